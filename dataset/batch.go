@@ -6,8 +6,8 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// Batch is what one training step is fed: a tensor for every feed. A float32, int64 or uint64 column is [N, Shape...]; a
-// varying one is [total], with its offsets beside it.
+// Batch is what one training step is fed: a tensor for every feed. A float32, int64 or uint64 column is [N, Shape...];
+// a varying one is [total], with its offsets beside it.
 type Batch = map[string]*tensor.Dense
 
 // held is how many yielded batches keep their values: the last one, the two before it.
@@ -44,18 +44,21 @@ type engine struct {
 // Place is where an example of the batch comes from; see [Table.Place].
 func (e engine) Place(row int) string { return e.table.Place(row) }
 
-// bind makes the batch of what the table holds: at least one row. Tensors whose memory and shape are as before are kept.
+// bind makes the batch of what the table holds: at least one row. Tensors whose memory and shape are as before are
+// kept.
 func (s *slot) bind() (Batch, error) {
 	clear(s.batch)
 	for c := range s.table.columns {
 		v := &s.table.columns[c]
 		if v.Varying {
 			if v.len() == 0 { // a tensor can't be empty
-				return nil, fmt.Errorf("%w %q: no row of a batch has a value; pad empty rows with one", ErrColumn, v.Name)
+				return nil, fmt.Errorf("%w %q: no row of a batch has a value; pad empty rows with one", ErrColumn,
+					v.Name)
 			}
 			e := engine{table: s.table}
 			s.batch[v.Name] = v.tensor(e, v.len())
-			s.batch[v.Name+".offsets"] = tensor.New(tensor.WithEngine(e), tensor.WithShape(len(v.offsets)), tensor.WithBacking(v.offsets))
+			s.batch[v.Name+".offsets"] = tensor.New(tensor.WithEngine(e), tensor.WithShape(len(v.offsets)),
+				tensor.WithBacking(v.offsets))
 			continue
 		}
 		s.bound[c].bind(v, s.table)

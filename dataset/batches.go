@@ -12,14 +12,15 @@ import (
 //
 // A batch belongs to the loop until two more have been yielded; then its memory is used again. Copy what must live
 // longer. After an error nothing more is yielded. The loop may break at any time, and the sequence may be ranged over
-// again: that is another pass, in the same order unless [Dataset.Epoch] says otherwise. A pass without a batch yields [ErrNoRows], unless
-// [Dataset.MayBeEmpty] was said.
+// again: that is another pass, in the same order unless [Dataset.Epoch] says otherwise. A pass without a batch yields
+// [ErrNoRows], unless [Dataset.MayBeEmpty] was said.
 func (d *Dataset) Batches(size int) iter.Seq2[Batch, error] {
 	return d.BatchesContext(context.Background(), size)
 }
 
-// BatchesContext is [Dataset.Batches] with a context: when it ends, so does the pass, with an error that has the cause, also while it
-// waits for a file that is a pipe, for a pipe command, or for a source of one's own that is a [ContextSource].
+// BatchesContext is [Dataset.Batches] with a context: when it ends, so does the pass, with an error that has the cause,
+// also while it waits for a file that is a pipe, for a pipe command, or for a source of one's own that is a
+// [ContextSource].
 func (d *Dataset) BatchesContext(ctx context.Context, size int) iter.Seq2[Batch, error] {
 	if size < 1 {
 		d = d.fail("Batches(%d): want 1 row or more in a batch", size)

@@ -19,8 +19,8 @@ func (d *Dataset) Rename(column, name string) *Dataset {
 	return d.through(change{columns: columns})
 }
 
-// Select keeps these columns alone, in this order. Of files in a format of this package lines are then not asked for what the others need:
-// one that is to be predicted has no label, or any.
+// Select keeps these columns alone, in this order. Of files in a format of this package lines are then not asked for
+// what the others need: one that is to be predicted has no label, or any.
 func (d *Dataset) Select(columns ...string) *Dataset {
 	d = d.asking(columns)
 	from := make([]int, len(columns))
@@ -57,8 +57,8 @@ func (d *Dataset) asking(columns []string) *Dataset {
 	return d.with(&narrow)
 }
 
-// MapFloats puts f of each value of a float32 column in its place, before rows become batches. No format has it: where a saved model is to
-// score lines, scale numbers with [CSVColumn]'s Scale.
+// MapFloats puts f of each value of a float32 column in its place, before rows become batches. No format has it: where
+// a saved model is to score lines, scale numbers with [CSVColumn]'s Scale.
 func (d *Dataset) MapFloats(column string, f func(float32) float32) *Dataset {
 	return mapValues(d, "MapFloats", column, f)
 }
@@ -87,8 +87,8 @@ func mapValues[T value](d *Dataset, call, column string, f func(T) T) *Dataset {
 	}, nil})
 }
 
-// MapRows makes a row of these columns of every row: f gets it as zeros, beside the row that there is, and sets it. An error of f ends the
-// pass, and names where the row comes from. F may be called from several goroutines.
+// MapRows makes a row of these columns of every row: f gets it as zeros, beside the row that there is, and sets it. An
+// error of f ends the pass, and names where the row comes from. F may be called from several goroutines.
 func (d *Dataset) MapRows(f func(from, to Row) error, columns ...Column) *Dataset {
 	if err := checkColumns(columns); err != nil {
 		return d.failed(err)
@@ -104,8 +104,8 @@ func (d *Dataset) MapRows(f func(from, to Row) error, columns ...Column) *Datase
 	}})
 }
 
-// Filter keeps the rows for which keep is true. How many these are shows when they have gone by: rows in memory stream then, until
-// [Dataset.Load].
+// Filter keeps the rows for which keep is true. How many these are shows when they have gone by: rows in memory stream
+// then, until [Dataset.Load].
 func (d *Dataset) Filter(keep func(Row) bool) *Dataset { return d.with(&filtered{d.source, keep}) }
 
 func kindOf[T value]() kind {
@@ -134,8 +134,9 @@ func (d *Dataset) find(call, name string) (int, error) {
 // change is what becomes of rows, each of one.
 type change struct {
 	columns []Column
-	inPlace func(t *Table, first int)   // changes the rows from first on; may be nil
-	copied  func(to, rows *Table) error // appends what becomes of rows to a table of other columns; nil where they are the same
+	inPlace func(t *Table, first int) // changes the rows from first on; may be nil
+	// appends what becomes of rows to a table of other columns; nil where they are the same
+	copied func(to, rows *Table) error
 }
 
 // through is d with its rows changed.

@@ -10,7 +10,8 @@ import (
 	"github.com/gofleet/gofleet/internal/categories"
 )
 
-// CSV is text of fields between commas or another separator, one row a line. A field may stand in quotes, with a quote inside it doubled.
+// CSV is text of fields between commas or another separator, one row a line. A field may stand in quotes, with a quote
+// inside it doubled.
 //
 //	dataset.CSV{NA: "NA", Schema: []dataset.CSVColumn{
 //		{Column: dataset.Floats("dense_input", 2), Fields: []string{"distance", "temp"}, Missing: "0"},
@@ -20,14 +21,15 @@ import (
 type CSV struct {
 	// Comma is the separator; ',' when 0. '\t' makes it TSV.
 	Comma byte
-	// Quote is what stands around a field that has separators in it; '"' when 0. [NoQuote] makes every quote a part of its field.
+	// Quote is what stands around a field that has separators in it; '"' when 0. [NoQuote] makes every quote a part of
+	// its field.
 	Quote byte
 	// Comment begins lines that are passed over, also before the names of the fields; none when 0.
 	Comment byte
 	// Trim takes blanks and tabs around fields, and around their quotes, for no part of them.
 	Trim bool
-	// Multiline lets a field in quotes hold line ends. By default a quote that isn't closed on its line is bad, so that a stray one spoils
-	// no more than that. A row is then named by the line on which it begins.
+	// Multiline lets a field in quotes hold line ends. By default a quote that isn't closed on its line is bad, so that
+	// a stray one spoils no more than that. A row is then named by the line on which it begins.
 	Multiline bool
 	// Fields names the fields of a line in order; nil takes the names from the first line of each file.
 	Fields []string
@@ -35,7 +37,8 @@ type CSV struct {
 	NA string
 	// NAs are more such texts; [UsualNAs] has those that other programs write.
 	NAs []string
-	// Missing is the number that a missing value becomes in columns that don't say it themselves. By default a line that lacks one is bad.
+	// Missing is the number that a missing value becomes in columns that don't say it themselves. By default a line
+	// that lacks one is bad.
 	Missing string
 	// Schema says what becomes of the fields. Fields that it doesn't name are passed over.
 	Schema []CSVColumn
@@ -46,7 +49,8 @@ const NoQuote byte = '\n'
 
 // UsualNAs are the texts that mean a missing value to pandas' read_csv.
 func UsualNAs() []string {
-	return []string{"#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA", "NULL",
+	return []string{"#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>",
+		"N/A", "NA", "NULL",
 		"NaN", "None", "n/a", "nan", "null"}
 }
 
@@ -57,13 +61,15 @@ type CSVColumn struct {
 	Fields []string
 	// Hash, if not 0, makes text an id: HashID(field, text, Hash). A missing value is hashed as "".
 	Hash int64
-	// HashNumbers has Hash take a text that is a number by its value: 3, 3.0 and 3e0 are one category, hashed as "3". By default a text is
-	// hashed as it stands there, which no file of floating point numbers says: package dataset/parquet refuses to hash these without.
+	// HashNumbers has Hash take a text that is a number by its value: 3, 3.0 and 3e0 are one category, hashed as "3".
+	// By default a text is hashed as it stands there, which no file of floating point numbers says: package
+	// dataset/parquet refuses to hash these without.
 	HashNumbers bool
 	// Missing is the number that a missing value becomes; the format's when "". In a column of Floats it may be "NaN".
 	Missing string
-	// Scale makes other numbers of those of a column of Floats, one scaling for all or one for each value of a row; nil leaves them as they
-	// are. What Missing says is fed as it stands there: behind a scaling that standardizes, "0" is the mean.
+	// Scale makes other numbers of those of a column of Floats, one scaling for all or one for each value of a row; nil
+	// leaves them as they are. What Missing says is fed as it stands there: behind a scaling that standardizes, "0" is
+	// the mean.
 	Scale []Scaling
 }
 
@@ -101,7 +107,8 @@ func (f CSV) checkDialect() error {
 	case d.comma == '"' && d.quote != NoQuote, d.comma == '\n', d.comma == '\r':
 		return fmt.Errorf("%w CSV.Comma is %q: want a character that separates fields", ErrOption, f.Comma)
 	case d.quote == d.comma || d.quote == '\r':
-		return fmt.Errorf("%w CSV.Quote is %q: want another character than the separator, or NoQuote", ErrOption, f.Quote)
+		return fmt.Errorf("%w CSV.Quote is %q: want another character than the separator, or NoQuote", ErrOption,
+			f.Quote)
 	case f.Comment != 0 && (f.Comment == d.comma || f.Comment == d.quote || f.Comment == '\r' || f.Comment == '\n'):
 		return fmt.Errorf("%w CSV.Comment is %q: want a character that begins no row", ErrOption, f.Comment)
 	}
@@ -133,7 +140,8 @@ func (c CSVColumn) check() error {
 		return err
 	}
 	if c.Varying || c.Width() != len(c.fields()) {
-		return fmt.Errorf("%w %q: %d values a row can't come from %d fields", ErrColumn, c.Name, c.Width(), len(c.fields()))
+		return fmt.Errorf("%w %q: %d values a row can't come from %d fields", ErrColumn, c.Name, c.Width(),
+			len(c.fields()))
 	}
 	return nil
 }
@@ -150,7 +158,8 @@ func (c CSVColumn) checkValues() error {
 		return fmt.Errorf("%w %q: HashNumbers without Hash, which makes the ids", ErrColumn, c.Name)
 	}
 	if _, ok := c.filler(); !ok {
-		return fmt.Errorf("%w %q: Missing is %q; want %s", ErrColumn, c.Name, c.Missing, c.kind().want([]byte(c.Missing)))
+		return fmt.Errorf("%w %q: Missing is %q; want %s", ErrColumn, c.Name, c.Missing,
+			c.kind().want([]byte(c.Missing)))
 	}
 	return c.checkScale()
 }

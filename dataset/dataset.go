@@ -75,8 +75,9 @@ func (d *Dataset) Map(f func(Batch) error) *Dataset {
 	return &next
 }
 
-// Load reads all rows into memory, so that they can be shuffled and counted. Maps are kept, not applied. It ends with ctx as
-// [Dataset.BatchesContext] does. What takes more than two seconds is logged now and then, unless FLEET_PROGRESS is off.
+// Load reads all rows into memory, so that they can be shuffled and counted. Maps are kept, not applied. It ends with
+// ctx as [Dataset.BatchesContext] does. What takes more than two seconds is logged now and then, unless FLEET_PROGRESS
+// is off.
 func (d *Dataset) Load(ctx context.Context) (*Dataset, error) {
 	t, why, err := d.read(ctx)
 	if err != nil {
@@ -93,7 +94,8 @@ func (d *Dataset) Table(ctx context.Context) (*Table, error) {
 	return t, err
 }
 
-// Batch is all rows of one pass as one batch, which belongs to the caller: rows in hand, such as those of a request, ready to be fed.
+// Batch is all rows of one pass as one batch, which belongs to the caller: rows in hand, such as those of a request,
+// ready to be fed.
 func (d *Dataset) Batch(ctx context.Context) (Batch, error) {
 	t, why, err := d.read(ctx)
 	if err != nil {

@@ -10,8 +10,9 @@ import (
 	"strings"
 )
 
-// Decoder turns lines into batches outside a [Dataset], for what comes a few lines at a time, such as requests to a model: each line
-// becomes the row that it would be in a file of the format. It is for one goroutine at a time, and allocates nothing in a steady loop.
+// Decoder turns lines into batches outside a [Dataset], for what comes a few lines at a time, such as requests to a
+// model: each line becomes the row that it would be in a file of the format. It is for one goroutine at a time, and
+// allocates nothing in a steady loop.
 type Decoder struct {
 	format Format
 	slot   *slot
@@ -20,9 +21,9 @@ type Decoder struct {
 	header []byte     // that the parser has taken
 }
 
-// NewDecoder returns a decoder of lines in a format. With columns, batches are only to have these; then [CSV], [JSONLines] and
-// [SlotText] don't ask lines for what the others need, so that a line that is to be scored has no label, or any. In other formats a line
-// lacks nothing.
+// NewDecoder returns a decoder of lines in a format. With columns, batches are only to have these; then [CSV],
+// [JSONLines] and [SlotText] don't ask lines for what the others need, so that a line that is to be scored has no
+// label, or any. In other formats a line lacks nothing.
 func NewDecoder(f Format, columns ...string) (*Decoder, error) {
 	if f == nil {
 		return nil, fmt.Errorf("%w NewDecoder: want a format such as dataset.Criteo{}", ErrOption)
@@ -36,7 +37,8 @@ func NewDecoder(f Format, columns ...string) (*Decoder, error) {
 	}
 	for _, name := range columns {
 		if !slices.ContainsFunc(have, func(c Column) bool { return c.Name == name }) {
-			return nil, fmt.Errorf("%w %q: the format has none of that name, only %s", ErrColumn, name, columnNames(have))
+			return nil, fmt.Errorf("%w %q: the format has none of that name, only %s", ErrColumn, name,
+				columnNames(have))
 		}
 	}
 	d := &Decoder{format: f, slot: newSlot(have, 1)}
@@ -52,9 +54,9 @@ func columnNames(columns []Column) string {
 	return strings.Join(names, ", ")
 }
 
-// Decode is the batch of the rows in a text, of which there are one or more; empty lines and comments are passed over. Where files of the
-// format begin with a header, so does the text. The batch is valid until the next call. A line that can't be understood is a
-// [*LineError], which names the text's line, and a text without a row is [ErrNoRows].
+// Decode is the batch of the rows in a text, of which there are one or more; empty lines and comments are passed over.
+// Where files of the format begin with a header, so does the text. The batch is valid until the next call. A line that
+// can't be understood is a [*LineError], which names the text's line, and a text without a row is [ErrNoRows].
 func (d *Decoder) Decode(text []byte) (Batch, error) {
 	d.slot.table.Reset()
 	d.open(text)
@@ -77,7 +79,8 @@ func (d *Decoder) Decode(text []byte) (Batch, error) {
 	}
 }
 
-// open makes the text what rows are read from. The room to read in grows to the largest text so far, or a line of the largest size.
+// open makes the text what rows are read from. The room to read in grows to the largest text so far, or a line of the
+// largest size.
 func (d *Decoder) open(text []byte) {
 	d.text.Reset(text)
 	if room := min(len(text)+1, maxLine); d.rows.lines == nil || d.rows.lines.r.Size() < room {

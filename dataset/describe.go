@@ -27,9 +27,9 @@ type formatNames struct {
 	of map[string]reflect.Type
 }
 
-// RegisterFormat gives a format of one's own a name, under which [DescribeFormat] writes and [ReadFormat] finds it: a program that saves a
-// model with it and one that serves the model both call it, with the same name. The format's options are the exported fields of F. It is
-// an error if the name stands for another type.
+// RegisterFormat gives a format of one's own a name, under which [DescribeFormat] writes and [ReadFormat] finds it: a
+// program that saves a model with it and one that serves the model both call it, with the same name. The format's
+// options are the exported fields of F. It is an error if the name stands for another type.
 func RegisterFormat[F Format](name string) error {
 	t := reflect.TypeFor[F]()
 	if t.Kind() == reflect.Pointer {
@@ -38,7 +38,8 @@ func RegisterFormat[F Format](name string) error {
 	formats.mu.Lock()
 	defer formats.mu.Unlock()
 	if old := formats.of[name]; name == "" || old != nil && old != t {
-		return fmt.Errorf("%w: RegisterFormat(%q) of %v: the name is empty, or stands for %v: take another", ErrFormat, name, t, old)
+		return fmt.Errorf("%w: RegisterFormat(%q) of %v: the name is empty, or stands for %v: take another", ErrFormat,
+			name, t, old)
 	}
 	formats.of[name] = t
 	return nil
@@ -71,8 +72,9 @@ type description struct {
 	IDs int `json:"ids,omitempty"`
 }
 
-// idsRule is that of this version: ids are of the texts of lines, as ever, and Parquet makes the same. Before it hashed unsigned
-// integers from half their range on as negative ones, and floating point numbers without a word of how lines write them.
+// idsRule is that of this version: ids are of the texts of lines, as ever, and Parquet makes the same. Before it hashed
+// unsigned integers from half their range on as negative ones, and floating point numbers without a word of how lines
+// write them.
 const idsRule = 1
 
 // rule is idsRule where a format hashes what Parquet files may have too.
@@ -97,19 +99,22 @@ var toldRules sync.Map
 func (d *description) checkRule(f Format, data []byte) error {
 	now := rule(f)
 	if d.IDs > idsRule {
-		return fmt.Errorf("%w %q: its ids are made by rule %d, and this version knows %d: a newer version of gofleet has described it",
+		return fmt.Errorf("%w %q: its ids are made by rule %d, and this version knows %d: a newer version of gofleet "+
+			"has described it",
 			ErrFormat, d.Name, d.IDs, idsRule)
 	}
 	if _, told := toldRules.LoadOrStore(string(data), true); d.IDs < now && !told {
-		slog.Warn("dataset: the format of an earlier version hashes lines as ever; but if Parquet files trained the model, their unsigned "+
-			"integers from half the range on and their floating point numbers had other ids than lines have: train it again then",
+		slog.Warn("dataset: the format of an earlier version hashes lines as ever; but if Parquet files trained the "+
+			"model, their unsigned integers from half the range on and their floating point numbers had other ids "+
+			"than lines have: train it again then",
 			"format", d.Name)
 	}
 	return nil
 }
 
-// DescribeFormat writes a format with all its options as JSON, from which [ReadFormat] makes one that reads every line alike. A type of
-// one's own needs a name first ([RegisterFormat]), and what is in it has to be in exported fields, and no function.
+// DescribeFormat writes a format with all its options as JSON, from which [ReadFormat] makes one that reads every line
+// alike. A type of one's own needs a name first ([RegisterFormat]), and what is in it has to be in exported fields, and
+// no function.
 func DescribeFormat(f Format) ([]byte, error) {
 	if f == nil {
 		return nil, fmt.Errorf("%w: there is none to describe", ErrFormat)
@@ -153,7 +158,8 @@ func optionsOf(v reflect.Value) (json.RawMessage, error) {
 func sameAgain(v reflect.Value, data []byte) error {
 	again, err := ReadFormat(data)
 	if err == nil && !reflect.DeepEqual(reflect.Indirect(reflect.ValueOf(again)).Interface(), v.Interface()) {
-		err = fmt.Errorf("%w %v: fields that are not exported hold something, which no description has: export them", ErrFormat, v.Type())
+		err = fmt.Errorf("%w %v: fields that are not exported hold something, which no description has: export them",
+			ErrFormat, v.Type())
 	}
 	return err
 }
@@ -166,8 +172,8 @@ func ReadFormat(data []byte) (Format, error) {
 	}
 	t := formats.named(d.Name)
 	if t == nil {
-		return nil, fmt.Errorf("%w %q is not known here: if it is one of your own, call dataset.RegisterFormat with that name first; "+
-			"else a newer version of gofleet has described it", ErrFormat, d.Name)
+		return nil, fmt.Errorf("%w %q is not known here: if it is one of your own, call dataset.RegisterFormat with "+
+			"that name first; else a newer version of gofleet has described it", ErrFormat, d.Name)
 	}
 	v := reflect.New(t)
 	if d.Options != nil {

@@ -10,18 +10,21 @@
 //		}
 //	}
 //
-// A [Batch] is a map from feed name to tensor: float32, int64 or, for ids of 64 bits, uint64, [N, Shape...]. It belongs to the
-// loop until two more batches have been yielded; then its memory is used again, so that a steady loop allocates nothing.
+// A [Batch] is a map from feed name to tensor: float32, int64 or, for ids of 64 bits, uint64, [N, Shape...]. It belongs
+// to the loop until two more batches have been yielded; then its memory is used again, so that a steady loop allocates
+// nothing.
 //
 // # Sources
 //
-// Rows come from columns in memory ([FromColumns]), from structs ([FromStructs]), from functions ([Generate], [FromSeq]), from text
-// files ([FromFiles], [Files]) in one of the formats [CSV], [JSONLines], [LibSVM], [SlotText], [MultiSlot], [Criteo] or a user's own
-// [Format], from IDX files ([MNIST]), or from a user's own [Source] or [Indexed]. Files are unpacked if they are gzip or zstd, whatever
-// their names. Package dataset/parquet reads Parquet. All cores read files that are loaded into memory ([Files] has Threads).
+// Rows come from columns in memory ([FromColumns]), from structs ([FromStructs]), from functions ([Generate],
+// [FromSeq]), from text files ([FromFiles], [Files]) in one of the formats [CSV], [JSONLines], [LibSVM], [SlotText],
+// [MultiSlot], [Criteo] or a user's own [Format], from IDX files ([MNIST]), or from a user's own [Source] or [Indexed].
+// Files are unpacked if they are gzip or zstd, whatever their names. Package dataset/parquet reads Parquet. All cores
+// read files that are loaded into memory ([Files] has Threads).
 //
-// Columns are named as the model's feeds by [Dataset.Rename], chosen by [Dataset.Select] and changed by [Dataset.MapFloats],
-// [Dataset.MapInts] and [Dataset.MapRows]; [Dataset.Filter] leaves rows out. [Dataset.Map] changes batches.
+// Columns are named as the model's feeds by [Dataset.Rename], chosen by [Dataset.Select] and changed by
+// [Dataset.MapFloats], [Dataset.MapInts] and [Dataset.MapRows]; [Dataset.Filter] leaves rows out. [Dataset.Map] changes
+// batches.
 //
 // Rows of an indexed source lie in memory or are made on demand: they can be counted and shuffled. Rows of files
 // stream by until [Dataset.Load]; everything but [Dataset.Shuffle] works on both, and keeps the same rows of both.
@@ -29,44 +32,48 @@
 // # The same again
 //
 // No method changes a dataset, and no order is left to chance: an order is a function of a seed and [Dataset.Epoch].
-// Workers that shuffle with the same seed and then take a [Dataset.Shard] share every epoch's rows without overlap,
-// and a worker that comes back goes on with [Dataset.Skip], or leaves that to the training loop. A cut ([Dataset.Split], Take, Skip) is
-// made once: its parts have the same rows in every epoch, in an order of their own.
+// Workers that shuffle with the same seed and then take a [Dataset.Shard] share every epoch's rows without overlap, and
+// a worker that comes back goes on with [Dataset.Skip], or leaves that to the training loop. A cut ([Dataset.Split],
+// Take, Skip) is made once: its parts have the same rows in every epoch, in an order of their own.
 //
-// What comes in the same order again, so that a job goes on in the middle of an epoch: every [Dataset], whatever is done to it; files
-// that stream by, as a [QueueDataset] has them, as long as the list and the files are the same; an [InMemoryDataset] that has loaded the
-// same files and made its LocalShuffle with the same number ([InMemoryDataset.SetShuffles]). Rows that GlobalShuffle has moved from worker
-// to worker are where the exchanges so far have left them: load them anew for each epoch, or give GlobalShuffle a list that is the same on
-// all workers. A Generate, Source or PipeCommand that draws lots comes in another order, and so does a MultiSlotDataGenerator that does.
-// Where the order is another, as many samples are left out, but not the same.
+// What comes in the same order again, so that a job goes on in the middle of an epoch: every [Dataset], whatever is
+// done to it; files that stream by, as a [QueueDataset] has them, as long as the list and the files are the same; an
+// [InMemoryDataset] that has loaded the same files and made its LocalShuffle with the same number
+// ([InMemoryDataset.SetShuffles]). Rows that GlobalShuffle has moved from worker to worker are where the exchanges so
+// far have left them: load them anew for each epoch, or give GlobalShuffle a list that is the same on all workers. A
+// Generate, Source or PipeCommand that draws lots comes in another order, and so does a MultiSlotDataGenerator that
+// does. Where the order is another, as many samples are left out, but not the same.
 //
 // [Dataset.RandomShard] gives each worker random rows of files that are too long for memory.
 //
 // # Waiting for data
 //
-// Loading ends with its context, and so does a loop over [Dataset.BatchesContext], also where a pipe or a pipe command writes nothing
-// more: the command ends with all that it has started. So it does when a loop breaks.
+// Loading ends with its context, and so does a loop over [Dataset.BatchesContext], also where a pipe or a pipe command
+// writes nothing more: the command ends with all that it has started. So it does when a loop breaks.
 //
 // # Numbers of another scale
 //
-// A number that is to be standardized, or whose logarithm is to be taken, has its [Scaling] in the schema of [CSV], [JSONLines] and
-// package dataset/parquet, so that the lines that a saved model scores are scaled as those of training were. [Dataset.Moments] tells mean
-// and deviation, and [MomentsOfAll] those of all workers' rows. What MapFloats, MapRows and Map do is in no format: who serves the model
-// has to do it again. [SlotText], [MultiSlot] and [LibSVM] take numbers as they stand there, scaled by the program that writes them.
+// A number that is to be standardized, or whose logarithm is to be taken, has its [Scaling] in the schema of [CSV],
+// [JSONLines] and package dataset/parquet, so that the lines that a saved model scores are scaled as those of training
+// were. [Dataset.Moments] tells mean and deviation, and [MomentsOfAll] those of all workers' rows. What MapFloats,
+// MapRows and Map do is in no format: who serves the model has to do it again. [SlotText], [MultiSlot] and [LibSVM]
+// take numbers as they stand there, scaled by the program that writes them.
 //
 // # Lines that are no files
 //
-// A [Decoder] reads lines that come a few at a time, as requests do, as a dataset reads those of files. [DescribeFormat] writes a format
-// down with its options, and [ReadFormat] makes it again, so that a service can read its requests as training read its files.
+// A [Decoder] reads lines that come a few at a time, as requests do, as a dataset reads those of files.
+// [DescribeFormat] writes a format down with its options, and [ReadFormat] makes it again, so that a service can read
+// its requests as training read its files.
 //
 // # Bad data
 //
 // A row keeps the file and the line that it comes from ([Table.Place]), for messages.
 //
 // A line that can't be understood ends the pass with an error that tells file, line, field, what was wanted and what
-// stood there ([LineError]). So does a pass without a row ([ErrNoRows]), which says what is empty or which option left nothing;
-// a worker whose part may be nothing says so ([Dataset.MayBeEmpty], and TrainOptions of package nn). [Files.SkipBad] passes over
-// some bad lines; the log, and Skipped of [InMemoryDataset] and [QueueDataset], have their number and the first of them.
+// stood there ([LineError]). So does a pass without a row ([ErrNoRows]), which says what is empty or which option left
+// nothing; a worker whose part may be nothing says so ([Dataset.MayBeEmpty], and TrainOptions of package nn).
+// [Files.SkipBad] passes over some bad lines; the log, and Skipped of [InMemoryDataset] and [QueueDataset], have their
+// number and the first of them.
 //
 // # For those who come from Fleet
 //

@@ -23,8 +23,8 @@ var (
 	ErrTooManyBad = errors.New("dataset: too many bad lines")
 	// ErrIDX says that a file isn't an IDX file, or holds less or more than its header says.
 	ErrIDX = errors.New("dataset: idx file")
-	// ErrNoRows says that a pass over a dataset had no batch: what it reads is empty, or an option left nothing of it. The error says
-	// which. [Dataset.MayBeEmpty] lets such a pass be.
+	// ErrNoRows says that a pass over a dataset had no batch: what it reads is empty, or an option left nothing of it.
+	// The error says which. [Dataset.MayBeEmpty] lets such a pass be.
 	ErrNoRows = errors.New("dataset: no rows")
 	// ErrOnePass says that a source made from an io.Reader was read a second time.
 	ErrOnePass = errors.New("dataset: source can be read once only")

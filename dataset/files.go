@@ -17,18 +17,20 @@ type Files struct {
 	Format Format
 	// FS is where the paths lie; nil is the machine's file system.
 	FS fs.FS
-	// PipeCommand, if set, is a command of the shell that every file goes through: it reads the file, as it lies there, on its standard
-	// input, and what it writes is read instead. One that fails ends the pass, with its last words on standard error. Whoever writes
-	// the command is trusted.
+	// PipeCommand, if set, is a command of the shell that every file goes through: it reads the file, as it lies there,
+	// on its standard input, and what it writes is read instead. One that fails ends the pass, with its last words on
+	// standard error. Whoever writes the command is trusted.
 	PipeCommand string
-	// SkipBad is how many bad lines one pass may pass over before it fails. 0, the default, fails at the first. The end of a pass that
-	// has passed over some is logged, with their number and the first of them.
+	// SkipBad is how many bad lines one pass may pass over before it fails. 0, the default, fails at the first. The end
+	// of a pass that has passed over some is logged, with their number and the first of them.
 	SkipBad int
-	// OnBad, if set, is told of every bad line that is passed over, on the goroutine that reads; nothing is logged then.
+	// OnBad, if set, is told of every bad line that is passed over, on the goroutine that reads; nothing is logged
+	// then.
 	OnBad func(*LineError)
-	// Threads is how many goroutines parse lines. 0 is as many as there are cores (GOMAXPROCS) while rows are loaded into memory in a
-	// format of this package, and 1 otherwise, since a loop over batches trains meanwhile. More than 1 needs a format whose parsers take
-	// every line for itself. Rows come in the order of their lines, however many parse them.
+	// Threads is how many goroutines parse lines. 0 is as many as there are cores (GOMAXPROCS) while rows are loaded
+	// into memory in a format of this package, and 1 otherwise, since a loop over batches trains meanwhile. More than 1
+	// needs a format whose parsers take every line for itself. Rows come in the order of their lines, however many
+	// parse them.
 	Threads int
 
 	reader io.Reader // read once, in place of paths

@@ -18,8 +18,8 @@ type Slot struct {
 	Floats []float32
 }
 
-// MultiSlotDataGenerator makes multi-slot text, which [MultiSlot] reads, of lines in a form of one's own. A program around it is a
-// PipeCommand:
+// MultiSlotDataGenerator makes multi-slot text, which [MultiSlot] reads, of lines in a form of one's own. A program
+// around it is a PipeCommand:
 //
 //	func main() {
 //		g := dataset.MultiSlotDataGenerator{Generate: func(line string, emit func(...dataset.Slot) error) error {
@@ -34,15 +34,16 @@ type Slot struct {
 //		}
 //	}
 type MultiSlotDataGenerator struct {
-	// Generate gives emit the samples that a line, without its end, stands for: none, one or several. All samples have the same
-	// slots in the same order, and no slot is empty: pad it. What emit returns is to be returned.
+	// Generate gives emit the samples that a line, without its end, stands for: none, one or several. All samples have
+	// the same slots in the same order, and no slot is empty: pad it. What emit returns is to be returned.
 	Generate func(line string, emit func(slots ...Slot) error) error
 }
 
 // RunFromStdin is Run from standard input to standard output.
 func (g MultiSlotDataGenerator) RunFromStdin() error { return g.Run(os.Stdin, os.Stdout) }
 
-// Run reads lines until in ends and writes a line for each sample. Empty lines are passed over. An error names the line.
+// Run reads lines until in ends and writes a line for each sample. Empty lines are passed over. An error names the
+// line.
 func (g MultiSlotDataGenerator) Run(in io.Reader, out io.Writer) error {
 	if g.Generate == nil {
 		return fmt.Errorf("%w MultiSlotDataGenerator.Generate: want a function", ErrOption)
@@ -57,7 +58,8 @@ func (g MultiSlotDataGenerator) Run(in io.Reader, out io.Writer) error {
 			err = g.Generate(string(line), w.write)
 		}
 		if err != nil {
-			return errors.Join(fmt.Errorf("dataset: MultiSlotDataGenerator: line %d: %w", text.number, err), w.out.Flush())
+			return errors.Join(fmt.Errorf("dataset: MultiSlotDataGenerator: line %d: %w", text.number, err),
+				w.out.Flush())
 		}
 	}
 }

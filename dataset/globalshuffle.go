@@ -20,20 +20,22 @@ type Worker interface {
 // Exchanger is a worker that can meet the others, as *fleet.Fleet can once InitWorker has returned.
 type Exchanger interface {
 	Worker
-	// AllGatherBytes returns what each worker gave, by its index, when all have made this call as often; nil stands for a worker that
-	// has left the job.
+	// AllGatherBytes returns what each worker gave, by its index, when all have made this call as often; nil stands for
+	// a worker that has left the job.
 	AllGatherBytes(ctx context.Context, data []byte) ([][]byte, error)
 }
 
-// GlobalShuffle gives each worker a random share of the rows that LoadIntoMemory or PreloadIntoMemory have brought to all of them, in a
-// random order: rows travel, whatever files each has read, and none is lost. Where all workers have loaded the same files, none travels,
-// and each row becomes one worker's.
+// GlobalShuffle gives each worker a random share of the rows that LoadIntoMemory or PreloadIntoMemory have brought to
+// all of them, in a random order: rows travel, whatever files each has read, and none is lost. Where all workers have
+// loaded the same files, none travels, and each row becomes one worker's.
 //
-// Where neither has been called, GlobalShuffle reads FileList itself, each time, in place of what the last GlobalShuffle brought. If the
-// list is the same on all workers, each parses and keeps its own lines alone, which takes no more memory than they do.
+// Where neither has been called, GlobalShuffle reads FileList itself, each time, in place of what the last
+// GlobalShuffle brought. If the list is the same on all workers, each parses and keeps its own lines alone, which takes
+// no more memory than they do.
 //
-// All workers must call it, with the same seed; with servers or several processes after InitWorker. Another seed, such as the number
-// of the pass, is another share. A w that is no [Exchanger] can only read a list that must be the same on all workers.
+// All workers must call it, with the same seed; with servers or several processes after InitWorker. Another seed, such
+// as the number of the pass, is another share. A w that is no [Exchanger] can only read a list that must be the same on
+// all workers.
 func (d *InMemoryDataset) GlobalShuffle(ctx context.Context, w Worker, seed uint64) error {
 	rows, err := d.deal(ctx, w, seed)
 	if err != nil {
@@ -50,7 +52,8 @@ func (d *InMemoryDataset) deal(ctx context.Context, w Worker, seed uint64) (*Dat
 	case d.held && w.WorkerNum() == 1:
 		return d.loaded, nil
 	case d.held && !meets:
-		return nil, fmt.Errorf("dataset: GlobalShuffle: a %T can't exchange the rows that are in memory: give it the fleet", w)
+		return nil, fmt.Errorf("dataset: GlobalShuffle: a %T can't exchange the rows that are in memory: give it the "+
+			"fleet", w)
 	case d.held:
 		return d.dealHeld(ctx, x, seed)
 	}
@@ -97,7 +100,8 @@ func (d *InMemoryDataset) dealHeld(ctx context.Context, x Exchanger, seed uint64
 // card is what this worker shows of files and what stood in them.
 func (d *InMemoryDataset) card(seed uint64, paths []string, sum hash.Hash) card {
 	fmt.Fprintf(sum, "held %v, of %q", d.held, paths)
-	return card{Seed: seed, Columns: fmt.Sprint(d.files(nil).Columns()), Files: paths, Print: fmt.Sprintf("%x", sum.Sum(nil))}
+	return card{Seed: seed, Columns: fmt.Sprint(d.files(nil).Columns()), Files: paths,
+		Print: fmt.Sprintf("%x", sum.Sum(nil))}
 }
 
 // tableOf is the table of rows that were loaded.
@@ -173,12 +177,14 @@ func (m *meeting) share(rows *Dataset) *Dataset {
 func (c card) fits(theirs card, me, w int) error {
 	switch {
 	case theirs.Err != "":
-		return fmt.Errorf("dataset: GlobalShuffle: worker %d has no rows to give: %s", w, strings.TrimPrefix(theirs.Err, "dataset: "))
+		return fmt.Errorf("dataset: GlobalShuffle: worker %d has no rows to give: %s", w,
+			strings.TrimPrefix(theirs.Err, "dataset: "))
 	case theirs.Seed != c.Seed:
 		return fmt.Errorf("%w GlobalShuffle: worker %d has the seed %d, worker %d has %d: give the same on all",
 			ErrOption, me, c.Seed, w, theirs.Seed)
 	case theirs.Columns != c.Columns:
-		return fmt.Errorf("%w GlobalShuffle: worker %d has the columns %s, worker %d has %s", ErrOption, me, c.Columns, w, theirs.Columns)
+		return fmt.Errorf("%w GlobalShuffle: worker %d has the columns %s, worker %d has %s", ErrOption, me, c.Columns,
+			w, theirs.Columns)
 	}
 	return nil
 }

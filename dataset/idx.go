@@ -9,7 +9,8 @@ import (
 	"io/fs"
 )
 
-// IDX is what an IDX file of unsigned bytes holds: dimensions, the first of which counts samples, and values, row-major.
+// IDX is what an IDX file of unsigned bytes holds: dimensions, the first of which counts samples, and values,
+// row-major.
 type IDX struct {
 	Dims []int
 	Data []byte
@@ -132,7 +133,8 @@ func labelled(images, labels *IDX) (*Dataset, error) {
 		return nil, fmt.Errorf("%w of images has dimensions %v, want [N, height, width]", ErrIDX, images.Dims)
 	}
 	if len(labels.Dims) != 1 || labels.Dims[0] != images.Dims[0] {
-		return nil, fmt.Errorf("%w of labels has dimensions %v, want [%d] as there are images", ErrIDX, labels.Dims, images.Dims[0])
+		return nil, fmt.Errorf("%w of labels has dimensions %v, want [%d] as there are images", ErrIDX, labels.Dims,
+			images.Dims[0])
 	}
 	for i, label := range labels.Data {
 		if label > 9 {

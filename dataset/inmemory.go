@@ -72,8 +72,8 @@ func (d *InMemoryDataset) take(p preloaded) error {
 	return nil
 }
 
-// PreloadIntoMemory begins to read the files that the list names now, while the rows that are in memory go on being used, until
-// WaitPreloadDone, which must be called. A second call before that is an error.
+// PreloadIntoMemory begins to read the files that the list names now, while the rows that are in memory go on being
+// used, until WaitPreloadDone, which must be called. A second call before that is an error.
 func (d *InMemoryDataset) PreloadIntoMemory(ctx context.Context) error {
 	if d.coming != nil {
 		return errors.New("dataset: InMemoryDataset.PreloadIntoMemory: one is under way; call WaitPreloadDone first")
@@ -88,10 +88,12 @@ func (d *InMemoryDataset) PreloadIntoMemory(ctx context.Context) error {
 	return nil
 }
 
-// WaitPreloadDone waits until PreloadIntoMemory has read its files, and puts their rows in the place of those in memory.
+// WaitPreloadDone waits until PreloadIntoMemory has read its files, and puts their rows in the place of those in
+// memory.
 func (d *InMemoryDataset) WaitPreloadDone() error {
 	if d.coming == nil {
-		return errors.New("dataset: InMemoryDataset.WaitPreloadDone: nothing is under way; call PreloadIntoMemory first")
+		return errors.New(
+			"dataset: InMemoryDataset.WaitPreloadDone: nothing is under way; call PreloadIntoMemory first")
 	}
 	p := <-d.coming
 	d.coming = nil
@@ -109,8 +111,9 @@ func (d *InMemoryDataset) LocalShuffle(seed uint64) error {
 	return nil
 }
 
-// SetShuffles says that LocalShuffle was called so often before, in a process that has ended: the next call puts the rows in the order that
-// the call after those did. In a loop that shuffles once an epoch that is the epoch from which the job goes on.
+// SetShuffles says that LocalShuffle was called so often before, in a process that has ended: the next call puts the
+// rows in the order that the call after those did. In a loop that shuffles once an epoch that is the epoch from which
+// the job goes on.
 func (d *InMemoryDataset) SetShuffles(n int) { d.shuffles = n }
 
 // Batches passes over the rows in memory; see [Dataset.Batches].
@@ -121,8 +124,8 @@ func (d *InMemoryDataset) Batches() iter.Seq2[Batch, error] {
 	return d.Rows().Batches(sizeOrOne(d.BatchSize))
 }
 
-// Rows are the rows in memory, in their order of now: for what Batches does not do, such as a [Dataset.Shard] for each training
-// thread. Without any the dataset's Err tells so.
+// Rows are the rows in memory, in their order of now: for what Batches does not do, such as a [Dataset.Shard] for each
+// training thread. Without any the dataset's Err tells so.
 func (d *InMemoryDataset) Rows() *Dataset {
 	if d.shuffled == nil {
 		nothing := d.files(new(skips))

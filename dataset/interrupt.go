@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// interruptible is f with reads that end with ctx, where what lies behind f can be given a deadline: pipes, FIFOs, connections. Others
-// have their data at hand.
+// interruptible is f with reads that end with ctx, where what lies behind f can be given a deadline: pipes, FIFOs,
+// connections. Others have their data at hand.
 func interruptible(ctx context.Context, f io.ReadCloser, behind any) io.ReadCloser {
 	d, ok := behind.(interface{ SetReadDeadline(time.Time) error })
 	if !ok || ctx.Done() == nil {

@@ -19,14 +19,15 @@ import (
 //		{Column: dataset.Floats("late")},
 //	}}
 //
-// The fields of a column share its values evenly: a field of several is an array, of whatever depth; that of a varying column has any
-// number. A number may stand in quotes, true is 1 and false is 0, and what is hashed is the text of a value. null, an empty text and a
-// field that isn't there are missing values; a varying column has none of these. A name is found as package encoding/json finds it:
-// exactly, or else but for case; the last of several is taken.
+// The fields of a column share its values evenly: a field of several is an array, of whatever depth; that of a varying
+// column has any number. A number may stand in quotes, true is 1 and false is 0, and what is hashed is the text of a
+// value. null, an empty text and a field that isn't there are missing values; a varying column has none of these. A
+// name is found as package encoding/json finds it: exactly, or else but for case; the last of several is taken.
 type JSONLines struct {
 	// NAs are more texts that mean a missing value; see [UsualNAs].
 	NAs []string
-	// Missing is the number that a missing value becomes in columns that don't say it themselves. By default a line that lacks one is bad.
+	// Missing is the number that a missing value becomes in columns that don't say it themselves. By default a line
+	// that lacks one is bad.
 	Missing string
 	// Schema says what becomes of the fields, as that of [CSV] does. Fields that it doesn't name are passed over.
 	Schema []CSVColumn
@@ -40,7 +41,8 @@ func (f JSONLines) Columns() ([]Column, error) {
 			return nil, err
 		}
 		if n := len(c.fields()); n == 0 || c.Varying && n > 1 || c.Width()%n != 0 {
-			return nil, fmt.Errorf("%w %q: %d values a row can't be shared by %d fields", ErrColumn, c.Name, c.Width(), n)
+			return nil, fmt.Errorf("%w %q: %d values a row can't be shared by %d fields", ErrColumn, c.Name, c.Width(),
+				n)
 		}
 		columns = append(columns, c.Column)
 	}
@@ -191,7 +193,8 @@ func lacking(err error, kind jsonobject.Kind) error {
 	return err
 }
 
-// badJSON is the error for a line that is no JSON: with its text around the place, and what to write for a number of another language.
+// badJSON is the error for a line that is no JSON: with its text around the place, and what to write for a number of
+// another language.
 func badJSON(line []byte, err error) error {
 	bad := badField("of the line", fmt.Sprintf("a JSON object (%v)", err), line).(*LineError)
 	var broken *json.SyntaxError
@@ -199,7 +202,8 @@ func badJSON(line []byte, err error) error {
 		return bad
 	}
 	at := max(int(broken.Offset)-1, 0) // which is how many bytes were read
-	if rest := line[min(at, len(line)):]; bytes.HasPrefix(rest, []byte("NaN")) || bytes.HasPrefix(rest, []byte("Infinity")) {
+	if rest := line[min(at, len(line)):]; bytes.HasPrefix(rest, []byte("NaN")) ||
+		bytes.HasPrefix(rest, []byte("Infinity")) {
 		bad.Want = fmt.Sprintf("a JSON object (%v; JSON has no NaN and no Infinity: write null, a missing value)", err)
 	}
 	if from := at - maxQuote/2; from > 0 && len(line) > maxQuote {

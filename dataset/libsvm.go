@@ -25,7 +25,8 @@ type LibSVM struct {
 	Features int
 	// ZeroBased is for indices that count from 0; it needs Features.
 	ZeroBased bool
-	// Binary has labels of two classes: −1 and 1, or 0 and 1, become 0 and 1, and others are bad. By default labels stay as they are.
+	// Binary has labels of two classes: −1 and 1, or 0 and 1, become 0 and 1, and others are bad. By default labels
+	// stay as they are.
 	Binary bool
 }
 
@@ -33,7 +34,8 @@ type LibSVM struct {
 func (f LibSVM) Columns() ([]Column, error) {
 	switch {
 	case f.Features < 0:
-		return nil, fmt.Errorf("%w LibSVM.Features is %d: want 1 or more, or 0 for ids and values", ErrOption, f.Features)
+		return nil, fmt.Errorf("%w LibSVM.Features is %d: want 1 or more, or 0 for ids and values", ErrOption,
+			f.Features)
 	case f.Features == 0 && f.ZeroBased:
 		return nil, fmt.Errorf("%w LibSVM.ZeroBased: without Features indices are ids as they stand there", ErrOption)
 	case f.Features == 0:

@@ -11,7 +11,8 @@ type Values struct {
 	store store
 }
 
-// FloatValues is a float32 column with its values; without a shape a sample is one value. The slice is used, not copied.
+// FloatValues is a float32 column with its values; without a shape a sample is one value. The slice is used, not
+// copied.
 func FloatValues(name string, values []float32, shape ...int) Values {
 	return Values{Column: Floats(name, shape...), store: &cells[float32]{values}}
 }

@@ -11,7 +11,8 @@ import (
 
 // misser is a parser that finds fields by name in each line, and so can't know beforehand that a name is in none.
 type misser interface {
-	// missed are the fields that no line so far has had, and names that were there and are no fields; any says that a line had some name.
+	// missed are the fields that no line so far has had, and names that were there and are no fields; any says that a
+	// line had some name.
 	missed() (fields, others []string, any bool)
 }
 
@@ -46,8 +47,8 @@ func (m *missed) add(p Parser) {
 	}
 }
 
-// tell names the fields that no line of the pass has had: an optional one may be, but a name that is not quite right is more likely, and
-// makes every row one with a missing value.
+// tell names the fields that no line of the pass has had: an optional one may be, but a name that is not quite right is
+// more likely, and makes every row one with a missing value.
 func (m *missed) tell(paths []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -41,11 +41,11 @@ func (m Moments) And(o Moments) Moments {
 	}
 }
 
-// Moments tells what a column is like in the rows of one pass: of a fixed column each value on its own, in its order, of a varying one all
-// together. An infinite number is an error. What [Dataset.Map] does to batches is not in it.
+// Moments tells what a column is like in the rows of one pass: of a fixed column each value on its own, in its order,
+// of a varying one all together. An infinite number is an error. What [Dataset.Map] does to batches is not in it.
 //
-// Each of several workers may take the moments of its own share, with MayBeEmpty where that may be nothing; [MomentsOfAll] puts
-// them together.
+// Each of several workers may take the moments of its own share, with MayBeEmpty where that may be nothing;
+// [MomentsOfAll] puts them together.
 func (d *Dataset) Moments(ctx context.Context, column string) ([]Moments, error) {
 	c, err := d.find("Moments", column)
 	if err != nil {
@@ -70,7 +70,8 @@ func (d *Dataset) Moments(ctx context.Context, column string) ([]Moments, error)
 	return all, nil
 }
 
-// welford sums up numbers one by one (Welford, "Note on a method for calculating corrected sums of squares and products", 1962).
+// welford sums up numbers one by one (Welford, "Note on a method for calculating corrected sums of squares and
+// products", 1962).
 type welford struct {
 	Moments
 	squares float64 // Count × Variance
@@ -135,8 +136,9 @@ func addAll[T value](sums []welford, values []T) int {
 	return len(values)
 }
 
-// MomentsOfAll is what the numbers of all workers are like, of which each gives its own. All get the same bits, and must make this call;
-// with servers or several processes after InitWorker. The numbers of a worker that has left the job are not in it.
+// MomentsOfAll is what the numbers of all workers are like, of which each gives its own. All get the same bits, and
+// must make this call; with servers or several processes after InitWorker. The numbers of a worker that has left the
+// job are not in it.
 func MomentsOfAll(ctx context.Context, w Exchanger, own []Moments) ([]Moments, error) {
 	message, err := json.Marshal(own)
 	if err != nil {
@@ -153,10 +155,12 @@ func MomentsOfAll(ctx context.Context, w Exchanger, own []Moments) ([]Moments, e
 		}
 		var its []Moments
 		if err := json.Unmarshal(message, &its); err != nil {
-			return nil, fmt.Errorf("dataset: MomentsOfAll: worker %d gave something else: all have to make the same calls: %w", worker, err)
+			return nil, fmt.Errorf("dataset: MomentsOfAll: worker %d gave something else: all have to make the same "+
+				"calls: %w", worker, err)
 		}
 		if len(its) != len(own) {
-			return nil, fmt.Errorf("dataset: MomentsOfAll: worker %d gave %d moments, this one %d: all have to give those of one column",
+			return nil, fmt.Errorf("dataset: MomentsOfAll: worker %d gave %d moments, this one %d: all have to give "+
+				"those of one column",
 				worker, len(its), len(own))
 		}
 		for i := range all {

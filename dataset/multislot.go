@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// MultiSlot is text with, for every slot in turn, the number of its values and the values, between blanks. With the slots
-// ids, words and label
+// MultiSlot is text with, for every slot in turn, the number of its values and the values, between blanks. With the
+// slots ids, words and label
 //
 //	3 1926 8 17 2 5 9 1 1
 //

@@ -57,7 +57,8 @@ func roundsTwiceAlike(f float64) bool {
 	return math.Float64bits(f)&(1<<dropped-1) != 1<<(dropped-1) && f >= 0x1p-126 && f < 0x1p127
 }
 
-// parseFloatSlow takes what strconv takes, but no word for infinity or not-a-number, no hexadecimals and no underscores.
+// parseFloatSlow takes what strconv takes, but no word for infinity or not-a-number, no hexadecimals and no
+// underscores.
 func parseFloatSlow(b []byte) (float32, bool) {
 	if !isDecimal(b) {
 		return 0, false
@@ -88,7 +89,8 @@ func (k kind) want(text []byte) string {
 		return "an id, from 0 to 18446744073709551615"
 	}
 	if _, wide := parseID(text); wide {
-		return "an integer in the range of int64, below 9223372036854775808 (a column made with dataset.IDs takes larger ids)"
+		return "an integer in the range of int64, below 9223372036854775808 (a column made with dataset.IDs takes " +
+			"larger ids)"
 	}
 	if _, err := strconv.ParseInt(string(text), 10, 64); errors.Is(err, strconv.ErrRange) {
 		return "an integer in the range of int64, from -9223372036854775808 to 9223372036854775807"

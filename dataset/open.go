@@ -14,8 +14,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// openFile opens a file of fsys, or of the machine when fsys is nil, has the command, if there is one, make of it what it does, and
-// unpacks that if it is gzip or zstd.
+// openFile opens a file of fsys, or of the machine when fsys is nil, has the command, if there is one, make of it what
+// it does, and unpacks that if it is gzip or zstd.
 func openFile(ctx context.Context, fsys fs.FS, path, command string) (io.ReadCloser, error) {
 	f, err := openRaw(fsys, path)
 	if err != nil {
@@ -48,7 +48,8 @@ func openRaw(fsys fs.FS, path string) (io.ReadCloser, error) {
 	return os.Open(path)
 }
 
-// What packed files begin with. A zstd file may begin with a frame that is to be skipped, as pzstd writes it; its first byte is any of 16.
+// What packed files begin with. A zstd file may begin with a frame that is to be skipped, as pzstd writes it; its first
+// byte is any of 16.
 const (
 	gzipMagic = "\x1f\x8b"
 	zstdMagic = "\x28\xb5\x2f\xfd"
@@ -62,8 +63,8 @@ var strangers = map[string]string{
 	"\xfe\xff": "its text is UTF-16: write it as UTF-8",
 }
 
-// begins says whether what b reads begins so, of which it waits for no more than it takes to see that it does not. Bits of the first byte
-// that are not in mask make no difference.
+// begins says whether what b reads begins so, of which it waits for no more than it takes to see that it does not. Bits
+// of the first byte that are not in mask make no difference.
 func begins(b *bufio.Reader, magic string, mask byte) bool {
 	for i := range len(magic) {
 		head, _ := b.Peek(i + 1)
@@ -90,7 +91,8 @@ func unpack(f io.ReadCloser) (io.ReadCloser, error) {
 		z, err := gzip.NewReader(b)
 		return unpacked{cuttable{z}, f.Close}, err
 	case begins(b, zstdMagic, 0xff), begins(b, zstdSkip, 0xf0):
-		z, err := zstd.NewReader(b, zstd.WithDecoderMaxWindow(maxWindow), zstd.WithDecoderConcurrency(1)) // 1: it reads when it is asked to
+		// 1: it reads when it is asked to
+		z, err := zstd.NewReader(b, zstd.WithDecoderMaxWindow(maxWindow), zstd.WithDecoderConcurrency(1))
 		if err != nil {
 			return unpacked{nil, f.Close}, err
 		}

@@ -9,8 +9,9 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// Options of formats as JSON: structs become objects of those exported fields that are not zero, by name. encoding/json alone would not
-// do: a method of a column would become that of the struct that embeds it, and a type of tensors is none of its own.
+// Options of formats as JSON: structs become objects of those exported fields that are not zero, by name. encoding/json
+// alone would not do: a method of a column would become that of the struct that embeds it, and a type of tensors is
+// none of its own.
 
 // types are what a column's values may be, by name.
 var types = map[string]tensor.Dtype{"float32": tensor.Float32, "int64": tensor.Int64, "uint64": tensor.Uint64}
@@ -108,7 +109,8 @@ func readFields(v reflect.Value, data json.RawMessage) error {
 	for name, data := range all {
 		field, ok := v.Type().FieldByName(name)
 		if !ok || len(field.Index) > 1 || !field.IsExported() {
-			return fmt.Errorf("%s: there is no such option here: a newer version of gofleet, or of the format, has written it", name)
+			return fmt.Errorf("%s: there is no such option here: a newer version of gofleet, or of the format, has "+
+				"written it", name)
 		}
 		if err := readOption(v.FieldByIndex(field.Index), data); err != nil {
 			return fmt.Errorf("%s: %w", name, err)

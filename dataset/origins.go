@@ -26,8 +26,8 @@ func originOf(file, line int) origin { return origin(file)<<lineBits | origin(li
 func (o origin) file() int { return int(o >> lineBits) }
 func (o origin) line() int { return int(o & (1<<lineBits - 1)) }
 
-// At says which line of which file the rows are that are added next, until it is called again: a message about one of them names both.
-// Lines count from 1.
+// At says which line of which file the rows are that are added next, until it is called again: a message about one of
+// them names both. Lines count from 1.
 func (t *Table) At(file string, line int) { t.next = originOf(t.fileNumber(file), line) }
 
 // Place is where row r comes from, such as "clicks.csv:17"; "" where that is not known.
@@ -126,7 +126,8 @@ func (o *origins) appendOrigin(b []byte, r int) []byte {
 	return binary.AppendUvarint(binary.AppendUvarint(b, uint64(from.file())), uint64(from.line()))
 }
 
-// readOrigin reads where the next row comes from, which a worker has sent with these files of its own, and returns what comes after it.
+// readOrigin reads where the next row comes from, which a worker has sent with these files of its own, and returns what
+// comes after it.
 func (t *Table) readOrigin(b []byte, worker int, files []string) (rest []byte, err error) {
 	file, n := binary.Uvarint(b)
 	line, m := binary.Uvarint(b[max(n, 0):])

@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// crewReader is one pass over files whose lines several goroutines parse: one cuts the files into chunks of whole lines, the crew parses
-// them, and Read takes them in the order in which they were cut.
+// crewReader is one pass over files whose lines several goroutines parse: one cuts the files into chunks of whole
+// lines, the crew parses them, and Read takes them in the order in which they were cut.
 type crewReader struct {
 	filesReader
 	cancel context.CancelFunc
@@ -47,8 +47,8 @@ const chunkText = 64 << 10
 // loading is the key of a context whose pass may use all cores, since nothing is computed until it ends.
 type loading struct{}
 
-// Loading says whether a source is opened with ctx to be read into memory whole, as [Dataset.Load] does: it may use all cores then. A loop
-// over batches trains meanwhile.
+// Loading says whether a source is opened with ctx to be read into memory whole, as [Dataset.Load] does: it may use all
+// cores then. A loop over batches trains meanwhile.
 func Loading(ctx context.Context) bool {
 	all, _ := ctx.Value(loading{}).(bool)
 	return all

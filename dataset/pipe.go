@@ -77,7 +77,8 @@ func (p *piped) Close() error {
 	return p.file.Close()
 }
 
-// kill ends the command and all that it has started, and a Read that waits for what a process writes that has left them.
+// kill ends the command and all that it has started, and a Read that waits for what a process writes that has left
+// them.
 func (p *piped) kill() error {
 	killGroup(p.run)
 	return p.out.Close()

@@ -62,5 +62,6 @@ func (l *loadLog) done(rows int) {
 
 func (l *loadLog) attrs(rows int) []any {
 	took := time.Since(l.began)
-	return []any{"rows", rows, "elapsed", took.Round(100 * time.Millisecond), "rows/s", int(float64(rows) / took.Seconds())}
+	return []any{"rows", rows, "elapsed", took.Round(100 * time.Millisecond), "rows/s",
+		int(float64(rows) / took.Seconds())}
 }

@@ -27,7 +27,8 @@ type QueueDataset struct {
 // SetFileList names the files of the next pass.
 func (d *QueueDataset) SetFileList(files ...string) { d.FileList = files }
 
-// Batches passes over the files once; see [Dataset.Batches]. A loop that breaks does not wait for what a pipe command may still write.
+// Batches passes over the files once; see [Dataset.Batches]. A loop that breaks does not wait for what a pipe command
+// may still write.
 func (d *QueueDataset) Batches() iter.Seq2[Batch, error] {
 	return d.BatchesContext(context.Background())
 }

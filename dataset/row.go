@@ -1,7 +1,7 @@
 package dataset
 
-// Row is a row of a [Table] while it is written, or looked at. It is valid until the function that was given it returns. Of a varying
-// column it has the values that were added so far.
+// Row is a row of a [Table] while it is written, or looked at. It is valid until the function that was given it
+// returns. Of a varying column it has the values that were added so far.
 type Row struct {
 	table *Table
 	row   int

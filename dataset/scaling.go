@@ -9,7 +9,8 @@ import (
 //
 //	(f(x) − Mean) / Std    where f(x) is x, or ln(1 + max(x, 0)) with Log1p
 //
-// in float64. What Mean and Std are in the rows of training [Dataset.Moments] tells, and [CSVColumn.Standardize] takes over.
+// in float64. What Mean and Std are in the rows of training [Dataset.Moments] tells, and [CSVColumn.Standardize] takes
+// over.
 type Scaling struct {
 	// Log1p takes the logarithm first, as [Criteo]'s does.
 	Log1p bool
@@ -65,8 +66,8 @@ func (c CSVColumn) places() string {
 	return fmt.Sprintf("one for all, or %d, one for each value of a row", c.Width())
 }
 
-// Standardize is the column with a Scale that makes its numbers of mean 0 and standard deviation 1 where they have these moments, which are
-// of rows as they are read with the Scale that the column has so far: none, or one with Log1p.
+// Standardize is the column with a Scale that makes its numbers of mean 0 and standard deviation 1 where they have
+// these moments, which are of rows as they are read with the Scale that the column has so far: none, or one with Log1p.
 //
 //	moments, err := dataset.FromFiles(format, "train.csv").Moments(ctx, "dense_input")
 //	format.Schema[0], err = format.Schema[0].Standardize(moments)
@@ -77,13 +78,15 @@ func (c CSVColumn) Standardize(moments []Moments) (CSVColumn, error) {
 		return c, err
 	}
 	if want := max(c.Width(), 1); len(moments) != want {
-		return c, fmt.Errorf("%w %q: Standardize: %d moments for %d values a row: give it what Dataset.Moments says of this column",
+		return c, fmt.Errorf("%w %q: Standardize: %d moments for %d values a row: give it what Dataset.Moments says "+
+			"of this column",
 			ErrColumn, c.Name, len(moments), want)
 	}
 	scale := make([]Scaling, len(moments))
 	for i, m := range moments {
 		if m.Count == 0 {
-			return c, fmt.Errorf("%w %q: Standardize: no row has a number in %s, which nothing can be learned from: leave it out",
+			return c, fmt.Errorf("%w %q: Standardize: no row has a number in %s, which nothing can be learned from: "+
+				"leave it out",
 				ErrColumn, c.Name, c.origin(i))
 		}
 		if n := len(c.Scale); n > 0 {

@@ -17,8 +17,8 @@ type selection struct {
 
 const endless = math.MaxInt
 
-// fixed is d with its rows in the order that they have now, whatever the epoch is that is chosen later. What is cut so is the same rows in
-// every epoch: else rows that one part has would be the other's in the next.
+// fixed is d with its rows in the order that they have now, whatever the epoch is that is chosen later. What is cut so
+// is the same rows in every epoch: else rows that one part has would be the other's in the next.
 func (d *Dataset) fixed() *Dataset {
 	if v, ok := d.source.(*view); ok {
 		return d.with(v.at(d.epoch))
@@ -46,8 +46,8 @@ func (d *Dataset) Take(n int) *Dataset {
 	return d.fixed().choose(selection{fmt.Sprintf("Take(%d)", n), func(int) bool { return true }, n})
 }
 
-// Skip leaves out the first n rows: the same in every epoch, as [Dataset.Split] does. With the same order it goes on where a pass of n
-// rows was cut off: Shuffle(seed).Epoch(epoch).Skip(n).
+// Skip leaves out the first n rows: the same in every epoch, as [Dataset.Split] does. With the same order it goes on
+// where a pass of n rows was cut off: Shuffle(seed).Epoch(epoch).Skip(n).
 func (d *Dataset) Skip(n int) *Dataset {
 	if n < 0 {
 		return d.fail("Skip(%d): want 0 or more rows", n)
@@ -59,9 +59,9 @@ func (d *Dataset) Skip(n int) *Dataset {
 // goes to is a function of seed and of the row's position alone, so the two never overlap, and files too long for
 // memory are split the same way as rows in memory.
 //
-// Split, Take and Skip cut the rows in the order that they have at the call: a [Dataset.Shuffle] before them stays as it is in the epoch
-// of the call, 0 by default, and [Dataset.Epoch] changes the order of the parts' rows by those behind them alone. So the parts have the
-// same rows in every epoch.
+// Split, Take and Skip cut the rows in the order that they have at the call: a [Dataset.Shuffle] before them stays as
+// it is in the epoch of the call, 0 by default, and [Dataset.Epoch] changes the order of the parts' rows by those
+// behind them alone. So the parts have the same rows in every epoch.
 func (d *Dataset) Split(ratio float64, seed uint64) (first, second *Dataset) {
 	if !(ratio >= 0 && ratio <= 1) {
 		bad := d.fail("Split(%v): want a ratio between 0 and 1", ratio)
@@ -87,9 +87,9 @@ func (d *Dataset) Shard(index, workers int) *Dataset {
 	return d.choose(shard(index, workers))
 }
 
-// ShardRows is Shard for results that are put back into the rows' order: the i-th row that comes is always worker i%workers'. Shard of
-// [Files] deals lines, bad ones too, so that where SkipBad passes over some, row i is any worker's; ShardRows then has every worker parse
-// all lines.
+// ShardRows is Shard for results that are put back into the rows' order: the i-th row that comes is always worker
+// i%workers'. Shard of [Files] deals lines, bad ones too, so that where SkipBad passes over some, row i is any
+// worker's; ShardRows then has every worker parse all lines.
 func (d *Dataset) ShardRows(index, workers int) *Dataset {
 	if index < 0 || index >= workers || !passesOver(d.source) {
 		return d.Shard(index, workers)
@@ -109,12 +109,14 @@ func passesOver(s Source) bool {
 }
 
 func shard(index, workers int) selection {
-	return selection{fmt.Sprintf("Shard(%d, %d)", index, workers), func(i int) bool { return i%workers == index }, endless}
+	return selection{fmt.Sprintf("Shard(%d, %d)", index, workers), func(i int) bool { return i%workers == index },
+		endless}
 }
 
-// RandomShard keeps one worker's rows: each goes to a worker that is a function of seed and of the row's position alone, so that
-// workers with the same rows and the same seed share them without overlap, each its random part. It needs no memory: with files,
-// rows of other workers are passed over and need not be parsed. The parts' sizes differ, by a few times the root of their mean.
+// RandomShard keeps one worker's rows: each goes to a worker that is a function of seed and of the row's position
+// alone, so that workers with the same rows and the same seed share them without overlap, each its random part. It
+// needs no memory: with files, rows of other workers are passed over and need not be parsed. The parts' sizes differ,
+// by a few times the root of their mean.
 func (d *Dataset) RandomShard(seed uint64, index, workers int) *Dataset {
 	if workers < 1 || index < 0 || index >= workers {
 		return d.fail("RandomShard(%d, %d): want an index from 0 to below the number of workers", index, workers)

@@ -67,7 +67,8 @@ func newSlotLayout(columns []SlotColumn) (*slotLayout, error) {
 func (l *slotLayout) add(column int, c SlotColumn) error {
 	slots := c.slots()
 	if len(slots) == 0 || !c.Varying && c.Width()%len(slots) != 0 || c.Varying && len(slots) != 1 {
-		return fmt.Errorf("%w %q: %d values a row can't be shared by %d slots", ErrColumn, c.Name, c.Width(), len(slots))
+		return fmt.Errorf("%w %q: %d values a row can't be shared by %d slots", ErrColumn, c.Name, c.Width(),
+			len(slots))
 	}
 	share := c.Width() / len(slots)
 	for i, name := range slots {

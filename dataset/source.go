@@ -14,8 +14,8 @@ type Source interface {
 	Open(epoch int) (Reader, error)
 }
 
-// ContextSource is a source whose passes end with a context, also while a Read waits for data: [Dataset.BatchesContext] and
-// [Dataset.Load] give theirs. The context of a loop ends with the loop.
+// ContextSource is a source whose passes end with a context, also while a Read waits for data: [Dataset.BatchesContext]
+// and [Dataset.Load] give theirs. The context of a loop ends with the loop.
 type ContextSource interface {
 	Source
 	// OpenContext is Open with a context: soon after it has ended, a Read returns an error that has its cause.

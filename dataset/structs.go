@@ -25,8 +25,9 @@ import (
 //
 //	feed, err := dataset.FromStructs(flights).Batch(ctx)
 //
-// Fields of floats and bools are float32, of integers int64, of unsigned integers uint64; arrays are samples of their shape, slices have
-// any number of values. After the feed's name, which is the field's where it is empty, a tag may have
+// Fields of floats and bools are float32, of integers int64, of unsigned integers uint64; arrays are samples of their
+// shape, slices have any number of values. After the feed's name, which is the field's where it is empty, a tag may
+// have
 //
 //	float        integers as float32
 //	hash=N       text as an id: HashID(name, text, N), where name is the field's
@@ -50,8 +51,8 @@ func FromStructs[T any](rows []T) *Dataset {
 	return d
 }
 
-// FromSeq is a dataset of structs, with tags as [FromStructs] has them, that a function makes one after the other; how many there will be
-// it need not know. Each pass ranges over seq anew. An error that it yields ends the pass.
+// FromSeq is a dataset of structs, with tags as [FromStructs] has them, that a function makes one after the other; how
+// many there will be it need not know. Each pass ranges over seq anew. An error that it yields ends the pass.
 //
 //	rows := dataset.FromSeq(func(yield func(Flight, error) bool) {
 //		for lines := bufio.NewScanner(file); lines.Scan(); {
@@ -69,8 +70,9 @@ func FromSeq[T any](seq iter.Seq2[T, error]) *Dataset {
 	return d
 }
 
-// Schema is how the fields of such a struct are read from files, for [CSV], [JSONLines] and package dataset/parquet: the same rows come
-// from a file and from structs in hand. A field stands in the file under its own name, or under the name that its tag gives (field=NAME).
+// Schema is how the fields of such a struct are read from files, for [CSV], [JSONLines] and package dataset/parquet:
+// the same rows come from a file and from structs in hand. A field stands in the file under its own name, or under the
+// name that its tag gives (field=NAME).
 //
 //	schema, err := dataset.Schema[Flight]()
 //	rows := dataset.FromFiles(dataset.CSV{Schema: schema}, "flights.csv")
@@ -89,7 +91,8 @@ func Schema[T any]() ([]CSVColumn, error) {
 			first[f.column] = f
 		}
 		if old := first[f.column]; f.size != old.size || f.hash.Height != old.hash.Height {
-			return nil, fmt.Errorf("%w %q: fields %s and %s differ in their hash, or in how many values they have, which no file's may",
+			return nil, fmt.Errorf("%w %q: fields %s and %s differ in their hash, or in how many values they have, "+
+				"which no file's may",
 				ErrColumn, l.columns[f.column].Name, old.name, f.name)
 		}
 		c := &schema[f.column]
@@ -166,7 +169,8 @@ type structField struct {
 func layoutOf(of reflect.Type) (*structLayout, error) {
 	l := &structLayout{}
 	if of.Kind() != reflect.Struct {
-		return l, fmt.Errorf(`%w: rows are %v: want a struct whose fields have tags such as feed:"label"`, ErrColumn, of)
+		return l, fmt.Errorf(`%w: rows are %v: want a struct whose fields have tags such as feed:"label"`, ErrColumn,
+			of)
 	}
 	for _, f := range reflect.VisibleFields(of) {
 		tag, tagged := f.Tag.Lookup(tagKey)
@@ -212,7 +216,8 @@ func (f *structField) join(old *Column, c Column) error {
 	case old.Type != c.Type:
 		return fmt.Errorf("it is %v, and fields before it made the feed %v", c.Type, old.Type)
 	case old.Varying || c.Varying || len(old.Shape) > 1 || len(c.Shape) > 1:
-		return fmt.Errorf("it can't stand beside a field before it: one of the two has several dimensions, or any number of values")
+		return fmt.Errorf("it can't stand beside a field before it: one of the two has several dimensions, or any " +
+			"number of values")
 	}
 	f.at = old.Width()
 	old.Shape = []int{old.Width() + c.Width()}

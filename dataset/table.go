@@ -50,7 +50,8 @@ func (t *Table) Columns() []Column {
 	return out
 }
 
-// Floats are all values of float32 column c, row by row; nil when the column is of another type. They belong to the table.
+// Floats are all values of float32 column c, row by row; nil when the column is of another type. They belong to the
+// table.
 func (t *Table) Floats(c int) []float32 { return in[float32](t.columns[c].store) }
 
 // Ints are all values of int64 column c, row by row; nil when the column is of another type. They belong to the table.
@@ -73,7 +74,8 @@ func (t *Table) Add(fill func(Row) error) error {
 // Append copies these rows of src, which has the same columns, to the end of t.
 func (t *Table) Append(src *Table, rows ...int) error {
 	if len(src.columns) != len(t.columns) {
-		return fmt.Errorf("%w: a table of %d columns can't be appended to one of %d", ErrColumn, len(src.columns), len(t.columns))
+		return fmt.Errorf("%w: a table of %d columns can't be appended to one of %d", ErrColumn, len(src.columns),
+			len(t.columns))
 	}
 	for c := range t.columns {
 		a, b := t.columns[c].Column, src.columns[c].Column

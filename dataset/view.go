@@ -2,8 +2,8 @@ package dataset
 
 import "io"
 
-// view is an indexed source and the order in which its rows go by. Orders are built by composing: each combinator makes a
-// new one of the last.
+// view is an indexed source and the order in which its rows go by. Orders are built by composing: each combinator makes
+// a new one of the last.
 type view struct {
 	Indexed
 	len   int

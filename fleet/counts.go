@@ -1,7 +1,7 @@
 package fleet
 
-// Counts is what became of a worker's gradients so far. Without servers there are no pushes: Steps, Rows, Dropped and NotFinite count
-// there too, the rest is 0.
+// Counts is what became of a worker's gradients so far. Without servers there are no pushes: Steps, Rows, Dropped and
+// NotFinite count there too, the rest is 0.
 type Counts struct {
 	// Steps were applied: pushed and acknowledged by every server that had a part of them.
 	Steps int64
@@ -9,19 +9,19 @@ type Counts struct {
 	Rows int64
 	// Doubled requests had been applied before: the first answer was lost, and they changed nothing.
 	Doubled int64
-	// Dropped rows were not applied: an entry policy did not admit them, or the table's budget was spent. In rounds, whose workers make
-	// one update, they are the rows that the update dropped, and at most this worker's own.
+	// Dropped rows were not applied: an entry policy did not admit them, or the table's budget was spent. In rounds,
+	// whose workers make one update, they are the rows that the update dropped, and at most this worker's own.
 	Dropped int64
 	// NotFinite rows and variables held NaN or infinities and were skipped or clipped, as Strategy.NotFinite says.
 	NotFinite int64
-	// Pushes are the gradients whose staleness is known, counted for each server that had a part: updates that the server made, of
-	// any worker's gradients, between the pull of the weights that a gradient was computed on and its own. Stale is the sum of
-	// that over all pushes, MostStale the largest.
+	// Pushes are the gradients whose staleness is known, counted for each server that had a part: updates that the
+	// server made, of any worker's gradients, between the pull of the weights that a gradient was computed on and its
+	// own. Stale is the sum of that over all pushes, MostStale the largest.
 	Pushes, Stale, MostStale int64
 }
 
-// Staleness is how many updates a server made, on average, between the pull and the push of a gradient: 0 in training alone and
-// in sync, and in modes without rounds a measure of how far behind the weights gradients are.
+// Staleness is how many updates a server made, on average, between the pull and the push of a gradient: 0 in training
+// alone and in sync, and in modes without rounds a measure of how far behind the weights gradients are.
 func (c Counts) Staleness() float64 {
 	if c.Pushes == 0 {
 		return 0

@@ -12,8 +12,8 @@ import (
 
 var standard atomic.Pointer[Fleet]
 
-// Init makes a fleet with default options for the role that rm gives this process, nil to look at the environment, and makes
-// it the default one. Calling it again replaces the default. [New] takes a context and options.
+// Init makes a fleet with default options for the role that rm gives this process, nil to look at the environment, and
+// makes it the default one. Calling it again replaces the default. [New] takes a context and options.
 func Init(rm rolemaker.RoleMaker) (*Fleet, error) {
 	f, err := New(context.Background(), rm, Options{})
 	if err != nil {
@@ -23,8 +23,8 @@ func Init(rm rolemaker.RoleMaker) (*Fleet, error) {
 	return f, nil
 }
 
-// Default is the fleet that Init made. Before Init it is this process alone, so that a program that never calls Init still
-// trains; where the environment names a job, it refuses to, since every process of the job would train by itself.
+// Default is the fleet that Init made. Before Init it is this process alone, so that a program that never calls Init
+// still trains; where the environment names a job, it refuses to, since every process of the job would train by itself.
 func Default() *Fleet {
 	if f := standard.Load(); f != nil {
 		return f

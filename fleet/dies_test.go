@@ -60,7 +60,7 @@ func deathModes(t *testing.T) (all []strategy.Strategy) {
 // inStep says whether workers wait for each other.
 func inStep(m strategy.Mode) bool { return m == strategy.ModeSync || m == strategy.ModeSSP }
 
-// TestWhenARoleDies holds the table "When a role dies" of ARCHITECTURE.md to what happens, in every mode: a worker's death ends
+// TestWhenARoleDies holds the table "When a role dies" of RECOVERY.md to what happens, in every mode: a worker's death ends
 // nobody's training, and holds up the others for a worker timeout where they wait for each other, unless the worker has said that it
 // ends; a server's ends the job, within seconds.
 func TestWhenARoleDies(t *testing.T) {

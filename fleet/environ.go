@@ -8,7 +8,8 @@ import (
 	"github.com/gofleet/gofleet/internal/mistyped"
 )
 
-// checkVariables refuses a variable that is probably a mistyped one of gofleet's. Others that begin like ours are warned of, once.
+// checkVariables refuses a variable that is probably a mistyped one of gofleet's. Others that begin like ours are
+// warned of, once.
 func checkVariables(log *slog.Logger) error {
 	strange, err := mistyped.CheckOurs()
 	if err != nil {
@@ -16,7 +17,8 @@ func checkVariables(log *slog.Logger) error {
 	}
 	if strange != nil {
 		warnVariables.Do(func() {
-			log.Warn("variables that begin with FLEET_ and that gofleet doesn't read", "variables", strange, "read", mistyped.Ours())
+			log.Warn("variables that begin with FLEET_ and that gofleet doesn't read", "variables", strange, "read",
+				mistyped.Ours())
 		})
 	}
 	return nil

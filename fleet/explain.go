@@ -16,8 +16,8 @@ import (
 	"github.com/gofleet/gofleet/transport"
 )
 
-// Explanation is what a strategy means for a model on this job's servers: what a worker is expected to exchange with each of them
-// in a step, and what was measured. Print it to see a table.
+// Explanation is what a strategy means for a model on this job's servers: what a worker is expected to exchange with
+// each of them in a step, and what was measured. Print it to see a table.
 type Explanation struct {
 	Strategy strategy.Strategy
 	Workers  int
@@ -41,16 +41,17 @@ type Traffic struct {
 	Trips float64
 }
 
-// Measured is what a worker and its transport have counted since the job began: with training also joining, heartbeats, evaluations
-// and saves; and if processes share a transport in memory, as in tests, what all of them did.
+// Measured is what a worker and its transport have counted since the job began: with training also joining, heartbeats,
+// evaluations and saves; and if processes share a transport in memory, as in tests, what all of them did.
 type Measured struct {
 	Counts    Counts
 	Transport transport.Stats
 }
 
-// Explain says what the job's strategy means for its model: where dense values lie, how many bytes a step sends and brings, and in
-// how many round trips. ids are how many ids of each embedding a step touches, by name; rows of an embedding without a number are
-// left out. Steps are taken to know the next batch, as in TrainFrom of package nn. It is known after Minimize, in jobs with servers.
+// Explain says what the job's strategy means for its model: where dense values lie, how many bytes a step sends and
+// brings, and in how many round trips. ids are how many ids of each embedding a step touches, by name; rows of an
+// embedding without a number are left out. Steps are taken to know the next batch, as in TrainFrom of package nn. It is
+// known after Minimize, in jobs with servers.
 func (f *Fleet) Explain(ids map[string]int) (*Explanation, error) {
 	j, err := f.minimized("Explain")
 	if err != nil {
@@ -65,7 +66,8 @@ func (f *Fleet) Explain(ids map[string]int) (*Explanation, error) {
 			return nil, fmt.Errorf("fleet: Explain: %d ids of %q, which is no embedding, or no number of ids", n, name)
 		}
 	}
-	e := &Explanation{Strategy: j.strategy, Workers: f.id.Workers, IDs: maps.Clone(ids), Measured: Measured{Counts: f.Counts()}}
+	e := &Explanation{Strategy: j.strategy, Workers: f.id.Workers, IDs: maps.Clone(ids),
+		Measured: Measured{Counts: f.Counts()}}
 	for _, t := range exchange.Expect(j.layout, j.strategy, f.id.Workers, ids, true) {
 		e.Servers = append(e.Servers, Traffic(t))
 	}
@@ -144,6 +146,7 @@ func (e *Explanation) measured(w io.Writer) {
 	fmt.Fprintf(w, "%.0f bytes pushed, %.0f pulled, %.2f round trips a step\n",
 		float64(t.Sent)/n, float64(t.Received)/n, float64(t.Calls)/n)
 	if c := e.Measured.Counts; c.Doubled+c.Dropped+c.NotFinite > 0 {
-		fmt.Fprintf(w, "%d requests came twice, %d rows were dropped, %d were not finite\n", c.Doubled, c.Dropped, c.NotFinite)
+		fmt.Fprintf(w, "%d requests came twice, %d rows were dropped, %d were not finite\n", c.Doubled, c.Dropped,
+			c.NotFinite)
 	}
 }

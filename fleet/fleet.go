@@ -76,8 +76,9 @@ var (
 	ErrRole  = errors.New("not a call of this role")
 )
 
-// New makes a fleet for the role that rm gives this process; nil looks at the environment: PADDLE_* variables, then MPI or
-// Slurm with more than one rank, then this process alone. A variable whose name is nearly that of one that gofleet reads is an error.
+// New makes a fleet for the role that rm gives this process; nil looks at the environment: PADDLE_* variables, then MPI
+// or Slurm with more than one rank, then this process alone. A variable whose name is nearly that of one that gofleet
+// reads is an error.
 //
 // Processes of an MPI or Slurm job find out where each is, which takes until the last has started: New waits for
 // [strategy.DefaultStartTimeout], or as long as ctx says.
@@ -131,8 +132,8 @@ type Optimizer struct {
 	strategy strategy.Strategy
 }
 
-// Minimize registers the objective's parameters, decides where each will live, and makes the fleet the objective's trainer.
-// It must be called once, on every role, with the same model.
+// Minimize registers the objective's parameters, decides where each will live, and makes the fleet the objective's
+// trainer. It must be called once, on every role, with the same model.
 func (o *Optimizer) Minimize(objective optimizer.Objective) error {
 	if err := optimizer.CheckObjective(objective); err != nil {
 		return fmt.Errorf("fleet: Minimize: %w", err)
@@ -177,8 +178,8 @@ func (f *Fleet) plan(params []*optimizer.Param, rule optimizer.Rule, s strategy.
 		}
 	}
 	if s.Recovery.Journal != "" && optimizer.IsRandom(rule) {
-		return nil, fmt.Errorf("fleet: rule %s draws lots, so that a server that plays its journal comes to other weights: leave out "+
-			"recovery: journal", rule.Name())
+		return nil, fmt.Errorf("fleet: rule %s draws lots, so that a server that plays its journal comes to other "+
+			"weights: leave out recovery: journal", rule.Name())
 	}
 	var whole []string // whose rule looks at all of them at once; rows of embeddings are whole anyway
 	for _, p := range params {
@@ -201,8 +202,8 @@ func (f *Fleet) plan(params []*optimizer.Param, rule optimizer.Rule, s strategy.
 	return &job{layout: l, rule: rule, strategy: s, fingerprint: l.Fingerprint(rule, facts...)}, nil
 }
 
-// Plan is where every block of every parameter lives; print it to see names, elements, bytes and servers. It is known after
-// Minimize.
+// Plan is where every block of every parameter lives; print it to see names, elements, bytes and servers. It is known
+// after Minimize.
 func (f *Fleet) Plan() (*placement.Plan, error) {
 	j, err := f.minimized("Plan")
 	if err != nil {

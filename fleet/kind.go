@@ -12,8 +12,8 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// equip gives a process what its kind of job takes: what keeps a worker's weights, and how others are reached. That is chosen once, in
-// Minimize; from then on the kinds are alike.
+// equip gives a process what its kind of job takes: what keeps a worker's weights, and how others are reached. That is
+// chosen once, in Minimize; from then on the kinds are alike.
 func (f *Fleet) equip(j *job, params []*optimizer.Param) (err error) {
 	if f.IsLocal() {
 		j.backend, err = solo.New(params, j.rule, j.strategy, f.log)
@@ -25,11 +25,15 @@ func (f *Fleet) equip(j *job, params []*optimizer.Param) (err error) {
 	switch {
 	case f.IsServer():
 	case f.IsCollective():
-		j.backend, err = replica.New(replica.Config{Params: params, Rule: j.rule, Strategy: j.strategy, Fingerprint: j.fingerprint,
-			Group: collective.Config{Rank: f.id.Index, Endpoints: f.id.WorkerEndpoints, Transport: j.transport, Logger: f.log}})
+		j.backend, err = replica.New(replica.Config{Params: params, Rule: j.rule, Strategy: j.strategy,
+			Fingerprint: j.fingerprint,
+			Group: collective.Config{Rank: f.id.Index, Endpoints: f.id.WorkerEndpoints, Transport: j.transport,
+				Logger: f.log}})
 	default:
-		j.backend = client.New(client.Config{Worker: f.id.Index, Workers: f.id.Workers, Process: f.process, Servers: f.id.Servers,
-			Layout: j.layout, Rule: j.rule, Strategy: j.strategy, Fingerprint: j.fingerprint, Transport: j.transport, Logger: f.log})
+		j.backend = client.New(client.Config{Worker: f.id.Index, Workers: f.id.Workers, Process: f.process,
+			Servers: f.id.Servers,
+			Layout:  j.layout, Rule: j.rule, Strategy: j.strategy, Fingerprint: j.fingerprint, Transport: j.transport,
+			Logger: f.log})
 	}
 	return err
 }
@@ -51,16 +55,18 @@ func suitReplicas(s strategy.Strategy) (strategy.Strategy, error) {
 		s.Mode = strategy.ModeSync
 	}
 	if s.Mode != strategy.ModeSync {
-		return s, fmt.Errorf("mode %s needs servers: a collective job trains in mode sync, which an empty mode means there too", s.Mode)
+		return s, fmt.Errorf("mode %s needs servers: a collective job trains in mode sync, which an empty mode means "+
+			"there too", s.Mode)
 	}
 	if field := s.WithServers(); field != "" {
-		return s, fmt.Errorf("strategy: %s is for jobs with servers, and a collective job has none: leave it out", field)
+		return s, fmt.Errorf("strategy: %s is for jobs with servers, and a collective job has none: leave it out",
+			field)
 	}
 	return s, nil
 }
 
-// suitServers refuses what takes all weights in one place: options of jobs without servers, and in rounds a clip that needs all gradients
-// of an update.
+// suitServers refuses what takes all weights in one place: options of jobs without servers, and in rounds a clip that
+// needs all gradients of an update.
 func suitServers(s strategy.Strategy, rule optimizer.Rule, servers int) error {
 	if field := s.WithoutServers(); field != "" {
 		return fmt.Errorf("strategy: %s is for jobs without servers, and this one has %d: leave it out", field, servers)
@@ -69,6 +75,6 @@ func suitServers(s strategy.Strategy, rule optimizer.Rule, servers int) error {
 	if _, byNorm := clip.(optimizer.NormClipper); !clips || byNorm || !mode.Of(s.Mode).Rounds {
 		return nil
 	}
-	return fmt.Errorf("%T wants the gradients of a round in one place, but in mode sync servers share them: give it a method Factors "+
-		"(optimizer.NormClipper), or choose another mode", clip)
+	return fmt.Errorf("%T wants the gradients of a round in one place, but in mode sync servers share them: give it a "+
+		"method Factors (optimizer.NormClipper), or choose another mode", clip)
 }

@@ -10,7 +10,8 @@ type Position struct {
 	Samples int
 }
 
-// In is how many samples of an epoch's share have been trained: all of them (math.MaxInt) of an epoch before, none of one to come.
+// In is how many samples of an epoch's share have been trained: all of them (math.MaxInt) of an epoch before, none of
+// one to come.
 func (p Position) In(epoch int) int {
 	switch {
 	case epoch < p.Epoch:
@@ -26,29 +27,30 @@ func positionOf(epoch int, samples uint64) Position {
 	return Position{Epoch: epoch, Samples: int(min(samples, math.MaxInt))}
 }
 
-// Position is how far this worker is in its data. Since InitWorker that is what the weights have of it: of the checkpoint from which the
-// job goes on, or, for a worker that is started again while the others train on, of what it pushed before. Then each training step
-// moves it.
+// Position is how far this worker is in its data. Since InitWorker that is what the weights have of it: of the
+// checkpoint from which the job goes on, or, for a worker that is started again while the others train on, of what it
+// pushed before. Then each training step moves it.
 //
-// The training loops of package nn go on after it by themselves. A program that takes its steps one by one leaves out as many samples,
-// of rows that come in the same order again:
+// The training loops of package nn go on after it by themselves. A program that takes its steps one by one leaves out
+// as many samples, of rows that come in the same order again:
 //
 //	rows := train.Shuffle(seed).Epoch(epoch).Shard(f.WorkerIndex(), f.WorkerNum())
 //	rows = rows.Skip(f.Position().In(epoch)).MayBeEmpty()
 //
-// So a job that goes back to a checkpoint counts each sample of an epoch once, in every mode but geo. What was on its way when the
-// checkpoint was made is in neither the weights nor the position. Samples of another thread than the first are counted apart where
-// TrainThreads of package nn trains; executors of one's own say which thread they are (SetThread), or the epoch begins anew.
+// So a job that goes back to a checkpoint counts each sample of an epoch once, in every mode but geo. What was on its
+// way when the checkpoint was made is in neither the weights nor the position. Samples of another thread than the first
+// are counted apart where TrainThreads of package nn trains; executors of one's own say which thread they are
+// (SetThread), or the epoch begins anew.
 //
-// A worker that is started again alone, in async and half_async, trains again on what was on its way when it ended, and what had arrived
-// of that counts twice: for each of its threads, in async at most (send_queue_size + thread_pool_size) × max_merge_var_num batches, in
-// half_async one.
+// A worker that is started again alone, in async and half_async, trains again on what was on its way when it ended, and
+// what had arrived of that counts twice: for each of its threads, in async at most (send_queue_size + thread_pool_size)
+// × max_merge_var_num batches, in half_async one.
 //
-// In geo no sample counts twice, and some of what each worker had changed may be missing: what its exchanges had left of earlier steps.
-// With LocalSGD that is so for all workers but worker 0, whose copy a checkpoint holds.
+// In geo no sample counts twice, and some of what each worker had changed may be missing: what its exchanges had left
+// of earlier steps. With LocalSGD that is so for all workers but worker 0, whose copy a checkpoint holds.
 //
-// A job with another number of workers than the checkpoint's begins the epoch anew, as does a worker with another number of threads: the
-// log says so.
+// A job with another number of workers than the checkpoint's begins the epoch anew, as does a worker with another
+// number of threads: the log says so.
 func (f *Fleet) Position() Position {
 	f.mu.Lock()
 	defer f.mu.Unlock()

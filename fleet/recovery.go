@@ -28,8 +28,9 @@ const maxUser = 64 << 10
 // maxEpoch is the last that a push can name.
 const maxEpoch = math.MaxInt32
 
-// SetProgress says how far this job is, for the checkpoints that [strategy.Recovery] has saved from now on: each has what the worker that
-// saves it has said last. Say that an epoch begins behind a barrier, so that no worker is still in the one before:
+// SetProgress says how far this job is, for the checkpoints that [strategy.Recovery] has saved from now on: each has
+// what the worker that saves it has said last. Say that an epoch begins behind a barrier, so that no worker is still in
+// the one before:
 //
 //	for epoch := f.Progress().Epoch; epoch < epochs; epoch++ {
 //		…                                   // train on the rows of the epoch
@@ -37,16 +38,16 @@ const maxEpoch = math.MaxInt32
 //		err = f.SetProgress(fleet.Progress{Epoch: epoch + 1})
 //	}
 //
-// Positions count from there: what is pushed from now on is of that epoch. Any goroutine may call it. A worker that says nothing goes on
-// with what the job has begun from.
+// Positions count from there: what is pushed from now on is of that epoch. Any goroutine may call it. A worker that
+// says nothing goes on with what the job has begun from.
 func (f *Fleet) SetProgress(p Progress) error {
 	j, err := f.workerCall("SetProgress")
 	switch {
 	case err != nil:
 		return err
 	case len(p.User) > maxUser:
-		return fmt.Errorf("fleet: SetProgress: User has %d bytes, it can have %d: save what is larger in a file of your own, "+
-			"and put its name there", len(p.User), maxUser)
+		return fmt.Errorf("fleet: SetProgress: User has %d bytes, it can have %d: save what is larger in a file of "+
+			"your own, and put its name there", len(p.User), maxUser)
 	case p.Epoch < 0 || p.Epoch > maxEpoch:
 		return fmt.Errorf("fleet: SetProgress: Epoch is %d; epochs count from 0 to %d", p.Epoch, maxEpoch)
 	}
@@ -57,8 +58,8 @@ func (f *Fleet) SetProgress(p Progress) error {
 	return nil
 }
 
-// Progress is what this process has given SetProgress last; before that, since InitWorker, what was said in the checkpoint that the job
-// goes on from, and zero in a job that begins anew.
+// Progress is what this process has given SetProgress last; before that, since InitWorker, what was said in the
+// checkpoint that the job goes on from, and zero in a job that begins anew.
 func (f *Fleet) Progress() Progress {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -84,9 +85,10 @@ func (f *Fleet) goOn(j *job) {
 	})
 }
 
-// Checkpoint saves one of the checkpoints of [strategy.Recovery] at once, beside those that are saved by themselves, and returns when it is
-// whole. It holds what SavePersistables does, this worker's Progress, and the Position of each worker. Any worker may call it; when several
-// do for the same step with the same progress, one acts. In a collective job worker 0 writes when it calls, and calls of others do nothing.
+// Checkpoint saves one of the checkpoints of [strategy.Recovery] at once, beside those that are saved by themselves,
+// and returns when it is whole. It holds what SavePersistables does, this worker's Progress, and the Position of each
+// worker. Any worker may call it; when several do for the same step with the same progress, one acts. In a collective
+// job worker 0 writes when it calls, and calls of others do nothing.
 func (f *Fleet) Checkpoint(ctx context.Context) error {
 	j, err := f.worker(ctx, "Checkpoint")
 	if err != nil {
@@ -100,17 +102,19 @@ func (f *Fleet) Checkpoint(ctx context.Context) error {
 
 // CheckpointInfo is one of the checkpoints that [strategy.Recovery] has saved.
 type CheckpointInfo struct {
-	// Dir is its directory, which Restore takes. With Recovery.Deltas it may need others beside it: fleetrun inspect says which.
+	// Dir is its directory, which Restore takes. With Recovery.Deltas it may need others beside it: fleetrun inspect
+	// says which.
 	Dir string
 	// Step is the number of updates in it.
 	Step int64
-	// Progress is how far the job was, and Positions each worker's in its data, by worker; none in checkpoints of earlier versions.
+	// Progress is how far the job was, and Positions each worker's in its data, by worker; none in checkpoints of
+	// earlier versions.
 	Progress  Progress
 	Positions []Position
 }
 
-// Latest is the newest whole checkpoint in a Recovery's directory: the one that a job would go on from, if its files are what their
-// checksums say. ErrNoCheckpoint says that there is none.
+// Latest is the newest whole checkpoint in a Recovery's directory: the one that a job would go on from, if its files
+// are what their checksums say. ErrNoCheckpoint says that there is none.
 func Latest(dir string) (CheckpointInfo, error) {
 	newest, m, err := checkpoint.Latest(dir)
 	if err != nil {
@@ -130,15 +134,16 @@ func Latest(dir string) (CheckpointInfo, error) {
 	return c, nil
 }
 
-// Pin keeps a checkpoint whatever Recovery.Keep says, and it does not count among those: the one that a comparison begins from, or that
-// went to production. It must be whole. "fleetrun pin DIR" does the same.
+// Pin keeps a checkpoint whatever Recovery.Keep says, and it does not count among those: the one that a comparison
+// begins from, or that went to production. It must be whole. "fleetrun pin DIR" does the same.
 func Pin(dir string) error { return named("Pin", checkpoint.Pin(dir)) }
 
 // Unpin ends what Pin has begun: the job's next checkpoint may remove this one.
 func Unpin(dir string) error { return named("Unpin", checkpoint.Unpin(dir)) }
 
-// ErrTaken says that another job, which lives, saves into a directory: two that did would replace each other's checkpoints, and either,
-// started again, would go on from the other's. The error that wraps it names the other by process, host and time.
+// ErrTaken says that another job, which lives, saves into a directory: two that did would replace each other's
+// checkpoints, and either, started again, would go on from the other's. The error that wraps it names the other by
+// process, host and time.
 var ErrTaken = checkpoint.ErrTaken
 
 // ErrNoCheckpoint says that a directory holds none.
@@ -225,7 +230,8 @@ func (s *saver) rescue() {
 	if s.told.Err() == nil {
 		return
 	}
-	if waits, is := s.j.backend.(backend.Hurried); is { // servers may have been asked to end too, and then nobody starts them again
+	if waits, is := s.j.backend.(backend.Hurried); is {
+		// servers may have been asked to end too, and then nobody starts them again
 		waits.Hurry()
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.told), rescueTime)
@@ -243,8 +249,8 @@ func (s *saver) rescue() {
 	}
 }
 
-// last saves what this worker leaves behind, if that is for it to do: as often as it takes, until ctx, the job or the strategy's
-// WaitTimeout ends.
+// last saves what this worker leaves behind, if that is for it to do: as often as it takes, until ctx, the job or the
+// strategy's WaitTimeout ends.
 func (s *saver) last(ctx context.Context) error {
 	begin, limit := time.Now(), s.j.strategy.WaitTimeout.Std()
 	mine, err := s.j.backend.Saves(ctx, true)
@@ -257,7 +263,8 @@ func (s *saver) last(ctx context.Context) error {
 			return nil
 		}
 		if waited := time.Since(begin); waited >= limit {
-			err = fmt.Errorf("every attempt has failed for %v (WaitTimeout is %v)", strategy.Duration(waited), strategy.Duration(limit))
+			err = fmt.Errorf("every attempt has failed for %v (WaitTimeout is %v)", strategy.Duration(waited),
+				strategy.Duration(limit))
 		} else if _, err = s.j.backend.Saves(ctx, false); err == nil { // there are others to save for
 			err = s.wait(ctx, s.retry(failed))
 		}
@@ -276,7 +283,8 @@ func (s *saver) save(ctx context.Context) error {
 // retry logs a failure, and is how long to wait before the next attempt.
 func (s *saver) retry(err error) time.Duration {
 	wait := min(retryAfter, s.every)
-	s.f.log.Warn("a checkpoint failed, it is tried again", "worker", s.f.id.Index, "in", strategy.Duration(wait), "error", err)
+	s.f.log.Warn("a checkpoint failed, it is tried again", "worker", s.f.id.Index, "in", strategy.Duration(wait),
+		"error", err)
 	return wait
 }
 

@@ -12,21 +12,24 @@ import (
 
 // RestoreOptions say what of a directory a job begins with. The zero value is everything that is there.
 type RestoreOptions struct {
-	// Params are the names of those to restore; empty means all. Then the checkpoint or model may be another's that has them: a tower of
-	// its own on yesterday's embeddings. What is not restored begins anew, and so does the count of updates.
+	// Params are the names of those to restore; empty means all. Then the checkpoint or model may be another's that has
+	// them: a tower of its own on yesterday's embeddings. What is not restored begins anew, and so does the count of
+	// updates.
 	Params []string
-	// WeightsOnly leaves the state of a checkpoint's update rule, so that a job may go on under another rule; its state and its
-	// count of updates begin anew. A model that was saved for inference has weights alone in any case.
+	// WeightsOnly leaves the state of a checkpoint's update rule, so that a job may go on under another rule; its state
+	// and its count of updates begin anew. A model that was saved for inference has weights alone in any case.
 	WeightsOnly bool
 }
 
-// Restore has the job begin from what is in dir: a checkpoint of SavePersistables, written by any number of servers or by none, or a model
-// of SaveInferenceModel, which has weights and rows alone. Every role of a job of any kind calls it, with the same directory and options,
-// after Minimize and before InitServer or InitWorker. An empty dir restores nothing, as a program wants whose -load was not given.
+// Restore has the job begin from what is in dir: a checkpoint of SavePersistables, written by any number of servers or
+// by none, or a model of SaveInferenceModel, which has weights and rows alone. Every role of a job of any kind calls
+// it, with the same directory and options, after Minimize and before InitServer or InitWorker. An empty dir restores
+// nothing, as a program wants whose -load was not given.
 //
-// Whoever keeps weights reads the directory: each server its share, so that it must be visible to all of them, a process that trains
-// alone, and each worker of a collective job. A worker of servers reads nothing; its InitWorker fails unless every server was told the
-// same. Servers that found different checkpoints there, and workers of a collective job that did, are refused too.
+// Whoever keeps weights reads the directory: each server its share, so that it must be visible to all of them, a
+// process that trains alone, and each worker of a collective job. A worker of servers reads nothing; its InitWorker
+// fails unless every server was told the same. Servers that found different checkpoints there, and workers of a
+// collective job that did, are refused too.
 //
 // A job begins from one directory: a second call is an error.
 func (f *Fleet) Restore(ctx context.Context, dir string, o RestoreOptions) error {
@@ -71,24 +74,26 @@ func (f *Fleet) restoreOnce() error {
 	return nil
 }
 
-// LoadModel gives the weights what [Fleet.Restore] reads, with state and counts, at other times, or with params those of that name alone:
+// LoadModel gives the weights what [Fleet.Restore] reads, with state and counts, at other times, or with params those
+// of that name alone:
 //
-//   - A worker of servers that run calls it after InitWorker, while the others train or not. All servers, of any number, read dir first,
-//     which they must see; then all take it in one cut between steps, for which pushes wait: the same for all, or nothing. A server
-//     needs room for both meanwhile. Whoever is to begin with it waits for it at a barrier: the worker that calls has it at its next
-//     step, and others at the first step after BarrierWorker, or a call of Util, that they come to behind it. A gradient that another
-//     worker has computed before is added to it. In mode geo, where workers train copies, it is an error.
-//   - A process that trains alone calls it between two steps. Moving averages of batch norm stay in an executor that has trained
-//     already; close it and begin another.
+//   - A worker of servers that run calls it after InitWorker, while the others train or not. All servers, of any
+//     number, read dir first, which they must see; then all take it in one cut between steps, for which pushes wait:
+//     the same for all, or nothing. A server needs room for both meanwhile. Whoever is to begin with it waits for it at
+//     a barrier: the worker that calls has it at its next step, and others at the first step after BarrierWorker, or a
+//     call of Util, that they come to behind it. A gradient that another worker has computed before is added to it. In
+//     mode geo, where workers train copies, it is an error.
+//   - A process that trains alone calls it between two steps. Moving averages of batch norm stay in an executor that
+//     has trained already; close it and begin another.
 //   - In a collective job each worker loads the same, before InitWorker.
 //   - Each server may load the same between InitServer and RunServer.
 //
-// While servers run, a call that fails has changed nothing. If the worker ends, or a server, while servers take what they have read, every
-// role ends with [ErrWentBack]. In a job with a [strategy.Recovery] a checkpoint is saved right behind it: a role that is started again
-// before that goes on from the one before, or with a journal reads dir again.
+// While servers run, a call that fails has changed nothing. If the worker ends, or a server, while servers take what
+// they have read, every role ends with [ErrWentBack]. In a job with a [strategy.Recovery] a checkpoint is saved right
+// behind it: a role that is started again before that goes on from the one before, or with a journal reads dir again.
 //
-// All params of a checkpoint bring its number of updates and its factor on learning rates, as Restore does; some, or a saved model, take
-// part as if they had been updated last now.
+// All params of a checkpoint bring its number of updates and its factor on learning rates, as Restore does; some, or a
+// saved model, take part as if they had been updated last now.
 func (f *Fleet) LoadModel(ctx context.Context, dir string, params ...string) error {
 	if f.IsServer() {
 		return f.loadServer(ctx, dir, params)
@@ -107,8 +112,9 @@ func (f *Fleet) LoadModel(ctx context.Context, dir string, params ...string) err
 		f.statistics.loaded()
 	}
 	if errors.Is(err, backend.ErrNotJoined) {
-		return fmt.Errorf("fleet: LoadModel: servers load a checkpoint: call it after InitWorker, when they run, call Restore with %s on "+
-			"every role, give it to InitServer, or have every server call LoadModel before RunServer: %w", dir, ErrRole)
+		return fmt.Errorf("fleet: LoadModel: servers load a checkpoint: call it after InitWorker, when they run, call "+
+			"Restore with %s on every role, give it to InitServer, or have every server call LoadModel before "+
+			"RunServer: %w", dir, ErrRole)
 	}
 	return named("LoadModel", err)
 }

@@ -14,10 +14,10 @@ import (
 // Row is one row of an embedding.
 type Row = weights.Row
 
-// Rows goes over every row of an embedding that was ever trained or loaded, with its newest weights: server after server, by
-// ascending id on each, so a table may be larger than a worker's memory. Without servers it is by ascending id. An error comes last, with
-// no row. It is no cut, and holds nobody up: workers that train meanwhile may change rows that are still to come. For rows of one moment
-// save a model.
+// Rows goes over every row of an embedding that was ever trained or loaded, with its newest weights: server after
+// server, by ascending id on each, so a table may be larger than a worker's memory. Without servers it is by ascending
+// id. An error comes last, with no row. It is no cut, and holds nobody up: workers that train meanwhile may change rows
+// that are still to come. For rows of one moment save a model.
 //
 //	for row, err := range f.Rows(ctx, "user") {
 //		if err != nil {
@@ -42,9 +42,9 @@ func (f *Fleet) Rows(ctx context.Context, name string) iter.Seq2[Row, error] {
 // errEnough ends a walk over rows.
 var errEnough = errors.New("no more rows are wanted")
 
-// ExportText writes an embedding as text, a line for each row in the order of [Fleet.Rows]: the id, a tab, and the weights with commas
-// between them, each in as few digits as it takes to read it back exactly. Like Rows, it is no cut. Package
-// optimizer/weights reads it, and writes Rows in other formats.
+// ExportText writes an embedding as text, a line for each row in the order of [Fleet.Rows]: the id, a tab, and the
+// weights with commas between them, each in as few digits as it takes to read it back exactly. Like Rows, it is no cut.
+// Package optimizer/weights reads it, and writes Rows in other formats.
 //
 //	42	0.25,-1.5e-05,3
 func (f *Fleet) ExportText(ctx context.Context, name string, w io.Writer) error {

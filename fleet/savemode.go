@@ -14,21 +14,22 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// SaveMode says what [Fleet.SaveModel] saves, by the numbers of PaddlePaddle's memory tables and of PaddleRec. (Its older tables, and the
-// documents of FleetX, have 1 for the base and 2 for the delta.)
+// SaveMode says what [Fleet.SaveModel] saves, by the numbers of PaddlePaddle's memory tables and of PaddleRec. (Its
+// older tables, and the documents of FleetX, have 1 for the base and 2 for the delta.)
 type SaveMode int
 
-// The modes. Those who train for weeks and serve meanwhile save a base each day and a delta each hour, which are read as one model by
-// nn.Load(base, deltas...), and a batch at a day's end to go on from.
+// The modes. Those who train for weeks and serve meanwhile save a base each day and a delta each hour, which are read
+// as one model by nn.Load(base, deltas...), and a batch at a day's end to go on from.
 const (
 	// SaveAll is a checkpoint of everything: SavePersistables.
 	SaveAll SaveMode = iota
-	// SaveDelta is what has changed of the rows that serving needs since the last base or delta, with all dense weights.
+	// SaveDelta is what has changed of the rows that serving needs since the last base or delta, with all dense
+	// weights.
 	SaveDelta
 	// SaveBase is a model for inference with the rows that serving needs.
 	SaveBase
-	// SaveBatch is a checkpoint of everything, and then the end of a period, in one cut between steps: Shrink follows SavePersistables, and
-	// no push comes between them.
+	// SaveBatch is a checkpoint of everything, and then the end of a period, in one cut between steps: Shrink follows
+	// SavePersistables, and no push comes between them.
 	SaveBatch
 )
 
@@ -46,13 +47,15 @@ type SaveOptions struct {
 	// Model is what SaveBase and SaveDelta save: nn.Inference(outputs...), the same for a base and its deltas.
 	Model optimizer.Model
 
-	// SaveBase and SaveDelta take of embeddings with ShowClick the rows whose score is BaseThreshold at least; 0 means 1.5, below 0 all do.
+	// SaveBase and SaveDelta take of embeddings with ShowClick the rows whose score is BaseThreshold at least; 0 means
+	// 1.5, below 0 all do.
 	BaseThreshold float64
-	// SaveDelta takes of these the rows whose delta score is DeltaThreshold at least: the score of the shows and clicks that were pushed
-	// since the row was last saved in a base or a delta. 0 means 0.25, below 0 every row that has changed.
+	// SaveDelta takes of these the rows whose delta score is DeltaThreshold at least: the score of the shows and clicks
+	// that were pushed since the row was last saved in a base or a delta. 0 means 0.25, below 0 every row that has
+	// changed.
 	DeltaThreshold float64
-	// DeltaKeepDays is how many periods may have ended since a row of an embedding with ShowClick was used, in SaveBase and SaveDelta: see
-	// ShrinkOptions.Unseen. 0 means 16, below 0 any number.
+	// DeltaKeepDays is how many periods may have ended since a row of an embedding with ShowClick was used, in SaveBase
+	// and SaveDelta: see ShrinkOptions.Unseen. 0 means 16, below 0 any number.
 	DeltaKeepDays int
 	// Published is a directory of this worker's machine that has, one to three levels below it, all bases and deltas
 	// which this job and those before it have saved. A job that goes on from a checkpoint may have gone back behind
@@ -79,13 +82,14 @@ type Saved struct {
 
 // SaveModel saves to dir what o.Mode says.
 //
-// A base has the rows that serving needs: of embeddings with [optimizer.ShowClick] those whose score is high enough and that were used not
-// long ago, of others every row. A delta has of these rows the ones that have changed enough since the last base or delta, in embeddings
-// without ShowClick every row that has changed (under a rule that moves all rows in every step, all), and the ids of those which serving is
-// to forget, since they were dropped or are not needed any more. Each row that is saved has a delta score of 0 from then on. A base and all
-// of its deltas, in order, are what a base would have been that was saved in the place of the last, but for changes below DeltaThreshold.
-// Each has a directory of its own, on this worker's machine; a directory has its checksums, and names what it follows, and package nn
-// refuses what is damaged, of another base, or out of order.
+// A base has the rows that serving needs: of embeddings with [optimizer.ShowClick] those whose score is high enough and
+// that were used not long ago, of others every row. A delta has of these rows the ones that have changed enough since
+// the last base or delta, in embeddings without ShowClick every row that has changed (under a rule that moves all rows
+// in every step, all), and the ids of those which serving is to forget, since they were dropped or are not needed any
+// more. Each row that is saved has a delta score of 0 from then on. A base and all of its deltas, in order, are what a
+// base would have been that was saved in the place of the last, but for changes below DeltaThreshold. Each has a
+// directory of its own, on this worker's machine; a directory has its checksums, and names what it follows, and package
+// nn refuses what is damaged, of another base, or out of order.
 //
 // A delta is of the base's model: other outputs, params, shapes, feeds or another format are refused. What it may
 // follow is known to whoever keeps the weights, also to a server that comes back with its journal, and to checkpoints.
@@ -94,12 +98,13 @@ type Saved struct {
 // there are none. A call that fails before its model is whole changes nothing. Where its worker ends while it becomes
 // whole, or while servers take note, the next delta is refused likewise: no change is lost.
 //
-// Pushes wait as in SaveInferenceModel, in SaveBatch as long as the checkpoint takes to be written, since a period ends behind it; a
-// SaveBatch that fails before the checkpoint is whole has ended none.
+// Pushes wait as in SaveInferenceModel, in SaveBatch as long as the checkpoint takes to be written, since a period ends
+// behind it; a SaveBatch that fails before the checkpoint is whole has ended none.
 //
-// Any worker may call it; of several that save a checkpoint at the same step in the same way one acts, and a base or a delta is saved by
-// one worker of a job. In a collective job worker 0 writes when it calls and other calls do nothing, but for SaveBatch, which every worker
-// must call. Mode geo, where every worker has rows of its own, refuses SaveBatch as it does Shrink.
+// Any worker may call it; of several that save a checkpoint at the same step in the same way one acts, and a base or a
+// delta is saved by one worker of a job. In a collective job worker 0 writes when it calls and other calls do nothing,
+// but for SaveBatch, which every worker must call. Mode geo, where every worker has rows of its own, refuses SaveBatch
+// as it does Shrink.
 func (f *Fleet) SaveModel(ctx context.Context, dir string, o SaveOptions) (saved Saved, err error) {
 	const call = "SaveModel"
 	j, err := f.worker(ctx, call)
@@ -162,8 +167,8 @@ func (o SaveOptions) check(j *job) error {
 	case !serves && o.Model != nil:
 		return fmt.Errorf("%v saves everything: leave out Model", o.Mode)
 	case !serves && (o.BaseThreshold != 0 || o.DeltaKeepDays != 0) || o.Mode != SaveDelta && o.DeltaThreshold != 0:
-		return fmt.Errorf("%v takes neither more nor fewer rows by BaseThreshold %v, DeltaThreshold %v, DeltaKeepDays %d: "+
-			"leave out what is not for it", o.Mode, o.BaseThreshold, o.DeltaThreshold, o.DeltaKeepDays)
+		return fmt.Errorf("%v takes neither more nor fewer rows by BaseThreshold %v, DeltaThreshold %v, DeltaKeepDays "+
+			"%d: leave out what is not for it", o.Mode, o.BaseThreshold, o.DeltaThreshold, o.DeltaKeepDays)
 	case !serves && o.Published != "":
 		return fmt.Errorf("%v follows no model: leave out Published", o.Mode)
 	case o.Mode != SaveBatch && o.Shrink != ShrinkOptions{}:
@@ -171,8 +176,12 @@ func (o SaveOptions) check(j *job) error {
 	case math.IsNaN(o.BaseThreshold) || math.IsNaN(o.DeltaThreshold):
 		return fmt.Errorf("BaseThreshold is %v, DeltaThreshold %v: they are scores", o.BaseThreshold, o.DeltaThreshold)
 	case o.BaseThreshold == 0 && o.DeltaThreshold == 0 && o.DeltaKeepDays == 0:
-	case !slices.ContainsFunc(j.layout.Params, func(p *optimizer.Param) bool { return p.Embedding && p.Entry.Counts() }):
-		return fmt.Errorf("%w by any table: set ShowClick in an Entry, or none of BaseThreshold, DeltaThreshold and DeltaKeepDays",
+	case !slices.ContainsFunc(j.layout.Params, func(p *optimizer.Param) bool {
+		return p.Embedding &&
+			p.Entry.Counts()
+	}):
+		return fmt.Errorf("%w by any table: set ShowClick in an Entry, or none of BaseThreshold, DeltaThreshold and "+
+			"DeltaKeepDays",
 			table.ErrNoScore)
 	}
 	if o.Mode == SaveBatch {

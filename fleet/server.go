@@ -10,15 +10,16 @@ import (
 	"github.com/gofleet/gofleet/internal/server"
 )
 
-// InitServer makes this server's tables. An empty dir makes those that [Fleet.Restore] has read or, without it, fresh ones: then worker 0
-// brings the first dense weights and rows are born when they are touched. With a [strategy.Recovery] the newest of its checkpoints comes
-// before all of these.
+// InitServer makes this server's tables. An empty dir makes those that [Fleet.Restore] has read or, without it, fresh
+// ones: then worker 0 brings the first dense weights and rows are born when they are touched. With a
+// [strategy.Recovery] the newest of its checkpoints comes before all of these.
 //
-// Tables are large and change little, so that the collector would let as much garbage gather as there are tables. Where the process's
-// control group has a bound, and neither GOMEMLIMIT nor the program has set one, InitServer has the collector keep to nine tenths of it.
+// Tables are large and change little, so that the collector would let as much garbage gather as there are tables. Where
+// the process's control group has a bound, and neither GOMEMLIMIT nor the program has set one, InitServer has the
+// collector keep to nine tenths of it.
 //
-// A dir is Restore's, for a program whose servers alone name it: a checkpoint that SavePersistables wrote, with any number of servers,
-// or a model, and with params only those of it. Every server must be given the same.
+// A dir is Restore's, for a program whose servers alone name it: a checkpoint that SavePersistables wrote, with any
+// number of servers, or a model, and with params only those of it. Every server must be given the same.
 func (f *Fleet) InitServer(ctx context.Context, dir string, params ...string) error {
 	if _, err := f.serverCall("InitServer"); err != nil {
 		return err
@@ -30,7 +31,8 @@ func (f *Fleet) InitServer(ctx context.Context, dir string, params ...string) er
 	case from == "" || serving:
 		return f.initServer(ctx, "InitServer", dir, checkpoint.Selection{Params: params})
 	case dir != "" || len(params) > 0:
-		return fmt.Errorf("fleet: InitServer: Restore has begun from %s: give InitServer no directory: %w", from, ErrOrder)
+		return fmt.Errorf("fleet: InitServer: Restore has begun from %s: give InitServer no directory: %w", from,
+			ErrOrder)
 	case ctx.Err() != nil:
 		return fmt.Errorf("fleet: InitServer: %w", context.Cause(ctx))
 	}
@@ -67,8 +69,10 @@ func (f *Fleet) initServer(ctx context.Context, call, dir string, what checkpoin
 }
 
 func (f *Fleet) newServer(j *job) (*server.Server, error) {
-	return server.New(server.Config{Index: f.id.Index, Workers: f.id.Workers, Process: f.process, Endpoints: f.id.Servers,
-		Layout: j.layout, Rule: j.rule, Strategy: j.strategy, Fingerprint: j.fingerprint, Transport: j.transport, Logger: f.log})
+	return server.New(server.Config{Index: f.id.Index, Workers: f.id.Workers, Process: f.process,
+		Endpoints: f.id.Servers,
+		Layout:    j.layout, Rule: j.rule, Strategy: j.strategy, Fingerprint: j.fingerprint, Transport: j.transport,
+		Logger: f.log})
 }
 
 // release lets go of the journal of tables that were made before, unless these are being served.
@@ -80,9 +84,10 @@ func (f *Fleet) release() {
 	}
 }
 
-// fill gives a server what its tables have: what they had, if there is a journal of that, else what the job begins with. It returns the
-// server, which is another if that could not come back.
-func (f *Fleet) fill(ctx context.Context, j *job, s *server.Server, dir string, what checkpoint.Selection) (*server.Server, error) {
+// fill gives a server what its tables have: what they had, if there is a journal of that, else what the job begins
+// with. It returns the server, which is another if that could not come back.
+func (f *Fleet) fill(ctx context.Context, j *job, s *server.Server, dir string,
+	what checkpoint.Selection) (*server.Server, error) {
 	returned, err := s.Return(ctx)
 	if errors.Is(err, server.ErrNoReturn) {
 		f.log.Warn("begins anew: if the job goes on, it goes back to its last checkpoint", "error", err)
@@ -99,7 +104,8 @@ func (f *Fleet) fill(ctx context.Context, j *job, s *server.Server, dir string, 
 // begin gives a server's tables what the job begins with: the newest checkpoint of a series, else what it is told to.
 func begin(ctx context.Context, s *server.Server, series, dir string, what checkpoint.Selection) error {
 	if dir == "" && len(what.Params) > 0 {
-		return fmt.Errorf("params %q are to be loaded, and the directory's name is empty: %w", what.Params, checkpoint.ErrNone)
+		return fmt.Errorf("params %q are to be loaded, and the directory's name is empty: %w", what.Params,
+			checkpoint.ErrNone)
 	}
 	told := ""
 	if dir != "" {
@@ -117,10 +123,10 @@ func begin(ctx context.Context, s *server.Server, series, dir string, what check
 	return s.Begin(ctx)
 }
 
-// RunServer serves until every worker has called StopWorker, or ctx ends. It returns an error that wraps ErrWorkersDied when
-// a worker ended without a word, and ctx's cause when that ended it. With a [strategy.Recovery] it serves on when ctx ends until the lowest
-// worker that lives has saved a checkpoint, and workers that were asked to end too have ended, for a minute at most. The log is told of its
-// [Stats] then.
+// RunServer serves until every worker has called StopWorker, or ctx ends. It returns an error that wraps ErrWorkersDied
+// when a worker ended without a word, and ctx's cause when that ended it. With a [strategy.Recovery] it serves on when
+// ctx ends until the lowest worker that lives has saved a checkpoint, and workers that were asked to end too have
+// ended, for a minute at most. The log is told of its [Stats] then.
 func (f *Fleet) RunServer(ctx context.Context) error {
 	if _, err := f.serverCall("RunServer"); err != nil {
 		return err
@@ -148,18 +154,21 @@ func (f *Fleet) RunServer(ctx context.Context) error {
 // ErrWorkersDied says that a job ended without some of its workers having stopped.
 var ErrWorkersDied = server.ErrWorkersDied
 
-// ErrWentBack says that a server has ended in the middle of a job or was started again, and has lost its weights: no role can go on, and
-// the job starts again from its last checkpoint. Servers and workers all end with it. The error that wraps it says which role it was.
-// In modes sync and ssp a worker's death does the same to a job with a Recovery.Dir, unless WorkerLost says otherwise; in one without, a
-// worker that was started again alone ends with it, since rounds have gone on without it.
+// ErrWentBack says that a server has ended in the middle of a job or was started again, and has lost its weights: no
+// role can go on, and the job starts again from its last checkpoint. Servers and workers all end with it. The error
+// that wraps it says which role it was. In modes sync and ssp a worker's death does the same to a job with a
+// Recovery.Dir, unless WorkerLost says otherwise; in one without, a worker that was started again alone ends with it,
+// since rounds have gone on without it.
 var ErrWentBack = server.ErrWentBack
 
-// ExitWentBack is the status of a program that ends by ErrWentBack, EX_TEMPFAIL of sysexits.h: whoever starts roles starts this one again.
+// ExitWentBack is the status of a program that ends by ErrWentBack, EX_TEMPFAIL of sysexits.h: whoever starts roles
+// starts this one again.
 const ExitWentBack = 75
 
 func (f *Fleet) serverCall(call string) (*job, error) {
 	if !f.IsServer() {
-		return nil, fmt.Errorf("fleet: %s: this is %v, in a job of %d servers; its calls are InitWorker and StopWorker: %w",
+		return nil, fmt.Errorf("fleet: %s: this is %v, in a job of %d servers; its calls are InitWorker and "+
+			"StopWorker: %w",
 			call, f, f.ServerNum(), ErrRole)
 	}
 	return f.minimized(call)

@@ -8,8 +8,8 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// ordered holds a training thread to the order of a session's calls: Begin and End alternate, Begin first, and after an error or Close
-// there are none. A step out of order would be pushed again, or make others wait.
+// ordered holds a training thread to the order of a session's calls: Begin and End alternate, Begin first, and after an
+// error or Close there are none. A step out of order would be pushed again, or make others wait.
 type ordered struct {
 	inner   optimizer.Session
 	worker  int

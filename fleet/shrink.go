@@ -6,16 +6,17 @@ import (
 	"github.com/gofleet/gofleet/internal/table"
 )
 
-// ShrinkOptions say which rows of embeddings a model can do without at the end of a period. First shows and clicks decay, then
-// rows are dropped whose score is low or which have not been used for long. Each zero field does nothing.
+// ShrinkOptions say which rows of embeddings a model can do without at the end of a period. First shows and clicks
+// decay, then rows are dropped whose score is low or which have not been used for long. Each zero field does nothing.
 type ShrinkOptions struct {
-	// Decay multiplies the shows and clicks of every row, and of every id that waits for one, in tables with ShowClick; between
-	// 0 and 1.
+	// Decay multiplies the shows and clicks of every row, and of every id that waits for one, in tables with ShowClick;
+	// between 0 and 1.
 	Decay float64
 	// MinScore drops rows of tables with ShowClick whose score is below it.
 	MinScore float64
-	// Unseen drops rows of any table that no push has touched, and in a process alone no training read, for so many periods, the one that
-	// ends counted in: 1 drops what that period did not use. It forgets ids that wait for a row and were not pushed for so long.
+	// Unseen drops rows of any table that no push has touched, and in a process alone no training read, for so many
+	// periods, the one that ends counted in: 1 drops what that period did not use. It forgets ids that wait for a row
+	// and were not pushed for so long.
 	Unseen uint32
 }
 
@@ -25,14 +26,14 @@ type Shrunk struct {
 	Waiting int // ids that waited for a row
 }
 
-// Shrink ends a period and drops rows that are not needed, on all servers at one point between steps; it returns what was
-// dropped, by name of the embedding. A period is what lies between two calls, be it a day, an hour or an epoch: every
-// row remembers in which it was used last. A dropped row is forgotten whole, also one that was given or loaded; its id begins
-// anew when it is met again.
+// Shrink ends a period and drops rows that are not needed, on all servers at one point between steps; it returns what
+// was dropped, by name of the embedding. A period is what lies between two calls, be it a day, an hour or an epoch:
+// every row remembers in which it was used last. A dropped row is forgotten whole, also one that was given or loaded;
+// its id begins anew when it is met again.
 //
-// Any worker may call it. When several do, in the same way and with no update between, as after a BarrierWorker, one acts and all
-// are told; a worker that calls again ends another period. In a collective job every worker must call it, and all wait for each other.
-// Mode geo, where every worker has rows of its own, refuses.
+// Any worker may call it. When several do, in the same way and with no update between, as after a BarrierWorker, one
+// acts and all are told; a worker that calls again ends another period. In a collective job every worker must call it,
+// and all wait for each other. Mode geo, where every worker has rows of its own, refuses.
 func (f *Fleet) Shrink(ctx context.Context, o ShrinkOptions) (map[string]Shrunk, error) {
 	j, err := f.worker(ctx, "Shrink")
 	if err != nil {

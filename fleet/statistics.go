@@ -13,9 +13,9 @@ import (
 	"github.com/gofleet/gofleet/internal/backend"
 )
 
-// statistics are values of frozen dense params that each worker computes of its own batches while it trains, such as the moving averages
-// of batch norm. Where workers meet all take their mean, by the steps that each has made since they met last, so that they evaluate one
-// model, which is the one that is saved.
+// statistics are values of frozen dense params that each worker computes of its own batches while it trains, such as
+// the moving averages of batch norm. Where workers meet all take their mean, by the steps that each has made since they
+// met last, so that they evaluate one model, which is the one that is saved.
 type statistics struct {
 	mu  sync.Mutex
 	own report

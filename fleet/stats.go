@@ -8,18 +8,20 @@ import (
 	"github.com/gofleet/gofleet/transport"
 )
 
-// Stats are what a process has counted so far; what its role does not have is zero. As a value of slog they show what is not
-// zero:
+// Stats are what a process has counted so far; what its role does not have is zero. As a value of slog they show what
+// is not zero:
 //
 //	slog.Info("so far", "stats", f.Stats())
 type Stats struct {
-	// Tables are the embeddings whose rows this process keeps: a server its share of each, one without servers all of them.
+	// Tables are the embeddings whose rows this process keeps: a server its share of each, one without servers all of
+	// them.
 	Tables []TableStats
 	// Counts is what became of a worker's pushes.
 	Counts Counts
 	// Refused requests were answered by this server with an error that sending them again would not have cured.
 	Refused int64
-	// Transport has calls, bytes, failures and whom the listener turned away. Fleets that share a transport share these.
+	// Transport has calls, bytes, failures and whom the listener turned away. Fleets that share a transport share
+	// these.
 	Transport transport.Stats
 }
 
@@ -32,10 +34,11 @@ type TableStats struct {
 	Bytes, MaxBytes int
 	// Load is the part of the index that is used.
 	Load float64
-	// KeptOut and TurnedAway are gradients that were dropped, because the Entry kept their ids out, and because of MaxBytes.
-	// Dropped are rows that Shrink dropped.
+	// KeptOut and TurnedAway are gradients that were dropped, because the Entry kept their ids out, and because of
+	// MaxBytes. Dropped are rows that Shrink dropped.
 	KeptOut, TurnedAway, Dropped uint64
-	// Hot are the rows that were pushed most, the most pushed first; at most ten, none that was pushed less than 16 times.
+	// Hot are the rows that were pushed most, the most pushed first; at most ten, none that was pushed less than 16
+	// times.
 	Hot []HotRow
 }
 
@@ -47,8 +50,8 @@ type HotRow struct {
 
 const hotRows = 10
 
-// Stats is what this process has counted so far. It looks at every shard of every table, one after the other, and may be
-// called at any time.
+// Stats is what this process has counted so far. It looks at every shard of every table, one after the other, and may
+// be called at any time.
 func (f *Fleet) Stats() Stats {
 	f.mu.Lock()
 	j, server := f.job, f.server
@@ -73,8 +76,9 @@ func tablesOf(store *table.Store) []TableStats {
 	all := make([]TableStats, len(store.Tables))
 	for i, t := range store.Tables {
 		st := t.Stats()
-		all[i] = TableStats{Name: t.Param().Name, Rows: st.Rows, Free: st.Free, Waiting: st.Waiting, Bytes: st.Bytes, MaxBytes: st.MaxBytes,
-			Load: st.Load, KeptOut: st.KeptOut, TurnedAway: st.TurnedAway, Dropped: st.Dropped}
+		all[i] = TableStats{Name: t.Param().Name, Rows: st.Rows, Free: st.Free, Waiting: st.Waiting, Bytes: st.Bytes,
+			MaxBytes: st.MaxBytes,
+			Load:     st.Load, KeptOut: st.KeptOut, TurnedAway: st.TurnedAway, Dropped: st.Dropped}
 		for _, h := range t.Hot(hotRows) {
 			all[i].Hot = append(all[i].Hot, HotRow(h))
 		}

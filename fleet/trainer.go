@@ -41,8 +41,8 @@ func (t trainer) EndEpoch(ctx context.Context) error {
 	return named("EndEpoch", b.EndEpoch(ctx))
 }
 
-// SetDense gives a frozen dense param other values, in this process: what training computes without gradients, such as the statistics of
-// batch norm.
+// SetDense gives a frozen dense param other values, in this process: what training computes without gradients, such as
+// the statistics of batch norm.
 func (t trainer) SetDense(name string, w []float32) error {
 	j, err := t.f.workerCall("training")
 	if err != nil {

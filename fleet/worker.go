@@ -10,10 +10,10 @@ import (
 	"github.com/gofleet/gofleet/transport"
 )
 
-// InitWorker joins the job: it waits for the servers (until Strategy.StartTimeout), and brings the first weights: worker 0
-// publishes those of its model where servers have none, and all pull. In a collective job it waits for the other workers, and
-// all take the weights of worker 0. Alone, there is nothing to wait for. With a [strategy.Recovery] the job goes on from its newest
-// checkpoint, if there is one, and [Fleet.Progress] says how far it was.
+// InitWorker joins the job: it waits for the servers (until Strategy.StartTimeout), and brings the first weights:
+// worker 0 publishes those of its model where servers have none, and all pull. In a collective job it waits for the
+// other workers, and all take the weights of worker 0. Alone, there is nothing to wait for. With a [strategy.Recovery]
+// the job goes on from its newest checkpoint, if there is one, and [Fleet.Progress] says how far it was.
 func (f *Fleet) InitWorker(ctx context.Context) error {
 	j, err := f.worker(ctx, "InitWorker")
 	if err != nil {
@@ -33,11 +33,13 @@ func (f *Fleet) InitWorker(ctx context.Context) error {
 	return nil
 }
 
-// InPlaceOf is a fleet in this process that takes the place of another worker of a job with servers, which has ended: its next life, for
-// a process that trains what the worker has left. It is refused while the worker lives, and in modes sync and ssp.
+// InPlaceOf is a fleet in this process that takes the place of another worker of a job with servers, which has ended:
+// its next life, for a process that trains what the worker has left. It is refused while the worker lives, and in modes
+// sync and ssp.
 func (f *Fleet) InPlaceOf(worker int) (*Fleet, error) {
 	if !f.IsWorker() || f.ServerNum() == 0 {
-		return nil, fmt.Errorf("fleet: InPlaceOf(%d): this is %v, and a worker of a job with servers takes another's place: %w",
+		return nil, fmt.Errorf("fleet: InPlaceOf(%d): this is %v, and a worker of a job with servers takes another's "+
+			"place: %w",
 			worker, f, ErrRole)
 	}
 	if worker < 0 || worker >= f.id.Workers || worker == f.id.Index {
@@ -48,7 +50,8 @@ func (f *Fleet) InPlaceOf(worker int) (*Fleet, error) {
 	return &Fleet{id: id, options: f.options, log: f.log}, nil
 }
 
-// checkSeries refuses a Strategy.Recovery that would not go on from what is in its directory, where no server looks at it.
+// checkSeries refuses a Strategy.Recovery that would not go on from what is in its directory, where no server looks at
+// it.
 func (f *Fleet) checkSeries(j *job) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -58,12 +61,12 @@ func (f *Fleet) checkSeries(j *job) error {
 	return checkpoint.Misplaced(j.strategy.Recovery.Dir)
 }
 
-// StopWorker sends what is still queued, tells the servers that this worker is done, and ends its part in the job. Servers
-// end when all workers have stopped. In a collective job it takes part in the steps of workers that have more batches, and
-// returns when all have called it. It may be called twice.
+// StopWorker sends what is still queued, tells the servers that this worker is done, and ends its part in the job.
+// Servers end when all workers have stopped. In a collective job it takes part in the steps of workers that have more
+// batches, and returns when all have called it. It may be called twice.
 //
-// With a [strategy.Recovery] the lowest worker that lives saves a checkpoint first. One that fails is tried again, every attempt
-// with a line in the log, until it is whole, or ctx or Strategy.WaitTimeout ends, which is an error.
+// With a [strategy.Recovery] the lowest worker that lives saves a checkpoint first. One that fails is tried again,
+// every attempt with a line in the log, until it is whole, or ctx or Strategy.WaitTimeout ends, which is an error.
 //
 // Alone, without an objective, as where a saved model predicts, there is nothing to stop.
 func (f *Fleet) StopWorker(ctx context.Context) error {
@@ -99,8 +102,8 @@ func (f *Fleet) tellStats() {
 	})
 }
 
-// BarrierWorker waits until every worker has called it, or has left the job. In sync mode it ends this worker's epoch, so
-// that others with more batches go on. Behind it all workers have the same weights, statistics of batch norm too.
+// BarrierWorker waits until every worker has called it, or has left the job. In sync mode it ends this worker's epoch,
+// so that others with more batches go on. Behind it all workers have the same weights, statistics of batch norm too.
 func (f *Fleet) BarrierWorker(ctx context.Context) error {
 	b, err := f.between(ctx, "BarrierWorker")
 	if err != nil {

@@ -4,13 +4,13 @@ import (
 	"fmt"
 )
 
-// Accuracy is the share of examples, over all batches since [Executor.ResetMetrics], whose label has the highest score; its
-// shape is [1]. pred has shape [N classes], label is int64 of shape [N 1]. A single probability has [BinaryAccuracy]; the original's
-// accuracy is [BatchAccuracy].
+// Accuracy is the share of examples, over all batches since [Executor.ResetMetrics], whose label has the highest score;
+// its shape is [1]. pred has shape [N classes], label is int64 of shape [N 1]. A single probability has
+// [BinaryAccuracy]; the original's accuracy is [BatchAccuracy].
 func Accuracy(pred, label *Node) *Node { return TopK(pred, label, 1) }
 
-// TopK is Accuracy that also counts a label among the k highest scores. Of equal scores the one of the lower class is higher;
-// a NaN is higher than nothing.
+// TopK is Accuracy that also counts a label among the k highest scores. Of equal scores the one of the lower class is
+// higher; a NaN is higher than nothing.
 func TopK(pred, label *Node, k int) *Node {
 	return apply("", accuracy{K: k}, pred, label)
 }
@@ -99,8 +99,8 @@ func (t *hits) share() float64 {
 func (t *hits) reset()         { *t = hits{} }
 func (t *hits) problem() error { return nil }
 
-// Hits returns the counts behind an Accuracy, TopK, BinaryAccuracy, Precision or Recall node in this executor: right answers, and all.
-// Those of a metric of the batch alone are the last batch's.
+// Hits returns the counts behind an Accuracy, TopK, BinaryAccuracy, Precision or Recall node in this executor: right
+// answers, and all. Those of a metric of the batch alone are the last batch's.
 func (e *Executor) Hits(accuracy *Node) (hit, total int64, err error) {
 	t, err := e.tally("Hits", accuracy)
 	if err != nil {

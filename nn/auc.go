@@ -8,29 +8,32 @@ import (
 	"github.com/gofleet/gofleet/internal/histogram"
 )
 
-// aucThresholds is the number of thresholds of the original's AUC, and fineThresholds that of AUC; there is one bucket more.
+// aucThresholds is the number of thresholds of the original's AUC, and fineThresholds that of AUC; there is one bucket
+// more.
 const (
 	aucThresholds  = 4095
 	fineThresholds = histogram.OddsBuckets - 1
 )
 
-// AUC is the area under the ROC curve over all batches since [Executor.ResetMetrics], of shape [1]. pred has probabilities, of
-// shape [N 1], or [N 2] with the second column counting; label is 0 or 1 (anything above 0), float32 or int64 of shape [N 1]. A
-// label that is computed from parameters is refused, as in all ops that take one: [Detach] makes a label of a prediction.
+// AUC is the area under the ROC curve over all batches since [Executor.ResetMetrics], of shape [1]. pred has
+// probabilities, of shape [N 1], or [N 2] with the second column counting; label is 0 or 1 (anything above 0), float32
+// or int64 of shape [N 1]. A label that is computed from parameters is refused, as in all ops that take one: [Detach]
+// makes a label of a prediction.
 //
-// Scores go into 65,536 buckets, 1,024 for each doubling of the odds p/(1−p) from 2⁻⁴⁰ to 2²⁴, one histogram for each label,
-// and the area is that of the trapezoids between them: within 1e-4 of the sorted scores', however rare the events are. It is
-// 0.5 as long as one of the labels has not been seen, and NaN when a score was. [Executor.Histogram] has the counts.
+// Scores go into 65,536 buckets, 1,024 for each doubling of the odds p/(1−p) from 2⁻⁴⁰ to 2²⁴, one histogram for each
+// label, and the area is that of the trapezoids between them: within 1e-4 of the sorted scores', however rare the
+// events are. It is 0.5 as long as one of the labels has not been seen, and NaN when a score was. [Executor.Histogram]
+// has the counts.
 func AUC(pred, label *Node) *Node { return AUCOf(pred, label, fineThresholds) }
 
-// AUCOf is [AUC] of thresholds+1 buckets that are even in the score, ⌊p·thresholds⌋, but for 65535, which is AUC. The original's has 4095
-// thresholds; where events are rare it is some hundredths off.
+// AUCOf is [AUC] of thresholds+1 buckets that are even in the score, ⌊p·thresholds⌋, but for 65535, which is AUC. The
+// original's has 4095 thresholds; where events are rare it is some hundredths off.
 func AUCOf(pred, label *Node, thresholds int) *Node {
 	return apply("", auc{Thresholds: &thresholds}, pred, label)
 }
 
-// BatchAUC is the AUC of the batch alone, of shape [1], beside that of all batches. It has 4096 buckets, ⌊p·4095⌋, as [AUCOf] with 4095
-// thresholds: the log says so once if half of the scores lie in one of them.
+// BatchAUC is the AUC of the batch alone, of shape [1], beside that of all batches. It has 4096 buckets, ⌊p·4095⌋, as
+// [AUCOf] with 4095 thresholds: the log says so once if half of the scores lie in one of them.
 func BatchAUC(pred, label *Node) *Node { return apply("", batchAUC{}, pred, label) }
 
 type auc struct {
@@ -123,8 +126,8 @@ func (c *cell) positive(i int) bool {
 
 // Histogram counts scores by bucket and label, for AUC.
 type Histogram struct {
-	// Pos and Neg count the examples with a positive and a negative label in each of the buckets ⌊p·thresholds⌋, of which there
-	// is one more than thresholds; of 65,536 buckets, in those of [AUC].
+	// Pos and Neg count the examples with a positive and a negative label in each of the buckets ⌊p·thresholds⌋, of
+	// which there is one more than thresholds; of 65,536 buckets, in those of [AUC].
 	Pos, Neg []int64
 
 	from, to int // which of the buckets of AUC have anything
@@ -169,7 +172,8 @@ func (h *Histogram) bucket(p float32) int {
 	return i
 }
 
-// AUC is the area under the ROC curve of the scores counted: 0.5 when one of the labels is absent, NaN when a score was NaN.
+// AUC is the area under the ROC curve of the scores counted: 0.5 when one of the labels is absent, NaN when a score was
+// NaN.
 func (h *Histogram) AUC() float64 {
 	if h.nans > 0 {
 		return math.NaN()
@@ -180,8 +184,8 @@ func (h *Histogram) AUC() float64 {
 	return histogram.AUC(h.Pos, h.Neg)
 }
 
-// BucketError says how far the scores counted are from the labels observed: see the function [BucketError]. It is NaN when a score
-// was NaN.
+// BucketError says how far the scores counted are from the labels observed: see the function [BucketError]. It is NaN
+// when a score was NaN.
 func (h *Histogram) BucketError() float64 {
 	if h.nans > 0 {
 		return math.NaN()
@@ -201,8 +205,8 @@ func (h *Histogram) problem() error {
 	return err
 }
 
-// Histogram returns the counts behind an AUC or a BucketError node in this executor: the number of examples with a positive and a negative
-// label in each bucket. The slices belong to the executor.
+// Histogram returns the counts behind an AUC or a BucketError node in this executor: the number of examples with a
+// positive and a negative label in each bucket. The slices belong to the executor.
 func (e *Executor) Histogram(auc *Node) (pos, neg []int64, err error) {
 	t, err := e.tally("Histogram", auc)
 	if err != nil {

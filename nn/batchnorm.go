@@ -7,21 +7,22 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// BatchNorm makes every channel, the second dimension of x, have mean 0 and variance 1 over the batch (and over positions, for x
-// of shape [N C H W]), then scales and shifts it (Ioffe and Szegedy, 2015).
+// BatchNorm makes every channel, the second dimension of x, have mean 0 and variance 1 over the batch (and over
+// positions, for x of shape [N C H W]), then scales and shifts it (Ioffe and Szegedy, 2015).
 //
-// An evaluation takes moving averages of mean and variance instead, which are frozen parameters Name.w_1 and Name.w_2. No rule
-// changes them: training moves them in the executor by moving·momentum + batch·(1−momentum). The executor hands them to a
-// trainer that has a method SetDense(name string, w []float32) error after each step; of several executors the last one's
-// count. In a fleet each worker has its own, until workers meet (at a
-// barrier, in a gather, at the evaluations of fleet/train): then all have the mean. What is saved has those of the worker that saves.
+// An evaluation takes moving averages of mean and variance instead, which are frozen parameters Name.w_1 and Name.w_2.
+// No rule changes them: training moves them in the executor by moving·momentum + batch·(1−momentum). The executor hands
+// them to a trainer that has a method SetDense(name string, w []float32) error after each step; of several executors
+// the last one's count. In a fleet each worker has its own, until workers meet (at a barrier, in a gather, at the
+// evaluations of fleet/train): then all have the mean. What is saved has those of the worker that saves.
 func BatchNorm(x *Node, o NormOptions) *Node {
 	if x == nil || x.bad || len(x.shape) < 2 {
 		return apply("", batchNorm{}, x)
 	}
 	g, channels := x.graph, x.shape[1]
 	if o.Axis != 0 {
-		return g.newNode(o.Name, batchNorm{}).spoil(fmt.Errorf("Axis is %d, but batch norm is over the batch: leave it out", o.Axis))
+		return g.newNode(o.Name, batchNorm{}).spoil(fmt.Errorf("Axis is %d, but batch norm is over the batch: leave "+
+			"it out", o.Axis))
 	}
 	o = o.withDefaults(g, "batch_norm")
 	scale, shift := g.scaleAndShift(o.Name, channels)

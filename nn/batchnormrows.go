@@ -2,8 +2,8 @@ package nn
 
 import "math"
 
-// Batch norm of [N C], where a channel has one number an example: all channels at once, row by row, as they lie in memory. The sums
-// are those of forward and backward, in the same order.
+// Batch norm of [N C], where a channel has one number an example: all channels at once, row by row, as they lie in
+// memory. The sums are those of forward and backward, in the same order.
 
 func (b batchNorm) forwardRows(c *cell) {
 	x, n := c.in[0].value, c.shape[1]

@@ -6,8 +6,8 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// cell is a node at work in one executor: its value in this step, its gradient, and the memory both lie in, which grows to
-// the largest batch seen.
+// cell is a node at work in one executor: its value in this step, its gradient, and the memory both lie in, which grows
+// to the largest batch seen.
 type cell struct {
 	node *Node
 	in   []*cell
@@ -22,8 +22,9 @@ type cell struct {
 	index       []int32 // of an embedding: the row of its table for each id
 	train       bool    // this step has a backward pass
 
-	wanted  bool      // the loss reaches a trained parameter through here
-	beside  bool      // of a lookup: no gradient of the loss comes here, so that training reads its rows and leaves them as they are
+	wanted bool // the loss reaches a trained parameter through here
+	// of a lookup: no gradient of the loss comes here, so that training reads its rows and leaves them as they are
+	beside  bool
 	grad    []float32 // of the loss with respect to value, when wanted
 	written bool      // grad holds something in this step
 
@@ -86,8 +87,8 @@ func (c *cell) sums(n int) []float64 {
 	return c.doubles
 }
 
-// grown is s with length n, in new memory when it has too little: first what is asked for, later some more, so that lengths
-// that vary from step to step settle soon.
+// grown is s with length n, in new memory when it has too little: first what is asked for, later some more, so that
+// lengths that vary from step to step settle soon.
 func grown[T any](s []T, n int) []T {
 	if cap(s) >= n {
 		return s[:n]

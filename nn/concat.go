@@ -58,12 +58,14 @@ func (o concat) infer(in []*Node) ([]int, error) {
 	}
 	axis := o.axis(len(in[0].shape))
 	if axis < 1 || axis >= len(in[0].shape) {
-		return nil, fmt.Errorf("input %v can't be joined along axis %d: there are those behind the batch, which is axis 0", in[0], axis)
+		return nil, fmt.Errorf("input %v can't be joined along axis %d: there are those behind the batch, which is "+
+			"axis 0", in[0], axis)
 	}
 	shape := slices.Clone(in[0].shape)
 	for _, n := range in[1:] {
 		if len(n.shape) != len(shape) || !equalShapes(without(n.shape, axis), without(shape, axis)) {
-			return nil, fmt.Errorf("inputs %v and %v don't fit: all dimensions but the one that is joined, axis %d, have to be the same",
+			return nil, fmt.Errorf("inputs %v and %v don't fit: all dimensions but the one that is joined, axis %d, "+
+				"have to be the same",
 				in[0], n, axis)
 		}
 		shape[axis] += n.shape[axis]

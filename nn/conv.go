@@ -134,9 +134,10 @@ func (o conv2d) infer(in []*Node) ([]int, error) {
 	}
 	w := in[1]
 	least := min(o.Kernel, o.Stride, o.Padding+1, o.Width+1, o.Dilation+1, o.Groups+1)
-	if reach := (max(o.Kernel, o.Width)-1)*max(1, o.Dilation) + 1; least < 1 || o.Padding >= reach || o.Same && o.Padding > 0 {
-		return nil, fmt.Errorf("kernel %d, stride %d, padding %d: a kernel of at least 1 and a smaller padding are needed (none beside "+
-			"Same), and nothing below 0", o.Kernel, o.Stride, o.Padding)
+	if reach := (max(o.Kernel, o.Width)-1)*max(1, o.Dilation) + 1; least < 1 || o.Padding >= reach || o.Same &&
+		o.Padding > 0 {
+		return nil, fmt.Errorf("kernel %d, stride %d, padding %d: a kernel of at least 1 and a smaller padding are "+
+			"needed (none beside Same), and nothing below 0", o.Kernel, o.Stride, o.Padding)
 	}
 	rows, cols := o.slides(x.shape)
 	if rows.positions < 1 || cols.positions < 1 {
@@ -175,7 +176,8 @@ func (o conv2d) forward(c *cell) {
 	patches := c.scratch(depth * positions)
 	o.each(c, func(image, group, w, y int) {
 		o.gather(patches, x, image, group)
-		kernels.Gemm(false, false, out, positions, depth, filters.value[w:w+out*depth], patches, c.value[y:y+out*positions], false)
+		kernels.Gemm(false, false, out, positions, depth, filters.value[w:w+out*depth], patches,
+			c.value[y:y+out*positions], false)
 	})
 	if len(c.in) > 2 {
 		for r := range c.rows() {
@@ -207,7 +209,8 @@ func (o conv2d) backward(c *cell) {
 		dy := c.grad[y : y+out*positions]
 		if filters.wanted {
 			o.gather(patches, x, image, group)
-			kernels.Gemm(false, true, out, depth, positions, dy, patches, filters.grad[w:w+out*depth], adds || image > 0)
+			kernels.Gemm(false, true, out, depth, positions, dy, patches, filters.grad[w:w+out*depth], adds ||
+				image > 0)
 		}
 		if x.wanted {
 			kernels.Gemm(true, false, depth, positions, out, filters.value[w:w+out*depth], dy, patches, false)

@@ -2,7 +2,8 @@ package nn
 
 import "math"
 
-// CosineSimilarity is a·b/(|a|·|b|) of each example's numbers, of shape [N 1]. The product of the lengths counts as 1e-8 at least.
+// CosineSimilarity is a·b/(|a|·|b|) of each example's numbers, of shape [N 1]. The product of the lengths counts as
+// 1e-8 at least.
 func CosineSimilarity(a, b *Node) *Node { return apply("", cosine{}, a, b) }
 
 const cosineEpsilon = 1e-8

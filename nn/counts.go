@@ -48,8 +48,8 @@ func (g *Graph) counting(nodes []*Node) (feeds []*Node) {
 	return feeds
 }
 
-// countBatch adds up for every row of the step how often the batch shows and clicks it: an id that an example has twice is
-// shown twice.
+// countBatch adds up for every row of the step how often the batch shows and clicks it: an id that an example has twice
+// is shown twice.
 func (e *Executor) countBatch(p *plan, b *feedBatch) {
 	if !p.train || len(e.graph.counts) == 0 {
 		return

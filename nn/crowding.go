@@ -6,7 +6,8 @@ import (
 
 // crowding is whether a histogram's buckets tell scores apart, batch after batch.
 type crowding struct {
-	rows, together int // so far, and those that shared a bucket with half of their batch; rows is -1 when there is nothing to see any more
+	// so far, and those that shared a bucket with half of their batch; rows is -1 when there is nothing to see any more
+	rows, together int
 }
 
 // crowdedAfter is how many rows are looked at.
@@ -28,7 +29,8 @@ func (r *crowding) see(c *cell, h *Histogram) {
 		return
 	}
 	if 2*r.together >= r.rows {
-		slog.Warn("nn: half of the scores lie in one bucket, which tells none of them apart: AUC has buckets for small probabilities",
+		slog.Warn("nn: half of the scores lie in one bucket, which tells none of them apart: AUC has buckets for "+
+			"small probabilities",
 			"metric", c.node.label(), "buckets", len(h.Pos))
 	}
 	r.rows = -1

@@ -7,9 +7,9 @@ import (
 	"github.com/gofleet/gofleet/internal/kernels"
 )
 
-// culprit is a number that was fed and is not finite. The trainer knows gradients alone, and with merged gradients those of several
-// steps, so that the executor looks for it: in a step whose loss is not finite, and when the trainer refuses. Good steps cost nothing,
-// and a trainer that takes such gradients gets them.
+// culprit is a number that was fed and is not finite. The trainer knows gradients alone, and with merged gradients
+// those of several steps, so that the executor looks for it: in a step whose loss is not finite, and when the trainer
+// refuses. Good steps cost nothing, and a trainer that takes such gradients gets them.
 type culprit struct {
 	what string // feed, row, column and where the row comes from; empty when there is none
 	step uint64
@@ -32,7 +32,8 @@ func (e *Executor) note(p *plan, b *feedBatch) {
 			continue
 		}
 		row, column := position(c.node, b.offsets[feed], i)
-		what := fmt.Sprintf("feed %q%s, row %d, column %d%s is %v", c.node.name, c.node.made, row, column, b.where(feed, row), c.value[i])
+		what := fmt.Sprintf("feed %q%s, row %d, column %d%s is %v", c.node.name, c.node.made, row, column,
+			b.where(feed, row), c.value[i])
 		e.culprit = culprit{what, e.steps}
 		return
 	}

@@ -13,9 +13,10 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// WithDelta is the model with what a delta has changed, as a fleet's SaveModel has saved it in dir. The delta must follow the very one that
-// m was loaded with last, or the base. m stays as it is, and may be used meanwhile and afterwards; an executor of the new graph sees the
-// new weights. Rows are copied, so that a model takes its memory twice until the old one is let go.
+// WithDelta is the model with what a delta has changed, as a fleet's SaveModel has saved it in dir. The delta must
+// follow the very one that m was loaded with last, or the base. m stays as it is, and may be used meanwhile and
+// afterwards; an executor of the new graph sees the new weights. Rows are copied, so that a model takes its memory
+// twice until the old one is let go.
 func (m *Model) WithDelta(dir string) (*Model, error) {
 	f, d, err := modelfiles.OpenDelta(context.Background(), dir)
 	if err != nil {
@@ -50,8 +51,8 @@ func (m *Model) base() string {
 // deltas are how many were read.
 func (m *Model) deltas() int { return len(m.lineage) - 1 }
 
-// newest is the model in a directory, if it is another base than m's, or else m; with what follows it among the deltas in another
-// directory. Beside ErrForked it is what comes before the fork.
+// newest is the model in a directory, if it is another base than m's, or else m; with what follows it among the deltas
+// in another directory. Beside ErrForked it is what comes before the fork.
 func (m *Model) newest(dir, deltas string) (*Model, error) {
 	v, err := Version(dir)
 	if err != nil || v == "" {
@@ -117,7 +118,8 @@ func (m *Model) deltasIn(dir string) ([]modelfiles.Published, error) {
 // base: save it, or remove the deltas of the job that does not train any more.
 var ErrForked = errors.New("two jobs have saved deltas of one base")
 
-var errNoBase = errors.New("the model's directory has no model.json, by which a fleet's SaveModel names what a delta follows")
+var errNoBase = errors.New("the model's directory has no model.json, by which a fleet's SaveModel names what a delta " +
+	"follows")
 
 // followed says why a delta does not follow the model, or nil.
 func (m *Model) followed(p modelfiles.Published) error {
@@ -133,8 +135,8 @@ func (m *Model) followed(p modelfiles.Published) error {
 		return fmt.Errorf("%w: it is %v, of generation %q, and the model is at %s after %d deltas, of generation %q",
 			ErrForked, d, p.Generation, m.version, m.deltas(), m.generation)
 	}
-	return fmt.Errorf("it is %v, and the model is at %s after %d deltas: load each delta once, in the order in which they "+
-		"were saved", d, m.version, m.deltas())
+	return fmt.Errorf("it is %v, and the model is at %s after %d deltas: load each delta once, in the order in which "+
+		"they were saved", d, m.version, m.deltas())
 }
 
 // weightSource is where the weights of a graph are read from.
@@ -178,7 +180,8 @@ func (t *loadedTable) with(over *loadedTable, gone []uint64) (*loadedTable, erro
 	if !slices.IsSorted(gone) {
 		return nil, fmt.Errorf("the ids of rows that are gone do not ascend")
 	}
-	m := &loadedTable{dim: t.dim, ids: make([]uint64, 0, len(t.ids)+len(over.ids)), rows: make([]float32, 0, len(t.rows)+len(over.rows))}
+	m := &loadedTable{dim: t.dim, ids: make([]uint64, 0, len(t.ids)+len(over.ids)),
+		rows: make([]float32, 0, len(t.rows)+len(over.rows))}
 	i, j := 0, 0
 	for i < len(t.ids) || j < len(over.ids) {
 		switch {

@@ -1,11 +1,11 @@
-// Package nn provides the model side of gofleet: a static graph of layers, losses and metrics on float32, and an [Executor]
-// that trains it and evaluates it. Where the weights live is not its business: an [optimizer.Trainer] brings them before every
-// step and takes the gradients after it, be it a fleet of servers or this process alone.
+// Package nn provides the model side of gofleet: a static graph of layers, losses and metrics on float32, and an
+// [Executor] that trains it and evaluates it. Where the weights live is not its business: an [optimizer.Trainer] brings
+// them before every step and takes the gradients after it, be it a fleet of servers or this process alone.
 //
 // # Building
 //
-// A graph is built once, the same on every role of a job. The batch is the first dimension of every feed and is left out
-// where shapes are written:
+// A graph is built once, the same on every role of a job. The batch is the first dimension of every feed and is left
+// out where shapes are written:
 //
 //	g := nn.NewGraph(1)
 //	dense := g.Input("dense_input", 13) // float32 [N 13]
@@ -18,9 +18,9 @@
 //	loss := nn.Mean(nn.LogLoss(pred, label))
 //	auc := nn.AUC(pred, label)
 //
-// Nothing fails while a graph is built. The first mistake is kept with the line of the program that made it and the names and shapes
-// involved, everything built on it stays silent, and [Graph.Err] tells it, as do Minimize and the executor. Print a graph to see it as a
-// table: [Graph.String]; [Graph.Dot] is for Graphviz to draw.
+// Nothing fails while a graph is built. The first mistake is kept with the line of the program that made it and the
+// names and shapes involved, everything built on it stays silent, and [Graph.Err] tells it, as do Minimize and the
+// executor. Print a graph to see it as a table: [Graph.String]; [Graph.Dot] is for Graphviz to draw.
 //
 // # What there is
 //
@@ -29,24 +29,28 @@
 //   - tables: [Embedding]; for slots [EmbeddingPool], [EmbeddingPoolWeighted] and [EmbeddingSequence]; all with padding
 //     ids; weights of any shape: [Graph.Parameter]
 //   - sequences: [SequencePool], over the positions that a mask has
-//   - layers: [Linear], [Conv1D], [Conv2D], [MaxPool2D], [AvgPool2D], [GlobalMaxPool2D], [GlobalAvgPool2D], [BatchNorm],
-//     [LayerNorm], [GroupNorm], [Dropout], [Attention], [TransformerEncoder], [PositionalEmbedding], [GRU], [DIN], [MMoE];
-//     [Shared] applies layers to several inputs with one set of parameters
-//   - functions of an element: [ReLU], [LeakyReLU], [PReLU], [Dice], [ELU], [GELU], [Swish], [SiLU], [Softplus], [Tanh],
-//     [Sigmoid], [Log], [Log1p], [Exp], [Sqrt], [Square], [Pow], [Abs], [Clip], [Scale]
-//   - arithmetic: [Add], [Subtract], [Multiply], [Divide], of shapes that are repeated to fit each other; [MatMul], [MatMulT],
-//     [Dot], [CosineSimilarity]
+//   - layers: [Linear], [Conv1D], [Conv2D], [MaxPool2D], [AvgPool2D], [GlobalMaxPool2D], [GlobalAvgPool2D],
+//     [BatchNorm], [LayerNorm], [GroupNorm], [Dropout], [Attention], [TransformerEncoder], [PositionalEmbedding],
+//     [GRU], [DIN], [MMoE]; [Shared] applies layers to several inputs with one set of parameters
+//   - functions of an element: [ReLU], [LeakyReLU], [PReLU], [Dice], [ELU], [GELU], [Swish], [SiLU], [Softplus],
+//     [Tanh], [Sigmoid], [Log], [Log1p], [Exp], [Sqrt], [Square], [Pow], [Abs], [Clip], [Scale]
+//   - arithmetic: [Add], [Subtract], [Multiply], [Divide], of shapes that are repeated to fit each other; [MatMul],
+//     [MatMulT], [Dot], [CosineSimilarity]
 //   - along an axis: [Sum], [MeanAxis], [Max], [Softmax], [MaskedSoftmax], [LogSoftmax]
-//   - shapes: [Concat], [ConcatAxis], [Stack], [Split], [Slice], [Gather], [Transpose], [Reshape], [Expand]; [Cast], [Detach]
-//   - losses, of which [Mean] makes the number to minimise: [LogLoss], [BinaryCrossEntropy], [BinaryCrossEntropyWithLogits],
-//     [CrossEntropy], [SoftmaxWithCrossEntropy], [SquareError], [AbsoluteError], [SmoothL1], [Huber], [FocalLoss], [Hinge],
-//     [Contrastive], [BPR]; over a sample of very many classes [NCE] and [SampledSoftmax], with candidates from a [Sampler]; and of two
-//     towers [InBatchSoftmax], with [Frequencies]. [WeightedMean] weighs examples, by their labels with [ClassWeights]
-//   - metrics: [AUC], [BatchAUC], [SlidingAUC], [BucketError], [MAE], [MSE], [RMSE], [Accuracy], [TopK], [BatchAccuracy], [BatchTopK],
-//     [BinaryAccuracy], [Precision], [Recall], [F1], [PRAUC], [MacroPrecision], [MacroRecall], [MacroF1], [ConfusionMatrix],
-//     [NDCG], [RecallAt]; [Weighted] gives them weights; [Index] has the exact top k of an item table, and recall@k
+//   - shapes: [Concat], [ConcatAxis], [Stack], [Split], [Slice], [Gather], [Transpose], [Reshape], [Expand]; [Cast],
+//     [Detach]
+//   - losses, of which [Mean] makes the number to minimise: [LogLoss], [BinaryCrossEntropy],
+//     [BinaryCrossEntropyWithLogits], [CrossEntropy], [SoftmaxWithCrossEntropy], [SquareError], [AbsoluteError],
+//     [SmoothL1], [Huber], [FocalLoss], [Hinge], [Contrastive], [BPR]; over a sample of very many classes [NCE] and
+//     [SampledSoftmax], with candidates from a [Sampler]; and of two towers [InBatchSoftmax], with [Frequencies].
+//     [WeightedMean] weighs examples, by their labels with [ClassWeights]
+//   - metrics: [AUC], [BatchAUC], [SlidingAUC], [BucketError], [MAE], [MSE], [RMSE], [Accuracy], [TopK],
+//     [BatchAccuracy], [BatchTopK], [BinaryAccuracy], [Precision], [Recall], [F1], [PRAUC], [MacroPrecision],
+//     [MacroRecall], [MacroF1], [ConfusionMatrix], [NDCG], [RecallAt]; [Weighted] gives them weights; [Index] has the
+//     exact top k of an item table, and recall@k
 //
-// OPS.md, beside this file, has all of them with their shapes, formulas and sources, and what PyTorch, Keras and Fleet call them.
+// OPS.md, beside this file, has all of them with their shapes, formulas and sources, and what PyTorch, Keras and Fleet
+// call them.
 //
 // # Training
 //
@@ -57,36 +61,38 @@
 //	out, err := exe.Train(ctx, feed, loss, auc) // one step; feed is a map[string]*tensor.Dense
 //	fmt.Println(nn.Scalar(out[0]), nn.Scalar(out[1]))
 //
-// [Executor.Eval] computes without gradients, and only what the fetches need. [Executor.TrainFrom] is the loop for speed: it
-// looks one batch ahead, so that the rows of the next step can travel early, and reports through [Progress]. [TrainThreads] is that
-// loop in several threads.
+// [Executor.Eval] computes without gradients, and only what the fetches need. [Executor.TrainFrom] is the loop for
+// speed: it looks one batch ahead, so that the rows of the next step can travel early, and reports through [Progress].
+// [TrainThreads] is that loop in several threads.
 //
 // Feeds come from package dataset, or from slices in hand:
 //
 //	feed := map[string]*tensor.Dense{"dense_input": nn.Floats(x, 13), "C": nn.Ints(ids, 26), "label": nn.Floats(y)}
 //
-// Feeds and fetches are contiguous, row-major gorgonia tensors of float32 or int64, ids also of uint64; a scalar has shape (1).
-// Fetched tensors belong to the executor and are valid until its next call. A graph may have several executors, one a
-// goroutine, each with metrics of its own: one that only evaluates is no training thread, in no mode.
+// Feeds and fetches are contiguous, row-major gorgonia tensors of float32 or int64, ids also of uint64; a scalar has
+// shape (1). Fetched tensors belong to the executor and are valid until its next call. A graph may have several
+// executors, one a goroutine, each with metrics of its own: one that only evaluates is no training thread, in no mode.
 //
 // # Inference
 //
-// [Inference] cuts a graph down to what given outputs need; a fleet saves that with its weights, and [Load] reads the directory
-// back, ready for Eval with no fleet. A [Scorer] serves it to any number of goroutines, from feeds, from JSON, or from raw lines in the
-// format that the model was trained on and saved with ([InferenceModel.WithFormat]), and takes up a new model while it serves.
+// [Inference] cuts a graph down to what given outputs need; a fleet saves that with its weights, and [Load] reads the
+// directory back, ready for Eval with no fleet. A [Scorer] serves it to any number of goroutines, from feeds, from
+// JSON, or from raw lines in the format that the model was trained on and saved with ([InferenceModel.WithFormat]), and
+// takes up a new model while it serves.
 //
-// Package optimizer/weights makes such a directory of weights from elsewhere, such as PaddlePaddle's, and takes embeddings out of it to
-// other programs' files.
+// Package optimizer/weights makes such a directory of weights from elsewhere, such as PaddlePaddle's, and takes
+// embeddings out of it to other programs' files.
 //
 // # A saved model in Python
 //
 // weights.safetensors is read by Python's safetensors (load_file) as arrays by name: "fc_0.w_0" of a dense parameter,
-// "user.ids" and "user" of an embedding, ids ascending and row i that of id i. graph.json has the nodes, each after its inputs,
-// with their attributes.
+// "user.ids" and "user" of an embedding, ids ascending and row i that of id i. graph.json has the nodes, each after its
+// inputs, with their attributes.
 //
-// A row that was never trained is in no file, but for those whose values an initializer of given values has (optimizer.Assign,
-// or one's own): these are written. Where the embedding has no height it is zeros; where it has one, every evaluation sees the
-// row's initial values, which are a function of the graph's seed, the embedding's name and the id:
+// A row that was never trained is in no file, but for those whose values an initializer of given values has
+// (optimizer.Assign, or one's own): these are written. Where the embedding has no height it is zeros; where it has one,
+// every evaluation sees the row's initial values, which are a function of the graph's seed, the embedding's name and
+// the id:
 //
 //	import json, math, statistics, struct
 //

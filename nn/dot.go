@@ -6,8 +6,8 @@ import (
 	"github.com/gofleet/gofleet/internal/kernels"
 )
 
-// Dot scores candidates: of a query of shape [N D] and candidates of shape [N K·D], such as K looked-up rows, it gives the K inner
-// products, of shape [N K].
+// Dot scores candidates: of a query of shape [N D] and candidates of shape [N K·D], such as K looked-up rows, it gives
+// the K inner products, of shape [N K].
 func Dot(query, candidates *Node) *Node { return apply("", dot{}, query, candidates) }
 
 type dot struct{}

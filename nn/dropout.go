@@ -7,10 +7,10 @@ import (
 	"github.com/gofleet/gofleet/internal/kernels"
 )
 
-// Dropout sets each element to 0 with probability p and scales the others by 1/(1−p) while training, and does nothing in an
-// evaluation (Srivastava et al., 2014; the original's upscale_in_train). What is dropped depends on the graph's seed, the
-// node's name, the worker, its thread and the number of the thread's step in the job, which checkpoints have: no two steps of a job drop
-// alike, and a job that is started again drops what it would have dropped.
+// Dropout sets each element to 0 with probability p and scales the others by 1/(1−p) while training, and does nothing
+// in an evaluation (Srivastava et al., 2014; the original's upscale_in_train). What is dropped depends on the graph's
+// seed, the node's name, the worker, its thread and the number of the thread's step in the job, which checkpoints have:
+// no two steps of a job drop alike, and a job that is started again drops what it would have dropped.
 func Dropout(x *Node, p float32) *Node { return apply("", dropout{P: p}, x) }
 
 type dropout struct {
@@ -49,7 +49,8 @@ func (d dropout) draw(factors []float32, key uint64) {
 			key += 0x9e3779b97f4a7c15
 			bits = mix(key)
 		}
-		factors[i] = choice[(bits&math.MaxUint32-dropped)>>63] // the sign of a difference, without a branch that can't be foretold
+		// the sign of a difference, without a branch that can't be foretold
+		factors[i] = choice[(bits&math.MaxUint32-dropped)>>63]
 	}
 }
 

@@ -10,32 +10,32 @@ import (
 
 // EmbeddingOptions describe a table of rows that ids look up.
 type EmbeddingOptions struct {
-	// Name is the table's name; empty means embedding_0.w_0 and so on. Lookups with the same name share one table, and have
-	// to describe it alike.
+	// Name is the table's name; empty means embedding_0.w_0 and so on. Lookups with the same name share one table, and
+	// have to describe it alike.
 	Name string
-	// Height is the number of rows: ids are below it. 0 leaves the ids open; a row then appears when it is first trained, and
-	// reads as zeros before.
+	// Height is the number of rows: ids are below it. 0 leaves the ids open; a row then appears when it is first
+	// trained, and reads as zeros before.
 	Height int
 	// Dim is the width of a row.
 	Dim int
-	// PaddingIdx is an id that stands for nothing: it reads as zeros, is never trained, and may be outside the height. nil is
-	// no such id; new(int64(0)) pads with 0.
+	// PaddingIdx is an id that stands for nothing: it reads as zeros, is never trained, and may be outside the height.
+	// nil is no such id; new(int64(0)) pads with 0.
 	PaddingIdx *int64
-	// Init gives a row its values before its first update; nil is XavierUniform for a table with a height, and ±0.05 uniform for
-	// an open one.
+	// Init gives a row its values before its first update; nil is XavierUniform for a table with a height, and ±0.05
+	// uniform for an open one.
 	Init optimizer.Initializer
 	// Entry decides which ids get a row; the zero value lets all in.
 	Entry optimizer.Entry
-	// Show and Click are feeds of one number an example, such as the label, for an Entry with ShowClick: every id that an example
-	// looks up was shown and clicked so often. Without Show that is once each time it is looked up, without Click never, and
-	// without both every step is one show of the rows it touches. They are not part of a saved model.
+	// Show and Click are feeds of one number an example, such as the label, for an Entry with ShowClick: every id that
+	// an example looks up was shown and clicked so often. Without Show that is once each time it is looked up, without
+	// Click never, and without both every step is one show of the rows it touches. They are not part of a saved model.
 	Show, Click *Node
 	// MaxBytes bounds the memory of the rows in each process that keeps a share of them; 0 is no bound.
 	MaxBytes int64
 }
 
-// Embedding looks ids up in a table. Of ids with shape [N k] the result has shape [N k·Dim]: the rows of an example's ids one
-// after the other. Only rows that a batch touches are brought, and only they have gradients.
+// Embedding looks ids up in a table. Of ids with shape [N k] the result has shape [N k·Dim]: the rows of an example's
+// ids one after the other. Only rows that a batch touches are brought, and only they have gradients.
 func Embedding(ids *Node, o EmbeddingOptions) *Node {
 	if ids == nil || ids.bad {
 		return apply("", embedding{}, ids)
@@ -88,7 +88,8 @@ func (g *Graph) describe(o EmbeddingOptions) *optimizer.Param {
 	if name == "" {
 		name = g.free("embedding") + ".w_0"
 	}
-	return &optimizer.Param{Name: name, Shape: shape, Embedding: true, Init: resolve(defaultInit(init), shape), Seed: g.seed,
+	return &optimizer.Param{Name: name, Shape: shape, Embedding: true, Init: resolve(defaultInit(init), shape),
+		Seed:  g.seed,
 		Entry: o.Entry, MaxBytes: o.MaxBytes}
 }
 
@@ -114,7 +115,8 @@ func takenBy(old *Node, p *optimizer.Param) error {
 	if differ == nil {
 		return nil
 	}
-	return fmt.Errorf("%s exists, and this has %s: lookups of one name share one table", old.placed(), strings.Join(differ, ", "))
+	return fmt.Errorf("%s exists, and this has %s: lookups of one name share one table", old.placed(),
+		strings.Join(differ, ", "))
 }
 
 // embedding puts the rows of an example's ids one after the other.

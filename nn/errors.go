@@ -5,8 +5,9 @@ import (
 	"math"
 )
 
-// MAE is the mean absolute error |pred−label| of all elements, over all batches since [Executor.ResetMetrics], of shape [1]; 0 when
-// there are none. pred is float32, label float32 or int64 of the same shape. It is a metric: [AbsoluteError] is the loss.
+// MAE is the mean absolute error |pred−label| of all elements, over all batches since [Executor.ResetMetrics], of shape
+// [1]; 0 when there are none. pred is float32, label float32 or int64 of the same shape. It is a metric:
+// [AbsoluteError] is the loss.
 func MAE(pred, label *Node) *Node { return apply("", mae{}, pred, label) }
 
 // MSE is the mean squared error (pred−label)², of what [MAE] is the mean absolute error; [SquareError] is the loss.
@@ -96,8 +97,8 @@ func (rmse) of(t tally) float64 {
 	return math.Sqrt(m.mean(m.sqr))
 }
 
-// Errors returns the sums behind an MAE, MSE or RMSE node in this executor: of absolute errors, of squared ones, and the number of
-// elements.
+// Errors returns the sums behind an MAE, MSE or RMSE node in this executor: of absolute errors, of squared ones, and
+// the number of elements.
 func (e *Executor) Errors(node *Node) (abs, sqr float64, n int64, err error) {
 	t, err := e.tally("Errors", node)
 	if err != nil {

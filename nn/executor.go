@@ -9,8 +9,8 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// Executor runs a graph: it owns the values of one step and a session with the trainer that the graph is bound to. It is for
-// one goroutine at a time; for more threads make more executors.
+// Executor runs a graph: it owns the values of one step and a session with the trainer that the graph is bound to. It
+// is for one goroutine at a time; for more threads make more executors.
 type Executor struct {
 	graph *Graph
 	cells []*cell // by index of the node, made when needed
@@ -41,28 +41,31 @@ func NewExecutor(g *Graph) *Executor {
 	return e
 }
 
-// SetThread says that this is the executor of one of a worker's training threads, 0 to threads−1, each with a share of the worker's data of
-// its own: a job that goes on from a checkpoint knows by thread how far a worker was. [TrainThreads] says it of its executors. Several
-// that train at once and don't say it can't be told apart, so that such a job repeats the epoch that was under way.
+// SetThread says that this is the executor of one of a worker's training threads, 0 to threads−1, each with a share of
+// the worker's data of its own: a job that goes on from a checkpoint knows by thread how far a worker was.
+// [TrainThreads] says it of its executors. Several that train at once and don't say it can't be told apart, so that
+// such a job repeats the epoch that was under way.
 func (e *Executor) SetThread(thread, threads int) { e.step.Thread, e.step.Threads = thread, threads }
 
-// Train runs one step on a batch: it computes the loss that was minimised and the fetches, hands the gradients to the trainer
-// and returns the fetched values, as they were computed from the weights before the step. The tensors are valid until the
-// executor's next call. What is fetched trains nothing: a node beside the loss is computed as an evaluation does, and rows that only
-// such nodes look up are read beside the step, which is a request more. If the trainer refuses gradients that are not finite, the error
-// names the number that was fed and is not.
+// Train runs one step on a batch: it computes the loss that was minimised and the fetches, hands the gradients to the
+// trainer and returns the fetched values, as they were computed from the weights before the step. The tensors are valid
+// until the executor's next call. What is fetched trains nothing: a node beside the loss is computed as an evaluation
+// does, and rows that only such nodes look up are read beside the step, which is a request more. If the trainer refuses
+// gradients that are not finite, the error names the number that was fed and is not.
 func (e *Executor) Train(ctx context.Context, batch map[string]*tensor.Dense, fetch ...*Node) ([]*tensor.Dense, error) {
 	return e.run(ctx, batch, fetch, true)
 }
 
-// Eval computes the fetches for a batch, and nothing that they don't need, without gradients and without bringing rows of an
-// embedding to life. A graph that is bound to a trainer uses the trainer's weights, another its own. The tensors are valid
-// until the executor's next call. Like Train it refuses a batch of no examples, but needs none for fetches that no feed is behind.
+// Eval computes the fetches for a batch, and nothing that they don't need, without gradients and without bringing rows
+// of an embedding to life. A graph that is bound to a trainer uses the trainer's weights, another its own. The tensors
+// are valid until the executor's next call. Like Train it refuses a batch of no examples, but needs none for fetches
+// that no feed is behind.
 func (e *Executor) Eval(ctx context.Context, batch map[string]*tensor.Dense, fetch ...*Node) ([]*tensor.Dense, error) {
 	return e.run(ctx, batch, fetch, false)
 }
 
-func (e *Executor) run(ctx context.Context, batch map[string]*tensor.Dense, fetch []*Node, train bool) ([]*tensor.Dense, error) {
+func (e *Executor) run(ctx context.Context, batch map[string]*tensor.Dense, fetch []*Node, train bool) ([]*tensor.Dense,
+	error) {
 	p, err := e.ready(fetch, train)
 	if err != nil {
 		return nil, err
@@ -91,7 +94,8 @@ func (e *Executor) compute(ctx context.Context, p *plan, b *feedBatch) (out []*t
 	return e.out, err
 }
 
-// Examples is the number of examples in the batch of the last Train or Eval, such as a mean over several batches is weighted by.
+// Examples is the number of examples in the batch of the last Train or Eval, such as a mean over several batches is
+// weighted by.
 func (e *Executor) Examples() int { return max(e.batches[0].rows, 0) }
 
 // runStep is one step on a loaded batch; next, when known, is the batch after it.
@@ -150,8 +154,8 @@ func (e *Executor) ResetMetrics() {
 	}
 }
 
-// Close ends the session: what was handed to the trainer has been applied when it returns. The executor may be used again,
-// which opens another session.
+// Close ends the session: what was handed to the trainer has been applied when it returns. The executor may be used
+// again, which opens another session.
 func (e *Executor) Close(ctx context.Context) error {
 	s := e.session
 	if s == nil {

@@ -26,7 +26,8 @@ type placer interface {
 	Place(row int) string
 }
 
-// where is the place of an example of a feed for a message, after a blank. Feeds that don't know it may have stood beside others that do.
+// where is the place of an example of a feed for a message, after a blank. Feeds that don't know it may have stood
+// beside others that do.
 func (b *feedBatch) where(feed, row int) string {
 	for _, p := range append([]placer{b.places[feed]}, b.places...) {
 		if p == nil {
@@ -79,7 +80,8 @@ func (b *feedBatch) beside(p *plan, c *cell) error {
 	slot, values := slices.Index(p.feeds, c.in[0]), slices.Index(p.feeds, c.in[2])
 	for row := range b.rows {
 		if ids, n := length(b.offsets[slot], row), length(b.offsets[values], row); ids != n {
-			return fmt.Errorf("nn: feed %q%s, row %d%s: %d values for %d ids of %q", c.in[2].node.name, c.in[2].node.made, row,
+			return fmt.Errorf("nn: feed %q%s, row %d%s: %d values for %d ids of %q", c.in[2].node.name,
+				c.in[2].node.made, row,
 				b.where(slot, row), n, ids, c.in[0].node.name)
 		}
 	}
@@ -100,7 +102,8 @@ func (b *feedBatch) join(parts []*feedBatch) {
 	b.grow(n)
 	b.rows = 0
 	for i := range n {
-		b.floats[i], b.ids[i], b.offsets[i], b.wide[i] = b.floats[i][:0], b.ids[i][:0], b.offsets[i][:0], parts[0].wide[i]
+		b.floats[i], b.ids[i], b.offsets[i], b.wide[i] = b.floats[i][:0], b.ids[i][:0], b.offsets[i][:0],
+			parts[0].wide[i]
 	}
 	for _, part := range parts {
 		b.rows += part.rows
@@ -143,7 +146,8 @@ func (b *feedBatch) loadFeed(i int, p *plan, batch map[string]*tensor.Dense) err
 	}
 	shape := t.Shape()
 	if len(shape) == 0 || !slices.Equal(shape[1:], n.shape[1:]) {
-		return fmt.Errorf("nn: feed %q has shape %v, the graph declares %s%s", n.name, shape, shapeString(n.shape), n.made)
+		return fmt.Errorf("nn: feed %q has shape %v, the graph declares %s%s", n.name, shape, shapeString(n.shape),
+			n.made)
 	}
 	if isInt(n) {
 		b.ids[i] = t.Int64s() // of a uint64 tensor the same bits
@@ -167,7 +171,8 @@ func (b *feedBatch) loadSlot(i int, c *cell, ids *tensor.Dense, batch map[string
 		b.floats[i] = ids.Float32s()
 	}
 	if len(ids.Shape()) != 1 || len(offsets.Shape()) != 1 || !covers(b.offsets[i], ids.Shape()[0]) {
-		return fmt.Errorf("nn: feed %q%s of shape %v: its offsets, of shape %v, have to rise from 0 to the number of ids",
+		return fmt.Errorf("nn: feed %q%s of shape %v: its offsets, of shape %v, have to rise from 0 to the number of "+
+			"ids",
 			n.name, n.made, ids.Shape(), offsets.Shape())
 	}
 	return b.agree(n, len(b.offsets[i])-1)
@@ -182,13 +187,15 @@ func covers(offsets []int64, n int) bool {
 func find(batch map[string]*tensor.Dense, n *Node, name string, want DType) (*tensor.Dense, error) {
 	t := batch[name]
 	if t == nil {
-		return nil, fmt.Errorf("nn: feed %q%s is missing: the batch has %q", name, n.made, slices.Sorted(maps.Keys(batch)))
+		return nil, fmt.Errorf("nn: feed %q%s is missing: the batch has %q", name, n.made,
+			slices.Sorted(maps.Keys(batch)))
 	}
 	if t.Dtype() != want.tensor() {
 		return nil, fmt.Errorf("nn: feed %q holds %v, the graph declares %v%s", name, t.Dtype(), want.tensor(), n.made)
 	}
 	if !isPlain(t) {
-		return nil, fmt.Errorf("nn: feed %q%s is a view or not row-major: feed its Materialize() or a Clone()", name, n.made)
+		return nil, fmt.Errorf("nn: feed %q%s is a view or not row-major: feed its Materialize() or a Clone()", name,
+			n.made)
 	}
 	return t, nil
 }

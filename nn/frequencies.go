@@ -29,8 +29,8 @@ const frequencyHashes = 2
 // what each new distance counts in the average, such as 0.01: the higher it is, the sooner a change is followed.
 func NewFrequencies(buckets int, rate float64) (*Frequencies, error) {
 	if buckets < 1 || buckets > maxDense || !(rate > 0 && rate <= 1) {
-		return nil, fmt.Errorf("nn: frequencies: %d buckets and rate %v: 1 bucket or more, and a rate above 0 and up to 1 "+
-			"are needed", buckets, rate)
+		return nil, fmt.Errorf("nn: frequencies: %d buckets and rate %v: 1 bucket or more, and a rate above 0 and up "+
+			"to 1 are needed", buckets, rate)
 	}
 	n := buckets * frequencyHashes
 	return &Frequencies{rate: rate, last: make([]int64, n), gap: make([]float64, n)}, nil

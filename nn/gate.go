@@ -31,7 +31,8 @@ func (g *gate) enter(ctx context.Context, rows int) (leave func(), err error) {
 	}
 	w := &waiter{min(rows, g.large()), make(chan struct{})}
 	g.change(func() {
-		at, _ := slices.BinarySearchFunc(g.waiting, w.rows+1, func(o *waiter, n int) int { return cmp.Compare(o.rows, n) })
+		at, _ := slices.BinarySearchFunc(g.waiting, w.rows+1,
+			func(o *waiter, n int) int { return cmp.Compare(o.rows, n) })
 		g.waiting = slices.Insert(g.waiting, at, w)
 	})
 	select {

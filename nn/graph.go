@@ -6,13 +6,14 @@ import (
 
 	"github.com/gofleet/gofleet/optimizer"
 
-	// gorgonia.org/tensor asks this package at start-up whether its tricks are safe with the running Go. Old versions of it
-	// know a list of Go releases and panic on newer ones; the one in go.mod asks the runtime. The import keeps it there.
+	// gorgonia.org/tensor asks this package at start-up whether its tricks are safe with the running Go. Old versions
+	// of it know a list of Go releases and panic on newer ones; the one in go.mod asks the runtime. The import keeps it
+	// there.
 	_ "go4.org/unsafe/assume-no-moving-gc"
 )
 
-// Graph is a model: what is computed from feeds and parameters, node by node. It is built by one goroutine; afterwards any
-// number of executors may use it.
+// Graph is a model: what is computed from feeds and parameters, node by node. It is built by one goroutine; afterwards
+// any number of executors may use it.
 type Graph struct {
 	seed  uint64
 	nodes []*Node // in order of construction: inputs come before what uses them
@@ -33,7 +34,8 @@ type Graph struct {
 	turns     turns
 }
 
-// NewGraph returns an empty graph. The initial values of its parameters are a pure function of the seed and of their names.
+// NewGraph returns an empty graph. The initial values of its parameters are a pure function of the seed and of their
+// names.
 func NewGraph(seed uint64) *Graph {
 	return &Graph{seed: seed, named: map[string]*Node{}, count: map[string]int{}}
 }
@@ -45,8 +47,8 @@ func (g *Graph) Err() error {
 	return g.err
 }
 
-// Node returns the node of that name, nil when there is none. Parameters go by their names, feeds by the names they are fed
-// under, and other nodes by [Node.Name].
+// Node returns the node of that name, nil when there is none. Parameters go by their names, feeds by the names they are
+// fed under, and other nodes by [Node.Name].
 func (g *Graph) Node(name string) *Node { return g.named[name] }
 
 // Inputs lists the feeds in the order they were declared.
@@ -129,7 +131,8 @@ func (g *Graph) add(name string, o op, in ...*Node) *Node {
 // taken refuses a node whose name another has.
 func (n *Node) taken(other *Node) error {
 	if isVariable(n) && isVariable(other) {
-		return fmt.Errorf("the name is taken by %s: a layer that is applied to several inputs is made by Shared", other.label())
+		return fmt.Errorf("the name is taken by %s: a layer that is applied to several inputs is made by Shared",
+			other.label())
 	}
 	return fmt.Errorf("the name is taken by %s", other.label())
 }

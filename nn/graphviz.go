@@ -6,11 +6,13 @@ import (
 	"strings"
 )
 
-// Dot is the graph in the language of Graphviz, whose program dot draws it: dot -Tsvg. A box is an op, framed together with the parameters
-// that nothing else uses; an ellipse is a feed, a cylinder a parameter. Edges have the shapes of the values that pass.
+// Dot is the graph in the language of Graphviz, whose program dot draws it: dot -Tsvg. A box is an op, framed together
+// with the parameters that nothing else uses; an ellipse is a feed, a cylinder a parameter. Edges have the shapes of
+// the values that pass.
 func (g *Graph) Dot() string {
 	var b strings.Builder
-	b.WriteString("digraph model {\n\tnode [shape=box fontname=\"Helvetica\" fontsize=11]\n\tedge [fontname=\"Helvetica\" fontsize=9]\n")
+	b.WriteString("digraph model {\n\tnode [shape=box fontname=\"Helvetica\" fontsize=11]\n\tedge " +
+		"[fontname=\"Helvetica\" fontsize=9]\n")
 	framed := map[*Node]bool{}
 	for _, n := range g.nodes {
 		if own := g.own(n); len(own) > 0 {
@@ -40,7 +42,8 @@ func (g *Graph) Dot() string {
 func (g *Graph) own(n *Node) []*Node {
 	var own []*Node
 	for _, in := range n.in {
-		if isVariable(in) && !slices.ContainsFunc(g.nodes, func(user *Node) bool { return user != n && slices.Contains(user.in, in) }) {
+		if isVariable(in) && !slices.ContainsFunc(g.nodes,
+			func(user *Node) bool { return user != n && slices.Contains(user.in, in) }) {
 			own = append(own, in)
 		}
 	}

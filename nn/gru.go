@@ -10,8 +10,8 @@ import (
 
 // GRUOptions describe a gated recurrent unit.
 type GRUOptions struct {
-	// Name names the layer: its parameters are Name.w_0 and Name.b_0 of the input, Name.w_1 and Name.b_1 of the state. Empty
-	// means gru_0 and so on.
+	// Name names the layer: its parameters are Name.w_0 and Name.b_0 of the input, Name.w_1 and Name.b_1 of the state.
+	// Empty means gru_0 and so on.
 	Name string
 	// Init gives the initial values of all of them; nil is uniform between ±1/√size.
 	Init optimizer.Initializer
@@ -19,21 +19,22 @@ type GRUOptions struct {
 	Mask *Node
 }
 
-// GRU reads the places of x, of shape [N L D], one after the other, with a state h of so many numbers, from 0 on (Cho et al.,
-// 2014, with the reset behind the product, as cuDNN, PyTorch and Keras have it):
+// GRU reads the places of x, of shape [N L D], one after the other, with a state h of so many numbers, from 0 on (Cho
+// et al., 2014, with the reset behind the product, as cuDNN, PyTorch and Keras have it):
 //
 //	r, z = Sigmoid(x·Wr + br + h·Ur + cr), Sigmoid(x·Wz + bz + h·Uz + cz)
 //	h'   = (1−z)·Tanh(x·Wn + bn + r·(h·Un + cn)) + z·h
 //
-// The result is the state after each place, of shape [N L size]; the last, Slice(y, 1, L-1, L), is that after all. W of shape
-// [D 3·size] and U of shape [size 3·size] have the columns of r, z and n, in this order.
+// The result is the state after each place, of shape [N L size]; the last, Slice(y, 1, L-1, L), is that after all. W of
+// shape [D 3·size] and U of shape [size 3·size] have the columns of r, z and n, in this order.
 func GRU(x *Node, size int, o GRUOptions) *Node {
 	if missing(x) {
 		return apply("", gru{}, x)
 	}
 	g := x.graph
 	if len(x.shape) != 3 || size < 1 {
-		return g.newNode(o.Name, gru{}, x).spoil(fmt.Errorf("a state of %d over %v: shape [N L D] is needed, and a size", size, x))
+		return g.newNode(o.Name, gru{}, x).spoil(fmt.Errorf(
+			"a state of %d over %v: shape [N L D] is needed, and a size", size, x))
 	}
 	if o.Name == "" {
 		o.Name = g.free("gru")
@@ -43,9 +44,11 @@ func GRU(x *Node, size int, o GRUOptions) *Node {
 		o.Init = optimizer.Uniform{Low: -bound, High: bound}
 	}
 	gates := apply(o.Name+".input", linear{PerPosition: true}, x,
-		g.dense(o.Name+".w_0", []int{x.shape[2], 3 * size}, o.Init, false), g.dense(o.Name+".b_0", []int{3 * size}, o.Init, false))
+		g.dense(o.Name+".w_0", []int{x.shape[2], 3 * size}, o.Init, false),
+		g.dense(o.Name+".b_0", []int{3 * size}, o.Init, false))
 	in := []*Node{gates,
-		g.dense(o.Name+".w_1", []int{size, 3 * size}, o.Init, false), g.dense(o.Name+".b_1", []int{3 * size}, o.Init, false)}
+		g.dense(o.Name+".w_1", []int{size, 3 * size}, o.Init, false), g.dense(o.Name+".b_1", []int{3 * size}, o.Init,
+			false)}
 	if o.Mask != nil {
 		in = append(in, o.Mask)
 	}
@@ -167,8 +170,9 @@ func (g gru) backward(c *cell) {
 	}
 }
 
-// gruGrad takes the gradient of a state back through a step of one example: own, which held h·U + c, becomes the gradient of
-// that, gate the gradient of Tanh's argument in its last third, and old what goes to the state before, not through U.
+// gruGrad takes the gradient of a state back through a step of one example: own, which held h·U + c, becomes the
+// gradient of that, gate the gradient of Tanh's argument in its last third, and old what goes to the state before, not
+// through U.
 func gruGrad(down, before, gate, own, old []float32) {
 	h := len(down)
 	r, z, n := gate[:h], gate[h:2*h], gate[2*h:]

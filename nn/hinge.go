@@ -62,7 +62,8 @@ func (focal) kind() string { return "focal_loss" }
 
 func (f focal) infer(in []*Node) ([]int, error) {
 	if !(f.Gamma >= 0) || !(f.Alpha >= 0 && f.Alpha < 1) {
-		return nil, fmt.Errorf("gamma is %v and alpha %v: gamma from 0, and alpha from 0 to below 1 are needed", f.Gamma, f.Alpha)
+		return nil, fmt.Errorf("gamma is %v and alpha %v: gamma from 0, and alpha from 0 to below 1 are needed",
+			f.Gamma, f.Alpha)
 	}
 	return f.limited.infer(in)
 }

@@ -43,7 +43,8 @@ func (x *Index) Top(queries []float32, k int) [][]Hit {
 		n := min(few, len(top)-q)
 		for at := 0; at < len(x.ids); at += many {
 			m := min(many, len(x.ids)-at)
-			kernels.Gemm(false, true, n, m, x.dim, queries[q*x.dim:(q+n)*x.dim], x.vectors[at*x.dim:(at+m)*x.dim], scores[:n*m], false)
+			kernels.Gemm(false, true, n, m, x.dim, queries[q*x.dim:(q+n)*x.dim], x.vectors[at*x.dim:(at+m)*x.dim],
+				scores[:n*m], false)
 			for i := range n {
 				top[q+i] = best(top[q+i], x.ids[at:at+m], scores[i*m:(i+1)*m], k)
 			}
@@ -74,7 +75,8 @@ func best(top []Hit, ids []int64, scores []float32, k int) []Hit {
 // all.
 func (x *Index) Recall(queries []float32, relevant [][]int64, k int) (sum float64, n int64, err error) {
 	if len(queries) != len(relevant)*x.dim {
-		return 0, 0, fmt.Errorf("nn: index: %d numbers are no vectors of %d queries of %d", len(queries), len(relevant), x.dim)
+		return 0, 0, fmt.Errorf("nn: index: %d numbers are no vectors of %d queries of %d", len(queries), len(relevant),
+			x.dim)
 	}
 	for i, top := range x.Top(queries, k) {
 		found := 0

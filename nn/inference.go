@@ -11,8 +11,8 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// Inference is the part of a graph that the outputs are computed from, as a model to be saved: a fleet's SaveInferenceModel
-// writes it with its weights, and [Load] reads it back.
+// Inference is the part of a graph that the outputs are computed from, as a model to be saved: a fleet's
+// SaveInferenceModel writes it with its weights, and [Load] reads it back.
 func Inference(outputs ...*Node) InferenceModel { return InferenceModel{outputs: outputs} }
 
 // InferenceModel is a model to be saved, as an [optimizer.Model].
@@ -21,19 +21,20 @@ type InferenceModel struct {
 	format  dataset.Format
 }
 
-// WithFormat is the model with the format of the lines that it was trained on, so that a [Scorer] makes of raw lines what training made of
-// them: the same columns, hashes, heights, scaled numbers, and numbers for what is missing. Each feed has to be a column of the format. A
-// type of one's own needs a name first (dataset.RegisterFormat); saving refuses one without.
+// WithFormat is the model with the format of the lines that it was trained on, so that a [Scorer] makes of raw lines
+// what training made of them: the same columns, hashes, heights, scaled numbers, and numbers for what is missing. Each
+// feed has to be a column of the format. A type of one's own needs a name first (dataset.RegisterFormat); saving
+// refuses one without.
 //
-// What a dataset's MapFloats, MapInts, MapRows and Map do to values is in no format, and nothing sees that it was done: scale numbers with
-// Scale of dataset.CSVColumn, or by nodes of the graph.
+// What a dataset's MapFloats, MapInts, MapRows and Map do to values is in no format, and nothing sees that it was done:
+// scale numbers with Scale of dataset.CSVColumn, or by nodes of the graph.
 func (m InferenceModel) WithFormat(f dataset.Format) InferenceModel {
 	m.format = f
 	return m
 }
 
-// Err says what saving the model would refuse, apart from its weights, so that a program can ask before it trains: outputs that are none,
-// or a format that the feeds don't come from, or that has no name.
+// Err says what saving the model would refuse, apart from its weights, so that a program can ask before it trains:
+// outputs that are none, or a format that the feeds don't come from, or that has no name.
 func (m InferenceModel) Err() error { return m.WriteSignature(io.Discard) }
 
 // Params implements [optimizer.Model].
@@ -78,9 +79,9 @@ type savedNode struct {
 	Attrs json.RawMessage `json:"attrs,omitempty"`
 }
 
-// savedVariable are the attributes of a parameter. Initial values are kept for tables alone: their rows may be asked for
-// before they exist, and are born when a loaded model is trained further. Of a table without a height, whose rows read as zeros until
-// then, those that can't be saved are left out: its new rows are born as zeros.
+// savedVariable are the attributes of a parameter. Initial values are kept for tables alone: their rows may be asked
+// for before they exist, and are born when a loaded model is trained further. Of a table without a height, whose rows
+// read as zeros until then, those that can't be saved are left out: its new rows are born as zeros.
 type savedVariable struct {
 	Shape  []int      `json:"shape"`
 	Frozen bool       `json:"frozen,omitempty"`
@@ -191,16 +192,17 @@ func saveInit(init optimizer.Initializer) (*savedInit, error) {
 		i = i.WithDefaults()
 		return &savedInit{"truncated_normal", i.Mean, i.Std}, nil
 	}
-	return nil, fmt.Errorf("initializer %T can't be saved, and the embedding has too many rows (more than %d) to "+
-		"save those that were never trained: use Constant, "+
-		"Uniform, Normal or TruncatedNormal, or a Height of 0, with which such rows are zero", init, mostGiven)
+	return nil, fmt.Errorf("initializer %T can't be saved, and the embedding has too many rows (more than %d) to save "+
+		"those that were never trained: use Constant, Uniform, Normal or TruncatedNormal, or a Height of 0, with "+
+		"which such rows are zero", init, mostGiven)
 }
 
 func (s *savedInit) initializer() (optimizer.Initializer, error) {
 	if s == nil {
 		return nil, nil
 	}
-	if s.A == s.B && s.Type == "uniform" || s.B == 0 && strings.HasSuffix(s.Type, "normal") { // older versions drew no lots then
+	if s.A == s.B && s.Type == "uniform" || s.B == 0 && strings.HasSuffix(s.Type, "normal") {
+		// older versions drew no lots then
 		return optimizer.Constant{Value: s.A}, nil
 	}
 	switch s.Type {

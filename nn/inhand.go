@@ -6,12 +6,13 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// Floats is a feed of numbers in hand for a [Graph.Input]: examples of the shape given, one after the other. Without a shape an example
-// is one number. The slice is used, not copied.
+// Floats is a feed of numbers in hand for a [Graph.Input]: examples of the shape given, one after the other. Without a
+// shape an example is one number. The slice is used, not copied.
 //
 //	feed := map[string]*tensor.Dense{"x": nn.Floats(x, 5), "label": nn.Floats(label)} // [N 5] and [N 1]
 //
-// What is no whole number of examples becomes a tensor of one dimension, which Train and Eval refuse by the feed's name.
+// What is no whole number of examples becomes a tensor of one dimension, which Train and Eval refuse by the feed's
+// name.
 func Floats(values []float32, shape ...int) *tensor.Dense { return inHand(values, shape) }
 
 // Ints is a feed of ids or class labels in hand, as Floats is of numbers.
@@ -20,7 +21,8 @@ func Ints(values []int64, shape ...int) *tensor.Dense { return inHand(values, sh
 // IDs is a feed of ids of 64 bits in hand, from 0 to 2⁶⁴−1, as Floats is of numbers.
 func IDs(values []uint64, shape ...int) *tensor.Dense { return inHand(values, shape) }
 
-// Slots is a feed in hand for a [Graph.Slot], the ids of each example, or for its [Graph.SlotValues], and the feed of their offsets:
+// Slots is a feed in hand for a [Graph.Slot], the ids of each example, or for its [Graph.SlotValues], and the feed of
+// their offsets:
 //
 //	feed["words"], feed["words.offsets"] = nn.Slots([][]int64{{7, 9}, {3}})
 func Slots[T int64 | uint64 | float32](examples [][]T) (ids, offsets *tensor.Dense) {

@@ -14,9 +14,9 @@ type shaped interface {
 
 // XavierUniform draws from ±√(6/(fan_in+fan_out)) (Glorot and Bengio, 2010). It is the default of weights.
 //
-// The initializers of this package that depend on fans become an [optimizer.Uniform] or [optimizer.Normal] when a layer is
-// built, and the shape known: a matrix [in out] has fan_in = in and fan_out = out, a convolution's filter [out in h w] has
-// fan_in = in·h·w and fan_out = out·h·w, a vector has both equal to its length. Fill treats w as a vector.
+// The initializers of this package that depend on fans become an [optimizer.Uniform] or [optimizer.Normal] when a layer
+// is built, and the shape known: a matrix [in out] has fan_in = in and fan_out = out, a convolution's filter [out in h
+// w] has fan_in = in·h·w and fan_out = out·h·w, a vector has both equal to its length. Fill treats w as a vector.
 type XavierUniform struct{}
 
 // XavierNormal draws from a normal distribution with deviation √(2/(fan_in+fan_out)).

@@ -27,8 +27,8 @@ func (g *Graph) Input(name string, dims ...int) *Node {
 	return g.add(name, feed{Float32, dims})
 }
 
-// IDs declares an int64 feed of shape [N dims...]: ids to look up in an embedding, or class labels. They are not negative. Ids that
-// are looked up and are nothing else may be fed as uint64 too, from 0 to 2⁶⁴−1.
+// IDs declares an int64 feed of shape [N dims...]: ids to look up in an embedding, or class labels. They are not
+// negative. Ids that are looked up and are nothing else may be fed as uint64 too, from 0 to 2⁶⁴−1.
 func (g *Graph) IDs(name string, dims ...int) *Node {
 	return g.add(name, feed{Int64, dims})
 }

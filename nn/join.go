@@ -11,11 +11,14 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// joiner lets few calls compute at once. Calls that come meanwhile wait, and what waits when a computation ends is computed as one batch,
-// so that a matrix of weights is read once for all of it. Nothing waits for company: while a lane is free, a call begins at once.
+// joiner lets few calls compute at once. Calls that come meanwhile wait, and what waits when a computation ends is
+// computed as one batch, so that a matrix of weights is read once for all of it. Nothing waits for company: while a
+// lane is free, a call begins at once.
 type joiner struct {
-	most  int // rows of calls that are computed together
-	lanes int // computations at once; the other processors have what calls bring and take away, without which none would ever wait
+	most int // rows of calls that are computed together
+	// computations at once; the other processors have what calls bring and take away, without which none would ever
+	// wait
+	lanes int
 
 	mu      sync.Mutex // guards what follows
 	busy    int        // lanes
@@ -27,7 +30,8 @@ type call struct {
 	exe  *Executor
 	plan *plan
 	feed *feedBatch // that exe has read
-	// turn ends a wait, once: with the calls to compute, of which this is the first, or with nil when another call has computed it.
+	// turn ends a wait, once: with the calls to compute, of which this is the first, or with nil when another call has
+	// computed it.
 	turn chan []*call
 
 	joint  feedBatch // of the calls that it has computed
@@ -44,8 +48,8 @@ func newJoiner(most int, outputs []*Node) (*joiner, error) {
 		return nil, nil
 	}
 	if n := mixing(outputs); n != nil {
-		return nil, fmt.Errorf("nn: ScorerOptions.Join: %s is computed from all examples of a batch, so that a row's score would "+
-			"depend on the rows it is joined with: leave Join at 0", n.placed())
+		return nil, fmt.Errorf("nn: ScorerOptions.Join: %s is computed from all examples of a batch, so that a row's "+
+			"score would depend on the rows it is joined with: leave Join at 0", n.placed())
 	}
 	return &joiner{most: most, lanes: max(1, runtime.GOMAXPROCS(0)/4)}, nil
 }
@@ -146,8 +150,8 @@ func (j *joiner) next(done []*call) {
 // joins says whether both calls can be one batch: ids of a feed are int64 in both, or uint64.
 func (c *call) joins(o *call) bool { return c.feed.rows > 0 && slices.Equal(c.feed.wide, o.feed.wide) }
 
-// compute computes the calls as one batch. What a batch fails with, such as a number that comes out of a bound, is the error of the call
-// that it comes from.
+// compute computes the calls as one batch. What a batch fails with, such as a number that comes out of a bound, is the
+// error of the call that it comes from.
 func compute(ctx context.Context, calls []*call) {
 	lead := calls[0]
 	if len(calls) == 1 {

@@ -101,7 +101,8 @@ func (p *jsonParser) ParseLine(line []byte, row dataset.Row) error {
 		}
 	}
 	if name, v := p.object.Other(); v.Kind != jsonobject.Absent {
-		return &dataset.LineError{Field: string(name), Want: "nothing: the model has no such feed", Got: string(v.Bytes)}
+		return &dataset.LineError{Field: string(name), Want: "nothing: the model has no such feed",
+			Got: string(v.Bytes)}
 	}
 	return nil
 }
@@ -111,7 +112,8 @@ func (p *jsonParser) take(i int, v jsonobject.Value, row dataset.Row) error {
 	c, n := p.columns[i], 0
 	switch v.Kind {
 	case jsonobject.Absent:
-		return &dataset.LineError{Field: c.Name, Want: "a number, or a list of numbers", Got: "nothing: the row has no such feed"}
+		return &dataset.LineError{Field: c.Name, Want: "a number, or a list of numbers",
+			Got: "nothing: the row has no such feed"}
 	case jsonobject.Nested:
 		for v, rest := jsonobject.Next(v.Bytes); v.Kind != jsonobject.Absent; v, rest = jsonobject.Next(rest) {
 			if !c.Varying && n == c.Width() {

@@ -11,8 +11,8 @@ type limiter interface {
 	limits(n *Node) []limit
 }
 
-// limit is a bound on the values of an op's input. What a batch feeds is checked before the step begins; what is computed, before
-// the op uses it.
+// limit is a bound on the values of an op's input. What a batch feeds is checked before the step begins; what is
+// computed, before the op uses it.
 type limit struct {
 	input   int    // of the node that sets it
 	below   int64  // what int64 values are below; 0 is no bound. They are never negative
@@ -64,7 +64,8 @@ func (b *feedBatch) check(p *plan, l *limit) error {
 		return nil
 	}
 	row, column := position(feed, b.offsets[at], i)
-	return fmt.Errorf("nn: feed %q%s, row %d, column %d%s: %s", feed.name, feed.made, row, column, b.where(at, row), wrong)
+	return fmt.Errorf("nn: feed %q%s, row %d, column %d%s: %s", feed.name, feed.made, row, column, b.where(at, row),
+		wrong)
 }
 
 // check refuses computed values of an op's input that are out of bounds.
@@ -77,7 +78,8 @@ func (l *limit) check(n *Node) error {
 	return fmt.Errorf("nn: %s: %v, row %d, column %d: %s", n.label(), l.at.node, row, column, wrong)
 }
 
-// first is the first value that is out of bounds, with what is wrong with it, or -1. wide says that ids stand for uint64.
+// first is the first value that is out of bounds, with what is wrong with it, or -1. wide says that ids stand for
+// uint64.
 func (l *limit) first(ids []int64, wide bool, floats []float32) (at int, wrong string) {
 	if i := l.firstID(ids, wide); i >= 0 {
 		return i, l.refuse(ids[i], wide)

@@ -28,8 +28,9 @@ type Model struct {
 	generation string
 }
 
-// Format is what the model was saved with (see [InferenceModel.WithFormat]): its columns are the model's feeds, and what else a line of
-// training had. It is an error where the model was saved without, or with a format whose name this program does not know.
+// Format is what the model was saved with (see [InferenceModel.WithFormat]): its columns are the model's feeds, and
+// what else a line of training had. It is an error where the model was saved without, or with a format whose name this
+// program does not know.
 func (m *Model) Format() (dataset.Format, error) {
 	switch {
 	case m.formatErr != nil:
@@ -40,8 +41,8 @@ func (m *Model) Format() (dataset.Format, error) {
 	return m.format, nil
 }
 
-// Rows are those of text files in the model's format, with the feeds that its outputs need and no more: files that are to be predicted have
-// no labels, or any.
+// Rows are those of text files in the model's format, with the feeds that its outputs need and no more: files that are
+// to be predicted have no labels, or any.
 //
 //	rows, err := m.Rows("tomorrow.csv.gz")
 //	_, err = train.Predict(ctx, f, rows, os.Stdout, m.Outputs...)
@@ -54,10 +55,12 @@ func (m *Model) Rows(paths ...string) (*dataset.Dataset, error) {
 	return rows, rows.Err()
 }
 
-// Version is another for each model that a fleet saves: the checksum of its model.json. It is empty for a directory without that file.
+// Version is another for each model that a fleet saves: the checksum of its model.json. It is empty for a directory
+// without that file.
 func (m *Model) Version() string { return m.version }
 
-// Version is that of the model which lies in a directory now, as [Model.Version] will have it. It reads no more than model.json.
+// Version is that of the model which lies in a directory now, as [Model.Version] will have it. It reads no more than
+// model.json.
 func Version(dir string) (string, error) {
 	v, err := modelfiles.Version(dir)
 	if err != nil {
@@ -76,21 +79,23 @@ func (m *Model) Output(name string) *Node {
 	return nil
 }
 
-// Load reads a model that was saved for inference: graph.json, and from all files *.safetensors in the directory the weights.
-// A dense parameter is an F32 tensor of its name. An embedding is an F32 tensor of its name, of shape [rows dim], and its ids
-// are a U64 or I64 tensor of the name with .ids behind, in as many files as there are; rows that no file has read as their initial
-// values when the embedding has a height, and as zeros when not. The package's doc has the Python for the same.
+// Load reads a model that was saved for inference: graph.json, and from all files *.safetensors in the directory the
+// weights. A dense parameter is an F32 tensor of its name. An embedding is an F32 tensor of its name, of shape [rows
+// dim], and its ids are a U64 or I64 tensor of the name with .ids behind, in as many files as there are; rows that no
+// file has read as their initial values when the embedding has a height, and as zeros when not. The package's doc has
+// the Python for the same.
 //
-// model.json, which a fleet's SaveInferenceModel writes, has the sizes and checksums of the other files. A file that is missing, cut,
-// changed, or of another save than the rest, is an error then. A directory without model.json, such as another program writes or has
-// changed, is read as it is. signature.json has the feeds and outputs for other programs to read, and the format of the rows; models of
-// earlier versions lack it.
+// model.json, which a fleet's SaveInferenceModel writes, has the sizes and checksums of the other files. A file that is
+// missing, cut, changed, or of another save than the rest, is an error then. A directory without model.json, such as
+// another program writes or has changed, is read as it is. signature.json has the feeds and outputs for other programs
+// to read, and the format of the rows; models of earlier versions lack it.
 //
-// The model may be trained further: a loss of its outputs, or of what is built on them, is minimised as any other, and training begins
-// with the loaded weights and rows, in every kind of job. Every process of the job has to load the same model.
+// The model may be trained further: a loss of its outputs, or of what is built on them, is minimised as any other, and
+// training begins with the loaded weights and rows, in every kind of job. Every process of the job has to load the same
+// model.
 //
-// With deltas, which a fleet's SaveModel has saved, the model is what it was when the last of them was saved: each is read over the one
-// before, and must follow it; one beside those that were read before it is [ErrForked].
+// With deltas, which a fleet's SaveModel has saved, the model is what it was when the last of them was saved: each is
+// read over the one before, and must follow it; one beside those that were read before it is [ErrForked].
 func Load(dir string, deltas ...string) (*Model, error) {
 	m, err := load(dir)
 	for _, delta := range deltas {
@@ -202,7 +207,8 @@ func (g *Graph) restoreVariable(s savedNode, f weightSource) error {
 	if err != nil {
 		return err
 	}
-	p := &optimizer.Param{Name: s.Name, Shape: v.Shape, Embedding: s.Op == "table", Init: init, Seed: g.seed, Frozen: v.Frozen}
+	p := &optimizer.Param{Name: s.Name, Shape: v.Shape, Embedding: s.Op == "table", Init: init, Seed: g.seed,
+		Frozen: v.Frozen}
 	if n := g.add(s.Name, variable{p}); n.bad {
 		return g.Err()
 	}

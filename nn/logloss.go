@@ -8,9 +8,9 @@ const logLossEpsilon = 1e-4
 //
 //	−label·ln(pred+ε) − (1−label)·ln(1−pred+ε), ε = 1e-4
 //
-// pred is a probability, float32. label has the same shape and is 0 or 1, int64 or float32, or as float32 anything between; it gets no
-// gradient, so that one that is computed from parameters is refused: a teacher's passes through [Detach]. Other values of either are
-// refused, with their row.
+// pred is a probability, float32. label has the same shape and is 0 or 1, int64 or float32, or as float32 anything
+// between; it gets no gradient, so that one that is computed from parameters is refused: a teacher's passes through
+// [Detach]. Other values of either are refused, with their row.
 func LogLoss(pred, label *Node) *Node { return apply("", logLoss{}, pred, label) }
 
 type logLoss struct{ labelled }

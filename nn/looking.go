@@ -6,8 +6,8 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// looking reads the rows that a training step looks up beside its loss, in a session of its own that only evaluates: the one that trains
-// does just what it does without them.
+// looking reads the rows that a training step looks up beside its loss, in a session of its own that only evaluates:
+// the one that trains does just what it does without them.
 type looking struct {
 	session optimizer.Session
 	step    optimizer.Step

@@ -46,14 +46,16 @@ func (o batchMatMul) infer(in []*Node) ([]int, error) {
 	a, b := in[0].shape, in[1].shape
 	last := len(a) - 1
 	if last < 2 || len(b) != len(a) || a[0] != batch || !equalShapes(a[:last-1], b[:last-1]) {
-		return nil, fmt.Errorf("%v and %v are no matrices of the same examples: shapes [N … m k] and [N … k n] are needed", in[0], in[1])
+		return nil, fmt.Errorf("%v and %v are no matrices of the same examples: shapes [N … m k] and [N … k n] are "+
+			"needed", in[0], in[1])
 	}
 	inner, n := b[last-1], b[last]
 	if o.Transposed {
 		inner, n = n, inner
 	}
 	if a[last] != inner {
-		return nil, fmt.Errorf("%v and %v can't be multiplied: one has %d columns, the other %d", in[0], in[1], a[last], inner)
+		return nil, fmt.Errorf("%v and %v can't be multiplied: one has %d columns, the other %d", in[0], in[1], a[last],
+			inner)
 	}
 	return append(append([]int(nil), a[:last]...), n), nil
 }
@@ -73,7 +75,8 @@ func matrixOf(x []float32, i, size int) []float32 { return x[i*size : (i+1)*size
 func (o batchMatMul) forward(c *cell) {
 	a, b := c.in[0].value, c.in[1].value
 	o.each(c, func(i, m, n, k int) {
-		kernels.Gemm(false, o.Transposed, m, n, k, matrixOf(a, i, m*k), matrixOf(b, i, k*n), matrixOf(c.value, i, m*n), false)
+		kernels.Gemm(false, o.Transposed, m, n, k, matrixOf(a, i, m*k), matrixOf(b, i, k*n), matrixOf(c.value, i, m*n),
+			false)
 	})
 }
 
@@ -83,7 +86,8 @@ func (o batchMatMul) backward(c *cell) {
 	if a.wanted {
 		add := a.adds()
 		o.each(c, func(i, m, n, k int) {
-			kernels.Gemm(false, !o.Transposed, m, k, n, matrixOf(c.grad, i, m*n), matrixOf(b.value, i, k*n), matrixOf(a.grad, i, m*k), add)
+			kernels.Gemm(false, !o.Transposed, m, k, n, matrixOf(c.grad, i, m*n), matrixOf(b.value, i, k*n),
+				matrixOf(a.grad, i, m*k), add)
 		})
 	}
 	if !b.wanted {

@@ -32,7 +32,8 @@ func forgets(m metric) bool {
 	return ok
 }
 
-// sharedCounts are the tallies of executors that count together, the threads of one training. A metric of the batch alone has none.
+// sharedCounts are the tallies of executors that count together, the threads of one training. A metric of the batch
+// alone has none.
 type sharedCounts struct {
 	sync.Mutex // guards the tallies too
 	tallies    map[*Node]tally
@@ -83,8 +84,8 @@ func (p *plan) counts() map[*Node]tally {
 	return counts
 }
 
-// Histogram is [Executor.Histogram] of an AUC or a BucketError node that was fetched, with the counts of all threads. Without threads the
-// slices are the executor's.
+// Histogram is [Executor.Histogram] of an AUC or a BucketError node that was fetched, with the counts of all threads.
+// Without threads the slices are the executor's.
 func (r TrainResult) Histogram(auc *Node) (pos, neg []int64, err error) {
 	t, err := r.tally("Histogram", auc)
 	if err != nil {

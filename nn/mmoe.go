@@ -38,7 +38,8 @@ func MMoE(x *Node, o MMoEOptions) []*Node {
 	all := Stack(1, experts...)
 	tasks := make([]*Node, o.Tasks)
 	for t := range tasks {
-		gate := Linear(x, o.Experts, LinearOptions{Name: fmt.Sprintf("%s.gate_%d", o.Name, t), NoBias: true, Act: Softmax})
+		gate := Linear(x, o.Experts, LinearOptions{Name: fmt.Sprintf("%s.gate_%d", o.Name, t), NoBias: true,
+			Act: Softmax})
 		mixed := MatMul(Reshape(gate, 1, o.Experts), all)
 		tasks[t] = apply(fmt.Sprintf("%s.task_%d", o.Name, t), reshape{o.Hidden[len(o.Hidden)-1:]}, mixed)
 	}

@@ -5,8 +5,8 @@ type denseSetter interface {
 	SetDense(name string, w []float32) error
 }
 
-// move takes one more value into element i of a moving average, a frozen parameter. The executor works on a copy of it from
-// then on.
+// move takes one more value into element i of a moving average, a frozen parameter. The executor works on a copy of it
+// from then on.
 func (c *cell) move(i int, v, momentum float32) {
 	if c.moved == nil {
 		c.moved = append([]float32(nil), c.value...)

@@ -7,15 +7,16 @@ import (
 	"github.com/gofleet/gofleet/internal/kernels"
 )
 
-// NCE is the loss of noise-contrastive estimation, of shape [N 1]: telling the true candidate from noise (Gutmann and Hyvärinen, 2010;
-// for words Mnih and Teh, 2012). scores are float32 of shape [N 1+K], in the first column that of the true candidate, in
-// the others those of K candidates drawn from a [Sampler]; expected has the same shape and holds ln(K·q) of each candidate, q
-// being its probability under the sampler. With d = scores − expected it is, σ being the logistic function,
+// NCE is the loss of noise-contrastive estimation, of shape [N 1]: telling the true candidate from noise (Gutmann and
+// Hyvärinen, 2010; for words Mnih and Teh, 2012). scores are float32 of shape [N 1+K], in the first column that of the
+// true candidate, in the others those of K candidates drawn from a [Sampler]; expected has the same shape and holds
+// ln(K·q) of each candidate, q being its probability under the sampler. With d = scores − expected it is, σ being the
+// logistic function,
 //
 //	−ln σ(d₀) − Σₖ ln σ(−dₖ)
 //
-// Without expected (nil) it is word2vec's negative sampling: d is the scores themselves (Mikolov et al., 2013). Scores usually
-// come from [Dot], and both feeds from [Candidates]. expected gets no gradient.
+// Without expected (nil) it is word2vec's negative sampling: d is the scores themselves (Mikolov et al., 2013). Scores
+// usually come from [Dot], and both feeds from [Candidates]. expected gets no gradient.
 func NCE(scores, expected *Node) *Node {
 	if expected == nil {
 		return apply("", nce{}, scores)
@@ -23,12 +24,14 @@ func NCE(scores, expected *Node) *Node {
 	return apply("", nce{}, scores, expected)
 }
 
-// SampledSoftmax is the cross-entropy of a softmax over a sample of the classes, of shape [N 1]: of the true candidate and K that
-// were drawn (Jean et al., 2015). scores and expected are those of [NCE], and with d = scores − expected it is
+// SampledSoftmax is the cross-entropy of a softmax over a sample of the classes, of shape [N 1]: of the true candidate
+// and K that were drawn (Jean et al., 2015). scores and expected are those of [NCE], and with d = scores − expected it
+// is
 //
 //	ln Σₖ exp(dₖ) − d₀
 //
-// candidates are the ids behind the scores, int64 of the same shape: those drawn that are the true one are left out of the sum.
+// candidates are the ids behind the scores, int64 of the same shape: those drawn that are the true one are left out of
+// the sum.
 func SampledSoftmax(scores, expected, candidates *Node) *Node {
 	return apply("", sampledSoftmax{}, scores, expected, candidates)
 }
@@ -37,7 +40,8 @@ func SampledSoftmax(scores, expected, candidates *Node) *Node {
 func candidateLoss(in []*Node) ([]int, error) {
 	scores := in[0]
 	if len(scores.shape) != 2 || scores.perExample() < 2 {
-		return nil, fmt.Errorf("scores %v are not of shape [N 1+K]: the true candidate and at least one other are needed", scores)
+		return nil, fmt.Errorf("scores %v are not of shape [N 1+K]: the true candidate and at least one other are "+
+			"needed", scores)
 	}
 	shape := []int{scores.shape[0], 1}
 	if len(in) == 1 {

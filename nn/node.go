@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Node is a value in a graph: a feed, a parameter, or what an op computes from other nodes. Nodes are made by the functions
-// of this package and are not changed afterwards.
+// Node is a value in a graph: a feed, a parameter, or what an op computes from other nodes. Nodes are made by the
+// functions of this package and are not changed afterwards.
 type Node struct {
 	graph *Graph
 	op    op
@@ -45,7 +45,8 @@ func (n *Node) Named(name string) *Node {
 	case name == "" || g.named[name] != nil:
 		g.fail(fmt.Errorf("nn: %s can't be named %q%s: the name is empty or taken", n.placed(), name, here()))
 	case isLeaf(n):
-		g.fail(fmt.Errorf("nn: %s can't be named %q%s: feeds and parameters keep their names", n.placed(), name, here()))
+		g.fail(fmt.Errorf("nn: %s can't be named %q%s: feeds and parameters keep their names", n.placed(), name,
+			here()))
 	default:
 		delete(g.named, n.name)
 		n.name, g.named[name] = name, n

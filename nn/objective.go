@@ -18,8 +18,8 @@ func (n *Node) Params() []*optimizer.Param {
 	return paramsOf(behind(n.graph, []*Node{n}))
 }
 
-// Bind implements [optimizer.Objective]: the graph's executors train this node from now on. What can't be trained becomes the
-// graph's error.
+// Bind implements [optimizer.Objective]: the graph's executors train this node from now on. What can't be trained
+// becomes the graph's error.
 func (n *Node) Bind(t optimizer.Trainer) {
 	if err := n.Minimizable(); err != nil {
 		n.graph.fail(err)

@@ -2,8 +2,8 @@ package nn
 
 import "fmt"
 
-// op is what a node computes. Ops are plain data: what a step needs lives in the cell, so that many executors can run one
-// graph. Exported fields are the op's attributes in a saved graph.
+// op is what a node computes. Ops are plain data: what a step needs lives in the cell, so that many executors can run
+// one graph. Exported fields are the op's attributes in a saved graph.
 type op interface {
 	// kind names the op in errors, default names and saved graphs.
 	kind() string

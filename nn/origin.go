@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// origin is where a program called this package: program counters, which become a file and a line when an error is told.
+// origin is where a program called this package: program counters, which become a file and a line when an error is
+// told.
 type origin []uintptr
 
 // here is the origin of the call of this package that is under way.
@@ -18,12 +19,14 @@ func here() origin {
 	return slices.Clone(origin(calls[:runtime.Callers(2, calls[:])]))
 }
 
-// String is the file and line for an error, after a blank; "" where no line of the program made a node, as those of a loaded model.
+// String is the file and line for an error, after a blank; "" where no line of the program made a node, as those of a
+// loaded model.
 func (o origin) String() string {
 	frames := runtime.CallersFrames(o)
 	for more := len(o) > 0; more; {
 		var f runtime.Frame
-		if f, more = frames.Next(); !strings.HasPrefix(f.Function, packagePath) || strings.HasSuffix(f.File, "_test.go") {
+		if f, more = frames.Next(); !strings.HasPrefix(f.Function, packagePath) ||
+			strings.HasSuffix(f.File, "_test.go") {
 			return fmt.Sprintf(" (%s:%d)", filepath.Base(f.File), f.Line)
 		}
 	}

@@ -17,7 +17,10 @@ func packedWeightsOf(nodes []*Node) packedWeights {
 		}
 		w := n.in[1]
 		if v, ok := w.op.(variable); ok {
-			packed[w.name] = sync.OnceValue(func() *kernels.Packed { return kernels.Pack(w.shape[0], w.shape[1], v.param.W) })
+			packed[w.name] = sync.OnceValue(func() *kernels.Packed {
+				return kernels.Pack(w.shape[0], w.shape[1],
+					v.param.W)
+			})
 		}
 	}
 	return packed

@@ -49,8 +49,8 @@ func (n *Node) trains() bool {
 	return false
 }
 
-// swapped refuses a label that is computed from parameters, which nothing would train: most likely it and the prediction stand the other
-// way round.
+// swapped refuses a label that is computed from parameters, which nothing would train: most likely it and the
+// prediction stand the other way round.
 func swapped(o op, in []*Node) error {
 	if _, ok := o.(comparer); !ok || len(in) < 2 || !in[1].trains() {
 		return nil
@@ -59,12 +59,13 @@ func swapped(o op, in []*Node) error {
 	if !in[0].trains() {
 		do = "exchange them"
 	}
-	return fmt.Errorf("it takes a prediction, here %s, and a label, here %s, which gets no gradient and is computed from parameters: %s",
+	return fmt.Errorf("it takes a prediction, here %s, and a label, here %s, which gets no gradient and is computed "+
+		"from parameters: %s",
 		in[0].placed(), in[1].placed(), do)
 }
 
-// Prediction is what a loss compares with labels: the first input, of those that are trained, of the one such op that the node is computed
-// from, as probabilities are LogLoss's. It is nil where there are none or several.
+// Prediction is what a loss compares with labels: the first input, of those that are trained, of the one such op that
+// the node is computed from, as probabilities are LogLoss's. It is nil where there are none or several.
 func (n *Node) Prediction() (pred *Node) {
 	if n == nil || n.bad {
 		return nil

@@ -84,8 +84,8 @@ func (p *plan) take(c *cell) {
 	}
 }
 
-// planBack lists the cells to go back through: gradients of the loss come to them, and they depend on something that is trained. Lookups
-// that none comes to are beside the loss.
+// planBack lists the cells to go back through: gradients of the loss come to them, and they depend on something that is
+// trained. Lookups that none comes to are beside the loss.
 func (e *Executor) planBack(p *plan) {
 	behind, reached := ancestors(e.graph, []*Node{p.loss.node}), p.loss.node.reaches()
 	for _, c := range p.cells {
@@ -118,8 +118,8 @@ func (e *Executor) trained(c *cell) bool {
 	return false
 }
 
-// share finds the cells that may work in their input's memory: an elementwise op, alone in using a value that nobody fetches
-// and whose own op does not look at it again.
+// share finds the cells that may work in their input's memory: an elementwise op, alone in using a value that nobody
+// fetches and whose own op does not look at it again.
 func (p *plan) share() {
 	users := map[*cell]int{p.loss: 1}
 	for _, c := range p.fetched {

@@ -17,8 +17,8 @@ func (o PoolOptions) window() window {
 	return window(o)
 }
 
-// MaxPool2D takes the largest element in each window of x, of shape [N C H W]; the result has shape [N C H' W'] as that of
-// [Conv2D]. The first of equal elements gets the gradient.
+// MaxPool2D takes the largest element in each window of x, of shape [N C H W]; the result has shape [N C H' W'] as that
+// of [Conv2D]. The first of equal elements gets the gradient.
 func MaxPool2D(x *Node, o PoolOptions) *Node { return apply("", maxPool{o.window()}, x) }
 
 // AvgPool2D takes the mean of each window of x, of shape [N C H W], counting what lies inside x alone.
@@ -31,7 +31,8 @@ func (w window) infer(in []*Node) ([]int, error) {
 	return w.slide(in[0])
 }
 
-// pooled calls f for every element of the result, with the rows and columns of its channel's plane that its window covers.
+// pooled calls f for every element of the result, with the rows and columns of its channel's plane that its window
+// covers.
 func (w window) pooled(c *cell, f func(out, plane int, rows, cols [2]int)) {
 	height, width := c.in[0].shape[2], c.in[0].shape[3]
 	out := 0

@@ -8,8 +8,9 @@ func Precision(pred, label *Node) *Node { return apply("", precision{}, pred, la
 // [Executor.ResetMetrics], of shape [1]; 0 when there are none. pred and label are those of [AUC].
 func Recall(pred, label *Node) *Node { return apply("", recall{}, pred, label) }
 
-// BinaryAccuracy is the share of examples that are told right, positive when their probability is 0.5 or more and negative otherwise,
-// over all batches since [Executor.ResetMetrics]; its shape is [1]. pred and label are those of [AUC].
+// BinaryAccuracy is the share of examples that are told right, positive when their probability is 0.5 or more and
+// negative otherwise, over all batches since [Executor.ResetMetrics]; its shape is [1]. pred and label are those of
+// [AUC].
 func BinaryAccuracy(pred, label *Node) *Node { return apply("", binaryAccuracy{}, pred, label) }
 
 // found is what these metrics have in common: the share of right answers among what is counted.
@@ -21,7 +22,8 @@ func (found) backward(*cell)                  {}
 func (found) tally(*Node) tally               { return &hits{} }
 func (found) of(t tally) float64              { return t.(*hits).share() }
 
-// count adds the examples that among says count, and of those the hits. said is a probability of 0.5 or more, is a positive label.
+// count adds the examples that among says count, and of those the hits. said is a probability of 0.5 or more, is a
+// positive label.
 func (c *cell) count(among, hit func(said, is bool) bool) {
 	t, pred := c.tally.(*hits), c.in[0]
 	for i := range pred.rows() {

@@ -12,10 +12,11 @@ import (
 	"golang.org/x/term"
 )
 
-// Progress describes how a training loop tells how it goes: rate, loss, the fetches of one element, and the time left when
-// the total is known. On a terminal it is one line that moves, elsewhere a plain line now and then. Ranks of MPI or Slurm write
-// plain lines, and where their launcher gives them terminals, as Open MPI does, only worker 0 does. The environment variable
-// FLEET_PROGRESS decides otherwise: live, plain or off. A live line that does not go to a terminal is as wide as COLUMNS says.
+// Progress describes how a training loop tells how it goes: rate, loss, the fetches of one element, and the time left
+// when the total is known. On a terminal it is one line that moves, elsewhere a plain line now and then. Ranks of MPI
+// or Slurm write plain lines, and where their launcher gives them terminals, as Open MPI does, only worker 0 does. The
+// environment variable FLEET_PROGRESS decides otherwise: live, plain or off. A live line that does not go to a terminal
+// is as wide as COLUMNS says.
 type Progress struct {
 	// Out is where lines go; nil is os.Stdout.
 	Out io.Writer
@@ -36,7 +37,8 @@ func (p *Progress) check() error {
 	if p == nil || p.Total >= 0 && p.Every >= 0 && p.Steps >= 0 {
 		return nil
 	}
-	return fmt.Errorf("nn: Progress with Total %d, Every %v and Steps %d: none may be negative", p.Total, p.Every, p.Steps)
+	return fmt.Errorf("nn: Progress with Total %d, Every %v and Steps %d: none may be negative", p.Total, p.Every,
+		p.Steps)
 }
 
 const (

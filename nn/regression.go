@@ -8,15 +8,15 @@ import (
 // SquareError is (pred−label)², element by element. The original's mse_loss is its [Mean].
 func SquareError(pred, label *Node) *Node { return apply("", squareError{}, pred, label) }
 
-// AbsoluteError is |pred−label|, element by element, with no gradient where they are the same. The original's l1_loss is its
-// [Mean].
+// AbsoluteError is |pred−label|, element by element, with no gradient where they are the same. The original's l1_loss
+// is its [Mean].
 func AbsoluteError(pred, label *Node) *Node { return apply("", absoluteError{}, pred, label) }
 
 // Huber is [SmoothL1] by its other name.
 func Huber(pred, label *Node, delta float32) *Node { return SmoothL1(pred, label, delta) }
 
-// SmoothL1 is ½d² for |d| below delta and delta·(|d|−½delta) above, element by element, d being pred−label (Huber, 1964). The
-// original's delta is 1.
+// SmoothL1 is ½d² for |d| below delta and delta·(|d|−½delta) above, element by element, d being pred−label (Huber,
+// 1964). The original's delta is 1.
 func SmoothL1(pred, label *Node, delta float32) *Node {
 	return apply("", smoothL1{Delta: delta}, pred, label)
 }

@@ -75,11 +75,13 @@ func (r *report) finish(res TrainResult) {
 		return
 	case res.Samples == 0:
 		if r.style != off {
-			fmt.Fprintf(r.Out, "%snothing is left to train: %s examples are in the checkpoint\n", r.label(), grouped(res.Passed))
+			fmt.Fprintf(r.Out, "%snothing is left to train: %s examples are in the checkpoint\n", r.label(),
+				grouped(res.Passed))
 		}
 		return
 	}
-	line := fmt.Sprintf("%s%s examples%s in %s  %s examples/s  loss %.4f%s", r.label(), grouped(res.Samples), beside(res.Passed),
+	line := fmt.Sprintf("%s%s examples%s in %s  %s examples/s  loss %.4f%s", r.label(), grouped(res.Samples),
+		beside(res.Passed),
 		spoken(res.Elapsed), grouped(int(res.Rate())), res.Loss, r.fetches(res))
 	if r.style == live {
 		fmt.Fprintf(r.Out, "\r\x1b[K%s\n", line)

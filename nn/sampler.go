@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// Sampler is a distribution of noise over the ids 0 … Classes−1, from which [NCE] and [SampledSoftmax] take candidates. It is used by
-// where batches are made; several goroutines may share one.
+// Sampler is a distribution of noise over the ids 0 … Classes−1, from which [NCE] and [SampledSoftmax] take candidates.
+// It is used by where batches are made; several goroutines may share one.
 type Sampler interface {
 	// Draw draws an id.
 	Draw(r *rand.Rand) int64
@@ -17,8 +17,9 @@ type Sampler interface {
 	Probability(id int64) float64
 }
 
-// Candidates draws ids[1:] for the true id in ids[0], and sets expected[i] to ln(K·q(ids[i])), K being len(ids)−1 and q the
-// probability under the sampler, which has to be above 0 for the true id too. expected may be nil; otherwise it is as long as ids.
+// Candidates draws ids[1:] for the true id in ids[0], and sets expected[i] to ln(K·q(ids[i])), K being len(ids)−1 and q
+// the probability under the sampler, which has to be above 0 for the true id too. expected may be nil; otherwise it is
+// as long as ids.
 func Candidates(s Sampler, r *rand.Rand, ids []int64, expected []float32) {
 	for i := range ids {
 		if i > 0 {
@@ -44,8 +45,8 @@ func (s UniformSampler) Probability(id int64) float64 {
 	return 1 / float64(s.Classes)
 }
 
-// LogUniformSampler draws id with probability ln((id+2)/(id+1))/ln(Classes+1): words by their frequency, when ids go from the most
-// frequent to the rarest and frequencies fall as Zipf's law has it.
+// LogUniformSampler draws id with probability ln((id+2)/(id+1))/ln(Classes+1): words by their frequency, when ids go
+// from the most frequent to the rarest and frequencies fall as Zipf's law has it.
 type LogUniformSampler struct{ Classes int64 }
 
 // Draw implements [Sampler].
@@ -69,10 +70,11 @@ type UnigramSampler struct {
 	alias []int64   // whom it goes to otherwise
 }
 
-// NewUnigramSampler makes a sampler of len(counts) classes, class i with a probability that is proportional to counts[i]^power. 0.75
-// is the power of word2vec, 1 the frequency itself.
+// NewUnigramSampler makes a sampler of len(counts) classes, class i with a probability that is proportional to
+// counts[i]^power. 0.75 is the power of word2vec, 1 the frequency itself.
 func NewUnigramSampler(counts []int64, power float64) (*UnigramSampler, error) {
-	s := &UnigramSampler{p: make([]float64, len(counts)), keep: make([]float64, len(counts)), alias: make([]int64, len(counts))}
+	s := &UnigramSampler{p: make([]float64, len(counts)), keep: make([]float64, len(counts)),
+		alias: make([]int64, len(counts))}
 	sum := 0.0
 	for i, n := range counts {
 		if n < 0 {

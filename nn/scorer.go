@@ -20,10 +20,10 @@ import (
 //	scores, err := s.ScoreLines(ctx, []byte("1,AA,JFK\n2,UA,EWR"))
 //	clicks := scores.Values[0] // of two rows
 //
-// Each call works in memory of its own, which is kept for the calls after it, so that a service allocates what it answers and little more;
-// of calls with very many rows no more than 256 MB is kept, or the last. What a call computes has the bits that an [Executor] computes from
-// the same batch. The weights of layers are kept a second time, as products of several rows read them, from the first call with such on:
-// what changes them by hand later is not seen.
+// Each call works in memory of its own, which is kept for the calls after it, so that a service allocates what it
+// answers and little more; of calls with very many rows no more than 256 MB is kept, or the last. What a call computes
+// has the bits that an [Executor] computes from the same batch. The weights of layers are kept a second time, as
+// products of several rows read them, from the first call with such on: what changes them by hand later is not seen.
 type Scorer struct {
 	dir     string // empty: of a model that the user loaded
 	options ScorerOptions
@@ -42,18 +42,21 @@ type Scores struct {
 
 // ScorerOptions choose what a [Scorer] reads and computes.
 type ScorerOptions struct {
-	// Outputs are names of the outputs to compute, in the order of the results. nil is all that the model was saved for.
+	// Outputs are names of the outputs to compute, in the order of the results. nil is all that the model was saved
+	// for.
 	Outputs []string
-	// Format is that of the lines of ScoreLines; nil is the one that the model was saved with (InferenceModel.WithFormat).
+	// Format is that of the lines of ScoreLines; nil is the one that the model was saved with
+	// (InferenceModel.WithFormat).
 	Format dataset.Format
-	// Deltas is a directory in which each directory has a delta of the model, as a fleet's SaveModel saves them: OpenScorer and Reload
-	// take all that follow what the scorer has, whatever their names are. Deltas of another base stay where they are, and the directory
-	// need not be there before the first. Empty has none.
+	// Deltas is a directory in which each directory has a delta of the model, as a fleet's SaveModel saves them:
+	// OpenScorer and Reload take all that follow what the scorer has, whatever their names are. Deltas of another base
+	// stay where they are, and the directory need not be there before the first. Empty has none.
 	Deltas string
-	// Join is the most rows of different calls that are computed together. A quarter of the processors compute then, and what waits when
-	// one is done is joined, which serves more calls a second where they are many and the model's layers large, and makes each of them
-	// take longer; none waits for others to come. A row's scores have the bits of a batch with other rows in it: those that it has alone,
-	// but for the last places where a layer has more than 512 inputs. By default each call is computed alone, at once.
+	// Join is the most rows of different calls that are computed together. A quarter of the processors compute then,
+	// and what waits when one is done is joined, which serves more calls a second where they are many and the model's
+	// layers large, and makes each of them take longer; none waits for others to come. A row's scores have the bits of
+	// a batch with other rows in it: those that it has alone, but for the last places where a layer has more than 512
+	// inputs. By default each call is computed alone, at once.
 	Join int
 	// MaxRows is the most rows of all calls that are computed at a time, and so the memory of layers that they take;
 	// ids of slots count as rows where Score is given them. Other calls wait, those of few rows the shortest, until
@@ -80,11 +83,13 @@ func OpenScorer(dir string, o ScorerOptions) (*Scorer, error) {
 	return s, nil
 }
 
-// NewScorer makes a scorer of a loaded model, which has the deltas that it was loaded with. A model that is trained further afterwards is
-// scored as it was, by this scorer; what is built on its graph has to be built before calls begin.
+// NewScorer makes a scorer of a loaded model, which has the deltas that it was loaded with. A model that is trained
+// further afterwards is scored as it was, by this scorer; what is built on its graph has to be built before calls
+// begin.
 func NewScorer(m *Model, o ScorerOptions) (*Scorer, error) {
 	if o.Deltas != "" {
-		return nil, errors.New("nn: NewScorer: ScorerOptions.Deltas is for OpenScorer, which reads the model itself: give Load the deltas")
+		return nil, errors.New("nn: NewScorer: ScorerOptions.Deltas is for OpenScorer, which reads the model itself: " +
+			"give Load the deltas")
 	}
 	return newScorer(m, o)
 }
@@ -174,9 +179,9 @@ func (s *Scorer) Score(ctx context.Context, feeds map[string]*tensor.Dense) (Sco
 	return s.compute(ctx, rows, func(r *scoring, w *workspace) (Scores, error) { return r.score(ctx, w, feeds) })
 }
 
-// ScoreLines is Score of raw lines, of which the format makes the rows that training would make of them. Where files of the format
-// begin with a header, so does the text; what only other columns than feeds are made of, such as the label, may be lacking in CSV and
-// slot text. A line that can't be understood is a *dataset.LineError.
+// ScoreLines is Score of raw lines, of which the format makes the rows that training would make of them. Where files of
+// the format begin with a header, so does the text; what only other columns than feeds are made of, such as the label,
+// may be lacking in CSV and slot text. A line that can't be understood is a *dataset.LineError.
 func (s *Scorer) ScoreLines(ctx context.Context, text []byte) (Scores, error) {
 	return s.compute(ctx, 1+bytes.Count(text, newline), func(r *scoring, w *workspace) (Scores, error) {
 		if r.formatErr != nil {
@@ -186,8 +191,8 @@ func (s *Scorer) ScoreLines(ctx context.Context, text []byte) (Scores, error) {
 	})
 }
 
-// ScoreJSON is Score of rows as JSON: an array of objects, or one object, with a number or a list of numbers for each feed. Lists may be
-// nested as the feed's dimensions are.
+// ScoreJSON is Score of rows as JSON: an array of objects, or one object, with a number or a list of numbers for each
+// feed. Lists may be nested as the feed's dimensions are.
 func (s *Scorer) ScoreJSON(ctx context.Context, text []byte) (Scores, error) {
 	lines, err := jsonLines(text)
 	if err != nil {
@@ -249,7 +254,8 @@ func (o ScorerOptions) prepare(m *Model) (*scoring, error) {
 		}
 	}
 	if len(r.outputs) == 0 {
-		return nil, errors.New("nn: scorer: there is no output to compute: ScorerOptions.Outputs is empty, or the model's Outputs are")
+		return nil, errors.New("nn: scorer: there is no output to compute: ScorerOptions.Outputs is empty, or the " +
+			"model's Outputs are")
 	}
 	for _, n := range r.outputs {
 		if err := scorable(n); err != nil {
@@ -275,7 +281,8 @@ func scorable(n *Node) error {
 		return fmt.Errorf("nn: scorer: output %s is of all examples together: name the others in ScorerOptions.Outputs",
 			n.placed())
 	case isInt(n):
-		return fmt.Errorf("nn: scorer: output %s holds int64: save its Cast to float32, or name others in ScorerOptions.Outputs",
+		return fmt.Errorf("nn: scorer: output %s holds int64: save its Cast to float32, or name others in "+
+			"ScorerOptions.Outputs",
 			n.placed())
 	}
 	return nil
@@ -312,7 +319,8 @@ func (r *scoring) score(ctx context.Context, w *workspace, feeds map[string]*ten
 }
 
 // scoreText scores lines in a format, by the decoder that the workspace has for it.
-func (r *scoring) scoreText(ctx context.Context, w *workspace, d **dataset.Decoder, f dataset.Format, text []byte) (Scores, error) {
+func (r *scoring) scoreText(ctx context.Context, w *workspace, d **dataset.Decoder, f dataset.Format,
+	text []byte) (Scores, error) {
 	if *d == nil {
 		made, err := dataset.NewDecoder(f, feedNames(r.feeds)...)
 		if err != nil {

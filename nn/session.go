@@ -8,14 +8,15 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// open makes the executor ready for a step: it takes parameters to work on, and opens the session when the graph is bound to
-// a trainer.
+// open makes the executor ready for a step: it takes parameters to work on, and opens the session when the graph is
+// bound to a trainer.
 func (e *Executor) open(train bool) error {
 	if err := e.graph.Err(); err != nil {
 		return err
 	}
 	if e.ended != nil {
-		return fmt.Errorf("nn: the session ended with an earlier error; Close the executor to begin another: %w", e.ended)
+		return fmt.Errorf("nn: the session ended with an earlier error; Close the executor to begin another: %w",
+			e.ended)
 	}
 	if e.session != nil || e.asLoaded {
 		return nil
@@ -58,8 +59,8 @@ func (e *Executor) borrow() {
 	}
 }
 
-// lend keeps the graph's own parameters as they are for good, so that what trains it works on copies. It says whether it did: not those of
-// a graph that is bound to a trainer already.
+// lend keeps the graph's own parameters as they are for good, so that what trains it works on copies. It says whether
+// it did: not those of a graph that is bound to a trainer already.
 func (g *Graph) lend() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -86,7 +87,8 @@ func (e *Executor) forget() {
 	e.cells, e.plans, e.tables, e.step.Rows = nil, nil, nil, nil
 }
 
-// take gives the executor a param of the session to work on: the graph's, or a copy when another executor works on the graph's.
+// take gives the executor a param of the session to work on: the graph's, or a copy when another executor works on the
+// graph's.
 func (e *Executor) take(p *optimizer.Param) *optimizer.Param {
 	o := p
 	if !e.borrowed {
@@ -96,7 +98,8 @@ func (e *Executor) take(p *optimizer.Param) *optimizer.Param {
 	return o
 }
 
-// own is the param that this executor works on. Those that no session has brought nothing writes to, so that all may read the graph's.
+// own is the param that this executor works on. Those that no session has brought nothing writes to, so that all may
+// read the graph's.
 func (e *Executor) own(p *optimizer.Param) *optimizer.Param {
 	if o := e.params[p]; o != nil {
 		return o
@@ -115,8 +118,8 @@ func (e *Executor) begin(ctx context.Context) error {
 	return nil
 }
 
-// abandon gives up a step that has begun. An evaluation just ends; the trainer waits for gradients that will not come, so that
-// the session is over.
+// abandon gives up a step that has begun. An evaluation just ends; the trainer waits for gradients that will not come,
+// so that the session is over.
 func (e *Executor) abandon(ctx context.Context, cause error) error {
 	if e.step.Eval {
 		return errors.Join(cause, e.end(ctx))

@@ -27,8 +27,8 @@ func Shared(layer func(x *Node) *Node) func(x *Node) *Node {
 		y := layer(x)
 		g.sharing = around
 		if s.made && s.next != len(s.params) && y != nil && !y.bad {
-			y.spoil(fmt.Errorf("a shared layer takes %d parameters where it is applied first, and %d here: it has to do "+
-				"the same each time", len(s.params), s.next))
+			y.spoil(fmt.Errorf("a shared layer takes %d parameters where it is applied first, and %d here: it has to "+
+				"do the same each time", len(s.params), s.next))
 		}
 		s.made = true
 		return y

@@ -18,8 +18,8 @@ import (
 // Value describes a feed or an output of a model.
 type Value struct {
 	Name string `json:"name"`
-	// Type is float32, int64, slot: any number of int64 ids an example, with their offsets in a feed of the name with .offsets behind, or
-	// slot_values: as many float32 numbers, likewise.
+	// Type is float32, int64, slot: any number of int64 ids an example, with their offsets in a feed of the name with
+	// .offsets behind, or slot_values: as many float32 numbers, likewise.
 	Type DType `json:"type"`
 	// Shape has -1 for the number of examples.
 	Shape []int `json:"shape"`
@@ -44,7 +44,10 @@ func valuesOf(nodes []*Node) []Value {
 }
 
 func sameValues(a, b []Value) bool {
-	return slices.EqualFunc(a, b, func(a, b Value) bool { return a.Name == b.Name && a.Type == b.Type && slices.Equal(a.Shape, b.Shape) })
+	return slices.EqualFunc(a, b, func(a, b Value) bool {
+		return a.Name == b.Name && a.Type == b.Type &&
+			slices.Equal(a.Shape, b.Shape)
+	})
 }
 
 // signatureFormat marks signatures, signatureVersion what they may contain.
@@ -53,8 +56,8 @@ const (
 	signatureVersion = 1
 )
 
-// signature is what signature.json says of a model: what it is fed, what it computes, and the format of the lines that its feeds come
-// from, if it was saved with that.
+// signature is what signature.json says of a model: what it is fed, what it computes, and the format of the lines that
+// its feeds come from, if it was saved with that.
 type signature struct {
 	Format  string          `json:"format"`
 	Version int             `json:"version"`
@@ -85,8 +88,8 @@ func (m InferenceModel) WriteSignature(w io.Writer) error {
 	return e.Encode(s)
 }
 
-// takeSignature gives m the format that was saved with it, after a look at whether the signature is this graph's. A directory of an
-// earlier version, or of another program, has none.
+// takeSignature gives m the format that was saved with it, after a look at whether the signature is this graph's. A
+// directory of an earlier version, or of another program, has none.
 func (m *Model) takeSignature(f *modelfiles.Files) error {
 	data := f.Signature()
 	if data == nil {
@@ -117,15 +120,17 @@ func (m *Model) takeSignature(f *modelfiles.Files) error {
 // errNoFormat says of a model that lines can't be read for it.
 var errNoFormat = errors.New("it was saved without one: give nn.Inference(…).WithFormat what training reads")
 
-const signatureAdvice = ": save the model again, or remove " + modelfiles.Signature + " and " + modelfiles.Record + " to load it without"
+const signatureAdvice = ": save the model again, or remove " + modelfiles.Signature + " and " + modelfiles.Record +
+	" to load it without"
 
 func readSignature(data []byte) (s signature, err error) {
 	if err := json.Unmarshal(data, &s); err != nil {
 		return s, fmt.Errorf("%w%s", err, signatureAdvice)
 	}
 	if s.Format != signatureFormat || s.Version != signatureVersion {
-		return s, fmt.Errorf("it is of format %q version %d, this build reads %q version %d: load it with the version of gofleet "+
-			"that saved it, or save the model again with this one", s.Format, s.Version, signatureFormat, signatureVersion)
+		return s, fmt.Errorf("it is of format %q version %d, this build reads %q version %d: load it with the version "+
+			"of gofleet that saved it, or save the model again with this one", s.Format, s.Version, signatureFormat,
+			signatureVersion)
 	}
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
@@ -152,7 +157,8 @@ func fits(f dataset.Format, feeds []*Node) error {
 			if near := mistyped.Near(n.name, names); near != "" {
 				meant = fmt.Sprintf("is %q meant?", near)
 			}
-			return fmt.Errorf("feed %s is no column of the format, which has %s: %s", n.placed(), columnsString(columns), meant)
+			return fmt.Errorf("feed %s is no column of the format, which has %s: %s", n.placed(),
+				columnsString(columns), meant)
 		}
 		if c := columns[at]; !isColumn(n, c) {
 			return fmt.Errorf("feed %s of type %s does not take the column %s",

@@ -19,7 +19,8 @@ func Split(x *Node, axis int, sizes ...int) []*Node {
 		from += size
 	}
 	if x != nil && !x.bad && axis > 0 && axis < len(x.shape) && from != x.shape[axis] {
-		x.graph.newNode("", slice{}, x).spoil(fmt.Errorf("pieces of %v have %d along axis %d of %v together", sizes, from, axis, x))
+		x.graph.newNode("", slice{}, x).spoil(fmt.Errorf("pieces of %v have %d along axis %d of %v together", sizes,
+			from, axis, x))
 	}
 	return pieces
 }
@@ -36,7 +37,8 @@ func (slice) overwritable() {}
 func (s slice) infer(in []*Node) ([]int, error) {
 	x := in[0]
 	if s.Axis < 1 || s.Axis >= len(x.shape) {
-		return nil, fmt.Errorf("input %v can't be cut along axis %d: there are those behind the batch, which is axis 0", x, s.Axis)
+		return nil, fmt.Errorf("input %v can't be cut along axis %d: there are those behind the batch, which is axis 0",
+			x, s.Axis)
 	}
 	if s.From < 0 || s.From >= s.To || s.To > x.shape[s.Axis] {
 		return nil, fmt.Errorf("%d up to %d is no part of axis %d of %v", s.From, s.To, s.Axis, x)

@@ -53,7 +53,8 @@ func (o softmaxCrossEntropy) infer(in []*Node) ([]int, error) {
 		}
 		return perRow(logits.shape), wantFloat(in)
 	}
-	if n := len(logits.shape); n > 2 && logits.shape[0] == batch && isInt(label) && equalShapes(logits.shape[:n-1], label.shape) {
+	if n := len(logits.shape); n > 2 && logits.shape[0] == batch && isInt(label) &&
+		equalShapes(logits.shape[:n-1], label.shape) {
 		return label.shape, wantFloat(in[:1])
 	}
 	return perLabel(logits, label)

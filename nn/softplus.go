@@ -31,8 +31,8 @@ func softplusOf(dst, x []float32) {
 	}
 }
 
-// logOnePlus writes ln(1+z) with z = e^−|x| to dst, which is not x: z·q(z), where q interpolates ln(1+z)/z at the Chebyshev nodes
-// of [0, 1] to 2e-7.
+// logOnePlus writes ln(1+z) with z = e^−|x| to dst, which is not x: z·q(z), where q interpolates ln(1+z)/z at the
+// Chebyshev nodes of [0, 1] to 2e-7.
 func logOnePlus(dst, x []float32) {
 	for i, v := range x {
 		dst[i] = -float32(math.Abs(float64(v)))

@@ -9,12 +9,13 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// String is the graph as a table for people: a row for each feed and each op in order of construction, with the shape of its value, what it
-// is computed from, and the parameters that it is the first to use, their values and the bytes of these; then the sums. A parameter .w_0
-// has the node's name before the dot. A value has four bytes; what an update rule keeps beside it is not counted. Where each parameter
-// lives in a job, the Plan of the job's fleet says.
+// String is the graph as a table for people: a row for each feed and each op in order of construction, with the shape
+// of its value, what it is computed from, and the parameters that it is the first to use, their values and the bytes of
+// these; then the sums. A parameter .w_0 has the node's name before the dot. A value has four bytes; what an update
+// rule keeps beside it is not counted. Where each parameter lives in a job, the Plan of the job's fleet says.
 func (g *Graph) String() string {
-	s := summary{rows: [][]string{{"node", "op", "shape", "of", "values", "bytes", "parameters"}}, shown: map[*Node]bool{}}
+	s := summary{rows: [][]string{{"node", "op", "shape", "of", "values", "bytes", "parameters"}},
+		shown: map[*Node]bool{}}
 	for _, n := range g.nodes {
 		if !isVariable(n) || !g.used(n) {
 			s.add(n)
@@ -104,7 +105,8 @@ func (s *summary) totals(params []*optimizer.Param) string {
 	return b.String()
 }
 
-// amount is how much parameters hold. It is a float, since the height of an embedding takes no memory and may be anything.
+// amount is how much parameters hold. It is a float, since the height of an embedding takes no memory and may be
+// anything.
 type amount struct {
 	n    float64
 	any  bool

@@ -15,9 +15,9 @@ type summed interface {
 	set(sums []float64)
 }
 
-// Sums is what a metric has counted in this executor since [Executor.ResetMetrics], as numbers that add up, element by element, over
-// executors and processes: [Node.OfSums] is the metric of all of them. All metrics have sums but those of the last
-// batches.
+// Sums is what a metric has counted in this executor since [Executor.ResetMetrics], as numbers that add up, element by
+// element, over executors and processes: [Node.OfSums] is the metric of all of them. All metrics have sums but those of
+// the last batches.
 func (e *Executor) Sums(metric *Node) ([]float64, error) {
 	t, err := e.tally("Sums", metric)
 	if err != nil {
@@ -29,8 +29,8 @@ func (e *Executor) Sums(metric *Node) ([]float64, error) {
 	return t.(summed).sums(), nil
 }
 
-// OfSums is the metric of sums that were added up, see [Executor.Sums]: NaN where they have counted nothing that it could be of, such as
-// an AUC where all labels are of one class.
+// OfSums is the metric of sums that were added up, see [Executor.Sums]: NaN where they have counted nothing that it
+// could be of, such as an AUC where all labels are of one class.
 func (n *Node) OfSums(sums []float64) (float64, error) {
 	m, err := n.summed("OfSums")
 	if err != nil {
@@ -86,7 +86,8 @@ type falls interface{ falls() }
 func (measured) falls()    {}
 func (bucketError) falls() {}
 
-// Falls says whether the node's value gets smaller as a model gets better: that of losses, of errors, and of whatever is no metric.
+// Falls says whether the node's value gets smaller as a model gets better: that of losses, of errors, and of whatever
+// is no metric.
 func (n *Node) Falls() bool {
 	_, counts := n.op.(metric)
 	_, errs := n.op.(falls)

@@ -83,7 +83,8 @@ func (t *table) describe(train bool, ids, next []uint64, beside int) {
 	}
 }
 
-// fillOwn fills the rows that no trainer keeps: as loaded, else the initial values, which are zeros when the ids are open.
+// fillOwn fills the rows that no trainer keeps: as loaded, else the initial values, which are zeros when the ids are
+// open.
 func (e *Executor) fillOwn(b *feedBatch) {
 	for _, t := range e.tables {
 		if t.inStep >= 0 {
@@ -108,8 +109,8 @@ func birthless(p *optimizer.Param, w []float32, id uint64) {
 	p.InitRow(w, id)
 }
 
-// tableIDs is what a batch asks of one table: the ids of lookups that are trained, or that an evaluation reads, and those of lookups
-// beside the loss.
+// tableIDs is what a batch asks of one table: the ids of lookups that are trained, or that an evaluation reads, and
+// those of lookups beside the loss.
 type tableIDs struct{ step, beside idSet }
 
 // idSet is the ids of some lookups one after the other, and the same made unique.

@@ -11,23 +11,24 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// TrainThreads is [Executor.TrainFrom] with several threads at once, each with an executor of its own and the batches that it is given
-// by number, from 0; it returns when all have ended. The threads push into the same weights and don't wait for each other (Niu et al.,
-// 2011), except as the trainer's mode has them do: async, half_async and geo have room for several, and so has training in one
-// process; sync, ssp and jobs without servers have not.
+// TrainThreads is [Executor.TrainFrom] with several threads at once, each with an executor of its own and the batches
+// that it is given by number, from 0; it returns when all have ended. The threads push into the same weights and don't
+// wait for each other (Niu et al., 2011), except as the trainer's mode has them do: async, half_async and geo have room
+// for several, and so has training in one process; sync, ssp and jobs without servers have not.
 //
 //	workers, threads := f.WorkerNum(), 4
 //	res, err := nn.TrainThreads(ctx, net.Graph, threads, func(thread int) iter.Seq2[dataset.Batch, error] {
 //		return train.Shard(f.WorkerIndex()*threads+thread, workers*threads).MayBeEmpty().Batches(512)
 //	}, nn.TrainOptions{Fetch: []*nn.Node{net.AUC}})
 //
-// The result, and what Progress reports, are of all threads, and metrics that run over batches count the examples of all. Other
-// fetches, those of one batch, are the thread's that made the step; the result's are the first thread's that made any. An error
-// of one thread ends the others. A thread may have no batches, if another has some.
+// The result, and what Progress reports, are of all threads, and metrics that run over batches count the examples of
+// all. Other fetches, those of one batch, are the thread's that made the step; the result's are the first thread's that
+// made any. An error of one thread ends the others. A thread may have no batches, if another has some.
 //
-// A job that goes on in the middle of an epoch does so in each thread's share of it, as long as the number of threads is the same;
-// otherwise the worker begins the epoch anew, and says so in its log.
-func TrainThreads(ctx context.Context, g *Graph, threads int, batches func(thread int) iter.Seq2[map[string]*tensor.Dense, error],
+// A job that goes on in the middle of an epoch does so in each thread's share of it, as long as the number of threads
+// is the same; otherwise the worker begins the epoch anew, and says so in its log.
+func TrainThreads(ctx context.Context, g *Graph, threads int,
+	batches func(thread int) iter.Seq2[map[string]*tensor.Dense, error],
 	o TrainOptions) (TrainResult, error) {
 	if threads < 1 {
 		return TrainResult{}, fmt.Errorf("nn: TrainThreads with %d threads: give 1 or more", threads)
@@ -37,7 +38,8 @@ func TrainThreads(ctx context.Context, g *Graph, threads int, batches func(threa
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	c := &crowd{began: time.Now(), report: o.Progress.start(o.Fetch), loops: make([]trainLoop, threads), counts: &sharedCounts{}}
+	c := &crowd{began: time.Now(), report: o.Progress.start(o.Fetch), loops: make([]trainLoop, threads),
+		counts: &sharedCounts{}}
 	var running sync.WaitGroup
 	for thread := range threads {
 		running.Go(func() {
@@ -75,7 +77,8 @@ type crowd struct {
 }
 
 // train is one thread.
-func (c *crowd) train(ctx context.Context, g *Graph, l *trainLoop, thread int, batches iter.Seq2[map[string]*tensor.Dense, error],
+func (c *crowd) train(ctx context.Context, g *Graph, l *trainLoop, thread int,
+	batches iter.Seq2[map[string]*tensor.Dense, error],
 	o TrainOptions) error {
 	*l = trainLoop{exe: NewExecutor(g), crowd: c, after: o.Step, began: c.began}
 	l.exe.counts = c.counts
@@ -103,9 +106,10 @@ func (c *crowd) step(ctx context.Context, l *trainLoop, loss float64, samples in
 	return l.tell(ctx, now)
 }
 
-// Still has the other threads of this process that train together ([TrainThreads]) stand still between two steps, until resume is called:
-// what TrainOptions.Step measures and saves between is of the same weights then. Step alone calls it, with what it was given; not in
-// mode half_async, where threads wait for each other in their steps, and nothing counts before.
+// Still has the other threads of this process that train together ([TrainThreads]) stand still between two steps, until
+// resume is called: what TrainOptions.Step measures and saves between is of the same weights then. Step alone calls it,
+// with what it was given; not in mode half_async, where threads wait for each other in their steps, and nothing counts
+// before.
 func (r TrainResult) Still() (resume func()) {
 	if r.crowd == nil {
 		return func() {}
@@ -128,7 +132,8 @@ func (l *trainLoop) keep() {
 	}
 }
 
-// conclude gives the result the fetches of the first thread that made a step, with metrics as they are now that all threads have ended.
+// conclude gives the result the fetches of the first thread that made a step, with metrics as they are now that all
+// threads have ended.
 func (c *crowd) conclude() {
 	for _, l := range c.loops {
 		if l.res.Steps == 0 {

@@ -17,11 +17,11 @@ type TrainOptions struct {
 	Fetch []*Node
 	// Progress reports while the loop runs; nil reports nothing.
 	Progress *Progress
-	// MayBeEmpty lets an epoch have no batches, for a worker that may have no rows of its own: the epoch ends at once. By default that is
-	// [ErrNoBatches].
+	// MayBeEmpty lets an epoch have no batches, for a worker that may have no rows of its own: the epoch ends at once.
+	// By default that is [ErrNoBatches].
 	MayBeEmpty bool
-	// Step is called after each step, with the result so far; nil is not. It may evaluate, save, or meet other workers. Threads that train
-	// together call it one at a time. Its error ends the loop.
+	// Step is called after each step, with the result so far; nil is not. It may evaluate, save, or meet other workers.
+	// Threads that train together call it one at a time. Its error ends the loop.
 	Step func(ctx context.Context, so TrainResult) error
 }
 
@@ -40,8 +40,8 @@ func (o TrainOptions) trained(res TrainResult) error {
 type TrainResult struct {
 	// Steps and Samples count batches and examples that were trained on.
 	Steps, Samples int
-	// Passed counts examples that were passed over, since they are in the weights: the job goes on in the middle of the epoch, and the
-	// other numbers, and metrics, are of the rest alone.
+	// Passed counts examples that were passed over, since they are in the weights: the job goes on in the middle of the
+	// epoch, and the other numbers, and metrics, are of the rest alone.
 	Passed int
 	// Elapsed is the time the loop took, with waiting for batches.
 	Elapsed time.Duration
@@ -62,12 +62,13 @@ func (r TrainResult) Rate() float64 {
 	return float64(r.Samples) / r.Elapsed.Seconds()
 }
 
-// TrainFrom trains on every batch, in order, and ends the epoch. It takes one batch ahead, so that the trainer hears of the
-// next step's ids early: a batch has to stay as it is until two more have been yielded. After an error, of the batches or of a
-// step, the result says how far it came; the epoch has not ended then. An epoch without batches is such an error too ([ErrNoBatches]).
+// TrainFrom trains on every batch, in order, and ends the epoch. It takes one batch ahead, so that the trainer hears of
+// the next step's ids early: a batch has to stay as it is until two more have been yielded. After an error, of the
+// batches or of a step, the result says how far it came; the epoch has not ended then. An epoch without batches is such
+// an error too ([ErrNoBatches]).
 //
-// When the job goes on from a checkpoint that was made in the middle of the epoch, batches that are in its weights are passed over: the
-// first ones, so that they have to come in the order in which they came before.
+// When the job goes on from a checkpoint that was made in the middle of the epoch, batches that are in its weights are
+// passed over: the first ones, so that they have to come in the order in which they came before.
 func (e *Executor) TrainFrom(
 	ctx context.Context, batches iter.Seq2[map[string]*tensor.Dense, error], o TrainOptions,
 ) (TrainResult, error) {

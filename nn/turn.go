@@ -47,15 +47,16 @@ func (g *Graph) turn(thread, threads int) turn {
 	return last
 }
 
-// begun is the last step of a thread that has made none in this process: as its trainer knows it, and no less than other numbers of threads
-// have made.
+// begun is the last step of a thread that has made none in this process: as its trainer knows it, and no less than
+// other numbers of threads have made.
 func (g *Graph) begun(thread, threads int) turn {
 	last := turn{thread: thread}
 	_, trainer := g.bound()
 	if c, ok := trainer.(optimizer.Counter); ok {
 		var known bool
 		if last.worker, last.number, known = c.Made(thread, threads); !known && thread == 0 && g.draws() {
-			slog.Warn("nn: the checkpoint does not say how many steps it has: Dropout draws again what it drew in the first of them",
+			slog.Warn("nn: the checkpoint does not say how many steps it has: Dropout draws again what it drew in the "+
+				"first of them",
 				"worker", last.worker)
 		}
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// variable is a node whose value is a parameter: a dense array, or the table behind an embedding, which has no value of its
-// own.
+// variable is a node whose value is a parameter: a dense array, or the table behind an embedding, which has no value of
+// its own.
 type variable struct {
 	param *optimizer.Param
 }
@@ -23,8 +23,8 @@ type ParameterOptions struct {
 	Frozen bool
 }
 
-// Parameter declares a dense parameter of a fixed shape, for layers that this package has not got. Its gradient is the sum
-// over all uses.
+// Parameter declares a dense parameter of a fixed shape, for layers that this package has not got. Its gradient is the
+// sum over all uses.
 func (g *Graph) Parameter(o ParameterOptions, shape ...int) *Node {
 	name := o.Name
 	if name == "" {
@@ -85,8 +85,8 @@ func isTable(n *Node) bool {
 	return ok && v.param.Embedding
 }
 
-// copyParam returns arrays of one's own for a parameter: a session fills them when a step begins. What the parameter holds must not be
-// read, since another executor is at work on it.
+// copyParam returns arrays of one's own for a parameter: a session fills them when a step begins. What the parameter
+// holds must not be read, since another executor is at work on it.
 func copyParam(p *optimizer.Param) *optimizer.Param {
 	c := *p
 	if p.W != nil {

@@ -86,8 +86,9 @@ func (t *loadedTable) find(id uint64) (int, bool) {
 	return t.order[i], true
 }
 
-// search finds an id among those that increase. Ids are mostly hashes, or all below some number: where one of them is can be guessed
-// from what lies at both ends, which takes a few looks into memory, where halving takes twenty. What guesses leave is halved.
+// search finds an id among those that increase. Ids are mostly hashes, or all below some number: where one of them is
+// can be guessed from what lies at both ends, which takes a few looks into memory, where halving takes twenty. What
+// guesses leave is halved.
 func search(ids []uint64, id uint64) (int, bool) {
 	lo, hi := 0, len(ids)
 	for range 4 {

@@ -51,11 +51,13 @@ func weighable(x, weight *Node) error {
 	if err := wantFloat(in); err != nil {
 		return err
 	}
-	if !equalShapes(x.shape, weight.shape) && (x.shape[0] != batch || weight.shape[0] != batch || weight.perExample() != 1) {
+	if !equalShapes(x.shape, weight.shape) && (x.shape[0] != batch || weight.shape[0] != batch ||
+		weight.perExample() != 1) {
 		return fmt.Errorf("weights %v have neither the shape of %v nor one number an example", weight, x)
 	}
 	if weight.trains() {
-		return fmt.Errorf("weights %s are computed from parameters, and get no gradient: pass them through Detach", weight.placed())
+		return fmt.Errorf("weights %s are computed from parameters, and get no gradient: pass them through Detach",
+			weight.placed())
 	}
 	return nil
 }
@@ -119,14 +121,16 @@ func (o classWeights) infer(in []*Node) ([]int, error) {
 	case isInt(label):
 		return nil, errors.New("there are neither Weights nor a label to Ignore")
 	case len(o.Weights) != 2 || o.Ignore != nil:
-		return nil, fmt.Errorf("float32 label %v is of two classes: two Weights are needed, and nothing to Ignore", label)
+		return nil, fmt.Errorf("float32 label %v is of two classes: two Weights are needed, and nothing to Ignore",
+			label)
 	}
 	return label.shape, wantFloat(in)
 }
 
 func (o classWeights) limits(n *Node) []limit {
 	if isInt(n.in[0]) {
-		return []limit{{below: int64(len(o.Weights)), except: o.Ignore, why: fmt.Sprintf("the weights of %s", n.label())}}
+		return []limit{{below: int64(len(o.Weights)), except: o.Ignore,
+			why: fmt.Sprintf("the weights of %s", n.label())}}
 	}
 	l := labels01(n)
 	l.input = 0

@@ -15,7 +15,8 @@ func (w window) slide(x *Node) ([]int, error) {
 		return nil, fmt.Errorf("input %v is not of shape [N C H W]", x)
 	}
 	if w.Kernel <= 0 || w.Stride <= 0 || w.Padding < 0 || w.Padding >= w.Kernel {
-		return nil, fmt.Errorf("kernel %d, stride %d, padding %d: a kernel of at least 1 and a smaller padding are needed",
+		return nil, fmt.Errorf("kernel %d, stride %d, padding %d: a kernel of at least 1 and a smaller padding are "+
+			"needed",
 			w.Kernel, w.Stride, w.Padding)
 	}
 	shape := []int{batch, x.shape[1], 0, 0}
@@ -62,7 +63,8 @@ func (o conv2d) patch(x *cell, r, group int, f func(run, lo, hi, from, stride in
 		for i := range rows.positions {
 			if row := i*rows.stride + dy; row >= 0 && row < height && lo < hi {
 				channel := d / (rows.kernel * cols.kernel)
-				f((d*rows.positions+i)*cols.positions, lo, hi, image+(channel*height+row)*width+lo*cols.stride+dx, cols.stride)
+				f((d*rows.positions+i)*cols.positions, lo, hi, image+(channel*height+row)*width+lo*cols.stride+dx,
+					cols.stride)
 			}
 		}
 	}

@@ -16,7 +16,8 @@ type workspace struct {
 // mostFree is how many workspaces are kept for later calls.
 const mostFree = 64
 
-// mostKept is how many bytes they may have together; the last is kept whatever it has, for a loop over large batches. Tests change it.
+// mostKept is how many bytes they may have together; the last is kept whatever it has, for a loop over large batches.
+// Tests change it.
 var mostKept = 256 << 20
 
 // take is memory for a call: that of the one before, which caches have.

@@ -41,5 +41,6 @@ func (r Adadelta) Update(w, g, state []float32, s *State) {
 
 // Check implements [Checker].
 func (r Adadelta) Check() error {
-	return checks("adadelta", checkRate(r.LR, r.Schedule), checkFactor("Rho", r.Rho), checkDivisor("Epsilon", r.Epsilon))
+	return checks("adadelta", checkRate(r.LR, r.Schedule), checkFactor("Rho", r.Rho),
+		checkDivisor("Epsilon", r.Epsilon))
 }

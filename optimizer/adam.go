@@ -11,8 +11,9 @@ import (
 //	v ← β₂v + (1−β₂)g²
 //	w ← w − lr·(m/(1−β₁ᵗ)) / (√(v/(1−β₂ᵗ)) + ε)
 //
-// t is the step of the variable. A row of an embedding is lazy by default: only the steps that touch it change it, with the
-// exponent t+1 in place of t, as the original computes it. With Dense every row moves in every step, touched or not.
+// t is the step of the variable. A row of an embedding is lazy by default: only the steps that touch it change it, with
+// the exponent t+1 in place of t, as the original computes it. With Dense every row moves in every step, touched or
+// not.
 type Adam struct {
 	// LR is the learning rate; 0 means 0.001.
 	LR float64
@@ -72,8 +73,8 @@ func (r Adam) corrected(s *State) (rate, eps float32) {
 	return float32(s.Rate(r.LearningRate()) * root / bias(r.Beta1, t)), float32(r.Epsilon * root)
 }
 
-// bias is what a mean that decays by beta and began at zero has gathered of a constant after t steps: 1 − βᵗ, for the β that
-// the update has, which is a float32. A step that was never set counts as the first.
+// bias is what a mean that decays by beta and began at zero has gathered of a constant after t steps: 1 − βᵗ, for the β
+// that the update has, which is a float32. A step that was never set counts as the first.
 func bias(beta float64, t int64) float64 {
 	return 1 - math.Pow(float64(float32(beta)), float64(max(t, 1)))
 }

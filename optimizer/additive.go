@@ -1,8 +1,9 @@
 package optimizer
 
-// Additive says whether a rule turns the sum of several gradients into the sum of their updates, so that pushes may be added up on
-// their way without a change in training. Plain gradient descent does, alone, under [Decay], and under clips around either, whose
-// limits then hold for each gradient before it is added. Of [Decay] the gradient is summed, and the decay itself counts once.
+// Additive says whether a rule turns the sum of several gradients into the sum of their updates, so that pushes may be
+// added up on their way without a change in training. Plain gradient descent does, alone, under [Decay], and under
+// clips around either, whose limits then hold for each gradient before it is added. Of [Decay] the gradient is summed,
+// and the decay itself counts once.
 //
 // Rules that keep state, and clips inside a [Decay], are not additive.
 func Additive(r Rule) bool {
@@ -21,7 +22,8 @@ func Limit(r Rule, g []float32) {
 	}
 }
 
-// Unlimited is what an additive rule does with gradients that were clipped one by one; any other rule is returned as it is.
+// Unlimited is what an additive rule does with gradients that were clipped one by one; any other rule is returned as it
+// is.
 func Unlimited(r Rule) Rule {
 	if _, plain := additive(r); plain != nil {
 		return plain
@@ -29,7 +31,8 @@ func Unlimited(r Rule) Rule {
 	return r
 }
 
-// additive takes an additive rule apart, into its clips by value from the outside in, and the rest; that is nil for other rules.
+// additive takes an additive rule apart, into its clips by value from the outside in, and the rest; that is nil for
+// other rules.
 func additive(r Rule) (limits []ClipByValue, plain Rule) {
 	switch r := r.(type) {
 	case SGD:

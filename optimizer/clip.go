@@ -6,18 +6,20 @@ import (
 	"slices"
 )
 
-// A GradientClipper is a rule that shortens the gradients of a whole step before they are applied one by one, which only who has
-// them all can do: [ClipGradients] does it for any rule. Update takes gradients as they are.
+// A GradientClipper is a rule that shortens the gradients of a whole step before they are applied one by one, which
+// only who has them all can do: [ClipGradients] does it for any rule. Update takes gradients as they are.
 type GradientClipper interface {
 	Rule
 	ClipGradients(params []*Param, rows []Rows)
 }
 
-// A NormClipper is a GradientClipper that looks at nothing but lengths and multiplies each variable's gradient by one factor. So
-// gradients may lie in several places: each sums the squares of its part, and all scale by the factors of the whole sums.
+// A NormClipper is a GradientClipper that looks at nothing but lengths and multiplies each variable's gradient by one
+// factor. So gradients may lie in several places: each sums the squares of its part, and all scale by the factors of
+// the whole sums.
 type NormClipper interface {
 	GradientClipper
-	// Factors sets factors[i] to what the gradient of variable i is multiplied by; squares[i] is the sum of its squares.
+	// Factors sets factors[i] to what the gradient of variable i is multiplied by; squares[i] is the sum of its
+	// squares.
 	Factors(factors []float32, squares []float64)
 }
 
@@ -35,18 +37,19 @@ func Spares(c GradientClipper, p *Param) bool {
 // ClipperOf is the rule's clipper of a step's gradients, which may be wrapped; false for most rules, which have none.
 func ClipperOf(r Rule) (GradientClipper, bool) { return find[GradientClipper](r) }
 
-// ClipGradients changes the gradients of a step, in place, as the rule asks before it is applied; most rules ask for nothing.
-// A trainer that has a step's gradients in one place calls it once a step: a process that is alone, and a worker whose pushes are
-// updates. In mode sync it is not called: servers clip the round's mean by [NormClipper]. The package's documentation has a table.
+// ClipGradients changes the gradients of a step, in place, as the rule asks before it is applied; most rules ask for
+// nothing. A trainer that has a step's gradients in one place calls it once a step: a process that is alone, and a
+// worker whose pushes are updates. In mode sync it is not called: servers clip the round's mean by [NormClipper]. The
+// package's documentation has a table.
 func ClipGradients(r Rule, params []*Param, rows []Rows) {
 	if c, ok := find[GradientClipper](r); ok {
 		c.ClipGradients(params, rows)
 	}
 }
 
-// ClipByNorm shortens the gradient of each variable to Norm where it is longer: g·Norm/‖g‖. The gradient of an embedding is
-// that of all rows in the step together. In mode sync, and in collective jobs, the step is the round: the mean of all workers'
-// gradients is clipped, not each, as the package's documentation has it.
+// ClipByNorm shortens the gradient of each variable to Norm where it is longer: g·Norm/‖g‖. The gradient of an
+// embedding is that of all rows in the step together. In mode sync, and in collective jobs, the step is the round: the
+// mean of all workers' gradients is clipped, not each, as the package's documentation has it.
 type ClipByNorm struct {
 	Rule
 	Norm float64
@@ -65,8 +68,8 @@ func (c ClipByNorm) Factors(factors []float32, squares []float64) {
 }
 
 // ClipByGlobalNorm shortens the gradients of all variables by the same factor where all together are longer than Norm:
-// g·Norm/√Σ‖g‖². Directions stay. In mode sync, and in collective jobs, the mean of all workers' gradients is clipped, not each, as
-// the package's documentation has it.
+// g·Norm/√Σ‖g‖². Directions stay. In mode sync, and in collective jobs, the mean of all workers' gradients is clipped,
+// not each, as the package's documentation has it.
 type ClipByGlobalNorm struct {
 	Rule
 	Norm float64
@@ -138,7 +141,8 @@ func clip(c NormClipper, all [][]float32) {
 	}
 }
 
-// shorten is the factor that makes what is long limit. A length that isn't a number makes one that isn't, so that it shows.
+// shorten is the factor that makes what is long limit. A length that isn't a number makes one that isn't, so that it
+// shows.
 func shorten(limit, long float64) float32 {
 	if long <= limit {
 		return 1

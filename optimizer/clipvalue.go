@@ -2,12 +2,12 @@ package optimizer
 
 import "fmt"
 
-// ClipByValue keeps each element of the gradient between Min and Max and leaves the rest to another rule. With Min 0 and Max
-// above, it is between −Max and Max.
+// ClipByValue keeps each element of the gradient between Min and Max and leaves the rest to another rule. With Min 0
+// and Max above, it is between −Max and Max.
 //
-// It acts on what an update is given: in mode sync and in collective jobs the mean of all workers' gradients, in modes async,
-// half_async and ssp a push, each of its gradients if they are added up ([Additive]), in geo the worker's own gradient. The
-// package's documentation has a table.
+// It acts on what an update is given: in mode sync and in collective jobs the mean of all workers' gradients, in modes
+// async, half_async and ssp a push, each of its gradients if they are added up ([Additive]), in geo the worker's own
+// gradient. The package's documentation has a table.
 //
 // Where a rule has both, gradients are clipped before decay is added: Decay{Rule: …} goes inside ClipByValue{Rule: …}.
 type ClipByValue struct {

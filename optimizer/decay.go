@@ -1,11 +1,12 @@
 package optimizer
 
-// Decay pulls weights to zero by adding to each gradient what a penalty in the loss would add, and leaves the rest to another
-// rule:
+// Decay pulls weights to zero by adding to each gradient what a penalty in the loss would add, and leaves the rest to
+// another rule:
 //
 //	g + L1·sign(w) + L2·w
 //
-// L2 is ½·L2·Σw² in the loss, L1 is L1·Σ|w|. A row of an embedding decays in the steps that touch it, unless the rule sweeps.
+// L2 is ½·L2·Σw² in the loss, L1 is L1·Σ|w|. A row of an embedding decays in the steps that touch it, unless the rule
+// sweeps.
 type Decay struct {
 	Rule
 	L1, L2 float64

@@ -36,5 +36,6 @@ func (r DecayedAdagrad) Update(w, g, a []float32, s *State) {
 
 // Check implements [Checker].
 func (r DecayedAdagrad) Check() error {
-	return checks("decayed_adagrad", checkRate(r.LR, r.Schedule), checkFactor("Decay", r.Decay), checkDivisor("Epsilon", r.Epsilon))
+	return checks("decayed_adagrad", checkRate(r.LR, r.Schedule), checkFactor("Decay", r.Decay),
+		checkDivisor("Epsilon", r.Epsilon))
 }

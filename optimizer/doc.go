@@ -8,27 +8,27 @@
 //	state := make([]float32, rule.StateLen(len(w)))
 //	rule.Update(w, g, state, &optimizer.State{Step: 1})
 //
-// Rules are plain structs whose zero fields mean the usual numbers ([Zero] is 0 where that is meant): [SGD], [Momentum],
-// [Adam], [AdamW], [Adamax], [Adagrad], [DecayedAdagrad], [Adadelta], [RMSProp], [Ftrl], [Lamb], [Lars] and [DPSGD], and for
-// rows [SparseNaive], [SparseAdagrad], [StdAdagrad], [SparseAdam] and [SparseSharedAdam]. All take a [Schedule], and a job may
-// set another rate while it trains ([Rated], [ReduceOnPlateau]). What goes around a rule is a rule: [Decay], [ClipByValue],
-// [ClipByNorm], [ClipByGlobalNorm], [ShowScale] for rows that count shows, and [PerParam] for params that want one of their
-// own:
+// Rules are plain structs whose zero fields mean the usual numbers ([Zero] is 0 where that is meant): [SGD],
+// [Momentum], [Adam], [AdamW], [Adamax], [Adagrad], [DecayedAdagrad], [Adadelta], [RMSProp], [Ftrl], [Lamb], [Lars] and
+// [DPSGD], and for rows [SparseNaive], [SparseAdagrad], [StdAdagrad], [SparseAdam] and [SparseSharedAdam]. All take a
+// [Schedule], and a job may set another rate while it trains ([Rated], [ReduceOnPlateau]). What goes around a rule is a
+// rule: [Decay], [ClipByValue], [ClipByNorm], [ClipByGlobalNorm], [ShowScale] for rows that count shows, and [PerParam]
+// for params that want one of their own:
 //
 //	rule := optimizer.ClipByGlobalNorm{Norm: 5, Rule: optimizer.Decay{L2: 1e-4, Rule: optimizer.Adam{LR: 1e-3}}}
 //
 // A trainer checks a rule with [CheckRule], clips a step with [ClipGradients], and asks [RuleFor] each param's rule and
 // [NeedsWhole] whether the param may be cut.
 //
-// A [Param] is a dense array or an embedding: a table of rows found by id and born when first touched. An [Objective] is
-// what is minimised (a loss node of package nn, or a user's own): it lists its params and is bound to a [Trainer], which
-// brings weights before a step and takes gradients after it. The trainer may be a fleet of servers or package
+// A [Param] is a dense array or an embedding: a table of rows found by id and born when first touched. An [Objective]
+// is what is minimised (a loss node of package nn, or a user's own): it lists its params and is bound to a [Trainer],
+// which brings weights before a step and takes gradients after it. The trainer may be a fleet of servers or package
 // optimizer/local; the objective can't tell.
 //
 // # Where clips act
 //
-// A clip is for the gradient of an update, so it acts where that gradient is whole: [ClipByNorm] and [ClipByGlobalNorm] before all
-// updates of a step, [ClipByValue] (as [Decay], and every wrapper with an Update of its own) within each.
+// A clip is for the gradient of an update, so it acts where that gradient is whole: [ClipByNorm] and [ClipByGlobalNorm]
+// before all updates of a step, [ClipByValue] (as [Decay], and every wrapper with an Update of its own) within each.
 //
 //	trainer                         by norm, by global norm              by value
 //	package local, a fleet alone    the batch's gradient                 the same
@@ -40,14 +40,16 @@
 //	                                                                     gradients as one
 //	mode geo                        a thread's own, on the worker        the same
 //
-// In rounds, N workers so train as one process on the joined batch does. It is not what PaddlePaddle does, whose workers clip their
-// own gradients in every mode: where two have 3 and 0.5, clipped to 1, a rate of 0.1 moves a weight by 0.075 there and by 0.1 here.
-// With gradient merge, clips act on the merged gradient, as if the batch were larger. Params that are frozen are never clipped.
+// In rounds, N workers so train as one process on the joined batch does. It is not what PaddlePaddle does, whose
+// workers clip their own gradients in every mode: where two have 3 and 0.5, clipped to 1, a rate of 0.1 moves a weight
+// by 0.075 there and by 0.1 here. With gradient merge, clips act on the merged gradient, as if the batch were larger.
+// Params that are frozen are never clipped.
 //
 // # Which gradients may be added up
 //
-// In mode async several gradients may be one push (Strategy.MaxMergeVarNum). Under a rule that is [Additive] their sum trains as they would
-// one by one, and they are added up; under any other they are averaged, and the push is one update of a batch so much larger:
+// In mode async several gradients may be one push (Strategy.MaxMergeVarNum). Under a rule that is [Additive] their sum
+// trains as they would one by one, and they are added up; under any other they are averaged, and the push is one update
+// of a batch so much larger:
 //
 //	SGD                                            the sum
 //	ClipByValue, ClipByNorm, ClipByGlobalNorm      each gradient is clipped on its worker, then the sum, if it is

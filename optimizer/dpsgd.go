@@ -6,9 +6,9 @@ import "math/rand/v2"
 //
 //	w ← w − lr·(g/max(1, ‖g‖/clip) + N(0, σ)/batch)
 //
-// Every weight gets noise of its own, from a generator that can't be predicted: two runs differ. The rule sees a variable as a
-// whole: its variables are not cut, and a row of an embedding is a variable. Workers without servers, each of which would have other
-// noise, can't use it.
+// Every weight gets noise of its own, from a generator that can't be predicted: two runs differ. The rule sees a
+// variable as a whole: its variables are not cut, and a row of an embedding is a variable. Workers without servers,
+// each of which would have other noise, can't use it.
 type DPSGD struct {
 	// LR is the learning rate; 0 means 0.001.
 	LR float64
@@ -50,6 +50,7 @@ func (r DPSGD) Update(w, g, _ []float32, s *State) {
 
 // Check implements [Checker].
 func (r DPSGD) Check() error {
-	return checks("dpsgd", checkRate(r.LR, r.Schedule), checkPositive("Clip", r.Clip), checkPositive("BatchSize", r.BatchSize),
+	return checks("dpsgd", checkRate(r.LR, r.Schedule), checkPositive("Clip", r.Clip),
+		checkPositive("BatchSize", r.BatchSize),
 		checkPositive("Sigma", r.Sigma))
 }

@@ -6,22 +6,22 @@ import (
 	"math"
 )
 
-// Entry decides which ids of an embedding get a row of their own, so that ids which are hardly ever met cost no memory. An id
-// that has none yet reads as a missing row does (zeros, or its initial value when the embedding has a height) and its
-// gradients are dropped. At most one of the policies is set; the zero value lets every id in when it is first pushed,
-// in a process alone when it is first read for training.
+// Entry decides which ids of an embedding get a row of their own, so that ids which are hardly ever met cost no memory.
+// An id that has none yet reads as a missing row does (zeros, or its initial value when the embedding has a height) and
+// its gradients are dropped. At most one of the policies is set; the zero value lets every id in when it is first
+// pushed, in a process alone when it is first read for training.
 //
-// Counts rise with pushes, each of which counts once however often it is repeated on the way, and never with reads. A round, of mode sync
-// or without servers, counts as many pushes of an id as workers had it. Steps that travel as one gradient (gradient_merge,
-// MaxMergeVarNum) are one push; shows and clicks add up wherever gradients do. A row that is given explicitly, or by a checkpoint, is let
-// in by every policy.
+// Counts rise with pushes, each of which counts once however often it is repeated on the way, and never with reads. A
+// round, of mode sync or without servers, counts as many pushes of an id as workers had it. Steps that travel as one
+// gradient (gradient_merge, MaxMergeVarNum) are one push; shows and clicks add up wherever gradients do. A row that is
+// given explicitly, or by a checkpoint, is let in by every policy.
 type Entry struct {
-	// CountFilter is the number of pushes with that id that it takes: the gradient of the last of them is the row's first.
-	// 0 and 1 let every id in.
+	// CountFilter is the number of pushes with that id that it takes: the gradient of the last of them is the row's
+	// first. 0 and 1 let every id in.
 	CountFilter int `json:"count_filter,omitempty"`
-	// Probability is the share of all ids that are let in, between 0 and 1; the others never are. The lot of an id depends
-	// on the param's Seed and Name and on the id alone, so it falls alike on every server and in every run. (PaddlePaddle's
-	// ProbabilityEntry(p) lets 1−p in.)
+	// Probability is the share of all ids that are let in, between 0 and 1; the others never are. The lot of an id
+	// depends on the param's Seed and Name and on the id alone, so it falls alike on every server and in every run.
+	// (PaddlePaddle's ProbabilityEntry(p) lets 1−p in.)
 	Probability float64 `json:"probability,omitempty"`
 	// ShowClick lets an id in by how often it was shown and clicked.
 	ShowClick ShowClick `json:"show_click,omitzero"`
@@ -31,8 +31,8 @@ type Entry struct {
 //
 //	score = ShowCoeff·(show − click) + ClickCoeff·click
 //
-// The id is let in by the push that brings its score to Threshold. Its row goes on counting, so that a table can be rid of rows
-// whose score has decayed. A push that says nothing of shows and clicks is one show.
+// The id is let in by the push that brings its score to Threshold. Its row goes on counting, so that a table can be rid
+// of rows whose score has decayed. A push that says nothing of shows and clicks is one show.
 type ShowClick struct {
 	// Threshold is the score to reach; it must be positive.
 	Threshold float64 `json:"threshold"`

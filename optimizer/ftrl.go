@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// Ftrl follows the regularised leader, element by element (McMahan et al., 2013), which keeps weights at exactly zero as long
-// as their gradients don't outweigh L1:
+// Ftrl follows the regularised leader, element by element (McMahan et al., 2013), which keeps weights at exactly zero
+// as long as their gradients don't outweigh L1:
 //
 //	n' = n + g²
 //	z ← z + g − (n'^−p − n^−p)/lr·w

@@ -3,16 +3,16 @@ package optimizer
 import "math"
 
 // Initializer gives a param its values before the first update. Fill sets every element of w; element i must be a pure
-// function of the initializer's fields, key and i, so that a row born on any server, in any order, or again after it was
-// dropped, has the same values. Implementations are plain comparable structs: their printed form (%T%+v) is part of the
-// fingerprint that servers and workers compare. As in a [Rule], pointers are refused.
+// function of the initializer's fields, key and i, so that a row born on any server, in any order, or again after it
+// was dropped, has the same values. Implementations are plain comparable structs: their printed form (%T%+v) is part of
+// the fingerprint that servers and workers compare. As in a [Rule], pointers are refused.
 type Initializer interface {
 	Fill(w []float32, key uint64)
 }
 
-// A RowInitializer knows the values of rows by id, as values read from a file do. Every process of a job must have the same. One that
-// has values for the first ids alone, and zeros for all others, may say for how many by a method Given(dim int) int: a model
-// that is saved has no more of them.
+// A RowInitializer knows the values of rows by id, as values read from a file do. Every process of a job must have the
+// same. One that has values for the first ids alone, and zeros for all others, may say for how many by a method
+// Given(dim int) int: a model that is saved has no more of them.
 type RowInitializer interface {
 	Initializer
 	// FillRow sets w to row id of an embedding.

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// inspect goes through a rule or an initializer, field by field: it asks every [Checker] in it, and refuses what prints as an
-// address. Processes compare the two by what they print, and a pointer to a [PerParam] or an [SGD] is another type than those that
-// trainers look for.
+// inspect goes through a rule or an initializer, field by field: it asks every [Checker] in it, and refuses what prints
+// as an address. Processes compare the two by what they print, and a pointer to a [PerParam] or an [SGD] is another
+// type than those that trainers look for.
 //
 // v is the interface that holds it; in is whether something around v prints v by itself.
 func inspect(v reflect.Value, in bool) error {
@@ -22,8 +22,9 @@ func inspect(v reflect.Value, in bool) error {
 		return inspectAll(v, in || printsItself(v))
 	case reflect.Pointer, reflect.Func, reflect.Chan, reflect.UnsafePointer:
 		if !in && !v.IsZero() && !printsItself(v) {
-			return fmt.Errorf("%v prints as an address, and processes compare rules, schedules and initializers by what they print: "+
-				"hold the value itself, or give the type a String method that says what it holds", v.Type())
+			return fmt.Errorf("%v prints as an address, and processes compare rules, schedules and initializers by "+
+				"what they print: hold the value itself, or give the type a String method that says what it holds",
+				v.Type())
 		}
 	}
 	return nil

@@ -7,8 +7,8 @@ import "math"
 //	r = m/(1−β₁ᵗ) / (√(v/(1−β₂ᵗ)) + ε) + λw        with Adam's m and v
 //	w ← w − lr·‖w‖/‖r‖·r                           or lr·r when one of the norms is zero
 //
-// Without weight decay (a [NewLamb] of 0, in a [PerParam] for the biases) the step is lr·r too, unless AlwaysAdapt is set. The rule
-// sees a variable as a whole: its variables are not cut, and a row of an embedding is a variable.
+// Without weight decay (a [NewLamb] of 0, in a [PerParam] for the biases) the step is lr·r too, unless AlwaysAdapt is
+// set. The rule sees a variable as a whole: its variables are not cut, and a row of an embedding is a variable.
 type Lamb struct {
 	// LR is the learning rate; 0 means 0.001.
 	LR float64

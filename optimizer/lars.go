@@ -67,6 +67,7 @@ func squares(x []float32) float64 {
 
 // Check implements [Checker].
 func (r Lars) Check() error {
-	return checks("lars_momentum", checkRate(r.LR, r.Schedule), checkFactor("Momentum", r.Momentum), checkPositive("Coeff", r.Coeff),
+	return checks("lars_momentum", checkRate(r.LR, r.Schedule), checkFactor("Momentum", r.Momentum),
+		checkPositive("Coeff", r.Coeff),
 		checkPositive("WeightDecay", r.WeightDecay), checkPositive("Epsilon", r.Epsilon))
 }

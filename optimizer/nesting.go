@@ -10,8 +10,9 @@ import (
 
 var errNoRule = errors.New("optimizer: there is no update rule: give one, such as optimizer.SGD{LR: 0.1}")
 
-// checkNesting refuses rules around rules in an order in which one of them would do nothing, or something else than it seems:
-// a clip by norm is outermost, for it needs all gradients, and then comes a [PerParam], which is looked through and not applied.
+// checkNesting refuses rules around rules in an order in which one of them would do nothing, or something else than it
+// seems: a clip by norm is outermost, for it needs all gradients, and then comes a [PerParam], which is looked through
+// and not applied.
 func checkNesting(r Rule) error {
 	for {
 		w, wraps := r.(Wrapper)
@@ -44,8 +45,8 @@ func checkAround(r, inside Rule) error {
 		return nil
 	}
 	if _, ok := find[PerParam](inside); ok {
-		return fmt.Errorf("optimizer: %T around a PerParam would do nothing: decay, clips by value and their like go inside a PerParam, "+
-			"around each of its rules", r)
+		return fmt.Errorf("optimizer: %T around a PerParam would do nothing: decay, clips by value and their like go "+
+			"inside a PerParam, around each of its rules", r)
 	}
 	return nil
 }

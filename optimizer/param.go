@@ -9,12 +9,12 @@ import (
 
 // Param is one trainable variable: a dense array, or (Embedding true) a table of rows.
 //
-// A dense param has Shape of any rank and W and G of as many elements, row-major. An embedding has Shape
-// {height, dim}: a height of 0 means that every uint64 is an id, otherwise ids are below height. An embedding's W and G are
-// nil: its rows travel in [Rows].
+// A dense param has Shape of any rank and W and G of as many elements, row-major. An embedding has Shape {height, dim}:
+// a height of 0 means that every uint64 is an id, otherwise ids are below height. An embedding's W and G are nil: its
+// rows travel in [Rows].
 //
-// Training begins with what W holds, in every kind of job: with servers and in a collective job with worker 0's. While all of W is zero,
-// as make leaves it, it begins with the initial values. An embedding begins with its Rows.
+// Training begins with what W holds, in every kind of job: with servers and in a collective job with worker 0's. While
+// all of W is zero, as make leaves it, it begins with the initial values. An embedding begins with its Rows.
 //
 // From then on W changes only inside [Session.Begin] and [Session.End]; G is read only inside [Session.End].
 type Param struct {
@@ -24,8 +24,8 @@ type Param struct {
 
 	W, G []float32
 
-	// Rows are those that an embedding begins with, such as a loaded model's: they are in the tables before the first step, whatever its
-	// Entry says, and stay when nothing trains them. Nil is none.
+	// Rows are those that an embedding begins with, such as a loaded model's: they are in the tables before the first
+	// step, whatever its Entry says, and stay when nothing trains them. Nil is none.
 	Rows RowSource
 	// Init gives the values before the first update, to rows when they are born; nil means zeros.
 	Init Initializer
@@ -33,12 +33,13 @@ type Param struct {
 	Seed uint64
 	// Entry decides which ids of an embedding get a row; the zero value lets all in.
 	Entry Entry
-	// MaxBytes bounds the memory of an embedding's rows in each process that keeps a share of them; 0 is no bound. When it is
-	// reached, new ids stay without a row, as [Entry] describes, and rows that exist go on; the log
-	// warns at 80 % of it, and says how many ids were turned away.
+	// MaxBytes bounds the memory of an embedding's rows in each process that keeps a share of them; 0 is no bound. When
+	// it is reached, new ids stay without a row, as [Entry] describes, and rows that exist go on; the log warns at 80 %
+	// of it, and says how many ids were turned away.
 	MaxBytes int64
-	// Frozen marks what no rule may change, such as the statistics of batch norm. A frozen param has no G. An objective that computes
-	// other values of one that is dense gives them to a trainer that has a method SetDense(name string, w []float32) error.
+	// Frozen marks what no rule may change, such as the statistics of batch norm. A frozen param has no G. An objective
+	// that computes other values of one that is dense gives them to a trainer that has a method SetDense(name string, w
+	// []float32) error.
 	Frozen bool
 }
 
@@ -118,10 +119,12 @@ func (p *Param) Check() error {
 		return fmt.Errorf("optimizer: param %q is dense: Entry, MaxBytes and Rows are for embeddings", p.Name)
 	}
 	if len(p.W) != p.Size() {
-		return fmt.Errorf("optimizer: param %q of shape %v needs %d weights, has %d", p.Name, p.Shape, p.Size(), len(p.W))
+		return fmt.Errorf("optimizer: param %q of shape %v needs %d weights, has %d", p.Name, p.Shape, p.Size(),
+			len(p.W))
 	}
 	if !p.Frozen && len(p.G) != p.Size() {
-		return fmt.Errorf("optimizer: param %q of shape %v needs room for %d gradients, has %d", p.Name, p.Shape, p.Size(), len(p.G))
+		return fmt.Errorf("optimizer: param %q of shape %v needs room for %d gradients, has %d", p.Name, p.Shape,
+			p.Size(), len(p.G))
 	}
 	return nil
 }

@@ -2,9 +2,9 @@ package optimizer
 
 import "math"
 
-// ReduceOnPlateau lowers a rate when a metric, such as the loss of an evaluation, has stopped getting better. It isn't a
-// [Schedule], since it depends on what was measured: whoever measures gives its rate to the job. It is used by one goroutine, in a job
-// of several workers that of worker 0, with the metric of all (fleet/metrics).
+// ReduceOnPlateau lowers a rate when a metric, such as the loss of an evaluation, has stopped getting better. It isn't
+// a [Schedule], since it depends on what was measured: whoever measures gives its rate to the job. It is used by one
+// goroutine, in a job of several workers that of worker 0, with the metric of all (fleet/metrics).
 //
 //	plateau := optimizer.ReduceOnPlateau{LR: 1e-3} // the LR of the rule
 //	for epoch := range epochs {
@@ -15,8 +15,9 @@ import "math"
 //		}
 //	}
 //
-// For a rule with a Schedule, or in a job that goes on from a checkpoint whose rate was set, LR is a factor, the fleet's RateFactor (1 at
-// first), and SetRateFactor takes the place of SetRate. Trainers of optimizer/local have the same methods, without a context.
+// For a rule with a Schedule, or in a job that goes on from a checkpoint whose rate was set, LR is a factor, the
+// fleet's RateFactor (1 at first), and SetRateFactor takes the place of SetRate. Trainers of optimizer/local have the
+// same methods, without a context.
 type ReduceOnPlateau struct {
 	// LR is the first rate.
 	LR float64
@@ -24,7 +25,8 @@ type ReduceOnPlateau struct {
 	Max bool
 	// Factor multiplies the rate each time; 0 means 0.1.
 	Factor float64
-	// Patience is how many metrics in a row may be no better before the rate falls; 0 means 10, and a negative one none.
+	// Patience is how many metrics in a row may be no better before the rate falls; 0 means 10, and a negative one
+	// none.
 	Patience int
 	// Threshold is how much better counts: relative to the best metric, or Absolute; 0 means 0.0001.
 	Threshold float64

@@ -6,17 +6,20 @@ import (
 	"math"
 )
 
-// Rated is a rule with a learning rate, as all of this package are, which a job may change while it trains: every update's [State] has
-// the job's factor on it. A rule of one's own becomes one by this method and by taking its rate from [State.Rate]:
+// Rated is a rule with a learning rate, as all of this package are, which a job may change while it trains: every
+// update's [State] has the job's factor on it. A rule of one's own becomes one by this method and by taking its rate
+// from [State.Rate]:
 //
 //	func (r MyRule) LearningRate() (float64, optimizer.Schedule) { return r.LR, r.Schedule }
 //
 //	rate := s.Rate(r.LearningRate())     // in Update
 //
-// What it derives from the rate and keeps in [State]'s Memo is right without more: a memo is empty when the factor has changed.
+// What it derives from the rate and keeps in [State]'s Memo is right without more: a memo is empty when the factor has
+// changed.
 type Rated interface {
 	Rule
-	// LearningRate is the rate that the rule was given, its default in place of a zero, and the schedule that stands in for it, if any.
+	// LearningRate is the rate that the rule was given, its default in place of a zero, and the schedule that stands in
+	// for it, if any.
 	LearningRate() (lr float64, schedule Schedule)
 }
 
@@ -31,8 +34,8 @@ func (s *State) Rate(lr float64, schedule Schedule) float64 {
 	return lr
 }
 
-// rate is Rate, looked up in the memo when a schedule had to be asked. A rule that uses the memo for more than its rate doesn't
-// call it.
+// rate is Rate, looked up in the memo when a schedule had to be asked. A rule that uses the memo for more than its rate
+// doesn't call it.
 func (s *State) rate(lr float64, schedule Schedule) float32 {
 	if schedule == nil {
 		return float32(s.Rate(lr, nil))
@@ -50,8 +53,9 @@ func (s *State) SetRateFactor(factor float64) {
 	}
 }
 
-// RateFactor is the factor on all rates that gives the rule, or the one in its wrappers, that rate; rules of a [PerParam] keep
-// their proportion to it. It is an error for a rule whose rate follows a schedule, which takes a factor alone.
+// RateFactor is the factor on all rates that gives the rule, or the one in its wrappers, that rate; rules of a
+// [PerParam] keep their proportion to it. It is an error for a rule whose rate follows a schedule, which takes a factor
+// alone.
 func RateFactor(r Rule, rate float64) (float64, error) {
 	rated, ok := find[Rated](r)
 	if !ok {
@@ -61,7 +65,8 @@ func RateFactor(r Rule, rate float64) (float64, error) {
 	lr, schedule := rated.LearningRate()
 	switch {
 	case schedule != nil:
-		return 0, fmt.Errorf("optimizer: the rate of rule %s follows %T: set a factor on it, not a rate", r.Name(), schedule)
+		return 0, fmt.Errorf("optimizer: the rate of rule %s follows %T: set a factor on it, not a rate", r.Name(),
+			schedule)
 	case !(rate > 0) || math.IsInf(rate, 1):
 		return 0, fmt.Errorf("optimizer: the rate is to be %v: it must be a positive number", rate)
 	case lr == 0:

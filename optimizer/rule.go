@@ -1,15 +1,15 @@
 package optimizer
 
-// Rule is an update formula for one slice of weights, whatever the slice is: a whole variable, a block of one, or a row of
-// an embedding.
+// Rule is an update formula for one slice of weights, whatever the slice is: a whole variable, a block of one, or a row
+// of an embedding.
 //
-// Contract: Update changes w and state in place and nothing else, element by element in index order, without allocating,
-// and gives the same result for a slice as for its parts (slice-invariance), so that placement can't change training. The
-// three slices have len(w) == len(g) and len(state) == StateLen(len(w)); state is zero before the first update. Update may be
-// called from many goroutines at once with different slices and a State of the goroutine's own. Rules are plain comparable
-// structs whose printed form (%T%+v) is part of the fingerprint that servers and workers compare; they are given by value, and
-// [CheckRule] refuses pointers and functions in them unless a String method prints for them. Package optimizertest holds a rule to
-// all this.
+// Contract: Update changes w and state in place and nothing else, element by element in index order, without
+// allocating, and gives the same result for a slice as for its parts (slice-invariance), so that placement can't change
+// training. The three slices have len(w) == len(g) and len(state) == StateLen(len(w)); state is zero before the first
+// update. Update may be called from many goroutines at once with different slices and a State of the goroutine's own.
+// Rules are plain comparable structs whose printed form (%T%+v) is part of the fingerprint that servers and workers
+// compare; they are given by value, and [CheckRule] refuses pointers and functions in them unless a String method
+// prints for them. Package optimizertest holds a rule to all this.
 type Rule interface {
 	// Name is the rule's name in the original, in lower case: "sgd", "adam".
 	Name() string
@@ -26,23 +26,25 @@ type State struct {
 	Step int64
 	// Row says that the slice is a row of an embedding which only steps that touch it update.
 	Row bool
-	// Show is how often the update's samples show the row, where the param's Entry is a [ShowClick]; 0 where nobody counts.
+	// Show is how often the update's samples show the row, where the param's Entry is a [ShowClick]; 0 where nobody
+	// counts.
 	Show float32
 
-	// RateFactor multiplies the learning rate, whatever it is: what a job has set while it trains; 0 means 1. [State.Rate] has it in.
+	// RateFactor multiplies the learning rate, whatever it is: what a job has set while it trains; 0 means 1.
+	// [State.Rate] has it in.
 	RateFactor float64
 
-	// Memo is a rule's scratch: what it derived from Step (a bias correction), so that thousands of rows share the work. It
-	// belongs to the step MemoStep; 0 means that it is empty.
+	// Memo is a rule's scratch: what it derived from Step (a bias correction), so that thousands of rows share the
+	// work. It belongs to the step MemoStep; 0 means that it is empty.
 	Memo     [4]float32
 	MemoStep int64
 
 	buffer []float32
 }
 
-// Buffer returns n floats of scratch, whatever they hold. A rule that changes the gradient before another rule sees it writes
-// the new one there. There is one buffer: a rule in between is given it as its gradient and gets it again to write to, which
-// is right as long as it works element by element in index order.
+// Buffer returns n floats of scratch, whatever they hold. A rule that changes the gradient before another rule sees it
+// writes the new one there. There is one buffer: a rule in between is given it as its gradient and gets it again to
+// write to, which is right as long as it works element by element in index order.
 func (s *State) Buffer(n int) []float32 {
 	if cap(s.buffer) < n {
 		s.buffer = make([]float32, n)
@@ -51,8 +53,8 @@ func (s *State) Buffer(n int) []float32 {
 }
 
 // A Sweeper is a rule whose rows move in steps that don't touch them (moments decay and pull the weight along), as the
-// original's Adam without lazy_mode does. Tables replay the missed steps, each an update with a zero gradient, before a row
-// is next read or written.
+// original's Adam without lazy_mode does. Tables replay the missed steps, each an update with a zero gradient, before a
+// row is next read or written.
 type Sweeper interface {
 	Rule
 	// Sweeps says whether this configuration of the rule does so.

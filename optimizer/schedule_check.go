@@ -23,13 +23,15 @@ func (d InverseTimeDecay) Check() error {
 
 // Check implements [Checker].
 func (d PolynomialDecay) Check() error {
-	return checkSchedule("PolynomialDecay", checkAbove("LR", d.LR), checkEnd("LR", d.LR, d.End), checkPositive("Power", d.Power),
+	return checkSchedule("PolynomialDecay", checkAbove("LR", d.LR), checkEnd("LR", d.LR, d.End),
+		checkPositive("Power", d.Power),
 		checkSteps("Steps", d.Steps))
 }
 
 // Check implements [Checker].
 func (d NoamDecay) Check() error {
-	return checkSchedule("NoamDecay", checkPositive("LR", d.LR), checkSteps("Model", d.Model), checkSteps("Warmup", d.Warmup))
+	return checkSchedule("NoamDecay", checkPositive("LR", d.LR), checkSteps("Model", d.Model),
+		checkSteps("Warmup", d.Warmup))
 }
 
 // Check implements [Checker].
@@ -38,16 +40,19 @@ func (d LinearWarmup) Check() error {
 	if d.End == 0 && (d.Start == 0 || d.After != nil) {
 		end = errors.New("End is 0: it is the rate to warm up to (optimizer.Zero, if 0 is meant)")
 	}
-	return checkSchedule("LinearWarmup", end, checkPositive("Start", d.Start), checkPositive("End", d.End), checkSteps("Steps", d.Steps))
+	return checkSchedule("LinearWarmup", end, checkPositive("Start", d.Start), checkPositive("End", d.End),
+		checkSteps("Steps", d.Steps))
 }
 
 // Check implements [Checker].
 func (d LinearLR) Check() error {
 	var line error
 	if start, end := d.factors(); start == end {
-		line = fmt.Errorf("Start is %v and End %v, so that the rate never changes: 0 means 1/3 and 1 (optimizer.Zero is 0)", d.Start, d.End)
+		line = fmt.Errorf("Start is %v and End %v, so that the rate never changes: 0 means 1/3 and 1 (optimizer.Zero "+
+			"is 0)", d.Start, d.End)
 	}
-	return checkSchedule("LinearLR", line, checkAbove("LR", d.LR), checkPositive("Start", d.Start), checkPositive("End", d.End),
+	return checkSchedule("LinearLR", line, checkAbove("LR", d.LR), checkPositive("Start", d.Start),
+		checkPositive("End", d.End),
 		checkSteps("Steps", d.Steps))
 }
 
@@ -66,7 +71,8 @@ func (d PiecewiseDecay) Check() error {
 
 // Check implements [Checker].
 func (d StepDecay) Check() error {
-	return checkSchedule("StepDecay", checkAbove("LR", d.LR), checkPositive("Gamma", d.Gamma), checkSteps("Size", d.Size))
+	return checkSchedule("StepDecay", checkAbove("LR", d.LR), checkPositive("Gamma", d.Gamma),
+		checkSteps("Size", d.Size))
 }
 
 // Check implements [Checker].
@@ -96,7 +102,8 @@ func (e Every) Check() error {
 
 // Check implements [Checker].
 func (d CosineAnnealingDecay) Check() error {
-	return checkSchedule("CosineAnnealingDecay", checkAbove("LR", d.LR), checkPositive("Min", d.Min), checkSteps("Steps", d.Steps))
+	return checkSchedule("CosineAnnealingDecay", checkAbove("LR", d.LR), checkPositive("Min", d.Min),
+		checkSteps("Steps", d.Steps))
 }
 
 // Check implements [Checker].
@@ -111,7 +118,8 @@ func (d OneCycleLR) Check() error {
 	if !(d.Rise >= 0 && d.Rise < 1) || d.ThreePhase && d.Rise >= 0.5 {
 		rise = fmt.Errorf("Rise is %v: it must be a part of 1, below a half with ThreePhase", d.Rise)
 	}
-	return checkSchedule("OneCycleLR", checkAbove("Max", d.Max), checkPositive("Divide", d.Divide), checkEnd("Max", d.Max, d.End),
+	return checkSchedule("OneCycleLR", checkAbove("Max", d.Max), checkPositive("Divide", d.Divide),
+		checkEnd("Max", d.Max, d.End),
 		checkSteps("Steps", d.Steps), rise)
 }
 
@@ -143,7 +151,8 @@ func checkDecay(name string, lr, gamma float64, steps int64) error {
 // checkEnd is for a last rate whose default is far below any usual first one, but not below all.
 func checkEnd(name string, top, end float64) error {
 	if end == 0 && top > 0 && top <= defaultEnd {
-		return fmt.Errorf("End is 0, which means %v and is not below %s, %v: set it (optimizer.Zero is 0)", defaultEnd, name, top)
+		return fmt.Errorf("End is 0, which means %v and is not below %s, %v: set it (optimizer.Zero is 0)", defaultEnd,
+			name, top)
 	}
 	return checkPositive("End", end)
 }
@@ -166,7 +175,8 @@ func checkGrowing(name string, at []int64) error {
 
 func checkFunction(name string, f func(int64) float64) error {
 	if name == "" || f == nil {
-		return errors.New("Name and Factor are both needed: the name stands for the function where processes compare their rules")
+		return errors.New("Name and Factor are both needed: the name stands for the function where processes compare " +
+			"their rules")
 	}
 	return nil
 }

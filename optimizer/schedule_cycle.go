@@ -17,8 +17,8 @@ func (d CosineAnnealingDecay) Rate(n int64) float64 {
 // cosine goes from a (at 0) to b (at 1).
 func cosine(a, b, part float64) float64 { return b + (a-b)*(1+math.Cos(math.Pi*part))/2 }
 
-// CosineAnnealingWarmRestarts goes from LR towards Min within Steps updates and starts again, each time Mult times as long
-// (Loshchilov and Hutter, 2017).
+// CosineAnnealingWarmRestarts goes from LR towards Min within Steps updates and starts again, each time Mult times as
+// long (Loshchilov and Hutter, 2017).
 type CosineAnnealingWarmRestarts struct {
 	LR    float64
 	Steps int64
@@ -40,7 +40,8 @@ func (d CosineAnnealingWarmRestarts) Rate(n int64) float64 {
 	return cosine(d.LR, d.Min, float64(n)/float64(length))
 }
 
-// OneCycleLR rises from Max/Divide to Max in the first part of Steps updates and falls to End in the rest (Smith, 2018).
+// OneCycleLR rises from Max/Divide to Max in the first part of Steps updates and falls to End in the rest (Smith,
+// 2018).
 type OneCycleLR struct {
 	Max   float64
 	Steps int64
@@ -50,8 +51,8 @@ type OneCycleLR struct {
 	End float64
 	// Rise is the part of Steps in which the rate rises; 0 means 0.3.
 	Rise float64
-	// Line goes in lines in place of cosines. ThreePhase falls to the first rate in as many updates as it rose, and from there
-	// to End.
+	// Line goes in lines in place of cosines. ThreePhase falls to the first rate in as many updates as it rose, and
+	// from there to End.
 	Line, ThreePhase bool
 }
 

@@ -5,7 +5,8 @@ import "math"
 // ExponentialDecay is LR·Gammaⁿ.
 type ExponentialDecay struct {
 	LR, Gamma float64
-	// Steps stretches the decay: Gamma is reached after so many updates; 0 means 1. With Staircase the rate falls only then.
+	// Steps stretches the decay: Gamma is reached after so many updates; 0 means 1. With Staircase the rate falls only
+	// then.
 	Steps     int64
 	Staircase bool
 }
@@ -53,8 +54,8 @@ func stretched(n, steps int64, staircase bool) float64 {
 // defaultEnd is the last rate of the schedules that have a default for it.
 const defaultEnd = 0.0001
 
-// PolynomialDecay goes from LR to End within Steps updates: (LR−End)·(1−n/Steps)^Power + End. Afterwards it stays there, or,
-// with Cycle, doubles Steps, trebles them and so on, so that the rate rises again.
+// PolynomialDecay goes from LR to End within Steps updates: (LR−End)·(1−n/Steps)^Power + End. Afterwards it stays
+// there, or, with Cycle, doubles Steps, trebles them and so on, so that the rate rises again.
 type PolynomialDecay struct {
 	LR    float64
 	Steps int64
@@ -94,8 +95,8 @@ func (d NoamDecay) Rate(n int64) float64 {
 	return or(d.LR, 1) / math.Sqrt(float64(d.Model)) * min(1/math.Sqrt(x), x*math.Pow(float64(d.Warmup), -1.5))
 }
 
-// LinearWarmup goes from Start to End in a line within Steps updates and then on with After, which counts from there; a nil
-// After stays at End.
+// LinearWarmup goes from Start to End in a line within Steps updates and then on with After, which counts from there; a
+// nil After stays at End.
 type LinearWarmup struct {
 	Steps      int64
 	Start, End float64

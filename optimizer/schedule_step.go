@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// PiecewiseDecay is Values[0] before update Boundaries[0], Values[1] from there on and before Boundaries[1], and so on. There
-// is one value more than there are boundaries, and boundaries grow.
+// PiecewiseDecay is Values[0] before update Boundaries[0], Values[1] from there on and before Boundaries[1], and so on.
+// There is one value more than there are boundaries, and boundaries grow.
 type PiecewiseDecay struct {
 	Boundaries []int64
 	Values     []float64
@@ -56,8 +56,8 @@ func (d MultiStepDecay) Rate(n int64) float64 {
 	return d.LR * math.Pow(or(d.Gamma, 0.1), float64(passed(d.Milestones, n)))
 }
 
-// LambdaDecay is LR·Factor(n) for a function of the user's. Functions can't be compared, so Name stands for it: every process
-// of a job must mean the same function by the same name.
+// LambdaDecay is LR·Factor(n) for a function of the user's. Functions can't be compared, so Name stands for it: every
+// process of a job must mean the same function by the same name.
 type LambdaDecay struct {
 	Name   string
 	LR     float64
@@ -70,8 +70,8 @@ func (d LambdaDecay) Rate(n int64) float64 { return d.LR * d.Factor(n) }
 // String stands for the schedule where it is printed.
 func (d LambdaDecay) String() string { return fmt.Sprintf("{LambdaDecay %s LR:%v}", d.Name, d.LR) }
 
-// MultiplicativeDecay is LR·Factor(1)·Factor(2)·…·Factor(n). It takes n calls to know a rate, so let [Every] make n a number
-// of epochs when training is long. Name stands for the function as in [LambdaDecay].
+// MultiplicativeDecay is LR·Factor(1)·Factor(2)·…·Factor(n). It takes n calls to know a rate, so let [Every] make n a
+// number of epochs when training is long. Name stands for the function as in [LambdaDecay].
 type MultiplicativeDecay struct {
 	Name   string
 	LR     float64

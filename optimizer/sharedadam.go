@@ -2,8 +2,8 @@ package optimizer
 
 import "math"
 
-// SparseSharedAdam is [SparseAdam] with two moments and not two for each weight, so that a row of any width keeps four numbers: what
-// an update makes of them weight by weight is averaged over the row.
+// SparseSharedAdam is [SparseAdam] with two moments and not two for each weight, so that a row of any width keeps four
+// numbers: what an update makes of them weight by weight is averaged over the row.
 //
 //	mᵢ = β₁m + (1−β₁)gᵢ,  vᵢ = β₂v + (1−β₂)gᵢ²
 //	wᵢ ← clamp(wᵢ − lr·√(1−β₂ᵏ)/(1−β₁ᵏ)·mᵢ/(√vᵢ + ε))     at the row's k-th update
@@ -60,6 +60,7 @@ func (r SparseSharedAdam) Update(w, g, state []float32, s *State) {
 
 // Check implements [Checker].
 func (r SparseSharedAdam) Check() error {
-	return checks("sparse_shared_adam", checkRate(r.LR, r.Schedule), checkFactor("Beta1", r.Beta1), checkFactor("Beta2", r.Beta2),
+	return checks("sparse_shared_adam", checkRate(r.LR, r.Schedule), checkFactor("Beta1", r.Beta1),
+		checkFactor("Beta2", r.Beta2),
 		checkDivisor("Epsilon", r.Epsilon), r.Bounds.check())
 }

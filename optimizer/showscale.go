@@ -1,19 +1,19 @@
 package optimizer
 
-// ShowScale gives a rule for rows the mean gradient over the shows of a row in place of that over all samples, so that rows which
-// are hardly ever shown learn as fast as those that every sample shows:
+// ShowScale gives a rule for rows the mean gradient over the shows of a row in place of that over all samples, so that
+// rows which are hardly ever shown learn as fast as those that every sample shows:
 //
 //	g·Batch/show
 //
-// Shows are those that a push counts, for a param whose Entry is a [ShowClick]; elsewhere, and where a push shows the row not once,
-// the gradient stays as it is. It is the show_scale of the original's accessors, whose workers multiply by the batch's size; there
-// [SparseAdagrad] and [StdAdagrad] divide by shows, and other rules take the product:
+// Shows are those that a push counts, for a param whose Entry is a [ShowClick]; elsewhere, and where a push shows the
+// row not once, the gradient stays as it is. It is the show_scale of the original's accessors, whose workers multiply
+// by the batch's size; there [SparseAdagrad] and [StdAdagrad] divide by shows, and other rules take the product:
 //
 //	optimizer.ShowScale{Rule: optimizer.SparseAdagrad{}, Batch: 512}
 type ShowScale struct {
 	Rule
-	// Batch is the number of samples that an update's gradient is the mean of: a worker's batch, in mode sync all workers' together.
-	// 0 means 1.
+	// Batch is the number of samples that an update's gradient is the mean of: a worker's batch, in mode sync all
+	// workers' together. 0 means 1.
 	Batch float64
 }
 

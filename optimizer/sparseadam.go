@@ -55,6 +55,7 @@ func (r SparseAdam) Update(w, g, state []float32, s *State) {
 
 // Check implements [Checker].
 func (r SparseAdam) Check() error {
-	return checks("sparse_adam", checkRate(r.LR, r.Schedule), checkFactor("Beta1", r.Beta1), checkFactor("Beta2", r.Beta2),
+	return checks("sparse_adam", checkRate(r.LR, r.Schedule), checkFactor("Beta1", r.Beta1),
+		checkFactor("Beta2", r.Beta2),
 		checkDivisor("Epsilon", r.Epsilon), r.Bounds.check())
 }

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Collective reads the environment variables of a collective job: workers that add their gradients up among themselves, without
-// servers.
+// Collective reads the environment variables of a collective job: workers that add their gradients up among themselves,
+// without servers.
 //
 //	PADDLE_TRAINER_ENDPOINTS  endpoints of all workers, "ip:port,ip:port"
 //	PADDLE_TRAINER_ID         this worker's index
@@ -16,8 +16,8 @@ import (
 //	PADDLE_TRAINERS_NUM       number of workers (optional; checked against the list)
 //	PADDLE_TRAINING_ROLE      or TRAINING_ROLE: TRAINER, if it is there
 //
-// Where none of the endpoints is set, the process trains alone, as [Local] does, unless a launcher has started it as one of
-// several: that is an error, as with [PaddleCloud].
+// Where none of the endpoints is set, the process trains alone, as [Local] does, unless a launcher has started it as
+// one of several: that is an error, as with [PaddleCloud].
 type Collective struct {
 	// Getenv looks a variable up; nil means os.Getenv.
 	Getenv func(name string) string
@@ -43,7 +43,8 @@ func (e env) collective() (id Identity, err error) {
 		err = fmt.Errorf("%s is %q; a collective job has workers alone, so it can be %s", name, role, roleWorkerValue)
 	}
 	if err == nil && len(e.list(envServers)) > 0 {
-		err = fmt.Errorf("%s is %q, but a collective job has no servers: use PaddleCloud, or unset it", envServers, e(envServers))
+		err = fmt.Errorf("%s is %q, but a collective job has no servers: use PaddleCloud, or unset it", envServers,
+			e(envServers))
 	}
 	if err != nil {
 		return id, err
@@ -68,7 +69,8 @@ func (e env) collectiveAlone() (Identity, error) {
 	case err != nil:
 		return Identity{}, err
 	case set && n > 1:
-		return Identity{}, fmt.Errorf("%s is %d, but %s is not set; it lists the endpoints of all workers, \"ip:port,ip:port\"",
+		return Identity{}, fmt.Errorf("%s is %d, but %s is not set; it lists the endpoints of all workers, "+
+			"\"ip:port,ip:port\"",
 			envWorkerNum, n, envWorkers)
 	case set:
 		return Local{}.Identity()
@@ -85,16 +87,19 @@ func (e env) rank(workers []string) (int, error) {
 	case err != nil:
 		return 0, err
 	case !numbered && current == "":
-		return 0, fmt.Errorf("%s and %s are not set; one of them says which of %s this worker is", envWorkerID, envCurrent,
+		return 0, fmt.Errorf("%s and %s are not set; one of them says which of %s this worker is", envWorkerID,
+			envCurrent,
 			strings.Join(workers, ","))
 	case current != "" && at < 0:
-		return 0, fmt.Errorf("%s is %q, which is not one of %s: %s", envCurrent, current, envWorkers, strings.Join(workers, ","))
+		return 0, fmt.Errorf("%s is %q, which is not one of %s: %s", envCurrent, current, envWorkers,
+			strings.Join(workers, ","))
 	case !numbered:
 		return at, nil
 	case n < 0 || n >= len(workers):
 		return 0, fmt.Errorf("%s is %d, but the workers are 0 to %d (%s)", envWorkerID, n, len(workers)-1, envWorkers)
 	case current != "" && at != n:
-		return 0, fmt.Errorf("%s is %d, but %s %s is number %d of %s", envWorkerID, n, envCurrent, current, at, envWorkers)
+		return 0, fmt.Errorf("%s is %d, but %s %s is number %d of %s", envWorkerID, n, envCurrent, current, at,
+			envWorkers)
 	}
 	return n, nil
 }

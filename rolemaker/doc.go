@@ -20,10 +20,10 @@
 //
 // # Never alone by mistake
 //
-// A process trains alone where nothing says that it is one of several, or where the program says [Local]. Launchers that no
-// role maker reads (TF_CONFIG of TensorFlow's operators, VC_* of Volcano, RANK and WORLD_SIZE of torchrun, DMLC_* of ps-lite
-// and their like) are seen, and refused with what to set. Numbers of independent tasks, such as JOB_COMPLETION_INDEX and
-// SLURM_ARRAY_TASK_ID, say nothing: each task is a process of its own.
+// A process trains alone where nothing says that it is one of several, or where the program says [Local]. Launchers
+// that no role maker reads (TF_CONFIG of TensorFlow's operators, VC_* of Volcano, RANK and WORLD_SIZE of torchrun,
+// DMLC_* of ps-lite and their like) are seen, and refused with what to set. Numbers of independent tasks, such as
+// JOB_COMPLETION_INDEX and SLURM_ARRAY_TASK_ID, say nothing: each task is a process of its own.
 //
 // # Two machines by hand
 //
@@ -33,10 +33,10 @@
 //	TRAINING_ROLE=PSERVER POD_IP=10.89.176.11 PADDLE_PORT=36000 ./train &
 //	TRAINING_ROLE=TRAINER PADDLE_TRAINER_ID=0 ./train
 //
-// The list may have names. A pod that doesn't know its own in it is told its number, PADDLE_PSERVER_ID; a name that doesn't
-// resolve yet is waited for, on the server too, until the strategy's StartTimeout. Behind the address of a service, NAT or a
-// published port a server listens where FLEET_LISTEN says ("0.0.0.0", ":36000", "10.0.0.7:36000"; in a program
-// transport.FastHTTP.ListenAddr), and the list has what others call.
+// The list may have names. A pod that doesn't know its own in it is told its number, PADDLE_PSERVER_ID; a name that
+// doesn't resolve yet is waited for, on the server too, until the strategy's StartTimeout. Behind the address of a
+// service, NAT or a published port a server listens where FLEET_LISTEN says ("0.0.0.0", ":36000", "10.0.0.7:36000"; in
+// a program transport.FastHTTP.ListenAddr), and the list has what others call.
 //
 // # MPI and Slurm
 //

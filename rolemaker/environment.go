@@ -7,19 +7,21 @@ import (
 	"strings"
 )
 
-// paddleNames are the variables that say that a process belongs to a job of PaddleCloud's kind. POD_IP and PADDLE_PORT are
-// not among them: clusters set them for any process.
+// paddleNames are the variables that say that a process belongs to a job of PaddleCloud's kind. POD_IP and PADDLE_PORT
+// are not among them: clusters set them for any process.
 func paddleNames() []string {
 	return []string{envRole, envOldRole, envServers, envServerIPs, envServerNum, envServerID,
 		envWorkerNum, envWorkerID, envWorkers, envMaster, "PADDLE_SERVER_NUM", "PADDLE_TRAINER_NUM"}
 }
 
-// FromEnvironment is the role maker that the environment speaks of: [Collective] if PADDLE_CURRENT_ENDPOINT and the list of workers
-// are set and no server is named; [PaddleCloud] if any of its variables is set; otherwise [MPISymmetric] if mpirun, mpiexec or srun
-// started more than one rank; otherwise [Local]. getenv looks a variable up; nil means os.Getenv.
+// FromEnvironment is the role maker that the environment speaks of: [Collective] if PADDLE_CURRENT_ENDPOINT and the
+// list of workers are set and no server is named; [PaddleCloud] if any of its variables is set; otherwise
+// [MPISymmetric] if mpirun, mpiexec or srun started more than one rank; otherwise [Local]. getenv looks a variable up;
+// nil means os.Getenv.
 //
-// A job is never taken for a process alone: where variables are missing or contradict each other, or where another launcher says that there
-// are several processes (TF_CONFIG, VC_*, RANK and WORLD_SIZE, DMLC_* and their like), Identity returns an error that names them.
+// A job is never taken for a process alone: where variables are missing or contradict each other, or where another
+// launcher says that there are several processes (TF_CONFIG, VC_*, RANK and WORLD_SIZE, DMLC_* and their like),
+// Identity returns an error that names them.
 func FromEnvironment(getenv func(string) string) RoleMaker {
 	e := environment(getenv)
 	if e.speaksOfCollective() {

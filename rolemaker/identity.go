@@ -15,12 +15,13 @@ type Identity struct {
 	Index int
 	// Workers is how many workers the job has.
 	Workers int
-	// Servers are the endpoints of all servers, "host:port" or "unix:/path"; the place in the list is the server's index. It
-	// is empty if the process is alone.
+	// Servers are the endpoints of all servers, "host:port" or "unix:/path"; the place in the list is the server's
+	// index. It is empty if the process is alone.
 	Servers []string
 	// WorkerEndpoints are the endpoints of all workers, or empty: only workers that talk to each other need them.
 	WorkerEndpoints []string
-	// Collective says that workers add their gradients up among themselves, at WorkerEndpoints, and there are no servers.
+	// Collective says that workers add their gradients up among themselves, at WorkerEndpoints, and there are no
+	// servers.
 	Collective bool
 }
 
@@ -57,7 +58,8 @@ func (id Identity) String() string {
 	case id.Local():
 		return fmt.Sprintf("%v %d of %d, alone", id.Role, id.Index, id.Workers)
 	case id.Collective:
-		return fmt.Sprintf("%v %d of %d, collective: %s", id.Role, id.Index, id.Workers, strings.Join(id.WorkerEndpoints, ","))
+		return fmt.Sprintf("%v %d of %d, collective: %s", id.Role, id.Index, id.Workers,
+			strings.Join(id.WorkerEndpoints, ","))
 	case id.IsServer():
 		return fmt.Sprintf("server %d of %d at %s, %d workers", id.Index, len(id.Servers), id.Endpoint(), id.Workers)
 	}
@@ -74,14 +76,17 @@ func (id Identity) Validate() error {
 	case id.Collective && (id.IsServer() || len(id.Servers) > 0):
 		return errors.New("rolemaker: a collective job has workers alone, no servers")
 	case id.amongWorkers() && len(id.WorkerEndpoints) != id.Workers:
-		return fmt.Errorf("rolemaker: %d worker endpoints for the %d workers of a collective job: %q", len(id.WorkerEndpoints), id.Workers,
+		return fmt.Errorf("rolemaker: %d worker endpoints for the %d workers of a collective job: %q",
+			len(id.WorkerEndpoints), id.Workers,
 			id.WorkerEndpoints)
 	case id.Local() && (id.IsServer() || id.Workers > 1):
 		return fmt.Errorf("rolemaker: a job of %d workers has no servers; name their endpoints", id.Workers)
 	case id.Index < 0 || id.Index >= id.peers():
-		return fmt.Errorf("rolemaker: index of this %v is %d; there are %d, counted from 0", id.Role, id.Index, id.peers())
+		return fmt.Errorf("rolemaker: index of this %v is %d; there are %d, counted from 0", id.Role, id.Index,
+			id.peers())
 	case len(id.WorkerEndpoints) != 0 && len(id.WorkerEndpoints) != id.Workers:
-		return fmt.Errorf("rolemaker: %d worker endpoints for %d workers: %q", len(id.WorkerEndpoints), id.Workers, id.WorkerEndpoints)
+		return fmt.Errorf("rolemaker: %d worker endpoints for %d workers: %q", len(id.WorkerEndpoints), id.Workers,
+			id.WorkerEndpoints)
 	}
 	if err := checkEndpoints(slices.Concat(id.Servers, id.WorkerEndpoints)); err != nil {
 		return fmt.Errorf("rolemaker: %w", err)

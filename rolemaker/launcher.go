@@ -14,7 +14,8 @@ type launcher struct {
 	local string
 }
 
-// launchers are the families that start ranks. Slurm is apart: it sets its variables for processes that are no ranks too.
+// launchers are the families that start ranks. Slurm is apart: it sets its variables for processes that are no ranks
+// too.
 func launchers() []launcher {
 	return []launcher{
 		{"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE"},
@@ -34,11 +35,12 @@ type world struct {
 }
 
 // errNoRank says that no launcher of ranks started this process.
-var errNoRank = errors.New("no launcher has set a rank: neither OMPI_COMM_WORLD_RANK, MV2_COMM_WORLD_RANK nor PMI_RANK, " +
+var errNoRank = errors.New("no launcher has set a rank: neither OMPI_COMM_WORLD_RANK, MV2_COMM_WORLD_RANK nor " +
+	"PMI_RANK, " +
 	"nor SLURM_PROCID with SLURM_STEP_ID; start the program with mpirun, mpiexec or srun")
 
-// world is the place that the environment tells. MPI's launchers win over Slurm, under which they often run: then Slurm's
-// variables are those of the launcher's own processes.
+// world is the place that the environment tells. MPI's launchers win over Slurm, under which they often run: then
+// Slurm's variables are those of the launcher's own processes.
 func (e env) world() (world, error) {
 	var found []world
 	for _, l := range launchers() {

@@ -10,11 +10,11 @@ import (
 	"github.com/gofleet/gofleet/rolemaker/internal/rendezvous"
 )
 
-// MPISymmetric makes servers and workers of the ranks that mpirun, mpiexec or srun started, without MPI itself: even ranks
-// serve, odd ranks train, so that two ranks on each machine are one of each. Rank r is number r/2 of its role.
+// MPISymmetric makes servers and workers of the ranks that mpirun, mpiexec or srun started, without MPI itself: even
+// ranks serve, odd ranks train, so that two ranks on each machine are one of each. Rank r is number r/2 of its role.
 //
-// Rank and size come from the variables of Open MPI, MVAPICH2, MPICH, Intel MPI (PMI) or Slurm. Servers choose free ports
-// when they start, so the ranks meet once to learn them: [MPISymmetric.Resolve]. They meet
+// Rank and size come from the variables of Open MPI, MVAPICH2, MPICH, Intel MPI (PMI) or Slurm. Servers choose free
+// ports when they start, so the ranks meet once to learn them: [MPISymmetric.Resolve]. They meet
 //
 //   - where Rendezvous or FLEET_RENDEZVOUS says: "host:port", at which rank 0 listens, or "file:///dir", a directory
 //     that all machines share, through which rank 0 tells where it listens;
@@ -28,7 +28,8 @@ type MPISymmetric struct {
 	Getenv func(name string) string
 	// Rendezvous is where the ranks meet; "" means FLEET_RENDEZVOUS, or as said above if that is not set.
 	Rendezvous string
-	// Host is the name or address under which others reach this machine; "" means the address from which it calls rank 0.
+	// Host is the name or address under which others reach this machine; "" means the address from which it calls rank
+	// 0.
 	Host string
 	// Timeout bounds the meeting; 0 means 3 minutes. The context's deadline bounds it too.
 	Timeout time.Duration

@@ -17,23 +17,25 @@ import (
 //	PADDLE_TRAINER_ENDPOINTS      endpoints of all workers (optional)
 //	PADDLE_PSERVERS_NUM           number of servers (optional; checked against the list)
 //
-// A worker also needs PADDLE_TRAINER_ID, its index. A server needs POD_IP and PADDLE_PORT, which together are one endpoint of
-// the list, or PADDLE_PSERVER_ID, its index, which is enough by itself: the list may then have names, or addresses of services,
-// that the pod doesn't know as its own. Where a server listens at another address than the list has, FLEET_LISTEN says so
-// (package transport).
+// A worker also needs PADDLE_TRAINER_ID, its index. A server needs POD_IP and PADDLE_PORT, which together are one
+// endpoint of the list, or PADDLE_PSERVER_ID, its index, which is enough by itself: the list may then have names, or
+// addresses of services, that the pod doesn't know as its own. Where a server listens at another address than the list
+// has, FLEET_LISTEN says so (package transport).
 //
-// Older names are understood: PADDLE_TRAINING_ROLE (which makes PADDLE_TRAINERS_NUM 1 if that is not set), PADDLE_CURRENT_IP
-// for POD_IP, and for the list PADDLE_PSERVERS (ips) with PADDLE_PORT (one port for all or one for each, 6174 if not set).
+// Older names are understood: PADDLE_TRAINING_ROLE (which makes PADDLE_TRAINERS_NUM 1 if that is not set),
+// PADDLE_CURRENT_IP for POD_IP, and for the list PADDLE_PSERVERS (ips) with PADDLE_PORT (one port for all or one for
+// each, 6174 if not set).
 //
-// Other variables of the family (PADDLE_WITH_GLOO, PADDLE_GLOO_*, PADDLE_HETER_*, SYS_JOB_ID, CUDA_VISIBLE_DEVICES) have no meaning here
-// and are ignored. So are CPU_NUM and FLAGS_*: how many threads train is the program's to say, and what the flags of the communicator
-// say is in package strategy.
+// Other variables of the family (PADDLE_WITH_GLOO, PADDLE_GLOO_*, PADDLE_HETER_*, SYS_JOB_ID, CUDA_VISIBLE_DEVICES)
+// have no meaning here and are ignored. So are CPU_NUM and FLAGS_*: how many threads train is the program's to say, and
+// what the flags of the communicator say is in package strategy.
 //
-// Where none of the variables is set, the process trains alone, as [Local] does: the program needs no other role maker to run
-// without a cluster. POD_IP and PADDLE_PORT by themselves say nothing, since clusters set them for any process. Where some are
-// set and others are missing, Identity returns an error that names what is missing. One of several ranks of MPI or Slurm is
-// never alone: there [FromEnvironment] or [MPISymmetric] is meant. Nor is a process that another launcher has started as one of
-// several, of which TF_CONFIG, VC_TASK_INDEX, RANK and WORLD_SIZE and their like speak: it is refused, with what was seen.
+// Where none of the variables is set, the process trains alone, as [Local] does: the program needs no other role maker
+// to run without a cluster. POD_IP and PADDLE_PORT by themselves say nothing, since clusters set them for any process.
+// Where some are set and others are missing, Identity returns an error that names what is missing. One of several ranks
+// of MPI or Slurm is never alone: there [FromEnvironment] or [MPISymmetric] is meant. Nor is a process that another
+// launcher has started as one of several, of which TF_CONFIG, VC_TASK_INDEX, RANK and WORLD_SIZE and their like speak:
+// it is refused, with what was seen.
 type PaddleCloud struct {
 	// Getenv looks a variable up; nil means os.Getenv.
 	Getenv func(name string) string
@@ -102,7 +104,8 @@ func (e env) alone(missing string) (Identity, error) {
 	case err != nil && !errors.Is(err, errNoRank):
 		return Identity{}, err
 	case w.size > 1:
-		return Identity{}, fmt.Errorf("%s is not set, but %s is %d: for ranks of %s use FromEnvironment or MPISymmetric",
+		return Identity{}, fmt.Errorf(
+			"%s is not set, but %s is %d: for ranks of %s use FromEnvironment or MPISymmetric",
 			missing, w.launcher.size, w.size, w.launcher.name)
 	}
 	if err := e.strangers(); err != nil {
@@ -122,7 +125,8 @@ func (e env) role() (Role, error) {
 	case roleWorkerValue:
 		return Worker, nil
 	case "":
-		err := fmt.Errorf("%s is not set; it is %s on a server and %s on a worker", name, roleServerValue, roleWorkerValue)
+		err := fmt.Errorf("%s is not set; it is %s on a server and %s on a worker", name, roleServerValue,
+			roleWorkerValue)
 		if master := e(envMaster); master != "" {
 			err = fmt.Errorf("%w (%s is %q, but gofleet's processes meet nowhere: tell each its role, and all of "+
 				"them %s)", err, envMaster, master, envServers)
@@ -143,7 +147,8 @@ func (e env) servers() ([]string, error) {
 	}
 	n, set, err := e.integer(envServerNum)
 	if err == nil && set && n != len(list) {
-		err = fmt.Errorf("%s is %d, but there are %d server endpoints: %s", envServerNum, n, len(list), strings.Join(list, ","))
+		err = fmt.Errorf("%s is %d, but there are %d server endpoints: %s", envServerNum, n, len(list),
+			strings.Join(list, ","))
 	}
 	return list, err
 }
@@ -229,7 +234,8 @@ func (e env) serverIndex(servers []string) (int, error) {
 	at, ports := e.find(ip, servers), e.ports()
 	switch {
 	case numbered && len(at) > 0 && !slices.Contains(at, n):
-		return 0, fmt.Errorf("%s is %d, but endpoint %s is number %d of the servers", envServerID, n, servers[at[0]], at[0])
+		return 0, fmt.Errorf("%s is %d, but endpoint %s is number %d of the servers", envServerID, n, servers[at[0]],
+			at[0])
 	case numbered:
 		return n, nil // the list may have names, or addresses of services, where the pod knows its own address
 	case len(at) == 1:
@@ -237,8 +243,10 @@ func (e env) serverIndex(servers []string) (int, error) {
 	case len(ports) == 0:
 		return 0, fmt.Errorf("%s is not set; with %s it makes this server's endpoint", envPort, ipName)
 	case len(at) == 0:
-		return 0, fmt.Errorf("%s is %q and %s is %q, but %s is not one of the servers %s; where these are names, %s says which this one is",
-			ipName, ip, envPort, strings.Join(ports, ","), joinHostPort(ip, ports[0]), strings.Join(servers, ","), envServerID)
+		return 0, fmt.Errorf("%s is %q and %s is %q, but %s is not one of the servers %s; where these are names, %s "+
+			"says which this one is",
+			ipName, ip, envPort, strings.Join(ports, ","), joinHostPort(ip, ports[0]), strings.Join(servers, ","),
+			envServerID)
 	}
 	return 0, fmt.Errorf("%s is %q and %s is %q, which are several servers' (%v); give %s one port",
 		ipName, ip, envPort, e(envPort), at, envPort)

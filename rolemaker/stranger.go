@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// The variables of launchers and operators that tell a process that it is one of several, in words that no role maker reads.
-// Numbers of independent tasks (JOB_COMPLETION_INDEX, SLURM_ARRAY_TASK_ID) are not among them: such a process may well train by
-// itself.
+// The variables of launchers and operators that tell a process that it is one of several, in words that no role maker
+// reads. Numbers of independent tasks (JOB_COMPLETION_INDEX, SLURM_ARRAY_TASK_ID) are not among them: such a process
+// may well train by itself.
 
 // stranger is what one launcher has set.
 type stranger struct {
@@ -44,8 +44,8 @@ func numbered() []launcher {
 	}
 }
 
-// counted looks for a size that is not 1, or a number without a size. A RANK that is a word may be anybody's, and so may PROCESS_ID or
-// NUM_PROCESSES without the other.
+// counted looks for a size that is not 1, or a number without a size. A RANK that is a word may be anybody's, and so
+// may PROCESS_ID or NUM_PROCESSES without the other.
 func (e env) counted() (stranger, bool) {
 	for _, l := range numbered() {
 		_, err := strconv.Atoi(strings.TrimSpace(e(l.rank)))
@@ -113,7 +113,8 @@ func volcanoTasks() []string {
 	return slices.Compact(tasks)
 }
 
-// pslite looks for a role of ps-lite, which MXNet's and BytePS's launchers set too: it has a scheduler and servers in any job.
+// pslite looks for a role of ps-lite, which MXNet's and BytePS's launchers set too: it has a scheduler and servers in
+// any job.
 func (e env) pslite() (stranger, bool) {
 	names := []string{"DMLC_ROLE", "DMLC_NUM_SERVER", "DMLC_NUM_WORKER"}
 	return stranger{e.show(names...), "a launcher for ps-lite"}, len(e.found(names)) > 0

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// LocalSGD has each worker of a collective job update its own copy of the weights, and every k steps sets all copies to their mean.
-// Every copy counts the same, so Weighting is "equal". The rule must be SGD or Momentum, and the model without embeddings. A worker that
-// is alone trains as without it.
+// LocalSGD has each worker of a collective job update its own copy of the weights, and every k steps sets all copies to
+// their mean. Every copy counts the same, so Weighting is "equal". The rule must be SGD or Momentum, and the model
+// without embeddings. A worker that is alone trains as without it.
 type LocalSGD struct {
 	// KSteps is how many steps a worker makes between two exchanges; 0 means no LocalSGD.
 	KSteps int `json:"k_steps,omitempty"`
@@ -20,8 +20,8 @@ type LocalSGD struct {
 //
 //	k = ⌈√(lr₀·loss / (lr·loss₀) · InitKSteps)⌉, at least 1 and at most 16
 //
-// where loss is the mean of the workers' last losses, and lr₀ and loss₀ are those of the first step. The objective must say its loss
-// (optimizer.Step.Loss), as those of package nn do.
+// where loss is the mean of the workers' last losses, and lr₀ and loss₀ are those of the first step. The objective must
+// say its loss (optimizer.Step.Loss), as those of package nn do.
 type AdaptiveLocalSGD struct {
 	// InitKSteps is the k to begin with; 0 means no adaptive LocalSGD.
 	InitKSteps int `json:"init_k_steps,omitempty"`
@@ -29,15 +29,15 @@ type AdaptiveLocalSGD struct {
 	BeginStep int `json:"begin_step,omitempty"`
 }
 
-// GradientMerge has a worker make one push of the gradients of k steps, so that a batch may be k times larger than memory is: with
-// equal batches, k steps train as one does on all of theirs. It is for every mode but geo, with servers, without and alone. What is
-// left over when an epoch ends, at a barrier and when the worker stops is a push of its own; a checkpoint holds what was pushed, so it
-// is best saved after EndEpoch.
+// GradientMerge has a worker make one push of the gradients of k steps, so that a batch may be k times larger than
+// memory is: with equal batches, k steps train as one does on all of theirs. It is for every mode but geo, with
+// servers, without and alone. What is left over when an epoch ends, at a barrier and when the worker stops is a push of
+// its own; a checkpoint holds what was pushed, so it is best saved after EndEpoch.
 type GradientMerge struct {
 	// KSteps is how many steps make an update; 0 and 1 mean no merge.
 	KSteps int `json:"k_steps,omitempty"`
-	// Sum adds the k gradients, Σ gᵢ; otherwise they are averaged, Σ nᵢgᵢ / Σ nᵢ weighted by samples, as those of the joined batch. It
-	// is the original's avg, with the opposite meaning.
+	// Sum adds the k gradients, Σ gᵢ; otherwise they are averaged, Σ nᵢgᵢ / Σ nᵢ weighted by samples, as those of the
+	// joined batch. It is the original's avg, with the opposite meaning.
 	Sum bool `json:"sum,omitempty"`
 }
 
@@ -52,7 +52,8 @@ func (s Strategy) checkCollective() error {
 		value int
 	}{
 		{"fuse_grad_size_in_MB", s.FuseGradSizeInMB}, {"localsgd: k_steps", s.LocalSGD.KSteps},
-		{"localsgd: begin_step", s.LocalSGD.BeginStep}, {"adaptive_localsgd: init_k_steps", s.AdaptiveLocalSGD.InitKSteps},
+		{"localsgd: begin_step", s.LocalSGD.BeginStep}, {"adaptive_localsgd: init_k_steps",
+			s.AdaptiveLocalSGD.InitKSteps},
 		{"adaptive_localsgd: begin_step", s.AdaptiveLocalSGD.BeginStep},
 	} {
 		switch {
@@ -68,14 +69,17 @@ func (s Strategy) checkCollective() error {
 	case s.LocalSGD.KSteps == 0 && s.LocalSGD.BeginStep > 0:
 		errs = append(errs, errors.New("strategy: localsgd has begin_step and no k_steps; give both or none"))
 	case s.AdaptiveLocalSGD.InitKSteps == 0 && s.AdaptiveLocalSGD.BeginStep > 0:
-		errs = append(errs, errors.New("strategy: adaptive_localsgd has begin_step and no init_k_steps; give both or none"))
+		errs = append(errs, errors.New("strategy: adaptive_localsgd has begin_step and no init_k_steps; give both or "+
+			"none"))
 	case s.LocalSGD.KSteps > 0 && s.AdaptiveLocalSGD.InitKSteps > 0:
-		errs = append(errs, errors.New("strategy: localsgd and adaptive_localsgd both say how often workers meet; leave one out"))
+		errs = append(errs, errors.New("strategy: localsgd and adaptive_localsgd both say how often workers meet; "+
+			"leave one out"))
 	case s.drifts() && s.Mode == ModeSync && s.Weighting != WeightEqual:
 		errs = append(errs, fmt.Errorf("strategy: weighting is %q, but localsgd has no gradients to weigh: every "+
 			"worker's copy of the weights counts the same; leave it out", s.Weighting))
 	case s.drifts() && s.GradientMerge.KSteps > 1:
-		errs = append(errs, errors.New("strategy: localsgd and gradient_merge both say how often workers meet; leave one out"))
+		errs = append(errs, errors.New("strategy: localsgd and gradient_merge both say how often workers meet; leave "+
+			"one out"))
 	}
 	return errors.Join(errs...)
 }
@@ -96,7 +100,8 @@ func (s Strategy) checkMerge() error {
 	return nil
 }
 
-// WithServers says which field only jobs with servers have, and its value: "payload int8"; "" if all of those have their defaults.
+// WithServers says which field only jobs with servers have, and its value: "payload int8"; "" if all of those have
+// their defaults.
 func (s Strategy) WithServers() string {
 	s = s.WithDefaults()
 	d := Strategy{Mode: s.Mode}.WithDefaults()

@@ -1,5 +1,6 @@
-// Package strategy says how a job trains, as plain data: which mode, where parameters live, how messages are compressed,
-// how long to wait. A Strategy holds names and numbers only, so it can be compared, printed, and kept in a file:
+// Package strategy says how a job trains, as plain data: which mode, where parameters live, how messages are
+// compressed, how long to wait. A Strategy holds names and numbers only, so it can be compared, printed, and kept in a
+// file:
 //
 //	s := strategy.Sync()
 //	s.Placement = "HashName"
@@ -13,9 +14,9 @@
 //	{"mode": "sync", "placement": "HashName", "codec": "zstd", "worker_timeout": "1m"}
 //
 // Zero fields mean documented defaults; [Strategy.WithDefaults] shows them filled in. A field that does not exist, a
-// value that does not exist and a combination that would be ignored are errors. Every process of a job must use the same
-// strategy; a worker whose strategy differs is refused when it joins, and told in which field. What one costs in bytes and round
-// trips, fleet.Explain tells.
+// value that does not exist and a combination that would be ignored are errors. Every process of a job must use the
+// same strategy; a worker whose strategy differs is refused when it joins, and told in which field. What one costs in
+// bytes and round trips, fleet.Explain tells.
 //
 // # Modes
 //
@@ -31,16 +32,17 @@
 //	geo         none: workers train, and  nobody                        slow networks; a model that fits into each worker, and
 //	            changes are added up                                    plain gradient descent
 //
-// Without servers, in a collective job, the mode is sync. A process that is alone trains the same in every mode: NotFinite,
-// GradientMerge and Recovery act there, and it takes the other fields as they are, so that the program of a cluster runs.
+// Without servers, in a collective job, the mode is sync. A process that is alone trains the same in every mode:
+// NotFinite, GradientMerge and Recovery act there, and it takes the other fields as they are, so that the program of a
+// cluster runs.
 //
 // # Fields
 //
-// These are for every job: Codec says how messages travel; NotFinite what becomes of gradients that are not numbers; HeartbeatInterval,
-// WorkerTimeout, StartTimeout and WaitTimeout how long to wait; Recovery how often checkpoints are saved by themselves, from which a job
-// that is started again goes on. These are for every job with servers: Placement, NoSlice, MinBlockSize
-// and SmallBlocks say where parameters live, and MaxFrame how large messages are. The others belong to some modes, and all are refused
-// where they would be ignored:
+// These are for every job: Codec says how messages travel; NotFinite what becomes of gradients that are not numbers;
+// HeartbeatInterval, WorkerTimeout, StartTimeout and WaitTimeout how long to wait; Recovery how often checkpoints are
+// saved by themselves, from which a job that is started again goes on. These are for every job with servers: Placement,
+// NoSlice, MinBlockSize and SmallBlocks say where parameters live, and MaxFrame how large messages are. The others
+// belong to some modes, and all are refused where they would be ignored:
 //
 //	                           sync  async  half_async  ssp  geo  without servers
 //	Weighting                   x                                  x
@@ -63,13 +65,13 @@
 //	AdaptiveLocalSGD                                               x
 //	FuseGradSizeInMB                                               x
 //
-// Where the network is the bottleneck, Payload sends gradients in half or a quarter of the bytes; see [Payload] for what that
-// costs in precision. GradientMerge and, in geo, KSteps send them more rarely.
+// Where the network is the bottleneck, Payload sends gradients in half or a quarter of the bytes; see [Payload] for
+// what that costs in precision. GradientMerge and, in geo, KSteps send them more rarely.
 //
 // # For users of PaddlePaddle's Fleet
 //
-// The presets of StrategyFactory, and a_sync with a_sync_configs of DistributedStrategy. A file may have the two as they are, and FromASync
-// of package fleet/paddle takes them: {"a_sync": true, "a_sync_configs": {"k_steps": 100}}.
+// The presets of StrategyFactory, and a_sync with a_sync_configs of DistributedStrategy. A file may have the two as
+// they are, and FromASync of package fleet/paddle takes them: {"a_sync": true, "a_sync_configs": {"k_steps": 100}}.
 //
 //	create_sync_strategy()                     a_sync=False                 Sync()
 //	create_async_strategy()                    a_sync=True                  Async()
@@ -102,11 +104,12 @@
 //
 // Their defaults are this package's, not the original's: 1 for what the original sets to the number of processors.
 //
-// Of what else DistributedStrategy has, localsgd, adaptive_localsgd and gradient_merge are fields; gradient_merge's avg is Sum with
-// the opposite meaning, and fuse_grad_size_in_MB is FuseGradSizeInMB. lars and lamb are rules of package optimizer, and gradient
-// clips are too; both are exact with servers. In mode sync and in collective jobs a clip is of the mean of all workers' gradients, not
-// of each worker's as in the original; package optimizer has a table of where clips act in every mode. What is for GPUs or for models
-// in parts (amp, recompute, dgc, sharding, pipeline, nccl_comm_num, …) gofleet has no use for: [Read] refuses it, and says why.
+// Of what else DistributedStrategy has, localsgd, adaptive_localsgd and gradient_merge are fields; gradient_merge's avg
+// is Sum with the opposite meaning, and fuse_grad_size_in_MB is FuseGradSizeInMB. lars and lamb are rules of package
+// optimizer, and gradient clips are too; both are exact with servers. In mode sync and in collective jobs a clip is of
+// the mean of all workers' gradients, not of each worker's as in the original; package optimizer has a table of where
+// clips act in every mode. What is for GPUs or for models in parts (amp, recompute, dgc, sharding, pipeline,
+// nccl_comm_num, …) gofleet has no use for: [Read] refuses it, and says why.
 package strategy
 
 // The files of this package, in reading order.

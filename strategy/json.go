@@ -24,9 +24,9 @@ func fields() []string {
 	return names
 }
 
-// UnmarshalJSON implements [json.Unmarshaler]. Fields that data lacks keep their values, so that a file can amend a preset.
-// A field that a strategy does not have is an error. The original's a_sync and a_sync_configs may stand for mode, k_steps and what
-// else they hold, as [FromASync] says.
+// UnmarshalJSON implements [json.Unmarshaler]. Fields that data lacks keep their values, so that a file can amend a
+// preset. A field that a strategy does not have is an error. The original's a_sync and a_sync_configs may stand for
+// mode, k_steps and what else they hold, as [FromASync] says.
 func (s *Strategy) UnmarshalJSON(data []byte) error {
 	var found map[string]json.RawMessage
 	if err := json.Unmarshal(data, &found); err != nil {
@@ -111,7 +111,8 @@ func (s Strategy) String() string {
 	return string(line)
 }
 
-// Lines are the strategy with its defaults, a line for each field: "strategy: mode is \"sync\"". Equal lines are equal strategies.
+// Lines are the strategy with its defaults, a line for each field: "strategy: mode is \"sync\"". Equal lines are equal
+// strategies.
 func (s Strategy) Lines() []string {
 	v := reflect.ValueOf(s.WithDefaults())
 	lines := make([]string, v.NumField())

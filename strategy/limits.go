@@ -48,7 +48,8 @@ func (s Strategy) checkLimits() error {
 		}
 	}
 	if s.HeartbeatInterval < leastBeat {
-		errs = append(errs, fmt.Errorf("strategy: heartbeat_interval is %v; it must be at least %v", s.HeartbeatInterval, leastBeat))
+		errs = append(errs, fmt.Errorf("strategy: heartbeat_interval is %v; it must be at least %v",
+			s.HeartbeatInterval, leastBeat))
 	}
 	return errors.Join(errs...)
 }

@@ -13,13 +13,13 @@ const (
 	ModeSync Mode = "sync"
 	// ModeAsync applies each worker's gradient on arrival.
 	ModeAsync Mode = "async"
-	// ModeHalfAsync is async between workers, while the training threads of one worker meet: their gradients of a step are
-	// merged into one push, and all go on with the same parameters.
+	// ModeHalfAsync is async between workers, while the training threads of one worker meet: their gradients of a step
+	// are merged into one push, and all go on with the same parameters.
 	ModeHalfAsync Mode = "half_async"
 	// ModeSSP is async with a bound: no worker is more than Staleness steps ahead of the slowest.
 	ModeSSP Mode = "ssp"
-	// ModeGeo trains on the workers: each has a copy of the model and applies its own gradients (plain gradient descent), and
-	// every KSteps steps exchanges with the servers what has changed.
+	// ModeGeo trains on the workers: each has a copy of the model and applies its own gradients (plain gradient
+	// descent), and every KSteps steps exchanges with the servers what has changed.
 	ModeGeo Mode = "geo"
 )
 
@@ -32,8 +32,8 @@ type Weighting string
 const (
 	// WeightSamples gives Σ n_i·g_i / Σ n_i, the gradient of the joined batch whatever its parts' sizes.
 	WeightSamples Weighting = "samples"
-	// WeightEqual gives Σ g_i / N over the N members of the round, for a row of an embedding also when few members touched
-	// it. With equal batches it is the same as WeightSamples.
+	// WeightEqual gives Σ g_i / N over the N members of the round, for a row of an embedding also when few members
+	// touched it. With equal batches it is the same as WeightSamples.
 	WeightEqual Weighting = "equal"
 	// WeightPushes is WeightEqual except for a row of an embedding, whose sum is divided by the number of members that
 	// touched that row.
@@ -60,8 +60,8 @@ func Merges() []Merge { return []Merge{MergeMean, MergeSum} }
 type GeoRest string
 
 const (
-	// GeoRestSend sends it: that of dense parameters and of rows that change again with the next exchange's share, that of
-	// other rows whole with the next exchange, and all that is left before a barrier, a save and the end.
+	// GeoRestSend sends it: that of dense parameters and of rows that change again with the next exchange's share, that
+	// of other rows whole with the next exchange, and all that is left before a barrier, a save and the end.
 	GeoRestSend GeoRest = "send"
 	// GeoRestKeep is what the original does: a row that does not change again keeps it, and nothing is sent at the end.
 	GeoRestKeep GeoRest = "keep"
@@ -70,8 +70,8 @@ const (
 // GeoRests are all ways.
 func GeoRests() []GeoRest { return []GeoRest{GeoRestSend, GeoRestKeep} }
 
-// NotFinite is what becomes of a gradient that holds NaN or an infinity. It is decided on the worker, for the whole step,
-// before any server has seen it; servers refuse what is not finite.
+// NotFinite is what becomes of a gradient that holds NaN or an infinity. It is decided on the worker, for the whole
+// step, before any server has seen it; servers refuse what is not finite.
 type NotFinite string
 
 const (

@@ -35,24 +35,31 @@ var formerly = map[string]string{
 
 // without are the original's switches for what gofleet has no use for, by the reason.
 var without = map[string][]string{
-	"it is for GPUs, and gofleet computes on CPUs: leave it out": {"amp", "amp_configs", "recompute", "recompute_configs", "fp16_allreduce",
-		"sync_batch_norm", "cudnn_exhaustive_search", "cudnn_batchnorm_spatial_persistent", "conv_workspace_size_limit", "qat",
+	"it is for GPUs, and gofleet computes on CPUs: leave it out": {"amp", "amp_configs", "recompute",
+		"recompute_configs", "fp16_allreduce",
+		"sync_batch_norm", "cudnn_exhaustive_search", "cudnn_batchnorm_spatial_persistent", "conv_workspace_size_limit",
+		"qat",
 		"qat_configs", "asp", "dgc", "dgc_configs", "heter_ccl_mode"},
-	"workers hold whole models, and servers what is larger: leave it out": {"sharding", "sharding_configs", "pipeline", "pipeline_configs",
+	"workers hold whole models, and servers what is larger: leave it out": {"sharding", "sharding_configs", "pipeline",
+		"pipeline_configs",
 		"tensor_parallel", "tensor_parallel_configs", "hybrid_configs"},
 	"workers add up over gofleet's own transport, all at once: leave it out": {"nccl_comm_num", "sync_nccl_allreduce",
 		"use_hierarchical_allreduce", "hierarchical_allreduce_inter_nranks", "calc_comm_same_stream"},
 	`gradients are always fused, up to "fuse_grad_size_in_MB" at a time`: {"fuse_all_reduce_ops",
 		"fuse_grad_size_in_num", "fuse_grad_size_in_TFLOPS", "last_comm_group_size_MB", "fuse_grad_merge"},
 	"gradients are means over the samples of all workers: \"weighting\" has the choices": {"gradient_scale_configs"},
-	"what a graph computes is decided when it is built: leave it out": {"build_strategy", "execution_strategy", "find_unused_parameters",
+	"what a graph computes is decided when it is built: leave it out": {"build_strategy", "execution_strategy",
+		"find_unused_parameters",
 		"without_graph_optimization", "semi_auto", "auto_search"},
-	"a job has the roles it was started with: leave it out":                            {"elastic"},
-	"that is paddle.Auto, which every process must call with the same figures":         {"auto"},
-	"the settings of rules are those of package optimizer":                             {"lars_configs", "lamb_configs", "adam_d2sum"},
-	"there are servers and workers, no coordinators: leave it out":                     {"is_fl_ps_mode", "with_coordinator"},
-	"tables are described by nn.EmbeddingOptions, or by optimizer.Param: leave it out": {"downpour_table_param", "trainer_desc_configs"},
-	"checkpoints are written to directories that all servers share: leave it out":      {"fs_client_param"},
+	"a job has the roles it was started with: leave it out":                    {"elastic"},
+	"that is paddle.Auto, which every process must call with the same figures": {"auto"},
+	"the settings of rules are those of package optimizer": {"lars_configs", "lamb_configs",
+		"adam_d2sum"},
+	"there are servers and workers, no coordinators: leave it out": {"is_fl_ps_mode",
+		"with_coordinator"},
+	"tables are described by nn.EmbeddingOptions, or by optimizer.Param: leave it out": {"downpour_table_param",
+		"trainer_desc_configs"},
+	"checkpoints are written to directories that all servers share: leave it out": {"fs_client_param"},
 }
 
 // hint says what stands for a field of the original, or why nothing does; "" if it has no such field.
@@ -113,7 +120,8 @@ func spread(found map[string]json.RawMessage, configs json.RawMessage) error {
 		found[name] = keys[name]
 	}
 	if len(unknown) > 0 {
-		return fmt.Errorf("strategy: a_sync_configs has unknown %s; it can have %s", describe(unknown), list(asyncConfigs))
+		return fmt.Errorf("strategy: a_sync_configs has unknown %s; it can have %s", describe(unknown),
+			list(asyncConfigs))
 	}
 	return nil
 }
@@ -144,8 +152,8 @@ func decodeField(name string, value json.RawMessage, to any) error {
 	return nil
 }
 
-// fromASync is the strategy that a_sync and k_steps of the original's DistributedStrategy stand for: sync if aSync is false,
-// else async if k is 0, else geo.
+// fromASync is the strategy that a_sync and k_steps of the original's DistributedStrategy stand for: sync if aSync is
+// false, else async if k is 0, else geo.
 func fromASync(aSync bool, k int) (Strategy, error) {
 	switch {
 	case k < 0 || !aSync && k > 0:

@@ -8,8 +8,8 @@ import (
 	"github.com/gofleet/gofleet/strategy/placement"
 )
 
-// Validate says everything that is wrong with the strategy, or nil: each problem with the field and its value. It cannot
-// know whether a placement policy of that name is registered; [Strategy.PlacementOptions] does.
+// Validate says everything that is wrong with the strategy, or nil: each problem with the field and its value. It
+// cannot know whether a placement policy of that name is registered; [Strategy.PlacementOptions] does.
 func (s Strategy) Validate() error {
 	s = s.WithDefaults()
 	return errors.Join(
@@ -40,7 +40,8 @@ func (s Strategy) checkWeighting() error {
 		return nil
 	}
 	if s.Mode != ModeSync {
-		return fmt.Errorf("strategy: weighting is %q, but mode %s has no rounds to weigh; leave it out", s.Weighting, s.Mode)
+		return fmt.Errorf("strategy: weighting is %q, but mode %s has no rounds to weigh; leave it out", s.Weighting,
+			s.Mode)
 	}
 	return oneOf("weighting", s.Weighting, Weightings())
 }
@@ -72,7 +73,8 @@ func (s Strategy) modeFields() []modeField {
 		{"independent_recv_thread", s.IndependentRecvThread, s.IndependentRecvThread, false, []Mode{ModeAsync}},
 		number("min_send_grad_num_before_recv", s.MinSendGradNumBeforeRecv, ModeAsync),
 		{"recovery: worker_lost", s.Recovery.WorkerLost, s.Recovery.WorkerLost != "", false, []Mode{ModeSync, ModeSSP}},
-		{"delay_compensation", s.DelayCompensation, s.DelayCompensation != 0, !(s.DelayCompensation >= 0), []Mode{ModeAsync}},
+		{"delay_compensation", s.DelayCompensation, s.DelayCompensation != 0, !(s.DelayCompensation >= 0),
+			[]Mode{ModeAsync}},
 	}
 }
 
@@ -95,7 +97,8 @@ func (s Strategy) checkModeFields() error {
 		case f.low:
 			errs = append(errs, fmt.Errorf("strategy: %s is %v; it can't be negative", f.name, f.value))
 		case !slices.Contains(f.modes, s.Mode):
-			errs = append(errs, fmt.Errorf("strategy: %s is %v, but only mode %s has it; leave it out", f.name, f.value, list(f.modes)))
+			errs = append(errs, fmt.Errorf("strategy: %s is %v, but only mode %s has it; leave it out", f.name, f.value,
+				list(f.modes)))
 		}
 	}
 	if s.Merge != "" && s.Mode == ModeAsync && s.MaxMergeVarNum <= 1 {
@@ -104,7 +107,8 @@ func (s Strategy) checkModeFields() error {
 			s.Merge, s.MaxMergeVarNum))
 	}
 	if s.NoForesight && s.DelayCompensation > 0 {
-		errs = append(errs, errors.New("strategy: no_foresight is true, but with delay_compensation nothing is foreseen; leave it out"))
+		errs = append(errs, errors.New("strategy: no_foresight is true, but with delay_compensation nothing is "+
+			"foreseen; leave it out"))
 	}
 	if s.SendWaitTimes > 0 && s.MaxMergeVarNum <= 1 {
 		errs = append(errs, fmt.Errorf("strategy: send_wait_times is %d, but max_merge_var_num is %d: there is "+
@@ -124,7 +128,8 @@ func (s Strategy) checkBlocks() error {
 	case s.MinBlockSize < 0:
 		return fmt.Errorf("strategy: min_block_size is %d; it counts elements", s.MinBlockSize)
 	case !s.NoSlice && s.MinBlockSize < least && !s.SmallBlocks:
-		return fmt.Errorf("strategy: min_block_size is %d, below %d; set small_blocks if that is meant", s.MinBlockSize, least)
+		return fmt.Errorf("strategy: min_block_size is %d, below %d; set small_blocks if that is meant", s.MinBlockSize,
+			least)
 	}
 	return nil
 }

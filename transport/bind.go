@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// bindAddress is where the listener of an endpoint binds: the endpoint itself, unless listen names another address. What listen
-// leaves out, host or port, is the endpoint's for a port and every address of the machine for a host.
+// bindAddress is where the listener of an endpoint binds: the endpoint itself, unless listen names another address.
+// What listen leaves out, host or port, is the endpoint's for a port and every address of the machine for a host.
 func bindAddress(endpoint, listen string) (network, addr string, err error) {
 	switch {
 	case listen == "":
@@ -24,12 +24,14 @@ func bindAddress(endpoint, listen string) (network, addr string, err error) {
 	if err != nil {
 		host, port = strings.Trim(listen, "[]"), ""
 		if strings.Contains(host, ":") && net.ParseIP(host) == nil {
-			return "", "", fmt.Errorf("FLEET_LISTEN (FastHTTP.ListenAddr) is %q; it can be host:port, :port, a host or unix:/path", listen)
+			return "", "", fmt.Errorf("FLEET_LISTEN (FastHTTP.ListenAddr) is %q; it can be host:port, :port, a host "+
+				"or unix:/path", listen)
 		}
 	}
 	if port == "" {
 		if _, port, err = net.SplitHostPort(endpoint); err != nil {
-			return "", "", fmt.Errorf("FLEET_LISTEN (FastHTTP.ListenAddr) is %q without a port, and the endpoint has none either", listen)
+			return "", "", fmt.Errorf("FLEET_LISTEN (FastHTTP.ListenAddr) is %q without a port, and the endpoint has "+
+				"none either", listen)
 		}
 	}
 	return "tcp", net.JoinHostPort(host, port), nil
@@ -51,8 +53,8 @@ func bindError(addr string, err error) error {
 			"choose another port for this endpoint on every role", where, short)
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
 		return fmt.Errorf("%s%w: no network interface of this machine has it: if others reach this process by that "+
-			"address all the same (a service, NAT, a "+
-			"published port), FLEET_LISTEN (FastHTTP.ListenAddr) says where to listen, such as 0.0.0.0", where, short)
+			"address all the same (a service, NAT, a published port), FLEET_LISTEN (FastHTTP.ListenAddr) says where "+
+			"to listen, such as 0.0.0.0", where, short)
 	}
 	return fmt.Errorf("%s%w", where, short)
 }
@@ -62,8 +64,9 @@ const (
 	resolveSayEvery = 3 * time.Second
 )
 
-// ListenWait is t.Listen where the name in the endpoint may not resolve yet, as that of a pod that has just been started: it
-// tries again until ctx ends, and logs a warning with the reason every few seconds. Every other error is returned at once.
+// ListenWait is t.Listen where the name in the endpoint may not resolve yet, as that of a pod that has just been
+// started: it tries again until ctx ends, and logs a warning with the reason every few seconds. Every other error is
+// returned at once.
 func ListenWait(ctx context.Context, t Transport, endpoint string, log *slog.Logger) (Listener, error) {
 	began, said := time.Now(), time.Now()
 	for {
@@ -80,7 +83,8 @@ func ListenWait(ctx context.Context, t Transport, endpoint string, log *slog.Log
 		select {
 		case <-time.After(resolveInterval):
 		case <-ctx.Done():
-			return nil, fmt.Errorf("%w: waited %v for the name to resolve (FLEET_LISTEN can name an address to listen on): %w", err,
+			return nil, fmt.Errorf("%w: waited %v for the name to resolve (FLEET_LISTEN can name an address to listen "+
+				"on): %w", err,
 				time.Since(began).Round(time.Millisecond), context.Cause(ctx))
 		}
 	}

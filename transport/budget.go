@@ -5,12 +5,13 @@ import (
 	"sync"
 )
 
-// budget bounds bytes in flight. Who finds no room waits: first come, first served, so that a large message is not overtaken for
-// ever. Messages up to smallMessage never wait, so that heartbeats get through; they are counted, and may take used over the limit.
+// budget bounds bytes in flight. Who finds no room waits: first come, first served, so that a large message is not
+// overtaken for ever. Messages up to smallMessage never wait, so that heartbeats get through; they are counted, and may
+// take used over the limit.
 //
-// Each byte that take or admit charges is given back once, by whoever holds the message: a caller when its round trip is over, a
-// listener when the answer has been sent or can't be. A ticket that is given up after its turn came has been charged, so giveUp
-// says which it was.
+// Each byte that take or admit charges is given back once, by whoever holds the message: a caller when its round trip
+// is over, a listener when the answer has been sent or can't be. A ticket that is given up after its turn came has been
+// charged, so giveUp says which it was.
 type budget struct {
 	mu      sync.Mutex
 	used    int64

@@ -6,22 +6,23 @@ import (
 	"sync"
 )
 
-// buffer is a pooled slice of bytes. Its first byte is 8-aligned, as every allocation of 16 bytes and more is, so that a
-// reader may look at the floats in it without copying them.
+// buffer is a pooled slice of bytes. Its first byte is 8-aligned, as every allocation of 16 bytes and more is, so that
+// a reader may look at the floats in it without copying them.
 //
-// A buffer has one holder, who releases it once; what aliases it ends before that. The sizes are powers of two, so that messages of a
-// job, which are alike from step to step and seldom equal, find each other's memory.
+// A buffer has one holder, who releases it once; what aliases it ends before that. The sizes are powers of two, so that
+// messages of a job, which are alike from step to step and seldom equal, find each other's memory.
 type buffer struct {
 	B     []byte
 	class int
 }
 
 const (
-	smallestClass = 10      // 1 KiB
-	largestClass  = 27      // 128 MiB, above a frame of the default size; what is larger is left to the garbage collector
-	trusted       = 8 << 10 // what an announcement alone may allocate
-	growth        = 4       // by how much a buffer grows when what it has room for has arrived
-	largeGrowth   = 16      // the same from smallMessage on, where to copy costs more
+	smallestClass = 10 // 1 KiB
+	// 128 MiB, above a frame of the default size; what is larger is left to the garbage collector
+	largestClass = 27
+	trusted      = 8 << 10 // what an announcement alone may allocate
+	growth       = 4       // by how much a buffer grows when what it has room for has arrived
+	largeGrowth  = 16      // the same from smallMessage on, where to copy costs more
 )
 
 var shelves [largestClass + 1]shelf
@@ -59,8 +60,8 @@ func (b *buffer) release() {
 	}
 }
 
-// shelf keeps the buffers of one size. Of the larger ones the two used last are handed out first, whoever asks: they are still
-// in the processor's caches. All others the garbage collector may take.
+// shelf keeps the buffers of one size. Of the larger ones the two used last are handed out first, whoever asks: they
+// are still in the processor's caches. All others the garbage collector may take.
 type shelf struct {
 	pool sync.Pool
 	mu   sync.Mutex

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// complaints are the lines of a server's log about requests that it has refused. Of each cause there is one line in a while, whoever
-// asks how often.
+// complaints are the lines of a server's log about requests that it has refused. Of each cause there is one line in a
+// while, whoever asks how often.
 type complaints struct {
 	mu    sync.Mutex
 	about map[*tally]*complaint
@@ -41,5 +41,6 @@ func (c *complaints) say(log *slog.Logger, cause *tally, endpoint, from, why str
 	others := one.kept
 	*one = complaint{last: now}
 	c.mu.Unlock()
-	log.Warn("transport: request refused", "endpoint", endpoint, "from", from, "why", why, "others since the last such line", others)
+	log.Warn("transport: request refused", "endpoint", endpoint, "from", from, "why", why,
+		"others since the last such line", others)
 }

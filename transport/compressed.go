@@ -9,16 +9,17 @@ import (
 	"github.com/gofleet/gofleet/transport/codec"
 )
 
-// Compressed returns t with messages encoded by c where that pays: from 1 KiB on, if less than 95 % are left. What does not
-// pay is sent as it is, without a copy. Both sides must be Compressed with the same codec: what another has encoded is refused
-// before it is decoded, but for messages of up to 64 KiB, so that two sides can find out what else they differ in.
+// Compressed returns t with messages encoded by c where that pays: from 1 KiB on, if less than 95 % are left. What does
+// not pay is sent as it is, without a copy. Both sides must be Compressed with the same codec: what another has encoded
+// is refused before it is decoded, but for messages of up to 64 KiB, so that two sides can find out what else they
+// differ in.
 //
-// A message carries a checksum unless t is [Guarded], and one that was damaged is refused with [ErrCorrupt] on the side that
-// reads it.
+// A message carries a checksum unless t is [Guarded], and one that was damaged is refused with [ErrCorrupt] on the side
+// that reads it.
 //
-// maxDecoded bounds a message before encoding and after decoding, in bytes; 0 means what t can carry. It is the only guard
-// against a small message that decodes to a large one. All that a listener has decoded and not yet answered is bounded as
-// FastHTTP.MaxInFlight bounds what arrives: beyond it requests wait, up to StallTimeout.
+// maxDecoded bounds a message before encoding and after decoding, in bytes; 0 means what t can carry. It is the only
+// guard against a small message that decodes to a large one. All that a listener has decoded and not yet answered is
+// bounded as FastHTTP.MaxInFlight bounds what arrives: beyond it requests wait, up to StallTimeout.
 func Compressed(t Transport, c codec.Codec, maxDecoded int) Transport {
 	return &compressed{t: t, limit: boundOf(t, maxDecoded), codec: c}
 }
@@ -40,11 +41,12 @@ func boundOf(t Transport, maxDecoded int) int {
 	return bound
 }
 
-// compressed is a Transport around another. What it adds to a message it takes off again on the other side: an envelope of 16 bytes, which
-// says how the rest is encoded, how long it was before, and its checksum. Nothing of the transport below is assumed but its contract.
+// compressed is a Transport around another. What it adds to a message it takes off again on the other side: an envelope
+// of 16 bytes, which says how the rest is encoded, how long it was before, and its checksum. Nothing of the transport
+// below is assumed but its contract.
 //
-// The length before encoding is checked against limit before anything is decoded, and a codec never writes past it. So a small
-// message can't make a large one of itself, and room bounds all that is decoded at a time.
+// The length before encoding is checked against limit before anything is decoded, and a codec never writes past it. So
+// a small message can't make a large one of itself, and room bounds all that is decoded at a time.
 type compressed struct {
 	t          Transport
 	limit      int
@@ -209,9 +211,10 @@ func (z *compressed) handle(endpoint string, h Handler, screen func([]byte) erro
 	reply.Parts, reply.Stranger = p.parts, p.inner.Stranger
 }
 
-// open decodes a request into what p holds, and finds the codec of the answer: the client's, or none if it has another. What decodes to
-// much is screened first, however few bytes it had on its way.
-func (z *compressed) open(req []byte, screen func([]byte) error, p *packet) (e envelope, payload []byte, c codec.Codec, err error) {
+// open decodes a request into what p holds, and finds the codec of the answer: the client's, or none if it has another.
+// What decodes to much is screened first, however few bytes it had on its way.
+func (z *compressed) open(req []byte, screen func([]byte) error, p *packet) (e envelope, payload []byte, c codec.Codec,
+	err error) {
 	e, rest, err := openEnvelope(req, z.limit)
 	if err != nil {
 		return e, nil, nil, err

@@ -20,13 +20,13 @@ const (
 	textLimit  = 4 << 10 // of an error's text
 )
 
-// clientConn is a connection that one call at a time has for itself: from the idle pool or a dial until the call puts it back or closes
-// it. Headers are made once and written again for every request.
+// clientConn is a connection that one call at a time has for itself: from the idle pool or a dial until the call puts
+// it back or closes it. Headers are made once and written again for every request.
 //
-// A connection is reused only if it is known to stand between two messages: the request was sent whole and the answer read whole.
-// Whatever leaves that open (an error, an answer without length, a context that ended meanwhile) makes it broken. In that doubt
-// lies the contract's distinction, too: an error of send means that the server never had the whole request, and so did not run
-// its handler (ErrUnreachable); an error after that leaves open whether it did.
+// A connection is reused only if it is known to stand between two messages: the request was sent whole and the answer
+// read whole. Whatever leaves that open (an error, an answer without length, a context that ended meanwhile) makes it
+// broken. In that doubt lies the contract's distinction, too: an error of send means that the server never had the
+// whole request, and so did not run its handler (ErrUnreachable); an error after that leaves open whether it did.
 type clientConn struct {
 	net.Conn
 	br     *bufio.Reader
@@ -123,7 +123,8 @@ func (c *clientConn) send(req [][]byte, size int) error {
 	return c.bw.Flush()
 }
 
-// receive reads the head of the answer. It waits for the first byte itself, for fasthttp turns every error there into EOF.
+// receive reads the head of the answer. It waits for the first byte itself, for fasthttp turns every error there into
+// EOF.
 func (c *clientConn) receive() error {
 	_, err := c.br.Peek(1)
 	if err == nil {
@@ -179,8 +180,8 @@ func (c *clientConn) body(n, limit int) (*buffer, error) {
 	return body, nil
 }
 
-// sendError explains why a request could not be sent whole. A handler starts only when it has all of it. Where the server
-// closed the connection, its reason may be there to read.
+// sendError explains why a request could not be sent whole. A handler starts only when it has all of it. Where the
+// server closed the connection, its reason may be there to read.
 func (c *clientConn) sendError(err error) error {
 	if !errors.Is(err, os.ErrDeadlineExceeded) {
 		_, readErr := c.br.Peek(1)

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// The connections of a listener cost memory as long as they are there: they are bounded in number, and nobody keeps one for nothing.
+// The connections of a listener cost memory as long as they are there: they are bounded in number, and nobody keeps one
+// for nothing.
 
 // enlist takes note of a new connection, if there is a place for it.
 func (l *listener) enlist(c *serverConn) bool {
@@ -17,7 +18,8 @@ func (l *listener) enlist(c *serverConn) bool {
 	if limit := l.f.maxConns(); len(l.conns) >= limit && !l.replace(func(*serverConn) bool { return true }) {
 		l.f.serves.busy.Add(1)
 		l.complaints.say(l.f.logger(), &l.f.serves.busy, l.endpoint, c.raw.RemoteAddr().String(),
-			fmt.Sprintf("there are %d connections already, and each has been served: raise MaxConns if they are the job's", limit))
+			fmt.Sprintf("there are %d connections already, and each has been served: raise MaxConns if they are the "+
+				"job's", limit))
 		return false
 	}
 	l.conns[c] = struct{}{}
@@ -29,15 +31,18 @@ func (l *listener) replace(such func(*serverConn) bool) bool {
 	for c := range l.conns {
 		if !c.served.Load() && such(c) && c.retire() {
 			delete(l.conns, c)
-			l.complaints.say(l.f.logger(), &l.f.serves.stranger, l.endpoint, c.raw.RemoteAddr().String(), fmt.Sprintf("its connection was "+
-				"closed to make place: there are %d, and it has asked for nothing yet that was served", len(l.conns)+1))
+			l.complaints.say(l.f.logger(), &l.f.serves.stranger, l.endpoint, c.raw.RemoteAddr().String(),
+				fmt.Sprintf("its connection was "+
+					"closed to make place: there are %d, and it has asked for nothing yet that was served",
+					len(l.conns)+1))
 			return true
 		}
 	}
 	return false
 }
 
-// rationedBytes are for requests of connections that were served none yet. Beyond it each makes another one of these close.
+// rationedBytes are for requests of connections that were served none yet. Beyond it each makes another one of these
+// close.
 const rationedBytes = 64 << 20
 
 // ration charges n bytes of a request, if it is a connection's first.
@@ -59,7 +64,8 @@ func (l *listener) remove(c *serverConn) {
 	delete(l.conns, c)
 }
 
-// sweep closes connections that are not used, until the listener is closed. Each is looked at twice, so that requests pay for no clock.
+// sweep closes connections that are not used, until the listener is closed. Each is looked at twice, so that requests
+// pay for no clock.
 func (l *listener) sweep() {
 	tick := time.NewTicker(l.f.idleTimeout())
 	defer tick.Stop()

@@ -39,8 +39,8 @@ func (f *FastHTTP) dial(ctx context.Context, endpoint string) (*clientConn, erro
 	return newClientConn(secured, raw, f.Token, f.Cluster), nil
 }
 
-// guard refuses, before a byte leaves, an address to which plaintext may not go. It looks at the address that a name has resolved to, as
-// the socket is about to use it: a name that looks local and isn't is refused too.
+// guard refuses, before a byte leaves, an address to which plaintext may not go. It looks at the address that a name
+// has resolved to, as the socket is about to use it: a name that looks local and isn't is refused too.
 func (f *FastHTTP) guard(config *tls.Config, endpoint string) func(network, addr string, _ syscall.RawConn) error {
 	return func(network, addr string, _ syscall.RawConn) error {
 		if config != nil || f.Insecure || onThisMachine(network, addr) {
@@ -86,7 +86,8 @@ func tlsRefusal(err error) error {
 	case errors.As(err, &verify):
 		return fmt.Errorf("%w: the server's certificate does not do: %w", ErrRefused, err)
 	case errors.As(err, &record):
-		return fmt.Errorf("%w: the server does not speak TLS; give it a TLSDir (FLEET_TLS_DIR) too: %w", ErrRefused, err)
+		return fmt.Errorf("%w: the server does not speak TLS; give it a TLSDir (FLEET_TLS_DIR) too: %w", ErrRefused,
+			err)
 	case errors.As(err, &op) && op.Op == "remote error":
 		return fmt.Errorf("%w: the server does not accept our certificate: %w", ErrRefused, err)
 	}

@@ -38,7 +38,8 @@ func onThisMachine(network, addr string) bool {
 
 // staysHere is onThisMachine for an endpoint that is not resolved: of names it knows localhost alone.
 func staysHere(endpoint string) bool {
-	return strings.HasPrefix(endpoint, "unix:") || strings.HasPrefix(endpoint, "localhost:") || onThisMachine("tcp", endpoint)
+	return strings.HasPrefix(endpoint, "unix:") || strings.HasPrefix(endpoint, "localhost:") ||
+		onThisMachine("tcp", endpoint)
 }
 
 // named is the endpoint that clients call: as it was written, with the port that was given in place of 0.

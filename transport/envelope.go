@@ -16,8 +16,8 @@ import (
 //	byte 8-11  CRC-32C of bytes 0-7 and the rest as it travels, little-endian
 //	byte 12-15 0, 0, 0, 128; or 0 throughout, and bytes 8-11 too, in a message without checksum
 //
-// A client adds a checksum unless the transport below is [Guarded]; a server answers with one if it was asked with one, or
-// with too little to tell.
+// A client adds a checksum unless the transport below is [Guarded]; a server answers with one if it was asked with one,
+// or with too little to tell.
 type envelope struct {
 	codec, want byte
 	raw         int
@@ -80,7 +80,8 @@ func readEnvelope(first []byte, limit int) (e envelope, err error) {
 func openEnvelope(message []byte, limit int) (e envelope, rest []byte, err error) {
 	if len(message) < envelopeSize {
 		e.summed = true // it may have been, before it was cut
-		return e, nil, fmt.Errorf("%w: %d bytes hold no envelope; both sides must be Compressed", ErrCorrupt, len(message))
+		return e, nil, fmt.Errorf("%w: %d bytes hold no envelope; both sides must be Compressed", ErrCorrupt,
+			len(message))
 	}
 	sum := binary.LittleEndian.Uint64(message[sumAt:])
 	rest = message[envelopeSize:]
@@ -97,7 +98,8 @@ func openEnvelope(message []byte, limit int) (e envelope, rest []byte, err error
 	}
 	e.summed = summed
 	if plain := e.codec == codec.NoneID || e.codec == refusalCodec; plain && e.raw != len(rest) {
-		return e, nil, fmt.Errorf("an envelope announces %d bytes and holds %d; both sides must be Compressed", e.raw, len(rest))
+		return e, nil, fmt.Errorf("an envelope announces %d bytes and holds %d; both sides must be Compressed", e.raw,
+			len(rest))
 	}
 	return e, rest, nil
 }

@@ -6,12 +6,12 @@ import (
 	"fmt"
 )
 
-// ErrRefused says that one side refused the other, by a certificate, a token, the rule on plaintext or because it does not
-// speak the same protocol. No handler saw the request, and sending it again does not help.
+// ErrRefused says that one side refused the other, by a certificate, a token, the rule on plaintext or because it does
+// not speak the same protocol. No handler saw the request, and sending it again does not help.
 var ErrRefused = errors.New("refused")
 
-// ErrBusy says that the server had no room for the request in time: too many bytes are in flight there (FastHTTP.MaxInFlight).
-// It comes with [ErrUnreachable], for no handler saw the request; send it again later.
+// ErrBusy says that the server had no room for the request in time: too many bytes are in flight there
+// (FastHTTP.MaxInFlight). It comes with [ErrUnreachable], for no handler saw the request; send it again later.
 var ErrBusy = errors.New("server busy")
 
 // failed names the endpoint in an error of a call.

@@ -14,8 +14,8 @@ import (
 	"github.com/gofleet/gofleet/internal/cgroup"
 )
 
-// FastHTTP carries each request as one HTTP/1.1 POST, over TCP ("host:port") or a unix socket ("unix:/path"). Its zero value
-// works between processes of one machine; use it by pointer and do not copy it.
+// FastHTTP carries each request as one HTTP/1.1 POST, over TCP ("host:port") or a unix socket ("unix:/path"). Its zero
+// value works between processes of one machine; use it by pointer and do not copy it.
 //
 // # Who may talk
 //
@@ -25,40 +25,42 @@ import (
 //   - TLS: the same two, with a configuration of your own;
 //   - Insecure: plaintext, for networks that are closed by other means.
 //
-// With TLS, every TCP connection uses it, loopback too, and the server's certificate must name the host of the endpoint that is
-// called. Unix sockets never do: their file is open to its owner alone. A token is checked wherever it is set.
+// With TLS, every TCP connection uses it, loopback too, and the server's certificate must name the host of the endpoint
+// that is called. Unix sockets never do: their file is open to its owner alone. A token is checked wherever it is set.
 type FastHTTP struct {
 	// MaxMessage bounds a request and an answer, in bytes. 0 means DefaultMaxMessage.
 	MaxMessage int
-	// MaxInFlight bounds bytes of requests over 64 KiB: those that are under way to one endpoint, and those that the listeners
-	// read or handle at once. What is over it waits: a call until ctx ends, in its turn; a request that was sent, unread, for
-	// StallTimeout, so that its sender feels it. Requests that handlers hold, as those of a round that waits for its last
-	// worker, count: the bound of a server must be more than the requests of all workers together. What Compressed has decoded is
-	// bounded in the same way, for itself. 0 means a quarter of the memory that the process may have, by GOMEMLIMIT or its control
-	// group, and 4 GiB where neither is set.
+	// MaxInFlight bounds bytes of requests over 64 KiB: those that are under way to one endpoint, and those that the
+	// listeners read or handle at once. What is over it waits: a call until ctx ends, in its turn; a request that was
+	// sent, unread, for StallTimeout, so that its sender feels it. Requests that handlers hold, as those of a round
+	// that waits for its last worker, count: the bound of a server must be more than the requests of all workers
+	// together. What Compressed has decoded is bounded in the same way, for itself. 0 means a quarter of the memory
+	// that the process may have, by GOMEMLIMIT or its control group, and 4 GiB where neither is set.
 	MaxInFlight int64
-	// IdleConns is how many connections to a server stay open between calls. Calls in flight are not limited by it: each has
-	// a connection of its own. 0 means 16.
+	// IdleConns is how many connections to a server stay open between calls. Calls in flight are not limited by it:
+	// each has a connection of its own. 0 means 16.
 	IdleConns int
 	// DialTimeout bounds name resolution, connection and TLS handshake together. 0 means 5 s; ctx may end it sooner.
 	DialTimeout time.Duration
-	// StallTimeout is how long a client has for 64 MiB of a request, or of an answer over 1 MiB; after that, at most twice as late,
-	// its connection is closed, so that one that stopped sending or reading does not hold memory for ever. A new connection, and
-	// one that has begun a request, has as long for the request's head, and as long again for the first 64 KiB of its body, before
-	// which it is given no room; connections that were served nothing yet have 64 MiB of such bytes together. 0 means 60 s.
+	// StallTimeout is how long a client has for 64 MiB of a request, or of an answer over 1 MiB; after that, at most
+	// twice as late, its connection is closed, so that one that stopped sending or reading does not hold memory for
+	// ever. A new connection, and one that has begun a request, has as long for the request's head, and as long again
+	// for the first 64 KiB of its body, before which it is given no room; connections that were served nothing yet have
+	// 64 MiB of such bytes together. 0 means 60 s.
 	StallTimeout time.Duration
-	// IdleTimeout is how long a listener keeps a connection on which nothing is asked, at most twice as long. A client finds out before it
-	// uses the connection again. 0 means 10 min.
+	// IdleTimeout is how long a listener keeps a connection on which nothing is asked, at most twice as long. A client
+	// finds out before it uses the connection again. 0 means 10 min.
 	IdleTimeout time.Duration
-	// MaxConns is how many connections a listener has at a time. Beyond it the place of one is taken that was served no request yet, and
-	// where there is none, the newcomer is turned away. A job has as many as its workers make calls at once. 0 means 8192.
+	// MaxConns is how many connections a listener has at a time. Beyond it the place of one is taken that was served no
+	// request yet, and where there is none, the newcomer is turned away. A job has as many as its workers make calls at
+	// once. 0 means 8192.
 	MaxConns int
-	// ListenAddr is where a listener binds, where that is not the endpoint that others call: behind a service's address, NAT or
-	// a published port. It is "host:port", a host alone (with the endpoint's port), ":port" (on every address) or "unix:/path";
-	// "" means the endpoint.
+	// ListenAddr is where a listener binds, where that is not the endpoint that others call: behind a service's
+	// address, NAT or a published port. It is "host:port", a host alone (with the endpoint's port), ":port" (on every
+	// address) or "unix:/path"; "" means the endpoint.
 	ListenAddr string
-	// Checksum has [Compressed] add checksums to all messages, also to those that TLS guards or that stay on this machine, for
-	// instance because a tunnel begins at a loopback address.
+	// Checksum has [Compressed] add checksums to all messages, also to those that TLS guards or that stay on this
+	// machine, for instance because a tunnel begins at a loopback address.
 	Checksum bool
 	// TLSDir is a directory with ca.pem, cert.pem and key.pem. A client that has a Token may lack the last two.
 	TLSDir string
@@ -67,11 +69,11 @@ type FastHTTP struct {
 	TLS *tls.Config
 	// Token is a secret that client and server share.
 	Token string
-	// Cluster names the job or cluster, so that a process of another one, which has a list of servers from yesterday, is
-	// refused. It must be the same on both sides; empty is a name like any other.
+	// Cluster names the job or cluster, so that a process of another one, which has a list of servers from yesterday,
+	// is refused. It must be the same on both sides; empty is a name like any other.
 	Cluster string
-	// Insecure allows plaintext beyond this machine. Who sees that network reads weights, the token and the keys of a job's processes, and
-	// may send what any of them could: nothing but TLS is against that.
+	// Insecure allows plaintext beyond this machine. Who sees that network reads weights, the token and the keys of a
+	// job's processes, and may send what any of them could: nothing but TLS is against that.
 	Insecure bool
 	// Logger receives panics of handlers and refused connections. nil means slog.Default().
 	Logger *slog.Logger
@@ -127,8 +129,8 @@ func (f *FastHTTP) maxInFlight() int64 {
 	return defaultInFlight()
 }
 
-// defaultInFlight is a quarter of the memory, since what arrives and what is decoded of it are bounded each by itself, and what a
-// handler has done with is garbage for a while.
+// defaultInFlight is a quarter of the memory, since what arrives and what is decoded of it are bounded each by itself,
+// and what a handler has done with is garbage for a while.
 var defaultInFlight = sync.OnceValue(func() int64 {
 	return inFlight(debug.SetMemoryLimit(-1), cgroup.MemoryLimit())
 })

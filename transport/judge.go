@@ -7,8 +7,8 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// Protocol is the version of what two processes say to each other: of the body of messages, envelope included, and around it. A server
-// refuses clients of another.
+// Protocol is the version of what two processes say to each other: of the body of messages, envelope included, and
+// around it. A server refuses clients of another.
 const Protocol = "1"
 
 const (
@@ -16,7 +16,8 @@ const (
 	requestPath   = requestPrefix + Protocol
 	contentType   = "application/x-gofleet" // not one that a web page may send across origins unasked
 	clusterHeader = "Gofleet-Cluster"
-	headRoom      = 16 << 10 // bytes of a head, and what each connection that sends a request has of the server's memory
+	// bytes of a head, and what each connection that sends a request has of the server's memory
+	headRoom = 16 << 10
 )
 
 // refusal is why a request is not served.
@@ -26,23 +27,28 @@ type refusal struct {
 	text   string
 }
 
-// judge looks at the header of a request before its body is read; nil lets it pass. The order is of what may be said to whom: who does
-// not speak to gofleet learns nothing; who lacks the token learns nothing of the cluster; only then come the mistakes of people
-// who belong here, each with what to do.
+// judge looks at the header of a request before its body is read; nil lets it pass. The order is of what may be said to
+// whom: who does not speak to gofleet learns nothing; who lacks the token learns nothing of the cluster; only then come
+// the mistakes of people who belong here, each with what to do.
 func (l *listener) judge(h *fasthttp.RequestHeader, n int) *refusal {
 	f, limit := l.f, l.f.MessageLimit()
 	switch {
-	case !h.IsPost() || string(h.ContentType()) != contentType || !bytes.HasPrefix(h.RequestURI(), []byte(requestPrefix)):
-		return &refusal{fasthttp.StatusNotFound, &f.serves.stranger, "this is a gofleet server and answers its own clients only"}
+	case !h.IsPost() || string(h.ContentType()) != contentType ||
+		!bytes.HasPrefix(h.RequestURI(), []byte(requestPrefix)):
+		return &refusal{fasthttp.StatusNotFound, &f.serves.stranger, "this is a gofleet server and answers its own " +
+			"clients only"}
 	case f.Token != "" && !sameToken(h.Peek(fasthttp.HeaderAuthorization), f.Token):
-		return &refusal{fasthttp.StatusUnauthorized, &f.serves.token, "wrong token; set the same FLEET_TOKEN on both sides"}
+		return &refusal{fasthttp.StatusUnauthorized, &f.serves.token, "wrong token; set the same FLEET_TOKEN on both " +
+			"sides"}
 	case string(h.RequestURI()) != requestPath:
-		return &refusal{fasthttp.StatusUpgradeRequired, &f.serves.version, fmt.Sprintf("this server speaks version %s of the protocol, "+
-			"the client %.20q; run the same gofleet on both sides", Protocol, h.RequestURI()[len(requestPrefix):])}
+		return &refusal{fasthttp.StatusUpgradeRequired, &f.serves.version, fmt.Sprintf("this server speaks version %s "+
+			"of the protocol, the client %.20q; run the same gofleet on both sides", Protocol,
+			h.RequestURI()[len(requestPrefix):])}
 	case string(h.Peek(clusterHeader)) != f.Cluster:
 		return &refusal{fasthttp.StatusMisdirectedRequest, &f.serves.cluster,
 			fmt.Sprintf("this server belongs to cluster %q, the client to %.80q; "+
-				"set the same FLEET_CLUSTER on both sides, or correct the list of servers", f.Cluster, h.Peek(clusterHeader))}
+				"set the same FLEET_CLUSTER on both sides, or correct the list of servers", f.Cluster,
+				h.Peek(clusterHeader))}
 	case n < 0:
 		return &refusal{fasthttp.StatusLengthRequired, &f.serves.stranger, "a request needs its length"}
 	case n > limit:

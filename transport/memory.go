@@ -9,8 +9,8 @@ import (
 )
 
 // Memory is a network inside one process: what listens on it can be called on it, by any name. Requests and answers are
-// copied, never shared. It starts no goroutine but one for each running handler and touches neither clock nor socket, so it
-// works inside a testing/synctest bubble. The zero value is an empty network.
+// copied, never shared. It starts no goroutine but one for each running handler and touches neither clock nor socket,
+// so it works inside a testing/synctest bubble. The zero value is an empty network.
 type Memory struct {
 	// MaxMessage bounds a request and an answer, in bytes. 0 means DefaultMaxMessage.
 	MaxMessage int

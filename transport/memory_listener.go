@@ -9,13 +9,13 @@ import (
 	"sync"
 )
 
-// memoryListener is an endpoint of a Memory. A call waits for ready, counts itself into running, and gets a goroutine for
-// its handler.
+// memoryListener is an endpoint of a Memory. A call waits for ready, counts itself into running, and gets a goroutine
+// for its handler.
 //
-// The handler has a goroutine of its own so that a caller may leave when its context ends, as it may leave a socket, while the handler
-// runs on: what was asked may be done all the same, and callers must live with that on any transport. The request is copied for
-// the same reason; the goroutine releases it, and the answer's buffer belongs to the caller if it is still there, else to the
-// garbage collector.
+// The handler has a goroutine of its own so that a caller may leave when its context ends, as it may leave a socket,
+// while the handler runs on: what was asked may be done all the same, and callers must live with that on any transport.
+// The request is copied for the same reason; the goroutine releases it, and the answer's buffer belongs to the caller
+// if it is still there, else to the garbage collector.
 type memoryListener struct {
 	net      *Memory
 	endpoint string

@@ -6,9 +6,10 @@ import (
 	"github.com/gofleet/gofleet/transport/codec"
 )
 
-// packet is a message in its envelope, with all that it borrows until it is sent: the buffer of its encoded form, the decoded request
-// that an answer may alias, and room in the budget for that. release gives all back and the packet to its pool; for a request that is
-// when Call returns, for an answer when the transport below has written it (Reply.Done).
+// packet is a message in its envelope, with all that it borrows until it is sent: the buffer of its encoded form, the
+// decoded request that an answer may alias, and room in the budget for that. release gives all back and the packet to
+// its pool; for a request that is when Call returns, for an answer when the transport below has written it
+// (Reply.Done).
 type packet struct {
 	head   [envelopeSize]byte
 	first  [plainBytes]byte // of an encoded message
@@ -94,7 +95,8 @@ func whole(parts [][]byte, size int) ([]byte, *buffer) {
 	return joined.B, joined
 }
 
-// promising tries three pieces of the largest part, which spares a large message that does not shrink the copy and the try.
+// promising tries three pieces of the largest part, which spares a large message that does not shrink the copy and the
+// try.
 func promising(parts [][]byte, c codec.Codec) bool {
 	var largest []byte
 	for _, part := range parts {
@@ -106,7 +108,8 @@ func promising(parts [][]byte, c codec.Codec) bool {
 		return true
 	}
 	middle := len(largest) / 2
-	sample := join([][]byte{largest[:probePiece], largest[middle : middle+probePiece], largest[len(largest)-probePiece:]}, 3*probePiece)
+	sample := join([][]byte{largest[:probePiece], largest[middle : middle+probePiece],
+		largest[len(largest)-probePiece:]}, 3*probePiece)
 	defer sample.release()
 	out := newBuffer(4 * probePiece)
 	defer out.release()

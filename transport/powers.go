@@ -16,25 +16,26 @@ func LimitOf(t Transport) int {
 	return DefaultMaxMessage
 }
 
-// IdleCloser is an optional power of a [Transport] that keeps connections between calls. [FastHTTP] and [Compressed] have it.
+// IdleCloser is an optional power of a [Transport] that keeps connections between calls. [FastHTTP] and [Compressed]
+// have it.
 type IdleCloser interface {
 	// CloseIdleConnections closes the connections that no call uses. Later calls open new ones.
 	CloseIdleConnections()
 }
 
-// Guarded is an optional power of a [Transport] that delivers every message as it was sent, or an error. [Compressed] adds a
-// checksum to what goes over any other. [Memory] has it, and [FastHTTP] where TLS proves every byte or where the bytes never
-// leave this machine: TCP's own checksum, of 16 bits, is too weak for the gradients of a long training.
+// Guarded is an optional power of a [Transport] that delivers every message as it was sent, or an error. [Compressed]
+// adds a checksum to what goes over any other. [Memory] has it, and [FastHTTP] where TLS proves every byte or where the
+// bytes never leave this machine: TCP's own checksum, of 16 bits, is too weak for the gradients of a long training.
 type Guarded interface {
 	// Guards says whether messages to the endpoint, and the answers, are safe from damage.
 	Guards(endpoint string) bool
 }
 
-// Screener is an optional power of a [Listener] that looks at how a large request begins before there is room for all of it. The
-// listeners of [FastHTTP], and of [Compressed] around it, have it.
+// Screener is an optional power of a [Listener] that looks at how a large request begins before there is room for all
+// of it. The listeners of [FastHTTP], and of [Compressed] around it, have it.
 type Screener interface {
-	// ServeScreened is Serve. Of a request over 64 KiB, as it arrives or decoded, screen is given the first bytes, at least 64, once or
-	// twice. What it refuses is answered with the error, and neither read nor decoded.
+	// ServeScreened is Serve. Of a request over 64 KiB, as it arrives or decoded, screen is given the first bytes, at
+	// least 64, once or twice. What it refuses is answered with the error, and neither read nor decoded.
 	ServeScreened(h Handler, screen func(first []byte) error) error
 }
 

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// probe looks, without waiting, whether an idle connection is still open: the server must have neither closed it nor said
-// anything unasked. This keeps most requests off connections that died while nobody used them.
+// probe looks, without waiting, whether an idle connection is still open: the server must have neither closed it nor
+// said anything unasked. This keeps most requests off connections that died while nobody used them.
 type probe struct {
 	raw   syscall.RawConn
 	look  func(fd uintptr) bool
@@ -42,7 +42,8 @@ func (p *probe) quiet() bool {
 	return p.state == syscall.EAGAIN
 }
 
-// endedByPeer says, without waiting and beside who reads it, whether the other side has closed a connection and all that it sent was read.
+// endedByPeer says, without waiting and beside who reads it, whether the other side has closed a connection and all
+// that it sent was read.
 func endedByPeer(conn net.Conn) (ended bool) {
 	sc, ok := conn.(syscall.Conn)
 	if !ok {

@@ -9,9 +9,9 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// rooms are the budgets of the endpoints that are called: one each, so that a server that is slow to read holds up only the calls to
-// itself. The listeners of a FastHTTP share one instead, since it is this process's memory that they fill. Which endpoints a process
-// calls is fixed by its job, so no budget is ever removed.
+// rooms are the budgets of the endpoints that are called: one each, so that a server that is slow to read holds up only
+// the calls to itself. The listeners of a FastHTTP share one instead, since it is this process's memory that they fill.
+// Which endpoints a process calls is fixed by its job, so no budget is ever removed.
 type rooms struct {
 	mu sync.Mutex
 	to map[string]*budget
@@ -29,8 +29,8 @@ func (r *rooms) find(endpoint string) *budget {
 	return r.to[endpoint]
 }
 
-// enter waits until there is room for a request on its way to an endpoint. The caller gives back to the budget it returns,
-// nil for a small request.
+// enter waits until there is room for a request on its way to an endpoint. The caller gives back to the budget it
+// returns, nil for a small request.
 func (f *FastHTTP) enter(ctx context.Context, endpoint string, size int) (*budget, error) {
 	if size <= smallMessage {
 		return nil, nil
@@ -50,8 +50,9 @@ func (f *FastHTTP) enter(ctx context.Context, endpoint string, size int) (*budge
 	if !room.giveUp(t, limit) {
 		room.give(size, limit)
 	}
-	return nil, fmt.Errorf("%w: no room for %d bytes for %v: this process has requests of up to %d bytes under way there "+
-		"(MaxInFlight), and the server is slow to take them: %w", ErrUnreachable, size, since(start), limit, ended(ctx))
+	return nil, fmt.Errorf("%w: no room for %d bytes for %v: this process has requests of up to %d bytes under way "+
+		"there (MaxInFlight), and the server is slow to take them: %w", ErrUnreachable, size, since(start), limit,
+		ended(ctx))
 }
 
 // await waits for a turn, no longer than patience or until closing closes.

@@ -37,7 +37,8 @@ func FromEnv() (*FastHTTP, error) {
 	return f, nil
 }
 
-// plaintextRefused is the rule on plaintext, with the ways out of it. to is the address, where the endpoint is a name for it.
+// plaintextRefused is the rule on plaintext, with the ways out of it. to is the address, where the endpoint is a name
+// for it.
 func plaintextRefused(to string, token bool) error {
 	why := "plaintext may not leave this machine"
 	if token {
@@ -46,9 +47,9 @@ func plaintextRefused(to string, token bool) error {
 	if to != "" {
 		to = " " + to
 	}
-	return &ownRefusal{fmt.Sprintf("this process refuses%s: %s; set FLEET_TLS_DIR to a directory with ca.pem, cert.pem and key.pem, "+
-		"or FLEET_TOKEN besides it, or FLEET_INSECURE=1 on a network that is closed by other means "+
-		"(in a program: FastHTTP.TLSDir, Token, Insecure)", to, why)}
+	return &ownRefusal{fmt.Sprintf("this process refuses%s: %s; set FLEET_TLS_DIR to a directory with ca.pem, "+
+		"cert.pem and key.pem, or FLEET_TOKEN besides it, or FLEET_INSECURE=1 on a network that is closed by other "+
+		"means (in a program: FastHTTP.TLSDir, Token, Insecure)", to, why)}
 }
 
 // ownRefusal is an ErrRefused of this side, as its text says: nobody has been asked.
@@ -98,7 +99,8 @@ func readTLSDir(dir string, token bool) (*tls.Config, error) {
 	if !pool.AppendCertsFromPEM(pem) {
 		return nil, fmt.Errorf("transport: TLS directory: %s holds no certificate", filepath.Join(dir, "ca.pem"))
 	}
-	config := &tls.Config{MinVersion: tls.VersionTLS13, RootCAs: pool, ClientCAs: pool, ClientAuth: tls.RequireAndVerifyClientCert}
+	config := &tls.Config{MinVersion: tls.VersionTLS13, RootCAs: pool, ClientCAs: pool,
+		ClientAuth: tls.RequireAndVerifyClientCert}
 	if token {
 		config.ClientAuth = tls.VerifyClientCertIfGiven
 	}
@@ -111,11 +113,12 @@ func readTLSDir(dir string, token bool) (*tls.Config, error) {
 	return config, nil
 }
 
-// warn says at the start of a listener what its operator would else learn from clients, or never: a certificate of its own that is not
-// valid now, and a token that everybody on the way can read.
+// warn says at the start of a listener what its operator would else learn from clients, or never: a certificate of its
+// own that is not valid now, and a token that everybody on the way can read.
 func (f *FastHTTP) warn(config *tls.Config, endpoint string, at net.Addr) {
 	if tcp, ok := at.(*net.TCPAddr); ok && config == nil && f.Token != "" && !tcp.IP.IsLoopback() {
-		f.logger().Warn("transport: the token travels in plaintext: whoever sees the network can read and use it; set FLEET_TLS_DIR",
+		f.logger().Warn("transport: the token travels in plaintext: whoever sees the network can read and use it; set "+
+			"FLEET_TLS_DIR",
 			"endpoint", endpoint)
 	}
 	if config == nil || len(config.Certificates) == 0 {

@@ -15,13 +15,14 @@ import (
 // serverConn is a connection that a listener serves, with the answer in the making. On one goroutine fasthttp reads a
 // request, runs its handler and writes the answer, and then the next; others use state and raw alone, to close it.
 //
-// From admission until the answer has been written the connection holds three things: room in the listener's budget, the request's
-// buffer, which the handler and the answer's parts may alias, and the reply. finish gives all three back, whatever way a request
-// ends, and may be called when nothing is held. So nothing that a client does, or leaves undone, keeps memory.
+// From admission until the answer has been written the connection holds three things: room in the listener's budget,
+// the request's buffer, which the handler and the answer's parts may alias, and the reply. finish gives all three back,
+// whatever way a request ends, and may be called when nothing is held. So nothing that a client does, or leaves undone,
+// keeps memory.
 //
-// Deadlines are on the raw socket and are set only where a client may dawdle: while it sends the head of its first request or a head in
-// pieces (press), while a large body arrives (read), and while it takes a large answer (hurry). Small requests on a connection
-// that works pay for none.
+// Deadlines are on the raw socket and are set only where a client may dawdle: while it sends the head of its first
+// request or a head in pieces (press), while a large body arrives (read), and while it takes a large answer (hurry).
+// Small requests on a connection that works pay for none.
 type serverConn struct {
 	net.Conn // raw, or TLS over it
 	raw      net.Conn
@@ -42,8 +43,9 @@ type serverConn struct {
 	deadline time.Time // of writing; zero until there was a large answer
 }
 
-// Who changes state from connIdle has the connection: serveRequest, which runs a handler, or the listener, which closes it. So a request
-// whose handler has begun is answered even while the listener closes, and one that was still being read is not begun.
+// Who changes state from connIdle has the connection: serveRequest, which runs a handler, or the listener, which closes
+// it. So a request whose handler has begun is answered even while the listener closes, and one that was still being
+// read is not begun.
 const (
 	connIdle    int32 = iota // between requests, or still reading one
 	connBusy                 // from the start of a handler until its answer is sent
@@ -103,7 +105,8 @@ func (c *serverConn) press() {
 	}
 }
 
-// relax says that what had to come in time has come: a head, or with its first bytes the body, for which the next read presses again.
+// relax says that what had to come in time has come: a head, or with its first bytes the body, for which the next read
+// presses again.
 func (c *serverConn) relax() {
 	c.reads = 1
 	if c.pressed {
@@ -112,7 +115,8 @@ func (c *serverConn) relax() {
 	}
 }
 
-// shakeHands secures a connection. A client that is refused is sent the reason, and its data is drained so that it reads it.
+// shakeHands secures a connection. A client that is refused is sent the reason, and its data is drained so that it
+// reads it.
 func (l *listener) shakeHands(raw net.Conn) (net.Conn, error) {
 	_ = raw.SetDeadline(time.Now().Add(l.f.dialTimeout()))
 	secured := tls.Server(raw, l.tls)
@@ -123,7 +127,8 @@ func (l *listener) shakeHands(raw net.Conn) (net.Conn, error) {
 	}
 	if !errors.Is(err, io.EOF) && !errors.Is(err, net.ErrClosed) {
 		l.stranger(err).Add(1)
-		l.f.logger().Warn("transport: connection refused", "endpoint", l.endpoint, "from", raw.RemoteAddr().String(), "error", err)
+		l.f.logger().Warn("transport: connection refused", "endpoint", l.endpoint, "from", raw.RemoteAddr().String(),
+			"error", err)
 	}
 	linger(raw, err)
 	return nil, err
@@ -142,7 +147,8 @@ func linger(raw net.Conn, err error) {
 	var record tls.RecordHeaderError
 	if errors.As(err, &record) && record.Conn != nil {
 		const text = "this server speaks TLS; set FLEET_TLS_DIR"
-		_, _ = fmt.Fprintf(raw, "HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s", len(text), text)
+		_, _ = fmt.Fprintf(raw, "HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s",
+			len(text), text)
 	}
 	if half, ok := raw.(interface{ CloseWrite() error }); ok {
 		_ = half.CloseWrite()
@@ -196,8 +202,9 @@ func (l *listener) serveRequest(ctx *fasthttp.RequestCtx) {
 	ctx.SetBodyStream((*answer)(c), c.size)
 }
 
-// read reads a request. Its first bytes come before it is given room: who announces much and sends little takes none from others, and a
-// large request is judged by them where there is somebody who can. Then it must keep a pace, for it holds what others wait for.
+// read reads a request. Its first bytes come before it is given room: who announces much and sends little takes none
+// from others, and a large request is judged by them where there is somebody who can. Then it must keep a pace, for it
+// holds what others wait for.
 func (c *serverConn) read(body io.Reader, n int) (refused *refusal, err error) {
 	c.ration(min(n, smallMessage))
 	first := min(n, smallMessage)
@@ -229,14 +236,14 @@ func (c *serverConn) read(body io.Reader, n int) (refused *refusal, err error) {
 // screenedBytes of a large request are what it is judged by.
 const screenedBytes = 4 << 10
 
-// screened is the refusal of a request by how it begins. The bytes may have been damaged on their way, for which their sum is at the
-// end: so it is one that asks to be repeated.
+// screened is the refusal of a request by how it begins. The bytes may have been damaged on their way, for which their
+// sum is at the end: so it is one that asks to be repeated.
 func (l *listener) screened(err error) *refusal {
 	return &refusal{fasthttp.StatusServiceUnavailable, &l.f.serves.stranger, err.Error()}
 }
 
-// refuse answers a request that is not served. Its body is read and thrown away first, for a client listens only when it has
-// sent everything.
+// refuse answers a request that is not served. Its body is read and thrown away first, for a client listens only when
+// it has sent everything.
 func (l *listener) refuse(ctx *fasthttp.RequestCtx, n int, r *refusal) {
 	r.tally.Add(1)
 	l.complaints.say(l.f.logger(), r.tally, l.endpoint, ctx.RemoteAddr().String(), r.text)
@@ -288,8 +295,8 @@ func (c *serverConn) finish() {
 	}
 }
 
-// answer is the view of a connection that fasthttp sends as the body of a response: it writes the parts as they lie, and
-// finishes when they are sent or cannot be.
+// answer is the view of a connection that fasthttp sends as the body of a response: it writes the parts as they lie,
+// and finishes when they are sent or cannot be.
 type answer serverConn
 
 const (
@@ -315,8 +322,8 @@ func (a *answer) WriteTo(w io.Writer) (int64, error) {
 	return n, nil
 }
 
-// hurry gives the client of a large answer the time to take the next piece, and not for ever. A connection that had a large
-// answer once keeps a deadline; it is moved only when it comes near, for a timer that is set wakes threads up.
+// hurry gives the client of a large answer the time to take the next piece, and not for ever. A connection that had a
+// large answer once keeps a deadline; it is moved only when it comes near, for a timer that is set wakes threads up.
 func (c *serverConn) hurry() error {
 	if c.deadline.IsZero() && c.size <= quick {
 		return nil

@@ -13,8 +13,9 @@ type Metered interface {
 	Stats() Stats
 }
 
-// Stats are the counters of a transport: since it was made, except for those of what is under way now. Bytes are those of
-// messages, without what HTTP, TLS and TCP add. As a value of slog it shows what is not zero, and raw bytes where a codec saved some:
+// Stats are the counters of a transport: since it was made, except for those of what is under way now. Bytes are those
+// of messages, without what HTTP, TLS and TCP add. As a value of slog it shows what is not zero, and raw bytes where a
+// codec saved some:
 //
 //	slog.Info("transport", "stats", t.Stats())
 type Stats struct {
@@ -36,8 +37,8 @@ type Stats struct {
 	// Under way now: calls that have not returned and their bytes, and requests that are read or handled and theirs.
 	InFlight, InFlightBytes, Serving, ServingBytes int64
 
-	// RawSent and RawReceived are the bytes of requests and answers before encoding and after decoding, RawServedReceived and
-	// RawServedSent the same of what was served. Only Compressed counts them.
+	// RawSent and RawReceived are the bytes of requests and answers before encoding and after decoding,
+	// RawServedReceived and RawServedSent the same of what was served. Only Compressed counts them.
 	RawSent, RawReceived, RawServedReceived, RawServedSent int64
 }
 
@@ -52,7 +53,8 @@ type Failures struct {
 	Other       int64 // a connection that broke, a handler that panicked
 }
 
-// Refusals are connections and requests that listeners have turned away, by cause. Each was told, and the handler saw none.
+// Refusals are connections and requests that listeners have turned away, by cause. Each was told, and the handler saw
+// none.
 type Refusals struct {
 	Certificate int64 // TLS handshakes that failed: no certificate, or one of another CA
 	Plaintext   int64 // clients that do not speak TLS where it is spoken
@@ -166,8 +168,9 @@ func (m *callMeter) into(s *Stats) {
 	s.Calls, s.Sent, s.Received, s.Dials = m.calls.Load(), m.sent.Load(), m.received.Load(), m.dials.Load()
 	s.Waited = time.Duration(m.waited.Load())
 	s.InFlight, s.InFlightBytes = m.inFlight.Load(), m.inFlightBytes.Load()
-	s.Failed = Failures{Unreachable: m.unreachable.Load(), Busy: m.busy.Load(), Refused: m.refused.Load(), TooLarge: m.tooLarge.Load(),
-		Corrupt: m.corrupt.Load(), Ended: m.ended.Load(), Other: m.failedOtherwise.Load()}
+	s.Failed = Failures{Unreachable: m.unreachable.Load(), Busy: m.busy.Load(), Refused: m.refused.Load(),
+		TooLarge: m.tooLarge.Load(),
+		Corrupt:  m.corrupt.Load(), Ended: m.ended.Load(), Other: m.failedOtherwise.Load()}
 }
 
 // serveMeter counts what a transport's listeners do.
@@ -197,6 +200,8 @@ func (m *serveMeter) into(s *Stats) {
 	s.Served, s.ServedReceived, s.ServedSent = m.served.Load(), m.received.Load(), m.sent.Load()
 	s.ServedWaited = time.Duration(m.waited.Load())
 	s.Serving, s.ServingBytes = m.serving.Load(), m.servingBytes.Load()
-	s.Refused = Refusals{Certificate: m.certificate.Load(), Plaintext: m.plaintext.Load(), Token: m.token.Load(), Version: m.version.Load(),
-		Cluster: m.cluster.Load(), Stranger: m.stranger.Load(), TooLarge: m.tooLarge.Load(), Busy: m.busy.Load(), Corrupt: m.corrupt.Load()}
+	s.Refused = Refusals{Certificate: m.certificate.Load(), Plaintext: m.plaintext.Load(), Token: m.token.Load(),
+		Version: m.version.Load(),
+		Cluster: m.cluster.Load(), Stranger: m.stranger.Load(), TooLarge: m.tooLarge.Load(), Busy: m.busy.Load(),
+		Corrupt: m.corrupt.Load()}
 }

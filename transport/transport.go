@@ -5,14 +5,14 @@ import (
 	"errors"
 )
 
-// Transport carries requests to endpoints and answers back. [FastHTTP] and [Memory] are the two of the house; a user may
-// bring his own and try it with package transporttest.
+// Transport carries requests to endpoints and answers back. [FastHTTP] and [Memory] are the two of the house; a user
+// may bring his own and try it with package transporttest.
 //
 // Contract, for every implementation:
 //   - Call sends the concatenation of req and gives the answer's body to read, once, on the calling goroutine. The body
 //     belongs to the transport again when read returns; an error of read is returned by Call as it is.
-//   - Call returns when ctx ends, with an error that wraps ctx's cause. The request may have been served all the same: Call
-//     never repeats a request by itself, and callers that repeat must make that safe.
+//   - Call returns when ctx ends, with an error that wraps ctx's cause. The request may have been served all the same:
+//     Call never repeats a request by itself, and callers that repeat must make that safe.
 //   - An error that proves that no server saw the request wraps [ErrUnreachable]; every error names the endpoint.
 //   - A message over the implementation's bound is refused with [ErrTooLarge] on the side that sends it.
 //   - The slices of req are only read, and only until Call returns.
@@ -27,7 +27,8 @@ type Transport interface {
 type Listener interface {
 	// Endpoint is the address that clients call.
 	Endpoint() string
-	// Serve answers requests with h, each on a goroutine of its own that h may block, until Close. It returns nil after Close.
+	// Serve answers requests with h, each on a goroutine of its own that h may block, until Close. It returns nil after
+	// Close.
 	Serve(h Handler) error
 	// Close stops taking requests, waits for the handlers in flight until ctx ends, and frees the endpoint.
 	Close(ctx context.Context) error
@@ -43,9 +44,9 @@ type Reply struct {
 	Parts [][]byte
 	// Stranger says that who asked is no client of this server: the connection may end with the answer.
 	Stranger bool
-	// Broken, if a transport sets it, says whether the client's side has ended the connection that the request came by, as the system
-	// does for a process that dies. It may be asked for as long as somebody likes, and is nil for the first request of a connection: some
-	// proxies make one for each.
+	// Broken, if a transport sets it, says whether the client's side has ended the connection that the request came by,
+	// as the system does for a process that dies. It may be asked for as long as somebody likes, and is nil for the
+	// first request of a connection: some proxies make one for each.
 	Broken func() bool
 	// Done, if set, is called once when the transport no longer needs Parts, sent or not.
 	Done func()

@@ -2,9 +2,9 @@
 //
 //	go run .ci/lines/main.go [-v]
 //
-// It prints lines with a token, and all lines, blank ones and comments included; -v has a line for each package, and says which
-// were left out. A package that only tests import is one that nothing else imports which is left, examples included, and that tests
-// of others import, or is internal.
+// It prints lines with a token, and all lines, blank ones and comments included; -v has a line for each package, and
+// says which were left out. A package that only tests import is one that nothing else imports which is left, examples
+// included, and that tests of others import, or is internal.
 package main
 
 import (

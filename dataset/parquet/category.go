@@ -20,8 +20,8 @@ func (u *use) category(v *parquet.Value) int64 {
 	return *id
 }
 
-// token is what is hashed of a value: its text, of an integer in decimal digits, of another number as HashNumbers writes it; "" where it is
-// null. It is valid until the next call.
+// token is what is hashed of a value: its text, of an integer in decimal digits, of another number as HashNumbers
+// writes it; "" where it is null. It is valid until the next call.
 func (u *use) token(v *parquet.Value) []byte {
 	u.digits = u.digits[:0]
 	switch kind := v.Kind(); {

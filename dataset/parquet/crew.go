@@ -7,8 +7,8 @@ import (
 	"github.com/gofleet/gofleet/dataset"
 )
 
-// crewReader is one pass over files of which several goroutines make rows: one cuts the files into parts, the crew makes their rows, and
-// Read takes them in the order in which they were cut.
+// crewReader is one pass over files of which several goroutines make rows: one cuts the files into parts, the crew
+// makes their rows, and Read takes them in the order in which they were cut.
 type crewReader struct {
 	ctx    context.Context
 	cancel context.CancelFunc

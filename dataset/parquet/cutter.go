@@ -44,7 +44,8 @@ func (c *cutter) next(most int64) (part, error) {
 		group := c.file.groups[c.group]
 		rows := group.NumRows()
 		if rows < 0 {
-			return part{}, fmt.Errorf("dataset: %s: %w", c.file.path, broken(fmt.Sprintf("a row group of %d rows", rows)))
+			return part{}, fmt.Errorf("dataset: %s: %w", c.file.path,
+				broken(fmt.Sprintf("a row group of %d rows", rows)))
 		}
 		if c.cut < rows {
 			return c.take(group, rows, most), nil

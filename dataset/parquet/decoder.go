@@ -66,7 +66,8 @@ func (d *decoder) read(t *dataset.Table, n int) error {
 // place is the number of the row in the file, from 1.
 func (d *decoder) place() int { return d.before + int(d.row) + 1 }
 
-// fill sets a row from the next value or values of each use. What the library panics about in a broken file is an error.
+// fill sets a row from the next value or values of each use. What the library panics about in a broken file is an
+// error.
 func (d *decoder) fill(row dataset.Row) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -79,8 +79,8 @@ func (f *file) look(at io.ReaderAt, size int64) error {
 	return f.checkPages(parsed, io.NewSectionReader(at, 0, size))
 }
 
-// checkPages refuses what the library is known to read wrong (v0.32.0): booleans in runs that another program has written, of which it
-// takes whole bytes. Of what it can't read it notes what to write instead.
+// checkPages refuses what the library is known to read wrong (v0.32.0): booleans in runs that another program has
+// written, of which it takes whole bytes. Of what it can't read it notes what to write instead.
 func (f *file) checkPages(parsed *parquet.File, pages *io.SectionReader) error {
 	for _, group := range parsed.Metadata().RowGroups {
 		for _, u := range f.uses {
@@ -88,7 +88,8 @@ func (f *file) checkPages(parsed *parquet.File, pages *io.SectionReader) error {
 			if chunk.Codec == format.Lz4 || chunk.Codec == format.Lz4Raw {
 				f.advice = " (not all that is packed by lz4 can be read: write it with zstd, snappy or gzip)"
 			}
-			if chunk.Type != format.Boolean || chunk.NumValues == 0 || strings.HasPrefix(parsed.Metadata().CreatedBy, library) {
+			if chunk.Type != format.Boolean || chunk.NumValues == 0 || strings.HasPrefix(parsed.Metadata().CreatedBy,
+				library) {
 				continue
 			}
 			var page format.PageHeader
@@ -97,8 +98,8 @@ func (f *file) checkPages(parsed *parquet.File, pages *io.SectionReader) error {
 				return fmt.Errorf("column %q: its first page: %w", u.field, err)
 			}
 			if page.DataPageHeader.V.Encoding == format.RLE || page.DataPageHeaderV2.V.Encoding == format.RLE {
-				return fmt.Errorf("column %q holds booleans encoded as RLE, which can't be read: write it with data pages of version 1.0 "+
-					"and encoding PLAIN, or as integers", u.field)
+				return fmt.Errorf("column %q holds booleans encoded as RLE, which can't be read: write it with data "+
+					"pages of version 1.0 and encoding PLAIN, or as integers", u.field)
 			}
 		}
 	}
@@ -108,7 +109,8 @@ func (f *file) checkPages(parsed *parquet.File, pages *io.SectionReader) error {
 // library is what writes files that it can read itself.
 const library = "github.com/parquet-go/parquet-go"
 
-// checkFooter refuses a file whose end says that more stands before it than there is, for which the library would take memory at once.
+// checkFooter refuses a file whose end says that more stands before it than there is, for which the library would take
+// memory at once.
 func checkFooter(f io.ReaderAt, size int64) error {
 	var end [8]byte
 	if size < int64(len(end)) {
@@ -118,7 +120,8 @@ func checkFooter(f io.ReaderAt, size int64) error {
 		return err
 	}
 	if footer := int64(binary.LittleEndian.Uint32(end[:])); footer+int64(len(end)) > size {
-		return fmt.Errorf("no Parquet file, or it is cut off: its end tells of a footer of %d bytes, and the file has %d", footer, size)
+		return fmt.Errorf("no Parquet file, or it is cut off: its end tells of a footer of %d bytes, and the file has "+
+			"%d", footer, size)
 	}
 	return nil
 }
@@ -144,7 +147,8 @@ func (f *Files) open(path string) (readerAtCloser, int64, error) {
 	at, ok := opened.(readerAtCloser)
 	if !ok {
 		opened.Close()
-		return nil, 0, fmt.Errorf("dataset: %s: its file system has files without ReadAt, which a Parquet file needs", path)
+		return nil, 0, fmt.Errorf("dataset: %s: its file system has files without ReadAt, which a Parquet file needs",
+			path)
 	}
 	info, err := opened.Stat()
 	if err != nil {

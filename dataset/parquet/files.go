@@ -14,17 +14,19 @@ type Files struct {
 	Paths []string
 	// FS is where the paths lie; nil is the machine's file system. Its files have to be io.ReaderAt.
 	FS fs.FS
-	// Missing is the number that null becomes in columns that don't say it themselves. By default a row that has one is bad, and ends the
-	// pass with a [dataset.LineError]; a varying column has none, and hashed text is hashed as "".
+	// Missing is the number that null becomes in columns that don't say it themselves. By default a row that has one is
+	// bad, and ends the pass with a [dataset.LineError]; a varying column has none, and hashed text is hashed as "".
 	Missing string
-	// Schema says what becomes of a file's columns, which Fields name: by their paths, with dots, or by the first name of a path that leads
-	// to one column, as that of a list does. The fields of a column share its values evenly: one of several is a list. Numbers become the
-	// column's type if they fit it, booleans 1 and 0; text is hashed. [dataset.JSONLines] with this Schema and Missing makes the same rows
-	// of the same values as text: it is the format of the lines that a model is served with.
+	// Schema says what becomes of a file's columns, which Fields name: by their paths, with dots, or by the first name
+	// of a path that leads to one column, as that of a list does. The fields of a column share its values evenly: one
+	// of several is a list. Numbers become the column's type if they fit it, booleans 1 and 0; text is hashed.
+	// [dataset.JSONLines] with this Schema and Missing makes the same rows of the same values as text: it is the format
+	// of the lines that a model is served with.
 	Schema []dataset.CSVColumn
-	// Threads is how many goroutines make rows, as that of [dataset.Files]: 0 is as many as there are cores (GOMAXPROCS) while rows are
-	// loaded into memory, and 1 otherwise. Rows come in the order of the files, however many make them. Each has a row group in hand, of a
-	// file with an offset index (a page index) some 65536 rows of one, and the memory of their rows.
+	// Threads is how many goroutines make rows, as that of [dataset.Files]: 0 is as many as there are cores
+	// (GOMAXPROCS) while rows are loaded into memory, and 1 otherwise. Rows come in the order of the files, however
+	// many make them. Each has a row group in hand, of a file with an offset index (a page index) some 65536 rows of
+	// one, and the memory of their rows.
 	Threads int
 }
 

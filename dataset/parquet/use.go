@@ -59,7 +59,8 @@ func (f *Files) uses() (uses []use, err error) {
 		if c.Missing != "" {
 			u.fills = true
 			if u.filler, err = parse(c.Missing, c.Type); err != nil {
-				return nil, fmt.Errorf("%w %q: Missing is %q: want a number of the column's type", dataset.ErrColumn, c.Name, c.Missing)
+				return nil, fmt.Errorf("%w %q: Missing is %q: want a number of the column's type", dataset.ErrColumn,
+					c.Name, c.Missing)
 			}
 		}
 		for i, name := range fields {
@@ -142,13 +143,14 @@ func (u *use) check(s *parquet.Schema) error {
 	case decimal, t.Kind() == parquet.Int96:
 		return fmt.Errorf("column %q holds %v, which no column of rows can: write it as numbers", u.field, t)
 	case text && u.hash.Height == 0:
-		return fmt.Errorf("column %q holds %v: give its CSVColumn a Hash, to make ids of it, or write it as numbers", u.field, t)
+		return fmt.Errorf("column %q holds %v: give its CSVColumn a Hash, to make ids of it, or write it as numbers",
+			u.field, t)
 	case instant && u.kind == tensor.Float32:
-		return fmt.Errorf("column %q holds %v, which float32 rounds to minutes: read it as Ints, or write what matters of it, such as the "+
-			"hour", u.field, t)
+		return fmt.Errorf("column %q holds %v, which float32 rounds to minutes: read it as Ints, or write what "+
+			"matters of it, such as the hour", u.field, t)
 	case (t.Kind() == parquet.Float || t.Kind() == parquet.Double) && u.hash.Height > 0 && !u.numbers:
-		return fmt.Errorf("column %q holds %v, and Hash makes ids of text, which lines may write as 3 or 3.0: set HashNumbers of its "+
-			"CSVColumn, or write it as integers or text", u.field, t)
+		return fmt.Errorf("column %q holds %v, and Hash makes ids of text, which lines may write as 3 or 3.0: set "+
+			"HashNumbers of its CSVColumn, or write it as integers or text", u.field, t)
 	case leaf.MaxRepetitionLevel > 1:
 		return fmt.Errorf("column %q is a list of lists: want a number, a text, or a list", u.field)
 	}
@@ -296,7 +298,8 @@ func (u *use) fromFloat(x float64) (number, error) {
 	case x != math.Trunc(x):
 		return number{}, u.bad("an integer", fmt.Sprint(x))
 	case math.Abs(x) >= 1<<53:
-		return number{}, u.bad("an integer that a column of DOUBLE holds exactly, below 9007199254740992 in size", fmt.Sprint(x))
+		return number{}, u.bad("an integer that a column of DOUBLE holds exactly, below 9007199254740992 in size",
+			fmt.Sprint(x))
 	}
 	return u.fromInt(int64(x))
 }

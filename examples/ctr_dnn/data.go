@@ -62,7 +62,8 @@ func (c *config) compare(ctx context.Context, r *train.Run) error {
 		return err
 	}
 	best, err := bestAUC(test)
-	fmt.Fprintf(r.Job.Stdout, "no model can do better than %.4f: that have the chances which these clicks were drawn with\n", best)
+	fmt.Fprintf(r.Job.Stdout, "no model can do better than %.4f: that have the chances which these clicks were drawn "+
+		"with\n", best)
 	return err
 }
 

@@ -8,8 +8,8 @@ import (
 // model foretells the label.
 type model struct{ pred, label *nn.Node }
 
-// newModel pools the rows of every slot's ids to one, whatever their number, and puts a deep network on top. All slots share one
-// table.
+// newModel pools the rows of every slot's ids to one, whatever their number, and puts a deep network on top. All slots
+// share one table.
 func newModel(c *config, in inputs) model {
 	g := nn.NewGraph(c.Seed)
 	table := nn.EmbeddingOptions{Name: "SparseFeatFactors", Height: in.height, Dim: c.dim,

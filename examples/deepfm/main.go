@@ -20,7 +20,8 @@ func program(fs *flag.FlagSet) (*train.Options, func() (train.Job, error)) {
 	width := fs.Int("width", 400, "of the three deep layers")
 	return o, func() (train.Job, error) {
 		if *rows < 0 || *dim < 1 || *width < 1 {
-			return train.Job{}, fmt.Errorf("-rows=%d -dim=%d -width=%d: dim and width count from 1, rows from 0", *rows, *dim, *width)
+			return train.Job{}, fmt.Errorf("-rows=%d -dim=%d -width=%d: dim and width count from 1, rows from 0", *rows,
+				*dim, *width)
 		}
 		net := newModel(o.Seed, *dim, *width, *width, *width)
 		return train.Job{
@@ -29,7 +30,10 @@ func program(fs *flag.FlagSet) (*train.Options, func() (train.Job, error)) {
 			Rule:    o.AdamOrSGD(1e-3, 1),
 			Metrics: []*nn.Node{nn.AUC(net.pred, net.label).Named("AUC")},
 			Outputs: []*nn.Node{net.pred},
-			Data:    func(context.Context) (train, test *dataset.Dataset, err error) { return flights.Split(*rows, o.Seed) },
+			Data: func(context.Context) (train, test *dataset.Dataset,
+				err error) {
+				return flights.Split(*rows, o.Seed)
+			},
 		}, nil
 	}
 }

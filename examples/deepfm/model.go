@@ -9,15 +9,17 @@ import (
 // model foretells the label.
 type model struct{ pred, label *nn.Node }
 
-// newModel is DeepFM (Guo et al., 2017): a factorization machine and a deep network that share the vectors of the categories, of dim
-// numbers.
+// newModel is DeepFM (Guo et al., 2017): a factorization machine and a deep network that share the vectors of the
+// categories, of dim numbers.
 func newModel(seed uint64, dim int, layers ...int) model {
 	g := nn.NewGraph(seed)
 	fields, numeric := len(flights.Categories()), len(flights.Numbers())
 	numbers, ids := g.Input("dense_input", numeric), g.IDs("C", fields)
 	small := optimizer.Uniform{Low: -0.05, High: 0.05}
-	vectors := nn.Embedding(ids, nn.EmbeddingOptions{Name: "SparseFeatFactors", Height: flights.Height, Dim: dim, Init: small})
-	weights := nn.Embedding(ids, nn.EmbeddingOptions{Name: "SparseFeatWeights", Height: flights.Height, Dim: 1, Init: optimizer.Constant{}})
+	vectors := nn.Embedding(ids, nn.EmbeddingOptions{Name: "SparseFeatFactors", Height: flights.Height, Dim: dim,
+		Init: small})
+	weights := nn.Embedding(ids, nn.EmbeddingOptions{Name: "SparseFeatWeights", Height: flights.Height, Dim: 1,
+		Init: optimizer.Constant{}})
 
 	first := nn.Add(
 		nn.Reshape(nn.Sum(weights, 1), 1),
@@ -33,8 +35,9 @@ func newModel(seed uint64, dim int, layers ...int) model {
 	return model{nn.Sigmoid(nn.Add(nn.Add(first, second), deep)), g.Input("label", 1)}
 }
 
-// crosses adds up the inner products of all pairs of fields (Rendle, 2010). Field i has the vector vᵢ: a looked-up row of vectors
-// [N F D], or a number of [N M] times its row of factors [M D]. Since Σᵢ<ⱼ vᵢ·vⱼ = ½(|Σvᵢ|² − Σ|vᵢ|²), pairs need not be visited.
+// crosses adds up the inner products of all pairs of fields (Rendle, 2010). Field i has the vector vᵢ: a looked-up row
+// of vectors [N F D], or a number of [N M] times its row of factors [M D]. Since Σᵢ<ⱼ vᵢ·vⱼ = ½(|Σvᵢ|² − Σ|vᵢ|²), pairs
+// need not be visited.
 func crosses(vectors, numbers, factors *nn.Node) *nn.Node {
 	sum := nn.Add(nn.Sum(vectors, 1), nn.MatMul(numbers, factors))
 	squares := nn.Add(nn.Sum(square(vectors), 1), nn.MatMul(square(numbers), square(factors)))

@@ -43,7 +43,10 @@ func newHandler(s *nn.Scorer, l limits) http.Handler {
 	mux.HandleFunc("GET /model", func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, map[string]any{"model": h.Version(), "feeds": h.Feeds(), "outputs": h.Outputs()})
 	})
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, map[string]any{"model": h.Version()}) })
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter,
+		_ *http.Request) {
+		answer(w, map[string]any{"model": h.Version()})
+	})
 	mux.HandleFunc("GET /latency", func(w http.ResponseWriter, _ *http.Request) { answer(w, h.latency.report()) })
 	return mux
 }

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// latency counts requests by how long they took: four buckets for each doubling, from 1 µs on, so that a quantile is told to 19 %.
+// latency counts requests by how long they took: four buckets for each doubling, from 1 µs on, so that a quantile is
+// told to 19 %.
 type latency struct{ buckets [4 * 32]atomic.Int64 }
 
 func (l *latency) add(d time.Duration) {
@@ -33,5 +34,6 @@ func (l *latency) report() map[string]any {
 		}
 		return us
 	}
-	return map[string]any{"requests": total, "p50_us": quantile(0.5), "p90_us": quantile(0.9), "p99_us": quantile(0.99), "buckets": by}
+	return map[string]any{"requests": total, "p50_us": quantile(0.5), "p90_us": quantile(0.9), "p99_us": quantile(0.99),
+		"buckets": by}
 }

@@ -31,12 +31,15 @@ func run(ctx context.Context, args []string) error {
 	fs := flag.NewFlagSet("serve", flag.ContinueOnError)
 	model := fs.String("model", "output/wide_and_deep/model", "directory of a saved model")
 	deltas := fs.String("deltas", "", "directory in which each directory has a delta of the model; empty has none")
-	join := fs.Int("join", 0, "rows of different requests that are computed together, while many wait; 0 computes each request alone")
+	join := fs.Int("join", 0, "rows of different requests that are computed together, while many wait; 0 computes "+
+		"each request alone")
 	addr := fs.String("addr", "127.0.0.1:8080", "where to listen; it is plain HTTP, for a network that is yours")
-	reload := fs.Duration("reload", 2*time.Second, "how often to look for another model in the directory, and for deltas; 0 never")
+	reload := fs.Duration("reload", 2*time.Second, "how often to look for another model in the directory, and for "+
+		"deltas; 0 never")
 	deadline := fs.Duration("deadline", time.Second, "a request that takes longer is given up")
 	body := fs.Int64("body", 1<<20, "bytes that a request may have")
-	rows := fs.Int("rows", 4096, "lines, or objects of JSON, that a request may have: what a row takes in memory is the model's")
+	rows := fs.Int("rows", 4096, "lines, or objects of JSON, that a request may have: what a row takes in memory is "+
+		"the model's")
 	atOnce := fs.Int("at_once", 4096, "rows of all requests that are computed at a time; few wait for none of many")
 	connections := fs.Int("connections", 8192, "connections that may be open; more are closed at once")
 	if err := fs.Parse(args); err != nil {

@@ -30,13 +30,15 @@ type config struct {
 
 func newConfig(fs *flag.FlagSet) *config {
 	c := &config{height: 1_000_001, Options: train.Options{Mode: "async", Seed: 1, Out: "output/wide_and_deep"}}
-	fs.StringVar(&c.preset, "preset", "flights", "flights; criteo: the usual size for click logs (rows of 9 from ±0.01, layers "+
-		"512,256,128,32, counts as ln(1+x)); or seed: the original's quick start (SGD 1e-4, rows from ±1; its batch is 10)")
+	fs.StringVar(&c.preset, "preset", "flights", "flights; criteo: the usual size for click logs (rows of 9 from "+
+		"±0.01, layers 512,256,128,32, counts as ln(1+x)); or seed: the original's quick start (SGD 1e-4, rows from "+
+		"±1; its batch is 10)")
 	fs.StringVar(&c.data, "data", "", "directory or file of Criteo TSV or slot text; empty trains on the flights")
 	fs.StringVar(&c.test, "test", "", "directory or file to test on; empty tests on a fifth of -data")
 	fs.StringVar(&c.format, "format", "criteo", "of -data and -test: criteo or slots")
 	fs.IntVar(&c.rows, "rows", 0, "train and test on so many rows; 0 is all")
-	fs.BoolVar(&c.explain, "explain", false, "say after training what a step cost, beside what was expected of the strategy")
+	fs.BoolVar(&c.explain, "explain", false, "say after training what a step cost, beside what was expected of the "+
+		"strategy")
 	fs.StringVar(&c.layerList, "layers", "", "widths of the deep part; empty is the preset's")
 	return c
 }

@@ -29,7 +29,8 @@ func program(fs *flag.FlagSet) (*train.Options, func() (train.Job, error)) {
 	fs.IntVar(&c.dim, "dim", 32, "numbers in a word's vector")
 	fs.IntVar(&c.pairs.Window, "window", 4, "the farthest distance of two words that are near")
 	fs.IntVar(&c.pairs.Negatives, "negatives", 5, "words drawn for each pair")
-	fs.Float64Var(&c.pairs.Subsample, "subsample", 1e-3, "frequency above which words are left out at random; 0 leaves out none")
+	fs.Float64Var(&c.pairs.Subsample, "subsample", 1e-3, "frequency above which words are left out at random; 0 "+
+		"leaves out none")
 	return &c.Options, c.job
 }
 

@@ -5,8 +5,8 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// model is skip-gram with negative sampling: the vector of a word is trained until its inner products tell the words that stand
-// near it from words that were drawn.
+// model is skip-gram with negative sampling: the vector of a word is trained until its inner products tell the words
+// that stand near it from words that were drawn.
 type model struct {
 	graph        *nn.Graph
 	loss, vector *nn.Node

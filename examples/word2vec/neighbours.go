@@ -76,8 +76,8 @@ func (n *neighbours) near(word, k int) []int {
 	return best
 }
 
-// report prints the neighbours of some words, and returns the share of words with a topic whose nearest word has it too; 0 when no
-// word has one.
+// report prints the neighbours of some words, and returns the share of words with a topic whose nearest word has it
+// too; 0 when no word has one.
 func (n *neighbours) report(out io.Writer) (share float64) {
 	same, all, apart := 0, 0, min(50, len(n.words)/6)
 	for i, w := range n.words {
@@ -98,7 +98,8 @@ func (n *neighbours) report(out io.Writer) (share float64) {
 		return 0
 	}
 	share = float64(same) / float64(all)
-	fmt.Fprintf(out, "%.4f of %d words have a nearest word of their topic; by chance it were %.4f\n", share, all, 1/float64(corpus.Topics))
+	fmt.Fprintf(out, "%.4f of %d words have a nearest word of their topic; by chance it were %.4f\n", share, all,
+		1/float64(corpus.Topics))
 	return share
 }
 

@@ -8,7 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// showJob says what is about to start: in a line, or the arguments, then what the first server and the first worker are told.
+// showJob says what is about to start: in a line, or the arguments, then what the first server and the first worker are
+// told.
 func showJob(con *console, o *options, j *job) {
 	if con.quiet {
 		return
@@ -27,7 +28,8 @@ func showJob(con *console, o *options, j *job) {
 	}
 	for _, k := range []kind{server, worker} {
 		if first, ok := j.first(k); ok && con.verbose {
-			con.say("Local %s start %d processes. First process distributed environment info (Only For Debug):", k, j.count(k))
+			con.say("Local %s start %d processes. First process distributed environment info (Only For Debug):", k,
+				j.count(k))
 			con.print(table(j.environment(first)) + "\n")
 		}
 	}

@@ -14,7 +14,8 @@ import (
 )
 
 const certsUsage = "Usage: fleetrun certs [--days N] DIR HOST...\n\n" +
-	"Makes the certificates of a small cluster: DIR is what FLEET_TLS_DIR names on each of the hosts, which are names or IP addresses.\n"
+	"Makes the certificates of a small cluster: DIR is what FLEET_TLS_DIR names on each of the hosts, which are " +
+	"names or IP addresses.\n"
 
 // certsCommand is what follows "fleetrun certs".
 type certsCommand struct {
@@ -55,7 +56,8 @@ func parseCerts(args []string) (certsCommand, error) {
 		return c, fmt.Errorf("certs: --days=%d: certificates are valid for 1 to 36500 days", c.days)
 	}
 	if f.NArg() < 2 {
-		return c, errors.New("certs: name a directory, and the hosts that it is for: fleetrun certs tls 10.89.176.11 10.89.176.12")
+		return c, errors.New("certs: name a directory, and the hosts that it is for: fleetrun certs tls 10.89.176.11 " +
+			"10.89.176.12")
 	}
 	c.dir, c.hosts = f.Arg(0), f.Args()[1:]
 	for _, host := range c.hosts {
@@ -71,12 +73,13 @@ func parseCerts(args []string) (certsCommand, error) {
 	return c, nil
 }
 
-// write makes the directory. One that has certificates stays as it is: another authority's would not be trusted by machines that have
-// copies.
+// write makes the directory. One that has certificates stays as it is: another authority's would not be trusted by
+// machines that have copies.
 func (c certsCommand) write() error {
 	for _, name := range []string{"ca.pem", "cert.pem", "key.pem"} {
 		if _, err := os.Lstat(filepath.Join(c.dir, name)); err == nil {
-			return fmt.Errorf("certs: %s is there already, and copies of it may be in use: name another directory, or remove it",
+			return fmt.Errorf("certs: %s is there already, and copies of it may be in use: name another directory, or "+
+				"remove it",
 				filepath.Join(c.dir, name))
 		}
 	}

@@ -10,15 +10,15 @@ import (
 // collective tells whether the job has no servers: its workers add their gradients up among themselves.
 func (j *job) collective() bool { return len(j.servers) == 0 }
 
-// collective tells whether the command line is of a job without servers: it names workers, in one of the ways there are, and no
-// servers.
+// collective tells whether the command line is of a job without servers: it names workers, in one of the ways there
+// are, and no servers.
 func (o *options) collective() bool {
 	named := o.workers != "" || o.workerNum.set || o.perNode.set || o.ips != "" || len(o.ignoredDevices()) > 0
 	return named && o.servers == "" && !o.serverNum.set
 }
 
-// expand turns the ways to name the workers of a collective job into a list of them or a count: --ips with --nproc_per_node, that
-// alone, or, where nothing else counts them, one worker for each device of a machine.
+// expand turns the ways to name the workers of a collective job into a list of them or a count: --ips with
+// --nproc_per_node, that alone, or, where nothing else counts them, one worker for each device of a machine.
 func (o *options) expand() error {
 	perNode := o.perNode.n
 	if !o.perNode.set && o.workers == "" && !o.workerNum.set {

@@ -18,11 +18,15 @@ import (
 
 const doctorUsage = "Usage: fleetrun doctor [--timeout 3s] [--checkpoint DIR] [--journal DIR] [--json] " +
 	"[the job's own flags] [program]\n\n" +
-	"Says what a role of a job finds on this machine, and what it lacks: who it would be by its environment, which peers resolve\n" +
-	"and answer, versions, limits, security, directories. With the flags of a job, as they are typed on every machine, it looks at\n" +
-	"each role that fleetrun would start here, and at the directories that a program's flags -checkpoint, -journal, -out and\n" +
+	"Says what a role of a job finds on this machine, and what it lacks: who it would be by its environment, which " +
+	"peers resolve\n" +
+	"and answer, versions, limits, security, directories. With the flags of a job, as they are typed on every " +
+	"machine, it looks at\n" +
+	"each role that fleetrun would start here, and at the directories that a program's flags -checkpoint, -journal, " +
+	"-out and\n" +
 	"-load name; without, at one with the environment that doctor has itself. Nothing joins the job,\n" +
-	"and nothing is sent that a server doesn't refuse. The exit code is 0 if the roles can start, 1 if something is missing.\n"
+	"and nothing is sent that a server doesn't refuse. The exit code is 0 if the roles can start, 1 if something is " +
+	"missing.\n"
 
 // doctor is what follows "fleetrun doctor".
 type doctor struct {
@@ -89,7 +93,8 @@ func parseDoctor(args []string) (*doctor, error) {
 	return d, d.options.check()
 }
 
-// admit finds the roles to look at: those of the command line that would run here, or one with the environment as it is.
+// admit finds the roles to look at: those of the command line that would run here, or one with the environment as it
+// is.
 func (d *doctor) admit(environ []string) error {
 	o := d.options
 	if o.servers == "" && !o.serverNum.set && !o.collective() {

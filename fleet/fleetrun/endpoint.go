@@ -78,9 +78,11 @@ func checkHost(host string) error {
 	return nil
 }
 
-// isStrange says of a character that it stands in no host's name: these have letters, digits, dots, hyphens, and underscores as many do.
+// isStrange says of a character that it stands in no host's name: these have letters, digits, dots, hyphens, and
+// underscores as many do.
 func isStrange(c rune) bool {
-	return c >= 0x80 || !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune(".-_", c))
+	return c >= 0x80 || !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' ||
+		strings.ContainsRune(".-_", c))
 }
 
 // loopback tells whether a host is this machine on every machine.

@@ -25,7 +25,8 @@ func (j *job) environment(r role) []variable {
 
 const progressVar = "FLEET_PROGRESS"
 
-// asked is how the user wants progress to be shown, by the environment of fleetrun; empty is as suits each worker, and live is that.
+// asked is how the user wants progress to be shown, by the environment of fleetrun; empty is as suits each worker, and
+// live is that.
 func asked(env string, con *console) string {
 	switch env {
 	case "plain", "off":
@@ -52,8 +53,8 @@ func (j *job) progress(r role) []variable {
 	return vars
 }
 
-// common is what roles of a kind share. Programs that look for gloo, which gofleet has no use for, find it switched off and
-// its meeting point where gofleet's barriers meet: at server 0.
+// common is what roles of a kind share. Programs that look for gloo, which gofleet has no use for, find it switched off
+// and its meeting point where gofleet's barriers meet: at server 0.
 func (j *job) common(trainingRole string) []variable {
 	return []variable{
 		{"PADDLE_TRAINERS_NUM", strconv.Itoa(len(j.workers))},
@@ -76,14 +77,16 @@ func withGloo(inherited string) string {
 }
 
 // identities are the variables that say who a process is. A role inherits none of them.
-var identities = []string{"POD_IP", "PADDLE_PORT", "PADDLE_TRAINER_ID", "PADDLE_TRAINING_ROLE", "TRAINING_ROLE", "PADDLE_PSERVERS",
+var identities = []string{"POD_IP", "PADDLE_PORT", "PADDLE_TRAINER_ID", "PADDLE_TRAINING_ROLE", "TRAINING_ROLE",
+	"PADDLE_PSERVERS",
 	"PADDLE_PSERVERS_IP_PORT_LIST", "PADDLE_PSERVERS_NUM", "PADDLE_TRAINERS", "PADDLE_CURRENT_ENDPOINT"}
 
 // inherit returns base ("NAME=value" each) with vars set and every other identity removed.
 func inherit(base []string, vars []variable) []string {
 	mine := func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
-		return slices.Contains(identities, name) || slices.ContainsFunc(vars, func(v variable) bool { return v.name == name })
+		return slices.Contains(identities, name) || slices.ContainsFunc(vars,
+			func(v variable) bool { return v.name == name })
 	}
 	env := slices.DeleteFunc(slices.Clone(base), mine)
 	for _, v := range vars {

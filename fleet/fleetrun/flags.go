@@ -36,22 +36,28 @@ var deviceFlags = [...]string{"gpus", "selected_gpus", "xpus", "npus", "devices"
 
 // refusals are flags of other launchers that ask for what gofleet hasn't, each with the reason.
 var refusals = []struct{ names, reason string }{
-	{"http_port gloo_port with_gloo", "barriers go through server 0, no rendezvous over HTTP needs a port: drop the flag"},
+	{"http_port gloo_port with_gloo", "barriers go through server 0, no rendezvous over HTTP needs a port: drop the " +
+		"flag"},
 	{"heter_workers heter_worker_num heter_devices",
 		"gofleet has servers and workers, no heterogeneous workers: give their share to --worker_num"},
 	{"coordinators coordinator_num", "gofleet has servers and workers, no coordinators: drop the flag"},
 	{"master rank nnodes",
-		"nobody deals out ranks: name all roles with --servers and --workers, or the machines with --ips, and type the same on each"},
+		"nobody deals out ranks: name all roles with --servers and --workers, or the machines with --ips, and type " +
+			"the same on each"},
 	{"elastic_server elastic_pre_hook elastic_level elastic_timeout np scale force",
 		"a job has the roles it was started with: drop the flag"},
 	{"backend", "workers talk over gofleet's own transport: drop the flag"},
 	{"job_id", "give each job a --log_dir of its own, and FLEET_CLUSTER a name that keeps jobs apart"},
 	{"log_level", "a program sets the level of its own log: drop the flag"},
-	{"m module", "a job runs a Go package or an executable: name it after the flags, as in fleetrun --server_num=2 --worker_num=2 ./train"},
-	{"start_port started_port", "roles on this machine get free ports; name others with --servers=ip:port,… and --workers=ip:port,…"},
+	{"m module", "a job runs a Go package or an executable: name it after the flags, as in fleetrun --server_num=2 " +
+		"--worker_num=2 ./train"},
+	{"start_port started_port", "roles on this machine get free ports; name others with --servers=ip:port,… and " +
+		"--workers=ip:port,…"},
 	{"host node_ip current_node_ip", "POD_IP in the environment says which address is this machine's"},
-	{"cluster_node_ips worker_ips", "--ips names the machines of a job without servers, --servers and --workers its roles"},
-	{"cluster_topo_path rank_mapping_path enable_auto_mapping", "gofleet computes on CPUs and maps no ranks to devices: drop the flag"},
+	{"cluster_node_ips worker_ips", "--ips names the machines of a job without servers, --servers and --workers its " +
+		"roles"},
+	{"cluster_topo_path rank_mapping_path enable_auto_mapping", "gofleet computes on CPUs and maps no ranks to " +
+		"devices: drop the flag"},
 }
 
 // newOptions are those of an empty command line.
@@ -70,7 +76,8 @@ func parseArgs(args []string) (*options, error) {
 		return o, err
 	}
 	if o.flags.NArg() == 0 {
-		return o, errors.New("which program? Name a package (./examples/wide_and_deep) or an executable after the flags")
+		return o, errors.New(
+			"which program? Name a package (./examples/wide_and_deep) or an executable after the flags")
 	}
 	o.program, o.args = o.flags.Arg(0), o.flags.Args()[1:]
 	return o, o.check()
@@ -88,8 +95,10 @@ func (o *options) define() {
 	f.DurationVar(&o.grace, "grace", o.grace, "how long roles may take to end before they are killed")
 	f.BoolVar(&o.quiet, "quiet", false, "show the first worker's output, and what has failed, alone")
 	f.BoolVar(&o.verbose, "v", false, "show all flags, and what the first server and the first worker are told")
-	f.IntVar(&o.restarts.all, "max_restart", 0, "when a role fails, end the others and start all again, at most `N` times")
-	f.IntVar(&o.restarts.servers, "restart_servers", 0, "start a server that fails again alone, at most `N` times: it keeps a journal")
+	f.IntVar(&o.restarts.all, "max_restart", 0, "when a role fails, end the others and start all again, at most `N` "+
+		"times")
+	f.IntVar(&o.restarts.servers, "restart_servers", 0, "start a server that fails again alone, at most `N` times: it "+
+		"keeps a journal")
 	f.IntVar(&o.restarts.workers, "restart_workers", 0, "start a worker that fails again alone, at most `N` times; "+
 		"in sync and ssp the others go back to the last checkpoint with it")
 	for i, name := range deviceFlags {
@@ -156,8 +165,8 @@ func (o *options) checkRestarts() error {
 		}
 	}
 	if o.collective() && r.servers+r.workers > 0 {
-		return errors.New("--restart_servers and --restart_workers are for jobs with servers: where workers add their gradients up " +
-			"among themselves, nobody goes on for one that failed; --max_restart starts all again")
+		return errors.New("--restart_servers and --restart_workers are for jobs with servers: where workers add " +
+			"their gradients up among themselves, nobody goes on for one that failed; --max_restart starts all again")
 	}
 	return nil
 }
@@ -195,9 +204,10 @@ func (o *options) usage() string {
 		"       fleetrun verify DIR...\n" +
 		"       fleetrun inspect [--json] DIR...\n" +
 		"       fleetrun pin|unpin DIR...\n\n" +
-		"Starts servers and workers of a parameter-server job, or the workers of a collective job, which has no servers. The program\n" +
-		"is a Go package or an executable. With certs, makes certificates for the machines of a cluster; doctor says\n" +
-		"what a job's role finds and lacks on this machine; verify and inspect look at\n" +
+		"Starts servers and workers of a parameter-server job, or the workers of a collective job, which has no " +
+		"servers. The program\n" +
+		"is a Go package or an executable. With certs, makes certificates for the machines of a cluster; doctor\n" +
+		"says what a job's role finds and lacks on this machine; verify and inspect look at\n" +
 		"checkpoints and saved models, and pin keeps a checkpoint that a job would remove.\n\n")
 	shown := flag.NewFlagSet("", flag.ContinueOnError)
 	shown.SetOutput(&b)

@@ -18,7 +18,8 @@ import (
 // folder is a directory that a job writes, by the flag that names it.
 type folder struct{ flag, dir string }
 
-// readDirectories tries the directories that the command line names, be it by doctor's flags or by those of the program that it ends with.
+// readDirectories tries the directories that the command line names, be it by doctor's flags or by those of the program
+// that it ends with.
 func (d *doctor) readDirectories() {
 	args := d.options.args
 	named := []folder{{"checkpoint", cmp.Or(d.checkpoint, flagOf(args, "checkpoint"))},
@@ -45,8 +46,8 @@ func (d *doctor) readDirectories() {
 	}
 }
 
-// flagOf is what a program's command line says of a flag, empty if nothing; flags of Go have one dash or two. A value in a word of its
-// own is told from the next flag by its dash.
+// flagOf is what a program's command line says of a flag, empty if nothing; flags of Go have one dash or two. A value
+// in a word of its own is told from the next flag by its dash.
 func flagOf(args []string, name string) (value string) {
 	for i, arg := range args {
 		switch given, text, has := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(arg, "-"), "-"), "="); {
@@ -70,7 +71,8 @@ func (d *doctor) readBeginning(dir string) {
 		d.say("load", "%s: there", dir)
 		return
 	case err == nil:
-		err = fmt.Errorf("it holds no checkpoint itself: did you mean %s?", strings.Join(found[max(len(found)-2, 0):], ", or "))
+		err = fmt.Errorf("it holds no checkpoint itself: did you mean %s?",
+			strings.Join(found[max(len(found)-2, 0):], ", or "))
 	}
 	d.say("load", "%s: nothing to begin from", dir)
 	d.note("-load=%s: %v", dir, err)
@@ -115,15 +117,17 @@ func (d *doctor) judge(f folder, on system) {
 			d.lacks("--%s: %v", f.flag, err)
 		}
 		if on.kind == ownSystem && d.spreads() {
-			d.note("--checkpoint=%s is on a file system of this machine's own (%s), and the job has roles on others: all servers, or all "+
-				"workers of a job without, need the same directory: name one that the machines share", f.dir, on.name)
+			d.note("--checkpoint=%s is on a file system of this machine's own (%s), and the job has roles on others: "+
+				"all servers, or all workers of a job without, need the same directory: name one that the machines "+
+				"share", f.dir, on.name)
 		}
 	case f.flag == "journal" && on.kind == sharedSystem:
-		d.note("--journal=%s is on a file system of the network (%s), and a journal is written with every push: name a directory of a "+
-			"local disk", f.dir, on.name)
+		d.note("--journal=%s is on a file system of the network (%s), and a journal is written with every push: name "+
+			"a directory of a local disk", f.dir, on.name)
 	}
 	if on.name == "tmpfs" && (f.flag == "checkpoint" || f.flag == "journal") {
-		d.note("--%s=%s is in memory (tmpfs), and gone when the machine starts again: name a directory on a disk", f.flag, f.dir)
+		d.note("--%s=%s is in memory (tmpfs), and gone when the machine starts again: name a directory on a disk",
+			f.flag, f.dir)
 	}
 }
 

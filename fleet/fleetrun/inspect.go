@@ -29,8 +29,8 @@ func runInspect(args []string, con *console) int {
 	return lookAt(dirs, con, func(dirs []string) error { return inspect(dirs, *asJSON, con.out) })
 }
 
-// inspect writes what directories hold, one after the other. Those that can't be read are named at the end. A checkpoint that is not
-// finished is no failure, unless there is nothing else.
+// inspect writes what directories hold, one after the other. Those that can't be read are named at the end. A
+// checkpoint that is not finished is no failure, unless there is nothing else.
 func inspect(dirs []string, asJSON bool, out io.Writer) error {
 	all := []checkpoint.Description{}
 	var waiting, failed []string
@@ -95,7 +95,8 @@ func describe(d checkpoint.Description, out io.Writer) {
 		line("follows", "%s, as delta %d of %s", d.Delta.Follows, d.Delta.Number, d.Delta.Base)
 	}
 	if len(d.Steps) > 0 {
-		line("steps", "each worker's own count since it was started: pushes, and what else servers do once for it, such as barriers")
+		line("steps", "each worker's own count since it was started: pushes, and what else servers do once for it, "+
+			"such as barriers")
 	}
 	for w := range max(len(d.Steps), len(d.Positions)) {
 		if place := placeText(d, w); place != "" {
@@ -141,7 +142,8 @@ func progressText(p checkpoint.Progress) string {
 	return text
 }
 
-// placeText is how far a worker was, as far as that is known: alone there are no steps, and earlier versions have no positions.
+// placeText is how far a worker was, as far as that is known: alone there are no steps, and earlier versions have no
+// positions.
 func placeText(d checkpoint.Description, worker int) string {
 	var all []string
 	if worker < len(d.Steps) {
@@ -159,7 +161,8 @@ func placeText(d checkpoint.Description, worker int) string {
 
 // userText shows bytes as the text that they are, if they are one.
 func userText(b []byte) string {
-	readable := utf8.Valid(b) && len(b) <= 200 && strings.IndexFunc(string(b), func(r rune) bool { return !unicode.IsPrint(r) }) < 0
+	readable := utf8.Valid(b) && len(b) <= 200 && strings.IndexFunc(string(b),
+		func(r rune) bool { return !unicode.IsPrint(r) }) < 0
 	if readable {
 		return fmt.Sprintf("%q", b)
 	}

@@ -77,7 +77,8 @@ const (
 )
 
 func newKeeper(j *job, grace time.Duration, r restarts, say func(string, ...any)) *keeper {
-	k := &keeper{grace: grace, whole: j.whole(), alone: j.collective() && j.count(server) == 0, say: say, aside: say, roles: j.here,
+	k := &keeper{grace: grace, whole: j.whole(), alone: j.collective() && j.count(server) == 0, say: say, aside: say,
+		roles:    j.here,
 		restarts: r, attempts: r.all + 1}
 	k.begin()
 	return k
@@ -114,11 +115,13 @@ func (k *keeper) exited(e exit) order {
 // exitWentBack is the exit code of a role whose job goes back to its last checkpoint (fleet.ExitWentBack).
 const exitWentBack = 75
 
-// comesBack says whether a role that has ended is started again alone: a server that goes on where its journal ends, or a worker whose
-// next life joins. One that ends with exitWentBack sends the whole job back: a server has lost its weights, or the mode takes no next life.
+// comesBack says whether a role that has ended is started again alone: a server that goes on where its journal ends, or
+// a worker whose next life joins. One that ends with exitWentBack sends the whole job back: a server has lost its
+// weights, or the mode takes no next life.
 func (k *keeper) comesBack(e exit) bool {
 	usage := e.code == exitUsage && !e.panicked
-	return e.code != 0 && e.code != exitWentBack && !usage && !k.deserted(e.role.kind) && *k.restarts.alone(e.role.kind) > 0
+	return e.code != 0 && e.code != exitWentBack && !usage && !k.deserted(e.role.kind) &&
+		*k.restarts.alone(e.role.kind) > 0
 }
 
 // deserted says that a role of a kind would have nobody to come back to: servers end well when no worker is left.
@@ -140,7 +143,8 @@ func (k *keeper) startAgain(e exit) order {
 
 func (k *keeper) fail(e exit) order {
 	k.culprit, k.code = &e, e.code
-	k.again = k.restarts.all > 0 && (e.code != exitUsage || e.panicked) // a command line that makes no sense makes none the next time
+	// a command line that makes no sense makes none the next time
+	k.again = k.restarts.all > 0 && (e.code != exitUsage || e.panicked)
 	if len(k.alive) == 0 {
 		k.say("%v failed: %s", e.role, e.how)
 		return k.rest()

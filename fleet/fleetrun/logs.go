@@ -52,8 +52,8 @@ func goOnWithLog(dir string, r role, why string) (*os.File, error) {
 	return f, nil
 }
 
-// tee writes a stream to the console as it comes and to a log as plain lines. A log that can't be written, say on a full
-// disk, doesn't end the training: it is reported once.
+// tee writes a stream to the console as it comes and to a log as plain lines. A log that can't be written, say on a
+// full disk, doesn't end the training: it is reported once.
 type tee struct {
 	shown  io.Writer
 	log    *plainLog
@@ -61,7 +61,8 @@ type tee struct {
 }
 
 func newTee(shown io.Writer, log *os.File, con *console) *tee {
-	return &tee{shown, &plainLog{w: log, now: time.Now}, func(err error) { con.warn("%v: that log is incomplete", err) }}
+	return &tee{shown, &plainLog{w: log, now: time.Now},
+		func(err error) { con.warn("%v: that log is incomplete", err) }}
 }
 
 func (t *tee) Write(b []byte) (int, error) {
@@ -97,7 +98,8 @@ func tail(path string) ([]string, error) {
 	return lines[max(0, len(lines)-tailLines):], err
 }
 
-// panicked says whether the last attempt in a log ends as the log of a Go program does that has crashed: with its goroutines.
+// panicked says whether the last attempt in a log ends as the log of a Go program does that has crashed: with its
+// goroutines.
 func panicked(path string) (is bool) {
 	lines, _ := lastOf(path) // a log that can't be read says nothing
 	for _, line := range lines {

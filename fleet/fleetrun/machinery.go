@@ -39,7 +39,8 @@ func setting(info *debug.BuildInfo, key string) string {
 	return ""
 }
 
-// modulePath is the path of gofleet's module, which a fleetrun that another module has built has among its dependencies.
+// modulePath is the path of gofleet's module, which a fleetrun that another module has built has among its
+// dependencies.
 const modulePath = "github.com/gofleet/gofleet"
 
 // readVersions shows those of this fleetrun. A peer of another protocol says so when it is asked.

@@ -56,7 +56,8 @@ func run(args []string, con *console) int {
 	return code
 }
 
-// nearCommand refuses a program's name, where no flag comes before it that would say who takes part, which is nearly that of a command.
+// nearCommand refuses a program's name, where no flag comes before it that would say who takes part, which is nearly
+// that of a command.
 func nearCommand(name string) error {
 	meant := mistyped.Near(name, slices.Sorted(maps.Keys(commands)))
 	if _, err := os.Stat(name); meant == "" || err == nil {

@@ -37,7 +37,8 @@ type called struct {
 	server         bool
 }
 
-// askPeers says where the roles would listen, and who of those that they call resolves, connects and answers. All are asked at once.
+// askPeers says where the roles would listen, and who of those that they call resolves, connects and answers. All are
+// asked at once.
 func (d *doctor) askPeers(ctx context.Context, t *transport.FastHTTP) {
 	own, peers := d.endpoints()
 	if len(own)+len(peers) == 0 {
@@ -121,7 +122,8 @@ type answer struct {
 	gofleet             bool // it is a gofleet process that answers
 }
 
-// ask resolves an endpoint and shows itself there as a worker that has not joined: a server says so, and takes no note of it.
+// ask resolves an endpoint and shows itself there as a worker that has not joined: a server says so, and takes no note
+// of it.
 func ask(ctx context.Context, t *transport.FastHTTP, to called, timeout time.Duration) answer {
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("no answer within %v", timeout))
 	defer cancel()
@@ -130,7 +132,8 @@ func ask(ctx context.Context, t *transport.FastHTTP, to called, timeout time.Dur
 		var err error
 		if resolved, err = resolve(ctx, to.endpoint); err != nil {
 			return answer{text: "does not resolve",
-				missing: fmt.Sprintf("its name does not resolve (%v): start what announces it, or name an address", err)}
+				missing: fmt.Sprintf("its name does not resolve (%v): start what announces it, or name an address",
+					err)}
 		}
 	}
 	a := answer{text: "not asked, since security isn't settled"}
@@ -143,7 +146,8 @@ func ask(ctx context.Context, t *transport.FastHTTP, to called, timeout time.Dur
 	return a
 }
 
-// answered is what an answer, or the lack of one, means. Nobody listens where a role has not been started yet, which may come.
+// answered is what an answer, or the lack of one, means. Nobody listens where a role has not been started yet, which
+// may come.
 func answered(words string, took time.Duration, err error, to called, timeout time.Duration) answer {
 	reason := ""
 	if err != nil { // the endpoint stands before it
@@ -156,15 +160,17 @@ func answered(words string, took time.Duration, err error, to called, timeout ti
 	case errors.Is(err, transport.ErrRefused):
 		return answer{text: "refuses, or is refused", missing: reason}
 	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.ENOENT):
-		return answer{text: "nobody listens", note: "nobody listens there: start it, in any order; roles wait for each other"}
+		return answer{text: "nobody listens", note: "nobody listens there: start it, in any order; roles wait for " +
+			"each other"}
 	case late && errors.Is(err, transport.ErrUnreachable):
-		return answer{text: "can't be reached", missing: fmt.Sprintf("no connection within %v: the machine is off, or a firewall drops "+
-			"what it is sent: open the port between the machines, or correct the list", timeout)}
+		return answer{text: "can't be reached", missing: fmt.Sprintf("no connection within %v: the machine is off, or "+
+			"a firewall drops what it is sent: open the port between the machines, or correct the list", timeout)}
 	case late:
-		return answer{text: "connects, and says nothing", missing: fmt.Sprintf("no answer within %v: a process that is stopped, or no "+
-			"gofleet process, listens there: end it, or correct the list", timeout)}
+		return answer{text: "connects, and says nothing", missing: fmt.Sprintf("no answer within %v: a process that "+
+			"is stopped, or no gofleet process, listens there: end it, or correct the list", timeout)}
 	}
-	return answer{text: "does not answer", missing: reason + ": look at the list, and at the network between the machines"}
+	return answer{text: "does not answer", missing: reason + ": look at the list, and at the network between the " +
+		"machines"}
 }
 
 // resolve says what a name resolves to, nothing of an address.

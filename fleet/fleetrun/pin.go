@@ -8,7 +8,8 @@ import (
 )
 
 const pinUsage = "Usage: fleetrun pin DIR...\n       fleetrun unpin DIR...\n\n" +
-	"Keeps each checkpoint, a directory ckpt-NUMBER, though its job would remove it when newer ones are whole; or lets it go again.\n"
+	"Keeps each checkpoint, a directory ckpt-NUMBER, though its job would remove it when newer ones are whole; or " +
+	"lets it go again.\n"
 
 func runPin(args []string, con *console) int {
 	return eachDir("pin", args, con, checkpoint.Pin, "%s is pinned\n")

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// plainLog writes for a file what was meant for a terminal. A line that carriage returns start over and over becomes a line
-// every keepEvery and a last one; escape sequences are left out.
+// plainLog writes for a file what was meant for a terminal. A line that carriage returns start over and over becomes a
+// line every keepEvery and a last one; escape sequences are left out.
 type plainLog struct {
 	w   io.Writer
 	now func() time.Time

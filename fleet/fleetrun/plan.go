@@ -29,9 +29,10 @@ type job struct {
 	here             []role     // servers first
 	live             bool       // somebody watches the first worker of this machine on a terminal
 	width            int        // of the terminal, 0 if it is not known
-	shows            string     // how all workers show their progress, by the user's wish; empty: live or plain, as suits each
-	scratch          string     // a directory that lasts as long as the job
-	token            string     // the roles' own, "" where they have another protection
+	// how all workers show their progress, by the user's wish; empty: live or plain, as suits each
+	shows   string
+	scratch string // a directory that lasts as long as the job
+	token   string // the roles' own, "" where they have another protection
 }
 
 // count returns how many roles of a kind run on this machine.
@@ -69,7 +70,8 @@ func plan(o *options, m machine) (*job, error) {
 	if j.servers, err = parseList("servers", o.servers, nil); err != nil {
 		return nil, err
 	}
-	if j.workers, err = parseList("workers", o.workers, func(rank int) int { return firstWorkerPort + rank }); err != nil {
+	if j.workers, err = parseList("workers", o.workers,
+		func(rank int) int { return firstWorkerPort + rank }); err != nil {
 		return nil, err
 	}
 	if err := distinct(slices.Concat(j.servers, j.workers)); err != nil {
@@ -88,7 +90,8 @@ func plan(o *options, m machine) (*job, error) {
 func (o *options) agree(j *job) error {
 	if o.workers == "" && o.perNode.set {
 		if o.workerNum.set && o.workerNum.n != o.perNode.n {
-			return fmt.Errorf("--worker_num=%d and --nproc_per_node=%d say two things: all workers run on this machine, give one",
+			return fmt.Errorf("--worker_num=%d and --nproc_per_node=%d say two things: all workers run on this "+
+				"machine, give one",
 				o.workerNum.n, o.perNode.n)
 		}
 		o.workerNum = o.perNode
@@ -109,20 +112,24 @@ func (o *options) nobody() error {
 	for _, arg := range o.args {
 		name, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
 		if strings.HasPrefix(arg, "-") && o.flags.Lookup(name) != nil {
-			return fmt.Errorf("who takes part? %s stands behind the program, whose own flag it is there: fleetrun's stand before %s",
+			return fmt.Errorf("who takes part? %s stands behind the program, whose own flag it is there: fleetrun's "+
+				"stand before %s",
 				arg, o.program)
 		}
 	}
-	return errors.New("who takes part? --server_num=N --worker_num=N start servers and workers here, --nproc_per_node=N workers " +
+	return errors.New("who takes part? --server_num=N --worker_num=N start servers and workers here, " +
+		"--nproc_per_node=N workers " +
 		"without servers; a program that trains alone needs no fleetrun")
 }
 
 func agree(kind string, num count, list string, listed int) error {
 	if !num.set && list == "" {
-		return fmt.Errorf("no %ss: say how many run on this machine with --%s_num, or name them with --%ss", kind, kind, kind)
+		return fmt.Errorf("no %ss: say how many run on this machine with --%s_num, or name them with --%ss", kind, kind,
+			kind)
 	}
 	if num.set && list != "" && num.n != listed {
-		return fmt.Errorf("--%s_num=%d, but --%ss=%s names %d: drop one of the two, or make them agree", kind, num.n, kind, list, listed)
+		return fmt.Errorf("--%s_num=%d, but --%ss=%s names %d: drop one of the two, or make them agree", kind, num.n,
+			kind, list, listed)
 	}
 	return nil
 }
@@ -149,12 +156,14 @@ func (j *job) place(o *options, m machine) error {
 	j.here = append(pick(server, j.servers, local), pick(worker, j.workers, local)...)
 	switch {
 	case len(listed) > 0 && len(j.here) == 0:
-		return fmt.Errorf("none of %s is this machine (%s): start fleetrun on a machine of the lists, or set POD_IP to the "+
-			"address that they give this one", listedFlags(o), m.describe())
+		return fmt.Errorf("none of %s is this machine (%s): start fleetrun on a machine of the lists, or set POD_IP "+
+			"to the address that they give this one", listedFlags(o), m.describe())
 	case len(j.here) < len(listed) && !o.collective() && (o.servers == "" || o.workers == ""):
-		return fmt.Errorf("%s names other machines, so the job needs both lists: --servers and --workers", listedFlags(o))
+		return fmt.Errorf("%s names other machines, so the job needs both lists: --servers and --workers",
+			listedFlags(o))
 	case o.workers != "" && o.perNode.set && j.count(worker) != o.perNode.n:
-		return fmt.Errorf("--nproc_per_node=%d, but --workers=%s gives this machine %d", o.perNode.n, o.workers, j.count(worker))
+		return fmt.Errorf("--nproc_per_node=%d, but --workers=%s gives this machine %d", o.perNode.n, o.workers,
+			j.count(worker))
 	}
 	return nil
 }

@@ -77,7 +77,8 @@ type exit struct {
 	role role
 	code int // as a shell gives it: 128 and the signal's number where there was one
 	how  string
-	// panicked says that the code is that of a Go program which crashed, and not of one whose command line makes no sense.
+	// panicked says that the code is that of a Go program which crashed, and not of one whose command line makes no
+	// sense.
 	panicked bool
 }
 

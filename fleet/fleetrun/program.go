@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// findProgram returns the path of the executable that every role runs: name itself, if it is one, or what the go command
-// builds from the package of that name, in a directory under scratch.
+// findProgram returns the path of the executable that every role runs: name itself, if it is one, or what the go
+// command builds from the package of that name, in a directory under scratch.
 func findProgram(name, scratch string, signals <-chan os.Signal, con *console) (string, error) {
 	info, err := os.Stat(name)
 	switch {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// makeScratch makes a directory that lasts as long as fleetrun, which removes it. Those of processes that were killed are removed by the
-// next start.
+// makeScratch makes a directory that lasts as long as fleetrun, which removes it. Those of processes that were killed
+// are removed by the next start.
 func makeScratch(in string) (dir string, remove func(), err error) {
 	sweepScratch(in, time.Now().Add(-time.Minute))
 	if dir, err = os.MkdirTemp(in, "fleetrun-"); err != nil {
@@ -17,7 +17,8 @@ func makeScratch(in string) (dir string, remove func(), err error) {
 	return dir, func() { os.RemoveAll(dir); unlock() }, nil
 }
 
-// sweepScratch removes directories that no process has locked and that are older: a younger one's process may be about to lock it.
+// sweepScratch removes directories that no process has locked and that are older: a younger one's process may be about
+// to lock it.
 func sweepScratch(in string, before time.Time) {
 	all, _ := filepath.Glob(filepath.Join(in, "fleetrun-*"))
 	for _, dir := range all {

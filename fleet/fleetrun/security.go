@@ -64,13 +64,16 @@ func (d *doctor) readCertificates(dir string) {
 	for _, ip := range leaf.IPAddresses {
 		hosts = append(hosts, ip.String())
 	}
-	d.say("certificate", "%s\nvalid from %s until %s\nfor %s", filepath.Join(dir, "cert.pem"), leaf.NotBefore.Format(time.DateTime),
+	d.say("certificate", "%s\nvalid from %s until %s\nfor %s", filepath.Join(dir, "cert.pem"),
+		leaf.NotBefore.Format(time.DateTime),
 		leaf.NotAfter.Format(time.DateTime), strings.Join(wrap(hosts, 100), "\n    "))
 	if err := certified(leaf, dir); err != nil {
-		d.lacks("cert.pem of %s does not do: %v: \"fleetrun certs\" makes a directory, of which each machine gets a copy", dir, err)
+		d.lacks("cert.pem of %s does not do: %v: \"fleetrun certs\" makes a directory, of which each machine gets a "+
+			"copy", dir, err)
 	}
 	d.checkHosts(leaf)
-	if info, err := os.Stat(filepath.Join(dir, "key.pem")); err == nil && runtime.GOOS != "windows" && info.Mode()&fs.FileMode(0o077) != 0 {
+	if info, err := os.Stat(filepath.Join(dir, "key.pem")); err == nil && runtime.GOOS != "windows" &&
+		info.Mode()&fs.FileMode(0o077) != 0 {
 		d.note("other users may read %s: chmod 600", filepath.Join(dir, "key.pem"))
 	}
 }

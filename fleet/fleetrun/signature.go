@@ -38,8 +38,8 @@ type signedColumn struct {
 	Missing       string
 }
 
-// showSignature shows what a model is fed, what it computes, and the format of the rows that its feeds come from: the name of the format,
-// its options, and its columns.
+// showSignature shows what a model is fed, what it computes, and the format of the rows that its feeds come from: the
+// name of the format, its options, and its columns.
 func showSignature(text []byte, line func(name, format string, args ...any)) {
 	var s signature
 	if err := json.Unmarshal(text, &s); err != nil {

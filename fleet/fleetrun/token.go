@@ -5,11 +5,13 @@ import (
 	"slices"
 )
 
-// ownToken is a secret for the roles of a job that stays on loopback and for which nobody has set another, so that other users of the
-// machine can't take part. A job on several machines would need the same on all, which somebody has to give it.
+// ownToken is a secret for the roles of a job that stays on loopback and for which nobody has set another, so that
+// other users of the machine can't take part. A job on several machines would need the same on all, which somebody has
+// to give it.
 func (j *job) ownToken(environ func(string) string) string {
 	all := slices.Concat(j.servers, j.workers)
-	if len(j.here) < len(all) || environ("FLEET_TOKEN") != "" || environ("FLEET_TLS_DIR") != "" || slices.ContainsFunc(all, distant) {
+	if len(j.here) < len(all) || environ("FLEET_TOKEN") != "" || environ("FLEET_TLS_DIR") != "" ||
+		slices.ContainsFunc(all, distant) {
 		return ""
 	}
 	return rand.Text()

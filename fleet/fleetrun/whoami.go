@@ -40,7 +40,8 @@ func (d *doctor) identify(p *patient) {
 		d.say("this process", "can't tell who it is: %v", err)
 		d.lacks("%sset what is missing or wrong: %v", p.prefix(), err)
 	case meets:
-		d.say("this process", "%v %d, of %d workers and %d servers, whose endpoints are known when the ranks have met", id.Role, id.Index,
+		d.say("this process", "%v %d, of %d workers and %d servers, whose endpoints are known when the ranks have met",
+			id.Role, id.Index,
 			id.Workers, len(id.Servers))
 	default:
 		d.say("this process", "%v", id)
@@ -66,7 +67,8 @@ func makerText(m rolemaker.RoleMaker) string {
 	return fmt.Sprintf("%T", m)
 }
 
-// showVariables shows those that are set a line each, and the others where nobody can tell who the process is: else none is missed.
+// showVariables shows those that are set a line each, and the others where nobody can tell who the process is: else
+// none is missed.
 func (d *doctor) showVariables(p *patient, names []string, say func(name, format string, args ...any)) {
 	var unset []string
 	for _, name := range names {

@@ -28,10 +28,11 @@ func Run(t testing.TB, servers, workers int, program Program) {
 // Cluster is a cluster with choices. Several workers without servers are a collective job; one is a process alone.
 type Cluster struct {
 	Servers, Workers int
-	// Options are given to every fleet; a nil Transport means a fresh memory network, a nil Logger one that shows warnings in
-	// the test's log.
+	// Options are given to every fleet; a nil Transport means a fresh memory network, a nil Logger one that shows
+	// warnings in the test's log.
 	Options fleet.Options
-	// Endpoints are the addresses of the servers, or of the workers of a collective job; nil means names of the memory network.
+	// Endpoints are the addresses of the servers, or of the workers of a collective job; nil means names of the memory
+	// network.
 	Endpoints []string
 }
 
@@ -44,8 +45,8 @@ func (c Cluster) Run(t testing.TB, program Program) {
 	}
 }
 
-// Errors runs program on every role, lets each finish whatever becomes of the others, and returns what went wrong by role:
-// "server 0", "worker 1".
+// Errors runs program on every role, lets each finish whatever becomes of the others, and returns what went wrong by
+// role: "server 0", "worker 1".
 func (c Cluster) Errors(t testing.TB, program Program) map[string]error {
 	t.Helper()
 	errs := map[string]error{}
@@ -128,10 +129,12 @@ func (c Cluster) roles() (all []rolemaker.RoleMaker) {
 		return all
 	}
 	for i := range c.Servers {
-		all = append(all, rolemaker.UserDefined{CurrentID: i, Role: rolemaker.Server, WorkerNum: c.Workers, ServerEndpoints: c.Endpoints})
+		all = append(all, rolemaker.UserDefined{CurrentID: i, Role: rolemaker.Server, WorkerNum: c.Workers,
+			ServerEndpoints: c.Endpoints})
 	}
 	for i := range c.Workers {
-		all = append(all, rolemaker.UserDefined{CurrentID: i, Role: rolemaker.Worker, WorkerNum: c.Workers, ServerEndpoints: c.Endpoints})
+		all = append(all, rolemaker.UserDefined{CurrentID: i, Role: rolemaker.Worker, WorkerNum: c.Workers,
+			ServerEndpoints: c.Endpoints})
 	}
 	return all
 }

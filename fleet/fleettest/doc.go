@@ -1,4 +1,5 @@
-// Package fleettest runs a whole cluster in one test process: servers and workers are goroutines, the network is memory.
+// Package fleettest runs a whole cluster in one test process: servers and workers are goroutines, the network is
+// memory.
 //
 //	func TestTraining(t *testing.T) {
 //		fleettest.Run(t, 2, 4, func(ctx context.Context, f *fleet.Fleet) error {
@@ -14,6 +15,6 @@
 //	}
 //	fleettest.Cluster{Servers: 2, Workers: 3}.Simulate(t, faulty, program)
 //
-// The first role that fails ends the others and fails the test with its name. When all have returned, goroutines of this
-// module that are left fail the test too.
+// The first role that fails ends the others and fails the test with its name. When all have returned, goroutines of
+// this module that are left fail the test too.
 package fleettest

@@ -10,13 +10,14 @@ import (
 	"time"
 )
 
-// runs counts the runs of clusters in this process. A run's number is a label of its goroutines, and of all that they start.
+// runs counts the runs of clusters in this process. A run's number is a label of its goroutines, and of all that they
+// start.
 var runs atomic.Int64
 
 const label = "fleettest"
 
-// watched calls run, and fails t if goroutines of this module that run has started are left about a moment later. Goroutines of
-// clusters that other tests run meanwhile have other labels.
+// watched calls run, and fails t if goroutines of this module that run has started are left about a moment later.
+// Goroutines of clusters that other tests run meanwhile have other labels.
 func watched(t testing.TB, moment time.Duration, run func(context.Context) error) error {
 	t.Helper()
 	number := strconv.FormatInt(runs.Add(1), 10)
@@ -26,7 +27,8 @@ func watched(t testing.TB, moment time.Duration, run func(context.Context) error
 		return err
 	}
 	left := leftOf(number)
-	for pause := time.Millisecond; len(left) > 0 && pause < moment; pause *= 2 { // goroutines that have been told to end do so soon
+	for pause := time.Millisecond; len(left) > 0 && pause < moment; pause *= 2 {
+		// goroutines that have been told to end do so soon
 		time.Sleep(pause)
 		left = leftOf(number)
 	}
@@ -52,7 +54,8 @@ func leftOf(number string) (stacks []string) {
 	return stacks
 }
 
-// isOurs says whether the function that a goroutine began with is of this module. A goroutine of a WaitGroup begins with that one's.
+// isOurs says whether the function that a goroutine began with is of this module. A goroutine of a WaitGroup begins
+// with that one's.
 func isOurs(frames string) bool {
 	all := strings.Split(strings.TrimSpace(frames), "\n")
 	last := len(all) - 1

@@ -9,8 +9,8 @@ import (
 
 // Simulate runs program as Run does, inside a testing/synctest bubble: time is virtual and passes only while every role
 // waits, so that timeouts of minutes take no time at all. wrap, unless nil, puts something between the roles and the
-// bubble's own memory network, such as faults; Options.Transport must be nil. The bubble itself fails a test that leaves
-// goroutines behind.
+// bubble's own memory network, such as faults; Options.Transport must be nil. The bubble itself fails a test that
+// leaves goroutines behind.
 func (c Cluster) Simulate(t *testing.T, wrap func(transport.Transport) transport.Transport, program Program) {
 	t.Helper()
 	if c.Options.Transport != nil {

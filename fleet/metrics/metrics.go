@@ -67,9 +67,9 @@ func mean(ctx context.Context, f *fleet.Fleet, sum float64, n int64) (float64, e
 	return all[0] / all[1], nil
 }
 
-// AUC is the area under the ROC curve of all workers' scores. pos and neg count this worker's examples with a positive and a
-// negative label by bucket of the score, ⌊p·(buckets−1)⌋, or any other that rises with it, as those of AUC of package nn.
-// The area is that of the trapezoids between buckets, and 0.5 where one of the labels is absent.
+// AUC is the area under the ROC curve of all workers' scores. pos and neg count this worker's examples with a positive
+// and a negative label by bucket of the score, ⌊p·(buckets−1)⌋, or any other that rises with it, as those of AUC of
+// package nn. The area is that of the trapezoids between buckets, and 0.5 where one of the labels is absent.
 func AUC(ctx context.Context, f *fleet.Fleet, pos, neg []int64) (float64, error) {
 	p, n, err := addUp(ctx, f, pos, neg)
 	if err != nil {
@@ -81,7 +81,8 @@ func AUC(ctx context.Context, f *fleet.Fleet, pos, neg []int64) (float64, error)
 // addUp adds the workers' counts up.
 func addUp(ctx context.Context, f *fleet.Fleet, pos, neg []int64) (p, n []int64, err error) {
 	if len(pos) != len(neg) {
-		return nil, nil, fmt.Errorf("metrics: %d buckets of positive labels and %d of negative ones", len(pos), len(neg))
+		return nil, nil, fmt.Errorf("metrics: %d buckets of positive labels and %d of negative ones", len(pos),
+			len(neg))
 	}
 	both, err := f.AllReduceInts(ctx, append(append([]int64{}, pos...), neg...), fleet.Sum)
 	if err != nil {
@@ -90,13 +91,13 @@ func addUp(ctx context.Context, f *fleet.Fleet, pos, neg []int64) (p, n []int64,
 	return both[:len(pos)], both[len(pos):], nil
 }
 
-// BucketError says how far predicted probabilities are from the observed ones, of all workers' scores: 0 is a model that is
-// right on average wherever there is enough to tell. pos and neg are as [AUC]'s; bucket i stands for the probability
-// i/buckets, and of the 65,536 that AUC of package nn has for that of its odds.
+// BucketError says how far predicted probabilities are from the observed ones, of all workers' scores: 0 is a model
+// that is right on average wherever there is enough to tell. pos and neg are as [AUC]'s; bucket i stands for the
+// probability i/buckets, and of the 65,536 that AUC of package nn has for that of its odds.
 //
-// Neighbouring buckets, spanning at most 0.01 of probability, are joined until their mean prediction q̄ over k examples is
-// known to √((1−q̄)/(q̄·k)) < 0.05; each such group has the error |observed/q̄ − 1|, and the result is the mean of those,
-// weighted by examples. It is 0 where no group is known so well.
+// Neighbouring buckets, spanning at most 0.01 of probability, are joined until their mean prediction q̄ over k examples
+// is known to √((1−q̄)/(q̄·k)) < 0.05; each such group has the error |observed/q̄ − 1|, and the result is the mean of
+// those, weighted by examples. It is 0 where no group is known so well.
 func BucketError(ctx context.Context, f *fleet.Fleet, pos, neg []int64) (float64, error) {
 	p, n, err := addUp(ctx, f, pos, neg)
 	if err != nil {

@@ -28,8 +28,8 @@ func (u UtilBase) AllGather(ctx context.Context, x []float64) ([][]float64, erro
 // Barrier is [fleet.Fleet.BarrierWorker].
 func (u UtilBase) Barrier(ctx context.Context) error { return u.Fleet.BarrierWorker(ctx) }
 
-// GetFileShard is this worker's share of files, by [dataset.FileShard]. Servers read no files: for them it is an error that wraps
-// [fleet.ErrRole].
+// GetFileShard is this worker's share of files, by [dataset.FileShard]. Servers read no files: for them it is an error
+// that wraps [fleet.ErrRole].
 func (u UtilBase) GetFileShard(files []string) ([]string, error) {
 	if !u.Fleet.IsWorker() {
 		return nil, fmt.Errorf("fleet: GetFileShard: this is %v, and workers read files: %w", u.Fleet, fleet.ErrRole)

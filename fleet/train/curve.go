@@ -2,8 +2,9 @@ package train
 
 import "github.com/gofleet/gofleet/nn"
 
-// curve is the training loss over the examples of all workers, as this worker sees it: each point is the mean of so many steps. It has a
-// bounded number of points, however long the job is. Checkpoints have it, so that a job that is started again draws all of it.
+// curve is the training loss over the examples of all workers, as this worker sees it: each point is the mean of so
+// many steps. It has a bounded number of points, however long the job is. Checkpoints have it, so that a job that is
+// started again draws all of it.
 type curve struct {
 	Every  int     `json:"every"` // steps of a point
 	Points []point `json:"points"`
@@ -59,7 +60,8 @@ func (c *curve) halve() {
 	c.Points, c.Every = c.Points[:len(c.Points)/2], 2*max(c.Every, 1)
 }
 
-// drawn is what there is to draw: for the time before the curve, if checkpoints of it had none, the losses of evaluations.
+// drawn is what there is to draw: for the time before the curve, if checkpoints of it had none, the losses of
+// evaluations.
 func (c *curve) drawn(history []Evaluation) []point {
 	var line []point
 	for _, p := range pointsOf(history, TrainLoss) {

@@ -2,8 +2,8 @@ package train
 
 import "log/slog"
 
-// spread is how far a model's predictions for some rows lie apart, by the last number of each, in sums that add up over workers: the rows,
-// the predictions, their squares, and how many are as good as 0 or 1.
+// spread is how far a model's predictions for some rows lie apart, by the last number of each, in sums that add up over
+// workers: the rows, the predictions, their squares, and how many are as good as 0 or 1.
 type spread [4]float64
 
 // see adds a batch's predictions, of so many rows.
@@ -31,8 +31,8 @@ func (s *spread) add(sums []float64) {
 // enoughRows are so many that predictions which are all alike are no accident.
 const enoughRows = 50
 
-// dead says in what way the predictions have nothing to do with the rows, "" if they may have. A loss of next to nothing is a model that is
-// right.
+// dead says in what way the predictions have nothing to do with the rows, "" if they may have. A loss of next to
+// nothing is a model that is right.
 func (s *spread) dead(loss float64) string {
 	rows, sum, squares, certain := s[0], s[1], s[2], s[3]
 	switch {
@@ -60,8 +60,9 @@ func (r *Run) warnDead(words []word, e Evaluation) {
 	}
 	if how := s.dead(e.Values[EvalLoss]); how != "" {
 		r.dead = true
-		slog.Warn("train: the model predicts the same whatever it is fed, so that it learns nothing more: most often numbers are fed as "+
-			"they are (Scale or Standardize them, or begin with nn.BatchNorm), or the learning rate is too high",
+		slog.Warn("train: the model predicts the same whatever it is fed, so that it learns nothing more: most often "+
+			"numbers are fed as they are (Scale or Standardize them, or begin with nn.BatchNorm), or the learning "+
+			"rate is too high",
 			"predictions", how, "node", pred.Label(), "epoch", e.Epoch)
 	}
 }

@@ -1,5 +1,6 @@
-// Package train is the loop around a model. A program says what its model is, how it is updated and where its rows are; a [Job] plays
-// every role with that: it trains, evaluates over all workers, saves, and goes on where it was when it is started again.
+// Package train is the loop around a model. A program says what its model is, how it is updated and where its rows are;
+// a [Job] plays every role with that: it trains, evaluates over all workers, saves, and goes on where it was when it is
+// started again.
 //
 //	func main() {
 //		o := train.Options{Epochs: 3, Out: "output"}               // what the flags -epochs and -out begin with
@@ -16,18 +17,20 @@
 //		})
 //	}
 //
-// [Main] gives the program the flags of [Options], ends it well on ^C, and has it exit with the status that says whether starting it again
-// helps. A program or a test that has a fleet already calls [Job.Run]; [Options.Register] adds the flags to a set of one's own.
+// [Main] gives the program the flags of [Options], ends it well on ^C, and has it exit with the status that says
+// whether starting it again helps. A program or a test that has a fleet already calls [Job.Run]; [Options.Register]
+// adds the flags to a set of one's own.
 //
 // # What a job does
 //
-// A worker reads its rows into memory, or takes what [Job.Data] gives it, and trains on its share of each epoch's: all workers have the
-// same rows, which they compare when they begin, or each has its own, where [Job.Sharded] says so. At the epoch's end all
-// workers meet, and evaluate the loss and the metrics on the test rows, each on its share: an [Evaluation] has the same numbers on every
-// worker. With EvalEvery they meet in the middle of epochs too. With Checkpoint each epoch ends with a checkpoint, besides those that are
-// saved in between, and a job that is started again goes on behind the rows that are in its checkpoint, with the history it had;
-// with another seed or other rows than those of its checkpoint it says that some rows of the epoch count twice and others not at all. At
-// the end the worker that leads, the lowest that lives, writes below Out:
+// A worker reads its rows into memory, or takes what [Job.Data] gives it, and trains on its share of each epoch's: all
+// workers have the same rows, which they compare when they begin, or each has its own, where [Job.Sharded] says so. At
+// the epoch's end all workers meet, and evaluate the loss and the metrics on the test rows, each on its share: an
+// [Evaluation] has the same numbers on every worker. With EvalEvery they meet in the middle of epochs too. With
+// Checkpoint each epoch ends with a checkpoint, besides those that are saved in between, and a job that is started
+// again goes on behind the rows that are in its checkpoint, with the history it had; with another seed or other rows
+// than those of its checkpoint it says that some rows of the epoch count twice and others not at all. At the end the
+// worker that leads, the lowest that lives, writes below Out:
 //
 //	checkpoint   to go on from, with -load, on any number of servers
 //	model        the outputs, for inference: nn.Load; the best evaluation's with [EarlyStopping] or -patience, of which best.json tells
@@ -36,9 +39,10 @@
 //
 // # Hooks
 //
-// [Hooks] are called as a job goes on, on every worker. Those that come with the package decide by the history, so that all workers decide
-// alike and a job that is started again goes on as it would have, by what hooks remember ([State]): [EarlyStopping], [BestModel] and
-// [Plateau]; [LogSteps], [HistoryCSV] and [Curves] write down how it goes. A hook of one's own is a function:
+// [Hooks] are called as a job goes on, on every worker. Those that come with the package decide by the history, so that
+// all workers decide alike and a job that is started again goes on as it would have, by what hooks remember ([State]):
+// [EarlyStopping], [BestModel] and [Plateau]; [LogSteps], [HistoryCSV] and [Curves] write down how it goes. A hook of
+// one's own is a function:
 //
 //	j.Hooks = append(j.Hooks, train.Hooks{
 //		Evaluated: func(ctx context.Context, r *train.Run, e train.Evaluation) error {
@@ -51,11 +55,12 @@
 //
 // # Other begins and other models
 //
-// A checkpoint holds the state of the rule that trained, and a job goes on from it with that rule. To train on with another, begin from a
-// model, which is weights alone, and give the job's checkpoints a directory of their own: -load=output/model -checkpoint=output/adam.
+// A checkpoint holds the state of the rule that trained, and a job goes on from it with that rule. To train on with
+// another, begin from a model, which is weights alone, and give the job's checkpoints a directory of their own:
+// -load=output/model -checkpoint=output/adam.
 //
-// Models for those who serve meanwhile, a base and what has changed since, are saved by hooks, and read with nn.Load(base, deltas...) or
-// by [nn.ScorerOptions].Deltas:
+// Models for those who serve meanwhile, a base and what has changed since, are saved by hooks, and read with
+// nn.Load(base, deltas...) or by [nn.ScorerOptions].Deltas:
 //
 //	save := func(ctx context.Context, r *train.Run, mode fleet.SaveMode, dir string) error {
 //		if !r.Leads() {
@@ -92,13 +97,15 @@
 //	tf.distribute.ParameterServerStrategy  TorchRec, DistributedDataParallel  a job with servers; a collective one: fleetrun
 //	summary()                              summary(model)                  fmt.Println(graph); fleet's Plan
 //
-// PaddleRec's runner is a Job too: its config.yaml's epochs, train_batch_size and data paths are Options and Files, its dygraph_model's
-// create_loss is Job.Loss, create_metrics is Job.Metrics, print_interval the progress, model_save_path is Options.Out.
+// PaddleRec's runner is a Job too: its config.yaml's epochs, train_batch_size and data paths are Options and Files, its
+// dygraph_model's create_loss is Job.Loss, create_metrics is Job.Metrics, print_interval the progress, model_save_path
+// is Options.Out.
 //
 // # By hand
 //
-// Nothing here is more than calls that a program can make itself: those of package fleet in the order that its documentation shows, and
-// TrainFrom, [Evaluate], [Predict] and [Save] between joining and leaving. In mode sync both come to the same weights, to the last bit.
+// Nothing here is more than calls that a program can make itself: those of package fleet in the order that its
+// documentation shows, and TrainFrom, [Evaluate], [Predict] and [Save] between joining and leaving. In mode sync both
+// come to the same weights, to the last bit.
 package train
 
 // The files of this package, in reading order.

@@ -11,10 +11,10 @@ import (
 	"github.com/gofleet/gofleet/nn"
 )
 
-// Evaluate is the values of nodes over all rows, which are not trained on. Each worker looks at its share of them, and all are given the
-// same numbers: every worker of the job calls it. They are NaN if there are no rows, and an AUC is if all labels are of one class. A node
-// is a metric that counts over batches, such as [nn.AUC], or has one element, such as a loss, of which the mean over examples is taken.
-// It needs no job, as [Predict] needs none.
+// Evaluate is the values of nodes over all rows, which are not trained on. Each worker looks at its share of them, and
+// all are given the same numbers: every worker of the job calls it. They are NaN if there are no rows, and an AUC is if
+// all labels are of one class. A node is a metric that counts over batches, such as [nn.AUC], or has one element, such
+// as a loss, of which the mean over examples is taken. It needs no job, as [Predict] needs none.
 func Evaluate(ctx context.Context, f *fleet.Fleet, rows *dataset.Dataset, nodes ...*nn.Node) ([]float64, error) {
 	if len(nodes) == 0 {
 		return nil, nil
@@ -55,7 +55,8 @@ func checkGiven(call string, f *fleet.Fleet, rows *dataset.Dataset) error {
 	case f == nil:
 		return fmt.Errorf("train: %s: the fleet is nil: give it what fleet.Init returns, or a Run's Fleet", call)
 	case rows == nil:
-		return fmt.Errorf("train: %s: the rows are nil: give it a dataset, such as dataset.FromFiles(format, paths...)", call)
+		return fmt.Errorf("train: %s: the rows are nil: give it a dataset, such as dataset.FromFiles(format, paths...)",
+			call)
 	}
 	return nil
 }
@@ -68,8 +69,10 @@ func measurable(n *nn.Node) error {
 	return fmt.Errorf("%v, is no metric that counts over batches and has not one element: take its nn.Mean", n)
 }
 
-// measure is the sums of nodes over rows, those of one node after the other, and the spread of what a node predicts, if it is not nil.
-func measure(ctx context.Context, exe *nn.Executor, rows *dataset.Dataset, nodes []*nn.Node, pred *nn.Node) (sums []float64, err error) {
+// measure is the sums of nodes over rows, those of one node after the other, and the spread of what a node predicts, if
+// it is not nil.
+func measure(ctx context.Context, exe *nn.Executor, rows *dataset.Dataset, nodes []*nn.Node,
+	pred *nn.Node) (sums []float64, err error) {
 	exe.ResetMetrics()
 	fetch, apart := slices.Clone(nodes), spread{}
 	if pred != nil {

@@ -14,18 +14,18 @@ import (
 	"github.com/gofleet/gofleet/dataset"
 )
 
-// Files are rows in files, which a worker reads into memory. Those to train on and those to evaluate on are parted at random, or are in
-// files of their own.
+// Files are rows in files, which a worker reads into memory. Those to train on and those to evaluate on are parted at
+// random, or are in files of their own.
 type Files struct {
 	// Format is that of all files.
 	Format dataset.Format
-	// Paths are files, patterns such as data/*.csv, and directories, of which all files are read but those that begin with "." or "_", and
-	// texts about the others (README, *.md).
+	// Paths are files, patterns such as data/*.csv, and directories, of which all files are read but those that begin
+	// with "." or "_", and texts about the others (README, *.md).
 	Paths []string
 	// Test are paths of test rows; without any they are a share of the others.
 	Test []string
-	// HeldOut is that share; 0 is 0.2, and a negative one leaves all rows to training. Rows are parted by their number, so that others are
-	// held out where rows come before them that an earlier job did not have: give such jobs Test.
+	// HeldOut is that share; 0 is 0.2, and a negative one leaves all rows to training. Rows are parted by their number,
+	// so that others are held out where rows come before them that an earlier job did not have: give such jobs Test.
 	HeldOut float64
 	// Take is how many rows of Paths are taken, at random; 0 is all.
 	Take int
@@ -37,14 +37,15 @@ type Files struct {
 func (f Files) Load(ctx context.Context) (train, test *dataset.Dataset, err error) {
 	share := cmp.Or(f.HeldOut, 0.2)
 	if f.Format == nil || len(f.Paths) == 0 || share >= 1 {
-		return nil, nil, fmt.Errorf("train: Files with Format %T, Paths %q and HeldOut %v: it needs a format, a path, and a share "+
-			"below 1", f.Format, f.Paths, share)
+		return nil, nil, fmt.Errorf("train: Files with Format %T, Paths %q and HeldOut %v: it needs a format, a path, "+
+			"and a share below 1", f.Format, f.Paths, share)
 	}
 	if train, err = f.read(ctx, f.Paths); err != nil {
 		return nil, nil, err
 	}
 	if both := shared(f.Paths, f.Test); both != "" {
-		slog.Warn("train: a file of test rows is one of training rows: its rows are trained on and tested on", "file", both)
+		slog.Warn("train: a file of test rows is one of training rows: its rows are trained on and tested on", "file",
+			both)
 	}
 	if f.Take > 0 {
 		train = train.Shuffle(f.Seed).Take(f.Take)
@@ -58,7 +59,8 @@ func (f Files) Load(ctx context.Context) (train, test *dataset.Dataset, err erro
 	return train, test, err
 }
 
-// shared is a file of tests that is one of paths, under whatever name, or "". What can't be had is told when it is read.
+// shared is a file of tests that is one of paths, under whatever name, or "". What can't be had is told when it is
+// read.
 func shared(paths, tests []string) string {
 	train, _ := listed(paths)
 	test, _ := listed(tests)
@@ -101,7 +103,8 @@ func (f Files) read(ctx context.Context, paths []string) (*dataset.Dataset, erro
 		return nil, err
 	}
 	if twice := again(map[string]bool{}, files); twice != "" {
-		slog.Warn("train: a file is named twice, and its rows count twice", "file", twice, "paths", strings.Join(paths, ", "))
+		slog.Warn("train: a file is named twice, and its rows count twice", "file", twice, "paths",
+			strings.Join(paths, ", "))
 	}
 	rows, err := dataset.FromFiles(f.Format, files...).Load(ctx)
 	if errors.Is(err, dataset.ErrBadLine) {

@@ -20,9 +20,9 @@ type Evaluation struct {
 	End bool `json:"end,omitempty"`
 	// Examples are those that all workers have trained on since the job began.
 	Examples int `json:"examples"`
-	// Values are by name: [TrainLoss], the mean of the examples trained on in this epoch so far, each in its step, or of those since the
-	// job was started again in the middle of the epoch; and on the test rows, if there are any, [EvalLoss] and "test " with the label of
-	// each metric. What could not be measured is absent.
+	// Values are by name: [TrainLoss], the mean of the examples trained on in this epoch so far, each in its step, or
+	// of those since the job was started again in the middle of the epoch; and on the test rows, if there are any,
+	// [EvalLoss] and "test " with the label of each metric. What could not be measured is absent.
 	Values map[string]float64 `json:"values"`
 }
 
@@ -124,7 +124,8 @@ func (r *Run) join(words []word) (e Evaluation, err error) {
 		case sums == nil:
 			sums = make([]float64, len(w.Sums))
 		case len(sums) != len(w.Sums):
-			return e, fmt.Errorf("train: workers measured %d and %d numbers: do all have test rows, and the same metrics?",
+			return e, fmt.Errorf("train: workers measured %d and %d numbers: do all have test rows, and the same "+
+				"metrics?",
 				len(sums), len(w.Sums))
 		}
 		end = end && w.Ended
@@ -135,7 +136,8 @@ func (r *Run) join(words []word) (e Evaluation, err error) {
 	if len(sums) < 3 {
 		return e, fmt.Errorf("train: no worker has measured anything")
 	}
-	e = Evaluation{Epoch: min(r.Epoch+1, r.Job.Epochs), End: end, Examples: r.before + int(sums[0]+sums[1]), Values: map[string]float64{}}
+	e = Evaluation{Epoch: min(r.Epoch+1, r.Job.Epochs), End: end, Examples: r.before + int(sums[0]+sums[1]),
+		Values: map[string]float64{}}
 	names, values := []string{TrainLoss}, []float64{sums[2] / sums[0]}
 	if r.test != nil {
 		measured, err := valuesOf(r.nodes(), sums[3:])
@@ -182,7 +184,8 @@ func (r *Run) warnUnmeasured(e Evaluation) {
 	}
 	for _, n := range r.Job.Metrics {
 		if _, measured := e.Values[testName(n)]; !measured {
-			slog.Warn("train: the test rows have no value of a metric: an AUC needs labels of both classes, and finite scores",
+			slog.Warn("train: the test rows have no value of a metric: an AUC needs labels of both classes, and "+
+				"finite scores",
 				"metric", n.Label(), "epoch", e.Epoch)
 		}
 	}
@@ -198,11 +201,13 @@ type state struct {
 	Partly part `json:"partly,omitzero"`
 	// Order is absent in checkpoints of earlier versions.
 	Order *order `json:"order,omitempty"`
-	// At is the epoch that the worker which saved was in. A checkpoint of an earlier one is of a job that had lost a worker.
+	// At is the epoch that the worker which saved was in. A checkpoint of an earlier one is of a job that had lost a
+	// worker.
 	At int `json:"at,omitempty"`
 }
 
-// stateBytes bounds what checkpoints have of a job: of a history that is longer, the last part, and what was best before.
+// stateBytes bounds what checkpoints have of a job: of a history that is longer, the last part, and what was best
+// before.
 const stateBytes = 48 << 10
 
 // note has checkpoints know of the history, and where the job is in it.
@@ -229,8 +234,8 @@ func (r *Run) progress(epoch int) error {
 	return r.Fleet.SetProgress(fleet.Progress{Epoch: epoch, User: data})
 }
 
-// shortened is the later half of a history behind the evaluations of the first half that had the least or the most of a value: hooks which
-// look for the best find it.
+// shortened is the later half of a history behind the evaluations of the first half that had the least or the most of a
+// value: hooks which look for the best find it.
 func shortened(h []Evaluation) []Evaluation {
 	first, rest := h[:(len(h)+1)/2], h[(len(h)+1)/2:]
 	least, most := map[string]int{}, map[string]int{}
@@ -262,7 +267,8 @@ func shortened(h []Evaluation) []Evaluation {
 // resume takes up what a checkpoint has of the job.
 func (r *Run) resume() error {
 	p, short := r.Fleet.Progress(), r.late
-	r.Epoch = max(p.Epoch, r.Fleet.Position().Epoch) // a worker may be further than one that was lost, or than the checkpoint
+	// a worker may be further than one that was lost, or than the checkpoint
+	r.Epoch = max(p.Epoch, r.Fleet.Position().Epoch)
 	if len(p.User) == 0 {
 		if err := r.remember(memory{}); err != nil {
 			return err
@@ -270,7 +276,8 @@ func (r *Run) resume() error {
 	} else {
 		var st state
 		if err := json.Unmarshal(p.User, &st); err != nil {
-			return fmt.Errorf("train: the checkpoint is of a program that has other progress than this package's: %w", err)
+			return fmt.Errorf("train: the checkpoint is of a program that has other progress than this package's: %w",
+				err)
 		}
 		r.User, r.curve, r.partly, r.then = st.User, st.Curve, st.Partly, st.Order
 		if err := r.remember(st.memory); err != nil {
@@ -317,7 +324,8 @@ func (r *Run) finished() bool {
 	return known && r.Fleet.Position().In(r.Epoch) >= share
 }
 
-// counted takes from the history how many examples the epochs before had, and how often the last was evaluated in its middle.
+// counted takes from the history how many examples the epochs before had, and how often the last was evaluated in its
+// middle.
 func (r *Run) counted() {
 	for _, e := range r.History {
 		if r.middles++; e.End {

@@ -6,14 +6,15 @@ import (
 	"github.com/gofleet/gofleet/nn"
 )
 
-// Hooks are called as a job goes on, on every worker, by the goroutine that trains; nil ones are not. An error of one ends the job. What
-// is to be done once for all workers is done by the one that [Run.Leads].
+// Hooks are called as a job goes on, on every worker, by the goroutine that trains; nil ones are not. An error of one
+// ends the job. What is to be done once for all workers is done by the one that [Run.Leads].
 type Hooks struct {
 	// Begin is called when the worker has joined, and has weights and rows.
 	Begin func(ctx context.Context, r *Run) error
 	// EpochBegin is called before an epoch's first step.
 	EpochBegin func(ctx context.Context, r *Run) error
-	// Step is called after each step, with the epoch's result so far. Threads that train together call it one at a time.
+	// Step is called after each step, with the epoch's result so far. Threads that train together call it one at a
+	// time.
 	Step func(ctx context.Context, r *Run, so nn.TrainResult) error
 	// Evaluated is called after an evaluation: all workers have the same numbers. [Run.Stop] ends the job here.
 	Evaluated func(ctx context.Context, r *Run, e Evaluation) error
@@ -23,8 +24,8 @@ type Hooks struct {
 	Saved func(ctx context.Context, r *Run, dir string) error
 	// End is called when training is over and the model is saved, before the worker leaves.
 	End func(ctx context.Context, r *Run) error
-	// State is what the hooks remember, for a job that goes on; nil is nothing. Name is what it goes by in checkpoints: a job has the same
-	// hooks of a name, in the same order, when it is started again.
+	// State is what the hooks remember, for a job that goes on; nil is nothing. Name is what it goes by in checkpoints:
+	// a job has the same hooks of a name, in the same order, when it is started again.
 	State State
 	Name  string
 
@@ -35,8 +36,8 @@ type Hooks struct {
 type State interface {
 	// Save gives what a checkpoint is to have, a few kilobytes at most. It is called when hooks were called.
 	Save() ([]byte, error)
-	// Resume takes it up before Begin is called: nil where there is none, as in a job that begins anew; and later on a worker that was
-	// started again alone, from a worker that was there meanwhile.
+	// Resume takes it up before Begin is called: nil where there is none, as in a job that begins anew; and later on a
+	// worker that was started again alone, from a worker that was there meanwhile.
 	Resume(saved []byte) error
 }
 

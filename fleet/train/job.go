@@ -27,22 +27,26 @@ type Job struct {
 	// Strategy says how the job trains; nil is what the options say.
 	Strategy *strategy.Strategy
 
-	// Files are where the rows are, and the model that is saved carries their format, so that it can be given raw lines; or Data is set.
+	// Files are where the rows are, and the model that is saved carries their format, so that it can be given raw
+	// lines; or Data is set.
 	Files Files
-	// Data gives the rows to train on, and those to evaluate on, which may be nil. A worker calls it once; servers don't. All workers get
-	// the same rows: each trains on its share of every epoch, and evaluates its share of the test rows. nil is Files.Load.
+	// Data gives the rows to train on, and those to evaluate on, which may be nil. A worker calls it once; servers
+	// don't. All workers get the same rows: each trains on its share of every epoch, and evaluates its share of the
+	// test rows. nil is Files.Load.
 	Data func(ctx context.Context) (train, test *dataset.Dataset, err error)
-	// Sharded says that each worker has rows of its own, to train on and to test on, as of a file or a part of a list that no other reads
-	// (Files.Paths may differ then): it trains on all of them, and evaluates all its test rows. They may be more or fewer than those of the
-	// others. A worker that is lost has its rows lost to the job, and with another number of workers others read them. Without it workers
-	// with different rows are refused when the job begins, as far as rows lie in memory.
+	// Sharded says that each worker has rows of its own, to train on and to test on, as of a file or a part of a list
+	// that no other reads (Files.Paths may differ then): it trains on all of them, and evaluates all its test rows.
+	// They may be more or fewer than those of the others. A worker that is lost has its rows lost to the job, and with
+	// another number of workers others read them. Without it workers with different rows are refused when the job
+	// begins, as far as rows lie in memory.
 	Sharded bool
-	// Rows are the rows of an epoch, from 0, out of those that Data gave to train on; nil is train.Shuffle(Seed).Epoch(epoch), which
-	// needs them in memory. They come in the same order whenever the epoch is repeated, so that a job that is started again can go on.
+	// Rows are the rows of an epoch, from 0, out of those that Data gave to train on; nil is
+	// train.Shuffle(Seed).Epoch(epoch), which needs them in memory. They come in the same order whenever the epoch is
+	// repeated, so that a job that is started again can go on.
 	Rows func(epoch int, train *dataset.Dataset) *dataset.Dataset
 
-	// Metrics are evaluated on the test rows, beside the loss: metrics that count over batches, such as [nn.AUC], or nodes of one element,
-	// of which the mean over examples is taken.
+	// Metrics are evaluated on the test rows, beside the loss: metrics that count over batches, such as [nn.AUC], or
+	// nodes of one element, of which the mean over examples is taken.
 	Metrics []*nn.Node
 	// Show are the nodes whose values the progress of training shows; nil is Metrics.
 	Show []*nn.Node
@@ -69,8 +73,9 @@ type Result struct {
 	Stopped string
 }
 
-// Run plays the process's role from its first call to its last: a server serves until all workers have stopped; a worker trains on its
-// share of every epoch, evaluates with the others, and ends when all have finished, after the lowest of them has saved the model.
+// Run plays the process's role from its first call to its last: a server serves until all workers have stopped; a
+// worker trains on its share of every epoch, evaluates with the others, and ends when all have finished, after the
+// lowest of them has saved the model.
 func (j Job) Run(ctx context.Context, f *fleet.Fleet) (Result, error) {
 	if f == nil {
 		return Result{}, errors.New("train: Job.Run: the fleet is nil: give it what fleet.Init returns")
@@ -187,7 +192,8 @@ func (j *Job) checkMetrics() error {
 			return fmt.Errorf("train: Job.Metrics[%d], %w", i, err)
 		}
 		if other := labels[testName(n)]; other != nil {
-			return fmt.Errorf("train: Job.Metrics has %v, which evaluations call %q as they do %v: give one another name (Named)",
+			return fmt.Errorf("train: Job.Metrics has %v, which evaluations call %q as they do %v: give one another "+
+				"name (Named)",
 				n, testName(n), other)
 		}
 		labels[testName(n)] = n

@@ -14,8 +14,8 @@ import (
 	"github.com/gofleet/gofleet/nn"
 )
 
-// LogSteps writes a record to a logger every so many steps of the worker: its epoch, step, examples and mean loss of the epoch so far, and
-// the values that the job shows.
+// LogSteps writes a record to a logger every so many steps of the worker: its epoch, step, examples and mean loss of
+// the epoch so far, and the values that the job shows.
 func LogSteps(log *slog.Logger, every int) Hooks {
 	return Hooks{
 		Begin: func(context.Context, *Run) error {
@@ -28,7 +28,8 @@ func LogSteps(log *slog.Logger, every int) Hooks {
 			if so.Steps%every != 0 {
 				return nil
 			}
-			values := []any{"worker", r.Fleet.WorkerIndex(), "epoch", r.Epoch + 1, "step", so.Steps, "examples", so.Samples,
+			values := []any{"worker", r.Fleet.WorkerIndex(), "epoch", r.Epoch + 1, "step", so.Steps, "examples",
+				so.Samples,
 				"loss", so.Loss}
 			for i, n := range r.Job.Show {
 				if v := so.Last[i].Float32s(); len(v) == 1 {
@@ -41,19 +42,20 @@ func LogSteps(log *slog.Logger, every int) Hooks {
 	}
 }
 
-// HistoryCSV writes the history to a file after each evaluation, a line each under the names of the values; with those from before the job
-// was started again, which it reads back where a checkpoint had no room for all of them. The worker that leads writes. A job with a
-// directory for what it leaves has such a file there, history.csv.
+// HistoryCSV writes the history to a file after each evaluation, a line each under the names of the values; with those
+// from before the job was started again, which it reads back where a checkpoint had no room for all of them. The worker
+// that leads writes. A job with a directory for what it leaves has such a file there, history.csv.
 func HistoryCSV(file string) Hooks {
-	return Hooks{file: file, Begin: named("HistoryCSV", file), Evaluated: func(_ context.Context, r *Run, _ Evaluation) error {
-		if !r.Leads() {
-			return nil
-		}
-		if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
-			return err
-		}
-		return files.Write(file, r.writeHistory)
-	}}
+	return Hooks{file: file, Begin: named("HistoryCSV", file),
+		Evaluated: func(_ context.Context, r *Run, _ Evaluation) error {
+			if !r.Leads() {
+				return nil
+			}
+			if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
+				return err
+			}
+			return files.Write(file, r.writeHistory)
+		}}
 }
 
 // named refuses a file without a name, or that is a URL, before an epoch of training.

@@ -17,8 +17,9 @@ import (
 	"github.com/gofleet/gofleet/rolemaker"
 )
 
-// Main is a program's main function: it parses the command line, with the flags of o and those that the program has defined, makes the job
-// and runs it as the role that the environment says, until it is done or the process is interrupted.
+// Main is a program's main function: it parses the command line, with the flags of o and those that the program has
+// defined, makes the job and runs it as the role that the environment says, until it is done or the process is
+// interrupted.
 //
 //	func main() {
 //		o := train.Options{Epochs: 3, Out: "output"}
@@ -29,15 +30,16 @@ import (
 // A program that has to look at its flags first parses them itself, by [Options.Parse] or as package flag
 // has it; Main then leaves that out.
 //
-// Where all roles go back to the last checkpoint of -checkpoint, since a server has lost its weights or, in modes sync and ssp, a worker
-// has ended, Main joins the job anew in this process, with a Job made anew, up to -goback times.
+// Where all roles go back to the last checkpoint of -checkpoint, since a server has lost its weights or, in modes sync
+// and ssp, a worker has ended, Main joins the job anew in this process, with a Job made anew, up to -goback times.
 //
-// An error goes to stderr under the program's name. It ends the process with status 1, with [fleet.ExitWentBack] where starting all roles
-// again from the last checkpoint is what helps, with 2 where the command line makes no sense, or, as shells have it, with 130 after ^C and
-// 143 after SIGTERM.
+// An error goes to stderr under the program's name. It ends the process with status 1, with [fleet.ExitWentBack] where
+// starting all roles again from the last checkpoint is what helps, with 2 where the command line makes no sense, or, as
+// shells have it, with 130 after ^C and 143 after SIGTERM.
 func Main(o *Options, job func() (Job, error)) {
 	if o == nil || job == nil {
-		fail(errors.New("train: Main(options, job): one of them is nil: it needs a program's options, and a function that makes its job"))
+		fail(errors.New("train: Main(options, job): one of them is nil: it needs a program's options, and a function " +
+			"that makes its job"))
 	}
 	if !flag.Parsed() {
 		o.Parse()
@@ -47,8 +49,8 @@ func Main(o *Options, job func() (Job, error)) {
 	}
 }
 
-// Parse adds the options' flags to those of the program and parses the command line as flag.Parse does. A mistake ends the process with
-// status 2 too, after a line that says which flag was probably meant.
+// Parse adds the options' flags to those of the program and parses the command line as flag.Parse does. A mistake ends
+// the process with status 2 too, after a line that says which flag was probably meant.
 func (c *Options) Parse() {
 	c.Register(flag.CommandLine)
 	switch err := mistyped.Parse(flag.CommandLine, os.Args[1:], nil); {
@@ -117,7 +119,8 @@ type interrupted struct{ os.Signal }
 
 func (i interrupted) Error() string { return fmt.Sprintf("%v signal received", i.Signal) }
 
-// play plays this process's role. Where all roles go back to the last checkpoint it joins the job anew, as often as -goback says.
+// play plays this process's role. Where all roles go back to the last checkpoint it joins the job anew, as often as
+// -goback says.
 func play(ctx context.Context, o *Options, job func() (Job, error)) error {
 	var who rolemaker.RoleMaker // nil looks at the environment
 	for left := o.goBack; ; left-- {
@@ -134,7 +137,8 @@ func play(ctx context.Context, o *Options, job func() (Job, error)) error {
 		if !errors.Is(err, fleet.ErrWentBack) || left < 1 || !j.saves() {
 			return err
 		}
-		slog.Warn("this role goes back to the last checkpoint of the job", "role", f, "times left", left-1, "error", err)
+		slog.Warn("this role goes back to the last checkpoint of the job", "role", f, "times left", left-1, "error",
+			err)
 		if err := pause(ctx, goBackPause); err != nil {
 			return err
 		}
@@ -156,12 +160,14 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// same is the identity that a fleet of a job with servers has: to find it out again could take a meeting of all processes.
+// same is the identity that a fleet of a job with servers has: to find it out again could take a meeting of all
+// processes.
 func same(f *fleet.Fleet) rolemaker.RoleMaker {
 	role, index := rolemaker.Worker, f.WorkerIndex()
 	if f.IsServer() {
 		role, index = rolemaker.Server, f.ServerIndex()
 	}
-	return rolemaker.UserDefined{Role: role, CurrentID: index, WorkerNum: f.WorkerNum(), ServerEndpoints: f.ServerEndpoints(),
+	return rolemaker.UserDefined{Role: role, CurrentID: index, WorkerNum: f.WorkerNum(),
+		ServerEndpoints: f.ServerEndpoints(),
 		WorkerEndpoints: f.WorkerEndpoints()}
 }

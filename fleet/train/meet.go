@@ -9,9 +9,9 @@ import (
 	"slices"
 )
 
-// Workers meet at the end of an epoch, and for an evaluation in the middle of one: each says how far it is, they measure, and at an epoch's
-// end they agree whether there is another. What they say is always a word, so that a worker that was started again alone, and comes in
-// the middle of what the others do, finds its place by what they say.
+// Workers meet at the end of an epoch, and for an evaluation in the middle of one: each says how far it is, they
+// measure, and at an epoch's end they agree whether there is another. What they say is always a word, so that a worker
+// that was started again alone, and comes in the middle of what the others do, finds its place by what they say.
 type word struct {
 	Kind  kind
 	Epoch int  // from 0
@@ -38,8 +38,8 @@ const (
 	acts                 // that hooks have done what an evaluation in the middle of an epoch asks for
 )
 
-// meet waits for the others, and takes their words: those of the living, in their order. The kind is that of what they do, which this
-// worker joins if it is late.
+// meet waits for the others, and takes their words: those of the living, in their order. The kind is that of what they
+// do, which this worker joins if it is late.
 func (r *Run) meet(ctx context.Context, mine word) (words []word, others kind, err error) {
 	mine.Epoch, mine.Stop, mine.Known, mine.Front = r.Epoch, r.stopping(), len(r.History), r.front
 	words, at, err := r.exchange(ctx, mine)
@@ -108,7 +108,8 @@ func (r *Run) exchange(ctx context.Context, mine word) (words []word, at []int, 
 		}
 		var w word
 		if err := gob.NewDecoder(bytes.NewReader(b)).Decode(&w); err != nil {
-			return nil, nil, fmt.Errorf("train: what worker %d says is not understood; do all run the same program? %w", i, err)
+			return nil, nil, fmt.Errorf("train: what worker %d says is not understood; do all run the same program? %w",
+				i, err)
 		}
 		words, at = append(words, w), append(at, i)
 	}

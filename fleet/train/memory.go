@@ -9,8 +9,8 @@ import (
 // memory is what a job that goes on, or a worker that lacks evaluations, needs to decide as if it had been there.
 type memory struct {
 	History []Evaluation `json:"history,omitempty"`
-	// Evaluations is how many there were: a checkpoint may have room for some of them alone. Checkpoints of earlier versions have neither
-	// this nor what follows.
+	// Evaluations is how many there were: a checkpoint may have room for some of them alone. Checkpoints of earlier
+	// versions have neither this nor what follows.
 	Evaluations int `json:"evaluations,omitempty"`
 	// Before are the examples that all workers trained on in epochs before.
 	Before int `json:"before,omitempty"`
@@ -55,8 +55,8 @@ func (r *Run) states(do func(name string, s State) error) error {
 	return nil
 }
 
-// readBack completes a history, of which a checkpoint has room for a part alone, from the files that it was written to. An earlier version
-// did not say how many evaluations there were.
+// readBack completes a history, of which a checkpoint has room for a part alone, from the files that it was written to.
+// An earlier version did not say how many evaluations there were.
 func (r *Run) readBack(m memory, bytes int) {
 	old := m.Evaluations == 0
 	for _, h := range r.hooks {
@@ -67,11 +67,12 @@ func (r *Run) readBack(m memory, bytes int) {
 	switch {
 	case r.Fleet.WorkerIndex() > 0 || len(r.History) > len(m.History):
 	case r.lacking > 0:
-		slog.Warn("train: the checkpoint had no room for all evaluations, and no file of the history has the others: what is written of "+
-			"the history lacks them; hooks know what they need", "lacking", r.lacking, "of", m.Evaluations)
+		slog.Warn("train: the checkpoint had no room for all evaluations, and no file of the history has the others: "+
+			"what is written of the history lacks them; hooks know what they need", "lacking", r.lacking, "of",
+			m.Evaluations)
 	case old && bytes >= stateBytes/2: // what was too long was halved
-		slog.Warn("train: the checkpoint is of an earlier version, which may have left out evaluations: hooks that look back count those "+
-			"that are there", "evaluations", len(m.History))
+		slog.Warn("train: the checkpoint is of an earlier version, which may have left out evaluations: hooks that "+
+			"look back count those that are there", "evaluations", len(m.History))
 	}
 }
 

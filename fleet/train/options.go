@@ -13,8 +13,8 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// Options are what can be chosen of a job on its command line. Their values before [Options.Register] are the flags' defaults, and 0 is
-// what is said here; what a flag says is taken as it is, so that -batch=0 is refused.
+// Options are what can be chosen of a job on its command line. Their values before [Options.Register] are the flags'
+// defaults, and 0 is what is said here; what a flag says is taken as it is, so that -batch=0 is refused.
 //
 // Flags without a field are of the strategy, and a program that wants another says so in Job.Strategy:
 //
@@ -24,25 +24,30 @@ import (
 //	-checkpoint_every  time between two checkpoints, 1m by default
 //	-journal           directory on each server's local disk for what it does between checkpoints; with -checkpoint
 //
-// A job goes on from a checkpoint with the rule that has written it, whose state is in it. Under another rule it begins from a saved model,
-// which is weights alone, with a directory for its checkpoints of its own: -load=output/best -checkpoint=output/checkpoints2.
+// A job goes on from a checkpoint with the rule that has written it, whose state is in it. Under another rule it begins
+// from a saved model, which is weights alone, with a directory for its checkpoints of its own: -load=output/best
+// -checkpoint=output/checkpoints2.
 type Options struct {
-	Mode   string  // of the strategy; empty is async with servers, and sync, which is all there is, without
-	Seed   uint64  // of the data's order, and of whatever the program makes of it, such as the first weights; 0 is a seed too
+	Mode string // of the strategy; empty is async with servers, and sync, which is all there is, without
+	// of the data's order, and of whatever the program makes of it, such as the first weights; 0 is a seed too
+	Seed   uint64
 	Batch  int     // examples a step and thread; 0 is 512
 	Epochs int     // passes over the training data; 0 is 1
 	Out    string  // directory for what the job leaves: checkpoint, model, history, curves; empty saves nothing
 	Load   string  // a checkpoint or a model to go on from, which any number of servers may have written
 	LR     float64 // learning rate; 0 is the program's, see [Options.Rate]
-	// Threads that train in a worker, 0 and 1 being one; modes in which workers wait for each other have room for one only.
+	// Threads that train in a worker, 0 and 1 being one; modes in which workers wait for each other have room for one
+	// only.
 	Threads int
-	// EvalEvery is how many steps of a worker are between two evaluations besides those at each epoch's end; 0 has these alone.
+	// EvalEvery is how many steps of a worker are between two evaluations besides those at each epoch's end; 0 has
+	// these alone.
 	EvalEvery int
-	// Patience is how many evaluations in a row may be no better than the best before the job ends, and leaves the best one's model: see
-	// [EarlyStopping]. 0 trains all epochs, and leaves the last step's.
+	// Patience is how many evaluations in a row may be no better than the best before the job ends, and leaves the best
+	// one's model: see [EarlyStopping]. 0 trains all epochs, and leaves the last step's.
 	Patience int
 
-	// Checkpoint is where checkpoints go by themselves, and where a job that is started again goes on from; empty has none.
+	// Checkpoint is where checkpoints go by themselves, and where a job that is started again goes on from; empty has
+	// none.
 	Checkpoint string
 
 	checkpointEvery                  time.Duration
@@ -69,29 +74,34 @@ func (c *Options) fill() {
 func (c *Options) Register(fs *flag.FlagSet) {
 	c.fill()
 	fs.StringVar(&c.Mode, "mode", c.Mode, modes())
-	fs.IntVar(&c.kSteps, "k_steps", 0, "steps between exchanges with the servers, in modes that have them; 0 is the mode's own")
+	fs.IntVar(&c.kSteps, "k_steps", 0, "steps between exchanges with the servers, in modes that have them; 0 is the "+
+		"mode's own")
 	fs.StringVar(&c.amend, "strategy", "", `more of the strategy, as JSON: {"worker_timeout": "10s"}`)
 	fs.StringVar(&c.placement, "placement", "RoundRobin", "RoundRobin, HashName or Balanced")
 	fs.StringVar(&c.codec, "codec", "none", strings.Join(strategy.Codecs(), ", "))
 	fs.StringVar(&c.payload, "payload", "float32", "of pushed gradients: float32, float16, bfloat16 or int8")
 	fs.Uint64Var(&c.Seed, "seed", c.Seed, "of the data's order and the first weights")
 	fs.IntVar(&c.Epochs, "epochs", c.Epochs, "passes over the training data")
-	fs.IntVar(&c.Threads, "threads", c.Threads, "that train in a worker; more than one in modes async, half_async and geo, and alone")
-	fs.IntVar(&c.EvalEvery, "eval_every", c.EvalEvery, "steps between evaluations, besides those at epochs' ends; 0 has these alone")
-	fs.IntVar(&c.Patience, "patience", c.Patience, "evaluations without a better test loss that end the job, whose model is then the best "+
-		"one's; 0 trains all epochs, and leaves the last model")
+	fs.IntVar(&c.Threads, "threads", c.Threads, "that train in a worker; more than one in modes async, half_async and "+
+		"geo, and alone")
+	fs.IntVar(&c.EvalEvery, "eval_every", c.EvalEvery, "steps between evaluations, besides those at epochs' ends; 0 "+
+		"has these alone")
+	fs.IntVar(&c.Patience, "patience", c.Patience, "evaluations without a better test loss that end the job, whose "+
+		"model is then the best one's; 0 trains all epochs, and leaves the last model")
 	fs.IntVar(&c.Batch, "batch", c.Batch, "examples a step and thread")
 	fs.Float64Var(&c.LR, "lr", c.LR, "learning rate; 0 is the program's")
-	fs.StringVar(&c.Load, "load", c.Load, "checkpoint, or saved model, to begin from, of a job with any number of servers, such as "+
-		"output/mnist/checkpoint; a model is weights alone, which another rule may train on")
-	fs.StringVar(&c.Checkpoint, "checkpoint", c.Checkpoint, "directory for checkpoints, at each epoch's end and in between; a job "+
-		"that is started again goes on from the newest whole one, which comes before -load")
-	fs.StringVar(&c.journal, "journal", "", "directory on each server's local disk for what it does between checkpoints: a server that is "+
-		"killed and started again goes on where it was, as with fleetrun --restart_servers; with -checkpoint")
+	fs.StringVar(&c.Load, "load", c.Load, "checkpoint, or saved model, to begin from, of a job with any number of "+
+		"servers, such as output/mnist/checkpoint; a model is weights alone, which another rule may train on")
+	fs.StringVar(&c.Checkpoint, "checkpoint", c.Checkpoint, "directory for checkpoints, at each epoch's end and in "+
+		"between; a job that is started again goes on from the newest whole one, which comes before -load")
+	fs.StringVar(&c.journal, "journal", "", "directory on each server's local disk for what it does between "+
+		"checkpoints: a server that is killed and started again goes on where it was, as with fleetrun "+
+		"--restart_servers; with -checkpoint")
 	fs.DurationVar(&c.checkpointEvery, "checkpoint_every", 0, "time between two checkpoints; 0 is 1m")
-	fs.IntVar(&c.goBack, "goback", c.goBack, "how often a role joins the job anew when all go back to the last checkpoint, before it "+
-		"ends with status 75; with -checkpoint")
-	fs.StringVar(&c.Out, "out", c.Out, "directory for what the job leaves: checkpoint, model, history, curves; empty saves nothing")
+	fs.IntVar(&c.goBack, "goback", c.goBack, "how often a role joins the job anew when all go back to the last "+
+		"checkpoint, before it ends with status 75; with -checkpoint")
+	fs.StringVar(&c.Out, "out", c.Out, "directory for what the job leaves: checkpoint, model, history, curves; empty "+
+		"saves nothing")
 }
 
 func modes() string {
@@ -107,7 +117,8 @@ func (c *Options) Check() error {
 	c.fill()
 	switch {
 	case c.Epochs < 1 || c.Batch < 1:
-		return fmt.Errorf("train: -epochs=%d -batch=%d: both count from 1; a flag that is left out has its default", c.Epochs, c.Batch)
+		return fmt.Errorf("train: -epochs=%d -batch=%d: both count from 1; a flag that is left out has its default",
+			c.Epochs, c.Batch)
 	case c.Threads < 1:
 		return fmt.Errorf("train: -threads=%d: they count from 1", c.Threads)
 	case c.goBack < 0:
@@ -125,8 +136,8 @@ func (c *Options) Check() error {
 		}
 	}
 	if c.journal != "" && c.Checkpoint == "" && c.amend == "" { // which may name a directory too
-		return fmt.Errorf("train: -journal=%s without -checkpoint: a journal begins from a checkpoint, else it would grow without end: "+
-			"give the job a directory for checkpoints too", c.journal)
+		return fmt.Errorf("train: -journal=%s without -checkpoint: a journal begins from a checkpoint, else it would "+
+			"grow without end: give the job a directory for checkpoints too", c.journal)
 	}
 	_, err := c.Strategy()
 	return err
@@ -181,8 +192,8 @@ func amend(s *strategy.Strategy, fields string) error {
 // Rate is the learning rate of -lr, or usual if there is none.
 func (c *Options) Rate(usual float64) float64 { return cmp.Or(c.LR, usual) }
 
-// AdamOrSGD is a rule that every mode can train with: Adam at the rate adam; in geo mode, which adds up steps of SGD, SGD at the rate sgd.
-// The rate of -lr replaces both.
+// AdamOrSGD is a rule that every mode can train with: Adam at the rate adam; in geo mode, which adds up steps of SGD,
+// SGD at the rate sgd. The rate of -lr replaces both.
 func (c *Options) AdamOrSGD(adam, sgd float64) optimizer.Rule {
 	if strategy.Mode(c.Mode) == strategy.ModeGeo {
 		return optimizer.SGD{LR: c.Rate(sgd)}

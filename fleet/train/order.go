@@ -5,8 +5,8 @@ import (
 	"log/slog"
 )
 
-// order is what the order of an epoch's rows comes from. A job that goes on in the middle of an epoch passes over as many rows as were
-// trained, which are the same rows only where the order is the same.
+// order is what the order of an epoch's rows comes from. A job that goes on in the middle of an epoch passes over as
+// many rows as were trained, which are the same rows only where the order is the same.
 type order struct {
 	Seed  uint64 `json:"seed"`
 	Rows  int    `json:"rows,omitempty"`  // to train on, 0 if nobody knows
@@ -27,27 +27,32 @@ func (r *Run) warn() {
 	}
 	then, now := *r.then, r.order()
 	if then.Seed != now.Seed {
-		fmt.Fprintf(r.Job.Stdout, "warning: the checkpoint was saved with -seed=%d, and this job has -seed=%d: the rest of epoch %d "+
-			"comes in another order, so that some of its examples count twice and others not at all; with -seed=%d each counts once\n",
+		fmt.Fprintf(r.Job.Stdout, "warning: the checkpoint was saved with -seed=%d, and this job has -seed=%d: the "+
+			"rest of epoch %d comes in another order, so that some of its examples count twice and others not at all; "+
+			"with -seed=%d each counts once\n",
 			then.Seed, now.Seed, r.Epoch+1, then.Seed)
 	}
 	if then.Rows != now.Rows && then.Rows > 0 && now.Rows > 0 {
-		fmt.Fprintf(r.Job.Stdout, "warning: the checkpoint was saved with %d training rows, and this job has %d: as many rows of epoch %d "+
-			"are passed over as were trained of the others, so that some examples count twice and others not at all; "+
-			"with the same rows each counts once\n", then.Rows, now.Rows, r.Epoch+1)
+		fmt.Fprintf(r.Job.Stdout, "warning: the checkpoint was saved with %d training rows, and this job has %d: as "+
+			"many rows of epoch %d are passed over as were trained of the others, so that some examples count twice "+
+			"and others not at all; with the same rows each counts once\n", then.Rows, now.Rows, r.Epoch+1)
 	}
 	if then.Batch != now.Batch && then.Batch > 0 && r.Job.Threads > 1 {
-		fmt.Fprintf(r.Job.Stdout, "warning: the checkpoint was saved with -batch=%d, and this job has -batch=%d: in epoch %d up to %d "+
-			"examples of each thread count twice; with -batch=%d, or -threads=1, each counts once\n", then.Batch, now.Batch, r.Epoch+1,
+		fmt.Fprintf(r.Job.Stdout, "warning: the checkpoint was saved with -batch=%d, and this job has -batch=%d: in "+
+			"epoch %d up to %d examples of each thread count twice; with -batch=%d, or -threads=1, each counts once\n",
+			then.Batch,
+			now.Batch, r.Epoch+1,
 			now.Batch-1, then.Batch)
 	}
 	switch {
 	case then.Digest == "" && r.Job.Files.Take > 0 && r.Epoch > 0:
-		fmt.Fprintf(r.Job.Stdout, "warning: the checkpoint was saved by an earlier version, which took other rows (Files.Take) in each "+
-			"epoch: some examples of the rest of epoch %d count twice and others not at all\n", r.Epoch+1)
+		fmt.Fprintf(r.Job.Stdout, "warning: the checkpoint was saved by an earlier version, which took other rows "+
+			"(Files.Take) in each epoch: some examples of the rest of epoch %d count twice and others not at all\n",
+			r.Epoch+1)
 	case then.Digest != now.Digest && then.Digest != "" && now.Digest != "" && then.Rows == now.Rows:
-		fmt.Fprintf(r.Job.Stdout, "warning: the checkpoint was saved with other training rows, as many as this job has (%d): the rest of "+
-			"epoch %d is of the new rows alone, so that some examples are never trained on\n", now.Rows, r.Epoch+1)
+		fmt.Fprintf(r.Job.Stdout, "warning: the checkpoint was saved with other training rows, as many as this job "+
+			"has (%d): the rest of epoch %d is of the new rows alone, so that some examples are never trained on\n",
+			now.Rows, r.Epoch+1)
 	}
 }
 
@@ -61,7 +66,8 @@ type part struct {
 func (r *Run) stoppedAt() string {
 	epoch := fmt.Sprintf("epoch %d/%d", min(r.Epoch, r.Job.Epochs), r.Job.Epochs)
 	if r.partly.Trained < r.partly.Rows {
-		return fmt.Sprintf("in the middle of %s, after %s of its %s examples", epoch, grouped(r.partly.Trained), grouped(r.partly.Rows))
+		return fmt.Sprintf("in the middle of %s, after %s of its %s examples", epoch, grouped(r.partly.Trained),
+			grouped(r.partly.Rows))
 	}
 	return "after " + epoch
 }
@@ -70,7 +76,8 @@ func (r *Run) stoppedAt() string {
 func (r *Run) warnBatch() {
 	if mine := r.share / r.Job.Threads; r.leads && !r.small && mine > 0 && mine < r.Job.Batch {
 		r.small = true
-		slog.Warn("train: a batch is larger than what there is to train on, so that an epoch is one step: a smaller -batch makes more",
+		slog.Warn("train: a batch is larger than what there is to train on, so that an epoch is one step: a smaller "+
+			"-batch makes more",
 			"batch", r.Job.Batch, "examples of a worker and thread", mine)
 	}
 }

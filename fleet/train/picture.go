@@ -29,7 +29,8 @@ const (
 	axisTop, axisBottom     = 44, panelHeight - 48
 )
 
-// style has colours for light and dark. The picture has a ground of its own, since a page may be dark where the reader's system is not.
+// style has colours for light and dark. The picture has a ground of its own, since a page may be dark where the
+// reader's system is not.
 const style = `
 text { font: 12px system-ui, sans-serif; fill: #1f2328 } .title { font-weight: 600; font-size: 14px } .x { text-anchor: middle }
 .y, .legend { text-anchor: end } .ground { fill: #ffffff } .grid { stroke: #d8dee4 } .axis { stroke: #1f2328 }
@@ -64,18 +65,21 @@ func (p panel) draw(b *bytes.Buffer) {
 	x, y := p.axes()
 	for _, v := range y.ticks() {
 		at := y.place(v)
-		fmt.Fprintf(b, "<line class=\"grid\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>", axisLeft, axisRight, at, at)
+		fmt.Fprintf(b, "<line class=\"grid\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>", axisLeft, axisRight, at,
+			at)
 		text(b, "y", axisLeft-8, at+4, y.text(v))
 	}
 	for _, v := range x.ticks() {
 		text(b, "x", x.place(v), axisBottom+18, x.text(v))
 	}
-	fmt.Fprintf(b, "<line class=\"axis\" x1=\"%d\" x2=\"%d\" y1=\"%d\" y2=\"%d\"/>\n", axisLeft, axisRight, axisBottom, axisBottom)
+	fmt.Fprintf(b, "<line class=\"axis\" x1=\"%d\" x2=\"%d\" y1=\"%d\" y2=\"%d\"/>\n", axisLeft, axisRight, axisBottom,
+		axisBottom)
 	text(b, "x", (axisLeft+axisRight)/2, axisBottom+38, "examples")
 	text(b, "title", axisLeft, 26, p.title)
 	for i, l := range p.lines {
 		at := float64(axisRight - 70*(len(p.lines)-1-i))
-		fmt.Fprintf(b, "<line class=%q x1=\"%.0f\" x2=\"%.0f\" y1=\"22\" y2=\"22\" stroke-width=\"2\"/>", l.name, at-54, at-34)
+		fmt.Fprintf(b, "<line class=%q x1=\"%.0f\" x2=\"%.0f\" y1=\"22\" y2=\"22\" stroke-width=\"2\"/>", l.name, at-54,
+			at-34)
 		text(b, "legend", at, 26, l.name)
 		l.draw(b, x, y)
 	}

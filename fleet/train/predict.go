@@ -25,12 +25,14 @@ import (
 // predicted is how many rows a worker predicts before all exchange what they have.
 const predicted = 1024
 
-// Predict computes outputs for all rows and writes them in the rows' order, as CSV with a line for each row below one with the nodes'
-// names, by which a saved model's signature calls its outputs too; a node of several elements an example has so many columns, name_0 and so
-// on. Every worker of the job calls it with the same rows and computes its share of them, a piece at a time; worker 0 writes, so that the
-// others' to may be nil. It returns the number of rows. A worker that is lost has its rows missing, which is an error.
+// Predict computes outputs for all rows and writes them in the rows' order, as CSV with a line for each row below one
+// with the nodes' names, by which a saved model's signature calls its outputs too; a node of several elements an
+// example has so many columns, name_0 and so on. Every worker of the job calls it with the same rows and computes its
+// share of them, a piece at a time; worker 0 writes, so that the others' to may be nil. It returns the number of rows.
+// A worker that is lost has its rows missing, which is an error.
 //
-// It needs no job: with a saved model and a fleet of one's own, alone or of collective workers, which join at the first call, it is
+// It needs no job: with a saved model and a fleet of one's own, alone or of collective workers, which join at the first
+// call, it is
 //
 //	m, err := nn.Load("output/model")
 //	rows, err := m.Rows("tomorrow.csv") // which need no labels
@@ -38,14 +40,16 @@ const predicted = 1024
 //	n, err := train.Predict(ctx, f, rows, os.Stdout, m.Outputs...)
 //	err = f.StopWorker(ctx) // behind the last call: the others have what they need from this worker
 //
-// and a job calls it in the hook End. Rows have the columns that the outputs are computed from; with Select of these alone, lines of files
-// need no others.
-func Predict(ctx context.Context, f *fleet.Fleet, rows *dataset.Dataset, to io.Writer, outputs ...*nn.Node) (n int, err error) {
+// and a job calls it in the hook End. Rows have the columns that the outputs are computed from; with Select of these
+// alone, lines of files need no others.
+func Predict(ctx context.Context, f *fleet.Fleet, rows *dataset.Dataset, to io.Writer, outputs ...*nn.Node) (n int,
+	err error) {
 	if err := checkGiven("Predict", f, rows); err != nil {
 		return 0, err
 	}
 	if to == nil && f.WorkerIndex() == 0 {
-		return 0, fmt.Errorf("train: Predict: the writer is nil, and this is worker 0, which writes: give it os.Stdout, or a file")
+		return 0, fmt.Errorf("train: Predict: the writer is nil, and this is worker 0, which writes: give it " +
+			"os.Stdout, or a file")
 	}
 	p, err := newPrediction(f, outputs)
 	if err != nil {
@@ -67,7 +71,8 @@ func Predict(ctx context.Context, f *fleet.Fleet, rows *dataset.Dataset, to io.W
 			return p.rows, err
 		}
 		if lost := slices.IndexFunc(all, func(b []byte) bool { return b == nil }); lost >= 0 {
-			return p.rows, fmt.Errorf("train: Predict: worker %d is lost, and its rows from %d on have no predictions", lost, p.rows)
+			return p.rows, fmt.Errorf("train: Predict: worker %d is lost, and its rows from %d on have no predictions",
+				lost, p.rows)
 		}
 		given := len(slices.Concat(all...)) / (4 * p.width)
 		over, before := given == 0, p.rows
@@ -77,8 +82,8 @@ func Predict(ctx context.Context, f *fleet.Fleet, rows *dataset.Dataset, to io.W
 			}
 		}
 		if p.rows-before != given {
-			return p.rows, fmt.Errorf("train: Predict: workers have different rows: row %d of all is missing, and there are more: "+
-				"give all workers the same", p.rows)
+			return p.rows, fmt.Errorf("train: Predict: workers have different rows: row %d of all is missing, and "+
+				"there are more: give all workers the same", p.rows)
 		}
 		if over {
 			return p.rows, p.exe.Close(ctx)
@@ -92,8 +97,8 @@ func join(ctx context.Context, f *fleet.Fleet, call string) error {
 		return nil
 	}
 	if !f.IsCollective() {
-		return fmt.Errorf("train: %s: this is %v, whose job has not begun: without a job, start the program alone, or as "+
-			"collective workers (fleetrun --worker_num=2, without servers)", call, f)
+		return fmt.Errorf("train: %s: this is %v, whose job has not begun: without a job, start the program alone, or "+
+			"as collective workers (fleetrun --worker_num=2, without servers)", call, f)
 	}
 	opt, err := f.DistributedOptimizer(optimizer.SGD{LR: 1}, strategy.Strategy{})
 	if err == nil {
@@ -138,7 +143,8 @@ func newPrediction(f *fleet.Fleet, outputs []*nn.Node) (*prediction, error) {
 		p.width += perExample(n)
 	}
 	if p.width == 0 {
-		return nil, fmt.Errorf("train: Predict: no outputs: give it the nodes to compute for each row, such as a model's Outputs")
+		return nil, fmt.Errorf("train: Predict: no outputs: give it the nodes to compute for each row, such as a " +
+			"model's Outputs")
 	}
 	p.exe = nn.NewExecutor(outputs[0].Graph())
 	return p, nil
@@ -171,7 +177,8 @@ func (p *prediction) piece(ctx context.Context, next func() (dataset.Batch, erro
 		for i, node := range p.outputs {
 			w := perExample(node)
 			if out[i].Dtype() != tensor.Float32 {
-				return nil, fmt.Errorf("train: Predict: output %v holds %v, and predictions are float32: take nn.Cast(…, nn.Float32) of it",
+				return nil, fmt.Errorf("train: Predict: output %v holds %v, and predictions are float32: take "+
+					"nn.Cast(…, nn.Float32) of it",
 					node, out[i].Dtype())
 			}
 			for _, v := range out[i].Float32s()[row*w : (row+1)*w] {

@@ -24,10 +24,12 @@ type Run struct {
 	Job   *Job
 	// Epoch is the one that is under way, from 0.
 	Epoch int
-	// History are the evaluations so far, with those from before the job was started again; a checkpoint has room for some hundreds of
-	// them, and the others are read back from history.csv. Hooks keep what they need of them in a State.
+	// History are the evaluations so far, with those from before the job was started again; a checkpoint has room for
+	// some hundreds of them, and the others are read back from history.csv. Hooks keep what they need of them in a
+	// State.
 	History []Evaluation
-	// User is the program's own, at most a few kilobytes: checkpoints have it, and a job that is started again begins with it.
+	// User is the program's own, at most a few kilobytes: checkpoints have it, and a job that is started again begins
+	// with it.
 	User []byte
 
 	hooks       []Hooks
@@ -41,39 +43,42 @@ type Run struct {
 	exe, judge  *nn.Executor // that trains, that evaluates
 	share, all  int          // examples of this worker, and of all, in the epoch, 0 if nobody knows
 	least       int          // of the worker that has the fewest
-	front       int          // epochs that the job has ended: a worker that was lost trains what it lacks of them by itself
-	lag         bool         // a worker lacked some when workers met last
-	extra       int          // examples of such epochs that this worker has trained on, and that no epoch's end has counted
-	behind      int          // steps of the epoch that this worker had behind it when it began
-	due         int          // the step of the epoch behind which the next evaluation comes
-	before      int          // examples that all workers trained on in epochs before
-	middles     int          // evaluations in the middle of the epoch so far
-	lacking     int          // evaluations that History lacks, since the checkpoint had no room for them
-	last        nn.TrainResult
-	curve       curve
-	then        *order // that of the checkpoint which the job goes on from, nil if it is not known
-	partly      part   // how much of the last epoch was trained
-	stock       stock  // what there is to train on, of all workers
-	left        string // what the job says last: what it has saved
-	small       bool   // it was said that a batch is larger than the data
-	leads       bool
-	lowest      bool                   // of the workers that live, which may set the rate
-	dead        bool                   // the model was said to predict without regard to the rows
-	keeps       *keeper                // of the best model; nil if the job leaves that of its last step
-	late        bool                   // this worker was started again alone, and the others train on
-	stop        atomic.Pointer[string] // why this worker wants to end; nil if it does not
-	agreed      atomic.Bool            // workers have met, of which one wants to end
-	apart       atomic.Bool            // a worker without servers has come to the end of its share
-	over        bool                   // by agreement of all workers
+	// epochs that the job has ended: a worker that was lost trains what it lacks of them by itself
+	front int
+	lag   bool // a worker lacked some when workers met last
+	// examples of such epochs that this worker has trained on, and that no epoch's end has counted
+	extra   int
+	behind  int // steps of the epoch that this worker had behind it when it began
+	due     int // the step of the epoch behind which the next evaluation comes
+	before  int // examples that all workers trained on in epochs before
+	middles int // evaluations in the middle of the epoch so far
+	lacking int // evaluations that History lacks, since the checkpoint had no room for them
+	last    nn.TrainResult
+	curve   curve
+	then    *order // that of the checkpoint which the job goes on from, nil if it is not known
+	partly  part   // how much of the last epoch was trained
+	stock   stock  // what there is to train on, of all workers
+	left    string // what the job says last: what it has saved
+	small   bool   // it was said that a batch is larger than the data
+	leads   bool
+	lowest  bool                   // of the workers that live, which may set the rate
+	dead    bool                   // the model was said to predict without regard to the rows
+	keeps   *keeper                // of the best model; nil if the job leaves that of its last step
+	late    bool                   // this worker was started again alone, and the others train on
+	stop    atomic.Pointer[string] // why this worker wants to end; nil if it does not
+	agreed  atomic.Bool            // workers have met, of which one wants to end
+	apart   atomic.Bool            // a worker without servers has come to the end of its share
+	over    bool                   // by agreement of all workers
 }
 
-// Leads says whether this worker is the one that acts for all, prints and saves: the lowest that lived when workers met last.
+// Leads says whether this worker is the one that acts for all, prints and saves: the lowest that lived when workers met
+// last.
 func (r *Run) Leads() bool { return r.leads }
 
-// Stop ends the epoch of this worker, after the step that is under way and the one that was read ahead, and the job when the others have
-// come to the end of theirs: all then evaluate, and the model is saved. Workers without servers, where EvalEvery has them evaluate
-// together, end at the next evaluation. Hooks that decide by an evaluation decide alike, so that all workers end at once. why is for
-// people. Any goroutine may call it.
+// Stop ends the epoch of this worker, after the step that is under way and the one that was read ahead, and the job
+// when the others have come to the end of theirs: all then evaluate, and the model is saved. Workers without servers,
+// where EvalEvery has them evaluate together, end at the next evaluation. Hooks that decide by an evaluation decide
+// alike, so that all workers end at once. why is for people. Any goroutine may call it.
 func (r *Run) Stop(why string) {
 	r.stop.CompareAndSwap(nil, &why)
 }
@@ -130,7 +135,8 @@ func (r *Run) begin(ctx context.Context) (err error) {
 		r.hooks = append(r.hooks, EarlyStopping{Patience: j.Patience}.Hooks())
 	}
 	if j.Out != "" {
-		r.hooks = append(r.hooks, HistoryCSV(filepath.Join(j.Out, "history.csv")), Curves(filepath.Join(j.Out, "curves.svg")))
+		r.hooks = append(r.hooks, HistoryCSV(filepath.Join(j.Out, "history.csv")),
+			Curves(filepath.Join(j.Out, "curves.svg")))
 	}
 	if r.train, r.test, err = j.Data(ctx); err != nil {
 		return err
@@ -158,7 +164,8 @@ func (r *Run) begin(ctx context.Context) (err error) {
 		}
 	}
 	if !r.late { // all begin together, so that their rates are of the same time
-		words, _, err := r.meet(ctx, word{Ended: true, Card: &card{r.Fleet.WorkerIndex(), [2]stock{own, stockOf(r.test)}}})
+		words, _, err := r.meet(ctx, word{Ended: true, Card: &card{r.Fleet.WorkerIndex(),
+			[2]stock{own, stockOf(r.test)}}})
 		if err == nil {
 			err = r.compare(ctx, words)
 		}
@@ -170,7 +177,8 @@ func (r *Run) begin(ctx context.Context) (err error) {
 	return r.plain(ctx, func(h Hooks) func(context.Context, *Run) error { return h.Begin })
 }
 
-// epoch trains, and evaluates with the others when all have finished. One that the others have ended without this worker it trains alone.
+// epoch trains, and evaluates with the others when all have finished. One that the others have ended without this
+// worker it trains alone.
 func (r *Run) epoch(ctx context.Context) (err error) {
 	alone := r.Epoch < r.front
 	if !alone {
@@ -198,8 +206,9 @@ func (r *Run) epoch(ctx context.Context) (err error) {
 	return r.checkpoint(ctx)
 }
 
-// end waits until all have ended the epoch, evaluates as often as others on their way do, and agrees with them whether it was the last.
-// Where a worker lacks epochs before, all wait until it has trained them; alone says that it is this one.
+// end waits until all have ended the epoch, evaluates as often as others on their way do, and agrees with them whether
+// it was the last. Where a worker lacks epochs before, all wait until it has trained them; alone says that it is this
+// one.
 func (r *Run) end(ctx context.Context) (alone bool, err error) {
 	for over := false; !over; {
 		words, others, err := r.meet(ctx, word{Ended: true})
@@ -227,7 +236,8 @@ func (r *Run) end(ctx context.Context) (alone bool, err error) {
 	return false, err
 }
 
-// await has a job that has ended all epochs, and goes on since a worker lacks some of them, wait for that one and evaluate again.
+// await has a job that has ended all epochs, and goes on since a worker lacks some of them, wait for that one and
+// evaluate again.
 func (r *Run) await(ctx context.Context) error {
 	if !r.lag || r.over {
 		return nil
@@ -249,7 +259,8 @@ func (r *Run) pass(ctx context.Context) (nn.TrainResult, error) {
 	if errors.Is(err, nn.ErrNoBatches) && r.stopping() {
 		none := func(func(dataset.Batch, error) bool) {}
 		at := r.Fleet.Position()
-		res, err = r.exe.TrainFrom(ctx, none, nn.TrainOptions{MayBeEmpty: true}) // the others have to know that this epoch is over
+		// the others have to know that this epoch is over
+		res, err = r.exe.TrainFrom(ctx, none, nn.TrainOptions{MayBeEmpty: true})
 		if at.Epoch == r.Epoch {
 			res.Passed = at.Samples
 		}
@@ -284,8 +295,8 @@ func (r *Run) trainShare(ctx context.Context) (nn.TrainResult, error) {
 	return r.exe.TrainFrom(ctx, r.untilStopped(r.batches(ctx, mine)), options)
 }
 
-// batches are those of this worker's share. Of one that is trained in part a batch ends where the checkpoint did, though batches had
-// another size then.
+// batches are those of this worker's share. Of one that is trained in part a batch ends where the checkpoint did,
+// though batches had another size then.
 func (r *Run) batches(ctx context.Context, mine *dataset.Dataset) iter.Seq2[dataset.Batch, error] {
 	of := func(rows *dataset.Dataset) iter.Seq2[dataset.Batch, error] {
 		return rows.Prefetch(2).BatchesContext(ctx, r.Job.Batch)
@@ -347,8 +358,8 @@ func (r *Run) step(ctx context.Context, so nn.TrainResult) error {
 	return r.between(ctx, so)
 }
 
-// goOn finds where the next evaluation comes in an epoch of which this worker has some steps behind it. It comes at once where it is due
-// behind these, and had not been made when the checkpoint was saved.
+// goOn finds where the next evaluation comes in an epoch of which this worker has some steps behind it. It comes at
+// once where it is due behind these, and had not been made when the checkpoint was saved.
 func (r *Run) goOn(ctx context.Context) error {
 	every, passed := r.Job.EvalEvery, r.Fleet.Position().In(r.Epoch)
 	if r.behind, r.due = passed/r.Job.Batch, every; every == 0 || passed == 0 || passed == math.MaxInt {
@@ -374,8 +385,8 @@ func (r *Run) between(ctx context.Context, so nn.TrainResult) error {
 	return r.middle(ctx, so)
 }
 
-// ending says whether this worker trains no more in this epoch, since somebody has stopped the job. Workers without servers make their
-// steps together, and those that evaluate between two of them stop where they meet, which all do.
+// ending says whether this worker trains no more in this epoch, since somebody has stopped the job. Workers without
+// servers make their steps together, and those that evaluate between two of them stop where they meet, which all do.
 func (r *Run) ending() bool {
 	if r.Fleet.ServerNum() > 0 || r.Fleet.WorkerNum() == 1 || r.Job.EvalEvery == 0 || r.apart.Load() {
 		return r.stopping()
@@ -383,8 +394,8 @@ func (r *Run) ending() bool {
 	return r.agreed.Load()
 }
 
-// parted says whether another worker has come to the end of its share, of workers without servers: it makes the steps of the rest with them
-// until all have, and can't evaluate between two. All make the same steps, so that all know.
+// parted says whether another worker has come to the end of its share, of workers without servers: it makes the steps
+// of the rest with them until all have, and can't evaluate between two. All make the same steps, so that all know.
 func (r *Run) parted(so nn.TrainResult) bool {
 	return r.Fleet.ServerNum() == 0 && r.share > 0 && so.Samples+so.Passed >= r.least
 }

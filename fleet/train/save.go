@@ -21,7 +21,8 @@ func (r *Run) checkpoint(ctx context.Context) error {
 	if err == nil || ctx.Err() != nil || errors.Is(err, fleet.ErrWentBack) || errors.Is(err, fleet.ErrTaken) {
 		return err
 	}
-	slog.Warn("train: no checkpoint of this epoch was saved, and the job trains on; it ends with an error if its last one fails too",
+	slog.Warn("train: no checkpoint of this epoch was saved, and the job trains on; it ends with an error if its last "+
+		"one fails too",
 		"epoch", r.Epoch+1, "error", err) // what has ended the job ends the next call too
 	return nil
 }
@@ -41,8 +42,9 @@ func (r *Run) save(ctx context.Context) error {
 			k.best.At.Epoch, k.name(r), k.value(r, k.best.At), r.History[len(r.History)-1].Epoch)
 	default:
 		if k != nil && k.best.Number > 0 {
-			slog.Warn("train: the best evaluation's model is not where the job leaves it, since it was saved elsewhere or another has "+
-				"replaced it: the last step's model is saved", "dir", dir, "epoch", k.best.At.Epoch)
+			slog.Warn("train: the best evaluation's model is not where the job leaves it, since it was saved "+
+				"elsewhere or another has replaced it: the last step's model is saved", "dir", dir, "epoch",
+				k.best.At.Epoch)
 		}
 		model = r.Job.model()
 		if err := r.forget(); err != nil {
@@ -73,7 +75,8 @@ func (j *Job) modelErr() error {
 	return j.model().Err()
 }
 
-// Save writes a checkpoint to go on from, dir/checkpoint, and a model for inference, dir/model, unless it is nil. One worker calls it.
+// Save writes a checkpoint to go on from, dir/checkpoint, and a model for inference, dir/model, unless it is nil. One
+// worker calls it.
 func Save(ctx context.Context, f *fleet.Fleet, dir string, model optimizer.Model) error {
 	if f == nil {
 		return errors.New("train: Save: the fleet is nil: give it what fleet.Init returns, or a Run's Fleet")

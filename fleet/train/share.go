@@ -71,9 +71,9 @@ func different(what string, i int, cards []card) error {
 		}
 		have = append(have, fmt.Sprintf("worker %d has %d%s", c.Worker, s.Rows, others))
 	}
-	return fmt.Errorf("train: workers have different %s (%s): each trains on its share of rows that all have, so that part "+
-		"of these would never be used. Give all workers the same rows in the same order; where each has rows of its own, "+
-		"say so: Job.Sharded", what, strings.Join(have, ", "))
+	return fmt.Errorf("train: workers have different %s (%s): each trains on its share of rows that all have, so that "+
+		"part of these would never be used. Give all workers the same rows in the same order; where each has rows of "+
+		"its own, say so: Job.Sharded", what, strings.Join(have, ", "))
 }
 
 // sum adds up the rows that workers have for themselves. Where those of one are not known, those of all are not.
@@ -81,19 +81,21 @@ func (r *Run) sum(cards []card) {
 	all, digest, known, alike := 0, fnv.New64a(), len(cards) > 0, len(cards) > 1
 	for _, c := range cards {
 		s := c.Has[0]
-		known, alike, all = known && s.Rows >= 0, alike && s.Digest != "" && s.Digest == cards[0].Has[0].Digest, all+s.Rows
+		known, alike, all = known && s.Rows >= 0, alike && s.Digest != "" && s.Digest == cards[0].Has[0].Digest,
+			all+s.Rows
 		fmt.Fprintln(digest, s)
 	}
 	if known {
 		r.stock = stock{all, fmt.Sprintf("%016x", digest.Sum64())}
 	}
 	if alike && r.leads {
-		slog.Warn("train: Job.Sharded says that each worker has rows of its own, and all have the same: every worker trains on "+
-			"each of them", "rows", cards[0].Has[0].Rows, "workers", len(cards))
+		slog.Warn("train: Job.Sharded says that each worker has rows of its own, and all have the same: every worker "+
+			"trains on each of them", "rows", cards[0].Has[0].Rows, "workers", len(cards))
 	}
 }
 
-// deal is this worker's share of an epoch's rows, and notes how many examples it, all and the worker with the fewest have.
+// deal is this worker's share of an epoch's rows, and notes how many examples it, all and the worker with the fewest
+// have.
 func (r *Run) deal(ctx context.Context, rows *dataset.Dataset) (mine *dataset.Dataset, err error) {
 	mine = r.mine(rows)
 	r.share, _ = mine.Len()
@@ -103,15 +105,16 @@ func (r *Run) deal(ctx context.Context, rows *dataset.Dataset) (mine *dataset.Da
 	unknown := r.all == 0
 	if r.least == 0 && !unknown && !r.Job.Sharded {
 		_ = r.Fleet.BarrierWorker(ctx) // none ends before all know why
-		return nil, fmt.Errorf("train: epoch %d has %d rows for %d workers, each of which trains on a share of them: give the job "+
-			"more rows, or start no more than %d workers", r.Epoch+1, r.all, workers, r.all)
+		return nil, fmt.Errorf("train: epoch %d has %d rows for %d workers, each of which trains on a share of them: "+
+			"give the job more rows, or start no more than %d workers", r.Epoch+1, r.all, workers, r.all)
 	}
 	if r.Job.Sharded {
 		if r.all = max(0, r.stock.Rows); r.Job.Rows != nil {
 			r.all = 0 // what others choose of theirs, nobody knows
 		}
 	}
-	if !r.Fleet.IsCollective() || r.Job.EvalEvery == 0 || !r.Job.Sharded && !unknown { // parted is asked of evaluations alone
+	if !r.Fleet.IsCollective() || r.Job.EvalEvery == 0 || !r.Job.Sharded && !unknown {
+		// parted is asked of evaluations alone
 		return mine, nil
 	}
 	if _, known := mine.Len(); !known { // rows that are filtered, or read as they come

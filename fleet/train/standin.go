@@ -11,11 +11,13 @@ import (
 	"github.com/gofleet/gofleet/fleet"
 )
 
-// A worker that has ended has its epochs trained by its next life. Where none has come when the others have trained their last, and workers
-// don't go in step, the worker that leads waits for it for a worker timeout. Then it is that life itself, beside its own: it joins as the
-// worker that is gone and goes on at that one's position, and the others wait as for any worker that lacks epochs.
+// A worker that has ended has its epochs trained by its next life. Where none has come when the others have trained
+// their last, and workers don't go in step, the worker that leads waits for it for a worker timeout. Then it is that
+// life itself, beside its own: it joins as the worker that is gone and goes on at that one's position, and the others
+// wait as for any worker that lacks epochs.
 
-// ErrShort says that a job has ended well but for the samples of a worker that has ended early: the error that wraps it says how many.
+// ErrShort says that a job has ended well but for the samples of a worker that has ended early: the error that wraps it
+// says how many.
 var ErrShort = errors.New("samples were not trained")
 
 // standIns are the lives of other workers that this process plays.
@@ -27,7 +29,8 @@ type standIns struct {
 	failed  int // attempts to join
 }
 
-// stands says whether workers that are gone have their epochs trained before the last one ends. All workers answer alike.
+// stands says whether workers that are gone have their epochs trained before the last one ends. All workers answer
+// alike.
 func (r *Run) stands() bool {
 	may := r.Fleet.ServerNum() > 0 && !r.inStep && !r.Job.Sharded && r.Job.standIns.anew != nil
 	return may && len(r.gone) > 0 && r.Epoch == r.Job.Epochs-1 && !r.over
@@ -38,8 +41,8 @@ func (r *Run) standIn(ctx context.Context) error {
 	if !r.leads {
 		return nil // and meets the others again when that life has joined
 	}
-	slog.Warn("train: the job has come to its end without some workers, which may have samples left: it waits for them, and then trains "+
-		"these in this process", "workers", r.gone, "waits", r.Job.standIns.timeout)
+	slog.Warn("train: the job has come to its end without some workers, which may have samples left: it waits for "+
+		"them, and then trains these in this process", "workers", r.gone, "waits", r.Job.standIns.timeout)
 	if err := pause(ctx, r.Job.standIns.timeout); err != nil {
 		return err
 	}
@@ -89,7 +92,8 @@ func (r *Run) play(ctx context.Context, worker int) error {
 	if s.failed++; s.failed > 2 || err == nil {
 		return fmt.Errorf("train: what worker %d has left could not be trained: %w", worker, err)
 	}
-	slog.Warn("train: this process can't be the next life of a worker, which may have come by itself", "worker", worker, "error", err)
+	slog.Warn("train: this process can't be the next life of a worker, which may have come by itself", "worker", worker,
+		"error", err)
 	return nil
 }
 
@@ -101,7 +105,8 @@ func (s *standIns) wait() (err error) {
 	return err
 }
 
-// short says on the worker that leads how many samples of workers that are gone were not trained, where the job has ended without them.
+// short says on the worker that leads how many samples of workers that are gone were not trained, where the job has
+// ended without them.
 func (r *Run) short() error {
 	if len(r.gone) == 0 || !r.leads || r.over || r.Fleet.ServerNum() == 0 {
 		return nil
@@ -121,12 +126,13 @@ func (r *Run) short() error {
 	default:
 		many = "some"
 	}
-	return fmt.Errorf("train: the job has ended without workers %v, and nobody came in their places: %s %w; a job with -checkpoint "+
-		"that is started again with all workers trains them", r.gone, many, ErrShort)
+	return fmt.Errorf("train: the job has ended without workers %v, and nobody came in their places: %s %w; a job "+
+		"with -checkpoint that is started again with all workers trains them", r.gone, many, ErrShort)
 }
 
-// remains is how many samples of a worker's shares are behind its position, as the last checkpoint has it. Without one nobody knows
-// where it ended: then it is those of the epochs that have ended without it, of which it may have trained some.
+// remains is how many samples of a worker's shares are behind its position, as the last checkpoint has it. Without one
+// nobody knows where it ended: then it is those of the epochs that have ended without it, of which it may have trained
+// some.
 func (r *Run) remains(worker int) (samples int, exact bool) {
 	at := fleet.Position{Epoch: r.Epoch}
 	if e, known := r.lost[worker]; known {

@@ -87,8 +87,9 @@ func (b *best) look(w *watched, r *Run, e Evaluation, least float64) bool {
 	return true
 }
 
-// EarlyStopping stops a job that no longer gets better. Where the job has a directory for what it leaves (Options.Out), its model is
-// that of the best evaluation, and best.json beside says which; the checkpoint is that of the last step, from which the job can go on.
+// EarlyStopping stops a job that no longer gets better. Where the job has a directory for what it leaves (Options.Out),
+// its model is that of the best evaluation, and best.json beside says which; the checkpoint is that of the last step,
+// from which the job can go on.
 type EarlyStopping struct {
 	// Metric is one of the job's, or its loss on the test rows, which nil is.
 	Metric *nn.Node
@@ -121,7 +122,8 @@ func (s EarlyStopping) Hooks() Hooks {
 		Name: "EarlyStopping", State: state,
 		Begin: func(_ context.Context, r *Run) error {
 			if s.Patience < 0 || s.Least < 0 {
-				return fmt.Errorf("train: EarlyStopping with Patience %d and Least %v: neither may be negative", s.Patience, s.Least)
+				return fmt.Errorf("train: EarlyStopping with Patience %d and Least %v: neither may be negative",
+					s.Patience, s.Least)
 			}
 			if err := w.check(r); err != nil {
 				return err
@@ -152,9 +154,9 @@ func (s EarlyStopping) Hooks() Hooks {
 	}
 }
 
-// BestModel saves a model for inference whenever an evaluation is the best of the job so far, so that at the job's end the best one is
-// there. Nobody trains while it is saved, so that it is what was measured. A job that is started again goes on with its best; one that
-// begins anew replaces what an earlier job has left, and logs so.
+// BestModel saves a model for inference whenever an evaluation is the best of the job so far, so that at the job's end
+// the best one is there. Nobody trains while it is saved, so that it is what was measured. A job that is started again
+// goes on with its best; one that begins anew replaces what an earlier job has left, and logs so.
 type BestModel struct {
 	// Dir is the model's directory.
 	Dir string
@@ -169,7 +171,8 @@ func (b BestModel) Hooks() Hooks {
 		Name: "BestModel", State: state,
 		Begin: func(_ context.Context, r *Run) error {
 			if b.Dir == "" || len(r.Job.Outputs) == 0 {
-				return fmt.Errorf("train: BestModel with Dir %q and %d Job.Outputs: it needs both", b.Dir, len(r.Job.Outputs))
+				return fmt.Errorf("train: BestModel with Dir %q and %d Job.Outputs: it needs both", b.Dir,
+					len(r.Job.Outputs))
 			}
 			if err := files.CheckLocal(b.Dir); err != nil {
 				return fmt.Errorf("train: BestModel: %w", err)
@@ -204,8 +207,8 @@ func (b BestModel) warn(r *Run) {
 		return
 	}
 	if there, err := os.ReadDir(b.Dir); err == nil && len(there) > 0 {
-		slog.Warn("train: the best model of an earlier job is here, and this job's first evaluation replaces it, better or not: end "+
-			"this job and give it another directory to keep the model", "dir", b.Dir)
+		slog.Warn("train: the best model of an earlier job is here, and this job's first evaluation replaces it, "+
+			"better or not: end this job and give it another directory to keep the model", "dir", b.Dir)
 	}
 }
 
@@ -287,8 +290,8 @@ func (p Plateau) begin(ctx context.Context, r *Run, now *lowering) error {
 // check refuses what would lower nothing.
 func (p Plateau) check(r *Run) error {
 	if !(p.LR > 0) || p.Factor < 0 || p.Factor >= 1 {
-		return fmt.Errorf("train: Plateau with LR %v and Factor %v: LR is the rule's rate, from which it is lowered, and Factor what "+
-			"multiplies it, between 0 and 1 (0 is 0.1)", p.LR, p.Factor)
+		return fmt.Errorf("train: Plateau with LR %v and Factor %v: LR is the rule's rate, from which it is lowered, "+
+			"and Factor what multiplies it, between 0 and 1 (0 is 0.1)", p.LR, p.Factor)
 	}
 	if _, err := optimizer.RateFactor(r.Job.Rule, p.LR); err != nil { // told before hours of training
 		return fmt.Errorf("train: Plateau: %w", err)
@@ -341,8 +344,8 @@ func (r *Run) tellRate(ctx context.Context) error {
 	}
 	factor, err := r.Fleet.RateFactor(ctx)
 	if err == nil && factor != 1 {
-		fmt.Fprintf(r.Job.Stdout, "learning rates are %g of the rule's and of -lr: the checkpoint that the job goes on from has "+
-			"set them so; a model (-load=.../model) sets none\n", factor)
+		fmt.Fprintf(r.Job.Stdout, "learning rates are %g of the rule's and of -lr: the checkpoint that the job goes "+
+			"on from has set them so; a model (-load=.../model) sets none\n", factor)
 	}
 	return err
 }

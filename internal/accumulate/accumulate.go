@@ -11,8 +11,8 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// Session is a training thread whose gradients of k steps make one, as [gradient.Accumulator] says. The steps in between end as
-// evaluations do, so weights stay as they are as far as this thread has a say in it.
+// Session is a training thread whose gradients of k steps make one, as [gradient.Accumulator] says. The steps in
+// between end as evaluations do, so weights stay as they are as far as this thread has a say in it.
 type Session struct {
 	inner optimizer.Session
 	every int // steps
@@ -62,13 +62,14 @@ func (s *Session) End(ctx context.Context, st *optimizer.Step) error {
 	return s.noted(s.inner.End(ctx, s.sum.Take(st)))
 }
 
-// ender is a session whose threads wait for each other at the end of a step. A flush can't wait: the others may have nothing to flush.
+// ender is a session whose threads wait for each other at the end of a step. A flush can't wait: the others may have
+// nothing to flush.
 type ender interface {
 	EndAlone(ctx context.Context, st *optimizer.Step) error
 }
 
-// Flush hands over what has come since the last update, as a step of its own. In the middle of a step it does nothing: what there is
-// goes with the steps that follow.
+// Flush hands over what has come since the last update, as a step of its own. In the middle of a step it does nothing:
+// what there is goes with the steps that follow.
 func (s *Session) Flush(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

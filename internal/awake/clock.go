@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Clock is a clock that moves on by at most a bound between two readings. It goes by monotonic time, so that the wall clock may be set
-// while it runs. Its methods may be called by many goroutines.
+// Clock is a clock that moves on by at most a bound between two readings. It goes by monotonic time, so that the wall
+// clock may be set while it runs. Its methods may be called by many goroutines.
 type Clock struct {
 	most time.Duration
 	time func() time.Time
@@ -16,8 +16,8 @@ type Clock struct {
 	now  time.Time  // what it showed
 }
 
-// NewClock is a clock over another, which is time.Now but in tests. Somebody must read it more often than most for as long as the
-// process runs: only a process that doesn't run is to miss that.
+// NewClock is a clock over another, which is time.Now but in tests. Somebody must read it more often than most for as
+// long as the process runs: only a process that doesn't run is to miss that.
 func NewClock(most time.Duration, read func() time.Time) *Clock {
 	now := read()
 	return &Clock{most: most, time: read, last: now, now: now}

@@ -13,12 +13,13 @@ import (
 
 // Trainer is a worker's side of whatever keeps the weights of its job.
 //
-//   - Restore comes before Join, and Join once, before everything that needs another process: a call that comes too early is
-//     [ErrNotJoined], one that comes too late [ErrJoined]. Where there is no other process no call is either.
+//   - Restore comes before Join, and Join once, before everything that needs another process: a call that comes too
+//     early is [ErrNotJoined], one that comes too late [ErrJoined]. Where there is no other process no call is either.
 //   - Methods may be called from any goroutine, beside sessions that train.
 //   - A call whose context has ended when it begins changes nothing, but Leave, which leaves in any case.
 type Trainer interface {
-	// Open starts a session, which trains or evaluates: that shows at its first step. EndEpoch ends this worker's epoch.
+	// Open starts a session, which trains or evaluates: that shows at its first step. EndEpoch ends this worker's
+	// epoch.
 	optimizer.Trainer
 
 	// Join takes this worker's place in the job and brings the weights to begin with: those of the newest checkpoint of
@@ -26,40 +27,46 @@ type Trainer interface {
 	Join(ctx context.Context) error
 	// Leave ends this worker's part when what its sessions were given has been applied. It may be called twice.
 	Leave(ctx context.Context) error
-	// Close ends it at once, as a program wants that has failed; the others find out. It may be called twice, and after Leave.
+	// Close ends it at once, as a program wants that has failed; the others find out. It may be called twice, and after
+	// Leave.
 	Close()
 
 	// Barrier ends the epoch and returns when every worker has called it or has left; all then see the same weights.
 	Barrier(ctx context.Context) error
-	// Gather ends the epoch and returns what every worker has given, by index; nil stands for one that has left. Workers whose
-	// calls differ are refused.
+	// Gather ends the epoch and returns what every worker has given, by index; nil stands for one that has left.
+	// Workers whose calls differ are refused.
 	Gather(ctx context.Context, call string, data []byte) ([][]byte, error)
 
 	// Restore has the job begin from a checkpoint or a saved model: whoever keeps weights reads it.
 	Restore(ctx context.Context, dir string, what checkpoint.Selection) error
-	// Load gives the weights that are trained now those of a checkpoint or a saved model, at one point between steps, with their state and
-	// counts. After an error they are as they were, or the trainer refuses to go on. Where each worker has all weights it comes before
-	// Join, where servers have them after it.
+	// Load gives the weights that are trained now those of a checkpoint or a saved model, at one point between steps,
+	// with their state and counts. After an error they are as they were, or the trainer refuses to go on. Where each
+	// worker has all weights it comes before Join, where servers have them after it.
 	Load(ctx context.Context, dir string, what checkpoint.Selection) error
-	// Save writes a checkpoint of one cut, or of these params of it. When other workers save the same step to dir, one writes.
+	// Save writes a checkpoint of one cut, or of these params of it. When other workers save the same step to dir, one
+	// writes.
 	Save(ctx context.Context, dir string, params ...string) error
-	// Saves says whether it is for this worker to save the checkpoints of Strategy.Recovery: the lowest that lives saves. With last it is
-	// about to leave, everything that it has trained is where others see it, and another is the lowest from then on.
+	// Saves says whether it is for this worker to save the checkpoints of Strategy.Recovery: the lowest that lives
+	// saves. With last it is about to leave, everything that it has trained is where others see it, and another is the
+	// lowest from then on.
 	Saves(ctx context.Context, last bool) (bool, error)
 	// Asked has something when this worker is to save one at once, since a server is about to end.
 	Asked() <-chan struct{}
-	// Checkpoint writes the next of these checkpoints and removes old ones. When the same was saved of this very step, nothing is written.
-	// What the program says of its progress is asked for when no step is made any more that the checkpoint has.
+	// Checkpoint writes the next of these checkpoints and removes old ones. When the same was saved of this very step,
+	// nothing is written. What the program says of its progress is asked for when no step is made any more that the
+	// checkpoint has.
 	Checkpoint(ctx context.Context, progressed func() checkpoint.Progress) error
 	// Progress is that of the checkpoint that Join found to go on from, zero without one.
 	Progress() checkpoint.Progress
 	// Reading counts what this worker's threads train on, from where Join found it.
 	Reading() *progress.Tracker
-	// Shrink ends a period of the tables at one point between steps and returns what was dropped, by embedding in the order of params.
+	// Shrink ends a period of the tables at one point between steps and returns what was dropped, by embedding in the
+	// order of params.
 	Shrink(ctx context.Context, o table.Shrink) ([]table.Shrunk, error)
 
-	// Cut calls do with the weights as they are between two steps, the same ones of every worker; steps wait until it returns. When a
-	// server that comes back was lost meanwhile, do is called anew, and what it was told before does not count.
+	// Cut calls do with the weights as they are between two steps, the same ones of every worker; steps wait until it
+	// returns. When a server that comes back was lost meanwhile, do is called anew, and what it was told before does
+	// not count.
 	Cut(ctx context.Context, do func(Weights) error) error
 	// Serve is Cut with the rows that a model for serving takes: write writes them, and commit, when the cut was kept
 	// until then, makes the model whole. Then they count as served, on all servers, or the next delta is refused.
@@ -67,9 +74,11 @@ type Trainer interface {
 	// delta of what has no base is [ErrNoBase]. commit returns the chain with the model, also beside an error if the
 	// model may be whole; a zero one says that it isn't.
 	Serve(ctx context.Context, how table.Serving, write func(Serving) error, commit func() (table.Chain, error)) error
-	// SaveBatch writes a checkpoint and ends a period of the tables, in one cut. What fails before the checkpoint is whole has ended none.
+	// SaveBatch writes a checkpoint and ends a period of the tables, in one cut. What fails before the checkpoint is
+	// whole has ended none.
 	SaveBatch(ctx context.Context, dir string, o table.Shrink) error
-	// Rows calls do with some rows of an embedding after the other, while training goes on. Slices are valid until do returns.
+	// Rows calls do with some rows of an embedding after the other, while training goes on. Slices are valid until do
+	// returns.
 	Rows(ctx context.Context, name string, do func(ids []uint64, w []float32) error) error
 	// SetDense gives a frozen dense param other values, in this process.
 	SetDense(name string, w []float32) error
@@ -115,7 +124,8 @@ type Serving interface {
 	Left() int
 }
 
-// Counts is what became of a worker's gradients so far. Where no message is sent, Doubled, Pushes, Stale and MostStale are 0.
+// Counts is what became of a worker's gradients so far. Where no message is sent, Doubled, Pushes, Stale and MostStale
+// are 0.
 type Counts struct {
 	// Steps were applied: if by others, acknowledged by all that had a part of them.
 	Steps int64
@@ -127,9 +137,9 @@ type Counts struct {
 	Dropped int64
 	// NotFinite rows and variables held NaN or infinities and were skipped or clipped.
 	NotFinite int64
-	// Pushes are the gradients whose staleness is known, counted for each server that had a part: updates that the server made, of
-	// any worker's gradients, between the pull of the weights that a gradient was computed on and its own. Stale is the sum of
-	// that over all pushes, MostStale the largest.
+	// Pushes are the gradients whose staleness is known, counted for each server that had a part: updates that the
+	// server made, of any worker's gradients, between the pull of the weights that a gradient was computed on and its
+	// own. Stale is the sum of that over all pushes, MostStale the largest.
 	Pushes, Stale, MostStale int64
 }
 
@@ -145,7 +155,8 @@ var (
 // Follows refuses a delta that has nothing to follow.
 func Follows(how table.Serving, c table.Chain) error {
 	if how.Delta && c.Base == "" {
-		return fmt.Errorf("%w: no base was saved of these weights since this job began or loaded others: save one first", ErrNoBase)
+		return fmt.Errorf(
+			"%w: no base was saved of these weights since this job began or loaded others: save one first", ErrNoBase)
 	}
 	return nil
 }

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// AppendNumber appends the number that a text is, written one way: 3, +3, 3.0 and 3e0 are "3". Another text is appended as it stands there.
+// AppendNumber appends the number that a text is, written one way: 3, +3, 3.0 and 3e0 are "3". Another text is appended
+// as it stands there.
 func AppendNumber(b, text []byte) []byte {
 	s := strings.TrimPrefix(string(text), "+")
 	if i, err := strconv.ParseInt(s, 10, 64); err == nil {

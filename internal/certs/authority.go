@@ -42,8 +42,9 @@ func New(lifetime time.Duration) (*Authority, error) {
 	return &Authority{cert: cert, key: key}, nil
 }
 
-// WriteDir writes ca.pem, cert.pem and key.pem into a directory, which is made if it isn't there. The certificate is for the given
-// hosts, names or IP addresses, and for loopback; it serves for both sides of a connection. Only its owner can read key.pem.
+// WriteDir writes ca.pem, cert.pem and key.pem into a directory, which is made if it isn't there. The certificate is
+// for the given hosts, names or IP addresses, and for loopback; it serves for both sides of a connection. Only its
+// owner can read key.pem.
 func (a *Authority) WriteDir(dir string, hosts ...string) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

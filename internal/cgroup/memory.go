@@ -10,14 +10,15 @@ import (
 	"strings"
 )
 
-// MemoryLimit is the memory, in bytes, that this process and others of its control group may have together; 0 if there is no bound.
+// MemoryLimit is the memory, in bytes, that this process and others of its control group may have together; 0 if there
+// is no bound.
 func MemoryLimit() int64 { return memoryLimit(os.DirFS("/")) }
 
 // unbounded is where version 1 begins to mean that there is no bound: it rounds the largest number down to a page.
 const unbounded = math.MaxInt64 >> 16 << 16
 
-// memoryLimit looks through the group that the process is in and all around it. A container sees its own group as the root, whatever
-// its path is.
+// memoryLimit looks through the group that the process is in and all around it. A container sees its own group as the
+// root, whatever its path is.
 func memoryLimit(root fs.FS) (limit int64) {
 	list, err := fs.ReadFile(root, "proc/self/cgroup")
 	if err != nil {

@@ -88,8 +88,8 @@ func rowsByLife(rows map[uint64]float32) map[uint64][]float32 {
 	return all
 }
 
-// lives are those of workers. What a life had acknowledged is in the weights. Where everybody went back after it, what it had acknowledged
-// when the last checkpoint before was asked for is; without checkpoints nothing is.
+// lives are those of workers. What a life had acknowledged is in the weights. Where everybody went back after it, what
+// it had acknowledged when the last checkpoint before was asked for is; without checkpoints nothing is.
 func (a audit) lives() map[uint64]*life {
 	lives := map[uint64]*life{}
 	asked := map[uint64]int64{} // acknowledged when the last checkpoint was asked for, by life
@@ -140,8 +140,8 @@ func (a audit) lives() map[uint64]*life {
 	return lives
 }
 
-// goesBack says whether everybody goes back by what an entry says: where servers keep what was acknowledged, some role has ended with that
-// word, elsewhere a server begins.
+// goesBack says whether everybody goes back by what an entry says: where servers keep what was acknowledged, some role
+// has ended with that word, elsewhere a server begins.
 func (a audit) goesBack(e entry) bool {
 	if a.level.keeps {
 		return e.What == back
@@ -153,13 +153,15 @@ func (a audit) goesBack(e entry) bool {
 func (a audit) wentBack(lives map[uint64]*life) string {
 	for _, l := range lives {
 		if l.back && l.acked > l.least {
-			return fmt.Sprintf("all went back to a checkpoint with %d of %d steps of %v, though servers keep them", l.least, l.acked, l)
+			return fmt.Sprintf("all went back to a checkpoint with %d of %d steps of %v, though servers keep them",
+				l.least, l.acked, l)
 		}
 	}
 	return ""
 }
 
-// asked is when a process was asked to end, where nothing else was done that could have kept the job from saving a checkpoint then.
+// asked is when a process was asked to end, where nothing else was done that could have kept the job from saving a
+// checkpoint then.
 func (a audit) asked() (at time.Time) {
 	if len(a.struck) == 1 && a.struck[0].do == term && a.level.saves {
 		at = a.struck[0].at
@@ -179,7 +181,8 @@ func (l *life) goBack(at level) {
 	l.back = true
 }
 
-// each is what a step leaves in each row of its life, at least and at most: 2, and in sync 1 where both workers were in the round.
+// each is what a step leaves in each row of its life, at least and at most: 2, and in sync 1 where both workers were in
+// the round.
 func (a audit) each() (each, most float32) {
 	switch {
 	case a.mode != strategy.ModeSync:
@@ -203,25 +206,28 @@ func (a audit) judge(l *life) (bad []string) {
 		bad = append(bad, fmt.Sprintf("DOUBLED: %v has made %d steps, and its rows have %v", l, l.sent, l.in))
 	}
 	if l.in.low < each*float32(l.least) {
-		bad = append(bad, fmt.Sprintf("LOST: of %v %d steps must be in the weights, and its rows have %v", l, l.least, l.in))
+		bad = append(bad, fmt.Sprintf("LOST: of %v %d steps must be in the weights, and its rows have %v", l, l.least,
+			l.in))
 	}
 	torn, differ := float32(l.sent-l.acked), l.in.high-l.in.low
 	if l.stopped {
 		torn = 0
 	}
 	if differ > most*torn+float32(a.torn()) && (a.mode != strategy.ModeGeo || l.stopped) {
-		bad = append(bad, fmt.Sprintf("MIXED: rows of %v differ, which had %d steps unanswered: %v", l, int(torn), l.in))
+		bad = append(bad, fmt.Sprintf("MIXED: rows of %v differ, which had %d steps unanswered: %v", l, int(torn),
+			l.in))
 	}
 	return bad
 }
 
-// torn is how many rounds have the last gradient of a dead worker on some servers alone, as server 0 says where that happens.
+// torn is how many rounds have the last gradient of a dead worker on some servers alone, as server 0 says where that
+// happens.
 func (a audit) torn() int {
 	return strings.Count(logs(a.dir), "the last gradient of a dead worker is in the weights of some servers")
 }
 
-// samples compares all lives of a worker with the samples that it has, each of which counts once. Those that were on their way when a
-// life ended may count twice, and in geo not at all.
+// samples compares all lives of a worker with the samples that it has, each of which counts once. Those that were on
+// their way when a life ended may count twice, and in geo not at all.
 func (a audit) samples(lives map[uint64]*life) (bad []string) {
 	const all = epochs * steps
 	each, most := a.each()
@@ -239,10 +245,12 @@ func (a audit) samples(lives map[uint64]*life) (bad []string) {
 			}
 		}
 		if rows.low < each*all && whole {
-			bad = append(bad, fmt.Sprintf("MISSED: worker %d has %d samples, and the rows of its lives %v", worker, all, rows))
+			bad = append(bad, fmt.Sprintf("MISSED: worker %d has %d samples, and the rows of its lives %v", worker, all,
+				rows))
 		}
 		if rows.high > most*float32(all+repeated) {
-			bad = append(bad, fmt.Sprintf("REPEATED: worker %d has %d samples, and the rows of its lives %v", worker, all, rows))
+			bad = append(bad, fmt.Sprintf("REPEATED: worker %d has %d samples, and the rows of its lives %v", worker,
+				all, rows))
 		}
 	}
 	return bad
@@ -268,7 +276,8 @@ func (a audit) sums(dense []float32, lives map[uint64]*life) (bad []string) {
 		}
 		all.low, all.high = all.low+rows.low, all.high+rows.high
 		if got := spanOf(parts[worker]); got.low < rows.low || got.high > rows.high {
-			bad = append(bad, fmt.Sprintf("MIXED: dense weights of worker %d have %v, the rows of its lives %v", worker, got, rows))
+			bad = append(bad, fmt.Sprintf("MIXED: dense weights of worker %d have %v, the rows of its lives %v", worker,
+				got, rows))
 		}
 	}
 	if got := spanOf(parts[2]); 2*got.low < all.low || 2*got.high > all.high {

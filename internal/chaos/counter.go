@@ -30,7 +30,8 @@ const (
 	elements = 96 // of the dense variable, in blocks on both servers
 )
 
-// counter is an objective whose gradients are whole numbers, under gradient descent of rate 1. What a worker's push adds:
+// counter is an objective whose gradients are whole numbers, under gradient descent of rate 1. What a worker's push
+// adds:
 //
 //	rows, those of its life     2
 //	dense, i%3 == its number    2
@@ -65,8 +66,8 @@ type counts struct {
 // counterArgs are what a role is told by its command line.
 type counterArgs struct{ dir, mode, level string }
 
-// counterMain is the program of a role that counts, as users' programs are: a signal ends its context, and the exit code is 75 where all
-// roles are to be started again.
+// counterMain is the program of a role that counts, as users' programs are: a signal ends its context, and the exit
+// code is 75 where all roles are to be started again.
 func counterMain(args []string) (code int) {
 	var a counterArgs
 	fs := flag.NewFlagSet(counterName, flag.ContinueOnError)

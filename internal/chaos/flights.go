@@ -36,7 +36,8 @@ func (s *stage) playFlights(ctx context.Context, p plan, v *verdict) {
 	began := time.Now()
 	// Its steps are not known: as far in time as the step is in a job that counts.
 	far := func() int64 { return int64(time.Since(began) / (5 * time.Millisecond)) }
-	j := &job{stage: s, dir: v.dir, restarts: p.restarts, returns: p.returns(), events: p.events, far: far, args: s.flightsArgs(p, v.dir)}
+	j := &job{stage: s, dir: v.dir, restarts: p.restarts, returns: p.returns(), events: p.events, far: far,
+		args: s.flightsArgs(p, v.dir)}
 	o := j.play(ctx)
 	v.ended(p, o)
 	if o.code != 0 || o.hung {
@@ -53,13 +54,14 @@ func (s *stage) playFlights(ctx context.Context, p plan, v *verdict) {
 // flightsArgs are the command line of a job that trains wide & deep.
 func (s *stage) flightsArgs(p plan, dir string) []string {
 	r := p.level.recovery(dir)
-	more := fmt.Sprintf(`{"heartbeat_interval": "%v", "worker_timeout": "%v", "start_timeout": "15s", "wait_timeout": "20s"`,
-		heartbeat, timeout)
+	more := fmt.Sprintf(`{"heartbeat_interval": "%v", "worker_timeout": "%v", "start_timeout": "15s", `+
+		`"wait_timeout": "20s"`, heartbeat, timeout)
 	if r.Dir != "" { // the one that the job goes back to is kept
 		more += fmt.Sprintf(`, "recovery": {"keep": 100, "journal": %q, "journal_dir": %q, "restart_timeout": "%v"}`,
 			r.Journal, r.JournalDir, r.RestartTimeout.Std())
 	}
-	args := []string{filepath.Join(s.bin, "wide_and_deep"), "-mode=" + string(p.mode), "-layers=16", "-out=" + dir + "/out",
+	args := []string{filepath.Join(s.bin, "wide_and_deep"), "-mode=" + string(p.mode), "-layers=16", "-out=" + dir +
+		"/out",
 		"-strategy=" + more + "}"}
 	if p.mode == strategy.ModeGeo {
 		args = append(args, "-rows=20000", "-epochs=5", "-batch=16", "-lr=0.03", "-k_steps=2")
@@ -99,7 +101,8 @@ func (s *stage) compare(ctx context.Context, p plan, v *verdict, o, quiet outcom
 		s.compareFrom(ctx, p, v, o, from[len(from)-1][1])
 	case p.mode == strategy.ModeSync:
 		v.fail("the weights are not those of an undisturbed job")
-	case math.IsNaN(off), off < -within, off > within && len(from) == 0: // who goes back may train on some rows twice, which helps
+	// who goes back may train on some rows twice, which helps
+	case math.IsNaN(off), off < -within, off > within && len(from) == 0:
 		v.fail("%s, undisturbed %s", o.auc, quiet.auc)
 	}
 }
@@ -151,7 +154,8 @@ func lastSaved(dir string, want int) string {
 	case err != nil:
 		return "it has ended well, and left no checkpoint: " + err.Error()
 	case c.Progress.Epoch != want:
-		return "it has ended well, and its last checkpoint is of epoch " + strconv.Itoa(c.Progress.Epoch) + " of " + strconv.Itoa(want)
+		return "it has ended well, and its last checkpoint is of epoch " + strconv.Itoa(c.Progress.Epoch) + " of " +
+			strconv.Itoa(want)
 	}
 	return ""
 }

@@ -28,7 +28,8 @@ func command(ctx context.Context, args []string) (code int) {
 	runs := fs.Int("runs", 20, "how `many`")
 	seed := fs.Uint64("seed", 1, "of the first run; the next has the next")
 	mode := fs.String("mode", "", fmt.Sprintf("of all runs; empty takes %v in turn", strategy.Modes()))
-	at := fs.String("level", "", fmt.Sprintf("of all runs: %s; empty takes them in turn", strings.Join(names(levels), ", ")))
+	at := fs.String("level", "", fmt.Sprintf("of all runs: %s; empty takes them in turn",
+		strings.Join(names(levels), ", ")))
 	verbose := fs.Bool("v", false, "keep the directories of all runs, and say where they are")
 	if err := fs.Parse(args); err != nil {
 		return 2

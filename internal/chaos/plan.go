@@ -130,8 +130,8 @@ func (p plan) returns() int {
 	return 2 * p.restarts
 }
 
-// mayGoBack says whether everybody may go back to the last checkpoint after what was done: where servers keep what was acknowledged only
-// if workers go in step, and one was taken out.
+// mayGoBack says whether everybody may go back to the last checkpoint after what was done: where servers keep what was
+// acknowledged only if workers go in step, and one was taken out.
 func (p plan) mayGoBack(done []struck) bool {
 	inStep := p.mode == strategy.ModeSync || p.mode == strategy.ModeSSP
 	return !p.level.keeps || inStep && taken(done)
@@ -175,7 +175,8 @@ func others(than string) []string {
 	return slices.DeleteFunc(all, func(whom string) bool { return whom == than })
 }
 
-// drawMore draws, for half of the runs whose servers come back, what happens beside the first event or while the server comes back.
+// drawMore draws, for half of the runs whose servers come back, what happens beside the first event or while the server
+// comes back.
 func (p *plan) drawMore(r *rand.Rand, first event) {
 	switch r.IntN(6) {
 	case 0:

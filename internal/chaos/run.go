@@ -110,8 +110,8 @@ type resumption struct {
 	after time.Duration
 }
 
-// resumed is, for each event, how long after it updates were applied again: the end of the longest time without any that it is part of or
-// that came later. An event behind the last update has none.
+// resumed is, for each event, how long after it updates were applied again: the end of the longest time without any
+// that it is part of or that came later. An event behind the last update has none.
 func resumed(entries []entry, done []struck) (all []resumption) {
 	var at []time.Time
 	of := map[uint64]int64{}

@@ -66,7 +66,8 @@ func (s *sheet) end(now time.Time) int {
 		if at.runs == 0 {
 			continue
 		}
-		fmt.Fprintf(s.out, "%s: %d runs, %d failed; to the next update %s\n", l.name, at.runs, at.failed, middle(sorted(at.resumed, "")))
+		fmt.Fprintf(s.out, "%s: %d runs, %d failed; to the next update %s\n", l.name, at.runs, at.failed,
+			middle(sorted(at.resumed, "")))
 		for _, what := range at.kinds() {
 			fmt.Fprintf(s.out, "      after %-22s %s\n", what, middle(sorted(at.resumed, what)))
 		}

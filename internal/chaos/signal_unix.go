@@ -7,7 +7,8 @@ import (
 	"syscall"
 )
 
-var signals = map[string]syscall.Signal{"SIGKILL": syscall.SIGKILL, "SIGTERM": syscall.SIGTERM, "SIGSTOP": syscall.SIGSTOP,
+var signals = map[string]syscall.Signal{"SIGKILL": syscall.SIGKILL, "SIGTERM": syscall.SIGTERM,
+	"SIGSTOP": syscall.SIGSTOP,
 	"SIGCONT": syscall.SIGCONT, "SIGQUIT": syscall.SIGQUIT}
 
 // signalTo sends a signal to a process.

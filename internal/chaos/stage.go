@@ -25,12 +25,14 @@ func newStage(ctx context.Context) (*stage, error) {
 	if err != nil {
 		return nil, fmt.Errorf("no directory for runs: %w", err)
 	}
-	s := &stage{bin: filepath.Join(dir, "bin"), dir: dir, unharmed: map[strategy.Mode]outcome{}, kept: map[string]bool{}}
+	s := &stage{bin: filepath.Join(dir, "bin"), dir: dir, unharmed: map[strategy.Mode]outcome{},
+		kept: map[string]bool{}}
 	if s.self, err = os.Executable(); err != nil {
 		return nil, err
 	}
 	const module = "github.com/gofleet/gofleet/"
-	build := exec.CommandContext(ctx, "go", "build", "-o", s.bin+"/", module+"fleet/fleetrun", module+"examples/wide_and_deep")
+	build := exec.CommandContext(ctx, "go", "build", "-o", s.bin+"/", module+"fleet/fleetrun", module+
+		"examples/wide_and_deep")
 	out, err := build.CombinedOutput()
 	if err != nil {
 		s.close()

@@ -21,8 +21,8 @@ type link struct {
 	dir string
 }
 
-// chain is a checkpoint, the one that it is based on, and so on down to one that is whole by itself. Each is the very one that it is said
-// to be.
+// chain is a checkpoint, the one that it is based on, and so on down to one that is whole by itself. Each is the very
+// one that it is said to be.
 func chain(dir string, m Manifest) (links []link, err error) {
 	at := link{m, dir}
 	links = append(links, at)
@@ -32,7 +32,8 @@ func chain(dir string, m Manifest) (links []link, err error) {
 			return links, err
 		}
 		if len(links) > 1 && filepath.Base(at.dir) <= at.Base.Dir { // the first may have been given another name
-			return links, fmt.Errorf("checkpoint: %s is based on %s, which is not older: %w", at.dir, below.dir, ErrDamaged)
+			return links, fmt.Errorf("checkpoint: %s is based on %s, which is not older: %w", at.dir, below.dir,
+				ErrDamaged)
 		}
 		at = below
 		links = append(links, at)
@@ -46,7 +47,8 @@ func (l link) below() (link, error) {
 	m, err := Read(dir)
 	switch {
 	case err != nil && Torn(err):
-		return link{}, fmt.Errorf("checkpoint: %s is based on %s, and good for nothing without it: %w: %v", l.dir, dir, ErrDamaged, err)
+		return link{}, fmt.Errorf("checkpoint: %s is based on %s, and good for nothing without it: %w: %v", l.dir, dir,
+			ErrDamaged, err)
 	case err != nil:
 		return link{}, err
 	case m.ID != want.ID || m.Sum != want.Sum:
@@ -83,9 +85,10 @@ type committed struct {
 	bytes  int64 // of them
 }
 
-// Base is what the next checkpoint is to be based on; nil if it is to be whole: if the caller must have it so, after so many that were
-// based on others, when these have half as many bytes as the whole one below them, and when [Series.Look] found that anything of them is
-// not there. If it is to be whole the next is too, until one is committed. It waits for no disk.
+// Base is what the next checkpoint is to be based on; nil if it is to be whole: if the caller must have it so, after so
+// many that were based on others, when these have half as many bytes as the whole one below them, and when
+// [Series.Look] found that anything of them is not there. If it is to be whole the next is too, until one is committed.
+// It waits for no disk.
 func (s *Series) Base(mustBeWhole bool) *Base {
 	s.last.Lock()
 	defer s.last.Unlock()
@@ -119,7 +122,8 @@ func (s *Series) Based(id string) (*Base, error) {
 	case id == "":
 		return nil, nil
 	case s.last.base == nil || s.last.base.ID != id:
-		return nil, fmt.Errorf("checkpoint: %s is not what this job has saved last, and no base for the next: save again", id)
+		return nil, fmt.Errorf("checkpoint: %s is not what this job has saved last, and no base for the next: save "+
+			"again", id)
 	}
 	return s.last.base, nil
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/gofleet/gofleet/internal/files"
 )
 
-// Claims are the directories that a job has saved into, which no other job may while this one lives. The zero value has none.
+// Claims are the directories that a job has saved into, which no other job may while this one lives. The zero value has
+// none.
 type Claims struct {
 	once sync.Once
 	turn chan struct{} // full while one looks; a claim may have to wait for another job's end
@@ -34,8 +35,9 @@ func (c *Claims) leave() { <-c.turn }
 // mostClaims bounds how many directories a job keeps, the last it has saved into.
 const mostClaims = 16
 
-// Take claims a directory, which is made if need be. An error that wraps [ErrTaken] names the job that has it. A job that stood still
-// for so long that another has taken over is told so, and may take the directory again when the other has ended.
+// Take claims a directory, which is made if need be. An error that wraps [ErrTaken] names the job that has it. A job
+// that stood still for so long that another has taken over is told so, and may take the directory again when the other
+// has ended.
 func (c *Claims) Take(ctx context.Context, dir string) error {
 	if err := files.CheckLocal(dir); err != nil {
 		return fmt.Errorf("checkpoint: %w", err)
@@ -76,14 +78,17 @@ func (c *Claims) Take(ctx context.Context, dir string) error {
 	return nil
 }
 
-// sweep removes what saves that never ended have left in a directory beside its checkpoint. If it is not sure that who wrote it has
-// ended, it must be old.
+// sweep removes what saves that never ended have left in a directory beside its checkpoint. If it is not sure that who
+// wrote it has ended, it must be old.
 func sweep(dir string, sure bool) error {
 	m, err := Read(dir)
 	if err != nil && !errors.Is(err, ErrNone) {
 		return nil // nobody knows what it needs
 	}
-	return removeFiles(dir, func(name string) bool { return !m.has(name) && (sure || !young(filepath.Join(dir, name))) })
+	return removeFiles(dir, func(name string) bool {
+		return !m.has(name) &&
+			(sure || !young(filepath.Join(dir, name)))
+	})
 }
 
 // Release gives all of them back.

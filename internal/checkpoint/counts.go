@@ -8,8 +8,8 @@ import (
 	"github.com/gofleet/gofleet/internal/table"
 )
 
-// A table that lets ids in by what pushes count keeps more than rows: the ids that wait, and with ShowClick every row's shows
-// and clicks. They are tensors of their own, left out where there is nothing to tell.
+// A table that lets ids in by what pushes count keeps more than rows: the ids that wait, and with ShowClick every row's
+// shows and clicks. They are tensors of their own, left out where there is nothing to tell.
 
 func (t tableInfo) show() string          { return t.Param + ".show" }
 func (t tableInfo) click() string         { return t.Param + ".click" }
@@ -111,15 +111,16 @@ func (l *loader) waiters(f *safetensors.File, t tableInfo, index int) error {
 		}
 		for i, id := range c.ids {
 			if l.owns(index, id) {
-				l.waiting[index][id] = table.Waiter{ID: id, Pushes: c.pushes[i], Seen: c.seen[i], Show: c.show[i], Click: c.click[i]}
+				l.waiting[index][id] = table.Waiter{ID: id, Pushes: c.pushes[i], Seen: c.seen[i], Show: c.show[i],
+					Click: c.click[i]}
 			}
 		}
 	}
 	return nil
 }
 
-// await puts back the ids that wait, when all rows are there: those that have one wait no more. They come by id, so that tables which
-// forget some are the same however many parts they came from.
+// await puts back the ids that wait, when all rows are there: those that have one wait no more. They come by id, so
+// that tables which forget some are the same however many parts they came from.
 func (l *loader) await() error {
 	for index, waiting := range l.waiting {
 		for _, id := range slices.Sorted(maps.Keys(waiting)) {

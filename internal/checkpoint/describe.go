@@ -21,7 +21,8 @@ type Description struct {
 	// Pinned says that it stays though newer ones are there.
 	Pinned bool   `json:"pinned,omitempty"`
 	ID     string `json:"id,omitempty"`
-	// Base is the directory beside this one whose rows are in the checkpoint too; Params and Parts are those of its own files.
+	// Base is the directory beside this one whose rows are in the checkpoint too; Params and Parts are those of its own
+	// files.
 	Base string `json:"base,omitempty"`
 	// Saved is when it became whole.
 	Saved time.Time `json:"saved"`
@@ -31,7 +32,8 @@ type Description struct {
 	Steps       []uint64       `json:"steps,omitempty"`
 	RateFactors []table.Factor `json:"rate_factors,omitempty"`
 	Progress    *Progress      `json:"progress,omitempty"`
-	// Positions are how far each worker's threads were in their data, by worker; epochs count from 0, as that of Progress does.
+	// Positions are how far each worker's threads were in their data, by worker; epochs count from 0, as that of
+	// Progress does.
 	Positions [][]progress.Position `json:"positions,omitempty"`
 	// Version is a model's or a delta's, by which deltas name it; Delta says what a delta follows.
 	Version string            `json:"version,omitempty"`
@@ -59,7 +61,8 @@ type DescribedPart struct {
 	Rows  int64  `json:"rows,omitempty"`
 }
 
-// Describe reads what a directory holds, a checkpoint or a saved model. Weights are not looked at: [Examine] says whether they are whole.
+// Describe reads what a directory holds, a checkpoint or a saved model. Weights are not looked at: [Examine] says
+// whether they are whole.
 func Describe(dir string) (Description, error) {
 	if !hasCheckpoint(dir) && modelfiles.Is(dir) {
 		return describeModel(dir)
@@ -68,7 +71,8 @@ func Describe(dir string) (Description, error) {
 	if err != nil {
 		return Description{}, err
 	}
-	d := Description{Dir: dir, Kind: "checkpoint", Pinned: Pinned(dir), ID: m.ID, Saved: m.Saved, Rule: m.Rule, Step: m.Step,
+	d := Description{Dir: dir, Kind: "checkpoint", Pinned: Pinned(dir), ID: m.ID, Saved: m.Saved, Rule: m.Rule,
+		Step:  m.Step,
 		Steps: m.Steps, RateFactors: m.RateFactors, Progress: m.Progress, Positions: m.Positions}
 	if m.Base != nil {
 		d.Base = m.Base.Dir

@@ -1,23 +1,24 @@
 // Package checkpoint puts the tables of a job on disk and back, so that a checkpoint is complete or refused.
 //
-// A checkpoint is a directory. Each server writes one part, a safetensors file, under a temporary name, syncs it and renames
-// it; when all parts are there, manifest.json is written the same way, and only then are the parts of the previous checkpoint
-// removed. So a reader finds the old checkpoint or the new one, whole. The manifest has the size and checksum of every part, and its own.
+// A checkpoint is a directory. Each server writes one part, a safetensors file, under a temporary name, syncs it and
+// renames it; when all parts are there, manifest.json is written the same way, and only then are the parts of the
+// previous checkpoint removed. So a reader finds the old checkpoint or the new one, whole. The manifest has the size
+// and checksum of every part, and its own.
 //
 // A part holds, for each dense block (in the first part the frozen params of the worker that saved, too), its weights
-// ("fc_0.w_0[0:50176]") and the rule's state ("….state", slot after slot), and for each embedding ids, rows (weights and state
-// side by side), what the table knows of each row (step, seen, updates; show, click and delta when an entry policy counts them; what
-// models for serving have of it, once there is one), and the ids that wait for a row. What lies where is in the
-// file's metadata under "gofleet". [Load] reads any number of parts
-// into any number of servers: each takes what it owns.
+// ("fc_0.w_0[0:50176]") and the rule's state ("….state", slot after slot), and for each embedding ids, rows (weights
+// and state side by side), what the table knows of each row (step, seen, updates; show, click and delta when an entry
+// policy counts them; what models for serving have of it, once there is one), and the ids that wait for a row. What
+// lies where is in the file's metadata under "gofleet". [Load] reads any number of parts into any number of servers:
+// each takes what it owns.
 //
 // A job claims the directories that it saves into (job.lock), and no other job saves there while it lives: [Claims].
 //
-// A [Series] is the checkpoints that a job makes by itself, each in a directory of its own, of which the newest whole one counts and the
-// last few stay. One of them may be based on the one before: it has all dense weights, and of rows and waiting ids those alone that have
-// changed since, which a [Tracker] knows. Its manifest (version 2) names the base by directory, id and checksum; loading reads the chain
-// from its whole beginning on, later rows over earlier ones. A chain is as good as its links, so that what a checkpoint is based on stays
-// as long as it does:
+// A [Series] is the checkpoints that a job makes by itself, each in a directory of its own, of which the newest whole
+// one counts and the last few stay. One of them may be based on the one before: it has all dense weights, and of rows
+// and waiting ids those alone that have changed since, which a [Tracker] knows. Its manifest (version 2) names the base
+// by directory, id and checksum; loading reads the chain from its whole beginning on, later rows over earlier ones. A
+// chain is as good as its links, so that what a checkpoint is based on stays as long as it does:
 //
 //	ckpt-000004      ckpt-000005       ckpt-000006      ckpt-000007
 //	whole       <──  based on 4   <──  based on 5       whole

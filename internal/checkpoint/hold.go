@@ -17,9 +17,10 @@ import (
 	"github.com/gofleet/gofleet/internal/files"
 )
 
-// hold keeps a directory for one job. It is a file that says who saves here, which is locked as long as its process lives, and in which a
-// number grows: processes of this machine are known to have ended by the lock, those of others, where a network file system may
-// have no locks that reach so far, by a number that stands still. No clocks are compared.
+// hold keeps a directory for one job. It is a file that says who saves here, which is locked as long as its process
+// lives, and in which a number grows: processes of this machine are known to have ended by the lock, those of others,
+// where a network file system may have no locks that reach so far, by a number that stands still. No clocks are
+// compared.
 type hold struct {
 	name string
 	file *os.File
@@ -62,17 +63,19 @@ const (
 func newOwner() owner {
 	host, _ := os.Hostname() // empty is a name too
 	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	return owner{Job: rand.Text(), Host: host, PID: os.Getpid(), Boot: strings.TrimSpace(string(boot)), Since: time.Now().UTC()}
+	return owner{Job: rand.Text(), Host: host, PID: os.Getpid(), Boot: strings.TrimSpace(string(boot)),
+		Since: time.Now().UTC()}
 }
 
 // taken is what the others are told.
 func (o owner) taken(dir string) error {
-	return fmt.Errorf("checkpoint: %w: process %d on host %s saves into %s since %s: give this job a directory of its own, or let the "+
-		"other end first", ErrTaken, o.PID, cmp.Or(o.Host, "unknown"), dir, o.Since.Format(time.DateTime+" MST"))
+	return fmt.Errorf("checkpoint: %w: process %d on host %s saves into %s since %s: give this job a directory of its "+
+		"own, or let the other end first", ErrTaken, o.PID, cmp.Or(o.Host, "unknown"), dir,
+		o.Since.Format(time.DateTime+" MST"))
 }
 
-// take makes a directory, if need be, and holds it. It waits for a holder that is about to end, and for as long as it takes to
-// see whether one of another machine lives.
+// take makes a directory, if need be, and holds it. It waits for a holder that is about to end, and for as long as it
+// takes to see whether one of another machine lives.
 func take(ctx context.Context, dir string) (*hold, error) {
 	if err := files.MakeDir(disk, dir); err != nil {
 		return nil, fmt.Errorf("checkpoint: %w", err)
@@ -217,7 +220,8 @@ func (h *hold) write() error {
 	return err
 }
 
-// beat has the number grow, unless another job has taken the directory: that happens to a process that stood still for long.
+// beat has the number grow, unless another job has taken the directory: that happens to a process that stood still for
+// long.
 func (h *hold) beat() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -40,8 +40,8 @@ type Manifest struct {
 	Steps []uint64 `json:"steps,omitempty"`
 	// Progress is how far the job was, as its program said; nil where nobody did.
 	Progress *Progress `json:"progress,omitempty"`
-	// Positions are how far each worker's threads were in their data, by worker; in checkpoints that have a Progress, whose epochs they
-	// count.
+	// Positions are how far each worker's threads were in their data, by worker; in checkpoints that have a Progress,
+	// whose epochs they count.
 	Positions [][]progress.Position `json:"positions,omitempty"`
 	// Base is the checkpoint whose rows are in this one too, but for those that the parts have; nil of a whole one.
 	Base   *Base   `json:"base,omitempty"`
@@ -55,7 +55,8 @@ type Manifest struct {
 	Origin string `json:"-"`
 	// Changed says that Load has begun to change the store.
 	Changed bool `json:"-"`
-	// OneRule says that Load has taken state without knowing of which rule that of each param is: earlier versions wrote the job's alone.
+	// OneRule says that Load has taken state without knowing of which rule that of each param is: earlier versions
+	// wrote the job's alone.
 	OneRule bool `json:"-"`
 }
 
@@ -71,7 +72,8 @@ type Param struct {
 	Name      string `json:"name"`
 	Shape     []int  `json:"shape"`
 	Embedding bool   `json:"embedding,omitempty"`
-	// Rule is the update rule, by name, whose state the parts hold; empty of a frozen param, and of all that earlier versions wrote.
+	// Rule is the update rule, by name, whose state the parts hold; empty of a frozen param, and of all that earlier
+	// versions wrote.
 	Rule string `json:"rule,omitempty"`
 }
 
@@ -106,8 +108,9 @@ func PartName(id string, server, servers int) string {
 	return fmt.Sprintf("%s%s-%03d-of-%03d%s", partPrefix, id, server, servers, partSuffix)
 }
 
-// Commit checks that every part of m is in dir, makes m the directory's checkpoint, and removes the parts of the one that it replaces. What
-// processes that ended in the middle of a save have left goes when it is old: it may be what another job is about to commit.
+// Commit checks that every part of m is in dir, makes m the directory's checkpoint, and removes the parts of the one
+// that it replaces. What processes that ended in the middle of a save have left goes when it is old: it may be what
+// another job is about to commit.
 func Commit(dir string, m Manifest) error {
 	for _, p := range m.Parts {
 		if err := visible(dir, p); err != nil {
@@ -139,7 +142,10 @@ func Commit(dir string, m Manifest) error {
 		return fmt.Errorf("checkpoint: %w", err)
 	}
 	// What can't be removed now goes when the next is committed or the directory is claimed: this one is whole.
-	_ = removeFiles(dir, func(name string) bool { return !m.has(name) && (before.has(name) || !young(filepath.Join(dir, name))) })
+	_ = removeFiles(dir, func(name string) bool {
+		return !m.has(name) &&
+			(before.has(name) || !young(filepath.Join(dir, name)))
+	})
 	return nil
 }
 
@@ -159,10 +165,11 @@ func (m *Manifest) Holds(rule optimizer.Rule, params []*optimizer.Param, names .
 	}
 }
 
-// suits says for which of the params that are to be loaded a job has another rule than the one whose state is there, or nil. Of a manifest
-// that doesn't name the rules of params it compares the job's.
+// suits says for which of the params that are to be loaded a job has another rule than the one whose state is there, or
+// nil. Of a manifest that doesn't name the rules of params it compares the job's.
 func (m Manifest) suits(rule optimizer.Rule, params []*optimizer.Param, names ...string) error {
-	const advice = "set WeightsOnly of RestoreOptions to begin with its weights alone, or give a job of fleet/train the model that was " +
+	const advice = "set WeightsOnly of RestoreOptions to begin with its weights alone, or give a job of fleet/train " +
+		"the model that was " +
 		"saved beside it (-load, with another -checkpoint), which is weights alone, or train with the same rule"
 	was := map[string]string{}
 	for _, p := range m.Params {
@@ -191,8 +198,8 @@ func (m Manifest) namesRules() bool {
 // Tell logs what could not be known of a checkpoint that was loaded.
 func (m Manifest) Tell(log *slog.Logger) {
 	if m.OneRule {
-		log.Info("the checkpoint is of an earlier version, which did not write which rule each param had: what it holds is taken as the "+
-			"state of the rules that they have now", "loaded", m.Origin, "rule", m.Rule)
+		log.Info("the checkpoint is of an earlier version, which did not write which rule each param had: what it "+
+			"holds is taken as the state of the rules that they have now", "loaded", m.Origin, "rule", m.Rule)
 	}
 }
 
@@ -211,7 +218,8 @@ func (m Manifest) sum() (string, error) {
 	return files.SumOf(data), nil
 }
 
-// sumOfText is the sum of a manifest as it lies there, whose own says sum: what a later version has written beside the rest is in it too.
+// sumOfText is the sum of a manifest as it lies there, whose own says sum: what a later version has written beside the
+// rest is in it too.
 func sumOfText(text []byte, sum string) string {
 	var b bytes.Buffer
 	if json.Compact(&b, text) != nil {
@@ -233,7 +241,8 @@ func visible(dir string, p Part) error {
 	case err != nil:
 		return fmt.Errorf("checkpoint: %w", err)
 	case st.Size() != p.Bytes:
-		return fmt.Errorf("checkpoint: part %s has %d bytes in %s, %d were written: %w", p.File, st.Size(), dir, p.Bytes, ErrDamaged)
+		return fmt.Errorf("checkpoint: part %s has %d bytes in %s, %d were written: %w", p.File, st.Size(), dir,
+			p.Bytes, ErrDamaged)
 	}
 	return nil
 }
@@ -259,8 +268,8 @@ func removeFiles(dir string, which func(name string) bool) error {
 	return errors.Join(errs...)
 }
 
-// Discard removes a part that was written for a checkpoint which was then given up. One that the manifest names stays, and so does
-// everything beside a manifest that can't be read.
+// Discard removes a part that was written for a checkpoint which was then given up. One that the manifest names stays,
+// and so does everything beside a manifest that can't be read.
 func Discard(dir, file string) error {
 	m, err := Read(dir)
 	if m.has(file) || err != nil && !errors.Is(err, ErrNone) {
@@ -280,7 +289,8 @@ func Read(dir string) (Manifest, error) {
 	}
 	data, err := files.ReadFile(filepath.Join(dir, manifestName))
 	if errors.Is(err, fs.ErrNotExist) && Pinned(dir) {
-		data, err = files.ReadFile(filepath.Join(dir, asideName)) // who was about to remove it ended before it was put back
+		// who was about to remove it ended before it was put back
+		data, err = files.ReadFile(filepath.Join(dir, asideName))
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -291,12 +301,14 @@ func Read(dir string) (Manifest, error) {
 	if err := json.Unmarshal(data, &m); err != nil {
 		return m, fmt.Errorf("checkpoint: %s of %s: %w: %w", manifestName, dir, ErrDamaged, err)
 	}
-	if m.Format != format || m.Version != version && m.Version != basedVersion || (m.Base != nil) != (m.Version == basedVersion) {
+	if m.Format != format || m.Version != version && m.Version != basedVersion ||
+		(m.Base != nil) != (m.Version == basedVersion) {
 		return m, fmt.Errorf("checkpoint: %s of %s is of format %q version %d, this build reads %q version %d: %w",
 			manifestName, dir, m.Format, m.Version, format, version, ErrDamaged)
 	}
 	if sum := sumOfText(data, m.Sum); sum != m.Sum || sum == "" {
-		return m, fmt.Errorf("checkpoint: %s of %s has checksum %s, its text makes %s: %w", manifestName, dir, m.Sum, sum, ErrDamaged)
+		return m, fmt.Errorf("checkpoint: %s of %s has checksum %s, its text makes %s: %w", manifestName, dir, m.Sum,
+			sum, ErrDamaged)
 	}
 	if !ordered(m.RateFactors) {
 		return m, fmt.Errorf("checkpoint: %s of %s has factors on rates of %v: they must be positive, each from a "+
@@ -327,8 +339,8 @@ func ordered(all []table.Factor) bool {
 	return true
 }
 
-// Fits says where the checkpoint's params and a model's differ, or nil. Their order does not matter. With names, only those params
-// are compared, and both must have them.
+// Fits says where the checkpoint's params and a model's differ, or nil. Their order does not matter. With names, only
+// those params are compared, and both must have them.
 func (m Manifest) Fits(params []*optimizer.Param, names ...string) error {
 	saved := map[string]Param{}
 	for _, p := range m.Params {

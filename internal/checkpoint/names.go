@@ -7,8 +7,8 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// CheckNames refuses params whose tensors a file could not hold or could not tell apart, in a checkpoint or an inference model: before
-// anything is trained that can't be saved.
+// CheckNames refuses params whose tensors a file could not hold or could not tell apart, in a checkpoint or an
+// inference model: before anything is trained that can't be saved.
 func CheckNames(params []*optimizer.Param) error {
 	of := map[string]string{}
 	for _, p := range params {

@@ -10,8 +10,8 @@ import (
 	"github.com/gofleet/gofleet/internal/modelfiles"
 )
 
-// near says, behind an error about a directory that has neither a checkpoint nor a model, which others were perhaps meant: those in it, as
-// in what a job leaves, or beside it, where there is no directory of that name.
+// near says, behind an error about a directory that has neither a checkpoint nor a model, which others were perhaps
+// meant: those in it, as in what a job leaves, or beside it, where there is no directory of that name.
 func near(dir string) string {
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return ", since there is no such directory" + beside(dir)
@@ -24,7 +24,8 @@ func beside(dir string) string {
 	return modelfiles.DidYouMean(savedBelow(filepath.Dir(filepath.Clean(dir)), 1))
 }
 
-// savedBelow are directories below dir that a job can begin from: those that hold a checkpoint or a model, and the newest of each series.
+// savedBelow are directories below dir that a job can begin from: those that hold a checkpoint or a model, and the
+// newest of each series.
 func savedBelow(dir string, levels int) []string {
 	return append(newest(dir), modelfiles.Below(dir, levels, func(dir string) []string {
 		if _, is := numberOf(filepath.Base(dir)); !is && (hasCheckpoint(dir) || modelfiles.Is(dir)) {
@@ -43,8 +44,8 @@ func newest(dir string) []string {
 	return []string{last}
 }
 
-// Misplaced refuses a series in a directory that is a checkpoint or a model itself and has none of the series: who names it wants to go on
-// from it, and would begin anew.
+// Misplaced refuses a series in a directory that is a checkpoint or a model itself and has none of the series: who
+// names it wants to go on from it, and would begin anew.
 func Misplaced(series string) error {
 	if all, err := numbers(series); series == "" || err != nil || len(all) > 0 {
 		return nil
@@ -57,6 +58,7 @@ func Misplaced(series string) error {
 	default:
 		return nil
 	}
-	return fmt.Errorf("checkpoint: %s is a %s itself, and has no checkpoints %s… to go on from: Restore (-load) begins from it; a job "+
-		"that begins anew needs a directory of its own for checkpoints", series, kind, seriesPrefix)
+	return fmt.Errorf("checkpoint: %s is a %s itself, and has no checkpoints %s… to go on from: Restore (-load) "+
+		"begins from it; a job that begins anew needs a directory of its own for checkpoints", series, kind,
+		seriesPrefix)
 }

@@ -39,8 +39,8 @@ type tableInfo struct {
 	Waiting int  `json:"waiting,omitempty"`
 	// Forgotten is how many ids of the base's don't wait any more.
 	Forgotten int `json:"forgotten,omitempty"`
-	// Scored says that the rows have delta scores, Served that it is known of each what a model for serving has of it, and Gone how many
-	// ids such a model has whose rows were dropped.
+	// Scored says that the rows have delta scores, Served that it is known of each what a model for serving has of it,
+	// and Gone how many ids such a model has whose rows were dropped.
 	Scored bool `json:"scored,omitempty"`
 	Served bool `json:"served,omitempty"`
 	Gone   int  `json:"gone,omitempty"`
@@ -71,7 +71,8 @@ func (t tableInfo) steps() string   { return t.Param + ".step" }
 func (t tableInfo) seen() string    { return t.Param + ".seen" }
 func (t tableInfo) updates() string { return t.Param + ".updates" }
 
-// WritePart writes all of store to dir/file, or the params of those names alone, as they are when it is called. A ctx that ends ends it.
+// WritePart writes all of store to dir/file, or the params of those names alone, as they are when it is called. A ctx
+// that ends ends it.
 func WritePart(ctx context.Context, dir, file string, store *table.Store, names ...string) (Part, error) {
 	image := ImageOf(store, names...)
 	defer image.Close()
@@ -144,13 +145,16 @@ func WriteImage(ctx context.Context, dir, file string, image Image) (Part, error
 func contentsOf(image Image) (c contents, rows []table.Changes) {
 	c.Chain = image.Chain
 	for _, b := range image.Blocks {
-		c.Blocks = append(c.Blocks, blockInfo{Param: b.Param.Name, Offset: b.Offset, Size: b.Len(), State: b.StateLen(), Step: b.Step()})
+		c.Blocks = append(c.Blocks, blockInfo{Param: b.Param.Name, Offset: b.Offset, Size: b.Len(), State: b.StateLen(),
+			Step: b.Step()})
 	}
 	for _, t := range image.Tables {
 		has := image.rows.of(t)
 		rows = append(rows, has)
-		c.Tables = append(c.Tables, tableInfo{Param: t.Table.Param().Name, Dim: t.Table.Param().Dim(), State: stateLen(t.Table),
-			Rows: len(has.Rows), Rated: t.Table.Rated(), Waiting: len(has.Waiters), Forgotten: len(has.Forgotten), Clock: t.Clock,
+		c.Tables = append(c.Tables, tableInfo{Param: t.Table.Param().Name, Dim: t.Table.Param().Dim(),
+			State: stateLen(t.Table),
+			Rows:  len(has.Rows), Rated: t.Table.Rated(), Waiting: len(has.Waiters), Forgotten: len(has.Forgotten),
+			Clock:  t.Clock,
 			Scored: t.Table.Rated(), Served: c.Chain != table.Chain{}, Gone: len(t.Gone)})
 	}
 	return c, rows

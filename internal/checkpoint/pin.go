@@ -17,8 +17,9 @@ const pinName = "pinned"
 // asideName is the manifest's while its checkpoint is removed.
 const asideName = "." + manifestName + ".removed" + files.TempSuffix
 
-// Pin keeps a whole checkpoint: no job removes it, however many are newer. A job that is about to remove this one takes the manifest
-// away, looks for a pin, and puts it back if there is one: so the pin holds if the checkpoint is whole after it was set.
+// Pin keeps a whole checkpoint: no job removes it, however many are newer. A job that is about to remove this one takes
+// the manifest away, looks for a pin, and puts it back if there is one: so the pin holds if the checkpoint is whole
+// after it was set.
 func Pin(dir string) error {
 	if _, err := whole(dir); err != nil {
 		where := ""

@@ -18,9 +18,9 @@ import (
 type Selection struct {
 	// Params are the names of those to take; none means all.
 	Params []string
-	// WeightsOnly takes a checkpoint under any rule, without the state: that is the store's rule's initial one, and updates are counted
-	// from where the store is. What tables know of rows beside their rule stays: shows, clicks and the last periods they
-	// were seen in, and the ids that wait.
+	// WeightsOnly takes a checkpoint under any rule, without the state: that is the store's rule's initial one, and
+	// updates are counted from where the store is. What tables know of rows beside their rule stays: shows, clicks and
+	// the last periods they were seen in, and the ids that wait.
 	WeightsOnly bool
 }
 
@@ -39,8 +39,8 @@ func (s Selection) String() string {
 // From names a directory and what is taken of it, so that processes can compare what they were told.
 func From(dir string, s Selection) string { return fmt.Sprintf("%s (%v)", filepath.Clean(dir), s) }
 
-// Restore is [Load] of a directory that holds a checkpoint or, if it holds none, a model that was saved for inference: that has weights
-// alone, whatever the rule is.
+// Restore is [Load] of a directory that holds a checkpoint or, if it holds none, a model that was saved for inference:
+// that has weights alone, whatever the rule is.
 func Restore(ctx context.Context, dir string, store *table.Store, rule optimizer.Rule, params []*optimizer.Param,
 	owns func(t int, id uint64) bool, s Selection) (Manifest, error) {
 	m, err := load(ctx, dir, store, rule, params, owns, s)
@@ -53,7 +53,8 @@ func Restore(ctx context.Context, dir string, store *table.Store, rule optimizer
 		_, none = f.Graph() // files of weights alone may be a checkpoint's without its manifest
 	}
 	switch {
-	case errors.Is(none, modelfiles.ErrNone), errors.Is(none, fs.ErrNotExist) && !errors.Is(none, modelfiles.ErrDamaged):
+	case errors.Is(none, modelfiles.ErrNone), errors.Is(none, fs.ErrNotExist) &&
+		!errors.Is(none, modelfiles.ErrDamaged):
 		return m, fmt.Errorf("%w, and no saved model%s", err, near(dir))
 	case none != nil:
 		return m, fmt.Errorf("checkpoint: model in %s: %w", dir, none)
@@ -105,7 +106,8 @@ func (l *loader) fits(f *modelfiles.Files, params []*optimizer.Param) error {
 	for _, name := range f.Names() {
 		if len(l.names) == 0 && !slices.ContainsFunc(params,
 			func(p *optimizer.Param) bool { return slices.Contains(modelTensors(p), name) }) {
-			return fmt.Errorf("its param %q is not in this model; to load some params alone, name them: %w", name, ErrOtherModel)
+			return fmt.Errorf("its param %q is not in this model; to load some params alone, name them: %w", name,
+				ErrOtherModel)
 		}
 	}
 	return nil
@@ -144,7 +146,8 @@ func (l *loader) embedding(f *modelfiles.Files, p *optimizer.Param) error {
 	to, index := l.find(p.Name)
 	return f.Rows(p.Name, func(ids []uint64, w []float32) error {
 		if len(w) != len(ids)*p.Dim() {
-			return fmt.Errorf("its rows of %q have %d numbers, this model's %d: %w", p.Name, len(w)/len(ids), p.Dim(), ErrOtherModel)
+			return fmt.Errorf("its rows of %q have %d numbers, this model's %d: %w", p.Name, len(w)/len(ids), p.Dim(),
+				ErrOtherModel)
 		}
 		if err := files.Ended(l.ctx); err != nil {
 			return err

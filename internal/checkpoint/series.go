@@ -25,9 +25,9 @@ type Progress struct {
 	User []byte `json:"user,omitempty"`
 }
 
-// Series are the checkpoints of one job, each a directory ckpt-<number> of its own below Dir. One job at a time saves there, the one that
-// has claimed Dir. Directories are made exclusively all the same, and a job removes those that it began from, what lay before that one,
-// and its own, and no others.
+// Series are the checkpoints of one job, each a directory ckpt-<number> of its own below Dir. One job at a time saves
+// there, the one that has claimed Dir. Directories are made exclusively all the same, and a job removes those that it
+// began from, what lay before that one, and its own, and no others.
 type Series struct {
 	// Dir has the checkpoints; empty for a job that makes none.
 	Dir string
@@ -47,7 +47,8 @@ type Series struct {
 
 const (
 	seriesPrefix = "ckpt-"
-	// abandoned is the age at which a directory that never became whole is nobody's: its job may have been one of two in Dir.
+	// abandoned is the age at which a directory that never became whole is nobody's: its job may have been one of two
+	// in Dir.
 	abandoned = time.Hour
 )
 
@@ -80,8 +81,8 @@ func name(n int) string { return fmt.Sprintf("%s%06d", seriesPrefix, n) }
 // Whole is whole for others.
 func Whole(dir string) (Manifest, error) { return whole(dir) }
 
-// whole reads the manifest of a checkpoint and sees that its parts, and those of all that it is based on, are there, of the sizes that the
-// manifests say.
+// whole reads the manifest of a checkpoint and sees that its parts, and those of all that it is based on, are there, of
+// the sizes that the manifests say.
 func whole(dir string) (Manifest, error) {
 	m, err := Read(dir)
 	if err == nil {
@@ -90,7 +91,8 @@ func whole(dir string) (Manifest, error) {
 	return m, err
 }
 
-// Verify reads the manifest of a checkpoint and compares the checksums of all its parts, and of those of all that it is based on.
+// Verify reads the manifest of a checkpoint and compares the checksums of all its parts, and of those of all that it is
+// based on.
 func Verify(ctx context.Context, dir string) (Manifest, error) {
 	m, err := Read(dir)
 	if err != nil {
@@ -133,8 +135,8 @@ func Latest(dir string) (newest string, m Manifest, err error) {
 	return "", m, fmt.Errorf("checkpoint: %s has no whole checkpoint %s…: %w", dir, seriesPrefix, ErrNone)
 }
 
-// Resume has load read the newest whole checkpoint, which the series goes on from; found is false if there is none. One that is torn, as
-// its files or load say, is passed over for the one before, with a warning.
+// Resume has load read the newest whole checkpoint, which the series goes on from; found is false if there is none. One
+// that is torn, as its files or load say, is passed over for the one before, with a warning.
 func (s *Series) Resume(ctx context.Context, load func(dir string) error) (found bool, err error) {
 	if s.Dir == "" {
 		return false, nil
@@ -158,7 +160,8 @@ func (s *Series) Resume(ctx context.Context, load func(dir string) error) (found
 			s.base = n
 			return true, nil
 		case files.Unreadable(err):
-			return false, fmt.Errorf("%w: %s stays: begin again when it can be read, or move it elsewhere to go on from the one before",
+			return false, fmt.Errorf("%w: %s stays: begin again when it can be read, or move it elsewhere to go on "+
+				"from the one before",
 				err, dir)
 		case !Torn(err):
 			return false, err
@@ -168,7 +171,8 @@ func (s *Series) Resume(ctx context.Context, load func(dir string) error) (found
 	return false, nil
 }
 
-// GoOn is for a process that takes the place of one of this job: the series goes on from a checkpoint as if this process had begun from it.
+// GoOn is for a process that takes the place of one of this job: the series goes on from a checkpoint as if this
+// process had begun from it.
 func (s *Series) GoOn(dir string) {
 	if n, is := numberOf(filepath.Base(dir)); is {
 		s.mu.Lock()
@@ -194,8 +198,8 @@ func (s *Series) owns(n int) {
 	s.own[n] = true
 }
 
-// Claim takes Dir for this job, before it trains. The error is another job that has it; a directory that can't be written now is told of,
-// since each checkpoint tries again.
+// Claim takes Dir for this job, before it trains. The error is another job that has it; a directory that can't be
+// written now is told of, since each checkpoint tries again.
 func (s *Series) Claim(ctx context.Context) error {
 	if s.Dir == "" {
 		return nil
@@ -213,8 +217,8 @@ func (s *Series) Claim(ctx context.Context) error {
 // Release gives up what Claim or Make took.
 func (s *Series) Release() { s.claims.Release() }
 
-// Make makes the directory of the next checkpoint, which nobody else has. The name is absolute, and durable when the checkpoint is
-// committed: pushes are held while a directory is made, and need not wait for the disk.
+// Make makes the directory of the next checkpoint, which nobody else has. The name is absolute, and durable when the
+// checkpoint is committed: pushes are held while a directory is made, and need not wait for the disk.
 func (s *Series) Make(ctx context.Context) (dir string, err error) {
 	root, err := filepath.Abs(s.Dir)
 	if err != nil {
@@ -259,9 +263,9 @@ func (s *Series) sweep() error {
 	return nil
 }
 
-// Prune removes, now that a new one is whole, the checkpoints of this job that are older than the last Keep and that none of those which
-// stay is based on, and what was never finished. Pinned ones stay, and don't count. What can't be removed is told of and left, and so is
-// all that lies before one that can't be read: it may be what that is based on.
+// Prune removes, now that a new one is whole, the checkpoints of this job that are older than the last Keep and that
+// none of those which stay is based on, and what was never finished. Pinned ones stay, and don't count. What can't be
+// removed is told of and left, and so is all that lies before one that can't be read: it may be what that is based on.
 func (s *Series) Prune() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -303,8 +307,8 @@ func young(name string) bool {
 	return err == nil && time.Since(st.ModTime()) < abandoned
 }
 
-// remove removes the directory of a checkpoint. The manifest goes first, so that what is left is never whole; it comes back if the
-// checkpoint was pinned meanwhile. What somebody else has put there stays.
+// remove removes the directory of a checkpoint. The manifest goes first, so that what is left is never whole; it comes
+// back if the checkpoint was pinned meanwhile. What somebody else has put there stays.
 func remove(dir string) error {
 	manifest, aside := filepath.Join(dir, manifestName), filepath.Join(dir, asideName)
 	if err := disk.Rename(manifest, aside); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -7,9 +7,9 @@ import (
 	"github.com/gofleet/gofleet/internal/table"
 )
 
-// What models for serving have of a table is kept too, so that a job which goes on from a checkpoint saves the next delta as if nothing
-// had happened: each row's delta score where shows and clicks are counted, and, once a base was saved, two flags a row and the ids of
-// dropped rows.
+// What models for serving have of a table is kept too, so that a job which goes on from a checkpoint saves the next
+// delta as if nothing had happened: each row's delta score where shows and clicks are counted, and, once a base was
+// saved, two flags a row and the ids of dropped rows.
 
 func (t tableInfo) scores() string { return t.Param + ".delta" }
 func (t tableInfo) served() string { return t.Param + ".served" }
@@ -43,8 +43,8 @@ func (b *batch) readServings(f *safetensors.File, t tableInfo, at, n int) error 
 	return safetensors.ReadAt(f, t.served(), b.Served, at)
 }
 
-// servings reads what a part knows of models for serving beside its rows: which they are, as all parts must say, and what they have of
-// dropped rows.
+// servings reads what a part knows of models for serving beside its rows: which they are, as all parts must say, and
+// what they have of dropped rows.
 func (l *loader) servings(f *safetensors.File, c contents) error {
 	c.Chain = c.Chain.Doubted() // others may have been saved behind the checkpoint
 	if l.chained && c.Chain != l.chain {

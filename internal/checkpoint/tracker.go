@@ -6,8 +6,8 @@ import (
 	"github.com/gofleet/gofleet/internal/table"
 )
 
-// Tracker makes the images of a process's parts of the checkpoints that a job makes by itself. It knows what has changed since the last of
-// them and, as long as nobody has said that this one was committed, since the one before it.
+// Tracker makes the images of a process's parts of the checkpoints that a job makes by itself. It knows what has
+// changed since the last of them and, as long as nobody has said that this one was committed, since the one before it.
 type Tracker struct {
 	store  *table.Store
 	deltas bool
@@ -39,8 +39,9 @@ func (k *Tracker) Remade() bool {
 	return false
 }
 
-// Image is that of the part of checkpoint id: of everything, or with the id of a base of what is other than there. If it does not know that
-// base, since another process has written it, all rows are taken to be other. The image before must be closed.
+// Image is that of the part of checkpoint id: of everything, or with the id of a base of what is other than there. If
+// it does not know that base, since another process has written it, all rows are taken to be other. The image before
+// must be closed.
 func (k *Tracker) Image(id, base string) (Image, error) {
 	if !k.deltas {
 		return ImageOf(k.store), nil
@@ -53,7 +54,8 @@ func (k *Tracker) Image(id, base string) (Image, error) {
 		k.taken = nil
 	}
 	if known && k.Remade() {
-		return Image{}, fmt.Errorf("checkpoint: rows were dropped since checkpoint %s, on which %s is to be based", base, id)
+		return Image{}, fmt.Errorf("checkpoint: rows were dropped since checkpoint %s, on which %s is to be based",
+			base, id)
 	}
 	take := k.store.TakeImage
 	if known {

@@ -28,7 +28,8 @@ type Finding struct {
 	Err error
 }
 
-// Unfinished says that a checkpoint is being written, or that its job ended before it was whole. What it is to replace still counts.
+// Unfinished says that a checkpoint is being written, or that its job ended before it was whole. What it is to replace
+// still counts.
 func (f Finding) Unfinished() bool { return errors.Is(f.Err, ErrNone) }
 
 // Damage is everything that is wrong with what was finished, nil if it is whole.
@@ -43,8 +44,8 @@ func (f Finding) Damage() error {
 	return errors.Join(all...)
 }
 
-// Find is the directories of what was saved in dir, oldest first: dir itself or, if it holds neither a checkpoint nor a model, the
-// directories in it that do, such as those of a series. [ErrNone] says that there are none.
+// Find is the directories of what was saved in dir, oldest first: dir itself or, if it holds neither a checkpoint nor a
+// model, the directories in it that do, such as those of a series. [ErrNone] says that there are none.
 func Find(dir string) (all []string, err error) {
 	if err := files.CheckLocal(dir); err != nil {
 		return nil, fmt.Errorf("checkpoint: %w", err)
@@ -66,7 +67,8 @@ func Find(dir string) (all []string, err error) {
 		}
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("checkpoint: %s holds neither a checkpoint nor a saved model: %w%s", dir, ErrNone, near(dir))
+		return nil, fmt.Errorf("checkpoint: %s holds neither a checkpoint nor a saved model: %w%s", dir, ErrNone,
+			near(dir))
 	}
 	return all, nil
 }
@@ -76,8 +78,8 @@ func hasCheckpoint(dir string) bool {
 	return err == nil
 }
 
-// Examine reads every byte of what was saved in a directory, as loading does, and says of each file whether it is whole. The error says
-// that ctx has ended.
+// Examine reads every byte of what was saved in a directory, as loading does, and says of each file whether it is
+// whole. The error says that ctx has ended.
 func Examine(ctx context.Context, dir string) (f Finding, err error) {
 	f = Finding{Dir: dir}
 	if f.Model = !hasCheckpoint(dir) && modelfiles.Is(dir); f.Model {
@@ -132,7 +134,8 @@ func examine(ctx context.Context, dir string, p Part) (contents, error) {
 	defer f.Close()
 	for _, want := range c.tensors() {
 		if got, ok := f.Tensor(want.Name); !ok || got.DType != want.DType || !slices.Equal(got.Shape, want.Shape) {
-			return c, fmt.Errorf("array %q is %v, its table of contents says %v: %w", want.Name, brief(got.Tensor), brief(want), ErrDamaged)
+			return c, fmt.Errorf("array %q is %v, its table of contents says %v: %w", want.Name, brief(got.Tensor),
+				brief(want), ErrDamaged)
 		}
 	}
 	return c, nil
@@ -140,7 +143,8 @@ func examine(ctx context.Context, dir string, p Part) (contents, error) {
 
 func brief(t safetensors.Tensor) string { return fmt.Sprintf("%s%v", t.DType, t.Shape) }
 
-// covered says which weights of the model no part has, or more than one; nil if every one has its place. Frozen params may be in none.
+// covered says which weights of the model no part has, or more than one; nil if every one has its place. Frozen params
+// may be in none.
 func (m Manifest) covered(parts []contents) error {
 	of := map[string]*loading{}
 	for _, p := range m.Params {
@@ -152,7 +156,8 @@ func (m Manifest) covered(parts []contents) error {
 		for _, b := range c.Blocks {
 			p, known := of[b.Param]
 			if !known {
-				return fmt.Errorf("checkpoint: a part has %s, of which the manifest knows nothing: %w", b.weights(), ErrDamaged)
+				return fmt.Errorf("checkpoint: a part has %s, of which the manifest knows nothing: %w", b.weights(),
+					ErrDamaged)
 			}
 			if err := p.claim(span{b.Offset, b.Offset + b.Size}); err != nil {
 				return fmt.Errorf("checkpoint: %s: %w", b.Param, err)
@@ -161,7 +166,8 @@ func (m Manifest) covered(parts []contents) error {
 	}
 	for _, p := range m.Params {
 		if l := of[p.Name]; l != nil && l.left != 0 && len(l.have) > 0 {
-			return fmt.Errorf("checkpoint: the parts lack %d of the %d weights of %q: %w", l.left, p.elements(), p.Name, ErrDamaged)
+			return fmt.Errorf("checkpoint: the parts lack %d of the %d weights of %q: %w", l.left, p.elements(), p.Name,
+				ErrDamaged)
 		}
 	}
 	return nil

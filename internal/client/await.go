@@ -22,8 +22,8 @@ const (
 // errSilent is what is known of a server before it was asked.
 var errSilent = errors.New("not asked yet")
 
-// awaitServers waits until every server of a range answers, saying every few seconds which do not. A server that refuses to talk to
-// this worker at all ends the wait: asking it again would not help.
+// awaitServers waits until every server of a range answers, saying every few seconds which do not. A server that
+// refuses to talk to this worker at all ends the wait: asking it again would not help.
 func (l *link) awaitServers(ctx context.Context, from, to int) error {
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, l.strategy.StartTimeout.Std())
@@ -64,7 +64,8 @@ func (l *link) neverCame(wait waiting, waited time.Duration, cause error) error 
 	}
 	silent := wait.endpoints(l.servers)
 	ready := fmt.Sprintf("%d of %d ready", len(wait)-len(silent), len(l.servers))
-	return fmt.Errorf("servers %v not ready after %v (%s; the last attempt: %v): are they running, and can this machine reach them? %w",
+	return fmt.Errorf("servers %v not ready after %v (%s; the last attempt: %v): are they running, and can this "+
+		"machine reach them? %w",
 		silent, waited.Round(time.Millisecond), ready, wait.reason(), cause)
 }
 
@@ -111,7 +112,8 @@ func (l *link) answers(ctx context.Context, s int) error {
 
 // hopeless says that the two sides do not trust or understand each other, which repeating does not change.
 func hopeless(err error) bool {
-	return errors.Is(err, transport.ErrRefused) || errors.Is(err, transport.ErrTooLarge) || errors.Is(err, wire.ErrVersion)
+	return errors.Is(err, transport.ErrRefused) || errors.Is(err, transport.ErrTooLarge) ||
+		errors.Is(err, wire.ErrVersion)
 }
 
 // waiting is why each server has not answered, nil for those that have.

@@ -18,9 +18,9 @@ type batch struct {
 	whole bool      // the checkpoint is
 }
 
-// SaveBatch implements [backend.Trainer]. When another worker has done the same at that very step, there is nothing to do. When a server
-// that comes back was lost meanwhile, the cut is made anew; a checkpoint that is whole stays, and a period that has ended on a server ends
-// there no second time.
+// SaveBatch implements [backend.Trainer]. When another worker has done the same at that very step, there is nothing to
+// do. When a server that comes back was lost meanwhile, the cut is made anew; a checkpoint that is whole stays, and a
+// period that has ended on a server ends there no second time.
 func (c *Client) SaveBatch(ctx context.Context, dir string, o table.Shrink) error {
 	if mode.Of(c.Strategy.Mode).Copies {
 		return errors.New("mode geo keeps every row on every worker, and servers can't end a period of those")

@@ -14,8 +14,9 @@ import (
 // errGone says that a server is not there any more.
 var errGone = errors.New("server is gone")
 
-// call is persist, and ends the client when the server says that all go back, as an answer to a heartbeat does, which may come too late: so
-// the other servers are told when this worker ends, who may see that before they have that server's word.
+// call is persist, and ends the client when the server says that all go back, as an answer to a heartbeat does, which
+// may come too late: so the other servers are told when this worker ends, who may see that before they have that
+// server's word.
 func (l *link) call(ctx context.Context, p patience, server int, req [][]byte, read func(*wire.Frame) error) error {
 	err := l.persist(ctx, p, server, req, read)
 	if errors.Is(err, wire.ErrWentBack) && l.ctx.Err() == nil {
@@ -24,8 +25,8 @@ func (l *link) call(ctx context.Context, p patience, server int, req [][]byte, r
 	return err
 }
 
-// persist sends one request to a server and gives the answer to read, which may be nil. While there is no answer, the request
-// is repeated until ctx ends or the server has been silent for the strategy's worker timeout.
+// persist sends one request to a server and gives the answer to read, which may be nil. While there is no answer, the
+// request is repeated until ctx ends or the server has been silent for the strategy's worker timeout.
 //
 // An answer may be long in coming because the server waits for another worker, or because a message was lost without a
 // word. So the request is sent again after a while, which servers count once; p says after how long.
@@ -87,12 +88,12 @@ func (a *asking) judge(answered bool, err error) (peer.Verdict, error) {
 	return peer.Pause, err
 }
 
-// over says that a worker that leaves need wait no longer for a server where it has found nobody: it has ended when all had left, on a
-// network that loses messages besides.
+// over says that a worker that leaves need wait no longer for a server where it has found nobody: it has ended when all
+// had left, on a network that loses messages besides.
 func (a *asking) over() bool { return a.out.nobody && a.l.leaving.Load() }
 
-// reason is why a server's door did not let a request in. A large request is turned away before it is read, in words of the transport; to
-// a small one the server says what has happened to the job.
+// reason is why a server's door did not let a request in. A large request is turned away before it is read, in words of
+// the transport; to a small one the server says what has happened to the job.
 func (l *link) reason(server int, err error) error {
 	if l.life.number > 0 {
 		if says := l.ping(server); isRefusal(says) {
@@ -123,9 +124,9 @@ func (a *asking) slow() (peer.Verdict, error) {
 	return peer.Again, errSlow
 }
 
-// silence is how long a server has answered neither a request that was begun then nor anything else. A request that waits for
-// other workers is long in coming, but meanwhile heartbeats are answered; before the first heartbeat and after the worker has left
-// there are only requests that wait for nobody.
+// silence is how long a server has answered neither a request that was begun then nor anything else. A request that
+// waits for other workers is long in coming, but meanwhile heartbeats are answered; before the first heartbeat and
+// after the worker has left there are only requests that wait for nobody.
 func (l *link) silence(server int, began time.Time) time.Duration {
 	return min(time.Since(began), l.heard.since(server))
 }
@@ -137,7 +138,8 @@ var pauses = peer.Pauses{First: 10 * time.Millisecond, Last: time.Second}
 // server that is busy.
 const goneAfter = 300 * time.Millisecond
 
-// goneAfter is the same for a worker that leaves: a server with a journal that has ended comes back, and wants to be told.
+// goneAfter is the same for a worker that leaves: a server with a journal that has ended comes back, and wants to be
+// told.
 func (l *link) goneAfter() time.Duration {
 	if l.strategy.Recovery.Journal != "" {
 		return l.strategy.WorkerTimeout.Std()
@@ -191,7 +193,8 @@ func (l *link) longestWait() time.Duration { return 4 * l.strategy.WorkerTimeout
 var errSlow = errors.New("no answer yet")
 
 // attempt is once, given up with errSlow when there is no answer for so long.
-func (l *link) attempt(ctx context.Context, patience time.Duration, server int, req [][]byte, read func(*wire.Frame) error) (bool, error) {
+func (l *link) attempt(ctx context.Context, patience time.Duration, server int, req [][]byte,
+	read func(*wire.Frame) error) (bool, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, errSlow)
 	defer cancel()
 	answered, err := l.once(ctx, server, req, read)
@@ -202,7 +205,8 @@ func (l *link) attempt(ctx context.Context, patience time.Duration, server int, 
 }
 
 // once makes one attempt and says whether the server answered it.
-func (l *link) once(ctx context.Context, server int, req [][]byte, read func(*wire.Frame) error) (answered bool, err error) {
+func (l *link) once(ctx context.Context, server int, req [][]byte, read func(*wire.Frame) error) (answered bool,
+	err error) {
 	return peer.Once(ctx, l.transport, l.servers[server], req, func(f *wire.Frame) error {
 		if f.Job != l.life.job {
 			return fmt.Errorf("the answer is not of this worker's run of the job: %w", wire.ErrMismatch)

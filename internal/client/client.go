@@ -96,7 +96,8 @@ func New(c Config) *Client {
 	})
 	client.link.round = client.sessions.Round
 	client.cuts = &cuts{link: client.link}
-	client.frozen = &frozen{link: client.link, layout: c.Layout, values: &client.sessions.Frozen, most: client.servers.MaxFrame / 2}
+	client.frozen = &frozen{link: client.link, layout: c.Layout, values: &client.sessions.Frozen,
+		most: client.servers.MaxFrame / 2}
 	client.saving = &saving{link: client.link, cuts: client.cuts, frozen: client.frozen}
 	client.loading.link, client.loading.cuts = client.link, client.cuts
 	g := &client.gathers
@@ -107,9 +108,9 @@ func New(c Config) *Client {
 // ErrClosed says that the worker has left.
 var ErrClosed = session.ErrClosed
 
-// Join implements [backend.Trainer]. It waits for the servers, begins this worker's life in the job and brings the first dense weights:
-// worker 0 publishes what its params hold where servers have nothing, and everybody pulls, what is frozen too if servers have it from a
-// checkpoint.
+// Join implements [backend.Trainer]. It waits for the servers, begins this worker's life in the job and brings the
+// first dense weights: worker 0 publishes what its params hold where servers have nothing, and everybody pulls, what is
+// frozen too if servers have it from a checkpoint.
 func (c *Client) Join(ctx context.Context) error {
 	if !c.stage.CompareAndSwap(fresh, joining) {
 		return backend.ErrJoined
@@ -161,9 +162,9 @@ func (c *Client) join(ctx context.Context) error {
 	return nil
 }
 
-// arrive waits for the servers, joins at server 0, which numbers the worker's lives, and says hello to the others. Where a server may be
-// away for a while and come back, it joins before the others are there: server 0 would else miss the life before, and end the job when
-// that was the last.
+// arrive waits for the servers, joins at server 0, which numbers the worker's lives, and says hello to the others.
+// Where a server may be away for a while and come back, it joins before the others are there: server 0 would else miss
+// the life before, and end the job when that was the last.
 func (c *Client) arrive(ctx context.Context) (published bool, err error) {
 	h := &hello{Client: c, process: c.Process, published: true}
 	if h.process == 0 {
@@ -221,7 +222,8 @@ func (c *hello) say(ctx context.Context, s int) error {
 				"workers then", w.Shares, "workers now", c.Workers, "epoch", w.Progress.Epoch+1)
 		}
 	}
-	c.link.besides.begin(func() { c.link.beatTo(s) }) // from now on this server misses them, however long the others take
+	// from now on this server misses them, however long the others take
+	c.link.besides.begin(func() { c.link.beatTo(s) })
 	if err := c.first.agrees(s, w, c.from); err != nil {
 		return err
 	}
@@ -295,8 +297,8 @@ func (c *Client) Leave(ctx context.Context) error {
 	return err
 }
 
-// Close implements [backend.Trainer]: it ends the client, says so to servers that it has not left, as far as they can be reached at once,
-// and closes its idle connections. To others it falls silent.
+// Close implements [backend.Trainer]: it ends the client, says so to servers that it has not left, as far as they can
+// be reached at once, and closes its idle connections. To others it falls silent.
 func (c *Client) Close() {
 	if c.link.stop(ErrClosed) && c.stage.Load() == joined && !c.link.leaving.Load() {
 		c.link.farewell()

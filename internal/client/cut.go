@@ -9,15 +9,15 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// between is the servers' weights between two steps, the same of every worker on all of them, as long as pushes wait. It implements
-// [backend.Weights].
+// between is the servers' weights between two steps, the same of every worker on all of them, as long as pushes wait.
+// It implements [backend.Weights].
 type between struct {
 	c  *Client
 	id string
 }
 
-// Cut implements [backend.Trainer]: it makes the servers hold back pushes at the same steps of every worker, has do read the weights, and
-// lets pushes go on.
+// Cut implements [backend.Trainer]: it makes the servers hold back pushes at the same steps of every worker, has do
+// read the weights, and lets pushes go on.
 func (c *Client) Cut(ctx context.Context, do func(backend.Weights) error) error {
 	done, err := c.turn(ctx, "reading the model")
 	if err != nil {
@@ -74,7 +74,8 @@ func (k *between) Rows(ctx context.Context, name string, yield func(ids []uint64
 }
 
 // each reads what a scan brings of all servers.
-func (k *between) each(ctx context.Context, name string, what wire.Scan, yield func(ids []uint64, w []float32) error) error {
+func (k *between) each(ctx context.Context, name string, what wire.Scan,
+	yield func(ids []uint64, w []float32) error) error {
 	e, err := k.c.embedding(name)
 	if err != nil {
 		return err

@@ -13,15 +13,15 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// cuts makes servers hold back pushes at the same steps of every worker, so that something can be done on all of them at one point
-// between steps.
+// cuts makes servers hold back pushes at the same steps of every worker, so that something can be done on all of them
+// at one point between steps.
 type cuts struct {
 	link *link
 	made atomic.Int64
 }
 
-// lead has server 0 lead a cut, and says what each server said of it. When ctx ends before anything was done that can't be taken back, the
-// cut is given up; else the call stays until it is whole.
+// lead has server 0 lead a cut, and says what each server said of it. When ctx ends before anything was done that can't
+// be taken back, the cut is given up; else the call stays until it is whole.
 func (k *cuts) lead(ctx context.Context, plan cut.Plan, how any) (said [][]byte, err error) {
 	ask := cut.Ask{ID: k.id(), Worker: k.link.worker, Plan: plan}
 	if ask.How, err = json.Marshal(how); err != nil {
@@ -59,16 +59,17 @@ func (k *cuts) repeat(do func() error) error {
 		if try == mostCuts || k.link.strategy.Recovery.Journal == "" || !errors.Is(err, wire.ErrStale) {
 			return err
 		}
-		k.link.log.Info("a cut through all servers is made anew, since one of them was started again meanwhile", "said", err)
+		k.link.log.Info("a cut through all servers is made anew, since one of them was started again meanwhile", "said",
+			err)
 	}
 }
 
 // mostCuts is how often.
 const mostCuts = 5
 
-// freeze begins a cut on all servers and returns the steps it is to hold; or what server 0 says when another worker has done
-// at this step what the cut is for. Server 0 says what a checkpoint is based on, and names a period
-// that is to end.
+// freeze begins a cut on all servers and returns the steps it is to hold; or what server 0 says when another worker has
+// done at this step what the cut is for. Server 0 says what a checkpoint is based on, and names a period that is to
+// end.
 func (k *cuts) freeze(ctx context.Context, msg *wire.Save) (steps []uint64, before *wire.Held, err error) {
 	held := make([]wire.Held, len(k.link.servers))
 	for s := range held { // server 0 first: it lets one through at a time
@@ -107,7 +108,8 @@ func furthest(held []wire.Held) []uint64 {
 	return steps
 }
 
-// reach waits until all servers have the steps of a cut, and has them do what it is for. Each gives its answer, nil for none.
+// reach waits until all servers have the steps of a cut, and has them do what it is for. Each gives its answer, nil for
+// none.
 func (k *cuts) reach(ctx context.Context, msg *wire.Save, answer func(server int) any) error {
 	return k.link.together(func(s int) error { return k.link.control(ctx, s, wire.OpSave, msg, answer(s)) })
 }
@@ -117,8 +119,8 @@ func (k *cuts) commit(ctx context.Context, msg *wire.Save) error {
 	return k.link.control(ctx, 0, wire.OpCommit, msg, nil)
 }
 
-// abandon lets pushes go on after a cut that failed. A caller whose ctx has ended is not held up by a server that does not answer: servers
-// are told beside it then.
+// abandon lets pushes go on after a cut that failed. A caller whose ctx has ended is not held up by a server that does
+// not answer: servers are told beside it then.
 func (k *cuts) abandon(ctx context.Context, msg wire.Save) {
 	told := k.link.besides.begin(func() { k.tell(msg) })
 	select {
@@ -127,8 +129,8 @@ func (k *cuts) abandon(ctx context.Context, msg wire.Save) {
 	}
 }
 
-// tell tells all servers that a cut is given up, for a worker timeout. Parts of a checkpoint that were written are removed when it is sure
-// that nobody commits them: they would take the room that the next save needs.
+// tell tells all servers that a cut is given up, for a worker timeout. Parts of a checkpoint that were written are
+// removed when it is sure that nobody commits them: they would take the room that the next save needs.
 func (k *cuts) tell(msg wire.Save) {
 	ctx, cancel := context.WithTimeout(k.link.ctx, k.link.strategy.WorkerTimeout.Std())
 	defer cancel()

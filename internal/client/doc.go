@@ -1,5 +1,5 @@
-// Package client is a worker's side of the parameter servers: it joins the job, lives in it, and trains in sessions, whose traffic
-// goes by package exchange.
+// Package client is a worker's side of the parameter servers: it joins the job, lives in it, and trains in sessions,
+// whose traffic goes by package exchange.
 //
 //	client.go     join, the first weights, leave
 //	origin.go     servers that began from different directories
@@ -24,6 +24,6 @@
 //	cut.go        the weights of a cut, read
 //	scan.go       rows of a table, page after page
 //
-// Every request may be repeated: a push carries a number that the server counts once, everything else has the same effect
-// twice. So a lost answer costs time and nothing else.
+// Every request may be repeated: a push carries a number that the server counts once, everything else has the same
+// effect twice. So a lost answer costs time and nothing else.
 package client

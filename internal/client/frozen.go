@@ -19,8 +19,8 @@ type frozen struct {
 	most   int // bytes of values in a frame: an answer names params beside them
 }
 
-// SetDense implements [backend.Trainer]. This worker's sessions see the values from their next step on, and a checkpoint or a model that
-// it saves has them.
+// SetDense implements [backend.Trainer]. This worker's sessions see the values from their next step on, and a
+// checkpoint or a model that it saves has them.
 func (c *Client) SetDense(name string, w []float32) error { return c.frozen.set(name, w) }
 
 func (z *frozen) set(name string, w []float32) error {

@@ -14,8 +14,8 @@ func (c *Client) Barrier(ctx context.Context) error {
 	return err
 }
 
-// Gather implements [backend.Trainer]: workers meet at server 0. In mode geo this worker's copy is then what the servers have, with what
-// all have trained.
+// Gather implements [backend.Trainer]: workers meet at server 0. In mode geo this worker's copy is then what the
+// servers have, with what all have trained.
 func (c *Client) Gather(ctx context.Context, call string, data []byte) ([][]byte, error) {
 	if err := c.settle(ctx); err != nil {
 		return nil, err
@@ -63,11 +63,11 @@ func (c *Client) CatchUp() int {
 	return 0
 }
 
-// gather gives every worker what each of them sent, by worker index; nothing stands for a worker that is gone. It returns
-// when all have called it as often as this one. Workers whose call differs are all refused.
+// gather gives every worker what each of them sent, by worker index; nothing stands for a worker that is gone. It
+// returns when all have called it as often as this one. Workers whose call differs are all refused.
 //
-// What is too large for a frame, here or on another worker, goes in several rounds: everybody takes part until the last one has
-// sent all. Of a worker that is gone before that there is nothing.
+// What is too large for a frame, here or on another worker, goes in several rounds: everybody takes part until the last
+// one has sent all. Of a worker that is gone before that there is nothing.
 func (g *gathering) gather(ctx context.Context, call string, data []byte) ([][]byte, error) {
 	all, most := make([][]byte, g.workers), g.room()
 	for round := 0; ; round++ {

@@ -16,8 +16,8 @@ import (
 // endedAfter is how long nobody listens at a server's endpoint before it has ended.
 const endedAfter = 2 * time.Second
 
-// beatTo shows a server that this worker lives until the client ends, and ends it when the server does not. Where nobody listens it looks
-// more often.
+// beatTo shows a server that this worker lives until the client ends, and ends it when the server does not. Where
+// nobody listens it looks more often.
 func (l *link) beatTo(server int) {
 	pace := l.strategy.HeartbeatInterval.Std()
 	tick := time.NewTicker(pace)
@@ -52,7 +52,8 @@ func (l *link) beatTo(server int) {
 	}
 }
 
-// endedAfter is how long nobody listens at a server's endpoint before it has ended for good: one with a journal comes back.
+// endedAfter is how long nobody listens at a server's endpoint before it has ended for good: one with a journal comes
+// back.
 func (l *link) endedAfter() time.Duration {
 	if l.strategy.Recovery.Journal != "" {
 		return l.strategy.ServerTimeout().Std()
@@ -68,8 +69,8 @@ func paceOf(absent peer.Absence, pace time.Duration) time.Duration {
 	return pace
 }
 
-// pingTimeout is how long a server may take to answer what it need not think about: a fraction of the worker timeout, so
-// that messages lost without a word are not silence yet.
+// pingTimeout is how long a server may take to answer what it need not think about: a fraction of the worker timeout,
+// so that messages lost without a word are not silence yet.
 func (l *link) pingTimeout() time.Duration { return l.strategy.WorkerTimeout.Std() / 10 }
 
 func (l *link) ping(server int) error {
@@ -114,8 +115,8 @@ func (l *link) fail(err error) {
 	}
 }
 
-// hearing remembers when each server last did what it was asked, by a clock that stands still while this process does: who wakes up
-// has not been kept waiting. The heartbeats read it.
+// hearing remembers when each server last did what it was asked, by a clock that stands still while this process does:
+// who wakes up has not been kept waiting. The heartbeats read it.
 type hearing struct {
 	clock *awake.Clock
 	began time.Time      // of the clock

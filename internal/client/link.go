@@ -14,8 +14,8 @@ import (
 	"github.com/gofleet/gofleet/transport"
 )
 
-// link is a worker's connection to its servers: requests, their repetition, and signs of life in both directions. It lasts as long as
-// the client, and ends it when a server is lost: nobody can train without one.
+// link is a worker's connection to its servers: requests, their repetition, and signs of life in both directions. It
+// lasts as long as the client, and ends it when a server is lost: nobody can train without one.
 type link struct {
 	worker  int
 	servers []string // endpoints
@@ -100,7 +100,8 @@ func (b *besides) stop() bool {
 	return first
 }
 
-// farewell tells all servers at once that this worker ends, and why. One attempt is enough: who misses it notices the silence.
+// farewell tells all servers at once that this worker ends, and why. One attempt is enough: who misses it notices the
+// silence.
 func (l *link) farewell() {
 	ctx, cancel := context.WithTimeout(context.Background(), min(l.strategy.HeartbeatInterval.Std(), l.pingTimeout()))
 	defer cancel()
@@ -127,8 +128,8 @@ func (l *link) header(op wire.Op) wire.Header {
 	return wire.Header{Op: op, Job: l.life.job, Worker: uint32(l.worker), Life: l.life.number, Version: wire.NoDense}
 }
 
-// counted takes note that a server has answered a request with a number, which therefore counts there for good, or that it has brought the
-// first weights. Heartbeats say how many do, so that a server which comes back with less is noticed.
+// counted takes note that a server has answered a request with a number, which therefore counts there for good, or that
+// it has brought the first weights. Heartbeats say how many do, so that a server which comes back with less is noticed.
 func (l *link) counted(server int) { l.heard.counts[server].Add(1) }
 
 // together does something for every server at once and returns the first error, in the servers' order.

@@ -20,9 +20,9 @@ type loading struct {
 	frozen atomic.Int64 // how often they have, as far as this worker has seen, with frozen values in it
 }
 
-// Load implements [backend.Trainer]. In one cut between steps every server reads what it owns of the directory beside its tables, all
-// must have found the same there, and then all take it. What fails before that leaves everything as it was; when this worker dies in the
-// middle of the taking, or loses a server, the job goes back to its last checkpoint.
+// Load implements [backend.Trainer]. In one cut between steps every server reads what it owns of the directory beside
+// its tables, all must have found the same there, and then all take it. What fails before that leaves everything as it
+// was; when this worker dies in the middle of the taking, or loses a server, the job goes back to its last checkpoint.
 func (c *Client) Load(ctx context.Context, dir string, what checkpoint.Selection) error {
 	if c.stage.Load() != joined {
 		return backend.ErrNotJoined
@@ -90,14 +90,15 @@ func (o *loading) agreed(ctx context.Context, msg wire.Load) error {
 	}
 	for s, f := range found {
 		if f.Origin != found[0].Origin {
-			return fmt.Errorf("server %d finds %s in %s, server 0 %s: all servers must see the same directory, and nothing may be "+
-				"saved there meanwhile", s, f.Origin, msg.Dir, found[0].Origin)
+			return fmt.Errorf("server %d finds %s in %s, server 0 %s: all servers must see the same directory, and "+
+				"nothing may be saved there meanwhile", s, f.Origin, msg.Dir, found[0].Origin)
 		}
 	}
 	return nil
 }
 
-// renew has this worker's next steps begin with what the servers have now, frozen values too if they have loaded any since it last did.
+// renew has this worker's next steps begin with what the servers have now, frozen values too if they have loaded any
+// since it last did.
 func (c *Client) renew(ctx context.Context, now wire.Loads) error {
 	c.sessions.Met()
 	if c.loading.frozen.Swap(now.Frozen) == now.Frozen {

@@ -8,7 +8,8 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// Saves implements [backend.Trainer]: server 0 knows who lives. For a last save everything that this worker has is pushed first.
+// Saves implements [backend.Trainer]: server 0 knows who lives. For a last save everything that this worker has is
+// pushed first.
 func (c *Client) Saves(ctx context.Context, last bool) (bool, error) {
 	if err := c.known(); err != nil {
 		return false, err
@@ -19,7 +20,8 @@ func (c *Client) Saves(ctx context.Context, last bool) (bool, error) {
 		}
 	}
 	var answer wire.Saver
-	if err := c.link.control(ctx, 0, wire.OpSaver, wire.Saver{Last: last, Ends: c.link.hurried.Load()}, &answer); err != nil {
+	if err := c.link.control(ctx, 0, wire.OpSaver, wire.Saver{Last: last, Ends: c.link.hurried.Load()},
+		&answer); err != nil {
 		return false, fmt.Errorf("asking who saves: %w", err)
 	}
 	return answer.Yours, nil
@@ -31,8 +33,8 @@ func (c *Client) Hurry() { c.link.hurried.Store(true) }
 // Asked implements [backend.Trainer]: server 0 asks the worker that saves.
 func (c *Client) Asked() <-chan struct{} { return c.link.asked }
 
-// Checkpoint implements [backend.Trainer]: the servers write into a directory that server 0 makes. When another worker has saved this very
-// step with this progress, there is nothing to do.
+// Checkpoint implements [backend.Trainer]: the servers write into a directory that server 0 makes. When another worker
+// has saved this very step with this progress, there is nothing to do.
 func (c *Client) Checkpoint(ctx context.Context, progressed func() checkpoint.Progress) error {
 	now := func(msg *wire.Save) {
 		p := wire.Progress(progressed())

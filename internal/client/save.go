@@ -12,9 +12,9 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// Save implements [backend.Trainer]. It makes the servers write a checkpoint of one cut to dir, which all of them must see: the same steps
-// of every worker are in all its parts, and all steps that this worker has made. When dir has a checkpoint of that very step already,
-// because another worker has saved it, there is nothing to do.
+// Save implements [backend.Trainer]. It makes the servers write a checkpoint of one cut to dir, which all of them must
+// see: the same steps of every worker are in all its parts, and all steps that this worker has made. When dir has a
+// checkpoint of that very step already, because another worker has saved it, there is nothing to do.
 func (c *Client) Save(ctx context.Context, dir string, params ...string) error {
 	dir, err := filepath.Abs(dir) // servers have working directories of their own
 	if err == nil {
@@ -50,7 +50,8 @@ type saving struct {
 	frozen *frozen
 }
 
-// once makes one attempt, in a cut of its own. When servers write what they have taken, it calls taken: this worker's steps may go on.
+// once makes one attempt, in a cut of its own. When servers write what they have taken, it calls taken: this worker's
+// steps may go on.
 func (s *saving) once(ctx context.Context, msg wire.Save, complete func(*wire.Save), taken func()) error {
 	msg.ID = s.cuts.id()
 	if err := s.claim(ctx, &msg); err != nil {

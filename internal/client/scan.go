@@ -17,8 +17,8 @@ const scanBytes = 2 << 20
 // rowBytes is the most that an id and its row take in a frame.
 func rowBytes(dim int) int { return 10 + 4*dim }
 
-// Rows implements [backend.Trainer]. It begins when everything that this worker has trained has arrived, and goes from server to server,
-// by ascending id on each.
+// Rows implements [backend.Trainer]. It begins when everything that this worker has trained has arrived, and goes from
+// server to server, by ascending id on each.
 func (c *Client) Rows(ctx context.Context, name string, yield func(ids []uint64, w []float32) error) error {
 	e, err := c.embedding(name)
 	if err == nil {

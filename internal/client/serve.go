@@ -25,7 +25,8 @@ func (v *serving) Left() int { return v.left }
 
 // Gone implements [backend.Serving].
 func (v *serving) Gone(ctx context.Context, name string, yield func(ids []uint64) error) error {
-	return v.each(ctx, name, wire.Scan{IDs: true, Gone: true}, func(ids []uint64, _ []float32) error { return yield(ids) })
+	return v.each(ctx, name, wire.Scan{IDs: true, Gone: true},
+		func(ids []uint64, _ []float32) error { return yield(ids) })
 }
 
 // Serve implements [backend.Trainer]. Servers doubt what was saved while the model is made whole, and it is whole
@@ -80,7 +81,8 @@ func (c *Client) serve(ctx context.Context, how table.Serving, write func(backen
 		return err
 	}
 	if err := c.served(context.WithoutCancel(ctx), msg.ID, now); err != nil {
-		return fmt.Errorf("the model is whole, and not all servers know of it (the next is to be a base if it did not): %w", err)
+		return fmt.Errorf("the model is whole, and not all servers know of it (the next is to be a base if it did "+
+			"not): %w", err)
 	}
 	return nil
 }

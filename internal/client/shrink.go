@@ -12,8 +12,8 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// Shrink implements [backend.Trainer]: it makes all servers end a period in one cut. When another worker has ended the period at that very
-// step, in the same way, there is nothing to do but tell what was dropped.
+// Shrink implements [backend.Trainer]: it makes all servers end a period in one cut. When another worker has ended the
+// period at that very step, in the same way, there is nothing to do but tell what was dropped.
 func (c *Client) Shrink(ctx context.Context, o table.Shrink) ([]table.Shrunk, error) {
 	if mode.Of(c.Strategy.Mode).Copies {
 		return nil, errors.New("mode geo keeps every row on every worker, and servers can't drop those")
@@ -23,7 +23,8 @@ func (c *Client) Shrink(ctx context.Context, o table.Shrink) ([]table.Shrunk, er
 		return nil, err
 	}
 	defer done()
-	said, err := c.cuts.lead(ctx, cut.Plan{cut.End}, wire.Shrink{Decay: o.Decay, MinScore: o.MinScore, Unseen: o.Unseen})
+	said, err := c.cuts.lead(ctx, cut.Plan{cut.End}, wire.Shrink{Decay: o.Decay, MinScore: o.MinScore,
+		Unseen: o.Unseen})
 	var freed wire.Freed
 	if err == nil {
 		freed, err = c.freed(said)

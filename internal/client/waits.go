@@ -9,8 +9,8 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// waits says in the log that a request with data has waited for long: in rounds for other workers, else because a server has no room
-// for it or the way there is slow. Many requests wait at once, of which one is spoken of for all.
+// waits says in the log that a request with data has waited for long: in rounds for other workers, else because a
+// server has no room for it or the way there is slow. Many requests wait at once, of which one is spoken of for all.
 type waits struct {
 	log     *slog.Logger
 	servers []string

@@ -29,9 +29,10 @@ type link struct {
 	life      context.Context // the group's
 }
 
-// call sends a message to a rank and gives the answer to read, which may be nil. It is repeated while there is no answer, until
-// ctx ends or the rank has been silent for too long.
-func (l *link) call(ctx context.Context, rank int, msg [][]byte, silence time.Duration, read func(answer, []byte) error) error {
+// call sends a message to a rank and gives the answer to read, which may be nil. It is repeated while there is no
+// answer, until ctx ends or the rank has been silent for too long.
+func (l *link) call(ctx context.Context, rank int, msg [][]byte, silence time.Duration,
+	read func(answer, []byte) error) error {
 	var silentSince time.Time
 	return peer.Repeat(ctx, pauses, func() (peer.Verdict, error) {
 		err := l.once(ctx, rank, msg, read)
@@ -50,7 +51,8 @@ func (l *link) call(ctx context.Context, rank int, msg [][]byte, silence time.Du
 		case silentSince.IsZero():
 			silentSince = l.members.clock.Now()
 		case l.members.silence(rank, silentSince) > silence:
-			return peer.Done, l.members.about(rank, fmt.Errorf("%w: %s has not answered for %v: %w", ErrDead, l.members.name(rank),
+			return peer.Done, l.members.about(rank, fmt.Errorf("%w: %s has not answered for %v: %w", ErrDead,
+				l.members.name(rank),
 				l.members.silence(rank, silentSince).Round(time.Millisecond), err))
 		}
 		return peer.Pause, err
@@ -78,8 +80,8 @@ func (l *link) once(ctx context.Context, rank int, msg [][]byte, read func(answe
 	})
 }
 
-// each calls f for every other rank at once, beginning with the next one so that not all call the same, and returns the first
-// error; the others are ended by it.
+// each calls f for every other rank at once, beginning with the next one so that not all call the same, and returns the
+// first error; the others are ended by it.
 func (l *link) each(ctx context.Context, f func(ctx context.Context, rank int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

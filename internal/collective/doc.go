@@ -10,23 +10,24 @@
 //
 // # How
 //
-// Tensors are taken as one long vector, without copying, and cut into buckets (32 MiB), a bucket into one segment for each
-// rank, a segment into chunks. Rank r owns segment r: the others call it with their parts of it, chunk by chunk, several at
-// once; it adds up what it has when all are there, and the answer to each call is the sum. So every rank sends and receives
-// 2·(N−1)/N of the vector, as in a ring, but in one round trip for a chunk instead of 2·(N−1) hops, for any N, and the terms
-// are added in the order of ranks, whatever the cut, the transport or who came first: the result is a pure function of what
-// the ranks hold, equal bit for bit on all of them and over runs. It is also the order in which servers add gradients up.
+// Tensors are taken as one long vector, without copying, and cut into buckets (32 MiB), a bucket into one segment for
+// each rank, a segment into chunks. Rank r owns segment r: the others call it with their parts of it, chunk by chunk,
+// several at once; it adds up what it has when all are there, and the answer to each call is the sum. So every rank
+// sends and receives 2·(N−1)/N of the vector, as in a ring, but in one round trip for a chunk instead of 2·(N−1) hops,
+// for any N, and the terms are added in the order of ranks, whatever the cut, the transport or who came first: the
+// result is a pure function of what the ranks hold, equal bit for bit on all of them and over runs. It is also the
+// order in which servers add gradients up.
 //
 // # What can go wrong
 //
-// A message carries the generation of the group (a hash of the lives of its processes), the number of the collective and the
-// chunk. What arrives twice is answered again and counted once; what arrives late is dropped. Answers are kept until all ranks
-// have gone on, so a call whose answer was lost can be repeated.
+// A message carries the generation of the group (a hash of the lives of its processes), the number of the collective
+// and the chunk. What arrives twice is answered again and counted once; what arrives late is dropped. Answers are kept
+// until all ranks have gone on, so a call whose answer was lost can be repeated.
 //
-// Every wait ends: with Config.WaitTimeout while a rank is alive elsewhere, with Config.SilenceTimeout when it doesn't answer, after
-// a few probes when its machine says that nobody listens there any more, and at once when a rank says that it failed, or was started
-// again. The error says who is missing and what was waited for. A group that failed once stays so, for the ranks can't know any more
-// what the others have.
+// Every wait ends: with Config.WaitTimeout while a rank is alive elsewhere, with Config.SilenceTimeout when it doesn't
+// answer, after a few probes when its machine says that nobody listens there any more, and at once when a rank says
+// that it failed, or was started again. The error says who is missing and what was waited for. A group that failed once
+// stays so, for the ranks can't know any more what the others have.
 //
 // # Files, in reading order
 //

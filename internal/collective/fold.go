@@ -84,7 +84,8 @@ func factors(parts []Part) []float32 {
 // tile is how many elements are folded at a time: few enough for the innermost cache.
 const tile = 2048
 
-// foldInto sets dst to the parts' elements, folded in the order of ranks. A part is nil where the rank has nothing to say.
+// foldInto sets dst to the parts' elements, folded in the order of ranks. A part is nil where the rank has nothing to
+// say.
 func foldInto[E Element](dst []E, parts [][]E, op Op, root int, factor []float32) {
 	for at := 0; at < len(dst); at += tile {
 		to := min(len(dst), at+tile)

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// AllGather returns what every rank has given, by rank, empty where a rank gave nothing. The sizes may differ. data is copied.
+// AllGather returns what every rank has given, by rank, empty where a rank gave nothing. The sizes may differ. data is
+// copied.
 func (g *Group) AllGather(ctx context.Context, data []byte) ([][]byte, error) {
 	all := make([][]byte, g.Ranks())
 	if err := g.AllGatherInto(ctx, data, all); err != nil {

@@ -28,9 +28,9 @@ type Config struct {
 	// Window is how many messages are under way to each rank; 0 means 2.
 	Window int
 
-	// StartTimeout bounds Join; 0 means 3m. WaitTimeout bounds a collective; 0 means 15m. SilenceTimeout is after how long
-	// without an answer a rank counts as dead; 0 means 30s. ProbeInterval is how often a rank that is waited for is asked
-	// whether it lives; 0 means 1s.
+	// StartTimeout bounds Join; 0 means 3m. WaitTimeout bounds a collective; 0 means 15m. SilenceTimeout is after how
+	// long without an answer a rank counts as dead; 0 means 30s. ProbeInterval is how often a rank that is waited for
+	// is asked whether it lives; 0 means 1s.
 	StartTimeout, WaitTimeout, SilenceTimeout, ProbeInterval time.Duration
 	// Logger is told who is waited for; nil means slog.Default.
 	Logger *slog.Logger
@@ -69,7 +69,8 @@ type Group struct {
 	left atomic.Bool // by Close
 }
 
-// New claims this rank's endpoint, whose name has StartTimeout to resolve, and begins to listen there. Close or Leave ends the group.
+// New claims this rank's endpoint, whose name has StartTimeout to resolve, and begins to listen there. Close or Leave
+// ends the group.
 func New(ctx context.Context, c Config) (*Group, error) {
 	if c.Rank < 0 || c.Rank >= len(c.Endpoints) {
 		return nil, fmt.Errorf("collective: rank %d of %d endpoints", c.Rank, len(c.Endpoints))
@@ -140,8 +141,8 @@ func (g *Group) fail(err error) error {
 // closeTime is how long Close waits for answers that are being sent.
 const closeTime = 5 * time.Second
 
-// Close ends the group without waiting for anybody; ranks that wait for this one are told, if reason is not nil, that it
-// failed. It may be called twice.
+// Close ends the group without waiting for anybody; ranks that wait for this one are told, if reason is not nil, that
+// it failed. It may be called twice.
 func (g *Group) Close(ctx context.Context, reason error) error {
 	if g.left.Swap(true) {
 		return nil

@@ -98,8 +98,8 @@ func (a *arrivals) missing() (ranks []int) {
 	return ranks
 }
 
-// Leave waits until every rank has called it, and ends the group. After an error, of Leave or before, the group is ended all the
-// same. It may be called twice.
+// Leave waits until every rank has called it, and ends the group. After an error, of Leave or before, the group is
+// ended all the same. It may be called twice.
 func (g *Group) Leave(ctx context.Context) error {
 	if g.left.Load() {
 		return nil
@@ -111,8 +111,8 @@ func (g *Group) Leave(ctx context.Context) error {
 	return errors.Join(err, g.Close(ctx, nil))
 }
 
-// goodbyeTime is how long a rank stays for others that may have to ask again for the last result; after goneTime without an
-// answer they have gone already.
+// goodbyeTime is how long a rank stays for others that may have to ask again for the last result; after goneTime
+// without an answer they have gone already.
 const (
 	goodbyeTime = 10 * time.Second
 	goneTime    = time.Second

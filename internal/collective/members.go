@@ -13,8 +13,8 @@ import (
 	"github.com/gofleet/gofleet/internal/peer"
 )
 
-// members is what a rank knows of the others: which process each of them is, when it last showed life, and whether it needs this one
-// any more.
+// members is what a rank knows of the others: which process each of them is, when it last showed life, and whether it
+// needs this one any more.
 type members struct {
 	rank      int // this one
 	endpoints []string
@@ -32,7 +32,8 @@ type members struct {
 
 func newMembers(rank int, endpoints []string, self uint64, clock *awake.Clock) *members {
 	n := len(endpoints)
-	m := &members{rank: rank, endpoints: endpoints, self: self, clock: clock, lives: make([]uint64, n), seen: make([]time.Time, n),
+	m := &members{rank: rank, endpoints: endpoints, self: self, clock: clock, lives: make([]uint64, n),
+		seen:    make([]time.Time, n),
 		trouble: make([]error, n), bye: make([]bool, n), byes: make(chan struct{})}
 	m.lives[rank], m.bye[rank] = self, true
 	return m
@@ -78,7 +79,8 @@ func (m *members) knows(rank int, life uint64) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if before := m.lives[rank]; m.generation != 0 && before != life {
-		return fmt.Errorf("%w: %s was started again; the other ranks hold what it has lost: start all of them again", ErrDead, m.name(rank))
+		return fmt.Errorf("%w: %s was started again; the other ranks hold what it has lost: start all of them again",
+			ErrDead, m.name(rank))
 	}
 	m.lives[rank] = life
 	return nil
@@ -106,14 +108,15 @@ func generation(lives []uint64) uint64 {
 	return h.Sum64() | 1
 }
 
-// check refuses a message of another generation; until this one's is known, none. A rank that has not joined has none, and may ask and
-// give up.
+// check refuses a message of another generation; until this one's is known, none. A rank that has not joined has none,
+// and may ask and give up.
 func (m *members) check(q *request) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	early := q.generation == 0 && (q.verb == verbProbe || q.verb == verbAbort)
 	if m.generation != 0 && q.generation != m.generation && !early {
-		return fmt.Errorf("%w: generation %x, this one is %x: a process of an earlier job", ErrMessage, q.generation, m.generation)
+		return fmt.Errorf("%w: generation %x, this one is %x: a process of an earlier job", ErrMessage, q.generation,
+			m.generation)
 	}
 	return nil
 }

@@ -148,7 +148,8 @@ func (a *answer) parse(b []byte) (body []byte, err error) {
 		return nil, err
 	}
 	le := binary.LittleEndian
-	*a = answer{status: status(b[5]), number: le.Uint64(b[8:]), weight: le.Uint64(b[16:]), ended: int(le.Uint32(b[24:]))}
+	*a = answer{status: status(b[5]), number: le.Uint64(b[8:]), weight: le.Uint64(b[16:]),
+		ended: int(le.Uint32(b[24:]))}
 	return b[answerSize:], nil
 }
 

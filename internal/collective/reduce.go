@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// AllReduce replaces every element of x by what op makes of the ranks' elements in its place. x has the same lengths on all
-// ranks. After an error x holds anything.
+// AllReduce replaces every element of x by what op makes of the ranks' elements in its place. x has the same lengths on
+// all ranks. After an error x holds anything.
 func AllReduce[E Element](ctx context.Context, g *Group, op Op, x ...[]E) error {
 	if op < Sum || op > Min {
 		return fmt.Errorf("collective: all-reduce with %v: it can be Sum, Max or Min", op)
@@ -28,8 +28,8 @@ func Broadcast[E Element](ctx context.Context, g *Group, root int, x ...[]E) err
 	return err
 }
 
-// Mean replaces every element of x by Σ wᵢxᵢ / Σ wᵢ over the ranks, of which p says this one's weight, and returns what their
-// parts were together. x of a rank of weight 0 is not read. Where all weights are 0 the mean is 0.
+// Mean replaces every element of x by Σ wᵢxᵢ / Σ wᵢ over the ranks, of which p says this one's weight, and returns what
+// their parts were together. x of a rank of weight 0 is not read. Where all weights are 0 the mean is 0.
 func (g *Group) Mean(ctx context.Context, p Part, x ...[]float32) (Members, error) {
 	return reduce(ctx, g, what{op: mean}, p, x)
 }
@@ -191,8 +191,8 @@ func (j *job[E]) trade(ctx context.Context, rank int) error {
 	return err
 }
 
-// exchange is one chunk: a call with this rank's part, whose answer is the result. The part is sent whole before the owner can
-// answer, so the result is written over it.
+// exchange is one chunk: a call with this rank's part, whose answer is the result. The part is sent whole before the
+// owner can answer, so the result is written over it.
 func (j *job[E]) exchange(ctx context.Context, rank, chunk, lo, hi int) error {
 	q := j.g.members.request(verbPart)
 	q.what, q.chunk, q.part = j.w, chunk, j.part

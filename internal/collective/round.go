@@ -7,7 +7,8 @@ import (
 	"sync"
 )
 
-// round is one collective as this rank takes part in it. It is kept, with its results, until no rank can ask for them again.
+// round is one collective as this rank takes part in it. It is kept, with its results, until no rank can ask for them
+// again.
 type round struct {
 	what     what
 	size     int // bytes of an element
@@ -154,8 +155,8 @@ func (r *round) members(chunk int) (m Members) {
 	return m
 }
 
-// missing are the ranks that have not come to this collective, as far as this rank knows; if all have, those whose parts are not all
-// here, and if they are, those whose results are not.
+// missing are the ranks that have not come to this collective, as far as this rank knows; if all have, those whose
+// parts are not all here, and if they are, those whose results are not.
 func (r *round) missing() []int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

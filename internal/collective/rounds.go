@@ -9,7 +9,8 @@ import (
 	"github.com/gofleet/gofleet/internal/awake"
 )
 
-// rounds are the last two collectives of a rank: the one under way, and the one before, whose results others may have to ask for again.
+// rounds are the last two collectives of a rank: the one under way, and the one before, whose results others may have
+// to ask for again.
 type rounds struct {
 	clock *awake.Clock
 
@@ -31,8 +32,8 @@ func (c *rounds) at() uint64 {
 	return c.number
 }
 
-// memory is room for a result of that many bytes, at an address that suits every element. It is that of the last round but
-// one where it fits: every rank has sent a part of the round after it, so none can ask for it again.
+// memory is room for a result of that many bytes, at an address that suits every element. It is that of the last round
+// but one where it fits: every rank has sent a part of the round after it, so none can ask for it again.
 func (c *rounds) memory(number uint64, size int) []byte {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -93,7 +94,8 @@ func (c *rounds) find(number uint64) (*round, <-chan struct{}, error) {
 	case r != nil && r.what.number == number:
 		return r, nil, nil
 	case r != nil && r.what.number > number:
-		return nil, nil, fmt.Errorf("%w: it is late: of collective %d, this rank is at %d", ErrMessage, number, c.number)
+		return nil, nil, fmt.Errorf("%w: it is late: of collective %d, this rank is at %d", ErrMessage, number,
+			c.number)
 	}
 	return nil, c.changed, nil
 }

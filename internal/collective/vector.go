@@ -61,8 +61,8 @@ func cutAt(n, rank, ranks int) int {
 	return min(n, (units*rank/ranks)*grain)
 }
 
-// chunks is into how many chunks of that size a segment is cut. An empty one has a chunk too, so that every rank hears of every
-// other in each collective.
+// chunks is into how many chunks of that size a segment is cut. An empty one has a chunk too, so that every rank hears
+// of every other in each collective.
 func chunks(length, cut int) int { return max(1, (length+cut-1)/cut) }
 
 // chunkAt is chunk i of the segment [from, to).

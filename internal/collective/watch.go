@@ -36,8 +36,8 @@ func (g *Group) watch() {
 	}
 }
 
-// refusedProbes is how many probes a rank's machine may answer with the news that nobody listens there. A rank listens as long as it
-// takes part, so its process has ended.
+// refusedProbes is how many probes a rank's machine may answer with the news that nobody listens there. A rank listens
+// as long as it takes part, so its process has ended.
 const refusedProbes = 3
 
 // probe asks all ranks at once, and ends the group if one has failed, has ended, or been silent for too long.
@@ -53,7 +53,8 @@ func (g *Group) probe(since time.Time) {
 			g.fail(g.members.about(rank, fmt.Errorf("%w: %s has not answered for %v: %w", ErrDead, g.members.name(rank),
 				silent.Round(time.Millisecond), err)))
 		} else if errors.Is(err, syscall.ECONNREFUSED) && silent > refusedProbes*g.c.ProbeInterval {
-			g.fail(g.members.about(rank, fmt.Errorf("%w: %s has ended: nobody listens there any more", ErrDead, g.members.name(rank))))
+			g.fail(g.members.about(rank, fmt.Errorf("%w: %s has ended: nobody listens there any more", ErrDead,
+				g.members.name(rank))))
 		}
 		return nil
 	})

@@ -165,8 +165,8 @@ func (l *Leader) finish() {
 func (c *led) differ() error {
 	for s, found := range c.said {
 		if !bytes.Equal(found, c.said[0]) {
-			return fmt.Errorf("server %d finds %s, server 0 %s: all servers must see the same directory, and nothing may be "+
-				"saved there meanwhile", s, found, c.said[0])
+			return fmt.Errorf("server %d finds %s, server 0 %s: all servers must see the same directory, and nothing "+
+				"may be saved there meanwhile", s, found, c.said[0])
 		}
 	}
 	return nil

@@ -73,7 +73,8 @@ type save struct {
 	err    error
 	// discarded: the part's file is not wanted, and is removed even if it is being written now.
 	discarded bool
-	// step is the update that a committed save was of, freed what ending a period dropped, and told the workers who know that.
+	// step is the update that a committed save was of, freed what ending a period dropped, and told the workers who
+	// know that.
 	step  int64
 	freed wire.Freed
 	told  []int
@@ -135,8 +136,8 @@ func (m *Machine) release(s *save) {
 	}
 }
 
-// GiveUp takes note that a worker gives up its save; one that was not known can't begin any more. torn says that the tables are others
-// since it began, and perhaps on this server alone.
+// GiveUp takes note that a worker gives up its save; one that was not known can't begin any more. torn says that the
+// tables are others since it began, and perhaps on this server alone.
 func (m *Machine) GiveUp(msg *wire.Save, worker int) (torn bool) {
 	s := m.saves[msg.ID]
 	if s == nil {
@@ -145,8 +146,8 @@ func (m *Machine) GiveUp(msg *wire.Save, worker int) (torn bool) {
 	return s.worker == worker && m.drop(s)
 }
 
-// Leave takes note that a worker has gone, or that another process is in its place: nobody goes on with what it has begun. torn is as of
-// [Machine.GiveUp].
+// Leave takes note that a worker has gone, or that another process is in its place: nobody goes on with what it has
+// begun. torn is as of [Machine.GiveUp].
 func (m *Machine) Leave(worker int) (torn bool) {
 	for _, s := range []*save{m.holder, m.open} {
 		if s != nil && s.worker == worker {
@@ -172,8 +173,9 @@ func (m *Machine) drop(s *save) (torn bool) {
 	return torn
 }
 
-// Discard says that the file of a save that was given up is not wanted, and returns the answer that names it, nil if there is
-// none to remove. One that is still being written is removed then. It is for a save that server 0 can commit no more.
+// Discard says that the file of a save that was given up is not wanted, and returns the answer that names it, nil if
+// there is none to remove. One that is still being written is removed then. It is for a save that server 0 can commit
+// no more.
 func (m *Machine) Discard(msg *wire.Save) (answer any) {
 	s := m.saves[msg.ID]
 	if s == nil {
@@ -194,6 +196,6 @@ func (s *save) gaveUp() error {
 }
 
 func notTaken(id string) error {
-	return wire.Refuse(wire.StatusStale, "checkpoint %s is not being taken here (its worker may have been silent for too long): "+
-		"save again", id)
+	return wire.Refuse(wire.StatusStale, "checkpoint %s is not being taken here (its worker may have been silent for "+
+		"too long): save again", id)
 }

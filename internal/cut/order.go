@@ -101,8 +101,8 @@ type Intent struct {
 	Brought []byte `json:"brought,omitempty"`
 }
 
-// Done is a call that is over. It answers the worker that asks again, and what comes late of the call begins nothing, also where server 0
-// was started again.
+// Done is a call that is over. It answers the worker that asks again, and what comes late of the call begins nothing,
+// also where server 0 was started again.
 type Done struct {
 	Number uint64   `json:"number,omitempty"`
 	Ask    Ask      `json:"ask"`

@@ -9,8 +9,8 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// Period is the end of a period that was committed last, for a process that takes this one's place: workers that did not get the answer ask
-// again.
+// Period is the end of a period that was committed last, for a process that takes this one's place: workers that did
+// not get the answer ask again.
 type Period struct {
 	How   wire.Shrink `json:"how"`
 	Dir   string      `json:"dir,omitempty"` // of the checkpoint that was saved with it
@@ -37,17 +37,20 @@ func (m *Machine) Recall(p *Period) {
 	if p == nil {
 		return
 	}
-	s := &save{id: p.ID, shrink: &p.How, dir: p.Dir, period: p.Name, state: committed, step: p.Step, freed: p.Freed, told: p.Told}
+	s := &save{id: p.ID, shrink: &p.How, dir: p.Dir, period: p.Name, state: committed, step: p.Step, freed: p.Freed,
+		told: p.Told}
 	if len(p.Told) > 0 {
 		s.worker = p.Told[0]
 	}
-	m.order = append(slices.DeleteFunc(m.order, func(o *save) bool { return o.id == s.id }), s) // another worker was told of it
+	// another worker was told of it
+	m.order = append(slices.DeleteFunc(m.order, func(o *save) bool { return o.id == s.id }), s)
 	m.saves[s.id], m.period, m.ended = s, s, p.Ended
 }
 
-// name names the period that a save ends, on server 0, unless its worker knows the name from a cut that failed: for workers that end one in
-// the same way at the same step it is one name. A server that has ended the period of a name in the cut of one worker, which another
-// server knows nothing of since it was started again, does not end it anew in the cut of another.
+// name names the period that a save ends, on server 0, unless its worker knows the name from a cut that failed: for
+// workers that end one in the same way at the same step it is one name. A server that has ended the period of a name in
+// the cut of one worker, which another server knows nothing of since it was started again, does not end it anew in the
+// cut of another.
 func (m *Machine) name(s *save, step int64) {
 	if s.shrink == nil || s.period != "" {
 		return
@@ -60,7 +63,8 @@ func (m *Machine) name(s *save, step int64) {
 	s.period = strings.Join(parts, "-")
 }
 
-// periodEnded takes note that the period of a save has ended on all servers. It may be the last one still, of which another worker is told.
+// periodEnded takes note that the period of a save has ended on all servers. It may be the last one still, of which
+// another worker is told.
 func (m *Machine) periodEnded(s *save) {
 	s.told = []int{s.worker}
 	if last := m.period; last != nil && last.period == s.period {
@@ -72,8 +76,8 @@ func (m *Machine) periodEnded(s *save) {
 	m.Outdated() // it has rows that were dropped
 }
 
-// Ended says, on server 0, that the period for whose end a cut was kept is over on all servers, which was at that update. The cut is over
-// too. It may be said twice.
+// Ended says, on server 0, that the period for whose end a cut was kept is over on all servers, which was at that
+// update. The cut is over too. It may be said twice.
 func (m *Machine) Ended(id string, step int64, freed wire.Freed) error {
 	s := m.saves[id]
 	if s != nil && s.state == committed {

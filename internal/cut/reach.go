@@ -12,8 +12,8 @@ func (m *Machine) Free(id string) bool {
 	return m.saves[id] != nil || m.holder == nil && m.writer == nil && m.open == nil
 }
 
-// Freeze begins a save that is Free: pushes are held from here on. A freeze that comes again changes nothing, and one of a
-// save that is over is refused, unless it was committed, which [Machine.Done] then says.
+// Freeze begins a save that is Free: pushes are held from here on. A freeze that comes again changes nothing, and one
+// of a save that is over is refused, unless it was committed, which [Machine.Done] then says.
 func (m *Machine) Freeze(msg *wire.Save, worker int) error {
 	switch s := m.saves[msg.ID]; {
 	case s == nil:
@@ -27,9 +27,9 @@ func (m *Machine) Freeze(msg *wire.Save, worker int) error {
 	return nil
 }
 
-// Done says, on server 0, that there is nothing to do for a save that has begun: its work was done at this very step of the
-// tables, by itself or by another. Workers that all save after a barrier make one checkpoint, and those that all end a period
-// end one. If there is, the answer has the name of the period that is to end.
+// Done says, on server 0, that there is nothing to do for a save that has begun: its work was done at this very step of
+// the tables, by itself or by another. Workers that all save after a barrier make one checkpoint, and those that all
+// end a period end one. If there is, the answer has the name of the period that is to end.
 func (m *Machine) Done(id string, step int64) (answer wire.Held, done bool) {
 	s := m.saves[id]
 	if s == nil || !m.o.First {
@@ -47,8 +47,8 @@ func (m *Machine) Done(id string, step int64) (answer wire.Held, done bool) {
 	return wire.Held{Saved: true, Freed: s.freed}, s.state == committed
 }
 
-// same is a committed save that did at this step what s is for. The end of a period is shared with each worker once: a worker
-// that asks again wants another period.
+// same is a committed save that did at this step what s is for. The end of a period is shared with each worker once: a
+// worker that asks again wants another period.
 func (m *Machine) same(s *save, step int64) *save {
 	switch {
 	case s.shrink != nil:
@@ -87,8 +87,8 @@ func (s *save) says(p *wire.Progress) bool {
 	return s.progress.Epoch == p.Epoch && bytes.Equal(s.progress.User, p.User)
 }
 
-// Keep takes a piece of the saving worker's frozen dense values, from that place on. Pieces come in order, before the save's
-// steps; one that comes again changes nothing.
+// Keep takes a piece of the saving worker's frozen dense values, from that place on. Pieces come in order, before the
+// save's steps; one that comes again changes nothing.
 func (m *Machine) Keep(id string, worker, from int, w []float32) error {
 	s := m.holder
 	if s == nil || s.id != id || s.worker != worker || s.state != freezing {
@@ -96,7 +96,8 @@ func (m *Machine) Keep(id string, worker, from int, w []float32) error {
 	}
 	have, to := len(s.values), from+len(w)
 	if w == nil || from > have {
-		return wire.Refuse(wire.StatusRefused, "checkpoint %s: expected frozen values from %d on, got %d to %d of %d (%d values)",
+		return wire.Refuse(wire.StatusRefused, "checkpoint %s: expected frozen values from %d on, got %d to %d of %d "+
+			"(%d values)",
 			id, have, from, to, m.o.Values, len(w))
 	}
 	if to > have {
@@ -105,7 +106,8 @@ func (m *Machine) Keep(id string, worker, from int, w []float32) error {
 	return nil
 }
 
-// Busy says that another request of a save has its cut reached, or its work done: what comes of it is the answer to this one too.
+// Busy says that another request of a save has its cut reached, or its work done: what comes of it is the answer to
+// this one too.
 func (m *Machine) Busy(id string) bool {
 	s := m.saves[id]
 	return s != nil && (s.state == reaching || s.state == writing && s != m.writer)
@@ -114,8 +116,9 @@ func (m *Machine) Busy(id string) bool {
 // Writing says that the part of a save is not there yet.
 func (m *Machine) Writing(id string) bool { return m.Busy(id) || m.writer.name() == id }
 
-// Reach says which steps the cut of a save holds. The request that is first has them come into the tables and then calls
-// [Machine.Reached] or [Machine.Lost]; others, which come when the save isn't Busy, find in [Machine.Answer] what became of it.
+// Reach says which steps the cut of a save holds. The request that is first has them come into the tables and then
+// calls [Machine.Reached] or [Machine.Lost]; others, which come when the save isn't Busy, find in [Machine.Answer] what
+// became of it.
 func (m *Machine) Reach(msg *wire.Save) (first bool, err error) {
 	s := m.saves[msg.ID]
 	switch {
@@ -139,8 +142,8 @@ func (m *Machine) GivenUp(id string) bool { return m.saves[id].state == givenUp 
 // Values are the frozen dense values that have come with a save.
 func (m *Machine) Values(id string) []float32 { return m.saves[id].values }
 
-// Reached says that the steps of a save are in the tables: its part is to be written now, or kept for reading. It fails if
-// the save was given up meanwhile.
+// Reached says that the steps of a save are in the tables: its part is to be written now, or kept for reading. It fails
+// if the save was given up meanwhile.
 func (m *Machine) Reached(id string) error {
 	s := m.saves[id]
 	switch {

@@ -17,7 +17,8 @@ func (l *Leader) same(c *led) *Done {
 	}
 	for _, p := range l.past {
 		alike := slices.Equal(p.Ask.Plan, c.ask.Plan) && bytes.Equal(p.Ask.How, c.ask.How)
-		if alike && p.err == nil && p.Step == c.held[0].Step && (final == "" || !slices.Contains(p.Told, c.ask.Worker)) {
+		if alike && p.err == nil && p.Step == c.held[0].Step &&
+			(final == "" || !slices.Contains(p.Told, c.ask.Worker)) {
 			return p
 		}
 	}

@@ -5,8 +5,8 @@ import "github.com/gofleet/gofleet/internal/wire"
 // Kept refuses what is for a cut that is read, and is not kept any more.
 func (m *Machine) Kept(id string) error {
 	if s := m.saves[id]; s == nil || s.state != reading {
-		return wire.Refuse(wire.StatusStale, "cut %s is not kept here any more (its worker may have been silent for too long): "+
-			"begin again", id)
+		return wire.Refuse(wire.StatusStale, "cut %s is not kept here any more (its worker may have been silent for "+
+			"too long): begin again", id)
 	}
 	return nil
 }
@@ -23,9 +23,9 @@ func (m *Machine) Aside(id string, made func() any) (aside any, first bool, err 
 	return s.aside, first, nil
 }
 
-// Take says that the worker which reads a cut has the tables become others, once: first is false for a request that comes again. Servers do
-// so one after the other. So from now on the cut must be ended, and a worker that gives it up or is gone leaves torn tables. No save before
-// has what the tables are now.
+// Take says that the worker which reads a cut has the tables become others, once: first is false for a request that
+// comes again. Servers do so one after the other. So from now on the cut must be ended, and a worker that gives it up
+// or is gone leaves torn tables. No save before has what the tables are now.
 func (m *Machine) Take(id string) (first bool, err error) {
 	if s := m.saves[id]; s != nil && s.state == taken {
 		return false, nil
@@ -49,8 +49,8 @@ func (m *Machine) End(id string) {
 	}
 }
 
-// Mark says that the tables begin to take note of what the worker that reads a cut has saved for serving: until [Machine.Marked] nobody
-// else does, and pushes wait, though the cut be given up.
+// Mark says that the tables begin to take note of what the worker that reads a cut has saved for serving: until
+// [Machine.Marked] nobody else does, and pushes wait, though the cut be given up.
 func (m *Machine) Mark(id string) error {
 	if err := m.Kept(id); err != nil {
 		return err

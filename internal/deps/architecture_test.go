@@ -9,19 +9,19 @@ import (
 	"testing"
 )
 
-// architecture is ARCHITECTURE.md's part below a heading, as far as the next of its kind.
-func architecture(t *testing.T, heading string) string {
+// part is what a document has below a heading, as far as the next of its kind.
+func part(t *testing.T, document, heading string) string {
 	t.Helper()
-	text, err := os.ReadFile("../../ARCHITECTURE.md")
+	text, err := os.ReadFile("../../" + document)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, part, found := strings.Cut(string(text), "\n## "+heading+"\n")
+	_, below, found := strings.Cut(string(text), "\n## "+heading+"\n")
 	if !found {
-		t.Fatalf("ARCHITECTURE.md has no part %q", heading)
+		t.Fatalf("%s has no part %q", document, heading)
 	}
-	part, _, _ = strings.Cut(part, "\n## ")
-	return part
+	below, _, _ = strings.Cut(below, "\n## ")
+	return below
 }
 
 // drawing are the indented lines of a text, without their indentation.
@@ -38,7 +38,7 @@ func drawing(text string) (lines []string) {
 // way names files that there are.
 func TestFloorPlan(t *testing.T) {
 	floors := map[string]int{}
-	for floor, line := range drawing(architecture(t, "The house")) {
+	for floor, line := range drawing(part(t, "ARCHITECTURE.md", "The house")) {
 		names, _, _ := strings.Cut(line, "   ")
 		for name := range strings.SplitSeq(names, ", ") {
 			if _, twice := floors[name]; twice {
@@ -73,7 +73,7 @@ var onTheWay = regexp.MustCompile(`^([a-z][a-z/]*) +((?:\w+\.go(?: · )?)+)`)
 
 func TestFilesOnTheWay(t *testing.T) {
 	seen := 0
-	for _, line := range drawing(architecture(t, "One training step")) {
+	for _, line := range drawing(part(t, "ARCHITECTURE.md", "One training step")) {
 		m := onTheWay.FindStringSubmatch(line)
 		if m == nil {
 			continue
@@ -93,7 +93,7 @@ func TestFilesOnTheWay(t *testing.T) {
 // TestPromises: in the tables of promises, each test is in a package of its row, and each package has a test there.
 func TestPromises(t *testing.T) {
 	rows := 0
-	for line := range strings.Lines(architecture(t, "What is promised, and the tests")) {
+	for line := range strings.Lines(part(t, "RECOVERY.md", "What is promised, and the tests")) {
 		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), " | ")
 		if len(cells) != 3 || len(namesIn(cells[1])) == 0 {
 			continue

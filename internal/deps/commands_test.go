@@ -14,7 +14,7 @@ var command = regexp.MustCompile(`go test (?:-\S+ )*(\./[\w/]+)(?: -run (\w+))?(
 // TestCommandsOfDocuments: what documents tell a reader to run, so that he sees the figures that stand there, is there to run.
 func TestCommandsOfDocuments(t *testing.T) {
 	seen := 0
-	for _, document := range []string{"README.md", "ARCHITECTURE.md", "BENCHMARKS.md", "CONTRIBUTING.md"} {
+	for _, document := range []string{"README.md", "ARCHITECTURE.md", "BENCHMARKS.md", "RECOVERY.md", "CONTRIBUTING.md"} {
 		text, err := os.ReadFile("../../" + document)
 		if err != nil {
 			t.Fatal(err)

@@ -23,14 +23,14 @@ func namesIn(text string) (names []string) {
 	return names
 }
 
-// TestNamedTestsExist: a test that a document or a comment names, as ARCHITECTURE.md does for every promise, is there.
+// TestNamedTestsExist: a test that a document or a comment names, as RECOVERY.md does for every promise, is there.
 func TestNamedTestsExist(t *testing.T) {
 	named, exist, err := namedTests(tree)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(exist) < 500 || len(named["ARCHITECTURE.md"]) < 100 {
-		t.Fatalf("%d tests found, %d of them named in ARCHITECTURE.md: the test does not see the module", len(exist), len(named["ARCHITECTURE.md"]))
+	if len(exist) < 500 || len(named["RECOVERY.md"]) < 100 {
+		t.Fatalf("%d tests found, %d of them named in RECOVERY.md: the test does not see the module", len(exist), len(named["RECOVERY.md"]))
 	}
 	for file, names := range named {
 		for _, name := range names {

@@ -41,7 +41,8 @@ type Exchange struct {
 	Dense [][]float32
 	// Install, if set, is held while Dense is written.
 	Install sync.Locker
-	// Newest, if set, has the version of the dense weights in place, by server: older ones are left alone. Install guards it.
+	// Newest, if set, has the version of the dense weights in place, by server: older ones are left alone. Install
+	// guards it.
 	Newest []uint64
 	// NoDense leaves the dense weights out.
 	NoDense bool

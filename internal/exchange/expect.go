@@ -10,8 +10,8 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// Traffic is what a worker and a server are expected to exchange for a step, on average over many: messages as they are before
-// compression, without what the transport adds.
+// Traffic is what a worker and a server are expected to exchange for a step, on average over many: messages as they are
+// before compression, without what the transport adds.
 type Traffic struct {
 	// Floats is how many dense values live on the server.
 	Floats int
@@ -35,8 +35,8 @@ type pace struct {
 	everywhere float64 // trips that a server with no part of the step has too
 }
 
-// Expect is the traffic of one of so many workers with each server when a step touches so many ids of each embedding, by name. ahead says
-// that the next batch is known when a step begins, as in nn's TrainFrom.
+// Expect is the traffic of one of so many workers with each server when a step touches so many ids of each embedding,
+// by name. ahead says that the next batch is known when a step begins, as in nn's TrainFrom.
 func Expect(l *layout.Layout, s strategy.Strategy, workers int, ids map[string]int, ahead bool) []Traffic {
 	p := paceOf(s, len(l.Embeddings) > 0, ahead)
 	payload := Payloads[s.Payload]
@@ -62,7 +62,8 @@ func Expect(l *layout.Layout, s strategy.Strategy, workers int, ids map[string]i
 		if t.Floats == 0 && t.Rows == 0 {
 			t.Trips = p.everywhere
 		}
-		more := p.joint*x.more(i, n, true, true) + (p.push-p.joint)*x.more(i, n, true, false) + (p.rows-p.joint)*x.more(i, n, false, true)
+		more := p.joint*x.more(i, n, true, true) + (p.push-p.joint)*x.more(i, n, true,
+			false) + (p.rows-p.joint)*x.more(i, n, false, true)
 		t.Trips += more
 		if i == 0 {
 			t.Trips += p.rate
@@ -72,7 +73,8 @@ func Expect(l *layout.Layout, s strategy.Strategy, workers int, ids map[string]i
 	return all
 }
 
-// more is how many frames beyond one a push to a server takes, a pull of so many rows of each embedding, or both in one.
+// more is how many frames beyond one a push to a server takes, a pull of so many rows of each embedding, or both in
+// one.
 func (x *Exchange) more(s int, rows []int, push, pull bool) float64 {
 	up, down, pieces := 0, 0, 0
 	if push {
@@ -95,7 +97,8 @@ func (x *Exchange) more(s int, rows []int, push, pull bool) float64 {
 	return float64(pieces - 1)
 }
 
-// frameBytes is a frame's header and the head of a section or two, pieceBytes what one of several says of its place among them.
+// frameBytes is a frame's header and the head of a section or two, pieceBytes what one of several says of its place
+// among them.
 const (
 	frameBytes = 96
 	pieceBytes = 48

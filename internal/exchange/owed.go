@@ -9,9 +9,9 @@ import (
 // maxOwed bounds the bytes that owed keeps for one embedding, beyond which only the rows of one push make it grow.
 const maxOwed = 64 << 20
 
-// owed is what rounding took from the rows of an embedding, by id. It has two generations of half of the bound each: rows
-// are kept in the young one, which becomes the old one when it is full; what the old one had, the rows that were not pushed
-// for longest, is forgotten then. A forgotten row loses at most half of a last place of its last push.
+// owed is what rounding took from the rows of an embedding, by id. It has two generations of half of the bound each:
+// rows are kept in the young one, which becomes the old one when it is full; what the old one had, the rows that were
+// not pushed for longest, is forgotten then. A forgotten row loses at most half of a last place of its last push.
 type owed struct {
 	dim, limit int // limit is the rows of a generation
 	young, old generation
@@ -58,7 +58,8 @@ func (o *owed) keep(left []float32) {
 
 // generation is an open-addressed table of rows.
 type generation struct {
-	index []int32 // 1 + slot, at a place that the id's hash says or after it; 0 is free; a power of two, at most half full
+	// 1 + slot, at a place that the id's hash says or after it; 0 is free; a power of two, at most half full
+	index []int32
 	ids   []uint64
 	data  []float32
 }

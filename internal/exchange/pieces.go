@@ -8,12 +8,12 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// What would make a frame larger than the strategy allows travels in pieces: a push as several frames that the server puts
-// together before any of it counts, a pull as several pulls. They follow one another, so that a server has one frame of a
-// worker's session at a time to hold.
+// What would make a frame larger than the strategy allows travels in pieces: a push as several frames that the server
+// puts together before any of it counts, a pull as several pulls. They follow one another, so that a server has one
+// frame of a worker's session at a time to hold.
 
-// piece is a part of a push or pull: the values [from, to) of the server's dense ones, or of its share of embedding e the
-// rows [from, to).
+// piece is a part of a push or pull: the values [from, to) of the server's dense ones, or of its share of embedding e
+// the rows [from, to).
 type piece struct {
 	dense    bool
 	e        int
@@ -26,7 +26,8 @@ const (
 	countBytes    = 8  // of shows and clicks
 )
 
-// Dense values that don't fit into a frame travel in smaller ones than rows do: servers hold what all workers send at once.
+// Dense values that don't fit into a frame travel in smaller ones than rows do: servers hold what all workers send at
+// once.
 const (
 	piecesAtOnce  = 64 << 20 // bytes of all workers
 	largestPiece  = 8 << 20
@@ -159,8 +160,8 @@ func (x *Exchange) pullPieces(ctx context.Context, s int, r *Request) error {
 	return nil
 }
 
-// pullDense brings a server's dense weights span by span. In a mode without rounds the spans may be of different versions;
-// the oldest is what counts as known.
+// pullDense brings a server's dense weights span by span. In a mode without rounds the spans may be of different
+// versions; the oldest is what counts as known.
 func (x *Exchange) pullDense(ctx context.Context, s int, r *Request) error {
 	l := &x.lanes[s]
 	version := l.version

@@ -17,11 +17,12 @@ type Request struct {
 	Push gradient.Step
 	// Positions are how far the worker's threads are with what is pushed.
 	Positions []progress.Position
-	// From are the versions of the weights that the gradients were computed on, by server; nil are those of the exchange's
-	// last answers.
+	// From are the versions of the weights that the gradients were computed on, by server; nil are those of the
+	// exchange's last answers.
 	From []uint64
 	// Pull are the rows wanted, by embedding.
 	Pull []Rows
-	// All sends a frame to servers with nothing to do too, as every push does: rounds and saves go by steps on all servers.
+	// All sends a frame to servers with nothing to do too, as every push does: rounds and saves go by steps on all
+	// servers.
 	All bool
 }

@@ -5,7 +5,8 @@ import (
 	"sync"
 )
 
-// Sequence numbers what a worker sends, so that a server counts each once, and knows the lowest number that is not answered.
+// Sequence numbers what a worker sends, so that a server counts each once, and knows the lowest number that is not
+// answered.
 type Sequence struct {
 	mu   sync.Mutex
 	next uint64

@@ -32,7 +32,8 @@ func (n *Tally) note(o wire.Outcome, from uint64) {
 func (n *Tally) noteStale(updates int64) {
 	n.pushes.Add(1)
 	n.stale.Add(updates)
-	for most := n.mostStale.Load(); updates > most && !n.mostStale.CompareAndSwap(most, updates); most = n.mostStale.Load() {
+	for most := n.mostStale.Load(); updates > most && !n.mostStale.CompareAndSwap(most,
+		updates); most = n.mostStale.Load() {
 	}
 }
 

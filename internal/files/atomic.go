@@ -23,8 +23,8 @@ type File struct {
 	sent int64 // of these the system was told to begin to write
 }
 
-// early is after how many bytes the system is told to write them, beside what is written to the file next: else all of a large file waits
-// for Sync.
+// early is after how many bytes the system is told to write them, beside what is written to the file next: else all of
+// a large file waits for Sync.
 const early = 8 << 20
 
 // Create begins a file of that name.

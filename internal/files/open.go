@@ -8,15 +8,16 @@ import (
 	"os"
 )
 
-// Open opens a file that must be a regular one, or a link to one. To open a pipe would wait for whoever writes into it, and a device is
-// read without an end.
+// Open opens a file that must be a regular one, or a link to one. To open a pipe would wait for whoever writes into it,
+// and a device is read without an end.
 func Open(name string) (*os.File, error) {
 	st, err := os.Stat(name)
 	if err != nil {
 		return nil, err
 	}
 	if !st.Mode().IsRegular() {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: fmt.Errorf("it is %s, not a regular file", kind(st.Mode()))}
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fmt.Errorf("it is %s, not a regular file",
+			kind(st.Mode()))}
 	}
 	return os.Open(name)
 }
@@ -31,8 +32,8 @@ func ReadFile(name string) ([]byte, error) {
 	return io.ReadAll(f)
 }
 
-// Unreadable says that an error is a file system's that has not said what it has: what is there may be whole, and must stay. That there is
-// no file of a name is no such error.
+// Unreadable says that an error is a file system's that has not said what it has: what is there may be whole, and must
+// stay. That there is no file of a name is no such error.
 func Unreadable(err error) bool {
 	var path *fs.PathError
 	var call *os.SyscallError

@@ -10,8 +10,9 @@ import (
 //
 //	Σ nᵢgᵢ / Σ nᵢ over the k steps, or Σ gᵢ for a sum
 //
-// for variables and, by id, for rows. It stands before everything else that is done with a gradient: what is not finite, too long or
-// to be narrowed is looked at in the step that they make, as it would be in that of a batch k times as large.
+// for variables and, by id, for rows. It stands before everything else that is done with a gradient: what is not
+// finite, too long or to be narrowed is looked at in the step that they make, as it would be in that of a batch k times
+// as large.
 type Accumulator struct {
 	params []*optimizer.Param
 	tables []*optimizer.Param // the embeddings among them
@@ -64,8 +65,8 @@ func (a *Accumulator) Add(st *optimizer.Step) error {
 	return nil
 }
 
-// addRows adds rows of an embedding. Where its table counts, each of these is one show unless they say otherwise, so that shows of
-// several steps add up.
+// addRows adds rows of an embedding. Where its table counts, each of these is one show unless they say otherwise, so
+// that shows of several steps add up.
 func (a *Accumulator) addRows(e int, r *optimizer.Rows, n float32) error {
 	if r == nil {
 		return nil
@@ -83,8 +84,8 @@ func (a *Accumulator) addRows(e int, r *optimizer.Rows, n float32) error {
 	return nil
 }
 
-// Take is the step that those added make together, with the gradients of variables in G of the params, and the ids that come after
-// the last of them. It is valid until the next Add, which begins anew.
+// Take is the step that those added make together, with the gradients of variables in G of the params, and the ids that
+// come after the last of them. It is valid until the next Add, which begins anew.
 func (a *Accumulator) Take(last *optimizer.Step) *optimizer.Step {
 	samples, scale := a.total.Samples, float32(1)
 	if !a.sum {
@@ -108,13 +109,15 @@ func (a *Accumulator) Take(last *optimizer.Step) *optimizer.Step {
 			}
 		}
 	}
-	a.step = optimizer.Step{Samples: samples, Loss: a.loss / float64(max(1, samples)), Thread: a.thread, Threads: a.of, Number: a.number,
-		Rows: a.out}
+	a.step = optimizer.Step{Samples: samples, Loss: a.loss / float64(max(1, samples)), Thread: a.thread, Threads: a.of,
+		Number: a.number,
+		Rows:   a.out}
 	a.steps, a.total.Samples, a.loss = 0, 0, 0
 	return &a.step
 }
 
-// Empty is a step of as many samples as were added, and no rows, for a step of Take to begin as when no other is under way.
+// Empty is a step of as many samples as were added, and no rows, for a step of Take to begin as when no other is under
+// way.
 func (a *Accumulator) Empty() *optimizer.Step {
 	st := &optimizer.Step{Samples: a.total.Samples}
 	for _, p := range a.tables {

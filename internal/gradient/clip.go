@@ -2,9 +2,9 @@ package gradient
 
 import "github.com/gofleet/gofleet/optimizer"
 
-// Clipper clips a worker's gradients as a rule asks. By norm where a push is an update of its own: in a round the clip is of the mean
-// of all workers' gradients, which servers have. By value where pushes may be added up on their way, since limits hold for each.
-// Servers, or the tables of a process, do the rest.
+// Clipper clips a worker's gradients as a rule asks. By norm where a push is an update of its own: in a round the clip
+// is of the mean of all workers' gradients, which servers have. By value where pushes may be added up on their way,
+// since limits hold for each. Servers, or the tables of a process, do the rest.
 type Clipper struct {
 	rule   optimizer.Rule     // with a clip by norm; nil: nothing to do
 	params []*optimizer.Param // stand for the thread's, and have the gradients that are clipped

@@ -1,6 +1,6 @@
-// Package gradient is what is done to gradients between a backward pass and an update, whoever keeps the weights: arithmetic on slices,
-// without clock, lock or network. Package mode says when, and the trainers where: package session on the workers of servers, update on
-// servers, replica on workers without them, solo in a process that is alone.
+// Package gradient is what is done to gradients between a backward pass and an update, whoever keeps the weights:
+// arithmetic on slices, without clock, lock or network. Package mode says when, and the trainers where: package session
+// on the workers of servers, update on servers, replica on workers without them, solo in a process that is alone.
 //
 //	step.go        what a step hands over, or several together
 //	rows.go        the part of it that is an embedding's, with shows and clicks
@@ -21,11 +21,12 @@
 //	backward ─▶ k steps ─▶ guard ─▶ clip ─▶ merge ─▶ narrow ═ network ═▶ fold ─▶ compensate ─▶ clip ─▶ rule
 //	            └─────────── the worker, whose own it is ────────────┘    └── whoever makes the update ──┘
 //
-// It is no accident. Steps are accumulated first, so that everything after it treats them as one batch, k times as large. The guard
-// comes before any memory that outlives the step: what is not finite would stay in a sum for ever, and only here can the error name the
-// worker's own variable or row. Limits hold for a single gradient, so a worker clips before it adds gradients to others. Narrowing is
-// last, so that what rounding takes is owed by what travels and by nothing else. Where gradients are folded, a clip is of their mean,
-// which no worker has: so it is the part of whoever folds, after that.
+// It is no accident. Steps are accumulated first, so that everything after it treats them as one batch, k times as
+// large. The guard comes before any memory that outlives the step: what is not finite would stay in a sum for ever, and
+// only here can the error name the worker's own variable or row. Limits hold for a single gradient, so a worker clips
+// before it adds gradients to others. Narrowing is last, so that what rounding takes is owed by what travels and by
+// nothing else. Where gradients are folded, a clip is of their mean, which no worker has: so it is the part of whoever
+// folds, after that.
 //
 //	               sync            async, half_async, ssp       geo              collective       alone
 //	k steps        worker          worker                       –                worker           process
@@ -38,15 +39,16 @@
 //	fold           servers         –                            servers add up   every worker     –
 //	compensate     –               async servers                –                –                –
 //
-// Where pushes are added up, as async does under an additive rule, a clip by value holds for each gradient: then workers clip by value
-// too, and servers don't. A geo worker applies its own gradients, and a difference of weights goes on in a gradient's place.
+// Where pushes are added up, as async does under an additive rule, a clip by value holds for each gradient: then
+// workers clip by value too, and servers don't. A geo worker applies its own gradients, and a difference of weights
+// goes on in a gradient's place.
 //
-// Accumulated steps wait in package accumulate, narrowing is package exchange's, since what is owed depends on what arrived, and a
-// clip by norm on servers asks them all: package update scales, and package server brings the sums.
+// Accumulated steps wait in package accumulate, narrowing is package exchange's, since what is owed depends on what
+// arrived, and a clip by norm on servers asks them all: package update scales, and package server brings the sums.
 //
 // # Bits
 //
-// Sync and collective training give the same bits each time, whatever arrives first: a fold adds in the order of workers, each product
-// is rounded before it is added, and sums of squares are exact in any order. All stages are held to loops over maps, one after the other
-// and each by itself: TestPoliciesTwin.
+// Sync and collective training give the same bits each time, whatever arrives first: a fold adds in the order of
+// workers, each product is rounded before it is added, and sums of squares are exact in any order. All stages are held
+// to loops over maps, one after the other and each by itself: TestPoliciesTwin.
 package gradient

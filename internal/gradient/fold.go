@@ -2,8 +2,8 @@ package gradient
 
 import "github.com/gofleet/gofleet/strategy"
 
-// Factors appends to dst the factor of each member's mean gradient in a round's, for members of so many samples. Their sum is 1. No
-// weighting is by samples; members without any sample count the same.
+// Factors appends to dst the factor of each member's mean gradient in a round's, for members of so many samples. Their
+// sum is 1. No weighting is by samples; members without any sample count the same.
 func Factors(dst []float32, w strategy.Weighting, samples []int) []float32 {
 	total := 0
 	for _, n := range samples {

@@ -23,8 +23,8 @@ type Folder struct {
 	pushes []int32 // by row of out: how many members had it so far
 }
 
-// Fold sums the members' rows of an embedding by id, in the members' order, each with its factor. Where its entry counts shows and clicks,
-// or pushes, the result has their sums, whatever the factors.
+// Fold sums the members' rows of an embedding by id, in the members' order, each with its factor. Where its entry
+// counts shows and clicks, or pushes, the result has their sums, whatever the factors.
 func (f *Folder) Fold(p *optimizer.Param, members []Rows, factors []float32, w strategy.Weighting) Rows {
 	f.fold(p.Dim(), p.Entry.Counts(), members, factors, w)
 	if p.Entry.CountFilter > 1 {
@@ -51,7 +51,8 @@ func (f *Folder) fold(dim int, counted bool, members []Rows, factors []float32, 
 	}
 }
 
-// foldBlock is how many rows of the result all members are added to before the next: few enough to stay in a core's cache.
+// foldBlock is how many rows of the result all members are added to before the next: few enough to stay in a core's
+// cache.
 const foldBlock = 2048
 
 func factorOf(m int, factors []float32, w strategy.Weighting) float32 {
@@ -120,11 +121,12 @@ func (f *Folder) divide(dim int) {
 	}
 }
 
-// foldTwo is Fold for two members, where it is a toss-up which of them comes next: the branches are those that a processor
-// can foresee.
+// foldTwo is Fold for two members, where it is a toss-up which of them comes next: the branches are those that a
+// processor can foresee.
 func (f *Folder) foldTwo(dim int, members []Rows, factors []float32) {
 	n := len(members[0].IDs) + len(members[1].IDs)
-	f.out.IDs, f.out.G, f.pushes = slices.Grow(f.out.IDs[:0], n), slices.Grow(f.out.G[:0], n*dim), slices.Grow(f.pushes[:0], n)
+	f.out.IDs, f.out.G, f.pushes = slices.Grow(f.out.IDs[:0], n), slices.Grow(f.out.G[:0], n*dim),
+		slices.Grow(f.pushes[:0], n)
 	a, b := members[0].IDs, members[1].IDs
 	var at [2]int
 	for at[0] < len(a) && at[1] < len(b) {

@@ -8,8 +8,9 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// Guard keeps NaN and infinities out of the weights, which they would spoil for everybody. It looks at a worker's own gradients,
-// before another process sees them: so a step is refused whole, and the error names the worker's variable or row.
+// Guard keeps NaN and infinities out of the weights, which they would spoil for everybody. It looks at a worker's own
+// gradients, before another process sees them: so a step is refused whole, and the error names the worker's variable or
+// row.
 type Guard struct {
 	Policy strategy.NotFinite
 	// Seen counts the variables and rows that were skipped or clipped.
@@ -35,8 +36,8 @@ func (d Guard) Dense(name string, g []float32) error {
 	return nil
 }
 
-// Rows refuses rows of an embedding, of width dim, or returns those that are left, each finite. Where any is not, the result is a
-// copy in room, since the ids are not the guard's to change.
+// Rows refuses rows of an embedding, of width dim, or returns those that are left, each finite. Where any is not, the
+// result is a copy in room, since the ids are not the guard's to change.
 func (d Guard) Rows(name string, dim int, r Rows, room *Rows) (Rows, error) {
 	at := kernels.FirstNotFinite(r.G)
 	if at < 0 {

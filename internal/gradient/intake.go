@@ -2,8 +2,9 @@ package gradient
 
 import "github.com/gofleet/gofleet/optimizer"
 
-// Intake takes gradients over from a training thread: it knows where each lies in a step, keeps what is not finite out, and clips
-// where that is the worker's part. It is the one door by which they come in, and every trainer has one for each of its sessions.
+// Intake takes gradients over from a training thread: it knows where each lies in a step, keeps what is not finite out,
+// and clips where that is the worker's part. It is the one door by which they come in, and every trainer has one for
+// each of its sessions.
 type Intake struct {
 	params []*optimizer.Param
 	tables []*optimizer.Param // the embeddings among them
@@ -14,16 +15,18 @@ type Intake struct {
 	clicks [][]float32 // by embedding
 }
 
-// NewIntake takes over the steps of a thread that trains params. clip is nil where whoever keeps the weights does all of that.
+// NewIntake takes over the steps of a thread that trains params. clip is nil where whoever keeps the weights does all
+// of that.
 func NewIntake(params []*optimizer.Param, guard Guard, clip *Clipper) *Intake {
 	all := tables(params)
 	n := len(all)
-	return &Intake{params: params, tables: all, guard: guard, clip: clip, left: make([]Rows, n), clicks: make([][]float32, n),
-		step: Step{Dense: make([][]float32, len(params)), Rows: make([]Rows, n)}}
+	return &Intake{params: params, tables: all, guard: guard, clip: clip, left: make([]Rows, n),
+		clicks: make([][]float32, n),
+		step:   Step{Dense: make([][]float32, len(params)), Rows: make([]Rows, n)}}
 }
 
-// Take is what a training step hands over. It lies in the step's arrays, which it may change, and in the intake's, and is valid until
-// the next call.
+// Take is what a training step hands over. It lies in the step's arrays, which it may change, and in the intake's, and
+// is valid until the next call.
 func (k *Intake) Take(st *optimizer.Step) (Step, error) {
 	k.step.Samples = st.Samples
 	for i, p := range k.params {

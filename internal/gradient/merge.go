@@ -6,8 +6,8 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// Merger makes one step of steps that travel together, as the strategy's Merge says: by param, the sum of their gradients, or the
-// mean weighted by samples.
+// Merger makes one step of steps that travel together, as the strategy's Merge says: by param, the sum of their
+// gradients, or the mean weighted by samples.
 type Merger struct {
 	tables        []*optimizer.Param // the embeddings
 	dense, sparse []bool             // whether those of a param, and of an embedding, are summed

@@ -12,7 +12,8 @@ type Rows struct {
 	G   []float32
 	// Clicks are two numbers for each id, how often it was shown and clicked; nil is one show of each and no click.
 	Clicks []float32
-	// Pushes are those that each row was folded of, where the table counts them; nil is one each. A copy by Set is one push.
+	// Pushes are those that each row was folded of, where the table counts them; nil is one each. A copy by Set is one
+	// push.
 	Pushes []int32
 }
 
@@ -46,8 +47,8 @@ func (r *Rows) Want(ids []uint64, dim int) {
 	r.G = slices.Grow(r.G[:0], len(ids)*dim)[:len(ids)*dim]
 }
 
-// Into makes o's ids, gradients, shows, clicks and pushes these, for a table in this process: shows and clicks in o's memory, all else in
-// r's.
+// Into makes o's ids, gradients, shows, clicks and pushes these, for a table in this process: shows and clicks in o's
+// memory, all else in r's.
 func (r Rows) Into(o *optimizer.Rows) {
 	o.IDs, o.G = r.IDs, r.G
 	o.Show, o.Click = r.AppendClicks(o.Show[:0], o.Click[:0])
@@ -65,7 +66,8 @@ func (r Rows) AppendClicks(show, click []float32) (_, _ []float32) {
 	return show, click
 }
 
-// appendPairs appends the shows and clicks of a step's rows as Clicks has them: no shows are one show each, no clicks are none.
+// appendPairs appends the shows and clicks of a step's rows as Clicks has them: no shows are one show each, no clicks
+// are none.
 func appendPairs(dst []float32, r *optimizer.Rows) []float32 {
 	for i := range r.IDs {
 		pair := [2]float32{1, 0}

@@ -6,11 +6,11 @@ import (
 	"math"
 )
 
-// Squares is a sum of squares of float32 numbers without any rounding, so that neither their order nor how they are shared out
-// matters: parts of it can be summed in different places. The zero value is 0.
+// Squares is a sum of squares of float32 numbers without any rounding, so that neither their order nor how they are
+// shared out matters: parts of it can be summed in different places. The zero value is 0.
 //
-// It is a fixed-point number in limbs of 32 bits, the first worth 2^-350: a square has 53 bits at 2^-350 or above, and the sum of
-// 2^40 of them is below 2^322. Kulisch describes such accumulators in "Computer Arithmetic and Validity".
+// It is a fixed-point number in limbs of 32 bits, the first worth 2^-350: a square has 53 bits at 2^-350 or above, and
+// the sum of 2^40 of them is below 2^322. Kulisch describes such accumulators in "Computer Arithmetic and Validity".
 type Squares struct {
 	limbs  [squareLimbs]uint64
 	beyond bool // of what is finite
@@ -108,7 +108,8 @@ func (s *Squares) span() (first, n int) {
 	return first, last - first + 1
 }
 
-// AppendSquares writes sums: for each a byte that says where its limbs begin (255: not finite), one how many there are, and the limbs.
+// AppendSquares writes sums: for each a byte that says where its limbs begin (255: not finite), one how many there are,
+// and the limbs.
 func AppendSquares(b []byte, sums []Squares) []byte {
 	for i := range sums {
 		first, n := sums[i].span()

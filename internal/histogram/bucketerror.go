@@ -7,12 +7,13 @@ const (
 	bucketBound = 0.05 // on the relative error of a group's mean
 )
 
-// BucketError says how far predicted probabilities are from the observed ones: 0 is a model that is right on average wherever
-// there is enough to tell. Bucket i stands for the probability i/len(pos), or that of its odds where there are OddsBuckets.
+// BucketError says how far predicted probabilities are from the observed ones: 0 is a model that is right on average
+// wherever there is enough to tell. Bucket i stands for the probability i/len(pos), or that of its odds where there are
+// OddsBuckets.
 //
-// Neighbouring buckets, spanning at most 0.01 of probability, are joined until their mean prediction q̄ over k examples is known
-// to √((1−q̄)/(q̄·k)) < 0.05; each such group has the error |observed/q̄ − 1|, and the result is the mean of those, weighted by
-// examples. It is 0 where no group is known so well.
+// Neighbouring buckets, spanning at most 0.01 of probability, are joined until their mean prediction q̄ over k examples
+// is known to √((1−q̄)/(q̄·k)) < 0.05; each such group has the error |observed/q̄ − 1|, and the result is the mean of
+// those, weighted by examples. It is 0 where no group is known so well.
 func BucketError(pos, neg []int64) float64 {
 	var g group
 	var errs, count float64

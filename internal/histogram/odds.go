@@ -2,9 +2,10 @@ package histogram
 
 import "math"
 
-// OddsBuckets is how many buckets a histogram has that are even in the logarithm of the odds p/(1−p), 1,024 to each doubling: from odds of
-// 2⁻⁴⁰, below which all are in the first bucket, to 2²⁴, above which there is 1 alone. Rare events have scores near 0, which buckets even
-// in p don't tell apart. A histogram of any other number of buckets is even in p.
+// OddsBuckets is how many buckets a histogram has that are even in the logarithm of the odds p/(1−p), 1,024 to each
+// doubling: from odds of 2⁻⁴⁰, below which all are in the first bucket, to 2²⁴, above which there is 1 alone. Rare
+// events have scores near 0, which buckets even in p don't tell apart. A histogram of any other number of buckets is
+// even in p.
 const OddsBuckets = 1 << 16
 
 const (

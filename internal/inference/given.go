@@ -7,8 +7,8 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// givenWeights are those of a cut with rows that nobody has trained: of some embeddings the first ones are there in any case, with their
-// initial values, since the model's graph does not tell these.
+// givenWeights are those of a cut with rows that nobody has trained: of some embeddings the first ones are there in any
+// case, with their initial values, since the model's graph does not tell these.
 type givenWeights struct {
 	backend.Weights
 	params map[string]*optimizer.Param
@@ -110,7 +110,8 @@ func (g givenWeights) Rows(ctx context.Context, name string, do func(ids []uint6
 	return born(uint64(g.given[name]))
 }
 
-// backWeights are those of a delta with rows that are gone and that a model has in any case: they have their initial values again.
+// backWeights are those of a delta with rows that are gone and that a model has in any case: they have their initial
+// values again.
 type backWeights struct {
 	backend.Weights
 	params map[string]*optimizer.Param

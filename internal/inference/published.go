@@ -37,21 +37,23 @@ func (p published) newest() (serial int) {
 // endsWith says why the last model of a chain may not be the newest, or nil.
 func (p published) endsWith(c table.Chain) error {
 	if p.dir == "" || c.Serial == 0 { // an earlier version gave no numbers
-		return fmt.Errorf("%w: the job goes on from a checkpoint, or a save was broken off, and others may have been saved "+
-			"behind %s: save a base, and name the directory of all that is published in SaveOptions.Published from then on",
+		return fmt.Errorf("%w: the job goes on from a checkpoint, or a save was broken off, and others may have been "+
+			"saved behind %s: save a base, and name the directory of all that is published in SaveOptions.Published "+
+			"from then on",
 			backend.ErrNoBase, c.Last)
 	}
 	base, last := false, false
 	for _, m := range p.all {
 		base, last = base || m.Sum == c.Base, last || m.Sum == c.Last
 		if m.Sum != c.Last && m.Serial >= c.Serial {
-			return fmt.Errorf("%w: %s, number %d of generation %q, was saved behind %s, number %d, with which this job "+
-				"goes on: save a base", backend.ErrNoBase, m.Dir, m.Serial, m.Generation, c.Last, c.Serial)
+			return fmt.Errorf(
+				"%w: %s, number %d of generation %q, was saved behind %s, number %d, with which this job "+
+					"goes on: save a base", backend.ErrNoBase, m.Dir, m.Serial, m.Generation, c.Last, c.Serial)
 		}
 	}
 	if !base || !last {
-		return fmt.Errorf("%w: %s lacks base %s, or its last delta %s, with which this job goes on: others may have been "+
-			"saved elsewhere: save a base", backend.ErrNoBase, p.dir, c.Base, c.Last)
+		return fmt.Errorf("%w: %s lacks base %s, or its last delta %s, with which this job goes on: others may have "+
+			"been saved elsewhere: save a base", backend.ErrNoBase, p.dir, c.Base, c.Last)
 	}
 	return nil
 }

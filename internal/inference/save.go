@@ -11,8 +11,8 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// Save writes m into a directory of this machine, with weights of one cut between steps: rows stream to the file in pages. Whoever loads
-// the directory meanwhile, or after a failure, has the model that was there before.
+// Save writes m into a directory of this machine, with weights of one cut between steps: rows stream to the file in
+// pages. Whoever loads the directory meanwhile, or after a failure, has the model that was there before.
 func Save(ctx context.Context, dir string, m optimizer.Model, from backend.Trainer) error {
 	return save(ctx, dir, m, from.Cut)
 }
@@ -22,7 +22,8 @@ func SaveWeights(ctx context.Context, dir string, m optimizer.Model, w backend.W
 	return save(ctx, dir, m, func(_ context.Context, do func(backend.Weights) error) error { return do(w) })
 }
 
-func save(ctx context.Context, dir string, m optimizer.Model, cut func(context.Context, func(backend.Weights) error) error) error {
+func save(ctx context.Context, dir string, m optimizer.Model,
+	cut func(context.Context, func(backend.Weights) error) error) error {
 	s, err := modelfiles.Begin(dir)
 	if err != nil {
 		return err
@@ -32,7 +33,10 @@ func save(ctx context.Context, dir string, m optimizer.Model, cut func(context.C
 		return err
 	}
 	err = cut(ctx, func(w backend.Weights) error {
-		return s.Write(modelfiles.Weights, func(out io.Writer) error { return writeWeights(ctx, out, m.Params(), withGiven(w, m), nil) })
+		return s.Write(modelfiles.Weights, func(out io.Writer) error {
+			return writeWeights(ctx, out, m.Params(),
+				withGiven(w, m), nil)
+		})
 	})
 	if err == nil {
 		err = files.Ended(ctx)
@@ -52,9 +56,10 @@ func writeGraph(s *modelfiles.Save, m optimizer.Model) error {
 	return err
 }
 
-// writeWeights streams the weights of params, and of a delta the ids of rows that are gone, by embedding. How many rows an embedding has is
-// known before the first of them comes.
-func writeWeights(ctx context.Context, out io.Writer, params []*optimizer.Param, from backend.Weights, gone map[string][]uint64) error {
+// writeWeights streams the weights of params, and of a delta the ids of rows that are gone, by embedding. How many rows
+// an embedding has is known before the first of them comes.
+func writeWeights(ctx context.Context, out io.Writer, params []*optimizer.Param, from backend.Weights,
+	gone map[string][]uint64) error {
 	dense, err := from.Dense(ctx)
 	if err != nil {
 		return err
@@ -73,7 +78,8 @@ func writeWeights(ctx context.Context, out io.Writer, params []*optimizer.Param,
 			safetensors.Tensor{Name: p.Name, DType: safetensors.F32, Shape: []int{n, p.Dim()}})
 		if ids := gone[p.Name]; len(ids) > 0 {
 			tensors = append(tensors,
-				safetensors.Tensor{Name: p.Name + modelfiles.GoneSuffix, DType: safetensors.U64, Shape: []int{len(ids)}})
+				safetensors.Tensor{Name: p.Name + modelfiles.GoneSuffix, DType: safetensors.U64,
+					Shape: []int{len(ids)}})
 		}
 	}
 	w, err := safetensors.NewWriter(out, tensors, map[string]string{"format": "gofleet"})
@@ -96,7 +102,8 @@ func writeWeights(ctx context.Context, out io.Writer, params []*optimizer.Param,
 // idsName is the tensor with the ids of an embedding.
 func idsName(p *optimizer.Param) string { return p.Name + ".ids" }
 
-func writeParam(ctx context.Context, w *safetensors.Writer, p *optimizer.Param, dense map[string][]float32, from backend.Weights) error {
+func writeParam(ctx context.Context, w *safetensors.Writer, p *optimizer.Param, dense map[string][]float32,
+	from backend.Weights) error {
 	if !p.Embedding {
 		values, ok := dense[p.Name]
 		if !ok {

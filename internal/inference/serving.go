@@ -102,8 +102,8 @@ func (s *serving) follow(c table.Chain) (table.Chain, error) {
 		return c, err
 	}
 	if s.delta && c.Model != s.graph {
-		return c, fmt.Errorf("the model is not the one of base %s: its params, shapes, outputs, feeds or format are others: "+
-			"save a delta of the base's model, or a base of this one", c.Base)
+		return c, fmt.Errorf("the model is not the one of base %s: its params, shapes, outputs, feeds or format are "+
+			"others: save a delta of the base's model, or a base of this one", c.Base)
 	}
 	if c.Generation == "" {
 		c.Generation = fmt.Sprintf("%016x", rand.Uint64())

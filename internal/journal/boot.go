@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// boot names the start of this machine since which its operating system has run, on Linux; elsewhere it is empty, and never differs.
+// boot names the start of this machine since which its operating system has run, on Linux; elsewhere it is empty, and
+// never differs.
 func boot() (string, error) {
 	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

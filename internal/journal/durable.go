@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// durable lets those who wait for their records to survive the machine share one write to the disk: who comes while one is under way waits
-// for the next.
+// durable lets those who wait for their records to survive the machine share one write to the disk: who comes while one
+// is under way waits for the next.
 type durable struct {
 	mu     sync.Mutex
 	done   sync.Cond
@@ -45,8 +45,8 @@ func (j *Journal) Durable() error {
 	return nil
 }
 
-// flush writes the last segment to its disk, and returns the record up to which that was. Earlier segments were written before the last
-// began.
+// flush writes the last segment to its disk, and returns the record up to which that was. Earlier segments were written
+// before the last began.
 func (j *Journal) flush() (uint64, error) {
 	j.mu.Lock()
 	number, file, err := j.number, j.file, j.err
@@ -54,7 +54,8 @@ func (j *Journal) flush() (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	if err := file.Sync(); err != nil && !errors.Is(err, os.ErrClosed) { // closed: its records were flushed when the next segment began
+	if err := file.Sync(); err != nil && !errors.Is(err, os.ErrClosed) {
+		// closed: its records were flushed when the next segment began
 		j.mu.Lock()
 		defer j.mu.Unlock()
 		return 0, j.fail(err)

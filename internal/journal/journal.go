@@ -21,8 +21,8 @@ import (
 
 // Options say where a journal is, and what it survives.
 type Options struct {
-	// Dir is a directory on a local disk, which is made if it is not there, for its owner alone as the journal's files are. Name begins
-	// their names.
+	// Dir is a directory on a local disk, which is made if it is not there, for its owner alone as the journal's files
+	// are. Name begins their names.
 	Dir, Name string
 	// Durable makes [Journal.Durable] wait until what was appended survives the machine.
 	Durable bool
@@ -80,7 +80,8 @@ func Open(o Options) (*Journal, error) {
 	return j, nil
 }
 
-// own notes in a lock's file who has the lock, for people: a disk that has no room for that is no reason to go without a journal.
+// own notes in a lock's file who has the lock, for people: a disk that has no room for that is no reason to go without
+// a journal.
 func own(f *os.File) {
 	host, _ := os.Hostname() // empty is a name too
 	who := fmt.Sprintf("process %d on host %s since %s\n", os.Getpid(), cmp.Or(host, "unknown"),
@@ -101,8 +102,8 @@ func taken(f *os.File) error {
 	return fmt.Errorf("%w%s: give this job a journal directory of its own, or let the other end first", ErrLocked, who)
 }
 
-// find reads how the segments begin. One at the end that was being made when its process died is removed; what else can't be read stays,
-// and says why.
+// find reads how the segments begin. One at the end that was being made when its process died is removed; what else
+// can't be read stays, and says why.
 func (j *Journal) find() error {
 	entries, err := os.ReadDir(j.o.Dir)
 	if err != nil {
@@ -143,8 +144,8 @@ func (j *Journal) Segments() []Segment {
 	return slices.Clone(j.segments)
 }
 
-// Play gives the records of a segment and of all after it to do, in their order, and makes the journal ready for more. A body lasts until
-// do returns.
+// Play gives the records of a segment and of all after it to do, in their order, and makes the journal ready for more.
+// A body lasts until do returns.
 func (j *Journal) Play(from int, do func(kind Kind, body []byte) error) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()

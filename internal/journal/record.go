@@ -22,8 +22,9 @@ const headSize = 32
 
 const magic = 0x316a6667 // "gfj1"
 
-// Kind says what a record's body is. Kinds are the caller's, but for the first and the last: beginKind begins a segment, and markKind has
-// no body; it has the number of a record up to which all had reached the disk when it was written.
+// Kind says what a record's body is. Kinds are the caller's, but for the first and the last: beginKind begins a
+// segment, and markKind has no body; it has the number of a record up to which all had reached the disk when it was
+// written.
 type Kind uint32
 
 const (
@@ -63,8 +64,8 @@ type record struct {
 	body   []byte
 }
 
-// read reads the next record, whose body is in room if that is large enough, from a file with so many bytes left: none of it is believed
-// before its checksum. io.EOF is the end, between two records.
+// read reads the next record, whose body is in room if that is large enough, from a file with so many bytes left: none
+// of it is believed before its checksum. io.EOF is the end, between two records.
 func (r *record) read(from io.Reader, left int64, room *[]byte) error {
 	var h [headSize]byte
 	switch n, err := io.ReadFull(from, h[:]); {
@@ -83,7 +84,8 @@ func (r *record) read(from io.Reader, left int64, room *[]byte) error {
 	if uint64(cap(*room)) < size {
 		*room = make([]byte, size)
 	}
-	r.kind, r.number, r.body = Kind(binary.LittleEndian.Uint32(h[4:])), binary.LittleEndian.Uint64(h[8:]), (*room)[:size]
+	r.kind, r.number, r.body = Kind(binary.LittleEndian.Uint32(h[4:])), binary.LittleEndian.Uint64(h[8:]),
+		(*room)[:size]
 	if _, err := io.ReadFull(from, r.body); err != nil {
 		return fmt.Errorf("record %d: %w", r.number, err)
 	}
@@ -95,5 +97,6 @@ func (r *record) read(from io.Reader, left int64, room *[]byte) error {
 
 // isHead says whether these are the first bytes of a record.
 func isHead(h []byte) bool {
-	return binary.LittleEndian.Uint32(h) == magic && crc32.Checksum(h[:24], castagnoli) == binary.LittleEndian.Uint32(h[24:])
+	return binary.LittleEndian.Uint32(h) == magic && crc32.Checksum(h[:24],
+		castagnoli) == binary.LittleEndian.Uint32(h[24:])
 }

@@ -47,8 +47,8 @@ func readSegment(path string, number int) (s Segment, err error) {
 	return s, err
 }
 
-// each reads the segment's records, the first included, until do fails; io.EOF ends it well. do is told where a record ends. A body lasts
-// until do returns.
+// each reads the segment's records, the first included, until do fails; io.EOF ends it well. do is told where a record
+// ends. A body lasts until do returns.
 func (s *Segment) each(do func(end int64, r *record) error) error {
 	f, err := files.Open(s.path)
 	if err != nil {
@@ -72,8 +72,8 @@ func (s *Segment) each(do func(end int64, r *record) error) error {
 	return fmt.Errorf("journal: %s, byte %d: %w", s.path, at, err)
 }
 
-// play gives the records after the first to do, and returns where the last whole one ends and its number. What comes after that end is
-// torn: an error, unless the segment is the last of its journal.
+// play gives the records after the first to do, and returns where the last whole one ends and its number. What comes
+// after that end is torn: an error, unless the segment is the last of its journal.
 func (s *Segment) play(last bool, do func(Kind, []byte) error) (end int64, number uint64, err error) {
 	number = s.first - 1
 	err = s.each(func(at int64, r *record) error {

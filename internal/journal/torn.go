@@ -10,13 +10,13 @@ import (
 	"github.com/gofleet/gofleet/internal/files"
 )
 
-// What a process was writing as it died is the last of its journal, and nobody was answered for it. Of a process that was killed a part is
-// there. A machine that loses power writes what was not synced in any order: some of it, zeros, or whole records behind one that is
-// missing. So in a durable journal whole records don't show that what lies before them was ever good, and a mark does: what it
-// names had reached the disk.
+// What a process was writing as it died is the last of its journal, and nobody was answered for it. Of a process that
+// was killed a part is there. A machine that loses power writes what was not synced in any order: some of it, zeros, or
+// whole records behind one that is missing. So in a durable journal whole records don't show that what lies before them
+// was ever good, and a mark does: what it names had reached the disk.
 
-// torn is nil if an error in the last segment of a journal is about what was being written: about that record, which should be at that
-// byte.
+// torn is nil if an error in the last segment of a journal is about what was being written: about that record, which
+// should be at that byte.
 func torn(path string, at int64, number uint64, durable bool, err error) error {
 	switch {
 	case errors.Is(err, errTorn):

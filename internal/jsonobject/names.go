@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// names finds which wanted member a name in an object is. It remembers the names that it has met as they are written, and which came
-// behind which, since objects mostly have theirs in one order.
+// names finds which wanted member a name in an object is. It remembers the names that it has met as they are written,
+// and which came behind which, since objects mostly have theirs in one order.
 type names struct {
 	wanted map[string]int
 	folded map[string]int // nil: case matters

@@ -13,19 +13,22 @@ type Reader struct {
 	of     []byte
 }
 
-// NewReader returns a reader of members by name. With anyCase a name that is none of these counts as the first that differs in case alone.
+// NewReader returns a reader of members by name. With anyCase a name that is none of these counts as the first that
+// differs in case alone.
 func NewReader(wanted []string, anyCase bool) *Reader {
 	return &Reader{names: newNames(wanted, anyCase), values: make([]Value, len(wanted))}
 }
 
-// Value is what the object that was read last has under the name of that number: the last, if it has several. It points into the text.
+// Value is what the object that was read last has under the name of that number: the last, if it has several. It points
+// into the text.
 func (r *Reader) Value(number int) Value { return r.values[number] }
 
-// Other is the first member of that object with another name; an Absent one if there is none. Its name is as it is written.
+// Other is the first member of that object with another name; an Absent one if there is none. Its name is as it is
+// written.
 func (r *Reader) Other() (name []byte, v Value) { return r.of, r.other }
 
-// Missed are the wanted members, by number, that no object so far has had, and the names of others that were there. any says that some
-// object had a member.
+// Missed are the wanted members, by number, that no object so far has had, and the names of others that were there. any
+// says that some object had a member.
 func (r *Reader) Missed() (wanted []int, others []string, any bool) {
 	for number, had := range r.names.had {
 		if !had {

@@ -76,7 +76,8 @@ func hex4(text []byte) rune {
 	return rune(n)
 }
 
-// Unescape appends what the bytes of a good text stand for. What is no UTF-8 becomes U+FFFD, and so does half a surrogate pair.
+// Unescape appends what the bytes of a good text stand for. What is no UTF-8 becomes U+FFFD, and so does half a
+// surrogate pair.
 func Unescape(to, text []byte) []byte {
 	for i := 0; i < len(text); {
 		switch c := text[i]; {

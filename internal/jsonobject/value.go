@@ -27,8 +27,8 @@ type Value struct {
 	Bytes []byte
 }
 
-// Next is the first number, text or literal of what follows, which has to be good JSON, or the rest of it behind such a value; it lies in
-// arrays of whatever depth. Of an object it is all, as Nested. At the end it is Absent.
+// Next is the first number, text or literal of what follows, which has to be good JSON, or the rest of it behind such a
+// value; it lies in arrays of whatever depth. Of an object it is all, as Nested. At the end it is Absent.
 func Next(text []byte) (v Value, rest []byte) {
 	i := 0
 	for i < len(text) && (text[i] <= ' ' || text[i] == '[' || text[i] == ']' || text[i] == ',') {
@@ -79,7 +79,8 @@ func moreBlanks(text []byte, i int) int {
 // deepest is how deep arrays and objects may lie in each other.
 const deepest = 10000
 
-// value is the value at i, and where it ends; -1 if there is no good one. Depth is how many arrays and objects it lies in.
+// value is the value at i, and where it ends; -1 if there is no good one. Depth is how many arrays and objects it lies
+// in.
 func value(text []byte, i, depth int) (v Value, end int) {
 	if i >= len(text) {
 		return Value{}, -1
@@ -215,7 +216,8 @@ func colon(text []byte, i int) int {
 	return blanks(text, i+1)
 }
 
-// behind looks at what comes behind a value that ends at i: at a comma, behind which more is to come, or at the end of the array or object.
+// behind looks at what comes behind a value that ends at i: at a comma, behind which more is to come, or at the end of
+// the array or object.
 func behind(text []byte, i int, end byte) (next int, more bool) {
 	i = blanks(text, i)
 	switch {

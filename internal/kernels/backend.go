@@ -1,11 +1,12 @@
 package kernels
 
-// backend is a path: the set of inner loops that public functions run on. Their callers have checked lengths, so an inner
-// loop may rely on all its slices being as long as the last one (and on nothing being empty only where it says so).
+// backend is a path: the set of inner loops that public functions run on. Their callers have checked lengths, so an
+// inner loop may rely on all its slices being as long as the last one (and on nothing being empty only where it says
+// so).
 //
-// A better path is a copy of the one below it with loops replaced (withAVX2, withAVX512), so that a loop that was never written in
-// assembly is still there. Public functions call through active, one indirect call for a whole slice; what is called for single
-// numbers is no loop of a path.
+// A better path is a copy of the one below it with loops replaced (withAVX2, withAVX512), so that a loop that was never
+// written in assembly is still there. Public functions call through active, one indirect call for a whole slice; what
+// is called for single numbers is no loop of a path.
 type backend struct {
 	name  string
 	micro microKernel

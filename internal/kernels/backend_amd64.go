@@ -44,7 +44,8 @@ func withAVX512(b backend) backend {
 	b.axpy, b.beyond, b.scale, b.add, b.mul = axpyAVX512, beyondAVX512, scaleAVX512, addAVX512, mulAVX512
 	b.dot, b.sum, b.max = dotAVX512, sumAVX512, maximumAVX512
 	b.relu, b.exp, b.sigmoid, b.tanh = reluAVX512, expAVX512, sigmoidAVX512, tanhAVX512
-	b.reluGrad, b.sigmoidGrad, b.tanhGrad, b.softmaxGrad = reluGradAVX512, sigmoidGradAVX512, tanhGradAVX512, softmaxGradAVX512
+	b.reluGrad, b.sigmoidGrad, b.tanhGrad, b.softmaxGrad = reluGradAVX512, sigmoidGradAVX512, tanhGradAVX512,
+		softmaxGradAVX512
 	b.gather, b.scatter = gatherAVX512, scatterAVX512
 	return b
 }

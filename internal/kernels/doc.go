@@ -17,17 +17,17 @@
 //
 // There is one portable path, written in Go, that is always right; and faster ones in assembly, chosen once by what the
 // processor can do: [Path] names the one in use. All of them sit the same exam. A path gives the same bits for the same
-// input every time, whatever the number of threads; different paths may differ in the last bits, since they add in another
-// order and fuse multiplications with additions. To compare machines bit by bit, make them use the same path: the
-// environment variable GODEBUG=cpu.avx512f=off (or cpu.avx2=off) forbids the faster ones.
+// input every time, whatever the number of threads; different paths may differ in the last bits, since they add in
+// another order and fuse multiplications with additions. To compare machines bit by bit, make them use the same path:
+// the environment variable GODEBUG=cpu.avx512f=off (or cpu.avx2=off) forbids the faster ones.
 //
 // # Rules
 //
-// A destination may be one of the sources itself, where a function doesn't say otherwise; slices that overlap in part are
-// not allowed. Arithmetic follows IEEE 754: a NaN or an infinity is never replaced by a number to look at.
+// A destination may be one of the sources itself, where a function doesn't say otherwise; slices that overlap in part
+// are not allowed. Arithmetic follows IEEE 754: a NaN or an infinity is never replaced by a number to look at.
 //
-// The package is called from inside the house only, with shapes that were checked before: slices of the wrong length are a
-// programming error and panic. Nothing here starts a goroutine that outlives the call.
+// The package is called from inside the house only, with shapes that were checked before: slices of the wrong length
+// are a programming error and panic. Nothing here starts a goroutine that outlives the call.
 //
 // # Files, in reading order
 //

@@ -2,9 +2,9 @@ package kernels
 
 import "runtime"
 
-// Gemm writes op(A)·op(B) to C, or adds it there when accumulate is set. C is m×n; A is m×k, or k×m when transA is set; B is
-// k×n, or n×k when transB is set; op transposes where that is so. All are contiguous and row-major, and C must not overlap A
-// or B. What C held is not read unless accumulate is set.
+// Gemm writes op(A)·op(B) to C, or adds it there when accumulate is set. C is m×n; A is m×k, or k×m when transA is set;
+// B is k×n, or n×k when transB is set; op transposes where that is so. All are contiguous and row-major, and C must not
+// overlap A or B. What C held is not read unless accumulate is set.
 //
 // Large products are spread over up to GOMAXPROCS goroutines by rows of C, so that the result doesn't depend on their
 // number. In steady state nothing is allocated.

@@ -1,23 +1,24 @@
 package kernels
 
-// A microKernel computes a tile of rows × cols elements of C in registers: the innermost loop of Gemm. Element (i, p) of A is
-// a[i*row+p*col]; B is packed, cols elements for each of the k steps; element (i, j) of C is c[i*ldc+j]. The sum over k starts
-// from zero and is then written to C or added to it.
+// A microKernel computes a tile of rows × cols elements of C in registers: the innermost loop of Gemm. Element (i, p)
+// of A is a[i*row+p*col]; B is packed, cols elements for each of the k steps; element (i, j) of C is c[i*ldc+j]. The
+// sum over k starts from zero and is then written to C or added to it.
 type microKernel struct {
 	rows, cols int
 	run        func(k int, a []float32, row, col int, b, c []float32, ldc int, accumulate bool)
 }
 
-// Blocks are chosen for caches: a packed panel of B (depth × cols) is small beside the first level or streams from the second
-// at leisure, a block of B (depth × width) and the rows of A that meet it stay in the second level.
+// Blocks are chosen for caches: a packed panel of B (depth × cols) is small beside the first level or streams from the
+// second at leisure, a block of B (depth × width) and the rows of A that meet it stay in the second level.
 const (
 	blockDepth = 512
 	blockWidth = 1024
 	chunkRows  = 48 // rows of C that a goroutine takes at a time, at most; a multiple of every micro-kernel's rows
 )
 
-// gemmBlocked is Gemm for matrices, block by block: for each block of k, in order, all of n, and within that all rows of C. The first
-// block of k writes C, the others add to it, so that an element's terms are added in the order of k whatever the sizes.
+// gemmBlocked is Gemm for matrices, block by block: for each block of k, in order, all of n, and within that all rows
+// of C. The first block of k writes C, the others add to it, so that an element's terms are added in the order of k
+// whatever the sizes.
 func gemmBlocked(a, b matrix, m, n, k int, c []float32, accumulate bool, threads int) {
 	j := newJob(active.micro, m, n, threads)
 	for p := 0; p < k; p += blockDepth {

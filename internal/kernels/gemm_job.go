@@ -5,13 +5,14 @@ import (
 	"sync/atomic"
 )
 
-// gemmJob is the product of a column of blocks of A (m × depth) and one block of B (depth × width). Whichever goroutine is
-// free packs the next panel of B, and when all are packed, computes the next chunk of rows of C.
+// gemmJob is the product of a column of blocks of A (m × depth) and one block of B (depth × width). Whichever goroutine
+// is free packs the next panel of B, and when all are packed, computes the next chunk of rows of C.
 //
-// Panels and chunks are taken from two counters, so that a goroutine that the system holds up delays one chunk, not a share of the
-// rows. Which goroutine computes an element doesn't matter to its value: every element of C is summed by one micro-kernel call a
-// block, over k in order, and blocks follow each other. So the bits are the same for any number of threads, and no two goroutines write
-// to one element. The job, with its packed block, is pooled; helpers have ended when run returns.
+// Panels and chunks are taken from two counters, so that a goroutine that the system holds up delays one chunk, not a
+// share of the rows. Which goroutine computes an element doesn't matter to its value: every element of C is summed by
+// one micro-kernel call a block, over k in order, and blocks follow each other. So the bits are the same for any number
+// of threads, and no two goroutines write to one element. The job, with its packed block, is pooled; helpers have ended
+// when run returns.
 type gemmJob struct {
 	micro        microKernel
 	a, source    matrix    // source is the block of B

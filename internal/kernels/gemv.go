@@ -1,6 +1,7 @@
 package kernels
 
-// gemv writes op(A)·x to y, or adds it there: a product in which one side is a vector. A is m×k, or k×m when trans is set.
+// gemv writes op(A)·x to y, or adds it there: a product in which one side is a vector. A is m×k, or k×m when trans is
+// set.
 func gemv(trans bool, m, k int, a, x, y []float32, accumulate bool) {
 	if !trans {
 		for i := range m {
@@ -26,8 +27,8 @@ func outer(x, y, c []float32, accumulate bool) {
 	}
 }
 
-// CombineRows writes the sum of x[i] times row i of a to y; a is len(x)×len(y). It is Gemm with one row on the left, for an a that is known
-// to be finite: rows that meet a zero, half of them behind a ReLU, are not read.
+// CombineRows writes the sum of x[i] times row i of a to y; a is len(x)×len(y). It is Gemm with one row on the left,
+// for an a that is known to be finite: rows that meet a zero, half of them behind a ReLU, are not read.
 func CombineRows(y, x, a []float32) {
 	checkLen("CombineRows", "a", len(a), len(x)*len(y))
 	clear(y)

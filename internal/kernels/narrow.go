@@ -1,8 +1,9 @@
 package kernels
 
-// Numbers in fewer bits, for the wire. Narrowing rounds to nearest, ties to even, and leaves in x what rounding took away,
-// so that the caller can add it to what it sends next. Values of x are finite; what a format can't hold becomes the largest
-// it can, and the rest stays in x. Bytes are little-endian, wherever they lie. All paths give the same bits.
+// Numbers in fewer bits, for the wire. Narrowing rounds to nearest, ties to even, and leaves in x what rounding took
+// away, so that the caller can add it to what it sends next. Values of x are finite; what a format can't hold becomes
+// the largest it can, and the rest stays in x. Bytes are little-endian, wherever they lie. All paths give the same
+// bits.
 
 // Float16 writes x to dst as IEEE 754 halves, 2 bytes each; the largest is 65504.
 func Float16(dst []byte, x []float32) {
@@ -28,8 +29,8 @@ func FromBFloat16(dst []float32, src []byte) {
 	active.fromBFloat(dst, src)
 }
 
-// Int8 writes x to dst as whole numbers from -127 to 127, of which each is worth scale: a 127th of x's largest magnitude.
-// If that is below 2⁻¹¹⁹, scale is 0 and all of x stays.
+// Int8 writes x to dst as whole numbers from -127 to 127, of which each is worth scale: a 127th of x's largest
+// magnitude. If that is below 2⁻¹¹⁹, scale is 0 and all of x stays.
 func Int8(dst []byte, x []float32) (scale float32) {
 	checkLen("Int8", "dst", len(dst), len(x))
 	return active.int8(dst, x)

@@ -39,8 +39,8 @@ func halfOf(v float32) uint16 {
 	return sign | uint16((a-112<<23)>>13)
 }
 
-// ofHalf moves the fields to where a float32 has them and corrects the exponent's bias by a multiplication, which is right
-// for subnormal numbers too.
+// ofHalf moves the fields to where a float32 has them and corrects the exponent's bias by a multiplication, which is
+// right for subnormal numbers too.
 func ofHalf(h uint16) float32 {
 	sign, a := uint32(h&0x8000)<<16, uint32(h&0x7fff)<<13
 	if h&0x7c00 == 0x7c00 {

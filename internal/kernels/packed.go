@@ -1,7 +1,7 @@
 package kernels
 
-// Packed is a matrix B that was laid out once for the products it is in, where [Gemm] does so each time: with few rows in A that takes
-// longer than the product itself. Any number of goroutines may use it.
+// Packed is a matrix B that was laid out once for the products it is in, where [Gemm] does so each time: with few rows
+// in A that takes longer than the product itself. Any number of goroutines may use it.
 type Packed struct {
 	micro  microKernel
 	k, n   int
@@ -27,7 +27,8 @@ func Pack(k, n int, b []float32) *Packed {
 	return w
 }
 
-// GemmPacked writes A·B to C with the bits that Gemm(false, false, m, n, k, a, b, c, false) has for two rows and columns or more. A is m×k.
+// GemmPacked writes A·B to C with the bits that Gemm(false, false, m, n, k, a, b, c, false) has for two rows and
+// columns or more. A is m×k.
 func GemmPacked(m int, a []float32, b *Packed, c []float32) {
 	checkLen("GemmPacked", "A", len(a), m*b.k)
 	checkLen("GemmPacked", "C", len(c), m*b.n)

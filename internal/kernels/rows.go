@@ -2,16 +2,16 @@ package kernels
 
 import "fmt"
 
-// GatherRows writes row index[i] of src to row i of dst, for every i. Rows have dim elements; dst has len(index) of them.
-// dst and src must not be the same.
+// GatherRows writes row index[i] of src to row i of dst, for every i. Rows have dim elements; dst has len(index) of
+// them. dst and src must not be the same.
 func GatherRows(dst, src []float32, dim int, index []int32) {
 	checkLen("GatherRows", "dst", len(dst), dim*len(index))
 	checkIndex("GatherRows", len(src), dim, index)
 	active.gather(dst, src, dim, index)
 }
 
-// ScatterAddRows adds row i of src to row index[i] of dst, in the order of i, so that the result is always the same. Rows have
-// dim elements; src has len(index) of them. dst and src must not be the same.
+// ScatterAddRows adds row i of src to row index[i] of dst, in the order of i, so that the result is always the same.
+// Rows have dim elements; src has len(index) of them. dst and src must not be the same.
 func ScatterAddRows(dst, src []float32, dim int, index []int32) {
 	checkLen("ScatterAddRows", "src", len(src), dim*len(index))
 	checkIndex("ScatterAddRows", len(dst), dim, index)

@@ -1,7 +1,7 @@
 package kernels
 
-// SoftmaxRows writes the softmax of every row of x, which is rows × cols, to dst: e^(x−m) over its sum, m being the largest
-// element of the row. A row with a NaN or a +Inf becomes NaN.
+// SoftmaxRows writes the softmax of every row of x, which is rows × cols, to dst: e^(x−m) over its sum, m being the
+// largest element of the row. A row with a NaN or a +Inf becomes NaN.
 func SoftmaxRows(dst, x []float32, cols int) {
 	checkLen("SoftmaxRows", "x", len(x), len(dst))
 	checkRows("SoftmaxRows", len(x), cols)
@@ -12,7 +12,8 @@ func SoftmaxRows(dst, x []float32, cols int) {
 	}
 }
 
-// SoftmaxRowsGrad writes to dx, or adds there, the gradient of SoftmaxRows: y·(dy − Σ y·dy) in each row, y being its output.
+// SoftmaxRowsGrad writes to dx, or adds there, the gradient of SoftmaxRows: y·(dy − Σ y·dy) in each row, y being its
+// output.
 func SoftmaxRowsGrad(dx, y, dy []float32, cols int, accumulate bool) {
 	checkGrad("SoftmaxRowsGrad", dx, y, dy)
 	checkRows("SoftmaxRowsGrad", len(y), cols)

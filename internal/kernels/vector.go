@@ -48,8 +48,8 @@ func AddBias(y, bias []float32) {
 	}
 }
 
-// SumRows writes the sum of the rows of x, which is rows × len(dst), to dst, or adds it there: the gradient of a bias. Rows
-// are added in order.
+// SumRows writes the sum of the rows of x, which is rows × len(dst), to dst, or adds it there: the gradient of a bias.
+// Rows are added in order.
 func SumRows(dst, x []float32, accumulate bool) {
 	cols := len(dst)
 	checkRows("SumRows", len(x), cols)

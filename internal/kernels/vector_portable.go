@@ -36,9 +36,9 @@ func mul(dst, x, y []float32) {
 	}
 }
 
-// dot keeps four sums, so that additions need not wait for each other. Which element goes into which sum, and the order in
-// which the sums are added at the end, depend on the length alone: that is what makes a path give the same bits every time, and
-// what makes paths differ, which keep different numbers of sums.
+// dot keeps four sums, so that additions need not wait for each other. Which element goes into which sum, and the order
+// in which the sums are added at the end, depend on the length alone: that is what makes a path give the same bits
+// every time, and what makes paths differ, which keep different numbers of sums.
 func dot(x, y []float32) float32 {
 	var s0, s1, s2, s3 float32
 	for len(x) >= 4 && len(y) >= 4 {

@@ -9,8 +9,8 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// Fingerprint describes, a [Fact] a line, all that processes of a job must have in common: rule, strategy, placement, params and initial
-// values.
+// Fingerprint describes, a [Fact] a line, all that processes of a job must have in common: rule, strategy, placement,
+// params and initial values.
 type Fingerprint []string
 
 // Fact is a line of a fingerprint: what something is. No two lines have one key.
@@ -38,7 +38,8 @@ func (l *Layout) Fingerprint(rule optimizer.Rule, facts ...string) Fingerprint {
 		}
 	}
 	for _, b := range l.Plan.Blocks {
-		f = append(f, Fact(fmt.Sprintf("block %s at %d of %d", b.Name, b.Offset, b.Size), fmt.Sprintf("on server %d", b.Server)))
+		f = append(f, Fact(fmt.Sprintf("block %s at %d of %d", b.Name, b.Offset, b.Size),
+			fmt.Sprintf("on server %d", b.Server)))
 	}
 	return f
 }

@@ -15,8 +15,8 @@ type Layout struct {
 	Parts []Part
 	// Embeddings are the params with rows, in order.
 	Embeddings []Embedding
-	// Frozen are the dense params that are frozen, whole, in order. They are in no part: each worker has its own values, and server 0
-	// keeps those that go into a checkpoint or come from one.
+	// Frozen are the dense params that are frozen, whole, in order. They are in no part: each worker has its own
+	// values, and server 0 keeps those that go into a checkpoint or come from one.
 	Frozen Part
 
 	variable []int // index of a param in the plan, -1 if it has no place there (dense and frozen)
@@ -37,8 +37,8 @@ type Block struct {
 	At           int // where it begins among the floats of its part
 }
 
-// New lays out params over that many servers. Frozen dense params stay on the workers; the rows of a frozen embedding live on
-// servers as others do, which may have them from a checkpoint. whole are the names of those that are not cut.
+// New lays out params over that many servers. Frozen dense params stay on the workers; the rows of a frozen embedding
+// live on servers as others do, which may have them from a checkpoint. whole are the names of those that are not cut.
 func New(params []*optimizer.Param, servers int, o placement.Options, whole ...string) (*Layout, error) {
 	l := &Layout{Params: params, Parts: make([]Part, servers), variable: make([]int, len(params))}
 	var vars []placement.Variable

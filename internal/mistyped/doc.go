@@ -1,4 +1,5 @@
-// Package mistyped finds names that nobody reads because they are nearly those that somebody does: variables of the environment, and flags.
+// Package mistyped finds names that nobody reads because they are nearly those that somebody does: variables of the
+// environment, and flags.
 package mistyped
 
 // The files of this package, in reading order.

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// Parse reads a command line as fs.Parse does, but neither writes anything nor ends the process: whatever is wrong is the error, in a line,
-// which says of a flag that there is none of which one was probably meant. Flags that are hidden, if any, are never meant. [flag.ErrHelp]
-// comes as it is, and nothing has been shown.
+// Parse reads a command line as fs.Parse does, but neither writes anything nor ends the process: whatever is wrong is
+// the error, in a line, which says of a flag that there is none of which one was probably meant. Flags that are hidden,
+// if any, are never meant. [flag.ErrHelp] comes as it is, and nothing has been shown.
 func Parse(fs *flag.FlagSet, args []string, hidden func(name string) bool) error {
 	defer fs.Init(fs.Name(), fs.ErrorHandling())
 	defer fs.SetOutput(fs.Output())

@@ -3,7 +3,8 @@ package mistyped
 // nearBy is how many letters may be missing, too many or wrong in a name that was meant to be another.
 const nearBy = 2
 
-// Near is the name of known that name was probably meant to be, "" if there is none. Of a short name at most half the letters may be wrong.
+// Near is the name of known that name was probably meant to be, "" if there is none. Of a short name at most half the
+// letters may be wrong.
 func Near(name string, known []string) string {
 	best, at := min(nearBy, len(name)/2)+1, ""
 	for _, k := range known {

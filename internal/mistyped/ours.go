@@ -16,12 +16,13 @@ var ours = []string{
 // Ours are gofleet's own variables.
 func Ours() []string { return slices.Clone(ours) }
 
-// CheckOurs refuses a variable whose name is nearly that of one of ours: a token that nobody looks at protects nothing. Others that begin
-// like ours are strange; what Kubernetes sets for a service of the name "fleet" is its own.
+// CheckOurs refuses a variable whose name is nearly that of one of ours: a token that nobody looks at protects nothing.
+// Others that begin like ours are strange; what Kubernetes sets for a service of the name "fleet" is its own.
 func CheckOurs() (strange []string, err error) {
 	for _, name := range Unread("FLEET_", ours) {
 		if meant := Near(name, ours); meant != "" {
-			return nil, fmt.Errorf("%s is set, which nothing reads: %s is meant? unset the one, or set the other", name, meant)
+			return nil, fmt.Errorf("%s is set, which nothing reads: %s is meant? unset the one, or set the other", name,
+				meant)
 		}
 		if !strings.Contains(name, "_SERVICE_") && !strings.Contains(name, "_PORT") {
 			strange = append(strange, name)

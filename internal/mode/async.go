@@ -42,10 +42,11 @@ func (a *Async) State() State { return State{} }
 // Resume implements [Server].
 func (a *Async) Resume(State) {}
 
-// SendQueue is asynchronous training on a worker: what a training thread does with the gradient of a step that has ended, and
-// what travels when. Gradients lie in the caller's memory, in places that the queue numbers; one that cannot travel yet waits,
-// later ones are merged into it if the options say so, and when no place is left the thread waits too. So it is never further
-// ahead of the servers than [SendQueue.Places] pushes of [SendOptions] MaxMergeVarNum steps.
+// SendQueue is asynchronous training on a worker: what a training thread does with the gradient of a step that has
+// ended, and what travels when. Gradients lie in the caller's memory, in places that the queue numbers; one that cannot
+// travel yet waits, later ones are merged into it if the options say so, and when no place is left the thread waits
+// too. So it is never further ahead of the servers than [SendQueue.Places] pushes of [SendOptions] MaxMergeVarNum
+// steps.
 //
 // A place goes round:
 //
@@ -56,19 +57,23 @@ func (a *Async) Resume(State) {}
 //	                            Step: TurnMerge, into the newest, while it has
 //	                            fewer than MaxMergeVarNum steps
 //
-// Without a free place, and with none to merge into, Step says TurnWait: the loop waits for an answer. What waits goes in the order in
-// which it came, when fewer than ThreadPoolSize requests travel and it is ripe: it is full, or not Patient, or its ticket was Waited, or
-// somebody drains the queue. It is held back for a moment if the thread's next pull follows at once, and travels with that.
+// Without a free place, and with none to merge into, Step says TurnWait: the loop waits for an answer. What waits goes
+// in the order in which it came, when fewer than ThreadPoolSize requests travel and it is ripe: it is full, or not
+// Patient, or its ticket was Waited, or somebody drains the queue. It is held back for a moment if the thread's next
+// pull follows at once, and travels with that.
 //
-// The queue as a whole runs, until Close (what waits still goes; then Over) or until a request fails (nothing goes any more).
+// The queue as a whole runs, until Close (what waits still goes; then Over) or until a request fails (nothing goes any
+// more).
 //
-// By default a pull travels with the gradients before it, or behind them, so that a step sees all updates of its own worker. With
-// options that let gradients wait or travel beside training, pulls go apart from them, and wait for none.
+// By default a pull travels with the gradients before it, or behind them, so that a step sees all updates of its own
+// worker. With options that let gradients wait or travel beside training, pulls go apart from them, and wait for none.
 //
-// For each step the thread calls Step, writes to the place it got, and calls Filled; Want asks for a pull. After whatever it
-// tells the queue, the caller sends what Next returns, until that is nothing, and tells by Answered how it went.
+// For each step the thread calls Step, writes to the place it got, and calls Filled; Want asks for a pull. After
+// whatever it tells the queue, the caller sends what Next returns, until that is nothing, and tells by Answered how it
+// went.
 //
-// Once a request has failed nothing more is sent, and Step and Want say so: Unsent steps may or may not have been applied.
+// Once a request has failed nothing more is sent, and Step and Want say so: Unsent steps may or may not have been
+// applied.
 type SendQueue struct {
 	o         SendOptions
 	places    []place
@@ -107,8 +112,9 @@ type SendOptions struct {
 
 // SendOptionsOf are a strategy's.
 func SendOptionsOf(st strategy.Strategy) SendOptions {
-	return SendOptions{MaxMergeVarNum: st.MaxMergeVarNum, SendQueueSize: st.SendQueueSize, ThreadPoolSize: st.ThreadPoolSize,
-		Patient: st.SendWaitTimes > 0, IndependentRecvThread: st.IndependentRecvThread,
+	return SendOptions{MaxMergeVarNum: st.MaxMergeVarNum, SendQueueSize: st.SendQueueSize,
+		ThreadPoolSize: st.ThreadPoolSize,
+		Patient:        st.SendWaitTimes > 0, IndependentRecvThread: st.IndependentRecvThread,
 		MinSendGradNumBeforeRecv: st.MinSendGradNumBeforeRecv, LookAhead: st.LookAhead}
 }
 
@@ -181,8 +187,8 @@ func (q *SendQueue) Requests() int {
 	return q.o.ThreadPoolSize
 }
 
-// Step takes note that a step has ended, and says what the thread does with its gradient. What it copies or merges stays where
-// it is until Filled.
+// Step takes note that a step has ended, and says what the thread does with its gradient. What it copies or merges
+// stays where it is until Filled.
 func (q *SendQueue) Step() (at int, turn Turn) {
 	if q.end != queueRunning {
 		return -1, TurnOver
@@ -202,8 +208,8 @@ func (q *SendQueue) Step() (at int, turn Turn) {
 	return at, TurnCopy
 }
 
-// Filled takes note that the gradient of the last Step is in its place. When the thread's next pull will follow at once, it
-// waits to travel with that, unless pulls go apart. A ticket other than 0 is for Waited.
+// Filled takes note that the gradient of the last Step is in its place. When the thread's next pull will follow at
+// once, it waits to travel with that, unless pulls go apart. A ticket other than 0 is for Waited.
 func (q *SendQueue) Filled(at int, pullFollows bool) (ticket uint64) {
 	q.filling--
 	p := &q.places[at]
@@ -238,8 +244,8 @@ func (q *SendQueue) Want(p Pull) bool {
 	return true
 }
 
-// Next is a request that should go now, if there is one. An evaluation goes first, for its thread waits; the gradients before
-// it go when they would have gone.
+// Next is a request that should go now, if there is one. An evaluation goes first, for its thread waits; the gradients
+// before it go when they would have gone.
 func (q *SendQueue) Next() (s Send, ok bool) {
 	s.Place = -1
 	switch pull := q.pull(); {
@@ -294,14 +300,14 @@ func (q *SendQueue) take(s *Send) {
 // goesApart says whether a request is a pull that travels beside those of gradients.
 func (q *SendQueue) goesApart(s Send) bool { return q.o.Apart() && s.Pull != PullNone }
 
-// Late says that a step should wait until something is answered, before it begins with no rows to pull: dense weights are on their
-// way that have this worker's last update.
+// Late says that a step should wait until something is answered, before it begins with no rows to pull: dense weights
+// are on their way that have this worker's last update.
 func (q *SendQueue) Late() bool {
 	return q.end == queueRunning && q.bringing > 0 && !q.o.Apart() && !q.o.LookAhead
 }
 
-// ripe says whether a gradient need not wait for others: it is full, has waited, or somebody waits for it. One with another
-// behind it is full.
+// ripe says whether a gradient need not wait for others: it is full, has waited, or somebody waits for it. One with
+// another behind it is full.
 func (q *SendQueue) ripe(at int) bool {
 	return q.places[at].ticket == 0 || q.drains > 0 || q.end != queueRunning
 }

@@ -8,19 +8,20 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// Geo is training on the workers: each trains a copy of the model with its own gradient descent, and every k steps sends the
-// servers what it has changed, divided by the number N of workers, and takes over what all have changed.
+// Geo is training on the workers: each trains a copy of the model with its own gradient descent, and every k steps
+// sends the servers what it has changed, divided by the number N of workers, and takes over what all have changed.
 //
-// Of each weight that it has changed a worker keeps the old value, which the servers had after the last exchange. With P the servers'
-// value, an exchange is
+// Of each weight that it has changed a worker keeps the old value, which the servers had after the last exchange. With
+// P the servers' value, an exchange is
 //
 //	Δ = (latest − old)/N;  old += Δ;  P += Δ at the server;  latest = P + (latest − old);  old = P
 //
-// What is left of latest − old goes with later exchanges, so that without further training the servers come to the first
-// weights plus the sum of what the workers have changed. Where no other worker has pushed, old + Δ is the server's P bit for
-// bit, so that a worker need not be told of what it alone has changed.
+// What is left of latest − old goes with later exchanges, so that without further training the servers come to the
+// first weights plus the sum of what the workers have changed. Where no other worker has pushed, old + Δ is the
+// server's P bit for bit, so that a worker need not be told of what it alone has changed.
 
-// Take sets delta to the n-th part of what has changed since old, which it moves on by as much. It says whether something is left.
+// Take sets delta to the n-th part of what has changed since old, which it moves on by as much. It says whether
+// something is left.
 func Take(delta, latest, old []float32, n int) (left bool) {
 	if n == 1 {
 		takeAll(delta, latest, old)
@@ -51,8 +52,8 @@ func Receive(latest, old, p []float32) {
 	}
 }
 
-// Sum is the rule of the server's half: what workers push is added. It has the name of the rule that they train with, so that
-// checkpoints of one mode can be loaded in another.
+// Sum is the rule of the server's half: what workers push is added. It has the name of the rule that they train with,
+// so that checkpoints of one mode can be loaded in another.
 type Sum struct{ Of string }
 
 // Name implements [optimizer.Rule].
@@ -74,8 +75,8 @@ type Changes interface {
 	Take(dst []uint64) []uint64
 }
 
-// Recorder answers a worker that asks a server which rows have changed since it last asked. What an answer has brought is
-// forgotten when the next request shows that it arrived; a repeated request is answered anew.
+// Recorder answers a worker that asks a server which rows have changed since it last asked. What an answer has brought
+// is forgotten when the next request shows that it arrived; a repeated request is answered anew.
 type Recorder struct {
 	mu     sync.Mutex
 	step   uint64 // of the request that is being answered
@@ -100,8 +101,8 @@ func NewRecorder(tables ...Changes) *Recorder {
 	return r
 }
 
-// Ask returns ids of a table, ascending, at most that many, that have changed before a request of that step number, and says
-// whether there are more. A request that was overtaken by a later one gets nothing.
+// Ask returns ids of a table, ascending, at most that many, that have changed before a request of that step number, and
+// says whether there are more. A request that was overtaken by a later one gets nothing.
 func (r *Recorder) Ask(step uint64, table, most int) (ids []uint64, more bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -2,9 +2,9 @@ package mode
 
 import "slices"
 
-// Meeting is the worker's half of half-async training: the open sessions of a worker, one for each training thread, each
-// deliver a gradient, and when all have, the gradients go as one push. Servers treat it as async does. A session that
-// closes is waited for no more.
+// Meeting is the worker's half of half-async training: the open sessions of a worker, one for each training thread,
+// each deliver a gradient, and when all have, the gradients go as one push. Servers treat it as async does. A session
+// that closes is waited for no more.
 type Meeting struct {
 	sessions  []int // open, in the order they were opened
 	delivered []int
@@ -26,15 +26,15 @@ func (m *Meeting) Sessions() int { return len(m.sessions) }
 // Delivered is how many sessions wait for the others.
 func (m *Meeting) Delivered() int { return len(m.delivered) }
 
-// Deliver takes note of a session's gradient. It returns the sessions whose gradients now make one push, in the order they
-// were opened; nobody while others are awaited or a push is under way.
+// Deliver takes note of a session's gradient. It returns the sessions whose gradients now make one push, in the order
+// they were opened; nobody while others are awaited or a push is under way.
 func (m *Meeting) Deliver(session int) []int {
 	m.delivered = append(m.delivered, session)
 	return m.complete()
 }
 
-// DeliverAlone is Deliver for a session that can't wait for the others, which may have nothing more to deliver: its gradient goes
-// with those that are there.
+// DeliverAlone is Deliver for a session that can't wait for the others, which may have nothing more to deliver: its
+// gradient goes with those that are there.
 func (m *Meeting) DeliverAlone(session int) []int {
 	m.hasty = true
 	return m.Deliver(session)

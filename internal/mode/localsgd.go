@@ -6,15 +6,15 @@ import (
 	"math"
 )
 
-// LocalSGD is training without servers in which each worker updates its own copy of the weights, and from time to time all copies
-// are set to their mean. It says when: after every step up to the step Begin, then every K steps.
+// LocalSGD is training without servers in which each worker updates its own copy of the weights, and from time to time
+// all copies are set to their mean. It says when: after every step up to the step Begin, then every K steps.
 //
 // An adaptive one changes K with every meeting: the less is lost, and the higher the rate, the oftener workers meet,
 //
 //	K = ⌈√(lr₀·loss / (lr·loss₀) · K₀)⌉, at least 1 and at most 16
 //
-// with lr₀ and loss₀ those of the first meeting; after Wang and Joshi, "Adaptive Communication Strategies to Achieve the Best
-// Error-Runtime Trade-off in Local-Update SGD", SysML 2019.
+// with lr₀ and loss₀ those of the first meeting; after Wang and Joshi, "Adaptive Communication Strategies to Achieve
+// the Best Error-Runtime Trade-off in Local-Update SGD", SysML 2019.
 type LocalSGD struct {
 	// K and Begin are as said; K is K₀ at first.
 	K, Begin int
@@ -30,7 +30,8 @@ type LocalSGD struct {
 const mostLocalSteps = 16
 
 // ErrNoLoss says that an adaptive worker has nothing to follow.
-var ErrNoLoss = errors.New("mode: adaptive_localsgd follows the loss, and the objective says none (optimizer.Step.Loss is 0)")
+var ErrNoLoss = errors.New("mode: adaptive_localsgd follows the loss, and the objective says none " +
+	"(optimizer.Step.Loss is 0)")
 
 // Pace is what an adaptive one has learnt: K, and the rate and loss of the first meeting; zero before that.
 type Pace struct {
@@ -63,8 +64,8 @@ func (l *LocalSGD) Step() (meet bool) {
 	return l.steps <= l.Begin || l.steps-l.last >= l.K
 }
 
-// Met takes note that all copies are their mean. lr is the learning rate of the last step, loss the mean of the workers' losses;
-// only an adaptive one looks at them.
+// Met takes note that all copies are their mean. lr is the learning rate of the last step, loss the mean of the
+// workers' losses; only an adaptive one looks at them.
 func (l *LocalSGD) Met(lr, loss float64) error {
 	l.last = l.steps
 	if !l.Adaptive || l.steps == 0 {
@@ -84,8 +85,8 @@ func (l *LocalSGD) Met(lr, loss float64) error {
 	return nil
 }
 
-// Drift sets d to how far w has gone since all copies were snapshot. The mean of all workers' d, taken from snapshot by Return, is
-// the mean of all copies.
+// Drift sets d to how far w has gone since all copies were snapshot. The mean of all workers' d, taken from snapshot by
+// Return, is the mean of all copies.
 func Drift(d, snapshot, w []float32) {
 	for i, v := range w {
 		d[i] = snapshot[i] - v

@@ -2,9 +2,10 @@ package mode
 
 import "fmt"
 
-// SSP is stale synchronous parallel training: every push is an update at once, and a worker may be ahead of the slowest by
-// at most a number of steps; then its next pull waits. With staleness 0 workers go in step, but each push is still an update
-// of its own. Ho et al., "More Effective Distributed ML via a Stale Synchronous Parallel Parameter Server", NIPS 2013.
+// SSP is stale synchronous parallel training: every push is an update at once, and a worker may be ahead of the slowest
+// by at most a number of steps; then its next pull waits. With staleness 0 workers go in step, but each push is still
+// an update of its own. Ho et al., "More Effective Distributed ML via a Stale Synchronous Parallel Parameter Server",
+// NIPS 2013.
 //
 // A worker that has parked or left is waited for no more. When all have parked, the next phase begins.
 type SSP struct {

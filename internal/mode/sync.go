@@ -6,8 +6,8 @@ import "fmt"
 // batches in this phase) or left; then the gradients become one update. The first round needs every configured worker,
 // joined or not. When nobody is left to push in a phase, the next phase begins and the parked are back.
 //
-// Every worker sends its pushes and parks to every server in the same order, so that servers agree on every round without
-// talking to each other.
+// Every worker sends its pushes and parks to every server in the same order, so that servers agree on every round
+// without talking to each other.
 type Sync struct {
 	open    Round
 	applied Round // every update before it is in the tables
@@ -117,7 +117,8 @@ func (s *Sync) Resume(then State) {
 
 func (s *Sync) contribute(worker int, r Round, what string) error {
 	if st := s.state[worker]; r != s.open || st != due {
-		return fmt.Errorf("mode: worker %d's %s for round %v, but round %v is open and it is %v: %w", worker, what, r, s.open, st, ErrStale)
+		return fmt.Errorf("mode: worker %d's %s for round %v, but round %v is open and it is %v: %w", worker, what, r,
+			s.open, st, ErrStale)
 	}
 	return nil
 }

@@ -23,8 +23,8 @@ func Is(dir string) bool {
 	return false
 }
 
-// Examine reads all of a model, and says of each file whether it is whole. Of a model without a record nothing is known but that its
-// files of arrays can be read. The error is about the model as a whole.
+// Examine reads all of a model, and says of each file whether it is whole. Of a model without a record nothing is known
+// but that its files of arrays can be read. The error is about the model as a whole.
 func Examine(ctx context.Context, dir string) ([]files.State, error) {
 	r, err := readRecord(dir)
 	if err != nil {
@@ -71,7 +71,8 @@ type Array struct {
 	Bytes int64
 }
 
-// Heads are the arrays of a model, by name, as the heads of its files say, and the text of its signature, nil if it has none.
+// Heads are the arrays of a model, by name, as the heads of its files say, and the text of its signature, nil if it has
+// none.
 func Heads(dir string) (all []Array, signature []byte, err error) {
 	r, err := readRecord(dir)
 	if err != nil {

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// near says where models are, of a directory that has none: below it, or else beside it, as that of a job is beside its checkpoint.
+// near says where models are, of a directory that has none: below it, or else beside it, as that of a job is beside its
+// checkpoint.
 func near(dir string) string {
 	models := func(dir string) []string {
 		if Is(dir) {
@@ -21,8 +22,8 @@ func near(dir string) string {
 	return DidYouMean(found)
 }
 
-// Below is what directories in dir hold or, if that is nothing and there may be more levels, what those in them do: a job leaves
-// output/name/model.
+// Below is what directories in dir hold or, if that is nothing and there may be more levels, what those in them do: a
+// job leaves output/name/model.
 func Below(dir string, levels int, holds func(dir string) []string) (found []string) {
 	var dirs []string
 	entries, _ := os.ReadDir(dir) // one that can't be read has nothing to show

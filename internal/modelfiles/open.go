@@ -42,13 +42,15 @@ const tensors = ".safetensors"
 // tries is how often a directory is read anew into which another model is saved meanwhile.
 const tries = 10
 
-// Open opens the model in a directory, and reads all of it once to see that it is what its record says. A directory in which there is
-// none is [ErrNone], one that is not what was saved [ErrDamaged]. A delta, which is good for nothing by itself, is refused.
+// Open opens the model in a directory, and reads all of it once to see that it is what its record says. A directory in
+// which there is none is [ErrNone], one that is not what was saved [ErrDamaged]. A delta, which is good for nothing by
+// itself, is refused.
 func Open(ctx context.Context, dir string) (*Files, error) {
 	f, err := openAny(ctx, dir)
 	if err == nil && f.delta != nil {
 		f.Close()
-		return nil, fmt.Errorf("%s has %v: it is read over that, with its base first: nn.Load(base, deltas...)", dir, f.delta)
+		return nil, fmt.Errorf("%s has %v: it is read over that, with its base first: nn.Load(base, deltas...)", dir,
+			f.delta)
 	}
 	return f, err
 }
@@ -98,8 +100,8 @@ var unsigned sync.Map
 // tellUnsigned warns, once for a directory, of a model whose files can't be checked.
 func (f *Files) tellUnsigned() {
 	if _, told := unsigned.LoadOrStore(f.dir, true); !told {
-		slog.Warn("a saved model has no "+Record+", so that nobody can say whether its files are whole and of one save: was it lost "+
-			"in a copy, or removed by hand?", "dir", f.dir)
+		slog.Warn("a saved model has no "+Record+", so that nobody can say whether its files are whole and of one "+
+			"save: was it lost in a copy, or removed by hand?", "dir", f.dir)
 	}
 }
 
@@ -261,8 +263,8 @@ func Version(dir string) (string, error) {
 	return r.Sum, nil
 }
 
-// Identity is the checksum by which deltas name what lies in a directory now, empty of a model without a record, and what that follows if
-// it is a delta itself. It reads no more than the record.
+// Identity is the checksum by which deltas name what lies in a directory now, empty of a model without a record, and
+// what that follows if it is a delta itself. It reads no more than the record.
 func Identity(dir string) (sum string, d *Delta, err error) {
 	r, err := readRecord(dir)
 	if r == nil || err != nil {

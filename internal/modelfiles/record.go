@@ -15,7 +15,8 @@ import (
 const (
 	Graph   = "graph.json"
 	Weights = "weights.safetensors"
-	// Signature says what the model is fed and computes; package nn understands it. Models of earlier versions have none.
+	// Signature says what the model is fed and computes; package nn understands it. Models of earlier versions have
+	// none.
 	Signature = "signature.json"
 	// Record names the others with their sums.
 	Record = "model.json"
@@ -61,8 +62,8 @@ type entry struct {
 	Written string `json:"written"`
 }
 
-// Delta says which model a delta is to be read over: it has all dense weights, and of embeddings the rows that are other than there. Models
-// are named by the checksums of their records.
+// Delta says which model a delta is to be read over: it has all dense weights, and of embeddings the rows that are
+// other than there. Models are named by the checksums of their records.
 type Delta struct {
 	Base    string `json:"base"`    // the model that is whole
 	Follows string `json:"follows"` // the last delta before, or Base
@@ -116,7 +117,11 @@ func (r record) write(dir string) (err error) {
 	if err != nil {
 		return err
 	}
-	return files.Write(filepath.Join(dir, Record), func(w io.Writer) error { _, err := w.Write(append(data, '\n')); return err })
+	return files.Write(filepath.Join(dir, Record), func(w io.Writer) error {
+		_,
+			err := w.Write(append(data, '\n'))
+		return err
+	})
 }
 
 // readRecord returns the record of a directory, nil when it has none.
@@ -137,7 +142,8 @@ func readRecord(dir string) (*record, error) {
 			Record, r.Format, r.Version, format, publishedVersion, ErrDamaged)
 	}
 	if sum, err := r.sum(); err != nil || sum != r.Sum {
-		return nil, fmt.Errorf("%s has checksum %s, its text makes %s: %w", Record, r.Sum, sum, errors.Join(ErrDamaged, err))
+		return nil, fmt.Errorf("%s has checksum %s, its text makes %s: %w", Record, r.Sum, sum,
+			errors.Join(ErrDamaged, err))
 	}
 	return &r, r.check()
 }
@@ -146,7 +152,8 @@ func readRecord(dir string) (*record, error) {
 func (r *record) check() error {
 	for _, e := range r.Files {
 		if e.File != filepath.Base(e.File) || e.Written != filepath.Base(e.Written) {
-			return fmt.Errorf("%s names %q, written as %q, which are no files of its directory: %w", Record, e.File, e.Written, ErrDamaged)
+			return fmt.Errorf("%s names %q, written as %q, which are no files of its directory: %w", Record, e.File,
+				e.Written, ErrDamaged)
 		}
 	}
 	return nil

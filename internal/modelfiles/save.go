@@ -56,9 +56,9 @@ func (s *Save) Write(name string, write func(io.Writer) error) error {
 	return nil
 }
 
-// Commit makes what was written the directory's model: from the moment at which the record has its name. Then it gives the
-// files theirs, and removes what saves that never got that far have left. Of several processes that save into one directory the
-// last one to commit counts.
+// Commit makes what was written the directory's model: from the moment at which the record has its name. Then it gives
+// the files theirs, and removes what saves that never got that far have left. Of several processes that save into one
+// directory the last one to commit counts.
 func (s *Save) Commit() error {
 	r, err := s.finish()
 	if err != nil {
@@ -95,13 +95,15 @@ func (s *Save) finish() (record, error) {
 	return r.signed()
 }
 
-// Follow makes what is written a delta. A directory that has its base, or a delta before it, is refused: they would be lost.
+// Follow makes what is written a delta. A directory that has its base, or a delta before it, is refused: they would be
+// lost.
 func (s *Save) Follow(d Delta) error {
 	is, err := readRecord(s.dir)
 	if files.Unreadable(err) {
 		return fmt.Errorf("whether %v may be saved in %s can't be seen: %w", d, s.dir, err)
 	}
-	if err == nil && is != nil && (is.Sum == d.Base || is.Delta != nil && is.Delta.Base == d.Base && is.Delta.Number < d.Number) {
+	if err == nil && is != nil && (is.Sum == d.Base || is.Delta != nil && is.Delta.Base == d.Base &&
+		is.Delta.Number < d.Number) {
 		return fmt.Errorf("%s has what %v is to be read over: give each delta a directory of its own", s.dir, d)
 	}
 	s.delta = &d

@@ -49,7 +49,8 @@ func (f *Files) Names() (all []string) {
 	return all
 }
 
-// Origin says in words which weights these are: by the record's checksum or, without a record, by that of all weight files.
+// Origin says in words which weights these are: by the record's checksum or, without a record, by that of all weight
+// files.
 func (f *Files) Origin(ctx context.Context) (string, error) {
 	sum := f.sum
 	if sum == "" {
@@ -68,14 +69,16 @@ func (f *Files) Origin(ctx context.Context) (string, error) {
 	return fmt.Sprintf("saved model (%s)", sum), nil
 }
 
-// with are the files that have a tensor of that name. A file that the record does not name must not: nobody could say what counts.
+// with are the files that have a tensor of that name. A file that the record does not name must not: nobody could say
+// what counts.
 func (f *Files) with(name string) (all []weightFile, err error) {
 	for _, w := range f.weights {
 		if _, ok := w.Tensor(name); !ok {
 			continue
 		}
 		if w.stray {
-			return nil, fmt.Errorf("%s has %q, but %s does not name that file: remove the one or the other", w.name, name, Record)
+			return nil, fmt.Errorf("%s has %q, but %s does not name that file: remove the one or the other", w.name,
+				name, Record)
 		}
 		all = append(all, w)
 	}
@@ -85,9 +88,9 @@ func (f *Files) with(name string) (all []weightFile, err error) {
 // rowsBytes is about the memory of the rows that Rows hands over at once.
 const rowsBytes = 1 << 20
 
-// Rows reads an embedding: it calls do with some ids and their rows after the other, len(w)/len(ids) numbers each, which are valid until
-// it returns. Within a file they come as they lie there, which is by ascending id where a [Save] of package fleet wrote it. An
-// embedding without rows is no call; one that no file knows is an error.
+// Rows reads an embedding: it calls do with some ids and their rows after the other, len(w)/len(ids) numbers each,
+// which are valid until it returns. Within a file they come as they lie there, which is by ascending id where a [Save]
+// of package fleet wrote it. An embedding without rows is no call; one that no file knows is an error.
 func (f *Files) Rows(name string, do func(ids []uint64, w []float32) error) error {
 	with, err := f.embedding(name)
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 	"github.com/gofleet/gofleet/transport"
 )
 
-// Absence is a run of attempts at a peer that found nobody listening. A process listens as long as it takes part in its job, so that one
-// which nobody finds for a while has ended. A single refusal proves nothing, and a machine that can't be reached, or is too busy to
-// answer, refuses nothing.
+// Absence is a run of attempts at a peer that found nobody listening. A process listens as long as it takes part in its
+// job, so that one which nobody finds for a while has ended. A single refusal proves nothing, and a machine that can't
+// be reached, or is too busy to answer, refuses nothing.
 type Absence struct {
 	began    time.Time
 	attempts int

@@ -2,7 +2,8 @@ package peer
 
 import "sync"
 
-// All does something for each of n peers, for all of them at once, and returns the error of the first in their order that failed.
+// All does something for each of n peers, for all of them at once, and returns the error of the first in their order
+// that failed.
 func All(n int, do func(i int) error) error {
 	if n == 1 {
 		return do(0)

@@ -1,9 +1,10 @@
 package peer
 
-// Error is why something that a process asked of another, or waited for, has failed, with whom it is about. Its text is Err's, which names
-// them too.
+// Error is why something that a process asked of another, or waited for, has failed, with whom it is about. Its text is
+// Err's, which names them too.
 type Error struct {
-	// Role is "server", or "rank" for a worker of a job without servers, Index its number, and Endpoint where it was asked.
+	// Role is "server", or "rank" for a worker of a job without servers, Index its number, and Endpoint where it was
+	// asked.
 	Role     string
 	Index    int
 	Endpoint string

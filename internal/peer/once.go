@@ -13,9 +13,11 @@ import (
 // frames are for answers, whose sections are read before Once returns.
 var frames = sync.Pool{New: func() any { return new(wire.Frame) }}
 
-// Once makes one attempt at a server: it sends a request to the endpoint and gives the answer to read, which may be nil. answered says
-// that an answer came, be it a refusal, which is the error then. A request that was damaged on its way has none.
-func Once(ctx context.Context, t transport.Transport, to string, req [][]byte, read func(*wire.Frame) error) (answered bool, err error) {
+// Once makes one attempt at a server: it sends a request to the endpoint and gives the answer to read, which may be
+// nil. answered says that an answer came, be it a refusal, which is the error then. A request that was damaged on its
+// way has none.
+func Once(ctx context.Context, t transport.Transport, to string, req [][]byte,
+	read func(*wire.Frame) error) (answered bool, err error) {
 	f := frames.Get().(*wire.Frame)
 	defer func() {
 		clear(f.Sections) // they would hold on to the answer's memory

@@ -1,4 +1,5 @@
-// Package procs finds the processes of a job by their roles, for those who kill some: a test of fleetrun, and the command of package chaos.
+// Package procs finds the processes of a job by their roles, for those who kill some: a test of fleetrun, and the
+// command of package chaos.
 package procs
 
 import (
@@ -10,7 +11,8 @@ import (
 	"strings"
 )
 
-// Of are the roles that a fleetrun has started, by name, with their processes. Linux alone says whose child a process is.
+// Of are the roles that a fleetrun has started, by name, with their processes. Linux alone says whose child a process
+// is.
 func Of(fleetrun int) map[string]int {
 	roles := map[string]int{}
 	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", fleetrun))

@@ -2,8 +2,9 @@ package progress
 
 import "slices"
 
-// Position is how far one training thread of a worker is in its data: it has trained on the first Samples of its share of an epoch. The
-// worker has Threads of them, and its shares of the data go by that number; of 0 threads nothing is known.
+// Position is how far one training thread of a worker is in its data: it has trained on the first Samples of its share
+// of an epoch. The worker has Threads of them, and its shares of the data go by that number; of 0 threads nothing is
+// known.
 type Position struct {
 	Thread  uint16 `json:"thread,omitempty"`
 	Threads uint16 `json:"threads"`
@@ -13,8 +14,8 @@ type Position struct {
 	Steps uint64 `json:"steps,omitempty"`
 }
 
-// Moved is at, the positions of one worker's threads in their order, with one that came later. A worker that has another number of threads
-// than before has no other positions, and one of which nothing is known has none.
+// Moved is at, the positions of one worker's threads in their order, with one that came later. A worker that has
+// another number of threads than before has no other positions, and one of which nothing is known has none.
 func Moved(at []Position, p Position) []Position {
 	if len(at) > 0 && at[0].Threads != p.Threads {
 		at = at[:0]
@@ -30,8 +31,8 @@ func Moved(at []Position, p Position) []Position {
 	return slices.Insert(at, i, p)
 }
 
-// Lowest are the positions that two servers agree on: of each thread the one that is behind. A thread that one of them has not heard of
-// has none.
+// Lowest are the positions that two servers agree on: of each thread the one that is behind. A thread that one of them
+// has not heard of has none.
 func Lowest(a, b []Position) (low []Position) {
 	for _, p := range a {
 		i := slices.IndexFunc(b, func(q Position) bool { return q.Thread == p.Thread && q.Threads == p.Threads })

@@ -25,7 +25,8 @@ func (s *steps) set(p Position) {
 	s.most = max(s.most, p.Steps)
 }
 
-// resume makes the counts those of a checkpoint. One that has samples and no steps is of a build that did not count them.
+// resume makes the counts those of a checkpoint. One that has samples and no steps is of a build that did not count
+// them.
 func (s *steps) resume(from []Position) {
 	*s = steps{begun: map[int]uint64{}}
 	for _, p := range from {
@@ -42,8 +43,8 @@ func (t *Tracker) After(made uint64) {
 	t.steps.most = max(t.steps.most, made)
 }
 
-// Steps is how many training steps a thread has made. Where there come to be another number of threads, all begin with the most that any
-// had made. known is false where the checkpoint that the job goes on from has not counted them.
+// Steps is how many training steps a thread has made. Where there come to be another number of threads, all begin with
+// the most that any had made. known is false where the checkpoint that the job goes on from has not counted them.
 func (t *Tracker) Steps(number, of int) (made uint64, known bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

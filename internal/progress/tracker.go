@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// Tracker counts what the threads of a worker train on. The zero one begins at the first sample of epoch 0. Its methods may be called from
-// any goroutine.
+// Tracker counts what the threads of a worker train on. The zero one begins at the first sample of epoch 0. Its methods
+// may be called from any goroutine.
 type Tracker struct {
 	mu      sync.Mutex
 	unlike  func(saved, now int)
@@ -47,7 +47,8 @@ func (t *Tracker) forget() {
 	t.from = slices.DeleteFunc(t.from, func(p Position) bool { return int(p.Epoch) < t.epoch })
 }
 
-// Unlike has tell called once if positions turn out to be of another number of threads than the worker's, so that none of them counts.
+// Unlike has tell called once if positions turn out to be of another number of threads than the worker's, so that none
+// of them counts.
 func (t *Tracker) Unlike(tell func(saved, now int)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -65,7 +66,8 @@ func (t *Tracker) Begin(epoch int) {
 	}
 }
 
-// Enter takes note that somebody trains as a thread, until leave is called. While several do, they have no positions in this epoch.
+// Enter takes note that somebody trains as a thread, until leave is called. While several do, they have no positions in
+// this epoch.
 func (t *Tracker) Enter(number, of int) (leave func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -101,12 +103,14 @@ func (t *Tracker) of(number, of int) *thread {
 	i := slices.IndexFunc(t.threads, func(h *thread) bool { return h.number == number })
 	if i < 0 {
 		i = len(t.threads)
-		t.threads = append(t.threads, &thread{number: number, of: of, steps: t.steps.of[seat(number, of)], rest: t.trained(number, of)})
+		t.threads = append(t.threads, &thread{number: number, of: of, steps: t.steps.of[seat(number, of)],
+			rest: t.trained(number, of)})
 	}
 	return t.threads[i]
 }
 
-// trained takes out of what the worker goes on from how many samples of a thread's share of this epoch are in the weights. mu is held.
+// trained takes out of what the worker goes on from how many samples of a thread's share of this epoch are in the
+// weights. mu is held.
 func (t *Tracker) trained(number, of int) uint64 {
 	i := slices.IndexFunc(t.from, func(p Position) bool { return int(p.Thread) == number || int(p.Threads) != of })
 	if i < 0 {
@@ -132,8 +136,8 @@ func (t *Tracker) differs(saved, now int) {
 	}
 }
 
-// Passed says whether a thread's next batch, of so many samples, is in the weights already. Then it is behind the thread. A batch of
-// which only some samples are, since batches were smaller before, is not.
+// Passed says whether a thread's next batch, of so many samples, is in the weights already. Then it is behind the
+// thread. A batch of which only some samples are, since batches were smaller before, is not.
 func (t *Tracker) Passed(number, of, samples int) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -150,9 +154,9 @@ func (t *Tracker) Passed(number, of, samples int) bool {
 	return true
 }
 
-// Trained counts a step of a thread, and is the position behind it. A loop that did not ask whether its batches were Passed has begun
-// where Now said; in an epoch of which everything was trained, it trains all of it again. The step is the thread's steps-th in the job, 0
-// where nobody counts.
+// Trained counts a step of a thread, and is the position behind it. A loop that did not ask whether its batches were
+// Passed has begun where Now said; in an epoch of which everything was trained, it trains all of it again. The step is
+// the thread's steps-th in the job, 0 where nobody counts.
 func (t *Tracker) Trained(number, of, samples int, steps uint64) Position {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -170,10 +174,12 @@ func (t *Tracker) position(h *thread) Position {
 	if t.shared {
 		return Position{}
 	}
-	return Position{Thread: uint16(h.number), Threads: uint16(h.of), Epoch: uint32(t.epoch), Samples: h.samples, Steps: h.steps}
+	return Position{Thread: uint16(h.number), Threads: uint16(h.of), Epoch: uint32(t.epoch), Samples: h.samples,
+		Steps: h.steps}
 }
 
-// All are the positions of all threads: behind what they have trained last, and where the worker began, behind what was in the weights.
+// All are the positions of all threads: behind what they have trained last, and where the worker began, behind what was
+// in the weights.
 func (t *Tracker) All() []Position {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -210,8 +216,8 @@ func (t *Tracker) fits(p Position) bool {
 	return len(t.threads) == 0 || t.threads[0].of == int(p.Threads)
 }
 
-// Now is how far all threads are together: with what they have trained, whether it has been pushed or not, and with what was in the
-// weights when the worker began. Where that is of a later epoch than the program's, so is the answer.
+// Now is how far all threads are together: with what they have trained, whether it has been pushed or not, and with
+// what was in the weights when the worker began. Where that is of a later epoch than the program's, so is the answer.
 func (t *Tracker) Now() (epoch int, samples uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package replica trains without servers: every worker keeps all weights, and all make the same update on the gradient of their
-// joined batch.
+// Package replica trains without servers: every worker keeps all weights, and all make the same update on the gradient
+// of their joined batch.
 //
 //	t, err := replica.New(replica.Config{Params: params, Rule: rule, Strategy: s, Fingerprint: lines, Group: group})
 //	err = t.Join(ctx)               // finds the others, compares what they train, takes the first weights of rank 0
@@ -7,17 +7,18 @@
 //	err = t.Leave(ctx)
 //
 // A step begins without a word to anybody. At its end dense gradients are averaged by an all-reduce, weighted as
-// Strategy.Weighting says (by samples: Σ nᵢgᵢ / Σ nᵢ, the gradient of the joined batch whatever its parts' sizes); rows of
-// embeddings are gathered and merged in the order of ranks; and each worker applies the rule to its own copy. The inputs are the
-// same to the last bit, so the copies stay the same. What does not change weights, and what all do alike, a worker does as one that is
-// alone (package solo).
+// Strategy.Weighting says (by samples: Σ nᵢgᵢ / Σ nᵢ, the gradient of the joined batch whatever its parts' sizes); rows
+// of embeddings are gathered and merged in the order of ranks; and each worker applies the rule to its own copy. The
+// inputs are the same to the last bit, so the copies stay the same. What does not change weights, and what all do
+// alike, a worker does as one that is alone (package solo).
 //
-// A worker that has no more batches in an epoch (EndEpoch) takes part in the others' steps with weight 0 until all have ended.
+// A worker that has no more batches in an epoch (EndEpoch) takes part in the others' steps with weight 0 until all have
+// ended.
 //
 // # What is not averaged
 //
-// Frozen params, such as the statistics of batch norm, are each worker's own: they come from rank 0 when training begins, and a
-// checkpoint holds those of the rank that wrote it.
+// Frozen params, such as the statistics of batch norm, are each worker's own: they come from rank 0 when training
+// begins, and a checkpoint holds those of the rank that wrote it.
 //
 // # Fewer messages
 //

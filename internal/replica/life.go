@@ -12,7 +12,8 @@ import (
 	"github.com/gofleet/gofleet/internal/layout"
 )
 
-// Restore implements [backend.Trainer]: what weights are loaded from, one load after the other, must be the same on every worker.
+// Restore implements [backend.Trainer]: what weights are loaded from, one load after the other, must be the same on
+// every worker.
 func (t *Trainer) Restore(ctx context.Context, dir string, what checkpoint.Selection) error {
 	t.mu.Lock()
 	claimed := t.claimed
@@ -36,7 +37,8 @@ func (t *Trainer) Load(ctx context.Context, dir string, what checkpoint.Selectio
 	return t.Restore(ctx, dir, what)
 }
 
-// Join implements [backend.Trainer]: it finds the other workers, compares with them what is trained, and takes the dense weights of rank 0.
+// Join implements [backend.Trainer]: it finds the other workers, compares with them what is trained, and takes the
+// dense weights of rank 0.
 func (t *Trainer) Join(ctx context.Context) error {
 	if err := t.resume(ctx); err != nil {
 		return t.named(err)
@@ -68,7 +70,8 @@ func (t *Trainer) Join(ctx context.Context) error {
 	return nil
 }
 
-// resume loads the checkpoint that the job goes on from, in place of what was restored: every worker the same, as agree finds.
+// resume loads the checkpoint that the job goes on from, in place of what was restored: every worker the same, as agree
+// finds.
 func (t *Trainer) resume(ctx context.Context) error {
 	t.mu.Lock()
 	claimed := t.claimed
@@ -123,7 +126,8 @@ func (t *Trainer) agree(ctx context.Context, g *collective.Group) error {
 		if err := json.Unmarshal(data, &theirs); err != nil {
 			return fmt.Errorf("replica: fingerprint of worker %d: %w", rank, err)
 		}
-		if d := mine.Difference(fmt.Sprintf("worker %d", t.c.Group.Rank), theirs, fmt.Sprintf("worker %d", rank)); d != "" {
+		if d := mine.Difference(fmt.Sprintf("worker %d", t.c.Group.Rank), theirs,
+			fmt.Sprintf("worker %d", rank)); d != "" {
 			return fmt.Errorf("replica: worker %d builds another job: %s", rank, d)
 		}
 	}

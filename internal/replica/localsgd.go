@@ -14,12 +14,13 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// localSGD is a session that updates this worker's own copy, and sets it to the mean of all copies when [mode.LocalSGD] says so:
+// localSGD is a session that updates this worker's own copy, and sets it to the mean of all copies when [mode.LocalSGD]
+// says so:
 //
 //	d = snapshot − w;  w = snapshot − (Σ over workers d)/N;  snapshot = w
 //
-// When an epoch ends all copies are set to the mean too, with the state of their rule, so that a checkpoint between epochs is of one model,
-// and a job goes on from it as if it had not ended.
+// When an epoch ends all copies are set to the mean too, with the state of their rule, so that a checkpoint between
+// epochs is of one model, and a job goes on from it as if it had not ended.
 type localSGD struct {
 	t      *Trainer
 	inner  optimizer.Session
@@ -54,7 +55,8 @@ func checkLocalSGD(c Config) error {
 	}
 	for _, p := range c.Params {
 		if p.Embedding {
-			return fmt.Errorf("replica: localsgd with embedding %q: workers would not touch the same rows; leave localsgd out", p.Name)
+			return fmt.Errorf("replica: localsgd with embedding %q: workers would not touch the same rows; leave "+
+				"localsgd out", p.Name)
 		}
 	}
 	return nil
@@ -94,8 +96,8 @@ func (t *Trainer) drifting() (*drift, error) {
 	return d, nil
 }
 
-// eachState calls do with every piece of the state that the rule has of a block of the dense params: of which block that is, counted
-// from 0, and where in its state it begins.
+// eachState calls do with every piece of the state that the rule has of a block of the dense params: of which block
+// that is, counted from 0, and where in its state it begins.
 func (t *Trainer) eachState(do func(block, at int, state []float32)) {
 	n := 0
 	for _, b := range t.Store().Blocks {
@@ -128,7 +130,8 @@ func (s *localSGD) End(ctx context.Context, st *optimizer.Step) error {
 		return err
 	}
 	own := s.t.Reading().Trained(st.Thread, st.Threads, st.Samples, st.Number)
-	if err := s.t.Count(func() error { return s.inner.End(ctx, st) }, func() { s.t.movedTo(s.t.c.Group.Rank, own) }); err != nil {
+	if err := s.t.Count(func() error { return s.inner.End(ctx, st) },
+		func() { s.t.movedTo(s.t.c.Group.Rank, own) }); err != nil {
 		return err
 	}
 	s.at = own
@@ -162,7 +165,8 @@ func (s *localSGD) exchange(ctx context.Context, ended bool) (all bool, err erro
 	for i := range s.names {
 		mode.Return(s.snapshot[i], s.d[i])
 	}
-	if err := s.t.Count(func() error { return s.t.Local().SetAllDense(s.names, s.snapshot) }, func() { s.t.moved(m.At) }); err != nil {
+	if err := s.t.Count(func() error { return s.t.Local().SetAllDense(s.names, s.snapshot) },
+		func() { s.t.moved(m.At) }); err != nil {
 		return false, err
 	}
 	if err := s.turns.Met(s.t.rateOf(s.t.c.Rule, s.turns.Steps()), float64(loss[0])); err != nil {
@@ -175,7 +179,8 @@ func (s *localSGD) exchange(ctx context.Context, ended bool) (all bool, err erro
 	return all, err
 }
 
-// agree makes all copies one, with all that a checkpoint has: the rule's state is the mean of all, and updates are counted as worker 0 has.
+// agree makes all copies one, with all that a checkpoint has: the rule's state is the mean of all, and updates are
+// counted as worker 0 has.
 func (s *localSGD) agree(ctx context.Context) error {
 	step := []int64{s.t.Local().Step()}
 	if err := collective.Broadcast(ctx, s.t.group, 0, step); err != nil {

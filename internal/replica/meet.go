@@ -11,8 +11,8 @@ import (
 	"github.com/gofleet/gofleet/internal/table"
 )
 
-// Meet has do talk to the other workers between steps. It ends the epoch first, so that workers with more batches go on until they
-// come to the same call.
+// Meet has do talk to the other workers between steps. It ends the epoch first, so that workers with more batches go on
+// until they come to the same call.
 func (t *Trainer) Meet(ctx context.Context, do func(*collective.Group) error) error {
 	if err := t.EndEpoch(ctx); err != nil {
 		return err
@@ -39,8 +39,8 @@ func (t *Trainer) Save(ctx context.Context, dir string, params ...string) error 
 	return t.WriteCheckpoint(ctx, dir, t.rate(), params...)
 }
 
-// Saves implements [backend.Trainer]: no job goes on without one of its workers, so that rank 0 is the lowest. When it saves for the last
-// time all have come to the end of their batches.
+// Saves implements [backend.Trainer]: no job goes on without one of its workers, so that rank 0 is the lowest. When it
+// saves for the last time all have come to the end of their batches.
 func (t *Trainer) Saves(ctx context.Context, last bool) (bool, error) {
 	if _, err := t.ready(); err != nil {
 		return false, err
@@ -70,7 +70,8 @@ func (t *Trainer) Serve(ctx context.Context, how table.Serving, write func(backe
 	return t.Trainer.Serve(ctx, how, write, commit)
 }
 
-// SaveBatch implements [backend.Trainer]: all come to it, rank 0 writes, and if it could all end the period of their copies.
+// SaveBatch implements [backend.Trainer]: all come to it, rank 0 writes, and if it could all end the period of their
+// copies.
 func (t *Trainer) SaveBatch(ctx context.Context, dir string, o table.Shrink) error {
 	return t.Meet(ctx, func(g *collective.Group) error {
 		agree := func(failed error) error {

@@ -33,9 +33,10 @@ func newMerger(params []*optimizer.Param, weigh strategy.Weighting) merger {
 
 func (m *merger) any() bool { return len(m.params) > 0 }
 
-// merge gathers rows and returns them summed by id, in the order of ranks, each worker's with its factor. The result is valid
-// until the next call.
-func (m *merger) merge(ctx context.Context, g *collective.Group, p collective.Part, rows []gradient.Rows) ([]optimizer.Rows, error) {
+// merge gathers rows and returns them summed by id, in the order of ranks, each worker's with its factor. The result is
+// valid until the next call.
+func (m *merger) merge(ctx context.Context, g *collective.Group, p collective.Part,
+	rows []gradient.Rows) ([]optimizer.Rows, error) {
 	m.buffer = m.append(m.buffer[:0], p, rows)
 	if m.all == nil {
 		m.all = make([][]byte, g.Ranks())

@@ -56,8 +56,8 @@ func (o *opened) Close(ctx context.Context) error {
 	return o.session.Close(ctx)
 }
 
-// EndEpoch implements [optimizer.Trainer]: this worker takes part in the steps of the others, with nothing of its own, until all
-// have ended their epoch.
+// EndEpoch implements [optimizer.Trainer]: this worker takes part in the steps of the others, with nothing of its own,
+// until all have ended their epoch.
 func (t *Trainer) EndEpoch(ctx context.Context) error {
 	if _, err := t.ready(); err != nil {
 		return err

@@ -19,8 +19,8 @@ func (t *Trainer) rateOf(r optimizer.Rule, n int) float64 {
 	return 0
 }
 
-// SetRateFactor implements [backend.Trainer]: rank 0 tells all of the factor when they next meet, in the update that they make then or,
-// with LocalSGD, behind the exchange.
+// SetRateFactor implements [backend.Trainer]: rank 0 tells all of the factor when they next meet, in the update that
+// they make then or, with LocalSGD, behind the exchange.
 func (t *Trainer) SetRateFactor(_ context.Context, factor float64) error {
 	if _, err := t.ready(); err != nil {
 		return err

@@ -11,9 +11,9 @@ import (
 
 var errRows = errors.New("truncated or malformed rows")
 
-// append writes a worker's rows: i64 weight, -1 for one that has ended its epoch; then for each embedding u64 count, ids, floats, and
-// of one that counts shows and clicks u64 the number of these, 0 or two for each id, and they. Floats are filled up with zeros to a
-// multiple of 8 bytes.
+// append writes a worker's rows: i64 weight, -1 for one that has ended its epoch; then for each embedding u64 count,
+// ids, floats, and of one that counts shows and clicks u64 the number of these, 0 or two for each id, and they. Floats
+// are filled up with zeros to a multiple of 8 bytes.
 func (m *merger) append(b []byte, p collective.Part, rows []gradient.Rows) []byte {
 	le := binary.LittleEndian
 	if p.Ended {

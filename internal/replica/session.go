@@ -78,7 +78,8 @@ func (s *everyStep) weight(st *optimizer.Step) uint32 {
 	return 1
 }
 
-// update makes one update together with the others. all says that every worker has ended its epoch, and nothing was done.
+// update makes one update together with the others. all says that every worker has ended its epoch, and nothing was
+// done.
 func (s *everyStep) update(ctx context.Context, p collective.Part, rows []gradient.Rows) (all bool, err error) {
 	p.News = s.t.hasNews()
 	m, err := s.t.group.Mean(ctx, p, s.dense...)

@@ -27,8 +27,8 @@ type Config struct {
 	Group collective.Config
 }
 
-// Trainer is one worker's copy of the weights. The solo in it keeps the copy, and answers what takes no other worker: reading, counting,
-// restoring. Whatever changes weights is this type's own, since all copies must change alike.
+// Trainer is one worker's copy of the weights. The solo in it keeps the copy, and answers what takes no other worker:
+// reading, counting, restoring. Whatever changes weights is this type's own, since all copies must change alike.
 type Trainer struct {
 	*solo.Trainer
 	c Config
@@ -43,7 +43,8 @@ type Trainer struct {
 	trains  *opened // the session that trains
 	parker  session // takes part in others' steps; made when it is first needed
 	drift   *drift  // with LocalSGD
-	// at is how far each rank's threads are in their data with what this copy has of them. Whoever makes an update has it.
+	// at is how far each rank's threads are in their data with what this copy has of them. Whoever makes an update has
+	// it.
 	at [][]progress.Position
 	// wanted is the factor on learning rates that rank 0 is to tell the others of; 0 for none.
 	wanted float64
@@ -62,12 +63,13 @@ var (
 func New(c Config) (*Trainer, error) {
 	for _, p := range c.Params {
 		if p.MaxBytes > 0 {
-			return nil, fmt.Errorf("replica: embedding %q has MaxBytes, and workers would fill it with different rows: train with servers",
+			return nil, fmt.Errorf("replica: embedding %q has MaxBytes, and workers would fill it with different "+
+				"rows: train with servers",
 				p.Name)
 		}
 		if r := optimizer.RuleFor(c.Rule, p); r != nil && optimizer.IsRandom(r) {
-			return nil, fmt.Errorf("replica: rule %s of %q draws lots, and every worker would draw its own, so that their weights "+
-				"would come apart: train with servers", r.Name(), p.Name)
+			return nil, fmt.Errorf("replica: rule %s of %q draws lots, and every worker would draw its own, so that "+
+				"their weights would come apart: train with servers", r.Name(), p.Name)
 		}
 	}
 	if _, drifts := driftsBy(c.Strategy); drifts {

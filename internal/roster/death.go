@@ -6,7 +6,8 @@ import (
 	"github.com/gofleet/gofleet/internal/mode"
 )
 
-// Death is what server 0 learns from all servers while it declares a worker dead. A server that can't be reached says nothing.
+// Death is what server 0 learns from all servers while it declares a worker dead. A server that can't be reached says
+// nothing.
 type Death struct {
 	Worker int
 	Life   uint32
@@ -27,8 +28,8 @@ func (d *Death) Fenced(round mode.Round, pushed bool) {
 	d.fenced, d.round, d.lacking = d.fenced+1, round, d.lacking || !pushed
 }
 
-// Forget says whether the gradient for the open round must count nowhere, since some server lacks it. Where a server has gone on
-// already, it is in that server's weights, and those who hold it count it too.
+// Forget says whether the gradient for the open round must count nowhere, since some server lacks it. Where a server
+// has gone on already, it is in that server's weights, and those who hold it count it too.
 func (d *Death) Forget() bool { return !d.differ && d.lacking }
 
 // Dropped takes note that a server has taken the worker out, and of the first round that has no gradient of it there.
@@ -39,8 +40,8 @@ func (d *Death) Dropped(server int, counts mode.Round) {
 	d.counts[server] = counts
 }
 
-// Torn says which servers have the worker's gradient in the last round in which any of them has it, and which have not: these
-// had not been given it when it died, and others had closed the round.
+// Torn says which servers have the worker's gradient in the last round in which any of them has it, and which have not:
+// these had not been given it when it died, and others had closed the round.
 func (d *Death) Torn(servers int) (round mode.Round, with, without []int) {
 	for _, c := range d.counts {
 		round = max(round, c)

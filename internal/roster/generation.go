@@ -5,11 +5,12 @@ import (
 	"encoding/binary"
 )
 
-// Generation is what the processes of a job share from the moment server 0 begins until it ends. A server 0 that is started again
-// begins another, so that nobody takes a frame of a process from before for one of its own.
+// Generation is what the processes of a job share from the moment server 0 begins until it ends. A server 0 that is
+// started again begins another, so that nobody takes a frame of a process from before for one of its own.
 //
-// What a frame has to prove is in its header's job, a hash over the key. A worker is told the number of its life when it joins, and
-// can make no other: neither another worker's, nor that of its next life, nor the servers'. Servers have the key itself.
+// What a frame has to prove is in its header's job, a hash over the key. A worker is told the number of its life when
+// it joins, and can make no other: neither another worker's, nor that of its next life, nor the servers'. Servers have
+// the key itself.
 type Generation struct {
 	// Number names the generation in logs.
 	Number uint64
@@ -21,7 +22,8 @@ type Generation struct {
 
 // NewGeneration is the generation of a server 0, whose process has drawn a random number that it tells nobody.
 func NewGeneration(process, fingerprint uint64) Generation {
-	return Generation{Number: hash(process, 0, fingerprint), Key: hash(process, 1, fingerprint), Fingerprint: fingerprint}
+	return Generation{Number: hash(process, 0, fingerprint), Key: hash(process, 1, fingerprint),
+		Fingerprint: fingerprint}
 }
 
 // Life is the job of the frames of a worker's life, and of the answers to them.

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// lives remembers, on server 0, which life each of the last processes of a worker was given: a join that arrives twice, or late,
-// begins one.
+// lives remembers, on server 0, which life each of the last processes of a worker was given: a join that arrives twice,
+// or late, begins one.
 type lives map[int][]*life
 
 type life struct {

@@ -9,8 +9,8 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// A server that is started again with its journal takes the place of the process before it: the same members, with the same lives and
-// windows. None of them has been silent for it, since it has not listened.
+// A server that is started again with its journal takes the place of the process before it: the same members, with the
+// same lives and windows. None of them has been silent for it, since it has not listened.
 
 // Saved is a roster as a journal has it.
 type Saved struct {
@@ -56,8 +56,10 @@ type SavedLife struct {
 func (r *Roster) Save() (s Saved) {
 	for w := range r.members {
 		m := &r.members[w]
-		is := SavedMember{State: uint8(m.state), Life: m.life, Ends: m.ends, Fenced: m.fenced, Why: m.why, Short: m.short,
-			Acked: m.window.acked, Last: m.window.last, Through: m.window.through, Positions: m.window.at, Lost: m.window.lost,
+		is := SavedMember{State: uint8(m.state), Life: m.life, Ends: m.ends, Fenced: m.fenced, Why: m.why,
+			Short: m.short,
+			Acked: m.window.acked, Last: m.window.last, Through: m.window.through, Positions: m.window.at,
+			Lost:     m.window.lost,
 			Accepted: m.window.accepted}
 		for _, q := range m.window.requests {
 			if q.Done && q.Refusal == nil {
@@ -79,8 +81,10 @@ func (r *Roster) Save() (s Saved) {
 func (r *Roster) Return(s Saved, now time.Time) {
 	for w, is := range s.Members {
 		m := &r.members[w]
-		*m = member{state: state(is.State), life: is.Life, ends: is.Ends, fenced: is.Fenced, why: is.Why, short: is.Short, seen: now}
-		m.window = Window{acked: is.Acked, last: is.Last, through: is.Through, at: is.Positions, lost: is.Lost, accepted: is.Accepted}
+		*m = member{state: state(is.State), life: is.Life, ends: is.Ends, fenced: is.Fenced, why: is.Why,
+			short: is.Short, seen: now}
+		m.window = Window{acked: is.Acked, last: is.Last, through: is.Through, at: is.Positions, lost: is.Lost,
+			accepted: is.Accepted}
 		for _, q := range is.Requests {
 			m.window.put(q)
 		}
@@ -110,8 +114,9 @@ func (r *Roster) Recount(worker int, life uint32, q SavedRequest, push bool) {
 	m.window.settle()
 }
 
-// Lacks says that more is acknowledged to a worker, as it says in a heartbeat, than is here: what this server has come back to is not all
-// that it had. A worker that is here with all of it is agreed with. First weights that are published are one thing more.
+// Lacks says that more is acknowledged to a worker, as it says in a heartbeat, than is here: what this server has come
+// back to is not all that it had. A worker that is here with all of it is agreed with. First weights that are published
+// are one thing more.
 func (r *Roster) Lacks(h *wire.Header, published bool) bool {
 	m := &r.members[h.Worker]
 	here := m.window.accepted
@@ -132,8 +137,8 @@ func (r *Roster) Agree(now time.Time) bool {
 	})
 }
 
-// Awake makes now the time at which every member was last seen, before each has shown what is acknowledged to it. Where the job had ended
-// since workers had died, others are waited for.
+// Awake makes now the time at which every member was last seen, before each has shown what is acknowledged to it. Where
+// the job had ended since workers had died, others are waited for.
 func (r *Roster) Awake(now time.Time) {
 	over := r.Over()
 	for w := range r.members {

@@ -22,8 +22,8 @@ type Options struct {
 	Timeout, Start time.Duration
 	// Heartbeat is how often a worker shows that it lives.
 	Heartbeat time.Duration
-	// Alone is how long, in step, nobody goes on without a worker that has said that it ends: the others may be about to say so too, and
-	// a checkpoint that they save then has whole rounds alone.
+	// Alone is how long, in step, nobody goes on without a worker that has said that it ends: the others may be about
+	// to say so too, and a checkpoint that they save then has whole rounds alone.
 	Alone time.Duration
 }
 
@@ -47,7 +47,8 @@ type member struct {
 	mute   bool   // others have said so for it: it did not choose to
 	// awaited means that it is dead, as all others are who had not stopped, and that another life is to go on.
 	awaited bool
-	// short means that a life before was declared dead, so that the others may be in later epochs, and it has not caught up with them.
+	// short means that a life before was declared dead, so that the others may be in later epochs, and it has not
+	// caught up with them.
 	short  bool
 	seen   time.Time
 	waits  bool // for others, as its last heartbeat has said
@@ -72,15 +73,16 @@ func New(o Options) *Roster {
 // Workers is the number of workers that the job has.
 func (r *Roster) Workers() int { return len(r.members) }
 
-// Life is, on server 0, the life of a worker's process: a new one for a process that was not heard of. A process that comes while another
-// is in the worker's place has to wait until that one misses heartbeats; when it goes on to show life, the newcomer is refused for good:
-// it is of another job at the same addresses, or was started twice.
+// Life is, on server 0, the life of a worker's process: a new one for a process that was not heard of. A process that
+// comes while another is in the worker's place has to wait until that one misses heartbeats; when it goes on to show
+// life, the newcomer is refused for good: it is of another job at the same addresses, or was started twice.
 func (r *Roster) Life(worker int, process uint64, now time.Time) (uint32, error) {
 	m, l := &r.members[worker], r.lives.of(worker, process, now)
 	if grace := r.grace(); l.number == 0 && m.state == alive && !m.fenced && m.ends == "" && now.Sub(m.seen) < grace {
 		status, what := wire.StatusNotReady, "if it is gone, wait a moment"
 		if m.seen.Sub(l.asked) >= grace {
-			status, what = wire.StatusRefused, "start no worker twice, and give each job addresses and a FLEET_CLUSTER of its own"
+			status, what = wire.StatusRefused, "start no worker twice, and give each job addresses and a "+
+				"FLEET_CLUSTER of its own"
 		}
 		return 0, wire.Refuse(status, "worker %d is another process, which was heard %v ago: %s", worker,
 			now.Sub(m.seen).Round(time.Millisecond), what)
@@ -102,12 +104,14 @@ func (r *Roster) Begin(worker int, life uint32, now time.Time) (began bool, err 
 		m.seen = now
 		return false, nil
 	case life <= m.life:
-		return false, wire.Refuse(wire.StatusStale, "worker %d was restarted: life %d is over, life %d is current", worker, life, m.life)
+		return false, wire.Refuse(wire.StatusStale, "worker %d was restarted: life %d is over, life %d is current",
+			worker, life, m.life)
 	case r.o.Lockstep && m.state != absent && !m.fresh():
-		return false, wire.Refuse(wire.StatusBack, "worker %d is part of this %s job and %s, and in step no other process goes on for "+
-			"it: start the job again from its last checkpoint", worker, r.o.Mode, m.since(now))
+		return false, wire.Refuse(wire.StatusBack, "worker %d is part of this %s job and %s, and in step no other "+
+			"process goes on for it: start the job again from its last checkpoint", worker, r.o.Mode, m.since(now))
 	}
-	*m = member{state: alive, life: life, seen: now, agrees: true, short: m.short || m.state == dead, window: Window{at: m.window.at}}
+	*m = member{state: alive, life: life, seen: now, agrees: true, short: m.short || m.state == dead,
+		window: Window{at: m.window.at}}
 	return true, nil
 }
 
@@ -137,7 +141,8 @@ func (r *Roster) Sender(h *wire.Header, now time.Time) error {
 	case m.state == absent || h.Life > m.life:
 		return wire.Refuse(wire.StatusNotReady, "worker %d has not said hello to server %d", h.Worker, r.o.Server)
 	case h.Life < m.life:
-		return wire.Refuse(wire.StatusStale, "worker %d was restarted: this is life %d, life %d is current", h.Worker, h.Life, m.life)
+		return wire.Refuse(wire.StatusStale, "worker %d was restarted: this is life %d, life %d is current", h.Worker,
+			h.Life, m.life)
 	case m.ends != "":
 		return wire.Refuse(wire.StatusStale, "worker %d has ended: %s", h.Worker, m.ends)
 	case m.state == dead || m.fenced:
@@ -150,8 +155,8 @@ func (r *Roster) Sender(h *wire.Header, now time.Time) error {
 // Stays checks, after a wait, that a sender is still in the job, with the same life.
 func (r *Roster) Stays(h *wire.Header) error {
 	if m := &r.members[h.Worker]; m.state != alive || m.fenced || m.life != h.Life {
-		return wire.Refuse(wire.StatusStale, "worker %d has stopped, was declared dead or was replaced (life %d, current %d): "+
-			"start it again where the mode allows it", h.Worker, h.Life, m.life)
+		return wire.Refuse(wire.StatusStale, "worker %d has stopped, was declared dead or was replaced (life %d, "+
+			"current %d): start it again where the mode allows it", h.Worker, h.Life, m.life)
 	}
 	return nil
 }
@@ -172,8 +177,8 @@ func (r *Roster) Applied(worker int, life uint32, seq uint64) {
 	m.window.settle()
 }
 
-// Step numbers a push among those of all lives of its worker: those of a later life come after it. A cut is said in such numbers, since a
-// life that begins while servers agree on one has pushes of its own.
+// Step numbers a push among those of all lives of its worker: those of a later life come after it. A cut is said in
+// such numbers, since a life that begins while servers agree on one has pushes of its own.
 func Step(life uint32, seq uint64) uint64 { return uint64(life)<<seqBits | seq }
 
 // SeqOf is the push's number in its life.
@@ -187,24 +192,26 @@ func (r *Roster) Last(worker int) uint64 {
 	return Step(m.life, m.window.Last())
 }
 
-// Reached says whether every push up to that [Step] of a worker is in the tables, or never will be since the worker is gone, or
-// that life of it.
+// Reached says whether every push up to that [Step] of a worker is in the tables, or never will be since the worker is
+// gone, or that life of it.
 func (r *Roster) Reached(worker int, step uint64) bool {
 	m, life, seq := &r.members[worker], uint32(step>>seqBits), SeqOf(step)
 	return seq == 0 || m.state != alive || m.life > life || m.life == life && m.window.Reached(seq)
 }
 
-// Positions are how far a worker's threads are in their data with what is in the tables, of all its lives and of what the tables were
-// loaded from.
+// Positions are how far a worker's threads are in their data with what is in the tables, of all its lives and of what
+// the tables were loaded from.
 func (r *Roster) Positions(worker int) []progress.Position { return r.members[worker].window.at }
 
-// Short says whether the others may be in later epochs than a worker's position, since it was lost and has not caught up with them.
+// Short says whether the others may be in later epochs than a worker's position, since it was lost and has not caught
+// up with them.
 func (r *Roster) Short(worker int) bool {
 	m := &r.members[worker]
 	return m.state == dead || m.state == alive && m.short
 }
 
-// Met takes note of workers that have taken part in a collective together: one that is in as late an epoch as any has caught up.
+// Met takes note of workers that have taken part in a collective together: one that is in as late an epoch as any has
+// caught up.
 func (r *Roster) Met(here []bool) {
 	last := 0
 	for w := range r.members {
@@ -252,7 +259,10 @@ func (r *Roster) SeenSince(t time.Time) bool {
 
 // Leads says whether a worker is the lowest that is in the job, or may come to it.
 func (r *Roster) Leads(worker int) bool {
-	return !slices.ContainsFunc(r.members[:worker], func(m member) bool { return !m.Gone() && !m.fenced && m.ends == "" })
+	return !slices.ContainsFunc(r.members[:worker], func(m member) bool {
+		return !m.Gone() && !m.fenced &&
+			m.ends == ""
+	})
 }
 
 // Parting says that a worker has said that it ends, and is not out of the job yet.
@@ -267,7 +277,8 @@ func (r *Roster) Ended(below int) bool {
 
 // HasLeft says that this life of a worker has stopped before.
 func (r *Roster) HasLeft(h *wire.Header) bool {
-	return int64(h.Worker) < int64(len(r.members)) && r.members[h.Worker].state == left && r.members[h.Worker].life == h.Life
+	return int64(h.Worker) < int64(len(r.members)) && r.members[h.Worker].state == left &&
+		r.members[h.Worker].life == h.Life
 }
 
 // Left are the lives that have stopped, by worker, and 0 for others; nil if there are none.
@@ -283,7 +294,8 @@ func (r *Roster) Left() (lives []uint32) {
 	return lives
 }
 
-// End takes note that a worker ends before its work is done: nothing of this life counts any more, and another may begin.
+// End takes note that a worker ends before its work is done: nothing of this life counts any more, and another may
+// begin.
 func (r *Roster) End(worker int, why string) {
 	r.members[worker].ends = cmp.Or(why, "it did not say why")
 }
@@ -303,22 +315,25 @@ func (r *Roster) Alive() bool {
 
 // Heard says whether any such worker has shown life lately.
 func (r *Roster) Heard(now time.Time) bool {
-	return slices.ContainsFunc(r.members, func(m member) bool { return m.state == alive && m.ends == "" && now.Sub(m.seen) < r.grace() })
+	return slices.ContainsFunc(r.members, func(m member) bool {
+		return m.state == alive && m.ends == "" &&
+			now.Sub(m.seen) < r.grace()
+	})
 }
 
 // Leave takes a worker out that has stopped.
 func (r *Roster) Leave(worker int) { r.members[worker].state = left }
 
-// Fence takes note that server 0 is about to declare a life dead, and why. With it those before are over, and it can't begin where it has
-// not yet.
+// Fence takes note that server 0 is about to declare a life dead, and why. With it those before are over, and it can't
+// begin where it has not yet.
 func (r *Roster) Fence(worker int, life uint32, why string) {
 	if m := &r.members[worker]; !m.Gone() && life >= m.life {
 		m.fenced, m.why, m.life = true, why, life
 	}
 }
 
-// Deciding says that server 0 asks all servers, in step, how far a life has come that it is about to declare dead. What they say must hold
-// until it orders what becomes of that life's gradient: no round closes meanwhile.
+// Deciding says that server 0 asks all servers, in step, how far a life has come that it is about to declare dead. What
+// they say must hold until it orders what becomes of that life's gradient: no round closes meanwhile.
 func (r *Roster) Deciding() bool {
 	return r.o.Lockstep && slices.ContainsFunc(r.members, func(m member) bool { return m.fenced && !m.Gone() })
 }
@@ -381,12 +396,13 @@ func (r *Roster) Describe(w int, now time.Time) string {
 	}
 }
 
-// Hurry has workers that miss three heartbeats count as dead: the job is about to end, and waits for nobody longer than that.
+// Hurry has workers that miss three heartbeats count as dead: the job is about to end, and waits for nobody longer than
+// that.
 func (r *Roster) Hurry() { r.o.Timeout, r.hurried = r.grace(), true }
 
-// Silent begins, on server 0, the deaths of workers that have said nothing for longer than the options allow. One that has said that it
-// ends is dead where the others wait for it, after the moment in which they may say so too. Where they don't wait, it keeps that time to
-// be started again.
+// Silent begins, on server 0, the deaths of workers that have said nothing for longer than the options allow. One that
+// has said that it ends is dead where the others wait for it, after the moment in which they may say so too. Where they
+// don't wait, it keeps that time to be started again.
 func (r *Roster) Silent(now time.Time) (all []*Death) {
 	alone := r.o.Alone
 	switch {
@@ -406,15 +422,16 @@ func (r *Roster) Silent(now time.Time) (all []*Death) {
 	return all
 }
 
-// Hopeless says why a server that was started then need wait no longer: workers never joined, or nobody was heard of for so
-// long that nobody will be, server 0 included, which declares deaths.
+// Hopeless says why a server that was started then need wait no longer: workers never joined, or nobody was heard of
+// for so long that nobody will be, server 0 included, which declares deaths.
 func (r *Roster) Hopeless(started, now time.Time) error {
 	last, waiting := started, false
 	for w := range r.members {
 		m := &r.members[w]
 		missing := m.state == absent || m.awaited
 		if missing && now.Sub(started) > r.o.Start {
-			return wire.Refuse(wire.StatusFailed, "%s within %v of the server's start: is it running, and does it know server %s?",
+			return wire.Refuse(wire.StatusFailed, "%s within %v of the server's start: is it running, and does it "+
+				"know server %s?",
 				r.Describe(w, now), r.o.Start, r.o.Endpoint)
 		}
 		waiting = waiting || missing
@@ -423,7 +440,8 @@ func (r *Roster) Hopeless(started, now time.Time) error {
 		}
 	}
 	if r.o.Server != 0 && !waiting && now.Sub(last) > 2*r.o.Timeout {
-		return wire.Refuse(wire.StatusFailed, "no word from any worker nor from server 0 for %v", now.Sub(last).Round(time.Millisecond))
+		return wire.Refuse(wire.StatusFailed, "no word from any worker nor from server 0 for %v",
+			now.Sub(last).Round(time.Millisecond))
 	}
 	return nil
 }

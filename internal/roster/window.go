@@ -8,16 +8,16 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// Window remembers which requests of one life of a worker were seen, by their sequence numbers, so that a push counts once
-// however often it arrives. The worker says below which number it needs no answer any more; a bounded number may be
-// outstanding.
+// Window remembers which requests of one life of a worker were seen, by their sequence numbers, so that a push counts
+// once however often it arrives. The worker says below which number it needs no answer any more; a bounded number may
+// be outstanding.
 type Window struct {
 	acked    uint64
 	requests map[uint64]*Request
 	// last is the highest push that was applied.
 	last uint64
-	// through is the highest number up to which every request is done, and at how far the worker's threads are with these. They stay
-	// where they are when a push was refused: lost.
+	// through is the highest number up to which every request is done, and at how far the worker's threads are with
+	// these. They stay where they are when a push was refused: lost.
 	through uint64
 	at      []progress.Position
 	lost    bool
@@ -40,21 +40,24 @@ type Request struct {
 // maxOutstanding is far above what a worker sends: a few for each of its threads.
 const maxOutstanding = 4096
 
-// Enter returns the request of a number and whether it was seen before. That the worker needs no answers below acked counts when
-// the request is accepted, and as its first frame says.
+// Enter returns the request of a number and whether it was seen before. That the worker needs no answers below acked
+// counts when the request is accepted, and as its first frame says.
 func (w *Window) Enter(seq, acked uint64) (r *Request, seen bool, err error) {
 	if acked > seq {
-		return nil, false, wire.Refuse(wire.StatusRefused, "step %d acknowledges the steps below %d: none after itself can have an answer",
+		return nil, false, wire.Refuse(wire.StatusRefused, "step %d acknowledges the steps below %d: none after "+
+			"itself can have an answer",
 			seq, acked)
 	}
 	if r := w.requests[seq]; r != nil {
 		return r, true, nil
 	}
 	if seq < w.acked {
-		return nil, false, wire.Refuse(wire.StatusStale, "step %d was acknowledged before (window begins at %d)", seq, w.acked)
+		return nil, false, wire.Refuse(wire.StatusStale, "step %d was acknowledged before (window begins at %d)", seq,
+			w.acked)
 	}
 	if n := len(w.requests); n >= maxOutstanding && n-w.settled(acked) >= maxOutstanding {
-		return nil, false, wire.Refuse(wire.StatusRefused, "%d steps are outstanding; a worker acknowledges what it has", n)
+		return nil, false, wire.Refuse(wire.StatusRefused,
+			"%d steps are outstanding; a worker acknowledges what it has", n)
 	}
 	if w.requests == nil {
 		w.requests = make(map[uint64]*Request)
@@ -87,8 +90,8 @@ func (w *Window) Len() int { return len(w.requests) }
 // Last is the highest push that was applied.
 func (w *Window) Last() uint64 { return w.last }
 
-// Reached says whether every request up to that one is done; pushes of several threads overtake each other. A worker sends
-// each of its steps to every server, so what is missing is on its way.
+// Reached says whether every request up to that one is done; pushes of several threads overtake each other. A worker
+// sends each of its steps to every server, so what is missing is on its way.
 func (w *Window) Reached(seq uint64) bool {
 	if w.last < seq {
 		return false
@@ -101,12 +104,13 @@ func (w *Window) Reached(seq uint64) bool {
 	return true
 }
 
-// Positions are how far the worker's threads are with what is in the tables: every push up to there is, and not those after the first
-// that is missing. The slice is valid until the next request.
+// Positions are how far the worker's threads are with what is in the tables: every push up to there is, and not those
+// after the first that is missing. The slice is valid until the next request.
 func (w *Window) Positions() []progress.Position { return w.at }
 
-// settle goes through the requests that are done, in the order of their numbers and up to the first that is not, since pushes overtake
-// each other. Numbers that the worker has acknowledged and that were never here were other servers' alone.
+// settle goes through the requests that are done, in the order of their numbers and up to the first that is not, since
+// pushes overtake each other. Numbers that the worker has acknowledged and that were never here were other servers'
+// alone.
 func (w *Window) settle() {
 	if w.acked > w.through+maxOutstanding {
 		w.leap()
@@ -177,8 +181,8 @@ func (r *Request) settled(acked uint64) bool { return r.seq < acked && r.Done }
 // Carry notes how far the threads are whose gradients the request pushes. The slice stays the caller's.
 func (r *Request) Carry(positions []progress.Position) { r.positions = append(r.one[:0], positions...) }
 
-// Apply notes that a request counts, all but some of the rows that it had: in a round of several workers these are counted
-// for each of them, up to its own.
+// Apply notes that a request counts, all but some of the rows that it had: in a round of several workers these are
+// counted for each of them, up to its own.
 func (r *Request) Apply(rows, dropped int, on uint64) {
 	dropped = min(dropped, rows)
 	r.Done, r.Outcome = true, wire.Outcome{Applied: uint32(rows - dropped), Dropped: uint64(dropped), On: on}

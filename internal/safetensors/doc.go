@@ -1,15 +1,16 @@
-// Package safetensors reads and writes safetensors files: named arrays behind a small JSON table, which Python (safetensors,
-// torch, numpy), Rust and others read too.
+// Package safetensors reads and writes safetensors files: named arrays behind a small JSON table, which Python
+// (safetensors, torch, numpy), Rust and others read too.
 //
-// The format is a little-endian uint64 with the header's length, the header, and the data. The header is one JSON object
+// The format is a little-endian uint64 with the header's length, the header, and the data. The header is one JSON
+// object
 //
 //	{"__metadata__": {"key": "value"}, "w": {"dtype": "F32", "shape": [784, 128], "data_offsets": [0, 401408]}, …}
 //
 // padded with spaces so that data begin on a multiple of 8 bytes. Offsets count from there; data are little-endian,
 // row-major, without gaps.
 //
-// Writing is in two phases, so that a table larger than memory can be streamed: all tensors are declared, then their data
-// follow in the same order, each in as many pieces as the writer likes.
+// Writing is in two phases, so that a table larger than memory can be streamed: all tensors are declared, then their
+// data follow in the same order, each in as many pieces as the writer likes.
 //
 //	w, err := safetensors.NewWriter(file, []safetensors.Tensor{
 //		{Name: "emb.ids", DType: safetensors.U64, Shape: []int{rows}},

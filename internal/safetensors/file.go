@@ -119,7 +119,8 @@ func ReadAt[T Element](f *File, name string, dst []T, first int) error {
 		return err
 	}
 	if first < 0 || first > t.Elements() || len(dst) > t.Elements()-first {
-		return fmt.Errorf("safetensors: elements [%d, %d) of tensor %q, which has %d", first, first+len(dst), name, t.Elements())
+		return fmt.Errorf("safetensors: elements [%d, %d) of tensor %q, which has %d", first, first+len(dst), name,
+			t.Elements())
 	}
 	b := bytesOf(dst)
 	if err := readAt(f.r, b, t.Offset+int64(first)*int64(t.DType.Size())); err != nil {
@@ -131,8 +132,8 @@ func ReadAt[T Element](f *File, name string, dst []T, first int) error {
 	return nil
 }
 
-// View is Read without a copy where that is possible: for a file from [Parse] on a little-endian machine, if the data lie
-// aligned. The elements must not be changed.
+// View is Read without a copy where that is possible: for a file from [Parse] on a little-endian machine, if the data
+// lie aligned. The elements must not be changed.
 func View[T Element](f *File, name string) ([]T, error) {
 	t, err := typed[T](f, name)
 	if err != nil {
@@ -156,7 +157,8 @@ func typed[T Element](f *File, name string) (Info, error) {
 		return Info{}, fmt.Errorf("safetensors: tensor %q holds %s, not %s", name, t.DType, want)
 	}
 	if t.Size > math.MaxInt {
-		return Info{}, fmt.Errorf("safetensors: tensor %q has %d bytes, more than this machine can address", name, t.Size)
+		return Info{}, fmt.Errorf("safetensors: tensor %q has %d bytes, more than this machine can address", name,
+			t.Size)
 	}
 	return t, nil
 }

@@ -20,8 +20,8 @@ type header struct {
 	metadata map[string]string
 }
 
-// readHeader reads and checks everything before the data. It allocates no more than a small multiple of the header, whose
-// length is bounded by the file's.
+// readHeader reads and checks everything before the data. It allocates no more than a small multiple of the header,
+// whose length is bounded by the file's.
 func readHeader(r io.ReaderAt, size int64) (header, error) {
 	text, err := headerText(r, size)
 	if err != nil {
@@ -129,7 +129,8 @@ func (h *header) add(t Tensor, begin, end int64) error {
 	case begin < 0 || end < begin:
 		return fmt.Errorf("data_offsets [%d %d] are no range", begin, end)
 	case end-begin != n:
-		return fmt.Errorf("data_offsets [%d %d] have %d bytes, %s %v needs %d", begin, end, end-begin, t.DType, t.Shape, n)
+		return fmt.Errorf("data_offsets [%d %d] have %d bytes, %s %v needs %d", begin, end, end-begin, t.DType, t.Shape,
+			n)
 	}
 	h.infos = append(h.infos, Info{Tensor: t, Offset: begin, Size: n})
 	return nil
@@ -144,7 +145,8 @@ func (h *header) place(data, size int64) error {
 	for i := range h.infos {
 		t := &h.infos[i]
 		if t.Offset != end {
-			return fmt.Errorf("%w: data of tensor %q begin at %d, but those before it end at %d", ErrFormat, t.Name, t.Offset, end)
+			return fmt.Errorf("%w: data of tensor %q begin at %d, but those before it end at %d", ErrFormat, t.Name,
+				t.Offset, end)
 		}
 		end += t.Size // no overflow: offset + size was the end in the header
 		t.Offset += data

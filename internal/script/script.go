@@ -1,5 +1,5 @@
-// Package script plays a machine's scripts in its tests: text files in which a line is a message to the machine, in words,
-// and after "->" what it must say to that. Empty lines and lines that begin with # are comments.
+// Package script plays a machine's scripts in its tests: text files in which a line is a message to the machine, in
+// words, and after "->" what it must say to that. Empty lines and lines that begin with # are comments.
 package script
 
 import (

@@ -15,8 +15,8 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// base is what a segment of a server's journal begins from: where its tables came from, and at a checkpoint what that does not hold. It is
-// a snapshot between updates, while no push is let in.
+// base is what a segment of a server's journal begins from: where its tables came from, and at a checkpoint what that
+// does not hold. It is a snapshot between updates, while no push is let in.
 type base struct {
 	Job       string             `json:"job"` // a short fingerprint
 	Server    int                `json:"server"`
@@ -65,7 +65,8 @@ func newSegments(c Config, st *state, id *identity, j *journaling, log *slog.Log
 
 // base is this server's now, with tables from that source.
 func (c *segments) base(from source, state map[string]json.RawMessage) base {
-	b := base{Job: c.job, Server: c.index, Process: c.identity.process, Key: c.st.generation.Load(), From: from, State: state}
+	b := base{Job: c.job, Server: c.index, Process: c.identity.process, Key: c.st.generation.Load(), From: from,
+		State: state}
 	if c.index == 0 {
 		b.Processes = c.identity.processes
 	}
@@ -100,7 +101,8 @@ func (c *segments) begin(b base) error {
 	return nil
 }
 
-// rebase begins a segment at the cut of a checkpoint, which still holds pushes, and whose parts are to be written. Locked.
+// rebase begins a segment at the cut of a checkpoint, which still holds pushes, and whose parts are to be written.
+// Locked.
 func (c *segments) rebase(msg *wire.Save) {
 	if !c.journal.on() || msg.Progress == nil {
 		return
@@ -112,7 +114,8 @@ func (c *segments) rebase(msg *wire.Save) {
 	c.journal.failed(err)
 }
 
-// forget removes what lies before a whole checkpoint, and is not needed any more. The disk may be slow: the lock is not held.
+// forget removes what lies before a whole checkpoint, and is not needed any more. The disk may be slow: the lock is not
+// held.
 func (c *segments) forget() {
 	if !c.journal.on() {
 		return
@@ -137,8 +140,8 @@ func (f source) whole() error {
 	return err
 }
 
-// newest is the newest segment that a process can begin from. Of reasons why there is none, that something can't be read counts most: it
-// may be read later.
+// newest is the newest segment that a process can begin from. Of reasons why there is none, that something can't be
+// read counts most: it may be read later.
 func (c *segments) newest() (number int, b base, err error) {
 	err = errNoJournal
 	for _, seg := range slices.Backward(c.journal.journal.Segments()) {

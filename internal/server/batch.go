@@ -5,8 +5,8 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// batch does a step of a save that ends a period, in a cut that the worker keeps until the period has ended on all servers: so no push
-// comes between the two. What fails before that has ended none.
+// batch does a step of a save that ends a period, in a cut that the worker keeps until the period has ended on all
+// servers: so no push comes between the two. What fails before that has ended none.
 //
 //	OpFreeze, OpSave   the cut is kept
 //	OpBatch            every server writes its part

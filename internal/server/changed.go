@@ -6,8 +6,8 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// changed notes, in a mode where workers train copies of the tables, for each worker's current life which rows others have
-// changed since it asked for them. In other modes it notes nothing.
+// changed notes, in a mode where workers train copies of the tables, for each worker's current life which rows others
+// have changed since it asked for them. In other modes it notes nothing.
 type changed struct {
 	st       *state
 	part     *part
@@ -15,8 +15,9 @@ type changed struct {
 	byWorker []*changes
 }
 
-// changes are the rows that the others have changed since a worker's life asked for them. Tables note them, a bit a row,
-// while they are pushed; the recorder says which are for an answer, and again which when the same request comes again.
+// changes are the rows that the others have changed since a worker's life asked for them. Tables note them, a bit a
+// row, while they are pushed; the recorder says which are for an answer, and again which when the same request comes
+// again.
 type changes struct {
 	*mode.Recorder
 	tables []*table.Watch // by embedding
@@ -71,6 +72,6 @@ func (c *changed) of(f *wire.Frame) (*changes, error) {
 	if is := c.byWorker[f.Worker]; is != nil {
 		return is, nil
 	}
-	return nil, wire.Refuse(wire.StatusRefused, "worker %d asks for what has changed, which servers note where workers train "+
-		"copies", f.Worker)
+	return nil, wire.Refuse(wire.StatusRefused, "worker %d asks for what has changed, which servers note where "+
+		"workers train copies", f.Worker)
 }

@@ -13,13 +13,13 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// clipping brings the norms of whole gradients to updates, where a rule clips by them and servers share the gradient: server
-// 0 sums, the others ask it.
+// clipping brings the norms of whole gradients to updates, where a rule clips by them and servers share the gradient:
+// server 0 sums, the others ask it.
 //
-// All servers make the same updates in the same order, since workers send every push to every server, and rounds close alike.
-// So each server's request for a round meets those of all others, and nobody waits for a server that waits for another round.
-// The one exception is a worker's death, when a round may close on some servers alone; package roster says how, and norms
-// what follows.
+// All servers make the same updates in the same order, since workers send every push to every server, and rounds close
+// alike. So each server's request for a round meets those of all others, and nobody waits for a server that waits for
+// another round. The one exception is a worker's death, when a round may close on some servers alone; package roster
+// says how, and norms what follows.
 type clipping struct {
 	st     *state
 	peers  *peers
@@ -75,8 +75,8 @@ func clipOf(rule optimizer.Rule, m mode.Traits) (optimizer.NormClipper, error) {
 	}
 	by, ok := clip.(optimizer.NormClipper)
 	if !ok {
-		return nil, fmt.Errorf("server: %T wants the gradients of a round in one place, which servers share: mode sync takes clips "+
-			"that are optimizer.NormClipper", clip)
+		return nil, fmt.Errorf("server: %T wants the gradients of a round in one place, which servers share: mode "+
+			"sync takes clips that are optimizer.NormClipper", clip)
 	}
 	return by, nil
 }

@@ -10,11 +10,11 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// deaths looks for silence. Server 0 decides that a worker is dead and takes it out on all servers, as package roster draws
-// it; each server by itself gives up when the workers it waits for never come, or when all have fallen silent.
+// deaths looks for silence. Server 0 decides that a worker is dead and takes it out on all servers, as package roster
+// draws it; each server by itself gives up when the workers it waits for never come, or when all have fallen silent.
 //
-// One goroutine does all of it, one death after the other. A death takes as long as all servers need, one after the other, to
-// answer twice; rounds go on when the last of the dead is out.
+// One goroutine does all of it, one death after the other. A death takes as long as all servers need, one after the
+// other, to answer twice; rounds go on when the last of the dead is out.
 type deaths struct {
 	st         *state
 	peers      *peers
@@ -81,7 +81,8 @@ func (c *deaths) giveUp(started time.Time) {
 	}
 }
 
-// declare takes a worker out of the job on all servers. Its gradient for the open round counts only if every server has it.
+// declare takes a worker out of the job on all servers. Its gradient for the open round counts only if every server has
+// it.
 func (c *deaths) declare(ctx context.Context, d *roster.Death) {
 	c.log.Error("worker is dead", "worker", d.Worker, "silent", d.Silent.Round(time.Millisecond), "why", d.Why)
 	if c.back {
@@ -132,7 +133,8 @@ func (c *deaths) declare(ctx context.Context, d *roster.Death) {
 		}
 		d.Dropped(to, mode.Round(a.Counts))
 	})
-	if ctx.Err() != nil || !c.dying(d) { // a server that was not told would wait for the dead: this one must not know that it is
+	if ctx.Err() != nil || !c.dying(d) {
+		// a server that was not told would wait for the dead: this one must not know that it is
 		return
 	}
 	d.Dropped(0, mode.Round(c.dropOff(order).Counts))
@@ -142,7 +144,8 @@ func (c *deaths) declare(ctx context.Context, d *roster.Death) {
 	}
 }
 
-// dying says whether nobody has taken the place of the dead meanwhile: a server that is away may have been waited for, for minutes.
+// dying says whether nobody has taken the place of the dead meanwhile: a server that is away may have been waited for,
+// for minutes.
 func (c *deaths) dying(d *roster.Death) bool {
 	c.st.lock.Lock()
 	defer c.st.lock.Unlock()
@@ -155,7 +158,8 @@ func (c *deaths) fenceOff(l wire.Leave) wire.Fenced {
 	defer c.st.lock.Unlock()
 	c.fences.note(l)
 	c.st.roster.Fence(l.Worker, l.Life, l.Why)
-	return wire.Fenced{Published: c.st.published, Round: uint64(c.st.mode.Open()), Pushed: c.rounds.noted[l.Worker] != nil}
+	return wire.Fenced{Published: c.st.published, Round: uint64(c.st.mode.Open()),
+		Pushed: c.rounds.noted[l.Worker] != nil}
 }
 
 // dropOff takes a dead worker out, and says up to where its gradients count.

@@ -8,8 +8,8 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// differences tell processes that build another job in what they differ. Who knows the whole fingerprint may join: so a few of its lines
-// are told, which is what people need who have mistyped something, and the log has the others.
+// differences tell processes that build another job in what they differ. Who knows the whole fingerprint may join: so a
+// few of its lines are told, which is what people need who have mistyped something, and the log has the others.
 type differences struct {
 	fingerprint layout.Fingerprint
 	log         *slog.Logger

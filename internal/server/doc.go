@@ -1,8 +1,8 @@
-// Package server is the parameter server: it holds one part of the weights (package table), takes pushes and answers pulls in
-// wire frames. What is decided is decided by machines without lock, clock or network: when gradients become an update by
-// package mode, who is in the job and what was seen of it by package roster, which pushes a checkpoint holds by package cut.
-// What is computed is package update's. This package has what they do without: the lock, the waiting, the network, the files
-// and the log.
+// Package server is the parameter server: it holds one part of the weights (package table), takes pushes and answers
+// pulls in wire frames. What is decided is decided by machines without lock, clock or network: when gradients become an
+// update by package mode, who is in the job and what was seen of it by package roster, which pushes a checkpoint holds
+// by package cut. What is computed is package update's. This package has what they do without: the lock, the waiting,
+// the network, the files and the log.
 //
 // A server is made of parts with fields of their own. In reading order, each uses those above it:
 //
@@ -66,8 +66,8 @@
 //
 // # A round
 //
-// The way of a push in a mode with rounds, here on a server of two workers; without rounds the mode answers the first push
-// with an update.
+// The way of a push in a mode with rounds, here on a server of two workers; without rounds the mode answers the first
+// push with an update.
 //
 //	worker 0          worker 1           handlers, under the lock                             tables
 //	   │ step, seq 7      │
@@ -79,24 +79,28 @@
 //	   │                  │                 both pushes count, the round is reached <─────── finish
 //	   │ <────────────────┴───────────── answers: the new weights, and the rows asked for
 //
-// "Turn" is the end of three waits: until the weights are published, until every update that the frame's round must reflect
-// is in the tables, and until no cut holds the step and no worker's death is being decided. A push that comes again joins the first at
-// "seen before" and waits for the same answer.
+// "Turn" is the end of three waits: until the weights are published, until every update that the frame's round must
+// reflect is in the tables, and until no cut holds the step and no worker's death is being decided. A push that comes
+// again joins the first at "seen before" and waits for the same answer.
 //
 // # Invariants
 //
-//   - What is acknowledged is in the tables: an answer is sent when the update with the push is finished, and not before.
-//   - A push counts once: only the first request of a sequence number is given to the mode, and only its window says that it
-//     is done.
+//   - What is acknowledged is in the tables: an answer is sent when the update with the push is finished, and not
+//     before.
+//   - A push counts once: only the first request of a sequence number is given to the mode, and only its window says
+//     that it is done.
 //   - A refused frame has changed nothing: frames are parsed and checked whole before the mode hears of them.
-//   - The steps that a checkpoint holds are the same on all servers: pushes beyond them are held before the mode has them, so
-//     that no update can take one of them along, and the part is written when all others are applied and none is under way.
-//   - A request's memory outlives its gradient: a handler whose wait fails still waits until no update is being applied.
-//   - Nobody waits without end: every wait ends with the job's failure, the server's closing or the wait timeout, and says
-//     for whom it was.
+//   - The steps that a checkpoint holds are the same on all servers: pushes beyond them are held before the mode has
+//     them, so that no update can take one of them along, and the part is written when all others are applied and none
+//     is under way.
+//   - A request's memory outlives its gradient: a handler whose wait fails still waits until no update is being
+//     applied.
+//   - Nobody waits without end: every wait ends with the job's failure, the server's closing or the wait timeout, and
+//     says for whom it was.
 //
 // # What comes next
 //
-// A server that takes over a part is made as any other and loads that part before it opens its door; to the other servers it is an
-// endpoint that peers.go calls. A worker that comes back into a round passes members.go, where the parts are told that a life begins.
+// A server that takes over a part is made as any other and loads that part before it opens its door; to the other
+// servers it is an endpoint that peers.go calls. A worker that comes back into a round passes members.go, where the
+// parts are told that a life begins.
 package server

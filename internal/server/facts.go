@@ -176,7 +176,8 @@ func (m *memory) play(ctx context.Context, kind journal.Kind, body []byte) error
 			return play(ctx, text)
 		}
 	}
-	return fmt.Errorf("a record of kind %d, of which nothing is known (%.80q): it was written by another build", kind, body)
+	return fmt.Errorf("a record of kind %d, of which nothing is known (%.80q): it was written by another build", kind,
+		body)
 }
 
 // parse reads the value in a text; where there is none, it stays zero.

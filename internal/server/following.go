@@ -11,10 +11,10 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// Each server looks for the newest checkpoint by itself, so that tables are filled before anybody is served, and in any order of starts.
-// Two of them may find different ones: a directory's list is late on another machine, or a process of the run before has saved once more
-// meanwhile. What server 0 has begun from counts, which it says together with the key of the generation: before a server has that, no
-// worker can join it.
+// Each server looks for the newest checkpoint by itself, so that tables are filled before anybody is served, and in any
+// order of starts. Two of them may find different ones: a directory's list is late on another machine, or a process of
+// the run before has saved once more meanwhile. What server 0 has begun from counts, which it says together with the
+// key of the generation: before a server has that, no worker can join it.
 
 // loader fills the tables from a checkpoint of the job's own.
 type loader func(ctx context.Context, dir string) (checkpoint.Manifest, error)
@@ -25,22 +25,23 @@ type another struct {
 	patience time.Duration
 }
 
-// follow has this server begin from the checkpoint that server 0 has begun from, if it has found another itself. It waits for one that it
-// can't see yet.
+// follow has this server begin from the checkpoint that server 0 has begun from, if it has found another itself. It
+// waits for one that it can't see yet.
 func (c *recovery) follow(ctx context.Context, first wire.Base) error {
 	switch {
 	case first == c.base:
 		return nil
 	case first.ID == "" || c.another.load == nil || filepath.Base(first.Name) != first.Name:
-		return wire.Refuse(wire.StatusFailed, "server %d has begun from %v, server 0 from %v: let all servers see the same directory %s, "+
-			"and start all roles again", c.index, c.base, first, c.series.Dir)
+		return wire.Refuse(wire.StatusFailed, "server %d has begun from %v, server 0 from %v: let all servers see the "+
+			"same directory %s, and start all roles again", c.index, c.base, first, c.series.Dir)
 	}
 	dir := filepath.Join(c.series.Dir, first.Name)
 	c.log.Warn("begins anew, from the checkpoint that server 0 has begun from", "dir", dir, "instead of", c.base,
 		"waits at most", c.another.patience)
 	if err := c.loadNamed(ctx, dir, first.ID); err != nil && ctx.Err() == nil {
-		return wire.Refuse(wire.StatusFailed, "server %d can't load %v within %v, from which server 0 has begun: %v: let all servers see "+
-			"the same directory %s, and start all roles again", c.index, first, c.another.patience, err, c.series.Dir)
+		return wire.Refuse(wire.StatusFailed, "server %d can't load %v within %v, from which server 0 has begun: %v: "+
+			"let all servers see the same directory %s, and start all roles again", c.index, first, c.another.patience,
+			err, c.series.Dir)
 	}
 	return context.Cause(ctx)
 }

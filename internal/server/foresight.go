@@ -19,7 +19,8 @@ func newForesight(s strategy.Strategy, workers, floats int) foresight {
 	return foresight{on: on && floats > 0, lookAhead: s.LookAhead, floats: floats}
 }
 
-// ask has a push leave foreseen weights in its reply, if its sender wants all dense weights of this server and says which it has.
+// ask has a push leave foreseen weights in its reply, if its sender wants all dense weights of this server and says
+// which it has.
 func (o *foresight) ask(p *push, f *wire.Frame, r *reply) {
 	p.grad.Ahead = nil
 	from, to, err := f.Span(o.floats)

@@ -8,9 +8,9 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// frozen has the frozen dense params, on server 0. They take no part in training, such as the statistics of batch norm, and
-// each worker has its own values. Server 0 keeps those of the worker that saved last or of the checkpoint that was loaded: so
-// they are in its part like any block, and workers that join begin with them.
+// frozen has the frozen dense params, on server 0. They take no part in training, such as the statistics of batch norm,
+// and each worker has its own values. Server 0 keeps those of the worker that saved last or of the checkpoint that was
+// loaded: so they are in its part like any block, and workers that join begin with them.
 type frozen struct {
 	st   *state
 	part *part
@@ -30,7 +30,8 @@ func (c *frozen) register(m *memory) {
 	})
 }
 
-// handleKeep takes a piece of the values of the worker that saves: they count when its part of the checkpoint is written.
+// handleKeep takes a piece of the values of the worker that saves: they count when its part of the checkpoint is
+// written.
 func (c *frozen) handleKeep(f *wire.Frame, msg *wire.Save, _ *reply) error {
 	w, from, _, err := c.part.dense(f, c.part.frozenFloats(), new([]float32))
 	if err != nil {
@@ -68,15 +69,16 @@ func (c *frozen) loaded(absent []string) {
 	}
 }
 
-// handleBring answers a worker that joins with the values that are known, or with word that none are: then the worker keeps
-// its own, which are those that its params were made with.
+// handleBring answers a worker that joins with the values that are known, or with word that none are: then the worker
+// keeps its own, which are those that its params were made with.
 func (c *frozen) handleBring(f *wire.Frame, r *reply) error {
 	from, to, err := f.Span(c.part.frozenFloats())
 	if err != nil {
 		return err
 	}
 	if bytes := 4 * (to - from); bytes > c.part.limit {
-		return wire.Refuse(wire.StatusRefused, "frozen values of %d bytes for worker %d: a message of server %d has at most %d",
+		return wire.Refuse(wire.StatusRefused, "frozen values of %d bytes for worker %d: a message of server %d has "+
+			"at most %d",
 			bytes, f.Worker, c.part.index, c.part.limit)
 	}
 	c.st.lock.Lock()

@@ -8,13 +8,13 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// gathering has the collectives of workers, on server 0: each sends a blob and gets those of all. A barrier is a gather of
-// nothing. The collectives under way are kept, and the last ones that are complete, for requests that come again.
+// gathering has the collectives of workers, on server 0: each sends a blob and gets those of all. A barrier is a gather
+// of nothing. The collectives under way are kept, and the last ones that are complete, for requests that come again.
 //
-// Workers number their collectives, and make them in the same order; the call, which each sends with its blob, holds them to
-// that. A worker that has left or died is waited for no more. One that was started again alone makes its collectives from the first on:
-// those that the others have behind them are answered at once, with what all brought as long as that is little, and refused where it was
-// forgotten.
+// Workers number their collectives, and make them in the same order; the call, which each sends with its blob, holds
+// them to that. A worker that has left or died is waited for no more. One that was started again alone makes its
+// collectives from the first on: those that the others have behind them are answered at once, with what all brought as
+// long as that is little, and refused where it was forgotten.
 type gathering struct {
 	st       *state
 	ended    event[gatherRecord]
@@ -35,7 +35,8 @@ type gathered struct {
 	have  []bool
 	lives []uint32 // of the workers whose parts these are
 	done  bool
-	// released means that everybody who was in the job had the answer, and forgotten that what was brought is not here any more.
+	// released means that everybody who was in the job had the answer, and forgotten that what was brought is not here
+	// any more.
 	released, forgotten bool
 }
 
@@ -52,14 +53,15 @@ type gatherRecord struct {
 	Forgotten bool `json:"forgotten,omitempty"` // what was brought
 }
 
-// barrier is the call of a collective whose answer says enough by coming: what workers bring to it, the statistics that they compute
-// apart, is not that of others once they train on.
+// barrier is the call of a collective whose answer says enough by coming: what workers bring to it, the statistics that
+// they compute apart, is not that of others once they train on.
 const barrier = "BarrierWorker"
 
 const (
 	// keepGathers is how many collectives are remembered; a worker has one under way at a time.
 	keepGathers = 256
-	// keepGathered is how many bytes of what was brought to those that are released; of one that brought more than a quarter of it, none.
+	// keepGathered is how many bytes of what was brought to those that are released; of one that brought more than a
+	// quarter of it, none.
 	keepGathered = 1 << 20
 )
 
@@ -143,7 +145,8 @@ func (c *gathering) handle(f *wire.Frame, msg *wire.Gather, r *reply) error {
 	return r.JSON(wire.Gathered{Data: data, More: g.more, Loads: c.st.loads, Left: c.st.roster.Left()})
 }
 
-// behind is how many collectives a worker has behind it: in the last of them it took part, or nobody waits for it any more. Locked.
+// behind is how many collectives a worker has behind it: in the last of them it took part, or nobody waits for it any
+// more. Locked.
 func (c *gathering) behind(worker int) (n uint64) {
 	n = c.past
 	for _, g := range c.byNumber {
@@ -154,7 +157,8 @@ func (c *gathering) behind(worker int) (n uint64) {
 	return n
 }
 
-// again answers a collective that all have had behind them for long: a barrier, or one to which nobody brought anything. Locked.
+// again answers a collective that all have had behind them for long: a barrier, or one to which nobody brought
+// anything. Locked.
 func (c *gathering) again(f *wire.Frame, msg *wire.Gather, r *reply) error {
 	if msg.N > c.silent && msg.Data != nil && msg.Call != barrier {
 		return notKept(f, msg)
@@ -175,13 +179,14 @@ func (c *gathering) nothing() [][]byte {
 
 // notKept refuses a collective that a worker makes which was started again.
 func notKept(f *wire.Frame, msg *wire.Gather) error {
-	return wire.Refuse(wire.StatusRefused, "worker %d was started again alone, and its collective %d is %s, which the others have behind "+
-		"them: what they brought is not kept. Have such a worker pass over what is behind (Fleet.Position says where it goes on), "+
-		"or start the whole job again from its last checkpoint", f.Worker, msg.N, msg.Call)
+	return wire.Refuse(wire.StatusRefused, "worker %d was started again alone, and its collective %d is %s, which the "+
+		"others have behind them: what they brought is not kept. Have such a worker pass over what is behind "+
+		"(Fleet.Position says where it goes on), or start the whole job again from its last checkpoint", f.Worker,
+		msg.N, msg.Call)
 }
 
-// differ refuses a collective in which a worker makes another call than the first, for all who are in it. Whoever has its answer
-// keeps that. Locked.
+// differ refuses a collective in which a worker makes another call than the first, for all who are in it. Whoever has
+// its answer keeps that. Locked.
 func (c *gathering) differ(g *gathered, worker int, call string) error {
 	err := wire.Refuse(wire.StatusRefused, "workers make different calls: worker %d is at %s, worker %d at %s: "+
 		"all must make the same calls in the same order",
@@ -207,8 +212,8 @@ func (c *gathering) complete(g *gathered) bool {
 	return true
 }
 
-// lacks says whether somebody has not sent his part who is in the job: also one that was gone when the collective was complete, and whose
-// next life comes to it. Another worker's life that comes to it again waits for that one. Locked.
+// lacks says whether somebody has not sent his part who is in the job: also one that was gone when the collective was
+// complete, and whose next life comes to it. Another worker's life that comes to it again waits for that one. Locked.
 func (c *gathering) lacks(g *gathered) bool {
 	for w, have := range g.have {
 		if !have && !c.st.roster.Gone(w) {
@@ -237,8 +242,8 @@ func (c *gathering) absentees(g *gathered) string {
 	return strings.Join(names, ", ")
 }
 
-// release says that everybody in the job has what collective n brought, since all have come to the next. It is kept for a worker that is
-// started again alone, the last first, as far as it is little. Locked.
+// release says that everybody in the job has what collective n brought, since all have come to the next. It is kept for
+// a worker that is started again alone, the last first, as far as it is little. Locked.
 func (c *gathering) release(n uint64) {
 	if g := c.byNumber[n]; g != nil {
 		g.released = true

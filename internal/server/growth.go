@@ -7,8 +7,8 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// growth has a checkpoint saved when the journal of this server has become large, by the worker that server 0 asks: what lies before a
-// checkpoint is not needed, and without one a journal takes the room of all that was ever pushed.
+// growth has a checkpoint saved when the journal of this server has become large, by the worker that server 0 asks:
+// what lies before a checkpoint is not needed, and without one a journal takes the room of all that was ever pushed.
 type growth struct {
 	st       *state
 	journal  *journaling
@@ -18,7 +18,8 @@ type growth struct {
 	asked    int // the segment that a checkpoint was asked for
 }
 
-// leastJournal is how large a segment may be however small checkpoints are; else it may be twice as large as the last one's part.
+// leastJournal is how large a segment may be however small checkpoints are; else it may be twice as large as the last
+// one's part.
 const leastJournal = 1 << 30
 
 // watch looks again and again until ctx ends.
@@ -55,7 +56,8 @@ func (c *growth) ask(ctx context.Context) error {
 // due says, once for a segment, that it is larger than it should be.
 func (c *growth) due(least int64) bool {
 	all := c.journal.journal.Segments()
-	if len(all) == 0 || all[len(all)-1].Number == c.asked || c.journal.journal.Size() <= max(least, 2*c.segments.size.Load()) {
+	if len(all) == 0 || all[len(all)-1].Number == c.asked ||
+		c.journal.journal.Size() <= max(least, 2*c.segments.size.Load()) {
 		return false
 	}
 	c.asked = all[len(all)-1].Number

@@ -10,11 +10,11 @@ import (
 	"github.com/gofleet/gofleet/transport"
 )
 
-// door takes requests to whoever handles their op, and says why when one is refused. Every request gets an answer, be it
-// bytes that are no frame: a sender that gets none would believe that the network has lost it, and send it again.
+// door takes requests to whoever handles their op, and says why when one is refused. Every request gets an answer, be
+// it bytes that are no frame: a sender that gets none would believe that the network has lost it, and send it again.
 //
-// A refusal has a status, by which the sender knows whether to come again, and a text for a person. Refusals are counted, but
-// for those that say "not yet" or "again", which are no mistakes.
+// A refusal has a status, by which the sender knows whether to come again, and a text for a person. Refusals are
+// counted, but for those that say "not yet" or "again", which are no mistakes.
 type door struct {
 	st    *state
 	index int
@@ -98,8 +98,8 @@ func (d *door) serve(f *wire.Frame, r *reply) error {
 	return d.handlers[f.Op](f, r)
 }
 
-// admit looks at the job of a frame. Those who introduce themselves, workers that join and servers that report, show whole fingerprints to
-// their handlers, and are told there where they differ.
+// admit looks at the job of a frame. Those who introduce themselves, workers that join and servers that report, show
+// whole fingerprints to their handlers, and are told there where they differ.
 func (d *door) admit(h *wire.Header) error {
 	g := d.st.generation.Load()
 	switch {
@@ -109,7 +109,8 @@ func (d *door) admit(h *wire.Header) error {
 		return wire.Refuse(wire.StatusNotReady, "server %d waits for server 0: is it running?", d.index)
 	case h.Op == wire.OpFence || h.Op == wire.OpDrop || h.Op == wire.OpNorms || h.Op == wire.OpOrder:
 		if h.Job != g.Servers() {
-			return wire.Refuse(wire.StatusRefused, "%v is for servers of this job among themselves, and the sender is none", h.Op)
+			return wire.Refuse(wire.StatusRefused, "%v is for servers of this job among themselves, and the sender is "+
+				"none", h.Op)
 		}
 	case h.Job == g.Life(h.Worker, h.Life):
 	case h.Life == 0:
@@ -137,8 +138,9 @@ func (d *door) screen(first []byte) error {
 
 // foreign is what a process is told that is not of this run of the job.
 func (d *door) foreign(h *wire.Header) error {
-	return wire.Refuse(wire.StatusBack, "worker %d is not of this run of the job: a server was started again and has lost its weights, or "+
-		"server %d is another job's: start the job again from its last checkpoint, with addresses that no other job has", h.Worker, d.index)
+	return wire.Refuse(wire.StatusBack, "worker %d is not of this run of the job: a server was started again and has "+
+		"lost its weights, or server %d is another job's: start the job again from its last checkpoint, with "+
+		"addresses that no other job has", h.Worker, d.index)
 }
 
 // refuse makes the reply say why nothing was done.

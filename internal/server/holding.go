@@ -12,8 +12,8 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// holding does on a server what server 0 orders in a cut, as the machine of package cut allows. What it begins goes on beside the request
-// that brought the order, and later requests ask for what came of it.
+// holding does on a server what server 0 orders in a cut, as the machine of package cut allows. What it begins goes on
+// beside the request that brought the order, and later requests ask for what came of it.
 type holding struct {
 	st       *state
 	part     *part

@@ -8,13 +8,13 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// journaling records what changes on a server before anybody is answered for it, so that a process which takes this one's place comes to
-// the same state. Reads change nothing that others could know, and are not recorded; neither is a gradient that waits for its round, nor
-// a request under way: their senders have no answer, and send them again.
+// journaling records what changes on a server before anybody is answered for it, so that a process which takes this
+// one's place comes to the same state. Reads change nothing that others could know, and are not recorded; neither is a
+// gradient that waits for its round, nor a request under way: their senders have no answer, and send them again.
 //
-// An update is recorded as the rules have got it, when it is in the tables and before it counts. All other changes are small, and are
-// recorded under the lock with the decision. Where the journal has to survive the machine, an update waits for the disk before it counts,
-// and so does the answer to any other request that changes something.
+// An update is recorded as the rules have got it, when it is in the tables and before it counts. All other changes are
+// small, and are recorded under the lock with the decision. Where the journal has to survive the machine, an update
+// waits for the disk before it counts, and so does the answer to any other request that changes something.
 //
 // What can't be recorded can't be played. Then the job goes back to its last checkpoint, as if there were no journal.
 type journaling struct {
@@ -40,7 +40,8 @@ const (
 // on says whether what changes is recorded: not what is played.
 func (c *journaling) on() bool { return c != nil && c.journal != nil && !c.playing }
 
-// comesBack says whether a server that ends can be started again where it was, which holds for all servers of a job or for none.
+// comesBack says whether a server that ends can be started again where it was, which holds for all servers of a job or
+// for none.
 func (c *journaling) comesBack() bool { return c != nil && c.asked }
 
 // append records a frame that fill makes.

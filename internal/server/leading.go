@@ -10,8 +10,8 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// leading leads cuts on server 0, as the machine of package cut decides: it takes what workers ask, keeps the machine's records, and sends
-// its orders to all servers, this one too.
+// leading leads cuts on server 0, as the machine of package cut decides: it takes what workers ask, keeps the machine's
+// records, and sends its orders to all servers, this one too.
 //
 //	anchor            server 0                                all servers
 //	  cut ────────────> hold ──────────────────────────────────> pushes wait
@@ -19,8 +19,8 @@ import (
 //	                    (intent in the journal) end ───────────> a period ends, once by its name
 //	  <──────── whole   (done in the journal)   free ──────────> pushes go on
 //
-// An order goes to a server until it is answered, or until another takes its place. A server that could not be reached for as long as one
-// may be away is told to nobody's loss: the machine says what follows.
+// An order goes to a server until it is answered, or until another takes its place. A server that could not be reached
+// for as long as one may be away is told to nobody's loss: the machine says what follows.
 type leading struct {
 	st       *state
 	peers    *peers

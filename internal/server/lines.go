@@ -8,14 +8,15 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// lines are the connections by which workers have shown life last, on server 0. The system ends those of a process that dies, while one
-// that stands still, or whose machine is not reached, keeps them. A connection may break for other reasons, so that a worker is dead only
-// if it makes none anew and is silent for a while after.
+// lines are the connections by which workers have shown life last, on server 0. The system ends those of a process that
+// dies, while one that stands still, or whose machine is not reached, keeps them. A connection may break for other
+// reasons, so that a worker is dead only if it makes none anew and is silent for a while after.
 type lines struct {
 	roster   *roster.Roster
 	byWorker []line
 	enough   time.Duration // of silence
-	// lonely says that workers wait for a server that they don't reach: if none is heard, it may be this one that is cut off.
+	// lonely says that workers wait for a server that they don't reach: if none is heard, it may be this one that is
+	// cut off.
 	lonely bool
 }
 
@@ -50,7 +51,8 @@ func (c *lines) ended(now time.Time, yield func(worker int, end wire.Ending)) {
 		cutOff := c.lonely && !c.roster.SeenSince(l.since)
 		if l.looks >= fewestLooks && now.Sub(l.since) >= c.enough && !cutOff {
 			c.roster.Broken(w)
-			yield(w, wire.Ending{Why: fmt.Sprintf("its connection has ended, and nothing came for %v", silent.Round(time.Millisecond))})
+			yield(w, wire.Ending{Why: fmt.Sprintf("its connection has ended, and nothing came for %v",
+				silent.Round(time.Millisecond))})
 		}
 	}
 }

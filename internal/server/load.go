@@ -13,12 +13,12 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// loading is how a server's tables get their first values: from a checkpoint or a model, from what params begin with, and
-// from worker 0, which publishes the dense weights unless they are there. Until then nobody pulls.
+// loading is how a server's tables get their first values: from a checkpoint or a model, from what params begin with,
+// and from worker 0, which publishes the dense weights unless they are there. Until then nobody pulls.
 //
-// What was loaded wins. A server that loaded all params is published from the start, and worker 0 publishes nothing; after
-// one that loaded some, worker 0 publishes the rest around them. Rows need no publishing: those that params begin with are
-// given by the server's own process, and all others are created when they are first pushed, equal everywhere.
+// What was loaded wins. A server that loaded all params is published from the start, and worker 0 publishes nothing;
+// after one that loaded some, worker 0 publishes the rest around them. Rows need no publishing: those that params begin
+// with are given by the server's own process, and all others are created when they are first pushed, equal everywhere.
 type loading struct {
 	st     *state
 	part   *part
@@ -48,7 +48,8 @@ func (c *loading) restore(ctx context.Context, dir string, what checkpoint.Selec
 }
 
 // fill is restore where told is what the job was told to begin from.
-func (c *loading) fill(ctx context.Context, dir string, what checkpoint.Selection, told string) (m checkpoint.Manifest, err error) {
+func (c *loading) fill(ctx context.Context, dir string, what checkpoint.Selection, told string) (m checkpoint.Manifest,
+	err error) {
 	m, err = checkpoint.Restore(ctx, dir, c.part.store, c.rule, c.part.layout.Params, c.part.owns, what)
 	if err != nil {
 		return m, fmt.Errorf("server %d: %w", c.part.index, err)
@@ -65,7 +66,8 @@ func (c *loading) fill(ctx context.Context, dir string, what checkpoint.Selectio
 	if copies, are := c.st.mode.(*mode.Copies); are {
 		copies.Begin(c.part.store.Step())
 		if at := c.part.store.Step(); at > 0 && !m.Copies {
-			c.log.Info("schedules go on behind the checkpoint's updates; if an earlier version saved it in mode geo, these are exchanges",
+			c.log.Info("schedules go on behind the checkpoint's updates; if an earlier version saved it in mode geo, "+
+				"these are exchanges",
 				"updates", at)
 		}
 	}
@@ -101,8 +103,8 @@ func (c *loading) keep(names []string) {
 	}
 }
 
-// handle sets the initial dense weights if nobody has yet. They count when the last piece of them has come; worker 0 sends
-// the pieces in order.
+// handle sets the initial dense weights if nobody has yet. They count when the last piece of them has come; worker 0
+// sends the pieces in order.
 func (c *loading) handle(f *wire.Frame) error {
 	c.st.lock.Lock()
 	defer c.st.lock.Unlock()
@@ -133,7 +135,8 @@ func (c *loading) take(f *wire.Frame) error {
 		return err
 	}
 	if p.Number > c.pieces[f.Worker] {
-		return wire.Refuse(wire.StatusRefused, "worker %d publishes piece %d after %d", f.Worker, p.Number+1, c.pieces[f.Worker])
+		return wire.Refuse(wire.StatusRefused, "worker %d publishes piece %d after %d", f.Worker, p.Number+1,
+			c.pieces[f.Worker])
 	}
 	w, from, to, err := c.part.dense(f, c.part.floats, new([]float32))
 	if err != nil {

@@ -10,11 +10,12 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// membership lets workers join, live and leave. What the roster decides it tells all who keep something for a worker's life.
+// membership lets workers join, live and leave. What the roster decides it tells all who keep something for a worker's
+// life.
 //
-// A worker joins at server 0, which numbers its life, and then says hello to the others with that number. So servers learn of
-// a new process one after the other, and some may still take what the process before has sent; that process is gone, and what
-// it had sent counts as any push of a worker that died.
+// A worker joins at server 0, which numbers its life, and then says hello to the others with that number. So servers
+// learn of a new process one after the other, and some may still take what the process before has sent; that process is
+// gone, and what it had sent counts as any push of a worker that died.
 type membership struct {
 	st          *state
 	rounds      *rounds
@@ -92,18 +93,22 @@ func (c *membership) join(f *wire.Frame, hello *wire.Hello, r *reply) error {
 	if err != nil {
 		return err
 	}
-	return r.JSON(wire.Welcome{Life: life, Job: g.Life(f.Worker, life), Round: uint64(c.st.mode.Open()), Published: c.st.published,
-		From: c.loading.from, Origin: c.loading.origin, Progress: c.recovery.progress, Shares: c.recovery.shares, Steps: c.recovery.steps,
+	return r.JSON(wire.Welcome{Life: life, Job: g.Life(f.Worker, life), Round: uint64(c.st.mode.Open()),
+		Published: c.st.published,
+		From:      c.loading.from, Origin: c.loading.origin, Progress: c.recovery.progress, Shares: c.recovery.shares,
+		Steps:     c.recovery.steps,
 		Positions: c.st.roster.Positions(int(f.Worker)), Gathers: c.gathering.behind(int(f.Worker))})
 }
 
-// replaced is what a process is told that can't take the place of a worker's life in step, which has missed heartbeats: that life is over,
-// and nobody waits for it any longer. Where all go back then, the newcomer comes again until the next run of the job begins. Locked.
+// replaced is what a process is told that can't take the place of a worker's life in step, which has missed heartbeats:
+// that life is over, and nobody waits for it any longer. Where all go back then, the newcomer comes again until the
+// next run of the job begins. Locked.
 func (c *membership) replaced(worker int, refusal error) error {
 	_, alive := c.st.roster.Living(worker)
 	switch {
 	case c.st.roster.Parting(worker) && c.back: // as will be decided when the others have had time to say so too
-		return wire.Refuse(wire.StatusNotReady, "worker %d has ended, and all roles go back to the last checkpoint", worker)
+		return wire.Refuse(wire.StatusNotReady, "worker %d has ended, and all roles go back to the last checkpoint",
+			worker)
 	case c.st.returned: // lives of others too may have ended while this server was away: what is left is no job
 		c.st.lock.fail(refusal)
 		return c.st.lock.failure
@@ -116,8 +121,8 @@ func (c *membership) replaced(worker int, refusal error) error {
 	return refusal
 }
 
-// life is the life of a worker that joins. Server 0 numbers them, and other servers take the word of the worker that has the number's
-// proof. Locked.
+// life is the life of a worker that joins. Server 0 numbers them, and other servers take the word of the worker that
+// has the number's proof. Locked.
 func (c *membership) life(f *wire.Frame, g *roster.Generation, process uint64) (uint32, error) {
 	switch {
 	case g == nil:
@@ -133,14 +138,15 @@ func (c *membership) life(f *wire.Frame, g *roster.Generation, process uint64) (
 	case f.Op == wire.OpJoin:
 		return 0, wire.Refuse(wire.StatusRefused, "server %d numbers no lives: workers join at server 0", c.index)
 	case f.Job != g.Life(f.Worker, f.Life):
-		return 0, wire.Refuse(wire.StatusNotReady, "server %d and worker %d are of two runs of the job, of which one is about to end",
+		return 0, wire.Refuse(wire.StatusNotReady, "server %d and worker %d are of two runs of the job, of which one "+
+			"is about to end",
 			c.index, f.Worker)
 	}
 	return f.Life, nil
 }
 
-// begin makes a life the current one of a worker. Nothing that the life before has begun goes on: its save would hold pushes
-// until their wait times out, since the new life shows that the worker lives. Locked.
+// begin makes a life the current one of a worker. Nothing that the life before has begun goes on: its save would hold
+// pushes until their wait times out, since the new life shows that the worker lives. Locked.
 func (c *membership) begin(worker int, life uint32) error {
 	began, err := c.st.roster.Begin(worker, life, c.st.clock.Now())
 	if err != nil || !began {
@@ -184,8 +190,8 @@ func (c *membership) heartbeat(f *wire.Frame, r *reply) error {
 	return r.JSON(beat)
 }
 
-// lacks says that this server has come back without all that it had acknowledged to the sender of a heartbeat, so that the job can't go on.
-// Locked.
+// lacks says that this server has come back without all that it had acknowledged to the sender of a heartbeat, so that
+// the job can't go on. Locked.
 func (c *membership) lacks(f *wire.Frame) bool {
 	if !c.st.returned || int64(f.Worker) >= int64(c.st.roster.Workers()) {
 		return false
@@ -194,8 +200,8 @@ func (c *membership) lacks(f *wire.Frame) bool {
 		c.st.lock.broadcast() // a cut may wait for that
 		return false
 	}
-	c.st.lock.fail(wire.Refuse(wire.StatusBack, "server %d was started again, and its journal lacks what worker %d had an answer to: "+
-		"start the job again from its last checkpoint", c.index, f.Worker))
+	c.st.lock.fail(wire.Refuse(wire.StatusBack, "server %d was started again, and its journal lacks what worker %d "+
+		"had an answer to: start the job again from its last checkpoint", c.index, f.Worker))
 	return true
 }
 
@@ -214,7 +220,8 @@ func (c *membership) leave(f *wire.Frame) error {
 	case early:
 		return c.early(f)
 	case f.Seq > 0 || f.Samples > 0 || len(f.Sections) > 0:
-		return wire.Refuse(wire.StatusRefused, "worker %d says that it has stopped, in a frame that has more than that", f.Worker)
+		return wire.Refuse(wire.StatusRefused, "worker %d says that it has stopped, in a frame that has more than that",
+			f.Worker)
 	}
 	if err := c.st.lock.await(func() bool { return !c.st.roster.Deciding() }, c.st.holder); err != nil {
 		return err
@@ -241,8 +248,8 @@ func (c *membership) gone(worker int) {
 	c.depart(worker, false)
 }
 
-// left takes note of who has stopped, as another server knows it: a worker that was killed between its goodbyes has said nothing here, and
-// nobody declares it dead. It has sent nothing since the first of them. Locked.
+// left takes note of who has stopped, as another server knows it: a worker that was killed between its goodbyes has
+// said nothing here, and nobody declares it dead. It has sent nothing since the first of them. Locked.
 func (c *membership) left(all []uint32) {
 	if c.st.roster.Deciding() {
 		return // it is said again
@@ -254,9 +261,9 @@ func (c *membership) left(all []uint32) {
 	}
 }
 
-// early takes note that a worker ends before its work is done. Server 0 declares it dead, at once if others wait for it; servers
-// that end don't wait for it. What has all roles go back does so here too: who sees the worker's death alone would end as if nothing were
-// lost. Locked.
+// early takes note that a worker ends before its work is done. Server 0 declares it dead, at once if others wait for
+// it; servers that end don't wait for it. What has all roles go back does so here too: who sees the worker's death
+// alone would end as if nothing were lost. Locked.
 func (c *membership) early(f *wire.Frame) error {
 	var msg wire.Ending
 	if err := f.JSON(&msg); err != nil {
@@ -281,8 +288,8 @@ func (c *membership) over(worker int, msg wire.Ending) {
 	}
 }
 
-// depart ends what a worker that is gone had a part in, and lets the round go on without it; with forget, without what it has
-// pushed for that round. Locked.
+// depart ends what a worker that is gone had a part in, and lets the round go on without it; with forget, without what
+// it has pushed for that round. Locked.
 func (c *membership) depart(worker int, forget bool) {
 	c.pieces.forget(worker)
 	c.changed.end(worker)

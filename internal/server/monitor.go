@@ -10,12 +10,12 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// monitor is the lock that guards what a server knows of its job, and the one way to wait for a change of it. Whoever changes
-// something that others may wait for broadcasts before the lock is given up; waiters look again at what they wait for,
-// however many changes were made meanwhile.
+// monitor is the lock that guards what a server knows of its job, and the one way to wait for a change of it. Whoever
+// changes something that others may wait for broadcasts before the lock is given up; waiters look again at what they
+// wait for, however many changes were made meanwhile.
 //
-// Every wait has an end: the job's failure, the server's closing, or the strategy's wait timeout, whose error says for whom
-// it waited. That time stands still while a worker that is waited for computes, up to the strategy's longest wait.
+// Every wait has an end: the job's failure, the server's closing, or the strategy's wait timeout, whose error says for
+// whom it waited. That time stands still while a worker that is waited for computes, up to the strategy's longest wait.
 type monitor struct {
 	sync.Mutex
 	server  int           // for errors
@@ -27,8 +27,8 @@ type monitor struct {
 	failure  error
 	// parting says that this server was asked to end, and a checkpoint of then is whole: that the job ends is no news.
 	parting bool
-	// over says whether the job is over. It is asked at each broadcast, so that Run, which waits for that alone, is not in
-	// the way of every push.
+	// over says whether the job is over. It is asked at each broadcast, so that Run, which waits for that alone, is not
+	// in the way of every push.
 	over    func() bool
 	end     context.CancelFunc // of what updates wait for at other servers
 	changed chan struct{}      // closed by the next broadcast; nil while nobody waits
@@ -75,9 +75,10 @@ func (m *monitor) says(is wait) {
 
 // await waits, with the lock held on entry and exit, until ready says so. why describes the wait for the error.
 //
-// While it waits the lock is given up, so that what the caller knew before may no longer be so: a worker may have left, or
-// another process taken its place. The caller asks again what matters to it. When the time is up or the server closes, ready
-// is asked once more, since it may have come true while the lock was being taken: then the wait has not failed.
+// While it waits the lock is given up, so that what the caller knew before may no longer be so: a worker may have left,
+// or another process taken its place. The caller asks again what matters to it. When the time is up or the server
+// closes, ready is asked once more, since it may have come true while the lock was being taken: then the wait has not
+// failed.
 func (m *monitor) await(ready func() bool, why func() string) error {
 	return m.awaitWorkers(func() []int { return nil }, ready, why)
 }
@@ -117,7 +118,8 @@ func (m *monitor) awaitWorkers(whom func() []int, ready func() bool, why func() 
 			}
 			left := min(m.limit-time.Since(computed), m.longest-time.Since(began))
 			if left <= 0 {
-				return wire.Refuse(wire.StatusFailed, "server %d waited %v %s", m.server, time.Since(began).Round(time.Millisecond), why())
+				return wire.Refuse(wire.StatusFailed, "server %d waited %v %s", m.server,
+					time.Since(began).Round(time.Millisecond), why())
 			}
 			m.says(wait{timer, why(), computes})
 			timer.Reset(min(left, saysWhy))

@@ -9,13 +9,13 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// norms holds, on server 0, the per-round sums of squares that clipping by global norm needs: a machine without clock, lock
-// or network.
+// norms holds, on server 0, the per-round sums of squares that clipping by global norm needs: a machine without clock,
+// lock or network.
 //
-// Each server sends the sums of its part of a round's gradient before it makes the round's update, and goes on with the sums
-// of all. They are needed until every server has them, and a server that missed the answer asks again. A server that never
-// closes a round, which a worker's death can cause, sends nothing for it: one that has sent sums of a later round is not
-// waited for.
+// Each server sends the sums of its part of a round's gradient before it makes the round's update, and goes on with the
+// sums of all. They are needed until every server has them, and a server that missed the answer asks again. A server
+// that never closes a round, which a worker's death can cause, sends nothing for it: one that has sent sums of a later
+// round is not waited for.
 type norms struct {
 	byRound map[mode.Round]*roundNorms
 	order   []mode.Round // those rounds, oldest first
@@ -32,8 +32,8 @@ type roundNorms struct {
 	noted bool   // in the journal
 }
 
-// keepNorms is how many rounds are remembered beyond those that servers can be in, for servers that missed the answer and ask
-// again.
+// keepNorms is how many rounds are remembered beyond those that servers can be in, for servers that missed the answer
+// and ask again.
 const keepNorms = 4
 
 func newNorms(servers int) norms {
@@ -92,9 +92,9 @@ func (n *norms) missing(r mode.Round, l *roundNorms) (servers []int) {
 	return servers
 }
 
-// expire is for server 0's watch. It takes note that every worker has gone. It says, once, that so much time has passed since
-// then that no server will send sums any more: when the last worker has died with its push at some servers only, the others
-// never close that round.
+// expire is for server 0's watch. It takes note that every worker has gone. It says, once, that so much time has passed
+// since then that no server will send sums any more: when the last worker has died with its push at some servers only,
+// the others never close that round.
 func (n *norms) expire(now time.Time, timeout time.Duration) bool {
 	switch {
 	case n.ended:

@@ -10,9 +10,9 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// part is what of a model lives on one server, by the layout that all processes have computed: its tables, and which of what
-// a frame names is there. It needs no lock: the layout does not change, and tables have their own, so that updates and reads
-// run beside each other.
+// part is what of a model lives on one server, by the layout that all processes have computed: its tables, and which of
+// what a frame names is there. It needs no lock: the layout does not change, and tables have their own, so that updates
+// and reads run beside each other.
 type part struct {
 	index   int // of the server
 	layout  *layout.Layout
@@ -23,9 +23,10 @@ type part struct {
 	limit   int // bytes of the largest reply
 }
 
-// newPart makes the tables of a server, which answers with at most limit bytes: its dense blocks in the layout's order, on
-// server 0 the frozen ones behind them, and every embedding. rule is that of each param.
-func newPart(l *layout.Layout, index int, rule func(*optimizer.Param) optimizer.Rule, o table.Options, limit int) (*part, error) {
+// newPart makes the tables of a server, which answers with at most limit bytes: its dense blocks in the layout's order,
+// on server 0 the frozen ones behind them, and every embedding. rule is that of each param.
+func newPart(l *layout.Layout, index int, rule func(*optimizer.Param) optimizer.Rule, o table.Options,
+	limit int) (*part, error) {
 	own := l.Parts[index]
 	p := &part{index: index, layout: l, blocks: own.Blocks, floats: own.Floats, store: new(table.Store), limit: limit}
 	for _, b := range p.blocks {
@@ -53,8 +54,8 @@ func newPart(l *layout.Layout, index int, rule func(*optimizer.Param) optimizer.
 	return p, nil
 }
 
-// frozenBlock keeps a frozen param. No rule updates it, so that it has no state. Its name is apart from those of blocks that
-// are cut from others.
+// frozenBlock keeps a frozen param. No rule updates it, so that it has no state. Its name is apart from those of blocks
+// that are cut from others.
 func frozenBlock(l *layout.Layout, b layout.Block) table.Block {
 	return table.Block{Param: l.Params[b.Param], Name: "frozen " + b.Name, Values: table.NewDense(b.Size, nil)}
 }
@@ -85,8 +86,8 @@ func (p *part) eachFrozen(do func(b layout.Block, values *table.Dense) error) er
 	return nil
 }
 
-// eachBlock calls do with the blocks that hold the dense values [from, to) of this server: where in the block they begin,
-// and which [lo, hi) of the span they are.
+// eachBlock calls do with the blocks that hold the dense values [from, to) of this server: where in the block they
+// begin, and which [lo, hi) of the span they are.
 func (p *part) eachBlock(from, to int, do func(d *table.Dense, at, lo, hi int) error) error {
 	for i, b := range p.blocks {
 		lo, hi := max(from, b.At), min(to, b.At+b.Size)
@@ -110,8 +111,8 @@ func (p *part) blockAt(i int) string {
 	return "nothing"
 }
 
-// embedding is the position, among the layout's embeddings, of the param that a section names. Frames count all params, as the
-// fingerprint does that both sides have compared; tables, gradients and answers here count embeddings.
+// embedding is the position, among the layout's embeddings, of the param that a section names. Frames count all params,
+// as the fingerprint does that both sides have compared; tables, gradients and answers here count embeddings.
 func (p *part) embedding(param uint32) (int, error) {
 	for e := range p.layout.Embeddings {
 		if p.layout.Embeddings[e].Index == int(param) {
@@ -133,13 +134,14 @@ func (p *part) checkIDs(e *layout.Embedding, ids []uint64) error {
 		return err
 	}
 	if i := e.Foreign(p.index, ids); i >= 0 {
-		return wire.Refuse(wire.StatusRefused, "row %d of embedding %q does not live on server %d", ids[i], e.Name, p.index)
+		return wire.Refuse(wire.StatusRefused, "row %d of embedding %q does not live on server %d", ids[i], e.Name,
+			p.index)
 	}
 	return nil
 }
 
-// dense is the dense section of a frame, nil if it has none, and which [from, to) of n values it is to hold. Floats that came
-// narrowed are widened into room.
+// dense is the dense section of a frame, nil if it has none, and which [from, to) of n values it is to hold. Floats
+// that came narrowed are widened into room.
 func (p *part) dense(f *wire.Frame, n int, room *[]float32) (dense []float32, from, to int, err error) {
 	if from, to, err = f.Span(n); err != nil {
 		return nil, 0, 0, err
@@ -153,7 +155,8 @@ func (p *part) dense(f *wire.Frame, n int, room *[]float32) (dense []float32, fr
 			return nil, 0, 0, err
 		}
 		if len(w) != to-from || dense != nil {
-			return nil, 0, 0, wire.Refuse(wire.StatusRefused, "worker %d sent %d dense values to server %d for its %d to %d",
+			return nil, 0, 0, wire.Refuse(wire.StatusRefused, "worker %d sent %d dense values to server %d for its %d "+
+				"to %d",
 				f.Worker, len(w), p.index, from, to)
 		}
 		dense = w

@@ -11,12 +11,13 @@ import (
 	"github.com/gofleet/gofleet/transport"
 )
 
-// peers is how a server talks to the others. All that servers ask of each other may be asked again: the answer is the same.
+// peers is how a server talks to the others. All that servers ask of each other may be asked again: the answer is the
+// same.
 //
-// There are two ways to give up. Server 0 tells the others of a death, one after the other, and must get on: a peer has the
-// timeout, and after it has been lost once a single attempt. Other servers ask server 0 for what it can only answer when
-// every server has asked; there an attempt that runs out of time is a sign of life, since the request was taken, and only a
-// server 0 that can't be reached at all is given up after the timeout.
+// There are two ways to give up. Server 0 tells the others of a death, one after the other, and must get on: a peer has
+// the timeout, and after it has been lost once a single attempt. Other servers ask server 0 for what it can only answer
+// when every server has asked; there an attempt that runs out of time is a sign of life, since the request was taken,
+// and only a server 0 that can't be reached at all is given up after the timeout.
 type peers struct {
 	st        *state
 	index     int
@@ -26,8 +27,8 @@ type peers struct {
 	timeout time.Duration
 	// away is how long one may be away altogether, which is longer where it can come back.
 	away time.Duration
-	// lost are the peers that did not answer for so long. They are asked once each time: when a server dies and takes all
-	// workers with it, each of their deaths would wait for it again. Only tell has it, one call at a time.
+	// lost are the peers that did not answer for so long. They are asked once each time: when a server dies and takes
+	// all workers with it, each of their deaths would wait for it again. Only tell has it, one call at a time.
 	lost []bool
 }
 
@@ -43,8 +44,8 @@ func (p *peers) others(do func(to int)) {
 	}
 }
 
-// tell sends a control message to another server, again and again until it answers or has been silent for the timeout: one
-// that did not get the word of a death would wait for the dead.
+// tell sends a control message to another server, again and again until it answers or has been silent for the timeout:
+// one that did not get the word of a death would wait for the dead.
 func (p *peers) tell(ctx context.Context, to int, op wire.Op, msg, answer any) error {
 	ctx, cancel := context.WithTimeout(ctx, p.away)
 	defer cancel()
@@ -104,7 +105,8 @@ func (p *peers) request(to int, op wire.Op, msg, answer any) (attempt func(conte
 }
 
 // attempt is a message to a peer with a header.
-func (p *peers) attempt(to int, h wire.Header, msg, answer any) (attempt func(context.Context) (bool, error), err error) {
+func (p *peers) attempt(to int, h wire.Header, msg, answer any) (attempt func(context.Context) (bool, error),
+	err error) {
 	var b wire.Builder
 	b.Reset(h)
 	if err := b.JSON(msg); err != nil {
@@ -113,6 +115,7 @@ func (p *peers) attempt(to int, h wire.Header, msg, answer any) (attempt func(co
 	return func(ctx context.Context) (bool, error) {
 		ctx, cancel := context.WithTimeout(ctx, p.timeout/10)
 		defer cancel()
-		return peer.Once(ctx, p.transport, p.endpoints[to], b.Parts(), func(f *wire.Frame) error { return f.JSON(answer) })
+		return peer.Once(ctx, p.transport, p.endpoints[to], b.Parts(),
+			func(f *wire.Frame) error { return f.JSON(answer) })
 	}, nil
 }

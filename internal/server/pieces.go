@@ -9,11 +9,12 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// pieces collects pushes that are too large for one frame, until the last piece of each makes it a push like any other: whole or
-// refused.
+// pieces collects pushes that are too large for one frame, until the last piece of each makes it a push like any other:
+// whole or refused.
 //
-// Which pushes are being collected is under the server's lock. What has come of one of them is under that stage's own, so
-// that copying a piece of some megabytes holds nobody up but the other pieces of that push. The two are never held together.
+// Which pushes are being collected is under the server's lock. What has come of one of them is under that stage's own,
+// so that copying a piece of some megabytes holds nobody up but the other pieces of that push. The two are never held
+// together.
 type pieces struct {
 	st      *state
 	part    *part
@@ -62,9 +63,9 @@ func (c *pieces) handle(f *wire.Frame) error {
 	return c.summing.span(f, dense, from)
 }
 
-// stage is where the pieces of a frame's push are collected; nil if that push needs none any more, since it was seen. A piece
-// that comes that late changes nothing, and its sender is told that all is well: what became of the push is the answer to its
-// last piece.
+// stage is where the pieces of a frame's push are collected; nil if that push needs none any more, since it was seen. A
+// piece that comes that late changes nothing, and its sender is told that all is well: what became of the push is the
+// answer to its last piece.
 func (c *pieces) stage(f *wire.Frame, n int) (*stage, error) {
 	c.st.lock.Lock()
 	defer c.st.lock.Unlock()
@@ -75,7 +76,8 @@ func (c *pieces) stage(f *wire.Frame, n int) (*stage, error) {
 	st := stages[f.Seq]
 	switch {
 	case st != nil && len(st.got) != n-1:
-		return nil, wire.Refuse(wire.StatusRefused, "step %d of worker %d has %d pieces, and now %d", f.Seq, f.Worker, len(st.got)+1, n)
+		return nil, wire.Refuse(wire.StatusRefused, "step %d of worker %d has %d pieces, and now %d", f.Seq, f.Worker,
+			len(st.got)+1, n)
 	case st != nil:
 		return st, nil
 	case len(stages) >= maxStages:
@@ -111,14 +113,14 @@ func (c *pieces) read(p *push, f *wire.Frame) error {
 		return c.assemble(p, f, piece)
 	}
 	if c.summing.on {
-		return wire.Refuse(wire.StatusRefused, "worker %d pushed a gradient of %d dense values in one frame, others push it in pieces: "+
-			"give all processes the same bound of messages", f.Worker, c.part.floats)
+		return wire.Refuse(wire.StatusRefused, "worker %d pushed a gradient of %d dense values in one frame, others "+
+			"push it in pieces: give all processes the same bound of messages", f.Worker, c.part.floats)
 	}
 	return p.whole(c.part, f)
 }
 
-// assemble makes a push of its last piece and those that came before. If some did not, the push is incomplete, which matters
-// only if it was not seen before.
+// assemble makes a push of its last piece and those that came before. If some did not, the push is incomplete, which
+// matters only if it was not seen before.
 func (c *pieces) assemble(p *push, f *wire.Frame, piece wire.Piece) error {
 	last, err := p.read(c.part, f)
 	if err != nil {
@@ -136,8 +138,8 @@ func (c *pieces) assemble(p *push, f *wire.Frame, piece wire.Piece) error {
 		p.incomplete = again(int(f.Worker), mode.Round(f.Round))
 		return nil
 	case i >= 0 && c.st.returned: // it may have come to the process before, and went with that
-		return wire.Refuse(wire.StatusAgain, "step %d of worker %d: server %d was started again since piece %d of %d came: "+
-			"begin again with the first", f.Seq, f.Worker, c.part.index, i+1, piece.Of)
+		return wire.Refuse(wire.StatusAgain, "step %d of worker %d: server %d was started again since piece %d of %d "+
+			"came: begin again with the first", f.Seq, f.Worker, c.part.index, i+1, piece.Of)
 	case i >= 0:
 		p.incomplete = wire.Refuse(wire.StatusRefused, "step %d of worker %d: piece %d of %d has not come",
 			f.Seq, f.Worker, i+1, piece.Of)
@@ -178,7 +180,8 @@ func (st *stage) put(of *part, f *wire.Frame, number int, keep bool) (dense []fl
 		st.bytes += 8*len(r.IDs) + 4*len(r.G) + 4*len(r.Clicks)
 	}
 	if st.bytes > maxStageBytes {
-		return nil, 0, wire.Refuse(wire.StatusRefused, "the rows of one push of worker %d are more than %d bytes", f.Worker, maxStageBytes)
+		return nil, 0, wire.Refuse(wire.StatusRefused, "the rows of one push of worker %d are more than %d bytes",
+			f.Worker, maxStageBytes)
 	}
 	if dense != nil && keep {
 		copy(st.room(of)[from:], dense)
@@ -205,10 +208,12 @@ func (st *stage) join(e int, last gradient.Rows) (all gradient.Rows, err error) 
 		if n := len(all.IDs); n > 0 && len(part.IDs) > 0 && part.IDs[0] <= all.IDs[n-1] {
 			return all, wire.Refuse(wire.StatusRefused, "id %d after %d", part.IDs[0], all.IDs[n-1])
 		}
-		all.IDs, all.G, all.Clicks = append(all.IDs, part.IDs...), append(all.G, part.G...), append(all.Clicks, part.Clicks...)
+		all.IDs, all.G, all.Clicks = append(all.IDs, part.IDs...), append(all.G, part.G...),
+			append(all.Clicks, part.Clicks...)
 	}
 	if all.Clicks != nil && len(all.Clicks) != 2*len(all.IDs) {
-		return all, wire.Refuse(wire.StatusRefused, "shows and clicks of %d rows of %d", len(all.Clicks)/2, len(all.IDs))
+		return all, wire.Refuse(wire.StatusRefused, "shows and clicks of %d rows of %d", len(all.Clicks)/2,
+			len(all.IDs))
 	}
 	return all, nil
 }

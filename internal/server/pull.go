@@ -5,22 +5,23 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// reading answers what a frame asks for: rows, dense weights, rows that others have changed, and all rows of a table page by
-// page. It reads tables beside the updates that change them, without the server's lock.
+// reading answers what a frame asks for: rows, dense weights, rows that others have changed, and all rows of a table
+// page by page. It reads tables beside the updates that change them, without the server's lock.
 type reading struct {
 	st       *state
 	part     *part
 	changed  *changed
 	delays   *delays
 	maxFrame int
-	// foreseeing says that answers to pushes have foreseen weights, so that a version does not say which weights a worker has.
+	// foreseeing says that answers to pushes have foreseen weights, so that a version does not say which weights a
+	// worker has.
 	foreseeing bool
 	bounded    bool                // an answer waits for others' pushes, and has to have them
 	scanned    map[uint32][]uint64 // ids of tables whose rows are being scanned, by param
 }
 
-// parse takes what a frame asks for into the reply, and refuses it before anything is applied: if the answer would be over the
-// message bound, if an id is out of range, or if a row lives on another server.
+// parse takes what a frame asks for into the reply, and refuses it before anything is applied: if the answer would be
+// over the message bound, if an id is out of range, or if a row lives on another server.
 func (c *reading) parse(f *wire.Frame, r *reply) error {
 	bytes, n := 0, 0
 	r.ahead.Version = 0
@@ -45,7 +46,8 @@ func (c *reading) parse(f *wire.Frame, r *reply) error {
 		n++
 	}
 	if bytes > c.part.limit {
-		return wire.Refuse(wire.StatusRefused, "pull of worker %d makes %d bytes, a message of server %d has at most %d",
+		return wire.Refuse(wire.StatusRefused,
+			"pull of worker %d makes %d bytes, a message of server %d has at most %d",
 			f.Worker, bytes, c.part.index, c.part.limit)
 	}
 	r.wanted = n
@@ -65,19 +67,21 @@ func (c *reading) parseIDs(a *asked, sec wire.Section) (err error) {
 	return nil
 }
 
-// pull adds to the reply what was parsed, and the dense weights unless the worker has them. With peek no row is created.
+// pull adds to the reply what was parsed, and the dense weights unless the worker has them. With peek no row is
+// created.
 //
-// The version is read before the weights. An update that comes between makes weights newer than their version says, so that
-// they are sent once more with the next answer; the other way round a worker would believe that it has an update which it
-// lacks. After a push the weights may be there already, as momentum will have moved them; their version is that of the update
-// that left them. Where a push has waited for others since, these count more than what it foresaw.
+// The version is read before the weights. An update that comes between makes weights newer than their version says, so
+// that they are sent once more with the next answer; the other way round a worker would believe that it has an update
+// which it lacks. After a push the weights may be there already, as momentum will have moved them; their version is
+// that of the update that left them. Where a push has waited for others since, these count more than what it foresaw.
 func (c *reading) pull(f *wire.Frame, r *reply, peek bool) error {
 	version := c.part.updates.Version()
 	r.Header().Version = version
 	if r.ahead.Version > 0 && (r.ahead.Version == version || !c.bounded) {
 		r.Header().Version = r.ahead.Version
 		r.Dense(r.ahead.Dense)
-	} else if f.Version != wire.NoDense && (f.Version != version || peek && c.foreseeing) { // what the sender has may be foreseen
+	} else if f.Version != wire.NoDense && (f.Version != version || peek && c.foreseeing) {
+		// what the sender has may be foreseen
 		if err := c.pullDense(f, r, peek); err != nil {
 			return err
 		}
@@ -124,8 +128,8 @@ const (
 	maxIDBytes    = 10
 )
 
-// pullChanged adds to the reply the rows of the tables that a frame asks for by what has changed, as many as fit into a frame, and of the
-// first of them at least one: every answer brings something.
+// pullChanged adds to the reply the rows of the tables that a frame asks for by what has changed, as many as fit into a
+// frame, and of the first of them at least one: every answer brings something.
 func (c *reading) pullChanged(f *wire.Frame, r *reply) error {
 	room, n := c.maxFrame-replyOverhead, 0
 	for _, sec := range f.Sections {

@@ -12,9 +12,9 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// push is one worker's gradient for this server, and the memory that it is read with. Its floats alias the request, which
-// lives as long as its handler waits, unless they came narrowed: so the handler of a push that is noted waits until its
-// update is made, even when its own wait has failed.
+// push is one worker's gradient for this server, and the memory that it is read with. Its floats alias the request,
+// which lives as long as its handler waits, unless they came narrowed: so the handler of a push that is noted waits
+// until its update is made, even when its own wait has failed.
 type push struct {
 	worker  int
 	life    uint32
@@ -27,8 +27,8 @@ type push struct {
 	// floats that came narrowed are widened into these, so that a push allocates nothing of its size.
 	denseRoom []float32
 	rowsRoom  [][]float32 // by embedding
-	// last are the dense values of the last piece, from that place on, and sum the whole gradient of the round, where pieces are added up
-	// as they come.
+	// last are the dense values of the last piece, from that place on, and sum the whole gradient of the round, where
+	// pieces are added up as they come.
 	last []float32
 	from int
 	sum  []float32
@@ -54,22 +54,23 @@ func (p *push) count() (n int) {
 	return n
 }
 
-// whole takes the gradients out of a frame that has all of them, and checks all, so that nothing of a wrong push is applied.
-// A push has a gradient for every dense value of this server, and rows for as many ids as it likes; a server without dense
-// values gets none.
+// whole takes the gradients out of a frame that has all of them, and checks all, so that nothing of a wrong push is
+// applied. A push has a gradient for every dense value of this server, and rows for as many ids as it likes; a server
+// without dense values gets none.
 func (p *push) whole(of *part, f *wire.Frame) (err error) {
 	if p.grad.Dense, err = p.read(of, f); err != nil {
 		return err
 	}
 	if len(p.grad.Dense) != of.floats {
-		return wire.Refuse(wire.StatusRefused, "worker %d pushed %d dense gradients to server %d, which holds %d values",
+		return wire.Refuse(wire.StatusRefused,
+			"worker %d pushed %d dense gradients to server %d, which holds %d values",
 			f.Worker, len(p.grad.Dense), of.index, of.floats)
 	}
 	return nil
 }
 
-// read takes the rows of one frame into p, and returns its dense values. Every number is looked at: what is infinite or no
-// number would be in the weights for good, and what a worker has checked is not what has arrived.
+// read takes the rows of one frame into p, and returns its dense values. Every number is looked at: what is infinite or
+// no number would be in the weights for good, and what a worker has checked is not what has arrived.
 func (p *push) read(of *part, f *wire.Frame) ([]float32, error) {
 	for len(p.grad.Rows) < len(of.layout.Embeddings) {
 		p.grad.Rows, p.rowsRoom = append(p.grad.Rows, gradient.Rows{}), append(p.rowsRoom, nil)
@@ -120,7 +121,8 @@ func (p *push) readRows(of *part, sec wire.Section) error {
 		return err
 	}
 	if len(rows.G) != len(rows.IDs)*dim {
-		return wire.Refuse(wire.StatusRefused, "embedding %q: %d values for %d rows of width %d", name, len(rows.G), len(rows.IDs), dim)
+		return wire.Refuse(wire.StatusRefused, "embedding %q: %d values for %d rows of width %d", name, len(rows.G),
+			len(rows.IDs), dim)
 	}
 	if i := kernels.FirstNotFinite(rows.G); i >= 0 {
 		return wire.Refuse(wire.StatusRefused, "the gradient of row %d of %q is %v", rows.IDs[i/dim], name, rows.G[i])
@@ -140,7 +142,8 @@ func (p *push) readClicks(of *part, sec wire.Section) error {
 		return err
 	}
 	if len(clicks) != 2*len(rows.IDs) || rows.Clicks != nil {
-		return wire.Refuse(wire.StatusRefused, "embedding %q: shows and clicks of %d rows, it has %d (or they come twice)",
+		return wire.Refuse(wire.StatusRefused, "embedding %q: shows and clicks of %d rows, it has %d (or they come "+
+			"twice)",
 			name, len(clicks)/2, len(rows.IDs))
 	}
 	for i, x := range clicks {

@@ -9,9 +9,10 @@ import (
 
 // pushing lets what a worker sends count, once however often it arrives.
 //
-// The first request of a sequence number is admitted: it waits for its turn and is noted. Every request of that number, the
-// first and those that come again, waits until the update with it is in the tables, and gets the same answer. A wait that
-// fails before that fails the job: others may hold this gradient for the same round, and without it the round can't close.
+// The first request of a sequence number is admitted: it waits for its turn and is noted. Every request of that number,
+// the first and those that come again, waits until the update with it is in the tables, and gets the same answer. A
+// wait that fails before that fails the job: others may hold this gradient for the same round, and without it the round
+// can't close.
 type pushing struct {
 	st      *state
 	rounds  *rounds
@@ -37,7 +38,8 @@ func (c *pushing) push(f *wire.Frame, p *push, answer *wire.Header) error {
 		c.admit(f, p)
 	}
 	next := mode.Round(f.Round) + 1
-	err = c.st.lock.awaitWorkers(c.st.mode.Missing, func() bool { return request.Done }, func() string { return c.st.missing(next) })
+	err = c.st.lock.awaitWorkers(c.st.mode.Missing, func() bool { return request.Done },
+		func() string { return c.st.missing(next) })
 	if err != nil {
 		if !errors.Is(err, wire.ErrNotReady) {
 			c.st.lock.fail(err)
@@ -55,9 +57,9 @@ func (c *pushing) push(f *wire.Frame, p *push, answer *wire.Header) error {
 }
 
 // admit gives a new gradient to its round. Locked, but given up while it waits for its turn. A gradient that can't be
-// admitted is refused for good: its number stays in the window with the refusal, so that a push that comes again gets the
-// same answer and is not tried again when something has changed. One for a round that is over leaves its number free, which may be
-// that of a push to come.
+// admitted is refused for good: its number stays in the window with the refusal, so that a push that comes again gets
+// the same answer and is not tried again when something has changed. One for a round that is over leaves its number
+// free, which may be that of a push to come.
 func (c *pushing) admit(f *wire.Frame, p *push) {
 	c.pieces.used(p)
 	if p.incomplete != nil {
@@ -87,8 +89,8 @@ func (c *pushing) refuse(p *push, err error) {
 	}
 }
 
-// park takes note that a worker has no more batches in this phase. It has a number of its own among the worker's pushes, so
-// that it counts once and after them.
+// park takes note that a worker has no more batches in this phase. It has a number of its own among the worker's
+// pushes, so that it counts once and after them.
 func (c *pushing) park(f *wire.Frame) error {
 	c.st.lock.Lock()
 	defer c.st.lock.Unlock()

@@ -11,12 +11,13 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// rates are the factors on learning rates that the lowest worker that lives sets. In rounds a factor counts from the update of a round on:
-// the worker sets it before it pushes for that round, or for the next phase when it has parked, so that no server has closed the round
-// and all change with the same update. Without rounds it counts from the next update.
+// rates are the factors on learning rates that the lowest worker that lives sets. In rounds a factor counts from the
+// update of a round on: the worker sets it before it pushes for that round, or for the next phase when it has parked,
+// so that no server has closed the round and all change with the same update. Without rounds it counts from the next
+// update.
 //
-// The worker tells servers in their order. If it dies between two of them, server 0 knows, and passes the factor on with the
-// order that takes the worker out of the rounds: no round that it was needed for has closed before that.
+// The worker tells servers in their order. If it dies between two of them, server 0 knows, and passes the factor on
+// with the order that takes the worker out of the rounds: no round that it was needed for has closed before that.
 type rates struct {
 	st     *state
 	store  *table.Store
@@ -61,7 +62,8 @@ func (c *rates) handle(f *wire.Frame, msg *wire.Rate, r *reply) error {
 		return r.JSON(wire.Rate{Factor: c.factor()})
 	}
 	if !c.st.roster.Leads(int(f.Worker)) || !(msg.Factor > 0) || math.IsInf(msg.Factor, 1) {
-		return wire.Refuse(wire.StatusRefused, "worker %d sets a factor of %v on learning rates: the lowest that lives sets it, above 0",
+		return wire.Refuse(wire.StatusRefused, "worker %d sets a factor of %v on learning rates: the lowest that "+
+			"lives sets it, above 0",
 			f.Worker, msg.Factor)
 	}
 	window := c.st.roster.Window(int(f.Worker))
@@ -128,7 +130,8 @@ func (c *rates) latest() (factor float64, round uint64) {
 	return c.factor(), round
 }
 
-// saved are the factors that a job which goes on from here needs: with the one that was set last, which may wait for its round. Locked.
+// saved are the factors that a job which goes on from here needs: with the one that was set last, which may wait for
+// its round. Locked.
 func (c *rates) saved() (all []wire.RateFactor) {
 	return toWire(c.store.RateFactors(c.factor()))
 }

@@ -78,7 +78,8 @@ func fillUpdate(b *wire.Builder, u *closing, a update.Applied) {
 	r := updateRecord{Step: a.Step, Round: uint64(u.round)}
 	for _, p := range u.pushes {
 		q := p.request.Saved()
-		q.Outcome = wire.Outcome{Applied: uint32(max(p.count()-a.Dropped, 0)), Dropped: uint64(min(p.count(), a.Dropped))}
+		q.Outcome = wire.Outcome{Applied: uint32(max(p.count()-a.Dropped, 0)),
+			Dropped: uint64(min(p.count(), a.Dropped))}
 		r.Pushes = append(r.Pushes, pushed{counting{p.worker, p.life, q}, uint64(p.round)})
 	}
 	if a.Dropped > 0 {

@@ -10,12 +10,12 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// recovery has the checkpoints that a job makes by itself, on server 0: which worker saves them, where each goes, and which are removed
-// when a new one is whole. On every server it knows what the job goes on from.
+// recovery has the checkpoints that a job makes by itself, on server 0: which worker saves them, where each goes, and
+// which are removed when a new one is whole. On every server it knows what the job goes on from.
 //
-// The lowest worker that lives saves. One that stops saves a last time before it leaves, and is counted out from when it asks: what another
-// has pushed meanwhile may be in no checkpoint yet, so that the other, when it stops, is the lowest itself. So whoever leaves last has
-// seen to a checkpoint with everything in it.
+// The lowest worker that lives saves. One that stops saves a last time before it leaves, and is counted out from when
+// it asks: what another has pushed meanwhile may be in no checkpoint yet, so that the other, when it stops, is the
+// lowest itself. So whoever leaves last has seen to a checkpoint with everything in it.
 type recovery struct {
 	st       *state
 	life     context.Context // of the server
@@ -24,8 +24,9 @@ type recovery struct {
 	claims   checkpoint.Claims // of directories that workers have named
 	progress wire.Progress     // of the checkpoint that the job goes on from
 	base     wire.Base         // that checkpoint
-	steps    uint64            // the most that a thread has made in it, where the job has another number of workers; else 0
-	shares   int               // workers that it is of, on server 0, where the job has another number; else 0
+	// the most that a thread has made in it, where the job has another number of workers; else 0
+	steps    uint64
+	shares   int // workers that it is of, on server 0, where the job has another number; else 0
 	journal  *journaling
 	segments *segments
 	stops    event[wire.Leave] // the life that saves a last time
@@ -97,7 +98,8 @@ func (c *recovery) release() {
 	c.claims.Release()
 }
 
-// place makes the directory of a checkpoint whose cut is held, once; or it claims one that a worker names, before there is a cut.
+// place makes the directory of a checkpoint whose cut is held, once; or it claims one that a worker names, before there
+// is a cut.
 func (c *recovery) place(f *wire.Frame, msg *wire.Save, r *reply) error {
 	if msg.Dir != "" {
 		return c.named(f, msg, r)
@@ -158,8 +160,8 @@ func (c *recovery) holds(f *wire.Frame, id string) error {
 	return nil
 }
 
-// answer is how many were wanted and saved; if so wanted, the next is asked for. It then need not wait long for steps of a worker that has
-// died where the job ends in any case. Locked.
+// answer is how many were wanted and saved; if so wanted, the next is asked for. It then need not wait long for steps
+// of a worker that has died where the job ends in any case. Locked.
 func (c *recovery) answer(wanted bool) (whole int) {
 	if wanted && c.want() && !c.journal.comesBack() {
 		c.st.roster.Hurry()
@@ -213,7 +215,8 @@ func (c *recovery) goOn(dir string, positions [][]progress.Position) {
 	c.st.roster.Resume(positions)
 	if saved > 0 && saved != now && c.index == 0 {
 		c.shares = saved
-		c.log.Warn("the epoch that was under way begins anew: the checkpoint is of another number of workers", "dir", dir,
+		c.log.Warn("the epoch that was under way begins anew: the checkpoint is of another number of workers", "dir",
+			dir,
 			"workers then", saved, "workers now", now, "epoch", c.progress.Epoch+1)
 	}
 }

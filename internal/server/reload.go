@@ -14,9 +14,9 @@ import (
 
 // reloading gives tables that are in use what a checkpoint or a saved model has, in a cut that a worker keeps.
 //
-// First every server reads what it owns into tables beside its own, which takes long and may fail: then nothing has changed. When all have
-// read the same, each puts it in the place of its own, at once. A worker that ends between the first server and the last leaves servers of
-// two models, and so ends the job.
+// First every server reads what it owns into tables beside its own, which takes long and may fail: then nothing has
+// changed. When all have read the same, each puts it in the place of its own, at once. A worker that ends between the
+// first server and the last leaves servers of two models, and so ends the job.
 type reloading struct {
 	st       *state
 	part     *part
@@ -78,8 +78,8 @@ func (c *reloading) handle(f *wire.Frame, msg *wire.Load, r *reply) error {
 	return r.JSON(answer)
 }
 
-// end lets pushes go on, and has a checkpoint saved if the job saves any: what was loaded is in none yet, and a server that comes back
-// would need the directory. Locked.
+// end lets pushes go on, and has a checkpoint saved if the job saves any: what was loaded is in none yet, and a server
+// that comes back would need the directory. Locked.
 func (c *reloading) end(msg *wire.Load) {
 	c.st.cut.End(msg.ID)
 	if c.part.index == 0 {
@@ -134,7 +134,8 @@ func (c *reloading) embedding(p *optimizer.Param) int {
 // take puts what was read in the place of the tables, once. Locked.
 func (c *reloading) take(msg *wire.Load) error {
 	n := new(beside)
-	if kept, _, err := c.st.cut.Aside(msg.ID, func() any { return n }); err == nil { // else it was taken, or the cut is lost
+	if kept, _, err := c.st.cut.Aside(msg.ID, func() any { return n }); err == nil {
+		// else it was taken, or the cut is lost
 		if read, is := kept.(*beside); is {
 			n = read
 		}
@@ -190,7 +191,8 @@ func (c *reloading) tell(n *beside) {
 		}
 	}
 	if len(old) > 0 {
-		c.log.Warn("gradients of the weights before will be added to those that were loaded: load between two barriers", "workers", old)
+		c.log.Warn("gradients of the weights before will be added to those that were loaded: load between two barriers",
+			"workers", old)
 	}
 }
 

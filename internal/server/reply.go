@@ -5,9 +5,9 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// reply is the answer to one request and the memory it is made of. The transport sends that memory after the handler has
-// returned, and says done when it needs it no more; then it is another request's. So a steady stream of requests allocates
-// nothing of their size.
+// reply is the answer to one request and the memory it is made of. The transport sends that memory after the handler
+// has returned, and says done when it needs it no more; then it is another request's. So a steady stream of requests
+// allocates nothing of their size.
 type reply struct {
 	wire.Builder
 	frame wire.Frame

@@ -14,12 +14,13 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// A server that is started again with its journal takes the place of the process before it: with that process's number, so that the others
-// see one process, which was silent for a while. It fills its tables from what a segment of the journal begins from, and plays the records
-// since. It asks nobody and looks at no clock: what was decided then is decided.
+// A server that is started again with its journal takes the place of the process before it: with that process's number,
+// so that the others see one process, which was silent for a while. It fills its tables from what a segment of the
+// journal begins from, and plays the records since. It asks nobody and looks at no clock: what was decided then is
+// decided.
 //
-// In rounds the tables come to the very bits that they had, since updates follow each other. Elsewhere updates were applied beside each
-// other, and are played one after the other: in an order in which they could have come.
+// In rounds the tables come to the very bits that they had, since updates follow each other. Elsewhere updates were
+// applied beside each other, and are played one after the other: in an order in which they could have come.
 
 // returning has what a server comes back by.
 type returning struct {
@@ -32,16 +33,18 @@ type returning struct {
 	log      *slog.Logger
 }
 
-// comeBack opens the journal of this server, where the strategy asks for one, and comes back to the state that it has. returned is false
-// where it has none. An error that wraps [ErrNoReturn] says that there was a state which can't be come back to: the journal was removed,
-// and this server is of no use. What can't be read now may be read later: the journal stays as it is.
+// comeBack opens the journal of this server, where the strategy asks for one, and comes back to the state that it has.
+// returned is false where it has none. An error that wraps [ErrNoReturn] says that there was a state which can't be
+// come back to: the journal was removed, and this server is of no use. What can't be read now may be read later: the
+// journal stays as it is.
 func (c *returning) comeBack(ctx context.Context) (returned bool, err error) {
 	o := c.config.Strategy.Recovery
 	if o.Journal == "" {
 		return false, nil
 	}
 	name := fmt.Sprintf("server-%d-of-%d", c.config.Index, len(c.config.Endpoints))
-	j, err := openJournal(ctx, c.log, journal.Options{Dir: o.JournalDir, Name: name, Durable: o.Journal == strategy.JournalMachine})
+	j, err := openJournal(ctx, c.log, journal.Options{Dir: o.JournalDir, Name: name,
+		Durable: o.Journal == strategy.JournalMachine})
 	if err != nil {
 		return false, fmt.Errorf("server %d: %w", c.config.Index, err)
 	}
@@ -57,8 +60,9 @@ func (c *returning) comeBack(ctx context.Context) (returned bool, err error) {
 		return false, fmt.Errorf("server %d: coming back: %w", c.config.Index, context.Cause(ctx))
 	case files.Unreadable(err):
 		j.Close()
-		return false, fmt.Errorf("server %d: the journal %s stays, and can't be read now: %w: start this server again when it can; to "+
-			"give up what lies behind the last checkpoint, remove %[2]s.*", c.config.Index, filepath.Join(o.JournalDir, name), err)
+		return false, fmt.Errorf("server %d: the journal %s stays, and can't be read now: %w: start this server again "+
+			"when it can; to give up what lies behind the last checkpoint, remove %[2]s.*", c.config.Index,
+			filepath.Join(o.JournalDir, name), err)
 	case err != nil:
 		c.segments.journal.void()
 		j.Close()
@@ -72,8 +76,8 @@ func (c *returning) comeBack(ctx context.Context) (returned bool, err error) {
 // ErrNoReturn says that a server could not come back to the state that its journal has.
 var ErrNoReturn = errors.New("can't come back to where the journal ends")
 
-// openJournal opens a journal, which a process that is about to end may still have. Of another that doesn't end the log says so soon: the
-// workers see a server that is not there.
+// openJournal opens a journal, which a process that is about to end may still have. Of another that doesn't end the log
+// says so soon: the workers see a server that is not there.
 func openJournal(ctx context.Context, log *slog.Logger, o journal.Options) (*journal.Journal, error) {
 	began, told := time.Now(), false
 	for {

@@ -10,12 +10,12 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// rounds gives what workers push, and that they park or leave, to the mode, and makes the updates that it decides on. In
-// modes without rounds each push is an update at once; the way is the same.
+// rounds gives what workers push, and that they park or leave, to the mode, and makes the updates that it decides on.
+// In modes without rounds each push is an update at once; the way is the same.
 //
-// A gradient is noted from its push until an update takes it. Updates are taken under the lock, in the mode's order, each
-// with the next step of the tables; they are applied without the lock, since that takes long, and several may be under way.
-// Only then the pushes count in their workers' windows, and their handlers answer.
+// A gradient is noted from its push until an update takes it. Updates are taken under the lock, in the mode's order,
+// each with the next step of the tables; they are applied without the lock, since that takes long, and several may be
+// under way. Only then the pushes count in their workers' windows, and their handlers answer.
 type rounds struct {
 	st       *state
 	part     *part
@@ -75,7 +75,8 @@ func (c *rounds) leave(worker int, forget bool) {
 // begin forgets what the lives of a worker before have done. Locked.
 func (c *rounds) begin(worker int) { c.noted[worker], c.counts[worker] = nil, 0 }
 
-// counted is the first round without a gradient of a worker: one that is noted counts when the others have pushed. Locked.
+// counted is the first round without a gradient of a worker: one that is noted counts when the others have pushed.
+// Locked.
 func (c *rounds) counted(worker int) mode.Round {
 	if c.noted[worker] != nil {
 		return c.st.mode.Open() + 1
@@ -83,7 +84,8 @@ func (c *rounds) counted(worker int) mode.Round {
 	return c.counts[worker]
 }
 
-// closing is an update of noted gradients, from when they are taken until they are in the tables. Its memory is used again.
+// closing is an update of noted gradients, from when they are taken until they are in the tables. Its memory is used
+// again.
 type closing struct {
 	what    update.Update
 	round   mode.Round // that it closes; in modes with rounds
@@ -91,9 +93,9 @@ type closing struct {
 	pushes  []*push
 }
 
-// close makes one update of the noted gradients of workers; none is no update. Locked, but not while the tables work. An
-// update that has to wait for other servers is made beside, so that who closes a round here, such as server 0 when it takes a
-// dead worker out everywhere, can go on to the others.
+// close makes one update of the noted gradients of workers; none is no update. Locked, but not while the tables work.
+// An update that has to wait for other servers is made beside, so that who closes a round here, such as server 0 when
+// it takes a dead worker out everywhere, can go on to the others.
 func (c *rounds) close(workers []int) {
 	switch {
 	case len(workers) == 0:
@@ -136,9 +138,9 @@ func (c *rounds) take(workers []int) *closing {
 
 // apply applies an update, and lets its pushes count. Locked, but not while the tables work.
 //
-// The tables are told that the step has finished before the mode is told that the update is applied: from then on a pull of
-// the next round is let in, and rows are brought up to the last finished step. An error fails the job, since a part of the
-// update may be in the tables, and no server could say which.
+// The tables are told that the step has finished before the mode is told that the update is applied: from then on a
+// pull of the next round is let in, and rows are brought up to the last finished step. An error fails the job, since a
+// part of the update may be in the tables, and no server could say which.
 func (c *rounds) apply(u *closing) {
 	st := c.st
 	st.lock.Unlock()

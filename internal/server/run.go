@@ -21,11 +21,12 @@ var ErrWorkersDied = errors.New("workers died")
 // ErrWentBack says that the weights of a server are lost, so that no role can go on.
 var ErrWentBack = wire.ErrWentBack
 
-// Run serves until every worker has stopped or died, or ctx ends; in a job that saves checkpoints by itself, until one was saved then.
+// Run serves until every worker has stopped or died, or ctx ends; in a job that saves checkpoints by itself, until one
+// was saved then.
 //
 // It closes from the inside out: first who looks for deaths, then whoever waits, with an error that says so, then the
-// listener, which lets answers leave for a while, and last the updates that were made beside their pushes. Then nothing of
-// the server runs any more.
+// listener, which lets answers leave for a while, and last the updates that were made beside their pushes. Then nothing
+// of the server runs any more.
 func (s *Server) Run(ctx context.Context) error {
 	if err := s.recovery.claim(ctx); err != nil {
 		return fmt.Errorf("server %d: %w", s.c.Index, err)
@@ -69,12 +70,12 @@ func (s *Server) Run(ctx context.Context) error {
 	return errors.Join(err, l.Close(closeCtx))
 }
 
-// lockstep says that no worker goes on without the others: one that was started again can't, so that all go back to the last checkpoint,
-// though servers have kept what came after it.
+// lockstep says that no worker goes on without the others: one that was started again can't, so that all go back to the
+// last checkpoint, though servers have kept what came after it.
 func (s *Server) lockstep() bool { return mode.Of(s.c.Strategy.Mode).Lockstep }
 
-// farewell tells everybody that this server ends: the other servers at once, and workers, if the job can't go on, when they ask for
-// something, which they do at each heartbeat.
+// farewell tells everybody that this server ends: the other servers at once, and workers, if the job can't go on, when
+// they ask for something, which they do at each heartbeat.
 func (s *Server) farewell(err error) {
 	s.st.lock.Lock()
 	if s.leavesJournal(err) {
@@ -126,8 +127,8 @@ func (s *Server) endJournal() {
 	s.segments.journal.journal.Close()
 }
 
-// forGood says whether nobody can go on from where a server has ended: the job was done, everybody goes back, or none of those who go in
-// step comes again. Workers that have died elsewhere may. Locked.
+// forGood says whether nobody can go on from where a server has ended: the job was done, everybody goes back, or none
+// of those who go in step comes again. Workers that have died elsewhere may. Locked.
 func (s *Server) forGood() bool {
 	failure := s.st.lock.failure
 	if s.lockstep() {
@@ -168,7 +169,8 @@ func (s *Server) awaitEnd(ctx context.Context, served <-chan error) error {
 		s.st.lock.Unlock()
 		switch {
 		case failure != nil && len(deaths) > 0:
-			return fmt.Errorf("server %d: the job ended without worker %v: %w: %w", s.c.Index, deaths, ErrWorkersDied, failure)
+			return fmt.Errorf("server %d: the job ended without worker %v: %w: %w", s.c.Index, deaths, ErrWorkersDied,
+				failure)
 		case failure != nil:
 			return fmt.Errorf("server %d: %w", s.c.Index, failure)
 		case over && len(deaths) > 0:

@@ -19,11 +19,12 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// saving does what the machine of package cut decides: it waits for the steps of a cut, writes this server's part or ends a
-// period of its tables, and on server 0 commits what all have written. It has the files; whether a push waits is the
-// machine's to say.
+// saving does what the machine of package cut decides: it waits for the steps of a cut, writes this server's part or
+// ends a period of its tables, and on server 0 commits what all have written. It has the files; whether a push waits is
+// the machine's to say.
 //
-// Pushes wait until an image of the tables is taken, which is as fast as locking each shard once, and go on while it is written.
+// Pushes wait until an image of the tables is taken, which is as fast as locking each shard once, and go on while it is
+// written.
 type saving struct {
 	st        *state
 	part      *part
@@ -79,8 +80,8 @@ func (c *saving) checked(do func(*wire.Frame, *wire.Save, *reply) error) handler
 	})
 }
 
-// check looks at what becomes names of files: the id of a save has letters, digits and dashes alone, and its parts are those that the
-// servers write for it, one each.
+// check looks at what becomes names of files: the id of a save has letters, digits and dashes alone, and its parts are
+// those that the servers write for it, one each.
 func (c *saving) check(msg *wire.Save) error {
 	other := func(r rune) bool {
 		return r != '-' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
@@ -93,7 +94,8 @@ func (c *saving) check(msg *wire.Save) error {
 	}
 	for i, p := range msg.Parts {
 		if want := checkpoint.PartName(msg.ID, i, c.servers); p.File != want || p.Server != i {
-			return wire.Refuse(wire.StatusRefused, "part %d of checkpoint %s is said to be %.80q of server %d: it is %s of server %d",
+			return wire.Refuse(wire.StatusRefused, "part %d of checkpoint %s is said to be %.80q of server %d: it is "+
+				"%s of server %d",
 				i, msg.ID, p.File, p.Server, want, i)
 		}
 	}
@@ -103,8 +105,8 @@ func (c *saving) check(msg *wire.Save) error {
 // longestID is more than the ids of workers have.
 const longestID = 64
 
-// freeze begins a cut, after one that is under way, and says which steps are in the tables; or that the work was done at this
-// very step, and nothing begins.
+// freeze begins a cut, after one that is under way, and says which steps are in the tables; or that the work was done
+// at this very step, and nothing begins.
 func (c *saving) freeze(f *wire.Frame, msg *wire.Save, r *reply) error {
 	if err := c.st.enter(f); err != nil {
 		return err
@@ -115,7 +117,8 @@ func (c *saving) freeze(f *wire.Frame, msg *wire.Save, r *reply) error {
 	c.st.lock.Lock()
 	defer c.st.lock.Unlock()
 	free := func() bool { return c.st.cut.Free(msg.ID) && !c.st.leads() && c.st.agreed() }
-	if err := c.st.lock.await(free, func() string { return "for another checkpoint to be written, or for signs of life" }); err != nil {
+	why := func() string { return "for another checkpoint to be written, or for signs of life" }
+	if err := c.st.lock.await(free, why); err != nil {
 		return err
 	}
 	if err := c.st.roster.Stays(&f.Header); err != nil { // whose cut would nobody end
@@ -156,8 +159,8 @@ func (c *saving) based(answer *wire.Held) {
 	}
 }
 
-// save brings the tables to the cut, does what it is for, or begins to, and lets pushes go on, unless its worker reads: once, however
-// often it is asked to.
+// save brings the tables to the cut, does what it is for, or begins to, and lets pushes go on, unless its worker reads:
+// once, however often it is asked to.
 func (c *saving) save(f *wire.Frame, msg *wire.Save, r *reply) error {
 	first, err := c.reach(f, msg)
 	switch {
@@ -203,12 +206,13 @@ func (c *saving) written(id string) error {
 		func() string { return fmt.Sprintf("for checkpoint %s to be written", id) })
 }
 
-// reach lets the pushes of the cut through and waits until they are applied. The first who asks for a save is to do its work, and
-// others wait for that.
+// reach lets the pushes of the cut through and waits until they are applied. The first who asks for a save is to do its
+// work, and others wait for that.
 //
-// The steps that are missing here are at another server, so that their worker has sent them here too, and will send them
-// again until they are answered. If it dies instead, it is taken out of the job, and its steps are waited for no more: then
-// the checkpoint has of that worker what each server got, as the weights do. A save that is given up waits for none.
+// The steps that are missing here are at another server, so that their worker has sent them here too, and will send
+// them again until they are answered. If it dies instead, it is taken out of the job, and its steps are waited for no
+// more: then the checkpoint has of that worker what each server got, as the weights do. A save that is given up waits
+// for none.
 func (c *saving) reach(f *wire.Frame, msg *wire.Save) (first bool, err error) {
 	st := c.st
 	st.lock.Lock()
@@ -250,8 +254,9 @@ func (c *saving) applied(upTo func(worker int) uint64) bool {
 	return c.st.applying == 0
 }
 
-// take takes this server's part of a checkpoint aside, and has it written. The process whose place this one has taken may have been told to
-// long ago: what it has written stays, and the journal begins from no checkpoint that is older than it says.
+// take takes this server's part of a checkpoint aside, and has it written. The process whose place this one has taken
+// may have been told to long ago: what it has written stays, and the journal begins from no checkpoint that is older
+// than it says.
 func (c *saving) take(msg *wire.Save) {
 	written, err := checkpoint.Written(msg.Dir, c.nameOf(msg))
 	if written {
@@ -280,7 +285,8 @@ func (c *saving) take(msg *wire.Save) {
 
 // partOf is what is said of a part beside its file. Locked.
 func (c *saving) partOf(msg *wire.Save) wire.Part {
-	p := wire.Part{Server: c.part.index, Step: c.part.store.Step(), Positions: c.positions(msg), RateFactors: c.rates.saved()}
+	p := wire.Part{Server: c.part.index, Step: c.part.store.Step(), Positions: c.positions(msg),
+		RateFactors: c.rates.saved()}
 	if copies, are := c.st.mode.(*mode.Copies); are {
 		p.Updates = int64(copies.Open())
 		for i := range p.RateFactors {
@@ -320,8 +326,8 @@ func (c *saving) write(msg *wire.Save, part wire.Part, image checkpoint.Image) {
 	c.wrote(msg, part, err)
 }
 
-// positions are how far workers are in their data at the cut of a checkpoint that says which epoch is under way: what pushes up to it
-// have brought, since those behind it are held. Locked.
+// positions are how far workers are in their data at the cut of a checkpoint that says which epoch is under way: what
+// pushes up to it have brought, since those behind it are held. Locked.
 func (c *saving) positions(msg *wire.Save) (all [][]progress.Position) {
 	if msg.Progress == nil {
 		return nil
@@ -361,7 +367,8 @@ func (c *saving) endPeriod(msg *wire.Save) (freed wire.Freed, err error) {
 	return freed, err
 }
 
-// hasEnded says whether the period of that name has ended here, in a cut that another server knows nothing of, and what was dropped.
+// hasEnded says whether the period of that name has ended here, in a cut that another server knows nothing of, and what
+// was dropped.
 func (c *saving) hasEnded(name string) (freed wire.Freed, has bool) {
 	c.st.lock.Lock()
 	defer c.st.lock.Unlock()
@@ -412,7 +419,8 @@ func remove(msg *wire.Save, answer any) error {
 	return checkpoint.Discard(msg.Dir, p.File)
 }
 
-// commit checks, on server 0, that all parts are where it can see them, and writes the manifest; or it ends a save that failed.
+// commit checks, on server 0, that all parts are where it can see them, and writes the manifest; or it ends a save that
+// failed.
 func (c *saving) commit(f *wire.Frame, msg *wire.Save, _ *reply) error {
 	over, err := c.committing(f, msg)
 	if over || err != nil {
@@ -448,8 +456,8 @@ func (c *saving) whole(msg *wire.Save, saver int) (err error) {
 	return checkpoint.Commit(msg.Dir, m)
 }
 
-// lowest is the epoch up to which a checkpoint has every sample: the one that the saver says is under way, or an earlier one of which a
-// worker that was lost has some left.
+// lowest is the epoch up to which a checkpoint has every sample: the one that the saver says is under way, or an
+// earlier one of which a worker that was lost has some left.
 func (c *saving) lowest(m *checkpoint.Manifest, saver int) (epoch int) {
 	c.st.lock.Lock()
 	defer c.st.lock.Unlock()

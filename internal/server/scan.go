@@ -7,9 +7,9 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// scan sends a page of a table's rows: ids after the cursor, at most as many as asked for. Pages are of the rows that there
-// were when the first was asked for, with the weights that they have when their page is. In a cut these do not change, so
-// that all pages are of one moment.
+// scan sends a page of a table's rows: ids after the cursor, at most as many as asked for. Pages are of the rows that
+// there were when the first was asked for, with the weights that they have when their page is. In a cut these do not
+// change, so that all pages are of one moment.
 func (c *reading) scan(f *wire.Frame, msg *wire.Scan, r *reply) error {
 	if err := c.st.enter(f); err != nil {
 		return err
@@ -57,8 +57,8 @@ func page(all []uint64, msg *wire.Scan) (answer wire.Scanned, ids []uint64) {
 	return answer, ids
 }
 
-// listed are the ids of a whole table, ascending. They are kept from one page to the next: those of a cut until it ends, so
-// that all pages are of the same rows, and others until a scan begins or ends.
+// listed are the ids of a whole table, ascending. They are kept from one page to the next: those of a cut until it
+// ends, so that all pages are of the same rows, and others until a scan begins or ends.
 func (c *reading) listed(t *table.Sparse, msg *wire.Scan) ([]uint64, error) {
 	c.st.lock.Lock()
 	lists, err := c.lists(msg.Cut)
@@ -72,7 +72,8 @@ func (c *reading) listed(t *table.Sparse, msg *wire.Scan) ([]uint64, error) {
 		return all, err
 	}
 	if msg.Gone {
-		return nil, wire.Refuse(wire.StatusRefused, "cut %q is not for a model for serving, and knows of no rows that are gone", msg.Cut)
+		return nil, wire.Refuse(wire.StatusRefused, "cut %q is not for a model for serving, and knows of no rows that "+
+			"are gone", msg.Cut)
 	}
 	all = t.IDs() // takes a while in a large table: pushes go on meanwhile
 	c.st.lock.Lock()

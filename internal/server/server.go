@@ -28,8 +28,8 @@ import (
 type Config struct {
 	Index   int
 	Workers int
-	// Process tells this process from others that take the server's place, and on server 0 makes the keys of the job; 0 means a random
-	// number.
+	// Process tells this process from others that take the server's place, and on server 0 makes the keys of the job; 0
+	// means a random number.
 	Process uint64
 	// Endpoints are those of all servers; Endpoints[Index] is this one's.
 	Endpoints []string
@@ -92,7 +92,8 @@ func New(c Config) (*Server, error) {
 	journal := &journaling{st: s.st, index: c.Index, asked: journals,
 		durably: c.Strategy.Recovery.Journal == strategy.JournalMachine, log: s.log}
 	peers := &peers{st: s.st, index: c.Index, endpoints: c.Endpoints, transport: c.Transport,
-		timeout: c.Strategy.WorkerTimeout.Std(), away: c.Strategy.ServerTimeout().Std(), lost: make([]bool, len(c.Endpoints))}
+		timeout: c.Strategy.WorkerTimeout.Std(), away: c.Strategy.ServerTimeout().Std(),
+		lost: make([]bool, len(c.Endpoints))}
 	s.clipping = &clipping{st: s.st, peers: peers, by: clip, params: len(c.Layout.Params),
 		norms: newNorms(len(c.Endpoints)),
 		life:  life, limit: c.Strategy.WaitTimeout.Std()}
@@ -131,7 +132,8 @@ func (s *Server) connectTraining(traits mode.Traits, journal *journaling) traini
 	t := training{
 		rates:   &rates{st: st, store: part.store, rounds: traits.Rounds, log: s.log},
 		changed: &changed{st: st, part: part, on: traits.Copies, byWorker: make([]*changes, c.Workers)},
-		delays:  &delays{on: c.Strategy.DelayCompensation != 0, floats: part.floats, pulled: make([][]float32, c.Workers)},
+		delays: &delays{on: c.Strategy.DelayCompensation != 0, floats: part.floats,
+			pulled: make([][]float32, c.Workers)},
 	}
 	s.rounds = newRounds(st, part, t.rates, s.clipping, journal)
 	summing := newSumming(st, part, c.Strategy, traits.Rounds, s.rounds.push)
@@ -155,34 +157,42 @@ func (s *Server) connect(traits mode.Traits, journal *journaling) {
 	keep := c.Strategy.Recovery
 	s.recovery = &recovery{st: st, life: s.clipping.life, index: c.Index,
 		series:   &checkpoint.Series{Dir: keep.Dir, Keep: keep.Keep, Deltas: keep.Deltas, Log: s.log},
-		stopping: make([]uint32, c.Workers), places: map[string]string{}, journal: journal, segments: s.segments, log: s.log,
+		stopping: make([]uint32, c.Workers), places: map[string]string{}, journal: journal, segments: s.segments,
+		log:     s.log,
 		another: another{patience: c.Strategy.WorkerTimeout.Std() * 2 / 3}} // workers wait for a server that long
 	s.saving = &saving{st: st, part: part, frozen: frozen, rates: t.rates, recovery: s.recovery,
 		rule: c.Rule, servers: len(c.Endpoints), journal: journal, segments: s.segments,
 		tracker: checkpoint.NewTracker(part.store, keep.Deltas > 0), log: s.log}
-	s.holding = &holding{st: st, part: part, saving: s.saving, patience: c.Strategy.WorkerTimeout.Std() / 20, log: s.log}
+	s.holding = &holding{st: st, part: part, saving: s.saving, patience: c.Strategy.WorkerTimeout.Std() / 20,
+		log: s.log}
 	s.leading = &leading{st: st, peers: s.clipping.peers, holding: s.holding, journal: journal, life: s.clipping.life,
 		orders: make([]*cut.Order, len(c.Endpoints)), withdraw: make([]context.CancelFunc, len(c.Endpoints))}
 	gathering := &gathering{st: st, byNumber: map[uint64]*gathered{}}
 	heartbeat := c.Strategy.HeartbeatInterval.Std()
 	cables := &lines{roster: st.roster, byWorker: make([]line, c.Workers), lonely: c.Strategy.Recovery.Journal != "",
 		enough: max(min(endedAfter, c.Strategy.WorkerTimeout.Std()/4), 2*heartbeat)}
-	members := &membership{st: st, rounds: s.rounds, pieces: t.pieces, changed: t.changed, delays: t.delays, loading: s.loading,
-		recovery: s.recovery, leading: s.leading, gathering: gathering, index: c.Index, back: c.Strategy.GoesBack(), lines: cables,
+	members := &membership{st: st, rounds: s.rounds, pieces: t.pieces, changed: t.changed, delays: t.delays,
+		loading:  s.loading,
+		recovery: s.recovery, leading: s.leading, gathering: gathering, index: c.Index, back: c.Strategy.GoesBack(),
+		lines:       cables,
 		differences: s.differences, ended: make(chan struct{}, 1), log: s.log}
-	s.servers = &servers{st: st, peers: s.clipping.peers, recovery: s.recovery, members: members, identity: s.segments.identity,
-		journal: journal, index: c.Index, fingerprint: c.Fingerprint, differences: s.differences,
+	s.servers = &servers{st: st, peers: s.clipping.peers, recovery: s.recovery, members: members,
+		identity: s.segments.identity,
+		journal:  journal, index: c.Index, fingerprint: c.Fingerprint, differences: s.differences,
 		pace: heartbeat, ended: make([]bool, len(c.Endpoints)), log: s.log}
 	s.stopping = &stopping{st: st, servers: s.servers, recovery: s.recovery}
 	s.deaths = &deaths{st: st, peers: s.clipping.peers, leading: s.leading, membership: members, rounds: s.rounds,
-		rates: t.rates, clipping: s.clipping, lines: cables, torn: traits.Rounds, back: c.Strategy.GoesBack(), beat: heartbeat, log: s.log}
+		rates: t.rates, clipping: s.clipping, lines: cables, torn: traits.Rounds, back: c.Strategy.GoesBack(),
+		beat: heartbeat, log: s.log}
 
 	s.reloading = &reloading{st: st, part: part, rule: c.Rule, rounds: s.rounds, frozen: frozen, delays: t.delays,
 		recovery: s.recovery, log: s.log}
 	s.growth = &growth{st: st, journal: journal, servers: s.servers, recovery: s.recovery, segments: s.segments}
-	s.returning = &returning{config: c, st: st, part: part, loading: s.loading, recovery: s.recovery, segments: s.segments,
-		log: s.log}
-	for _, p := range []interface{ register(*memory) }{s.servers, s.loading, frozen, s.recovery, s.rounds, members, s.deaths,
+	s.returning = &returning{config: c, st: st, part: part, loading: s.loading, recovery: s.recovery,
+		segments: s.segments,
+		log:      s.log}
+	for _, p := range []interface{ register(*memory) }{s.servers, s.loading, frozen, s.recovery, s.rounds, members,
+		s.deaths,
 		t.rates, s.clipping, gathering, s.saving, s.reloading, s.holding, s.leading} {
 		p.register(s.segments.memory) // in the order in which facts are resumed
 	}
@@ -224,8 +234,8 @@ func (s *Server) answer(t training, members *membership, frozen *frozen, gatheri
 	}
 }
 
-// alone is how long nobody goes on without a worker that has said that it ends: where a checkpoint of all is to be that of a job which was
-// never disturbed, as long as it may take until all roles of a job have been asked to end.
+// alone is how long nobody goes on without a worker that has said that it ends: where a checkpoint of all is to be that
+// of a job which was never disturbed, as long as it may take until all roles of a job have been asked to end.
 func (c *Config) alone(traits mode.Traits) time.Duration {
 	if !traits.Rounds || c.Strategy.Recovery.Dir == "" {
 		return 0
@@ -248,7 +258,8 @@ func newState(c Config, traits mode.Traits, frozenFloats int, log *slog.Logger, 
 			Heartbeat: c.Strategy.HeartbeatInterval.Std(),
 			Alone:     c.alone(traits),
 		}),
-		cut:      cut.New(cut.Options{First: c.Index == 0, Workers: c.Workers, Servers: len(c.Endpoints), Values: frozenFloats}),
+		cut: cut.New(cut.Options{First: c.Index == 0, Workers: c.Workers, Servers: len(c.Endpoints),
+			Values: frozenFloats}),
 		follower: new(cut.Follower),
 	}
 	if c.Index == 0 {
@@ -264,8 +275,8 @@ func newState(c Config, traits mode.Traits, frozenFloats int, log *slog.Logger, 
 	return st
 }
 
-// serverRule is what the server does with what is pushed to a param: in geo the workers have applied the rule already, and where
-// they may add gradients up, they have limited each.
+// serverRule is what the server does with what is pushed to a param: in geo the workers have applied the rule already,
+// and where they may add gradients up, they have limited each.
 func (c *Config) serverRule(p *optimizer.Param) optimizer.Rule {
 	rule := optimizer.RuleFor(c.Rule, p)
 	switch {
@@ -279,8 +290,9 @@ func (c *Config) serverRule(p *optimizer.Param) optimizer.Rule {
 	return rule
 }
 
-// Return comes back to the state that the journal of this server has, where the strategy asks for one; returned is false where it has
-// none. An error that wraps [ErrNoReturn] says that there was a state which can't be come back to, and this server is of no use.
+// Return comes back to the state that the journal of this server has, where the strategy asks for one; returned is
+// false where it has none. An error that wraps [ErrNoReturn] says that there was a state which can't be come back to,
+// and this server is of no use.
 func (s *Server) Return(ctx context.Context) (returned bool, err error) {
 	return s.returning.comeBack(ctx)
 }
@@ -304,8 +316,8 @@ func (s *Server) Restore(ctx context.Context, dir string, what checkpoint.Select
 	return s.loading.restore(ctx, dir, what)
 }
 
-// Resume fills the tables from the newest whole checkpoint of Strategy.Recovery; found is false if there is none. told is what the job was
-// told to begin from where there is none.
+// Resume fills the tables from the newest whole checkpoint of Strategy.Recovery; found is false if there is none. told
+// is what the job was told to begin from where there is none.
 func (s *Server) Resume(ctx context.Context, told string) (found bool, err error) {
 	found, err = s.recovery.resume(ctx, func(ctx context.Context, dir string) (checkpoint.Manifest, error) {
 		m, err := s.loading.fill(ctx, dir, checkpoint.Selection{}, told)

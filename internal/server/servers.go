@@ -16,9 +16,10 @@ import (
 
 // servers keeps the servers of a job together: all are of one generation, and when one of them is lost, none goes on.
 //
-// Server 0 begins a generation. Each other server reports to it, with a random number of its process. Server 0 gives nobody the key of the
-// generation before it has asked back, at the endpoint that workers know the server by, whether the process there has that number: so a
-// stranger can't have the key. From then on the two ask each other at the pace of heartbeats whether they are still there and the same.
+// Server 0 begins a generation. Each other server reports to it, with a random number of its process. Server 0 gives
+// nobody the key of the generation before it has asked back, at the endpoint that workers know the server by, whether
+// the process there has that number: so a stranger can't have the key. From then on the two ask each other at the pace
+// of heartbeats whether they are still there and the same.
 //
 //	server 1                                  server 0
 //	  report: process 77, fingerprint ────────>
@@ -27,8 +28,8 @@ import (
 //	                              <──────────── the generation, and its key
 //	  report: process 77  ────────────────────>    each heartbeat, either way
 //
-// A server that comes back with another number has lost its weights, and so has a server 0 whose generation is another. Then the job can't
-// go on, which each server tells whoever asks it for anything until its farewell ends.
+// A server that comes back with another number has lost its weights, and so has a server 0 whose generation is another.
+// Then the job can't go on, which each server tells whoever asks it for anything until its farewell ends.
 type servers struct {
 	st       *state
 	peers    *peers
@@ -100,8 +101,8 @@ type bond struct {
 	absent peer.Absence
 }
 
-// beat asks once, and says after which pause to ask again, or why the job can't go on. Two servers have met when one has the key, or on
-// server 0 the other's process.
+// beat asks once, and says after which pause to ask again, or why the job can't go on. Two servers have met when one
+// has the key, or on server 0 the other's process.
 func (b *bond) beat(ctx context.Context, met bool) (pause time.Duration, failure error) {
 	if !met && b.index == 0 { // the other is to report first
 		b.heard, b.absent = b.st.clock.Now(), peer.Absence{}
@@ -127,17 +128,20 @@ func (b *bond) beat(ctx context.Context, met bool) (pause time.Duration, failure
 	return b.pace, nil
 }
 
-// missed says what follows when there was no answer: nobody listens where a process has ended, so that this is seen sooner than silence.
+// missed says what follows when there was no answer: nobody listens where a process has ended, so that this is seen
+// sooner than silence.
 func (b *bond) missed(err error) (pause time.Duration, failure error) {
 	now := b.st.clock.Now()
 	nobody, silent := b.absent.Note(err, now), now.Sub(b.heard)
 	switch {
 	case nobody && b.absent.Ended(now, b.endedAfter()):
 		b.ends(b.to)
-		return 0, wire.Refuse(wire.StatusBack, "%s has ended, nobody listens there any more, and its weights are lost: "+
-			"start the job again from its last checkpoint", b.name(b.to))
+		return 0, wire.Refuse(wire.StatusBack,
+			"%s has ended, nobody listens there any more, and its weights are lost: "+
+				"start the job again from its last checkpoint", b.name(b.to))
 	case silent > b.peers.away:
-		return 0, wire.Refuse(wire.StatusFailed, "%s was silent for %v: %v", b.name(b.to), silent.Round(time.Millisecond), err)
+		return 0, wire.Refuse(wire.StatusFailed, "%s was silent for %v: %v", b.name(b.to),
+			silent.Round(time.Millisecond), err)
 	case nobody:
 		return b.pace / 4, nil
 	}
@@ -289,8 +293,8 @@ func (c *servers) says(msg *wire.Report) error {
 	return c.st.lock.failure
 }
 
-// introduce admits a server's process to the generation, when it is what listens at the server's endpoint. The process before it, if
-// there was one, took its weights along.
+// introduce admits a server's process to the generation, when it is what listens at the server's endpoint. The process
+// before it, if there was one, took its weights along.
 func (c *servers) introduce(msg *wire.Report) error {
 	if err := c.differences.refusal("server 0", msg.Fingerprint, fmt.Sprintf("server %d", msg.Server)); err != nil {
 		return err
@@ -321,12 +325,14 @@ func (c *servers) askBack(msg *wire.Report) error {
 	ctx, cancel := context.WithTimeout(context.Background(), c.peers.timeout/10)
 	defer cancel()
 	h := wire.Header{Op: wire.OpReport, Job: c.fingerprint.Sum()}
-	attempt, err := c.peers.attempt(msg.Server, h, wire.Report{Server: msg.Server, Process: msg.Process}, new(wire.Reported))
+	attempt, err := c.peers.attempt(msg.Server, h, wire.Report{Server: msg.Server, Process: msg.Process},
+		new(wire.Reported))
 	if err == nil {
 		_, err = attempt(ctx)
 	}
 	if err != nil {
-		return wire.Refuse(wire.StatusNotReady, "server 0 has asked %s whether it has reported: %v", c.name(msg.Server), err)
+		return wire.Refuse(wire.StatusNotReady, "server 0 has asked %s whether it has reported: %v", c.name(msg.Server),
+			err)
 	}
 	return nil
 }
@@ -351,8 +357,8 @@ func (c *servers) ends(server int) {
 	c.ended[server] = true
 }
 
-// replaced is what follows when another process has a server's place: its weights are lost. Before any worker has joined there are none,
-// and server 0 waits for the process to report.
+// replaced is what follows when another process has a server's place: its weights are lost. Before any worker has
+// joined there are none, and server 0 waits for the process to report.
 func (c *servers) replaced(server int) error {
 	c.st.lock.Lock()
 	defer c.st.lock.Unlock()
@@ -398,8 +404,8 @@ func (c *servers) farewell(failure error) {
 	})
 }
 
-// part repeats the last word to a server until that has it, or needs it no more since it has ended too. Without it the other would
-// take an end for a death.
+// part repeats the last word to a server until that has it, or needs it no more since it has ended too. Without it the
+// other would take an end for a death.
 func (c *servers) part(ctx context.Context, to int, attempt func(context.Context) (bool, error)) {
 	var absent peer.Absence
 	_ = peer.Repeat(ctx, pauses, func() (peer.Verdict, error) {

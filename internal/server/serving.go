@@ -26,9 +26,9 @@ func (c *saving) registerServing(m *memory) {
 	c.served = addRecord(m, kindServed, c.again)
 }
 
-// serve lists what a model for serving takes, for scans of the cut; or, when the model is whole, has it count as served. Until then nothing
-// has changed: a worker that ends before leaves everything as it was. One that ends between two servers leaves these at other chains, and
-// the next delta is refused.
+// serve lists what a model for serving takes, for scans of the cut; or, when the model is whole, has it count as
+// served. Until then nothing has changed: a worker that ends before leaves everything as it was. One that ends between
+// two servers leaves these at other chains, and the next delta is refused.
 func (c *saving) serve(f *wire.Frame, msg *wire.Serve, r *reply) error {
 	c.st.lock.Lock()
 	defer c.st.lock.Unlock()
@@ -102,8 +102,8 @@ func (c *saving) list(id string, n *selection) error {
 	return nil
 }
 
-// serves has what was selected count as served, once. Locked, but not while it does: pushes wait for the cut, also for one that is given up
-// meanwhile.
+// serves has what was selected count as served, once. Locked, but not while it does: pushes wait for the cut, also for
+// one that is given up meanwhile.
 func (c *saving) serves(id string, now table.Chain) error {
 	another := func() string { return "for the rows of a model for serving to be marked" }
 	if err := c.st.lock.await(func() bool { return !c.st.cut.Marking(id) }, another); err != nil {

@@ -11,12 +11,12 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// state is what all parts of a server share: the machines that decide, and the lock that guards them. What else the parts
-// keep for themselves is guarded by the same lock, unless they say otherwise; a method whose comment says "locked" is called
-// with it held.
+// state is what all parts of a server share: the machines that decide, and the lock that guards them. What else the
+// parts keep for themselves is guarded by the same lock, unless they say otherwise; a method whose comment says
+// "locked" is called with it held.
 //
-// The machines do not know each other. Where one's event is another's message, as a worker's leaving is for the mode and the
-// cut, the part that has the event passes it on, within one hold of the lock.
+// The machines do not know each other. Where one's event is another's message, as a worker's leaving is for the mode
+// and the cut, the part that has the event passes it on, within one hold of the lock.
 type state struct {
 	lock   monitor
 	mode   mode.Server
@@ -39,8 +39,8 @@ func (st *state) done() bool { return st.applying == 0 && st.roster.Over() }
 // sender checks that a request comes from the current life of a worker, and notes that it lives. Locked.
 func (st *state) sender(f *wire.Frame) error { return st.roster.Sender(&f.Header, st.clock.Now()) }
 
-// leaveCut ends the cut of a worker that has gone, if it has one. If other servers may have taken another model in it than this one, the
-// job can't go on. Locked.
+// leaveCut ends the cut of a worker that has gone, if it has one. If other servers may have taken another model in it
+// than this one, the job can't go on. Locked.
 func (st *state) leaveCut(worker int) {
 	if st.cut.Leave(worker) {
 		st.torn(worker)
@@ -49,12 +49,12 @@ func (st *state) leaveCut(worker int) {
 
 // torn ends a job whose servers may have two models. Locked.
 func (st *state) torn(worker int) {
-	st.lock.fail(wire.Refuse(wire.StatusBack, "worker %d ended while it had the servers load a model, which some may have and others not: "+
-		"start the job again from its last checkpoint", worker))
+	st.lock.fail(wire.Refuse(wire.StatusBack, "worker %d ended while it had the servers load a model, which some may "+
+		"have and others not: start the job again from its last checkpoint", worker))
 }
 
-// agreed says that nothing is known to be lacking here that was acknowledged: a server that has come back asks every worker that shows
-// life before it takes part in a cut, which would keep what is left. Locked.
+// agreed says that nothing is known to be lacking here that was acknowledged: a server that has come back asks every
+// worker that shows life before it takes part in a cut, which would keep what is left. Locked.
 func (st *state) agreed() bool { return !st.returned || st.roster.Agree(st.clock.Now()) }
 
 // enter lets a frame without gradients in once what it must reflect has been applied. What it then reads may be newer:
@@ -71,12 +71,12 @@ func (st *state) enter(f *wire.Frame) error {
 	return st.awaitRound(mode.Round(f.Round))
 }
 
-// awaitTurn waits until a frame's sender may change the weights: they are published, the round of the frame is open to it, no cut
-// leaves the step out, no death is being decided, and after all these waits it is still in the job. Locked.
+// awaitTurn waits until a frame's sender may change the weights: they are published, the round of the frame is open to
+// it, no cut leaves the step out, no death is being decided, and after all these waits it is still in the job. Locked.
 //
 // The cut is asked last of the waits, so that nothing is waited for between its word and the mode's: a cut that began
-// meanwhile would have a step that it does not know of. Whether the sender stays is asked after them all, since a worker that
-// died meanwhile was taken out of the round, and its gradient would come into one that goes on without it.
+// meanwhile would have a step that it does not know of. Whether the sender stays is asked after them all, since a
+// worker that died meanwhile was taken out of the round, and its gradient would come into one that goes on without it.
 func (st *state) awaitTurn(f *wire.Frame) error {
 	if err := st.awaitPublished(); err != nil {
 		return err
@@ -119,12 +119,16 @@ func (st *state) holder() string {
 
 // awaitPublished waits for the first dense weights. Locked.
 func (st *state) awaitPublished() error {
-	return st.lock.await(func() bool { return st.published }, func() string { return "for worker 0 to publish the initial weights" })
+	return st.lock.await(func() bool { return st.published }, func() string {
+		return "for worker 0 to publish the " +
+			"initial weights"
+	})
 }
 
 // awaitRound waits until every update that r must reflect is in the tables. Locked.
 func (st *state) awaitRound(r mode.Round) error {
-	return st.lock.awaitWorkers(st.mode.Missing, func() bool { return st.mode.Reached(r) }, func() string { return st.missing(r) })
+	return st.lock.awaitWorkers(st.mode.Missing, func() bool { return st.mode.Reached(r) },
+		func() string { return st.missing(r) })
 }
 
 // missing describes whom round r waits for. Locked.
@@ -136,9 +140,9 @@ func (st *state) missing(r mode.Round) string {
 	return text
 }
 
-// awaitIdle waits until no update is being applied. Locked. An update reads the memory of the requests that pushed; one that
-// fails has to stay until then. It has no bound of its own, since an update ends, or fails with what it waits for at other
-// servers.
+// awaitIdle waits until no update is being applied. Locked. An update reads the memory of the requests that pushed; one
+// that fails has to stay until then. It has no bound of its own, since an update ends, or fails with what it waits for
+// at other servers.
 func (st *state) awaitIdle() {
 	for st.applying > 0 {
 		st.lock.pass()

@@ -8,9 +8,9 @@ import (
 
 // steps answers a worker's step: a push if the frame has gradients, then the weights that it asks for.
 //
-// The frame is parsed and checked whole before anything is done with it, what it pushes as well as what it asks for. So a
-// step is refused whole, and a push whose answer could not be sent is not applied. The answer is made after the push has
-// counted: the weights in it have the sender's own gradient.
+// The frame is parsed and checked whole before anything is done with it, what it pushes as well as what it asks for. So
+// a step is refused whole, and a push whose answer could not be sent is not applied. The answer is made after the push
+// has counted: the weights in it have the sender's own gradient.
 type steps struct {
 	st        *state
 	pieces    *pieces

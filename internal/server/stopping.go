@@ -7,7 +7,8 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// stopping has a checkpoint saved before a server ends that was asked to end, in a job that saves some: its weights end with it.
+// stopping has a checkpoint saved before a server ends that was asked to end, in a job that saves some: its weights end
+// with it.
 //
 //	server 1                      server 0                           the lowest worker
 //	  report: stops ──────────────> wanted
@@ -16,8 +17,8 @@ import (
 //	  report ─────────────────────>
 //	        <────────────────────── one more has become whole
 //
-// Server 0 does so for itself too. The server serves on until then, as long as there is a worker to save; and where workers end too, since
-// all roles were asked to, until all have, which save each.
+// Server 0 does so for itself too. The server serves on until then, as long as there is a worker to save; and where
+// workers end too, since all roles were asked to, until all have, which save each.
 type stopping struct {
 	st       *state
 	servers  *servers
@@ -63,9 +64,9 @@ func (c *stopping) save(ctx context.Context) {
 	}
 }
 
-// accompany returns when nothing is being saved any more and workers that were asked to end too have ended: what they still save is not
-// cut off, and none of them takes the end of this server for a loss. It waits for a heartbeat, in which they come to the end of a step, and
-// once one has ended for three.
+// accompany returns when nothing is being saved any more and workers that were asked to end too have ended: what they
+// still save is not cut off, and none of them takes the end of this server for a loss. It waits for a heartbeat, in
+// which they come to the end of a step, and once one has ended for three.
 func (c *stopping) accompany(ctx context.Context) {
 	c.st.lock.Lock()
 	c.st.lock.parting = true
@@ -95,7 +96,8 @@ func (c *stopping) rest(ctx context.Context) error {
 func (c *stopping) hopes() bool {
 	c.st.lock.Lock()
 	defer c.st.lock.Unlock()
-	return c.recovery.series.Dir != "" && c.st.published && c.st.lock.failure == nil && c.st.roster.Heard(c.st.clock.Now())
+	return c.recovery.series.Dir != "" && c.st.published && c.st.lock.failure == nil &&
+		c.st.roster.Heard(c.st.clock.Now())
 }
 
 // ask is how many checkpoints server 0 has had saved for servers that stop; if so wanted, it has another saved.

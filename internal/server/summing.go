@@ -11,17 +11,18 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// summing adds up, in modes with rounds, dense gradients that are too large for a frame: each span of them when all workers of the round
-// have sent theirs, in the order of workers. So a server holds one gradient, and a piece of each worker's, however many workers there are.
+// summing adds up, in modes with rounds, dense gradients that are too large for a frame: each span of them when all
+// workers of the round have sent theirs, in the order of workers. So a server holds one gradient, and a piece of each
+// worker's, however many workers there are.
 //
-// A piece is answered when its span is in the sum. The step itself, which comes last, waits until all have sent theirs, and then all are
-// noted at once: either the round has every gradient of the sum, or none.
+// A piece is answered when its span is in the sum. The step itself, which comes last, waits until all have sent theirs,
+// and then all are noted at once: either the round has every gradient of the sum, or none.
 //
 //	worker 0   ── [0, 2M) ──▶ │ waits              ┌──▶ ok ── [2M, 4M) ──▶ …  ── step ──▶ │ waits           ┌──▶ answer
 //	worker 1   ───────── [0, 2M) ──▶ │ added up ───┴──▶ ok ── [2M, 4M) ──▶ …      ── step ──▶ │ noted, applied ┴──▶ answer
 //
-// When a worker is lost that has a part in the sum, its part can't be taken out again: the sum is given up, and the others, which have
-// their gradients still, are told to begin again with their first piece (wire.StatusAgain).
+// When a worker is lost that has a part in the sum, its part can't be taken out again: the sum is given up, and the
+// others, which have their gradients still, are told to begin again with their first piece (wire.StatusAgain).
 type summing struct {
 	st        *state
 	part      *part
@@ -52,14 +53,15 @@ type addend struct {
 
 func newSumming(st *state, p *part, s strategy.Strategy, rounds bool, note func(*push, mode.Round)) *summing {
 	large := wire.Float32.DenseSize(p.floats) > s.MaxFrame-wire.FrameOverhead
-	return &summing{st: st, part: p, weighting: s.Weighting, on: rounds && large && s.Payload == strategy.PayloadFloat32,
+	return &summing{st: st, part: p, weighting: s.Weighting, on: rounds && large &&
+		s.Payload == strategy.PayloadFloat32,
 		note: note, waiting: make([]*addend, st.roster.Workers())}
 }
 
 // again tells a worker to send its gradient from its first piece on.
 func again(worker int, r mode.Round) error {
-	return wire.Refuse(wire.StatusAgain, "the sum of round %v was given up, since a worker that had a part in it is lost: "+
-		"worker %d begins again with its first piece", r, worker)
+	return wire.Refuse(wire.StatusAgain, "the sum of round %v was given up, since a worker that had a part in it is "+
+		"lost: worker %d begins again with its first piece", r, worker)
 }
 
 // span adds a part of a worker's gradient to the sum of its round, and returns when it is there. Locked.
@@ -74,7 +76,8 @@ func (c *summing) span(f *wire.Frame, dense []float32, from int) error {
 	w, to := int(f.Worker), from+len(dense)
 	switch {
 	case c.st.mode.Open() != r || !slices.Contains(c.st.mode.Missing(), w):
-		return wire.Refuse(wire.StatusStale, "worker %d sent a piece for round %v, and round %v is open", w, r, c.st.mode.Open())
+		return wire.Refuse(wire.StatusStale, "worker %d sent a piece for round %v, and round %v is open", w, r,
+			c.st.mode.Open())
 	case from < c.to && slices.Contains(c.workers, w):
 		return nil // it came before
 	case from != c.to:
@@ -82,14 +85,15 @@ func (c *summing) span(f *wire.Frame, dense []float32, from int) error {
 	}
 	for other, a := range c.waiting {
 		if a != nil && other != w && a.to != to {
-			return wire.Refuse(wire.StatusRefused, "worker %d sent the dense values %d to %d and worker %d those to %d: "+
-				"give all workers the same bound of messages", w, from, to, other, a.to)
+			return wire.Refuse(wire.StatusRefused, "worker %d sent the dense values %d to %d and worker %d those to "+
+				"%d: give all workers the same bound of messages", w, from, to, other, a.to)
 		}
 	}
 	return c.wait(w, &addend{from: from, to: to, dense: dense, samples: int(f.Samples)}, r)
 }
 
-// step has a worker's push, whose dense gradient is in the sum, noted with those of all others, and returns when it is. Locked.
+// step has a worker's push, whose dense gradient is in the sum, noted with those of all others, and returns when it is.
+// Locked.
 func (c *summing) step(f *wire.Frame, p *push) error {
 	if p.last != nil {
 		if err := c.span(f, p.last, p.from); err != nil {
@@ -129,7 +133,8 @@ func (c *summing) wait(w int, a *addend, r mode.Round) error {
 
 // join waits for what has come of an addend. Locked.
 func (c *summing) join(a *addend, r mode.Round) error {
-	err := c.st.lock.awaitWorkers(c.st.mode.Missing, func() bool { return a.done }, func() string { return c.missing(r) })
+	err := c.st.lock.awaitWorkers(c.st.mode.Missing, func() bool { return a.done },
+		func() string { return c.missing(r) })
 	if a.done {
 		return a.err
 	}
@@ -190,7 +195,8 @@ func (c *summing) begin(due []int) {
 	c.sum = grow(c.sum, c.part.floats)
 }
 
-// add adds the next span up, and lets its senders go on unless the sum was given up meanwhile. Locked, but not while it adds.
+// add adds the next span up, and lets its senders go on unless the sum was given up meanwhile. Locked, but not while it
+// adds.
 func (c *summing) add(due []int) {
 	all, dense := make([]*addend, len(due)), make([][]float32, len(due))
 	for i, w := range due {

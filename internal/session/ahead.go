@@ -8,7 +8,8 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// fetched are rows by embedding that a step needs, asked for when it begins or before, after so many of the worker's meetings.
+// fetched are rows by embedding that a step needs, asked for when it begins or before, after so many of the worker's
+// meetings.
 type fetched struct {
 	rows []exchange.Rows
 	met  int64

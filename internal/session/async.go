@@ -19,13 +19,13 @@ import (
 // waitUnit is the unit of the strategy's SendWaitTimes.
 const waitUnit = 10 * time.Millisecond
 
-// asyncSession trains without waiting for other workers: End copies the gradients and returns, and senders of the session's own
-// send them. What is copied or merged, what travels and when the training loop waits, so that gradients don't grow stale without
-// bound, is decided by [mode.SendQueue].
+// asyncSession trains without waiting for other workers: End copies the gradients and returns, and senders of the
+// session's own send them. What is copied or merged, what travels and when the training loop waits, so that gradients
+// don't grow stale without bound, is decided by [mode.SendQueue].
 //
-// When the next batch is known, the pull of its rows travels with the gradients of this one: a round trip a step, which a step
-// waits for, and it sees every update of its own worker. With the strategy's LookAhead the pull goes when this step begins and
-// arrives while it computes; a step then misses the worker's last update.
+// When the next batch is known, the pull of its rows travels with the gradients of this one: a round trip a step, which
+// a step waits for, and it sees every update of its own worker. With the strategy's LookAhead the pull goes when this
+// step begins and arrives while it computes; a step then misses the worker's last update.
 type asyncSession struct {
 	w       *Worker
 	ctx     context.Context         // of its requests
@@ -109,7 +109,8 @@ func (s *asyncSession) Begin(ctx context.Context, st *optimizer.Step) error {
 	return s.lookAhead(next)
 }
 
-// begin brings all weights of a step: of a session's first one, and of the first behind a meeting. Nothing of its own is on its way then.
+// begin brings all weights of a step: of a session's first one, and of the first behind a meeting. Nothing of its own
+// is on its way then.
 func (s *asyncSession) begin(ctx context.Context, st *optimizer.Step) error {
 	if err := s.drain(ctx); err != nil {
 		return err
@@ -170,7 +171,8 @@ func (s *asyncSession) End(ctx context.Context, st *optimizer.Step) error {
 	return s.filled(at, next)
 }
 
-// turn asks the queue what to do with a gradient, and waits while it says so: the training loop feels it when servers are slow.
+// turn asks the queue what to do with a gradient, and waits while it says so: the training loop feels it when servers
+// are slow.
 func (s *asyncSession) turn(ctx context.Context) (at int, turn mode.Turn, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -189,8 +191,8 @@ func (s *asyncSession) turn(ctx context.Context) (at int, turn mode.Turn, err er
 	}
 }
 
-// filled gives the queue the gradient that was written to a place, and the pull for the next step that travels with it, if that is
-// known.
+// filled gives the queue the gradient that was written to a place, and the pull for the next step that travels with it,
+// if that is known.
 func (s *asyncSession) filled(at int, next *pulling) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -13,9 +13,9 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// modelCopy is a worker's copy of the model, which its sessions train together, with the old values from which what they have changed
-// is computed. Weights and old values of a row, and of a part of a dense param, change together under the table's lock, so that
-// their difference is always what the worker has trained and not sent.
+// modelCopy is a worker's copy of the model, which its sessions train together, with the old values from which what
+// they have changed is computed. Weights and old values of a row, and of a part of a dense param, change together under
+// the table's lock, so that their difference is always what the worker has trained and not sent.
 type modelCopy struct {
 	store table.Store    // of what follows: it numbers this worker's updates, and has their rate
 	dense []*table.Dense // by param; nil for embeddings and frozen params
@@ -23,7 +23,8 @@ type modelCopy struct {
 	rows  []copiedRows   // by embedding
 	// version counts the changes of the dense weights, each after it was made.
 	version atomic.Uint64
-	// whole is read-locked by a step while it trains the copy, and locked while an exchange takes what has changed: it takes steps whole.
+	// whole is read-locked by a step while it trains the copy, and locked while an exchange takes what has changed: it
+	// takes steps whole.
 	whole  sync.RWMutex
 	taken  gradient.Rows // of one embedding, in no order
 	sorter kernels.Uniquer
@@ -87,7 +88,8 @@ func (c *modelCopy) pullRows(st *optimizer.Step) error {
 	return nil
 }
 
-// pullDense copies the dense weights into params that have those of a version, and returns the version that they have now.
+// pullDense copies the dense weights into params that have those of a version, and returns the version that they have
+// now.
 func (c *modelCopy) pullDense(params []*optimizer.Param, has uint64) (uint64, error) {
 	version := c.version.Load()
 	if has == version {
@@ -104,9 +106,10 @@ func (c *modelCopy) pullDense(params []*optimizer.Param, has uint64) (uint64, er
 	return version, nil
 }
 
-// train makes an update of the copy, numbered by number, and puts the dense weights after it into params, which had those of a
-// version. It returns the version that they have now.
-func (c *modelCopy) train(own gradient.Step, number func() int64, params []*optimizer.Param, has uint64) (uint64, error) {
+// train makes an update of the copy, numbered by number, and puts the dense weights after it into params, which had
+// those of a version. It returns the version that they have now.
+func (c *modelCopy) train(own gradient.Step, number func() int64, params []*optimizer.Param, has uint64) (uint64,
+	error) {
 	c.whole.RLock()
 	defer c.whole.RUnlock()
 	step := number()
@@ -133,8 +136,8 @@ func (c *modelCopy) train(own gradient.Step, number func() int64, params []*opti
 	return has, nil
 }
 
-// take moves the n-th part of what has changed into delta: of dense params and of rows trained since the last take, and of other rows all
-// that is left of them, unless that is kept. No step is in between when reset is called.
+// take moves the n-th part of what has changed into delta: of dense params and of rows trained since the last take, and
+// of other rows all that is left of them, unless that is kept. No step is in between when reset is called.
 func (c *modelCopy) take(delta *gradient.Step, n int, keep bool, reset func()) {
 	c.whole.Lock()
 	defer c.whole.Unlock()
@@ -149,7 +152,8 @@ func (c *modelCopy) take(delta *gradient.Step, n int, keep bool, reset func()) {
 	}
 }
 
-// takeRows is take for an embedding. What it leaves goes whole with the next take, unless the row is trained again before.
+// takeRows is take for an embedding. What it leaves goes whole with the next take, unless the row is trained again
+// before.
 func (c *modelCopy) takeRows(e int, push *gradient.Rows, n int, keep bool) {
 	dim, t := c.rows[e].Param().Dim(), &c.taken
 	t.IDs, t.G = t.IDs[:0], t.G[:0]

@@ -1,5 +1,5 @@
-// Package session is how a worker's threads train with servers. A [Worker] is what its sessions share; [Worker.Open] makes one, which
-// becomes a session of the strategy's mode at its first training step:
+// Package session is how a worker's threads train with servers. A [Worker] is what its sessions share; [Worker.Open]
+// makes one, which becomes a session of the strategy's mode at its first training step:
 //
 //	worker.go       what sessions share, and what waits for all of them
 //	lockstep.go     the worker's round, its turn, the end of an epoch
@@ -26,7 +26,7 @@
 //	frozen.go       values that no rule changes
 //	signal.go       waking all who wait
 //
-// A session belongs to one thread. What it shares with others it reaches by the Worker, whose lock is held for moments, never while a
-// message travels; a session's own lock is taken before the Worker's, where both are. Sessions know servers by package
-// exchange alone, so that a test needs a func for a server.
+// A session belongs to one thread. What it shares with others it reaches by the Worker, whose lock is held for moments,
+// never while a message travels; a session's own lock is taken before the Worker's, where both are. Sessions know
+// servers by package exchange alone, so that a test needs a func for a server.
 package session

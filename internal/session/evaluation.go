@@ -25,5 +25,6 @@ func (v *evaluation) begin(ctx context.Context, st *optimizer.Step) error {
 	if err := checkStep(v.w, st); err != nil {
 		return err
 	}
-	return describe(v.x.Run(ctx, exchange.Request{Op: wire.OpPeek, Round: v.w.Round(), Pull: own(v.pull, st)}), "pulling", v.w)
+	return describe(v.x.Run(ctx, exchange.Request{Op: wire.OpPeek, Round: v.w.Round(), Pull: own(v.pull, st)}),
+		"pulling", v.w)
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// Frozen are a worker's values of frozen dense params, which training may compute without gradients, as batch norm does its
-// statistics. They take no part in pushes and pulls: servers have them in checkpoints alone.
+// Frozen are a worker's values of frozen dense params, which training may compute without gradients, as batch norm does
+// its statistics. They take no part in pushes and pulls: servers have them in checkpoints alone.
 type Frozen struct {
 	l       *layout.Layout
 	version atomic.Int64 // how often they were set
@@ -28,8 +28,8 @@ func (f *Frozen) Set(param int, w []float32) {
 	f.version.Add(1)
 }
 
-// Install copies into params what was set since the version that they have, and returns the version that they have now. Of version -1 they
-// are new, and have nothing yet.
+// Install copies into params what was set since the version that they have, and returns the version that they have now.
+// Of version -1 they are new, and have nothing yet.
 func (f *Frozen) Install(params []*optimizer.Param, has int64) int64 {
 	if f.version.Load() == has {
 		return has

@@ -10,8 +10,8 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// geo is training in mode geo: the sessions of a worker train its copy of the model together. Every k steps an exchange takes what
-// has changed, sends it beside training, and takes over what came back.
+// geo is training in mode geo: the sessions of a worker train its copy of the model together. Every k steps an exchange
+// takes what has changed, sends it beside training, and takes over what came back.
 type geo struct {
 	w     *Worker
 	model *modelCopy
@@ -38,7 +38,8 @@ func newGeo(w *Worker) (*geo, error) {
 	}
 	g := &geo{w: w, model: model, exchanging: make(chan struct{}, 1), x: exchange.New(w.Servers), settled: true}
 	model.store.SetStep(w.updates)
-	g.delta = gradient.Step{Dense: make([][]float32, len(w.Layout.Params)), Rows: make([]gradient.Rows, len(w.Layout.Embeddings))}
+	g.delta = gradient.Step{Dense: make([][]float32, len(w.Layout.Params)),
+		Rows: make([]gradient.Rows, len(w.Layout.Embeddings))}
 	g.x.Dense = make([][]float32, len(w.Layout.Params))
 	for i, p := range w.Layout.Params {
 		if model.dense[i] != nil {

@@ -54,8 +54,8 @@ func (g *geo) settle(ctx context.Context) error {
 	return g.finish(ctx, g.send)
 }
 
-// finish makes an exchange, and leaves, also when ctx ends before it has ended: what was taken can't be taken again, and what servers have
-// said of their changes they don't say twice.
+// finish makes an exchange, and leaves, also when ctx ends before it has ended: what was taken can't be taken again,
+// and what servers have said of their changes they don't say twice.
 func (g *geo) finish(ctx context.Context, exchange func(context.Context) error) error {
 	over := make(chan error, 1)
 	g.sending.Go(func() {
@@ -84,7 +84,8 @@ func (g *geo) take(n int) {
 // send makes an exchange of what was taken.
 func (g *geo) send(ctx context.Context) error {
 	step, acked := g.w.Servers.Sequence.Begin()
-	err := g.x.Run(ctx, exchange.Request{Op: wire.OpStep, Round: mode.Round(g.made), Push: g.delta, Positions: g.at, Seq: step,
+	err := g.x.Run(ctx, exchange.Request{Op: wire.OpStep, Round: mode.Round(g.made), Push: g.delta, Positions: g.at,
+		Seq:   step,
 		Acked: acked, All: true})
 	g.w.Servers.Sequence.End(step)
 	if err != nil {
@@ -135,7 +136,8 @@ func (g *geo) refresh(ctx context.Context) error {
 	return g.receive(ctx)
 }
 
-// begin brings, once, what servers had before this worker began. Later it waits for nothing: exchanges go on beside training.
+// begin brings, once, what servers had before this worker began. Later it waits for nothing: exchanges go on beside
+// training.
 func (g *geo) begin(ctx context.Context) error {
 	if begun, err := g.state(); begun || err != nil {
 		return err
@@ -156,7 +158,8 @@ func (g *geo) begin(ctx context.Context) error {
 	})
 }
 
-// state fails once an exchange has failed, or the worker's life has ended: a copy could train on for many steps before its next exchange.
+// state fails once an exchange has failed, or the worker's life has ended: a copy could train on for many steps before
+// its next exchange.
 func (g *geo) state() (begun bool, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

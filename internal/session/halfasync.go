@@ -15,8 +15,8 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// meeting is where the sessions of a worker meet in mode half_async, as [mode.Meeting] decides: when each has delivered its
-// gradient, they are merged into one push, and all go on with the dense weights that its answer brings.
+// meeting is where the sessions of a worker meet in mode half_async, as [mode.Meeting] decides: when each has delivered
+// its gradient, they are merged into one push, and all go on with the dense weights that its answer brings.
 type meeting struct {
 	w       *Worker
 	x       *exchange.Exchange
@@ -90,8 +90,8 @@ func (s *halfSession) Begin(ctx context.Context, st *optimizer.Step) error {
 	return describe(s.x.Run(ctx, exchange.Request{Op: opOf(st), Pull: own(s.pull, st)}), "pulling", s.m.w)
 }
 
-// install makes the newest dense weights the params'. A session that comes while the others push waits for them. Its first step, and its
-// first behind a meeting of workers, brings what servers have.
+// install makes the newest dense weights the params'. A session that comes while the others push waits for them. Its
+// first step, and its first behind a meeting of workers, brings what servers have.
 func (s *halfSession) install(ctx context.Context) error {
 	m := s.m
 	m.mu.Lock()
@@ -120,8 +120,8 @@ func (s *halfSession) End(ctx context.Context, st *optimizer.Step) error {
 	return s.deliver(ctx, st, s.m.rules.Deliver)
 }
 
-// EndAlone is End for a thread that can't wait for the others, which may have no more steps: its gradient goes with those that have
-// been delivered.
+// EndAlone is End for a thread that can't wait for the others, which may have no more steps: its gradient goes with
+// those that have been delivered.
 func (s *halfSession) EndAlone(ctx context.Context, st *optimizer.Step) error {
 	return s.deliver(ctx, st, s.m.rules.DeliverAlone)
 }

@@ -14,8 +14,8 @@ type intake struct {
 	worker int
 }
 
-// newIntake is that of a session of params. Clips are the worker's part: by norm unless servers have a round's gradients, by value
-// where pushes may be added up.
+// newIntake is that of a session of params. Clips are the worker's part: by norm unless servers have a round's
+// gradients, by value where pushes may be added up.
 func newIntake(w *Worker, params []*optimizer.Param) intake {
 	st := w.Strategy
 	clip := gradient.NewClipper(params, w.Rule, !mode.Of(st.Mode).Rounds, st.Sums(true))

@@ -10,10 +10,10 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// InTurn waits for the worker's turn, which lasts until done is called. A worker in lockstep does one thing at a time: a push or the
-// end of an epoch, which is over when all servers have closed the round, or a checkpoint, which holds pushes. A save that found one
-// of its worker's pushes on its way would hold it on one server while another, that has closed the round, waits for the first
-// server's sums of squares. Where workers are not in lockstep, nothing waits.
+// InTurn waits for the worker's turn, which lasts until done is called. A worker in lockstep does one thing at a time:
+// a push or the end of an epoch, which is over when all servers have closed the round, or a checkpoint, which holds
+// pushes. A save that found one of its worker's pushes on its way would hold it on one server while another, that has
+// closed the round, waits for the first server's sums of squares. Where workers are not in lockstep, nothing waits.
 func (w *Worker) InTurn(ctx context.Context, doing string) (done func(), err error) {
 	if !w.mode.Lockstep {
 		return func() {}, nil

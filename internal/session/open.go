@@ -9,8 +9,8 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// Open implements [optimizer.Trainer]. Whether a session trains shows at its first step: one that only evaluates takes no part in
-// training, nobody waits for it, and any number may be open.
+// Open implements [optimizer.Trainer]. Whether a session trains shows at its first step: one that only evaluates takes
+// no part in training, nobody waits for it, and any number may be open.
 func (w *Worker) Open(params []*optimizer.Param) (optimizer.Session, error) {
 	w.mu.Lock()
 	begun, left := w.begun, w.left
@@ -53,8 +53,8 @@ type opened struct {
 	frozen int64 // the version of the frozen values in params
 }
 
-// begun makes the session one that trains, if the step is training; where workers have copies any step is, since the weights are
-// the worker's own.
+// begun makes the session one that trains, if the step is training; where workers have copies any step is, since the
+// weights are the worker's own.
 func (o *opened) begun(st *optimizer.Step) (err error) {
 	if o.train == nil && (!st.Eval || o.w.mode.Copies) {
 		o.train, err = o.w.training(o.params)

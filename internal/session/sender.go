@@ -25,8 +25,8 @@ type senders struct {
 	ended   bool          // both are closed
 }
 
-// start starts the session's goroutines: as many senders as requests may travel, and the receiver of dense weights if it
-// has one.
+// start starts the session's goroutines: as many senders as requests may travel, and the receiver of dense weights if
+// it has one.
 func (s *asyncSession) start() {
 	for range cap(s.senders.work) {
 		x := s.staging.exchange(s.w.Servers)

@@ -8,8 +8,8 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// staging is where the dense weights of answers wait until a step begins with them. Answers overtake each other, so that the version of
-// each server's part is kept: older weights never replace newer ones.
+// staging is where the dense weights of answers wait until a step begins with them. Answers overtake each other, so
+// that the version of each server's part is kept: older weights never replace newer ones.
 type staging struct {
 	mu      sync.Mutex // guards what follows; an exchange holds it while it writes
 	dense   [][]float32
@@ -42,8 +42,8 @@ func (s *staging) arrived() {
 	s.version++
 }
 
-// install makes the weights those of params, which have those of a version, and returns the version that they have now. It sets versions,
-// unless that is nil, to the servers'.
+// install makes the weights those of params, which have those of a version, and returns the version that they have now.
+// It sets versions, unless that is nil, to the servers'.
 func (s *staging) install(params []*optimizer.Param, has int, versions []uint64) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

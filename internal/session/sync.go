@@ -9,8 +9,8 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// syncSession trains in rounds: the answer to a push comes when its round has closed, and brings the new weights. Rows of the
-// next batch come with it when that batch is known; else they take a round trip of their own.
+// syncSession trains in rounds: the answer to a push comes when its round has closed, and brings the new weights. Rows
+// of the next batch come with it when that batch is known; else they take a round trip of their own.
 type syncSession struct {
 	w      *Worker
 	x      *exchange.Exchange
@@ -66,7 +66,8 @@ func (s *syncSession) End(ctx context.Context, st *optimizer.Step) error {
 	seq, acked := s.w.Servers.Sequence.Begin()
 	defer s.w.Servers.Sequence.End(seq)
 	s.at[0] = s.w.trained(st)
-	r := exchange.Request{Op: wire.OpStep, Round: s.w.Round(), Seq: seq, Acked: acked, Push: push, Positions: s.at[:], All: true}
+	r := exchange.Request{Op: wire.OpStep, Round: s.w.Round(), Seq: seq, Acked: acked, Push: push, Positions: s.at[:],
+		All: true}
 	if s.came = false; knowsNext(st) {
 		s.ahead.want(s.w, st, nextOf)
 		r.Pull = s.ahead.rows

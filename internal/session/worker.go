@@ -159,8 +159,8 @@ func (w *Worker) copied() *geo {
 	return w.geo
 }
 
-// Met says that the worker was between steps: others' updates may have come, and loads, and rows may be gone. The next step of every
-// session begins with what the servers have then.
+// Met says that the worker was between steps: others' updates may have come, and loads, and rows may be gone. The next
+// step of every session begins with what the servers have then.
 func (w *Worker) Met() { w.meetings.Add(1) }
 
 // Weights are W of params.

@@ -1,5 +1,5 @@
-// Package solo trains in one process that nobody else takes part in: package optimizer/local keeps the weights, and what a worker of
-// servers has beside them is here.
+// Package solo trains in one process that nobody else takes part in: package optimizer/local keeps the weights, and
+// what a worker of servers has beside them is here.
 //
 //	trainer.go    the worker's life, which has nobody to wait for
 //	session.go    a training thread, which minds what is not finite

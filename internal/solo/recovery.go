@@ -39,8 +39,8 @@ func (t *Trainer) trained(st *optimizer.Step) {
 	t.reading.Trained(st.Thread, st.Threads, st.Samples, st.Number)
 }
 
-// GoOn makes this worker, one of so many, go on from where the checkpoint that was loaded says. Another number of workers has other shares
-// of the data.
+// GoOn makes this worker, one of so many, go on from where the checkpoint that was loaded says. Another number of
+// workers has other shares of the data.
 func (t *Trainer) GoOn(worker, workers int) {
 	if saved := len(t.positions); saved == workers {
 		t.reading.Resume(t.positions[worker], t.progress.Epoch)
@@ -56,8 +56,9 @@ func (t *Trainer) GoOn(worker, workers int) {
 // Positions are those that the job goes on from, by worker.
 func (t *Trainer) Positions() [][]progress.Position { return t.positions }
 
-// Resume loads the newest whole checkpoint of the series, and says in words what was loaded; "" if there is none. Files are looked at
-// before a weight is changed: where all checkpoints are damaged, training begins with the weights that there are.
+// Resume loads the newest whole checkpoint of the series, and says in words what was loaded; "" if there is none. Files
+// are looked at before a weight is changed: where all checkpoints are damaged, training begins with the weights that
+// there are.
 func (t *Trainer) Resume(ctx context.Context) (origin string, err error) {
 	_, err = t.series.Resume(ctx, func(dir string) error {
 		m, err := checkpoint.Verify(ctx, dir)
@@ -100,7 +101,8 @@ func (t *Trainer) Checkpoint(ctx context.Context, progressed func() checkpoint.P
 }
 
 // WriteNext is Checkpoint with the positions of all workers and the factor on learning rates that a job goes on with.
-func (t *Trainer) WriteNext(ctx context.Context, progressed func() checkpoint.Progress, positions func() [][]progress.Position,
+func (t *Trainer) WriteNext(ctx context.Context, progressed func() checkpoint.Progress,
+	positions func() [][]progress.Position,
 	rate float64) error {
 	if err := t.Whole(); err != nil {
 		return err

@@ -18,8 +18,8 @@ func (t *Trainer) Load(ctx context.Context, dir string, what checkpoint.Selectio
 	return t.Restore(ctx, dir, what)
 }
 
-// Fill is Restore that says in words what was loaded, so that workers can compare it. When it fails midway the tables hold parts of two
-// models, and until a load of everything nothing is done with them.
+// Fill is Restore that says in words what was loaded, so that workers can compare it. When it fails midway the tables
+// hold parts of two models, and until a load of everything nothing is done with them.
 func (t *Trainer) Fill(ctx context.Context, dir string, what checkpoint.Selection) (origin string, err error) {
 	everything := func(int, uint64) bool { return true }
 	var m checkpoint.Manifest

@@ -17,7 +17,8 @@ func (t *Trainer) Save(ctx context.Context, dir string, params ...string) error 
 	return t.WriteCheckpoint(ctx, dir, t.local.RateFactor(), params...)
 }
 
-// WriteCheckpoint is Save with the factor on learning rates that a job goes on with. The directory is this job's until Release.
+// WriteCheckpoint is Save with the factor on learning rates that a job goes on with. The directory is this job's until
+// Release.
 func (t *Trainer) WriteCheckpoint(ctx context.Context, dir string, rate float64, params ...string) error {
 	if err := errors.Join(files.Ended(ctx), t.Whole(), checkpoint.CheckParams(t.params, params...)); err != nil {
 		return err

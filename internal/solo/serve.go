@@ -75,9 +75,10 @@ func (t *Trainer) SaveBatch(ctx context.Context, dir string, o table.Shrink) err
 	return t.WriteBatch(ctx, dir, t.local.RateFactor(), func(error) error { return nil }, o)
 }
 
-// WriteBatch is SaveBatch with the factor on learning rates that a job goes on with. When the checkpoint is whole, or can't be written,
-// agree has a say whether the period ends. The directory is this job's until Release.
-func (t *Trainer) WriteBatch(ctx context.Context, dir string, rate float64, agree func(error) error, o table.Shrink) error {
+// WriteBatch is SaveBatch with the factor on learning rates that a job goes on with. When the checkpoint is whole, or
+// can't be written, agree has a say whether the period ends. The directory is this job's until Release.
+func (t *Trainer) WriteBatch(ctx context.Context, dir string, rate float64, agree func(error) error,
+	o table.Shrink) error {
 	t.writing.Lock()
 	defer t.writing.Unlock()
 	return t.local.Still(func() error {

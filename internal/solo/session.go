@@ -7,7 +7,8 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// session is a training thread. What is not finite in its gradients is treated as on a worker of servers, before it is in the weights.
+// session is a training thread. What is not finite in its gradients is treated as on a worker of servers, before it is
+// in the weights.
 type session struct {
 	optimizer.Session
 	t      *Trainer

@@ -7,7 +7,8 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// Tally counts what became of the gradients that a process without servers has computed itself. It may be used by several sessions.
+// Tally counts what became of the gradients that a process without servers has computed itself. It may be used by
+// several sessions.
 type Tally struct {
 	// Steps were applied.
 	Steps atomic.Int64
@@ -33,5 +34,6 @@ func (n *Tally) Applied(inner optimizer.Session, rows int) {
 
 // counts are as they stand.
 func (n *Tally) counts() backend.Counts {
-	return backend.Counts{Steps: n.Steps.Load(), Rows: n.Rows.Load(), Dropped: n.Dropped.Load(), NotFinite: n.NotFinite.Load()}
+	return backend.Counts{Steps: n.Steps.Load(), Rows: n.Rows.Load(), Dropped: n.Dropped.Load(),
+		NotFinite: n.NotFinite.Load()}
 }

@@ -24,7 +24,8 @@ type Trainer struct {
 	params []*optimizer.Param
 	rule   optimizer.Rule
 	policy strategy.NotFinite
-	// series are the checkpoints that this process makes by itself, and progress and positions those of the one it goes on from.
+	// series are the checkpoints that this process makes by itself, and progress and positions those of the one it goes
+	// on from.
 	series    *checkpoint.Series
 	tracker   *checkpoint.Tracker
 	places    checkpoint.Claims // where Save writes

@@ -16,7 +16,8 @@ import (
 
 // head begins a request of n bytes.
 func head(n int) string {
-	return fmt.Sprintf("POST /gofleet/1 HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-gofleet\r\nContent-Length: %d\r\n\r\n", n)
+	return fmt.Sprintf("POST /gofleet/1 HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-gofleet\r\nContent-Length: "+
+		"%d\r\n\r\n", n)
 }
 
 // request is a message in the envelope of package transport, which says how long it will be once it is decoded.
@@ -135,10 +136,12 @@ func (s *stranger) garbage() error {
 	_, _ = rand.Read(noise)
 	post := "POST /gofleet/1 HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-gofleet\r\n"
 	for _, say := range []string{
-		string(noise), "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + string(noise[:512]), "GET / HTTP/1.1\r\nHost: x\r\n\r\n",
+		string(noise), "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + string(noise[:512]),
+		"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
 		post + "Content-Length: -1\r\n\r\n", post + "Content-Length: 18446744073709551616\r\n\r\n",
 		post + "Content-Length: 10000000000\r\n\r\n",
-		post + "Content-Length: 3\r\nContent-Length: 4\r\n\r\nabcd", post + "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
+		post + "Content-Length: 3\r\nContent-Length: 4\r\n\r\nabcd", post + "Transfer-Encoding: " +
+			"chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
 		post + strings.Repeat("X: y\r\n", 200_000), post + "Expect: 100-continue\r\nContent-Length: 3\r\n\r\nabc",
 		head(3) + "abc", request(noise, len(noise)), request(make([]byte, 200), 200),
 	} {

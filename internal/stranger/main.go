@@ -1,12 +1,14 @@
-// Stranger does to a server of a job what somebody without its secrets may try, and says how much memory that costs the server:
+// Stranger does to a server of a job what somebody without its secrets may try, and says how much memory that costs the
+// server:
 //
 //	go run ./internal/stranger -to 127.0.0.1:36000 -pid 4711 bombs
 //
-// It is for servers that let everybody on their machine in, without FLEET_TOKEN and FLEET_TLS_DIR: with either, strangers come no
-// further than to the head of a request. Several attacks may be named, or "all". With -pid it reads the server's memory from /proc,
-// before, the most during the attack, and ten seconds after it, and ends with status 1 if one cost more than 300 MB. The attacks are the
-// same whatever the job is. "Before" is what they did before servers judged a request by its head and its first bytes, "now" what
-// one costs a server that has just started and trains meanwhile:
+// It is for servers that let everybody on their machine in, without FLEET_TOKEN and FLEET_TLS_DIR: with either,
+// strangers come no further than to the head of a request. Several attacks may be named, or "all". With -pid it reads
+// the server's memory from /proc, before, the most during the attack, and ten seconds after it, and ends with status 1
+// if one cost more than 300 MB. The attacks are the same whatever the job is. "Before" is what they did before servers
+// judged a request by its head and its first bytes, "now" what one costs a server that has just started and trains
+// meanwhile:
 //
 //	attack     what it does                                           before                              now
 //	bombs      small messages that decode to 1,000 MB, in every       up to 14.3 GB, 12.6 GB a minute     0 MB, refused
@@ -26,14 +28,15 @@
 //	           hello, join, report, fence, drop, leave, freeze,       files written and removed           headers; of the fingerprint
 //	           save, commit, gather, norms, rate, scan, pieces        anywhere, fills 2.5 GB              three lines are told
 //
-// Attacks that need no port are tests: what a frame may do whose bits were turned over, or which comes twice, late or in another's name
-// (TestTurnedBitsOfHeaders of fleet, TestFlippedBits, TestALifeProvesItself, TestOnlyServersOrderDeaths, TestPushCountsOnce of
-// internal/server), names that lead out of a directory (TestNamesOfASaveStayInItsDirectory), damaged checkpoints (internal/checkpoint),
-// wrong tokens and certificates (TestStrangers of transport), two jobs at the same addresses (TestScripts of internal/roster), clocks
+// Attacks that need no port are tests: what a frame may do whose bits were turned over, or which comes twice, late or
+// in another's name (TestTurnedBitsOfHeaders of fleet, TestFlippedBits, TestALifeProvesItself,
+// TestOnlyServersOrderDeaths, TestPushCountsOnce of internal/server), names that lead out of a directory
+// (TestNamesOfASaveStayInItsDirectory), damaged checkpoints (internal/checkpoint), wrong tokens and certificates
+// (TestStrangers of transport), two jobs at the same addresses (TestScripts of internal/roster), clocks
 // (internal/awake).
 //
-// So are attacks on processes, clocks and files. These were played by hand too, with real processes and default timeouts; "now" is on two
-// busy cores:
+// So are attacks on processes, clocks and files. These were played by hand too, with real processes and default
+// timeouts; "now" is on two busy cores:
 //
 //	what is done                               before                          now
 //	a server is killed and started again,      trains on with half of the      all end with 75 within 4 s, and train
@@ -48,8 +51,9 @@
 //	a part of a checkpoint is a pipe, or       read for ever                   refused after 0.02 s
 //	/dev/zero (TestPartsAreRegularFiles)
 //
-// Two are played in virtual time alone. A wall clock that was set by an hour ended workers, or had them wait for that hour
-// (TestWallClock of internal/awake); a worker 0 that died before it had published left the others waiting (TestNobodyPublishes of fleet).
+// Two are played in virtual time alone. A wall clock that was set by an hour ended workers, or had them wait for that
+// hour (TestWallClock of internal/awake); a worker 0 that died before it had published left the others waiting
+// (TestNobodyPublishes of fleet).
 //
 // None of this is against somebody who sees the network: in plaintext the proofs of frames travel with them.
 package main

@@ -11,8 +11,8 @@ import (
 	"github.com/gofleet/gofleet/transport/codec"
 )
 
-// speaks sends frames as workers and servers do, by somebody who knows how they look and nothing of the job: to be told its fingerprint,
-// to take workers out, to hold pushes, to write files elsewhere, and to fill memory.
+// speaks sends frames as workers and servers do, by somebody who knows how they look and nothing of the job: to be told
+// its fingerprint, to take workers out, to hold pushes, to write files elsewhere, and to fill memory.
 func (s *stranger) speaks() error {
 	c, err := codec.ByName(s.codec)
 	if err != nil {
@@ -24,7 +24,8 @@ func (s *stranger) speaks() error {
 	for op, all := range speeches() {
 		for _, msg := range all {
 			for worker := range uint32(2) {
-				s.note(fmt.Sprintf("%v: %s", op, s.say(t, wire.Header{Op: op, Worker: worker, Life: 1, Seq: 1, Samples: 1}, msg)))
+				s.note(fmt.Sprintf("%v: %s", op, s.say(t, wire.Header{Op: op, Worker: worker, Life: 1, Seq: 1,
+					Samples: 1}, msg)))
 			}
 		}
 	}
@@ -40,12 +41,14 @@ func speeches() map[wire.Op][]any {
 	leave := wire.Leave{Life: 1, Forget: true}
 	evil := wire.Save{ID: "x/../../../evil", Dir: "/tmp/evil", Steps: []uint64{0, 0}}
 	return map[wire.Op][]any{
-		wire.OpHello:  {wire.Hello{Process: 1}},
-		wire.OpJoin:   {wire.Hello{Process: 1}, wire.Hello{Process: 1, Fingerprint: []string{"x"}}},
-		wire.OpReport: {wire.Report{Process: 1}, wire.Report{Server: 1, Process: 1, Ends: true, Status: wire.StatusBack}},
-		wire.OpFence:  {leave}, wire.OpDrop: {leave}, wire.OpLeave: {leave, nil},
-		wire.OpLoad:   {wire.Load{ID: "x", Dir: "/etc"}, wire.Load{ID: "x", Take: true}, wire.Load{ID: "x", End: true}},
-		wire.OpServe:  {wire.Serve{ID: "x", Select: &wire.Serving{}}, wire.Serve{ID: "x", Now: &wire.Chain{Base: "x", Last: "x"}}},
+		wire.OpHello: {wire.Hello{Process: 1}},
+		wire.OpJoin:  {wire.Hello{Process: 1}, wire.Hello{Process: 1, Fingerprint: []string{"x"}}},
+		wire.OpReport: {wire.Report{Process: 1}, wire.Report{Server: 1, Process: 1, Ends: true,
+			Status: wire.StatusBack}},
+		wire.OpFence: {leave}, wire.OpDrop: {leave}, wire.OpLeave: {leave, nil},
+		wire.OpLoad: {wire.Load{ID: "x", Dir: "/etc"}, wire.Load{ID: "x", Take: true}, wire.Load{ID: "x", End: true}},
+		wire.OpServe: {wire.Serve{ID: "x", Select: &wire.Serving{}},
+			wire.Serve{ID: "x", Now: &wire.Chain{Base: "x", Last: "x"}}},
 		wire.OpBatch:  {evil, wire.Save{ID: "x", Dir: "/tmp/evil", Discard: true}},
 		wire.OpFreeze: {evil}, wire.OpSave: {evil}, wire.OpPart: {evil}, wire.OpCommit: {evil},
 		wire.OpGather: {wire.Gather{N: 1, Call: "barrier", Data: make([]byte, 24<<20)}},

@@ -4,9 +4,9 @@ import "unsafe"
 
 // arena holds rows by number in chunks that never move. A row that was dropped is the next to be given out.
 //
-// Chunks are slices of float32 and hold no pointers, so that the garbage collector passes over gigabytes of rows. That is why free rows are
-// chained through their own headers, by number, and why a header lies in floats and is looked at through unsafe. A pointer to
-// a header is good as long as the shard's lock is held; nobody keeps one longer.
+// Chunks are slices of float32 and hold no pointers, so that the garbage collector passes over gigabytes of rows. That
+// is why free rows are chained through their own headers, by number, and why a header lies in floats and is looked at
+// through unsafe. A pointer to a header is good as long as the shard's lock is held; nobody keeps one longer.
 type arena struct {
 	chunks [][]float32
 	rows   uint32 // given out so far, free ones included
@@ -19,8 +19,8 @@ type arena struct {
 // isFree is the step of a row that is free.
 const isFree = -1
 
-// newArena chooses chunks of 2048 rows, fewer when rows are wide, or when they would be much of all that may be used. Large
-// allocations are whole pages of 8 KiB, which 2048 rows fill exactly.
+// newArena chooses chunks of 2048 rows, fewer when rows are wide, or when they would be much of all that may be used.
+// Large allocations are whole pages of 8 KiB, which 2048 rows fill exactly.
 func newArena(stride, limit int) arena {
 	shift := uint(11)
 	for shift > 4 && stride<<shift > 1<<18 || shift > 0 && 4*stride<<shift > limit/16 {
@@ -64,7 +64,8 @@ func (a *arena) full() bool { return a.free == 0 && int(a.rows>>a.shift) == len(
 // live is how many rows are in use.
 func (a *arena) live() int { return int(a.rows - a.freed) }
 
-// growth is how many bytes a new chunk takes, with its place in the list, which append makes up to twice as long as it is.
+// growth is how many bytes a new chunk takes, with its place in the list, which append makes up to twice as long as it
+// is.
 func (a *arena) growth() int { return (a.stride<<a.shift)*4 + 2*int(unsafe.Sizeof([]float32{})) }
 
 func (a *arena) bytes() int { return len(a.chunks) * a.growth() }

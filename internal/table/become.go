@@ -2,8 +2,8 @@ package table
 
 import "github.com/gofleet/gofleet/optimizer"
 
-// Like returns a store with an empty block or table beside each of s's whose param is wanted, in the same order, at the same update. It is
-// for what s may become.
+// Like returns a store with an empty block or table beside each of s's whose param is wanted, in the same order, at the
+// same update. It is for what s may become.
 func (s *Store) Like(wanted func(*optimizer.Param) bool) (*Store, error) {
 	o := new(Store)
 	for _, b := range s.Blocks {
@@ -28,8 +28,8 @@ func (s *Store) Like(wanted func(*optimizer.Param) bool) (*Store, error) {
 	return o, nil
 }
 
-// Become makes blocks and tables of s those of o, which s has made by Like and which is not to be used any more; a block that keep names
-// stays. Nothing may be pushed meanwhile; who reads has rows and chunks from before or after.
+// Become makes blocks and tables of s those of o, which s has made by Like and which is not to be used any more; a
+// block that keep names stays. Nothing may be pushed meanwhile; who reads has rows and chunks from before or after.
 func (s *Store) Become(o *Store, keep func(*optimizer.Param) bool) {
 	for _, b := range o.Blocks {
 		if own, is := s.Block(b.Name); is && !keep(b.Param) {
@@ -46,7 +46,8 @@ func (s *Store) Become(o *Store, keep func(*optimizer.Param) bool) {
 
 // like is an empty table whose shards are for the same ids as t's.
 func (t *Sparse) like() *Sparse {
-	o := &Sparse{layout: t.layout, param: t.param, rule: t.rule, sweeps: t.sweeps, rester: t.rester, counts: t.counts, draws: t.draws,
+	o := &Sparse{layout: t.layout, param: t.param, rule: t.rule, sweeps: t.sweeps, rester: t.rester, counts: t.counts,
+		draws:   t.draws,
 		telling: t.telling, seed: t.seed}
 	o.shards = newShards(len(t.shards), t.stride, t.param.MaxBytes, t.counts)
 	if t.tracked {

@@ -5,7 +5,8 @@ import (
 	"fmt"
 )
 
-// Begin gives an empty table the rows that its param begins with, those of them that owns says it has. A context that ends is an error.
+// Begin gives an empty table the rows that its param begins with, those of them that owns says it has. A context that
+// ends is an error.
 func (t *Sparse) Begin(ctx context.Context, owns func(id uint64) bool) error {
 	if t.param.Rows == nil {
 		return nil
@@ -15,7 +16,8 @@ func (t *Sparse) Begin(ctx context.Context, owns func(id uint64) bool) error {
 			return context.Cause(ctx)
 		}
 		if len(w) != len(ids)*t.dim {
-			return fmt.Errorf("%w: %q begins with %d ids and %d numbers, want %d for each", ErrShape, t.param.Name, len(ids), len(w), t.dim)
+			return fmt.Errorf("%w: %q begins with %d ids and %d numbers, want %d for each", ErrShape, t.param.Name,
+				len(ids), len(w), t.dim)
 		}
 		return t.SetOwned(ids, w, 0, owns)
 	})

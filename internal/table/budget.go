@@ -9,10 +9,10 @@ import (
 	"unsafe"
 )
 
-// A table may have a bound on its bytes (optimizer.Param.MaxBytes). When there is no room for another row, ids that have none
-// wait as if an entry policy kept them out: training goes on, no row that has learnt something is thrown away unasked, no
-// gradient meets a row that was dropped under it, and both Result and Stats say how many were turned away. [Sparse.Shrink]
-// makes room. Explicit rows, which nobody may lose silently, are refused with ErrFull.
+// A table may have a bound on its bytes (optimizer.Param.MaxBytes). When there is no room for another row, ids that
+// have none wait as if an entry policy kept them out: training goes on, no row that has learnt something is thrown away
+// unasked, no gradient meets a row that was dropped under it, and both Result and Stats say how many were turned away.
+// [Sparse.Shrink] makes room. Explicit rows, which nobody may lose silently, are refused with ErrFull.
 
 // ErrFull says that a row doesn't fit into the bytes that its table may use.
 var ErrFull = errors.New("table: full")
@@ -30,8 +30,8 @@ type quota struct {
 	waiting int // ids that wait; 0: as many as the rows suggest
 }
 
-// quotaOf divides a table's budget, 0 for none, among shards. Ids that wait have a share of their own, so that neither they nor
-// the rows can crowd out the others.
+// quotaOf divides a table's budget, 0 for none, among shards. Ids that wait have a share of their own, so that neither
+// they nor the rows can crowd out the others.
 func quotaOf(budget int64, shards int, counts bool) quota {
 	if budget == 0 {
 		return quota{rows: math.MaxInt}
@@ -105,8 +105,8 @@ func (t *Sparse) tellNearly() {
 // tellStops says once that shows or clicks of a row have come to where they stop.
 func (t *Sparse) tellStops() {
 	if f := &t.filling; f.log != nil && !f.stop.Swap(true) {
-		f.log.Warn("a row's shows or clicks have come to 16777216, where counts of ones stop, and its score with them: let them decay "+
-			"by Shrink (Decay), or count fewer of them",
+		f.log.Warn("a row's shows or clicks have come to 16777216, where counts of ones stop, and its score with "+
+			"them: let them decay by Shrink (Decay), or count fewer of them",
 			"table", t.param.Name, "rows", t.Len())
 	}
 }
@@ -115,13 +115,15 @@ func (t *Sparse) tellStops() {
 func (t *Sparse) tellFull() {
 	f, now := &t.filling, t.away.turnedAway.Load()
 	if told := f.told.Load(); f.log != nil && now >= max(1, 10*told) && f.told.CompareAndSwap(told, now) {
-		f.log.Warn("an embedding is full: ids without a row are turned away, and learn nothing: raise its MaxBytes, or "+
-			"drop rows by Shrink",
+		f.log.Warn(
+			"an embedding is full: ids without a row are turned away, and learn nothing: raise its MaxBytes, or "+
+				"drop rows by Shrink",
 			"table", t.param.Name, "turned_away", now, "rows", t.Len(), "max_bytes", t.param.MaxBytes)
 	}
 }
 
 func (t *Sparse) full(id uint64) error {
-	return fmt.Errorf("%w: %q has no room for row %d within %d bytes: raise the param's MaxBytes, or shrink the table", ErrFull,
+	return fmt.Errorf("%w: %q has no room for row %d within %d bytes: raise the param's MaxBytes, or shrink the table",
+		ErrFull,
 		t.param.Name, id, t.param.MaxBytes)
 }

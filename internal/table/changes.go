@@ -16,8 +16,8 @@ func (t *Sparse) Track() {
 	}
 }
 
-// Remade says that rows were dropped, that more waiting ids were forgotten than are noted, or that the table was filled anew, since changes
-// were last taken: what has changed does not tell that.
+// Remade says that rows were dropped, that more waiting ids were forgotten than are noted, or that the table was filled
+// anew, since changes were last taken: what has changed does not tell that.
 func (t *Sparse) Remade() bool { return t.remade.Load() }
 
 // GiveBack has what was taken count as changed again, since nobody has it.

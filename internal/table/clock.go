@@ -1,7 +1,7 @@
 package table
 
-// Tick advances the clock whose time rows remember when they are pulled or pushed, and returns the new time. What period
-// a tick ends, an epoch or a day, is the caller's choice; [Shrink] counts in ticks.
+// Tick advances the clock whose time rows remember when they are pulled or pushed, and returns the new time. What
+// period a tick ends, an epoch or a day, is the caller's choice; [Shrink] counts in ticks.
 func (t *Sparse) Tick() uint32 { return t.clock.Add(1) }
 
 // Clock is the number of ticks so far.

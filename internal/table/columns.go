@@ -3,7 +3,8 @@ package table
 // Columns are many rows, each number of all of them in a slice of its own, as they lie in a file.
 type Columns struct {
 	IDs []uint64
-	// Floats are the weights and the state of one row after the other; of state that the table has no place for it takes what it has.
+	// Floats are the weights and the state of one row after the other; of state that the table has no place for it
+	// takes what it has.
 	Floats []float32
 	// Stateless rows are restored with the rule's initial state, whatever lies behind their weights.
 	Stateless     bool
@@ -35,7 +36,8 @@ func (t *Sparse) newColumns(n int) *Columns {
 
 // resize makes them n rows of the table, no more than they had room for.
 func (c *Columns) resize(t *Sparse, n int) {
-	c.IDs, c.Floats, c.Steps, c.Seen, c.Updates = c.IDs[:n], c.Floats[:n*(t.dim+t.state)], c.Steps[:n], c.Seen[:n], c.Updates[:n]
+	c.IDs, c.Floats, c.Steps, c.Seen, c.Updates = c.IDs[:n], c.Floats[:n*(t.dim+t.state)], c.Steps[:n], c.Seen[:n],
+		c.Updates[:n]
 	c.Served = c.Served[:n]
 	if t.marked {
 		c.Show, c.Click, c.Delta = c.Show[:n], c.Click[:n], c.Delta[:n]

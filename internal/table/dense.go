@@ -10,12 +10,13 @@ import (
 // denseChunk is how many weights share a lock: readers and writers of a large block follow one another through it.
 const denseChunk = 16 << 10
 
-// Dense is one block of a dense variable: its weights and the rule's state. All methods may be called from many goroutines at
-// once; each chunk of 16,384 weights is read and written whole.
+// Dense is one block of a dense variable: its weights and the rule's state. All methods may be called from many
+// goroutines at once; each chunk of 16,384 weights is read and written whole.
 //
-// Where a reader must not see half of an update, the caller sees to that (in rounds a pull waits until the round before is applied). What
-// chunks are for is speed: they let the workers of async read one end of a large block while another's push is at
-// the other. A rule that needs the whole variable, for a norm, or whose state is not a multiple of the weights makes one chunk.
+// Where a reader must not see half of an update, the caller sees to that (in rounds a pull waits until the round before
+// is applied). What chunks are for is speed: they let the workers of async read one end of a large block while
+// another's push is at the other. A rule that needs the whole variable, for a norm, or whose state is not a multiple of
+// the weights makes one chunk.
 type Dense struct {
 	rule   optimizer.Rule
 	n      int
@@ -32,7 +33,8 @@ type chunk struct {
 	image    *chunkImage // that wants a copy of the chunk as it is
 }
 
-// NewDense returns a block of n weights, all zero. A nil rule makes a block that is only set and read (a frozen variable's).
+// NewDense returns a block of n weights, all zero. A nil rule makes a block that is only set and read (a frozen
+// variable's).
 func NewDense(n int, rule optimizer.Rule) *Dense {
 	size := denseChunk
 	if rule != nil && (optimizer.NeedsWhole(rule) || rule.StateLen(size)%size != 0) {

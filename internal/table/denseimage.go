@@ -24,7 +24,8 @@ func (b *BlockImage) StateLen() int { return stateLen(b.Values.rule, b.Values.n)
 // EachWeight gives do the weights, piece after piece, each valid until it returns.
 func (b *BlockImage) EachWeight(do func(w []float32) error) error { return b.image.each(0, do) }
 
-// EachState gives do the state, piece after piece, in the order in which the rule lays out that of all weights. It comes after the weights.
+// EachState gives do the state, piece after piece, in the order in which the rule lays out that of all weights. It
+// comes after the weights.
 func (b *BlockImage) EachState(do func(state []float32) error) error {
 	for part := 1; part < b.image.parts; part++ {
 		if err := b.image.each(part, do); err != nil {
@@ -34,8 +35,8 @@ func (b *BlockImage) EachState(do func(state []float32) error) error {
 	return nil
 }
 
-// denseImage is a block as it was. It is read part by part, the weights first and then each slot of the state, and of each part chunk by
-// chunk. What is about to change and was not read is copied, and let go when it has been read.
+// denseImage is a block as it was. It is read part by part, the weights first and then each slot of the state, and of
+// each part chunk by chunk. What is about to change and was not read is copied, and let go when it has been read.
 type denseImage struct {
 	d      *Dense
 	step   int64
@@ -138,8 +139,8 @@ func (c *chunk) part(i, parts int) []float32 {
 	return c.state[(i-1)*len(c.w):][:len(c.w)]
 }
 
-// change locks a chunk that is about to change. What an image has still to read of it is copied; when there is no room for that, the
-// change waits for whoever reads the image.
+// change locks a chunk that is about to change. What an image has still to read of it is copied; when there is no room
+// for that, the change waits for whoever reads the image.
 func (c *chunk) change() {
 	for {
 		c.Lock()
@@ -167,9 +168,9 @@ func (c *chunk) change() {
 	}
 }
 
-// room bounds what an image copies of dense blocks before it is read: a gradient changes all of a variable at once, which would double
-// its memory. Changes wait for the reader where there is no room, but for no longer than patience: a disk that stands still holds up
-// nobody.
+// room bounds what an image copies of dense blocks before it is read: a gradient changes all of a variable at once,
+// which would double its memory. Changes wait for the reader where there is no room, but for no longer than patience: a
+// disk that stands still holds up nobody.
 type room struct {
 	mu    sync.Mutex
 	bytes int

@@ -11,8 +11,8 @@ type Factor struct {
 	By   float64 `json:"by"`
 }
 
-// SetRateFactor multiplies the learning rates of all rules from the next update on, in place of an earlier factor. Updates that have begun
-// go on with theirs, and so do steps that rows have missed and that are replayed later.
+// SetRateFactor multiplies the learning rates of all rules from the next update on, in place of an earlier factor.
+// Updates that have begun go on with theirs, and so do steps that rows have missed and that are replayed later.
 func (s *Store) SetRateFactor(by float64) {
 	if by != s.RateFactor() {
 		s.steps.setFactor(by, s.replays(func(*Sparse) bool { return true }))
@@ -22,8 +22,9 @@ func (s *Store) SetRateFactor(by float64) {
 // RateFactor is what SetRateFactor set last, 1 if it was never called.
 func (s *Store) RateFactor() float64 { return s.steps.newest() }
 
-// RateFactors are the factors that a store which is filled from this one's checkpoint needs, if next is that of the next update: this one,
-// and with it all before where rows that have yet to be born will have missed steps; nothing where it is 1 and alone.
+// RateFactors are the factors that a store which is filled from this one's checkpoint needs, if next is that of the
+// next update: this one, and with it all before where rows that have yet to be born will have missed steps; nothing
+// where it is 1 and alone.
 func (s *Store) RateFactors(next float64) []Factor {
 	all := s.steps.known()
 	if next != s.RateFactor() {
@@ -49,8 +50,8 @@ func (s *Store) replays(such func(*Sparse) bool) bool {
 	return slices.ContainsFunc(s.Tables, func(t *Sparse) bool { return t.sweeps && such(t) })
 }
 
-// setFactor sets the factor of the next update. Those before are kept for updates that are not finished, and all of them for steps
-// that will be replayed.
+// setFactor sets the factor of the next update. Those before are kept for updates that are not finished, and all of
+// them for steps that will be replayed.
 func (p *progress) setFactor(by float64, all bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -62,7 +63,8 @@ func (p *progress) setFactor(by float64, all bool) {
 	p.factors.Store(&now)
 }
 
-// followed are factors with another one behind, which takes the place of one from the same update. Who reads the first ones reads on.
+// followed are factors with another one behind, which takes the place of one from the same update. Who reads the first
+// ones reads on.
 func followed(all []Factor, f Factor) []Factor {
 	if n := len(all); n > 0 && all[n-1].From == f.From {
 		all = all[: n-1 : n-1]

@@ -9,9 +9,9 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// PushAhead is a PushPull that copies into w the weights as they will be after so many updates more, as far as momentum goes: with a
-// rule that carries a part β of each update over into the next, that is (β + β² + …) of this update further. Without momentum they
-// are the new weights.
+// PushAhead is a PushPull that copies into w the weights as they will be after so many updates more, as far as momentum
+// goes: with a rule that carries a part β of each update over into the next, that is (β + β² + …) of this update
+// further. Without momentum they are the new weights.
 func (d *Dense) PushAhead(g, w []float32, step int64, updates int) error {
 	if d.rule == nil {
 		return d.noRule()

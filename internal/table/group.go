@@ -39,8 +39,8 @@ type call struct {
 	played *played // of a push that is played again
 }
 
-// mix spreads ids over shards and indexes. It is another hash than the one that spreads ids over servers, whose remainder
-// all ids of a server share.
+// mix spreads ids over shards and indexes. It is another hash than the one that spreads ids over servers, whose
+// remainder all ids of a server share.
 func mix(x uint64) uint64 {
 	x ^= x >> 32
 	x *= 0x0e9846af9b1a615d
@@ -49,8 +49,8 @@ func mix(x uint64) uint64 {
 	return x ^ x>>28
 }
 
-// group sorts the ids by shard (a counting sort). It returns the largest id. Ids of one shard stay in the order in which they were given,
-// so that an id that stands twice in a push is updated twice in that order.
+// group sorts the ids by shard (a counting sort). It returns the largest id. Ids of one shard stay in the order in
+// which they were given, so that an id that stands twice in a push is updated twice in that order.
 func (c *call) group(ids []uint64, shards int, seed uint64) (largest uint64) {
 	c.grow(len(ids), shards)
 	shift := shardShift(shards)

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// hot keeps the most pushed rows of a shard. Every row counts its pushes anyway, so nothing has to be estimated: a row is
-// looked at again after each hotEvery pushes, and takes the place of the coldest if it has more. A shard keeps as many as a table
-// is asked for, since all of the hottest may be in one shard.
+// hot keeps the most pushed rows of a shard. Every row counts its pushes anyway, so nothing has to be estimated: a row
+// is looked at again after each hotEvery pushes, and takes the place of the coldest if it has more. A shard keeps as
+// many as a table is asked for, since all of the hottest may be in one shard.
 type hot struct {
 	ids   [hotLen]hotID
 	used  int
@@ -74,14 +74,17 @@ type Hot struct {
 	Updates uint32
 }
 
-// Hot returns the ids of the n rows that were pushed most, at most 32, the most pushed first. A row counts from its 16th push
-// on, and its place is right to 16 pushes.
+// Hot returns the ids of the n rows that were pushed most, at most 32, the most pushed first. A row counts from its
+// 16th push on, and its place is right to 16 pushes.
 func (t *Sparse) Hot(n int) []Hot {
 	var all []Hot
 	for i := range t.shards {
 		all = t.shards[i].appendHot(t, all)
 	}
-	slices.SortFunc(all, func(a, b Hot) int { return cmp.Or(cmp.Compare(b.Updates, a.Updates), cmp.Compare(a.ID, b.ID)) })
+	slices.SortFunc(all, func(a, b Hot) int {
+		return cmp.Or(cmp.Compare(b.Updates, a.Updates),
+			cmp.Compare(a.ID, b.ID))
+	})
 	return all[:max(min(n, hotLen, len(all)), 0)]
 }
 

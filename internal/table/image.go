@@ -2,10 +2,10 @@ package table
 
 import "time"
 
-// Image is what a store was at one moment, for who saves it while steps go on: it takes no longer to make than to lock every shard once.
-// What is about to be changed and has not been read is copied first, each row and each chunk of a dense block once; what has
-// been read is copied no more. So an image takes the memory of the rows that were changed before they were read, and of dense blocks
-// 16 MiB: their changes wait for the reader beyond that, for 10 s at most.
+// Image is what a store was at one moment, for who saves it while steps go on: it takes no longer to make than to lock
+// every shard once. What is about to be changed and has not been read is copied first, each row and each chunk of a
+// dense block once; what has been read is copied no more. So an image takes the memory of the rows that were changed
+// before they were read, and of dense blocks 16 MiB: their changes wait for the reader beyond that, for 10 s at most.
 //
 // An image has a store to itself: another is made when it is closed.
 type Image struct {
@@ -22,12 +22,12 @@ type Image struct {
 // Image makes an image of the blocks and tables whose params which names. No update may be under way, as a cut sees to.
 func (s *Store) Image(which func(param string) bool) *Image { return s.image(which, imaging{}) }
 
-// TakeImage makes an image of everything, in tables that are tracked ([Sparse.Track]), which knows what has changed since the last that was
-// made so; the first time all.
+// TakeImage makes an image of everything, in tables that are tracked ([Sparse.Track]), which knows what has changed
+// since the last that was made so; the first time all.
 func (s *Store) TakeImage() *Image { return s.image(everything, imaging{taking: true}) }
 
-// TakeChanges is TakeImage for who reads of the rows only those that are among the changes: others are not copied when they are about to
-// change.
+// TakeChanges is TakeImage for who reads of the rows only those that are among the changes: others are not copied when
+// they are about to change.
 func (s *Store) TakeChanges() *Image { return s.image(everything, imaging{taking: true, alone: true}) }
 
 func everything(string) bool { return true }

@@ -2,12 +2,13 @@ package table
 
 import "unsafe"
 
-// index finds row numbers by hash. It is made of segments of a fixed size, chosen by the hash's high bits; one that is full is
-// cut in two, so that no insertion ever waits for the whole index to be made anew (extendible hashing: Fagin, Nievergelt,
-// Pippenger and Strong, 1979). Inside a segment it is open addressing with linear probing by the hash's low bits.
+// index finds row numbers by hash. It is made of segments of a fixed size, chosen by the hash's high bits; one that is
+// full is cut in two, so that no insertion ever waits for the whole index to be made anew (extendible hashing: Fagin,
+// Nievergelt, Pippenger and Strong, 1979). Inside a segment it is open addressing with linear probing by the hash's low
+// bits.
 //
-// An entry holds the 32 bits of the hash above the row's number plus one; 0 is empty. So the index grows and shrinks without
-// looking at a row. Equal bits don't prove that the id is the same: the row's header does.
+// An entry holds the 32 bits of the hash above the row's number plus one; 0 is empty. So the index grows and shrinks
+// without looking at a row. Equal bits don't prove that the id is the same: the row's header does.
 type index struct {
 	places []place // by the hash's high bits; a segment that was cut less often than others has several
 	shift  uint    // leaves those high bits of a hash
@@ -42,8 +43,8 @@ func newIndex() index {
 
 func (x *index) at(hash uint32) *place { return &x.places[hash>>x.shift] }
 
-// first returns the row, plus one, of the first entry with this hash, or 0. It is right for all but the few ids that share 32
-// bits of hash with another.
+// first returns the row, plus one, of the first entry with this hash, or 0. It is right for all but the few ids that
+// share 32 bits of hash with another.
 func (x *index) first(hash uint32) uint32 {
 	seg := x.at(hash).entries
 	for at := hash & segmentMask; ; at = (at + 1) & segmentMask {

@@ -5,13 +5,14 @@ import (
 	"unsafe"
 )
 
-// Old keeps what rows were before they were pushed: the weights that each had at its first push since what has changed was
-// last taken. A row that was not pushed since then has no old weights: it is as it was.
+// Old keeps what rows were before they were pushed: the weights that each had at its first push since what has changed
+// was last taken. A row that was not pushed since then has no old weights: it is as it was.
 //
-// Mode geo trains with it: a worker's table is its copy of the model, a row's old weights are what the servers have of it, and the
-// difference of the two is what an exchange sends. The first push of a row after a Take copies its weights aside, under the shard's
-// lock, before the rule changes them; later pushes cost a bit test. A Take that leaves something of the change (geo sends a share
-// of it) keeps the row's old weights, so that the next one sees what is left.
+// Mode geo trains with it: a worker's table is its copy of the model, a row's old weights are what the servers have of
+// it, and the difference of the two is what an exchange sends. The first push of a row after a Take copies its weights
+// aside, under the shard's lock, before the rule changes them; later pushes cost a bit test. A Take that leaves
+// something of the change (geo sends a share of it) keeps the row's old weights, so that the next one sees what is
+// left.
 type Old struct{ table *Sparse }
 
 // oldRows are the old weights of a shard's rows, guarded by its lock.
@@ -36,8 +37,8 @@ func (t *Sparse) KeepOld() (*Old, error) {
 }
 
 // Take calls do with the id of every row that has old weights, its weights and the old ones, which do may change, and
-// whether it was pushed since the last take. The old weights stay if do says that something is left of the change. Rows come one at a
-// time, in no particular order; do must not call the table.
+// whether it was pushed since the last take. The old weights stay if do says that something is left of the change. Rows
+// come one at a time, in no particular order; do must not call the table.
 func (o *Old) Take(do func(id uint64, w, old []float32, pushed bool) (left bool)) {
 	for i := range o.table.shards {
 		o.takeShard(&o.table.shards[i], do)
@@ -62,9 +63,9 @@ func (o *Old) takeShard(s *shard, do func(id uint64, w, old []float32, pushed bo
 	}
 }
 
-// Receive calls do with the weights of each row, its old ones, and what arrived for it in rows, len(ids) rows of dim floats. It may
-// change the first two; a row that is as it was has no old weights: nil. A missing row is born first. Rows come one at a
-// time, in no particular order; do must not call the table.
+// Receive calls do with the weights of each row, its old ones, and what arrived for it in rows, len(ids) rows of dim
+// floats. It may change the first two; a row that is as it was has no old weights: nil. A missing row is born first.
+// Rows come one at a time, in no particular order; do must not call the table.
 func (o *Old) Receive(ids []uint64, rows []float32, do func(w, old, arrived []float32)) error {
 	_, err := o.table.run("receive", ids, rows, Clicks{}, 0, func(t *Sparse, s *shard, c *call, b *block) {
 		for _, it := range b.items {

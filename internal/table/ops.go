@@ -78,9 +78,9 @@ func (t *Sparse) pullBlock(s *shard, c *call, b *block) {
 	}
 }
 
-// ByPush has pushes alone give birth to rows and note the time, and no read: of several copies of a table, which all take every push, each
-// is read apart, and of a server's a row may be read that is only asked for ahead. Rows of a frozen table, to which nothing is pushed,
-// go on as before. It comes before others use the table.
+// ByPush has pushes alone give birth to rows and note the time, and no read: of several copies of a table, which all
+// take every push, each is read apart, and of a server's a row may be read that is only asked for ahead. Rows of a
+// frozen table, to which nothing is pushed, go on as before. It comes before others use the table.
 func (t *Sparse) ByPush() { t.byPush = t.rule != nil }
 
 // let says whether a push would give birth to an item's row.
@@ -193,8 +193,9 @@ func (t *Sparse) initSlots(slots []float32) {
 	}
 }
 
-// stepped notes that the update number step has changed a row. Under a rule that sweeps, updates that run beside each other may come to
-// the row in any order: so it counts them, and replay adds what is missing of those that are finished.
+// stepped notes that the update number step has changed a row. Under a rule that sweeps, updates that run beside each
+// other may come to the row in any order: so it counts them, and replay adds what is missing of those that are
+// finished.
 func (t *Sparse) stepped(h *header, step int64) {
 	if t.sweeps && t.steps != nil {
 		h.step++
@@ -203,10 +204,10 @@ func (t *Sparse) stepped(h *header, step int64) {
 	h.step = max(h.step, step)
 }
 
-// replay gives a row the steps it missed, each an update with a zero gradient: what a rule that moves rows in every step (Adam
-// with Dense) would have done to it if the table had swept over all rows each time. A table of millions of rows can't be swept in a
-// step, and a row that nobody looks at need not be: it is brought up to date when it is read, pushed or saved. A rule that can
-// tell that a row has come to rest ends the loop.
+// replay gives a row the steps it missed, each an update with a zero gradient: what a rule that moves rows in every
+// step (Adam with Dense) would have done to it if the table had swept over all rows each time. A table of millions of
+// rows can't be swept in a step, and a row that nobody looks at need not be: it is brought up to date when it is read,
+// pushed or saved. A rule that can tell that a row has come to rest ends the loop.
 func (t *Sparse) replay(c *call, h *header, upTo int64) {
 	t.miss(c, t.weights(h), t.slots(h), h.step, upTo)
 	h.step = max(h.step, upTo)

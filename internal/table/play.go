@@ -5,16 +5,17 @@ import (
 	"slices"
 )
 
-// A push that was made before, by a process that this one takes the place of, is played: it gives rows to the ids that it gave them to
-// then, and to no others. What a param's Entry and MaxBytes would say now is not asked, since it also depends on reads and on the order of
-// pushes that were made at the same time.
+// A push that was made before, by a process that this one takes the place of, is played: it gives rows to the ids that
+// it gave them to then, and to no others. What a param's Entry and MaxBytes would say now is not asked, since it also
+// depends on reads and on the order of pushes that were made at the same time.
 
 // played is what is known of a push that is played.
 type played struct {
 	refused []uint64 // ascending, as often as they were pushed
 }
 
-// Play is the push that had that result: ids in refused, ascending, get no row. It needs no watch: every one takes note.
+// Play is the push that had that result: ids in refused, ascending, get no row. It needs no watch: every one takes
+// note.
 func (t *Sparse) Play(ids []uint64, g []float32, n Clicks, step int64, refused []uint64) error {
 	again := &played{refused}
 	push := (*Sparse).pushBlock

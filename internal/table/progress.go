@@ -6,15 +6,15 @@ import (
 	"sync/atomic"
 )
 
-// progress numbers the updates of a store, knows up to which all are finished, and at which factor on the learning rate each is made.
-// Updates may run beside each other, and end in any order.
+// progress numbers the updates of a store, knows up to which all are finished, and at which factor on the learning rate
+// each is made. Updates may run beside each other, and end in any order.
 //
 //	1 2 3 4 5 6      begun
 //	x x   x          finished
 //	    ^            open: 3, 5, 6; finished is 2
 //
-// A row that is swept may be brought up to 2 and no further: update 3 may yet have a gradient for it. Reads ask before under no
-// lock, so finished is an atomic; it never goes back but by set.
+// A row that is swept may be brought up to 2 and no further: update 3 may yet have a gradient for it. Reads ask before
+// under no lock, so finished is an atomic; it never goes back but by set.
 type progress struct {
 	mu   sync.Mutex
 	last int64
@@ -63,9 +63,9 @@ func (p *progress) set(step int64) {
 	p.finished.Store(step)
 }
 
-// before is the last update that is finished while the given one is applied: reads and pushes bring rows up to it, and no further,
-// since updates that have only begun have yet to give the rows that they touch their gradients. A nil progress is that of updates
-// that follow each other.
+// before is the last update that is finished while the given one is applied: reads and pushes bring rows up to it, and
+// no further, since updates that have only begun have yet to give the rows that they touch their gradients. A nil
+// progress is that of updates that follow each other.
 func (p *progress) before(step int64) int64 {
 	if p == nil {
 		return step - 1

@@ -8,9 +8,9 @@ import (
 	"sync/atomic"
 )
 
-// Restore puts a row back as [Sparse.Rows] gave it, over the row of that id if there is one. A row without state (from a file
-// of weights alone) gets the rule's initial state. The clock is moved on to when the row was seen. [ErrFull] says that there is
-// no room.
+// Restore puts a row back as [Sparse.Rows] gave it, over the row of that id if there is one. A row without state (from
+// a file of weights alone) gets the rule's initial state. The clock is moved on to when the row was seen. [ErrFull]
+// says that there is no room.
 func (t *Sparse) Restore(r Row) error {
 	if err := t.restorable(&r); err != nil {
 		return err
@@ -24,7 +24,8 @@ func (t *Sparse) Restore(r Row) error {
 // restorable says why a row can't be one of this table.
 func (t *Sparse) restorable(r *Row) error {
 	if len(r.W) != t.dim || len(r.State) != t.state && len(r.State) != 0 {
-		return fmt.Errorf("%w: restore of row %d of %q: %d weights and %d of state, need %d and %d", ErrShape, r.ID, t.param.Name,
+		return fmt.Errorf("%w: restore of row %d of %q: %d weights and %d of state, need %d and %d", ErrShape, r.ID,
+			t.param.Name,
 			len(r.W), len(r.State), t.dim, t.state)
 	}
 	if height := t.param.Height(); height > 0 && r.ID >= uint64(height) {
@@ -59,17 +60,20 @@ func (s *shard) restore(t *Sparse, it item, r *Row) error {
 	return nil
 }
 
-// RestoreAll is [Sparse.Restore] of those rows that owns says are this table's, on all processors: rows of one shard come in their order,
-// so that the table becomes what Restore of one row after the other makes of it. owns is called from several goroutines at once.
+// RestoreAll is [Sparse.Restore] of those rows that owns says are this table's, on all processors: rows of one shard
+// come in their order, so that the table becomes what Restore of one row after the other makes of it. owns is called
+// from several goroutines at once.
 func (t *Sparse) RestoreAll(c *Columns, owns func(id uint64) bool) error {
 	n := len(c.IDs)
 	if n == 0 {
 		return nil
 	}
-	if len(c.Floats) < n*t.dim || len(c.Floats)%n != 0 || len(c.Steps) != n || len(c.Seen) != n || len(c.Updates) != n ||
+	if len(c.Floats) < n*t.dim || len(c.Floats)%n != 0 || len(c.Steps) != n || len(c.Seen) != n ||
+		len(c.Updates) != n ||
 		c.Show != nil && (len(c.Show) != n || len(c.Click) != n) || c.Delta != nil && len(c.Delta) != n ||
 		c.Served != nil && len(c.Served) != n {
-		return fmt.Errorf("%w: restore of %d rows of %q: %d floats, and steps, times, updates and counts of %d, %d, %d and %d rows",
+		return fmt.Errorf("%w: restore of %d rows of %q: %d floats, and steps, times, updates and counts of %d, %d, "+
+			"%d and %d rows",
 			ErrShape, n, t.param.Name, len(c.Floats), len(c.Steps), len(c.Seen), len(c.Updates), len(c.Show))
 	}
 	work := t.calls.Get().(*call)

@@ -10,12 +10,12 @@ type header struct {
 	updates uint32 // how often it was pushed
 }
 
-// changed is the bit of a row's, or a waiting id's, seen that says that something of it is other than when changes were last taken. A row
-// that a rule sweeps on has not changed by that: it is what it was, some steps on.
+// changed is the bit of a row's, or a waiting id's, seen that says that something of it is other than when changes were
+// last taken. A row that a rule sweeps on has not changed by that: it is what it was, some steps on.
 const changed = 1 << 31
 
-// newer is the bit of a row's seen that says that no model for serving has the row as it is, served that one has the row: see
-// [Store.Select].
+// newer is the bit of a row's seen that says that no model for serving has the row as it is, served that one has the
+// row: see [Store.Select].
 const (
 	newer  = 1 << 30
 	served = 1 << 29
@@ -23,8 +23,8 @@ const (
 	flags = changed | newer | served
 )
 
-// marks are what a table that lets ids in by shows and clicks counts for each of them. A row's delta score follows its marks: the score of
-// the shows and clicks since a model for serving was saved with it.
+// marks are what a table that lets ids in by shows and clicks counts for each of them. A row's delta score follows its
+// marks: the score of the shows and clicks since a model for serving was saved with it.
 type marks struct{ show, click float32 }
 
 func (m *marks) add(n marks) { m.show, m.click = m.show+n.show, m.click+n.click }

@@ -43,17 +43,17 @@ func (s *shard) appendIDs(ids []uint64) []uint64 {
 	return ids
 }
 
-// Rows yields every row in ascending order of ids, those of a rule that sweeps brought up to step. The table may be used
-// meanwhile: each row is read whole, rows born after the call began are left out. A yielded row's slices are valid until the
-// next.
+// Rows yields every row in ascending order of ids, those of a rule that sweeps brought up to step. The table may be
+// used meanwhile: each row is read whole, rows born after the call began are left out. A yielded row's slices are valid
+// until the next.
 func (t *Sparse) Rows(step int64) iter.Seq[Row] {
 	return func(yield func(Row) bool) { t.RowsOf(t.IDs(), step)(yield) }
 }
 
-// RowsOf is Rows for given ids, in their order. It reads a batch at a time and holds a shard's lock for its part of a batch only, so that a
-// table that is being saved, or sent page by page, serves steps meanwhile; what makes the rows those of one moment is the caller's
-// (a cut holds pushes). A row that is not there, as it was dropped meanwhile, is yielded as it would be
-// born.
+// RowsOf is Rows for given ids, in their order. It reads a batch at a time and holds a shard's lock for its part of a
+// batch only, so that a table that is being saved, or sent page by page, serves steps meanwhile; what makes the rows
+// those of one moment is the caller's (a cut holds pushes). A row that is not there, as it was dropped meanwhile, is
+// yielded as it would be born.
 func (t *Sparse) RowsOf(ids []uint64, step int64) iter.Seq[Row] {
 	return func(yield func(Row) bool) {
 		c := t.newColumns(min(batch, len(ids)))

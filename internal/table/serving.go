@@ -2,12 +2,13 @@ package table
 
 import "slices"
 
-// Serving says which rows a model for serving takes: those that matter, or with Delta those of them that have changed enough since such a
-// model was last saved.
+// Serving says which rows a model for serving takes: those that matter, or with Delta those of them that have changed
+// enough since such a model was last saved.
 //
-// In a table with ShowClick a row matters if its score is BaseThreshold at least, and if no more than Keep periods have ended since it was
-// used; it has changed enough if its delta score is DeltaThreshold at least, that is the score of the shows and clicks since it was saved.
-// In other tables every row matters, and every change is enough. A rule that sweeps changes all rows.
+// In a table with ShowClick a row matters if its score is BaseThreshold at least, and if no more than Keep periods have
+// ended since it was used; it has changed enough if its delta score is DeltaThreshold at least, that is the score of
+// the shows and clicks since it was saved. In other tables every row matters, and every change is enough. A rule that
+// sweeps changes all rows.
 type Serving struct {
 	Delta bool
 	// Params are the names of the tables that the model has.
@@ -26,8 +27,8 @@ type Served struct {
 	Left       int
 }
 
-// Chain names the models for serving that were saved of a store: a base and the deltas since, each of which follows the one before it. The
-// zero value is none.
+// Chain names the models for serving that were saved of a store: a base and the deltas since, each of which follows the
+// one before it. The zero value is none.
 type Chain struct {
 	Base   string `json:"base"`
 	Last   string `json:"last"` // the base where there are no deltas
@@ -160,7 +161,8 @@ func (t *Sparse) score(h *header) float64 {
 	return t.param.Entry.ShowClick.Score(m.show, m.click)
 }
 
-// serve has rows count as served, and others as not. Of a row that no model has, all shows and clicks are new to serving.
+// serve has rows count as served, and others as not. Of a row that no model has, all shows and clicks are new to
+// serving.
 func (t *Sparse) serve(all Served) {
 	t.each(all.Rows, func(h *header) {
 		h.seen = h.seen&^newer | served | changed

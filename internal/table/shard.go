@@ -2,12 +2,13 @@ package table
 
 import "sync"
 
-// shard is one share of a table's rows. Everything in it is guarded by its lock, which a call takes once, for all its ids of the shard;
-// no call holds two. An id's shard is a function of its hash, so that two calls meet only where they touch the same share.
+// shard is one share of a table's rows. Everything in it is guarded by its lock, which a call takes once, for all its
+// ids of the shard; no call holds two. An id's shard is a function of its hash, so that two calls meet only where they
+// touch the same share.
 //
-// index finds a row's number, arena has the row. The two agree: every number in the index is of a row in use, whose header has the
-// id, and every row in use is in the index once. What else knows a row by number or id (hot, watches, old, waiting) is told when it is
-// dropped or created, before the number can be another id's.
+// index finds a row's number, arena has the row. The two agree: every number in the index is of a row in use, whose
+// header has the id, and every row in use is in the index once. What else knows a row by number or id (hot, watches,
+// old, waiting) is told when it is dropped or created, before the number can be another id's.
 type shard struct {
 	sync.Mutex
 	index   index
@@ -32,16 +33,16 @@ func newShards(n, stride int, budget int64, counts bool) []shard {
 	return shards
 }
 
-// blockLen is how many rows are worked on together: enough to hide the memory's latency, no more than a core can wait for at
-// once.
+// blockLen is how many rows are worked on together: enough to hide the memory's latency, no more than a core can wait
+// for at once.
 const blockLen = 24
 
 // block is a piece of a shard's group of ids with the rows that were found, nil for the missing.
 //
-// Rows of a large table are nowhere near each other, and one that is not in a cache takes a core as long as some hundred
-// instructions. So a call works on three blocks at once: it runs the rule over the rows of one, while the rows of the next are on
-// their way (probe) and the lines of the index that the one after it needs (prefetch). A row that probe found by its hash alone is
-// checked by verify when it has arrived, since only the row knows its id.
+// Rows of a large table are nowhere near each other, and one that is not in a cache takes a core as long as some
+// hundred instructions. So a call works on three blocks at once: it runs the rule over the rows of one, while the rows
+// of the next are on their way (probe) and the lines of the index that the one after it needs (prefetch). A row that
+// probe found by its hash alone is checked by verify when it has arrived, since only the row knows its id.
 type block struct {
 	items   []item
 	rows    [blockLen]*header

@@ -2,8 +2,9 @@ package table
 
 // shardImage is what an image knows of a shard, guarded by the shard's lock.
 type shardImage struct {
-	other  rowBits           // rows that are not as they were
-	kept   [][]uint32        // of these, by row number, in pieces: the copy, as its number in copies plus one, or one of the two below
+	other rowBits // rows that are not as they were
+	// of these, by row number, in pieces: the copy, as its number in copies plus one, or one of the two below
+	kept   [][]uint32
 	gone   map[uint64]uint32 // copies of rows that were dropped, as numbers in copies plus one, by id
 	copies arena
 	read   bool   // some rows were, by ascending id
@@ -103,8 +104,8 @@ func (m *shardImage) drop(t *Sparse, row uint32, h *header) {
 	}
 }
 
-// copyOf is the number of the copy, plus one, of a row of the image, which is then forgotten; 0 if there is none. has says whether the
-// table has a row of that id, and row which.
+// copyOf is the number of the copy, plus one, of a row of the image, which is then forgotten; 0 if there is none. has
+// says whether the table has a row of that id, and row which.
 func (m *shardImage) copyOf(id uint64, row uint32, has bool) uint32 {
 	kept := uint32(younger)
 	if has {
@@ -134,8 +135,8 @@ func (s *shard) listImage(m *TableImage, each func(id uint64, taken bool)) {
 	}
 }
 
-// listChunk is listImage of the chunk that begins with row from, and says whether there are more. A shard's lock is held for one chunk at a
-// time: rows that are born meanwhile are known to be.
+// listChunk is listImage of the chunk that begins with row from, and says whether there are more. A shard's lock is
+// held for one chunk at a time: rows that are born meanwhile are known to be.
 func (s *shard) listChunk(m *TableImage, from uint32, each func(id uint64, taken bool)) (more bool) {
 	s.Lock()
 	defer s.Unlock()
@@ -174,7 +175,8 @@ func (s *shard) changed() (n int) {
 	return n
 }
 
-// readImage is a [blockFunc] that reads rows of the image, of a call whose ids ascend and are all above those of calls before it.
+// readImage is a [blockFunc] that reads rows of the image, of a call whose ids ascend and are all above those of calls
+// before it.
 func (t *Sparse) readImage(s *shard, c *call, b *block) {
 	m := s.image
 	m.read, m.last = true, c.largest // the lock is held until all of the call are read

@@ -8,18 +8,18 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// Shrink says which rows a table can do without. First shows and clicks decay, then rows are dropped whose score is low or
-// which nobody has touched for long. Each zero field does nothing.
+// Shrink says which rows a table can do without. First shows and clicks decay, then rows are dropped whose score is low
+// or which nobody has touched for long. Each zero field does nothing.
 //
-// A dropped row is forgotten whole. Its memory is the next row's; its id begins anew, as one that was never met, and a gradient
-// that was computed from the old row falls under the same rule.
+// A dropped row is forgotten whole. Its memory is the next row's; its id begins anew, as one that was never met, and a
+// gradient that was computed from the old row falls under the same rule.
 type Shrink struct {
 	// Decay multiplies the shows and clicks of every row and of every id that waits, between 0 and 1.
 	Decay float64
 	// MinScore drops rows whose ShowClick score is below it.
 	MinScore float64
-	// Unseen drops rows that no training read and no push has touched for that many ticks of the clock, and forgets ids that
-	// wait and were not pushed for so long.
+	// Unseen drops rows that no training read and no push has touched for that many ticks of the clock, and forgets ids
+	// that wait and were not pushed for so long.
 	Unseen uint32
 }
 
@@ -54,7 +54,8 @@ func (t *Sparse) Shrink(o Shrink) (Shrunk, error) {
 		return Shrunk{}, err
 	}
 	if o.byScore() && !t.marked {
-		return Shrunk{}, fmt.Errorf("%w: %q: set ShowClick in its Entry, or neither Decay nor MinScore", ErrNoScore, t.param.Name)
+		return Shrunk{}, fmt.Errorf("%w: %q: set ShowClick in its Entry, or neither Decay nor MinScore", ErrNoScore,
+			t.param.Name)
 	}
 	now := t.clock.Load()
 	return t.shrink(o, now, func(h *header, low bool) bool { return low || o.old(h.seen&^flags, now) }), nil
@@ -78,7 +79,8 @@ func (t *Sparse) shrink(o Shrink, now uint32, drops func(h *header, low bool) bo
 }
 
 // shrink drops rows of the chunk that begins with row from, and says whether there are more.
-func (s *shard) shrink(t *Sparse, o Shrink, from uint32, drops func(h *header, low bool) bool, done *Shrunk) (more bool) {
+func (s *shard) shrink(t *Sparse, o Shrink, from uint32, drops func(h *header, low bool) bool,
+	done *Shrunk) (more bool) {
 	s.Lock()
 	defer s.Unlock()
 	end := min(from+1<<s.arena.shift, s.arena.rows)
@@ -110,7 +112,8 @@ func (o Shrink) low(t *Sparse, m *marks) bool {
 	return t.param.Entry.ShowClick.Score(m.show, m.click) < o.MinScore
 }
 
-// old says whether something was seen too long ago. A push that read the clock before its last tick is not in the future.
+// old says whether something was seen too long ago. A push that read the clock before its last tick is not in the
+// future.
 func (o Shrink) old(seen, now uint32) bool {
 	return o.Unseen > 0 && now >= seen && now-seen >= o.Unseen
 }
@@ -143,14 +146,17 @@ func (o Shrink) Check(params []*optimizer.Param) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	if o.byScore() && !slices.ContainsFunc(params, func(p *optimizer.Param) bool { return p.Embedding && marked(p.Entry) }) {
+	if o.byScore() && !slices.ContainsFunc(params, func(p *optimizer.Param) bool {
+		return p.Embedding &&
+			marked(p.Entry)
+	}) {
 		return fmt.Errorf("%w by any table: set ShowClick in an Entry, or neither Decay nor MinScore", ErrNoScore)
 	}
 	return nil
 }
 
-// Shrink drops rows of all tables: by age in every one, by score in those that keep one. It returns what was dropped, table by
-// table, and is refused when o has a score and no table keeps one.
+// Shrink drops rows of all tables: by age in every one, by score in those that keep one. It returns what was dropped,
+// table by table, and is refused when o has a score and no table keeps one.
 func (s *Store) Shrink(o Shrink) ([]Shrunk, error) {
 	params := make([]*optimizer.Param, len(s.Tables))
 	for i, t := range s.Tables {

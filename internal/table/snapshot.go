@@ -22,7 +22,8 @@ func (d *Dense) Snapshot() (w, state []float32, step int64) {
 // initial state.
 func (d *Dense) Restore(w, state []float32, step int64) error {
 	if len(w) != d.n || len(state) != stateLen(d.rule, d.n) && len(state) != 0 {
-		return fmt.Errorf("%w: restore of a dense block: %d weights and %d of state, need %d and %d", ErrShape, len(w), len(state),
+		return fmt.Errorf("%w: restore of a dense block: %d weights and %d of state, need %d and %d", ErrShape, len(w),
+			len(state),
 			d.n, stateLen(d.rule, d.n))
 	}
 	at := 0
@@ -41,7 +42,8 @@ func (d *Dense) Restore(w, state []float32, step int64) error {
 	return nil
 }
 
-// slots walks over the slots of a chunk that begins at weight at, each beside its place in the state of the whole block.
+// slots walks over the slots of a chunk that begins at weight at, each beside its place in the state of the whole
+// block.
 func (d *Dense) slots(c *chunk, at int, do func(whole, part []float32), state []float32) {
 	if len(d.chunks) == 1 {
 		do(state, c.state)

@@ -21,7 +21,8 @@ var (
 
 // Options are the choices of a sparse table.
 type Options struct {
-	// Shards is how many parts with a lock of their own the table has, rounded up to a power of two; 0 means 8 for each CPU.
+	// Shards is how many parts with a lock of their own the table has, rounded up to a power of two; 0 means 8 for each
+	// CPU.
 	Shards int
 	// Numbered rows are 4 bytes longer. [Sparse.Watch] and [Sparse.KeepOld] need them.
 	Numbered bool
@@ -62,13 +63,13 @@ type Result struct {
 	Born    int // rows made because they were missing
 	Waiting int // ids that the param's Entry keeps out, so far or for good: their gradients were dropped
 	Full    int // ids that have no row because MaxBytes is reached: their gradients were dropped
-	// Refused are the ids that are counted in Waiting and Full, as often as they were pushed, in no particular order, if there are any and
-	// the table is Telling.
+	// Refused are the ids that are counted in Waiting and Full, as often as they were pushed, in no particular order,
+	// if there are any and the table is Telling.
 	Refused *[]uint64
 }
 
-// Clicks say how often each id of a push was shown and clicked, and how many pushes it is folded of, len(ids) numbers each, for a param
-// that lets ids in by that. Nil is one show of each, no click, and one push.
+// Clicks say how often each id of a push was shown and clicked, and how many pushes it is folded of, len(ids) numbers
+// each, for a param that lets ids in by that. Nil is one show of each, no click, and one push.
 type Clicks struct {
 	Show, Click []float32
 	Pushes      []int32
@@ -92,7 +93,8 @@ func NewSparse(p *optimizer.Param, rule optimizer.Rule, o Options) (*Sparse, err
 	t.rester, _ = rule.(optimizer.Rester)
 	t.shards = newShards(powerOfTwo(o.Shards, 8*runtime.GOMAXPROCS(0)), t.stride, p.MaxBytes, t.counts)
 	if !t.shards[0].room(0) {
-		return nil, fmt.Errorf("table: %q: MaxBytes %d leaves no room for a row of %d bytes", p.Name, p.MaxBytes, 4*t.stride)
+		return nil, fmt.Errorf("table: %q: MaxBytes %d leaves no room for a row of %d bytes", p.Name, p.MaxBytes,
+			4*t.stride)
 	}
 	t.calls.New = func() any { return &call{zeros: make([]float32, t.dim)} }
 	return t, nil
@@ -118,24 +120,24 @@ func (t *Sparse) Param() *optimizer.Param { return t.param }
 // Rule is the rule that updates the rows.
 func (t *Sparse) Rule() optimizer.Rule { return t.rule }
 
-// Pull is a training read: it copies the rows of ids into w, len(ids) rows of dim floats. Missing rows are born, unless the
-// param's Entry or MaxBytes keep them out: then they read as [Sparse.Peek] reads them. step is the last step that is finished:
-// rows of a rule that sweeps are brought up to it.
+// Pull is a training read: it copies the rows of ids into w, len(ids) rows of dim floats. Missing rows are born, unless
+// the param's Entry or MaxBytes keep them out: then they read as [Sparse.Peek] reads them. step is the last step that
+// is finished: rows of a rule that sweeps are brought up to it.
 func (t *Sparse) Pull(ids []uint64, w []float32, step int64) error {
 	_, err := t.run("pull", ids, w, Clicks{}, step, (*Sparse).pullBlock)
 	return err
 }
 
-// Peek is an evaluation read: like Pull, but a missing row stays missing. It reads as its initial value when the embedding
-// has a height and as zeros when not.
+// Peek is an evaluation read: like Pull, but a missing row stays missing. It reads as its initial value when the
+// embedding has a height and as zeros when not.
 func (t *Sparse) Peek(ids []uint64, w []float32, step int64) error {
 	_, err := t.run("peek", ids, w, Clicks{}, step, (*Sparse).peekBlock)
 	return err
 }
 
-// Push applies the rule to the rows of ids with their gradients g, len(ids) rows of dim floats, as the update number step (1
-// for the first). A missing row is born first, unless the param's Entry or MaxBytes keep it out: then its gradient is dropped,
-// and counted.
+// Push applies the rule to the rows of ids with their gradients g, len(ids) rows of dim floats, as the update number
+// step (1 for the first). A missing row is born first, unless the param's Entry or MaxBytes keep it out: then its
+// gradient is dropped, and counted.
 func (t *Sparse) Push(ids []uint64, g []float32, step int64) (Result, error) {
 	return t.PushClicks(ids, g, Clicks{}, step)
 }
@@ -188,8 +190,8 @@ func (t *Sparse) checkCount(what string, ids int, numbers []float32) error {
 // countable says whether a number can be that of shows or clicks: not NaN, not infinite, not negative.
 func countable(x float32) bool { return x >= 0 && x <= math.MaxFloat32 }
 
-// Set gives rows explicit values, those after the given step (0: before the first), and the rule's initial state. It asks no
-// Entry. [ErrFull] names a row that found no room; the others are set.
+// Set gives rows explicit values, those after the given step (0: before the first), and the rule's initial state. It
+// asks no Entry. [ErrFull] names a row that found no room; the others are set.
 func (t *Sparse) Set(ids []uint64, w []float32, step int64) error {
 	_, err := t.run("set", ids, w, Clicks{}, step, (*Sparse).setBlock)
 	return err
@@ -201,7 +203,8 @@ type blockFunc func(*Sparse, *shard, *call, *block)
 // run groups the ids and works through the shards, each block under its shard's lock.
 func (t *Sparse) run(what string, ids []uint64, rows []float32, n Clicks, step int64, do blockFunc) (Result, error) {
 	if len(rows) != len(ids)*t.dim {
-		return Result{}, fmt.Errorf("%w: %s of %q: %d ids need %d×%d floats, have %d", ErrShape, what, t.param.Name, len(ids),
+		return Result{}, fmt.Errorf("%w: %s of %q: %d ids need %d×%d floats, have %d", ErrShape, what, t.param.Name,
+			len(ids),
 			len(ids), t.dim, len(rows))
 	}
 	return t.walk(what, ids, rows, n, step, do)
@@ -209,9 +212,9 @@ func (t *Sparse) run(what string, ids []uint64, rows []float32, n Clicks, step i
 
 // walk is run for calls whose rows are not in one slice.
 //
-// Everything that can be wrong with a call is found before the first lock, so that a call is refused whole; under the locks only room can
-// be lacking, which the call's result tells by id. Each call begins with another shard than the one before it: calls that come
-// at the same time would else follow each other from lock to lock.
+// Everything that can be wrong with a call is found before the first lock, so that a call is refused whole; under the
+// locks only room can be lacking, which the call's result tells by id. Each call begins with another shard than the one
+// before it: calls that come at the same time would else follow each other from lock to lock.
 func (t *Sparse) walk(what string, ids []uint64, rows []float32, n Clicks, step int64, do blockFunc) (Result, error) {
 	c := t.calls.Get().(*call)
 	defer t.calls.Put(c)
@@ -237,8 +240,8 @@ func (t *Sparse) walk(what string, ids []uint64, rows []float32, n Clicks, step 
 	return c.res, c.err
 }
 
-// runShard works through a shard's group with three blocks on the way: while one is worked on, the rows of the next and the
-// index lines of the one after it are fetched.
+// runShard works through a shard's group with three blocks on the way: while one is worked on, the rows of the next and
+// the index lines of the one after it are fetched.
 func (t *Sparse) runShard(i int, c *call, do blockFunc) {
 	group := c.of(i)
 	if len(group) == 0 {

@@ -15,8 +15,8 @@ type Stats struct {
 	// Load is the part of the index that is used.
 	Load float64
 
-	// Since the table was made: gradients that were dropped because the param's Entry kept their ids out, or because MaxBytes
-	// was reached; and rows that Shrink dropped.
+	// Since the table was made: gradients that were dropped because the param's Entry kept their ids out, or because
+	// MaxBytes was reached; and rows that Shrink dropped.
 	KeptOut, TurnedAway, Dropped uint64
 }
 

@@ -16,8 +16,8 @@ type Block struct {
 	Values *Dense
 }
 
-// Store is what one process keeps: blocks of dense variables and sparse tables, in the order they were added. Blocks and
-// tables are added before others use the store.
+// Store is what one process keeps: blocks of dense variables and sparse tables, in the order they were added. Blocks
+// and tables are added before others use the store.
 type Store struct {
 	Blocks []Block
 	Tables []*Sparse
@@ -36,7 +36,8 @@ func (s *Store) AddBlock(b Block) error {
 		return fmt.Errorf("table: there are two dense blocks %q", b.Name)
 	}
 	if b.Offset < 0 || b.Offset+b.Values.Len() > b.Param.Size() {
-		return fmt.Errorf("table: block %q: weights %d to %d of %q, which has %d", b.Name, b.Offset, b.Offset+b.Values.Len(),
+		return fmt.Errorf("table: block %q: weights %d to %d of %q, which has %d", b.Name, b.Offset,
+			b.Offset+b.Values.Len(),
 			b.Param.Name, b.Param.Size())
 	}
 	if s.blocks == nil {
@@ -80,8 +81,8 @@ func (s *Store) Table(name string) (*Sparse, bool) {
 	return s.Tables[i], true
 }
 
-// Step is the last update that is finished, as all before it are: what reads bring rows of a rule that sweeps up to. Whoever decides
-// what an update is counts them.
+// Step is the last update that is finished, as all before it are: what reads bring rows of a rule that sweeps up to.
+// Whoever decides what an update is counts them.
 func (s *Store) Step() int64 { return s.steps.finished.Load() }
 
 // Advance begins the next update and returns its number. [Store.Finish] ends it; others may begin, and end, meanwhile.
@@ -93,7 +94,8 @@ func (s *Store) Finish(step int64) { s.steps.finish(step) }
 // Last is the last update that was begun.
 func (s *Store) Last() int64 { return s.steps.newestStep() }
 
-// AdvanceTo begins all updates up to one that is made again: those before it that never end are over when SetStep says so.
+// AdvanceTo begins all updates up to one that is made again: those before it that never end are over when SetStep says
+// so.
 func (s *Store) AdvanceTo(step int64) {
 	for s.Last() < step {
 		s.Advance()

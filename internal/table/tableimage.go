@@ -50,7 +50,8 @@ func (t *Sparse) image(step int64, how imaging) *TableImage {
 	return m
 }
 
-// listWaiters lists the ids that wait in a shard, and takes those that had changed, as all before had where all says so. Locked.
+// listWaiters lists the ids that wait in a shard, and takes those that had changed, as all before had where all says
+// so. Locked.
 func (m *TableImage) listWaiters(s *shard, all bool) bool {
 	s.waiting.each(func(id uint64, w *waiter) bool {
 		if taken := m.taking && w.seen&changed != 0; taken {
@@ -95,8 +96,8 @@ func (m *TableImage) Waiter(id uint64) Waiter {
 	return is.waiter(id)
 }
 
-// IDs are the ids of all rows, ascending. The slice is the image's. It is asked for before rows are read, and not of an image that has
-// changes alone, unless its rule sweeps.
+// IDs are the ids of all rows, ascending. The slice is the image's. It is asked for before rows are read, and not of an
+// image that has changes alone, unless its rule sweeps.
 func (m *TableImage) IDs() []uint64 {
 	m.once.Do(func() {
 		m.ids = make([]uint64, 0, m.Table.Len())
@@ -131,7 +132,8 @@ func (m *TableImage) list(each func(id uint64, taken bool)) {
 // settled are ids ascending, each once: a row that was dropped may have come again.
 func settled(ids []uint64) []uint64 { return slices.Compact(sorted(ids)) }
 
-// Changes are what had changed, in an image that takes that; of a rule that sweeps all rows, since each moves with every update.
+// Changes are what had changed, in an image that takes that; of a rule that sweeps all rows, since each moves with
+// every update.
 func (m *TableImage) Changes() Changes {
 	m.taken.Do(func() {
 		if m.took {
@@ -158,7 +160,8 @@ func (m *TableImage) Changes() Changes {
 // Taken is what Changes were, as far as they were asked for, when the image is closed: for GiveBack.
 func (m *TableImage) Taken() Changes { return m.changes }
 
-// Rows yields all rows by ascending id, once, some at a time. While some are used the next are read; they are valid until then.
+// Rows yields all rows by ascending id, once, some at a time. While some are used the next are read; they are valid
+// until then.
 func (m *TableImage) Rows() iter.Seq[*Columns] { return m.RowsOf(m.IDs()) }
 
 // RowsOf is Rows of these ids, which ascend and are the image's.
@@ -195,8 +198,8 @@ func (m *TableImage) RowsOf(ids []uint64) iter.Seq[*Columns] {
 	}
 }
 
-// take takes note of a row, or its copy, that had changed when the image was made. A row that is changed after it has another mark than its
-// copy, which stays.
+// take takes note of a row, or its copy, that had changed when the image was made. A row that is changed after it has
+// another mark than its copy, which stays.
 func (m *TableImage) take(h *header) (taken bool) {
 	if !m.taking || h.seen&changed == 0 {
 		return false

@@ -41,8 +41,8 @@ func (w *waiter) waiter(id uint64) Waiter {
 	return Waiter{id, w.pushes, w.seen &^ changed, w.show, w.click}
 }
 
-// RestoreWaiter puts back what [Sparse.Waiters] gave. It does nothing when the id has a row, or when the table's policy doesn't
-// count (it may have changed since).
+// RestoreWaiter puts back what [Sparse.Waiters] gave. It does nothing when the id has a row, or when the table's policy
+// doesn't count (it may have changed since).
 func (t *Sparse) RestoreWaiter(w Waiter) error {
 	if height := t.param.Height(); height > 0 && w.ID >= uint64(height) {
 		return fmt.Errorf("%w: restore of %q: waiting id %d, the height is %d", ErrID, t.param.Name, w.ID, height)

@@ -15,16 +15,19 @@ type waiter struct {
 }
 
 // waiting keeps count of ids that have no row yet. It forgets those that were not pushed for long: ids live in two
-// generations, a push brings an id into the young one, and when that is large the old one is forgotten and the young one is
-// the old. So an id is forgotten only after half the limit of others were pushed since, and no list of ages is kept.
+// generations, a push brings an id into the young one, and when that is large the old one is forgotten and the young
+// one is the old. So an id is forgotten only after half the limit of others were pushed since, and no list of ages is
+// kept.
 type waiting struct {
 	young, old map[uint64]waiter
-	tracked    *atomic.Bool // of a table that is tracked, set when more is forgotten than is worth to be known one by one; else nil
-	forgotten  []uint64     // by age, since changes were last taken
-	image      *waitingImage
+	// of a table that is tracked, set when more is forgotten than is worth to be known one by one; else nil
+	tracked   *atomic.Bool
+	forgotten []uint64 // by age, since changes were last taken
+	image     *waitingImage
 }
 
-// waitingImage is what an image knows of the ids that wait in a shard: those that are other than they were, as they were.
+// waitingImage is what an image knows of the ids that wait in a shard: those that are other than they were, as they
+// were.
 type waitingImage struct {
 	kept map[uint64]waiter
 	gone []map[uint64]waiter // generations that were forgotten since; of those kept after them an id is in the first
@@ -87,8 +90,8 @@ func (w *waiting) age(limit int) {
 	}
 }
 
-// forgets takes note of ids that don't wait any more, in a table that is tracked: of no more than take as much memory as those that may
-// wait. Where no checkpoint can be saved they would pile up; the next one is whole then.
+// forgets takes note of ids that don't wait any more, in a table that is tracked: of no more than take as much memory
+// as those that may wait. Where no checkpoint can be saved they would pile up; the next one is whole then.
 func (w *waiting) forgets(ids iter.Seq[uint64], limit int) {
 	if w.tracked == nil || w.tracked.Load() {
 		return

@@ -6,11 +6,12 @@ import (
 	"slices"
 )
 
-// Watch notes which rows of a table are pushed, a bit for each, until they are taken. A table has as many as it is given.
+// Watch notes which rows of a table are pushed, a bit for each, until they are taken. A table has as many as it is
+// given.
 //
-// A server of mode geo has one for each worker: it answers what others have changed since the worker asked. A worker's own push goes
-// by its Watch, which takes no note of it. Bits go by a row's number in its shard's arena, so that noting is one store beside the
-// row's update; a row that is dropped loses its bit, since its number will be another id's.
+// A server of mode geo has one for each worker: it answers what others have changed since the worker asked. A worker's
+// own push goes by its Watch, which takes no note of it. Bits go by a row's number in its shard's arena, so that noting
+// is one store beside the row's update; a row that is dropped loses its bit, since its number will be another id's.
 type Watch struct {
 	table *Sparse
 	rows  []rowBits // by shard, each guarded by the shard's lock
@@ -41,12 +42,14 @@ func (t *Sparse) notNumbered() error {
 	return fmt.Errorf("table: the rows of %q are not Numbered, as its Options could say", t.param.Name)
 }
 
-// Push is the table's Push of which this watch takes no note, but for rows that were born: they may have been others before.
+// Push is the table's Push of which this watch takes no note, but for rows that were born: they may have been others
+// before.
 func (w *Watch) Push(ids []uint64, g []float32, n Clicks, step int64) (Result, error) {
 	return w.table.pushClicks(ids, g, n, step, w.push)
 }
 
-// Take appends the ids of the rows that were pushed since they were last taken to dst, each once, in no particular order.
+// Take appends the ids of the rows that were pushed since they were last taken to dst, each once, in no particular
+// order.
 func (w *Watch) Take(dst []uint64) []uint64 {
 	for i := range w.rows {
 		dst = w.takeShard(&w.table.shards[i], &w.rows[i], dst)

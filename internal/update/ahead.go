@@ -1,10 +1,10 @@
 package update
 
-// Foresight: where every push is an update of its own, a gradient is computed on dense weights that miss the updates of other
-// workers meanwhile, and a rule with momentum then goes too far: each of them has pushed it on before the first effect is
-// seen. So the answer to a push has the weights as momentum will have moved them when the worker's next gradient arrives
-// (SpecTrain, Chen et al. 2018; DANA, Hakimi et al. 2019). The weights that tables keep, save and evaluate are never foreseen
-// ones.
+// Foresight: where every push is an update of its own, a gradient is computed on dense weights that miss the updates of
+// other workers meanwhile, and a rule with momentum then goes too far: each of them has pushed it on before the first
+// effect is seen. So the answer to a push has the weights as momentum will have moved them when the worker's next
+// gradient arrives (SpecTrain, Chen et al. 2018; DANA, Hakimi et al. 2019). The weights that tables keep, save and
+// evaluate are never foreseen ones.
 
 // Ahead are the dense weights that an update leaves for the answer to its push, while they are near anyway.
 type Ahead struct {
@@ -14,7 +14,8 @@ type Ahead struct {
 	Version   uint64    // that Dense has; 0 until it is set
 }
 
-// otherProcess is a distance of versions that no worker is behind: the worker has weights of the process before this one.
+// otherProcess is a distance of versions that no worker is behind: the worker has weights of the process before this
+// one.
 const otherProcess = 1 << 32
 
 // updates is how many updates the worker's next gradient is expected to miss: as many as this one has.

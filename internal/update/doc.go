@@ -1,6 +1,6 @@
-// Package update makes one update of a server's tables from the gradients that workers pushed for it: the arithmetic of a
-// push. It knows no lock but the tables' own, no network and no clock; package server says which pushes an update is made of,
-// and when.
+// Package update makes one update of a server's tables from the gradients that workers pushed for it: the arithmetic of
+// a push. It knows no lock but the tables' own, no network and no clock; package server says which pushes an update is
+// made of, and when.
 //
 //	tables.go    a push, an update of some of them, and what is updated
 //	ahead.go     the weights that momentum will have made when the worker's next gradient comes
@@ -9,15 +9,16 @@
 //	clip.go      a clip by norm, of which each server has a part
 //	update.go    the stages, one after the other
 //
-// The order within an update is the same for dense weights and for rows, and each stage works on what the one before left:
+// The order within an update is the same for dense weights and for rows, and each stage works on what the one before
+// left:
 //
 //	pushes ── fold ──> one gradient ── compensate ──> as at today's weights ── clip ──> limited ── apply ──> tables
 //	          in the order of workers,      dense alone, λ > 0,          mode sync,            rule by rule
 //	          weighted by samples           one push                     by the norm of all
 //
-// An update of one push is not folded: its gradient is the worker's own memory, which nobody writes to. Stages that change values
-// write to scratch memory instead. So a push that is repeated finds what it sent.
+// An update of one push is not folded: its gradient is the worker's own memory, which nobody writes to. Stages that
+// change values write to scratch memory instead. So a push that is repeated finds what it sent.
 //
-// Dense weights are applied before rows, and the portions of the rows in any order: each row is in one portion, so that the bits
-// depend neither on the number of cores nor on who was first.
+// Dense weights are applied before rows, and the portions of the rows in any order: each row is in one portion, so that
+// the bits depend neither on the number of cores nor on who was first.
 package update

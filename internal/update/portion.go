@@ -9,8 +9,8 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// portion is a range of an embedding's ids in an update. The workers of a round wait for it together, so that cores are idle: its
-// rows are cut into portions, and several of them are folded and applied at a time.
+// portion is a range of an embedding's ids in an update. The workers of a round wait for it together, so that cores are
+// idle: its rows are cut into portions, and several of them are folded and applied at a time.
 type portion struct {
 	embedding int
 	param     int

@@ -71,7 +71,8 @@ func (c *scratch) portion() *portion {
 	return c.portions[c.inUse-1]
 }
 
-// each does something for every portion, on as many cores as there are, and returns the first error in the portions' order.
+// each does something for every portion, on as many cores as there are, and returns the first error in the portions'
+// order.
 func (c *scratch) each(do func(*scratch, *portion) error) error {
 	portions := c.portions[:c.inUse]
 	if len(portions) == 1 {

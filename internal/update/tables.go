@@ -10,8 +10,8 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// Push is one worker's gradient for the tables of one server. Its memory is not written to, and stays as it is until Apply
-// returns.
+// Push is one worker's gradient for the tables of one server. Its memory is not written to, and stays as it is until
+// Apply returns.
 type Push struct {
 	Samples int
 	Dense   []float32       // as long as the part
@@ -30,10 +30,11 @@ type Update struct {
 	Pushes []*Push
 	// Dense is the dense gradient of all pushes, if it has been added up already; the update may write to it.
 	Dense []float32
-	// Sum makes the sums of squares of this part's gradient, by param, those of the gradient of all servers, where a rule
-	// clips by norm. It may wait for them. nil says that this server has all of it.
+	// Sum makes the sums of squares of this part's gradient, by param, those of the gradient of all servers, where a
+	// rule clips by norm. It may wait for them. nil says that this server has all of it.
 	Sum func(own []gradient.Squares) ([]gradient.Squares, error)
-	// Record is told what was applied, before the update counts. Its memory lasts until Record returns. nil tells nobody.
+	// Record is told what was applied, before the update counts. Its memory lasts until Record returns. nil tells
+	// nobody.
 	Record func(Applied) error
 }
 

@@ -7,8 +7,8 @@ import (
 	"github.com/gofleet/gofleet/internal/table"
 )
 
-// Apply makes one gradient of an update's pushes and applies it. It returns how many rows a table's policies dropped. The caller
-// says Changed when the update counts.
+// Apply makes one gradient of an update's pushes and applies it. It returns how many rows a table's policies dropped.
+// The caller says Changed when the update counts.
 func (t *Tables) Apply(u *Update) (dropped int, err error) {
 	c := scratches.Get().(*scratch)
 	defer c.release()
@@ -82,8 +82,8 @@ func (c *scratch) foldDense() []float32 {
 	return c.dense
 }
 
-// compensate is the dense gradient as it would be at the weights that the tables have come to, as [gradient.Compensate] says.
-// Rows need none: they are pulled for the step that pushes them.
+// compensate is the dense gradient as it would be at the weights that the tables have come to, as [gradient.Compensate]
+// says. Rows need none: they are pulled for the step that pushes them.
 func (c *scratch) compensate(g []float32) ([]float32, error) {
 	pulled := c.u.Pushes[0].Pulled
 	if c.t.o.Delay == 0 || pulled == nil {

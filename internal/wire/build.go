@@ -8,9 +8,9 @@ import (
 // Builder writes a frame as parts: heads and ids lie in a buffer of its own, floats stay where the caller has them. A
 // builder is used again after Reset and then allocates nothing once its buffers have grown.
 //
-// What is narrowed (encoding.go) and what is small is in scratch; plain floats are parts that alias the caller's memory, so that no
-// frame of a large gradient is ever put together. So the caller keeps its floats as they are until the frame has been answered, however
-// often it is sent.
+// What is narrowed (encoding.go) and what is small is in scratch; plain floats are parts that alias the caller's
+// memory, so that no frame of a large gradient is ever put together. So the caller keeps its floats as they are until
+// the frame has been answered, however often it is sent.
 type Builder struct {
 	head    [headerSize]byte
 	header  Header
@@ -104,8 +104,8 @@ func (b *Builder) beginRows(kind Kind, flags byte, param uint32, ids []uint64, r
 	return size
 }
 
-// putIDs appends ids as uvarints of their differences less one. Most take one byte or two, which of the two nobody can foresee:
-// so both are written, and the second counts if it must.
+// putIDs appends ids as uvarints of their differences less one. Most take one byte or two, which of the two nobody can
+// foresee: so both are written, and the second counts if it must.
 func putIDs(dst []byte, ids []uint64) []byte {
 	const chunk = 256 // ids for which there is room
 	next, at := uint64(0), len(dst)
@@ -147,7 +147,8 @@ func (b *Builder) floats(f []float32) {
 	b.parts = append(b.parts, bytesOf(f))
 }
 
-// flush makes a part of what lies in scratch. Growing scratch later leaves that part on the old array, which is as good.
+// flush makes a part of what lies in scratch. Growing scratch later leaves that part on the old array, which is as
+// good.
 func (b *Builder) flush() {
 	if len(b.scratch) > b.open {
 		b.parts = append(b.parts, b.scratch[b.open:len(b.scratch):len(b.scratch)])

@@ -7,9 +7,9 @@ import (
 	"hash/crc32"
 )
 
-// The checksum of a frame is over what says whose it is and what its bytes mean: the header and each section's head. One bit there would
-// make of a push another worker's, or one that was never counted, or have rows go to another table. What sections hold is the transport's
-// to guard, which knows where bytes can be damaged at all.
+// The checksum of a frame is over what says whose it is and what its bytes mean: the header and each section's head.
+// One bit there would make of a push another worker's, or one that was never counted, or have rows go to another table.
+// What sections hold is the transport's to guard, which knows where bytes can be damaged at all.
 
 // castagnoli is CRC-32C, which processors compute. It finds every damage of up to 32 bits in a row, and any three bits.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -32,8 +32,8 @@ func (f *Frame) sealed(body []byte) error {
 	return nil
 }
 
-// Seal makes the checksum of a frame right that was changed, for tests of what receivers do with such frames. What can't be parsed for
-// another reason stays as it is.
+// Seal makes the checksum of a frame right that was changed, for tests of what receivers do with such frames. What
+// can't be parsed for another reason stays as it is.
 func Seal(body []byte) {
 	var f Frame
 	if errors.Is(f.Parse(body), ErrDamaged) {

@@ -23,19 +23,22 @@ type Welcome struct {
 	Round uint64 `json:"round"`
 	// Published says that the dense weights are there already.
 	Published bool `json:"published"`
-	// From is the directory that the server was told to begin from, and what of it; empty for none. Origin says which checkpoint or
-	// model it found there.
+	// From is the directory that the server was told to begin from, and what of it; empty for none. Origin says which
+	// checkpoint or model it found there.
 	From   string `json:"from,omitempty"`
 	Origin string `json:"origin,omitempty"`
 	// Progress is that of the checkpoint from which a job that was started again goes on.
 	Progress Progress `json:"progress,omitzero"`
-	// Positions are how far the worker's threads are in their data with what this server has of its lives before, or of that checkpoint.
+	// Positions are how far the worker's threads are in their data with what this server has of its lives before, or of
+	// that checkpoint.
 	Positions []progress.Position `json:"positions,omitempty"`
-	// Shares is how many workers the checkpoint is of, on server 0, where the job has another number of them: positions don't count then.
+	// Shares is how many workers the checkpoint is of, on server 0, where the job has another number of them: positions
+	// don't count then.
 	Shares int `json:"shares,omitempty"`
 	// Steps is the most training steps that a thread has made in that checkpoint.
 	Steps uint64 `json:"steps,omitempty"`
-	// Gathers is how many collectives the worker need not make, on server 0: its lives before made them, or the others did without it.
+	// Gathers is how many collectives the worker need not make, on server 0: its lives before made them, or the others
+	// did without it.
 	Gathers uint64 `json:"gathers,omitempty"`
 }
 
@@ -48,8 +51,8 @@ type Progress struct {
 // IsZero says whether nothing is said.
 func (p Progress) IsZero() bool { return p.Epoch == 0 && p.User == nil }
 
-// Saver is the blob of OpSaver; with Last its worker stops when it has saved, and is counted out. Yours answers it. With Ends the worker
-// was asked to end, as others may have been: Yours then says that no lower one has ended so.
+// Saver is the blob of OpSaver; with Last its worker stops when it has saved, and is counted out. Yours answers it.
+// With Ends the worker was asked to end, as others may have been: Yours then says that no lower one has ended so.
 type Saver struct {
 	Last  bool `json:"last,omitempty"`
 	Ends  bool `json:"ends,omitempty"`
@@ -85,31 +88,33 @@ type Leave struct {
 	Why string `json:"why,omitempty"`
 	// Forget drops what the worker pushed for the open round (OpDrop).
 	Forget bool `json:"forget,omitempty"`
-	// Rate is the factor on learning rates that counts from RateRound on, if one was set: the worker that died may have told some
-	// servers of it, server 0 first (OpDrop).
+	// Rate is the factor on learning rates that counts from RateRound on, if one was set: the worker that died may have
+	// told some servers of it, server 0 first (OpDrop).
 	Rate      float64 `json:"rate,omitempty"`
 	RateRound uint64  `json:"rate_round,omitempty"`
 }
 
-// Ending is the blob of an OpLeave that comes before the work is done: the worker ends, and Why says what for. Back is what a server has
-// told it if all roles are to go back, which that server may not have told the others yet.
+// Ending is the blob of an OpLeave that comes before the work is done: the worker ends, and Why says what for. Back is
+// what a server has told it if all roles are to go back, which that server may not have told the others yet.
 type Ending struct {
 	Why  string `json:"why"`
 	Back string `json:"back,omitempty"`
 }
 
-// Report is the blob of OpReport, by which servers know each other: Server is the number of the one that process is, which sends it to
-// server 0, or which server 0 asks whether it is the same still. It shows its fingerprint when it begins.
+// Report is the blob of OpReport, by which servers know each other: Server is the number of the one that process is,
+// which sends it to server 0, or which server 0 asks whether it is the same still. It shows its fingerprint when it
+// begins.
 type Report struct {
 	Server      int      `json:"server"`
 	Process     uint64   `json:"process"`
 	Fingerprint []string `json:"fingerprint,omitempty"`
-	// Ends says that the sender ends, with the Status and the reason that a request would be refused with if the job can't go on.
+	// Ends says that the sender ends, with the Status and the reason that a request would be refused with if the job
+	// can't go on.
 	Ends   bool   `json:"ends,omitempty"`
 	Status uint16 `json:"status,omitempty"`
 	Why    string `json:"why,omitempty"`
-	// Left are the lives, by worker, that have said to the sender that they stop; 0 for others. A worker that is killed between its
-	// goodbyes has said so to some servers alone.
+	// Left are the lives, by worker, that have said to the sender that they stop; 0 for others. A worker that is killed
+	// between its goodbyes has said so to some servers alone.
 	Left []uint32 `json:"left,omitempty"`
 	// Stops says that the sender is about to end and wants a checkpoint saved before.
 	Stops bool `json:"stops,omitempty"`
@@ -174,12 +179,13 @@ type Norms struct {
 	Sums []byte `json:"sums"`
 }
 
-// Save is the blob of OpFreeze, OpKeep and OpPart (which need its ID alone), OpPlace, OpSave, OpBatch and OpCommit: of what all servers do
-// in one cut between steps, which is to write a checkpoint, with Shrink to end a period of the tables, or with Read to let the worker read
-// until it abandons the cut. With Read and Shrink a cut is kept in which OpBatch does both, step by step.
+// Save is the blob of OpFreeze, OpKeep and OpPart (which need its ID alone), OpPlace, OpSave, OpBatch and OpCommit: of
+// what all servers do in one cut between steps, which is to write a checkpoint, with Shrink to end a period of the
+// tables, or with Read to let the worker read until it abandons the cut. With Read and Shrink a cut is kept in which
+// OpBatch does both, step by step.
 type Save struct {
-	// Dir is a directory that the worker names, which OpPlace claims before there is a cut; or, of the job's own checkpoints, the one that
-	// server 0 makes when the cut is held, and says in its answer to OpPlace.
+	// Dir is a directory that the worker names, which OpPlace claims before there is a cut; or, of the job's own
+	// checkpoints, the one that server 0 makes when the cut is held, and says in its answer to OpPlace.
 	Dir string `json:"dir"`
 	// Params are the names of those that are written; none means all.
 	Params []string `json:"params,omitempty"`
@@ -189,16 +195,18 @@ type Save struct {
 	Base string `json:"base,omitempty"`
 	// Shrink drops rows, and nothing is written.
 	Shrink *Shrink `json:"shrink,omitempty"`
-	// Period names what Shrink ends, as server 0 says in its answer to OpFreeze: a server that has ended it, in an earlier cut that another
-	// knows nothing of, ends no other.
+	// Period names what Shrink ends, as server 0 says in its answer to OpFreeze: a server that has ended it, in an
+	// earlier cut that another knows nothing of, ends no other.
 	Period string `json:"period,omitempty"`
-	// Read keeps the cut for the worker's reads, and nothing is written. An OpSave that comes again asks whether it is still kept.
+	// Read keeps the cut for the worker's reads, and nothing is written. An OpSave that comes again asks whether it is
+	// still kept.
 	Read bool `json:"read,omitempty"`
 	// Freed is what all servers have dropped (OpCommit).
 	Freed Freed `json:"freed,omitzero"`
 	// ID names one save: all its messages carry it, and its files have it in their names.
 	ID string `json:"id"`
-	// Steps is the cut: the last step of each worker that the checkpoint holds, numbered through its lives (roster.Step).
+	// Steps is the cut: the last step of each worker that the checkpoint holds, numbered through its lives
+	// (roster.Step).
 	Steps []uint64 `json:"steps,omitempty"`
 	// Parts are the files the servers have written (OpCommit).
 	Parts []Part `json:"parts,omitempty"`
@@ -208,9 +216,9 @@ type Save struct {
 	Discard bool `json:"discard,omitempty"`
 }
 
-// Load is the blob of OpLoad, in a cut that its worker keeps for reading. A server reads what it owns of a checkpoint or a saved model
-// into tables beside those in use; with Take, when all have read the same, they are the tables; with End, when all have taken them, pushes
-// go on.
+// Load is the blob of OpLoad, in a cut that its worker keeps for reading. A server reads what it owns of a checkpoint
+// or a saved model into tables beside those in use; with Take, when all have read the same, they are the tables; with
+// End, when all have taken them, pushes go on.
 type Load struct {
 	// ID is the cut's.
 	ID  string `json:"id"`
@@ -311,26 +319,28 @@ type RateFactor struct {
 // Held answers OpFreeze: from here on the server holds pushes.
 type Held struct {
 	Steps []uint64 `json:"steps"`
-	// Saved says that the directory has a checkpoint of this very step, or that another worker has ended the period at this step,
-	// which freed that much.
+	// Saved says that the directory has a checkpoint of this very step, or that another worker has ended the period at
+	// this step, which freed that much.
 	Saved bool  `json:"saved,omitempty"`
 	Freed Freed `json:"freed,omitzero"`
-	// Base is the id of the checkpoint that one of the job's own is to be based on, as server 0 says; empty if it is to be whole. Whole
-	// says that this server's part must be.
+	// Base is the id of the checkpoint that one of the job's own is to be based on, as server 0 says; empty if it is to
+	// be whole. Whole says that this server's part must be.
 	Base  string `json:"base,omitempty"`
 	Whole bool   `json:"whole,omitempty"`
 	// Period is the name of the period that is to end, as server 0 says.
 	Period string `json:"period,omitempty"`
 }
 
-// Rate is the blob of OpRate and its answer: the factor on all learning rates. Without a step in the header the request asks for it.
+// Rate is the blob of OpRate and its answer: the factor on all learning rates. Without a step in the header the request
+// asks for it.
 type Rate struct {
 	Factor float64 `json:"factor"`
 }
 
 // Kept answers OpBring, with a section of the dense values that were asked for unless it is empty.
 type Kept struct {
-	// Params are the indices of the frozen dense params whose values came from a worker that saved or from a checkpoint.
+	// Params are the indices of the frozen dense params whose values came from a worker that saved or from a
+	// checkpoint.
 	Params []int `json:"params,omitempty"`
 }
 

@@ -18,16 +18,17 @@
 //	56  u32  samples behind the gradients; in a heartbeat, how many requests of this worker have waited for long
 //	60  u32  CRC-32C of bytes 0 to 59 and of the heads of all sections
 //
-// The answer to a push uses three of these fields for its [Outcome]: samples is how many of its rows were applied, acked
-// how many were dropped by an entry policy or a budget, and round is twice the version of the weights that the push was applied
-// to, plus 1 if it had been counted before.
+// The answer to a push uses three of these fields for its [Outcome]: samples is how many of its rows were applied,
+// acked how many were dropped by an entry policy or a budget, and round is twice the version of the weights that the
+// push was applied to, plus 1 if it had been counted before.
 //
-// The job of every frame but the first ones is a hash that proves whose it is: of the generation of the job, which begins with server 0,
-// and in it of one life of one worker, or of the servers. A process of another job, of one before, or of another life, is refused by it.
+// The job of every frame but the first ones is a hash that proves whose it is: of the generation of the job, which
+// begins with server 0, and in it of one life of one worker, or of the servers. A process of another job, of one
+// before, or of another life, is refused by it.
 //
-// Sections follow, each starting at a multiple of 8: a head of 16 bytes (u8 kind, u8 flags, u16 zero, u32 param, u64 size of
-// the payload in bytes) and the payload. Floats are sent as they lie in memory. Ids are strictly increasing and sent as
-// uvarints of their differences less one (the first as it is); after them come zeros up to a multiple of 8:
+// Sections follow, each starting at a multiple of 8: a head of 16 bytes (u8 kind, u8 flags, u16 zero, u32 param, u64
+// size of the payload in bytes) and the payload. Floats are sent as they lie in memory. Ids are strictly increasing and
+// sent as uvarints of their differences less one (the first as it is); after them come zeros up to a multiple of 8:
 //
 //	KindDense  floats of all the server's dense blocks, in plan order; with OpKeep and OpBring of all frozen dense params, in theirs
 //	KindIDs    u32 count, u32 bytes of ids, ids
@@ -51,9 +52,9 @@
 // rounded to nearest, ties to even, and to the largest number of the format where they are beyond it. Rows without ids,
 // which are weights, are never narrowed.
 //
-// [Builder] writes a frame as a list of slices that alias the caller's floats; [Frame.Parse] reads one without copying. Nothing is
-// allocated before its size was checked against the bytes that are there; what is narrowed takes at most four times its
-// bytes when read.
+// [Builder] writes a frame as a list of slices that alias the caller's floats; [Frame.Parse] reads one without copying.
+// Nothing is allocated before its size was checked against the bytes that are there; what is narrowed takes at most
+// four times its bytes when read.
 //
 // # Files, in reading order
 //

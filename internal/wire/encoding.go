@@ -62,9 +62,9 @@ func (e Encoding) RowSize(width int) int {
 	return e.DenseSize(width)
 }
 
-// DenseAs is Dense in another encoding than Float32. It copies, and leaves in the pieces what rounding took away: the caller owes that, and
-// adds it to its next gradient, so that in the long run nothing is lost to rounding. A frame is narrowed once, when it is built, and
-// repeated as it is: to narrow it again would owe the same twice.
+// DenseAs is Dense in another encoding than Float32. It copies, and leaves in the pieces what rounding took away: the
+// caller owes that, and adds it to its next gradient, so that in the long run nothing is lost to rounding. A frame is
+// narrowed once, when it is built, and repeated as it is: to narrow it again would owe the same twice.
 func (b *Builder) DenseAs(e Encoding, pieces ...[]float32) {
 	n := 0
 	for _, p := range pieces {
@@ -202,7 +202,8 @@ func (s Section) RowsIn(room *[]float32) ([]float32, error) {
 	}
 	count := s.Count()
 	if count == 0 || len(rows)%count != 0 || len(rows)/count <= scaleSize {
-		return nil, fmt.Errorf("wire: table %d: %d bytes are not %d rows of int8: %w", s.Param, len(rows), count, ErrFrame)
+		return nil, fmt.Errorf("wire: table %d: %d bytes are not %d rows of int8: %w", s.Param, len(rows), count,
+			ErrFrame)
 	}
 	width := len(rows)/count - scaleSize
 	return widen(grown(room, width*count), rows, width), nil

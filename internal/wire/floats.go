@@ -24,9 +24,10 @@ func bytesOf(f []float32) []byte {
 	return b
 }
 
-// floats reads b as float32s, without copying if order and alignment allow. They do where b comes from a transport's buffer, which begins
-// at a multiple of 8, as every section does; elsewhere (a frame inside another message, a test) it is a copy. Either way the floats
-// live as long as b does, and nobody writes to them: a push that is repeated is the same bytes.
+// floats reads b as float32s, without copying if order and alignment allow. They do where b comes from a transport's
+// buffer, which begins at a multiple of 8, as every section does; elsewhere (a frame inside another message, a test) it
+// is a copy. Either way the floats live as long as b does, and nobody writes to them: a push that is repeated is the
+// same bytes.
 func floats(b []byte) ([]float32, error) {
 	if len(b)%4 != 0 {
 		return nil, fmt.Errorf("wire: %d bytes are no whole number of floats: %w", len(b), ErrFrame)

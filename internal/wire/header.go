@@ -27,20 +27,25 @@ const (
 	OpScan                    // a page of a table's rows
 	OpFence                   // between servers: a worker is dead, what do you have of it?
 	OpDrop                    // between servers: forget what is beyond
-	OpPiece                   // part of a step that is too large for one frame: kept until its last piece comes as OpStep
-	OpNorms                   // server 0, between servers: the sums of squares of a round's gradient, once all have sent theirs
-	OpKeep                    // server 0: the frozen dense values of the worker that saves, for its cut
-	OpBring                   // server 0: those of a checkpoint, for a worker that joins
-	OpRate                    // worker 0: the factor on learning rates from the round on; any: which it is
-	OpSaver                   // server 0: is it this worker that saves the job's checkpoints?
-	OpPlace                   // server 0: a directory for a checkpoint, claimed for the job
-	OpReport                  // between servers: here I am, of this generation; are you still there, and the same?
-	OpLoad                    // in a cut that is kept: read a checkpoint beside the tables, make it the tables, end the cut
-	OpPart                    // this server's part, when it is written
-	OpServe                   // in a cut that is kept: list the rows of a model for serving, or have them count as served
-	OpBatch                   // in a cut that is kept: write this server's part, make all parts a checkpoint, end a period
-	OpCut                     // server 0: a worker's cut through all servers, and how far it is
-	OpOrder                   // from server 0 to servers: hold pushes for a cut, do its work, let them go on
+	// part of a step that is too large for one frame: kept until its last piece comes as OpStep
+	OpPiece
+	// server 0, between servers: the sums of squares of a round's gradient, once all have sent theirs
+	OpNorms
+	OpKeep   // server 0: the frozen dense values of the worker that saves, for its cut
+	OpBring  // server 0: those of a checkpoint, for a worker that joins
+	OpRate   // worker 0: the factor on learning rates from the round on; any: which it is
+	OpSaver  // server 0: is it this worker that saves the job's checkpoints?
+	OpPlace  // server 0: a directory for a checkpoint, claimed for the job
+	OpReport // between servers: here I am, of this generation; are you still there, and the same?
+	// in a cut that is kept: read a checkpoint beside the tables, make it the tables, end the cut
+	OpLoad
+	OpPart // this server's part, when it is written
+	// in a cut that is kept: list the rows of a model for serving, or have them count as served
+	OpServe
+	// in a cut that is kept: write this server's part, make all parts a checkpoint, end a period
+	OpBatch
+	OpCut   // server 0: a worker's cut through all servers, and how far it is
+	OpOrder // from server 0 to servers: hold pushes for a cut, do its work, let them go on
 	opEnd
 )
 
@@ -93,9 +98,9 @@ func (o Op) check() error {
 
 // Header is the fixed part of a frame; the package's doc says what each field means.
 //
-// Worker, Life and Seq together name a push for ever: a frame that comes again has the same three, however often it was carried. Job
-// keeps out frames of other jobs before anything else of them is looked at; a worker that joins shows its whole fingerprint
-// instead, so that it can be told what differs.
+// Worker, Life and Seq together name a push for ever: a frame that comes again has the same three, however often it was
+// carried. Job keeps out frames of other jobs before anything else of them is looked at; a worker that joins shows its
+// whole fingerprint instead, so that it can be told what differs.
 type Header struct {
 	Op      Op
 	Status  uint16
@@ -144,7 +149,8 @@ func (h *Header) append(b []byte) []byte {
 	return le.AppendUint32(b, h.Samples)
 }
 
-// ParseHeader reads how a frame begins, of which nothing more need be there. Whether it is as it was sent only Parse can tell.
+// ParseHeader reads how a frame begins, of which nothing more need be there. Whether it is as it was sent only Parse
+// can tell.
 func ParseHeader(b []byte) (h Header, err error) {
 	if err = h.parse(b); err == nil {
 		err = h.Op.check()

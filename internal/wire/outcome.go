@@ -1,6 +1,7 @@
 package wire
 
-// Outcome is what became of a push at a server. The header of its answer has it in fields that answers do not need otherwise.
+// Outcome is what became of a push at a server. The header of its answer has it in fields that answers do not need
+// otherwise.
 type Outcome struct {
 	Applied uint32 // rows
 	Dropped uint64 // rows that an entry policy did not admit, or that a budget had no room for

@@ -58,7 +58,8 @@ func (f *Frame) Positions(dst []progress.Position) ([]progress.Position, error) 
 	le := binary.LittleEndian
 	for i := range n {
 		b := s.data[i*size:]
-		p := progress.Position{Thread: le.Uint16(b), Threads: le.Uint16(b[2:]), Epoch: le.Uint32(b[4:]), Samples: le.Uint64(b[8:])}
+		p := progress.Position{Thread: le.Uint16(b), Threads: le.Uint16(b[2:]), Epoch: le.Uint32(b[4:]),
+			Samples: le.Uint64(b[8:])}
 		if size == positionSize {
 			p.Steps = le.Uint64(b[shortPosition:])
 		}

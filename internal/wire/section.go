@@ -25,8 +25,8 @@ const (
 	kindEnd
 )
 
-// A section's flags: flagBare marks rows without ids, which answer the ids of a request, in its order; the two bits above
-// it are the encoding of floats.
+// A section's flags: flagBare marks rows without ids, which answer the ids of a request, in its order; the two bits
+// above it are the encoding of floats.
 const (
 	flagBare      = 1
 	encodingShift = 1
@@ -53,9 +53,9 @@ type Frame struct {
 
 // Parse reads a frame that fills body. Its sections alias body. f's slice of sections is used again.
 //
-// It checks that heads and payloads lie within body, and that header and heads are those that were sent (ErrDamaged). What a payload says
-// of itself, such as how many ids it has, is checked where it is read, before anything is allocated by it (split). Whether the ids exist
-// and shapes fit is for whoever knows the model: packages server and exchange.
+// It checks that heads and payloads lie within body, and that header and heads are those that were sent (ErrDamaged).
+// What a payload says of itself, such as how many ids it has, is checked where it is read, before anything is allocated
+// by it (split). Whether the ids exist and shapes fit is for whoever knows the model: packages server and exchange.
 func (f *Frame) Parse(body []byte) error {
 	f.Sections = f.Sections[:0]
 	if err := f.Header.parse(body); err != nil {
@@ -140,11 +140,12 @@ func (s Section) Rows() ([]float32, error) {
 	return s.plain(rows)
 }
 
-// Clicks is the floats of a KindClicks section: shows and clicks of one id after the other. Like Dense they alias the frame
-// if they can.
+// Clicks is the floats of a KindClicks section: shows and clicks of one id after the other. Like Dense they alias the
+// frame if they can.
 func (s Section) Clicks() ([]float32, error) {
 	if len(s.data)%8 != 0 {
-		return nil, fmt.Errorf("wire: shows and clicks of param %d in %d bytes: they are pairs: %w", s.Param, len(s.data), ErrFrame)
+		return nil, fmt.Errorf("wire: shows and clicks of param %d in %d bytes: they are pairs: %w", s.Param,
+			len(s.data), ErrFrame)
 	}
 	return floats(s.data)
 }
@@ -163,8 +164,8 @@ func (s Section) split() (ids, rest []byte, err error) {
 	return s.data[8 : 8+size], s.data[end:], nil
 }
 
-// appendIDs decodes n ids that fill b. Most differences take one byte or two, which of the two nobody can foresee: so two are
-// read, and the second counts if it must.
+// appendIDs decodes n ids that fill b. Most differences take one byte or two, which of the two nobody can foresee: so
+// two are read, and the second counts if it must.
 func appendIDs(dst []uint64, b []byte, n int) ([]uint64, error) {
 	next := uint64(0) // the smallest id that may follow
 	at := 0

@@ -13,9 +13,10 @@ const (
 	StatusNotReady        // come back later
 	StatusStale           // from a life or round that is over
 	StatusFailed          // the job has failed; the text says why
-	StatusBack            // a server's weights are lost, or a worker's place in the rounds: going on is from the last checkpoint
-	StatusAgain           // of a message in pieces: begin again with the first
-	StatusDamaged         // the request is not as it was sent: send it again
+	// a server's weights are lost, or a worker's place in the rounds: going on is from the last checkpoint
+	StatusBack
+	StatusAgain   // of a message in pieces: begin again with the first
+	StatusDamaged // the request is not as it was sent: send it again
 )
 
 // What a [Refusal] is, for errors.Is.

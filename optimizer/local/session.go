@@ -62,7 +62,8 @@ func (s *session) add(p *optimizer.Param) error {
 		s.dense = append(s.dense, variable{p, b.Values})
 	}
 	if !slices.Equal(own.Shape, p.Shape) || own.Frozen != p.Frozen {
-		return fmt.Errorf("local: param %q: the session has shape %v (frozen: %t), the trainer %v (frozen: %t)", p.Name, p.Shape,
+		return fmt.Errorf("local: param %q: the session has shape %v (frozen: %t), the trainer %v (frozen: %t)", p.Name,
+			p.Shape,
 			p.Frozen, own.Shape, own.Frozen)
 	}
 	return nil
@@ -167,7 +168,8 @@ func (s *session) check(step *optimizer.Step) error {
 			return err
 		}
 		if len(r.G) != len(r.IDs)*r.Param.Dim() {
-			return fmt.Errorf("local: %d gradients for %d rows of %q, which has %d columns", len(r.G), len(r.IDs), r.Param.Name,
+			return fmt.Errorf("local: %d gradients for %d rows of %q, which has %d columns", len(r.G), len(r.IDs),
+				r.Param.Name,
 				r.Param.Dim())
 		}
 		if err := r.CheckCounts(); err != nil {
@@ -177,7 +179,8 @@ func (s *session) check(step *optimizer.Step) error {
 	return s.checkFinite(step)
 }
 
-// checkFinite refuses gradients that are not finite, of a loss that is or isn't: every weight that they reach would be lost.
+// checkFinite refuses gradients that are not finite, of a loss that is or isn't: every weight that they reach would be
+// lost.
 func (s *session) checkFinite(step *optimizer.Step) error {
 	for _, p := range s.params {
 		if i := kernels.FirstNotFinite(p.G); i >= 0 && !p.Frozen {
@@ -211,7 +214,8 @@ func (s *session) push(r optimizer.Rows, number int64) error {
 	return err
 }
 
-// Dropped is how many rows of the last step were not applied: an entry policy did not admit them, or the table's budget was spent.
+// Dropped is how many rows of the last step were not applied: an entry policy did not admit them, or the table's budget
+// was spent.
 func (s *session) Dropped() int { return s.dropped }
 
 // Close implements [optimizer.Session]. It may be called twice.

@@ -36,8 +36,8 @@ func Minimize(o optimizer.Objective, rule optimizer.Rule) (*Trainer, error) {
 	return t, nil
 }
 
-// New returns a trainer for params with the weights that they begin with, as [optimizer.Param] says. [Trainer.SetDense] and
-// [Trainer.SetRows] give others.
+// New returns a trainer for params with the weights that they begin with, as [optimizer.Param] says. [Trainer.SetDense]
+// and [Trainer.SetRows] give others.
 func New(params []*optimizer.Param, rule optimizer.Rule) (*Trainer, error) {
 	if err := optimizer.CheckRule(rule); err != nil {
 		return nil, fmt.Errorf("local: %w", err)
@@ -78,8 +78,8 @@ func (t *Trainer) add(p *optimizer.Param) error {
 	return t.store.AddBlock(table.Block{Param: p, Name: p.Name, Values: values})
 }
 
-// Store is where the weights are, for saving and loading. Whoever changes weights in it calls Changed, and no session is within a step
-// meanwhile.
+// Store is where the weights are, for saving and loading. Whoever changes weights in it calls Changed, and no session
+// is within a step meanwhile.
 func (t *Trainer) Store() *table.Store { return &t.store }
 
 // Still calls do between two updates: steps that end meanwhile wait. Rows may be born.
@@ -111,8 +111,8 @@ func (t *Trainer) SetRate(rate float64) error {
 	return t.setRateFactor("SetRate", factor)
 }
 
-// SetRateFactor multiplies the rates of all rules, be they constant or a schedule's, from the next update on, in place of an earlier
-// factor.
+// SetRateFactor multiplies the rates of all rules, be they constant or a schedule's, from the next update on, in place
+// of an earlier factor.
 func (t *Trainer) SetRateFactor(factor float64) error {
 	return t.setRateFactor("SetRateFactor", factor)
 }
@@ -133,7 +133,8 @@ func (t *Trainer) SetDense(name string, w []float32) error {
 	return t.SetAllDense([]string{name}, [][]float32{w})
 }
 
-// SetAllDense gives several dense params explicit weights, as one change to those who see the weights by [Trainer.Still].
+// SetAllDense gives several dense params explicit weights, as one change to those who see the weights by
+// [Trainer.Still].
 func (t *Trainer) SetAllDense(names []string, w [][]float32) error {
 	t.still.RLock()
 	defer t.still.RUnlock()
@@ -179,8 +180,8 @@ func (t *Trainer) SetRows(name string, ids []uint64, w []float32) error {
 	return wrap(name, rows.Set(ids, w, t.Step()))
 }
 
-// Rows returns a copy of rows of an embedding, len(ids) rows of dim floats, as an evaluation sees them: a missing row has its
-// initial value if the embedding has a height and is zero if not.
+// Rows returns a copy of rows of an embedding, len(ids) rows of dim floats, as an evaluation sees them: a missing row
+// has its initial value if the embedding has a height and is zero if not.
 func (t *Trainer) Rows(name string, ids []uint64) ([]float32, error) {
 	rows, err := t.table(name)
 	if err != nil {

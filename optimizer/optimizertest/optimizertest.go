@@ -11,13 +11,13 @@ import (
 
 // Exam says what is particular about a rule. The zero value asks what every rule must do.
 type Exam struct {
-	// Twin is the formula in float64: it changes w and state (StateLen(len(w)) numbers laid out as the rule's own) for the
-	// step that is given. nil leaves the comparison out.
+	// Twin is the formula in float64: it changes w and state (StateLen(len(w)) numbers laid out as the rule's own) for
+	// the step that is given. nil leaves the comparison out.
 	Twin func(w, g, state []float64, step int64)
 	// Row examines the rule as the rule of an embedding's rows: State.Row is set.
 	Row bool
-	// Whole says that the rule looks at a slice as a whole (a norm, a number shared by a row), so that cutting the slice
-	// changes the result.
+	// Whole says that the rule looks at a slice as a whole (a norm, a number shared by a row), so that cutting the
+	// slice changes the result.
 	Whole bool
 	// MovesOnZero says that a first gradient of zero changes the weights (weight decay, noise).
 	MovesOnZero bool
@@ -131,7 +131,8 @@ func (e Exam) memo(t *testing.T, rule optimizer.Rule) {
 	equal(t, "state", kept.state, fresh.state)
 }
 
-// rate changes the factor on the rate between updates, also of one step, with one State kept and with a fresh one each time.
+// rate changes the factor on the rate between updates, also of one step, with one State kept and with a fresh one each
+// time.
 func (e Exam) rate(t *testing.T, rule optimizer.Rule) {
 	if e.Noise {
 		t.Skip("the rule is not to be repeated")
@@ -151,7 +152,8 @@ func (e Exam) rate(t *testing.T, rule optimizer.Rule) {
 	equal(t, "w", kept.w, fresh.w)
 	equal(t, "state", kept.state, fresh.state)
 	if slices.Equal(kept.w, plain.w) {
-		t.Fatal("the rule has a method LearningRate, and a factor on its rate changes nothing: Update takes its rate from State.Rate")
+		t.Fatal("the rule has a method LearningRate, and a factor on its rate changes nothing: Update takes its rate " +
+			"from State.Rate")
 	}
 }
 

@@ -11,7 +11,8 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// usesState looks for slots that no update ever writes: two of the rule's own share memory, or StateLen asks for too much.
+// usesState looks for slots that no update ever writes: two of the rule's own share memory, or StateLen asks for too
+// much.
 func (e Exam) usesState(t *testing.T, rule optimizer.Rule) {
 	r := rand.New(rand.NewPCG(9, 9))
 	s := newSlice(rule, random(r, size))
@@ -37,8 +38,8 @@ func same(a, b []float32) bool {
 	return true
 }
 
-// goroutines trains several variables at once, each in a goroutine of its own, and then one after another: what a rule keeps for
-// itself (scratch memory, a count of steps) shows, to the race detector at the latest.
+// goroutines trains several variables at once, each in a goroutine of its own, and then one after another: what a rule
+// keeps for itself (scratch memory, a count of steps) shows, to the race detector at the latest.
 func (e Exam) goroutines(t *testing.T, rule optimizer.Rule) {
 	if e.Noise {
 		t.Skip("the rule is not to be repeated")
@@ -72,12 +73,13 @@ func (e Exam) train(rule optimizer.Rule, seed uint64) slice {
 
 var address = regexp.MustCompile(`0x[0-9a-f]{6,}`)
 
-// prints: processes of a job compare rules by their printed form, so it must be the same in all of them and after any update.
+// prints: processes of a job compare rules by their printed form, so it must be the same in all of them and after any
+// update.
 func (e Exam) prints(t *testing.T, rule optimizer.Rule) {
 	before := fmt.Sprintf("%T%+v", rule, rule)
 	if address.MatchString(before) {
-		t.Errorf("%s has an address in it, which differs between processes: use plain fields, or give the type with the pointer or "+
-			"function a String method", before)
+		t.Errorf("%s has an address in it, which differs between processes: use plain fields, or give the type with "+
+			"the pointer or function a String method", before)
 	}
 	if rule.Name() == "" {
 		t.Error("Name is empty")

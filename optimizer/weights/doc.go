@@ -1,7 +1,8 @@
 // Package weights carries embeddings and weights out to other programs' files, and in from them.
 //
-// A [Row] is an id with its numbers, and rows come one after the other: from a fleet that trains (its Rows), from a file, from a
-// function. What is written or read goes through memory row by row, so that a table may be larger than memory.
+// A [Row] is an id with its numbers, and rows come one after the other: from a fleet that trains (its Rows), from a
+// file, from a function. What is written or read goes through memory row by row, so that a table may be larger than
+// memory.
 //
 //	file, err := os.Create("words.bin")
 //	err = weights.Word2Vec{Words: words}.Write(file, f.Rows(ctx, "emb"))       // of a job that trains
@@ -26,10 +27,10 @@
 //
 // # In, to train on and to serve
 //
-// [SaveModel] makes the directory of a saved model from a graph in hand and weights of any of these files, such as those of a net that
-// was trained in PaddlePaddle. It is served as any other, by nn.Load or a scorer, and a job of any kind begins from it by Restore: so
-// rows come to the servers that own them, and no worker has the table. Vectors of words for one embedding of a model that is new in
-// all else:
+// [SaveModel] makes the directory of a saved model from a graph in hand and weights of any of these files, such as
+// those of a net that was trained in PaddlePaddle. It is served as any other, by nn.Load or a scorer, and a job of any
+// kind begins from it by Restore: so rows come to the servers that own them, and no worker has the table. Vectors of
+// words for one embedding of a model that is new in all else:
 //
 //	err := weights.SaveModel(ctx, "words", nn.Inference(net.embedding), weights.Source{
 //		Rows: map[string]iter.Seq2[weights.Row, error]{"emb": weights.Word2Vec{Words: vocabulary}.Read(file)},
@@ -40,16 +41,17 @@
 //
 // # Names and shapes from PaddlePaddle
 //
-// Layers without names have those of PaddlePaddle's static graphs, counted as there: fc_0.w_0 [in out] and fc_0.b_0; embedding_0.w_0
-// [height dim]; conv2d_0.w_0 [out in h w] and conv2d_0.b_0; layer_norm_0.w_0 (scale) and .b_0 (shift); batch_norm_0.w_0, .b_0, .w_1
-// (mean) and .w_2 (variance). What is called otherwise has its line in [Source]'s Names. Linear layers of PyTorch are [out in]:
-// transpose them where they are saved. A shape shows that this was forgotten, but for as many inputs as outputs.
+// Layers without names have those of PaddlePaddle's static graphs, counted as there: fc_0.w_0 [in out] and fc_0.b_0;
+// embedding_0.w_0 [height dim]; conv2d_0.w_0 [out in h w] and conv2d_0.b_0; layer_norm_0.w_0 (scale) and .b_0 (shift);
+// batch_norm_0.w_0, .b_0, .w_1 (mean) and .w_2 (variance). What is called otherwise has its line in [Source]'s Names.
+// Linear layers of PyTorch are [out in]: transpose them where they are saved. A shape shows that this was forgotten,
+// but for as many inputs as outputs.
 //
 // # What is refused
 //
-// Arrays are little-endian and row-major. Numbers are float32, or float64, which are rounded; ids are integers of 32 or 64 bits. Another
-// type or order is an error that says how to save the array; so is a file that is cut, or whose header is not what follows. Readers take
-// files from anywhere: a header can't have them take memory for what does not come.
+// Arrays are little-endian and row-major. Numbers are float32, or float64, which are rounded; ids are integers of 32 or
+// 64 bits. Another type or order is an error that says how to save the array; so is a file that is cut, or whose header
+// is not what follows. Readers take files from anywhere: a header can't have them take memory for what does not come.
 package weights
 
 // The files of this package, in reading order:

@@ -26,9 +26,9 @@ var npyTypes = map[string]safetensors.DType{
 	"<i4": safetensors.I32, "<i8": safetensors.I64, "<u4": safetensors.U32, "<u8": safetensors.U64,
 }
 
-// WriteNPY writes the rows as one array of numpy, float32 [rows dim], by ascending id: row i is that of id i. Ids that are not all of those
-// from 0 on are refused, as an array has no place for them: [WriteNPZ] writes them too. Rows are in a temporary file until all have come
-// (see os.TempDir).
+// WriteNPY writes the rows as one array of numpy, float32 [rows dim], by ascending id: row i is that of id i. Ids that
+// are not all of those from 0 on are refused, as an array has no place for them: [WriteNPZ] writes them too. Rows are
+// in a temporary file until all have come (see os.TempDir).
 func WriteNPY(w io.Writer, rows iter.Seq2[Row, error]) error {
 	s, err := keep(rows)
 	if err == nil {
@@ -44,7 +44,8 @@ func WriteNPY(w io.Writer, rows iter.Seq2[Row, error]) error {
 func writeNPY(w io.Writer, s *spool) error {
 	for i := range s.ids {
 		if s.id(i) != uint64(i) {
-			return fmt.Errorf("id %d comes, and %d does not: an array is of all ids from 0 on; WriteNPZ takes others", s.id(i), i)
+			return fmt.Errorf("id %d comes, and %d does not: an array is of all ids from 0 on; WriteNPZ takes others",
+				s.id(i), i)
 		}
 	}
 	if _, err := w.Write(npyHeader("<f4", len(s.ids), s.dim)); err != nil {
@@ -85,7 +86,8 @@ func readNPY(r io.Reader) (safetensors.DType, []int, error) {
 	t, known := npyTypes[h.descr]
 	switch {
 	case !known:
-		return t, nil, fmt.Errorf("an array of type %q: save it with numpy as float32 (or <f8, <i4, <i8, <u4, <u8)", h.descr)
+		return t, nil, fmt.Errorf("an array of type %q: save it with numpy as float32 (or <f8, <i4, <i8, <u4, <u8)",
+			h.descr)
 	case h.fortran:
 		return t, nil, errors.New("an array in Fortran's order, column by column: save numpy.ascontiguousarray of it")
 	}

@@ -10,8 +10,9 @@ import (
 	"strings"
 )
 
-// WriteNPZ writes rows as a file of numpy with two arrays, by ascending id: the ids, uint64 [rows], of the name with .ids behind, and the
-// rows, float32 [rows dim], of the name. Rows are in a temporary file until all have come (see os.TempDir).
+// WriteNPZ writes rows as a file of numpy with two arrays, by ascending id: the ids, uint64 [rows], of the name with
+// .ids behind, and the rows, float32 [rows dim], of the name. Rows are in a temporary file until all have come (see
+// os.TempDir).
 //
 //	a = numpy.load("user.npz"); a["user.ids"]; a["user"]
 func WriteNPZ(w io.Writer, name string, rows iter.Seq2[Row, error]) error {

@@ -15,8 +15,8 @@ import (
 
 // Source says where the weights of a model come from. What is in hand comes before what is in the file.
 type Source struct {
-	// File has dense weights and embeddings, by the names of the model's params; nil is none. What else it has, such as the state of an
-	// optimizer, is passed over.
+	// File has dense weights and embeddings, by the names of the model's params; nil is none. What else it has, such as
+	// the state of an optimizer, is passed over.
 	File *File
 	// Names are those that the file has for params, by the params' own names, where they differ.
 	Names map[string]string
@@ -26,9 +26,10 @@ type Source struct {
 	Rows map[string]iter.Seq2[Row, error]
 }
 
-// SaveModel writes the directory of a saved model, with a graph in hand and weights from elsewhere, such as another program's: what a
-// fleet's SaveInferenceModel makes after training. nn.Load and a scorer serve it; a job begins from it by Restore, on every role, each
-// server with the rows that it owns; with RestoreOptions.Params from some embeddings of it alone. m is nn.Inference of the outputs.
+// SaveModel writes the directory of a saved model, with a graph in hand and weights from elsewhere, such as another
+// program's: what a fleet's SaveInferenceModel makes after training. nn.Load and a scorer serve it; a job begins from
+// it by Restore, on every role, each server with the rows that it owns; with RestoreOptions.Params from some embeddings
+// of it alone. m is nn.Inference of the outputs.
 //
 //	paddle, err := weights.Open(ctx, "paddle.npz")        // numpy.savez("paddle.npz", **{name: p.numpy() for name, p in …})
 //	defer paddle.Close()
@@ -37,12 +38,12 @@ type Source struct {
 //		Names: map[string]string{"SparseFeatFactors": "embedding_0.w_0"}, // fc_0.w_0 and so on are called the same
 //	})
 //
-// Each param of the model needs weights of its own shape: nothing is transposed, cut or filled up. Of an embedding without a height,
-// or whose file has ids, any rows may be there; a file that has none is all rows from id 0 on. Numbers that are not finite are
-// refused.
+// Each param of the model needs weights of its own shape: nothing is transposed, cut or filled up. Of an embedding
+// without a height, or whose file has ids, any rows may be there; a file that has none is all rows from id 0 on.
+// Numbers that are not finite are refused.
 //
-// Rows go through a temporary file (see os.TempDir), so that no table has to fit into memory; their ids do. Like a fleet's, the call
-// replaces a model that is in the directory as a whole, or leaves it when it fails.
+// Rows go through a temporary file (see os.TempDir), so that no table has to fit into memory; their ids do. Like a
+// fleet's, the call replaces a model that is in the directory as a whole, or leaves it when it fails.
 func SaveModel(ctx context.Context, dir string, m optimizer.Model, from Source) error {
 	err := saveModel(ctx, dir, m, from)
 	if err != nil {
@@ -82,7 +83,8 @@ func (s Source) check(params []*optimizer.Param) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Names)) {
 		if !slices.Contains(all, name) {
-			return fmt.Errorf("Names has the model's name before the file's, and the model has no %q: it has %q", name, all)
+			return fmt.Errorf("Names has the model's name before the file's, and the model has no %q: it has %q", name,
+				all)
 		}
 	}
 	for _, name := range append(slices.Sorted(maps.Keys(s.Arrays)), slices.Sorted(maps.Keys(s.Rows))...) {
@@ -139,7 +141,8 @@ func (s Source) name(p *optimizer.Param) (string, error) {
 		name = other
 	}
 	if _, has := s.File.in.shape(name); !has {
-		return "", fmt.Errorf("%s: %w; Names may say what it is called there", s.File.name, missing(name, s.File.in.names()))
+		return "", fmt.Errorf("%s: %w; Names may say what it is called there", s.File.name,
+			missing(name, s.File.in.names()))
 	}
 	return name, nil
 }

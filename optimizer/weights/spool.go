@@ -13,8 +13,8 @@ import (
 	"slices"
 )
 
-// spool keeps rows in a temporary file until all of them have come, so that their number can be written before them, and gives them back
-// by ascending id. In memory it has the ids.
+// spool keeps rows in a temporary file until all of them have come, so that their number can be written before them,
+// and gives them back by ascending id. In memory it has the ids.
 type spool struct {
 	dim   int
 	ids   []uint64 // as they came
@@ -95,7 +95,8 @@ func (s *spool) id(i int) uint64 { return s.ids[s.at(i)] }
 // pageBytes is about the memory of rows that are handled at once.
 const pageBytes = 1 << 18
 
-// pages calls do with some ids, ascending, and the bytes of their rows after the other; both are valid until it returns.
+// pages calls do with some ids, ascending, and the bytes of their rows after the other; both are valid until it
+// returns.
 func (s *spool) pages(do func(ids []uint64, rows []byte) error) error {
 	size := 4 * s.dim
 	most := max(1, pageBytes/max(1, size))

@@ -9,8 +9,8 @@ import (
 	"strconv"
 )
 
-// WriteText writes rows as text, a line for each in the order in which they come: the id, a tab, and the weights with commas between them,
-// each in as few digits as it takes to read it back exactly.
+// WriteText writes rows as text, a line for each in the order in which they come: the id, a tab, and the weights with
+// commas between them, each in as few digits as it takes to read it back exactly.
 //
 //	42	0.25,-1.5e-05,3
 func WriteText(w io.Writer, rows iter.Seq2[Row, error]) error {

@@ -13,18 +13,19 @@ import (
 	"strings"
 )
 
-// Word2Vec is the format of word2vec, gensim's KeyedVectors and fastText: a line with the number of words and of each's numbers, then
-// the words, each with its numbers. The zero value is the binary form, in which the numbers are float32.
+// Word2Vec is the format of word2vec, gensim's KeyedVectors and fastText: a line with the number of words and of each's
+// numbers, then the words, each with its numbers. The zero value is the binary form, in which the numbers are float32.
 type Word2Vec struct {
-	// Text is the form in which numbers are written out, a line for each word. Without its first line it is GloVe's, which is read too.
+	// Text is the form in which numbers are written out, a line for each word. Without its first line it is GloVe's,
+	// which is read too.
 	Text bool
-	// Words has the word of each id: that of id 3 is Words[3]. An id that has none can't be written, and words of a file that are not
-	// among them are passed over when it is read. Nil means that a word is the id in decimal.
+	// Words has the word of each id: that of id 3 is Words[3]. An id that has none can't be written, and words of a
+	// file that are not among them are passed over when it is read. Nil means that a word is the id in decimal.
 	Words []string
 }
 
-// Write writes rows by ascending id. They are in a temporary file until all have come (see os.TempDir), since their number is written
-// first.
+// Write writes rows by ascending id. They are in a temporary file until all have come (see os.TempDir), since their
+// number is written first.
 func (f Word2Vec) Write(w io.Writer, rows iter.Seq2[Row, error]) error {
 	s, err := keep(rows)
 	if err == nil {
@@ -79,7 +80,8 @@ func (f Word2Vec) word(id uint64) (string, error) {
 	}
 	word := f.Words[id]
 	if word == "" || len(word) > maxWord || strings.ContainsAny(word, " \n") {
-		return "", fmt.Errorf("word %.100q of id %d: a word has between 1 and %d bytes, no space and no line end", word, id, maxWord)
+		return "", fmt.Errorf("word %.100q of id %d: a word has between 1 and %d bytes, no space and no line end", word,
+			id, maxWord)
 	}
 	return word, nil
 }
@@ -122,7 +124,8 @@ func (f Word2Vec) Read(r io.Reader) iter.Seq2[Row, error] {
 	}
 }
 
-// ReadWords reads the words alone, in the order of the file: the Words with which Read gives the first row id 0, and so on.
+// ReadWords reads the words alone, in the order of the file: the Words with which Read gives the first row id 0, and so
+// on.
 func (f Word2Vec) ReadWords(r io.Reader) ([]string, error) {
 	var words []string
 	err := f.each(r, func(word []byte, _ []float32) error {
@@ -173,7 +176,8 @@ func readCounts(in *bufio.Reader) (count, dim int, err error) {
 	if err == nil || err == bufio.ErrBufferFull {
 		var ok bool
 		if count, dim, ok = counts(line); !ok {
-			return 0, 0, fmt.Errorf("its first line is %.100q, and not the numbers of words and of each's numbers", line)
+			return 0, 0, fmt.Errorf("its first line is %.100q, and not the numbers of words and of each's numbers",
+				line)
 		}
 	}
 	if err == nil && count > 0 {
@@ -196,12 +200,13 @@ func counts(line []byte) (count, dim int, ok bool) {
 	return count, dim, err == nil && count >= 0
 }
 
-// readWord reads to the next space. Before it may be the line end of the row before, which some programs write. The word is valid until
-// the next read of in, which the row behind it may be: do gets a copy.
+// readWord reads to the next space. Before it may be the line end of the row before, which some programs write. The
+// word is valid until the next read of in, which the row behind it may be: do gets a copy.
 func readWord(in *bufio.Reader) ([]byte, error) {
 	word, err := in.ReadSlice(' ')
 	if err == bufio.ErrBufferFull {
-		return nil, fmt.Errorf("a word of more than %d bytes, %.20q…: is the file binary, with as many numbers a word as it says?",
+		return nil, fmt.Errorf("a word of more than %d bytes, %.20q…: is the file binary, with as many numbers a word "+
+			"as it says?",
 			maxWord, word)
 	}
 	if err != nil {

@@ -26,8 +26,8 @@ func (p *Plan) Variable(name string) (v int, ok bool) {
 	return -1, false
 }
 
-// ServerOf is the server that owns row id of variable v, -1 when the variable has no such row. It costs a division: blocks
-// of one variable are of one size, the last excepted.
+// ServerOf is the server that owns row id of variable v, -1 when the variable has no such row. It costs a division:
+// blocks of one variable are of one size, the last excepted.
 func (p *Plan) ServerOf(v int, id uint64) int {
 	if p.Variables[v].Open {
 		return int(Mix(id) % uint64(p.Servers))

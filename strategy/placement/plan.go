@@ -21,8 +21,8 @@ type Variable struct {
 type Options struct {
 	// Policy gives blocks their servers; nil means [RoundRobin].
 	Policy Policy
-	// MinBlockSize is the smallest block in elements; 0 means [DefaultMinBlockSize]. A smaller one costs more messages than
-	// it balances and is refused unless SmallBlocks is set.
+	// MinBlockSize is the smallest block in elements; 0 means [DefaultMinBlockSize]. A smaller one costs more messages
+	// than it balances and is refused unless SmallBlocks is set.
 	MinBlockSize int
 	// SmallBlocks permits a MinBlockSize below the default, as tests of small models need.
 	SmallBlocks bool
@@ -54,8 +54,8 @@ type Plan struct {
 	starts []int
 }
 
-// New cuts the variables and places their blocks on so many servers. The order of vars matters: it is the order in which
-// blocks are dealt out, so it must be the same in every process of a job.
+// New cuts the variables and places their blocks on so many servers. The order of vars matters: it is the order in
+// which blocks are dealt out, so it must be the same in every process of a job.
 func New(vars []Variable, servers int, o Options) (*Plan, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -171,7 +171,8 @@ func checkBlocks(blocks []Block) error {
 	owner := make(map[string]string, len(blocks))
 	for _, b := range blocks {
 		if other, taken := owner[b.Name]; taken {
-			return fmt.Errorf("placement: %q is a block of both variable %q and variable %q; rename one", b.Name, other, b.Var)
+			return fmt.Errorf("placement: %q is a block of both variable %q and variable %q; rename one", b.Name, other,
+				b.Var)
 		}
 		owner[b.Name] = b.Var
 	}

@@ -10,7 +10,8 @@ import (
 //
 // Contract: Place returns one server index in [0, servers) for each block, in the blocks' order. It is a pure function
 // of its arguments, because every process of a job computes the placement for itself: no state, no randomness, no
-// clock. It gets all blocks of the model at once, variable after variable, and does not change them. servers is at least 1.
+// clock. It gets all blocks of the model at once, variable after variable, and does not change them. servers is at
+// least 1.
 type Policy interface {
 	// Name identifies the policy in a strategy and in messages.
 	Name() string
@@ -49,9 +50,10 @@ func (HashName) Place(blocks []Block, servers int) []int {
 	return at
 }
 
-// Balanced puts one block after the other, from the largest to the smallest, on the server that has the fewest elements so far. It is
-// for models of few large variables that are not cut, by choice or because their rule needs them whole: the fullest server has at
-// most 4/3 of what is possible. Graham, "Bounds on Multiprocessing Timing Anomalies", SIAM J. Appl. Math. 17, 1969.
+// Balanced puts one block after the other, from the largest to the smallest, on the server that has the fewest elements
+// so far. It is for models of few large variables that are not cut, by choice or because their rule needs them whole:
+// the fullest server has at most 4/3 of what is possible. Graham, "Bounds on Multiprocessing Timing Anomalies", SIAM J.
+// Appl. Math. 17, 1969.
 type Balanced struct{}
 
 // Name implements [Policy].

@@ -25,7 +25,8 @@ func (p *Plan) WriteTo(w io.Writer) (int64, error) {
 
 // table writes to a buffer, which does not fail.
 func (p *Plan) table(w io.Writer) {
-	fmt.Fprintf(w, "placement of %s on %s by %s\n", count(len(p.Variables), "variable"), count(p.Servers, "server"), p.Policy)
+	fmt.Fprintf(w, "placement of %s on %s by %s\n", count(len(p.Variables), "variable"), count(p.Servers, "server"),
+		p.Policy)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "variable\tblock\tshape\telements\tbytes\tserver\t")
 	for v := range p.Variables {
@@ -41,7 +42,8 @@ func (p *Plan) rows(w io.Writer, v int) {
 		fmt.Fprintf(w, "%s\trows by id\t[* %d]\t-\t-\tall\t\n", name, p.Variables[v].Shape[1])
 	}
 	for _, b := range p.BlocksOf(v) {
-		fmt.Fprintf(w, "%s\t%s\t%v\t%d\t%s\t%d\t\n", name, b.part(len(p.BlocksOf(v))), b.Shape, b.Size, size(b.Bytes()), b.Server)
+		fmt.Fprintf(w, "%s\t%s\t%v\t%d\t%s\t%d\t\n", name, b.part(len(p.BlocksOf(v))), b.Shape, b.Size, size(b.Bytes()),
+			b.Server)
 	}
 }
 
@@ -55,7 +57,8 @@ func (b Placed) part(of int) string {
 
 func (p *Plan) totals(w io.Writer) {
 	for s, l := range p.Loads() {
-		fmt.Fprintf(w, "server %d: %s, %s, %s\n", s, count(l.Blocks, "block"), count(l.Elements, "element"), size(l.Bytes()))
+		fmt.Fprintf(w, "server %d: %s, %s, %s\n", s, count(l.Blocks, "block"), count(l.Elements, "element"),
+			size(l.Bytes()))
 	}
 	fmt.Fprintf(w, "imbalance: the fullest server holds %.2f times the mean\n", p.Imbalance())
 }

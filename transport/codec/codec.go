@@ -14,9 +14,9 @@ type Codec interface {
 	Name() string
 	// Encode returns the encoded src. It may use dst's memory, up to its capacity; the two must not overlap.
 	Encode(dst, src []byte) []byte
-	// Decode returns the decoded src. It may use dst's memory, up to its capacity; the two must not overlap. If there are more
-	// than max bytes in src it fails with ErrTooLarge, before it allocates them where the encoding says its length, and else
-	// once it has allocated at most max bytes. What Encode cannot have written fails with ErrCorrupt.
+	// Decode returns the decoded src. It may use dst's memory, up to its capacity; the two must not overlap. If there
+	// are more than max bytes in src it fails with ErrTooLarge, before it allocates them where the encoding says its
+	// length, and else once it has allocated at most max bytes. What Encode cannot have written fails with ErrCorrupt.
 	Decode(dst, src []byte, max int) ([]byte, error)
 }
 

@@ -8,8 +8,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// zstdCodec is one zstd frame at the fastest level. From 256 bytes on its header says the content's size. Encoder and decoder
-// hold megabytes, so they are made when first used.
+// zstdCodec is one zstd frame at the fastest level. From 256 bytes on its header says the content's size. Encoder and
+// decoder hold megabytes, so they are made when first used.
 type zstdCodec struct {
 	encoder func() *zstd.Encoder
 	decoder func() *zstd.Decoder

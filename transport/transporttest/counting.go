@@ -25,7 +25,8 @@ func counts(r *room) {
 		r.Fatal(err)
 	}
 	s := metered.Stats()
-	if s.Calls-before.Calls != calls+1 || s.Served-before.Served != calls || s.Failed.Unreachable-before.Failed.Unreachable != 1 {
+	if s.Calls-before.Calls != calls+1 || s.Served-before.Served != calls ||
+		s.Failed.Unreachable-before.Failed.Unreachable != 1 {
 		r.Errorf("after %d calls that were answered and one to nobody it counts %+v", calls, s)
 	}
 	up, upThere := s.Sent-before.Sent, s.ServedReceived-before.ServedReceived

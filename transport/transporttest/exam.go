@@ -9,9 +9,9 @@ import (
 	"github.com/gofleet/gofleet/transport"
 )
 
-// Run examines the transports that build makes. endpoint names one to listen on; it may be the same each time if it ends in
-// ":0" or if the transports do not share it. A transport that is [transport.Limited] to 64 MiB or less is also examined at
-// its bound; the exam's largest message else is 8 MiB.
+// Run examines the transports that build makes. endpoint names one to listen on; it may be the same each time if it
+// ends in ":0" or if the transports do not share it. A transport that is [transport.Limited] to 64 MiB or less is also
+// examined at its bound; the exam's largest message else is 8 MiB.
 func Run(t *testing.T, build func() transport.Transport, endpoint func() string) {
 	for _, e := range []struct {
 		name string

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Faults says how often what goes wrong: each field but MaxDelay and Latency is a probability from 0 to 1, tried for every call. The first
-// group ends a call in error or silence and happens at most once a call, so its probabilities should sum to 1 or less. The
-// second happens to calls that are otherwise well.
+// Faults says how often what goes wrong: each field but MaxDelay and Latency is a probability from 0 to 1, tried for
+// every call. The first group ends a call in error or silence and happens at most once a call, so its probabilities
+// should sum to 1 or less. The second happens to calls that are otherwise well.
 type Faults struct {
 	// Refuse fails at once, with transport.ErrUnreachable: nobody listens.
 	Refuse float64
@@ -20,8 +20,8 @@ type Faults struct {
 	Drop float64
 	// DropAnswer loses the answer without a word: the request is served, and Call waits for the end of ctx.
 	DropAnswer float64
-	// HalfOpen has the endpoint accept this call, and all others that begin within MaxDelay, and serve and answer none of
-	// them: they wait for the end of ctx. Which the others are depends on time, not on the seed.
+	// HalfOpen has the endpoint accept this call, and all others that begin within MaxDelay, and serve and answer none
+	// of them: they wait for the end of ctx. Which the others are depends on time, not on the seed.
 	HalfOpen float64
 
 	// Delay holds a request back, up to MaxDelay.
@@ -30,9 +30,9 @@ type Faults struct {
 	Reorder float64
 	// Duplicate has the server see a request twice in a row. The caller gets either answer.
 	Duplicate float64
-	// Late has the server see a request again in front of the next one to the same endpoint, which waits for that answer up to
-	// MaxDelay and then overtakes it; nobody else gets it. It happens also to calls that LoseRequest, LoseAnswer, Drop,
-	// DropAnswer or HalfOpen ended.
+	// Late has the server see a request again in front of the next one to the same endpoint, which waits for that
+	// answer up to MaxDelay and then overtakes it; nobody else gets it. It happens also to calls that LoseRequest,
+	// LoseAnswer, Drop, DropAnswer or HalfOpen ended.
 	Late float64
 	// Corrupt flips one bit of the request or of the answer.
 	Corrupt float64
@@ -41,8 +41,9 @@ type Faults struct {
 
 	// MaxDelay bounds Delay, Reorder, Late and HalfOpen. 0 means 10 ms.
 	MaxDelay time.Duration
-	// Latency is what every request takes, and every answer: a part of it that the seed draws for each, to the nanosecond. So
-	// calls that are made at one moment arrive one after the other, in virtual time in the same order in every run. 0 means none.
+	// Latency is what every request takes, and every answer: a part of it that the seed draws for each, to the
+	// nanosecond. So calls that are made at one moment arrive one after the other, in virtual time in the same order in
+	// every run. 0 means none.
 	Latency time.Duration
 }
 
@@ -68,8 +69,8 @@ type fate struct {
 	there, back                   time.Duration
 }
 
-// draw decides by seed, endpoint, message and how often that message was sent there before. The draws are always the same ones in
-// the same order, so that changing one probability changes no other fault.
+// draw decides by seed, endpoint, message and how often that message was sent there before. The draws are always the
+// same ones in the same order, so that changing one probability changes no other fault.
 func (f Faults) draw(seed, message uint64, times int) fate {
 	r := rand.New(rand.NewPCG(seed, message+uint64(times)*golden))
 	hit := func(p float64) bool { return r.Float64() < p }
@@ -102,7 +103,8 @@ func (f fate) names() []string {
 		name string
 		is   bool
 	}{
-		{f.fatal, f.fatal != ""}, {"Delay", f.delay > 0}, {"Reorder", f.reorder}, {"Duplicate", f.duplicate}, {"Late", f.late},
+		{f.fatal, f.fatal != ""}, {"Delay", f.delay > 0}, {"Reorder", f.reorder}, {"Duplicate", f.duplicate},
+		{"Late", f.late},
 		{"Corrupt", f.corruptRequest || f.corruptAnswer}, {"Cut", f.cutRequest || f.cutAnswer},
 	} {
 		if fault.is {
@@ -118,7 +120,8 @@ func (f Faults) fatal(x float64) string {
 		name string
 		p    float64
 	}{
-		{"Refuse", f.Refuse}, {"LoseRequest", f.LoseRequest}, {"LoseAnswer", f.LoseAnswer}, {"Drop", f.Drop}, {"DropAnswer", f.DropAnswer},
+		{"Refuse", f.Refuse}, {"LoseRequest", f.LoseRequest}, {"LoseAnswer", f.LoseAnswer}, {"Drop", f.Drop},
+		{"DropAnswer", f.DropAnswer},
 		{"HalfOpen", f.HalfOpen},
 	} {
 		if x -= fault.p; x < 0 {

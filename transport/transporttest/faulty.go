@@ -15,15 +15,16 @@ import (
 // ErrInjected is in every error that a Faulty made up.
 var ErrInjected = errors.New("injected fault")
 
-// Faulty is a transport whose calls meet faults on their way. What it listens on serves as it always did; a listener that is
-// closed also ends the late messages to it. Those to listeners of others end with Close.
+// Faulty is a transport whose calls meet faults on their way. What it listens on serves as it always did; a listener
+// that is closed also ends the late messages to it. Those to listeners of others end with Close.
 //
-// Which faults a call meets is a function of the seed, the endpoint, the message's name and how often a message of that name
-// was sent there before: not of the order in which goroutines run. With a Latency no two calls arrive at one moment, so that in
-// virtual time, as that of testing/synctest, a seed's calls are the same in every run.
+// Which faults a call meets is a function of the seed, the endpoint, the message's name and how often a message of that
+// name was sent there before: not of the order in which goroutines run. With a Latency no two calls arrive at one
+// moment, so that in virtual time, as that of testing/synctest, a seed's calls are the same in every run.
 type Faulty struct {
-	// Name, if set before the first call, names messages; without it a message's name is all its bytes. It is for messages that
-	// have something different in every run, such as a process's random number. It is called by the goroutine of every call.
+	// Name, if set before the first call, names messages; without it a message's name is all its bytes. It is for
+	// messages that have something different in every run, such as a process's random number. It is called by the
+	// goroutine of every call.
 	Name func(req [][]byte) string
 
 	t      transport.Transport
@@ -60,7 +61,8 @@ func (f *Faulty) Listen(endpoint string) (transport.Listener, error) {
 	return &lateListener{Listener: l, box: &f.late}, nil
 }
 
-// Close ends the late messages that are still under way. It is needed only where the listeners belong to another transport.
+// Close ends the late messages that are still under way. It is needed only where the listeners belong to another
+// transport.
 func (f *Faulty) Close() { f.late.end("") }
 
 // MessageLimit implements transport.Limited.

@@ -34,8 +34,8 @@ func (b *lateBox) add(endpoint string, req [][]byte) {
 	b.waiting[endpoint] = append(b.waiting[endpoint], message)
 }
 
-// deliver sends what waits for an endpoint, and waits for each answer, but no longer than patience: the server may answer
-// only when it has seen the call that comes next.
+// deliver sends what waits for an endpoint, and waits for each answer, but no longer than patience: the server may
+// answer only when it has seen the call that comes next.
 func (b *lateBox) deliver(ctx context.Context, t transport.Transport, endpoint string, patience time.Duration) {
 	for message := b.take(endpoint); message != nil; message = b.take(endpoint) {
 		c := b.send(ctx, t, endpoint, message)

@@ -13,8 +13,8 @@ import (
 
 var labels atomic.Int64
 
-// checkLeaks marks the goroutine of a test, and with it all that it starts, and has the test fail if any of them is still
-// there when it and its cleanups are over.
+// checkLeaks marks the goroutine of a test, and with it all that it starts, and has the test fail if any of them is
+// still there when it and its cleanups are over.
 func checkLeaks(t *testing.T) {
 	mark := "exam-" + strconv.FormatInt(labels.Add(1), 10)
 	pprof.SetGoroutineLabels(pprof.WithLabels(context.Background(), pprof.Labels("transporttest", mark)))
@@ -43,7 +43,8 @@ func marked(mark string) string {
 	_ = pprof.Lookup("goroutine").WriteTo(&profile, 1)
 	var found []string
 	for _, stack := range strings.Split(profile.String(), "\n\n") {
-		if strings.Contains(stack, `"`+mark+`"`) && !strings.Contains(stack, "fasthttp.updateServerDate") { // that one is for ever
+		if strings.Contains(stack, `"`+mark+`"`) && !strings.Contains(stack, "fasthttp.updateServerDate") {
+			// that one is for ever
 			found = append(found, stack)
 		}
 	}

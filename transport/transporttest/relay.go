@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// LineFaults says what happens to the connections through a Relay. Each but Within is a probability from 0 to 1, drawn for
-// each connection; they exclude each other, so they should sum to 1 or less.
+// LineFaults says what happens to the connections through a Relay. Each but Within is a probability from 0 to 1, drawn
+// for each connection; they exclude each other, so they should sum to 1 or less.
 type LineFaults struct {
 	// HalfOpen accepts the connection, reads what comes and passes on nothing.
 	HalfOpen float64
@@ -28,8 +28,8 @@ type LineFaults struct {
 	Within int
 }
 
-// Relay stands in front of an endpoint of TCP or of a unix socket and passes bytes on, with faults by seed. It is to real
-// connections what [Faulty] is to messages: what a transport over sockets makes of broken lines shows only here.
+// Relay stands in front of an endpoint of TCP or of a unix socket and passes bytes on, with faults by seed. It is to
+// real connections what [Faulty] is to messages: what a transport over sockets makes of broken lines shows only here.
 type Relay struct {
 	ln      net.Listener
 	network string
@@ -50,7 +50,8 @@ func NewRelay(target string, seed uint64, faults LineFaults) (*Relay, error) {
 	if err != nil {
 		return nil, fmt.Errorf("transporttest: relay to %s: %w", target, err)
 	}
-	r := &Relay{ln: ln, network: "tcp", addr: target, seed: seed, faults: faults, conns: map[net.Conn]bool{}, counts: map[string]int{}}
+	r := &Relay{ln: ln, network: "tcp", addr: target, seed: seed, faults: faults, conns: map[net.Conn]bool{},
+		counts: map[string]int{}}
 	if path, ok := strings.CutPrefix(target, "unix:"); ok {
 		r.network, r.addr = "unix", path
 	}
@@ -80,8 +81,8 @@ func (r *Relay) Close() {
 	r.wg.Wait()
 }
 
-// drain takes no more connections, and waits until those that are left have passed on what the server, which has been closed,
-// has said; but not for ever.
+// drain takes no more connections, and waits until those that are left have passed on what the server, which has been
+// closed, has said; but not for ever.
 func (r *Relay) drain(patience time.Duration) {
 	_ = r.ln.Close()
 	r.mu.Lock()

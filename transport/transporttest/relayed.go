@@ -10,8 +10,8 @@ import (
 	"github.com/gofleet/gofleet/transport"
 )
 
-// Relayed is a transport over sockets whose lines break: in front of each of its listeners stands a [Relay], and its calls go
-// through it. Endpoints where others listen are called directly.
+// Relayed is a transport over sockets whose lines break: in front of each of its listeners stands a [Relay], and its
+// calls go through it. Endpoints where others listen are called directly.
 type Relayed struct {
 	t      transport.Transport
 	seed   uint64

@@ -1,12 +1,13 @@
-// Package clicks makes up a log of advertisements that were shown and perhaps clicked. It stands for the logs that recommenders
-// learn from, which are seldom free to use: its examples have slots of varying length, ids that are hashed, and frequencies that fall
-// as in life. And since it is made up, it is known how well clicks can be foretold at all.
+// Package clicks makes up a log of advertisements that were shown and perhaps clicked. It stands for the logs that
+// recommenders learn from, which are seldom free to use: its examples have slots of varying length, ids that are
+// hashed, and frequencies that fall as in life. And since it is made up, it is known how well clicks can be foretold at
+// all.
 //
 //	rows := clicks.Generate(seed, 100_000)
 //
-// Every user and every item has a topic or two; who is shown an item of a topic of his clicks more often, and so does who searched
-// for it just before. A row tells neither topic: they have to be learned from what a user clicked before, what he searched for,
-// and how an item is tagged.
+// Every user and every item has a topic or two; who is shown an item of a topic of his clicks more often, and so does
+// who searched for it just before. A row tells neither topic: they have to be learned from what a user clicked before,
+// what he searched for, and how an item is tagged.
 package clicks
 
 import (
@@ -30,12 +31,12 @@ const (
 	hour
 )
 
-// Slots names the columns of varying length: the user, up to 20 items clicked before, up to 5 terms of a search, the item
-// shown, up to 4 tags of it, and the hour.
+// Slots names the columns of varying length: the user, up to 20 items clicked before, up to 5 terms of a search, the
+// item shown, up to 4 tags of it, and the hour.
 func Slots() []string { return []string{"user", "history", "query", "item", "tags", "hour"} }
 
-// Label is the column, float32 [N,1], that is 1 for a click. Chance, also float32 [N,1], is the probability that the click was drawn
-// with: no model can do better than that.
+// Label is the column, float32 [N,1], that is 1 for a click. Chance, also float32 [N,1], is the probability that the
+// click was drawn with: no model can do better than that.
 const (
 	Label  = "click"
 	Chance = "chance"

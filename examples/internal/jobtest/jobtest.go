@@ -16,8 +16,8 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// ModeArgs are the flags that choose a mode, with others that it needs in geo, where workers train by plain gradient descent and
-// meet seldom.
+// ModeArgs are the flags that choose a mode, with others that it needs in geo, where workers train by plain gradient
+// descent and meet seldom.
 func ModeArgs(mode strategy.Mode, inGeo ...string) []string {
 	args := []string{"-mode=" + string(mode)}
 	if mode == strategy.ModeGeo {
@@ -41,8 +41,8 @@ func Job(program Program, args ...string) (train.Job, error) {
 	return job()
 }
 
-// Run runs an example with these arguments on that many servers and workers (no servers: alone), and gives what it came to and said on
-// worker 0. An error of any role fails t. With -short the test is skipped.
+// Run runs an example with these arguments on that many servers and workers (no servers: alone), and gives what it came
+// to and said on worker 0. An error of any role fails t. With -short the test is skipped.
 func Run(t *testing.T, servers, workers int, program Program, args ...string) (first train.Result, said string) {
 	t.Helper()
 	if testing.Short() {

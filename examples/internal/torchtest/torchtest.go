@@ -1,4 +1,5 @@
-// Package torchtest trains the nets of the examples with PyTorch, on the same rows in the same order, to compare what both learn.
+// Package torchtest trains the nets of the examples with PyTorch, on the same rows in the same order, to compare what
+// both learn.
 package torchtest
 
 import (
@@ -22,7 +23,8 @@ import (
 	"github.com/gofleet/gofleet/fleet/train"
 )
 
-var python = flag.String("torch", "", "a python that has torch and numpy: TestAUCIsTorchs trains the example's net with it too (minutes)")
+var python = flag.String("torch", "", "a python that has torch and numpy: TestAUCIsTorchs trains the example's net "+
+	"with it too (minutes)")
 
 //go:embed nets.py
 var nets []byte
@@ -30,8 +32,8 @@ var nets []byte
 // seeds are how many trainings of each the means are of.
 const seeds = 3
 
-// Compare trains an example alone and its net with PyTorch, and fails where the mean AUC on the test rows is more than 0.002 below
-// PyTorch's.
+// Compare trains an example alone and its net with PyTorch, and fails where the mean AUC on the test rows is more than
+// 0.002 below PyTorch's.
 func Compare(t *testing.T, net string, program jobtest.Program, args ...string) {
 	if *python == "" {
 		t.Skip("it needs a Python with PyTorch: -torch=python3")
@@ -69,7 +71,8 @@ func torch(t *testing.T, net string, j train.Job, seed int) float64 {
 	if err := errors.Join(errs...); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), *python, script, net, dir, fmt.Sprint(j.Epochs), fmt.Sprint(j.Batch), fmt.Sprint(seed))
+	cmd := exec.CommandContext(t.Context(), *python, script, net, dir, fmt.Sprint(j.Epochs), fmt.Sprint(j.Batch),
+		fmt.Sprint(seed))
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
@@ -90,7 +93,8 @@ type column struct {
 	Varying bool   `json:"varying"`
 }
 
-// write writes rows, each column as a file of little-endian numbers; a varying one has another, of how many values each row has.
+// write writes rows, each column as a file of little-endian numbers; a varying one has another, of how many values each
+// row has.
 func write(dir string, rows *dataset.Dataset) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err

@@ -32,7 +32,8 @@ func Dataset(d *Data) *dataset.Dataset {
 		dataset.FloatValues("label", labels))
 }
 
-// Split loads the flights, n of them drawn by the seed or all if n is 0, and splits them into training and test rows, four to one.
+// Split loads the flights, n of them drawn by the seed or all if n is 0, and splits them into training and test rows,
+// four to one.
 func Split(n int, seed uint64) (train, test *dataset.Dataset, err error) {
 	all, err := Load()
 	if err != nil {

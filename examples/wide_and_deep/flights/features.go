@@ -109,7 +109,10 @@ var categories = []category{
 	{"date × carrier", func(f *flight) uint64 { return cross(f.day, f.carrier) }},
 	{"date × hour", func(f *flight) uint64 { return cross(f.day, f.hour) }},
 	{"date × carrier × origin × 6h", func(f *flight) uint64 { return cross(f.day, f.carrier, f.origin, f.hour/6) }},
-	{"wind × origin", func(f *flight) uint64 { return cross(f.origin, int(f.weather.WindDir/30), int(f.weather.WindSpeed/6)) }},
+	{"wind × origin", func(f *flight) uint64 {
+		return cross(f.origin, int(f.weather.WindDir/30),
+			int(f.weather.WindSpeed/6))
+	}},
 	{"visibility × precipitation × origin",
 		func(f *flight) uint64 { return cross(f.origin, int(f.weather.Visib/2), int(f.weather.Precip*20)) }},
 	{"hour × origin", func(f *flight) uint64 { return cross(f.hour, f.origin) }},

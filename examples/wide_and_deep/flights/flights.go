@@ -146,7 +146,8 @@ func (d *Data) sortByTime() {
 		order[first[m]] = i
 		first[m]++
 	}
-	for _, c := range []*[]int{&d.Carrier, &d.Origin, &d.Dest, &d.Tail, &d.Flight, &d.Day, &d.Dep, &d.Arr, &d.Distance} {
+	for _, c := range []*[]int{&d.Carrier, &d.Origin, &d.Dest, &d.Tail, &d.Flight, &d.Day, &d.Dep, &d.Arr,
+		&d.Distance} {
 		*c = reorder(*c, order)
 	}
 	d.Late = reorder(d.Late, order)

@@ -43,7 +43,8 @@ const mph = 1.15078
 // Missing stands in the packed file for a value that wasn't taken.
 const Missing = -9999
 
-// WeatherColumn is a measured column of the packed file, which holds whole units: Scale of them make one of [Weather]'s.
+// WeatherColumn is a measured column of the packed file, which holds whole units: Scale of them make one of
+// [Weather]'s.
 type WeatherColumn struct {
 	Name  string
 	Scale float64
@@ -100,7 +101,8 @@ func unscale(v int, scale float64) float32 {
 
 // values points to each measured value.
 func (w *Weather) values() [9]*float32 {
-	return [...]*float32{&w.Temp, &w.Dewp, &w.Humid, &w.WindDir, &w.WindSpeed, &w.WindGust, &w.Precip, &w.Pressure, &w.Visib}
+	return [...]*float32{&w.Temp, &w.Dewp, &w.Humid, &w.WindDir, &w.WindSpeed, &w.WindGust, &w.Precip, &w.Pressure,
+		&w.Visib}
 }
 
 // means is the mean of each value over the records that have it.

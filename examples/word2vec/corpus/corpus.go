@@ -25,7 +25,8 @@ type Corpus struct {
 // maxLine bounds a line of text, in bytes.
 const maxLine = 1 << 20
 
-// Read takes every line as a sentence of words between blanks, in lower case. Words that are rarer than min are left out.
+// Read takes every line as a sentence of words between blanks, in lower case. Words that are rarer than min are left
+// out.
 func Read(r io.Reader, min int64) (*Corpus, error) {
 	var text [][]string
 	s := bufio.NewScanner(r)
@@ -58,7 +59,10 @@ func count(text [][]string, min int64) (*Corpus, error) {
 	if len(c.Words) < 2 {
 		return nil, errors.New("corpus: fewer than two words are frequent enough")
 	}
-	slices.SortFunc(c.Words, func(a, b string) int { return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b)) })
+	slices.SortFunc(c.Words, func(a, b string) int {
+		return cmp.Or(cmp.Compare(counts[b], counts[a]),
+			cmp.Compare(a, b))
+	})
 	index := map[string]int32{}
 	for i, w := range c.Words {
 		index[w] = int32(i)

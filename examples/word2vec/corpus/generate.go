@@ -9,14 +9,16 @@ import (
 )
 
 // topics are what generated sentences are about. Their words are called sea-0, sea-1 and so on.
-var topics = strings.Fields("sea bread music winter stone horse garden market river glass engine school paper wool moon bridge " +
+var topics = strings.Fields("sea bread music winter stone horse garden market river glass engine school paper wool " +
+	"moon bridge " +
 	"cheese forest doctor theatre island coal letter clock iron carpet honey train village window")
 
 // Topics is how many there are in generated text.
 const Topics = 30
 
 // common are the words that stand in every sentence.
-var common = strings.Fields("the of and a to in is was he for it with as his on be at by i this had not are but from or have an they which")
+var common = strings.Fields("the of and a to in is was he for it with as his on be at by i this had not are but from " +
+	"or have an they which")
 
 const (
 	topicWords  = 60   // each topic has so many
@@ -24,10 +26,10 @@ const (
 	strayShare  = 0.05 // and words of any topic
 )
 
-// Generate makes up a text: it is no language, but has a structure that embeddings should find. Each sentence is about one topic,
-// and most of its words are that topic's, so that words of a topic stand beside each other; common words and strays stand
-// between them. Within a topic, as in a language, the n-th word is about 1/n as frequent as the first. The text is a function
-// of the seed.
+// Generate makes up a text: it is no language, but has a structure that embeddings should find. Each sentence is about
+// one topic, and most of its words are that topic's, so that words of a topic stand beside each other; common words and
+// strays stand between them. Within a topic, as in a language, the n-th word is about 1/n as frequent as the first. The
+// text is a function of the seed.
 func Generate(seed uint64, sentences int) *Corpus {
 	r := rand.New(rand.NewPCG(seed, 0x776f7264))
 	text := make([][]string, sentences)

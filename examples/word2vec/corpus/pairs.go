@@ -12,9 +12,10 @@ import (
 // Options say how pairs are made of a text. The same options make the same pairs.
 type Options struct {
 	Seed      uint64
-	Window    int     // the farthest distance of a pair's words; each word draws its own, up to this one
-	Negatives int     // candidates that are drawn for each pair
-	Subsample float64 // words more frequent than this are left out at random, the more so the more frequent; 0 leaves out none
+	Window    int // the farthest distance of a pair's words; each word draws its own, up to this one
+	Negatives int // candidates that are drawn for each pair
+	// words more frequent than this are left out at random, the more so the more frequent; 0 leaves out none
+	Subsample float64
 }
 
 // Pairs are the pairs of words that stand near each other (the skip-grams of Mikolov et al., 2013):

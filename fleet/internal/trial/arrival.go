@@ -16,8 +16,8 @@ type Arrival struct {
 	generation atomic.Int64
 }
 
-// Generation is the number of the process of server 0 that began the generation, where such processes are pinned to the numbers below
-// 100; 0 means that the worker has joined none.
+// Generation is the number of the process of server 0 that began the generation, where such processes are pinned to the
+// numbers below 100; 0 means that the worker has joined none.
 func (a *Arrival) Generation() int { return int(a.generation.Load()) }
 
 // Call implements [transport.Transport].

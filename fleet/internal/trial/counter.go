@@ -11,8 +11,8 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// Counter is an objective whose every step adds one to each weight, and to the same rows of every table: under gradient descent
-// of rate 1 all values count the steps that were applied. Sums of whole numbers are exact.
+// Counter is an objective whose every step adds one to each weight, and to the same rows of every table: under gradient
+// descent of rate 1 all values count the steps that were applied. Sums of whole numbers are exact.
 type Counter struct {
 	Objective
 	W, Rows *optimizer.Param        // of NewCounter
@@ -38,7 +38,8 @@ func NewWeights(n int) *Counter {
 	return c
 }
 
-// Measured is sync training whose servers measure every gradient together where counters train, and find it short enough.
+// Measured is sync training whose servers measure every gradient together where counters train, and find it short
+// enough.
 var Measured = strategy.Strategy{Mode: strategy.ModeSync, MaxFrame: 8192}
 
 // counting is the rule by which weights count.
@@ -162,7 +163,8 @@ func CounterFor(s strategy.Strategy) *Counter {
 	return NewCounter(5)
 }
 
-// Count is a whole job of counters: what a worker's session sees when all have trained must count as many steps as are wanted.
+// Count is a whole job of counters: what a worker's session sees when all have trained must count as many steps as are
+// wanted.
 func Count(ctx context.Context, f *fleet.Fleet, s strategy.Strategy, steps int, want float32) error {
 	c := CounterFor(s)
 	return c.Play(ctx, f, s, func() error {

@@ -20,13 +20,15 @@ var ErrPulled = errors.New("the cable is pulled")
 
 // Hasty is a strategy whose dead are missed soon, in real time.
 func Hasty(s strategy.Strategy) strategy.Strategy {
-	s.WorkerTimeout, s.HeartbeatInterval = strategy.Duration(400*time.Millisecond), strategy.Duration(20*time.Millisecond)
+	s.WorkerTimeout, s.HeartbeatInterval = strategy.Duration(400*time.Millisecond),
+		strategy.Duration(20*time.Millisecond)
 	return s
 }
 
 // Another is another process that takes a role.
 func Another(f *fleet.Fleet, net transport.Transport) (*fleet.Fleet, error) {
-	role := rolemaker.UserDefined{Role: rolemaker.Worker, WorkerNum: f.WorkerNum(), ServerEndpoints: f.ServerEndpoints()}
+	role := rolemaker.UserDefined{Role: rolemaker.Worker, WorkerNum: f.WorkerNum(),
+		ServerEndpoints: f.ServerEndpoints()}
 	role.CurrentID = f.WorkerIndex()
 	if f.IsServer() {
 		role.Role, role.CurrentID = rolemaker.Server, f.ServerIndex()
@@ -34,8 +36,8 @@ func Another(f *fleet.Fleet, net transport.Transport) (*fleet.Fleet, error) {
 	return fleet.New(context.Background(), role, fleet.Options{Transport: net})
 }
 
-// Cable is one role's way to the network; pulled, nothing of it gets through but what reaches an endpoint that is left, as when
-// its machine has gone.
+// Cable is one role's way to the network; pulled, nothing of it gets through but what reaches an endpoint that is left,
+// as when its machine has gone.
 type Cable struct {
 	transport.Transport
 	Left   string // an endpoint; none if empty
@@ -56,7 +58,8 @@ func (c *Cable) Listen(endpoint string) (transport.Listener, error) {
 	return l, err
 }
 
-// Kill ends the process at this end of the cable as kill -9 does: it says nothing more, and nobody listens where it did.
+// Kill ends the process at this end of the cable as kill -9 does: it says nothing more, and nobody listens where it
+// did.
 func (c *Cable) Kill() {
 	c.Pulled.Store(true)
 	now, cancel := context.WithCancel(context.Background())
@@ -92,7 +95,8 @@ func (h *half) Call(ctx context.Context, endpoint string, req [][]byte, read fun
 	if push := bytes.Join(req, nil); endpoint == h.only && len(push) > 1000 {
 		h.once.Do(func() {
 			h.pushing.Go(func() {
-				_ = h.Transport.Call(context.WithoutCancel(ctx), endpoint, [][]byte{push}, func([]byte) error { return nil })
+				_ = h.Transport.Call(context.WithoutCancel(ctx), endpoint, [][]byte{push},
+					func([]byte) error { return nil })
 			})
 		})
 	}
@@ -100,7 +104,8 @@ func (h *half) Call(ctx context.Context, endpoint string, req [][]byte, read fun
 }
 
 // DieHalfway plays a worker that trains two steps of the toy and sends the push of a third to one server.
-func DieHalfway(ctx context.Context, f *fleet.Fleet, net transport.Transport, rule optimizer.Rule, s strategy.Strategy, reached int) error {
+func DieHalfway(ctx context.Context, f *fleet.Fleet, net transport.Transport, rule optimizer.Rule, s strategy.Strategy,
+	reached int) error {
 	h := &half{Transport: net, only: f.ServerEndpoints()[reached]}
 	own, err := Another(f, h)
 	if err != nil {
@@ -108,7 +113,8 @@ func DieHalfway(ctx context.Context, f *fleet.Fleet, net transport.Transport, ru
 	}
 	defer h.pushing.Wait()
 	defer own.Close()
-	return Training{Rule: rule, Strategy: s, To: 2, Ahead: true, After: func(ctx context.Context, _ *fleet.Fleet, o *Toy) error {
+	return Training{Rule: rule, Strategy: s, To: 2, Ahead: true, After: func(ctx context.Context, _ *fleet.Fleet,
+		o *Toy) error {
 		s, err := o.OpenSession()
 		if err != nil {
 			return err

@@ -1,7 +1,7 @@
 // Package trial is what tests of package fleet train, and how they train it. Only tests import it.
 //
-// A test says what is its own: which objective, which cluster, what happens meanwhile and what must come of it. The order of
-// calls is written here once:
+// A test says what is its own: which objective, which cluster, what happens meanwhile and what must come of it. The
+// order of calls is written here once:
 //
 //	fleettest.Run(t, 2, 3, trial.Counters(5, strategy.Sync(), func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
 //		return errors.Join(c.Train(ctx, 10), f.BarrierWorker(ctx), c.Holds(ctx, 10))

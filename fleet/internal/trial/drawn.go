@@ -31,7 +31,8 @@ type Drawn struct {
 // Draw draws the job of a seed.
 func Draw(seed Seed) Drawn {
 	r := rand.New(rand.NewPCG(seed.N, 2))
-	d := Drawn{Seed: seed, Servers: r.IntN(4), Workers: 1 + r.IntN(3), Threads: 1, Again: 1 + r.IntN(3), Samples: 1 + r.IntN(6),
+	d := Drawn{Seed: seed, Servers: r.IntN(4), Workers: 1 + r.IntN(3), Threads: 1, Again: 1 + r.IntN(3),
+		Samples:   1 + r.IntN(6),
 		LookAhead: r.IntN(2) == 0, Evals: r.IntN(2) == 0, Resaves: r.IntN(3) == 0}
 	if d.Servers == 0 {
 		d.Again = 0
@@ -47,7 +48,8 @@ func Draw(seed Seed) Drawn {
 		d.Steps = append(d.Steps, [2]int{r.IntN(7), r.IntN(7)})
 	}
 	if d.Faults = d.Servers > 0 && r.IntN(3) == 0; d.Faults {
-		d.Strategy.WaitTimeout, d.Strategy.WorkerTimeout, d.Strategy.HeartbeatInterval = Patient(d.Strategy).WaitTimeout, 0, 0
+		d.Strategy.WaitTimeout = Patient(d.Strategy).WaitTimeout
+		d.Strategy.WorkerTimeout, d.Strategy.HeartbeatInterval = 0, 0
 	}
 	return d
 }
@@ -59,7 +61,8 @@ func (d Drawn) String() string {
 	text += fmt.Sprintf("look ahead %t, evaluate %t, save meanwhile %t, faults %t\nrule %T%+v\nstrategy %+v",
 		d.LookAhead, d.Evals, d.Resaves, d.Faults, d.Rule, d.Rule, d.Strategy)
 	for _, p := range d.Shapes {
-		text += fmt.Sprintf("\nparam %q %v embedding %t frozen %t init %v entry %+v, %d bytes", p.Name, p.Shape, p.Embedding,
+		text += fmt.Sprintf("\nparam %q %v embedding %t frozen %t init %v entry %+v, %d bytes", p.Name, p.Shape,
+			p.Embedding,
 			p.Frozen, p.Init, p.Entry, p.MaxBytes)
 	}
 	return text
@@ -77,7 +80,8 @@ var fieldsOf = map[strategy.Mode][]string{
 	strategy.ModeHalfAsync: {"Merge", "GradientMerge"},
 }
 
-var fieldsOfAll = []string{"Placement", "NoSlice", "MinBlockSize", "SmallBlocks", "Codec", "Payload", "MaxFrame", "NotFinite",
+var fieldsOfAll = []string{"Placement", "NoSlice", "MinBlockSize", "SmallBlocks", "Codec", "Payload", "MaxFrame",
+	"NotFinite",
 	"HeartbeatInterval", "WorkerTimeout", "StartTimeout", "WaitTimeout"}
 
 // drawStrategy sets some of the fields that go together, and seldom one of all.
@@ -164,18 +168,20 @@ func drawField(r *rand.Rand, name string, field reflect.Value) {
 		"MinBlockSize":             {1, 7, 100, 8192, 10000},
 		"SmallBlocks":              {true, false},
 		"Codec":                    {"none", "s2", "zstd", "gzip"},
-		"Payload":                  {strategy.PayloadFloat32, strategy.PayloadFloat16, strategy.PayloadBFloat16, strategy.PayloadInt8},
-		"MaxFrame":                 {4096, 4097, 5000, 10000, 1 << 20, math.MaxInt},
-		"NotFinite":                {strategy.NotFiniteRefuse, strategy.NotFiniteSkip, strategy.NotFiniteClip},
-		"HeartbeatInterval":        {second / 100, second / 2, 10 * second},
-		"WorkerTimeout":            {second, 2 * second, 60 * second, 10000 * second},
-		"StartTimeout":             {10 * second, 10000 * second},
-		"WaitTimeout":              {60 * second, 100000 * second},
-		"Weighting":                {strategy.WeightSamples, strategy.WeightEqual, strategy.WeightPushes},
-		"FuseGradSizeInMB":         {1, 2, 100},
-		"LocalSGD":                 {strategy.LocalSGD{KSteps: 1}, strategy.LocalSGD{KSteps: 3, BeginStep: 2}},
-		"AdaptiveLocalSGD":         {strategy.AdaptiveLocalSGD{InitKSteps: 2}, strategy.AdaptiveLocalSGD{InitKSteps: 1, BeginStep: 3}},
-		"GradientMerge":            {merge{KSteps: 1}, merge{KSteps: 2}, merge{KSteps: 3, Sum: true}},
+		"Payload": {strategy.PayloadFloat32, strategy.PayloadFloat16, strategy.PayloadBFloat16,
+			strategy.PayloadInt8},
+		"MaxFrame":          {4096, 4097, 5000, 10000, 1 << 20, math.MaxInt},
+		"NotFinite":         {strategy.NotFiniteRefuse, strategy.NotFiniteSkip, strategy.NotFiniteClip},
+		"HeartbeatInterval": {second / 100, second / 2, 10 * second},
+		"WorkerTimeout":     {second, 2 * second, 60 * second, 10000 * second},
+		"StartTimeout":      {10 * second, 10000 * second},
+		"WaitTimeout":       {60 * second, 100000 * second},
+		"Weighting":         {strategy.WeightSamples, strategy.WeightEqual, strategy.WeightPushes},
+		"FuseGradSizeInMB":  {1, 2, 100},
+		"LocalSGD":          {strategy.LocalSGD{KSteps: 1}, strategy.LocalSGD{KSteps: 3, BeginStep: 2}},
+		"AdaptiveLocalSGD": {strategy.AdaptiveLocalSGD{InitKSteps: 2},
+			strategy.AdaptiveLocalSGD{InitKSteps: 1, BeginStep: 3}},
+		"GradientMerge": {merge{KSteps: 1}, merge{KSteps: 2}, merge{KSteps: 3, Sum: true}},
 	}
 	field.Set(reflect.ValueOf(pick(r, values[name]...)))
 }
@@ -193,7 +199,8 @@ func drawRule(r *rand.Rand, mode strategy.Mode) optimizer.Rule {
 		rule = optimizer.ClipByValue{Rule: rule, Max: 0.3}
 	}
 	if r.IntN(6) == 0 {
-		rule = optimizer.PerParam{Rule: rule, By: map[string]optimizer.Rule{"e": plainRule(r), "w": optimizer.SGD{LR: 0.02}}}
+		rule = optimizer.PerParam{Rule: rule, By: map[string]optimizer.Rule{"e": plainRule(r),
+			"w": optimizer.SGD{LR: 0.02}}}
 	}
 	switch r.IntN(6) {
 	case 0:
@@ -219,7 +226,8 @@ func plainRule(r *rand.Rand) optimizer.Rule {
 
 // drawParams is any model: dense params, embeddings with a height and without, trained and frozen.
 func drawParams(r *rand.Rand, s strategy.Strategy) (all []optimizer.Param) {
-	names := []string{"w", "e", "e.ids", "layer/0.weight", "名", "a b\"c\\", "%s%d", "w.block0", "e ", "e.waiting", "__metadata__"}
+	names := []string{"w", "e", "e.ids", "layer/0.weight", "名", "a b\"c\\", "%s%d", "w.block0", "e ", "e.waiting",
+		"__metadata__"}
 	r.Shuffle(len(names), func(i, k int) { names[i], names[k] = names[k], names[i] })
 	if r.IntN(3) > 0 {
 		names = append([]string{"w", "e"}, slices.DeleteFunc(names, func(n string) bool {
@@ -241,7 +249,8 @@ func drawParams(r *rand.Rand, s strategy.Strategy) (all []optimizer.Param) {
 				p.Entry, p.MaxBytes = optimizer.Entry{}, 0
 			}
 		} else {
-			p.Shape = pick(r, []int{1}, []int{3}, []int{7, 3}, []int{1, 1, 1}, []int{100, 30}, []int{1, 5000}, []int{5000, 1},
+			p.Shape = pick(r, []int{1}, []int{3}, []int{7, 3}, []int{1, 1, 1}, []int{100, 30}, []int{1, 5000},
+				[]int{5000, 1},
 				[]int{300, 100})
 		}
 		all = append(all, p)

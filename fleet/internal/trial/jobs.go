@@ -31,25 +31,29 @@ func Jobs(t testing.TB) map[string]Job {
 
 // Sizes are a process alone, a job with servers and one without, by name.
 func Sizes() map[string]fleettest.Cluster {
-	return map[string]fleettest.Cluster{"alone": Cluster(0, 1), "with servers": Cluster(2, 1), "collective": Cluster(0, 2)}
+	return map[string]fleettest.Cluster{"alone": Cluster(0, 1), "with servers": Cluster(2, 1),
+		"collective": Cluster(0, 2)}
 }
 
 // Rules are the three that most programs train by.
 func Rules() map[string]optimizer.Rule {
-	return map[string]optimizer.Rule{"SGD": optimizer.SGD{LR: 0.1}, "Adam": optimizer.Adam{LR: 0.01}, "Adagrad": optimizer.Adagrad{LR: 0.1}}
+	return map[string]optimizer.Rule{"SGD": optimizer.SGD{LR: 0.1}, "Adam": optimizer.Adam{LR: 0.01},
+		"Adagrad": optimizer.Adagrad{LR: 0.1}}
 }
 
 // OtherRules are those that Rules leaves out, but for DPSGD, whose noise is its own.
 func OtherRules() map[string]optimizer.Rule {
 	return map[string]optimizer.Rule{
-		"Momentum": optimizer.Momentum{LR: 0.01, Nesterov: true}, "AdamW": optimizer.AdamW{LR: 0.01}, "Adamax": optimizer.Adamax{LR: 0.01},
+		"Momentum": optimizer.Momentum{LR: 0.01, Nesterov: true}, "AdamW": optimizer.AdamW{LR: 0.01},
+		"Adamax":         optimizer.Adamax{LR: 0.01},
 		"DecayedAdagrad": optimizer.DecayedAdagrad{LR: 0.01}, "Adadelta": optimizer.Adadelta{LR: 1},
 		"RMSProp": optimizer.RMSProp{LR: 0.001},
 		"Ftrl":    optimizer.Ftrl{LR: 0.01}, "Lamb": optimizer.Lamb{LR: 0.01}, "Lars": optimizer.Lars{LR: 0.1},
 	}
 }
 
-// Clips are rules for whose limits most of the toy's gradients are too long: those are about 1.8 for big and 0.05 for b.
+// Clips are rules for whose limits most of the toy's gradients are too long: those are about 1.8 for big and 0.05 for
+// b.
 func Clips() map[string]optimizer.Rule {
 	sgd := optimizer.SGD{LR: 0.1}
 	others := optimizer.PerParam{Rule: optimizer.ClipByValue{Rule: sgd, Max: 0.001},

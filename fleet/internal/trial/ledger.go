@@ -6,23 +6,29 @@ import (
 	"sync"
 )
 
-// Ledger holds what became of the pushes of a job whose roles die and are started again, and says what is wrong with the weights
-// that somebody saw. Each push of a job has a number, and on every server a weight with that number, which it changes and no other
-// push does; so a state of a server shows which pushes are in it.
+// Ledger holds what became of the pushes of a job whose roles die and are started again, and says what is wrong with
+// the weights that somebody saw. Each push of a job has a number, and on every server a weight with that number, which
+// it changes and no other push does; so a state of a server shows which pushes are in it.
 //
-// A generation is a run of the job, from one start of server 0 to the next: what it begins from is a checkpoint, or nothing. The laws:
+// A generation is a run of the job, from one start of server 0 to the next: what it begins from is a checkpoint, or
+// nothing. The laws:
 //
 //   - Nothing is doubled: no push counts twice on any server.
-//   - Nothing is lost: what was acknowledged before somebody looks counts on every server; what a worker that stopped had pushed
-//     counts in what the job leaves behind, unless another ended later without having stopped, which was to save it.
-//   - Nothing is of another run: in a generation, pushes of earlier ones count as they did when it began, whoever is late with them.
-//   - Nothing is of another life: from when a process of a worker has joined, pushes of its processes before count as they did then.
+//   - Nothing is lost: what was acknowledged before somebody looks counts on every server; what a worker that stopped
+//     had pushed counts in what the job leaves behind, unless another ended later without having stopped, which was to
+//     save it.
+//   - Nothing is of another run: in a generation, pushes of earlier ones count as they did when it began, whoever is
+//     late with them.
+//   - Nothing is of another life: from when a process of a worker has joined, pushes of its processes before count as
+//     they did then.
 //   - Nothing is mixed: a generation begins on all servers from the same pushes.
-//   - Nothing is taken back: what a generation began from, and what a checkpoint held that was whole, every later one begins from too.
+//   - Nothing is taken back: what a generation began from, and what a checkpoint held that was whole, every later one
+//     begins from too.
 //
 // A push that was not acknowledged when its process died may count on some servers and not on others.
 type Ledger struct {
-	// Full is what a push adds to its weight, and Among the most workers that share it in an update: it may count a half, or a third.
+	// Full is what a push adds to its weight, and Among the most workers that share it in an update: it may count a
+	// half, or a third.
 	Full  float32
 	Among int
 	// Parts says that a push may count in parts, as in mode geo, until its worker has settled.
@@ -62,7 +68,8 @@ func (l *Ledger) Process(name string, worker, generation int) *Process {
 	return &Process{Name: name, Worker: worker, Generation: generation, l: l}
 }
 
-// Joined notes what a process sees when it has joined, of each server. Its worker's other processes that have joined are over.
+// Joined notes what a process sees when it has joined, of each server. Its worker's other processes that have joined
+// are over.
 func (p *Process) Joined(servers [][]float32) {
 	p.l.mu.Lock()
 	defer p.l.mu.Unlock()
@@ -118,7 +125,8 @@ func (l *Ledger) Cut(name string) {
 	}
 }
 
-// Look is to be called before somebody looks at weights, or has a checkpoint saved: what is acknowledged now has to be there.
+// Look is to be called before somebody looks at weights, or has a checkpoint saved: what is acknowledged now has to be
+// there.
 func (l *Ledger) Look() *Sight {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -180,7 +188,8 @@ func (s *Sight) Saw(generation int, servers [][]float32) error {
 		}
 		for _, number := range s.of(generation) {
 			if !l.once(weights[number]) {
-				return fmt.Errorf("lost: on server %d of generation %d push %d of %s counts %v: it was acknowledged", server, generation,
+				return fmt.Errorf("lost: on server %d of generation %d push %d of %s counts %v: it was acknowledged",
+					server, generation,
 					number, l.pushes[number].Name, weights[number])
 			}
 		}
@@ -200,7 +209,9 @@ func (s *Sight) after(generation int, servers [][]float32) error {
 			}
 			for server, then := range p.first {
 				if now := servers[server][number]; now != then[number] {
-					return fmt.Errorf("of another life: on server %d push %d of %s counts %v, and %v when %s had joined", server, number,
+					return fmt.Errorf(
+						"of another life: on server %d push %d of %s counts %v, and %v when %s had joined",
+						server, number,
 						q.Name, now, then[number], p.Name)
 				}
 			}
@@ -209,7 +220,8 @@ func (s *Sight) after(generation int, servers [][]float32) error {
 	return nil
 }
 
-// Left says what is wrong with what a job has left behind, in one copy: the pushes of all that stopped in its last generation are there.
+// Left says what is wrong with what a job has left behind, in one copy: the pushes of all that stopped in its last
+// generation are there.
 func (l *Ledger) Left(weights []float32) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -223,8 +235,10 @@ func (l *Ledger) Left(weights []float32) error {
 		switch p := l.pushOf(number); {
 		case weight != 0 && !l.once(weight) && !(l.Parts && weight > 0 && weight < l.Full):
 			return fmt.Errorf("doubled: in what is left push %d counts %v", number, weight)
-		case p != nil && p.Generation == last && p.stopped && !l.once(weight) && (l.torso == nil || l.torso.Generation != last):
-			return fmt.Errorf("lost: in what is left push %d of %s counts %v, and its worker had stopped", number, p.Name, weight)
+		case p != nil && p.Generation == last && p.stopped && !l.once(weight) &&
+			(l.torso == nil || l.torso.Generation != last):
+			return fmt.Errorf("lost: in what is left push %d of %s counts %v, and its worker had stopped", number,
+				p.Name, weight)
 		}
 	}
 	return nil
@@ -257,7 +271,8 @@ func (l *Ledger) begin(generation int, servers [][]float32) error {
 	for _, h := range l.whole {
 		for _, number := range h.pushes {
 			if h.generation < generation && !l.once(servers[0][number]) {
-				return fmt.Errorf("taken back: generation %d begins with push %d of %s as %v; a whole checkpoint of generation %d held it",
+				return fmt.Errorf("taken back: generation %d begins with push %d of %s as %v; a whole checkpoint of "+
+					"generation %d held it",
 					generation, number, l.pushes[number].Name, servers[0][number], h.generation)
 			}
 		}
@@ -265,7 +280,8 @@ func (l *Ledger) begin(generation int, servers [][]float32) error {
 	return nil
 }
 
-// goesOn checks a weight with which a generation begins: beside that of server 0, and beside those of earlier generations.
+// goesOn checks a weight with which a generation begins: beside that of server 0, and beside those of earlier
+// generations.
 func (l *Ledger) goesOn(generation, number, server int, weight, first float32) error {
 	p := l.pushes[number]
 	if sure := !p.died || slices.Index(p.pushes, number) < p.acknowledged; sure && (weight == 0) != (first == 0) {
@@ -291,7 +307,9 @@ func (l *Ledger) count(generation, number int, weight, began float32) error {
 	case weight != 0 && !l.once(weight) && !(l.Parts && weight > 0 && weight < l.Full):
 		return fmt.Errorf("doubled: push %d of %s counts %v", number, p.Name, weight)
 	case p != nil && p.Generation < generation && weight != began:
-		return fmt.Errorf("of another run: push %d of %s, of generation %d, counts %v, and %v when the generation began", number, p.Name,
+		return fmt.Errorf(
+			"of another run: push %d of %s, of generation %d, counts %v, and %v when the generation began",
+			number, p.Name,
 			p.Generation, weight, began)
 	}
 	return nil

@@ -12,7 +12,8 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// Mixed is a graph with params of every kind: dense ones, the statistics of batch norm, and tables with a height and without.
+// Mixed is a graph with params of every kind: dense ones, the statistics of batch norm, and tables with a height and
+// without.
 func Mixed() (out, loss *nn.Node) {
 	g := nn.NewGraph(7)
 	x, ids := g.Input("x", 3), g.IDs("ids", 2)

@@ -11,9 +11,10 @@ import (
 // Envelope is what the transport of a job puts in front of a frame, whose header then travels as it is.
 const Envelope = 16
 
-// NameOf names a message of a job by who sends what, so that it has the same name in every run: a push by its number and its
-// piece's, what servers send each other by what it says, and all else that a worker sends by its kind alone, of which the third
-// is the third in every run. What differs although the job goes alike is no part of it: keys, directories, rounds, weights.
+// NameOf names a message of a job by who sends what, so that it has the same name in every run: a push by its number
+// and its piece's, what servers send each other by what it says, and all else that a worker sends by its kind alone, of
+// which the third is the third in every run. What differs although the job goes alike is no part of it: keys,
+// directories, rounds, weights.
 func NameOf(req [][]byte) string {
 	all := bytes.Join(req, nil)
 	if len(all) < Envelope {
@@ -31,7 +32,8 @@ func NameOf(req [][]byte) string {
 	case wire.OpReport:
 		var r wire.Report
 		_ = f.JSON(&r)
-		return fmt.Sprintf("%v: server %d, process %d, new %t, ends %t", h.Op, r.Server, r.Process, len(r.Fingerprint) > 0, r.Ends)
+		return fmt.Sprintf("%v: server %d, process %d, new %t, ends %t", h.Op, r.Server, r.Process,
+			len(r.Fingerprint) > 0, r.Ends)
 	case wire.OpFence, wire.OpDrop, wire.OpNorms:
 		says, _ := f.Blob()
 		return fmt.Sprintf("%v: %s", h.Op, says)

@@ -7,8 +7,8 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// Objective is a list of params and, when they are minimised, their trainer. The other objectives add to it what their steps are;
-// with steps of a test's own it is one by itself.
+// Objective is a list of params and, when they are minimised, their trainer. The other objectives add to it what their
+// steps are; with steps of a test's own it is one by itself.
 type Objective struct {
 	List    []*optimizer.Param
 	Trainer optimizer.Trainer

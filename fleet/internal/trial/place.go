@@ -11,8 +11,8 @@ import (
 	"github.com/gofleet/gofleet/transport"
 )
 
-// Place is a kind of job: in each an option acts or is refused. One process alone takes those of clusters as they are, since the
-// same program runs there, and trains as without them.
+// Place is a kind of job: in each an option acts or is refused. One process alone takes those of clusters as they are,
+// since the same program runs there, and trains as without them.
 type Place struct {
 	Name             string
 	Mode             strategy.Mode

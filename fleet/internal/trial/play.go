@@ -9,9 +9,10 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// Play makes the calls of a role, all of them: a server serves until the job is over, and a worker joins, works and stops. A
-// worker whose work fails does not stop: it says nothing more.
-func Play(ctx context.Context, f *fleet.Fleet, o optimizer.Objective, rule optimizer.Rule, s strategy.Strategy, work func() error) error {
+// Play makes the calls of a role, all of them: a server serves until the job is over, and a worker joins, works and
+// stops. A worker whose work fails does not stop: it says nothing more.
+func Play(ctx context.Context, f *fleet.Fleet, o optimizer.Objective, rule optimizer.Rule, s strategy.Strategy,
+	work func() error) error {
 	if err := Minimize(f, o, rule, s); err != nil {
 		return err
 	}
@@ -39,8 +40,8 @@ func Minimize(f *fleet.Fleet, o optimizer.Objective, rule optimizer.Rule, s stra
 	return opt.Minimize(o)
 }
 
-// Begin plays a role behind Minimize, of a job that begins from a checkpoint, or afresh if its name is empty: servers load it, or
-// the workers of a job without; all of it, or the params named.
+// Begin plays a role behind Minimize, of a job that begins from a checkpoint, or afresh if its name is empty: servers
+// load it, or the workers of a job without; all of it, or the params named.
 func Begin(ctx context.Context, f *fleet.Fleet, checkpoint string, work func() error, params ...string) error {
 	if f.IsServer() {
 		return Serve(ctx, f, checkpoint, params...)
@@ -68,7 +69,8 @@ func Serve(ctx context.Context, f *fleet.Fleet, checkpoint string, params ...str
 }
 
 // Join plays a server to its end, and makes a worker ready, which has the rest of its life in its own hands.
-func Join(ctx context.Context, f *fleet.Fleet, o optimizer.Objective, rule optimizer.Rule, s strategy.Strategy) (worker bool, err error) {
+func Join(ctx context.Context, f *fleet.Fleet, o optimizer.Objective, rule optimizer.Rule,
+	s strategy.Strategy) (worker bool, err error) {
 	if err := Minimize(f, o, rule, s); err != nil {
 		return false, err
 	}

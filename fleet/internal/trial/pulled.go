@@ -7,8 +7,8 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// Pulled is an objective of whatever params: each weight is pulled towards an example's x by a gradient that is never long, so
-// that any rule trains it.
+// Pulled is an objective of whatever params: each weight is pulled towards an example's x by a gradient that is never
+// long, so that any rule trains it.
 type Pulled struct{ Objective }
 
 // Batch is what one thread trains on in one step: where to, and ids for every table.

@@ -25,8 +25,8 @@ type Seed struct {
 	met map[string]int // faults, of all seeds
 }
 
-// EachSeed calls do with a share of a few seeds; with FLEET_SEEDS of them where it is set, a number, first:end, or "all" for the few,
-// or with the seed of FLEET_SEED. The test's log says in the end what faults there were, if any.
+// EachSeed calls do with a share of a few seeds; with FLEET_SEEDS of them where it is set, a number, first:end, or
+// "all" for the few, or with the seed of FLEET_SEED. The test's log says in the end what faults there were, if any.
 func EachSeed(t *testing.T, few uint64, do func(Seed)) {
 	t.Helper()
 	first, end := seeds(t, few)
@@ -75,8 +75,9 @@ func (s Seed) Schedule() transporttest.Faults {
 		return most * r.Float64()
 	}
 	return transporttest.Faults{
-		Refuse: p(0.05), LoseRequest: p(0.1), LoseAnswer: p(0.15), Drop: p(0.03), DropAnswer: p(0.03), HalfOpen: p(0.02),
-		Delay: p(0.3), Reorder: p(0.1), Duplicate: p(0.3), Late: p(0.2), Corrupt: p(0.1), Cut: p(0.1),
+		Refuse: p(0.05), LoseRequest: p(0.1), LoseAnswer: p(0.15), Drop: p(0.03), DropAnswer: p(0.03),
+		HalfOpen: p(0.02),
+		Delay:    p(0.3), Reorder: p(0.1), Duplicate: p(0.3), Late: p(0.2), Corrupt: p(0.1), Cut: p(0.1),
 		Latency: time.Millisecond, // no two messages come at the same moment
 	}
 }
@@ -88,8 +89,8 @@ func (s Seed) Network(below transport.Transport) *transporttest.Faulty {
 	return f
 }
 
-// pinned is a fleet in the tests of its own package, where a process may have a number instead of a random one: its messages are
-// the same in every run then, and meet the same faults.
+// pinned is a fleet in the tests of its own package, where a process may have a number instead of a random one: its
+// messages are the same in every run then, and meet the same faults.
 type pinned interface{ Pin(process uint64) }
 
 // Simulate runs a cluster of two servers on a network with the seed's faults, and returns how often each happened.
@@ -121,7 +122,8 @@ func (s Seed) Simulate(t *testing.T, workers int,
 	return met
 }
 
-// Patient is a strategy for networks that lose messages without a word, each of which costs up to minutes of virtual time.
+// Patient is a strategy for networks that lose messages without a word, each of which costs up to minutes of virtual
+// time.
 func Patient(s strategy.Strategy) strategy.Strategy {
 	s.WaitTimeout = strategy.Duration(24 * time.Hour)
 	return s.WithDefaults()

@@ -9,8 +9,9 @@ import (
 	"testing"
 )
 
-// share is how many of a law's seeds, or of its table's cases, this run plays: a quarter, at least 2 and at most 12. With -short it
-// is 1. It is all of them where a law is asked for: by FLEET_SEEDS or FLEET_SEED, and by -run, which names it.
+// share is how many of a law's seeds, or of its table's cases, this run plays: a quarter, at least 2 and at most 12.
+// With -short it is 1. It is all of them where a law is asked for: by FLEET_SEEDS or FLEET_SEED, and by -run, which
+// names it.
 func share(whole int) int {
 	if testing.Short() {
 		return min(whole, 1)
@@ -29,8 +30,8 @@ func Long(t *testing.T) {
 	}
 }
 
-// Some is the share of a law's cases that this run plays. The test's name says where it begins, so that tests of the same cases
-// share them out between them, and a test plays the same cases in every run.
+// Some is the share of a law's cases that this run plays. The test's name says where it begins, so that tests of the
+// same cases share them out between them, and a test plays the same cases in every run.
 func Some[V any](t *testing.T, all []V) []V {
 	t.Helper()
 	n := share(len(all))

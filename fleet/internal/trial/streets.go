@@ -34,7 +34,8 @@ func (s *Streets) isCut(one, other string) bool {
 	return s.cut[[2]string{one, other}]
 }
 
-// From is the network as a process sees it that answers to a name, by which its ways are cut; servers are those of their endpoints.
+// From is the network as a process sees it that answers to a name, by which its ways are cut; servers are those of
+// their endpoints.
 func (s *Streets) From(name string, below transport.Transport) transport.Transport {
 	return &street{Transport: below, from: name, all: s}
 }
@@ -95,7 +96,8 @@ func (g *Ghost) Call(ctx context.Context, endpoint string, req [][]byte, read fu
 	return g.Transport.Call(ctx, endpoint, req, read)
 }
 
-// Haunt sends the last messages once more, a moment after each other, and waits for answers as long as ctx lasts, or some seconds.
+// Haunt sends the last messages once more, a moment after each other, and waits for answers as long as ctx lasts, or
+// some seconds.
 func (g *Ghost) Haunt(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()

@@ -8,9 +8,9 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// Toy is a small recommender: dense variables, of which one is large enough to be shared by servers, a table with a height and
-// one without. Its gradients are simple functions of the weights and of the batch, and those of a joined batch are the mean of
-// its parts'.
+// Toy is a small recommender: dense variables, of which one is large enough to be shared by servers, a table with a
+// height and one without. Its gradients are simple functions of the weights and of the batch, and those of a joined
+// batch are the mean of its parts'.
 type Toy struct {
 	Objective
 	W, B, Big, Emb, Open *optimizer.Param
@@ -37,8 +37,8 @@ func NewShown() *Toy {
 	return o
 }
 
-// Sample is a training example of the toy: ids of both tables and a number. It shows its ids, and clicks them if the number is
-// positive.
+// Sample is a training example of the toy: ids of both tables and a number. It shows its ids, and clicks them if the
+// number is positive.
 type Sample struct {
 	Emb, Open uint64
 	X         float32

@@ -39,8 +39,8 @@ func (x Training) On(t testing.TB, c fleettest.Cluster) {
 	c.Run(t, x.Run)
 }
 
-// Weights runs the training and returns the file of weights that worker 0 saves in the end: all of them, in an order that does
-// not depend on the cluster.
+// Weights runs the training and returns the file of weights that worker 0 saves in the end: all of them, in an order
+// that does not depend on the cluster.
 func (x Training) Weights(t testing.TB, c fleettest.Cluster) []byte {
 	t.Helper()
 	x.Model = cmp.Or(x.Model, t.TempDir())

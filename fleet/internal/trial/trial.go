@@ -29,18 +29,22 @@ type Trial struct {
 	NoRows   bool           // leave the embedding out
 	More     int            // rows that every step trains besides
 	Change   func(w, rows *optimizer.Param)
-	Samples  []int           // by worker; nil means 4 each
-	Latency  time.Duration   // of every call; 0 means 1 ms
-	Pace     []time.Duration // of each worker's steps; nil means 10 ms and a little more, so that no two things happen at once
-	Steady   bool            // every gradient is -1, so that each update of a weight counts
-	Towards  []float32       // where each worker pulls all weights; nil means another place in each step
-	Spoil    func(step int, m *Pulled, st *optimizer.Step)
-	Gone     int                                             // the step before which worker 1 falls silent; 0 means never
-	SilentTo string                                          // what nothing reaches when worker 1 is gone, which lives on
+	Samples  []int         // by worker; nil means 4 each
+	Latency  time.Duration // of every call; 0 means 1 ms
+	// of each worker's steps; nil means 10 ms and a little more, so that no two things happen at once
+	Pace    []time.Duration
+	Steady  bool      // every gradient is -1, so that each update of a weight counts
+	Towards []float32 // where each worker pulls all weights; nil means another place in each step
+	Spoil   func(step int, m *Pulled, st *optimizer.Step)
+	// the step before which worker 1 falls silent; 0 means never
+	Gone int
+	// what nothing reaches when worker 1 is gone, which lives on
+	SilentTo string
 	After    func(ctx context.Context, f *fleet.Fleet) error // what workers do when all have trained
 	Logger   *slog.Logger                                    // nil means none
 	Late     bool                                            // worker 1 joins, and comes to nothing else for some hours
-	Missing  string                                          // the roles that never come: "servers", "workers", or "worker 1"
+	// the roles that never come: "servers", "workers", or "worker 1"
+	Missing string
 }
 
 const (
@@ -270,7 +274,8 @@ func (x Trial) loop(ctx context.Context, s optimizer.Session, m *Pulled, w int) 
 	return nil
 }
 
-// batch is a worker's in a step: a target, a row that every worker trains in some steps and one that it alone trains in all.
+// batch is a worker's in a step: a target, a row that every worker trains in some steps and one that it alone trains in
+// all.
 func (x Trial) batch(w, step int) Batch {
 	b := Batch{X: float32((step*7+w*3)%11)/22 - 0.25, Samples: 4, IDs: [][]uint64{{uint64(step % 5), OwnRow(w)}}}
 	for i := range x.More {

@@ -102,7 +102,8 @@ func Names(dir string) (all []string, err error) {
 // floats are the toy's params.
 var floats = []string{"w", "b", "big", "emb", "open"}
 
-// Distance is the largest difference between the numbers of two files of a toy's weights, which must hold the same rows.
+// Distance is the largest difference between the numbers of two files of a toy's weights, which must hold the same
+// rows.
 func Distance(t testing.TB, a, b []byte) (far float64) {
 	t.Helper()
 	for _, name := range []string{"emb.ids", "open.ids"} {
@@ -140,8 +141,8 @@ func Apart(t testing.TB, a, b []byte) float64 {
 	return math.Sqrt(difference / norm)
 }
 
-// Values are the rows of every table of a model that was saved in a directory, by name and id, and the weights of every dense
-// param as one row.
+// Values are the rows of every table of a model that was saved in a directory, by name and id, and the weights of every
+// dense param as one row.
 func Values(t testing.TB, dir string) map[string]map[uint64][]float32 {
 	t.Helper()
 	m, err := nn.Load(dir)

@@ -83,7 +83,8 @@ func (l *Leg) calm(n Net) {
 
 // counted says whether a sight is what a process has counted since it began.
 func counted(name string) bool {
-	return strings.HasSuffix(name, " steps") || strings.HasSuffix(name, " pushes rows") || strings.Contains(name, " hold")
+	return strings.HasSuffix(name, " steps") || strings.HasSuffix(name, " pushes rows") ||
+		strings.Contains(name, " hold")
 }
 
 // Bits are the differences of two plays, where both saw something of the training: which should be none.

@@ -140,7 +140,8 @@ func (d *drawer) rule(row bool) Rule {
 	if often(d.Rand, 5) && !r.Dense { // whether a row decays before it is born is said nowhere
 		r.L2, r.L1 = 0.05, pick(d.Rand, 0, 0.002)
 	}
-	if often(d.Rand, 5) && !d.narrow { // a clip forgets what rounding took of a gradient, and not what it added to the next
+	if often(d.Rand, 5) && !d.narrow {
+		// a clip forgets what rounding took of a gradient, and not what it added to the next
 		r.Max = pick(d.Rand, 0.02, 0.3)
 	}
 	return r

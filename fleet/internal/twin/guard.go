@@ -42,8 +42,8 @@ func zeroNaN(x []float64) {
 	}
 }
 
-// narrow is what a narrow payload may do to a push, for the copies of the twin that say what rounding does: about a unit
-// of each number. What rounding takes comes with the worker's next push, unless its session ends.
+// narrow is what a narrow payload may do to a push, for the copies of the twin that say what rounding does: about a
+// unit of each number. What rounding takes comes with the worker's next push, unless its session ends.
 func (s *state) narrow(g *gradient, as strategy.Payload) {
 	if s.noise == nil || as == "" || as == strategy.PayloadFloat32 {
 		return

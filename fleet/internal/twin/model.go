@@ -82,7 +82,8 @@ func (m *model) leg(i int, l Leg) {
 		m.saw.see([]float64{float64(m.rows[w])}, "%s worker %d pushes rows", l.End, w)
 	}
 	for _, t := range m.p.Net.tables() {
-		held := []float64{float64(len(m.now.rows[t.Name])), float64(len(m.now.waiting[t.Name])), float64(m.now.dropped[t.Name])}
+		held := []float64{float64(len(m.now.rows[t.Name])), float64(len(m.now.waiting[t.Name])),
+			float64(m.now.dropped[t.Name])}
 		if l.Servers > 0 {
 			m.saw.see(held, "%s servers hold of %s", l.End, t.Name)
 			continue

@@ -77,8 +77,9 @@ func (p *life) kill() {
 
 // mortal plays a leg of which processes die.
 func (r *run) mortal(ctx context.Context, i int, l Leg) error {
-	o := &operator{r: r, leg: i, l: l, network: transport.NewMemory(), gates: map[string]*gate{}, lives: map[string]*life{},
-		done: map[string]bool{}, again: make(chan struct{}), over: make(chan struct{})}
+	o := &operator{r: r, leg: i, l: l, network: transport.NewMemory(), gates: map[string]*gate{},
+		lives: map[string]*life{},
+		done:  map[string]bool{}, again: make(chan struct{}), over: make(chan struct{})}
 	makers := l.roles()
 	for _, m := range makers {
 		o.gates[l.roleOf(m)] = newGate()

@@ -52,7 +52,8 @@ func (o *ordered) train(m *model, at string, c Call) {
 			m.saw.see(y, "%s trains on", name)
 			o.last = max(o.last, o.seen.windows[name][1])
 			last := i+1 == len(steps)
-			o.steps = append(o.steps, step{gradient: g, read: read, at: name, worker: w, epoch: at, number: i, last: last})
+			o.steps = append(o.steps, step{gradient: g, read: read, at: name, worker: w, epoch: at, number: i,
+				last: last})
 			for _, l := range c.Looks {
 				if l.Worker == w && l.Step == i {
 					o.look(fmt.Sprintf("%s worker %d behind step %d", at, w, i), batch)
@@ -372,7 +373,8 @@ func (l Leg) foreseen(name string) bool {
 // bound where dense weights come by themselves.
 func (l Leg) late(rows bool) int {
 	s := l.Strategy.WithDefaults()
-	waits := s.SendQueueSize > 1 || s.ThreadPoolSize > 1 || s.MaxMergeVarNum > 1 || s.LookAhead || s.MinSendGradNumBeforeRecv > 1 || !rows
+	waits := s.SendQueueSize > 1 || s.ThreadPoolSize > 1 || s.MaxMergeVarNum > 1 || s.LookAhead ||
+		s.MinSendGradNumBeforeRecv > 1 || !rows
 	switch {
 	case l.kind() != string(strategy.ModeAsync):
 		return 0

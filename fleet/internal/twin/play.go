@@ -156,7 +156,8 @@ func (r *run) leg(i int, l Leg) error {
 	network := transport.NewMemory()
 	var all sync.WaitGroup
 	for _, maker := range l.roles() {
-		f, err := fleet.New(context.Background(), maker, fleet.Options{Transport: r.way(maker, network), Logger: r.logger()})
+		f, err := fleet.New(context.Background(), maker, fleet.Options{Transport: r.way(maker, network),
+			Logger: r.logger()})
 		if err != nil {
 			return err
 		}

@@ -16,8 +16,9 @@ type state struct {
 	steps   int                          // updates
 	factor  float64                      // on learning rates
 	clock   int                          // periods that have ended
-	quiet   bool                         // reads bring no row to life and mark none, as in collective jobs, where pushes alone do
-	noise   *rand.Rand                   // nil means none
+	// reads bring no row to life and mark none, as in collective jobs, where pushes alone do
+	quiet bool
+	noise *rand.Rand // nil means none
 }
 
 // waiter is how often an id was pushed, and the period in which it was pushed last.

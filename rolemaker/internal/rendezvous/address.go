@@ -8,8 +8,8 @@ import (
 	"strconv"
 )
 
-// Ports for servers are chosen from here: above those that systems take for outgoing calls, which could take a port away
-// between two listeners.
+// Ports for servers are chosen from here: above those that systems take for outgoing calls, which could take a port
+// away between two listeners.
 const firstPort, lastPort = 61001, 64999
 
 // holdPort listens on a free port of all addresses. Closing gives the port free.
@@ -26,8 +26,8 @@ func holdPort(ctx context.Context) (net.Listener, error) {
 
 func endpoint(host string, port int) string { return net.JoinHostPort(host, strconv.Itoa(port)) }
 
-// ownHost is an address of this machine for others to call: loopback if all are on one machine, otherwise that of a network
-// interface, IPv4 before IPv6.
+// ownHost is an address of this machine for others to call: loopback if all are on one machine, otherwise that of a
+// network interface, IPv4 before IPv6.
 func ownHost(oneMachine bool) string {
 	best := "127.0.0.1"
 	if oneMachine {

@@ -1,15 +1,16 @@
-// Package rendezvous has the ranks of a job meet once, so that each learns at which endpoints the servers among them will listen.
-// Launchers such as mpirun and srun tell a process its rank and nothing of the others' ports.
+// Package rendezvous has the ranks of a job meet once, so that each learns at which endpoints the servers among them
+// will listen. Launchers such as mpirun and srun tell a process its rank and nothing of the others' ports.
 //
 //	endpoints, err := rendezvous.Meet(ctx, rendezvous.Process{Rank: 1, Size: 4, Job: "slurm.7.0", Where: "node0:29500"})
 //
-// Rank 0 opens the place; every other rank calls it there, again and again until it gets through, says where it can be reached, and stays
-// on the line. When the last rank has called, rank 0 answers all with the list and everybody hangs up. Who does not belong to the
-// meeting (another job, size or version, a rank that is there already) is refused without harm to the others; what goes wrong for
-// all, such as two processes of one rank or a rank that never comes, is answered to all who are on the line.
+// Rank 0 opens the place; every other rank calls it there, again and again until it gets through, says where it can be
+// reached, and stays on the line. When the last rank has called, rank 0 answers all with the list and everybody hangs
+// up. Who does not belong to the meeting (another job, size or version, a rank that is there already) is refused
+// without harm to the others; what goes wrong for all, such as two processes of one rank or a rank that never comes, is
+// answered to all who are on the line.
 //
-// Under MPICH's and Intel MPI's process managers there is no rank 0 to call: each rank puts its endpoint into the manager's key-value
-// space, waits at the manager's barrier, and gets what the others have put.
+// Under MPICH's and Intel MPI's process managers there is no rank 0 to call: each rank puts its endpoint into the
+// manager's key-value space, waits at the manager's barrier, and gets what the others have put.
 //
 // # Files, in reading order
 //

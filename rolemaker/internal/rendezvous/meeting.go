@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// meeting brings the ranks of a job together once: everybody calls rank 0 and says where it can be reached, rank 0 answers
-// with the list when the last one has called.
+// meeting brings the ranks of a job together once: everybody calls rank 0 and says where it can be reached, rank 0
+// answers with the list when the last one has called.
 type meeting struct {
 	Process
 	port  int // of this rank's server, 0 for a worker
@@ -57,7 +57,8 @@ func (m meeting) lead(ctx context.Context) ([]string, error) {
 	return endpoints, all.answer(answer{Endpoints: endpoints})
 }
 
-// receive takes calls until ctx ends, and sends those that belong to this meeting. wait returns when nothing is under way.
+// receive takes calls until ctx ends, and sends those that belong to this meeting. wait returns when nothing is under
+// way.
 func (m meeting) receive(ctx context.Context, l net.Listener) (calls chan call, wait func()) {
 	calls = make(chan call)
 	var wg sync.WaitGroup
@@ -99,7 +100,8 @@ func (m meeting) greet(ctx context.Context, conn net.Conn, calls chan<- call) {
 func (m meeting) check(h hello) error {
 	switch {
 	case h.Version != meetingVersion:
-		return fmt.Errorf("rank 0 speaks version %d of the rendezvous, the caller version %d", meetingVersion, h.Version)
+		return fmt.Errorf("rank 0 speaks version %d of the rendezvous, the caller version %d", meetingVersion,
+			h.Version)
 	case h.Job != m.Job:
 		return fmt.Errorf("here meets job %q, not job %q", m.Job, h.Job)
 	case h.Size != m.Size:

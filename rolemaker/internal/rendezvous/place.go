@@ -65,8 +65,8 @@ func listen(ctx context.Context, at string) (net.Listener, error) {
 	return l, nil
 }
 
-// filePlace is a file in which rank 0 writes where it listens. A file that was left over by another job does no harm: whoever
-// answers there, if anybody, does not know this job, and the file is read again.
+// filePlace is a file in which rank 0 writes where it listens. A file that was left over by another job does no harm:
+// whoever answers there, if anybody, does not know this job, and the file is read again.
 type filePlace struct {
 	dir, name string
 	// host is rank 0's, for the others to call; loopback means one machine.
@@ -83,13 +83,15 @@ func (p Process) privatePlace() filePlace {
 	return filePlace{dir: dir, name: name, host: "127.0.0.1", private: true}
 }
 
-// sharedPlace is the directory that FLEET_RENDEZVOUS names. Rank 0 is called at the host that the program has named, if it has.
+// sharedPlace is the directory that FLEET_RENDEZVOUS names. Rank 0 is called at the host that the program has named, if
+// it has.
 func (p Process) sharedPlace() (place, error) {
 	u, err := url.Parse(p.Where)
 	if err != nil || u.Host != "" || !filepath.IsAbs(filepath.FromSlash(u.Path)) {
 		return nil, fmt.Errorf("%s is %q; a directory is file:///dir", Variable, p.Where)
 	}
-	return filePlace{dir: filepath.FromSlash(u.Path), name: fileName(p.Job), host: cmp.Or(p.Host, ownHost(p.OneMachine))}, nil
+	return filePlace{dir: filepath.FromSlash(u.Path), name: fileName(p.Job),
+		host: cmp.Or(p.Host, ownHost(p.OneMachine))}, nil
 }
 
 // fileName is a name that any file system takes.
@@ -137,7 +139,8 @@ func checkPrivate(dir string) error {
 		return fmt.Errorf("directory of the rendezvous: %w", err)
 	}
 	if !info.IsDir() || !onlyOurs(info) {
-		return permanent{fmt.Errorf("%s, for the rendezvous, is not a directory of this user's alone (%v); remove it or set %s",
+		return permanent{fmt.Errorf("%s, for the rendezvous, is not a directory of this user's alone (%v); remove it "+
+			"or set %s",
 			dir, info.Mode(), Variable)}
 	}
 	return nil
@@ -168,7 +171,8 @@ func (p filePlace) address() (string, error) {
 	}
 	f, err := os.Open(p.String())
 	if err != nil && p.private {
-		return "", fmt.Errorf("rank 0 has not opened the rendezvous (if the launcher starts each rank in a shell of its own, set %s): %w",
+		return "", fmt.Errorf("rank 0 has not opened the rendezvous (if the launcher starts each rank in a shell of "+
+			"its own, set %s): %w",
 			Variable, err)
 	}
 	if err != nil {

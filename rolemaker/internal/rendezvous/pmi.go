@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// This file speaks version 1 of PMI, the protocol between an MPI process and MPICH's or Intel MPI's process manager: lines of
-// "cmd=name key=value ...", one reply to each. The manager keeps a key-value space for the job: everybody puts what it
-// has, waits at a barrier, and gets what the others have put.
+// This file speaks version 1 of PMI, the protocol between an MPI process and MPICH's or Intel MPI's process manager:
+// lines of "cmd=name key=value ...", one reply to each. The manager keeps a key-value space for the job: everybody puts
+// what it has, waits at a barrier, and gets what the others have put.
 
 // maxPMILine bounds a reply; values are at most 1024 bytes long by the protocol.
 const maxPMILine = 4096
@@ -35,7 +35,8 @@ func openPMI(number string) (net.Conn, error) {
 	defer f.Close() // FileConn duplicates it
 	conn, err := net.FileConn(f)
 	if err != nil {
-		return nil, fmt.Errorf("PMI_FD is %d, which is no connection to a process manager: %w; set %s", fd, err, Variable)
+		return nil, fmt.Errorf("PMI_FD is %d, which is no connection to a process manager: %w; set %s", fd, err,
+			Variable)
 	}
 	return conn, nil
 }

@@ -16,12 +16,14 @@ type Process struct {
 	Job string
 	// OneMachine says that all ranks are known to be on this machine.
 	OneMachine bool
-	// Host is the name or address under which others reach this machine; "" means the address from which it calls rank 0.
+	// Host is the name or address under which others reach this machine; "" means the address from which it calls rank
+	// 0.
 	Host string
-	// Where is "host:port", at which rank 0 listens, or "file:///dir", a directory that all machines share; "" leaves the place to
-	// the process manager, or to this machine if all ranks are on it.
+	// Where is "host:port", at which rank 0 listens, or "file:///dir", a directory that all machines share; "" leaves
+	// the place to the process manager, or to this machine if all ranks are on it.
 	Where string
-	// PMI is the open file, by number, that connects the process to MPICH's or Intel MPI's process manager; "" if there is none.
+	// PMI is the open file, by number, that connects the process to MPICH's or Intel MPI's process manager; "" if there
+	// is none.
 	PMI string
 }
 

@@ -6,10 +6,11 @@ import (
 	"net"
 )
 
-// Meet gives the endpoints of all ranks' servers by rank, "" for ranks that have none: even ranks serve, odd ranks don't. It returns
-// when all ranks have come, or with ctx.
+// Meet gives the endpoints of all ranks' servers by rank, "" for ranks that have none: even ranks serve, odd ranks
+// don't. It returns when all ranks have come, or with ctx.
 //
-// A server holds its port until it has the list and lets go of it just before Meet returns, so that the caller can listen there.
+// A server holds its port until it has the list and lets go of it just before Meet returns, so that the caller can
+// listen there.
 func Meet(ctx context.Context, p Process) ([]string, error) {
 	port := 0
 	if p.serves() {

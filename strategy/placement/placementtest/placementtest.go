@@ -17,9 +17,9 @@ import (
 	"github.com/gofleet/gofleet/strategy/placement"
 )
 
-// Check puts the policy through models of many shapes on 1 to 17 servers and returns everything it does wrong: a missing
-// name, a wrong number of servers, a server that does not exist, blocks changed, or answers that depend on anything but
-// the arguments.
+// Check puts the policy through models of many shapes on 1 to 17 servers and returns everything it does wrong: a
+// missing name, a wrong number of servers, a server that does not exist, blocks changed, or answers that depend on
+// anything but the arguments.
 func Check(p placement.Policy) error {
 	if p.Name() == "" {
 		return errors.New("placementtest: the policy has no name")
@@ -78,7 +78,8 @@ func repeat(p placement.Policy, blocks []placement.Block, servers int, want []in
 	wg.Wait()
 	for _, got := range answers {
 		if !slices.Equal(got, want) {
-			return fmt.Errorf("the same blocks went to %v and then to %v; Place must depend on its arguments alone", want, got)
+			return fmt.Errorf("the same blocks went to %v and then to %v; Place must depend on its arguments alone",
+				want, got)
 		}
 	}
 	return nil

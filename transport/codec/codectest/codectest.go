@@ -40,7 +40,8 @@ func Messages() map[string][]byte {
 		"ids":       make([]byte, 0, 1<<16),
 	}
 	for range 1 << 16 {
-		m["gradients"] = binary.LittleEndian.AppendUint32(m["gradients"], math.Float32bits(float32(r.NormFloat64()*1e-3)))
+		m["gradients"] = binary.LittleEndian.AppendUint32(m["gradients"],
+			math.Float32bits(float32(r.NormFloat64()*1e-3)))
 	}
 	id := uint64(0)
 	for range 1 << 13 {

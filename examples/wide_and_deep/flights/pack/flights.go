@@ -38,8 +38,10 @@ func readFlights(path string) ([]flight, error) {
 		return r.err
 	})
 	slices.SortFunc(all, func(a, b flight) int {
-		return cmp.Or(cmp.Compare(a.carrier, b.carrier), cmp.Compare(a.flight, b.flight), cmp.Compare(a.origin, b.origin),
-			cmp.Compare(a.dest, b.dest), cmp.Compare(a.day, b.day), cmp.Compare(a.dep, b.dep), cmp.Compare(a.arr, b.arr),
+		return cmp.Or(cmp.Compare(a.carrier, b.carrier), cmp.Compare(a.flight, b.flight),
+			cmp.Compare(a.origin, b.origin),
+			cmp.Compare(a.dest, b.dest), cmp.Compare(a.day, b.day), cmp.Compare(a.dep, b.dep),
+			cmp.Compare(a.arr, b.arr),
 			cmp.Compare(a.distance, b.distance), cmp.Compare(a.tail, b.tail), cmp.Compare(a.late, b.late))
 	})
 	return all, err
