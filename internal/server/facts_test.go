@@ -162,11 +162,18 @@ func (d *drawn) known(facts bool) (all map[string]any) {
 }
 
 // forgetOn takes out of what is known the versions of weights, which a process counts by itself, and updates that are made beside each
-// other count in another order than they were recorded in.
+// other count in another order than they were recorded in. So an answer that its worker has acknowledged may be kept a while longer by one.
 func forgetOn(v any) {
 	switch v := v.(type) {
 	case map[string]any:
 		delete(v, "On")
+		if requests, are := v["requests"].([]any); are {
+			acked := 0.0
+			for _, q := range requests {
+				acked = max(acked, q.(map[string]any)["acked"].(float64))
+			}
+			v["requests"] = slices.DeleteFunc(requests, func(q any) bool { return q.(map[string]any)["seq"].(float64) < acked })
+		}
 		for _, of := range v {
 			forgetOn(of)
 		}

@@ -107,7 +107,10 @@ func (c *leading) gone(worker int, why string) {
 
 // settled waits until nothing is done that can't be taken back. Locked.
 func (c *leading) settled() error {
-	return c.st.lock.await(func() bool { return c.st.leader == nil || !c.st.leader.Irrevocable() },
+	if c.st.leader == nil || !c.st.leader.Irrevocable() {
+		return nil // also where the job has failed: others say so in their words
+	}
+	return c.st.lock.await(func() bool { return !c.st.leader.Irrevocable() },
 		func() string { return "for all servers to end a cut" })
 }
 

@@ -43,7 +43,7 @@ func TestMinimizeRefusesWhatIsNoLoss(t *testing.T) {
 	pred := nn.Linear(g.Input("x", 3), 1, nn.LinearOptions{})
 	for want, loss := range map[string]optimizer.Objective{
 		"a loss has shape [1], it has [N 1]: take its Mean": pred, "the objective is nil": nil,
-		"shapes are neither the same": nn.Mean(nn.Add(wrong.Input("x", 3), wrong.Input("y", 4))),
+		"shapes differ": nn.Mean(nn.Add(wrong.Input("x", 3), wrong.Input("y", 4))),
 	} {
 		if _, err := local.Minimize(loss, optimizer.SGD{LR: 0.1}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v does not say %q", err, want)
