@@ -13,6 +13,7 @@ import (
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/internal/porttest"
+	"github.com/gofleet/gofleet/strategy"
 )
 
 // asProgram has this test's binary be the program.
@@ -114,7 +115,7 @@ func TestAKilledWorkerIsNoticed(t *testing.T) {
 	}
 	victim := startRole(t, "worker 1", endpoints, quiet, args, "TRAINING_ROLE=TRAINER", "PADDLE_TRAINER_ID=1")
 	others = append(others, startRole(t, "worker 0", endpoints, func(line string) {
-		if strings.Contains(line, "epoch 8") { // it shows heartbeats by then
+		if strings.Contains(line, "epoch 8") {
 			once.Do(func() { close(trains) })
 		}
 	}, args, "TRAINING_ROLE=TRAINER", "PADDLE_TRAINER_ID=0"))
@@ -124,6 +125,11 @@ func TestAKilledWorkerIsNoticed(t *testing.T) {
 		t.Fatalf("worker 0 ended: %v\n%s", err, others[2].stderr.String())
 	case <-time.After(time.Minute):
 		t.Fatal("worker 0 trains nothing")
+	}
+	select { // a connection's first heartbeat proves nothing yet
+	case err := <-others[2].ended:
+		t.Fatalf("worker 0 ended: %v\n%s", err, others[2].stderr.String())
+	case <-time.After(4 * strategy.DefaultHeartbeatInterval.Std()):
 	}
 	if err := victim.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)

@@ -45,6 +45,9 @@ func (c *holding) register(m *memory) {
 }
 
 func (c *holding) handle(_ *wire.Frame, o *cut.Order, r *reply) error {
+	if isClosed(c.st.lock.closing) {
+		return wire.Refuse(wire.StatusNotReady, "this server is about to end")
+	}
 	a, err := c.answer(o, func() bool { return false })
 	if err != nil {
 		return err
