@@ -252,9 +252,10 @@ func (r *Roster) Computes(workers []int, now time.Time) bool {
 // Seen is when a worker showed life last.
 func (r *Roster) Seen(worker int) time.Time { return r.members[worker].seen }
 
-// SeenSince says whether any worker has shown life since a time.
-func (r *Roster) SeenSince(t time.Time) bool {
-	return slices.ContainsFunc(r.members, func(m member) bool { return m.seen.After(t) })
+// OthersSeenSince says whether any worker but this one has shown life since a time.
+func (r *Roster) OthersSeenSince(worker int, t time.Time) bool {
+	since := func(m member) bool { return m.seen.After(t) }
+	return slices.ContainsFunc(r.members[:worker], since) || slices.ContainsFunc(r.members[worker+1:], since)
 }
 
 // Leads says whether a worker is the lowest that is in the job, or may come to it.

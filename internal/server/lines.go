@@ -15,8 +15,8 @@ type lines struct {
 	roster   *roster.Roster
 	byWorker []line
 	enough   time.Duration // of silence
-	// lonely says that workers wait for a server that they don't reach: if none is heard, it may be this one that is
-	// cut off.
+	// lonely says that workers wait for a server that they don't reach: if no other worker is heard, it may be this
+	// server that is cut off.
 	lonely bool
 }
 
@@ -48,8 +48,8 @@ func (c *lines) ended(now time.Time, yield func(worker int, end wire.Ending)) {
 		if l.looks++; l.looks == 1 {
 			l.since = now
 		}
-		cutOff := c.lonely && !c.roster.SeenSince(l.since)
-		if l.looks >= fewestLooks && now.Sub(l.since) >= c.enough && !cutOff {
+		cutOff := c.lonely && !c.roster.OthersSeenSince(w, l.since)
+		if l.looks >= fewestLooks && min(now.Sub(l.since), silent) >= c.enough && !cutOff {
 			c.roster.Broken(w)
 			yield(w, wire.Ending{Why: fmt.Sprintf("its connection has ended, and nothing came for %v",
 				silent.Round(time.Millisecond))})
