@@ -65,24 +65,38 @@ func shared(paths, tests []string) string {
 	train, _ := listed(paths)
 	test, _ := listed(tests)
 	known := map[string]bool{}
-	again(known, train)
-	return again(known, test)
+	for _, name := range train {
+		known[whole(name)] = true
+	}
+	for _, name := range test {
+		if path := whole(name); path != "" && known[path] {
+			return name
+		}
+	}
+	return ""
 }
 
-// again notes the files of names, and is the first that was known before, under whatever name, or "".
-func again(known map[string]bool, names []string) (first string) {
+// again is the first file of names that came before, under whatever name, or "".
+func again(names []string) string {
+	known := map[string]bool{}
 	for _, name := range names {
-		path, err := filepath.EvalSymlinks(name)
-		if err != nil { // such as a pipe's, which is read once
-			continue
-		}
-		path, _ = filepath.Abs(path)
-		if known[path] && first == "" {
-			first = name
+		path := whole(name)
+		if path != "" && known[path] {
+			return name
 		}
 		known[path] = true
 	}
-	return first
+	return ""
+}
+
+// whole is the path of a file without links, or "" for what has none, such as a pipe, which is read once.
+func whole(name string) string {
+	path, err := filepath.EvalSymlinks(name)
+	if err != nil {
+		return ""
+	}
+	path, _ = filepath.Abs(path)
+	return path
 }
 
 // listed are the files at paths.
@@ -102,7 +116,7 @@ func (f Files) read(ctx context.Context, paths []string) (*dataset.Dataset, erro
 	if err != nil {
 		return nil, err
 	}
-	if twice := again(map[string]bool{}, files); twice != "" {
+	if twice := again(files); twice != "" {
 		slog.Warn("train: a file is named twice, and its rows count twice", "file", twice, "paths",
 			strings.Join(paths, ", "))
 	}

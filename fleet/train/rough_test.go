@@ -156,5 +156,8 @@ func TestAFileThatIsNamedTwice(t *testing.T) {
 		if n := strings.Count(said, "named twice"); n != c.want {
 			t.Errorf("%q and %q: %d warnings, want %d: %s", c.paths, c.test, n, c.want, said)
 		}
+		if strings.Contains(said, "trained on and tested on") {
+			t.Errorf("%q and %q have no file in common: %s", c.paths, c.test, said)
+		}
 	}
 }
