@@ -89,6 +89,7 @@ func (m *denseImage) close() {
 
 // each gives do a part of all chunks.
 func (m *denseImage) each(part int, do func(values []float32) error) error {
+	m.room.open()
 	for i := range m.chunks {
 		for at, more := 0, true; more; at += denseChunk {
 			if more = m.copy(i, part, at); len(m.buffer) == 0 {
@@ -168,14 +169,15 @@ func (c *chunk) change() {
 	}
 }
 
-// room bounds what an image copies of dense blocks before it is read: a gradient changes all of a variable at once,
+// room bounds what an image copies of dense blocks while they are read: a gradient changes all of a variable at once,
 // which would double its memory. Changes wait for the reader where there is no room, but for no longer than patience: a
-// disk that stands still holds up nobody.
+// disk that stands still holds up nobody. Nobody waits for a reader that has yet to begin, such as one that lists ids:
+// what changes until then is copied.
 type room struct {
 	mu    sync.Mutex
 	bytes int
-	spare [][]float32 // memory of copies that were read
-	until time.Time
+	spare [][]float32   // memory of copies that were read
+	until time.Time     // zero until the reader begins
 	freed chan struct{} // closed when some is given; nil where nobody waits
 }
 
@@ -183,6 +185,15 @@ const (
 	mostCopied = 16 << 20
 	patience   = 10 * time.Second
 )
+
+// open begins the reading.
+func (r *room) open() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.until.IsZero() {
+		r.until = time.Now().Add(patience)
+	}
+}
 
 // take takes bytes, or is closed when it may be tried again.
 func (r *room) take(bytes int) (freed <-chan struct{}) {
@@ -214,7 +225,7 @@ func (r *room) clone(values []float32) []float32 {
 func (r *room) give(copied []float32) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.bytes -= 4 * len(copied); len(copied) > 0 {
+	if r.bytes -= 4 * len(copied); len(copied) > 0 && r.bytes < mostCopied {
 		r.spare = append(r.spare, copied)
 	}
 	if r.freed != nil {

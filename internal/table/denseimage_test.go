@@ -1,7 +1,9 @@
 package table
 
 import (
+	"errors"
 	"runtime"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -65,8 +67,9 @@ func TestDenseImagesTakeLittleRoom(t *testing.T) {
 		m := store.Image(everything)
 		before, most := liveBytes(), uint64(0)
 		pushed := make(chan error, 1)
-		go func() { pushed <- d.Push(g, 1) }()
+		push := sync.OnceFunc(func() { go func() { pushed <- d.Push(g, 1) }() })
 		readBlock(t, m, func() {
+			push()
 			synctest.Wait() // until the push can't go on
 			most = max(most, liveBytes())
 		})
@@ -81,6 +84,23 @@ func TestDenseImagesTakeLittleRoom(t *testing.T) {
 	})
 }
 
+// TestAnImageThatIsNotReadHoldsUpNobody: a push waits for no writer who has yet to begin with the dense blocks, which lists ids first. The
+// image is right nevertheless.
+func TestAnImageThatIsNotReadHoldsUpNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, d := imagedBlock(t)
+		m, began := store.Image(everything), time.Now()
+		if err := d.Push(make([]float32, d.Len()), 1); err != nil {
+			t.Error(err)
+		}
+		if waited := time.Since(began); waited != 0 {
+			t.Errorf("the push took %v", waited)
+		}
+		readBlock(t, m, func() {})
+		m.Close()
+	})
+}
+
 // TestAStillReaderHoldsUpNobody: a push waits for whoever reads an image no longer than 10 s, and not for an image that was closed. The
 // image is right nevertheless.
 func TestAStillReaderHoldsUpNobody(t *testing.T) {
@@ -91,7 +111,9 @@ func TestAStillReaderHoldsUpNobody(t *testing.T) {
 			if closed {
 				time.AfterFunc(time.Second, m.Close)
 			}
-			if err := d.Push(make([]float32, d.Len()), 1); err != nil {
+			still := errors.New("the disk stands still")
+			err := m.Blocks[0].EachWeight(func([]float32) error { return still })
+			if err = errors.Join(err, d.Push(make([]float32, d.Len()), 1)); err.Error() != still.Error() {
 				t.Error(err)
 			}
 			want := patience

@@ -1,11 +1,10 @@
 package table
 
-import "time"
-
 // Image is what a store was at one moment, for who saves it while steps go on: it takes no longer to make than to lock
 // every shard once. What is about to be changed and has not been read is copied first, each row and each chunk of a
-// dense block once; what has been read is copied no more. So an image takes the memory of the rows that were changed
-// before they were read, and of dense blocks 16 MiB: their changes wait for the reader beyond that, for 10 s at most.
+// dense block once; what has been read is copied no more. So an image takes the memory of the rows, and of the dense
+// chunks, that were changed before they were read. While dense blocks are read, a change that would bring the copies of
+// chunks above 16 MiB waits for the reader, for 10 s at most.
 //
 // An image has a store to itself: another is made when it is closed.
 type Image struct {
@@ -41,7 +40,7 @@ type imaging struct {
 func (s *Store) image(which func(param string) bool, how imaging) *Image {
 	s.imaging.Lock()
 	m := &Image{Step: s.Step(), Chain: s.Chain(), store: s}
-	r := &room{until: time.Now().Add(patience)}
+	r := new(room)
 	for _, b := range s.Blocks {
 		if which(b.Param.Name) {
 			m.Blocks = append(m.Blocks, &BlockImage{Block: b, image: b.Values.image(r)})
