@@ -15,6 +15,7 @@ type TableImage struct {
 
 	step    int64
 	waiters []uint64
+	ordered sync.Once // they, and those that have changed
 	once    sync.Once
 	ids     []uint64
 	// changes are known where the image takes them: those of rows when ids are.
@@ -42,12 +43,20 @@ func (t *Sparse) image(step int64, how imaging) *TableImage {
 		s.waiting.image = &waitingImage{kept: map[uint64]waiter{}}
 		s.Unlock()
 	}
-	if slices.Sort(m.waiters); all {
+	if all {
 		m.changes.Waiters = m.waiters
-	} else {
-		slices.Sort(m.changes.Waiters)
 	}
 	return m
+}
+
+// order sorts the ids that wait, which are listed while pushes are held and sorted when they are asked for.
+func (m *TableImage) order() {
+	m.ordered.Do(func() {
+		slices.Sort(m.waiters)
+		if len(m.changes.Waiters) < len(m.waiters) { // else the list is the same
+			slices.Sort(m.changes.Waiters)
+		}
+	})
 }
 
 // listWaiters lists the ids that wait in a shard, and takes those that had changed, as all before had where all says
@@ -85,7 +94,10 @@ func (m *TableImage) close() {
 }
 
 // Waiters are the ids that waited for a row, ascending. The slice is the image's.
-func (m *TableImage) Waiters() []uint64 { return m.waiters }
+func (m *TableImage) Waiters() []uint64 {
+	m.order()
+	return m.waiters
+}
 
 // Waiter is what was known of an id that waited.
 func (m *TableImage) Waiter(id uint64) Waiter {
@@ -135,6 +147,7 @@ func settled(ids []uint64) []uint64 { return slices.Compact(sorted(ids)) }
 // Changes are what had changed, in an image that takes that; of a rule that sweeps all rows, since each moves with
 // every update.
 func (m *TableImage) Changes() Changes {
+	m.order()
 	m.taken.Do(func() {
 		if m.took {
 			return
