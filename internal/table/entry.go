@@ -36,7 +36,7 @@ func (t *Sparse) enter(s *shard, c *call, it item) *header {
 
 // count adds a push to what is known of an id, and returns its row when that is enough.
 func (t *Sparse) count(s *shard, c *call, it item) *header {
-	if t.lets(s.waiting.get(it.id).pushed(c, it)) {
+	if t.lets(s.waiting.get(it.id).pushed(c, it, c.pushes(it))) {
 		if h := t.create(s, c, it); h != nil {
 			t.admitted(s, it, h)
 			return h
@@ -44,18 +44,18 @@ func (t *Sparse) count(s *shard, c *call, it item) *header {
 	} else {
 		c.res.Waiting++
 	}
-	t.waits(s, c, it)
+	t.waits(s, c, it, c.pushes(it))
 	return nil
 }
 
-// waits notes a push of an id that goes on waiting.
-func (t *Sparse) waits(s *shard, c *call, it item) {
-	s.waiting.put(it.id, s.waiting.get(it.id).pushed(c, it), s.mayWait())
+// waits notes a push, folded of so many, of an id that goes on waiting.
+func (t *Sparse) waits(s *shard, c *call, it item, pushes int32) {
+	s.waiting.put(it.id, s.waiting.get(it.id).pushed(c, it, pushes), s.mayWait())
 }
 
-// pushed is what is known of an id after one more push, or as many as it was folded of.
-func (w waiter) pushed(c *call, it item) waiter {
-	w.pushes, w.seen = w.pushes+uint32(c.pushes(it)), c.clock|changed
+// pushed is what is known of an id after one more push, which was folded of so many.
+func (w waiter) pushed(c *call, it item, pushes int32) waiter {
+	w.pushes, w.seen = w.pushes+uint32(pushes), c.clock|changed
 	w.add(c.marks(it))
 	return w
 }

@@ -32,8 +32,12 @@ func (t *Sparse) Play(ids []uint64, g []float32, n Clicks, step int64, refused [
 // enterAgain is enter for a push that is played.
 func (t *Sparse) enterAgain(s *shard, c *call, it item) *header {
 	if at, refused := slices.BinarySearch(c.played.refused, it.id); refused {
-		for ; t.counts && at < len(c.played.refused) && c.played.refused[at] == it.id; at++ {
-			t.waits(s, c, it)
+		pushes := int32(0) // that the push was folded of, whose shows are summed
+		for ; at < len(c.played.refused) && c.played.refused[at] == it.id; at++ {
+			pushes++
+		}
+		if t.counts {
+			t.waits(s, c, it, pushes)
 		}
 		return nil
 	}
