@@ -46,7 +46,8 @@ func (t *Sparse) Clear() {
 				s.drop(t, row, h)
 			}
 		}
-		s.waiting, s.gone = waiting{tracked: s.waiting.tracked}, nil
+		s.waiting.clear()
+		s.gone = nil
 		s.Unlock()
 	}
 }

@@ -108,6 +108,14 @@ func (w *waiting) forget(id uint64) {
 	delete(w.old, id)
 }
 
+// clear forgets all ids; an image keeps them.
+func (w *waiting) clear() {
+	if w.image != nil {
+		w.image.gone = append(w.image.gone, w.old, w.young)
+	}
+	*w = waiting{tracked: w.tracked, image: w.image}
+}
+
 // len is how many ids wait.
 func (w *waiting) len() int { return len(w.young) + len(w.old) }
 

@@ -53,3 +53,26 @@ func ascending(n uint64) (ids []uint64) {
 	}
 	return ids
 }
+
+// TestImagesOutliveClear: an image has the ids that waited when it was made, though all are forgotten and some come again.
+func TestImagesOutliveClear(t *testing.T) {
+	store, x := waitingStore(t, 10)
+	m := store.Image(everything)
+	defer m.Close()
+	_, err := x.Push([]uint64{3, 99}, []float32{1, 1}, 2)
+	check(t, err)
+	x.Clear()
+	_, err = x.Push([]uint64{5}, []float32{1}, 3)
+	check(t, err)
+	for _, id := range m.Tables[0].Waiters() {
+		if w := m.Tables[0].Waiter(id); w.ID != id || w.Pushes != 1 {
+			t.Errorf("the image has %+v, want one push", w)
+		}
+	}
+	if n := len(m.Tables[0].Waiters()); n != 10 || m.Tables[0].Waiter(99).Pushes != 0 {
+		t.Errorf("the image has %d ids, and %+v of one that came later", n, m.Tables[0].Waiter(99))
+	}
+	if all := x.Waiters(); len(all) != 1 || all[0].Pushes != 1 {
+		t.Errorf("after Clear and a push %+v wait", all)
+	}
+}
