@@ -11,10 +11,11 @@ import (
 // positions, for x of shape [N C H W]), then scales and shifts it (Ioffe and Szegedy, 2015).
 //
 // An evaluation takes moving averages of mean and variance instead, which are frozen parameters Name.w_1 and Name.w_2.
-// No rule changes them: training moves them in the executor by moving·momentum + batch·(1−momentum). The executor hands
-// them to a trainer that has a method SetDense(name string, w []float32) error after each step; of several executors
-// the last one's count. In a fleet each worker has its own, until workers meet (at a barrier, in a gather, at the
-// evaluations of fleet/train): then all have the mean. What is saved has those of the worker that saves.
+// No rule changes them: training moves them in the executor by moving·momentum + batch·(1−momentum). A
+// channel whose mean or variance is not finite in a batch moves nothing. The executor hands them to a trainer that has
+// a method SetDense(name string, w []float32) error after each step; of several executors the last one's count. In a
+// fleet each worker has its own, until workers meet (at a barrier, in a gather, at the evaluations of fleet/train):
+// then all have the mean. What is saved has those of the worker that saves.
 func BatchNorm(x *Node, o NormOptions) *Node {
 	if x == nil || x.bad || len(x.shape) < 2 {
 		return apply("", batchNorm{}, x)
@@ -101,11 +102,16 @@ func (b batchNorm) forward(c *cell) {
 	})
 }
 
-// settle keeps 1/deviation of a channel, behind the normalised numbers, for backward, and moves the averages.
+// settle keeps 1/deviation of a channel, behind the normalised numbers, for backward, and moves the averages, unless
+// the batch has no finite moments: its gradient may be skipped, and averages have to be numbers after it.
 func (b batchNorm) settle(c *cell, ch int, mean, variance, inverse float64) {
 	c.scratch(len(c.value) + c.shape[1])[len(c.value)+ch] = float32(inverse)
-	c.in[3].move(ch, float32(mean), b.Momentum)
-	c.in[4].move(ch, float32(variance), b.Momentum)
+	m, v := float32(mean), float32(variance)
+	if m-m != 0 || v-v != 0 { // NaN or an infinity
+		return
+	}
+	c.in[3].move(ch, m, b.Momentum)
+	c.in[4].move(ch, v, b.Momentum)
 }
 
 func channelMoments(x []float32, runs func(func(int) bool), width, n int) (mean, variance float64) {
