@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -159,29 +160,35 @@ func (c *leading) send(s cut.Sending) {
 	c.under.Go(func() { c.deliver(s.To) })
 }
 
-// deliver sends a server its orders, until all are answered.
+// deliver sends a server its orders, until all are answered. An order may take as long as any wait, and a server may be
+// away as long as any.
 func (c *leading) deliver(to int) {
-	reached := time.Now()
+	var last *cut.Order
+	var began, reached time.Time
 	for {
 		o, ctx := c.next(to)
 		if o == nil {
 			return
 		}
+		if o != last {
+			last, began, reached = o, time.Now(), time.Now()
+		}
 		a, err := c.attempt(ctx, to, o)
+		late := time.Since(began) > c.st.lock.limit+c.peers.away
 		switch {
 		case ctx.Err() != nil: // another has its place, or the server ends
-			reached = time.Now()
-		case err == nil && a.Work == "": // it is not there yet
-			reached = time.Now()
-		case err == nil:
-			reached = time.Now()
+		case err == nil && a.Work != "":
 			c.answered(to, o, a)
 		case errors.Is(err, wire.ErrWentBack):
 			c.st.lock.Lock()
 			c.st.lock.fail(err)
 			c.st.lock.Unlock()
-		case time.Since(reached) > c.peers.away:
+		case late && err == nil:
+			c.unreachable(to, o, fmt.Errorf("it has not come to %q within %v", o.Work, time.Since(began).Round(time.Second)))
+		case late || err != nil && time.Since(reached) > c.peers.away:
 			c.unreachable(to, o, err)
+		case err == nil: // it is not there yet
+			reached = time.Now()
 		default:
 			c.rest(ctx)
 		}
