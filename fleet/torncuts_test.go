@@ -8,7 +8,9 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -183,4 +185,115 @@ func TestASaveBesideAParkedWorker(t *testing.T) {
 			return errors.Join(err, f.BarrierWorker(ctx))
 		}))
 	}
+}
+
+// numberOf is the cut of an order that ends a period.
+var numberOf = regexp.MustCompile(`"number":(\d+)`)
+
+// TestAllEndOnePeriod: workers that all end a period behind a barrier end one, in every mode, while the first of them trains on already; in
+// sync, where nobody goes far, also over a network that delays messages, and however many they are.
+func TestAllEndOnePeriod(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []strategy.Mode{strategy.ModeSync, strategy.ModeAsync, strategy.ModeHalfAsync, strategy.ModeSSP} {
+		onePeriod(t, strategy.Strategy{Mode: mode}, 3, 2, 0)
+	}
+	for seed := range uint64(4) {
+		onePeriod(t, strategy.Sync(), 3, 2, seed+1)
+	}
+	onePeriod(t, strategy.Sync(), 2, 24, 0)
+}
+
+func onePeriod(t *testing.T, s strategy.Strategy, servers, workers int, seed uint64) {
+	var mu sync.Mutex
+	ends := map[string]bool{}
+	wrap := func(net transport.Transport) transport.Transport {
+		if seed > 0 {
+			net = transporttest.NewFaulty(net, seed, transporttest.Faults{Delay: 0.5})
+		}
+		return &trial.Tap{Transport: net, Before: func(endpoint string, req [][]byte) error {
+			if endpoint == "server-1:1" && endsPeriod(req) {
+				mu.Lock()
+				defer mu.Unlock()
+				ends[string(numberOf.FindSubmatch(bytes.Join(req, nil))[1])] = true
+			}
+			return nil
+		}}
+	}
+	trial.Cluster(servers, workers).Simulate(t, wrap, trial.Counters(1, s, func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
+		if err := errors.Join(c.Train(ctx, 3), f.BarrierWorker(ctx)); err != nil {
+			return err
+		}
+		_, err := f.Shrink(ctx, fleet.ShrinkOptions{Unseen: 3})
+		return errors.Join(err, c.Train(ctx, 3))
+	}))
+	if len(ends) != 1 {
+		t.Errorf("%s, %d workers, seed %d: %d periods have ended, want 1", s.Mode, workers, seed, len(ends))
+	}
+}
+
+// TestAShrinkEndsWithItsContext: one that server 0 is not told of holds its caller no longer than its context and a heartbeat.
+func TestAShrinkEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	var lost atomic.Bool
+	wrap := func(below transport.Transport) transport.Transport {
+		return &trial.Tap{Transport: below, Before: func(endpoint string, req [][]byte) error {
+			if lost.Load() && endpoint == "server-0:1" && bytes.Contains(bytes.Join(req, nil), []byte(`"plan":["end"]`)) {
+				return trial.ErrPulled
+			}
+			return nil
+		}}
+	}
+	trial.Cluster(2, 1).Simulate(t, wrap, trial.Counters(40, strategy.Async(), func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
+		if err := c.Train(ctx, 1); err != nil {
+			return err
+		}
+		lost.Store(true)
+		short, cancel := context.WithTimeout(ctx, 2*time.Second)
+		defer cancel()
+		began := time.Now()
+		_, err := f.Shrink(short, fleet.ShrinkOptions{Unseen: 2})
+		if took := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || took > 4*time.Second {
+			t.Errorf("it ended after %v with %v", took, err)
+		}
+		lost.Store(false)
+		return shrinksWhole(ctx, f, c)
+	}))
+}
+
+// TestAPeriodBehindALoad: the end of a period that a load has taken back serves nobody.
+func TestAPeriodBehindALoad(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	trial.Cluster(2, 2).Simulate(t, nil, trial.Counters(40, strategy.Sync(), func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
+		err := errors.Join(c.Train(ctx, 1), f.BarrierWorker(ctx))
+		if f.WorkerIndex() == 0 && err == nil {
+			err = f.SavePersistables(ctx, dir)
+			if _, failed := f.Shrink(ctx, fleet.ShrinkOptions{Unseen: 1}); err == nil {
+				err = failed
+			}
+			err = errors.Join(err, f.LoadModel(ctx, dir))
+		}
+		err = errors.Join(err, f.BarrierWorker(ctx))
+		if f.WorkerIndex() == 1 && err == nil { // it knows of no period
+			c.IDs = c.IDs[:0]
+			for range 2 {
+				freed, failed := f.Shrink(ctx, fleet.ShrinkOptions{Unseen: 1})
+				if err == nil && failed == nil {
+					for _, s := range freed {
+						t.Log("rows", s.Rows)
+					}
+				}
+				err = errors.Join(err, failed)
+			}
+			n := 0
+			for _, failed := range f.Rows(ctx, "rows") {
+				err = errors.Join(err, failed)
+				n++
+			}
+			if n != 0 {
+				t.Errorf("%d rows outlive two periods unseen", n)
+			}
+		}
+		return errors.Join(err, f.BarrierWorker(ctx))
+	}))
 }

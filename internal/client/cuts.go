@@ -20,8 +20,8 @@ type cuts struct {
 	made atomic.Int64
 }
 
-// lead has server 0 lead a cut, and says what each server said of it. When ctx ends before anything was done that can't
-// be taken back, the cut is given up; else the call stays until it is whole.
+// lead has server 0 lead a cut, and says what each server said of it. When ctx ends before servers were ordered what
+// can't be taken back, the cut is given up; else the call stays until it is whole.
 func (k *cuts) lead(ctx context.Context, plan cut.Plan, how any) (said [][]byte, err error) {
 	ask := cut.Ask{ID: k.id(), Worker: k.link.worker, Plan: plan}
 	if ask.How, err = json.Marshal(how); err != nil {
@@ -31,12 +31,15 @@ func (k *cuts) lead(ctx context.Context, plan cut.Plan, how any) (said [][]byte,
 		var told cut.Told
 		err := k.link.control(wanted, 0, wire.OpCut, &ask, &told)
 		switch {
-		case err != nil && ctx.Err() != nil && !ask.GivesUp:
-			ask.GivesUp, wanted = true, k.link.ctx
-		case err != nil && ask.GivesUp && errors.Is(err, wire.ErrStale):
-			return nil, context.Cause(ctx)
+		case err != nil && ctx.Err() != nil && wanted == ctx:
+			if ask.Knows < cut.Reached && k.giveUp(ask, &told) {
+				return nil, context.Cause(ctx)
+			}
+			wanted = k.link.ctx
 		case err != nil:
 			return nil, err
+		}
+		switch {
 		case told.Anew:
 			ask.Number, ask.Knows = 0, cut.Queued
 		case told.Stage == cut.Whole:
@@ -45,6 +48,22 @@ func (k *cuts) lead(ctx context.Context, plan cut.Plan, how any) (said [][]byte,
 			ask.Number, ask.Knows = told.Number, told.Stage
 		}
 	}
+}
+
+// giveUp tells server 0 that a cut is not wanted any more. It is not when there is no answer within a heartbeat either:
+// server 0 is told beside the caller then, for a worker timeout.
+func (k *cuts) giveUp(ask cut.Ask, told *cut.Told) (given bool) {
+	ask.GivesUp = true
+	tell := func(limit time.Duration, told *cut.Told) error {
+		ctx, cancel := context.WithTimeout(k.link.ctx, limit)
+		defer cancel()
+		return k.link.control(ctx, 0, wire.OpCut, &ask, told)
+	}
+	err := tell(k.link.strategy.HeartbeatInterval.Std(), told)
+	if err != nil && !errors.Is(err, wire.ErrStale) {
+		k.link.besides.begin(func() { _ = tell(k.link.strategy.WorkerTimeout.Std(), new(cut.Told)) })
+	}
+	return err != nil
 }
 
 // id names a cut of this worker apart from all others.

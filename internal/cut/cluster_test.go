@@ -9,9 +9,10 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// TestClustersByDice has workers save on several servers while they push, by seed: pushes come to servers one after the other, saves
-// are given up anywhere, workers die anywhere, and messages come twice. Whatever happens, a checkpoint that is committed holds the same
-// steps on all servers, at most one save holds pushes on a server, and in the end none does.
+// TestClustersByDice has workers save on several servers while they push, by seed: pushes come to servers one after the
+// other, saves are given up anywhere, workers die anywhere, and messages come twice. Whatever happens, a checkpoint
+// that is committed holds the same steps on all servers, at most one save holds pushes on a server, and in the end none
+// does.
 func TestClustersByDice(t *testing.T) {
 	committed := 0
 	for seed := range uint64(300) {
@@ -159,7 +160,8 @@ func (c *diceCluster) ask(server int, d *diceWorker) {
 	}
 }
 
-// settle has a server do what is ready: the steps of a cut are there, a part is taken aside, or written, which may take long.
+// settle has a server do what is ready: the steps of a cut are there, a part is taken aside, or written, which may take
+// long.
 func (c *diceCluster) settle(i int) {
 	m := c.servers[i]
 	if m.writer != nil && (c.r.IntN(5) == 0 || c.over()) {

@@ -74,6 +74,7 @@ type led struct {
 	stage   Stage
 	owes    []Work // by server: the work of the order that it has not answered, "" for none
 	held    []*Answer
+	at      []uint64 // its steps, when all hold
 	said    [][]byte // by server: of the last work
 	brought []byte
 	sealed  bool  // the checkpoint is whole
@@ -280,7 +281,7 @@ func (l *Leader) remember(d *Done) {
 		l.outdate()
 	}
 	l.past = append(l.past, d)
-	if n := len(l.past) - remembers; n > 0 {
+	if n := len(l.past) - calls; n > 0 {
 		l.past = slices.Delete(l.past, 0, n)
 	}
 }

@@ -96,6 +96,7 @@ func (l *Leader) proceed() {
 // allHold goes on when no server takes a push any more.
 func (l *Leader) allHold() {
 	c := l.cut
+	c.at = c.steps()
 	if p := l.same(c); p != nil {
 		l.share(p)
 		return
@@ -173,13 +174,16 @@ func (c *led) differ() error {
 }
 
 func (l *Leader) intent() *Intent {
-	return &Intent{Number: l.cut.number, Ask: *l.cut.ask, Step: l.cut.held[0].Step, Brought: l.cut.brought}
+	return &Intent{Number: l.cut.number, Ask: *l.cut.ask, Step: l.cut.held[0].Step, At: l.cut.at,
+		Brought: l.cut.brought}
 }
 
 // whole ends a cut whose work is done on all servers.
 func (l *Leader) whole() {
 	c := l.cut
-	l.over(&Done{Number: c.number, Ask: *c.ask, Step: c.held[0].Step, Said: slices.Clone(c.said)})
+	d := &Done{Number: c.number, Ask: *c.ask, Step: c.held[0].Step, At: c.at, Said: slices.Clone(c.said)}
+	l.over(d)
+	l.shareAll(d)
 	c.sealed = true
 	l.order(freeing, Free)
 }

@@ -11,8 +11,9 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// TestScripts plays the scripts of testdata. "server" begins one, as server 0 (first) or another, with so many workers, servers and
-// frozen values; then each line is a message or a question, and "->" what the machine says: a refusal by its status.
+// TestScripts plays the scripts of testdata. "server" begins one, as server 0 (first) or another, with so many workers,
+// servers and frozen values; then each line is a message or a question, and "->" what the machine says: a refusal by
+// its status.
 func TestScripts(t *testing.T) {
 	script.Play(t, "*.txt", func(t *testing.T, lines iter.Seq[script.Line]) {
 		var p player
@@ -161,7 +162,8 @@ func said(answer string, err error) string {
 	return answer
 }
 
-// TestFewSavesAreRemembered: however many there were, a machine knows the last ones, and the one under way however old it is.
+// TestFewSavesAreRemembered: however many there were, a machine knows the last ones, and the one under way however old
+// it is.
 func TestFewSavesAreRemembered(t *testing.T) {
 	m := New(Options{First: true, Workers: 1, Servers: 1})
 	if err := m.Freeze(&wire.Save{ID: "old"}, 0); err != nil {

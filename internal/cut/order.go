@@ -95,10 +95,12 @@ type Record struct {
 
 // Intent is what server 0 finishes, whoever dies.
 type Intent struct {
-	Number  uint64 `json:"number"`
-	Ask     Ask    `json:"ask"`
-	Step    int64  `json:"step"`
-	Brought []byte `json:"brought,omitempty"`
+	Number uint64 `json:"number"`
+	Ask    Ask    `json:"ask"`
+	Step   int64  `json:"step"`
+	// At are the steps of the cut.
+	At      []uint64 `json:"at,omitempty"`
+	Brought []byte   `json:"brought,omitempty"`
 }
 
 // Done is a call that is over. It answers the worker that asks again, and what comes late of the call begins nothing,
@@ -107,6 +109,7 @@ type Done struct {
 	Number uint64   `json:"number,omitempty"`
 	Ask    Ask      `json:"ask"`
 	Step   int64    `json:"step"`
+	At     []uint64 `json:"at,omitempty"` // the steps of the cut
 	Said   [][]byte `json:"said,omitempty"`
 	// Told are the workers that know of it.
 	Told []int `json:"told,omitempty"`
@@ -115,8 +118,8 @@ type Done struct {
 	err error
 }
 
-// remembers is how many names followers know, and how many calls the leader.
-const remembers = 16
+// remembers is how many names followers know, and calls how many calls the leader: more than workers ask for together.
+const remembers, calls = 16, 1024
 
 func gaveUp(id, why string) error {
 	return wire.Refuse(wire.StatusStale, "cut %s was given up (%s): begin again", id, why)

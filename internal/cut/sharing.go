@@ -7,35 +7,61 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// same is a cut that did at this step what the one under way is for: all workers that save after a barrier make one
-// checkpoint, and all that end a period end one. A checkpoint serves anybody, the end of a period each worker once: a
-// worker that knows of it wants another.
+// same is a cut that did what the one under way is for: all workers that save after a barrier make one checkpoint, and
+// all that end a period end one. A checkpoint serves anybody at the very steps that it has. The end of a period serves
+// each worker once that has made no step since: a worker that knows of it wants another.
 func (l *Leader) same(c *led) *Done {
-	final := c.ask.Plan.Final()
 	if c.ask.Plan.Has(Read) {
 		return nil
 	}
 	for _, p := range l.past {
-		alike := slices.Equal(p.Ask.Plan, c.ask.Plan) && bytes.Equal(p.Ask.How, c.ask.How)
-		if alike && p.err == nil && p.Step == c.held[0].Step &&
-			(final == "" || !slices.Contains(p.Told, c.ask.Worker)) {
+		if slices.Equal(p.Ask.Plan, c.ask.Plan) && bytes.Equal(p.Ask.How, c.ask.How) && p.err == nil &&
+			p.Step != noStep &&
+			p.serves(c.ask.Worker, c) {
 			return p
 		}
 	}
 	return nil
 }
 
+func (d *Done) serves(worker int, c *led) bool {
+	if d.Ask.Plan.Final() == "" {
+		return d.Step == c.held[0].Step && slices.Equal(d.At, c.at)
+	}
+	return !slices.Contains(d.Told, worker) && len(d.At) == len(c.at) &&
+		(worker >= len(c.at) || d.At[worker] == c.at[worker])
+}
+
 // share answers the cut under way by another.
 func (l *Leader) share(p *Done) {
-	c := l.cut
+	l.shareWith(p, l.cut.ask)
+	l.free()
+}
+
+func (l *Leader) shareWith(p *Done, a *Ask) {
 	d := *p
-	d.Ask.ID, d.Ask.Worker = c.ask.ID, c.ask.Worker
+	d.Ask.ID, d.Ask.Worker = a.ID, a.Worker
 	if p.Ask.Plan.Final() != "" {
 		d.Step = noStep // it is p that others share
 	}
 	d.Told = nil
 	l.over(&d)
-	l.free()
+}
+
+// shareAll answers who asks for what was done just now for good, before any push goes on: behind the cut workers would
+// be at other steps, and end another period.
+func (l *Leader) shareAll(p *Done) {
+	if p.Ask.Plan.Final() == "" || p.Ask.Plan.Has(Read) {
+		return
+	}
+	l.queue = slices.DeleteFunc(l.queue, func(a *Ask) bool {
+		alike := slices.Equal(p.Ask.Plan, a.Plan) && bytes.Equal(p.Ask.How, a.How) && a.Worker != p.Ask.Worker &&
+			!slices.Contains(p.Told, a.Worker)
+		if alike {
+			l.shareWith(p, a)
+		}
+		return alike
+	})
 }
 
 // doneWith is what the cut under way has come to, nil if it goes on. The end of a period is over for its anchor when
@@ -58,6 +84,13 @@ func (l *Leader) outdate() {
 	}
 }
 
+// Loaded says that the tables have become others: nothing that was done before serves who asks from now on.
+func (l *Leader) Loaded() {
+	for _, p := range l.past {
+		p.Step = noStep
+	}
+}
+
 // Facts are records that bring a leader to where this one is, for the base of a journal.
 func (l *Leader) Facts() (all []Record) {
 	for _, p := range l.past {
@@ -77,8 +110,9 @@ func (l *Leader) Recall(r Record) {
 		l.last, l.cut = r.Led, nil
 	case r.Intent != nil:
 		i := *r.Intent
-		l.cut = &led{ask: &i.Ask, number: i.Number, phase: finishing, stage: Reached, brought: i.Brought, sealed: true,
-			owes: make([]Work, l.servers), held: make([]*Answer, l.servers), said: make([][]byte, l.servers)}
+		l.cut = &led{ask: &i.Ask, number: i.Number, phase: finishing, stage: Reached, at: i.At, brought: i.Brought,
+			sealed: true,
+			owes:   make([]Work, l.servers), held: make([]*Answer, l.servers), said: make([][]byte, l.servers)}
 		for s := range l.cut.held {
 			l.cut.held[s] = &Answer{Step: i.Step}
 		}

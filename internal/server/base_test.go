@@ -20,8 +20,8 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// TestMachinesComeBack: each fact is there again in the server that comes back, field by field. A fact without a sample fails, and so does a
-// field that its sample says nothing of.
+// TestMachinesComeBack: each fact is there again in the server that comes back, field by field. A fact without a sample
+// fails, and so does a field that its sample says nothing of.
 func TestMachinesComeBack(t *testing.T) {
 	one := wire.Outcome{Applied: 3, Dropped: 1, On: 7, Again: true}
 	at := []progress.Position{{Thread: 1, Threads: 2, Epoch: 3, Samples: 40, Steps: 5}}
@@ -52,9 +52,9 @@ func TestMachinesComeBack(t *testing.T) {
 		"loads":      wire.Loads{Frozen: 2},
 		"names":      []cut.Named{{Name: "end-3", Said: []byte(`{"rows":[1]}`)}},
 		"cuts": []cut.Record{
-			{Done: &cut.Done{Number: 3, Ask: cut.Ask{ID: "a", Worker: 1, Plan: cut.Plan{cut.End}, How: []byte("{}")}, Step: 4, Said: [][]byte{{1}}, Told: []int{1}, Why: "given up"}},
+			{Done: &cut.Done{Number: 3, Ask: cut.Ask{ID: "a", Worker: 1, Plan: cut.Plan{cut.End}, How: []byte("{}")}, Step: 4, At: []uint64{5, 6}, Said: [][]byte{{1}}, Told: []int{1}, Why: "given up"}},
 			{Led: 4},
-			{Intent: &cut.Intent{Number: 4, Ask: cut.Ask{ID: "b", Plan: cut.Plan{cut.End}, How: []byte("{}")}, Step: 5}},
+			{Intent: &cut.Intent{Number: 4, Ask: cut.Ask{ID: "b", Plan: cut.Plan{cut.End}, How: []byte("{}")}, Step: 5, At: []uint64{7}}},
 		},
 	}
 	left := []string{ // and what is in them
@@ -152,8 +152,8 @@ func unpacked(t testing.TB, all map[string]json.RawMessage) map[string]any {
 	return is
 }
 
-// TestWhatServersDecideIsPlayed: a server that comes back by its journal knows that a worker was fenced off, which nobody has dropped yet,
-// and the sums of a round's gradient that all servers had sent.
+// TestWhatServersDecideIsPlayed: a server that comes back by its journal knows that a worker was fenced off, which
+// nobody has dropped yet, and the sums of a round's gradient that all servers had sent.
 func TestWhatServersDecideIsPlayed(t *testing.T) {
 	j := job{strategy: strategy.Sync(), workers: 2, rule: optimizer.ClipByGlobalNorm{Rule: optimizer.SGD{LR: 1}, Norm: 1},
 		endpoints: []string{"server-0:1", "server-1:1"}}

@@ -35,8 +35,8 @@ func statusOf(t *testing.T, s *Server, b *wire.Builder) uint16 {
 	return f.Status
 }
 
-// TestACutIsKeptForReading: from freeze to the end, pushes wait, and every page is of the same rows; messages that come twice change nothing,
-// and those that come late find no cut.
+// TestACutIsKeptForReading: from freeze to the end, pushes wait, and every page is of the same rows; messages that come
+// twice change nothing, and those that come late find no cut.
 func TestACutIsKeptForReading(t *testing.T) {
 	freeze, save, commit := wire.Header{Op: wire.OpFreeze, Life: 1}, wire.Header{Op: wire.OpSave, Life: 1}, wire.Header{Op: wire.OpCommit, Life: 1}
 	for name, end := range map[string]func(s *Server, msg wire.Save){
@@ -94,7 +94,8 @@ func TestACutIsKeptForReading(t *testing.T) {
 	}
 }
 
-// TestACutThatWasGivenUpEarly: its worker gives it up while the steps of the cut are waited for, which may never come; pushes go on at once.
+// TestACutThatWasGivenUpEarly: its worker gives it up while the steps of the cut are waited for, which may never come;
+// pushes go on at once.
 func TestACutThatWasGivenUpEarly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t, strategy.Async())
@@ -117,8 +118,8 @@ func TestACutThatWasGivenUpEarly(t *testing.T) {
 	})
 }
 
-// TestNobodyCutsAfterDeath: a save waits for another's cut, its worker is declared dead meanwhile, and its own cut never begins: nobody would
-// end it.
+// TestNobodyCutsAfterDeath: a save waits for another's cut, its worker is declared dead meanwhile, and its own cut
+// never begins: nobody would end it.
 func TestNobodyCutsAfterDeath(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := job{strategy: strategy.Async(), workers: 2}.server(t)
@@ -150,8 +151,9 @@ func TestNobodyCutsAfterDeath(t *testing.T) {
 	})
 }
 
-// TestACutWaitsForNoEarlierLife: servers have agreed on steps of a worker's life, of which this one lacks the last, and another process takes
-// the worker's place before it comes: the cut waits for it no more, and holds what the new life pushes.
+// TestACutWaitsForNoEarlierLife: servers have agreed on steps of a worker's life, of which this one lacks the last, and
+// another process takes the worker's place before it comes: the cut waits for it no more, and holds what the new life
+// pushes.
 func TestACutWaitsForNoEarlierLife(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := job{strategy: strategy.Async(), workers: 2}.server(t)

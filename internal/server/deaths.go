@@ -120,6 +120,9 @@ func (c *deaths) declare(ctx context.Context, d *roster.Death) {
 			"worker 0 has ended (%s) before it published the first weights: start the job again", d.Why))
 		return
 	}
+	if err := c.leading.dead(d.Worker); err != nil { // a cut may have come to what can't be taken back meanwhile
+		return
+	}
 	order.Forget = d.Forget()
 	order.Rate, order.RateRound = c.rates.latest() // the worker may have set it, and told this server alone
 	c.peers.others(func(to int) {

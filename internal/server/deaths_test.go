@@ -8,8 +8,8 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// TestSleep stops a server for an hour between two looks: no worker is dead when it wakes up, though none was heard of. One that is
-// silent from then on is.
+// TestSleep stops a server for an hour between two looks: no worker is dead when it wakes up, though none was heard of.
+// One that is silent from then on is.
 func TestSleep(t *testing.T) {
 	s := newServer(t, strategy.Async())
 	timeout, now := s.c.Strategy.WorkerTimeout.Std(), time.Now()

@@ -7,8 +7,8 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// TestDelayCompensation pushes twice on the weights of one pull. The second gradient, 2 where the weights are 1 below those
-// pulled, is taken for 2 + 0.5·2·2·(−1) = 0.
+// TestDelayCompensation pushes twice on the weights of one pull. The second gradient, 2 where the weights are 1 below
+// those pulled, is taken for 2 + 0.5·2·2·(−1) = 0.
 func TestDelayCompensation(t *testing.T) {
 	for lambda, want := range map[float64]float32{0: -3, 0.5: -1} {
 		s := newServer(t, strategy.Strategy{DelayCompensation: lambda})

@@ -64,14 +64,15 @@ var decisions = map[string]func(*drawn){
 	"kind 5":   (*drawn).serve,
 }
 
-// elsewhere are decisions that a server alone does not make, or makes before anything else, with the tests that play them.
+// elsewhere are decisions that a server alone does not make, or makes before anything else, with the tests that play
+// them.
 var elsewhere = []string{
 	"generation", "server", // TestFormatsOfJournals, TestServersComeBack (fleet)
 	"kind 3", // each drawn server begins with first weights
 }
 
-// TestWhatIsPlayedIsLive draws what a server decides, with the base of its journal in between or from before the first: one that comes back
-// has the facts of the one that lived, and where it plays from the beginning, its tables.
+// TestWhatIsPlayedIsLive draws what a server decides, with the base of its journal in between or from before the first:
+// one that comes back has the facts of the one that lived, and where it plays from the beginning, its tables.
 func TestWhatIsPlayedIsLive(t *testing.T) {
 	kinds := map[string]int{}
 	for seed := range uint64(120) {
@@ -161,8 +162,9 @@ func (d *drawn) known(facts bool) (all map[string]any) {
 	return all
 }
 
-// forgetOn takes out of what is known the versions of weights, which a process counts by itself, and updates that are made beside each
-// other count in another order than they were recorded in. So an answer that its worker has acknowledged may be kept a while longer by one.
+// forgetOn takes out of what is known the versions of weights, which a process counts by itself, and updates that are
+// made beside each other count in another order than they were recorded in. So an answer that its worker has
+// acknowledged may be kept a while longer by one.
 func forgetOn(v any) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -451,8 +453,8 @@ func (d *drawn) serve() {
 	}
 }
 
-// TestAllIsRegistered: each handle that a part notes decisions by was given to it by a registration, each decision has one, and the law
-// above draws it.
+// TestAllIsRegistered: each handle that a part notes decisions by was given to it by a registration, each decision has
+// one, and the law above draws it.
 func TestAllIsRegistered(t *testing.T) {
 	s := newServer(t, strategy.Async())
 	m := s.segments.memory
@@ -501,7 +503,8 @@ func TestAllIsRegistered(t *testing.T) {
 	}
 }
 
-// TestWhatIsNotKnownIsRefused: a base or a record of another build, with something of which this one knows nothing, is not half taken.
+// TestWhatIsNotKnownIsRefused: a base or a record of another build, with something of which this one knows nothing, is
+// not half taken.
 func TestWhatIsNotKnownIsRefused(t *testing.T) {
 	m := newServer(t, strategy.Async()).segments.memory
 	for what, err := range map[string]error{

@@ -7,7 +7,8 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// TestForesight: weights are foreseen where every push is an update of its own that misses others, and the sender says how late it is.
+// TestForesight: weights are foreseen where every push is an update of its own that misses others, and the sender says
+// how late it is.
 func TestForesight(t *testing.T) {
 	for _, c := range []struct {
 		s       strategy.Strategy

@@ -344,7 +344,8 @@ func (s *Server) collect(all map[string]map[uint64][]float32) {
 	}
 }
 
-// writesAsBefore has another server note all events that are in the journal of this one: it writes them byte by byte as they are there.
+// writesAsBefore has another server note all events that are in the journal of this one: it writes them byte by byte as
+// they are there.
 func (s *Server) writesAsBefore(t *testing.T) {
 	t.Helper()
 	j := job{strategy: strategy.Async()}

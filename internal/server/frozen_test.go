@@ -43,7 +43,8 @@ func keeping(t *testing.T, s *Server, id string, from int, w ...float32) *wire.B
 	return b
 }
 
-// TestFrozenValuesComeInPieces has them come twice, too early, too late and out of order: a checkpoint has all of them or is refused.
+// TestFrozenValuesComeInPieces has them come twice, too early, too late and out of order: a checkpoint has all of them
+// or is refused.
 func TestFrozenValuesComeInPieces(t *testing.T) {
 	s := newKeeper(t)
 	freeze, save := wire.Header{Op: wire.OpFreeze, Life: 1}, wire.Header{Op: wire.OpSave, Life: 1}
@@ -79,7 +80,8 @@ func TestFrozenValuesComeInPieces(t *testing.T) {
 	}
 }
 
-// TestFrozenValuesThatNobodyKnows: a checkpoint without them, or of which only some params are loaded, leaves them to the workers.
+// TestFrozenValuesThatNobodyKnows: a checkpoint without them, or of which only some params are loaded, leaves them to
+// the workers.
 func TestFrozenValuesThatNobodyKnows(t *testing.T) {
 	old := newServer(t, strategy.Async())
 	s := newKeeper(t)

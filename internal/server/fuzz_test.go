@@ -10,7 +10,8 @@ import (
 	"github.com/gofleet/gofleet/transport"
 )
 
-// FuzzHandle gives a server any bytes for a frame: it answers with a frame, and where that is a refusal nothing has changed.
+// FuzzHandle gives a server any bytes for a frame: it answers with a frame, and where that is a refusal nothing has
+// changed.
 func FuzzHandle(f *testing.F) {
 	quick := strategy.Strategy{WaitTimeout: strategy.Duration(time.Millisecond)} // nobody else will come
 	s := newServer(f, quick)                                                     // all have one key

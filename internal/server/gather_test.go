@@ -9,8 +9,9 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// TestGathersAreForgotten: when all have come to a collective, what the one before it brought is held if it is little, and no longer than
-// little of all together is held; it is still known to be over. That nothing was brought is never forgotten.
+// TestGathersAreForgotten: when all have come to a collective, what the one before it brought is held if it is little,
+// and no longer than little of all together is held; it is still known to be over. That nothing was brought is never
+// forgotten.
 func TestGathersAreForgotten(t *testing.T) {
 	const most = keepGathered / 4
 	for _, test := range []struct {
@@ -41,8 +42,8 @@ func TestGathersAreForgotten(t *testing.T) {
 	}
 }
 
-// TestALateLifeRepeatsItsCollectives: a worker that is started again alone makes its collectives from the first on, however many the others
-// have behind them, and waits at none of these.
+// TestALateLifeRepeatsItsCollectives: a worker that is started again alone makes its collectives from the first on,
+// however many the others have behind them, and waits at none of these.
 func TestALateLifeRepeatsItsCollectives(t *testing.T) {
 	quick := strategy.Strategy{Mode: strategy.ModeAsync, WaitTimeout: strategy.Duration(100 * time.Microsecond)} // for collectives that never end
 	s := job{strategy: quick, workers: 2}.server(t)
@@ -64,8 +65,9 @@ func TestALateLifeRepeatsItsCollectives(t *testing.T) {
 	}
 }
 
-// TestForgottenGathersAreRefused: of the collectives that are not remembered one by one, barriers are answered, and so is what nobody brought
-// anything to, until something was brought; what comes after that is refused. So it is on a server that has come back.
+// TestForgottenGathersAreRefused: of the collectives that are not remembered one by one, barriers are answered, and so
+// is what nobody brought anything to, until something was brought; what comes after that is refused. So it is on a
+// server that has come back.
 func TestForgottenGathersAreRefused(t *testing.T) {
 	quick := strategy.Strategy{Mode: strategy.ModeAsync, WaitTimeout: strategy.Duration(100 * time.Microsecond)}
 	s := job{strategy: quick, workers: 1}.server(t)

@@ -6,7 +6,8 @@ import (
 	"github.com/gofleet/gofleet/internal/journal"
 )
 
-// TestLargeJournals: a checkpoint is asked for once in each segment that has become larger than allowed, and than two checkpoints.
+// TestLargeJournals: a checkpoint is asked for once in each segment that has become larger than allowed, and than two
+// checkpoints.
 func TestLargeJournals(t *testing.T) {
 	j, err := journal.Open(journal.Options{Dir: t.TempDir(), Name: "j"})
 	if err != nil {

@@ -79,7 +79,8 @@ func (s *Server) begin(t testing.TB) {
 	send(t, s, &publish, wire.StatusOK)
 }
 
-// send gives a frame, which proves its sender if it names no job, to the handler and fails t when the answer's status is another.
+// send gives a frame, which proves its sender if it names no job, to the handler and fails t when the answer's status
+// is another.
 func send(t testing.TB, s *Server, b *wire.Builder, want uint16) {
 	t.Helper()
 	var reply transport.Reply

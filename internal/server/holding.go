@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -45,9 +46,6 @@ func (c *holding) register(m *memory) {
 }
 
 func (c *holding) handle(_ *wire.Frame, o *cut.Order, r *reply) error {
-	if isClosed(c.st.lock.closing) {
-		return wire.Refuse(wire.StatusNotReady, "this server is about to end")
-	}
 	a, err := c.answer(o, func() bool { return false })
 	if err != nil {
 		return err
@@ -61,7 +59,7 @@ func (c *holding) answer(o *cut.Order, withdrawn func() bool) (*cut.Answer, erro
 	defer c.st.lock.Unlock()
 	var a *cut.Answer
 	err := c.st.lock.poll(c.patience, func() bool {
-		if o.Work == cut.Hold && !c.may() {
+		if o.Work == cut.Hold && !c.may() || isClosed(c.st.lock.closing) {
 			return withdrawn()
 		}
 		var begin cut.Work
@@ -91,6 +89,9 @@ func (c *holding) begin(number uint64, w cut.Work) {
 		c.under.Go(func() { c.reach(&o) })
 	case cut.End:
 		c.under.Go(func() { c.end(&o) })
+	case cut.Free: // there is no part to remove
+	default:
+		c.st.follower.Did(nil, fmt.Errorf("a server does no work %q in a cut", w))
 	}
 }
 
@@ -116,6 +117,9 @@ func (c *holding) reach(o *cut.Order) {
 	defer c.st.lock.Unlock()
 	wanted := func() bool { return !c.st.follower.Wanted(o.Number) || c.saving.applied(c.st.follower.UpTo) }
 	err := c.st.lock.await(wanted, func() string { return "for the steps of a cut" })
+	if isClosed(c.st.lock.closing) {
+		return // who takes this one's place is asked again
+	}
 	c.st.follower.Did(nil, err)
 	c.st.lock.broadcast()
 }

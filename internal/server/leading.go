@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -68,15 +69,16 @@ func (c *leading) begin() {
 
 // ask answers a worker with how far its cut is, when there is news, or after a while without.
 func (c *leading) ask(f *wire.Frame, a *cut.Ask, r *reply) error {
-	if err := c.st.enter(f); err != nil {
-		return err
+	if !a.GivesUp { // which waits for nothing
+		if err := c.st.enter(f); err != nil {
+			return err
+		}
 	}
 	c.st.lock.Lock()
 	defer c.st.lock.Unlock()
-	if c.st.leader == nil {
-		return wire.Refuse(wire.StatusRefused, "cuts are led by server 0, and this is server %d", c.peers.index)
+	if err := c.may(f, a); err != nil {
+		return err
 	}
-	a.Worker = int(f.Worker)
 	free := func() bool { return a.GivesUp || c.st.leads() || c.st.cut.Free("") }
 	if err := c.st.lock.await(free, c.st.holder); err != nil {
 		return err
@@ -96,6 +98,21 @@ func (c *leading) ask(f *wire.Frame, a *cut.Ask, r *reply) error {
 		return err
 	}
 	return r.JSON(told)
+}
+
+// may says whether this server leads such a cut for the sender. Locked.
+func (c *leading) may(f *wire.Frame, a *cut.Ask) error {
+	if err := c.st.sender(f); err != nil {
+		return err
+	}
+	if c.st.leader == nil {
+		return wire.Refuse(wire.StatusRefused, "cuts are led by server 0, and this is server %d", c.peers.index)
+	}
+	if a.Worker = int(f.Worker); !slices.Equal(a.Plan, cut.Plan{cut.End}) {
+		return wire.Refuse(wire.StatusRefused,
+			"server 0 leads no cut of the plan %q: all processes must be of one build", a.Plan)
+	}
+	return nil
 }
 
 // gone gives up the cut of a worker that has left, or that another life takes the place of. Locked.
@@ -184,7 +201,8 @@ func (c *leading) deliver(to int) {
 			c.st.lock.fail(err)
 			c.st.lock.Unlock()
 		case late && err == nil:
-			c.unreachable(to, o, fmt.Errorf("it has not come to %q within %v", o.Work, time.Since(began).Round(time.Second)))
+			c.unreachable(to, o, fmt.Errorf("it has not come to %q within %v", o.Work,
+				time.Since(began).Round(time.Second)))
 		case late || err != nil && time.Since(reached) > c.peers.away:
 			c.unreachable(to, o, err)
 		case err == nil: // it is not there yet

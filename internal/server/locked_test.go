@@ -15,7 +15,8 @@ import (
 	"github.com/gofleet/gofleet/internal/journal"
 )
 
-// TestAJournalThatAnotherHas: a server whose journal another process holds says so in its log while it waits, and whose it is, then gives up.
+// TestAJournalThatAnotherHas: a server whose journal another process holds says so in its log while it waits, and whose
+// it is, then gives up.
 func TestAJournalThatAnotherHas(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("this system has no such locks")

@@ -139,17 +139,19 @@ func (m *monitor) shutdown() uint16 {
 	return wire.StatusFailed
 }
 
-// poll waits for at most so long, which is no failure: whoever asked asks again. Locked, as await is.
+// poll waits for at most so long, which is no failure: who asked asks again. Locked, as await is.
 func (m *monitor) poll(limit time.Duration, ready func() bool) error {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	for over := false; !over && m.failure == nil && !ready(); {
+		if isClosed(m.closing) {
+			return wire.Refuse(m.shutdown(), "server %d has shut down", m.server)
+		}
 		changed := m.change()
 		m.Unlock()
 		select {
 		case <-changed:
 		case <-m.closing:
-			over = true
 		case <-timer.C:
 			over = true
 		}

@@ -24,8 +24,8 @@ func narrowPushOf(s *Server, e wire.Encoding, h wire.Header, dense [4]float32, r
 	return b
 }
 
-// TestNarrowPushes applies pushes of every encoding one after another, each of them sent twice, beside one of float32: memory
-// that a push was widened into is not that of another.
+// TestNarrowPushes applies pushes of every encoding one after another, each of them sent twice, beside one of float32:
+// memory that a push was widened into is not that of another.
 func TestNarrowPushes(t *testing.T) {
 	s := newServer(t, strategy.Async())
 	step := uint64(0)
@@ -82,7 +82,8 @@ func TestNarrowPieces(t *testing.T) {
 	}
 }
 
-// TestNarrowPushesAreChecked spoils the bytes of narrow pushes: nothing of what is not finite or of another size is applied.
+// TestNarrowPushesAreChecked spoils the bytes of narrow pushes: nothing of what is not finite or of another size is
+// applied.
 func TestNarrowPushesAreChecked(t *testing.T) {
 	const denseAt, rowsAt = 64 + 16, 64 + 16 + 8 + 16 + 16 // of payloads of up to 8 bytes
 	nan, inf := math.Float32bits(float32(math.NaN())), math.Float32bits(float32(math.Inf(-1)))

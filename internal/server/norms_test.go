@@ -62,7 +62,8 @@ func want(t *testing.T, who string, got []gradient.Squares, err error, w, emb fl
 	}
 }
 
-// TestNormsMeet has three servers sum the norm of a round: each hears of the same, one that asks twice counts once, and late as well.
+// TestNormsMeet has three servers sum the norm of a round: each hears of the same, one that asks twice counts once, and
+// late as well.
 func TestNormsMeet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := clippingServer(t)
@@ -92,7 +93,8 @@ func TestNormsMeet(t *testing.T) {
 	})
 }
 
-// TestWhoHasGoneOnIsNotAwaited: a server that never closed a round, and sends sums of a later one, is not waited for, and can't come back.
+// TestWhoHasGoneOnIsNotAwaited: a server that never closed a round, and sends sums of a later one, is not waited for,
+// and can't come back.
 func TestWhoHasGoneOnIsNotAwaited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := clippingServer(t)

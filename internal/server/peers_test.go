@@ -11,8 +11,8 @@ import (
 	"github.com/gofleet/gofleet/transport"
 )
 
-// TestARepeatedPushIsNotAnotherWorker sends one worker's push three times in a round of two workers: it waits for the other
-// worker, however often it came.
+// TestARepeatedPushIsNotAnotherWorker sends one worker's push three times in a round of two workers: it waits for the
+// other worker, however often it came.
 func TestARepeatedPushIsNotAnotherWorker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := job{strategy: strategy.Sync(), workers: 2}.server(t)
@@ -56,8 +56,8 @@ func TestBookkeepingStaysSmall(t *testing.T) {
 	}
 }
 
-// TestBrokenFramesEndNothing gives the handler every prefix of a push and bytes that are none: each is refused, and the next
-// good push is served.
+// TestBrokenFramesEndNothing gives the handler every prefix of a push and bytes that are none: each is refused, and the
+// next good push is served.
 func TestBrokenFramesEndNothing(t *testing.T) {
 	s := newServer(t, strategy.Async())
 	good := bodyOf(s, pushOf(s, wire.Header{Seq: 1}))

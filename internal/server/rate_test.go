@@ -8,7 +8,8 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// TestRateIsSetOnce repeats the word of a rate, late too, after that of another: each counts once, from its own round on.
+// TestRateIsSetOnce repeats the word of a rate, late too, after that of another: each counts once, from its own round
+// on.
 func TestRateIsSetOnce(t *testing.T) {
 	for name, choice := range map[string]strategy.Strategy{"sync": strategy.Sync(), "async": strategy.Async()} {
 		t.Run(name, func(t *testing.T) {
@@ -50,7 +51,8 @@ func TestRateIsSetOnce(t *testing.T) {
 	}
 }
 
-// TestRatesOfRoundsToCome: rates that wait for their rounds are taken up with them, and a newer one for the same round counts.
+// TestRatesOfRoundsToCome: rates that wait for their rounds are taken up with them, and a newer one for the same round
+// counts.
 func TestRatesOfRoundsToCome(t *testing.T) {
 	s := newServer(t, strategy.Sync())
 	s.st.lock.Lock()

@@ -156,6 +156,9 @@ func (c *reloading) take(msg *wire.Load) error {
 func (c *reloading) put(n *beside) {
 	absent := func(p *optimizer.Param) bool { return slices.Contains(n.found.Absent, p.Name) }
 	c.part.store.Become(n.store, absent)
+	if c.st.leader != nil {
+		c.st.leader.Loaded()
+	}
 	if n.found.Rule != "" && len(n.from.Params) == 0 { // a whole checkpoint
 		c.part.store.SetStep(n.store.Step())
 		c.part.store.SetRateFactors(n.store.Factors())

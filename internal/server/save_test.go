@@ -106,8 +106,8 @@ func TestStrangersWriteNothing(t *testing.T) {
 	}
 }
 
-// TestFilesOfASaveThatWasGivenUp: the part of a save that nobody will commit is removed, also one that is written later; that of a
-// checkpoint stays, whatever its worker has heard of it.
+// TestFilesOfASaveThatWasGivenUp: the part of a save that nobody will commit is removed, also one that is written
+// later; that of a checkpoint stays, whatever its worker has heard of it.
 func TestFilesOfASaveThatWasGivenUp(t *testing.T) {
 	freeze, save, commit := wire.Header{Op: wire.OpFreeze, Life: 1}, wire.Header{Op: wire.OpSave, Life: 1}, wire.Header{Op: wire.OpCommit, Life: 1}
 	for name, c := range map[string]struct {

@@ -8,7 +8,8 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// TestMessagesOfADayComeTwice repeats every message of a day's end, right after itself and when it is over: one day ends.
+// TestMessagesOfADayComeTwice repeats every message of a day's end, right after itself and when it is over: one day
+// ends.
 func TestMessagesOfADayComeTwice(t *testing.T) {
 	s := newServer(t, strategy.Async())
 	clock := s.part.store.Tables[0].Clock
@@ -47,8 +48,8 @@ func TestMessagesOfADayComeTwice(t *testing.T) {
 	}
 }
 
-// TestAPeriodOfANameEndsOnce: workers whose cuts failed have the same periods end in other cuts, one behind the other, and a server that comes
-// back knows their names too: it answers with what they have dropped, and ends none twice.
+// TestAPeriodOfANameEndsOnce: workers whose cuts failed have the same periods end in other cuts, one behind the other,
+// and a server that comes back knows their names too: it answers with what they have dropped, and ends none twice.
 func TestAPeriodOfANameEndsOnce(t *testing.T) {
 	s := newServer(t, strategy.Async())
 	end := func(s *Server, cut, name string) wire.Freed {

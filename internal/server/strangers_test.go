@@ -27,8 +27,8 @@ func message(t *testing.T, h wire.Header, msg any) *wire.Builder {
 	return b
 }
 
-// TestOnlyServersOrderDeaths: who knows the fingerprint, or is a worker, can take no worker out of the job, be it in it or not come yet,
-// gives no server another's sums, and leads no cut.
+// TestOnlyServersOrderDeaths: who knows the fingerprint, or is a worker, can take no worker out of the job, be it in it
+// or not come yet, gives no server another's sums, and leads no cut.
 func TestOnlyServersOrderDeaths(t *testing.T) {
 	s := job{strategy: strategy.Sync(), workers: 2}.server(t)
 	g := s.st.generation.Load()
@@ -74,7 +74,8 @@ func TestALifeProvesItself(t *testing.T) {
 	send(t, s, pushOf(s, wire.Header{Seq: 1}), wire.StatusOK)
 }
 
-// TestNamesOfASaveStayInItsDirectory: an id that would lead elsewhere, and parts that are not the save's, are refused, and no file is touched.
+// TestNamesOfASaveStayInItsDirectory: an id that would lead elsewhere, and parts that are not the save's, are refused,
+// and no file is touched.
 func TestNamesOfASaveStayInItsDirectory(t *testing.T) {
 	s := newServer(t, strategy.Async())
 	dir := filepath.Join(t.TempDir(), "a", "b")
@@ -128,8 +129,9 @@ func TestAStrangerIsToldFewLines(t *testing.T) {
 	}
 }
 
-// TestFlippedBits repeats each frame of a session with every bit of its header, of its sections' heads and of its end turned over: whatever
-// that frame is answered, the session goes on as one that nobody disturbs. No bit of header or heads is answered with anything but a refusal.
+// TestFlippedBits repeats each frame of a session with every bit of its header, of its sections' heads and of its end
+// turned over: whatever that frame is answered, the session goes on as one that nobody disturbs. No bit of header or
+// heads is answered with anything but a refusal.
 func TestFlippedBits(t *testing.T) {
 	for _, mode := range strategy.Modes() {
 		for _, sealed := range []bool{false, true} {

@@ -78,7 +78,8 @@ func answered(t *testing.T, want uint16, all ...chan uint16) {
 	}
 }
 
-// TestGradientsInPiecesAreAddedUp: a piece waits for those of the others, in any order and though it comes twice, and the update is of all.
+// TestGradientsInPiecesAreAddedUp: a piece waits for those of the others, in any order and though it comes twice, and
+// the update is of all.
 func TestGradientsInPiecesAreAddedUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := large(t, 3)
@@ -99,7 +100,8 @@ func TestGradientsInPiecesAreAddedUp(t *testing.T) {
 	})
 }
 
-// TestALostWorkersPartIsTakenOut: the sum that has a part of it is given up, and the others begin again, at whatever moment it is lost.
+// TestALostWorkersPartIsTakenOut: the sum that has a part of it is given up, and the others begin again, at whatever
+// moment it is lost.
 func TestALostWorkersPartIsTakenOut(t *testing.T) {
 	drop := func(t *testing.T, s *Server) {
 		send(t, s, message(t, wire.Header{Op: wire.OpDrop}, wire.Leave{Worker: 2, Life: 1, Forget: true}), wire.StatusOK)
@@ -167,7 +169,8 @@ func TestGradientsInOneFrameAreRefusedWhereOthersComeInPieces(t *testing.T) {
 	send(t, s, pushOf(s, wire.Header{Seq: 1}), wire.StatusRefused)
 }
 
-// TestALargeGradientIsHeldOnce: what a server has of the gradients of four workers, beside weights and Adam's state, is no more than one.
+// TestALargeGradientIsHeldOnce: what a server has of the gradients of four workers, beside weights and Adam's state, is
+// no more than one.
 func TestALargeGradientIsHeldOnce(t *testing.T) {
 	const n, workers, piece = 4 << 20, 4, 1 << 18
 	big := &optimizer.Param{Name: "big", Shape: []int{n}, W: make([]float32, n), G: make([]float32, n)}
