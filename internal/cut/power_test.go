@@ -2,6 +2,7 @@ package cut
 
 import (
 	"encoding/json"
+	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,13 +10,15 @@ import (
 	"testing"
 )
 
+var power = flag.Bool("power", false, "TestPowerOfTheSimulator takes each promise out of the machines")
+
 // TestPowerOfTheSimulator takes promises out of the machines, one after the other, each by a file of testdata/power,
-// and has the simulator find that. It builds the package once for each, so that a plain run leaves it out;
-// FLEET_SEEDS=all plays it. A file that no longer applies is to be made anew: it is what `git diff --relative` says in
+// and has the simulator find that. It builds the package once for each, so that only -power plays it:
+// go test ./internal/cut -run Power -power -timeout 30m. A file that no longer applies is to be made anew: it is what `git diff --relative` says in
 // this directory when the promise is taken out by hand.
 func TestPowerOfTheSimulator(t *testing.T) {
-	if os.Getenv("FLEET_SEEDS") != "all" {
-		t.Skip("FLEET_SEEDS=all plays it")
+	if !*power {
+		t.Skip("-power plays it")
 	}
 	wrongs, err := filepath.Glob("testdata/power/*.diff")
 	if err != nil || len(wrongs) == 0 {
