@@ -21,7 +21,8 @@ func (p Program) Calm() (calm Program, ok bool) {
 			return p, false
 		}
 		l.calm(p.Net)
-		if i > 0 && p.Net.Drop == 0 && l.goesOn(calm.Legs[i-1]) {
+		births := p.Net.Bad == 0 || i > 0 && l.alone() == calm.Legs[i-1].alone()
+		if i > 0 && p.Net.Drop == 0 && births && l.goesOn(calm.Legs[i-1]) {
 			last := &legs[len(legs)-1]
 			last.Calls, last.End = append(last.Calls, l.Calls...), l.End
 			last.Servers = max(last.Servers, l.Servers)
@@ -47,7 +48,8 @@ func (l Leg) goesOn(before Leg) bool {
 // calm leaves out of a leg what must not change its numbers.
 func (l *Leg) calm(n Net) {
 	switch kind := l.kind(); {
-	case n.Bad > 0 && l.Workers > 1: // with servers a row is born when it is read, also if its gradient is skipped
+	case n.Bad > 0 && l.Workers == 1: // alone a row is born when it is read, also if its gradient is skipped
+		l.Servers = min(l.Servers, 1)
 	case kind == "alone" || kind == "collective":
 		l.Servers = 1
 	default:

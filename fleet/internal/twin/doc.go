@@ -39,6 +39,7 @@
 //
 // What came of it:
 //
+//	picks.go     which versions were read
 //	compare.go   how far numbers may be apart, and which are
 //	ledger.go    each sample counts as often as the epochs say
 //	calm.go      the same training undisturbed, for its bits

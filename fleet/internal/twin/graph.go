@@ -35,7 +35,7 @@ func (p Program) graph() graph {
 	}
 	h := nn.Linear(z, n.Hidden, nn.LinearOptions{Name: "hidden", Act: nn.Tanh, Init: first, BiasInit: first})
 	if n.Drop > 0 {
-		h = nn.Dropout(nn.Scale(h, 1, lifted), n.Drop)
+		h = nn.Dropout(nn.Scale(h, shorter, lifted), n.Drop)
 		g.drop = h
 	}
 	g.pred = nn.Linear(h, 1, nn.LinearOptions{Name: "out", Init: first, BiasInit: first})

@@ -42,36 +42,61 @@ func zeroNaN(x []float64) {
 	}
 }
 
+// owed is what narrow payloads have taken from a worker's gradients, by param, or by table and id.
+type owed struct {
+	dense map[string][]float64
+	rows  map[string]map[uint64][]float64
+}
+
 // narrow is what a narrow payload may do to a push, for the copies of the twin that say what rounding does: about a
-// unit of each number. What rounding takes comes with the worker's next push, unless its session ends.
-func (s *state) narrow(g *gradient, as strategy.Payload) {
+// unit of each number. What rounding takes comes with the worker's next push, unless its session ends: a clip, another
+// rate or a lost unit of a long gradient then show in a short one.
+func (s *state) narrow(g *gradient, as strategy.Payload, o *owed) {
 	if s.noise == nil || as == "" || as == strategy.PayloadFloat32 {
 		return
 	}
+	if o.dense == nil {
+		*o = owed{map[string][]float64{}, map[string]map[uint64][]float64{}}
+	}
 	all := 0.0
-	for _, x := range g.dense {
-		all = max(all, widest(x))
+	for _, name := range denseNames {
+		g.dense[name] = plus(g.dense[name], o.dense[name])
+		all = max(all, widest(g.dense[name]))
 	}
 	for _, name := range denseNames {
-		g.dense[name] = s.rounded(g.dense[name], all, as)
+		g.dense[name], o.dense[name] = s.rounded(g.dense[name], all, as)
 	}
 	for _, t := range s.p.Net.tables() {
 		rows := g.rows[t.Name]
+		if o.rows[t.Name] == nil {
+			o.rows[t.Name] = map[uint64][]float64{}
+		}
 		for _, id := range slices.Sorted(maps.Keys(rows)) {
-			rows[id] = s.rounded(rows[id], widest(rows[id]), as)
+			sum := plus(rows[id], o.rows[t.Name][id])
+			rows[id], o.rows[t.Name][id] = s.rounded(sum, widest(sum), as)
 		}
 	}
 }
 
-// rounded is a list that is off by about a unit.
-func (s *state) rounded(x []float64, widest float64, as strategy.Payload) []float64 {
+// plus is the sum of two lists, of which the second may be missing.
+func plus(x, y []float64) []float64 {
 	x = copied(x)
+	for i := range y {
+		x[i] += y[i]
+	}
+	return x
+}
+
+// rounded is a list that is off by about a unit, and by how much.
+func (s *state) rounded(x []float64, widest float64, as strategy.Payload) (sent, left []float64) {
+	sent, left = copied(x), make([]float64, len(x))
 	for i := range x {
 		unit := map[strategy.Payload]float64{strategy.PayloadFloat16: 1e-7 + math.Abs(x[i])/(1<<11),
 			strategy.PayloadBFloat16: math.Abs(x[i]) / (1 << 8), strategy.PayloadInt8: widest / 127}[as]
-		x[i] += math.Copysign(unit*(0.5+s.noise.Float64()), s.noise.Float64()-0.5)
+		left[i] = math.Copysign(unit*(0.5+s.noise.Float64()), s.noise.Float64()-0.5)
+		sent[i] -= left[i]
 	}
-	return x
+	return sent, left
 }
 
 // widest is the largest magnitude of a list.

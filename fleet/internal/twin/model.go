@@ -29,8 +29,8 @@ func (s *Sights) see(values []float64, format string, args ...any) {
 
 // Model plays a program in the twin, in the orders that were seen. Noise is the seed of what rounding might do; 0 is
 // none. What a play without noise has picked is in picks, and the others pick it too.
-func (p Program) Model(seen Seen, noise uint64, picks map[string]int) Sights {
-	m := &model{p: &p, dirs: map[string]*state{}, seen: seen, picks: picks}
+func (p Program) Model(seen Seen, noise uint64, picks *picks) Sights {
+	m := &model{p: &p, dirs: map[string]*state{}, seen: seen, picks: picks, number: int(noise)}
 	if noise > 0 {
 		m.noise = rand.New(rand.NewPCG(p.Seed, noise))
 	}
@@ -47,13 +47,16 @@ type model struct {
 	dirs  map[string]*state
 	noise *rand.Rand
 	seen  Seen
-	picks map[string]int // versions
+	picks *picks
+	// number is 0 for the play without noise, else that of a copy
+	number, meetings int
 
 	o     *ordered // nil in legs of rounds
 	l     Leg
 	now   *state
 	steps []int64 // pushes of each worker
 	rows  []int64 // rows of these
+	owed  []owed  // of each worker
 }
 
 func (m *model) leg(i int, l Leg) {
@@ -61,7 +64,8 @@ func (m *model) leg(i int, l Leg) {
 		return // the ledger judges it
 	}
 	m.l, m.now, m.steps, m.rows = l, newState(m.p, m.noise), make([]int64, l.Workers), make([]int64, l.Workers)
-	m.now.quiet = l.kind() != "alone" && l.kind() != string(strategy.ModeGeo)
+	m.now.quiet, m.now.copies = l.kind() != "alone" && !l.copies(), l.copies()
+	m.owed = make([]owed, l.Workers)
 	if l.From.Dir != "" {
 		m.load(l.From.Dir, l.From.Only, l.From.WeightsOnly)
 	}
@@ -81,9 +85,10 @@ func (m *model) leg(i int, l Leg) {
 		m.saw.see([]float64{float64(n)}, "%s worker %d steps", l.End, w)
 		m.saw.see([]float64{float64(m.rows[w])}, "%s worker %d pushes rows", l.End, w)
 	}
+	now := m.now.pushed()
 	for _, t := range m.p.Net.tables() {
-		held := []float64{float64(len(m.now.rows[t.Name])), float64(len(m.now.waiting[t.Name])),
-			float64(m.now.dropped[t.Name])}
+		held := []float64{float64(len(now.rows[t.Name])), float64(len(now.waiting[t.Name])),
+			float64(now.dropped[t.Name])}
 		if l.Servers > 0 {
 			m.saw.see(held, "%s servers hold of %s", l.End, t.Name)
 			continue
@@ -129,7 +134,7 @@ func (m *model) call(at string, c Call) {
 			m.saw.see([]float64{float64(freed[t.Name])}, "%s dropped of %s", at, t.Name)
 		}
 	case save:
-		m.dirs[c.Dir] = m.now.clone()
+		m.dirs[c.Dir] = m.now.pushed()
 	case load:
 		m.load(c.Dir, c.Only, false)
 	case publish:
@@ -158,7 +163,7 @@ func (m *model) look(at string, samples []int) {
 	}
 	var y []float64
 	for _, i := range samples {
-		own, _, _ := m.p.Net.forward(evaluating{m.now}, m.p.example(i), nil)
+		own, _, _ := m.p.Net.forward(evaluating{m.now}, m.p.example(i), nil, nil)
 		y = append(y, own)
 	}
 	m.saw.see(y, "%s sees", at)
@@ -176,10 +181,11 @@ func (m *model) kept(step string) []float64 {
 
 // weights are all of them, as a model that is saved has them, and what it predicts.
 func (m *model) weights(at string) {
+	now := m.now.pushed()
 	if !m.l.blind() {
 		var y []float64
 		for i := range predicted {
-			own, _, _ := m.p.Net.forward(evaluating{m.now}, m.p.example(i), nil)
+			own, _, _ := m.p.Net.forward(evaluating{now}, m.p.example(i), nil, nil)
 			y = append(y, own)
 		}
 		m.saw.see(y, "%s predicts", at)
@@ -188,14 +194,14 @@ func (m *model) weights(at string) {
 		if m.l.blind() {
 			continue
 		}
-		m.saw.see(m.now.vars[name].w, "%s %s", at, name)
+		m.saw.see(now.vars[name].w, "%s %s", at, name)
 	}
 	for _, t := range m.p.Net.tables() {
 		if m.l.blind() && t.Name != ledgerName {
 			continue
 		}
-		for _, id := range slices.Sorted(maps.Keys(m.now.rows[t.Name])) {
-			m.saw.see(m.now.rows[t.Name][id].w, "%s %s row %d", at, t.Name, id)
+		for _, id := range slices.Sorted(maps.Keys(now.rows[t.Name])) {
+			m.saw.see(now.rows[t.Name][id].w, "%s %s row %d", at, t.Name, id)
 		}
 	}
 }
@@ -219,7 +225,7 @@ func (m *model) train(at string, c Call) {
 			for len(several) < every && next[w] < len(steps) {
 				step := next[w]
 				name := fmt.Sprintf("%s worker %d step %d", at, w, step)
-				g, y := m.p.batch(training{m.now}, steps[step], m.kept(name))
+				g, y := m.p.batch(training{m.now}, steps[step], m.kept(name), m.noise)
 				m.now.roughen(g)
 				m.saw.see(y, "%s trains on", name)
 				several, next[w] = append(several, g), next[w]+1
@@ -230,7 +236,7 @@ func (m *model) train(at string, c Call) {
 			if len(several) > 0 {
 				g := merged(several, m.l.Strategy.GradientMerge.Sum)
 				g.guarded(m.l.Strategy.NotFinite)
-				m.now.narrow(g, m.l.Strategy.Payload)
+				m.now.narrow(g, m.l.Strategy.Payload, &m.owed[w])
 				pushes = append(pushes, push{g, w})
 				m.pushed(w, g)
 			}
@@ -253,7 +259,8 @@ func (m *model) count(c Call) {
 		for _, steps := range c.Batches {
 			for _, i := range slices.Concat(steps...) {
 				if t.Name == ledgerName {
-					training{m.now}.row(t, uint64(i))[0]++
+					training{m.now}.row(t, uint64(i))[0] += m.now.factor // the rate of its rule is 1
+					m.now.rows[t.Name][uint64(i)].own = false
 				}
 			}
 		}

@@ -18,8 +18,12 @@ const (
 // denseNames are the variables.
 var denseNames = []string{hidden, hiddenBias, out, outBias}
 
-// lifted is what dropout's input is above the hidden layer: no number that it keeps is 0.
-const lifted = 2
+// Dropout's input is shorter times the hidden layer and lifted: no number that it keeps is 0, and what it makes of one
+// is no larger than without it, so that the same rates train and don't diverge.
+const (
+	lifted  = 0.5
+	shorter = 0.25
+)
 
 // spread is how far from 0 first values are.
 const spread = 0.3
@@ -120,8 +124,9 @@ type weights interface {
 }
 
 // forward is the prediction of an example, and what backward needs. keep are the factors of dropout, none in an
-// evaluation; h is before it.
-func (n Net) forward(w weights, e example, keep []float64) (y float64, z, h []float64) {
+// evaluation; h is before it. Noise, if any, is what rounding does to each term of a sum, and to h: where terms cancel
+// out, or h is nearly 1, it is much of what is left.
+func (n Net) forward(w weights, e example, keep []float64, noise *rand.Rand) (y float64, z, h []float64) {
 	for _, x := range e.x {
 		z = append(z, float64(x))
 	}
@@ -133,21 +138,29 @@ func (n Net) forward(w weights, e example, keep []float64) (y float64, z, h []fl
 	h = copied(w.dense(hiddenBias))
 	for i, x := range z {
 		for k := range h {
-			h[k] += x * w.dense(hidden)[i*n.Hidden+k]
+			h[k] += roughly(x*w.dense(hidden)[i*n.Hidden+k], noise)
 		}
 	}
 	y = w.dense(outBias)[0]
 	for k := range h {
-		h[k] = math.Tanh(h[k])
-		y += n.leaves(h[k], keep, k) * w.dense(out)[k]
+		h[k] = roughly(math.Tanh(h[k]), noise)
+		y += roughly(n.leaves(h[k], keep, k)*w.dense(out)[k], noise)
 	}
 	return y, z, h
+}
+
+// roughly is a number as float32 might have it.
+func roughly(x float64, noise *rand.Rand) float64 {
+	if noise == nil {
+		return x
+	}
+	return x + x*(2*noise.Float64()-1)/(1<<23)
 }
 
 // leaves is what dropout leaves of a number of the hidden layer.
 func (n Net) leaves(h float64, keep []float64, k int) float64 {
 	if n.Drop > 0 {
-		h += lifted
+		h = shorter*h + lifted
 	}
 	return h * factor(keep, k)
 }
@@ -197,9 +210,9 @@ func (g *gradient) addRow(table string, id uint64, scale float64, x []float64) {
 
 // backward adds the gradient of an example's loss, the square of y − label, and of its line in the ledger, times
 // scale.
-func (n Net) backward(g *gradient, w weights, e example, keep []float64, scale float64) {
-	y, z, h := n.forward(w, e, keep)
-	dy := 2 * (y - float64(e.label)) * scale
+func (n Net) backward(g *gradient, w weights, e example, keep []float64, scale float64, noise *rand.Rand) {
+	y, z, h := n.forward(w, e, keep, noise)
+	dy := roughly(2*(y-float64(e.label))*scale, noise)
 	g.addDense(outBias, dy, []float64{1})
 	left := copied(h)
 	for k := range left {
@@ -208,11 +221,15 @@ func (n Net) backward(g *gradient, w weights, e example, keep []float64, scale f
 	g.addDense(out, dy, left)
 	dh, dw := make([]float64, len(h)), make([]float64, len(z)*len(h))
 	dz := make([]float64, len(z))
+	slope := 1.0
+	if n.Drop > 0 {
+		slope = shorter
+	}
 	for k := range h {
-		dh[k] = dy * w.dense(out)[k] * factor(keep, k) * (1 - h[k]*h[k])
+		dh[k] = roughly(slope*dy*w.dense(out)[k]*factor(keep, k)*(1-h[k]*h[k]), noise)
 		for i := range z {
 			dw[i*len(h)+k] = dh[k] * z[i]
-			dz[i] += dh[k] * w.dense(hidden)[i*len(h)+k]
+			dz[i] += roughly(dh[k]*w.dense(hidden)[i*len(h)+k], noise)
 		}
 	}
 	g.addDense(hiddenBias, 1, dh)
@@ -228,7 +245,7 @@ func (n Net) backward(g *gradient, w weights, e example, keep []float64, scale f
 
 // batch is the gradient of a batch's mean loss, and its predictions. kept are the factors of dropout, example after
 // example.
-func (p Program) batch(w weights, samples []int, kept []float64) (g *gradient, y []float64) {
+func (p Program) batch(w weights, samples []int, kept []float64, noise *rand.Rand) (g *gradient, y []float64) {
 	g = newGradient()
 	g.samples = len(samples)
 	for at, i := range samples {
@@ -236,9 +253,9 @@ func (p Program) batch(w weights, samples []int, kept []float64) (g *gradient, y
 		if n := p.Net.Hidden; len(kept) == n*len(samples) {
 			keep = kept[at*n:][:n]
 		}
-		own, _, _ := p.Net.forward(w, e, keep)
+		own, _, _ := p.Net.forward(w, e, keep, nil)
 		y = append(y, own)
-		p.Net.backward(g, w, e, keep, 1/float64(len(samples)))
+		p.Net.backward(g, w, e, keep, 1/float64(len(samples)), noise)
 		if p.Net.Ledger {
 			g.addRow(ledgerName, uint64(i), 1, []float64{-1})
 		}

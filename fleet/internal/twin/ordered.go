@@ -48,7 +48,7 @@ func (o *ordered) train(m *model, at string, c Call) {
 		for i, batch := range steps {
 			name := fmt.Sprintf("%s worker %d step %d", at, w, i)
 			read := o.read(m.p, name, batch)
-			g, y := m.p.batch(read, batch, m.kept(name))
+			g, y := m.p.batch(read, batch, m.kept(name), m.noise)
 			m.saw.see(y, "%s trains on", name)
 			o.last = max(o.last, o.seen.windows[name][1])
 			last := i+1 == len(steps)
@@ -115,7 +115,6 @@ func (o *ordered) meet(m *model) {
 					u.limit(name, m.l.Rules.Of(name).Max)
 				}
 			}
-			m.now.compensate(u, m.l.Strategy.DelayCompensation)
 			together = append(together, u.gradient)
 			m.steps[e.worker]++
 		}
@@ -123,7 +122,7 @@ func (o *ordered) meet(m *model) {
 			for _, rows := range merged(together, true).rows {
 				m.rows[e.worker] += int64(len(rows))
 			}
-			m.now.applyPush(m.l, together)
+			m.now.applyPush(m.l, together, last, &m.owed[e.worker])
 			o.own[e.worker] = append(o.own[e.worker], o.applied+1)
 			o.has(last, o.applied+1)
 		}
@@ -135,6 +134,7 @@ func (o *ordered) meet(m *model) {
 			m.saw.see(nil, "worker %d pushes %s", w, s.at) // which nobody saw
 		}
 	}
+	m.picks.meet(m.number, m.meetings, o.versions)
 	for i := range o.steps {
 		o.check(m, &o.steps[i])
 	}
@@ -142,6 +142,7 @@ func (o *ordered) meet(m *model) {
 		o.checkLook(m, name)
 	}
 	o.steps, o.looks, o.met = nil, nil, o.applied
+	m.meetings++
 }
 
 // pushes are the steps of each push. Pushes may overtake each other; each has the steps that come by its number.
@@ -196,8 +197,8 @@ func (o *ordered) units(l Leg) map[int][]step {
 	return units
 }
 
-// applyPush makes the update of a push, of one gradient or of several that travelled together.
-func (s *state) applyPush(l Leg, together []*gradient) {
+// applyPush makes the update of a push, of one gradient or of several that travelled together, the last of a step.
+func (s *state) applyPush(l Leg, together []*gradient, last step, o *owed) {
 	names, rules := append(slices.Clone(denseNames), tableNames(s.p.Net)...), l.Rules
 	rules.By = map[string]Rule{}
 	for _, name := range names {
@@ -213,7 +214,9 @@ func (s *state) applyPush(l Leg, together []*gradient) {
 			mean.take(sum, name)
 		}
 	}
-	s.narrow(mean, l.Strategy.Payload)
+	s.narrow(mean, l.Strategy.Payload, o)
+	last.gradient = mean
+	s.compensate(last, l.Strategy.DelayCompensation) // what servers do, to what has travelled
 	s.applyClipped(rules, mean, nil)
 }
 
@@ -283,16 +286,21 @@ func (o *ordered) check(m *model, s *step) {
 	if m.l.Strategy.IndependentRecvThread {
 		o.checkTorn(m, s, from, window[1])
 	} else {
-		far := func(v int) (d float64) {
+		var got []float64
+		numbers := func(v *state) (w []float64) {
 			for _, name := range denseNames {
-				if m.l.foreseen(name) {
-					continue
+				if !m.l.foreseen(name) {
+					w = append(w, v.vars[name].w...)
 				}
-				d = max(d, apart(o.versions[v].vars[name].w, o.seen.of[s.at+" reads "+name]))
 			}
-			return d
+			return w
 		}
-		at := m.pick(s.at+" dense", from, window[1], far)
+		for _, name := range denseNames {
+			if !m.l.foreseen(name) {
+				got = append(got, o.seen.of[s.at+" reads "+name]...)
+			}
+		}
+		at := m.pick(s.at+" dense", from, window[1], got, numbers)
 		for _, name := range denseNames {
 			w := o.versions[at].vars[name].w
 			if m.l.foreseen(name) {
@@ -301,9 +309,11 @@ func (o *ordered) check(m *model, s *step) {
 			m.saw.see(w, "%s reads %s", s.at, name)
 		}
 	}
-	at := m.pick(s.at+" rows", from, window[1], func(v int) (d float64) {
-		o.eachRow(m, s, o.versions[v], func(name string, w []float64) { d = max(d, apart(w, o.seen.of[name])) })
-		return d
+	var got []float64
+	o.eachRow(m, s, o.versions[0], func(name string, _ []float64) { got = append(got, o.seen.of[name]...) })
+	at := m.pick(s.at+" rows", from, window[1], got, func(v *state) (all []float64) {
+		o.eachRow(m, s, v, func(_ string, w []float64) { all = append(all, w...) })
+		return all
 	})
 	o.eachRow(m, s, o.versions[at], func(name string, w []float64) { m.saw.see(w, "%s", name) })
 }
@@ -317,9 +327,10 @@ func (o *ordered) checkTorn(m *model, s *step, from, to int) {
 			if w[i] = s.read.vars[name][i]; m.l.foreseen(name) {
 				continue
 			}
-			number := func(v int) float64 { return o.versions[v].vars[name].w[i] }
-			far := func(v int) float64 { return math.Abs(number(v) - o.seen.at(s.at+" reads "+name, i)) }
-			w[i] = number(m.pick(fmt.Sprintf("%s %s %d", s.at, name, i), from, to, far))
+			got := []float64{o.seen.at(s.at+" reads "+name, i)}
+			at := m.pick(fmt.Sprintf("%s %s %d", s.at, name, i), from, to, got,
+				func(v *state) []float64 { return v.vars[name].w[i : i+1] })
+			w[i] = o.versions[at].vars[name].w[i]
 		}
 		m.saw.see(w, "%s reads %s", s.at, name)
 	}
@@ -389,40 +400,13 @@ func (l Leg) late(rows bool) int {
 // checkLook notes what an evaluation should have seen.
 func (o *ordered) checkLook(m *model, name string) {
 	window, got := o.seen.windows[name], o.seen.of[name]
-	see := func(v int) (y []float64) {
+	see := func(v *state) (y []float64) {
 		for _, i := range o.samples[name] {
-			own, _, _ := m.p.Net.forward(evaluating{o.versions[v]}, m.p.example(i), nil)
+			own, _, _ := m.p.Net.forward(evaluating{v}, m.p.example(i), nil, nil)
 			y = append(y, own)
 		}
 		return y
 	}
-	at := m.pick(name, window[0], window[1], func(v int) float64 { return apart(see(v), got) })
-	m.saw.see(see(at), "%s", name)
-}
-
-// pick is the version between two at which something is least. The copies of the twin that are rounded pick as it
-// does.
-func (m *model) pick(name string, from, to int, far func(version int) float64) int {
-	if at, ok := m.picks[name]; ok {
-		return at
-	}
-	best, least := min(from, len(m.o.versions)-1), math.Inf(1)
-	for v := from; v <= to && v < len(m.o.versions); v++ {
-		if d := far(v); d < least {
-			best, least = v, d
-		}
-	}
-	m.picks[name] = best
-	return best
-}
-
-// apart is the largest difference between two lists.
-func apart(a, b []float64) (far float64) {
-	if len(a) != len(b) {
-		return math.Inf(1)
-	}
-	for i := range a {
-		far = max(far, math.Abs(a[i]-b[i]))
-	}
-	return far
+	at := m.pick(name, window[0], window[1], got, see)
+	m.saw.see(see(o.versions[at]), "%s", name)
 }

@@ -18,7 +18,9 @@ type state struct {
 	clock   int                          // periods that have ended
 	// reads bring no row to life and mark none, as in collective jobs, where pushes alone do
 	quiet bool
-	noise *rand.Rand // nil means none
+	// rows that steps bring to life are a copy's: the servers have those that were pushed
+	copies bool
+	noise  *rand.Rand // nil means none
 }
 
 // waiter is how often an id was pushed, and the period in which it was pushed last.
@@ -28,6 +30,7 @@ type waiter struct{ pushes, seen int }
 type row struct {
 	*slot
 	seen int
+	own  bool // a copy alone has it, which has read it and pushed none of it
 }
 
 func newState(p *Program, noise *rand.Rand) *state {
@@ -53,10 +56,19 @@ func (s *state) clone() *state {
 	for name, rows := range s.rows {
 		c.rows[name], c.waiting[name] = map[uint64]*row{}, maps.Clone(s.waiting[name])
 		for id, r := range rows {
-			c.rows[name][id] = &row{r.slot.clone(), r.seen}
+			c.rows[name][id] = &row{r.slot.clone(), r.seen, r.own}
 		}
 	}
 	return &c
+}
+
+// pushed is a copy of what the servers have: not the rows that geo's worker has read, and whose gradients stayed away.
+func (s *state) pushed() *state {
+	c := s.clone()
+	for _, rows := range c.rows {
+		maps.DeleteFunc(rows, func(_ uint64, r *row) bool { return r.own })
+	}
+	return c
 }
 
 // first is a row as it is born.
@@ -98,7 +110,7 @@ func (s training) row(t Table, id uint64) []float64 {
 		return s.missing(t, id)
 	}
 	if r == nil {
-		r = &row{slot: newSlot(s.first(t, id))}
+		r = &row{slot: newSlot(s.first(t, id)), own: s.copies}
 		if s.quiet {
 			return r.w
 		}
@@ -175,7 +187,7 @@ func (s *state) applyRows(rule Rule, t Table, g map[uint64][]float64, pushed map
 			r = &row{slot: newSlot(s.first(t, id))}
 			s.rows[t.Name][id] = r
 		}
-		r.seen = s.clock
+		r.seen, r.own = s.clock, false
 		rule.update(r.slot, s.rough(g[id]), s.steps, true, s.factor)
 		s.round(r.w)
 	}
