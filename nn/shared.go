@@ -1,6 +1,9 @@
 package nn
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 // Shared is a layer, or layers, with one set of parameters wherever it is applied: the first call makes them, each
 // further call builds the same operations on another input with the same parameters, whose gradients add up.
@@ -13,8 +16,8 @@ import "fmt"
 //
 // Inputs have as many numbers an example. What layer does must not depend on anything but its input. Nodes of the
 // further calls have names of their own (tower_0), so that each call drops its own elements in Dropout; batch norm
-// moves its averages once for each call. A shared layer may be part of another. Tables need none of this: lookups of
-// one name share one table.
+// moves its averages once for each call. A shared layer may be part of another, made outside it or within. Tables need
+// none of this: lookups of one name share one table.
 func Shared(layer func(x *Node) *Node) func(x *Node) *Node {
 	s := &sharing{}
 	return func(x *Node) *Node {
@@ -23,7 +26,11 @@ func Shared(layer func(x *Node) *Node) func(x *Node) *Node {
 		}
 		g := x.graph
 		around := g.sharing
-		g.sharing, s.next = s, 0
+		if !around.holds(s) {
+			return layer(x).spoil(errors.New("a shared layer is applied first in a further call of another: make it " +
+				"outside, or apply it in each call"))
+		}
+		g.sharing, s.next, s.at = s, 0, 0
 		y := layer(x)
 		g.sharing = around
 		if s.made && s.next != len(s.params) && y != nil && !y.bad {
@@ -40,6 +47,25 @@ type sharing struct {
 	params []*Node
 	made   bool // by the first call
 	next   int
+	inner  []*sharing // the shared layers that the first call applies, in order
+	at     int        // that of inner which comes next
+}
+
+// holds takes note of a shared layer that is applied within this one. A layer that a further call makes anew is the one
+// that the first call made in its place; false says that there is none.
+func (s *sharing) holds(inner *sharing) bool {
+	if s == nil {
+		return true
+	}
+	if !s.made {
+		s.inner = append(s.inner, inner)
+		return true
+	}
+	s.at++
+	if !inner.made && s.at <= len(s.inner) {
+		*inner = *s.inner[s.at-1]
+	}
+	return inner.made
 }
 
 // again says whether a shared layer is applied once more.

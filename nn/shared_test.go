@@ -134,3 +134,46 @@ func TestConv1D(t *testing.T) {
 		t.Error(y.Err())
 	}
 }
+
+// TestSharedMadeWithinShared: a shared layer that is made within another has the parameters of the outer one's first call,
+// also beside one that was made outside, and two levels down.
+func TestSharedMadeWithinShared(t *testing.T) {
+	g := NewGraph(1)
+	linear := func(x *Node) *Node { return Linear(x, 2, LinearOptions{}) }
+	outside := Shared(linear)
+	outer := Shared(func(x *Node) *Node {
+		x = outside(x)
+		inner := Shared(func(x *Node) *Node {
+			deep := Shared(linear)
+			return Add(deep(linear(x)), deep(x))
+		})
+		return Add(inner(x), inner(Scale(x, 2, 0)))
+	})
+	a, b := outer(g.Input("a", 2)), outer(g.Input("b", 2))
+	if err := g.Err(); err != nil || len(g.Params()) != 6 {
+		t.Fatalf("%v, %d parameters, want three layers' 6", err, len(g.Params()))
+	}
+	minimise(t, Mean(SquareError(a, b)), 0.1)
+	x := floats([]int{2, 2}, uniform(1, 4, -1, 1)...)
+	got, err := NewExecutor(g).Eval(t.Context(), batchOf{"a": x, "b": x}, a, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := near(got[0].Float32s(), got[1].Float32s(), 0, 0); err != nil {
+		t.Errorf("the same input gives two results: %v", err)
+	}
+
+	g = NewGraph(1)
+	calls := 0
+	outer = Shared(func(x *Node) *Node {
+		if calls++; calls == 2 {
+			return Shared(linear)(x)
+		}
+		return linear(x)
+	})
+	outer(g.Input("a", 2))
+	outer(g.Input("b", 2))
+	if err := g.Err(); err == nil || !strings.Contains(err.Error(), "applied first in a further call of another") {
+		t.Error(err)
+	}
+}
