@@ -48,7 +48,8 @@ func Conv2D(x *Node, filters int, o ConvOptions) *Node {
 // Conv1D slides filters over the positions of x of shape [N L C], such as an [EmbeddingSequence]; the result has shape
 // [N L' filters], L' as the H' of [Conv2D]. Same keeps the length. Filters have shape [filters C/Groups Kernel 1].
 func Conv1D(x *Node, filters int, o ConvOptions) *Node {
-	if x == nil || x.bad || len(x.shape) != 3 || o.Width > 1 {
+	if x == nil || x.bad || len(x.shape) != 3 || x.shape[0] != batch || o.Width > 1 ||
+		wantFloat([]*Node{x}) != nil {
 		return apply("", conv2d{}, x)
 	}
 	act := o.Act

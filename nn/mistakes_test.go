@@ -280,3 +280,33 @@ func TestMistakesOfAllOps(t *testing.T) {
 		}
 	}
 }
+
+// TestLayersOfParameters: what has no examples, or holds int64, is a mistake where a layer takes it, and no panic.
+func TestLayersOfParameters(t *testing.T) {
+	inputs := map[string]func(g *Graph, shape ...int) *Node{
+		"parameter": func(g *Graph, shape ...int) *Node {
+			return g.Parameter(ParameterOptions{}, append([]int{3}, shape...)...)
+		},
+		"ids": func(g *Graph, shape ...int) *Node { return g.IDs("ids", shape...) },
+	}
+	layers := map[string]func(in func(shape ...int) *Node) *Node{
+		"conv1d":        func(in func(...int) *Node) *Node { return Conv1D(in(2, 2), 1, ConvOptions{Kernel: 1}) },
+		"conv2d":        func(in func(...int) *Node) *Node { return Conv2D(in(2, 2, 2), 1, ConvOptions{Kernel: 1}) },
+		"global max":    func(in func(...int) *Node) *Node { return GlobalMaxPool2D(in(2, 2, 2)) },
+		"global mean":   func(in func(...int) *Node) *Node { return GlobalAvgPool2D(in(2, 2, 2)) },
+		"batch norm":    func(in func(...int) *Node) *Node { return BatchNorm(in(2), NormOptions{}) },
+		"dice":          func(in func(...int) *Node) *Node { return Dice(in(2, 2)) },
+		"gru":           func(in func(...int) *Node) *Node { return GRU(in(2, 2), 2, GRUOptions{}) },
+		"sequence pool": func(in func(...int) *Node) *Node { return SequencePool(in(2, 2), nil, PoolMean) },
+	}
+	for kind, in := range inputs {
+		for name, layer := range layers {
+			t.Run(name+" of "+kind, func(t *testing.T) {
+				g := NewGraph(1)
+				if layer(func(shape ...int) *Node { return in(g, shape...) }); g.Err() == nil {
+					t.Error("taken")
+				}
+			})
+		}
+	}
+}
