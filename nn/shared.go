@@ -27,8 +27,12 @@ func Shared(layer func(x *Node) *Node) func(x *Node) *Node {
 		g := x.graph
 		around := g.sharing
 		if !around.holds(s) {
-			return layer(x).spoil(errors.New("a shared layer is applied first in a further call of another: make it " +
-				"outside, or apply it in each call"))
+			y := layer(x)
+			if y != nil {
+				y.spoil(errors.New("a shared layer is applied first in a further call of another: make it outside, " +
+					"or apply it in each call"))
+			}
+			return y
 		}
 		g.sharing, s.next, s.at = s, 0, 0
 		y := layer(x)
