@@ -7,6 +7,7 @@ import (
 	"encoding/gob"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -104,10 +105,21 @@ func (s *statistics) giveBack(mine report) {
 	}
 }
 
+// packed is a report as it travels: in order, so that a call that is repeated brings the same bytes.
+type packed struct {
+	Names  []string
+	Values []statistic
+	Loaded bool
+}
+
 // pack puts a report before a worker's data.
 func (r *report) pack(data []byte) ([]byte, error) {
+	p := packed{Names: slices.Sorted(maps.Keys(r.Of)), Loaded: r.Loaded}
+	for _, name := range p.Names {
+		p.Values = append(p.Values, r.Of[name])
+	}
 	var b bytes.Buffer
-	err := gob.NewEncoder(&b).Encode(r)
+	err := gob.NewEncoder(&b).Encode(p)
 	return slices.Concat(binary.LittleEndian.AppendUint32(nil, uint32(b.Len())), b.Bytes(), data), err
 }
 
@@ -121,7 +133,18 @@ func (r *report) unpack(said []byte) (data []byte, err error) {
 		return nil, errors.New("it is cut off")
 	}
 	n := 4 + binary.LittleEndian.Uint32(said)
-	return said[n:], gob.NewDecoder(bytes.NewReader(said[4:n])).Decode(r)
+	var p packed
+	if err = gob.NewDecoder(bytes.NewReader(said[4:n])).Decode(&p); err != nil {
+		return nil, err
+	}
+	if len(p.Values) != len(p.Names) {
+		return nil, fmt.Errorf("it names %d params and has the values of %d", len(p.Names), len(p.Values))
+	}
+	r.Loaded, r.Of = p.Loaded, make(map[string]statistic, len(p.Names))
+	for i, name := range p.Names {
+		r.Of[name] = p.Values[i]
+	}
+	return said[n:], nil
 }
 
 // means are the values that all go on with, by name.

@@ -103,7 +103,8 @@ func (f *Fleet) tellStats() {
 }
 
 // BarrierWorker waits until every worker has called it, or has left the job. In sync mode it ends this worker's epoch,
-// so that others with more batches go on. Behind it all workers have the same weights, statistics of batch norm too.
+// so that others with more batches go on. Behind it all workers have the same weights, statistics of batch norm too. A
+// barrier that ended by its context is the same barrier if it is called again before another step or collective.
 func (f *Fleet) BarrierWorker(ctx context.Context) error {
 	b, err := f.between(ctx, "BarrierWorker")
 	if err != nil {

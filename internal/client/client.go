@@ -102,6 +102,7 @@ func New(c Config) *Client {
 	client.loading.link, client.loading.cuts = client.link, client.cuts
 	g := &client.gathers
 	g.link, g.workers, g.most, g.renew = client.link, c.Workers, client.servers.MaxFrame/2, client.renew
+	g.trained = client.servers.Tally.Steps.Load
 	return client
 }
 

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"sync/atomic"
@@ -10,7 +11,7 @@ import (
 
 // Barrier implements [backend.Trainer].
 func (c *Client) Barrier(ctx context.Context) error {
-	_, err := c.Gather(ctx, "BarrierWorker", nil)
+	_, err := c.Gather(ctx, wire.Barrier, nil)
 	return err
 }
 
@@ -36,9 +37,19 @@ type gathering struct {
 	workers int
 	most    int                                     // bytes of a round that all workers bring together
 	renew   func(context.Context, wire.Loads) error // for what servers have loaded since
+	trained func() int64                            // steps
 	made    atomic.Uint64
 	behind  uint64 // that lives before have made
+	givenUp atomic.Pointer[attempt]
 	left    atomic.Pointer[[]uint32]
+}
+
+// attempt is a collective that this worker has given up: its context ended, or server 0 was not reached.
+type attempt struct {
+	call  string
+	data  []byte
+	made  uint64 // collectives before it
+	steps int64
 }
 
 // Stopped are the workers that had stopped as they should when the last collective ended.
@@ -58,25 +69,44 @@ func (c *Client) CatchUp() int {
 	g := &c.gathers
 	if made := g.made.Load(); made < g.behind {
 		g.made.Store(g.behind)
+		g.givenUp.Store(nil)
 		return int(g.behind - made)
 	}
 	return 0
 }
 
 // gather gives every worker what each of them sent, by worker index; nothing stands for a worker that is gone. It
-// returns when all have called it as often as this one. Workers whose call differs are all refused.
-//
-// What is too large for a frame, here or on another worker, goes in several rounds: everybody takes part until the last
-// one has sent all. Of a worker that is gone before that there is nothing.
+// returns when all have called it as often as this one. Workers whose call differs are all refused. What was given up,
+// and is called again before another call or step, is the same collective.
 func (g *gathering) gather(ctx context.Context, call string, data []byte) ([][]byte, error) {
+	now := &attempt{call: call, data: data, steps: g.trained()}
+	if last := g.givenUp.Swap(nil); last != nil && last.is(now) {
+		g.made.Store(last.made)
+	}
+	now.made = g.made.Load()
+	all, err := g.rounds(ctx, call, data)
+	if err != nil && !isRefusal(err) {
+		now.data = bytes.Clone(data)
+		g.givenUp.Store(now)
+	}
+	return all, err
+}
+
+// is says whether the next call is at the same collective, of which others may have the answer: the very same call,
+// with no step between. A barrier's bytes are its worker's statistics, which may have changed.
+func (a *attempt) is(next *attempt) bool {
+	return a.call == next.call && a.steps == next.steps &&
+		(a.call == wire.Barrier || bytes.Equal(a.data, next.data))
+}
+
+// rounds gathers. What is too large for a frame, here or on another worker, goes in several rounds: everybody takes
+// part until the last one has sent all. Of a worker that is gone before that there is nothing.
+func (g *gathering) rounds(ctx context.Context, call string, data []byte) ([][]byte, error) {
 	all, most := make([][]byte, g.workers), g.room()
 	for round := 0; ; round++ {
 		part := data[:min(len(data), most)]
 		data = data[len(part):]
 		got, err := g.round(ctx, wire.Gather{Call: call, Data: part, More: len(data) > 0})
-		if err != nil && round == 0 && !isRefusal(err) {
-			g.made.Add(^uint64(0)) // the next attempt is at the same collective: others may have its answer
-		}
 		if err == nil {
 			err = g.renew(ctx, got.Loads)
 		}

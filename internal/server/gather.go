@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -52,10 +53,6 @@ type gatherRecord struct {
 
 	Forgotten bool `json:"forgotten,omitempty"` // what was brought
 }
-
-// barrier is the call of a collective whose answer says enough by coming: what workers bring to it, the statistics that
-// they compute apart, is not that of others once they train on.
-const barrier = "BarrierWorker"
 
 const (
 	// keepGathers is how many collectives are remembered; a worker has one under way at a time.
@@ -113,8 +110,12 @@ func (c *gathering) handle(f *wire.Frame, msg *wire.Gather, r *reply) error {
 	switch {
 	case g.call != msg.Call:
 		return c.differ(g, int(f.Worker), msg.Call)
-	case g.forgotten && msg.Call != barrier:
+	case g.forgotten && msg.Call != wire.Barrier:
 		return notKept(f, msg)
+	case g.others(f, msg):
+		return wire.Refuse(wire.StatusRefused, "worker %d comes again to collective %d, which is %s, with other "+
+			"values than before, which other workers may have: repeat a call that was given up with the same "+
+			"values, or leave it out", f.Worker, msg.N, msg.Call)
 	}
 	if !g.have[f.Worker] {
 		g.have[f.Worker], g.data[f.Worker], g.lives[f.Worker] = true, msg.Data, f.Life
@@ -135,7 +136,7 @@ func (c *gathering) handle(f *wire.Frame, msg *wire.Gather, r *reply) error {
 		return err
 	case g.err != nil:
 		return g.err
-	case g.forgotten && msg.Call != barrier:
+	case g.forgotten && msg.Call != wire.Barrier:
 		return notKept(f, msg)
 	}
 	data := g.data
@@ -143,6 +144,13 @@ func (c *gathering) handle(f *wire.Frame, msg *wire.Gather, r *reply) error {
 		data = c.nothing()
 	}
 	return r.JSON(wire.Gathered{Data: data, More: g.more, Loads: c.st.loads, Left: c.st.roster.Left()})
+}
+
+// others says whether a life that comes again brings other bytes than before. To a barrier it may: statistics that its
+// worker has computed since.
+func (g *gathered) others(f *wire.Frame, msg *wire.Gather) bool {
+	return g.have[f.Worker] && g.lives[f.Worker] == f.Life && msg.Call != wire.Barrier &&
+		!bytes.Equal(g.data[f.Worker], msg.Data)
 }
 
 // behind is how many collectives a worker has behind it: in the last of them it took part, or nobody waits for it any
@@ -160,7 +168,7 @@ func (c *gathering) behind(worker int) (n uint64) {
 // again answers a collective that all have had behind them for long: a barrier, or one to which nobody brought
 // anything. Locked.
 func (c *gathering) again(f *wire.Frame, msg *wire.Gather, r *reply) error {
-	if msg.N > c.silent && msg.Data != nil && msg.Call != barrier {
+	if msg.N > c.silent && msg.Data != nil && msg.Call != wire.Barrier {
 		return notKept(f, msg)
 	}
 	return r.JSON(wire.Gathered{Data: c.nothing(), Loads: c.st.loads, Left: c.st.roster.Left()})

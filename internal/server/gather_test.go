@@ -93,3 +93,31 @@ func TestForgottenGathersAreRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestOtherValuesAreRefused: a worker that repeats a collective brings what it brought before, else it is refused, unless
+// that is a barrier or another life. The others have the first.
+func TestOtherValuesAreRefused(t *testing.T) {
+	quick := strategy.Strategy{Mode: strategy.ModeAsync, WaitTimeout: strategy.Duration(100 * time.Microsecond)}
+	s := job{strategy: quick, workers: 2}.server(t)
+	part := func(worker uint32, n uint64, call, data string) *wire.Builder {
+		return message(t, wire.Header{Op: wire.OpGather, Worker: worker, Life: 1},
+			wire.Gather{N: n, Call: call, Data: []byte(data)})
+	}
+	hello := wire.Hello{Process: 5, Fingerprint: s.c.Fingerprint}
+	send(t, s, message(t, wire.Header{Op: wire.OpJoin, Worker: 1}, hello), wire.StatusOK)
+	send(t, s, part(0, 1, "AllGather", "ten"), wire.StatusFailed) // worker 1 has not come
+	send(t, s, part(0, 1, "AllGather", "twenty"), wire.StatusRefused)
+	send(t, s, part(1, 1, "AllGather", "ten"), wire.StatusOK)
+	send(t, s, part(0, 1, "AllGather", "twenty"), wire.StatusRefused)
+	send(t, s, part(0, 1, "AllGather", "ten"), wire.StatusOK)
+	send(t, s, part(0, 2, wire.Barrier, "some"), wire.StatusFailed)
+	send(t, s, part(1, 2, wire.Barrier, ""), wire.StatusOK)
+	send(t, s, part(0, 2, wire.Barrier, "others"), wire.StatusOK)
+	leave := new(wire.Builder)
+	leave.Reset(wire.Header{Op: wire.OpLeave, Worker: 1, Life: 1})
+	send(t, s, leave, wire.StatusOK)
+	hello.Process++
+	send(t, s, message(t, wire.Header{Op: wire.OpJoin, Worker: 1}, hello), wire.StatusOK)
+	again := wire.Gather{N: 1, Call: "AllGather", Data: []byte("others")}
+	send(t, s, message(t, wire.Header{Op: wire.OpGather, Worker: 1, Life: 2}, again), wire.StatusOK)
+}

@@ -59,6 +59,10 @@ type Saver struct {
 	Yours bool `json:"yours,omitempty"`
 }
 
+// Barrier is the call of a collective whose answer says enough by coming: what workers bring to it, the statistics that
+// they compute apart, is not that of others once they train on.
+const Barrier = "BarrierWorker"
+
 // Gather is the blob of OpGather: a worker's part of its n-th collective.
 type Gather struct {
 	N uint64 `json:"n"`
