@@ -47,7 +47,8 @@ func positionOf(epoch int, samples uint64) Position {
 // × max_merge_var_num batches, in half_async one.
 //
 // In geo no sample counts twice, and some of what each worker had changed may be missing: what its exchanges had left
-// of earlier steps. With LocalSGD that is so for all workers but worker 0, whose copy a checkpoint holds.
+// of earlier steps, and where it ended while an exchange was on its way, that on servers which it had not come to. With
+// LocalSGD that is so for all workers but worker 0, whose copy a checkpoint holds.
 //
 // A job with another number of workers than the checkpoint's begins the epoch anew, as does a worker with another
 // number of threads: the log says so.

@@ -20,6 +20,7 @@ import (
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/internal/mode"
+	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
@@ -32,8 +33,9 @@ type counting struct {
 	trial.Job
 	loop     string // by which workers train; one of countingLoops
 	recovery strategy.Recovery
-	dies     []int // after how many batches, of all workers, each life of the job ends; the last comes to its end
-	restarts int   // after how many batches of its own worker 1 ends alone and is started again; 0 for never
+	dies     []int  // after how many batches, of all workers, each life of the job ends; the last comes to its end
+	restarts int    // after how many batches of its own worker 1 ends alone and is started again; 0 for never
+	halfway  string // the server that worker 1's last pushes come to before it ends, and no other; empty for none
 	latency  time.Duration
 	pause    func() time.Duration       // that a batch takes to compute; nil is a second
 	asked    []map[string]time.Duration // by life, when each role is asked to end
@@ -137,6 +139,12 @@ func (j *counting) twice(ctx context.Context, f *fleet.Fleet, network transport.
 			die(errKilled)
 		}
 	}
+	if j.halfway != "" {
+		var err error
+		if f, err = trial.Another(f, j.diesHalfway(network, &n, ends)); err != nil {
+			return err
+		}
+	}
 	if err := j.play(first, f, dir, ends); err == nil {
 		return errors.New("the first life has come to its end")
 	}
@@ -147,6 +155,20 @@ func (j *counting) twice(ctx context.Context, f *fleet.Fleet, network transport.
 	}
 	defer again.Close()
 	return j.play(ctx, again, dir, func() {})
+}
+
+// diesHalfway is worker 1's way to the network. Behind half of its batches pushes come to one server alone, and when that has one it ends.
+func (j *counting) diesHalfway(below transport.Transport, batches *atomic.Int64, ends func()) transport.Transport {
+	return &trial.Tap{Transport: below, Before: func(endpoint string, req [][]byte) error {
+		h, err := wire.ParseHeader(bytes.Join(req, nil)[trial.Envelope:])
+		if err != nil || h.Op != wire.OpStep || h.Samples == 0 || endpoint == j.halfway || 2*batches.Load() < int64(j.restarts) {
+			return err
+		}
+		time.Sleep(5 * time.Second) // the other has it by then
+		batches.Store(int64(j.restarts))
+		ends()
+		return trial.ErrPulled
+	}}
 }
 
 // play plays a role; a worker calls taken for each batch that it takes.
@@ -329,6 +351,29 @@ func TestASecondLifeGoesOn(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestAnExchangeThatCameHalfway: a worker of mode geo ends when an exchange has come to one server and not to the other. Its next life
+// trains none of it again: no sample counts twice, and at most that exchange, and what it had left, are missing.
+func TestAnExchangeThatCameHalfway(t *testing.T) {
+	t.Parallel()
+	for _, journal := range []bool{false, true} {
+		for _, server := range []string{"server-0:1", "server-1:1"} {
+			t.Run(fmt.Sprintf("%s, journal %t", server, journal), func(t *testing.T) {
+				j := &counting{Job: trial.Jobs(t)["geo"], loop: "TrainFrom", restarts: 12, halfway: server, latency: 400 * time.Millisecond}
+				if journal {
+					j.recovery = strategy.Recovery{Dir: t.TempDir(), Every: strategy.Duration(3 * time.Second),
+						Journal: strategy.JournalProcess, JournalDir: t.TempDir()}
+				}
+				counts := j.run(t).counts(t)
+				least := float32(countedEpochs*countedSamples - 3*countedKSteps*countedBatch)
+				if sum := sumOf(counts); slices.Max(counts) > countedEpochs || sum < least {
+					t.Errorf("samples have counted %v times together, want %v at least, and each %d times at most: %v", sum, least, countedEpochs,
+						counts)
+				}
+			})
+		}
+	}
 }
 
 // bounds are how often all samples together count, at least and at most, when worker 1 ends once.

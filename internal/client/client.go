@@ -231,7 +231,7 @@ func (c *hello) say(ctx context.Context, s int) error {
 	if s == 0 {
 		c.at = w.Positions
 	} else {
-		c.at = progress.Lowest(c.at, w.Positions)
+		c.at = progress.Agreed(mode.Of(c.Strategy.Mode).Copies, c.at, w.Positions)
 	}
 	c.published = c.published && w.Published
 	return nil

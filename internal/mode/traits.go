@@ -18,7 +18,8 @@ type Traits struct {
 	Rounds bool
 	// Copies: workers train copies of the tables, and push differences of weights. So servers add up what comes,
 	// whatever the rule; they number their rows, and note for each worker which of them others have changed; a session
-	// trains though its first step is an evaluation; and a worker pushes every so many steps.
+	// trains though its first step is an evaluation; a worker pushes every so many steps; and what of its data one
+	// server has is not trained again where another lacks it.
 	Copies bool
 	// Threads: the training threads of a worker meet at each step, and make one push together.
 	Threads bool

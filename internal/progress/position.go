@@ -43,6 +43,38 @@ func Lowest(a, b []Position) (low []Position) {
 	return low
 }
 
+// Agreed is what two servers have of a worker's data together. Pushes of gradients that one of them lacks are made
+// again; differences of a copy are not, whose worker no longer has it, since the other server has them for good.
+func Agreed(copies bool, a, b []Position) []Position {
+	if copies {
+		return Furthest(a, b)
+	}
+	return Lowest(a, b)
+}
+
+// Furthest are the positions that any of two servers has: of each thread the one that is ahead. Where they know other
+// numbers of threads, they are those of the server that has more of the data.
+func Furthest(a, b []Position) (all []Position) {
+	if len(a) == 0 || len(b) > 0 && a[0].Threads != b[0].Threads && precedes(a, b) {
+		return b
+	}
+	all = slices.Clone(a)
+	for _, p := range b {
+		i := slices.IndexFunc(a, func(q Position) bool { return q.Thread == p.Thread })
+		if a[0].Threads == p.Threads && (i < 0 || behind(p, a[i]) != p) {
+			all = Moved(all, p)
+		}
+	}
+	return all
+}
+
+// precedes says whether the threads of a are together less far than those of b.
+func precedes(a, b []Position) bool {
+	epoch, samples := Sum(a)
+	its, more := Sum(b)
+	return epoch < its || epoch == its && samples < more
+}
+
 // Sum is how far the threads of a worker are together: in the last epoch that any of them is in.
 func Sum(at []Position) (epoch int, samples uint64) {
 	for _, p := range at {

@@ -21,6 +21,14 @@ func TestPositions(t *testing.T) {
 	if a, b := Lowest(at, other), Lowest(other, at); !slices.Equal(a, want) || !slices.Equal(b, want) {
 		t.Errorf("the lowest are %v and %v, want %v", a, b, want)
 	}
+	want = []Position{{0, 3, 1, 4, 0}, {1, 3, 0, 1, 0}, {2, 3, 0, 8, 0}}
+	if a, b := Furthest(at, other), Furthest(other, at); !slices.Equal(a, want) || !slices.Equal(b, want) {
+		t.Errorf("the furthest are %v and %v, want %v", a, b, want)
+	}
+	two := []Position{{0, 2, 1, 3, 0}}
+	if a, b := Furthest(at, two), Furthest(two, at); !slices.Equal(a, at) || !slices.Equal(b, at) || !slices.Equal(Furthest(nil, two), two) {
+		t.Errorf("of other numbers of threads the furthest are %v and %v, want %v", a, b, at)
+	}
 	if got := Moved(slices.Clone(at), Position{}); len(got) > 0 {
 		t.Errorf("where nothing is known they are %v", got)
 	}

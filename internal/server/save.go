@@ -513,7 +513,7 @@ func (c *saving) manifest(msg *wire.Save) checkpoint.Manifest {
 	}
 	for _, p := range msg.Parts {
 		for w := range min(len(m.Positions), len(p.Positions)) { // those of a worker that died may differ
-			m.Positions[w] = progress.Lowest(m.Positions[w], p.Positions[w])
+			m.Positions[w] = progress.Agreed(m.Copies, m.Positions[w], p.Positions[w])
 		}
 		m.Parts = append(m.Parts, checkpoint.Part{File: p.File, Bytes: p.Bytes, Sum: p.Sum, Rows: p.Rows})
 	}

@@ -38,15 +38,12 @@ func (p Program) ledger(saw Seen, leg int) (wrong []string) {
 			more += d
 		}
 	}
-	if l.copies() { // what exchanges had left may be missing
+	if l.copies() { // what exchanges had left may be missing, and what of one some servers never had
 		may = float64(len(l.Strikes) * l.Workers * l.Strategy.KSteps * most)
 		if less > may+0.01 {
 			wrong = append(wrong, fmt.Sprintf("%.3g counts of samples are missing, may be %v", less, may))
 		}
 		may = 0
-		if l.Servers > 1 { // an exchange that came to some servers alone is made again by the next life
-			may = float64(l.kills("worker") * l.Strategy.KSteps * most)
-		}
 	}
 	if more > may+0.01 {
 		wrong = append(wrong, fmt.Sprintf("samples have counted %.3g times too often, may be %v", more, may))
