@@ -8,7 +8,7 @@ import (
 func init() {
 	for i, c := range lossAndSequenceCases(3, 4) {
 		sizedCases = append(sizedCases, sizedCase{c.name, func(n int, draw func() int) gradientCase {
-			return lossAndSequenceCases(n, draw())[i]
+			return lossAndSequenceCases(n, 1+draw())[i] // a loss needs two classes
 		}})
 	}
 }

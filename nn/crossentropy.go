@@ -18,7 +18,21 @@ type crossEntropy struct{}
 func (crossEntropy) kind() string { return "cross_entropy" }
 func (crossEntropy) compares()    {}
 
-func (crossEntropy) infer(in []*Node) ([]int, error) { return perLabel(in[0], in[1]) }
+func (crossEntropy) infer(in []*Node) ([]int, error) {
+	if err := severalClasses(in[0]); err != nil {
+		return nil, err
+	}
+	return perLabel(in[0], in[1])
+}
+
+// severalClasses refuses one score an example, which is right whatever it is.
+func severalClasses(pred *Node) error {
+	if len(pred.shape) > 1 && last(pred.shape) == 1 {
+		return fmt.Errorf("%v has one class, which every label is: for one score an example there are "+
+			"BinaryCrossEntropy and BinaryCrossEntropyWithLogits", pred)
+	}
+	return nil
+}
 
 func (crossEntropy) limits(n *Node) []limit { return []limit{classLimit(n)} }
 

@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -83,33 +84,40 @@ func (o inBatchSoftmax) forward(c *cell) {
 	user, item, n := c.in[0], c.in[1], c.rows()
 	p := c.scratch(n * n)
 	kernels.Gemm(false, true, n, n, user.cols(), user.value, item.value, p, false)
-	kernels.Scale(o.inverse(), p)
+	if inverse := o.inverse(); inverse != 1 {
+		kernels.Scale(inverse, p)
+	}
+	o.leaveOut(c, p)
 	for i := range n {
 		row := p[i*n : (i+1)*n]
 		if o.LogQ {
 			kernels.Axpy(-1, c.in[2].value, row)
 		}
-		o.leaveOut(c, i, row)
-		top, own := slices.Max(row), float64(row[i])
-		for j := range row {
-			row[j] -= top
-		}
-		kernels.Exp(row, row)
-		sum := sum64(row)
-		kernels.Scale(float32(1/sum), row)
-		c.value[i] = float32(float64(top) + math.Log(sum) - own)
+		own := float64(row[i])
+		top, sum := kernels.Exponentials(row, row)
+		kernels.Scale(1/sum, row)
+		c.value[i] = float32(float64(top) + math.Log(float64(sum)) - own)
 	}
 }
 
-// leaveOut makes row i's item no negative of itself where it comes once more.
-func (o inBatchSoftmax) leaveOut(c *cell, i int, row []float32) {
+// leaveOut makes an item no negative of itself where it comes once more.
+func (o inBatchSoftmax) leaveOut(c *cell, scores []float32) {
 	if !o.IDs {
 		return
 	}
-	ids := c.in[len(c.in)-1].ids
-	for j, id := range ids {
-		if id == ids[i] && j != i {
-			row[j] = float32(math.Inf(-1))
+	ids, n := c.in[len(c.in)-1].ids, c.rows()
+	order := c.scratchInts(n) // rows of the same item side by side
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortFunc(order, func(a, b int32) int { return cmp.Compare(ids[a], ids[b]) })
+	for at, i := range order {
+		for _, j := range order[at+1:] {
+			if ids[j] != ids[i] {
+				break
+			}
+			scores[int(i)*n+int(j)] = float32(math.Inf(-1))
+			scores[int(j)*n+int(i)] = float32(math.Inf(-1))
 		}
 	}
 }

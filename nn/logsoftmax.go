@@ -2,7 +2,6 @@ package nn
 
 import (
 	"math"
-	"slices"
 
 	"github.com/gofleet/gofleet/internal/kernels"
 )
@@ -25,12 +24,8 @@ func (logSoftmax) forward(c *cell) {
 
 // logSoftmaxRow writes x − ln Σeˣ.
 func logSoftmaxRow(dst, x []float32) {
-	top := slices.Max(x) // NaN, if there is one
-	for i, v := range x {
-		dst[i] = v - top
-	}
-	kernels.Exp(dst, dst)
-	shift := float64(top) + math.Log(sum64(dst))
+	top, sum := kernels.Exponentials(dst, x)
+	shift := float64(top) + math.Log(float64(sum))
 	for i, v := range x {
 		dst[i] = float32(float64(v) - shift)
 	}

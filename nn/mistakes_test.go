@@ -64,6 +64,14 @@ func mistakes(g *Graph) []mistake {
 		try(o, ids(3), x(1))
 		only(0)
 	}
+	for _, o := range []op{crossEntropy{}, softmaxCrossEntropy{}} {
+		try(o, x(1), ids(1))
+		only(0)
+		try(o, x(1), x(1))
+		only(0)
+		try(o, x(3, 1), ids(3))
+		only(0)
+	}
 	for _, o := range []op{auc{}, batchAUC{}, slidingAUC{Steps: 2}, bucketError{}, precision{}, recall{}, binaryAccuracy{}} {
 		try(o, x(3), x(1))
 		try(o, x(1), x(2))

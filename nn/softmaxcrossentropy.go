@@ -47,6 +47,9 @@ func (o softmaxCrossEntropy) infer(in []*Node) ([]int, error) {
 	if !(o.Smoothing >= 0 && o.Smoothing < 1) {
 		return nil, fmt.Errorf("smoothing is %v: it is a share from 0 to below 1", o.Smoothing)
 	}
+	if err := severalClasses(logits); err != nil {
+		return nil, err
+	}
 	if !isInt(label) && equalShapes(logits.shape, label.shape) && len(logits.shape) > 1 {
 		if o.Ignore != nil {
 			return nil, errors.New("labels with a share for each class have none to Ignore")
@@ -96,14 +99,9 @@ func (o softmaxCrossEntropy) forward(c *cell) {
 	probabilities := c.scratch(len(x))
 	for i := range c.value {
 		row, p := x[i*classes:(i+1)*classes], probabilities[i*classes:(i+1)*classes]
-		top := slices.Max(row) // NaN, if there is one
-		for j, v := range row {
-			p[j] = v - top
-		}
-		kernels.Exp(p, p)
-		sum := sum64(p)
-		kernels.Scale(float32(1/sum), p)
-		c.value[i] = float32(o.loss(c, i, row, float64(top)+math.Log(sum)))
+		top, sum := kernels.Exponentials(p, row)
+		kernels.Scale(1/sum, p)
+		c.value[i] = float32(o.loss(c, i, row, float64(top)+math.Log(float64(sum))))
 	}
 }
 

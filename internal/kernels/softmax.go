@@ -6,10 +6,18 @@ func SoftmaxRows(dst, x []float32, cols int) {
 	checkLen("SoftmaxRows", "x", len(x), len(dst))
 	checkRows("SoftmaxRows", len(x), cols)
 	for i := 0; i < len(x); i += cols {
-		row := dst[i : i+cols]
-		active.exp(row, x[i:i+cols], active.max(x[i:i+cols]))
-		active.scale(1/active.sum(row), row)
+		_, sum := Exponentials(dst[i:i+cols], x[i:i+cols])
+		active.scale(1/sum, dst[i:i+cols])
 	}
+}
+
+// Exponentials writes e^(x−m) to dst, and returns m, the largest element of x, and the sum of what it wrote. A NaN or a
+// +Inf in x makes the sum NaN.
+func Exponentials(dst, x []float32) (m, sum float32) {
+	checkLen("Exponentials", "x", len(x), len(dst))
+	m = active.max(x)
+	active.exp(dst, x, m)
+	return m, active.sum(dst)
 }
 
 // SoftmaxRowsGrad writes to dx, or adds there, the gradient of SoftmaxRows: y·(dy − Σ y·dy) in each row, y being its

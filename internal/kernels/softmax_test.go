@@ -3,6 +3,7 @@ package kernels
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -42,6 +43,13 @@ func TestSoftmaxRows(t *testing.T) {
 func checkSoftmax(t *testing.T, x, dy, dx []float32, cols int) {
 	t.Helper()
 	y, added, written := guard(x), guard(dx), guard(dx)
+	top, sum := Exponentials(slices.Clone(x[:cols]), x[:cols])
+	total := 0.0
+	for _, v := range x[:cols] {
+		total += math.Exp(float64(v) - float64(top))
+	}
+	near(t, "Exponentials: the largest", 0, top, float64(slices.Max(x[:cols])), 0)
+	near(t, "Exponentials: the sum", 0, sum, total, 4e-6*total)
 	SoftmaxRows(y.data, y.data, cols)
 	SoftmaxRowsGrad(added.data, y.data, dy, cols, true)
 	SoftmaxRowsGrad(written.data, y.data, dy, cols, false)
