@@ -29,9 +29,7 @@ func (multiply) forward(c *cell) {
 			kernels.Mul(y, a, b)
 			return
 		}
-		for i, v := range a {
-			y[i] = v * b[0]
-		}
+		kernels.Scaled(y, a, 0, b[0])
 	})
 }
 
@@ -49,9 +47,7 @@ func (multiply) backward(c *cell) {
 			case r.still[1-side]:
 				kernels.Axpy(factor[0], dy, to)
 			default:
-				for i, f := range factor {
-					to[i] += dy[i] * f
-				}
+				kernels.AddMul(to, dy, factor)
 			}
 		})
 	}
@@ -62,10 +58,7 @@ func addProduct(x *cell, dy, factor []float32) {
 	if !x.wanted {
 		return
 	}
-	dx := x.sum()
-	for i, f := range factor {
-		dx[i] += dy[i] * f
-	}
+	kernels.AddMul(x.sum(), dy, factor)
 }
 
 type divide struct{ pairwise }
@@ -136,13 +129,10 @@ func (subtract) forward(c *cell) {
 				y[i] = a[0] - v
 			}
 		case r.still[1]:
-			for i, v := range a {
-				y[i] = v - b[0]
-			}
+			kernels.Scaled(y, a, b[0], 1)
 		default:
-			for i, v := range a {
-				y[i] = v - b[i]
-			}
+			copy(y, a)
+			kernels.Axpy(-1, b, y)
 		}
 	})
 }
@@ -164,13 +154,24 @@ type scaled struct {
 
 func (scaled) kind() string  { return "scale" }
 func (scaled) overwritable() {}
+func (scaled) inPlace()      {}
 
 func (s scaled) forward(c *cell) {
-	c.each(func(x float32) float32 { return s.Scale*x + s.Bias })
+	kernels.Scaled(c.value, c.in[0].value, 0, s.Scale)
+	if s.Bias != 0 {
+		kernels.Scaled(c.value, c.value, -s.Bias, 1)
+	}
 }
 
-func (s scaled) backward(c *cell) {
-	if x := c.in[0]; x.wanted {
-		kernels.Axpy(s.Scale, c.grad, x.sum())
+func (s scaled) backward(c *cell) { passScaled(c.in[0], c.grad, s.Scale) }
+
+// passScaled hands a gradient on, times a factor.
+func passScaled(x *cell, grad []float32, factor float32) {
+	switch {
+	case !x.wanted:
+	case x.adds():
+		kernels.Axpy(factor, grad, x.grad)
+	default:
+		kernels.Scaled(x.grad, grad, 0, factor)
 	}
 }

@@ -35,6 +35,15 @@ func BatchNorm(x *Node, o NormOptions) *Node {
 type batchNorm struct {
 	Epsilon  float32 `json:"epsilon"`
 	Momentum float32 `json:"momentum"`
+	Last     bool    `json:"last,omitempty"` // channels are the last dimension
+}
+
+// channels is how many there are in a shape.
+func (b batchNorm) channels(shape []int) int {
+	if b.Last {
+		return last(shape)
+	}
+	return shape[1]
 }
 
 func (batchNorm) kind() string { return "batch_norm" }
@@ -51,7 +60,7 @@ func (b batchNorm) infer(in []*Node) ([]int, error) {
 		return nil, fmt.Errorf("input %v has no channels: shape [N C …] is needed", x)
 	}
 	for _, p := range in[1:] {
-		if len(p.shape) != 1 || p.shape[0] != x.shape[1] {
+		if len(p.shape) != 1 || p.shape[0] != b.channels(x.shape) {
 			return nil, fmt.Errorf("%v does not fit the channels of %v", p, x)
 		}
 	}
@@ -63,18 +72,11 @@ func (b batchNorm) infer(in []*Node) ([]int, error) {
 	return x.shape, wantFloat(in)
 }
 
-// channels calls f for every channel with the beginnings of its runs of positions, one run an example.
-func channels(c *cell, f func(channel int, runs func(yield func(at int) bool), width int)) {
-	n, width := c.shape[1], product(c.shape[2:])
-	for channel := range n {
-		f(channel, func(yield func(int) bool) {
-			for r := range c.rows() {
-				if !yield((r*n + channel) * width) {
-					return
-				}
-			}
-		}, width)
-	}
+// run is where the positions of an example's channel are, of x with shape [N C …].
+func (c *cell) run(example, channel int) (from, to int) {
+	width := product(c.shape[2:])
+	from = (example*c.shape[1] + channel) * width
+	return from, from + width
 }
 
 func (b batchNorm) forward(c *cell) {
@@ -82,30 +84,45 @@ func (b batchNorm) forward(c *cell) {
 		b.evaluate(c)
 		return
 	}
-	if len(c.shape) == 2 {
+	if b.byRows(c) {
 		b.forwardRows(c)
 		return
 	}
-	x, kept := c.in[0].value, c.scratch(len(c.value)+c.shape[1])
-	channels(c, func(ch int, runs func(func(int) bool), width int) {
-		mean, variance := channelMoments(x, runs, width, c.rows()*width)
+	x, kept, inverses := c.in[0].value, b.kept(c), b.columns(c, 0)
+	for ch := range inverses {
+		mean, variance := c.channelMoments(ch)
 		inverse := 1 / math.Sqrt(variance+float64(b.Epsilon))
-		b.settle(c, ch, mean, variance, inverse)
+		inverses[ch] = float32(inverse)
+		b.settle(c, ch, mean, variance)
 		scale, shift := c.in[1].value[ch], c.in[2].value[ch]
-		for at := range runs {
-			normal, y := kept[at:at+width], c.value[at:at+width]
-			for i, v := range x[at : at+width] {
+		for r := range c.rows() {
+			from, to := c.run(r, ch)
+			normal, y := kept[from:to], c.value[from:to]
+			for i, v := range x[from:to] {
 				n := float32((float64(v) - mean) * inverse)
 				normal[i], y[i] = n, n*scale+shift
 			}
 		}
-	})
+	}
 }
 
-// settle keeps 1/deviation of a channel, behind the normalised numbers, for backward, and moves the averages, unless
-// the batch has no finite moments: its gradient may be skipped, and averages have to be numbers after it.
-func (b batchNorm) settle(c *cell, ch int, mean, variance, inverse float64) {
-	c.scratch(len(c.value) + c.shape[1])[len(c.value)+ch] = float32(inverse)
+// byRows says whether the channels are what rows in memory have.
+func (b batchNorm) byRows(c *cell) bool { return b.Last || len(c.shape) == 2 }
+
+// kept are the normalised numbers, which backward needs.
+func (b batchNorm) kept(c *cell) []float32 { return b.room(c)[5*b.channels(c.shape):] }
+
+// columns are numbers of each channel: 1/deviation, and four for backward to use.
+func (b batchNorm) columns(c *cell, i int) []float32 {
+	n := b.channels(c.shape)
+	return b.room(c)[i*n : (i+1)*n]
+}
+
+func (b batchNorm) room(c *cell) []float32 { return c.scratch(5*b.channels(c.shape) + len(c.value)) }
+
+// settle moves the averages of a channel, unless the batch has no finite moments: its gradient may be skipped, and
+// averages have to be numbers after it.
+func (b batchNorm) settle(c *cell, ch int, mean, variance float64) {
 	m, v := float32(mean), float32(variance)
 	if m-m != 0 || v-v != 0 { // NaN or an infinity
 		return
@@ -114,65 +131,75 @@ func (b batchNorm) settle(c *cell, ch int, mean, variance, inverse float64) {
 	c.in[4].move(ch, v, b.Momentum)
 }
 
-func channelMoments(x []float32, runs func(func(int) bool), width, n int) (mean, variance float64) {
-	for at := range runs {
-		mean += sum64(x[at : at+width])
+func (c *cell) channelMoments(ch int) (mean, variance float64) {
+	x, n := c.in[0].value, float64(len(c.value)/c.shape[1])
+	for r := range c.rows() {
+		from, to := c.run(r, ch)
+		mean += sum64(x[from:to])
 	}
-	mean /= float64(n)
-	for at := range runs {
-		for _, v := range x[at : at+width] {
+	mean /= n
+	for r := range c.rows() {
+		from, to := c.run(r, ch)
+		for _, v := range x[from:to] {
 			d := float64(v) - mean
 			variance += d * d
 		}
 	}
-	return mean, variance / float64(n)
+	return mean, variance / n
 }
 
 func (b batchNorm) evaluate(c *cell) {
 	x, mean, variance := c.in[0].value, c.in[3].value, c.in[4].value
-	channels(c, func(ch int, runs func(func(int) bool), width int) {
+	if b.byRows(c) {
+		b.evaluateRows(c)
+		return
+	}
+	for ch := range c.shape[1] {
 		factor := c.in[1].value[ch] / float32(math.Sqrt(float64(variance[ch]+b.Epsilon)))
-		for at := range runs {
-			for i := at; i < at+width; i++ {
+		for r := range c.rows() {
+			from, to := c.run(r, ch)
+			for i := from; i < to; i++ {
 				c.value[i] = (x[i]-mean[ch])*factor + c.in[2].value[ch]
 			}
 		}
-	})
+	}
 }
 
 func (b batchNorm) backward(c *cell) {
 	x, scale := c.in[0], c.in[1]
-	kept, n := c.scratch(len(c.value)+c.shape[1]), float64(len(c.value)/c.shape[1])
+	kept, inverse, n := b.kept(c), b.columns(c, 0), float64(len(c.value)/b.channels(c.shape))
 	for _, p := range c.in[:3] {
 		if p.wanted {
 			p.sum() // the loops below only add
 		}
 	}
-	if len(c.shape) == 2 {
+	if b.byRows(c) {
 		b.backwardRows(c)
 		return
 	}
-	channels(c, func(ch int, runs func(func(int) bool), width int) {
+	for ch := range inverse {
 		var dShift, dScale float64
-		for at := range runs {
-			dy, normal := c.grad[at:at+width], kept[at:at+width]
-			for i, g := range dy {
+		for r := range c.rows() {
+			from, to := c.run(r, ch)
+			normal := kept[from:to]
+			for i, g := range c.grad[from:to] {
 				dShift += float64(g)
 				dScale += float64(g * normal[i])
 			}
 		}
 		c.addChannel(ch, dShift, dScale)
 		if !x.wanted {
-			return
+			continue
 		}
-		factor, a, b := scale.value[ch]*kept[len(c.value)+ch], float32(dShift/n), float32(dScale/n)
-		for at := range runs {
-			dx, dy, normal := x.grad[at:at+width], c.grad[at:at+width], kept[at:at+width]
-			for i := range dx {
-				dx[i] += factor * (dy[i] - a - normal[i]*b)
+		factor, a, b := scale.value[ch]*inverse[ch], float32(dShift/n), float32(dScale/n)
+		for r := range c.rows() {
+			from, to := c.run(r, ch)
+			dx, normal := x.grad[from:to], kept[from:to]
+			for i, g := range c.grad[from:to] {
+				dx[i] += factor * (g - a - normal[i]*b)
 			}
 		}
-	})
+	}
 }
 
 // addChannel adds a channel's gradients to those of its scale and shift.

@@ -1,54 +1,71 @@
 package nn
 
-import "math"
+import (
+	"math"
 
-// Batch norm of [N C], where a channel has one number an example: all channels at once, row by row, as they lie in
+	"github.com/gofleet/gofleet/internal/kernels"
+)
+
+// Batch norm where the channels are the last dimension, as of [N C]: all channels at once, row by row, as they lie in
 // memory. The sums are those of forward and backward, in the same order.
 
+// forwardRows is forward by rows.
 func (b batchNorm) forwardRows(c *cell) {
-	x, n := c.in[0].value, c.shape[1]
-	kept := c.scratch(len(x) + n)
+	x, n := c.in[0].value, last(c.shape)
+	kept, inverse, rows := b.kept(c), b.columns(c, 0), float64(len(c.value)/n)
 	sums := c.sums(2 * n)
 	mean, spread := sums[:n], sums[n:]
 	for at := 0; at < len(x); at += n {
-		for ch, v := range x[at : at+n] {
-			mean[ch] += float64(v)
-		}
+		kernels.AddWide(mean, x[at:at+n])
 	}
 	for ch := range mean {
-		mean[ch] /= float64(c.rows())
+		mean[ch] /= rows
 	}
 	for at := 0; at < len(x); at += n {
-		for ch, v := range x[at : at+n] {
-			d := float64(v) - mean[ch]
-			spread[ch] += d * d
-		}
+		kernels.AddSquares(spread, mean, x[at:at+n])
 	}
 	for ch := range spread {
-		variance := spread[ch] / float64(c.rows())
+		variance := spread[ch] / rows
 		spread[ch] = 1 / math.Sqrt(variance+float64(b.Epsilon))
-		b.settle(c, ch, mean[ch], variance, spread[ch])
+		inverse[ch] = float32(spread[ch])
+		b.settle(c, ch, mean[ch], variance)
 	}
 	scale, shift := c.in[1].value, c.in[2].value
 	for at := 0; at < len(x); at += n {
 		normal, y := kept[at:at+n], c.value[at:at+n]
-		for ch, v := range x[at : at+n] {
-			k := float32((float64(v) - mean[ch]) * spread[ch])
-			normal[ch], y[ch] = k, k*scale[ch]+shift[ch]
-		}
+		kernels.Normal(normal, x[at:at+n], mean, spread)
+		kernels.Mul(y, normal, scale)
+		kernels.Add(y, y, shift)
 	}
 }
 
+// evaluateRows is evaluate by rows.
+func (b batchNorm) evaluateRows(c *cell) {
+	x, n := c.in[0].value, last(c.shape)
+	room := c.scratch(2 * n)
+	factor, less := room[:n], room[n:]
+	for ch := range factor {
+		factor[ch] = c.in[1].value[ch] / float32(math.Sqrt(float64(c.in[4].value[ch]+b.Epsilon)))
+		less[ch] = -c.in[3].value[ch]
+	}
+	for at := 0; at < len(x); at += n {
+		y := c.value[at : at+n]
+		kernels.Add(y, x[at:at+n], less)
+		kernels.Mul(y, y, factor)
+		kernels.Add(y, y, c.in[2].value)
+	}
+}
+
+// backwardRows is backward by rows.
 func (b batchNorm) backwardRows(c *cell) {
-	x, n := c.in[0], c.shape[1]
-	kept, sums := c.scratch(len(c.value)+n), c.sums(2*n)
-	dShift, dScale := sums[:n], sums[n:]
+	x, n := c.in[0], last(c.shape)
+	kept, inverse, sums := b.kept(c), b.columns(c, 0), c.sums(2*n)
+	dShift, dScale, room := sums[:n], sums[n:], b.columns(c, 1)
 	for at := 0; at < len(c.grad); at += n {
-		normal := kept[at : at+n]
-		for ch, g := range c.grad[at : at+n] {
-			dShift[ch] += float64(g)
-			dScale[ch] += float64(g * normal[ch])
-		}
+		dy := c.grad[at : at+n]
+		kernels.AddWide(dShift, dy)
+		kernels.Mul(room, dy, kept[at:at+n])
+		kernels.AddWide(dScale, room)
 	}
 	for ch := range n {
 		c.addChannel(ch, dShift[ch], dScale[ch])
@@ -56,14 +73,14 @@ func (b batchNorm) backwardRows(c *cell) {
 	if !x.wanted {
 		return
 	}
-	scale, inverse, rows := c.in[1].value, kept[len(c.value):], float64(c.rows())
+	factor, lessA, lessB, rows := b.columns(c, 2), b.columns(c, 3), b.columns(c, 4), float64(len(c.value)/n)
 	for ch := range n {
-		dShift[ch], dScale[ch] = dShift[ch]/rows, dScale[ch]/rows
+		factor[ch] = c.in[1].value[ch] * inverse[ch]
+		lessA[ch], lessB[ch] = -float32(dShift[ch]/rows), -float32(dScale[ch]/rows)
 	}
-	for at := 0; at < len(c.grad); at += n {
-		dx, normal := x.grad[at:at+n], kept[at:at+n]
-		for ch, g := range c.grad[at : at+n] {
-			dx[ch] += scale[ch] * inverse[ch] * (g - float32(dShift[ch]) - normal[ch]*float32(dScale[ch]))
-		}
+	for at := 0; at < len(c.grad); at += n { // factor·(dy − a − normal·b)
+		kernels.Add(room, c.grad[at:at+n], lessA)
+		kernels.AddMul(room, kept[at:at+n], lessB)
+		kernels.AddMul(x.grad[at:at+n], room, factor)
 	}
 }

@@ -39,8 +39,7 @@ func DIN(query, rows, mask *Node, o DINOptions) *Node {
 		o.Act = Dice
 	}
 	places, width := rows.shape[1], rows.shape[2]
-	q := Expand(Reshape(query, 1, width), places, width)
-	h := perceptron(Concat(q, rows, Subtract(q, rows), Multiply(q, rows)), o.Name, o.Hidden, o.Act, true)
+	h := perceptron(apply("", pairs{}, query, rows), o.Name, o.Hidden, o.Act, true)
 	weights := Reshape(Linear(h, 1, LinearOptions{Name: o.Name + ".score", PerPosition: true}), places)
 	switch {
 	case o.Softmax && mask != nil:
@@ -51,4 +50,57 @@ func DIN(query, rows, mask *Node, o DINOptions) *Node {
 		weights = Multiply(weights, mask)
 	}
 	return apply(o.Name, reshape{[]int{width}}, MatMul(Reshape(weights, 1, places), rows))
+}
+
+// pairs has [q, k, q−k, q·k] for each row k of [N L D] and the query q of [N D].
+type pairs struct{}
+
+func (pairs) kind() string  { return "pairs" }
+func (pairs) overwritable() {}
+
+func (pairs) infer(in []*Node) ([]int, error) {
+	q, k := in[0].shape, in[1].shape
+	if len(k) != 3 || k[0] != batch || !equalShapes(q, []int{batch, k[2]}) {
+		return nil, fmt.Errorf("query %v and rows %v don't fit: shapes [N D] and [N L D] are needed", in[0], in[1])
+	}
+	return []int{batch, k[1], 4 * k[2]}, wantFloat(in)
+}
+
+func (pairs) forward(c *cell) {
+	places, d, rows := c.shape[1], c.shape[2]/4, c.in[1].value
+	for at := range len(rows) / d {
+		q, k, y := c.in[0].row(at/places), rows[at*d:(at+1)*d], c.value[4*at*d:4*(at+1)*d]
+		difference, product := y[2*d:3*d], y[3*d:]
+		copy(y, q)
+		copy(y[d:], k)
+		for i, v := range k {
+			difference[i], product[i] = q[i]-v, q[i]*v
+		}
+	}
+}
+
+func (pairs) backward(c *cell) {
+	query, rows, places, d := c.in[0], c.in[1], c.shape[1], c.shape[2]/4
+	for _, in := range c.in {
+		if in.wanted {
+			in.sum() // the loops below only add
+		}
+	}
+	for at := range len(rows.value) / d {
+		dy := c.grad[4*at*d : 4*(at+1)*d]
+		dq, dk, minus, times := dy[:d], dy[d:2*d], dy[2*d:3*d], dy[3*d:]
+		q, k := query.row(at/places), rows.value[at*d:(at+1)*d]
+		if query.wanted {
+			to := query.grad[at/places*d:][:d]
+			for i := range to {
+				to[i] += dq[i] + minus[i] + times[i]*k[i]
+			}
+		}
+		if rows.wanted {
+			to := rows.grad[at*d:][:d]
+			for i := range to {
+				to[i] += dk[i] - minus[i] + times[i]*q[i]
+			}
+		}
+	}
 }

@@ -179,7 +179,7 @@ func ExampleDIN() {
 	loss := nn.Add(nn.Mean(nn.LogLoss(clicks, click)), nn.Mean(nn.LogLoss(buys, buy)))
 
 	fmt.Println(interest, tasks[0], loss, g.Err())
-	// Output: "din_0" [N 16] "mmoe_0.task_0" [N 32] "add_1" [1] <nil>
+	// Output: "din_0" [N 16] "mmoe_0.task_0" [N 32] "add_0" [1] <nil>
 }
 
 // What comes next after 50 clicks, by attention to those before (as SASRec does) and by a GRU (as GRU4Rec does).

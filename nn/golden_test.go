@@ -181,7 +181,7 @@ var goldenOps = map[string]func(*goldenCase) *Node{
 	"cosine_similarity": both(CosineSimilarity),
 	"batch_norm_train": func(c *goldenCase) *Node {
 		mean := c.g.Parameter(ParameterOptions{Init: optimizer.Constant{}, Frozen: true}, c.Inputs[1].Shape[0])
-		return apply("", batchNorm{c.attr32("epsilon"), 0.9}, c.batched(0), c.fixed(1), c.fixed(2), mean, mean)
+		return apply("", batchNorm{c.attr32("epsilon"), 0.9, false}, c.batched(0), c.fixed(1), c.fixed(2), mean, mean)
 	},
 	"conv2d": func(c *goldenCase) *Node {
 		in := []*Node{c.batched(0), c.fixed(1)}

@@ -18,7 +18,7 @@ type gradientCase struct {
 }
 
 // otherwiseInEval are the ops whose evaluation is something else than what training computes.
-var otherwiseInEval = map[string]bool{"batch_norm": true, "batch_norm of images": true}
+var otherwiseInEval = map[string]bool{"batch_norm": true, "batch_norm of images": true, "batch_norm of the last dimension": true}
 
 // slotOffsets cut the ids of a slot into examples: 2, 0, 3 and 1 of them.
 var slotOffsets = []int64{0, 2, 2, 5, 6}

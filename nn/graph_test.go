@@ -100,7 +100,7 @@ func TestMistakes(t *testing.T) {
 		"pool size": {func(g *Graph) *Node { return MaxPool2D(g.Input("x", 2, 3, 3), PoolOptions{Kernel: 4}) }, []string{`"max_pool2d_0"`, `"x" [N 2 3 3]`, "kernel of 4"}},
 		"batch norm": {func(g *Graph) *Node {
 			p := g.Parameter(ParameterOptions{Name: "s"}, 4)
-			return apply("", batchNorm{1e-5, 0.9}, g.Input("x", 3), p, p, p, p)
+			return apply("", batchNorm{1e-5, 0.9, false}, g.Input("x", 3), p, p, p, p)
 		}, []string{`batch_norm "batch_norm_0"`, `"x" [N 3]`, `"s" [4]`}},
 		"epsilon":       {func(g *Graph) *Node { return LayerNorm(g.Input("x", 3), NormOptions{Epsilon: -1}) }, []string{`layer_norm "layer_norm_0"`, "epsilon is -1"}},
 		"momentum":      {func(g *Graph) *Node { return BatchNorm(g.Input("x", 3), NormOptions{Momentum: 2}) }, []string{`batch_norm "batch_norm_0"`, "momentum is 2"}},

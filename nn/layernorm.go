@@ -110,52 +110,44 @@ func checkEpsilon(epsilon float32) error {
 func (l layerNorm) forward(c *cell) {
 	x := c.in[0].value
 	cols, kept := l.kept(c)
-	for r := range len(x) / cols {
-		row, normal := x[r*cols:(r+1)*cols], kept[r*cols:(r+1)*cols]
-		mean, variance := moments(row)
-		inverse := 1 / math.Sqrt(variance+float64(l.Epsilon))
-		kept[len(x)+r] = float32(inverse)
-		for i, v := range row {
-			normal[i] = float32((float64(v) - mean) * inverse)
-		}
-		y := c.value[r*cols : (r+1)*cols]
+	inverses := kept[len(x):]
+	for at := 0; at < len(x); at += cols {
+		normal, y := kept[at:at+cols], c.value[at:at+cols]
+		inverse := l.normalise(normal, x[at:at+cols])
+		inverses[at/cols] = inverse
 		if len(c.in) == 1 {
 			copy(y, normal)
 			continue
 		}
-		scale, shift := c.in[1].value, c.in[2].value
-		for i, n := range normal {
-			y[i] = n*scale[i] + shift[i]
-		}
+		kernels.Mul(y, normal, c.in[1].value)
+		kernels.Add(y, y, c.in[2].value)
 	}
 }
 
-// kept is the length of a row, and what forward keeps: the normalised numbers, 1/deviation of each row, and a scale of
-// 1 where there is none of its own.
+// normalise writes a row with mean 0 and variance 1 to dst, and returns 1/deviation. What rounding leaves of the mean
+// is taken off once more, so that numbers far from 0 keep what they differ by.
+func (l layerNorm) normalise(dst, x []float32) (inverse float32) {
+	n := float32(len(x))
+	kernels.Scaled(dst, x, kernels.Sum(x)/n, 1)
+	rest := kernels.Sum(dst) / n
+	kernels.Scaled(dst, dst, rest, 1)
+	inverse = float32(1 / math.Sqrt(float64(kernels.Dot(dst, dst)/n+l.Epsilon)))
+	kernels.Scale(inverse, dst)
+	return inverse
+}
+
+// kept is the length of a row, and what forward keeps: the normalised numbers, 1/deviation of each row, and a row for
+// backward to use.
 func (l layerNorm) kept(c *cell) (cols int, kept []float32) {
 	cols = product(c.shape[min(max(l.Axis, 1), len(c.shape)):])
 	return cols, c.scratch(len(c.value) + len(c.value)/cols + cols)
 }
 
-// moments are mean and variance, the latter by n.
-func moments(x []float32) (mean, variance float64) {
-	mean = sum64(x) / float64(len(x))
-	for _, v := range x {
-		d := float64(v) - mean
-		variance += d * d
-	}
-	return mean, variance / float64(len(x))
-}
-
 func (l layerNorm) backward(c *cell) {
 	x := c.in[0]
 	cols, kept := l.kept(c)
-	scale := kept[len(kept)-cols:]
-	for i := range scale {
-		scale[i] = 1
-	}
+	room, inverses := kept[len(kept)-cols:], kept[len(x.value):]
 	if len(c.in) > 1 {
-		scale = c.in[1].value
 		if c.in[1].wanted {
 			addProducts(c.in[1].sum(), c.grad, kept)
 		}
@@ -167,33 +159,27 @@ func (l layerNorm) backward(c *cell) {
 		return
 	}
 	dx := x.sum()
-	for r := range len(dx) / cols {
-		at := r * cols
-		normalGrad(dx[at:at+cols], c.grad[at:at+cols], kept[at:at+cols], scale, kept[len(dx)+r])
+	for at := 0; at < len(dx); at += cols {
+		if copy(room, c.grad[at:at+cols]); len(c.in) > 1 {
+			kernels.Mul(room, room, c.in[1].value)
+		}
+		normalGrad(dx[at:at+cols], room, kept[at:at+cols], inverses[at/cols])
 	}
 }
 
 // addProducts adds the columns of dy·factor to dst.
 func addProducts(dst, dy, factor []float32) {
 	for at := 0; at < len(dy); at += len(dst) {
-		g, f := dy[at:][:len(dst)], factor[at:][:len(dst)]
-		for i := range dst {
-			dst[i] += g[i] * f[i]
-		}
+		kernels.AddMul(dst, dy[at:at+len(dst)], factor[at:at+len(dst)])
 	}
 }
 
-// normalGrad adds to dx the gradient of a row through its normalisation: (h − mean(h) − n·mean(h·n))/deviation, h being
-// dy·scale and n the normalised row.
-func normalGrad(dx, dy, normal, scale []float32, inverse float32) {
-	var meanH, meanHN float64
-	for i, g := range dy {
-		h := float64(g * scale[i])
-		meanH += h
-		meanHN += h * float64(normal[i])
-	}
-	a, b := float32(meanH/float64(len(dy))), float32(meanHN/float64(len(dy)))
-	for i, g := range dy {
-		dx[i] += inverse * (g*scale[i] - a - normal[i]*b)
-	}
+// normalGrad adds to dx the gradient of a row through its normalisation: (h − mean(h) − n·mean(h·n))/deviation, n being
+// the normalised row and h the gradient of that, which is overwritten.
+func normalGrad(dx, h, normal []float32, inverse float32) {
+	size := float32(len(h))
+	mean, along := kernels.Sum(h)/size, kernels.Dot(h, normal)/size
+	kernels.Axpy(-along, normal, h)
+	kernels.Scaled(h, h, mean, inverse)
+	addTo(dx, h)
 }

@@ -35,50 +35,79 @@ func (o maskedSoftmax) infer(in []*Node) ([]int, error) {
 	return x.shape, wantClasses(x)
 }
 
-// forward writes the scores that stay to the front of scratch, row by row, takes their softmax, and puts it where they
-// were. Behind it scratch has the mask.
+// forward takes the softmax of the places that stay, row by row.
 func (o maskedSoftmax) forward(c *cell) {
-	x, cols := c.in[0].value, c.last()
-	scratch := c.scratch(len(x) + cols)
-	mask, kept := scratch[:len(x)], scratch[len(x):]
-	o.mask(c, mask)
-	for at := 0; at < len(x); at += cols {
-		n := 0
-		for i, m := range mask[at : at+cols] {
-			if m != 0 {
-				kept[n] = x[at+i]
-				n++
+	cols := c.last()
+	p := places{kept: c.scratchInts(cols), room: c.scratch(cols)}
+	if len(c.in) == 1 {
+		for at := 0; at < len(c.value); at += cols {
+			o.row(c, at, nil, &p)
+		}
+		return
+	}
+	c.stretches(func(r stretch) {
+		mask := r.of(1, c.in[1].value)
+		for at := r.at; at < r.at+r.n; at += cols {
+			o.row(c, at, mask, &p)
+			if !r.still[1] {
+				mask = mask[cols:]
 			}
 		}
-		if n > 0 {
-			kernels.SoftmaxRows(kept[:n], kept[:n], n)
-		}
-		n = 0
-		for i, m := range mask[at : at+cols] {
-			if c.value[at+i] = 0; m != 0 {
-				c.value[at+i] = kept[n]
-				n++
-			}
+	})
+}
+
+// row is the softmax of the row from at on. mask begins with a number for each place, or has one for all, or none.
+func (o maskedSoftmax) row(c *cell, at int, mask []float32, p *places) {
+	seen := c.last()
+	if o.Causal {
+		seen = min(at/seen%c.shape[len(c.shape)-2]+1, seen)
+	}
+	if len(mask) > 1 {
+		mask = mask[:seen]
+	}
+	p.find(seen, mask)
+	p.softmax(c.value[at:at+c.last()], c.in[0].value[at:at+seen])
+}
+
+// places are those of a row that a mask leaves, in order.
+type places struct {
+	mask []float32 // in which they were found
+	seen int
+	kept []int32
+	room []float32
+}
+
+// find looks for the places, unless the row before had the same mask.
+func (p *places) find(seen int, mask []float32) {
+	if p.seen == seen && len(p.mask) == len(mask) && (len(mask) == 0 || &p.mask[0] == &mask[0]) {
+		return
+	}
+	p.mask, p.seen, p.kept = mask, seen, p.kept[:0]
+	for i := range seen {
+		if len(mask) == 0 || mask[min(i, len(mask)-1)] != 0 {
+			p.kept = append(p.kept, int32(i))
 		}
 	}
 }
 
-// mask writes what stays, for each element of x.
-func (o maskedSoftmax) mask(c *cell, mask []float32) {
-	if len(c.in) > 1 {
-		c.spread(mask, 1)
-	} else {
-		for i := range mask {
-			mask[i] = 1
-		}
-	}
-	if !o.Causal {
+// softmax writes the softmax of x over the places to y, and 0 elsewhere.
+func (p *places) softmax(y, x []float32) {
+	clear(y)
+	n := len(p.kept)
+	if n == 0 {
 		return
 	}
-	cols, rows := c.last(), c.shape[len(c.shape)-2]
-	for at := 0; at < len(mask); at += cols {
-		row := at / cols % rows
-		clear(mask[at+min(row+1, cols) : at+cols])
+	if first := int(p.kept[0]); int(p.kept[n-1]) == first+n-1 { // side by side
+		kernels.SoftmaxRows(y[first:first+n], x[first:first+n], n)
+		return
+	}
+	room := p.room[:n]
+	for i, at := range p.kept {
+		room[i] = x[at]
+	}
+	kernels.SoftmaxRows(room, room, n)
+	for i, at := range p.kept {
+		y[at] = room[i]
 	}
 }
 

@@ -3,6 +3,7 @@ package nn
 import (
 	"fmt"
 
+	"github.com/gofleet/gofleet/internal/kernels"
 	"github.com/gofleet/gofleet/optimizer"
 )
 
@@ -32,17 +33,69 @@ func Dice(x *Node) *Node {
 	frozen := func(part string, value float32) *Node {
 		return g.dense(name+part, []int{units}, optimizer.Constant{Value: value}, true)
 	}
-	norm := x
-	if len(x.shape) == 3 {
-		norm = Transpose(x, 0, 2, 1)
-	}
-	norm = apply(name+".norm", batchNorm{Epsilon: 1e-9, Momentum: 0.9}, norm,
+	norm := apply(name+".norm", batchNorm{Epsilon: 1e-9, Momentum: 0.9, Last: true}, x,
 		frozen(".scale", 1), frozen(".shift", 0), frozen(".w_1", 0), frozen(".w_2", 1))
-	if len(x.shape) == 3 {
-		norm = Transpose(norm, 0, 2, 1)
+	return apply(name, dice{}, x, norm, g.dense(name+".w_0", []int{units}, nil, false))
+}
+
+// dice has x, what normalised it, and slopes of the last dimension: x·(p + (1−p)·slope), p being Sigmoid(norm).
+type dice struct{}
+
+func (dice) kind() string { return "dice" }
+
+func (dice) infer(in []*Node) ([]int, error) {
+	x, norm, slope := in[0], in[1], in[2]
+	if len(x.shape) < 2 || !equalShapes(x.shape, norm.shape) || !equalShapes(slope.shape, x.shape[len(x.shape)-1:]) {
+		return nil, fmt.Errorf("input %v, normalised %v and slopes %v don't fit: shapes [N … D], the same and [D] are "+
+			"needed", x, norm, slope)
 	}
-	low := Multiply(x, g.dense(name+".w_0", []int{units}, nil, false))
-	return Add(low, Multiply(Sigmoid(norm), Subtract(x, low)))
+	return x.shape, wantFloat(in)
+}
+
+// room has p and what x is multiplied by, and two numbers of each unit.
+func (dice) room(c *cell) (p, factor, rest, one []float32) {
+	n, units := len(c.value), c.last()
+	all := c.scratch(2*n + 2*units)
+	return all[:n], all[n : 2*n], all[2*n : 2*n+units], all[2*n+units:]
+}
+
+func (d dice) forward(c *cell) {
+	x, slope, units := c.in[0].value, c.in[2].value, c.last()
+	p, factor, rest, _ := d.room(c)
+	kernels.Scaled(rest, slope, 1, -1) // 1 − slope
+	for at := 0; at < len(x); at += units {
+		p, factor := p[at:at+units], factor[at:at+units]
+		kernels.Sigmoid(p, c.in[1].value[at:at+units])
+		kernels.Mul(factor, p, rest)
+		kernels.Add(factor, factor, slope)
+		kernels.Mul(c.value[at:at+units], x[at:at+units], factor)
+	}
+}
+
+func (d dice) backward(c *cell) {
+	x, norm, slope, units := c.in[0], c.in[1], c.in[2], c.last()
+	p, factor, rest, d1 := d.room(c)
+	for _, in := range c.in {
+		if in.wanted {
+			in.sum() // the loop below only adds
+		}
+	}
+	for at := 0; at < len(c.grad); at += units {
+		p, dy := p[at:at+units], c.grad[at:at+units]
+		if x.wanted {
+			kernels.AddMul(x.grad[at:at+units], dy, factor[at:at+units])
+		}
+		kernels.Scaled(d1, p, 1, -1)
+		kernels.Mul(d1, d1, dy)
+		kernels.Mul(d1, d1, x.value[at:at+units]) // (1 − p)·dy·x
+		if slope.wanted {
+			addTo(slope.grad, d1)
+		}
+		if norm.wanted {
+			kernels.Mul(d1, d1, p)
+			kernels.AddMul(norm.grad[at:at+units], d1, rest)
+		}
+	}
 }
 
 // prelu has slopes as its second input, of a shape that is repeated to the first's.

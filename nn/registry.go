@@ -33,6 +33,8 @@ var recipes = map[string]recipe{
 	"square":                           formulaOf("square"),
 	"pow":                              {decode[pow], 1, 1},
 	"prelu":                            {decode[prelu], 2, 2},
+	"dice":                             {decode[dice], 3, 3},
+	"pairs":                            {decode[pairs], 2, 2},
 	"clip":                             {decode[clip], 1, 1},
 	"log_softmax":                      {decode[logSoftmax], 1, 1},
 	"cast":                             {decode[cast], 1, 1},

@@ -438,6 +438,39 @@ var matrixCases = []sizedCase{
 				return y
 			}}
 	}},
+	{"dice", func(n int, draw func() int) gradientCase {
+		l, d := draw(), draw()
+		return gradientCase{"dice", []arg{x(n, l, d), x(n, l, d), w(d)}, func(in []*Node) *Node { return apply("", dice{}, in...) },
+			func(in [][]float64) []float64 {
+				y := make([]float64, len(in[0]))
+				for i, v := range in[0] {
+					p := sigmoid64(in[1][i])
+					y[i] = p*v + (1-p)*in[2][i%d]*v
+				}
+				return y
+			}}
+	}},
+	{"pairs", func(n int, draw func() int) gradientCase {
+		l, d := draw(), draw()
+		return gradientCase{"pairs", []arg{x(n, d), x(n, l, d)}, func(in []*Node) *Node { return apply("", pairs{}, in...) },
+			func(in [][]float64) (y []float64) {
+				for i := range n * l {
+					q, k := in[0][i/l*d:][:d], in[1][i*d:][:d]
+					y = append(append(y, q...), k...)
+					y = append(append(y, map2(func(a, b float64) float64 { return a - b })([][]float64{q, k})...),
+						map2(func(a, b float64) float64 { return a * b })([][]float64{q, k})...)
+				}
+				return y
+			}}
+	}},
+	{"batch_norm of the last dimension", func(n int, draw func() int) gradientCase {
+		l, d := 2+draw(), draw()
+		return gradientCase{"batch_norm of images", []arg{x(n, l, d), w(d), w(d)}, func(in []*Node) *Node {
+			frozen := ParameterOptions{Init: optimizer.Constant{Value: 1}, Frozen: true}
+			still := in[0].graph.Parameter(frozen, d)
+			return apply("", batchNorm{1e-3, 0.9, true}, in[0], in[1], in[2], still, still)
+		}, batchNorm64(d, 1)}
+	}},
 	{"products of matrices", func(n int, draw func() int) gradientCase {
 		m, k, p := draw(), draw(), draw()
 		return gradientCase{"matmul", []arg{x(n, m, k), x(n, k, p)}, two(MatMul), matmuls64(m, k, p)}

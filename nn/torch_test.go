@@ -48,6 +48,7 @@ var torchOps = map[string]func(*goldenCase) *Node{
 		o := DINOptions{Name: "d", Hidden: []int{4}, Act: Sigmoid, Softmax: c.Attrs["softmax"].(bool)}
 		return DIN(c.batched(0), c.batched(1), c.mask(4), o)
 	},
+	"dice":   unary(Dice),
 	"gather": func(c *goldenCase) *Node { return Gather(c.batched(0), c.ids(1)) },
 }
 

@@ -3,8 +3,6 @@ package nn
 import (
 	"fmt"
 	"slices"
-
-	"github.com/gofleet/gofleet/internal/kernels"
 )
 
 // Transpose puts the axes of x, counted with the batch as 0, into another order, in which the batch stays the first: of
@@ -78,15 +76,21 @@ func (t transpose) backward(c *cell) {
 	if !c.in[0].wanted {
 		return
 	}
-	dx := c.in[0].sum()
+	dx, add := c.in[0].grad, c.in[0].adds()
+	if !add && last(t.Axes) != len(t.Axes)-1 {
+		clear(dx) // the loop over single elements only adds
+	}
 	t.rows(c, func(at, n, from, stride int) {
 		dy := c.grad[at : at+n]
-		if stride == 1 {
-			kernels.Add(dx[from:from+n], dx[from:from+n], dy)
-			return
-		}
-		for i, g := range dy {
-			dx[from+i*stride] += g
+		switch {
+		case stride == 1 && add:
+			addTo(dx[from:from+n], dy)
+		case stride == 1:
+			copy(dx[from:], dy)
+		default:
+			for i, g := range dy {
+				dx[from+i*stride] += g
+			}
 		}
 	})
 }

@@ -67,7 +67,7 @@ func pooled64(padding float64, factor func(ids []float64) float64) func(in [][]f
 func batchNormed(in []*Node) *Node {
 	frozen := ParameterOptions{Init: optimizer.Constant{Value: 1}, Frozen: true}
 	g, channels := in[0].graph, in[0].shape[1]
-	return apply("", batchNorm{1e-3, 0.9}, in[0], in[1], in[2], g.Parameter(frozen, channels), g.Parameter(frozen, channels))
+	return apply("", batchNorm{1e-3, 0.9, false}, in[0], in[1], in[2], g.Parameter(frozen, channels), g.Parameter(frozen, channels))
 }
 
 // batchNorm64 normalises each channel over examples and positions.

@@ -16,9 +16,9 @@ type backend struct {
 
 	axpy   func(alpha float32, x, y []float32)
 	beyond func(alpha float32, dst, from, x []float32)
-	scale  func(alpha float32, x []float32)
+	scaled func(dst, x []float32, less, factor float32)
 	add    func(dst, x, y []float32)
-	mul    func(dst, x, y []float32)
+	mul    gradLoop
 	dot    func(x, y []float32) float32
 	sum    func(x []float32) float32
 	max    func(x []float32) float32 // the largest number; a NaN is passed over
@@ -33,6 +33,9 @@ type backend struct {
 	sigmoidGrad gradLoop
 	tanhGrad    gradLoop
 	softmaxGrad func(dx, y, dy []float32, dot float32, accumulate bool)
+
+	addWide, addSquares wideLoop
+	normal              func(dst, x []float32, mean, factor []float64)
 
 	half, bfloat         func(dst []byte, x []float32)
 	fromHalf, fromBFloat func(dst []float32, src []byte)
@@ -60,9 +63,10 @@ var portable = backend{
 	micro: microKernel{rows: 4, cols: 4, run: micro4x4},
 
 	copyPanel: copyPanel, turnPanel: turnPanel,
-	axpy: axpy, beyond: beyond, scale: scale, add: add, mul: mul, dot: dot, sum: sum, max: maximum,
+	axpy: axpy, beyond: beyond, scaled: scaled, add: add, mul: mul, dot: dot, sum: sum, max: maximum,
 	relu: relu, exp: exp, log: log, sigmoid: sigmoid, tanh: tanh,
 	reluGrad: reluGrad, sigmoidGrad: sigmoidGrad, tanhGrad: tanhGrad, softmaxGrad: softmaxGrad,
+	addWide: addWide, addSquares: addSquares, normal: normal,
 	half: half, bfloat: bfloat, int8: int8s, fromHalf: fromHalf, fromBFloat: fromBFloat, fromInt8: fromInt8,
 	gather: gather, scatter: scatter,
 }

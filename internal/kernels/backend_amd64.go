@@ -26,10 +26,12 @@ func withAVX2(b backend) backend {
 	b.name = "avx2"
 	b.micro = microKernel{rows: 6, cols: 16, run: micro6x16}
 	b.copyPanel, b.turnPanel = copyPanelAVX2, turnPanelAVX2
-	b.axpy, b.beyond, b.scale, b.add, b.mul = axpyAVX2, beyondAVX2, scaleAVX2, addAVX2, mulAVX2
+	b.axpy, b.beyond, b.scaled, b.add, b.mul = axpyAVX2, beyondAVX2, scaledAVX2, addAVX2, mulAVX2
 	b.dot, b.sum, b.max = dotAVX2, sumAVX2, maximumAVX2
 	b.relu, b.exp, b.sigmoid, b.tanh = reluAVX2, expAVX2, sigmoidAVX2, tanhAVX2
 	b.reluGrad, b.sigmoidGrad, b.tanhGrad, b.softmaxGrad = reluGradAVX2, sigmoidGradAVX2, tanhGradAVX2, softmaxGradAVX2
+	b.addWide, b.addSquares = byFours(addWideLanes, addWide), byFours(addSquaresLanes, addSquares)
+	b.normal = normalAVX2
 	b.half, b.bfloat, b.int8 = halfAVX2, bfloatAVX2, int8AVX2
 	b.fromHalf, b.fromBFloat, b.fromInt8 = fromHalfAVX2, fromBFloatAVX2, fromInt8AVX2
 	b.gather, b.scatter = gatherAVX2, scatterAVX2
@@ -41,7 +43,7 @@ var avx512 = withAVX512(avx2)
 func withAVX512(b backend) backend {
 	b.name = "avx512"
 	b.micro = microKernel{rows: 8, cols: 32, run: micro8x32}
-	b.axpy, b.beyond, b.scale, b.add, b.mul = axpyAVX512, beyondAVX512, scaleAVX512, addAVX512, mulAVX512
+	b.axpy, b.beyond, b.scaled, b.add, b.mul = axpyAVX512, beyondAVX512, scaledAVX512, addAVX512, mulAVX512
 	b.dot, b.sum, b.max = dotAVX512, sumAVX512, maximumAVX512
 	b.relu, b.exp, b.sigmoid, b.tanh = reluAVX512, expAVX512, sigmoidAVX512, tanhAVX512
 	b.reluGrad, b.sigmoidGrad, b.tanhGrad, b.softmaxGrad = reluGradAVX512, sigmoidGradAVX512, tanhGradAVX512,

@@ -54,6 +54,7 @@
 //	vector_portable.go, vector_amd64.go    in Go, and declared for assembly
 //	activation.go, activation_portable.go  functions of one element
 //	softmax.go                             of rows
+//	wide.go, wide_amd64.go                 columns added up in float64
 //	finite.go                              NaN and infinities
 //
 // Rows of embeddings:

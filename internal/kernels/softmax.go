@@ -6,8 +6,9 @@ func SoftmaxRows(dst, x []float32, cols int) {
 	checkLen("SoftmaxRows", "x", len(x), len(dst))
 	checkRows("SoftmaxRows", len(x), cols)
 	for i := 0; i < len(x); i += cols {
-		_, sum := Exponentials(dst[i:i+cols], x[i:i+cols])
-		active.scale(1/sum, dst[i:i+cols])
+		row := dst[i : i+cols]
+		_, sum := Exponentials(row, x[i:i+cols])
+		active.scaled(row, row, 0, 1/sum)
 	}
 }
 

@@ -14,7 +14,13 @@ func Beyond(alpha float32, dst, from, x []float32) {
 }
 
 // Scale multiplies x by alpha.
-func Scale(alpha float32, x []float32) { active.scale(alpha, x) }
+func Scale(alpha float32, x []float32) { active.scaled(x, x, 0, alpha) }
+
+// Scaled writes (x − less)·factor, element by element, to dst.
+func Scaled(dst, x []float32, less, factor float32) {
+	checkLen("Scaled", "x", len(x), len(dst))
+	active.scaled(dst, x, less, factor)
+}
 
 // Add writes x + y to dst.
 func Add(dst, x, y []float32) {
@@ -27,7 +33,13 @@ func Add(dst, x, y []float32) {
 func Mul(dst, x, y []float32) {
 	checkLen("Mul", "x", len(x), len(dst))
 	checkLen("Mul", "y", len(y), len(dst))
-	active.mul(dst, x, y)
+	active.mul(dst, x, y, false)
+}
+
+// AddMul adds x · y, element by element, to dst.
+func AddMul(dst, x, y []float32) {
+	checkGrad("AddMul", dst, x, y)
+	active.mul(dst, x, y, true)
 }
 
 // Dot returns the inner product of x and y, summed in float32.

@@ -9,13 +9,13 @@ func beyondAVX2(alpha float32, dst, from, x []float32)
 func axpyAVX2(alpha float32, x, y []float32)
 
 //go:noescape
-func scaleAVX2(alpha float32, x []float32)
+func scaledAVX2(dst, x []float32, less, factor float32)
 
 //go:noescape
 func addAVX2(dst, x, y []float32)
 
 //go:noescape
-func mulAVX2(dst, x, y []float32)
+func mulAVX2(dst, x, y []float32, accumulate bool)
 
 //go:noescape
 func dotAVX2(x, y []float32) float32
@@ -65,13 +65,13 @@ func beyondAVX512(alpha float32, dst, from, x []float32)
 func axpyAVX512(alpha float32, x, y []float32)
 
 //go:noescape
-func scaleAVX512(alpha float32, x []float32)
+func scaledAVX512(dst, x []float32, less, factor float32)
 
 //go:noescape
 func addAVX512(dst, x, y []float32)
 
 //go:noescape
-func mulAVX512(dst, x, y []float32)
+func mulAVX512(dst, x, y []float32, accumulate bool)
 
 //go:noescape
 func dotAVX512(x, y []float32) float32

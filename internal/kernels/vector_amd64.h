@@ -100,8 +100,12 @@ done:                 \
 // Simple operations. V8 holds the scalar argument, if there is one.
 #define ADD    VADDPS V1, V0, V0
 #define MUL    VMULPS V1, V0, V0
-#define SCALED VMULPS V8, V0, V0
 #define AXPY   VFMADD132PS V8, V1, V0
+
+// SCALED: (V0−V9)·V8
+#define SCALED \
+	VSUBPS V9, V0, V0 \
+	VMULPS V8, V0, V0
 
 // BEYOND: V0 + V8·(V0−V1)
 #define BEYOND \

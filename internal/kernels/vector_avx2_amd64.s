@@ -21,12 +21,13 @@ TEXT ·beyondAVX2(SB), NOSPLIT, $0-80
 	MOVQ x_len+64(FP), CX
 	BINARY(BEYOND)
 
-// func scaleAVX2(alpha float32, x []float32)
-TEXT ·scaleAVX2(SB), NOSPLIT, $0-32
-	VBROADCASTSS alpha+0(FP), V8
-	MOVQ x_base+8(FP), SI
-	MOVQ x_len+16(FP), CX
-	MOVQ SI, DI
+// func scaledAVX2(dst, x []float32, less, factor float32)
+TEXT ·scaledAVX2(SB), NOSPLIT, $0-56
+	MOVQ dst_base+0(FP), DI
+	MOVQ x_base+24(FP), SI
+	MOVQ x_len+32(FP), CX
+	VBROADCASTSS less+48(FP), V9
+	VBROADCASTSS factor+52(FP), V8
 	UNARY(SCALED)
 
 // func addAVX2(dst, x, y []float32)
@@ -37,13 +38,14 @@ TEXT ·addAVX2(SB), NOSPLIT, $0-72
 	MOVQ y_base+48(FP), DX
 	BINARY(ADD)
 
-// func mulAVX2(dst, x, y []float32)
-TEXT ·mulAVX2(SB), NOSPLIT, $0-72
-	MOVQ dst_base+0(FP), DI
-	MOVQ dst_len+8(FP), CX
-	MOVQ x_base+24(FP), SI
-	MOVQ y_base+48(FP), DX
-	BINARY(MUL)
+// func mulAVX2(dst, x, y []float32, accumulate bool)
+TEXT ·mulAVX2(SB), NOSPLIT, $0-73
+	MOVQ    dst_base+0(FP), DI
+	MOVQ    dst_len+8(FP), CX
+	MOVQ    x_base+24(FP), SI
+	MOVQ    y_base+48(FP), DX
+	MOVBLZX accumulate+72(FP), R8
+	GRAD(MUL)
 
 // func reluAVX2(dst, x []float32)
 TEXT ·reluAVX2(SB), NOSPLIT, $0-48

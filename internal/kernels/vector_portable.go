@@ -16,9 +16,10 @@ func beyond(alpha float32, dst, from, x []float32) {
 	}
 }
 
-func scale(alpha float32, x []float32) {
-	for i := range x {
-		x[i] *= alpha
+func scaled(dst, x []float32, less, factor float32) {
+	dst = dst[:len(x)]
+	for i, v := range x {
+		dst[i] = (v - less) * factor
 	}
 }
 
@@ -29,10 +30,10 @@ func add(dst, x, y []float32) {
 	}
 }
 
-func mul(dst, x, y []float32) {
+func mul(dst, x, y []float32, accumulate bool) {
 	x, y = x[:len(dst)], y[:len(dst)]
 	for i := range dst {
-		dst[i] = x[i] * y[i]
+		put(&dst[i], x[i]*y[i], accumulate)
 	}
 }
 

@@ -3,6 +3,7 @@ package kernels
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -31,6 +32,8 @@ func checkVectors(t *testing.T, x, y []float32, alpha float32) {
 	a := float64(alpha)
 	each("Axpy", func(x, _, dst []float32) { Axpy(alpha, x, dst) }, func(x, y float64) float64 { return a*x + y })
 	each("Scale", func(_, _, dst []float32) { Scale(alpha, dst) }, func(_, y float64) float64 { return a * y })
+	each("Scaled", func(x, _, dst []float32) { Scaled(dst, x, 0.5, alpha) }, func(x, _ float64) float64 { return a * (x - 0.5) })
+	each("AddMul", func(x, y, dst []float32) { AddMul(dst, x, y) }, func(x, y float64) float64 { return y + x*y })
 	each("Beyond", func(x, y, dst []float32) { Beyond(alpha, dst, x, y) }, func(x, y float64) float64 { return y + a*(y-x) })
 	each("Add", func(x, y, dst []float32) { Add(dst, x, y) }, func(x, y float64) float64 { return x + y })
 	each("Mul", func(x, y, dst []float32) { Mul(dst, x, y) }, func(x, y float64) float64 { return x * y })
@@ -49,6 +52,35 @@ func checkSums(t *testing.T, x, y []float32) {
 	bound := 1e-7 * (1 + float64(len(x)))
 	near(t, "Sum", len(x), Sum(guard(x).data), sum, bound)
 	near(t, "Dot", len(x), Dot(guard(x).data, guard(y).data), dot, bound)
+}
+
+// TestWide: what is added up by column has the bits of its definition, on every path.
+func TestWide(t *testing.T) {
+	eachPath(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(19, 20))
+		for n := range 40 {
+			x, dst := guard(random(r, n)), guard(random(r, n))
+			sums, squares, mean, factor := make([]float64, n+1), make([]float64, n+1), make([]float64, n), make([]float64, n)
+			for i := range mean {
+				sums[i], squares[i], mean[i], factor[i] = r.NormFloat64(), r.Float64(), r.NormFloat64(), r.NormFloat64()
+			}
+			wantSums, wantSquares := slices.Clone(sums), slices.Clone(squares)
+			AddWide(sums[:n], x.data)
+			AddSquares(squares[:n], mean, x.data)
+			Normal(dst.data, x.data, mean, factor)
+			for i, v := range x.data {
+				d := float64(v) - mean[i]
+				wantSums[i], wantSquares[i] = wantSums[i]+float64(v), wantSquares[i]+d*d
+				if want := float32(d * factor[i]); dst.data[i] != want {
+					t.Fatalf("Normal %d of %d is %v, want %v", i, n, dst.data[i], want)
+				}
+			}
+			if !slices.Equal(sums, wantSums) || !slices.Equal(squares, wantSquares) {
+				t.Fatalf("%d columns: sums %v and %v, want %v and %v", n, sums, squares, wantSums, wantSquares)
+			}
+			dst.check(t)
+		}
+	})
 }
 
 // TestSumsKeepNaN puts a NaN, and infinities that cancel, in every place.

@@ -200,6 +200,14 @@ add("conv1d", lambda t, w, b: F.conv1d(t.permute(0, 2, 1), w[..., 0], b, padding
     x(68, 3), kernel=3)
 add("global_avg", lambda t: t.mean((2, 3)), x(69, 2, 3, 4, 2))
 add("global_max", lambda t: t.amax((2, 3)), x(70, 2, 3, 4, 2))
+
+a = x(200, 3)
+def dice(t):
+    """Zhou et al., 2018, formula 5."""
+    p = torch.sigmoid(F.batch_norm(t.reshape(-1, 3), None, None, training=True, eps=1e-9)).reshape(t.shape)
+    return p * t + (1 - p) * a * t
+add("dice", dice, x(201, 2, 4, 3), params={"dice_0.w_0": a})
+add("dice", dice, x(202, 5, 3), params={"dice_0.w_0": a})
 # END
 
 print(json.dumps({"source": f"PyTorch {torch.__version__.split('+')[0]}, CPU, torch_ops.py", "cases": cases}))
