@@ -123,6 +123,101 @@ func TestNoTwoStepsDropAlike(t *testing.T) {
 	}
 }
 
+// TestWhatIsRestoredDropsOn: a job that begins from what another has saved by name goes on with its steps, worker by worker, through
+// Restore, LoadModel and InitServer, in every kind of job; and one that takes some params, or weights alone, begins anew.
+func TestWhatIsRestoredDropsOn(t *testing.T) {
+	t.Parallel()
+	for name, job := range trial.SomeOf(t, trial.Jobs(t)) {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			first := restoredMasks(t, job, "", dir, nil)
+			for how, begin := range map[string]func(context.Context, *fleet.Fleet) error{
+				"Restore": func(ctx context.Context, f *fleet.Fleet) error { return f.Restore(ctx, dir, fleet.RestoreOptions{}) },
+				"LoadModel": func(ctx context.Context, f *fleet.Fleet) error {
+					switch {
+					case f.IsServer():
+						return errors.Join(f.InitServer(ctx, ""), f.LoadModel(ctx, dir))
+					case f.ServerNum() > 0:
+						return nil
+					}
+					return f.LoadModel(ctx, dir)
+				},
+				"InitServer": func(ctx context.Context, f *fleet.Fleet) error {
+					if f.IsServer() {
+						return f.InitServer(ctx, dir)
+					}
+					return nil
+				},
+			} {
+				if how == "InitServer" && job.Cluster.Servers == 0 {
+					continue
+				}
+				for worker, masks := range restoredMasks(t, job, dir, "", begin) {
+					for _, mask := range masks {
+						if slices.Contains(first[worker], mask) {
+							t.Errorf("%s: a step of worker %d drops what one before the checkpoint did", how, worker)
+						}
+					}
+				}
+			}
+			weights := func(ctx context.Context, f *fleet.Fleet) error {
+				return f.Restore(ctx, dir, fleet.RestoreOptions{WeightsOnly: true})
+			}
+			if anew := restoredMasks(t, job, dir, "", weights); !slices.Equal(anew[0][:1], first[0][:1]) {
+				t.Error("a job that takes weights alone goes on with the steps of the one before")
+			}
+		})
+	}
+}
+
+// restoredMasks are what the steps of a job's workers drop, by worker: as many as the worker's number and three. It may save in the end.
+func restoredMasks(t *testing.T, job trial.Job, from, to string, begin func(context.Context, *fleet.Fleet) error) [][]string {
+	t.Helper()
+	masks := make([][]string, job.Cluster.Workers)
+	job.Cluster.Run(t, func(ctx context.Context, f *fleet.Fleet) error {
+		g := nn.NewGraph(1)
+		mask := nn.Dropout(g.Input("x", 64), 0.5)
+		loss := nn.Mean(nn.Linear(mask, 1, nn.LinearOptions{}))
+		if err := trial.Minimize(f, loss, optimizer.SGD{LR: 0.01}, job.Strategy); err != nil {
+			return err
+		}
+		if begin != nil {
+			if err := begin(ctx, f); err != nil {
+				return err
+			}
+		}
+		if f.IsServer() {
+			if from == "" {
+				if err := f.InitServer(ctx, ""); err != nil {
+					return err
+				}
+			}
+			return f.RunServer(ctx)
+		}
+		if err := f.InitWorker(ctx); err != nil {
+			return err
+		}
+		exe, w := nn.NewExecutor(g), f.WorkerIndex()
+		for range 3 + w {
+			out, err := exe.Train(ctx, dataset.Batch{"x": nn.Floats(slices.Repeat([]float32{1}, 64), 64)}, mask)
+			if err != nil {
+				return err
+			}
+			masks[w] = append(masks[w], fmt.Sprint(out[0].Float32s()))
+		}
+		if err := errors.Join(exe.Close(ctx), f.BarrierWorker(ctx)); err != nil {
+			return err
+		}
+		if to != "" && f.IsFirstWorker() {
+			if err := f.SavePersistables(ctx, to); err != nil {
+				return err
+			}
+		}
+		return errors.Join(f.BarrierWorker(ctx), f.StopWorker(ctx))
+	})
+	return masks
+}
+
 // TestDroppedOnAnyServers: a job that is started again on other servers, or on none, comes to the bits of one that was never stopped, and
 // the first thread of its first worker drops what a process alone does.
 func TestDroppedOnAnyServers(t *testing.T) {

@@ -9,8 +9,9 @@ import (
 
 // Dropout sets each element to 0 with probability p and scales the others by 1/(1−p) while training, and does nothing
 // in an evaluation (Srivastava et al., 2014; the original's upscale_in_train). What is dropped depends on the graph's
-// seed, the node's name, the worker, its thread and the number of the thread's step in the job, which checkpoints have:
-// no two steps of a job drop alike, and a job that is started again drops what it would have dropped.
+// seed, the node's name, the worker, its thread and the number of the thread's step in the job, which checkpoints of
+// all params have: no two steps of a job drop alike, and a job that begins from a checkpoint drops what would have been
+// dropped next. Where running servers load one, steps are counted on as they were.
 func Dropout(x *Node, p float32) *Node { return apply("", dropout{P: p}, x) }
 
 type dropout struct {

@@ -149,9 +149,9 @@ func placeText(d checkpoint.Description, worker int) string {
 	if worker < len(d.Steps) {
 		all = append(all, fmt.Sprintf("step %d", d.Steps[worker]))
 	}
-	if worker < len(d.Positions) && len(d.Positions[worker]) > 0 {
+	if d.Progress != nil && worker < len(d.Positions) && len(d.Positions[worker]) > 0 {
 		epoch, samples := progress.Sum(d.Positions[worker])
-		if d.Progress != nil && epoch < d.Progress.Epoch { // it has trained on nothing of a later one
+		if epoch < d.Progress.Epoch { // it has trained on nothing of a later one
 			epoch, samples = d.Progress.Epoch, 0
 		}
 		all = append(all, fmt.Sprintf("%d samples of epoch %d", samples, epoch+1))

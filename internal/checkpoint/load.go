@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/gofleet/gofleet/internal/files"
+	"github.com/gofleet/gofleet/internal/progress"
 	"github.com/gofleet/gofleet/internal/safetensors"
 	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/optimizer"
@@ -76,6 +77,7 @@ func load(ctx context.Context, dir string, store *table.Store, rule optimizer.Ru
 		store.SetStep(m.Step)
 		store.SetRateFactors(m.RateFactors)
 		store.SetChain(l.chain)
+		m.Counted, m.uncounted = progress.Counted(m.Positions), m.Step > 0 && m.Positions == nil
 	}
 	m.Absent, m.OneRule = l.absent, !l.weights && !m.namesRules()
 	return m, nil

@@ -40,8 +40,8 @@ type Manifest struct {
 	Steps []uint64 `json:"steps,omitempty"`
 	// Progress is how far the job was, as its program said; nil where nobody did.
 	Progress *Progress `json:"progress,omitempty"`
-	// Positions are how far each worker's threads were in their data, by worker; in checkpoints that have a Progress,
-	// whose epochs they count.
+	// Positions are how far each worker's threads were in their data, by worker, and how many steps they had made, in
+	// checkpoints of all params. Their epochs are those of the Progress.
 	Positions [][]progress.Position `json:"positions,omitempty"`
 	// Base is the checkpoint whose rows are in this one too, but for those that the parts have; nil of a whole one.
 	Base   *Base   `json:"base,omitempty"`
@@ -55,9 +55,13 @@ type Manifest struct {
 	Origin string `json:"-"`
 	// Changed says that Load has begun to change the store.
 	Changed bool `json:"-"`
+	// Counted are the steps that each worker's threads had made, where Load has taken everything.
+	Counted [][]progress.Position `json:"-"`
 	// OneRule says that Load has taken state without knowing of which rule that of each param is: earlier versions
 	// wrote the job's alone.
 	OneRule bool `json:"-"`
+	// uncounted says that Load has taken everything, and nobody had counted the steps.
+	uncounted bool
 }
 
 // Pace is mode.Pace.
@@ -200,6 +204,10 @@ func (m Manifest) Tell(log *slog.Logger) {
 	if m.OneRule {
 		log.Info("the checkpoint is of an earlier version, which did not write which rule each param had: what it "+
 			"holds is taken as the state of the rules that they have now", "loaded", m.Origin, "rule", m.Rule)
+	}
+	if m.uncounted {
+		log.Info("the checkpoint is of an earlier version, which did not write how many steps each worker had made: "+
+			"Dropout draws again what it drew in the first of them", "loaded", m.Origin)
 	}
 }
 

@@ -36,6 +36,18 @@ func (s *steps) resume(from []Position) {
 	}
 }
 
+// Counted are positions of which the steps alone count: the data begin anew.
+func Counted(all [][]Position) (counted [][]Position) {
+	for _, at := range all {
+		var its []Position
+		for _, p := range at {
+			its = append(its, Position{Thread: p.Thread, Threads: p.Threads, Steps: p.Steps})
+		}
+		counted = append(counted, its)
+	}
+	return counted
+}
+
 // After has no thread's steps begin below so many: those in a checkpoint of another number of workers.
 func (t *Tracker) After(made uint64) {
 	t.mu.Lock()

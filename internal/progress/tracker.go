@@ -118,7 +118,9 @@ func (t *Tracker) trained(number, of int) uint64 {
 	}
 	switch p := t.from[i]; {
 	case int(p.Threads) != of:
-		t.differs(int(p.Threads), of)
+		if p.Samples > 0 {
+			t.differs(int(p.Threads), of)
+		}
 		return 0
 	case int(p.Epoch) > t.epoch:
 		return Everything

@@ -7,7 +7,6 @@ import (
 	"github.com/gofleet/gofleet/internal/backend"
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/collective"
-	"github.com/gofleet/gofleet/internal/progress"
 	"github.com/gofleet/gofleet/internal/table"
 )
 
@@ -58,7 +57,7 @@ func (t *Trainer) Checkpoint(ctx context.Context, progressed func() checkpoint.P
 	if t.c.Group.Rank != 0 {
 		return nil
 	}
-	return t.WriteNext(ctx, progressed, func() [][]progress.Position { return t.at }, t.rate())
+	return t.WriteNext(ctx, progressed, t.rate())
 }
 
 // Serve implements [backend.Trainer]: rank 0 writes its own when it calls.

@@ -91,7 +91,9 @@ func New(c Config) (*Trainer, error) {
 	c.Group.Bucket = s.FuseGradSizeInMB << 20
 	c.Group.StartTimeout, c.Group.WaitTimeout = s.StartTimeout.Std(), s.LongestWait().Std()
 	c.Group.SilenceTimeout, c.Group.ProbeInterval = s.WorkerTimeout.Std(), s.HeartbeatInterval.Std()
-	return &Trainer{Trainer: own, c: c}, nil
+	t := &Trainer{Trainer: own, c: c}
+	own.At = func() [][]progress.Position { return t.at }
+	return t, nil
 }
 
 // named says whose error it is.

@@ -41,13 +41,8 @@ func (c *loading) register(m *memory) {
 	c.frame = addRecord(m, kindPublish, c.take)
 }
 
-// restore fills the tables from a checkpoint, which any number of servers may have written, or from a saved model.
-func (c *loading) restore(ctx context.Context, dir string, what checkpoint.Selection) error {
-	_, err := c.fill(ctx, dir, what, checkpoint.From(dir, what))
-	return err
-}
-
-// fill is restore where told is what the job was told to begin from.
+// fill fills the tables from a checkpoint, which any number of servers may have written, or from a saved model. told is
+// what the job was told to begin from.
 func (c *loading) fill(ctx context.Context, dir string, what checkpoint.Selection, told string) (m checkpoint.Manifest,
 	err error) {
 	m, err = checkpoint.Restore(ctx, dir, c.part.store, c.rule, c.part.layout.Params, c.part.owns, what)

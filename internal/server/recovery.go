@@ -203,16 +203,22 @@ func (c *recovery) satisfied() {
 	}
 }
 
-// goOn has workers go on from the positions of a checkpoint. Another number of workers has other shares of the data.
-func (c *recovery) goOn(dir string, positions [][]progress.Position) {
+// counts has workers go on from positions, those that they have in common with this job. Another number of workers has
+// other shares of the data, and of steps the most.
+func (c *recovery) counts(positions [][]progress.Position) {
 	c.st.lock.Lock()
 	defer c.st.lock.Unlock()
-	saved, now := len(positions), c.st.roster.Workers()
-	if saved != now {
+	if now := c.st.roster.Workers(); len(positions) != now {
 		c.steps = progress.MostSteps(positions)
 		positions = make([][]progress.Position, now)
 	}
 	c.st.roster.Resume(positions)
+}
+
+// goOn has workers go on from the positions of a checkpoint.
+func (c *recovery) goOn(dir string, positions [][]progress.Position) {
+	c.counts(positions)
+	saved, now := len(positions), c.st.roster.Workers()
 	if saved > 0 && saved != now && c.index == 0 {
 		c.shares = saved
 		c.log.Warn("the epoch that was under way begins anew: the checkpoint is of another number of workers", "dir",

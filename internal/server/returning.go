@@ -157,11 +157,15 @@ func (c *returning) fill(ctx context.Context, b base) error {
 		c.recovery.series.GoOn(f.Dir)
 	}
 	m, err := c.loading.fill(ctx, f.Dir, f.What, f.Told)
-	if err == nil && m.Progress != nil {
-		c.recovery.progress = wire.Progress(*m.Progress)
-	}
-	if err == nil && f.ID != "" {
+	switch {
+	case err != nil:
+	case f.ID == "":
+		c.recovery.counts(m.Counted)
+	default:
 		c.recovery.base = wire.Base{Name: filepath.Base(f.Dir), ID: f.ID}
+		if m.Progress != nil {
+			c.recovery.progress = wire.Progress(*m.Progress)
+		}
 		c.recovery.goOn(f.Dir, m.Positions)
 	}
 	return err

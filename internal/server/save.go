@@ -326,10 +326,10 @@ func (c *saving) write(msg *wire.Save, part wire.Part, image checkpoint.Image) {
 	c.wrote(msg, part, err)
 }
 
-// positions are how far workers are in their data at the cut of a checkpoint that says which epoch is under way: what
-// pushes up to it have brought, since those behind it are held. Locked.
+// positions are how far workers are in their data at the cut of a checkpoint of all params: what pushes up to it have
+// brought, since those behind it are held. Locked.
 func (c *saving) positions(msg *wire.Save) (all [][]progress.Position) {
-	if msg.Progress == nil {
+	if len(msg.Params) > 0 {
 		return nil
 	}
 	for w := range c.st.roster.Workers() {

@@ -313,7 +313,9 @@ func (s *Server) Store() *table.Store { return s.part.store }
 // Restore fills the tables from a checkpoint, which any number of servers may have written, or from a saved model.
 func (s *Server) Restore(ctx context.Context, dir string, what checkpoint.Selection) error {
 	s.segments.from = source{Dir: dir, Told: checkpoint.From(dir, what), What: what}
-	return s.loading.restore(ctx, dir, what)
+	m, err := s.loading.fill(ctx, dir, what, s.segments.from.Told)
+	s.recovery.counts(m.Counted)
+	return err
 }
 
 // Resume fills the tables from the newest whole checkpoint of Strategy.Recovery; found is false if there is none. told

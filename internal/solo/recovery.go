@@ -3,7 +3,6 @@ package solo
 import (
 	"bytes"
 	"context"
-	"slices"
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/progress"
@@ -35,6 +34,13 @@ func (t *Trainer) Count(update func() error, count func()) error {
 	return err
 }
 
+// still does something between two steps, which are counted as far as they are made.
+func (t *Trainer) still(do func() error) error {
+	t.counting.Lock()
+	defer t.counting.Unlock()
+	return t.local.Still(do)
+}
+
 func (t *Trainer) trained(st *optimizer.Step) {
 	t.reading.Trained(st.Thread, st.Threads, st.Samples, st.Number)
 }
@@ -45,7 +51,7 @@ func (t *Trainer) GoOn(worker, workers int) {
 	if saved := len(t.positions); saved == workers {
 		t.reading.Resume(t.positions[worker], t.progress.Epoch)
 		return
-	} else if saved > 0 && worker == 0 {
+	} else if saved > 0 && worker == 0 && t.resumed {
 		t.series.Log.Warn("the epoch that was under way begins anew: the checkpoint is of another number of workers",
 			"workers then", saved, "workers now", workers, "epoch", t.progress.Epoch+1)
 	}
@@ -66,7 +72,7 @@ func (t *Trainer) Resume(ctx context.Context) (origin string, err error) {
 			return err
 		}
 		if origin, err = t.Fill(ctx, dir, checkpoint.Selection{}); err == nil && m.Progress != nil {
-			t.progress, t.positions = *m.Progress, m.Positions
+			t.progress, t.positions, t.resumed = *m.Progress, m.Positions, true
 		}
 		return err
 	})
@@ -96,20 +102,17 @@ func (t *Trainer) Asked() <-chan struct{} { return nil }
 
 // Checkpoint implements [backend.Trainer].
 func (t *Trainer) Checkpoint(ctx context.Context, progressed func() checkpoint.Progress) error {
-	own := func() [][]progress.Position { return [][]progress.Position{t.reading.All()} }
-	return t.WriteNext(ctx, progressed, own, t.local.RateFactor())
+	return t.WriteNext(ctx, progressed, t.local.RateFactor())
 }
 
-// WriteNext is Checkpoint with the positions of all workers and the factor on learning rates that a job goes on with.
-func (t *Trainer) WriteNext(ctx context.Context, progressed func() checkpoint.Progress,
-	positions func() [][]progress.Position,
-	rate float64) error {
+// WriteNext is Checkpoint with the factor on learning rates that a job goes on with.
+func (t *Trainer) WriteNext(ctx context.Context, progressed func() checkpoint.Progress, rate float64) error {
 	if err := t.Whole(); err != nil {
 		return err
 	}
 	t.writing.Lock()
 	defer t.writing.Unlock()
-	c, now, err := t.takeNext(progressed, positions, rate)
+	c, now, err := t.takeNext(progressed, rate)
 	if err != nil || now.is(t.saved) {
 		return err
 	}
@@ -128,21 +131,15 @@ func (t *Trainer) WriteNext(ctx context.Context, progressed func() checkpoint.Pr
 }
 
 // takeNext takes the next checkpoint aside, and says what it holds; there is none if the last one holds the same.
-func (t *Trainer) takeNext(progressed func() checkpoint.Progress, positions func() [][]progress.Position,
-	rate float64) (c taken, now *saved, err error) {
+func (t *Trainer) takeNext(progressed func() checkpoint.Progress, rate float64) (c taken, now *saved, err error) {
 	t.series.Look() // a disk may be slow: no step waits for it
-	t.counting.Lock()
-	defer t.counting.Unlock()
-	err = t.local.Still(func() (err error) {
+	err = t.still(func() (err error) {
 		p := progressed()
 		if now = (&saved{t.Store().Step(), t.periods, rate, p}); !now.is(t.saved) {
 			if c, err = t.takeOwn(rate); err != nil {
 				return err
 			}
 			c.manifest.Progress = &p
-			for _, at := range positions() { // they move on while it is written
-				c.manifest.Positions = append(c.manifest.Positions, slices.Clone(at))
-			}
 		}
 		return nil
 	})

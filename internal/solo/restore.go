@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
+	"github.com/gofleet/gofleet/internal/progress"
 )
 
 // Restore implements [backend.Trainer]. It may come at any time between two steps.
@@ -36,7 +37,8 @@ func (t *Trainer) Fill(ctx context.Context, dir string, what checkpoint.Selectio
 		return "", err
 	}
 	if len(what.Params) == 0 && !what.WeightsOnly {
-		t.pace = m.Pace
+		t.pace, t.positions = m.Pace, m.Counted
+		t.reading.After(progress.MostSteps(m.Counted))
 	}
 	m.Tell(t.series.Log)
 	t.local.Changed()

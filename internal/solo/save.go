@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/files"
@@ -29,7 +30,7 @@ func (t *Trainer) WriteCheckpoint(ctx context.Context, dir string, rate float64,
 	t.writing.Lock()
 	defer t.writing.Unlock()
 	var c taken
-	if err := t.local.Still(func() error { c = t.take(rate, params...); return nil }); err != nil {
+	if err := t.still(func() error { c = t.take(rate, params...); return nil }); err != nil {
 		return err
 	}
 	return c.write(ctx, dir)
@@ -68,6 +69,9 @@ func (t *Trainer) manifest(rate float64, params ...string) checkpoint.Manifest {
 	m.Holds(t.rule, t.params, params...)
 	if len(params) == 0 {
 		m.Pace = t.Pace()
+		for _, at := range t.At() { // they move on while it is written
+			m.Positions = append(m.Positions, slices.Clone(at))
+		}
 	}
 	return m
 }

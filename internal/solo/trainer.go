@@ -26,12 +26,15 @@ type Trainer struct {
 	policy strategy.NotFinite
 	// series are the checkpoints that this process makes by itself, and progress and positions those of the one it goes
 	// on from.
+	resumed   bool // they are of that one, and not of what was restored
 	series    *checkpoint.Series
 	tracker   *checkpoint.Tracker
 	places    checkpoint.Claims // where Save writes
 	progress  checkpoint.Progress
 	positions [][]progress.Position
 	reading   progress.Tracker
+	// At says how far all workers are, by worker, between two steps.
+	At func() [][]progress.Position
 	// counting is read-locked while a step is made and counted.
 	counting sync.RWMutex
 
@@ -74,8 +77,10 @@ func New(params []*optimizer.Param, rule optimizer.Rule, s strategy.Strategy, lo
 	}
 	t.Store().LogTo(log)
 	series := &checkpoint.Series{Dir: s.Recovery.Dir, Keep: s.Recovery.Keep, Deltas: s.Recovery.Deltas, Log: log}
-	return &Trainer{local: t, params: params, rule: rule, policy: s.NotFinite, series: series,
-		tracker: checkpoint.NewTracker(t.Store(), s.Recovery.Deltas > 0)}, nil
+	own := &Trainer{local: t, params: params, rule: rule, policy: s.NotFinite, series: series,
+		tracker: checkpoint.NewTracker(t.Store(), s.Recovery.Deltas > 0)}
+	own.At = func() [][]progress.Position { return [][]progress.Position{own.reading.All()} }
+	return own, nil
 }
 
 // Local is what makes the updates.
