@@ -37,7 +37,7 @@ func (l *link) persist(ctx context.Context, p patience, server int, req [][]byte
 	ctx, leave := peer.Bound(ctx, l.ctx)
 	defer leave()
 	now := time.Now()
-	a := asking{l: l, server: server, patience: p, began: now, limit: now.Add(l.strategy.WaitTimeout.Std())}
+	a := asking{l: l, server: server, patience: p, began: now, limit: now.Add(l.strategy.WaitTimeout.Std() + p.more)}
 	return peer.Repeat(ctx, pauses, func() (peer.Verdict, error) {
 		answered, err := l.attempt(ctx, min(a.patience.wait, time.Until(a.limit)), server, req, read)
 		if err != nil && ctx.Err() != nil && !errors.Is(err, wire.ErrWentBack) { // which is an answer
@@ -173,18 +173,23 @@ func (o *outage) gone(after time.Duration) bool {
 	return !o.unreachable.IsZero() && time.Since(o.unreachable) > after
 }
 
-// patience is how long to wait for an answer before the request is sent again, and by how much longer each time.
-type patience struct{ wait, grow time.Duration }
+// patience is how long to wait for an answer before the request is sent again, by how much longer each time, and how
+// much longer than the strategy's wait timeout altogether.
+type patience struct{ wait, grow, more time.Duration }
 
 // patience is that for requests which carry data, or which wait for other workers.
-func (l *link) patience() patience { return patience{l.strategy.WorkerTimeout.Std(), 2} }
+func (l *link) patience() patience { return patience{wait: l.strategy.WorkerTimeout.Std(), grow: 2} }
 
 // controlPatience is that for small requests, which may wait for other workers.
-func (l *link) controlPatience() patience { return patience{l.pingTimeout(), 2} }
+func (l *link) controlPatience() patience { return patience{wait: l.pingTimeout(), grow: 2} }
 
 // joinPatience is that for what is answered at once, by a server that soon will miss this worker's heartbeats, or has
-// ended when the last worker has left and answers none.
-func (l *link) joinPatience() patience { return patience{l.pingTimeout(), 1} }
+// ended when the last worker has left and answers none. A worker that joins may have to wait until the life before has
+// missed heartbeats, one that leaves until a server that has ended does not come back: however short waits for other
+// workers are, that takes up to a worker timeout.
+func (l *link) joinPatience() patience {
+	return patience{wait: l.pingTimeout(), grow: 1, more: l.strategy.WorkerTimeout.Std()}
+}
 
 // longestWait bounds how long a message that was lost without a word can hold up everybody.
 func (l *link) longestWait() time.Duration { return 4 * l.strategy.WorkerTimeout.Std() }

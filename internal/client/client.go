@@ -279,7 +279,8 @@ func (c *Client) turn(ctx context.Context, what string) (done func(), err error)
 	return c.sessions.InTurn(ctx, what)
 }
 
-// Leave implements [backend.Trainer]: it settles, tells every server that this worker has stopped, and ends the client.
+// Leave implements [backend.Trainer]: it settles, tells all servers at once that this worker has stopped, and ends the
+// client. Of the last worker the first server to know tells the others, which end, also before they have its own word.
 func (c *Client) Leave(ctx context.Context) error {
 	if err := c.known(); err != nil {
 		return err
@@ -290,12 +291,13 @@ func (c *Client) Leave(ctx context.Context) error {
 	c.sessions.Leave()
 	defer c.Close()
 	err := c.sessions.Settle(ctx)
-	for s := range c.Servers {
+	told := c.link.together(func(s int) error {
 		if e := c.link.control(ctx, s, wire.OpLeave, nil, nil); e != nil && !errors.Is(e, errGone) {
-			err = errors.Join(err, fmt.Errorf("stopping: %w", e))
+			return fmt.Errorf("stopping: %w", e)
 		}
-	}
-	return err
+		return nil
+	})
+	return errors.Join(err, told)
 }
 
 // Close implements [backend.Trainer]: it ends the client, says so to servers that it has not left, as far as they can
