@@ -42,8 +42,8 @@ func (p Program) Differences(saw Seen) (all []string) {
 	}
 	all = append(all, p.repeats(saw)...)
 	last := len(p.Legs) - 1
-	if kills := p.Legs[last].kills("worker"); lost > kills {
-		note("nobody saw %d steps of workers, of which %d died", lost, kills)
+	if lost > saw.deaths {
+		note("nobody saw %d steps of workers, of whose lives %d ended before their work was done", lost, saw.deaths)
 	}
 	if l := p.Legs[last]; l.counted() {
 		return append(all, p.ledger(saw, last)...)
@@ -96,16 +96,6 @@ func (p Program) dies(name string) bool {
 	at, _, _ := strings.Cut(name, " ")
 	return last.mortal() && strings.HasSuffix(name, " trains on") &&
 		slices.ContainsFunc(last.Calls, func(c Call) bool { return c.At == at })
-}
-
-// kills counts the processes of a kind that are killed.
-func (l Leg) kills(kind string) (n int) {
-	for _, s := range l.Strikes {
-		if s.Kind == "kill" && strings.HasPrefix(s.Role, kind) {
-			n++
-		}
-	}
-	return n
 }
 
 // unseen says whether a sight is of a leg of which the model knows the ledger alone.

@@ -2,8 +2,8 @@ package twin
 
 import "fmt"
 
-// ledger says which samples a mortal leg has counted less or more often than its epochs say. What a life that died
-// had on its way counts twice in async and half_async: two steps' samples at most.
+// ledger says which samples a mortal leg has counted less or more often than its epochs say. What a life that ended
+// before its work was done had on its way counts twice in async and half_async: two steps' samples at most.
 func (p Program) ledger(saw Seen, leg int) (wrong []string) {
 	l := p.Legs[leg]
 	want, most := map[int]int{}, 0
@@ -18,10 +18,8 @@ func (p Program) ledger(saw Seen, leg int) (wrong []string) {
 		}
 	}
 	more, less, may := 0.0, 0.0, 0.0
-	for _, s := range l.Strikes {
-		if s.Kind == "kill" && l.repeats() {
-			may += 2 * float64(most)
-		}
+	if l.repeats() {
+		may = 2 * float64(saw.deaths*most)
 	}
 	for i := range p.Samples {
 		row := saw.of[fmt.Sprintf("%s %s row %d", l.End, ledgerName, i)]

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -51,6 +52,7 @@ type operator struct {
 	failure error
 	lives   map[string]*life
 	ends    []string
+	deaths  int // of workers, by themselves too
 }
 
 // life is a process of a role.
@@ -93,6 +95,7 @@ func (r *run) mortal(ctx context.Context, i int, l Leg) error {
 	}
 	all.Wait()
 	o.bodies.Wait()
+	r.saw.deaths = o.deaths
 	if o.failure == nil && ctx.Err() != nil {
 		o.failure = context.Cause(ctx)
 	}
@@ -186,6 +189,9 @@ func (o *operator) note(name string, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.ends = append(o.ends, fmt.Sprintf("%v %s: %v", time.Now().Format("04:05.000"), name, err))
+	if err != nil && strings.HasPrefix(name, "worker") {
+		o.deaths++
+	}
 }
 
 func (o *operator) isOver() bool {
@@ -273,6 +279,9 @@ func (o *operator) process(ctx context.Context, m rolemaker.RoleMaker, name stri
 	})
 	select {
 	case <-p.dead:
+		if o.l.Strategy.Recovery.Journal != "" && f.IsServer() {
+			<-ended // it has the journal, which kill -9 would let go
+		}
 		return errKilled
 	case err := <-ended:
 		return err

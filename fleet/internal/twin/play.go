@@ -71,6 +71,7 @@ type Seen struct {
 	Sights
 	windows map[string][2]int // events that there were before a sight, and behind it
 	orders  map[int][]*event  // by leg
+	deaths  int               // workers' lives of a mortal leg that ended before their work was done
 }
 
 // lines are those of the log, for who reads of a failure.
