@@ -31,7 +31,7 @@
 //   - sequences: [SequencePool], over the positions that a mask has
 //   - layers: [Linear], [Conv1D], [Conv2D], [MaxPool2D], [AvgPool2D], [GlobalMaxPool2D], [GlobalAvgPool2D],
 //     [BatchNorm], [LayerNorm], [GroupNorm], [Dropout], [Attention], [TransformerEncoder], [PositionalEmbedding],
-//     [GRU], [DIN], [MMoE]; [Shared] applies layers to several inputs with one set of parameters
+//     [GRU], [LSTM], [DIN], [MMoE], [FM], [Cross]; [Shared] applies layers to several inputs with one set of parameters
 //   - functions of an element: [ReLU], [LeakyReLU], [PReLU], [Dice], [ELU], [GELU], [Swish], [SiLU], [Softplus],
 //     [Tanh], [Sigmoid], [Log], [Log1p], [Exp], [Sqrt], [Square], [Pow], [Abs], [Clip], [Scale]
 //   - arithmetic: [Add], [Subtract], [Multiply], [Divide], of shapes that are repeated to fit each other; [MatMul],
@@ -192,9 +192,11 @@ package nn
 //	groupnorm.go      that of groups of an example's channels
 //	dropout.go        elements set to 0 while training
 //	attention.go      places that look at each other, a transformer's block
-//	gru.go            a state that reads places in order
+//	recurrent.go      a state that reads places in order
+//	gru.go, lstm.go   with gates
 //	din.go            rows weighed by a query
 //	mmoe.go           experts that tasks share
+//	interactions.go   products of features: FM, Cross
 //	shared.go         layers with one set of parameters for several inputs
 //
 // Functions of one element:

@@ -148,6 +148,8 @@ func mistakes(g *Graph) []mistake {
 	only(1)
 	try(gru{}, x(2, 6), w(2, 6), w(6), x(3))
 	only(3)
+	try(lstm{}, x(2, 6), w(1, 4), w(4))
+	only(0)
 	try(maskedSoftmax{}, x(2), x(3))
 	try(maskedSoftmax{}, x(1), x(3))
 	try(maskedSoftmax{}, x(), x())
@@ -311,6 +313,7 @@ func TestLayersOfParameters(t *testing.T) {
 		"batch norm":    func(in func(...int) *Node) *Node { return BatchNorm(in(2), NormOptions{}) },
 		"dice":          func(in func(...int) *Node) *Node { return Dice(in(2, 2)) },
 		"gru":           func(in func(...int) *Node) *Node { return GRU(in(2, 2), 2, GRUOptions{}) },
+		"cross":         func(in func(...int) *Node) *Node { return Cross(in(2, 2), CrossOptions{}) },
 		"sequence pool": func(in func(...int) *Node) *Node { return SequencePool(in(2, 2), nil, PoolMean) },
 	}
 	for kind, in := range inputs {

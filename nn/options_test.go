@@ -72,6 +72,8 @@ var options = []struct {
 			}
 			return GRU(Reshape(x, 4, 4), 3, o)
 		})},
+	{CrossOptions{}, CrossOptions{Name: "c", Layers: 2, Rank: 3},
+		layer(func(x *Node, o any) *Node { return Cross(Reshape(x, 16), o.(CrossOptions)) })},
 	{ParameterOptions{}, ParameterOptions{Name: "p", Init: optimizer.Constant{Value: 0.5}, Frozen: true},
 		layer(func(x *Node, o any) *Node { return Add(weighted(x), x.graph.Parameter(o.(ParameterOptions), 4, 4)) })},
 	{CrossEntropyOptions{}, CrossEntropyOptions{Smoothing: 0.5, Ignore: new(int64(2))}, layer(func(x *Node, o any) *Node {

@@ -17,7 +17,7 @@ func passes(o op, input int) bool {
 		return input == 0
 	case inBatchSoftmax:
 		return input < 2
-	case gru:
+	case recurrent:
 		return input < 3
 	}
 	return true

@@ -71,6 +71,7 @@ var recipes = map[string]recipe{
 	"batch_matmul":                     {decode[batchMatMul], 2, 2},
 	"masked_softmax":                   {decode[maskedSoftmax], 1, 2},
 	"gru":                              {decode[gru], 3, 4},
+	"lstm":                             {decode[lstm], 3, 4},
 	"mean":                             {decode[mean], 1, 1},
 	"log_loss":                         {decode[logLoss], 2, 2},
 	"cross_entropy":                    {decode[crossEntropy], 2, 2},

@@ -509,17 +509,27 @@ var matrixCases = []sizedCase{
 			one(func(x *Node) *Node { return GroupNorm(x, groups, NormOptions{Epsilon: 0.1}) }),
 			rowwise(each*positions, func(row []float64) []float64 { return normal64(row, 0.1) })}
 	}},
-	{"gru", func(n int, draw func() int) gradientCase {
-		l, h := draw(), draw()
-		args := []arg{x(n, l, 3*h), w(h, 3*h), w(3 * h), {labels, []int{n, l}, 0, 4}}
-		return gradientCase{"gru", args, func(in []*Node) *Node {
-			return apply("", gru{}, in[0], in[1], in[2], Cast(in[3], Float32))
-		}, gru64(n, l, h)}
-	}},
+	{"gru", func(n int, draw func() int) gradientCase { return recurrentCase(gru{}, n, draw(), draw(), true, gru64) }},
 	{"gru without a mask", func(n int, draw func() int) gradientCase {
-		l, h := draw(), draw()
-		args := []arg{x(n, l, 3*h), w(h, 3*h), w(3 * h)}
-		return gradientCase{"gru", args, func(in []*Node) *Node { return apply("", gru{}, in...) }, gru64(n, l, h)}
+		return recurrentCase(gru{}, n, draw(), draw(), false, gru64)
+	}},
+	{"lstm", func(n int, draw func() int) gradientCase {
+		return recurrentCase(lstm{}, n, draw(), draw(), true, lstm64)
+	}},
+	{"lstm without a mask", func(n int, draw func() int) gradientCase {
+		return recurrentCase(lstm{}, n, draw(), draw(), false, lstm64)
+	}},
+	{"fm", func(n int, draw func() int) gradientCase {
+		f, d := draw(), draw()
+		return gradientCase{"fm", []arg{x(n, f, d)}, one(FM), rowwise(f*d, func(row []float64) []float64 {
+			sum := 0.0
+			for i := range f {
+				for j := range i {
+					sum += dot64(row[i*d:(i+1)*d], row[j*d:(j+1)*d])
+				}
+			}
+			return []float64{sum}
+		})}
 	}},
 	{"masked_softmax", func(n int, draw func() int) gradientCase {
 		h, l := draw(), draw()
@@ -546,27 +556,55 @@ var matrixCases = []sizedCase{
 	}},
 }
 
-// gru64 is the twin of a GRU of given gates, element by element.
-func gru64(n, l, h int) func([][]float64) []float64 {
-	return func(in [][]float64) []float64 {
-		y := make([]float64, n*l*h)
+// recurrentCase has given gates, and a mask of which a quarter is 0, or none.
+func recurrentCase(unit recurrent, n, l, h int, masked bool, twin func(own, x, state, memory []float64)) gradientCase {
+	width := unit.gates() * h
+	args := []arg{x(n, l, width), w(h, width), w(width)}
+	if masked {
+		args = append(args, arg{labels, []int{n, l}, 0, 4})
+	}
+	build := func(in []*Node) *Node {
+		in = slices.Clone(in)
+		if masked {
+			in[3] = Cast(in[3], Float32)
+		}
+		return apply("", unit, in...)
+	}
+	return gradientCase{unit.kind(), args, build, func(in [][]float64) []float64 {
+		var y []float64
 		for i := range n {
-			state := make([]float64, h)
+			state, memory := make([]float64, h), make([]float64, h)
 			for t := range l {
-				own := matmul64(state, in[1], h, 3*h)
-				x, next := in[0][(i*l+t)*3*h:], make([]float64, h)
-				for j := range h {
-					r := sigmoid64(x[j] + own[j] + in[2][j])
-					z := sigmoid64(x[h+j] + own[h+j] + in[2][h+j])
-					next[j] = (1-z)*math.Tanh(x[2*h+j]+r*(own[2*h+j]+in[2][2*h+j])) + z*state[j]
-				}
 				if len(in) < 4 || in[3][i*l+t] != 0 {
-					state = next
+					own := matmul64(state, in[1], h, width)
+					for j := range own {
+						own[j] += in[2][j]
+					}
+					twin(own, in[0][(i*l+t)*width:], state, memory)
 				}
-				copy(y[(i*l+t)*h:], state)
+				y = append(y, state...)
 			}
 		}
 		return y
+	}}
+}
+
+// gru64 is a step of a GRU, element by element.
+func gru64(own, x, state, _ []float64) {
+	h := len(state)
+	for j := range h {
+		r, z := sigmoid64(x[j]+own[j]), sigmoid64(x[h+j]+own[h+j])
+		state[j] = (1-z)*math.Tanh(x[2*h+j]+r*own[2*h+j]) + z*state[j]
+	}
+}
+
+// lstm64 is a step of an LSTM.
+func lstm64(own, x, state, memory []float64) {
+	h := len(state)
+	for j := range h {
+		gate := func(i int) float64 { return x[i*h+j] + own[i*h+j] }
+		memory[j] = sigmoid64(gate(1))*memory[j] + sigmoid64(gate(0))*math.Tanh(gate(2))
+		state[j] = sigmoid64(gate(3)) * math.Tanh(memory[j])
 	}
 }
 

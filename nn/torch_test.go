@@ -48,7 +48,11 @@ var torchOps = map[string]func(*goldenCase) *Node{
 		o := DINOptions{Name: "d", Hidden: []int{4}, Act: Sigmoid, Softmax: c.Attrs["softmax"].(bool)}
 		return DIN(c.batched(0), c.batched(1), c.mask(4), o)
 	},
-	"dice":   unary(Dice),
+	"dice": unary(Dice), "fm": unary(FM),
+	"lstm": unary(func(x *Node) *Node { return LSTM(x, 4, RecurrentOptions{Name: "l"}) }),
+	"cross": func(c *goldenCase) *Node {
+		return Cross(c.batched(0), CrossOptions{Name: "c", Layers: int(c.attr("layers")), Rank: int(c.attr("rank"))})
+	},
 	"gather": func(c *goldenCase) *Node { return Gather(c.batched(0), c.ids(1)) },
 }
 

@@ -208,6 +208,20 @@ def dice(t):
     return p * t + (1 - p) * a * t
 add("dice", dice, x(201, 2, 4, 3), params={"dice_0.w_0": a})
 add("dice", dice, x(202, 5, 3), params={"dice_0.w_0": a})
+
+unit = drawn(210, torch.nn.LSTM(3, 4, batch_first=True))
+weights = {"l.w_0": unit.weight_ih_l0.T, "l.w_1": unit.weight_hh_l0.T, "l.b_0": unit.bias_ih_l0, "l.b_1": unit.bias_hh_l0}
+add("lstm", lambda t: unit(t)[0], x(215, 2, 5, 3), params=weights)
+add("fm", lambda t: sum((t[:, i] * t[:, j]).sum(1, keepdim=True) for i in range(4) for j in range(i)), x(220, 3, 4, 5))
+w0, b0, w1, b1, v = x(221, 4, 4), x(222, 4), x(223, 2, 4), x(224, 4), x(225, 4, 2)
+def cross(t):
+    """Wang et al., 2021, formula 2."""
+    first = t * (t @ w0 + b0) + t
+    return t * (first @ w0 + b0) + first
+add("cross", cross, x(226, 3, 4), layers=2, rank=0,
+    params={"c.fc_0.w_0": w0, "c.fc_0.b_0": b0, "c.fc_1.w_0": w0, "c.fc_1.b_0": b0})
+add("cross", lambda t: t * (t @ v @ w1 + b1) + t, x(227, 3, 4), layers=0, rank=2,
+    params={"c.fc_0.narrow.w_0": v, "c.fc_0.w_0": w1, "c.fc_0.b_0": b1})
 # END
 
 print(json.dumps({"source": f"PyTorch {torch.__version__.split('+')[0]}, CPU, torch_ops.py", "cases": cases}))

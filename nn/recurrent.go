@@ -1,0 +1,183 @@
+package nn
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/gofleet/gofleet/internal/kernels"
+	"github.com/gofleet/gofleet/optimizer"
+)
+
+// RecurrentOptions describe a layer whose state reads places in order.
+type RecurrentOptions struct {
+	// Name names the layer: its parameters are Name.w_0 and Name.b_0 of the input, Name.w_1 and Name.b_1 of the state.
+	// Empty means gru_0 and so on, or lstm_0.
+	Name string
+	// Init gives the initial values of all of them; nil is uniform between ±1/√size.
+	Init optimizer.Initializer
+	// Mask, of shape [N L], is 0 at places where there is nothing: the state stays as it was. nil is none.
+	Mask *Node
+}
+
+// recurrent is an op whose state of one place is computed from that of the place before. It has the input's part of the
+// gates, [N L gates·size], the state's weights and bias, and a mask, or none.
+type recurrent interface {
+	op
+	// gates is how many there are for each number of the state.
+	gates() int
+	// step computes gate, now and next of a place. It may keep something in own for grad.
+	step(p instant)
+	// grad makes own the gradient of h·U + c, gate that of the input's part, up the gradient of the state before, as
+	// far as it does not go through U, and dMemory that of the memory before.
+	grad(p instant)
+}
+
+// instant is one place of one example.
+type instant struct {
+	x, own       []float32 // the input's part of the gates, and h·U + c
+	gate         []float32
+	old, now     []float32 // the state before and after
+	memory, next []float32 // beside the state, as an LSTM's cell: before and after
+	down, up     []float32 // gradients of the states after and before
+	dMemory      []float32 // gradient of the memory after
+}
+
+// recur adds a recurrent op behind the input's part of its gates.
+func (o RecurrentOptions) recur(unit recurrent, x *Node, size int) *Node {
+	if missing(x) {
+		return apply("", unit, x)
+	}
+	g := x.graph
+	if len(x.shape) != 3 || size < 1 {
+		return g.newNode(o.Name, unit, x).spoil(fmt.Errorf(
+			"a state of %d over %v: shape [N L D] is needed, and a size", size, x))
+	}
+	if o.Name == "" {
+		o.Name = g.free(unit.kind())
+	}
+	if o.Init == nil {
+		bound := float32(1 / math.Sqrt(float64(size)))
+		o.Init = optimizer.Uniform{Low: -bound, High: bound}
+	}
+	width := unit.gates() * size
+	gates := apply(o.Name+".input", linear{PerPosition: true}, x,
+		g.dense(o.Name+".w_0", []int{x.shape[2], width}, o.Init, false),
+		g.dense(o.Name+".b_0", []int{width}, o.Init, false))
+	in := []*Node{gates, g.dense(o.Name+".w_1", []int{size, width}, o.Init, false),
+		g.dense(o.Name+".b_1", []int{width}, o.Init, false)}
+	if o.Mask != nil {
+		in = append(in, o.Mask)
+	}
+	return apply(o.Name, unit, in...)
+}
+
+// stateOf is the shape of the states of all places.
+func stateOf(unit recurrent, in []*Node) ([]int, error) {
+	x, gates := in[0], unit.gates()
+	if len(in) < 3 || len(x.shape) != 3 || x.shape[0] != batch || x.shape[2]%gates != 0 {
+		return nil, fmt.Errorf("input %v is no gates of a sequence: shape [N L %d·size] is needed", x, gates)
+	}
+	size := x.shape[2] / gates
+	if !equalShapes(in[1].shape, []int{size, gates * size}) || !equalShapes(in[2].shape, []int{gates * size}) {
+		return nil, fmt.Errorf("weights %v and %v don't fit a state of %d", in[1], in[2], size)
+	}
+	if len(in) > 3 && !equalShapes(in[3].shape, x.shape[:2]) {
+		return nil, fmt.Errorf("mask %v does not fit: %s is needed", in[3], shapeString(x.shape[:2]))
+	}
+	return []int{batch, x.shape[1], size}, wantFloat(in)
+}
+
+// scan is a recurrent op at work on all places, a block of n examples each.
+type scan struct {
+	c                      *cell
+	n, l, size, width      int
+	states, memories       []float32 // [L+1 N H], with those before the first place
+	gates, own             []float32 // [L N width]
+	carried, up, remembers []float32 // [N H] of backward: the gradient of the state between two places, of the memory
+}
+
+func scanOf(unit recurrent, c *cell) scan {
+	s := scan{c: c, n: c.shape[0], l: c.shape[1], size: c.shape[2], width: unit.gates() * c.shape[2]}
+	block, wide := s.n*s.size, s.n*s.l*s.width
+	all := c.scratch(2*(s.l+1)*block + 2*wide + 3*block)
+	take := func(n int) (part []float32) {
+		part, all = all[:n], all[n:]
+		return part
+	}
+	s.states, s.memories = take((s.l+1)*block), take((s.l+1)*block)
+	s.gates, s.own = take(wide), take(wide)
+	s.carried, s.up, s.remembers = take(block), take(block), take(block)
+	return s
+}
+
+// block is the part of place t in values of which an example has so many a place.
+func (s scan) block(x []float32, t, width int) []float32 { return x[t*s.n*width : (t+1)*s.n*width] }
+
+// at is place t of example i.
+func (s scan) at(i, t int) instant {
+	h, w := s.size, s.width
+	state := func(x []float32, t int) []float32 { return x[(t*s.n+i)*h:][:h] }
+	return instant{
+		x: s.c.in[0].value[(i*s.l+t)*w:][:w], own: s.own[(t*s.n+i)*w:][:w], gate: s.gates[(t*s.n+i)*w:][:w],
+		old: state(s.states, t), now: state(s.states, t+1), memory: state(s.memories, t), next: state(s.memories, t+1),
+		down: state(s.carried, 0), up: state(s.up, 0), dMemory: state(s.remembers, 0),
+	}
+}
+
+// skips says whether example i has nothing at place t.
+func (s scan) skips(i, t int) bool { return len(s.c.in) > 3 && s.c.in[3].value[i*s.l+t] == 0 }
+
+// forward goes through the places from the first to the last.
+func (s scan) forward(unit recurrent) {
+	clear(s.block(s.states, 0, s.size))
+	clear(s.block(s.memories, 0, s.size))
+	for t := range s.l {
+		own := s.block(s.own, t, s.width)
+		kernels.Gemm(false, false, s.n, s.width, s.size, s.block(s.states, t, s.size), s.c.in[1].value, own, false)
+		kernels.AddBias(own, s.c.in[2].value)
+		for i := range s.n {
+			p := s.at(i, t)
+			if s.skips(i, t) {
+				copy(p.now, p.old)
+				copy(p.next, p.memory)
+			} else {
+				unit.step(p)
+			}
+			copy(s.c.value[(i*s.l+t)*s.size:], p.now)
+		}
+	}
+}
+
+// backward goes through the places from the last to the first.
+func (s scan) backward(unit recurrent) {
+	x, w, b := s.c.in[0], s.c.in[1], s.c.in[2]
+	var dx []float32
+	if x.wanted {
+		dx = x.sum()
+	}
+	clear(s.carried)
+	clear(s.remembers)
+	for t := s.l - 1; t >= 0; t-- {
+		for i := range s.n {
+			p := s.at(i, t)
+			addTo(p.down, s.c.grad[(i*s.l+t)*s.size:][:s.size])
+			if s.skips(i, t) {
+				copy(p.up, p.down)
+				clear(p.own)
+				continue
+			}
+			unit.grad(p)
+			if dx != nil {
+				addTo(dx[(i*s.l+t)*s.width:][:s.width], p.gate)
+			}
+		}
+		copy(s.carried, s.up)
+		kernels.Gemm(false, true, s.n, s.size, s.width, s.block(s.own, t, s.width), w.value, s.carried, true)
+	}
+	if w.wanted {
+		kernels.Gemm(true, false, s.size, s.width, s.l*s.n, s.states[:s.l*s.n*s.size], s.own, w.grad, w.adds())
+	}
+	if b.wanted {
+		kernels.SumRows(b.grad, s.own, b.adds())
+	}
+}
