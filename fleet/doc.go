@@ -52,7 +52,7 @@
 // has the metrics of all workers' examples: each worker evaluates the model on its rows, with an executor of its own
 // that does not train, and all get the same number.
 //
-// [Fleet.SetRate] sets the learning rate of a job that trains, by worker 0 for all, as [optimizer.ReduceOnPlateau] or a
+// [Fleet.SetRate] sets the learning rate of a job that trains, by worker 0 for all, as [lr.ReduceOnPlateau] or a
 // person says.
 //
 // [Fleet.Plan] prints where every variable lives, and [Fleet.Explain] what a step costs: bytes and round trips for each

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 
+	gorgonia "gorgonia.org/tensor"
+
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/optimizer/lr"
 	"github.com/gofleet/gofleet/rolemaker"
 	"github.com/gofleet/gofleet/strategy"
-	gorgonia "gorgonia.org/tensor"
 )
 
 // The rate was chosen too large. It falls when the loss has not.
@@ -44,7 +46,7 @@ func trainDown(ctx context.Context, f *fleet.Fleet) error {
 	}
 	exe := nn.NewExecutor(g)
 	batch := map[string]*gorgonia.Dense{"x": gorgonia.New(gorgonia.WithShape(1, 2), gorgonia.WithBacking([]float32{1, 0}))}
-	plateau := optimizer.ReduceOnPlateau{LR: 1.5, Patience: 1, Cooldown: 5}
+	plateau := lr.ReduceOnPlateau{LR: 1.5, Patience: 1, Cooldown: 5}
 	for range 6 {
 		out, err := exe.Train(ctx, batch, loss)
 		if err != nil {

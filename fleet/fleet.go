@@ -13,6 +13,7 @@ import (
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/layout"
 	"github.com/gofleet/gofleet/internal/mode"
+	"github.com/gofleet/gofleet/internal/rules"
 	"github.com/gofleet/gofleet/internal/server"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/rolemaker"
@@ -135,7 +136,7 @@ type Optimizer struct {
 // Minimize registers the objective's parameters, decides where each will live, and makes the fleet the objective's
 // trainer. It must be called once, on every role, with the same model.
 func (o *Optimizer) Minimize(objective optimizer.Objective) error {
-	if err := optimizer.CheckObjective(objective); err != nil {
+	if err := rules.CheckObjective(objective); err != nil {
 		return fmt.Errorf("fleet: Minimize: %w", err)
 	}
 	f := o.fleet
@@ -177,13 +178,13 @@ func (f *Fleet) plan(params []*optimizer.Param, rule optimizer.Rule, s strategy.
 			return nil, err
 		}
 	}
-	if s.Recovery.Journal != "" && optimizer.IsRandom(rule) {
+	if s.Recovery.Journal != "" && rules.IsRandom(rule) {
 		return nil, fmt.Errorf("fleet: rule %s draws lots, so that a server that plays its journal comes to other "+
 			"weights: leave out recovery: journal", rule.Name())
 	}
 	var whole []string // whose rule looks at all of them at once; rows of embeddings are whole anyway
 	for _, p := range params {
-		if r := optimizer.RuleFor(rule, p); r != nil && !p.Embedding && optimizer.NeedsWhole(r) {
+		if r := rules.For(rule, p); r != nil && !p.Embedding && rules.NeedsWhole(r) {
 			whole = append(whole, p.Name)
 		}
 	}

@@ -3,6 +3,7 @@ package fleet
 import (
 	"fmt"
 
+	"github.com/gofleet/gofleet/internal/rules"
 	"github.com/gofleet/gofleet/optimizer"
 )
 
@@ -10,7 +11,7 @@ import (
 // plain gradient descent, and each holds every row.
 func checkGeo(params []*optimizer.Param, rule optimizer.Rule) error {
 	for _, p := range params {
-		r := optimizer.RuleFor(rule, p)
+		r := rules.For(rule, p)
 		for {
 			w, ok := r.(optimizer.Wrapper)
 			if !ok {

@@ -10,6 +10,7 @@ import (
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/optimizer/lr"
 	"github.com/gofleet/gofleet/strategy"
 )
 
@@ -17,7 +18,7 @@ import (
 // of servers and workers, in geo, from it and into it. The rate is 1 for five updates and 0.125 from then on; every gradient is -1.
 func TestSchedulesGoOnInGeo(t *testing.T) {
 	t.Parallel()
-	rule := optimizer.SGD{Schedule: optimizer.PiecewiseDecay{Boundaries: []int64{5}, Values: []float64{1, 0.125}}}
+	rule := optimizer.SGD{Schedule: lr.PiecewiseDecay{Boundaries: []int64{5}, Values: []float64{1, 0.125}}}
 	leg := func(t *testing.T, s strategy.Strategy, servers, workers, steps int, from, to string) (moved float32) {
 		var began, ended float32
 		fleettest.Run(t, servers, workers, func(ctx context.Context, f *fleet.Fleet) error {

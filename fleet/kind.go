@@ -7,6 +7,7 @@ import (
 	"github.com/gofleet/gofleet/internal/collective"
 	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/replica"
+	"github.com/gofleet/gofleet/internal/rules"
 	"github.com/gofleet/gofleet/internal/solo"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
@@ -71,7 +72,7 @@ func suitServers(s strategy.Strategy, rule optimizer.Rule, servers int) error {
 	if field := s.WithoutServers(); field != "" {
 		return fmt.Errorf("strategy: %s is for jobs without servers, and this one has %d: leave it out", field, servers)
 	}
-	clip, clips := optimizer.ClipperOf(rule)
+	clip, clips := rules.ClipperOf(rule)
 	if _, byNorm := clip.(optimizer.NormClipper); !clips || byNorm || !mode.Of(s.Mode).Rounds {
 		return nil
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/optimizer/lr"
 	"github.com/gofleet/gofleet/strategy"
 )
 
@@ -87,7 +88,7 @@ func TestAdaptiveLocalSGD(t *testing.T) {
 	const steps, init = 41, 5
 	grad := func(worker, step int) float64 { return float64((worker+1)*(step*step%5) - 2) }
 	loss := func(worker, step int) float64 { return float64(8+worker) / float64(1+step%13) }
-	schedule := optimizer.ExponentialDecay{LR: 0.1, Gamma: 0.95}
+	schedule := lr.ExponentialDecay{LR: 0.1, Gamma: 0.95}
 	s := strategy.Sync()
 	s.AdaptiveLocalSGD.InitKSteps = init
 	got := trainGiven(t, 2, optimizer.SGD{Schedule: schedule}, s, false, func(ctx context.Context, worker int, g *trial.Given) error {
@@ -238,7 +239,7 @@ func TestLocalSGDGoesOn(t *testing.T) {
 		if s.LocalSGD = (strategy.LocalSGD{KSteps: k, BeginStep: begin}); r.IntN(2) == 0 {
 			s.LocalSGD, s.AdaptiveLocalSGD = strategy.LocalSGD{}, strategy.AdaptiveLocalSGD{InitKSteps: k, BeginStep: begin}
 		}
-		schedule := []optimizer.Schedule{nil, optimizer.ExponentialDecay{LR: 0.1, Gamma: 0.9}}[r.IntN(2)]
+		schedule := []lr.Schedule{nil, lr.ExponentialDecay{LR: 0.1, Gamma: 0.9}}[r.IntN(2)]
 		rule := []optimizer.Rule{optimizer.SGD{LR: 0.1, Schedule: schedule}, optimizer.Momentum{LR: 0.1, Schedule: schedule}}[r.IntN(2)]
 		steps := make([][]int, 3) // by epoch and worker
 		for e := range steps {

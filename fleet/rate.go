@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/gofleet/gofleet/internal/backend"
-	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/internal/rules"
 )
 
 // SetRate makes rate the learning rate of a job that trains, in place of the LR that its rule was given. Rules of a
@@ -14,7 +14,7 @@ import (
 // SetRate(ctx, 0.001) is 0.01 for "emb". A rule with a Schedule has no rate to replace and takes [Fleet.SetRateFactor]
 // alone; here it is an error.
 //
-//	plateau := optimizer.ReduceOnPlateau{LR: 1e-3}
+//	plateau := lr.ReduceOnPlateau{LR: 1e-3}
 //	for range epochs {
 //		…                                   // train and evaluate
 //		plateau.Step(loss)
@@ -42,7 +42,7 @@ func (f *Fleet) SetRate(ctx context.Context, rate float64) error {
 	if err != nil {
 		return err
 	}
-	factor, err := optimizer.RateFactor(j.rule, rate)
+	factor, err := rules.RateFactor(j.rule, rate)
 	if err != nil {
 		return fmt.Errorf("fleet: SetRate: %w", err)
 	}
@@ -70,7 +70,7 @@ func (f *Fleet) setRateFactor(ctx context.Context, call string, factor float64) 
 				"lowest worker that lives: %w", call, f, ErrRole)
 		}
 	}
-	if err := optimizer.CheckRateFactor(j.rule, j.layout.Params, factor); err != nil {
+	if err := rules.CheckRateFactor(j.rule, j.layout.Params, factor); err != nil {
 		return fmt.Errorf("fleet: %s: %w", call, err)
 	}
 	return named(call, j.backend.SetRateFactor(ctx, factor))
@@ -80,7 +80,7 @@ func (f *Fleet) setRateFactor(ctx context.Context, call string, factor float64) 
 // checkpoint, that of the checkpoint. Any worker may ask; one of a collective job knows of a new factor when it counts
 // there.
 //
-//	plateau := optimizer.ReduceOnPlateau{LR: 1e-3 * factor}
+//	plateau := lr.ReduceOnPlateau{LR: 1e-3 * factor}
 func (f *Fleet) RateFactor(ctx context.Context) (float64, error) {
 	j, err := f.worker(ctx, "RateFactor")
 	if err != nil {

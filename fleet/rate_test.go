@@ -13,6 +13,7 @@ import (
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/optimizer/lr"
 	"github.com/gofleet/gofleet/strategy"
 	"github.com/gofleet/gofleet/transport"
 )
@@ -29,12 +30,12 @@ type ratedRun struct {
 const ratedFirst, ratedThen, ratedAlone, ratedLast = 3, 2, 2, 4
 
 // rules are a rule of each kind, with rates that are set or given by a schedule of their own.
-func (r ratedRun) rules(lr func(float64) optimizer.Schedule) optimizer.Rule {
-	rated := func(rate float64) (float64, optimizer.Schedule) {
-		if lr == nil {
+func (r ratedRun) rules(schedule func(float64) lr.Schedule) optimizer.Rule {
+	rated := func(rate float64) (float64, lr.Schedule) {
+		if schedule == nil {
 			return rate, nil
 		}
-		return 0, lr(rate)
+		return 0, schedule(rate)
 	}
 	adam, adagrad := optimizer.Adam{Dense: true}, optimizer.Adagrad{}
 	adam.LR, adam.Schedule = rated(0.01)
@@ -43,12 +44,12 @@ func (r ratedRun) rules(lr func(float64) optimizer.Schedule) optimizer.Rule {
 }
 
 // scheduled are the same rates as a schedule says them.
-func (r ratedRun) scheduled(rate float64) optimizer.Schedule {
+func (r ratedRun) scheduled(rate float64) lr.Schedule {
 	end := int64(ratedFirst + ratedThen)
 	if r.uneven {
 		end += ratedAlone
 	}
-	return optimizer.PiecewiseDecay{Boundaries: []int64{ratedFirst, end}, Values: []float64{rate, rate / 4, rate * 2}}
+	return lr.PiecewiseDecay{Boundaries: []int64{ratedFirst, end}, Values: []float64{rate, rate / 4, rate * 2}}
 }
 
 // train returns the model; by rates that worker 0 sets, or by a schedule.

@@ -1,5 +1,7 @@
 package optimizer
 
+import "github.com/gofleet/gofleet/optimizer/lr"
+
 // Adadelta measures each step against the steps before it, so that it needs no learning rate (Zeiler, 2012):
 //
 //	e ← ρe + (1−ρ)g²
@@ -10,8 +12,8 @@ type Adadelta struct {
 	// LR scales the steps; 0 means 1, the paper's.
 	LR float64
 	// Schedule, if any, gives the learning rate in place of LR.
-	Schedule Schedule
-	// Rho is ρ and Epsilon is ε: 0 means 0.95 and 1e-6.
+	Schedule lr.Schedule
+	// Rho is ρ and Epsilon is ε: 0 means 0.95 and 1e-6; a Rho of -1 is none.
 	Rho, Epsilon float64
 }
 
@@ -22,7 +24,7 @@ func (Adadelta) Name() string { return "adadelta" }
 func (Adadelta) StateLen(n int) int { return 2 * n }
 
 // LearningRate implements [Rated].
-func (r Adadelta) LearningRate() (float64, Schedule) { return or(r.LR, 1), r.Schedule }
+func (r Adadelta) LearningRate() (float64, lr.Schedule) { return or(r.LR, 1), r.Schedule }
 
 // Update implements [Rule].
 func (r Adadelta) Update(w, g, state []float32, s *State) {

@@ -1,5 +1,7 @@
 package optimizer
 
+import "github.com/gofleet/gofleet/optimizer/lr"
+
 // Adagrad divides each element's rate by the root of all its squared gradients (Duchi, Hazan and Singer, 2011):
 //
 //	a ← a + g²
@@ -8,7 +10,7 @@ type Adagrad struct {
 	// LR is the learning rate; 0 means 0.001.
 	LR float64
 	// Schedule, if any, gives the learning rate in place of LR.
-	Schedule Schedule
+	Schedule lr.Schedule
 	// Epsilon keeps the first steps finite; 0 means 1e-6.
 	Epsilon float64
 	// InitialAccumulator is the value of a before the first update.
@@ -25,7 +27,7 @@ func (Adagrad) StateLen(n int) int { return n }
 func (r Adagrad) InitState(state []float32) { Constant{float32(r.InitialAccumulator)}.Fill(state, 0) }
 
 // LearningRate implements [Rated].
-func (r Adagrad) LearningRate() (float64, Schedule) { return or(r.LR, 0.001), r.Schedule }
+func (r Adagrad) LearningRate() (float64, lr.Schedule) { return or(r.LR, 0.001), r.Schedule }
 
 // Update implements [Rule].
 func (r Adagrad) Update(w, g, state []float32, s *State) {

@@ -1,5 +1,7 @@
 package optimizer
 
+import "github.com/gofleet/gofleet/optimizer/lr"
+
 // Adamax is Adam with the largest recent gradient in place of the root of the second moment (Kingma and Ba, 2015):
 //
 //	m ← β₁m + (1−β₁)g
@@ -9,8 +11,8 @@ type Adamax struct {
 	// LR is the learning rate; 0 means 0.001.
 	LR float64
 	// Schedule, if any, gives the learning rate in place of LR.
-	Schedule Schedule
-	// Beta1, Beta2 and Epsilon: 0 means 0.9, 0.999 and 1e-8.
+	Schedule lr.Schedule
+	// Beta1, Beta2 and Epsilon: 0 means 0.9, 0.999 and 1e-8; a Beta of -1 is none.
 	Beta1, Beta2, Epsilon float64
 }
 
@@ -21,7 +23,7 @@ func (Adamax) Name() string { return "adamax" }
 func (Adamax) StateLen(n int) int { return 2 * n }
 
 // LearningRate implements [Rated].
-func (r Adamax) LearningRate() (float64, Schedule) { return or(r.LR, 0.001), r.Schedule }
+func (r Adamax) LearningRate() (float64, lr.Schedule) { return or(r.LR, 0.001), r.Schedule }
 
 // Update implements [Rule].
 func (r Adamax) Update(w, g, state []float32, s *State) {

@@ -1,5 +1,7 @@
 package optimizer
 
+import "github.com/gofleet/gofleet/optimizer/lr"
+
 // AdamW is [Adam] with weight decay beside the gradient, not in it (Loshchilov and Hutter, 2019):
 //
 //	w ← w − lr·λ·w, then Adam's step
@@ -9,10 +11,10 @@ type AdamW struct {
 	// LR is the learning rate; 0 means 0.001.
 	LR float64
 	// Schedule, if any, gives the learning rate in place of LR.
-	Schedule Schedule
-	// Beta1, Beta2 and Epsilon: 0 means 0.9, 0.999 and 1e-8.
+	Schedule lr.Schedule
+	// Beta1, Beta2 and Epsilon: 0 means 0.9, 0.999 and 1e-8; a Beta of -1 is none.
 	Beta1, Beta2, Epsilon float64
-	// WeightDecay is λ; 0 means 0.01. Without decay ([Zero]) the rule is Adam.
+	// WeightDecay is λ; 0 means 0.01, -1 none. Without decay the rule is Adam.
 	WeightDecay float64
 }
 
@@ -23,7 +25,7 @@ func (AdamW) Name() string { return "adamw" }
 func (AdamW) StateLen(n int) int { return 2 * n }
 
 // LearningRate implements [Rated].
-func (r AdamW) LearningRate() (float64, Schedule) { return or(r.LR, 0.001), r.Schedule }
+func (r AdamW) LearningRate() (float64, lr.Schedule) { return or(r.LR, 0.001), r.Schedule }
 
 // Update implements [Rule].
 func (r AdamW) Update(w, g, state []float32, s *State) {
@@ -46,5 +48,5 @@ func (r AdamW) adam() Adam {
 // Check implements [Checker].
 func (r AdamW) Check() error {
 	return checks("adamw", checkRate(r.LR, r.Schedule), checkFactor("Beta1", r.Beta1), checkFactor("Beta2", r.Beta2),
-		checkDivisor("Epsilon", r.Epsilon), checkPositive("WeightDecay", r.WeightDecay))
+		checkDivisor("Epsilon", r.Epsilon), checkOrNone("WeightDecay", r.WeightDecay))
 }

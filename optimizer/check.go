@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/gofleet/gofleet/optimizer/lr"
 )
 
 // A Checker is a rule, a schedule or an initializer that can say what is wrong with its settings.
@@ -71,7 +73,7 @@ func checks(name string, errs ...error) error {
 }
 
 // checkRate is for a rate that a schedule may stand in for.
-func checkRate(lr float64, s Schedule) error {
+func checkRate(lr float64, s lr.Schedule) error {
 	if s != nil {
 		return nil
 	}
@@ -86,14 +88,6 @@ func checkPositive(name string, v float64) error {
 	return fmt.Errorf("%s is %v: it must be a positive number", name, v)
 }
 
-// checkAbove is for what has no default.
-func checkAbove(name string, v float64) error {
-	if v > 0 && !math.IsInf(v, 1) {
-		return nil
-	}
-	return fmt.Errorf("%s is %v: it must be above 0", name, v)
-}
-
 // checkDivisor is checkPositive for what keeps a division finite: as a float32 it must not be 0.
 func checkDivisor(name string, v float64) error {
 	if v > 0 && float32(v) == 0 {
@@ -104,8 +98,16 @@ func checkDivisor(name string, v float64) error {
 
 // checkFactor is for what multiplies a mean in every step.
 func checkFactor(name string, v float64) error {
-	if v >= 0 && v < 1 {
+	if v >= 0 && v < 1 || v == -1 {
 		return nil
 	}
-	return fmt.Errorf("%s is %v: it must be at least 0 and below 1", name, v)
+	return fmt.Errorf("%s is %v: it must be at least 0 and below 1, or -1 for none", name, v)
+}
+
+// checkOrNone is checkPositive for what -1 switches off.
+func checkOrNone(name string, v float64) error {
+	if v == -1 {
+		return nil
+	}
+	return checkPositive(name, v)
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // A GradientClipper is a rule that shortens the gradients of a whole step before they are applied one by one, which
-// only who has them all can do: [ClipGradients] does it for any rule. Update takes gradients as they are.
+// only the holder of them all can do: trainers call it once a step. Update takes gradients as they are.
 type GradientClipper interface {
 	Rule
 	ClipGradients(params []*Param, rows []Rows)
@@ -28,23 +28,10 @@ type Sparer interface {
 	Spares(p *Param) bool
 }
 
-// Spares says whether a clip leaves a param alone, as every one does what is frozen.
-func Spares(c GradientClipper, p *Param) bool {
+// spares says whether a clip leaves a param alone, as every one does what is frozen.
+func spares(c GradientClipper, p *Param) bool {
 	s, ok := c.(Sparer)
 	return p.Frozen || ok && s.Spares(p)
-}
-
-// ClipperOf is the rule's clipper of a step's gradients, which may be wrapped; false for most rules, which have none.
-func ClipperOf(r Rule) (GradientClipper, bool) { return find[GradientClipper](r) }
-
-// ClipGradients changes the gradients of a step, in place, as the rule asks before it is applied; most rules ask for
-// nothing. A trainer that has a step's gradients in one place calls it once a step: a process that is alone, and a
-// worker whose pushes are updates. In mode sync it is not called: servers clip the round's mean by [NormClipper]. The
-// package's documentation has a table.
-func ClipGradients(r Rule, params []*Param, rows []Rows) {
-	if c, ok := find[GradientClipper](r); ok {
-		c.ClipGradients(params, rows)
-	}
 }
 
 // ClipByNorm shortens the gradient of each variable to Norm where it is longer: g·Norm/‖g‖. The gradient of an
@@ -112,12 +99,12 @@ func (c ClipByGlobalNorm) paramNames() []string { return c.Except }
 // gradients lists those that are clipped.
 func gradients(c GradientClipper, params []*Param, rows []Rows) (all [][]float32) {
 	for _, p := range params {
-		if !p.Embedding && !Spares(c, p) {
+		if !p.Embedding && !spares(c, p) {
 			all = append(all, p.G)
 		}
 	}
 	for _, r := range rows {
-		if !Spares(c, r.Param) {
+		if !spares(c, r.Param) {
 			all = append(all, r.G)
 		}
 	}

@@ -6,7 +6,7 @@ import "fmt"
 // and Max above, it is between −Max and Max.
 //
 // It acts on what an update is given: in mode sync and in collective jobs the mean of all workers' gradients, in modes
-// async, half_async and ssp a push, each of its gradients if they are added up ([Additive]), in geo the worker's own
+// async, half_async and ssp a push, each of its gradients if they are added up, in geo the worker's own
 // gradient. The package's documentation has a table.
 //
 // Where a rule has both, gradients are clipped before decay is added: Decay{Rule: …} goes inside ClipByValue{Rule: …}.
@@ -20,12 +20,17 @@ func (c ClipByValue) Unwrap() Rule { return c.Rule }
 
 // Update implements [Rule].
 func (c ClipByValue) Update(w, g, state []float32, s *State) {
-	low, high := float32(c.limit()), float32(c.Max)
 	clipped := s.Buffer(len(w))
-	for i, v := range g[:len(w)] {
+	c.Clip(clipped, g)
+	c.Rule.Update(w, clipped, state, s)
+}
+
+// Clip sets clipped to the elements of g, each within the limits. The two may be one slice.
+func (c ClipByValue) Clip(clipped, g []float32) {
+	low, high := float32(c.limit()), float32(c.Max)
+	for i, v := range g[:len(clipped)] {
 		clipped[i] = clamp(v, low, high)
 	}
-	c.Rule.Update(w, clipped, state, s)
 }
 
 func (c ClipByValue) limit() float64 {

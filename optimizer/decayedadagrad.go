@@ -1,5 +1,7 @@
 package optimizer
 
+import "github.com/gofleet/gofleet/optimizer/lr"
+
 // DecayedAdagrad is [Adagrad] that forgets:
 //
 //	a ← d·a + (1−d)g²
@@ -8,8 +10,8 @@ type DecayedAdagrad struct {
 	// LR is the learning rate; 0 means 0.001.
 	LR float64
 	// Schedule, if any, gives the learning rate in place of LR.
-	Schedule Schedule
-	// Decay is d and Epsilon is ε: 0 means 0.95 and 1e-6.
+	Schedule lr.Schedule
+	// Decay is d and Epsilon is ε: 0 means 0.95 and 1e-6; a Decay of -1 is none.
 	Decay, Epsilon float64
 }
 
@@ -20,7 +22,7 @@ func (DecayedAdagrad) Name() string { return "decayed_adagrad" }
 func (DecayedAdagrad) StateLen(n int) int { return n }
 
 // LearningRate implements [Rated].
-func (r DecayedAdagrad) LearningRate() (float64, Schedule) { return or(r.LR, 0.001), r.Schedule }
+func (r DecayedAdagrad) LearningRate() (float64, lr.Schedule) { return or(r.LR, 0.001), r.Schedule }
 
 // Update implements [Rule].
 func (r DecayedAdagrad) Update(w, g, a []float32, s *State) {

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/gofleet/gofleet/internal/rules"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/optimizer/optimizertest"
 )
@@ -55,20 +56,20 @@ func TestWrappersForward(t *testing.T) {
 		func(r optimizer.Rule) optimizer.Rule { return optimizer.ShowScale{Rule: r} },
 	}
 	for _, w := range wrap {
-		if r := w(optimizer.Adam{Dense: true}); !optimizer.Sweeps(r) || r.Name() != "adam" || r.StateLen(3) != 6 {
+		if r := w(optimizer.Adam{Dense: true}); !rules.Sweeps(r) || r.Name() != "adam" || r.StateLen(3) != 6 {
 			t.Errorf("%T forgets that its Adam sweeps, or its name or state", r)
 		}
-		if r := w(optimizer.Adam{}); optimizer.Sweeps(r) || optimizer.NeedsWhole(r) {
+		if r := w(optimizer.Adam{}); rules.Sweeps(r) || rules.NeedsWhole(r) {
 			t.Errorf("%T has powers that its Adam has not", r)
 		}
-		if r := w(optimizer.DPSGD{}); !optimizer.IsRandom(r) || optimizer.IsRandom(w(optimizer.SGD{})) {
+		if r := w(optimizer.DPSGD{}); !rules.IsRandom(r) || rules.IsRandom(w(optimizer.SGD{})) {
 			t.Errorf("%T: lots of the rule inside are hidden, or drawn by nobody", r)
 		}
-		if r := w(optimizer.Lamb{}); !optimizer.NeedsWhole(r) {
+		if r := w(optimizer.Lamb{}); !rules.NeedsWhole(r) {
 			t.Errorf("%T forgets that its Lamb needs variables whole", r)
 		}
 		state := []float32{0, 0}
-		if optimizer.InitState(w(optimizer.Adagrad{InitialAccumulator: 3}), state); state[1] != 3 {
+		if rules.InitState(w(optimizer.Adagrad{InitialAccumulator: 3}), state); state[1] != 3 {
 			t.Errorf("%T: state begins at %v, want 3", w(nil), state)
 		}
 	}
@@ -82,7 +83,7 @@ func (calm) Random() bool        { return false }
 func (calm) Sweeps() bool        { return false }
 
 func TestPowersCanBeOff(t *testing.T) {
-	if r := (calm{}); optimizer.NeedsWhole(r) || optimizer.IsRandom(r) || optimizer.Sweeps(r) {
+	if r := (calm{}); rules.NeedsWhole(r) || rules.IsRandom(r) || rules.Sweeps(r) {
 		t.Error("a rule that says no is not believed")
 	}
 }
@@ -113,7 +114,7 @@ func TestClipByNorms(t *testing.T) {
 	}
 	for _, tt := range tests {
 		params, rows := stepOf()
-		optimizer.ClipGradients(tt.rule, params, rows)
+		rules.ClipGradients(tt.rule, params, rows)
 		if got := params[0].G[1]; got != tt.dense {
 			t.Errorf("%s: %v remains of -4, want %v", tt.name, got, tt.dense)
 		}
@@ -144,7 +145,7 @@ func TestClipSpares(t *testing.T) {
 		"global norm": optimizer.ClipByGlobalNorm{Rule: optimizer.SGD{}, Norm: 2.5, Except: except},
 	} {
 		params, rows := stepOf()
-		optimizer.ClipGradients(rule, params, rows)
+		rules.ClipGradients(rule, params, rows)
 		if d, r := params[0].G[1], rows[0].G[0]; d != -2 || r != 12 {
 			t.Errorf("%s: %v and %v remain of -4 and 12, want -2 and 12", name, d, r)
 		}
@@ -180,7 +181,7 @@ func TestCheckParams(t *testing.T) {
 func TestClippedNaNShows(t *testing.T) {
 	params, rows := stepOf()
 	params[0].G[0] = float32(math.NaN())
-	optimizer.ClipGradients(optimizer.ClipByGlobalNorm{Rule: optimizer.SGD{}, Norm: 1}, params, rows)
+	rules.ClipGradients(optimizer.ClipByGlobalNorm{Rule: optimizer.SGD{}, Norm: 1}, params, rows)
 	if g := rows[0].G[0]; g == g {
 		t.Errorf("one gradient is NaN, and another, that shares its norm, is %v", g)
 	}
@@ -200,7 +201,7 @@ func TestRuleFor(t *testing.T) {
 		{optimizer.ClipByNorm{Rule: per, Norm: 1}, optimizer.Param{Name: "emb"}, own},
 		{per, optimizer.Param{Name: "emb", Frozen: true}, nil},
 	} {
-		if got := optimizer.RuleFor(tt.rule, &tt.p); got != tt.want {
+		if got := rules.For(tt.rule, &tt.p); got != tt.want {
 			t.Errorf("the rule of %+v is %+v, want %+v", tt.p, got, tt.want)
 		}
 	}

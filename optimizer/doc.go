@@ -8,17 +8,16 @@
 //	state := make([]float32, rule.StateLen(len(w)))
 //	rule.Update(w, g, state, &optimizer.State{Step: 1})
 //
-// Rules are plain structs whose zero fields mean the usual numbers ([Zero] is 0 where that is meant): [SGD],
-// [Momentum], [Adam], [AdamW], [Adamax], [Adagrad], [DecayedAdagrad], [Adadelta], [RMSProp], [Ftrl], [Lamb], [Lars] and
-// [DPSGD], and for rows [SparseNaive], [SparseAdagrad], [StdAdagrad], [SparseAdam] and [SparseSharedAdam]. All take a
-// [Schedule], and a job may set another rate while it trains ([Rated], [ReduceOnPlateau]). What goes around a rule is a
-// rule: [Decay], [ClipByValue], [ClipByNorm], [ClipByGlobalNorm], [ShowScale] for rows that count shows, and [PerParam]
-// for params that want one of their own:
+// Rules are plain structs whose zero fields mean the usual numbers (-1 is 0, where 0 may be meant): [SGD], [Momentum],
+// [Adam], [AdamW], [Adamax], [Adagrad], [DecayedAdagrad], [Adadelta], [RMSProp], [Ftrl], [Lamb], [Lars] and [DPSGD],
+// and for rows [SparseNaive], [SparseAdagrad], [StdAdagrad], [SparseAdam] and [SparseSharedAdam]. All take a schedule
+// of package [lr], and a job may set another rate while it trains ([Rated], [lr.ReduceOnPlateau]). What goes around a
+// rule is a rule: [Decay], [ClipByValue], [ClipByNorm], [ClipByGlobalNorm], [ShowScale] for rows that count shows, and
+// [PerParam] for params that want one of their own:
 //
 //	rule := optimizer.ClipByGlobalNorm{Norm: 5, Rule: optimizer.Decay{L2: 1e-4, Rule: optimizer.Adam{LR: 1e-3}}}
 //
-// A trainer checks a rule with [CheckRule], clips a step with [ClipGradients], and asks [RuleFor] each param's rule and
-// [NeedsWhole] whether the param may be cut.
+// Trainers check a rule with [CheckRule] before they train.
 //
 // A [Param] is a dense array or an embedding: a table of rows found by id and born when first touched. An [Objective]
 // is what is minimised (a loss node of package nn, or a user's own): it lists its params and is bound to a [Trainer],
@@ -47,7 +46,7 @@
 //
 // # Which gradients may be added up
 //
-// In mode async several gradients may be one push (Strategy.MaxMergeVarNum). Under a rule that is [Additive] their sum
+// In mode async several gradients may be one push (Strategy.MaxMergeVarNum). Under an additive rule their sum
 // trains as they would one by one, and they are added up; under any other they are averaged, and the push is one update
 // of a batch so much larger:
 //
@@ -76,7 +75,6 @@ package optimizer
 //	rule.go      Rule, its State, and Sweeper
 //	slots.go     powers of a rule: state that begins or rests elsewhere, whole variables, randomness
 //	inertia.go   momentum, as far as others must know of it
-//	additive.go  which gradients may be added up
 //	rated.go     rules whose rate a job changes
 //	check.go     what is wrong with a rule or with params
 //	inspect.go   every part of a rule is looked at
@@ -114,12 +112,3 @@ package optimizer
 //	clipvalue.go  ClipByValue
 //	showscale.go  ShowScale
 //	perparam.go   PerParam
-//
-// Rates over time:
-//
-//	schedule.go        Schedule, and fields whose zero has a meaning
-//	schedule_decay.go  decays
-//	schedule_step.go   steps
-//	schedule_cycle.go  cycles
-//	schedule_check.go  what is wrong with one
-//	plateau.go         a rate that falls when a metric stops getting better

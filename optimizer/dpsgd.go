@@ -1,6 +1,10 @@
 package optimizer
 
-import "math/rand/v2"
+import (
+	"math/rand/v2"
+
+	"github.com/gofleet/gofleet/optimizer/lr"
+)
 
 // DPSGD hides single examples in noise (Abadi et al., 2016):
 //
@@ -13,12 +17,12 @@ type DPSGD struct {
 	// LR is the learning rate; 0 means 0.001.
 	LR float64
 	// Schedule, if any, gives the learning rate in place of LR.
-	Schedule Schedule
+	Schedule lr.Schedule
 	// Clip is the longest gradient that is taken as it is; 0 means 0.9.
 	Clip float64
 	// BatchSize divides the noise; 0 means 0.999.
 	BatchSize float64
-	// Sigma is the noise's standard deviation; 0 means 1e-8.
+	// Sigma is the noise's standard deviation; 0 means 1e-8, -1 none.
 	Sigma float64
 }
 
@@ -35,7 +39,7 @@ func (DPSGD) WholeVariable() bool { return true }
 func (DPSGD) Random() bool { return true }
 
 // LearningRate implements [Rated].
-func (r DPSGD) LearningRate() (float64, Schedule) { return or(r.LR, 0.001), r.Schedule }
+func (r DPSGD) LearningRate() (float64, lr.Schedule) { return or(r.LR, 0.001), r.Schedule }
 
 // Update implements [Rule].
 func (r DPSGD) Update(w, g, _ []float32, s *State) {
@@ -52,5 +56,5 @@ func (r DPSGD) Update(w, g, _ []float32, s *State) {
 func (r DPSGD) Check() error {
 	return checks("dpsgd", checkRate(r.LR, r.Schedule), checkPositive("Clip", r.Clip),
 		checkPositive("BatchSize", r.BatchSize),
-		checkPositive("Sigma", r.Sigma))
+		checkOrNone("Sigma", r.Sigma))
 }

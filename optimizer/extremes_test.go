@@ -5,22 +5,25 @@ import (
 	"math"
 	"testing"
 
-	"github.com/gofleet/gofleet/optimizer"
 	"pgregory.net/rapid"
+
+	"github.com/gofleet/gofleet/internal/rules"
+	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/optimizer/lr"
 )
 
 // allRules are the rules with settings in which every term of their formulas counts.
 func allRules() []optimizer.Rule {
 	rules := []optimizer.Rule{
-		optimizer.SGD{LR: 0.1}, optimizer.Momentum{LR: 0.1}, optimizer.Momentum{LR: 0.1, Nesterov: true}, optimizer.Adam{}, optimizer.NewAdam(0.1, 0, 0, 1e-8),
+		optimizer.SGD{LR: 0.1}, optimizer.Momentum{LR: 0.1}, optimizer.Momentum{LR: 0.1, Nesterov: true}, optimizer.Adam{}, optimizer.Adam{LR: 0.1, Beta1: -1, Beta2: -1},
 		optimizer.AdamW{}, optimizer.Adamax{}, optimizer.Adagrad{}, optimizer.Adagrad{InitialAccumulator: 0.1}, optimizer.DecayedAdagrad{}, optimizer.Adadelta{},
 		optimizer.RMSProp{}, optimizer.RMSProp{Momentum: 0.9, Centered: true}, optimizer.Ftrl{}, optimizer.Ftrl{L1: 0.1, L2: 0.2, Power: -0.7}, optimizer.Lamb{},
-		optimizer.NewLamb(0.1, 0), optimizer.Lars{}, optimizer.DPSGD{}, optimizer.SparseNaive{}, optimizer.SparseAdagrad{}, optimizer.StdAdagrad{}, optimizer.SparseAdam{},
+		optimizer.Lamb{LR: 0.1, WeightDecay: -1}, optimizer.Lars{}, optimizer.DPSGD{}, optimizer.SparseNaive{}, optimizer.SparseAdagrad{}, optimizer.StdAdagrad{}, optimizer.SparseAdam{},
 		optimizer.SparseSharedAdam{},
 	}
 	sgd := optimizer.SGD{LR: 0.1}
 	return append(rules, optimizer.Decay{Rule: sgd, L1: 0.1, L2: 0.1}, optimizer.ClipByValue{Rule: sgd, Max: 1}, optimizer.ClipByNorm{Rule: sgd, Norm: 1},
-		optimizer.SGD{Schedule: optimizer.NoamDecay{Model: 8, Warmup: 3}})
+		optimizer.SGD{Schedule: lr.NoamDecay{Model: 8, Warmup: 3}})
 }
 
 // extreme draws numbers at the ends of float32's range, and beyond.
@@ -48,11 +51,11 @@ func checkExtreme(t *rapid.T, rule optimizer.Rule) {
 	for i := range w {
 		w[i] = extreme(t, "w")
 	}
-	optimizer.InitState(rule, state)
+	rules.InitState(rule, state)
 	alone, states := append([]float32(nil), w...), make([][]float32, n)
 	for i := range states {
 		states[i] = make([]float32, rule.StateLen(1))
-		optimizer.InitState(rule, states[i])
+		rules.InitState(rule, states[i])
 	}
 	for range rapid.IntRange(1, 3).Draw(t, "steps") {
 		step := rapid.SampledFrom([]int64{0, 1, 2, 3, 1000, math.MaxInt64}).Draw(t, "step")
@@ -63,7 +66,7 @@ func checkExtreme(t *rapid.T, rule optimizer.Rule) {
 		rule.Update(w, g, state, &optimizer.State{Step: step})
 		for i := range states {
 			rule.Update(alone[i:i+1], g[i:i+1], states[i], &optimizer.State{Step: step})
-			if (isNaN(g[i]) || isNaN(alone[i])) && !isNaN(w[i]) && !optimizer.NeedsWhole(rule) {
+			if (isNaN(g[i]) || isNaN(alone[i])) && !isNaN(w[i]) && !rules.NeedsWhole(rule) {
 				t.Fatalf("w[%d] is %v after a gradient of %v, %v alone", i, w[i], g[i], alone[i])
 			}
 		}
@@ -74,7 +77,7 @@ func checkExtreme(t *rapid.T, rule optimizer.Rule) {
 		}
 	}
 	for i := range alone {
-		if !optimizer.NeedsWhole(rule) && math.Float32bits(w[i]) != math.Float32bits(alone[i]) && !(isNaN(w[i]) && isNaN(alone[i])) {
+		if !rules.NeedsWhole(rule) && math.Float32bits(w[i]) != math.Float32bits(alone[i]) && !(isNaN(w[i]) && isNaN(alone[i])) {
 			t.Fatalf("w[%d] is %v, alone %v", i, w[i], alone[i])
 		}
 	}
@@ -92,7 +95,7 @@ func TestFirstStep(t *testing.T) {
 		for i, step := range []int64{0, 1, 1000, math.MaxInt64} {
 			got[i] = []float32{0.5, -2, 0}
 			state := make([]float32, rule.StateLen(3))
-			optimizer.InitState(rule, state)
+			rules.InitState(rule, state)
 			rule.Update(got[i], []float32{1, 0, -3}, state, &optimizer.State{Step: step})
 			for k, v := range got[i] {
 				if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {

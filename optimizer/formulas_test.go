@@ -123,7 +123,6 @@ func TestChecks(t *testing.T) {
 		"LR is NaN":                               optimizer.Momentum{LR: math.NaN()},
 		"Momentum is 1: it must be at least 0":    optimizer.Momentum{Momentum: 1},
 		"adam: Beta2 is 1.5":                      optimizer.Adam{Beta2: 1.5},
-		"Epsilon is 0: a weight":                  optimizer.NewAdam(0.1, 0.9, 0.999, 0),
 		"Epsilon is -1":                           optimizer.Adam{Epsilon: -1},
 		"WeightDecay is -2":                       optimizer.AdamW{WeightDecay: -2},
 		"Beta1 is -0.1":                           optimizer.Adamax{Beta1: -0.1},
@@ -136,7 +135,7 @@ func TestChecks(t *testing.T) {
 	for says, rule := range bad {
 		refuses(t, optimizer.CheckRule(rule), says)
 	}
-	good := []optimizer.Rule{optimizer.SGD{}, optimizer.Momentum{}, optimizer.Adam{}, optimizer.NewAdam(0.1, 0, 0, 1e-8), optimizer.AdamW{},
+	good := []optimizer.Rule{optimizer.SGD{}, optimizer.Momentum{}, optimizer.Adam{}, optimizer.Adam{LR: 0.1, Beta1: -1, Beta2: -1}, optimizer.AdamW{},
 		optimizer.Adamax{}, optimizer.Adagrad{}, optimizer.DecayedAdagrad{}, optimizer.Adadelta{}, optimizer.RMSProp{}, optimizer.Ftrl{}}
 	for _, rule := range good {
 		if err := optimizer.CheckRule(rule); err != nil {

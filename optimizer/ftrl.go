@@ -1,8 +1,11 @@
 package optimizer
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+
+	"github.com/gofleet/gofleet/optimizer/lr"
 )
 
 // Ftrl follows the regularised leader, element by element (McMahan et al., 2013), which keeps weights at exactly zero
@@ -18,7 +21,7 @@ type Ftrl struct {
 	// LR is the learning rate; 0 means 0.001.
 	LR float64
 	// Schedule, if any, gives the learning rate in place of LR.
-	Schedule Schedule
+	Schedule lr.Schedule
 	// L1 and L2 pull weights to zero.
 	L1, L2 float64
 	// Power is p, at most zero; 0 means −0.5.
@@ -32,7 +35,7 @@ func (Ftrl) Name() string { return "ftrl" }
 func (Ftrl) StateLen(n int) int { return 2 * n }
 
 // LearningRate implements [Rated].
-func (r Ftrl) LearningRate() (float64, Schedule) { return or(r.LR, 0.001), r.Schedule }
+func (r Ftrl) LearningRate() (float64, lr.Schedule) { return or(r.LR, 0.001), r.Schedule }
 
 // Update implements [Rule].
 func (r Ftrl) Update(w, g, state []float32, s *State) {
@@ -40,7 +43,7 @@ func (r Ftrl) Update(w, g, state []float32, s *State) {
 	if lr == 0 { // by which the formula divides: a schedule may begin or end there
 		return
 	}
-	power, n := or(r.Power, -0.5), len(w)
+	power, n := cmp.Or(r.Power, -0.5), len(w)
 	g = g[:n]
 	square, linear := state[:n], state[n:][:n]
 	for i := range w {

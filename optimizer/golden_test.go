@@ -1,6 +1,7 @@
-package optimizer
+package optimizer_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -9,6 +10,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/gofleet/gofleet/internal/rules"
+	"github.com/gofleet/gofleet/optimizer"
 )
 
 // golden is testdata/optimizers.json: weights after each of six updates, as the original computes them.
@@ -52,53 +56,53 @@ func readGolden(t *testing.T, name string, into any) {
 }
 
 // goldenRule is the rule of a case, nil when there is no such rule.
-func goldenRule(c goldenCase) Rule {
+func goldenRule(c goldenCase) optimizer.Rule {
 	lr, eps := c.number("learning_rate", 0), c.number("epsilon", 0)
 	switch c.Name {
 	case "sgd":
-		return SGD{LR: lr}
+		return optimizer.SGD{LR: lr}
 	case "momentum":
-		return Momentum{LR: lr, Momentum: c.number("momentum", 0), Nesterov: c.flag("use_nesterov")}
+		return optimizer.Momentum{LR: lr, Momentum: c.number("momentum", 0), Nesterov: c.flag("use_nesterov")}
 	case "adam":
-		return Adam{LR: lr, Beta1: c.number("beta1", 0), Beta2: c.number("beta2", 0), Epsilon: eps}
+		return optimizer.Adam{LR: lr, Beta1: c.number("beta1", 0), Beta2: c.number("beta2", 0), Epsilon: eps}
 	case "adamw":
-		return AdamW{LR: lr, Beta1: c.number("beta1", 0), Beta2: c.number("beta2", 0), Epsilon: eps, WeightDecay: c.number("weight_decay", 0)}
+		return optimizer.AdamW{LR: lr, Beta1: c.number("beta1", 0), Beta2: c.number("beta2", 0), Epsilon: eps, WeightDecay: c.number("weight_decay", 0)}
 	case "adamax":
-		return Adamax{LR: lr, Beta1: c.number("beta1", 0), Beta2: c.number("beta2", 0), Epsilon: eps}
+		return optimizer.Adamax{LR: lr, Beta1: c.number("beta1", 0), Beta2: c.number("beta2", 0), Epsilon: eps}
 	case "adagrad":
-		return Adagrad{LR: lr, Epsilon: eps, InitialAccumulator: c.number("initial_accumulator_value", 0)}
+		return optimizer.Adagrad{LR: lr, Epsilon: eps, InitialAccumulator: c.number("initial_accumulator_value", 0)}
 	case "decayed_adagrad":
-		return DecayedAdagrad{LR: lr, Decay: c.number("decay", 0), Epsilon: eps}
+		return optimizer.DecayedAdagrad{LR: lr, Decay: c.number("decay", 0), Epsilon: eps}
 	case "adadelta":
-		return Adadelta{LR: lr, Rho: c.number("rho", 0), Epsilon: eps}
+		return optimizer.Adadelta{LR: lr, Rho: c.number("rho", 0), Epsilon: eps}
 	case "rmsprop":
-		return RMSProp{LR: lr, Rho: c.number("rho", 0), Epsilon: eps, Momentum: c.number("momentum", 0), Centered: c.flag("centered")}
+		return optimizer.RMSProp{LR: lr, Rho: c.number("rho", 0), Epsilon: eps, Momentum: c.number("momentum", 0), Centered: c.flag("centered")}
 	case "sgd+l1", "sgd+l2":
-		return Decay{Rule: SGD{LR: lr}, L1: c.number("l1", 0), L2: c.number("l2", 0)}
+		return optimizer.Decay{Rule: optimizer.SGD{LR: lr}, L1: c.number("l1", 0), L2: c.number("l2", 0)}
 	case "adam+l2":
-		return Decay{Rule: Adam{LR: lr}, L2: c.number("l2", 0)}
+		return optimizer.Decay{Rule: optimizer.Adam{LR: lr}, L2: c.number("l2", 0)}
 	case "sgd+clip_by_value":
-		return ClipByValue{Rule: SGD{LR: lr}, Min: c.number("min", 0), Max: c.number("max", 0)}
+		return optimizer.ClipByValue{Rule: optimizer.SGD{LR: lr}, Min: c.number("min", 0), Max: c.number("max", 0)}
 	case "sgd+clip_by_norm":
-		return ClipByNorm{Rule: SGD{LR: lr}, Norm: c.number("clip_norm", 0)}
+		return optimizer.ClipByNorm{Rule: optimizer.SGD{LR: lr}, Norm: c.number("clip_norm", 0)}
 	case "sgd+clip_by_global_norm":
-		return ClipByGlobalNorm{Rule: SGD{LR: lr}, Norm: c.number("clip_norm", 0)}
+		return optimizer.ClipByGlobalNorm{Rule: optimizer.SGD{LR: lr}, Norm: c.number("clip_norm", 0)}
 	case "lamb":
-		r := NewLamb(lr, c.number("lamb_weight_decay", 0))
+		r := optimizer.Lamb{LR: lr, WeightDecay: cmp.Or(c.number("lamb_weight_decay", 0), -1)}
 		r.Beta1, r.Beta2, r.Epsilon = c.number("beta1", 0.9), c.number("beta2", 0.999), c.number("epsilon", 1e-6)
 		r.AlwaysAdapt = c.flag("always_adapt")
 		return r
 	case "lars_momentum":
-		return Lars{LR: lr, Momentum: c.number("mu", 0), Coeff: c.number("lars_coeff", 0), WeightDecay: c.number("lars_weight_decay", 0), Epsilon: eps}
+		return optimizer.Lars{LR: lr, Momentum: c.number("mu", 0), Coeff: c.number("lars_coeff", 0), WeightDecay: c.number("lars_weight_decay", 0), Epsilon: eps}
 	case "dpsgd":
-		return DPSGD{LR: lr, Clip: c.number("clip", 0), BatchSize: c.number("batch_size", 0), Sigma: c.number("sigma", 0)}
+		return optimizer.DPSGD{LR: lr, Clip: c.number("clip", 0), BatchSize: c.number("batch_size", 0), Sigma: c.number("sigma", 0)}
 	case "momentum+own_l2": // the original's parameter says so itself, and wins over what is said for all
-		all := Momentum{LR: lr, Momentum: c.number("momentum", 0)}
-		return PerParam{Rule: Decay{Rule: all, L2: 0.5}, By: map[string]Rule{"w": Decay{Rule: all, L2: c.number("l2", 0)}}}
+		all := optimizer.Momentum{LR: lr, Momentum: c.number("momentum", 0)}
+		return optimizer.PerParam{Rule: optimizer.Decay{Rule: all, L2: 0.5}, By: map[string]optimizer.Rule{"w": optimizer.Decay{Rule: all, L2: c.number("l2", 0)}}}
 	case "sgd+own_rate":
-		return PerParam{Rule: SGD{LR: lr}, By: map[string]Rule{"w": SGD{LR: lr * c.number("factor", 0)}}}
+		return optimizer.PerParam{Rule: optimizer.SGD{LR: lr}, By: map[string]optimizer.Rule{"w": optimizer.SGD{LR: lr * c.number("factor", 0)}}}
 	case "ftrl":
-		return Ftrl{LR: lr, L1: c.number("l1", 0), L2: c.number("l2", 0), Power: c.number("lr_power", 0)}
+		return optimizer.Ftrl{LR: lr, L1: c.number("l1", 0), L2: c.number("l2", 0), Power: c.number("lr_power", 0)}
 	}
 	return nil
 }
@@ -111,7 +115,7 @@ func TestGoldenRules(t *testing.T) {
 		for _, c := range g.Cases {
 			t.Run(c.Name, func(t *testing.T) {
 				rule := goldenRule(c)
-				if err := CheckRule(rule); err != nil {
+				if err := optimizer.CheckRule(rule); err != nil {
 					t.Fatal(err)
 				}
 				testGoldenCase(t, g, c, rule)
@@ -123,16 +127,16 @@ func TestGoldenRules(t *testing.T) {
 	}
 }
 
-func testGoldenCase(t *testing.T, g golden, c goldenCase, rule Rule) {
+func testGoldenCase(t *testing.T, g golden, c goldenCase, rule optimizer.Rule) {
 	w := append([]float32(nil), g.W0...)
 	state := make([]float32, rule.StateLen(len(w)))
-	InitState(rule, state)
-	s := &State{}
+	rules.InitState(rule, state)
+	s := &optimizer.State{}
 	for k, want := range c.W {
 		s.Step++
-		p := &Param{Name: "w", Shape: []int{len(w)}, W: w, G: append([]float32(nil), g.Grads[k]...)}
-		ClipGradients(rule, []*Param{p}, nil)
-		RuleFor(rule, p).Update(w, p.G, state, s)
+		p := &optimizer.Param{Name: "w", Shape: []int{len(w)}, W: w, G: append([]float32(nil), g.Grads[k]...)}
+		rules.ClipGradients(rule, []*optimizer.Param{p}, nil)
+		rules.For(rule, p).Update(w, p.G, state, s)
 		for i := range w {
 			if d := math.Abs(float64(w[i]) - want[i]); !(d <= 1e-5*math.Abs(want[i])+1e-6) {
 				t.Fatalf("%+v, step %d: w[%d] = %v, want %v", rule, s.Step, i, w[i], want[i])

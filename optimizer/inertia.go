@@ -9,14 +9,6 @@ type Inertial interface {
 	Inertia() float64
 }
 
-// InertiaOf is the inertia of a rule, which may be wrapped; 0 for a rule without momentum.
-func InertiaOf(r Rule) float64 {
-	if i, ok := find[Inertial](r); ok {
-		return i.Inertia()
-	}
-	return 0
-}
-
 // Inertia implements [Inertial].
 func (r Adam) Inertia() float64 { return r.withDefaults().Beta1 }
 
@@ -27,12 +19,7 @@ func (r AdamW) Inertia() float64 { return r.adam().Beta1 }
 func (r Adamax) Inertia() float64 { return or(r.Beta1, 0.9) }
 
 // Inertia implements [Inertial].
-func (r Lamb) Inertia() float64 {
-	if r.exact {
-		return r.Beta1
-	}
-	return or(r.Beta1, 0.9)
-}
+func (r Lamb) Inertia() float64 { return or(r.Beta1, 0.9) }
 
 // Inertia implements [Inertial].
 func (r Momentum) Inertia() float64 { return or(r.Momentum, 0.9) }
@@ -41,4 +28,4 @@ func (r Momentum) Inertia() float64 { return or(r.Momentum, 0.9) }
 func (r Lars) Inertia() float64 { return or(r.Momentum, 0.9) }
 
 // Inertia implements [Inertial].
-func (r RMSProp) Inertia() float64 { return r.Momentum }
+func (r RMSProp) Inertia() float64 { return or(r.Momentum, 0) }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+
+	"github.com/gofleet/gofleet/optimizer/lr"
 )
 
 // inspect goes through a rule or an initializer, field by field: it asks every [Checker] in it, and refuses what prints
@@ -53,7 +55,7 @@ func aPointer(to, as reflect.Type) error {
 
 // isPart says whether an interface is one of those that rules are made of.
 func isPart(t reflect.Type) bool {
-	return t == reflect.TypeFor[Rule]() || t == reflect.TypeFor[Schedule]() || t == reflect.TypeFor[Initializer]()
+	return t == reflect.TypeFor[Rule]() || t == reflect.TypeFor[lr.Schedule]() || t == reflect.TypeFor[Initializer]()
 }
 
 // askCheck is what a Checker says of itself.

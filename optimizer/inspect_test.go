@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/optimizer/lr"
 )
 
 // own is a user's wrapper, without a Check of its own, and with a rule where reflection can't ask it.
@@ -28,10 +29,10 @@ type (
 	function func(n int64) float64
 	named    struct {
 		rate  func() float64
-		after optimizer.Schedule
+		after lr.Schedule
 		note  any
 	}
-	strict   struct{ Inner optimizer.Schedule }
+	strict   struct{ Inner lr.Schedule }
 	labelled func(n int64) float64
 	parts    struct{ Of []strict }
 	lenient  struct{ optimizer.Adam }
@@ -67,13 +68,13 @@ func TestPointersAreRefused(t *testing.T) {
 		"Rule of optimizer.ClipByValue: Rule of optimizer.Decay: *":         optimizer.ClipByValue{Rule: optimizer.Decay{Rule: &sgd}, Max: 1},
 		`By of optimizer.PerParam: ["w"]: *optimizer.Lamb is`:               by(&optimizer.Lamb{}),
 		`["w"]: Rule of optimizer.Decay: *optimizer.Lars`:                   by(optimizer.Decay{Rule: &optimizer.Lars{}}),
-		"Schedule of optimizer.SGD: *optimizer.StepDecay is":                optimizer.SGD{Schedule: &optimizer.StepDecay{LR: 1, Size: 1}},
-		"After of optimizer.LinearWarmup: *optimizer.NoamDecay":             optimizer.Adam{Schedule: optimizer.LinearWarmup{Steps: 1, End: 1, After: &optimizer.NoamDecay{}}},
-		"Schedule of optimizer.Every: *optimizer.StepDecay":                 optimizer.Adam{Schedule: optimizer.Every{Steps: 1, Schedule: &optimizer.StepDecay{}}},
+		"Schedule of optimizer.SGD: *lr.StepDecay is":                       optimizer.SGD{Schedule: &lr.StepDecay{LR: 1, Size: 1}},
+		"After of lr.LinearWarmup: *lr.NoamDecay":                           optimizer.Adam{Schedule: lr.LinearWarmup{Steps: 1, End: 1, After: &lr.NoamDecay{}}},
+		"Schedule of lr.Every: *lr.StepDecay":                               optimizer.Adam{Schedule: lr.Every{Steps: 1, Schedule: &lr.StepDecay{}}},
 		"give the methods of optimizer_test.setter value receivers":         optimizer.SGD{Schedule: &setter{}},
 		"rate of optimizer_test.shared: *float64 prints as an address":      optimizer.SGD{Schedule: shared{&rate}},
 		"optimizer_test.function prints as an address":                      optimizer.SGD{Schedule: function(func(int64) float64 { return 1 })},
-		"after of optimizer_test.named: *optimizer.StepDecay":               optimizer.SGD{Schedule: named{after: &optimizer.StepDecay{}}},
+		"after of optimizer_test.named: *lr.StepDecay":                      optimizer.SGD{Schedule: named{after: &lr.StepDecay{}}},
 		"hidden of optimizer_test.own: *optimizer.SGD":                      own{hidden: &sgd},
 	} {
 		err := optimizer.CheckRule(rule)
@@ -85,7 +86,7 @@ func TestPointersAreRefused(t *testing.T) {
 	for _, rule := range []optimizer.Rule{by(optimizer.Decay{Rule: sgd}), own{Rule: sgd}, own{hidden: sgd},
 		optimizer.SGD{Schedule: named{rate: func() float64 { return 1 }, note: &rate}}, optimizer.SGD{Schedule: labelled(math1)},
 		lenient{optimizer.Adam{Beta1: 7}}, optimizer.SGD{Schedule: shared{}},
-		optimizer.SGD{Schedule: optimizer.LambdaDecay{Name: "one", LR: 1, Factor: func(int64) float64 { return 1 }}},
+		optimizer.SGD{Schedule: lr.LambdaDecay{Name: "one", LR: 1, Factor: func(int64) float64 { return 1 }}},
 	} {
 		if err := optimizer.CheckRule(rule); err != nil {
 			t.Errorf("%T: %v", rule, err)
@@ -104,7 +105,7 @@ func TestEveryCheckerIsAsked(t *testing.T) {
 		"Schedule of optimizer.Adam: strict is never content":         optimizer.Adam{Schedule: strict{}},
 		`Of of optimizer_test.parts: [0]: strict is never`:            optimizer.Adam{Schedule: parts{[]strict{{}}}},
 		`param "w": Rule of optimizer.Decay: there is no update rule`: optimizer.PerParam{Rule: plain, By: map[string]optimizer.Rule{"w": optimizer.Decay{}}},
-		"After of optimizer.LinearWarmup: strict is never":            optimizer.Adam{Schedule: optimizer.LinearWarmup{Steps: 1, End: 1, After: strict{}}},
+		"After of lr.LinearWarmup: strict is never":                   optimizer.Adam{Schedule: lr.LinearWarmup{Steps: 1, End: 1, After: strict{}}},
 		"optimizer_test.own around a PerParam would do nothing":       own{Rule: optimizer.PerParam{Rule: optimizer.SGD{}}},
 		"ClipByNorm: one clip by norm inside another":                 optimizer.ClipByNorm{Norm: 1, Rule: own{Rule: optimizer.ClipByNorm{Norm: 1, Rule: optimizer.SGD{}}}},
 	} {

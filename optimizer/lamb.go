@@ -1,32 +1,31 @@
 package optimizer
 
-import "math"
+import (
+	"math"
+
+	"github.com/gofleet/gofleet/optimizer/lr"
+)
 
 // Lamb is Adam with a rate of its own for each variable, in proportion to the variable's norm (You et al., 2020):
 //
 //	r = m/(1−β₁ᵗ) / (√(v/(1−β₂ᵗ)) + ε) + λw        with Adam's m and v
 //	w ← w − lr·‖w‖/‖r‖·r                           or lr·r when one of the norms is zero
 //
-// Without weight decay (a [NewLamb] of 0, in a [PerParam] for the biases) the step is lr·r too, unless AlwaysAdapt is
+// Without weight decay (of -1, in a [PerParam] for the biases) the step is lr·r too, unless AlwaysAdapt is
 // set. The rule sees a variable as a whole: its variables are not cut, and a row of an embedding is a variable.
 type Lamb struct {
 	// LR is the learning rate; 0 means 0.001.
 	LR float64
 	// Schedule, if any, gives the learning rate in place of LR.
-	Schedule Schedule
-	// Beta1, Beta2 and Epsilon: 0 means 0.9, 0.999 and 1e-6.
+	Schedule lr.Schedule
+	// Beta1, Beta2 and Epsilon: 0 means 0.9, 0.999 and 1e-6; a Beta of -1 is none.
 	Beta1, Beta2, Epsilon float64
-	// WeightDecay is λ; 0 means 0.01. [NewLamb] takes a zero for what it is.
+	// WeightDecay is λ; 0 means 0.01, -1 none.
 	WeightDecay float64
 	// AlwaysAdapt measures the step by the variable's norm without weight decay too.
 	AlwaysAdapt bool
 
-	exact bool // zeros are meant
-}
-
-// NewLamb returns Lamb with exactly this weight decay, 0 included.
-func NewLamb(lr, weightDecay float64) Lamb {
-	return Lamb{LR: lr, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-6, WeightDecay: weightDecay, exact: true}
+	exact bool //lint:ignore U1000 printed, as in Adam
 }
 
 // Name implements [Rule].
@@ -39,14 +38,12 @@ func (Lamb) StateLen(n int) int { return 2 * n }
 func (Lamb) WholeVariable() bool { return true }
 
 // LearningRate implements [Rated].
-func (r Lamb) LearningRate() (float64, Schedule) { return or(r.LR, 0.001), r.Schedule }
+func (r Lamb) LearningRate() (float64, lr.Schedule) { return or(r.LR, 0.001), r.Schedule }
 
 // Update implements [Rule].
 func (r Lamb) Update(w, g, state []float32, s *State) {
-	if !r.exact {
-		r.Beta1, r.Beta2, r.Epsilon = or(r.Beta1, 0.9), or(r.Beta2, 0.999), or(r.Epsilon, 1e-6)
-		r.WeightDecay = or(r.WeightDecay, 0.01)
-	}
+	r.Beta1, r.Beta2, r.Epsilon = or(r.Beta1, 0.9), or(r.Beta2, 0.999), or(r.Epsilon, 1e-6)
+	r.WeightDecay = or(r.WeightDecay, 0.01)
 	n := len(w)
 	m, v := state[:n], state[n:][:n]
 	moments(m, v, g, float32(r.Beta1), float32(r.Beta2))
@@ -100,5 +97,5 @@ func (d direction) of(w, m, v float32) float32 {
 // Check implements [Checker].
 func (r Lamb) Check() error {
 	return checks("lamb", checkRate(r.LR, r.Schedule), checkFactor("Beta1", r.Beta1), checkFactor("Beta2", r.Beta2),
-		checkDivisor("Epsilon", r.Epsilon), checkPositive("WeightDecay", r.WeightDecay))
+		checkDivisor("Epsilon", r.Epsilon), checkOrNone("WeightDecay", r.WeightDecay))
 }

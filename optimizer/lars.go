@@ -1,6 +1,10 @@
 package optimizer
 
-import "math"
+import (
+	"math"
+
+	"github.com/gofleet/gofleet/optimizer/lr"
+)
 
 // Lars is momentum with a rate of its own for each variable (You, Gitman and Ginsburg, 2017):
 //
@@ -13,10 +17,10 @@ type Lars struct {
 	// LR is the learning rate; 0 means 0.001.
 	LR float64
 	// Schedule, if any, gives the learning rate in place of LR.
-	Schedule Schedule
-	// Momentum is μ; 0 means 0.9.
+	Schedule lr.Schedule
+	// Momentum is μ; 0 means 0.9, -1 none.
 	Momentum float64
-	// Coeff is c and WeightDecay λ: 0 means 0.001 and 0.0005.
+	// Coeff is c and WeightDecay λ: 0 means 0.001 and 0.0005; a WeightDecay of -1 is none.
 	Coeff, WeightDecay float64
 	// Epsilon is ε.
 	Epsilon float64
@@ -32,7 +36,7 @@ func (Lars) StateLen(n int) int { return n }
 func (Lars) WholeVariable() bool { return true }
 
 // LearningRate implements [Rated].
-func (r Lars) LearningRate() (float64, Schedule) { return or(r.LR, 0.001), r.Schedule }
+func (r Lars) LearningRate() (float64, lr.Schedule) { return or(r.LR, 0.001), r.Schedule }
 
 // Update implements [Rule].
 func (r Lars) Update(w, g, v []float32, s *State) {
@@ -69,5 +73,5 @@ func squares(x []float32) float64 {
 func (r Lars) Check() error {
 	return checks("lars_momentum", checkRate(r.LR, r.Schedule), checkFactor("Momentum", r.Momentum),
 		checkPositive("Coeff", r.Coeff),
-		checkPositive("WeightDecay", r.WeightDecay), checkPositive("Epsilon", r.Epsilon))
+		checkOrNone("WeightDecay", r.WeightDecay), checkPositive("Epsilon", r.Epsilon))
 }

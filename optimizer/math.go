@@ -27,3 +27,14 @@ func allZero(x []float32) bool {
 	}
 	return true
 }
+
+// or is v, the default when v is 0, and 0 when v is −1, which says that 0 is meant.
+func or(v, def float64) float64 {
+	switch v {
+	case 0:
+		return def
+	case -1:
+		return 0
+	}
+	return v
+}

@@ -1,5 +1,7 @@
 package optimizer
 
+import "github.com/gofleet/gofleet/optimizer/lr"
+
 // Momentum adds up gradients with a decay (Polyak, 1964):
 //
 //	v ← μv + g
@@ -10,8 +12,8 @@ type Momentum struct {
 	// LR is the learning rate; 0 means 0.001.
 	LR float64
 	// Schedule, if any, gives the learning rate in place of LR.
-	Schedule Schedule
-	// Momentum is μ; 0 means 0.9. Without momentum ([Zero]) the rule is SGD.
+	Schedule lr.Schedule
+	// Momentum is μ; 0 means 0.9, -1 none. Without momentum the rule is SGD.
 	Momentum float64
 	// Nesterov looks ahead along v.
 	Nesterov bool
@@ -24,7 +26,7 @@ func (Momentum) Name() string { return "momentum" }
 func (Momentum) StateLen(n int) int { return n }
 
 // LearningRate implements [Rated].
-func (r Momentum) LearningRate() (float64, Schedule) { return or(r.LR, 0.001), r.Schedule }
+func (r Momentum) LearningRate() (float64, lr.Schedule) { return or(r.LR, 0.001), r.Schedule }
 
 // Update implements [Rule].
 func (r Momentum) Update(w, g, v []float32, s *State) {

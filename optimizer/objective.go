@@ -2,7 +2,6 @@ package optimizer
 
 import (
 	"context"
-	"errors"
 	"io"
 )
 
@@ -19,21 +18,6 @@ type CheckedObjective interface {
 	Objective
 	// Minimizable returns an error that names what was to be minimised and what is wrong with it, or nil.
 	Minimizable() error
-}
-
-// CheckObjective says why an objective can't be minimised, or nil: what its Minimizable says, or a method Err() error
-// that it has instead. Trainers call it before Bind.
-func CheckObjective(o Objective) error {
-	if o == nil {
-		return errors.New("optimizer: there is nothing to minimise: the objective is nil")
-	}
-	if c, ok := o.(CheckedObjective); ok {
-		return c.Minimizable()
-	}
-	if e, ok := o.(interface{ Err() error }); ok {
-		return e.Err()
-	}
-	return nil
 }
 
 // Trainer keeps the weights of an objective: a fleet of servers, or one process alone.

@@ -14,12 +14,13 @@ import (
 
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/optimizer/local"
+	"github.com/gofleet/gofleet/optimizer/lr"
 )
 
 var (
 	plain = optimizer.SGD{LR: 0.1}
 	adam  = optimizer.Adam{LR: 0.1}
-	half  = optimizer.StepDecay{LR: 0.05, Size: 3, Gamma: 0.5}
+	half  = lr.StepDecay{LR: 0.05, Size: 3, Gamma: 0.5}
 	tight = optimizer.Bounds{Low: -0.1, High: 0.1}
 	once  = optimizer.ShowClick{Threshold: 1}
 )
@@ -41,9 +42,9 @@ var options = []struct {
 	{from: optimizer.RMSProp{}, to: optimizer.RMSProp{LR: 0.1, Schedule: half, Rho: 0.5, Epsilon: 0.1, Momentum: 0.5, Centered: true}},
 	{from: optimizer.Ftrl{}, to: optimizer.Ftrl{LR: 0.1, Schedule: half, L1: 0.1, L2: 0.1, Power: -0.7}},
 	{from: optimizer.Lamb{}, to: optimizer.Lamb{LR: 0.1, Schedule: half, Beta1: 0.5, Beta2: 0.5, Epsilon: 0.1, WeightDecay: 0.1}},
-	{from: optimizer.Lamb{WeightDecay: optimizer.Zero}, to: optimizer.Lamb{WeightDecay: optimizer.Zero, AlwaysAdapt: true}},
+	{from: optimizer.Lamb{WeightDecay: -1}, to: optimizer.Lamb{WeightDecay: -1, AlwaysAdapt: true}},
 	{from: optimizer.Lars{}, to: optimizer.Lars{LR: 0.1, Schedule: half, Momentum: 0.5, Coeff: 0.1, WeightDecay: 0.1, Epsilon: 0.1}},
-	{from: optimizer.DPSGD{Sigma: optimizer.Zero}, to: optimizer.DPSGD{Sigma: optimizer.Zero, LR: 0.1, Schedule: half, Clip: 0.1}},
+	{from: optimizer.DPSGD{Sigma: -1}, to: optimizer.DPSGD{Sigma: -1, LR: 0.1, Schedule: half, Clip: 0.1}},
 	{from: optimizer.DPSGD{LR: 1, Sigma: 1, BatchSize: 1}, to: optimizer.DPSGD{LR: 1, Sigma: 4, BatchSize: 8}, effect: noise},
 	{from: optimizer.SparseNaive{}, to: optimizer.SparseNaive{LR: 0.1, Schedule: half, Bounds: tight}},
 	{from: optimizer.SparseAdagrad{}, to: optimizer.SparseAdagrad{LR: 0.1, Schedule: half, Initial: 1, Bounds: tight}},
@@ -60,29 +61,29 @@ var options = []struct {
 	{from: optimizer.ShowScale{Rule: plain}, to: optimizer.ShowScale{Rule: adam, Batch: 8}},
 	{from: optimizer.PerParam{Rule: plain}, to: optimizer.PerParam{Rule: adam, By: map[string]optimizer.Rule{"w": adam}}},
 
-	{from: optimizer.ExponentialDecay{LR: 1, Gamma: 0.5, Steps: 2}, to: optimizer.ExponentialDecay{LR: 2, Gamma: 0.9, Steps: 4, Staircase: true}},
-	{from: optimizer.NaturalExpDecay{LR: 1, Gamma: 0.5, Steps: 2}, to: optimizer.NaturalExpDecay{LR: 2, Gamma: 0.9, Steps: 4, Staircase: true}},
-	{from: optimizer.InverseTimeDecay{LR: 1, Gamma: 0.5, Steps: 2}, to: optimizer.InverseTimeDecay{LR: 2, Gamma: 0.9, Steps: 4, Staircase: true}},
-	{from: optimizer.PolynomialDecay{LR: 1, Steps: 5}, to: optimizer.PolynomialDecay{LR: 2, Steps: 6, End: 0.1, Power: 2, Cycle: true}},
-	{from: optimizer.NoamDecay{Model: 8, Warmup: 5}, to: optimizer.NoamDecay{LR: 2, Model: 16, Warmup: 3}},
-	{from: optimizer.LinearWarmup{Steps: 5, End: 1}, to: optimizer.LinearWarmup{Steps: 4, Start: 0.1, End: 2, After: half}},
-	{from: optimizer.LinearLR{LR: 1, Steps: 5}, to: optimizer.LinearLR{LR: 2, Steps: 4, Start: 0.5, End: optimizer.Zero}},
-	{from: optimizer.PiecewiseDecay{Boundaries: []int64{3}, Values: []float64{1, 2}},
-		to: optimizer.PiecewiseDecay{Boundaries: []int64{5}, Values: []float64{1, 3}}},
-	{from: optimizer.StepDecay{LR: 1, Size: 3}, to: optimizer.StepDecay{LR: 2, Size: 4, Gamma: 0.5}},
-	{from: optimizer.MultiStepDecay{LR: 1, Milestones: []int64{3}}, to: optimizer.MultiStepDecay{LR: 2, Milestones: []int64{5}, Gamma: 0.5}},
-	{from: optimizer.LambdaDecay{Name: "f", LR: 1, Factor: math1}, to: optimizer.LambdaDecay{Name: "f", LR: 2, Factor: math2}},
-	{from: optimizer.MultiplicativeDecay{Name: "f", LR: 1, Factor: math1}, to: optimizer.MultiplicativeDecay{Name: "f", LR: 2, Factor: math2}},
-	{from: optimizer.Every{Steps: 2, Schedule: half}, to: optimizer.Every{Steps: 3, Schedule: optimizer.StepDecay{LR: 1, Size: 3}}},
-	{from: optimizer.CosineAnnealingDecay{LR: 1, Steps: 5}, to: optimizer.CosineAnnealingDecay{LR: 2, Steps: 4, Min: 0.5}},
-	{from: optimizer.CosineAnnealingWarmRestarts{LR: 1, Steps: 3}, to: optimizer.CosineAnnealingWarmRestarts{LR: 2, Steps: 4, Mult: 2, Min: 0.5}},
-	{from: optimizer.OneCycleLR{Max: 1, Steps: 10},
-		to: optimizer.OneCycleLR{Max: 2, Steps: 11, Divide: 5, End: 0.1, Rise: 0.4, Line: true, ThreePhase: true}},
-	{from: optimizer.CyclicLR{Max: 1, Up: 2, Mode: optimizer.ExpRange},
-		to: optimizer.CyclicLR{Base: 0.1, Max: 2, Up: 3, Down: 4, Mode: optimizer.Triangular2, Gamma: 0.5}},
-	{from: optimizer.ReduceOnPlateau{LR: 1}, to: optimizer.ReduceOnPlateau{LR: 2, Max: true, Factor: 0.5, Patience: 2, Threshold: 0.5}},
-	{from: optimizer.ReduceOnPlateau{LR: 1, Patience: 2, Threshold: 0.02},
-		to: optimizer.ReduceOnPlateau{LR: 1, Patience: 2, Threshold: 0.02, Absolute: true, Cooldown: 4, Min: 0.05, Epsilon: 0.5}},
+	{from: lr.ExponentialDecay{LR: 1, Gamma: 0.5, Steps: 2}, to: lr.ExponentialDecay{LR: 2, Gamma: 0.9, Steps: 4, Staircase: true}},
+	{from: lr.NaturalExpDecay{LR: 1, Gamma: 0.5, Steps: 2}, to: lr.NaturalExpDecay{LR: 2, Gamma: 0.9, Steps: 4, Staircase: true}},
+	{from: lr.InverseTimeDecay{LR: 1, Gamma: 0.5, Steps: 2}, to: lr.InverseTimeDecay{LR: 2, Gamma: 0.9, Steps: 4, Staircase: true}},
+	{from: lr.PolynomialDecay{LR: 1, Steps: 5}, to: lr.PolynomialDecay{LR: 2, Steps: 6, End: 0.1, Power: 2, Cycle: true}},
+	{from: lr.NoamDecay{Model: 8, Warmup: 5}, to: lr.NoamDecay{LR: 2, Model: 16, Warmup: 3}},
+	{from: lr.LinearWarmup{Steps: 5, End: 1}, to: lr.LinearWarmup{Steps: 4, Start: 0.1, End: 2, After: half}},
+	{from: lr.LinearLR{LR: 1, Steps: 5}, to: lr.LinearLR{LR: 2, Steps: 4, Start: 0.5, End: -1}},
+	{from: lr.PiecewiseDecay{Boundaries: []int64{3}, Values: []float64{1, 2}},
+		to: lr.PiecewiseDecay{Boundaries: []int64{5}, Values: []float64{1, 3}}},
+	{from: lr.StepDecay{LR: 1, Size: 3}, to: lr.StepDecay{LR: 2, Size: 4, Gamma: 0.5}},
+	{from: lr.MultiStepDecay{LR: 1, Milestones: []int64{3}}, to: lr.MultiStepDecay{LR: 2, Milestones: []int64{5}, Gamma: 0.5}},
+	{from: lr.LambdaDecay{Name: "f", LR: 1, Factor: math1}, to: lr.LambdaDecay{Name: "f", LR: 2, Factor: math2}},
+	{from: lr.MultiplicativeDecay{Name: "f", LR: 1, Factor: math1}, to: lr.MultiplicativeDecay{Name: "f", LR: 2, Factor: math2}},
+	{from: lr.Every{Steps: 2, Schedule: half}, to: lr.Every{Steps: 3, Schedule: lr.StepDecay{LR: 1, Size: 3}}},
+	{from: lr.CosineAnnealingDecay{LR: 1, Steps: 5}, to: lr.CosineAnnealingDecay{LR: 2, Steps: 4, Min: 0.5}},
+	{from: lr.CosineAnnealingWarmRestarts{LR: 1, Steps: 3}, to: lr.CosineAnnealingWarmRestarts{LR: 2, Steps: 4, Mult: 2, Min: 0.5}},
+	{from: lr.OneCycleLR{Max: 1, Steps: 10},
+		to: lr.OneCycleLR{Max: 2, Steps: 11, Divide: 5, End: 0.1, Rise: 0.4, Line: true, ThreePhase: true}},
+	{from: lr.CyclicLR{Max: 1, Up: 2, Mode: lr.ExpRange},
+		to: lr.CyclicLR{Base: 0.1, Max: 2, Up: 3, Down: 4, Mode: lr.Triangular2, Gamma: 0.5}},
+	{from: lr.ReduceOnPlateau{LR: 1}, to: lr.ReduceOnPlateau{LR: 2, Max: true, Factor: 0.5, Patience: 2, Threshold: 0.5}},
+	{from: lr.ReduceOnPlateau{LR: 1, Patience: 2, Threshold: 0.02},
+		to: lr.ReduceOnPlateau{LR: 1, Patience: 2, Threshold: 0.02, Absolute: true, Cooldown: 4, Min: 0.05, Epsilon: 0.5}},
 
 	{from: optimizer.Constant{}, to: optimizer.Constant{Value: 1}},
 	{from: optimizer.Uniform{}, to: optimizer.Uniform{Low: -2, High: 2}},
@@ -200,7 +201,7 @@ func effectOf(t testing.TB, v any) string {
 	switch v := v.(type) {
 	case optimizer.Rule:
 		return trainedBy(t, v, optimizer.Param{Init: optimizer.Uniform{}})
-	case optimizer.Schedule:
+	case lr.Schedule:
 		return trainedBy(t, optimizer.SGD{Schedule: v}, optimizer.Param{Init: optimizer.Uniform{}})
 	case optimizer.Bounds:
 		return trainedBy(t, optimizer.SparseNaive{Bounds: v}, optimizer.Param{Init: optimizer.Uniform{}})
@@ -212,7 +213,7 @@ func effectOf(t testing.TB, v any) string {
 		return trainedBy(t, plain, optimizer.Param{Entry: v})
 	case optimizer.Param:
 		return trainedBy(t, plain, v)
-	case optimizer.ReduceOnPlateau:
+	case lr.ReduceOnPlateau:
 		return plateaued(v)
 	}
 	t.Fatalf("there is no effect of a %T", v)
@@ -302,7 +303,7 @@ func noise(_ testing.TB, v any) string {
 }
 
 // plateaued are the rates that follow a metric which falls, rises and stays.
-func plateaued(p optimizer.ReduceOnPlateau) string {
+func plateaued(p lr.ReduceOnPlateau) string {
 	var rates []float64
 	for i := range 60 {
 		p.Step(5 + math.Sin(float64(i)/6) - float64(min(i, 30))/20)

@@ -9,7 +9,7 @@ import (
 //
 //	optimizer.PerParam{Rule: optimizer.Adam{LR: 1e-3}, By: map[string]optimizer.Rule{"emb": optimizer.Adagrad{LR: 0.1}}}
 //
-// It isn't applied itself: trainers ask [RuleFor] which rule is a param's.
+// It isn't applied itself: a param's trainer applies the rule of its name, or Rule.
 type PerParam struct {
 	Rule
 	// By gives rules by the names of params.
@@ -20,17 +20,3 @@ type PerParam struct {
 func (r PerParam) Unwrap() Rule { return r.Rule }
 
 func (r PerParam) paramNames() []string { return slices.Sorted(maps.Keys(r.By)) }
-
-// RuleFor is the rule that trains a param: its own in a [PerParam], otherwise r; nil for a frozen param.
-func RuleFor(r Rule, p *Param) Rule {
-	if p.Frozen {
-		return nil
-	}
-	if per, ok := find[PerParam](r); ok {
-		if own, ok := per.By[p.Name]; ok {
-			return own
-		}
-		return per.Rule
-	}
-	return r
-}

@@ -1,16 +1,14 @@
 package optimizer
 
 import (
-	"errors"
-	"fmt"
-	"math"
+	"github.com/gofleet/gofleet/optimizer/lr"
 )
 
 // Rated is a rule with a learning rate, as all of this package are, which a job may change while it trains: every
 // update's [State] has the job's factor on it. A rule of one's own becomes one by this method and by taking its rate
 // from [State.Rate]:
 //
-//	func (r MyRule) LearningRate() (float64, optimizer.Schedule) { return r.LR, r.Schedule }
+//	func (r MyRule) LearningRate() (float64, lr.Schedule) { return r.LR, r.Schedule }
 //
 //	rate := s.Rate(r.LearningRate())     // in Update
 //
@@ -20,11 +18,11 @@ type Rated interface {
 	Rule
 	// LearningRate is the rate that the rule was given, its default in place of a zero, and the schedule that stands in
 	// for it, if any.
-	LearningRate() (lr float64, schedule Schedule)
+	LearningRate() (lr float64, schedule lr.Schedule)
 }
 
 // Rate is the learning rate of the update: lr, or the schedule's where there is one, times RateFactor.
-func (s *State) Rate(lr float64, schedule Schedule) float64 {
+func (s *State) Rate(lr float64, schedule lr.Schedule) float64 {
 	if schedule != nil {
 		lr = schedule.Rate(max(s.Step-1, 0))
 	}
@@ -36,7 +34,7 @@ func (s *State) Rate(lr float64, schedule Schedule) float64 {
 
 // rate is Rate, looked up in the memo when a schedule had to be asked. A rule that uses the memo for more than its rate
 // doesn't call it.
-func (s *State) rate(lr float64, schedule Schedule) float32 {
+func (s *State) rate(lr float64, schedule lr.Schedule) float32 {
 	if schedule == nil {
 		return float32(s.Rate(lr, nil))
 	}
@@ -46,51 +44,18 @@ func (s *State) rate(lr float64, schedule Schedule) float32 {
 	return s.Memo[0]
 }
 
+// fresh says that the memo has to be filled for the step, which it then counts as.
+func (s *State) fresh() bool {
+	if s.MemoStep == s.Step && s.Step != 0 {
+		return false
+	}
+	s.MemoStep = s.Step
+	return true
+}
+
 // SetRateFactor sets RateFactor, and empties the memo if that changes it.
 func (s *State) SetRateFactor(factor float64) {
 	if s.RateFactor != factor {
 		s.RateFactor, s.MemoStep = factor, 0
 	}
-}
-
-// RateFactor is the factor on all rates that gives the rule, or the one in its wrappers, that rate; rules of a
-// [PerParam] keep their proportion to it. It is an error for a rule whose rate follows a schedule, which takes a factor
-// alone.
-func RateFactor(r Rule, rate float64) (float64, error) {
-	rated, ok := find[Rated](r)
-	if !ok {
-		return 0, fmt.Errorf("optimizer: rule %s has no rate that can be set: give it a method LearningRate (see "+
-			"optimizer.Rated)", r.Name())
-	}
-	lr, schedule := rated.LearningRate()
-	switch {
-	case schedule != nil:
-		return 0, fmt.Errorf("optimizer: the rate of rule %s follows %T: set a factor on it, not a rate", r.Name(),
-			schedule)
-	case !(rate > 0) || math.IsInf(rate, 1):
-		return 0, fmt.Errorf("optimizer: the rate is to be %v: it must be a positive number", rate)
-	case lr == 0:
-		return 0, fmt.Errorf("optimizer: rule %s was given the rate 0, which no factor makes %v", r.Name(), rate)
-	}
-	return rate / lr, nil
-}
-
-// CheckRateFactor says why a factor can't be one on the rates of these params' rules, or nil.
-func CheckRateFactor(r Rule, params []*Param, factor float64) error {
-	if !(factor > 0) || math.IsInf(factor, 1) {
-		return fmt.Errorf("optimizer: the factor on learning rates is to be %v: it must be a positive number", factor)
-	}
-	var errs []error
-	for _, p := range params {
-		own := RuleFor(r, p)
-		if own == nil {
-			continue
-		}
-		if _, ok := find[Rated](own); !ok {
-			errs = append(errs, fmt.Errorf("optimizer: param %q has rule %s, whose rate can't be set: give it a "+
-				"method LearningRate (see optimizer.Rated)",
-				p.Name, own.Name()))
-		}
-	}
-	return errors.Join(errs...)
 }

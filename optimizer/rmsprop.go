@@ -1,5 +1,7 @@
 package optimizer
 
+import "github.com/gofleet/gofleet/optimizer/lr"
+
 // RMSProp divides the gradient by the root of its recent mean square (Hinton, 2012):
 //
 //	a ← ρa + (1−ρ)g²
@@ -11,8 +13,8 @@ type RMSProp struct {
 	// LR is the learning rate; 0 means 0.001.
 	LR float64
 	// Schedule, if any, gives the learning rate in place of LR.
-	Schedule Schedule
-	// Rho is ρ and Epsilon is ε: 0 means 0.95 and 1e-6.
+	Schedule lr.Schedule
+	// Rho is ρ and Epsilon is ε: 0 means 0.95 and 1e-6; a Rho of -1 is none.
 	Rho, Epsilon float64
 	// Momentum is μ, 0 for none.
 	Momentum float64
@@ -32,12 +34,12 @@ func (r RMSProp) StateLen(n int) int {
 }
 
 // LearningRate implements [Rated].
-func (r RMSProp) LearningRate() (float64, Schedule) { return or(r.LR, 0.001), r.Schedule }
+func (r RMSProp) LearningRate() (float64, lr.Schedule) { return or(r.LR, 0.001), r.Schedule }
 
 // Update implements [Rule].
 func (r RMSProp) Update(w, g, state []float32, s *State) {
 	lr, rho := s.rate(r.LearningRate()), float32(or(r.Rho, 0.95))
-	eps, mu := float32(or(r.Epsilon, 1e-6)), float32(r.Momentum)
+	eps, mu := float32(or(r.Epsilon, 1e-6)), float32(or(r.Momentum, 0))
 	c, n := 1-rho, len(w)
 	g = g[:n]
 	a, v := state[:n], state[n:][:n]

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gofleet/gofleet/internal/rules"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/optimizer/optimizertest"
 )
@@ -42,7 +43,7 @@ func TestAdam(t *testing.T) {
 		{"dense", optimizer.Adam{LR: 0.01}, false, 0.9, 0},
 		{"lazy row", optimizer.Adam{LR: 0.01}, true, 0.9, 1},
 		{"swept row", optimizer.Adam{LR: 0.01, Dense: true}, true, 0.9, 0},
-		{"no momentum", optimizer.NewAdam(0.01, 0, 0.999, 1e-8), false, 0, 0},
+		{"no momentum", optimizer.Adam{LR: 0.01, Beta1: -1}, false, 0, 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -53,7 +54,7 @@ func TestAdam(t *testing.T) {
 }
 
 func TestAdamDefaults(t *testing.T) {
-	full := optimizer.NewAdam(0.001, 0.9, 0.999, 1e-8)
+	full := optimizer.Adam{LR: 0.001}
 	a, b := []float32{1, 2}, []float32{1, 2}
 	g := []float32{0.5, -3}
 	optimizer.Adam{}.Update(a, g, make([]float32, 4), &optimizer.State{Step: 1})
@@ -67,12 +68,12 @@ func TestAdamDefaults(t *testing.T) {
 // that every update is as long as the rate.
 func TestBiasIsCorrected(t *testing.T) {
 	for _, rule := range []optimizer.Rule{
-		optimizer.Adam{LR: 0.1, Beta1: 0.5, Beta2: 0.6}, optimizer.AdamW{LR: 0.1, Beta1: 0.5, Beta2: 0.6, WeightDecay: optimizer.Zero},
-		optimizer.Adamax{LR: 0.1, Beta1: 0.5, Beta2: 0.6}, optimizer.Lamb{LR: 0.1, Beta1: 0.5, Beta2: 0.6, WeightDecay: optimizer.Zero},
+		optimizer.Adam{LR: 0.1, Beta1: 0.5, Beta2: 0.6}, optimizer.AdamW{LR: 0.1, Beta1: 0.5, Beta2: 0.6, WeightDecay: -1},
+		optimizer.Adamax{LR: 0.1, Beta1: 0.5, Beta2: 0.6}, optimizer.Lamb{LR: 0.1, Beta1: 0.5, Beta2: 0.6, WeightDecay: -1},
 		optimizer.SparseAdam{LR: 0.1, Beta1: 0.5, Beta2: 0.6}, optimizer.SparseSharedAdam{LR: 0.1, Beta1: 0.5, Beta2: 0.6},
 	} {
 		w, state := []float32{1, 2}, make([]float32, rule.StateLen(2))
-		optimizer.InitState(rule, state)
+		rules.InitState(rule, state)
 		for step := int64(1); step <= 5; step++ {
 			rule.Update(w, []float32{0.5, 0.5}, state, &optimizer.State{Step: step})
 			if want := 1 - 0.1*float64(step); math.Abs(float64(w[0])-want) > 1e-5 || math.Abs(float64(w[1])-want-1) > 1e-5 {
@@ -96,11 +97,11 @@ func TestAdagrad(t *testing.T) {
 
 func TestInitState(t *testing.T) {
 	state := []float32{7, 7}
-	optimizer.InitState(optimizer.Adagrad{InitialAccumulator: 0.5}, state)
+	rules.InitState(optimizer.Adagrad{InitialAccumulator: 0.5}, state)
 	if state[0] != 0.5 || state[1] != 0.5 {
 		t.Errorf("Adagrad's accumulators start at %v, want 0.5", state)
 	}
-	optimizer.InitState(optimizer.Adam{}, state)
+	rules.InitState(optimizer.Adam{}, state)
 	if state[0] != 0 || state[1] != 0 {
 		t.Errorf("Adam's moments start at %v, want zeros", state)
 	}

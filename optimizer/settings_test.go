@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/optimizer/lr"
 )
 
 // defaults has values with fields left at 0 and the same written out.
@@ -23,7 +24,7 @@ var defaults = []struct{ zero, written any }{
 	{optimizer.Ftrl{}, optimizer.Ftrl{LR: 0.001, Power: -0.5}},
 	{optimizer.Lamb{}, optimizer.Lamb{LR: 0.001, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-6, WeightDecay: 0.01}},
 	{optimizer.Lars{}, optimizer.Lars{LR: 0.001, Momentum: 0.9, Coeff: 0.001, WeightDecay: 0.0005}},
-	{optimizer.DPSGD{Sigma: optimizer.Zero}, optimizer.DPSGD{Sigma: optimizer.Zero, LR: 0.001, Clip: 0.9, BatchSize: 0.999}},
+	{optimizer.DPSGD{Sigma: -1}, optimizer.DPSGD{Sigma: -1, LR: 0.001, Clip: 0.9, BatchSize: 0.999}},
 	{optimizer.SparseNaive{}, optimizer.SparseNaive{LR: 0.05}},
 	{optimizer.SparseNaive{LR: 30}, optimizer.SparseNaive{LR: 30, Bounds: optimizer.Bounds{Low: -10, High: 10}}},
 	{optimizer.SparseAdagrad{}, optimizer.SparseAdagrad{LR: 0.05, Initial: 3}},
@@ -32,18 +33,18 @@ var defaults = []struct{ zero, written any }{
 	{optimizer.SparseSharedAdam{}, optimizer.SparseSharedAdam{LR: 0.001, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8}},
 	{optimizer.ClipByValue{Rule: plain, Max: 0.5}, optimizer.ClipByValue{Rule: plain, Min: -0.5, Max: 0.5}},
 	{optimizer.ShowScale{Rule: plain}, optimizer.ShowScale{Rule: plain, Batch: 1}},
-	{optimizer.ExponentialDecay{LR: 1, Gamma: 0.5}, optimizer.ExponentialDecay{LR: 1, Gamma: 0.5, Steps: 1}},
-	{optimizer.NaturalExpDecay{LR: 1, Gamma: 0.5}, optimizer.NaturalExpDecay{LR: 1, Gamma: 0.5, Steps: 1}},
-	{optimizer.InverseTimeDecay{LR: 1, Gamma: 0.5}, optimizer.InverseTimeDecay{LR: 1, Gamma: 0.5, Steps: 1}},
-	{optimizer.PolynomialDecay{LR: 1, Steps: 9}, optimizer.PolynomialDecay{LR: 1, Steps: 9, End: 0.0001, Power: 1}},
-	{optimizer.NoamDecay{Model: 8, Warmup: 5}, optimizer.NoamDecay{LR: 1, Model: 8, Warmup: 5}},
-	{optimizer.LinearLR{LR: 1, Steps: 9}, optimizer.LinearLR{LR: 1, Steps: 9, Start: 1.0 / 3, End: 1}},
-	{optimizer.StepDecay{LR: 1, Size: 3}, optimizer.StepDecay{LR: 1, Size: 3, Gamma: 0.1}},
-	{optimizer.MultiStepDecay{LR: 1, Milestones: []int64{3}}, optimizer.MultiStepDecay{LR: 1, Milestones: []int64{3}, Gamma: 0.1}},
-	{optimizer.CosineAnnealingWarmRestarts{LR: 1, Steps: 3}, optimizer.CosineAnnealingWarmRestarts{LR: 1, Steps: 3, Mult: 1}},
-	{optimizer.OneCycleLR{Max: 1, Steps: 9}, optimizer.OneCycleLR{Max: 1, Steps: 9, Divide: 25, End: 0.0001, Rise: 0.3}},
-	{optimizer.CyclicLR{Max: 1, Up: 3}, optimizer.CyclicLR{Max: 1, Up: 3, Down: 3, Mode: optimizer.Triangular}},
-	{optimizer.CyclicLR{Max: 1, Up: 3, Mode: optimizer.ExpRange}, optimizer.CyclicLR{Max: 1, Up: 3, Mode: optimizer.ExpRange, Gamma: 1}},
+	{lr.ExponentialDecay{LR: 1, Gamma: 0.5}, lr.ExponentialDecay{LR: 1, Gamma: 0.5, Steps: 1}},
+	{lr.NaturalExpDecay{LR: 1, Gamma: 0.5}, lr.NaturalExpDecay{LR: 1, Gamma: 0.5, Steps: 1}},
+	{lr.InverseTimeDecay{LR: 1, Gamma: 0.5}, lr.InverseTimeDecay{LR: 1, Gamma: 0.5, Steps: 1}},
+	{lr.PolynomialDecay{LR: 1, Steps: 9}, lr.PolynomialDecay{LR: 1, Steps: 9, End: 0.0001, Power: 1}},
+	{lr.NoamDecay{Model: 8, Warmup: 5}, lr.NoamDecay{LR: 1, Model: 8, Warmup: 5}},
+	{lr.LinearLR{LR: 1, Steps: 9}, lr.LinearLR{LR: 1, Steps: 9, Start: 1.0 / 3, End: 1}},
+	{lr.StepDecay{LR: 1, Size: 3}, lr.StepDecay{LR: 1, Size: 3, Gamma: 0.1}},
+	{lr.MultiStepDecay{LR: 1, Milestones: []int64{3}}, lr.MultiStepDecay{LR: 1, Milestones: []int64{3}, Gamma: 0.1}},
+	{lr.CosineAnnealingWarmRestarts{LR: 1, Steps: 3}, lr.CosineAnnealingWarmRestarts{LR: 1, Steps: 3, Mult: 1}},
+	{lr.OneCycleLR{Max: 1, Steps: 9}, lr.OneCycleLR{Max: 1, Steps: 9, Divide: 25, End: 0.0001, Rise: 0.3}},
+	{lr.CyclicLR{Max: 1, Up: 3}, lr.CyclicLR{Max: 1, Up: 3, Down: 3, Mode: lr.Triangular}},
+	{lr.CyclicLR{Max: 1, Up: 3, Mode: lr.ExpRange}, lr.CyclicLR{Max: 1, Up: 3, Mode: lr.ExpRange, Gamma: 1}},
 	{optimizer.Uniform{}, optimizer.Uniform{Low: -1, High: 1}},
 	{optimizer.Normal{}, optimizer.Normal{Std: 1}},
 	{optimizer.TruncatedNormal{}, optimizer.TruncatedNormal{Std: 1}},
@@ -67,8 +68,8 @@ func TestZeroIsTheDefault(t *testing.T) {
 
 // fine are the settings that look wrong and are right.
 var fine = map[string]bool{
-	"ClipByValue.Min -1": true, "ClipByValue.Max +Inf": true, "ClipByNorm.Norm +Inf": true, "ClipByGlobalNorm.Norm +Inf": true,
-	"Ftrl.Power -1": true, "Ftrl.Power +Inf": false, "Bounds.Low -1": true, "Bounds.High +Inf": true,
+	"ClipByValue.Min -2": true, "ClipByValue.Max +Inf": true, "ClipByNorm.Norm +Inf": true, "ClipByGlobalNorm.Norm +Inf": true,
+	"Ftrl.Power -2": true, "Ftrl.Power +Inf": false, "Bounds.Low -2": true, "Bounds.High +Inf": true,
 }
 
 // TestWrongNumbersAreRefused sets every number of every option to what is none, negative or infinite: a check must name it.
@@ -79,7 +80,7 @@ func TestWrongNumbersAreRefused(t *testing.T) {
 			continue
 		}
 		for i := range from.NumField() {
-			for _, bad := range []float64{math.NaN(), -1, math.Inf(1)} {
+			for _, bad := range []float64{math.NaN(), -2, math.Inf(1)} {
 				v := reflect.New(from.Type()).Elem()
 				v.Set(from)
 				if !setNumber(v.Field(i), bad) {
@@ -115,7 +116,7 @@ func checkOf(t *testing.T, v any) error {
 	switch v := v.(type) {
 	case optimizer.Rule:
 		return optimizer.CheckRule(v)
-	case optimizer.Schedule:
+	case lr.Schedule:
 		return optimizer.CheckRule(optimizer.SGD{Schedule: v})
 	case optimizer.Bounds:
 		return optimizer.CheckRule(optimizer.SparseNaive{Bounds: v})

@@ -1,5 +1,7 @@
 package optimizer
 
+import "github.com/gofleet/gofleet/optimizer/lr"
+
 // SGD is stochastic gradient descent:
 //
 //	w ← w − lr·g
@@ -7,7 +9,7 @@ type SGD struct {
 	// LR is the learning rate; 0 means 0.001.
 	LR float64
 	// Schedule, if any, gives the learning rate in place of LR.
-	Schedule Schedule
+	Schedule lr.Schedule
 }
 
 // Name implements [Rule].
@@ -17,7 +19,7 @@ func (SGD) Name() string { return "sgd" }
 func (SGD) StateLen(int) int { return 0 }
 
 // LearningRate implements [Rated].
-func (r SGD) LearningRate() (float64, Schedule) { return or(r.LR, 0.001), r.Schedule }
+func (r SGD) LearningRate() (float64, lr.Schedule) { return or(r.LR, 0.001), r.Schedule }
 
 // Update implements [Rule].
 func (r SGD) Update(w, g, _ []float32, s *State) {

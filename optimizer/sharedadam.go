@@ -1,6 +1,10 @@
 package optimizer
 
-import "math"
+import (
+	"math"
+
+	"github.com/gofleet/gofleet/optimizer/lr"
+)
 
 // SparseSharedAdam is [SparseAdam] with two moments and not two for each weight, so that a row of any width keeps four
 // numbers: what an update makes of them weight by weight is averaged over the row.
@@ -14,8 +18,8 @@ type SparseSharedAdam struct {
 	// LR is the learning rate; 0 means 0.001.
 	LR float64
 	// Schedule, if any, gives the learning rate in place of LR.
-	Schedule Schedule
-	// Beta1, Beta2 and Epsilon: 0 means 0.9, 0.999 and 1e-8.
+	Schedule lr.Schedule
+	// Beta1, Beta2 and Epsilon: 0 means 0.9, 0.999 and 1e-8; a Beta of -1 is none.
 	Beta1, Beta2, Epsilon float64
 	Bounds                Bounds
 }
@@ -36,7 +40,7 @@ func (r SparseSharedAdam) InitState(state []float32) { r.alone().InitState(state
 func (r SparseSharedAdam) alone() SparseAdam { return SparseAdam(r) }
 
 // LearningRate implements [Rated].
-func (r SparseSharedAdam) LearningRate() (float64, Schedule) { return or(r.LR, 0.001), r.Schedule }
+func (r SparseSharedAdam) LearningRate() (float64, lr.Schedule) { return or(r.LR, 0.001), r.Schedule }
 
 // Update implements [Rule].
 func (r SparseSharedAdam) Update(w, g, state []float32, s *State) {

@@ -11,21 +11,6 @@ type StateIniter interface {
 	InitState(state []float32)
 }
 
-// InitState sets state to what it is before the rule's first update: what its InitState says, zeros if it has none.
-func InitState(r Rule, state []float32) {
-	if s, ok := find[StateIniter](r); ok {
-		s.InitState(state)
-		return
-	}
-	clear(state)
-}
-
-// Sweeps says whether the rule's rows move in steps that don't touch them.
-func Sweeps(r Rule) bool {
-	s, ok := find[Sweeper](r)
-	return ok && s.Sweeps()
-}
-
 // A Rester is a [Sweeper] that can tell when steps with a zero gradient will never again change a slice, so that a row
 // which was not touched for a million steps is brought up to date at once. The rule inside a [Wrapper] is not asked.
 type Rester interface {
@@ -40,23 +25,11 @@ type WholeVariable interface {
 	WholeVariable() bool
 }
 
-// NeedsWhole says whether the rule's variables must not be cut.
-func NeedsWhole(r Rule) bool {
-	w, ok := find[WholeVariable](r)
-	return ok && w.WholeVariable()
-}
-
 // Random is a rule that draws lots: two processes that give it the same gradients come to different weights. It needs
 // servers, whose weights are everybody's, or a process that is alone.
 type Random interface {
 	// Random says whether this configuration of the rule does so.
 	Random() bool
-}
-
-// IsRandom says whether the rule's updates differ from one process to another.
-func IsRandom(r Rule) bool {
-	x, ok := find[Random](r)
-	return ok && x.Random()
 }
 
 // A Wrapper is a rule around another, such as one that clips gradients first. What the wrapper can't do itself the rule

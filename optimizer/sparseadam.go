@@ -1,6 +1,10 @@
 package optimizer
 
-import "math"
+import (
+	"math"
+
+	"github.com/gofleet/gofleet/optimizer/lr"
+)
 
 // SparseAdam is [Adam] with a step counter in every row, so that the bias correction counts the row's own updates:
 //
@@ -13,8 +17,8 @@ type SparseAdam struct {
 	// LR is the learning rate; 0 means 0.001.
 	LR float64
 	// Schedule, if any, gives the learning rate in place of LR.
-	Schedule Schedule
-	// Beta1, Beta2 and Epsilon: 0 means 0.9, 0.999 and 1e-8.
+	Schedule lr.Schedule
+	// Beta1, Beta2 and Epsilon: 0 means 0.9, 0.999 and 1e-8; a Beta of -1 is none.
 	Beta1, Beta2, Epsilon float64
 	Bounds                Bounds
 }
@@ -36,7 +40,7 @@ func (r SparseAdam) InitState(state []float32) {
 }
 
 // LearningRate implements [Rated].
-func (r SparseAdam) LearningRate() (float64, Schedule) { return or(r.LR, 0.001), r.Schedule }
+func (r SparseAdam) LearningRate() (float64, lr.Schedule) { return or(r.LR, 0.001), r.Schedule }
 
 // Update implements [Rule].
 func (r SparseAdam) Update(w, g, state []float32, s *State) {

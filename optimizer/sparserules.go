@@ -3,6 +3,8 @@ package optimizer
 import (
 	"fmt"
 	"math"
+
+	"github.com/gofleet/gofleet/optimizer/lr"
 )
 
 // Bounds keep every weight of a row between two numbers after each update. The zero value means −10 and 10.
@@ -32,7 +34,7 @@ type SparseNaive struct {
 	// LR is the learning rate; 0 means 0.05.
 	LR float64
 	// Schedule, if any, gives the learning rate in place of LR.
-	Schedule Schedule
+	Schedule lr.Schedule
 	Bounds   Bounds
 }
 
@@ -43,7 +45,7 @@ func (SparseNaive) Name() string { return "sparse_naive" }
 func (SparseNaive) StateLen(int) int { return 0 }
 
 // LearningRate implements [Rated].
-func (r SparseNaive) LearningRate() (float64, Schedule) { return or(r.LR, 0.05), r.Schedule }
+func (r SparseNaive) LearningRate() (float64, lr.Schedule) { return or(r.LR, 0.05), r.Schedule }
 
 // Update implements [Rule].
 func (r SparseNaive) Update(w, g, _ []float32, s *State) {
@@ -70,7 +72,7 @@ type SparseAdagrad struct {
 	// LR is the learning rate; 0 means 0.05.
 	LR float64
 	// Schedule, if any, gives the learning rate in place of LR.
-	Schedule Schedule
+	Schedule lr.Schedule
 	// Initial is a₀; 0 means 3.
 	Initial float64
 	Bounds  Bounds
@@ -86,7 +88,7 @@ func (SparseAdagrad) StateLen(int) int { return 1 }
 func (SparseAdagrad) WholeVariable() bool { return true }
 
 // LearningRate implements [Rated].
-func (r SparseAdagrad) LearningRate() (float64, Schedule) { return or(r.LR, 0.05), r.Schedule }
+func (r SparseAdagrad) LearningRate() (float64, lr.Schedule) { return or(r.LR, 0.05), r.Schedule }
 
 // Update implements [Rule].
 func (r SparseAdagrad) Update(w, g, state []float32, s *State) {
@@ -116,7 +118,7 @@ type StdAdagrad struct {
 	// LR is the learning rate; 0 means 0.05.
 	LR float64
 	// Schedule, if any, gives the learning rate in place of LR.
-	Schedule Schedule
+	Schedule lr.Schedule
 	// Initial is a₀; 0 means 3.
 	Initial float64
 	Bounds  Bounds
@@ -129,7 +131,7 @@ func (StdAdagrad) Name() string { return "std_adagrad" }
 func (StdAdagrad) StateLen(n int) int { return n }
 
 // LearningRate implements [Rated].
-func (r StdAdagrad) LearningRate() (float64, Schedule) { return or(r.LR, 0.05), r.Schedule }
+func (r StdAdagrad) LearningRate() (float64, lr.Schedule) { return or(r.LR, 0.05), r.Schedule }
 
 // Update implements [Rule].
 func (r StdAdagrad) Update(w, g, a []float32, s *State) {

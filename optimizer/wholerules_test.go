@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/gofleet/gofleet/internal/rules"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/optimizer/optimizertest"
 )
@@ -90,7 +91,7 @@ func sharedAdamTwin(w, g, state []float64, _ int64) {
 }
 
 func TestWholeAndSparseFormulas(t *testing.T) {
-	adapting := optimizer.NewLamb(0.01, 0)
+	adapting := optimizer.Lamb{LR: 0.01, WeightDecay: -1}
 	adapting.AlwaysAdapt = true
 	bounds := optimizer.Bounds{Low: -1.5, High: 1.5}
 	naive := each(func(w *float64, g float64, _ []*float64, _ int64) { *w = bound(*w - 0.5*g) })
@@ -99,7 +100,7 @@ func TestWholeAndSparseFormulas(t *testing.T) {
 		exam optimizertest.Exam
 	}{
 		{optimizer.Lamb{LR: 0.01}, optimizertest.Exam{Twin: lambTwin(0.01, true), Whole: true, MovesOnZero: true}},
-		{optimizer.NewLamb(0.01, 0), optimizertest.Exam{Twin: lambTwin(0, false), Whole: true}},
+		{optimizer.Lamb{LR: 0.01, WeightDecay: -1}, optimizertest.Exam{Twin: lambTwin(0, false), Whole: true}},
 		{adapting, optimizertest.Exam{Twin: lambTwin(0, true), Whole: true}},
 		{optimizer.Lars{LR: 0.1}, optimizertest.Exam{Twin: larsTwin, Whole: true, MovesOnZero: true}},
 		{optimizer.DPSGD{LR: 0.1}, optimizertest.Exam{Twin: dpsgdTwin, Whole: true, MovesOnZero: true, Noise: true}},
@@ -113,7 +114,7 @@ func TestWholeAndSparseFormulas(t *testing.T) {
 	for _, tt := range tests {
 		tt.exam.Row = true
 		t.Run(fmt.Sprintf("%T%+v", tt.rule, tt.rule), func(t *testing.T) { optimizertest.Run(t, tt.rule, tt.exam) })
-		if optimizer.NeedsWhole(tt.rule) != tt.exam.Whole {
+		if rules.NeedsWhole(tt.rule) != tt.exam.Whole {
 			t.Errorf("%T: NeedsWhole is %t", tt.rule, !tt.exam.Whole)
 		}
 	}

@@ -26,7 +26,7 @@
 //	exe.run(main_program, feed, fetch_list)        Executor.Train(ctx, batch, fetches...) of package nn
 //	loader.start(), EOFException, reset()          for batch, err := range rows.Epoch(n).Batches(size), of package dataset
 //	train_from_dataset(thread=n)                   Executor.TrainFrom and TrainThreads of package nn
-//	optimizer.set_lr(rate), ReduceOnPlateau        SetRate(ctx, rate), optimizer.ReduceOnPlateau; worker 0 sets it for all
+//	optimizer.set_lr(rate), ReduceOnPlateau        SetRate(ctx, rate), lr.ReduceOnPlateau; worker 0 sets it for all
 //	init_server(dir, var_names)                    InitServer(ctx, dir, params...), or Restore, which is the same call on every role
 //	run_server, init_worker, stop_worker,          RunServer, InitWorker, StopWorker, BarrierWorker
 //	barrier_worker

@@ -15,6 +15,7 @@ import (
 	"github.com/gofleet/gofleet/fleet/train"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/optimizer/lr"
 	"github.com/gofleet/gofleet/strategy"
 )
 
@@ -51,7 +52,7 @@ func TestEveryFieldActs(t *testing.T) {
 	sync := strategy.Sync()
 	sync.Codec = "zip"
 	stop := train.EarlyStopping{Least: 10}
-	fall := optimizer.ReduceOnPlateau{LR: 0.5, Patience: -1, Threshold: 10, Absolute: true}
+	fall := lr.ReduceOnPlateau{LR: 0.5, Patience: -1, Threshold: 10, Absolute: true}
 	plain := effect(t, func(*train.Job) {})
 	cases := map[string]struct{ without, with func(j *train.Job) }{ // nil is the plain job
 		"Job.Loss":     {nil, func(j *train.Job) { j.Loss = nn.Mean(nn.AbsoluteError(j.Outputs[0], j.Loss.Graph().Node("y"))) }},
@@ -80,9 +81,9 @@ func TestEveryFieldActs(t *testing.T) {
 			hook(train.BestModel{Dir: best, Metric: newSigns().auc}.Hooks())(j)
 		}},
 		"Plateau.ReduceOnPlateau": {nil, hook(train.Plateau{ReduceOnPlateau: fall}.Hooks())},
-		"Plateau.Metric": {hook(train.Plateau{ReduceOnPlateau: optimizer.ReduceOnPlateau{LR: 0.5, Patience: -1, Threshold: 0.02, Absolute: true}}.Hooks()),
+		"Plateau.Metric": {hook(train.Plateau{ReduceOnPlateau: lr.ReduceOnPlateau{LR: 0.5, Patience: -1, Threshold: 0.02, Absolute: true}}.Hooks()),
 			func(j *train.Job) {
-				hook(train.Plateau{Metric: mae(j), ReduceOnPlateau: optimizer.ReduceOnPlateau{LR: 0.5, Patience: -1, Threshold: 0.02, Absolute: true}}.Hooks())(j)
+				hook(train.Plateau{Metric: mae(j), ReduceOnPlateau: lr.ReduceOnPlateau{LR: 0.5, Patience: -1, Threshold: 0.02, Absolute: true}}.Hooks())(j)
 			}},
 	}
 	for name, c := range cases {

@@ -19,6 +19,7 @@ import (
 	"github.com/gofleet/gofleet/fleet/train"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/optimizer/lr"
 )
 
 // recorded are hooks that write down that they are called.
@@ -286,7 +287,7 @@ func TestPlateau(t *testing.T) {
 			j := job(train.Options{Mode: "sync", Epochs: 4, Batch: 20})
 			j.Rule = optimizer.SGD{LR: 1e-9}
 			j.Hooks = []train.Hooks{
-				train.Plateau{ReduceOnPlateau: optimizer.ReduceOnPlateau{LR: 1e-9, Patience: 1, Factor: 0.5, Epsilon: 1e-12}}.Hooks(),
+				train.Plateau{ReduceOnPlateau: lr.ReduceOnPlateau{LR: 1e-9, Patience: 1, Factor: 0.5, Epsilon: 1e-12}}.Hooks(),
 				{End: func(ctx context.Context, r *train.Run) (err error) {
 					if r.Fleet.WorkerIndex() == r.Fleet.WorkerNum()-1 {
 						factor, err = r.Fleet.RateFactor(ctx)

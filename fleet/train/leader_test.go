@@ -15,6 +15,7 @@ import (
 	"github.com/gofleet/gofleet/fleet/train"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/optimizer/lr"
 	"github.com/gofleet/gofleet/strategy"
 )
 
@@ -34,7 +35,7 @@ func TestHooksOutliveAWorker(t *testing.T) {
 				j := job(train.Options{Epochs: 6, Batch: 20, EvalEvery: 3, Out: filepath.Join(dir, "out")})
 				j.Stdout, j.Strategy, j.Rule = io.Discard, &s, optimizer.SGD{LR: 1e-9}
 				j.Hooks = []train.Hooks{
-					train.Plateau{ReduceOnPlateau: optimizer.ReduceOnPlateau{LR: 1e-9, Patience: 2, Factor: 0.5, Epsilon: 1e-30}}.Hooks(),
+					train.Plateau{ReduceOnPlateau: lr.ReduceOnPlateau{LR: 1e-9, Patience: 2, Factor: 0.5, Epsilon: 1e-30}}.Hooks(),
 					train.BestModel{Dir: filepath.Join(dir, "best")}.Hooks(),
 					{
 						Step: func(_ context.Context, r *train.Run, so nn.TrainResult) error {

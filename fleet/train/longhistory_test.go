@@ -21,6 +21,7 @@ import (
 	"github.com/gofleet/gofleet/fleet/train"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/optimizer/lr"
 	"github.com/gofleet/gofleet/strategy"
 )
 
@@ -47,7 +48,7 @@ func many(t *testing.T, size [2]int, epochs int, out, checkpoints, best string) 
 		}
 		j.Rule = optimizer.SGD{LR: 1e-2}
 		j.Hooks = []train.Hooks{
-			train.Plateau{ReduceOnPlateau: optimizer.ReduceOnPlateau{LR: 1e-2, Patience: 9, Factor: 0.8}}.Hooks(),
+			train.Plateau{ReduceOnPlateau: lr.ReduceOnPlateau{LR: 1e-2, Patience: 9, Factor: 0.8}}.Hooks(),
 			train.EarlyStopping{Patience: 130}.Hooks(),
 			train.BestModel{Dir: best}.Hooks(),
 			{Begin: func(_ context.Context, r *train.Run) error {
@@ -243,7 +244,7 @@ func TestTheRateOfALoadedJob(t *testing.T) {
 			_, said = play(t, size[0], size[1], func() train.Job {
 				j := job(train.Options{Mode: "sync", Epochs: epochs, Batch: 20, Load: load, Out: out})
 				j.Rule = optimizer.SGD{LR: 1e-2}
-				j.Hooks = []train.Hooks{train.Plateau{ReduceOnPlateau: optimizer.ReduceOnPlateau{LR: 1e-2, Patience: -1, Threshold: 10,
+				j.Hooks = []train.Hooks{train.Plateau{ReduceOnPlateau: lr.ReduceOnPlateau{LR: 1e-2, Patience: -1, Threshold: 10,
 					Absolute: true}}.Hooks(), {EpochEnd: func(ctx context.Context, r *train.Run, _ nn.TrainResult) error {
 					factor, err := r.Fleet.RateFactor(ctx)
 					if r.Leads() {

@@ -12,7 +12,7 @@ import (
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/fleet/train"
 	"github.com/gofleet/gofleet/nn"
-	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/optimizer/lr"
 )
 
 // TestCallsWithoutWhatTheyNeed: what is nil, or has no value to give, is told with what to give in its place.
@@ -107,7 +107,7 @@ func TestJobsWithoutWhatTheyNeed(t *testing.T) {
 		`train: Curves: "s3://a/b.svg" is not a path`:        with(train.Curves("s3://a/b.svg")),
 		`train: Curves(""): it needs the name of a file`:     with(train.Curves("")),
 		"train: Plateau with LR 0 and Factor 0":              with(train.Plateau{}.Hooks()),
-		"train: Plateau with LR 1 and Factor 1.5":            with(train.Plateau{ReduceOnPlateau: optimizer.ReduceOnPlateau{LR: 1, Factor: 1.5}}.Hooks()),
+		"train: Plateau with LR 1 and Factor 1.5":            with(train.Plateau{ReduceOnPlateau: lr.ReduceOnPlateau{LR: 1, Factor: 1.5}}.Hooks()),
 	} {
 		err := fails(t, func() train.Job {
 			j := job(train.Options{})

@@ -19,6 +19,7 @@ import (
 	"github.com/gofleet/gofleet/fleet/train"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/optimizer/lr"
 )
 
 // drawn is a job in step, and how it is stopped on its way, by a seed.
@@ -81,7 +82,7 @@ func (d drawn) play(t *testing.T, servers int, dir string, stops bool) (got last
 			return errors.Join(r.Fleet.BarrierWorker(ctx), enough)
 		}
 		j.Hooks = []train.Hooks{
-			train.Plateau{ReduceOnPlateau: optimizer.ReduceOnPlateau{LR: 0.05, Patience: d.Lower - 1, Factor: 0.3}}.Hooks(),
+			train.Plateau{ReduceOnPlateau: lr.ReduceOnPlateau{LR: 0.05, Patience: d.Lower - 1, Factor: 0.3}}.Hooks(),
 			train.BestModel{Dir: filepath.Join(dir, "best")}.Hooks(),
 			{
 				Begin: func(_ context.Context, r *train.Run) error {

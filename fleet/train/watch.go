@@ -15,8 +15,9 @@ import (
 	"reflect"
 
 	"github.com/gofleet/gofleet/internal/files"
+	"github.com/gofleet/gofleet/internal/rules"
 	"github.com/gofleet/gofleet/nn"
-	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/optimizer/lr"
 )
 
 // watched is a value that evaluations have, as hooks look at it over the history.
@@ -214,14 +215,14 @@ func (b BestModel) warn(r *Run) {
 
 // Plateau lowers the learning rate when evaluations no longer get better, for all workers, see [fleet.Fleet.SetRate].
 type Plateau struct {
-	optimizer.ReduceOnPlateau
+	lr.ReduceOnPlateau
 	// Metric is one of the job's, or its loss on the test rows, which nil is. It says itself whether larger is better.
 	Metric *nn.Node
 }
 
 // lowering is what Plateau remembers.
 type lowering struct {
-	optimizer.PlateauState
+	lr.PlateauState
 	Set float64 // the rate that the job has
 }
 
@@ -271,7 +272,7 @@ func (p Plateau) begin(ctx context.Context, r *Run, now *lowering) error {
 		return err
 	}
 	is := func(rate float64) bool {
-		f, err := optimizer.RateFactor(r.Job.Rule, rate)
+		f, err := rules.RateFactor(r.Job.Rule, rate)
 		return err == nil && math.Abs(f-factor) <= 1e-9*factor
 	}
 	lower := max(now.Rate*cmp.Or(p.Factor, 0.1), p.Min)
@@ -293,7 +294,7 @@ func (p Plateau) check(r *Run) error {
 		return fmt.Errorf("train: Plateau with LR %v and Factor %v: LR is the rule's rate, from which it is lowered, "+
 			"and Factor what multiplies it, between 0 and 1 (0 is 0.1)", p.LR, p.Factor)
 	}
-	if _, err := optimizer.RateFactor(r.Job.Rule, p.LR); err != nil { // told before hours of training
+	if _, err := rules.RateFactor(r.Job.Rule, p.LR); err != nil { // told before hours of training
 		return fmt.Errorf("train: Plateau: %w", err)
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/gofleet/gofleet/internal/rules"
 	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/optimizer"
 )
@@ -24,7 +25,7 @@ func TestFrozenParamsStayWhereTheyAre(t *testing.T) {
 		check(t, Commit(dir, m))
 
 		alone := stores(t, 1)[0]
-		own := table.NewDense(3, optimizer.RuleFor(rule, mean))
+		own := table.NewDense(3, rules.For(rule, mean))
 		check(t, own.Set([]float32{1, 2, 3}))
 		check(t, alone.AddBlock(table.Block{Param: mean, Name: "mean", Values: own}))
 		loaded, err := Load(t.Context(), dir, alone, rule, params, func(int, uint64) bool { return true })

@@ -16,6 +16,7 @@ import (
 
 	"github.com/gofleet/gofleet/internal/files"
 	"github.com/gofleet/gofleet/internal/progress"
+	"github.com/gofleet/gofleet/internal/rules"
 	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/optimizer"
 )
@@ -156,16 +157,16 @@ func Commit(dir string, m Manifest) error {
 // Holds has m name the params of a job, or those of these names alone, with their rules.
 func (m *Manifest) Holds(rule optimizer.Rule, params []*optimizer.Param, names ...string) {
 	m.Rule, m.Params = rule.Name(), Params(params, names...)
-	var rules []string
+	var own []string
 	for i := range m.Params {
 		p := params[slices.IndexFunc(params, func(p *optimizer.Param) bool { return p.Name == m.Params[i].Name })]
-		if r := optimizer.RuleFor(rule, p); r != nil {
+		if r := rules.For(rule, p); r != nil {
 			m.Params[i].Rule = r.Name()
-			rules = append(rules, r.Name())
+			own = append(own, r.Name())
 		}
 	}
-	if rules = slices.Compact(rules); len(names) > 0 && len(rules) == 1 {
-		m.Rule = rules[0]
+	if own = slices.Compact(own); len(names) > 0 && len(own) == 1 {
+		m.Rule = own[0]
 	}
 }
 
@@ -180,7 +181,7 @@ func (m Manifest) suits(rule optimizer.Rule, params []*optimizer.Param, names ..
 		was[p.Name] = p.Rule
 	}
 	for _, p := range params {
-		r := optimizer.RuleFor(rule, p)
+		r := rules.For(rule, p)
 		switch {
 		case r == nil || !among(names, p.Name):
 		case m.namesRules() && (was[p.Name] == "" || was[p.Name] == r.Name()):

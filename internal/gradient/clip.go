@@ -1,6 +1,9 @@
 package gradient
 
-import "github.com/gofleet/gofleet/optimizer"
+import (
+	"github.com/gofleet/gofleet/internal/rules"
+	"github.com/gofleet/gofleet/optimizer"
+)
 
 // Clipper clips a worker's gradients as a rule asks. By norm where a push is an update of its own: in a round the clip
 // is of the mean of all workers' gradients, which servers have. By value where pushes may be added up on their way,
@@ -16,12 +19,12 @@ type Clipper struct {
 // NewClipper clips gradients of params for a rule: by norm, by value, both or not at all.
 func NewClipper(params []*optimizer.Param, rule optimizer.Rule, byNorm, byValue bool) *Clipper {
 	k := new(Clipper)
-	if _, clips := optimizer.ClipperOf(rule); clips && byNorm {
+	if _, clips := rules.ClipperOf(rule); clips && byNorm {
 		k.rule = rule
 	}
 	for _, p := range params {
-		own, limit := *p, optimizer.RuleFor(rule, p)
-		if !byValue || !optimizer.Additive(limit) {
+		own, limit := *p, rules.For(rule, p)
+		if !byValue || !rules.Additive(limit) {
 			limit = nil
 		}
 		k.params, k.dense = append(k.params, &own), append(k.dense, limit)
@@ -38,10 +41,10 @@ func (k *Clipper) Clip(s Step) {
 		k.byNorm(s)
 	}
 	for i, g := range s.Dense {
-		optimizer.Limit(k.dense[i], g)
+		rules.Limit(k.dense[i], g)
 	}
 	for e, r := range s.Rows {
-		optimizer.Limit(k.sparse[e], r.G)
+		rules.Limit(k.sparse[e], r.G)
 	}
 }
 
@@ -52,5 +55,5 @@ func (k *Clipper) byNorm(s Step) {
 	for e, r := range s.Rows {
 		k.rows[e].IDs, k.rows[e].G = r.IDs, r.G
 	}
-	optimizer.ClipGradients(k.rule, k.params, k.rows)
+	rules.ClipGradients(k.rule, k.params, k.rows)
 }

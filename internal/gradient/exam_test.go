@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/gofleet/gofleet/internal/rules"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 )
@@ -38,7 +39,7 @@ func half(r *rand.Rand) bool { return r.IntN(2) == 0 }
 func pick[T any](r *rand.Rand, all []T) T { return all[r.IntN(len(all))] }
 
 // sums says whether steps that travel together are added up.
-func (p policies) sums() bool { return p.merge.Sums(optimizer.Additive(p.rule)) }
+func (p policies) sums() bool { return p.merge.Sums(rules.Additive(p.rule)) }
 
 // drawModel draws variables and embeddings, some of them frozen, some with tables that read shows and clicks.
 func drawModel(r *rand.Rand) (params []*optimizer.Param) {

@@ -2,6 +2,7 @@ package gradient
 
 import (
 	"github.com/gofleet/gofleet/internal/kernels"
+	"github.com/gofleet/gofleet/internal/rules"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 )
@@ -19,7 +20,7 @@ type Merger struct {
 func NewMerger(params []*optimizer.Param, rule optimizer.Rule, s strategy.Strategy) *Merger {
 	m := &Merger{tables: tables(params)}
 	for _, p := range params {
-		sums := s.Sums(optimizer.Additive(optimizer.RuleFor(rule, p)))
+		sums := s.Sums(rules.Additive(rules.For(rule, p)))
 		if m.dense = append(m.dense, sums); p.Embedding {
 			m.sparse = append(m.sparse, sums)
 		}

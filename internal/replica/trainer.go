@@ -10,6 +10,7 @@ import (
 	"github.com/gofleet/gofleet/internal/collective"
 	"github.com/gofleet/gofleet/internal/layout"
 	"github.com/gofleet/gofleet/internal/progress"
+	"github.com/gofleet/gofleet/internal/rules"
 	"github.com/gofleet/gofleet/internal/solo"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
@@ -67,7 +68,7 @@ func New(c Config) (*Trainer, error) {
 				"rows: train with servers",
 				p.Name)
 		}
-		if r := optimizer.RuleFor(c.Rule, p); r != nil && optimizer.IsRandom(r) {
+		if r := rules.For(c.Rule, p); r != nil && rules.IsRandom(r) {
 			return nil, fmt.Errorf("replica: rule %s of %q draws lots, and every worker would draw its own, so that "+
 				"their weights would come apart: train with servers", r.Name(), p.Name)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gofleet/gofleet/internal/gradient"
 	"github.com/gofleet/gofleet/internal/mode"
+	"github.com/gofleet/gofleet/internal/rules"
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/optimizer"
 )
@@ -69,7 +70,7 @@ func (c *clipping) recall(n wire.Norms) error {
 
 // clipOf is the clip that servers apply under a rule: in modes without rounds workers have limited what they push.
 func clipOf(rule optimizer.Rule, m mode.Traits) (optimizer.NormClipper, error) {
-	clip, clips := optimizer.ClipperOf(rule)
+	clip, clips := rules.ClipperOf(rule)
 	if !clips || !m.Rounds {
 		return nil, nil
 	}

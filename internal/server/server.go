@@ -16,6 +16,7 @@ import (
 	"github.com/gofleet/gofleet/internal/layout"
 	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/roster"
+	"github.com/gofleet/gofleet/internal/rules"
 	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/internal/update"
 	"github.com/gofleet/gofleet/internal/wire"
@@ -278,14 +279,14 @@ func newState(c Config, traits mode.Traits, frozenFloats int, log *slog.Logger, 
 // serverRule is what the server does with what is pushed to a param: in geo the workers have applied the rule already,
 // and where they may add gradients up, they have limited each.
 func (c *Config) serverRule(p *optimizer.Param) optimizer.Rule {
-	rule := optimizer.RuleFor(c.Rule, p)
+	rule := rules.For(c.Rule, p)
 	switch {
 	case rule == nil:
 		return nil
 	case mode.Of(c.Strategy.Mode).Copies:
 		return mode.Sum{Of: c.Rule.Name()}
-	case c.Strategy.Sums(optimizer.Additive(rule)):
-		return optimizer.Unlimited(rule)
+	case c.Strategy.Sums(rules.Additive(rule)):
+		return rules.Unlimited(rule)
 	}
 	return rule
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/gofleet/gofleet/internal/kernels"
 	"github.com/gofleet/gofleet/internal/layout"
 	"github.com/gofleet/gofleet/internal/mode"
+	"github.com/gofleet/gofleet/internal/rules"
 	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/optimizer"
 )
@@ -46,7 +47,7 @@ func newModelCopy(l *layout.Layout, rule optimizer.Rule) (*modelCopy, error) {
 		if p.Embedding {
 			add = c.addRows
 		}
-		if err := add(i, p, optimizer.RuleFor(rule, p)); err != nil {
+		if err := add(i, p, rules.For(rule, p)); err != nil {
 			return nil, err
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/gofleet/gofleet/internal/rules"
 	"github.com/gofleet/gofleet/optimizer"
 )
 
@@ -37,7 +38,7 @@ type chunk struct {
 // variable's).
 func NewDense(n int, rule optimizer.Rule) *Dense {
 	size := denseChunk
-	if rule != nil && (optimizer.NeedsWhole(rule) || rule.StateLen(size)%size != 0) {
+	if rule != nil && (rules.NeedsWhole(rule) || rule.StateLen(size)%size != 0) {
 		size = max(n, 1)
 	}
 	d := &Dense{rule: rule, n: n, chunks: make([]chunk, (n+size-1)/size)}
@@ -53,7 +54,7 @@ func NewDense(n int, rule optimizer.Rule) *Dense {
 
 func (c *chunk) initState(rule optimizer.Rule) {
 	if rule != nil {
-		optimizer.InitState(rule, c.state)
+		rules.InitState(rule, c.state)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/gofleet/gofleet/internal/rules"
 	"github.com/gofleet/gofleet/optimizer"
 )
 
@@ -29,7 +30,7 @@ func TestDenseIsOneSlice(t *testing.T) {
 				d, w := NewDense(n, rule), randomFloats(r, n)
 				check(t, d.Set(w))
 				state, got := make([]float32, rule.StateLen(n)), make([]float32, n)
-				optimizer.InitState(rule, state)
+				rules.InitState(rule, state)
 				for step := int64(1); step < 5; step++ {
 					g := randomFloats(r, n)
 					rule.Update(w, g, state, &optimizer.State{Step: step})

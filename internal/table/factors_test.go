@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/optimizer/lr"
 )
 
 // factored is a store of a block and a table, and its twin, which is trained by rules whose own rate is the factored one.
@@ -45,11 +46,11 @@ func (c changing) Rate(n int64) float64 { return (*c.at)[n] }
 // TestReplayedStepsHaveTheirRates trains rows now and then, under rules of which some move rows in every step, while the factor on the rate
 // changes: each step, replayed or not, has the factor of its own update, as a schedule has its rate.
 func TestReplayedStepsHaveTheirRates(t *testing.T) {
-	for name, rule := range map[string]func(optimizer.Schedule) optimizer.Rule{
-		"sgd":    func(s optimizer.Schedule) optimizer.Rule { return optimizer.SGD{LR: 0.1, Schedule: s} },
-		"lazy":   func(s optimizer.Schedule) optimizer.Rule { return optimizer.Adam{LR: 0.1, Schedule: s} },
-		"sweeps": func(s optimizer.Schedule) optimizer.Rule { return optimizer.Adam{LR: 0.1, Schedule: s, Dense: true} },
-		"decays": func(s optimizer.Schedule) optimizer.Rule {
+	for name, rule := range map[string]func(lr.Schedule) optimizer.Rule{
+		"sgd":    func(s lr.Schedule) optimizer.Rule { return optimizer.SGD{LR: 0.1, Schedule: s} },
+		"lazy":   func(s lr.Schedule) optimizer.Rule { return optimizer.Adam{LR: 0.1, Schedule: s} },
+		"sweeps": func(s lr.Schedule) optimizer.Rule { return optimizer.Adam{LR: 0.1, Schedule: s, Dense: true} },
+		"decays": func(s lr.Schedule) optimizer.Rule {
 			return optimizer.Decay{Rule: optimizer.Adam{LR: 0.1, Schedule: s, Dense: true}, L2: 0.1}
 		},
 	} {

@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"github.com/gofleet/gofleet/internal/kernels"
-	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/internal/rules"
 )
 
 // PushAhead is a PushPull that copies into w the weights as they will be after so many updates more, as far as momentum
@@ -19,7 +19,7 @@ func (d *Dense) PushAhead(g, w []float32, step int64, updates int) error {
 	if len(w) != d.n {
 		return fmt.Errorf("%w: pull of a dense block of %d weights with %d", ErrShape, d.n, len(w))
 	}
-	ahead := coast(optimizer.InertiaOf(d.rule), updates)
+	ahead := coast(rules.InertiaOf(d.rule), updates)
 	if ahead == 0 {
 		return d.PushPull(g, w, step)
 	}

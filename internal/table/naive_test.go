@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/gofleet/gofleet/internal/rules"
 	"github.com/gofleet/gofleet/optimizer"
 )
 
@@ -45,7 +46,7 @@ func (n *naive) missing(id uint64) []float32 {
 func (n *naive) given(id uint64) *Row {
 	if n.rows[id] == nil {
 		r := &Row{ID: id, W: n.initial(id), State: make([]float32, n.rule.StateLen(n.param.Dim()))}
-		optimizer.InitState(n.rule, r.State)
+		rules.InitState(n.rule, r.State)
 		n.rows[id] = r
 		delete(n.waiting, id)
 	}
@@ -177,7 +178,7 @@ func (n *naive) set(ids []uint64, w []float32, step int64) {
 		}
 		r := n.given(id)
 		copy(r.W, w[i*dim:][:dim])
-		optimizer.InitState(n.rule, r.State)
+		rules.InitState(n.rule, r.State)
 		r.Step = step
 	}
 }

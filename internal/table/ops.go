@@ -3,7 +3,7 @@ package table
 import (
 	"unsafe"
 
-	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/internal/rules"
 )
 
 // begin readies the working memory for a call's rows.
@@ -189,7 +189,7 @@ func (t *Sparse) initState(h *header) { t.initSlots(t.slots(h)) }
 
 func (t *Sparse) initSlots(slots []float32) {
 	if t.state > 0 {
-		optimizer.InitState(t.rule, slots)
+		rules.InitState(t.rule, slots)
 	}
 }
 

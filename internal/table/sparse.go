@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/gofleet/gofleet/internal/rules"
 	"github.com/gofleet/gofleet/optimizer"
 )
 
@@ -89,7 +90,7 @@ func NewSparse(p *optimizer.Param, rule optimizer.Rule, o Options) (*Sparse, err
 	t := &Sparse{param: p, rule: rule, telling: o.Telling, seed: rand.Uint64()}
 	t.layout = newLayout(p.Dim(), stateLen(rule, p.Dim()), marked(p.Entry), o.Numbered)
 	t.counts, t.draws = counts(p.Entry), p.Entry.Probability > 0
-	t.sweeps = optimizer.Sweeps(rule)
+	t.sweeps = rules.Sweeps(rule)
 	t.rester, _ = rule.(optimizer.Rester)
 	t.shards = newShards(powerOfTwo(o.Shards, 8*runtime.GOMAXPROCS(0)), t.stride, p.MaxBytes, t.counts)
 	if !t.shards[0].room(0) {

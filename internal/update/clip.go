@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/gofleet/gofleet/internal/gradient"
-	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/internal/rules"
 )
 
 // A rule that clips by norm needs that of the whole gradient, of which each server has a part. The sums of squares are
@@ -42,7 +42,7 @@ func (c *scratch) squares(dense []float32) []gradient.Squares {
 }
 
 // exempt says whether the clip leaves a param alone.
-func (t *Tables) exempt(param int) bool { return optimizer.Spares(t.o.Clip, t.layout.Params[param]) }
+func (t *Tables) exempt(param int) bool { return rules.Spares(t.o.Clip, t.layout.Params[param]) }
 
 // factors are what each variable's gradient is multiplied by, for sums of squares of the whole gradient.
 func (t *Tables) factors(sums []gradient.Squares) []float32 {

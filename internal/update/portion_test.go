@@ -10,6 +10,7 @@ import (
 
 	"github.com/gofleet/gofleet/internal/gradient"
 	"github.com/gofleet/gofleet/internal/layout"
+	"github.com/gofleet/gofleet/internal/rules"
 	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
@@ -92,7 +93,7 @@ func sparseTables(t *testing.T, rule optimizer.Rule) *Tables {
 	if err != nil {
 		t.Fatal(err)
 	}
-	clip, _ := optimizer.ClipperOf(rule)
+	clip, _ := rules.ClipperOf(rule)
 	norms, _ := clip.(optimizer.NormClipper)
 	return New(store, l, 0, Options{Clip: norms})
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/optimizer/local"
+	"github.com/gofleet/gofleet/optimizer/lr"
 )
 
 // lenetCurve is the loss of ten steps of a convolutional net, as PaddlePaddle computed it, with some of what is there after them.
@@ -29,10 +30,10 @@ func (c lenetCurve) rule() optimizer.Rule {
 	case "sgd":
 		return optimizer.SGD{LR: 0.1}
 	case "momentum+l2+clip_by_global_norm+exponential":
-		momentum := optimizer.Momentum{Schedule: optimizer.ExponentialDecay{LR: 0.1, Gamma: 0.8}}
+		momentum := optimizer.Momentum{Schedule: lr.ExponentialDecay{LR: 0.1, Gamma: 0.8}}
 		return optimizer.ClipByGlobalNorm{Norm: 0.5, Rule: optimizer.Decay{L2: 0.01, Rule: momentum}}
 	case "momentum+clip_by_norm+batch_norm+warmup":
-		warm := optimizer.LinearWarmup{Steps: 4, Start: 0.02, End: 0.2, After: optimizer.ExponentialDecay{LR: 0.2, Gamma: 0.9}}
+		warm := lr.LinearWarmup{Steps: 4, Start: 0.02, End: 0.2, After: lr.ExponentialDecay{LR: 0.2, Gamma: 0.9}}
 		return optimizer.ClipByNorm{Norm: 0.05, Rule: optimizer.Momentum{Nesterov: true, Schedule: warm}}
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/gofleet/gofleet/internal/rules"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/optimizer/local"
 )
@@ -84,7 +85,7 @@ func (r row) update(rule optimizer.Rule, g []float32, s optimizer.State) {
 
 func newRow(rule optimizer.Rule, w []float32) row {
 	r := row{w, make([]float32, rule.StateLen(len(w)))}
-	optimizer.InitState(rule, r.state)
+	rules.InitState(rule, r.state)
 	return r
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/gofleet/gofleet/internal/kernels"
+	"github.com/gofleet/gofleet/internal/rules"
 	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/optimizer"
 )
@@ -135,7 +136,7 @@ func (s *session) apply(ctx context.Context, step *optimizer.Step) error {
 	if err := errors.Join(ctx.Err(), s.check(step)); err != nil {
 		return err
 	}
-	optimizer.ClipGradients(s.trainer.rule, s.params, step.Rows)
+	rules.ClipGradients(s.trainer.rule, s.params, step.Rows)
 	s.trainer.still.RLock()
 	defer s.trainer.still.RUnlock()
 	number := s.trainer.store.Advance()

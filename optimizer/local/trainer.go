@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/gofleet/gofleet/internal/rules"
 	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/optimizer"
 )
@@ -25,7 +26,7 @@ var _ optimizer.Trainer = (*Trainer)(nil)
 
 // Minimize makes a trainer for the objective's params and binds the objective to it.
 func Minimize(o optimizer.Objective, rule optimizer.Rule) (*Trainer, error) {
-	if err := optimizer.CheckObjective(o); err != nil {
+	if err := rules.CheckObjective(o); err != nil {
 		return nil, fmt.Errorf("local: Minimize: %w", err)
 	}
 	t, err := New(o.Params(), rule)
@@ -58,7 +59,7 @@ func (t *Trainer) add(p *optimizer.Param) error {
 	if err := p.Check(); err != nil {
 		return err
 	}
-	rule := optimizer.RuleFor(t.rule, p)
+	rule := rules.For(t.rule, p)
 	if p.Embedding {
 		rows, err := table.NewSparse(p, rule, table.Options{})
 		if err == nil {
@@ -104,7 +105,7 @@ func (t *Trainer) EndEpoch(context.Context) error { return nil }
 // SetRate makes the rate of the rule that one from the next update on, as [optimizer.RateFactor] says; rules of an
 // [optimizer.PerParam] keep their proportion to it.
 func (t *Trainer) SetRate(rate float64) error {
-	factor, err := optimizer.RateFactor(t.rule, rate)
+	factor, err := rules.RateFactor(t.rule, rate)
 	if err != nil {
 		return fmt.Errorf("local: SetRate: %w", err)
 	}
@@ -118,7 +119,7 @@ func (t *Trainer) SetRateFactor(factor float64) error {
 }
 
 func (t *Trainer) setRateFactor(call string, factor float64) error {
-	if err := optimizer.CheckRateFactor(t.rule, t.params, factor); err != nil {
+	if err := rules.CheckRateFactor(t.rule, t.params, factor); err != nil {
 		return fmt.Errorf("local: %s: %w", call, err)
 	}
 	t.store.SetRateFactor(factor)

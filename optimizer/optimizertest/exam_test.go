@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/optimizer/lr"
 	"github.com/gofleet/gofleet/optimizer/optimizertest"
 )
 
@@ -128,7 +129,7 @@ func (restless) Update(w, _, _ []float32, _ *optimizer.State) {
 // deaf says that its rate can be set, and takes no notice.
 type deaf struct{ flawed }
 
-func (deaf) LearningRate() (float64, optimizer.Schedule) { return 0.1, nil }
+func (deaf) LearningRate() (float64, lr.Schedule) { return 0.1, nil }
 
 func twin(w, g, state []float64, _ int64) {
 	for i := range w {

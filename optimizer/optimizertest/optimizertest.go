@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/gofleet/gofleet/internal/rules"
 	"github.com/gofleet/gofleet/optimizer"
 )
 
@@ -61,7 +62,7 @@ type slice struct{ w, state []float32 }
 
 func newSlice(rule optimizer.Rule, w []float32) slice {
 	s := slice{append([]float32(nil), w...), make([]float32, rule.StateLen(len(w)))}
-	optimizer.InitState(rule, s.state)
+	rules.InitState(rule, s.state)
 	return s
 }
 
@@ -174,7 +175,7 @@ func (e Exam) bounds(t *testing.T, rule optimizer.Rule) {
 		w, state := random(r, n+2), random(r, rule.StateLen(n)+2)
 		g := random(r, n)
 		before := append([]float32(nil), g...)
-		optimizer.InitState(rule, state[1:len(state)-1])
+		rules.InitState(rule, state[1:len(state)-1])
 		ends := []float32{w[0], w[n+1], state[0], state[len(state)-1]}
 		rule.Update(w[1:n+1], g, state[1:len(state)-1], e.state(1))
 		equal(t, "g", before, g)

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/gofleet/gofleet/internal/rules"
 	"github.com/gofleet/gofleet/optimizer"
 )
 
@@ -97,7 +98,7 @@ func (e Exam) initState(t *testing.T, rule optimizer.Rule) {
 	for i := range dirty {
 		dirty[i] = float32(math.NaN())
 	}
-	optimizer.InitState(rule, clean)
-	optimizer.InitState(rule, dirty)
+	rules.InitState(rule, clean)
+	rules.InitState(rule, dirty)
 	equal(t, "state", clean, dirty)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/optimizer/lr"
 	"github.com/gofleet/gofleet/strategy"
 )
 
@@ -213,7 +214,7 @@ func drawRule(r *rand.Rand, mode strategy.Mode) optimizer.Rule {
 
 func plainRule(r *rand.Rand) optimizer.Rule {
 	return pick(r, []optimizer.Rule{
-		optimizer.SGD{LR: 0.01}, optimizer.SGD{Schedule: optimizer.ExponentialDecay{LR: 0.01, Gamma: 0.9}},
+		optimizer.SGD{LR: 0.01}, optimizer.SGD{Schedule: lr.ExponentialDecay{LR: 0.01, Gamma: 0.9}},
 		optimizer.SGD{LR: 0.01}, optimizer.Momentum{LR: 0.01},
 		optimizer.Adam{LR: 0.01}, optimizer.Adam{LR: 0.01, Dense: true}, optimizer.AdamW{LR: 0.01},
 		optimizer.Adamax{LR: 0.01}, optimizer.Adagrad{LR: 0.01},

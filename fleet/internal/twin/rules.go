@@ -1,6 +1,9 @@
 package twin
 
-import "github.com/gofleet/gofleet/optimizer"
+import (
+	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/optimizer/lr"
+)
 
 // Rule is an update rule of one param as data. Zero fields mean the rule's defaults.
 type Rule struct {
@@ -41,58 +44,58 @@ func (r Rules) Of(name string) Rule {
 }
 
 // dense and row rules by kind, as the door takes them.
-var rules = map[string]func(r Rule, s optimizer.Schedule) optimizer.Rule{
-	"sgd": func(r Rule, s optimizer.Schedule) optimizer.Rule { return optimizer.SGD{LR: r.LR, Schedule: s} },
-	"momentum": func(r Rule, s optimizer.Schedule) optimizer.Rule {
+var rules = map[string]func(r Rule, s lr.Schedule) optimizer.Rule{
+	"sgd": func(r Rule, s lr.Schedule) optimizer.Rule { return optimizer.SGD{LR: r.LR, Schedule: s} },
+	"momentum": func(r Rule, s lr.Schedule) optimizer.Rule {
 		return optimizer.Momentum{LR: r.LR, Schedule: s, Nesterov: r.Nesterov}
 	},
-	"adam": func(r Rule, s optimizer.Schedule) optimizer.Rule {
+	"adam": func(r Rule, s lr.Schedule) optimizer.Rule {
 		return optimizer.Adam{LR: r.LR, Schedule: s, Dense: r.Dense}
 	},
-	"adamw":   func(r Rule, s optimizer.Schedule) optimizer.Rule { return optimizer.AdamW{LR: r.LR, Schedule: s} },
-	"adamax":  func(r Rule, s optimizer.Schedule) optimizer.Rule { return optimizer.Adamax{LR: r.LR, Schedule: s} },
-	"adagrad": func(r Rule, s optimizer.Schedule) optimizer.Rule { return optimizer.Adagrad{LR: r.LR, Schedule: s} },
-	"decayed": func(r Rule, s optimizer.Schedule) optimizer.Rule {
+	"adamw":   func(r Rule, s lr.Schedule) optimizer.Rule { return optimizer.AdamW{LR: r.LR, Schedule: s} },
+	"adamax":  func(r Rule, s lr.Schedule) optimizer.Rule { return optimizer.Adamax{LR: r.LR, Schedule: s} },
+	"adagrad": func(r Rule, s lr.Schedule) optimizer.Rule { return optimizer.Adagrad{LR: r.LR, Schedule: s} },
+	"decayed": func(r Rule, s lr.Schedule) optimizer.Rule {
 		return optimizer.DecayedAdagrad{LR: r.LR, Schedule: s}
 	},
-	"adadelta": func(r Rule, s optimizer.Schedule) optimizer.Rule { return optimizer.Adadelta{LR: r.LR, Schedule: s} },
-	"rmsprop": func(r Rule, s optimizer.Schedule) optimizer.Rule {
+	"adadelta": func(r Rule, s lr.Schedule) optimizer.Rule { return optimizer.Adadelta{LR: r.LR, Schedule: s} },
+	"rmsprop": func(r Rule, s lr.Schedule) optimizer.Rule {
 		return optimizer.RMSProp{LR: r.LR, Schedule: s, Centered: r.Centered, Momentum: r.Momentum}
 	},
-	"ftrl": func(r Rule, s optimizer.Schedule) optimizer.Rule {
+	"ftrl": func(r Rule, s lr.Schedule) optimizer.Rule {
 		return optimizer.Ftrl{LR: r.LR, Schedule: s, L1: r.Shrink, L2: r.Shrink}
 	},
-	"lamb": func(r Rule, s optimizer.Schedule) optimizer.Rule { return optimizer.Lamb{LR: r.LR, Schedule: s} },
-	"lars": func(r Rule, s optimizer.Schedule) optimizer.Rule {
+	"lamb": func(r Rule, s lr.Schedule) optimizer.Rule { return optimizer.Lamb{LR: r.LR, Schedule: s} },
+	"lars": func(r Rule, s lr.Schedule) optimizer.Rule {
 		return optimizer.Lars{LR: r.LR, Schedule: s, Coeff: 0.1}
 	},
-	"naive": func(r Rule, s optimizer.Schedule) optimizer.Rule { return optimizer.SparseNaive{LR: r.LR, Schedule: s} },
-	"shared": func(r Rule, s optimizer.Schedule) optimizer.Rule {
+	"naive": func(r Rule, s lr.Schedule) optimizer.Rule { return optimizer.SparseNaive{LR: r.LR, Schedule: s} },
+	"shared": func(r Rule, s lr.Schedule) optimizer.Rule {
 		return optimizer.SparseAdagrad{LR: r.LR, Schedule: s}
 	},
-	"std":     func(r Rule, s optimizer.Schedule) optimizer.Rule { return optimizer.StdAdagrad{LR: r.LR, Schedule: s} },
-	"rowadam": func(r Rule, s optimizer.Schedule) optimizer.Rule { return optimizer.SparseAdam{LR: r.LR, Schedule: s} },
-	"twoadam": func(r Rule, s optimizer.Schedule) optimizer.Rule {
+	"std":     func(r Rule, s lr.Schedule) optimizer.Rule { return optimizer.StdAdagrad{LR: r.LR, Schedule: s} },
+	"rowadam": func(r Rule, s lr.Schedule) optimizer.Rule { return optimizer.SparseAdam{LR: r.LR, Schedule: s} },
+	"twoadam": func(r Rule, s lr.Schedule) optimizer.Rule {
 		return optimizer.SparseSharedAdam{LR: r.LR, Schedule: s}
 	},
 }
 
 // schedules by kind, as the door takes them. A schedule that reaches 0 leaves a rule that divides by its rate nothing
 // to do.
-var schedules = map[string]func(lr float64) optimizer.Schedule{
-	"":            func(float64) optimizer.Schedule { return nil },
-	"exponential": func(lr float64) optimizer.Schedule { return optimizer.ExponentialDecay{LR: lr, Gamma: 0.8} },
-	"staircase": func(lr float64) optimizer.Schedule {
-		return optimizer.ExponentialDecay{LR: lr, Gamma: 0.5, Steps: 3, Staircase: true}
+var schedules = map[string]func(rate float64) lr.Schedule{
+	"":            func(float64) lr.Schedule { return nil },
+	"exponential": func(rate float64) lr.Schedule { return lr.ExponentialDecay{LR: rate, Gamma: 0.8} },
+	"staircase": func(rate float64) lr.Schedule {
+		return lr.ExponentialDecay{LR: rate, Gamma: 0.5, Steps: 3, Staircase: true}
 	},
-	"inverse": func(lr float64) optimizer.Schedule { return optimizer.InverseTimeDecay{LR: lr, Gamma: 0.3} },
-	"piecewise": func(lr float64) optimizer.Schedule {
-		return optimizer.PiecewiseDecay{Boundaries: []int64{2, 5}, Values: []float64{lr, lr / 4, lr / 2}}
+	"inverse": func(rate float64) lr.Schedule { return lr.InverseTimeDecay{LR: rate, Gamma: 0.3} },
+	"piecewise": func(rate float64) lr.Schedule {
+		return lr.PiecewiseDecay{Boundaries: []int64{2, 5}, Values: []float64{rate, rate / 4, rate / 2}}
 	},
-	"steps": func(lr float64) optimizer.Schedule { return optimizer.StepDecay{LR: lr, Size: 3, Gamma: 0.5} },
-	"warmup": func(lr float64) optimizer.Schedule {
-		after := optimizer.NaturalExpDecay{LR: lr, Gamma: 0.1}
-		return optimizer.LinearWarmup{Steps: 5, Start: lr / 10, End: lr, After: after}
+	"steps": func(rate float64) lr.Schedule { return lr.StepDecay{LR: rate, Size: 3, Gamma: 0.5} },
+	"warmup": func(rate float64) lr.Schedule {
+		after := lr.NaturalExpDecay{LR: rate, Gamma: 0.1}
+		return lr.LinearWarmup{Steps: 5, Start: rate / 10, End: rate, After: after}
 	},
 }
 

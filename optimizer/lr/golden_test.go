@@ -1,8 +1,11 @@
-package optimizer
+package lr
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"testing"
 )
 
@@ -120,7 +123,7 @@ func (c goldenSchedule) check(t *testing.T) {
 	if s == nil {
 		t.Fatal("there is no such schedule")
 	}
-	if k, ok := s.(Checker); ok {
+	if k, ok := s.(interface{ Check() error }); ok {
 		if err := k.Check(); err != nil {
 			t.Error(err)
 		}
@@ -129,5 +132,20 @@ func (c goldenSchedule) check(t *testing.T) {
 		if got := s.Rate(int64(n)); !(math.Abs(got-want) <= 1e-6*math.Abs(want)+1e-12) {
 			t.Fatalf("%s: rate %d is %v, want %v", fmt.Sprintf("%+v", s), n, got, want)
 		}
+	}
+}
+
+// readGolden reads what the original computed.
+func readGolden(t *testing.T, name string, into any) {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(os.Getenv("GOLDEN_DIR"), name))
+	if err != nil { // no GOLDEN_DIR, or a file that was written for this package alone
+		data, err = os.ReadFile(filepath.Join("testdata", name))
+	}
+	if err == nil {
+		err = json.Unmarshal(data, into)
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 }

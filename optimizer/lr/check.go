@@ -1,62 +1,63 @@
-package optimizer
+package lr
 
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 )
 
-// Check implements [Checker].
+// Check says what is wrong with the settings, or nil.
 func (d ExponentialDecay) Check() error {
 	return checkDecay("ExponentialDecay", d.LR, d.Gamma, d.Steps)
 }
 
-// Check implements [Checker].
+// Check says what is wrong with the settings, or nil.
 func (d NaturalExpDecay) Check() error {
 	return checkDecay("NaturalExpDecay", d.LR, d.Gamma, d.Steps)
 }
 
-// Check implements [Checker].
+// Check says what is wrong with the settings, or nil.
 func (d InverseTimeDecay) Check() error {
 	return checkDecay("InverseTimeDecay", d.LR, d.Gamma, d.Steps)
 }
 
-// Check implements [Checker].
+// Check says what is wrong with the settings, or nil.
 func (d PolynomialDecay) Check() error {
 	return checkSchedule("PolynomialDecay", checkAbove("LR", d.LR), checkEnd("LR", d.LR, d.End),
 		checkPositive("Power", d.Power),
 		checkSteps("Steps", d.Steps))
 }
 
-// Check implements [Checker].
+// Check says what is wrong with the settings, or nil.
 func (d NoamDecay) Check() error {
 	return checkSchedule("NoamDecay", checkPositive("LR", d.LR), checkSteps("Model", d.Model),
 		checkSteps("Warmup", d.Warmup))
 }
 
-// Check implements [Checker].
+// Check says what is wrong with the settings, or nil.
 func (d LinearWarmup) Check() error {
 	var end error
 	if d.End == 0 && (d.Start == 0 || d.After != nil) {
-		end = errors.New("End is 0: it is the rate to warm up to (optimizer.Zero, if 0 is meant)")
+		end = errors.New("End is 0: it is the rate to warm up to (-1, if 0 is meant)")
 	}
-	return checkSchedule("LinearWarmup", end, checkPositive("Start", d.Start), checkPositive("End", d.End),
+	return checkSchedule("LinearWarmup", end, checkPositive("Start", d.Start), checkOrNone("End", d.End),
 		checkSteps("Steps", d.Steps))
 }
 
-// Check implements [Checker].
+// Check says what is wrong with the settings, or nil.
 func (d LinearLR) Check() error {
 	var line error
 	if start, end := d.factors(); start == end {
-		line = fmt.Errorf("Start is %v and End %v, so that the rate never changes: 0 means 1/3 and 1 (optimizer.Zero "+
-			"is 0)", d.Start, d.End)
+		line = fmt.Errorf("Start is %v and End %v, so that the rate never changes: 0 means 1/3 and 1, and -1 is 0",
+			d.Start, d.End)
 	}
-	return checkSchedule("LinearLR", line, checkAbove("LR", d.LR), checkPositive("Start", d.Start),
-		checkPositive("End", d.End),
+	return checkSchedule("LinearLR", line, checkAbove("LR", d.LR), checkOrNone("Start", d.Start),
+		checkOrNone("End", d.End),
 		checkSteps("Steps", d.Steps))
 }
 
-// Check implements [Checker].
+// Check says what is wrong with the settings, or nil.
 func (d PiecewiseDecay) Check() error {
 	var count error
 	if len(d.Values) != len(d.Boundaries)+1 {
@@ -69,29 +70,29 @@ func (d PiecewiseDecay) Check() error {
 	return checkSchedule("PiecewiseDecay", errs...)
 }
 
-// Check implements [Checker].
+// Check says what is wrong with the settings, or nil.
 func (d StepDecay) Check() error {
 	return checkSchedule("StepDecay", checkAbove("LR", d.LR), checkPositive("Gamma", d.Gamma),
 		checkSteps("Size", d.Size))
 }
 
-// Check implements [Checker].
+// Check says what is wrong with the settings, or nil.
 func (d MultiStepDecay) Check() error {
 	return checkSchedule("MultiStepDecay", checkAbove("LR", d.LR), checkPositive("Gamma", d.Gamma),
 		checkGrowing("Milestones", d.Milestones))
 }
 
-// Check implements [Checker].
+// Check says what is wrong with the settings, or nil.
 func (d LambdaDecay) Check() error {
 	return checkSchedule("LambdaDecay", checkAbove("LR", d.LR), checkFunction(d.Name, d.Factor))
 }
 
-// Check implements [Checker].
+// Check says what is wrong with the settings, or nil.
 func (d MultiplicativeDecay) Check() error {
 	return checkSchedule("MultiplicativeDecay", checkAbove("LR", d.LR), checkFunction(d.Name, d.Factor))
 }
 
-// Check implements [Checker].
+// Check says what is wrong with the settings, or nil.
 func (e Every) Check() error {
 	var missing error
 	if e.Schedule == nil {
@@ -100,19 +101,19 @@ func (e Every) Check() error {
 	return checkSchedule("Every", checkSteps("Steps", e.Steps), missing)
 }
 
-// Check implements [Checker].
+// Check says what is wrong with the settings, or nil.
 func (d CosineAnnealingDecay) Check() error {
 	return checkSchedule("CosineAnnealingDecay", checkAbove("LR", d.LR), checkPositive("Min", d.Min),
 		checkSteps("Steps", d.Steps))
 }
 
-// Check implements [Checker].
+// Check says what is wrong with the settings, or nil.
 func (d CosineAnnealingWarmRestarts) Check() error {
 	return checkSchedule("CosineAnnealingWarmRestarts", checkAbove("LR", d.LR), checkPositive("Min", d.Min),
 		checkSteps("Steps", d.Steps), checkPositive("Mult", float64(d.Mult)))
 }
 
-// Check implements [Checker].
+// Check says what is wrong with the settings, or nil.
 func (d OneCycleLR) Check() error {
 	var rise error
 	if !(d.Rise >= 0 && d.Rise < 1) || d.ThreePhase && d.Rise >= 0.5 {
@@ -123,7 +124,7 @@ func (d OneCycleLR) Check() error {
 		checkSteps("Steps", d.Steps), rise)
 }
 
-// Check implements [Checker].
+// Check says what is wrong with the settings, or nil.
 func (d CyclicLR) Check() error {
 	var mode error
 	if !slices.Contains([]CyclicMode{"", Triangular, Triangular2, ExpRange}, d.Mode) {
@@ -151,10 +152,18 @@ func checkDecay(name string, lr, gamma float64, steps int64) error {
 // checkEnd is for a last rate whose default is far below any usual first one, but not below all.
 func checkEnd(name string, top, end float64) error {
 	if end == 0 && top > 0 && top <= defaultEnd {
-		return fmt.Errorf("End is 0, which means %v and is not below %s, %v: set it (optimizer.Zero is 0)", defaultEnd,
+		return fmt.Errorf("End is 0, which means %v and is not below %s, %v: set it (-1 is 0)", defaultEnd,
 			name, top)
 	}
-	return checkPositive("End", end)
+	return checkOrNone("End", end)
+}
+
+// checkOrNone is checkPositive for what is 0 when it is -1.
+func checkOrNone(name string, v float64) error {
+	if v == -1 {
+		return nil
+	}
+	return checkPositive(name, v)
 }
 
 func checkSteps(name string, n int64) error {
@@ -179,4 +188,20 @@ func checkFunction(name string, f func(int64) float64) error {
 			"their rules")
 	}
 	return nil
+}
+
+// checkPositive allows zero too, which stands for the default.
+func checkPositive(name string, v float64) error {
+	if v >= 0 && !math.IsInf(v, 1) {
+		return nil
+	}
+	return fmt.Errorf("%s is %v: it must be a positive number", name, v)
+}
+
+// checkAbove is for what has no default.
+func checkAbove(name string, v float64) error {
+	if v > 0 && !math.IsInf(v, 1) {
+		return nil
+	}
+	return fmt.Errorf("%s is %v: it must be above 0", name, v)
 }

@@ -1,4 +1,4 @@
-package optimizer
+package lr
 
 import "math"
 
@@ -6,7 +6,7 @@ import "math"
 // a [Schedule], since it depends on what was measured: whoever measures gives its rate to the job. It is used by one
 // goroutine, in a job of several workers that of worker 0, with the metric of all (fleet/metrics).
 //
-//	plateau := optimizer.ReduceOnPlateau{LR: 1e-3} // the LR of the rule
+//	plateau := lr.ReduceOnPlateau{LR: 1e-3} // the LR of the rule
 //	for epoch := range epochs {
 //		…                                      // train, then evaluate
 //		plateau.Step(loss)

@@ -1,4 +1,4 @@
-package optimizer
+package lr
 
 import "math"
 
@@ -59,7 +59,7 @@ const defaultEnd = 0.0001
 type PolynomialDecay struct {
 	LR    float64
 	Steps int64
-	// End is the last rate; 0 means 0.0001, and [Zero] is 0.
+	// End is the last rate; 0 means 0.0001, and -1 is 0.
 	End float64
 	// Power is the form of the curve; 0 means 1, a line.
 	Power float64
@@ -107,18 +107,18 @@ type LinearWarmup struct {
 func (d LinearWarmup) Rate(n int64) float64 {
 	switch {
 	case n < d.Steps:
-		return d.Start + (d.End-d.Start)*float64(n)/float64(d.Steps)
+		return d.Start + (or(d.End, 0)-d.Start)*float64(n)/float64(d.Steps)
 	case d.After != nil:
 		return d.After.Rate(n - d.Steps)
 	}
-	return d.End
+	return or(d.End, 0)
 }
 
 // LinearLR goes from LR·Start to LR·End in a line within Steps updates and stays there.
 type LinearLR struct {
 	LR    float64
 	Steps int64
-	// Start and End are factors: 0 means 1/3 and 1, and [Zero] is 0.
+	// Start and End are factors: 0 means 1/3 and 1, and -1 is 0.
 	Start, End float64
 }
 

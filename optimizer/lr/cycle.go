@@ -1,4 +1,4 @@
-package optimizer
+package lr
 
 import "math"
 
@@ -47,7 +47,7 @@ type OneCycleLR struct {
 	Steps int64
 	// Divide gives the first rate, Max/Divide; 0 means 25.
 	Divide float64
-	// End is the last rate; 0 means 0.0001, and [Zero] is 0.
+	// End is the last rate; 0 means 0.0001, and -1 is 0.
 	End float64
 	// Rise is the part of Steps in which the rate rises; 0 means 0.3.
 	Rise float64

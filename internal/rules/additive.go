@@ -1,0 +1,53 @@
+package rules
+
+import "github.com/gofleet/gofleet/optimizer"
+
+// Additive says whether a rule turns the sum of several gradients into the sum of their updates, so that pushes may be
+// added up on their way without a change in training. Plain gradient descent does, alone, under [optimizer.Decay], and
+// under clips around either, whose limits then hold for each gradient before it is added. Of [optimizer.Decay] the
+// gradient is summed, and the decay itself counts once.
+//
+// Rules that keep state, and clips inside a [optimizer.Decay], are not additive.
+func Additive(r optimizer.Rule) bool {
+	_, plain := additive(r)
+	return plain != nil
+}
+
+// Limit clips a gradient in place by the values of an additive rule. Clips by norm are another matter: [ClipGradients].
+func Limit(r optimizer.Rule, g []float32) {
+	limits, _ := additive(r)
+	for _, c := range limits {
+		c.Clip(g, g)
+	}
+}
+
+// Unlimited is what an additive rule does with gradients that were clipped one by one; any other rule is returned as it
+// is.
+func Unlimited(r optimizer.Rule) optimizer.Rule {
+	if _, plain := additive(r); plain != nil {
+		return plain
+	}
+	return r
+}
+
+// additive takes an additive rule apart, into its clips by value from the outside in, and the rest; that is nil for
+// other rules.
+func additive(r optimizer.Rule) (limits []optimizer.ClipByValue, plain optimizer.Rule) {
+	switch r := r.(type) {
+	case optimizer.SGD:
+		return nil, r
+	case optimizer.Decay:
+		if _, ok := r.Rule.(optimizer.SGD); ok {
+			return nil, r
+		}
+	case optimizer.ClipByValue:
+		limits, plain = additive(r.Rule)
+		return append([]optimizer.ClipByValue{r}, limits...), plain
+	case interface {
+		optimizer.GradientClipper
+		optimizer.Wrapper
+	}:
+		return additive(r.Unwrap())
+	}
+	return nil, nil
+}

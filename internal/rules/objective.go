@@ -1,0 +1,22 @@
+package rules
+
+import (
+	"errors"
+
+	"github.com/gofleet/gofleet/optimizer"
+)
+
+// CheckObjective says why an objective can't be minimised, or nil: what its Minimizable says, or a method Err() error
+// that it has instead. Trainers call it before Bind.
+func CheckObjective(o optimizer.Objective) error {
+	if o == nil {
+		return errors.New("optimizer: there is nothing to minimise: the objective is nil")
+	}
+	if c, ok := o.(optimizer.CheckedObjective); ok {
+		return c.Minimizable()
+	}
+	if e, ok := o.(interface{ Err() error }); ok {
+		return e.Err()
+	}
+	return nil
+}

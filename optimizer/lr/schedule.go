@@ -1,0 +1,24 @@
+package lr
+
+// A Schedule gives the learning rate over time: Rate of n, the number of updates that are behind, so that the first
+// update has the rate of 0. A schedule is plain data, the same on every worker and server: its printed form is part of
+// the rule's, and as there pointers and functions are refused; [LambdaDecay] takes a function by name. [Every] makes a
+// schedule count epochs, or any other number of updates, in place of updates.
+//
+// Rules take a schedule in place of a constant:
+//
+//	optimizer.SGD{Schedule: lr.ExponentialDecay{LR: 0.1, Gamma: 0.9}}
+type Schedule interface {
+	Rate(n int64) float64
+}
+
+// or is v, the default when v is 0, and 0 when v is −1, which says that 0 is meant.
+func or(v, def float64) float64 {
+	switch v {
+	case 0:
+		return def
+	case -1:
+		return 0
+	}
+	return v
+}
