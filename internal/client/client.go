@@ -14,6 +14,7 @@ import (
 	"github.com/gofleet/gofleet/internal/exchange"
 	"github.com/gofleet/gofleet/internal/layout"
 	"github.com/gofleet/gofleet/internal/mode"
+	"github.com/gofleet/gofleet/internal/peer"
 	"github.com/gofleet/gofleet/internal/progress"
 	"github.com/gofleet/gofleet/internal/session"
 	"github.com/gofleet/gofleet/internal/wire"
@@ -279,8 +280,8 @@ func (c *Client) turn(ctx context.Context, what string) (done func(), err error)
 	return c.sessions.InTurn(ctx, what)
 }
 
-// Leave implements [backend.Trainer]: it settles, tells all servers at once that this worker has stopped, and ends the
-// client. Of the last worker the first server to know tells the others, which end, also before they have its own word.
+// Leave implements [backend.Trainer]: it settles, tells server 0 that this worker has stopped, which from then on tells
+// whoever asks, then the others all at once, and ends the client.
 func (c *Client) Leave(ctx context.Context) error {
 	if err := c.known(); err != nil {
 		return err
@@ -291,13 +292,14 @@ func (c *Client) Leave(ctx context.Context) error {
 	c.sessions.Leave()
 	defer c.Close()
 	err := c.sessions.Settle(ctx)
-	told := c.link.together(func(s int) error {
+	goodbye := func(s int) error {
 		if e := c.link.control(ctx, s, wire.OpLeave, nil, nil); e != nil && !errors.Is(e, errGone) {
 			return fmt.Errorf("stopping: %w", e)
 		}
 		return nil
-	})
-	return errors.Join(err, told)
+	}
+	err = errors.Join(err, goodbye(0))
+	return errors.Join(err, peer.All(len(c.Servers)-1, func(i int) error { return goodbye(i + 1) }))
 }
 
 // Close implements [backend.Trainer]: it ends the client, says so to servers that it has not left, as far as they can

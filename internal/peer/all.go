@@ -5,7 +5,10 @@ import "sync"
 // All does something for each of n peers, for all of them at once, and returns the error of the first in their order
 // that failed.
 func All(n int, do func(i int) error) error {
-	if n == 1 {
+	switch n {
+	case 0:
+		return nil
+	case 1:
 		return do(0)
 	}
 	errs := make([]error, n)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/gofleet/gofleet/internal/roster"
 	"github.com/gofleet/gofleet/internal/wire"
@@ -34,6 +35,7 @@ type membership struct {
 	index       int
 	back        bool // no worker goes on without the others
 	differences *differences
+	unsaid      map[int]bool  // workers that have stopped, as another server knows it, and have not said so here
 	ended       chan struct{} // has something when a worker has said that it ends; deaths looks then
 	log         *slog.Logger
 }
@@ -210,6 +212,8 @@ func (c *membership) leave(f *wire.Frame) error {
 	c.st.lock.Lock()
 	defer c.st.lock.Unlock()
 	if c.st.roster.HasLeft(&f.Header) {
+		delete(c.unsaid, int(f.Worker))
+		c.st.lock.broadcast()
 		return nil
 	}
 	if err := c.st.sender(f); err != nil {
@@ -256,9 +260,21 @@ func (c *membership) left(all []uint32) {
 	}
 	for w := range min(len(all), c.st.roster.Workers()) {
 		if life, lives := c.st.roster.Living(w); lives && life == all[w] {
+			c.unsaid[w] = true
 			c.stopped(w, life)
 		}
 	}
+}
+
+// goodbyeGrace is how long a server that ends waits for goodbyes.
+const goodbyeGrace = time.Second
+
+// hearOut waits a moment for goodbyes of workers that have stopped, as other servers have said: a worker that found
+// nobody would take a server with a journal for one that comes back.
+func (c *membership) hearOut() {
+	c.st.lock.Lock()
+	defer c.st.lock.Unlock()
+	_ = c.st.lock.poll(goodbyeGrace, func() bool { return len(c.unsaid) == 0 }) // or who has not said it has died
 }
 
 // early takes note that a worker ends before its work is done. Server 0 declares it dead, at once if others wait for

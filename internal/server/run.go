@@ -90,6 +90,7 @@ func (s *Server) farewell(err error) {
 	s.st.lock.Unlock()
 	s.servers.farewell(failure)
 	if failure == nil {
+		s.servers.members.hearOut()
 		return
 	}
 	beat := time.NewTimer(s.c.Strategy.HeartbeatInterval.Std() * 3 / 2)

@@ -176,7 +176,7 @@ func (s *Server) connect(traits mode.Traits, journal *journaling) {
 		loading:  s.loading,
 		recovery: s.recovery, leading: s.leading, gathering: gathering, index: c.Index, back: c.Strategy.GoesBack(),
 		lines:       cables,
-		differences: s.differences, ended: make(chan struct{}, 1), log: s.log}
+		differences: s.differences, ended: make(chan struct{}, 1), unsaid: map[int]bool{}, log: s.log}
 	s.servers = &servers{st: st, peers: s.clipping.peers, recovery: s.recovery, members: members,
 		identity: s.segments.identity,
 		journal:  journal, index: c.Index, fingerprint: c.Fingerprint, differences: s.differences,
