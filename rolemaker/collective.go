@@ -27,17 +27,29 @@ const envCurrent = "PADDLE_CURRENT_ENDPOINT"
 
 // Identity implements [RoleMaker].
 func (c Collective) Identity() (Identity, error) {
-	id, err := environment(c.Getenv).collective()
-	if err != nil {
-		return Identity{}, fmt.Errorf("rolemaker: Collective: %w", err)
+	return environment(c.Getenv).only("Collective", env.withoutServers)
+}
+
+func (e env) withoutServers() (c claim, err error) {
+	if len(e.found([]string{envWorkers, envWorkerNum})) == 0 {
+		return claim{}, nil
 	}
-	return id, nil
+	c = claim{source: "Collective", names: e.found(append(paddleNames(), envCurrent))}
+	c.id, err = e.collective()
+	c.indexed = err == nil
+	return c, err
+}
+
+// speaksOfCollective says whether the variables are those of a collective job: workers are listed, and no server is.
+// One of two says so: PADDLE_CURRENT_ENDPOINT, as PaddlePaddle's launcher has it, or the role of a worker, as
+// paddle-operator has it.
+func (e env) speaksOfCollective() bool {
+	role, _, _ := e.either(envRole, envOldRole)
+	return len(e.list(envWorkers)) > 0 && len(e.found([]string{envServers, envServerIPs, envServerNum})) == 0 &&
+		(role == roleWorkerValue || role == "" && e(envCurrent) != "")
 }
 
 func (e env) collective() (id Identity, err error) {
-	if err = e.mistyped(); err != nil {
-		return id, err
-	}
 	role, name, err := e.either(envRole, envOldRole)
 	if err == nil && role != "" && role != roleWorkerValue {
 		err = fmt.Errorf("%s is %q; a collective job has workers alone, so it can be %s", name, role, roleWorkerValue)
@@ -64,18 +76,16 @@ func (e env) collective() (id Identity, err error) {
 
 // collectiveAlone is the identity where no list of workers is set.
 func (e env) collectiveAlone() (Identity, error) {
-	n, set, err := e.integer(envWorkerNum)
+	n, _, err := e.integer(envWorkerNum)
 	switch {
 	case err != nil:
 		return Identity{}, err
-	case set && n > 1:
+	case n > 1:
 		return Identity{}, fmt.Errorf("%s is %d, but %s is not set; it lists the endpoints of all workers, "+
 			"\"ip:port,ip:port\"",
 			envWorkerNum, n, envWorkers)
-	case set:
-		return Local{}.Identity()
 	}
-	return e.alone(envWorkers)
+	return Local{}.Identity()
 }
 
 // rank is this worker's place in the list, by its number, its endpoint or both.

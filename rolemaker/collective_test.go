@@ -51,7 +51,7 @@ func TestCollectiveRefuses(t *testing.T) {
 		`TRAINING_ROLE is "PSERVER"; a collective job has workers alone`:            collectiveWorker().with("TRAINING_ROLE", "PSERVER"),
 		"a collective job has no servers: use PaddleCloud":                          collectiveWorker().with("PADDLE_PSERVERS_IP_PORT_LIST", "a:1"),
 		`PADDLE_TRAINER_ENDPOINTS is "127.0.0.1:0,a": endpoint "127.0.0.1:0" has p`: collectiveWorker().with("PADDLE_TRAINER_ENDPOINTS", "127.0.0.1:0,a"),
-		"PADDLE_TRAINER_ENDPOINTS is not set, but OMPI_COMM_WORLD_SIZE is 4":        openMPI(0, 4),
+		"OMPI_COMM_WORLD_SIZE is 4, PMIX_RANK is 0: that is not for this role":      openMPI(0, 4),
 	} {
 		id, err := rolemaker.Resolve(t.Context(), rolemaker.Collective{Getenv: env.get})
 		if err == nil || !strings.Contains(err.Error(), want) {

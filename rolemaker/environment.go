@@ -2,71 +2,190 @@ package rolemaker
 
 import (
 	"cmp"
-	"errors"
+	"context"
 	"fmt"
+	"slices"
 	"strings"
 )
 
-// paddleNames are the variables that say that a process belongs to a job of PaddleCloud's kind. POD_IP and PADDLE_PORT
-// are not among them: clusters set them for any process.
-func paddleNames() []string {
-	return []string{envRole, envOldRole, envServers, envServerIPs, envServerNum, envServerID,
-		envWorkerNum, envWorkerID, envWorkers, envMaster, "PADDLE_SERVER_NUM", "PADDLE_TRAINER_NUM"}
+// source reads what one launcher or operator says of this process. A claim without names says nothing. An error is what
+// keeps the claim from being an identity; what it says all the same counts in comparisons.
+type source func(e env) (claim, error)
+
+// sources are all but gofleet's own variables, in the order in which they are believed.
+func sources() []source {
+	return []source{env.paddle, env.paddleJob, env.tfConfig, env.volcano, env.mpi, env.ranks, env.stranger}
 }
 
-// FromEnvironment is the role maker that the environment speaks of: [Collective] if PADDLE_CURRENT_ENDPOINT and the
-// list of workers are set and no server is named; [PaddleCloud] if any of its variables is set; otherwise
-// [MPISymmetric] if mpirun, mpiexec or srun started more than one rank; otherwise [Local]. getenv looks a variable up;
-// nil means os.Getenv.
+// Tells says whether a variable tells a process who it is among others, so that a launcher of processes does not hand
+// on its own.
+func Tells(name string) bool {
+	names := slices.Concat(paddleNames(), declaredNames(), []string{envIP, envOldIP, envPort, envCurrent, envNodes,
+		envTFConfig, envCompletion, "VC_TASK_INDEX", "VK_TASK_INDEX"})
+	for _, l := range numbered() {
+		names = append(names, l.rank, l.size)
+	}
+	tasks := strings.HasPrefix(name, "VC_") && (strings.HasSuffix(name, "_HOSTS") || strings.HasSuffix(name, "_NUM"))
+	return tasks || slices.Contains(names, name)
+}
+
+// FromEnvironment is the role maker that the environment speaks of. In this order:
 //
-// A job is never taken for a process alone: where variables are missing or contradict each other, or where another
-// launcher says that there are several processes (TF_CONFIG, VC_*, RANK and WORLD_SIZE, DMLC_* and their like),
-// Identity returns an error that names them.
+//  1. gofleet's own variables, FLEET_ROLE, FLEET_INDEX, FLEET_SERVERS and FLEET_WORKERS; what they leave out is taken
+//     from the first of the following that speaks, or from the pod's own name and number;
+//  2. [PaddleCloud], or [Collective] where no server is named;
+//  3. Kubeflow's PaddleJob, whose processes meet at PADDLE_MASTER;
+//  4. [TFConfig];
+//  5. [Volcano];
+//  6. Open MPI, MVAPICH2, MPICH, Intel MPI and Slurm, if they started several ranks: [MPISymmetric], or the first
+//     FLEET_SERVERS of them as servers;
+//  7. the ranks of torchrun, PyTorch's, JAX's and LeaderWorkerSet's operators: a collective job, or the first
+//     FLEET_SERVERS of them as servers;
+//  8. [Local], unless another launcher says that there are several processes.
+//
+// Sources that differ in role, number or how many there are of a role are refused, with the variables of both; a source
+// that says less does not differ. FLEET_ROLE and FLEET_INDEX win, and the role maker's Notes say over whom. A job is
+// never taken for a process alone: where variables are missing, Identity returns an error that names them.
+//
+// getenv looks a variable up; nil means os.Getenv.
 func FromEnvironment(getenv func(string) string) RoleMaker {
 	e := environment(getenv)
-	if e.speaksOfCollective() {
-		return found{Collective{Getenv: getenv}, []string{envWorkers, envCurrent}}
-	}
-	if names := e.found(paddleNames()); len(names) > 0 {
-		return found{PaddleCloud{Getenv: getenv}, names}
-	}
-	w, err := e.world()
-	if w.size > 1 {
-		return MPISymmetric{Getenv: getenv}
-	}
-	if err == nil || errors.Is(err, errNoRank) {
-		err = cmp.Or(e.mistyped(), e.strangers())
-	}
-	if err != nil {
+	c, notes, err := e.settle()
+	switch {
+	case err != nil && c.speaks():
+		return failed{fmt.Errorf("rolemaker: %s: %w (found in the environment: %s)", c.source, err, c.variables())}
+	case err != nil:
 		return failed{fmt.Errorf("rolemaker: the environment is of no job that can be told: %w", err)}
+	case c.meeting != nil:
+		return meets{found{c, notes}, MPISymmetric{Getenv: getenv}}
+	case !c.speaks():
+		c.id, _ = Local{}.Identity()
 	}
-	return Local{}
+	return found{c, notes}
 }
 
-// speaksOfCollective says whether the variables are those of a collective job. TRAINING_ROLE is of jobs with servers.
-func (e env) speaksOfCollective() bool {
-	withServers := []string{envRole, envServers, envServerIPs, envServerNum}
-	return len(e.found([]string{envWorkers, envCurrent})) == 2 && len(e.found(withServers)) == 0
+// settle is what the environment says as a whole, with what is to be known of how it was settled.
+func (e env) settle() (c claim, notes []string, err error) {
+	own, err := e.declared()
+	if err = cmp.Or(err, e.mistyped()); err != nil {
+		return own, nil, err
+	}
+	var all []claim
+	var lacks error // of the first that speaks
+	for _, read := range sources() {
+		said, err := read(e)
+		if said.speaks() && len(all) == 0 {
+			lacks = err
+		}
+		if said.speaks() {
+			all = append(all, said)
+		}
+	}
+	c = own
+	if len(all) > 0 && own.lacking() != nil {
+		c = own.or(all[0])
+	}
+	switch {
+	case !c.speaks():
+		if note := e.unpaired(); note != "" {
+			notes = append(notes, note)
+		}
+		return c, notes, nil
+	case own.speaks():
+		if c, err = e.completed(c); err != nil {
+			return c, nil, err
+		}
+		if err := c.lacking(); err != nil {
+			return c, nil, cmp.Or(lacks, err)
+		}
+	case lacks != nil:
+		return c, nil, lacks
+	}
+	for _, other := range all {
+		note, err := e.compare(own, c, other)
+		if err != nil {
+			return claim{}, nil, err
+		}
+		notes = append(notes, note...)
+	}
+	return c, notes, nil
+}
+
+// compare holds a source to what was settled. What FLEET_ROLE or FLEET_INDEX has settled is noted, and all else
+// refused.
+func (e env) compare(own, c, other claim) (notes []string, err error) {
+	role, index, counts := c.differs(other)
+	switch {
+	case counts, role && own.id.Role == 0, index && !role && !own.indexed:
+		return nil, fmt.Errorf("%s says %v (%s), but %s says %v (%s): unset those that are left over, or say which is "+
+			"right with %s and %s", c.source, c, e.show(c.names...), other.source, other, e.show(other.names...),
+			envFleetRole, envFleetIndex)
+	case role || index:
+		return []string{fmt.Sprintf("%s: they win over %s, which says %v (%s)",
+			e.show(envFleetRole, envFleetIndex), other.source, other, e.show(other.names...))}, nil
+	}
+	return nil, nil
 }
 
 // found is a role maker that was chosen because some variables are set; its errors say so.
 type found struct {
-	RoleMaker
-	names []string
+	claim
+	notes []string
 }
 
 // String says which role maker it is, and why.
 func (f found) String() string {
-	return fmt.Sprintf("%T, found in the environment: %s", f.RoleMaker, strings.Join(f.names, ", "))
+	if !f.speaks() {
+		return "rolemaker.Local"
+	}
+	return fmt.Sprintf("rolemaker.%s, found in the environment: %s", f.source, f.variables())
 }
+
+func (c claim) variables() string { return strings.Join(c.names, ", ") }
+
+// Notes are what a person may want to know of how the role was found.
+func (f found) Notes() []string { return f.notes }
 
 // Identity implements [RoleMaker].
 func (f found) Identity() (Identity, error) {
-	id, err := f.RoleMaker.Identity()
-	if err != nil {
-		return Identity{}, fmt.Errorf("%w (found in the environment: %s)", err, strings.Join(f.names, ", "))
+	if f.meeting != nil && f.id.Workers == 0 {
+		return Identity{}, fmt.Errorf("rolemaker: %s: this is %v: %d processes meet at %s to find out how many are "+
+			"servers", f.source, f.claim, f.meeting.size, f.meeting.where)
 	}
-	return id, nil
+	return f.id, nil
+}
+
+// meets is a found role maker whose processes must meet.
+type meets struct {
+	found
+	by MPISymmetric
+}
+
+// Resolve implements [Resolver].
+func (m meets) Resolve(ctx context.Context) (Identity, error) {
+	id, err := m.meet(ctx, environment(m.by.Getenv), m.by)
+	if err != nil {
+		err = fmt.Errorf("rolemaker: %s: %w (found in the environment: %s)", m.source, err, m.variables())
+	}
+	return id, err
+}
+
+// only is the identity that one source gives, of the variables that it reads. Where none is set the process is alone,
+// unless another source says that it is one of several, and what gofleet's own variables say must not differ.
+func (e env) only(name string, read source) (Identity, error) {
+	said, err := read(e)
+	own, bad := e.declared()
+	err = cmp.Or(e.mistyped(), err, bad)
+	if err == nil && said.speaks() {
+		_, err = e.compare(claim{}, own, said)
+	} else if err == nil {
+		said.id, _ = Local{}.Identity()
+		err = e.someoneElse()
+	}
+	if err != nil {
+		return Identity{}, fmt.Errorf("rolemaker: %s: %w", name, err)
+	}
+	return said.id, nil
 }
 
 // failed is a role maker that knows only what is wrong.

@@ -63,7 +63,7 @@ func TestFromEnvironmentRefuses(t *testing.T) {
 		{"collective", vars{"PADDLE_TRAINER_ENDPOINTS": "a:1", "PADDLE_TRAINER_ID": "0"},
 			[]string{"found in the environment: PADDLE_TRAINER_ID, PADDLE_TRAINER_ENDPOINTS"}},
 		{"a master to ask", vars{"PADDLE_MASTER": "a:1", "PADDLE_TRAINER_NUM": "1"},
-			[]string{"TRAINING_ROLE is not set", "found in the environment: PADDLE_MASTER, PADDLE_TRAINER_NUM"}},
+			[]string{"PADDLE_NNODES is not set", "found in the environment: PADDLE_MASTER, PADDLE_TRAINER_NUM"}},
 		{"odd size", openMPI(0, 3), []string{"OMPI_COMM_WORLD_SIZE is 3, which is odd"}},
 		{"odd size in Slurm", slurm(0, 3), []string{"SLURM_NTASKS is 3, which is odd"}},
 		{"two ranks", openMPI(0, 4).with("PMI_RANK", "1", "PMI_SIZE", "4"),

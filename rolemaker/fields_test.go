@@ -38,12 +38,16 @@ func TestEveryFieldActs(t *testing.T) {
 			"server 1 of 2, servers [s:1 t:1], workers []"},
 		"Collective.Getenv": {who(Collective{Getenv: lookup(envWorkers, "a:1,b:1,c:1", envWorkerID, "2")}.Identity()),
 			"worker 2 of 3, servers [], workers [a:1 b:1 c:1]"},
+		"TFConfig.Getenv": {who(TFConfig{Getenv: lookup(envTFConfig, `{"cluster":{"ps":["s:1"],"worker":["a:1"]},"task":{"type":"ps"}}`)}.Identity()),
+			"server 0 of 1, servers [s:1], workers [a:1]"},
+		"Volcano.Getenv": {who(Volcano{Getenv: lookup("VC_PS_HOSTS", "s.j", "VC_WORKER_HOSTS", "a.j,b.j", envHostname, "b")}.Identity()),
+			"worker 1 of 2, servers [s.j:36000], workers [a.j:36000 b.j:36000]"},
 		"MPISymmetric.Getenv":     {who(MPISymmetric{Getenv: ranks(3, 4)}.Identity()), "worker 1 of 2, servers [ ], workers []"},
 		"MPISymmetric.Host":       {hosts(t, func(m *MPISymmetric) { m.Host = "node-a" }), "node-a"},
 		"MPISymmetric.Rendezvous": {hosts(t, func(m *MPISymmetric) { m.Rendezvous = "nonsense" }), `FLEET_RENDEZVOUS is "nonsense"`},
 		"MPISymmetric.Timeout":    {patience(t, time.Millisecond) + " " + patience(t, time.Hour), "the ranks' time was over, the context was"},
 	}
-	for _, rm := range []RoleMaker{Local{}, UserDefined{}, UserDefinedCollective{}, PaddleCloud{}, Collective{}, MPISymmetric{}} {
+	for _, rm := range []RoleMaker{Local{}, UserDefined{}, UserDefinedCollective{}, PaddleCloud{}, Collective{}, TFConfig{}, Volcano{}, MPISymmetric{}} {
 		for f := range reflect.TypeOf(rm).Fields() {
 			name := reflect.TypeOf(rm).Name() + "." + f.Name
 			e, ok := effects[name]

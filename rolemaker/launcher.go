@@ -12,16 +12,28 @@ type launcher struct {
 	name, rank, size string
 	// local is the number of ranks on this machine, "" if the family does not say.
 	local string
+	// address and port are where rank 0 can be called, "" if the family does not say.
+	address, port string
 }
 
 // launchers are the families that start ranks. Slurm is apart: it sets its variables for processes that are no ranks
 // too.
 func launchers() []launcher {
 	return []launcher{
-		{"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE"},
-		{"MVAPICH2", "MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_LOCAL_SIZE"},
-		{"PMI", "PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS"},
+		{name: "Open MPI", rank: "OMPI_COMM_WORLD_RANK", size: "OMPI_COMM_WORLD_SIZE",
+			local: "OMPI_COMM_WORLD_LOCAL_SIZE"},
+		{name: "MVAPICH2", rank: "MV2_COMM_WORLD_RANK", size: "MV2_COMM_WORLD_SIZE",
+			local: "MV2_COMM_WORLD_LOCAL_SIZE"},
+		{name: "PMI", rank: "PMI_RANK", size: "PMI_SIZE", local: "MPI_LOCALNRANKS"},
 	}
+}
+
+// rankNames are the variables of all launchers of ranks.
+func rankNames() (names []string) {
+	for _, l := range launchers() {
+		names = append(names, l.rank, l.size)
+	}
+	return append(names, "PMIX_RANK", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS", "SLURM_STEP_ID")
 }
 
 // world is a process's place among the ranks of its job.
@@ -33,6 +45,9 @@ type world struct {
 	// job tells jobs apart, "" if nothing does.
 	job string
 }
+
+// same says whether two launchers gave this process the same place.
+func (w world) same(o world) bool { return w.rank == o.rank && w.size == o.size }
 
 // errNoRank says that no launcher of ranks started this process.
 var errNoRank = errors.New("no launcher has set a rank: neither OMPI_COMM_WORLD_RANK, MV2_COMM_WORLD_RANK nor " +
@@ -56,7 +71,7 @@ func (e env) world() (world, error) {
 		return e.slurm()
 	}
 	for _, w := range found[1:] {
-		if w.rank != found[0].rank || w.size != found[0].size {
+		if !w.same(found[0]) {
 			return world{}, contradiction(found[0], w)
 		}
 	}

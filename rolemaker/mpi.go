@@ -1,13 +1,11 @@
 package rolemaker
 
 import (
-	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
-
-	"github.com/gofleet/gofleet/rolemaker/internal/rendezvous"
 )
 
 // MPISymmetric makes servers and workers of the ranks that mpirun, mpiexec or srun started, without MPI itself: even
@@ -28,42 +26,56 @@ type MPISymmetric struct {
 	Getenv func(name string) string
 	// Rendezvous is where the ranks meet; "" means FLEET_RENDEZVOUS, or as said above if that is not set.
 	Rendezvous string
-	// Host is the name or address under which others reach this machine; "" means the address from which it calls rank
-	// 0.
+	// Host is the name or address under which others reach this machine; "" means FLEET_ADVERTISE, or the address from
+	// which it calls rank 0.
 	Host string
 	// Timeout bounds the meeting; 0 means 3 minutes. The context's deadline bounds it too.
 	Timeout time.Duration
 }
 
-const defaultMeetingTime = 3 * time.Minute
-
 // Identity implements [RoleMaker]. The servers' endpoints are "" until Resolve.
 func (m MPISymmetric) Identity() (Identity, error) {
 	w, err := environment(m.Getenv).world()
-	if err == nil {
-		err = w.checkSymmetry()
-	}
 	if err != nil {
 		return Identity{}, fmt.Errorf("rolemaker: MPISymmetric: %w", err)
 	}
-	return w.identity(), nil
-}
-
-// checkSymmetry refuses what can't be split into as many servers as workers.
-func (w world) checkSymmetry() error {
-	if w.size%2 != 0 {
-		return fmt.Errorf("%s is %d, which is odd; even ranks serve and odd ranks train, so start an even number",
-			w.launcher.size, w.size)
+	id, err := w.symmetric()
+	if err != nil {
+		return Identity{}, fmt.Errorf("rolemaker: MPISymmetric: %w", err)
 	}
-	return nil
+	return id, nil
 }
 
-func (w world) identity() Identity {
+// symmetric is who a rank is where there are as many servers as workers.
+func (w world) symmetric() (Identity, error) {
+	if w.size%2 != 0 {
+		return Identity{}, fmt.Errorf("%s is %d, which is odd; even ranks serve and odd ranks train, so start an even "+
+			"number, or say how many serve with %s", w.launcher.size, w.size, envFleetServers)
+	}
 	id := Identity{Role: Server, Index: w.rank / 2, Workers: w.size / 2, Servers: make([]string, w.size/2)}
 	if w.rank%2 == 1 {
 		id.Role = Worker
 	}
-	return id
+	return id, nil
+}
+
+// mpi is what the launchers of ranks say, where they started several.
+func (e env) mpi() (c claim, err error) {
+	w, err := e.world()
+	if errors.Is(err, errNoRank) || err == nil && w.size == 1 {
+		return claim{}, nil
+	}
+	c = claim{source: "MPISymmetric", names: e.found(rankNames())}
+	if err != nil {
+		return c, err
+	}
+	c.indexed, c.meeting = true, &meeting{world: w, pmi: strings.TrimSpace(e("PMI_FD"))}
+	if e(envFleetServers) == "" {
+		c.id, err = w.symmetric()
+	} else {
+		c.id, err = e.ranked(w)
+	}
+	return c, err
 }
 
 // Resolve implements [Resolver]: all ranks meet, servers tell their endpoints and everybody gets the list.
@@ -75,35 +87,14 @@ func (m MPISymmetric) Resolve(ctx context.Context) (Identity, error) {
 	if err != nil {
 		return Identity{}, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, cmp.Or(m.Timeout, defaultMeetingTime))
-	defer cancel()
-	endpoints, err := m.meet(ctx)
+	e := environment(m.Getenv)
+	w, err := e.world()
+	if err == nil {
+		c := claim{id: id, indexed: true, meeting: &meeting{world: w, pmi: strings.TrimSpace(e("PMI_FD"))}}
+		id, err = c.meet(ctx, e, m)
+	}
 	if err != nil {
 		return Identity{}, fmt.Errorf("rolemaker: MPISymmetric: %w", err)
 	}
-	for i := range id.Servers {
-		id.Servers[i] = endpoints[2*i]
-	}
-	if err := id.Validate(); err != nil {
-		return Identity{}, err
-	}
 	return id, nil
-}
-
-// meet gives the endpoints of all ranks, "" for workers.
-func (m MPISymmetric) meet(ctx context.Context) ([]string, error) {
-	e := environment(m.Getenv)
-	w, err := e.world()
-	if err != nil {
-		return nil, err
-	}
-	return rendezvous.Meet(ctx, rendezvous.Process{
-		Rank:       w.rank,
-		Size:       w.size,
-		Job:        w.job,
-		OneMachine: w.oneMachine,
-		Host:       m.Host,
-		Where:      cmp.Or(m.Rendezvous, strings.TrimSpace(e(rendezvous.Variable))),
-		PMI:        strings.TrimSpace(e("PMI_FD")),
-	})
 }

@@ -1,7 +1,6 @@
 package rolemaker
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,8 +18,9 @@ import (
 //
 // A worker also needs PADDLE_TRAINER_ID, its index. A server needs POD_IP and PADDLE_PORT, which together are one
 // endpoint of the list, or PADDLE_PSERVER_ID, its index, which is enough by itself: the list may then have names, or
-// addresses of services, that the pod doesn't know as its own. Where a server listens at another address than the list
-// has, FLEET_LISTEN says so (package transport).
+// addresses of services, that the pod doesn't know as its own. Where POD_IP is in the list with another port,
+// PADDLE_TRAINER_ID is the index, as paddle-operator sets it on the host's network. Where a server listens at another
+// address than the list has, FLEET_LISTEN says so (package transport).
 //
 // Older names are understood: PADDLE_TRAINING_ROLE (which makes PADDLE_TRAINERS_NUM 1 if that is not set),
 // PADDLE_CURRENT_IP for POD_IP, and for the list PADDLE_PSERVERS (ips) with PADDLE_PORT (one port for all or one for
@@ -33,9 +33,8 @@ import (
 // Where none of the variables is set, the process trains alone, as [Local] does: the program needs no other role maker
 // to run without a cluster. POD_IP and PADDLE_PORT by themselves say nothing, since clusters set them for any process.
 // Where some are set and others are missing, Identity returns an error that names what is missing. One of several ranks
-// of MPI or Slurm is never alone: there [FromEnvironment] or [MPISymmetric] is meant. Nor is a process that another
-// launcher has started as one of several, of which TF_CONFIG, VC_TASK_INDEX, RANK and WORLD_SIZE and their like speak:
-// it is refused, with what was seen.
+// of MPI or Slurm is never alone, nor is a process that another launcher has started as one of several: there
+// [FromEnvironment] is meant.
 type PaddleCloud struct {
 	// Getenv looks a variable up; nil means os.Getenv.
 	Getenv func(name string) string
@@ -56,6 +55,7 @@ const (
 	envWorkerID     = "PADDLE_TRAINER_ID"
 	envWorkers      = "PADDLE_TRAINER_ENDPOINTS"
 	envMaster       = "PADDLE_MASTER"
+	envElastic      = "PADDLE_ELASTIC_JOB_ID"
 	defaultOldPort  = "6174"
 	roleServerValue = "PSERVER"
 	roleWorkerValue = "TRAINER"
@@ -63,20 +63,38 @@ const (
 
 // Identity implements [RoleMaker].
 func (p PaddleCloud) Identity() (Identity, error) {
-	id, err := environment(p.Getenv).paddle()
-	if err != nil {
-		return Identity{}, fmt.Errorf("rolemaker: PaddleCloud: %w", err)
-	}
-	return id, nil
+	return environment(p.Getenv).only("PaddleCloud", env.withServers)
 }
 
-func (e env) paddle() (id Identity, err error) {
-	if err = e.mistyped(); err != nil {
-		return id, err
+// paddleNames are the variables that say that a process belongs to a job of PaddleCloud's kind. POD_IP and PADDLE_PORT
+// are not among them: clusters set them for any process.
+func paddleNames() []string {
+	return []string{envRole, envOldRole, envServers, envServerIPs, envServerNum, envServerID, envWorkerNum, envWorkerID,
+		envWorkers, envMaster, envServerCount, envWorkerCount, envElastic}
+}
+
+// paddle is what PaddlePaddle's variables say, but for those of processes that meet.
+func (e env) paddle() (c claim, err error) {
+	switch {
+	case e.meetsAtMaster():
+		return claim{}, nil
+	case e.speaksOfCollective():
+		return e.withoutServers()
 	}
-	if len(e.found(paddleNames())) == 0 {
-		return e.alone(envRole)
+	return e.withServers()
+}
+
+func (e env) withServers() (c claim, err error) {
+	c = claim{source: "PaddleCloud", names: e.found(paddleNames())}
+	if c.speaks() {
+		c.id, err = e.cloud()
+		c.indexed = err == nil
 	}
+	return c, err
+}
+
+// cloud is the identity as far as it is said, in an error too.
+func (e env) cloud() (id Identity, err error) {
 	if id.Role, err = e.role(); err != nil {
 		return id, err
 	}
@@ -97,23 +115,6 @@ func (e env) paddle() (id Identity, err error) {
 	return id, err
 }
 
-// alone is the identity of a process by itself, where no variable of a job is set, such as missing.
-func (e env) alone(missing string) (Identity, error) {
-	w, err := e.world()
-	switch {
-	case err != nil && !errors.Is(err, errNoRank):
-		return Identity{}, err
-	case w.size > 1:
-		return Identity{}, fmt.Errorf(
-			"%s is not set, but %s is %d: for ranks of %s use FromEnvironment or MPISymmetric",
-			missing, w.launcher.size, w.size, w.launcher.name)
-	}
-	if err := e.strangers(); err != nil {
-		return Identity{}, err
-	}
-	return Local{}.Identity()
-}
-
 func (e env) role() (Role, error) {
 	value, name, err := e.either(envRole, envOldRole)
 	if err != nil {
@@ -128,8 +129,8 @@ func (e env) role() (Role, error) {
 		err := fmt.Errorf("%s is not set; it is %s on a server and %s on a worker", name, roleServerValue,
 			roleWorkerValue)
 		if master := e(envMaster); master != "" {
-			err = fmt.Errorf("%w (%s is %q, but gofleet's processes meet nowhere: tell each its role, and all of "+
-				"them %s)", err, envMaster, master, envServers)
+			err = fmt.Errorf("%w (%s is %q: where Kubeflow's PaddleJob has set it, rolemaker.FromEnvironment meets "+
+				"the others there)", err, envMaster, master)
 		}
 		return 0, err
 	}
@@ -155,6 +156,10 @@ func (e env) servers() ([]string, error) {
 
 func (e env) oldServers() ([]string, error) {
 	list, ports := e.list(envServerIPs), e.ports()
+	if job := e(envElastic); job != "" && len(list) == 0 {
+		return nil, fmt.Errorf("%s is %s, but %s is not set: elastic jobs tell in etcd who takes part, which gofleet "+
+			"does not read: leave out elastic, or %s", envElastic, job, envServers, advice)
+	}
 	if len(list) == 0 {
 		return nil, fmt.Errorf("%s is not set; it lists the endpoints of all servers, \"ip:port,ip:port\"", envServers)
 	}
@@ -173,7 +178,10 @@ func (e env) oldServers() ([]string, error) {
 
 // ports are those of PADDLE_PORT; the older form has a default.
 func (e env) ports() []string {
-	ports := e.list(envPort)
+	var ports []string
+	if e.port(envPort) != "" {
+		ports = e.list(envPort)
+	}
 	if len(ports) == 0 && e(envServers) == "" {
 		return []string{defaultOldPort}
 	}
@@ -240,6 +248,13 @@ func (e env) serverIndex(servers []string) (int, error) {
 		return n, nil // the list may have names, or addresses of services, where the pod knows its own address
 	case len(at) == 1:
 		return at[0], nil
+	case e.hasPlace(servers, ip):
+		at, _, _ := e.integer(envWorkerID)
+		return at, nil
+	case len(ports) == 0 && e(envPort) != "":
+		return 0, fmt.Errorf("%s, as Kubernetes has it for a Service of the name paddle: enableServiceLinks: false "+
+			"keeps that out, and %s says which of %s this server is", e.show(envPort), envServerID,
+			strings.Join(servers, ","))
 	case len(ports) == 0:
 		return 0, fmt.Errorf("%s is not set; with %s it makes this server's endpoint", envPort, ipName)
 	case len(at) == 0:
@@ -250,6 +265,13 @@ func (e env) serverIndex(servers []string) (int, error) {
 	}
 	return 0, fmt.Errorf("%s is %q and %s is %q, which are several servers' (%v); give %s one port",
 		ipName, ip, envPort, e(envPort), at, envPort)
+}
+
+// hasPlace says whether PADDLE_TRAINER_ID is this server's number, as paddle-operator has it on servers too: on the
+// host's network it lists one port, and sets another as PADDLE_PORT.
+func (e env) hasPlace(servers []string, ip string) bool {
+	n, numbered, err := e.integer(envWorkerID)
+	return err == nil && numbered && n >= 0 && n < len(servers) && called(servers[n], ip)
 }
 
 // find are the places in the list that this server's own endpoint may be.

@@ -9,8 +9,9 @@ import (
 // ours are gofleet's own variables.
 var ours = []string{
 	"FLEET_CLUSTER", "FLEET_INSECURE", "FLEET_LISTEN", "FLEET_TLS_DIR", "FLEET_TOKEN", // transport
-	"FLEET_RENDEZVOUS", // rolemaker
-	"FLEET_PROGRESS",   // nn
+	"FLEET_ROLE", "FLEET_INDEX", "FLEET_SERVERS", "FLEET_WORKERS", "FLEET_PORT", "FLEET_ADVERTISE", // rolemaker
+	"FLEET_RENDEZVOUS",
+	"FLEET_PROGRESS", // nn
 }
 
 // Ours are gofleet's own variables.

@@ -62,7 +62,9 @@ func (all *callers) gaveUp(cause error) error {
 func (all *callers) endpoints() []string {
 	own := all.ownHost()
 	list := make([]string, all.Size)
-	list[0] = endpoint(own, all.port)
+	if all.port != 0 {
+		list[0] = endpoint(own, all.port)
+	}
 	for rank, c := range all.calls {
 		if c.conn == nil || c.hello.Port == 0 {
 			continue

@@ -1,5 +1,5 @@
-// Package rendezvous has the ranks of a job meet once, so that each learns at which endpoints the servers among them
-// will listen. Launchers such as mpirun and srun tell a process its rank and nothing of the others' ports.
+// Package rendezvous has the ranks of a job meet once, so that each learns at which endpoints those that serve will
+// listen. Launchers such as mpirun and srun tell a process its rank and nothing of the others' ports.
 //
 //	endpoints, err := rendezvous.Meet(ctx, rendezvous.Process{Rank: 1, Size: 4, Job: "slurm.7.0", Where: "node0:29500"})
 //

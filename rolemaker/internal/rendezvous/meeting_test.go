@@ -69,7 +69,7 @@ func TestStrangers(t *testing.T) {
 		{func(h *hello) { h.Rank = 0 }, "no rank 0 with port 0 can be among 2"},
 		{func(h *hello) { h.Rank = 2 }, "no rank 2"},
 		{func(h *hello) { h.Rank = -1 }, "no rank -1"},
-		{func(h *hello) { h.Port = 80 }, "no rank 1 with port 80"},
+		{func(h *hello) { h.Port = 65536 }, "no rank 1 with port 65536"},
 	} {
 		h := mine
 		tt.change(&h)

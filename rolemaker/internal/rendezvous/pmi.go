@@ -2,6 +2,7 @@ package rendezvous
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -72,10 +73,9 @@ func (p *pmi) exchange(own string) ([]string, error) {
 		return nil, err
 	}
 	name := space["kvsname"]
-	if own != "" {
-		if _, err := p.ask("put", "put_result", "kvsname", name, "key", pmiKey(p.Rank), "value", own); err != nil {
-			return nil, err
-		}
+	put := cmp.Or(own, pmiNone)
+	if _, err := p.ask("put", "put_result", "kvsname", name, "key", pmiKey(p.Rank), "value", put); err != nil {
+		return nil, err
 	}
 	if _, err := p.ask("barrier_in", "barrier_out"); err != nil {
 		return nil, err
@@ -88,18 +88,23 @@ func (p *pmi) exchange(own string) ([]string, error) {
 	return endpoints, err
 }
 
-// collect gets what even ranks, the servers, have put.
+// collect gets what all ranks have put.
 func (p *pmi) collect(space string) ([]string, error) {
 	endpoints := make([]string, p.Size)
-	for rank := 0; rank < p.Size; rank += 2 {
+	for rank := range p.Size {
 		reply, err := p.ask("get", "get_result", "kvsname", space, "key", pmiKey(rank))
 		if err != nil {
 			return nil, fmt.Errorf("endpoint of rank %d: %w", rank, err)
 		}
-		endpoints[rank] = reply["value"]
+		if reply["value"] != pmiNone {
+			endpoints[rank] = reply["value"]
+		}
 	}
 	return endpoints, nil
 }
+
+// pmiNone is put by a rank that nobody calls, since a value can't be empty.
+const pmiNone = "-"
 
 func pmiKey(rank int) string { return "gofleet-" + strconv.Itoa(rank) }
 

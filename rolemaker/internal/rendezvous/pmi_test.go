@@ -173,7 +173,7 @@ func TestExchangeByPMIRefuses(t *testing.T) {
 		{"can't put", []string{begun, named, "cmd=put_result rc=-1 msg=no_room\n"}, "put failed: rc=-1 no_room"},
 		{"no barrier", []string{begun, named, wrote}, "no answer to barrier_in"},
 		{"no value", []string{begun, named, wrote, open, "cmd=get_result rc=-1 msg=not_found\n"}, "endpoint of rank 0: get failed: rc=-1 not_found"},
-		{"no end", []string{begun, named, wrote, open, "cmd=get_result rc=0 value=h:1\n"}, "no answer to finalize"},
+		{"no end", []string{begun, named, wrote, open, "cmd=get_result rc=0 value=h:1\n", "cmd=get_result rc=0 value=-\n"}, "no answer to finalize"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

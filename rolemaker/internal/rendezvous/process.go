@@ -12,6 +12,9 @@ var ErrNowhere = errors.New("the ranks are on several machines and must meet to 
 // Process is one of the ranks that meet. All ranks of a job have the same Size, Job and Where.
 type Process struct {
 	Rank, Size int
+	// Serves says that others call this rank, so that it has a port: Port, or a free one where that is 0.
+	Serves bool
+	Port   int
 	// Job tells jobs apart that run at the same time; "" if nothing does.
 	Job string
 	// OneMachine says that all ranks are known to be on this machine.
@@ -26,6 +29,3 @@ type Process struct {
 	// is none.
 	PMI string
 }
-
-// serves says whether the rank is a server's.
-func (p Process) serves() bool { return p.Rank%2 == 0 }

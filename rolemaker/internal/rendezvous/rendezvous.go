@@ -6,14 +6,17 @@ import (
 	"net"
 )
 
-// Meet gives the endpoints of all ranks' servers by rank, "" for ranks that have none: even ranks serve, odd ranks
-// don't. It returns when all ranks have come, or with ctx.
+// Meet gives the endpoints of all ranks that serve by rank, "" for the others. It returns when all ranks have come, or
+// with ctx.
 //
-// A server holds its port until it has the list and lets go of it just before Meet returns, so that the caller can
-// listen there.
+// A rank that serves holds its port until it has the list and lets go of it just before Meet returns, so that the
+// caller can listen there. A Port that the process names is not held: what is published may be another machine's.
 func Meet(ctx context.Context, p Process) ([]string, error) {
 	port := 0
-	if p.serves() {
+	if p.Serves {
+		port = p.Port
+	}
+	if p.Serves && port == 0 {
 		held, err := holdPort(ctx)
 		if err != nil {
 			return nil, err
@@ -38,7 +41,7 @@ func (p Process) meetByPMI(ctx context.Context, port int) ([]string, error) {
 	}
 	defer conn.Close()
 	own := ""
-	if p.serves() {
+	if p.Serves {
 		own = endpoint(cmp.Or(p.Host, ownHost(p.OneMachine)), port)
 	}
 	return p.exchangePMI(ctx, conn, own)

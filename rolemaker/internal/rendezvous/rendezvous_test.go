@@ -20,7 +20,7 @@ import (
 func job(size int, where string) []Process {
 	all := make([]Process, size)
 	for r := range all {
-		all[r] = Process{Rank: r, Size: size, Job: "job 1", OneMachine: true, Where: where}
+		all[r] = Process{Rank: r, Size: size, Serves: r%2 == 0, Job: "job 1", OneMachine: true, Where: where}
 	}
 	return all
 }

@@ -1,0 +1,107 @@
+package rolemaker
+
+import (
+	"cmp"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+
+	"github.com/gofleet/gofleet/rolemaker/internal/rendezvous"
+)
+
+// numbered are the launchers of processes without roles, which have a number each, know how many there are and, some
+// of them, where number 0 can be called. They are the workers of a collective job; where FLEET_SERVERS is a number, as
+// many of them are servers, from the first on.
+func numbered() []launcher {
+	return []launcher{
+		{name: "torchrun", rank: "RANK", size: "WORLD_SIZE", address: "MASTER_ADDR", port: "MASTER_PORT"},
+		{name: "an operator for PyTorch", rank: "PET_NODE_RANK", size: "PET_NNODES",
+			address: "PET_MASTER_ADDR", port: "PET_MASTER_PORT"},
+		{name: "an operator for JAX", rank: "PROCESS_ID", size: "NUM_PROCESSES",
+			address: "COORDINATOR_ADDRESS", port: "COORDINATOR_PORT"},
+		{name: "LeaderWorkerSet", rank: "LWS_WORKER_INDEX", size: "LWS_GROUP_SIZE", address: "LWS_LEADER_ADDRESS"},
+		{name: "Horovod", rank: "HOROVOD_RANK", size: "HOROVOD_SIZE"},
+		{name: "Flux", rank: "FLUX_TASK_RANK", size: "FLUX_JOB_SIZE"},
+		{name: "jsrun", rank: "JSM_NAMESPACE_RANK", size: "JSM_NAMESPACE_SIZE"},
+		{name: "AWS Batch", rank: "AWS_BATCH_JOB_NODE_INDEX", size: "AWS_BATCH_JOB_NUM_NODES"},
+	}
+}
+
+func (e env) ranks() (c claim, err error) {
+	l, several := e.counted()
+	if !several {
+		return claim{}, nil
+	}
+	c = claim{source: "Ranks", names: e.found([]string{l.rank, l.size, l.address, l.port})}
+	w, ok, err := e.place(l)
+	if err == nil && !ok {
+		err = fmt.Errorf("%s is not set", l.rank)
+	}
+	if err != nil {
+		return c, fmt.Errorf("%s: %s started this process as one of several, but %w: %s", e.show(c.names...), l.name,
+			err,
+			advice)
+	}
+	w.job = cmp.Or(e("TORCHELASTIC_RUN_ID"), w.job)
+	c.meeting = &meeting{world: w, where: e.master(l)}
+	c.indexed = true
+	if c.id, err = e.ranked(w); err == nil && cmp.Or(c.meeting.where, e(rendezvous.Variable)) == "" {
+		err = fmt.Errorf("%s: %s started this process as one of several, and says nowhere how to find the others: set "+
+			"%s on all to host:port of number 0, or: %s", e.show(c.names...), l.name, rendezvous.Variable, advice)
+	}
+	return c, err
+}
+
+// counted looks for a size that is not 1, or a number without a size. A RANK that is a word may be anybody's, and so
+// may PROCESS_ID or NUM_PROCESSES without the other.
+func (e env) counted() (launcher, bool) {
+	for _, l := range numbered() {
+		_, err := strconv.Atoi(strings.TrimSpace(e(l.rank)))
+		size := strings.TrimSpace(e(l.size))
+		several := size != "1" && (size != "" || err == nil)
+		if l.rank == "PROCESS_ID" {
+			several = several && size != "" && err == nil
+		}
+		if several {
+			return l, true
+		}
+	}
+	return launcher{}, false
+}
+
+// ranked is who a rank is: without servers all train, else the first serve and the others train.
+func (e env) ranked(w world) (Identity, error) {
+	servers, _, err := e.members(envFleetServers)
+	switch {
+	case err != nil:
+		return Identity{}, err
+	case servers >= w.size:
+		return Identity{}, fmt.Errorf("%s is %d, but %s is %d: at least one must train", envFleetServers, servers,
+			w.launcher.size, w.size)
+	case servers == 0:
+		return Identity{Role: Worker, Index: w.rank, Workers: w.size, Collective: true,
+			WorkerEndpoints: make([]string, w.size)}, nil
+	}
+	id := Identity{Role: Server, Index: w.rank, Workers: w.size - servers, Servers: make([]string, servers)}
+	if w.rank >= servers {
+		id.Role, id.Index = Worker, w.rank-servers
+	}
+	return id, nil
+}
+
+// master is where number 0 can be called, "" if the launcher doesn't say. Under torchrun its agent listens there
+// already, and the next port is free.
+func (e env) master(l launcher) string {
+	host, port := strings.TrimSpace(e(l.address)), e.port(l.port)
+	if h, p, err := net.SplitHostPort(host); err == nil {
+		host, port = h, cmp.Or(port, p)
+	}
+	if host == "" {
+		return ""
+	}
+	if n, err := strconv.Atoi(port); err == nil && strings.EqualFold(e("TORCHELASTIC_USE_AGENT_STORE"), "true") {
+		port = strconv.Itoa(n + 1)
+	}
+	return joinHostPort(host, cmp.Or(port, e.port(envFleetPort), defaultPort))
+}
