@@ -77,11 +77,11 @@ var (
 	ErrRole  = errors.New("not a call of this role")
 )
 
-// New makes a fleet for the role that rm gives this process; nil looks at the environment: PADDLE_* variables, then MPI
-// or Slurm with more than one rank, then this process alone. A variable whose name is nearly that of one that gofleet
-// reads is an error.
+// New makes a fleet for the role that rm gives this process; nil looks at the environment, as
+// [rolemaker.FromEnvironment] does: gofleet's own variables, those of PaddlePaddle, of operators on Kubernetes, of MPI
+// and Slurm, then this process alone. A variable whose name is nearly that of one that gofleet reads is an error.
 //
-// Processes of an MPI or Slurm job find out where each is, which takes until the last has started: New waits for
+// Ranks of MPI, Slurm and other launchers find out where each is, which takes until the last has started: New waits for
 // [strategy.DefaultStartTimeout], or as long as ctx says.
 func New(ctx context.Context, rm rolemaker.RoleMaker, o Options) (*Fleet, error) {
 	if ctx.Err() != nil {
@@ -104,6 +104,11 @@ func New(ctx context.Context, rm rolemaker.RoleMaker, o Options) (*Fleet, error)
 	id, err := rolemaker.Resolve(ctx, rm)
 	if err != nil {
 		return nil, fmt.Errorf("fleet: %w", err)
+	}
+	if found, ok := rm.(interface{ Notes() []string }); ok {
+		for _, note := range found.Notes() {
+			o.Logger.Info("fleet: " + note)
+		}
 	}
 	return &Fleet{id: id, options: o, log: o.Logger}, nil
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/gofleet/gofleet/rolemaker"
 )
 
 // variable is one entry of an environment.
@@ -76,17 +78,12 @@ func withGloo(inherited string) string {
 	return inherited
 }
 
-// identities are the variables that say who a process is. A role inherits none of them.
-var identities = []string{"POD_IP", "PADDLE_PORT", "PADDLE_TRAINER_ID", "PADDLE_TRAINING_ROLE", "TRAINING_ROLE",
-	"PADDLE_PSERVERS",
-	"PADDLE_PSERVERS_IP_PORT_LIST", "PADDLE_PSERVERS_NUM", "PADDLE_TRAINERS", "PADDLE_CURRENT_ENDPOINT"}
-
-// inherit returns base ("NAME=value" each) with vars set and every other identity removed.
+// inherit returns base ("NAME=value" each) with vars set and all else removed that says who a process is.
 func inherit(base []string, vars []variable) []string {
 	mine := func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
-		return slices.Contains(identities, name) || slices.ContainsFunc(vars,
-			func(v variable) bool { return v.name == name })
+		return name == "PADDLE_TRAINERS" || rolemaker.Tells(name) ||
+			slices.ContainsFunc(vars, func(v variable) bool { return v.name == name })
 	}
 	env := slices.DeleteFunc(slices.Clone(base), mine)
 	for _, v := range vars {

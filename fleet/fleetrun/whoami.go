@@ -29,13 +29,15 @@ func (d *doctor) identify(p *patient) {
 	if err == nil && !meets {
 		err = id.Validate()
 	}
-	p.id, p.told = id, err == nil
+	p.id, p.told = id, err == nil || meets
 	say := d.say
 	if p.name != "" && p.told { // fleetrun has made its environment
 		say = d.usual
 	}
 	say("role maker", "%s", makerText(maker))
 	switch {
+	case err != nil && meets:
+		d.say("this process", "%v", err)
 	case err != nil:
 		d.say("this process", "can't tell who it is: %v", err)
 		d.lacks("%sset what is missing or wrong: %v", p.prefix(), err)
@@ -45,6 +47,11 @@ func (d *doctor) identify(p *patient) {
 			id.Workers, len(id.Servers))
 	default:
 		d.say("this process", "%v", id)
+	}
+	if found, ok := maker.(interface{ Notes() []string }); ok {
+		for _, note := range found.Notes() {
+			d.note("%s%s", p.prefix(), note)
+		}
 	}
 	d.showVariables(p, append(looked, mistyped.Ours()...), say)
 	if _, err := mistyped.CheckOurs(); err != nil && !slices.Contains(d.Missing, err.Error()) {
@@ -81,12 +88,13 @@ func (d *doctor) showVariables(p *patient, names []string, say func(name, format
 			say(name, "%s", strings.Join(fold(value, 100), "\n"))
 		}
 	}
-	all := strings.Join(wrap(unset, 100), "\n")
-	if !p.told {
-		d.say("not set", "%s", all)
+	if !p.told { // those that a person sets, and not those of each launcher there is
+		d.say("not set", "%s", strings.Join(wrap(slices.DeleteFunc(unset, func(name string) bool {
+			return !strings.HasPrefix(name, "FLEET_") && !strings.HasPrefix(name, "PADDLE_") && name != "TRAINING_ROLE"
+		}), 100), "\n"))
 		return
 	}
-	d.usual("not set", "%s", all)
+	d.usual("not set", "%s", strings.Join(wrap(unset, 100), "\n"))
 	if p.name == "" {
 		d.say("others", "%d variables are not set, and have their defaults; --json names them", len(unset))
 	}
