@@ -124,13 +124,18 @@ func TestNoTwoStepsDropAlike(t *testing.T) {
 }
 
 // TestWhatIsRestoredDropsOn: a job that begins from what another has saved by name goes on with its steps, worker by worker, through
-// Restore, LoadModel and InitServer, in every kind of job; and one that takes some params, or weights alone, begins anew.
+// Restore, LoadModel, also of running servers, and InitServer, in every kind of job; and one that takes weights alone begins anew.
 func TestWhatIsRestoredDropsOn(t *testing.T) {
 	t.Parallel()
 	for name, job := range trial.SomeOf(t, trial.Jobs(t)) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			first := restoredMasks(t, job, "", dir, nil)
+			first := restoredMasks(t, job, dir, func(ctx context.Context, f *fleet.Fleet) error {
+				if f.IsServer() {
+					return f.InitServer(ctx, "")
+				}
+				return nil
+			})
 			for how, begin := range map[string]func(context.Context, *fleet.Fleet) error{
 				"Restore": func(ctx context.Context, f *fleet.Fleet) error { return f.Restore(ctx, dir, fleet.RestoreOptions{}) },
 				"LoadModel": func(ctx context.Context, f *fleet.Fleet) error {
@@ -148,11 +153,22 @@ func TestWhatIsRestoredDropsOn(t *testing.T) {
 					}
 					return nil
 				},
+				"running": func(ctx context.Context, f *fleet.Fleet) error {
+					if f.IsServer() {
+						return f.InitServer(ctx, "")
+					}
+					err := f.InitWorker(ctx)
+					if err == nil && f.IsFirstWorker() {
+						err = f.LoadModel(ctx, dir)
+					}
+					return errors.Join(err, f.BarrierWorker(ctx))
+				},
 			} {
-				if how == "InitServer" && job.Cluster.Servers == 0 {
+				if how == "InitServer" && job.Cluster.Servers == 0 ||
+					how == "running" && (name == "collective" || job.Strategy.Mode == strategy.ModeGeo) {
 					continue
 				}
-				for worker, masks := range restoredMasks(t, job, dir, "", begin) {
+				for worker, masks := range restoredMasks(t, job, "", begin) {
 					for _, mask := range masks {
 						if slices.Contains(first[worker], mask) {
 							t.Errorf("%s: a step of worker %d drops what one before the checkpoint did", how, worker)
@@ -163,7 +179,7 @@ func TestWhatIsRestoredDropsOn(t *testing.T) {
 			weights := func(ctx context.Context, f *fleet.Fleet) error {
 				return f.Restore(ctx, dir, fleet.RestoreOptions{WeightsOnly: true})
 			}
-			if anew := restoredMasks(t, job, dir, "", weights); !slices.Equal(anew[0][:1], first[0][:1]) {
+			if anew := restoredMasks(t, job, "", weights); !slices.Equal(anew[0][:1], first[0][:1]) {
 				t.Error("a job that takes weights alone goes on with the steps of the one before")
 			}
 		})
@@ -171,7 +187,7 @@ func TestWhatIsRestoredDropsOn(t *testing.T) {
 }
 
 // restoredMasks are what the steps of a job's workers drop, by worker: as many as the worker's number and three. It may save in the end.
-func restoredMasks(t *testing.T, job trial.Job, from, to string, begin func(context.Context, *fleet.Fleet) error) [][]string {
+func restoredMasks(t *testing.T, job trial.Job, to string, begin func(context.Context, *fleet.Fleet) error) [][]string {
 	t.Helper()
 	masks := make([][]string, job.Cluster.Workers)
 	job.Cluster.Run(t, func(ctx context.Context, f *fleet.Fleet) error {
@@ -181,20 +197,13 @@ func restoredMasks(t *testing.T, job trial.Job, from, to string, begin func(cont
 		if err := trial.Minimize(f, loss, optimizer.SGD{LR: 0.01}, job.Strategy); err != nil {
 			return err
 		}
-		if begin != nil {
-			if err := begin(ctx, f); err != nil {
-				return err
-			}
+		if err := begin(ctx, f); err != nil {
+			return err
 		}
 		if f.IsServer() {
-			if from == "" {
-				if err := f.InitServer(ctx, ""); err != nil {
-					return err
-				}
-			}
 			return f.RunServer(ctx)
 		}
-		if err := f.InitWorker(ctx); err != nil {
+		if err := f.InitWorker(ctx); err != nil && !errors.Is(err, fleet.ErrOrder) {
 			return err
 		}
 		exe, w := nn.NewExecutor(g), f.WorkerIndex()

@@ -11,7 +11,8 @@ import (
 // in an evaluation (Srivastava et al., 2014; the original's upscale_in_train). What is dropped depends on the graph's
 // seed, the node's name, the worker, its thread and the number of the thread's step in the job, which checkpoints of
 // all params have: no two steps of a job drop alike, and a job that begins from a checkpoint drops what would have been
-// dropped next. Where running servers load one, steps are counted on as they were.
+// dropped next. A thread that has made steps
+// goes on counting where its trainer loads one.
 func Dropout(x *Node, p float32) *Node { return apply("", dropout{P: p}, x) }
 
 type dropout struct {

@@ -98,9 +98,11 @@ func (o *loading) agreed(ctx context.Context, msg wire.Load) error {
 }
 
 // renew has this worker's next steps begin with what the servers have now, frozen values too if they have loaded any
-// since it last did.
+// since it last did; threads that have made no step count on where the loaded ones were.
 func (c *Client) renew(ctx context.Context, now wire.Loads) error {
 	c.sessions.Met()
+	c.reading.Count(now.Counted)
+	c.reading.After(now.Steps)
 	if c.loading.frozen.Swap(now.Frozen) == now.Frozen {
 		return nil
 	}

@@ -48,6 +48,17 @@ func Counted(all [][]Position) (counted [][]Position) {
 	return counted
 }
 
+// Count has threads that have made no step in this job go on with those of a checkpoint.
+func (t *Tracker) Count(from []Position) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, p := range from {
+		if t.steps.of[seat(int(p.Thread), int(p.Threads))] == 0 {
+			t.steps.set(p)
+		}
+	}
+}
+
 // After has no thread's steps begin below so many: those in a checkpoint of another number of workers.
 func (t *Tracker) After(made uint64) {
 	t.mu.Lock()

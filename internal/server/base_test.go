@@ -49,7 +49,8 @@ func TestMachinesComeBack(t *testing.T) {
 		"ended":      []period{{Name: "period-1", Freed: wire.Freed{Rows: []int{1}, Waiting: []int{2}}}},
 		"generation": "base-2",
 		"steps":      uint64(40),
-		"loads":      wire.Loads{Frozen: 2},
+		"loads":      wire.Loads{Frozen: 2, Counted: []progress.Position{{Thread: 1, Threads: 2, Epoch: 3, Samples: 4, Steps: 5}}, Steps: 4},
+		"counted":    [][]progress.Position{{{Thread: 1, Threads: 2, Epoch: 3, Samples: 4, Steps: 5}}, nil},
 		"names":      []cut.Named{{Name: "end-3", Said: []byte(`{"rows":[1]}`)}},
 		"cuts": []cut.Record{
 			{Done: &cut.Done{Number: 3, Ask: cut.Ask{ID: "a", Worker: 1, Plan: cut.Plan{cut.End}, How: []byte("{}")}, Step: 4, At: []uint64{5, 6}, Said: [][]byte{{1}}, Told: []int{1}, Why: "given up"}},

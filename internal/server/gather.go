@@ -143,7 +143,7 @@ func (c *gathering) handle(f *wire.Frame, msg *wire.Gather, r *reply) error {
 	if g.forgotten {
 		data = c.nothing()
 	}
-	return r.JSON(wire.Gathered{Data: data, More: g.more, Loads: c.st.loads, Left: c.st.roster.Left()})
+	return r.JSON(wire.Gathered{Data: data, More: g.more, Loads: c.st.loadsOf(f.Worker), Left: c.st.roster.Left()})
 }
 
 // others says whether a life that comes again brings other bytes than before. To a barrier it may: statistics that its
@@ -171,7 +171,7 @@ func (c *gathering) again(f *wire.Frame, msg *wire.Gather, r *reply) error {
 	if msg.N > c.silent && msg.Data != nil && msg.Call != wire.Barrier {
 		return notKept(f, msg)
 	}
-	return r.JSON(wire.Gathered{Data: c.nothing(), Loads: c.st.loads, Left: c.st.roster.Left()})
+	return r.JSON(wire.Gathered{Data: c.nothing(), Loads: c.st.loadsOf(f.Worker), Left: c.st.roster.Left()})
 }
 
 // nothing is what workers bring that bring nothing. Locked.

@@ -49,6 +49,7 @@ type loadRecord struct {
 // know that there were others.
 func (c *reloading) register(m *memory) {
 	addValue(m, "loads", &c.st.loads)
+	addValue(m, "counted", &c.st.counted)
 	c.loads = tryEvent(m, "load", c.again)
 }
 
@@ -63,7 +64,7 @@ func (c *reloading) handle(f *wire.Frame, msg *wire.Load, r *reply) error {
 	switch {
 	case msg.End:
 		c.end(msg)
-		answer.Loads = c.st.loads
+		answer.Loads = c.st.loadsOf(f.Worker)
 	case msg.Take:
 		if err := c.take(msg); err != nil {
 			return err
@@ -162,6 +163,7 @@ func (c *reloading) put(n *beside) {
 	if n.found.Rule != "" && len(n.from.Params) == 0 { // a whole checkpoint
 		c.part.store.SetStep(n.store.Step())
 		c.part.store.SetRateFactors(n.store.Factors())
+		c.st.counted = n.found.Counted
 		c.rounds.rates.coming = nil
 	}
 	for _, b := range c.part.frozen() {

@@ -7,6 +7,7 @@ import (
 	"github.com/gofleet/gofleet/internal/awake"
 	"github.com/gofleet/gofleet/internal/cut"
 	"github.com/gofleet/gofleet/internal/mode"
+	"github.com/gofleet/gofleet/internal/progress"
 	"github.com/gofleet/gofleet/internal/roster"
 	"github.com/gofleet/gofleet/internal/wire"
 )
@@ -30,11 +31,23 @@ type state struct {
 	applying   int           // updates being applied right now
 	published  bool          // the dense weights are there
 	loads      wire.Loads
-	returned   bool // this process has taken the place of another; it needs no lock
+	counted    [][]progress.Position // in the last checkpoint of all params that was loaded meanwhile
+	returned   bool                  // this process has taken the place of another; it needs no lock
 }
 
 // done says that every worker has gone and what they pushed is in the tables. Locked.
 func (st *state) done() bool { return st.applying == 0 && st.roster.Over() }
+
+// loadsOf are what a worker is told of loads. Locked.
+func (st *state) loadsOf(worker uint32) wire.Loads {
+	l := st.loads
+	if len(st.counted) == st.roster.Workers() {
+		l.Counted = st.counted[worker]
+	} else {
+		l.Steps = progress.MostSteps(st.counted)
+	}
+	return l
+}
 
 // sender checks that a request comes from the current life of a worker, and notes that it lives. Locked.
 func (st *state) sender(f *wire.Frame) error { return st.roster.Sender(&f.Header, st.clock.Now()) }

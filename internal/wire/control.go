@@ -240,9 +240,14 @@ type Loaded struct {
 	Loads Loads `json:"loads,omitzero"`
 }
 
-// Loads is how often frozen values were loaded into servers that run.
+// Loads are what a worker has to know of checkpoints that were loaded into servers that run.
 type Loads struct {
+	// Frozen is how often they had frozen values.
 	Frozen int64 `json:"frozen,omitempty"`
+	// Counted are the steps that the worker's threads had made in the last of all params, and Steps the most that any
+	// thread had, where it is of another number of workers.
+	Counted []progress.Position `json:"counted,omitempty"`
+	Steps   uint64              `json:"steps,omitempty"`
 }
 
 // Serve is the blob of OpServe, in a cut that its worker keeps for reading.
