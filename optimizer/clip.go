@@ -96,7 +96,7 @@ func (c ClipByGlobalNorm) Spares(p *Param) bool { return slices.Contains(c.Excep
 func (c ClipByNorm) paramNames() []string       { return c.Except }
 func (c ClipByGlobalNorm) paramNames() []string { return c.Except }
 
-// gradients lists those that are clipped.
+// gradients lists the gradients that are clipped.
 func gradients(c GradientClipper, params []*Param, rows []Rows) (all [][]float32) {
 	for _, p := range params {
 		if !p.Embedding && !spares(c, p) {

@@ -1,5 +1,5 @@
 // Package optimizer holds the arithmetic of training: what a parameter is, how a gradient changes it, and the small
-// contracts between whoever computes gradients and whoever keeps weights.
+// contracts between the model that computes gradients and the trainer that keeps weights.
 //
 // A [Rule] is one update formula for one slice of float32. It knows nothing of servers, tables or networks, so the same
 // Adam runs on a server's shard, on one embedding row and in a process alone:

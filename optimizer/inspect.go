@@ -11,7 +11,7 @@ import (
 
 // inspect goes through a rule or an initializer, field by field: it asks every [Checker] in it, and refuses what prints
 // as an address. Processes compare the two by what they print, and a pointer to a [PerParam] or an [SGD] is another
-// type than those that trainers look for.
+// type than trainers look for.
 //
 // v is the interface that holds it; in is whether something around v prints v by itself.
 func inspect(v reflect.Value, in bool) error {
@@ -53,7 +53,7 @@ func aPointer(to, as reflect.Type) error {
 		"by what they print", to, how)
 }
 
-// isPart says whether an interface is one of those that rules are made of.
+// isPart says whether an interface is a part that rules are made of.
 func isPart(t reflect.Type) bool {
 	return t == reflect.TypeFor[Rule]() || t == reflect.TypeFor[lr.Schedule]() || t == reflect.TypeFor[Initializer]()
 }

@@ -97,7 +97,7 @@ type Rows struct {
 }
 
 // Model is what can be saved for inference. Of a param whose initial values its graph does not tell it may have a
-// method Given(p *Param) int: so many first rows of p are written, those with their initial values that were never
+// method Given(p *Param) int: so many first rows of p are written, with their initial values if they were never
 // trained. What it is fed and computes may be written beside it, for other programs, by a method
 // WriteSignature(io.Writer) error.
 type Model interface {

@@ -24,7 +24,7 @@ type Param struct {
 
 	W, G []float32
 
-	// Rows are those that an embedding begins with, such as a loaded model's: they are in the tables before the first
+	// Rows are what an embedding begins with, such as a loaded model's: they are in the tables before the first
 	// step, whatever its Entry says, and stay when nothing trains them. Nil is none.
 	Rows RowSource
 	// Init gives the values before the first update, to rows when they are born; nil means zeros.

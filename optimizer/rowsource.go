@@ -1,7 +1,7 @@
 package optimizer
 
 // A RowSource has rows that an embedding begins with. Every process of a job must have the same, of which a server
-// takes those that it owns.
+// takes its own.
 type RowSource interface {
 	// EachRow calls do with ids and their rows, one after the other, until all were given or do fails, whose error it
 	// returns. Of an id that comes twice the last row counts. do does not keep the slices.

@@ -26,8 +26,8 @@ type State struct {
 	Step int64
 	// Row says that the slice is a row of an embedding which only steps that touch it update.
 	Row bool
-	// Show is how often the update's samples show the row, where the param's Entry is a [ShowClick]; 0 where nobody
-	// counts.
+	// Show is how often the update's samples show the row, where the param's Entry is a [ShowClick]; 0 where shows
+	// aren't counted.
 	Show float32
 
 	// RateFactor multiplies the learning rate, whatever it is: what a job has set while it trains; 0 means 1.

@@ -1,11 +1,11 @@
 package optimizer
 
-// ShowScale gives a rule for rows the mean gradient over the shows of a row in place of that over all samples, so that
-// rows which are hardly ever shown learn as fast as those that every sample shows:
+// ShowScale gives a rule for rows the mean gradient over the shows of a row in place of all samples, so that a row
+// which is hardly ever shown learns as fast as one in every sample:
 //
 //	g·Batch/show
 //
-// Shows are those that a push counts, for a param whose Entry is a [ShowClick]; elsewhere, and where a push shows the
+// Shows are counted by pushes, for a param whose Entry is a [ShowClick]; elsewhere, and where a push shows the
 // row not once, the gradient stays as it is. It is the show_scale of the original's accessors, whose workers multiply
 // by the batch's size; there [SparseAdagrad] and [StdAdagrad] divide by shows, and other rules take the product:
 //

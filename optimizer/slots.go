@@ -1,7 +1,7 @@
 package optimizer
 
 // The state of a slice of n weights is laid out as slots: all n values of the first slot (Adam's first moments), then
-// all n of the second, and so on. StateLen(n) is then a multiple of n, and whoever cuts a block of weights cuts each
+// all n of the second, and so on. StateLen(n) is then a multiple of n, and a block of weights is cut in each
 // slot at the same places. A rule with a StateLen that is no multiple of n (one number shared by a whole row) can't be
 // cut; it serves rows only.
 

@@ -20,8 +20,8 @@ type LocalSGD struct {
 //
 //	k = ⌈√(lr₀·loss / (lr·loss₀) · InitKSteps)⌉, at least 1 and at most 16
 //
-// where loss is the mean of the workers' last losses, and lr₀ and loss₀ are those of the first step. The objective must
-// say its loss (optimizer.Step.Loss), as those of package nn do.
+// where loss is the mean of the workers' last losses, and lr₀ and loss₀ are the first step's. The objective must say
+// its loss (optimizer.Step.Loss), as package nn's do.
 type AdaptiveLocalSGD struct {
 	// InitKSteps is the k to begin with; 0 means no adaptive LocalSGD.
 	InitKSteps int `json:"init_k_steps,omitempty"`
@@ -36,8 +36,8 @@ type AdaptiveLocalSGD struct {
 type GradientMerge struct {
 	// KSteps is how many steps make an update; 0 and 1 mean no merge.
 	KSteps int `json:"k_steps,omitempty"`
-	// Sum adds the k gradients, Σ gᵢ; otherwise they are averaged, Σ nᵢgᵢ / Σ nᵢ weighted by samples, as those of the
-	// joined batch. It is the original's avg, with the opposite meaning.
+	// Sum adds the k gradients, Σ gᵢ; otherwise they are averaged, Σ nᵢgᵢ / Σ nᵢ weighted by samples, as in the joined
+	// batch. It is the original's avg, with the opposite meaning.
 	Sum bool `json:"sum,omitempty"`
 }
 
@@ -100,7 +100,7 @@ func (s Strategy) checkMerge() error {
 	return nil
 }
 
-// WithServers says which field only jobs with servers have, and its value: "payload int8"; "" if all of those have
+// WithServers says which field only jobs with servers have, and its value: "payload int8"; "" if all such fields have
 // their defaults.
 func (s Strategy) WithServers() string {
 	s = s.WithDefaults()

@@ -6,8 +6,8 @@ package strategy
 // rows that were not pushed for longest are forgotten. What is left when a thread ends is dropped; it is less than a
 // push can say.
 //
-// Weights that workers pull are float32 under every payload: a rounded weight would spoil the forward pass, and nobody
-// would make it good. A job without servers trains with PayloadFloat32 only.
+// Weights that workers pull are float32 under every payload: a rounded weight would spoil the forward pass for
+// good. A job without servers trains with PayloadFloat32 only.
 //
 // That training of any number of workers equals training in one process holds bit for bit for PayloadFloat32 only; with
 // the others it holds up to their rounding.

@@ -6,7 +6,7 @@ import (
 	"github.com/gofleet/gofleet/strategy/placement"
 )
 
-// PlacementOptions are the options for [placement.New] that the strategy asks for. own are the program's policies,
+// PlacementOptions are the options for [placement.New] by the strategy. own are the program's policies,
 // which Placement can name beside those of package placement.
 func (s Strategy) PlacementOptions(own ...placement.Policy) (placement.Options, error) {
 	s = s.WithDefaults()

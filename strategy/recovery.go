@@ -30,11 +30,11 @@ type Recovery struct {
 	// Keep is how many stay, the newest first; 0 means 2. An older one goes when a new one is whole, unless it was
 	// pinned (fleet.Pin).
 	Keep int `json:"keep,omitempty"`
-	// Deltas is how many checkpoints behind a whole one have, besides the dense weights, only those rows that have
+	// Deltas is how many checkpoints behind a whole one have, besides the dense weights, only the rows that have
 	// changed since the one before, and are based on it; 0 has every checkpoint whole. It is for tables of which a
 	// small part changes between two checkpoints: these take time and room as that part does, and going on from one
 	// reads the whole one and all since. What a checkpoint is based on stays as long as it does, beyond Keep. The next
-	// is whole sooner when those based on it have half as many bytes as the last whole one, behind Shrink and
+	// is whole sooner when the checkpoints based on it have half as many bytes as the last whole one, behind Shrink and
 	// LoadModel, and when the job was started again.
 	Deltas int `json:"deltas,omitempty"`
 	// Journal has each server record on a local disk what it does between checkpoints, so that a server that is killed

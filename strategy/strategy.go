@@ -22,13 +22,12 @@ type Strategy struct {
 	GeoRest GeoRest `json:"geo_rest,omitempty"`
 
 	// LookAhead asks for the next batch's rows and for dense weights when a batch begins, in mode async, so that no
-	// step waits for the network. Every gradient then misses the last update of its own worker, besides those of
-	// others; see [Async] for the price.
+	// step waits for the network. Every gradient then misses the last update of its own worker, besides other workers';
+	// see [Async] for the price.
 	LookAhead bool `json:"look_ahead,omitempty"`
-	// NoForesight has dense weights arrive as the servers have them, in modes async, half_async and ssp. By default a
-	// training thread's are those that the momentum of the rule will have made of them when its next gradient arrives:
-	// that many updates of other workers further. Rules without momentum, such as SGD and Adagrad, foresee nothing;
-	// neither does DelayCompensation.
+	// NoForesight turns prediction off, in modes async, half_async and ssp. By default servers send dense weights as
+	// the rule's momentum will have moved them when the thread's next gradient arrives. Rules without momentum, such as
+	// SGD and Adagrad, foresee nothing; neither does DelayCompensation.
 	NoForesight bool `json:"no_foresight,omitempty"`
 	// Merge is how gradients that travel together in modes async and half_async become one: "mean", weighted by
 	// samples, or "sum". Empty means, in async, the sum for params whose rule is additive (plain SGD, see
@@ -156,7 +155,7 @@ func Geo(k int) Strategy { return Strategy{Mode: ModeGeo, KSteps: k} }
 //     It pays where the network is slow beside a batch, and where batches are small or workers few: with batches of 512
 //     the flights lost 0.002 of AUC.
 //   - SendQueueSize and ThreadPoolSize above 1 let so many gradients wait, and travel, while the next steps are
-//     computed: each of them misses those before it.
+//     computed: each of them misses the ones before.
 //   - MaxMergeVarNum makes one push, and one update, of up to so many steps. Under plain SGD their sum is what they
 //     would have been one by one; under other rules a push of n steps is one step of a batch n times as large, and an
 //     epoch has an n-th of the updates.

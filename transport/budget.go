@@ -9,7 +9,7 @@ import (
 // overtaken for ever. Messages up to smallMessage never wait, so that heartbeats get through; they are counted, and may
 // take used over the limit.
 //
-// Each byte that take or admit charges is given back once, by whoever holds the message: a caller when its round trip
+// Each byte that take or admit charges is given back once, by the message's holder: a caller when its round trip
 // is over, a listener when the answer has been sent or can't be. A ticket that is given up after its turn came has been
 // charged, so giveUp says which it was.
 type budget struct {
@@ -48,7 +48,7 @@ func (b *budget) give(n int, limit int64) {
 	b.admit(limit)
 }
 
-// admit lets those in whose turn has come. mu is held.
+// admit lets in the waiting messages whose turn has come. mu is held.
 func (b *budget) admit(limit int64) {
 	for len(b.waiting) > 0 && b.used+b.waiting[0].cost <= limit {
 		b.used += b.waiting[0].cost

@@ -53,14 +53,14 @@ func usedBuffer(n int) *buffer {
 	return b
 }
 
-// release gives the bytes back. Nobody may look at them afterwards. A nil buffer is released by doing nothing.
+// release gives the bytes back, which must not be read afterwards. A nil buffer is released by doing nothing.
 func (b *buffer) release() {
 	if b != nil && b.class <= largestClass {
 		shelves[b.class].put(b)
 	}
 }
 
-// shelf keeps the buffers of one size. Of the larger ones the two used last are handed out first, whoever asks: they
+// shelf keeps the buffers of one size. Of the larger ones the two used last are handed out first: they
 // are still in the processor's caches. All others the garbage collector may take.
 type shelf struct {
 	pool sync.Pool

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// complaints are the lines of a server's log about requests that it has refused. Of each cause there is one line in a
-// while, whoever asks how often.
+// complaints are the lines of a server's log about requests that it has refused. Each cause has one line in a while,
+// however many requests come.
 type complaints struct {
 	mu    sync.Mutex
 	about map[*tally]*complaint

@@ -61,7 +61,7 @@ type compressed struct {
 // MessageLimit implements [Limited].
 func (z *compressed) MessageLimit() int { return z.limit }
 
-// Stats implements [Metered]: those of the transport below, with what happened above it.
+// Stats implements [Metered]: the transport's below, with what happened above it.
 func (z *compressed) Stats() (s Stats) {
 	if t, ok := z.t.(Metered); ok {
 		s = t.Stats()

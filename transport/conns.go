@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// The connections of a listener cost memory as long as they are there: they are bounded in number, and nobody keeps one
-// for nothing.
+// The connections of a listener cost memory as long as they are there: they are bounded in number, and idle ones
+// end.
 
 // enlist takes note of a new connection, if there is a place for it.
 func (l *listener) enlist(c *serverConn) bool {

@@ -61,7 +61,7 @@
 // Plaintext stays on the machine: loopback addresses and unix sockets. Anything else needs a directory of certificates,
 // or a token besides it, or Insecure written out; see [FastHTTP] and [FromEnv]. "fleetrun certs" makes certificates for
 // small clusters, [NewCA] for tests. Proxies named in the environment are never used. A server refuses clients of
-// another version of the protocol, and those that belong to another Cluster.
+// another version of the protocol or of another Cluster.
 package transport
 
 // The files of this package, in reading order.

@@ -30,10 +30,10 @@ import (
 type FastHTTP struct {
 	// MaxMessage bounds a request and an answer, in bytes. 0 means DefaultMaxMessage.
 	MaxMessage int
-	// MaxInFlight bounds bytes of requests over 64 KiB: those that are under way to one endpoint, and those that the
-	// listeners read or handle at once. What is over it waits: a call until ctx ends, in its turn; a request that was
-	// sent, unread, for StallTimeout, so that its sender feels it. Requests that handlers hold, as those of a round
-	// that waits for its last worker, count: the bound of a server must be more than the requests of all workers
+	// MaxInFlight bounds bytes of requests over 64 KiB, under way to one endpoint or read and handled by the
+	// listeners. What is over it waits: a call until ctx ends, in its turn; a request that was
+	// sent, unread, for StallTimeout, so that its sender feels it. Requests that handlers hold, such as a round's that
+	// waits for its last worker, count: the bound of a server must be more than the requests of all workers
 	// together. What Compressed has decoded is bounded in the same way, for itself. 0 means a quarter of the memory
 	// that the process may have, by GOMEMLIMIT or its control group, and 4 GiB where neither is set.
 	MaxInFlight int64
@@ -59,7 +59,7 @@ type FastHTTP struct {
 	// address, NAT or a published port. It is "host:port", a host alone (with the endpoint's port), ":port" (on every
 	// address) or "unix:/path"; "" means the endpoint.
 	ListenAddr string
-	// Checksum has [Compressed] add checksums to all messages, also to those that TLS guards or that stay on this
+	// Checksum has [Compressed] add checksums to all messages, even if TLS guards them or they stay on this
 	// machine, for instance because a tunnel begins at a loopback address.
 	Checksum bool
 	// TLSDir is a directory with ca.pem, cert.pem and key.pem. A client that has a Token may lack the last two.

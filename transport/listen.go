@@ -48,10 +48,10 @@ func (f *FastHTTP) Listen(endpoint string) (Listener, error) {
 // listener is a claimed endpoint of a FastHTTP. Each connection has a goroutine on which fasthttp reads requests and
 // runs their handlers; Serve waits for all of them.
 //
-// It ends in three steps. Close shuts the socket, so that nobody new comes, and retires connections on which no handler
-// runs; a connection on which one does closes itself when its answer is out (connState); when ctx ends before that,
-// Close cuts those too, and Serve returns when their handlers do. Serve has no end of its own: who calls it waits for
-// Close.
+// It ends in three steps. Close shuts the socket, so that no connection is added, and retires connections on which no
+// handler runs; a connection on which one does closes itself when its answer is out (connState); when ctx ends before
+// that, Close cuts the rest too, and Serve returns when their handlers do. Serve has no end of its own: who calls it
+// waits for Close.
 type listener struct {
 	f        *FastHTTP
 	ln       net.Listener

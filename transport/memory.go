@@ -58,7 +58,7 @@ func (m *Memory) Listen(endpoint string) (Listener, error) {
 	return l, nil
 }
 
-// fresh replaces port 0 by one that nobody has had yet.
+// fresh replaces port 0 by a port that was never used.
 func (m *Memory) fresh(endpoint string) string {
 	host, port, err := net.SplitHostPort(endpoint)
 	if err != nil || port != "0" {

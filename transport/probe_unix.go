@@ -8,7 +8,7 @@ import (
 )
 
 // probe looks, without waiting, whether an idle connection is still open: the server must have neither closed it nor
-// said anything unasked. This keeps most requests off connections that died while nobody used them.
+// said anything unasked. This keeps most requests off connections that died while they were idle.
 type probe struct {
 	raw   syscall.RawConn
 	look  func(fd uintptr) bool

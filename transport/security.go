@@ -52,7 +52,7 @@ func plaintextRefused(to string, token bool) error {
 		"means (in a program: FastHTTP.TLSDir, Token, Insecure)", to, why)}
 }
 
-// ownRefusal is an ErrRefused of this side, as its text says: nobody has been asked.
+// ownRefusal is an ErrRefused of this side: no request was sent.
 type ownRefusal struct{ text string }
 
 func (e *ownRefusal) Error() string        { return e.text }

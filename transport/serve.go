@@ -85,7 +85,7 @@ func (l *listener) serveConn(raw net.Conn) {
 	_ = l.server.ServeConn(c) // its error is the client's, who has been told or is gone
 }
 
-// isBroken says whether the client's side has ended the connection, which nobody reads while a handler runs.
+// isBroken says whether the client's side has ended the connection, which is not read while a handler runs.
 func (c *serverConn) isBroken() bool { return c.over.Load() || endedByPeer(c.raw) }
 
 // Read hurries a client that sends the head of a request in pieces: nearly all arrive whole.
@@ -248,7 +248,7 @@ func (l *listener) refuse(ctx *fasthttp.RequestCtx, n int, r *refusal) {
 	r.tally.Add(1)
 	l.complaints.say(l.f.logger(), r.tally, l.endpoint, ctx.RemoteAddr().String(), r.text)
 	if r.tally != &l.f.serves.busy {
-		ctx.SetConnectionClose() // of no use to whoever has it
+		ctx.SetConnectionClose() // of no further use to the client
 	}
 	if body := ctx.RequestBodyStream(); n >= 0 && body != nil {
 		if _, err := io.Copy(io.Discard, body); err != nil {

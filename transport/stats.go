@@ -13,9 +13,9 @@ type Metered interface {
 	Stats() Stats
 }
 
-// Stats are the counters of a transport: since it was made, except for those of what is under way now. Bytes are those
-// of messages, without what HTTP, TLS and TCP add. As a value of slog it shows what is not zero, and raw bytes where a
-// codec saved some:
+// Stats are the counters of a transport: since it was made, except for the gauges of what is under way now. Bytes are
+// messages' bytes, without what HTTP, TLS and TCP add. As a value of slog it shows what is not zero, and raw bytes
+// where a codec saved some:
 //
 //	slog.Info("transport", "stats", t.Stats())
 type Stats struct {

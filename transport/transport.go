@@ -53,7 +53,7 @@ type Reply struct {
 }
 
 var (
-	// ErrUnreachable says that no server saw the request: nobody listens, or the connection could not be made.
+	// ErrUnreachable says that no server saw the request: the port is closed, or the connection could not be made.
 	ErrUnreachable = errors.New("endpoint unreachable")
 	// ErrTooLarge says that a message is over the transport's bound.
 	ErrTooLarge = errors.New("message too large")

@@ -84,8 +84,8 @@ func (a *Accumulator) addRows(e int, r *optimizer.Rows, n float32) error {
 	return nil
 }
 
-// Take is the step that those added make together, with the gradients of variables in G of the params, and the ids that
-// come after the last of them. It is valid until the next Add, which begins anew.
+// Take is the step that all added steps make together, with the gradients of variables in G of the params, and the ids
+// that come after the last of them. It is valid until the next Add, which begins anew.
 func (a *Accumulator) Take(last *optimizer.Step) *optimizer.Step {
 	samples, scale := a.total.Samples, float32(1)
 	if !a.sum {

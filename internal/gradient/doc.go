@@ -1,4 +1,4 @@
-// Package gradient is what is done to gradients between a backward pass and an update, whoever keeps the weights:
+// Package gradient is what is done to gradients between a backward pass and an update, wherever the weights are:
 // arithmetic on slices, without clock, lock or network. Package mode says when, and the trainers where: package session
 // on the workers of servers, update on servers, replica on workers without them, solo in a process that is alone.
 //
@@ -25,8 +25,8 @@
 // large. The guard comes before any memory that outlives the step: what is not finite would stay in a sum for ever, and
 // only here can the error name the worker's own variable or row. Limits hold for a single gradient, so a worker clips
 // before it adds gradients to others. Narrowing is last, so that what rounding takes is owed by what travels and by
-// nothing else. Where gradients are folded, a clip is of their mean, which no worker has: so it is the part of whoever
-// folds, after that.
+// nothing else. Where gradients are folded, a clip is of their mean, which no worker has: so the folding process clips,
+// after that.
 //
 //	               sync            async, half_async, ssp       geo              collective       alone
 //	k steps        worker          worker                       –                worker           process

@@ -100,7 +100,7 @@ func (f *Folder) addMember(m int, r *Rows, factor float32, dim, end int) {
 	f.next[m] = at
 }
 
-// addClicks adds to a row's shows and clicks those of a member's row.
+// addClicks adds a member's shows and clicks of a row.
 func addClicks(sum, clicks []float32, at int) {
 	if clicks == nil {
 		sum[0]++
@@ -121,8 +121,8 @@ func (f *Folder) divide(dim int) {
 	}
 }
 
-// foldTwo is Fold for two members, where it is a toss-up which of them comes next: the branches are those that a
-// processor can foresee.
+// foldTwo is Fold for two members, where it is a toss-up which of them comes next: the branches are predictable for a
+// processor.
 func (f *Folder) foldTwo(dim int, members []Rows, factors []float32) {
 	n := len(members[0].IDs) + len(members[1].IDs)
 	f.out.IDs, f.out.G, f.pushes = slices.Grow(f.out.IDs[:0], n), slices.Grow(f.out.G[:0], n*dim),

@@ -36,7 +36,7 @@ func (d Guard) Dense(name string, g []float32) error {
 	return nil
 }
 
-// Rows refuses rows of an embedding, of width dim, or returns those that are left, each finite. Where any is not, the
+// Rows refuses rows of an embedding, of width dim, or returns the rest, each finite. Where any is not, the
 // result is a copy in room, since the ids are not the guard's to change.
 func (d Guard) Rows(name string, dim int, r Rows, room *Rows) (Rows, error) {
 	at := kernels.FirstNotFinite(r.G)

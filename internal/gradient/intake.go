@@ -15,8 +15,8 @@ type Intake struct {
 	clicks [][]float32 // by embedding
 }
 
-// NewIntake takes over the steps of a thread that trains params. clip is nil where whoever keeps the weights does all
-// of that.
+// NewIntake takes over the steps of a thread that trains params. clip is nil where the keeper of the weights
+// clips.
 func NewIntake(params []*optimizer.Param, guard Guard, clip *Clipper) *Intake {
 	all := tables(params)
 	n := len(all)
@@ -51,7 +51,7 @@ func (k *Intake) Take(st *optimizer.Step) (Step, error) {
 	return k.step, nil
 }
 
-// rows are those of an embedding. A table that does not read shows and clicks gets none.
+// rows are an embedding's. A table that does not read shows and clicks gets none.
 func (k *Intake) rows(e int, r *optimizer.Rows) (Rows, error) {
 	p := k.tables[e]
 	if r == nil || p.Frozen {

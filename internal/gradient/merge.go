@@ -11,7 +11,7 @@ import (
 // gradients, or the mean weighted by samples.
 type Merger struct {
 	tables        []*optimizer.Param // the embeddings
-	dense, sparse []bool             // whether those of a param, and of an embedding, are summed
+	dense, sparse []bool             // whether a param's, and an embedding's, are summed
 	folder        Folder
 	both          [2]Rows
 }

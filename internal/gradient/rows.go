@@ -12,8 +12,8 @@ type Rows struct {
 	G   []float32
 	// Clicks are two numbers for each id, how often it was shown and clicked; nil is one show of each and no click.
 	Clicks []float32
-	// Pushes are those that each row was folded of, where the table counts them; nil is one each. A copy by Set is one
-	// push.
+	// Pushes counts the pushes that each row was folded of, where the table counts them; nil is one each. A copy by Set
+	// is one push.
 	Pushes []int32
 }
 

@@ -2,13 +2,13 @@ package gradient
 
 import "github.com/gofleet/gofleet/optimizer"
 
-// Step is what a step hands over to whoever keeps the weights, or what several steps do together.
+// Step is what a step hands over to the keeper of the weights, or what several steps do together.
 type Step struct {
 	// Samples are the batch's. None says that nothing is handed over.
 	Samples int
 	// Dense are the gradients of variables, by param; nil for embeddings and what is frozen.
 	Dense [][]float32
-	// Rows are those of embeddings, in the order of these among the params; no rows of one that is frozen.
+	// Rows are the embeddings', in the order of the params; no rows of one that is frozen.
 	Rows []Rows
 }
 

@@ -96,7 +96,7 @@ type SendQueue struct {
 type SendOptions struct {
 	// MaxMergeVarNum is how many steps a push may be made of.
 	MaxMergeVarNum int
-	// SendQueueSize is how many gradients, merged or not, may wait besides those on their way.
+	// SendQueueSize is how many gradients, merged or not, may wait besides the gradients under way.
 	SendQueueSize int
 	// ThreadPoolSize is how many requests may be on their way at a time.
 	ThreadPoolSize int
@@ -118,7 +118,7 @@ func SendOptionsOf(st strategy.Strategy) SendOptions {
 		MinSendGradNumBeforeRecv: st.MinSendGradNumBeforeRecv, LookAhead: st.LookAhead}
 }
 
-// Apart says that pulls travel by requests of their own, beside those of gradients.
+// Apart says that pulls and gradients travel by separate requests.
 func (o SendOptions) Apart() bool {
 	return o.MaxMergeVarNum > 1 || o.SendQueueSize > 1 || o.ThreadPoolSize > 1
 }
@@ -297,7 +297,7 @@ func (q *SendQueue) take(s *Send) {
 	q.queue = slices.Delete(q.queue, 0, 1)
 }
 
-// goesApart says whether a request is a pull that travels beside those of gradients.
+// goesApart says whether a request is a pull that travels apart from gradients.
 func (q *SendQueue) goesApart(s Send) bool { return q.o.Apart() && s.Pull != PullNone }
 
 // Late says that a step should wait until something is answered, before it begins with no rows to pull: dense weights

@@ -1,8 +1,8 @@
 package mode
 
 // Copies is [Async] where what workers push are differences of copies that they train. The round of a push is how many
-// updates its worker has made of its copy since its last, and Open how many a worker has made, on average, with those
-// of the checkpoint that the job began from: a worker that begins goes on counting there, as schedules of learning
+// updates its worker has made of its copy since its last, and Open how many a worker has made, on average, the
+// checkpoint's that the job began from included: a worker that begins goes on counting there, as schedules of learning
 // rates do.
 type Copies struct {
 	Async

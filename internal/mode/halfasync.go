@@ -27,14 +27,14 @@ func (m *Meeting) Sessions() int { return len(m.sessions) }
 func (m *Meeting) Delivered() int { return len(m.delivered) }
 
 // Deliver takes note of a session's gradient. It returns the sessions whose gradients now make one push, in the order
-// they were opened; nobody while others are awaited or a push is under way.
+// they were opened; none while others are awaited or a push is under way.
 func (m *Meeting) Deliver(session int) []int {
 	m.delivered = append(m.delivered, session)
 	return m.complete()
 }
 
 // DeliverAlone is Deliver for a session that can't wait for the others, which may have nothing more to deliver: its
-// gradient goes with those that are there.
+// gradient goes with the gradients that are there.
 func (m *Meeting) DeliverAlone(session int) []int {
 	m.hasty = true
 	return m.Deliver(session)

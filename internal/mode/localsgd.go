@@ -13,7 +13,7 @@ import (
 //
 //	K = ⌈√(lr₀·loss / (lr·loss₀) · K₀)⌉, at least 1 and at most 16
 //
-// with lr₀ and loss₀ those of the first meeting; after Wang and Joshi, "Adaptive Communication Strategies to Achieve
+// with lr₀ and loss₀ of the first meeting; after Wang and Joshi, "Adaptive Communication Strategies to Achieve
 // the Best Error-Runtime Trade-off in Local-Update SGD", SysML 2019.
 type LocalSGD struct {
 	// K and Begin are as said; K is K₀ at first.

@@ -25,7 +25,7 @@ func (r Round) String() string { return fmt.Sprintf("%d.%d", r.Phase(), r.Index(
 // Server is a mode's half on a server. Its methods are called one at a time.
 type Server interface {
 	// Push takes note of a worker's gradient for round r, which must be reached. It returns the workers whose
-	// gradients, noted before and this one, now make one update, in the order to fold them; nobody while the round
+	// gradients, noted before and this one, now make one update, in the order to fold them; none while the round
 	// waits.
 	Push(worker int, r Round) (apply []int, err error)
 	// Park takes note that a worker has no more batches in r's phase. It may close the round for the others.
@@ -33,7 +33,7 @@ type Server interface {
 	// Leave takes a worker out for good: it has stopped, or died. With forget, its gradient for the open round is not
 	// used.
 	Leave(worker int, forget bool) (apply []int)
-	// Applied says that the update of those workers' gradients is in the tables.
+	// Applied says that the update of these workers' gradients is in the tables.
 	Applied(workers []int)
 	// Reached says whether every update that a pull for r must reflect is in the tables.
 	Reached(r Round) bool
@@ -41,7 +41,7 @@ type Server interface {
 	Open() Round
 	// Missing are the workers that the others wait for.
 	Missing() []int
-	// Played says that the update of those workers' gradients for round r was made by the process whose place this one
+	// Played says that the update of these workers' gradients for round r was made by the process whose place this one
 	// takes.
 	Played(workers []int, r Round)
 	// State is what a process that takes this one's place begins with, by Resume, if no update is under way. A gradient

@@ -62,7 +62,7 @@ func (s *SSP) check(worker int, r Round, what string) error {
 	return nil
 }
 
-// turn begins the next phase if nobody trains in this one and somebody waits for it.
+// turn begins the next phase if no worker trains in this one and some worker waits for it.
 func (s *SSP) turn() {
 	waiting := false
 	for _, w := range s.workers {

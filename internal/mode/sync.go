@@ -4,7 +4,7 @@ import "fmt"
 
 // Sync is synchronous training. A round closes when every worker has either pushed its gradient, parked (it has no more
 // batches in this phase) or left; then the gradients become one update. The first round needs every configured worker,
-// joined or not. When nobody is left to push in a phase, the next phase begins and the parked are back.
+// joined or not. When no worker is left to push in a phase, the next phase begins and the parked are back.
 //
 // Every worker sends its pushes and parks to every server in the same order, so that servers agree on every round
 // without talking to each other.
@@ -123,7 +123,7 @@ func (s *Sync) contribute(worker int, r Round, what string) error {
 	return nil
 }
 
-// close closes the round if nobody is missing and returns whose gradients make its update.
+// close closes the round if no worker is missing, and returns the workers whose gradients make its update.
 func (s *Sync) close() []int {
 	s.applies = s.applies[:0]
 	for w, st := range s.state {

@@ -45,5 +45,5 @@ var traits = map[strategy.Mode]Traits{
 
 func newAsync(int, int) Server { return new(Async) }
 
-// Of are the traits of a mode; those of a mode that is not known have no NewServer.
+// Of are the traits of a mode; without NewServer for an unknown mode.
 func Of(m strategy.Mode) Traits { return traits[m] }

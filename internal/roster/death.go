@@ -29,7 +29,7 @@ func (d *Death) Fenced(round mode.Round, pushed bool) {
 }
 
 // Forget says whether the gradient for the open round must count nowhere, since some server lacks it. Where a server
-// has gone on already, it is in that server's weights, and those who hold it count it too.
+// has gone on already, it is in that server's weights, and servers that hold it count it too.
 func (d *Death) Forget() bool { return !d.differ && d.lacking }
 
 // Dropped takes note that a server has taken the worker out, and of the first round that has no gradient of it there.

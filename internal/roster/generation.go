@@ -6,7 +6,7 @@ import (
 )
 
 // Generation is what the processes of a job share from the moment server 0 begins until it ends. A server 0 that is
-// started again begins another, so that nobody takes a frame of a process from before for one of its own.
+// started again begins another, so that frames of earlier processes are refused.
 //
 // What a frame has to prove is in its header's job, a hash over the key. A worker is told the number of its life when
 // it joins, and can make no other: neither another worker's, nor that of its next life, nor the servers'. Servers have
@@ -20,7 +20,7 @@ type Generation struct {
 	Fingerprint uint64
 }
 
-// NewGeneration is the generation of a server 0, whose process has drawn a random number that it tells nobody.
+// NewGeneration is the generation of a server 0, whose process has drawn a secret random number.
 func NewGeneration(process, fingerprint uint64) Generation {
 	return Generation{Number: hash(process, 0, fingerprint), Key: hash(process, 1, fingerprint),
 		Fingerprint: fingerprint}
@@ -34,7 +34,7 @@ func (g Generation) Life(worker, life uint32) uint64 {
 // Servers is the job of frames between servers.
 func (g Generation) Servers() uint64 { return hash(g.Key, g.Fingerprint, 0, 1) }
 
-// hash is the beginning of a SHA-256, which nobody who has seen it can go back from.
+// hash is the beginning of a SHA-256, which can't be inverted.
 func hash(words ...uint64) uint64 {
 	var b [32]byte
 	for i, w := range words {

@@ -22,7 +22,7 @@ type Options struct {
 	Timeout, Start time.Duration
 	// Heartbeat is how often a worker shows that it lives.
 	Heartbeat time.Duration
-	// Alone is how long, in step, nobody goes on without a worker that has said that it ends: the others may be about
+	// Alone is how long, in step, all wait for a worker that has said that it ends: the others may be about
 	// to say so too, and a checkpoint that they save then has whole rounds alone.
 	Alone time.Duration
 }
@@ -177,7 +177,7 @@ func (r *Roster) Applied(worker int, life uint32, seq uint64) {
 	m.window.settle()
 }
 
-// Step numbers a push among those of all lives of its worker: those of a later life come after it. A cut is said in
+// Step numbers a push among all pushes of its worker: a later life's come after it. A cut is said in
 // such numbers, since a life that begins while servers agree on one has pushes of its own.
 func Step(life uint32, seq uint64) uint64 { return uint64(life)<<seqBits | seq }
 
@@ -325,7 +325,7 @@ func (r *Roster) Heard(now time.Time) bool {
 // Leave takes a worker out that has stopped.
 func (r *Roster) Leave(worker int) { r.members[worker].state = left }
 
-// Fence takes note that server 0 is about to declare a life dead, and why. With it those before are over, and it can't
+// Fence takes note that server 0 is about to declare a life dead, and why. With it earlier lives are over, and it can't
 // begin where it has not yet.
 func (r *Roster) Fence(worker int, life uint32, why string) {
 	if m := &r.members[worker]; !m.Gone() && life >= m.life {
@@ -358,7 +358,7 @@ func (r *Roster) Dying(worker int, life uint32) bool {
 // Gone says that a member has left or is dead.
 func (m *member) Gone() bool { return m.state == left || m.state == dead }
 
-// Gone says that a worker has left, or is dead and nobody waits for another life of it.
+// Gone says that a worker has left, or is dead and no other life of it is awaited.
 func (r *Roster) Gone(worker int) bool { return r.members[worker].Gone() && !r.members[worker].awaited }
 
 // Over says whether every worker has been here and gone.
@@ -397,8 +397,8 @@ func (r *Roster) Describe(w int, now time.Time) string {
 	}
 }
 
-// Hurry has workers that miss three heartbeats count as dead: the job is about to end, and waits for nobody longer than
-// that.
+// Hurry has workers that miss three heartbeats count as dead: the job is about to end, and waits for no worker
+// longer.
 func (r *Roster) Hurry() { r.o.Timeout, r.hurried = r.grace(), true }
 
 // Silent begins, on server 0, the deaths of workers that have said nothing for longer than the options allow. One that
@@ -410,7 +410,7 @@ func (r *Roster) Silent(now time.Time) (all []*Death) {
 	case r.hurried:
 		alone = r.grace() // all may have been asked to end: they save, and servers end with them
 	case !r.Alive():
-		alone = 0 // nobody can go on
+		alone = 0 // no worker can go on
 	}
 	for w := range r.members {
 		m := &r.members[w]
@@ -423,8 +423,8 @@ func (r *Roster) Silent(now time.Time) (all []*Death) {
 	return all
 }
 
-// Hopeless says why a server that was started then need wait no longer: workers never joined, or nobody was heard of
-// for so long that nobody will be, server 0 included, which declares deaths.
+// Hopeless says why a server that was started then need wait no longer: workers never joined, or all have been silent
+// for too long, server 0 included, which declares deaths.
 func (r *Roster) Hopeless(started, now time.Time) error {
 	last, waiting := started, false
 	for w := range r.members {

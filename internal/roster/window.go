@@ -104,8 +104,8 @@ func (w *Window) Reached(seq uint64) bool {
 	return true
 }
 
-// Positions are how far the worker's threads are with what is in the tables: every push up to there is, and not those
-// after the first that is missing. The slice is valid until the next request.
+// Positions are how far the worker's threads are with what is in the tables: every push up to there is, and none after
+// the first that is missing. The slice is valid until the next request.
 func (w *Window) Positions() []progress.Position { return w.at }
 
 // settle goes through the requests that are done, in the order of their numbers and up to the first that is not, since

@@ -28,7 +28,7 @@
 // # In, to train on and to serve
 //
 // [SaveModel] makes the directory of a saved model from a graph in hand and weights of any of these files, such as
-// those of a net that was trained in PaddlePaddle. It is served as any other, by nn.Load or a scorer, and a job of any
+// a net's that was trained in PaddlePaddle. It is served as any other, by nn.Load or a scorer, and a job of any
 // kind begins from it by Restore: so rows come to the servers that own them, and no worker has the table. Vectors of
 // words for one embedding of a model that is new in all else:
 //
@@ -41,7 +41,7 @@
 //
 // # Names and shapes from PaddlePaddle
 //
-// Layers without names have those of PaddlePaddle's static graphs, counted as there: fc_0.w_0 [in out] and fc_0.b_0;
+// Layers without names are named as in PaddlePaddle's static graphs: fc_0.w_0 [in out] and fc_0.b_0;
 // embedding_0.w_0 [height dim]; conv2d_0.w_0 [out in h w] and conv2d_0.b_0; layer_norm_0.w_0 (scale) and .b_0 (shift);
 // batch_norm_0.w_0, .b_0, .w_1 (mean) and .w_2 (variance). What is called otherwise has its line in [Source]'s Names.
 // Linear layers of PyTorch are [out in]: transpose them where they are saved. A shape shows that this was forgotten,

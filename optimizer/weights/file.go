@@ -22,7 +22,7 @@ type File struct {
 
 // contents are what a kind of file has to tell.
 type contents interface {
-	// names are those of all arrays.
+	// names are all arrays' names.
 	names() []string
 	// shape is an array's, and says whether there is such an array. Of a saved model it is not known.
 	shape(name string) ([]int, bool)
@@ -191,7 +191,7 @@ func eachRow(s *stream, ids ids, do func(id uint64, w []float32) error) error {
 	return errors.Join(s.end(), ids.end())
 }
 
-// ids are those of n rows.
+// ids are n rows' ids.
 type ids struct{ *stream } // nil: row i is that of id i
 
 func (a arrays) ids(name string, n int) (ids, error) {

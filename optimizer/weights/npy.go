@@ -26,8 +26,8 @@ var npyTypes = map[string]safetensors.DType{
 	"<i4": safetensors.I32, "<i8": safetensors.I64, "<u4": safetensors.U32, "<u8": safetensors.U64,
 }
 
-// WriteNPY writes the rows as one array of numpy, float32 [rows dim], by ascending id: row i is that of id i. Ids that
-// are not all of those from 0 on are refused, as an array has no place for them: [WriteNPZ] writes them too. Rows are
+// WriteNPY writes the rows as one array of numpy, float32 [rows dim], by ascending id: row i is id i's. A gap in the
+// ids is refused, as an array has no place for it: [WriteNPZ] writes them too. Rows are
 // in a temporary file until all have come (see os.TempDir).
 func WriteNPY(w io.Writer, rows iter.Seq2[Row, error]) error {
 	s, err := keep(rows)

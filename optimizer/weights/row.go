@@ -14,7 +14,7 @@ type Row struct {
 	W  []float32 // valid until the next row
 }
 
-// RowsOf goes over the rows that a param begins with: those of a model that nn.Load has read, which may be a base with
+// RowsOf goes over the rows that a param begins with: a model's that nn.Load has read, which may be a base with
 // its deltas.
 //
 //	for _, p := range nn.Inference(model.Outputs...).Params() {

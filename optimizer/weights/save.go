@@ -18,7 +18,7 @@ type Source struct {
 	// File has dense weights and embeddings, by the names of the model's params; nil is none. What else it has, such as
 	// the state of an optimizer, is passed over.
 	File *File
-	// Names are those that the file has for params, by the params' own names, where they differ.
+	// Names are the file's names of params, by the params' own names, where they differ.
 	Names map[string]string
 	// Arrays are dense weights in hand, by the params' names.
 	Arrays map[string]Array
@@ -95,7 +95,7 @@ func (s Source) check(params []*optimizer.Param) error {
 	return nil
 }
 
-// gathered are the weights of a model, as those of a cut.
+// gathered are the weights of a model, at a cut.
 type gathered struct {
 	dense  map[string][]float32
 	tables map[string]*spool

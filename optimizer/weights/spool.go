@@ -64,7 +64,7 @@ func (s *spool) fill(rows iter.Seq2[Row, error]) error {
 	return out.Flush()
 }
 
-// sort finds the order of ids. None may come twice: nobody could say which counts.
+// sort finds the order of ids. None may come twice, since either could be meant.
 func (s *spool) sort() error {
 	if !slices.IsSorted(s.ids) {
 		s.order = make([]int, len(s.ids))

@@ -84,7 +84,7 @@ func (r *Row) parse(line []byte) (err error) {
 	return err
 }
 
-// lines are those of a text, of at most 64 MiB each.
+// lines are a text's, of at most 64 MiB each.
 func lines(r io.Reader) *bufio.Scanner {
 	s := bufio.NewScanner(r)
 	s.Buffer(nil, 1<<26)

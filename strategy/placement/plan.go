@@ -45,7 +45,7 @@ type Plan struct {
 	Servers int
 	// Policy is the name of the policy that placed the blocks.
 	Policy string
-	// Variables are those given to New, in their order.
+	// Variables are New's, in their order.
 	Variables []Variable
 	// Blocks are all blocks, variable after variable, each variable's in order. Open variables have none.
 	Blocks []Placed

@@ -6,8 +6,8 @@
 //	again, err := c.Decode(nil, small, len(message)) // an error if there is more in it than that
 //
 // Which one pays depends on the message. Raw float32 gradients do not compress, and s2 and zstd find that out quickly;
-// ids, rows of zeros and text do. s2 costs least, zstd (at its fastest level) saves most, gzip is for those who must
-// have it; "go test ./transport/codec -run xxx -bench Codec" shows what each takes and leaves on this machine.
+// ids, rows of zeros and text do. s2 costs least, zstd (at its fastest level) saves most, gzip is for clusters that
+// require it; "go test ./transport/codec -run xxx -bench Codec" shows what each takes and leaves on this machine.
 //
 // A codec keeps its working memory between messages and is safe for concurrent use. ByName and ByID make a new one each
 // time, so that what one test or one fleet uses is its own.

@@ -19,7 +19,7 @@ func closeWaits(r *room) {
 		}
 		reply.Parts = [][]byte{make([]byte, 1<<20)}
 	})
-	if _, err := r.ask(r.ctx, l.Endpoint()); err != nil { // leaves a connection behind that nobody uses
+	if _, err := r.ask(r.ctx, l.Endpoint()); err != nil { // leaves an idle connection behind
 		r.Fatal(err)
 	}
 	answers := make(chan error, n)

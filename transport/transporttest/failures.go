@@ -20,7 +20,7 @@ func (r *room) named(err error, endpoint string) {
 	}
 }
 
-// unreachable calls where nobody listens, and where nobody listens any more.
+// unreachable calls an endpoint that never listened, and one that no longer does.
 func unreachable(r *room) {
 	l := r.listen()
 	served := r.start(l, echoes)
@@ -114,7 +114,7 @@ func deadline(r *room) {
 	}
 }
 
-// deadlineWhileSending sends more than fits anywhere to an endpoint that nobody serves.
+// deadlineWhileSending sends more than fits anywhere to an endpoint that is not served.
 func deadlineWhileSending(r *room) {
 	l := r.listen()
 	ctx, cancel := context.WithTimeout(r.ctx, 20*time.Millisecond)
@@ -226,7 +226,7 @@ func done(r *room) {
 	}
 }
 
-// lent scribbles over every slice as soon as it is the exam's again, and checks that nobody still looks at it.
+// lent scribbles over every slice as soon as it is the exam's again, and checks that no message still refers to it.
 func lent(r *room) {
 	entered, scribbled := make(chan struct{}, 1), make(chan struct{})
 	seen := make(chan []byte, 1)

@@ -10,7 +10,7 @@ import (
 // every call. The first group ends a call in error or silence and happens at most once a call, so its probabilities
 // should sum to 1 or less. The second happens to calls that are otherwise well.
 type Faults struct {
-	// Refuse fails at once, with transport.ErrUnreachable: nobody listens.
+	// Refuse fails at once, with transport.ErrUnreachable, as a closed port does.
 	Refuse float64
 	// LoseRequest fails at once, and the server has not seen the request. The caller cannot know that.
 	LoseRequest float64
@@ -31,7 +31,7 @@ type Faults struct {
 	// Duplicate has the server see a request twice in a row. The caller gets either answer.
 	Duplicate float64
 	// Late has the server see a request again in front of the next one to the same endpoint, which waits for that
-	// answer up to MaxDelay and then overtakes it; nobody else gets it. It happens also to calls that LoseRequest,
+	// answer up to MaxDelay and then overtakes it; its answer is dropped. It happens also to calls that LoseRequest,
 	// LoseAnswer, Drop, DropAnswer or HalfOpen ended.
 	Late float64
 	// Corrupt flips one bit of the request or of the answer.

@@ -16,7 +16,7 @@ import (
 var ErrInjected = errors.New("injected fault")
 
 // Faulty is a transport whose calls meet faults on their way. What it listens on serves as it always did; a listener
-// that is closed also ends the late messages to it. Those to listeners of others end with Close.
+// that is closed also ends the late messages to it. Late messages to other listeners end with Close.
 //
 // Which faults a call meets is a function of the seed, the endpoint, the message's name and how often a message of that
 // name was sent there before: not of the order in which goroutines run. With a Latency no two calls arrive at one

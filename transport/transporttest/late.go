@@ -10,7 +10,7 @@ import (
 	"github.com/gofleet/gofleet/transport"
 )
 
-// lateBox keeps messages that will be seen once more, and those that are just on their way.
+// lateBox keeps messages that will be seen once more, also while they are on their way.
 type lateBox struct {
 	mu      sync.Mutex
 	waiting map[string][][]byte               // by endpoint

@@ -26,7 +26,7 @@ func checkLeaks(t *testing.T) {
 	})
 }
 
-// leftovers gives those that are just ending some time.
+// leftovers gives ending goroutines some time.
 func leftovers(mark string) string {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()

@@ -19,7 +19,7 @@ func text(n int, kind uint64) []byte {
 	return b
 }
 
-// echo sends messages of many sizes there and back, those around powers of two and buffers among them.
+// echo sends messages of many sizes there and back, among them sizes around powers of two and of buffers.
 func echo(r *room) {
 	l := r.serve(echoes)
 	for _, n := range []int{0, 1, 7, 8, 100, 1023, 1024, 4096, 8192, 8193, 32 << 10, 1<<15 + 1, 1 << 20, 8 << 20} {

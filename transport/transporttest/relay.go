@@ -40,7 +40,7 @@ type Relay struct {
 
 	mu     sync.Mutex
 	closed bool
-	conns  map[net.Conn]bool // true for those that are half open
+	conns  map[net.Conn]bool // true for half-open connections
 	counts map[string]int
 }
 
@@ -81,8 +81,8 @@ func (r *Relay) Close() {
 	r.wg.Wait()
 }
 
-// drain takes no more connections, and waits until those that are left have passed on what the server, which has been
-// closed, has said; but not for ever.
+// drain takes no more connections, and waits until the remaining connections have passed on what the server, which has
+// been closed, has said; but not for ever.
 func (r *Relay) drain(patience time.Duration) {
 	_ = r.ln.Close()
 	r.mu.Lock()
