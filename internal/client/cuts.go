@@ -20,11 +20,24 @@ type cuts struct {
 	made atomic.Int64
 }
 
+// call is a cut that this worker asks server 0 for: its plan, what that is done with, and what the worker does in it.
+type call struct {
+	plan cut.Plan
+	with wire.Cutting
+	dir  string // of a checkpoint, "" for one of the job's own
+	// held brings what a checkpoint says beside the weights, when all servers hold pushes.
+	held func(id string) (brought any, err error)
+	// taken says that servers write what they have taken: this worker's steps may go on.
+	taken func()
+	// read reads what servers have listed in the cut of that number, and says what is to be done for good.
+	read func(number uint64, said [][]byte) (brought any, err error)
+}
+
 // lead has server 0 lead a cut, and says what each server said of it. When ctx ends before servers were ordered what
 // can't be taken back, the cut is given up; else the call stays until it is whole.
-func (k *cuts) lead(ctx context.Context, plan cut.Plan, how any) (said [][]byte, err error) {
-	ask := cut.Ask{ID: k.id(), Worker: k.link.worker, Plan: plan}
-	if ask.How, err = json.Marshal(how); err != nil {
+func (k *cuts) lead(ctx context.Context, c call) (said [][]byte, err error) {
+	ask := cut.Ask{ID: k.id(), Worker: k.link.worker, Plan: c.plan, Dir: c.dir}
+	if ask.How, err = json.Marshal(c.with); err != nil {
 		return nil, err
 	}
 	for wanted := ctx; ; {
@@ -32,22 +45,49 @@ func (k *cuts) lead(ctx context.Context, plan cut.Plan, how any) (said [][]byte,
 		err := k.link.control(wanted, 0, wire.OpCut, &ask, &told)
 		switch {
 		case err != nil && ctx.Err() != nil && wanted == ctx:
-			if ask.Knows < cut.Reached && k.giveUp(ask, &told) {
+			if !ask.Ends && k.giveUp(ask, &told) || c.plan.Final() == "" { // what is written is finished behind it
 				return nil, context.Cause(ctx)
 			}
 			wanted = k.link.ctx
+		case errors.Is(err, wire.ErrStale): // it is given up
+			return nil, err
 		case err != nil:
+			k.giveUp(ask, new(cut.Told))
 			return nil, err
 		}
-		switch {
-		case told.Anew:
-			ask.Number, ask.Knows = 0, cut.Queued
-		case told.Stage == cut.Whole:
+		if told.Stage == cut.Whole {
 			return told.Said, nil
-		case told.Number != 0:
-			ask.Number, ask.Knows = told.Number, told.Stage
+		}
+		if err := c.goOn(&ask, &told); err != nil {
+			k.giveUp(ask, new(cut.Told))
+			return nil, err
 		}
 	}
+}
+
+// goOn does what a worker does at a stage of its cut, and has it in what is asked next.
+func (c *call) goOn(ask *cut.Ask, told *cut.Told) (err error) {
+	switch {
+	case told.Anew:
+		told.Number, told.Stage = 0, cut.Queued
+	case !told.News(ask):
+		return nil
+	}
+	ask.Number, ask.Knows, ask.Ends, ask.Brought = told.Number, told.Stage, false, nil
+	var brought any
+	switch {
+	case ask.Knows == cut.Held:
+		brought, err = c.held(ask.ID)
+	case ask.Knows == cut.Reached && c.read != nil:
+		brought, err = c.read(ask.Number, told.Said)
+		ask.Ends = err == nil
+	case ask.Knows == cut.Reached && c.taken != nil:
+		c.taken()
+	}
+	if err == nil && brought != nil {
+		ask.Brought, err = json.Marshal(brought)
+	}
+	return err
 }
 
 // giveUp tells server 0 that a cut is not wanted any more. It is not when there is no answer within a heartbeat either:

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -13,16 +14,18 @@ import (
 	"github.com/gofleet/gofleet/transport/transporttest"
 )
 
-// halfOpen has a transport whose server 1 takes requests and answers none, for as long as it is switched on.
+// halfOpen has a transport of which a server takes requests and answers none, for as long as it is switched on.
 type halfOpen struct {
 	transport.Transport
 	silent *transporttest.Faulty
+	server int
 	mu     sync.Mutex
 	ops    map[wire.Op]bool // nil: none
 }
 
 func newHalfOpen(j *job) *halfOpen {
-	return &halfOpen{Transport: j.net, silent: transporttest.NewFaulty(j.net, 1, transporttest.Faults{HalfOpen: 1})}
+	return &halfOpen{Transport: j.net, silent: transporttest.NewFaulty(j.net, 1, transporttest.Faults{HalfOpen: 1}),
+		server: 1}
 }
 
 // answerNone begins the silence, for requests of these ops.
@@ -45,7 +48,7 @@ func (h *halfOpen) Call(ctx context.Context, endpoint string, req [][]byte, read
 		return err
 	}
 	h.mu.Lock()
-	silent := endpoint == "server-1:1" && h.ops[f.Op]
+	silent := endpoint == fmt.Sprintf("server-%d:1", h.server) && h.ops[f.Op]
 	h.mu.Unlock()
 	if silent {
 		return h.silent.Call(ctx, endpoint, req, read)
@@ -81,25 +84,27 @@ func TestAServerThatStandsStill(t *testing.T) {
 func TestHalfOpenServers(t *testing.T) {
 	patient := strategy.Sync()
 	patient.WorkerTimeout, patient.WaitTimeout = strategy.Duration(30*time.Second), strategy.Duration(24*time.Hour)
-	everything := []wire.Op{wire.OpStep, wire.OpPeek, wire.OpPark, wire.OpLeave, wire.OpHeartbeat, wire.OpFreeze}
+	everything := []wire.Op{wire.OpStep, wire.OpPeek, wire.OpPark, wire.OpLeave, wire.OpHeartbeat}
 	for name, tt := range map[string]struct {
 		silent []wire.Op
 		before bool // the worker has not joined
+		server int  // 0 for server 1, -1 for server 0
 		call   func(ctx context.Context, c *Client, th *thread) error
 	}{
-		"hello": {[]wire.Op{wire.OpHello}, true, func(ctx context.Context, c *Client, _ *thread) error { return c.Join(ctx) }},
-		"leave": {everything, false, func(ctx context.Context, c *Client, _ *thread) error { return c.Leave(ctx) }},
-		"step": {everything, false, func(ctx context.Context, _ *Client, th *thread) error {
+		"hello": {[]wire.Op{wire.OpHello}, true, 0, func(ctx context.Context, c *Client, _ *thread) error { return c.Join(ctx) }},
+		"leave": {everything, false, 0, func(ctx context.Context, c *Client, _ *thread) error { return c.Leave(ctx) }},
+		"step": {everything, false, 0, func(ctx context.Context, _ *Client, th *thread) error {
 			return th.Begin(ctx, th.step(1, []uint64{1, 2, 3, 4}, nil))
 		}},
-		"park": {everything, false, func(ctx context.Context, c *Client, _ *thread) error { return c.EndEpoch(ctx) }},
-		"save": {everything, false, func(ctx context.Context, c *Client, _ *thread) error { return c.Save(ctx, t.TempDir()) }},
+		"park": {everything, false, 0, func(ctx context.Context, c *Client, _ *thread) error { return c.EndEpoch(ctx) }},
+		"save": {append(everything, wire.OpCut), false, -1, func(ctx context.Context, c *Client, _ *thread) error { return c.Save(ctx, t.TempDir()) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				j := newJob(t, 2, 1, patient)
 				j.serve(0, 1)
 				net := newHalfOpen(j)
+				net.server += tt.server
 				c := j.client(0, net)
 				var th *thread
 				if !tt.before {

@@ -36,13 +36,10 @@ func (c *Client) Asked() <-chan struct{} { return c.link.asked }
 // Checkpoint implements [backend.Trainer]: the servers write into a directory that server 0 makes. When another worker
 // has saved this very step with this progress, there is nothing to do.
 func (c *Client) Checkpoint(ctx context.Context, progressed func() checkpoint.Progress) error {
-	now := func(msg *wire.Save) {
-		p := wire.Progress(progressed())
-		msg.Progress = &p
-	}
-	msg := &wire.Save{}
-	now(msg)
-	return c.write(ctx, msg, now)
+	asked := wire.Progress(progressed())
+	return c.write(ctx, call{with: wire.Cutting{Progress: &asked}, held: func(id string) (any, error) {
+		return wire.Progress(progressed()), c.frozen.keep(ctx, id)
+	}})
 }
 
 // Progress implements [backend.Trainer].

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
+	"github.com/gofleet/gofleet/internal/cut"
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
@@ -23,22 +24,25 @@ func (c *Client) Save(ctx context.Context, dir string, params ...string) error {
 	if err != nil {
 		return err
 	}
-	return c.write(ctx, &wire.Save{Dir: dir, Params: slices.Sorted(slices.Values(params))}, func(*wire.Save) {})
+	return c.write(ctx, call{dir: dir, with: wire.Cutting{Params: slices.Sorted(slices.Values(params))},
+		held: func(id string) (any, error) { return nil, c.frozen.keep(ctx, id) }})
 }
 
-// write makes the servers write a checkpoint. When they hold pushes, the message is completed.
-func (c *Client) write(ctx context.Context, msg *wire.Save, complete func(*wire.Save)) error {
+// write makes the servers write a checkpoint. When they write what they have taken, this worker's steps may go on.
+func (c *Client) write(ctx context.Context, save call) error {
+	save.plan = cut.Plan{cut.Write, cut.Commit}
 	err := c.cuts.repeat(func() error {
 		done, err := c.turn(ctx, "saving")
 		if err != nil {
 			return err
 		}
-		done = sync.OnceFunc(done)
-		defer done()
-		return c.saving.once(ctx, *msg, complete, done)
+		save.taken = sync.OnceFunc(done)
+		defer save.taken()
+		_, err = c.cuts.lead(ctx, save)
+		return err
 	})
 	if err != nil {
-		return fmt.Errorf("saving %s: %w", cmp.Or(msg.Dir, "a checkpoint"), err)
+		return fmt.Errorf("saving %s: %w", cmp.Or(save.dir, "a checkpoint"), err)
 	}
 	return nil
 }

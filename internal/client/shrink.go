@@ -23,8 +23,8 @@ func (c *Client) Shrink(ctx context.Context, o table.Shrink) ([]table.Shrunk, er
 		return nil, err
 	}
 	defer done()
-	said, err := c.cuts.lead(ctx, cut.Plan{cut.End}, wire.Shrink{Decay: o.Decay, MinScore: o.MinScore,
-		Unseen: o.Unseen})
+	said, err := c.cuts.lead(ctx, call{plan: cut.Plan{cut.End},
+		with: wire.Cutting{Shrink: wire.Shrink{Decay: o.Decay, MinScore: o.MinScore, Unseen: o.Unseen}}})
 	var freed wire.Freed
 	if err == nil {
 		freed, err = c.freed(said)

@@ -425,7 +425,8 @@ func (w *world) declare() bool {
 	for v := range w.workers {
 		if w.workers[v].down && !w.servers[0].gone[v] {
 			w.declaring = int8(v)
-			w.lead().Gone(v, "it is dead")
+			w.lead().Dying()
+			w.leader.Gone(v, "it is dead")
 			w.run(-1)
 			return true
 		}
@@ -442,6 +443,8 @@ func (w *world) takeOut(s int) bool {
 	w.servers[s].gone[v] = true
 	if s == 0 {
 		w.declaring = -1
+		w.lead().Died()
+		w.run(-1)
 	}
 	return true
 }

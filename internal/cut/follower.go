@@ -41,7 +41,7 @@ const (
 // Named is work that was done for good, under its name, with the answer. It is in the journal with what the work has
 // changed.
 type Named struct {
-	Name string `json:"name"`
+	Name string `json:"name,omitempty"`
 	Said []byte `json:"said,omitempty"`
 }
 
@@ -214,6 +214,14 @@ func (f *Follower) Report(last, under uint64) {
 
 // Number is the cut that is held here, 0 for none.
 func (f *Follower) Number() uint64 { return f.number }
+
+// Plan is that cut's.
+func (f *Follower) Plan() Plan { return f.plan }
+
+// Keeps says whether a cut is held here in which all steps are in the tables, and stay what they are.
+func (f *Follower) Keeps(number uint64) bool {
+	return number != 0 && f.number == number && f.state == kept && f.closed == nil
+}
 
 // Holds says whether a worker's step must wait for the cut.
 func (f *Follower) Holds(worker int, step uint64) bool {

@@ -25,6 +25,8 @@ type Leader struct {
 	past    []*Done // the last ones, oldest first
 	todo    Todo
 	closed  error
+	// dying is how many workers are being taken out of the job: nothing begins meanwhile that can't be taken back.
+	dying int
 }
 
 // Todo is what a leader wants done: the records are in the journal before anything else happens.
@@ -46,11 +48,11 @@ type Sending struct {
 
 // Sealing is a checkpoint whose parts are written.
 type Sealing struct {
-	Number uint64
-	Ask    *Ask
-	Steps  []uint64
-	Whole  bool
-	Parts  [][]byte
+	Number  uint64
+	Ask     *Ask
+	Steps   []uint64
+	Brought []byte
+	Parts   [][]byte
 }
 
 // phase is how far a cut is, as the drawing above has it.
@@ -78,6 +80,8 @@ type led struct {
 	said    [][]byte // by server: of the last work
 	brought []byte
 	sealed  bool  // the checkpoint is whole
+	read    bool  // the anchor has read all that it wants
+	ready   bool  // a death is waited for, and then the final work begins
 	again   bool  // a new number is tried when this one is freed
 	why     error // it is given up
 }
@@ -129,16 +133,15 @@ func (l *Leader) Ask(a *Ask) Told {
 
 // onward takes the word of the anchor of the cut under way.
 func (l *Leader) onward(c *led, a *Ask) Told {
-	speaks := a.Number == c.number && a.Knows == c.stage && c.phase == asking
-	switch {
+	switch speaks := l.Speaks(a); {
 	case a.GivesUp:
 		l.leave("its worker wants it no more")
 	case speaks && c.stage == Held:
 		c.brought = a.Brought
 		l.order(working, Reach)
 	case speaks && c.stage == Reached && a.Ends:
-		c.brought = a.Brought
-		l.finish()
+		c.brought, c.read = a.Brought, true
+		l.order(working, Reach) // as it has been all the time
 	}
 	if c.why != nil && !c.again {
 		return Told{Number: c.number, Err: c.why}
@@ -146,7 +149,42 @@ func (l *Leader) onward(c *led, a *Ask) Told {
 	if p := l.doneWith(c); p != nil {
 		return p.tell(a.Worker)
 	}
-	return Told{Number: c.number, Stage: c.stage}
+	told := Told{Number: c.number, Stage: c.stage}
+	if c.phase == asking && c.stage == Reached {
+		told.Said = slices.Clone(c.said)
+	}
+	return told
+}
+
+// Speaks says whether the cut under way waits for that word of its anchor.
+func (l *Leader) Speaks(a *Ask) bool {
+	c := l.cut
+	return c != nil && c.ask.ID == a.ID && a.Number == c.number && a.Knows == c.stage && c.phase == asking
+}
+
+// Held is the number of the cut under way if that call's anchor is to bring progress to it, else 0.
+func (l *Leader) Held(id string) (number uint64) {
+	if c := l.cut; c != nil && c.ask.ID == id && c.phase == asking && c.stage == Held {
+		return c.number
+	}
+	return 0
+}
+
+// Whole says whether a checkpoint in the cut under way must be whole, since a server can't write what changed alone.
+func (l *Leader) Whole() bool { return l.cut.whole() }
+
+// Fail gives up the cut under way for what went wrong with the word of its anchor.
+func (l *Leader) Fail(a *Ask, why error) {
+	if l.Speaks(a) {
+		l.giveUp(why)
+	}
+}
+
+// Knows says whether a call has come before, by its id.
+func (l *Leader) Knows(id string) bool {
+	is := func(a *Ask) bool { return a.ID == id }
+	return l.cut != nil && is(l.cut.ask) || slices.ContainsFunc(l.queue, is) ||
+		slices.ContainsFunc(l.past, func(p *Done) bool { return is(&p.Ask) })
 }
 
 // next begins the cut that has waited longest.
@@ -235,6 +273,17 @@ func (l *Leader) leave(why string) {
 		return
 	}
 	l.giveUp(gaveUp(c.ask.ID, why))
+}
+
+// Dying says that a worker is being taken out of the job, until it Died: servers do so one after the other, and do
+// nothing meanwhile that can't be taken back.
+func (l *Leader) Dying() { l.dying++ }
+
+// Died ends that.
+func (l *Leader) Died() {
+	if l.dying--; l.dying == 0 && l.cut != nil && l.cut.ready {
+		l.finish()
+	}
 }
 
 // Report is what server 0 says with each of its signs of life, so that nobody holds a cut that is over: the highest

@@ -119,8 +119,8 @@ func (l *Leader) allWorked() {
 		l.order(working, Write)
 	case plan.Has(Write):
 		c.phase = sealing
-		l.todo.Seal = &Sealing{c.number, c.ask, c.steps(), c.whole(), slices.Clone(c.said)}
-	case plan.waits(Reach):
+		l.todo.Seal = &Sealing{c.number, c.ask, c.steps(), c.brought, slices.Clone(c.said)}
+	case plan.waits(Reach) && !c.read:
 		c.phase = asking
 	default:
 		l.finish()
@@ -154,8 +154,14 @@ func (l *Leader) finish() {
 		l.whole()
 		return
 	}
-	if err := c.differ(); plan.Final() == Take && err != nil {
-		l.giveUp(err)
+	if plan.Final() == Take {
+		if err := c.differ(); err != nil {
+			l.giveUp(err)
+			return
+		}
+		c.brought = c.said[0]
+	}
+	if c.ready = l.dying > 0; c.ready {
 		return
 	}
 	l.todo.Note = append(l.todo.Note, Record{Intent: l.intent()})
@@ -214,4 +220,7 @@ func (l *Leader) giveUp(why error) {
 }
 
 // free lets pushes go on.
-func (l *Leader) free() { l.order(freeing, Free) }
+func (l *Leader) free() {
+	l.cut.ready = false
+	l.order(freeing, Free)
+}

@@ -75,6 +75,10 @@ func (p *leaderPlayer) play(t *testing.T, l script.Line) string {
 		p.Sealed(p.last, errors.New("disk is full"))
 	case "gone": // worker
 		p.Gone(number(1), "it is dead")
+	case "dying":
+		p.Dying()
+	case "died":
+		p.Died()
 	case "unreachable": // server
 		p.Unreachable(number(1), errors.New("no answer"))
 	case "irrevocable":

@@ -56,6 +56,8 @@ type Ask struct {
 	Worker int    `json:"worker"`
 	Plan   Plan   `json:"plan,omitempty"`
 	How    []byte `json:"how,omitempty"`
+	// Dir is the directory that the worker names for a checkpoint, "" for one of the job's own.
+	Dir string `json:"dir,omitempty"`
 	// Number is the cut of which the worker Knows the stage, 0 before it was told of any.
 	Number uint64 `json:"number,omitempty"`
 	Knows  Stage  `json:"knows,omitempty"`
@@ -73,7 +75,7 @@ type Told struct {
 	// Anew says that server 0 knows nothing of that number, since it was started again: the worker asks from the start,
 	// by the same id.
 	Anew bool `json:"anew,omitempty"`
-	// Said is, of a cut that is whole, what each server said of the last work.
+	// Said is what each server said of the last work, of a cut that is whole or is to be read.
 	Said [][]byte `json:"said,omitempty"`
 	// Err is why there was no such cut. The worker may begin another call.
 	Err error `json:"-"`

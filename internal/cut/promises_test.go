@@ -61,8 +61,8 @@ func (w *world) checkAnchor() {
 	if gone && c.phase < finishing && c.why == nil && !(c.ask.Plan.lets() && c.stage >= Reached) {
 		w.bad("I4: worker %d is gone, and its cut %d goes on", v, c.number)
 	}
-	if gone && c.phase == finishing {
-		w.bad("I5: worker %d is taken out of the job while servers do what can't be taken back", v)
+	if c.phase == finishing && (gone || w.declaring >= 0) {
+		w.bad("I5: a worker is taken out of the job while servers do what can't be taken back")
 	}
 }
 

@@ -14,14 +14,21 @@ func (l *Leader) same(c *led) *Done {
 	if c.ask.Plan.Has(Read) {
 		return nil
 	}
-	for _, p := range l.past {
-		if slices.Equal(p.Ask.Plan, c.ask.Plan) && bytes.Equal(p.Ask.How, c.ask.How) && p.err == nil &&
-			p.Step != noStep &&
-			p.serves(c.ask.Worker, c) {
+	for _, p := range slices.Backward(l.past) {
+		alike := p.alike(c.ask)
+		if alike && p.Step != noStep && p.serves(c.ask.Worker, c) {
 			return p
+		}
+		if !alike && p.err == nil && c.ask.Dir != "" && p.Ask.Dir == c.ask.Dir {
+			return nil // its files are there no more
 		}
 	}
 	return nil
+}
+
+// alike says whether a call has done what another asks for.
+func (d *Done) alike(a *Ask) bool {
+	return d.err == nil && slices.Equal(d.Ask.Plan, a.Plan) && bytes.Equal(d.Ask.How, a.How) && d.Ask.Dir == a.Dir
 }
 
 func (d *Done) serves(worker int, c *led) bool {
@@ -55,8 +62,7 @@ func (l *Leader) shareAll(p *Done) {
 		return
 	}
 	l.queue = slices.DeleteFunc(l.queue, func(a *Ask) bool {
-		alike := slices.Equal(p.Ask.Plan, a.Plan) && bytes.Equal(p.Ask.How, a.How) && a.Worker != p.Ask.Worker &&
-			!slices.Contains(p.Told, a.Worker)
+		alike := p.alike(a) && a.Worker != p.Ask.Worker && !slices.Contains(p.Told, a.Worker)
 		if alike {
 			l.shareWith(p, a)
 		}

@@ -470,6 +470,6 @@ func (k *writer) leader(l *Leader) {
 		k.text(c.ask.ID)
 		k.num(c.number)
 		k.b = append(k.b, byte(c.phase), byte(c.stage), byte(c.tries))
-		k.flags(c.sealed, c.again, c.why != nil)
+		k.flags(c.sealed, c.again, c.why != nil, c.read, c.ready)
 	}
 }

@@ -86,6 +86,7 @@ func (c *saving) tell(f *wire.Frame, msg *wire.Save) error {
 		return err
 	}
 	c.committed.note(c.st.cut.Period())
+	c.st.outdate()
 	c.st.lock.broadcast()
 	return nil
 }

@@ -92,9 +92,10 @@ func (c *deaths) declare(ctx context.Context, d *roster.Death) {
 			"worker %d has ended (%s): start the job again from its last checkpoint", d.Worker, d.Why))
 		return
 	}
-	if err := c.leading.dead(d.Worker); err != nil { // as other messages say
+	if err := c.leading.dying(d.Worker); err != nil { // as other messages say
 		return
 	}
+	defer c.leading.died()
 	order := wire.Leave{Worker: d.Worker, Life: d.Life, Why: d.Why}
 	published := true
 	fenced := func(a wire.Fenced) {
@@ -118,9 +119,6 @@ func (c *deaths) declare(ctx context.Context, d *roster.Death) {
 		defer c.st.lock.Unlock()
 		c.st.lock.fail(wire.Refuse(wire.StatusBack,
 			"worker 0 has ended (%s) before it published the first weights: start the job again", d.Why))
-		return
-	}
-	if err := c.leading.dead(d.Worker); err != nil { // a cut may have come to what can't be taken back meanwhile
 		return
 	}
 	order.Forget = d.Forget()

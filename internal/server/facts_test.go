@@ -448,7 +448,7 @@ func (d *drawn) serve() {
 	d.st.lock.Lock()
 	defer d.st.lock.Unlock()
 	chain := table.Chain{Base: "base", Last: fmt.Sprint("model-", d.n), Generation: fmt.Sprint(d.r.IntN(2))}
-	if err := d.saving.mark(make([]table.Served, len(d.part.store.Tables)), chain); err != nil {
+	if err := d.saving.mark(make([]table.Served, len(d.part.store.Tables)), chain, ""); err != nil {
 		d.t.Fatal(err)
 	}
 }

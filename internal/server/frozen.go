@@ -17,6 +17,11 @@ type frozen struct {
 	// known are the params, by index, of which server 0 has a worker's values or a checkpoint's.
 	known map[int]bool
 	saved record // the values of the worker that saves
+	// coming are those that it brings to the cut of that number, as far as they are there.
+	coming struct {
+		number uint64
+		values []float32
+	}
 }
 
 // register has the values of a worker that saves outlive a kill, before a checkpoint has them.
@@ -42,7 +47,38 @@ func (c *frozen) handleKeep(f *wire.Frame, msg *wire.Save, _ *reply) error {
 	if err := c.st.sender(f); err != nil {
 		return err
 	}
-	return c.st.cut.Keep(msg.ID, int(f.Worker), from, w)
+	if c.st.leader == nil || c.st.leader.Held(msg.ID) == 0 {
+		return c.st.cut.Keep(msg.ID, int(f.Worker), from, w)
+	}
+	return c.keep(msg.ID, from, w)
+}
+
+// keep takes a piece of the values, from that place on. Pieces come in order; one that comes again changes nothing.
+// Locked.
+func (c *frozen) keep(id string, from int, w []float32) error {
+	if number := c.st.leader.Held(id); c.coming.number != number {
+		c.coming.number, c.coming.values = number, nil
+	}
+	have, to := len(c.coming.values), from+len(w)
+	if w == nil || from > have {
+		return wire.Refuse(wire.StatusRefused, "cut %s: expected frozen values from %d on, got %d to %d of %d (%d values)",
+			id, have, from, to, c.part.frozenFloats(), len(w))
+	}
+	if to > have {
+		c.coming.values = append(c.coming.values[:from], w...)
+	}
+	return nil
+}
+
+// complete refuses a checkpoint for which not all values have come. Locked.
+func (c *frozen) complete(id string) error {
+	if c.coming.number != c.st.leader.Held(id) {
+		c.coming.number, c.coming.values = c.st.leader.Held(id), nil
+	}
+	if have, all := len(c.coming.values), c.part.frozenFloats(); have != all {
+		return wire.Refuse(wire.StatusRefused, "cut %s: %d of %d frozen values have come", id, have, all)
+	}
+	return nil
 }
 
 // set makes the saving worker's values, if it brought any, those of the tables. Locked.

@@ -16,13 +16,18 @@ import (
 // holding does on a server what server 0 orders in a cut, as the machine of package cut allows. What it begins goes on
 // beside the request that brought the order, and later requests ask for what came of it.
 type holding struct {
-	st       *state
-	part     *part
-	saving   *saving
-	ends     event[endedRecord]
-	patience time.Duration // of a request
-	under    sync.WaitGroup
-	log      *slog.Logger
+	st        *state
+	part      *part
+	saving    *saving
+	reloading *reloading
+	journal   *journaling
+	segments  *segments
+	ends      event[endedRecord]
+	patience  time.Duration // of a request
+	now       *work         // of the cut that is held, when its steps are in the tables
+	wrote     *work         // the last part
+	under     sync.WaitGroup
+	log       *slog.Logger
 }
 
 // endedRecord is the end of a period, by the name that server 0 has given it.
@@ -65,8 +70,11 @@ func (c *holding) answer(o *cut.Order, withdrawn func() bool) (*cut.Answer, erro
 		var begin cut.Work
 		if a, begin = c.st.follower.Order(o); begin != "" {
 			c.begin(o.Number, begin)
-			a, _ = c.st.follower.Order(o)
+			if begin != cut.Free {
+				a, _ = c.st.follower.Order(o)
+			}
 		}
+		c.tidy()
 		return a != nil || withdrawn()
 	})
 	if a == nil {
@@ -87,9 +95,16 @@ func (c *holding) begin(number uint64, w cut.Work) {
 		c.under.Go(func() { c.hold(number) })
 	case cut.Reach:
 		c.under.Go(func() { c.reach(&o) })
+	case cut.Write:
+		c.write(&o)
 	case cut.End:
 		c.under.Go(func() { c.end(&o) })
-	case cut.Free: // there is no part to remove
+	case cut.Mark:
+		c.under.Go(func() { c.mark(&o) })
+	case cut.Take:
+		c.under.Go(func() { c.take(&o) })
+	case cut.Free:
+		c.remove(number)
 	default:
 		c.st.follower.Did(nil, fmt.Errorf("a server does no work %q in a cut", w))
 	}
@@ -107,7 +122,8 @@ func (c *holding) hold(number uint64) {
 	for w := range steps {
 		steps[w] = c.st.roster.Last(w)
 	}
-	c.st.follower.Idle(steps, c.part.store.Step(), false)
+	whole := c.st.follower.Plan().Has(cut.Write) && c.saving.tracker.Remade()
+	c.st.follower.Idle(steps, c.part.store.Step(), whole)
 	c.st.lock.broadcast()
 }
 
@@ -120,7 +136,12 @@ func (c *holding) reach(o *cut.Order) {
 	if isClosed(c.st.lock.closing) {
 		return // who takes this one's place is asked again
 	}
-	c.st.follower.Did(nil, err)
+	var said []byte
+	if err == nil && c.st.follower.Wanted(o.Number) {
+		said, err = c.aside(o)
+	}
+	c.st.follower.Did(said, err)
+	c.tidy()
 	c.st.lock.broadcast()
 }
 

@@ -2,9 +2,9 @@ package server
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -27,6 +27,9 @@ type leading struct {
 	st       *state
 	peers    *peers
 	holding  *holding
+	saving   *saving
+	recovery *recovery
+	frozen   *frozen
 	journal  *journaling
 	records  event[cut.Record]
 	life     context.Context // of the server
@@ -69,14 +72,22 @@ func (c *leading) begin() {
 
 // ask answers a worker with how far its cut is, when there is news, or after a while without.
 func (c *leading) ask(f *wire.Frame, a *cut.Ask, r *reply) error {
-	if !a.GivesUp { // which waits for nothing
+	if a.Number == 0 && !a.GivesUp { // else it waits for its cut alone
 		if err := c.st.enter(f); err != nil {
+			return err
+		}
+		if err := c.prepare(a); err != nil {
 			return err
 		}
 	}
 	c.st.lock.Lock()
 	defer c.st.lock.Unlock()
 	if err := c.may(f, a); err != nil {
+		return err
+	}
+	if err := c.place(a); err != nil {
+		c.st.leader.Fail(a, err)
+		c.do()
 		return err
 	}
 	free := func() bool { return a.GivesUp || c.st.leads() || c.st.cut.Free("") }
@@ -108,11 +119,73 @@ func (c *leading) may(f *wire.Frame, a *cut.Ask) error {
 	if c.st.leader == nil {
 		return wire.Refuse(wire.StatusRefused, "cuts are led by server 0, and this is server %d", c.peers.index)
 	}
-	if a.Worker = int(f.Worker); !slices.Equal(a.Plan, cut.Plan{cut.End}) {
-		return wire.Refuse(wire.StatusRefused,
-			"server 0 leads no cut of the plan %q: all processes must be of one build", a.Plan)
-	}
+	a.Worker = int(f.Worker)
 	return nil
+}
+
+// prepare does for a call that comes the first time what may take a while, so that nobody waits for it in a cut: it
+// claims the directory that a worker names for a checkpoint, and looks at what the next of the job's own is based on.
+func (c *leading) prepare(a *cut.Ask) error {
+	c.st.lock.Lock()
+	known := c.st.leader == nil || c.st.leader.Knows(a.ID)
+	c.st.lock.Unlock()
+	switch {
+	case known || !a.Plan.Has(cut.Write):
+		return nil
+	case a.Dir != "":
+		return c.recovery.claims.Take(c.life, a.Dir)
+	}
+	c.recovery.series.Look()
+	return nil
+}
+
+// place adds where a checkpoint goes to the progress that its worker brings, since all servers hold now: directories of
+// the job's own are numbered in the order of cuts. Locked, but not while one is made.
+func (c *leading) place(a *cut.Ask) error {
+	if !c.st.leader.Speaks(a) || a.Knows != cut.Held {
+		return nil
+	}
+	at := wire.Placed{Dir: a.Dir}
+	if len(a.Brought) > 0 {
+		if err := json.Unmarshal(a.Brought, &at.Progress); err != nil {
+			return err
+		}
+	}
+	if err := c.frozen.complete(a.ID); err != nil {
+		return err
+	}
+	if own := at.Progress != nil; own {
+		c.recovery.begins(c.holding.fileID(a.Number))
+		c.st.lock.Unlock()
+		dir, err := c.recovery.own(a.ID)
+		c.st.lock.Lock()
+		if err != nil {
+			return err
+		}
+		at.Dir = dir
+		if !c.st.leader.Speaks(a) { // it came twice, or the cut is given up
+			return nil
+		}
+		if base := c.recovery.series.Base(c.st.leader.Whole()); base != nil {
+			at.Base = base.ID
+		}
+	}
+	if at.Dir == "" {
+		return wire.Refuse(wire.StatusRefused, "a checkpoint of worker %d has neither a directory nor progress", a.Worker)
+	}
+	var err error
+	a.Brought, err = json.Marshal(at)
+	return err
+}
+
+// seal makes what all servers have written a checkpoint.
+func (c *leading) seal(s *cut.Sealing) {
+	err := c.saving.seal(s, c.holding.fileID(s.Number))
+	c.st.lock.Lock()
+	defer c.st.lock.Unlock()
+	c.st.leader.Sealed(s.Number, err)
+	c.do()
+	c.st.lock.broadcast()
 }
 
 // gone gives up the cut of a worker that has left, or that another life takes the place of. Locked.
@@ -132,15 +205,24 @@ func (c *leading) settled() error {
 		func() string { return "for all servers to end a cut" })
 }
 
-// dead is gone for a worker that is about to be declared dead.
-func (c *leading) dead(worker int) error {
+// dying is gone for a worker that is about to be declared dead. Until it died on all servers nothing begins that can't
+// be taken back.
+func (c *leading) dying(worker int) error {
 	c.st.lock.Lock()
 	defer c.st.lock.Unlock()
 	if err := c.settled(); err != nil {
 		return err
 	}
+	c.st.leader.Dying()
 	c.gone(worker, "it is dead")
 	return nil
+}
+
+func (c *leading) died() {
+	c.st.lock.Lock()
+	defer c.st.lock.Unlock()
+	c.st.leader.Died()
+	c.do()
 }
 
 // do does what the machine wants: records first. Locked.
@@ -151,18 +233,35 @@ func (c *leading) do() {
 	todo := c.st.leader.Todo()
 	for _, r := range todo.Note {
 		c.records.note(r)
-		if r.Done != nil && r.Done.Ask.Plan.Final() != "" {
-			c.st.cut.Outdated()
+		if r.Done != nil && r.Done.Why == "" {
+			c.over(r.Done)
 		}
 	}
 	for _, s := range todo.Send {
 		c.send(s)
+	}
+	if todo.Seal != nil {
+		c.under.Go(func() { c.seal(todo.Seal) })
 	}
 	if todo.Fail != nil {
 		c.st.lock.fail(todo.Fail)
 	}
 	if len(todo.Note)+len(todo.Send) > 0 {
 		c.st.lock.broadcast()
+	}
+}
+
+// over takes note of a call that has come to what it was for. Locked.
+func (c *leading) over(d *cut.Done) {
+	_, under := c.st.leader.Report()
+	switch plan := d.Ask.Plan; {
+	case plan.Final() == cut.Take: // what was loaded is in no checkpoint, and who comes back would need the directory
+		c.recovery.want()
+		c.st.cut.Outdated()
+	case plan.Final() != "":
+		c.st.cut.Outdated()
+	case plan.Has(cut.Write) && d.Ask.Dir == "" && d.Number != under: // another was of this very moment
+		c.recovery.satisfied()
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 // page by page. It reads tables beside the updates that change them, without the server's lock.
 type reading struct {
 	st       *state
+	holding  *holding
 	part     *part
 	changed  *changed
 	delays   *delays

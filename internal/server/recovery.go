@@ -98,6 +98,35 @@ func (c *recovery) release() {
 	c.claims.Release()
 }
 
+// own makes the directory of a checkpoint of the job's own, once for a call.
+func (c *recovery) own(id string) (dir string, err error) {
+	if c.series.Dir == "" {
+		return "", wire.Refuse(wire.StatusRefused,
+			"server %d makes no checkpoints of its own: set Strategy.Recovery, and ask server 0", c.index)
+	}
+	c.mu.Lock() // also while the directory is made: the request may come again
+	defer c.mu.Unlock()
+	dir, made := c.places[id]
+	if !made {
+		if dir, err = c.series.Make(c.life); err != nil {
+			return "", err
+		}
+		clear(c.places) // others are over
+		c.places[id] = dir
+		c.st.lock.Lock()
+		c.made.note(dir)
+		c.st.lock.Unlock()
+	}
+	return dir, nil
+}
+
+// begins takes note of a checkpoint whose cut all servers hold: what was acknowledged before is in it. Locked.
+func (c *recovery) begins(id string) {
+	if c.wish.wanted {
+		c.wish.begun = id
+	}
+}
+
 // place makes the directory of a checkpoint whose cut is held, once; or it claims one that a worker names, before there
 // is a cut.
 func (c *recovery) place(f *wire.Frame, msg *wire.Save, r *reply) error {
@@ -166,7 +195,7 @@ func (c *recovery) answer(wanted bool) (whole int) {
 	if wanted && c.want() && !c.journal.comesBack() {
 		c.st.roster.Hurry()
 	}
-	if !wanted && c.st.cut.Open() != "" { // whoever asks waits for what is being saved
+	if !wanted && (c.st.cut.Open() != "" || c.st.leads()) { // whoever asks waits for what is being saved
 		return 0
 	}
 	return c.wish.whole

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
+	"github.com/gofleet/gofleet/internal/cut"
 	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/optimizer"
@@ -40,6 +41,7 @@ type beside struct {
 
 // loadRecord is what the tables became: that directory's, of those params, which was then what Origin says.
 type loadRecord struct {
+	cut.Named
 	Dir    string   `json:"dir"`
 	Params []string `json:"params,omitempty"`
 	Origin string   `json:"origin"`
@@ -209,6 +211,9 @@ func (c *reloading) again(ctx context.Context, r loadRecord) error {
 	}
 	if n.err == nil {
 		c.put(&n)
+		if r.Name != "" {
+			c.st.follower.Recall(r.Named)
+		}
 	}
 	return n.err
 }

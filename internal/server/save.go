@@ -3,6 +3,8 @@ package server
 import (
 	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -311,17 +313,29 @@ func (c *saving) image(msg *wire.Save) (checkpoint.Image, error) {
 	return checkpoint.ImageOf(c.part.store, msg.Params...), nil
 }
 
-// write writes a part that was taken aside.
-func (c *saving) write(msg *wire.Save, part wire.Part, image checkpoint.Image) {
-	defer image.Close()
+// writeImage writes a part that was taken aside. What another process has written stays.
+func (c *saving) writeImage(msg *wire.Save, image checkpoint.Image) (p checkpoint.Part, err error) {
 	name := c.nameOf(msg)
-	p, err := checkpoint.WriteImage(c.recovery.life, msg.Dir, name, image)
+	written, err := checkpoint.Written(msg.Dir, name)
+	if written {
+		err = wire.Refuse(wire.StatusStale, "checkpoint %s was written here before: save again", msg.ID)
+	}
+	if err == nil {
+		p, err = checkpoint.WriteImage(c.recovery.life, msg.Dir, name, image)
+	}
 	if err == nil {
 		c.log.Info("wrote checkpoint", "dir", msg.Dir, "file", p.File, "bytes", p.Bytes, "rows", p.Rows)
 		if msg.Base == "" {
 			c.segments.size.Store(p.Bytes)
 		}
 	}
+	return p, err
+}
+
+// write writes a part that was taken aside.
+func (c *saving) write(msg *wire.Save, part wire.Part, image checkpoint.Image) {
+	defer image.Close()
+	p, err := c.writeImage(msg, image)
 	part.File, part.Bytes, part.Sum, part.Rows = p.File, p.Bytes, p.Sum, p.Rows
 	c.wrote(msg, part, err)
 }
@@ -438,6 +452,27 @@ func (c *saving) commit(f *wire.Frame, msg *wire.Save, _ *reply) error {
 	}
 	c.st.lock.broadcast()
 	c.st.lock.Unlock()
+	if err == nil {
+		c.recovery.committed(msg)
+	}
+	return err
+}
+
+// seal makes what all servers have written in a cut that server 0 leads a checkpoint, with that id.
+func (c *saving) seal(s *cut.Sealing, id string) error {
+	var with wire.Cutting
+	var at wire.Placed
+	if err := errors.Join(json.Unmarshal(s.Ask.How, &with), json.Unmarshal(s.Brought, &at)); err != nil {
+		return err
+	}
+	msg := &wire.Save{ID: id, Dir: at.Dir, Base: at.Base, Progress: at.Progress, Params: with.Params, Steps: s.Steps,
+		Parts: make([]wire.Part, len(s.Parts))}
+	for i, said := range s.Parts {
+		if err := json.Unmarshal(said, &msg.Parts[i]); err != nil {
+			return err
+		}
+	}
+	err := c.whole(msg, s.Ask.Worker)
 	if err == nil {
 		c.recovery.committed(msg)
 	}

@@ -2,6 +2,7 @@ package server
 
 import (
 	"slices"
+	"strconv"
 
 	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/internal/wire"
@@ -90,7 +91,10 @@ func (c *reading) listed(t *table.Sparse, msg *wire.Scan) ([]uint64, error) {
 
 // lists are where the ids of tables are kept, for a cut or for none. Locked.
 func (c *reading) lists(cut string) (map[uint32][]uint64, error) {
-	if cut != "" {
+	switch _, err := strconv.Atoi(cut); {
+	case err == nil:
+		return c.holding.lists(cut)
+	case cut != "": // of a cut that its worker leads
 		return c.st.cut.Rows(cut)
 	}
 	return c.scanned, nil

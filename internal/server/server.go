@@ -165,8 +165,10 @@ func (s *Server) connect(traits mode.Traits, journal *journaling) {
 		rule: c.Rule, servers: len(c.Endpoints), journal: journal, segments: s.segments,
 		tracker: checkpoint.NewTracker(part.store, keep.Deltas > 0), log: s.log}
 	s.holding = &holding{st: st, part: part, saving: s.saving, patience: c.Strategy.WorkerTimeout.Std() / 20,
-		log: s.log}
-	s.leading = &leading{st: st, peers: s.clipping.peers, holding: s.holding, journal: journal, life: s.clipping.life,
+		journal: journal, segments: s.segments, log: s.log}
+	t.reading.holding = s.holding
+	s.leading = &leading{st: st, peers: s.clipping.peers, holding: s.holding, saving: s.saving, recovery: s.recovery,
+		frozen: frozen, journal: journal, life: s.clipping.life,
 		orders: make([]*cut.Order, len(c.Endpoints)), withdraw: make([]context.CancelFunc, len(c.Endpoints))}
 	gathering := &gathering{st: st, byNumber: map[uint64]*gathered{}}
 	heartbeat := c.Strategy.HeartbeatInterval.Std()
@@ -178,8 +180,8 @@ func (s *Server) connect(traits mode.Traits, journal *journaling) {
 		lines:       cables,
 		differences: s.differences, ended: make(chan struct{}, 1), unsaid: map[int]bool{}, log: s.log}
 	s.servers = &servers{st: st, peers: s.clipping.peers, recovery: s.recovery, members: members,
-		identity: s.segments.identity,
-		journal:  journal, index: c.Index, fingerprint: c.Fingerprint, differences: s.differences,
+		holding: s.holding, identity: s.segments.identity,
+		journal: journal, index: c.Index, fingerprint: c.Fingerprint, differences: s.differences,
 		pace: heartbeat, ended: make([]bool, len(c.Endpoints)), log: s.log}
 	s.stopping = &stopping{st: st, servers: s.servers, recovery: s.recovery}
 	s.deaths = &deaths{st: st, peers: s.clipping.peers, leading: s.leading, membership: members, rounds: s.rounds,
@@ -188,6 +190,7 @@ func (s *Server) connect(traits mode.Traits, journal *journaling) {
 
 	s.reloading = &reloading{st: st, part: part, rule: c.Rule, rounds: s.rounds, frozen: frozen, delays: t.delays,
 		recovery: s.recovery, log: s.log}
+	s.holding.reloading = s.reloading
 	s.growth = &growth{st: st, journal: journal, servers: s.servers, recovery: s.recovery, segments: s.segments}
 	s.returning = &returning{config: c, st: st, part: part, loading: s.loading, recovery: s.recovery,
 		segments: s.segments,

@@ -35,6 +35,7 @@ type servers struct {
 	peers    *peers
 	recovery *recovery
 	members  *membership
+	holding  *holding
 	index    int
 	*identity
 	fingerprint layout.Fingerprint
@@ -286,6 +287,7 @@ func (c *servers) says(msg *wire.Report) error {
 		}
 		c.members.left(msg.Left)
 		c.st.follower.Report(msg.Cuts[0], msg.Cuts[1])
+		c.holding.tidy()
 		c.st.lock.broadcast()
 	case c.processes[msg.Server] != msg.Process:
 		return wire.Refuse(wire.StatusStale, "server %d is another process", msg.Server)

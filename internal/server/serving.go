@@ -3,6 +3,7 @@ package server
 import (
 	"fmt"
 
+	"github.com/gofleet/gofleet/internal/cut"
 	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/internal/wire"
 )
@@ -58,7 +59,7 @@ func (c *saving) before(id string, chain table.Chain) error {
 	if err := c.st.cut.Kept(id); err != nil || c.part.store.Chain() == chain {
 		return err
 	}
-	c.journal.failed(c.mark(make([]table.Served, len(c.part.store.Tables)), chain))
+	c.journal.failed(c.mark(make([]table.Served, len(c.part.store.Tables)), chain, ""))
 	return nil
 }
 
@@ -124,20 +125,27 @@ func (c *saving) serves(id string, now table.Chain) error {
 		return err
 	}
 	c.st.lock.Unlock()
-	lost := c.mark(n.tables, now)
+	lost := c.mark(n.tables, now, "")
 	c.st.lock.Lock()
 	c.st.cut.Marked(id)
+	c.st.outdate()
 	c.st.lock.broadcast()
 	c.journal.failed(lost)
 	c.log.Info("a model for serving was saved", "model", now.Last, "base", now.Base, "deltas", now.Deltas)
 	return nil
 }
 
+// servedRecord is the head of what counts as served, with the name by which it is done once.
+type servedRecord struct {
+	wire.Chain
+	cut.Named
+}
+
 // mark has rows count as served. The error is the journal's.
-func (c *saving) mark(all []table.Served, now table.Chain) (lost error) {
+func (c *saving) mark(all []table.Served, now table.Chain, name string) (lost error) {
 	if c.journal.on() {
 		lost = c.served.append(func(b *wire.Builder) {
-			_ = b.JSON(wire.Chain(now)) // of words and a number
+			_ = b.JSON(servedRecord{wire.Chain(now), cut.Named{Name: name}}) // of words and a number
 			for i, t := range all {
 				b.IDs(uint32(i), t.Rows)
 				b.IDs(uint32(i), t.Gone)
@@ -150,9 +158,12 @@ func (c *saving) mark(all []table.Served, now table.Chain) (lost error) {
 
 // again has what is in a frame count as served again. Locked.
 func (c *saving) again(f *wire.Frame) error {
-	var now wire.Chain
+	var now servedRecord
 	if err := f.JSON(&now); err != nil {
 		return err
+	}
+	if now.Name != "" {
+		c.st.follower.Recall(now.Named)
 	}
 	var lists [][]uint64
 	for _, sec := range f.Sections {
@@ -172,6 +183,6 @@ func (c *saving) again(f *wire.Frame) error {
 	for i := range all {
 		all[i] = table.Served{Rows: lists[2*i], Gone: lists[2*i+1]}
 	}
-	c.part.store.Serve(all, table.Chain(now))
+	c.part.store.Serve(all, table.Chain(now.Chain))
 	return nil
 }

@@ -60,6 +60,13 @@ func (st *state) leaveCut(worker int) {
 	}
 }
 
+// outdate says that no checkpoint before has all that a server would save now, though no update was made since. Locked.
+func (st *state) outdate() {
+	if st.leader != nil {
+		st.leader.Loaded()
+	}
+}
+
 // torn ends a job whose servers may have two models. Locked.
 func (st *state) torn(worker int) {
 	st.lock.fail(wire.Refuse(wire.StatusBack, "worker %d ended while it had the servers load a model, which some may "+

@@ -220,6 +220,28 @@ type Save struct {
 	Discard bool `json:"discard,omitempty"`
 }
 
+// Cutting says what the work of a cut is done with, as its worker asks for it (OpCut): what it drops at the end of a
+// period, and
+type Cutting struct {
+	Shrink
+	// Params are the names of those that are written, or loaded; none means all.
+	Params []string `json:"params,omitempty"`
+	// Progress is for one of the job's own checkpoints, as it is when the worker asks.
+	Progress *Progress `json:"progress,omitempty"`
+	// Load is the directory that is loaded.
+	Load string `json:"load,omitempty"`
+	// Serving says which rows a model for serving takes.
+	Serving *Serving `json:"serving,omitempty"`
+}
+
+// Placed is what server 0 adds when all servers hold a cut for a checkpoint (OpOrder).
+type Placed struct {
+	Dir string `json:"dir"`
+	// Base is the id of the checkpoint that this one is based on, empty for none.
+	Base     string    `json:"base,omitempty"`
+	Progress *Progress `json:"progress,omitempty"` // of the worker when all servers hold
+}
+
 // Load is the blob of OpLoad, in a cut that its worker keeps for reading. A server reads what it owns of a checkpoint
 // or a saved model into tables beside those in use; with Take, when all have read the same, they are the tables; with
 // End, when all have taken them, pushes go on.

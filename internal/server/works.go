@@ -1,0 +1,218 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"github.com/gofleet/gofleet/internal/checkpoint"
+	"github.com/gofleet/gofleet/internal/cut"
+	"github.com/gofleet/gofleet/internal/table"
+	"github.com/gofleet/gofleet/internal/wire"
+)
+
+// work is what this server has of the cut that it holds, beside what the machine knows: an image that is to be written,
+// lists of rows for the anchor, tables that were read beside its own.
+type work struct {
+	number uint64
+	with   wire.Cutting
+	save   wire.Save // of a checkpoint
+	part   wire.Part
+	image  *checkpoint.Image // nil when it is being written
+	lists  map[uint32][]uint64
+	served []table.Served
+	beside *beside
+}
+
+// close lets go of it.
+func (w *work) close() {
+	if w != nil && w.image != nil {
+		w.image.Close()
+		w.image = nil
+	}
+}
+
+// tidy lets go of what belongs to a cut that is held no more. Locked.
+func (c *holding) tidy() {
+	if c.now != nil && c.now.number != c.st.follower.Number() {
+		c.now.close()
+		c.now = nil
+	}
+}
+
+// aside sets aside what the works of a cut need that is reached, and says what server 0 and the anchor are to know of
+// it. Locked, but not while rows are looked through or files are read.
+func (c *holding) aside(o *cut.Order) (said []byte, err error) {
+	w := &work{number: o.Number}
+	if len(o.How) > 0 {
+		if err := json.Unmarshal(o.How, &w.with); err != nil {
+			return nil, err
+		}
+	}
+	c.now = w
+	switch plan := c.st.follower.Plan(); {
+	case plan.Has(cut.Write):
+		return nil, c.takeImage(w, o)
+	case plan.Final() == cut.Mark:
+		return c.list(w)
+	case plan.Final() == cut.Take:
+		return c.read(w)
+	}
+	w.lists = map[uint32][]uint64{}
+	return nil, nil
+}
+
+// takeImage takes an image of this server's part of a checkpoint. The journal goes on from it. Locked.
+func (c *holding) takeImage(w *work, o *cut.Order) error {
+	var at wire.Placed
+	if err := json.Unmarshal(o.Brought, &at); err != nil {
+		return err
+	}
+	w.save = wire.Save{ID: c.fileID(o.Number), Dir: at.Dir, Base: at.Base, Progress: at.Progress, Params: w.with.Params}
+	if c.part.index == 0 {
+		if err := c.saving.frozen.set(c.saving.frozen.coming.values); err != nil {
+			return err
+		}
+	}
+	image, err := c.saving.image(&w.save)
+	if err != nil {
+		return err
+	}
+	w.image, w.part = &image, c.saving.partOf(&w.save)
+	c.segments.rebase(&w.save)
+	return nil
+}
+
+// fileID names the files of a cut.
+func (c *holding) fileID(number uint64) string {
+	return cut.FileID(c.st.generation.Load().Number, number)
+}
+
+// write writes the image. Locked when it begins.
+func (c *holding) write(o *cut.Order) {
+	w := c.now
+	image := w.image
+	w.image = nil
+	c.under.Go(func() {
+		defer image.Close()
+		c.segments.forget()
+		p, err := c.saving.writeImage(&w.save, *image)
+		w.part.File, w.part.Bytes, w.part.Sum, w.part.Rows = p.File, p.Bytes, p.Sum, p.Rows
+		var said []byte
+		if err == nil {
+			said, err = json.Marshal(w.part)
+		}
+		c.st.lock.Lock()
+		defer c.st.lock.Unlock()
+		c.wrote = w
+		if c.st.follower.Did(said, err) {
+			c.remove(o.Number)
+		}
+		c.st.lock.broadcast()
+	})
+}
+
+// remove removes the part that was written last, which is of that cut: it was given up. Locked, but files are removed
+// beside.
+func (c *holding) remove(number uint64) {
+	w := c.wrote
+	if w == nil || w.number != number {
+		return
+	}
+	c.wrote = nil
+	c.under.Go(func() {
+		if err := checkpoint.Discard(w.save.Dir, w.part.File); err != nil {
+			c.log.Warn("the part of a checkpoint that was given up is left", "dir", w.save.Dir, "error", err)
+		}
+	})
+}
+
+// list lists the rows that a model for serving takes, and says which models were saved before.
+func (c *holding) list(w *work) ([]byte, error) {
+	if w.with.Serving == nil {
+		return nil, wire.Refuse(wire.StatusRefused, "nothing says which rows a model for serving takes")
+	}
+	c.st.lock.Unlock()
+	all := c.part.store.Select(table.Serving(*w.with.Serving))
+	c.st.lock.Lock()
+	w.served, w.lists = all, map[uint32][]uint64{}
+	listed := wire.Listed{Chain: wire.Chain(c.part.store.Chain())}
+	for i, e := range c.part.layout.Embeddings {
+		w.lists[uint32(e.Index)], w.lists[uint32(e.Index)|gone] = all[i].Rows, all[i].Gone
+		listed.Left += all[i].Left
+	}
+	return json.Marshal(listed)
+}
+
+// mark has what was listed count as served, when the model is whole. A server that was started again since has no list:
+// its chain stays, so that the next delta is refused.
+func (c *holding) mark(o *cut.Order) {
+	var now wire.Chain
+	err := json.Unmarshal(o.Brought, &now)
+	c.st.lock.Lock()
+	w := c.now
+	c.st.lock.Unlock()
+	all, chain := make([]table.Served, len(c.part.store.Tables)), c.part.store.Chain()
+	if w != nil && w.number == o.Number && w.served != nil {
+		all, chain = w.served, table.Chain(now)
+	}
+	var lost error
+	if err == nil {
+		lost = c.saving.mark(all, chain, o.Name)
+	}
+	c.st.lock.Lock()
+	defer c.st.lock.Unlock()
+	c.journal.failed(lost)
+	c.st.follower.Did(nil, err)
+	c.st.lock.broadcast()
+	c.log.Info("a model for serving was saved", "model", chain.Last, "base", chain.Base, "deltas", chain.Deltas)
+}
+
+// read reads the directory that is loaded into tables beside those in use, and says what it found there.
+func (c *holding) read(w *work) ([]byte, error) {
+	c.st.lock.Unlock()
+	n := c.reloading.readFrom(context.Background(), w.with.Load, w.with.Params)
+	c.st.lock.Lock()
+	w.beside = &n
+	return []byte(n.from.Origin), n.err
+}
+
+// take makes the tables what was read. A server that was started again since reads again what all have found.
+func (c *holding) take(o *cut.Order) {
+	c.st.lock.Lock()
+	defer c.st.lock.Unlock()
+	w, err := c.now, error(nil)
+	if w == nil || w.number != o.Number || w.beside == nil {
+		w = &work{number: o.Number}
+		if err = json.Unmarshal(o.How, &w.with); err == nil {
+			_, err = c.read(w)
+		}
+		if err == nil && w.beside.from.Origin != string(o.Brought) {
+			err = fmt.Errorf("%s has %s now, and other servers have loaded %s", w.with.Load, w.beside.from.Origin,
+				o.Brought)
+		}
+	}
+	var said []byte
+	if err == nil {
+		n := w.beside
+		c.reloading.put(n)
+		n.from.Name = o.Name
+		said, err = json.Marshal(c.st.loads)
+		n.from.Said = said
+		c.reloading.loads.note(n.from)
+		c.reloading.tell(n)
+	}
+	c.st.follower.Did(said, err)
+	c.st.lock.broadcast()
+}
+
+// lists are where the ids of tables are kept, for a cut whose anchor reads. Locked.
+func (c *holding) lists(name string) (map[uint32][]uint64, error) {
+	number, err := strconv.ParseUint(name, 10, 64)
+	if err != nil || !c.st.follower.Keeps(number) || c.now == nil || c.now.lists == nil {
+		return nil, wire.Refuse(wire.StatusStale, "cut %s is not kept here any more (its worker may have been silent "+
+			"for too long): begin again", name)
+	}
+	return c.now.lists, nil
+}
