@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -23,19 +22,9 @@ import (
 	"github.com/gofleet/gofleet/transport/transporttest"
 )
 
-// knownWrong skips a test of what cuts that a worker leads do not hold yet: an end of a period that one server was told and another was not
-// stays so, and each further period ends on the first server earlier than on the second. FLEET_TEST_KNOWN=1 plays such tests, which fail.
-func knownWrong(t *testing.T) {
-	if os.Getenv("FLEET_TEST_KNOWN") == "" {
-		t.Skip("known to be wrong: servers end periods apart from each other once one was not told of an end")
-	}
-}
-
-// endsPeriod says that a request tells a server to end a period: by an order of server 0, or at the cut of a batch by its worker.
+// endsPeriod says that a request orders a server to end a period.
 func endsPeriod(req [][]byte) bool {
-	all := bytes.Join(req, nil)
-	return bytes.Contains(all, []byte(`"work":"end"`)) ||
-		bytes.Contains(all, []byte(`"steps":[`)) && bytes.Contains(all, []byte(`"shrink":{`))
+	return bytes.Contains(bytes.Join(req, nil), []byte(`"work":"end"`))
 }
 
 // shrinksWhole ends three periods, which use 2 of 40 rows, and wants all servers to drop the other 38 in the same one.
@@ -98,7 +87,7 @@ func TestAPeriodEndsOnAllServers(t *testing.T) {
 // its next life ends three more.
 func TestAPeriodOutlivesItsWorker(t *testing.T) {
 	t.Parallel()
-	tornByDeath(t, 1, func(ctx context.Context, f *fleet.Fleet) error {
+	tornByDeath(t, func(ctx context.Context, f *fleet.Fleet) error {
 		_, err := f.Shrink(ctx, fleet.ShrinkOptions{Unseen: 2})
 		return err
 	})
@@ -107,21 +96,20 @@ func TestAPeriodOutlivesItsWorker(t *testing.T) {
 // TestTornBatchByDeath is the same with the end of a period that SaveModel makes behind a batch.
 func TestTornBatchByDeath(t *testing.T) {
 	t.Parallel()
-	knownWrong(t)
 	dir := t.TempDir()
-	tornByDeath(t, 2, func(ctx context.Context, f *fleet.Fleet) error {
+	tornByDeath(t, func(ctx context.Context, f *fleet.Fleet) error {
 		return failed(f.SaveModel(ctx, dir, fleet.SaveOptions{Mode: fleet.SaveBatch, Shrink: fleet.ShrinkOptions{Unseen: 2}}))
 	})
 }
 
-// tornByDeath plays a worker that dies when server 1 is about to be told of the end of a period, by so many requests, and its next life.
-func tornByDeath(t *testing.T, requests int32, end func(context.Context, *fleet.Fleet) error) {
+// tornByDeath plays a worker that dies when server 1 is about to be told of the end of a period, and its next life.
+func tornByDeath(t *testing.T, end func(context.Context, *fleet.Fleet) error) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster, memory := quiet(2, 1)
 		dead, own, seen := make(chan struct{}), &trial.Cable{Transport: memory}, atomic.Int32{}
 		strikes := func(below transport.Transport) transport.Transport {
 			return &trial.Tap{Transport: below, Before: func(endpoint string, req [][]byte) error {
-				if endpoint == "server-1:1" && endsPeriod(req) && !own.Pulled.Load() && seen.Add(1) == requests {
+				if endpoint == "server-1:1" && endsPeriod(req) && !own.Pulled.Load() && seen.Add(1) == 1 {
 					synctest.Wait() // server 0 has it
 					own.Pulled.Store(true)
 					close(dead)

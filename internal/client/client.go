@@ -47,7 +47,6 @@ type Client struct {
 	sessions *session.Worker
 	cuts     *cuts
 	frozen   *frozen
-	saving   *saving
 	from     string              // what this worker was told the servers begin from; empty if it was told nothing
 	progress checkpoint.Progress // of the checkpoint that the job goes on from; since Join
 	reading  progress.Tracker
@@ -99,7 +98,6 @@ func New(c Config) *Client {
 	client.cuts = &cuts{link: client.link}
 	client.frozen = &frozen{link: client.link, layout: c.Layout, values: &client.sessions.Frozen,
 		most: client.servers.MaxFrame / 2}
-	client.saving = &saving{link: client.link, cuts: client.cuts, frozen: client.frozen}
 	client.loading.link, client.loading.cuts = client.link, client.cuts
 	g := &client.gathers
 	g.link, g.workers, g.most, g.renew = client.link, c.Workers, client.servers.MaxFrame/2, client.renew

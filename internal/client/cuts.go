@@ -173,11 +173,6 @@ func (k *cuts) reach(ctx context.Context, msg *wire.Save, answer func(server int
 	return k.link.together(func(s int) error { return k.link.control(ctx, s, wire.OpSave, msg, answer(s)) })
 }
 
-// commit has server 0 say to whoever comes at this step that it has been done.
-func (k *cuts) commit(ctx context.Context, msg *wire.Save) error {
-	return k.link.control(ctx, 0, wire.OpCommit, msg, nil)
-}
-
 // abandon lets pushes go on after a cut that failed. A caller whose ctx has ended is not held up by a server that does
 // not answer: servers are told beside it then.
 func (k *cuts) abandon(ctx context.Context, msg wire.Save) {
@@ -200,14 +195,5 @@ func (k *cuts) tell(msg wire.Save) {
 			k.link.log.Warn("a failed save still holds pushes", "error", err)
 		}
 		return
-	}
-	discard := end
-	if msg.Read && msg.Dir != "" {
-		discard = func(s int) error { return k.link.control(ctx, s, wire.OpBatch, msg, nil) }
-	}
-	if msg.Discard = msg.Dir != "" || msg.Shrink == nil && !msg.Read; msg.Discard {
-		if err := k.link.together(discard); err != nil {
-			k.link.log.Warn("parts of a failed save may be left", "dir", msg.Dir, "error", err)
-		}
 	}
 }

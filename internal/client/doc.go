@@ -15,10 +15,9 @@
 // What works on all servers at one point between steps:
 //
 //	cuts.go       all servers held at the same steps
-//	save.go       checkpoints
+//	save.go       checkpoints, and a checkpoint with the end of a period
 //	recovery.go   those that a job makes by itself, and goes on from
 //	shrink.go     the end of a period
-//	batch.go      a checkpoint, and then the end of a period
 //	serve.go      models for serving
 //	load.go       weights that are replaced while they are trained
 //	cut.go        the weights of a cut, read

@@ -3,6 +3,7 @@ package client
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -10,6 +11,8 @@ import (
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/cut"
+	"github.com/gofleet/gofleet/internal/mode"
+	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
@@ -47,74 +50,30 @@ func (c *Client) write(ctx context.Context, save call) error {
 	return nil
 }
 
-// saving is how servers write one checkpoint.
-type saving struct {
-	link   *link
-	cuts   *cuts
-	frozen *frozen
-}
-
-// once makes one attempt, in a cut of its own. When servers write what they have taken, it calls taken: this worker's
-// steps may go on.
-func (s *saving) once(ctx context.Context, msg wire.Save, complete func(*wire.Save), taken func()) error {
-	msg.ID = s.cuts.id()
-	if err := s.claim(ctx, &msg); err != nil {
-		return err
+// SaveBatch implements [backend.Trainer]. When another worker has done the same, and this one has made no step since,
+// there is nothing to do.
+func (c *Client) SaveBatch(ctx context.Context, dir string, o table.Shrink) error {
+	if mode.Of(c.Strategy.Mode).Copies {
+		return errors.New("mode geo keeps every row on every worker, and servers can't end a period of those")
 	}
-	err := s.save(ctx, &msg, complete, taken)
+	dir, err := filepath.Abs(dir) // servers have working directories of their own
 	if err != nil {
-		s.cuts.abandon(ctx, wire.Save{ID: msg.ID, Dir: msg.Dir})
-	}
-	return err
-}
-
-// claim has server 0 take the directory that this worker names for the job, before anybody waits for a cut.
-func (s *saving) claim(ctx context.Context, msg *wire.Save) error {
-	if msg.Dir == "" {
-		return nil
-	}
-	return s.link.control(ctx, 0, wire.OpPlace, wire.Save{ID: msg.ID, Dir: msg.Dir}, new(wire.Save))
-}
-
-func (s *saving) save(ctx context.Context, msg *wire.Save, complete func(*wire.Save), taken func()) error {
-	steps, before, err := s.cuts.freeze(ctx, msg)
-	if err != nil || before != nil {
 		return err
 	}
-	complete(msg)
-	if err := s.frozen.keep(ctx, msg.ID); err != nil {
+	done, err := c.turn(ctx, "saving")
+	if err != nil {
 		return err
 	}
-	if err := s.place(ctx, msg); err != nil {
+	defer done()
+	err = c.cuts.repeat(func() error {
+		_, err := c.cuts.lead(ctx, call{plan: cut.Plan{cut.Write, cut.Commit, cut.End}, dir: dir,
+			with: wire.Cutting{Shrink: wire.Shrink{Decay: o.Decay, MinScore: o.MinScore, Unseen: o.Unseen}},
+			held: func(id string) (any, error) { return nil, c.frozen.keep(ctx, id) }})
 		return err
-	}
-	msg.Steps = steps
-	if err := s.cuts.reach(ctx, msg, func(int) any { return nil }); err != nil {
-		return err
-	}
-	taken()
-	if msg.Parts, err = s.parts(ctx, msg.ID); err != nil {
-		return err
-	}
-	return s.cuts.commit(ctx, msg)
-}
-
-// parts waits until all servers have written theirs.
-func (s *saving) parts(ctx context.Context, id string) ([]wire.Part, error) {
-	all := make([]wire.Part, len(s.link.servers))
-	err := s.link.together(func(server int) error {
-		return s.link.control(ctx, server, wire.OpPart, wire.Save{ID: id}, &all[server])
 	})
-	return all, err
-}
-
-// place has server 0 make a directory for a checkpoint of the job's own.
-func (s *saving) place(ctx context.Context, msg *wire.Save) error {
-	if msg.Dir != "" {
-		return nil
+	c.sessions.Met() // rows that were fetched ahead may be gone
+	if err != nil {
+		return fmt.Errorf("saving %s: %w", dir, err)
 	}
-	var at wire.Save
-	err := s.link.control(ctx, 0, wire.OpPlace, wire.Save{ID: msg.ID}, &at)
-	msg.Dir = at.Dir
-	return err
+	return nil
 }

@@ -46,8 +46,8 @@
 //	stopping.go   a last one before a server ends that was asked to
 //	save.go       the server's part of a checkpoint, the end of a period of the tables, a cut that is read
 //	holding.go    what server 0 orders in a cut
+//	works.go      checkpoints, models for serving and loads in such a cut
 //	leading.go    cuts that this server leads as server 0
-//	batch.go      a checkpoint and the end of a period, in a cut that a worker keeps
 //	serving.go    what a model for serving takes of the tables
 //	reload.go     tables that become a checkpoint's while the job runs
 //

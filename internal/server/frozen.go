@@ -61,8 +61,8 @@ func (c *frozen) keep(id string, from int, w []float32) error {
 	}
 	have, to := len(c.coming.values), from+len(w)
 	if w == nil || from > have {
-		return wire.Refuse(wire.StatusRefused, "cut %s: expected frozen values from %d on, got %d to %d of %d (%d values)",
-			id, have, from, to, c.part.frozenFloats(), len(w))
+		return wire.Refuse(wire.StatusRefused, "cut %s: expected frozen values from %d on, got %d to %d of %d "+
+			"(%d values)", id, have, from, to, c.part.frozenFloats(), len(w))
 	}
 	if to > have {
 		c.coming.values = append(c.coming.values[:from], w...)

@@ -95,6 +95,10 @@ func (d *door) serve(f *wire.Frame, r *reply) error {
 		return err
 	}
 	r.Header().Job = f.Job
+	if d.handlers[f.Op] == nil {
+		return wire.Refuse(wire.StatusRefused, "server %d answers no %v: all processes must be of one build", d.index,
+			f.Op)
+	}
 	return d.handlers[f.Op](f, r)
 }
 

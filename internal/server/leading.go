@@ -171,7 +171,8 @@ func (c *leading) place(a *cut.Ask) error {
 		}
 	}
 	if at.Dir == "" {
-		return wire.Refuse(wire.StatusRefused, "a checkpoint of worker %d has neither a directory nor progress", a.Worker)
+		return wire.Refuse(wire.StatusRefused, "a checkpoint of worker %d has neither a directory nor progress",
+			a.Worker)
 	}
 	var err error
 	a.Brought, err = json.Marshal(at)

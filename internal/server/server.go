@@ -231,7 +231,6 @@ func (s *Server) answer(t training, members *membership, frozen *frozen, gatheri
 		wire.OpNorms:     journal.recorded(control(s.clipping.handle)),
 		wire.OpReport:    journal.recorded(control(s.servers.handle)),
 		wire.OpServe:     journal.recorded(control(s.saving.serve)),
-		wire.OpBatch:     journal.recorded(s.saving.checked(s.saving.batch)),
 		wire.OpCut:       journal.recorded(control(s.leading.ask)),
 		wire.OpOrder:     journal.recorded(control(s.holding.handle)),
 		wire.OpLoad:      journal.recorded(control(s.reloading.handle)),
