@@ -44,7 +44,7 @@ func garbage(_ context.Context, read func([]byte) error) error {
 }
 
 // status answers with a frame of that status and text.
-func status(status uint16, text string) func(context.Context, func([]byte) error) error {
+func status(status uint8, text string) func(context.Context, func([]byte) error) error {
 	return func(_ context.Context, read func([]byte) error) error {
 		var b wire.Builder
 		b.Reset(wire.Header{Op: wire.OpHeartbeat, Status: status})

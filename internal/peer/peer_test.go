@@ -89,7 +89,7 @@ func TestOnce(t *testing.T) {
 			if err := f.Parse(req); err != nil {
 				t.Error(err)
 			}
-			answer := frame(wire.Header{Op: f.Op, Status: uint16(f.Seq)}, "no room")
+			answer := frame(wire.Header{Op: f.Op, Status: uint8(f.Seq)}, "no room")
 			reply.Parts = answer.Parts()
 		})
 	}()

@@ -24,7 +24,7 @@ func scanning(t *testing.T, s *Server, cut string) *wire.Builder {
 }
 
 // statusOf sends a frame and returns the answer's status.
-func statusOf(t *testing.T, s *Server, b *wire.Builder) uint16 {
+func statusOf(t *testing.T, s *Server, b *wire.Builder) uint8 {
 	var reply transport.Reply
 	s.door.handle(bodyOf(s, b), &reply)
 	defer reply.Done()
@@ -68,7 +68,7 @@ func TestACutIsKeptForReading(t *testing.T) {
 				for range 2 {
 					send(t, s, saveFrame(t, s, save, msg), wire.StatusOK)
 				}
-				pushed := make(chan uint16, 1)
+				pushed := make(chan uint8, 1)
 				go func() { pushed <- statusOf(t, s, pushOf(s, wire.Header{Seq: 2})) }()
 				send(t, s, scanning(t, s, "a"), wire.StatusOK)
 				if err := s.part.store.Tables[0].Pull([]uint64{3}, make([]float32, 2), 1); err != nil { // is born
@@ -131,7 +131,7 @@ func TestNobodyCutsAfterDeath(t *testing.T) {
 		send(t, s, join, wire.StatusOK)
 		freeze, commit := wire.Header{Op: wire.OpFreeze, Life: 1}, wire.Header{Op: wire.OpCommit, Life: 1}
 		send(t, s, saveFrame(t, s, freeze, wire.Save{ID: "a"}), wire.StatusOK)
-		frozen := make(chan uint16, 1)
+		frozen := make(chan uint8, 1)
 		freeze.Worker = 1
 		waiting := saveFrame(t, s, freeze, wire.Save{ID: "b"})
 		go func() { frozen <- statusOf(t, s, waiting) }()
@@ -174,7 +174,7 @@ func TestACutWaitsForNoEarlierLife(t *testing.T) {
 		join(3)
 		msg.Steps = []uint64{roster.Step(1, 0), roster.Step(1, 2)}
 		send(t, s, saveFrame(t, s, save, msg), wire.StatusOK)
-		pushed := make(chan uint16, 1)
+		pushed := make(chan uint8, 1)
 		push := pushOf(s, wire.Header{Worker: 1, Life: 2, Seq: 1})
 		go func() { pushed <- statusOf(t, s, push) }()
 		synctest.Wait()

@@ -114,7 +114,7 @@ func addRecord(m *memory, kind journal.Kind, play func(*wire.Frame) error) recor
 	r := record{m.journal, kind}
 	m.plays[r.name()] = func(_ context.Context, body []byte) error {
 		var f wire.Frame
-		if err := f.Parse(body); err != nil {
+		if err := f.ParseKept(body); err != nil {
 			return err
 		}
 		return play(&f)

@@ -365,7 +365,7 @@ func (s *Server) writesAsBefore(t *testing.T) {
 		"rate": noteOf(rounds.rates.chosen), "norms": noteOf(w.clipping.summed), "fence": noteOf(w.deaths.fences),
 		"drop": noteOf(w.deaths.drops), "stopping": noteOf(w.recovery.stops), "made": noteOf(w.recovery.made),
 		"gathered": noteOf(members.gathering.ended), "shrink": noteOf(w.saving.shrunk), "period": noteOf(w.saving.committed),
-		"load": noteOf(w.reloading.loads),
+		"load": noteOf(w.reloading.loads), "cut": noteOf(w.leading.records), "end": noteOf(w.holding.ends),
 	}
 	before := eventsOf(t, s.segments.journal.journal)
 	for _, body := range before {
@@ -432,7 +432,7 @@ func kindsOf(t *testing.T, j *journal.Journal, kinds map[string]int) {
 	err := j.Play(segments[0].Number, func(kind journal.Kind, body []byte) error {
 		kinds[fmt.Sprint("kind ", kind)]++
 		if kind != kindEvent {
-			return new(wire.Frame).Parse(body)
+			return new(wire.Frame).ParseKept(body)
 		}
 		var e map[string]any
 		err := json.Unmarshal(body, &e)

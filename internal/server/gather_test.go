@@ -60,7 +60,7 @@ func TestALateLifeRepeatsItsCollectives(t *testing.T) {
 		send(t, s, part, wire.StatusOK)
 	}
 	send(t, s, message(t, wire.Header{Op: wire.OpJoin, Worker: 1}, wire.Hello{Process: 6, Fingerprint: s.c.Fingerprint}), wire.StatusOK)
-	for n, want := range map[uint64]uint16{1: wire.StatusOK, 2: wire.StatusOK, all - keepGathers: wire.StatusOK, all: wire.StatusOK, all + 1: wire.StatusFailed} {
+	for n, want := range map[uint64]uint8{1: wire.StatusOK, 2: wire.StatusOK, all - keepGathers: wire.StatusOK, all: wire.StatusOK, all + 1: wire.StatusFailed} {
 		send(t, s, message(t, wire.Header{Op: wire.OpGather, Worker: 1, Life: 2}, wire.Gather{N: n, Call: "BarrierWorker"}), want)
 	}
 }
@@ -86,7 +86,7 @@ func TestForgottenGathersAreRefused(t *testing.T) {
 	}
 	returned := job{strategy: quick, workers: 1}.server(t)
 	returned.resume(t, s.facts(t))
-	for n, want := range map[uint64]uint16{50: wire.StatusOK, 98: wire.StatusOK, 100: wire.StatusRefused, 102: wire.StatusRefused} {
+	for n, want := range map[uint64]uint8{50: wire.StatusOK, 98: wire.StatusOK, 100: wire.StatusRefused, 102: wire.StatusRefused} {
 		for _, s := range []*Server{s, returned} {
 			send(t, s, part(n, "AllGatherBytes", []byte{}), want)
 			send(t, s, part(n, "BarrierWorker", nil), wire.StatusOK)

@@ -163,5 +163,9 @@ func (d *door) refuse(r *reply, err error) {
 	}
 	d.log.Debug("refused", "op", h.Op, "worker", h.Worker, "error", err)
 	r.Reset(h)
+	var other *wire.OtherVersion
+	if errors.As(err, &other) {
+		r.Speak(other.Theirs)
+	}
 	r.Blob([]byte(err.Error()))
 }

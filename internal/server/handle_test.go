@@ -81,7 +81,7 @@ func (s *Server) begin(t testing.TB) {
 
 // send gives a frame, which proves its sender if it names no job, to the handler and fails t when the answer's status
 // is another.
-func send(t testing.TB, s *Server, b *wire.Builder, want uint16) {
+func send(t testing.TB, s *Server, b *wire.Builder, want uint8) {
 	t.Helper()
 	var reply transport.Reply
 	s.door.handle(bodyOf(s, b), &reply)
@@ -175,7 +175,7 @@ func TestWrongPushChangesNothing(t *testing.T) {
 	ones, nan := []float32{1, 1, 1, 1}, float32(math.NaN())
 	tests := map[string]struct {
 		frame *wire.Builder
-		want  uint16
+		want  uint8
 	}{
 		"another job":        {pushOf(s, wire.Header{Job: 1, Seq: 1}), wire.StatusBack},
 		"no such worker":     {pushOf(s, wire.Header{Worker: 5, Seq: 1}), wire.StatusRefused},

@@ -132,7 +132,7 @@ func (m *monitor) awaitWorkers(whom func() []int, ready func() bool, why func() 
 }
 
 // shutdown is the status of what waits as the server closes.
-func (m *monitor) shutdown() uint16 {
+func (m *monitor) shutdown() uint8 {
 	if m.returns && m.failure == nil {
 		return wire.StatusNotReady
 	}

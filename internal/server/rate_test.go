@@ -14,7 +14,7 @@ func TestRateIsSetOnce(t *testing.T) {
 	for name, choice := range map[string]strategy.Strategy{"sync": strategy.Sync(), "async": strategy.Async()} {
 		t.Run(name, func(t *testing.T) {
 			s := newServer(t, choice)
-			rate := func(h wire.Header, factor float64, want uint16) {
+			rate := func(h wire.Header, factor float64, want uint8) {
 				t.Helper()
 				h.Op, h.Life = wire.OpRate, max(h.Life, 1)
 				var b wire.Builder

@@ -84,7 +84,7 @@ func TestStrangersWriteNothing(t *testing.T) {
 	for _, op := range []wire.Op{wire.OpFreeze, wire.OpKeep, wire.OpSave, wire.OpPart, wire.OpCommit} {
 		for name, c := range map[string]struct {
 			h    wire.Header
-			want uint16
+			want uint8
 		}{
 			"another job":         {wire.Header{Life: 1, Job: 1}, wire.StatusBack},
 			"no worker":           {wire.Header{Life: 1, Worker: 9}, wire.StatusRefused},

@@ -118,6 +118,8 @@ func (b *bond) beat(ctx context.Context, met bool) (pause time.Duration, failure
 		b.heard, b.absent = b.st.clock.Now(), peer.Absence{}
 	case refused && refusal.Status == wire.StatusBack, refused && met && refusal.Status == wire.StatusFailed:
 		return 0, refusal
+	case !met && errors.Is(err, wire.ErrVersion):
+		return 0, wire.Refuse(wire.StatusMismatch, "%s: %v", b.name(b.to), err)
 	case !met:
 		b.log.Debug("not known to server 0 yet", "error", err)
 		return min(b.pace, introductionPause), nil

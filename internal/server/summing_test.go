@@ -38,8 +38,8 @@ func half(w, number int) *wire.Builder {
 }
 
 // sends gives a frame to the handler, whose status comes when it answers.
-func sends(t *testing.T, s *Server, b *wire.Builder) chan uint16 {
-	status := make(chan uint16, 1)
+func sends(t *testing.T, s *Server, b *wire.Builder) chan uint8 {
+	status := make(chan uint8, 1)
 	body := bodyOf(s, b)
 	go func() {
 		var reply transport.Reply
@@ -56,7 +56,7 @@ func sends(t *testing.T, s *Server, b *wire.Builder) chan uint16 {
 }
 
 // waits fails the test if one of these has answered.
-func waits(t *testing.T, all ...chan uint16) {
+func waits(t *testing.T, all ...chan uint8) {
 	t.Helper()
 	for i, status := range all {
 		if len(status) > 0 {
@@ -66,7 +66,7 @@ func waits(t *testing.T, all ...chan uint16) {
 }
 
 // answered fails the test unless all have answered so.
-func answered(t *testing.T, want uint16, all ...chan uint16) {
+func answered(t *testing.T, want uint8, all ...chan uint8) {
 	t.Helper()
 	for i, status := range all {
 		if len(status) == 0 {
@@ -156,7 +156,7 @@ func TestALostWorkersPartIsTakenOut(t *testing.T) {
 }
 
 // sends3 sends that half of all workers.
-func sends3(t *testing.T, s *Server, number int) (all []chan uint16) {
+func sends3(t *testing.T, s *Server, number int) (all []chan uint8) {
 	for w := range 3 {
 		all = append(all, sends(t, s, half(w, number)))
 	}

@@ -14,6 +14,7 @@ import (
 type Builder struct {
 	head    [headerSize]byte
 	header  Header
+	version byte
 	heads   []int // of sections, in scratch
 	scratch []byte
 	parts   [][]byte
@@ -23,7 +24,7 @@ type Builder struct {
 
 // Reset begins a new frame. Parts of the last one are no longer valid.
 func (b *Builder) Reset(h Header) {
-	b.header, b.heads, b.open = h, b.heads[:0], 0
+	b.header, b.version, b.heads, b.open = h, version, b.heads[:0], 0
 	b.scratch, b.parts = b.scratch[:0], append(b.parts[:0], nil)
 }
 
@@ -33,7 +34,7 @@ func (b *Builder) Header() *Header { return &b.header }
 // Parts ends the frame. The parts stay valid until Reset, and as long as the floats given do not change.
 func (b *Builder) Parts() [][]byte {
 	b.flush()
-	b.parts[0] = b.seal(b.header.append(b.head[:0]))
+	b.parts[0] = b.seal(b.header.append(b.head[:0], b.version))
 	return b.parts
 }
 

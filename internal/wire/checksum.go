@@ -36,7 +36,7 @@ func (f *Frame) sealed(body []byte) error {
 // can't be parsed for another reason stays as it is.
 func Seal(body []byte) {
 	var f Frame
-	if errors.Is(f.Parse(body), ErrDamaged) {
+	if errors.Is(f.ParseKept(body), ErrDamaged) {
 		binary.LittleEndian.PutUint32(body[sumAt:], f.sum)
 	}
 }

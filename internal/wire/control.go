@@ -115,7 +115,7 @@ type Report struct {
 	// Ends says that the sender ends, with the Status and the reason that a request would be refused with if the job
 	// can't go on.
 	Ends   bool   `json:"ends,omitempty"`
-	Status uint16 `json:"status,omitempty"`
+	Status uint8  `json:"status,omitempty"`
 	Why    string `json:"why,omitempty"`
 	// Left are the lives, by worker, that have said to the sender that they stop; 0 for others. A worker that is killed
 	// between its goodbyes has said so to some servers alone.

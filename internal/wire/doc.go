@@ -4,9 +4,10 @@
 // A frame is little-endian. It starts with a header of 64 bytes:
 //
 //	 0  u32  magic "gfl1"
-//	 4  u8   version (2)
+//	 4  u8   version (3)
 //	 5  u8   op
-//	 6  u16  status: 0, or why the request was refused (replies only)
+//	 6  u8   status: 0, or why the request was refused (replies only)
+//	 7  u8   size of the parts that follow the header, in units of 8 bytes
 //	 8  u64  job: fingerprint of the cluster (hello, join), or a number that only the sender and its servers know
 //	16  u32  worker index
 //	20  u32  life: counts the lives of that worker
@@ -16,7 +17,7 @@
 //	           seq this server has answered as ones that count, and one more since it has brought the first weights
 //	48  u64  version of the dense weights: held by the worker (request), sent (reply)
 //	56  u32  samples behind the gradients; in a heartbeat, how many requests of this worker have waited for long
-//	60  u32  CRC-32C of bytes 0 to 59 and of the heads of all sections
+//	60  u32  CRC-32C of bytes 0 to 59, of the parts, and of the heads of all sections
 //
 // The answer to a push uses three of these fields for its [Outcome]: samples is how many of its rows were applied,
 // acked how many were dropped by an entry policy or a budget, and round is twice the version of the weights that the
@@ -25,6 +26,9 @@
 // The job of every frame but the first ones is a hash that proves whose it is: of the generation of the job, which
 // begins with server 0, and in it of one life of one worker, or of the servers. A process of another job, of one
 // before, or of another life, is refused by it.
+//
+// Parts of the head may follow, each starting at a multiple of 8: u8 kind, u8 flags, u16 size of the payload in bytes,
+// and the payload. This build sends none; kind 1 is kept for a trace's context, 2 for a reader's proof.
 //
 // Sections follow, each starting at a multiple of 8: a head of 16 bytes (u8 kind, u8 flags, u16 zero, u32 param, u64
 // size of the payload in bytes) and the payload. Floats are sent as they lie in memory. Ids are strictly increasing and
@@ -42,7 +46,16 @@
 //	           u64 samples of its share of that epoch up to and with this push, and, with 1 as param, u64 steps of the thread in the job;
 //	           a push need not have it
 //
-// The flags of a section: 1 is Bare; 2, 4 and 6 say that the floats of pushed gradients are not 4 bytes each but
+// Kind 10 is kept for rows of two widths, 11 for dense weights by change.
+//
+// The flag 128 of a part or section says that it may be skipped. A receiver that does not know a part, or the kind or
+// flags of a section, skips it then, and otherwise refuses the frame by the name of what it does not know
+// ([ErrUnknown]). So a later build may send more to builds of this version, and asks by what may be skipped.
+//
+// Frames of version 2, of builds before 0.1.0, are like these without parts. They are read in journals only: what a
+// process of such a build sends is refused, in a frame of its version, by a text that names both builds.
+//
+// The other flags of a section: 1 is Bare; 2, 4 and 6 say that the floats of pushed gradients are not 4 bytes each but
 //
 //	2  float16: IEEE 754 halves
 //	4  bfloat16: the upper halves of float32s
@@ -59,6 +72,8 @@
 // # Files, in reading order
 //
 //	header.go    ops, and the first 64 bytes
+//	parts.go     what a later build may send behind them
+//	builds.go    what is said to other builds
 //	status.go    why a request was refused
 //	outcome.go   what became of a push
 //	version.go   versions of dense weights

@@ -103,7 +103,7 @@ func (o Op) check() error {
 // whole fingerprint instead, so that it can be told what differs.
 type Header struct {
 	Op      Op
-	Status  uint16
+	Status  uint8
 	Job     uint64
 	Worker  uint32
 	Life    uint32
@@ -121,7 +121,9 @@ const (
 	headerSize = 64
 	sumAt      = headerSize - 4
 	magic      = 0x316c6667 // "gfl1"
-	version    = 2
+	version    = 3
+	// versionBefore is that of journals of builds before 0.1.0: the same but for parts, which their frames don't have.
+	versionBefore = 2
 )
 
 var (
@@ -129,16 +131,17 @@ var (
 	ErrFrame = errors.New("not a frame of this protocol")
 	// ErrVersion says that the other side speaks another version of the protocol.
 	ErrVersion = errors.New("other version of the protocol")
+	// ErrUnknown says that a frame has something that this build does not know and must not skip.
+	ErrUnknown = errors.New("of a later build")
 	// ErrDamaged says that a frame is not as it was sent; nothing was done that it asks for, and it may be sent again.
 	ErrDamaged = errors.New("frame damaged on its way")
 )
 
-// append appends a header, but for the checksum at its end.
-func (h *Header) append(b []byte) []byte {
+// append appends a header of a version, but for the checksum at its end.
+func (h *Header) append(b []byte, version byte) []byte {
 	le := binary.LittleEndian
 	b = le.AppendUint32(b, magic)
-	b = append(b, version, byte(h.Op))
-	b = le.AppendUint16(b, h.Status)
+	b = append(b, version, byte(h.Op), h.Status, 0)
 	b = le.AppendUint64(b, h.Job)
 	b = le.AppendUint32(b, h.Worker)
 	b = le.AppendUint32(b, h.Life)
@@ -152,24 +155,25 @@ func (h *Header) append(b []byte) []byte {
 // ParseHeader reads how a frame begins, of which nothing more need be there. Whether it is as it was sent only Parse
 // can tell.
 func ParseHeader(b []byte) (h Header, err error) {
-	if err = h.parse(b); err == nil {
+	if err = h.parse(b, version); err == nil {
 		err = h.Op.check()
 	}
 	return h, err
 }
 
-func (h *Header) parse(b []byte) error {
+// parse reads a header of this build's version, or of one from oldest on.
+func (h *Header) parse(b []byte, oldest byte) error {
 	le := binary.LittleEndian
 	switch {
 	case len(b) < headerSize:
 		return fmt.Errorf("wire: %d bytes, a header has %d: %w", len(b), headerSize, ErrFrame)
 	case le.Uint32(b) != magic:
 		return fmt.Errorf("wire: magic %08x: %w", le.Uint32(b), ErrFrame)
-	case b[4] != version:
-		return fmt.Errorf("wire: version %d, this build speaks %d: %w", b[4], version, ErrVersion)
+	case b[4] < oldest || b[4] > version:
+		return &OtherVersion{b[4]}
 	}
 	*h = Header{
-		Op: Op(b[5]), Status: le.Uint16(b[6:]), Job: le.Uint64(b[8:]),
+		Op: Op(b[5]), Status: b[6], Job: le.Uint64(b[8:]),
 		Worker: le.Uint32(b[16:]), Life: le.Uint32(b[20:]), Seq: le.Uint64(b[24:]), Round: le.Uint64(b[32:]),
 		Acked: le.Uint64(b[40:]), Version: le.Uint64(b[48:]), Samples: le.Uint32(b[56:]),
 	}

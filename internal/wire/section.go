@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
@@ -25,12 +26,28 @@ const (
 	kindEnd
 )
 
+// kindNames say what sections hold, for people. The last are names of kinds that later builds may have.
+var kindNames = [...]string{"", "dense floats", "ids", "rows", "a message", "a piece's number", "a span",
+	"changed rows",
+	"shows and clicks", "positions", "rows of two widths", "dense weights by change"}
+
+func (k Kind) String() string { return named("kind", uint8(k), kindNames[:]) }
+
+// named is a number that has a name, perhaps.
+func named(what string, n uint8, names []string) string {
+	if int(n) < len(names) && names[n] != "" {
+		return fmt.Sprintf("%s %d (%s)", what, n, names[n])
+	}
+	return fmt.Sprintf("%s %d", what, n)
+}
+
 // A section's flags: flagBare marks rows without ids, which answer the ids of a request, in its order; the two bits
-// above it are the encoding of floats.
+// above it are the encoding of floats. Who does not know a section with flagSkip reads the frame without it.
 const (
 	flagBare      = 1
 	encodingShift = 1
 	flagsEnd      = 1 << 3
+	flagSkip      = 1 << 7
 )
 
 const sectionSize = 16
@@ -53,54 +70,83 @@ type Frame struct {
 
 // Parse reads a frame that fills body. Its sections alias body. f's slice of sections is used again.
 //
-// It checks that heads and payloads lie within body, and that header and heads are those that were sent (ErrDamaged).
-// What a payload says of itself, such as how many ids it has, is checked where it is read, before anything is allocated
-// by it (split). Whether the ids exist and shapes fit is for whoever knows the model: packages server and exchange.
+// It checks that heads and payloads lie within body, that header and heads are as they were sent (ErrDamaged for both),
+// and that nothing in them is unknown but for what may be skipped (ErrUnknown). What a payload says of itself, such as
+// how many ids it has, is checked where it is read, before anything is allocated by it (split). Whether the ids exist
+// and shapes fit is for whoever knows the model: packages server and exchange.
 func (f *Frame) Parse(body []byte) error {
+	err := f.ParseKept(body)
+	if err == nil && body[4] != version {
+		err = &OtherVersion{body[4]}
+	}
+	return err
+}
+
+// ParseKept is Parse of a frame in a journal, which may be of the version before.
+func (f *Frame) ParseKept(body []byte) error {
 	f.Sections = f.Sections[:0]
-	if err := f.Header.parse(body); err != nil {
+	if err := f.Header.parse(body, versionBefore); err != nil {
+		return err
+	}
+	rest, unknown, err := f.parts(body)
+	if err != nil {
 		return err
 	}
 	f.sum = crc32.Update(0, castagnoli, body[:sumAt])
-	for rest := body[headerSize:]; len(rest) > 0; {
+	f.sum = crc32.Update(f.sum, castagnoli, body[headerSize:len(body)-len(rest)])
+	for n := 1; len(rest) > 0; n++ {
 		var s Section
 		after, err := s.parse(rest)
 		if err != nil {
-			return fmt.Errorf("wire: section %d: %w", len(f.Sections)+1, err)
+			return fmt.Errorf("wire: section %d: %w", n, err)
 		}
 		f.sum = crc32.Update(f.sum, castagnoli, rest[:sectionSize])
-		f.Sections, rest = append(f.Sections, s), after
+		if err := known(rest); err == nil {
+			f.Sections = append(f.Sections, s)
+		} else if rest[1]&flagSkip == 0 && unknown == nil {
+			unknown = fmt.Errorf("wire: section %d: %w", n, err)
+		}
+		rest = after
 	}
 	if err := f.sealed(body); err != nil {
 		return err
 	}
-	return f.Op.check()
+	return cmp.Or(unknown, f.Op.check())
 }
 
 func (s *Section) parse(b []byte) (rest []byte, err error) {
 	if len(b) < sectionSize {
-		return nil, fmt.Errorf("head cut off: %w", ErrFrame)
+		return nil, fmt.Errorf("head cut off: %w", ErrDamaged)
 	}
 	size := binary.LittleEndian.Uint64(b[8:])
-	flags := b[1]
+	flags := b[1] &^ flagSkip
 	*s = Section{Kind: Kind(b[0]), bare: flags&flagBare != 0, coded: Encoding(flags >> encodingShift),
 		Param: binary.LittleEndian.Uint32(b[4:])}
 	b = b[sectionSize:]
-	if s.Kind == 0 || s.Kind >= kindEnd {
-		return nil, fmt.Errorf("unknown kind %d: %w", s.Kind, ErrFrame)
-	}
-	if flags >= flagsEnd || s.coded != Float32 && (s.bare || s.Kind != KindDense && s.Kind != KindRows) {
-		return nil, fmt.Errorf("flags %#x of kind %d: %w", flags, s.Kind, ErrFrame)
-	}
 	if size > uint64(len(b)) {
-		return nil, fmt.Errorf("payload of %d bytes, %d are there: %w", size, len(b), ErrFrame)
+		return nil, fmt.Errorf("payload of %d bytes, %d are there: %w", size, len(b), ErrDamaged)
 	}
 	padded := pad(int(size))
 	if padded > len(b) {
-		return nil, fmt.Errorf("padding cut off: %w", ErrFrame)
+		return nil, fmt.Errorf("padding cut off: %w", ErrDamaged)
 	}
 	s.data = b[:size]
 	return b[padded:], nil
+}
+
+// known says what of a section's head this build does not know.
+func known(head []byte) error {
+	kind, flags := Kind(head[0]), head[1]&^flagSkip
+	coded := flags>>encodingShift != 0
+	switch {
+	case kind == 0 || kind >= kindEnd:
+		return fmt.Errorf("%v: %w", kind, ErrUnknown)
+	case flags >= flagsEnd || coded && (flags&flagBare != 0 || kind != KindDense && kind != KindRows):
+		return fmt.Errorf("flags %#x of %v: %w", flags, kind, ErrUnknown)
+	case head[2] != 0 || head[3] != 0:
+		return fmt.Errorf("bytes 2 and 3 of the head of %v: %w", kind, ErrUnknown)
+	}
+	return nil
 }
 
 // Blob is the payload of a KindBlob section.

@@ -7,12 +7,12 @@ import (
 
 // The statuses of a reply.
 const (
-	StatusOK       uint16 = iota
-	StatusRefused         // the request is wrong; repeating it won't help
-	StatusMismatch        // the other side builds another model or strategy
-	StatusNotReady        // come back later
-	StatusStale           // from a life or round that is over
-	StatusFailed          // the job has failed; the text says why
+	StatusOK       uint8 = iota
+	StatusRefused        // the request is wrong; repeating it won't help
+	StatusMismatch       // the other side builds another model or strategy
+	StatusNotReady       // come back later
+	StatusStale          // from a life or round that is over
+	StatusFailed         // the job has failed; the text says why
 	// a server's weights are lost, or a worker's place in the rounds: going on is from the last checkpoint
 	StatusBack
 	StatusAgain   // of a message in pieces: begin again with the first
@@ -32,12 +32,12 @@ var (
 
 // Refusal is a server's answer that it did not do what a request asked.
 type Refusal struct {
-	Status uint16
+	Status uint8
 	Text   string
 }
 
 // Refuse makes a refusal.
-func Refuse(status uint16, format string, args ...any) *Refusal {
+func Refuse(status uint8, format string, args ...any) *Refusal {
 	return &Refusal{Status: status, Text: fmt.Sprintf(format, args...)}
 }
 

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"math"
@@ -19,7 +20,8 @@ func join(parts [][]byte) []byte { return bytes.Join(parts, nil) }
 // TestGoldenFrame pins the bytes of a frame: a change here is a new version of the protocol.
 func TestGoldenFrame(t *testing.T) {
 	var b Builder
-	b.Reset(Header{Op: OpStep, Status: 2, Job: 0x1122334455667788, Worker: 3, Life: 1, Seq: 7, Round: 1<<32 | 5, Acked: 6, Version: 9, Samples: 512})
+	b.Reset(Header{Op: OpStep, Status: 2, Job: 0x1122334455667788, Worker: 3, Life: 1, Seq: 7, Round: 1<<32 | 5,
+		Acked: 6, Version: 9, Samples: 512})
 	b.Dense([]float32{1, -2}, []float32{0.5})
 	b.Rows(4, []uint64{0, 1, 300}, []float32{1, 2, 3})
 	b.Bare(4, []float32{8})
@@ -31,10 +33,11 @@ func TestGoldenFrame(t *testing.T) {
 	b.Clicks(4, []float32{2, 1})
 	b.Positions([]progress.Position{
 		{Thread: 1, Threads: 3, Epoch: 2, Samples: 512, Steps: 9}, {Thread: 2, Threads: 3, Epoch: 2, Samples: 1 << 40}})
-	want := "67666c31" + "02" + "04" + "0200" + "8877665544332211" + "03000000" + "01000000" +
-		"0700000000000000" + "0500000001000000" + "0600000000000000" + "0900000000000000" + "00020000" + "5273316f" +
+	want := "67666c31" + "03" + "04" + "0200" + "8877665544332211" + "03000000" + "01000000" +
+		"0700000000000000" + "0500000001000000" + "0600000000000000" + "0900000000000000" + "00020000" + "60fb05ec" +
 		"0100000000000000" + "0c00000000000000" + "0000803f000000c00000003f" + "00000000" +
-		"0300000004000000" + "1c00000000000000" + "0300000004000000" + "0000aa0200000000" + "0000803f0000004000004040" + "00000000" +
+		"0300000004000000" + "1c00000000000000" + "0300000004000000" + "0000aa0200000000" + "0000803f0000004000004040" +
+		"00000000" +
 		"0301000004000000" + "0400000000000000" + "00000041" + "00000000" +
 		"0200000005000000" + "1800000000000000" + "010000000a000000" + "ffffffffffffffffff01" + "000000000000" +
 		"0400000000000000" + "0200000000000000" + "6869000000000000" +
@@ -51,7 +54,8 @@ func TestGoldenFrame(t *testing.T) {
 
 func TestRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		h := Header{Op: OpStep, Worker: rapid.Uint32().Draw(t, "worker"), Seq: rapid.Uint64().Draw(t, "step"), Version: rapid.Uint64().Draw(t, "version")}
+		h := Header{Op: OpStep, Worker: rapid.Uint32().Draw(t, "worker"), Seq: rapid.Uint64().Draw(t, "step"),
+			Version: rapid.Uint64().Draw(t, "version")}
 		ids := rapid.SliceOfDistinct(rapid.Uint64(), func(id uint64) uint64 { return id }).Draw(t, "ids")
 		sortIDs(ids)
 		rows := make([]float32, 3*len(ids))
@@ -146,18 +150,24 @@ func TestDamagedFramesAreRefused(t *testing.T) {
 	}{
 		{"empty", nil, ErrFrame, "0 bytes"},
 		{"magic", change(0, 'x'), ErrFrame, "magic"},
-		{"version", change(4, 1), ErrVersion, "version 1, this build speaks 2"},
+		{"version", change(4, 1), ErrVersion, "a frame of version 1 of the protocol (a gofleet before 0.1.0) came to " +
+			"a process of version 3"},
+		{"version of later", change(4, 9), ErrVersion, "version 9 of the protocol (a later gofleet)"},
 		{"op", sealed(change(5, 200)), ErrFrame, "unknown op 200"},
 		{"checksum", change(63, good[63]^1), ErrDamaged, "the checksum of header and 1 sections is"},
 		{"another's push", change(24, 9), ErrDamaged, "should be"},
 		{"another table", change(68, 2), ErrDamaged, "should be"},
 		{"a section less", good[:64], ErrDamaged, "header and 0 sections"},
-		{"section kind", change(64, 10), ErrFrame, "unknown kind 10"},
-		{"unknown flags", change(65, 8), ErrFrame, "flags 0x8 of kind 3"},
-		{"bare rows in another encoding", change(65, 3), ErrFrame, "flags 0x3 of kind 3"},
-		{"payload too long", change(79, 1), ErrFrame, "payload of"},
-		{"cut", good[:len(good)-8], ErrFrame, "payload of"},
-		{"trailing", append(bytes.Clone(good), 0), ErrFrame, "section 2: head cut off"},
+		{"section kind", sealed(change(64, 40)), ErrUnknown, "section 1: kind 40: of a later build"},
+		{"section kind of a name", sealed(change(64, 10)), ErrUnknown, "section 1: kind 10 (rows of two widths)"},
+		{"section kind, damaged", change(64, 10), ErrDamaged, "the checksum"},
+		{"unknown flags", sealed(change(65, 8)), ErrUnknown, "flags 0x8 of kind 3 (rows)"},
+		{"bare rows in another encoding", sealed(change(65, 3)), ErrUnknown, "flags 0x3 of kind 3"},
+		{"a head of more", sealed(change(67, 1)), ErrUnknown, "bytes 2 and 3 of the head of kind 3"},
+		{"parts cut off", change(7, 200), ErrDamaged, "parts of the head of 1600 bytes"},
+		{"payload too long", change(79, 1), ErrDamaged, "payload of"},
+		{"cut", good[:len(good)-8], ErrDamaged, "payload of"},
+		{"trailing", append(bytes.Clone(good), 0), ErrDamaged, "section 2: head cut off"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			err := new(Frame).Parse(c.body)
@@ -165,6 +175,95 @@ func TestDamagedFramesAreRefused(t *testing.T) {
 				t.Errorf("got error %v, want %v with %q", err, c.want, c.text)
 			}
 		})
+	}
+}
+
+// later is a frame of a later build: parts of the head, each a kind and flags, and sections of rows and of the kind,
+// with their flags.
+func later(version byte, parts [][2]byte, kind, flags byte) []byte {
+	var b Builder
+	b.Reset(Header{Op: OpStep, Job: 7})
+	b.Blob([]byte("before"))
+	b.begin(Kind(kind), flags, 3, 5)
+	b.scratch = append(b.scratch, 1, 2, 3, 4, 5)
+	b.end(5)
+	b.Span(1, 2)
+	body := join(b.Parts())
+	head := bytes.Clone(body[:headerSize])
+	for _, p := range parts {
+		head = append(head, p[0], p[1], 25, 0)
+		head = append(head, make([]byte, 28)...)
+	}
+	head[4], head[7] = version, byte((len(head)-headerSize)/partUnit)
+	return sealed(append(head, body[headerSize:]...))
+}
+
+// TestWhatALaterBuildSends is skipped where it may be, and else refused by its name.
+func TestWhatALaterBuildSends(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		parts       [][2]byte
+		kind, flags byte
+		says        string // empty: it is read
+	}{
+		{"a section", nil, 57, 0, "section 2: kind 57: of a later build"},
+		{"a section to skip", nil, 57, flagSkip, ""},
+		{"flags to skip", nil, byte(KindDense), flagSkip | 1<<6, ""},
+		{"dense weights by change", nil, 11, 0, "kind 11 (dense weights by change)"},
+		{"a trace", [][2]byte{{1, flagSkip}}, 57, flagSkip, ""},
+		{"a proof", [][2]byte{{1, flagSkip}, {2, 0}}, 57, flagSkip, "part 2 (a reader's proof) of the head"},
+		{"many parts", [][2]byte{{1, flagSkip}, {200, flagSkip}, {3, flagSkip}}, 57, flagSkip, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var f Frame
+			body := later(version, c.parts, c.kind, c.flags)
+			err := f.Parse(body)
+			if c.says != "" {
+				if !errors.Is(err, ErrUnknown) || !strings.Contains(err.Error(), c.says) {
+					t.Errorf("error %v, want %q", err, c.says)
+				}
+			} else if from, to, e := f.Span(9); err != nil || e != nil || from != 1 || to != 2 ||
+				len(f.Sections) != 2 || f.Job != 7 {
+				t.Errorf("%d sections, span %d to %d, %v, %v", len(f.Sections), from, to, e, err)
+			}
+			for i := headerSize; i < headerSize+32*len(c.parts); i++ {
+				damaged := bytes.Clone(body)
+				damaged[i] ^= 4
+				if f.Parse(damaged) == nil {
+					t.Errorf("byte %d of the parts is damaged unseen", i)
+				}
+			}
+			for n := range body {
+				if f.Parse(body[:n]) == nil {
+					t.Errorf("its first %d bytes are a frame", n)
+				}
+			}
+		})
+	}
+}
+
+// TestRefusalsThatOthersRead: a frame that answers one of the version before is read by builds of that version.
+func TestRefusalsThatOthersRead(t *testing.T) {
+	var f Frame
+	var other *OtherVersion
+	if err := f.Parse(later(versionBefore, nil, byte(KindDense), 0)); !errors.As(err, &other) {
+		t.Fatal(err)
+	}
+	var b Builder
+	b.Reset(Header{Op: OpHeartbeat, Status: StatusRefused})
+	b.Speak(other.Theirs)
+	b.Blob([]byte(other.Error()))
+	body := join(b.Parts())
+	if body[4] != versionBefore || binary.LittleEndian.Uint16(body[6:]) != uint16(StatusRefused) {
+		t.Errorf("the answer begins with % x", body[:8])
+	}
+	if err := f.ParseKept(body); err != nil || !strings.Contains(f.Refusal().Error(),
+		"version 2 of the protocol (a gofleet before") {
+		t.Errorf("read as %v, %v", f.Refusal(), err)
+	}
+	b.Reset(Header{Op: OpStep})
+	if b.Speak(9); join(b.Parts())[4] != version {
+		t.Error("a later version is spoken, which nobody knows here")
 	}
 }
 
@@ -212,7 +311,8 @@ func TestDamagedSectionsAreRefused(t *testing.T) {
 		{"more ids than bytes", []byte{9, 0, 0, 0, 1, 0, 0, 0, 5}, "9 ids in 1 bytes"},
 		{"ids longer than payload", []byte{1, 0, 0, 0, 200, 0, 0, 0, 5}, "1 ids in 200 bytes"},
 		{"id cut off", []byte{1, 0, 0, 0, 1, 0, 0, 0, 0x80}, "cut off"},
-		{"overflow", []byte{2, 0, 0, 0, 11, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 0}, "beyond 64 bits"},
+		{"overflow", []byte{2, 0, 0, 0, 11, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 0},
+			"beyond 64 bits"},
 		{"bytes after ids", []byte{1, 0, 0, 0, 2, 0, 0, 0, 1, 1}, "after the last id"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -339,6 +439,8 @@ func FuzzParse(f *testing.F) {
 		b.RowsAs(e, 1, []uint64{3, 4}, []float32{1, 2, 3, 4, 5, 6})
 		f.Add(join(b.Parts()))
 	}
+	f.Add(later(version, [][2]byte{{1, flagSkip}, {9, flagSkip}}, 57, flagSkip))
+	f.Add(later(version, [][2]byte{{2, 0}}, 10, 0))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		var fr Frame
 		if fr.Parse(body) != nil {

@@ -1,0 +1,46 @@
+package wire
+
+import (
+	"fmt"
+	"runtime/debug"
+	"sync"
+)
+
+// OtherVersion is the error of a frame of a build that speaks another version of the protocol. Its text is for people
+// at either side.
+type OtherVersion struct{ Theirs byte }
+
+func (e *OtherVersion) Error() string {
+	theirs := "a gofleet before 0.1.0"
+	if e.Theirs > version {
+		theirs = "a later gofleet"
+	}
+	return fmt.Sprintf("wire: a frame of version %d of the protocol (%s) came to a process of version %d (gofleet "+
+		"%s): run the same build of gofleet in all processes of the job", e.Theirs, theirs, version, build())
+}
+
+// Unwrap makes it an ErrVersion.
+func (e *OtherVersion) Unwrap() error { return ErrVersion }
+
+// Speak makes the frame in the making one of the version before, if that is what its receiver speaks: refusals look
+// alike in both.
+func (b *Builder) Speak(theirs byte) {
+	if theirs == versionBefore {
+		b.version = theirs
+	}
+}
+
+// build names the version of gofleet's module in this program.
+var build = sync.OnceValue(func() string {
+	const module = "github.com/gofleet/gofleet"
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "of an unknown version"
+	}
+	for _, m := range append(info.Deps, &info.Main) {
+		if m.Path == module && m.Version != "" {
+			return m.Version
+		}
+	}
+	return "(devel)"
+})

@@ -1,0 +1,39 @@
+package wire
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// The parts of a head stand between the header and the sections. This build sends none and knows none: it skips those
+// that may be skipped, and refuses the others.
+const (
+	partUnit = 8 // bytes; the header has the size of all parts in such units
+	partHead = 4
+)
+
+// partNames are names of parts that later builds may have.
+var partNames = [...]string{"", "a trace's context", "a reader's proof"}
+
+// parts walks over the parts of a frame's head to its sections. unknown is why the frame must be refused, if it is as
+// it was sent.
+func (f *Frame) parts(body []byte) (sections []byte, unknown, err error) {
+	size := partUnit * int(body[7])
+	if size > len(body)-headerSize {
+		return nil, nil, fmt.Errorf("wire: parts of the head of %d bytes, %d are there: %w", size,
+			len(body)-headerSize, ErrDamaged)
+	}
+	rest := body[headerSize : headerSize+size]
+	for len(rest) > 0 { // there is always a whole unit, and so a part's head
+		kind, flags, n := rest[0], rest[1], pad(partHead+int(binary.LittleEndian.Uint16(rest[2:])))
+		if n > len(rest) {
+			return nil, nil, fmt.Errorf("wire: a part of the head of %d bytes, %d are there: %w", n, len(rest),
+				ErrDamaged)
+		}
+		if flags&flagSkip == 0 && unknown == nil {
+			unknown = fmt.Errorf("wire: %s of the head: %w", named("part", kind, partNames[:]), ErrUnknown)
+		}
+		rest = rest[n:]
+	}
+	return body[headerSize+size:], unknown, nil
+}
