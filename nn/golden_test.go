@@ -247,7 +247,7 @@ func TestGoldenOps(t *testing.T) {
 	}
 }
 
-// ownTwins are the ops that the original computes otherwise, at random, or without a gradient: TestGradients holds them to their
+// ownTwins are the ops that the original computes otherwise, at random, or without a gradient: TestOpsSitTheExam holds them to their
 // formulas, TestDropout to its distribution.
 var ownTwins = []string{"nce", "sampled_softmax", "dropout", "cast", "detach", "sequence_mask"}
 

@@ -1,10 +1,8 @@
 package nn
 
 import (
-	"fmt"
 	"math"
 	"slices"
-	"testing"
 
 	"github.com/gofleet/gofleet/optimizer"
 )
@@ -16,9 +14,6 @@ type gradientCase struct {
 	build func(in []*Node) *Node
 	twin  func(in [][]float64) []float64
 }
-
-// otherwiseInEval are the ops whose evaluation is something else than what training computes.
-var otherwiseInEval = map[string]bool{"batch_norm": true, "batch_norm of images": true, "batch_norm of the last dimension": true}
 
 // slotOffsets cut the ids of a slot into examples: 2, 0, 3 and 1 of them.
 var slotOffsets = []int64{0, 2, 2, 5, 6}
@@ -337,24 +332,6 @@ var gradientCases = []gradientCase{
 		func(in []*Node) *Node { return SampledSoftmax(in[0], in[1], in[2]) }, sampledSoftmax64},
 }
 
-// TestGradients compares every op with its twin: the value, and the gradient with the twin's central differences; alone, and
-// twice on the same inputs, so that gradients have to add up.
-func TestGradients(t *testing.T) {
-	for _, c := range gradientCases {
-		t.Run(c.name, func(t *testing.T) {
-			in := make([][]float64, len(c.args))
-			for i, a := range c.args {
-				in[i] = a.draw(uint32(40 + i))
-			}
-			want := c.twin(in)
-			weights := wide(uniform(7, len(want), -1, 1))
-			for uses := 1; uses <= 2; uses++ {
-				c.check(t, in, want, weights, uses)
-			}
-		})
-	}
-}
-
 // draw gives the argument values that float32 holds too.
 func (a arg) draw(seed uint32) []float64 {
 	n := product(a.shape)
@@ -384,50 +361,6 @@ func narrow(v []float64) []float32 {
 		f[i] = float32(x)
 	}
 	return f
-}
-
-func (c gradientCase) check(t *testing.T, in [][]float64, want, weights []float64, uses int) {
-	g, feed := NewGraph(1), batchOf{}
-	nodes := make([]*Node, len(in))
-	for i, a := range c.args {
-		nodes[i] = a.node(g, feed, fmt.Sprintf("in%d", i), in[i])
-	}
-	out := c.build(nodes)
-	loss := apply("", &weighed{narrow(weights)}, out)
-	for range uses - 1 {
-		loss = Add(loss, apply("", &weighed{narrow(weights)}, c.build(nodes)))
-	}
-	k := minimise(t, loss, 0)
-	e := NewExecutor(g)
-	for range 2 { // the second step must not see the first's gradients
-		must(t, e, feed, loss)
-	}
-	if err := near(must(t, e, feed, out)[0].Float32s(), narrow(want), 1e-5, 2e-6); err != nil {
-		t.Errorf("value: %v", err)
-	}
-	if !otherwiseInEval[c.name] {
-		c.checkEval(t, e, feed, out, want)
-	}
-	for i, a := range c.args {
-		if slices.Contains([]argKind{labels, numbers, slot, ragged, raggedValues}, a.kind) {
-			continue
-		}
-		d := narrow(differences(c.twin, in, i, weights, float64(uses)))
-		if err := near(k.gradient(fmt.Sprintf("in%d", i), len(d)), d, 2e-4, 2e-5); err != nil {
-			t.Errorf("%d uses: gradient of input %d: %v", uses, i, err)
-		}
-	}
-}
-
-func (c gradientCase) checkEval(t *testing.T, e *Executor, feed batchOf, out *Node, want []float64) {
-	t.Helper()
-	got, err := e.Eval(t.Context(), feed, out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := near(got[0].Float32s(), narrow(want), 1e-5, 2e-6); err != nil {
-		t.Errorf("value in an evaluation: %v", err)
-	}
 }
 
 // node makes the argument a node of the graph.

@@ -1,7 +1,6 @@
 package nn
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -35,57 +34,6 @@ func sizes(seed uint64, most int) func() int {
 		d := 1 + r.IntN(room)
 		room = max(1, min(room, 2*most/d/3))
 		return d
-	}
-}
-
-// TestGradientsOfAnySize: ops have their formula's value and gradient at six sizes of a batch and dimensions from 1 to
-// 37.
-func TestGradientsOfAnySize(t *testing.T) {
-	for at, c := range sizedCases {
-		t.Run(c.name, func(t *testing.T) {
-			for i, n := range []int{1, 2, 3, 5, 8, 13} {
-				most := []int{37, 31, 17, 8, 5, 3}[i]
-				for draw := range 3 {
-					g := c.make(n, sizes(uint64(100*at+10*i+draw), most))
-					in := make([][]float64, len(g.args))
-					shapes := ""
-					for i, a := range g.args {
-						in[i] = a.draw(uint32(40 + i))
-						shapes += fmt.Sprint(" ", a.shape)
-					}
-					want := g.twin(in)
-					g.check(t, in, want, wide(uniform(7, len(want), -1, 1)), 1)
-					if t.Failed() {
-						t.Fatalf("batch of %d, shapes%s", n, shapes)
-					}
-				}
-			}
-		})
-	}
-}
-
-// TestSizedOpsAllocateNothing: a step of each op, there and back, works in memory that the steps before it took.
-func TestSizedOpsAllocateNothing(t *testing.T) {
-	countsAllocations(t)
-	for _, c := range sizedCases {
-		made := c.make(3, sizes(1, 4))
-		g, feed := NewGraph(1), batchOf{}
-		nodes := make([]*Node, len(made.args))
-		for i, a := range made.args {
-			nodes[i] = a.node(g, feed, fmt.Sprintf("in%d", i), a.draw(1))
-		}
-		loss := Mean(made.build(nodes))
-		loss.Bind(still{})
-		e, ctx := NewExecutor(g), t.Context()
-		step := func() {
-			if _, err := e.Train(ctx, feed, loss); err != nil {
-				t.Fatalf("%s: %v", c.name, err)
-			}
-		}
-		step()
-		if got := testing.AllocsPerRun(3, step); got > 0 {
-			t.Errorf("%s: a step allocates %v times", c.name, got)
-		}
 	}
 }
 

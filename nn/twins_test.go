@@ -166,24 +166,3 @@ func sampledSoftmax64(in [][]float64) []float64 {
 	}
 	return y
 }
-
-// differences are the central finite differences of the twin's weighed sum.
-func differences(twin func([][]float64) []float64, in [][]float64, i int, weights []float64, scale float64) []float64 {
-	const h = 1e-6
-	d := make([]float64, len(in[i]))
-	sum := func() float64 {
-		s := 0.0
-		for j, y := range twin(in) {
-			s += y * weights[j]
-		}
-		return s
-	}
-	for j, v := range in[i] {
-		in[i][j] = v + h
-		up := sum()
-		in[i][j] = v - h
-		d[j] = scale * (up - sum()) / (2 * h)
-		in[i][j] = v
-	}
-	return d
-}

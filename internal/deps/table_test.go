@@ -51,6 +51,8 @@ var house = map[string][]string{
 
 	"nn": {"dataset", "internal/histogram", "internal/jsonobject", "internal/kernels", "internal/mistyped", "internal/modelfiles", "optimizer"},
 
+	"nn/nntest": {"nn", "optimizer", "optimizer/weights"},
+
 	"fleet": {"internal/accumulate", "internal/backend", "internal/cgroup", "internal/checkpoint", "internal/client", "internal/collective", "internal/exchange", "internal/files", "internal/inference", "internal/layout", "internal/mistyped", "internal/mode", "internal/peer", "internal/progress", "internal/replica", "internal/rules", "internal/server", "internal/solo", "internal/table", "optimizer", "optimizer/weights", "rolemaker", "strategy", "strategy/placement", "transport", "transport/codec"},
 	"fleet/fleetrun": {"internal/certs", "internal/cgroup", "internal/checkpoint", "internal/files", "internal/mistyped", "internal/peer", "internal/progress", "internal/wire", "rolemaker",
 		"transport", "transport/codec"},
@@ -103,6 +105,7 @@ var outside = map[string][]string{
 	"dataset/parquet":      {"github.com/parquet-go/parquet-go", "gorgonia.org/tensor"},
 	"optimizer":            {"golang.org/x/sys"},
 	"nn":                   {"go4.org/unsafe/assume-no-moving-gc", "golang.org/x/term", "gorgonia.org/tensor"},
+	"nn/nntest":            {"gorgonia.org/tensor"},
 	"transport":            {"github.com/valyala/fasthttp"},
 	"transport/codec":      {"github.com/klauspost/compress"},
 	"internal/files":       {"github.com/cespare/xxhash/v2"},

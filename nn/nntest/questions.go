@@ -1,0 +1,256 @@
+package nntest
+
+import (
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/gofleet/gofleet/nn"
+	ws "github.com/gofleet/gofleet/optimizer/weights"
+	"gorgonia.org/tensor"
+)
+
+// built is a case's graph, with the elements of its inputs and what it is fed.
+type built struct {
+	nodes []*nn.Node
+	in    [][]float64
+	feeds map[string]*tensor.Dense
+	out   *nn.Node
+}
+
+// build makes the graph of a case from elements, or from new ones where there are none.
+func (c Case) build(t *testing.T, in [][]float64) *built {
+	t.Helper()
+	g := nn.NewGraph(1)
+	b := &built{feeds: map[string]*tensor.Dense{}}
+	for i, input := range c.Inputs {
+		v := input.draw(40 + i)
+		if in != nil {
+			v = in[i]
+		}
+		b.in = append(b.in, v)
+		b.nodes = append(b.nodes, input.Make(input, g, b.feeds, name(i), v))
+	}
+	b.out = c.Build(slices.Clone(b.nodes))
+	if err := b.out.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func name(input int) string { return fmt.Sprintf("in%d", input) }
+
+// eval is the layer's value in an evaluation by an executor of its own.
+func (b *built) eval(t *testing.T, feeds map[string]*tensor.Dense) []float32 {
+	t.Helper()
+	e := nn.NewExecutor(b.out.Graph())
+	defer e.Close(t.Context())
+	out, err := e.Eval(t.Context(), feeds, b.out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.Clone(out[0].Float32s())
+}
+
+// weigh is the sum of the elements of a node, each times a number of its own.
+func (b *built) weigh(out *nn.Node, by []float64) *nn.Node {
+	g, shape := out.Graph(), out.Shape()
+	weights := g.Node("weights")
+	switch {
+	case weights != nil:
+	case shape[0] < 0:
+		shape[0] = len(by) / max(product(shape[1:]), 1)
+		weights = numbers(Input{Shape: shape}, g, b.feeds, "weights", by)
+	default:
+		weights = Weights(shape...).Make(Weights(shape...), g, b.feeds, "weights", by)
+	}
+	return nn.Scale(nn.Mean(nn.Multiply(out, weights)), float32(len(by)), 0)
+}
+
+// formula compares value and gradients with the twin's, where the layer is used so often.
+func (c Case) formula(t *testing.T, uses int) {
+	if c.Twin == nil {
+		t.Skip("the case has no twin")
+	}
+	b := c.build(t, nil)
+	defer func() {
+		if t.Failed() {
+			t.Log("inputs have shapes" + c.shapes())
+		}
+	}()
+	want := c.Twin(b.in)
+	by := Input{Shape: []int{len(want)}, Low: -1, High: 1}.draw(7)
+	loss := b.weigh(b.out, by)
+	for range uses - 1 {
+		loss = nn.Add(loss, b.weigh(c.Build(slices.Clone(b.nodes)), by))
+	}
+	k := &keeper{gradients: map[string][]float32{}}
+	loss.Bind(k)
+	e := nn.NewExecutor(loss.Graph())
+	defer e.Close(t.Context())
+	for range 2 { // the second step must not see the first's gradients
+		out, err := e.Train(t.Context(), b.feeds, b.out, loss)
+		if err != nil {
+			t.Fatal(err)
+		}
+		compare(t, "value", out[0].Float32s(), want, 1e-5, 2e-6)
+	}
+	if !c.TrainOnly {
+		compare(t, "value in an evaluation", b.eval(t, b.feeds), want, 1e-5, 2e-6)
+	}
+	for i := range c.Inputs {
+		if got, trained := k.gradients[name(i)]; trained {
+			compare(t, "gradient of input "+name(i), got, c.differences(b.in, i, by, float64(uses)), 2e-4, 2e-5)
+		}
+	}
+}
+
+// differences are the central differences of the twin's sum of elements, each times its number, for an input.
+func (c Case) differences(in [][]float64, i int, by []float64, times float64) []float64 {
+	const h = 1e-6
+	sum := func() (s float64) {
+		for j, y := range c.Twin(in) {
+			s += y * by[j]
+		}
+		return s
+	}
+	d := make([]float64, len(in[i]))
+	for j, v := range in[i] {
+		in[i][j] = v + h
+		up := sum()
+		in[i][j] = v - h
+		d[j] = times * (up - sum()) / (2 * h)
+		in[i][j] = v
+	}
+	return d
+}
+
+// compare fails the test where elements differ by more than a relative and an absolute tolerance.
+func compare(t *testing.T, what string, got []float32, want []float64, rel, abs float64) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Errorf("%s: %d elements, the formula has %d", what, len(got), len(want))
+		return
+	}
+	for i, w := range want {
+		if d := math.Abs(float64(got[i]) - w); !(d <= abs+rel*math.Abs(w)) {
+			t.Errorf("%s: element %d is %v, by the formula %v", what, i, got[i], w)
+			return
+		}
+	}
+}
+
+// ownValues computes each example in a batch of its own.
+func (c Case) ownValues(t *testing.T) {
+	b := c.build(t, nil)
+	shape := b.out.Shape()
+	if c.Mixed || shape[0] >= 0 {
+		t.Skip("the values are of all examples together")
+	}
+	all, size := b.eval(t, b.feeds), product(shape[1:])
+	for i := range len(all) / size {
+		alone := Case{Build: c.Build, Inputs: slices.Clone(c.Inputs)}
+		in := slices.Clone(b.in)
+		for j, input := range alone.Inputs {
+			if !input.Fixed {
+				each := product(input.Shape[1:])
+				alone.Inputs[j].Shape = append([]int{1}, input.Shape[1:]...)
+				in[j] = in[j][i*each : (i+1)*each]
+			}
+		}
+		one := alone.build(t, in)
+		want := make([]float64, size)
+		for j := range want {
+			want[j] = float64(all[i*size+j])
+		}
+		compare(t, fmt.Sprintf("example %d alone", i), one.eval(t, one.feeds), want, 1e-5, 2e-6)
+	}
+}
+
+// allocatesNothing makes steps after one that has taken memory.
+func (c Case) allocatesNothing(t *testing.T) {
+	if underRace {
+		t.Skip("the race detector allocates")
+	}
+	b := c.build(t, nil)
+	loss := nn.Mean(b.out)
+	loss.Bind(&keeper{})
+	e, ctx := nn.NewExecutor(loss.Graph()), t.Context()
+	defer e.Close(ctx)
+	step := func() {
+		if _, err := e.Train(ctx, b.feeds, loss); err != nil {
+			t.Fatal(err)
+		}
+	}
+	step()
+	if n := testing.AllocsPerRun(3, step); n > 0 {
+		t.Errorf("a step allocates %v times", n)
+	}
+}
+
+// saved writes the layer as a model, and loads it.
+func (c Case) saved(t *testing.T) {
+	b := c.build(t, nil)
+	model, dir := nn.Inference(b.out), t.TempDir()
+	from := ws.Source{Arrays: map[string]ws.Array{}, Rows: map[string]iter.Seq2[ws.Row, error]{}}
+	for _, p := range model.Params() {
+		if p.Embedding {
+			from.Rows[p.Name] = func(yield func(ws.Row, error) bool) {
+				row := ws.Row{W: make([]float32, p.Dim())}
+				for ; row.ID < uint64(p.Height()); row.ID++ {
+					if p.InitRow(row.W, row.ID); !yield(row, nil) {
+						return
+					}
+				}
+			}
+			continue
+		}
+		w := make([]float32, p.Size())
+		p.InitDense(w)
+		from.Arrays[p.Name] = ws.Array{Shape: p.Shape, Values: w}
+	}
+	if err := ws.SaveModel(t.Context(), dir, model, from); err != nil {
+		t.Fatal(err)
+	}
+	m, err := nn.Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "a loaded model", (&built{out: m.Outputs[0]}).eval(t, b.feeds), b.eval(t, b.feeds))
+}
+
+// goroutines has executors in several goroutines compute one graph.
+func (c Case) goroutines(t *testing.T) {
+	b := c.build(t, nil)
+	want := b.eval(t, b.feeds)
+	var running sync.WaitGroup
+	for range 4 {
+		running.Go(func() {
+			e := nn.NewExecutor(b.out.Graph())
+			defer e.Close(t.Context())
+			for range 3 {
+				out, err := e.Eval(t.Context(), b.feeds, b.out)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				same(t, "another goroutine", out[0].Float32s(), want)
+			}
+		})
+	}
+	running.Wait()
+}
+
+// same fails the test where a bit differs.
+func same(t *testing.T, who string, got, want []float32) {
+	t.Helper()
+	for i := range want {
+		if math.Float32bits(got[i]) != math.Float32bits(want[i]) {
+			t.Errorf("%s has %v as element %d, %v is right", who, got[i], i, want[i])
+			return
+		}
+	}
+}

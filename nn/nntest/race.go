@@ -1,0 +1,5 @@
+//go:build race
+
+package nntest
+
+const underRace = true
