@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"bytes"
+	"context"
 	"encoding"
 	"errors"
 	"go/ast"
@@ -11,6 +12,7 @@ import (
 	"maps"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -45,6 +47,35 @@ func TestEveryFormatIsDescribed(t *testing.T) {
 		}
 	}
 }
+
+// TestEveryFormatIsLinewise: no format of this package is forgotten where files are loaded by several goroutines, and one
+// of a user is parsed by several if it says so.
+func TestEveryFormatIsLinewise(t *testing.T) {
+	whole := context.WithValue(t.Context(), loading{}, true)
+	threads := func(f Format) int { return (&Files{Format: f}).threads(whole) }
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(3))
+	for _, name := range formatTypes(t) {
+		var f reflect.Type
+		for _, is := range formats.of {
+			if is.Name() == name {
+				f = is
+			}
+		}
+		if n := threads(reflect.New(f).Elem().Interface().(Format)); n != 3 {
+			t.Errorf("%s is loaded by %d goroutines, want 3: is it a LinewiseFormat?", name, n)
+		}
+	}
+	if n := threads(xFormat{}); n != 1 {
+		t.Errorf("a format that says nothing is loaded by %d goroutines", n)
+	}
+	if n := threads(linewiseX{}); n != 3 {
+		t.Errorf("a user's format that is linewise is loaded by %d goroutines", n)
+	}
+}
+
+type linewiseX struct{ xFormat }
+
+func (linewiseX) Linewise() bool { return true }
 
 // formatTypes are the exported types of this package that have a method NewParser.
 func formatTypes(t *testing.T) (names []string) {

@@ -20,3 +20,15 @@ type HeaderParser interface {
 	Parser
 	ParseHeader(line []byte) error
 }
+
+// LinewiseFormat is an optional power of a [Format] whose parsers make the same of a line, whatever lines came before.
+// [Dataset.Load] has several goroutines parse a file of such a format, each with a parser that has its header.
+type LinewiseFormat interface {
+	Format
+	Linewise() bool
+}
+
+func linewise(f Format) bool {
+	l, ok := f.(LinewiseFormat)
+	return ok && l.Linewise()
+}

@@ -44,6 +44,9 @@ func (f LibSVM) Columns() ([]Column, error) {
 	return []Column{Floats("x", f.Features), Floats("label")}, nil
 }
 
+// Linewise implements [LinewiseFormat].
+func (LibSVM) Linewise() bool { return true }
+
 // NewParser returns a parser of such lines.
 func (f LibSVM) NewParser() (Parser, error) {
 	columns, err := f.Columns()

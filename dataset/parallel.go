@@ -59,19 +59,10 @@ func (f *Files) threads(ctx context.Context) int {
 	switch {
 	case f.Threads > 0:
 		return f.Threads
-	case Loading(ctx) && everyLineAlone(f.Format):
+	case Loading(ctx) && linewise(f.Format):
 		return runtime.GOMAXPROCS(0)
 	}
 	return 1
-}
-
-// everyLineAlone says whether the format is known to make of each line the same, whatever lines came before.
-func everyLineAlone(f Format) bool {
-	switch f.(type) {
-	case Criteo, SlotText, MultiSlot, CSV, JSONLines, LibSVM:
-		return true
-	}
-	return false
 }
 
 func newCrewReader(ctx context.Context, f *Files, threads int) *crewReader {

@@ -79,6 +79,9 @@ func TestFieldsOfModes(t *testing.T) {
 			s := strategy.Strategy{Mode: m}
 			change(&s)
 			at := strings.Index(head, " "+string(m)) - len("//\t")
+			if at < 0 {
+				t.Fatalf("the table of fields has no column of mode %s", m)
+			}
 			said := strings.Contains(line[min(at, len(line)):min(at+6, len(line))], "x")
 			if alone := m == strategy.ModeSync && s.WithoutServers() != ""; alone {
 				said = true // the last column, which is of mode sync too
