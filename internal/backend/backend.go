@@ -22,7 +22,7 @@ type Trainer interface {
 	// epoch.
 	optimizer.Trainer
 
-	// Join takes this worker's place in the job and brings the weights to begin with: those of the newest checkpoint of
+	// Join takes this worker's place in the job and brings the weights to begin with: the newest checkpoint's of
 	// Strategy.Recovery, else what the job restores, else worker 0's. A worker that fails to has none.
 	Join(ctx context.Context) error
 	// Leave ends this worker's part when what its sessions were given has been applied. It may be called twice.
@@ -37,9 +37,9 @@ type Trainer interface {
 	// Workers whose calls differ are refused.
 	Gather(ctx context.Context, call string, data []byte) ([][]byte, error)
 
-	// Restore has the job begin from a checkpoint or a saved model: whoever keeps weights reads it.
+	// Restore has the job begin from a checkpoint or a saved model, which the keeper of the weights reads.
 	Restore(ctx context.Context, dir string, what checkpoint.Selection) error
-	// Load gives the weights that are trained now those of a checkpoint or a saved model, at one point between steps,
+	// Load replaces the weights that are trained now by a checkpoint's or a saved model's, at one point between steps,
 	// with their state and counts. After an error they are as they were, or the trainer refuses to go on. Where each
 	// worker has all weights it comes before Join, where servers have them after it.
 	Load(ctx context.Context, dir string, what checkpoint.Selection) error
@@ -102,7 +102,7 @@ type Hurried interface {
 	Hurry()
 }
 
-// Weights are those of a cut.
+// Weights are a cut's.
 type Weights interface {
 	// Dense returns the weights of the dense params, by name.
 	Dense(ctx context.Context) (map[string][]float32, error)

@@ -28,7 +28,7 @@ type life struct {
 	back        bool  // the job has gone back behind it, to a checkpoint or its beginning
 	saved       int64 // steps of it that were in the last checkpoint
 	least       int64 // that must be in the weights
-	in          span  // those that are, by its rows
+	in          span  // the pushes that are, by its rows
 }
 
 // span is the lowest and the highest of numbers that should be one.
@@ -88,7 +88,7 @@ func rowsByLife(rows map[uint64]float32) map[uint64][]float32 {
 	return all
 }
 
-// lives are those of workers. What a life had acknowledged is in the weights. Where everybody went back after it, what
+// lives are workers'. What a life had acknowledged is in the weights. Where all went back after it, what
 // it had acknowledged when the last checkpoint before was asked for is; without checkpoints nothing is.
 func (a audit) lives() map[uint64]*life {
 	lives := map[uint64]*life{}
@@ -226,8 +226,8 @@ func (a audit) torn() int {
 	return strings.Count(logs(a.dir), "the last gradient of a dead worker is in the weights of some servers")
 }
 
-// samples compares all lives of a worker with the samples that it has, each of which counts once. Those that were on
-// their way when a life ended may count twice, and in geo not at all.
+// samples compares all lives of a worker with the samples that it has, each of which counts once. Samples under way
+// when a life ended may count twice, and in geo not at all.
 func (a audit) samples(lives map[uint64]*life) (bad []string) {
 	const all = epochs * steps
 	each, most := a.each()

@@ -33,7 +33,7 @@ const (
 // counter is an objective whose gradients are whole numbers, under gradient descent of rate 1. What a worker's push
 // adds:
 //
-//	rows, those of its life     2
+//	rows of its life            2
 //	dense, i%3 == its number    2
 //	dense, i%3 == 2             1
 //

@@ -15,7 +15,7 @@ type entry struct {
 	Life  uint64 // of a worker's process, in all runs of the job
 	What  what
 	Sent  int64 // steps that this life has made
-	Acked int64 // those of them that every server has acknowledged
+	Acked int64 // how many of them every server has acknowledged
 }
 
 type what string

@@ -4,7 +4,7 @@
 //
 // A run is a job of two servers and two workers under fleetrun, which starts again what fails. Its seed says what
 // happens to whom, and when: kill -9, SIGTERM, or SIGSTOP and later SIGCONT, of a server, a worker or fleetrun itself,
-// or two of these at once. A fleetrun that was ended is started again with the same command, as whoever runs the job
+// or two of these at once. A fleetrun that was ended is started again with the same command, as its user
 // would.
 //
 // A run has a mode, and a level, which is what outlives processes:
@@ -20,12 +20,12 @@
 //     was struck.
 //   - Most jobs count: their weights are whole numbers, and each push adds a life's own. At the end they say which
 //     pushes of which life are in the weights, so that a push which was lost or counted twice is seen, and servers
-//     which hold different moments. All lives of a worker together have each of its samples once, but for those that
-//     were on their way when one ended.
-//   - The others train wide & deep on some flights. In mode sync they come to the weights of a job that nobody
-//     disturbs, bit for bit, or to those of a job from the checkpoint that they went back to; elsewhere to its test
+//     which hold different moments. All lives of a worker together have each of its samples once, but for samples under
+//     way when one ended.
+//   - The others train wide & deep on some flights. In mode sync they come to the weights of an undisturbed job, bit
+//     for bit, or of a job from the checkpoint that they went back to; elsewhere to its test
 //     AUC, but for 0.003, or to a better one where they went back and trained on some rows twice.
-//   - Where servers keep a journal nobody goes back to a checkpoint, unless workers go in step (sync, ssp) and one of
+//   - Where servers keep a journal no role goes back to a checkpoint, unless workers go in step (sync, ssp) and one of
 //     them has ended or was silent for too long: then a role has said so.
 //
 // A line for each run says its seed, mode and level, what was done, how long after that the next update was applied,
@@ -51,5 +51,5 @@ package main
 //
 // The others, and the end:
 //
-//	flights.go  wide & deep, compared with a job that nobody disturbs
+//	flights.go  wide & deep, compared with an undisturbed job
 //	sheet.go    what is printed

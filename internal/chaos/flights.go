@@ -86,10 +86,10 @@ func (o *outcome) model() bool {
 	return err == nil
 }
 
-// within is how far the test AUC may be from that of a job that nobody disturbs.
+// within is how far the test AUC may be from an undisturbed job's.
 const within = 0.003
 
-// compare holds what wide & deep came to against what it comes to when nobody disturbs it.
+// compare holds what wide & deep came to against what it comes to undisturbed.
 func (s *stage) compare(ctx context.Context, p plan, v *verdict, o, quiet outcome) {
 	from := basis.FindAllStringSubmatch(logs(v.dir), -1)
 	if !p.mayGoBack(o.struck) {
@@ -110,7 +110,7 @@ func (s *stage) compare(ctx context.Context, p plan, v *verdict, o, quiet outcom
 // basis is the checkpoint that a server says it began from.
 var basis = regexp.MustCompile(`begins from (\S*/checkpoints/ckpt-\d+)`)
 
-// compareFrom holds it against a job from the checkpoint that it went back to last, which nobody disturbs.
+// compareFrom holds it against an undisturbed job from the checkpoint that it went back to last.
 func (s *stage) compareFrom(ctx context.Context, p plan, v *verdict, o outcome, from string) {
 	dir, err := s.place()
 	if err == nil {
@@ -136,7 +136,7 @@ func aucOf(text string) float64 {
 	return n
 }
 
-// logs are those of a job's servers, one after the other.
+// logs are a job's servers' logs, one after the other.
 func logs(dir string) string {
 	var all strings.Builder
 	files, _ := filepath.Glob(filepath.Join(dir, "log", "serverlog.*"))

@@ -73,7 +73,7 @@ func (e event) String() string {
 	return fmt.Sprintf("%s at step %d + %dms", text, e.after, e.late.Milliseconds())
 }
 
-// kind is what an event is called together with those alike: "kill -9 of a server".
+// kind is what an event and its like are called: "kill -9 of a server".
 func (e event) kind() string {
 	role, _, numbered := strings.Cut(e.whom, " ")
 	if numbered {
@@ -167,7 +167,7 @@ func draw(seed uint64, mode strategy.Mode, name string) plan {
 	return p
 }
 
-// servers, and others, are whom something may be done to; others are those but that.
+// servers, and others, are the processes that may be struck; others are all but that.
 var servers = []string{"server 0", "server 1"}
 
 func others(than string) []string {

@@ -47,7 +47,7 @@ func (s *stage) place() (string, error) {
 	return dir, os.MkdirAll(dir, 0o755)
 }
 
-// keep leaves a directory to whoever wants to look at it.
+// keep leaves a directory to be looked at.
 func (s *stage) keep(dir string) { s.kept[dir] = true }
 
 // close removes what is not kept.

@@ -10,7 +10,7 @@ import (
 	"github.com/gofleet/gofleet/transport"
 )
 
-// pauses are those between attempts at a rank that does not answer.
+// pauses are the pauses between attempts at a rank that does not answer.
 var pauses = peer.Pauses{First: 5 * time.Millisecond, Last: 500 * time.Millisecond}
 
 // refusal is an error that another rank sent; asking again does not help.

@@ -25,7 +25,7 @@
 // until all ranks have gone on, so a call whose answer was lost can be repeated.
 //
 // Every wait ends: with Config.WaitTimeout while a rank is alive elsewhere, with Config.SilenceTimeout when it doesn't
-// answer, after a few probes when its machine says that nobody listens there any more, and at once when a rank says
+// answer, after a few probes when its machine refuses connections, and at once when a rank says
 // that it failed, or was started again. The error says who is missing and what was waited for. A group that failed once
 // stays so, for the ranks can't know any more what the others have.
 //

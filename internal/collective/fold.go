@@ -67,7 +67,7 @@ type Members struct {
 	At []progress.Position
 }
 
-// factors are the weights as parts of their sum, by rank; all 0 when nobody has any.
+// factors are the weights as parts of their sum, by rank; all 0 when no rank has any.
 func factors(parts []Part) []float32 {
 	total, f := 0.0, make([]float32, len(parts))
 	for _, p := range parts {

@@ -155,8 +155,8 @@ func (r *round) members(chunk int) (m Members) {
 	return m
 }
 
-// missing are the ranks that have not come to this collective, as far as this rank knows; if all have, those whose
-// parts are not all here, and if they are, those whose results are not.
+// missing are the ranks that have not come to this collective, as far as this rank knows; if all have, the ranks
+// whose parts are not all here, and if they are, the ranks whose results are not.
 func (r *round) missing() []int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

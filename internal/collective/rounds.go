@@ -69,7 +69,7 @@ func (c *rounds) wake() {
 	c.announce()
 }
 
-// announce wakes those that wait for a change; mu is held.
+// announce wakes waiters for a change; mu is held.
 func (c *rounds) announce() {
 	close(c.changed)
 	c.changed = make(chan struct{})

@@ -36,7 +36,7 @@ func (g *Group) watch() {
 	}
 }
 
-// refusedProbes is how many probes a rank's machine may answer with the news that nobody listens there. A rank listens
+// refusedProbes is how many probes a rank's machine may refuse. A rank listens
 // as long as it takes part, so its process has ended.
 const refusedProbes = 3
 

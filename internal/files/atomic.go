@@ -90,10 +90,10 @@ func (f *File) Pass(n int64) error {
 	return err
 }
 
-// Size is the number of bytes written so far, without those that are buffered.
+// Size is the number of bytes written so far, without the buffered ones.
 func (f *File) Size() int64 { return f.size }
 
-// Sum is the checksum of those bytes.
+// Sum is the checksum of these bytes.
 func (f *File) Sum() string { return f.sum.String() }
 
 // Temp is the name, without its directory, under which the file lies until it is committed.

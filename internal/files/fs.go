@@ -59,7 +59,7 @@ func (OS) Remove(name string) error { return os.Remove(name) }
 // SyncDir implements [FS]. Systems that can't sync a directory do without.
 func (OS) SyncDir(dir string) error { return SyncDir(dir) }
 
-// MakeDir makes a directory and those above that it needs, each durable where its parent may be read.
+// MakeDir makes a directory and its missing parents, each durable where its parent may be read.
 func MakeDir(on FS, dir string) error {
 	if st, err := os.Stat(dir); err == nil && st.IsDir() {
 		return nil

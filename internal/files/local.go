@@ -12,7 +12,7 @@ import (
 var scheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]+:/`)
 
 // CheckLocal refuses a URL where the name of a local file or directory is wanted: as a name it would be one of a
-// directory "hdfs:" or the like here, which nobody looks into. The error does not say who refuses.
+// directory "hdfs:" or the like here, where it would be lost. The error does not say who refuses.
 func CheckLocal(name string) error {
 	at := scheme.FindString(name)
 	switch {

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// TryLock locks a file for whoever has opened it here, until it is closed: also by the end of the process; locked is
+// TryLock locks a file for its opener here, until it is closed: also by the end of the process; locked is
 // false if another has it. An error says that the file system has no such locks, [errors.ErrUnsupported] that this
 // system has none. Across machines it depends on how a network file system is mounted.
 func TryLock(f *os.File) (locked bool, err error) {

@@ -8,7 +8,7 @@ import (
 	"os"
 )
 
-// Open opens a file that must be a regular one, or a link to one. To open a pipe would wait for whoever writes into it,
+// Open opens a file that must be a regular one, or a link to one. To open a pipe would wait for its writer,
 // and a device is read without an end.
 func Open(name string) (*os.File, error) {
 	st, err := os.Stat(name)

@@ -7,8 +7,8 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// givenWeights are those of a cut with rows that nobody has trained: of some embeddings the first ones are there in any
-// case, with their initial values, since the model's graph does not tell these.
+// givenWeights are a cut's weights with untrained rows: of some embeddings the first ones are there in any case, with
+// their initial values, since the model's graph does not tell these.
 type givenWeights struct {
 	backend.Weights
 	params map[string]*optimizer.Param
@@ -69,7 +69,7 @@ func (g givenWeights) IDs(ctx context.Context, name string, do func(ids []uint64
 // givenPage is how many rows are written at a time.
 const givenPage = 1024
 
-// beyond are those of ascending ids that are not among the first n.
+// beyond are the ascending ids that are not among the first n.
 func beyond(ids []uint64, n int) []uint64 {
 	for len(ids) > 0 && ids[0] < uint64(n) {
 		ids = ids[1:]
@@ -110,7 +110,7 @@ func (g givenWeights) Rows(ctx context.Context, name string, do func(ids []uint6
 	return born(uint64(g.given[name]))
 }
 
-// backWeights are those of a delta with rows that are gone and that a model has in any case: they have their initial
+// backWeights are a delta's weights with rows that are gone and that a model has in any case: they have their initial
 // values again.
 type backWeights struct {
 	backend.Weights

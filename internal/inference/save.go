@@ -12,7 +12,7 @@ import (
 )
 
 // Save writes m into a directory of this machine, with weights of one cut between steps: rows stream to the file in
-// pages. Whoever loads the directory meanwhile, or after a failure, has the model that was there before.
+// pages. A reader that loads the directory meanwhile, or after a failure, has the model that was there before.
 func Save(ctx context.Context, dir string, m optimizer.Model, from backend.Trainer) error {
 	return save(ctx, dir, m, from.Cut)
 }

@@ -22,14 +22,14 @@
 //
 // A record that was appended survives the process: it is the operating system's when [Journal.Append] returns. It
 // survives the machine once [Journal.Durable] has returned, in a journal that is asked to. A journal that is not asked
-// to is good for nothing when the machine was started again since, and says so: its last records may be missing, and
-// nobody could tell.
+// to is good for nothing when the machine was started again since, and says so: its last records may be missing,
+// unseen.
 //
 // # Invariants
 //
 //   - Records are numbered through all segments without a gap. A record whose checksum is wrong, or that is missing,
 //     ends the journal with an error; but what a process was writing as it died, at the end of the last segment, is cut
-//     off: nobody was answered for it. A durable journal has marks, which say up to which record all had reached the
+//     off: no answer was sent for it. A durable journal has marks, which say up to which record all had reached the
 //     disk: damage before such a mark is no torn end.
 //   - A file that can't be read is no damage: nothing is removed for it.
 //   - After an error of a file nothing more is appended: what came after would be played without what came before.

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// durable lets those who wait for their records to survive the machine share one write to the disk: who comes while one
-// is under way waits for the next.
+// durable lets callers that wait for their records to survive the machine share one write to the disk: a caller that
+// comes while one is under way waits for the next.
 type durable struct {
 	mu     sync.Mutex
 	done   sync.Cond

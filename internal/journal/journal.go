@@ -62,7 +62,7 @@ func Open(o Options) (*Journal, error) {
 	j := &Journal{o: o, lockFile: f}
 	j.sync.done.L = &j.sync.mu
 	switch mine, locking := files.TryLock(f); {
-	case errors.Is(locking, errors.ErrUnsupported): // nobody can take it
+	case errors.Is(locking, errors.ErrUnsupported): // it can't be taken
 	case locking != nil:
 		err = locking
 	case !mine:
@@ -94,7 +94,7 @@ func own(f *os.File) {
 // taken is the error of a lock that another process has, which the file names.
 func taken(f *os.File) error {
 	const longest = 400
-	text, _ := io.ReadAll(io.NewSectionReader(f, 0, longest)) // what can't be read names nobody
+	text, _ := io.ReadAll(io.NewSectionReader(f, 0, longest)) // what can't be read names no process
 	who, _, _ := strings.Cut(string(text), "\n")
 	if who != "" {
 		who = ": " + who
@@ -137,7 +137,7 @@ func (j *Journal) find() error {
 
 func (j *Journal) fileName(n int) string { return fmt.Sprintf("%s.%06d", j.o.Name, n) }
 
-// Segments are those that there are, the oldest first.
+// Segments are the existing segments, the oldest first.
 func (j *Journal) Segments() []Segment {
 	j.mu.Lock()
 	defer j.mu.Unlock()

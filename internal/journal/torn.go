@@ -10,7 +10,7 @@ import (
 	"github.com/gofleet/gofleet/internal/files"
 )
 
-// What a process was writing as it died is the last of its journal, and nobody was answered for it. Of a process that
+// What a process was writing as it died is the last of its journal, and no answer was sent for it. Of a process that
 // was killed a part is there. A machine that loses power writes what was not synced in any order: some of it, zeros, or
 // whole records behind one that is missing. So in a durable journal whole records don't show that what lies before them
 // was ever good, and a mark does: what it names had reached the disk.

@@ -45,7 +45,7 @@ func Examine(ctx context.Context, dir string) ([]files.State, error) {
 	return all, nil
 }
 
-// readable looks at a model whose files nobody has named.
+// readable looks at a model whose files are not named.
 func readable(dir string) (all []files.State, err error) {
 	entries, err := os.ReadDir(dir)
 	for _, e := range entries {

@@ -22,8 +22,8 @@ func near(dir string) string {
 	return DidYouMean(found)
 }
 
-// Below is what directories in dir hold or, if that is nothing and there may be more levels, what those in them do: a
-// job leaves output/name/model.
+// Below is what directories in dir hold or, if that is nothing and there may be more levels, what their own directories
+// hold: a job leaves output/name/model.
 func Below(dir string, levels int, holds func(dir string) []string) (found []string) {
 	var dirs []string
 	entries, _ := os.ReadDir(dir) // one that can't be read has nothing to show

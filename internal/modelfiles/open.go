@@ -247,7 +247,7 @@ func (f *Files) Signature() []byte { return f.texts[Signature] }
 // Version is the checksum of the record, empty without one.
 func (f *Files) Version() string { return f.sum }
 
-// Generation is that of the job which saved a model for serving, empty of other models and of those of earlier
+// Generation is the job's that saved a model for serving; empty for other models and earlier
 // versions.
 func (f *Files) Generation() string { return f.generation }
 

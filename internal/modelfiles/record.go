@@ -45,8 +45,8 @@ type record struct {
 	Files   []entry `json:"files"`
 	// Delta says what a delta follows; nil of a model that is whole by itself.
 	Delta *Delta `json:"delta,omitempty"`
-	// Generation is that of the job which saved a model for serving, and Serial numbers it among those of the job and
-	// of the jobs that it goes on from. Other models, and those of earlier versions, have neither.
+	// Generation is the job's that saved a model for serving, and Serial numbers it among the models of the job and of
+	// the jobs that it goes on from. Other models, and earlier versions', have neither.
 	Generation string `json:"generation,omitempty"`
 	Serial     int    `json:"serial,omitempty"`
 	// Sum is the checksum of the record as it is written without its spaces, and with an empty checksum.

@@ -20,7 +20,7 @@ type Save struct {
 	files  []named
 	record record // since Commit
 	delta  *Delta
-	// generation and serial are those of a model for serving.
+	// generation and serial are set for serving.
 	generation string
 	serial     int
 }
@@ -116,7 +116,7 @@ func (s *Save) Publish(generation string, serial int) { s.generation, s.serial =
 // Version is that of a model which was committed.
 func (s *Save) Version() string { return s.record.Sum }
 
-// Bytes are those of the files that were committed.
+// Bytes are the size of the files that were committed.
 func (s *Save) Bytes() (n int64) {
 	for _, e := range s.record.Files {
 		n += e.Bytes
@@ -124,7 +124,7 @@ func (s *Save) Bytes() (n int64) {
 	return n
 }
 
-// rename gives the files their names. Readers find those that have none yet under the temporary ones.
+// rename gives the files their names. Until then readers find files under the temporary ones.
 func (s *Save) rename() error {
 	for _, e := range s.record.Files {
 		if err := os.Rename(filepath.Join(s.dir, e.Written), filepath.Join(s.dir, e.File)); err != nil {

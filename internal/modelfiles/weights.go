@@ -69,8 +69,8 @@ func (f *Files) Origin(ctx context.Context) (string, error) {
 	return fmt.Sprintf("saved model (%s)", sum), nil
 }
 
-// with are the files that have a tensor of that name. A file that the record does not name must not: nobody could say
-// what counts.
+// with are the files that have a tensor of that name. A file that the record does not name must not: either could be
+// meant.
 func (f *Files) with(name string) (all []weightFile, err error) {
 	for _, w := range f.weights {
 		if _, ok := w.Tensor(name); !ok {

@@ -10,8 +10,8 @@ import (
 	"github.com/gofleet/gofleet/transport"
 )
 
-// Absence is a run of attempts at a peer that found nobody listening. A process listens as long as it takes part in its
-// job, so that one which nobody finds for a while has ended. A single refusal proves nothing, and a machine that can't
+// Absence is a run of attempts at a peer that were refused. A process listens as long as it takes part in its
+// job, so that one which refuses for a while has ended. A single refusal proves nothing, and a machine that can't
 // be reached, or is too busy to answer, refuses nothing.
 type Absence struct {
 	began    time.Time
@@ -21,7 +21,7 @@ type Absence struct {
 // fewest is how many attempts make an absence, however long they took.
 const fewest = 4
 
-// Note takes note of how an attempt ended, and says whether it found nobody.
+// Note takes note of how an attempt ended, and says whether it was refused.
 func (a *Absence) Note(err error, now time.Time) bool {
 	if !nobodyListens(err) {
 		*a = Absence{}
@@ -33,7 +33,7 @@ func (a *Absence) Note(err error, now time.Time) bool {
 	return true
 }
 
-// Ended says that nobody was found for so long.
+// Ended says that attempts were refused for so long.
 func (a *Absence) Ended(now time.Time, after time.Duration) bool {
 	return a.attempts >= fewest && now.Sub(a.began) >= after
 }
@@ -44,7 +44,7 @@ func nobodyListens(err error) bool {
 		return false
 	}
 	for _, other := range []error{
-		context.DeadlineExceeded, context.Canceled, // nobody waited for the answer
+		context.DeadlineExceeded, context.Canceled, // the caller gave up waiting
 		syscall.EHOSTUNREACH, syscall.ENETUNREACH, // the machine was not reached
 		syscall.EADDRNOTAVAIL, syscall.EMFILE, syscall.ENFILE, // this machine has no socket left to ask from
 	} {

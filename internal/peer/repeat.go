@@ -15,7 +15,7 @@ const (
 	Again                // another one at once
 )
 
-// Pauses are those between attempts: First, twice as long after every attempt, Last at most.
+// Pauses are the pauses between attempts: First, twice as long after every attempt, Last at most.
 type Pauses struct{ First, Last time.Duration }
 
 // Repeat makes attempts until one is Done, and returns the error of the last. When ctx ends, a pause ends with it, and

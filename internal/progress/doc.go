@@ -7,6 +7,6 @@
 //
 // A worker's share of an epoch is read in an order that is the same again, by one thread or by several that have shares
 // of their own. A [Position] is a place in the share of one thread; it counts samples of its epoch, and epochs are
-// those of the program. A push carries the position behind its last sample. Servers keep, for each thread, the position
+// the program's. A push carries the position behind its last sample. Servers keep, for each thread, the position
 // up to which every push is in their tables (package roster); checkpoints have it, and a worker that joins is told.
 package progress

@@ -10,7 +10,7 @@ type Position struct {
 	Threads uint16 `json:"threads"`
 	Epoch   uint32 `json:"epoch"`
 	Samples uint64 `json:"samples"`
-	// Steps is how many training steps the thread has made in the job, in all epochs; 0 where nobody counts them.
+	// Steps is how many training steps the thread has made in the job, in all epochs; 0 where they are not counted.
 	Steps uint64 `json:"steps,omitempty"`
 }
 
@@ -53,7 +53,7 @@ func Agreed(copies bool, a, b []Position) []Position {
 }
 
 // Furthest are the positions that any of two servers has: of each thread the one that is ahead. Where they know other
-// numbers of threads, they are those of the server that has more of the data.
+// numbers of threads, the server that has more of the data is right.
 func Furthest(a, b []Position) (all []Position) {
 	if len(a) == 0 || len(b) > 0 && a[0].Threads != b[0].Threads && precedes(a, b) {
 		return b
@@ -68,7 +68,7 @@ func Furthest(a, b []Position) (all []Position) {
 	return all
 }
 
-// precedes says whether the threads of a are together less far than those of b.
+// precedes says whether a's threads are together less far than b's.
 func precedes(a, b []Position) bool {
 	epoch, samples := Sum(a)
 	its, more := Sum(b)

@@ -25,7 +25,7 @@ func (s *steps) set(p Position) {
 	s.most = max(s.most, p.Steps)
 }
 
-// resume makes the counts those of a checkpoint. One that has samples and no steps is of a build that did not count
+// resume takes the counts of a checkpoint. One that has samples and no steps is of a build that did not count
 // them.
 func (s *steps) resume(from []Position) {
 	*s = steps{begun: map[int]uint64{}}
@@ -59,7 +59,7 @@ func (t *Tracker) Count(from []Position) {
 	}
 }
 
-// After has no thread's steps begin below so many: those in a checkpoint of another number of workers.
+// After has no thread's steps begin below so many, the steps in a checkpoint of another number of workers.
 func (t *Tracker) After(made uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -15,7 +15,7 @@ type Tracker struct {
 	from    []Position       // that the worker goes on from, in this epoch or later ones
 	threads []*thread        // that have trained or passed something in this epoch
 	seats   map[Position]int // who trains, by thread
-	shared  bool             // several train as the same thread in this epoch: nobody knows on which samples
+	shared  bool             // several train as the same thread in this epoch: on which samples is unknown
 	past    []Position       // at the end of the epoch before; of threads that have not trained since
 	steps   steps
 }
@@ -32,7 +32,7 @@ type thread struct {
 // Everything stands for all samples of an epoch, however many they are.
 const Everything = math.MaxUint64
 
-// Resume goes on from a checkpoint: with those positions, and with a program that begins with an epoch.
+// Resume goes on from a checkpoint: with its positions, and with a program that begins with an epoch.
 func (t *Tracker) Resume(from []Position, epoch int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -158,7 +158,7 @@ func (t *Tracker) Passed(number, of, samples int) bool {
 
 // Trained counts a step of a thread, and is the position behind it. A loop that did not ask whether its batches were
 // Passed has begun where Now said; in an epoch of which everything was trained, it trains all of it again. The step is
-// the thread's steps-th in the job, 0 where nobody counts.
+// the thread's steps-th in the job, 0 where steps are not counted.
 func (t *Tracker) Trained(number, of, samples int, steps uint64) Position {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -59,7 +59,7 @@ func (t *Trainer) GoOn(worker, workers int) {
 	t.reading.After(progress.MostSteps(t.positions))
 }
 
-// Positions are those that the job goes on from, by worker.
+// Positions are where the job goes on from, by worker.
 func (t *Trainer) Positions() [][]progress.Position { return t.positions }
 
 // Resume loads the newest whole checkpoint of the series, and says in words what was loaded; "" if there is none. Files
@@ -97,7 +97,7 @@ func (t *Trainer) Reading() *progress.Tracker { return &t.reading }
 // Saves implements [backend.Trainer].
 func (t *Trainer) Saves(context.Context, bool) (bool, error) { return true, nil }
 
-// Asked implements [backend.Trainer]: there is nobody who would.
+// Asked implements [backend.Trainer]: no server asks.
 func (t *Trainer) Asked() <-chan struct{} { return nil }
 
 // Checkpoint implements [backend.Trainer].

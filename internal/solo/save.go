@@ -42,7 +42,7 @@ type taken struct {
 	manifest checkpoint.Manifest
 }
 
-// take takes one. Nobody else does until it is written.
+// take takes one. No other is taken until it is written.
 func (t *Trainer) take(rate float64, params ...string) taken {
 	return taken{checkpoint.ImageOf(t.Store(), params...), t.manifest(rate, params...)}
 }

@@ -34,7 +34,7 @@ func (t *Trainer) Open(params []*optimizer.Param) (optimizer.Session, error) {
 	return s, nil
 }
 
-// Intake takes over the gradients of a session of params. Clips are the part of whoever makes the update.
+// Intake takes over the gradients of a session of params. The update clips.
 func (t *Trainer) Intake(params []*optimizer.Param) *gradient.Intake {
 	return gradient.NewIntake(params, gradient.Guard{Policy: t.policy, Seen: &t.Tally.NotFinite}, nil)
 }

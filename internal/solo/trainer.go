@@ -16,7 +16,7 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// Trainer keeps all weights in this process. The zero one keeps none, and can do what takes none: meet nobody.
+// Trainer keeps all weights in this process. The zero one keeps none, and can do what takes none: barriers.
 type Trainer struct {
 	// Tally counts what becomes of gradients.
 	Tally  Tally
@@ -24,8 +24,8 @@ type Trainer struct {
 	params []*optimizer.Param
 	rule   optimizer.Rule
 	policy strategy.NotFinite
-	// series are the checkpoints that this process makes by itself, and progress and positions those of the one it goes
-	// on from.
+	// series are the checkpoints that this process makes by itself; progress and positions are what it goes on
+	// from.
 	resumed   bool // they are of that one, and not of what was restored
 	series    *checkpoint.Series
 	tracker   *checkpoint.Tracker

@@ -10,7 +10,7 @@ package update
 type Ahead struct {
 	Dense     []float32 // as long as the part; set by the update
 	Held      uint64    // the version of the weights that the worker has
-	LookAhead bool      // it uses weights one step after those they come with
+	LookAhead bool      // it uses weights one step after the step they come with
 	Version   uint64    // that Dense has; 0 until it is set
 }
 

@@ -7,8 +7,8 @@ import (
 	"github.com/gofleet/gofleet/internal/rules"
 )
 
-// A rule that clips by norm needs that of the whole gradient, of which each server has a part. The sums of squares are
-// exact, so that every server scales by the same factors, whoever holds what and whichever sums come first.
+// A rule that clips by norm needs the norm of the whole gradient, of which each server has a part. The sums of squares
+// are exact, so that every server scales by the same factors, whatever it holds and whichever sums come first.
 
 // clip limits the update's gradient as the rule asks, in the scratch's own memory.
 func (c *scratch) clip(dense []float32) ([]float32, error) {

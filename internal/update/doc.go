@@ -16,7 +16,7 @@
 //	          in the order of workers,      dense alone, λ > 0,          mode sync,            rule by rule
 //	          weighted by samples           one push                     by the norm of all
 //
-// An update of one push is not folded: its gradient is the worker's own memory, which nobody writes to. Stages that
+// An update of one push is not folded: its gradient is the worker's own memory, which is read alone. Stages that
 // change values write to scratch memory instead. So a push that is repeated finds what it sent.
 //
 // Dense weights are applied before rows, and the portions of the rows in any order: each row is in one portion, so that

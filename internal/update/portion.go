@@ -44,7 +44,7 @@ func (p *portion) take(round []*Push, ids []uint64, k, n int) {
 	}
 }
 
-// fold sums the members' rows; those of a round of one are the worker's own.
+// fold sums the members' rows; a round of one keeps the worker's own.
 func (p *portion) fold(of *optimizer.Param, factors []float32, w strategy.Weighting) {
 	p.rows = p.members[0]
 	if len(p.members) > 1 {

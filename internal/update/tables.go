@@ -20,7 +20,7 @@ type Push struct {
 	Pulled []float32
 	// Ahead takes the dense weights of the push's answer, if the update has no other push; nil if nothing is foreseen.
 	Ahead *Ahead
-	// Watches note its rows for all workers but its own, by embedding; nil where nobody asks what has changed.
+	// Watches note its rows for all workers but its own, by embedding; nil where changes are not asked for.
 	Watches []*table.Watch
 }
 
@@ -30,11 +30,11 @@ type Update struct {
 	Pushes []*Push
 	// Dense is the dense gradient of all pushes, if it has been added up already; the update may write to it.
 	Dense []float32
-	// Sum makes the sums of squares of this part's gradient, by param, those of the gradient of all servers, where a
+	// Sum turns the sums of squares of this part's gradient, by param, into the sums of all servers, where a
 	// rule clips by norm. It may wait for them. nil says that this server has all of it.
 	Sum func(own []gradient.Squares) ([]gradient.Squares, error)
-	// Record is told what was applied, before the update counts. Its memory lasts until Record returns. nil tells
-	// nobody.
+	// Record is told what was applied, before the update counts. Its memory lasts until Record returns. nil records
+	// nothing.
 	Record func(Applied) error
 }
 
@@ -50,7 +50,7 @@ type Applied struct {
 type AppliedRows struct {
 	Embedding int
 	gradient.Rows
-	Refused []uint64 // ascending: those that the table's policies dropped
+	Refused []uint64 // ascending: the ids that the table's policies dropped
 }
 
 // Options say how updates are made; zero says nothing of the kind.
@@ -62,7 +62,7 @@ type Options struct {
 	Clip optimizer.NormClipper
 }
 
-// Tables are those of a server, to be updated.
+// Tables are a server's, to be updated.
 type Tables struct {
 	store   *table.Store
 	layout  *layout.Layout

@@ -18,7 +18,7 @@ type session struct {
 	params  []*optimizer.Param
 	dense   []variable
 	version int64 // of the weights that the params' W hold
-	frozen  int64 // of those that are frozen
+	frozen  int64 // of frozen params
 	begun   bool
 	dropped int   // rows that the last step's tables kept out
 	err     error // why the session is finished

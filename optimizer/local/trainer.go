@@ -18,7 +18,7 @@ type Trainer struct {
 	params  []*optimizer.Param
 	store   table.Store
 	version atomic.Int64 // of the dense weights: how often they were changed
-	frozen  atomic.Int64 // of those that are frozen, which version does not count
+	frozen  atomic.Int64 // of frozen params, which version does not count
 	still   sync.RWMutex // read-locked while weights change
 }
 
@@ -79,8 +79,8 @@ func (t *Trainer) add(p *optimizer.Param) error {
 	return t.store.AddBlock(table.Block{Param: p, Name: p.Name, Values: values})
 }
 
-// Store is where the weights are, for saving and loading. Whoever changes weights in it calls Changed, and no session
-// is within a step meanwhile.
+// Store is where the weights are, for saving and loading. A caller that changes weights in it calls Changed, and no
+// session is within a step meanwhile.
 func (t *Trainer) Store() *table.Store { return &t.store }
 
 // Still calls do between two updates: steps that end meanwhile wait. Rows may be born.
@@ -99,7 +99,7 @@ func (t *Trainer) Changed() {
 // Step is the number of updates so far.
 func (t *Trainer) Step() int64 { return t.store.Step() }
 
-// EndEpoch implements [optimizer.Trainer]: there is nobody to wait for.
+// EndEpoch implements [optimizer.Trainer]: there is no other worker to wait for.
 func (t *Trainer) EndEpoch(context.Context) error { return nil }
 
 // SetRate makes the rate of the rule that one from the next update on, as [optimizer.RateFactor] says; rules of an
@@ -134,7 +134,7 @@ func (t *Trainer) SetDense(name string, w []float32) error {
 	return t.SetAllDense([]string{name}, [][]float32{w})
 }
 
-// SetAllDense gives several dense params explicit weights, as one change to those who see the weights by
+// SetAllDense gives several dense params explicit weights, as one change for readers by
 // [Trainer.Still].
 func (t *Trainer) SetAllDense(names []string, w [][]float32) error {
 	t.still.RLock()

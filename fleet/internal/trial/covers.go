@@ -23,7 +23,7 @@ func Covers[C any](t testing.TB, typ reflect.Type, cases map[string]C) {
 	}
 }
 
-// Leaves are the indices of a struct's fields by name, those of structs in it as "Outer.Inner".
+// Leaves are the indices of a struct's fields by name, of structs in it as "Outer.Inner".
 func Leaves(typ reflect.Type) map[string][]int { return leaves(typ, "", nil) }
 
 func leaves(typ reflect.Type, prefix string, index []int) map[string][]int {

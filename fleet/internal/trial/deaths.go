@@ -58,8 +58,8 @@ func (c *Cable) Listen(endpoint string) (transport.Listener, error) {
 	return l, err
 }
 
-// Kill ends the process at this end of the cable as kill -9 does: it says nothing more, and nobody listens where it
-// did.
+// Kill ends the process at this end of the cable as kill -9 does: it says nothing more, and its port is
+// closed.
 func (c *Cable) Kill() {
 	c.Pulled.Store(true)
 	now, cancel := context.WithCancel(context.Background())

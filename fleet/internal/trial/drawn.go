@@ -71,7 +71,7 @@ func (d Drawn) String() string {
 
 func pick[T any](r *rand.Rand, from ...T) T { return from[r.IntN(len(from))] }
 
-// fieldsOf are the fields that a mode obeys, beside those of every mode.
+// fieldsOf are the fields that a mode obeys, beside every mode's.
 var fieldsOf = map[strategy.Mode][]string{
 	strategy.ModeSync: {"Weighting", "GradientMerge"},
 	strategy.ModeAsync: {"LookAhead", "Merge", "MaxMergeVarNum", "SendQueueSize", "SendWaitTimes", "ThreadPoolSize",
@@ -281,7 +281,7 @@ func (d Drawn) Build(f *fleet.Fleet) (*Pulled, error) {
 	return m, Minimize(f, m, d.Rule, d.Strategy)
 }
 
-// Batches are those of a thread in an epoch.
+// Batches are a thread's in an epoch.
 func (d Drawn) Batches(m *Pulled, worker, thread, epoch int) []Batch {
 	r := rand.New(rand.NewPCG(d.Seed.N, uint64(1+worker+10*thread+100*epoch)))
 	all := make([]Batch, d.Steps[worker][epoch])

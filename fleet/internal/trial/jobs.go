@@ -41,7 +41,7 @@ func Rules() map[string]optimizer.Rule {
 		"Adagrad": optimizer.Adagrad{LR: 0.1}}
 }
 
-// OtherRules are those that Rules leaves out, but for DPSGD, whose noise is its own.
+// OtherRules are the rules that Rules leaves out, but for DPSGD, whose noise is its own.
 func OtherRules() map[string]optimizer.Rule {
 	return map[string]optimizer.Rule{
 		"Momentum": optimizer.Momentum{LR: 0.01, Nesterov: true}, "AdamW": optimizer.AdamW{LR: 0.01},
@@ -52,7 +52,7 @@ func OtherRules() map[string]optimizer.Rule {
 	}
 }
 
-// Clips are rules for whose limits most of the toy's gradients are too long: those are about 1.8 for big and 0.05 for
+// Clips are rules for whose limits most of the toy's gradients are too long: they are about 1.8 for big and 0.05 for
 // b.
 func Clips() map[string]optimizer.Rule {
 	sgd := optimizer.SGD{LR: 0.1}

@@ -17,8 +17,8 @@ import (
 //   - Nothing is lost: what was acknowledged before somebody looks counts on every server; what a worker that stopped
 //     had pushed counts in what the job leaves behind, unless another ended later without having stopped, which was to
 //     save it.
-//   - Nothing is of another run: in a generation, pushes of earlier ones count as they did when it began, whoever is
-//     late with them.
+//   - Nothing is of another run: in a generation, pushes of earlier ones count as they did when it began, however late
+//     they come.
 //   - Nothing is of another life: from when a process of a worker has joined, pushes of its processes before count as
 //     they did then.
 //   - Nothing is mixed: a generation begins on all servers from the same pushes.
@@ -158,7 +158,7 @@ func (s *Sight) Saved(generation int) {
 	s.l.whole = append(s.l.whole, held{generation, s.of(generation)})
 }
 
-// of are those certain pushes that are of a generation.
+// of are the certain pushes of a generation.
 func (s *Sight) of(generation int) (all []int) {
 	for _, number := range s.certain {
 		if s.l.pushes[number].Generation == generation {
@@ -280,8 +280,8 @@ func (l *Ledger) begin(generation int, servers [][]float32) error {
 	return nil
 }
 
-// goesOn checks a weight with which a generation begins: beside that of server 0, and beside those of earlier
-// generations.
+// goesOn checks a weight with which a generation begins: beside server 0's, and beside earlier
+// generations'.
 func (l *Ledger) goesOn(generation, number, server int, weight, first float32) error {
 	p := l.pushes[number]
 	if sure := !p.died || slices.Index(p.pushes, number) < p.acknowledged; sure && (weight == 0) != (first == 0) {

@@ -30,7 +30,7 @@ func (l *Log) String() string {
 	return l.b.String()
 }
 
-// Lines are those with a word.
+// Lines are the lines with a word.
 func (l *Log) Lines(word string) (all []string) {
 	for line := range strings.Lines(l.String()) {
 		if strings.Contains(line, word) {

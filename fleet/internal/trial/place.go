@@ -11,15 +11,15 @@ import (
 	"github.com/gofleet/gofleet/transport"
 )
 
-// Place is a kind of job: in each an option acts or is refused. One process alone takes those of clusters as they are,
-// since the same program runs there, and trains as without them.
+// Place is a kind of job: in each an option acts or is refused. One process alone takes options of clusters as they
+// are, since the same program runs there, and trains as without them.
 type Place struct {
 	Name             string
 	Mode             strategy.Mode
 	Servers, Workers int
 }
 
-// The kinds of jobs, and those that have something in common.
+// The kinds of jobs, and groups that have something in common.
 var (
 	InSync       = Place{"sync", strategy.ModeSync, 2, 2}
 	InAsync      = Place{"async", strategy.ModeAsync, 2, 2}

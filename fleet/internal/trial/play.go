@@ -60,7 +60,7 @@ func Begin(ctx context.Context, f *fleet.Fleet, checkpoint string, work func() e
 	return f.StopWorker(ctx)
 }
 
-// Serve is a server's life: from a checkpoint, with all params or those named, until the job is over.
+// Serve is a server's life: from a checkpoint, with all params or the named ones, until the job is over.
 func Serve(ctx context.Context, f *fleet.Fleet, checkpoint string, params ...string) error {
 	if err := f.InitServer(ctx, checkpoint, params...); err != nil {
 		return err

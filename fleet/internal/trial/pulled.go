@@ -35,7 +35,7 @@ func (m *Pulled) Step(b Batch, next *Batch) *optimizer.Step {
 	return st
 }
 
-// Gradients fills in those of a step, and its loss, which must be a number.
+// Gradients fills in a step's, and its loss, which must be a number.
 func (m *Pulled) Gradients(st *optimizer.Step, x float32) error {
 	for _, p := range m.List {
 		if !p.Embedding && !p.Frozen {

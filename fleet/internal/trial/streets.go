@@ -34,8 +34,8 @@ func (s *Streets) isCut(one, other string) bool {
 	return s.cut[[2]string{one, other}]
 }
 
-// From is the network as a process sees it that answers to a name, by which its ways are cut; servers are those of
-// their endpoints.
+// From is the network as a process sees it that answers to a name, by which its ways are cut; servers are the servers'
+// endpoints.
 func (s *Streets) From(name string, below transport.Transport) transport.Transport {
 	return &street{Transport: below, from: name, all: s}
 }
@@ -78,7 +78,7 @@ type message struct {
 	body     []byte
 }
 
-// compare orders messages as they were sent, and those of one moment by what they are.
+// compare orders messages as they were sent, and messages of one moment by what they are.
 func (m message) compare(other message) int {
 	name := func(m message) string { return m.endpoint + NameOf([][]byte{m.body}) }
 	return cmp.Or(m.at.Compare(other.at), strings.Compare(name(m), name(other)))

@@ -10,7 +10,7 @@ import (
 // Tap is a network on which a test listens, or does worse.
 type Tap struct {
 	transport.Transport
-	// Before sees every call; if it fails, so does the call, which nobody gets.
+	// Before sees every call; if it fails, so does the call, which is not delivered.
 	Before func(endpoint string, req [][]byte) error
 	// Answer sees every answer; nil sees none.
 	Answer func(body []byte)

@@ -9,8 +9,8 @@ import (
 )
 
 // Toy is a small recommender: dense variables, of which one is large enough to be shared by servers, a table with a
-// height and one without. Its gradients are simple functions of the weights and of the batch, and those of a joined
-// batch are the mean of its parts'.
+// height and one without. Its gradients are simple functions of the weights and of the batch, and a joined batch's are
+// the mean of its parts'.
 type Toy struct {
 	Objective
 	W, B, Big, Emb, Open *optimizer.Param
@@ -69,7 +69,7 @@ func Share(f *fleet.Fleet, step int) []Sample {
 	return Samples(24, step)[f.WorkerIndex()*n:][:n]
 }
 
-// Deal deals samples out to workers, and returns those of one.
+// Deal deals samples out to workers, and returns one worker's.
 func Deal(f *fleet.Fleet, all []Sample) (own []Sample) {
 	for i := f.WorkerIndex(); i < len(all); i += f.WorkerNum() {
 		own = append(own, all[i])
@@ -138,7 +138,7 @@ func (o *Toy) Close(ctx context.Context) error {
 	return o.Session.Close(ctx)
 }
 
-// Gradients fills in those of a step: of a dense weight weight·x, of a row's row+x, averaged over the batch.
+// Gradients fills in a step's: of a dense weight weight·x, of a row's row+x, averaged over the batch.
 func (o *Toy) Gradients(st *optimizer.Step, batch []Sample) {
 	n := float32(len(batch))
 	for _, p := range []*optimizer.Param{o.W, o.B, o.Big} {

@@ -22,13 +22,13 @@ type Training struct {
 	After    func(ctx context.Context, f *fleet.Fleet, o *Toy) error
 
 	Load   string   // a checkpoint to begin from; none if empty
-	Params []string // those of the checkpoint that it takes; nil means all
+	Params []string // the checkpoint's that it takes; nil means all
 	Later  bool     // servers load it by LoadModel, behind InitServer
 	Save   string   // where every worker asks for a checkpoint at the end, so that one of them must act
 	Model  string   // where worker 0 saves the model at the end
 }
 
-// Cluster is one of servers and workers; see [fleettest.Cluster] for those without.
+// Cluster is one of servers and workers; see [fleettest.Cluster] for one without.
 func Cluster(servers, workers int) fleettest.Cluster {
 	return fleettest.Cluster{Servers: servers, Workers: workers}
 }

@@ -88,7 +88,7 @@ func Manifest(t testing.TB, dir string) checkpoint.Manifest {
 	return m
 }
 
-// Names are those of what lies in a directory, without the lock of a job that saves there.
+// Names are what lies in a directory, without the lock of a job that saves there.
 func Names(dir string) (all []string, err error) {
 	entries, err := os.ReadDir(dir)
 	for _, e := range entries {

@@ -8,7 +8,7 @@ import (
 	"strconv"
 )
 
-// Ports for servers are chosen from here: above those that systems take for outgoing calls, which could take a port
+// Ports for servers are chosen from here: above the ports that systems take for outgoing calls, which could take a port
 // away between two listeners.
 const firstPort, lastPort = 61001, 64999
 

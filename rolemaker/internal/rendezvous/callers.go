@@ -57,7 +57,7 @@ func (all *callers) gaveUp(cause error) error {
 		all.place, all.Size, cause, strings.Join(names, ", "))
 }
 
-// endpoints are those of all ranks. Who called over loopback is on this machine, so if others are not, it is reached
+// endpoints are all ranks'. A rank that called over loopback is on this machine, so if others are not, it is reached
 // like rank 0.
 func (all *callers) endpoints() []string {
 	own := all.ownHost()

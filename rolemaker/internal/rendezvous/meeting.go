@@ -21,7 +21,7 @@ type meeting struct {
 // retry is how long a rank that could not reach rank 0 waits before it tries again.
 const retry = 50 * time.Millisecond
 
-// run gives the endpoints of all ranks, "" for those that have none.
+// run gives the endpoints of all ranks, "" for a rank without.
 func (m meeting) run(ctx context.Context) ([]string, error) {
 	if m.Rank == 0 {
 		return m.lead(ctx)
@@ -57,7 +57,7 @@ func (m meeting) lead(ctx context.Context) ([]string, error) {
 	return endpoints, all.answer(answer{Endpoints: endpoints})
 }
 
-// receive takes calls until ctx ends, and sends those that belong to this meeting. wait returns when nothing is under
+// receive takes calls until ctx ends, and passes on the calls of this meeting. wait returns when nothing is under
 // way.
 func (m meeting) receive(ctx context.Context, l net.Listener) (calls chan call, wait func()) {
 	calls = make(chan call)

@@ -66,7 +66,7 @@ func listen(ctx context.Context, at string) (net.Listener, error) {
 }
 
 // filePlace is a file in which rank 0 writes where it listens. A file that was left over by another job does no harm:
-// whoever answers there, if anybody, does not know this job, and the file is read again.
+// a process that answers there, if any, does not know this job, and the file is read again.
 type filePlace struct {
 	dir, name string
 	// host is rank 0's, for the others to call; loopback means one machine.
