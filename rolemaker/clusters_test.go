@@ -250,6 +250,9 @@ var clusters = []struct {
 	{name: "servers listed under torchrun, other counts", source: byHand, env: plainWords.with("RANK", "1", "WORLD_SIZE", "9", "MASTER_ADDR", "m"),
 		is: "server 1 of 2 at ps-1.ps:36000, 2 workers"},
 
+	{name: "FLEET_ROLE beside ranks that meet nowhere", source: byHand, env: vars{"FLEET_ROLE": "worker", "RANK": "1", "WORLD_SIZE": "2"}, refused: "set FLEET_RENDEZVOUS"},
+	{name: "FLEET_ROLE beside an odd number of ranks", source: byHand, env: openMPI(0, 3).with("FLEET_ROLE", "worker", "FLEET_INDEX", "0"), refused: "is 3, which is odd"},
+
 	{name: "by hand, no role", source: byHand, env: plainWords.with("FLEET_INDEX", "1"), refused: "FLEET_ROLE is not set; it is server or worker"},
 	{name: "by hand, no number", source: byHand, env: plainWords.with("FLEET_ROLE", "worker", "HOSTNAME", "laptop"), refused: "FLEET_INDEX is not set; it is this worker's number"},
 	{name: "by hand, no workers", source: byHand, env: plainWords.with("FLEET_ROLE", "server", "FLEET_INDEX", "0", "FLEET_WORKERS", ""), refused: "FLEET_WORKERS is not set"},

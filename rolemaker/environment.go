@@ -51,17 +51,18 @@ func Tells(name string) bool {
 func FromEnvironment(getenv func(string) string) RoleMaker {
 	e := environment(getenv)
 	c, notes, err := e.settle()
+	f := found{claim: c, notes: notes}
 	switch {
 	case err != nil && c.speaks():
-		return failed{fmt.Errorf("rolemaker: %s: %w (found in the environment: %s)", c.source, err, c.variables())}
+		f.err = fmt.Errorf("rolemaker: %s: %w (found in the environment: %s)", c.source, err, c.variables())
 	case err != nil:
-		return failed{fmt.Errorf("rolemaker: the environment is of no job that can be told: %w", err)}
+		f.err = fmt.Errorf("rolemaker: the environment is of no job that can be told: %w", err)
 	case c.meeting != nil:
-		return meets{found{c, notes}, MPISymmetric{Getenv: getenv}}
+		return meets{f, MPISymmetric{Getenv: getenv}}
 	case !c.speaks():
-		c.id, _ = Local{}.Identity()
+		f.id, _ = Local{}.Identity()
 	}
-	return found{c, notes}
+	return f
 }
 
 // settle is what the environment says as a whole, with what is to be known of how it was settled.
@@ -127,15 +128,20 @@ func (e env) compare(own, c, other claim) (notes []string, err error) {
 	return nil, nil
 }
 
-// found is a role maker that was chosen because some variables are set; its errors say so.
+// found is the role maker that the environment speaks of; its errors say by which variables it was found.
 type found struct {
 	claim
 	notes []string
+	err   error // why there is no identity
 }
 
 // String says which role maker it is, and why.
 func (f found) String() string {
-	if !f.speaks() {
+	switch {
+	case f.speaks():
+	case f.err != nil:
+		return "none"
+	default:
 		return "rolemaker.Local"
 	}
 	return fmt.Sprintf("rolemaker.%s, found in the environment: %s", f.source, f.variables())
@@ -148,7 +154,10 @@ func (f found) Notes() []string { return f.notes }
 
 // Identity implements [RoleMaker].
 func (f found) Identity() (Identity, error) {
-	if f.meeting != nil && f.id.Workers == 0 {
+	switch {
+	case f.err != nil:
+		return Identity{}, f.err
+	case f.meeting != nil && f.id.Workers == 0:
 		return Identity{}, fmt.Errorf("rolemaker: %s: this is %v: %d processes meet at %s to find out how many are "+
 			"servers", f.source, f.claim, f.meeting.size, f.meeting.where)
 	}
@@ -187,9 +196,3 @@ func (e env) only(name string, read source) (Identity, error) {
 	}
 	return said.id, nil
 }
-
-// failed is a role maker that knows only what is wrong.
-type failed struct{ err error }
-
-// Identity implements [RoleMaker].
-func (f failed) Identity() (Identity, error) { return Identity{}, f.err }

@@ -69,11 +69,13 @@ func (e env) mpi() (c claim, err error) {
 	if err != nil {
 		return c, err
 	}
-	c.indexed, c.meeting = true, &meeting{world: w, pmi: strings.TrimSpace(e("PMI_FD"))}
 	if e(envFleetServers) == "" {
 		c.id, err = w.symmetric()
 	} else {
 		c.id, err = e.ranked(w)
+	}
+	if c.indexed = err == nil; c.indexed {
+		c.meeting = &meeting{world: w, pmi: strings.TrimSpace(e("PMI_FD"))}
 	}
 	return c, err
 }

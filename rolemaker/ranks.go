@@ -44,11 +44,13 @@ func (e env) ranks() (c claim, err error) {
 			advice)
 	}
 	w.job = cmp.Or(e("TORCHELASTIC_RUN_ID"), w.job)
-	c.meeting = &meeting{world: w, where: e.master(l)}
-	c.indexed = true
-	if c.id, err = e.ranked(w); err == nil && cmp.Or(c.meeting.where, e(rendezvous.Variable)) == "" {
-		err = fmt.Errorf("%s: %s started this process as one of several, and says nowhere how to find the others: set "+
-			"%s on all to host:port of number 0, or: %s", e.show(c.names...), l.name, rendezvous.Variable, advice)
+	where := e.master(l)
+	if cmp.Or(where, e(rendezvous.Variable)) == "" {
+		return c, fmt.Errorf("%s: %s started this process as one of several, and says nowhere how to find the others: "+
+			"set %s on all to host:port of number 0, or: %s", e.show(c.names...), l.name, rendezvous.Variable, advice)
+	}
+	if c.id, err = e.ranked(w); err == nil {
+		c.indexed, c.meeting = true, &meeting{world: w, where: where}
 	}
 	return c, err
 }

@@ -200,6 +200,7 @@ package main
 //	doctor.go      what a role finds here, and lacks
 //	findings.go    what is shown of that
 //	whoami.go      who it is
+//	pod.go         names, in a pod of Kubernetes
 //	peers.go       whom it calls
 //	machinery.go, system_unix.go, system_other.go  clock, versions, limits
 //	security.go    who may talk to whom

@@ -113,13 +113,12 @@ func (d *doctor) admit(environ []string) error {
 
 // lookup is os.Getenv of another environment.
 func lookup(environ []string) func(string) string {
-	return func(name string) string {
-		i := slices.IndexFunc(environ, func(v string) bool { return strings.HasPrefix(v, name+"=") })
-		if i < 0 {
-			return ""
-		}
-		return environ[i][len(name)+1:]
+	values := map[string]string{}
+	for _, v := range slices.Backward(environ) { // the first counts
+		name, value, _ := strings.Cut(v, "=")
+		values[name] = value
 	}
+	return func(name string) string { return values[name] }
 }
 
 // examine looks at everything, in the order in which it is shown.
@@ -128,6 +127,7 @@ func (d *doctor) examine(ctx context.Context) {
 		d.identify(&d.patients[i])
 	}
 	secured, err := d.transport()
+	d.readPod(ctx)
 	d.askPeers(ctx, secured)
 	d.readClock(time.Now())
 	d.readVersions()

@@ -302,3 +302,53 @@ func TestDoctorLooksAtCheckpoints(t *testing.T) {
 		t.Errorf("notes %q", notes)
 	}
 }
+
+// TestDoctorInAPod: where a pod looks for names is shown, names are waited for, and what announces them is said.
+func TestDoctorInAPod(t *testing.T) {
+	// Serial: it sets variables of the environment.
+	t.Setenv("KUBERNETES_SERVICE_HOST", "10.96.0.1")
+	t.Setenv("FLEET_INSECURE", "1")
+	d, err := parseDoctor([]string{"--timeout=100ms"})
+	if err == nil {
+		err = d.admit([]string{"FLEET_SERVERS=ps-{0..1}.no.such.host.invalid", "FLEET_WORKERS=1", "HOSTNAME=ps-1"})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.examine(t.Context())
+	missing := strings.Join(d.Missing, "\n")
+	if d.value("role", "this process") != "server 1 of 2 at ps-1.no.such.host.invalid:36000, 1 workers" || d.value("pod", "search domains") == "" ||
+		d.value("pod", "own name") != "ps-1.no.such.host.invalid:36000 does not resolve" ||
+		!strings.Contains(missing, "its own name does not resolve") || !strings.Contains(missing, "publishNotReadyAddresses: true") {
+		t.Errorf("missing: %s\n%+v", missing, d.Sections)
+	}
+	if got := searched("nameserver 10.96.0.10\nsearch ns.svc.cluster.local svc.cluster.local\noptions ndots:5\n"); got != "ns.svc.cluster.local svc.cluster.local" {
+		t.Errorf("search domains: %s", got)
+	}
+}
+
+// TestDoctorInWordsOfRoleMakers: notes, what processes that meet know before, and a refused mixture.
+func TestDoctorInWordsOfRoleMakers(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ env, said, note, missing string }{
+		{"JOB_COMPLETION_INDEX=1 HOSTNAME=wd-1", "worker 0 of 1, alone", "pod wd-1 has JOB_COMPLETION_INDEX=1 and trains alone", ""},
+		{"PADDLE_MASTER=m:1 PADDLE_NNODES=4 PADDLE_SERVER_NUM=1 HOSTNAME=pd-master-0", "this is server 0: 4 processes meet at m:1 to find out", "", ""},
+		{"FLEET_ROLE=worker FLEET_INDEX=0 RANK=1 WORLD_SIZE=2 FLEET_WORKERS=2", "can't tell who it is", "", "says nowhere how to find the others: set FLEET_RENDEZVOUS"},
+		{"TRAINING_ROLE=TRAINER PADDLE_TRAINER_ID=0 PADDLE_TRAINERS_NUM=1 PADDLE_PSERVERS_IP_PORT_LIST=127.0.0.1:1 VC_PS_HOSTS=a,b HOSTNAME=a",
+			"can't tell who it is", "", "PaddleCloud says worker 0 of 1, 1 servers (TRAINING_ROLE is TRAINER"},
+	} {
+		d, err := parseDoctor([]string{"--timeout=100ms"})
+		if err == nil {
+			err = d.admit(strings.Fields(c.env))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.examine(t.Context())
+		missing, notes := strings.Join(d.Missing, "\n"), strings.Join(d.Notes, "\n")
+		if !strings.Contains(d.value("role", "this process"), c.said) || !strings.Contains(missing, c.missing) || (missing == "") != (c.missing == "") ||
+			!strings.Contains(notes, c.note) {
+			t.Errorf("%s: %s, missing %s, notes %s", c.env, d.value("role", "this process"), missing, notes)
+		}
+	}
+}

@@ -102,7 +102,8 @@ func (d *doctor) try(f folder) {
 		space = bytesText(n) + " free"
 	}
 	system := fileSystem(in)
-	d.say(f.flag, "%s: %s, %s, %sa file is on the disk in %v", f.dir, state, space, system.text(), rounded(took))
+	d.say(f.flag, "%s: %s, %s, %sa file is on the disk in %v", f.dir, state, space, system.text(),
+		took.Round(10*time.Microsecond))
 	d.judge(f, system)
 }
 

@@ -131,9 +131,12 @@ func ask(ctx context.Context, t *transport.FastHTTP, to called, timeout time.Dur
 	if !strings.HasPrefix(to.endpoint, "unix:") {
 		var err error
 		if resolved, err = resolve(ctx, to.endpoint); err != nil {
-			return answer{text: "does not resolve",
-				missing: fmt.Sprintf("its name does not resolve (%v): start what announces it, or name an address",
-					err)}
+			helps := "start what announces it, or name an address"
+			if inPod() {
+				helps = "start that pod; " + headless
+			}
+			return answer{text: "does not resolve", missing: fmt.Sprintf("its name does not resolve (%v): %s", err,
+				helps)}
 		}
 	}
 	a := answer{text: "not asked, since security isn't settled"}
@@ -156,7 +159,7 @@ func answered(words string, took time.Duration, err error, to called, timeout ti
 	}
 	switch late := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded); {
 	case err == nil:
-		return answer{text: fmt.Sprintf("answers in %v: %s", rounded(took), words), gofleet: true}
+		return answer{text: fmt.Sprintf("answers in %v: %s", took.Round(10*time.Microsecond), words), gofleet: true}
 	case errors.Is(err, transport.ErrRefused):
 		return answer{text: "refuses, or is refused", missing: reason}
 	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.ENOENT):
@@ -173,7 +176,7 @@ func answered(words string, took time.Duration, err error, to called, timeout ti
 		"machines"}
 }
 
-// resolve says what a name resolves to, nothing of an address.
+// resolve says what a name resolves to, nothing of an address. The name of a pod that has just begun is waited for.
 func resolve(ctx context.Context, endpoint string) (string, error) {
 	host, _, err := net.SplitHostPort(endpoint)
 	if err != nil {
@@ -184,10 +187,22 @@ func resolve(ctx context.Context, endpoint string) (string, error) {
 	}
 	began := time.Now()
 	found, err := net.DefaultResolver.LookupHost(ctx, host)
+	for err != nil && inPod() {
+		select {
+		case <-time.After(200 * time.Millisecond):
+		case <-ctx.Done():
+			return "", err
+		}
+		var again error
+		if found, again = net.DefaultResolver.LookupHost(ctx, host); again == nil || ctx.Err() == nil {
+			err = again
+		}
+	}
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("resolves to %s in %v; ", strings.Join(found, ", "), rounded(time.Since(began))), nil
+	return fmt.Sprintf("resolves to %s in %v; ", strings.Join(found, ", "),
+		time.Since(began).Round(10*time.Microsecond)), nil
 }
 
 // hello makes one request, which no gofleet process takes for more than a question.
@@ -210,11 +225,4 @@ func hello(ctx context.Context, t *transport.FastHTTP, to called) (words string,
 		return "a gofleet server", nil
 	}
 	return fmt.Sprintf("a gofleet server (%v)", err), nil
-}
-
-func rounded(t time.Duration) time.Duration {
-	if t < time.Millisecond {
-		return t.Round(time.Microsecond)
-	}
-	return t.Round(100 * time.Microsecond)
 }

@@ -25,16 +25,6 @@ func (d *doctor) readSecurity(t *transport.FastHTTP, problem error) {
 		return
 	}
 	d.say("mode", "%s", mode(t))
-	if t.Token == "" {
-		d.usual("token", "none")
-	} else {
-		d.say("token", "set, and not shown")
-	}
-	if t.Cluster == "" {
-		d.usual("cluster", "none")
-	} else {
-		d.say("cluster", "%s", t.Cluster)
-	}
 	if t.TLSDir != "" {
 		d.readCertificates(t.TLSDir)
 	}

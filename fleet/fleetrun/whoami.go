@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -12,18 +11,19 @@ import (
 // identify says who a process with this environment is, and which variables were looked at to find out. It is
 // [rolemaker.FromEnvironment] itself that looks; ranks of MPI don't meet for it.
 func (d *doctor) identify(p *patient) {
-	title := "role"
+	title, prefix := "role", ""
 	if p.name != "" {
-		title = p.name + ", as fleetrun would start it"
+		title, prefix = p.name+", as fleetrun would start it", p.name+": "
 	}
 	d.section(title)
 	var looked []string
-	maker := rolemaker.FromEnvironment(func(name string) string {
+	look := func(name string) string {
 		if !slices.Contains(looked, name) {
 			looked = append(looked, name)
 		}
 		return p.getenv(name)
-	})
+	}
+	maker := rolemaker.FromEnvironment(look)
 	id, err := maker.Identity()
 	_, meets := maker.(rolemaker.Resolver)
 	if err == nil && !meets {
@@ -34,44 +34,29 @@ func (d *doctor) identify(p *patient) {
 	if p.name != "" && p.told { // fleetrun has made its environment
 		say = d.usual
 	}
-	say("role maker", "%s", makerText(maker))
+	say("role maker", "%v", maker)
 	switch {
 	case err != nil && meets:
 		d.say("this process", "%v", err)
 	case err != nil:
 		d.say("this process", "can't tell who it is: %v", err)
-		d.lacks("%sset what is missing or wrong: %v", p.prefix(), err)
+		d.lacks("%sset what is missing or wrong: %v", prefix, err)
 	case meets:
 		d.say("this process", "%v %d, of %d workers and %d servers, whose endpoints are known when the ranks have met",
-			id.Role, id.Index,
-			id.Workers, len(id.Servers))
+			id.Role, id.Index, id.Workers, len(id.Servers))
 	default:
 		d.say("this process", "%v", id)
 	}
-	if found, ok := maker.(interface{ Notes() []string }); ok {
-		for _, note := range found.Notes() {
-			d.note("%s%s", p.prefix(), note)
-		}
+	for _, note := range maker.(interface{ Notes() []string }).Notes() {
+		d.note("%s%s", prefix, note)
 	}
-	d.showVariables(p, append(looked, mistyped.Ours()...), say)
+	for _, name := range mistyped.Ours() {
+		look(name)
+	}
+	d.showVariables(p, looked, say)
 	if _, err := mistyped.CheckOurs(); err != nil && !slices.Contains(d.Missing, err.Error()) {
 		d.lacks("%v", err)
 	}
-}
-
-func (p *patient) prefix() string {
-	if p.name == "" {
-		return ""
-	}
-	return p.name + ": "
-}
-
-// makerText is which role maker reads the environment.
-func makerText(m rolemaker.RoleMaker) string {
-	if s, ok := m.(fmt.Stringer); ok {
-		return s.String()
-	}
-	return fmt.Sprintf("%T", m)
 }
 
 // showVariables shows those that are set a line each, and the others where nobody can tell who the process is: else
@@ -88,16 +73,14 @@ func (d *doctor) showVariables(p *patient, names []string, say func(name, format
 			say(name, "%s", strings.Join(fold(value, 100), "\n"))
 		}
 	}
-	if !p.told { // those that a person sets, and not those of each launcher there is
-		d.say("not set", "%s", strings.Join(wrap(slices.DeleteFunc(unset, func(name string) bool {
-			return !strings.HasPrefix(name, "FLEET_") && !strings.HasPrefix(name, "PADDLE_") && name != "TRAINING_ROLE"
-		}), 100), "\n"))
+	if p.told {
+		d.usual("not set", "%s", strings.Join(wrap(unset, 100), "\n"))
 		return
 	}
-	d.usual("not set", "%s", strings.Join(wrap(unset, 100), "\n"))
-	if p.name == "" {
-		d.say("others", "%d variables are not set, and have their defaults; --json names them", len(unset))
-	}
+	ours := slices.DeleteFunc(unset, func(name string) bool {
+		return !strings.HasPrefix(name, "FLEET_") && !strings.HasPrefix(name, "PADDLE_") && name != "TRAINING_ROLE"
+	})
+	d.say("not set", "%s", strings.Join(wrap(ours, 100), "\n"))
 }
 
 // secret says whether a variable's value is nobody's business.
