@@ -9,9 +9,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
+	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 )
@@ -60,6 +62,48 @@ func TestGradientsThatAreNotFinite(t *testing.T) {
 			return nil
 		}))
 	})
+}
+
+// TestSkippedGradientsBringNoRowToLife: in every kind of job an id of which all gradients were skipped has no row, in an evaluation and in
+// what is saved, and one beside it, in the next step, has.
+func TestSkippedGradientsBringNoRowToLife(t *testing.T) {
+	t.Parallel()
+	for name, job := range trial.SomeOf(t, trial.Jobs(t)) {
+		t.Run(name, func(t *testing.T) {
+			s := job.Strategy
+			s.NotFinite = strategy.NotFiniteSkip
+			dir := t.TempDir()
+			job.Cluster.Run(t, func(ctx context.Context, f *fleet.Fleet) error {
+				g := nn.NewGraph(1)
+				rows := nn.Embedding(g.IDs("id", 1), nn.EmbeddingOptions{Name: "rows", Dim: 2, Init: optimizer.Constant{Value: 3}})
+				y := nn.Linear(rows, 1, nn.LinearOptions{})
+				return trial.PlayGraph(ctx, f, nn.Mean(nn.SquareError(y, g.Input("y", 1))), optimizer.SGD{LR: 0.01}, s, func(exe *nn.Executor) error {
+					batch := func(id uint64, y float32) dataset.Batch {
+						return dataset.Batch{"id": nn.IDs([]uint64{id}, 1), "y": nn.Floats([]float32{y}, 1)}
+					}
+					for id, label := range map[uint64]float32{7: float32(math.NaN()), 8: 1} {
+						if _, err := exe.Train(ctx, batch(id, label)); err != nil {
+							return err
+						}
+					}
+					if err := f.BarrierWorker(ctx); err != nil {
+						return err
+					}
+					out, err := exe.Eval(ctx, batch(7, 0), rows)
+					if err == nil && !slices.Equal(out[0].Float32s(), []float32{0, 0}) {
+						t.Errorf("an evaluation reads %v of the id, want zeros", out[0].Float32s())
+					}
+					if err == nil && f.IsFirstWorker() {
+						err = f.SaveInferenceModel(ctx, dir, nn.Inference(y))
+					}
+					return err
+				})
+			})
+			if ids := trial.Tensor[uint64](t, trial.Weights(t, dir), "rows.ids"); !slices.Equal(ids, []uint64{8}) {
+				t.Errorf("rows %v are published, want 8", ids)
+			}
+		})
+	}
 }
 
 // badStep is a counter's step with gradients that are not finite, and others.

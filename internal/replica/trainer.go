@@ -86,9 +86,6 @@ func New(c Config) (*Trainer, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, rows := range own.Store().Tables {
-		rows.ByPush()
-	}
 	c.Group.Bucket = s.FuseGradSizeInMB << 20
 	c.Group.StartTimeout, c.Group.WaitTimeout = s.StartTimeout.Std(), s.LongestWait().Std()
 	c.Group.SilenceTimeout, c.Group.ProbeInterval = s.WorkerTimeout.Std(), s.HeartbeatInterval.Std()

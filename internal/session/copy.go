@@ -59,6 +59,7 @@ func (c *modelCopy) addRows(_ int, p *optimizer.Param, rule optimizer.Rule) erro
 	if err != nil {
 		return err
 	}
+	t.ByPush()
 	old, err := t.KeepOld()
 	if err != nil {
 		return err

@@ -79,8 +79,8 @@ func (t *Sparse) pullBlock(s *shard, c *call, b *block) {
 }
 
 // ByPush has pushes alone give birth to rows and note the time, and no read: of several copies of a table, which all
-// take every push, each is read apart, and of a server's a row may be read that is only asked for ahead. Rows of a
-// frozen table, to which nothing is pushed, go on as before. It comes before others use the table.
+// take every push, each is read apart, a row may be read that is only asked for ahead, and a gradient may be skipped.
+// Rows of a frozen table, to which nothing is pushed, go on as before. It comes before others use the table.
 func (t *Sparse) ByPush() { t.byPush = t.rule != nil }
 
 // let says whether a push would give birth to an item's row.

@@ -68,6 +68,7 @@ func (t *Trainer) add(p *optimizer.Param) error {
 		if err != nil {
 			return err
 		}
+		rows.ByPush()
 		return t.store.AddTable(rows)
 	}
 	w := make([]float32, p.Size())

@@ -48,8 +48,6 @@ func (l Leg) goesOn(before Leg) bool {
 // calm leaves out of a leg what must not change its numbers.
 func (l *Leg) calm(n Net) {
 	switch kind := l.kind(); {
-	case n.Bad > 0 && l.Workers == 1: // alone a row is born when it is read, also if its gradient is skipped
-		l.Servers = min(l.Servers, 1)
 	case kind == "alone" || kind == "collective":
 		l.Servers = 1
 	default:

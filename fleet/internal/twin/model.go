@@ -64,7 +64,6 @@ func (m *model) leg(i int, l Leg) {
 		return // the ledger judges it
 	}
 	m.l, m.now, m.steps, m.rows = l, newState(m.p, m.noise), make([]int64, l.Workers), make([]int64, l.Workers)
-	m.now.quiet, m.now.copies = l.kind() != "alone" && !l.copies(), l.copies()
 	m.owed = make([]owed, l.Workers)
 	if l.From.Dir != "" {
 		m.load(l.From.Dir, l.From.Only, l.From.WeightsOnly)
@@ -85,7 +84,7 @@ func (m *model) leg(i int, l Leg) {
 		m.saw.see([]float64{float64(n)}, "%s worker %d steps", l.End, w)
 		m.saw.see([]float64{float64(m.rows[w])}, "%s worker %d pushes rows", l.End, w)
 	}
-	now := m.now.pushed()
+	now := m.now
 	for _, t := range m.p.Net.tables() {
 		held := []float64{float64(len(now.rows[t.Name])), float64(len(now.waiting[t.Name])),
 			float64(now.dropped[t.Name])}
@@ -134,7 +133,7 @@ func (m *model) call(at string, c Call) {
 			m.saw.see([]float64{float64(freed[t.Name])}, "%s dropped of %s", at, t.Name)
 		}
 	case save:
-		m.dirs[c.Dir] = m.now.pushed()
+		m.dirs[c.Dir] = m.now.clone()
 	case load:
 		m.load(c.Dir, c.Only, false)
 	case publish:
@@ -181,7 +180,7 @@ func (m *model) kept(step string) []float64 {
 
 // weights are all of them, as a model that is saved has them, and what it predicts.
 func (m *model) weights(at string) {
-	now := m.now.pushed()
+	now := m.now
 	if !m.l.blind() {
 		var y []float64
 		for i := range predicted {
@@ -259,8 +258,13 @@ func (m *model) count(c Call) {
 		for _, steps := range c.Batches {
 			for _, i := range slices.Concat(steps...) {
 				if t.Name == ledgerName {
-					training{m.now}.row(t, uint64(i))[0] += m.now.factor // the rate of its rule is 1
-					m.now.rows[t.Name][uint64(i)].own = false
+					r := m.now.rows[t.Name][uint64(i)]
+					if r == nil {
+						r = &row{slot: newSlot(m.now.first(t, uint64(i)))}
+						m.now.rows[t.Name][uint64(i)] = r
+					}
+					r.w[0] += m.now.factor // the rate of its rule is 1
+					r.seen = m.now.clock
 				}
 			}
 		}

@@ -126,7 +126,6 @@ func (o *ordered) meet(m *model) {
 			o.own[e.worker] = append(o.own[e.worker], o.applied+1)
 			o.has(last, o.applied+1)
 		}
-		m.now.born(e)
 		o.versions = append(o.versions, m.now.clone())
 	}
 	for w, left := range units {

@@ -16,11 +16,7 @@ type state struct {
 	steps   int                          // updates
 	factor  float64                      // on learning rates
 	clock   int                          // periods that have ended
-	// reads bring no row to life and mark none, as in collective jobs, where pushes alone do
-	quiet bool
-	// rows that steps bring to life are a copy's: the servers have those that were pushed
-	copies bool
-	noise  *rand.Rand // nil means none
+	noise   *rand.Rand                   // nil means none
 }
 
 // waiter is how often an id was pushed, and the period in which it was pushed last.
@@ -30,7 +26,6 @@ type waiter struct{ pushes, seen int }
 type row struct {
 	*slot
 	seen int
-	own  bool // a copy alone has it, which has read it and pushed none of it
 }
 
 func newState(p *Program, noise *rand.Rand) *state {
@@ -56,19 +51,10 @@ func (s *state) clone() *state {
 	for name, rows := range s.rows {
 		c.rows[name], c.waiting[name] = map[uint64]*row{}, maps.Clone(s.waiting[name])
 		for id, r := range rows {
-			c.rows[name][id] = &row{r.slot.clone(), r.seen, r.own}
+			c.rows[name][id] = &row{r.slot.clone(), r.seen}
 		}
 	}
 	return &c
-}
-
-// pushed is a copy of what the servers have: not the rows that geo's worker has read, and whose gradients stayed away.
-func (s *state) pushed() *state {
-	c := s.clone()
-	for _, rows := range c.rows {
-		maps.DeleteFunc(rows, func(_ uint64, r *row) bool { return r.own })
-	}
-	return c
 }
 
 // first is a row as it is born.
@@ -87,8 +73,7 @@ func (s *state) missing(t Table, id uint64) []float64 {
 	return make([]float64, t.Dim)
 }
 
-// evaluating reads as evaluations do, training as steps do: the first touch of an id brings its row to life where no
-// entry keeps it out.
+// evaluating reads as evaluations do, training as steps do: a row that an entry lets in is read as it will be born.
 type evaluating struct{ *state }
 
 func (s evaluating) dense(name string) []float64 { return s.vars[name].w }
@@ -104,25 +89,9 @@ type training struct{ *state }
 
 func (s training) dense(name string) []float64 { return s.vars[name].w }
 
-func (s training) row(t Table, id uint64) []float64 {
-	r := s.rows[t.Name][id]
-	if r == nil && t.Count > 1 {
-		return s.missing(t, id)
-	}
-	if r == nil {
-		r = &row{slot: newSlot(s.first(t, id)), own: s.copies}
-		if s.quiet {
-			return r.w
-		}
-		s.rows[t.Name][id] = r
-	}
-	if !s.quiet {
-		r.seen = s.clock
-	}
-	return r.w
-}
+func (s training) row(t Table, id uint64) []float64 { return s.trains(t, id) }
 
-// trains is what a step reads of a row, without a trace of its having read.
+// trains is what a step reads of a row, which leaves no trace: pushes alone bring rows to life.
 func (s *state) trains(t Table, id uint64) []float64 {
 	switch r := s.rows[t.Name][id]; {
 	case r != nil:
@@ -137,19 +106,6 @@ func (s *state) trains(t Table, id uint64) []float64 {
 func (s *state) apply(rules Rules, g *gradient, pushed map[string]map[uint64]int) {
 	clip(rules, g)
 	s.applyClipped(rules, g, pushed)
-}
-
-// born are rows that a request of training steps has read.
-func (s *state) born(e *event) {
-	for number, ids := range e.born {
-		for _, t := range s.p.Net.tables() {
-			if s.p.Net.number(t.Name) == number {
-				for _, id := range ids {
-					training{s}.row(t, id)
-				}
-			}
-		}
-	}
 }
 
 // applyClipped makes an update of a gradient that is not too long.
@@ -187,7 +143,7 @@ func (s *state) applyRows(rule Rule, t Table, g map[uint64][]float64, pushed map
 			r = &row{slot: newSlot(s.first(t, id))}
 			s.rows[t.Name][id] = r
 		}
-		r.seen, r.own = s.clock, false
+		r.seen = s.clock
 		rule.update(r.slot, s.rough(g[id]), s.steps, true, s.factor)
 		s.round(r.w)
 	}

@@ -43,8 +43,7 @@ type sent struct {
 type event struct {
 	worker  int
 	samples int
-	seq     uint64              // of a push
-	born    map[uint32][]uint64 // by number of the param
+	seq     uint64 // of a push
 }
 
 func newOrder(seed uint64) *order {
@@ -75,7 +74,7 @@ func (o *order) send(worker int, push uint64) *sent {
 			number = o.pulls[worker] << 32
 		}
 		r := rand.New(rand.NewPCG(o.seed, number<<8+uint64(worker)))
-		s = &sent{event: &event{worker: worker, born: map[uint32][]uint64{}}}
+		s = &sent{event: &event{worker: worker}}
 		s.at = now.Add(time.Duration(1+r.IntN(5000)) * time.Microsecond)
 		for o.taken[s.at] {
 			s.at = s.at.Add(time.Microsecond)
@@ -95,12 +94,6 @@ func (o *order) arrived(s *sent, f wire.Frame) {
 	}
 	if f.Seq > 0 {
 		s.samples, s.seq = int(f.Samples), f.Seq
-	}
-	for _, sec := range f.Sections {
-		if sec.Kind == wire.KindIDs {
-			ids, _ := sec.IDs(nil)
-			s.born[sec.Param] = append(s.born[sec.Param], ids...)
-		}
 	}
 }
 
