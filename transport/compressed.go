@@ -71,7 +71,7 @@ func (z *compressed) Stats() (s Stats) {
 	s.Failed.TooLarge += z.calls.tooLarge.Load()
 	s.Failed.Refused += z.calls.refused.Load()
 	s.Failed.Corrupt += z.calls.corrupt.Load()
-	s.Failed.Other += z.calls.failedOtherwise.Load()
+	s.Failed.Other += z.calls.otherwise.Load()
 	s.Failed.Busy += z.calls.busy.Load()
 	s.Refused.Busy += z.serves.busy.Load()
 	s.Refused.TooLarge += z.serves.tooLarge.Load()

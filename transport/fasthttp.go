@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/gofleet/gofleet/internal/cgroup"
+	"github.com/gofleet/gofleet/internal/count"
 )
 
 // FastHTTP carries each request as one HTTP/1.1 POST, over TCP ("host:port") or a unix socket ("unix:/path"). Its zero
@@ -94,8 +95,7 @@ func (f *FastHTTP) MessageLimit() int { return orDefault(f.MaxMessage, DefaultMa
 
 // Stats implements [Metered].
 func (f *FastHTTP) Stats() (s Stats) {
-	f.calls.into(&s)
-	f.serves.into(&s)
+	count.Fill(&s, &f.calls, &f.serves)
 	return s
 }
 

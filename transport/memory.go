@@ -6,6 +6,8 @@ import (
 	"net"
 	"strconv"
 	"sync"
+
+	"github.com/gofleet/gofleet/internal/count"
 )
 
 // Memory is a network inside one process: what listens on it can be called on it, by any name. Requests and answers are
@@ -31,8 +33,7 @@ func (m *Memory) MessageLimit() int { return orDefault(m.MaxMessage, DefaultMaxM
 
 // Stats implements [Metered].
 func (m *Memory) Stats() (s Stats) {
-	m.calls.into(&s)
-	m.serves.into(&s)
+	count.Fill(&s, &m.calls, &m.serves)
 	return s
 }
 

@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"sync/atomic"
 	"time"
+
+	"github.com/gofleet/gofleet/internal/count"
 )
 
 // Metered is an optional power of a [Transport] that counts. [FastHTTP], [Memory] and [Compressed] have it.
@@ -19,115 +20,95 @@ type Metered interface {
 //
 //	slog.Info("transport", "stats", t.Stats())
 type Stats struct {
-	Calls    int64 // that have returned
+	Calls    int64 `count:"calls"` // that have returned
 	Failed   Failures
-	Sent     int64 // bytes of requests that were answered
-	Received int64 // bytes of answers
-	Dials    int64 // connections that were made; calls in a row share one
+	Sent     int64 `count:"sent"`     // bytes of requests that were answered
+	Received int64 `count:"received"` // bytes of answers
+	Dials    int64 `count:"dials"`    // connections that were made; calls in a row share one
 	// Waited is how long calls, all together, have waited for MaxInFlight.
-	Waited time.Duration
+	Waited time.Duration `count:"waited"`
 
-	Served         int64 // requests that a handler has answered
-	ServedReceived int64 // bytes of these requests
-	ServedSent     int64 // bytes of their answers
+	Served         int64 `count:"served"`          // requests that a handler has answered
+	ServedReceived int64 `count:"served_received"` // bytes of these requests
+	ServedSent     int64 `count:"served_sent"`     // bytes of their answers
 	Refused        Refusals
 	// ServedWaited is how long requests, all together, have waited to be read because of MaxInFlight.
-	ServedWaited time.Duration
+	ServedWaited time.Duration `count:"served_waited"`
 
 	// Under way now: calls that have not returned and their bytes, and requests that are read or handled and theirs.
-	InFlight, InFlightBytes, Serving, ServingBytes int64
+	InFlight      int64 `count:"in_flight"`
+	InFlightBytes int64 `count:"in_flight_bytes"`
+	Serving       int64 `count:"serving"`
+	ServingBytes  int64 `count:"serving_bytes"`
 
 	// RawSent and RawReceived are the bytes of requests and answers before encoding and after decoding,
 	// RawServedReceived and RawServedSent the same of what was served. Only Compressed counts them.
-	RawSent, RawReceived, RawServedReceived, RawServedSent int64
+	RawSent           int64 `count:"raw_sent"`
+	RawReceived       int64 `count:"raw_received"`
+	RawServedReceived int64 `count:"raw_served_received"`
+	RawServedSent     int64 `count:"raw_served_sent"`
 }
 
 // Failures are calls that returned an error of the transport, by what the error wraps.
 type Failures struct {
-	Unreachable int64 // ErrUnreachable: no server saw the request
-	Busy        int64 // ErrBusy, which is ErrUnreachable too and not counted there
-	Refused     int64 // ErrRefused
-	TooLarge    int64 // ErrTooLarge
-	Corrupt     int64 // ErrCorrupt
-	Ended       int64 // the end of ctx
-	Other       int64 // a connection that broke, a handler that panicked
+	Unreachable int64 `count:"unreachable"`      // ErrUnreachable: no server saw the request
+	Busy        int64 `count:"busy"`             // ErrBusy, which is ErrUnreachable too and not counted there
+	Refused     int64 `count:"was_refused"`      // ErrRefused
+	TooLarge    int64 `count:"too_large"`        // ErrTooLarge
+	Corrupt     int64 `count:"corrupt"`          // ErrCorrupt
+	Ended       int64 `count:"ended"`            // the end of ctx
+	Other       int64 `count:"failed_otherwise"` // a connection that broke, a handler that panicked
 }
 
 // Refusals are connections and requests that listeners have turned away, by cause. Each was told, and the handler saw
 // none.
 type Refusals struct {
-	Certificate int64 // TLS handshakes that failed: no certificate, or one of another CA
-	Plaintext   int64 // clients that do not speak TLS where it is spoken
-	Token       int64
-	Version     int64 // of the protocol
-	Cluster     int64
-	Stranger    int64 // what is HTTP and not ours
-	TooLarge    int64 // requests over the bound
-	Busy        int64 // requests for which there was no room in time (MaxInFlight)
-	Corrupt     int64 // requests that were damaged on their way
+	Certificate int64 `count:"refused_certificate"` // TLS handshakes that failed: no certificate, or one of another CA
+	Plaintext   int64 `count:"refused_plaintext"`   // clients that do not speak TLS where it is spoken
+	Token       int64 `count:"refused_token"`
+	Version     int64 `count:"refused_version"` // of the protocol
+	Cluster     int64 `count:"refused_cluster"`
+	Stranger    int64 `count:"refused_stranger"`  // what is HTTP and not ours
+	TooLarge    int64 `count:"refused_too_large"` // requests over the bound
+	Busy        int64 `count:"refused_busy"`      // requests for which there was no room in time (MaxInFlight)
+	Corrupt     int64 `count:"refused_corrupt"`   // requests that were damaged on their way
 }
 
 // LogValue implements [slog.LogValuer].
 func (s Stats) LogValue() slog.Value {
-	var attrs []slog.Attr
-	count := func(name string, n int64) {
-		if n != 0 {
-			attrs = append(attrs, slog.Int64(name, n))
+	shown := func(raw *int64, encoded int64) {
+		if *raw <= encoded {
+			*raw = 0
 		}
 	}
-	wait := func(name string, d time.Duration) {
-		if d != 0 {
-			attrs = append(attrs, slog.Duration(name, d))
-		}
-	}
-	raw := func(name string, n, encoded int64) {
-		if n > encoded {
-			count(name, n)
-		}
-	}
-	count("calls", s.Calls)
-	count("unreachable", s.Failed.Unreachable)
-	count("busy", s.Failed.Busy)
-	count("was_refused", s.Failed.Refused)
-	count("too_large", s.Failed.TooLarge)
-	count("corrupt", s.Failed.Corrupt)
-	count("ended", s.Failed.Ended)
-	count("failed_otherwise", s.Failed.Other)
-	count("sent", s.Sent)
-	raw("raw_sent", s.RawSent, s.Sent)
-	count("received", s.Received)
-	raw("raw_received", s.RawReceived, s.Received)
-	count("dials", s.Dials)
-	wait("waited", s.Waited)
-	count("served", s.Served)
-	count("served_received", s.ServedReceived)
-	raw("raw_served_received", s.RawServedReceived, s.ServedReceived)
-	count("served_sent", s.ServedSent)
-	raw("raw_served_sent", s.RawServedSent, s.ServedSent)
-	wait("served_waited", s.ServedWaited)
-	count("refused_certificate", s.Refused.Certificate)
-	count("refused_plaintext", s.Refused.Plaintext)
-	count("refused_token", s.Refused.Token)
-	count("refused_version", s.Refused.Version)
-	count("refused_cluster", s.Refused.Cluster)
-	count("refused_stranger", s.Refused.Stranger)
-	count("refused_too_large", s.Refused.TooLarge)
-	count("refused_busy", s.Refused.Busy)
-	count("refused_corrupt", s.Refused.Corrupt)
-	count("in_flight", s.InFlight)
-	count("in_flight_bytes", s.InFlightBytes)
-	count("serving", s.Serving)
-	count("serving_bytes", s.ServingBytes)
-	return slog.GroupValue(attrs...)
+	shown(&s.RawSent, s.Sent)
+	shown(&s.RawReceived, s.Received)
+	shown(&s.RawServedReceived, s.ServedReceived)
+	shown(&s.RawServedSent, s.ServedSent)
+	return slog.GroupValue(count.Attrs(s)...)
 }
 
 // tally is a number that many goroutines add to.
-type tally = atomic.Int64
+type tally = count.Counter
 
 // callMeter counts what a transport does as a client.
 type callMeter struct {
-	calls, sent, received, dials, waited, inFlight, inFlightBytes         tally
-	unreachable, busy, refused, tooLarge, corrupt, ended, failedOtherwise tally
+	calls    tally `count:"calls" name:"transport_calls_total" help:"Calls that have returned."`
+	sent     tally `count:"sent" name:"transport_sent_bytes_total" help:"Requests that were answered."`
+	received tally `count:"received" name:"transport_received_bytes_total" help:"Answers."`
+	dials    tally `count:"dials" name:"transport_dials_total" help:"Connections made."`
+	waited   tally `count:"waited" name:"transport_waited_seconds_total" help:"Waits for room."`
+
+	inFlight      tally `count:"in_flight" name:"transport_in_flight_calls" help:"Calls under way."`
+	inFlightBytes tally `count:"in_flight_bytes" name:"transport_in_flight_bytes" help:"Calls under way."`
+
+	unreachable tally `count:"unreachable" name:"transport_failed_total" by:"cause=unreachable" help:"Failed."`
+	busy        tally `count:"busy" name:"transport_failed_total" by:"cause=busy"`
+	refused     tally `count:"was_refused" name:"transport_failed_total" by:"cause=refused"`
+	tooLarge    tally `count:"too_large" name:"transport_failed_total" by:"cause=too_large"`
+	corrupt     tally `count:"corrupt" name:"transport_failed_total" by:"cause=corrupt"`
+	ended       tally `count:"ended" name:"transport_failed_total" by:"cause=ended"`
+	otherwise   tally `count:"failed_otherwise" name:"transport_failed_total" by:"cause=other"`
 }
 
 // begin counts a call in, and end out again.
@@ -161,22 +142,28 @@ func (m *callMeter) cause(err error) *tally {
 	case errors.Is(err, ErrUnreachable):
 		return &m.unreachable
 	}
-	return &m.failedOtherwise
-}
-
-func (m *callMeter) into(s *Stats) {
-	s.Calls, s.Sent, s.Received, s.Dials = m.calls.Load(), m.sent.Load(), m.received.Load(), m.dials.Load()
-	s.Waited = time.Duration(m.waited.Load())
-	s.InFlight, s.InFlightBytes = m.inFlight.Load(), m.inFlightBytes.Load()
-	s.Failed = Failures{Unreachable: m.unreachable.Load(), Busy: m.busy.Load(), Refused: m.refused.Load(),
-		TooLarge: m.tooLarge.Load(),
-		Corrupt:  m.corrupt.Load(), Ended: m.ended.Load(), Other: m.failedOtherwise.Load()}
+	return &m.otherwise
 }
 
 // serveMeter counts what a transport's listeners do.
 type serveMeter struct {
-	served, received, sent, waited, serving, servingBytes                              tally
-	certificate, plaintext, token, version, cluster, stranger, tooLarge, busy, corrupt tally
+	served   tally `count:"served" name:"transport_served_total" help:"Requests answered by a handler."`
+	received tally `count:"served_received" name:"transport_served_received_bytes_total" help:"Requests answered."`
+	sent     tally `count:"served_sent" name:"transport_served_sent_bytes_total" help:"Their answers."`
+	waited   tally `count:"served_waited" name:"transport_served_waited_seconds_total" help:"Waits for room."`
+
+	serving      tally `count:"serving" name:"transport_serving_requests" help:"Requests under way."`
+	servingBytes tally `count:"serving_bytes" name:"transport_serving_bytes" help:"Requests under way."`
+
+	certificate tally `count:"refused_certificate" name:"transport_refused_total" by:"cause=handshake" help:"Refused."`
+	plaintext   tally `count:"refused_plaintext" name:"transport_refused_total" by:"cause=plaintext"`
+	token       tally `count:"refused_token" name:"transport_refused_total" by:"cause=token"`
+	version     tally `count:"refused_version" name:"transport_refused_total" by:"cause=version"`
+	cluster     tally `count:"refused_cluster" name:"transport_refused_total" by:"cause=cluster"`
+	stranger    tally `count:"refused_stranger" name:"transport_refused_total" by:"cause=stranger"`
+	tooLarge    tally `count:"refused_too_large" name:"transport_refused_total" by:"cause=too_large"`
+	busy        tally `count:"refused_busy" name:"transport_refused_total" by:"cause=busy"`
+	corrupt     tally `count:"refused_corrupt" name:"transport_refused_total" by:"cause=corrupt"`
 }
 
 func (m *serveMeter) begin(size int) {
@@ -194,14 +181,4 @@ func (m *serveMeter) answered(request, answer int) {
 	m.served.Add(1)
 	m.received.Add(int64(request))
 	m.sent.Add(int64(answer))
-}
-
-func (m *serveMeter) into(s *Stats) {
-	s.Served, s.ServedReceived, s.ServedSent = m.served.Load(), m.received.Load(), m.sent.Load()
-	s.ServedWaited = time.Duration(m.waited.Load())
-	s.Serving, s.ServingBytes = m.serving.Load(), m.servingBytes.Load()
-	s.Refused = Refusals{Certificate: m.certificate.Load(), Plaintext: m.plaintext.Load(), Token: m.token.Load(),
-		Version: m.version.Load(),
-		Cluster: m.cluster.Load(), Stranger: m.stranger.Load(), TooLarge: m.tooLarge.Load(), Busy: m.busy.Load(),
-		Corrupt: m.corrupt.Load()}
 }

@@ -218,7 +218,7 @@ func TestStatsInALog(t *testing.T) {
 	s := transport.Stats{Calls: 7, Sent: 1000, Received: 400, RawSent: 984, RawReceived: 700,
 		Failed: transport.Failures{Busy: 2}, Refused: transport.Refusals{Token: 3}}
 	slog.New(slog.NewTextHandler(&log, nil)).Info("transport", "stats", s)
-	if want := "stats.calls=7 stats.busy=2 stats.sent=1000 stats.received=400 stats.raw_received=700 stats.refused_token=3\n"; !strings.HasSuffix(log.String(), want) {
+	if want := "stats.calls=7 stats.busy=2 stats.sent=1000 stats.received=400 stats.refused_token=3 stats.raw_received=700\n"; !strings.HasSuffix(log.String(), want) {
 		t.Errorf("%q, want it to end in %q", log.String(), want)
 	}
 }

@@ -16,7 +16,8 @@ var house = map[string][]string{
 	"strategy":                         {"internal/files", "strategy/placement"},
 	"strategy/placement/placementtest": {"strategy/placement"},
 
-	"transport":                 {"internal/certs", "internal/cgroup", "transport/codec"},
+	"transport":                 {"internal/certs", "internal/cgroup", "internal/count", "transport/codec"},
+	"internal/count/counttest":  {"internal/count"},
 	"internal/certs":            {"internal/files"},
 	"transport/codec/codectest": {"transport/codec"},
 	"transport/transporttest":   {"transport"},
@@ -92,6 +93,7 @@ var houseTests = map[string][]string{
 	"fleet/paddle":            {"fleet/fleettest", "nn", "optimizer", "rolemaker"},
 	"fleet/metrics":           {"nn", "optimizer", "rolemaker", "strategy"},
 	"fleet/train":             {"fleet/fleettest", "fleet/internal/trial", "transport"},
+	"transport":               {"internal/count/counttest"},
 	"transport/transporttest": {"transport/codec"},
 	"internal/rules":          {"optimizer/lr"},
 	"internal/table":          {"optimizer/lr"},

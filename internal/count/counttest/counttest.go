@@ -1,0 +1,45 @@
+// Package counttest is the law of what is counted, for tests of packages that count.
+package counttest
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gofleet/gofleet/internal/count"
+)
+
+var name = regexp.MustCompile(`^gofleet_[a-z]+(_[a-z]+)+$`)
+
+// Run fails for a counter of meters that stats does not show, for a field of stats that no meter counts unless
+// elsewhere has its key, and for a name that Prometheus' rules forbid: a family has one help, which its first member
+// says, and a label that tells its members apart.
+func Run(t *testing.T, stats any, elsewhere []string, meters ...any) {
+	t.Helper()
+	shown := slices.Collect(count.Keys(stats))
+	var counted, families []string
+	for s := range count.All(meters...) {
+		family := s.Name + "{" + s.By + "}"
+		known := slices.ContainsFunc(families, func(f string) bool { return strings.HasPrefix(f, s.Name+"{") })
+		switch {
+		case !slices.Contains(shown, s.Key):
+			t.Errorf("%s is counted as %q, which %T does not show", s.Name, s.Key, stats)
+		case slices.Contains(counted, s.Key):
+			t.Errorf("%q is counted twice", s.Key)
+		case !name.MatchString(s.Name):
+			t.Errorf("%q is no name of a metric of gofleet", s.Name)
+		case slices.Contains(families, family):
+			t.Errorf("two metrics are %s", family)
+		case (s.Help == "") != known:
+			t.Errorf("%s: the first of a family has its help, and no other", family)
+		}
+		counted, families = append(counted, s.Key), append(families, family)
+	}
+	for _, key := range shown {
+		if slices.Contains(counted, key) == slices.Contains(elsewhere, key) {
+			t.Errorf("%T shows %q: counted by a meter %t, elsewhere %t", stats, key, slices.Contains(counted, key),
+				slices.Contains(elsewhere, key))
+		}
+	}
+}
