@@ -117,6 +117,7 @@ package train
 //	run.go       a worker's part, from its first epoch to its last
 //	standin.go   what a worker that has ended leaves to the others
 //	meet.go      what workers tell each other at the end of an epoch
+//	tallies.go   the numbers that they measured, on their way
 //	evaluate.go  nodes over rows, of all workers
 //	dead.go      predictions that have nothing to do with the rows
 //	history.go   evaluations, and what a job that is started again knows of them

@@ -22,7 +22,7 @@ type word struct {
 	Card  *card
 	Front int // epochs that it knows to have ended
 	// Sums are what it has measured.
-	Sums []float64
+	Sums tallies
 	// History is its memory, as JSON, for those that know less.
 	History []byte
 }
