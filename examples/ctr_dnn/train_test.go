@@ -9,7 +9,6 @@ import (
 	"github.com/gofleet/gofleet/examples/ctr_dnn/clicks"
 	"github.com/gofleet/gofleet/examples/internal/jobtest"
 	"github.com/gofleet/gofleet/nn"
-	"github.com/gofleet/gofleet/strategy"
 )
 
 func trained(t *testing.T, servers, workers int, args ...string) (auc float64, said string) {
@@ -29,7 +28,7 @@ func TestClicks(t *testing.T) {
 		})
 	}
 	check("local", 0, 1)
-	for _, mode := range strategy.Modes() {
+	for _, mode := range jobtest.Modes(t) {
 		check(string(mode), 2, 2, append(jobtest.ModeArgs(mode, "-k_steps=10", "-epochs=9"), "-batch=128")...)
 	}
 	check("sqrtn", 1, 3, "-pool=sqrtn", "-batch=64")

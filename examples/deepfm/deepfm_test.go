@@ -10,7 +10,6 @@ import (
 	"github.com/gofleet/gofleet/examples/internal/jobtest"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
-	"github.com/gofleet/gofleet/strategy"
 )
 
 // TestFlights trains on a part of the flights, alone and in every mode on 2 servers and 2 workers.
@@ -24,7 +23,7 @@ func TestFlights(t *testing.T) {
 		})
 	}
 	check("local", 0, 1, "-batch=128")
-	for _, mode := range strategy.Modes() {
+	for _, mode := range jobtest.Modes(t) {
 		check(string(mode), 2, 2, append(jobtest.ModeArgs(mode, "-k_steps=10"), "-batch=64")...)
 	}
 }

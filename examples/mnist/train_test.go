@@ -13,14 +13,14 @@ import (
 
 // TestClusterLearnsAsOneProcessDoes trains ten epochs on 2 servers and 2 workers in every mode, and alone.
 func TestClusterLearnsAsOneProcessDoes(t *testing.T) {
-	alone, bySGD := accuracy(t, 0, 1, "sync"), accuracy(t, 0, 1, "geo")
+	alone := accuracy(t, 0, 1, "sync")
 	if alone < 0.92 {
 		t.Errorf("one process reaches %.4f on the digits held back", alone)
 	}
-	for _, mode := range strategy.Modes() {
+	for _, mode := range jobtest.Modes(t) {
 		alone, more := alone, []string(nil)
 		if mode == strategy.ModeGeo { // under gradient descent, with exchanges several times an epoch of 62 steps
-			alone, more = bySGD, []string{"-k_steps=10"}
+			alone, more = accuracy(t, 0, 1, "geo"), []string{"-k_steps=10"}
 		}
 		got := accuracy(t, 2, 2, string(mode), more...)
 		t.Logf("%s: %.4f, alone: %.4f", mode, got, alone)

@@ -14,6 +14,7 @@ import (
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/fleet/train"
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 var (
@@ -81,7 +82,7 @@ func wholeContests() (all []contest) {
 // TestConvergence trains in every mode and holds the test AUC to that of one process that has seen as many samples in updates
 // of the same size, as a mean of three seeds: on a part of the flights, or with -convergence on all of them.
 func TestConvergence(t *testing.T) {
-	what, rounds, out := "-rows=40000 -layers=64,32", contests(2, 128), io.Discard
+	what, rounds, out := "-rows=40000 -layers=64,32", law.Some(t, contests(2, 128)), io.Discard
 	if *wholeConvergence {
 		what, rounds, out = "", wholeContests(), t.Output()
 	}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/gofleet/gofleet/examples/internal/jobtest"
 	"github.com/gofleet/gofleet/optimizer/weights"
-	"github.com/gofleet/gofleet/strategy"
 )
 
 // TestWordsOfATopicAreNear trains alone and in every mode on 2 servers and 2 workers.
@@ -25,7 +24,7 @@ func TestWordsOfATopicAreNear(t *testing.T) {
 		})
 	}
 	check("local", 0, 1)
-	for _, mode := range strategy.Modes() {
+	for _, mode := range jobtest.Modes(t) {
 		check(string(mode), 2, 2, "-mode="+string(mode), "-batch=256")
 	}
 }

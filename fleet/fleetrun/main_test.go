@@ -3,11 +3,12 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -16,8 +17,32 @@ import (
 
 // TestMain makes this binary fleetrun, or a role of a job, when it is called by one of those names.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"fleetrun": main, "role": roleMain})
+	testscript.Main(tests{m}, map[string]func(){"fleetrun": main, "role": roleMain})
 }
+
+// programs is a directory for those that tests build.
+var programs string
+
+type tests struct{ *testing.M }
+
+func (t tests) Run() int {
+	dir, err := os.MkdirTemp("", "fleetrun-programs-")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	programs = dir
+	return t.M.Run()
+}
+
+// goPlaces are the places of the go command.
+var goPlaces = sync.OnceValues(func() (places map[string]string, err error) {
+	said, err := exec.Command("go", "env", "-json", "GOCACHE", "GOPATH", "GOMODCACHE", "GOROOT").Output()
+	if err == nil {
+		err = json.Unmarshal(said, &places)
+	}
+	return places, err
+})
 
 // TestScripts runs whole jobs as processes. The commands of the scripts are in harness_test.go, what roles can be told to do
 // in role_test.go.
@@ -49,12 +74,12 @@ func setupScript(env *testscript.Env) error {
 		return err
 	}
 	env.Setenv("ROLE", role)
-	for _, name := range []string{"GOCACHE", "GOPATH", "GOMODCACHE", "GOROOT"} {
-		value, err := exec.Command("go", "env", name).Output()
-		if err != nil {
-			return err
-		}
-		env.Setenv(name, strings.TrimSpace(string(value)))
+	places, err := goPlaces()
+	if err != nil {
+		return err
+	}
+	for name, place := range places {
+		env.Setenv(name, place)
 	}
 	port, err := freePorts(1, nil)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -107,7 +108,7 @@ func TestAMachineIsLost(t *testing.T) {
 	defer cancel()
 	lists := []string{"--servers=" + strings.Join(porttest.Free(t, 2), ","), "--workers=127.0.0.1,127.0.0.2"}
 	machine := func(address string) *exec.Cmd {
-		cmd := exec.CommandContext(ctx, s.bin+"/fleetrun", append(lists, s.program(dir)...)...)
+		cmd := exec.CommandContext(ctx, "fleetrun", append(lists, s.program(dir)...)...)
 		cmd.Dir, cmd.Env = dir, append(inherit(os.Environ(), nil), "GOMAXPROCS=1", "POD_IP="+address)
 		return cmd
 	}
@@ -144,18 +145,25 @@ func TestAMachineIsLost(t *testing.T) {
 	}
 }
 
-// built is a directory with the commands.
-func built(t *testing.T) (bin string) {
-	t.Helper()
-	bin = t.TempDir()
-	for _, program := range []string{"fleet/fleetrun", "examples/wide_and_deep"} {
-		build := exec.Command("go", "build", "-o", bin+"/", "./"+program)
-		build.Dir = "../.."
-		if out, err := build.CombinedOutput(); err != nil {
-			t.Fatalf("%v\n%s", err, out)
-		}
+// build builds the program that the jobs run, once.
+var build = sync.OnceValues(func() (program string, err error) {
+	program = filepath.Join(programs, "wide_and_deep")
+	build := exec.Command("go", "build", "-o", program, "./examples/wide_and_deep")
+	build.Dir = "../.."
+	if said, e := build.CombinedOutput(); e != nil {
+		err = fmt.Errorf("%w\n%s", e, said)
 	}
-	return bin
+	return program, err
+})
+
+// built is the program that the jobs run.
+func built(t *testing.T) (program string) {
+	t.Helper()
+	program, err := build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return program
 }
 
 // equals fails the test unless both jobs came to the same model.
@@ -182,7 +190,7 @@ type survived struct {
 
 // program is the command line of a role.
 func (s survivor) program(dir string) []string {
-	return []string{s.bin + "/wide_and_deep", "-mode=sync", "-epochs=6", "-rows=6000", "-layers=16", "-batch=64",
+	return []string{s.bin, "-mode=sync", "-epochs=6", "-rows=6000", "-layers=16", "-batch=64",
 		"-checkpoint=" + dir + "/checkpoints", "-checkpoint_every=1h", "-out=" + dir + "/out"}
 }
 
@@ -200,7 +208,7 @@ func (s survivor) run(t *testing.T) (o survived) {
 		restart, program = "--restart_workers=3", append(program, "-mode=async")
 	}
 	args := append([]string{restart, "--grace=2s", "--server_num=2", "--worker_num=2"}, program...)
-	cmd := exec.CommandContext(ctx, s.bin+"/fleetrun", args...)
+	cmd := exec.CommandContext(ctx, "fleetrun", args...)
 	cmd.Dir = dir
 	cmd.Env = append(inherit(os.Environ(), nil), "GOMAXPROCS=1")
 	var stderr bytes.Buffer

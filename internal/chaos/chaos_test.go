@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/strategy"
 )
 
@@ -34,18 +35,19 @@ func TestSomeRuns(t *testing.T) {
 	defer s.close()
 	var all sync.WaitGroup
 	defer all.Wait()
-	for _, c := range []struct {
+	type one struct {
 		mode  strategy.Mode
 		level string
 		event event
-	}{
+	}
+	for _, c := range law.Some(t, []one{
 		{strategy.ModeSync, "checkpoints", event{do: kill, whom: "server 1", after: allSteps / 2}},
 		{strategy.ModeAsync, "checkpoints", event{do: kill, whom: "worker 0", after: allSteps / 2}},
 		{strategy.ModeSSP, "none", event{do: term, whom: "fleetrun", after: allSteps / 4}},
 		{strategy.ModeSync, "process", event{do: kill, whom: "server 0", after: allSteps / 2}},
 		{strategy.ModeSync, "checkpoints", event{do: pause, whom: "worker 1", after: allSteps / 2, stops: 2 * timeout}},
 		{strategy.ModeAsync, "checkpoints", event{do: pause, whom: "worker 0", after: allSteps / 4, stops: 2 * timeout}},
-	} {
+	}) {
 		p := draw(1, c.mode, c.level)
 		p.flights, p.restarts, p.events = false, 5, []event{c.event}
 		all.Go(func() {

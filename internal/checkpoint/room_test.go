@@ -5,6 +5,7 @@ import (
 	"runtime/debug"
 	"testing"
 
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/optimizer"
 )
@@ -13,23 +14,22 @@ import (
 // meanwhile is less than 15 parts in 100 of the table's own memory, so that a process that was sized for its table lives through
 // its checkpoints. Ids that wait for a row are a part of it.
 func TestSavesTakeLittleRoom(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it fills large tables")
-	}
+	law.Long(t)
 	const dim, most = 9, 1 << 20
 	rated := optimizer.Entry{ShowClick: optimizer.ShowClick{Threshold: 0.1}}
-	for name, c := range map[string]struct {
+	type saved struct {
 		rule  optimizer.Rule
 		entry optimizer.Entry
 		wait  int // of so many pushes one is of an id that waits
 		how   []string
 		part  float64
-	}{
+	}
+	for name, c := range law.SomeOf(t, map[string]saved{
 		"SGD":                 {rule: optimizer.SGD{LR: 1}, how: []string{"image", "tracked, whole", "tracked, based"}, part: 0.15},
 		"rated":               {rule: optimizer.SparseAdagrad{}, entry: rated, how: []string{"image"}, part: 0.15},
 		"rated, Adam":         {rule: optimizer.Adam{}, entry: rated, how: []string{"tracked, whole"}, part: 0.15},
 		"counted, half waits": {optimizer.SGD{}, optimizer.Entry{CountFilter: 2}, 2, []string{"image", "tracked, whole"}, 0.15},
-	} {
+	}) {
 		t.Run(name, func(t *testing.T) {
 			for _, how := range c.how {
 				before := live()

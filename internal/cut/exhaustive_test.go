@@ -6,6 +6,8 @@ import (
 	"os"
 	"sync/atomic"
 	"testing"
+
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 // TestCutsOutliveEveryEnd goes through all that can happen to a job of three servers and three workers, without a
@@ -13,10 +15,11 @@ import (
 // messages that come twice, late and in any order, work that fails, calls that are given up. Servers return at any
 // time. The promises of promises_test.go hold in every state, and when nothing moves any more.
 //
-// A plain run has one end at a time and few steps beside it. FLEET_SEEDS=all has more beside each other, and -whole all
+// With -run it has one end at a time and few steps beside it, of which a plain run has a share. FLEET_SEEDS=all has more beside each other, and -whole all
 // of it.
 func TestCutsOutliveEveryEnd(t *testing.T) {
-	all := quick()
+	all := law.Some(t, quick())
+	part := len(all) < len(quick())
 	if os.Getenv("FLEET_SEEDS") == "all" {
 		all = append(all, more()...)
 	}
@@ -40,7 +43,7 @@ func TestCutsOutliveEveryEnd(t *testing.T) {
 		}
 	})
 	t.Logf("%d states of %d scenarios, %d of them at rest", states.Load(), len(all), rests.Load())
-	if !t.Failed() && (states.Load() < 100_000 || rests.Load() < 1000) {
+	if !t.Failed() && !part && (states.Load() < 100_000 || rests.Load() < 1000) {
 		t.Errorf("%d states, %d of them at rest: the simulator does not go where it should", states.Load(), rests.Load())
 	}
 }

@@ -13,8 +13,15 @@ import (
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/fleet/train"
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/strategy"
 )
+
+// Modes are those of the modes that this run of tests trains in.
+func Modes(t *testing.T) []strategy.Mode {
+	t.Helper()
+	return law.Some(t, strategy.Modes())
+}
 
 // ModeArgs are the flags that choose a mode, with others that it needs in geo, where workers train by plain gradient
 // descent and meet seldom.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/strategy"
 	"github.com/gofleet/gofleet/transport"
 	"github.com/gofleet/gofleet/transport/transporttest"
@@ -62,7 +63,7 @@ func seeds(t *testing.T, few uint64) (first, end uint64) {
 	if text != "" && text != "all" {
 		return 0, number(text)
 	}
-	return 0, uint64(share(int(few)))
+	return 0, uint64(law.Share(int(few)))
 }
 
 // Schedule is what the seed does to a network: it picks the kinds of faults, and how often each happens.

@@ -1,59 +1,25 @@
 package trial
 
 import (
-	"flag"
-	"hash/fnv"
-	"maps"
-	"os"
-	"slices"
 	"testing"
-)
 
-// share is how many of a law's seeds, or of its table's cases, this run plays: a quarter, at least 2 and at most 12.
-// With -short it is 1. It is all of them where a law is asked for: by FLEET_SEEDS or FLEET_SEED, and by -run, which
-// names it.
-func share(whole int) int {
-	if testing.Short() {
-		return min(whole, 1)
-	}
-	if os.Getenv("FLEET_SEEDS") != "" || os.Getenv("FLEET_SEED") != "" || flag.Lookup("test.run").Value.String() != "" {
-		return whole
-	}
-	return min(whole, max(2, min(12, (whole+3)/4)))
-}
+	"github.com/gofleet/gofleet/internal/law"
+)
 
 // Long skips a test that -short leaves out: it takes long, and has no cases of which one alone could be played.
 func Long(t *testing.T) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("it takes long, and -short is given")
-	}
+	law.Long(t)
 }
 
-// Some is the share of a law's cases that this run plays. The test's name says where it begins, so that tests of the
-// same cases share them out between them, and a test plays the same cases in every run.
+// Some is the share of a law's cases that this run plays, see [law.Some].
 func Some[V any](t *testing.T, all []V) []V {
 	t.Helper()
-	n := share(len(all))
-	if n == len(all) {
-		return all
-	}
-	h := fnv.New32a()
-	h.Write([]byte(t.Name()))
-	begin, some := int(h.Sum32()%uint32(len(all))), make([]V, n)
-	for i := range some {
-		some[i] = all[(begin+i*len(all)/n)%len(all)]
-	}
-	t.Logf("%d of %d cases: -run, or FLEET_SEEDS=all, plays them all", n, len(all))
-	return some
+	return law.Some(t, all)
 }
 
 // SomeOf is the share of a law's table that this run plays, as Some.
 func SomeOf[V any](t *testing.T, all map[string]V) map[string]V {
 	t.Helper()
-	some := map[string]V{}
-	for _, name := range Some(t, slices.Sorted(maps.Keys(all))) {
-		some[name] = all[name]
-	}
-	return some
+	return law.SomeOf(t, all)
 }
