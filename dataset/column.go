@@ -31,7 +31,7 @@ func Ints(name string, shape ...int) Column {
 }
 
 // IDs is a fixed uint64 column, for ids from 0 to 2⁶⁴−1 that embeddings look up, as the original's slots of type uint64
-// are. Those of Ints end at 2⁶³−1. Without a shape a sample is one value: a batch is [N,1].
+// are. Ints end at 2⁶³−1. Without a shape a sample is one value: a batch is [N,1].
 func IDs(name string, shape ...int) Column {
 	return Column{Name: name, Type: tensor.Uint64, Shape: shape}
 }

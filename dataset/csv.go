@@ -35,7 +35,7 @@ type CSV struct {
 	Fields []string
 	// NA is a text that means a missing value, as an empty field does; none when "".
 	NA string
-	// NAs are more such texts; [UsualNAs] has those that other programs write.
+	// NAs are more such texts; [UsualNAs] has what other programs write.
 	NAs []string
 	// Missing is the number that a missing value becomes in columns that don't say it themselves. By default a line
 	// that lacks one is bad.
@@ -67,7 +67,7 @@ type CSVColumn struct {
 	HashNumbers bool
 	// Missing is the number that a missing value becomes; the format's when "". In a column of Floats it may be "NaN".
 	Missing string
-	// Scale makes other numbers of those of a column of Floats, one scaling for all or one for each value of a row; nil
+	// Scale changes the numbers of a column of Floats, with one scaling for all or one for each value of a row; nil
 	// leaves them as they are. What Missing says is fed as it stands there: behind a scaling that standardizes, "0" is
 	// the mean.
 	Scale []Scaling
@@ -80,7 +80,7 @@ func (c CSVColumn) fields() []string {
 	return c.Fields
 }
 
-// Columns are those of Schema.
+// Columns are Schema's.
 func (f CSV) Columns() ([]Column, error) {
 	if err := f.checkDialect(); err != nil {
 		return nil, err

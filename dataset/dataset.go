@@ -52,7 +52,7 @@ func (d *Dataset) Len() (rows int, known bool) {
 func (d *Dataset) Err() error { return d.err }
 
 // Epoch sets the number of the pass, 0 by default. Shuffles depend on it and on their seed alone, so any pass can be
-// had again. Those before a [Dataset.Split], Take or Skip depend on the epoch that was set there.
+// had again. A Shuffle before a [Dataset.Split], Take or Skip depends on the epoch that was set there.
 func (d *Dataset) Epoch(epoch int) *Dataset {
 	next := *d
 	next.epoch = epoch
@@ -94,8 +94,8 @@ func (d *Dataset) Table(ctx context.Context) (*Table, error) {
 	return t, err
 }
 
-// Batch is all rows of one pass as one batch, which belongs to the caller: rows in hand, such as those of a request,
-// ready to be fed.
+// Batch is all rows of one pass as one batch, which belongs to the caller: rows in hand, such as a request's, ready to
+// be fed.
 func (d *Dataset) Batch(ctx context.Context) (Batch, error) {
 	t, why, err := d.read(ctx)
 	if err != nil {

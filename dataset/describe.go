@@ -11,7 +11,7 @@ import (
 	"sync"
 )
 
-// formats are those that a description can name. Names are frozen: saved models have them.
+// formats are the formats that a description can name. Names are frozen: saved models have them.
 var formats = formatNames{of: map[string]reflect.Type{
 	"criteo":     reflect.TypeFor[Criteo](),
 	"csv":        reflect.TypeFor[CSV](),
@@ -64,7 +64,7 @@ func (f *formatNames) nameOf(t reflect.Type) string {
 	return ""
 }
 
-// description is a format as JSON: the name of its type, and those of its options that are not zero.
+// description is a format as JSON: the name of its type, and its options that are not zero.
 type description struct {
 	Name    string          `json:"name"`
 	Options json.RawMessage `json:"options,omitempty"`
@@ -154,7 +154,7 @@ func optionsOf(v reflect.Value) (json.RawMessage, error) {
 	return json.Marshal(plain)
 }
 
-// sameAgain refuses a format of which its description does not make the same again: nobody would see what is lacking.
+// sameAgain refuses a format of which its description does not make the same again: what is lacking would go unseen.
 func sameAgain(v reflect.Value, data []byte) error {
 	again, err := ReadFormat(data)
 	if err == nil && !reflect.DeepEqual(reflect.Indirect(reflect.ValueOf(again)).Interface(), v.Interface()) {

@@ -54,14 +54,14 @@
 // # Numbers of another scale
 //
 // A number that is to be standardized, or whose logarithm is to be taken, has its [Scaling] in the schema of [CSV],
-// [JSONLines] and package dataset/parquet, so that the lines that a saved model scores are scaled as those of training
-// were. [Dataset.Moments] tells mean and deviation, and [MomentsOfAll] those of all workers' rows. What MapFloats,
-// MapRows and Map do is in no format: who serves the model has to do it again. [SlotText], [MultiSlot] and [LibSVM]
-// take numbers as they stand there, scaled by the program that writes them.
+// [JSONLines] and package dataset/parquet, so that the lines that a saved model scores are scaled as in training.
+// [Dataset.Moments] tells mean and deviation, and [MomentsOfAll] all workers'. What MapFloats, MapRows and Map do is in
+// no format: a program that serves the model has to do it again. [SlotText], [MultiSlot] and [LibSVM] take numbers as
+// they stand there, scaled by the program that writes them.
 //
 // # Lines that are no files
 //
-// A [Decoder] reads lines that come a few at a time, as requests do, as a dataset reads those of files.
+// A [Decoder] parses the few lines of a request exactly as a dataset parses a file.
 // [DescribeFormat] writes a format down with its options, and [ReadFormat] makes it again, so that a service can read
 // its requests as training read its files.
 //
@@ -75,7 +75,7 @@
 // [Files.SkipBad] passes over some bad lines; the log, and Skipped of [InMemoryDataset] and [QueueDataset], have their
 // number and the first of them.
 //
-// # For those who come from Fleet
+// # For users of Fleet
 //
 //	paddle.batch(reader, n), DataLoader(…, drop_last, shuffle)    Batches(n), DropLast, Shuffle
 //	set_sample_generator(reader)                                  FromSeq, or New with a Source

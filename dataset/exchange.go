@@ -23,8 +23,8 @@ const (
 	maxMessage = 1 << 20
 )
 
-// exchange sends each row to a worker that is a function of seed, sender and position, and returns those that came to
-// this worker: by round and sender, its own last. A failed worker has no rows to give and says so to the others.
+// exchange sends each row to a worker that is a function of seed, sender and position, and returns the rows that came
+// to this worker: by round and sender, its own last. A failed worker has no rows to give and says so to the others.
 func (m *meeting) exchange(ctx context.Context, rows *Dataset, failed error) (*Dataset, error) {
 	e := &exchange{meeting: m, me: m.x.WorkerIndex()}
 	if failed == nil {

@@ -19,7 +19,7 @@ type Files struct {
 	FS fs.FS
 	// PipeCommand, if set, is a command of the shell that every file goes through: it reads the file, as it lies there,
 	// on its standard input, and what it writes is read instead. One that fails ends the pass, with its last words on
-	// standard error. Whoever writes the command is trusted.
+	// standard error. The command's author is trusted.
 	PipeCommand string
 	// SkipBad is how many bad lines one pass may pass over before it fails. 0, the default, fails at the first. The end
 	// of a pass that has passed over some is logged, with their number and the first of them.
@@ -28,7 +28,7 @@ type Files struct {
 	// then.
 	OnBad func(*LineError)
 	// Threads is how many goroutines parse lines. 0 is as many as there are cores (GOMAXPROCS) while rows are loaded
-	// into memory in a [LinewiseFormat], as those of this package are, and 1 otherwise, since a loop over batches
+	// into memory in a [LinewiseFormat], such as this package's, and 1 otherwise, since a loop over batches
 	// trains meanwhile. More than 1 needs a format whose parsers take every line for itself. Rows come in the order of
 	// their lines, however many parse them.
 	Threads int
@@ -50,7 +50,7 @@ func FromReader(r io.Reader, name string, format Format) *Dataset {
 	return New(&Files{Paths: []string{name}, Format: format, reader: r, used: new(atomic.Bool)})
 }
 
-// Columns are those of the format, or none when its options are wrong.
+// Columns are the format's, or none when its options are wrong.
 func (f *Files) Columns() []Column {
 	if f.Format == nil {
 		return nil

@@ -134,7 +134,7 @@ type meeting struct {
 	alike  bool             // all have the same rows
 }
 
-// meet shows this worker's card, and looks at those of the others.
+// meet shows this worker's card, and looks at the others'.
 func meet(ctx context.Context, x Exchanger, mine card, failed error) (*meeting, error) {
 	if failed != nil {
 		mine.Err = failed.Error()

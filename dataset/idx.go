@@ -23,7 +23,7 @@ const (
 	maxIDX = 1 << 30
 )
 
-// ReadIDX reads an IDX file, plain or gzip. Its values must be unsigned bytes, as those of MNIST and its kin are, and
+// ReadIDX reads an IDX file, plain or gzip. Its values must be unsigned bytes, as MNIST's and its kin's are, and
 // as many as its dimensions say.
 func ReadIDX(r io.Reader) (*IDX, error) {
 	f, err := unpack(io.NopCloser(r))

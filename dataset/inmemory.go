@@ -11,7 +11,7 @@ import (
 // name and way of working over [Dataset], and like the original's it is used by one goroutine.
 //
 //	d := &dataset.InMemoryDataset{Format: format, BatchSize: 512, PipeCommand: "./parse"}
-//	d.SetFileList(files...)                // those of this worker
+//	d.SetFileList(files...)                // this worker's
 //	err := d.LoadIntoMemory(ctx)
 //	err = d.GlobalShuffle(ctx, f, day)     // f is the fleet: the workers exchange rows
 //	for batch, err := range d.Batches() {
@@ -57,13 +57,13 @@ func (d *InMemoryDataset) LoadIntoMemory(ctx context.Context) error {
 	return d.take(p)
 }
 
-// files are those of the list; s is set when a pass over them ends.
+// files are the list's; s is set when a pass over them ends.
 func (d *InMemoryDataset) files(s *skips) *Dataset {
 	return New(&Files{Paths: d.FileList, Format: d.Format, PipeCommand: d.PipeCommand, SkipBad: d.SkipBad,
 		ended: func(passed skips) { *s = passed }})
 }
 
-// take puts rows in the place of those that were there.
+// take replaces the rows.
 func (d *InMemoryDataset) take(p preloaded) error {
 	if p.err != nil {
 		return p.err
@@ -88,8 +88,8 @@ func (d *InMemoryDataset) PreloadIntoMemory(ctx context.Context) error {
 	return nil
 }
 
-// WaitPreloadDone waits until PreloadIntoMemory has read its files, and puts their rows in the place of those in
-// memory.
+// WaitPreloadDone waits until PreloadIntoMemory has read its files, and replaces the rows in memory by
+// theirs.
 func (d *InMemoryDataset) WaitPreloadDone() error {
 	if d.coming == nil {
 		return errors.New(
@@ -112,7 +112,7 @@ func (d *InMemoryDataset) LocalShuffle(seed uint64) error {
 }
 
 // SetShuffles says that LocalShuffle was called so often before, in a process that has ended: the next call puts the
-// rows in the order that the call after those did. In a loop that shuffles once an epoch that is the epoch from which
+// rows in the order of the call after them. In a loop that shuffles once an epoch that is the epoch from which
 // the job goes on.
 func (d *InMemoryDataset) SetShuffles(n int) { d.shuffles = n }
 
@@ -138,7 +138,7 @@ func (d *InMemoryDataset) Rows() *Dataset {
 	return d.shuffled
 }
 
-// MemoryDataSize is the number of rows in memory, of this worker alone; fleet.Fleet.AllReduceInts adds up those of all.
+// MemoryDataSize is the number of rows in memory, of this worker alone; fleet.Fleet.AllReduceInts adds up all workers'.
 func (d *InMemoryDataset) MemoryDataSize() int {
 	if d.loaded == nil {
 		return 0

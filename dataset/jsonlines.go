@@ -33,7 +33,7 @@ type JSONLines struct {
 	Schema []CSVColumn
 }
 
-// Columns are those of Schema.
+// Columns are Schema's.
 func (f JSONLines) Columns() ([]Column, error) {
 	var columns []Column
 	for _, c := range f.Schema {

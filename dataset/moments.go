@@ -9,7 +9,7 @@ import (
 	"sort"
 )
 
-// Moments is what some numbers are like. Those that are NaN don't count.
+// Moments is what some numbers are like. NaNs don't count.
 type Moments struct {
 	Count int
 	Mean  float64

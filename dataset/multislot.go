@@ -11,7 +11,7 @@ import (
 //
 //	3 1926 8 17 2 5 9 1 1
 //
-// is a row of three ids, two words and a label of 1. A slot can't be empty: whoever writes the text pads it.
+// is a row of three ids, two words and a label of 1. A slot can't be empty: the text's author pads it.
 type MultiSlot struct {
 	// Order names all slots of a line in order; nil is the order in which Slots name them. A slot that stands here
 	// only is passed over.
@@ -23,7 +23,7 @@ type MultiSlot struct {
 // the columns of [Criteo].
 func CriteoMultiSlot() MultiSlot { return MultiSlot{Slots: criteoSlots()} }
 
-// Columns are those of Slots.
+// Columns are Slots'.
 func (f MultiSlot) Columns() ([]Column, error) {
 	p, err := f.parser()
 	if err != nil {

@@ -4,7 +4,7 @@ import "slices"
 
 // narrower is a format that can read lines which lack what only some columns need.
 type narrower interface {
-	// only is the format with those columns alone that keep wants.
+	// only is the format with the columns alone that keep wants.
 	only(keep func(column string) bool) Format
 }
 

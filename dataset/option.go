@@ -9,9 +9,9 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// Options of formats as JSON: structs become objects of those exported fields that are not zero, by name. encoding/json
-// alone would not do: a method of a column would become that of the struct that embeds it, and a type of tensors is
-// none of its own.
+// Options of formats as JSON: structs become objects of their exported fields that are not zero, by name. encoding/json
+// alone would not do: a method of a column would become the method of the struct that embeds it, and a type of tensors
+// is none of its own.
 
 // types are what a column's values may be, by name.
 var types = map[string]tensor.Dtype{"float32": tensor.Float32, "int64": tensor.Int64, "uint64": tensor.Uint64}

@@ -9,7 +9,7 @@ import (
 
 // origins is where the rows of a table come from, for messages: 8 bytes a row.
 type origins struct {
-	at     []origin // of the first rows; those after them have none
+	at     []origin // of the first rows; later rows have none
 	files  []string // by number, from 1
 	shared bool     // files belongs to other tables too
 	last   int      // the file that was looked up last
@@ -69,7 +69,7 @@ func (t *Table) fileNumber(file string) int {
 	return t.last
 }
 
-// note notes the origin of a row that is written after those that have any.
+// note notes the origin of a row that is written after all rows that have any.
 func (o *origins) note(row int, from origin) {
 	if from == 0 {
 		return

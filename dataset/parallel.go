@@ -14,7 +14,7 @@ type crewReader struct {
 	filesReader
 	cancel context.CancelFunc
 	queue  chan *chunk // in order
-	work   chan *chunk // the same, for whoever is free
+	work   chan *chunk // the same, for the next free goroutine
 	free   chan *chunk // parsed and taken
 	crew   sync.WaitGroup
 

@@ -112,7 +112,7 @@ func (c CSVColumn) origin(place int) string {
 	}
 }
 
-// then is the scaling whose numbers are those of s, standardized.
+// then is the scaling whose numbers are s's, standardized.
 func (s Scaling) then(m Moments) Scaling {
 	std := s.Std
 	if std == 0 {

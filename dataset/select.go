@@ -60,8 +60,8 @@ func (d *Dataset) Skip(n int) *Dataset {
 // memory are split the same way as rows in memory.
 //
 // Split, Take and Skip cut the rows in the order that they have at the call: a [Dataset.Shuffle] before them stays as
-// it is in the epoch of the call, 0 by default, and [Dataset.Epoch] changes the order of the parts' rows by those
-// behind them alone. So the parts have the same rows in every epoch.
+// it is in the epoch of the call, 0 by default, and [Dataset.Epoch] changes the order of the parts' rows by the
+// shuffles behind them alone. So the parts have the same rows in every epoch.
 func (d *Dataset) Split(ratio float64, seed uint64) (first, second *Dataset) {
 	if !(ratio >= 0 && ratio <= 1) {
 		bad := d.fail("Split(%v): want a ratio between 0 and 1", ratio)
@@ -74,9 +74,9 @@ func (d *Dataset) Split(ratio float64, seed uint64) (first, second *Dataset) {
 		d.choose(selection{"the second " + name, func(i int) bool { return !mine(i) }, endless})
 }
 
-// Shard keeps one worker's rows: those whose position divided by workers leaves index. After [Dataset.Shuffle] with
+// Shard keeps one worker's rows: every row whose position divided by workers leaves index. After [Dataset.Shuffle] with
 // one seed on all workers each gets a random part, and together they have every row once. Straight after [FromFiles]
-// positions are those of lines, so that lines of other workers need not be parsed.
+// positions are lines, so that lines of other workers need not be parsed.
 func (d *Dataset) Shard(index, workers int) *Dataset {
 	if workers < 1 || index < 0 || index >= workers {
 		return d.fail("Shard(%d, %d): want an index from 0 to below the number of workers", index, workers)

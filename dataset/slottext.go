@@ -17,7 +17,7 @@ type SlotText struct {
 // rows have the columns of [Criteo].
 func CriteoSlots() SlotText { return SlotText{Slots: criteoSlots()} }
 
-// Columns are those of Slots.
+// Columns are Slots'.
 func (f SlotText) Columns() ([]Column, error) {
 	l, err := newSlotLayout(f.Slots)
 	if err != nil {

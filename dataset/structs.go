@@ -210,7 +210,7 @@ func (l *structLayout) add(of reflect.StructField, tag string) error {
 	return nil
 }
 
-// join puts the field's values after those that the column has.
+// join appends the field's values to the column's.
 func (f *structField) join(old *Column, c Column) error {
 	switch {
 	case old.Type != c.Type:

@@ -13,7 +13,7 @@ type crewReader struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	queue  chan *chunk // in order
-	work   chan *chunk // the same, for whoever is free
+	work   chan *chunk // the same, for the next free goroutine
 	free   chan *chunk // made and taken
 	crew   sync.WaitGroup
 
@@ -152,7 +152,7 @@ func (r *crewReader) give(t *dataset.Table, n int) error {
 	return nil
 }
 
-// numbers are those of the first n rows.
+// numbers are the first n rows'.
 func (r *crewReader) numbers(n int) []int {
 	for i := len(r.all); i < n; i++ {
 		r.all = append(r.all, i)

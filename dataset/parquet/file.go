@@ -18,7 +18,7 @@ import (
 	"github.com/gofleet/gofleet/internal/files"
 )
 
-// file is an open file. It is closed when nobody holds it any more.
+// file is an open file. It is closed when its last holder lets it go.
 type file struct {
 	path    string
 	closer  io.Closer

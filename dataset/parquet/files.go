@@ -35,7 +35,7 @@ func FromFiles(schema []dataset.CSVColumn, paths ...string) *dataset.Dataset {
 	return dataset.New(&Files{Paths: paths, Schema: schema})
 }
 
-// Columns are those of Schema.
+// Columns are Schema's.
 func (f *Files) Columns() (columns []dataset.Column) {
 	for _, c := range f.Schema {
 		columns = append(columns, c.Column)

@@ -42,7 +42,7 @@ type number struct {
 	id    uint64
 }
 
-// uses are those of the schema, which is as good as that of JSON lines.
+// uses are the schema's, which is as good as a schema of JSON lines.
 func (f *Files) uses() (uses []use, err error) {
 	if _, err := (dataset.JSONLines{Missing: f.Missing, Schema: f.Schema}).Columns(); err != nil {
 		return nil, err

@@ -11,8 +11,8 @@ import (
 // Take is given rows of the layout's embedding e, and their weights one row after the other.
 type Take func(e int, ids []uint64, w []float32) error
 
-// Changed brings as many rows as one frame holds of those at a server that have changed since this worker asked for
-// them last, and gives them to take, by embedding. more says that some are left.
+// Changed brings rows of a server that have changed since this worker's last question, as many as one frame holds, and
+// gives them to take, by embedding. more says that some are left.
 func (x *Exchange) Changed(ctx context.Context, s int, step, acked uint64, take Take) (more bool, err error) {
 	b := &x.lanes[s].build
 	b.Reset(x.header(&Request{Op: wire.OpStep, Seq: step, Acked: acked}))

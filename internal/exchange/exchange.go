@@ -80,7 +80,7 @@ func (x *Exchange) Say(ctx context.Context, h wire.Header) error {
 // Each does something for every server, all together, and returns the first error in the servers' order.
 func (x *Exchange) Each(do func(s int) error) error { return peer.All(len(x.lanes), do) }
 
-// Read sets versions to those of the servers' weights when they answered last, by server; 0 before.
+// Read sets versions to the servers' weights' versions of their last answers, by server; 0 before.
 func (x *Exchange) Read(versions []uint64) {
 	for s := range x.lanes {
 		versions[s] = x.lanes[s].read

@@ -17,8 +17,8 @@ type Request struct {
 	Push gradient.Step
 	// Positions are how far the worker's threads are with what is pushed.
 	Positions []progress.Position
-	// From are the versions of the weights that the gradients were computed on, by server; nil are those of the
-	// exchange's last answers.
+	// From are the versions of the weights that the gradients were computed on, by server; nil means the exchange's
+	// last answers.
 	From []uint64
 	// Pull are the rows wanted, by embedding.
 	Pull []Rows

@@ -16,13 +16,13 @@ type Layout struct {
 	// Embeddings are the params with rows, in order.
 	Embeddings []Embedding
 	// Frozen are the dense params that are frozen, whole, in order. They are in no part: each worker has its own
-	// values, and server 0 keeps those that go into a checkpoint or come from one.
+	// values, and server 0 keeps the ones that go into a checkpoint or come from one.
 	Frozen Part
 
 	variable []int // index of a param in the plan, -1 if it has no place there (dense and frozen)
 }
 
-// Part is the list of dense blocks, such as those that one server holds.
+// Part is a list of dense blocks, such as one server's.
 type Part struct {
 	Blocks []Block
 	// Floats is the number of elements in Blocks.
@@ -38,7 +38,7 @@ type Block struct {
 }
 
 // New lays out params over that many servers. Frozen dense params stay on the workers; the rows of a frozen embedding
-// live on servers as others do, which may have them from a checkpoint. whole are the names of those that are not cut.
+// live on servers as others do, which may have them from a checkpoint. whole names params that are not cut.
 func New(params []*optimizer.Param, servers int, o placement.Options, whole ...string) (*Layout, error) {
 	l := &Layout{Params: params, Parts: make([]Part, servers), variable: make([]int, len(params))}
 	var vars []placement.Variable

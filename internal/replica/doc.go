@@ -18,7 +18,7 @@
 // # What is not averaged
 //
 // Frozen params, such as the statistics of batch norm, are each worker's own: they come from rank 0 when training
-// begins, and a checkpoint holds those of the rank that wrote it.
+// begins, and a checkpoint holds the values of the rank that wrote it.
 //
 // # Fewer messages
 //

@@ -19,7 +19,7 @@ func (t *Trainer) Open(params []*optimizer.Param) (optimizer.Session, error) {
 	return &opened{s, t}, nil
 }
 
-// opened is a session that the trainer hears of when it trains: one that only evaluates concerns nobody else.
+// opened is a session that announces itself to the trainer when it trains: one that only evaluates is its own affair.
 type opened struct {
 	session
 	t *Trainer

@@ -18,7 +18,7 @@ func (t *Trainer) goOn() {
 	}
 }
 
-// moved takes note of how far all ranks are with an update: those that had a part in it.
+// moved takes note of how far all ranks with a part in an update are.
 func (t *Trainer) moved(at []progress.Position) {
 	for rank, p := range at {
 		t.movedTo(rank, p)

@@ -44,8 +44,8 @@ type Trainer struct {
 	trains  *opened // the session that trains
 	parker  session // takes part in others' steps; made when it is first needed
 	drift   *drift  // with LocalSGD
-	// at is how far each rank's threads are in their data with what this copy has of them. Whoever makes an update has
-	// it.
+	// at is how far each rank's threads are in their data with what this copy has of them. The holder of an update's
+	// turn has it.
 	at [][]progress.Position
 	// wanted is the factor on learning rates that rank 0 is to tell the others of; 0 for none.
 	wanted float64

@@ -27,7 +27,7 @@ func (f *fetched) want(w *Worker, st *optimizer.Step, ids func(*optimizer.Rows) 
 	}
 }
 
-// are says whether they are those that a training step needs.
+// are says whether the prefetched rows are this step's rows.
 func (f *fetched) are(w *Worker, st *optimizer.Step) bool {
 	if st.Eval || f.met != w.meetings.Load() {
 		return false

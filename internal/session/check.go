@@ -6,7 +6,7 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// checkStep refuses a step whose rows are not those of the layout, before anything of it is sent.
+// checkStep refuses a step whose rows are not the layout's, before anything of it is sent.
 func checkStep(w *Worker, st *optimizer.Step) error {
 	l := w.Layout
 	if len(st.Rows) != len(l.Embeddings) {

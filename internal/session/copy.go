@@ -90,7 +90,7 @@ func (c *modelCopy) pullRows(st *optimizer.Step) error {
 	return nil
 }
 
-// pullDense copies the dense weights into params that have those of a version, and returns the version that they have
+// pullDense copies the dense weights into params that have a version's, and returns the version that they have
 // now.
 func (c *modelCopy) pullDense(params []*optimizer.Param, has uint64) (uint64, error) {
 	version := c.version.Load()
@@ -109,7 +109,7 @@ func (c *modelCopy) pullDense(params []*optimizer.Param, has uint64) (uint64, er
 }
 
 // train makes an update of the copy, numbered by number, and puts the dense weights after it into params, which had
-// those of a version. It returns the version that they have now.
+// a version's. It returns the version that they have now.
 func (c *modelCopy) train(own gradient.Step, number func() int64, params []*optimizer.Param, has uint64) (uint64,
 	error) {
 	c.whole.RLock()

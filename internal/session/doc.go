@@ -20,7 +20,7 @@
 //
 // What several need:
 //
-//	check.go        steps that are not those of the model
+//	check.go        steps that are not the model's
 //	intake.go       the door by which gradients come in
 //	ahead.go        rows that are fetched before their step
 //	frozen.go       values that no rule changes

@@ -15,7 +15,7 @@ type Frozen struct {
 	l       *layout.Layout
 	version atomic.Int64 // how often they were set
 	mu      sync.Mutex   // guards what follows, and params' W while it is written
-	w       [][]float32  // by param; nil while they are those that the params began with
+	w       [][]float32  // by param; nil while they are the params' first values
 }
 
 func newFrozen(l *layout.Layout) Frozen { return Frozen{l: l, w: make([][]float32, len(l.Params))} }

@@ -83,7 +83,7 @@ func (s *halfSession) Begin(ctx context.Context, st *optimizer.Step) error {
 		return err
 	}
 	if s.x.NoDense = !st.Eval; st.Eval {
-		s.version = -1 // an evaluation sees the newest weights, and training goes on with those of all threads
+		s.version = -1 // an evaluation sees the newest weights, and training goes on with all threads' weights
 	} else if err := s.install(ctx); err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func (s *halfSession) End(ctx context.Context, st *optimizer.Step) error {
 }
 
 // EndAlone is End for a thread that can't wait for the others, which may have no more steps: its gradient goes with
-// those that have been delivered.
+// the gradients that have been delivered.
 func (s *halfSession) EndAlone(ctx context.Context, st *optimizer.Step) error {
 	return s.deliver(ctx, st, s.m.rules.DeliverAlone)
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // Open implements [optimizer.Trainer]. Whether a session trains shows at its first step: one that only evaluates takes
-// no part in training, nobody waits for it, and any number may be open.
+// no part in training, is not waited for, and any number may be open.
 func (w *Worker) Open(params []*optimizer.Param) (optimizer.Session, error) {
 	w.mu.Lock()
 	begun, left := w.begun, w.left
@@ -27,7 +27,7 @@ func (w *Worker) Open(params []*optimizer.Param) (optimizer.Session, error) {
 	return &opened{w: w, params: params, frozen: -1}, nil
 }
 
-// sameParams refuses a session's arrays that are not those of the layout.
+// sameParams refuses a session's arrays that are not the layout's.
 func sameParams(want, got []*optimizer.Param) error {
 	if len(want) != len(got) {
 		return fmt.Errorf("a session of %d params: the objective has %d", len(got), len(want))

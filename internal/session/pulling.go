@@ -16,7 +16,7 @@ type pulling struct {
 	done chan struct{} // has room for the word that it is
 }
 
-// pulls are those of a session.
+// pulls are a session's.
 type pulls struct {
 	wanted [3]*pulling // by mode.Pull: asked for, not yet on its way
 	next   *pulling    // what the next Begin will need

@@ -42,7 +42,7 @@ func (s *staging) arrived() {
 	s.version++
 }
 
-// install makes the weights those of params, which have those of a version, and returns the version that they have now.
+// install gives params the weights, in the place of a version's, and returns the version that they have now.
 // It sets versions, unless that is nil, to the servers'.
 func (s *staging) install(params []*optimizer.Param, has int, versions []uint64) int {
 	s.mu.Lock()

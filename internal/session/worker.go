@@ -24,7 +24,7 @@ type Config struct {
 	Rule            optimizer.Rule
 	Strategy        strategy.Strategy // with its defaults filled in
 	Servers         *exchange.Servers
-	// Progress counts what the worker's threads train on; nil counts for nobody.
+	// Progress counts what the worker's threads train on; nil counts nothing.
 	Progress *progress.Tracker
 	// Context ends with the worker; its cause says why.
 	Context context.Context
@@ -39,7 +39,7 @@ type Worker struct {
 
 	mode mode.Traits
 	turn chan struct{} // has room for what is done one at a time
-	// meetings counts what workers do between steps: no weights that a session had before are those of a step after it.
+	// meetings counts what workers do between steps: a step after it uses no weights that a session had before.
 	meetings atomic.Int64
 
 	mu       sync.Mutex // guards what follows
@@ -52,7 +52,7 @@ type Worker struct {
 	left     bool
 }
 
-// session is what a worker needs of those that train.
+// session is what a worker needs of a training session.
 type session interface {
 	optimizer.Session
 	// drain waits until what it was given has been applied.

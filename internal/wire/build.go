@@ -105,8 +105,8 @@ func (b *Builder) beginRows(kind Kind, flags byte, param uint32, ids []uint64, r
 	return size
 }
 
-// putIDs appends ids as uvarints of their differences less one. Most take one byte or two, which of the two nobody can
-// foresee: so both are written, and the second counts if it must.
+// putIDs appends ids as uvarints of their differences less one. Most take one byte or two, unpredictably: so both are
+// written, and the second counts if it must.
 func putIDs(dst []byte, ids []uint64) []byte {
 	const chunk = 256 // ids for which there is room
 	next, at := uint64(0), len(dst)

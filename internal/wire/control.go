@@ -16,7 +16,7 @@ type Hello struct {
 
 // Welcome answers them.
 type Welcome struct {
-	// Life is the life that begins (OpJoin), and Job what its frames carry from now on: nobody else can know it.
+	// Life is the life that begins (OpJoin), and Job what its frames carry from now on: a secret of the two.
 	Life uint32 `json:"epoch,omitempty"`
 	Job  uint64 `json:"job,omitempty"`
 	// Round is the open round, where a worker that joins late begins.
@@ -157,7 +157,7 @@ type Beat struct {
 	Save bool `json:"save"`
 	// Waits says what a request waits for that this server has not answered for long: the oldest of all.
 	Waits string `json:"waits,omitempty"`
-	// Computes says that a worker which such a request waits for lives, and waits for nobody itself.
+	// Computes says that a worker which such a request waits for lives, and waits for no other itself.
 	Computes bool `json:"computes,omitempty"`
 }
 
@@ -179,7 +179,7 @@ type Dropped struct {
 type Norms struct {
 	Server int    `json:"server"`
 	Round  uint64 `json:"round"`
-	// Sums are exact sums of squares, by param: the server's own, and in the answer those of all.
+	// Sums are exact sums of squares, by param: the server's own, and in the answer all servers'.
 	Sums []byte `json:"sums"`
 }
 
@@ -243,13 +243,13 @@ type Placed struct {
 }
 
 // Load is the blob of OpLoad, in a cut that its worker keeps for reading. A server reads what it owns of a checkpoint
-// or a saved model into tables beside those in use; with Take, when all have read the same, they are the tables; with
-// End, when all have taken them, pushes go on.
+// or a saved model into tables beside the ones in use; with Take, when all have read the same, they are the tables;
+// with End, when all have taken them, pushes go on.
 type Load struct {
 	// ID is the cut's.
 	ID  string `json:"id"`
 	Dir string `json:"dir,omitempty"`
-	// Params are the names of those that are read; none means all.
+	// Params are the names of the params that are read; none means all.
 	Params []string `json:"params,omitempty"`
 	Take   bool     `json:"take,omitempty"`
 	End    bool     `json:"end,omitempty"`
@@ -258,7 +258,7 @@ type Load struct {
 // Loaded answers it: what was found in the directory, in words that are the same for all who have read the same.
 type Loaded struct {
 	Origin string `json:"origin,omitempty"`
-	// Loads are those of the server, with this one when it has been taken.
+	// Loads counts the server's loads, with this one when it has been taken.
 	Loads Loads `json:"loads,omitzero"`
 }
 
@@ -333,7 +333,7 @@ type Part struct {
 	Server int    `json:"server"`
 	Step   int64  `json:"step"`
 	Rows   int64  `json:"rows"`
-	// Updates are those that a worker has made of its copy of the model, on average, where workers have copies.
+	// Updates is how many a worker has made of its copy of the model, on average, where workers have copies.
 	Updates int64 `json:"updates,omitempty"`
 	// Positions are, by worker, how far its threads are in their data with what the part holds.
 	Positions [][]progress.Position `json:"positions,omitempty"`
@@ -380,7 +380,7 @@ type Scan struct {
 	Param  uint32 `json:"table"`
 	Cursor uint64 `json:"cursor"`
 	Rows   int    `json:"rows"` // at most
-	// Cut names a cut that is kept for reading: the rows are those that there were when it was first asked for them.
+	// Cut names a cut that is kept for reading: the rows are as they were when it was first asked for them.
 	Cut string `json:"cut,omitempty"`
 	// Gone wants, in a cut for a model for serving, the ids that it is not to have any more.
 	Gone bool `json:"gone,omitempty"`

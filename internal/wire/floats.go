@@ -26,7 +26,7 @@ func bytesOf(f []float32) []byte {
 
 // floats reads b as float32s, without copying if order and alignment allow. They do where b comes from a transport's
 // buffer, which begins at a multiple of 8, as every section does; elsewhere (a frame inside another message, a test) it
-// is a copy. Either way the floats live as long as b does, and nobody writes to them: a push that is repeated is the
+// is a copy. Either way the floats live as long as b does, and are read alone: a push that is repeated is the
 // same bytes.
 func floats(b []byte) ([]float32, error) {
 	if len(b)%4 != 0 {

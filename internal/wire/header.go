@@ -32,7 +32,7 @@ const (
 	// server 0, between servers: the sums of squares of a round's gradient, once all have sent theirs
 	OpNorms
 	OpKeep   // server 0: the frozen dense values of the worker that saves, for its cut
-	OpBring  // server 0: those of a checkpoint, for a worker that joins
+	OpBring  // server 0: a checkpoint's, for a worker that joins
 	OpRate   // worker 0: the factor on learning rates from the round on; any: which it is
 	OpSaver  // server 0: is it this worker that saves the job's checkpoints?
 	OpPlace  // server 0: a directory for a checkpoint, claimed for the job

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// The parts of a head stand between the header and the sections. This build sends none and knows none: it skips those
+// The parts of a head stand between the header and the sections. This build sends none and knows none: it skips parts
 // that may be skipped, and refuses the others.
 const (
 	partUnit = 8 // bytes; the header has the size of all parts in such units

@@ -73,7 +73,7 @@ type Frame struct {
 // It checks that heads and payloads lie within body, that header and heads are as they were sent (ErrDamaged for both),
 // and that nothing in them is unknown but for what may be skipped (ErrUnknown). What a payload says of itself, such as
 // how many ids it has, is checked where it is read, before anything is allocated by it (split). Whether the ids exist
-// and shapes fit is for whoever knows the model: packages server and exchange.
+// and shapes fit is for packages server and exchange, which know the model.
 func (f *Frame) Parse(body []byte) error {
 	err := f.ParseKept(body)
 	if err == nil && body[4] != version {
@@ -210,8 +210,8 @@ func (s Section) split() (ids, rest []byte, err error) {
 	return s.data[8 : 8+size], s.data[end:], nil
 }
 
-// appendIDs decodes n ids that fill b. Most differences take one byte or two, which of the two nobody can foresee: so
-// two are read, and the second counts if it must.
+// appendIDs decodes n ids that fill b. Most differences take one byte or two, unpredictably: so two are
+// read, and the second counts if it must.
 func appendIDs(dst []uint64, b []byte, n int) ([]uint64, error) {
 	next := uint64(0) // the smallest id that may follow
 	at := 0
