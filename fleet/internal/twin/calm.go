@@ -53,7 +53,11 @@ func (l *Leg) calm(n Net) {
 	default:
 		l.Servers = 0
 	}
-	if l.From.Refused = false; l.From.Dir != "" {
+	l.From.Refused = false
+	switch how := l.From.How; {
+	case how == "worker" && n.Drop > 0: // what a running job loads leaves its steps alone, and with them what it drops
+		l.Servers = max(l.Servers, 1)
+	case how != "":
 		l.From.How = "restore"
 	}
 	var calls []Call

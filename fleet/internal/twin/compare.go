@@ -9,15 +9,18 @@ import (
 
 // Differences are those of what was seen from what the twin says, in the order of its calls.
 func (p Program) Differences(saw Seen) (all []string) {
-	picks := &picks{at: map[string]int{}}
+	picks := &picks{at: map[string]int{}, copies: make([][][]*state, p.copies())}
+	play := func() (all []Sights) {
+		for i := range picks.copies {
+			all = append(all, p.Model(saw, uint64(i+1), picks))
+		}
+		return all
+	}
 	if slices.ContainsFunc(p.Legs, Leg.ordered) { // what the copies have had when the exact one picks
-		p.Model(saw, 1, picks)
-		p.Model(saw, 2, picks)
+		play()
 	}
 	picks.made = true
-	exact := p.Model(saw, 0, picks)
-	one, other := p.Model(saw, 1, picks), p.Model(saw, 2, picks)
-	times := p.times()
+	exact, copies := p.Model(saw, 0, picks), play()
 	note := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
 	lost := 0
 	for _, name := range exact.order {
@@ -31,9 +34,13 @@ func (p Program) Differences(saw Seen) (all []string) {
 			note("%s: %v, want %v", name, short(got), short(want))
 			continue
 		}
-		least := p.alike(want, one.of[name], other.of[name])
+		rounded := make([][]float64, len(copies))
+		for k, c := range copies {
+			rounded[k] = c.of[name]
+		}
+		least := p.alike(want, rounded)
 		for i := range want {
-			may := allowed(want[i], one.at(name, i), other.at(name, i), times, least)
+			may := p.allowed(want[i], i, rounded, least)
 			if both := math.IsNaN(got[i]) && math.IsNaN(want[i]); !both && !(math.Abs(got[i]-want[i]) <= may) {
 				note("%s [%d]: %.7g, want %.7g, may be %.2g off", name, i, got[i], want[i], may)
 				break
@@ -54,6 +61,15 @@ func (p Program) Differences(saw Seen) (all []string) {
 		}
 	}
 	return all
+}
+
+// copies are how many copies of the twin are rounded. What a narrow payload does is seldom seen by two alone: in each of
+// them what is owed and what comes back may cancel out.
+func (p Program) copies() int {
+	if p.narrow() {
+		return 5
+	}
+	return 2
 }
 
 // times is how many times as far a number may be off as roundings move the copies.
@@ -109,24 +125,34 @@ func (p Program) unseen(name string) bool {
 	return false
 }
 
-// allowed is how far a number may be from the twin's, two copies of which have been rounded: a few times of what that
-// did.
-func allowed(want, one, other, times, least float64) float64 {
-	rounding := math.Max(least, math.Max(math.Abs(one-want), math.Abs(other-want)))
+// allowed is how far a number of a list may be from the twin's, copies of which have been rounded: a few times of what
+// that did.
+func (p Program) allowed(want float64, i int, copies [][]float64, least float64) float64 {
+	rounding := least
+	for _, c := range copies {
+		if i >= len(c) {
+			return math.Inf(1)
+		}
+		rounding = math.Max(rounding, math.Abs(c[i]-want))
+	}
 	if math.IsNaN(rounding) {
 		return math.Inf(1)
 	}
-	return 2e-5*(1+math.Abs(want)) + times*rounding
+	return 2e-5*(1+math.Abs(want)) + p.times()*rounding
 }
 
-// alike is how far roundings of narrow payloads move the numbers of a list on average, which are rounded alike: in both
-// copies of a number, what is owed and what comes back may cancel out.
-func (p Program) alike(want, one, other []float64) (mean float64) {
-	if !p.narrow() || len(one) != len(want) || len(other) != len(want) {
+// alike is how far roundings of narrow payloads move the numbers of a list on average, which are rounded alike.
+func (p Program) alike(want []float64, copies [][]float64) (mean float64) {
+	if !p.narrow() {
 		return 0
 	}
-	for i := range want {
-		mean += (math.Abs(one[i]-want[i]) + math.Abs(other[i]-want[i])) / float64(2*len(want))
+	for _, c := range copies {
+		if len(c) != len(want) {
+			return 0
+		}
+		for i := range want {
+			mean += math.Abs(c[i]-want[i]) / float64(len(copies)*len(want))
+		}
 	}
 	return mean
 }

@@ -49,8 +49,8 @@
 //
 // # How far apart
 //
-// The twin computes a program three times: exactly, and twice with gradients and weights off by as much as float32
-// rounds them, by other signs each time. Where these differ much, rounding decides, and the program says little
+// The twin computes a program several times: exactly, and twice or more with gradients and weights off by as much as
+// float32 rounds them, by other signs each time. Where these differ much, rounding decides, and the program says little
 // there; where they don't, the door may be no further away than a few times of that.
 //
 // # To add an option

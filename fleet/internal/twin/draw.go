@@ -10,9 +10,10 @@ import (
 
 // Draw draws the program of a seed.
 func Draw(seed uint64) Program {
-	r := rand.New(rand.NewPCG(seed, 17))
+	r, more := rand.New(rand.NewPCG(seed, 17)), rand.New(rand.NewPCG(seed, 18))
 	p := Program{Seed: seed, Samples: 8 + r.IntN(25), Net: drawNet(r)}
-	d := drawer{Rand: r, p: &p, workers: pick(r, 1, 1, 2, 2, 3)}
+	p.Net.drawEntries(more)
+	d := drawer{Rand: r, more: more, p: &p, workers: pick(r, 1, 1, 2, 2, 3)}
 	if often(r, 3) { // blocks of few elements, in all legs: restarts cut them elsewhere
 		d.block = pick(r, 1, 1, 2, 3, 7)
 	}
@@ -35,6 +36,7 @@ func often(r *rand.Rand, of int) bool { return r.IntN(of) == 0 }
 // drawer draws legs, one after the other.
 type drawer struct {
 	*rand.Rand
+	more    *rand.Rand // of what is drawn besides, so that all else of a seed stays
 	p       *Program
 	workers int
 	rules   Rules
@@ -77,6 +79,19 @@ func drawNet(r *rand.Rand) Net {
 	}
 	n.Beside = len(n.Tables) > 0 && often(r, 6)
 	return n
+}
+
+// drawEntries has tables let ids in by lot, or by shows and clicks.
+func (n *Net) drawEntries(r *rand.Rand) {
+	for i := range n.Tables {
+		t := &n.Tables[i]
+		switch r.IntN(8) {
+		case 0:
+			t.Count, t.Chance = 0, pick(r, 0.4, 0.8)
+		case 1, 2:
+			t.Count, t.Score, t.Clicks = 0, pick(r, 0.05, 0.15, 0.25, 1.05), often(r, 2)
+		}
+	}
 }
 
 // drawRules are rules whose state goes from leg to leg.

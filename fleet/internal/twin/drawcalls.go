@@ -22,6 +22,11 @@ func (d *drawer) leg() {
 		l.Calls = append(l.Calls, d.call(l, at, k)...)
 	}
 	dir := fmt.Sprintf("end-%d", at)
+	for k := range l.Calls {
+		if c := &l.Calls[k]; c.Do == shrink && d.p.Net.rates() && d.more.IntN(3) > 0 {
+			c.Decay, c.Least = pick(d.more, 0, 0.5, 0.9), pick(d.more, 0, 0.07, 0.13)
+		}
+	}
 	l.Calls = append(l.part(d.p.Net), Call{Do: save, Dir: dir})
 	if l.copies() {
 		l.Calls = slices.DeleteFunc(l.Calls, func(c Call) bool {

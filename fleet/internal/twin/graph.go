@@ -24,9 +24,13 @@ var first = optimizer.Uniform{Low: -spread, High: spread}
 func (p Program) graph() graph {
 	n := p.Net
 	g := graph{Graph: nn.NewGraph(p.Seed)}
-	in := []*nn.Node{g.Input("x", n.Inputs)}
+	in, o := []*nn.Node{g.Input("x", n.Inputs)}, []nn.EmbeddingOptions{}
 	for _, t := range n.Tables {
-		in = append(in, nn.Embedding(g.IDs(t.feed(), t.Slots), t.options()))
+		own := t.options()
+		if t.Clicks {
+			own.Click = g.Input("clicks of "+t.Name, 1)
+		}
+		in, o = append(in, nn.Embedding(g.IDs(t.feed(), t.Slots), own)), append(o, own)
 	}
 	g.rows = in[1:]
 	z := in[0]
@@ -51,7 +55,7 @@ func (p Program) graph() graph {
 		g.dense = append(g.dense, nn.Scale(g.Node(name), 1, 0))
 	}
 	if n.Beside {
-		g.beside = nn.Mean(nn.Embedding(g.IDs("beside", 1), n.Tables[0].options()))
+		g.beside = nn.Mean(nn.Embedding(g.IDs("beside", 1), o[0]))
 	}
 	return g
 }
@@ -59,7 +63,10 @@ func (p Program) graph() graph {
 func (t Table) feed() string { return "ids of " + t.Name }
 
 func (t Table) options() nn.EmbeddingOptions {
-	entry := optimizer.Entry{CountFilter: t.Count}
+	entry := optimizer.Entry{CountFilter: t.Count, Probability: t.Chance}
+	if t.Score > 0 {
+		entry.ShowClick.Threshold = t.Score
+	}
 	return nn.EmbeddingOptions{Name: t.Name, Height: t.Height, Dim: t.Dim, Init: first, Entry: entry}
 }
 
@@ -67,13 +74,13 @@ func (t Table) options() nn.EmbeddingOptions {
 func (p Program) feed(samples []int, train bool) map[string]*tensor.Dense {
 	var x, label, minus []float32
 	var who, beside []uint64
-	ids := make([][]uint64, len(p.Net.Tables))
+	ids, clicks := make([][]uint64, len(p.Net.Tables)), make([][]float32, len(p.Net.Tables))
 	for _, i := range samples {
 		e := p.example(i)
 		x, label = append(x, e.x...), append(label, e.label)
 		who, minus = append(who, uint64(i)), append(minus, -float32(len(samples)))
 		for t, own := range e.ids {
-			ids[t] = append(ids[t], own...)
+			ids[t], clicks[t] = append(ids[t], own...), append(clicks[t], clicked(i))
 		}
 		if p.Net.Beside {
 			beside = append(beside, p.Net.Tables[0].Pool[i%len(p.Net.Tables[0].Pool)])
@@ -87,6 +94,11 @@ func (p Program) feed(samples []int, train bool) map[string]*tensor.Dense {
 		return feed
 	}
 	feed["label"] = nn.Floats(label, 1)
+	for t, own := range p.Net.Tables {
+		if own.Clicks {
+			feed["clicks of "+own.Name] = nn.Floats(clicks[t], 1)
+		}
+	}
 	if p.Net.Ledger {
 		feed["sample"], feed["minus n"] = nn.IDs(who, 1), nn.Floats(minus, 1)
 	}

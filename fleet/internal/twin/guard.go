@@ -19,13 +19,14 @@ func (g *gradient) guarded(how strategy.NotFinite) {
 			zeroNaN(x)
 		}
 	}
-	for _, rows := range g.rows {
+	for table, rows := range g.rows {
 		for id, x := range rows {
 			if finite(x) {
 				continue
 			}
 			if how == strategy.NotFiniteSkip {
 				delete(rows, id)
+				delete(g.marks[table], id)
 			}
 			zeroNaN(x)
 		}

@@ -128,7 +128,7 @@ func (m *model) call(at string, c Call) {
 	case rate:
 		m.now.factor = c.Factor // behind a barrier: from the first update of the next epoch
 	case shrink:
-		freed := m.now.shrink(c.Unseen)
+		freed := m.now.shrink(c)
 		for _, t := range m.p.Net.tables() {
 			m.saw.see([]float64{float64(freed[t.Name])}, "%s dropped of %s", at, t.Name)
 		}

@@ -50,9 +50,32 @@ func (n Net) tables() []Table {
 	return all
 }
 
-// counts says whether a table counts pushes before it lets an id in.
+// counts says whether a table lets not every id in at once.
 func (n Net) counts() bool {
-	return slices.ContainsFunc(n.Tables, func(t Table) bool { return t.Count > 1 })
+	return slices.ContainsFunc(n.Tables, func(t Table) bool { return t.waits() || t.Chance > 0 })
+}
+
+// rates says whether a table rates its rows by shows and clicks.
+func (n Net) rates() bool {
+	return slices.ContainsFunc(n.Tables, func(t Table) bool { return t.Score > 0 })
+}
+
+// waits says whether ids of a table wait until pushes have counted enough.
+func (t Table) waits() bool { return t.Count > 1 || t.Score > 0 }
+
+// enough says whether what is known of an id that waits is enough for a row.
+func (t Table) enough(w waiter) bool {
+	if t.Score > 0 {
+		return w.score() >= t.Score
+	}
+	return w.pushes >= t.Count
+}
+
+// drawn says whether the lot of an id lets it in.
+func (t Table) drawn(seed, id uint64) bool {
+	const lots = 0x6c6f7473
+	key := stream(seed^lots, t.Name) ^ scramble(id+1)
+	return t.Chance == 0 || float64(scramble(key+0x9e3779b97f4a7c15)>>11)/(1<<53) < t.Chance
 }
 
 // width is the number of inputs of the hidden layer.
@@ -103,6 +126,9 @@ func (p Program) example(i int) example {
 	}
 	return e
 }
+
+// clicked is how often a sample is clicked.
+func clicked(i int) float32 { return float32(i % 3 / 2) }
 
 // ids are those of a batch in one of tables, example after example.
 func (p Program) ids(table int, samples []int) (ids []uint64) {
@@ -178,10 +204,29 @@ type gradient struct {
 	samples int
 	dense   map[string][]float64
 	rows    map[string]map[uint64][]float64
+	marks   map[string]map[uint64]marks // of rows that are rated
 }
 
+// marks are shows and clicks.
+type marks struct{ shows, clicks float64 }
+
+func (m marks) plus(n marks) marks { return marks{m.shows + n.shows, m.clicks + n.clicks} }
+
+func (m marks) times(x float64) marks { return marks{m.shows * x, m.clicks * x} }
+
+// score is that of an id, a show alone a tenth of a click.
+func (m marks) score() float64 { return 0.1*(m.shows-m.clicks) + m.clicks }
+
 func newGradient() *gradient {
-	return &gradient{dense: map[string][]float64{}, rows: map[string]map[uint64][]float64{}}
+	return &gradient{dense: map[string][]float64{}, rows: map[string]map[uint64][]float64{},
+		marks: map[string]map[uint64]marks{}}
+}
+
+func (g *gradient) mark(table string, id uint64, m marks) {
+	if g.marks[table] == nil {
+		g.marks[table] = map[uint64]marks{}
+	}
+	g.marks[table][id] = g.marks[table][id].plus(m)
 }
 
 func add(to *[]float64, scale float64, x []float64) {
@@ -256,8 +301,22 @@ func (p Program) batch(w weights, samples []int, kept []float64, noise *rand.Ran
 		own, _, _ := p.Net.forward(w, e, keep, nil)
 		y = append(y, own)
 		p.Net.backward(g, w, e, keep, 1/float64(len(samples)), noise)
+		for t, ids := range e.ids {
+			for _, id := range ids {
+				if own := p.Net.Tables[t]; own.Clicks {
+					g.mark(own.Name, id, marks{1, float64(clicked(i))})
+				}
+			}
+		}
 		if p.Net.Ledger {
 			g.addRow(ledgerName, uint64(i), 1, []float64{-1})
+		}
+	}
+	for _, t := range p.Net.Tables {
+		for id := range g.rows[t.Name] {
+			if t.Score > 0 && !t.Clicks { // of which nothing is fed: a step shows a row once
+				g.mark(t.Name, id, marks{shows: 1})
+			}
 		}
 	}
 	return g, y

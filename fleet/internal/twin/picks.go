@@ -7,7 +7,7 @@ import "math"
 type picks struct {
 	made   bool // the copies have played, and pick what is picked
 	at     map[string]int
-	copies [2][][]*state // their versions whenever all have met
+	copies [][][]*state // their versions whenever all have met
 }
 
 // meet notes the versions of a copy.
@@ -26,9 +26,12 @@ func (m *model) pick(name string, from, to int, got []float64, numbers func(*sta
 	if m.number > 0 {
 		return best
 	}
-	one, other := m.picks.copies[0][m.meetings], m.picks.copies[1][m.meetings]
 	for v := from; v <= to && v < len(m.o.versions); v++ {
-		if d := m.far(got, numbers(m.o.versions[v]), numbers(one[v]), numbers(other[v])); d < least {
+		copies := make([][]float64, len(m.picks.copies))
+		for k, c := range m.picks.copies {
+			copies[k] = numbers(c[m.meetings][v])
+		}
+		if d := m.far(got, numbers(m.o.versions[v]), copies); d < least {
 			best, least = v, d
 		}
 	}
@@ -37,12 +40,12 @@ func (m *model) pick(name string, from, to int, got []float64, numbers func(*sta
 }
 
 // far is how far numbers are from what they should be, as a share of what they may be.
-func (m *model) far(got, want, one, other []float64) (most float64) {
+func (m *model) far(got, want []float64, copies [][]float64) (most float64) {
 	if len(got) != len(want) {
 		return math.Inf(1)
 	}
 	for i := range want {
-		may := allowed(want[i], one[i], other[i], m.p.times(), 0) // numbers of several params are not alike
+		may := m.p.allowed(want[i], i, copies, 0) // numbers of several params are not alike
 		if !math.IsInf(may, 1) {
 			most = math.Max(most, math.Abs(got[i]-want[i])/may)
 		}

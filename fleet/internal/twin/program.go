@@ -34,6 +34,10 @@ type Table struct {
 	Slots       int // ids of an example
 	Pool        []uint64
 	Count       int // CountFilter
+	// Chance is Probability, Score the threshold of ShowClick; Clicks feeds it with clicks.
+	Chance float64 `json:",omitempty"`
+	Score  float64 `json:",omitempty"`
+	Clicks bool    `json:",omitempty"`
 }
 
 // Leg is one life of the job.
@@ -80,6 +84,8 @@ type Call struct {
 	Only   []string `json:",omitempty"` // params of save and load
 	Factor float64  `json:",omitempty"` // rate
 	Unseen int      `json:",omitempty"` // shrink
+	Decay  float64  `json:",omitempty"` // shrink, of shows and clicks
+	Least  float64  `json:",omitempty"` // shrink: rows of a lower score are dropped
 	Mode   string   `json:",omitempty"` // publish: "base" or "delta"; a whole model if empty
 }
 

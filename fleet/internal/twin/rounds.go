@@ -37,6 +37,11 @@ func (g *gradient) add(other *gradient, scale float64) {
 			g.addRow(table, id, scale, x)
 		}
 	}
+	for table, all := range other.marks {
+		for id, m := range all {
+			g.mark(table, id, m)
+		}
+	}
 }
 
 // folded is the gradient of a round, and how many of its pushes had each id.

@@ -168,6 +168,21 @@ var simplest = []func(*Program){
 	},
 	func(p *Program) {
 		for i := range p.Net.Tables {
+			p.Net.Tables[i].Chance = 0
+		}
+	},
+	func(p *Program) {
+		for i := range p.Net.Tables {
+			p.Net.Tables[i].Score, p.Net.Tables[i].Clicks = 0, false
+		}
+		for i := range p.Legs {
+			for k := range p.Legs[i].Calls {
+				p.Legs[i].Calls[k].Decay, p.Legs[i].Calls[k].Least = 0, 0
+			}
+		}
+	},
+	func(p *Program) {
+		for i := range p.Net.Tables {
 			p.Net.Tables[i].Slots, p.Net.Tables[i].Dim = 1, 1
 		}
 	},

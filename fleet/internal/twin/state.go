@@ -20,12 +20,16 @@ type state struct {
 }
 
 // waiter is how often an id was pushed, and the period in which it was pushed last.
-type waiter struct{ pushes, seen int }
+type waiter struct {
+	pushes, seen int
+	marks
+}
 
 // row is a row, and the period in which it was used last.
 type row struct {
 	*slot
 	seen int
+	marks
 }
 
 func newState(p *Program, noise *rand.Rand) *state {
@@ -51,7 +55,7 @@ func (s *state) clone() *state {
 	for name, rows := range s.rows {
 		c.rows[name], c.waiting[name] = map[uint64]*row{}, maps.Clone(s.waiting[name])
 		for id, r := range rows {
-			c.rows[name][id] = &row{r.slot.clone(), r.seen}
+			c.rows[name][id] = &row{r.slot.clone(), r.seen, r.marks}
 		}
 	}
 	return &c
@@ -96,7 +100,7 @@ func (s *state) trains(t Table, id uint64) []float64 {
 	switch r := s.rows[t.Name][id]; {
 	case r != nil:
 		return r.w
-	case t.Count > 1:
+	case t.waits() || !t.drawn(s.p.Seed, id):
 		return s.missing(t, id)
 	}
 	return s.first(t, id)
@@ -120,11 +124,12 @@ func (s *state) applyClipped(rules Rules, g *gradient, pushed map[string]map[uin
 		s.round(v.w)
 	}
 	for _, t := range s.p.Net.tables() {
-		s.applyRows(rules.Of(t.Name), t, g.rows[t.Name], pushed[t.Name])
+		s.applyRows(rules.Of(t.Name), t, g, pushed[t.Name])
 	}
 }
 
-func (s *state) applyRows(rule Rule, t Table, g map[uint64][]float64, pushed map[uint64]int) {
+func (s *state) applyRows(rule Rule, t Table, all *gradient, pushed map[uint64]int) {
+	g := all.rows[t.Name]
 	if rule.Dense {
 		for id, r := range s.rows[t.Name] {
 			if g[id] == nil {
@@ -133,17 +138,21 @@ func (s *state) applyRows(rule Rule, t Table, g map[uint64][]float64, pushed map
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(g)) {
-		r := s.rows[t.Name][id]
+		r, m := s.rows[t.Name][id], all.marks[t.Name][id]
 		if r == nil {
-			w := waiter{s.waiting[t.Name][id].pushes + max(1, pushed[id]), s.clock}
-			if s.waiting[t.Name][id] = w; w.pushes < t.Count {
+			if !t.drawn(s.p.Seed, id) {
+				continue
+			}
+			before := s.waiting[t.Name][id]
+			w := waiter{before.pushes + max(1, pushed[id]), s.clock, before.plus(m)}
+			if s.waiting[t.Name][id] = w; t.waits() && !t.enough(w) {
 				continue
 			}
 			delete(s.waiting[t.Name], id)
-			r = &row{slot: newSlot(s.first(t, id))}
+			r = &row{slot: newSlot(s.first(t, id)), marks: before.marks}
 			s.rows[t.Name][id] = r
 		}
-		r.seen = s.clock
+		r.marks, r.seen = r.plus(m), s.clock
 		rule.update(r.slot, s.rough(g[id]), s.steps, true, s.factor)
 		s.round(r.w)
 	}
@@ -186,11 +195,15 @@ func (s *state) round(w []float64) {
 }
 
 // shrink ends a period.
-func (s *state) shrink(unseen int) map[string]int {
-	freed := map[string]int{}
-	for name, rows := range s.rows {
+func (s *state) shrink(c Call) map[string]int {
+	freed, unseen := map[string]int{}, c.Unseen
+	for _, t := range s.p.Net.tables() {
+		name, rows := t.Name, s.rows[t.Name]
 		for id, r := range rows {
-			if unseen > 0 && s.clock-r.seen >= unseen {
+			if t.Score > 0 && c.Decay > 0 {
+				r.marks = r.times(c.Decay)
+			}
+			if unseen > 0 && s.clock-r.seen >= unseen || t.Score > 0 && r.score() < c.Least {
 				delete(rows, id)
 				freed[name]++
 				s.dropped[name]++
@@ -199,6 +212,12 @@ func (s *state) shrink(unseen int) map[string]int {
 	}
 	for _, ids := range s.waiting {
 		maps.DeleteFunc(ids, func(_ uint64, w waiter) bool { return unseen > 0 && s.clock-w.seen >= unseen })
+		for id, w := range ids {
+			if c.Decay > 0 {
+				w.marks = w.times(c.Decay)
+				ids[id] = w
+			}
+		}
 	}
 	s.clock++
 	return freed
@@ -229,7 +248,7 @@ func (s *state) load(from *state, only []string, weightsOnly bool) {
 			r.seen += s.clock - c.clock // it was used so many periods ago
 		}
 		for id, w := range c.waiting[name] {
-			s.waiting[name][id] = waiter{w.pushes, w.seen + s.clock - c.clock}
+			s.waiting[name][id] = waiter{w.pushes, w.seen + s.clock - c.clock, w.marks}
 		}
 	}
 	if whole && !weightsOnly {

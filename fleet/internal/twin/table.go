@@ -69,6 +69,9 @@ func (n Net) features(o map[string]bool) {
 	o["labels that are no number"] = n.Bad > 0
 	for _, t := range n.Tables {
 		o["count filter"] = o["count filter"] || t.Count > 1
+		o["probability"] = o["probability"] || t.Chance > 0
+		o["shows"] = o["shows"] || t.Score > 0
+		o["clicks"] = o["clicks"] || t.Clicks
 		o["open table"] = o["open table"] || t.Height == 0
 	}
 }

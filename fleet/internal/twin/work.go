@@ -10,6 +10,7 @@ import (
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/optimizer"
 	"gorgonia.org/tensor"
 )
 
@@ -287,7 +288,7 @@ func (r *role) shrink(ctx context.Context, at string, c Call) error {
 	if err := r.f.BarrierWorker(ctx); err != nil {
 		return err
 	}
-	freed, err := r.f.Shrink(ctx, fleet.ShrinkOptions{Unseen: uint32(c.Unseen)})
+	freed, err := r.f.Shrink(ctx, fleet.ShrinkOptions{Unseen: uint32(c.Unseen), Decay: c.Decay, MinScore: c.Least})
 	if err != nil {
 		return err
 	}
@@ -316,10 +317,10 @@ func (r *role) publish(ctx context.Context, at string, c Call) error {
 			}
 			return errors.Join(r.published(ctx, at, dir), r.ledger(ctx, at))
 		case c.Mode == "delta" && len(r.chain) > 0:
-			_, err = r.f.SaveModel(ctx, dir, fleet.SaveOptions{Mode: fleet.SaveDelta, Model: model})
+			_, err = r.f.SaveModel(ctx, dir, r.p.Net.all(fleet.SaveDelta, model))
 		default:
 			r.chain = nil
-			_, err = r.f.SaveModel(ctx, dir, fleet.SaveOptions{Mode: fleet.SaveBase, Model: model})
+			_, err = r.f.SaveModel(ctx, dir, r.p.Net.all(fleet.SaveBase, model))
 		}
 		if err != nil {
 			return err
@@ -327,6 +328,18 @@ func (r *role) publish(ctx context.Context, at string, c Call) error {
 		r.chain = append(r.chain, dir)
 		return errors.Join(r.published(ctx, at, r.chain...), r.ledger(ctx, at))
 	})
+}
+
+// all has a base or a delta have every row, whatever its score is.
+func (n Net) all(mode fleet.SaveMode, model optimizer.Model) fleet.SaveOptions {
+	o := fleet.SaveOptions{Mode: mode, Model: model}
+	if n.rates() {
+		o.BaseThreshold, o.DeltaKeepDays = -1, -1
+	}
+	if n.rates() && mode == fleet.SaveDelta {
+		o.DeltaThreshold = -1
+	}
+	return o
 }
 
 // predicted is of how many samples predictions of a saved model are compared.
