@@ -57,6 +57,30 @@ func TestPower(t *testing.T) {
 	}
 }
 
+// TestWrongsApply: what TestPower puts back can be put back.
+func TestWrongsApply(t *testing.T) {
+	wrongs, err := filepath.Glob("testdata/power/*.diff")
+	if err != nil || len(wrongs) == 0 {
+		t.Fatalf("testdata/power has no wrongs: %v", err)
+	}
+	root, err := filepath.Abs("../../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := run(t, root, "git", "ls-files", "go.mod"); err != nil || len(out) == 0 {
+		t.Skipf("no repository: %s", out)
+	}
+	for _, file := range wrongs {
+		diff, err := filepath.Abs(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out, err := run(t, root, "git", "apply", "--check", diff); err != nil {
+			t.Errorf("%s no longer applies: make it anew, as TestPower says: %s", filepath.Base(file), out)
+		}
+	}
+}
+
 // copyTree copies the files of the repository.
 func copyTree(t *testing.T) string {
 	t.Helper()
