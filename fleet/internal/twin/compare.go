@@ -63,8 +63,8 @@ func (p Program) Differences(saw Seen) (all []string) {
 	return all
 }
 
-// copies are how many copies of the twin are rounded. What a narrow payload does is seldom seen by two alone: in each of
-// them what is owed and what comes back may cancel out.
+// copies are how many copies of the twin are rounded. What a narrow payload does is seldom seen by two alone: in each
+// of them what is owed and what comes back may cancel out.
 func (p Program) copies() int {
 	if p.narrow() {
 		return 5
