@@ -44,10 +44,10 @@ func TestPower(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if out, err := run(t, tree, "git", "apply", diff); err != nil {
+			if out, err := run(t, tree, "git", "apply", "-C1", diff); err != nil {
 				t.Fatalf("it no longer applies: %s", out)
 			}
-			defer func() { _, _ = run(t, tree, "git", "apply", "-R", diff) }()
+			defer func() { _, _ = run(t, tree, "git", "apply", "-C1", "-R", diff) }()
 			if seeds, says := find(t, tree); seeds < 0 {
 				t.Errorf("not found by %d seeds: %s", *power, says)
 			} else {
@@ -75,7 +75,7 @@ func TestWrongsApply(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if out, err := run(t, root, "git", "apply", "--check", diff); err != nil {
+		if out, err := run(t, root, "git", "apply", "-C1", "--check", diff); err != nil {
 			t.Errorf("%s no longer applies: make it anew, as TestPower says: %s", filepath.Base(file), out)
 		}
 	}
