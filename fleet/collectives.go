@@ -59,7 +59,7 @@ func (f *Fleet) AllGatherBytes(ctx context.Context, data []byte) ([][]byte, erro
 	return f.gather(ctx, "AllGatherBytes", data)
 }
 
-// meeting is what this worker meets the others by between steps. One that is alone meets nobody, before Minimize too.
+// meeting is what this worker meets the others by between steps. One that is alone has none, before Minimize too.
 func (f *Fleet) meeting(ctx context.Context, call string) (backend.Trainer, error) {
 	f.mu.Lock()
 	early := f.job == nil && f.IsLocal()
@@ -71,7 +71,7 @@ func (f *Fleet) meeting(ctx context.Context, call string) (backend.Trainer, erro
 }
 
 // CatchUp has a worker that was started again alone go on with the collectives of the others, and not from the first:
-// those that its lives before have made, or the others without it, are left out, and it returns how many. A program
+// the ones that its earlier lives have made, or the others without it, are left out, and it returns how many. A program
 // that begins where the job is (see [Fleet.Position]) calls it before its first collective; which one the others are
 // at, what they bring has to tell. In a job that begins it returns 0 and does nothing.
 func (f *Fleet) CatchUp() int {

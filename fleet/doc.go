@@ -29,7 +29,7 @@
 // keeps all weights; gradients are added up among the workers, rows of embeddings gathered and merged, and each makes
 // the update that servers would have made, to the last bit. Worker 0's first weights are everybody's, and worker 0
 // writes checkpoints, which every worker reads by Restore. What is frozen, as the statistics of batch norm, is each
-// worker's own, with servers too: all begin with those of the checkpoint, if there is one, take the mean of all at a
+// worker's own, with servers too: all begin with the checkpoint's, if there is one, take the mean of all at a
 // barrier and in a gather, and what a worker saves has its own. Strategy.LocalSGD and AdaptiveLocalSGD have workers
 // meet more rarely, and so does GradientMerge, which is for jobs with servers too.
 //
@@ -43,7 +43,7 @@
 //		os.Exit(fleet.ExitWentBack)
 //	}
 //
-// Whoever started the roles starts each of them again, with Restore naming the last checkpoint. What fails for another
+// The starter of the roles starts each of them again, with Restore naming the last checkpoint. What fails for another
 // reason, such as a wrong option, would fail again, and exits with another status.
 //
 // # Between steps

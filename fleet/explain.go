@@ -33,7 +33,7 @@ type Explanation struct {
 type Traffic struct {
 	// Floats is how many dense values live on the server.
 	Floats int
-	// Rows are those of embeddings that a step touches there.
+	// Rows are the embeddings' that a step touches there.
 	Rows float64
 	// Pushed and Pulled are bytes from the worker to the server, and back.
 	Pushed, Pulled float64

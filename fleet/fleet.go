@@ -30,8 +30,8 @@ type Fleet struct {
 	log     *slog.Logger
 	process uint64    // Config.Process of client and server
 	told    sync.Once // the log, of a worker's stats
-	early   int64     // calls that found nobody until this worker had joined
-	assumed bool      // nobody has called Init
+	early   int64     // refused calls until this worker had joined
+	assumed bool      // Init was not called
 
 	mu     sync.Mutex
 	job    *job           // since Minimize
@@ -56,7 +56,7 @@ type job struct {
 	rule        optimizer.Rule
 	strategy    strategy.Strategy
 	fingerprint layout.Fingerprint
-	transport   transport.Transport // nil where there is nobody to talk to
+	transport   transport.Transport // nil where there is no peer
 	backend     backend.Trainer     // nil on a server, which keeps weights itself
 }
 
@@ -78,7 +78,7 @@ var (
 )
 
 // New makes a fleet for the role that rm gives this process; nil looks at the environment, as
-// [rolemaker.FromEnvironment] does: gofleet's own variables, those of PaddlePaddle, of operators on Kubernetes, of MPI
+// [rolemaker.FromEnvironment] does: gofleet's own variables, PaddlePaddle's, of operators on Kubernetes, of MPI
 // and Slurm, then this process alone. A variable whose name is nearly that of one that gofleet reads is an error.
 //
 // Ranks of MPI, Slurm and other launchers find out where each is, which takes until the last has started: New waits for

@@ -6,7 +6,7 @@ import "math"
 type Position struct {
 	// Epoch is the program's, as SetProgress says; 0 if it says nothing.
 	Epoch int
-	// Samples are those of all of the worker's training threads together.
+	// Samples are of all of the worker's training threads together.
 	Samples int
 }
 

@@ -85,7 +85,7 @@ func (f *Fleet) goOn(j *job) {
 	})
 }
 
-// Checkpoint saves one of the checkpoints of [strategy.Recovery] at once, beside those that are saved by themselves,
+// Checkpoint saves one of the checkpoints of [strategy.Recovery] at once, beside the ones that are saved by themselves,
 // and returns when it is whole. It holds what SavePersistables does, this worker's Progress, and the Position of each
 // worker. Any worker may call it; when several do for the same step with the same progress, one acts. In a collective
 // job worker 0 writes when it calls, and calls of others do nothing.
@@ -134,7 +134,7 @@ func Latest(dir string) (CheckpointInfo, error) {
 	return c, nil
 }
 
-// Pin keeps a checkpoint whatever Recovery.Keep says, and it does not count among those: the one that a comparison
+// Pin keeps a checkpoint whatever Recovery.Keep says, and it does not count for it: the one that a comparison
 // begins from, or that went to production. It must be whole. "fleetrun pin DIR" does the same.
 func Pin(dir string) error { return named("Pin", checkpoint.Pin(dir)) }
 
@@ -231,7 +231,7 @@ func (s *saver) rescue() {
 		return
 	}
 	if waits, is := s.j.backend.(backend.Hurried); is {
-		// servers may have been asked to end too, and then nobody starts them again
+		// servers may have been asked to end too, and then they are not started again
 		waits.Hurry()
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.told), rescueTime)

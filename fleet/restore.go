@@ -12,9 +12,9 @@ import (
 
 // RestoreOptions say what of a directory a job begins with. The zero value is everything that is there.
 type RestoreOptions struct {
-	// Params are the names of those to restore; empty means all. Then the checkpoint or model may be another's that has
-	// them: a tower of its own on yesterday's embeddings. What is not restored begins anew, and so does the count of
-	// updates.
+	// Params are the names of the params to restore; empty means all. Then the checkpoint or model may be another's
+	// that has them: a tower of its own on yesterday's embeddings. What is not restored begins anew, and so does the
+	// count of updates.
 	Params []string
 	// WeightsOnly leaves the state of a checkpoint's update rule, so that a job may go on under another rule; its state
 	// and its count of updates begin anew. A model that was saved for inference has weights alone in any case.
@@ -26,7 +26,7 @@ type RestoreOptions struct {
 // it, with the same directory and options, after Minimize and before InitServer or InitWorker. An empty dir restores
 // nothing, as a program wants whose -load was not given.
 //
-// Whoever keeps weights reads the directory: each server its share, so that it must be visible to all of them, a
+// The keeper of the weights reads the directory: each server its share, so that it must be visible to all of them, a
 // process that trains alone, and each worker of a collective job. A worker of servers reads nothing; its InitWorker
 // fails unless every server was told the same. Servers that found different checkpoints there, and workers of a
 // collective job that did, are refused too.
@@ -74,12 +74,12 @@ func (f *Fleet) restoreOnce() error {
 	return nil
 }
 
-// LoadModel gives the weights what [Fleet.Restore] reads, with state and counts, at other times, or with params those
-// of that name alone:
+// LoadModel gives the weights what [Fleet.Restore] reads, with state and counts, at other times, or with params these
+// alone:
 //
 //   - A worker of servers that run calls it after InitWorker, while the others train or not. All servers, of any
 //     number, read dir first, which they must see; then all take it in one cut between steps, for which pushes wait:
-//     the same for all, or nothing. A server needs room for both meanwhile. Whoever is to begin with it waits for it at
+//     the same for all, or nothing. A server needs room for both meanwhile. A worker that is to begin with it waits at
 //     a barrier: the worker that calls has it at its next step, and others at the first step after BarrierWorker, or a
 //     call of Util, that they come to behind it. A gradient that another worker has computed before is added to it. In
 //     mode geo, where workers train copies, it is an error.

@@ -16,8 +16,8 @@ type Row = weights.Row
 
 // Rows goes over every row of an embedding that was ever trained or loaded, with its newest weights: server after
 // server, by ascending id on each, so a table may be larger than a worker's memory. Without servers it is by ascending
-// id. An error comes last, with no row. It is no cut, and holds nobody up: workers that train meanwhile may change rows
-// that are still to come. For rows of one moment save a model.
+// id. An error comes last, with no row. It is no cut, and holds no worker up: workers that train meanwhile may change
+// rows that are still to come. For rows of one moment save a model.
 //
 //	for row, err := range f.Rows(ctx, "user") {
 //		if err != nil {

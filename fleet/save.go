@@ -24,7 +24,7 @@ import (
 // those of the worker that acts, as its executors have handed them over (see nn.BatchNorm), behind a barrier the mean
 // of all; and all workers of a job that begins from it begin with them.
 //
-// With params, only those are written, each with its state: a table to look at, or to give to another model, whose
+// With params, only they are written, each with its state: a table to look at, or to give to another model, whose
 // Restore or InitServer names it. It replaces a checkpoint that is in dir: give it a directory of its own.
 func (f *Fleet) SavePersistables(ctx context.Context, dir string, params ...string) error {
 	j, err := f.worker(ctx, "SavePersistables")

@@ -6,7 +6,7 @@ import "unsafe"
 //
 // Chunks are slices of float32 and hold no pointers, so that the garbage collector passes over gigabytes of rows. That
 // is why free rows are chained through their own headers, by number, and why a header lies in floats and is looked at
-// through unsafe. A pointer to a header is good as long as the shard's lock is held; nobody keeps one longer.
+// through unsafe. A pointer to a header is good as long as the shard's lock is held, and is kept no longer.
 type arena struct {
 	chunks [][]float32
 	rows   uint32 // given out so far, free ones included

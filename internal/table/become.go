@@ -28,7 +28,7 @@ func (s *Store) Like(wanted func(*optimizer.Param) bool) (*Store, error) {
 	return o, nil
 }
 
-// Become makes blocks and tables of s those of o, which s has made by Like and which is not to be used any more; a
+// Become gives s the blocks and tables of o, which s has made by Like and which is not to be used any more; a
 // block that keep names stays. Nothing may be pushed meanwhile; who reads has rows and chunks from before or after.
 func (s *Store) Become(o *Store, keep func(*optimizer.Param) bool) {
 	for _, b := range o.Blocks {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Begin gives an empty table the rows that its param begins with, those of them that owns says it has. A context that
+// Begin gives an empty table the rows that its param begins with, as far as owns says that it has them. A context that
 // ends is an error.
 func (t *Sparse) Begin(ctx context.Context, owns func(id uint64) bool) error {
 	if t.param.Rows == nil {
@@ -23,7 +23,7 @@ func (t *Sparse) Begin(ctx context.Context, owns func(id uint64) bool) error {
 	})
 }
 
-// SetOwned is [Sparse.Set] of those rows that are owned.
+// SetOwned is [Sparse.Set] of the rows that are owned.
 func (t *Sparse) SetOwned(ids []uint64, w []float32, step int64, owns func(id uint64) bool) error {
 	mine, rows := make([]uint64, 0, len(ids)), make([]float32, 0, len(w))
 	for i, id := range ids {

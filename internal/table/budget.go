@@ -12,7 +12,7 @@ import (
 // A table may have a bound on its bytes (optimizer.Param.MaxBytes). When there is no room for another row, ids that
 // have none wait as if an entry policy kept them out: training goes on, no row that has learnt something is thrown away
 // unasked, no gradient meets a row that was dropped under it, and both Result and Stats say how many were turned away.
-// [Sparse.Shrink] makes room. Explicit rows, which nobody may lose silently, are refused with ErrFull.
+// [Sparse.Shrink] makes room. Explicit rows, which must not be lost silently, are refused with ErrFull.
 
 // ErrFull says that a row doesn't fit into the bytes that its table may use.
 var ErrFull = errors.New("table: full")
@@ -78,7 +78,7 @@ func (s *shard) mayWait() int {
 
 // filling tells a log that a table comes to its bound.
 type filling struct {
-	log  *slog.Logger // nil tells nobody
+	log  *slog.Logger // nil logs nothing
 	near atomic.Bool
 	stop atomic.Bool   // of counts was told
 	told atomic.Uint64 // how many ids had been turned away when the log was told last

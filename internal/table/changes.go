@@ -8,7 +8,7 @@ type Changes struct {
 	Forgotten []uint64
 }
 
-// Track has the table note what changes, for who takes images of that. Nobody uses it yet.
+// Track has the table note what changes, for images of that. The table is not in use yet.
 func (t *Sparse) Track() {
 	t.tracked = true
 	for i := range t.shards {
@@ -20,7 +20,7 @@ func (t *Sparse) Track() {
 // anew, since changes were last taken: what has changed does not tell that.
 func (t *Sparse) Remade() bool { return t.remade.Load() }
 
-// GiveBack has what was taken count as changed again, since nobody has it.
+// GiveBack has what was taken count as changed again, since it was saved nowhere.
 func (t *Sparse) GiveBack(c Changes) {
 	for _, id := range c.Rows {
 		s, hash := t.shardOf(id)

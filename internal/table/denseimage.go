@@ -51,7 +51,7 @@ type chunkImage struct {
 	room   *room
 	parts  int
 	read   int         // of the parts
-	copied [][]float32 // by part, of those that were to be read when the chunk changed; nil if it has not
+	copied [][]float32 // by part that was to be read when the chunk changed; nil if it has not
 }
 
 func (d *Dense) image(r *room) *denseImage {
@@ -141,7 +141,7 @@ func (c *chunk) part(i, parts int) []float32 {
 }
 
 // change locks a chunk that is about to change. What an image has still to read of it is copied; when there is no room
-// for that, the change waits for whoever reads the image.
+// for that, the change waits for the image's reader.
 func (c *chunk) change() {
 	for {
 		c.Lock()
@@ -171,14 +171,14 @@ func (c *chunk) change() {
 
 // room bounds what an image copies of dense blocks while they are read: a gradient changes all of a variable at once,
 // which would double its memory. Changes wait for the reader where there is no room, but for no longer than patience: a
-// disk that stands still holds up nobody. Nobody waits for a reader that has yet to begin, such as one that lists ids:
-// what changes until then is copied.
+// disk that stands still holds up no update. No update waits for a reader that has yet to begin, such as one that lists
+// ids: what changes until then is copied.
 type room struct {
 	mu    sync.Mutex
 	bytes int
 	spare [][]float32   // memory of copies that were read
 	until time.Time     // zero until the reader begins
-	freed chan struct{} // closed when some is given; nil where nobody waits
+	freed chan struct{} // closed when some is given; nil where no change waits
 }
 
 const (
@@ -221,7 +221,7 @@ func (r *room) clone(values []float32) []float32 {
 	return slices.Clone(values)
 }
 
-// give takes the memory of a copy back, and has those who wait try again.
+// give takes the memory of a copy back, and has waiting changes try again.
 func (r *room) give(copied []float32) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -49,17 +49,17 @@
 // # What has changed
 //
 // A table whose rows are numbered ([Options]) can say which rows were pushed: a [Watch] has a bit for each row, set by
-// a push and taken by whoever wants to know; a table has as many as there are who ask. [Old] keeps, of each row that
+// a push and taken by its reader; a table has one for each reader. [Old] keeps, of each row that
 // was pushed, what it was before, so that the difference can be told. Mode geo has watches on the servers and Old on
 // the workers.
 //
 // For checkpoints of what has changed since the one before there is [Store.TakeImage]: every row has a bit of its own,
-// beside the time when it was seen, which whoever changes the row writes with it, and which is taken while the image is
-// read.
+// beside the time when it was seen, which a change of the row writes with it, and which is taken while the image
+// is read.
 //
 // # For serving
 //
-// [Store.Select] lists the rows that a model for serving takes, all that matter or those that have changed enough, and
+// [Store.Select] lists the rows that a model for serving takes, all that matter or only what has changed enough, and
 // [Store.Serve] has them count as served when that model is whole. A row knows by two bits beside the time when it was
 // seen whether such a model has it, and has it as it is; in a table with ShowClick it also has a score of what was
 // shown and clicked since. [Chain] names the models.
@@ -94,7 +94,7 @@
 //
 //	begin.go    rows that a param begins with
 //	restore.go  rows that were read from a file
-//	become.go   tables that are filled beside those in use, and take their place
+//	become.go   tables that are filled beside the ones in use, and take their place
 //	entry.go    ids that must earn one
 //	play.go     pushes and shrinks of a process before this one, made again
 //	waiting.go  what is known of them

@@ -50,7 +50,7 @@ func (s *Store) replays(such func(*Sparse) bool) bool {
 	return slices.ContainsFunc(s.Tables, func(t *Sparse) bool { return t.sweeps && such(t) })
 }
 
-// setFactor sets the factor of the next update. Those before are kept for updates that are not finished, and all of
+// setFactor sets the factor of the next update. Earlier ones are kept for updates that are not finished, and all of
 // them for steps that will be replayed.
 func (p *progress) setFactor(by float64, all bool) {
 	p.mu.Lock()

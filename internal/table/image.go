@@ -25,7 +25,7 @@ func (s *Store) Image(which func(param string) bool) *Image { return s.image(whi
 // since the last that was made so; the first time all.
 func (s *Store) TakeImage() *Image { return s.image(everything, imaging{taking: true}) }
 
-// TakeChanges is TakeImage for who reads of the rows only those that are among the changes: others are not copied when
+// TakeChanges is TakeImage for a reader of changed rows alone: others are not copied when
 // they are about to change.
 func (s *Store) TakeChanges() *Image { return s.image(everything, imaging{taking: true, alone: true}) }
 

@@ -11,7 +11,7 @@ import "unsafe"
 // without looking at a row. Equal bits don't prove that the id is the same: the row's header does.
 type index struct {
 	places []place // by the hash's high bits; a segment that was cut less often than others has several
-	shift  uint    // leaves those high bits of a hash
+	shift  uint    // leaves the high bits of a hash
 	count  int     // of segments
 }
 
@@ -156,7 +156,7 @@ func (x *index) remove(hash, row uint32) {
 	p.size.used--
 }
 
-// close takes out an entry and moves those behind it up, so that each is still found from its own place on.
+// close takes out an entry and moves the entries behind it up, so that each is still found from its own place on.
 func (e *entries) close(at uint32) {
 	for next := (at + 1) & segmentMask; e[next] != 0; next = (next + 1) & segmentMask {
 		home := uint32(e[next]>>32) & segmentMask

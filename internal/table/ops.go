@@ -194,8 +194,8 @@ func (t *Sparse) initSlots(slots []float32) {
 }
 
 // stepped notes that the update number step has changed a row. Under a rule that sweeps, updates that run beside each
-// other may come to the row in any order: so it counts them, and replay adds what is missing of those that are
-// finished.
+// other may come to the row in any order: so it counts them, and replay adds what is missing of finished
+// updates.
 func (t *Sparse) stepped(h *header, step int64) {
 	if t.sweeps && t.steps != nil {
 		h.step++
@@ -206,7 +206,7 @@ func (t *Sparse) stepped(h *header, step int64) {
 
 // replay gives a row the steps it missed, each an update with a zero gradient: what a rule that moves rows in every
 // step (Adam with Dense) would have done to it if the table had swept over all rows each time. A table of millions of
-// rows can't be swept in a step, and a row that nobody looks at need not be: it is brought up to date when it is read,
+// rows can't be swept in a step, and a row that is not looked at need not be: it is brought up to date when it is read,
 // pushed or saved. A rule that can tell that a row has come to rest ends the loop.
 func (t *Sparse) replay(c *call, h *header, upTo int64) {
 	t.miss(c, t.weights(h), t.slots(h), h.step, upTo)

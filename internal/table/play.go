@@ -51,7 +51,7 @@ func (t *Sparse) enterAgain(s *shard, c *call, it item) *header {
 // Dropped are the rows, in no particular order, that the last Shrink of a table that is Telling has dropped.
 func (t *Sparse) Dropped() []uint64 { return t.dropped }
 
-// EndPeriodAgain ends a period as [Store.EndPeriod] did, which dropped those rows, by table.
+// EndPeriodAgain ends a period as [Store.EndPeriod] did, which dropped these rows, by table.
 func (s *Store) EndPeriodAgain(o Shrink, dropped [][]uint64) error {
 	if len(dropped) != len(s.Tables) {
 		return fmt.Errorf("table: a period ended for %d tables, and there are %d", len(dropped), len(s.Tables))

@@ -60,7 +60,7 @@ func (s *shard) restore(t *Sparse, it item, r *Row) error {
 	return nil
 }
 
-// RestoreAll is [Sparse.Restore] of those rows that owns says are this table's, on all processors: rows of one shard
+// RestoreAll is [Sparse.Restore] of the rows that owns says are this table's, on all processors: rows of one shard
 // come in their order, so that the table becomes what Restore of one row after the other makes of it. owns is called
 // from several goroutines at once.
 func (t *Sparse) RestoreAll(c *Columns, owns func(id uint64) bool) error {

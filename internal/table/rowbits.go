@@ -1,6 +1,6 @@
 package table
 
-// rowBits has a bit for each row of a shard, by the row's number in the arena. Those after the last word are 0.
+// rowBits has a bit for each row of a shard, by the row's number in the arena. Bits after the last word are 0.
 type rowBits struct{ words []uint64 }
 
 func (r *rowBits) has(row uint32) bool {

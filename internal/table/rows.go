@@ -16,7 +16,7 @@ type Row struct {
 
 	// Show and Click are counted when the param's Entry has ShowClick.
 	Show, Click float32
-	// Delta is the score of those since a model for serving was saved with the row.
+	// Delta is the score of shows and clicks since a model for serving was saved with the row.
 	Delta float32
 	// Served says that a model for serving has the row, and AsServed that the row is as it was then.
 	Served, AsServed bool
@@ -43,7 +43,7 @@ func (s *shard) appendIDs(ids []uint64) []uint64 {
 	return ids
 }
 
-// Rows yields every row in ascending order of ids, those of a rule that sweeps brought up to step. The table may be
+// Rows yields every row in ascending order of ids, brought up to step under a rule that sweeps. The table may be
 // used meanwhile: each row is read whole, rows born after the call began are left out. A yielded row's slices are valid
 // until the next.
 func (t *Sparse) Rows(step int64) iter.Seq[Row] {
@@ -51,8 +51,8 @@ func (t *Sparse) Rows(step int64) iter.Seq[Row] {
 }
 
 // RowsOf is Rows for given ids, in their order. It reads a batch at a time and holds a shard's lock for its part of a
-// batch only, so that a table that is being saved, or sent page by page, serves steps meanwhile; what makes the rows
-// those of one moment is the caller's (a cut holds pushes). A row that is not there, as it was dropped meanwhile, is
+// batch only, so that a table that is being saved, or sent page by page, serves steps meanwhile; that the rows are
+// of one moment is the caller's part (a cut holds pushes). A row that is not there, as it was dropped meanwhile, is
 // yielded as it would be born.
 func (t *Sparse) RowsOf(ids []uint64, step int64) iter.Seq[Row] {
 	return func(yield func(Row) bool) {

@@ -2,7 +2,7 @@ package table
 
 import "slices"
 
-// Serving says which rows a model for serving takes: those that matter, or with Delta those of them that have changed
+// Serving says which rows a model for serving takes: the ones that matter, or with Delta the ones that have changed
 // enough since such a model was last saved.
 //
 // In a table with ShowClick a row matters if its score is BaseThreshold at least, and if no more than Keep periods have
@@ -38,8 +38,8 @@ type Chain struct {
 	Serial int `json:"serial,omitempty"`
 	// Model is the checksum of what the base is beside its weights.
 	Model string `json:"model,omitempty"`
-	// Generation is that of the job which saved the last model. It is empty where another may have been saved behind
-	// that: the weights came from a checkpoint, or whoever saved may have ended in the middle of it.
+	// Generation is the job's that saved the last model. It is empty where another may have been saved behind
+	// that: the weights came from a checkpoint, or the saving process may have ended in the middle of it.
 	Generation string `json:"generation,omitempty"`
 }
 
@@ -190,7 +190,7 @@ func (t *Sparse) serve(all Served) {
 	}
 }
 
-// each calls do with those of the rows that there are.
+// each calls do with the rows that there are.
 func (t *Sparse) each(ids []uint64, do func(*header)) {
 	c := t.calls.Get().(*call)
 	defer t.calls.Put(c)
@@ -231,7 +231,7 @@ func (h *header) ofServing() (is uint32) {
 	return is
 }
 
-// flags are those of a row's seen.
+// flags are the bits in a row's seen.
 func (r Row) flags() (f uint32) {
 	if !r.AsServed {
 		f |= newer

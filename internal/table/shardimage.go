@@ -8,7 +8,7 @@ type shardImage struct {
 	gone   map[uint64]uint32 // copies of rows that were dropped, as numbers in copies plus one, by id
 	copies arena
 	read   bool   // some rows were, by ascending id
-	last   uint64 // those that were have this id or a smaller one
+	last   uint64 // rows already read have this id or a smaller one
 
 	alone  bool    // it has only rows that had changed
 	listed uint32  // rows with smaller numbers were looked at for that
@@ -175,8 +175,8 @@ func (s *shard) changed() (n int) {
 	return n
 }
 
-// readImage is a [blockFunc] that reads rows of the image, of a call whose ids ascend and are all above those of calls
-// before it.
+// readImage is a [blockFunc] that reads rows of the image, of a call whose ids ascend and are all above the ids of
+// calls before it.
 func (t *Sparse) readImage(s *shard, c *call, b *block) {
 	m := s.image
 	m.read, m.last = true, c.largest // the lock is held until all of the call are read

@@ -9,7 +9,7 @@ import (
 )
 
 // Shrink says which rows a table can do without. First shows and clicks decay, then rows are dropped whose score is low
-// or which nobody has touched for long. Each zero field does nothing.
+// or which were not touched for long. Each zero field does nothing.
 //
 // A dropped row is forgotten whole. Its memory is the next row's; its id begins anew, as one that was never met, and a
 // gradient that was computed from the old row falls under the same rule.
@@ -155,7 +155,7 @@ func (o Shrink) Check(params []*optimizer.Param) error {
 	return nil
 }
 
-// Shrink drops rows of all tables: by age in every one, by score in those that keep one. It returns what was dropped,
+// Shrink drops rows of all tables: by age in every one, by score in tables that keep one. It returns what was dropped,
 // table by table, and is refused when o has a score and no table keeps one.
 func (s *Store) Shrink(o Shrink) ([]Shrunk, error) {
 	params := make([]*optimizer.Param, len(s.Tables))

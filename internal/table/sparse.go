@@ -191,7 +191,7 @@ func (t *Sparse) checkCount(what string, ids int, numbers []float32) error {
 // countable says whether a number can be that of shows or clicks: not NaN, not infinite, not negative.
 func countable(x float32) bool { return x >= 0 && x <= math.MaxFloat32 }
 
-// Set gives rows explicit values, those after the given step (0: before the first), and the rule's initial state. It
+// Set gives rows explicit values, as of the given step (0: before the first), and the rule's initial state. It
 // asks no Entry. [ErrFull] names a row that found no room; the others are set.
 func (t *Sparse) Set(ids []uint64, w []float32, step int64) error {
 	_, err := t.run("set", ids, w, Clicks{}, step, (*Sparse).setBlock)

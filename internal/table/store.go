@@ -82,7 +82,7 @@ func (s *Store) Table(name string) (*Sparse, bool) {
 }
 
 // Step is the last update that is finished, as all before it are: what reads bring rows of a rule that sweeps up to.
-// Whoever decides what an update is counts them.
+// The caller decides what an update is, and counts them.
 func (s *Store) Step() int64 { return s.steps.finished.Load() }
 
 // Advance begins the next update and returns its number. [Store.Finish] ends it; others may begin, and end, meanwhile.
@@ -94,7 +94,7 @@ func (s *Store) Finish(step int64) { s.steps.finish(step) }
 // Last is the last update that was begun.
 func (s *Store) Last() int64 { return s.steps.newestStep() }
 
-// AdvanceTo begins all updates up to one that is made again: those before it that never end are over when SetStep says
+// AdvanceTo begins all updates up to one that is made again: earlier ones that never end are over when SetStep says
 // so.
 func (s *Store) AdvanceTo(step int64) {
 	for s.Last() < step {

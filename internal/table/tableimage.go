@@ -15,10 +15,10 @@ type TableImage struct {
 
 	step    int64
 	waiters []uint64
-	ordered sync.Once // they, and those that have changed
+	ordered sync.Once // they, and the changed ones
 	once    sync.Once
 	ids     []uint64
-	// changes are known where the image takes them: those of rows when ids are.
+	// changes are known where the image takes them: of rows when ids are.
 	taking  bool
 	took    bool // it has
 	taken   sync.Once
@@ -59,7 +59,7 @@ func (m *TableImage) order() {
 	})
 }
 
-// listWaiters lists the ids that wait in a shard, and takes those that had changed, as all before had where all says
+// listWaiters lists the ids that wait in a shard, and takes the changed ones, as all before had where all says
 // so. Locked.
 func (m *TableImage) listWaiters(s *shard, all bool) bool {
 	s.waiting.each(func(id uint64, w *waiter) bool {
@@ -133,7 +133,7 @@ func (m *TableImage) IDs() []uint64 {
 	return m.ids
 }
 
-// list looks at all rows of the image, and takes those that had changed.
+// list looks at all rows of the image, and takes the changed ones.
 func (m *TableImage) list(each func(id uint64, taken bool)) {
 	for i := range m.Table.shards {
 		m.Table.shards[i].listImage(m, each)

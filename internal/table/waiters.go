@@ -27,7 +27,7 @@ func (t *Sparse) Waiters() []Waiter {
 	return all
 }
 
-// appendWaiters appends those of a shard. Locked.
+// appendWaiters appends a shard's. Locked.
 func (s *shard) appendWaiters(all []Waiter) []Waiter {
 	s.waiting.each(func(id uint64, w *waiter) bool {
 		all = append(all, w.waiter(id))

@@ -14,7 +14,7 @@ type waiter struct {
 	seen   uint32 // the table's clock at the last push, and whether the waiter has changed
 }
 
-// waiting keeps count of ids that have no row yet. It forgets those that were not pushed for long: ids live in two
+// waiting keeps count of ids that have no row yet. It forgets ids that were not pushed for long: ids live in two
 // generations, a push brings an id into the young one, and when that is large the old one is forgotten and the young
 // one is the old. So an id is forgotten only after half the limit of others were pushed since, and no list of ages is
 // kept.
@@ -26,11 +26,11 @@ type waiting struct {
 	image     *waitingImage
 }
 
-// waitingImage is what an image knows of the ids that wait in a shard: those that are other than they were, as they
+// waitingImage is what an image knows of the ids that wait in a shard: the changed ones, as they
 // were.
 type waitingImage struct {
 	kept map[uint64]waiter
-	gone []map[uint64]waiter // generations that were forgotten since; of those kept after them an id is in the first
+	gone []map[uint64]waiter // generations that were forgotten since; of the ones kept after them an id is in the first
 }
 
 // keep keeps what is known of an id that is about to change, where an image wants it.
@@ -91,7 +91,7 @@ func (w *waiting) age(limit int) {
 }
 
 // forgets takes note of ids that don't wait any more, in a table that is tracked: of no more than take as much memory
-// as those that may wait. Where no checkpoint can be saved they would pile up; the next one is whole then.
+// as the ids that may wait. Where no checkpoint can be saved they would pile up; the next one is whole then.
 func (w *waiting) forgets(ids iter.Seq[uint64], limit int) {
 	if w.tracked == nil || w.tracked.Load() {
 		return
@@ -121,7 +121,7 @@ func (w *waiting) len() int { return len(w.young) + len(w.old) }
 
 func (w *waiting) bytes() int { return w.len() * waiterBytes }
 
-// each calls do with every id that waits; those it says so of are forgotten.
+// each calls do with every id that waits; the id is forgotten if do says so.
 func (w *waiting) each(do func(id uint64, is *waiter) (forget bool)) {
 	var is waiter // one for all that do sees
 	for _, generation := range []map[uint64]waiter{w.old, w.young} {

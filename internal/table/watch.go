@@ -18,7 +18,7 @@ type Watch struct {
 	push  blockFunc
 }
 
-// Watch begins to note which rows are pushed; with all, those that exist count as pushed. The table's rows must
+// Watch begins to note which rows are pushed; with all, existing rows count as pushed. The table's rows must
 // be Numbered. [Watch.Close] ends it.
 func (t *Sparse) Watch(all bool) (*Watch, error) {
 	if !t.numbered {
