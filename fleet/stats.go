@@ -2,8 +2,10 @@ package fleet
 
 import (
 	"log/slog"
+	"time"
 
 	"github.com/gofleet/gofleet/internal/backend"
+	"github.com/gofleet/gofleet/internal/count"
 	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/transport"
 )
@@ -19,10 +21,52 @@ type Stats struct {
 	// Counts is what became of a worker's pushes.
 	Counts Counts
 	// Refused requests were answered by this server with an error that sending them again would not have cured.
-	Refused int64
+	Refused int64 `count:"refused"`
+	// Server is how the job stands, as this server sees it.
+	Server ServerStats
 	// Transport has calls, bytes, failures and whom the listener turned away. Fleets that share a transport share
 	// these.
 	Transport transport.Stats
+}
+
+// ServerStats are how a job stands, as one of its servers sees it.
+type ServerStats struct {
+	// Absent workers have not joined yet, Here are in the job, Left have stopped, Dead were lost.
+	Absent int `count:"absent"`
+	Here   int `count:"here"`
+	Left   int `count:"left"`
+	Dead   int `count:"dead"`
+	// Round is the one that is open: in sync and ssp that of the Phase, which counts the epochs that all workers have
+	// ended; in geo as many as each worker has made exchanges, on average. Other modes have none.
+	Phase int `count:"phase"`
+	Round int `count:"round"`
+	// Holding is 1 while a checkpoint, or another cut through all servers, holds pushes.
+	Holding int `count:"holding"`
+	// Waiting requests have waited for over a second, the oldest of them for Waited. Waits has what for.
+	Waiting int           `count:"waits"`
+	Waited  time.Duration `count:"oldest_wait"`
+	Waits   []Wait
+	// Journal is the size of the journal's last segment, in bytes.
+	Journal int64 `count:"journal"`
+	// CheckpointAge is how long ago a checkpoint of the job's own was whole; 0 where this process has seen none. Server
+	// 0 has it.
+	CheckpointAge time.Duration `count:"checkpoint_age"`
+}
+
+// Wait is a request that waits at a server: why, for which workers, if it is for some, and since when.
+type Wait struct {
+	Why     string
+	Workers []int
+	Since   time.Time
+}
+
+// LogValue implements [slog.LogValuer].
+func (s ServerStats) LogValue() slog.Value {
+	attrs := count.Attrs(s)
+	if len(s.Waits) > 0 {
+		attrs = append(attrs, slog.String("why", s.Waits[0].Why))
+	}
+	return slog.GroupValue(attrs...)
 }
 
 // TableStats are the size of an embedding's table, and what it turned away.
@@ -61,7 +105,11 @@ func (f *Fleet) Stats() Stats {
 		return s
 	}
 	if server != nil {
-		s.Tables, s.Refused = tablesOf(server.Store()), server.Refused()
+		s.Tables = tablesOf(server.Store())
+		count.Fill(&s, server.Meter())
+		for _, w := range server.Waits() {
+			s.Server.Waits = append(s.Server.Waits, Wait(w))
+		}
 	}
 	if h, ok := j.backend.(backend.Holder); ok {
 		s.Tables = tablesOf(h.Store())
@@ -98,7 +146,7 @@ func (s Stats) LogValue() slog.Value {
 	for _, t := range s.Tables {
 		attrs = append(attrs, slog.Any(t.Name, t))
 	}
-	return slog.GroupValue(append(attrs, slog.Any("transport", s.Transport))...)
+	return slog.GroupValue(append(attrs, slog.Any("server", s.Server), slog.Any("transport", s.Transport))...)
 }
 
 // LogValue implements [slog.LogValuer].

@@ -48,13 +48,13 @@ var house = map[string][]string{
 		"internal/table", "internal/wire", "optimizer", "strategy", "transport"},
 	"internal/update": {"internal/gradient", "internal/layout", "internal/rules", "internal/table", "optimizer", "strategy"},
 	"internal/roster": {"internal/mode", "internal/progress", "internal/wire"},
-	"internal/server": {"internal/awake", "internal/checkpoint", "internal/cut", "internal/files", "internal/gradient", "internal/journal", "internal/kernels", "internal/layout", "internal/mode", "internal/peer", "internal/progress", "internal/roster", "internal/rules", "internal/table", "internal/update", "internal/wire", "optimizer", "strategy", "transport"},
+	"internal/server": {"internal/awake", "internal/checkpoint", "internal/count", "internal/cut", "internal/files", "internal/gradient", "internal/journal", "internal/kernels", "internal/layout", "internal/mode", "internal/peer", "internal/progress", "internal/roster", "internal/rules", "internal/table", "internal/update", "internal/wire", "optimizer", "strategy", "transport"},
 
 	"nn": {"dataset", "internal/histogram", "internal/jsonobject", "internal/kernels", "internal/mistyped", "internal/modelfiles", "optimizer"},
 
 	"nn/nntest": {"nn", "optimizer", "optimizer/weights"},
 
-	"fleet": {"internal/accumulate", "internal/backend", "internal/cgroup", "internal/checkpoint", "internal/client", "internal/collective", "internal/exchange", "internal/files", "internal/inference", "internal/layout", "internal/mistyped", "internal/mode", "internal/peer", "internal/progress", "internal/replica", "internal/rules", "internal/server", "internal/solo", "internal/table", "optimizer", "optimizer/weights", "rolemaker", "strategy", "strategy/placement", "transport", "transport/codec"},
+	"fleet": {"internal/accumulate", "internal/backend", "internal/cgroup", "internal/checkpoint", "internal/client", "internal/collective", "internal/count", "internal/exchange", "internal/files", "internal/inference", "internal/layout", "internal/mistyped", "internal/mode", "internal/peer", "internal/progress", "internal/replica", "internal/rules", "internal/server", "internal/solo", "internal/table", "optimizer", "optimizer/weights", "rolemaker", "strategy", "strategy/placement", "transport", "transport/codec"},
 	"fleet/fleetrun": {"internal/certs", "internal/cgroup", "internal/checkpoint", "internal/files", "internal/mistyped", "internal/peer", "internal/progress", "internal/wire", "rolemaker",
 		"transport", "transport/codec"},
 	"internal/chaos":       {"fleet", "internal/procs", "optimizer", "strategy"},
@@ -90,7 +90,7 @@ var houseTests = map[string][]string{
 	"internal/chaos":          {"internal/law"},
 	"internal/checkpoint":     {"internal/law"},
 	"fleet/fleetrun":          {"fleet/internal/trial", "internal/modelfiles", "internal/porttest", "internal/procs", "internal/table", "optimizer"},
-	"fleet":                   {"dataset", "fleet/internal/trial", "internal/safetensors", "internal/wire", "nn", "optimizer/local", "optimizer/lr"},
+	"fleet":                   {"dataset", "fleet/internal/trial", "internal/count/counttest", "internal/safetensors", "internal/wire", "nn", "optimizer/local", "optimizer/lr"},
 	"fleet/fleettest":         {"dataset", "fleet/train", "nn", "optimizer"},
 	"fleet/paddle":            {"fleet/fleettest", "nn", "optimizer", "rolemaker"},
 	"fleet/metrics":           {"nn", "optimizer", "rolemaker", "strategy"},

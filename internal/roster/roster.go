@@ -56,6 +56,24 @@ type member struct {
 	window Window
 }
 
+// Standing is how a worker stands, for who counts them.
+type Standing = state
+
+// The standings.
+const (
+	Absent, Here, Left, Dead = absent, alive, left, dead
+)
+
+// Count is how many workers stand so.
+func (r *Roster) Count(is Standing) (n int) {
+	for i := range r.members {
+		if r.members[i].state == is {
+			n++
+		}
+	}
+	return n
+}
+
 type state uint8
 
 const (

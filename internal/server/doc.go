@@ -56,6 +56,7 @@
 //	differences.go  what processes of another job are told
 //	members.go    they join, live, leave
 //	deaths.go     and die
+//	meter.go      what is counted, and how the job stands
 //	lines.go      which the system tells of, where a process dies alone
 //	gather.go     barriers and reductions, on server 0
 //	growth.go     a journal that has become large has a checkpoint saved

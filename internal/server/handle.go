@@ -4,7 +4,6 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/transport"
@@ -22,7 +21,7 @@ type door struct {
 	fingerprint uint64
 	handlers    []handler // by op
 	replies     sync.Pool
-	refused     atomic.Int64
+	meter       *Meter
 	log         *slog.Logger
 }
 
@@ -58,8 +57,8 @@ func (c *journaling) recorded(do handler) handler {
 	}
 }
 
-func newDoor(st *state, index int, fingerprint uint64, log *slog.Logger) *door {
-	d := &door{st: st, index: index, fingerprint: fingerprint, log: log}
+func newDoor(st *state, index int, fingerprint uint64, meter *Meter, log *slog.Logger) *door {
+	d := &door{st: st, index: index, fingerprint: fingerprint, meter: meter, log: log}
 	d.replies.New = func() any {
 		r := new(reply)
 		r.done = func() { d.replies.Put(r) }
@@ -159,7 +158,7 @@ func (d *door) refuse(r *reply, err error) {
 		h.Status = wire.StatusDamaged
 	}
 	if h.Status != wire.StatusNotReady && h.Status != wire.StatusAgain {
-		d.refused.Add(1)
+		d.meter.refused.Add(1)
 	}
 	d.log.Debug("refused", "op", h.Op, "worker", h.Worker, "error", err)
 	r.Reset(h)

@@ -41,8 +41,8 @@ type monitor struct {
 
 // wait is one that is under way, known by its timer, and why.
 type wait struct {
+	Wait
 	timer    *time.Timer
-	why      string
 	computes bool // a worker that it is for
 }
 
@@ -55,7 +55,7 @@ const (
 // oldest says what the oldest long wait is for, and whether workers compute that any is for. Locked.
 func (m *monitor) oldest() (why string, computes bool) {
 	if len(m.waits) > 0 {
-		why = m.waits[0].why
+		why = m.waits[0].Why
 	}
 	return why, slices.ContainsFunc(m.waits, func(w wait) bool { return w.computes })
 }
@@ -64,9 +64,9 @@ func (m *monitor) oldest() (why string, computes bool) {
 func (m *monitor) says(is wait) {
 	at := slices.IndexFunc(m.waits, func(w wait) bool { return w.timer == is.timer })
 	switch {
-	case at < 0 && is.why != "":
+	case at < 0 && is.Why != "":
 		m.waits = append(m.waits, is)
-	case at >= 0 && is.why != "":
+	case at >= 0 && is.Why != "":
 		m.waits[at] = is
 	case at >= 0:
 		m.waits = slices.Delete(m.waits, at, at+1)
@@ -112,7 +112,8 @@ func (m *monitor) awaitWorkers(whom func() []int, ready func() bool, why func() 
 		}
 		m.Lock()
 		if look && !ready() {
-			computes := m.computes(whom())
+			workers := whom()
+			computes := m.computes(workers)
 			if computes {
 				computed = time.Now()
 			}
@@ -121,7 +122,7 @@ func (m *monitor) awaitWorkers(whom func() []int, ready func() bool, why func() 
 				return wire.Refuse(wire.StatusFailed, "server %d waited %v %s", m.server,
 					time.Since(began).Round(time.Millisecond), why())
 			}
-			m.says(wait{timer, why(), computes})
+			m.says(wait{Wait{why(), slices.Clone(workers), began}, timer, computes})
 			timer.Reset(min(left, saysWhy))
 		}
 		if isClosed(m.closing) && !ready() {

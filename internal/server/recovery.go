@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/progress"
@@ -40,6 +41,7 @@ type recovery struct {
 
 	mu     sync.Mutex
 	places map[string]string // directories by save, until that is committed
+	whole  time.Time         // when the last was, zero if none of this process
 }
 
 // wish is for a checkpoint that is to be saved at once, since a server is about to end or its journal is large.
@@ -217,6 +219,7 @@ func (c *recovery) committed(msg *wire.Save) {
 	}
 	c.log.Info("checkpoint is whole", "dir", msg.Dir, "after epoch", msg.Progress.Epoch)
 	c.st.lock.Lock()
+	c.whole = time.Now()
 	if c.wish.begun == msg.ID {
 		c.satisfied()
 	}

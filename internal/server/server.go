@@ -59,6 +59,7 @@ type Server struct {
 	servers   *servers
 	stopping  *stopping
 	door      *door
+	meter     *Meter
 	segments  *segments
 	growth    *growth
 	reloading *reloading
@@ -78,7 +79,7 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{c: c, log: c.Logger.With("server", c.Index)}
+	s := &Server{c: c, meter: new(Meter), log: c.Logger.With("server", c.Index)}
 	journals := c.Strategy.Recovery.Journal != ""
 	options := table.Options{Numbered: traits.Copies, Telling: journals}
 	if s.part, err = newPart(c.Layout, c.Index, c.serverRule, options, transport.LimitOf(c.Transport)); err != nil {
@@ -89,7 +90,7 @@ func New(c Config) (*Server, error) {
 		update.Options{Weighting: c.Strategy.Weighting, Delay: float32(c.Strategy.DelayCompensation), Clip: clip})
 	life, end := context.WithCancel(context.Background())
 	s.st = newState(c, traits, s.part.frozenFloats(), s.log, end)
-	s.door = newDoor(s.st, c.Index, c.Fingerprint.Sum(), s.log)
+	s.door = newDoor(s.st, c.Index, c.Fingerprint.Sum(), s.meter, s.log)
 	journal := &journaling{st: s.st, index: c.Index, asked: journals,
 		durably: c.Strategy.Recovery.Journal == strategy.JournalMachine, log: s.log}
 	peers := &peers{st: s.st, index: c.Index, endpoints: c.Endpoints, transport: c.Transport,
@@ -106,6 +107,7 @@ func New(c Config) (*Server, error) {
 	}
 	s.segments = newSegments(c, s.st, id, journal, s.log)
 	s.connect(traits, journal)
+	s.measure()
 	return s, nil
 }
 
@@ -306,9 +308,6 @@ func (s *Server) Release() {
 		s.segments.journal.journal.Close()
 	}
 }
-
-// Refused is how many requests were answered with an error, other than that it is too early for them.
-func (s *Server) Refused() int64 { return s.door.refused.Load() }
 
 // Store is the server's tables.
 func (s *Server) Store() *table.Store { return s.part.store }

@@ -36,7 +36,10 @@ func Run(t *testing.T, stats any, elsewhere []string, meters ...any) {
 		}
 		counted, families = append(counted, s.Key), append(families, family)
 	}
-	for _, key := range shown {
+	for i, key := range shown {
+		if slices.Contains(shown[:i], key) {
+			t.Errorf("%T shows %q twice", stats, key)
+		}
 		if slices.Contains(counted, key) == slices.Contains(elsewhere, key) {
 			t.Errorf("%T shows %q: counted by a meter %t, elsewhere %t", stats, key, slices.Contains(counted, key),
 				slices.Contains(elsewhere, key))

@@ -1,0 +1,93 @@
+package server
+
+import (
+	"time"
+
+	"github.com/gofleet/gofleet/internal/count"
+	"github.com/gofleet/gofleet/internal/roster"
+)
+
+// Meter is what a server has counted, and how its job stands.
+type Meter struct {
+	refused count.Counter `count:"refused" name:"server_refused_requests_total" help:"Requests answered with an error."`
+
+	absent count.Gauge `count:"absent" name:"server_workers" by:"state=absent" help:"Workers, by how they stand."`
+	here   count.Gauge `count:"here" name:"server_workers" by:"state=here"`
+	left   count.Gauge `count:"left" name:"server_workers" by:"state=left"`
+	dead   count.Gauge `count:"dead" name:"server_workers" by:"state=dead"`
+
+	phase   count.Gauge `count:"phase" name:"server_phase" help:"Epochs that all workers have ended."`
+	round   count.Gauge `count:"round" name:"server_open_round" help:"The open round of the phase."`
+	holding count.Gauge `count:"holding" name:"server_holding" help:"1 while a cut holds pushes."`
+	waits   count.Gauge `count:"waits" name:"server_waits" help:"Requests that have waited for over a second."`
+	waited  count.Gauge `count:"oldest_wait" name:"server_oldest_wait_seconds" help:"Age of the oldest."`
+
+	journal count.Gauge `count:"journal" name:"server_journal_bytes" help:"Size of the journal's last segment."`
+	age     count.Gauge `count:"checkpoint_age" name:"server_checkpoint_age_seconds" help:"Since the last was whole."`
+}
+
+// Meter is the server's.
+func (s *Server) Meter() *Meter { return s.meter }
+
+// measure has the gauges of the meter read the parts, each under the lock.
+func (s *Server) measure() {
+	st, m := s.st, s.meter
+	gauge := func(read func() float64) count.Gauge {
+		return func() float64 {
+			st.lock.Lock()
+			defer st.lock.Unlock()
+			return read()
+		}
+	}
+	workers := func(is roster.Standing) count.Gauge {
+		return gauge(func() float64 { return float64(st.roster.Count(is)) })
+	}
+	m.absent, m.here, m.left, m.dead = workers(roster.Absent), workers(roster.Here), workers(roster.Left),
+		workers(roster.Dead)
+	m.phase = gauge(func() float64 { return float64(st.mode.Open().Phase()) })
+	m.round = gauge(func() float64 { return float64(st.mode.Open().Index()) })
+	m.holding = gauge(func() float64 {
+		if st.cut.Holder() != "" || st.follower.Number() != 0 {
+			return 1
+		}
+		return 0
+	})
+	m.waits = gauge(func() float64 { return float64(len(st.lock.waits)) })
+	m.waited = gauge(func() float64 {
+		if len(st.lock.waits) == 0 {
+			return 0
+		}
+		return time.Since(st.lock.waits[0].Since).Seconds()
+	})
+	m.age = gauge(func() float64 {
+		if s.recovery.whole.IsZero() {
+			return 0
+		}
+		return time.Since(s.recovery.whole).Seconds()
+	})
+	if journal := s.segments.journal; journal.asked {
+		m.journal = gauge(func() float64 {
+			if !journal.on() {
+				return 0
+			}
+			return float64(journal.journal.Size())
+		})
+	}
+}
+
+// Wait is a request that waits.
+type Wait struct {
+	Why     string
+	Workers []int
+	Since   time.Time
+}
+
+// Waits are the requests that have waited for over a second, in the order in which they were seen to.
+func (s *Server) Waits() (all []Wait) {
+	s.st.lock.Lock()
+	defer s.st.lock.Unlock()
+	for _, w := range s.st.lock.waits {
+		all = append(all, w.Wait)
+	}
+	return all
+}
