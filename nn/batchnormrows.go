@@ -11,10 +11,25 @@ import (
 
 // forwardRows is forward by rows.
 func (b batchNorm) forwardRows(c *cell) {
+	x, n, kept, inverse := c.in[0].value, last(c.shape), b.kept(c), b.columns(c, 0)
+	mean, factor := b.moments(c)
+	for ch, f := range factor {
+		inverse[ch] = float32(f)
+	}
+	scale, shift := c.in[1].value, c.in[2].value
+	for at := 0; at < len(x); at += n {
+		normal, y := kept[at:at+n], c.value[at:at+n]
+		kernels.Normal(normal, x[at:at+n], mean, factor)
+		kernels.Mul(y, normal, scale)
+		kernels.Add(y, y, shift)
+	}
+}
+
+// moments are mean and 1/deviation of each channel of a batch, by which the averages move.
+func (b batchNorm) moments(c *cell) (mean, factor []float64) {
 	x, n := c.in[0].value, last(c.shape)
-	kept, inverse, rows := b.kept(c), b.columns(c, 0), float64(len(c.value)/n)
-	sums := c.sums(2 * n)
-	mean, spread := sums[:n], sums[n:]
+	sums, rows := c.sums(4*n), float64(len(x)/n)
+	mean, factor = sums[:n], sums[n:2*n]
 	for at := 0; at < len(x); at += n {
 		kernels.AddWide(mean, x[at:at+n])
 	}
@@ -22,21 +37,14 @@ func (b batchNorm) forwardRows(c *cell) {
 		mean[ch] /= rows
 	}
 	for at := 0; at < len(x); at += n {
-		kernels.AddSquares(spread, mean, x[at:at+n])
+		kernels.AddSquares(factor, mean, x[at:at+n])
 	}
-	for ch := range spread {
-		variance := spread[ch] / rows
-		spread[ch] = 1 / math.Sqrt(variance+float64(b.Epsilon))
-		inverse[ch] = float32(spread[ch])
+	for ch := range factor {
+		variance := factor[ch] / rows
+		factor[ch] = 1 / math.Sqrt(variance+float64(b.Epsilon))
 		b.settle(c, ch, mean[ch], variance)
 	}
-	scale, shift := c.in[1].value, c.in[2].value
-	for at := 0; at < len(x); at += n {
-		normal, y := kept[at:at+n], c.value[at:at+n]
-		kernels.Normal(normal, x[at:at+n], mean, spread)
-		kernels.Mul(y, normal, scale)
-		kernels.Add(y, y, shift)
-	}
+	return mean, factor
 }
 
 // evaluateRows is evaluate by rows.

@@ -18,6 +18,7 @@ type maskedSoftmax struct {
 }
 
 func (maskedSoftmax) kind() string { return "masked_softmax" }
+func (maskedSoftmax) inPlace()     {}
 
 func (o maskedSoftmax) infer(in []*Node) ([]int, error) {
 	x := in[0]
@@ -90,15 +91,17 @@ func (p *places) find(seen int, mask []float32) {
 	}
 }
 
-// softmax writes the softmax of x over the places to y, and 0 elsewhere.
+// softmax writes the softmax of x over the places to y, which may be x, and 0 elsewhere.
 func (p *places) softmax(y, x []float32) {
-	clear(y)
 	n := len(p.kept)
 	if n == 0 {
+		clear(y)
 		return
 	}
 	if first := int(p.kept[0]); int(p.kept[n-1]) == first+n-1 { // side by side
 		kernels.SoftmaxRows(y[first:first+n], x[first:first+n], n)
+		clear(y[:first])
+		clear(y[first+n:])
 		return
 	}
 	room := p.room[:n]
@@ -106,6 +109,7 @@ func (p *places) softmax(y, x []float32) {
 		room[i] = x[at]
 	}
 	kernels.SoftmaxRows(room, room, n)
+	clear(y)
 	for i, at := range p.kept {
 		y[at] = room[i]
 	}

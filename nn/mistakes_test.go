@@ -116,8 +116,10 @@ func mistakes(g *Graph) []mistake {
 	}
 	try(pow{}, ids(2))
 	try(prelu{}, x(2), w(3))
-	try(dice{}, x(2, 3), x(2, 3), w(2))
-	try(dice{}, x(2, 3), x(3, 2), w(3))
+	try(dice{batchNorm{Epsilon: 1}}, x(2, 3), w(3), w(3), still(3), still(3), w(2))
+	only(0, 5)
+	try(dice{batchNorm{Epsilon: 1}}, x(2, 3), w(2), w(3), still(3), still(3), w(3))
+	only(0, 1)
 	try(pairs{}, x(2), x(4, 3))
 	try(pairs{}, x(2), x(2))
 	try(batchNorm{Epsilon: 1, Last: true}, x(3, 2), w(3), w(2), still(2), still(2))

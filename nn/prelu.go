@@ -2,6 +2,7 @@ package nn
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/gofleet/gofleet/internal/kernels"
 	"github.com/gofleet/gofleet/optimizer"
@@ -33,69 +34,114 @@ func Dice(x *Node) *Node {
 	frozen := func(part string, value float32) *Node {
 		return g.dense(name+part, []int{units}, optimizer.Constant{Value: value}, true)
 	}
-	norm := apply(name+".norm", batchNorm{Epsilon: 1e-9, Momentum: 0.9, Last: true}, x,
-		frozen(".scale", 1), frozen(".shift", 0), frozen(".w_1", 0), frozen(".w_2", 1))
-	return apply(name, dice{}, x, norm, g.dense(name+".w_0", []int{units}, nil, false))
+	norm := batchNorm{Epsilon: 1e-9, Momentum: 0.9, Last: true}
+	return apply(name, dice{norm}, x, frozen(".scale", 1), frozen(".shift", 0), frozen(".w_1", 0), frozen(".w_2", 1),
+		g.dense(name+".w_0", []int{units}, nil, false))
 }
 
-// dice has x, what normalised it, and slopes of the last dimension: x·(p + (1−p)·slope), p being Sigmoid(norm).
-type dice struct{}
+// dice has the inputs of a batch norm, whose scale is 1 and shift 0, and slopes: it is x·(slope + p·(1−slope)), p being
+// Sigmoid of the normalised x.
+type dice struct{ batchNorm }
 
 func (dice) kind() string { return "dice" }
 
-func (dice) infer(in []*Node) ([]int, error) {
-	x, norm, slope := in[0], in[1], in[2]
-	if len(x.shape) < 2 || !equalShapes(x.shape, norm.shape) || !equalShapes(slope.shape, x.shape[len(x.shape)-1:]) {
-		return nil, fmt.Errorf("input %v, normalised %v and slopes %v don't fit: shapes [N … D], the same and [D] are "+
-			"needed", x, norm, slope)
+func (d dice) infer(in []*Node) ([]int, error) {
+	d.Last = true
+	if x := in[0]; len(x.shape) < 2 || !equalShapes(in[5].shape, x.shape[len(x.shape)-1:]) {
+		return nil, fmt.Errorf("input %v can't have slopes %v: shapes [N … D] and [D] are needed", x, in[5])
 	}
-	return x.shape, wantFloat(in)
+	return d.batchNorm.infer(in[:5])
 }
 
-// room has p and what x is multiplied by, and two numbers of each unit.
-func (dice) room(c *cell) (p, factor, rest, one []float32) {
+// room has p, and four numbers of each unit.
+func (dice) room(c *cell) (p, rest, room, normal, less []float32) {
 	n, units := len(c.value), c.last()
-	all := c.scratch(2*n + 2*units)
-	return all[:n], all[n : 2*n], all[2*n : 2*n+units], all[2*n+units:]
+	all := c.scratch(n + 4*units)
+	p, all = all[:n], all[n:]
+	return p, all[:units], all[units : 2*units], all[2*units : 3*units], all[3*units:]
+}
+
+// averages are mean and 1/deviation that an evaluation normalises by.
+func (d dice) averages(c *cell) (mean, factor []float64) {
+	n := c.last()
+	sums := c.sums(4 * n)
+	mean, factor = sums[:n], sums[n:2*n]
+	for i := range mean {
+		mean[i] = float64(c.in[3].value[i])
+		factor[i] = 1 / math.Sqrt(float64(c.in[4].value[i])+float64(d.Epsilon))
+	}
+	return mean, factor
 }
 
 func (d dice) forward(c *cell) {
-	x, slope, units := c.in[0].value, c.in[2].value, c.last()
-	p, factor, rest, _ := d.room(c)
+	moments := d.averages
+	if c.train {
+		moments = d.moments
+	}
+	mean, factor := moments(c)
+	x, slope, units := c.in[0].value, c.in[5].value, c.last()
+	all, rest, room, _, _ := d.room(c)
 	kernels.Scaled(rest, slope, 1, -1) // 1 − slope
 	for at := 0; at < len(x); at += units {
-		p, factor := p[at:at+units], factor[at:at+units]
-		kernels.Sigmoid(p, c.in[1].value[at:at+units])
-		kernels.Mul(factor, p, rest)
-		kernels.Add(factor, factor, slope)
-		kernels.Mul(c.value[at:at+units], x[at:at+units], factor)
+		x, p := x[at:at+units], all[at:at+units]
+		kernels.Normal(room, x, mean, factor)
+		kernels.Sigmoid(p, room)
+		kernels.Mul(room, p, rest)
+		kernels.Add(room, room, slope)
+		kernels.Mul(c.value[at:at+units], x, room)
 	}
 }
 
+// backward makes p the gradient of what is normalised, row by row, and then passes that on to x.
 func (d dice) backward(c *cell) {
-	x, norm, slope, units := c.in[0], c.in[1], c.in[2], c.last()
-	p, factor, rest, d1 := d.room(c)
-	for _, in := range c.in {
+	x, slope, units := c.in[0], c.in[5], c.last()
+	all, rest, room, normal, less := d.room(c)
+	mean, factor, sum, along := d.split(c)
+	for _, in := range []*cell{x, slope} {
 		if in.wanted {
-			in.sum() // the loop below only adds
+			in.sum() // the loops below only add
 		}
 	}
 	for at := 0; at < len(c.grad); at += units {
-		p, dy := p[at:at+units], c.grad[at:at+units]
-		if x.wanted {
-			kernels.AddMul(x.grad[at:at+units], dy, factor[at:at+units])
+		x, p, dy := x.value[at:at+units], all[at:at+units], c.grad[at:at+units]
+		if c.in[0].wanted {
+			kernels.Mul(room, p, rest)
+			kernels.Add(room, room, slope.value)
+			kernels.AddMul(c.in[0].grad[at:at+units], dy, room)
 		}
-		kernels.Scaled(d1, p, 1, -1)
-		kernels.Mul(d1, d1, dy)
-		kernels.Mul(d1, d1, x.value[at:at+units]) // (1 − p)·dy·x
+		kernels.Scaled(room, p, 1, -1)
+		kernels.Mul(room, room, dy)
+		kernels.Mul(room, room, x) // (1 − p)·dy·x
 		if slope.wanted {
-			addTo(slope.grad, d1)
+			addTo(slope.grad, room)
 		}
-		if norm.wanted {
-			kernels.Mul(d1, d1, p)
-			kernels.AddMul(norm.grad[at:at+units], d1, rest)
-		}
+		kernels.Mul(p, p, room)
+		kernels.Mul(p, p, rest)
+		kernels.Normal(normal, x, mean, factor)
+		kernels.Mul(normal, normal, p)
+		kernels.AddWide(sum, p)
+		kernels.AddWide(along, normal)
 	}
+	if !x.wanted {
+		return
+	}
+	for i, rows := 0, float64(len(c.grad)/units); i < units; i++ {
+		less[i], rest[i], room[i] = -float32(sum[i]/rows), -float32(along[i]/rows), float32(factor[i])
+	}
+	for at := 0; at < len(c.grad); at += units { // factor·(dy − mean(dy) − normal·mean(dy·normal))
+		p := all[at : at+units]
+		kernels.Normal(normal, x.value[at:at+units], mean, factor)
+		kernels.Add(p, p, less)
+		kernels.AddMul(p, normal, rest)
+		kernels.AddMul(x.grad[at:at+units], p, room)
+	}
+}
+
+// split are the numbers of each unit that forward keeps, and two for backward, 0.
+func (dice) split(c *cell) (mean, factor, sum, along []float64) {
+	n := c.last()
+	clear(c.doubles[2*n:])
+	return c.doubles[:n], c.doubles[n : 2*n], c.doubles[2*n : 3*n], c.doubles[3*n:]
 }
 
 // prelu has slopes as its second input, of a shape that is repeated to the first's.

@@ -33,7 +33,7 @@ var recipes = map[string]recipe{
 	"square":                           formulaOf("square"),
 	"pow":                              {decode[pow], 1, 1},
 	"prelu":                            {decode[prelu], 2, 2},
-	"dice":                             {decode[dice], 3, 3},
+	"dice":                             {decode[dice], 6, 6},
 	"pairs":                            {decode[pairs], 2, 2},
 	"clip":                             {decode[clip], 1, 1},
 	"log_softmax":                      {decode[logSoftmax], 1, 1},

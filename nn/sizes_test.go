@@ -386,17 +386,28 @@ var matrixCases = []sizedCase{
 				return y
 			}}
 	}},
-	{"dice", func(n int, draw func() int) gradientCase {
-		l, d := draw(), draw()
-		return gradientCase{"dice", []arg{x(n, l, d), x(n, l, d), w(d)}, func(in []*Node) *Node { return apply("", dice{}, in...) },
-			func(in [][]float64) []float64 {
-				y := make([]float64, len(in[0]))
-				for i, v := range in[0] {
-					p := sigmoid64(in[1][i])
-					y[i] = p*v + (1-p)*in[2][i%d]*v
+	{"batch_norm and dice", func(n int, draw func() int) gradientCase {
+		l, d := 2+draw(), draw()
+		return gradientCase{"dice", []arg{x(n, l, d), w(d)}, func(in []*Node) *Node {
+			g := in[0].graph
+			still := func(v float32) *Node {
+				return g.Parameter(ParameterOptions{Init: optimizer.Constant{Value: v}, Frozen: true}, d)
+			}
+			return apply("", dice{batchNorm{0.1, 0.9, true}}, in[0], still(1), still(0), still(0), still(1), in[1])
+		}, func(in [][]float64) []float64 {
+			y := make([]float64, len(in[0]))
+			for unit := range d {
+				var column []float64
+				for i := unit; i < len(y); i += d {
+					column = append(column, in[0][i])
 				}
-				return y
-			}}
+				for i, v := range normal64(column, 0.1) {
+					p := sigmoid64(v)
+					y[i*d+unit] = column[i] * (p + (1-p)*in[1][unit])
+				}
+			}
+			return y
+		}}
 	}},
 	{"pairs", func(n int, draw func() int) gradientCase {
 		l, d := draw(), draw()
