@@ -44,6 +44,8 @@ type Fleet struct {
 	// progress is what SetProgress was given, and saver saves checkpoints by itself, between InitWorker and StopWorker.
 	progress *Progress
 	saver    *saver
+	// unsaved is why a role that was asked to end leaves nothing of what was trained.
+	unsaved error
 	// merged are the sessions that push once in several steps.
 	merged []*accumulate.Session
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gofleet/gofleet/internal/backend"
 	"github.com/gofleet/gofleet/internal/checkpoint"
+	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/progress"
 	"github.com/gofleet/gofleet/strategy"
 )
@@ -162,14 +163,16 @@ type saver struct {
 // retryAfter is when a checkpoint that failed is tried again, unless the next is due earlier.
 const retryAfter = 10 * time.Second
 
-// beginSaving begins, in a job with a Recovery.
+// saves says whether the job has a place for checkpoints.
+func (s *saver) saves() bool { return s.j.strategy.Recovery.Dir != "" }
+
+// beginSaving begins, in a job with a Recovery; in another it is known then that nothing is saved.
 func (f *Fleet) beginSaving(told context.Context, j *job) {
-	if j.strategy.Recovery.Dir == "" {
-		return
-	}
 	ctx, stop := context.WithCancel(context.Background())
 	s := &saver{f: f, j: j, every: j.strategy.Recovery.Every.Std(), told: told, stop: stop}
-	s.ended.Go(func() { s.run(ctx) })
+	if s.saves() {
+		s.ended.Go(func() { s.run(ctx) })
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.saver = s
@@ -227,7 +230,14 @@ const rescueTime = time.Minute
 
 // rescue saves what is trained when the program was asked to end in the middle of it: its next start goes on from that.
 func (s *saver) rescue() {
-	if s.told.Err() == nil {
+	journalled := s.j.strategy.Recovery.Journal != "" && !mode.Of(s.j.strategy.Mode).Lockstep
+	switch {
+	case s.told.Err() == nil:
+		return
+	case !s.saves():
+		if !journalled {
+			s.f.lost(errors.New("the job has no directory for checkpoints"))
+		}
 		return
 	}
 	if waits, is := s.j.backend.(backend.Hurried); is {
@@ -243,6 +253,9 @@ func (s *saver) rescue() {
 	switch {
 	case err != nil:
 		s.f.log.Warn("no checkpoint was saved before this worker ends", "worker", s.f.id.Index, "error", err)
+		if !journalled {
+			s.f.lost(err)
+		}
 	case mine:
 		s.f.log.Info("a checkpoint is saved, and the same command goes on from it", "dir", s.j.strategy.Recovery.Dir,
 			"worker", s.f.id.Index)
@@ -252,6 +265,9 @@ func (s *saver) rescue() {
 // last saves what this worker leaves behind, if that is for it to do: as often as it takes, until ctx, the job or the
 // strategy's WaitTimeout ends.
 func (s *saver) last(ctx context.Context) error {
+	if !s.saves() {
+		return nil
+	}
 	begin, limit := time.Now(), s.j.strategy.WaitTimeout.Std()
 	mine, err := s.j.backend.Saves(ctx, true)
 	if err == nil && !mine {

@@ -145,6 +145,9 @@ func (f *Fleet) RunServer(ctx context.Context) error {
 	if !errors.Is(err, server.ErrListen) {
 		f.log.Info("server has ended", "server", f.id.Index, "stats", f.Stats())
 	}
+	if errors.Is(err, server.ErrUnsaved) {
+		f.lost(server.ErrUnsaved)
+	}
 	if err != nil {
 		return fmt.Errorf("fleet: RunServer: %w", err)
 	}
@@ -164,6 +167,27 @@ var ErrWentBack = server.ErrWentBack
 // ExitWentBack is the status of a program that ends by ErrWentBack, EX_TEMPFAIL of sysexits.h: whoever starts roles
 // starts this one again.
 const ExitWentBack = 75
+
+// ErrUnsaved says that a role was asked to end, and what was trained is in no checkpoint and no journal.
+var ErrUnsaved = server.ErrUnsaved
+
+// Unsaved wraps ErrUnsaved where this role was asked to end, by the context of InitWorker or RunServer, and what it had
+// trained goes with it; nil where nothing is lost. It is known when RunServer or Close has returned. A program that
+// ends by a signal tells so by its status: 143 where nothing is lost after SIGTERM, else 1.
+func (f *Fleet) Unsaved() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.unsaved
+}
+
+// lost notes why what was trained is not saved.
+func (f *Fleet) lost(why error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.unsaved = why; !errors.Is(why, ErrUnsaved) {
+		f.unsaved = fmt.Errorf("%w: %w", ErrUnsaved, why)
+	}
+}
 
 func (f *Fleet) serverCall(call string) (*job, error) {
 	if !f.IsServer() {

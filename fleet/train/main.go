@@ -1,6 +1,7 @@
 package train
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -35,7 +36,8 @@ import (
 //
 // An error goes to stderr under the program's name. It ends the process with status 1, with [fleet.ExitWentBack] where
 // starting all roles again from the last checkpoint is what helps, with 2 where the command line makes no sense, or, as
-// shells have it, with 130 after ^C and 143 after SIGTERM.
+// shells have it, with 130 after ^C and with 143 after SIGTERM; with 1 after SIGTERM where what was trained is in no
+// checkpoint and no journal, so that what starts pods again can tell the two.
 func Main(o *Options, job func() (Job, error)) {
 	if o == nil || job == nil {
 		fail(errors.New("train: Main(options, job): one of them is nil: it needs a program's options, and a function " +
@@ -80,6 +82,9 @@ func status(err error) int {
 		return fleet.ExitWentBack
 	}
 	if i, is := errors.AsType[interrupted](err); is {
+		if i.Signal == syscall.SIGTERM && errors.Is(err, fleet.ErrUnsaved) {
+			return 1
+		}
 		if s, numbered := i.Signal.(syscall.Signal); numbered {
 			return 128 + int(s)
 		}
@@ -108,10 +113,13 @@ func start(o *Options, args []string, job func() (Job, error)) error {
 		}
 	}()
 	err := play(ctx, o, job)
-	if err != nil && ctx.Err() != nil {
-		return fmt.Errorf("stopped: %w", context.Cause(ctx))
+	switch {
+	case err == nil || ctx.Err() == nil:
+		return err
+	case errors.Is(err, fleet.ErrUnsaved):
+		return fmt.Errorf("stopped: %w: %w", context.Cause(ctx), err)
 	}
-	return err
+	return fmt.Errorf("stopped: %w", context.Cause(ctx))
 }
 
 // interrupted is the end of a process by a signal.
@@ -134,6 +142,9 @@ func play(ctx context.Context, o *Options, job func() (Job, error)) error {
 			return err
 		}
 		_, err = j.Run(ctx, f)
+		if err != nil && ctx.Err() != nil {
+			return cmp.Or(f.Unsaved(), err)
+		}
 		if !errors.Is(err, fleet.ErrWentBack) || left < 1 || !j.saves() {
 			return err
 		}

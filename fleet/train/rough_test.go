@@ -1,12 +1,14 @@
 package train_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -15,6 +17,7 @@ import (
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/fleet/train"
+	"github.com/gofleet/gofleet/internal/porttest"
 	"github.com/gofleet/gofleet/nn"
 )
 
@@ -74,25 +77,62 @@ func TestCheckpointsThatCantBeWritten(t *testing.T) {
 	}
 }
 
-// TestSignalsAreStatuses: a program that ends by a signal exits as shells have it.
+// TestSignalsAreStatuses: a program that ends by a signal exits as shells have it, but with 1 where SIGTERM ends it and what it has trained
+// is saved nowhere. It is never 0.
 func TestSignalsAreStatuses(t *testing.T) {
 	t.Parallel()
-	for sig, want := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
-		cmd := exec.Command(os.Args[0])
-		cmd.Dir, cmd.Env = t.TempDir(), append(os.Environ(), victim+"=none", signalled+"=1")
-		said, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		said.Read(make([]byte, 1)) // it trains
-		cmd.Process.Signal(sig)
-		cmd.Wait()
-		if got := cmd.ProcessState.ExitCode(); got != want {
-			t.Errorf("%v ends the program with status %d, want %d", sig, got, want)
-		}
+	place := porttest.Free(t, 1)[0]
+	job := []string{"FLEET_SERVERS=" + place, "FLEET_WORKERS=1"}
+	server, worker := append(job, "FLEET_ROLE=server", "FLEET_INDEX=0"), append(job, "FLEET_ROLE=worker", "FLEET_INDEX=0")
+	for _, c := range []struct {
+		name  string
+		args  []string
+		roles [][]string
+		ended int // the role that the signal is for; the others are killed then
+		sig   syscall.Signal
+		want  int
+	}{
+		{"alone, ^C", nil, [][]string{nil}, 0, syscall.SIGINT, 130},
+		{"alone, unsaved", nil, [][]string{nil}, 0, syscall.SIGTERM, 1},
+		{"alone, saved", []string{"-checkpoint=ck"}, [][]string{nil}, 0, syscall.SIGTERM, 143},
+		{"a worker, unsaved", nil, [][]string{worker, server}, 0, syscall.SIGTERM, 1},
+		{"a worker, saved", []string{"-checkpoint=ck"}, [][]string{worker, server}, 0, syscall.SIGTERM, 143},
+		{"a server, unsaved", nil, [][]string{worker, server}, 1, syscall.SIGTERM, 1},
+		{"a server, saved", []string{"-checkpoint=ck"}, [][]string{worker, server}, 1, syscall.SIGTERM, 143},
+		{"a server, journalled", []string{"-checkpoint=ck", "-journal=jn"}, [][]string{worker, server}, 1, syscall.SIGTERM, 143},
+		{"a server, ^C", nil, [][]string{worker, server}, 1, syscall.SIGINT, 130},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			var all []*exec.Cmd
+			var trains io.Reader
+			var said [2]bytes.Buffer
+			for i, role := range c.roles {
+				cmd := exec.Command(os.Args[0], c.args...)
+				cmd.Dir, cmd.Stderr = dir, &said[i]
+				cmd.Env = slices.Concat(os.Environ(), []string{victim + "=none", signalled + "=1", "FLEET_PROGRESS=plain"}, role)
+				if i == 0 {
+					out, err := cmd.StdoutPipe()
+					if err != nil {
+						t.Fatal(err)
+					}
+					trains = out
+				}
+				if err := cmd.Start(); err != nil {
+					t.Fatal(err)
+				}
+				defer cmd.Wait()
+				defer cmd.Process.Kill()
+				all = append(all, cmd)
+			}
+			trains.Read(make([]byte, 1))
+			go io.Copy(io.Discard, trains)
+			all[c.ended].Process.Signal(c.sig)
+			state, err := all[c.ended].Process.Wait()
+			if err != nil || state.ExitCode() != c.want {
+				t.Errorf("%v, error %v, want status %d:\n%s", state, err, c.want, said[c.ended].String())
+			}
+		})
 	}
 }
 

@@ -94,7 +94,7 @@ var houseTests = map[string][]string{
 	"fleet/fleettest":         {"dataset", "fleet/train", "nn", "optimizer"},
 	"fleet/paddle":            {"fleet/fleettest", "nn", "optimizer", "rolemaker"},
 	"fleet/metrics":           {"nn", "optimizer", "rolemaker", "strategy"},
-	"fleet/train":             {"fleet/fleettest", "fleet/internal/trial", "transport"},
+	"fleet/train":             {"fleet/fleettest", "fleet/internal/trial", "internal/porttest", "transport"},
 	"transport":               {"internal/count/counttest"},
 	"transport/transporttest": {"transport/codec"},
 	"internal/rules":          {"optimizer/lr"},

@@ -18,6 +18,9 @@ var ErrListen = errors.New("can't listen")
 // ErrWorkersDied says that the job ended with fewer workers than it began with.
 var ErrWorkersDied = errors.New("workers died")
 
+// ErrUnsaved says that a server was asked to end with updates that are in no checkpoint and no journal.
+var ErrUnsaved = errors.New("what was trained is in no checkpoint and no journal")
+
 // ErrWentBack says that the weights of a server are lost, so that no role can go on.
 var ErrWentBack = wire.ErrWentBack
 
@@ -57,6 +60,7 @@ func (s *Server) Run(ctx context.Context) error {
 	err = s.awaitEnd(ctx, served)
 	stopWatching()
 	watching.Wait()
+	err = errors.Join(err, s.unsaved(ctx))
 	s.farewell(err)
 	close(s.st.lock.closing)
 	s.st.lock.end()
@@ -107,6 +111,17 @@ func (s *Server) farewell(err error) {
 		}
 		s.st.lock.Lock()
 	}
+}
+
+// unsaved says of a server that was asked to end in the middle of a job whether its updates go with it.
+func (s *Server) unsaved(ctx context.Context) error {
+	s.st.lock.Lock()
+	defer s.st.lock.Unlock()
+	kept := s.st.lock.parting || s.segments.journal.on() && !s.lockstep()
+	if ctx.Err() == nil || !s.st.roster.Begun() || s.st.done() || kept {
+		return nil
+	}
+	return ErrUnsaved
 }
 
 // leavesJournal says whether a server that ends can be started again where it is. Locked.
