@@ -2,6 +2,7 @@ package nn
 
 import (
 	"fmt"
+	"math"
 )
 
 // Accuracy is the share of examples, over all batches since [Executor.ResetMetrics], whose label has the highest score;
@@ -10,7 +11,7 @@ import (
 func Accuracy(pred, label *Node) *Node { return TopK(pred, label, 1) }
 
 // TopK is Accuracy that also counts a label among the k highest scores. Of equal scores the one of the lower class is
-// higher; a NaN is higher than nothing.
+// higher; a label whose score is NaN is not among them.
 func TopK(pred, label *Node, k int) *Node {
 	return apply("", accuracy{K: k}, pred, label)
 }
@@ -71,11 +72,11 @@ func (b batchAccuracy) forward(c *cell) {
 	b.accuracy.forward(c)
 }
 
-// place is the number of scores that are above that of the label.
+// place is the number of scores that are above that of the label; beyond all numbers that is of a NaN.
 func place(scores []float32, label int) int {
 	s := scores[label]
 	if s != s {
-		return len(scores)
+		return math.MaxInt
 	}
 	above := 0
 	for i, v := range scores {

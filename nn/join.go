@@ -40,16 +40,12 @@ type call struct {
 }
 
 // newJoiner is nil where each call is to be computed alone.
-func newJoiner(most int, outputs []*Node) (*joiner, error) {
+func newJoiner(most int) (*joiner, error) {
 	if most < 0 {
 		return nil, fmt.Errorf("nn: ScorerOptions.Join is %d: it counts rows, from 0", most)
 	}
 	if most < 2 {
 		return nil, nil
-	}
-	if n := mixing(outputs); n != nil {
-		return nil, fmt.Errorf("nn: ScorerOptions.Join: %s is computed from all examples of a batch, so that a row's "+
-			"score would depend on the rows it is joined with: leave Join at 0", n.placed())
 	}
 	return &joiner{most: most, lanes: max(1, runtime.GOMAXPROCS(0)/4)}, nil
 }

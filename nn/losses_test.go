@@ -79,19 +79,25 @@ func TestIgnoredLabels(t *testing.T) {
 	}
 }
 
-// TestInBatchSoftmaxMixes: a score that depends on the other rows of a batch is refused where calls are joined, and ids
-// that are looked up and compared may be uint64.
+// TestInBatchSoftmaxMixes: an output that depends on the other rows of a batch is not scored, joined or not, and ids that are looked up
+// and compared may be uint64.
 func TestInBatchSoftmaxMixes(t *testing.T) {
 	g := NewGraph(1)
 	ids := g.IDs("item", 1)
 	user := Linear(g.Input("x", 2), 3, LinearOptions{})
 	item := Embedding(ids, EmbeddingOptions{Name: "items", Dim: 3})
 	loss := InBatchSoftmax(user, item, InBatchOptions{IDs: ids})
-	if _, err := newJoiner(8, []*Node{loss}); err == nil || !strings.Contains(err.Error(), "depend on the rows it is joined with") {
-		t.Errorf("joined: %v", err)
-	}
-	if _, err := newJoiner(8, []*Node{user}); err != nil {
-		t.Error(err)
+	for _, join := range []int{0, 8} {
+		m := &Model{Graph: g, Outputs: []*Node{loss, Subtract(loss, Mean(loss)), user}}
+		for _, name := range []string{m.Outputs[0].name, m.Outputs[1].name} {
+			_, err := NewScorer(m, ScorerOptions{Outputs: []string{name}, Join: join})
+			if err == nil || !strings.Contains(err.Error(), "depend on the rows beside it") {
+				t.Errorf("%s, joined by %d: %v", name, join, err)
+			}
+		}
+		if _, err := NewScorer(m, ScorerOptions{Outputs: []string{user.name}, Join: join}); err != nil {
+			t.Error(err)
+		}
 	}
 	minimise(t, Mean(loss), 0.1)
 	e := NewExecutor(g)

@@ -33,13 +33,14 @@ func MacroF1(pred, label *Node) *Node { return measuring("macro_f1", 0, pred, la
 
 // ConfusionMatrix counts examples by label and answer, the class of the highest score. [Executor.Sums] is the matrix,
 // row by row, a row for each label; it adds up over workers, as all sums do. The node's own value is the share of the
-// diagonal, which is [Accuracy]. pred and label are those of Accuracy.
+// diagonal, which is [Accuracy]; it is NaN, as those of the macro averages are, when all scores of an example were. pred
+// and label are those of Accuracy.
 func ConfusionMatrix(pred, label *Node) *Node { return measuring("confusion_matrix", 0, pred, label) }
 
 // NDCG is the normalised discounted cumulative gain of the k highest scores (Järvelin and Kekäläinen, 2002), the mean
 // over examples: Σ relᵢ/log₂(i+1) over places i from 1, by what it is in the best order. scores have shape [N C].
 // relevance is float32 of the same shape and not negative, or int64 of shape [N 1], the one that is relevant. Of equal
-// scores the first is higher; examples with nothing relevant are left out.
+// scores the first is higher, and a NaN is not among the highest; examples with nothing relevant are left out.
 func NDCG(scores, relevance *Node, k int) *Node { return measuring("ndcg", k, scores, relevance) }
 
 // RecallAt is the share of what is relevant to an example, above 0, that is among the k highest scores, the mean over
@@ -145,11 +146,15 @@ func (m measure) infer(in []*Node) ([]int, error) {
 	return []int{1}, weighable(in[0], in[2])
 }
 
-func (measure) limits(n *Node) []limit {
-	if len(n.in) < 3 {
-		return nil
+func (m measure) limits(n *Node) (all []limit) {
+	if (m.Of == "ndcg" || m.Of == "recall_at") && !isInt(n.in[1]) {
+		all = append(all, limit{input: 1, between: &span{0, math.MaxFloat32, false},
+			why: fmt.Sprintf("no relevance for %s, from 0", n.label())})
 	}
-	return []limit{weightLimit(n, 2)}
+	if len(n.in) == 3 {
+		all = append(all, weightLimit(n, 2))
+	}
+	return all
 }
 
 func (m measure) tally(n *Node) tally {
@@ -277,8 +282,7 @@ func addBucket(t *additive, c *cell, i int, w float64) {
 // addTwoClasses counts positives that were found, what was said to be positive and is not, and positives that were
 // missed.
 func addTwoClasses(t *additive, c *cell, i int, w float64) {
-	said, is := c.in[0].probability(i) >= 0.5, c.in[1].positive(i)
-	switch {
+	switch said, is := c.told(i); {
 	case said && is:
 		t.s[0] += w
 	case said:
@@ -304,10 +308,15 @@ func (t *additive) answer(c *cell, i int) (label, said int, ok bool) {
 	return int(id), said, true
 }
 
-// addClasses counts for each class what addTwoClasses does for one.
+// unanswered says whether all scores of an example are NaN, given the answer.
+func unanswered(c *cell, i, said int) bool { v := c.in[0].row(i)[said]; return v != v }
+
+// addClasses counts for each class what addTwoClasses does for one. Where there is no answer the result is NaN.
 func addClasses(t *additive, c *cell, i int, w float64) {
 	label, said, ok := t.answer(c, i)
 	switch {
+	case ok && unanswered(c, i, said):
+		t.s[3*label] = math.NaN()
 	case ok && label == said:
 		t.s[3*label] += w
 	case ok:
@@ -317,8 +326,12 @@ func addClasses(t *additive, c *cell, i int, w float64) {
 }
 
 func addPair(t *additive, c *cell, i int, w float64) {
-	if label, said, ok := t.answer(c, i); ok {
-		t.s[label*c.in[0].cols()+said] += w
+	label, said, ok := t.answer(c, i)
+	switch classes := c.in[0].cols(); {
+	case ok && unanswered(c, i, said):
+		t.s[label*classes+label] = math.NaN()
+	case ok:
+		t.s[label*classes+said] += w
 	}
 }
 
@@ -339,7 +352,7 @@ func truth(is bool) float64 {
 }
 
 func right(_ *additive, c *cell, i int) (float64, bool) {
-	return truth((c.in[0].probability(i) >= 0.5) == c.in[1].positive(i)), true
+	return truth(toldRight(c.told(i))), true
 }
 
 // among says whether the label is among the k highest scores.
@@ -388,7 +401,9 @@ func gain(t *additive, c *cell, i int) (float64, bool) {
 	relevance, sum := c.in[1].row(i), [2]float64{}
 	for side, scores := range [2][]float32{c.in[0].row(i), relevance} {
 		for at, j := range highest(c, scores)[:min(t.k, len(scores))] {
-			sum[side] += float64(relevance[j]) / math.Log2(float64(at)+2)
+			if scores[j] == scores[j] {
+				sum[side] += float64(relevance[j]) / math.Log2(float64(at)+2)
+			}
 		}
 	}
 	return sum[0] / sum[1], sum[1] > 0
@@ -399,10 +414,11 @@ func recalled(t *additive, c *cell, i int) (float64, bool) {
 		return among(t, c, i)
 	}
 	found, all := 0.0, 0.0
-	for at, j := range highest(c, c.in[0].row(i)) {
+	scores := c.in[0].row(i)
+	for at, j := range highest(c, scores) {
 		if c.in[1].row(i)[j] > 0 {
 			all++
-			found += truth(at < t.k)
+			found += truth(at < t.k && scores[j] == scores[j])
 		}
 	}
 	return found / all, all > 0
@@ -437,7 +453,7 @@ func macro(of func(tp, fp, fn float64) (a, b float64)) func(*additive) (float64,
 	return func(t *additive) (float64, bool) {
 		sum, classes := 0.0, 0.0
 		for i := 0; i < len(t.s); i += 3 {
-			if t.s[i]+t.s[i+1]+t.s[i+2] > 0 {
+			if n := t.s[i] + t.s[i+1] + t.s[i+2]; n > 0 || n != n {
 				v, _ := ratio(of(t.s[i], t.s[i+1], t.s[i+2]))
 				sum, classes = sum+v, classes+1
 			}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"gorgonia.org/tensor"
 )
 
 // scored are examples of a metric: scores, labels of their kind, and whole weights.
@@ -14,6 +16,44 @@ type scored struct {
 	scores, labels arg
 	build          func(scores, label *Node) *Node
 	twin           func(scores, labels [][]float64) float64 // of rows
+}
+
+// TestScoresThatAreNaN: no metric is better for a score that is NaN. Such an example is told wrong, or the metric is NaN, weighted or not.
+func TestScoresThatAreNaN(t *testing.T) {
+	nan := float32(math.NaN())
+	g := NewGraph(1)
+	one, y, w := g.Input("one", 1), g.Input("y", 1), g.Input("w", 1)
+	three, class, relevant := g.Input("three", 3), g.IDs("class", 1), g.Input("relevant", 3)
+	metrics := map[*Node]float64{
+		AUC(one, y): math.NaN(), PRAUC(one, y): math.NaN(), BinaryAccuracy(one, y): 0, Precision(one, y): 0, Recall(one, y): 0, F1(one, y): 0,
+		Accuracy(three, class): 0, TopK(three, class, 5): 0, ConfusionMatrix(three, class): math.NaN(),
+		MacroPrecision(three, class): math.NaN(), MacroRecall(three, class): math.NaN(), MacroF1(three, class): math.NaN(),
+		NDCG(three, relevant, 2): 0, NDCG(three, class, 2): 0, RecallAt(three, relevant, 2): 0, RecallAt(three, class, 5): 0,
+	}
+	for n, want := range maps.Clone(metrics) {
+		if k := n.op.kind(); k != "batch_accuracy" {
+			metrics[Weighted(n, w)] = want
+		}
+	}
+	batch := map[string]*tensor.Dense{"one": Floats([]float32{nan, nan}, 1), "y": Floats([]float32{0, 1}, 1), "w": Floats([]float32{1, 2}, 1),
+		"three": Floats(slices.Repeat([]float32{nan}, 6), 3), "class": Ints([]int64{0, 2}, 1), "relevant": Floats([]float32{2, 1, 0, 1, 0, 0}, 3)}
+	for n, want := range metrics {
+		out, err := NewExecutor(g).Eval(t.Context(), batch, n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := Scalar(out[0]); got != want && !(math.IsNaN(got) && math.IsNaN(want)) {
+			t.Errorf("%s of scores that are NaN is %v, want %v", n.label(), got, want)
+		}
+	}
+	for _, bad := range []float32{-1, nan} {
+		batch["relevant"] = Floats([]float32{2, 1, bad, 1, 0, 0}, 3)
+		for _, n := range []*Node{NDCG(three, relevant, 2), RecallAt(three, relevant, 2)} {
+			if _, err := NewExecutor(g).Eval(t.Context(), batch, n); err == nil || !strings.Contains(err.Error(), "no relevance") {
+				t.Errorf("%s of a relevance of %v: error %v", n.label(), bad, err)
+			}
+		}
+	}
 }
 
 // rank is the place of a score among an example's, from 0.
@@ -280,7 +320,7 @@ func TestMeasuresOfNothing(t *testing.T) {
 		{"macro_f1", []float64{1, 0, 0}, []float64{0}, 1, 1},
 		{"ndcg graded", []float64{1, 0, 0}, []float64{0, 0, 0}, 0, math.NaN()},
 		{"recall_at graded", []float64{1, 0, 0}, []float64{0, 0, 0}, 0, math.NaN()},
-		{"recall_at graded", []float64{1, 0, math.NaN()}, []float64{0, 2, 1}, 1, 1},
+		{"recall_at graded", []float64{1, 0, math.NaN()}, []float64{0, 2, 1}, 0.5, 0.5}, // a NaN is not among the highest
 	} {
 		alone, added := cases[c.name].measured(t, [][]float64{c.score}, [][]float64{c.label}, nil)
 		same := func(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) }

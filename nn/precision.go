@@ -9,8 +9,8 @@ func Precision(pred, label *Node) *Node { return apply("", precision{}, pred, la
 func Recall(pred, label *Node) *Node { return apply("", recall{}, pred, label) }
 
 // BinaryAccuracy is the share of examples that are told right, positive when their probability is 0.5 or more and
-// negative otherwise, over all batches since [Executor.ResetMetrics]; its shape is [1]. pred and label are those of
-// [AUC].
+// negative otherwise, over all batches since [Executor.ResetMetrics]; its shape is [1]. A NaN is told wrong. pred and
+// label are those of [AUC].
 func BinaryAccuracy(pred, label *Node) *Node { return apply("", binaryAccuracy{}, pred, label) }
 
 // found is what these metrics have in common: the share of right answers among what is counted.
@@ -25,9 +25,9 @@ func (found) of(t tally) float64              { return t.(*hits).share() }
 // count adds the examples that among says count, and of those the hits. said is a probability of 0.5 or more, is a
 // positive label.
 func (c *cell) count(among, hit func(said, is bool) bool) {
-	t, pred := c.tally.(*hits), c.in[0]
-	for i := range pred.rows() {
-		said, is := pred.probability(i) >= 0.5, c.in[1].positive(i)
+	t := c.tally.(*hits)
+	for i := range c.in[0].rows() {
+		said, is := c.told(i)
 		if !among(said, is) {
 			continue
 		}
@@ -37,6 +37,12 @@ func (c *cell) count(among, hit func(said, is bool) bool) {
 		}
 	}
 	c.value[0] = float32(t.share())
+}
+
+// told is whether an example is said to be positive, and is. Of one whose score is NaN what is said is wrong.
+func (c *cell) told(i int) (said, is bool) {
+	p, is := c.in[0].probability(i), c.in[1].positive(i)
+	return p >= 0.5 || p != p && !is, is
 }
 
 func saidPositive(said, _ bool) bool { return said }

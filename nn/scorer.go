@@ -267,7 +267,7 @@ func (o ScorerOptions) prepare(m *Model) (*scoring, error) {
 	r.packed = packedWeightsOf(behind(m.Graph, r.outputs))
 	r.asLoaded = m.Graph.lend()
 	var err error
-	if r.join, err = newJoiner(o.Join, r.outputs); err != nil {
+	if r.join, err = newJoiner(o.Join); err != nil {
 		return nil, err
 	}
 	return r, r.takeFormat(o.Format)
@@ -284,6 +284,10 @@ func scorable(n *Node) error {
 		return fmt.Errorf("nn: scorer: output %s holds int64: save its Cast to float32, or name others in "+
 			"ScorerOptions.Outputs",
 			n.placed())
+	}
+	if n := mixing([]*Node{n}); n != nil {
+		return fmt.Errorf("nn: scorer: %s is computed from all examples of a batch, so that a row's score would "+
+			"depend on the rows beside it: name outputs without it in ScorerOptions.Outputs", n.placed())
 	}
 	return nil
 }
