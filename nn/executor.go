@@ -98,6 +98,15 @@ func (e *Executor) compute(ctx context.Context, p *plan, b *feedBatch) (out []*t
 // weighted by.
 func (e *Executor) Examples() int { return max(e.batches[0].rows, 0) }
 
+// Weight is what the value of a node counts in its mean over batches, as the last Train or Eval computed it: the sum of
+// the weights where it is a [WeightedMean], and else the batch's examples.
+func (e *Executor) Weight(n *Node) float64 {
+	if _, is := n.op.(weightedMean); is {
+		return e.cell(n).doubles[1]
+	}
+	return float64(e.Examples())
+}
+
 // runStep is one step on a loaded batch; next, when known, is the batch after it.
 func (e *Executor) runStep(ctx context.Context, p *plan, b, next *feedBatch) error {
 	if err := ctx.Err(); err != nil {

@@ -33,8 +33,8 @@ func MacroF1(pred, label *Node) *Node { return measuring("macro_f1", 0, pred, la
 
 // ConfusionMatrix counts examples by label and answer, the class of the highest score. [Executor.Sums] is the matrix,
 // row by row, a row for each label; it adds up over workers, as all sums do. The node's own value is the share of the
-// diagonal, which is [Accuracy]; it is NaN, as those of the macro averages are, when all scores of an example were. pred
-// and label are those of Accuracy.
+// diagonal, which is [Accuracy]; it is NaN, as those of the macro averages are, when all scores of an example were.
+// pred and label are those of Accuracy.
 func ConfusionMatrix(pred, label *Node) *Node { return measuring("confusion_matrix", 0, pred, label) }
 
 // NDCG is the normalised discounted cumulative gain of the k highest scores (Järvelin and Kekäläinen, 2002), the mean

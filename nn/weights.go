@@ -12,8 +12,9 @@ import (
 // take [Detach].
 //
 // PyTorch divides its weighted losses likewise; Keras divides by the number of elements, which is Mean(Multiply(x,
-// weight)). Each worker's loss is divided by the weights of its own batch. An evaluation that takes the mean of batches
-// weighs these by their examples. [Weighted] is for metrics.
+// weight)). Each worker's loss is divided by the weights of its own batch. Package fleet/train evaluates it over all
+// rows, and what is computed of it, such as its sum with another loss, as a mean by examples: [Executor.Weight] says
+// what a batch counts. [Weighted] is for metrics.
 func WeightedMean(x, weight *Node) *Node { return apply("", weightedMean{}, x, weight) }
 
 // ClassWeightOptions say what examples weigh by their labels.

@@ -14,7 +14,8 @@ import (
 // Evaluate is the values of nodes over all rows, which are not trained on. Each worker looks at its share of them, and
 // all are given the same numbers: every worker of the job calls it. They are NaN if there are no rows, and an AUC is if
 // all labels are of one class. A node is a metric that counts over batches, such as [nn.AUC], or has one element, such
-// as a loss, of which the mean over examples is taken. It needs no job, as [Predict] needs none.
+// as a loss, of which the mean over examples is taken, by their weights of an [nn.WeightedMean]. It needs no job, as
+// [Predict] needs none.
 func Evaluate(ctx context.Context, f *fleet.Fleet, rows *dataset.Dataset, nodes ...*nn.Node) ([]float64, error) {
 	if len(nodes) == 0 {
 		return nil, nil
@@ -78,8 +79,7 @@ func measure(ctx context.Context, exe *nn.Executor, rows *dataset.Dataset, nodes
 	if pred != nil {
 		fetch = append(fetch, pred)
 	}
-	totals := make([]float64, len(nodes)) // of nodes that are no metrics
-	examples := 0
+	totals := make([][2]float64, len(nodes)) // and weights, of nodes that are no metrics
 	for batch, err := range rows.MayBeEmpty().Prefetch(2).BatchesContext(ctx, testBatch) {
 		if err != nil {
 			return nil, err
@@ -92,13 +92,15 @@ func measure(ctx context.Context, exe *nn.Executor, rows *dataset.Dataset, nodes
 			apart.see(out[len(nodes)].Float32s(), exe.Examples())
 		}
 		for i, t := range out[:len(nodes)] {
-			totals[i] += nn.Scalar(t) * float64(exe.Examples())
+			if w := exe.Weight(nodes[i]); w > 0 {
+				totals[i][0] += nn.Scalar(t) * w
+				totals[i][1] += w
+			}
 		}
-		examples += exe.Examples()
 	}
 	for i, n := range nodes {
 		if !n.Counts() {
-			sums = append(sums, totals[i], float64(examples))
+			sums = append(sums, totals[i][:]...)
 			continue
 		}
 		s, err := exe.Sums(n)
