@@ -14,6 +14,11 @@
 // to the loop until two more batches have been yielded; then its memory is used again, so that a steady loop allocates
 // nothing.
 //
+// Tensors are those of gorgonia.org/tensor, of which only the container is used: shape, type and memory. It makes a
+// program 16 MB larger (11 MB without symbols, on linux/amd64) and its start 2 to 5 ms longer, since it links engines
+// for every type, gonum's BLAS and LAPACK, both libraries of protobuf, Arrow, flatbuffers and encoding/gob, and
+// registers types of them as the program starts. A program that imports it can leave none of these out.
+//
 // # Sources
 //
 // Rows come from columns in memory ([FromColumns]), from structs ([FromStructs]), from functions ([Generate],

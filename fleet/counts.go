@@ -4,16 +4,16 @@ package fleet
 // NotFinite count there too, the rest is 0.
 type Counts struct {
 	// Steps were applied: pushed and acknowledged by every server that had a part of them.
-	Steps int64
+	Steps int64 `count:"steps"`
 	// Rows of embeddings were applied, counted where the tables are.
-	Rows int64
+	Rows int64 `count:"rows_applied"`
 	// Doubled requests had been applied before: the first answer was lost, and they changed nothing.
-	Doubled int64
+	Doubled int64 `count:"doubled"`
 	// Dropped rows were not applied: an entry policy did not admit them, or the table's budget was spent. In rounds,
 	// whose workers make one update, they are the rows that the update dropped, and at most this worker's own.
-	Dropped int64
+	Dropped int64 `count:"rows_dropped"`
 	// NotFinite rows and variables held NaN or infinities and were skipped or clipped, as Strategy.NotFinite says.
-	NotFinite int64
+	NotFinite int64 `count:"not_finite"`
 	// Pushes are the gradients whose staleness is known, counted for each server that had a part: updates that the
 	// server made, of any worker's gradients, between the pull of the weights that a gradient was computed on and its
 	// own. Stale is the sum of that over all pushes, MostStale the largest.

@@ -25,7 +25,8 @@ import (
 // TestEveryServerCounterIsShown: a server counts nothing that its Stats don't show, nor do they show what is not counted.
 func TestEveryServerCounterIsShown(t *testing.T) {
 	t.Parallel()
-	counttest.Run(t, fleet.Stats{}, slices.Collect(count.Keys(transport.Stats{})), new(server.Meter))
+	elsewhere := slices.Concat(slices.Collect(count.Keys(transport.Stats{})), slices.Collect(count.Keys(fleet.Counts{})))
+	counttest.Run(t, fleet.Stats{}, elsewhere, new(server.Meter))
 }
 
 // onlookers are servers whose Stats are looked at with every message of their job, and what they have shown.

@@ -73,14 +73,19 @@ func (s ServerStats) LogValue() slog.Value {
 type TableStats struct {
 	Name string
 	// Rows are in use, Free ones were dropped and their memory is not used again yet, Waiting ids have no row so far.
-	Rows, Free, Waiting int
+	Rows    int `count:"rows"`
+	Free    int `count:"free"`
+	Waiting int `count:"waiting"`
 	// Bytes are what rows, index and waiting ids take; MaxBytes is their bound, 0 if there is none.
-	Bytes, MaxBytes int
+	Bytes    int `count:"bytes"`
+	MaxBytes int `count:"max_bytes"`
 	// Load is the part of the index that is used.
 	Load float64
 	// KeptOut and TurnedAway are gradients that were dropped, because the Entry kept their ids out, and because of
 	// MaxBytes. Dropped are rows that Shrink dropped.
-	KeptOut, TurnedAway, Dropped uint64
+	KeptOut    uint64 `count:"kept_out"`
+	TurnedAway uint64 `count:"turned_away"`
+	Dropped    uint64 `count:"dropped"`
 	// Hot are the rows that were pushed most, the most pushed first; at most ten, none that was pushed less than 16
 	// times.
 	Hot []HotRow
@@ -136,13 +141,10 @@ func tablesOf(store *table.Store) []TableStats {
 
 // LogValue implements [slog.LogValuer].
 func (s Stats) LogValue() slog.Value {
-	attrs := numbers{}
-	attrs.add("steps", s.Counts.Steps)
-	attrs.add("rows_applied", s.Counts.Rows)
-	attrs.add("doubled", s.Counts.Doubled)
-	attrs.add("rows_dropped", s.Counts.Dropped)
-	attrs.add("not_finite", s.Counts.NotFinite)
-	attrs.add("refused", s.Refused)
+	attrs := count.Attrs(s.Counts)
+	if s.Refused != 0 {
+		attrs = append(attrs, slog.Int64("refused", s.Refused))
+	}
 	for _, t := range s.Tables {
 		attrs = append(attrs, slog.Any(t.Name, t))
 	}
@@ -151,26 +153,9 @@ func (s Stats) LogValue() slog.Value {
 
 // LogValue implements [slog.LogValuer].
 func (t TableStats) LogValue() slog.Value {
-	attrs := numbers{}
-	attrs.add("rows", int64(t.Rows))
-	attrs.add("free", int64(t.Free))
-	attrs.add("waiting", int64(t.Waiting))
-	attrs.add("bytes", int64(t.Bytes))
-	attrs.add("max_bytes", int64(t.MaxBytes))
-	attrs.add("kept_out", int64(t.KeptOut))
-	attrs.add("turned_away", int64(t.TurnedAway))
-	attrs.add("dropped", int64(t.Dropped))
+	attrs := count.Attrs(t)
 	if len(t.Hot) > 0 {
 		attrs = append(attrs, slog.Uint64("hottest", t.Hot[0].ID))
 	}
 	return slog.GroupValue(attrs...)
-}
-
-// numbers are attributes of a log line: those that are not zero.
-type numbers []slog.Attr
-
-func (a *numbers) add(name string, n int64) {
-	if n != 0 {
-		*a = append(*a, slog.Int64(name, n))
-	}
 }
