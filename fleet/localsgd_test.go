@@ -228,8 +228,18 @@ func TestAdaptiveNeedsALoss(t *testing.T) {
 	})
 }
 
+// meet makes so many barriers.
+func meet(ctx context.Context, f *fleet.Fleet, times int) error {
+	for range times {
+		if err := f.BarrierWorker(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // TestLocalSGDGoesOn draws jobs of local SGD with uneven epochs: one that goes on from a checkpoint between two of them ends with the bits
-// of one that was not disturbed.
+// of one that was not disturbed, also if its workers meet before they make a step.
 func TestLocalSGDGoesOn(t *testing.T) {
 	t.Parallel()
 	trial.EachSeed(t, 40, func(seed trial.Seed) {
@@ -256,6 +266,9 @@ func TestLocalSGDGoesOn(t *testing.T) {
 				}
 				return trial.Begin(ctx, f, from, func() error {
 					for e := epochs[0]; e < epochs[1]; e++ {
+						if err := meet(ctx, f, min(len(from), 2)); err != nil { // with no step between
+							return err
+						}
 						for i := range steps[e][w] {
 							g.Loss = float64(1+(e*7+i*3+w)%5) / float64(1+e)
 							x := float32((e*5+i*3+w*2)%7) - 3

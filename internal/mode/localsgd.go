@@ -47,9 +47,9 @@ func (l *LocalSGD) Pace() Pace {
 	return Pace{l.K, l.lr0, l.loss0}
 }
 
-// Resume goes on behind so many steps, after which copies are the same.
+// Resume goes on behind so many steps, after which copies are the same, an adaptive one with what it has learnt.
 func (l *LocalSGD) Resume(steps int, p Pace) {
-	if l.steps, l.last = steps, steps; p.K > 0 {
+	if l.steps, l.last = steps, steps; l.Adaptive && p.K > 0 {
 		l.first = cmp.Or(l.first, l.K) // K₀
 		l.K, l.lr0, l.loss0 = p.K, p.LR, p.Loss
 	}

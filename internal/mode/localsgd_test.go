@@ -73,3 +73,14 @@ func TestDriftsAreMeans(t *testing.T) {
 		}
 	})
 }
+
+// TestResumeOfAFixedK: what an adaptive job has learnt is not for one whose k is given.
+func TestResumeOfAFixedK(t *testing.T) {
+	fixed, learns := LocalSGD{K: 4}, LocalSGD{K: 4, Adaptive: true}
+	for _, l := range []*LocalSGD{&fixed, &learns} {
+		l.Resume(10, Pace{K: 2, LR: 0.1, Loss: 1})
+	}
+	if fixed.K != 4 || learns.K != 2 {
+		t.Errorf("behind a checkpoint workers meet every %d steps, want 4; adaptive ones every %d, want 2", fixed.K, learns.K)
+	}
+}

@@ -35,7 +35,7 @@ type drift struct {
 	d        [][]float32
 	states   [][]float32 // of the rule, by block, when all copies had the same
 	ds       [][]float32
-	loss     []float32
+	loss     []float32         // of this worker's last step, and 1 if that lies behind the last meeting, else 0
 	at       progress.Position // of this worker, behind its last step
 	turns    mode.LocalSGD
 }
@@ -71,7 +71,7 @@ func (t *Trainer) drifting() (*drift, error) {
 	}
 	turns, _ := driftsBy(t.c.Strategy)
 	turns.Resume(int(t.Local().Step()), mode.Pace(t.Pace()))
-	d := &drift{loss: []float32{0}, turns: turns}
+	d := &drift{loss: []float32{0, 0}, turns: turns}
 	for _, p := range t.c.Params {
 		if p.Frozen {
 			continue
@@ -136,7 +136,7 @@ func (s *localSGD) End(ctx context.Context, st *optimizer.Step) error {
 	}
 	s.at = own
 	s.t.Tally.Applied(s.inner, 0)
-	s.loss[0] = float32(st.Loss)
+	s.loss[0], s.loss[1] = float32(st.Loss), 1
 	if !s.turns.Step() {
 		return nil
 	}
@@ -154,6 +154,7 @@ func (s *localSGD) exchange(ctx context.Context, ended bool) (all bool, err erro
 		mode.Drift(s.d[i], s.snapshot[i], w)
 	}
 	loss := slices.Clone(s.loss) // becomes the mean
+	s.loss[1] = 0
 	p := collective.Part{Weight: 1, Ended: ended, News: s.t.hasNews(), At: s.at}
 	m, err := s.t.group.Mean(ctx, p, append(slices.Clone(s.d), loss)...)
 	if err == nil && m.News {
@@ -169,10 +170,12 @@ func (s *localSGD) exchange(ctx context.Context, ended bool) (all bool, err erro
 		func() { s.t.moved(m.At) }); err != nil {
 		return false, err
 	}
-	if err := s.turns.Met(s.t.rateOf(s.t.c.Rule, s.turns.Steps()), float64(loss[0])); err != nil {
-		return false, err
+	if loss[1] > 0 { // else nobody has made a step since, as between two barriers, and there is nothing to learn
+		if err := s.turns.Met(s.t.rateOf(s.t.c.Rule, s.turns.Steps()), float64(loss[0])); err != nil {
+			return false, err
+		}
+		s.t.SetPace(checkpoint.Pace(s.turns.Pace()))
 	}
-	s.t.SetPace(checkpoint.Pace(s.turns.Pace()))
 	if all = m.Ended == s.t.group.Ranks(); all {
 		err = s.t.named(s.agree(ctx))
 	}

@@ -40,7 +40,9 @@ func (l Leg) goesOn(before Leg) bool {
 		return false
 	}
 	end := before.Calls[len(before.Calls)-1]
-	same := plain(l.Rules) == plain(before.Rules) && l.Strategy.GradientMerge == before.Strategy.GradientMerge &&
+	same := l.drifts() == before.drifts() && l.Strategy.LocalSGD == before.Strategy.LocalSGD &&
+		l.Strategy.AdaptiveLocalSGD == before.Strategy.AdaptiveLocalSGD &&
+		plain(l.Rules) == plain(before.Rules) && l.Strategy.GradientMerge == before.Strategy.GradientMerge &&
 		l.Strategy.Weighting == before.Strategy.Weighting && l.Strategy.NotFinite == before.Strategy.NotFinite
 	return same && end.Do == save && l.From.Dir == end.Dir && len(end.Only)+len(l.From.Only) == 0 && !l.From.WeightsOnly
 }
@@ -48,6 +50,7 @@ func (l Leg) goesOn(before Leg) bool {
 // calm leaves out of a leg what must not change its numbers.
 func (l *Leg) calm(n Net) {
 	switch kind := l.kind(); {
+	case l.drifts():
 	case kind == "alone" || kind == "collective":
 		l.Servers = 1
 	default:
@@ -78,6 +81,9 @@ func (l *Leg) calm(n Net) {
 	}
 	l.Calls, l.Strikes, l.Every = calls, nil, 0
 	s := strategy.Sync()
+	if l.drifts() {
+		s.LocalSGD, s.AdaptiveLocalSGD = l.Strategy.LocalSGD, l.Strategy.AdaptiveLocalSGD
+	}
 	s.Weighting, s.GradientMerge, s.NotFinite = l.Strategy.Weighting, l.Strategy.GradientMerge, l.Strategy.NotFinite
 	l.Strategy = s
 	if l.alone() {

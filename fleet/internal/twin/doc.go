@@ -34,6 +34,7 @@
 //	state.go     weights, rows, clocks; what a checkpoint holds of them
 //	guard.go     gradients that are not finite, and narrow ones
 //	rounds.go    sync, collective and alone: k steps, a fold, a clip, an update
+//	local.go     copies of workers that meet seldom
 //	ordered.go   async, half_async and ssp: pushes in the order in which they arrived, weights that steps have read
 //	model.go     the calls of a program
 //

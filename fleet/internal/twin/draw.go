@@ -13,11 +13,18 @@ func Draw(seed uint64) Program {
 	r, more := rand.New(rand.NewPCG(seed, 17)), rand.New(rand.NewPCG(seed, 18))
 	p := Program{Seed: seed, Samples: 8 + r.IntN(25), Net: drawNet(r)}
 	p.Net.drawEntries(more)
-	d := drawer{Rand: r, more: more, p: &p, workers: pick(r, 1, 1, 2, 2, 3)}
+	drifts := often(more, 6)
+	if drifts {
+		p.Net.Tables, p.Net.Ledger, p.Net.Beside, p.Net.Bad = nil, false, false, 0
+	}
+	d := drawer{Rand: r, more: more, p: &p, workers: pick(r, 1, 1, 2, 2, 3), drifts: drifts}
+	if drifts {
+		d.workers = max(d.workers, 2)
+	}
 	if often(r, 3) { // blocks of few elements, in all legs: restarts cut them elsewhere
 		d.block = pick(r, 1, 1, 2, 3, 7)
 	}
-	d.narrow = p.Net.Bad == 0 && often(r, 6)
+	d.narrow = p.Net.Bad == 0 && often(r, 6) && !drifts
 	d.rules = d.drawRules()
 	for range 1 + r.IntN(3) {
 		d.leg()
@@ -41,6 +48,7 @@ type drawer struct {
 	workers int
 	rules   Rules
 	narrow  bool // gradients may travel narrowed, under rules that make no small number a large one
+	drifts  bool // copies may meet seldom, under rules that take that
 	block   int  // the size of blocks, 0 where each leg has its own
 	saved   []saved
 	epochs  []Call // trained so far
@@ -97,6 +105,10 @@ func (n *Net) drawEntries(r *rand.Rand) {
 // drawRules are rules whose state goes from leg to leg.
 func (d *drawer) drawRules() Rules {
 	all := Rules{All: d.rule(false), By: map[string]Rule{}}
+	if d.drifts {
+		all.All = all.All.drifting()
+		return all
+	}
 	for _, name := range d.p.Net.params() {
 		if d.p.Net.isTable(name) && often(d.Rand, 2) {
 			all.By[name] = d.rule(true)
@@ -162,6 +174,15 @@ func (d *drawer) rule(row bool) Rule {
 	return r
 }
 
+// drifting is a rule under which workers' copies may differ for a while.
+func (r Rule) drifting() Rule {
+	r.L1, r.L2, r.Max = 0, 0, 0
+	if r.Kind != "momentum" {
+		r = Rule{Kind: "sgd", LR: r.LR, Schedule: r.Schedule}
+	}
+	return r
+}
+
 // renumbered are the same rules with other rates, schedules and bounds: a checkpoint's state is theirs too.
 func (d *drawer) renumbered(r Rules) Rules {
 	by, again := map[string]Rule{}, func(r Rule) Rule {
@@ -176,6 +197,9 @@ func (d *drawer) renumbered(r Rules) Rules {
 		}
 	}
 	r.All, r.By, r.Norm = again(r.All), by, pick(d.Rand, 0.05, 0.5, 5)
+	if d.drifts {
+		r.All = r.All.drifting()
+	}
 	return r
 }
 
@@ -229,6 +253,14 @@ func (d *drawer) strategy(servers int) strategy.Strategy {
 	if servers == 0 {
 		if d.workers > 1 && often(d.Rand, 6) {
 			s.FuseGradSizeInMB = 1
+		}
+		if d.drifts && d.workers > 1 && !often(d.more, 4) {
+			s.GradientMerge, s.Weighting = strategy.GradientMerge{}, ""
+			if k, begin := 1+d.more.IntN(4), d.more.IntN(4); often(d.more, 2) {
+				s.LocalSGD = strategy.LocalSGD{KSteps: k, BeginStep: begin}
+			} else {
+				s.AdaptiveLocalSGD = strategy.AdaptiveLocalSGD{InitKSteps: k, BeginStep: begin}
+			}
 		}
 		return s
 	}

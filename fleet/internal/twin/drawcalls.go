@@ -40,7 +40,13 @@ func (d *drawer) leg() {
 }
 
 // servers draws how many servers a leg has.
-func (d *drawer) servers() int { return pick(d.Rand, 0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 5) }
+func (d *drawer) servers() int {
+	n := pick(d.Rand, 0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 5)
+	if d.drifts && !often(d.more, 3) {
+		return 0
+	}
+	return n
+}
 
 // part puts a barrier between looks and an epoch that another worker may begin meanwhile.
 func (l Leg) part(n Net) (calls []Call) {

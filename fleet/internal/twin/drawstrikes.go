@@ -15,6 +15,7 @@ func (d *drawer) mortal() {
 	}
 	l.Every = time.Duration(200+d.IntN(4000)) * time.Millisecond
 	l.Strategy = d.strategy(l.Servers)
+	l.Strategy.LocalSGD, l.Strategy.AdaptiveLocalSGD = strategy.LocalSGD{}, strategy.AdaptiveLocalSGD{}
 	if l.copies() {
 		l.Rules = l.Rules.descent()
 	}

@@ -57,6 +57,8 @@ type model struct {
 	steps []int64 // pushes of each worker
 	rows  []int64 // rows of these
 	owed  []owed  // of each worker
+
+	drifters []*drifter // of a leg in which copies meet seldom
 }
 
 func (m *model) leg(i int, l Leg) {
@@ -64,7 +66,7 @@ func (m *model) leg(i int, l Leg) {
 		return // the ledger judges it
 	}
 	m.l, m.now, m.steps, m.rows = l, newState(m.p, m.noise), make([]int64, l.Workers), make([]int64, l.Workers)
-	m.owed = make([]owed, l.Workers)
+	m.owed, m.drifters = make([]owed, l.Workers), nil
 	if l.From.Dir != "" {
 		m.load(l.From.Dir, l.From.Only, l.From.WeightsOnly)
 	}
@@ -123,10 +125,13 @@ func (m *model) call(at string, c Call) {
 		m.train(at, c)
 	case look:
 		for w := range m.l.Workers {
-			m.look(fmt.Sprintf("%s worker %d", at, w), c.Samples)
+			m.look(fmt.Sprintf("%s worker %d", at, w), c.Samples, m.now)
 		}
 	case rate:
 		m.now.factor = c.Factor // behind a barrier: from the first update of the next epoch
+		for _, d := range m.drifters {
+			d.factor = c.Factor
+		}
 	case shrink:
 		freed := m.now.shrink(c)
 		for _, t := range m.p.Net.tables() {
@@ -152,7 +157,7 @@ func (m *model) load(dir string, only []string, weightsOnly bool) {
 	m.now.load(m.dirs[dir], only, weightsOnly)
 }
 
-func (m *model) look(at string, samples []int) {
+func (m *model) look(at string, samples []int, now *state) {
 	if m.l.blind() {
 		return
 	}
@@ -162,7 +167,7 @@ func (m *model) look(at string, samples []int) {
 	}
 	var y []float64
 	for _, i := range samples {
-		own, _, _ := m.p.Net.forward(evaluating{m.now}, m.p.example(i), nil, nil)
+		own, _, _ := m.p.Net.forward(evaluating{now}, m.p.example(i), nil, nil)
 		y = append(y, own)
 	}
 	m.saw.see(y, "%s sees", at)
@@ -215,6 +220,10 @@ func (m *model) train(at string, c Call) {
 		m.count(c)
 		return
 	}
+	if m.l.drifts() {
+		m.drift(at, c)
+		return
+	}
 	every := max(1, m.l.Strategy.GradientMerge.KSteps)
 	next := make([]int, len(c.Batches))
 	for {
@@ -229,7 +238,7 @@ func (m *model) train(at string, c Call) {
 				m.saw.see(y, "%s trains on", name)
 				several, next[w] = append(several, g), next[w]+1
 				if len(several) < every { // else the look is behind the update
-					m.looks(at, c, w, step)
+					m.looks(at, c, w, step, m.now)
 				}
 			}
 			if len(several) > 0 {
@@ -246,7 +255,7 @@ func (m *model) train(at string, c Call) {
 		m.update(pushes)
 		for _, p := range pushes {
 			if next[p.worker]%every == 0 {
-				m.looks(at, c, p.worker, next[p.worker]-1)
+				m.looks(at, c, p.worker, next[p.worker]-1, m.now)
 			}
 		}
 	}
@@ -271,10 +280,10 @@ func (m *model) count(c Call) {
 	}
 }
 
-func (m *model) looks(at string, c Call, worker, step int) {
+func (m *model) looks(at string, c Call, worker, step int, now *state) {
 	for _, l := range c.Looks {
 		if l.Worker == worker && l.Step == step {
-			m.look(fmt.Sprintf("%s worker %d behind step %d", at, worker, step), c.Batches[worker][step])
+			m.look(fmt.Sprintf("%s worker %d behind step %d", at, worker, step), c.Batches[worker][step], now)
 		}
 	}
 }

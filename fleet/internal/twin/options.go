@@ -32,14 +32,14 @@ var options = map[string]func(s strategy.Strategy) bool{
 	"Recovery":                 func(s strategy.Strategy) bool { return s.Recovery != strategy.Recovery{} },
 	"KSteps":                   func(s strategy.Strategy) bool { return s.KSteps > 0 },
 	"DelayCompensation":        func(s strategy.Strategy) bool { return s.DelayCompensation > 0 },
+	"LocalSGD":                 func(s strategy.Strategy) bool { return s.LocalSGD.KSteps > 0 },
+	"AdaptiveLocalSGD":         func(s strategy.Strategy) bool { return s.AdaptiveLocalSGD.InitKSteps > 0 },
 	"MaxFrame":                 func(s strategy.Strategy) bool { return s.MaxFrame > 0 },
 }
 
 // left are the fields that are not drawn, each with the reason.
 var left = map[string]string{
-	"GeoRest":          "it has no twin yet",
-	"LocalSGD":         "copies have no twin yet",
-	"AdaptiveLocalSGD": "copies have no twin yet",
+	"GeoRest": "it has no twin yet",
 }
 
 // Options are the names of the fields that are drawn, and of those that are not.
@@ -55,6 +55,10 @@ func Options() (drawn, not []string) {
 
 // impossible says whether an option and an event can't be in one program.
 func impossible(option, event string) bool {
+	local := option == "LocalSGD" || option == "AdaptiveLocalSGD" // without rows; nobody dies in a leg of theirs
+	if local && (event == "shrink" || event == "kill a server" || event == "pause a server") {
+		return true
+	}
 	switch event {
 	case "kill a server", "kill a worker", "pause a server", "pause a worker", "kill for longer than the timeout",
 		"pause for longer than the timeout":

@@ -234,6 +234,7 @@ var simplerLegs = []func(*Leg){
 	func(l *Leg) { l.Strategy = strategy.Strategy{Mode: l.Strategy.Mode, NotFinite: l.Strategy.NotFinite} },
 	func(l *Leg) { l.Strategy.GradientMerge = strategy.GradientMerge{} },
 	func(l *Leg) { l.Strategy.Weighting = "" },
+	func(l *Leg) { l.Strategy.LocalSGD.BeginStep, l.Strategy.AdaptiveLocalSGD.BeginStep = 0, 0 },
 	func(l *Leg) { l.Strategy.Payload = "" },
 	func(l *Leg) {
 		l.Strategy.Placement, l.Strategy.Codec, l.Strategy.MaxFrame = "", "", 0

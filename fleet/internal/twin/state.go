@@ -16,6 +16,7 @@ type state struct {
 	steps   int                          // updates
 	factor  float64                      // on learning rates
 	clock   int                          // periods that have ended
+	pace    pace                         // of copies that meet seldom
 	noise   *rand.Rand                   // nil means none
 }
 
@@ -252,6 +253,6 @@ func (s *state) load(from *state, only []string, weightsOnly bool) {
 		}
 	}
 	if whole && !weightsOnly {
-		s.steps, s.factor = c.steps, c.factor
+		s.steps, s.factor, s.pace = c.steps, c.factor, c.pace
 	}
 }
