@@ -20,6 +20,17 @@ func (multiply) kind() string { return "multiply" }
 
 func (multiply) forward(c *cell) {
 	a, b := c.in[0].value, c.in[1].value
+	if side, width, is := c.byRow(); is {
+		x, y := c.in[1-side].value, c.value
+		for _, f := range c.in[side].value {
+			row := y[:width]
+			for i, v := range x[:width] {
+				row[i] = v * f
+			}
+			x, y = x[width:], y[width:]
+		}
+		return
+	}
 	c.stretches(func(r stretch) {
 		y, a, b := r.in(c.value), r.of(0, a), r.of(1, b)
 		if r.still[0] {
@@ -34,6 +45,10 @@ func (multiply) forward(c *cell) {
 }
 
 func (multiply) backward(c *cell) {
+	if side, width, is := c.byRow(); is {
+		multiplyRowsGrad(c.in[side], c.in[1-side], c.grad, width)
+		return
+	}
 	for side, x := range c.in {
 		if !x.wanted {
 			continue
@@ -50,6 +65,36 @@ func (multiply) backward(c *cell) {
 				kernels.AddMul(to, dy, factor)
 			}
 		})
+	}
+}
+
+// multiplyRowsGrad passes the gradient of rows times their factors on to both.
+func multiplyRowsGrad(factors, rows *cell, grad []float32, width int) {
+	if factors.wanted {
+		df, x, dy := factors.sum(), rows.value, grad
+		for r := range df {
+			var s float32
+			row := dy[:width]
+			for i, v := range x[:width] {
+				s += v * row[i]
+			}
+			df[r] += s
+			x, dy = x[width:], dy[width:]
+		}
+	}
+	if !rows.wanted {
+		return
+	}
+	dx, dy, add := rows.grad, grad, rows.adds()
+	for _, f := range factors.value {
+		row := dx[:width]
+		if !add {
+			clear(row)
+		}
+		for i, g := range dy[:width] {
+			row[i] += g * f
+		}
+		dx, dy = dx[width:], dy[width:]
 	}
 }
 

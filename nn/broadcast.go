@@ -88,8 +88,28 @@ type group struct {
 
 // stretches calls f for the stretches of the value in order, which are as long as can be.
 func (c *cell) stretches(f func(r stretch)) {
-	var groups [mostDims + 1]group // the last dimensions first; equal shapes of any rank are one group
-	n := 0
+	groups, n := c.groups()
+	walk(groups[:n], f)
+}
+
+// shortRow is the longest row for which a loop in place is faster than a kernel's call.
+const shortRow = 32
+
+// byRow says whether one input has a number for each row of the other, and how long a row is, which is short: such as
+// the weights, of shape [N L 1], of rows of shape [N L D].
+func (c *cell) byRow() (side, width int, is bool) {
+	groups, n := c.groups()
+	if n != 2 || groups[0].size > shortRow || groups[1].repeat != [2]bool{} || groups[0].repeat == [2]bool{} {
+		return 0, 0, false
+	}
+	if groups[0].repeat[1] {
+		side = 1
+	}
+	return side, groups[0].size, true
+}
+
+// groups are those of the value, the last dimensions first; equal shapes of any rank are one group.
+func (c *cell) groups() (groups [mostDims + 1]group, n int) {
 	for back := 1; back <= len(c.shape); back++ {
 		g := group{size: c.shape[len(c.shape)-back]}
 		if g.size == 1 {
@@ -108,7 +128,7 @@ func (c *cell) stretches(f func(r stretch)) {
 	if n == 0 {
 		groups[0], n = group{size: 1}, 1
 	}
-	walk(groups[:n], f)
+	return groups, n
 }
 
 // dimFromRight is a dimension of an input of a value with so many dimensions. The batch, where the input has it, is
