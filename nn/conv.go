@@ -52,17 +52,35 @@ func Conv1D(x *Node, filters int, o ConvOptions) *Node {
 		wantFloat([]*Node{x}) != nil {
 		return apply("", conv2d{}, x)
 	}
-	act := o.Act
+	act, positions := o.Act, x.shape[1]-(o.Kernel-1)*max(1, o.Dilation)
 	o.Act, o.Width = nil, 1
-	channels := Transpose(x, 0, 2, 1)
-	y := o.convolve("conv1d", Reshape(channels, x.shape[2], x.shape[1], 1), filters)
-	if !y.bad {
-		y = Transpose(Reshape(y, y.shape[1], y.shape[2]), 0, 2, 1)
+	var y *Node
+	if o.Padding != 0 || o.Same || o.Groups > 1 || o.Stride > 1 || min(o.Kernel, positions, filters, o.Dilation+1) < 1 {
+		y = o.convolve("conv1d", Reshape(Transpose(x, 0, 2, 1), x.shape[2], x.shape[1], 1), filters)
+		if !y.bad {
+			y = Transpose(Reshape(y, y.shape[1], y.shape[2]), 0, 2, 1)
+		}
+	} else {
+		y = o.slide(x, filters, positions)
 	}
 	if act != nil {
 		y = act(y)
 	}
 	return y
+}
+
+// slide is a convolution along so many positions that is one product for the whole batch: a linear layer of the
+// elements that a filter meets at each position, side by side.
+func (o ConvOptions) slide(x *Node, filters, positions int) *Node {
+	name, in := o.params("conv1d", x, x.shape[2], filters)
+	met := make([]*Node, o.Kernel)
+	for i := range met {
+		at := i * max(1, o.Dilation)
+		met[i] = Slice(x, 1, at, at+positions)
+	}
+	in[0] = Concat(met...)
+	in[1] = Reshape(Transpose(in[1], 2, 1, 3, 0), o.Kernel*x.shape[2], filters)
+	return apply(name, linear{PerPosition: true}, in...)
 }
 
 // GlobalMaxPool2D is the largest element of each channel of x of shape [N C H W], of shape [N C]. Those of sequences
@@ -79,9 +97,10 @@ func global(along func(x *Node, axis int) *Node, x *Node) *Node {
 	return along(Reshape(x, x.shape[1], x.shape[2]*x.shape[3]), 2)
 }
 
-func (o ConvOptions) convolve(kind string, x *Node, filters int) *Node {
-	g, name, init, width := x.graph, o.Name, o.Init, o.Width
-	if name == "" {
+// params are the name of a convolution of so many channels, and its inputs: x, filters, and a bias or none.
+func (o ConvOptions) params(kind string, x *Node, channels, filters int) (name string, in []*Node) {
+	g, init, width := x.graph, o.Init, o.Width
+	if name = o.Name; name == "" {
 		name = g.free(kind)
 	}
 	if width == 0 {
@@ -90,10 +109,15 @@ func (o ConvOptions) convolve(kind string, x *Node, filters int) *Node {
 	if init == nil {
 		init = KaimingNormal{}
 	}
-	in := []*Node{x, g.dense(name+".w_0", []int{filters, x.shape[1] / max(1, o.Groups), o.Kernel, width}, init, false)}
+	in = []*Node{x, g.dense(name+".w_0", []int{filters, channels / max(1, o.Groups), o.Kernel, width}, init, false)}
 	if !o.NoBias {
 		in = append(in, g.dense(name+".b_0", []int{filters}, o.BiasInit, false))
 	}
+	return name, in
+}
+
+func (o ConvOptions) convolve(kind string, x *Node, filters int) *Node {
+	name, in := o.params(kind, x, x.shape[1], filters)
 	if o.Stride == 0 {
 		o.Stride = 1
 	}

@@ -12,7 +12,7 @@ import (
 func Sum(x *Node, axis int) *Node { return apply("", sum{axisOp{Axis: axis}}, x) }
 
 // Max takes the largest element along an axis, which goes away as with [Sum]. All that are equal to the largest get its
-// gradient.
+// gradient, as the original's reduce_max has it; SequencePool gives it to the first of them, as PyTorch's max does.
 func Max(x *Node, axis int) *Node { return apply("", maximum{axisOp{Axis: axis}}, x) }
 
 // MeanAxis is the mean along an axis, which goes away as with [Sum].
@@ -42,15 +42,6 @@ func (o axisOp) infer(in []*Node) ([]int, error) {
 		shape = []int{1}
 	}
 	return shape, wantFloat(in)
-}
-
-// lanes calls f for every element of the result with where its lane begins in the input, and the distance of the lane's
-// elements.
-func (o axisOp) lanes(c *cell, f func(out, begin, stride int)) {
-	n, stride := c.in[0].shape[o.Axis], product(c.in[0].shape[o.Axis+1:])
-	for out := range c.value {
-		f(out, out/stride*n*stride+out%stride, stride)
-	}
 }
 
 type sum struct{ axisOp }
@@ -97,14 +88,24 @@ type maximum struct{ axisOp }
 
 func (maximum) kind() string { return "max" }
 
+// stretches calls f for each stretch of results that lie side by side, with where their lanes begin in the input.
+func (o maximum) stretches(c *cell, f func(out, begin, n, stride int)) {
+	n, stride := c.in[0].shape[o.Axis], product(c.in[0].shape[o.Axis+1:])
+	for out := 0; out < len(c.value); out += stride {
+		f(out, out*n, n, stride)
+	}
+}
+
 func (o maximum) forward(c *cell) {
-	x, n := c.in[0].value, c.in[0].shape[o.Axis]
-	o.lanes(c, func(out, begin, stride int) {
-		top := x[begin]
-		for j := range n {
-			top = max(top, x[begin+j*stride])
+	x := c.in[0].value
+	o.stretches(c, func(out, begin, n, stride int) {
+		y := c.value[out : out+stride]
+		copy(y, x[begin:])
+		for at := begin + stride; at < begin+n*stride; at += stride {
+			for i, v := range x[at : at+stride] {
+				y[i] = max(y[i], v)
+			}
 		}
-		c.value[out] = top
 	})
 }
 
@@ -112,11 +113,14 @@ func (o maximum) backward(c *cell) {
 	if !c.in[0].wanted {
 		return
 	}
-	x, dx, n := c.in[0].value, c.in[0].sum(), c.in[0].shape[o.Axis]
-	o.lanes(c, func(out, begin, stride int) {
-		for j := range n {
-			if x[begin+j*stride] == c.value[out] {
-				dx[begin+j*stride] += c.grad[out]
+	x, dx := c.in[0].value, c.in[0].sum()
+	o.stretches(c, func(out, begin, n, stride int) {
+		y, dy := c.value[out:out+stride], c.grad[out:out+stride]
+		for at := begin; at < begin+n*stride; at += stride {
+			for i, v := range x[at : at+stride] {
+				if v == y[i] {
+					dx[at+i] += dy[i]
+				}
 			}
 		}
 	})
