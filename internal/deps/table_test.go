@@ -66,10 +66,11 @@ var house = map[string][]string{
 
 	"fleet/internal/twin": {"fleet", "fleet/internal/trial", "internal/wire", "nn", "optimizer", "optimizer/lr", "rolemaker", "strategy", "transport"},
 
-	"examples/...":              {"examples/...", "dataset", "fleet", "fleet/train", "nn", "optimizer", "optimizer/weights", "strategy"},
-	"examples/internal/jobtest": {"fleet", "fleet/fleettest", "fleet/train", "internal/law", "strategy"},
-	"internal/rules":            {"optimizer"},
-	"optimizer":                 {"optimizer/lr"},
+	"examples/...":                {"examples/...", "dataset", "fleet", "fleet/train", "nn", "optimizer", "optimizer/weights", "strategy"},
+	"examples/internal/jobtest":   {"fleet", "fleet/fleettest", "fleet/train", "internal/law", "strategy"},
+	"examples/internal/torchtest": {"dataset", "examples/internal/jobtest", "fleet", "fleet/fleettest", "fleet/train", "nn", "optimizer", "optimizer/weights"},
+	"internal/rules":              {"optimizer"},
+	"optimizer":                   {"optimizer/lr"},
 }
 
 // houseTests says what test files may import besides their package's own row, the package itself and the exams.
