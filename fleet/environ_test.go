@@ -46,6 +46,25 @@ func TestStrangeVariables(t *testing.T) {
 	}
 }
 
+// TestAPodThatTrainsAloneSaysSo: and a role that is said in gofleet's own words says over whom.
+func TestAPodThatTrainsAloneSaysSo(t *testing.T) {
+	// Serial: it sets variables of the environment.
+	var log bytes.Buffer
+	o := fleet.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}
+	t.Setenv("JOB_COMPLETION_INDEX", "1")
+	t.Setenv("HOSTNAME", "wd-1")
+	f, err := fleet.New(t.Context(), nil, o)
+	if err != nil || !f.IsLocal() || !strings.Contains(log.String(), "level=INFO msg=\"fleet: pod wd-1 has JOB_COMPLETION_INDEX=1 and trains alone") {
+		t.Errorf("error %v, log %s", err, log.String())
+	}
+	t.Setenv("TF_CONFIG", `{"cluster":{"ps":["a:1"],"worker":["b:1","c:1"]},"task":{"type":"worker","index":1}}`)
+	t.Setenv("FLEET_INDEX", "0")
+	f, err = fleet.New(t.Context(), nil, o)
+	if err != nil || f.WorkerIndex() != 0 || !strings.Contains(log.String(), "FLEET_INDEX is 0: they win over TFConfig, which says worker 1 of 2") {
+		t.Errorf("error %v, log %s", err, log.String())
+	}
+}
+
 // TestVariablesAreKnown finds the variables that sources and MACHINES.md speak of.
 func TestVariablesAreKnown(t *testing.T) {
 	t.Parallel()

@@ -1,8 +1,11 @@
 package transport_test
 
 import (
+	"errors"
 	"net"
+	"os"
 	"path/filepath"
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -31,6 +34,12 @@ func TestExam(t *testing.T) {
 		"token": {func() transport.Transport {
 			return &transport.FastHTTP{MaxMessage: testBound, TLSDir: dir, Token: "secret"}
 		}, loopback},
+	}
+	if runtime.GOOS != "windows" { // where links want a right of their own
+		secret := mounted(t, dir)
+		b := bare["tls"]
+		b.build = func() transport.Transport { return &transport.FastHTTP{MaxMessage: testBound, TLSDir: secret} }
+		bare["secret"] = b
 	}
 	for name, b := range bare {
 		if name == "ipv6" && !hasIPv6() {
@@ -83,6 +92,25 @@ func certificates(t testing.TB) string {
 		t.Fatal(err)
 	}
 	return dir
+}
+
+// mounted is a directory of certificates as kubelet mounts a Secret: links to a directory that is replaced as a whole.
+func mounted(t testing.TB, dir string) string {
+	t.Helper()
+	secret := t.TempDir()
+	err := os.Mkdir(filepath.Join(secret, "..2026_11_23"), 0o700)
+	if err == nil {
+		err = os.Symlink("..2026_11_23", filepath.Join(secret, "..data"))
+	}
+	for old, name := range map[string]string{"ca.pem": "ca.crt", "cert.pem": "tls.crt", "key.pem": "tls.key"} {
+		data, failed := os.ReadFile(filepath.Join(dir, old))
+		err = errors.Join(err, failed, os.WriteFile(filepath.Join(secret, "..data", name), data, 0o600),
+			os.Symlink(filepath.Join("..data", name), filepath.Join(secret, name)))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return secret
 }
 
 func socketNames(t testing.TB) func() string {

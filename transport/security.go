@@ -15,7 +15,7 @@ import (
 
 // FromEnv returns a FastHTTP that is secured, and listens, as the environment says:
 //
-//	FLEET_TLS_DIR    a directory with ca.pem, cert.pem and key.pem (FastHTTP.TLSDir)
+//	FLEET_TLS_DIR    a directory with ca.pem, cert.pem and key.pem, or ca.crt, tls.crt and tls.key (FastHTTP.TLSDir)
 //	FLEET_TOKEN      a secret shared by all processes, for use with FLEET_TLS_DIR (FastHTTP.Token)
 //	FLEET_INSECURE   1: plaintext between machines (FastHTTP.Insecure)
 //	FLEET_CLUSTER    a name of the cluster, the same for all its processes (FastHTTP.Cluster)
@@ -89,22 +89,36 @@ func (f *FastHTTP) serverTLS() (*tls.Config, error) {
 	return config, nil
 }
 
+// TLSFiles are the files of a TLS directory, of the authority, of the certificate and of its key: ca.pem, cert.pem and
+// key.pem, or where there is no ca.pem and a ca.crt, as a Secret of Kubernetes names them, that and tls.crt and
+// tls.key.
+func TLSFiles(dir string) (ca, cert, key string) {
+	names := []string{"ca.pem", "cert.pem", "key.pem"}
+	if _, err := os.Stat(filepath.Join(dir, names[0])); errors.Is(err, os.ErrNotExist) {
+		if _, err := os.Stat(filepath.Join(dir, "ca.crt")); err == nil {
+			names = []string{"ca.crt", "tls.crt", "tls.key"}
+		}
+	}
+	return filepath.Join(dir, names[0]), filepath.Join(dir, names[1]), filepath.Join(dir, names[2])
+}
+
 // readTLSDir loads a directory of certificates. Besides a token, a client may do without one of its own.
 func readTLSDir(dir string, token bool) (*tls.Config, error) {
-	pem, err := os.ReadFile(filepath.Join(dir, "ca.pem"))
+	ca, cert, key := TLSFiles(dir)
+	pem, err := os.ReadFile(ca)
 	if err != nil {
 		return nil, fmt.Errorf("transport: TLS directory: %w", err)
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("transport: TLS directory: %s holds no certificate", filepath.Join(dir, "ca.pem"))
+		return nil, fmt.Errorf("transport: TLS directory: %s holds no certificate", ca)
 	}
 	config := &tls.Config{MinVersion: tls.VersionTLS13, RootCAs: pool, ClientCAs: pool,
 		ClientAuth: tls.RequireAndVerifyClientCert}
 	if token {
 		config.ClientAuth = tls.VerifyClientCertIfGiven
 	}
-	pair, err := tls.LoadX509KeyPair(filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem"))
+	pair, err := tls.LoadX509KeyPair(cert, key)
 	if err == nil {
 		config.Certificates = []tls.Certificate{pair}
 	} else if !token || !errors.Is(err, os.ErrNotExist) {

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"net"
 	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -44,7 +43,8 @@ func mode(t *transport.FastHTTP) string {
 
 // readCertificates shows how long the certificates of a directory are valid, and for whom.
 func (d *doctor) readCertificates(dir string) {
-	pair, err := tls.LoadX509KeyPair(filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem"))
+	ca, cert, key := transport.TLSFiles(dir)
+	pair, err := tls.LoadX509KeyPair(cert, key)
 	if err != nil {
 		d.say("certificate", "none, which a client with a token does without")
 		return
@@ -54,29 +54,29 @@ func (d *doctor) readCertificates(dir string) {
 	for _, ip := range leaf.IPAddresses {
 		hosts = append(hosts, ip.String())
 	}
-	d.say("certificate", "%s\nvalid from %s until %s\nfor %s", filepath.Join(dir, "cert.pem"),
+	d.say("certificate", "%s\nvalid from %s until %s\nfor %s", cert,
 		leaf.NotBefore.Format(time.DateTime),
 		leaf.NotAfter.Format(time.DateTime), strings.Join(wrap(hosts, 100), "\n    "))
-	if err := certified(leaf, dir); err != nil {
-		d.lacks("cert.pem of %s does not do: %v: \"fleetrun certs\" makes a directory, of which each machine gets a "+
-			"copy", dir, err)
+	if err := certified(leaf, ca); err != nil {
+		d.lacks("%s does not do: %v: \"fleetrun certs\" makes a directory, of which each machine gets a "+
+			"copy", cert, err)
 	}
 	d.checkHosts(leaf)
-	if info, err := os.Stat(filepath.Join(dir, "key.pem")); err == nil && runtime.GOOS != "windows" &&
+	if info, err := os.Stat(key); err == nil && runtime.GOOS != "windows" &&
 		info.Mode()&fs.FileMode(0o077) != 0 {
-		d.note("other users may read %s: chmod 600", filepath.Join(dir, "key.pem"))
+		d.note("other users may read %s: chmod 600", key)
 	}
 }
 
 // certified says what is wrong with a certificate beside its authority's.
-func certified(leaf *x509.Certificate, dir string) error {
-	pem, err := os.ReadFile(filepath.Join(dir, "ca.pem"))
+func certified(leaf *x509.Certificate, ca string) error {
+	pem, err := os.ReadFile(ca)
 	if err != nil {
 		return err
 	}
 	authorities := x509.NewCertPool()
 	if !authorities.AppendCertsFromPEM(pem) {
-		return fmt.Errorf("ca.pem holds no certificate")
+		return fmt.Errorf("%s holds no certificate", ca)
 	}
 	_, err = leaf.Verify(x509.VerifyOptions{Roots: authorities, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}})
 	return err
