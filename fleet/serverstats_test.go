@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -100,7 +99,7 @@ func TestServersShowHowTheirJobStands(t *testing.T) {
 			if !slices.ContainsFunc(o.waits, func(w fleet.Wait) bool {
 				return w.Why != "" && !w.Since.IsZero() && (reflect.DeepEqual(w.Workers, []int{2}) || m == strategy.ModeAsync)
 			}) {
-				t.Error(fmt.Sprintf("no wait is for worker 2: %+v", o.waits[:min(3, len(o.waits))]))
+				t.Errorf("no wait is for worker 2: %+v", o.waits[:min(3, len(o.waits))])
 			}
 		})
 	}

@@ -14,7 +14,8 @@ type meter struct {
 	waited Counter `count:"waited" name:"waited_seconds_total" help:"Waits."`
 	token  Counter `count:"refused" name:"refused_total" by:"cause=token" help:"Refused."`
 	open   Gauge   `count:"open" name:"open_round" help:"The open round."`
-	idle   Gauge   `count:"idle" name:"idle" help:"Nothing."`
+	//lint:ignore U1000 it is found by reflection
+	idle Gauge `count:"idle" name:"idle" help:"Nothing."`
 }
 
 type stats struct {

@@ -87,14 +87,6 @@ func (n Net) width() int {
 	return width
 }
 
-// number is a table's place among the params of the graph: tables come first, the ledger last.
-func (n Net) number(table string) uint32 {
-	if table == ledgerName {
-		return uint32(len(n.Tables) + len(denseNames))
-	}
-	return uint32(slices.Index(n.params(), table) - len(denseNames))
-}
-
 // size is how many numbers a variable has.
 func (n Net) size(name string) int {
 	return map[string]int{hidden: n.width() * n.Hidden, hiddenBias: n.Hidden, out: n.Hidden, outBias: 1}[name]
