@@ -299,8 +299,10 @@ func TestAWorkerThatEndsWhileItSaves(t *testing.T) {
 			}
 			dead, own := make(chan struct{}), &trial.Cable{Transport: network}
 			first, err := trial.Another(f, &trial.Tap{Transport: own, Before: func(_ string, req [][]byte) error {
-				text := bytes.Join(req, nil)
-				if bytes.Contains(text, []byte(`"now":{`)) && bytes.Contains(text, []byte(`"deltas":1`)) && !own.Pulled.Swap(true) {
+				if !bytes.Contains(bytes.Join(req, nil), []byte(`"ends":true`)) {
+					return nil
+				}
+				if _, err := nn.Load(at("base"), at("delta")); err == nil && !own.Pulled.Swap(true) {
 					close(dead)
 				}
 				return nil

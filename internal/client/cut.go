@@ -3,17 +3,19 @@ package client
 import (
 	"context"
 	"slices"
+	"strconv"
 	"sync"
 
 	"github.com/gofleet/gofleet/internal/backend"
+	"github.com/gofleet/gofleet/internal/cut"
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
 // between is the servers' weights between two steps, the same of every worker on all of them, as long as pushes wait.
 // It implements [backend.Weights].
 type between struct {
-	c  *Client
-	id string
+	c   *Client
+	cut string
 }
 
 // Cut implements [backend.Trainer]: it makes the servers hold back pushes at the same steps of every worker, has do
@@ -24,25 +26,16 @@ func (c *Client) Cut(ctx context.Context, do func(backend.Weights) error) error 
 		return err
 	}
 	defer done()
-	return c.cuts.repeat(func() error { return c.cut(ctx, do) })
+	return c.cuts.repeat(func() error {
+		_, err := c.cuts.lead(ctx, call{plan: cut.Plan{cut.Read}, read: func(number uint64, _ [][]byte) (any, error) {
+			return nil, do(&between{c, nameOf(number)})
+		}})
+		return err
+	})
 }
 
-// cut makes one attempt.
-func (c *Client) cut(ctx context.Context, do func(backend.Weights) error) (err error) {
-	msg := wire.Save{ID: c.cuts.id(), Read: true}
-	defer c.cuts.abandon(ctx, msg)
-	if msg.Steps, _, err = c.cuts.freeze(ctx, &msg); err != nil {
-		return err
-	}
-	reached := func() error { return c.cuts.reach(ctx, &msg, func(int) any { return nil }) }
-	if err := reached(); err != nil {
-		return err
-	}
-	if err := do(&between{c, msg.ID}); err != nil {
-		return err
-	}
-	return reached() // as it has been all the time
-}
+// nameOf is what servers know a cut by that is read.
+func nameOf(number uint64) string { return strconv.FormatUint(number, 10) }
 
 // Dense brings what [Client.Dense] does.
 func (k *between) Dense(ctx context.Context) (map[string][]float32, error) { return k.c.Dense(ctx) }
@@ -54,7 +47,7 @@ func (k *between) Count(ctx context.Context, name string) (int, error) {
 		return 0, err
 	}
 	counts := make([]page, len(k.c.Servers))
-	scan := wire.Scan{Param: uint32(e.Index), Cut: k.id, Count: true}
+	scan := wire.Scan{Param: uint32(e.Index), Cut: k.cut, Count: true}
 	err = k.c.link.together(func(s int) error { return k.c.page(ctx, s, scan, &counts[s]) })
 	n := 0
 	for _, p := range counts {
@@ -92,7 +85,7 @@ func (k *between) each(ctx context.Context, name string, what wire.Scan,
 	for s := range streams {
 		r := &stream{pages: make(chan *page)}
 		streams[s] = r // which merge drops when it ends
-		scan := k.c.scanOf(e, k.id, what.IDs, 3*len(streams))
+		scan := k.c.scanOf(e, k.cut, what.IDs, 3*len(streams))
 		scan.Gone = what.Gone
 		readers.Go(func() { r.read(ctx, k.c, s, scan) })
 	}

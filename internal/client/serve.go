@@ -2,10 +2,12 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 
 	"github.com/gofleet/gofleet/internal/backend"
+	"github.com/gofleet/gofleet/internal/cut"
 	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/internal/wire"
 )
@@ -29,9 +31,9 @@ func (v *serving) Gone(ctx context.Context, name string, yield func(ids []uint64
 		func(ids []uint64, _ []float32) error { return yield(ids) })
 }
 
-// Serve implements [backend.Trainer]. Servers doubt what was saved while the model is made whole, and it is whole
-// before server 0 knows of it, which knows before the others: whoever ends in between leaves rows that count as not
-// served, and servers that doubt or say different things, which only a base sets right.
+// Serve implements [backend.Trainer]. Servers doubt what was saved while the model is made whole, and note what they have
+// of it when it is: whoever ends in between leaves rows that count as not served, and servers that doubt, which only a
+// base sets right.
 func (c *Client) Serve(ctx context.Context, how table.Serving, write func(backend.Serving) error,
 	commit func() (table.Chain, error)) error {
 	done, err := c.turn(ctx, "saving a model for serving")
@@ -39,62 +41,62 @@ func (c *Client) Serve(ctx context.Context, how table.Serving, write func(backen
 		return err
 	}
 	defer done()
-	return c.cuts.repeat(func() error { return c.serve(ctx, how, write, commit) })
+	whole := false
+	read := func(number uint64, said [][]byte) (any, error) {
+		if whole {
+			return nil, errors.New("server 0 was started again")
+		}
+		now, err := c.serve(ctx, nameOf(number), how, said, write, commit)
+		whole = err == nil
+		return wire.Chain(now), err
+	}
+	var late error
+	err = c.cuts.repeat(func() error {
+		_, err := c.cuts.lead(ctx, call{plan: cut.Plan{cut.Read, cut.Mark}, read: read,
+			with: wire.Cutting{Serving: (*wire.Serving)(&how)}})
+		if whole && err != nil {
+			late = fmt.Errorf("the model is whole, and not all servers know of it (the next is to be a base if they "+
+				"don't): %w", err)
+			return nil
+		}
+		return err
+	})
+	return errors.Join(err, late)
 }
 
-// serve makes one attempt.
-func (c *Client) serve(ctx context.Context, how table.Serving, write func(backend.Serving) error,
-	commit func() (table.Chain, error)) (err error) {
-	msg := wire.Save{ID: c.cuts.id(), Read: true}
-	defer c.cuts.abandon(ctx, msg)
-	if msg.Steps, _, err = c.cuts.freeze(ctx, &msg); err != nil {
-		return err
-	}
-	reached := func() error { return c.cuts.reach(ctx, &msg, func(int) any { return nil }) }
-	if err := reached(); err != nil {
-		return err
-	}
-	chain, left, err := c.selects(ctx, msg.ID, how)
+// serve writes a model in a cut, and makes it whole.
+func (c *Client) serve(ctx context.Context, name string, how table.Serving, said [][]byte,
+	write func(backend.Serving) error, commit func() (table.Chain, error)) (now table.Chain, err error) {
+	chain, left, err := c.listed(said, how)
 	if err != nil {
-		return err
+		return now, err
 	}
-	if err := write(&serving{between{c, msg.ID}, chain, left}); err != nil {
-		return err
-	}
-	if err := reached(); err != nil {
-		return err
+	if err := write(&serving{between{c, name}, chain, left}); err != nil {
+		return now, err
 	}
 	before := func(ctx context.Context, chain table.Chain) error {
-		msg := wire.Serve{ID: msg.ID, Before: (*wire.Chain)(&chain)}
+		msg := wire.Serve{Cut: name, Before: wire.Chain(chain)}
 		return c.link.together(func(s int) error { return c.link.control(ctx, s, wire.OpServe, msg, nil) })
 	}
 	if err := before(ctx, chain.Doubted()); err != nil {
 		_ = before(context.WithoutCancel(ctx), chain) // nothing is whole: servers that can be reached doubt nothing
-		return err
+		return now, err
 	}
-	now, err := commit()
-	switch {
-	case err == nil:
-	case now == table.Chain{}: // it is not whole, for sure
-		return errors.Join(err, before(context.WithoutCancel(ctx), chain))
-	default:
-		return err
+	now, err = commit()
+	if err != nil && now == (table.Chain{}) { // it is not whole, for sure
+		err = errors.Join(err, before(context.WithoutCancel(ctx), chain))
 	}
-	if err := c.served(context.WithoutCancel(ctx), msg.ID, now); err != nil {
-		return fmt.Errorf("the model is whole, and not all servers know of it (the next is to be a base if it did "+
-			"not): %w", err)
-	}
-	return nil
+	return now, err
 }
 
-// selects has all servers list what the model takes, and returns the models before, which must be the same for a delta,
-// with how many rows are left out. What one server doubts all do.
-func (c *Client) selects(ctx context.Context, id string, how table.Serving) (chain table.Chain, left int, err error) {
-	all := make([]wire.Listed, len(c.Servers))
-	msg := wire.Serve{ID: id, Select: (*wire.Serving)(&how)}
-	err = c.link.together(func(s int) error { return c.link.control(ctx, s, wire.OpServe, msg, &all[s]) })
-	if err != nil {
-		return chain, 0, err
+// listed is what all servers have listed for a model: the models before, which must be the same for a delta, and how
+// many rows are left out. What one server doubts all do.
+func (c *Client) listed(said [][]byte, how table.Serving) (chain table.Chain, left int, err error) {
+	all := make([]wire.Listed, len(said))
+	for s, text := range said {
+		if err := json.Unmarshal(text, &all[s]); err != nil {
+			return chain, 0, c.link.name(s, err)
+		}
 	}
 	chain = table.Chain(all[0].Chain)
 	for s, a := range all {
@@ -108,14 +110,4 @@ func (c *Client) selects(ctx context.Context, id string, how table.Serving) (cha
 		}
 	}
 	return chain, left, backend.Follows(how, chain)
-}
-
-// served has all servers take note of a model that is whole, server 0 first.
-func (c *Client) served(ctx context.Context, id string, now table.Chain) error {
-	msg := wire.Serve{ID: id, Now: (*wire.Chain)(&now)}
-	tell := func(s int) error { return c.link.control(ctx, s, wire.OpServe, msg, nil) }
-	if err := tell(0); err != nil {
-		return err
-	}
-	return c.link.together(tell)
 }

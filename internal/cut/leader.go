@@ -139,8 +139,11 @@ func (l *Leader) onward(c *led, a *Ask) Told {
 	case speaks && c.stage == Held:
 		c.brought = a.Brought
 		l.order(working, Reach)
+	case speaks && c.stage == Reached && a.Ends && c.ask.Plan.Final() != "":
+		c.brought = a.Brought
+		l.finish()
 	case speaks && c.stage == Reached && a.Ends:
-		c.brought, c.read = a.Brought, true
+		c.read = true
 		l.order(working, Reach) // as it has been all the time
 	}
 	if c.why != nil && !c.again {

@@ -35,6 +35,7 @@ type saving struct {
 	recovery  *recovery
 	rule      optimizer.Rule
 	servers   int
+	holding   *holding
 	journal   *journaling
 	tracker   *checkpoint.Tracker
 	segments  *segments

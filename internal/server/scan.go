@@ -93,7 +93,11 @@ func (c *reading) listed(t *table.Sparse, msg *wire.Scan) ([]uint64, error) {
 func (c *reading) lists(cut string) (map[uint32][]uint64, error) {
 	switch _, err := strconv.Atoi(cut); {
 	case err == nil:
-		return c.holding.lists(cut)
+		w, err := c.holding.kept(cut)
+		if err != nil {
+			return nil, err
+		}
+		return w.lists, nil
 	case cut != "": // of a cut that its worker leads
 		return c.st.cut.Rows(cut)
 	}

@@ -168,7 +168,7 @@ func (s *Server) connect(traits mode.Traits, journal *journaling) {
 		tracker: checkpoint.NewTracker(part.store, keep.Deltas > 0), log: s.log}
 	s.holding = &holding{st: st, part: part, saving: s.saving, patience: c.Strategy.WorkerTimeout.Std() / 20,
 		journal: journal, segments: s.segments, log: s.log}
-	t.reading.holding = s.holding
+	s.saving.holding, t.reading.holding = s.holding, s.holding
 	s.leading = &leading{st: st, peers: s.clipping.peers, holding: s.holding, saving: s.saving, recovery: s.recovery,
 		frozen: frozen, journal: journal, life: s.clipping.life,
 		orders: make([]*cut.Order, len(c.Endpoints)), withdraw: make([]context.CancelFunc, len(c.Endpoints))}

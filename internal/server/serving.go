@@ -11,12 +11,6 @@ import (
 // gone marks the number of an embedding in the lists of a cut: of ids that a model for serving is not to have any more.
 const gone = 1 << 31
 
-// selection is what a model for serving takes of the tables, as a cut keeps it.
-type selection struct {
-	done   bool
-	tables []table.Served
-}
-
 // registerServing has what was served outlive a kill.
 func (c *saving) registerServing(m *memory) {
 	addFact(m, "generation", func() string { return c.part.store.Chain().Generation }, func(then string) {
@@ -27,111 +21,18 @@ func (c *saving) registerServing(m *memory) {
 	c.served = addRecord(m, kindServed, c.again)
 }
 
-// serve lists what a model for serving takes, for scans of the cut; or, when the model is whole, has it count as
-// served. Until then nothing has changed: a worker that ends before leaves everything as it was. One that ends between
-// two servers leaves these at other chains, and the next delta is refused.
-func (c *saving) serve(f *wire.Frame, msg *wire.Serve, r *reply) error {
+// serve has the tables say what was saved of them, as their worker does before it makes a model whole, and again if it
+// could not: rows stay as they are.
+func (c *saving) serve(f *wire.Frame, msg *wire.Serve, _ *reply) error {
 	c.st.lock.Lock()
 	defer c.st.lock.Unlock()
 	if err := c.st.sender(f); err != nil {
 		return err
 	}
-	var answer wire.Listed
-	err := error(nil)
-	switch {
-	case msg.Now != nil:
-		err = c.serves(msg.ID, table.Chain(*msg.Now))
-	case msg.Before != nil:
-		err = c.before(msg.ID, table.Chain(*msg.Before))
-	case msg.Select != nil:
-		answer.Left, err = c.selects(msg.ID, table.Serving(*msg.Select))
-	}
-	if err != nil {
+	if _, err := c.holding.kept(msg.Cut); err != nil || c.part.store.Chain() == table.Chain(msg.Before) {
 		return err
 	}
-	answer.Chain = wire.Chain(c.part.store.Chain())
-	return r.JSON(answer)
-}
-
-// before has the tables say what was saved of them, as their worker does before it makes a model whole: rows stay as
-// they are. Locked.
-func (c *saving) before(id string, chain table.Chain) error {
-	if err := c.st.cut.Kept(id); err != nil || c.part.store.Chain() == chain {
-		return err
-	}
-	c.journal.failed(c.mark(make([]table.Served, len(c.part.store.Tables)), chain, ""))
-	return nil
-}
-
-// selects looks at all rows, once however often the request comes, and says how many are left out. Locked, but not
-// while it looks.
-func (c *saving) selects(id string, how table.Serving) (left int, err error) {
-	kept, first, err := c.st.cut.Aside(id, func() any { return new(selection) })
-	if err != nil {
-		return 0, err
-	}
-	n, is := kept.(*selection)
-	if !is {
-		return 0, wire.Refuse(wire.StatusRefused, "cut %s is for a load", id)
-	}
-	if first {
-		c.st.lock.Unlock()
-		all := c.part.store.Select(how)
-		c.st.lock.Lock()
-		n.tables, n.done = all, true
-		c.st.lock.broadcast()
-	}
-	looking := func() string { return "for the rows of a model for serving" }
-	if err := c.st.lock.await(func() bool { return n.done }, looking); err != nil {
-		return 0, err
-	}
-	for _, t := range n.tables {
-		left += t.Left
-	}
-	return left, c.list(id, n)
-}
-
-// list has scans of the cut bring what was selected. Locked.
-func (c *saving) list(id string, n *selection) error {
-	lists, err := c.st.cut.Rows(id)
-	if err != nil {
-		return err
-	}
-	for i, e := range c.part.layout.Embeddings {
-		lists[uint32(e.Index)], lists[uint32(e.Index)|gone] = n.tables[i].Rows, n.tables[i].Gone
-	}
-	return nil
-}
-
-// serves has what was selected count as served, once. Locked, but not while it does: pushes wait for the cut, also for
-// one that is given up meanwhile.
-func (c *saving) serves(id string, now table.Chain) error {
-	another := func() string { return "for the rows of a model for serving to be marked" }
-	if err := c.st.lock.await(func() bool { return !c.st.cut.Marking(id) }, another); err != nil {
-		return err
-	}
-	if c.part.store.Chain() == now {
-		return nil
-	}
-	kept, _, err := c.st.cut.Aside(id, func() any { return new(selection) })
-	if err != nil {
-		return err
-	}
-	n, is := kept.(*selection)
-	if !is || !n.done {
-		return wire.Refuse(wire.StatusRefused, "cut %s: nothing was listed for a model", id)
-	}
-	if err := c.st.cut.Mark(id); err != nil {
-		return err
-	}
-	c.st.lock.Unlock()
-	lost := c.mark(n.tables, now, "")
-	c.st.lock.Lock()
-	c.st.cut.Marked(id)
-	c.st.outdate()
-	c.st.lock.broadcast()
-	c.journal.failed(lost)
-	c.log.Info("a model for serving was saved", "model", now.Last, "base", now.Base, "deltas", now.Deltas)
+	c.journal.failed(c.mark(make([]table.Served, len(c.part.store.Tables)), table.Chain(msg.Before), ""))
 	return nil
 }
 

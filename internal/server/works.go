@@ -207,12 +207,12 @@ func (c *holding) take(o *cut.Order) {
 	c.st.lock.broadcast()
 }
 
-// lists are where the ids of tables are kept, for a cut whose anchor reads. Locked.
-func (c *holding) lists(name string) (map[uint32][]uint64, error) {
+// kept is what this server has of a cut whose anchor reads. Locked.
+func (c *holding) kept(name string) (*work, error) {
 	number, err := strconv.ParseUint(name, 10, 64)
 	if err != nil || !c.st.follower.Keeps(number) || c.now == nil || c.now.lists == nil {
 		return nil, wire.Refuse(wire.StatusStale, "cut %s is not kept here any more (its worker may have been silent "+
 			"for too long): begin again", name)
 	}
-	return c.now.lists, nil
+	return c.now, nil
 }

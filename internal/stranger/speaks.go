@@ -46,15 +46,29 @@ func speeches() map[wire.Op][]any {
 		wire.OpReport: {wire.Report{Process: 1}, wire.Report{Server: 1, Process: 1, Ends: true,
 			Status: wire.StatusBack}},
 		wire.OpFence: {leave}, wire.OpDrop: {leave}, wire.OpLeave: {leave, nil},
-		wire.OpLoad: {wire.Load{ID: "x", Dir: "/etc"}, wire.Load{ID: "x", Take: true}, wire.Load{ID: "x", End: true}},
-		wire.OpServe: {wire.Serve{ID: "x", Select: &wire.Serving{}},
-			wire.Serve{ID: "x", Now: &wire.Chain{Base: "x", Last: "x"}}},
-		wire.OpBatch:  {evil, wire.Save{ID: "x", Dir: "/tmp/evil", Discard: true}},
+		wire.OpLoad:  {wire.Load{ID: "x", Dir: "/etc"}, wire.Load{ID: "x", Take: true}, wire.Load{ID: "x", End: true}},
+		wire.OpServe: {wire.Serve{Cut: "1", Before: wire.Chain{Base: "x", Last: "x"}}},
+		wire.OpCut: {cutting{ID: "x", Plan: []string{"write", "commit"}, Dir: "/tmp/evil"},
+			cutting{ID: "y", Plan: []string{"end"}}, cutting{ID: "z", Plan: []string{"read", "take"}}},
+		wire.OpOrder:  {ordering{1, "hold", []string{"end"}}, ordering{1, "end", nil}, ordering{1 << 60, "free", nil}},
 		wire.OpFreeze: {evil}, wire.OpSave: {evil}, wire.OpPart: {evil}, wire.OpCommit: {evil},
 		wire.OpGather: {wire.Gather{N: 1, Call: "barrier", Data: make([]byte, 24<<20)}},
 		wire.OpNorms:  {wire.Norms{}}, wire.OpRate: {wire.Rate{Factor: 1e9}}, wire.OpScan: {wire.Scan{Rows: 1 << 30}},
 		wire.OpPeek: {nil}, wire.OpPark: {nil}, wire.OpHeartbeat: {nil},
 	}
+}
+
+// cutting and ordering are what a worker asks of server 0, and server 0 of servers, of a cut.
+type cutting struct {
+	ID   string   `json:"id"`
+	Plan []string `json:"plan"`
+	Dir  string   `json:"dir"`
+}
+
+type ordering struct {
+	Number uint64   `json:"number"`
+	Work   string   `json:"work"`
+	Plan   []string `json:"plan"`
 }
 
 // say sends a frame with a message, floats or nothing, and returns what the server says to it.

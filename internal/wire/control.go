@@ -272,19 +272,15 @@ type Loads struct {
 	Steps   uint64              `json:"steps,omitempty"`
 }
 
-// Serve is the blob of OpServe, in a cut that its worker keeps for reading.
+// Serve is the blob of OpServe, in a cut in which its worker reads a model for serving.
 type Serve struct {
-	// ID is the cut's.
-	ID string `json:"id"`
-	// Select has the server list the rows that a model for serving takes: pages of the cut are of these then.
-	Select *Serving `json:"select,omitempty"`
-	// Now is the chain with that model, which is whole: what was listed counts as served.
-	Now *Chain `json:"now,omitempty"`
-	// Before is the chain without it, doubted while the model is made whole: its worker may end before it says Now.
-	Before *Chain `json:"before,omitempty"`
+	Cut string `json:"cut"` // its number
+	// Before is the chain without that model, doubted while the model is made whole: its worker may end before servers
+	// know that it is.
+	Before Chain `json:"before"`
 }
 
-// Listed answers it: the chain that the server is at, and how many rows thresholds leave out.
+// Listed is what a server has listed for a model: the chain that it is at, and how many rows thresholds leave out.
 type Listed struct {
 	Chain
 	Left int `json:"left,omitempty"`
