@@ -309,7 +309,7 @@ func (x *formatsStory) committing(body []byte) error {
 	if x.armed == "" || len(body) < trial.Envelope {
 		return nil
 	}
-	if h, err := wire.ParseHeader(body[trial.Envelope:]); err != nil || h.Op != wire.OpCommit {
+	if h, err := wire.ParseHeader(body[trial.Envelope:]); err != nil || h.Op != wire.OpOrder || !bytes.Contains(body, []byte(`"work":"write"`)) {
 		return nil
 	}
 	name := x.armed

@@ -53,8 +53,8 @@ type Client struct {
 
 	stage   atomic.Int32 // of its life: fresh, joining, joined
 	gathers gathering
-	loading loading
-	rating  sync.Mutex // held while all servers are told of another rate
+	loads   atomic.Int64 // how often servers have loaded frozen values, as far as this worker has seen
+	rating  sync.Mutex   // held while all servers are told of another rate
 }
 
 var (
@@ -98,7 +98,6 @@ func New(c Config) *Client {
 	client.cuts = &cuts{link: client.link}
 	client.frozen = &frozen{link: client.link, layout: c.Layout, values: &client.sessions.Frozen,
 		most: client.servers.MaxFrame / 2}
-	client.loading.link, client.loading.cuts = client.link, client.cuts
 	g := &client.gathers
 	g.link, g.workers, g.most, g.renew = client.link, c.Workers, client.servers.MaxFrame/2, client.renew
 	g.trained = client.servers.Tally.Steps.Load

@@ -60,18 +60,3 @@ func TestAnEndedSaveHoldsUpNobody(t *testing.T) {
 		check(t, errors.Join(c.Leave(t.Context()), other.Leave(t.Context())))
 	})
 }
-
-// TestBases: a checkpoint is based on what server 0 says, and on nothing if one server must have it whole.
-func TestBases(t *testing.T) {
-	for want, held := range map[string][]wire.Held{
-		"a": {{Base: "a"}, {}, {}},
-		"":  {{Base: "a"}, {Whole: true}, {}},
-	} {
-		if got := baseOf(held); got != want {
-			t.Errorf("%+v: it is based on %q, want %q", held, got, want)
-		}
-	}
-	if got := baseOf([]wire.Held{{Whole: true}}); got != "" {
-		t.Errorf("it is based on %q", got)
-	}
-}

@@ -48,7 +48,7 @@ func (z *frozen) keep(ctx context.Context, id string) error {
 	var b wire.Builder
 	for from, to := range z.runs() {
 		b.Reset(z.link.header(wire.OpKeep))
-		if err := b.JSON(wire.Save{ID: id}); err != nil {
+		if err := b.JSON(wire.Keep{ID: id}); err != nil {
 			return err
 		}
 		b.Span(from, to)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/gofleet/gofleet/internal/script"
+	"github.com/gofleet/gofleet/internal/wire"
 )
 
 // TestLedScripts plays the scripts of testdata/led, each of which is a way in which somebody fails. "leader" begins one
@@ -262,4 +263,19 @@ func (p *followerPlayer) told(o *Order) string {
 		text += strings.TrimSpace("done " + string(a.Said))
 	}
 	return text
+}
+
+func yes(b bool) string { return map[bool]string{true: "yes", false: "no"}[b] }
+
+// said is an answer, or what is wrong.
+func said(answer string, err error) string {
+	switch {
+	case errors.Is(err, wire.ErrStale):
+		return "stale"
+	case errors.Is(err, wire.ErrRefused):
+		return "refused"
+	case err != nil:
+		return err.Error()
+	}
+	return answer
 }

@@ -7,6 +7,9 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
+// noStep is no update's number.
+const noStep = -1
+
 // same is a cut that did what the one under way is for: all workers that save after a barrier make one checkpoint, and
 // all that end a period end one. A checkpoint serves anybody at the very steps that it has. The end of a period serves
 // each worker once that has made no step since: a worker that knows of it wants another.

@@ -12,7 +12,6 @@ import (
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/files"
 	"github.com/gofleet/gofleet/internal/roster"
-	"github.com/gofleet/gofleet/internal/wire"
 )
 
 // base is what a segment of a server's journal begins from: where its tables came from, and at a checkpoint what that
@@ -103,13 +102,13 @@ func (c *segments) begin(b base) error {
 
 // rebase begins a segment at the cut of a checkpoint, which still holds pushes, and whose parts are to be written.
 // Locked.
-func (c *segments) rebase(msg *wire.Save) {
-	if !c.journal.on() || msg.Progress == nil {
+func (c *segments) rebase(msg *saved) {
+	if !c.journal.on() || msg.progress == nil {
 		return
 	}
 	state, err := c.memory.save()
 	if err == nil {
-		err = c.begin(c.base(source{Dir: msg.Dir, ID: msg.ID}, state))
+		err = c.begin(c.base(source{Dir: msg.dir, ID: msg.id}, state))
 	}
 	c.journal.failed(err)
 }

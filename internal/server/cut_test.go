@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/cut"
 	"github.com/gofleet/gofleet/internal/roster"
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/strategy"
@@ -35,87 +36,55 @@ func statusOf(t *testing.T, s *Server, b *wire.Builder) uint8 {
 	return f.Status
 }
 
-// TestACutIsKeptForReading: from freeze to the end, pushes wait, and every page is of the same rows; messages that come
+// TestACutIsKeptForReading: from the hold to the end pushes wait, and every page is of the same rows; messages that come
 // twice change nothing, and those that come late find no cut.
 func TestACutIsKeptForReading(t *testing.T) {
-	freeze, save, commit := wire.Header{Op: wire.OpFreeze, Life: 1}, wire.Header{Op: wire.OpSave, Life: 1}, wire.Header{Op: wire.OpCommit, Life: 1}
-	for name, end := range map[string]func(s *Server, msg wire.Save){
-		"ended": func(s *Server, msg wire.Save) {
-			msg.Abandon = true
-			for range 2 {
-				send(t, s, saveFrame(t, s, commit, msg), wire.StatusOK)
-			}
-			send(t, s, saveFrame(t, s, freeze, msg), wire.StatusStale)
-		},
-		"its worker is gone": func(s *Server, _ wire.Save) {
-			s.st.lock.Lock()
-			defer s.st.lock.Unlock()
-			s.st.roster.Drop(0, 1)
-			s.deaths.membership.depart(0, false)
-		},
-	} {
+	for _, name := range []string{"ended", "its worker is gone"} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newServer(t, strategy.Async())
-				msg := wire.Save{ID: "a", Read: true}
 				send(t, s, pushOf(s, wire.Header{Seq: 1}), wire.StatusOK)
-				send(t, s, scanning(t, s, "a"), wire.StatusStale)
-				for range 2 {
-					send(t, s, saveFrame(t, s, freeze, msg), wire.StatusOK)
-				}
-				send(t, s, scanning(t, s, "a"), wire.StatusStale) // steps may be on their way
-				msg.Steps = []uint64{roster.Step(1, 1)}
-				for range 2 {
-					send(t, s, saveFrame(t, s, save, msg), wire.StatusOK)
-				}
+				send(t, s, scanning(t, s, "1"), wire.StatusStale)
+				a := newAnchor(t, s, cut.Ask{ID: "a", Plan: cut.Plan{cut.Read}})
+				a.until(cut.Reached)
 				pushed := make(chan uint8, 1)
 				go func() { pushed <- statusOf(t, s, pushOf(s, wire.Header{Seq: 2})) }()
-				send(t, s, scanning(t, s, "a"), wire.StatusOK)
+				send(t, s, scanning(t, s, "1"), wire.StatusOK)
 				if err := s.part.store.Tables[0].Pull([]uint64{3}, make([]float32, 2), 1); err != nil { // is born
 					t.Fatal(err)
 				}
-				send(t, s, scanning(t, s, "a"), wire.StatusOK)
-				if rows, err := s.st.cut.Rows("a"); err != nil || len(rows[1]) != 1 || rows[1][0] != 7 {
-					t.Errorf("the cut has rows %v, want 7 alone; error %v", rows, err)
+				send(t, s, scanning(t, s, "1"), wire.StatusOK)
+				s.st.lock.Lock()
+				if w, err := s.holding.kept("1"); err != nil || len(w.lists[1]) != 1 || w.lists[1][0] != 7 {
+					t.Errorf("the cut has %+v, want row 7 alone; error %v", w, err)
 				}
+				s.st.lock.Unlock()
 				synctest.Wait()
 				if w := weight(t, s); w != -1 {
 					t.Errorf("weight %g while the cut is kept, want -1", w)
 				}
-				end(s, msg)
+				if name == "ended" {
+					a.Ends = true
+					a.whole()
+				} else {
+					s.st.lock.Lock()
+					s.st.roster.Drop(0, 1)
+					s.deaths.membership.depart(0, false)
+					s.st.lock.Unlock()
+				}
 				if status := <-pushed; (status == wire.StatusOK) != (name == "ended") {
 					t.Errorf("the push has status %d", status)
 				}
-				if s.st.cut.Holder() != "" || s.st.cut.Open() != "" {
+				synctest.Wait()
+				if _, under := s.st.leader.Report(); under != 0 || s.st.follower.Number() != 0 {
 					t.Error("the cut goes on")
+				}
+				if name == "ended" {
+					send(t, s, scanning(t, s, "1"), wire.StatusStale)
 				}
 			})
 		})
 	}
-}
-
-// TestACutThatWasGivenUpEarly: its worker gives it up while the steps of the cut are waited for, which may never come;
-// pushes go on at once.
-func TestACutThatWasGivenUpEarly(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newServer(t, strategy.Async())
-		msg := wire.Save{ID: "a", Read: true}
-		send(t, s, saveFrame(t, s, wire.Header{Op: wire.OpFreeze, Life: 1}, msg), wire.StatusOK)
-		msg.Steps = []uint64{roster.Step(1, 1)}
-		done := make(chan bool)
-		go func() {
-			send(t, s, saveFrame(t, s, wire.Header{Op: wire.OpSave, Life: 1}, msg), wire.StatusStale)
-			close(done)
-		}()
-		synctest.Wait()
-		msg.Abandon = true
-		send(t, s, saveFrame(t, s, wire.Header{Op: wire.OpCommit, Life: 1}, msg), wire.StatusOK)
-		<-done
-		if s.st.cut.Holder() != "" || s.st.cut.Open() != "" {
-			t.Error("the cut goes on")
-		}
-		send(t, s, pushOf(s, wire.Header{Seq: 2}), wire.StatusOK)
-	})
 }
 
 // TestNobodyCutsAfterDeath: a save waits for another's cut, its worker is declared dead meanwhile, and its own cut
@@ -123,30 +92,25 @@ func TestACutThatWasGivenUpEarly(t *testing.T) {
 func TestNobodyCutsAfterDeath(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := job{strategy: strategy.Async(), workers: 2}.server(t)
-		join := new(wire.Builder)
-		join.Reset(wire.Header{Op: wire.OpJoin, Worker: 1})
-		if err := join.JSON(wire.Hello{Process: 2, Fingerprint: s.c.Fingerprint}); err != nil {
-			t.Fatal(err)
-		}
-		send(t, s, join, wire.StatusOK)
-		freeze, commit := wire.Header{Op: wire.OpFreeze, Life: 1}, wire.Header{Op: wire.OpCommit, Life: 1}
-		send(t, s, saveFrame(t, s, freeze, wire.Save{ID: "a"}), wire.StatusOK)
-		frozen := make(chan uint8, 1)
-		freeze.Worker = 1
-		waiting := saveFrame(t, s, freeze, wire.Save{ID: "b"})
-		go func() { frozen <- statusOf(t, s, waiting) }()
+		send(t, s, message(t, wire.Header{Op: wire.OpJoin, Worker: 1}, wire.Hello{Process: 2, Fingerprint: s.c.Fingerprint}), wire.StatusOK)
+		a := newAnchor(t, s, cut.Ask{ID: "a", Plan: cut.Plan{cut.Read}})
+		a.until(cut.Reached)
+		asked := make(chan uint8, 1)
+		waiting := message(t, wire.Header{Op: wire.OpCut, Worker: 1, Life: 1}, cut.Ask{ID: "b", Plan: cut.Plan{cut.Read}})
+		go func() { asked <- statusOf(t, s, waiting) }()
 		synctest.Wait()
 		s.st.lock.Lock()
 		s.st.roster.Drop(1, 1)
 		s.deaths.membership.depart(1, false)
 		s.st.lock.Unlock()
-		send(t, s, saveFrame(t, s, commit, wire.Save{ID: "a", Abandon: true}), wire.StatusOK)
-		if status := <-frozen; status != wire.StatusStale {
+		if status := <-asked; status != wire.StatusStale {
 			t.Errorf("the dead worker's cut has status %d", status)
 		}
+		a.Ends = true
+		a.whole()
 		send(t, s, pushOf(s, wire.Header{Seq: 1}), wire.StatusOK)
-		if w := weight(t, s); w != -1 {
-			t.Errorf("the weight is %v, want -1", w)
+		if last, _ := s.st.leader.Report(); last != 1 || weight(t, s) != -1 {
+			t.Errorf("there were %d cuts, and the weight is %v, want -1", last, weight(t, s))
 		}
 	})
 }
@@ -158,31 +122,23 @@ func TestACutWaitsForNoEarlierLife(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := job{strategy: strategy.Async(), workers: 2}.server(t)
 		join := func(process uint64) {
-			b := new(wire.Builder)
-			b.Reset(wire.Header{Op: wire.OpJoin, Worker: 1})
-			if err := b.JSON(wire.Hello{Process: process, Fingerprint: s.c.Fingerprint}); err != nil {
-				t.Fatal(err)
-			}
-			send(t, s, b, wire.StatusOK)
+			send(t, s, message(t, wire.Header{Op: wire.OpJoin, Worker: 1}, wire.Hello{Process: process, Fingerprint: s.c.Fingerprint}), wire.StatusOK)
 		}
 		join(2)
 		send(t, s, pushOf(s, wire.Header{Worker: 1, Seq: 1}), wire.StatusOK)
-		freeze, save := wire.Header{Op: wire.OpFreeze, Life: 1}, wire.Header{Op: wire.OpSave, Life: 1}
-		msg := wire.Save{ID: "a", Read: true}
-		send(t, s, saveFrame(t, s, freeze, msg), wire.StatusOK)
+		order := func(o cut.Order) { send(t, s, message(t, wire.Header{Op: wire.OpOrder}, o), wire.StatusOK) }
+		order(cut.Order{Number: 1, Work: cut.Hold, Plan: cut.Plan{cut.Read}})
 		time.Sleep(10 * time.Second) // worker 1 misses heartbeats
 		join(3)
-		msg.Steps = []uint64{roster.Step(1, 0), roster.Step(1, 2)}
-		send(t, s, saveFrame(t, s, save, msg), wire.StatusOK)
+		order(cut.Order{Number: 1, Work: cut.Reach, Steps: []uint64{roster.Step(1, 0), roster.Step(1, 2)}})
 		pushed := make(chan uint8, 1)
 		push := pushOf(s, wire.Header{Worker: 1, Life: 2, Seq: 1})
 		go func() { pushed <- statusOf(t, s, push) }()
 		synctest.Wait()
-		if w := weight(t, s); w != -1 {
-			t.Errorf("the weight is %v while the cut is kept, want -1", w)
+		if w := weight(t, s); w != -1 || !s.st.follower.Keeps(1) {
+			t.Errorf("the weight is %v while the cut is kept (%t), want -1", w, s.st.follower.Keeps(1))
 		}
-		msg.Abandon = true
-		send(t, s, saveFrame(t, s, wire.Header{Op: wire.OpCommit, Life: 1}, msg), wire.StatusOK)
+		order(cut.Order{Number: 1, Work: cut.Free})
 		if status := <-pushed; status != wire.StatusOK {
 			t.Errorf("the push has status %d", status)
 		}

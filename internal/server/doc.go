@@ -44,7 +44,7 @@
 //	following.go  a checkpoint of the job's own, the same on all servers
 //	recovery.go   checkpoints that the job makes by itself: who saves, where, which stay
 //	stopping.go   a last one before a server ends that was asked to
-//	save.go       the server's part of a checkpoint, the end of a period of the tables, a cut that is read
+//	save.go       the server's part of a checkpoint, and on server 0 the manifest
 //	holding.go    what server 0 orders in a cut
 //	works.go      checkpoints, models for serving and loads in such a cut
 //	leading.go    cuts that this server leads as server 0

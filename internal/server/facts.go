@@ -25,6 +25,7 @@ import (
 type memory struct {
 	journal *journaling
 	facts   []fact
+	old     []string                                       // keys of facts that builds before had, which nobody needs
 	plays   map[string]func(context.Context, []byte) error // by the key of an event, or the name of a record's kind
 }
 
@@ -150,7 +151,7 @@ func (m *memory) save() (map[string]json.RawMessage, error) {
 // resume makes all facts what was saved. Locked.
 func (m *memory) resume(all map[string]json.RawMessage) error {
 	for key := range all {
-		if !slices.ContainsFunc(m.facts, func(f fact) bool { return f.key == key }) {
+		if !slices.Contains(m.old, key) && !slices.ContainsFunc(m.facts, func(f fact) bool { return f.key == key }) {
 			return fmt.Errorf("a fact %q, of which nothing is known: it was written by another build", key)
 		}
 	}

@@ -37,7 +37,7 @@ func (c *frozen) register(m *memory) {
 
 // handleKeep takes a piece of the values of the worker that saves: they count when its part of the checkpoint is
 // written.
-func (c *frozen) handleKeep(f *wire.Frame, msg *wire.Save, _ *reply) error {
+func (c *frozen) handleKeep(f *wire.Frame, msg *wire.Keep, _ *reply) error {
 	w, from, _, err := c.part.dense(f, c.part.frozenFloats(), new([]float32))
 	if err != nil {
 		return err
@@ -48,7 +48,7 @@ func (c *frozen) handleKeep(f *wire.Frame, msg *wire.Save, _ *reply) error {
 		return err
 	}
 	if c.st.leader == nil || c.st.leader.Held(msg.ID) == 0 {
-		return c.st.cut.Keep(msg.ID, int(f.Worker), from, w)
+		return wire.Refuse(wire.StatusStale, "cut %s takes no frozen values now: begin again", msg.ID)
 	}
 	return c.keep(msg.ID, from, w)
 }

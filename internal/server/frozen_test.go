@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
+	"github.com/gofleet/gofleet/internal/cut"
 	"github.com/gofleet/gofleet/internal/layout"
 	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/internal/wire"
@@ -37,7 +38,7 @@ func kept(t *testing.T, s *Server) (all []float32) {
 // keeping is a piece of the worker's frozen values.
 func keeping(t *testing.T, s *Server, id string, from int, w ...float32) *wire.Builder {
 	t.Helper()
-	b := saveFrame(t, s, wire.Header{Op: wire.OpKeep, Life: 1}, wire.Save{ID: id})
+	b := message(t, wire.Header{Op: wire.OpKeep, Life: 1}, wire.Keep{ID: id})
 	b.Span(from, from+len(w))
 	b.Dense(w)
 	return b
@@ -47,32 +48,32 @@ func keeping(t *testing.T, s *Server, id string, from int, w ...float32) *wire.B
 // or is refused.
 func TestFrozenValuesComeInPieces(t *testing.T) {
 	s := newKeeper(t)
-	freeze, save := wire.Header{Op: wire.OpFreeze, Life: 1}, wire.Header{Op: wire.OpSave, Life: 1}
-	msg := wire.Save{Dir: t.TempDir(), ID: "a"}
+	dir := t.TempDir()
+	a := newAnchor(t, s, cut.Ask{ID: "a", Dir: dir, Plan: cut.Plan{cut.Write, cut.Commit}})
 	send(t, s, keeping(t, s, "a", 0, 1, 2), wire.StatusStale)
-	send(t, s, saveFrame(t, s, freeze, msg), wire.StatusOK)
+	a.until(cut.Held)
 	send(t, s, keeping(t, s, "b", 0, 1, 2), wire.StatusStale)
 	send(t, s, keeping(t, s, "a", 2, 3, 4), wire.StatusRefused)
 	send(t, s, keeping(t, s, "a", 0, 1, 2), wire.StatusOK)
 	send(t, s, keeping(t, s, "a", 0, 1, 2), wire.StatusOK)
 	send(t, s, keeping(t, s, "a", 2, 3, 4, 5), wire.StatusRefused)
-	msg.Steps = []uint64{0}
-	send(t, s, saveFrame(t, s, save, msg), wire.StatusRefused)
-	send(t, s, keeping(t, s, "a", 2, 3, 4), wire.StatusOK)
-	send(t, s, keeping(t, s, "a", 0, 1, 2), wire.StatusOK)
+	send(t, s, message(t, wire.Header{Op: wire.OpCut, Life: 1}, a.Ask), wire.StatusRefused)
+	a = newAnchor(t, s, cut.Ask{ID: "c", Dir: dir, Plan: cut.Plan{cut.Write, cut.Commit}})
+	a.until(cut.Held)
+	send(t, s, keeping(t, s, "c", 0, 1, 2), wire.StatusOK)
+	send(t, s, keeping(t, s, "c", 2, 3, 4), wire.StatusOK)
+	send(t, s, keeping(t, s, "c", 0, 1, 2), wire.StatusOK)
 	if got := kept(t, s); !slices.Equal(got, make([]float32, 4)) || len(s.loading.frozen.known) != 0 {
 		t.Errorf("before the save the server keeps %v", got)
 	}
-	send(t, s, saveFrame(t, s, save, msg), wire.StatusOK)
-	send(t, s, keeping(t, s, "a", 0, 9, 9), wire.StatusStale)
+	a.whole()
+	send(t, s, keeping(t, s, "c", 0, 9, 9), wire.StatusStale)
 	if got := kept(t, s); !slices.Equal(got, []float32{1, 2, 3, 4}) {
 		t.Errorf("the server keeps %v, want 1 to 4", got)
 	}
-	msg.Parts = []wire.Part{partOf(t, s, msg.ID)}
-	send(t, s, saveFrame(t, s, wire.Header{Op: wire.OpCommit, Life: 1}, msg), wire.StatusOK)
 
 	next := newKeeper(t)
-	if err := next.Restore(t.Context(), msg.Dir, checkpoint.Selection{}); err != nil {
+	if err := next.Restore(t.Context(), dir, checkpoint.Selection{}); err != nil {
 		t.Fatal(err)
 	}
 	if got := kept(t, next); !slices.Equal(got, []float32{1, 2, 3, 4}) || !next.loading.frozen.known[2] || !next.loading.frozen.known[3] {
@@ -101,7 +102,7 @@ func TestFrozenValuesThatNobodyKnows(t *testing.T) {
 	}
 	for known, floats := range map[bool]int{false: 0, true: 2} {
 		s.loading.frozen.known[3] = known
-		b := saveFrame(t, s, wire.Header{Op: wire.OpBring, Life: 1}, wire.Save{})
+		b := message(t, wire.Header{Op: wire.OpBring, Life: 1}, wire.Keep{})
 		b.Span(1, 3)
 		got := 0
 		var reply transport.Reply

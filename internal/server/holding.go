@@ -64,7 +64,7 @@ func (c *holding) answer(o *cut.Order, withdrawn func() bool) (*cut.Answer, erro
 	defer c.st.lock.Unlock()
 	var a *cut.Answer
 	err := c.st.lock.poll(c.patience, func() bool {
-		if o.Work == cut.Hold && !c.may() || isClosed(c.st.lock.closing) {
+		if o.Work == cut.Hold && !c.st.agreed() || isClosed(c.st.lock.closing) {
 			return withdrawn()
 		}
 		var begin cut.Work
@@ -82,9 +82,6 @@ func (c *holding) answer(o *cut.Order, withdrawn func() bool) (*cut.Answer, erro
 	}
 	return a, err
 }
-
-// may says whether a cut may begin here: none of a worker's is under way, and nothing is known to be lacking. Locked.
-func (c *holding) may() bool { return c.st.cut.Free("") && c.st.agreed() }
 
 // begin begins a work. Locked.
 func (c *holding) begin(number uint64, w cut.Work) {

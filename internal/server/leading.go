@@ -90,10 +90,6 @@ func (c *leading) ask(f *wire.Frame, a *cut.Ask, r *reply) error {
 		c.do()
 		return err
 	}
-	free := func() bool { return a.GivesUp || c.st.leads() || c.st.cut.Free("") }
-	if err := c.st.lock.await(free, c.st.holder); err != nil {
-		return err
-	}
 	var told cut.Told
 	err := c.st.lock.poll(c.holding.patience, func() bool {
 		if told.Err = c.st.roster.Stays(&f.Header); told.Err == nil {
@@ -258,10 +254,8 @@ func (c *leading) over(d *cut.Done) {
 	switch plan := d.Ask.Plan; {
 	case plan.Final() == cut.Take: // what was loaded is in no checkpoint, and who comes back would need the directory
 		c.recovery.want()
-		c.st.cut.Outdated()
-	case plan.Final() != "":
-		c.st.cut.Outdated()
-	case plan.Has(cut.Write) && d.Ask.Dir == "" && d.Number != under: // another was of this very moment
+	// another was of this very moment
+	case plan.Has(cut.Write) && plan.Final() == "" && d.Ask.Dir == "" && d.Number != under:
 		c.recovery.satisfied()
 	}
 }

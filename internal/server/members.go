@@ -155,7 +155,6 @@ func (c *membership) begin(worker int, life uint32) error {
 		return err
 	}
 	c.begins.note(wire.Leave{Worker: worker, Life: life})
-	c.st.leaveCut(worker)
 	c.leading.gone(worker, "its worker was started again")
 	c.rounds.begin(worker)
 	c.pieces.forget(worker)
@@ -309,7 +308,6 @@ func (c *membership) over(worker int, msg wire.Ending) {
 func (c *membership) depart(worker int, forget bool) {
 	c.pieces.forget(worker)
 	c.changed.end(worker)
-	c.st.leaveCut(worker)
 	c.leading.gone(worker, "its worker has left")
 	c.rounds.leave(worker, forget)
 	c.st.lock.broadcast()

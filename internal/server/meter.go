@@ -47,7 +47,7 @@ func (s *Server) measure() {
 	m.phase = gauge(func() float64 { return float64(st.mode.Open().Phase()) })
 	m.round = gauge(func() float64 { return float64(st.mode.Open().Index()) })
 	m.holding = gauge(func() float64 {
-		if st.cut.Holder() != "" || st.follower.Number() != 0 {
+		if st.follower.Number() != 0 {
 			return 1
 		}
 		return 0

@@ -129,75 +129,13 @@ func (c *recovery) begins(id string) {
 	}
 }
 
-// place makes the directory of a checkpoint whose cut is held, once; or it claims one that a worker names, before there
-// is a cut.
-func (c *recovery) place(f *wire.Frame, msg *wire.Save, r *reply) error {
-	if msg.Dir != "" {
-		return c.named(f, msg, r)
-	}
-	if err := c.holds(f, msg.ID); err != nil {
-		return err
-	}
-	c.mu.Lock() // also while the directory is made: the request may come again
-	defer c.mu.Unlock()
-	dir, made := c.places[msg.ID]
-	if !made {
-		var err error
-		if dir, err = c.series.Make(c.life); err != nil {
-			return err
-		}
-		clear(c.places) // server 0 takes one save at a time: others are over
-		c.places[msg.ID] = dir
-		c.st.lock.Lock()
-		c.made.note(dir)
-		c.st.lock.Unlock()
-	}
-	return r.JSON(wire.Save{ID: msg.ID, Dir: dir})
-}
-
-// named claims the directory of SavePersistables for this job.
-func (c *recovery) named(f *wire.Frame, msg *wire.Save, r *reply) error {
-	c.st.lock.Lock()
-	err := c.st.sender(f)
-	c.st.lock.Unlock()
-	switch {
-	case err != nil:
-		return err
-	case c.index != 0:
-		return wire.Refuse(wire.StatusRefused, "server %d claims no directories: ask server 0", c.index)
-	}
-	if err := c.claims.Take(c.life, msg.Dir); err != nil {
-		return err
-	}
-	return r.JSON(wire.Save{ID: msg.ID, Dir: msg.Dir})
-}
-
-// holds refuses a save that is not under way.
-func (c *recovery) holds(f *wire.Frame, id string) error {
-	c.st.lock.Lock()
-	defer c.st.lock.Unlock()
-	switch err := c.st.sender(f); {
-	case err != nil:
-		return err
-	case c.index != 0 || c.series.Dir == "":
-		return wire.Refuse(wire.StatusRefused,
-			"server %d makes no checkpoints of its own: set Strategy.Recovery, and ask server 0", c.index)
-	case c.st.cut.Open() != id:
-		return wire.Refuse(wire.StatusStale, "checkpoint %s is not being taken here: save again", id)
-	}
-	if c.wish.wanted { // what was acknowledged before is in the cut, since pushes are held
-		c.wish.begun = id
-	}
-	return nil
-}
-
 // answer is how many were wanted and saved; if so wanted, the next is asked for. It then need not wait long for steps
 // of a worker that has died where the job ends in any case. Locked.
 func (c *recovery) answer(wanted bool) (whole int) {
 	if wanted && c.want() && !c.journal.comesBack() {
 		c.st.roster.Hurry()
 	}
-	if !wanted && (c.st.cut.Open() != "" || c.st.leads()) { // whoever asks waits for what is being saved
+	if !wanted && c.st.leads() { // whoever asks waits for what is being saved
 		return 0
 	}
 	return c.wish.whole
@@ -213,18 +151,18 @@ func (c *recovery) want() bool {
 func (c *recovery) asks(worker int) bool { return c.wish.wanted && c.lowest(worker) }
 
 // committed takes note that a checkpoint is whole.
-func (c *recovery) committed(msg *wire.Save) {
-	if msg.Progress == nil {
+func (c *recovery) committed(msg *saved) {
+	if msg.progress == nil {
 		return
 	}
-	c.log.Info("checkpoint is whole", "dir", msg.Dir, "after epoch", msg.Progress.Epoch)
+	c.log.Info("checkpoint is whole", "dir", msg.dir, "after epoch", msg.progress.Epoch)
 	c.st.lock.Lock()
 	c.whole = time.Now()
-	if c.wish.begun == msg.ID {
+	if c.wish.begun == msg.id {
 		c.satisfied()
 	}
 	c.st.lock.Unlock()
-	c.series.Committed(msg.Dir)
+	c.series.Committed(msg.dir)
 	c.series.Prune()
 }
 

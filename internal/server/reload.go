@@ -9,30 +9,27 @@ import (
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/cut"
 	"github.com/gofleet/gofleet/internal/table"
-	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// reloading gives tables that are in use what a checkpoint or a saved model has, in a cut that a worker keeps.
+// reloading gives tables that are in use what a checkpoint or a saved model has, in a cut.
 //
 // First every server reads what it owns into tables beside its own, which takes long and may fail: then nothing has
-// changed. When all have read the same, each puts it in the place of its own, at once. A worker that ends between the
-// first server and the last leaves servers of two models, and so ends the job.
+// changed. When all have read the same, each puts it in the place of its own, at once. No image of the tables is open
+// then: one cut begins when the one before is over, and its images are closed.
 type reloading struct {
-	st       *state
-	part     *part
-	rule     optimizer.Rule
-	rounds   *rounds
-	frozen   *frozen
-	delays   *delays
-	recovery *recovery
-	loads    event[loadRecord]
-	log      *slog.Logger
+	st     *state
+	part   *part
+	rule   optimizer.Rule
+	rounds *rounds
+	frozen *frozen
+	delays *delays
+	loads  event[loadRecord]
+	log    *slog.Logger
 }
 
-// beside is what was read beside the tables. Its fields count when it is done.
+// beside is what was read beside the tables.
 type beside struct {
-	done  bool
 	err   error
 	from  loadRecord
 	store *table.Store
@@ -55,69 +52,9 @@ func (c *reloading) register(m *memory) {
 	c.loads = tryEvent(m, "load", c.again)
 }
 
-// handle reads, takes, or ends the cut.
-func (c *reloading) handle(f *wire.Frame, msg *wire.Load, r *reply) error {
-	c.st.lock.Lock()
-	defer c.st.lock.Unlock()
-	if err := c.st.sender(f); err != nil {
-		return err
-	}
-	var answer wire.Loaded
-	switch {
-	case msg.End:
-		c.end(msg)
-		answer.Loads = c.st.loadsOf(f.Worker)
-	case msg.Take:
-		if err := c.take(msg); err != nil {
-			return err
-		}
-	default:
-		n, err := c.read(msg)
-		if err != nil {
-			return err
-		}
-		answer.Origin = n.from.Origin
-	}
-	return r.JSON(answer)
-}
-
-// end lets pushes go on, and has a checkpoint saved if the job saves any: what was loaded is in none yet, and a server
-// that comes back would need the directory. Locked.
-func (c *reloading) end(msg *wire.Load) {
-	c.st.cut.End(msg.ID)
-	if c.part.index == 0 {
-		c.recovery.want()
-	}
-	c.st.lock.broadcast()
-}
-
-// read reads a directory, once however often the request comes. Locked, but not while it reads.
-func (c *reloading) read(msg *wire.Load) (*beside, error) {
-	kept, first, err := c.st.cut.Aside(msg.ID, func() any { return new(beside) })
-	if err != nil {
-		return nil, err
-	}
-	n, is := kept.(*beside)
-	if !is {
-		return nil, wire.Refuse(wire.StatusRefused, "cut %s is for a model for serving", msg.ID)
-	}
-	if first {
-		c.st.lock.Unlock()
-		read := c.readFrom(context.Background(), msg.Dir, msg.Params)
-		c.st.lock.Lock()
-		*n = read
-		c.st.lock.broadcast()
-	}
-	reading := func() string { return fmt.Sprintf("for %s to be read", msg.Dir) }
-	if err := c.st.lock.await(func() bool { return n.done }, reading); err != nil {
-		return nil, err
-	}
-	return n, n.err
-}
-
 // readFrom fills tables like this server's from a directory.
 func (c *reloading) readFrom(ctx context.Context, dir string, params []string) beside {
-	n := beside{done: true, from: loadRecord{Dir: dir, Params: params}}
+	n := beside{from: loadRecord{Dir: dir, Params: params}}
 	wanted := func(p *optimizer.Param) bool { return len(params) == 0 || slices.Contains(params, p.Name) }
 	if n.store, n.err = c.part.store.Like(wanted); n.err != nil {
 		return n
@@ -132,27 +69,6 @@ func (c *reloading) readFrom(ctx context.Context, dir string, params []string) b
 // embedding is the place of a param among the layout's embeddings.
 func (c *reloading) embedding(p *optimizer.Param) int {
 	return slices.IndexFunc(c.part.store.Tables, func(t *table.Sparse) bool { return t.Param() == p })
-}
-
-// take puts what was read in the place of the tables, once. Locked.
-func (c *reloading) take(msg *wire.Load) error {
-	n := new(beside)
-	if kept, _, err := c.st.cut.Aside(msg.ID, func() any { return n }); err == nil {
-		// else it was taken, or the cut is lost
-		if read, is := kept.(*beside); is {
-			n = read
-		}
-		if !n.done || n.err != nil {
-			return wire.Refuse(wire.StatusRefused, "cut %s: nothing was read that could be taken", msg.ID)
-		}
-	}
-	if first, err := c.st.cut.Take(msg.ID); err != nil || !first {
-		return err
-	}
-	c.put(n)
-	c.loads.note(n.from)
-	c.tell(n)
-	return nil
 }
 
 // put makes the tables what was read. Locked, and no update is under way.

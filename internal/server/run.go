@@ -66,7 +66,6 @@ func (s *Server) Run(ctx context.Context) error {
 	s.st.lock.end()
 	defer s.endJournal()
 	defer s.rounds.waiting.Wait()
-	defer s.saving.under.Wait()
 	defer s.holding.under.Wait()
 	defer s.leading.under.Wait()
 	closeCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeGrace)

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"os"
 	"testing"
 
@@ -8,54 +9,82 @@ import (
 	"github.com/gofleet/gofleet/internal/roster"
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/strategy"
+	"github.com/gofleet/gofleet/transport"
 )
 
-// saveFrame is a message of a checkpoint, from the worker and job that h says.
-func saveFrame(t *testing.T, s *Server, h wire.Header, msg wire.Save) *wire.Builder {
-	t.Helper()
-	b := new(wire.Builder)
-	b.Reset(h)
-	if err := b.JSON(msg); err != nil {
-		t.Fatal(err)
-	}
-	return b
+// anchor is worker 0, which asks for a cut. Each of its questions comes twice.
+type anchor struct {
+	t *testing.T
+	s *Server
+	cut.Ask
+	told cut.Told
 }
 
-// partOf is what a server says of its part of a save, when it is written.
-func partOf(t *testing.T, s *Server, id string) wire.Part {
+func newAnchor(t *testing.T, s *Server, ask cut.Ask) *anchor {
 	t.Helper()
-	send(t, s, saveFrame(t, s, wire.Header{Op: wire.OpPart, Life: 1}, wire.Save{ID: id}), wire.StatusOK)
-	answer, err := s.st.cut.Answer(id)
-	part, ok := answer.(wire.Part)
-	if !ok || err != nil {
-		t.Fatalf("save %s has part %v, error %v", id, answer, err)
+	s.st.lock.Lock()
+	begun := s.leading.begun
+	s.st.lock.Unlock()
+	if !begun {
+		s.leading.begin()
+		t.Cleanup(s.leading.under.Wait)
+		t.Cleanup(s.holding.under.Wait)
+		t.Cleanup(s.st.lock.end)
 	}
-	return part
+	return &anchor{t: t, s: s, Ask: ask}
+}
+
+// asks asks twice, and returns the second answer's status.
+func (a *anchor) asks() (status uint8) {
+	a.t.Helper()
+	for range 2 {
+		var reply transport.Reply
+		a.s.door.handle(bodyOf(a.s, message(a.t, wire.Header{Op: wire.OpCut, Life: 1}, a.Ask)), &reply)
+		var f wire.Frame
+		err := f.Parse(bytes.Join(reply.Parts, nil))
+		if status = f.Status; err == nil && status == wire.StatusOK {
+			a.told = cut.Told{}
+			err = f.JSON(&a.told)
+		}
+		if err != nil {
+			a.t.Fatal(err)
+		}
+		reply.Done()
+	}
+	return status
+}
+
+// until goes on to a stage, from which the worker knows of it.
+func (a *anchor) until(stage cut.Stage) {
+	a.t.Helper()
+	for a.Knows != stage {
+		if status := a.asks(); status != wire.StatusOK {
+			a.t.Fatalf("status %d", status)
+		}
+		if a.told.Stage == cut.Whole && stage != cut.Whole {
+			a.t.Fatal("it is whole")
+		}
+		a.Number, a.Knows = a.told.Number, a.told.Stage
+	}
+}
+
+func (a *anchor) whole() {
+	a.t.Helper()
+	a.until(cut.Whole)
 }
 
 // TestMessagesOfASaveComeTwice repeats every message of a save, right after itself and when the save is over: the same
 // answers, and no cut that nobody would end.
 func TestMessagesOfASaveComeTwice(t *testing.T) {
 	s := newServer(t, strategy.Async())
-	msg := wire.Save{Dir: t.TempDir(), ID: "a"}
-	freeze, save, commit := wire.Header{Op: wire.OpFreeze, Life: 1}, wire.Header{Op: wire.OpSave, Life: 1}, wire.Header{Op: wire.OpCommit, Life: 1}
 	send(t, s, pushOf(s, wire.Header{Seq: 1}), wire.StatusOK)
-	for range 2 {
-		send(t, s, saveFrame(t, s, freeze, msg), wire.StatusOK)
-	}
-	msg.Steps = []uint64{roster.Step(1, 1)}
-	for range 2 {
-		send(t, s, saveFrame(t, s, save, msg), wire.StatusOK)
-	}
-	msg.Parts = []wire.Part{partOf(t, s, msg.ID)}
-	for range 2 {
-		send(t, s, saveFrame(t, s, commit, msg), wire.StatusOK)
-	}
+	a := newAnchor(t, s, cut.Ask{ID: "a", Dir: t.TempDir(), Plan: cut.Plan{cut.Write, cut.Commit}})
+	first := a.Ask
+	a.whole()
 	send(t, s, pushOf(s, wire.Header{Seq: 2, Acked: 2}), wire.StatusOK)
-	send(t, s, saveFrame(t, s, commit, msg), wire.StatusOK)
-	send(t, s, saveFrame(t, s, save, msg), wire.StatusOK)
-	send(t, s, saveFrame(t, s, freeze, msg), wire.StatusOK)
-	if s.st.cut.Holder() != "" || s.st.cut.Open() != "" {
+	a.Ask = first
+	a.whole()
+	if last, _ := s.st.leader.Report(); last != 1 || s.st.follower.Number() > 1 {
 		t.Fatal("a late message of a save has begun another")
 	}
 	send(t, s, pushOf(s, wire.Header{Seq: 3, Acked: 3}), wire.StatusOK)
@@ -67,11 +96,14 @@ func TestMessagesOfASaveComeTwice(t *testing.T) {
 // TestASaveThatWasGivenUp sends its messages late.
 func TestASaveThatWasGivenUp(t *testing.T) {
 	s := newServer(t, strategy.Async())
-	msg := wire.Save{Dir: t.TempDir(), ID: "a", Abandon: true}
-	send(t, s, saveFrame(t, s, wire.Header{Op: wire.OpCommit, Life: 1}, msg), wire.StatusOK)
-	msg.Abandon = false
-	send(t, s, saveFrame(t, s, wire.Header{Op: wire.OpFreeze, Life: 1}, msg), wire.StatusStale)
-	if s.st.cut.Holder() != "" {
+	a := newAnchor(t, s, cut.Ask{ID: "a", Dir: t.TempDir(), Plan: cut.Plan{cut.Write, cut.Commit}, GivesUp: true})
+	if status := a.asks(); status != wire.StatusStale {
+		t.Errorf("status %d", status)
+	}
+	if a.GivesUp = false; a.asks() != wire.StatusStale {
+		t.Error("it begins")
+	}
+	if _, under := s.st.leader.Report(); under != 0 || s.st.follower.Number() != 0 {
 		t.Error("a save that was given up holds pushes")
 	}
 }
@@ -80,8 +112,8 @@ func TestASaveThatWasGivenUp(t *testing.T) {
 func TestStrangersWriteNothing(t *testing.T) {
 	s := newServer(t, strategy.Async())
 	dir := t.TempDir()
-	msg := wire.Save{Dir: dir, ID: "a", Steps: []uint64{0}, Parts: []wire.Part{{File: "part-a-000-of-001.safetensors"}}}
-	for _, op := range []wire.Op{wire.OpFreeze, wire.OpKeep, wire.OpSave, wire.OpPart, wire.OpCommit} {
+	ask := cut.Ask{ID: "a", Dir: dir, Plan: cut.Plan{cut.Write, cut.Commit}}
+	for _, op := range []wire.Op{wire.OpCut, wire.OpKeep, wire.OpServe} {
 		for name, c := range map[string]struct {
 			h    wire.Header
 			want uint8
@@ -94,89 +126,60 @@ func TestStrangersWriteNothing(t *testing.T) {
 			t.Run(op.String()+" of "+name, func(t *testing.T) {
 				h := c.h
 				h.Op = op
-				send(t, s, saveFrame(t, s, h, msg), c.want)
+				send(t, s, message(t, h, ask), c.want)
 			})
 		}
-	}
-	for _, op := range []wire.Op{wire.OpSave, wire.OpPart, wire.OpCommit} {
-		send(t, s, saveFrame(t, s, wire.Header{Op: op, Life: 1}, msg), wire.StatusStale)
 	}
 	if files, err := os.ReadDir(dir); err != nil || len(files) != 0 {
 		t.Errorf("%d files were written, error %v", len(files), err)
 	}
 }
 
-// TestFilesOfASaveThatWasGivenUp: the part of a save that nobody will commit is removed, also one that is written
-// later; that of a checkpoint stays, whatever its worker has heard of it.
+// TestFilesOfASaveThatWasGivenUp: the part of a save that nobody will commit is removed; that of a checkpoint stays,
+// whatever comes late of it.
 func TestFilesOfASaveThatWasGivenUp(t *testing.T) {
-	freeze, save, commit := wire.Header{Op: wire.OpFreeze, Life: 1}, wire.Header{Op: wire.OpSave, Life: 1}, wire.Header{Op: wire.OpCommit, Life: 1}
-	for name, c := range map[string]struct {
-		committed, elsewhere bool
-		files                int
-	}{
-		"given up":              {false, false, 0},
-		"committed":             {true, false, 2},
-		"committed by server 0": {true, true, 2},
-	} {
+	for name, vain := range map[string]bool{"given up": true, "whole": false} {
 		t.Run(name, func(t *testing.T) {
 			s := newServer(t, strategy.Async())
-			msg := wire.Save{Dir: t.TempDir(), ID: "a"}
-			send(t, s, saveFrame(t, s, freeze, msg), wire.StatusOK)
-			msg.Steps = []uint64{0}
-			send(t, s, saveFrame(t, s, save, msg), wire.StatusOK)
-			if c.committed {
-				msg.Parts = []wire.Part{partOf(t, s, msg.ID)}
-				send(t, s, saveFrame(t, s, commit, msg), wire.StatusOK)
+			dir := t.TempDir()
+			order := func(o cut.Order) (a *cut.Answer) {
+				t.Helper()
+				for a == nil || a.Work == "" {
+					var err error
+					if a, err = s.holding.answer(&o, func() bool { return false }); err != nil || a.Err != "" {
+						t.Fatal(err, a)
+					}
+				}
+				return a
 			}
-			if c.elsewhere { // as a server other than 0 sees it
-				s.st.cut = cut.New(cut.Options{First: true, Workers: 1, Servers: 1})
+			order(cut.Order{Number: 1, Work: cut.Hold, Plan: cut.Plan{cut.Write, cut.Commit}})
+			order(cut.Order{Number: 1, Work: cut.Reach, Steps: []uint64{roster.Step(1, 0)}, Brought: []byte(`{"dir":"` + dir + `"}`)})
+			if a := order(cut.Order{Number: 1, Work: cut.Write}); a.Stale {
+				t.Fatal("nothing was written")
 			}
-			for _, discard := range []bool{false, true, true} {
-				gone := wire.Save{Dir: msg.Dir, ID: msg.ID, Abandon: true, Discard: discard}
-				send(t, s, saveFrame(t, s, commit, gone), wire.StatusOK)
+			for range 2 {
+				order(cut.Order{Number: 1, Work: cut.Free, Vain: vain})
 			}
-			s.saving.under.Wait()
-			if files, err := os.ReadDir(msg.Dir); err != nil || len(files) != c.files {
-				t.Errorf("%v are there, error %v; want %d files", files, err, c.files)
+			if a := order(cut.Order{Number: 1, Work: cut.Write}); !a.Stale {
+				t.Errorf("a late order is answered with %+v", a)
 			}
-			if !c.committed {
-				send(t, s, saveFrame(t, s, save, msg), wire.StatusStale)
+			s.holding.under.Wait()
+			if files, err := os.ReadDir(dir); err != nil || len(files) != map[bool]int{true: 0, false: 1}[vain] {
+				t.Errorf("%v are there, error %v", files, err)
 			}
 		})
 	}
-	t.Run("late", func(t *testing.T) {
-		s := newServer(t, strategy.Async())
-		msg := wire.Save{Dir: t.TempDir(), ID: "a"}
-		send(t, s, saveFrame(t, s, freeze, msg), wire.StatusOK)
-		msg.Steps = []uint64{0}
-		if first, err := s.saving.reach(&wire.Frame{Header: wire.Header{Life: 1}}, &msg); !first || err != nil {
-			t.Fatalf("the cut is reached: %v, error %v", first, err)
-		}
-		send(t, s, saveFrame(t, s, commit, wire.Save{Dir: msg.Dir, ID: "a", Abandon: true, Discard: true}), wire.StatusOK)
-		s.saving.take(&msg)
-		s.saving.under.Wait()
-		if files, err := os.ReadDir(msg.Dir); err != nil || len(files) != 0 {
-			t.Errorf("%v are there, error %v; want none", files, err)
-		}
-	})
 }
 
 // TestARestartedWorkerEndsItsSave: another process in a worker's place does not go on with its save, and pushes do.
 func TestARestartedWorkerEndsItsSave(t *testing.T) {
 	s := newServer(t, strategy.Async())
-	msg := wire.Save{Dir: t.TempDir(), ID: "a"}
-	send(t, s, saveFrame(t, s, wire.Header{Op: wire.OpFreeze, Life: 1}, msg), wire.StatusOK)
-	var hello wire.Builder
-	hello.Reset(wire.Header{Op: wire.OpJoin})
-	if err := hello.JSON(wire.Hello{Process: 2, Fingerprint: s.c.Fingerprint}); err != nil {
-		t.Fatal(err)
-	}
-	send(t, s, &hello, wire.StatusNotReady)
+	a := newAnchor(t, s, cut.Ask{ID: "a", Dir: t.TempDir(), Plan: cut.Plan{cut.Write, cut.Commit}})
+	a.until(cut.Held)
+	hello := message(t, wire.Header{Op: wire.OpJoin}, wire.Hello{Process: 2, Fingerprint: s.c.Fingerprint})
+	send(t, s, hello, wire.StatusNotReady)
 	s.st.roster.End(0, "it was restarted")
-	send(t, s, &hello, wire.StatusOK)
+	send(t, s, hello, wire.StatusOK)
 	send(t, s, pushOf(s, wire.Header{Seq: 1, Life: 2}), wire.StatusOK)
-	if s.st.cut.Holder() != "" || s.st.cut.Open() != "" {
-		t.Error("the save of a life that is over goes on")
-	}
-	send(t, s, saveFrame(t, s, wire.Header{Op: wire.OpFreeze, Life: 2}, msg), wire.StatusStale)
+	send(t, s, message(t, wire.Header{Op: wire.OpCut, Life: 2}, a.Ask), wire.StatusStale)
 }

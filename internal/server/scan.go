@@ -2,7 +2,6 @@ package server
 
 import (
 	"slices"
-	"strconv"
 
 	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/internal/wire"
@@ -91,15 +90,12 @@ func (c *reading) listed(t *table.Sparse, msg *wire.Scan) ([]uint64, error) {
 
 // lists are where the ids of tables are kept, for a cut or for none. Locked.
 func (c *reading) lists(cut string) (map[uint32][]uint64, error) {
-	switch _, err := strconv.Atoi(cut); {
-	case err == nil:
+	if cut != "" {
 		w, err := c.holding.kept(cut)
 		if err != nil {
 			return nil, err
 		}
 		return w.lists, nil
-	case cut != "": // of a cut that its worker leads
-		return c.st.cut.Rows(cut)
 	}
 	return c.scanned, nil
 }

@@ -191,7 +191,7 @@ func (s *Server) connect(traits mode.Traits, journal *journaling) {
 		beat: heartbeat, log: s.log}
 
 	s.reloading = &reloading{st: st, part: part, rule: c.Rule, rounds: s.rounds, frozen: frozen, delays: t.delays,
-		recovery: s.recovery, log: s.log}
+		log: s.log}
 	s.holding.reloading = s.reloading
 	s.growth = &growth{st: st, journal: journal, servers: s.servers, recovery: s.recovery, segments: s.segments}
 	s.returning = &returning{config: c, st: st, part: part, loading: s.loading, recovery: s.recovery,
@@ -220,12 +220,7 @@ func (s *Server) answer(t training, members *membership, frozen *frozen, gatheri
 		wire.OpRate:      journal.recorded(control(t.rates.handle)),
 		wire.OpScan:      control(t.reading.scan),
 		wire.OpGather:    journal.recorded(control(gathering.handle)),
-		wire.OpFreeze:    journal.recorded(s.saving.checked(s.saving.freeze)),
-		wire.OpSave:      journal.recorded(s.saving.checked(s.saving.save)),
-		wire.OpPart:      s.saving.checked(s.saving.answer),
-		wire.OpCommit:    journal.recorded(s.saving.checked(s.saving.commit)),
 		wire.OpSaver:     journal.recorded(control(s.recovery.saver)),
-		wire.OpPlace:     control(s.recovery.place),
 		wire.OpKeep:      control(frozen.handleKeep),
 		wire.OpBring:     frozen.handleBring,
 		wire.OpFence:     journal.recorded(control(s.deaths.fence)),
@@ -235,7 +230,6 @@ func (s *Server) answer(t training, members *membership, frozen *frozen, gatheri
 		wire.OpServe:     journal.recorded(control(s.saving.serve)),
 		wire.OpCut:       journal.recorded(control(s.leading.ask)),
 		wire.OpOrder:     journal.recorded(control(s.holding.handle)),
-		wire.OpLoad:      journal.recorded(control(s.reloading.handle)),
 	}
 }
 
@@ -263,8 +257,6 @@ func newState(c Config, traits mode.Traits, frozenFloats int, log *slog.Logger, 
 			Heartbeat: c.Strategy.HeartbeatInterval.Std(),
 			Alone:     c.alone(traits),
 		}),
-		cut: cut.New(cut.Options{First: c.Index == 0, Workers: c.Workers, Servers: len(c.Endpoints),
-			Values: frozenFloats}),
 		follower: new(cut.Follower),
 	}
 	if c.Index == 0 {

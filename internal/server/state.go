@@ -25,7 +25,6 @@ type state struct {
 	clock  *awake.Clock // the roster's; deaths reads it at every tick
 	// generation is nil until server 0 has said which it is. It needs no lock.
 	generation atomic.Pointer[roster.Generation]
-	cut        *cut.Machine  // of cuts that their worker leads
 	follower   *cut.Follower // of cuts that server 0 leads
 	leader     *cut.Leader   // nil on other servers
 	applying   int           // updates being applied right now
@@ -51,27 +50,6 @@ func (st *state) loadsOf(worker uint32) wire.Loads {
 
 // sender checks that a request comes from the current life of a worker, and notes that it lives. Locked.
 func (st *state) sender(f *wire.Frame) error { return st.roster.Sender(&f.Header, st.clock.Now()) }
-
-// leaveCut ends the cut of a worker that has gone, if it has one. If other servers may have taken another model in it
-// than this one, the job can't go on. Locked.
-func (st *state) leaveCut(worker int) {
-	if st.cut.Leave(worker) {
-		st.torn(worker)
-	}
-}
-
-// outdate says that no checkpoint before has all that a server would save now, though no update was made since. Locked.
-func (st *state) outdate() {
-	if st.leader != nil {
-		st.leader.Loaded()
-	}
-}
-
-// torn ends a job whose servers may have two models. Locked.
-func (st *state) torn(worker int) {
-	st.lock.fail(wire.Refuse(wire.StatusBack, "worker %d ended while it had the servers load a model, which some may "+
-		"have and others not: start the job again from its last checkpoint", worker))
-}
 
 // agreed says that nothing is known to be lacking here that was acknowledged: a server that has come back asks every
 // worker that shows life before it takes part in a cut, which would keep what is left. Locked.
@@ -113,7 +91,7 @@ func (st *state) awaitTurn(f *wire.Frame) error {
 
 // holds says whether a worker's step must wait for a cut. Locked.
 func (st *state) holds(worker int, step uint64) bool {
-	return st.cut.Holds(worker, step) || st.follower.Holds(worker, step)
+	return st.follower.Holds(worker, step)
 }
 
 // leads says whether a cut that this server leads as server 0 is under way, or held here for another one. Locked.
@@ -131,10 +109,7 @@ func (st *state) holder() string {
 	if st.roster.Deciding() {
 		return "for server 0 to take a dead worker out"
 	}
-	if n := st.follower.Number(); n != 0 {
-		return fmt.Sprintf("for cut %d of all servers to end", n)
-	}
-	return fmt.Sprintf("for checkpoint %s to be written", st.cut.Holder())
+	return fmt.Sprintf("for cut %d of all servers to end", st.follower.Number())
 }
 
 // awaitPublished waits for the first dense weights. Locked.

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/checkpoint"
+	"github.com/gofleet/gofleet/internal/cut"
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/strategy"
 	"github.com/gofleet/gofleet/transport"
@@ -61,11 +63,11 @@ func TestALifeProvesItself(t *testing.T) {
 		"a worker from before":  {Job: before.Life(0, 1), Life: 1},
 		"the fingerprint alone": {Job: g.Fingerprint, Life: 1},
 	} {
-		for _, op := range []wire.Op{wire.OpLeave, wire.OpFreeze, wire.OpSave, wire.OpCommit, wire.OpKeep, wire.OpStep} {
+		for _, op := range []wire.Op{wire.OpLeave, wire.OpCut, wire.OpServe, wire.OpKeep, wire.OpStep} {
 			t.Run(op.String()+" by "+who, func(t *testing.T) {
 				h := h
 				h.Op = op
-				send(t, s, message(t, h, wire.Save{Dir: t.TempDir(), ID: "a"}), wire.StatusBack)
+				send(t, s, message(t, h, cut.Ask{Dir: t.TempDir(), ID: "a", Plan: cut.Plan{cut.Write, cut.Commit}}), wire.StatusBack)
 			})
 		}
 	}
@@ -74,38 +76,53 @@ func TestALifeProvesItself(t *testing.T) {
 	send(t, s, pushOf(s, wire.Header{Seq: 1}), wire.StatusOK)
 }
 
-// TestNamesOfASaveStayInItsDirectory: an id that would lead elsewhere, and parts that are not the save's, are refused,
-// and no file is touched.
-func TestNamesOfASaveStayInItsDirectory(t *testing.T) {
+// TestOnlyServer0OrdersCuts: whoever is none of the job's servers can't have this one hold pushes, end a period, write or
+// let pushes go on.
+func TestOnlyServer0OrdersCuts(t *testing.T) {
+	s := newServer(t, strategy.Async())
+	g := s.st.generation.Load()
+	order := func(job uint64, o cut.Order) *wire.Builder {
+		return message(t, wire.Header{Op: wire.OpOrder, Job: job, Life: 1}, o)
+	}
+	hold := cut.Order{Number: 1, Work: cut.Hold, Plan: cut.Plan{cut.End}}
+	end := cut.Order{Number: 1, Work: cut.End, Name: "end-1", How: []byte("{}")}
+	free := cut.Order{Number: 1, Work: cut.Free}
+	for who, proof := range map[string]uint64{"the fingerprint": g.Fingerprint, "worker 0": g.Life(0, 1), "nobody": 0x1234} {
+		for _, o := range []cut.Order{hold, end, free} {
+			t.Run(fmt.Sprintf("%s by %s", o.Work, who), func(t *testing.T) { send(t, s, order(proof, o), wire.StatusRefused) })
+		}
+	}
+	if s.st.follower.Number() != 0 || s.part.store.Tables[0].Clock() != 0 {
+		t.Error("a stranger's order was done")
+	}
+	send(t, s, order(g.Servers(), hold), wire.StatusOK)
+	for who, proof := range map[string]uint64{"the fingerprint": g.Fingerprint, "worker 0": g.Life(0, 1)} {
+		t.Run("free by "+who, func(t *testing.T) { send(t, s, order(proof, free), wire.StatusRefused) })
+	}
+	if s.st.follower.Number() != 1 {
+		t.Error("a stranger has let pushes go on")
+	}
+}
+
+// TestServersNameFiles: whatever a worker calls its save, the files of the checkpoint have names that servers give them.
+func TestServersNameFiles(t *testing.T) {
 	s := newServer(t, strategy.Async())
 	dir := filepath.Join(t.TempDir(), "a", "b")
 	other := filepath.Join(dir, "part-theirs-000-of-001.safetensors")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(other, []byte("theirs"), 0o644), os.Chtimes(other, time.Now(), time.Now())); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(other, []byte("theirs"), 0o644); err != nil {
-		t.Fatal(err)
+	for _, id := range []string{"x/../../../evil", "..", "a.b", "a b", "a\x00", "ä", string(make([]byte, 65))} {
+		newAnchor(t, s, cut.Ask{ID: id, Dir: dir, Plan: cut.Plan{cut.Write, cut.Commit}}).whole()
+		s.st.leader.Loaded() // so that the next is another
 	}
-	for _, id := range []string{"", "x/../../../evil", "..", "a.b", "a b", "a\x00", "ä", string(make([]byte, 65))} {
-		for _, op := range []wire.Op{wire.OpFreeze, wire.OpSave, wire.OpPart, wire.OpCommit} {
-			send(t, s, message(t, wire.Header{Op: op, Life: 1}, wire.Save{Dir: dir, ID: id, Steps: []uint64{0}}), wire.StatusRefused)
-		}
+	files, err := filepath.Glob(filepath.Join(dir, "*"))
+	part := checkpoint.PartName(cut.FileID(s.st.generation.Load().Number, 7), 0, 1)
+	if err != nil || !slices.Contains(files, filepath.Join(dir, part)) {
+		t.Errorf("%q are there, error %v; want %s", files, err, part)
 	}
-	mine := wire.Save{Dir: dir, ID: "mine-1", Steps: []uint64{0}}
-	send(t, s, message(t, wire.Header{Op: wire.OpFreeze, Life: 1}, mine), wire.StatusOK)
-	send(t, s, message(t, wire.Header{Op: wire.OpSave, Life: 1}, mine), wire.StatusOK)
-	partOf(t, s, mine.ID)
-	for _, parts := range [][]wire.Part{
-		{{File: filepath.Base(other), Bytes: 6}},
-		{{File: "../b/" + filepath.Base(other), Bytes: 6}},
-		{{File: "part-mine-1-000-of-001.safetensors", Server: 1}},
-		{{File: "part-mine-1-000-of-001.safetensors"}, {File: "part-mine-1-000-of-001.safetensors"}},
-	} {
-		mine.Parts = parts
-		send(t, s, message(t, wire.Header{Op: wire.OpCommit, Life: 1}, mine), wire.StatusRefused)
-	}
-	if files, err := os.ReadDir(dir); err != nil || len(files) != 2 {
-		t.Errorf("%v are there, error %v; want theirs and the part of the save that waits", files, err)
+	if up, err := filepath.Glob(filepath.Join(dir, "..", "*")); err != nil || len(up) != 1 {
+		t.Errorf("beside the directory are %q, error %v", up, err)
 	}
 }
 

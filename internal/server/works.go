@@ -17,7 +17,7 @@ import (
 type work struct {
 	number uint64
 	with   wire.Cutting
-	save   wire.Save // of a checkpoint
+	save   saved // of a checkpoint
 	part   wire.Part
 	image  *checkpoint.Image // nil when it is being written
 	lists  map[uint32][]uint64
@@ -45,10 +45,8 @@ func (c *holding) tidy() {
 // it. Locked, but not while rows are looked through or files are read.
 func (c *holding) aside(o *cut.Order) (said []byte, err error) {
 	w := &work{number: o.Number}
-	if len(o.How) > 0 {
-		if err := json.Unmarshal(o.How, &w.with); err != nil {
-			return nil, err
-		}
+	if err := parse(o.How, &w.with); err != nil {
+		return nil, err
 	}
 	c.now = w
 	switch plan := c.st.follower.Plan(); {
@@ -69,7 +67,7 @@ func (c *holding) takeImage(w *work, o *cut.Order) error {
 	if err := json.Unmarshal(o.Brought, &at); err != nil {
 		return err
 	}
-	w.save = wire.Save{ID: c.fileID(o.Number), Dir: at.Dir, Base: at.Base, Progress: at.Progress, Params: w.with.Params}
+	w.save = saved{id: c.fileID(o.Number), dir: at.Dir, base: at.Base, progress: at.Progress, params: w.with.Params}
 	if c.part.index == 0 {
 		if err := c.saving.frozen.set(c.saving.frozen.coming.values); err != nil {
 			return err
@@ -95,9 +93,9 @@ func (c *holding) write(o *cut.Order) {
 	image := w.image
 	w.image = nil
 	c.under.Go(func() {
-		defer image.Close()
 		c.segments.forget()
 		p, err := c.saving.writeImage(&w.save, *image)
+		image.Close() // before a cut begins in which tables are loaded
 		w.part.File, w.part.Bytes, w.part.Sum, w.part.Rows = p.File, p.Bytes, p.Sum, p.Rows
 		var said []byte
 		if err == nil {
@@ -122,8 +120,8 @@ func (c *holding) remove(number uint64) {
 	}
 	c.wrote = nil
 	c.under.Go(func() {
-		if err := checkpoint.Discard(w.save.Dir, w.part.File); err != nil {
-			c.log.Warn("the part of a checkpoint that was given up is left", "dir", w.save.Dir, "error", err)
+		if err := checkpoint.Discard(w.save.dir, w.part.File); err != nil {
+			c.log.Warn("the part of a checkpoint that was given up is left", "dir", w.save.dir, "error", err)
 		}
 	})
 }
@@ -171,6 +169,9 @@ func (c *holding) mark(o *cut.Order) {
 
 // read reads the directory that is loaded into tables beside those in use, and says what it found there.
 func (c *holding) read(w *work) ([]byte, error) {
+	if n := c.st.roster.Workers(); w.with.Worker < 0 || w.with.Worker >= n {
+		return nil, wire.Refuse(wire.StatusRefused, "worker %d: the job has %d workers", w.with.Worker, n)
+	}
 	c.st.lock.Unlock()
 	n := c.reloading.readFrom(context.Background(), w.with.Load, w.with.Params)
 	c.st.lock.Lock()
@@ -198,7 +199,7 @@ func (c *holding) take(o *cut.Order) {
 		n := w.beside
 		c.reloading.put(n)
 		n.from.Name = o.Name
-		said, err = json.Marshal(c.st.loads)
+		said, err = json.Marshal(c.st.loadsOf(uint32(w.with.Worker)))
 		n.from.Said = said
 		c.reloading.loads.note(n.from)
 		c.reloading.tell(n)

@@ -31,7 +31,7 @@
 // Attacks that need no port are tests: what a frame may do whose bits were turned over, or which comes twice, late or
 // in another's name (TestTurnedBitsOfHeaders of fleet, TestFlippedBits, TestALifeProvesItself,
 // TestOnlyServersOrderDeaths, TestPushCountsOnce of internal/server), names that lead out of a directory
-// (TestNamesOfASaveStayInItsDirectory), damaged checkpoints (internal/checkpoint), wrong tokens and certificates
+// (TestServersNameFiles), damaged checkpoints (internal/checkpoint), wrong tokens and certificates
 // (TestStrangers of transport), two jobs at the same addresses (TestScripts of internal/roster), clocks
 // (internal/awake).
 //

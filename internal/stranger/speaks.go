@@ -39,19 +39,16 @@ func (s *stranger) speaks() error {
 // speeches are what is said of each kind.
 func speeches() map[wire.Op][]any {
 	leave := wire.Leave{Life: 1, Forget: true}
-	evil := wire.Save{ID: "x/../../../evil", Dir: "/tmp/evil", Steps: []uint64{0, 0}}
 	return map[wire.Op][]any{
 		wire.OpHello: {wire.Hello{Process: 1}},
 		wire.OpJoin:  {wire.Hello{Process: 1}, wire.Hello{Process: 1, Fingerprint: []string{"x"}}},
 		wire.OpReport: {wire.Report{Process: 1}, wire.Report{Server: 1, Process: 1, Ends: true,
 			Status: wire.StatusBack}},
 		wire.OpFence: {leave}, wire.OpDrop: {leave}, wire.OpLeave: {leave, nil},
-		wire.OpLoad:  {wire.Load{ID: "x", Dir: "/etc"}, wire.Load{ID: "x", Take: true}, wire.Load{ID: "x", End: true}},
 		wire.OpServe: {wire.Serve{Cut: "1", Before: wire.Chain{Base: "x", Last: "x"}}},
 		wire.OpCut: {cutting{ID: "x", Plan: []string{"write", "commit"}, Dir: "/tmp/evil"},
 			cutting{ID: "y", Plan: []string{"end"}}, cutting{ID: "z", Plan: []string{"read", "take"}}},
 		wire.OpOrder:  {ordering{1, "hold", []string{"end"}}, ordering{1, "end", nil}, ordering{1 << 60, "free", nil}},
-		wire.OpFreeze: {evil}, wire.OpSave: {evil}, wire.OpPart: {evil}, wire.OpCommit: {evil},
 		wire.OpGather: {wire.Gather{N: 1, Call: "barrier", Data: make([]byte, 24<<20)}},
 		wire.OpNorms:  {wire.Norms{}}, wire.OpRate: {wire.Rate{Factor: 1e9}}, wire.OpScan: {wire.Scan{Rows: 1 << 30}},
 		wire.OpPeek: {nil}, wire.OpPark: {nil}, wire.OpHeartbeat: {nil},

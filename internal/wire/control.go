@@ -183,41 +183,9 @@ type Norms struct {
 	Sums []byte `json:"sums"`
 }
 
-// Save is the blob of OpFreeze, OpKeep and OpPart (which need its ID alone), OpPlace, OpSave, OpBatch and OpCommit: of
-// what all servers do in one cut between steps, which is to write a checkpoint, with Shrink to end a period of the
-// tables, or with Read to let the worker read until it abandons the cut. With Read and Shrink a cut is kept in which
-// OpBatch does both, step by step.
-type Save struct {
-	// Dir is a directory that the worker names, which OpPlace claims before there is a cut; or, of the job's own
-	// checkpoints, the one that server 0 makes when the cut is held, and says in its answer to OpPlace.
-	Dir string `json:"dir"`
-	// Params are the names of those that are written; none means all.
-	Params []string `json:"params,omitempty"`
-	// Progress is for one of the job's own checkpoints.
-	Progress *Progress `json:"progress,omitempty"`
-	// Base is the id of the checkpoint that this one is based on, empty for none (OpSave, OpCommit).
-	Base string `json:"base,omitempty"`
-	// Shrink drops rows, and nothing is written.
-	Shrink *Shrink `json:"shrink,omitempty"`
-	// Period names what Shrink ends, as server 0 says in its answer to OpFreeze: a server that has ended it, in an
-	// earlier cut that another knows nothing of, ends no other.
-	Period string `json:"period,omitempty"`
-	// Read keeps the cut for the worker's reads, and nothing is written. An OpSave that comes again asks whether it is
-	// still kept.
-	Read bool `json:"read,omitempty"`
-	// Freed is what all servers have dropped (OpCommit).
-	Freed Freed `json:"freed,omitzero"`
-	// ID names one save: all its messages carry it, and its files have it in their names.
-	ID string `json:"id"`
-	// Steps is the cut: the last step of each worker that the checkpoint holds, numbered through its lives
-	// (roster.Step).
-	Steps []uint64 `json:"steps,omitempty"`
-	// Parts are the files the servers have written (OpCommit).
-	Parts []Part `json:"parts,omitempty"`
-	// Abandon ends a save that failed (OpCommit).
-	Abandon bool `json:"abandon,omitempty"`
-	// Discard comes after Abandon, when server 0 can commit no more: what was written for the save is removed.
-	Discard bool `json:"discard,omitempty"`
+// Keep is the blob of OpKeep, with a span of the frozen values and their floats.
+type Keep struct {
+	ID string `json:"id"` // of the call whose cut all servers hold
 }
 
 // Cutting says what the work of a cut is done with, as its worker asks for it (OpCut): what it drops at the end of a
@@ -228,8 +196,9 @@ type Cutting struct {
 	Params []string `json:"params,omitempty"`
 	// Progress is for one of the job's own checkpoints, as it is when the worker asks.
 	Progress *Progress `json:"progress,omitempty"`
-	// Load is the directory that is loaded.
-	Load string `json:"load,omitempty"`
+	// Load is the directory that is loaded, for a call of that worker.
+	Load   string `json:"load,omitempty"`
+	Worker int    `json:"worker,omitempty"`
 	// Serving says which rows a model for serving takes.
 	Serving *Serving `json:"serving,omitempty"`
 }
@@ -240,26 +209,6 @@ type Placed struct {
 	// Base is the id of the checkpoint that this one is based on, empty for none.
 	Base     string    `json:"base,omitempty"`
 	Progress *Progress `json:"progress,omitempty"` // of the worker when all servers hold
-}
-
-// Load is the blob of OpLoad, in a cut that its worker keeps for reading. A server reads what it owns of a checkpoint
-// or a saved model into tables beside the ones in use; with Take, when all have read the same, they are the tables;
-// with End, when all have taken them, pushes go on.
-type Load struct {
-	// ID is the cut's.
-	ID  string `json:"id"`
-	Dir string `json:"dir,omitempty"`
-	// Params are the names of the params that are read; none means all.
-	Params []string `json:"params,omitempty"`
-	Take   bool     `json:"take,omitempty"`
-	End    bool     `json:"end,omitempty"`
-}
-
-// Loaded answers it: what was found in the directory, in words that are the same for all who have read the same.
-type Loaded struct {
-	Origin string `json:"origin,omitempty"`
-	// Loads counts the server's loads, with this one when it has been taken.
-	Loads Loads `json:"loads,omitzero"`
 }
 
 // Loads are what a worker has to know of checkpoints that were loaded into servers that run.
@@ -312,7 +261,8 @@ type Shrink struct {
 	Unseen   uint32  `json:"unseen,omitempty"`
 }
 
-// Freed answers an OpSave that shrinks: rows dropped and waiting ids forgotten, by embedding in the order of params.
+// Freed is what the end of a period has dropped: rows dropped and waiting ids forgotten, by embedding in the order of
+// params.
 type Freed struct {
 	Rows    []int `json:"rows,omitempty"`
 	Waiting []int `json:"waiting,omitempty"`
@@ -341,21 +291,6 @@ type Part struct {
 type RateFactor struct {
 	From int64   `json:"from"`
 	By   float64 `json:"by"`
-}
-
-// Held answers OpFreeze: from here on the server holds pushes.
-type Held struct {
-	Steps []uint64 `json:"steps"`
-	// Saved says that the directory has a checkpoint of this very step, or that another worker has ended the period at
-	// this step, which freed that much.
-	Saved bool  `json:"saved,omitempty"`
-	Freed Freed `json:"freed,omitzero"`
-	// Base is the id of the checkpoint that one of the job's own is to be based on, as server 0 says; empty if it is to
-	// be whole. Whole says that this server's part must be.
-	Base  string `json:"base,omitempty"`
-	Whole bool   `json:"whole,omitempty"`
-	// Period is the name of the period that is to end, as server 0 says.
-	Period string `json:"period,omitempty"`
 }
 
 // Rate is the blob of OpRate and its answer: the factor on all learning rates. Without a step in the header the request

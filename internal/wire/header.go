@@ -21,12 +21,12 @@ const (
 	OpLeave                   // no more steps at all
 	OpHeartbeat               // still here
 	OpGather                  // server 0: everybody's blob, once all have sent theirs
-	OpFreeze                  // hold pushes for a checkpoint's cut
-	OpSave                    // bring the tables to the cut, and begin to write this server's part
-	OpCommit                  // server 0: all parts are there, write the manifest
-	OpScan                    // a page of a table's rows
-	OpFence                   // between servers: a worker is dead, what do you have of it?
-	OpDrop                    // between servers: forget what is beyond
+	OpFreeze                  // of builds whose workers led cuts, as the next two
+	OpSave
+	OpCommit
+	OpScan  // a page of a table's rows
+	OpFence // between servers: a worker is dead, what do you have of it?
+	OpDrop  // between servers: forget what is beyond
 	// part of a step that is too large for one frame: kept until its last piece comes as OpStep
 	OpPiece
 	// server 0, between servers: the sums of squares of a round's gradient, once all have sent theirs
@@ -35,17 +35,14 @@ const (
 	OpBring  // server 0: a checkpoint's, for a worker that joins
 	OpRate   // worker 0: the factor on learning rates from the round on; any: which it is
 	OpSaver  // server 0: is it this worker that saves the job's checkpoints?
-	OpPlace  // server 0: a directory for a checkpoint, claimed for the job
+	OpPlace  // of those builds
 	OpReport // between servers: here I am, of this generation; are you still there, and the same?
-	// in a cut that is kept: read a checkpoint beside the tables, make it the tables, end the cut
-	OpLoad
-	OpPart // this server's part, when it is written
-	// in a cut that is kept: list the rows of a model for serving, or have them count as served
-	OpServe
-	// in a cut that is kept: write this server's part, make all parts a checkpoint, end a period
-	OpBatch
-	OpCut   // server 0: a worker's cut through all servers, and how far it is
-	OpOrder // from server 0 to servers: hold pushes for a cut, do its work, let them go on
+	OpLoad   // of those builds
+	OpPart   // of those builds
+	OpServe  // in a cut that is read: the models for serving that were saved are doubted, or are not
+	OpBatch  // of those builds
+	OpCut    // server 0: a worker's cut through all servers, and how far it is
+	OpOrder  // from server 0 to servers: hold pushes for a cut, do its work, let them go on
 	opEnd
 )
 
