@@ -244,7 +244,11 @@ func TestServersThatComeBackKnowWhatWasSaved(t *testing.T) {
 				if !f.IsServer() {
 					c := newClicking()
 					return c.play(ctx, f, s, "", func() error {
-						return leg(ctx, f, c, func() { kills[0] <- struct{}{}; kills[1] <- struct{}{} })
+						return leg(ctx, f, c, func() {
+							kills[0] <- struct{}{}
+							kills[1] <- struct{}{}
+							synctest.Wait() // they are gone
+						})
 					})
 				}
 				for {
