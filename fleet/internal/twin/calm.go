@@ -20,7 +20,7 @@ func (p Program) Calm() (calm Program, ok bool) {
 		if l.ordered() || l.copies() {
 			return p, false
 		}
-		l.calm(p.Net)
+		l.calm(p.Net, slices.ContainsFunc(p.Legs, Leg.drifts))
 		births := p.Net.Bad == 0 || i > 0 && l.alone() == calm.Legs[i-1].alone()
 		if i > 0 && p.Net.Drop == 0 && births && l.goesOn(calm.Legs[i-1]) {
 			last := &legs[len(legs)-1]
@@ -47,10 +47,10 @@ func (l Leg) goesOn(before Leg) bool {
 	return same && end.Do == save && l.From.Dir == end.Dir && len(end.Only)+len(l.From.Only) == 0 && !l.From.WeightsOnly
 }
 
-// calm leaves out of a leg what must not change its numbers.
-func (l *Leg) calm(n Net) {
+// calm leaves out of a leg what must not change its numbers; drifts says that some leg's copies meet seldom.
+func (l *Leg) calm(n Net, drifts bool) {
 	switch kind := l.kind(); {
-	case l.drifts():
+	case drifts: // servers don't keep how often copies meet
 	case kind == "alone" || kind == "collective":
 		l.Servers = 1
 	default:
