@@ -1,11 +1,16 @@
 package fleet_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/gofleet/gofleet/fleet"
@@ -14,6 +19,7 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/optimizer/lr"
 	"github.com/gofleet/gofleet/strategy"
+	"github.com/gofleet/gofleet/transport"
 )
 
 // trainGiven trains a vector that begins with 1, 2 on every worker, and returns each one's weights in the end, after its epoch
@@ -303,4 +309,69 @@ func TestLocalSGDGoesOn(t *testing.T) {
 			t.Errorf("seed %d, %d workers, %v, %+v %+v, steps %v: %v, undisturbed %v", seed.N, workers, rule, s.LocalSGD, s.AdaptiveLocalSGD, steps, got, want)
 		}
 	})
+}
+
+// TestLocalSGDIsSavedWhole: whenever worker 0 saves while an epoch ends, which takes several messages, what it saves is the model before or
+// behind it: with the mean of the weights goes the mean of the rule's state.
+func TestLocalSGDIsSavedWhole(t *testing.T) {
+	t.Parallel()
+	dir, saves := t.TempDir(), 0
+	var mu sync.Mutex
+	var first *fleet.Fleet // worker 0, while its epoch ends
+	save := func(name string) error { return first.SavePersistables(t.Context(), filepath.Join(dir, name)) }
+	c := trial.Cluster(0, 2)
+	c.Options.Transport = &trial.Tap{Transport: transport.NewMemory(), Before: func(string, [][]byte) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if first == nil {
+			return nil
+		}
+		saves++
+		return save(fmt.Sprint(saves))
+	}}
+	s := strategy.Sync()
+	s.LocalSGD = strategy.LocalSGD{KSteps: 2}
+	c.Run(t, func(ctx context.Context, f *fleet.Fleet) error {
+		w, g := f.WorkerIndex(), trial.NewGiven(1, -2, 0.5)
+		return trial.Play(ctx, f, g, optimizer.Momentum{LR: 0.1}, s, func() error {
+			for i := range 4 { // all copies are one behind the third
+				if _, err := g.Step(ctx, 4, float32(i+w), float32(2*w), 1); err != nil {
+					return err
+				}
+			}
+			if w == 0 {
+				mu.Lock()
+				first = f
+				mu.Unlock()
+			}
+			if err := g.Trainer.EndEpoch(ctx); err != nil || w > 0 {
+				return errors.Join(err, f.BarrierWorker(ctx))
+			}
+			mu.Lock()
+			err := save("end")
+			first = nil
+			mu.Unlock()
+			return errors.Join(err, f.BarrierWorker(ctx))
+		})
+	})
+	weights := func(name string) []byte {
+		all, err := filepath.Glob(filepath.Join(dir, name, "*.safetensors"))
+		if err != nil || len(all) != 1 {
+			t.Fatalf("%s: %q, %v", name, all, err)
+		}
+		data, err := os.ReadFile(all[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return data
+	}
+	begins, end := weights("1"), weights("end")
+	for i := range saves {
+		if got := weights(fmt.Sprint(i + 1)); !bytes.Equal(got, begins) && !bytes.Equal(got, end) {
+			t.Errorf("save %d of %d is neither the model before the epoch's end nor that behind it", i+1, saves)
+		}
+	}
+	if bytes.Equal(begins, end) || saves < 4 {
+		t.Errorf("%d saves, and the epoch's end has changed the model: %t", saves, !bytes.Equal(begins, end))
+	}
 }

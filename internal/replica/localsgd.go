@@ -163,48 +163,56 @@ func (s *localSGD) exchange(ctx context.Context, ended bool) (all bool, err erro
 	if err != nil {
 		return false, s.t.named(err)
 	}
+	step := int64(0)
+	if all = m.Ended == s.t.group.Ranks(); all {
+		if step, err = s.settle(ctx); err != nil {
+			return false, s.t.named(err)
+		}
+	}
 	for i := range s.names {
 		mode.Return(s.snapshot[i], s.d[i])
 	}
-	if err := s.t.Count(func() error { return s.t.Local().SetAllDense(s.names, s.snapshot) },
-		func() { s.t.moved(m.At) }); err != nil {
-		return false, err
+	become := func() error { return s.become(all, step, loss) }
+	return all, s.t.Count(become, func() { s.t.moved(m.At) })
+}
+
+// become makes this copy what all have come to: with the mean of the weights comes all else that a checkpoint has, so
+// that none has half of it.
+func (s *localSGD) become(all bool, step int64, loss []float32) error {
+	if err := s.t.Local().SetAllDense(s.names, s.snapshot); err != nil {
+		return err
 	}
 	if loss[1] > 0 { // else nobody has made a step since, as between two barriers, and there is nothing to learn
 		if err := s.turns.Met(s.t.rateOf(s.t.c.Rule, s.turns.Steps()), float64(loss[0])); err != nil {
-			return false, err
+			return err
 		}
 		s.t.SetPace(checkpoint.Pace(s.turns.Pace()))
 	}
-	if all = m.Ended == s.t.group.Ranks(); all {
-		err = s.t.named(s.agree(ctx))
+	if all {
+		s.t.Store().SetStep(step)
+		s.turns.Resume(int(step), s.turns.Pace())
+		s.t.eachState(func(block, at int, state []float32) { copy(state, s.states[block][at:]) })
 	}
-	return all, err
+	return nil
 }
 
-// agree makes all copies one, with all that a checkpoint has: the rule's state is the mean of all, and updates are
-// counted as worker 0 has.
-func (s *localSGD) agree(ctx context.Context) error {
-	step := []int64{s.t.Local().Step()}
-	if err := collective.Broadcast(ctx, s.t.group, 0, step); err != nil {
-		return err
-	}
-	s.t.Store().SetStep(step[0])
-	s.turns.Resume(int(step[0]), s.turns.Pace())
-	if len(s.states) == 0 {
-		return nil
+// settle has all workers agree on all that a checkpoint has beside the weights: the rule's state is the mean of all,
+// and updates are counted as worker 0 has.
+func (s *localSGD) settle(ctx context.Context) (step int64, err error) {
+	steps := []int64{s.t.Local().Step()}
+	if err := collective.Broadcast(ctx, s.t.group, 0, steps); err != nil || len(s.states) == 0 {
+		return steps[0], err
 	}
 	s.t.eachState(func(block, at int, state []float32) {
 		mode.Drift(s.ds[block][at:][:len(state)], s.states[block][at:][:len(state)], state)
 	})
 	if _, err := s.t.group.Mean(ctx, collective.Part{Weight: 1, Ended: true, At: s.at}, s.ds...); err != nil {
-		return err
+		return 0, err
 	}
 	for i := range s.states {
 		mode.Return(s.states[i], s.ds[i])
 	}
-	s.t.eachState(func(block, at int, state []float32) { copy(state, s.states[block][at:]) })
-	return nil
+	return steps[0], nil
 }
 
 // park takes part in exchanges until every worker has ended its epoch.
