@@ -70,6 +70,9 @@ func (m *model) leg(i int, l Leg) {
 	if l.From.Dir != "" {
 		m.load(l.From.Dir, l.From.Only, l.From.WeightsOnly)
 	}
+	if l.Servers > 0 { // which don't keep how often copies meet
+		m.now.pace = pace{}
+	}
 	if m.o = nil; l.ordered() {
 		m.o = &ordered{events: m.seen.orders[i], seen: m.seen, samples: map[string][]int{}, own: map[int][]int{},
 			came: map[string]map[int][]int{}, versions: []*state{m.now.clone()}}
