@@ -39,39 +39,62 @@ func TestSaveWhereAServerHasNothing(t *testing.T) {
 	}
 }
 
-// TestFailedSavesLeaveNothing has saves fail when one of two servers has written its part: the other does not keep what takes the
-// room of the next.
+// TestFailedSavesLeaveNothing has saves fail since server 1 does not write its part, or since its answers are lost: no server keeps
+// what it has written, which takes the room of the next.
 func TestFailedSavesLeaveNothing(t *testing.T) {
 	t.Parallel()
-	dir, s := t.TempDir(), strategy.Sync()
-	s.WaitTimeout = strategy.Duration(time.Minute)
-	var whole atomic.Bool // until then server 0 is never told to write its part
-	wrap := func(below transport.Transport) transport.Transport {
-		return &trial.Tap{Transport: below, Before: func(endpoint string, req [][]byte) error {
-			all := bytes.Join(req, nil)
-			if !whole.Load() && endpoint == "server-0:1" && bytes.Contains(all, []byte(`"steps":[`)) && !bytes.Contains(all, []byte(`"parts":[`)) {
-				return trial.ErrPulled
-			}
-			return nil
-		}}
-	}
-	trial.Cluster(2, 1).Simulate(t, wrap, func(ctx context.Context, f *fleet.Fleet) error {
-		return trial.NewCounter(3).Play(ctx, f, s, func() error {
-			for range 2 {
-				if err := f.SavePersistables(ctx, dir); err == nil || !strings.Contains(err.Error(), "server 0") {
-					return fmt.Errorf("the save: %w, want it to fail at server 0", err)
+	for what, written := range map[string]int{"order": 1, "answer": 2} {
+		t.Run(what+"s are lost", func(t *testing.T) {
+			dir, s := t.TempDir(), strategy.Sync()
+			s.WaitTimeout = strategy.Duration(time.Minute)
+			var whole atomic.Bool
+			var most atomic.Int32 // parts that were seen
+			wrap := func(below transport.Transport) transport.Transport {
+				lossy := &lossy{Transport: below, answers: what == "answer"}
+				lossy.is = func(endpoint string, req [][]byte) bool {
+					parts, _ := filepath.Glob(filepath.Join(dir, "part-*"))
+					most.Store(max(most.Load(), int32(len(parts))))
+					return !whole.Load() && endpoint == "server-1:1" && bytes.Contains(bytes.Join(req, nil), []byte(`"work":"write"`))
 				}
-				if files, err := trial.Names(dir); err != nil || len(files) != 0 {
-					return fmt.Errorf("%v are left, %w", files, err)
-				}
+				return lossy
 			}
-			whole.Store(true)
-			return f.SavePersistables(ctx, dir)
+			trial.Cluster(2, 1).Simulate(t, wrap, func(ctx context.Context, f *fleet.Fleet) error {
+				return trial.NewCounter(3).Play(ctx, f, s, func() error {
+					for range 2 {
+						if err := f.SavePersistables(ctx, dir); err == nil || !strings.Contains(err.Error(), "server 1") {
+							return fmt.Errorf("the save: %w, want it to fail at server 1", err)
+						}
+						time.Sleep(time.Second) // servers remove it beside
+						if files, err := trial.Names(dir); err != nil || len(files) != 0 || most.Swap(0) != int32(written) {
+							return fmt.Errorf("%v are left, %w, and %d parts were written before", files, err, written)
+						}
+					}
+					whole.Store(true)
+					return f.SavePersistables(ctx, dir)
+				})
+			})
+			if m := trial.Manifest(t, dir); len(m.Parts) != 2 {
+				t.Errorf("a checkpoint of %d parts, want 2", len(m.Parts))
+			}
 		})
-	})
-	if m := trial.Manifest(t, dir); len(m.Parts) != 2 {
-		t.Errorf("a checkpoint of %d parts, want 2", len(m.Parts))
 	}
+}
+
+// lossy loses some requests, or the answers to them.
+type lossy struct {
+	transport.Transport
+	is      func(endpoint string, req [][]byte) bool
+	answers bool
+}
+
+// Call implements [transport.Transport].
+func (l *lossy) Call(ctx context.Context, endpoint string, req [][]byte, read func([]byte) error) error {
+	if l.is(endpoint, req) {
+		if read = func([]byte) error { return trial.ErrPulled }; !l.answers {
+			return trial.ErrPulled
+		}
+	}
+	return l.Transport.Call(ctx, endpoint, req, read)
 }
 
 // TestSavesBesideTraining has a worker save again and again beside its own training, while servers measure every round's gradient

@@ -83,7 +83,7 @@ func TestNothingOutlivesItsLife(t *testing.T) {
 			wrap := func(n transport.Transport) transport.Transport {
 				saving, saved, lives = make(chan struct{}), make(chan struct{}), make(chan struct{})
 				below = &trial.Tap{Transport: n, Before: func(_ string, req [][]byte) error {
-					if bytes.Contains(bytes.Join(req, nil), []byte(`"steps":[`)) && strings.HasPrefix(trial.NameOf(req), "save") {
+					if strings.HasPrefix(trial.NameOf(req), "cut ") && bytes.Contains(bytes.Join(req, nil), []byte(`"knows":1`)) {
 						close(saving) // pushes are held
 						<-lives
 						time.Sleep(time.Second)
