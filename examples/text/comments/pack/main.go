@@ -10,14 +10,16 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"go/ast"
 	"go/doc"
 	"go/parser"
 	"go/token"
 	"io/fs"
 	"log"
+	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -25,9 +27,16 @@ import (
 )
 
 func main() {
-	src := flag.String("src", filepath.Join(runtime.GOROOT(), "src"), "the library's sources")
+	src := flag.String("src", "", "the library's sources; without it, those of the go command")
 	out := flag.String("out", "comments.gz", "file to write")
 	flag.Parse()
+	if *src == "" {
+		root, err := exec.Command("go", "env", "GOROOT").Output()
+		if err != nil {
+			log.Fatalf("go env GOROOT: %v: name the library's sources with -src", err)
+		}
+		*src = filepath.Join(strings.TrimSpace(string(root)), "src")
+	}
 	if err := write(*src, *out); err != nil {
 		log.Fatal(err)
 	}
@@ -64,19 +73,21 @@ func write(src, out string) error {
 	return errors.Join(append(errs, w.Flush(), z.Close(), file.Close())...)
 }
 
-// paragraphs are those of a package's documentation, each as a line, without code.
+// paragraphs are those of a folder's documentation, each as a line, without code; programs are left out.
 func paragraphs(dir string) (all []string) {
-	packages, _ := parser.ParseDir(token.NewFileSet(), dir, func(i fs.FileInfo) bool {
-		return !strings.HasSuffix(i.Name(), "_test.go")
-	}, parser.ParseComments)
-	for _, name := range slices.Sorted(func(yield func(string) bool) {
-		for name := range packages {
-			if name != "main" && !yield(name) {
-				return
-			}
+	sources, files := token.NewFileSet(), map[string][]*ast.File{} // by package
+	names, _ := filepath.Glob(filepath.Join(dir, "*.go"))
+	for _, name := range names {
+		file, err := parser.ParseFile(sources, name, nil, parser.ParseComments)
+		if err == nil && file.Name.Name != "main" && !strings.HasSuffix(name, "_test.go") {
+			files[file.Name.Name] = append(files[file.Name.Name], file)
 		}
-	}) {
-		p := doc.New(packages[name], dir, 0)
+	}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		p, err := doc.NewFromFiles(sources, files[name], dir)
+		if err != nil {
+			log.Fatalf("%s: %v", dir, err)
+		}
 		add := func(text string) {
 			for paragraph := range strings.SplitSeq(text, "\n\n") {
 				if !strings.HasPrefix(paragraph, "\t") && !strings.HasPrefix(paragraph, " ") {
