@@ -134,12 +134,17 @@ func (s *Server) endJournal() {
 		return
 	}
 	s.st.lock.Lock()
-	over := s.forGood()
+	s.voidJournal()
 	s.st.lock.Unlock()
-	if over {
+	s.segments.journal.journal.Close()
+}
+
+// voidJournal removes a journal that nobody will come back to. Where all go back, that is so from the decision on: a
+// server that is killed before all know of it would come back to what has no future, and decide so again. Locked.
+func (s *Server) voidJournal() {
+	if s.forGood() {
 		s.segments.journal.void()
 	}
-	s.segments.journal.journal.Close()
 }
 
 // forGood says whether nobody can go on from where a server has ended: the job was done, everybody goes back, or none

@@ -106,6 +106,7 @@ func New(c Config) (*Server, error) {
 		s.st.generation.Store(&g)
 	}
 	s.segments = newSegments(c, s.st, id, journal, s.log)
+	s.st.lock.failed = s.voidJournal
 	s.connect(traits, journal)
 	s.measure()
 	return s, nil
