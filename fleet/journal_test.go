@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/checkpoints"
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/optimizer"
@@ -785,7 +786,7 @@ func TestALateSave(t *testing.T) {
 					if err := errors.Join(c.Train(ctx, 2), f.Checkpoint(ctx), c.Train(ctx, 2)); err != nil {
 						return err
 					}
-					newest, err := fleet.Latest(s.Recovery.Dir)
+					newest, err := checkpoints.Latest(s.Recovery.Dir)
 					if err != nil {
 						return err
 					}
@@ -1046,7 +1047,7 @@ func TestAJobWithAJournalIsAskedToEnd(t *testing.T) {
 					t.Errorf("%s has ended %v later", role, took)
 				}
 			}
-			latest, err := fleet.Latest(j.recovery.Dir)
+			latest, err := checkpoints.Latest(j.recovery.Dir)
 			if saved := err == nil && latest.Progress.Epoch == 2; inStep(mode) && !saved {
 				t.Errorf("the latest is of epoch %d, error %v\n%s", latest.Progress.Epoch, err, j.log.String())
 			}

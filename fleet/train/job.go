@@ -10,6 +10,7 @@ import (
 
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/checkpoints"
 	"github.com/gofleet/gofleet/internal/files"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
@@ -146,7 +147,7 @@ func (j *Job) passedOver(f *fleet.Fleet, s strategy.Strategy) {
 	if j.Load == "" || s.Recovery.Dir == "" || !f.IsFirstWorker() {
 		return
 	}
-	if c, err := fleet.Latest(s.Recovery.Dir); err == nil {
+	if c, err := checkpoints.Latest(s.Recovery.Dir); err == nil {
 		fmt.Fprintf(j.Stdout, "-load=%s is passed over: the job goes on from its own checkpoint, %s\n", j.Load, c.Dir)
 	}
 }

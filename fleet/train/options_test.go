@@ -16,6 +16,7 @@ import (
 
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/checkpoints"
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
@@ -191,7 +192,7 @@ func TestEveryFlagActs(t *testing.T) {
 		{"-load=" + dir + "/checkpoint", "load", func(l learnt) bool { return l.result.Epoch.Loss < before.Loss/2 }},
 		{"-goback=1", "goback", func(l learnt) bool { return joins(t, l.options) == 2 && joins(t, plain.options) == 4 }},
 		{"-checkpoint=" + dir + "/ckpt", "checkpoint", func(l learnt) bool {
-			latest, err := fleet.Latest(dir + "/ckpt")
+			latest, err := checkpoints.Latest(dir + "/ckpt")
 			return err == nil && latest.Progress.Epoch == 1 && l.strategy.Recovery.Every == strategy.Duration(time.Minute)
 		}},
 		{"-checkpoint=" + dir + "/ckpt -checkpoint_every=5m -epochs=2", "checkpoint_every", func(l learnt) bool {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/checkpoints"
 )
 
 // A worker that has ended has its epochs trained by its next life. Where none has come when the others have trained
@@ -138,7 +139,7 @@ func (r *Run) remains(worker int) (samples int, exact bool) {
 	if e, known := r.lost[worker]; known {
 		at.Epoch = e
 	}
-	if c, err := fleet.Latest(r.dir); r.recovers && err == nil && worker < len(c.Positions) {
+	if c, err := checkpoints.Latest(r.dir); r.recovers && err == nil && worker < len(c.Positions) {
 		at, exact = c.Positions[worker], true
 	}
 	if r.Job.Sharded { // nobody else knows how many rows the worker had

@@ -8,10 +8,11 @@ import (
 	"slices"
 	"time"
 
+	"gorgonia.org/tensor"
+
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
-	"gorgonia.org/tensor"
 )
 
 // work makes a worker's calls.
@@ -29,7 +30,7 @@ func (r *role) work(ctx context.Context) error {
 	if err := r.publish(ctx, at, Call{Dir: at}); err != nil {
 		return err
 	}
-	if c := r.f.Counts(); !r.l.copies() {
+	if c := r.f.Stats().Counts; !r.l.copies() {
 		r.see([]float64{float64(c.Steps)}, "%s worker %d steps", at, r.worker)
 		r.see([]float64{float64(c.Rows + c.Dropped)}, "%s worker %d pushes rows", at, r.worker)
 	}
