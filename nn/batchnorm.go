@@ -15,7 +15,7 @@ import (
 // channel whose mean or variance is not finite in a batch moves nothing. The executor hands them to a trainer that has
 // a method SetDense(name string, w []float32) error after each step; of several executors the last one's count. In a
 // fleet each worker has its own, until workers meet (at a barrier, in a gather, at the evaluations of fleet/train):
-// then all have the mean. What is saved has those of the worker that saves.
+// then all have the mean. A saved model has the averages of the worker that saves.
 func BatchNorm(x *Node, o NormOptions) *Node {
 	if x == nil || x.bad || len(x.shape) < 2 {
 		return apply("", batchNorm{}, x)
@@ -202,7 +202,7 @@ func (b batchNorm) backward(c *cell) {
 	}
 }
 
-// addChannel adds a channel's gradients to those of its scale and shift.
+// addChannel adds a channel's gradients to the gradients of its scale and shift.
 func (c *cell) addChannel(ch int, dShift, dScale float64) {
 	if scale := c.in[1]; scale.wanted {
 		scale.grad[ch] += float32(dScale)

@@ -7,7 +7,7 @@ import (
 )
 
 // Batch norm where the channels are the last dimension, as of [N C]: all channels at once, row by row, as they lie in
-// memory. The sums are those of forward and backward, in the same order.
+// memory. The sums are the same as forward's and backward's, in the same order.
 
 // forwardRows is forward by rows.
 func (b batchNorm) forwardRows(c *cell) {

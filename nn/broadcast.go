@@ -108,7 +108,7 @@ func (c *cell) byRow() (side, width int, is bool) {
 	return side, groups[0].size, true
 }
 
-// groups are those of the value, the last dimensions first; equal shapes of any rank are one group.
+// groups are the value's, the last dimensions first; equal shapes of any rank are one group.
 func (c *cell) groups() (groups [mostDims + 1]group, n int) {
 	for back := 1; back <= len(c.shape); back++ {
 		g := group{size: c.shape[len(c.shape)-back]}

@@ -83,8 +83,8 @@ func (o ConvOptions) slide(x *Node, filters, positions int) *Node {
 	return apply(name, linear{PerPosition: true}, in...)
 }
 
-// GlobalMaxPool2D is the largest element of each channel of x of shape [N C H W], of shape [N C]. Those of sequences
-// have [SequencePool].
+// GlobalMaxPool2D is the largest element of each channel of x of shape [N C H W], of shape [N C]. For sequences there
+// is [SequencePool].
 func GlobalMaxPool2D(x *Node) *Node { return global(Max, x) }
 
 // GlobalAvgPool2D is the mean of each channel of x of shape [N C H W], of shape [N C].

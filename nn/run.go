@@ -1,6 +1,6 @@
 package nn
 
-// cell returns the node's cell in this executor, with those of its inputs.
+// cell returns the node's cell in this executor, with its inputs' cells.
 func (e *Executor) cell(n *Node) *cell {
 	for len(e.cells) < len(e.graph.nodes) {
 		e.cells = append(e.cells, nil)
