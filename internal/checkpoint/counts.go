@@ -124,7 +124,7 @@ func (l *loader) waiters(f *safetensors.File, t tableInfo, index int) error {
 func (l *loader) await() error {
 	for index, waiting := range l.waiting {
 		for _, id := range slices.Sorted(maps.Keys(waiting)) {
-			if err := l.store.Tables[index].RestoreWaiter(waiting[id]); err != nil {
+			if err := (table.Filler{Table: l.store.Tables[index]}).Waiter(waiting[id]); err != nil {
 				return err
 			}
 		}

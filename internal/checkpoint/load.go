@@ -285,25 +285,27 @@ func (l *loader) table(f *safetensors.File, t tableInfo) error {
 	if to == nil {
 		return fmt.Errorf("embedding %q is not in this model: %w", t.Param, ErrDamaged)
 	}
-	if t.Dim != to.Param().Dim() || t.State != stateLen(to) && !to.Param().Frozen && !l.weights {
+	p, state := to.Table.Param(), stateLen(to.Table)
+	if t.Dim != p.Dim() || t.State != state && !p.Frozen && !l.weights {
 		return fmt.Errorf("embedding %q has rows of %d weights and %d of state, this model's have %d and %d",
-			t.Param, t.Dim, t.State, to.Param().Dim(), stateLen(to))
+			t.Param, t.Dim, t.State, p.Dim(), state)
 	}
 	if info, _ := f.Tensor(t.rows()); !slices.Equal(info.Shape, []int{t.Rows, t.Dim + t.State}) {
 		return fmt.Errorf("rows of embedding %q: %v, the table of contents says %d of %d: %w",
 			t.Param, info.Shape, t.Rows, t.Dim+t.State, ErrDamaged)
 	}
-	to.SetClock(t.Clock)
-	if err := l.rows(f, t, to, index); err != nil {
+	to.Clock(t.Clock)
+	if err := l.rows(f, t, to); err != nil {
 		return err
 	}
 	return l.waiters(f, t, index)
 }
 
-func (l *loader) find(param string) (*table.Sparse, int) {
+// find is what fills the table of an embedding, and the table's place in the store; nil if there is none.
+func (l *loader) find(param string) (*table.Filler, int) {
 	for i, t := range l.store.Tables {
 		if t.Param().Name == param {
-			return t, i
+			return &table.Filler{Table: t, Owns: func(id uint64) bool { return l.owns(i, id) }}, i
 		}
 	}
 	return nil, 0

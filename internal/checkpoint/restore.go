@@ -143,7 +143,7 @@ func (l *loader) dense(f *modelfiles.Files, p *optimizer.Param) error {
 
 // embedding takes the rows that this process owns.
 func (l *loader) embedding(f *modelfiles.Files, p *optimizer.Param) error {
-	to, index := l.find(p.Name)
+	to, _ := l.find(p.Name)
 	return f.Rows(p.Name, func(ids []uint64, w []float32) error {
 		if len(w) != len(ids)*p.Dim() {
 			return fmt.Errorf("its rows of %q have %d numbers, this model's %d: %w", p.Name, len(w)/len(ids), p.Dim(),
@@ -152,6 +152,6 @@ func (l *loader) embedding(f *modelfiles.Files, p *optimizer.Param) error {
 		if err := files.Ended(l.ctx); err != nil {
 			return err
 		}
-		return to.SetOwned(ids, w, l.store.Step(), func(id uint64) bool { return l.owns(index, id) })
+		return to.Set(ids, w, l.store.Step())
 	})
 }

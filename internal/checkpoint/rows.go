@@ -13,7 +13,7 @@ const (
 )
 
 // rows restores the rows of a table that this process owns. While some are put into the table the next are read.
-func (l *loader) rows(f *safetensors.File, t tableInfo, to *table.Sparse, index int) error {
+func (l *loader) rows(f *safetensors.File, t tableInfo, to *table.Filler) error {
 	free, over := make(chan *batch, 2), make(chan struct{})
 	for range cap(free) {
 		free <- &batch{Columns: table.Columns{Stateless: l.weights}}
@@ -26,7 +26,7 @@ func (l *loader) rows(f *safetensors.File, t tableInfo, to *table.Sparse, index 
 	}()
 	for b := range full {
 		if err := first(func() error { return b.err }, func() error { return files.Ended(l.ctx) },
-			func() error { return l.put(b, to, index) }); err != nil {
+			func() error { return l.put(b, to) }); err != nil {
 			return err
 		}
 		free <- b
@@ -64,11 +64,11 @@ func (t *tableInfo) each(do func(at, n int) bool) {
 }
 
 // put restores a batch.
-func (l *loader) put(b *batch, to *table.Sparse, index int) error {
+func (l *loader) put(b *batch, to *table.Filler) error {
 	for i, step := range b.Steps {
 		b.Steps[i] = l.stepOf(step)
 	}
-	return to.RestoreAll(&b.Columns, func(id uint64) bool { return l.owns(index, id) })
+	return to.Rows(&b.Columns)
 }
 
 // batch are rows that were read together.

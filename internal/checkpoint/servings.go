@@ -52,7 +52,7 @@ func (l *loader) servings(f *safetensors.File, c contents) error {
 	}
 	l.chain, l.chained = c.Chain, true
 	for _, t := range c.Tables {
-		to, index := l.find(t.Param)
+		to, _ := l.find(t.Param)
 		if to == nil || t.Gone == 0 || !l.takes(t.Param) {
 			continue
 		}
@@ -63,11 +63,7 @@ func (l *loader) servings(f *safetensors.File, c contents) error {
 		if err != nil {
 			return err
 		}
-		for i := range ids {
-			if l.owns(index, ids[i]) {
-				to.RestoreGone(ids[i : i+1])
-			}
-		}
+		to.Gone(ids)
 	}
 	return nil
 }
