@@ -162,15 +162,6 @@ func play(ctx context.Context, o *Options, job func() (Job, error)) error {
 // goBackPause keeps a role from using up its returns on a run of the job that is about to end.
 const goBackPause = time.Second
 
-func pause(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-time.After(d):
-		return nil
-	}
-}
-
 // same is the identity that a fleet of a job with servers has: to find it out again could take a meeting of all
 // processes.
 func same(f *fleet.Fleet) rolemaker.RoleMaker {
