@@ -83,33 +83,6 @@ func load(ctx context.Context, dir string, store *table.Store, rule optimizer.Ru
 	return m, nil
 }
 
-// takes says whether a param is loaded.
-func (l *loader) takes(param string) bool {
-	return among(l.names, param)
-}
-
-// stepOf is the number of an update in the store, given that in the file.
-func (l *loader) stepOf(step int64) int64 {
-	if len(l.names) > 0 || l.weights {
-		return l.store.Step()
-	}
-	return step
-}
-
-type loader struct {
-	ctx   context.Context // of the call
-	store *table.Store
-	owns  func(int, uint64) bool
-	names []string // of the params to load; none means all
-	// weights are all that is taken.
-	weights bool
-	blocks  []loading
-	absent  []string                        // dense params that stay as they are
-	waiting map[int]map[uint64]table.Waiter // by table
-	chain   table.Chain                     // of the parts that were read
-	chained bool
-}
-
 // clear empties the tables that are loaded, which may have the rows that their params begin with.
 func (l *loader) clear() {
 	l.store.SetChain(table.Chain{}) // until all is there
@@ -118,30 +91,6 @@ func (l *loader) clear() {
 			t.Clear()
 		}
 	}
-}
-
-// loading is a block being put together.
-type loading struct {
-	w, state []float32
-	left     int // weights still missing
-	// stateless blocks take weights alone.
-	stateless bool
-	have      []span
-	step      int64
-}
-
-// span is the elements [lo, hi) of a param.
-type span struct{ lo, hi int }
-
-// claim notes that the elements of a span are there now. None may come twice: others would be missing then.
-func (to *loading) claim(s span) error {
-	for _, o := range to.have {
-		if s.lo < o.hi && o.lo < s.hi {
-			return fmt.Errorf("elements %d to %d come twice: %w", max(s.lo, o.lo), min(s.hi, o.hi), ErrDamaged)
-		}
-	}
-	to.have, to.left = append(to.have, s), to.left-(s.hi-s.lo)
-	return nil
 }
 
 // part reads a part: rows, and of the last checkpoint of a chain the dense weights, of which every one has all.
@@ -299,14 +248,4 @@ func (l *loader) table(f *safetensors.File, t tableInfo) error {
 		return err
 	}
 	return l.waiters(f, t, index)
-}
-
-// find is what fills the table of an embedding, and the table's place in the store; nil if there is none.
-func (l *loader) find(param string) (*table.Filler, int) {
-	for i, t := range l.store.Tables {
-		if t.Param().Name == param {
-			return &table.Filler{Table: t, Owns: func(id uint64) bool { return l.owns(i, id) }}, i
-		}
-	}
-	return nil, 0
 }

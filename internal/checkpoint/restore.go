@@ -14,28 +14,6 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// Selection says what is taken of a directory. The zero value is everything.
-type Selection struct {
-	// Params are the names of those to take; none means all.
-	Params []string
-	// WeightsOnly takes a checkpoint under any rule, without the state: that is the store's rule's initial one, and
-	// updates are counted from where the store is. What tables know of rows beside their rule stays: shows, clicks and
-	// the last periods they were seen in, and the ids that wait.
-	WeightsOnly bool
-}
-
-// String is what is taken, in words.
-func (s Selection) String() string {
-	what := "everything"
-	if s.WeightsOnly {
-		what = "weights"
-	}
-	if len(s.Params) > 0 {
-		what += fmt.Sprintf(" of params %q", s.Params)
-	}
-	return what
-}
-
 // From names a directory and what is taken of it, so that processes can compare what they were told.
 func From(dir string, s Selection) string { return fmt.Sprintf("%s (%v)", filepath.Clean(dir), s) }
 

@@ -109,3 +109,18 @@ func room[T any](s []T, n int) []T {
 	}
 	return s[:n]
 }
+
+// readServings reads them of n rows from row at on, as far as the file has them.
+func (b *batch) readServings(f *safetensors.File, t tableInfo, at, n int) error {
+	if t.Scored {
+		b.Delta = room(b.Delta, n)
+		if err := safetensors.ReadAt(f, t.scores(), b.Delta, at); err != nil {
+			return err
+		}
+	}
+	if !t.Served {
+		return nil
+	}
+	b.Served = room(b.Served, n)
+	return safetensors.ReadAt(f, t.served(), b.Served, at)
+}
