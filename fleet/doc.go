@@ -98,6 +98,8 @@ package fleet
 //	default.go    functions over a default one
 //	role.go       who this process is
 //	environ.go    variables whose names are nearly right
+//	health.go     what probes are told
+//	log.go        JSON lines, if asked for
 //	kind.go       with servers, of replicas, or alone: what each takes, chosen once
 //	transport.go  how bytes travel
 //	geo.go        what mode geo trains

@@ -137,7 +137,7 @@ func (f *Fleet) beginSaving(told context.Context, j *job) {
 func (f *Fleet) endSaving() *saver {
 	f.mu.Lock()
 	s := f.saver
-	f.saver = nil
+	f.saver, f.leaves = nil, f.leaves || s != nil
 	f.mu.Unlock()
 	if s != nil {
 		s.stop()

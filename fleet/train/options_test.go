@@ -230,6 +230,20 @@ func TestStatus(t *testing.T) {
 	}
 }
 
+// TestChosenStatus: FLEET_EXIT_RESTART chooses the status of a role that is to be started again, and another word for it makes no sense.
+func TestChosenStatus(t *testing.T) {
+	// Serial: it sets a variable of the environment.
+	t.Setenv("FLEET_EXIT_RESTART", "138")
+	if got := status(fmt.Errorf("worker 1: %w", fleet.ErrWentBack)); got != 138 {
+		t.Errorf("status %d, want 138", got)
+	}
+	t.Setenv("FLEET_EXIT_RESTART", "again")
+	err := start(&Options{}, nil, func() (Job, error) { return Job{}, errors.New("a job was made") })
+	if err == nil || !strings.Contains(err.Error(), `FLEET_EXIT_RESTART is "again"`) || status(err) != 2 {
+		t.Errorf("error %v, status %d", err, status(err))
+	}
+}
+
 // TestStart: a program whose command line makes no sense makes no job; another runs the job it makes, alone where no environment says more.
 func TestStart(t *testing.T) {
 	t.Parallel()

@@ -54,15 +54,15 @@ var house = map[string][]string{
 
 	"nn/nntest": {"nn", "optimizer", "optimizer/weights"},
 
-	"fleet": {"fleet/stats", "internal/accumulate", "internal/backend", "internal/cgroup", "internal/checkpoint", "internal/client", "internal/collective", "internal/count", "internal/exchange", "internal/files", "internal/inference", "internal/layout", "internal/mistyped", "internal/mode", "internal/peer", "internal/progress", "internal/replica", "internal/rules", "internal/server", "internal/solo", "internal/table", "optimizer", "optimizer/weights", "rolemaker", "strategy", "strategy/placement", "transport", "transport/codec"},
-	"fleet/fleetrun": {"internal/certs", "internal/cgroup", "internal/checkpoint", "internal/files", "internal/mistyped", "internal/peer", "internal/progress", "internal/wire", "rolemaker",
+	"fleet": {"fleet/stats", "internal/accumulate", "internal/awake", "internal/backend", "internal/cgroup", "internal/checkpoint", "internal/client", "internal/collective", "internal/count", "internal/exchange", "internal/files", "internal/health", "internal/inference", "internal/layout", "internal/mistyped", "internal/mode", "internal/peer", "internal/progress", "internal/replica", "internal/rules", "internal/server", "internal/solo", "internal/status", "internal/table", "optimizer", "optimizer/weights", "rolemaker", "strategy", "strategy/placement", "transport", "transport/codec"},
+	"fleet/fleetrun": {"internal/certs", "internal/cgroup", "internal/checkpoint", "internal/files", "internal/mistyped", "internal/peer", "internal/progress", "internal/status", "internal/wire", "rolemaker",
 		"transport", "transport/codec"},
 	"internal/chaos":       {"fleet", "fleet/checkpoints", "internal/procs", "optimizer", "strategy"},
 	"fleet/metrics":        {"fleet", "internal/histogram"},
 	"fleet/stats":          {"internal/count", "transport"},
 	"fleet/checkpoints":    {"fleet", "internal/checkpoint", "internal/progress"},
 	"fleet/paddle":         {"dataset", "fleet", "strategy"},
-	"fleet/train":          {"dataset", "fleet", "fleet/checkpoints", "internal/files", "internal/mistyped", "internal/rules", "nn", "optimizer", "optimizer/lr", "rolemaker", "strategy"},
+	"fleet/train":          {"dataset", "fleet", "fleet/checkpoints", "internal/files", "internal/mistyped", "internal/rules", "internal/status", "nn", "optimizer", "optimizer/lr", "rolemaker", "strategy"},
 	"fleet/fleettest":      {"fleet", "rolemaker", "transport"},
 	"fleet/internal/trial": {"fleet", "fleet/fleettest", "fleet/stats", "internal/checkpoint", "internal/law", "internal/modelfiles", "internal/roster", "internal/safetensors", "internal/wire", "nn", "optimizer", "optimizer/lr", "rolemaker", "strategy", "strategy/placement", "transport", "transport/transporttest"},
 
