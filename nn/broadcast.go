@@ -51,6 +51,8 @@ func behindBatch(shape []int) []int {
 // pairwise is the part that arithmetic on two inputs has in common.
 type pairwise struct{}
 
+func (pairwise) byExample() {}
+
 func (pairwise) infer(in []*Node) ([]int, error) {
 	if err := wantFloat(in); err != nil {
 		return nil, err
@@ -185,6 +187,7 @@ type expand struct {
 }
 
 func (expand) kind() string { return "expand" }
+func (expand) byExample()   {}
 
 func (e expand) infer(in []*Node) ([]int, error) {
 	want := e.Dims

@@ -138,6 +138,7 @@ type conv2d struct {
 }
 
 func (conv2d) kind() string  { return "conv2d" }
+func (conv2d) byExample()    {}
 func (conv2d) overwritable() {}
 
 func (o conv2d) groups() int { return max(1, o.Groups) }

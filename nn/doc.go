@@ -156,6 +156,7 @@ package nn
 //	feed.go      a batch checked, the ids of each table made unique
 //	cell.go      a node at work: its value, its gradient, its memory
 //	run.go       memory bound, forward, backward
+//	cores.go     one cell, on several cores
 //	session.go   whose parameters it works on, and the trainer's session
 //	table.go     the rows that a batch touches
 //	counts.go    feeds from which rows learn of shows and clicks

@@ -21,6 +21,7 @@ type Executor struct {
 	tables   []*table // in order of construction
 
 	session optimizer.Session
+	cores   cores
 	looking *looking // reads rows beside the loss; nil before a step has some
 	ended   error    // why the session is over
 	step    optimizer.Step

@@ -18,6 +18,7 @@ type maskedSoftmax struct {
 }
 
 func (maskedSoftmax) kind() string { return "masked_softmax" }
+func (maskedSoftmax) byExample()   {}
 func (maskedSoftmax) inPlace()     {}
 
 func (o maskedSoftmax) infer(in []*Node) ([]int, error) {

@@ -44,6 +44,7 @@ type embeddingSequence struct {
 }
 
 func (embeddingSequence) kind() string  { return "embedding_sequence" }
+func (embeddingSequence) byExample()    {}
 func (embeddingSequence) overwritable() {}
 
 func (e embeddingSequence) infer(in []*Node) ([]int, error) {
@@ -174,6 +175,7 @@ type sequencePool struct {
 }
 
 func (sequencePool) kind() string { return "sequence_pool" }
+func (sequencePool) byExample()   {}
 func (sequencePool) weighs()      {}
 
 func (p sequencePool) infer(in []*Node) ([]int, error) {

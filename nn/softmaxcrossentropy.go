@@ -40,6 +40,7 @@ type softmaxCrossEntropy struct {
 }
 
 func (softmaxCrossEntropy) kind() string { return "softmax_with_cross_entropy" }
+func (softmaxCrossEntropy) byExample()   {}
 func (softmaxCrossEntropy) compares()    {}
 
 func (o softmaxCrossEntropy) infer(in []*Node) ([]int, error) {
