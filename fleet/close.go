@@ -18,6 +18,5 @@ func (f *Fleet) Close() {
 	}
 	if j != nil && j.backend != nil {
 		j.backend.Close()
-		f.hide()
 	}
 }

@@ -77,3 +77,42 @@ func TestSchedulesGoOnInGeo(t *testing.T) {
 		})
 	}
 }
+
+// TestALoadBringsItsSchedule to workers that train copies: those go on behind its updates, whoever has loaded it.
+func TestALoadBringsItsSchedule(t *testing.T) {
+	t.Parallel()
+	rule := optimizer.SGD{Schedule: lr.PiecewiseDecay{Boundaries: []int64{5}, Values: []float64{1, 0.125}}}
+	dir := t.TempDir()
+	fleettest.Run(t, 2, 2, func(ctx context.Context, f *fleet.Fleet) error {
+		c := trial.NewCounter(3)
+		return trial.Play(ctx, f, c, rule, strategy.Geo(2), func() error {
+			return c.InSession(ctx, func(s optimizer.Session) error {
+				for round := range 3 {
+					if err := errors.Join(c.Steps(ctx, s, 3), f.BarrierWorker(ctx)); err != nil {
+						return err
+					}
+					if round == 0 {
+						if err := f.SavePersistables(ctx, dir); err != nil {
+							return err
+						}
+					} else if f.IsFirstWorker() { // behind steps 4 to 6, of which 4 and 5 are whole
+						if err := f.LoadModel(ctx, dir); err != nil {
+							return err
+						}
+					}
+					if err := f.BarrierWorker(ctx); err != nil {
+						return err
+					}
+				}
+				if err := errors.Join(c.Steps(ctx, s, 3), f.BarrierWorker(ctx)); err != nil {
+					return err
+				}
+				values, err := c.Seen(ctx, s)
+				if err == nil && !trial.Near(float64(values[0]), 2*(3+1+1+.125), 1e-5) {
+					err = fmt.Errorf("a weight has moved by %v, want 10.25", values[0])
+				}
+				return err
+			})
+		})
+	})
+}

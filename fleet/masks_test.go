@@ -164,8 +164,7 @@ func TestWhatIsRestoredDropsOn(t *testing.T) {
 					return errors.Join(err, f.BarrierWorker(ctx))
 				},
 			} {
-				if how == "InitServer" && job.Cluster.Servers == 0 ||
-					how == "running" && (name == "collective" || job.Strategy.Mode == strategy.ModeGeo) {
+				if how == "InitServer" && job.Cluster.Servers == 0 || how == "running" && name == "collective" {
 					continue
 				}
 				for worker, masks := range restoredMasks(t, job, "", begin) {

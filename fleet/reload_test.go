@@ -86,7 +86,10 @@ func TestRunningServersLoad(t *testing.T) {
 			return o.Train(ctx, trial.FewIDs(20), nil)
 		}}
 		want := alone.Weights(t, trial.Cluster(0, 1))
-		for _, mode := range []strategy.Mode{strategy.ModeSync, strategy.ModeAsync, strategy.ModeHalfAsync, strategy.ModeSSP} {
+		for _, mode := range []strategy.Mode{strategy.ModeSync, strategy.ModeAsync, strategy.ModeHalfAsync, strategy.ModeSSP, strategy.ModeGeo} {
+			if mode == strategy.ModeGeo && dir == saved {
+				continue // it has no state of a rule
+			}
 			for _, who := range []int{0, 1} {
 				t.Run(fmt.Sprintf("%s/%s/%d", filepath.Base(dir), mode, who), func(t *testing.T) {
 					s, err := strategy.Named(string(mode))
@@ -122,7 +125,7 @@ func TestRunningServersLoadSome(t *testing.T) {
 }
 
 // TestLoadsThatFail leave everything as it was, on whichever server: a directory of nothing, of another model, of half a checkpoint, and
-// one whose parts are damaged. In mode geo nothing is loaded, and the error says why.
+// one whose parts are damaged.
 func TestLoadsThatFail(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -167,13 +170,6 @@ func TestLoadsThatFail(t *testing.T) {
 	if !bytes.Equal(simulated(t, x, trial.Cluster(2, 2)), want) {
 		t.Error("loads that failed have changed something")
 	}
-	geo := trial.Training{Strategy: strategy.Geo(10), Rule: optimizer.SGD{LR: 0.1}, After: func(ctx context.Context, f *fleet.Fleet, _ *trial.Toy) error {
-		if err := f.LoadModel(ctx, saved); err == nil || !strings.Contains(err.Error(), "mode geo") {
-			t.Errorf("in mode geo: error %v", err)
-		}
-		return nil
-	}}
-	simulated(t, geo, trial.Cluster(2, 2))
 }
 
 // TestLoadsBesideTraining count: all weights and rows of both servers have the steps behind one cut, whenever worker 0 loads.

@@ -82,7 +82,7 @@ func (f *Fleet) restoreOnce() error {
 //     the same for all, or nothing. A server needs room for both meanwhile. A worker that is to begin with it waits at
 //     a barrier: the worker that calls has it at its next step, and others at the first step after BarrierWorker, or a
 //     call of Util, that they come to behind it. A gradient that another worker has computed before is added to it. In
-//     mode geo, where workers train copies, it is an error.
+//     mode geo the copies of other workers have it behind their next exchange, and what they had not sent is added.
 //   - A process that trains alone calls it between two steps. Moving averages of batch norm stay in an executor that
 //     has trained already; close it and begin another.
 //   - In a collective job each worker loads the same, before InitWorker.

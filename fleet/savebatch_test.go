@@ -14,7 +14,6 @@ import (
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
-	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 )
 
@@ -107,15 +106,14 @@ func TestBatchesInEveryKindOfJob(t *testing.T) {
 						return err
 					}
 					for i := range shows {
-						to := filepath.Join(dir, fmt.Sprint(i))
-						save := func() error { return failed(f.SaveModel(ctx, to, aHalf)) }
+						to, o := filepath.Join(dir, fmt.Sprint(i)), aHalf
 						if i == len(shows)-1 {
-							save = func() error { return f.SavePersistables(ctx, to) }
+							o = fleet.SaveOptions{}
 						}
 						if _, err := f.SaveModel(ctx, filepath.Join(file, "x"), aHalf); err == nil {
 							return errors.New("a batch was saved below a file")
 						}
-						if err := errors.Join(save(), f.BarrierWorker(ctx)); err != nil {
+						if err := errors.Join(failed(f.SaveModel(ctx, to, o)), f.BarrierWorker(ctx)); err != nil {
 							return err
 						}
 						if f.WorkerIndex() == 0 {
@@ -201,7 +199,7 @@ func TestEverySaveOptionActs(t *testing.T) {
 						left = len(idsIn(t, filepath.Join(dir, "to"), "shown"))
 						return nil
 					}
-					err = f.SavePersistables(ctx, filepath.Join(dir, "after"))
+					_, err = f.SaveModel(ctx, filepath.Join(dir, "after"), fleet.SaveOptions{})
 					shows, more := showsIn(filepath.Join(dir, "after"))
 					left = int(shows)
 					return errors.Join(err, more)
@@ -222,7 +220,6 @@ func TestSaveModelRefuses(t *testing.T) {
 		s    strategy.Strategy
 		says string
 	}{
-		"no mode":        {fleet.SaveOptions{}, strategy.Async(), "no Mode: say"},
 		"mode":           {fleet.SaveOptions{Mode: 4}, strategy.Async(), "Mode is 4"},
 		"no model":       {fleet.SaveOptions{Mode: fleet.SaveBase}, strategy.Async(), "SaveBase saves a model"},
 		"a model":        {fleet.SaveOptions{Model: trial.NewToy()}, strategy.Async(), "leave out Model"},
@@ -234,13 +231,9 @@ func TestSaveModelRefuses(t *testing.T) {
 		"no number":      {fleet.SaveOptions{Mode: fleet.SaveBase, Model: trial.NewToy(), BaseThreshold: math.NaN()}, strategy.Async(), "NaN"},
 		"decay":          {fleet.SaveOptions{Mode: fleet.SaveBatch, Shrink: fleet.ShrinkOptions{Decay: 2}}, strategy.Async(), "Decay is 2"},
 		"nothing before": {fleet.SaveOptions{Mode: fleet.SaveDelta, Model: trial.NewToy()}, strategy.Async(), "no base to follow"},
-		"geo":            {fleet.SaveOptions{Mode: fleet.SaveBatch}, strategy.Geo(4), "mode geo keeps every row"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			x := trial.Training{Rule: optimizer.SGD{LR: .01}, Strategy: k.s, To: 2}
-			if k.s.Mode != strategy.ModeGeo {
-				x = shown(k.s, 2)
-			}
+			x := shown(k.s, 2)
 			x.After = func(ctx context.Context, f *fleet.Fleet, o *trial.Toy) error {
 				if k.o.Model != nil {
 					k.o.Model = o

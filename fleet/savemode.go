@@ -21,7 +21,8 @@ type SaveMode int
 // The modes. Those who train for weeks and serve meanwhile save a base each day and a delta each hour, which are read
 // as one model by nn.Load(base, deltas...), and a batch at a day's end to go on from.
 const (
-	_ SaveMode = iota // PaddlePaddle's 0 is SavePersistables
+	// SaveAll is a checkpoint of everything: SavePersistables.
+	SaveAll SaveMode = iota
 	// SaveDelta is what has changed of the rows that serving needs since the last base or delta, with all dense
 	// weights.
 	SaveDelta
@@ -34,13 +35,13 @@ const (
 
 // String implements [fmt.Stringer].
 func (m SaveMode) String() string {
-	if names := [...]string{"no mode", "SaveDelta", "SaveBase", "SaveBatch"}; m >= 0 && int(m) < len(names) {
+	if names := [...]string{"SaveAll", "SaveDelta", "SaveBase", "SaveBatch"}; m >= 0 && int(m) < len(names) {
 		return names[m]
 	}
 	return fmt.Sprintf("SaveMode(%d)", int(m))
 }
 
-// SaveOptions say what SaveModel saves; Mode is required.
+// SaveOptions say what SaveModel saves. The zero value is a checkpoint of everything.
 type SaveOptions struct {
 	Mode SaveMode
 	// Model is what SaveBase and SaveDelta save: nn.Inference(outputs...), the same for a base and its deltas.
@@ -79,8 +80,7 @@ type Saved struct {
 	Bytes      int64
 }
 
-// SaveModel saves to dir what o.Mode says: what a job publishes while it trains, or a batch at a period's end. A
-// checkpoint alone is SavePersistables, a model that is exported once SaveInferenceModel.
+// SaveModel saves to dir what o.Mode says.
 //
 // A base has the rows that serving needs: of embeddings with [optimizer.ShowClick] those whose score is high enough and
 // that were used not long ago, of others every row. A delta has of these rows the ones that have changed enough since
@@ -103,8 +103,7 @@ type Saved struct {
 //
 // Any worker may call it; of several that save a checkpoint at the same step in the same way one acts, and a base or a
 // delta is saved by one worker of a job. In a collective job worker 0 writes when it calls and other calls do nothing,
-// but for SaveBatch, which every worker must call. Mode geo, where every worker has rows of its own, refuses SaveBatch
-// as it does Shrink.
+// but for SaveBatch, which every worker must call. In mode geo SaveBatch ends the period as Shrink does there.
 func (f *Fleet) SaveModel(ctx context.Context, dir string, o SaveOptions) (saved Saved, err error) {
 	const call = "SaveModel"
 	j, err := f.worker(ctx, call)
@@ -115,6 +114,8 @@ func (f *Fleet) SaveModel(ctx context.Context, dir string, o SaveOptions) (saved
 		return saved, err
 	}
 	switch o.Mode {
+	case SaveAll:
+		err = j.backend.Save(ctx, dir)
 	case SaveBatch:
 		err = j.backend.SaveBatch(ctx, dir, table.Shrink(o.Shrink))
 	default:
@@ -158,11 +159,8 @@ func (o SaveOptions) serving() table.Serving {
 func (o SaveOptions) check(j *job) error {
 	serves := o.Mode == SaveBase || o.Mode == SaveDelta
 	switch {
-	case o.Mode == 0:
-		return errors.New("no Mode: say SaveDelta, SaveBase or SaveBatch; SavePersistables saves a checkpoint of " +
-			"everything")
-	case o.Mode < 0 || o.Mode > SaveBatch:
-		return fmt.Errorf("Mode is %d: it is SaveDelta (1), SaveBase (2) or SaveBatch (3)", int(o.Mode))
+	case o.Mode < SaveAll || o.Mode > SaveBatch:
+		return fmt.Errorf("Mode is %d: it is SaveAll (0), SaveDelta (1), SaveBase (2) or SaveBatch (3)", int(o.Mode))
 	case serves && o.Model == nil:
 		return fmt.Errorf("%v saves a model: set Model, as nn.Inference(outputs...)", o.Mode)
 	case !serves && o.Model != nil:

@@ -33,7 +33,12 @@ type Shrunk struct {
 //
 // Any worker may call it. When several do, in the same way and with no update between, as after a BarrierWorker, one
 // acts and all are told; a worker that calls again ends another period. In a collective job every worker must call it,
-// and all wait for each other. Mode geo, where every worker has rows of its own, refuses.
+// and all wait for each other.
+//
+// In mode geo servers drop what no exchange has brought for so many periods, and each worker's copy loses it: that of
+// the worker which calls at once, others with their next exchange, which then brings all rows of the table. What
+// another worker has trained and not sent yet is not lost: it counts in the period that begins. So call it behind a
+// barrier there.
 func (f *Fleet) Shrink(ctx context.Context, o ShrinkOptions) (map[string]Shrunk, error) {
 	j, err := f.worker(ctx, "Shrink")
 	if err != nil {

@@ -209,7 +209,6 @@ func TestShrinkRefuses(t *testing.T) {
 	}{
 		"no score": {fleettest.Cluster{}, strategy.Sync(), fleet.ShrinkOptions{MinScore: 1}, "set ShowClick in an Entry"},
 		"decay":    {trial.Cluster(1, 1), strategy.Async(), fleet.ShrinkOptions{Decay: 2}, "Decay is 2"},
-		"geo":      {trial.Cluster(1, 1), strategy.Geo(4), fleet.ShrinkOptions{}, "mode geo keeps every row"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			x := trial.Training{Rule: optimizer.SGD{LR: 0.01}, Strategy: tt.s, To: 2, Ahead: true}

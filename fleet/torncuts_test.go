@@ -182,7 +182,7 @@ var numberOf = regexp.MustCompile(`"number":(\d+)`)
 // sync, where nobody goes far, also over a network that delays messages, and however many they are.
 func TestAllEndOnePeriod(t *testing.T) {
 	t.Parallel()
-	for _, mode := range []strategy.Mode{strategy.ModeSync, strategy.ModeAsync, strategy.ModeHalfAsync, strategy.ModeSSP} {
+	for _, mode := range []strategy.Mode{strategy.ModeSync, strategy.ModeAsync, strategy.ModeHalfAsync, strategy.ModeSSP, strategy.ModeGeo} {
 		onePeriod(t, strategy.Strategy{Mode: mode}, 3, 2, 0)
 	}
 	for seed := range uint64(4) {

@@ -37,7 +37,6 @@ type batchMatMul struct {
 }
 
 func (batchMatMul) kind() string  { return "batch_matmul" }
-func (batchMatMul) byExample()    {}
 func (batchMatMul) overwritable() {}
 
 func (o batchMatMul) infer(in []*Node) ([]int, error) {

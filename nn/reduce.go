@@ -29,8 +29,6 @@ type axisOp struct {
 	Axis int `json:"axis"`
 }
 
-func (axisOp) byExample() {}
-
 func (o axisOp) infer(in []*Node) ([]int, error) {
 	x := in[0]
 	if o.Axis < 0 || o.Axis >= len(x.shape) {

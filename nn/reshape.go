@@ -11,7 +11,6 @@ type reshape struct {
 }
 
 func (reshape) kind() string  { return "reshape" }
-func (reshape) byExample()    {}
 func (reshape) overwritable() {}
 func (reshape) inPlace()      {}
 

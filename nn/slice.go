@@ -32,7 +32,6 @@ type slice struct {
 }
 
 func (slice) kind() string  { return "slice" }
-func (slice) byExample()    {}
 func (slice) overwritable() {}
 
 func (s slice) infer(in []*Node) ([]int, error) {
@@ -81,7 +80,6 @@ func Gather(x, ids *Node) *Node { return apply("", gather{}, x, ids) }
 type gather struct{}
 
 func (gather) kind() string { return "gather" }
-func (gather) byExample()   {}
 
 func (gather) infer(in []*Node) ([]int, error) {
 	x, ids := in[0], in[1]

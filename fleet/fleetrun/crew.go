@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
-
-	"github.com/gofleet/gofleet/internal/status"
 )
 
 // crew is the processes of a job on this machine.
@@ -29,17 +27,14 @@ func (c *crew) run(signals <-chan os.Signal, grace time.Duration, r restarts) (i
 	c.exits = make(chan exit, len(c.job.here))
 	k := newKeeper(c.job, grace, r, c.con.say)
 	k.aside = c.con.detail
-	var err error
-	if k.wentBack, err = status.Restart(); err != nil {
-		return exitUsage, err
-	}
 	if c.job.collective() {
 		c.con.detail("Please check workers logs in %s", filepath.Join(c.logDir, "workerlog.*"))
 	} else {
 		c.con.detail("Please check servers and workers logs in %s and %s",
 			filepath.Join(c.logDir, "workerlog.*"), filepath.Join(c.logDir, "serverlog.*"))
 	}
-	if err = c.start(k); err == nil {
+	err := c.start(k)
+	if err == nil {
 		err = c.watch(k, signals)
 	}
 	if err != nil {
@@ -70,7 +65,7 @@ func (c *crew) start(k *keeper) error {
 // startRole starts a role, which writes to a log.
 func (c *crew) startRole(r role, log *os.File) error {
 	cmd := exec.Command(c.program, c.args...)
-	cmd.Env = c.job.withToken(inherit(os.Environ(), append(c.job.environment(r), c.job.lacks...)))
+	cmd.Env = c.job.withToken(inherit(os.Environ(), c.job.environment(r)))
 	var on *console
 	if shown, _ := c.job.first(worker); r == shown {
 		on = c.con

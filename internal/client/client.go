@@ -9,7 +9,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/gofleet/gofleet/internal/awake"
 	"github.com/gofleet/gofleet/internal/backend"
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/exchange"
@@ -38,8 +37,6 @@ type Config struct {
 	Fingerprint layout.Fingerprint
 	Transport   transport.Transport
 	Logger      *slog.Logger
-	// Pulses say whether heartbeats go out.
-	Pulses *awake.Pulses
 }
 
 // Client is one worker's connection to the servers.
@@ -57,6 +54,7 @@ type Client struct {
 	stage   atomic.Int32 // of its life: fresh, joining, joined
 	gathers gathering
 	loads   atomic.Int64 // how often servers have loaded frozen values, as far as this worker has seen
+	wholes  atomic.Int64 // and all that copies are trained on
 	rating  sync.Mutex   // held while all servers are told of another rate
 }
 
@@ -278,6 +276,16 @@ func (c *Client) turn(ctx context.Context, what string) (done func(), err error)
 		return nil, err
 	}
 	return c.sessions.InTurn(ctx, what)
+}
+
+// after has this worker go on with what servers have behind a cut, in which rows may be gone or others. Nothing takes
+// that back, so that no context ends it either.
+func (c *Client) after(ctx context.Context, err error) error {
+	c.sessions.Met()
+	if err == nil {
+		err = c.sessions.Refresh(context.WithoutCancel(ctx))
+	}
+	return err
 }
 
 // Leave implements [backend.Trainer]: it settles, tells server 0 that this worker has stopped, which from then on tells

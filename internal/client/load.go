@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"path/filepath"
 
 	"github.com/gofleet/gofleet/internal/backend"
@@ -19,10 +18,6 @@ import (
 func (c *Client) Load(ctx context.Context, dir string, what checkpoint.Selection) error {
 	if c.stage.Load() != joined {
 		return backend.ErrNotJoined
-	}
-	if mode.Of(c.Strategy.Mode).Copies {
-		return errors.New("in mode geo every worker trains a copy of the tables, which servers can't replace: " +
-			"stop the job and start it with Restore")
 	}
 	dir, err := filepath.Abs(dir) // servers have working directories of their own
 	if err == nil {
@@ -45,7 +40,7 @@ func (c *Client) Load(ctx context.Context, dir string, what checkpoint.Selection
 	if err := json.Unmarshal(said[0], &now); err != nil {
 		return c.link.name(0, err)
 	}
-	return c.renew(ctx, now)
+	return c.after(ctx, c.renew(ctx, now))
 }
 
 // renew has this worker's next steps begin with what the servers have now, frozen values too if they have loaded any
@@ -54,6 +49,9 @@ func (c *Client) renew(ctx context.Context, now wire.Loads) error {
 	c.sessions.Met()
 	c.reading.Count(now.Counted)
 	c.reading.After(now.Steps)
+	if c.wholes.Swap(now.Whole) != now.Whole {
+		c.sessions.Resume(mode.Round(now.Updates))
+	}
 	if c.loads.Swap(now.Frozen) == now.Frozen {
 		return nil
 	}

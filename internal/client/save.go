@@ -3,7 +3,6 @@ package client
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/cut"
-	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/internal/wire"
 )
@@ -53,9 +51,6 @@ func (c *Client) write(ctx context.Context, save call) error {
 // SaveBatch implements [backend.Trainer]. When another worker has done the same, and this one has made no step since,
 // there is nothing to do.
 func (c *Client) SaveBatch(ctx context.Context, dir string, o table.Shrink) error {
-	if mode.Of(c.Strategy.Mode).Copies {
-		return errors.New("mode geo keeps every row on every worker, and servers can't end a period of those")
-	}
 	dir, err := filepath.Abs(dir) // servers have working directories of their own
 	if err != nil {
 		return err
@@ -71,8 +66,7 @@ func (c *Client) SaveBatch(ctx context.Context, dir string, o table.Shrink) erro
 			held: func(id string) (any, error) { return nil, c.frozen.keep(ctx, id) }})
 		return err
 	})
-	c.sessions.Met() // rows that were fetched ahead may be gone
-	if err != nil {
+	if err = c.after(ctx, err); err != nil {
 		return fmt.Errorf("saving %s: %w", dir, err)
 	}
 	return nil

@@ -3,11 +3,9 @@ package client
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"github.com/gofleet/gofleet/internal/cut"
-	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/internal/wire"
 )
@@ -15,9 +13,6 @@ import (
 // Shrink implements [backend.Trainer]: it makes all servers end a period in one cut. When another worker has ended the
 // period at that very step, in the same way, there is nothing to do but tell what was dropped.
 func (c *Client) Shrink(ctx context.Context, o table.Shrink) ([]table.Shrunk, error) {
-	if mode.Of(c.Strategy.Mode).Copies {
-		return nil, errors.New("mode geo keeps every row on every worker, and servers can't drop those")
-	}
 	done, err := c.turn(ctx, "shrinking")
 	if err != nil {
 		return nil, err
@@ -29,8 +24,7 @@ func (c *Client) Shrink(ctx context.Context, o table.Shrink) ([]table.Shrunk, er
 	if err == nil {
 		freed, err = c.freed(said)
 	}
-	c.sessions.Met() // rows that were fetched ahead may be gone
-	if err != nil {
+	if err = c.after(ctx, err); err != nil {
 		return nil, fmt.Errorf("shrinking: %w", err)
 	}
 	all := make([]table.Shrunk, len(c.Layout.Embeddings))

@@ -8,12 +8,19 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// Take is given rows of the layout's embedding e, and their weights one row after the other.
-type Take func(e int, ids []uint64, w []float32) error
+// Page are rows of the layout's embedding that have changed, and their weights one row after the other. All says that
+// they are, with those of the pages that follow, all rows which the server has, and More that a page follows.
+type Page struct {
+	Embedding int
+	IDs       []uint64
+	W         []float32
+	All, More bool
+}
 
 // Changed brings rows of a server that have changed since this worker's last question, as many as one frame holds, and
-// gives them to take, by embedding. more says that some are left.
-func (x *Exchange) Changed(ctx context.Context, s int, step, acked uint64, take Take) (more bool, err error) {
+// gives them to take, a page of each embedding. more says that some are left.
+func (x *Exchange) Changed(ctx context.Context, s int, step, acked uint64, take func(*Page) error) (more bool,
+	err error) {
 	b := &x.lanes[s].build
 	b.Reset(x.header(&Request{Op: wire.OpStep, Seq: step, Acked: acked}))
 	for e := range x.s.Layout.Embeddings {
@@ -21,14 +28,19 @@ func (x *Exchange) Changed(ctx context.Context, s int, step, acked uint64, take 
 	}
 	err = x.send(ctx, s, func(f *wire.Frame) error {
 		more = false
+		pages := make([]Page, len(x.s.Layout.Embeddings))
 		for _, sec := range f.Sections {
-			switch sec.Kind {
-			case wire.KindChanged:
-				more = true
-			case wire.KindRows:
-				if err := x.takeChanged(sec, take); err != nil {
-					return err
-				}
+			if sec.Kind != wire.KindChanged && sec.Kind != wire.KindRows {
+				continue
+			}
+			if err := x.readChanged(sec, pages); err != nil {
+				return err
+			}
+		}
+		for e := range pages {
+			pages[e].Embedding, more = e, more || pages[e].More
+			if err := take(&pages[e]); err != nil {
+				return err
 			}
 		}
 		return nil
@@ -36,18 +48,22 @@ func (x *Exchange) Changed(ctx context.Context, s int, step, acked uint64, take 
 	return more, err
 }
 
-func (x *Exchange) takeChanged(sec wire.Section, take Take) error {
+// readChanged reads what a section says of changed rows.
+func (x *Exchange) readChanged(sec wire.Section, pages []Page) (err error) {
 	e := slices.IndexFunc(x.s.Layout.Embeddings, func(e layout.Embedding) bool { return e.Index == int(sec.Param) })
 	if e < 0 {
 		return wire.ErrFrame
 	}
-	ids, err := sec.IDs(nil)
-	if err != nil {
-		return err
+	p := &pages[e]
+	switch {
+	case sec.All():
+		p.All = true
+	case sec.Kind == wire.KindChanged:
+		p.More = true
+	default:
+		if p.IDs, err = sec.IDs(nil); err == nil {
+			p.W, err = sec.Rows()
+		}
 	}
-	w, err := sec.Rows()
-	if err != nil {
-		return err
-	}
-	return take(e, ids, w)
+	return err
 }

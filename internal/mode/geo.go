@@ -73,10 +73,13 @@ func (Sum) Update(w, g, _ []float32, _ *optimizer.State) {
 type Changes interface {
 	// Take appends the ids of the rows to dst, each once, and empties the set.
 	Take(dst []uint64) []uint64
+	// All fills the set with all rows that there are.
+	All()
 }
 
 // Recorder answers a worker that asks a server which rows have changed since it last asked. What an answer has brought
-// is forgotten when the next request shows that it arrived; a repeated request is answered anew.
+// is forgotten when the next request shows that it arrived; a repeated request is answered anew. The first answer says
+// that it begins with all rows, and so does each behind [Recorder.Anew].
 type Recorder struct {
 	mu     sync.Mutex
 	step   uint64 // of the request that is being answered
@@ -90,24 +93,42 @@ type recorded struct {
 	waiting []uint64 // ascending; taken out of fresh, for the next answers
 	pending []uint64 // ascending; in the answer to the request of that step
 	asked   bool     // by that request
+	anew    bool     // the next answer begins with all rows
+	all     bool     // the pending one does
 }
 
-// NewRecorder is a recorder of what has changed in tables.
+// NewRecorder is a recorder of what has changed in tables: all that they have, to begin with.
 func NewRecorder(tables ...Changes) *Recorder {
 	r := new(Recorder)
 	for _, t := range tables {
-		r.tables = append(r.tables, recorded{fresh: t})
+		r.tables = append(r.tables, recorded{fresh: t, anew: true})
 	}
 	return r
 }
 
-// Ask returns ids of a table, ascending, at most that many, that have changed before a request of that step number, and
-// says whether there are more. A request that was overtaken by a later one gets nothing.
-func (r *Recorder) Ask(step uint64, table, most int) (ids []uint64, more bool) {
+// Anew says that rows of a table are gone, or all are others: the worker is to have all that there are.
+func (r *Recorder) Anew(table int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	t := &r.tables[table]
+	t.fresh.All()
+	t.waiting, t.anew = t.waiting[:0], true
+}
+
+// Answer are ids of a table, ascending.
+type Answer struct {
+	IDs []uint64
+	// All says that they are, with those of the answers that follow, all rows. More says that some are left for these.
+	All, More bool
+}
+
+// Ask returns ids of a table, at most that many, that have changed before a request of that step number. A request that
+// was overtaken by a later one gets nothing.
+func (r *Recorder) Ask(step uint64, table, most int) Answer {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if step < r.step {
-		return nil, false
+		return Answer{}
 	}
 	if step > r.step {
 		r.step = step
@@ -119,7 +140,7 @@ func (r *Recorder) Ask(step uint64, table, most int) (ids []uint64, more bool) {
 	if !t.asked {
 		t.answer(most, &r.sorter)
 	}
-	return slices.Clone(t.pending), len(t.waiting) > 0
+	return Answer{slices.Clone(t.pending), t.all, t.anew || len(t.waiting) > 0}
 }
 
 // arrived forgets what the last answer has brought.
@@ -132,6 +153,7 @@ func (t *recorded) answer(most int, sorter *kernels.Uniquer) {
 		kernels.SortIDs(all, sorter)
 		t.waiting = slices.Compact(all)
 	}
+	t.all, t.anew = t.anew, false
 	n := min(most, len(t.waiting))
 	t.pending, t.asked = append(t.pending[:0], t.waiting[:n]...), true
 	t.waiting = append(t.waiting[:0], t.waiting[n:]...)

@@ -88,6 +88,8 @@ func (c changedRows) note(ids ...uint64) {
 	}
 }
 
+func (c changedRows) All() { c.note(1, 3, 4, 5, 9) }
+
 // TestRecorder asks, repeats and overtakes.
 func TestRecorder(t *testing.T) {
 	first, second := changedRows{}, changedRows{}
@@ -96,15 +98,19 @@ func TestRecorder(t *testing.T) {
 	second.note(1)
 	ask := func(step uint64, table, most int, want string) {
 		t.Helper()
-		ids, more := r.Ask(step, table, most)
-		if got := fmt.Sprint(ids, more); got != want {
+		a := r.Ask(step, table, most)
+		got := fmt.Sprint(a.IDs, a.More)
+		if a.All {
+			got += " all"
+		}
+		if got != want {
 			t.Errorf("request %d for table %d got %s, want %s", step, table, got, want)
 		}
 	}
-	ask(1, 0, 2, "[3 5] true")
+	ask(1, 0, 2, "[3 5] true all")
 	first.note(3) // changes again meanwhile
-	ask(1, 0, 2, "[3 5] true")
-	ask(1, 1, 9, "[1] false")
+	ask(1, 0, 2, "[3 5] true all")
+	ask(1, 1, 9, "[1] false all")
 	ask(2, 0, 0, "[] true") // no room for any
 	ask(3, 0, 1, "[3] true")
 	ask(1, 0, 9, "[] false") // came late
@@ -112,6 +118,18 @@ func TestRecorder(t *testing.T) {
 	first.note(3, 4)
 	ask(4, 0, 9, "[3 4 9] false")
 	ask(5, 0, 0, "[] false")
+	first.note(9)
+	ask(6, 0, 0, "[] true")
+	r.Anew(0) // of what waits for the next answer all comes anyway
+	ask(6, 0, 9, "[] true")
+	ask(7, 0, 0, "[] true all")
+	ask(8, 0, 3, "[1 3 4] true")
+	r.Anew(0)
+	ask(8, 0, 3, "[1 3 4] true")
+	ask(9, 1, 9, "[] false")
+	ask(9, 0, 3, "[1 3 4] true all")
+	ask(9, 0, 3, "[1 3 4] true all")
+	ask(10, 0, 3, "[5 9] false")
 }
 
 // TestTakenWhole has values and changes of all sizes taken whole: nothing is left, and the worker has what the servers come to.

@@ -46,7 +46,7 @@ func TestMachinesComeBack(t *testing.T) {
 		"norms":      []wire.Norms{{Round: 6, Sums: gradient.AppendSquares(nil, sumsOf(1, 2))}},
 		"generation": "base-2",
 		"steps":      uint64(40),
-		"loads":      wire.Loads{Frozen: 2, Counted: []progress.Position{{Thread: 1, Threads: 2, Epoch: 3, Samples: 4, Steps: 5}}, Steps: 4},
+		"loads":      wire.Loads{Frozen: 2, Whole: 1, Updates: 3, Counted: []progress.Position{{Thread: 1, Threads: 2, Epoch: 3, Samples: 4, Steps: 5}}, Steps: 4},
 		"counted":    [][]progress.Position{{{Thread: 1, Threads: 2, Epoch: 3, Samples: 4, Steps: 5}}, nil},
 		"names":      []cut.Named{{Name: "end-3", Said: []byte(`{"rows":[1]}`)}},
 		"cuts": []cut.Record{

@@ -23,7 +23,8 @@ type changes struct {
 	tables []*table.Watch // by embedding
 }
 
-// begin notes for a life that begins: it has seen no row yet, so all that exist are new to it. Locked.
+// begin notes for a life that begins: it has seen no row yet, so all that exist are new to it, as they are to a life of
+// which a server that was started again knows nothing. Locked.
 func (c *changed) begin(worker int) error {
 	c.end(worker)
 	if !c.on {
@@ -42,6 +43,15 @@ func (c *changed) begin(worker int) error {
 	}
 	now.Recorder = mode.NewRecorder(sets...)
 	return nil
+}
+
+// anew has all workers take over all rows of a table, since some are gone or all are others. Locked.
+func (c *changed) anew(table int) {
+	for _, is := range c.byWorker {
+		if is != nil {
+			is.Anew(table)
+		}
+	}
 }
 
 // end ends the noting for a life that has ended. Locked.

@@ -20,6 +20,7 @@ type holding struct {
 	part      *part
 	saving    *saving
 	reloading *reloading
+	changed   *changed
 	journal   *journaling
 	segments  *segments
 	ends      event[endedRecord]
@@ -165,6 +166,11 @@ func (c *holding) end(o *cut.Order) {
 	defer c.st.lock.Unlock()
 	if err == nil {
 		c.ends.note(r)
+		for e := range done {
+			if done[e].Rows > 0 {
+				c.changed.anew(e)
+			}
+		}
 		c.log.Info("a period has ended", "rows dropped", freed.Rows, "ids forgotten", freed.Waiting)
 	}
 	c.st.follower.Did(r.Said, err)

@@ -149,15 +149,18 @@ func (c *reading) pullChanged(f *wire.Frame, r *reply) error {
 		if n == 0 {
 			least = 1
 		}
-		ids, more := changes.Ask(f.Seq, e, max(least, room/bytes))
-		room -= len(ids) * bytes
-		if more {
+		a := changes.Ask(f.Seq, e, max(least, room/bytes))
+		room -= len(a.IDs) * bytes
+		if a.All {
+			r.All(sec.Param)
+		}
+		if a.More {
 			r.Changed(sec.Param)
 		}
-		if len(ids) == 0 {
+		if len(a.IDs) == 0 {
 			continue
 		}
-		if err := c.addChanged(r, n, e, ids); err != nil {
+		if err := c.addChanged(r, n, e, a.IDs); err != nil {
 			return err
 		}
 		n++

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/cut"
+	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/optimizer"
 )
@@ -18,14 +19,15 @@ import (
 // changed. When all have read the same, each puts it in the place of its own, at once. No image of the tables is open
 // then: one cut begins when the one before is over, and its images are closed.
 type reloading struct {
-	st     *state
-	part   *part
-	rule   optimizer.Rule
-	rounds *rounds
-	frozen *frozen
-	delays *delays
-	loads  event[loadRecord]
-	log    *slog.Logger
+	st      *state
+	part    *part
+	rule    optimizer.Rule
+	rounds  *rounds
+	frozen  *frozen
+	delays  *delays
+	changed *changed
+	loads   event[loadRecord]
+	log     *slog.Logger
 }
 
 // beside is what was read beside the tables.
@@ -83,6 +85,13 @@ func (c *reloading) put(n *beside) {
 		c.part.store.SetRateFactors(n.store.Factors())
 		c.st.counted = n.found.Counted
 		c.rounds.rates.coming = nil
+		if copies, are := c.st.mode.(*mode.Copies); are {
+			copies.Begin(n.store.Step())
+			c.st.loads.Whole++
+		}
+	}
+	for _, t := range n.store.Tables {
+		c.changed.anew(c.embedding(t.Param()))
 	}
 	for _, b := range c.part.frozen() {
 		c.frozen.known[b.Param] = c.frozen.known[b.Param] || !absent(c.part.layout.Params[b.Param])

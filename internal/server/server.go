@@ -41,8 +41,6 @@ type Config struct {
 	Fingerprint layout.Fingerprint
 	Transport   transport.Transport
 	Logger      *slog.Logger
-	// Pulses say whether the server moves.
-	Pulses *awake.Pulses
 }
 
 // Server is one parameter server: its parts, each with the fields that it needs, and the life of the whole.
@@ -66,7 +64,6 @@ type Server struct {
 	growth    *growth
 	reloading *reloading
 	returning *returning
-	presence  presence
 	// differences are shared by those who admit workers and servers.
 	differences *differences
 	log         *slog.Logger
@@ -109,7 +106,6 @@ func New(c Config) (*Server, error) {
 		s.st.generation.Store(&g)
 	}
 	s.segments = newSegments(c, s.st, id, journal, s.log)
-	s.st.lock.failed = s.voidJournal
 	s.connect(traits, journal)
 	s.measure()
 	return s, nil
@@ -170,8 +166,8 @@ func (s *Server) connect(traits mode.Traits, journal *journaling) {
 	s.saving = &saving{st: st, part: part, frozen: frozen, rates: t.rates, recovery: s.recovery,
 		rule: c.Rule, servers: len(c.Endpoints), journal: journal, segments: s.segments,
 		tracker: checkpoint.NewTracker(part.store, keep.Deltas > 0), log: s.log}
-	s.holding = &holding{st: st, part: part, saving: s.saving, patience: c.Strategy.WorkerTimeout.Std() / 20,
-		journal: journal, segments: s.segments, log: s.log}
+	s.holding = &holding{st: st, part: part, saving: s.saving, changed: t.changed,
+		patience: c.Strategy.WorkerTimeout.Std() / 20, journal: journal, segments: s.segments, log: s.log}
 	s.saving.holding, t.reading.holding = s.holding, s.holding
 	s.leading = &leading{st: st, peers: s.clipping.peers, holding: s.holding, saving: s.saving, recovery: s.recovery,
 		frozen: frozen, journal: journal, life: s.clipping.life,
@@ -195,7 +191,7 @@ func (s *Server) connect(traits mode.Traits, journal *journaling) {
 		beat: heartbeat, log: s.log}
 
 	s.reloading = &reloading{st: st, part: part, rule: c.Rule, rounds: s.rounds, frozen: frozen, delays: t.delays,
-		log: s.log}
+		changed: t.changed, log: s.log}
 	s.holding.reloading = s.reloading
 	s.growth = &growth{st: st, journal: journal, servers: s.servers, recovery: s.recovery, segments: s.segments}
 	s.returning = &returning{config: c, st: st, part: part, loading: s.loading, recovery: s.recovery,

@@ -40,6 +40,9 @@ func (st *state) done() bool { return st.applying == 0 && st.roster.Over() }
 // loadsOf are what a worker is told of loads. Locked.
 func (st *state) loadsOf(worker uint32) wire.Loads {
 	l := st.loads
+	if l.Whole > 0 {
+		l.Updates = uint64(st.mode.Open())
+	}
 	if len(st.counted) == st.roster.Workers() {
 		l.Counted = st.counted[worker]
 	} else {

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/gofleet/gofleet/internal/exchange"
 	"github.com/gofleet/gofleet/internal/gradient"
 	"github.com/gofleet/gofleet/internal/kernels"
 	"github.com/gofleet/gofleet/internal/layout"
@@ -34,7 +35,11 @@ type modelCopy struct {
 // copiedRows are the worker's rows of an embedding.
 type copiedRows struct {
 	*table.Sparse
+	of  *layout.Embedding
 	old *table.Old
+	// since is, by server, the tick of the table's clock since which all rows of the server come anew, 0 if only those
+	// come that have changed.
+	since []uint32
 }
 
 func newModelCopy(l *layout.Layout, rule optimizer.Rule) (*modelCopy, error) {
@@ -51,6 +56,9 @@ func newModelCopy(l *layout.Layout, rule optimizer.Rule) (*modelCopy, error) {
 			return nil, err
 		}
 	}
+	for e := range c.rows {
+		c.rows[e].of, c.rows[e].since = &l.Embeddings[e], make([]uint32, len(l.Parts))
+	}
 	return c, nil
 }
 
@@ -64,7 +72,7 @@ func (c *modelCopy) addRows(_ int, p *optimizer.Param, rule optimizer.Rule) erro
 	if err != nil {
 		return err
 	}
-	c.rows = append(c.rows, copiedRows{t, old})
+	c.rows = append(c.rows, copiedRows{Sparse: t, old: old})
 	return c.store.AddTable(t)
 }
 
@@ -138,6 +146,13 @@ func (c *modelCopy) train(own gradient.Step, number func() int64, params []*opti
 	return has, nil
 }
 
+// goOn has updates of the copy go on behind so many.
+func (c *modelCopy) goOn(updates int64) {
+	c.whole.Lock()
+	defer c.whole.Unlock()
+	c.store.SetStep(updates)
+}
+
 // take moves the n-th part of what has changed into delta: of dense params and of rows trained since the last take, and
 // of other rows all that is left of them, unless that is kept. No step is in between when reset is called.
 func (c *modelCopy) take(delta *gradient.Step, n int, keep bool, reset func()) {
@@ -187,13 +202,27 @@ func (c *modelCopy) receive(arrived [][]float32) {
 	c.version.Add(1)
 }
 
-// receiveRows takes over the servers' rows of an embedding.
-func (c *modelCopy) receiveRows(e int, ids []uint64, w []float32) error {
-	return c.rows[e].old.Receive(ids, w, func(latest, old, p []float32) {
+// receiveRows takes over rows of a server. When these were all that it has, others of it are none any more, as of a
+// table that was shrunk or loaded meanwhile; what the worker has changed of them and not sent stays, as of a row that
+// is born.
+func (c *modelCopy) receiveRows(server int, p *exchange.Page) error {
+	r := &c.rows[p.Embedding]
+	if p.All {
+		r.since[server] = r.Tick()
+	}
+	receive := func(latest, old, p []float32) {
 		if old != nil {
 			mode.Receive(latest, old, p)
 		} else {
 			copy(latest, p)
 		}
-	})
+	}
+	if err := r.old.Receive(p.IDs, p.W, receive); err != nil {
+		return err
+	}
+	if since := r.since[server]; since > 0 && !p.More {
+		r.since[server] = 0
+		r.old.Renew(since, func(id uint64) bool { return r.of.Owns(server, id) }, receive)
+	}
+	return nil
 }

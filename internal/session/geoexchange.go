@@ -124,7 +124,7 @@ func (g *geo) page(ctx context.Context, s int) (more bool, err error) {
 	}
 	step, acked := g.w.Servers.Sequence.Begin()
 	defer g.w.Servers.Sequence.End(step)
-	return g.x.Changed(ctx, s, step, acked, g.model.receiveRows)
+	return g.x.Changed(ctx, s, step, acked, func(p *exchange.Page) error { return g.model.receiveRows(s, p) })
 }
 
 // refresh takes over what the servers have, and sends nothing.

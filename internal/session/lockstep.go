@@ -67,7 +67,9 @@ func (w *Worker) Resume(r mode.Round) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.mode.Copies {
-		w.updates = int64(r)
+		if w.updates = int64(r); w.geo != nil {
+			w.geo.model.goOn(w.updates)
+		}
 		return
 	}
 	w.round.Resume(r)

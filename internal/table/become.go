@@ -46,7 +46,9 @@ func (s *Store) Become(o *Store, keep func(*optimizer.Param) bool) {
 
 // like is an empty table whose shards are for the same ids as t's.
 func (t *Sparse) like() *Sparse {
-	o := &Sparse{entry: t.entry}
+	o := &Sparse{layout: t.layout, param: t.param, rule: t.rule, sweeps: t.sweeps, rester: t.rester, counts: t.counts,
+		draws:   t.draws,
+		telling: t.telling, seed: t.seed}
 	o.shards = newShards(len(t.shards), t.stride, t.param.MaxBytes, t.counts)
 	if t.tracked {
 		o.Track()
@@ -61,6 +63,9 @@ func (t *Sparse) become(o *Sparse) {
 		s, n := &t.shards[i], &o.shards[i]
 		s.Lock()
 		n.waiting.tracked = s.waiting.tracked
+		for _, w := range s.watches {
+			clear(w.rows.words) // of numbers that are others' now
+		}
 		s.index, s.arena, s.waiting, s.hot, s.gone = n.index, n.arena, n.waiting, n.hot, n.gone
 		s.Unlock()
 	}

@@ -69,7 +69,7 @@ func (o *Old) takeShard(s *shard, do func(id uint64, w, old []float32, pushed bo
 func (o *Old) Receive(ids []uint64, rows []float32, do func(w, old, arrived []float32)) error {
 	_, err := o.table.run("receive", ids, rows, Clicks{}, 0, func(t *Sparse, s *shard, c *call, b *block) {
 		for _, it := range b.items {
-			h := s.given(&t.kind, it)
+			h := s.given(t, it)
 			if h == nil {
 				c.err = t.full(it.id)
 				continue
@@ -81,8 +81,27 @@ func (o *Old) Receive(ids []uint64, rows []float32, do func(w, old, arrived []fl
 	return err
 }
 
+// Renew says that of the rows that of chooses there are none left but those which were touched since a tick of the
+// clock. One that is as it was is dropped. Of one that has changed since, do gets the weights, the old ones and those
+// with which it would be born, and may change the first two. do must not call the table.
+func (o *Old) Renew(since uint32, of func(id uint64) bool, do func(w, old, born []float32)) {
+	t, born := o.table, make([]float32, o.table.dim)
+	t.shrink(Shrink{}, 0, func(h *header, _ bool) bool {
+		if h.seen&^flags >= since || !of(h.id) {
+			return false
+		}
+		s, _ := t.shardOf(h.id)
+		old := s.old.find(&s.arena, t.dim, *t.number(h))
+		if old != nil {
+			t.param.InitRow(born, h.id)
+			do(t.weights(h), old, born)
+		}
+		return old == nil
+	})
+}
+
 // keep keeps the weights of a block's rows that are about to be pushed. It does nothing for a table without Old.
-func (o *oldRows) keep(k *kind, s *shard, b *block) {
+func (o *oldRows) keep(t *Sparse, s *shard, b *block) {
 	if o == nil {
 		return
 	}
@@ -93,29 +112,29 @@ func (o *oldRows) keep(k *kind, s *shard, b *block) {
 		if h == nil {
 			continue
 		}
-		row := *k.number(h)
+		row := *t.number(h)
 		if o.pushed.has(row) {
 			continue
 		}
 		o.pushed.set(row)
 		if !o.left.has(row) {
-			from[n], to[n] = h, &o.at(&s.arena, k.dim, row)[0]
+			from[n], to[n] = h, &o.at(&s.arena, t.dim, row)[0]
 			n++
 		}
 	}
-	prefetchFloats(&to, n, k.dim)
+	prefetchFloats(&to, n, t.dim)
 	for i, w := range to[:n] {
-		copy(unsafe.Slice(w, k.dim), k.weights(from[i]))
+		copy(unsafe.Slice(w, t.dim), t.weights(from[i]))
 	}
 }
 
 // keepBorn keeps the weights with which a row was born that has been pushed since.
-func (o *oldRows) keepBorn(k *kind, s *shard, h *header) {
+func (o *oldRows) keepBorn(t *Sparse, s *shard, h *header) {
 	if o == nil {
 		return
 	}
-	row := *k.number(h)
-	k.param.InitRow(o.at(&s.arena, k.dim, row), h.id)
+	row := *t.number(h)
+	t.param.InitRow(o.at(&s.arena, t.dim, row), h.id)
 	o.pushed.set(row)
 }
 

@@ -67,6 +67,34 @@ func TestOldAgainstMaps(t *testing.T) {
 				}
 				clear(twin)
 			},
+			"renew": func(t *rapid.T) {
+				since, keep := table.Tick(), rapid.Uint64Range(0, 50).Draw(t, "keep")
+				if err := old.Receive([]uint64{keep}, make([]float32, 2), func(_, _, _ []float32) {}); err != nil {
+					t.Fatal(err)
+				}
+				old.Renew(since, func(id uint64) bool { return id%2 == 0 }, func(w, old, born []float32) {
+					if born[0] != 0 || born[1] != 0 {
+						t.Fatalf("a row is born with %v", born)
+					}
+					w[0], w[1], old[0], old[1] = w[0]+1000, w[1]-1000, old[0]+500, old[1]-500
+				})
+				for id, r := range twin {
+					w := make([]float32, 2)
+					switch err := table.Peek([]uint64{id}, w, 0); {
+					case err != nil:
+						t.Fatal(err)
+					case id%2 > 0 || id == keep:
+					case r.has:
+						r.w, r.old = r.w+1000, r.old+500
+						twin[id] = r
+					default:
+						delete(twin, id)
+					}
+					if r := twin[id]; w[0] != r.w || w[1] != -r.w {
+						t.Fatalf("row %d is %v, the twin has %+v", id, w, r)
+					}
+				}
+			},
 			"receive": func(t *rapid.T) {
 				ids := rapid.SliceOfNDistinct(rapid.Uint64Range(0, 50), 0, 9, rapid.ID[uint64]).Draw(t, "ids")
 				arrived := make([]float32, 2*len(ids))

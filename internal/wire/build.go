@@ -76,6 +76,9 @@ func (b *Builder) Clicks(param uint32, pairs []float32) {
 // Changed asks for the rows of a table that changed, or says that some of them are left for the next answer.
 func (b *Builder) Changed(param uint32) { b.begin(KindChanged, 0, param, 0) }
 
+// All adds a section which says that the changed rows of a param, in this answer and the next ones, are all its rows.
+func (b *Builder) All(param uint32) { b.begin(KindChanged, flagAll, param, 0) }
+
 // Blob adds bytes.
 func (b *Builder) Blob(data []byte) {
 	b.begin(KindBlob, 0, 0, len(data))

@@ -215,6 +215,9 @@ type Placed struct {
 type Loads struct {
 	// Frozen is how often they had frozen values.
 	Frozen int64 `json:"frozen,omitempty"`
+	// Whole is how often they were whole where workers train copies, which go on behind so many Updates.
+	Whole   int64  `json:"whole,omitempty"`
+	Updates uint64 `json:"updates,omitempty"`
 	// Counted are the steps that the worker's threads had made in the last of all params, and Steps the most that any
 	// thread had, where it is of another number of workers.
 	Counted []progress.Position `json:"counted,omitempty"`

@@ -41,7 +41,8 @@
 //	KindPiece  u32 number, u32 of: the frame is that piece of a push or publication that is too large for one
 //	KindSpan   u64 from, u64 to: which of the server's dense floats KindDense holds, or a pull asks for; all without it
 //	KindClicks floats, two for each id of the KindRows of that param before it: how often the id was shown, and clicked
-//	KindChanged empty: asks for the rows of a param that changed since they were last asked for; in the answer: some are left
+//	KindChanged empty: asks for the rows of a param that changed since they were last asked for; in the answer: some are left,
+//	           or, with flag 1, what comes from here on are all rows of the param, and those that don't come are none
 //	KindPosition, for each training thread whose gradient a push has: u16 thread, u16 of so many (0: nothing is known), u32 epoch,
 //	           u64 samples of its share of that epoch up to and with this push, and, with 1 as param, u64 steps of the thread in the job;
 //	           a push need not have it

@@ -41,10 +41,12 @@ func named(what string, n uint8, names []string) string {
 	return fmt.Sprintf("%s %d", what, n)
 }
 
-// A section's flags: flagBare marks rows without ids, which answer the ids of a request, in its order; the two bits
-// above it are the encoding of floats. Who does not know a section with flagSkip reads the frame without it.
+// A section's flags: flagBare marks rows without ids, which answer the ids of a request, in its order, and flagAll an
+// answer that begins anew; the two bits above are the encoding of floats. Who does not know a section with flagSkip
+// reads the frame without it.
 const (
 	flagBare      = 1
+	flagAll       = 1 // of changed rows
 	encodingShift = 1
 	flagsEnd      = 1 << 3
 	flagSkip      = 1 << 7
@@ -148,6 +150,9 @@ func known(head []byte) error {
 	}
 	return nil
 }
+
+// All says that changed rows, from this answer on, are all that there are.
+func (s Section) All() bool { return s.Kind == KindChanged && s.bare }
 
 // Blob is the payload of a KindBlob section.
 func (s Section) Blob() []byte { return s.data }
