@@ -117,8 +117,8 @@ func empty(name string, v reflect.Value) (names []string) {
 // facts are what a server would save.
 func (s *Server) facts(t testing.TB) map[string]json.RawMessage {
 	t.Helper()
-	s.st.lock.Lock()
-	defer s.st.lock.Unlock()
+	s.st.Lock()
+	defer s.st.Unlock()
 	all, err := s.segments.memory.save()
 	if err != nil {
 		t.Fatal(err)
@@ -129,8 +129,8 @@ func (s *Server) facts(t testing.TB) map[string]json.RawMessage {
 // resume makes facts those of another server.
 func (s *Server) resume(t testing.TB, all map[string]json.RawMessage) {
 	t.Helper()
-	s.st.lock.Lock()
-	defer s.st.lock.Unlock()
+	s.st.Lock()
+	defer s.st.Unlock()
 	if err := s.segments.memory.resume(all); err != nil {
 		t.Fatal(err)
 	}

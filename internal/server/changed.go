@@ -74,8 +74,8 @@ func (c *changed) watches(worker int) []*table.Watch {
 
 // of is what has changed for the sender of a frame.
 func (c *changed) of(f *wire.Frame) (*changes, error) {
-	c.st.lock.Lock()
-	defer c.st.lock.Unlock()
+	c.st.Lock()
+	defer c.st.Unlock()
 	if err := c.st.sender(f); err != nil {
 		return nil, err
 	}

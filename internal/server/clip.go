@@ -118,20 +118,20 @@ func (c *clipping) handle(_ *wire.Frame, msg *wire.Norms, r *reply) error {
 
 // gather adds a server's sums to a round's and waits for those of the others.
 func (c *clipping) gather(r mode.Round, from int, own []gradient.Squares) ([]gradient.Squares, error) {
-	c.st.lock.Lock()
-	defer c.st.lock.Unlock()
+	c.st.Lock()
+	defer c.st.Unlock()
 	l, err := c.norms.add(r, from, own)
 	if err != nil {
 		return nil, err
 	}
-	c.st.lock.broadcast()
-	err = c.st.lock.await(func() bool { return len(c.norms.missing(r, l)) == 0 }, func() string {
+	c.st.broadcast()
+	err = c.st.await(func() bool { return len(c.norms.missing(r, l)) == 0 }, func() string {
 		return fmt.Sprintf("for the norm of round %v's gradient: missing %s", r, c.lacking(r, l))
 	})
 	if err == nil && !l.noted {
 		l.noted = true
 		c.summed.note(l.saved(r))
-		err = c.st.lock.failure
+		err = c.st.failure
 	}
 	return l.sums, err
 }
@@ -147,9 +147,9 @@ func (c *clipping) lacking(r mode.Round, l *roundNorms) string {
 
 // expire ends the wait for sums that no server will send, when every worker has been gone for the peers' timeout.
 func (c *clipping) expire() {
-	c.st.lock.Lock()
-	defer c.st.lock.Unlock()
+	c.st.Lock()
+	defer c.st.Unlock()
 	if c.needsPeers() && c.st.roster.Over() && c.norms.expire(time.Now(), c.peers.timeout) {
-		c.st.lock.broadcast()
+		c.st.broadcast()
 	}
 }

@@ -54,11 +54,11 @@ func TestACutIsKeptForReading(t *testing.T) {
 					t.Fatal(err)
 				}
 				send(t, s, scanning(t, s, "1"), wire.StatusOK)
-				s.st.lock.Lock()
+				s.st.Lock()
 				if w, err := s.holding.kept("1"); err != nil || len(w.lists[1]) != 1 || w.lists[1][0] != 7 {
 					t.Errorf("the cut has %+v, want row 7 alone; error %v", w, err)
 				}
-				s.st.lock.Unlock()
+				s.st.Unlock()
 				synctest.Wait()
 				if w := weight(t, s); w != -1 {
 					t.Errorf("weight %g while the cut is kept, want -1", w)
@@ -67,10 +67,10 @@ func TestACutIsKeptForReading(t *testing.T) {
 					a.Ends = true
 					a.whole()
 				} else {
-					s.st.lock.Lock()
+					s.st.Lock()
 					s.st.roster.Drop(0, 1)
 					s.deaths.membership.depart(0, false)
-					s.st.lock.Unlock()
+					s.st.Unlock()
 				}
 				if status := <-pushed; (status == wire.StatusOK) != (name == "ended") {
 					t.Errorf("the push has status %d", status)
@@ -99,10 +99,10 @@ func TestNobodyCutsAfterDeath(t *testing.T) {
 		waiting := message(t, wire.Header{Op: wire.OpCut, Worker: 1, Life: 1}, cut.Ask{ID: "b", Plan: cut.Plan{cut.Read}})
 		go func() { asked <- statusOf(t, s, waiting) }()
 		synctest.Wait()
-		s.st.lock.Lock()
+		s.st.Lock()
 		s.st.roster.Drop(1, 1)
 		s.deaths.membership.depart(1, false)
-		s.st.lock.Unlock()
+		s.st.Unlock()
 		if status := <-asked; status != wire.StatusStale {
 			t.Errorf("the dead worker's cut has status %d", status)
 		}

@@ -62,8 +62,8 @@ func (c *deaths) watch(ctx context.Context) {
 
 // silent are the deaths that begin.
 func (c *deaths) silent() []*roster.Death {
-	c.st.lock.Lock()
-	defer c.st.lock.Unlock()
+	c.st.Lock()
+	defer c.st.Unlock()
 	now := c.st.clock.Now()
 	c.lines.ended(now, c.membership.over)
 	return c.st.roster.Silent(now)
@@ -71,13 +71,13 @@ func (c *deaths) silent() []*roster.Death {
 
 // giveUp fails the job when there is nobody to wait for.
 func (c *deaths) giveUp(started time.Time) {
-	c.st.lock.Lock()
-	defer c.st.lock.Unlock()
+	c.st.Lock()
+	defer c.st.Unlock()
 	if err := c.st.roster.Hopeless(started, c.st.clock.Now()); err != nil {
-		c.st.lock.fail(err)
+		c.st.fail(err)
 	}
 	if c.st.returned {
-		c.st.lock.broadcast() // a cut waits for no worker that is silent
+		c.st.broadcast() // a cut waits for no worker that is silent
 	}
 }
 
@@ -86,9 +86,9 @@ func (c *deaths) giveUp(started time.Time) {
 func (c *deaths) declare(ctx context.Context, d *roster.Death) {
 	c.log.Error("worker is dead", "worker", d.Worker, "silent", d.Silent.Round(time.Millisecond), "why", d.Why)
 	if c.back {
-		c.st.lock.Lock()
-		defer c.st.lock.Unlock()
-		c.st.lock.fail(wire.Refuse(wire.StatusBack,
+		c.st.Lock()
+		defer c.st.Unlock()
+		c.st.fail(wire.Refuse(wire.StatusBack,
 			"worker %d has ended (%s): start the job again from its last checkpoint", d.Worker, d.Why))
 		return
 	}
@@ -115,9 +115,9 @@ func (c *deaths) declare(ctx context.Context, d *roster.Death) {
 		return
 	}
 	if d.Worker == 0 && !published { // nobody else has the first weights, which all wait for
-		c.st.lock.Lock()
-		defer c.st.lock.Unlock()
-		c.st.lock.fail(wire.Refuse(wire.StatusBack,
+		c.st.Lock()
+		defer c.st.Unlock()
+		c.st.fail(wire.Refuse(wire.StatusBack,
 			"worker 0 has ended (%s) before it published the first weights: start the job again", d.Why))
 		return
 	}
@@ -148,15 +148,15 @@ func (c *deaths) declare(ctx context.Context, d *roster.Death) {
 // dying says whether nobody has taken the place of the dead meanwhile: a server that is away may have been waited for,
 // for minutes.
 func (c *deaths) dying(d *roster.Death) bool {
-	c.st.lock.Lock()
-	defer c.st.lock.Unlock()
+	c.st.Lock()
+	defer c.st.Unlock()
 	return c.st.roster.Dying(d.Worker, d.Life)
 }
 
 // fenceOff refuses all that a dead worker's life may still send, and says how far it came.
 func (c *deaths) fenceOff(l wire.Leave) wire.Fenced {
-	c.st.lock.Lock()
-	defer c.st.lock.Unlock()
+	c.st.Lock()
+	defer c.st.Unlock()
 	c.fences.note(l)
 	c.st.roster.Fence(l.Worker, l.Life, l.Why)
 	return wire.Fenced{Published: c.st.published, Round: uint64(c.st.mode.Open()),
@@ -165,8 +165,8 @@ func (c *deaths) fenceOff(l wire.Leave) wire.Fenced {
 
 // dropOff takes a dead worker out, and says up to where its gradients count.
 func (c *deaths) dropOff(l wire.Leave) wire.Dropped {
-	c.st.lock.Lock()
-	defer c.st.lock.Unlock()
+	c.st.Lock()
+	defer c.st.Unlock()
 	c.drops.note(l)
 	c.takeOut(l)
 	return wire.Dropped{Counts: uint64(c.rounds.counted(l.Worker))}

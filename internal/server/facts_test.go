@@ -124,8 +124,8 @@ func playDrawn(t *testing.T, r *rand.Rand, kinds map[string]int) {
 			decisions[names[r.IntN(len(names))]](d)
 		}
 	}
-	if d.st.lock.failure != nil {
-		t.Fatal(d.st.lock.failure)
+	if d.st.failure != nil {
+		t.Fatal(d.st.failure)
 	}
 	want := d.known(base < steps)
 	kindsOf(t, d.segments.journal.journal, kinds)
@@ -206,8 +206,8 @@ func (d *drawn) some() int {
 
 // header is that of a worker's next request.
 func (d *drawn) header(worker int, op wire.Op) wire.Header {
-	d.st.lock.Lock()
-	defer d.st.lock.Unlock()
+	d.st.Lock()
+	defer d.st.Unlock()
 	return wire.Header{Op: op, Worker: uint32(worker), Life: d.workers[worker].life, Round: uint64(d.st.mode.Open())}
 }
 
@@ -337,9 +337,9 @@ func (d *drawn) gather() {
 
 func (d *drawn) norms() {
 	d.n++
-	d.st.lock.Lock()
+	d.st.Lock()
 	round := d.st.mode.Open() + 1
-	d.st.lock.Unlock()
+	d.st.Unlock()
 	if _, err := d.clipping.gather(round, 0, make([]gradient.Squares, d.clipping.params)); err != nil {
 		d.t.Fatal(err)
 	}
@@ -410,8 +410,8 @@ func (d *drawn) load() {
 }
 
 func (d *drawn) frozen() {
-	d.st.lock.Lock()
-	defer d.st.lock.Unlock()
+	d.st.Lock()
+	defer d.st.Unlock()
 	if err := d.loading.frozen.set([]float32{d.r.Float32(), 2}); err != nil {
 		d.t.Fatal(err)
 	}
@@ -419,8 +419,8 @@ func (d *drawn) frozen() {
 
 func (d *drawn) serve() {
 	d.n++
-	d.st.lock.Lock()
-	defer d.st.lock.Unlock()
+	d.st.Lock()
+	defer d.st.Unlock()
 	chain := table.Chain{Base: "base", Last: fmt.Sprint("model-", d.n), Generation: fmt.Sprint(d.r.IntN(2))}
 	if err := d.saving.mark(make([]table.Served, len(d.part.store.Tables)), chain, ""); err != nil {
 		d.t.Fatal(err)

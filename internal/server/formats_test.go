@@ -299,8 +299,8 @@ func (j *journalsJob) move(dir string) error {
 // describe is all that a server has come back to.
 func (s *Server) describe(t *testing.T) ([]byte, error) {
 	facts := s.facts(t)
-	s.st.lock.Lock()
-	defer s.st.lock.Unlock()
+	s.st.Lock()
+	defer s.st.Unlock()
 	store := s.part.store
 	image := store.Image(func(string) bool { return true })
 	defer image.Close()

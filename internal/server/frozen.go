@@ -42,8 +42,8 @@ func (c *frozen) handleKeep(f *wire.Frame, msg *wire.Keep, _ *reply) error {
 	if err != nil {
 		return err
 	}
-	c.st.lock.Lock()
-	defer c.st.lock.Unlock()
+	c.st.Lock()
+	defer c.st.Unlock()
 	if err := c.st.sender(f); err != nil {
 		return err
 	}
@@ -117,8 +117,8 @@ func (c *frozen) handleBring(f *wire.Frame, r *reply) error {
 			"at most %d",
 			bytes, f.Worker, c.part.index, c.part.limit)
 	}
-	c.st.lock.Lock()
-	defer c.st.lock.Unlock()
+	c.st.Lock()
+	defer c.st.Unlock()
 	if err := c.st.sender(f); err != nil {
 		return err
 	}

@@ -98,8 +98,8 @@ func (c *gathering) recall(r gatherRecord) {
 
 // handle collects a worker's blob and answers when all have come.
 func (c *gathering) handle(f *wire.Frame, msg *wire.Gather, r *reply) error {
-	c.st.lock.Lock()
-	defer c.st.lock.Unlock()
+	c.st.Lock()
+	defer c.st.Unlock()
 	if err := c.st.sender(f); err != nil {
 		return err
 	}
@@ -125,10 +125,10 @@ func (c *gathering) handle(f *wire.Frame, msg *wire.Gather, r *reply) error {
 		if g.done { // without this worker
 			c.ended.note(g.record())
 		}
-		c.st.lock.broadcast()
+		c.st.broadcast()
 	}
 	again := g.done && g.lives[f.Worker] != f.Life
-	err := c.st.lock.awaitWorkers(func() []int { return c.absent(g) },
+	err := c.st.awaitWorkers(func() []int { return c.absent(g) },
 		func() bool { return g.err != nil || c.complete(g) && !(again && c.lacks(g)) },
 		func() string { return fmt.Sprintf("at %s: missing %s", msg.Call, c.absentees(g)) })
 	switch {
@@ -201,7 +201,7 @@ func (c *gathering) differ(g *gathered, worker int, call string) error {
 		g.first, g.call, worker, call)
 	if !g.done && g.err == nil {
 		g.err = err
-		c.st.lock.broadcast()
+		c.st.broadcast()
 	}
 	return err
 }

@@ -47,8 +47,8 @@ func (c *growth) ask(ctx context.Context) error {
 		_, err := c.servers.tell(ctx, wire.Report{Grown: true})
 		return err
 	}
-	c.st.lock.Lock()
-	defer c.st.lock.Unlock()
+	c.st.Lock()
+	defer c.st.Unlock()
 	c.recovery.want()
 	return nil
 }

@@ -61,11 +61,11 @@ func (c *holding) handle(_ *wire.Frame, o *cut.Order, r *reply) error {
 
 // answer begins what an order wants and says what came of it; without a work where it is not done yet.
 func (c *holding) answer(o *cut.Order, withdrawn func() bool) (*cut.Answer, error) {
-	c.st.lock.Lock()
-	defer c.st.lock.Unlock()
+	c.st.Lock()
+	defer c.st.Unlock()
 	var a *cut.Answer
-	err := c.st.lock.poll(c.patience, func() bool {
-		if o.Work == cut.Hold && !c.st.agreed() || isClosed(c.st.lock.closing) {
+	err := c.st.poll(c.patience, func() bool {
+		if o.Work == cut.Hold && !c.st.agreed() || isClosed(c.st.closing) {
 			return withdrawn()
 		}
 		var begin cut.Work
@@ -87,7 +87,7 @@ func (c *holding) answer(o *cut.Order, withdrawn func() bool) (*cut.Answer, erro
 // begin begins a work. Locked.
 func (c *holding) begin(number uint64, w cut.Work) {
 	o := c.st.follower.Busy()
-	c.st.lock.broadcast()
+	c.st.broadcast()
 	switch w {
 	case cut.Hold:
 		c.under.Go(func() { c.hold(number) })
@@ -110,8 +110,8 @@ func (c *holding) begin(number uint64, w cut.Work) {
 
 // hold says how far each worker is when no update is under way.
 func (c *holding) hold(number uint64) {
-	c.st.lock.Lock()
-	defer c.st.lock.Unlock()
+	c.st.Lock()
+	defer c.st.Unlock()
 	c.st.awaitIdle()
 	if !c.st.follower.Wanted(number) {
 		return
@@ -122,16 +122,16 @@ func (c *holding) hold(number uint64) {
 	}
 	whole := c.st.follower.Plan().Has(cut.Write) && c.saving.tracker.Remade()
 	c.st.follower.Idle(steps, c.part.store.Step(), whole)
-	c.st.lock.broadcast()
+	c.st.broadcast()
 }
 
 // reach waits for the steps of the cut. Those of a worker that is gone are waited for no more.
 func (c *holding) reach(o *cut.Order) {
-	c.st.lock.Lock()
-	defer c.st.lock.Unlock()
+	c.st.Lock()
+	defer c.st.Unlock()
 	wanted := func() bool { return !c.st.follower.Wanted(o.Number) || c.saving.applied(c.st.follower.UpTo) }
-	err := c.st.lock.await(wanted, func() string { return "for the steps of a cut" })
-	if isClosed(c.st.lock.closing) {
+	err := c.st.await(wanted, func() string { return "for the steps of a cut" })
+	if isClosed(c.st.closing) {
 		return // who takes this one's place is asked again
 	}
 	var said []byte
@@ -140,7 +140,7 @@ func (c *holding) reach(o *cut.Order) {
 	}
 	c.st.follower.Did(said, err)
 	c.tidy()
-	c.st.lock.broadcast()
+	c.st.broadcast()
 }
 
 // end ends the period of this server's tables, and records that with its name.
@@ -162,8 +162,8 @@ func (c *holding) end(o *cut.Order) {
 	if err == nil {
 		r.Said, err = json.Marshal(freed)
 	}
-	c.st.lock.Lock()
-	defer c.st.lock.Unlock()
+	c.st.Lock()
+	defer c.st.Unlock()
 	if err == nil {
 		c.ends.note(r)
 		for e := range done {
@@ -174,5 +174,5 @@ func (c *holding) end(o *cut.Order) {
 		c.log.Info("a period has ended", "rows dropped", freed.Rows, "ids forgotten", freed.Waiting)
 	}
 	c.st.follower.Did(r.Said, err)
-	c.st.lock.broadcast()
+	c.st.broadcast()
 }

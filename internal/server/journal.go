@@ -67,7 +67,7 @@ func (c *journaling) durable() error {
 // failed ends the job if there is an error. Locked.
 func (c *journaling) failed(err error) {
 	if err != nil {
-		c.st.lock.fail(c.lost(err))
+		c.st.fail(c.lost(err))
 	}
 }
 

@@ -59,8 +59,8 @@ func (c *leading) register(m *memory) {
 
 // begin goes on with what a process before this one was bound to finish.
 func (c *leading) begin() {
-	c.st.lock.Lock()
-	defer c.st.lock.Unlock()
+	c.st.Lock()
+	defer c.st.Unlock()
 	if c.begun = c.st.leader != nil; !c.begun {
 		return
 	}
@@ -80,8 +80,8 @@ func (c *leading) ask(f *wire.Frame, a *cut.Ask, r *reply) error {
 			return err
 		}
 	}
-	c.st.lock.Lock()
-	defer c.st.lock.Unlock()
+	c.st.Lock()
+	defer c.st.Unlock()
 	if err := c.may(f, a); err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (c *leading) ask(f *wire.Frame, a *cut.Ask, r *reply) error {
 		return err
 	}
 	var told cut.Told
-	err := c.st.lock.poll(c.holding.patience, func() bool {
+	err := c.st.poll(c.holding.patience, func() bool {
 		if told.Err = c.st.roster.Stays(&f.Header); told.Err == nil {
 			told = c.st.leader.Ask(a)
 			c.do()
@@ -122,9 +122,9 @@ func (c *leading) may(f *wire.Frame, a *cut.Ask) error {
 // prepare does for a call that comes the first time what may take a while, so that nobody waits for it in a cut: it
 // claims the directory that a worker names for a checkpoint, and looks at what the next of the job's own is based on.
 func (c *leading) prepare(a *cut.Ask) error {
-	c.st.lock.Lock()
+	c.st.Lock()
 	known := c.st.leader == nil || c.st.leader.Knows(a.ID)
-	c.st.lock.Unlock()
+	c.st.Unlock()
 	switch {
 	case known || !a.Plan.Has(cut.Write):
 		return nil
@@ -152,9 +152,9 @@ func (c *leading) place(a *cut.Ask) error {
 	}
 	if own := at.Progress != nil; own {
 		c.recovery.begins(c.holding.fileID(a.Number))
-		c.st.lock.Unlock()
+		c.st.Unlock()
 		dir, err := c.recovery.own(a.ID)
-		c.st.lock.Lock()
+		c.st.Lock()
 		if err != nil {
 			return err
 		}
@@ -178,11 +178,11 @@ func (c *leading) place(a *cut.Ask) error {
 // seal makes what all servers have written a checkpoint.
 func (c *leading) seal(s *cut.Sealing) {
 	err := c.saving.seal(s, c.holding.fileID(s.Number))
-	c.st.lock.Lock()
-	defer c.st.lock.Unlock()
+	c.st.Lock()
+	defer c.st.Unlock()
 	c.st.leader.Sealed(s.Number, err)
 	c.do()
-	c.st.lock.broadcast()
+	c.st.broadcast()
 }
 
 // gone gives up the cut of a worker that has left, or that another life takes the place of. Locked.
@@ -198,15 +198,15 @@ func (c *leading) settled() error {
 	if c.st.leader == nil || !c.st.leader.Irrevocable() {
 		return nil // also where the job has failed: others say so in their words
 	}
-	return c.st.lock.await(func() bool { return !c.st.leader.Irrevocable() },
+	return c.st.await(func() bool { return !c.st.leader.Irrevocable() },
 		func() string { return "for all servers to end a cut" })
 }
 
 // dying is gone for a worker that is about to be declared dead. Until it died on all servers nothing begins that can't
 // be taken back.
 func (c *leading) dying(worker int) error {
-	c.st.lock.Lock()
-	defer c.st.lock.Unlock()
+	c.st.Lock()
+	defer c.st.Unlock()
 	if err := c.settled(); err != nil {
 		return err
 	}
@@ -216,8 +216,8 @@ func (c *leading) dying(worker int) error {
 }
 
 func (c *leading) died() {
-	c.st.lock.Lock()
-	defer c.st.lock.Unlock()
+	c.st.Lock()
+	defer c.st.Unlock()
 	c.st.leader.Died()
 	c.do()
 }
@@ -241,10 +241,10 @@ func (c *leading) do() {
 		c.under.Go(func() { c.seal(todo.Seal) })
 	}
 	if todo.Fail != nil {
-		c.st.lock.fail(todo.Fail)
+		c.st.fail(todo.Fail)
 	}
 	if len(todo.Note)+len(todo.Send) > 0 {
-		c.st.lock.broadcast()
+		c.st.broadcast()
 	}
 }
 
@@ -285,15 +285,15 @@ func (c *leading) deliver(to int) {
 			last, began, reached = o, time.Now(), time.Now()
 		}
 		a, err := c.attempt(ctx, to, o)
-		late := time.Since(began) > c.st.lock.limit+c.peers.away
+		late := time.Since(began) > c.st.limit+c.peers.away
 		switch {
 		case ctx.Err() != nil: // another has its place, or the server ends
 		case err == nil && a.Work != "":
 			c.answered(to, o, a)
 		case errors.Is(err, wire.ErrWentBack):
-			c.st.lock.Lock()
-			c.st.lock.fail(err)
-			c.st.lock.Unlock()
+			c.st.Lock()
+			c.st.fail(err)
+			c.st.Unlock()
 		case late && err == nil:
 			c.unreachable(to, o, fmt.Errorf("it has not come to %q within %v", o.Work,
 				time.Since(began).Round(time.Second)))
@@ -309,8 +309,8 @@ func (c *leading) deliver(to int) {
 
 // next is the order to send, nil when there is none, with a context that ends when another takes its place.
 func (c *leading) next(to int) (*cut.Order, context.Context) {
-	c.st.lock.Lock()
-	defer c.st.lock.Unlock()
+	c.st.Lock()
+	defer c.st.Unlock()
 	if c.withdraw[to] != nil {
 		c.withdraw[to]()
 	}
@@ -352,23 +352,23 @@ func (c *leading) rest(ctx context.Context) {
 }
 
 func (c *leading) answered(to int, o *cut.Order, a *cut.Answer) {
-	c.st.lock.Lock()
-	defer c.st.lock.Unlock()
+	c.st.Lock()
+	defer c.st.Unlock()
 	if c.orders[to] == o {
 		c.orders[to] = nil
 	}
 	c.st.leader.Answered(to, a)
 	c.do()
-	c.st.lock.broadcast()
+	c.st.broadcast()
 }
 
 func (c *leading) unreachable(to int, o *cut.Order, err error) {
-	c.st.lock.Lock()
-	defer c.st.lock.Unlock()
+	c.st.Lock()
+	defer c.st.Unlock()
 	if c.orders[to] == o {
 		c.orders[to] = nil
 	}
 	c.st.leader.Unreachable(to, err)
 	c.do()
-	c.st.lock.broadcast()
+	c.st.broadcast()
 }

@@ -55,8 +55,8 @@ func (c *loading) fill(ctx context.Context, dir string, what checkpoint.Selectio
 			return m, err
 		}
 	}
-	c.st.lock.Lock()
-	defer c.st.lock.Unlock()
+	c.st.Lock()
+	defer c.st.Unlock()
 	c.from, c.origin = told, m.Origin+": "+what.String()
 	if copies, are := c.st.mode.(*mode.Copies); are {
 		copies.Begin(c.part.store.Step())
@@ -101,8 +101,8 @@ func (c *loading) keep(names []string) {
 // handle sets the initial dense weights if nobody has yet. They count when the last piece of them has come; worker 0
 // sends the pieces in order.
 func (c *loading) handle(f *wire.Frame) error {
-	c.st.lock.Lock()
-	defer c.st.lock.Unlock()
+	c.st.Lock()
+	defer c.st.Unlock()
 	if err := c.st.sender(f); err != nil || c.st.published {
 		return err
 	}
@@ -160,5 +160,5 @@ func (c *loading) forget(worker int) { c.pieces[worker] = 0 }
 func (c *loading) publish() {
 	c.st.published = true
 	c.part.updates.Changed()
-	c.st.lock.broadcast()
+	c.st.broadcast()
 }

@@ -74,8 +74,8 @@ func (c *membership) join(f *wire.Frame, hello *wire.Hello, r *reply) error {
 	if err := c.differences.refusal(me, hello.Fingerprint, sender); err != nil {
 		return err
 	}
-	c.st.lock.Lock()
-	defer c.st.lock.Unlock()
+	c.st.Lock()
+	defer c.st.Unlock()
 	if n := c.st.roster.Workers(); int64(f.Worker) >= int64(n) {
 		return wire.Refuse(wire.StatusMismatch, "server %d has workers 0 to %d, and this is worker %d: "+
 			"give all processes the same number of workers (PADDLE_TRAINERS_NUM)", c.index, n-1, f.Worker)
@@ -112,11 +112,11 @@ func (c *membership) replaced(worker int, refusal error) error {
 		return wire.Refuse(wire.StatusNotReady, "worker %d has ended, and all roles go back to the last checkpoint",
 			worker)
 	case c.st.returned: // lives of others too may have ended while this server was away: what is left is no job
-		c.st.lock.fail(refusal)
-		return c.st.lock.failure
+		c.st.fail(refusal)
+		return c.st.failure
 	case alive && c.back:
-		c.st.lock.fail(refusal)
-		return wire.Refuse(wire.StatusNotReady, "server %d is about to end: %v", c.index, c.st.lock.failure)
+		c.st.fail(refusal)
+		return wire.Refuse(wire.StatusNotReady, "server %d is about to end: %v", c.index, c.st.failure)
 	case alive:
 		c.over(worker, wire.Ending{Why: "another process came in its place"})
 	}
@@ -129,8 +129,8 @@ func (c *membership) life(f *wire.Frame, g *roster.Generation, process uint64) (
 	switch {
 	case g == nil:
 		return 0, wire.Refuse(wire.StatusNotReady, "server %d waits for server 0: is it running?", c.index)
-	case c.st.lock.failure != nil: // this run of the job is over, and the newcomer is of the next
-		return 0, wire.Refuse(wire.StatusNotReady, "server %d is about to end: %v", c.index, c.st.lock.failure)
+	case c.st.failure != nil: // this run of the job is over, and the newcomer is of the next
+		return 0, wire.Refuse(wire.StatusNotReady, "server %d is about to end: %v", c.index, c.st.failure)
 	case f.Op == wire.OpJoin && c.index == 0:
 		life, err := c.st.roster.Life(int(f.Worker), process, c.st.clock.Now())
 		if err == nil {
@@ -164,27 +164,27 @@ func (c *membership) begin(worker int, life uint32) error {
 		return err
 	}
 	c.log.Info("worker joined", "worker", worker, "life", life)
-	c.st.lock.broadcast()
+	c.st.broadcast()
 	return nil
 }
 
 // heartbeat answers a worker that shows life, and says when it is to save a checkpoint, and what requests wait for.
 func (c *membership) heartbeat(f *wire.Frame, r *reply) error {
-	c.st.lock.Lock()
-	defer c.st.lock.Unlock()
+	c.st.Lock()
+	defer c.st.Unlock()
 	err := c.st.sender(f)
 	switch {
 	case c.lacks(f):
-		return c.st.lock.failure
+		return c.st.failure
 	case err != nil:
 		return err
-	case c.st.lock.failure != nil:
-		return c.st.lock.failure
+	case c.st.failure != nil:
+		return c.st.failure
 	}
 	c.st.roster.Waits(int(f.Worker), f.Samples > 0)
 	c.lines.heard(int(f.Worker), f.Life, r.broken)
 	beat := wire.Beat{Save: c.recovery.asks(int(f.Worker))}
-	beat.Waits, beat.Computes = c.st.lock.oldest()
+	beat.Waits, beat.Computes = c.st.oldest()
 	if beat == (wire.Beat{}) {
 		return nil
 	}
@@ -198,21 +198,21 @@ func (c *membership) lacks(f *wire.Frame) bool {
 		return false
 	}
 	if !c.st.roster.Lacks(&f.Header, c.st.published) {
-		c.st.lock.broadcast() // a cut may wait for that
+		c.st.broadcast() // a cut may wait for that
 		return false
 	}
-	c.st.lock.fail(wire.Refuse(wire.StatusBack, "server %d was started again, and its journal lacks what worker %d "+
+	c.st.fail(wire.Refuse(wire.StatusBack, "server %d was started again, and its journal lacks what worker %d "+
 		"had an answer to: start the job again from its last checkpoint", c.index, f.Worker))
 	return true
 }
 
 // leave takes note that a worker has stopped. It may be said twice.
 func (c *membership) leave(f *wire.Frame) error {
-	c.st.lock.Lock()
-	defer c.st.lock.Unlock()
+	c.st.Lock()
+	defer c.st.Unlock()
 	if c.st.roster.HasLeft(&f.Header) {
 		delete(c.unsaid, int(f.Worker))
-		c.st.lock.broadcast()
+		c.st.broadcast()
 		return nil
 	}
 	if err := c.st.sender(f); err != nil {
@@ -226,7 +226,7 @@ func (c *membership) leave(f *wire.Frame) error {
 		return wire.Refuse(wire.StatusRefused, "worker %d says that it has stopped, in a frame that has more than that",
 			f.Worker)
 	}
-	if err := c.st.lock.await(func() bool { return !c.st.roster.Deciding() }, c.st.holder); err != nil {
+	if err := c.st.await(func() bool { return !c.st.roster.Deciding() }, c.st.holder); err != nil {
 		return err
 	}
 	if c.st.roster.HasLeft(&f.Header) {
@@ -271,9 +271,9 @@ const goodbyeGrace = time.Second
 // hearOut waits a moment for goodbyes of workers that have stopped, as other servers have said: a worker that found
 // nobody would take a server with a journal for one that comes back.
 func (c *membership) hearOut() {
-	c.st.lock.Lock()
-	defer c.st.lock.Unlock()
-	_ = c.st.lock.poll(goodbyeGrace, func() bool { return len(c.unsaid) == 0 }) // or who has not said it has died
+	c.st.Lock()
+	defer c.st.Unlock()
+	_ = c.st.poll(goodbyeGrace, func() bool { return len(c.unsaid) == 0 }) // or who has not said it has died
 }
 
 // early takes note that a worker ends before its work is done. Server 0 declares it dead, at once if others wait for
@@ -294,9 +294,9 @@ func (c *membership) over(worker int, msg wire.Ending) {
 	c.ends.note(endRecord{worker, msg.Why})
 	c.st.roster.End(worker, msg.Why)
 	if msg.Back != "" {
-		c.st.lock.fail(wire.Refuse(wire.StatusBack, "worker %d was told: %.300s", worker, msg.Back))
+		c.st.fail(wire.Refuse(wire.StatusBack, "worker %d was told: %.300s", worker, msg.Back))
 	}
-	c.st.lock.broadcast()
+	c.st.broadcast()
 	select {
 	case c.ended <- struct{}{}:
 	default: // deaths knows that there is something to see
@@ -310,5 +310,5 @@ func (c *membership) depart(worker int, forget bool) {
 	c.changed.end(worker)
 	c.leading.gone(worker, "its worker has left")
 	c.rounds.leave(worker, forget)
-	c.st.lock.broadcast()
+	c.st.broadcast()
 }

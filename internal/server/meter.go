@@ -34,8 +34,8 @@ func (s *Server) measure() {
 	st, m := s.st, s.meter
 	gauge := func(read func() float64) count.Gauge {
 		return func() float64 {
-			st.lock.Lock()
-			defer st.lock.Unlock()
+			st.Lock()
+			defer st.Unlock()
 			return read()
 		}
 	}
@@ -52,12 +52,12 @@ func (s *Server) measure() {
 		}
 		return 0
 	})
-	m.waits = gauge(func() float64 { return float64(len(st.lock.waits)) })
+	m.waits = gauge(func() float64 { return float64(len(st.waits)) })
 	m.waited = gauge(func() float64 {
-		if len(st.lock.waits) == 0 {
+		if len(st.waits) == 0 {
 			return 0
 		}
-		return time.Since(st.lock.waits[0].Since).Seconds()
+		return time.Since(st.waits[0].Since).Seconds()
 	})
 	m.age = gauge(func() float64 {
 		if s.recovery.whole.IsZero() {
@@ -75,18 +75,11 @@ func (s *Server) measure() {
 	}
 }
 
-// Wait is a request that waits.
-type Wait struct {
-	Why     string
-	Workers []int
-	Since   time.Time
-}
-
 // Waits are the requests that have waited for over a second, in the order in which they were seen to.
 func (s *Server) Waits() (all []Wait) {
-	s.st.lock.Lock()
-	defer s.st.lock.Unlock()
-	for _, w := range s.st.lock.waits {
+	s.st.Lock()
+	defer s.st.Unlock()
+	for _, w := range s.st.waits {
 		all = append(all, w.Wait)
 	}
 	return all

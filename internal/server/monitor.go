@@ -211,3 +211,10 @@ func (m *monitor) fail(err error) {
 		m.broadcast()
 	}
 }
+
+// Wait is a request that waits.
+type Wait struct {
+	Why     string
+	Workers []int
+	Since   time.Time
+}

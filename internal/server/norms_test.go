@@ -80,11 +80,11 @@ func TestNormsMeet(t *testing.T) {
 			want(t, "server 0", got, err, 10, 20)
 		})
 		synctest.Wait()
-		s.st.lock.Lock()
+		s.st.Lock()
 		if lacks := s.clipping.lacking(r, s.clipping.norms.byRound[r]); lacks != "server 2 (server-2:1)" {
 			t.Errorf("%s is missing", lacks)
 		}
-		s.st.lock.Unlock()
+		s.st.Unlock()
 		got, err := tellNorms(t, s, 2, r, sumsOf(0, 4))
 		want(t, "server 2", got, err, 10, 20)
 		asking.Wait()

@@ -55,8 +55,8 @@ func (c *pieces) handle(f *wire.Frame) error {
 	if err != nil || dense == nil || !c.summing.on {
 		return err
 	}
-	c.st.lock.Lock()
-	defer c.st.lock.Unlock()
+	c.st.Lock()
+	defer c.st.Unlock()
 	if c.st.roster.Window(int(f.Worker)).Knows(f.Seq) {
 		return nil
 	}
@@ -67,8 +67,8 @@ func (c *pieces) handle(f *wire.Frame) error {
 // piece that comes that late changes nothing, and its sender is told that all is well: what became of the push is the
 // answer to its last piece.
 func (c *pieces) stage(f *wire.Frame, n int) (*stage, error) {
-	c.st.lock.Lock()
-	defer c.st.lock.Unlock()
+	c.st.Lock()
+	defer c.st.Unlock()
 	if err := c.st.sender(f); err != nil || c.st.roster.Window(int(f.Worker)).Knows(f.Seq) {
 		return nil, err
 	}

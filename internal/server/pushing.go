@@ -23,8 +23,8 @@ type pushing struct {
 
 // push notes a gradient and returns when it is part of the weights. The answer's header says what became of it.
 func (c *pushing) push(f *wire.Frame, p *push, answer *wire.Header) error {
-	c.st.lock.Lock()
-	defer c.st.lock.Unlock()
+	c.st.Lock()
+	defer c.st.Unlock()
 	if err := c.st.sender(f); err != nil {
 		return err
 	}
@@ -38,11 +38,11 @@ func (c *pushing) push(f *wire.Frame, p *push, answer *wire.Header) error {
 		c.admit(f, p)
 	}
 	next := mode.Round(f.Round) + 1
-	err = c.st.lock.awaitWorkers(c.st.mode.Missing, func() bool { return request.Done },
+	err = c.st.awaitWorkers(c.st.mode.Missing, func() bool { return request.Done },
 		func() string { return c.st.missing(next) })
 	if err != nil {
 		if !errors.Is(err, wire.ErrNotReady) {
-			c.st.lock.fail(err)
+			c.st.fail(err)
 		}
 		c.st.awaitIdle()
 		return err
@@ -92,8 +92,8 @@ func (c *pushing) refuse(p *push, err error) {
 // park takes note that a worker has no more batches in this phase. It has a number of its own among the worker's
 // pushes, so that it counts once and after them.
 func (c *pushing) park(f *wire.Frame) error {
-	c.st.lock.Lock()
-	defer c.st.lock.Unlock()
+	c.st.Lock()
+	defer c.st.Unlock()
 	if err := c.st.sender(f); err != nil {
 		return err
 	}

@@ -53,8 +53,8 @@ func (c *rates) register(m *memory) {
 
 // handle sets the factor, once however often the request arrives, or says which it is.
 func (c *rates) handle(f *wire.Frame, msg *wire.Rate, r *reply) error {
-	c.st.lock.Lock()
-	defer c.st.lock.Unlock()
+	c.st.Lock()
+	defer c.st.Unlock()
 	if err := c.st.sender(f); err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (c *rates) handle(f *wire.Frame, msg *wire.Rate, r *reply) error {
 	c.record(f, msg.Factor, request)
 	request.Apply(0, 0, 0)
 	window.Accept(request)
-	c.st.lock.broadcast()
+	c.st.broadcast()
 	return nil
 }
 
@@ -122,8 +122,8 @@ func (c *rates) factor() float64 {
 
 // latest is that factor and its round, for a server that was not told.
 func (c *rates) latest() (factor float64, round uint64) {
-	c.st.lock.Lock()
-	defer c.st.lock.Unlock()
+	c.st.Lock()
+	defer c.st.Unlock()
 	if n := len(c.coming); n > 0 {
 		round = c.coming[n-1].Round
 	}

@@ -42,8 +42,8 @@ func TestRateIsSetOnce(t *testing.T) {
 			}
 			rate(wire.Header{Seq: 6, Life: 2}, 3, wire.StatusNotReady)
 			rate(wire.Header{Seq: 6, Worker: 1}, 3, wire.StatusRefused)
-			s.st.lock.Lock()
-			defer s.st.lock.Unlock()
+			s.st.Lock()
+			defer s.st.Unlock()
 			if s.rounds.rates.factor() != 2 {
 				t.Errorf("the factor is %v, want 2", s.rounds.rates.factor())
 			}
@@ -55,11 +55,11 @@ func TestRateIsSetOnce(t *testing.T) {
 // counts.
 func TestRatesOfRoundsToCome(t *testing.T) {
 	s := newServer(t, strategy.Sync())
-	s.st.lock.Lock()
+	s.st.Lock()
 	s.rounds.rates.set(1, 0.5)
 	s.rounds.rates.set(1<<32, 0.25)
 	s.rounds.rates.set(1<<32, 4)
-	s.st.lock.Unlock()
+	s.st.Unlock()
 	if all := s.rounds.rates.saved(); len(all) != 1 || all[0] != (wire.RateFactor{From: 1, By: 4}) {
 		t.Errorf("a checkpoint has %v", all)
 	}

@@ -63,8 +63,8 @@ func (c *recovery) register(m *memory) {
 
 // saver answers a worker that asks whether it is the one that saves.
 func (c *recovery) saver(f *wire.Frame, msg *wire.Saver, r *reply) error {
-	c.st.lock.Lock()
-	defer c.st.lock.Unlock()
+	c.st.Lock()
+	defer c.st.Unlock()
 	if err := c.st.sender(f); err != nil {
 		return err
 	}
@@ -115,9 +115,9 @@ func (c *recovery) own(id string) (dir string, err error) {
 		}
 		clear(c.places) // others are over
 		c.places[id] = dir
-		c.st.lock.Lock()
+		c.st.Lock()
 		c.made.note(dir)
-		c.st.lock.Unlock()
+		c.st.Unlock()
 	}
 	return dir, nil
 }
@@ -156,12 +156,12 @@ func (c *recovery) committed(msg *saved) {
 		return
 	}
 	c.log.Info("checkpoint is whole", "dir", msg.dir, "after epoch", msg.progress.Epoch)
-	c.st.lock.Lock()
+	c.st.Lock()
 	c.whole = time.Now()
 	if c.wish.begun == msg.id {
 		c.satisfied()
 	}
-	c.st.lock.Unlock()
+	c.st.Unlock()
 	c.series.Committed(msg.dir)
 	c.series.Prune()
 }
@@ -176,8 +176,8 @@ func (c *recovery) satisfied() {
 // counts has workers go on from positions, those that they have in common with this job. Another number of workers has
 // other shares of the data, and of steps the most.
 func (c *recovery) counts(positions [][]progress.Position) {
-	c.st.lock.Lock()
-	defer c.st.lock.Unlock()
+	c.st.Lock()
+	defer c.st.Unlock()
 	if now := c.st.roster.Workers(); len(positions) != now {
 		c.steps = progress.MostSteps(positions)
 		positions = make([][]progress.Position, now)

@@ -110,8 +110,8 @@ func (c *returning) playAll(ctx context.Context) (records int, err error) {
 	if err := c.fill(ctx, b); err != nil {
 		return 0, err
 	}
-	c.st.lock.Lock()
-	defer c.st.lock.Unlock()
+	c.st.Lock()
+	defer c.st.Unlock()
 	c.identify(b)
 	memory, recorded := c.segments.memory, c.segments.journal
 	if b.State != nil {

@@ -102,15 +102,15 @@ func (c *rounds) close(workers []int) {
 	case c.clipping.needsPeers():
 		u := c.take(workers)
 		c.waiting.Go(func() {
-			c.st.lock.Lock()
-			defer c.st.lock.Unlock()
+			c.st.Lock()
+			defer c.st.Unlock()
 			c.apply(u)
-			c.st.lock.broadcast()
+			c.st.broadcast()
 		})
 	default:
 		c.apply(c.take(workers))
 	}
-	c.st.lock.broadcast()
+	c.st.broadcast()
 }
 
 // take makes the noted gradients of workers an update that is about to be applied. Locked.
@@ -143,12 +143,12 @@ func (c *rounds) take(workers []int) *closing {
 // part of the update may be in the tables, and no server could say which.
 func (c *rounds) apply(u *closing) {
 	st := c.st
-	st.lock.Unlock()
+	st.Unlock()
 	dropped, err := c.part.updates.Apply(&u.what)
 	c.part.store.Finish(u.what.Step)
-	st.lock.Lock()
+	st.Lock()
 	st.applying--
-	if err != nil && c.journal.on() && isClosed(st.lock.closing) {
+	if err != nil && c.journal.on() && isClosed(st.closing) {
 		return // the pushes have no answer, and come again to the process that comes back
 	}
 	before := c.part.updates.Changed()
@@ -158,9 +158,9 @@ func (c *rounds) apply(u *closing) {
 		st.roster.Applied(p.worker, p.life, p.seq)
 	}
 	if refusal, back := refusalOf(err); back && refusal.Status == wire.StatusBack {
-		st.lock.fail(refusal)
+		st.fail(refusal)
 	} else if err != nil {
-		st.lock.fail(wire.Refuse(wire.StatusFailed, "server %d: update %d: %v", c.part.index, u.what.Step, err))
+		st.fail(wire.Refuse(wire.StatusFailed, "server %d: update %d: %v", c.part.index, u.what.Step, err))
 	}
 	clear(u.pushes) // their workers' requests go
 	clear(u.what.Pushes)

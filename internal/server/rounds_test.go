@@ -11,9 +11,9 @@ import (
 func TestPushesLeaveRunAsleep(t *testing.T) {
 	s := newServer(t, strategy.Async())
 	ending := func() <-chan struct{} {
-		s.st.lock.Lock()
-		defer s.st.lock.Unlock()
-		return s.st.lock.ending
+		s.st.Lock()
+		defer s.st.Unlock()
+		return s.st.ending
 	}
 	before := ending()
 	var b wire.Builder

@@ -62,8 +62,8 @@ func (s *Server) Run(ctx context.Context) error {
 	watching.Wait()
 	err = errors.Join(err, s.unsaved(ctx))
 	s.farewell(err)
-	close(s.st.lock.closing)
-	s.st.lock.end()
+	close(s.st.closing)
+	s.st.end()
 	defer s.endJournal()
 	defer s.rounds.waiting.Wait()
 	defer s.holding.under.Wait()
@@ -80,17 +80,17 @@ func (s *Server) lockstep() bool { return mode.Of(s.c.Strategy.Mode).Lockstep }
 // farewell tells everybody that this server ends: the other servers at once, and workers, if the job can't go on, when
 // they ask for something, which they do at each heartbeat.
 func (s *Server) farewell(err error) {
-	s.st.lock.Lock()
+	s.st.Lock()
 	if s.leavesJournal(err) {
-		s.st.lock.Unlock()
+		s.st.Unlock()
 		s.log.Info("stopped; the others wait for this server to be started again", "for", s.c.Strategy.ServerTimeout())
 		return
 	}
-	if err != nil && !s.st.done() && s.st.lock.failure == nil {
-		s.st.lock.fail(s.stopped())
+	if err != nil && !s.st.done() && s.st.failure == nil {
+		s.st.fail(s.stopped())
 	}
-	failure := s.st.lock.failure
-	s.st.lock.Unlock()
+	failure := s.st.failure
+	s.st.Unlock()
 	s.servers.farewell(failure)
 	if failure == nil {
 		s.servers.members.hearOut()
@@ -98,25 +98,25 @@ func (s *Server) farewell(err error) {
 	}
 	beat := time.NewTimer(s.c.Strategy.HeartbeatInterval.Std() * 3 / 2)
 	defer beat.Stop()
-	s.st.lock.Lock()
-	defer s.st.lock.Unlock()
+	s.st.Lock()
+	defer s.st.Unlock()
 	for over := false; s.st.roster.Alive() && !over; {
-		changed := s.st.lock.change()
-		s.st.lock.Unlock()
+		changed := s.st.change()
+		s.st.Unlock()
 		select {
 		case <-changed:
 		case <-beat.C:
 			over = true
 		}
-		s.st.lock.Lock()
+		s.st.Lock()
 	}
 }
 
 // unsaved says of a server that was asked to end in the middle of a job whether its updates go with it.
 func (s *Server) unsaved(ctx context.Context) error {
-	s.st.lock.Lock()
-	defer s.st.lock.Unlock()
-	kept := s.st.lock.parting || s.segments.journal.on() && !s.lockstep()
+	s.st.Lock()
+	defer s.st.Unlock()
+	kept := s.st.parting || s.segments.journal.on() && !s.lockstep()
 	if ctx.Err() == nil || !s.st.roster.Begun() || s.st.done() || kept {
 		return nil
 	}
@@ -125,7 +125,7 @@ func (s *Server) unsaved(ctx context.Context) error {
 
 // leavesJournal says whether a server that ends can be started again where it is. Locked.
 func (s *Server) leavesJournal(err error) bool {
-	return err != nil && s.segments.journal.on() && s.st.lock.failure == nil && !s.st.done()
+	return err != nil && s.segments.journal.on() && s.st.failure == nil && !s.st.done()
 }
 
 // endJournal closes the journal of a server that has ended, and removes one that nobody will come back to.
@@ -133,9 +133,9 @@ func (s *Server) endJournal() {
 	if !s.segments.journal.on() {
 		return
 	}
-	s.st.lock.Lock()
+	s.st.Lock()
 	over := s.forGood()
-	s.st.lock.Unlock()
+	s.st.Unlock()
 	if over {
 		s.segments.journal.void()
 	}
@@ -145,7 +145,7 @@ func (s *Server) endJournal() {
 // forGood says whether nobody can go on from where a server has ended: the job was done, everybody goes back, or none
 // of those who go in step comes again. Workers that have died elsewhere may. Locked.
 func (s *Server) forGood() bool {
-	failure := s.st.lock.failure
+	failure := s.st.failure
 	if s.lockstep() {
 		return failure != nil || s.st.done()
 	}
@@ -159,7 +159,7 @@ func (s *Server) stopped() error {
 	if s.st.roster.Begun() {
 		status, lost = wire.StatusBack, ", and its weights are lost: start the job again from its last checkpoint"
 	}
-	if s.st.lock.parting {
+	if s.st.parting {
 		lost = ", after a checkpoint was saved: start the job again from its last checkpoint"
 	}
 	return wire.Refuse(status, "%s was stopped%s", s.servers.name(s.c.Index), lost)
@@ -178,10 +178,10 @@ const closeGrace = 5 * time.Second
 // awaitEnd returns when the job is over, with what went wrong.
 func (s *Server) awaitEnd(ctx context.Context, served <-chan error) error {
 	for {
-		s.st.lock.Lock()
-		over, failure, ending := s.st.done(), s.st.lock.failure, s.st.lock.ending
+		s.st.Lock()
+		over, failure, ending := s.st.done(), s.st.failure, s.st.ending
 		deaths := s.st.roster.Dead()
-		s.st.lock.Unlock()
+		s.st.Unlock()
 		switch {
 		case failure != nil && len(deaths) > 0:
 			return fmt.Errorf("server %d: the job ended without worker %v: %w: %w", s.c.Index, deaths, ErrWorkersDied,

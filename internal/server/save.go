@@ -169,8 +169,8 @@ func (c *saving) whole(msg *saved, saver int) (err error) {
 // lowest is the epoch up to which a checkpoint has every sample: the one that the saver says is under way, or an
 // earlier one of which a worker that was lost has some left.
 func (c *saving) lowest(m *checkpoint.Manifest, saver int) (epoch int) {
-	c.st.lock.Lock()
-	defer c.st.lock.Unlock()
+	c.st.Lock()
+	defer c.st.Unlock()
 	epoch = m.Progress.Epoch
 	for w, at := range m.Positions {
 		its, _ := progress.Sum(at)

@@ -22,14 +22,14 @@ type anchor struct {
 
 func newAnchor(t *testing.T, s *Server, ask cut.Ask) *anchor {
 	t.Helper()
-	s.st.lock.Lock()
+	s.st.Lock()
 	begun := s.leading.begun
-	s.st.lock.Unlock()
+	s.st.Unlock()
 	if !begun {
 		s.leading.begin()
 		t.Cleanup(s.leading.under.Wait)
 		t.Cleanup(s.holding.under.Wait)
-		t.Cleanup(s.st.lock.end)
+		t.Cleanup(s.st.end)
 	}
 	return &anchor{t: t, s: s, Ask: ask}
 }

@@ -60,14 +60,14 @@ func page(all []uint64, msg *wire.Scan) (answer wire.Scanned, ids []uint64) {
 // listed are the ids of a whole table, ascending. They are kept from one page to the next: those of a cut until it
 // ends, so that all pages are of the same rows, and others until a scan begins or ends.
 func (c *reading) listed(t *table.Sparse, msg *wire.Scan) ([]uint64, error) {
-	c.st.lock.Lock()
+	c.st.Lock()
 	lists, err := c.lists(msg.Cut)
 	of := msg.Param
 	if msg.Gone {
 		of |= gone
 	}
 	all, ok := lists[of]
-	c.st.lock.Unlock()
+	c.st.Unlock()
 	if err != nil || ok && (msg.Cut != "" || msg.Cursor > 0) {
 		return all, err
 	}
@@ -76,8 +76,8 @@ func (c *reading) listed(t *table.Sparse, msg *wire.Scan) ([]uint64, error) {
 			"are gone", msg.Cut)
 	}
 	all = t.IDs() // takes a while in a large table: pushes go on meanwhile
-	c.st.lock.Lock()
-	defer c.st.lock.Unlock()
+	c.st.Lock()
+	defer c.st.Unlock()
 	if lists, err = c.lists(msg.Cut); err != nil {
 		return nil, err
 	}
@@ -102,7 +102,7 @@ func (c *reading) lists(cut string) (map[uint32][]uint64, error) {
 
 // forget drops the ids of a table whose scan is over.
 func (c *reading) forget(param uint32) {
-	c.st.lock.Lock()
-	defer c.st.lock.Unlock()
+	c.st.Lock()
+	defer c.st.Unlock()
 	delete(c.scanned, param)
 }

@@ -263,12 +263,12 @@ func newState(c Config, traits mode.Traits, frozenFloats int, log *slog.Logger, 
 		st.leader = cut.NewLeader(len(c.Endpoints))
 	}
 	st.clock = awake.NewClock(c.Strategy.WorkerTimeout.Std()/4, time.Now)
-	st.lock.server, st.lock.limit, st.lock.log = c.Index, c.Strategy.WaitTimeout.Std(), log
-	st.lock.longest = c.Strategy.LongestWait().Std()
-	st.lock.computes = func(workers []int) bool { return st.roster.Computes(workers, st.clock.Now()) }
-	st.lock.returns = c.Strategy.Recovery.Journal != ""
-	st.lock.over, st.lock.end = st.done, end
-	st.lock.ending, st.lock.closing = make(chan struct{}), make(chan struct{})
+	st.server, st.limit, st.log = c.Index, c.Strategy.WaitTimeout.Std(), log
+	st.longest = c.Strategy.LongestWait().Std()
+	st.computes = func(workers []int) bool { return st.roster.Computes(workers, st.clock.Now()) }
+	st.returns = c.Strategy.Recovery.Journal != ""
+	st.over, st.end = st.done, end
+	st.ending, st.closing = make(chan struct{}), make(chan struct{})
 	return st
 }
 

@@ -172,23 +172,23 @@ func refusalOf(err error) (*wire.Refusal, bool) {
 
 // known says whether a server is of this one's generation, and whether there is nothing more to ask it.
 func (c *servers) known(to int) (met, over bool) {
-	c.st.lock.Lock()
-	defer c.st.lock.Unlock()
+	c.st.Lock()
+	defer c.st.Unlock()
 	met = c.st.generation.Load() != nil
 	if c.index == 0 {
 		met = c.processes[to] != 0
 	}
-	return met, c.ended[to] || c.st.lock.failure != nil
+	return met, c.ended[to] || c.st.failure != nil
 }
 
 // report asks a server whether it is still there, and the same; one that server 0 does not know introduces itself.
 func (c *servers) report(ctx context.Context, to int) error {
 	msg, h := wire.Report{Server: c.index, Process: c.process}, wire.Header{Op: wire.OpReport}
 	if c.index == 0 {
-		c.st.lock.Lock()
+		c.st.Lock()
 		msg = wire.Report{Server: to, Process: c.processes[to], Left: c.st.roster.Left()}
 		msg.Cuts[0], msg.Cuts[1] = c.st.leader.Report()
-		c.st.lock.Unlock()
+		c.st.Unlock()
 	}
 	g := c.st.generation.Load()
 	if g == nil {
@@ -218,15 +218,15 @@ func (c *servers) begin(ctx context.Context, answer wire.Reported) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	c.st.lock.Lock()
-	defer c.st.lock.Unlock()
+	c.st.Lock()
+	defer c.st.Unlock()
 	g := &roster.Generation{Number: answer.Generation, Key: answer.Key, Fingerprint: c.fingerprint.Sum()}
 	c.generations.note(g)
 	c.st.generation.Store(g)
 	if failure != nil {
-		c.st.lock.fail(failure)
+		c.st.fail(failure)
 	}
-	c.st.lock.broadcast()
+	c.st.broadcast()
 	return nil
 }
 
@@ -262,8 +262,8 @@ func (c *servers) same(msg *wire.Report) error {
 
 // heard takes note of what a server of this generation says, and answers with how many checkpoints are whole.
 func (c *servers) heard(msg *wire.Report) (whole int, err error) {
-	c.st.lock.Lock()
-	defer c.st.lock.Unlock()
+	c.st.Lock()
+	defer c.st.Unlock()
 	if err := c.says(msg); err != nil {
 		return 0, err
 	}
@@ -279,7 +279,7 @@ func (c *servers) says(msg *wire.Report) error {
 	case msg.Ends:
 		c.ended[msg.Server] = true
 		if msg.Status != wire.StatusOK {
-			c.st.lock.fail(wire.Refuse(msg.Status, "%s", msg.Why))
+			c.st.fail(wire.Refuse(msg.Status, "%s", msg.Why))
 		}
 		c.members.left(msg.Left)
 		return nil
@@ -290,11 +290,11 @@ func (c *servers) says(msg *wire.Report) error {
 		c.members.left(msg.Left)
 		c.st.follower.Report(msg.Cuts[0], msg.Cuts[1])
 		c.holding.tidy()
-		c.st.lock.broadcast()
+		c.st.broadcast()
 	case c.processes[msg.Server] != msg.Process:
 		return wire.Refuse(wire.StatusStale, "server %d is another process", msg.Server)
 	}
-	return c.st.lock.failure
+	return c.st.failure
 }
 
 // introduce admits a server's process to the generation, when it is what listens at the server's endpoint. The process
@@ -306,18 +306,18 @@ func (c *servers) introduce(msg *wire.Report) error {
 	if err := c.askBack(msg); err != nil {
 		return err
 	}
-	c.st.lock.Lock()
-	defer c.st.lock.Unlock()
+	c.st.Lock()
+	defer c.st.Unlock()
 	before := c.processes[msg.Server]
 	switch {
 	case before == msg.Process:
-		return c.st.lock.failure
-	case c.st.lock.failure != nil:
-		return wire.Refuse(wire.StatusNotReady, "server 0 is about to end: %v", c.st.lock.failure)
+		return c.st.failure
+	case c.st.failure != nil:
+		return wire.Refuse(wire.StatusNotReady, "server 0 is about to end: %v", c.st.failure)
 	case before != 0 && c.st.roster.Begun():
 		c.processes[msg.Server] = msg.Process // it is told as the others are
-		c.st.lock.fail(c.wentBack(msg.Server))
-		return c.st.lock.failure
+		c.st.fail(c.wentBack(msg.Server))
+		return c.st.failure
 	}
 	c.processes[msg.Server] = msg.Process
 	c.admits.note(wire.Report{Server: msg.Server, Process: msg.Process})
@@ -349,23 +349,23 @@ func (c *servers) wentBack(server int) error {
 
 // fail ends the job, for what a server has said or has not said.
 func (c *servers) fail(err error) {
-	c.st.lock.Lock()
-	defer c.st.lock.Unlock()
-	c.st.lock.fail(err)
+	c.st.Lock()
+	defer c.st.Unlock()
+	c.st.fail(err)
 }
 
 // ends takes note that a server has ended.
 func (c *servers) ends(server int) {
-	c.st.lock.Lock()
-	defer c.st.lock.Unlock()
+	c.st.Lock()
+	defer c.st.Unlock()
 	c.ended[server] = true
 }
 
 // replaced is what follows when another process has a server's place: its weights are lost. Before any worker has
 // joined there are none, and server 0 waits for the process to report.
 func (c *servers) replaced(server int) error {
-	c.st.lock.Lock()
-	defer c.st.lock.Unlock()
+	c.st.Lock()
+	defer c.st.Unlock()
 	switch {
 	case c.index != 0:
 		return wire.Refuse(wire.StatusBack,
@@ -387,9 +387,9 @@ func (c *servers) farewell(failure error) {
 	if g == nil {
 		return
 	}
-	c.st.lock.Lock()
+	c.st.Lock()
 	msg := wire.Report{Server: c.index, Process: c.process, Ends: true, Left: c.st.roster.Left()}
-	c.st.lock.Unlock()
+	c.st.Unlock()
 	if failure != nil {
 		msg.Status, msg.Why = wire.StatusFailed, failure.Error()
 		if r, ok := refusalOf(failure); ok {
@@ -416,9 +416,9 @@ func (c *servers) part(ctx context.Context, to int, attempt func(context.Context
 		ctx, cancel := context.WithTimeout(ctx, c.pace/2)
 		defer cancel()
 		answered, err := attempt(ctx)
-		c.st.lock.Lock()
+		c.st.Lock()
 		ended := c.ended[to] // it may have said so meanwhile
-		c.st.lock.Unlock()
+		c.st.Unlock()
 		if now := c.st.clock.Now(); ended || answered || absent.Note(err, now) && absent.Ended(now, c.pace/2) {
 			return peer.Done, err
 		}

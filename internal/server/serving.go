@@ -24,8 +24,8 @@ func (c *saving) registerServing(m *memory) {
 // serve has the tables say what was saved of them, as their worker does before it makes a model whole, and again if it
 // could not: rows stay as they are.
 func (c *saving) serve(f *wire.Frame, msg *wire.Serve, _ *reply) error {
-	c.st.lock.Lock()
-	defer c.st.lock.Unlock()
+	c.st.Lock()
+	defer c.st.Unlock()
 	if err := c.st.sender(f); err != nil {
 		return err
 	}

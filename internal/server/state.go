@@ -19,7 +19,7 @@ import (
 // The machines do not know each other. Where one's event is another's message, as a worker's leaving is for the mode
 // and the cut, the part that has the event passes it on, within one hold of the lock.
 type state struct {
-	lock   monitor
+	monitor
 	mode   mode.Server
 	roster *roster.Roster
 	clock  *awake.Clock // the roster's; deaths reads it at every tick
@@ -61,8 +61,8 @@ func (st *state) agreed() bool { return !st.returned || st.roster.Agree(st.clock
 // enter lets a frame without gradients in once what it must reflect has been applied. What it then reads may be newer:
 // updates go on beside it. A worker that trains in rounds sees none of them, since the next one needs its own gradient.
 func (st *state) enter(f *wire.Frame) error {
-	st.lock.Lock()
-	defer st.lock.Unlock()
+	st.Lock()
+	defer st.Unlock()
 	if err := st.sender(f); err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func (st *state) awaitTurn(f *wire.Frame) error {
 		return err
 	}
 	free := func() bool { return !st.holds(int(f.Worker), roster.Step(f.Life, f.Seq)) && !st.roster.Deciding() }
-	if err := st.lock.await(free, st.holder); err != nil {
+	if err := st.await(free, st.holder); err != nil {
 		return err
 	}
 	return st.roster.Stays(&f.Header)
@@ -117,7 +117,7 @@ func (st *state) holder() string {
 
 // awaitPublished waits for the first dense weights. Locked.
 func (st *state) awaitPublished() error {
-	return st.lock.await(func() bool { return st.published }, func() string {
+	return st.await(func() bool { return st.published }, func() string {
 		return "for worker 0 to publish the " +
 			"initial weights"
 	})
@@ -125,7 +125,7 @@ func (st *state) awaitPublished() error {
 
 // awaitRound waits until every update that r must reflect is in the tables. Locked.
 func (st *state) awaitRound(r mode.Round) error {
-	return st.lock.awaitWorkers(st.mode.Missing, func() bool { return st.mode.Reached(r) },
+	return st.awaitWorkers(st.mode.Missing, func() bool { return st.mode.Reached(r) },
 		func() string { return st.missing(r) })
 }
 
@@ -143,6 +143,6 @@ func (st *state) missing(r mode.Round) string {
 // at other servers.
 func (st *state) awaitIdle() {
 	for st.applying > 0 {
-		st.lock.pass()
+		st.pass()
 	}
 }

@@ -68,9 +68,9 @@ func (c *stopping) save(ctx context.Context) {
 // still save is not cut off, and none of them takes the end of this server for a loss. It waits for a heartbeat, in
 // which they come to the end of a step, and once one has ended for three.
 func (c *stopping) accompany(ctx context.Context) {
-	c.st.lock.Lock()
-	c.st.lock.parting = true
-	c.st.lock.Unlock()
+	c.st.Lock()
+	c.st.parting = true
+	c.st.Unlock()
 	for began := c.st.clock.Now(); c.rest(ctx) == nil; {
 		if whole, err := c.ask(ctx, false); err != nil || !c.awaits(c.st.clock.Now().Sub(began)) && whole > 0 {
 			return
@@ -80,9 +80,9 @@ func (c *stopping) accompany(ctx context.Context) {
 
 // awaits says whether workers may still end that were asked to so long ago.
 func (c *stopping) awaits(since time.Duration) bool {
-	c.st.lock.Lock()
-	defer c.st.lock.Unlock()
-	if c.st.lock.failure != nil || !c.st.roster.Alive() {
+	c.st.Lock()
+	defer c.st.Unlock()
+	if c.st.failure != nil || !c.st.roster.Alive() {
 		return false
 	}
 	return since < c.servers.pace || since < 3*c.servers.pace && c.st.roster.Ended(c.st.roster.Workers())
@@ -94,17 +94,17 @@ func (c *stopping) rest(ctx context.Context) error {
 
 // hopes says whether there is something to save, and somebody who does.
 func (c *stopping) hopes() bool {
-	c.st.lock.Lock()
-	defer c.st.lock.Unlock()
-	return c.recovery.series.Dir != "" && c.st.published && c.st.lock.failure == nil &&
+	c.st.Lock()
+	defer c.st.Unlock()
+	return c.recovery.series.Dir != "" && c.st.published && c.st.failure == nil &&
 		c.st.roster.Heard(c.st.clock.Now())
 }
 
 // ask is how many checkpoints server 0 has had saved for servers that stop; if so wanted, it has another saved.
 func (c *stopping) ask(ctx context.Context, wanted bool) (whole int, err error) {
 	if c.servers.index == 0 {
-		c.st.lock.Lock()
-		defer c.st.lock.Unlock()
+		c.st.Lock()
+		defer c.st.Unlock()
 		return c.recovery.answer(wanted), nil
 	}
 	return c.servers.tell(ctx, wire.Report{Stops: wanted})

@@ -194,8 +194,8 @@ func flipBits(t *testing.T, mode strategy.Mode, sealed bool) {
 	if got != want || want[0] == 0 || s.part.store.Step() != twin.part.store.Step() {
 		t.Errorf("weights %v at update %d, undisturbed %v at %d", got, s.part.store.Step(), want, twin.part.store.Step())
 	}
-	if s.st.lock.failure != nil || len(s.st.roster.Dead()) > 0 {
-		t.Errorf("the job failed: %v, dead %v", s.st.lock.failure, s.st.roster.Dead())
+	if s.st.failure != nil || len(s.st.roster.Dead()) > 0 {
+		t.Errorf("the job failed: %v, dead %v", s.st.failure, s.st.roster.Dead())
 	}
 }
 

@@ -115,14 +115,14 @@ func (c *summing) wait(w int, a *addend, r mode.Round) error {
 	c.waiting[w] = a
 	var err error
 	for err == nil && !a.done {
-		err = c.st.lock.awaitWorkers(c.st.mode.Missing, func() bool { return a.done || c.complete() },
+		err = c.st.awaitWorkers(c.st.mode.Missing, func() bool { return a.done || c.complete() },
 			func() string { return c.missing(r) })
 		if err == nil && !a.done {
 			c.advance(r)
 		}
 	}
 	for a.held {
-		c.st.lock.pass()
+		c.st.pass()
 	}
 	if a.done {
 		return a.err
@@ -133,7 +133,7 @@ func (c *summing) wait(w int, a *addend, r mode.Round) error {
 
 // join waits for what has come of an addend. Locked.
 func (c *summing) join(a *addend, r mode.Round) error {
-	err := c.st.lock.awaitWorkers(c.st.mode.Missing, func() bool { return a.done },
+	err := c.st.awaitWorkers(c.st.mode.Missing, func() bool { return a.done },
 		func() string { return c.missing(r) })
 	if a.done {
 		return a.err
@@ -182,7 +182,7 @@ func (c *summing) advance(r mode.Round) {
 	} else {
 		c.add(due)
 	}
-	c.st.lock.broadcast()
+	c.st.broadcast()
 }
 
 // begin begins a sum of these workers' gradients.
@@ -205,9 +205,9 @@ func (c *summing) add(due []int) {
 	}
 	to := all[0].to
 	c.adding = true
-	c.st.lock.Unlock()
+	c.st.Unlock()
 	gradient.FoldDense(c.sum[all[0].from:to], dense, c.factors)
-	c.st.lock.Lock()
+	c.st.Lock()
 	c.adding = false
 	for _, a := range all {
 		a.held = false
@@ -249,7 +249,7 @@ func (c *summing) giveUp(r mode.Round) {
 	for w := range c.waiting {
 		c.end(w, again(w, r))
 	}
-	c.st.lock.broadcast()
+	c.st.broadcast()
 }
 
 // end ends a worker's wait, if it waits.

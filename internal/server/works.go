@@ -101,13 +101,13 @@ func (c *holding) write(o *cut.Order) {
 		if err == nil {
 			said, err = json.Marshal(w.part)
 		}
-		c.st.lock.Lock()
-		defer c.st.lock.Unlock()
+		c.st.Lock()
+		defer c.st.Unlock()
 		c.wrote = w
 		if c.st.follower.Did(said, err) {
 			c.remove(o.Number)
 		}
-		c.st.lock.broadcast()
+		c.st.broadcast()
 	})
 }
 
@@ -131,9 +131,9 @@ func (c *holding) list(w *work) ([]byte, error) {
 	if w.with.Serving == nil {
 		return nil, wire.Refuse(wire.StatusRefused, "nothing says which rows a model for serving takes")
 	}
-	c.st.lock.Unlock()
+	c.st.Unlock()
 	all := c.part.store.Select(table.Serving(*w.with.Serving))
-	c.st.lock.Lock()
+	c.st.Lock()
 	w.served, w.lists = all, map[uint32][]uint64{}
 	listed := wire.Listed{Chain: wire.Chain(c.part.store.Chain())}
 	for i, e := range c.part.layout.Embeddings {
@@ -148,9 +148,9 @@ func (c *holding) list(w *work) ([]byte, error) {
 func (c *holding) mark(o *cut.Order) {
 	var now wire.Chain
 	err := json.Unmarshal(o.Brought, &now)
-	c.st.lock.Lock()
+	c.st.Lock()
 	w := c.now
-	c.st.lock.Unlock()
+	c.st.Unlock()
 	all, chain := make([]table.Served, len(c.part.store.Tables)), c.part.store.Chain()
 	if w != nil && w.number == o.Number && w.served != nil {
 		all, chain = w.served, table.Chain(now)
@@ -159,11 +159,11 @@ func (c *holding) mark(o *cut.Order) {
 	if err == nil {
 		lost = c.saving.mark(all, chain, o.Name)
 	}
-	c.st.lock.Lock()
-	defer c.st.lock.Unlock()
+	c.st.Lock()
+	defer c.st.Unlock()
 	c.journal.failed(lost)
 	c.st.follower.Did(nil, err)
-	c.st.lock.broadcast()
+	c.st.broadcast()
 	c.log.Info("a model for serving was saved", "model", chain.Last, "base", chain.Base, "deltas", chain.Deltas)
 }
 
@@ -172,17 +172,17 @@ func (c *holding) read(w *work) ([]byte, error) {
 	if n := c.st.roster.Workers(); w.with.Worker < 0 || w.with.Worker >= n {
 		return nil, wire.Refuse(wire.StatusRefused, "worker %d: the job has %d workers", w.with.Worker, n)
 	}
-	c.st.lock.Unlock()
+	c.st.Unlock()
 	n := c.reloading.readFrom(context.Background(), w.with.Load, w.with.Params)
-	c.st.lock.Lock()
+	c.st.Lock()
 	w.beside = &n
 	return []byte(n.from.Origin), n.err
 }
 
 // take makes the tables what was read. A server that was started again since reads again what all have found.
 func (c *holding) take(o *cut.Order) {
-	c.st.lock.Lock()
-	defer c.st.lock.Unlock()
+	c.st.Lock()
+	defer c.st.Unlock()
 	w, err := c.now, error(nil)
 	if w == nil || w.number != o.Number || w.beside == nil {
 		w = &work{number: o.Number}
@@ -205,7 +205,7 @@ func (c *holding) take(o *cut.Order) {
 		c.reloading.tell(n)
 	}
 	c.st.follower.Did(said, err)
-	c.st.lock.broadcast()
+	c.st.broadcast()
 }
 
 // kept is what this server has of a cut whose anchor reads. Locked.
