@@ -11,8 +11,8 @@ import (
 
 // Curves draws how training goes, after each evaluation, as a picture of SVG that any browser shows, on light and on
 // dark pages: the training loss of the worker that leads, step by step (of a long job means of several steps), the loss
-// on the test rows, and each metric, over the examples that all workers have trained on; with those from before the job
-// was started again. A job with a directory for what it leaves has such a picture there, curves.svg.
+// on the test rows, and each metric, over the examples that all workers have trained on; with what was drawn before the
+// job was started again. A job with a directory for what it leaves has such a picture there, curves.svg.
 func Curves(file string) Hooks {
 	return Hooks{Begin: named("Curves", file), Evaluated: func(_ context.Context, r *Run, _ Evaluation) error {
 		if !r.Leads() {

@@ -27,9 +27,9 @@
 // workers have the same rows, which they compare when they begin, or each has its own, where [Job.Sharded] says so. At
 // the epoch's end all workers meet, and evaluate the loss and the metrics on the test rows, each on its share: an
 // [Evaluation] has the same numbers on every worker. With EvalEvery they meet in the middle of epochs too. With
-// Checkpoint each epoch ends with a checkpoint, besides those that are saved in between, and a job that is started
+// Checkpoint each epoch ends with a checkpoint, besides the ones that are saved in between, and a job that is started
 // again goes on behind the rows that are in its checkpoint, with the history it had; with another seed or other rows
-// than those of its checkpoint it says that some rows of the epoch count twice and others not at all. At the end the
+// than its checkpoint's it says that some rows of the epoch count twice and others not at all. At the end the
 // worker that leads, the lowest that lives, writes below Out:
 //
 //	checkpoint   to go on from, with -load, on any number of servers
@@ -39,7 +39,7 @@
 //
 // # Hooks
 //
-// [Hooks] are called as a job goes on, on every worker. Those that come with the package decide by the history, so that
+// [Hooks] are called as a job goes on, on every worker. The package's own decide by the history, so that
 // all workers decide alike and a job that is started again goes on as it would have, by what hooks remember ([State]):
 // [EarlyStopping], [BestModel] and [Plateau]; [LogSteps], [HistoryCSV] and [Curves] write down how it goes. A hook of
 // one's own is a function:
@@ -59,7 +59,7 @@
 // another, begin from a model, which is weights alone, and give the job's checkpoints a directory of their own:
 // -load=output/model -checkpoint=output/adam.
 //
-// Models for those who serve meanwhile, a base and what has changed since, are saved by hooks, and read with
+// Models for serving meanwhile, a base and what has changed since, are saved by hooks, and read with
 // nn.Load(base, deltas...) or by [nn.ScorerOptions].Deltas:
 //
 //	save := func(ctx context.Context, r *train.Run, mode fleet.SaveMode, dir string) error {
@@ -78,7 +78,7 @@
 //
 // A job that is started again saves its base anew so, and deltas of that.
 //
-// # For those who come from elsewhere
+// # For users who come from elsewhere
 //
 //	Keras                                  PyTorch, Lightning              here
 //	Model, compile(optimizer, loss)        nn.Module, configure_optimizers a graph of package nn; Job.Loss, Job.Rule
@@ -103,7 +103,7 @@
 //
 // # By hand
 //
-// Nothing here is more than calls that a program can make itself: those of package fleet in the order that its
+// The package uses only the public API: the calls of package fleet in the order that its
 // documentation shows, and TrainFrom, [Evaluate], [Predict] and [Save] between joining and leaving. In mode sync both
 // come to the same weights, to the last bit.
 package train

@@ -70,7 +70,7 @@ func measurable(n *nn.Node) error {
 	return fmt.Errorf("%v, is no metric that counts over batches and has not one element: take its nn.Mean", n)
 }
 
-// measure is the sums of nodes over rows, those of one node after the other, and the spread of what a node predicts, if
+// measure is the sums of nodes over rows, one node after the other, and the spread of what a node predicts, if
 // it is not nil.
 func measure(ctx context.Context, exe *nn.Executor, rows *dataset.Dataset, nodes []*nn.Node,
 	pred *nn.Node) (sums []float64, err error) {

@@ -14,12 +14,12 @@ import (
 	"github.com/gofleet/gofleet/dataset"
 )
 
-// Files are rows in files, which a worker reads into memory. Those to train on and those to evaluate on are parted at
+// Files are rows in files, which a worker reads into memory. Rows to train on and rows to evaluate on are parted at
 // random, or are in files of their own.
 type Files struct {
 	// Format is that of all files.
 	Format dataset.Format
-	// Paths are files, patterns such as data/*.csv, and directories, of which all files are read but those that begin
+	// Paths are files, patterns such as data/*.csv, and directories, of which all files are read but names that begin
 	// with "." or "_", and texts about the others (README, *.md).
 	Paths []string
 	// Test are paths of test rows; without any they are a share of the others.
@@ -134,7 +134,7 @@ func (f Files) read(ctx context.Context, paths []string) (*dataset.Dataset, erro
 	return rows, nil
 }
 
-// filesOf is a file, the files of a pattern, or those of a directory that hold rows.
+// filesOf is a file, the files of a pattern, or a directory's files that hold rows.
 func filesOf(path string) (files []string, err error) {
 	st, err := os.Stat(path)
 	if matches, e := filepath.Glob(path); err != nil && e == nil && len(matches) > 0 {

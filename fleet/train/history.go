@@ -18,11 +18,11 @@ type Evaluation struct {
 	Epoch int `json:"epoch"`
 	// End says that it was at its end.
 	End bool `json:"end,omitempty"`
-	// Examples are those that all workers have trained on since the job began.
+	// Examples are how many all workers have trained on since the job began.
 	Examples int `json:"examples"`
 	// Values are by name: [TrainLoss], the mean of the examples trained on in this epoch so far, each in its step, or
-	// of those since the job was started again in the middle of the epoch; and on the test rows, if there are any,
-	// [EvalLoss] and "test " with the label of each metric. What could not be measured is absent.
+	// of the examples since the job was started again in the middle of the epoch; and on the test rows, if there are
+	// any, [EvalLoss] and "test " with the label of each metric. What could not be measured is absent.
 	Values map[string]float64 `json:"values"`
 }
 
@@ -97,7 +97,7 @@ func (r *Run) conclude(ctx context.Context, words []word) error {
 	if err := r.note(); err != nil || e.End { // behind an epoch's end all meet in any case
 		return err
 	}
-	_, _, err = r.meet(ctx, word{Kind: acts}) // nobody trains on before what was measured is saved
+	_, _, err = r.meet(ctx, word{Kind: acts}) // no worker trains on before what was measured is saved
 	return err
 }
 
@@ -157,7 +157,7 @@ func (r *Run) join(words []word) (e Evaluation, err error) {
 // nodes are what is evaluated.
 func (r *Run) nodes() []*nn.Node { return append([]*nn.Node{r.Job.Loss}, r.Job.Metrics...) }
 
-// names are those of an evaluation's values, in the order of the job's.
+// names are the names of an evaluation's values, in the job's order.
 func (r *Run) names() []string {
 	names := []string{TrainLoss, EvalLoss}
 	for _, n := range r.Job.Metrics {

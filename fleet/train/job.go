@@ -30,17 +30,17 @@ type Job struct {
 	// Files are where the rows are, and the model that is saved carries their format, so that it can be given raw
 	// lines; or Data is set.
 	Files Files
-	// Data gives the rows to train on, and those to evaluate on, which may be nil. A worker calls it once; servers
+	// Data gives the rows to train on, and the rows to evaluate on, which may be nil. A worker calls it once; servers
 	// don't. All workers get the same rows: each trains on its share of every epoch, and evaluates its share of the
 	// test rows. nil is Files.Load.
 	Data func(ctx context.Context) (train, test *dataset.Dataset, err error)
 	// Sharded says that each worker has rows of its own, to train on and to test on, as of a file or a part of a list
 	// that no other reads (Files.Paths may differ then): it trains on all of them, and evaluates all its test rows.
-	// They may be more or fewer than those of the others. A worker that is lost has its rows lost to the job, and with
+	// They may be more or fewer than the others'. A worker that is lost has its rows lost to the job, and with
 	// another number of workers others read them. Without it workers with different rows are refused when the job
 	// begins, as far as rows lie in memory.
 	Sharded bool
-	// Rows are the rows of an epoch, from 0, out of those that Data gave to train on; nil is
+	// Rows are the rows of an epoch, from 0, out of what Data gave to train on; nil is
 	// train.Shuffle(Seed).Epoch(epoch), which needs them in memory. They come in the same order whenever the epoch is
 	// repeated, so that a job that is started again can go on.
 	Rows func(epoch int, train *dataset.Dataset) *dataset.Dataset
@@ -50,7 +50,7 @@ type Job struct {
 	Metrics []*nn.Node
 	// Show are the nodes whose values the progress of training shows; nil is Metrics.
 	Show []*nn.Node
-	// Outputs are those of the model that is saved for inference; without any none is.
+	// Outputs are what the model that is saved for inference computes; without any none is saved.
 	Outputs []*nn.Node
 
 	// Hooks are called as the job goes on, in their order.
@@ -65,7 +65,7 @@ type Job struct {
 type Result struct {
 	// Last is the last evaluation, of all workers.
 	Last Evaluation
-	// History are all evaluations, with those from before the job was started again.
+	// History is all evaluations, also from before the job was started again.
 	History []Evaluation
 	// Epoch is what this worker did in the last epoch.
 	Epoch nn.TrainResult

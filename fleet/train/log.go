@@ -42,9 +42,9 @@ func LogSteps(log *slog.Logger, every int) Hooks {
 	}
 }
 
-// HistoryCSV writes the history to a file after each evaluation, a line each under the names of the values; with those
-// from before the job was started again, which it reads back where a checkpoint had no room for all of them. The worker
-// that leads writes. A job with a directory for what it leaves has such a file there, history.csv.
+// HistoryCSV writes the history to a file after each evaluation, a line each under the names of the values; with the
+// lines from before the job was started again, which it reads back where a checkpoint had no room for all of them. The
+// worker that leads writes. A job with a directory for what it leaves has such a file there, history.csv.
 func HistoryCSV(file string) Hooks {
 	return Hooks{file: file, Begin: named("HistoryCSV", file),
 		Evaluated: func(_ context.Context, r *Run, _ Evaluation) error {

@@ -18,8 +18,8 @@ import (
 	"github.com/gofleet/gofleet/rolemaker"
 )
 
-// Main is a program's main function: it parses the command line, with the flags of o and those that the program has
-// defined, makes the job and runs it as the role that the environment says, until it is done or the process is
+// Main is a program's main function: it parses the command line, with the flags of o and the flags that the program
+// has defined, makes the job and runs it as the role that the environment says, until it is done or the process is
 // interrupted.
 //
 //	func main() {
@@ -51,7 +51,7 @@ func Main(o *Options, job func() (Job, error)) {
 	}
 }
 
-// Parse adds the options' flags to those of the program and parses the command line as flag.Parse does. A mistake ends
+// Parse adds the options' flags to the program's and parses the command line as flag.Parse does. A mistake ends
 // the process with status 2 too, after a line that says which flag was probably meant.
 func (c *Options) Parse() {
 	c.Register(flag.CommandLine)

@@ -23,7 +23,7 @@ type word struct {
 	Front int // epochs that it knows to have ended
 	// Sums are what it has measured.
 	Sums tallies
-	// History is its memory, as JSON, for those that know less.
+	// History is its memory, as JSON, for workers that know less.
 	History []byte
 }
 
@@ -32,13 +32,13 @@ type kind int
 
 const (
 	meets    kind = iota // how far each is
-	recalls              // the history, for those that lack some of it
+	recalls              // the history, for workers that lack some of it
 	measures             // what was measured
 	agrees               // that the epoch is over
 	acts                 // that hooks have done what an evaluation in the middle of an epoch asks for
 )
 
-// meet waits for the others, and takes their words: those of the living, in their order. The kind is that of what they
+// meet waits for the others, and takes the words of the living, in their order. The kind is of what they
 // do, which this worker joins if it is late.
 func (r *Run) meet(ctx context.Context, mine word) (words []word, others kind, err error) {
 	mine.Epoch, mine.Stop, mine.Known, mine.Front = r.Epoch, r.stopping(), len(r.History), r.front
@@ -69,7 +69,7 @@ func (r *Run) meet(ctx context.Context, mine word) (words []word, others kind, e
 	return words, others, r.tell(ctx, mine.Ended)
 }
 
-// tell has those that know the most tell the others; all who were at the meeting call it.
+// tell has the workers that know the most tell the others; all who were at the meeting call it.
 func (r *Run) tell(ctx context.Context, ended bool) (err error) {
 	told := word{Kind: recalls, Ended: ended}
 	if r.leads {

@@ -76,7 +76,7 @@ func (r *Run) readBack(m memory, bytes int) {
 	}
 }
 
-// completed is the history with evaluations that a file has between those: nil where the file is not of this history.
+// completed is the history with evaluations that a file has in between: nil where the file is not of this history.
 func (r *Run) completed(file string) (whole []Evaluation) {
 	rows, err := readHistory(file)
 	if err != nil || len(r.History) == 0 {

@@ -39,8 +39,8 @@ type Options struct {
 	// Threads that train in a worker, 0 and 1 being one; modes in which workers wait for each other have room for one
 	// only.
 	Threads int
-	// EvalEvery is how many steps of a worker are between two evaluations besides those at each epoch's end; 0 has
-	// these alone.
+	// EvalEvery is how many steps of a worker are between two evaluations besides the one at each epoch's end; 0
+	// has that alone.
 	EvalEvery int
 	// Patience is how many evaluations in a row may be no better than the best before the job ends, and leaves the best
 	// one's model: see [EarlyStopping]. 0 trains all epochs, and leaves the last step's.

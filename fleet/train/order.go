@@ -9,7 +9,7 @@ import (
 // many rows as were trained, which are the same rows only where the order is the same.
 type order struct {
 	Seed  uint64 `json:"seed"`
-	Rows  int    `json:"rows,omitempty"`  // to train on, 0 if nobody knows
+	Rows  int    `json:"rows,omitempty"`  // to train on, 0 if unknown
 	Batch int    `json:"batch,omitempty"` // 0 in checkpoints of earlier versions
 	// Digest is that of the rows, empty if there is none, as in checkpoints of earlier versions.
 	Digest string `json:"digest,omitempty"`
@@ -59,7 +59,7 @@ func (r *Run) warn() {
 // part is how much of an epoch all workers have trained together.
 type part struct {
 	Trained int `json:"trained"`
-	Rows    int `json:"rows"` // of the epoch, 0 if nobody knows
+	Rows    int `json:"rows"` // of the epoch, 0 if unknown
 }
 
 // stoppedAt is where a job was stopped.

@@ -24,7 +24,7 @@ type Run struct {
 	Job   *Job
 	// Epoch is the one that is under way, from 0.
 	Epoch int
-	// History are the evaluations so far, with those from before the job was started again; a checkpoint has room for
+	// History is the evaluations so far, also from before the job was started again; a checkpoint has room for
 	// some hundreds of them, and the others are read back from history.csv. Hooks keep what they need of them in a
 	// State.
 	History []Evaluation
@@ -41,7 +41,7 @@ type Run struct {
 	inStep      bool        // workers wait for each other's steps
 	train, test *dataset.Dataset
 	exe, judge  *nn.Executor // that trains, that evaluates
-	share, all  int          // examples of this worker, and of all, in the epoch, 0 if nobody knows
+	share, all  int          // examples of this worker, and of all, in the epoch, 0 if unknown
 	least       int          // of the worker that has the fewest
 	// epochs that the job has ended: a worker that was lost trains what it lacks of them by itself
 	front int
@@ -295,7 +295,7 @@ func (r *Run) trainShare(ctx context.Context) (nn.TrainResult, error) {
 	return r.exe.TrainFrom(ctx, r.untilStopped(r.batches(ctx, mine)), options)
 }
 
-// batches are those of this worker's share. Of one that is trained in part a batch ends where the checkpoint did,
+// batches are this worker's share. Of one that is trained in part a batch ends where the checkpoint did,
 // though batches had another size then.
 func (r *Run) batches(ctx context.Context, mine *dataset.Dataset) iter.Seq2[dataset.Batch, error] {
 	of := func(rows *dataset.Dataset) iter.Seq2[dataset.Batch, error] {
@@ -316,7 +316,7 @@ func (r *Run) batches(ctx context.Context, mine *dataset.Dataset) iter.Seq2[data
 	}
 }
 
-// rows are those of the epoch, of all workers.
+// rows are the epoch's, of all workers.
 func (r *Run) rows() *dataset.Dataset { return r.rowsOf(r.Epoch) }
 
 func (r *Run) rowsOf(epoch int) *dataset.Dataset {
@@ -386,7 +386,7 @@ func (r *Run) between(ctx context.Context, so nn.TrainResult) error {
 }
 
 // ending says whether this worker trains no more in this epoch, since somebody has stopped the job. Workers without
-// servers make their steps together, and those that evaluate between two of them stop where they meet, which all do.
+// servers make their steps together, and workers that evaluate between two of them stop where they meet, which all do.
 func (r *Run) ending() bool {
 	if r.Fleet.ServerNum() > 0 || r.Fleet.WorkerNum() == 1 || r.Job.EvalEvery == 0 || r.apart.Load() {
 		return r.stopping()

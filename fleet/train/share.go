@@ -18,7 +18,7 @@ type card struct {
 	Has    [2]stock
 }
 
-// stock is how many rows there are, -1 if nobody knows, and their digest, of some of them, "" if there is none.
+// stock is how many rows there are, -1 if unknown, and their digest, of some of them, "" if there is none.
 type stock struct {
 	Rows   int
 	Digest string
@@ -76,7 +76,7 @@ func different(what string, i int, cards []card) error {
 		"its own, say so: Job.Sharded", what, strings.Join(have, ", "))
 }
 
-// sum adds up the rows that workers have for themselves. Where those of one are not known, those of all are not.
+// sum adds up the rows that workers have for themselves. Where the number of one is not known, the sum is not.
 func (r *Run) sum(cards []card) {
 	all, digest, known, alike := 0, fnv.New64a(), len(cards) > 0, len(cards) > 1
 	for _, c := range cards {
@@ -110,7 +110,7 @@ func (r *Run) deal(ctx context.Context, rows *dataset.Dataset) (mine *dataset.Da
 	}
 	if r.Job.Sharded {
 		if r.all = max(0, r.stock.Rows); r.Job.Rows != nil {
-			r.all = 0 // what others choose of theirs, nobody knows
+			r.all = 0 // what others choose of theirs is unknown
 		}
 	}
 	if !r.Fleet.IsCollective() || r.Job.EvalEvery == 0 || !r.Job.Sharded && !unknown {

@@ -22,7 +22,7 @@ var ErrShort = errors.New("samples were not trained")
 
 // standIns are the lives of other workers that this process plays.
 type standIns struct {
-	anew    func() (Job, error) // makes the program's job; nil where nobody has said how
+	anew    func() (Job, error) // makes the program's job; nil where the program has not said how
 	timeout time.Duration
 	ended   chan error
 	running int
@@ -36,7 +36,7 @@ func (r *Run) stands() bool {
 	return may && len(r.gone) > 0 && r.Epoch == r.Job.Epochs-1 && !r.over
 }
 
-// standIn has the worker that leads be the next life of those that are gone, if they don't come by themselves.
+// standIn has the worker that leads be the next life of workers that are gone, if they don't come by themselves.
 func (r *Run) standIn(ctx context.Context) error {
 	if !r.leads {
 		return nil // and meets the others again when that life has joined
@@ -131,8 +131,8 @@ func (r *Run) short() error {
 }
 
 // remains is how many samples of a worker's shares are behind its position, as the last checkpoint has it. Without one
-// nobody knows where it ended: then it is those of the epochs that have ended without it, of which it may have trained
-// some.
+// it is unknown where it ended: then it is the samples of the epochs that have ended without it, of which it may have
+// trained some.
 func (r *Run) remains(worker int) (samples int, exact bool) {
 	at := fleet.Position{Epoch: r.Epoch}
 	if e, known := r.lost[worker]; known {
@@ -141,7 +141,7 @@ func (r *Run) remains(worker int) (samples int, exact bool) {
 	if c, err := fleet.Latest(r.dir); r.recovers && err == nil && worker < len(c.Positions) {
 		at, exact = c.Positions[worker], true
 	}
-	if r.Job.Sharded { // nobody else knows how many rows the worker had
+	if r.Job.Sharded { // only the worker knew how many rows it had
 		return 0, false
 	}
 	for epoch := at.Epoch; epoch < r.Job.Epochs; epoch++ {

@@ -108,7 +108,7 @@ type stopping struct {
 	Kept best
 }
 
-// Hooks are those of a job that is stopped so.
+// Hooks are for a job that is stopped so.
 func (s EarlyStopping) Hooks() Hooks {
 	w, state := watched{"EarlyStopping", s.Metric}, new(jsonState[stopping])
 	stop := func(r *Run) bool {
@@ -156,8 +156,8 @@ func (s EarlyStopping) Hooks() Hooks {
 }
 
 // BestModel saves a model for inference whenever an evaluation is the best of the job so far, so that at the job's end
-// the best one is there. Nobody trains while it is saved, so that it is what was measured. A job that is started again
-// goes on with its best; one that begins anew replaces what an earlier job has left, and logs so.
+// the best one is there. No worker trains while it is saved, so that it is what was measured. A job that is started
+// again goes on with its best; one that begins anew replaces what an earlier job has left, and logs so.
 type BestModel struct {
 	// Dir is the model's directory.
 	Dir string
@@ -165,7 +165,7 @@ type BestModel struct {
 	Metric *nn.Node
 }
 
-// Hooks are those of a job whose best model is kept.
+// Hooks are for a job whose best model is kept.
 func (b BestModel) Hooks() Hooks {
 	w, state := watched{"BestModel", b.Metric}, new(jsonState[best])
 	return Hooks{
@@ -226,7 +226,7 @@ type lowering struct {
 	Set float64 // the rate that the job has
 }
 
-// Hooks are those of a job whose rate is lowered so.
+// Hooks are for a job whose rate is lowered so.
 func (p Plateau) Hooks() Hooks {
 	w, state, plateau := watched{"Plateau", p.Metric}, new(jsonState[lowering]), p.ReduceOnPlateau
 	step := func(r *Run, e Evaluation) {

@@ -19,7 +19,7 @@ type Claims struct {
 	held []*hold       // the last claimed is the last
 }
 
-// enter waits for those who look.
+// enter waits while others look.
 func (c *Claims) enter(ctx context.Context) error {
 	c.once.Do(func() { c.turn = make(chan struct{}, 1) })
 	select {
@@ -83,7 +83,7 @@ func (c *Claims) Take(ctx context.Context, dir string) error {
 func sweep(dir string, sure bool) error {
 	m, err := Read(dir)
 	if err != nil && !errors.Is(err, ErrNone) {
-		return nil // nobody knows what it needs
+		return nil // what it needs is not known
 	}
 	return removeFiles(dir, func(name string) bool {
 		return !m.has(name) &&

@@ -80,7 +80,7 @@ func writeWaiters(w *safetensors.Writer, t tableInfo, from *table.TableImage, ro
 	return nil
 }
 
-// waiters reads the ids that wait and that this process owns, over those of a checkpoint before.
+// waiters reads the ids that wait and that this process owns, over the ids of a checkpoint before.
 func (l *loader) waiters(f *safetensors.File, t tableInfo, index int) error {
 	if l.waiting == nil {
 		l.waiting = map[int]map[uint64]table.Waiter{}
@@ -119,7 +119,7 @@ func (l *loader) waiters(f *safetensors.File, t tableInfo, index int) error {
 	return nil
 }
 
-// await puts back the ids that wait, when all rows are there: those that have one wait no more. They come by id, so
+// await puts back the ids that wait, when all rows are there: an id that has one waits no more. They come by id, so
 // that tables which forget some are the same however many parts they came from.
 func (l *loader) await() error {
 	for index, waiting := range l.waiting {

@@ -21,7 +21,7 @@ type Description struct {
 	// Pinned says that it stays though newer ones are there.
 	Pinned bool   `json:"pinned,omitempty"`
 	ID     string `json:"id,omitempty"`
-	// Base is the directory beside this one whose rows are in the checkpoint too; Params and Parts are those of its own
+	// Base is the directory beside this one whose rows are in the checkpoint too; Params and Parts are of its own
 	// files.
 	Base string `json:"base,omitempty"`
 	// Saved is when it became whole.
@@ -47,10 +47,10 @@ type Description struct {
 // DescribedParam is a param and the room that it takes, all parts together.
 type DescribedParam struct {
 	Param
-	// Rows are those of an embedding, Waiting the ids that have yet to earn theirs.
+	// Rows are an embedding's, Waiting the ids that have yet to earn theirs.
 	Rows    int64 `json:"rows,omitempty"`
 	Waiting int64 `json:"waiting,omitempty"`
-	// Bytes are those of weights, state and what is known of rows.
+	// Bytes are what weights, state and what is known of rows take.
 	Bytes int64 `json:"bytes"`
 }
 

@@ -16,7 +16,7 @@
 //
 // A [Series] is the checkpoints that a job makes by itself, each in a directory of its own, of which the newest whole
 // one counts and the last few stay. One of them may be based on the one before: it has all dense weights, and of rows
-// and waiting ids those alone that have changed since, which a [Tracker] knows. Its manifest (version 2) names the base
+// and waiting ids only what has changed since, which a [Tracker] knows. Its manifest (version 2) names the base
 // by directory, id and checksum; loading reads the chain from its whole beginning on, later rows over earlier ones. A
 // chain is as good as its links, so that what a checkpoint is based on stays as long as it does:
 //
@@ -36,9 +36,9 @@ package checkpoint
 //	restore.go   or a part of it, or a saved model
 //	near.go      what was meant by a directory that has none
 //	names.go     params that could not be told apart
-//	series.go    those that a job makes by itself
+//	series.go    checkpoints that a job makes by itself
 //	chain.go     each based on the one before
-//	pin.go       those that stay
+//	pin.go       checkpoints that stay
 //	claims.go    directories that are one job's
 //	hold.go      one of them, and whether its holder lives
 //	verify.go    whether files are whole

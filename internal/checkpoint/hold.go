@@ -18,14 +18,15 @@ import (
 )
 
 // hold keeps a directory for one job. It is a file that says who saves here, which is locked as long as its process
-// lives, and in which a number grows: processes of this machine are known to have ended by the lock, those of others,
-// where a network file system may have no locks that reach so far, by a number that stands still. No clocks are
+// lives, and in which a number grows: processes of this machine are known to have ended by the lock, processes of
+// others, where a network file system may have no locks that reach so far, by a number that stands still. No clocks are
 // compared.
 type hold struct {
 	name string
 	file *os.File
 
-	// sure says that whoever had the directory before has ended; a machine that says nothing may still come back.
+	// sure says that the process which had the directory before has ended; a machine that says nothing may still come
+	// back.
 	sure bool
 
 	mu    sync.Mutex
@@ -115,7 +116,7 @@ func (w *watched) see(o owner) {
 	}
 }
 
-// try takes the lock if nobody has it. The error says who has.
+// try takes the lock if it is free. The error says which process has it.
 func (h *hold) try(w *watched) (mine bool, err error) {
 	f, err := os.OpenFile(h.name, os.O_RDWR|os.O_CREATE, 0o666)
 	if err != nil {
@@ -163,7 +164,7 @@ func (h *hold) names(f *os.File) bool {
 	return err == nil && os.SameFile(a, b)
 }
 
-// replace puts a file of this process in the place of one whose lock nobody gives back.
+// replace puts a file of this process in the place of one whose lock is not given back.
 func (h *hold) replace() (bool, error) {
 	f, err := os.CreateTemp(filepath.Dir(h.name), "."+lockName+".*"+files.TempSuffix)
 	if err != nil {
@@ -197,7 +198,7 @@ func (h *hold) begin() error {
 	defer h.mu.Unlock()
 	err := h.write()
 	if err == nil {
-		err = h.file.Truncate(ownerBytes) // after it: nobody sees an empty file in between
+		err = h.file.Truncate(ownerBytes) // after it: the file is empty at no moment
 	}
 	if err != nil {
 		h.file.Close()

@@ -17,19 +17,19 @@ import (
 )
 
 // Load fills store from the checkpoint in dir, which may have been written by any number of servers: its dense blocks
-// must be covered whole, and of the rows of table t it takes those that owns says it has, in the place of what the
-// table had. params are those of the whole model. A checkpoint that is not what its manifest says, or that another rule
+// must be covered whole, and of the rows of table t it takes the rows that owns says it has, in the place of what the
+// table had. params are the whole model's. A checkpoint that is not what its manifest says, or that another rule
 // or model wrote, is refused, and then the store is not to be used.
 //
-// A frozen dense param keeps its values if the checkpoint does not hold it, as those of earlier versions don't, and
+// A frozen dense param keeps its values if the checkpoint does not hold it, as of earlier versions, and
 // Absent of the manifest names it. Of one that was trained when it was saved it takes the weights.
 //
 // A context that ends is an error like others. Changed of the manifest says whether the store was changed before an
 // error.
 //
-// With names, only those params are loaded, from a checkpoint of any model that has them; the others stay as they are,
-// and the store's updates are counted from where it is: what is loaded takes part as if it had been updated last before
-// the first.
+// With names, only the params of these names are loaded, from a checkpoint of any model that has them; the others stay
+// as they are, and the store's updates are counted from where it is: what is loaded takes part as if it had been
+// updated last before the first.
 func Load(ctx context.Context, dir string, store *table.Store, rule optimizer.Rule, params []*optimizer.Param,
 	owns func(t int, id uint64) bool, names ...string) (Manifest, error) {
 	return load(ctx, dir, store, rule, params, owns, Selection{Params: names})

@@ -26,7 +26,7 @@ type Manifest struct {
 	Format  string `json:"format"`
 	Version int    `json:"version"`
 	ID      string `json:"id"`
-	// Saved is when it became whole; zero of those that earlier versions wrote.
+	// Saved is when it became whole; zero where an earlier version wrote it.
 	Saved time.Time `json:"saved,omitzero"`
 	// Rule is the update rule of the job, by name; where some params were saved alone that have another, theirs.
 	Rule string `json:"rule"`
@@ -39,12 +39,12 @@ type Manifest struct {
 	Pace Pace `json:"pace,omitzero"`
 	// Steps is the cut: the last step of each worker that is in the weights.
 	Steps []uint64 `json:"steps,omitempty"`
-	// Progress is how far the job was, as its program said; nil where nobody did.
+	// Progress is how far the job was, as its program said; nil where it said nothing.
 	Progress *Progress `json:"progress,omitempty"`
 	// Positions are how far each worker's threads were in their data, by worker, and how many steps they had made, in
-	// checkpoints of all params. Their epochs are those of the Progress.
+	// checkpoints of all params. Their epochs count as the Progress' does.
 	Positions [][]progress.Position `json:"positions,omitempty"`
-	// Base is the checkpoint whose rows are in this one too, but for those that the parts have; nil of a whole one.
+	// Base is the checkpoint whose rows are in this one too, but for rows that the parts have; nil of a whole one.
 	Base   *Base   `json:"base,omitempty"`
 	Params []Param `json:"params"`
 	Parts  []Part  `json:"parts"`
@@ -61,7 +61,7 @@ type Manifest struct {
 	// OneRule says that Load has taken state without knowing of which rule that of each param is: earlier versions
 	// wrote the job's alone.
 	OneRule bool `json:"-"`
-	// uncounted says that Load has taken everything, and nobody had counted the steps.
+	// uncounted says that Load has taken everything, and the steps had not been counted.
 	uncounted bool
 }
 
@@ -154,7 +154,7 @@ func Commit(dir string, m Manifest) error {
 	return nil
 }
 
-// Holds has m name the params of a job, or those of these names alone, with their rules.
+// Holds has m name the params of a job, or the named ones alone, with their rules.
 func (m *Manifest) Holds(rule optimizer.Rule, params []*optimizer.Param, names ...string) {
 	m.Rule, m.Params = rule.Name(), Params(params, names...)
 	var own []string
@@ -338,7 +338,7 @@ func Read(dir string) (Manifest, error) {
 	return m, nil
 }
 
-// ordered says whether factors can be those of a store.
+// ordered reports whether factors can be a store's.
 func ordered(all []table.Factor) bool {
 	for i, f := range all {
 		if !(f.By > 0) || i > 0 && f.From <= all[i-1].From {
@@ -349,7 +349,7 @@ func ordered(all []table.Factor) bool {
 }
 
 // Fits says where the checkpoint's params and a model's differ, or nil. Their order does not matter. With names, only
-// those params are compared, and both must have them.
+// the params of these names are compared, and both must have them.
 func (m Manifest) Fits(params []*optimizer.Param, names ...string) error {
 	saved := map[string]Param{}
 	for _, p := range m.Params {
@@ -376,7 +376,7 @@ func (m Manifest) Fits(params []*optimizer.Param, names ...string) error {
 	return nil
 }
 
-// named are the params of those names, all if there are none.
+// named are the params of the names, all if there are none.
 func named(params []Param, names []string) ([]Param, error) {
 	if len(names) == 0 {
 		return params, nil
@@ -399,7 +399,7 @@ func (p Param) String() string {
 	return fmt.Sprintf("dense, of shape %v", p.Shape)
 }
 
-// Params describes a model's params for a manifest, or those of these names alone.
+// Params describes a model's params for a manifest, or the named ones alone.
 func Params(params []*optimizer.Param, names ...string) []Param {
 	var all []Param
 	for _, p := range params {

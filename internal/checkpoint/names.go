@@ -26,7 +26,7 @@ func CheckNames(params []*optimizer.Param) error {
 	return nil
 }
 
-// tensorsOf are the names that a param's tensors may have; those of a dense param's blocks end like no other's.
+// tensorsOf are the names that a param's tensors may have; names of a dense param's blocks end like no other's.
 func tensorsOf(p *optimizer.Param) []string {
 	if !p.Embedding {
 		return []string{p.Name}

@@ -11,7 +11,7 @@ import (
 )
 
 // near says, behind an error about a directory that has neither a checkpoint nor a model, which others were perhaps
-// meant: those in it, as in what a job leaves, or beside it, where there is no directory of that name.
+// meant: directories in it, as in what a job leaves, or beside it, where there is no directory of that name.
 func near(dir string) string {
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return ", since there is no such directory" + beside(dir)
@@ -24,7 +24,7 @@ func beside(dir string) string {
 	return modelfiles.DidYouMean(savedBelow(filepath.Dir(filepath.Clean(dir)), 1))
 }
 
-// savedBelow are directories below dir that a job can begin from: those that hold a checkpoint or a model, and the
+// savedBelow are directories below dir that a job can begin from: each that holds a checkpoint or a model, and the
 // newest of each series.
 func savedBelow(dir string, levels int) []string {
 	return append(newest(dir), modelfiles.Below(dir, levels, func(dir string) []string {

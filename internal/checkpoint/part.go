@@ -71,7 +71,7 @@ func (t tableInfo) steps() string   { return t.Param + ".step" }
 func (t tableInfo) seen() string    { return t.Param + ".seen" }
 func (t tableInfo) updates() string { return t.Param + ".updates" }
 
-// WritePart writes all of store to dir/file, or the params of those names alone, as they are when it is called. A ctx
+// WritePart writes all of store to dir/file, or the params of the names alone, as they are when it is called. A ctx
 // that ends ends it.
 func WritePart(ctx context.Context, dir, file string, store *table.Store, names ...string) (Part, error) {
 	image := ImageOf(store, names...)
@@ -91,7 +91,7 @@ type rowsOf uint8
 const (
 	allRows     rowsOf = iota
 	changedRows        // since the base
-	othersRows         // all, over those of a base of another process
+	othersRows         // all, over the rows of a base of another process
 )
 
 // of are these of a table.
@@ -106,7 +106,7 @@ func (r rowsOf) of(t *table.TableImage) (c table.Changes) {
 	return c
 }
 
-// ImageOf is an image of a store for a part: of all params, or of those of these names alone.
+// ImageOf is an image of a store for a part: of all params, or of the named ones alone.
 func ImageOf(store *table.Store, names ...string) Image {
 	image := Image{Image: store.Image(func(param string) bool { return among(names, param) })}
 	if len(names) > 0 {
@@ -160,7 +160,7 @@ func contentsOf(image Image) (c contents, rows []table.Changes) {
 	return c, rows
 }
 
-// among says whether a param is one of those named; without names all are.
+// among reports whether a param is named; without names all are.
 func among(names []string, param string) bool {
 	return len(names) == 0 || slices.Contains(names, param)
 }
@@ -172,7 +172,7 @@ func stateLen(t *table.Sparse) int {
 	return t.Rule().StateLen(t.Param().Dim())
 }
 
-// tensors are those that a part has.
+// tensors are a part's.
 func (c contents) tensors() []safetensors.Tensor {
 	var ts []safetensors.Tensor
 	for _, b := range c.Blocks {

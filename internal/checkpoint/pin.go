@@ -52,13 +52,13 @@ func Unpin(dir string) error {
 	return nil
 }
 
-// Pinned says whether a checkpoint stays. Where nobody can say it does.
+// Pinned reports whether a checkpoint stays. It does where that is not known.
 func Pinned(dir string) bool {
 	is, err := isThere(filepath.Join(dir, pinName))
 	return is || err != nil
 }
 
-// isThere says whether there is a file of a name. An error says that nobody knows.
+// isThere says whether there is a file of a name. An error says that it is not known.
 func isThere(name string) (bool, error) {
 	_, err := os.Lstat(name)
 	switch {

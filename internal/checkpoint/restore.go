@@ -16,7 +16,7 @@ import (
 
 // Selection says what is taken of a directory. The zero value is everything.
 type Selection struct {
-	// Params are the names of those to take; none means all.
+	// Params are the names of the params to take; none means all.
 	Params []string
 	// WeightsOnly takes a checkpoint under any rule, without the state: that is the store's rule's initial one, and
 	// updates are counted from where the store is. What tables know of rows beside their rule stays: shows, clicks and
@@ -92,7 +92,7 @@ func (l *loader) model(f *modelfiles.Files, params []*optimizer.Param, m *Manife
 	return nil
 }
 
-// fits says where the params of a model and those to load differ, or nil.
+// fits says where the params of a model and the params to load differ, or nil.
 func (l *loader) fits(f *modelfiles.Files, params []*optimizer.Param) error {
 	wanted, err := named(Params(params), l.names)
 	if err != nil {

@@ -26,8 +26,8 @@ type Progress struct {
 }
 
 // Series are the checkpoints of one job, each a directory ckpt-<number> of its own below Dir. One job at a time saves
-// there, the one that has claimed Dir. Directories are made exclusively all the same, and a job removes those that it
-// began from, what lay before that one, and its own, and no others.
+// there, the one that has claimed Dir. Directories are made exclusively all the same, and a job removes the one that
+// it began from, what lay before it, and its own, and no others.
 type Series struct {
 	// Dir has the checkpoints; empty for a job that makes none.
 	Dir string
@@ -47,12 +47,12 @@ type Series struct {
 
 const (
 	seriesPrefix = "ckpt-"
-	// abandoned is the age at which a directory that never became whole is nobody's: its job may have been one of two
-	// in Dir.
+	// abandoned is the age at which a directory that never became whole belongs to no job any more: its own may have
+	// been one of two in Dir.
 	abandoned = time.Hour
 )
 
-// numbers are those of the directories of a series, the highest first.
+// numbers are the numbers of a series' directories, the highest first.
 func numbers(dir string) (all []int, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -68,7 +68,7 @@ func numbers(dir string) (all []int, err error) {
 	return all, nil
 }
 
-// numberOf is the number of a checkpoint's directory, if the name is one of those.
+// numberOf is the number of a checkpoint's directory, if the name is such a one.
 func numberOf(dir string) (n int, is bool) {
 	text, is := strings.CutPrefix(dir, seriesPrefix)
 	n, err := strconv.Atoi(text)
@@ -81,8 +81,8 @@ func name(n int) string { return fmt.Sprintf("%s%06d", seriesPrefix, n) }
 // Whole is whole for others.
 func Whole(dir string) (Manifest, error) { return whole(dir) }
 
-// whole reads the manifest of a checkpoint and sees that its parts, and those of all that it is based on, are there, of
-// the sizes that the manifests say.
+// whole reads the manifest of a checkpoint and sees that its parts, and the parts of all that it is based on, are
+// there, of the sizes that the manifests say.
 func whole(dir string) (Manifest, error) {
 	m, err := Read(dir)
 	if err == nil {
@@ -91,8 +91,8 @@ func whole(dir string) (Manifest, error) {
 	return m, err
 }
 
-// Verify reads the manifest of a checkpoint and compares the checksums of all its parts, and of those of all that it is
-// based on.
+// Verify reads the manifest of a checkpoint and compares the checksums of all its parts, and of the parts of all that
+// it is based on.
 func Verify(ctx context.Context, dir string) (Manifest, error) {
 	m, err := Read(dir)
 	if err != nil {
@@ -217,8 +217,8 @@ func (s *Series) Claim(ctx context.Context) error {
 // Release gives up what Claim or Make took.
 func (s *Series) Release() { s.claims.Release() }
 
-// Make makes the directory of the next checkpoint, which nobody else has. The name is absolute, and durable when the
-// checkpoint is committed: pushes are held while a directory is made, and need not wait for the disk.
+// Make makes the directory of the next checkpoint, which is this job's alone. The name is absolute, and durable when
+// the checkpoint is committed: pushes are held while a directory is made, and need not wait for the disk.
 func (s *Series) Make(ctx context.Context) (dir string, err error) {
 	root, err := filepath.Abs(s.Dir)
 	if err != nil {
@@ -264,7 +264,7 @@ func (s *Series) sweep() error {
 }
 
 // Prune removes, now that a new one is whole, the checkpoints of this job that are older than the last Keep and that
-// none of those which stay is based on, and what was never finished. Pinned ones stay, and don't count. What can't be
+// no checkpoint which stays is based on, and what was never finished. Pinned ones stay, and don't count. What can't be
 // removed is told of and left, and so is all that lies before one that can't be read: it may be what that is based on.
 func (s *Series) Prune() {
 	s.mu.Lock()

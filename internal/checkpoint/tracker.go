@@ -7,7 +7,7 @@ import (
 )
 
 // Tracker makes the images of a process's parts of the checkpoints that a job makes by itself. It knows what has
-// changed since the last of them and, as long as nobody has said that this one was committed, since the one before it.
+// changed since the last of them and, as long as it was not said that this one was committed, since the one before it.
 type Tracker struct {
 	store  *table.Store
 	deltas bool
@@ -16,7 +16,7 @@ type Tracker struct {
 	taken        []*table.TableImage // has what changed between the two
 }
 
-// NewTracker is a tracker of tables that nobody uses yet; without deltas everything is in its images.
+// NewTracker is a tracker of tables that are not in use yet; without deltas everything is in its images.
 func NewTracker(store *table.Store, deltas bool) *Tracker {
 	for _, t := range store.Tables {
 		if deltas {

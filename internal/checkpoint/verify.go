@@ -45,7 +45,7 @@ func (f Finding) Damage() error {
 }
 
 // Find is the directories of what was saved in dir, oldest first: dir itself or, if it holds neither a checkpoint nor a
-// model, the directories in it that do, such as those of a series. [ErrNone] says that there are none.
+// model, the directories in it that do, such as a series'. [ErrNone] says that there are none.
 func Find(dir string) (all []string, err error) {
 	if err := files.CheckLocal(dir); err != nil {
 		return nil, fmt.Errorf("checkpoint: %w", err)

@@ -3,7 +3,7 @@
 // server feeds them under its lock and does what they say.
 //
 // A worker, the anchor, asks server 0 for a cut. Its [Leader] numbers cuts and leads one at a time: it has every
-// server, server 0 too, hold pushes, takes the furthest steps that any has as those of the cut, and orders the works of
+// server, server 0 too, hold pushes, takes the furthest steps that any has as the cut's, and orders the works of
 // the anchor's plan. Each server has a [Follower], which holds pushes for one cut and begins what it is ordered. The
 // drawings are at the two types.
 //
@@ -24,7 +24,8 @@
 //     until all is done. So all servers do their work at the same steps.
 //   - A message that comes twice gets the same answer, and one that comes late begins nothing.
 //   - Until the first order of a final work (end, mark, take) everything can be taken back, and is when the anchor is
-//     gone. From there on nothing is, whoever ends: server 0 noted the intent, and each server does a name once.
+//     gone. From there on nothing is, whichever process ends: server 0 noted the intent, and each server does a name
+//     once.
 //   - Only what all servers have written is committed, and only by server 0.
 //   - A hold is a lease: signs of life of server 0 free a server that holds a cut which is over.
 package cut

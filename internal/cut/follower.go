@@ -144,8 +144,8 @@ func (f *Follower) Resume(number uint64, plan Plan) {
 	f.held = &Answer{Number: number, Work: Hold}
 }
 
-// Did says what came of what was begun, or that it is not Wanted any more. remove says that nobody wants the part that
-// was written.
+// Did says what came of what was begun, or that it is not Wanted any more. remove says that the part which was written
+// is not wanted.
 func (f *Follower) Did(said []byte, err error) (remove bool) {
 	o := f.busy
 	f.busy = Order{}
@@ -231,7 +231,7 @@ func (f *Follower) Holds(worker int, step uint64) bool {
 	return f.steps == nil || step > f.steps[worker]
 }
 
-// Names are those of what was done for good, for the base of a journal.
+// Names are the names of what was done for good, for the base of a journal.
 func (f *Follower) Names() []Named { return slices.Clone(f.names) }
 
 // Recall remembers a name, of this process or the one before.

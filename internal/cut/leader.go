@@ -14,7 +14,7 @@ import (
 //	         │              │ └ to be read ───┘ └── reached ───────┼────────────────┘                 │
 //	         └──────────────┴────────────────── given up ──────────┴──────────────────────────────────┘
 //
-// A plan goes through those of the phases that it needs. Before Finishing everything can be taken back, and is when the
+// A plan goes through the phases that it needs. Before Finishing everything can be taken back, and is when the
 // anchor is gone. From there on nothing is: the intent is in the journal, and a process that takes this one's place
 // goes on with it.
 type Leader struct {
@@ -236,7 +236,7 @@ func (l *Leader) send(to int, w Work) {
 // name is that of what can't be taken back. The number makes it one for the job, whatever was tried before.
 func (c *led) name() string { return fmt.Sprintf("%s-%d", c.ask.Plan.Final(), c.number) }
 
-// steps are those of the cut: of each worker the last that any server has.
+// steps are the cut's: of each worker the last that any server has.
 func (c *led) steps() []uint64 {
 	steps := slices.Clone(c.held[0].Steps)
 	for _, h := range c.held[1:] {
@@ -289,7 +289,7 @@ func (l *Leader) Died() {
 	}
 }
 
-// Report is what server 0 says with each of its signs of life, so that nobody holds a cut that is over: the highest
+// Report is what server 0 says with each of its signs of life, so that no server holds a cut that is over: the highest
 // number, and the cut under way, 0 for none.
 func (l *Leader) Report() (last, under uint64) {
 	if l.cut != nil {

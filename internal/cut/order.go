@@ -95,7 +95,7 @@ type Record struct {
 	Done   *Done   `json:"done,omitempty"`
 }
 
-// Intent is what server 0 finishes, whoever dies.
+// Intent is what server 0 finishes, whichever process dies.
 type Intent struct {
 	Number uint64 `json:"number"`
 	Ask    Ask    `json:"ask"`
