@@ -84,13 +84,14 @@ func TestSimulateIsACluster(t *testing.T) {
 // deafToLeaves loses the first requests to leave a server without a word, and the answers to those that it got.
 type deafToLeaves struct {
 	transport.Transport
+	is   func(endpoint string, req [][]byte) bool
 	mu   sync.Mutex
 	lost map[string]int // by worker and server
 }
 
 func (d *deafToLeaves) Call(ctx context.Context, endpoint string, req [][]byte, read func([]byte) error) error {
 	name := trial.NameOf(req)
-	if !strings.HasPrefix(name, "leave") {
+	if !d.is(endpoint, req) {
 		return d.Transport.Call(ctx, endpoint, req, read)
 	}
 	d.mu.Lock()
@@ -110,7 +111,7 @@ func (d *deafToLeaves) Call(ctx context.Context, endpoint string, req [][]byte, 
 func TestALostGoodbye(t *testing.T) {
 	t.Parallel()
 	deaf := func(below transport.Transport) transport.Transport {
-		return &deafToLeaves{Transport: below, lost: map[string]int{}}
+		return &deafToLeaves{Transport: below, is: trial.Requests(t, "", "leave"), lost: map[string]int{}}
 	}
 	trial.Cluster(2, 2).Simulate(t, deaf, trial.Counters(3, strategy.Async(), func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
 		return errors.Join(c.Train(ctx, 3), f.BarrierWorker(ctx))
@@ -175,9 +176,9 @@ func TestAWorkerDiesBetweenItsGoodbyes(t *testing.T) {
 					}
 					ctx, end := context.WithCancel(ctx)
 					defer end()
-					cable := &trial.Cable{Transport: network}
+					cable, leaves := &trial.Cable{Transport: network}, trial.Requests(t, "server-1:1", "leave")
 					dies, err := trial.Another(f, &trial.Tap{Transport: cable, Before: func(endpoint string, req [][]byte) error {
-						if endpoint == "server-1:1" && strings.HasPrefix(trial.NameOf(req), "leave") {
+						if leaves(endpoint, req) {
 							killed.Store(true)
 						}
 						if killed.Load() {

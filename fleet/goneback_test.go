@@ -1,12 +1,9 @@
 package fleet_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"github.com/gofleet/gofleet/fleet/internal/trial"
-	"github.com/gofleet/gofleet/transport"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -15,6 +12,9 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/gofleet/gofleet/fleet/internal/trial"
+	"github.com/gofleet/gofleet/transport"
 
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/fleet"
@@ -302,8 +302,9 @@ func TestAWorkerThatEndsWhileItSaves(t *testing.T) {
 				return c.play(ctx, f, trial.Patient(strategy.Async()), "", nil)
 			}
 			dead, own := make(chan struct{}), &trial.Cable{Transport: network}
-			first, err := trial.Another(f, &trial.Tap{Transport: own, Before: func(_ string, req [][]byte) error {
-				if !bytes.Contains(bytes.Join(req, nil), []byte(`"ends":true`)) {
+			ends := trial.Requests(t, "server-0:1", `"ends":true`)
+			first, err := trial.Another(f, &trial.Tap{Transport: own, Before: func(endpoint string, req [][]byte) error {
+				if !ends(endpoint, req) {
 					return nil
 				}
 				if _, err := nn.Load(at("base"), at("delta")); err == nil && !own.Pulled.Swap(true) {

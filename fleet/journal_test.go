@@ -460,8 +460,8 @@ func TestTheSentBackSaySo(t *testing.T) {
 			s.Recovery.Every = strategy.Duration(time.Hour)
 			synctest.Test(t, func(t *testing.T) {
 				cluster, network := quiet(2, 2)
+				slow := &slowWords{network, trial.Requests(t, "", "report"), trial.Requests(t, "", "heartbeat")}
 				for role, err := range cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
-					slow := &slowWords{network}
 					_, err := live(ctx, f, slow, 0, func(ctx context.Context, f *fleet.Fleet) error { return lacksItsEnd(ctx, t, f, slow, s, 0.5) })
 					return err
 				}) {
@@ -475,20 +475,23 @@ func TestTheSentBackSaySo(t *testing.T) {
 }
 
 // slowWords is a way to the network on which what servers say to each other comes late, and so do answers to heartbeats.
-type slowWords struct{ transport.Transport }
+type slowWords struct {
+	transport.Transport
+	report, heartbeat func(endpoint string, req [][]byte) bool
+}
 
 // Call implements [transport.Transport].
 func (n *slowWords) Call(ctx context.Context, endpoint string, req [][]byte, read func([]byte) error) error {
-	late := func(what string) {
-		if strings.HasPrefix(trial.NameOf(req), what) {
+	late := func(is func(string, [][]byte) bool) {
+		if is(endpoint, req) {
 			select {
 			case <-time.After(time.Second / 10):
 			case <-ctx.Done():
 			}
 		}
 	}
-	late("report")
-	defer late("heartbeat")
+	late(n.report)
+	defer late(n.heartbeat)
 	return n.Transport.Call(ctx, endpoint, req, read)
 }
 
@@ -737,7 +740,7 @@ func TestABarrierIsOverOnce(t *testing.T) {
 			if f.IsServer() {
 				return lives(ctx, f, network, []time.Duration{3 * time.Second}, []time.Duration{time.Second}, play)
 			}
-			own, err := trial.Another(f, &deafToGathers{Transport: network, deaf: f.WorkerIndex() == 1})
+			own, err := trial.Another(f, &deafToGathers{Transport: network, is: trial.Requests(t, "", "gather"), deaf: f.WorkerIndex() == 1})
 			if err != nil {
 				return err
 			}
@@ -754,6 +757,7 @@ func TestABarrierIsOverOnce(t *testing.T) {
 // deafToGathers loses the answers to all collectives of the first three seconds.
 type deafToGathers struct {
 	transport.Transport
+	is    func(endpoint string, req [][]byte) bool
 	deaf  bool
 	began time.Time
 }
@@ -762,22 +766,32 @@ func (d *deafToGathers) Call(ctx context.Context, endpoint string, req [][]byte,
 	if d.began.IsZero() {
 		d.began = time.Now()
 	}
-	if d.deaf && strings.HasPrefix(trial.NameOf(req), "gather") && time.Since(d.began) < 3*time.Second {
+	if d.is(endpoint, req) && d.deaf && time.Since(d.began) < 3*time.Second {
 		read = func([]byte) error { return trial.ErrPulled }
 	}
 	return d.Transport.Call(ctx, endpoint, req, read)
 }
 
-// TestALateSave has the messages of a save that is over come to a server once more, when that was killed and has come back since, and makes
-// it come back again: the checkpoint is what it was, and nothing that was trained after it is lost.
+// TestALateSave has the messages of a save that is over, the worker's and server 0's orders, come to servers once more, when these were killed
+// and have come back since, and makes them come back again: the checkpoint is what it was, and nothing that was trained after it is lost.
 func TestALateSave(t *testing.T) {
 	t.Parallel()
 	s := journaled(strategy.Async(), t.TempDir(), strategy.JournalProcess)
 	s.Recovery.Every = strategy.Duration(time.Hour)
 	synctest.Test(t, func(t *testing.T) {
-		cluster, network := quiet(1, 1)
+		cluster, network := quiet(2, 1)
+		var mu sync.Mutex
+		var saving [][2]string // endpoint and body
+		asks, orders := trial.Requests(t, "server-0:1", "cut "), trial.Requests(t, "server-1:1", "order ")
+		heard := &trial.Tap{Transport: network, Before: func(endpoint string, req [][]byte) error {
+			if asks(endpoint, req) || orders(endpoint, req) {
+				mu.Lock()
+				defer mu.Unlock()
+				saving = append(saving, [2]string{endpoint, string(slices.Concat(req...))})
+			}
+			return nil
+		}}
 		for role, err := range cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
-			var saving [][]byte
 			c := trial.NewCounter(5)
 			play := func(ctx context.Context, f *fleet.Fleet) error {
 				return trial.Play(ctx, f, c, optimizer.SGD{LR: 1}, s, func() error {
@@ -789,16 +803,19 @@ func TestALateSave(t *testing.T) {
 						return err
 					}
 					files, err := filepath.Glob(filepath.Join(newest.Dir, "part-*"))
-					if err != nil || len(files) != 1 {
+					if err != nil || len(files) != 2 {
 						return fmt.Errorf("the checkpoint has %q: %w", files, err)
 					}
-					before := trial.Read(t, files[0])
-					time.Sleep(2 * time.Second) // the server has come back
-					for _, body := range saving {
-						_ = network.Call(ctx, "server-0:1", [][]byte{body}, func([]byte) error { return nil })
+					before := append(trial.Read(t, files[0]), trial.Read(t, files[1])...)
+					time.Sleep(2 * time.Second) // servers have come back
+					mu.Lock()
+					late := slices.Clone(saving)
+					mu.Unlock()
+					for _, m := range late {
+						_ = network.Call(ctx, m[0], [][]byte{[]byte(m[1])}, func([]byte) error { return nil })
 					}
 					time.Sleep(2 * time.Second) // again
-					if after := trial.Read(t, files[0]); !slices.Equal(before, after) {
+					if after := append(trial.Read(t, files[0]), trial.Read(t, files[1])...); !slices.Equal(before, after) {
 						return errors.New("the checkpoint was written over")
 					}
 					return c.Holds(ctx, 4)
@@ -806,14 +823,9 @@ func TestALateSave(t *testing.T) {
 			}
 			if f.IsServer() {
 				c = trial.NewCounter(5)
-				return lives(ctx, f, network, []time.Duration{time.Second, 2 * time.Second}, []time.Duration{100 * time.Millisecond, 100 * time.Millisecond}, play)
+				return lives(ctx, f, heard, []time.Duration{time.Second, 2 * time.Second}, []time.Duration{100 * time.Millisecond, 100 * time.Millisecond}, play)
 			}
-			own, err := trial.Another(f, &trial.Tap{Transport: network, Before: func(_ string, req [][]byte) error {
-				if strings.HasPrefix(trial.NameOf(req), "cut ") {
-					saving = append(saving, slices.Concat(req...))
-				}
-				return nil
-			}})
+			own, err := trial.Another(f, heard)
 			if err != nil {
 				return err
 			}

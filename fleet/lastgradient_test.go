@@ -69,8 +69,9 @@ func (j *lastGradient) run(t *testing.T) {
 		j.open = make(chan struct{})
 		var network transport.Transport = transport.NewMemory()
 		j.dying = &deathbed{Transport: network, reaches: inSet(j.reached), held: map[string][]byte{}}
+		drops := trial.Requests(t, "", "drop")
 		network = &trial.Tap{Transport: network, Before: func(endpoint string, req [][]byte) error {
-			if !strings.HasPrefix(trial.NameOf(req), "drop") {
+			if !drops(endpoint, req) {
 				return nil
 			}
 			switch j.between {
@@ -211,6 +212,9 @@ func isPush(req [][]byte) bool {
 	name := trial.NameOf(req)
 	return strings.HasPrefix(name, "step ") && !strings.HasPrefix(name, "step 0 ")
 }
+
+// anyPush is isPush of a request to any endpoint.
+func anyPush(_ string, req [][]byte) bool { return isPush(req) }
 
 // deathbed is a worker's way to the network on which, from its last push on, nothing gets through but that push to some servers. What it
 // sends to others is held.

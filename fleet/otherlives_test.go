@@ -1,7 +1,6 @@
 package fleet_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -82,8 +81,9 @@ func TestNothingOutlivesItsLife(t *testing.T) {
 			saving, saved, lives := make(chan struct{}), make(chan struct{}), make(chan struct{})
 			wrap := func(n transport.Transport) transport.Transport {
 				saving, saved, lives = make(chan struct{}), make(chan struct{}), make(chan struct{})
-				below = &trial.Tap{Transport: n, Before: func(_ string, req [][]byte) error {
-					if strings.HasPrefix(trial.NameOf(req), "cut ") && bytes.Contains(bytes.Join(req, nil), []byte(`"knows":1`)) {
+				held := trial.Requests(t, "server-0:1", `"knows":1`)
+				below = &trial.Tap{Transport: n, Before: func(endpoint string, req [][]byte) error {
+					if held(endpoint, req) {
 						close(saving) // pushes are held
 						<-lives
 						time.Sleep(time.Second)

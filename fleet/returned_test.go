@@ -1,7 +1,6 @@
 package fleet_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -160,7 +159,7 @@ func TestAJoinOutlivesAServer(t *testing.T) {
 					if f.IsServer() {
 						return lives(ctx, f, network, []time.Duration{time.Second}, []time.Duration{time.Second / 10}, play)
 					}
-					own, err := trial.Another(f, &deafTo{Transport: network, is: isJoin, until: began.Add(time.Second)})
+					own, err := trial.Another(f, &deafTo{Transport: network, is: trial.Requests(t, "server-0:1", "join"), until: began.Add(time.Second)})
 					if err != nil {
 						return err
 					}
@@ -176,17 +175,15 @@ func TestAJoinOutlivesAServer(t *testing.T) {
 	}
 }
 
-func isJoin(req [][]byte) bool { return strings.HasPrefix(trial.NameOf(req), "join") }
-
 // deafTo loses the answers to some requests until a moment.
 type deafTo struct {
 	transport.Transport
-	is    func(req [][]byte) bool
+	is    func(endpoint string, req [][]byte) bool
 	until time.Time
 }
 
 func (d *deafTo) Call(ctx context.Context, endpoint string, req [][]byte, read func([]byte) error) error {
-	if d.is(req) && time.Now().Before(d.until) {
+	if d.is(endpoint, req) && time.Now().Before(d.until) {
 		read = func([]byte) error { return trial.ErrPulled }
 	}
 	return d.Transport.Call(ctx, endpoint, req, read)
@@ -227,8 +224,9 @@ func endsBeside(t *testing.T, order string) {
 				return play(ctx, f)
 			}
 			began := time.Now()
-			mute := &trial.Tap{Transport: network, Before: func(_ string, req [][]byte) error {
-				if time.Since(began) < time.Second && strings.HasPrefix(trial.NameOf(req), order) {
+			gives := trial.Requests(t, "server-1:1", order)
+			mute := &trial.Tap{Transport: network, Before: func(endpoint string, req [][]byte) error {
+				if gives(endpoint, req) && time.Since(began) < time.Second {
 					return trial.ErrPulled
 				}
 				return nil
@@ -305,9 +303,9 @@ func TestAJournalReachesBackToWhatIsWhole(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster, memory := quiet(2, 1)
 		var at atomic.Int32
-		began := time.Now()
+		began, writes := time.Now(), trial.Requests(t, "server-1:1", `"work":"write"`)
 		network := &trial.Tap{Transport: memory, Before: func(endpoint string, req [][]byte) error {
-			if endpoint != "server-1:1" || !bytes.Contains(bytes.Join(req, nil), []byte(`"work":"write"`)) {
+			if !writes(endpoint, req) {
 				return nil
 			}
 			switch at.Load() {
@@ -385,7 +383,7 @@ func TestWhatWasSeenComesBack(t *testing.T) {
 					case f.WorkerIndex() == 1:
 						return play(ctx, f)
 					}
-					own, err := trial.Another(f, &deafTo{Transport: network, is: isPush, until: began.Add(2 * time.Second)})
+					own, err := trial.Another(f, &deafTo{Transport: network, is: trial.Met(t, "a push", anyPush), until: began.Add(2 * time.Second)})
 					if err != nil {
 						return err
 					}

@@ -1,7 +1,6 @@
 package fleet_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -129,8 +128,9 @@ func TestASaveThatEndsBetweenServers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster, network := quiet(2, 1)
 		dead, own, marks := make(chan struct{}), &trial.Cable{Transport: network}, atomic.Int32{}
+		notes := trial.Requests(t, "server-1:1", `"work":"mark"`)
 		cluster.Options.Transport = &trial.Tap{Transport: network, Before: func(endpoint string, req [][]byte) error {
-			if endpoint == "server-1:1" && bytes.Contains(bytes.Join(req, nil), []byte(`"work":"mark"`)) && marks.Add(1) == 2 {
+			if notes(endpoint, req) && marks.Add(1) == 2 {
 				synctest.Wait() // server 0 has it
 				own.Pulled.Store(true)
 				close(dead)

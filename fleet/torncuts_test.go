@@ -22,9 +22,10 @@ import (
 	"github.com/gofleet/gofleet/transport/transporttest"
 )
 
-// endsPeriod says that a request orders a server to end a period.
-func endsPeriod(req [][]byte) bool {
-	return bytes.Contains(bytes.Join(req, nil), []byte(`"work":"end"`))
+// endsPeriod says which requests order server 1 to end a period.
+func endsPeriod(t *testing.T) func(endpoint string, req [][]byte) bool {
+	t.Helper()
+	return trial.Requests(t, "server-1:1", `"work":"end"`)
 }
 
 // shrinksWhole ends three periods, which use 2 of 40 rows, and wants all servers to drop the other 38 in the same one.
@@ -56,9 +57,9 @@ func TestAPeriodEndsOnAllServers(t *testing.T) {
 	for _, mode := range []func() strategy.Strategy{strategy.Sync, strategy.Async} {
 		for vain, back := range map[time.Duration]bool{0: false, 20 * time.Second: false, time.Hour: true} {
 			synctest.Test(t, func(t *testing.T) {
-				s, began := trial.Patient(mode()), time.Time{}
+				s, began, ends := trial.Patient(mode()), time.Time{}, endsPeriod(t)
 				network := &trial.Tap{Transport: transport.NewMemory(), Before: func(endpoint string, req [][]byte) error {
-					if endpoint != "server-1:1" || !endsPeriod(req) {
+					if !ends(endpoint, req) {
 						return nil
 					}
 					if began.IsZero() {
@@ -107,9 +108,10 @@ func tornByDeath(t *testing.T, end func(context.Context, *fleet.Fleet) error) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster, memory := quiet(2, 1)
 		dead, own, seen := make(chan struct{}), &trial.Cable{Transport: memory}, atomic.Int32{}
+		ends := endsPeriod(t)
 		strikes := func(below transport.Transport) transport.Transport {
 			return &trial.Tap{Transport: below, Before: func(endpoint string, req [][]byte) error {
-				if endpoint == "server-1:1" && endsPeriod(req) && !own.Pulled.Load() && seen.Add(1) == 1 {
+				if ends(endpoint, req) && !own.Pulled.Load() && seen.Add(1) == 1 {
 					synctest.Wait() // server 0 has it
 					own.Pulled.Store(true)
 					close(dead)
@@ -193,13 +195,13 @@ func TestAllEndOnePeriod(t *testing.T) {
 
 func onePeriod(t *testing.T, s strategy.Strategy, servers, workers int, seed uint64) {
 	var mu sync.Mutex
-	ends := map[string]bool{}
+	ends, end := map[string]bool{}, endsPeriod(t)
 	wrap := func(net transport.Transport) transport.Transport {
 		if seed > 0 {
 			net = transporttest.NewFaulty(net, seed, transporttest.Faults{Delay: 0.5})
 		}
 		return &trial.Tap{Transport: net, Before: func(endpoint string, req [][]byte) error {
-			if endpoint == "server-1:1" && endsPeriod(req) {
+			if end(endpoint, req) {
 				mu.Lock()
 				defer mu.Unlock()
 				ends[string(numberOf.FindSubmatch(bytes.Join(req, nil))[1])] = true
@@ -223,9 +225,10 @@ func onePeriod(t *testing.T, s strategy.Strategy, servers, workers int, seed uin
 func TestAShrinkEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	var lost atomic.Bool
+	asks := trial.Requests(t, "server-0:1", `"plan":["end"]`)
 	wrap := func(below transport.Transport) transport.Transport {
 		return &trial.Tap{Transport: below, Before: func(endpoint string, req [][]byte) error {
-			if lost.Load() && endpoint == "server-0:1" && bytes.Contains(bytes.Join(req, nil), []byte(`"plan":["end"]`)) {
+			if asks(endpoint, req) && lost.Load() {
 				return trial.ErrPulled
 			}
 			return nil

@@ -1,7 +1,11 @@
 package trial
 
 import (
+	"bytes"
 	"context"
+	"strings"
+	"sync/atomic"
+	"testing"
 	"time"
 
 	"github.com/gofleet/gofleet/transport"
@@ -27,6 +31,41 @@ func (n *Tap) Call(ctx context.Context, endpoint string, req [][]byte, read func
 		}
 		return read(body)
 	})
+}
+
+// Requests says which requests to an endpoint, "" for any, have a name that begins so, or a text if it begins with a
+// quote; see [Met].
+func Requests(t testing.TB, to, what string) func(endpoint string, req [][]byte) bool {
+	t.Helper()
+	return Met(t, what, func(endpoint string, req [][]byte) bool {
+		switch {
+		case to != "" && endpoint != to:
+			return false
+		case what[0] == '"':
+			return bytes.Contains(bytes.Join(req, nil), []byte(what))
+		}
+		return strings.HasPrefix(NameOf(req), what)
+	})
+}
+
+// Met is is. The test fails if that was said of no request: what is to happen at one has not happened, and the test
+// shows nothing of it.
+func Met(t testing.TB, what string, is func(endpoint string, req [][]byte) bool) func(endpoint string,
+	req [][]byte) bool {
+	t.Helper()
+	var met atomic.Bool
+	t.Cleanup(func() {
+		if !met.Load() && !t.Failed() && !t.Skipped() {
+			t.Errorf("no request was %s: what the test does then has not happened", what)
+		}
+	})
+	return func(endpoint string, req [][]byte) bool {
+		if !is(endpoint, req) {
+			return false
+		}
+		met.Store(true)
+		return true
+	}
 }
 
 // Size is how many bytes a request has.
