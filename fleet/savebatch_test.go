@@ -222,10 +222,10 @@ func TestSaveModelRefuses(t *testing.T) {
 	}{
 		"mode":           {fleet.SaveOptions{Mode: 4}, strategy.Async(), "Mode is 4"},
 		"no model":       {fleet.SaveOptions{Mode: fleet.SaveBase}, strategy.Async(), "SaveBase saves a model"},
-		"a model":        {fleet.SaveOptions{Model: trial.NewToy()}, strategy.Async(), "leave out Model"},
-		"thresholds":     {fleet.SaveOptions{BaseThreshold: 1}, strategy.Async(), "takes neither more nor fewer rows"},
+		"a model":        {fleet.SaveOptions{Mode: fleet.SaveBatch, Model: trial.NewToy()}, strategy.Async(), "leave out Model"},
+		"thresholds":     {fleet.SaveOptions{Mode: fleet.SaveBatch, BaseThreshold: 1}, strategy.Async(), "takes neither more nor fewer rows"},
 		"of a delta":     {fleet.SaveOptions{Mode: fleet.SaveBase, Model: trial.NewToy(), DeltaThreshold: 1}, strategy.Async(), "takes neither more nor fewer"},
-		"published":      {fleet.SaveOptions{Published: "x"}, strategy.Async(), "leave out Published"},
+		"published":      {fleet.SaveOptions{Mode: fleet.SaveBatch, Published: "x"}, strategy.Async(), "leave out Published"},
 		"a URL":          {fleet.SaveOptions{Mode: fleet.SaveBase, Model: trial.NewToy(), Published: "hdfs://x"}, strategy.Async(), "not a path on this machine"},
 		"a period":       {fleet.SaveOptions{Mode: fleet.SaveBase, Model: trial.NewToy(), Shrink: fleet.ShrinkOptions{Unseen: 1}}, strategy.Async(), "ends no period"},
 		"no number":      {fleet.SaveOptions{Mode: fleet.SaveBase, Model: trial.NewToy(), BaseThreshold: math.NaN()}, strategy.Async(), "NaN"},
