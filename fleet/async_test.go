@@ -34,7 +34,7 @@ func TestLoopsMerge(t *testing.T) {
 						return err
 					}
 					// The staleness of the first few is not known, before an answer has come.
-					if c, most := f.Counts(), int64(steps+15)/16; c.Steps != steps || c.Pushes < most-2 || c.Pushes > most {
+					if c, most := f.Stats().Counts, int64(steps+15)/16; c.Steps != steps || c.Pushes < most-2 || c.Pushes > most {
 						return fmt.Errorf("%d steps went in %d pushes, want %d in %d", c.Steps, c.Pushes, steps, most)
 					}
 					return nil
@@ -177,7 +177,7 @@ func countedBy(t *testing.T, rule optimizer.Rule, s strategy.Strategy) (w []floa
 			if err := c.Train(ctx, countedSteps); err != nil {
 				return err
 			}
-			pushes = f.Counts().Pushes
+			pushes = f.Stats().Counts.Pushes
 			values, err := c.Values(ctx)
 			if err == nil {
 				w = values[:3]

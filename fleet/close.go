@@ -18,5 +18,6 @@ func (f *Fleet) Close() {
 	}
 	if j != nil && j.backend != nil {
 		j.backend.Close()
+		f.hide()
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
+	"github.com/gofleet/gofleet/fleet/stats"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 )
@@ -76,11 +77,11 @@ func TestWrongCountsAreRefused(t *testing.T) {
 // keep out among them.
 func TestCountsInEveryKindOfJob(t *testing.T) {
 	t.Parallel()
-	count := func(c fleettest.Cluster) []fleet.Counts {
-		all, x := make([]fleet.Counts, c.Workers), shown(strategy.Sync(), 12)
+	count := func(c fleettest.Cluster) []stats.Counts {
+		all, x := make([]stats.Counts, c.Workers), shown(strategy.Sync(), 12)
 		x.After = func(_ context.Context, f *fleet.Fleet, _ *trial.Toy) error {
-			n := f.Counts()
-			all[f.WorkerIndex()] = fleet.Counts{Steps: n.Steps, Rows: n.Rows, Dropped: n.Dropped}
+			n := f.Stats().Counts
+			all[f.WorkerIndex()] = stats.Counts{Steps: n.Steps, Rows: n.Rows, Dropped: n.Dropped}
 			return nil
 		}
 		x.On(t, c)

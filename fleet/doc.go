@@ -73,7 +73,8 @@
 //
 // With a [strategy.Recovery] a job saves checkpoints by itself, and goes on from the newest when all of its roles are
 // started again: InitServer and InitWorker find it, [Fleet.Progress] says how far the program was, as it told
-// [Fleet.SetProgress], [Fleet.Checkpoint] saves one at once, and [Latest] tells a tool which is the newest.
+// [Fleet.SetProgress], [Fleet.Checkpoint] saves one at once. Package fleet/checkpoints looks at the directory from
+// outside.
 //
 // # Many fleets
 //
@@ -97,6 +98,8 @@ package fleet
 //	default.go    functions over a default one
 //	role.go       who this process is
 //	environ.go    variables whose names are nearly right
+//	health.go     what probes are told
+//	log.go        JSON lines, if asked for
 //	kind.go       with servers, of replicas, or alone: what each takes, chosen once
 //	transport.go  how bytes travel
 //	geo.go        what mode geo trains
@@ -127,6 +130,5 @@ package fleet
 //
 // What is known of it:
 //
-//	counts.go   gradients
-//	stats.go    tables and bytes
+//	stats.go    what it has counted
 //	explain.go  what a step costs

@@ -2,7 +2,11 @@ package fleet_test
 
 import (
 	"bytes"
+	"encoding/json"
+	"io"
 	"log/slog"
+	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -62,6 +66,57 @@ func TestAPodThatTrainsAloneSaysSo(t *testing.T) {
 	f, err = fleet.New(t.Context(), nil, o)
 	if err != nil || f.WorkerIndex() != 0 || !strings.Contains(log.String(), "FLEET_INDEX is 0: they win over TFConfig, which says worker 1 of 2") {
 		t.Errorf("error %v, log %s", err, log.String())
+	}
+}
+
+// TestProbesHaveAPort: FLEET_HEALTH is where this process answers probes, also after it has joined anew; what is no address is refused.
+func TestProbesHaveAPort(t *testing.T) {
+	// Serial: it sets variables of the environment.
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	free.Close()
+	t.Setenv("FLEET_HEALTH", free.Addr().String())
+	for range 2 {
+		if _, err := fleet.New(t.Context(), rolemaker.Local{}, fleet.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		answer, err := http.Get("http://" + free.Addr().String() + "/livez")
+		if err != nil || answer.StatusCode != http.StatusOK {
+			t.Errorf("%v, %v", answer, err)
+		}
+	}
+	t.Setenv("FLEET_HEALTH", "everywhere")
+	if _, err := fleet.New(t.Context(), rolemaker.Local{}, fleet.Options{}); err == nil || !strings.Contains(err.Error(), "FLEET_HEALTH=everywhere") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestLogsAsJSON: FLEET_LOG=json makes the default log one of JSON lines, and an unknown format is refused.
+func TestLogsAsJSON(t *testing.T) {
+	// Serial: it sets variables of the environment, and the default log.
+	before, stderr := slog.Default(), os.Stderr
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	os.Stderr = w
+	t.Cleanup(func() { slog.SetDefault(before); os.Stderr = stderr; r.Close() })
+	t.Setenv("FLEET_LOG", "json")
+	t.Setenv("JOB_COMPLETION_INDEX", "1")
+	if _, err := fleet.New(t.Context(), nil, fleet.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	said, _ := io.ReadAll(r)
+	var line struct{ Level, Msg string }
+	if err := json.Unmarshal(said, &line); err != nil || line.Level != "INFO" || !strings.Contains(line.Msg, "trains alone") {
+		t.Errorf("it says %s: %v", said, err)
+	}
+	t.Setenv("FLEET_LOG", "xml")
+	if _, err := fleet.New(t.Context(), rolemaker.Local{}, fleet.Options{}); err == nil || !strings.Contains(err.Error(), `FLEET_LOG is "xml"; it can be text or json`) {
+		t.Errorf("error %v", err)
 	}
 }
 

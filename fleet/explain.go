@@ -9,6 +9,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/gofleet/gofleet/fleet/stats"
 	"github.com/gofleet/gofleet/internal/exchange"
 	"github.com/gofleet/gofleet/internal/layout"
 	"github.com/gofleet/gofleet/internal/mode"
@@ -24,27 +25,11 @@ type Explanation struct {
 	// IDs are the ids of each embedding that a step is taken to touch.
 	IDs map[string]int
 	// Servers are expected, by server. Bytes are of messages before compression.
-	Servers []Traffic
-	// Measured is what this process has seen, all zero before training.
-	Measured Measured
-}
-
-// Traffic is what a worker and a server exchange for a step, on average.
-type Traffic struct {
-	// Floats is how many dense values live on the server.
-	Floats int
-	// Rows are the embeddings' that a step touches there.
-	Rows float64
-	// Pushed and Pulled are bytes from the worker to the server, and back.
-	Pushed, Pulled float64
-	// Trips are requests, each with its answer.
-	Trips float64
-}
-
-// Measured is what a worker and its transport have counted since the job began: with training also joining, heartbeats,
-// evaluations and saves; and if processes share a transport in memory, as in tests, what all of them did.
-type Measured struct {
-	Counts    Counts
+	Servers []stats.Traffic
+	// Counts and Transport are what a worker and its transport have counted since the job began, all zero before
+	// training: with training also joining, heartbeats, evaluations and saves; and if processes share a transport in
+	// memory, as in tests, what all of them did.
+	Counts    stats.Counts
 	Transport transport.Stats
 }
 
@@ -67,12 +52,12 @@ func (f *Fleet) Explain(ids map[string]int) (*Explanation, error) {
 		}
 	}
 	e := &Explanation{Strategy: j.strategy, Workers: f.id.Workers, IDs: maps.Clone(ids),
-		Measured: Measured{Counts: f.Counts()}}
+		Counts: f.counts()}
 	for _, t := range exchange.Expect(j.layout, j.strategy, f.id.Workers, ids, true) {
-		e.Servers = append(e.Servers, Traffic(t))
+		e.Servers = append(e.Servers, stats.Traffic(t))
 	}
 	if m, ok := j.transport.(transport.Metered); ok {
-		e.Measured.Transport = m.Stats()
+		e.Transport = m.Stats()
 	}
 	return e, nil
 }
@@ -99,9 +84,9 @@ func (e *Explanation) table(w io.Writer) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "server\tdense values\trows\tbytes pushed\tbytes pulled\tround trips\t")
 	for i, s := range e.Servers {
-		s.row(t, fmt.Sprint(i))
+		row(t, fmt.Sprint(i), s)
 	}
-	e.total().row(t, "all")
+	row(t, "all", e.total())
 	t.Flush()
 	e.measured(w)
 }
@@ -117,11 +102,11 @@ func (e *Explanation) touching() string {
 	return " with " + strings.Join(parts, ", ")
 }
 
-func (t Traffic) row(w io.Writer, name string) {
+func row(w io.Writer, name string, t stats.Traffic) {
 	fmt.Fprintf(w, "%s\t%d\t%.0f\t%.0f\t%.0f\t%.2f\t\n", name, t.Floats, t.Rows, t.Pushed, t.Pulled, t.Trips)
 }
 
-func (e *Explanation) total() (all Traffic) {
+func (e *Explanation) total() (all stats.Traffic) {
 	for _, s := range e.Servers {
 		all.Floats += s.Floats
 		all.Rows += s.Rows
@@ -134,7 +119,7 @@ func (e *Explanation) total() (all Traffic) {
 
 // measured is the line of what was seen, in the same units where there was a step.
 func (e *Explanation) measured(w io.Writer) {
-	n, t := float64(e.Measured.Counts.Steps)*float64(max(1, e.Strategy.GradientMerge.KSteps)), e.Measured.Transport
+	n, t := float64(e.Counts.Steps)*float64(max(1, e.Strategy.GradientMerge.KSteps)), e.Transport
 	if mode.Of(e.Strategy.Mode).Copies {
 		n *= float64(e.Strategy.KSteps) // what is counted there are exchanges
 	}
@@ -145,7 +130,7 @@ func (e *Explanation) measured(w io.Writer) {
 	fmt.Fprintf(w, "measured over %.0f steps, as sent, with heartbeats and the like: ", n)
 	fmt.Fprintf(w, "%.0f bytes pushed, %.0f pulled, %.2f round trips a step\n",
 		float64(t.Sent)/n, float64(t.Received)/n, float64(t.Calls)/n)
-	if c := e.Measured.Counts; c.Doubled+c.Dropped+c.NotFinite > 0 {
+	if c := e.Counts; c.Doubled+c.Dropped+c.NotFinite > 0 {
 		fmt.Fprintf(w, "%d requests came twice, %d rows were dropped, %d were not finite\n", c.Doubled, c.Dropped,
 			c.NotFinite)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
+	"github.com/gofleet/gofleet/fleet/stats"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/rolemaker"
 	"github.com/gofleet/gofleet/strategy"
@@ -68,7 +69,7 @@ func TestExplainedTraffic(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				m, steps := e.Measured.Transport, 200.
+				m, steps := e.Transport, 200.
 				var up, down, trips float64
 				for _, at := range e.Servers {
 					up, down, trips = up+at.Pushed*steps, down+at.Pulled*steps, trips+at.Trips*steps
@@ -103,7 +104,7 @@ func TestExplainKnowsMaxFrame(t *testing.T) {
 				t.Run(fmt.Sprintf("%s/%s/%d", mode, payload, frame), func(t *testing.T) {
 					few, _ := explained(t, s, 10)
 					many, want := explained(t, s, 110)
-					is := fleet.Traffic{Trips: float64(many.Calls-few.Calls) / 100, Pushed: float64(many.Sent-few.Sent) / 100,
+					is := stats.Traffic{Trips: float64(many.Calls-few.Calls) / 100, Pushed: float64(many.Sent-few.Sent) / 100,
 						Pulled: float64(many.Received-few.Received) / 100}
 					off := max(math.Abs(want.Pushed/is.Pushed-1), math.Abs(want.Pulled/is.Pulled-1))
 					if math.Abs(want.Trips-is.Trips) > 0.09 || off > 0.03 {
@@ -116,7 +117,7 @@ func TestExplainKnowsMaxFrame(t *testing.T) {
 }
 
 // explained is what so many steps of 300 rows have taken, and what is expected of one.
-func explained(t *testing.T, s strategy.Strategy, steps int) (took transport.Stats, expected fleet.Traffic) {
+func explained(t *testing.T, s strategy.Strategy, steps int) (took transport.Stats, expected stats.Traffic) {
 	fleettest.Cluster{Servers: 1, Workers: 1}.Simulate(t, nil, func(ctx context.Context, f *fleet.Fleet) error {
 		c := trial.NewCounter(5000)
 		c.IDs = nil
@@ -133,7 +134,7 @@ func explained(t *testing.T, s strategy.Strategy, steps int) (took transport.Sta
 			if err != nil {
 				return err
 			}
-			took = e.Measured.Transport
+			took = e.Transport
 			for _, at := range e.Servers {
 				expected.Trips, expected.Pushed, expected.Pulled = expected.Trips+at.Trips, expected.Pushed+at.Pushed, expected.Pulled+at.Pulled
 			}
@@ -163,7 +164,7 @@ func TestExplainRefuses(t *testing.T) {
 			t.Errorf("ids of a dense param: %v", err)
 		}
 		e, err := f.Explain(nil)
-		if err != nil || !slices.ContainsFunc(e.Servers, func(s fleet.Traffic) bool { return s.Floats > 0 }) {
+		if err != nil || !slices.ContainsFunc(e.Servers, func(s stats.Traffic) bool { return s.Floats > 0 }) {
 			t.Errorf("%v, error %v", e, err)
 		}
 		return nil

@@ -3,6 +3,7 @@ package fleet
 import (
 	"sync"
 
+	"github.com/gofleet/gofleet/internal/health"
 	"github.com/gofleet/gofleet/internal/mistyped"
 )
 
@@ -24,3 +25,9 @@ func Forget(t interface{ Cleanup(func()) }) {
 
 // Fingerprint is what this process shows when it joins its job.
 func (f *Fleet) Fingerprint() []string { return f.job.fingerprint }
+
+// Probed has this role answer probes without a port.
+func (f *Fleet) Probed() *health.Board {
+	f.board = new(health.Board)
+	return f.board
+}

@@ -13,6 +13,7 @@ import (
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
+	"github.com/gofleet/gofleet/fleet/stats"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
@@ -129,13 +130,13 @@ func checkNamed(t *testing.T, err error) {
 // and meet at the end of the step.
 func oneBadStep(s strategy.Strategy, want []float32) fleettest.Program {
 	return func(ctx context.Context, f *fleet.Fleet) error {
-		c, counts := trial.NewCounter(3), fleet.Counts{Steps: 1, Rows: 3, NotFinite: 3}
+		c, counts := trial.NewCounter(3), stats.Counts{Steps: 1, Rows: 3, NotFinite: 3}
 		if s.NotFinite == strategy.NotFiniteSkip {
 			counts.Rows = 1
 		}
 		drifts := s.LocalSGD.KSteps > 0
 		if drifts {
-			c, counts = trial.NewWeights(3), fleet.Counts{Steps: 1, NotFinite: 1}
+			c, counts = trial.NewWeights(3), stats.Counts{Steps: 1, NotFinite: 1}
 		}
 		return c.Play(ctx, f, s, func() error {
 			session, err := c.OpenSession()
@@ -156,7 +157,7 @@ func oneBadStep(s strategy.Strategy, want []float32) fleettest.Program {
 			if got, err := c.Seen(ctx, session); err != nil || !slices.Equal(got, want) {
 				return fmt.Errorf("weights and rows are %v, want %v, error %w", got, want, err)
 			}
-			got := f.Counts()
+			got := f.Stats().Counts
 			if !drifts {
 				got.Pushes = 0 // are counted where their staleness is known
 			}

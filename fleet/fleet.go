@@ -9,8 +9,11 @@ import (
 	"sync"
 
 	"github.com/gofleet/gofleet/internal/accumulate"
+	"github.com/gofleet/gofleet/internal/awake"
 	"github.com/gofleet/gofleet/internal/backend"
+	"github.com/gofleet/gofleet/internal/cgroup"
 	"github.com/gofleet/gofleet/internal/checkpoint"
+	"github.com/gofleet/gofleet/internal/health"
 	"github.com/gofleet/gofleet/internal/layout"
 	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/rules"
@@ -32,6 +35,8 @@ type Fleet struct {
 	told    sync.Once // the log, of a worker's stats
 	early   int64     // refused calls until this worker had joined
 	assumed bool      // Init was not called
+	pulses  awake.Pulses
+	board   *health.Board // where probes ask, nil if nobody does
 
 	mu     sync.Mutex
 	job    *job           // since Minimize
@@ -44,8 +49,11 @@ type Fleet struct {
 	// progress is what SetProgress was given, and saver saves checkpoints by itself, between InitWorker and StopWorker.
 	progress *Progress
 	saver    *saver
+	leaves   bool // its saver has ended
 	// unsaved is why a role that was asked to end leaves nothing of what was trained.
 	unsaved error
+	// leaveBoard ends what probes are told of this role, since Minimize.
+	leaveBoard func()
 	// merged are the sessions that push once in several steps.
 	merged []*accumulate.Session
 
@@ -69,7 +77,7 @@ type Options struct {
 	Transport transport.Transport
 	// Placements are the program's own policies, which Strategy.Placement can name.
 	Placements []placement.Policy
-	// Logger is told what happens to the job; nil means [slog.Default].
+	// Logger is told what happens to the job; nil means [slog.Default], of JSON lines where FLEET_LOG is json.
 	Logger *slog.Logger
 }
 
@@ -93,7 +101,11 @@ func New(ctx context.Context, rm rolemaker.RoleMaker, o Options) (*Fleet, error)
 		rm = rolemaker.FromEnvironment(nil)
 	}
 	if o.Logger == nil {
-		o.Logger = slog.Default()
+		log, err := logger()
+		if err != nil {
+			return nil, err
+		}
+		o.Logger = log
 	}
 	if err := checkVariables(o.Logger); err != nil {
 		return nil, err
@@ -112,7 +124,11 @@ func New(ctx context.Context, rm rolemaker.RoleMaker, o Options) (*Fleet, error)
 			o.Logger.Info("fleet: " + note)
 		}
 	}
-	return &Fleet{id: id, options: o, log: o.Logger}, nil
+	board, err := openBoard(o.Logger)
+	if err != nil {
+		return nil, err
+	}
+	return &Fleet{id: id, options: o, log: o.Logger, board: board}, nil
 }
 
 // DistributedOptimizer wraps a rule for training under a strategy. Each role of a job must be given the same two.
@@ -142,6 +158,10 @@ type Optimizer struct {
 
 // Minimize registers the objective's parameters, decides where each will live, and makes the fleet the objective's
 // trainer. It must be called once, on every role, with the same model.
+//
+// Tables are large and change little, so that the collector would let as much garbage gather as there are tables. Where
+// the process's control group has a bound, and neither GOMEMLIMIT nor the program has set one, Minimize has the
+// collector keep to nine tenths of it.
 func (o *Optimizer) Minimize(objective optimizer.Objective) error {
 	if err := rules.CheckObjective(objective); err != nil {
 		return fmt.Errorf("fleet: Minimize: %w", err)
@@ -159,6 +179,9 @@ func (o *Optimizer) Minimize(objective optimizer.Objective) error {
 	if err := optimizer.CheckParams(o.rule, params); err != nil {
 		return fmt.Errorf("fleet: Minimize: %w", err)
 	}
+	if limit := cgroup.LimitCollector(); limit > 0 {
+		f.log.Debug("the collector keeps to the control group's memory", "limit", limit)
+	}
 	j, err := f.plan(params, o.rule, o.strategy)
 	if err == nil {
 		err = f.equip(j, params)
@@ -167,6 +190,7 @@ func (o *Optimizer) Minimize(objective optimizer.Objective) error {
 		return fmt.Errorf("fleet: Minimize: %w", err)
 	}
 	f.job = j
+	f.show()
 	if s, ok := objective.(interface{ Savable() error }); ok && s.Savable() != nil {
 		f.log.Warn("fleet: Minimize: SaveInferenceModel will refuse a model with this param", "error", s.Savable())
 	}

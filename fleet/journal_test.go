@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"math/rand/v2"
 	"os"
@@ -16,6 +17,7 @@ import (
 	"time"
 
 	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/checkpoints"
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/optimizer"
@@ -798,7 +800,7 @@ func TestALateSave(t *testing.T) {
 					if err := errors.Join(c.Train(ctx, 2), f.Checkpoint(ctx), c.Train(ctx, 2)); err != nil {
 						return err
 					}
-					newest, err := fleet.Latest(s.Recovery.Dir)
+					newest, err := checkpoints.Latest(s.Recovery.Dir)
 					if err != nil {
 						return err
 					}
@@ -890,6 +892,97 @@ func TestEverythingDies(t *testing.T) {
 	}
 }
 
+// TestGoingBackOutlivesAKill kills all roles of a job in step whenever a role of it ends with an error, as a launcher does: servers come back to
+// journals of a run that no worker's process is part of, have decided that all go back, and are killed before they have ended. Started again
+// they don't go back for the same reason without end.
+func TestGoingBackOutlivesAKill(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []strategy.Mode{strategy.ModeSync, strategy.ModeSSP} {
+		t.Run(string(mode), func(t *testing.T) {
+			s := journaled(strategy.Strategy{Mode: mode}, t.TempDir(), strategy.JournalProcess)
+			s.Recovery.Every = strategy.Duration(time.Hour)
+			synctest.Test(t, func(t *testing.T) {
+				cluster, network := quiet(2, 2)
+				var seen [2][]float32
+				play := func(ctx context.Context, f *fleet.Fleet) error { return twoEpochs(ctx, f, s, &seen) }
+				for start := range 5 {
+					left := filepath.Join(t.TempDir(), "journal") // what kill -9 leaves of it
+					all := deaths{now: make(chan struct{}), note: func() error { return leave(s.Recovery.JournalDir, left) }}
+					if start == 0 {
+						time.AfterFunc(700*time.Millisecond, all.die)
+					}
+					ends := cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error { return all.live(ctx, f, network, play) })
+					if !all.died {
+						return
+					}
+					t.Logf("start %d: %v", start, ends)
+					if err := errors.Join(all.err, os.RemoveAll(s.Recovery.JournalDir), os.Rename(left, s.Recovery.JournalDir)); err != nil {
+						t.Fatal(err)
+					}
+				}
+				t.Error("a job that was started 5 times still goes back")
+			})
+		})
+	}
+}
+
+// leave copies the files of a directory, less those that a process removes meanwhile.
+func leave(dir, to string) error {
+	names, err := filepath.Glob(filepath.Join(dir, "*"))
+	err = errors.Join(err, os.Mkdir(to, 0o700))
+	for _, name := range names {
+		switch data, failed := os.ReadFile(name); {
+		case errors.Is(failed, fs.ErrNotExist):
+		case failed != nil:
+			err = errors.Join(err, failed)
+		default:
+			err = errors.Join(err, os.WriteFile(filepath.Join(to, filepath.Base(name)), data, 0o600))
+		}
+	}
+	return err
+}
+
+// deaths kills several roles at a moment.
+type deaths struct {
+	now  chan struct{} // closed at that moment
+	note func() error  // what is done then
+	err  error         // of note
+	died bool
+	once sync.Once
+}
+
+func (d *deaths) die() {
+	d.once.Do(func() {
+		d.err, d.died = d.note(), true
+		close(d.now)
+	})
+}
+
+// live is one life of a role, whose error is the death of all.
+func (d *deaths) live(ctx context.Context, f *fleet.Fleet, network transport.Transport, play func(context.Context, *fleet.Fleet) error) error {
+	own := &trial.Cable{Transport: network}
+	again, err := trial.Another(f, own)
+	if err != nil {
+		return err
+	}
+	defer again.Close()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() { ended <- play(ctx, again) }()
+	select {
+	case err := <-ended:
+		if err != nil {
+			d.die()
+		}
+		return err
+	case <-d.now:
+		own.Kill()
+		cancel()
+		return <-ended
+	}
+}
+
 // TestAllWorkersDie kills all workers of a job with a journal, and nobody starts them again before servers give them up. Where workers don't go
 // in step, the servers that are started with the next workers have what they had, and the workers meet again where some had been alone.
 func TestAllWorkersDie(t *testing.T) {
@@ -966,7 +1059,7 @@ func TestAJobWithAJournalIsAskedToEnd(t *testing.T) {
 					t.Errorf("%s has ended %v later", role, took)
 				}
 			}
-			latest, err := fleet.Latest(j.recovery.Dir)
+			latest, err := checkpoints.Latest(j.recovery.Dir)
 			if saved := err == nil && latest.Progress.Epoch == 2; inStep(mode) && !saved {
 				t.Errorf("the latest is of epoch %d, error %v\n%s", latest.Progress.Epoch, err, j.log.String())
 			}

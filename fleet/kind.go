@@ -29,12 +29,12 @@ func (f *Fleet) equip(j *job, params []*optimizer.Param) (err error) {
 		j.backend, err = replica.New(replica.Config{Params: params, Rule: j.rule, Strategy: j.strategy,
 			Fingerprint: j.fingerprint,
 			Group: collective.Config{Rank: f.id.Index, Endpoints: f.id.WorkerEndpoints, Transport: j.transport,
-				Logger: f.log}})
+				Logger: f.log, Pulses: &f.pulses}})
 	default:
 		j.backend = client.New(client.Config{Worker: f.id.Index, Workers: f.id.Workers, Process: f.process,
 			Servers: f.id.Servers,
 			Layout:  j.layout, Rule: j.rule, Strategy: j.strategy, Fingerprint: j.fingerprint, Transport: j.transport,
-			Logger: f.log})
+			Logger: f.log, Pulses: &f.pulses})
 	}
 	return err
 }

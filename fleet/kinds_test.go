@@ -82,7 +82,7 @@ func goesOn(ctx context.Context, t *testing.T, f *fleet.Fleet, o *trial.Toy) err
 	if err == nil && sum[0] != float64(f.WorkerNum()) {
 		t.Errorf("%d workers add up to %v", f.WorkerNum(), sum)
 	}
-	if n := f.Counts(); n.Steps != 1 {
+	if n := f.Stats().Counts; n.Steps != 1 {
 		t.Errorf("counts are %+v after a step", n)
 	}
 	return errors.Join(err, f.StopWorker(ctx))

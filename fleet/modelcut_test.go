@@ -12,6 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
@@ -192,38 +193,115 @@ func fill(ctx context.Context, o *trial.Counter, rows, steps int) error {
 	})
 }
 
-// TestASaveThatIsInterrupted ends the context of a save at each of its messages: the old model stays and nothing else is left,
-// and nobody waits for a cut that is over.
+// TestASaveThatIsInterrupted ends the context of a save at each of its messages, which comes to its server or not: the old model
+// stays and nothing else is left, and nobody waits for a cut that is over.
 func TestASaveThatIsInterrupted(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	var left atomic.Int64                        // so many messages may travel
-	var leave atomic.Pointer[context.CancelFunc] // until this context ends
-	net := &trial.Tap{Transport: transport.NewMemory(), Before: func(string, [][]byte) error {
-		if end := leave.Load(); end != nil && left.Add(-1) == 0 {
-			(*end)()
-		}
-		return nil
-	}}
-	fleettest.Cluster{Servers: 2, Workers: 1, Options: fleet.Options{Transport: net}}.Run(t, func(ctx context.Context, f *fleet.Fleet) error {
-		o := pacing(1)
-		return trial.Play(ctx, f, o, optimizer.SGD{LR: 1}, strategy.Async(), func() error {
-			if err := f.SaveInferenceModel(ctx, dir, o); err != nil {
-				return err
-			}
-			for n := int64(1); ; n++ {
-				short, cancel := context.WithCancel(ctx)
-				left.Store(n)
-				leave.Store(&cancel)
-				done, err := interrupted(ctx, short, f, o, dir, n)
-				leave.Store(nil)
-				cancel()
-				if done || err != nil {
-					return err
-				}
-			}
+	for name, lost := range map[string]error{"sent": nil, "lost": context.Canceled} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir, end := t.TempDir(), interruption{lost: lost}
+			net := &trial.Tap{Transport: transport.NewMemory(), Before: end.before}
+			fleettest.Cluster{Servers: 2, Workers: 1, Options: fleet.Options{Transport: net}}.Run(t, func(ctx context.Context, f *fleet.Fleet) error {
+				o := pacing(1)
+				return trial.Play(ctx, f, o, optimizer.SGD{LR: 1}, strategy.Async(), func() error {
+					if err := f.SaveInferenceModel(ctx, dir, o); err != nil {
+						return err
+					}
+					for n := int64(1); ; n++ {
+						short, cancel := end.at(ctx, n)
+						done, err := interrupted(ctx, short, f, o, dir, n)
+						cancel()
+						if done || err != nil {
+							return err
+						}
+					}
+				})
+			})
 		})
-	})
+	}
+}
+
+// TestACallThatIsInterrupted ends the context of each call that has servers hold pushes, at each of its messages, which is lost: pushes
+// go on, and another such call is made, whatever came of it.
+func TestACallThatIsInterrupted(t *testing.T) {
+	t.Parallel()
+	for name, call := range map[string]func(context.Context, *fleet.Fleet, *trial.Counter, string) error{
+		"SavePersistables": func(ctx context.Context, f *fleet.Fleet, _ *trial.Counter, dir string) error {
+			return f.SavePersistables(ctx, dir)
+		},
+		"SaveBase": func(ctx context.Context, f *fleet.Fleet, o *trial.Counter, dir string) error {
+			return failed(f.SaveModel(ctx, dir, fleet.SaveOptions{Mode: fleet.SaveBase, Model: o}))
+		},
+		"SaveBatch": func(ctx context.Context, f *fleet.Fleet, _ *trial.Counter, dir string) error {
+			return failed(f.SaveModel(ctx, dir, fleet.SaveOptions{Mode: fleet.SaveBatch}))
+		},
+		"Shrink": func(ctx context.Context, f *fleet.Fleet, _ *trial.Counter, dir string) error {
+			return failed(f.Shrink(ctx, fleet.ShrinkOptions{Unseen: 5}))
+		},
+		"LoadModel": func(ctx context.Context, f *fleet.Fleet, _ *trial.Counter, dir string) error {
+			return f.LoadModel(ctx, filepath.Join(filepath.Dir(dir), "first"))
+		},
+		"Checkpoint": func(ctx context.Context, f *fleet.Fleet, _ *trial.Counter, dir string) error {
+			return f.Checkpoint(ctx)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir, end := t.TempDir(), interruption{lost: context.Canceled}
+			tap := func(t transport.Transport) transport.Transport { return &trial.Tap{Transport: t, Before: end.before} }
+			s := strategy.Async()
+			s.Recovery = strategy.Recovery{Dir: filepath.Join(dir, "own"), Every: strategy.Duration(time.Hour)}
+			fleettest.Cluster{Servers: 2, Workers: 1}.Simulate(t, tap, func(ctx context.Context, f *fleet.Fleet) error {
+				o := pacing(1)
+				return trial.Play(ctx, f, o, optimizer.SGD{LR: 1}, s, func() error {
+					if err := errors.Join(fill(ctx, o, 8, 1), f.SavePersistables(ctx, filepath.Join(dir, "first"))); err != nil {
+						return err
+					}
+					for n := int64(1); ; n++ {
+						short, cancel := end.at(ctx, n)
+						_ = call(short, f, o, filepath.Join(dir, fmt.Sprint(n)))
+						done := short.Err() == nil
+						cancel()
+						waits, stop := context.WithTimeout(ctx, time.Minute)
+						err := errors.Join(fill(waits, o, 4, 1), call(waits, f, o, filepath.Join(dir, fmt.Sprint("after", n))))
+						if stop(); err != nil {
+							return fmt.Errorf("behind a call that ended at message %d: %w", n, err)
+						}
+						if done {
+							return nil
+						}
+					}
+				})
+			})
+		})
+	}
+}
+
+// interruption ends a context when so many messages have been sent; the last is lost if there is an error for it.
+type interruption struct {
+	left  atomic.Int64
+	leave atomic.Pointer[context.CancelFunc]
+	lost  error
+}
+
+func (i *interruption) before(string, [][]byte) error {
+	if leave := i.leave.Load(); leave != nil && i.left.Add(-1) == 0 {
+		(*leave)()
+		return i.lost
+	}
+	return nil
+}
+
+// at is a context that ends at the n-th message from now on, or with cancel.
+func (i *interruption) at(ctx context.Context, n int64) (short context.Context, cancel func()) {
+	short, end := context.WithCancel(ctx)
+	i.left.Store(n)
+	i.leave.Store(&end)
+	return short, func() {
+		i.leave.Store(nil)
+		end()
+	}
 }
 
 // interrupted saves with a context that ends at the n-th message, and makes a step and another save. done says that the save has

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/checkpoints"
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/optimizer"
@@ -78,7 +79,7 @@ func (m *mortal) faulty(below transport.Transport) transport.Transport {
 
 // left compares the newest checkpoint with the ledger.
 func (m *mortal) left(t *testing.T) {
-	newest, err := fleet.Latest(m.strategy.Recovery.Dir)
+	newest, err := checkpoints.Latest(m.strategy.Recovery.Dir)
 	if err != nil {
 		t.Error(err)
 		return
@@ -227,7 +228,7 @@ func (m *mortal) train(ctx context.Context, f *fleet.Fleet, w *marks, s optimize
 			return err
 		}
 		if m.strategy.Mode == strategy.ModeSync {
-			p.Acknowledged(int(f.Counts().Steps))
+			p.Acknowledged(int(f.Stats().Counts.Steps))
 		}
 		switch what := r.IntN(6); {
 		case what == 0:

@@ -43,7 +43,7 @@ func TestAnswersOfAnotherLife(t *testing.T) {
 		if own.WorkerIndex() == 0 {
 			return errors.Join(err, own.StopWorker(ctx))
 		}
-		if n := own.Counts().Steps; err == nil || !strings.Contains(err.Error(), "not of this worker's run of the job") || n != 0 {
+		if n := own.Stats().Counts.Steps; err == nil || !strings.Contains(err.Error(), "not of this worker's run of the job") || n != 0 {
 			return fmt.Errorf("%d steps count, and the answer is taken: %w", n, err)
 		}
 		return nil

@@ -17,6 +17,7 @@ import (
 
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/checkpoints"
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/internal/mode"
@@ -87,7 +88,7 @@ func (j *counting) run(t *testing.T) *counting {
 	t.Helper()
 	for life := range max(len(j.dies), len(j.asked)) + 1 {
 		dir := t.TempDir()
-		latest, none := fleet.Latest(j.recovery.Dir)
+		latest, none := checkpoints.Latest(j.recovery.Dir)
 		synctest.Test(t, func(t *testing.T) { j.live(t, life, dir) })
 		if life > 0 && none == nil && !slices.Equal(j.began, latest.Positions) {
 			t.Errorf("life %d begins at %v, its checkpoint has %v", life, j.began, latest.Positions)
@@ -407,7 +408,7 @@ func TestPositionsOfAJournalWithoutPushes(t *testing.T) {
 			j.recovery.Journal, j.recovery.JournalDir = strategy.JournalProcess, t.TempDir()
 		}
 		dir := t.TempDir()
-		latest, _ := fleet.Latest(j.recovery.Dir)
+		latest, _ := checkpoints.Latest(j.recovery.Dir)
 		synctest.Test(t, func(t *testing.T) { j.live(t, life, dir) })
 		if life == 2 && (!slices.Equal(j.began, latest.Positions) || latest.Positions[0].Samples == 0) {
 			t.Errorf("life %d begins at %v, its checkpoint has %v", life, j.began, latest.Positions)
@@ -432,7 +433,7 @@ func TestPositionsThatDontFit(t *testing.T) {
 			r := strategy.Recovery{Dir: t.TempDir(), Every: strategy.Duration(3 * time.Second)}
 			j := &counting{Job: trial.Job{Cluster: c.before, Strategy: strategy.Sync()}, loop: c.loop, recovery: r, dies: []int{16}}
 			synctest.Test(t, func(t *testing.T) { j.live(t, 0, t.TempDir()) })
-			latest, err := fleet.Latest(r.Dir)
+			latest, err := checkpoints.Latest(r.Dir)
 			if err != nil || latest.Positions[0].Samples == 0 {
 				t.Fatalf("there is %v, error %v", latest.Positions, err)
 			}

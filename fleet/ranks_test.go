@@ -13,6 +13,7 @@ import (
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/optimizer/weights"
 	"github.com/gofleet/gofleet/strategy"
 )
 
@@ -93,14 +94,14 @@ func TestRanksStayAlike(t *testing.T) {
 
 // rowsOf are a worker's rows in order: id and weights.
 func rowsOf(ctx context.Context, f *fleet.Fleet) (all []float32, err error) {
-	var rows []fleet.Row
+	var rows []weights.Row
 	for r, err := range f.Rows(ctx, "rows") {
 		if err != nil {
 			return nil, err
 		}
-		rows = append(rows, fleet.Row{ID: r.ID, W: slices.Clone(r.W)})
+		rows = append(rows, weights.Row{ID: r.ID, W: slices.Clone(r.W)})
 	}
-	slices.SortFunc(rows, func(a, b fleet.Row) int { return int(a.ID) - int(b.ID) })
+	slices.SortFunc(rows, func(a, b weights.Row) int { return int(a.ID) - int(b.ID) })
 	for _, r := range rows {
 		all = append(append(all, float32(r.ID)), r.W...)
 	}

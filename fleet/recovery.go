@@ -11,7 +11,6 @@ import (
 	"github.com/gofleet/gofleet/internal/backend"
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/mode"
-	"github.com/gofleet/gofleet/internal/progress"
 	"github.com/gofleet/gofleet/strategy"
 )
 
@@ -101,54 +100,10 @@ func (f *Fleet) Checkpoint(ctx context.Context) error {
 	return named("Checkpoint", j.backend.Checkpoint(ctx, f.progressed))
 }
 
-// CheckpointInfo is one of the checkpoints that [strategy.Recovery] has saved.
-type CheckpointInfo struct {
-	// Dir is its directory, which Restore takes. With Recovery.Deltas it may need others beside it: fleetrun inspect
-	// says which.
-	Dir string
-	// Step is the number of updates in it.
-	Step int64
-	// Progress is how far the job was, and Positions each worker's in its data, by worker; none in checkpoints of
-	// earlier versions.
-	Progress  Progress
-	Positions []Position
-}
-
-// Latest is the newest whole checkpoint in a Recovery's directory: the one that a job would go on from, if its files
-// are what their checksums say. ErrNoCheckpoint says that there is none.
-func Latest(dir string) (CheckpointInfo, error) {
-	newest, m, err := checkpoint.Latest(dir)
-	if err != nil {
-		return CheckpointInfo{}, fmt.Errorf("fleet: Latest: %w", err)
-	}
-	c := CheckpointInfo{Dir: newest, Step: m.Step}
-	if m.Progress != nil {
-		c.Progress = Progress(*m.Progress)
-	}
-	for _, at := range m.Positions {
-		p := Position{Epoch: c.Progress.Epoch} // unless a sample of it was trained
-		if last := positionOf(progress.Sum(at)); last.Epoch >= p.Epoch {
-			p = last
-		}
-		c.Positions = append(c.Positions, p)
-	}
-	return c, nil
-}
-
-// Pin keeps a checkpoint whatever Recovery.Keep says, and it does not count for it: the one that a comparison
-// begins from, or that went to production. It must be whole. "fleetrun pin DIR" does the same.
-func Pin(dir string) error { return named("Pin", checkpoint.Pin(dir)) }
-
-// Unpin ends what Pin has begun: the job's next checkpoint may remove this one.
-func Unpin(dir string) error { return named("Unpin", checkpoint.Unpin(dir)) }
-
 // ErrTaken says that another job, which lives, saves into a directory: two that did would replace each other's
 // checkpoints, and either, started again, would go on from the other's. The error that wraps it names the other by
 // process, host and time.
 var ErrTaken = checkpoint.ErrTaken
-
-// ErrNoCheckpoint says that a directory holds none.
-var ErrNoCheckpoint = checkpoint.ErrNone
 
 // saver saves checkpoints while a worker trains, when it is for this worker to do.
 type saver struct {
@@ -182,7 +137,7 @@ func (f *Fleet) beginSaving(told context.Context, j *job) {
 func (f *Fleet) endSaving() *saver {
 	f.mu.Lock()
 	s := f.saver
-	f.saver = nil
+	f.saver, f.leaves = nil, f.leaves || s != nil
 	f.mu.Unlock()
 	if s != nil {
 		s.stop()

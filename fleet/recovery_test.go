@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/checkpoints"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
@@ -216,7 +217,7 @@ func TestAJobGoesOn(t *testing.T) {
 			if repeats := job.Strategy.Mode == strategy.ModeSync; repeats && !bytes.Equal(never.model, again.model) {
 				t.Errorf("weights differ by up to %g from a job that never ended", trial.Distance(t, never.model, again.model))
 			}
-			latest, err := fleet.Latest(j.recovery.Dir)
+			latest, err := checkpoints.Latest(j.recovery.Dir)
 			if err != nil || latest.Progress.Epoch != 4 || !bytes.Equal(latest.Progress.User, seen(4)) || latest.Step == 0 {
 				t.Errorf("the latest is %s of step %d, error %v", latest.Dir, latest.Step, err)
 			}
@@ -240,7 +241,7 @@ func TestAJobGoesOnFromADelta(t *testing.T) {
 				return nil
 			}
 			j.run(t)
-			latest, err := fleet.Latest(j.recovery.Dir)
+			latest, err := checkpoints.Latest(j.recovery.Dir)
 			if err != nil || trial.Manifest(t, latest.Dir).Base == nil {
 				t.Fatalf("the latest is %s, which is whole, error %v", latest.Dir, err)
 			}
@@ -296,7 +297,7 @@ func TestWhoIsAskedToEndSaves(t *testing.T) {
 						t.Errorf("%s has ended well", role)
 					}
 				}
-				latest, err := fleet.Latest(j.recovery.Dir)
+				latest, err := checkpoints.Latest(j.recovery.Dir)
 				if err != nil || latest.Progress.Epoch < 2 {
 					t.Fatalf("the latest is of epoch %d, error %v\n%s", latest.Progress.Epoch, err, j.log.String())
 				}
@@ -328,7 +329,7 @@ func TestWhoIsAskedToEndWaitsForNothing(t *testing.T) {
 			if took := j.ended["server 1"].Sub(asked); took > 5*time.Second {
 				t.Errorf("it took %v", took)
 			}
-			if latest, err := fleet.Latest(j.recovery.Dir); err != nil || latest.Progress.Epoch != 1 {
+			if latest, err := checkpoints.Latest(j.recovery.Dir); err != nil || latest.Progress.Epoch != 1 {
 				t.Errorf("the latest is of epoch %d, error %v", latest.Progress.Epoch, err)
 			}
 		})
@@ -393,7 +394,7 @@ func TestTheNextWorkerSaves(t *testing.T) {
 			if now := names(t, j.recovery.Dir); len(then) != 1 || len(now) < len(then)+4 {
 				t.Errorf("there are %v, and %v when worker 0 died", now, then)
 			}
-			latest, err := fleet.Latest(j.recovery.Dir)
+			latest, err := checkpoints.Latest(j.recovery.Dir)
 			if err != nil || latest.Progress.Epoch > 1 || latest.Positions[1].Epoch != 5 { // worker 0 has some of epoch 1 left
 				t.Errorf("the last is of epoch %d, worker 1 at %v, error %v", latest.Progress.Epoch, latest.Positions, err)
 			}
@@ -575,7 +576,7 @@ func TestRestoreIsForAFirstStart(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			given := &enduring{Job: job, epochs: 1, recovery: strategy.Recovery{Dir: t.TempDir()}}
 			given.works(t)
-			latest, err := fleet.Latest(given.recovery.Dir)
+			latest, err := checkpoints.Latest(given.recovery.Dir)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -586,7 +587,7 @@ func TestRestoreIsForAFirstStart(t *testing.T) {
 					t.Errorf("attempt %d goes on from epoch %d, want %d", attempt, got, want)
 				}
 			}
-			if now, err := fleet.Latest(j.recovery.Dir); err != nil || now.Step <= latest.Step {
+			if now, err := checkpoints.Latest(j.recovery.Dir); err != nil || now.Step <= latest.Step {
 				t.Errorf("%d updates after %d, error %v", now.Step, latest.Step, err)
 			}
 		})
@@ -680,7 +681,7 @@ func TestProgressIsChecked(t *testing.T) {
 			return f.SetProgress(fleet.Progress{User: make([]byte, 1<<16)})
 		})
 	})
-	if _, err := fleet.Latest(t.TempDir()); !errors.Is(err, fleet.ErrNoCheckpoint) {
+	if _, err := checkpoints.Latest(t.TempDir()); !errors.Is(err, checkpoints.ErrNone) {
 		t.Errorf("Latest of nothing: %v", err)
 	}
 }

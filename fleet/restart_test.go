@@ -111,7 +111,7 @@ func (r *restart) live(ctx context.Context, f *fleet.Fleet, c *trial.Counter) {
 	closed.Wait()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.begun, r.acked = begun, int(f.Counts().Steps)
+	r.begun, r.acked = begun, int(f.Stats().Counts.Steps)
 }
 
 // push makes steps until one fails, and says how many were begun.

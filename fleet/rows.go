@@ -11,9 +11,6 @@ import (
 	"github.com/gofleet/gofleet/optimizer/weights"
 )
 
-// Row is one row of an embedding.
-type Row = weights.Row
-
 // Rows goes over every row of an embedding that was ever trained or loaded, with its newest weights: server after
 // server, by ascending id on each, so a table may be larger than a worker's memory. Without servers it is by ascending
 // id. An error comes last, with no row. It is no cut, and holds no worker up: workers that train meanwhile may change
@@ -25,16 +22,16 @@ type Row = weights.Row
 //		}
 //		index.Add(row.ID, row.W)
 //	}
-func (f *Fleet) Rows(ctx context.Context, name string) iter.Seq2[Row, error] {
-	return func(yield func(Row, error) bool) {
-		err := f.eachRow(ctx, "Rows", name, func(r Row) error {
+func (f *Fleet) Rows(ctx context.Context, name string) iter.Seq2[weights.Row, error] {
+	return func(yield func(weights.Row, error) bool) {
+		err := f.eachRow(ctx, "Rows", name, func(r weights.Row) error {
 			if !yield(r, nil) {
 				return errEnough
 			}
 			return nil
 		})
 		if err != nil && !errors.Is(err, errEnough) {
-			yield(Row{}, err)
+			yield(weights.Row{}, err)
 		}
 	}
 }
@@ -50,7 +47,7 @@ var errEnough = errors.New("no more rows are wanted")
 func (f *Fleet) ExportText(ctx context.Context, name string, w io.Writer) error {
 	out := bufio.NewWriterSize(w, 1<<16)
 	var line []byte
-	err := f.eachRow(ctx, "ExportText", name, func(r Row) error {
+	err := f.eachRow(ctx, "ExportText", name, func(r weights.Row) error {
 		line, _ = r.AppendText(line[:0])
 		_, err := out.Write(append(line, '\n'))
 		return err
@@ -65,7 +62,7 @@ func (f *Fleet) ExportText(ctx context.Context, name string, w io.Writer) error 
 }
 
 // eachRow calls do with every row, until it fails.
-func (f *Fleet) eachRow(ctx context.Context, call, name string, do func(Row) error) error {
+func (f *Fleet) eachRow(ctx context.Context, call, name string, do func(weights.Row) error) error {
 	j, err := f.worker(ctx, call)
 	if err != nil {
 		return err
@@ -73,7 +70,7 @@ func (f *Fleet) eachRow(ctx context.Context, call, name string, do func(Row) err
 	return named(call, j.backend.Rows(ctx, name, func(ids []uint64, w []float32) error {
 		for i, id := range ids {
 			dim := len(w) / len(ids)
-			if err := do(Row{ID: id, W: w[i*dim:][:dim]}); err != nil {
+			if err := do(weights.Row{ID: id, W: w[i*dim:][:dim]}); err != nil {
 				return err
 			}
 		}

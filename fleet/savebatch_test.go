@@ -106,14 +106,15 @@ func TestBatchesInEveryKindOfJob(t *testing.T) {
 						return err
 					}
 					for i := range shows {
-						to, o := filepath.Join(dir, fmt.Sprint(i)), aHalf
+						to := filepath.Join(dir, fmt.Sprint(i))
+						save := func() error { return failed(f.SaveModel(ctx, to, aHalf)) }
 						if i == len(shows)-1 {
-							o = fleet.SaveOptions{}
+							save = func() error { return f.SavePersistables(ctx, to) }
 						}
 						if _, err := f.SaveModel(ctx, filepath.Join(file, "x"), aHalf); err == nil {
 							return errors.New("a batch was saved below a file")
 						}
-						if err := errors.Join(failed(f.SaveModel(ctx, to, o)), f.BarrierWorker(ctx)); err != nil {
+						if err := errors.Join(save(), f.BarrierWorker(ctx)); err != nil {
 							return err
 						}
 						if f.WorkerIndex() == 0 {
@@ -199,7 +200,7 @@ func TestEverySaveOptionActs(t *testing.T) {
 						left = len(idsIn(t, filepath.Join(dir, "to"), "shown"))
 						return nil
 					}
-					_, err = f.SaveModel(ctx, filepath.Join(dir, "after"), fleet.SaveOptions{})
+					err = f.SavePersistables(ctx, filepath.Join(dir, "after"))
 					shows, more := showsIn(filepath.Join(dir, "after"))
 					left = int(shows)
 					return errors.Join(err, more)
@@ -220,6 +221,7 @@ func TestSaveModelRefuses(t *testing.T) {
 		s    strategy.Strategy
 		says string
 	}{
+		"no mode":        {fleet.SaveOptions{}, strategy.Async(), "no Mode: say"},
 		"mode":           {fleet.SaveOptions{Mode: 4}, strategy.Async(), "Mode is 4"},
 		"no model":       {fleet.SaveOptions{Mode: fleet.SaveBase}, strategy.Async(), "SaveBase saves a model"},
 		"a model":        {fleet.SaveOptions{Mode: fleet.SaveBatch, Model: trial.NewToy()}, strategy.Async(), "leave out Model"},

@@ -21,8 +21,7 @@ type SaveMode int
 // The modes. Those who train for weeks and serve meanwhile save a base each day and a delta each hour, which are read
 // as one model by nn.Load(base, deltas...), and a batch at a day's end to go on from.
 const (
-	// SaveAll is a checkpoint of everything: SavePersistables.
-	SaveAll SaveMode = iota
+	_ SaveMode = iota // PaddlePaddle's 0 is SavePersistables
 	// SaveDelta is what has changed of the rows that serving needs since the last base or delta, with all dense
 	// weights.
 	SaveDelta
@@ -35,13 +34,13 @@ const (
 
 // String implements [fmt.Stringer].
 func (m SaveMode) String() string {
-	if names := [...]string{"SaveAll", "SaveDelta", "SaveBase", "SaveBatch"}; m >= 0 && int(m) < len(names) {
+	if names := [...]string{"no mode", "SaveDelta", "SaveBase", "SaveBatch"}; m >= 0 && int(m) < len(names) {
 		return names[m]
 	}
 	return fmt.Sprintf("SaveMode(%d)", int(m))
 }
 
-// SaveOptions say what SaveModel saves. The zero value is a checkpoint of everything.
+// SaveOptions say what SaveModel saves; Mode is required.
 type SaveOptions struct {
 	Mode SaveMode
 	// Model is what SaveBase and SaveDelta save: nn.Inference(outputs...), the same for a base and its deltas.
@@ -80,7 +79,8 @@ type Saved struct {
 	Bytes      int64
 }
 
-// SaveModel saves to dir what o.Mode says.
+// SaveModel saves to dir what o.Mode says: what a job publishes while it trains, or a batch at a period's end. A
+// checkpoint alone is SavePersistables, a model that is exported once SaveInferenceModel.
 //
 // A base has the rows that serving needs: of embeddings with [optimizer.ShowClick] those whose score is high enough and
 // that were used not long ago, of others every row. A delta has of these rows the ones that have changed enough since
@@ -114,8 +114,6 @@ func (f *Fleet) SaveModel(ctx context.Context, dir string, o SaveOptions) (saved
 		return saved, err
 	}
 	switch o.Mode {
-	case SaveAll:
-		err = j.backend.Save(ctx, dir)
 	case SaveBatch:
 		err = j.backend.SaveBatch(ctx, dir, table.Shrink(o.Shrink))
 	default:
@@ -159,8 +157,11 @@ func (o SaveOptions) serving() table.Serving {
 func (o SaveOptions) check(j *job) error {
 	serves := o.Mode == SaveBase || o.Mode == SaveDelta
 	switch {
-	case o.Mode < SaveAll || o.Mode > SaveBatch:
-		return fmt.Errorf("Mode is %d: it is SaveAll (0), SaveDelta (1), SaveBase (2) or SaveBatch (3)", int(o.Mode))
+	case o.Mode == 0:
+		return errors.New("no Mode: say SaveDelta, SaveBase or SaveBatch; SavePersistables saves a checkpoint of " +
+			"everything")
+	case o.Mode < 0 || o.Mode > SaveBatch:
+		return fmt.Errorf("Mode is %d: it is SaveDelta (1), SaveBase (2) or SaveBatch (3)", int(o.Mode))
 	case serves && o.Model == nil:
 		return fmt.Errorf("%v saves a model: set Model, as nn.Inference(outputs...)", o.Mode)
 	case !serves && o.Model != nil:

@@ -5,18 +5,14 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/gofleet/gofleet/internal/cgroup"
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/server"
+	"github.com/gofleet/gofleet/internal/status"
 )
 
 // InitServer makes this server's tables. An empty dir makes those that [Fleet.Restore] has read or, without it, fresh
 // ones: then worker 0 brings the first dense weights and rows are born when they are touched. With a
 // [strategy.Recovery] the newest of its checkpoints comes before all of these.
-//
-// Tables are large and change little, so that the collector would let as much garbage gather as there are tables. Where
-// the process's control group has a bound, and neither GOMEMLIMIT nor the program has set one, InitServer has the
-// collector keep to nine tenths of it.
 //
 // A dir is Restore's, for a program whose servers alone name it: a checkpoint that SavePersistables wrote, with any
 // number of servers, or a model, and with params only those of it. Every server must be given the same.
@@ -48,9 +44,6 @@ func (f *Fleet) initServer(ctx context.Context, call, dir string, what checkpoin
 	if ctx.Err() != nil {
 		return fmt.Errorf("fleet: %s: %w", call, context.Cause(ctx))
 	}
-	if limit := cgroup.LimitCollector(); limit > 0 {
-		f.log.Debug("the collector keeps to the control group's memory", "limit", limit)
-	}
 	f.release()
 	s, err := f.newServer(j)
 	if err == nil {
@@ -72,7 +65,7 @@ func (f *Fleet) newServer(j *job) (*server.Server, error) {
 	return server.New(server.Config{Index: f.id.Index, Workers: f.id.Workers, Process: f.process,
 		Endpoints: f.id.Servers,
 		Layout:    j.layout, Rule: j.rule, Strategy: j.strategy, Fingerprint: j.fingerprint, Transport: j.transport,
-		Logger: f.log})
+		Logger: f.log, Pulses: &f.pulses})
 }
 
 // release lets go of the journal of tables that were made before, unless these are being served.
@@ -141,6 +134,7 @@ func (f *Fleet) RunServer(ctx context.Context) error {
 	case again:
 		return fmt.Errorf("fleet: RunServer was called already: %w", ErrOrder)
 	}
+	defer f.hide()
 	err := s.Run(ctx)
 	if !errors.Is(err, server.ErrListen) {
 		f.log.Info("server has ended", "server", f.id.Index, "stats", f.Stats())
@@ -164,9 +158,9 @@ var ErrWorkersDied = server.ErrWorkersDied
 // since rounds have gone on without it.
 var ErrWentBack = server.ErrWentBack
 
-// ExitWentBack is the status of a program that ends by ErrWentBack, EX_TEMPFAIL of sysexits.h: whoever starts roles
-// starts this one again.
-const ExitWentBack = 75
+// ExitWentBack is the status of a program that ends by ErrWentBack, EX_TEMPFAIL of sysexits.h: what starts roles starts
+// this one again. Programs of fleet/train end with another where FLEET_EXIT_RESTART says so.
+const ExitWentBack = status.WentBack
 
 // ErrUnsaved says that a role was asked to end, and what was trained is in no checkpoint and no journal.
 var ErrUnsaved = server.ErrUnsaved

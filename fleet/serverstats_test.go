@@ -14,6 +14,7 @@ import (
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
+	"github.com/gofleet/gofleet/fleet/stats"
 	"github.com/gofleet/gofleet/internal/count"
 	"github.com/gofleet/gofleet/internal/count/counttest"
 	"github.com/gofleet/gofleet/internal/server"
@@ -24,8 +25,8 @@ import (
 // TestEveryServerCounterIsShown: a server counts nothing that its Stats don't show, nor do they show what is not counted.
 func TestEveryServerCounterIsShown(t *testing.T) {
 	t.Parallel()
-	elsewhere := slices.Concat(slices.Collect(count.Keys(transport.Stats{})), slices.Collect(count.Keys(fleet.Counts{})))
-	counttest.Run(t, fleet.Stats{}, elsewhere, new(server.Meter))
+	elsewhere := slices.Concat(slices.Collect(count.Keys(transport.Stats{})), slices.Collect(count.Keys(stats.Counts{})))
+	counttest.Run(t, stats.Process{}, elsewhere, new(server.Meter))
 }
 
 // onlookers are servers whose Stats are looked at with every message of their job, and what they have shown.
@@ -33,7 +34,7 @@ type onlookers struct {
 	mu      sync.Mutex
 	servers []*fleet.Fleet
 	moved   map[string]bool // keys of what was not zero
-	waits   []fleet.Wait
+	waits   []stats.Wait
 }
 
 func (o *onlookers) look() {
@@ -43,7 +44,7 @@ func (o *onlookers) look() {
 		s := f.Stats()
 		for _, a := range count.Attrs(struct {
 			Refused int64 `count:"refused"`
-			Server  fleet.ServerStats
+			Server  stats.Server
 		}{s.Refused, s.Server}) {
 			o.moved[a.Key] = true
 		}
@@ -55,7 +56,7 @@ func (o *onlookers) look() {
 // checkpoint is made: every number of ServerStats moves that the mode has, and the waits say for whom they are.
 func TestServersShowHowTheirJobStands(t *testing.T) {
 	t.Parallel()
-	all := slices.Collect(count.Keys(fleet.ServerStats{}))
+	all := slices.Collect(count.Keys(stats.Server{}))
 	all = slices.DeleteFunc(all, func(key string) bool { return key == "dead" }) // TestServersShowTheLost
 	lacks := map[strategy.Mode][]string{strategy.ModeAsync: {"phase", "round"}, strategy.ModeHalfAsync: {"phase", "round"},
 		strategy.ModeGeo: {"phase"}}
@@ -96,7 +97,7 @@ func TestServersShowHowTheirJobStands(t *testing.T) {
 			if o.moved["refused"] {
 				t.Error("a request was refused")
 			}
-			if !slices.ContainsFunc(o.waits, func(w fleet.Wait) bool {
+			if !slices.ContainsFunc(o.waits, func(w stats.Wait) bool {
 				return w.Why != "" && !w.Since.IsZero() && (reflect.DeepEqual(w.Workers, []int{2}) || m == strategy.ModeAsync)
 			}) {
 				t.Errorf("no wait is for worker 2: %+v", o.waits[:min(3, len(o.waits))])

@@ -9,6 +9,7 @@ import (
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
+	"github.com/gofleet/gofleet/fleet/stats"
 	"github.com/gofleet/gofleet/strategy"
 	"github.com/gofleet/gofleet/transport"
 )
@@ -75,7 +76,7 @@ func TestHotRows(t *testing.T) {
 			}
 		}
 		st := f.Stats().Tables[0]
-		if len(st.Hot) != 3 || st.Hot[0] != (fleet.HotRow{ID: 7, Updates: 40}) {
+		if len(st.Hot) != 3 || st.Hot[0] != (stats.HotRow{ID: 7, Updates: 40}) {
 			t.Errorf("hot rows of %s are %+v", st.Name, st.Hot)
 		}
 		return nil
@@ -87,8 +88,8 @@ func TestEveryCountIsLogged(t *testing.T) {
 	t.Parallel()
 	log := new(trial.Log)
 	logger := log.Logger()
-	logger.Info("so far", "stats", fleet.Stats{Counts: fleet.Counts{Steps: 11, Rows: 12, Doubled: 13, Dropped: 14, NotFinite: 15}, Refused: 16,
-		Tables: []fleet.TableStats{{Name: "t", Rows: 21, Free: 22, Waiting: 23, Bytes: 24, MaxBytes: 25, KeptOut: 26, TurnedAway: 27, Dropped: 28, Hot: []fleet.HotRow{{ID: 29}}}}})
+	logger.Info("so far", "stats", stats.Process{Counts: stats.Counts{Steps: 11, Rows: 12, Doubled: 13, Dropped: 14, NotFinite: 15}, Refused: 16,
+		Tables: []stats.Table{{Name: "t", Rows: 21, Free: 22, Waiting: 23, Bytes: 24, MaxBytes: 25, KeptOut: 26, TurnedAway: 27, Dropped: 28, Hot: []stats.HotRow{{ID: 29}}}}})
 	want := []string{"steps=11", "rows_applied=12", "doubled=13", "rows_dropped=14", "not_finite=15", "refused=16", "t.rows=21", "t.free=22", "t.waiting=23",
 		"t.bytes=24", "t.max_bytes=25", "t.kept_out=26", "t.turned_away=27", "t.dropped=28", "t.hottest=29"}
 	for _, text := range want {
@@ -96,7 +97,7 @@ func TestEveryCountIsLogged(t *testing.T) {
 			t.Errorf("no %s in %s", text, log.Lines("so far"))
 		}
 	}
-	logger.Info("nothing", "stats", fleet.Stats{})
+	logger.Info("nothing", "stats", stats.Process{})
 	if got := log.Lines("nothing")[0]; strings.Contains(got, "stats.") {
 		t.Errorf("zeros are logged: %s", got)
 	}

@@ -47,7 +47,7 @@ func (f *Fleet) InPlaceOf(worker int) (*Fleet, error) {
 	}
 	id := f.id
 	id.Index = worker
-	return &Fleet{id: id, options: f.options, log: f.log}, nil
+	return &Fleet{id: id, options: f.options, log: f.log, board: f.board}, nil
 }
 
 // checkSeries refuses a Strategy.Recovery that would not go on from what is in its directory, where no server looks at
@@ -87,6 +87,7 @@ func (f *Fleet) StopWorker(ctx context.Context) error {
 		}
 	}
 	err = errors.Join(unsaved, j.backend.Leave(ctx))
+	f.hide()
 	if !errors.Is(err, backend.ErrNotJoined) {
 		f.tellStats()
 	}

@@ -101,7 +101,7 @@ func (t *hits) reset()         { *t = hits{} }
 func (t *hits) problem() error { return nil }
 
 // Hits returns the counts behind an Accuracy, TopK, BinaryAccuracy, Precision or Recall node in this executor: right
-// answers, and all. Those of a metric of the batch alone are the last batch's.
+// answers, and all. A metric of the batch alone has the last batch's.
 func (e *Executor) Hits(accuracy *Node) (hit, total int64, err error) {
 	t, err := e.tally("Hits", accuracy)
 	if err != nil {

@@ -5,6 +5,8 @@ import "github.com/gofleet/gofleet/internal/kernels"
 // elementwise is the part that all functions of one element have in common.
 type elementwise struct{}
 
+func (elementwise) byExample() {}
+
 func (elementwise) infer(in []*Node) ([]int, error) { return in[0].shape, wantFloat(in) }
 
 // ReLU is max(x, 0).

@@ -127,7 +127,7 @@ func (c *cell) positive(i int) bool {
 // Histogram counts scores by bucket and label, for AUC.
 type Histogram struct {
 	// Pos and Neg count the examples with a positive and a negative label in each of the buckets ⌊p·thresholds⌋, of
-	// which there is one more than thresholds; of 65,536 buckets, in those of [AUC].
+	// which there is one more than thresholds; where there are 65,536, in the buckets of [AUC].
 	Pos, Neg []int64
 
 	from, to int // which of the buckets of AUC have anything
@@ -157,7 +157,7 @@ func (h *Histogram) Add(p float32, positive bool) {
 	}
 }
 
-// fine says whether the buckets are those of AUC.
+// fine reports whether the buckets are AUC's.
 func (h *Histogram) fine() bool { return len(h.Pos) == histogram.OddsBuckets }
 
 func (h *Histogram) bucket(p float32) int {

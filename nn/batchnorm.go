@@ -15,7 +15,7 @@ import (
 // channel whose mean or variance is not finite in a batch moves nothing. The executor hands them to a trainer that has
 // a method SetDense(name string, w []float32) error after each step; of several executors the last one's count. In a
 // fleet each worker has its own, until workers meet (at a barrier, in a gather, at the evaluations of fleet/train):
-// then all have the mean. What is saved has those of the worker that saves.
+// then all have the mean. A saved model has the averages of the worker that saves.
 func BatchNorm(x *Node, o NormOptions) *Node {
 	if x == nil || x.bad || len(x.shape) < 2 {
 		return apply("", batchNorm{}, x)
@@ -84,8 +84,9 @@ func (b batchNorm) forward(c *cell) {
 		b.evaluate(c)
 		return
 	}
+	c.scratch(5*b.channels(c.shape) + len(c.value))
 	if b.byRows(c) {
-		b.forwardRows(c)
+		b.trainRows(c)
 		return
 	}
 	x, kept, inverses := c.in[0].value, b.kept(c), b.columns(c, 0)
@@ -110,15 +111,13 @@ func (b batchNorm) forward(c *cell) {
 func (b batchNorm) byRows(c *cell) bool { return b.Last || len(c.shape) == 2 }
 
 // kept are the normalised numbers, which backward needs.
-func (b batchNorm) kept(c *cell) []float32 { return b.room(c)[5*b.channels(c.shape):] }
+func (b batchNorm) kept(c *cell) []float32 { return c.floats[5*b.channels(c.shape):] }
 
 // columns are numbers of each channel: 1/deviation, and four for backward to use.
 func (b batchNorm) columns(c *cell, i int) []float32 {
 	n := b.channels(c.shape)
-	return b.room(c)[i*n : (i+1)*n]
+	return c.floats[i*n : (i+1)*n]
 }
-
-func (b batchNorm) room(c *cell) []float32 { return c.scratch(5*b.channels(c.shape) + len(c.value)) }
 
 // settle moves the averages of a channel, unless the batch has no finite moments: its gradient may be skipped, and
 // averages have to be numbers after it.
@@ -174,7 +173,7 @@ func (b batchNorm) backward(c *cell) {
 		}
 	}
 	if b.byRows(c) {
-		b.backwardRows(c)
+		c.eachUnit(true)
 		return
 	}
 	for ch := range inverse {
@@ -202,7 +201,7 @@ func (b batchNorm) backward(c *cell) {
 	}
 }
 
-// addChannel adds a channel's gradients to those of its scale and shift.
+// addChannel adds a channel's gradients to the gradients of its scale and shift.
 func (c *cell) addChannel(ch int, dShift, dScale float64) {
 	if scale := c.in[1]; scale.wanted {
 		scale.grad[ch] += float32(dScale)

@@ -6,45 +6,75 @@ import (
 	"github.com/gofleet/gofleet/internal/kernels"
 )
 
-// Batch norm where the channels are the last dimension, as of [N C]: all channels at once, row by row, as they lie in
-// memory. The sums are those of forward and backward, in the same order.
+// Batch norm where the channels are the last dimension, as of [N C]: row by row, as they lie in memory, so that several
+// cores can have some channels each. The sums are the same as forward's and backward's, in the same order.
+
+// trainRows computes the rows of a training step.
+func (b batchNorm) trainRows(c *cell) {
+	c.sums(4 * c.last())
+	c.eachUnit(false)
+	b.settleRows(c)
+}
+
+// units are some channels of a training step.
+func (b batchNorm) units(c *cell, from, to int, back bool) {
+	if back {
+		b.backwardRows(c, from, to)
+	} else {
+		b.forwardRows(c, from, to)
+	}
+}
 
 // forwardRows is forward by rows.
-func (b batchNorm) forwardRows(c *cell) {
-	x, n, kept, inverse := c.in[0].value, last(c.shape), b.kept(c), b.columns(c, 0)
-	mean, factor := b.moments(c)
+func (b batchNorm) forwardRows(c *cell, from, to int) {
+	x, n, kept, inverse := c.in[0].value, c.last(), b.kept(c), b.columns(c, 0)[from:to]
+	mean, factor := b.moments(c, from, to)
 	for ch, f := range factor {
 		inverse[ch] = float32(f)
 	}
-	scale, shift := c.in[1].value, c.in[2].value
+	scale, shift := c.in[1].value[from:to], c.in[2].value[from:to]
 	for at := 0; at < len(x); at += n {
-		normal, y := kept[at:at+n], c.value[at:at+n]
-		kernels.Normal(normal, x[at:at+n], mean, factor)
+		normal, y := kept[at+from:at+to], c.value[at+from:at+to]
+		kernels.Normal(normal, x[at+from:at+to], mean, factor)
 		kernels.Mul(y, normal, scale)
 		kernels.Add(y, y, shift)
 	}
 }
 
-// moments are mean and 1/deviation of each channel of a batch, by which the averages move.
-func (b batchNorm) moments(c *cell) (mean, factor []float64) {
-	x, n := c.in[0].value, last(c.shape)
-	sums, rows := c.sums(4*n), float64(len(x)/n)
-	mean, factor = sums[:n], sums[n:2*n]
+// quarter are some channels' numbers of the four that a training step has of each: mean, 1/deviation, and two sums, of
+// which the first is the variance until the averages have moved.
+func (c *cell) quarter(i, from, to int) []float64 {
+	n := c.last()
+	return c.doubles[i*n+from : i*n+to]
+}
+
+// moments are mean and 1/deviation of some channels of a batch.
+func (b batchNorm) moments(c *cell, from, to int) (mean, factor []float64) {
+	x, n := c.in[0].value, c.last()
+	mean, factor = c.quarter(0, from, to), c.quarter(1, from, to)
+	rows, variance := float64(len(x)/n), c.quarter(2, from, to)
 	for at := 0; at < len(x); at += n {
-		kernels.AddWide(mean, x[at:at+n])
+		kernels.AddWide(mean, x[at+from:at+to])
 	}
 	for ch := range mean {
 		mean[ch] /= rows
 	}
 	for at := 0; at < len(x); at += n {
-		kernels.AddSquares(factor, mean, x[at:at+n])
+		kernels.AddSquares(variance, mean, x[at+from:at+to])
 	}
-	for ch := range factor {
-		variance := factor[ch] / rows
-		factor[ch] = 1 / math.Sqrt(variance+float64(b.Epsilon))
-		b.settle(c, ch, mean[ch], variance)
+	for ch := range variance {
+		variance[ch] /= rows
+		factor[ch] = 1 / math.Sqrt(variance[ch]+float64(b.Epsilon))
 	}
 	return mean, factor
+}
+
+// settleRows moves the averages of all channels.
+func (b batchNorm) settleRows(c *cell) {
+	mean, variance := c.quarter(0, 0, c.last()), c.quarter(2, 0, c.last())
+	for ch := range mean {
+		b.settle(c, ch, mean[ch], variance[ch])
+	}
 }
 
 // evaluateRows is evaluate by rows.
@@ -65,30 +95,32 @@ func (b batchNorm) evaluateRows(c *cell) {
 }
 
 // backwardRows is backward by rows.
-func (b batchNorm) backwardRows(c *cell) {
-	x, n := c.in[0], last(c.shape)
-	kept, inverse, sums := b.kept(c), b.columns(c, 0), c.sums(2*n)
-	dShift, dScale, room := sums[:n], sums[n:], b.columns(c, 1)
+func (b batchNorm) backwardRows(c *cell, from, to int) {
+	x, n, kept := c.in[0], c.last(), b.kept(c)
+	dShift, dScale, room := c.quarter(2, from, to), c.quarter(3, from, to), b.columns(c, 1)[from:to]
+	clear(dShift)
+	clear(dScale)
 	for at := 0; at < len(c.grad); at += n {
-		dy := c.grad[at : at+n]
+		dy := c.grad[at+from : at+to]
 		kernels.AddWide(dShift, dy)
-		kernels.Mul(room, dy, kept[at:at+n])
+		kernels.Mul(room, dy, kept[at+from:at+to])
 		kernels.AddWide(dScale, room)
 	}
-	for ch := range n {
-		c.addChannel(ch, dShift[ch], dScale[ch])
+	for ch := range dShift {
+		c.addChannel(from+ch, dShift[ch], dScale[ch])
 	}
 	if !x.wanted {
 		return
 	}
-	factor, lessA, lessB, rows := b.columns(c, 2), b.columns(c, 3), b.columns(c, 4), float64(len(c.value)/n)
-	for ch := range n {
-		factor[ch] = c.in[1].value[ch] * inverse[ch]
+	inverse, rows := b.columns(c, 0)[from:to], float64(len(c.value)/n)
+	factor, lessA, lessB := b.columns(c, 2)[from:to], b.columns(c, 3)[from:to], b.columns(c, 4)[from:to]
+	for ch := range factor {
+		factor[ch] = c.in[1].value[from+ch] * inverse[ch]
 		lessA[ch], lessB[ch] = -float32(dShift[ch]/rows), -float32(dScale[ch]/rows)
 	}
 	for at := 0; at < len(c.grad); at += n { // factor·(dy − a − normal·b)
-		kernels.Add(room, c.grad[at:at+n], lessA)
-		kernels.AddMul(room, kept[at:at+n], lessB)
-		kernels.AddMul(x.grad[at:at+n], room, factor)
+		kernels.Add(room, c.grad[at+from:at+to], lessA)
+		kernels.AddMul(room, kept[at+from:at+to], lessB)
+		kernels.AddMul(x.grad[at+from:at+to], room, factor)
 	}
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // BinaryCrossEntropy is −label·ln(pred) − (1−label)·ln(1−pred), element by element, pred being a probability. A
-// logarithm is never below −100. pred and label are those of [LogLoss].
+// logarithm is never below −100. pred and label are as in [LogLoss].
 func BinaryCrossEntropy(pred, label *Node) *Node {
 	return apply("", binaryCrossEntropy{}, pred, label)
 }

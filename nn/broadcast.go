@@ -51,6 +51,8 @@ func behindBatch(shape []int) []int {
 // pairwise is the part that arithmetic on two inputs has in common.
 type pairwise struct{}
 
+func (pairwise) byExample() {}
+
 func (pairwise) infer(in []*Node) ([]int, error) {
 	if err := wantFloat(in); err != nil {
 		return nil, err
@@ -108,7 +110,7 @@ func (c *cell) byRow() (side, width int, is bool) {
 	return side, groups[0].size, true
 }
 
-// groups are those of the value, the last dimensions first; equal shapes of any rank are one group.
+// groups are the value's, the last dimensions first; equal shapes of any rank are one group.
 func (c *cell) groups() (groups [mostDims + 1]group, n int) {
 	for back := 1; back <= len(c.shape); back++ {
 		g := group{size: c.shape[len(c.shape)-back]}
@@ -185,6 +187,7 @@ type expand struct {
 }
 
 func (expand) kind() string { return "expand" }
+func (expand) byExample()   {}
 
 func (e expand) infer(in []*Node) ([]int, error) {
 	want := e.Dims

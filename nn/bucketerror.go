@@ -2,11 +2,11 @@ package nn
 
 // BucketError is how far predicted probabilities are from the rates observed, over all batches since
 // [Executor.ResetMetrics], of shape [1]: 0 is a model that is right on average wherever there is enough to tell. pred
-// and label are those of [AUC], buckets those of [BatchAUC]; bucket i of 4096 stands for the probability i/4096.
+// and label are as in [AUC], buckets as in [BatchAUC]; bucket i of 4096 stands for the probability i/4096.
 //
 // Neighbouring buckets, spanning at most 0.01 of probability, are joined until their mean prediction q̄ over k examples
-// is known to √((1−q̄)/(q̄·k)) < 0.05; each such group has the error |observed/q̄ − 1|, and the result is the mean of
-// those, weighted by examples. It is 0 where no group is known so well, and NaN when a score was.
+// is known to √((1−q̄)/(q̄·k)) < 0.05; each such group has the error |observed/q̄ − 1|, and the result is the mean over
+// the groups, weighted by examples. It is 0 where no group is known so well, and NaN when a score was.
 func BucketError(pred, label *Node) *Node { return apply("", bucketError{}, pred, label) }
 
 // bucketError counts as auc does.

@@ -46,7 +46,12 @@ type cell struct {
 	ints          []int32   // scratch of the op
 	doubles       []float64 // scratch of the op
 	casts         []float32 // labels that were fed as int64
-	out           fetched
+
+	cores    *cores  // that the executor has
+	portions []*cell // of a large cell: some of its examples each
+	divided  int     // how many portions it has in this step, 0 while it is whole
+	first    int     // of a portion: which example its first is
+	out      fetched
 }
 
 // adds says whether a gradient has to be added to what c.grad holds; the first writer of a step replaces it.
@@ -86,6 +91,9 @@ func (c *cell) sums(n int) []float64 {
 	clear(c.doubles)
 	return c.doubles
 }
+
+// kept is how much the cell has for the op, in numbers of 32 bits.
+func (c *cell) kept() int { return cap(c.floats) + cap(c.ints) + 2*cap(c.doubles) + cap(c.casts) }
 
 // grown is s with length n, in new memory when it has too little: first what is asked for, later some more, so that
 // lengths that vary from step to step settle soon.

@@ -39,6 +39,7 @@ type concat struct {
 }
 
 func (concat) kind() string  { return "concat" }
+func (concat) byExample()    {}
 func (concat) overwritable() {}
 
 // axis is the one of an input along which it is joined.

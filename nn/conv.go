@@ -83,8 +83,8 @@ func (o ConvOptions) slide(x *Node, filters, positions int) *Node {
 	return apply(name, linear{PerPosition: true}, in...)
 }
 
-// GlobalMaxPool2D is the largest element of each channel of x of shape [N C H W], of shape [N C]. Those of sequences
-// have [SequencePool].
+// GlobalMaxPool2D is the largest element of each channel of x of shape [N C H W], of shape [N C]. For sequences there
+// is [SequencePool].
 func GlobalMaxPool2D(x *Node) *Node { return global(Max, x) }
 
 // GlobalAvgPool2D is the mean of each channel of x of shape [N C H W], of shape [N C].
@@ -138,6 +138,7 @@ type conv2d struct {
 }
 
 func (conv2d) kind() string  { return "conv2d" }
+func (conv2d) byExample()    {}
 func (conv2d) overwritable() {}
 
 func (o conv2d) groups() int { return max(1, o.Groups) }

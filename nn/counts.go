@@ -11,7 +11,7 @@ type counts struct{ show, click *Node }
 
 func (c counts) any() bool { return c.show != nil || c.click != nil }
 
-// feeds lists those that there are.
+// feeds lists the feeds of shows and clicks.
 func (c counts) feeds() (all []*Node) {
 	for _, n := range []*Node{c.show, c.click} {
 		if n != nil {

@@ -6,7 +6,7 @@ import (
 
 // crowding is whether a histogram's buckets tell scores apart, batch after batch.
 type crowding struct {
-	// so far, and those that shared a bucket with half of their batch; rows is -1 when there is nothing to see any more
+	// so far, and rows that shared a bucket with half of their batch; rows is -1 when there is nothing to see any more
 	rows, together int
 }
 

@@ -7,9 +7,9 @@ import (
 	"github.com/gofleet/gofleet/internal/kernels"
 )
 
-// culprit is a number that was fed and is not finite. The trainer knows gradients alone, and with merged gradients
-// those of several steps, so that the executor looks for it: in a step whose loss is not finite, and when the trainer
-// refuses. Good steps cost nothing, and a trainer that takes such gradients gets them.
+// culprit is a number that was fed and is not finite. The trainer knows gradients alone, and with merged gradients the
+// gradients of several steps, so that the executor looks for it: in a step whose loss is not finite, and when the
+// trainer refuses. Good steps cost nothing, and a trainer that takes such gradients gets them.
 type culprit struct {
 	what string // feed, row, column and where the row comes from; empty when there is none
 	step uint64

@@ -114,7 +114,7 @@ func (m *Model) deltasIn(dir string) ([]modelfiles.Published, error) {
 }
 
 // ErrForked says that two deltas of a base do not follow each other: a job that had gone back to a checkpoint saved one
-// of them beside what it had saved before, or a second job did. Nobody can say which rows are right until the next
+// of them beside what it had saved before, or a second job did. Which rows are right is not known until the next
 // base: save it, or remove the deltas of the job that does not train any more.
 var ErrForked = errors.New("two jobs have saved deltas of one base")
 
@@ -145,13 +145,13 @@ type weightSource interface {
 	table(p *optimizer.Param) (*loadedTable, error)
 }
 
-// wholeFiles are those of a model.
+// wholeFiles are a model's.
 type wholeFiles struct{ *modelfiles.Files }
 
 func (f wholeFiles) dense(p *optimizer.Param) ([]float32, error)    { return loadDense(f.Files, p) }
 func (f wholeFiles) table(p *optimizer.Param) (*loadedTable, error) { return loadTable(f.Files, p) }
 
-// changedFiles are those of a delta, over a model.
+// changedFiles are a delta's, over a model.
 type changedFiles struct {
 	*modelfiles.Files
 	under *Model
@@ -175,7 +175,7 @@ func (f changedFiles) table(p *optimizer.Param) (*loadedTable, error) {
 	return under.with(over, gone)
 }
 
-// with is the table with other rows over its own, and without those that are gone; its ids ascend.
+// with is the table with other rows over its own, and without the rows that are gone; its ids ascend.
 func (t *loadedTable) with(over *loadedTable, gone []uint64) (*loadedTable, error) {
 	if !slices.IsSorted(gone) {
 		return nil, fmt.Errorf("the ids of rows that are gone do not ascend")

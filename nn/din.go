@@ -56,6 +56,7 @@ func DIN(query, rows, mask *Node, o DINOptions) *Node {
 type pairs struct{}
 
 func (pairs) kind() string  { return "pairs" }
+func (pairs) byExample()    {}
 func (pairs) overwritable() {}
 
 func (pairs) infer(in []*Node) ([]int, error) {

@@ -89,10 +89,9 @@
 // "user.ids" and "user" of an embedding, ids ascending and row i that of id i. graph.json has the nodes, each after its
 // inputs, with their attributes.
 //
-// A row that was never trained is in no file, but for those whose values an initializer of given values has
-// (optimizer.Assign, or one's own): these are written. Where the embedding has no height it is zeros; where it has one,
-// every evaluation sees the row's initial values, which are a function of the graph's seed, the embedding's name and
-// the id:
+// A row that was never trained is in no file, unless an initializer of given values has its values (optimizer.Assign,
+// or your own): such rows are written. Where the embedding has no height it is zeros; where it has one, every
+// evaluation sees the row's initial values, which are a function of the graph's seed, the embedding's name and the id:
 //
 //	import json, math, statistics, struct
 //
@@ -157,6 +156,7 @@ package nn
 //	feed.go      a batch checked, the ids of each table made unique
 //	cell.go      a node at work: its value, its gradient, its memory
 //	run.go       memory bound, forward, backward
+//	cores.go     one cell, on several cores
 //	session.go   whose parameters it works on, and the trainer's session
 //	table.go     the rows that a batch touches
 //	counts.go    feeds from which rows learn of shows and clicks
@@ -216,7 +216,7 @@ package nn
 //	broadcast.go   shapes that are repeated to fit each other, Expand
 //	add.go         sums, with biases
 //	arithmetic.go  products, quotients, differences, Scale
-//	matmul.go      matrix products, and those of each example
+//	matmul.go      matrix products, also of each example
 //	dot.go         a query with each of its candidates
 //	cosine.go      cosine similarity
 //	reduce.go      Sum, MeanAxis and Max along an axis

@@ -13,6 +13,7 @@ func Dot(query, candidates *Node) *Node { return apply("", dot{}, query, candida
 type dot struct{}
 
 func (dot) kind() string { return "dot" }
+func (dot) byExample()   {}
 
 func (dot) infer(in []*Node) ([]int, error) {
 	q, k := in[0], in[1]

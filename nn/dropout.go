@@ -20,6 +20,7 @@ type dropout struct {
 }
 
 func (dropout) kind() string { return "dropout" }
+func (dropout) byExample()   {}
 
 func (d dropout) infer(in []*Node) ([]int, error) {
 	if !(d.P >= 0 && d.P < 1) {
@@ -36,19 +37,22 @@ func (d dropout) forward(c *cell) {
 		return
 	}
 	factors := c.scratch(len(x))
-	d.draw(factors, c.turn.key(c.node))
+	d.draw(factors, c.turn.key(c.node), c.first*c.cols())
 	kernels.Mul(c.value, x, factors)
 }
 
-// draw sets each factor by 32 random bits, the halves of the numbers of a splitmix64 generator.
-func (d dropout) draw(factors []float32, key uint64) {
+// draw sets each factor, the first of which is that of element at, by 32 random bits, the halves of the numbers of a
+// splitmix64 generator.
+func (d dropout) draw(factors []float32, key uint64, at int) {
 	keep, dropped := 1/(1-d.P), uint64(float64(d.P)*(1<<32))
 	choice := [2]float32{keep, 0}
-	var bits uint64
+	const step = 0x9e3779b97f4a7c15
+	key += step * uint64((at+1)/2)
+	bits := mix(key)
 	for i := range factors {
 		bits >>= 32
-		if i%2 == 0 {
-			key += 0x9e3779b97f4a7c15
+		if (at+i)%2 == 0 {
+			key += step
 			bits = mix(key)
 		}
 		// the sign of a difference, without a branch that can't be foretold

@@ -123,6 +123,7 @@ func takenBy(old *Node, p *optimizer.Param) error {
 type embedding struct{ padded }
 
 func (embedding) kind() string  { return "embedding" }
+func (embedding) byExample()    {}
 func (embedding) overwritable() {}
 
 func (embedding) infer(in []*Node) ([]int, error) {

@@ -45,7 +45,7 @@ func (m *misses) problem() error { return nil }
 // mean is a sum for each element that was counted.
 func (m *misses) mean(sum float64) float64 { return sum / float64(max(m.n, 1)) }
 
-// miss adds this batch's errors to those before.
+// miss adds this batch's errors to the sums.
 func (c *cell) miss() *misses {
 	m, label := c.tally.(*misses), c.in[1]
 	for i, p := range c.in[0].value {

@@ -21,6 +21,7 @@ type Executor struct {
 	tables   []*table // in order of construction
 
 	session optimizer.Session
+	cores   cores
 	looking *looking // reads rows beside the loss; nil before a step has some
 	ended   error    // why the session is over
 	step    optimizer.Step
@@ -28,7 +29,7 @@ type Executor struct {
 	culprit culprit
 	counts  *sharedCounts // that it counts into, nil for its own
 	packed  packedWeights // that a scorer keeps, nil for none
-	// asLoaded is of a scorer: weights are the graph's own, whoever trains the model meanwhile.
+	// asLoaded is of a scorer: weights are the graph's own, whatever trains the model meanwhile.
 	asLoaded bool
 	batches  [3]*feedBatch   // of a single step, and two of a loop, which may evaluate between its steps
 	out      []*tensor.Dense // what the last step returned

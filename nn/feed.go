@@ -13,14 +13,14 @@ type feedBatch struct {
 	rows    int
 	floats  [][]float32 // by position in plan.feeds
 	ids     [][]int64
-	wide    []bool            // ids that were fed as uint64: those from 2⁶³ on are negative in ids
+	wide    []bool            // ids that were fed as uint64: ids from 2⁶³ on are negative here
 	offsets [][]int64         // of slots
 	places  []placer          // nil where a feed does not know where its rows come from
 	tables  []*tableIDs       // by index of the table
 	kept    map[*cell][]int64 // of lookups of sequences: the ids of a slot that have a position
 }
 
-// placer is the engine of a tensor that knows where its rows come from, as those of package dataset do.
+// placer is the engine of a tensor that knows where its rows come from, as tensors of package dataset do.
 type placer interface {
 	// Place is the file and line of an example, or the like; "" where that is not known.
 	Place(row int) string
@@ -115,7 +115,7 @@ func (b *feedBatch) join(parts []*feedBatch) {
 	}
 }
 
-// joinOffsets appends the offsets of a slot's ids that come behind those which b has. Other feeds have none.
+// joinOffsets appends the offsets of a slot's ids that come behind the ids of b. Other feeds have none.
 func (b *feedBatch) joinOffsets(i int, offsets []int64) {
 	if len(offsets) == 0 {
 		return

@@ -28,7 +28,7 @@ type InBatchOptions struct {
 //	ln Σⱼ exp(sᵢⱼ) − sᵢᵢ
 //
 // over the items j whose id is another than i's, and i itself (Yi et al., 2019). It is 0 where no other item is left.
-// The negatives are those of one worker's own batch, or of one thread's.
+// The negatives come from one worker's own batch, or from one thread's.
 func InBatchSoftmax(user, item *Node, o InBatchOptions) *Node {
 	in := []*Node{user, item}
 	for _, n := range []*Node{o.LogQ, o.IDs} {

@@ -7,7 +7,7 @@ import (
 	"github.com/gofleet/gofleet/internal/kernels"
 )
 
-// Index finds, of all items of a table, those whose vectors have the largest inner products with a query's, exactly:
+// Index finds the items of a table whose vectors have the largest inner products with a query's, exactly:
 // what two towers retrieve. Several goroutines may use one.
 //
 //	index, err := nn.NewIndex(ids, vectors) // what the item tower evaluates to, over all items

@@ -81,7 +81,7 @@ type savedNode struct {
 
 // savedVariable are the attributes of a parameter. Initial values are kept for tables alone: their rows may be asked
 // for before they exist, and are born when a loaded model is trained further. Of a table without a height, whose rows
-// read as zeros until then, those that can't be saved are left out: its new rows are born as zeros.
+// read as zeros until then, rows that can't be saved are left out: its new rows are born as zeros.
 type savedVariable struct {
 	Shape  []int      `json:"shape"`
 	Frozen bool       `json:"frozen,omitempty"`

@@ -65,7 +65,7 @@ func isSlot(n *Node) bool {
 	return ok && f.Type == slots
 }
 
-// isInt says whether the node's elements are int64, as those of a feed or of a cast.
+// isInt reports whether the node's elements are int64, as a feed's or a cast's are.
 func isInt(n *Node) bool {
 	switch o := n.op.(type) {
 	case feed:

@@ -109,7 +109,7 @@ func (j *joiner) enter(c *call) []*call {
 	return nil
 }
 
-// leave takes a call out of those that wait, and says whether it was among them.
+// leave removes a waiting call, and reports whether it still waited.
 func (j *joiner) leave(c *call) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()

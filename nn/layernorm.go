@@ -43,8 +43,8 @@ func (g *Graph) scaleAndShift(name string, size int) (scale, shift *Node) {
 	return scale, g.dense(name+".b_0", []int{size}, nil, false)
 }
 
-// LayerNorm makes every example's numbers, or with [NormOptions].Axis those of each of its positions, have mean 0 and
-// variance 1, then scales and shifts each (Ba et al., 2016). The shape stays that of x.
+// LayerNorm makes every example's numbers, or with [NormOptions].Axis the numbers of each of its positions, have mean 0
+// and variance 1, then scales and shifts each (Ba et al., 2016). The shape is x's.
 func LayerNorm(x *Node, o NormOptions) *Node {
 	if x == nil || x.bad {
 		return apply("", layerNorm{}, x)
@@ -70,6 +70,7 @@ type layerNorm struct {
 }
 
 func (layerNorm) kind() string { return "layer_norm" }
+func (layerNorm) byExample()   {}
 
 // cols is how many numbers are made alike.
 func (l layerNorm) cols(x *Node) (int, error) {

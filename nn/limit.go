@@ -7,7 +7,7 @@ import (
 
 // limiter is an op that knows which values of its inputs make sense.
 type limiter interface {
-	// limits are those that node n sets.
+	// limits are the limits that node n sets.
 	limits(n *Node) []limit
 }
 
@@ -17,12 +17,12 @@ type limit struct {
 	input   int    // of the node that sets it
 	below   int64  // what int64 values are below; 0 is no bound. They are never negative
 	except  *int64 // an int64 value that is always right
-	between *span  // where float32 values lie; int64 values are then those of 0 and 1 that lie there
+	between *span  // where float32 values lie; int64 values are then 0 and 1, as far as they lie there
 	why     string // what sets it, or what a value outside is
 	at      *cell  // the input, or the feed that it is a cast of
 }
 
-// span is what lies between two numbers, those included. A NaN is no business of a span that lets it pass.
+// span is what lies between two numbers, which it includes. A span that lets NaN pass does not look at it.
 type span struct {
 	low, high float32
 	nan       bool
@@ -42,7 +42,7 @@ func probabilities(n *Node, rounding float32) limit {
 		why: fmt.Sprintf("no probability between 0 and 1 for %s: pass it through Sigmoid or Softmax", n.label())}
 }
 
-// limit adds a limit of the cell that was taken last to those of the plan.
+// limit adds a limit of the cell that was taken last to the plan's.
 func (p *plan) limit(c *cell, l limit) {
 	l.at = c.in[l.input]
 	if cast, ok := l.at.node.op.(cast); ok && cast.To == Float32 {

@@ -41,7 +41,7 @@ func (m *Model) Format() (dataset.Format, error) {
 	return m.format, nil
 }
 
-// Rows are those of text files in the model's format, with the feeds that its outputs need and no more: files that are
+// Rows are read from text files in the model's format, with the feeds that its outputs need and no more: files that are
 // to be predicted have no labels, or any.
 //
 //	rows, err := m.Rows("tomorrow.csv.gz")
@@ -95,7 +95,7 @@ func (m *Model) Output(name string) *Node {
 // model.
 //
 // With deltas, which a fleet's SaveModel has saved, the model is what it was when the last of them was saved: each is
-// read over the one before, and must follow it; one beside those that were read before it is [ErrForked].
+// read over the one before, and must follow it; one that does not follow is [ErrForked].
 func Load(dir string, deltas ...string) (*Model, error) {
 	m, err := load(dir)
 	for _, delta := range deltas {

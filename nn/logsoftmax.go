@@ -12,6 +12,7 @@ func LogSoftmax(x *Node) *Node { return apply("", logSoftmax{}, x) }
 type logSoftmax struct{}
 
 func (logSoftmax) kind() string { return "log_softmax" }
+func (logSoftmax) byExample()   {}
 
 func (logSoftmax) infer(in []*Node) ([]int, error) { return in[0].shape, wantClasses(in[0]) }
 

@@ -18,6 +18,7 @@ type maskedSoftmax struct {
 }
 
 func (maskedSoftmax) kind() string { return "masked_softmax" }
+func (maskedSoftmax) byExample()   {}
 func (maskedSoftmax) inPlace()     {}
 
 func (o maskedSoftmax) infer(in []*Node) ([]int, error) {
@@ -70,7 +71,7 @@ func (o maskedSoftmax) row(c *cell, at int, mask []float32, p *places) {
 	p.softmax(c.value[at:at+c.last()], c.in[0].value[at:at+seen])
 }
 
-// places are those of a row that a mask leaves, in order.
+// places are a row's positions that a mask leaves, in order.
 type places struct {
 	mask []float32 // in which they were found
 	seen int

@@ -37,6 +37,7 @@ type batchMatMul struct {
 }
 
 func (batchMatMul) kind() string  { return "batch_matmul" }
+func (batchMatMul) byExample()    {}
 func (batchMatMul) overwritable() {}
 
 func (o batchMatMul) infer(in []*Node) ([]int, error) {

@@ -11,17 +11,17 @@ import (
 
 // PRAUC is the area under the curve of precision over recall, as average precision Σ (Rᵢ − Rᵢ₋₁)·Pᵢ from the highest
 // score down (scikit-learn's average_precision_score), over all batches since [Executor.ResetMetrics], of shape [1].
-// pred, label and buckets are those of [AUC]; scores of one bucket count as equal. It is 0 as long as there was no
+// pred, label and buckets are as in [AUC]; scores of one bucket count as equal. It is 0 as long as there was no
 // positive label.
 func PRAUC(pred, label *Node) *Node { return measuring("pr_auc", 0, pred, label) }
 
 // F1 is 2·tp/(2·tp + fp + fn) of the examples whose probability is 0.5 or more, the harmonic mean of [Precision] and
 // [Recall], over all batches since [Executor.ResetMetrics], of shape [1]; 0 when there are none. pred and label are
-// those of [AUC].
+// as in [AUC].
 func F1(pred, label *Node) *Node { return measuring("f1", 0, pred, label) }
 
 // MacroPrecision is the mean over the classes of the share of right answers among the examples that are said to be of
-// the class. Classes that neither labels nor answers have are left out. pred and label are those of [Accuracy].
+// the class. Classes that neither labels nor answers have are left out. pred and label are as in [Accuracy].
 func MacroPrecision(pred, label *Node) *Node { return measuring("macro_precision", 0, pred, label) }
 
 // MacroRecall is the mean over the classes of the share of the class's examples that are said to be, as
@@ -33,8 +33,8 @@ func MacroF1(pred, label *Node) *Node { return measuring("macro_f1", 0, pred, la
 
 // ConfusionMatrix counts examples by label and answer, the class of the highest score. [Executor.Sums] is the matrix,
 // row by row, a row for each label; it adds up over workers, as all sums do. The node's own value is the share of the
-// diagonal, which is [Accuracy]; it is NaN, as those of the macro averages are, when all scores of an example were.
-// pred and label are those of Accuracy.
+// diagonal, which is [Accuracy]; it is NaN, as the macro averages are, when all scores of an example were. pred and
+// label are as in Accuracy.
 func ConfusionMatrix(pred, label *Node) *Node { return measuring("confusion_matrix", 0, pred, label) }
 
 // NDCG is the normalised discounted cumulative gain of the k highest scores (Järvelin and Kekäläinen, 2002), the mean
@@ -44,7 +44,7 @@ func ConfusionMatrix(pred, label *Node) *Node { return measuring("confusion_matr
 func NDCG(scores, relevance *Node, k int) *Node { return measuring("ndcg", k, scores, relevance) }
 
 // RecallAt is the share of what is relevant to an example, above 0, that is among the k highest scores, the mean over
-// examples. scores and relevance are those of [NDCG]. [Index.Recall] is for items that are more than a batch can score.
+// examples. scores and relevance are as in [NDCG]. [Index.Recall] is for items that are more than a batch can score.
 func RecallAt(scores, relevance *Node, k int) *Node {
 	return measuring("recall_at", k, scores, relevance)
 }
@@ -195,7 +195,7 @@ func unknown(t tally) bool {
 	return !known
 }
 
-// additive are the sums of a measure. Of those of buckets, which are many, the ones between lo and hi may be above 0.
+// additive are the sums of a measure. Buckets are many: only sums between lo and hi may be above 0.
 type additive struct {
 	tallying
 	k      int
@@ -377,7 +377,7 @@ func apart(f func(float64) float64) func(*additive, *cell, int) (float64, bool) 
 
 func squared(d float64) float64 { return d * d }
 
-// highest are the places of the scores of an example, the highest first, of those that are equal the first first.
+// highest are the places of the scores of an example, the highest first, equal scores in their order.
 func highest(c *cell, scores []float32) []int32 {
 	order := c.scratchInts(len(scores))
 	for j := range order {

@@ -9,9 +9,9 @@ import (
 
 // NCE is the loss of noise-contrastive estimation, of shape [N 1]: telling the true candidate from noise (Gutmann and
 // Hyvärinen, 2010; for words Mnih and Teh, 2012). scores are float32 of shape [N 1+K], in the first column that of the
-// true candidate, in the others those of K candidates drawn from a [Sampler]; expected has the same shape and holds
-// ln(K·q) of each candidate, q being its probability under the sampler. With d = scores − expected it is, σ being the
-// logistic function,
+// true candidate, in the others the scores of K candidates drawn from a [Sampler]; expected has the same shape and
+// holds ln(K·q) of each candidate, q being its probability under the sampler. With d = scores − expected it is, σ being
+// the logistic function,
 //
 //	−ln σ(d₀) − Σₖ ln σ(−dₖ)
 //
@@ -25,13 +25,13 @@ func NCE(scores, expected *Node) *Node {
 }
 
 // SampledSoftmax is the cross-entropy of a softmax over a sample of the classes, of shape [N 1]: of the true candidate
-// and K that were drawn (Jean et al., 2015). scores and expected are those of [NCE], and with d = scores − expected it
+// and K that were drawn (Jean et al., 2015). scores and expected are as in [NCE], and with d = scores − expected it
 // is
 //
 //	ln Σₖ exp(dₖ) − d₀
 //
-// candidates are the ids behind the scores, int64 of the same shape: those drawn that are the true one are left out of
-// the sum.
+// candidates are the ids behind the scores, int64 of the same shape: a drawn candidate that is the true one is left out
+// of the sum.
 func SampledSoftmax(scores, expected, candidates *Node) *Node {
 	return apply("", sampledSoftmax{}, scores, expected, candidates)
 }

@@ -11,7 +11,7 @@ type op interface {
 	infer(in []*Node) ([]int, error)
 	// forward sets c.value from the values of c.in.
 	forward(c *cell)
-	// backward sets, or adds to, the gradients of those of c.in that want one, given c.grad.
+	// backward sets, or adds to, the gradients of the inputs that want one, given c.grad.
 	backward(c *cell)
 }
 

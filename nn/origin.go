@@ -19,8 +19,8 @@ func here() origin {
 	return slices.Clone(origin(calls[:runtime.Callers(2, calls[:])]))
 }
 
-// String is the file and line for an error, after a blank; "" where no line of the program made a node, as those of a
-// loaded model.
+// String is the file and line for an error, after a blank; "" where no line of the program made a node, as in a loaded
+// model.
 func (o origin) String() string {
 	frames := runtime.CallersFrames(o)
 	for more := len(o) > 0; more; {

@@ -64,8 +64,8 @@ func swapped(o op, in []*Node) error {
 		in[0].placed(), in[1].placed(), do)
 }
 
-// Prediction is what a loss compares with labels: the first input, of those that are trained, of the one such op that
-// the node is computed from, as probabilities are LogLoss's. It is nil where there are none or several.
+// Prediction is what a loss compares with labels: the first trained input of the one such op that the
+// node is computed from, as probabilities are LogLoss's. It is nil where there are none or several.
 func (n *Node) Prediction() (pred *Node) {
 	if n == nil || n.bad {
 		return nil

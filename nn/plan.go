@@ -2,14 +2,14 @@ package nn
 
 import "slices"
 
-// plan is what one set of fetches asks for: the nodes to compute and, when training, those to go back through.
+// plan is what one set of fetches asks for: the nodes to compute and, when training, the nodes to go back through.
 type plan struct {
 	fetch []*Node
 	train bool
 
 	cells   []*cell // what the fetches (and the loss) need, inputs first
 	trains  []bool  // by position in cells: the loss needs it, so that it is computed as training does
-	back    []*cell // those of them that pass gradients on, last first
+	back    []*cell // nodes that pass gradients on, last first
 	loss    *cell
 	fetched []*cell
 
@@ -118,8 +118,8 @@ func (e *Executor) trained(c *cell) bool {
 	return false
 }
 
-// share finds the cells that may work in their input's memory: an elementwise op, alone in using a value that nobody
-// fetches and whose own op does not look at it again.
+// share finds the cells that may work in their input's memory: an elementwise op, alone in using a value that is
+// not fetched and whose own op does not look at it again.
 func (p *plan) share() {
 	users := map[*cell]int{p.loss: 1}
 	for _, c := range p.fetched {

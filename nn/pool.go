@@ -56,6 +56,7 @@ func (w window) span(i, size int) [2]int {
 type maxPool struct{ window }
 
 func (maxPool) kind() string { return "max_pool2d" }
+func (maxPool) byExample()   {}
 
 // forward keeps where the largest elements are, for backward.
 func (o maxPool) forward(c *cell) {
@@ -87,6 +88,7 @@ func (maxPool) backward(c *cell) {
 type avgPool struct{ window }
 
 func (avgPool) kind() string  { return "avg_pool2d" }
+func (avgPool) byExample()    {}
 func (avgPool) overwritable() {}
 
 func (o avgPool) forward(c *cell) {

@@ -22,7 +22,7 @@ func (found) backward(*cell)                  {}
 func (found) tally(*Node) tally               { return &hits{} }
 func (found) of(t tally) float64              { return t.(*hits).share() }
 
-// count adds the examples that among says count, and of those the hits. said is a probability of 0.5 or more, is a
+// count adds the examples that among says count, and the hits among them. said is a probability of 0.5 or more, is a
 // positive label.
 func (c *cell) count(among, hit func(said, is bool) bool) {
 	t := c.tally.(*hits)

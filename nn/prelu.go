@@ -56,64 +56,87 @@ func (d dice) infer(in []*Node) ([]int, error) {
 // room has p, and four numbers of each unit.
 func (dice) room(c *cell) (p, rest, room, normal, less []float32) {
 	n, units := len(c.value), c.last()
-	all := c.scratch(n + 4*units)
-	p, all = all[:n], all[n:]
+	p, all := c.floats[:n], c.floats[n:]
 	return p, all[:units], all[units : 2*units], all[2*units : 3*units], all[3*units:]
 }
 
-// averages are mean and 1/deviation that an evaluation normalises by.
-func (d dice) averages(c *cell) (mean, factor []float64) {
-	n := c.last()
-	sums := c.sums(4 * n)
-	mean, factor = sums[:n], sums[n:2*n]
+// averages are mean and 1/deviation of some units, that an evaluation normalises by.
+func (d dice) averages(c *cell, from, to int) (mean, factor []float64) {
+	mean, factor = c.quarter(0, from, to), c.quarter(1, from, to)
 	for i := range mean {
-		mean[i] = float64(c.in[3].value[i])
-		factor[i] = 1 / math.Sqrt(float64(c.in[4].value[i])+float64(d.Epsilon))
+		mean[i] = float64(c.in[3].value[from+i])
+		factor[i] = 1 / math.Sqrt(float64(c.in[4].value[from+i])+float64(d.Epsilon))
 	}
 	return mean, factor
 }
 
 func (d dice) forward(c *cell) {
+	c.scratch(len(c.value) + 4*c.last())
+	c.sums(4 * c.last())
+	c.eachUnit(false)
+	if c.train {
+		d.settleRows(c)
+	}
+}
+
+func (d dice) backward(c *cell) {
+	for _, in := range []*cell{c.in[0], c.in[5]} {
+		if in.wanted {
+			in.sum() // units only add
+		}
+	}
+	c.eachUnit(true)
+}
+
+func (d dice) units(c *cell, from, to int, back bool) {
+	if back {
+		d.backwardUnits(c, from, to)
+	} else {
+		d.forwardUnits(c, from, to)
+	}
+}
+
+func (d dice) forwardUnits(c *cell, from, to int) {
 	moments := d.averages
 	if c.train {
 		moments = d.moments
 	}
-	mean, factor := moments(c)
-	x, slope, units := c.in[0].value, c.in[5].value, c.last()
+	mean, factor := moments(c, from, to)
+	x, slope, units := c.in[0].value, c.in[5].value[from:to], c.last()
 	all, rest, room, _, _ := d.room(c)
+	rest, room = rest[from:to], room[from:to]
 	kernels.Scaled(rest, slope, 1, -1) // 1 − slope
-	for at := 0; at < len(x); at += units {
-		x, p := x[at:at+units], all[at:at+units]
+	for at := from; at < len(x); at += units {
+		x, p := x[at:at+to-from], all[at:at+to-from]
 		kernels.Normal(room, x, mean, factor)
 		kernels.Sigmoid(p, room)
 		kernels.Mul(room, p, rest)
 		kernels.Add(room, room, slope)
-		kernels.Mul(c.value[at:at+units], x, room)
+		kernels.Mul(c.value[at:at+to-from], x, room)
 	}
 }
 
-// backward makes p the gradient of what is normalised, row by row, and then passes that on to x.
-func (d dice) backward(c *cell) {
-	x, slope, units := c.in[0], c.in[5], c.last()
+// backwardUnits makes p the gradient of what is normalised, row by row, and then passes that on to x.
+func (d dice) backwardUnits(c *cell, from, to int) {
+	x, slope, units, n := c.in[0], c.in[5], c.last(), to-from
 	all, rest, room, normal, less := d.room(c)
-	mean, factor, sum, along := d.split(c)
-	for _, in := range []*cell{x, slope} {
-		if in.wanted {
-			in.sum() // the loops below only add
-		}
-	}
-	for at := 0; at < len(c.grad); at += units {
-		x, p, dy := x.value[at:at+units], all[at:at+units], c.grad[at:at+units]
+	rest, room, normal, less = rest[from:to], room[from:to], normal[from:to], less[from:to]
+	mean, factor := c.quarter(0, from, to), c.quarter(1, from, to)
+	sum, along := c.quarter(2, from, to), c.quarter(3, from, to)
+	clear(sum)
+	clear(along)
+	for at := from; at < len(c.grad); at += units {
+		x, p, dy := x.value[at:at+n], all[at:at+n], c.grad[at:at+n]
 		if c.in[0].wanted {
 			kernels.Mul(room, p, rest)
-			kernels.Add(room, room, slope.value)
-			kernels.AddMul(c.in[0].grad[at:at+units], dy, room)
+			kernels.Add(room, room, slope.value[from:to])
+			kernels.AddMul(c.in[0].grad[at:at+n], dy, room)
 		}
 		kernels.Scaled(room, p, 1, -1)
 		kernels.Mul(room, room, dy)
 		kernels.Mul(room, room, x) // (1 − p)·dy·x
 		if slope.wanted {
-			addTo(slope.grad, room)
+			addTo(slope.grad[from:to], room)
 		}
 		kernels.Mul(p, p, room)
 		kernels.Mul(p, p, rest)
@@ -125,23 +148,17 @@ func (d dice) backward(c *cell) {
 	if !x.wanted {
 		return
 	}
-	for i, rows := 0, float64(len(c.grad)/units); i < units; i++ {
+	rows := float64(len(c.grad) / units)
+	for i := range less {
 		less[i], rest[i], room[i] = -float32(sum[i]/rows), -float32(along[i]/rows), float32(factor[i])
 	}
-	for at := 0; at < len(c.grad); at += units { // factor·(dy − mean(dy) − normal·mean(dy·normal))
-		p := all[at : at+units]
-		kernels.Normal(normal, x.value[at:at+units], mean, factor)
+	for at := from; at < len(c.grad); at += units { // factor·(dy − mean(dy) − normal·mean(dy·normal))
+		p := all[at : at+n]
+		kernels.Normal(normal, x.value[at:at+n], mean, factor)
 		kernels.Add(p, p, less)
 		kernels.AddMul(p, normal, rest)
-		kernels.AddMul(x.grad[at:at+units], p, room)
+		kernels.AddMul(x.grad[at:at+n], p, room)
 	}
-}
-
-// split are the numbers of each unit that forward keeps, and two for backward, 0.
-func (dice) split(c *cell) (mean, factor, sum, along []float64) {
-	n := c.last()
-	clear(c.doubles[2*n:])
-	return c.doubles[:n], c.doubles[n : 2*n], c.doubles[2*n : 3*n], c.doubles[3*n:]
 }
 
 // prelu has slopes as its second input, of a shape that is repeated to the first's.

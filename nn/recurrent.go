@@ -91,7 +91,7 @@ func stateOf(unit recurrent, in []*Node) ([]int, error) {
 type scan struct {
 	c                      *cell
 	n, l, size, width      int
-	states, memories       []float32 // [L+1 N H], with those before the first place
+	states, memories       []float32 // [L+1 N H], with the state before the first place
 	gates, own             []float32 // [L N width]
 	carried, up, remembers []float32 // [N H] of backward: the gradient of the state between two places, of the memory
 }

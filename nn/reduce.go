@@ -29,6 +29,8 @@ type axisOp struct {
 	Axis int `json:"axis"`
 }
 
+func (axisOp) byExample() {}
+
 func (o axisOp) infer(in []*Node) ([]int, error) {
 	x := in[0]
 	if o.Axis < 0 || o.Axis >= len(x.shape) {

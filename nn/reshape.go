@@ -11,6 +11,7 @@ type reshape struct {
 }
 
 func (reshape) kind() string  { return "reshape" }
+func (reshape) byExample()    {}
 func (reshape) overwritable() {}
 func (reshape) inPlace()      {}
 

@@ -1,6 +1,6 @@
 package nn
 
-// cell returns the node's cell in this executor, with those of its inputs.
+// cell returns the node's cell in this executor, with its inputs' cells.
 func (e *Executor) cell(n *Node) *cell {
 	for len(e.cells) < len(e.graph.nodes) {
 		e.cells = append(e.cells, nil)
@@ -8,7 +8,7 @@ func (e *Executor) cell(n *Node) *cell {
 	if c := e.cells[n.index]; c != nil {
 		return c
 	}
-	c := &cell{node: n}
+	c := &cell{node: n, cores: &e.cores}
 	for _, in := range n.in {
 		c.in = append(c.in, e.cell(in))
 	}
@@ -50,6 +50,7 @@ func (e *Executor) equipMetric(c *cell, m metric) {
 
 // bind points the cells to this step's memory, growing it where the batch is larger than any before.
 func (e *Executor) bind(p *plan, b *feedBatch) {
+	e.cores.ready(e.step.Threads)
 	var turn turn
 	if p.train {
 		turn = e.graph.turn(e.step.Thread, e.step.Threads)
@@ -95,7 +96,7 @@ func (e *Executor) forward(p *plan) error {
 				return err
 			}
 		}
-		c.forward()
+		e.cores.compute(c)
 	}
 	return nil
 }
@@ -110,6 +111,6 @@ func (e *Executor) backward(p *plan) {
 		if !c.written && c.table == nil {
 			clear(c.grad)
 		}
-		c.node.op.backward(c)
+		e.cores.goBack(c)
 	}
 }

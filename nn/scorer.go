@@ -55,11 +55,11 @@ type ScorerOptions struct {
 	// Join is the most rows of different calls that are computed together. A quarter of the processors compute then,
 	// and what waits when one is done is joined, which serves more calls a second where they are many and the model's
 	// layers large, and makes each of them take longer; none waits for others to come. A row's scores have the bits of
-	// a batch with other rows in it: those that it has alone, but for the last places where a layer has more than 512
+	// a batch with other rows in it: the same as alone, but for the last places where a layer has more than 512
 	// inputs. By default each call is computed alone, at once.
 	Join int
 	// MaxRows is the most rows of all calls that are computed at a time, and so the memory of layers that they take;
-	// ids of slots count as rows where Score is given them. Other calls wait, those of few rows the shortest, until
+	// ids of slots count as rows where Score is given them. Other calls wait, calls of few rows the shortest, until
 	// their contexts end; one of more rows waits until no other large one computes. 0 is no bound.
 	MaxRows int
 }
@@ -111,7 +111,7 @@ func newScorer(m *Model, o ScorerOptions) (*Scorer, error) {
 // been saved since, and says whether there was any of these. Calls that are under way end with the model that they
 // began with, and none waits; both models are in memory until they have. After an error, as of a directory into which
 // somebody is copying, the old model stays, and a later call may succeed. Outputs have to stay as they were. Deltas
-// that do not follow each other are [ErrForked]: those before them are taken up, which changed says, and no other until
+// that do not follow each other are [ErrForked]: the deltas before are taken up, which changed says, and no other until
 // there is another base.
 //
 // A directory without model.json does not say when it has another model: it is never taken up.
@@ -133,9 +133,9 @@ func (s *Scorer) Reload() (changed bool, err error) {
 	return changed, nil
 }
 
-// TakeDelta takes up what one delta has changed, as Reload does those of ScorerOptions.Deltas: dir has one that a
-// fleet's SaveModel saved, behind the last that was taken, or the base; one beside those is [ErrForked]. A base that
-// Reload finds afterwards begins anew, with deltas of its own.
+// TakeDelta applies the delta in dir, which a fleet's SaveModel saved, as Reload applies the deltas of
+// ScorerOptions.Deltas. It must directly follow the model that is served, the base or the last delta applied: else it
+// is [ErrForked]. A base that Reload finds afterwards begins anew, with deltas of its own.
 func (s *Scorer) TakeDelta(dir string) error {
 	s.loading.Lock()
 	defer s.loading.Unlock()
@@ -229,7 +229,8 @@ type scoring struct {
 
 	join   *joiner
 	packed packedWeights
-	// asLoaded is of a model that nobody trained when it was taken: what trains it later leaves its scores as they are.
+	// asLoaded says that no trainer was bound to the model when it was taken: training it later leaves its scores as
+	// they are.
 	asLoaded bool
 
 	mu   sync.Mutex // guards what follows

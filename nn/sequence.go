@@ -44,6 +44,7 @@ type embeddingSequence struct {
 }
 
 func (embeddingSequence) kind() string  { return "embedding_sequence" }
+func (embeddingSequence) byExample()    {}
 func (embeddingSequence) overwritable() {}
 
 func (e embeddingSequence) infer(in []*Node) ([]int, error) {
@@ -77,7 +78,7 @@ func kept(ids *cell, example, length int) (before, n int) {
 	return max(0, all-length), min(all, length)
 }
 
-// cut is the ids of a slot without those of each example before its last length.
+// cut is the ids of a slot, of each example the last length alone.
 func (b *feedBatch) cut(c *cell, feed, length int) []int64 {
 	offsets, ids := b.offsets[feed], b.ids[feed]
 	if b.kept == nil {
@@ -159,7 +160,7 @@ func (m sequenceMask) forward(c *cell) {
 	}
 }
 
-// SequencePool makes one row of those of a sequence of shape [N L D]: their sum, mean, sum by the root of their number,
+// SequencePool makes one row of a sequence's rows, of shape [N L D]: their sum, mean, sum by the root of their number,
 // or the largest of each column (PoolMax), as the original's sequence_pool. mask, of shape [N L], says with 1 which
 // positions count; nil has all count. Where none counts the row is zeros. No gradient goes to the mask.
 func SequencePool(x, mask *Node, pool Pool) *Node {
@@ -174,6 +175,7 @@ type sequencePool struct {
 }
 
 func (sequencePool) kind() string { return "sequence_pool" }
+func (sequencePool) byExample()   {}
 func (sequencePool) weighs()      {}
 
 func (p sequencePool) infer(in []*Node) ([]int, error) {

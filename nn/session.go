@@ -59,8 +59,8 @@ func (e *Executor) borrow() {
 	}
 }
 
-// lend keeps the graph's own parameters as they are for good, so that what trains it works on copies. It says whether
-// it did: not those of a graph that is bound to a trainer already.
+// lend keeps the graph's own parameters as they are for good, so that what trains it works on copies. It reports
+// whether it did: a graph that is bound to a trainer already keeps none.
 func (g *Graph) lend() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -98,8 +98,8 @@ func (e *Executor) take(p *optimizer.Param) *optimizer.Param {
 	return o
 }
 
-// own is the param that this executor works on. Those that no session has brought nothing writes to, so that all may
-// read the graph's.
+// own is the param that this executor works on. Nothing writes to a param that no session has brought, so that all
+// may read the graph's.
 func (e *Executor) own(p *optimizer.Param) *optimizer.Param {
 	if o := e.params[p]; o != nil {
 		return o

@@ -22,7 +22,7 @@ func withRows(dst, shape []int, rows int) []int {
 	return dst
 }
 
-// isSuffix says whether a shape's last dimensions are those of b, and fixed.
+// isSuffix reports whether a shape's last dimensions equal b's, and are fixed.
 func isSuffix(a, b []int) bool {
 	return len(b) <= len(a) && slices.Equal(a[len(a)-len(b):], b) && !slices.Contains(b, batch)
 }

@@ -32,6 +32,7 @@ type slice struct {
 }
 
 func (slice) kind() string  { return "slice" }
+func (slice) byExample()    {}
 func (slice) overwritable() {}
 
 func (s slice) infer(in []*Node) ([]int, error) {
@@ -80,6 +81,7 @@ func Gather(x, ids *Node) *Node { return apply("", gather{}, x, ids) }
 type gather struct{}
 
 func (gather) kind() string { return "gather" }
+func (gather) byExample()   {}
 
 func (gather) infer(in []*Node) ([]int, error) {
 	x, ids := in[0], in[1]

@@ -2,8 +2,8 @@ package nn
 
 import "fmt"
 
-// SlidingAUC is the AUC of the last steps batches, this one among them, of shape [1]. pred and label are those of
-// [AUC], buckets those of [BatchAUC].
+// SlidingAUC is the AUC of the last steps batches, this one among them, of shape [1]. pred and label are as in
+// [AUC], buckets as in [BatchAUC].
 func SlidingAUC(pred, label *Node, steps int) *Node {
 	return apply("", slidingAUC{Steps: steps}, pred, label)
 }

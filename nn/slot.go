@@ -10,7 +10,7 @@ import (
 
 // Slot declares an int64 feed of any number of ids an example. It is fed as two tensors: all ids, of shape [total],
 // under its name, and under name.offsets N+1 numbers that rise from 0 to total: example i has the ids from offset i up
-// to offset i+1. The ids may be uint64, as those of [Graph.IDs]. Its use is [EmbeddingPool].
+// to offset i+1. The ids may be uint64, as in [Graph.IDs]. Its use is [EmbeddingPool].
 func (g *Graph) Slot(name string) *Node { return g.add(name, feed{Type: slots}) }
 
 // SlotValues declares a float32 feed of a number for each id of a slot, such as the values of LibSVM's features or

@@ -12,6 +12,7 @@ func Softmax(x *Node) *Node { return apply("", softmax{}, x) }
 type softmax struct{}
 
 func (softmax) kind() string { return "softmax" }
+func (softmax) byExample()   {}
 func (softmax) inPlace()     {}
 
 func (softmax) infer(in []*Node) ([]int, error) { return in[0].shape, wantClasses(in[0]) }

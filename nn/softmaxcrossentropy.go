@@ -11,7 +11,7 @@ import (
 
 // SoftmaxWithCrossEntropy is [CrossEntropy] of Softmax(logits), computed together, which stays exact for logits of any
 // size. logits have shape [N classes], label is int64 of shape [N 1] and below classes; the loss has shape [N 1]. Of
-// logits of shape [N L classes], such as those of a sequence, labels and the loss have shape [N L].
+// logits of shape [N L classes], such as a sequence's, labels and the loss have shape [N L].
 //
 // A float32 label of the logits' shape has a share for each class: Σ −labelⱼ·ln pⱼ, for a teacher's probabilities
 // (through [Detach]) or mixed examples.
@@ -40,6 +40,7 @@ type softmaxCrossEntropy struct {
 }
 
 func (softmaxCrossEntropy) kind() string { return "softmax_with_cross_entropy" }
+func (softmaxCrossEntropy) byExample()   {}
 func (softmaxCrossEntropy) compares()    {}
 
 func (o softmaxCrossEntropy) infer(in []*Node) ([]int, error) {

@@ -198,7 +198,7 @@ func paramShape(p *optimizer.Param) string {
 	return shapeString(p.Shape)
 }
 
-// columns sets rows under each other; those columns that are listed are set to the right.
+// columns sets rows under each other; the columns that are listed are set to the right.
 func columns(rows [][]string, right ...int) string {
 	width := make([]int, len(rows[0]))
 	for _, row := range rows {

@@ -16,8 +16,8 @@ type summed interface {
 }
 
 // Sums is what a metric has counted in this executor since [Executor.ResetMetrics], as numbers that add up, element by
-// element, over executors and processes: [Node.OfSums] is the metric of all of them. All metrics have sums but those of
-// the last batches.
+// element, over executors and processes: [Node.OfSums] is the metric of all of them. All metrics have sums but metrics
+// of the last batches.
 func (e *Executor) Sums(metric *Node) ([]float64, error) {
 	t, err := e.tally("Sums", metric)
 	if err != nil {

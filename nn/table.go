@@ -12,7 +12,7 @@ type table struct {
 	inStep int             // position in Step.Rows, -1 when the trainer does not keep it
 	rows   *optimizer.Rows // this step's
 	own    optimizer.Rows  // what rows points to when the trainer does not keep the table
-	w, g   []float32       // memory of the rows, in w with those that are read beside the loss behind them
+	w, g   []float32       // memory of the rows; in w rows that are read beside the loss come last
 	// show and click are memory of what a step counts.
 	show, click []float32
 }
@@ -110,7 +110,7 @@ func birthless(p *optimizer.Param, w []float32, id uint64) {
 }
 
 // tableIDs is what a batch asks of one table: the ids of lookups that are trained, or that an evaluation reads, and
-// those of lookups beside the loss.
+// the ids of lookups beside the loss.
 type tableIDs struct{ step, beside idSet }
 
 // idSet is the ids of some lookups one after the other, and the same made unique.

@@ -22,7 +22,7 @@ import (
 //	}, nn.TrainOptions{Fetch: []*nn.Node{net.AUC}})
 //
 // The result, and what Progress reports, are of all threads, and metrics that run over batches count the examples of
-// all. Other fetches, those of one batch, are the thread's that made the step; the result's are the first thread's that
+// all. Other fetches, of one batch, are the thread's that made the step; the result's are the first thread's that
 // made any. An error of one thread ends the others. A thread may have no batches, if another has some.
 //
 // A job that goes on in the middle of an epoch does so in each thread's share of it, as long as the number of threads

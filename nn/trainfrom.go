@@ -13,7 +13,7 @@ import (
 
 // TrainOptions say what a training loop does beside training.
 type TrainOptions struct {
-	// Fetch are computed in every step: reports show those of one element, and the result has their last values.
+	// Fetch are computed in every step: reports show fetches of one element, and the result has the last values.
 	Fetch []*Node
 	// Progress reports while the loop runs; nil reports nothing.
 	Progress *Progress

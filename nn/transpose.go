@@ -14,6 +14,7 @@ type transpose struct {
 }
 
 func (transpose) kind() string  { return "transpose" }
+func (transpose) byExample()    {}
 func (transpose) overwritable() {}
 
 func (t transpose) infer(in []*Node) ([]int, error) {

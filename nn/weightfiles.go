@@ -49,7 +49,7 @@ type loadedTable struct {
 	order []int // positions by increasing id; nil when ids increase already
 }
 
-// index makes rows be found. None may come twice: nobody could say which counts.
+// index makes rows be found. None may come twice: which counts would not be known.
 func (t *loadedTable) index() error {
 	if !slices.IsSorted(t.ids) {
 		t.order = make([]int, len(t.ids))
@@ -86,7 +86,7 @@ func (t *loadedTable) find(id uint64) (int, bool) {
 	return t.order[i], true
 }
 
-// search finds an id among those that increase. Ids are mostly hashes, or all below some number: where one of them is
+// search finds an id among increasing ids. Ids are mostly hashes, or all below some number: where one of them is
 // can be guessed from what lies at both ends, which takes a few looks into memory, where halving takes twenty. What
 // guesses leave is halved.
 func search(ids []uint64, id uint64) (int, bool) {

@@ -8,8 +8,8 @@ import (
 
 // WeightedMean is Σ w·x / Σ w over all elements of x, of shape [1]: the mean loss of examples that have weights. weight
 // has x's shape or one number an example, float32 or int64 and not negative; an example of weight 0 does not count, and
-// where all are 0 the result is 0, without a gradient. No gradient goes to the weights: of those that a model computes,
-// take [Detach].
+// where all are 0 the result is 0, without a gradient. No gradient goes to the weights: a model that computes them must
+// [Detach] them.
 //
 // PyTorch divides its weighted losses likewise; Keras divides by the number of elements, which is Mean(Multiply(x,
 // weight)). Each worker's loss is divided by the weights of its own batch. Package fleet/train evaluates it over all
@@ -19,7 +19,7 @@ func WeightedMean(x, weight *Node) *Node { return apply("", weightedMean{}, x, w
 
 // ClassWeightOptions say what examples weigh by their labels.
 type ClassWeightOptions struct {
-	// Weights are those of the classes, by label; without any, each is 1.
+	// Weights are the classes', by label; without any, each is 1.
 	Weights []float32
 	// Ignore is a label whose examples weigh 0, such as −100; nil is none.
 	Ignore *int64

@@ -66,7 +66,10 @@ func (w *workspace) bytes() int {
 	floats, ids := 0, 0
 	for _, c := range w.exe.cells {
 		if c != nil && c.param == nil {
-			floats += cap(c.values) + cap(c.floats) + cap(c.ints) + 2*cap(c.doubles) + cap(c.casts)
+			floats += cap(c.values) + c.kept()
+			for _, p := range c.portions {
+				floats += p.kept()
+			}
 		}
 	}
 	for _, t := range w.exe.tables {
@@ -97,9 +100,13 @@ func (w *workspace) release() {
 	clear(w.feed.ids)
 	clear(w.feed.offsets)
 	clear(w.feed.places)
-	if w.plan != nil {
-		for _, c := range w.plan.feeds {
-			c.value, c.ids, c.offsets = nil, nil, nil
-		}
+	if w.plan == nil {
+		return
+	}
+	for _, c := range w.plan.feeds {
+		c.value, c.ids, c.offsets = nil, nil, nil
+	}
+	for _, c := range w.plan.cells {
+		c.letGo()
 	}
 }

@@ -20,8 +20,9 @@ type LocalSGD struct {
 //
 //	k = ⌈√(lr₀·loss / (lr·loss₀) · InitKSteps)⌉, at least 1 and at most 16
 //
-// where loss is the mean of the workers' last losses, and lr₀ and loss₀ are the first step's. The objective must say
-// its loss (optimizer.Step.Loss), as package nn's do.
+// where loss is the mean of the last losses of the workers that have made a step since the exchange before, and lr₀ and
+// loss₀ are the first step's. When an epoch ends all go on with worker 0's k. The objective must say its loss
+// (optimizer.Step.Loss), as package nn's do.
 type AdaptiveLocalSGD struct {
 	// InitKSteps is the k to begin with; 0 means no adaptive LocalSGD.
 	InitKSteps int `json:"init_k_steps,omitempty"`

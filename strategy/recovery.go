@@ -28,7 +28,7 @@ type Recovery struct {
 	// Every is the time between two checkpoints; 0 means 10m.
 	Every Duration `json:"every,omitempty"`
 	// Keep is how many stay, the newest first; 0 means 2. An older one goes when a new one is whole, unless it was
-	// pinned (fleet.Pin).
+	// pinned (checkpoints.Pin).
 	Keep int `json:"keep,omitempty"`
 	// Deltas is how many checkpoints behind a whole one have, besides the dense weights, only the rows that have
 	// changed since the one before, and are based on it; 0 has every checkpoint whole. It is for tables of which a

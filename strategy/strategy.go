@@ -162,7 +162,7 @@ func Geo(k int) Strategy { return Strategy{Mode: ModeGeo, KSteps: k} }
 //   - MinSendGradNumBeforeRecv and IndependentRecvThread bring dense parameters more rarely: steps in between compute
 //     on old ones.
 //
-// fleet.Counts has the staleness that was measured.
+// stats.Counts has the staleness that was measured.
 func Async() Strategy { return Strategy{Mode: ModeAsync} }
 
 // Named is the preset of that name, as a flag -mode has it: "sync", "async", "half_async", "ssp" or "geo".

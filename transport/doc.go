@@ -83,6 +83,7 @@ package transport
 //	fasthttp.go  FastHTTP
 //	endpoint.go  addresses
 //	security.go  certificates, tokens, plaintext
+//	certificates.go  read again when they change
 //	ca.go        certificates for tests and small clusters
 //	socket.go    a connection's settings
 //	buffer.go    memory, by size

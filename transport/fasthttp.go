@@ -63,8 +63,8 @@ type FastHTTP struct {
 	// Checksum has [Compressed] add checksums to all messages, even if TLS guards them or they stay on this
 	// machine, for instance because a tunnel begins at a loopback address.
 	Checksum bool
-	// TLSDir is a directory with ca.pem, cert.pem and key.pem, or a Secret's with ca.crt, tls.crt and tls.key. A client
-	// that has a Token may lack the last two.
+	// TLSDir is a directory with ca.pem, cert.pem and key.pem, or a Secret's with ca.crt, tls.crt and tls.key, which
+	// are read again when they change. A client that has a Token may lack the last two.
 	TLSDir string
 	// TLS is used instead of TLSDir, for clients and listeners. Below version 1.3 it is raised to it. A listener wants
 	// Certificates, and either ClientAuth = RequireAndVerifyClientCert or a Token.
@@ -81,7 +81,8 @@ type FastHTTP struct {
 	Logger *slog.Logger
 
 	loadTLS sync.Once
-	tls     *tls.Config // nil for plaintext
+	tls     *tls.Config   // nil for plaintext, and where there are files
+	files   *certificates // of TLSDir
 	tlsErr  error
 	idle    idlePool
 

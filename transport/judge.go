@@ -27,6 +27,9 @@ type refusal struct {
 	text   string
 }
 
+// probesGo says where probes are answered.
+const probesGo = "; FLEET_HEALTH=:8080 answers probes at /livez, /readyz and /startupz of a port of their own"
+
 // judge looks at the header of a request before its body is read; nil lets it pass. The order is of what may be said to
 // whom: who does not speak to gofleet learns nothing; who lacks the token learns nothing of the cluster; only then come
 // the mistakes of people who belong here, each with what to do.
@@ -35,8 +38,11 @@ func (l *listener) judge(h *fasthttp.RequestHeader, n int) *refusal {
 	switch {
 	case !h.IsPost() || string(h.ContentType()) != contentType ||
 		!bytes.HasPrefix(h.RequestURI(), []byte(requestPrefix)):
-		return &refusal{fasthttp.StatusNotFound, &f.serves.stranger, "this is a gofleet server and answers its own " +
-			"clients only"}
+		text := "this is a gofleet server and answers its own clients only"
+		if h.IsGet() || h.IsHead() {
+			text += probesGo
+		}
+		return &refusal{fasthttp.StatusNotFound, &f.serves.stranger, text}
 	case f.Token != "" && !sameToken(h.Peek(fasthttp.HeaderAuthorization), f.Token):
 		return &refusal{fasthttp.StatusUnauthorized, &f.serves.token, "wrong token; set the same FLEET_TOKEN on both " +
 			"sides"}

@@ -58,7 +58,7 @@ type ownRefusal struct{ text string }
 func (e *ownRefusal) Error() string        { return e.text }
 func (e *ownRefusal) Is(target error) bool { return target == ErrRefused }
 
-// tlsConfig is the configuration of clients and listeners, loaded once; nil means plaintext.
+// tlsConfig is the configuration of clients and listeners, of TLSDir as its files are now; nil means plaintext.
 func (f *FastHTTP) tlsConfig() (*tls.Config, error) {
 	f.loadTLS.Do(func() {
 		switch {
@@ -68,9 +68,12 @@ func (f *FastHTTP) tlsConfig() (*tls.Config, error) {
 			f.tls = f.TLS.Clone()
 			f.tls.MinVersion = max(f.tls.MinVersion, tls.VersionTLS13)
 		case f.TLSDir != "":
-			f.tls, f.tlsErr = readTLSDir(f.TLSDir, f.Token != "")
+			f.files = &certificates{dir: f.TLSDir, token: f.Token != "", log: f.logger}
 		}
 	})
+	if f.files != nil {
+		return f.files.now()
+	}
 	return f.tls, f.tlsErr
 }
 
@@ -85,6 +88,9 @@ func (f *FastHTTP) serverTLS() (*tls.Config, error) {
 	case f.Token == "" && config.ClientAuth != tls.RequireAndVerifyClientCert && config.GetConfigForClient == nil:
 		return nil, fmt.Errorf("%w: TLS without client certificates needs a Token; set it, or "+
 			"ClientAuth to tls.RequireAndVerifyClientCert", ErrRefused)
+	}
+	if f.files != nil {
+		config = f.files.listener(config)
 	}
 	return config, nil
 }

@@ -146,7 +146,7 @@ func (l *listener) stranger(err error) *tally {
 func linger(raw net.Conn, err error) {
 	var record tls.RecordHeaderError
 	if errors.As(err, &record) && record.Conn != nil {
-		const text = "this server speaks TLS; set FLEET_TLS_DIR"
+		const text = "this server speaks TLS; set FLEET_TLS_DIR" + probesGo
 		_, _ = fmt.Fprintf(raw, "HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s",
 			len(text), text)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/gofleet/gofleet/examples/internal/jobtest"
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/fleet/stats"
 	"github.com/gofleet/gofleet/fleet/train"
 	"github.com/gofleet/gofleet/internal/law"
 )
@@ -155,7 +156,7 @@ func flightsFor(t *testing.T, args string) (train, test *dataset.Dataset) {
 type outcome struct {
 	auc, loss float64 // on the test rows
 	rate      float64 // examples a second of all workers
-	counts    fleet.Counts
+	counts    stats.Counts
 }
 
 // compete trains a model on a cluster in this process.
@@ -173,7 +174,7 @@ func compete(t *testing.T, servers, workers int, args string, rows, test *datase
 		defer mu.Unlock()
 		if f.IsWorker() && err == nil {
 			o.rate += res.Epoch.Rate()
-			o.add(f.Counts())
+			o.add(f.Stats().Counts)
 			o.auc, o.loss = res.Last.Values["test AUC"], res.Last.Values[train.EvalLoss]
 		}
 		return err
@@ -187,7 +188,7 @@ func (o *outcome) join(other outcome) {
 	o.add(other.counts)
 }
 
-func (o *outcome) add(c fleet.Counts) {
+func (o *outcome) add(c stats.Counts) {
 	o.counts.Pushes += c.Pushes
 	o.counts.Stale += c.Stale
 	o.counts.MostStale = max(o.counts.MostStale, c.MostStale)

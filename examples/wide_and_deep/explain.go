@@ -11,7 +11,7 @@ func (c *config) explained(_ context.Context, r *train.Run) error {
 	if !c.explain || !r.Leads() || r.Fleet.ServerNum() == 0 {
 		return nil
 	}
-	n := r.Fleet.Counts()
+	n := r.Fleet.Stats().Counts
 	e, err := r.Fleet.Explain(map[string]int{"SparseFeatFactors": int(n.Rows / max(n.Steps, 1))})
 	if err != nil {
 		return err

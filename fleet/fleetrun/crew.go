@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/gofleet/gofleet/internal/status"
 )
 
 // crew is the processes of a job on this machine.
@@ -27,14 +29,17 @@ func (c *crew) run(signals <-chan os.Signal, grace time.Duration, r restarts) (i
 	c.exits = make(chan exit, len(c.job.here))
 	k := newKeeper(c.job, grace, r, c.con.say)
 	k.aside = c.con.detail
+	var err error
+	if k.wentBack, err = status.Restart(); err != nil {
+		return exitUsage, err
+	}
 	if c.job.collective() {
 		c.con.detail("Please check workers logs in %s", filepath.Join(c.logDir, "workerlog.*"))
 	} else {
 		c.con.detail("Please check servers and workers logs in %s and %s",
 			filepath.Join(c.logDir, "workerlog.*"), filepath.Join(c.logDir, "serverlog.*"))
 	}
-	err := c.start(k)
-	if err == nil {
+	if err = c.start(k); err == nil {
 		err = c.watch(k, signals)
 	}
 	if err != nil {
@@ -65,7 +70,7 @@ func (c *crew) start(k *keeper) error {
 // startRole starts a role, which writes to a log.
 func (c *crew) startRole(r role, log *os.File) error {
 	cmd := exec.Command(c.program, c.args...)
-	cmd.Env = c.job.withToken(inherit(os.Environ(), c.job.environment(r)))
+	cmd.Env = c.job.withToken(inherit(os.Environ(), append(c.job.environment(r), c.job.lacks...)))
 	var on *console
 	if shown, _ := c.job.first(worker); r == shown {
 		on = c.con

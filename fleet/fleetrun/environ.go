@@ -25,7 +25,18 @@ func (j *job) environment(r role) []variable {
 	return append(append(j.common("TRAINER"), j.progress(r)...), variable{"PADDLE_TRAINER_ID", strconv.Itoa(r.rank)})
 }
 
-const progressVar = "FLEET_PROGRESS"
+const progressVar, healthVar = "FLEET_PROGRESS", "FLEET_HEALTH"
+
+// unprobed keeps roles that share a machine from answering probes at one address.
+func (j *job) unprobed(env string, con *console) []variable {
+	if env == "" || len(j.here) < 2 {
+		return nil
+	}
+	con.warn("%s=%s is ignored: %d roles are started here, and an address is one's; start each by its own command",
+		healthVar,
+		env, len(j.here))
+	return []variable{{healthVar, ""}}
+}
 
 // asked is how the user wants progress to be shown, by the environment of fleetrun; empty is as suits each worker, and
 // live is that.

@@ -69,6 +69,13 @@ func TestEnvironment(t *testing.T) {
 	if got := textOf(j.environment(role{worker, 1})); !slices.Contains(got, "FLEET_PROGRESS=off") {
 		t.Errorf("where no progress is wanted the first worker is told %q", got)
 	}
+	for env, n := range map[string]int{"": 3, ":8080": 3, ":8081": 1} {
+		con, screen := consoleOn(t, false)
+		roles := &job{here: make([]role, n)}
+		if got := textOf(roles.unprobed(env, con)); (len(got) == 1) != (n > 1 && env != "") || (len(got) == 1) != strings.Contains(screen(), "FLEET_HEALTH=:8080 is ignored") {
+			t.Errorf("FLEET_HEALTH=%s of %d roles: %q; fleetrun says %s", env, n, got, screen())
+		}
+	}
 	t.Setenv("PADDLE_WITH_GLOO", "2")
 	if got := textOf(j.environment(role{worker, 1})); !slices.Contains(got, "PADDLE_WITH_GLOO=2") {
 		t.Errorf("PADDLE_WITH_GLOO=2 is not handed on: %q", got)

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/gofleet/gofleet/internal/status"
 )
 
 // keeper decides what becomes of a job as its roles end. It starts and stops nothing: events go in, orders come out.
@@ -20,6 +22,7 @@ type keeper struct {
 	restarts restarts // that are left
 	attempt  int      // that runs, from 1
 	attempts int      // that there may be
+	wentBack int      // the exit code of a role whose job goes back to its last checkpoint
 
 	alive   map[role]bool
 	early   []role // servers that ended with 0 while workers ran
@@ -79,7 +82,7 @@ const (
 func newKeeper(j *job, grace time.Duration, r restarts, say func(string, ...any)) *keeper {
 	k := &keeper{grace: grace, whole: j.whole(), alone: j.collective() && j.count(server) == 0, say: say, aside: say,
 		roles:    j.here,
-		restarts: r, attempts: r.all + 1}
+		restarts: r, attempts: r.all + 1, wentBack: status.WentBack}
 	k.begin()
 	return k
 }
@@ -112,15 +115,12 @@ func (k *keeper) exited(e exit) order {
 	return k.serverLeft(e.role)
 }
 
-// exitWentBack is the exit code of a role whose job goes back to its last checkpoint (fleet.ExitWentBack).
-const exitWentBack = 75
-
 // comesBack says whether a role that has ended is started again alone: a server that goes on where its journal ends, or
-// a worker whose next life joins. One that ends with exitWentBack sends the whole job back: a server has lost its
+// a worker whose next life joins. One that ends with wentBack sends the whole job back: a server has lost its
 // weights, or the mode takes no next life.
 func (k *keeper) comesBack(e exit) bool {
 	usage := e.code == exitUsage && !e.panicked
-	return e.code != 0 && e.code != exitWentBack && !usage && !k.deserted(e.role.kind) &&
+	return e.code != 0 && e.code != k.wentBack && !usage && !k.deserted(e.role.kind) &&
 		*k.restarts.alone(e.role.kind) > 0
 }
 

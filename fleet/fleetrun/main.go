@@ -92,6 +92,7 @@ func launch(opts *options, con *console) (int, error) {
 	}
 	job.scratch, job.live, job.width, job.token = scratch, con.live, con.width, job.ownToken(os.Getenv)
 	job.shows = asked(os.Getenv(progressVar), con)
+	job.lacks = job.unprobed(os.Getenv(healthVar), con)
 	showJob(con, opts, job)
 	c := &crew{program: program, args: opts.args, job: job, logDir: opts.logDir, con: con}
 	return c.run(signals, opts.grace, opts.restarts)

@@ -31,8 +31,9 @@ type job struct {
 	width            int        // of the terminal, 0 if it is not known
 	// how all workers show their progress, by the user's wish; empty: live or plain, as suits each
 	shows   string
-	scratch string // a directory that lasts as long as the job
-	token   string // the roles' own, "" where they have another protection
+	lacks   []variable // that no role inherits
+	scratch string     // a directory that lasts as long as the job
+	token   string     // the roles' own, "" where they have another protection
 }
 
 // count returns how many roles of a kind run on this machine.

@@ -1,7 +1,5 @@
 package train
 
-import "log/slog"
-
 // spread is how far a model's predictions for some rows lie apart, by the last number of each, in sums that add up over
 // workers: the rows, the predictions, their squares, and how many are as good as 0 or 1.
 type spread [4]float64
@@ -44,25 +42,4 @@ func (s *spread) dead(loss float64) string {
 		return "all 0 or 1"
 	}
 	return ""
-}
-
-// warnDead says once that the model predicts without regard to the rows.
-func (r *Run) warnDead(words []word, e Evaluation) {
-	pred := r.Job.Loss.Prediction()
-	if pred == nil || r.test == nil || r.dead {
-		return
-	}
-	var s spread
-	for _, w := range words {
-		if n := len(w.Sums); w.Kind == measures && n >= len(s) {
-			s.add(w.Sums[n-len(s):])
-		}
-	}
-	if how := s.dead(e.Values[EvalLoss]); how != "" {
-		r.dead = true
-		slog.Warn("train: the model predicts the same whatever it is fed, so that it learns nothing more: most often "+
-			"numbers are fed as they are (Scale or Standardize them, or begin with nn.BatchNorm), or the learning "+
-			"rate is too high",
-			"predictions", how, "node", pred.Label(), "epoch", e.Epoch)
-	}
 }

@@ -110,17 +110,25 @@ package train
 
 // The files of this package, in reading order.
 //
-//	job.go       what a program says, and the calls of each role
+//	job.go       what a program says
+//	roles.go     the calls of each role
 //	options.go   what its command line can choose
 //	files.go     rows in files
 //	main.go      a whole program
-//	run.go       a worker's part, from its first epoch to its last
+//	run.go       a job under way on a worker, and what it knows
+//	work.go      the worker's part, from its first epoch to its last
+//	ending.go    why it ends earlier
 //	standin.go   what a worker that has ended leaves to the others
-//	meet.go      what workers tell each other at the end of an epoch
+//	word.go      what a worker says to the others
+//	others.go    what they say of themselves, and the place of a worker among them
+//	meet.go      how they meet at the end of an epoch
 //	tallies.go   the numbers that they measured, on their way
 //	evaluate.go  nodes over rows, of all workers
 //	dead.go      predictions that have nothing to do with the rows
-//	history.go   evaluations, and what a job that is started again knows of them
+//	tests.go     what is measured on test rows
+//	evaluation.go  what all have measured at one moment
+//	history.go   how they measure it together
+//	progress.go  what a job that is started again knows
 //	memory.go    what hooks remember, and a history that is longer than a checkpoint has room for
 //	share.go     which rows are a worker's, and whether all have the same
 //	order.go     the order of rows that a job which is started again should find, and how far one came that was stopped

@@ -50,18 +50,6 @@ func Evaluate(ctx context.Context, f *fleet.Fleet, rows *dataset.Dataset, nodes 
 	return values, exe.Close(ctx)
 }
 
-// checkGiven refuses a fleet and rows that are nil.
-func checkGiven(call string, f *fleet.Fleet, rows *dataset.Dataset) error {
-	switch {
-	case f == nil:
-		return fmt.Errorf("train: %s: the fleet is nil: give it what fleet.Init returns, or a Run's Fleet", call)
-	case rows == nil:
-		return fmt.Errorf("train: %s: the rows are nil: give it a dataset, such as dataset.FromFiles(format, paths...)",
-			call)
-	}
-	return nil
-}
-
 // measurable refuses what has no value for all rows together.
 func measurable(n *nn.Node) error {
 	if n.Counts() || perExample(n) == 1 && (len(n.Shape()) == 0 || n.Shape()[0] == 1) {

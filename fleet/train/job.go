@@ -7,10 +7,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"github.com/gofleet/gofleet/dataset"
-	"github.com/gofleet/gofleet/fleet"
-	"github.com/gofleet/gofleet/internal/files"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
@@ -71,84 +70,6 @@ type Result struct {
 	Epoch nn.TrainResult
 	// Stopped says why the job ended before its last epoch; empty if it did not.
 	Stopped string
-}
-
-// Run plays the process's role from its first call to its last: a server serves until all workers have stopped; a
-// worker trains on its share of every epoch, evaluates with the others, and ends when all have finished, after the
-// lowest of them has saved the model.
-func (j Job) Run(ctx context.Context, f *fleet.Fleet) (Result, error) {
-	if f == nil {
-		return Result{}, errors.New("train: Job.Run: the fleet is nil: give it what fleet.Init returns")
-	}
-	s, err := j.check()
-	if err != nil {
-		return Result{}, err
-	}
-	opt, err := f.DistributedOptimizer(j.Rule, s)
-	if err != nil {
-		return Result{}, err
-	}
-	if err := opt.Minimize(j.Loss); err != nil {
-		return Result{}, err
-	}
-	j.passedOver(f, s)
-	if dir := s.Recovery.Dir; dir != "" && (f.IsServer() || f.ServerNum() == 0 && f.WorkerIndex() == 0) { // who writes
-		if err := files.CheckWritable(dir); err != nil {
-			return Result{}, fmt.Errorf("train: -checkpoint=%s, where checkpoints go: %w", dir, err)
-		}
-	}
-	if err := f.Restore(ctx, j.Load, fleet.RestoreOptions{}); err != nil {
-		return Result{}, err
-	}
-	if f.IsServer() {
-		if err := f.InitServer(ctx, ""); err != nil {
-			return Result{}, err
-		}
-		return Result{}, f.RunServer(ctx)
-	}
-	defer f.Close() // after an error the others need not wait for this worker
-	if err := f.InitWorker(ctx); err != nil {
-		return Result{}, err
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	if j.standIns == nil {
-		j.standIns = new(standIns)
-	}
-	defer func() {
-		cancel()
-		_ = j.standIns.wait() // a process that goes back has no life of the run before
-	}()
-	j.standIns.timeout, j.standIns.ended = s.WithDefaults().WorkerTimeout.Std(), make(chan error, f.WorkerNum())
-	r := &Run{Fleet: f, Job: &j, recovers: s.Recovery.Dir != "", dir: s.Recovery.Dir, lost: map[int]int{},
-		together: s.Mode == strategy.ModeHalfAsync,
-		inStep:   f.ServerNum() > 0 && (s.Mode == strategy.ModeSync || s.Mode == strategy.ModeSSP)}
-	defer func() { io.WriteString(j.Stdout, r.left) }()
-	if err := r.work(ctx); err != nil {
-		return r.result(), err
-	}
-	if err := f.StopWorker(ctx); err != nil {
-		return r.result(), err
-	}
-	if err := j.standIns.wait(); err != nil {
-		return r.result(), err
-	}
-	return r.result(), r.short()
-}
-
-// saves says whether the job has checkpoints to go back to.
-func (j Job) saves() bool {
-	s, err := j.check()
-	return err == nil && s.Recovery.Dir != ""
-}
-
-// passedOver says that the job does not begin from what -load names, as its own checkpoints come first.
-func (j *Job) passedOver(f *fleet.Fleet, s strategy.Strategy) {
-	if j.Load == "" || s.Recovery.Dir == "" || !f.IsFirstWorker() {
-		return
-	}
-	if c, err := fleet.Latest(s.Recovery.Dir); err == nil {
-		fmt.Fprintf(j.Stdout, "-load=%s is passed over: the job goes on from its own checkpoint, %s\n", j.Load, c.Dir)
-	}
 }
 
 // check fills in what is nil, and says what is missing.
@@ -212,4 +133,30 @@ func checkNodes(loss *nn.Node, field string, nodes []*nn.Node) error {
 		}
 	}
 	return nil
+}
+
+// standIns are the lives of other workers that this process plays.
+type standIns struct {
+	anew    func() (Job, error) // makes the program's job; nil where the program has not said how
+	timeout time.Duration
+	ended   chan error
+	running int
+	failed  int // attempts to join
+}
+
+// model is what is saved for inference, of a job with outputs.
+func (j *Job) model() nn.InferenceModel {
+	m := nn.Inference(j.Outputs...)
+	if j.Files.Format != nil {
+		m = m.WithFormat(j.Files.Format)
+	}
+	return m
+}
+
+// modelErr says why the model can't be saved, before hours of training.
+func (j *Job) modelErr() error {
+	if len(j.Outputs) == 0 {
+		return nil
+	}
+	return j.model().Err()
 }

@@ -72,7 +72,7 @@ func named(hook, file string) func(context.Context, *Run) error {
 }
 
 func (r *Run) writeHistory(to io.Writer) error {
-	out, names := csv.NewWriter(to), r.names()
+	out, names := csv.NewWriter(to), r.tests.names()
 	rows := [][]string{append([]string{"epoch", "examples"}, names...)}
 	for _, e := range r.History {
 		row := []string{strconv.Itoa(e.Epoch), strconv.Itoa(e.Examples)}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/internal/mistyped"
+	exit "github.com/gofleet/gofleet/internal/status"
 	"github.com/gofleet/gofleet/rolemaker"
 )
 
@@ -34,10 +35,10 @@ import (
 // Where all roles go back to the last checkpoint of -checkpoint, since a server has lost its weights or, in modes sync
 // and ssp, a worker has ended, Main joins the job anew in this process, with a Job made anew, up to -goback times.
 //
-// An error goes to stderr under the program's name. It ends the process with status 1, with [fleet.ExitWentBack] where
-// starting all roles again from the last checkpoint is what helps, with 2 where the command line makes no sense, or, as
-// shells have it, with 130 after ^C and with 143 after SIGTERM; with 1 after SIGTERM where what was trained is in no
-// checkpoint and no journal, so that what starts pods again can tell the two.
+// An error goes to stderr under the program's name. It ends the process with status 1, with [fleet.ExitWentBack], or
+// what FLEET_EXIT_RESTART says, where starting all roles again from the last checkpoint is what helps, with 2 where the
+// command line makes no sense, or, as shells have it, with 130 after ^C and with 143 after SIGTERM; with 1 after
+// SIGTERM where what was trained is in no checkpoint and no journal, so that what starts pods again can tell the two.
 func Main(o *Options, job func() (Job, error)) {
 	if o == nil || job == nil {
 		fail(errors.New("train: Main(options, job): one of them is nil: it needs a program's options, and a function " +
@@ -65,7 +66,11 @@ func (c *Options) Parse() {
 }
 
 func fail(err error) {
-	fmt.Fprintf(os.Stderr, "%s: %v\n", filepath.Base(os.Args[0]), err)
+	if name := filepath.Base(os.Args[0]); os.Getenv("FLEET_LOG") == "json" {
+		slog.New(slog.NewJSONHandler(os.Stderr, nil)).Error(err.Error(), "program", name, "status", status(err))
+	} else {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
+	}
 	os.Exit(status(err))
 }
 
@@ -79,7 +84,8 @@ func status(err error) int {
 		return 2
 	}
 	if errors.Is(err, fleet.ErrWentBack) {
-		return fleet.ExitWentBack
+		code, _ := exit.Restart() // start has checked it
+		return code
 	}
 	if i, is := errors.AsType[interrupted](err); is {
 		if i.Signal == syscall.SIGTERM && errors.Is(err, fleet.ErrUnsaved) {
@@ -96,7 +102,8 @@ func start(o *Options, args []string, job func() (Job, error)) error {
 	if len(args) > 0 {
 		return usage{fmt.Errorf("%q is no flag; -h lists them", args[0])}
 	}
-	if err := o.Check(); err != nil {
+	_, err := exit.Restart()
+	if err = errors.Join(err, o.Check()); err != nil {
 		return usage{err}
 	}
 	ctx, stop := context.WithCancelCause(context.Background())
@@ -112,7 +119,7 @@ func start(o *Options, args []string, job func() (Job, error)) error {
 		case <-ctx.Done():
 		}
 	}()
-	err := play(ctx, o, job)
+	err = play(ctx, o, job)
 	switch {
 	case err == nil || ctx.Err() == nil:
 		return err
@@ -161,15 +168,6 @@ func play(ctx context.Context, o *Options, job func() (Job, error)) error {
 
 // goBackPause keeps a role from using up its returns on a run of the job that is about to end.
 const goBackPause = time.Second
-
-func pause(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-time.After(d):
-		return nil
-	}
-}
 
 // same is the identity that a fleet of a job with servers has: to find it out again could take a meeting of all
 // processes.

@@ -22,8 +22,8 @@ type memory struct {
 
 // memory is what this worker knows.
 func (r *Run) memory() (m memory, err error) {
-	m = memory{History: r.History, Evaluations: len(r.History) + r.lacking, Before: r.before, Middles: r.middles,
-		Hooks: map[string][]byte{}}
+	m = memory{History: r.History, Evaluations: len(r.History) + r.past.lacking,
+		Before: r.past.before, Middles: r.past.middles, Hooks: map[string][]byte{}}
 	err = r.states(func(name string, s State) (err error) {
 		m.Hooks[name], err = s.Save()
 		return err
@@ -33,7 +33,8 @@ func (r *Run) memory() (m memory, err error) {
 
 // remember takes up what a checkpoint has, or another worker knows.
 func (r *Run) remember(m memory) error {
-	r.History, r.before, r.middles, r.lacking = m.History, m.Before, m.Middles, max(m.Evaluations-len(m.History), 0)
+	r.History = m.History
+	r.past.before, r.past.middles, r.past.lacking = m.Before, m.Middles, max(m.Evaluations-len(m.History), 0)
 	if m.Evaluations == 0 {
 		r.counted()
 	}
@@ -61,14 +62,14 @@ func (r *Run) readBack(m memory, bytes int) {
 	old := m.Evaluations == 0
 	for _, h := range r.hooks {
 		if whole := r.completed(h.file); len(whole) > len(r.History) && (old || len(whole) == m.Evaluations) {
-			r.History, r.lacking = whole, 0
+			r.History, r.past.lacking = whole, 0
 		}
 	}
 	switch {
 	case r.Fleet.WorkerIndex() > 0 || len(r.History) > len(m.History):
-	case r.lacking > 0:
+	case r.past.lacking > 0:
 		slog.Warn("train: the checkpoint had no room for all evaluations, and no file of the history has the others: "+
-			"what is written of the history lacks them; hooks know what they need", "lacking", r.lacking, "of",
+			"what is written of the history lacks them; hooks know what they need", "lacking", r.past.lacking, "of",
 			m.Evaluations)
 	case old && bytes >= stateBytes/2: // what was too long was halved
 		slog.Warn("train: the checkpoint is of an earlier version, which may have left out evaluations: hooks that "+
@@ -117,3 +118,17 @@ func (s *jsonState[T]) Resume(saved []byte) error {
 	}
 	return json.Unmarshal(saved, &s.now)
 }
+
+// counted takes from the history how many examples the epochs before had, and how often the last was evaluated in its
+// middle.
+func (r *Run) counted() {
+	for _, e := range r.History {
+		if r.past.middles++; e.End {
+			r.past.before, r.past.middles = e.Examples, 0
+		}
+	}
+}
+
+// stateBytes bounds what checkpoints have of a job: of a history that is longer, the last part, and what was best
+// before.
+const stateBytes = 48 << 10

@@ -16,6 +16,7 @@ import (
 
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/checkpoints"
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
@@ -191,7 +192,7 @@ func TestEveryFlagActs(t *testing.T) {
 		{"-load=" + dir + "/checkpoint", "load", func(l learnt) bool { return l.result.Epoch.Loss < before.Loss/2 }},
 		{"-goback=1", "goback", func(l learnt) bool { return joins(t, l.options) == 2 && joins(t, plain.options) == 4 }},
 		{"-checkpoint=" + dir + "/ckpt", "checkpoint", func(l learnt) bool {
-			latest, err := fleet.Latest(dir + "/ckpt")
+			latest, err := checkpoints.Latest(dir + "/ckpt")
 			return err == nil && latest.Progress.Epoch == 1 && l.strategy.Recovery.Every == strategy.Duration(time.Minute)
 		}},
 		{"-checkpoint=" + dir + "/ckpt -checkpoint_every=5m -epochs=2", "checkpoint_every", func(l learnt) bool {
@@ -226,6 +227,20 @@ func TestStatus(t *testing.T) {
 		if got := status(err); got != want {
 			t.Errorf("%v ends a program with status %d, want %d", err, got, want)
 		}
+	}
+}
+
+// TestChosenStatus: FLEET_EXIT_RESTART chooses the status of a role that is to be started again, and another word for it makes no sense.
+func TestChosenStatus(t *testing.T) {
+	// Serial: it sets a variable of the environment.
+	t.Setenv("FLEET_EXIT_RESTART", "138")
+	if got := status(fmt.Errorf("worker 1: %w", fleet.ErrWentBack)); got != 138 {
+		t.Errorf("status %d, want 138", got)
+	}
+	t.Setenv("FLEET_EXIT_RESTART", "again")
+	err := start(&Options{}, nil, func() (Job, error) { return Job{}, errors.New("a job was made") })
+	if err == nil || !strings.Contains(err.Error(), `FLEET_EXIT_RESTART is "again"`) || status(err) != 2 {
+		t.Errorf("error %v, status %d", err, status(err))
 	}
 }
 

@@ -5,24 +5,15 @@ import (
 	"log/slog"
 )
 
-// order is what the order of an epoch's rows comes from. A job that goes on in the middle of an epoch passes over as
-// many rows as were trained, which are the same rows only where the order is the same.
-type order struct {
-	Seed  uint64 `json:"seed"`
-	Rows  int    `json:"rows,omitempty"`  // to train on, 0 if unknown
-	Batch int    `json:"batch,omitempty"` // 0 in checkpoints of earlier versions
-	// Digest is that of the rows, empty if there is none, as in checkpoints of earlier versions.
-	Digest string `json:"digest,omitempty"`
-}
-
 func (r *Run) order() order {
-	return order{Seed: r.Job.Seed, Batch: r.Job.Batch, Rows: max(0, r.stock.Rows), Digest: r.stock.Digest}
+	return order{Seed: r.Job.Seed, Batch: r.Job.Batch, Rows: max(0, r.shares.stock.Rows), Digest: r.shares.stock.Digest}
 }
 
 // warn says on the worker that leads that the job goes on in the middle of an epoch in another order.
 func (r *Run) warn() {
 	at := r.Fleet.Position()
-	if !r.leads || r.then == nil || r.over || r.Epoch >= r.Job.Epochs || at.Epoch != r.Epoch || at.Samples == 0 {
+	if !r.others.leads || r.then == nil || r.ends.over || r.Epoch >= r.Job.Epochs || at.Epoch != r.Epoch ||
+		at.Samples == 0 {
 		return
 	}
 	then, now := *r.then, r.order()
@@ -56,26 +47,20 @@ func (r *Run) warn() {
 	}
 }
 
-// part is how much of an epoch all workers have trained together.
-type part struct {
-	Trained int `json:"trained"`
-	Rows    int `json:"rows"` // of the epoch, 0 if unknown
-}
-
 // stoppedAt is where a job was stopped.
 func (r *Run) stoppedAt() string {
 	epoch := fmt.Sprintf("epoch %d/%d", min(r.Epoch, r.Job.Epochs), r.Job.Epochs)
-	if r.partly.Trained < r.partly.Rows {
-		return fmt.Sprintf("in the middle of %s, after %s of its %s examples", epoch, grouped(r.partly.Trained),
-			grouped(r.partly.Rows))
+	if r.past.partly.Trained < r.past.partly.Rows {
+		return fmt.Sprintf("in the middle of %s, after %s of its %s examples", epoch, grouped(r.past.partly.Trained),
+			grouped(r.past.partly.Rows))
 	}
 	return "after " + epoch
 }
 
 // warnBatch says once that a batch is more than there is to train on.
 func (r *Run) warnBatch() {
-	if mine := r.share / r.Job.Threads; r.leads && !r.small && mine > 0 && mine < r.Job.Batch {
-		r.small = true
+	if mine := r.shares.mine / r.Job.Threads; r.others.leads && !r.shares.small && mine > 0 && mine < r.Job.Batch {
+		r.shares.small = true
 		slog.Warn("train: a batch is larger than what there is to train on, so that an epoch is one step: a smaller "+
 			"-batch makes more",
 			"batch", r.Job.Batch, "examples of a worker and thread", mine)

@@ -241,3 +241,15 @@ func (p *prediction) header() (names []string) {
 	}
 	return names
 }
+
+// checkGiven refuses a fleet and rows that are nil.
+func checkGiven(call string, f *fleet.Fleet, rows *dataset.Dataset) error {
+	switch {
+	case f == nil:
+		return fmt.Errorf("train: %s: the fleet is nil: give it what fleet.Init returns, or a Run's Fleet", call)
+	case rows == nil:
+		return fmt.Errorf("train: %s: the rows are nil: give it a dataset, such as dataset.FromFiles(format, paths...)",
+			call)
+	}
+	return nil
+}

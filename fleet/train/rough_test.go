@@ -15,6 +15,7 @@ import (
 
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/checkpoints"
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/fleet/train"
 	"github.com/gofleet/gofleet/internal/porttest"
@@ -71,7 +72,7 @@ func TestCheckpointsThatCantBeWritten(t *testing.T) {
 		if n := strings.Count(said, "no checkpoint of this epoch was saved"); n != 1 {
 			t.Errorf("%v: %d warnings: %s", size, n, said)
 		}
-		if c, err := fleet.Latest(dir); err != nil || c.Progress.Epoch != 3 {
+		if c, err := checkpoints.Latest(dir); err != nil || c.Progress.Epoch != 3 {
 			t.Errorf("%v: the last checkpoint is %+v, %v", size, c, err)
 		}
 	}

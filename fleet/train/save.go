@@ -8,13 +8,12 @@ import (
 	"path/filepath"
 
 	"github.com/gofleet/gofleet/fleet"
-	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
 )
 
 // checkpoint saves at an epoch's end, which all have come to.
 func (r *Run) checkpoint(ctx context.Context) error {
-	if !r.recovers || !r.leads {
+	if !r.recovers || !r.others.leads {
 		return nil
 	}
 	err := r.Fleet.Checkpoint(ctx)
@@ -30,7 +29,7 @@ func (r *Run) checkpoint(ctx context.Context) error {
 // save has the worker that leads write what the job leaves.
 func (r *Run) save(ctx context.Context) error {
 	dir := r.Job.Out
-	if dir == "" || !r.leads {
+	if dir == "" || !r.others.leads {
 		return nil
 	}
 	var model optimizer.Model
@@ -56,23 +55,6 @@ func (r *Run) save(ctx context.Context) error {
 	}
 	r.left = fmt.Sprintf("saved %s%s\n", dir, of)
 	return r.saved(ctx, dir)
-}
-
-// model is what is saved for inference, of a job with outputs.
-func (j *Job) model() nn.InferenceModel {
-	m := nn.Inference(j.Outputs...)
-	if j.Files.Format != nil {
-		m = m.WithFormat(j.Files.Format)
-	}
-	return m
-}
-
-// modelErr says why the model can't be saved, before hours of training.
-func (j *Job) modelErr() error {
-	if len(j.Outputs) == 0 {
-		return nil
-	}
-	return j.model().Err()
 }
 
 // Save writes a checkpoint to go on from, dir/checkpoint, and a model for inference, dir/model, unless it is nil. One

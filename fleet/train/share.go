@@ -12,18 +12,6 @@ import (
 	"github.com/gofleet/gofleet/fleet"
 )
 
-// card is what a worker shows of its rows when the job begins: to train on, and to test on.
-type card struct {
-	Worker int
-	Has    [2]stock
-}
-
-// stock is how many rows there are, -1 if unknown, and their digest, of some of them, "" if there is none.
-type stock struct {
-	Rows   int
-	Digest string
-}
-
 func stockOf(rows *dataset.Dataset) stock {
 	if rows == nil {
 		return stock{}
@@ -32,12 +20,6 @@ func stockOf(rows *dataset.Dataset) stock {
 		return stock{n, rows.Digest(1024)}
 	}
 	return stock{Rows: -1}
-}
-
-// differs says whether two workers are known to have different rows.
-func (s stock) differs(other stock) bool {
-	known := s.Rows >= 0 && other.Rows >= 0
-	return known && (s.Rows != other.Rows || s.Digest != "" && other.Digest != "" && s.Digest != other.Digest)
 }
 
 // compare looks at what all workers have when they begin: the same rows, or each its own.
@@ -86,9 +68,9 @@ func (r *Run) sum(cards []card) {
 		fmt.Fprintln(digest, s)
 	}
 	if known {
-		r.stock = stock{all, fmt.Sprintf("%016x", digest.Sum64())}
+		r.shares.stock = stock{all, fmt.Sprintf("%016x", digest.Sum64())}
 	}
-	if alike && r.leads {
+	if alike && r.others.leads {
 		slog.Warn("train: Job.Sharded says that each worker has rows of its own, and all have the same: every worker "+
 			"trains on each of them", "rows", cards[0].Has[0].Rows, "workers", len(cards))
 	}
@@ -98,19 +80,19 @@ func (r *Run) sum(cards []card) {
 // have.
 func (r *Run) deal(ctx context.Context, rows *dataset.Dataset) (mine *dataset.Dataset, err error) {
 	mine = r.mine(rows)
-	r.share, _ = mine.Len()
-	r.all, _ = rows.Len()
+	r.shares.mine, _ = mine.Len()
+	r.shares.all, _ = rows.Len()
 	workers := r.Fleet.WorkerNum()
-	r.least = r.all / workers
-	unknown := r.all == 0
-	if r.least == 0 && !unknown && !r.Job.Sharded {
+	r.shares.least = r.shares.all / workers
+	unknown := r.shares.all == 0
+	if r.shares.least == 0 && !unknown && !r.Job.Sharded {
 		_ = r.Fleet.BarrierWorker(ctx) // none ends before all know why
 		return nil, fmt.Errorf("train: epoch %d has %d rows for %d workers, each of which trains on a share of them: "+
-			"give the job more rows, or start no more than %d workers", r.Epoch+1, r.all, workers, r.all)
+			"give the job more rows, or start no more than %d workers", r.Epoch+1, r.shares.all, workers, r.shares.all)
 	}
 	if r.Job.Sharded {
-		if r.all = max(0, r.stock.Rows); r.Job.Rows != nil {
-			r.all = 0 // what others choose of theirs is unknown
+		if r.shares.all = max(0, r.shares.stock.Rows); r.Job.Rows != nil {
+			r.shares.all = 0 // what others choose of theirs, nobody knows
 		}
 	}
 	if !r.Fleet.IsCollective() || r.Job.EvalEvery == 0 || !r.Job.Sharded && !unknown {
@@ -118,15 +100,15 @@ func (r *Run) deal(ctx context.Context, rows *dataset.Dataset) (mine *dataset.Da
 		return mine, nil
 	}
 	if _, known := mine.Len(); !known { // rows that are filtered, or read as they come
-		if r.share, err = count(ctx, mine); err != nil {
+		if r.shares.mine, err = count(ctx, mine); err != nil {
 			return nil, err
 		}
 	}
-	least, err := r.Fleet.AllReduceInts(ctx, []int64{int64(r.share)}, fleet.Min)
+	least, err := r.Fleet.AllReduceInts(ctx, []int64{int64(r.shares.mine)}, fleet.Min)
 	if err != nil {
 		return nil, err
 	}
-	r.least = int(least[0])
+	r.shares.least = int(least[0])
 	return mine, nil
 }
 
@@ -150,4 +132,14 @@ func (r *Run) mine(rows *dataset.Dataset) *dataset.Dataset {
 		return rows
 	}
 	return rows.Shard(r.Fleet.WorkerIndex(), r.Fleet.WorkerNum())
+}
+
+// rows are the epoch's, of all workers.
+func (r *Run) rows() *dataset.Dataset { return r.rowsOf(r.Epoch) }
+
+func (r *Run) rowsOf(epoch int) *dataset.Dataset {
+	if r.Job.Rows != nil {
+		return r.Job.Rows(epoch, r.train)
+	}
+	return r.train.Shuffle(r.Job.Seed).Epoch(epoch)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/checkpoints"
 )
 
 // A worker that has ended has its epochs trained by its next life. Where none has come when the others have trained
@@ -20,33 +21,24 @@ import (
 // says how many.
 var ErrShort = errors.New("samples were not trained")
 
-// standIns are the lives of other workers that this process plays.
-type standIns struct {
-	anew    func() (Job, error) // makes the program's job; nil where the program has not said how
-	timeout time.Duration
-	ended   chan error
-	running int
-	failed  int // attempts to join
-}
-
 // stands says whether workers that are gone have their epochs trained before the last one ends. All workers answer
 // alike.
 func (r *Run) stands() bool {
 	may := r.Fleet.ServerNum() > 0 && !r.inStep && !r.Job.Sharded && r.Job.standIns.anew != nil
-	return may && len(r.gone) > 0 && r.Epoch == r.Job.Epochs-1 && !r.over
+	return may && len(r.others.gone) > 0 && r.Epoch == r.Job.Epochs-1 && !r.ends.over
 }
 
 // standIn has the worker that leads be the next life of workers that are gone, if they don't come by themselves.
 func (r *Run) standIn(ctx context.Context) error {
-	if !r.leads {
+	if !r.others.leads {
 		return nil // and meets the others again when that life has joined
 	}
 	slog.Warn("train: the job has come to its end without some workers, which may have samples left: it waits for "+
-		"them, and then trains these in this process", "workers", r.gone, "waits", r.Job.standIns.timeout)
+		"them, and then trains these in this process", "workers", r.others.gone, "waits", r.Job.standIns.timeout)
 	if err := pause(ctx, r.Job.standIns.timeout); err != nil {
 		return err
 	}
-	for _, w := range r.gone {
+	for _, w := range r.others.gone {
 		if err := r.play(ctx, w); err != nil {
 			return err
 		}
@@ -74,7 +66,7 @@ func (r *Run) play(ctx context.Context, worker int) error {
 	}
 	joined, ended := make(chan struct{}), make(chan error, 1)
 	j.standIns = &standIns{anew: s.anew}
-	j.Data = func(context.Context) (_, _ *dataset.Dataset, err error) { return r.train, r.test, nil }
+	j.Data = func(context.Context) (_, _ *dataset.Dataset, err error) { return r.train, r.tests.rows, nil }
 	j.Hooks = append([]Hooks{{Begin: func(context.Context, *Run) error { close(joined); return nil }}}, j.Hooks...)
 	s.running++
 	go func() {
@@ -108,11 +100,11 @@ func (s *standIns) wait() (err error) {
 // short says on the worker that leads how many samples of workers that are gone were not trained, where the job has
 // ended without them.
 func (r *Run) short() error {
-	if len(r.gone) == 0 || !r.leads || r.over || r.Fleet.ServerNum() == 0 {
+	if len(r.others.gone) == 0 || !r.others.leads || r.ends.over || r.Fleet.ServerNum() == 0 {
 		return nil
 	}
 	samples, many := 0, "%d"
-	for _, w := range r.gone {
+	for _, w := range r.others.gone {
 		n, exact := r.remains(w)
 		if samples += n; !exact {
 			many = "about %d"
@@ -127,7 +119,7 @@ func (r *Run) short() error {
 		many = "some"
 	}
 	return fmt.Errorf("train: the job has ended without workers %v, and nobody came in their places: %s %w; a job "+
-		"with -checkpoint that is started again with all workers trains them", r.gone, many, ErrShort)
+		"with -checkpoint that is started again with all workers trains them", r.others.gone, many, ErrShort)
 }
 
 // remains is how many samples of a worker's shares are behind its position, as the last checkpoint has it. Without one
@@ -135,10 +127,10 @@ func (r *Run) short() error {
 // trained some.
 func (r *Run) remains(worker int) (samples int, exact bool) {
 	at := fleet.Position{Epoch: r.Epoch}
-	if e, known := r.lost[worker]; known {
+	if e, known := r.others.lost[worker]; known {
 		at.Epoch = e
 	}
-	if c, err := fleet.Latest(r.dir); r.recovers && err == nil && worker < len(c.Positions) {
+	if c, err := checkpoints.Latest(r.dir); r.recovers && err == nil && worker < len(c.Positions) {
 		at, exact = c.Positions[worker], true
 	}
 	if r.Job.Sharded { // only the worker knew how many rows it had
@@ -149,4 +141,13 @@ func (r *Run) remains(worker int) (samples int, exact bool) {
 		samples, exact = samples+max(rows-at.In(epoch), 0), exact && known
 	}
 	return samples, exact
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(d):
+		return nil
+	}
 }

@@ -28,7 +28,7 @@ type watched struct {
 
 // check refuses what no evaluation will have.
 func (w *watched) check(r *Run) error {
-	if r.test == nil {
+	if r.tests.rows == nil {
 		return fmt.Errorf("train: %s looks at evaluations, and Job.Data gives no test rows", w.hook)
 	}
 	if w.metric == nil {
@@ -139,8 +139,8 @@ func (s EarlyStopping) Hooks() Hooks {
 				r.keeps = &keeper{watched: &w, best: &state.now.Kept}
 			}
 			if stop(r) { // the others know as much
-				r.agreed.Store(true)
-				r.over = r.over || r.History[len(r.History)-1].End
+				r.ends.agreed.Store(true)
+				r.ends.over = r.ends.over || r.History[len(r.History)-1].End
 			}
 			return nil
 		},
@@ -254,7 +254,7 @@ func (p Plateau) Hooks() Hooks {
 			if now.Rate == now.Set {
 				return nil
 			}
-			if r.lowest {
+			if r.others.lowest {
 				if err := r.setRate(ctx, now.Rate); err != nil {
 					return err
 				}
@@ -340,7 +340,7 @@ func (r *Run) forget() error {
 
 // tellRate says that the job does not begin with the rates of its rule.
 func (r *Run) tellRate(ctx context.Context) error {
-	if !r.leads {
+	if !r.others.leads {
 		return nil
 	}
 	factor, err := r.Fleet.RateFactor(ctx)

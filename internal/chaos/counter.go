@@ -142,7 +142,7 @@ func count(ctx context.Context, a counterArgs) error {
 		err = c.work(ctx, a)
 	}
 	if errors.Is(err, fleet.ErrWentBack) {
-		err = errors.Join(err, c.diary.note(back, c.sent, f.Counts().Steps))
+		err = errors.Join(err, c.diary.note(back, c.sent, f.Stats().Counts.Steps))
 	}
 	return err
 }
@@ -184,7 +184,7 @@ func (c *counter) work(ctx context.Context, a counterArgs) error {
 	if err != nil {
 		return err
 	}
-	return c.diary.note(stops, c.sent, c.f.Counts().Steps)
+	return c.diary.note(stops, c.sent, c.f.Stats().Counts.Steps)
 }
 
 // fill makes the step that all steps are.
@@ -219,7 +219,7 @@ func (c *counter) epoch(ctx context.Context, epoch int) error {
 	if err := errors.Join(s.Close(ctx), c.trainer.EndEpoch(ctx)); err != nil {
 		return err
 	}
-	if err := c.diary.note(trains, c.sent, c.f.Counts().Steps); err != nil {
+	if err := c.diary.note(trains, c.sent, c.f.Stats().Counts.Steps); err != nil {
 		return err
 	}
 	if err := c.f.BarrierWorker(ctx); err != nil {
@@ -238,13 +238,13 @@ func (c *counter) train(ctx context.Context, s optimizer.Session) error {
 	}
 	time.Sleep(pace)
 	c.sent++
-	if err := c.diary.note(trains, c.sent, c.f.Counts().Steps); err != nil {
+	if err := c.diary.note(trains, c.sent, c.f.Stats().Counts.Steps); err != nil {
 		return err
 	}
 	if err := s.End(ctx, c.step); err != nil {
 		return err
 	}
-	return c.diary.note(trains, c.sent, c.f.Counts().Steps)
+	return c.diary.note(trains, c.sent, c.f.Stats().Counts.Steps)
 }
 
 // save has the lowest worker save a checkpoint, where there are any.
@@ -253,13 +253,13 @@ func (c *counter) save(ctx context.Context) error {
 	if err != nil || !leads || !c.recovers {
 		return err
 	}
-	if err := c.diary.note(saves, c.sent, c.f.Counts().Steps); err != nil {
+	if err := c.diary.note(saves, c.sent, c.f.Stats().Counts.Steps); err != nil {
 		return err
 	}
 	if err := c.f.Checkpoint(ctx); err != nil {
 		return err
 	}
-	return c.diary.note(saved, c.sent, c.f.Counts().Steps)
+	return c.diary.note(saved, c.sent, c.f.Stats().Counts.Steps)
 }
 
 // leads says whether this worker is the lowest that lives. All call it.

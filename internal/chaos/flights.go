@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/checkpoints"
 	"github.com/gofleet/gofleet/strategy"
 )
 
@@ -149,7 +149,7 @@ func logs(dir string) string {
 
 // lastSaved says what is wrong with the newest checkpoint of a job that has ended well.
 func lastSaved(dir string, want int) string {
-	c, err := fleet.Latest(dir)
+	c, err := checkpoints.Latest(dir)
 	switch {
 	case err != nil:
 		return "it has ended well, and left no checkpoint: " + err.Error()

@@ -22,19 +22,19 @@ type level struct {
 // levels are all there are.
 var levels = []level{
 	{name: "none", recovery: func(string) (r strategy.Recovery) { return r }},
-	{name: "checkpoints", saves: true, recovery: checkpoints},
+	{name: "checkpoints", saves: true, recovery: often},
 	{name: "process", saves: true, keeps: true, recovery: journal(strategy.JournalProcess)},
 	{name: "machine", saves: true, keeps: true, recovery: journal(strategy.JournalMachine)},
 }
 
-func checkpoints(dir string) strategy.Recovery {
+func often(dir string) strategy.Recovery {
 	return strategy.Recovery{Dir: dir + "/checkpoints", Every: strategy.Duration(700 * time.Millisecond), Keep: 5}
 }
 
 // journal is checkpoints, and a journal that survives what it is told.
 func journal(survives strategy.Journal) func(dir string) strategy.Recovery {
 	return func(dir string) strategy.Recovery {
-		r := checkpoints(dir)
+		r := often(dir)
 		r.Journal, r.JournalDir, r.RestartTimeout = survives, dir+"/journal", strategy.Duration(15*time.Second)
 		return r
 	}

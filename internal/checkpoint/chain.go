@@ -1,19 +1,11 @@
 package checkpoint
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
-	"sync"
 )
-
-// Base names the checkpoint of the same series that another is based on.
-type Base struct {
-	// Dir is the name of its directory, beside the other's.
-	Dir string `json:"dir"`
-	ID  string `json:"id"`
-	// Sum is that of its manifest, and so of all that it has.
-	Sum string `json:"xxhash64"`
-}
 
 // link is a checkpoint of a chain.
 type link struct {
@@ -71,80 +63,20 @@ func wholeChain(dir string, m Manifest) ([]link, error) {
 	return links, err
 }
 
-// last is the checkpoint that this process has committed last. Its lock is never held while a disk works.
-type last struct {
-	sync.Mutex
-	committed
-}
+// Whole is whole for others.
+func Whole(dir string) (Manifest, error) { return whole(dir) }
 
-// committed is what a series knows of a checkpoint that this process has committed.
-type committed struct {
-	base   *Base
-	deltas int   // in a row, up to it
-	whole  int64 // bytes of the one that they are based on
-	bytes  int64 // of them
-}
-
-// Base is what the next checkpoint is to be based on; nil if it is to be whole: if the caller must have it so, after so
-// many that were based on others, when these have half as many bytes as the whole one below them, and when
-// [Series.Look] found that anything of them is not there. If it is to be whole the next is too, until one is committed.
-// It waits for no disk.
-func (s *Series) Base(mustBeWhole bool) *Base {
-	s.last.Lock()
-	defer s.last.Unlock()
-	if l := &s.last.committed; mustBeWhole || l.deltas >= s.Deltas || 2*l.bytes >= l.whole {
-		*l = committed{}
-	}
-	return s.last.base
-}
-
-// Look sees whether all of the checkpoint is there that the next may be based on.
-func (s *Series) Look() {
-	s.last.Lock()
-	base := s.last.base
-	s.last.Unlock()
-	if base == nil {
-		return
-	}
-	m, err := whole(filepath.Join(s.Dir, base.Dir))
-	s.last.Lock()
-	defer s.last.Unlock()
-	if s.last.base == base && (err != nil || m.Sum != base.Sum) {
-		s.last.committed = committed{}
-	}
-}
-
-// Based is what a checkpoint is based on that is about to be committed: the base of that id, nil for "".
-func (s *Series) Based(id string) (*Base, error) {
-	s.last.Lock()
-	defer s.last.Unlock()
-	switch {
-	case id == "":
-		return nil, nil
-	case s.last.base == nil || s.last.base.ID != id:
-		return nil, fmt.Errorf("checkpoint: %s is not what this job has saved last, and no base for the next: save "+
-			"again", id)
-	}
-	return s.last.base, nil
-}
-
-// Committed takes note that a checkpoint of this series is whole.
-func (s *Series) Committed(dir string) {
+// whole reads the manifest of a checkpoint and sees that its parts, and the parts of all that it is based on, are
+// there, of the sizes that the manifests say.
+func whole(dir string) (Manifest, error) {
 	m, err := Read(dir)
-	s.last.Lock()
-	defer s.last.Unlock()
-	if err != nil {
-		s.last.committed = committed{}
-		return
+	if err == nil {
+		_, err = wholeChain(dir, m)
 	}
-	bytes := int64(0)
-	for _, p := range m.Parts {
-		bytes += p.Bytes
-	}
-	if m.Base == nil {
-		s.last.committed = committed{whole: bytes}
-	} else {
-		s.last.deltas, s.last.bytes = s.last.deltas+1, s.last.bytes+bytes
-	}
-	s.last.base = &Base{Dir: filepath.Base(dir), ID: m.ID, Sum: m.Sum}
+	return m, err
+}
+
+// Torn says that an error is about a checkpoint that was not finished, or that was damaged since.
+func Torn(err error) bool {
+	return errors.Is(err, ErrNone) || errors.Is(err, ErrDamaged) || errors.Is(err, fs.ErrNotExist)
 }

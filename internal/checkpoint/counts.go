@@ -11,37 +11,6 @@ import (
 // A table that lets ids in by what pushes count keeps more than rows: the ids that wait, and with ShowClick every row's
 // shows and clicks. They are tensors of their own, left out where there is nothing to tell.
 
-func (t tableInfo) show() string          { return t.Param + ".show" }
-func (t tableInfo) click() string         { return t.Param + ".click" }
-func (t tableInfo) waitingIDs() string    { return t.Param + ".waiting.ids" }
-func (t tableInfo) waitingPushes() string { return t.Param + ".waiting.pushes" }
-func (t tableInfo) waitingSeen() string   { return t.Param + ".waiting.seen" }
-func (t tableInfo) waitingShow() string   { return t.Param + ".waiting.show" }
-func (t tableInfo) waitingClick() string  { return t.Param + ".waiting.click" }
-
-func (t tableInfo) forgotten() string { return t.Param + ".waiting.forgotten" }
-
-func (t tableInfo) declareCounts() (ts []safetensors.Tensor) {
-	if t.Rated {
-		n := []int{t.Rows}
-		ts = append(ts, safetensors.Tensor{Name: t.show(), DType: safetensors.F32, Shape: n},
-			safetensors.Tensor{Name: t.click(), DType: safetensors.F32, Shape: n})
-	}
-	ts = append(ts, t.declareServings()...)
-	if t.Forgotten > 0 {
-		ts = append(ts, safetensors.Tensor{Name: t.forgotten(), DType: safetensors.U64, Shape: []int{t.Forgotten}})
-	}
-	if t.Waiting > 0 {
-		n := []int{t.Waiting}
-		ts = append(ts, safetensors.Tensor{Name: t.waitingIDs(), DType: safetensors.U64, Shape: n},
-			safetensors.Tensor{Name: t.waitingPushes(), DType: safetensors.U32, Shape: n},
-			safetensors.Tensor{Name: t.waitingSeen(), DType: safetensors.U32, Shape: n},
-			safetensors.Tensor{Name: t.waitingShow(), DType: safetensors.F32, Shape: n},
-			safetensors.Tensor{Name: t.waitingClick(), DType: safetensors.F32, Shape: n})
-	}
-	return ts
-}
-
 // waiters are ids that wait, as they lie in a file.
 type waiters struct {
 	ids          []uint64
@@ -124,19 +93,9 @@ func (l *loader) waiters(f *safetensors.File, t tableInfo, index int) error {
 func (l *loader) await() error {
 	for index, waiting := range l.waiting {
 		for _, id := range slices.Sorted(maps.Keys(waiting)) {
-			if err := l.store.Tables[index].RestoreWaiter(waiting[id]); err != nil {
+			if err := (table.Filler{Table: l.store.Tables[index]}).Waiter(waiting[id]); err != nil {
 				return err
 			}
-		}
-	}
-	return nil
-}
-
-// first does one thing after the other until one fails.
-func first(things ...func() error) error {
-	for _, do := range things {
-		if err := do(); err != nil {
-			return err
 		}
 	}
 	return nil

@@ -26,20 +26,25 @@ package checkpoint
 
 // The files of this package, in reading order.
 //
+//	dir.go       names of files in a directory, and the disk that they lie on
+//	contents.go  what a part has, as it says itself
+//	names.go     params that could not be told apart
+//	manifest.go  what makes parts a checkpoint
+//	chain.go     each based on the one before
 //	part.go      what a server writes
 //	tracker.go   and what of it has changed
 //	counts.go    what tables know of ids beside their rows
-//	servings.go  what models for serving have of them
-//	manifest.go  what makes parts a checkpoint
-//	load.go      read into tables
+//	commit.go    the manifest, last
+//	loader.go    what is read into tables
 //	rows.go      some thousand rows at a time
+//	servings.go  what models for serving have of them
+//	load.go      a checkpoint
 //	restore.go   or a part of it, or a saved model
 //	near.go      what was meant by a directory that has none
-//	names.go     params that could not be told apart
-//	series.go    checkpoints that a job makes by itself
-//	chain.go     each based on the one before
+//	hold.go      a directory that is one job's, and whether its holder lives
+//	claims.go    all that a process holds
 //	pin.go       checkpoints that stay
-//	claims.go    directories that are one job's
-//	hold.go      one of them, and whether its holder lives
+//	series.go    checkpoints that a job makes by itself
+//	based.go     what the next is based on
 //	verify.go    whether files are whole
 //	describe.go  what is in them

@@ -83,33 +83,6 @@ func load(ctx context.Context, dir string, store *table.Store, rule optimizer.Ru
 	return m, nil
 }
 
-// takes says whether a param is loaded.
-func (l *loader) takes(param string) bool {
-	return among(l.names, param)
-}
-
-// stepOf is the number of an update in the store, given that in the file.
-func (l *loader) stepOf(step int64) int64 {
-	if len(l.names) > 0 || l.weights {
-		return l.store.Step()
-	}
-	return step
-}
-
-type loader struct {
-	ctx   context.Context // of the call
-	store *table.Store
-	owns  func(int, uint64) bool
-	names []string // of the params to load; none means all
-	// weights are all that is taken.
-	weights bool
-	blocks  []loading
-	absent  []string                        // dense params that stay as they are
-	waiting map[int]map[uint64]table.Waiter // by table
-	chain   table.Chain                     // of the parts that were read
-	chained bool
-}
-
 // clear empties the tables that are loaded, which may have the rows that their params begin with.
 func (l *loader) clear() {
 	l.store.SetChain(table.Chain{}) // until all is there
@@ -118,30 +91,6 @@ func (l *loader) clear() {
 			t.Clear()
 		}
 	}
-}
-
-// loading is a block being put together.
-type loading struct {
-	w, state []float32
-	left     int // weights still missing
-	// stateless blocks take weights alone.
-	stateless bool
-	have      []span
-	step      int64
-}
-
-// span is the elements [lo, hi) of a param.
-type span struct{ lo, hi int }
-
-// claim notes that the elements of a span are there now. None may come twice: others would be missing then.
-func (to *loading) claim(s span) error {
-	for _, o := range to.have {
-		if s.lo < o.hi && o.lo < s.hi {
-			return fmt.Errorf("elements %d to %d come twice: %w", max(s.lo, o.lo), min(s.hi, o.hi), ErrDamaged)
-		}
-	}
-	to.have, to.left = append(to.have, s), to.left-(s.hi-s.lo)
-	return nil
 }
 
 // part reads a part: rows, and of the last checkpoint of a chain the dense weights, of which every one has all.
@@ -285,26 +234,18 @@ func (l *loader) table(f *safetensors.File, t tableInfo) error {
 	if to == nil {
 		return fmt.Errorf("embedding %q is not in this model: %w", t.Param, ErrDamaged)
 	}
-	if t.Dim != to.Param().Dim() || t.State != stateLen(to) && !to.Param().Frozen && !l.weights {
+	p, state := to.Table.Param(), stateLen(to.Table)
+	if t.Dim != p.Dim() || t.State != state && !p.Frozen && !l.weights {
 		return fmt.Errorf("embedding %q has rows of %d weights and %d of state, this model's have %d and %d",
-			t.Param, t.Dim, t.State, to.Param().Dim(), stateLen(to))
+			t.Param, t.Dim, t.State, p.Dim(), state)
 	}
 	if info, _ := f.Tensor(t.rows()); !slices.Equal(info.Shape, []int{t.Rows, t.Dim + t.State}) {
 		return fmt.Errorf("rows of embedding %q: %v, the table of contents says %d of %d: %w",
 			t.Param, info.Shape, t.Rows, t.Dim+t.State, ErrDamaged)
 	}
-	to.SetClock(t.Clock)
-	if err := l.rows(f, t, to, index); err != nil {
+	to.Clock(t.Clock)
+	if err := l.rows(f, t, to); err != nil {
 		return err
 	}
 	return l.waiters(f, t, index)
-}
-
-func (l *loader) find(param string) (*table.Sparse, int) {
-	for i, t := range l.store.Tables {
-		if t.Param().Name == param {
-			return t, i
-		}
-	}
-	return nil, 0
 }

@@ -5,13 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/gofleet/gofleet/internal/files"
@@ -94,65 +92,7 @@ const (
 	format       = "gofleet-checkpoint"
 	version      = 1
 	basedVersion = 2 // of one with a base, which builds that don't know of bases refuse
-	manifestName = "manifest.json"
-	partPrefix   = "part-"
-	partSuffix   = ".safetensors"
 )
-
-var (
-	// ErrNone says that a directory holds no checkpoint.
-	ErrNone = errors.New("no checkpoint")
-	// ErrDamaged says that a checkpoint is not what its manifest says.
-	ErrDamaged = errors.New("damaged checkpoint")
-	// ErrOtherModel says that a checkpoint holds other params than this job has.
-	ErrOtherModel = errors.New("checkpoint of another model")
-)
-
-// PartName is the name of a server's part in the save of that id.
-func PartName(id string, server, servers int) string {
-	return fmt.Sprintf("%s%s-%03d-of-%03d%s", partPrefix, id, server, servers, partSuffix)
-}
-
-// Commit checks that every part of m is in dir, makes m the directory's checkpoint, and removes the parts of the one
-// that it replaces. What processes that ended in the middle of a save have left goes when it is old: it may be what
-// another job is about to commit.
-func Commit(dir string, m Manifest) error {
-	for _, p := range m.Parts {
-		if err := visible(dir, p); err != nil {
-			return err
-		}
-	}
-	before, _ := Read(dir) // one that can't be read is replaced
-	m.Format, m.Version, m.Saved = format, version, time.Now().UTC()
-	var err error
-	if m.Base != nil {
-		m.Version = basedVersion
-		if _, err := wholeChain(dir, m); err != nil {
-			return err
-		}
-	}
-	if m.Sum, err = m.sum(); err != nil {
-		return err
-	}
-	data, err := json.MarshalIndent(m, "", "  ")
-	if err != nil {
-		return fmt.Errorf("checkpoint: %w", err)
-	}
-	// Files in it are durable when its own name is.
-	if err := disk.SyncDir(filepath.Dir(dir)); err != nil && !errors.Is(err, fs.ErrPermission) {
-		return fmt.Errorf("checkpoint: %w", err)
-	}
-	write := func(w io.Writer) error { _, err := w.Write(append(data, '\n')); return err }
-	if err := files.WriteOn(disk, filepath.Join(dir, manifestName), write); err != nil {
-		return fmt.Errorf("checkpoint: %w", err)
-	}
-	// What can't be removed now goes when the next is committed or the directory is claimed: this one is whole.
-	_ = removeFiles(dir, func(name string) bool {
-		return !m.has(name) &&
-			(before.has(name) || !young(filepath.Join(dir, name)))
-	})
-	return nil
-}
 
 // Holds has m name the params of a job, or the named ones alone, with their rules.
 func (m *Manifest) Holds(rule optimizer.Rule, params []*optimizer.Param, names ...string) {
@@ -254,27 +194,6 @@ func visible(dir string, p Part) error {
 			p.Bytes, ErrDamaged)
 	}
 	return nil
-}
-
-// removeFiles removes what makes a checkpoint, finished or not, as far as which says so by name. Anything else stays.
-func removeFiles(dir string, which func(name string) bool) error {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return fmt.Errorf("checkpoint: %w", err)
-	}
-	var errs []error
-	for _, e := range entries {
-		name := e.Name()
-		part := strings.HasPrefix(name, partPrefix) && strings.HasSuffix(name, partSuffix)
-		torn := strings.HasSuffix(name, files.TempSuffix) && (strings.HasPrefix(name, "."+partPrefix) ||
-			strings.HasPrefix(name, "."+manifestName))
-		if (part || torn) && which(name) {
-			if err := disk.Remove(filepath.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {
-				errs = append(errs, err)
-			}
-		}
-	}
-	return errors.Join(errs...)
 }
 
 // Discard removes a part that was written for a checkpoint which was then given up. One that the manifest names stays,
@@ -414,4 +333,21 @@ func Params(params []*optimizer.Param, names ...string) []Param {
 func CheckParams(params []*optimizer.Param, names ...string) error {
 	_, err := named(Params(params), names)
 	return err
+}
+
+// Base names the checkpoint of the same series that another is based on.
+type Base struct {
+	// Dir is the name of its directory, beside the other's.
+	Dir string `json:"dir"`
+	ID  string `json:"id"`
+	// Sum is that of its manifest, and so of all that it has.
+	Sum string `json:"xxhash64"`
+}
+
+// Progress is how far a job was when a checkpoint was made, as its program said.
+type Progress struct {
+	// Epoch is the one that was under way, from 0.
+	Epoch int `json:"epoch"`
+	// User is what else the program wants to know when it goes on.
+	User []byte `json:"user,omitempty"`
 }

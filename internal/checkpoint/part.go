@@ -6,70 +6,11 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"slices"
 
 	"github.com/gofleet/gofleet/internal/files"
 	"github.com/gofleet/gofleet/internal/safetensors"
 	"github.com/gofleet/gofleet/internal/table"
 )
-
-// contents says what lies where in a part; it is the file's metadata under contentsKey.
-type contents struct {
-	Blocks []blockInfo `json:"blocks"`
-	Tables []tableInfo `json:"tables"`
-	// Chain is what was saved for serving.
-	Chain table.Chain `json:"chain,omitzero"`
-}
-
-type blockInfo struct {
-	Param  string `json:"param"`
-	Offset int    `json:"offset"`
-	Size   int    `json:"size"`
-	State  int    `json:"state"` // numbers of state
-	Step   int64  `json:"step"`
-}
-
-type tableInfo struct {
-	Param string `json:"param"`
-	Dim   int    `json:"dim"`
-	State int    `json:"state"` // numbers of state a row
-	Rows  int    `json:"rows"`
-	// Rated says that the rows have shows and clicks, Waiting how many ids wait for a row.
-	Rated   bool `json:"rated,omitempty"`
-	Waiting int  `json:"waiting,omitempty"`
-	// Forgotten is how many ids of the base's don't wait any more.
-	Forgotten int `json:"forgotten,omitempty"`
-	// Scored says that the rows have delta scores, Served that it is known of each what a model for serving has of it,
-	// and Gone how many ids such a model has whose rows were dropped.
-	Scored bool `json:"scored,omitempty"`
-	Served bool `json:"served,omitempty"`
-	Gone   int  `json:"gone,omitempty"`
-	// Clock is the number of periods so far.
-	Clock uint32 `json:"clock,omitempty"`
-}
-
-const contentsKey = "gofleet"
-
-// disk is where checkpoints are written; tests have one that fails, or remembers.
-var disk files.FS = files.OS{}
-
-// UseDisk has checkpoints written elsewhere, for tests of other packages, until restore is called.
-func UseDisk(on files.FS) (restore func()) {
-	before := disk
-	disk = on
-	return func() { disk = before }
-}
-
-func (b blockInfo) weights() string {
-	return fmt.Sprintf("%s[%d:%d]", b.Param, b.Offset, b.Offset+b.Size)
-}
-func (b blockInfo) state() string { return b.weights() + ".state" }
-
-func (t tableInfo) ids() string     { return t.Param + ".ids" }
-func (t tableInfo) rows() string    { return t.Param + ".rows" }
-func (t tableInfo) steps() string   { return t.Param + ".step" }
-func (t tableInfo) seen() string    { return t.Param + ".seen" }
-func (t tableInfo) updates() string { return t.Param + ".updates" }
 
 // WritePart writes all of store to dir/file, or the params of the names alone, as they are when it is called. A ctx
 // that ends ends it.
@@ -160,35 +101,11 @@ func contentsOf(image Image) (c contents, rows []table.Changes) {
 	return c, rows
 }
 
-// among reports whether a param is named; without names all are.
-func among(names []string, param string) bool {
-	return len(names) == 0 || slices.Contains(names, param)
-}
-
 func stateLen(t *table.Sparse) int {
 	if t.Rule() == nil {
 		return 0
 	}
 	return t.Rule().StateLen(t.Param().Dim())
-}
-
-// tensors are a part's.
-func (c contents) tensors() []safetensors.Tensor {
-	var ts []safetensors.Tensor
-	for _, b := range c.Blocks {
-		ts = append(ts, safetensors.Tensor{Name: b.weights(), DType: safetensors.F32, Shape: []int{b.Size}},
-			safetensors.Tensor{Name: b.state(), DType: safetensors.F32, Shape: []int{b.State}})
-	}
-	for _, t := range c.Tables {
-		n := []int{t.Rows}
-		ts = append(ts, safetensors.Tensor{Name: t.ids(), DType: safetensors.U64, Shape: n},
-			safetensors.Tensor{Name: t.rows(), DType: safetensors.F32, Shape: []int{t.Rows, t.Dim + t.State}},
-			safetensors.Tensor{Name: t.steps(), DType: safetensors.I64, Shape: n},
-			safetensors.Tensor{Name: t.seen(), DType: safetensors.U32, Shape: n},
-			safetensors.Tensor{Name: t.updates(), DType: safetensors.U32, Shape: n})
-		ts = append(ts, t.declareCounts()...)
-	}
-	return ts
 }
 
 func writeImage(ctx context.Context, f io.Writer, image Image) (rows int64, err error) {

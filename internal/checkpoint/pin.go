@@ -11,12 +11,6 @@ import (
 	"github.com/gofleet/gofleet/internal/files"
 )
 
-// pinName is the file whose presence in a checkpoint's directory keeps it.
-const pinName = "pinned"
-
-// asideName is the manifest's while its checkpoint is removed.
-const asideName = "." + manifestName + ".removed" + files.TempSuffix
-
 // Pin keeps a whole checkpoint: no job removes it, however many are newer. A job that is about to remove this one takes
 // the manifest away, looks for a pin, and puts it back if there is one: so the pin holds if the checkpoint is whole
 // after it was set.
@@ -56,16 +50,4 @@ func Unpin(dir string) error {
 func Pinned(dir string) bool {
 	is, err := isThere(filepath.Join(dir, pinName))
 	return is || err != nil
-}
-
-// isThere says whether there is a file of a name. An error says that it is not known.
-func isThere(name string) (bool, error) {
-	_, err := os.Lstat(name)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return false, nil
-	case err != nil:
-		return false, fmt.Errorf("checkpoint: %w", err)
-	}
-	return true, nil
 }

@@ -14,28 +14,6 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// Selection says what is taken of a directory. The zero value is everything.
-type Selection struct {
-	// Params are the names of the params to take; none means all.
-	Params []string
-	// WeightsOnly takes a checkpoint under any rule, without the state: that is the store's rule's initial one, and
-	// updates are counted from where the store is. What tables know of rows beside their rule stays: shows, clicks and
-	// the last periods they were seen in, and the ids that wait.
-	WeightsOnly bool
-}
-
-// String is what is taken, in words.
-func (s Selection) String() string {
-	what := "everything"
-	if s.WeightsOnly {
-		what = "weights"
-	}
-	if len(s.Params) > 0 {
-		what += fmt.Sprintf(" of params %q", s.Params)
-	}
-	return what
-}
-
 // From names a directory and what is taken of it, so that processes can compare what they were told.
 func From(dir string, s Selection) string { return fmt.Sprintf("%s (%v)", filepath.Clean(dir), s) }
 
@@ -143,7 +121,7 @@ func (l *loader) dense(f *modelfiles.Files, p *optimizer.Param) error {
 
 // embedding takes the rows that this process owns.
 func (l *loader) embedding(f *modelfiles.Files, p *optimizer.Param) error {
-	to, index := l.find(p.Name)
+	to, _ := l.find(p.Name)
 	return f.Rows(p.Name, func(ids []uint64, w []float32) error {
 		if len(w) != len(ids)*p.Dim() {
 			return fmt.Errorf("its rows of %q have %d numbers, this model's %d: %w", p.Name, len(w)/len(ids), p.Dim(),
@@ -152,6 +130,6 @@ func (l *loader) embedding(f *modelfiles.Files, p *optimizer.Param) error {
 		if err := files.Ended(l.ctx); err != nil {
 			return err
 		}
-		return to.SetOwned(ids, w, l.store.Step(), func(id uint64) bool { return l.owns(index, id) })
+		return to.Set(ids, w, l.store.Step())
 	})
 }

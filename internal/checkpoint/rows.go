@@ -13,7 +13,7 @@ const (
 )
 
 // rows restores the rows of a table that this process owns. While some are put into the table the next are read.
-func (l *loader) rows(f *safetensors.File, t tableInfo, to *table.Sparse, index int) error {
+func (l *loader) rows(f *safetensors.File, t tableInfo, to *table.Filler) error {
 	free, over := make(chan *batch, 2), make(chan struct{})
 	for range cap(free) {
 		free <- &batch{Columns: table.Columns{Stateless: l.weights}}
@@ -26,7 +26,7 @@ func (l *loader) rows(f *safetensors.File, t tableInfo, to *table.Sparse, index 
 	}()
 	for b := range full {
 		if err := first(func() error { return b.err }, func() error { return files.Ended(l.ctx) },
-			func() error { return l.put(b, to, index) }); err != nil {
+			func() error { return l.put(b, to) }); err != nil {
 			return err
 		}
 		free <- b
@@ -64,11 +64,11 @@ func (t *tableInfo) each(do func(at, n int) bool) {
 }
 
 // put restores a batch.
-func (l *loader) put(b *batch, to *table.Sparse, index int) error {
+func (l *loader) put(b *batch, to *table.Filler) error {
 	for i, step := range b.Steps {
 		b.Steps[i] = l.stepOf(step)
 	}
-	return to.RestoreAll(&b.Columns, func(id uint64) bool { return l.owns(index, id) })
+	return to.Rows(&b.Columns)
 }
 
 // batch are rows that were read together.
@@ -108,4 +108,19 @@ func room[T any](s []T, n int) []T {
 		return make([]T, n)
 	}
 	return s[:n]
+}
+
+// readServings reads them of n rows from row at on, as far as the file has them.
+func (b *batch) readServings(f *safetensors.File, t tableInfo, at, n int) error {
+	if t.Scored {
+		b.Delta = room(b.Delta, n)
+		if err := safetensors.ReadAt(f, t.scores(), b.Delta, at); err != nil {
+			return err
+		}
+	}
+	if !t.Served {
+		return nil
+	}
+	b.Served = room(b.Served, n)
+	return safetensors.ReadAt(f, t.served(), b.Served, at)
 }

@@ -9,21 +9,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
-	"time"
 
 	"github.com/gofleet/gofleet/internal/files"
 )
-
-// Progress is how far a job was when a checkpoint was made, as its program said.
-type Progress struct {
-	// Epoch is the one that was under way, from 0.
-	Epoch int `json:"epoch"`
-	// User is what else the program wants to know when it goes on.
-	User []byte `json:"user,omitempty"`
-}
 
 // Series are the checkpoints of one job, each a directory ckpt-<number> of its own below Dir. One job at a time saves
 // there, the one that has claimed Dir. Directories are made exclusively all the same, and a job removes the one that
@@ -45,13 +34,6 @@ type Series struct {
 	last last
 }
 
-const (
-	seriesPrefix = "ckpt-"
-	// abandoned is the age at which a directory that never became whole belongs to no job any more: its own may have
-	// been one of two in Dir.
-	abandoned = time.Hour
-)
-
 // numbers are the numbers of a series' directories, the highest first.
 func numbers(dir string) (all []int, err error) {
 	entries, err := os.ReadDir(dir)
@@ -66,29 +48,6 @@ func numbers(dir string) (all []int, err error) {
 	slices.Sort(all)
 	slices.Reverse(all)
 	return all, nil
-}
-
-// numberOf is the number of a checkpoint's directory, if the name is such a one.
-func numberOf(dir string) (n int, is bool) {
-	text, is := strings.CutPrefix(dir, seriesPrefix)
-	n, err := strconv.Atoi(text)
-	return n, is && err == nil && n > 0 && name(n) == dir
-}
-
-// name is the directory's of a number: as text they sort as the numbers do, up to a million.
-func name(n int) string { return fmt.Sprintf("%s%06d", seriesPrefix, n) }
-
-// Whole is whole for others.
-func Whole(dir string) (Manifest, error) { return whole(dir) }
-
-// whole reads the manifest of a checkpoint and sees that its parts, and the parts of all that it is based on, are
-// there, of the sizes that the manifests say.
-func whole(dir string) (Manifest, error) {
-	m, err := Read(dir)
-	if err == nil {
-		_, err = wholeChain(dir, m)
-	}
-	return m, err
 }
 
 // Verify reads the manifest of a checkpoint and compares the checksums of all its parts, and of the parts of all that
@@ -107,11 +66,6 @@ func Verify(ctx context.Context, dir string) (Manifest, error) {
 		}
 	}
 	return m, err
-}
-
-// Torn says that an error is about a checkpoint that was not finished, or that was damaged since.
-func Torn(err error) bool {
-	return errors.Is(err, ErrNone) || errors.Is(err, ErrDamaged) || errors.Is(err, fs.ErrNotExist)
 }
 
 // Latest is the newest whole checkpoint of a series; ErrNone if there is none.
@@ -301,12 +255,6 @@ func (s *Series) Prune() {
 	}
 }
 
-// young says whether a file was written, or something done in a directory, not long ago.
-func young(name string) bool {
-	st, err := os.Stat(name)
-	return err == nil && time.Since(st.ModTime()) < abandoned
-}
-
 // remove removes the directory of a checkpoint. The manifest goes first, so that what is left is never whole; it comes
 // back if the checkpoint was pinned meanwhile. What somebody else has put there stays.
 func remove(dir string) error {
@@ -326,4 +274,18 @@ func remove(dir string) error {
 		return err
 	}
 	return nil
+}
+
+// last is the checkpoint that this process has committed last. Its lock is never held while a disk works.
+type last struct {
+	sync.Mutex
+	committed
+}
+
+// committed is what a series knows of a checkpoint that this process has committed.
+type committed struct {
+	base   *Base
+	deltas int   // in a row, up to it
+	whole  int64 // bytes of the one that they are based on
+	bytes  int64 // of them
 }

@@ -11,38 +11,6 @@ import (
 // delta as if nothing had happened: each row's delta score where shows and clicks are counted, and, once a base was
 // saved, two flags a row and the ids of dropped rows.
 
-func (t tableInfo) scores() string { return t.Param + ".delta" }
-func (t tableInfo) served() string { return t.Param + ".served" }
-func (t tableInfo) gone() string   { return t.Param + ".gone" }
-
-func (t tableInfo) declareServings() (ts []safetensors.Tensor) {
-	if t.Scored {
-		ts = append(ts, safetensors.Tensor{Name: t.scores(), DType: safetensors.F32, Shape: []int{t.Rows}})
-	}
-	if t.Served {
-		ts = append(ts, safetensors.Tensor{Name: t.served(), DType: safetensors.U32, Shape: []int{t.Rows}})
-	}
-	if t.Gone > 0 {
-		ts = append(ts, safetensors.Tensor{Name: t.gone(), DType: safetensors.U64, Shape: []int{t.Gone}})
-	}
-	return ts
-}
-
-// readServings reads them of n rows from row at on, as far as the file has them.
-func (b *batch) readServings(f *safetensors.File, t tableInfo, at, n int) error {
-	if t.Scored {
-		b.Delta = room(b.Delta, n)
-		if err := safetensors.ReadAt(f, t.scores(), b.Delta, at); err != nil {
-			return err
-		}
-	}
-	if !t.Served {
-		return nil
-	}
-	b.Served = room(b.Served, n)
-	return safetensors.ReadAt(f, t.served(), b.Served, at)
-}
-
 // servings reads what a part knows of models for serving beside its rows: which they are, as all parts must say, and
 // what they have of dropped rows.
 func (l *loader) servings(f *safetensors.File, c contents) error {
@@ -52,7 +20,7 @@ func (l *loader) servings(f *safetensors.File, c contents) error {
 	}
 	l.chain, l.chained = c.Chain, true
 	for _, t := range c.Tables {
-		to, index := l.find(t.Param)
+		to, _ := l.find(t.Param)
 		if to == nil || t.Gone == 0 || !l.takes(t.Param) {
 			continue
 		}
@@ -63,11 +31,7 @@ func (l *loader) servings(f *safetensors.File, c contents) error {
 		if err != nil {
 			return err
 		}
-		for i := range ids {
-			if l.owns(index, ids[i]) {
-				to.RestoreGone(ids[i : i+1])
-			}
-		}
+		to.Gone(ids)
 	}
 	return nil
 }

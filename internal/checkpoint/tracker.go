@@ -49,7 +49,7 @@ func (k *Tracker) Image(id, base string) (Image, error) {
 	known := base != "" && (base == k.last || base == k.before)
 	if known && base == k.before { // the last was never committed
 		for _, t := range k.taken {
-			t.Table.GiveBack(t.Taken())
+			t.GiveBack()
 		}
 		k.taken = nil
 	}

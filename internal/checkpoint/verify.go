@@ -73,11 +73,6 @@ func Find(dir string) (all []string, err error) {
 	return all, nil
 }
 
-func hasCheckpoint(dir string) bool {
-	_, err := os.Stat(filepath.Join(dir, manifestName))
-	return err == nil
-}
-
 // Examine reads every byte of what was saved in a directory, as loading does, and says of each file whether it is
 // whole. The error says that ctx has ended.
 func Examine(ctx context.Context, dir string) (f Finding, err error) {

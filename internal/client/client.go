@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/gofleet/gofleet/internal/awake"
 	"github.com/gofleet/gofleet/internal/backend"
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/exchange"
@@ -37,6 +38,8 @@ type Config struct {
 	Fingerprint layout.Fingerprint
 	Transport   transport.Transport
 	Logger      *slog.Logger
+	// Pulses say whether heartbeats go out.
+	Pulses *awake.Pulses
 }
 
 // Client is one worker's connection to the servers.

@@ -45,7 +45,8 @@ func (k *cuts) lead(ctx context.Context, c call) (said [][]byte, err error) {
 		err := k.link.control(wanted, 0, wire.OpCut, &ask, &told)
 		switch {
 		case err != nil && ctx.Err() != nil && wanted == ctx:
-			if !ask.Ends && k.giveUp(ask, &told) || c.plan.Final() == "" { // what is written is finished behind it
+			bound := ask.Ends && c.plan.Final() != ""                   // servers may do it for good
+			if !bound && k.giveUp(ask, &told) || c.plan.Final() == "" { // what is written is finished behind it
 				return nil, context.Cause(ctx)
 			}
 			wanted = k.link.ctx

@@ -16,12 +16,18 @@ import (
 // endedAfter is how long nobody listens at a server's endpoint before it has ended.
 const endedAfter = 2 * time.Second
 
+// stuckAfter is how long heartbeats may stand still, at least, before this process does not live.
+const stuckAfter = 30 * time.Second
+
 // beatTo shows a server that this worker lives until the client ends, and ends it when the server does not. Where
 // nobody listens it looks more often.
 func (l *link) beatTo(server int) {
 	pace := l.strategy.HeartbeatInterval.Std()
 	tick := time.NewTicker(pace)
 	defer tick.Stop()
+	pulse := l.pulses.Begin(fmt.Sprintf("no heartbeat goes out to server %d", server),
+		max(stuckAfter, 2*l.strategy.WorkerTimeout.Std()))
+	defer pulse.End()
 	l.heard.now(server)
 	for absent := (peer.Absence{}); ; {
 		select {
@@ -32,6 +38,7 @@ func (l *link) beatTo(server int) {
 		if l.ctx.Err() != nil { // select had both to choose from
 			return
 		}
+		pulse.Beat()
 		err := l.ping(server)
 		silent := l.heard.since(server)
 		if was := absent; absent.Note(err, l.heard.clock.Now()) != (was != peer.Absence{}) {

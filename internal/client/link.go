@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/gofleet/gofleet/internal/awake"
 	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/peer"
 	"github.com/gofleet/gofleet/internal/wire"
@@ -24,6 +25,7 @@ type link struct {
 	strategy  strategy.Strategy
 	transport transport.Transport
 	log       *slog.Logger
+	pulses    *awake.Pulses
 	round     func() mode.Round // that the worker is in
 
 	heard   hearing
@@ -54,6 +56,7 @@ func newLink(c Config) *link {
 		strategy:  c.Strategy,
 		transport: c.Transport,
 		log:       c.Logger.With("worker", c.Worker),
+		pulses:    c.Pulses,
 		asked:     make(chan struct{}, 1),
 		ctx:       ctx,
 		end:       end,

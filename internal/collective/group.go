@@ -34,6 +34,8 @@ type Config struct {
 	StartTimeout, WaitTimeout, SilenceTimeout, ProbeInterval time.Duration
 	// Logger is told who is waited for; nil means slog.Default.
 	Logger *slog.Logger
+	// Pulses say whether ranks that are waited for are asked after.
+	Pulses *awake.Pulses
 }
 
 // The defaults of a Config.

@@ -15,6 +15,8 @@ const sayEvery = 10 * time.Second
 func (g *Group) watch() {
 	tick := time.NewTicker(g.c.ProbeInterval)
 	defer tick.Stop()
+	pulse := g.c.Pulses.Begin("nobody asks after the other ranks", max(g.c.SilenceTimeout, 30*g.c.ProbeInterval))
+	defer pulse.End()
 	said := time.Now()
 	for {
 		select {
@@ -22,6 +24,7 @@ func (g *Group) watch() {
 			return
 		case <-tick.C:
 		}
+		pulse.Beat()
 		r, since := g.rounds.current()
 		waited := g.members.clock.Since(since)
 		if r == nil || waited < g.c.ProbeInterval {

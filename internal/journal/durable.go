@@ -51,8 +51,8 @@ func (j *Journal) flush() (uint64, error) {
 	j.mu.Lock()
 	number, file, err := j.number, j.file, j.err
 	j.mu.Unlock()
-	if err != nil {
-		return 0, err
+	if err != nil || file == nil { // void
+		return number, err
 	}
 	if err := file.Sync(); err != nil && !errors.Is(err, os.ErrClosed) {
 		// closed: its records were flushed when the next segment began

@@ -40,6 +40,7 @@ type Journal struct {
 	size     int64    // of the last segment
 	buffer   []byte
 	err      error // after which nothing is appended
+	void     bool  // nobody needs what is appended
 
 	sync durable
 }
@@ -209,7 +210,7 @@ func (j *Journal) use(f *os.File, size int64) {
 func (j *Journal) Next(head []byte) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.err != nil {
+	if j.err != nil || j.void {
 		return j.err
 	}
 	if j.file != nil && j.o.Durable { // a flush that comes later flushes the next segment alone
@@ -252,7 +253,7 @@ func (j *Journal) Append(kind Kind, parts ...[]byte) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	switch {
-	case j.err != nil:
+	case j.err != nil || j.void:
 		return j.err
 	case j.file == nil:
 		return errors.New("journal: no segment has begun")
@@ -334,12 +335,13 @@ func (j *Journal) oldest() Segment {
 	return j.segments[0]
 }
 
-// Void removes all segments: the journal is as one that has never been.
+// Void removes all segments, and has nothing be recorded any more, without an error: the journal is as one that has
+// never been.
 func (j *Journal) Void() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.use(nil, 0)
-	j.number = 0
+	j.void = true
 	for len(j.segments) > 0 { // the last first, so that what is left is never played without what came before
 		last := len(j.segments) - 1
 		if err := remove(j.segments[last].path); err != nil {

@@ -81,11 +81,15 @@ func TestPlay(t *testing.T) {
 		if err := j.Void(); err != nil || len(j.Segments()) > 0 {
 			t.Fatal(err)
 		}
+		if err := errors.Join(j.Append(1), j.Durable(), j.Next(nil), j.Append(1), j.Durable()); err != nil {
+			t.Error(err)
+		}
+		j.Close()
+		if j = open(t, dir, durable); len(j.Segments()) > 0 {
+			t.Errorf("a journal that is void has kept %+v", j.Segments())
+		}
 		if err := j.Append(1); err == nil {
 			t.Error("a record was appended to no segment")
-		}
-		if err := errors.Join(j.Next(nil), j.Append(1)); err != nil {
-			t.Error(err)
 		}
 	}
 }

@@ -49,9 +49,13 @@ func (l *LocalSGD) Pace() Pace {
 
 // Resume goes on behind so many steps, after which copies are the same, an adaptive one with what it has learnt.
 func (l *LocalSGD) Resume(steps int, p Pace) {
-	if l.steps, l.last = steps, steps; l.Adaptive && p.K > 0 {
-		l.first = cmp.Or(l.first, l.K) // K₀
-		l.K, l.lr0, l.loss0 = p.K, p.LR, p.Loss
+	l.steps, l.last = steps, steps
+	if !l.Adaptive {
+		return
+	}
+	l.K, l.first = cmp.Or(l.first, l.K), 0 // K₀, as long as nothing was learnt
+	if l.lr0, l.loss0 = p.LR, p.Loss; p.K > 0 {
+		l.K, l.first = p.K, l.K
 	}
 }
 

@@ -3,6 +3,7 @@ package replica
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
@@ -35,7 +36,7 @@ type drift struct {
 	d        [][]float32
 	states   [][]float32 // of the rule, by block, when all copies had the same
 	ds       [][]float32
-	loss     []float32         // of this worker's last step, and 1 if that lies behind the last meeting, else 0
+	loss     []float32         // of this worker's last step, and 1; zeros when no step lies behind the last meeting
 	at       progress.Position // of this worker, behind its last step
 	turns    mode.LocalSGD
 }
@@ -154,7 +155,8 @@ func (s *localSGD) exchange(ctx context.Context, ended bool) (all bool, err erro
 		mode.Drift(s.d[i], s.snapshot[i], w)
 	}
 	loss := slices.Clone(s.loss) // becomes the mean
-	s.loss[1] = 0
+	clear(s.loss)
+	var first settled
 	p := collective.Part{Weight: 1, Ended: ended, News: s.t.hasNews(), At: s.at}
 	m, err := s.t.group.Mean(ctx, p, append(slices.Clone(s.d), loss)...)
 	if err == nil && m.News {
@@ -163,56 +165,68 @@ func (s *localSGD) exchange(ctx context.Context, ended bool) (all bool, err erro
 	if err != nil {
 		return false, s.t.named(err)
 	}
-	step := int64(0)
 	if all = m.Ended == s.t.group.Ranks(); all {
-		if step, err = s.settle(ctx); err != nil {
+		if first, err = s.settle(ctx); err != nil {
 			return false, s.t.named(err)
 		}
 	}
 	for i := range s.names {
 		mode.Return(s.snapshot[i], s.d[i])
 	}
-	become := func() error { return s.become(all, step, loss) }
+	become := func() error { return s.become(all, first, loss) }
 	return all, s.t.Count(become, func() { s.t.moved(m.At) })
 }
 
 // become makes this copy what all have come to: with the mean of the weights comes all else that a checkpoint has, so
 // that none has half of it.
-func (s *localSGD) become(all bool, step int64, loss []float32) error {
+func (s *localSGD) become(all bool, first settled, loss []float32) error {
 	if err := s.t.Local().SetAllDense(s.names, s.snapshot); err != nil {
 		return err
 	}
+	if all {
+		s.turns.Resume(int(first.Step), first.Pace)
+	}
 	if loss[1] > 0 { // else nobody has made a step since, as between two barriers, and there is nothing to learn
-		if err := s.turns.Met(s.t.rateOf(s.t.c.Rule, s.turns.Steps()), float64(loss[0])); err != nil {
+		rate := s.t.rateOf(s.t.c.Rule, s.turns.Steps())
+		if err := s.turns.Met(rate, float64(loss[0])/float64(loss[1])); err != nil {
 			return err
 		}
 		s.t.SetPace(checkpoint.Pace(s.turns.Pace()))
 	}
 	if all {
-		s.t.Store().SetStep(step)
-		s.turns.Resume(int(step), s.turns.Pace())
+		s.t.Store().SetStep(first.Step)
 		s.t.eachState(func(block, at int, state []float32) { copy(state, s.states[block][at:]) })
 	}
 	return nil
 }
 
-// settle has all workers agree on all that a checkpoint has beside the weights: the rule's state is the mean of all,
-// and updates are counted as worker 0 has.
-func (s *localSGD) settle(ctx context.Context) (step int64, err error) {
-	steps := []int64{s.t.Local().Step()}
-	if err := collective.Broadcast(ctx, s.t.group, 0, steps); err != nil || len(s.states) == 0 {
-		return steps[0], err
+// settled is what all have of worker 0 when an epoch ends, as a job that goes on from its checkpoint has: how many
+// updates there were, and when to meet.
+type settled struct {
+	Step int64
+	mode.Pace
+}
+
+// settle has all workers agree on all that a checkpoint has beside the weights: the rule's state is the mean of all.
+func (s *localSGD) settle(ctx context.Context) (first settled, err error) {
+	p := s.turns.Pace()
+	of := []int64{s.t.Local().Step(), int64(p.K), int64(math.Float64bits(p.LR)), int64(math.Float64bits(p.Loss))}
+	err = collective.Broadcast(ctx, s.t.group, 0, of)
+	first = settled{of[0], mode.Pace{K: int(of[1]), LR: math.Float64frombits(uint64(of[2])),
+		Loss: math.Float64frombits(uint64(of[3]))}}
+	if err != nil || len(s.states) == 0 {
+		return first, err
 	}
 	s.t.eachState(func(block, at int, state []float32) {
 		mode.Drift(s.ds[block][at:][:len(state)], s.states[block][at:][:len(state)], state)
 	})
 	if _, err := s.t.group.Mean(ctx, collective.Part{Weight: 1, Ended: true, At: s.at}, s.ds...); err != nil {
-		return 0, err
+		return first, err
 	}
 	for i := range s.states {
 		mode.Return(s.states[i], s.ds[i])
 	}
-	return steps[0], nil
+	return first, nil
 }
 
 // park takes part in exchanges until every worker has ended its epoch.

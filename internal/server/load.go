@@ -83,7 +83,8 @@ func (c *loading) begin(ctx context.Context, except ...string) error {
 		if slices.Contains(except, t.Param().Name) {
 			continue
 		}
-		if err := t.Begin(ctx, func(id uint64) bool { return c.part.owns(e, id) }); err != nil {
+		to := table.Filler{Table: t, Owns: func(id uint64) bool { return c.part.owns(e, id) }}
+		if err := to.Begin(ctx); err != nil {
 			return fmt.Errorf("server %d: %w", c.part.index, err)
 		}
 	}

@@ -25,6 +25,7 @@ type monitor struct {
 	computes func(workers []int) bool
 	log      *slog.Logger
 	failure  error
+	failed   func() // what follows from a failure before anybody knows of it
 	// parting says that this server was asked to end, and a checkpoint of then is whole: that the job ends is no news.
 	parting bool
 	// over says whether the job is over. It is asked at each broadcast, so that Run, which waits for that alone, is not
@@ -207,6 +208,7 @@ func (m *monitor) fail(err error) {
 		} else {
 			m.log.Error("job failed", "error", err)
 		}
+		m.failed()
 		m.end()
 		m.broadcast()
 	}

@@ -31,6 +31,7 @@ var ErrWentBack = wire.ErrWentBack
 // listener, which lets answers leave for a while, and last the updates that were made beside their pushes. Then nothing
 // of the server runs any more.
 func (s *Server) Run(ctx context.Context) error {
+	asked := ctx
 	if err := s.recovery.claim(ctx); err != nil {
 		return fmt.Errorf("server %d: %w", s.c.Index, err)
 	}
@@ -48,6 +49,7 @@ func (s *Server) Run(ctx context.Context) error {
 		return fmt.Errorf("server %d %w: %w", s.c.Index, ErrListen, err)
 	}
 	s.log.Info("server listening", "endpoint", l.Endpoint())
+	defer s.presence.begin(asked)()
 	s.leading.begin()
 	served := make(chan error, 1)
 	go func() { served <- transport.ServeScreened(l, s.door.handle, s.door.screen) }()
@@ -56,8 +58,10 @@ func (s *Server) Run(ctx context.Context) error {
 	watching.Go(func() { s.deaths.watch(watchCtx) })
 	watching.Go(func() { s.servers.watch(watchCtx) })
 	watching.Go(func() { s.growth.watch(watchCtx) })
+	watching.Go(func() { s.moves(watchCtx) })
 
 	err = s.awaitEnd(ctx, served)
+	s.presence.stands.Store(ends)
 	stopWatching()
 	watching.Wait()
 	err = errors.Join(err, s.unsaved(ctx))
@@ -134,12 +138,17 @@ func (s *Server) endJournal() {
 		return
 	}
 	s.st.Lock()
-	over := s.forGood()
+	s.voidJournal()
 	s.st.Unlock()
-	if over {
+	s.segments.journal.journal.Close()
+}
+
+// voidJournal removes a journal that nobody will come back to. Where all go back, that is so from the decision on: a
+// server that is killed before all know of it would come back to what has no future, and decide so again. Locked.
+func (s *Server) voidJournal() {
+	if s.forGood() {
 		s.segments.journal.void()
 	}
-	s.segments.journal.journal.Close()
 }
 
 // forGood says whether nobody can go on from where a server has ended: the job was done, everybody goes back, or none

@@ -41,6 +41,8 @@ type Config struct {
 	Fingerprint layout.Fingerprint
 	Transport   transport.Transport
 	Logger      *slog.Logger
+	// Pulses say whether the server moves.
+	Pulses *awake.Pulses
 }
 
 // Server is one parameter server: its parts, each with the fields that it needs, and the life of the whole.
@@ -64,6 +66,7 @@ type Server struct {
 	growth    *growth
 	reloading *reloading
 	returning *returning
+	presence  presence
 	// differences are shared by those who admit workers and servers.
 	differences *differences
 	log         *slog.Logger
@@ -106,6 +109,7 @@ func New(c Config) (*Server, error) {
 		s.st.generation.Store(&g)
 	}
 	s.segments = newSegments(c, s.st, id, journal, s.log)
+	s.st.failed = s.voidJournal
 	s.connect(traits, journal)
 	s.measure()
 	return s, nil

@@ -46,9 +46,7 @@ func (s *Store) Become(o *Store, keep func(*optimizer.Param) bool) {
 
 // like is an empty table whose shards are for the same ids as t's.
 func (t *Sparse) like() *Sparse {
-	o := &Sparse{layout: t.layout, param: t.param, rule: t.rule, sweeps: t.sweeps, rester: t.rester, counts: t.counts,
-		draws:   t.draws,
-		telling: t.telling, seed: t.seed}
+	o := &Sparse{entry: t.entry}
 	o.shards = newShards(len(t.shards), t.stride, t.param.MaxBytes, t.counts)
 	if t.tracked {
 		o.Track()

@@ -2,7 +2,6 @@ package table
 
 import (
 	"errors"
-	"fmt"
 	"log/slog"
 	"math"
 	"sync/atomic"
@@ -94,36 +93,29 @@ func (s *Store) LogTo(log *slog.Logger) {
 // nearly says whether a shard has taken 80 % of what it may use.
 func (s *shard) nearly() bool { return s.quota.rows < math.MaxInt && s.rowBytes() >= s.quota.rows/5*4 }
 
-// tellNearly says once that a table is nearly full.
-func (t *Sparse) tellNearly() {
-	if f := &t.filling; f.log != nil && !f.near.Swap(true) {
+// nearly says once that a table is nearly full.
+func (f *filling) nearly(t *Sparse) {
+	if f.log != nil && !f.near.Swap(true) {
 		f.log.Warn("an embedding has taken 80 % of its MaxBytes: when it is full, ids without a row are turned away",
 			"table", t.param.Name, "rows", t.Len(), "max_bytes", t.param.MaxBytes)
 	}
 }
 
-// tellStops says once that shows or clicks of a row have come to where they stop.
-func (t *Sparse) tellStops() {
-	if f := &t.filling; f.log != nil && !f.stop.Swap(true) {
+// stops says once that shows or clicks of a row have come to where they stop.
+func (f *filling) stops(t *Sparse) {
+	if f.log != nil && !f.stop.Swap(true) {
 		f.log.Warn("a row's shows or clicks have come to 16777216, where counts of ones stop, and its score with "+
 			"them: let them decay by Shrink (Decay), or count fewer of them",
 			"table", t.param.Name, "rows", t.Len())
 	}
 }
 
-// tellFull says that ids were turned away: of the first, and when they are ten times as many.
-func (t *Sparse) tellFull() {
-	f, now := &t.filling, t.away.turnedAway.Load()
+// full says that now so many ids were turned away: of the first, and when they are ten times as many.
+func (f *filling) full(t *Sparse, now uint64) {
 	if told := f.told.Load(); f.log != nil && now >= max(1, 10*told) && f.told.CompareAndSwap(told, now) {
 		f.log.Warn(
 			"an embedding is full: ids without a row are turned away, and learn nothing: raise its MaxBytes, or "+
 				"drop rows by Shrink",
 			"table", t.param.Name, "turned_away", now, "rows", t.Len(), "max_bytes", t.param.MaxBytes)
 	}
-}
-
-func (t *Sparse) full(id uint64) error {
-	return fmt.Errorf("%w: %q has no room for row %d within %d bytes: raise the param's MaxBytes, or shrink the table",
-		ErrFull,
-		t.param.Name, id, t.param.MaxBytes)
 }

@@ -74,7 +74,7 @@ func TestFullTableTrains(t *testing.T) {
 	if !errors.Is(err, ErrFull) || !strings.Contains(err.Error(), "row 1 within 1048576 bytes") {
 		t.Errorf("set: error %v", err)
 	}
-	if err := table.Restore(Row{ID: 1, W: g}); !errors.Is(err, ErrFull) {
+	if err := (Filler{Table: table}).Row(Row{ID: 1, W: g}); !errors.Is(err, ErrFull) {
 		t.Errorf("restore: error %v", err)
 	}
 	if table.Len() != before {

@@ -20,8 +20,10 @@ func (t *Sparse) Track() {
 // anew, since changes were last taken: what has changed does not tell that.
 func (t *Sparse) Remade() bool { return t.remade.Load() }
 
-// GiveBack has what was taken count as changed again, since it was saved nowhere.
-func (t *Sparse) GiveBack(c Changes) {
+// GiveBack has what a closed image has taken, as far as its Changes were asked for, count as changed again, since it
+// was saved nowhere.
+func (m *TableImage) GiveBack() {
+	t, c := m.Table, &m.changes
 	for _, id := range c.Rows {
 		s, hash := t.shardOf(id)
 		s.Lock()

@@ -54,10 +54,10 @@ func TestChanges(t *testing.T) {
 	has("reads")
 	push(7)
 	check(t, x.Set([]uint64{5}, []float32{1, 2}, 1))
-	check(t, x.Restore(Row{ID: 3, W: []float32{1, 2}}))
+	check(t, Filler{Table: x}.Row(Row{ID: 3, W: []float32{1, 2}}))
 	taken := has("pushed, set, restored", 3, 5, 7)
 	push(9)
-	x.GiveBack(taken)
+	(&TableImage{Table: x, changes: taken}).GiveBack()
 	has("given back", 3, 5, 7, 9)
 	x.Tick()
 	pull(7)
@@ -92,7 +92,7 @@ func TestChangesOfThoseThatWait(t *testing.T) {
 	if !slices.Equal(c.Rows, []uint64{2}) || !slices.Equal(c.Waiters, []uint64{1}) || x.Waiters()[0].Pushes != 1 {
 		t.Errorf("changed are %+v", c)
 	}
-	x.GiveBack(c)
+	(&TableImage{Table: x, changes: c}).GiveBack()
 	if again := take(); !slices.Equal(again.Rows, c.Rows) || !slices.Equal(again.Waiters, c.Waiters) {
 		t.Errorf("given back were %+v, there are %+v", c, again)
 	}
@@ -112,7 +112,7 @@ func TestChangesOfThoseThatWait(t *testing.T) {
 			t.Errorf("%d waits and is forgotten", id)
 		}
 	}
-	x.GiveBack(c)
+	(&TableImage{Table: x, changes: c}).GiveBack()
 	if again := take(); !slices.Equal(again.Forgotten, c.Forgotten) {
 		t.Errorf("%d forgotten ids were given back, there are %d", len(c.Forgotten), len(again.Forgotten))
 	}
@@ -155,7 +155,7 @@ func TestForgottenIdsDontPileUp(t *testing.T) {
 	for range 30 {
 		pushes()
 		told = told || x.Remade()
-		x.GiveBack(take())
+		(&TableImage{Table: x, changes: take()}).GiveBack()
 		told = told || x.Remade()
 		if n := noted(); n > most {
 			t.Fatalf("%d of %d ids that were given back are noted", n, id)
@@ -255,7 +255,7 @@ func TestChangesAlone(t *testing.T) {
 	}
 	for rows := range image.Tables[0].RowsOf(changes.Rows) {
 		for i := range rows.IDs {
-			if r := rows.row(x, i); r.W[0] != 2 || r.Updates != 2 {
+			if r := rows.row(&x.kind, i); r.W[0] != 2 || r.Updates != 2 {
 				t.Fatalf("row %d: %v after %d updates, want 2", r.ID, r.W, r.Updates)
 			}
 		}

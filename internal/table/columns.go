@@ -25,40 +25,40 @@ const (
 )
 
 // newColumns has room for n rows of the table.
-func (t *Sparse) newColumns(n int) *Columns {
-	c := &Columns{IDs: make([]uint64, n), Floats: make([]float32, n*(t.dim+t.state)), Steps: make([]int64, n),
+func (k *kind) newColumns(n int) *Columns {
+	c := &Columns{IDs: make([]uint64, n), Floats: make([]float32, n*(k.dim+k.state)), Steps: make([]int64, n),
 		Seen: make([]uint32, n), Updates: make([]uint32, n), Served: make([]uint32, n)}
-	if t.marked {
+	if k.marked {
 		c.Show, c.Click, c.Delta = make([]float32, n), make([]float32, n), make([]float32, n)
 	}
 	return c
 }
 
 // resize makes them n rows of the table, no more than they had room for.
-func (c *Columns) resize(t *Sparse, n int) {
-	c.IDs, c.Floats, c.Steps, c.Seen, c.Updates = c.IDs[:n], c.Floats[:n*(t.dim+t.state)], c.Steps[:n], c.Seen[:n],
+func (c *Columns) resize(k *kind, n int) {
+	c.IDs, c.Floats, c.Steps, c.Seen, c.Updates = c.IDs[:n], c.Floats[:n*(k.dim+k.state)], c.Steps[:n], c.Seen[:n],
 		c.Updates[:n]
 	c.Served = c.Served[:n]
-	if t.marked {
+	if k.marked {
 		c.Show, c.Click, c.Delta = c.Show[:n], c.Click[:n], c.Delta[:n]
 	}
 }
 
 // row is number i.
-func (c *Columns) row(t *Sparse, i int) Row {
+func (c *Columns) row(k *kind, i int) Row {
 	width := len(c.Floats) / len(c.IDs)
 	floats := c.Floats[i*width:][:width]
-	r := Row{ID: c.IDs[i], W: floats[:t.dim], Step: c.Steps[i], Seen: c.Seen[i], Updates: c.Updates[i]}
+	r := Row{ID: c.IDs[i], W: floats[:k.dim], Step: c.Steps[i], Seen: c.Seen[i], Updates: c.Updates[i]}
 	if !c.Stateless {
-		r.State = floats[t.dim:min(width, t.dim+t.state)]
+		r.State = floats[k.dim:min(width, k.dim+k.state)]
 	}
 	if c.Show != nil {
 		r.Show, r.Click = c.Show[i], c.Click[i]
 	}
 	if c.Delta != nil {
 		r.Delta = c.Delta[i]
-	} else if t.marked {
-		r.Delta = float32(t.param.Entry.ShowClick.Score(r.Show, r.Click))
+	} else if k.marked {
+		r.Delta = float32(k.rate(marks{r.Show, r.Click}))
 	}
 	if c.Served != nil {
 		r.Served, r.AsServed = c.Served[i]&IsServed != 0, c.Served[i]&IsAsServed != 0
@@ -67,24 +67,24 @@ func (c *Columns) row(t *Sparse, i int) Row {
 }
 
 // take makes number i what a row of the table is.
-func (c *Columns) take(t *Sparse, i int, h *header) {
-	values := t.values(h)
+func (c *Columns) take(k *kind, i int, h *header) {
+	values := k.values(h)
 	copy(c.Floats[i*len(values):], values)
 	c.Steps[i], c.Seen[i], c.Updates[i], c.Served[i] = h.step, h.seen&^flags, h.updates, h.ofServing()
-	if t.marked {
-		m := t.marks(h)
-		c.Show[i], c.Click[i], c.Delta[i] = m.show, m.click, *t.delta(h)
+	if k.marked {
+		m := k.marks(h)
+		c.Show[i], c.Click[i], c.Delta[i] = m.show, m.click, *k.delta(h)
 	}
 }
 
 // unborn makes number i what a row would be that the table does not have.
-func (c *Columns) unborn(t *Sparse, i int) {
-	width := t.dim + t.state
+func (c *Columns) unborn(k *kind, i int) {
+	width := k.dim + k.state
 	floats := c.Floats[i*width:][:width]
-	t.param.InitRow(floats[:t.dim], c.IDs[i])
-	t.initSlots(floats[t.dim:])
+	k.param.InitRow(floats[:k.dim], c.IDs[i])
+	k.initSlots(floats[k.dim:])
 	c.Steps[i], c.Seen[i], c.Updates[i], c.Served[i] = 0, 0, 0, 0
-	if t.marked {
+	if k.marked {
 		c.Show[i], c.Click[i], c.Delta[i] = 0, 0, 0
 	}
 }

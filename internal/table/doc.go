@@ -79,6 +79,7 @@
 // A sparse table:
 //
 //	sparse.go                             Pull, Push, and what they refuse
+//	kind.go                               what all rows have in common
 //	group.go                              the ids of a call, by shard
 //	shard.go                              a share of the rows, and its lock
 //	ops.go                                what is done to a block of rows
@@ -92,8 +93,7 @@
 //
 // Who gets a row, and who keeps it:
 //
-//	begin.go    rows that a param begins with
-//	restore.go  rows that were read from a file
+//	restore.go  rows that a param begins with, or that were read from a file
 //	become.go   tables that are filled beside the ones in use, and take their place
 //	entry.go    ids that must earn one
 //	play.go     pushes and shrinks of a process before this one, made again

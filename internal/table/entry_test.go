@@ -138,7 +138,7 @@ func TestExplicitRowsAskNoEntry(t *testing.T) {
 	_, err := table.Push([]uint64{1, 2, 3}, make([]float32, 3), 1)
 	check(t, err)
 	check(t, table.Set([]uint64{1}, []float32{5}, 0))
-	check(t, table.Restore(Row{ID: 2, W: []float32{6}}))
+	check(t, Filler{Table: table}.Row(Row{ID: 2, W: []float32{6}}))
 	if a, b := peek(t, table, 1), peek(t, table, 2); a != 5 || b != 6 {
 		t.Errorf("rows read %v and %v, want 5 and 6", a, b)
 	}
@@ -169,10 +169,10 @@ func TestRestoreRefusesClicks(t *testing.T) {
 	table := entryTable(t, 10, optimizer.Entry{CountFilter: 2})
 	inf := float32(math.Inf(1))
 	for says, err := range map[string]error{
-		"its step is -1":                          table.Restore(Row{ID: 1, W: []float32{1}, Step: -1}),
-		"+Inf shows and 0 clicks":                 table.Restore(Row{ID: 1, W: []float32{1}, Show: inf}),
-		"the click count of waiting id 1 is +Inf": table.RestoreWaiter(Waiter{ID: 1, Click: inf}),
-		"waiting id 10, the height is 10":         table.RestoreWaiter(Waiter{ID: 10}),
+		"its step is -1":                          Filler{Table: table}.Row(Row{ID: 1, W: []float32{1}, Step: -1}),
+		"+Inf shows and 0 clicks":                 Filler{Table: table}.Row(Row{ID: 1, W: []float32{1}, Show: inf}),
+		"the click count of waiting id 1 is +Inf": Filler{Table: table}.Waiter(Waiter{ID: 1, Click: inf}),
+		"waiting id 10, the height is 10":         Filler{Table: table}.Waiter(Waiter{ID: 10}),
 	} {
 		if err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("error %v, want one that says %q", err, says)

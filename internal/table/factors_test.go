@@ -88,7 +88,7 @@ func moved(t fataler, f *factored, rule optimizer.Rule) *factored {
 	w, state, step := f.Blocks[0].Values.Snapshot()
 	check(t, to.Blocks[0].Values.Restore(w, state, step))
 	for r := range f.Tables[0].Rows(f.Step()) {
-		check(t, to.Tables[0].Restore(r))
+		check(t, Filler{Table: to.Tables[0]}.Row(r))
 	}
 	to.SetStep(f.Step())
 	to.SetRateFactors(f.RateFactors(f.RateFactor()))

@@ -79,7 +79,7 @@ type Hot struct {
 func (t *Sparse) Hot(n int) []Hot {
 	var all []Hot
 	for i := range t.shards {
-		all = t.shards[i].appendHot(t, all)
+		all = t.shards[i].appendHot(&t.kind, all)
 	}
 	slices.SortFunc(all, func(a, b Hot) int {
 		return cmp.Or(cmp.Compare(b.Updates, a.Updates),
@@ -88,12 +88,11 @@ func (t *Sparse) Hot(n int) []Hot {
 	return all[:max(min(n, hotLen, len(all)), 0)]
 }
 
-func (s *shard) appendHot(t *Sparse, all []Hot) []Hot {
+func (s *shard) appendHot(k *kind, all []Hot) []Hot {
 	s.Lock()
 	defer s.Unlock()
 	for _, x := range s.hot.ids[:s.hot.used] {
-		_, hash := t.shardOf(x.id)
-		if _, h := s.index.find(&s.arena, hash, x.id); h != nil {
+		if _, h := s.index.find(&s.arena, k.hash(x.id), x.id); h != nil {
 			all = append(all, Hot{x.id, h.updates})
 		}
 	}

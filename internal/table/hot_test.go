@@ -49,8 +49,8 @@ func TestHotFollowsRows(t *testing.T) {
 	check(t, table.Pull([]uint64{2}, make([]float32, 1), 0))
 	_, err := table.Shrink(Shrink{Unseen: 1})
 	check(t, err)
-	check(t, table.Restore(Row{ID: 3, W: []float32{1}, Updates: 500}))
-	check(t, table.Restore(Row{ID: 4, W: []float32{1}, Updates: 3}))
+	check(t, Filler{Table: table}.Row(Row{ID: 3, W: []float32{1}, Updates: 500}))
+	check(t, Filler{Table: table}.Row(Row{ID: 4, W: []float32{1}, Updates: 3}))
 	if got := table.Hot(5); len(got) != 2 || got[0] != (Hot{3, 500}) || got[1] != (Hot{2, 40}) {
 		t.Errorf("%+v, want 3 and 2", got)
 	}

@@ -48,7 +48,7 @@ func (s *Store) image(which func(param string) bool, how imaging) *Image {
 	}
 	for _, t := range s.Tables {
 		if which(t.param.Name) {
-			m.Tables = append(m.Tables, t.image(m.Step, how))
+			m.Tables = append(m.Tables, newTableImage(t, m.Step, how))
 		}
 	}
 	return m

@@ -127,12 +127,12 @@ func (j *imageJob) change(times int) {
 		case 2:
 			err = table.Peek(ids, w, j.store.Step())
 		case 3:
-			err = table.Restore(Row{ID: ids[0], W: w[:3], Seen: 1})
+			err = Filler{Table: table}.Row(Row{ID: ids[0], W: w[:3], Seen: 1})
 		case 4:
 			table.Tick()
 			_, err = table.Shrink(Shrink{Unseen: 3})
 		case 5:
-			if err = table.Restore(Row{ID: ^uint64(0), W: w[:3]}); err == nil && table.marked {
+			if err = (Filler{Table: table}).Row(Row{ID: ^uint64(0), W: w[:3]}); err == nil && table.marked {
 				_, err = table.Shrink(Shrink{Decay: .9})
 			}
 		case 6:
@@ -175,7 +175,7 @@ func (j *imageJob) read() (is imaged) {
 	j.change(20)
 	for rows := range t.Rows() {
 		for i := range rows.IDs {
-			is.Rows = append(is.Rows, cloned(rows.row(t.Table, i)))
+			is.Rows = append(is.Rows, cloned(rows.row(&t.Table.kind, i)))
 		}
 		j.change(5)
 	}
@@ -220,7 +220,7 @@ func TestImagesBesideWriters(t *testing.T) {
 	for some := range m.Tables[0].Rows() {
 		rows += len(some.IDs)
 		for i := range some.IDs {
-			if r := some.row(table, i); r.W[0] != 1 || r.W[2] != 1 || r.Updates != 1 {
+			if r := some.row(&table.kind, i); r.W[0] != 1 || r.W[2] != 1 || r.Updates != 1 {
 				t.Fatalf("row %d: %v after %d updates", r.ID, r.W, r.Updates)
 			}
 		}

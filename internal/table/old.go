@@ -69,7 +69,7 @@ func (o *Old) takeShard(s *shard, do func(id uint64, w, old []float32, pushed bo
 func (o *Old) Receive(ids []uint64, rows []float32, do func(w, old, arrived []float32)) error {
 	_, err := o.table.run("receive", ids, rows, Clicks{}, 0, func(t *Sparse, s *shard, c *call, b *block) {
 		for _, it := range b.items {
-			h := s.given(t, it)
+			h := s.given(&t.kind, it)
 			if h == nil {
 				c.err = t.full(it.id)
 				continue
@@ -101,7 +101,7 @@ func (o *Old) Renew(since uint32, of func(id uint64) bool, do func(w, old, born 
 }
 
 // keep keeps the weights of a block's rows that are about to be pushed. It does nothing for a table without Old.
-func (o *oldRows) keep(t *Sparse, s *shard, b *block) {
+func (o *oldRows) keep(k *kind, s *shard, b *block) {
 	if o == nil {
 		return
 	}
@@ -112,29 +112,29 @@ func (o *oldRows) keep(t *Sparse, s *shard, b *block) {
 		if h == nil {
 			continue
 		}
-		row := *t.number(h)
+		row := *k.number(h)
 		if o.pushed.has(row) {
 			continue
 		}
 		o.pushed.set(row)
 		if !o.left.has(row) {
-			from[n], to[n] = h, &o.at(&s.arena, t.dim, row)[0]
+			from[n], to[n] = h, &o.at(&s.arena, k.dim, row)[0]
 			n++
 		}
 	}
-	prefetchFloats(&to, n, t.dim)
+	prefetchFloats(&to, n, k.dim)
 	for i, w := range to[:n] {
-		copy(unsafe.Slice(w, t.dim), t.weights(from[i]))
+		copy(unsafe.Slice(w, k.dim), k.weights(from[i]))
 	}
 }
 
 // keepBorn keeps the weights with which a row was born that has been pushed since.
-func (o *oldRows) keepBorn(t *Sparse, s *shard, h *header) {
+func (o *oldRows) keepBorn(k *kind, s *shard, h *header) {
 	if o == nil {
 		return
 	}
-	row := *t.number(h)
-	t.param.InitRow(o.at(&s.arena, t.dim, row), h.id)
+	row := *k.number(h)
+	k.param.InitRow(o.at(&s.arena, k.dim, row), h.id)
 	o.pushed.set(row)
 }
 

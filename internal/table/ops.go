@@ -1,10 +1,6 @@
 package table
 
-import (
-	"unsafe"
-
-	"github.com/gofleet/gofleet/internal/rules"
-)
+import "unsafe"
 
 // begin readies the working memory for a call's rows.
 func (c *call) begin(rows []float32, n Clicks, step int64, clock uint32) {
@@ -55,7 +51,7 @@ func (c *call) pushes(it item) int32 {
 }
 
 func (t *Sparse) pullBlock(s *shard, c *call, b *block) {
-	s.image.keep(t, b)
+	s.image.keep(&t.kind, b)
 	for i, it := range b.items {
 		h := b.rows[i]
 		if h == nil {
@@ -84,24 +80,24 @@ func (t *Sparse) pullBlock(s *shard, c *call, b *block) {
 func (t *Sparse) ByPush() { t.byPush = t.rule != nil }
 
 // let says whether a push would give birth to an item's row.
-func (t *Sparse) let(s *shard, it item) bool {
-	return !t.counts && (!t.draws || t.param.Drawn(it.id)) && s.room(it.hash)
+func (e *entry) let(s *shard, it item) bool {
+	return !e.counts && (!e.draws || e.param.Drawn(it.id)) && s.room(it.hash)
 }
 
 // unborn reads a row as it will be born.
-func (t *Sparse) unborn(c *call, it item) {
-	w := c.row(it, t.dim)
-	t.param.InitRow(w, it.id)
-	if t.sweeps {
-		slots := make([]float32, t.state)
-		t.initSlots(slots)
-		t.miss(c, w, slots, 0, c.step)
+func (e *entry) unborn(c *call, it item) {
+	w := c.row(it, e.dim)
+	e.param.InitRow(w, it.id)
+	if e.sweeps {
+		slots := make([]float32, e.state)
+		e.initSlots(slots)
+		e.miss(c, w, slots, 0, c.step)
 	}
 }
 
 func (t *Sparse) peekBlock(s *shard, c *call, b *block) {
 	if t.sweeps {
-		s.image.keep(t, b)
+		s.image.keep(&t.kind, b)
 	}
 	for i, it := range b.items {
 		h, w := b.rows[i], c.row(it, t.dim)
@@ -116,17 +112,8 @@ func (t *Sparse) peekBlock(s *shard, c *call, b *block) {
 	}
 }
 
-// missing sets w to what a row that does not exist reads as.
-func (t *Sparse) missing(w []float32, id uint64) {
-	if t.param.Height() > 0 {
-		t.param.InitRow(w, id)
-	} else {
-		clear(w)
-	}
-}
-
 func (t *Sparse) pushBlock(s *shard, c *call, b *block) {
-	s.image.keep(t, b)
+	s.image.keep(&t.kind, b)
 	for i, it := range b.items {
 		h := b.rows[i]
 		if h == nil {
@@ -159,7 +146,7 @@ func (t *Sparse) pushBlock(s *shard, c *call, b *block) {
 
 func (t *Sparse) setBlock(s *shard, c *call, b *block) {
 	for _, it := range b.items {
-		h := s.given(t, it)
+		h := s.given(&t.kind, it)
 		if h == nil {
 			c.err = t.full(it.id)
 			continue
@@ -182,46 +169,5 @@ func (h *header) see(clock uint32) {
 func (h *header) touch(clock uint32) {
 	if now := h.seen&served | clock | changed | newer; h.seen != now {
 		h.seen = now
-	}
-}
-
-func (t *Sparse) initState(h *header) { t.initSlots(t.slots(h)) }
-
-func (t *Sparse) initSlots(slots []float32) {
-	if t.state > 0 {
-		rules.InitState(t.rule, slots)
-	}
-}
-
-// stepped notes that the update number step has changed a row. Under a rule that sweeps, updates that run beside each
-// other may come to the row in any order: so it counts them, and replay adds what is missing of finished
-// updates.
-func (t *Sparse) stepped(h *header, step int64) {
-	if t.sweeps && t.steps != nil {
-		h.step++
-		return
-	}
-	h.step = max(h.step, step)
-}
-
-// replay gives a row the steps it missed, each an update with a zero gradient: what a rule that moves rows in every
-// step (Adam with Dense) would have done to it if the table had swept over all rows each time. A table of millions of
-// rows can't be swept in a step, and a row that is not looked at need not be: it is brought up to date when it is read,
-// pushed or saved. A rule that can tell that a row has come to rest ends the loop.
-func (t *Sparse) replay(c *call, h *header, upTo int64) {
-	t.miss(c, t.weights(h), t.slots(h), h.step, upTo)
-	h.step = max(h.step, upTo)
-}
-
-// miss gives weights the steps that they missed behind one.
-func (t *Sparse) miss(c *call, w, slots []float32, behind, upTo int64) {
-	for step := behind + 1; step <= upTo; step++ {
-		if t.rester != nil && t.rester.Rests(w, slots) {
-			break
-		}
-		s := &c.past[step&63]
-		s.Step, s.Row = step, true
-		s.SetRateFactor(t.steps.factorAt(step))
-		t.rule.Update(w, c.zeros, slots, s)
 	}
 }

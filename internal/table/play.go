@@ -18,10 +18,7 @@ type played struct {
 // note.
 func (t *Sparse) Play(ids []uint64, g []float32, n Clicks, step int64, refused []uint64) error {
 	again := &played{refused}
-	push := (*Sparse).pushBlock
-	if t.numbered {
-		push = (*Sparse).pushForAll
-	}
+	push := t.pushes()
 	_, err := t.pushClicks(ids, g, n, step, func(t *Sparse, s *shard, c *call, b *block) {
 		c.played = again
 		push(t, s, c, b)
@@ -30,20 +27,20 @@ func (t *Sparse) Play(ids []uint64, g []float32, n Clicks, step int64, refused [
 }
 
 // enterAgain is enter for a push that is played.
-func (t *Sparse) enterAgain(s *shard, c *call, it item) *header {
+func (e *entry) enterAgain(s *shard, c *call, it item) *header {
 	if at, refused := slices.BinarySearch(c.played.refused, it.id); refused {
 		pushes := int32(0) // that the push was folded of, whose shows are summed
 		for ; at < len(c.played.refused) && c.played.refused[at] == it.id; at++ {
 			pushes++
 		}
-		if t.counts {
-			t.waits(s, c, it, pushes)
+		if e.counts {
+			s.waits(c, it, pushes)
 		}
 		return nil
 	}
-	h := s.born(t, it)
-	if t.counts {
-		t.admitted(s, it, h)
+	h := s.born(&e.kind, it)
+	if e.counts {
+		e.admitted(s, it, h)
 	}
 	return h
 }
@@ -72,8 +69,8 @@ func (s *Store) EndPeriodAgain(o Shrink, dropped [][]uint64) error {
 }
 
 // refused notes, where the table is asked to, an id that got no row.
-func (t *Sparse) refused(c *call, it item) {
-	if t.telling && c.played == nil {
+func (e *entry) refused(c *call, it item) {
+	if e.telling && c.played == nil {
 		if c.res.Refused == nil {
 			c.res.Refused = new([]uint64)
 		}

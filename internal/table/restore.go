@@ -1,6 +1,7 @@
 package table
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"runtime"
@@ -8,62 +9,90 @@ import (
 	"sync/atomic"
 )
 
-// Restore puts a row back as [Sparse.Rows] gave it, over the row of that id if there is one. A row without state (from
+// Filler puts into a table what its param begins with, or what a file has of it: rows, ids that wait, and the time. Of
+// rows and ids it takes those that Owns says are this table's, all where Owns is nil. Owns is called from several
+// goroutines at once.
+type Filler struct {
+	Table *Sparse
+	Owns  func(id uint64) bool
+}
+
+func (f Filler) owns(id uint64) bool { return f.Owns == nil || f.Owns(id) }
+
+// Begin gives an empty table the rows that its param begins with. A context that ends is an error.
+func (f Filler) Begin(ctx context.Context) error {
+	t := f.Table
+	if t.param.Rows == nil {
+		return nil
+	}
+	return t.param.Rows.EachRow(func(ids []uint64, w []float32) error {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if len(w) != len(ids)*t.dim {
+			return fmt.Errorf("%w: %q begins with %d ids and %d numbers, want %d for each", ErrShape, t.param.Name,
+				len(ids), len(w), t.dim)
+		}
+		return f.Set(ids, w, 0)
+	})
+}
+
+// Set is [Sparse.Set].
+func (f Filler) Set(ids []uint64, w []float32, step int64) error {
+	dim := f.Table.dim
+	mine, rows := make([]uint64, 0, len(ids)), make([]float32, 0, len(w))
+	for i, id := range ids {
+		if f.owns(id) {
+			mine, rows = append(mine, id), append(rows, w[i*dim:][:dim]...)
+		}
+	}
+	return f.Table.Set(mine, rows, step)
+}
+
+// Clock moves the clock on to a time that was read from a file; it never goes back.
+func (f Filler) Clock(time uint32) { f.Table.clock.atLeast(time) }
+
+// Row puts a row back as [Sparse.Rows] gave it, over the row of that id if there is one. A row without state (from
 // a file of weights alone) gets the rule's initial state. The clock is moved on to when the row was seen. [ErrFull]
 // says that there is no room.
-func (t *Sparse) Restore(r Row) error {
+func (f Filler) Row(r Row) error {
+	t := f.Table
+	if !f.owns(r.ID) {
+		return nil
+	}
 	if err := t.restorable(&r); err != nil {
 		return err
 	}
 	s, hash := t.shardOf(r.ID)
 	s.Lock()
 	defer s.Unlock()
-	return s.restore(t, item{id: r.ID, hash: hash}, &r)
-}
-
-// restorable says why a row can't be one of this table.
-func (t *Sparse) restorable(r *Row) error {
-	if len(r.W) != t.dim || len(r.State) != t.state && len(r.State) != 0 {
-		return fmt.Errorf("%w: restore of row %d of %q: %d weights and %d of state, need %d and %d", ErrShape, r.ID,
-			t.param.Name,
-			len(r.W), len(r.State), t.dim, t.state)
-	}
-	if height := t.param.Height(); height > 0 && r.ID >= uint64(height) {
-		return fmt.Errorf("%w: restore of %q: id %d, the height is %d", ErrID, t.param.Name, r.ID, height)
-	}
-	if r.Step < 0 {
-		return fmt.Errorf("table: restore of row %d of %q: its step is %d", r.ID, t.param.Name, r.Step)
-	}
-	if !countable(r.Show) || !countable(r.Click) || r.Delta != r.Delta {
-		return fmt.Errorf("table: restore of row %d of %q: its counts are %v shows and %v clicks, its delta score %v",
-			r.ID, t.param.Name, r.Show, r.Click, r.Delta)
-	}
-	return nil
+	return f.restore(s, item{id: r.ID, hash: hash}, &r)
 }
 
 // restore puts a row back. Locked.
-func (s *shard) restore(t *Sparse, it item, r *Row) error {
-	h := s.givenBy(t, it, s.bare)
+func (f Filler) restore(s *shard, it item, r *Row) error {
+	k := &f.Table.kind
+	h := s.givenBy(k, it, s.bare)
 	if h == nil {
-		return t.full(r.ID)
+		return k.full(r.ID)
 	}
-	copy(t.weights(h), r.W)
-	if copy(t.slots(h), r.State) == 0 {
-		t.initState(h)
+	copy(k.weights(h), r.W)
+	if copy(k.slots(h), r.State) == 0 {
+		k.initState(h)
 	}
 	h.step, h.seen, h.updates = r.Step, r.Seen&^flags|changed|r.flags(), r.Updates
-	if t.marked {
-		*t.marks(h), *t.delta(h) = marks{r.Show, r.Click}, r.Delta
+	if k.marked {
+		*k.marks(h), *k.delta(h) = marks{r.Show, r.Click}, r.Delta
 	}
 	s.hot.note(r.ID, r.Updates)
-	t.atLeast(r.Seen &^ flags)
+	f.Table.clock.atLeast(r.Seen &^ flags)
 	return nil
 }
 
-// RestoreAll is [Sparse.Restore] of the rows that owns says are this table's, on all processors: rows of one shard
-// come in their order, so that the table becomes what Restore of one row after the other makes of it. owns is called
-// from several goroutines at once.
-func (t *Sparse) RestoreAll(c *Columns, owns func(id uint64) bool) error {
+// Rows is Row of many rows, on all processors: rows of one shard come in their order, so that the table becomes what
+// Row of one after the other makes of it.
+func (f Filler) Rows(c *Columns) error {
+	t := f.Table
 	n := len(c.IDs)
 	if n == 0 {
 		return nil
@@ -79,11 +108,12 @@ func (t *Sparse) RestoreAll(c *Columns, owns func(id uint64) bool) error {
 	work := t.calls.Get().(*call)
 	defer t.calls.Put(work)
 	work.group(c.IDs, len(t.shards), t.seed)
-	return t.eachShard(func(i int) error { return t.shards[i].restoreAll(t, work.of(i), c, owns) })
+	return eachShard(len(t.shards), func(i int) error { return f.restoreAll(&t.shards[i], work.of(i), c) })
 }
 
 // restoreAll restores the rows of items. The index lines of the next are on their way while some are put back.
-func (s *shard) restoreAll(t *Sparse, items []item, c *Columns, owns func(id uint64) bool) error {
+func (f Filler) restoreAll(s *shard, items []item, c *Columns) error {
+	k := &f.Table.kind
 	s.Lock()
 	defer s.Unlock()
 	s.prefetch(items[:min(len(items), blockLen)])
@@ -91,14 +121,14 @@ func (s *shard) restoreAll(t *Sparse, items []item, c *Columns, owns func(id uin
 		n := min(len(items), blockLen)
 		s.prefetch(items[n:min(len(items), n+blockLen)])
 		for _, it := range items[:n] {
-			if !owns(it.id) {
+			if !f.owns(it.id) {
 				continue
 			}
-			r := c.row(t, int(it.at))
-			if err := t.restorable(&r); err != nil {
+			r := c.row(k, int(it.at))
+			if err := k.restorable(&r); err != nil {
 				return err
 			}
-			if err := s.restore(t, it, &r); err != nil {
+			if err := f.restore(s, it, &r); err != nil {
 				return err
 			}
 		}
@@ -107,14 +137,52 @@ func (s *shard) restoreAll(t *Sparse, items []item, c *Columns, owns func(id uin
 	return nil
 }
 
+// Waiter puts back what [Sparse.Waiters] gave. It does nothing when the id has a row, or when the table's policy
+// doesn't count (it may have changed since).
+func (f Filler) Waiter(w Waiter) error {
+	t := f.Table
+	if !f.owns(w.ID) {
+		return nil
+	}
+	if height := t.param.Height(); height > 0 && w.ID >= uint64(height) {
+		return fmt.Errorf("%w: restore of %q: waiting id %d, the height is %d", ErrID, t.param.Name, w.ID, height)
+	}
+	for what, n := range map[string]float32{"show": w.Show, "click": w.Click} {
+		if !countable(n) {
+			return fmt.Errorf("table: restore of %q: the %s count of waiting id %d is %v", t.param.Name, what, w.ID, n)
+		}
+	}
+	t.clock.atLeast(w.Seen &^ changed)
+	s, hash := t.shardOf(w.ID)
+	s.Lock()
+	defer s.Unlock()
+	if _, h := s.index.find(&s.arena, hash, w.ID); t.counts && h == nil {
+		s.waiting.put(w.ID, waiter{marks{w.Show, w.Click}, w.Pushes, w.Seen | changed}, s.mayWait())
+	}
+	return nil
+}
+
+// Gone puts back what an image has had as Gone.
+func (f Filler) Gone(ids []uint64) {
+	for _, id := range ids {
+		if !f.owns(id) {
+			continue
+		}
+		s, _ := f.Table.shardOf(id)
+		s.Lock()
+		s.gone = append(s.gone, id)
+		s.Unlock()
+	}
+}
+
 // eachShard does something for every shard, by number, on all processors, and waits until it is done.
-func (t *Sparse) eachShard(do func(i int) error) error {
+func eachShard(shards int, do func(i int) error) error {
 	var next atomic.Int32
 	var all sync.WaitGroup
-	errs := make([]error, min(runtime.GOMAXPROCS(0), len(t.shards)))
+	errs := make([]error, min(runtime.GOMAXPROCS(0), shards))
 	for k := range errs {
 		all.Go(func() {
-			for i := int(next.Add(1)) - 1; i < len(t.shards) && errs[k] == nil; i = int(next.Add(1)) - 1 {
+			for i := int(next.Add(1)) - 1; i < shards && errs[k] == nil; i = int(next.Add(1)) - 1 {
 				errs[k] = do(i)
 			}
 		})

@@ -39,10 +39,10 @@ func TestRestoreAllIsRestore(t *testing.T) {
 		c.Stateless = stateless
 		atOnce, single := newSparse(t, embedding(0, dim), optimizer.Adam{}), newSparse(t, embedding(0, dim), optimizer.Adam{})
 		single.seed = atOnce.seed
-		check(t, atOnce.RestoreAll(&c, owns))
+		check(t, Filler{atOnce, owns}.Rows(&c))
 		for i, id := range ids {
-			if row := c.row(single, i); owns(id) {
-				check(t, single.Restore(row))
+			if row := c.row(&single.kind, i); owns(id) {
+				check(t, Filler{Table: single}.Row(row))
 			}
 		}
 		for i := range atOnce.shards {
@@ -89,7 +89,7 @@ func TestRestoreAllRefuses(t *testing.T) {
 	} {
 		c := good()
 		wrong.change(&c)
-		if err := newSparse(t, embedding(100, 2), optimizer.Adam{}).RestoreAll(&c, everything); !errors.Is(err, wrong.want) {
+		if err := (Filler{newSparse(t, embedding(100, 2), optimizer.Adam{}), everything}).Rows(&c); !errors.Is(err, wrong.want) {
 			t.Errorf("%s: error %v, want %v", name, err, wrong.want)
 		}
 	}
@@ -97,10 +97,10 @@ func TestRestoreAllRefuses(t *testing.T) {
 	for i := range many.IDs {
 		many.IDs[i] = uint64(i)
 	}
-	if err := boundedTable(t, 1<<20, optimizer.Entry{}).RestoreAll(&many, everything); !errors.Is(err, ErrFull) {
+	if err := (Filler{boundedTable(t, 1<<20, optimizer.Entry{}), everything}).Rows(&many); !errors.Is(err, ErrFull) {
 		t.Errorf("more rows than there is room for: error %v", err)
 	}
 	c := good()
-	check(t, newSparse(t, embedding(100, 2), optimizer.Adam{}).RestoreAll(&c, everything))
-	check(t, newSparse(t, embedding(100, 2), optimizer.Adam{}).RestoreAll(&Columns{}, everything))
+	check(t, Filler{newSparse(t, embedding(100, 2), optimizer.Adam{}), everything}.Rows(&c))
+	check(t, Filler{newSparse(t, embedding(100, 2), optimizer.Adam{}), everything}.Rows(&Columns{}))
 }

@@ -60,7 +60,7 @@ func (t *Sparse) RowsOf(ids []uint64, step int64) iter.Seq[Row] {
 		for ids := range slices.Chunk(ids, batch) {
 			t.read(ids, c, step, (*Sparse).readBlock)
 			for i := range ids {
-				if !yield(c.row(t, i)) {
+				if !yield(c.row(&t.kind, i)) {
 					return
 				}
 			}
@@ -73,7 +73,7 @@ const batch = 1024
 
 // read copies rows into columns that have room for them.
 func (t *Sparse) read(ids []uint64, into *Columns, step int64, do blockFunc) {
-	into.resize(t, len(ids))
+	into.resize(&t.kind, len(ids))
 	copy(into.IDs, ids)
 	c := t.calls.Get().(*call)
 	defer t.calls.Put(c)
@@ -88,7 +88,7 @@ func (t *Sparse) read(ids []uint64, into *Columns, step int64, do blockFunc) {
 
 func (t *Sparse) readBlock(s *shard, c *call, b *block) {
 	if t.sweeps {
-		s.image.keep(t, b)
+		s.image.keep(&t.kind, b)
 	}
 	for i, it := range b.items {
 		t.readOut(c, it, b.rows[i])
@@ -96,13 +96,13 @@ func (t *Sparse) readBlock(s *shard, c *call, b *block) {
 }
 
 // readOut copies a row, which is nil if it is not there, to its place in the columns.
-func (t *Sparse) readOut(c *call, it item, h *header) {
+func (k *kind) readOut(c *call, it item, h *header) {
 	if h == nil {
-		c.out.unborn(t, int(it.at))
+		c.out.unborn(k, int(it.at))
 		return
 	}
-	if t.sweeps {
-		t.replay(c, h, c.step)
+	if k.sweeps {
+		k.replay(c, h, c.step)
 	}
-	c.out.take(t, int(it.at), h)
+	c.out.take(k, int(it.at), h)
 }

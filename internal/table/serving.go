@@ -74,7 +74,7 @@ func (s *Store) Select(o Serving) []Served {
 	all := make([]Served, len(s.Tables))
 	for i, t := range s.Tables {
 		if slices.Contains(o.Params, t.param.Name) {
-			all[i] = t.selects(o)
+			all[i] = o.of(t)
 		}
 	}
 	return all
@@ -83,17 +83,18 @@ func (s *Store) Select(o Serving) []Served {
 // Serve says that what Select has listed is in a model that is whole, with which the chain is another.
 func (s *Store) Serve(all []Served, now Chain) {
 	for i, t := range s.Tables {
-		t.serve(all[i])
+		all[i].serve(t)
 	}
 	s.SetChain(now)
 }
 
-func (t *Sparse) selects(o Serving) (all Served) {
+// of is what a model for serving takes of a table.
+func (o Serving) of(t *Sparse) (all Served) {
 	now := t.clock.Load()
 	for i := range t.shards {
 		s, more := &t.shards[i], true
 		for from := uint32(0); more; from += 1 << s.arena.shift {
-			more = s.selects(t, o, now, from, &all)
+			more = s.selects(&t.kind, o, now, from, &all)
 		}
 		s.Lock()
 		all.Gone = append(all.Gone, s.gone...)
@@ -106,7 +107,7 @@ func (t *Sparse) selects(o Serving) (all Served) {
 }
 
 // selects looks at the chunk that begins with row from, and says whether there are more.
-func (s *shard) selects(t *Sparse, o Serving, now, from uint32, all *Served) (more bool) {
+func (s *shard) selects(k *kind, o Serving, now, from uint32, all *Served) (more bool) {
 	s.Lock()
 	defer s.Unlock()
 	end := min(from+1<<s.arena.shift, s.arena.rows)
@@ -114,56 +115,50 @@ func (s *shard) selects(t *Sparse, o Serving, now, from uint32, all *Served) (mo
 		h := s.arena.at(row)
 		switch {
 		case h.step == isFree:
-		case !o.matters(t, h, now):
+		case !o.matters(k, h, now):
 			if h.seen&served != 0 {
 				all.Gone = append(all.Gone, h.id)
 			}
-			all.Left += o.left(t, h)
-		case !o.Delta || o.changed(t, h):
+			all.Left += o.left(k, h)
+		case !o.Delta || o.changed(k, h):
 			all.Rows = append(all.Rows, h.id)
 		default:
-			all.Left += o.left(t, h)
+			all.Left += o.left(k, h)
 		}
 	}
 	return end < s.arena.rows
 }
 
 // matters says whether a model for serving is to have a row.
-func (o Serving) matters(t *Sparse, h *header, now uint32) bool {
-	if !t.marked {
+func (o Serving) matters(k *kind, h *header, now uint32) bool {
+	if !k.marked {
 		return true
 	}
 	if seen := h.seen & ^uint32(flags); o.Keep >= 0 && now > seen && uint64(now-seen) > uint64(o.Keep) {
 		return false
 	}
-	return o.BaseThreshold < 0 || t.score(h) >= o.BaseThreshold
+	return o.BaseThreshold < 0 || k.rate(*k.marks(h)) >= o.BaseThreshold
 }
 
 // left is 1 for a row that thresholds leave out, and 0 where a delta has nothing new of it.
-func (o Serving) left(t *Sparse, h *header) int {
-	if o.Delta && !t.sweeps && h.seen&newer == 0 {
+func (o Serving) left(k *kind, h *header) int {
+	if o.Delta && !k.sweeps && h.seen&newer == 0 {
 		return 0
 	}
 	return 1
 }
 
 // changed says whether a row has changed enough.
-func (o Serving) changed(t *Sparse, h *header) bool {
-	if t.marked && o.DeltaThreshold >= 0 {
-		return float64(*t.delta(h)) >= o.DeltaThreshold
+func (o Serving) changed(k *kind, h *header) bool {
+	if k.marked && o.DeltaThreshold >= 0 {
+		return float64(*k.delta(h)) >= o.DeltaThreshold
 	}
-	return t.sweeps || h.seen&newer != 0
-}
-
-// score is that of a row in a table with marks.
-func (t *Sparse) score(h *header) float64 {
-	m := t.marks(h)
-	return t.param.Entry.ShowClick.Score(m.show, m.click)
+	return k.sweeps || h.seen&newer != 0
 }
 
 // serve has rows count as served, and others as not. Of a row that no model has, all shows and clicks are new to
 // serving.
-func (t *Sparse) serve(all Served) {
+func (all Served) serve(t *Sparse) {
 	t.each(all.Rows, func(h *header) {
 		h.seen = h.seen&^newer | served | changed
 		if t.marked {
@@ -176,7 +171,7 @@ func (t *Sparse) serve(all Served) {
 		}
 		h.seen = h.seen&^served | newer | changed
 		if t.marked {
-			*t.delta(h) = float32(t.score(h))
+			*t.delta(h) = float32(t.rate(*t.marks(h)))
 		}
 	})
 	if len(all.Rows) == 0 && len(all.Gone) == 0 {
@@ -199,7 +194,7 @@ func (t *Sparse) each(ids []uint64, do func(*header)) {
 		c.begin(nil, Clicks{}, 0, 0)
 		for i := range t.shards {
 			t.runShard(i, c, func(t *Sparse, s *shard, _ *call, b *block) {
-				s.image.keep(t, b)
+				s.image.keep(&t.kind, b)
 				for _, h := range b.rows[:len(b.items)] {
 					if h != nil {
 						do(h)
@@ -207,16 +202,6 @@ func (t *Sparse) each(ids []uint64, do func(*header)) {
 				}
 			})
 		}
-	}
-}
-
-// RestoreGone puts back what an image has had as Gone.
-func (t *Sparse) RestoreGone(ids []uint64) {
-	for _, id := range ids {
-		s, _ := t.shardOf(id)
-		s.Lock()
-		s.gone = append(s.gone, id)
-		s.Unlock()
 	}
 }
 

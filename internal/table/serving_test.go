@@ -52,12 +52,13 @@ func TestWhatServingHas(t *testing.T) {
 	push(from, 2, 5)
 	copied, none := entryTable(t, 0, from.param.Entry), entryTable(t, 0, from.param.Entry)
 	for r := range from.Rows(1) {
-		check(t, copied.Restore(r))
+		check(t, Filler{Table: copied}.Row(r))
 		r.Served, r.AsServed = false, false
-		check(t, none.RestoreAll(&Columns{IDs: []uint64{r.ID}, Floats: r.W, Stateless: true, Steps: []int64{1}, Seen: []uint32{0},
-			Updates: []uint32{1}, Show: []float32{r.Show}, Click: []float32{r.Click}}, func(uint64) bool { return true }))
+		check(t, Filler{none,
+			func(uint64) bool { return true }}.Rows(&Columns{IDs: []uint64{r.ID}, Floats: r.W, Stateless: true, Steps: []int64{1}, Seen: []uint32{0},
+			Updates: []uint32{1}, Show: []float32{r.Show}, Click: []float32{r.Click}}))
 	}
-	copied.RestoreGone([]uint64{2, 3})
+	Filler{Table: copied}.Gone([]uint64{2, 3})
 	other, old := new(Store), new(Store)
 	check(t, other.AddTable(copied))
 	check(t, old.AddTable(none))

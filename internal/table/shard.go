@@ -81,22 +81,22 @@ func (s *shard) verify(b *block) {
 }
 
 // born makes the row of an item that has none.
-func (s *shard) born(t *Sparse, it item) *header {
-	h := s.bare(t, it)
-	t.param.InitRow(t.weights(h), it.id)
-	t.initState(h)
+func (s *shard) born(k *kind, it item) *header {
+	h := s.bare(k, it)
+	k.param.InitRow(k.weights(h), it.id)
+	k.initState(h)
 	return h
 }
 
 // bare makes a row whose weights and state hold anything.
-func (s *shard) bare(t *Sparse, it item) *header {
+func (s *shard) bare(k *kind, it item) *header {
 	row, h := s.arena.add()
 	*h = header{id: it.id, seen: changed | newer}
-	if t.marked {
-		*t.marks(h), *t.delta(h) = marks{}, 0
+	if k.marked {
+		*k.marks(h), *k.delta(h) = marks{}, 0
 	}
-	if t.numbered {
-		*t.number(h) = row
+	if k.numbered {
+		*k.number(h) = row
 	}
 	s.image.born(row)
 	s.index.insert(it.hash, row)
@@ -104,25 +104,24 @@ func (s *shard) bare(t *Sparse, it item) *header {
 }
 
 // given is the row of an item that is set explicitly; nil if it has none and there is no room.
-func (s *shard) given(t *Sparse, it item) *header { return s.givenBy(t, it, s.born) }
+func (s *shard) given(k *kind, it item) *header { return s.givenBy(k, it, s.born) }
 
 // givenBy is given with the way to make a row.
-func (s *shard) givenBy(t *Sparse, it item, make func(*Sparse, item) *header) *header {
+func (s *shard) givenBy(k *kind, it item, make func(*kind, item) *header) *header {
 	if row, h := s.index.find(&s.arena, it.hash, it.id); h != nil {
-		s.image.keepRow(t, row, h)
+		s.image.keepRow(k, row, h)
 		return h
 	}
 	if !s.room(it.hash) {
 		return nil
 	}
 	s.waiting.forget(it.id)
-	return make(t, it)
+	return make(k, it)
 }
 
 // drop takes a row out of the table.
-func (s *shard) drop(t *Sparse, row uint32, h *header) {
-	_, hash := t.shardOf(h.id)
-	s.image.drop(t, row, h)
+func (s *shard) drop(k *kind, row uint32, h *header) {
+	s.image.drop(k, row, h)
 	if h.seen&served != 0 {
 		s.gone = append(s.gone, h.id)
 	}
@@ -131,6 +130,6 @@ func (s *shard) drop(t *Sparse, row uint32, h *header) {
 		w.rows.clear(row)
 	}
 	s.old.forget(row)
-	s.index.remove(hash, row)
+	s.index.remove(k.hash(h.id), row)
 	s.arena.drop(row, h)
 }

@@ -51,18 +51,18 @@ func (m *shardImage) set(row, kept uint32) {
 }
 
 // keep copies the rows of a block that are about to change. It does nothing where there is no image.
-func (m *shardImage) keep(t *Sparse, b *block) {
+func (m *shardImage) keep(k *kind, b *block) {
 	if m == nil {
 		return
 	}
 	for i, h := range b.rows[:len(b.items)] {
 		if h != nil {
-			m.keepRow(t, b.numbers[i], h)
+			m.keepRow(k, b.numbers[i], h)
 		}
 	}
 }
 
-func (m *shardImage) keepRow(t *Sparse, row uint32, h *header) {
+func (m *shardImage) keepRow(k *kind, row uint32, h *header) {
 	if m == nil || m.read && h.id <= m.last || m.of(row) != asItWas {
 		return
 	}
@@ -71,7 +71,7 @@ func (m *shardImage) keepRow(t *Sparse, row uint32, h *header) {
 		return
 	}
 	number, copied := m.copies.add()
-	copy(t.floats(copied), t.floats(h))
+	copy(k.floats(copied), k.floats(h))
 	m.set(row, number+1)
 }
 
@@ -94,11 +94,11 @@ func (m *shardImage) born(row uint32) {
 }
 
 // drop keeps a row that is about to go.
-func (m *shardImage) drop(t *Sparse, row uint32, h *header) {
+func (m *shardImage) drop(k *kind, row uint32, h *header) {
 	if m == nil {
 		return
 	}
-	m.keepRow(t, row, h)
+	m.keepRow(k, row, h)
 	if kept := m.of(row); kept != asItWas && kept != younger {
 		m.gone[h.id] = kept
 	}
@@ -177,7 +177,7 @@ func (s *shard) changed() (n int) {
 
 // readImage is a [blockFunc] that reads rows of the image, of a call whose ids ascend and are all above the ids of
 // calls before it.
-func (t *Sparse) readImage(s *shard, c *call, b *block) {
+func readImage(t *Sparse, s *shard, c *call, b *block) {
 	m := s.image
 	m.read, m.last = true, c.largest // the lock is held until all of the call are read
 	for i, it := range b.items {

@@ -91,25 +91,25 @@ func (s *shard) shrink(t *Sparse, o Shrink, from uint32, drops func(h *header, l
 		}
 		low := false
 		if o.byScore() {
-			s.image.keepRow(t, row, h)
-			low = o.low(t, t.marks(h))
+			s.image.keepRow(&t.kind, row, h)
+			low = o.low(&t.kind, t.marks(h))
 		}
 		if drops(h, low) {
 			if done.Rows++; t.telling {
 				t.dropped = append(t.dropped, h.id)
 			}
-			s.drop(t, row, h)
+			s.drop(&t.kind, row, h)
 		}
 	}
 	return end < s.arena.rows
 }
 
 // low lets a row's marks decay and says whether its score is too low then.
-func (o Shrink) low(t *Sparse, m *marks) bool {
+func (o Shrink) low(k *kind, m *marks) bool {
 	if o.Decay != 0 {
 		m.decay(o.Decay)
 	}
-	return t.param.Entry.ShowClick.Score(m.show, m.click) < o.MinScore
+	return k.rate(*m) < o.MinScore
 }
 
 // old says whether something was seen too long ago. A push that read the clock before its last tick is not in the
@@ -186,4 +186,22 @@ func (s *Store) EndPeriod(o Shrink) ([]Shrunk, error) {
 		s.Tick()
 	}
 	return all, err
+}
+
+// Clear drops all rows and forgets the ids that wait, and the periods in which they were used.
+func (t *Sparse) Clear() {
+	t.remade.Store(true)
+	t.clock.Store(0)
+	for i := range t.shards {
+		s := &t.shards[i]
+		s.Lock()
+		for row := range s.arena.rows {
+			if h := s.arena.at(row); h.step != isFree {
+				s.drop(&t.kind, row, h)
+			}
+		}
+		s.waiting.clear()
+		s.gone = nil
+		s.Unlock()
+	}
 }

@@ -116,7 +116,7 @@ func TestDroppedRowsAreUsedAgain(t *testing.T) {
 	fresh := newSparse(t, embedding(0, 3), table.rule)
 	table, fresh = fresh, table
 	push(10*n, 1)
-	table.atLeast(fresh.Clock())
+	table.clock.atLeast(fresh.Clock())
 	for i, want := range rowsOf(table, 0) {
 		want.Seen = fresh.Clock()
 		if got := rowsOf(fresh, 0)[i]; fmt.Sprint(got) != fmt.Sprint(want) {

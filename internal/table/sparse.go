@@ -5,12 +5,10 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
-	"math/rand/v2"
 	"runtime"
 	"sync"
 	"sync/atomic"
 
-	"github.com/gofleet/gofleet/internal/rules"
 	"github.com/gofleet/gofleet/optimizer"
 )
 
@@ -33,25 +31,15 @@ type Options struct {
 
 // Sparse is a table of rows found by id. All methods may be called from many goroutines at once.
 type Sparse struct {
-	layout
-	param  *optimizer.Param
-	rule   optimizer.Rule
-	sweeps bool
-	byPush bool             // see ByPush
-	rester optimizer.Rester // nil when the rule can't tell
-	steps  *progress        // of the store's updates; nil for a table by itself, whose updates follow each other
-	counts bool             // ids wait until pushes have counted enough
-	draws  bool             // ids are drawn by lot
-	// telling: pushes tell which ids got no row, and a shrink which it dropped.
-	telling bool
+	entry
+	byPush  bool     // see ByPush
 	dropped []uint64 // by the last shrink, which is not called beside another
 	tracked bool
 	remade  atomic.Bool // rows are gone, or all are others, since changes were last taken
 
 	shards []shard
-	seed   uint64        // of the hash: ids can't be chosen so that they collide
 	turn   atomic.Uint32 // which shard the next call begins with
-	clock  atomic.Uint32
+	clock  clock
 	calls  sync.Pool
 	away   away
 
@@ -76,6 +64,32 @@ type Clicks struct {
 	Pushes      []int32
 }
 
+// check says why a push of so many ids can't have them.
+func (n Clicks) check(p *optimizer.Param, ids int) error {
+	if n.Pushes != nil && len(n.Pushes) != ids {
+		return fmt.Errorf("%w: push of %q: %d counts of pushes for %d ids", ErrShape, p.Name, len(n.Pushes), ids)
+	}
+	if err := checkCounts(p, "show", ids, n.Show); err != nil {
+		return err
+	}
+	return checkCounts(p, "click", ids, n.Click)
+}
+
+func checkCounts(p *optimizer.Param, what string, ids int, numbers []float32) error {
+	if numbers != nil && len(numbers) != ids {
+		return fmt.Errorf("%w: push of %q: %d %s counts for %d ids", ErrShape, p.Name, len(numbers), what, ids)
+	}
+	for _, x := range numbers {
+		if !countable(x) {
+			return fmt.Errorf("table: push of %q: a %s count is %v", p.Name, what, x)
+		}
+	}
+	return nil
+}
+
+// countable says whether a number can be that of shows or clicks: not NaN, not infinite, not negative.
+func countable(x float32) bool { return x >= 0 && x <= math.MaxFloat32 }
+
 // NewSparse returns an empty table for an embedding. A nil rule makes a table of which only values are set and read.
 func NewSparse(p *optimizer.Param, rule optimizer.Rule, o Options) (*Sparse, error) {
 	if err := p.Check(); err != nil {
@@ -87,11 +101,7 @@ func NewSparse(p *optimizer.Param, rule optimizer.Rule, o Options) (*Sparse, err
 	if o.Shards < 0 || o.Shards > 1<<16 {
 		return nil, fmt.Errorf("table: %q: %d shards: must be between 0 and 65536", p.Name, o.Shards)
 	}
-	t := &Sparse{param: p, rule: rule, telling: o.Telling, seed: rand.Uint64()}
-	t.layout = newLayout(p.Dim(), stateLen(rule, p.Dim()), marked(p.Entry), o.Numbered)
-	t.counts, t.draws = counts(p.Entry), p.Entry.Probability > 0
-	t.sweeps = rules.Sweeps(rule)
-	t.rester, _ = rule.(optimizer.Rester)
+	t := &Sparse{entry: newEntry(p, rule, o)}
 	t.shards = newShards(powerOfTwo(o.Shards, 8*runtime.GOMAXPROCS(0)), t.stride, p.MaxBytes, t.counts)
 	if !t.shards[0].room(0) {
 		return nil, fmt.Errorf("table: %q: MaxBytes %d leaves no room for a row of %d bytes", p.Name, p.MaxBytes,
@@ -101,25 +111,12 @@ func NewSparse(p *optimizer.Param, rule optimizer.Rule, o Options) (*Sparse, err
 	return t, nil
 }
 
-func stateLen(rule optimizer.Rule, n int) int {
-	if rule == nil {
-		return 0
-	}
-	return rule.StateLen(n)
-}
-
 func powerOfTwo(n, def int) int {
 	if n == 0 {
 		n = def
 	}
 	return 1 << bits.Len(uint(n-1))
 }
-
-// Param is the embedding that the table holds.
-func (t *Sparse) Param() *optimizer.Param { return t.param }
-
-// Rule is the rule that updates the rows.
-func (t *Sparse) Rule() optimizer.Rule { return t.rule }
 
 // Pull is a training read: it copies the rows of ids into w, len(ids) rows of dim floats. Missing rows are born, unless
 // the param's Entry or MaxBytes keep them out: then they read as [Sparse.Peek] reads them. step is the last step that
@@ -145,51 +142,30 @@ func (t *Sparse) Push(ids []uint64, g []float32, step int64) (Result, error) {
 
 // PushClicks is Push with the shows and clicks of its ids.
 func (t *Sparse) PushClicks(ids []uint64, g []float32, n Clicks, step int64) (Result, error) {
-	do := (*Sparse).pushBlock
+	return t.pushClicks(ids, g, n, step, t.pushes())
+}
+
+// pushes pushes a block, of which every watch takes note if rows are numbered.
+func (t *Sparse) pushes() blockFunc {
 	if t.numbered {
-		do = (*Sparse).pushForAll
+		return pushForAll
 	}
-	return t.pushClicks(ids, g, n, step, do)
+	return (*Sparse).pushBlock
 }
 
 func (t *Sparse) pushClicks(ids []uint64, g []float32, n Clicks, step int64, do blockFunc) (Result, error) {
 	if t.rule == nil {
 		return Result{}, fmt.Errorf("table: push to %q, which has no rule (it is frozen)", t.param.Name)
 	}
-	if err := t.checkClicks(len(ids), n); err != nil {
+	if err := n.check(t.param, len(ids)); err != nil {
 		return Result{}, err
 	}
 	res, err := t.run("push", ids, g, n, step, do)
 	if t.away.add(res); res.Full > 0 {
-		t.tellFull()
+		t.filling.full(t, t.away.turnedAway.Load())
 	}
 	return res, err
 }
-
-func (t *Sparse) checkClicks(ids int, n Clicks) error {
-	if n.Pushes != nil && len(n.Pushes) != ids {
-		return fmt.Errorf("%w: push of %q: %d counts of pushes for %d ids", ErrShape, t.param.Name, len(n.Pushes), ids)
-	}
-	if err := t.checkCount("show", ids, n.Show); err != nil {
-		return err
-	}
-	return t.checkCount("click", ids, n.Click)
-}
-
-func (t *Sparse) checkCount(what string, ids int, numbers []float32) error {
-	if numbers != nil && len(numbers) != ids {
-		return fmt.Errorf("%w: push of %q: %d %s counts for %d ids", ErrShape, t.param.Name, len(numbers), what, ids)
-	}
-	for _, x := range numbers {
-		if !countable(x) {
-			return fmt.Errorf("table: push of %q: a %s count is %v", t.param.Name, what, x)
-		}
-	}
-	return nil
-}
-
-// countable says whether a number can be that of shows or clicks: not NaN, not infinite, not negative.
-func countable(x float32) bool { return x >= 0 && x <= math.MaxFloat32 }
 
 // Set gives rows explicit values, as of the given step (0: before the first), and the rule's initial state. It
 // asks no Entry. [ErrFull] names a row that found no room; the others are set.
@@ -231,11 +207,11 @@ func (t *Sparse) walk(what string, ids []uint64, rows []float32, n Clicks, step 
 	}
 	if c.nearly {
 		c.nearly = false
-		t.tellNearly()
+		t.filling.nearly(t)
 	}
 	if c.stops {
 		c.stops = false
-		t.tellStops()
+		t.filling.stops(t)
 	}
 	c.rows, c.clicks, c.given, c.played = nil, Clicks{}, [blockLen]*float32{}, nil
 	return c.res, c.err

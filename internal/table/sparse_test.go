@@ -215,9 +215,9 @@ func TestSparseRefuses(t *testing.T) {
 		{"short pull", table.Pull([]uint64{1, 2}, make([]float32, 3), 0), ErrShape, `pull of "emb": 2 ids need 2×2 floats, have 3`},
 		{"long set", table.Set([]uint64{1}, make([]float32, 3), 0), ErrShape, "set"},
 		{"id at the height", table.Peek([]uint64{1, 10}, make([]float32, 4), 0), ErrID, `peek of "emb": id 10, the height is 10`},
-		{"restored weights", table.Restore(Row{ID: 1, W: make([]float32, 3)}), ErrShape, "restore of row 1"},
-		{"restored state", table.Restore(Row{ID: 1, W: make([]float32, 2), State: make([]float32, 2)}), ErrShape, "need 2 and 4"},
-		{"restored id", table.Restore(Row{ID: 10, W: make([]float32, 2)}), ErrID, "id 10"},
+		{"restored weights", Filler{Table: table}.Row(Row{ID: 1, W: make([]float32, 3)}), ErrShape, "restore of row 1"},
+		{"restored state", Filler{Table: table}.Row(Row{ID: 1, W: make([]float32, 2), State: make([]float32, 2)}), ErrShape, "need 2 and 4"},
+		{"restored id", Filler{Table: table}.Row(Row{ID: 10, W: make([]float32, 2)}), ErrID, "id 10"},
 		{"frozen", second(frozen.Push([]uint64{1}, make([]float32, 2), 1)), nil, "no rule"},
 		{"push beside a good id", second(table.Push([]uint64{1, 99}, make([]float32, 4), 1)), ErrID, "push"},
 	}
@@ -255,7 +255,7 @@ func TestRestoreIsRows(t *testing.T) {
 			check(t, err)
 		}
 		for r := range a.Rows(5) {
-			check(t, b.Restore(r))
+			check(t, Filler{Table: b}.Row(r))
 		}
 		if d := cmp.Diff(rowsOf(a, 5), rowsOf(b, 5), noSlots); d != "" {
 			t.Fatalf("%+v: %s", rule, d)
@@ -267,7 +267,7 @@ func TestRestoreWithoutState(t *testing.T) {
 	table := newSparse(t, embedding(0, 2), optimizer.Adagrad{InitialAccumulator: 0.5})
 	_, err := table.Push([]uint64{3}, []float32{1, 1}, 1)
 	check(t, err)
-	check(t, table.Restore(Row{ID: 3, W: []float32{8, 9}}))
+	check(t, Filler{Table: table}.Row(Row{ID: 3, W: []float32{8, 9}}))
 	got := rowsOf(table, 0)[0]
 	same(t, "weights", []float32{8, 9}, got.W)
 	same(t, "state", []float32{0.5, 0.5}, got.State)

@@ -25,7 +25,7 @@ type TableImage struct {
 	changes Changes
 }
 
-func (t *Sparse) image(step int64, how imaging) *TableImage {
+func newTableImage(t *Sparse, step int64, how imaging) *TableImage {
 	m := &TableImage{Table: t, Clock: t.clock.Load(), step: step, taking: how.taking}
 	if how.taking {
 		t.remade.Store(false)
@@ -170,9 +170,6 @@ func (m *TableImage) Changes() Changes {
 	return m.changes
 }
 
-// Taken is what Changes were, as far as they were asked for, when the image is closed: for GiveBack.
-func (m *TableImage) Taken() Changes { return m.changes }
-
 // Rows yields all rows by ascending id, once, some at a time. While some are used the next are read; they are valid
 // until then.
 func (m *TableImage) Rows() iter.Seq[*Columns] { return m.RowsOf(m.IDs()) }
@@ -195,7 +192,7 @@ func (m *TableImage) RowsOf(ids []uint64) iter.Seq[*Columns] {
 			for ids := range slices.Chunk(ids, batch) {
 				select {
 				case c := <-free:
-					t.read(ids, c, m.step, (*Sparse).readImage)
+					t.read(ids, c, m.step, readImage)
 					full <- c
 				case <-over:
 					return

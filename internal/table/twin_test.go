@@ -179,16 +179,16 @@ func (m *machine) move() {
 	atOnce := rapid.Bool().Draw(m.T, "at once")
 	for r := range m.table.Rows(m.step) {
 		if !atOnce {
-			check(m, to.Restore(r))
+			check(m, Filler{Table: to}.Row(r))
 			continue
 		}
 		all.IDs, all.Floats = append(all.IDs, r.ID), slices.Concat(all.Floats, r.W, r.State)
 		all.Steps, all.Seen, all.Updates = append(all.Steps, r.Step), append(all.Seen, r.Seen), append(all.Updates, r.Updates)
 		all.Show, all.Click, all.Delta = append(all.Show, r.Show), append(all.Click, r.Click), append(all.Delta, r.Delta)
 	}
-	check(m, to.RestoreAll(&all, func(uint64) bool { return true }))
+	check(m, Filler{to, func(uint64) bool { return true }}.Rows(&all))
 	for _, w := range m.table.Waiters() {
-		check(m, to.RestoreWaiter(w))
+		check(m, Filler{Table: to}.Waiter(w))
 	}
 	for to.Clock() < m.table.Clock() {
 		to.Tick()

@@ -2,7 +2,6 @@ package table
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 )
 
@@ -40,27 +39,3 @@ func (s *shard) appendWaiters(all []Waiter) []Waiter {
 func (w *waiter) waiter(id uint64) Waiter {
 	return Waiter{id, w.pushes, w.seen &^ changed, w.show, w.click}
 }
-
-// RestoreWaiter puts back what [Sparse.Waiters] gave. It does nothing when the id has a row, or when the table's policy
-// doesn't count (it may have changed since).
-func (t *Sparse) RestoreWaiter(w Waiter) error {
-	if height := t.param.Height(); height > 0 && w.ID >= uint64(height) {
-		return fmt.Errorf("%w: restore of %q: waiting id %d, the height is %d", ErrID, t.param.Name, w.ID, height)
-	}
-	for what, n := range map[string]float32{"show": w.Show, "click": w.Click} {
-		if !countable(n) {
-			return fmt.Errorf("table: restore of %q: the %s count of waiting id %d is %v", t.param.Name, what, w.ID, n)
-		}
-	}
-	t.atLeast(w.Seen &^ changed)
-	s, hash := t.shardOf(w.ID)
-	s.Lock()
-	defer s.Unlock()
-	if _, h := s.index.find(&s.arena, hash, w.ID); t.counts && h == nil {
-		s.waiting.put(w.ID, waiter{marks{w.Show, w.Click}, w.Pushes, w.Seen | changed}, s.mayWait())
-	}
-	return nil
-}
-
-// Rated says whether rows count shows and clicks.
-func (t *Sparse) Rated() bool { return t.marked }

@@ -1,7 +1,6 @@
 package table
 
 import (
-	"fmt"
 	"math/bits"
 	"slices"
 )
@@ -15,7 +14,7 @@ import (
 type Watch struct {
 	table *Sparse
 	rows  []rowBits // by shard, each guarded by the shard's lock
-	push  blockFunc
+	push  blockFunc // its pushBlock
 }
 
 // Watch begins to note which rows are pushed; with all, existing rows count as pushed. The table's rows must
@@ -25,7 +24,7 @@ func (t *Sparse) Watch(all bool) (*Watch, error) {
 		return nil, t.notNumbered()
 	}
 	w := &Watch{table: t, rows: make([]rowBits, len(t.shards))}
-	w.push = func(t *Sparse, s *shard, c *call, b *block) { t.pushNoted(s, c, b, w) }
+	w.push = w.pushBlock
 	for i := range t.shards {
 		s := &t.shards[i]
 		s.Lock()
@@ -36,10 +35,6 @@ func (t *Sparse) Watch(all bool) (*Watch, error) {
 		s.Unlock()
 	}
 	return w, nil
-}
-
-func (t *Sparse) notNumbered() error {
-	return fmt.Errorf("table: the rows of %q are not Numbered, as its Options could say", t.param.Name)
 }
 
 // Push is the table's Push of which this watch takes no note, but for rows that were born: they may have been others
@@ -95,24 +90,27 @@ type watching struct {
 	rows  *rowBits
 }
 
-// pushNoted pushes a block, of which that watch, if any, takes no note.
-func (t *Sparse) pushNoted(s *shard, c *call, b *block, but *Watch) {
+// pushBlock pushes a block, of which the watch takes no note and all others do; a nil watch is none.
+func (w *Watch) pushBlock(t *Sparse, s *shard, c *call, b *block) {
 	missing := b.missing()
-	s.old.keep(t, s, b)
+	s.old.keep(&t.kind, s, b)
 	t.pushBlock(s, c, b)
 	for born := missing; born != 0; born &= born - 1 {
 		if h := b.rows[bits.TrailingZeros32(born)]; h != nil {
-			s.old.keepBorn(t, s, h)
+			s.old.keepBorn(&t.kind, s, h)
 		}
 	}
-	for _, w := range s.watches {
+	for _, x := range s.watches {
 		for i, h := range b.rows[:len(b.items)] {
-			if h != nil && (w.watch != but || missing>>i&1 != 0) {
-				w.rows.set(*t.number(h))
+			if h != nil && (x.watch != w || missing>>i&1 != 0) {
+				x.rows.set(*t.number(h))
 			}
 		}
 	}
 }
+
+// pushForAll pushes a block of which every watch takes note.
+var pushForAll blockFunc = (*Watch)(nil).pushBlock
 
 // missing has a bit for every row of the block that is not there.
 func (b *block) missing() (rows uint32) {
@@ -123,6 +121,3 @@ func (b *block) missing() (rows uint32) {
 	}
 	return rows
 }
-
-// pushForAll pushes a block of which every watch takes note.
-func (t *Sparse) pushForAll(s *shard, c *call, b *block) { t.pushNoted(s, c, b, nil) }

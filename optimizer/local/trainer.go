@@ -63,7 +63,7 @@ func (t *Trainer) add(p *optimizer.Param) error {
 	if p.Embedding {
 		rows, err := table.NewSparse(p, rule, table.Options{})
 		if err == nil {
-			err = rows.Begin(context.Background(), func(uint64) bool { return true })
+			err = table.Filler{Table: rows}.Begin(context.Background())
 		}
 		if err != nil {
 			return err

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/stats"
 	"github.com/gofleet/gofleet/strategy/placement"
 	"github.com/gofleet/gofleet/transport"
 )
@@ -15,7 +15,7 @@ import (
 type Outcome struct {
 	Model  []byte
 	Plan   *placement.Plan
-	Counts []fleet.Counts  // by worker
+	Counts []stats.Counts  // by worker
 	Looped []time.Duration // how long a worker's loop took
 	Begun  float32         // a weight as worker 0's last step began with it
 	Errs   map[string]error

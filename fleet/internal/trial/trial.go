@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/stats"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 	"github.com/gofleet/gofleet/strategy/placement"
@@ -77,7 +78,7 @@ func (x Trial) Run(t *testing.T) (o Outcome) {
 	x.Strategy.Mode = x.Mode
 	x.Steps, x.Threads = max(x.Steps, 1), max(x.Threads, 1)
 	dir := t.TempDir()
-	o = Outcome{Counts: make([]fleet.Counts, x.Workers), Looped: make([]time.Duration, x.Workers),
+	o = Outcome{Counts: make([]stats.Counts, x.Workers), Looped: make([]time.Duration, x.Workers),
 		When: map[string]time.Duration{}, To: map[string]int{}}
 	synctest.Test(t, func(t *testing.T) {
 		n := &network{Memory: transport.NewMemory(), latency: max(x.Latency, time.Millisecond), to: o.To}
@@ -187,7 +188,7 @@ func (x Trial) play(ctx context.Context, f *fleet.Fleet, o *Outcome, n *network,
 	if w == 0 {
 		o.Plan, _ = f.Plan()
 	}
-	defer func() { o.Counts[w] = f.Counts() }()
+	defer func() { o.Counts[w] = f.Stats().Counts }()
 	began := time.Now()
 	end, err := x.train(ctx, m, w)
 	if err != nil {

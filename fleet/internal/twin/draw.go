@@ -12,12 +12,13 @@ import (
 func Draw(seed uint64) Program {
 	r, more := rand.New(rand.NewPCG(seed, 17)), rand.New(rand.NewPCG(seed, 18))
 	p := Program{Seed: seed, Samples: 8 + r.IntN(25), Net: drawNet(r)}
+	late := rand.New(rand.NewPCG(seed, 19))
 	p.Net.drawEntries(more)
 	drifts := often(more, 6)
 	if drifts {
 		p.Net.Tables, p.Net.Ledger, p.Net.Beside, p.Net.Bad = nil, false, false, 0
 	}
-	d := drawer{Rand: r, more: more, p: &p, workers: pick(r, 1, 1, 2, 2, 3), drifts: drifts}
+	d := drawer{Rand: r, more: more, late: late, p: &p, workers: pick(r, 1, 1, 2, 2, 3), drifts: drifts}
 	if drifts {
 		d.workers = max(d.workers, 2)
 	}
@@ -44,6 +45,7 @@ func often(r *rand.Rand, of int) bool { return r.IntN(of) == 0 }
 type drawer struct {
 	*rand.Rand
 	more    *rand.Rand // of what is drawn besides, so that all else of a seed stays
+	late    *rand.Rand // the same once more
 	p       *Program
 	workers int
 	rules   Rules

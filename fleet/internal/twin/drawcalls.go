@@ -13,6 +13,7 @@ func (d *drawer) leg() {
 	case l.copies():
 		l.Rules = l.Rules.descent()
 		l.From = d.same(l)
+		d.threads(&l)
 	case len(d.saved) > 0:
 		l.From = d.from(l)
 		l.Rules = d.rules

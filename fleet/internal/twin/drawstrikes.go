@@ -15,10 +15,13 @@ func (d *drawer) mortal() {
 	}
 	l.Every = time.Duration(200+d.IntN(4000)) * time.Millisecond
 	l.Strategy = d.strategy(l.Servers)
-	l.Strategy.LocalSGD, l.Strategy.AdaptiveLocalSGD = strategy.LocalSGD{}, strategy.AdaptiveLocalSGD{}
+	if l.drifts() {
+		l.Every = longest // what a worker's copy has of its own is in no checkpoint within an epoch
+	}
 	if l.copies() {
 		l.Rules = l.Rules.descent()
 	}
+	d.lostForGood(&l)
 	if l.counted() { // the ledger alone can judge it
 		l.Strategy.GradientMerge, l.Strategy.Merge = strategy.GradientMerge{}, ""
 		if !d.p.Net.Ledger {
@@ -31,7 +34,9 @@ func (d *drawer) mortal() {
 			l.Rules = d.rules
 		}
 	}
-	if l.kind() == string(strategy.ModeSync) || l.kind() == string(strategy.ModeSSP) {
+	d.threads(&l)
+	inStep := l.kind() == string(strategy.ModeSync) || l.kind() == string(strategy.ModeSSP)
+	if inStep && !l.goesOnWithout() {
 		l.Strategy.Recovery.WorkerLost = pick(d.Rand, "", strategy.WorkerBack)
 	}
 	l.Strategy.Recovery.Deltas = pick(d.Rand, 0, 0, 2)
@@ -56,6 +61,34 @@ func (d *drawer) mortal() {
 		l.Strikes = append(l.Strikes, d.strike(l))
 	}
 	d.p.Legs = append(d.p.Legs, l)
+}
+
+// lostForGood may have the others go on without a worker that dies. Pushes are weighed so that each line of the ledger
+// counts what it counts alone.
+func (d *drawer) lostForGood(l *Leg) {
+	if kind := l.kind(); kind != string(strategy.ModeSync) && kind != string(strategy.ModeSSP) || !d.p.Net.Ledger {
+		return
+	}
+	if often(d.late, 2) {
+		l.Strategy.Recovery.WorkerLost = strategy.WorkerGoOn
+		if l.kind() == string(strategy.ModeSync) {
+			l.Strategy.Weighting = strategy.WeightPushes
+		}
+	}
+}
+
+// threads may have workers train with several threads, or exchanges of several workers keep what they leave.
+func (d *drawer) threads(l *Leg) {
+	room := l.kind() == string(strategy.ModeAsync) || l.kind() == string(strategy.ModeHalfAsync) || l.copies()
+	switch {
+	case l.blind() && !often(d.late, 3):
+		l.Strategy.GeoRest = strategy.GeoRestKeep
+	case room && (l.counted() || l.blind()) && !often(d.late, 3):
+		l.Threads = 2 + d.late.IntN(2)
+		if l.kind() == string(strategy.ModeHalfAsync) { // whose threads' pushes meet: each counts as it is
+			l.Strategy.Merge = strategy.MergeSum
+		}
+	}
 }
 
 func (d *drawer) strike(l Leg) Strike {

@@ -1,25 +1,35 @@
 package twin
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gofleet/gofleet/strategy"
+)
 
 // ledger says which samples a mortal leg has counted less or more often than its epochs say. What a life that ended
-// before its work was done had on its way counts twice in async and half_async: two steps' samples at most.
+// before its work was done had on its way counts twice in async and half_async: two steps' samples of each thread at
+// most. Where the others go on without a worker that has died, its samples may be missing.
 func (p Program) ledger(saw Seen, leg int) (wrong []string) {
 	l := p.Legs[leg]
-	want, most := map[int]int{}, 0
+	want, lost, most, all := map[int]int{}, map[int]int{}, 0, 0
 	for _, c := range l.Calls {
-		for _, steps := range c.Batches {
+		for w, steps := range c.Batches {
 			for _, batch := range steps {
 				most = max(most, len(batch))
 				for _, i := range batch {
 					want[i]++
+					all++
+					if l.loses(w) {
+						lost[i]++
+					}
 				}
 			}
 		}
 	}
 	more, less, may := 0.0, 0.0, 0.0
 	if l.repeats() {
-		may = 2 * float64(saw.deaths*most)
+		may = 2 * float64(saw.deaths*most*max(1, l.Threads))
 	}
 	for i := range p.Samples {
 		row := saw.of[fmt.Sprintf("%s %s row %d", l.End, ledgerName, i)]
@@ -30,14 +40,18 @@ func (p Program) ledger(saw Seen, leg int) (wrong []string) {
 		switch d := got - float64(want[i]); {
 		case d < -0.01 && l.copies():
 			less -= d
-		case d < -0.01:
+		case d < -0.01-float64(lost[i]):
 			wrong = append(wrong, fmt.Sprintf("sample %d has counted %.3g times, want %d", i, got, want[i]))
 		case d > 0.01:
 			more += d
 		}
 	}
 	if l.copies() { // what exchanges had left may be missing, and what of one some servers never had
-		may = float64(len(l.Strikes) * l.Workers * l.Strategy.KSteps * most)
+		steps := float64(l.Workers * l.Strategy.KSteps * most * max(1, l.Threads))
+		may = float64(len(l.Strikes)) * steps
+		if l.Strategy.GeoRest == strategy.GeoRestKeep { // at most all but a share of each count, and what had to wait
+			may += steps + float64(all)*(1-1/float64(l.Workers))
+		}
 		if less > may+0.01 {
 			wrong = append(wrong, fmt.Sprintf("%.3g counts of samples are missing, may be %v", less, may))
 		}
@@ -49,8 +63,17 @@ func (p Program) ledger(saw Seen, leg int) (wrong []string) {
 	return wrong
 }
 
-// counted says whether the ledger alone can judge a leg: its processes die, and the order of pushes decides.
-func (l Leg) counted() bool { return l.mortal() && (l.ordered() || l.copies()) }
+// loses says whether the others may go on without what a worker had to train: one that is struck, or any where a server
+// stands still, which then takes workers for dead.
+func (l Leg) loses(worker int) bool {
+	return l.goesOnWithout() && slices.ContainsFunc(l.Strikes, func(s Strike) bool {
+		return s.Role == fmt.Sprintf("worker %d", worker) || s.Kind == "pause" && s.Role[:6] == "server"
+	})
+}
+
+// counted says whether the ledger alone can judge a leg: its processes die, and the order of pushes decides, or who has
+// died is gone.
+func (l Leg) counted() bool { return l.mortal() && (l.ordered() || l.copies() || l.goesOnWithout()) }
 
 // repeats says whether a worker that is started again alone trains again on what was on its way.
 func (l Leg) repeats() bool { return l.kind() == "async" || l.kind() == "half_async" }

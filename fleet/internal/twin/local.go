@@ -74,9 +74,18 @@ func (m *model) drift(at string, c Call) {
 			}
 		}
 		m.mean(func(s *slot) []float64 { return s.w })
-		var loss float64
+		var loss, made float64
 		for _, d := range m.drifters {
-			loss += d.loss / float64(m.l.Workers)
+			if d.steps > d.last {
+				loss, made = loss+d.loss, made+1
+			}
+		}
+		if ended == m.l.Workers { // all go on with what the first has learnt
+			for _, d := range m.drifters {
+				if d.steps, d.pace, d.k = m.drifters[0].steps, m.drifters[0].pace, first; d.pace.k > 0 {
+					d.k = d.pace.k
+				}
+			}
 		}
 		for _, d := range m.drifters {
 			d.factor = m.now.factor
@@ -85,7 +94,7 @@ func (m *model) drift(at string, c Call) {
 			case s.AdaptiveLocalSGD.InitKSteps == 0:
 				d.pace = pace{}
 			case d.steps > 0:
-				d.learn(m.l.Rules.All.rate(d.steps, d.factor), loss, first)
+				d.learn(m.l.Rules.All.rate(d.steps, d.factor), loss/made, first)
 			}
 		}
 		for _, look := range looks {

@@ -58,6 +58,7 @@ type model struct {
 	rows  []int64 // rows of these
 	owed  []owed  // of each worker
 
+	rests    []rest     // of each worker, in a leg whose exchanges keep them
 	drifters []*drifter // of a leg in which copies meet seldom
 }
 
@@ -66,7 +67,10 @@ func (m *model) leg(i int, l Leg) {
 		return // the ledger judges it
 	}
 	m.l, m.now, m.steps, m.rows = l, newState(m.p, m.noise), make([]int64, l.Workers), make([]int64, l.Workers)
-	m.owed, m.drifters = make([]owed, l.Workers), nil
+	m.owed, m.drifters, m.rests = make([]owed, l.Workers), nil, nil
+	for range l.Workers {
+		m.rests = append(m.rests, rest{map[int]float64{}, map[int]bool{}, 0})
+	}
 	if l.From.Dir != "" {
 		m.load(l.From.Dir, l.From.Only, l.From.WeightsOnly)
 	}
@@ -266,21 +270,51 @@ func (m *model) train(at string, c Call) {
 
 // count counts the samples of an epoch in the ledger.
 func (m *model) count(c Call) {
-	for _, t := range m.p.Net.tables() {
-		for _, steps := range c.Batches {
-			for _, i := range slices.Concat(steps...) {
-				if t.Name == ledgerName {
-					r := m.now.rows[t.Name][uint64(i)]
-					if r == nil {
-						r = &row{slot: newSlot(m.now.first(t, uint64(i)))}
-						m.now.rows[t.Name][uint64(i)] = r
-					}
-					r.w[0] += m.now.factor // the rate of its rule is 1
-					r.seen = m.now.clock
+	if !m.p.Net.Ledger {
+		return
+	}
+	for w, steps := range c.Batches {
+		k := &m.rests[w]
+		for _, batch := range steps {
+			for _, i := range batch {
+				if m.l.Strategy.GeoRest != strategy.GeoRestKeep {
+					m.line(i, m.now.factor) // the rate of its rule is 1
+					continue
 				}
+				k.of[i] += m.now.factor
+				k.changed[i] = true
 			}
+			if k.steps++; k.steps < m.l.Strategy.KSteps {
+				continue
+			}
+			for i := range k.changed {
+				share := k.of[i] / float64(m.l.Workers)
+				k.of[i] -= share
+				m.line(i, share)
+			}
+			clear(k.changed)
+			k.steps = 0
 		}
 	}
+}
+
+// line adds to a row of the ledger.
+func (m *model) line(sample int, share float64) {
+	r := m.now.rows[ledgerName][uint64(sample)]
+	if r == nil {
+		r = &row{slot: newSlot(make([]float64, 1))}
+		m.now.rows[ledgerName][uint64(sample)] = r
+	}
+	r.w[0] += share
+	r.seen = m.now.clock
+}
+
+// rest is what exchanges of a worker have left of its lines in the ledger, which lines the next takes a share of, and
+// how many steps lie behind the last.
+type rest struct {
+	of      map[int]float64
+	changed map[int]bool
+	steps   int
 }
 
 func (m *model) looks(at string, c Call, worker, step int, now *state) {

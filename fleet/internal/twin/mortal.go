@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/checkpoints"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/rolemaker"
 	"github.com/gofleet/gofleet/strategy"
@@ -290,7 +291,7 @@ func (o *operator) process(ctx context.Context, m rolemaker.RoleMaker, name stri
 
 // remains notes what the job has left: the newest of its checkpoints, as a process alone reads it.
 func (r *run) remains(ctx context.Context, i int, l Leg) error {
-	last, err := fleet.Latest(r.recovery(i))
+	last, err := checkpoints.Latest(r.recovery(i))
 	if err != nil {
 		return err
 	}

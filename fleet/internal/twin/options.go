@@ -34,13 +34,12 @@ var options = map[string]func(s strategy.Strategy) bool{
 	"DelayCompensation":        func(s strategy.Strategy) bool { return s.DelayCompensation > 0 },
 	"LocalSGD":                 func(s strategy.Strategy) bool { return s.LocalSGD.KSteps > 0 },
 	"AdaptiveLocalSGD":         func(s strategy.Strategy) bool { return s.AdaptiveLocalSGD.InitKSteps > 0 },
+	"GeoRest":                  func(s strategy.Strategy) bool { return s.GeoRest != "" },
 	"MaxFrame":                 func(s strategy.Strategy) bool { return s.MaxFrame > 0 },
 }
 
 // left are the fields that are not drawn, each with the reason.
-var left = map[string]string{
-	"GeoRest": "it has no twin yet",
-}
+var left = map[string]string{}
 
 // Options are the names of the fields that are drawn, and of those that are not.
 func Options() (drawn, not []string) {
@@ -55,7 +54,7 @@ func Options() (drawn, not []string) {
 
 // impossible says whether an option and an event can't be in one program.
 func impossible(option, event string) bool {
-	local := option == "LocalSGD" || option == "AdaptiveLocalSGD" // without rows; nobody dies in a leg of theirs
+	local := option == "LocalSGD" || option == "AdaptiveLocalSGD" // without rows and servers
 	if local && (event == "shrink" || event == "kill a server" || event == "pause a server") {
 		return true
 	}

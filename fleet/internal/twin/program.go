@@ -44,6 +44,7 @@ type Table struct {
 type Leg struct {
 	End              string // the name of its end, by which what it leaves is named
 	Servers, Workers int
+	Threads          int `json:",omitempty"` // of a worker that trains, where the ledger alone judges
 	Strategy         strategy.Strategy
 	Rules            Rules
 	From             From
@@ -128,6 +129,11 @@ func (c Call) pace(worker int) time.Duration {
 
 // alone says whether the leg is one process.
 func (l Leg) alone() bool { return l.Servers == 0 && l.Workers == 1 }
+
+// goesOnWithout says whether workers that die are gone: the others train on without what these had to train.
+func (l Leg) goesOnWithout() bool {
+	return l.mortal() && l.Strategy.Recovery.WorkerLost == strategy.WorkerGoOn
+}
 
 // mortal says whether processes of the leg die.
 func (l Leg) mortal() bool { return l.Every > 0 }

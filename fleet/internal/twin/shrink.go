@@ -240,6 +240,7 @@ var simplerLegs = []func(*Leg){
 		l.Strategy.Placement, l.Strategy.Codec, l.Strategy.MaxFrame = "", "", 0
 	},
 	func(l *Leg) { l.Strategy.SmallBlocks, l.Strategy.MinBlockSize, l.Strategy.NoSlice = false, 0, false },
+	func(l *Leg) { l.Threads = 0 },
 	func(l *Leg) { l.Servers = min(l.Servers, 1) },
 	func(l *Leg) { l.Servers = min(l.Servers, 2) },
 	func(l *Leg) {

@@ -18,6 +18,8 @@ func (p Program) Features() (options, events []string) {
 		o["kind "+l.kind()] = true
 		o[fmt.Sprintf("%d servers", l.Servers)] = true
 		o[fmt.Sprintf("%d workers", l.Workers)] = true
+		o["threads"] = o["threads"] || l.Threads > 1
+		o["worker_lost go_on"] = o["worker_lost go_on"] || l.goesOnWithout()
 		for name, set := range set(l.Strategy) {
 			o[name] = o[name] || set
 		}

@@ -8,10 +8,11 @@ import (
 	"slices"
 	"time"
 
+	"gorgonia.org/tensor"
+
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
-	"gorgonia.org/tensor"
 )
 
 // work makes a worker's calls.
@@ -29,7 +30,7 @@ func (r *role) work(ctx context.Context) error {
 	if err := r.publish(ctx, at, Call{Dir: at}); err != nil {
 		return err
 	}
-	if c := r.f.Counts(); !r.l.copies() {
+	if c := r.f.Stats().Counts; !r.l.copies() {
 		r.see([]float64{float64(c.Steps)}, "%s worker %d steps", at, r.worker)
 		r.see([]float64{float64(c.Rows + c.Dropped)}, "%s worker %d pushes rows", at, r.worker)
 	}
@@ -57,6 +58,11 @@ func (r *role) epochs(ctx context.Context) error {
 		}
 		if err := r.f.SetProgress(fleet.Progress{Epoch: epoch + 1}); err != nil {
 			return err
+		}
+		if r.l.drifts() {
+			if err := r.f.Checkpoint(ctx); err != nil {
+				return err
+			}
 		}
 	}
 	if err := r.close(ctx, "same"); err != nil {
@@ -224,9 +230,15 @@ func (r *role) kept(left []float64) []float64 {
 }
 
 func (r *role) train(ctx context.Context, at string, c Call) error {
-	own, exe := c.Batches[r.worker], r.executor("same")
+	own := c.Batches[r.worker]
 	at = fmt.Sprintf("%s worker %d", at, r.worker)
-	before := r.arrived()
+	if n := r.l.Threads; n > 1 && !c.ByHand {
+		_, err := nn.TrainThreads(ctx, r.g.Graph, n, func(thread int) iter.Seq2[map[string]*tensor.Dense, error] {
+			return r.feeds(share(own, thread, n), c.pace(r.worker))
+		}, nn.TrainOptions{MayBeEmpty: true})
+		return err
+	}
+	before, exe := r.arrived(), r.executor("same")
 	behind := func(step int, last []*tensor.Dense) error {
 		r.trained(fmt.Sprintf("%s step %d", at, step), own[step], last)
 		r.watch(before, "%s step %d", at, step)
@@ -249,7 +261,7 @@ func (r *role) train(ctx context.Context, at string, c Call) error {
 			}
 			return behind(so.Steps-1+passed(own, so.Passed), so.Last)
 		}
-		_, err := exe.TrainFrom(ctx, r.feeds(own), o)
+		_, err := exe.TrainFrom(ctx, r.feeds(own, 0), o)
 		return err
 	}
 	for step, batch := range own {
@@ -273,10 +285,19 @@ func passed(batches [][]int, samples int) (n int) {
 	return n
 }
 
-// feeds are batches one after the other.
-func (r *role) feeds(batches [][]int) iter.Seq2[map[string]*tensor.Dense, error] {
+// share are the batches of a thread.
+func share(batches [][]int, thread, threads int) (own [][]int) {
+	for k := thread; k < len(batches); k += threads {
+		own = append(own, batches[k])
+	}
+	return own
+}
+
+// feeds are batches one after the other, each behind a rest.
+func (r *role) feeds(batches [][]int, pace time.Duration) iter.Seq2[map[string]*tensor.Dense, error] {
 	return func(yield func(map[string]*tensor.Dense, error) bool) {
 		for _, b := range batches {
+			time.Sleep(pace)
 			if !yield(r.p.feed(b, true), r.alive()) {
 				return
 			}

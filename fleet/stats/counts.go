@@ -1,4 +1,4 @@
-package fleet
+package stats
 
 // Counts is what became of a worker's gradients so far. Without servers there are no pushes: Steps, Rows, Dropped and
 // NotFinite count there too, the rest is 0.
@@ -27,15 +27,4 @@ func (c Counts) Staleness() float64 {
 		return 0
 	}
 	return float64(c.Stale) / float64(c.Pushes)
-}
-
-// Counts is what became of this worker's gradients so far: zero on a server and before InitWorker.
-func (f *Fleet) Counts() Counts {
-	f.mu.Lock()
-	j := f.job
-	f.mu.Unlock()
-	if j == nil || j.backend == nil {
-		return Counts{}
-	}
-	return Counts(j.backend.Counts())
 }

@@ -1,0 +1,48 @@
+package stats
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/gofleet/gofleet/internal/count"
+)
+
+// Server are how a job stands, as one of its servers sees it.
+type Server struct {
+	// Absent workers have not joined yet, Here are in the job, Left have stopped, Dead were lost.
+	Absent int `count:"absent"`
+	Here   int `count:"here"`
+	Left   int `count:"left"`
+	Dead   int `count:"dead"`
+	// Round is the one that is open: in sync and ssp that of the Phase, which counts the epochs that all workers have
+	// ended; in geo as many as each worker has made exchanges, on average. Other modes have none.
+	Phase int `count:"phase"`
+	Round int `count:"round"`
+	// Holding is 1 while a checkpoint, or another cut through all servers, holds pushes.
+	Holding int `count:"holding"`
+	// Waiting requests have waited for over a second, the oldest of them for Waited. Waits has what for.
+	Waiting int           `count:"waits"`
+	Waited  time.Duration `count:"oldest_wait"`
+	Waits   []Wait
+	// Journal is the size of the journal's last segment, in bytes.
+	Journal int64 `count:"journal"`
+	// CheckpointAge is how long ago a checkpoint of the job's own was whole; 0 where this process has seen none. Server
+	// 0 has it.
+	CheckpointAge time.Duration `count:"checkpoint_age"`
+}
+
+// Wait is a request that waits at a server: why, for which workers, if it is for some, and since when.
+type Wait struct {
+	Why     string
+	Workers []int
+	Since   time.Time
+}
+
+// LogValue implements [slog.LogValuer].
+func (s Server) LogValue() slog.Value {
+	attrs := count.Attrs(s)
+	if len(s.Waits) > 0 {
+		attrs = append(attrs, slog.String("why", s.Waits[0].Why))
+	}
+	return slog.GroupValue(attrs...)
+}

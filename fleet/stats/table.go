@@ -1,0 +1,44 @@
+package stats
+
+import (
+	"log/slog"
+
+	"github.com/gofleet/gofleet/internal/count"
+)
+
+// Table are the size of an embedding's table, and what it turned away.
+type Table struct {
+	Name string
+	// Rows are in use, Free ones were dropped and their memory is not used again yet, Waiting ids have no row so far.
+	Rows    int `count:"rows"`
+	Free    int `count:"free"`
+	Waiting int `count:"waiting"`
+	// Bytes are what rows, index and waiting ids take; MaxBytes is their bound, 0 if there is none.
+	Bytes    int `count:"bytes"`
+	MaxBytes int `count:"max_bytes"`
+	// Load is the part of the index that is used.
+	Load float64
+	// KeptOut and TurnedAway are gradients that were dropped, because the Entry kept their ids out, and because of
+	// MaxBytes. Dropped are rows that Shrink dropped.
+	KeptOut    uint64 `count:"kept_out"`
+	TurnedAway uint64 `count:"turned_away"`
+	Dropped    uint64 `count:"dropped"`
+	// Hot are the rows that were pushed most, the most pushed first; at most ten, none that was pushed less than 16
+	// times.
+	Hot []HotRow
+}
+
+// HotRow is a row that is pushed often.
+type HotRow struct {
+	ID      uint64
+	Updates uint32
+}
+
+// LogValue implements [slog.LogValuer].
+func (t Table) LogValue() slog.Value {
+	attrs := count.Attrs(t)
+	if len(t.Hot) > 0 {
+		attrs = append(attrs, slog.Uint64("hottest", t.Hot[0].ID))
+	}
+	return slog.GroupValue(attrs...)
+}

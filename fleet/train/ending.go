@@ -1,0 +1,33 @@
+package train
+
+import "sync/atomic"
+
+// ending is how a job ends before its last epoch.
+type ending struct {
+	stop   atomic.Pointer[string] // why this worker wants to end; nil if it does not
+	agreed atomic.Bool            // workers have met, of which one wants to end
+	apart  atomic.Bool            // a worker without servers has come to the end of its share
+	over   bool                   // by agreement of all workers
+}
+
+func (e *ending) stopping() bool { return e.stop.Load() != nil }
+
+// why is why the job is over.
+func (e *ending) why() string {
+	switch p := e.stop.Load(); {
+	case !e.over:
+		return ""
+	case p == nil:
+		return "another worker has stopped the job"
+	default:
+		return *p
+	}
+}
+
+// agree takes up what a worker has said.
+func (e *ending) agree(w word) {
+	e.over = e.over || w.Ended && w.Stop
+	if w.Stop {
+		e.agreed.Store(true)
+	}
+}

@@ -1,0 +1,79 @@
+package train
+
+import (
+	"bytes"
+	"context"
+	"encoding/gob"
+	"fmt"
+	"slices"
+
+	"github.com/gofleet/gofleet/fleet"
+)
+
+// others is what a worker knows of the others, and of its place among them, since workers met last.
+type others struct {
+	gone []int       // workers that were not there
+	lost map[int]int // by worker that is gone, the epoch that ended without it first
+	// epochs that the job has ended: a worker that was lost trains what it lacks of them by itself
+	front  int
+	lag    bool // a worker lacked some
+	leads  bool
+	lowest bool // of the workers that live, which may set the rate
+	late   bool // this worker was started again alone, and the others train on
+}
+
+// look finds a worker's place by what all have said, each at its index, and says whether some know of fewer evaluations
+// than others.
+func (o *others) look(words []word, at []int, me int) (lacking bool) {
+	most, knows := 0, 0
+	for i, w := range words {
+		if w.Known > most {
+			most, knows = w.Known, i
+		}
+		o.front = max(o.front, w.Front, w.Epoch)
+	}
+	o.lag = slices.ContainsFunc(words, func(w word) bool { return w.Kind == meets && w.Epoch < o.front })
+	o.leads, o.lowest = at[knows] == me, at[0] == me
+	return slices.ContainsFunc(words, func(w word) bool { return w.Known < most })
+}
+
+// miss remembers which workers are gone as an epoch ends without them.
+func (o *others) miss(epoch int) {
+	before := o.lost
+	o.lost = map[int]int{}
+	for _, w := range o.gone {
+		o.lost[w] = epoch
+		if first, known := before[w]; known {
+			o.lost[w] = first
+		}
+	}
+}
+
+// exchange gives the others a word and takes theirs, with the worker that each is of.
+func (o *others) exchange(ctx context.Context, f *fleet.Fleet, mine word) (words []word, at []int, err error) {
+	var said bytes.Buffer
+	if err := gob.NewEncoder(&said).Encode(mine); err != nil {
+		return nil, nil, err
+	}
+	all, err := f.AllGatherBytes(ctx, said.Bytes())
+	if err != nil {
+		return nil, nil, err
+	}
+	stopped := f.Stopped()
+	o.gone = nil
+	for i, b := range all {
+		if b == nil && !slices.Contains(stopped, i) {
+			o.gone = append(o.gone, i)
+		}
+		if b == nil {
+			continue
+		}
+		var w word
+		if err := gob.NewDecoder(bytes.NewReader(b)).Decode(&w); err != nil {
+			return nil, nil, fmt.Errorf("train: what worker %d says is not understood; do all run the same program? %w",
+				i, err)
+		}
+		words, at = append(words, w), append(at, i)
+	}
+	return words, at, nil
+}

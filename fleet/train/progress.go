@@ -1,0 +1,137 @@
+package train
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/gofleet/gofleet/fleet"
+)
+
+// state is what a job that is started again needs of this one.
+type state struct {
+	memory
+	Stopped string `json:"stopped,omitempty"`
+	User    []byte `json:"user,omitempty"`
+	Curve   curve  `json:"curve,omitzero"`
+	// Partly is how much of its last epoch a job has trained that was stopped.
+	Partly part `json:"partly,omitzero"`
+	// Order is absent in checkpoints of earlier versions.
+	Order *order `json:"order,omitempty"`
+	// At is the epoch that the worker which saved was in. A checkpoint of an earlier one is of a job that had lost a
+	// worker.
+	At int `json:"at,omitempty"`
+}
+
+// note has checkpoints know of the history, and where the job is in it.
+func (r *Run) note() error { return r.progress(r.Epoch) }
+
+func (r *Run) progress(epoch int) error {
+	m, err := r.memory()
+	if err != nil {
+		return err
+	}
+	o := r.order()
+	st := state{memory: m, User: r.User, Curve: r.curve, Order: &o, At: epoch}
+	if r.ends.over {
+		st.Stopped, st.Partly = r.ends.why(), r.past.partly
+	}
+	data, err := json.Marshal(st)
+	for err == nil && len(data) > stateBytes && len(st.History) > 1 {
+		st.History = shortened(st.History)
+		data, err = json.Marshal(st)
+	}
+	if err != nil {
+		return fmt.Errorf("train: the history can't be written: %w", err)
+	}
+	return r.Fleet.SetProgress(fleet.Progress{Epoch: epoch, User: data})
+}
+
+// shortened is the later half of a history behind the evaluations of the first half that had the least or the most of a
+// value: hooks which look for the best find it.
+func shortened(h []Evaluation) []Evaluation {
+	first, rest := h[:(len(h)+1)/2], h[(len(h)+1)/2:]
+	least, most := map[string]int{}, map[string]int{}
+	for i, e := range first {
+		for name, v := range e.Values {
+			if at, known := least[name]; !known || v < first[at].Values[name] {
+				least[name] = i
+			}
+			if at, known := most[name]; !known || v > first[at].Values[name] {
+				most[name] = i
+			}
+		}
+	}
+	var kept []Evaluation
+	for i, e := range first {
+		for name := range e.Values {
+			if least[name] == i || most[name] == i {
+				kept = append(kept, e)
+				break
+			}
+		}
+	}
+	if len(kept) == len(first) { // else it would never be short
+		return rest
+	}
+	return append(kept, rest...)
+}
+
+// resume takes up what a checkpoint has of the job.
+func (r *Run) resume() error {
+	p, short := r.Fleet.Progress(), r.others.late
+	// a worker may be further than one that was lost, or than the checkpoint
+	r.Epoch = max(p.Epoch, r.Fleet.Position().Epoch)
+	if len(p.User) == 0 {
+		if err := r.remember(memory{}); err != nil {
+			return err
+		}
+	} else {
+		var st state
+		if err := json.Unmarshal(p.User, &st); err != nil {
+			return fmt.Errorf("train: the checkpoint is of a program that has other progress than this package's: %w",
+				err)
+		}
+		r.User, r.curve, r.past.partly, r.then = st.User, st.Curve, st.Partly, st.Order
+		if err := r.remember(st.memory); err != nil {
+			return err
+		}
+		r.readBack(st.memory, len(p.User))
+		if short = short || p.Epoch < st.At; short && r.inStep {
+			r.Epoch = p.Epoch // all begin the same epochs
+		}
+		if st.Stopped != "" {
+			r.Stop(st.Stopped)
+			r.ends.over = true
+		}
+	}
+	for _, e := range r.History {
+		if e.End {
+			r.others.front = e.Epoch
+		}
+	}
+	switch {
+	case !short: // the job ended between an epoch's evaluation and the next epoch
+		r.Epoch = max(r.Epoch, r.others.front)
+	case !r.inStep && r.finished(): // with that epoch alone
+		r.Epoch = max(r.Epoch, min(r.Epoch+1, r.others.front))
+	}
+	if at := r.Fleet.Position(); r.Epoch > 0 || at.Samples > 0 {
+		fmt.Fprintf(r.Job.Stdout, "worker %d goes on after epoch %d/%d and %s examples\n",
+			r.Fleet.WorkerIndex(), r.Epoch, r.Job.Epochs, grouped(at.In(r.Epoch)))
+	}
+	if r.Fleet.WorkerIndex() == 0 && (r.ends.over || r.Epoch >= r.Job.Epochs) {
+		fmt.Fprintln(r.Job.Stdout, "nothing is left to train: more -epochs go on, unless the job was stopped; another "+
+			"-checkpoint begins anew")
+	}
+	return r.note() // positions are of this epoch
+}
+
+// finished says whether this worker has trained on all of its share of the epoch.
+func (r *Run) finished() bool {
+	rows := r.rows()
+	if rows == nil || r.Epoch >= r.Job.Epochs {
+		return false
+	}
+	share, known := r.mine(rows).Len()
+	return known && r.Fleet.Position().In(r.Epoch) >= share
+}

@@ -1,0 +1,76 @@
+package train
+
+import (
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"github.com/gofleet/gofleet/dataset"
+	"github.com/gofleet/gofleet/nn"
+)
+
+// tests are what evaluations measure: the job's nodes, on its test rows.
+type tests struct {
+	job  *Job
+	rows *dataset.Dataset // nil where there are none
+	exe  *nn.Executor
+	dead bool // the model was said to predict without regard to the rows
+}
+
+// nodes are what is evaluated.
+func (t *tests) nodes() []*nn.Node { return append([]*nn.Node{t.job.Loss}, t.job.Metrics...) }
+
+// names are the names of an evaluation's values, in the job's order.
+func (t *tests) names() []string {
+	names := []string{TrainLoss, EvalLoss}
+	for _, n := range t.job.Metrics {
+		names = append(names, testName(n))
+	}
+	return names
+}
+
+// describe is an evaluation as a line.
+func (t *tests) describe(e Evaluation) string {
+	var parts []string
+	for _, name := range t.names() {
+		if v, ok := e.Values[name]; ok {
+			parts = append(parts, fmt.Sprintf("%s %.4f", name, v))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// warnUnmeasured says which metrics the rows have no value of.
+func (t *tests) warnUnmeasured(e Evaluation) {
+	if _, tested := e.Values[EvalLoss]; !tested {
+		return
+	}
+	for _, n := range t.job.Metrics {
+		if _, measured := e.Values[testName(n)]; !measured {
+			slog.Warn("train: the test rows have no value of a metric: an AUC needs labels of both classes, and "+
+				"finite scores",
+				"metric", n.Label(), "epoch", e.Epoch)
+		}
+	}
+}
+
+// warnDead says once that the model predicts without regard to the rows.
+func (t *tests) warnDead(words []word, e Evaluation) {
+	pred := t.job.Loss.Prediction()
+	if pred == nil || t.rows == nil || t.dead {
+		return
+	}
+	var s spread
+	for _, w := range words {
+		if n := len(w.Sums); w.Kind == measures && n >= len(s) {
+			s.add(w.Sums[n-len(s):])
+		}
+	}
+	if how := s.dead(e.Values[EvalLoss]); how != "" {
+		t.dead = true
+		slog.Warn("train: the model predicts the same whatever it is fed, so that it learns nothing more: most often "+
+			"numbers are fed as they are (Scale or Standardize them, or begin with nn.BatchNorm), or the learning "+
+			"rate is too high",
+			"predictions", how, "node", pred.Label(), "epoch", e.Epoch)
+	}
+}

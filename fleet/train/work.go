@@ -1,0 +1,315 @@
+package train
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"path/filepath"
+	"slices"
+
+	"gorgonia.org/tensor"
+
+	"github.com/gofleet/gofleet/dataset"
+	"github.com/gofleet/gofleet/internal/files"
+	"github.com/gofleet/gofleet/nn"
+)
+
+// work is a worker's part of the job.
+func (r *Run) work(ctx context.Context) error {
+	if err := r.begin(ctx); err != nil {
+		return err
+	}
+	for ; r.Epoch < r.Job.Epochs && !r.ends.over; r.Epoch++ {
+		if err := r.epoch(ctx); err != nil {
+			return err
+		}
+	}
+	if err := r.await(ctx); err != nil {
+		return err
+	}
+	if r.ends.over && r.others.leads {
+		fmt.Fprintf(r.Job.Stdout, "stopped %s: %s\n", r.stoppedAt(), r.ends.why())
+	}
+	if err := r.save(ctx); err != nil {
+		return err
+	}
+	return r.plain(ctx, func(h Hooks) func(context.Context, *Run) error { return h.End })
+}
+
+// begin brings the rows and the place where the job goes on.
+func (r *Run) begin(ctx context.Context) (err error) {
+	j := r.Job
+	r.hooks = append(r.hooks, j.Hooks...)
+	if j.Patience > 0 {
+		r.hooks = append(r.hooks, EarlyStopping{Patience: j.Patience}.Hooks())
+	}
+	if j.Out != "" {
+		r.hooks = append(r.hooks, HistoryCSV(filepath.Join(j.Out, "history.csv")),
+			Curves(filepath.Join(j.Out, "curves.svg")))
+	}
+	if r.train, r.tests.rows, err = j.Data(ctx); err != nil {
+		return err
+	}
+	if r.train == nil {
+		return fmt.Errorf("train: Job.Data gave no rows to train on")
+	}
+	own := stockOf(r.train)
+	if r.shares.stock = own; j.Sharded {
+		r.shares.stock = stock{Rows: -1} // until all have said what they have
+	}
+	r.others.late = r.Fleet.CatchUp() > 0
+	if err := r.resume(); err != nil {
+		return err
+	}
+	r.exe, r.tests.exe = nn.NewExecutor(j.Loss.Graph()), nn.NewExecutor(j.Loss.Graph())
+	r.others.lowest = r.Fleet.WorkerIndex() == 0
+	r.others.leads = r.others.lowest && !r.others.late
+	if err := r.tellRate(ctx); err != nil {
+		return err
+	}
+	if j.Out != "" && r.others.leads { // what can't be written is told before hours of training
+		if err := files.CheckWritable(j.Out); err != nil {
+			return fmt.Errorf("train: -out=%s, where the job leaves what it has trained: %w", j.Out, err)
+		}
+	}
+	if !r.others.late { // all begin together, so that their rates are of the same time
+		words, _, err := r.meet(ctx, word{Ended: true, Card: &card{r.Fleet.WorkerIndex(),
+			[2]stock{own, stockOf(r.tests.rows)}}})
+		if err == nil {
+			err = r.compare(ctx, words)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	r.warn()
+	return r.plain(ctx, func(h Hooks) func(context.Context, *Run) error { return h.Begin })
+}
+
+// epoch trains, and evaluates with the others when all have finished. One that the others have ended without this
+// worker it trains alone.
+func (r *Run) epoch(ctx context.Context) (err error) {
+	alone := r.Epoch < r.others.front
+	if !alone {
+		if err := r.plain(ctx, func(h Hooks) func(context.Context, *Run) error { return h.EpochBegin }); err != nil {
+			return err
+		}
+	}
+	if r.last, err = r.pass(ctx); err != nil {
+		return err
+	}
+	if err := r.exe.Close(ctx); err != nil { // what was pushed is applied
+		return err
+	}
+	if !alone {
+		if alone, err = r.end(ctx); err != nil {
+			return err
+		}
+	}
+	if alone && r.last.Samples > 0 {
+		r.past.extra += r.last.Samples + r.last.Passed
+	}
+	if err := r.progress(r.Epoch + 1); err != nil || alone {
+		return err
+	}
+	return r.checkpoint(ctx)
+}
+
+// end waits until all have ended the epoch, evaluates as often as others on their way do, and agrees with them whether
+// it was the last. Where a worker lacks epochs before, all wait until it has trained them; alone says that it is this
+// one.
+func (r *Run) end(ctx context.Context) (alone bool, err error) {
+	for over := false; !over; {
+		words, others, err := r.meet(ctx, word{Ended: true})
+		if err != nil || r.Epoch < r.others.front {
+			return true, err
+		}
+		switch over = !slices.ContainsFunc(words, func(w word) bool { return !w.Ended }); {
+		case over && others == meets && !r.others.lag && r.stands():
+			over, err = false, r.standIn(ctx)
+		case others == meets && !r.others.lag:
+			err = r.evaluate(ctx, r.last, over)
+		case others == measures:
+			over, err = r.adopt(ctx, words)
+		default:
+			over = false
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	if err := r.epochEnded(ctx, r.last); err != nil {
+		return false, err
+	}
+	_, _, err = r.meet(ctx, word{Kind: agrees, Ended: true}) // hooks may have stopped the job
+	return false, err
+}
+
+// await has a job that has ended all epochs, and goes on since a worker lacks some of them, wait for that one and
+// evaluate again.
+func (r *Run) await(ctx context.Context) error {
+	if !r.others.lag || r.ends.over {
+		return nil
+	}
+	for r.others.lag {
+		if _, _, err := r.meet(ctx, word{Ended: true}); err != nil {
+			return err
+		}
+	}
+	if err := r.evaluate(ctx, nn.TrainResult{}, true); err != nil {
+		return err
+	}
+	return r.checkpoint(ctx)
+}
+
+// pass trains on this worker's share of the epoch; on none of it where the job was stopped before the first step.
+func (r *Run) pass(ctx context.Context) (nn.TrainResult, error) {
+	res, err := r.trainShare(ctx)
+	if errors.Is(err, nn.ErrNoBatches) && r.ends.stopping() {
+		none := func(func(dataset.Batch, error) bool) {}
+		at := r.Fleet.Position()
+		// the others have to know that this epoch is over
+		res, err = r.exe.TrainFrom(ctx, none, nn.TrainOptions{MayBeEmpty: true})
+		if at.Epoch == r.Epoch {
+			res.Passed = at.Samples
+		}
+	}
+	return res, err
+}
+
+func (r *Run) trainShare(ctx context.Context) (nn.TrainResult, error) {
+	j := r.Job
+	r.exe.ResetMetrics()
+	r.curve.restart()
+	rows := r.rows()
+	if rows == nil {
+		return nn.TrainResult{}, fmt.Errorf("train: Job.Rows(%d, …) gave no rows: an epoch needs a dataset", r.Epoch)
+	}
+	mine, err := r.deal(ctx, rows)
+	if err != nil {
+		return nn.TrainResult{}, err
+	}
+	r.warnBatch()
+	r.ends.apart.Store(false)
+	if err := r.goOn(ctx); err != nil {
+		return nn.TrainResult{}, err
+	}
+	options := nn.TrainOptions{Fetch: j.Show, Step: r.step,
+		Progress: &nn.Progress{Out: j.Stdout, Label: r.label() + r.whose(), Total: r.shares.mine}}
+	if j.Threads > 1 {
+		return nn.TrainThreads(ctx, j.Loss.Graph(), j.Threads, func(thread int) iter.Seq2[dataset.Batch, error] {
+			return r.untilStopped(mine.Shard(thread, j.Threads).Prefetch(2).MayBeEmpty().BatchesContext(ctx, j.Batch))
+		}, options)
+	}
+	return r.exe.TrainFrom(ctx, r.untilStopped(r.batches(ctx, mine)), options)
+}
+
+// batches are this worker's share. Of one that is trained in part a batch ends where the checkpoint did,
+// though batches had another size then.
+func (r *Run) batches(ctx context.Context, mine *dataset.Dataset) iter.Seq2[dataset.Batch, error] {
+	of := func(rows *dataset.Dataset) iter.Seq2[dataset.Batch, error] {
+		return rows.Prefetch(2).BatchesContext(ctx, r.Job.Batch)
+	}
+	at := r.Fleet.Position().In(r.Epoch)
+	if at == math.MaxInt || at%r.Job.Batch == 0 {
+		return of(mine)
+	}
+	return func(yield func(dataset.Batch, error) bool) {
+		for _, rows := range []*dataset.Dataset{mine.Take(at), mine.Skip(at).MayBeEmpty()} {
+			for batch, err := range of(rows) {
+				if !yield(batch, err) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// untilStopped are the batches until the job is over.
+func (r *Run) untilStopped(batches iter.Seq2[dataset.Batch, error]) iter.Seq2[map[string]*tensor.Dense, error] {
+	return func(yield func(map[string]*tensor.Dense, error) bool) {
+		for batch, err := range batches {
+			if r.ending() || !yield(batch, err) {
+				return
+			}
+		}
+	}
+}
+
+// step is called after each step of the epoch.
+func (r *Run) step(ctx context.Context, so nn.TrainResult) error {
+	r.curve.step(so, r.past.before+(so.Samples+so.Passed)*r.Fleet.WorkerNum())
+	if err := r.stepped(ctx, so); err != nil {
+		return err
+	}
+	return r.between(ctx, so)
+}
+
+// goOn finds where the next evaluation comes in an epoch of which this worker has some steps behind it. It comes at
+// once where it is due behind these, and had not been made when the checkpoint was saved.
+func (r *Run) goOn(ctx context.Context) error {
+	every, passed := r.Job.EvalEvery, r.Fleet.Position().In(r.Epoch)
+	if r.pace.behind, r.pace.due = passed/r.Job.Batch, every; every == 0 || passed == 0 || passed == math.MaxInt {
+		return nil
+	}
+	r.pace.due = r.pace.behind - r.pace.behind%every
+	if r.pace.due < r.pace.behind || r.others.late || r.past.middles >= r.pace.behind/every {
+		r.pace.due += every
+	}
+	return r.between(ctx, nn.TrainResult{Passed: passed})
+}
+
+// between evaluates between two steps of the epoch, where that is due.
+func (r *Run) between(ctx context.Context, so nn.TrainResult) error {
+	if r.parted(so) {
+		r.ends.apart.Store(true)
+	}
+	ended := so.Samples+so.Passed == r.shares.mine || r.ends.apart.Load() // the epoch's end evaluates too
+	if r.Job.EvalEvery == 0 || r.Epoch < r.others.front || r.pace.behind+so.Steps < r.pace.due || ended || r.ending() {
+		return nil
+	}
+	r.pace.due = r.pace.behind + so.Steps + r.Job.EvalEvery
+	return r.middle(ctx, so)
+}
+
+// ending says whether this worker trains no more in this epoch, since somebody has stopped the job. Workers without
+// servers make their steps together, and workers that evaluate between two of them stop where they meet, which all do.
+func (r *Run) ending() bool {
+	if r.Fleet.ServerNum() > 0 || r.Fleet.WorkerNum() == 1 || r.Job.EvalEvery == 0 || r.ends.apart.Load() {
+		return r.ends.stopping()
+	}
+	return r.ends.agreed.Load()
+}
+
+// parted says whether another worker has come to the end of its share, of workers without servers: it makes the steps
+// of the rest with them until all have, and can't evaluate between two. All make the same steps, so that all know.
+func (r *Run) parted(so nn.TrainResult) bool {
+	return r.Fleet.ServerNum() == 0 && r.shares.mine > 0 && so.Samples+so.Passed >= r.shares.least
+}
+
+// middle evaluates in the middle of an epoch. A worker that is late finds the others where they are.
+func (r *Run) middle(ctx context.Context, so nn.TrainResult) error {
+	if !r.together {
+		defer so.Still()()
+	}
+	for {
+		words, others, err := r.meet(ctx, word{})
+		if err != nil || r.Epoch < r.others.front {
+			return err
+		}
+		switch {
+		case others == meets && !r.others.lag:
+			return r.evaluate(ctx, so, false)
+		case others == measures:
+			over, err := r.adopt(ctx, words)
+			if err == nil && over {
+				_, _, err = r.meet(ctx, word{Kind: agrees})
+			}
+			return err
+		case others == agrees:
+			return nil
+		}
+	}
+}

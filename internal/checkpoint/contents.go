@@ -1,0 +1,136 @@
+package checkpoint
+
+import (
+	"fmt"
+
+	"github.com/gofleet/gofleet/internal/safetensors"
+	"github.com/gofleet/gofleet/internal/table"
+)
+
+// contents says what lies where in a part; it is the file's metadata under contentsKey.
+type contents struct {
+	Blocks []blockInfo `json:"blocks"`
+	Tables []tableInfo `json:"tables"`
+	// Chain is what was saved for serving.
+	Chain table.Chain `json:"chain,omitzero"`
+}
+
+type blockInfo struct {
+	Param  string `json:"param"`
+	Offset int    `json:"offset"`
+	Size   int    `json:"size"`
+	State  int    `json:"state"` // numbers of state
+	Step   int64  `json:"step"`
+}
+
+type tableInfo struct {
+	Param string `json:"param"`
+	Dim   int    `json:"dim"`
+	State int    `json:"state"` // numbers of state a row
+	Rows  int    `json:"rows"`
+	// Rated says that the rows have shows and clicks, Waiting how many ids wait for a row.
+	Rated   bool `json:"rated,omitempty"`
+	Waiting int  `json:"waiting,omitempty"`
+	// Forgotten is how many ids of the base's don't wait any more.
+	Forgotten int `json:"forgotten,omitempty"`
+	// Scored says that the rows have delta scores, Served that it is known of each what a model for serving has of it,
+	// and Gone how many ids such a model has whose rows were dropped.
+	Scored bool `json:"scored,omitempty"`
+	Served bool `json:"served,omitempty"`
+	Gone   int  `json:"gone,omitempty"`
+	// Clock is the number of periods so far.
+	Clock uint32 `json:"clock,omitempty"`
+}
+
+const contentsKey = "gofleet"
+
+func (b blockInfo) weights() string {
+	return fmt.Sprintf("%s[%d:%d]", b.Param, b.Offset, b.Offset+b.Size)
+}
+
+func (b blockInfo) state() string { return b.weights() + ".state" }
+
+func (t tableInfo) ids() string { return t.Param + ".ids" }
+
+func (t tableInfo) rows() string { return t.Param + ".rows" }
+
+func (t tableInfo) steps() string { return t.Param + ".step" }
+
+func (t tableInfo) seen() string { return t.Param + ".seen" }
+
+func (t tableInfo) updates() string { return t.Param + ".updates" }
+
+// tensors are a part's.
+func (c contents) tensors() []safetensors.Tensor {
+	var ts []safetensors.Tensor
+	for _, b := range c.Blocks {
+		ts = append(ts, safetensors.Tensor{Name: b.weights(), DType: safetensors.F32, Shape: []int{b.Size}},
+			safetensors.Tensor{Name: b.state(), DType: safetensors.F32, Shape: []int{b.State}})
+	}
+	for _, t := range c.Tables {
+		n := []int{t.Rows}
+		ts = append(ts, safetensors.Tensor{Name: t.ids(), DType: safetensors.U64, Shape: n},
+			safetensors.Tensor{Name: t.rows(), DType: safetensors.F32, Shape: []int{t.Rows, t.Dim + t.State}},
+			safetensors.Tensor{Name: t.steps(), DType: safetensors.I64, Shape: n},
+			safetensors.Tensor{Name: t.seen(), DType: safetensors.U32, Shape: n},
+			safetensors.Tensor{Name: t.updates(), DType: safetensors.U32, Shape: n})
+		ts = append(ts, t.declareCounts()...)
+	}
+	return ts
+}
+
+func (t tableInfo) show() string { return t.Param + ".show" }
+
+func (t tableInfo) click() string { return t.Param + ".click" }
+
+func (t tableInfo) waitingIDs() string { return t.Param + ".waiting.ids" }
+
+func (t tableInfo) waitingPushes() string { return t.Param + ".waiting.pushes" }
+
+func (t tableInfo) waitingSeen() string { return t.Param + ".waiting.seen" }
+
+func (t tableInfo) waitingShow() string { return t.Param + ".waiting.show" }
+
+func (t tableInfo) waitingClick() string { return t.Param + ".waiting.click" }
+
+func (t tableInfo) forgotten() string { return t.Param + ".waiting.forgotten" }
+
+func (t tableInfo) declareCounts() (ts []safetensors.Tensor) {
+	if t.Rated {
+		n := []int{t.Rows}
+		ts = append(ts, safetensors.Tensor{Name: t.show(), DType: safetensors.F32, Shape: n},
+			safetensors.Tensor{Name: t.click(), DType: safetensors.F32, Shape: n})
+	}
+	ts = append(ts, t.declareServings()...)
+	if t.Forgotten > 0 {
+		ts = append(ts, safetensors.Tensor{Name: t.forgotten(), DType: safetensors.U64, Shape: []int{t.Forgotten}})
+	}
+	if t.Waiting > 0 {
+		n := []int{t.Waiting}
+		ts = append(ts, safetensors.Tensor{Name: t.waitingIDs(), DType: safetensors.U64, Shape: n},
+			safetensors.Tensor{Name: t.waitingPushes(), DType: safetensors.U32, Shape: n},
+			safetensors.Tensor{Name: t.waitingSeen(), DType: safetensors.U32, Shape: n},
+			safetensors.Tensor{Name: t.waitingShow(), DType: safetensors.F32, Shape: n},
+			safetensors.Tensor{Name: t.waitingClick(), DType: safetensors.F32, Shape: n})
+	}
+	return ts
+}
+
+func (t tableInfo) scores() string { return t.Param + ".delta" }
+
+func (t tableInfo) served() string { return t.Param + ".served" }
+
+func (t tableInfo) gone() string { return t.Param + ".gone" }
+
+func (t tableInfo) declareServings() (ts []safetensors.Tensor) {
+	if t.Scored {
+		ts = append(ts, safetensors.Tensor{Name: t.scores(), DType: safetensors.F32, Shape: []int{t.Rows}})
+	}
+	if t.Served {
+		ts = append(ts, safetensors.Tensor{Name: t.served(), DType: safetensors.U32, Shape: []int{t.Rows}})
+	}
+	if t.Gone > 0 {
+		ts = append(ts, safetensors.Tensor{Name: t.gone(), DType: safetensors.U64, Shape: []int{t.Gone}})
+	}
+	return ts
+}

@@ -1,0 +1,105 @@
+package health
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// TestAnswers: a process lives as long as its loops move, has begun when all its roles have, and is ready when none of them waits.
+func TestAnswers(t *testing.T) {
+	begins, serves := Status{Waits: "it loads"}, Status{Began: true}
+	drains, stuck := Status{Began: true, Waits: "it ends"}, Status{Began: true, Stuck: "no beat"}
+	for name, c := range map[string]struct {
+		roles                 []Status
+		livez, startupz, read string
+	}{
+		"no role":      {nil, "ok", "it has no part in a job now", "it has no part in a job now"},
+		"begins":       {[]Status{begins}, "ok", "it loads", "it loads"},
+		"serves":       {[]Status{serves}, "ok", "ok", "ok"},
+		"drains":       {[]Status{drains}, "ok", "ok", "it ends"},
+		"stuck":        {[]Status{stuck}, "no beat", "ok", "no beat"},
+		"one of two":   {[]Status{serves, begins}, "ok", "it loads", "it loads"},
+		"one is stuck": {[]Status{serves, stuck}, "no beat", "ok", "no beat"},
+	} {
+		var b Board
+		for i, s := range c.roles {
+			b.Add(fmt.Sprint(i), func() Status { return s })
+		}
+		for path, want := range map[string]string{"/livez": c.livez, "/startupz": c.startupz, "/readyz": c.read} {
+			status, text := b.Answer(path)
+			if text != want || (status == http.StatusOK) != (want == "ok") {
+				t.Errorf("%s %s: %d %q, want %q", name, path, status, text, want)
+			}
+		}
+	}
+}
+
+// TestRolesComeAndGo: a role that joins anew takes the place of what it was before, whose leaving changes nothing then.
+func TestRolesComeAndGo(t *testing.T) {
+	var b Board
+	before := b.Add("worker 0", func() Status { return Status{Waits: "before"} })
+	now := b.Add("worker 0", func() Status { return Status{Began: true} })
+	if before(); len(b.roles) != 1 {
+		t.Errorf("%d roles", len(b.roles))
+	}
+	if status, text := b.Answer("/readyz"); status != http.StatusOK {
+		t.Error(status, text)
+	}
+	if now(); len(b.roles) != 0 {
+		t.Errorf("%d roles are left", len(b.roles))
+	}
+}
+
+// TestNothingButProbes: requests for anything else are refused, what is no request ends its connection, and connections that say nothing
+// keep nobody from asking.
+func TestNothingButProbes(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b Board
+	b.Add("server 0", func() Status { return Status{Began: true} })
+	served := make(chan error)
+	go func() { served <- Serve(l, &b) }()
+	defer func() { l.Close(); <-served }()
+	say := func(text string) string {
+		c, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		_, _ = io.WriteString(c, text)
+		answer, _ := io.ReadAll(bufio.NewReader(c))
+		return string(answer)
+	}
+	for range 3 * most { // which are cut off by those that follow
+		c, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+	}
+	for asked, want := range map[string]string{
+		"GET /readyz HTTP/1.1\r\nHost: a\r\n\r\n":            "HTTP/1.1 200 OK\r\n",
+		"GET /livez?verbose HTTP/1.0\r\n\r\n":                "HTTP/1.1 200 OK\r\n",
+		"HEAD /startupz HTTP/1.1\r\n\r\n":                    "HTTP/1.1 200 OK\r\n",
+		"GET / HTTP/1.1\r\n\r\n":                             "HTTP/1.1 404 Not Found\r\n",
+		"GET /metrics HTTP/1.1\r\n\r\n":                      "HTTP/1.1 404 Not Found\r\n",
+		"POST /readyz HTTP/1.1\r\nContent-Length: 9\r\n\r\n": "HTTP/1.1 405 Method Not Allowed\r\n",
+		"\x16\x03\x01 a handshake\n\n":                       "HTTP/1.1 405 Method Not Allowed\r\n",
+		"GET /readyz" + strings.Repeat(" x", longest):        "",
+	} {
+		got := say(asked)
+		if want == "" && got != "" || !strings.HasPrefix(got, want) {
+			t.Errorf("%.40q: %q, want %q", asked, got, want)
+		}
+		if head := strings.HasPrefix(asked, "HEAD"); want != "" && strings.HasSuffix(got, "\r\n\r\n") != head {
+			t.Errorf("%.40q: %q, want a body unless it is HEAD", asked, got)
+		}
+	}
+}

@@ -1,0 +1,70 @@
+package transport
+
+import (
+	"crypto/tls"
+	"log/slog"
+	"os"
+	"slices"
+	"sync"
+)
+
+// certificates are the files of a TLSDir, read again when they have changed, as a mounted Secret's do when a
+// certificate is renewed. Connections that there are go on; each new one is made by what the files say then.
+type certificates struct {
+	dir   string
+	token bool
+	log   func() *slog.Logger
+
+	mu     sync.Mutex // guards what follows
+	config *tls.Config
+	read   [3]os.FileInfo // nil for a file that is not there
+}
+
+// found are the files as they are.
+func (c *certificates) found() (all [3]os.FileInfo) {
+	ca, cert, key := TLSFiles(c.dir)
+	for i, name := range []string{ca, cert, key} {
+		all[i], _ = os.Stat(name)
+	}
+	return all
+}
+
+// same says whether a file is what it was.
+func same(a, b os.FileInfo) bool {
+	if a == nil || b == nil {
+		return a == nil && b == nil
+	}
+	return os.SameFile(a, b) && a.ModTime().Equal(b.ModTime()) && a.Size() == b.Size()
+}
+
+// now is the configuration that the files say. What can't be read, or not together, is looked at again when it has
+// changed: until then the one before counts.
+func (c *certificates) now() (*tls.Config, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	found := c.found()
+	if c.config != nil && slices.EqualFunc(found[:], c.read[:], same) {
+		return c.config, nil
+	}
+	config, err := readTLSDir(c.dir, c.token)
+	switch {
+	case err == nil && c.config != nil:
+		c.log().Info("transport: certificates were read again", "dir", c.dir)
+	case err != nil && c.config != nil:
+		c.log().Warn("transport: new certificates can't be used: those before count still", "error", err)
+	case err != nil:
+		return nil, err
+	}
+	if err == nil {
+		c.config = config
+	}
+	c.read = found
+	return c.config, nil
+}
+
+// listener is the configuration of one that looks at the files for each connection.
+func (c *certificates) listener(now *tls.Config) *tls.Config {
+	config := now.Clone()
+	config.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) { return c.now() }
+	return config
+}
