@@ -43,7 +43,7 @@ type identity struct {
 	processes []uint64
 }
 
-// segments are those of the journal, each with the base that it begins from.
+// segments are the journal's, each with the base that it begins from.
 type segments struct {
 	st       *state
 	index    int

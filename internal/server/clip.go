@@ -18,9 +18,9 @@ import (
 // server 0 sums, the others ask it.
 //
 // All servers make the same updates in the same order, since workers send every push to every server, and rounds close
-// alike. So each server's request for a round meets those of all others, and nobody waits for a server that waits for
-// another round. The one exception is a worker's death, when a round may close on some servers alone; package roster
-// says how, and norms what follows.
+// alike. So each server's request for a round meets the requests of all others, and no server waits for one that waits
+// for another round. The one exception is a worker's death, when a round may close on some servers alone; package
+// roster says how, and norms what follows.
 type clipping struct {
 	st     *state
 	peers  *peers
@@ -85,7 +85,7 @@ func clipOf(rule optimizer.Rule, m mode.Traits) (optimizer.NormClipper, error) {
 // needsPeers says whether an update has to wait for other servers.
 func (c *clipping) needsPeers() bool { return c.by != nil && len(c.peers.endpoints) > 1 }
 
-// sum makes this server's sums of squares of a round's gradient, by param, those of all servers.
+// sum replaces this server's sums of squares of a round's gradient, by param, with the sums over all servers.
 func (c *clipping) sum(r mode.Round, own []gradient.Squares) ([]gradient.Squares, error) {
 	if c.peers.index == 0 {
 		return c.gather(r, 0, own)
@@ -116,7 +116,7 @@ func (c *clipping) handle(_ *wire.Frame, msg *wire.Norms, r *reply) error {
 	return r.JSON(wire.Norms{Round: msg.Round, Sums: gradient.AppendSquares(nil, all)})
 }
 
-// gather adds a server's sums to a round's and waits for those of the others.
+// gather adds a server's sums to a round's and waits for the others'.
 func (c *clipping) gather(r mode.Round, from int, own []gradient.Squares) ([]gradient.Squares, error) {
 	c.st.Lock()
 	defer c.st.Unlock()

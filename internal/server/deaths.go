@@ -69,7 +69,7 @@ func (c *deaths) silent() []*roster.Death {
 	return c.st.roster.Silent(now)
 }
 
-// giveUp fails the job when there is nobody to wait for.
+// giveUp fails the job when there is no worker left to wait for.
 func (c *deaths) giveUp(started time.Time) {
 	c.st.Lock()
 	defer c.st.Unlock()
@@ -114,7 +114,7 @@ func (c *deaths) declare(ctx context.Context, d *roster.Death) {
 	if ctx.Err() != nil { // this server ends: who takes its place begins again
 		return
 	}
-	if d.Worker == 0 && !published { // nobody else has the first weights, which all wait for
+	if d.Worker == 0 && !published { // no other has the first weights, for which all wait
 		c.st.Lock()
 		defer c.st.Unlock()
 		c.st.fail(wire.Refuse(wire.StatusBack,
@@ -145,7 +145,7 @@ func (c *deaths) declare(ctx context.Context, d *roster.Death) {
 	}
 }
 
-// dying says whether nobody has taken the place of the dead meanwhile: a server that is away may have been waited for,
+// dying reports whether the dead worker's place is still empty: a server that is away may have been waited for,
 // for minutes.
 func (c *deaths) dying(d *roster.Death) bool {
 	c.st.Lock()

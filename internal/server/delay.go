@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// delays remembers, where gradients are compensated for their delay, which dense weights each worker was given: those
-// that its next gradient is computed at. It has a lock of its own, since pulls read weights without the server's.
+// delays remembers, where gradients are compensated for their delay, which dense weights each worker was given, at
+// which its next gradient is computed. It has a lock of its own, since pulls read weights without the server's.
 type delays struct {
 	on     bool
 	floats int // of a server's dense weights

@@ -4,7 +4,7 @@
 // by package cut. What is computed is package update's. This package has what they do without: the lock, the waiting,
 // the network, the files and the log.
 //
-// A server is made of parts with fields of their own. In reading order, each uses those above it:
+// A server is made of parts with fields of their own. In reading order, each uses parts above it:
 //
 //	monitor.go    the lock, how to wait for a change, and how the job fails
 //	state.go      the machines under that lock, and the waits that many need
@@ -40,7 +40,7 @@
 // A cut through all servers:
 //
 //	frozen.go     frozen dense params: the saving worker's, for the checkpoint and for workers that join later
-//	load.go       the first weights: a checkpoint's, a model's, or those that worker 0 publishes
+//	load.go       the first weights: a checkpoint's, a model's, or what worker 0 publishes
 //	following.go  a checkpoint of the job's own, the same on all servers
 //	recovery.go   checkpoints that the job makes by itself: who saves, where, which stay
 //	stopping.go   a last one before a server ends that was asked to
@@ -97,7 +97,7 @@
 //     is under way.
 //   - A request's memory outlives its gradient: a handler whose wait fails still waits until no update is being
 //     applied.
-//   - Nobody waits without end: every wait ends with the job's failure, the server's closing or the wait timeout, and
+//   - No wait is without end: every one ends with the job's failure, the server's closing or the wait timeout, and
 //     says for whom it was.
 //
 // # What comes next

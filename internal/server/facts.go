@@ -25,7 +25,7 @@ import (
 type memory struct {
 	journal *journaling
 	facts   []fact
-	old     []string                                       // keys of facts that builds before had, which nobody needs
+	old     []string                                       // keys of facts that builds before had, which are not needed
 	plays   map[string]func(context.Context, []byte) error // by the key of an event, or the name of a record's kind
 }
 

@@ -9,15 +9,15 @@ import (
 )
 
 // frozen has the frozen dense params, on server 0. They take no part in training, such as the statistics of batch norm,
-// and each worker has its own values. Server 0 keeps those of the worker that saved last or of the checkpoint that was
-// loaded: so they are in its part like any block, and workers that join begin with them.
+// and each worker has its own values. Server 0 keeps the values of the worker that saved last or of the checkpoint that
+// was loaded: so they are in its part like any block, and workers that join begin with them.
 type frozen struct {
 	st   *state
 	part *part
 	// known are the params, by index, of which server 0 has a worker's values or a checkpoint's.
 	known map[int]bool
 	saved record // the values of the worker that saves
-	// coming are those that it brings to the cut of that number, as far as they are there.
+	// coming are the values that it brings to the cut of that number, as far as they are there.
 	coming struct {
 		number uint64
 		values []float32
@@ -81,7 +81,7 @@ func (c *frozen) complete(id string) error {
 	return nil
 }
 
-// set makes the saving worker's values, if it brought any, those of the tables. Locked.
+// set puts the saving worker's values, if it brought any, into the tables. Locked.
 func (c *frozen) set(w []float32) error {
 	if len(w) == 0 {
 		return nil
@@ -90,7 +90,7 @@ func (c *frozen) set(w []float32) error {
 	return c.put(w)
 }
 
-// put makes frozen values those of the tables. Locked.
+// put puts frozen values into the tables. Locked.
 func (c *frozen) put(w []float32) error {
 	return c.part.eachFrozen(func(b layout.Block, values *table.Dense) error {
 		c.known[b.Param] = true
@@ -98,7 +98,7 @@ func (c *frozen) put(w []float32) error {
 	})
 }
 
-// loaded notes which params have come from a checkpoint: those that are not absent from it. Locked.
+// loaded notes which params have come from a checkpoint: all that are not absent from it. Locked.
 func (c *frozen) loaded(absent []string) {
 	for _, b := range c.part.frozen() {
 		c.known[b.Param] = !slices.Contains(absent, b.Name)
@@ -106,7 +106,7 @@ func (c *frozen) loaded(absent []string) {
 }
 
 // handleBring answers a worker that joins with the values that are known, or with word that none are: then the worker
-// keeps its own, which are those that its params were made with.
+// keeps its own, with which its params were made.
 func (c *frozen) handleBring(f *wire.Frame, r *reply) error {
 	from, to, err := f.Span(c.part.frozenFloats())
 	if err != nil {

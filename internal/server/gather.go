@@ -9,20 +9,21 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// gathering has the collectives of workers, on server 0: each sends a blob and gets those of all. A barrier is a gather
-// of nothing. The collectives under way are kept, and the last ones that are complete, for requests that come again.
+// gathering has the collectives of workers, on server 0: each sends a blob and gets the blobs of all. A barrier is a
+// gather of nothing. The collectives under way are kept, and the last ones that are complete, for requests that come
+// again.
 //
 // Workers number their collectives, and make them in the same order; the call, which each sends with its blob, holds
 // them to that. A worker that has left or died is waited for no more. One that was started again alone makes its
-// collectives from the first on: those that the others have behind them are answered at once, with what all brought as
-// long as that is little, and refused where it was forgotten.
+// collectives from the first on: the ones that the others have behind them are answered at once, with what all brought
+// as long as that is little, and refused where it was forgotten.
 type gathering struct {
 	st       *state
 	ended    event[gatherRecord]
 	byNumber map[uint64]*gathered
 	order    []uint64
 	past     uint64 // the highest that is over and not in byNumber
-	silent   uint64 // up to which nobody brought anything to those
+	silent   uint64 // up to which no worker brought anything to them
 }
 
 // gathered is one collective.
@@ -57,8 +58,8 @@ type gatherRecord struct {
 const (
 	// keepGathers is how many collectives are remembered; a worker has one under way at a time.
 	keepGathers = 256
-	// keepGathered is how many bytes of what was brought to those that are released; of one that brought more than a
-	// quarter of it, none.
+	// keepGathered is how many bytes are kept of what was brought to collectives that are released; nothing is kept of
+	// one that brought more than a quarter of it.
 	keepGathered = 1 << 20
 )
 
@@ -153,7 +154,7 @@ func (g *gathered) others(f *wire.Frame, msg *wire.Gather) bool {
 		!bytes.Equal(g.data[f.Worker], msg.Data)
 }
 
-// behind is how many collectives a worker has behind it: in the last of them it took part, or nobody waits for it any
+// behind is how many collectives a worker has behind it: in the last of them it took part, or it is waited for no
 // more. Locked.
 func (c *gathering) behind(worker int) (n uint64) {
 	n = c.past
@@ -165,8 +166,8 @@ func (c *gathering) behind(worker int) (n uint64) {
 	return n
 }
 
-// again answers a collective that all have had behind them for long: a barrier, or one to which nobody brought
-// anything. Locked.
+// again answers a collective that all have had behind them for long: a barrier, or one to which no worker
+// brought anything. Locked.
 func (c *gathering) again(f *wire.Frame, msg *wire.Gather, r *reply) error {
 	if msg.N > c.silent && msg.Data != nil && msg.Call != wire.Barrier {
 		return notKept(f, msg)
@@ -193,8 +194,8 @@ func notKept(f *wire.Frame, msg *wire.Gather) error {
 		msg.N, msg.Call)
 }
 
-// differ refuses a collective in which a worker makes another call than the first, for all who are in it. Whoever has
-// its answer keeps that. Locked.
+// differ refuses a collective in which a worker makes another call than the first, for all who are in it. A worker
+// that has its answer keeps it. Locked.
 func (c *gathering) differ(g *gathered, worker int, call string) error {
 	err := wire.Refuse(wire.StatusRefused, "workers make different calls: worker %d is at %s, worker %d at %s: "+
 		"all must make the same calls in the same order",

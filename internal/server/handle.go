@@ -9,15 +9,15 @@ import (
 	"github.com/gofleet/gofleet/transport"
 )
 
-// door takes requests to whoever handles their op, and says why when one is refused. Every request gets an answer, be
+// door takes requests to the handler of their op, and says why when one is refused. Every request gets an answer, be
 // it bytes that are no frame: a sender that gets none would believe that the network has lost it, and send it again.
 //
 // A refusal has a status, by which the sender knows whether to come again, and a text for a person. Refusals are
-// counted, but for those that say "not yet" or "again", which are no mistakes.
+// counted, but for "not yet" and "again", which are no mistakes.
 type door struct {
 	st    *state
 	index int
-	// fingerprint is the job of those who introduce themselves.
+	// fingerprint is the job of workers and servers that introduce themselves.
 	fingerprint uint64
 	handlers    []handler // by op
 	replies     sync.Pool
@@ -101,7 +101,7 @@ func (d *door) serve(f *wire.Frame, r *reply) error {
 	return d.handlers[f.Op](f, r)
 }
 
-// admit looks at the job of a frame. Those who introduce themselves, workers that join and servers that report, show
+// admit looks at the job of a frame. Workers that join and servers that report show
 // whole fingerprints to their handlers, and are told there where they differ.
 func (d *door) admit(h *wire.Header) error {
 	g := d.st.generation.Load()
@@ -130,7 +130,7 @@ func (d *door) knows(h *wire.Header) bool {
 	return h.Job == d.fingerprint || g != nil && (h.Job == g.Life(h.Worker, h.Life) || h.Job == g.Servers())
 }
 
-// screen refuses a large frame of a stranger by its header, so that it takes no room from those of this job.
+// screen refuses a large frame of a stranger by its header, so that it takes no room from this job's.
 func (d *door) screen(first []byte) error {
 	h, err := wire.ParseHeader(first)
 	if err == nil && !d.knows(&h) {

@@ -125,7 +125,7 @@ func (c *holding) hold(number uint64) {
 	c.st.broadcast()
 }
 
-// reach waits for the steps of the cut. Those of a worker that is gone are waited for no more.
+// reach waits for the steps of the cut. Steps of a worker that is gone are waited for no more.
 func (c *holding) reach(o *cut.Order) {
 	c.st.Lock()
 	defer c.st.Unlock()

@@ -79,7 +79,7 @@ func (c *journaling) lost(err error) error {
 	return wire.Refuse(wire.StatusBack, "server %d: %v: start the job again from its last checkpoint", c.index, err)
 }
 
-// void removes the journal, since nobody will come back to this state.
+// void removes the journal, since no process will come back to this state.
 func (c *journaling) void() {
 	if !c.on() {
 		return

@@ -21,8 +21,8 @@ import (
 //	                    (intent in the journal) end ───────────> a period ends, once by its name
 //	  <──────── whole   (done in the journal)   free ──────────> pushes go on
 //
-// An order goes to a server until it is answered, or until another takes its place. A server that could not be reached
-// for as long as one may be away is told to nobody's loss: the machine says what follows.
+// An order goes to a server until it is answered, or until another takes its place. When a server could not be reached
+// for as long as one may be away, the machine says what follows.
 type leading struct {
 	st       *state
 	peers    *peers
@@ -119,7 +119,7 @@ func (c *leading) may(f *wire.Frame, a *cut.Ask) error {
 	return nil
 }
 
-// prepare does for a call that comes the first time what may take a while, so that nobody waits for it in a cut: it
+// prepare does for a call that comes the first time what may take a while, so that no push waits for it in a cut: it
 // claims the directory that a worker names for a checkpoint, and looks at what the next of the job's own is based on.
 func (c *leading) prepare(a *cut.Ask) error {
 	c.st.Lock()

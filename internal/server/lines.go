@@ -8,9 +8,9 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// lines are the connections by which workers have shown life last, on server 0. The system ends those of a process that
-// dies, while one that stands still, or whose machine is not reached, keeps them. A connection may break for other
-// reasons, so that a worker is dead only if it makes none anew and is silent for a while after.
+// lines are the connections by which workers have shown life last, on server 0. The system ends the connections of a
+// process that dies, while one that stands still, or whose machine is not reached, keeps them. A connection may break
+// for other reasons, so that a worker is dead only if it makes none anew and is silent for a while after.
 type lines struct {
 	roster   *roster.Roster
 	byWorker []line

@@ -14,10 +14,10 @@ import (
 )
 
 // loading is how a server's tables get their first values: from a checkpoint or a model, from what params begin with,
-// and from worker 0, which publishes the dense weights unless they are there. Until then nobody pulls.
+// and from worker 0, which publishes the dense weights unless they are there. Until then no worker pulls.
 //
 // What was loaded wins. A server that loaded all params is published from the start, and worker 0 publishes nothing;
-// after one that loaded some, worker 0 publishes the rest around them. Rows need no publishing: those that params begin
+// after one that loaded some, worker 0 publishes the rest around them. Rows need no publishing: rows that params begin
 // with are given by the server's own process, and all others are created when they are first pushed, equal everywhere.
 type loading struct {
 	st     *state
@@ -77,7 +77,7 @@ func (c *loading) fill(ctx context.Context, dir string, what checkpoint.Selectio
 	return m, nil
 }
 
-// begin gives the tables the rows that their params begin with, but for those of these names; no name is none.
+// begin gives the tables the rows that their params begin with, but for the named params.
 func (c *loading) begin(ctx context.Context, except ...string) error {
 	for e, t := range c.part.store.Tables {
 		if slices.Contains(except, t.Param().Name) {
@@ -91,7 +91,7 @@ func (c *loading) begin(ctx context.Context, except ...string) error {
 	return nil
 }
 
-// keep has worker 0 publish around the dense params of those names. Locked.
+// keep has worker 0 publish around the dense params of the names. Locked.
 func (c *loading) keep(names []string) {
 	c.loaded = map[*table.Dense]bool{}
 	for _, b := range c.part.store.Blocks {
@@ -99,8 +99,8 @@ func (c *loading) keep(names []string) {
 	}
 }
 
-// handle sets the initial dense weights if nobody has yet. They count when the last piece of them has come; worker 0
-// sends the pieces in order.
+// handle sets the initial dense weights if they are not set yet. They count when the last piece of them has come;
+// worker 0 sends the pieces in order.
 func (c *loading) handle(f *wire.Frame) error {
 	c.st.Lock()
 	defer c.st.Unlock()

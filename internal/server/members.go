@@ -103,7 +103,7 @@ func (c *membership) join(f *wire.Frame, hello *wire.Hello, r *reply) error {
 }
 
 // replaced is what a process is told that can't take the place of a worker's life in step, which has missed heartbeats:
-// that life is over, and nobody waits for it any longer. Where all go back then, the newcomer comes again until the
+// that life is over, and is waited for no longer. Where all go back then, the newcomer comes again until the
 // next run of the job begins. Locked.
 func (c *membership) replaced(worker int, refusal error) error {
 	_, alive := c.st.roster.Living(worker)
@@ -251,8 +251,8 @@ func (c *membership) gone(worker int) {
 	c.depart(worker, false)
 }
 
-// left takes note of who has stopped, as another server knows it: a worker that was killed between its goodbyes has
-// said nothing here, and nobody declares it dead. It has sent nothing since the first of them. Locked.
+// left notes which workers have stopped, as another server knows: a worker that was killed between its goodbyes has
+// said nothing here, and is not declared dead. It has sent nothing since the first of them. Locked.
 func (c *membership) left(all []uint32) {
 	if c.st.roster.Deciding() {
 		return // it is said again
@@ -269,7 +269,7 @@ func (c *membership) left(all []uint32) {
 const goodbyeGrace = time.Second
 
 // hearOut waits a moment for goodbyes of workers that have stopped, as other servers have said: a worker that found
-// nobody would take a server with a journal for one that comes back.
+// no listener would take a server with a journal for one that comes back.
 func (c *membership) hearOut() {
 	c.st.Lock()
 	defer c.st.Unlock()

@@ -10,8 +10,8 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// monitor is the lock that guards what a server knows of its job, and the one way to wait for a change of it. Whoever
-// changes something that others may wait for broadcasts before the lock is given up; waiters look again at what they
+// monitor is the lock that guards what a server knows of its job, and the one way to wait for a change of it. Code that
+// changes something that others may wait for broadcasts before it gives up the lock; waiters look again at what they
 // wait for, however many changes were made meanwhile.
 //
 // Every wait has an end: the job's failure, the server's closing, or the strategy's wait timeout, whose error says for
@@ -21,7 +21,7 @@ type monitor struct {
 	server  int           // for errors
 	limit   time.Duration // of a wait
 	longest time.Duration // of one for workers that compute
-	// computes says whether any of some workers lives and waits for nobody itself.
+	// computes says whether any of some workers lives and does not wait itself.
 	computes func(workers []int) bool
 	log      *slog.Logger
 	failure  error
@@ -32,7 +32,7 @@ type monitor struct {
 	// in the way of every push.
 	over    func() bool
 	end     context.CancelFunc // of what updates wait for at other servers
-	changed chan struct{}      // closed by the next broadcast; nil while nobody waits
+	changed chan struct{}      // closed by the next broadcast; nil while nothing waits
 	ending  chan struct{}      // closed and replaced when the job may be over
 	closing chan struct{}      // closed when the server closes
 	// returns says that the server comes back, so that who waits when it closes may wait on.

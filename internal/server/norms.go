@@ -18,8 +18,8 @@ import (
 // round is not waited for.
 type norms struct {
 	byRound map[mode.Round]*roundNorms
-	order   []mode.Round // those rounds, oldest first
-	at      []mode.Round // the last round, by server, that has sent its sums: it sends none for those before
+	order   []mode.Round // the rounds, oldest first
+	at      []mode.Round // the last round, by server, that has sent its sums: it sends none for earlier ones
 	// over is since when every worker has gone; a timeout later, sums that have not come never will, and ended says so.
 	over  time.Time
 	ended bool

@@ -54,8 +54,8 @@ func newPart(l *layout.Layout, index int, rule func(*optimizer.Param) optimizer.
 	return p, nil
 }
 
-// frozenBlock keeps a frozen param. No rule updates it, so that it has no state. Its name is apart from those of blocks
-// that are cut from others.
+// frozenBlock keeps a frozen param. No rule updates it, so that it has no state. Its name is apart from the names of
+// blocks that are cut from others.
 func frozenBlock(l *layout.Layout, b layout.Block) table.Block {
 	return table.Block{Param: l.Params[b.Param], Name: "frozen " + b.Name, Values: table.NewDense(b.Size, nil)}
 }

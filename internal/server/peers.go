@@ -32,7 +32,7 @@ type peers struct {
 	lost []bool
 }
 
-// pauses are those between attempts at a peer.
+// pauses are the pauses between attempts at a peer.
 var pauses = peer.Pauses{First: 10 * time.Millisecond, Last: time.Second}
 
 // others calls do with every other server.

@@ -13,7 +13,7 @@ import (
 // whole or refused.
 //
 // Which pushes are being collected is under the server's lock. What has come of one of them is under that stage's own,
-// so that copying a piece of some megabytes holds nobody up but the other pieces of that push. The two are never held
+// so that copying a piece of some megabytes delays only the other pieces of that push. The two are never held
 // together.
 type pieces struct {
 	st      *state
@@ -119,8 +119,8 @@ func (c *pieces) read(p *push, f *wire.Frame) error {
 	return p.whole(c.part, f)
 }
 
-// assemble makes a push of its last piece and those that came before. If some did not, the push is incomplete, which
-// matters only if it was not seen before.
+// assemble makes a push of its last piece and the pieces that came before. If some did not, the push is incomplete,
+// which matters only if it was not seen before.
 func (c *pieces) assemble(p *push, f *wire.Frame, piece wire.Piece) error {
 	last, err := p.read(c.part, f)
 	if err != nil {

@@ -98,7 +98,8 @@ func (c *reading) pull(f *wire.Frame, r *reply, peek bool) error {
 	return c.pullChanged(f, r)
 }
 
-// pullDense adds the dense weights, or the span of them that is asked for. No gradient is computed at those of a peek.
+// pullDense adds the dense weights, or the span of them that is asked for. No gradient is computed at the weights of a
+// peek.
 func (c *reading) pullDense(f *wire.Frame, r *reply, peek bool) error {
 	from, to, err := f.Span(c.part.floats)
 	if err != nil || from == to {

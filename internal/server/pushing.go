@@ -10,7 +10,7 @@ import (
 // pushing lets what a worker sends count, once however often it arrives.
 //
 // The first request of a sequence number is admitted: it waits for its turn and is noted. Every request of that number,
-// the first and those that come again, waits until the update with it is in the tables, and gets the same answer. A
+// the first and each that comes again, waits until the update with it is in the tables, and gets the same answer. A
 // wait that fails before that fails the job: others may hold this gradient for the same round, and without it the round
 // can't close.
 type pushing struct {

@@ -35,7 +35,8 @@ type rateRecord struct {
 	Factors []wire.RateFactor `json:"factors,omitempty"`
 }
 
-// register has the factors outlive a kill: those that updates are made with, and those that wait for their rounds.
+// register has the factors outlive a kill: the ones that updates are made with, and the ones that wait for their
+// rounds.
 func (c *rates) register(m *memory) {
 	addValue(m, "coming", &c.coming)
 	addFact(m, "factors", func() []wire.RateFactor { return toWire(c.store.Factors()) },

@@ -16,7 +16,7 @@ import (
 //
 // The lowest worker that lives saves. One that stops saves a last time before it leaves, and is counted out from when
 // it asks: what another has pushed meanwhile may be in no checkpoint yet, so that the other, when it stops, is the
-// lowest itself. So whoever leaves last has seen to a checkpoint with everything in it.
+// lowest itself. So the worker that leaves last has seen to a checkpoint with everything in it.
 type recovery struct {
 	st       *state
 	life     context.Context // of the server
@@ -135,7 +135,7 @@ func (c *recovery) answer(wanted bool) (whole int) {
 	if wanted && c.want() && !c.journal.comesBack() {
 		c.st.roster.Hurry()
 	}
-	if !wanted && c.st.leads() { // whoever asks waits for what is being saved
+	if !wanted && c.st.leads() { // the asking worker waits for what is being saved
 		return 0
 	}
 	return c.wish.whole
@@ -173,7 +173,7 @@ func (c *recovery) satisfied() {
 	}
 }
 
-// counts has workers go on from positions, those that they have in common with this job. Another number of workers has
+// counts has workers go on from positions, as far as the numbers of workers agree. Another number of workers has
 // other shares of the data, and of steps the most.
 func (c *recovery) counts(positions [][]progress.Position) {
 	c.st.Lock()

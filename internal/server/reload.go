@@ -38,7 +38,7 @@ type beside struct {
 	found checkpoint.Manifest
 }
 
-// loadRecord is what the tables became: that directory's, of those params, which was then what Origin says.
+// loadRecord is what the tables became: the directory's, of the named params, which was then what Origin says.
 type loadRecord struct {
 	cut.Named
 	Dir    string   `json:"dir"`
@@ -105,7 +105,7 @@ func (c *reloading) put(n *beside) {
 	c.part.updates.Changed()
 }
 
-// takesFrozen says whether dense params that no rule changes are among those of these names; no names are all.
+// takesFrozen reports whether dense params that no rule changes are among the named ones; no names are all.
 func (c *reloading) takesFrozen(params []string) bool {
 	return slices.ContainsFunc(c.part.layout.Params, func(p *optimizer.Param) bool {
 		return p.Frozen && !p.Embedding && (len(params) == 0 || slices.Contains(params, p.Name))

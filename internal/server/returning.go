@@ -16,7 +16,7 @@ import (
 
 // A server that is started again with its journal takes the place of the process before it: with that process's number,
 // so that the others see one process, which was silent for a while. It fills its tables from what a segment of the
-// journal begins from, and plays the records since. It asks nobody and looks at no clock: what was decided then is
+// journal begins from, and plays the records since. It sends nothing and looks at no clock: what was decided then is
 // decided.
 //
 // In rounds the tables come to the very bits that they had, since updates follow each other. Elsewhere updates were

@@ -45,7 +45,7 @@ func (c *rounds) push(p *push, r mode.Round) {
 		c.st.roster.Window(p.worker).Withdraw(p.request, wire.Refuse(wire.StatusStale, "%v", err))
 		return
 	}
-	if len(apply) > 0 { // a gradient that is only noted lets nobody go on
+	if len(apply) > 0 { // a gradient that is only noted lets no worker go on
 		c.close(apply)
 	}
 }

@@ -27,7 +27,7 @@ var ErrWentBack = wire.ErrWentBack
 // Run serves until every worker has stopped or died, or ctx ends; in a job that saves checkpoints by itself, until one
 // was saved then.
 //
-// It closes from the inside out: first who looks for deaths, then whoever waits, with an error that says so, then the
+// It closes from the inside out: first the watch for deaths, then every wait, with an error that says so, then the
 // listener, which lets answers leave for a while, and last the updates that were made beside their pushes. Then nothing
 // of the server runs any more.
 func (s *Server) Run(ctx context.Context) error {
@@ -132,7 +132,7 @@ func (s *Server) leavesJournal(err error) bool {
 	return err != nil && s.segments.journal.on() && s.st.failure == nil && !s.st.done()
 }
 
-// endJournal closes the journal of a server that has ended, and removes one that nobody will come back to.
+// endJournal closes the journal of a server that has ended, and removes one to which no process will come back.
 func (s *Server) endJournal() {
 	if !s.segments.journal.on() {
 		return
@@ -151,8 +151,8 @@ func (s *Server) voidJournal() {
 	}
 }
 
-// forGood says whether nobody can go on from where a server has ended: the job was done, everybody goes back, or none
-// of those who go in step comes again. Workers that have died elsewhere may. Locked.
+// forGood reports whether no process can go on from where a server has ended: the job was done, all go back, or
+// no worker that goes in step comes again. Workers that have died elsewhere may. Locked.
 func (s *Server) forGood() bool {
 	failure := s.st.failure
 	if s.lockstep() {

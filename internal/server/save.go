@@ -53,7 +53,7 @@ type oldShrink struct {
 }
 
 // register has what was served outlive a kill. What builds noted whose workers led cuts is played: ends of periods, and
-// facts of them that nobody needs.
+// facts of them that are not needed.
 func (c *saving) register(m *memory) {
 	m.old = append(m.old, "ended", "period")
 	addEvent(m, "period", func(json.RawMessage) {})
@@ -63,7 +63,7 @@ func (c *saving) register(m *memory) {
 	c.registerServing(m)
 }
 
-// applied says whether all steps up to those of each worker are in the tables. Locked.
+// applied reports whether all steps up to each worker's are in the tables. Locked.
 func (c *saving) applied(upTo func(worker int) uint64) bool {
 	for w := range c.st.roster.Workers() {
 		if !c.st.roster.Reached(w, upTo(w)) {
@@ -118,7 +118,7 @@ func (c *saving) writeImage(msg *saved, image checkpoint.Image) (p checkpoint.Pa
 }
 
 // positions are how far workers are in their data at the cut of a checkpoint of all params: what pushes up to it have
-// brought, since those behind it are held. Locked.
+// brought, since pushes behind it are held. Locked.
 func (c *saving) positions(msg *saved) (all [][]progress.Position) {
 	if len(msg.params) > 0 {
 		return nil
@@ -196,7 +196,7 @@ func (c *saving) manifest(msg *saved) checkpoint.Manifest {
 		m.Steps = append(m.Steps, roster.SeqOf(step))
 	}
 	for _, p := range msg.parts {
-		for w := range min(len(m.Positions), len(p.Positions)) { // those of a worker that died may differ
+		for w := range min(len(m.Positions), len(p.Positions)) { // a dead worker's may differ
 			m.Positions[w] = progress.Agreed(m.Copies, m.Positions[w], p.Positions[w])
 		}
 		m.Parts = append(m.Parts, checkpoint.Part{File: p.File, Bytes: p.Bytes, Sum: p.Sum, Rows: p.Rows})

@@ -57,7 +57,7 @@ func page(all []uint64, msg *wire.Scan) (answer wire.Scanned, ids []uint64) {
 	return answer, ids
 }
 
-// listed are the ids of a whole table, ascending. They are kept from one page to the next: those of a cut until it
+// listed are the ids of a whole table, ascending. They are kept from one page to the next: a cut's until it
 // ends, so that all pages are of the same rows, and others until a scan begins or ends.
 func (c *reading) listed(t *table.Sparse, msg *wire.Scan) ([]uint64, error) {
 	c.st.Lock()

@@ -32,7 +32,7 @@ type Config struct {
 	// Process tells this process from others that take the server's place, and on server 0 makes the keys of the job; 0
 	// means a random number.
 	Process uint64
-	// Endpoints are those of all servers; Endpoints[Index] is this one's.
+	// Endpoints are all servers'; Endpoints[Index] is this one's.
 	Endpoints []string
 	Layout    *layout.Layout
 	Rule      optimizer.Rule
@@ -67,7 +67,7 @@ type Server struct {
 	reloading *reloading
 	returning *returning
 	presence  presence
-	// differences are shared by those who admit workers and servers.
+	// differences are shared by the parts that admit workers and servers.
 	differences *differences
 	log         *slog.Logger
 }
@@ -115,7 +115,7 @@ func New(c Config) (*Server, error) {
 	return s, nil
 }
 
-// random is a number that nobody can guess.
+// random is a number that can't be guessed.
 func random() uint64 {
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // it never fails
@@ -133,7 +133,7 @@ type training struct {
 	steps   *steps
 }
 
-// connectTraining makes the parts that answer steps, each with those below that it needs.
+// connectTraining makes the parts that answer steps, each with the parts below that it needs.
 func (s *Server) connectTraining(traits mode.Traits, journal *journaling) training {
 	c, st, part := s.c, s.st, s.part
 	t := training{
@@ -237,8 +237,8 @@ func (s *Server) answer(t training, members *membership, frozen *frozen, gatheri
 	}
 }
 
-// alone is how long nobody goes on without a worker that has said that it ends: where a checkpoint of all is to be that
-// of a job which was never disturbed, as long as it may take until all roles of a job have been asked to end.
+// alone is how long the others don't go on without a worker that has said that it ends: where a checkpoint of all is to
+// be that of a job which was never disturbed, as long as it may take until all roles of a job have been asked to end.
 func (c *Config) alone(traits mode.Traits) time.Duration {
 	if !traits.Rounds || c.Strategy.Recovery.Dir == "" {
 		return 0
@@ -246,7 +246,7 @@ func (c *Config) alone(traits mode.Traits) time.Duration {
 	return 3 * c.Strategy.HeartbeatInterval.Std()
 }
 
-// newState makes the machines of a server that nobody has joined. end ends what updates wait for when the job fails.
+// newState makes the machines of a server that no worker has joined. end ends what updates wait for when the job fails.
 func newState(c Config, traits mode.Traits, frozenFloats int, log *slog.Logger, end context.CancelFunc) *state {
 	st := &state{
 		mode: traits.NewServer(c.Workers, c.Strategy.Staleness),

@@ -17,7 +17,7 @@ import (
 // servers keeps the servers of a job together: all are of one generation, and when one of them is lost, none goes on.
 //
 // Server 0 begins a generation. Each other server reports to it, with a random number of its process. Server 0 gives
-// nobody the key of the generation before it has asked back, at the endpoint that workers know the server by, whether
+// the key of the generation only after it has asked back, at the endpoint that workers know the server by, whether
 // the process there has that number: so a stranger can't have the key. From then on the two ask each other at the pace
 // of heartbeats whether they are still there and the same.
 //
@@ -29,7 +29,7 @@ import (
 //	  report: process 77  ────────────────────>    each heartbeat, either way
 //
 // A server that comes back with another number has lost its weights, and so has a server 0 whose generation is another.
-// Then the job can't go on, which each server tells whoever asks it for anything until its farewell ends.
+// Then the job can't go on, which each server answers to every request until its farewell ends.
 type servers struct {
 	st       *state
 	peers    *peers
@@ -131,7 +131,7 @@ func (b *bond) beat(ctx context.Context, met bool) (pause time.Duration, failure
 	return b.pace, nil
 }
 
-// missed says what follows when there was no answer: nobody listens where a process has ended, so that this is seen
+// missed says what follows when there was no answer: nothing listens where a process has ended, so that this is seen
 // sooner than silence.
 func (b *bond) missed(err error) (pause time.Duration, failure error) {
 	now := b.st.clock.Now()
@@ -154,10 +154,10 @@ func (b *bond) missed(err error) (pause time.Duration, failure error) {
 // introductionPause is the longest between attempts to become known to server 0, which workers wait for.
 const introductionPause = 100 * time.Millisecond
 
-// endedAfter is how long nobody listens at a server's endpoint before it has ended, where it does not come back.
+// endedAfter is how long nothing listens at a server's endpoint before it has ended, where it does not come back.
 const endedAfter = 2 * time.Second
 
-// endedAfter is how long nobody listens there before the server has ended for good.
+// endedAfter is how long nothing listens there before the server has ended for good.
 func (b *bond) endedAfter() time.Duration {
 	if b.journal.comesBack() {
 		return b.peers.away

@@ -92,7 +92,7 @@ func (c *summing) span(f *wire.Frame, dense []float32, from int) error {
 	return c.wait(w, &addend{from: from, to: to, dense: dense, samples: int(f.Samples)}, r)
 }
 
-// step has a worker's push, whose dense gradient is in the sum, noted with those of all others, and returns when it is.
+// step has a worker's push, whose dense gradient is in the sum, noted with all others' pushes, and returns when it is.
 // Locked.
 func (c *summing) step(f *wire.Frame, p *push) error {
 	if p.last != nil {
@@ -107,7 +107,8 @@ func (c *summing) step(f *wire.Frame, p *push) error {
 	return c.wait(w, &addend{from: n, to: n, samples: int(f.Samples), push: p}, r)
 }
 
-// wait waits with what a worker has sent until it is in the sum. Whoever completes a span adds it up for all. Locked.
+// wait waits with what a worker has sent until it is in the sum. The push that completes a span adds it up for all.
+// Locked.
 func (c *summing) wait(w int, a *addend, r mode.Round) error {
 	if before := c.waiting[w]; before != nil && (before.push == nil) == (a.push == nil) {
 		return c.join(before, r) // it came twice

@@ -167,7 +167,7 @@ func (c *holding) mark(o *cut.Order) {
 	c.log.Info("a model for serving was saved", "model", chain.Last, "base", chain.Base, "deltas", chain.Deltas)
 }
 
-// read reads the directory that is loaded into tables beside those in use, and says what it found there.
+// read reads the directory that is loaded into tables beside the ones in use, and says what it found there.
 func (c *holding) read(w *work) ([]byte, error) {
 	if n := c.st.roster.Workers(); w.with.Worker < 0 || w.with.Worker >= n {
 		return nil, wire.Refuse(wire.StatusRefused, "worker %d: the job has %d workers", w.with.Worker, n)
