@@ -111,7 +111,7 @@ type saver struct {
 	j     *job
 	every time.Duration
 	told  context.Context // InitWorker's: what ends it ends the program
-	stop  context.CancelFunc
+	stop  func()
 	ended sync.WaitGroup
 }
 
@@ -124,7 +124,9 @@ func (s *saver) saves() bool { return s.j.strategy.Recovery.Dir != "" }
 // beginSaving begins, in a job with a Recovery; in another it is known then that nothing is saved.
 func (f *Fleet) beginSaving(told context.Context, j *job) {
 	ctx, stop := context.WithCancel(context.Background())
-	s := &saver{f: f, j: j, every: j.strategy.Recovery.Every.Std(), told: told, stop: stop}
+	s := &saver{f: f, j: j, every: j.strategy.Recovery.Every.Std(), told: told}
+	deaf := context.AfterFunc(told, s.hurry)
+	s.stop = func() { deaf(); stop() }
 	if s.saves() {
 		s.ended.Go(func() { s.run(ctx) })
 	}
@@ -186,18 +188,15 @@ const rescueTime = time.Minute
 // rescue saves what is trained when the program was asked to end in the middle of it: its next start goes on from that.
 func (s *saver) rescue() {
 	journalled := s.j.strategy.Recovery.Journal != "" && !mode.Of(s.j.strategy.Mode).Lockstep
-	switch {
-	case s.told.Err() == nil:
+	if s.told.Err() == nil {
 		return
-	case !s.saves():
+	}
+	s.hurry()
+	if !s.saves() {
 		if !journalled {
 			s.f.lost(errors.New("the job has no directory for checkpoints"))
 		}
 		return
-	}
-	if waits, is := s.j.backend.(backend.Hurried); is {
-		// servers may have been asked to end too, and then they are not started again
-		waits.Hurry()
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.told), rescueTime)
 	defer cancel()
@@ -206,14 +205,23 @@ func (s *saver) rescue() {
 		err = s.save(ctx)
 	}
 	switch {
+	case err != nil && journalled:
+		s.f.log.Info("this worker ends without a checkpoint: servers' journals have what they had answered, and a "+
+			"server that is away is expected back", "worker", s.f.id.Index, "error", err)
 	case err != nil:
 		s.f.log.Warn("no checkpoint was saved before this worker ends", "worker", s.f.id.Index, "error", err)
-		if !journalled {
-			s.f.lost(err)
-		}
+		s.f.lost(err)
 	case mine:
 		s.f.log.Info("a checkpoint is saved, and the same command goes on from it", "dir", s.j.strategy.Recovery.Dir,
 			"worker", s.f.id.Index)
+	}
+}
+
+// hurry says that this process is about to end: servers may have been asked to end too, and then they are not
+// started again.
+func (s *saver) hurry() {
+	if waits, is := s.j.backend.(backend.Hurried); is {
+		waits.Hurry()
 	}
 }
 

@@ -151,6 +151,11 @@ func (f *Fleet) RunServer(ctx context.Context) error {
 // ErrWorkersDied says that a job ended without some of its workers having stopped.
 var ErrWorkersDied = server.ErrWorkersDied
 
+// ErrDeserted says that workers which were asked to end, or killed, did not come back within
+// [strategy.Strategy.WorkersReturn], and nobody else was left. It is an ErrWorkersDied and an ErrWentBack: the job goes
+// on when all roles are started again.
+var ErrDeserted = server.ErrDeserted
+
 // ErrWentBack says that a server has ended in the middle of a job or was started again, and has lost its weights: no
 // role can go on, and the job starts again from its last checkpoint. Servers and workers all end with it. The error
 // that wraps it says which role it was. In modes sync and ssp a worker's death does the same to a job with a

@@ -1,6 +1,7 @@
 package strategy
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -89,6 +90,17 @@ func (s Strategy) ServerTimeout() Duration {
 		return s.WorkerTimeout
 	}
 	return max(s.WorkerTimeout, s.Recovery.RestartTimeout)
+}
+
+// WorkersReturn is how long servers wait for workers that were asked to end, or killed, where no other is left: as long
+// as others would for a server with a journal. It is 0 where none could go on: in the modes sync and ssp, whose jobs go
+// back, and without a checkpoint or a journal.
+func (s Strategy) WorkersReturn() Duration {
+	inStep := s.Mode == ModeSync || s.Mode == ModeSSP
+	if inStep || s.Recovery.Dir == "" && s.Recovery.Journal == "" {
+		return 0
+	}
+	return max(s.WorkerTimeout, cmp.Or(s.Recovery.RestartTimeout, DefaultRestartTimeout))
 }
 
 // LongestWait is how long the others wait for a worker that lives and computes, such as one that evaluates by itself:

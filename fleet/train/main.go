@@ -152,7 +152,7 @@ func play(ctx context.Context, o *Options, job func() (Job, error)) error {
 		if err != nil && ctx.Err() != nil {
 			return cmp.Or(f.Unsaved(), err)
 		}
-		if !errors.Is(err, fleet.ErrWentBack) || left < 1 || !j.saves() {
+		if !errors.Is(err, fleet.ErrWentBack) || errors.Is(err, fleet.ErrDeserted) || left < 1 || !j.saves() {
 			return err
 		}
 		slog.Warn("this role goes back to the last checkpoint of the job", "role", f, "times left", left-1, "error",

@@ -86,6 +86,9 @@ func (l *link) ping(server int) error {
 	var b wire.Builder
 	h := l.header(wire.OpHeartbeat)
 	h.Acked, h.Samples = l.heard.counts[server].Load(), uint32(l.waits.long.Load())
+	if l.hurried.Load() {
+		h.Seq = wire.Asked
+	}
 	b.Reset(h)
 	_, err := l.once(ctx, server, b.Parts(), func(f *wire.Frame) error { return l.told(server, f) })
 	return err

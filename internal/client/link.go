@@ -108,7 +108,10 @@ func (b *besides) stop() bool {
 func (l *link) farewell() {
 	ctx, cancel := context.WithTimeout(context.Background(), min(l.strategy.HeartbeatInterval.Std(), l.pingTimeout()))
 	defer cancel()
-	ending := wire.Ending{Why: "it was closed"}
+	ending := wire.Ending{Why: "it was closed", Returns: l.hurried.Load()}
+	if ending.Returns {
+		ending.Why = "it was asked to end"
+	}
 	if cause := context.Cause(l.ctx); cause != ErrClosed {
 		ending.Why = cause.Error()
 		if told := new(wire.Refusal); errors.As(cause, &told) && told.Status == wire.StatusBack {

@@ -13,6 +13,8 @@ type Death struct {
 	Life   uint32
 	Silent time.Duration
 	Why    string // it is dead
+	// Returns says that the next life is expected.
+	Returns bool
 
 	fenced  int        // servers that have answered
 	round   mode.Round // that is open on them, if it is one

@@ -36,7 +36,7 @@ func TestARosterComesBack(t *testing.T) {
 		r.Applied(0, 1, seq)
 	}
 	r.Fence(1, 1, "silent")
-	r.End(2, "it was closed")
+	r.End(2, "it was closed", true)
 	if m := &r.members[0].window; m.acked == 0 || m.last == 0 || m.through == 0 || !m.lost || m.accepted == 0 || len(m.at) == 0 || len(m.requests) == 0 {
 		t.Fatalf("the window has nothing to lose: %+v", m)
 	}

@@ -25,6 +25,8 @@ type Options struct {
 	// Alone is how long, in step, all wait for a worker that has said that it ends: the others may be about
 	// to say so too, and a checkpoint that they save then has whole rounds alone.
 	Alone time.Duration
+	// Back is how long servers wait for workers that are expected back, where nobody else is left; 0 for not at all.
+	Back time.Duration
 }
 
 // Roster is what a server knows of all workers. Its methods are called one at a time.
@@ -33,6 +35,10 @@ type Roster struct {
 	members []member
 	lives   lives
 	hurried bool // the job is about to end
+	// deserted is since when nobody is left but workers that are expected back, zero while there are others, and given
+	// up says that they have not come.
+	deserted time.Time
+	givenUp  bool
 }
 
 // member is one worker.
@@ -45,6 +51,8 @@ type member struct {
 	why    string // it was fenced
 	ends   string // why, if it has said that it ends before its work is done
 	mute   bool   // others have said so for it: it did not choose to
+	// returns says that it was asked to end, or was killed: it is expected to be started again.
+	returns bool
 	// awaited means that it is dead, as all others are who had not stopped, and that another life is to go on.
 	awaited bool
 	// short means that a life before was declared dead, so that the others may be in later epochs, and it has not
@@ -52,6 +60,7 @@ type member struct {
 	short  bool
 	seen   time.Time
 	waits  bool // for others, as its last heartbeat has said
+	asked  bool // to end, as it has said
 	agrees bool // on a server that came back: it has not more acknowledged than is here
 	window Window
 }
@@ -259,6 +268,16 @@ func (r *Roster) Living(worker int) (life uint32, lives bool) {
 // Waits takes note whether a worker waits for others.
 func (r *Roster) Waits(worker int, waits bool) { r.members[worker].waits = waits }
 
+// Asked takes note whether a worker was asked to end.
+func (r *Roster) Asked(worker int, asked bool) { r.members[worker].asked = asked }
+
+// Departing says whether a worker that was asked to end has not ended yet, and shows life.
+func (r *Roster) Departing(now time.Time) bool {
+	return slices.ContainsFunc(r.members, func(m member) bool {
+		return m.state == alive && m.asked && m.ends == "" && now.Sub(m.seen) < r.grace()
+	})
+}
+
 // Computes says whether any of some workers shows life, and does not wait for others itself.
 func (r *Roster) Computes(workers []int, now time.Time) bool {
 	return slices.ContainsFunc(workers, func(w int) bool {
@@ -314,9 +333,10 @@ func (r *Roster) Left() (lives []uint32) {
 }
 
 // End takes note that a worker ends before its work is done: nothing of this life counts any more, and another may
-// begin.
-func (r *Roster) End(worker int, why string) {
-	r.members[worker].ends = cmp.Or(why, "it did not say why")
+// begin, which is expected to where it returns.
+func (r *Roster) End(worker int, why string, returns bool) {
+	m := &r.members[worker]
+	m.ends, m.returns = cmp.Or(why, "it did not say why"), returns
 }
 
 // Broken takes note that a worker that ends was killed alone: others end for no reason of its.
@@ -357,13 +377,14 @@ func (r *Roster) Deciding() bool {
 	return r.o.Lockstep && slices.ContainsFunc(r.members, func(m member) bool { return m.fenced && !m.Gone() })
 }
 
-// Drop takes a life out that server 0 has declared dead; false if there is nothing to take out.
-func (r *Roster) Drop(worker int, life uint32) bool {
+// Drop takes a life out that server 0 has declared dead, and whose next one may be expected; false if there is nothing
+// to take out.
+func (r *Roster) Drop(worker int, life uint32, returns bool) bool {
 	m := &r.members[worker]
 	if m.life > life || m.Gone() {
 		return false
 	}
-	m.state, m.life = dead, life
+	m.state, m.life, m.returns = dead, life, returns
 	return true
 }
 
@@ -379,8 +400,11 @@ func (m *member) Gone() bool { return m.state == left || m.state == dead }
 // Gone says that a worker has left, or is dead and no other life of it is awaited.
 func (r *Roster) Gone(worker int) bool { return r.members[worker].Gone() && !r.members[worker].awaited }
 
-// Over says whether every worker has been here and gone.
-func (r *Roster) Over() bool {
+// Over says whether every worker has been here and gone, and none is expected back.
+func (r *Roster) Over() bool { return r.empty() && !r.expects() }
+
+// empty says whether every worker has been here and gone.
+func (r *Roster) empty() bool {
 	for w := range r.members {
 		if !r.Gone(w) {
 			return false
@@ -388,6 +412,32 @@ func (r *Roster) Over() bool {
 	}
 	return true
 }
+
+// expects says whether a worker that is dead is expected back.
+func (r *Roster) expects() bool {
+	returns := func(m member) bool { return m.state == dead && m.returns }
+	return r.o.Back > 0 && !r.hurried && !r.givenUp && slices.ContainsFunc(r.members, returns)
+}
+
+// Desert gives up workers that are expected back when nobody else has been there for too long, and says so once.
+func (r *Roster) Desert(now time.Time) bool {
+	switch {
+	case !r.empty() || !r.expects():
+		r.deserted = time.Time{}
+	case r.deserted.IsZero():
+		r.deserted = now
+	case now.Sub(r.deserted) > r.o.Back:
+		r.givenUp = true
+		return true
+	}
+	return false
+}
+
+// Deserted says whether the job has ended since workers that were expected back have not come.
+func (r *Roster) Deserted() bool { return r.givenUp }
+
+// Hurried says whether the job is about to end.
+func (r *Roster) Hurried() bool { return r.hurried }
 
 // Dead lists the workers that ended without a word.
 func (r *Roster) Dead() (ws []int) {
@@ -435,7 +485,7 @@ func (r *Roster) Silent(now time.Time) (all []*Death) {
 		silent := now.Sub(m.seen)
 		if m.state == alive && (m.ends != "" && r.o.Lockstep && (m.mute || silent >= alone) || silent > r.o.Timeout) {
 			why := cmp.Or(m.ends, fmt.Sprintf("silent for %v", silent.Round(time.Millisecond)))
-			all = append(all, &Death{Worker: w, Life: m.life, Silent: silent, Why: why})
+			all = append(all, &Death{Worker: w, Life: m.life, Silent: silent, Why: why, Returns: m.returns})
 		}
 	}
 	return all
@@ -458,6 +508,7 @@ func (r *Roster) Hopeless(started, now time.Time) error {
 			last = m.seen
 		}
 	}
+	waiting = waiting || r.empty() && r.expects()
 	if r.o.Server != 0 && !waiting && now.Sub(last) > 2*r.o.Timeout {
 		return wire.Refuse(wire.StatusFailed, "no word from any worker nor from server 0 for %v",
 			now.Sub(last).Round(time.Millisecond))

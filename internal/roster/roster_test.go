@@ -38,7 +38,7 @@ func (p *player) play(t *testing.T, l script.Line) string {
 	switch words[0] {
 	case "server": // index, workers, in step?
 		p.now = time.Unix(0, 0)
-		p.Roster = New(Options{Server: number(1), Workers: number(2), Lockstep: len(words) > 3, Timeout: 10 * time.Second, Start: time.Minute, Heartbeat: time.Second})
+		p.Roster = New(Options{Server: number(1), Workers: number(2), Lockstep: len(words) > 3, Timeout: 10 * time.Second, Start: time.Minute, Heartbeat: time.Second, Back: 5 * time.Minute})
 	case "at":
 		p.now = time.Unix(int64(number(1)), 0)
 	case "join": // worker, process: at server 0
@@ -69,12 +69,14 @@ func (p *player) play(t *testing.T, l script.Line) string {
 			return "again"
 		}
 		p.Leave(number(1))
-	case "ends": // worker
-		p.End(number(1), "tired")
+	case "ends": // worker, and whether it returns
+		p.End(number(1), "tired", len(words) > 2)
+	case "desert":
+		return yes(p.Desert(p.now))
 	case "fence": // worker, life
 		p.Fence(number(1), uint32(number(2)), "silent")
 	case "drop": // worker, life
-		return yes(p.Drop(number(1), uint32(number(2))))
+		return yes(p.Drop(number(1), uint32(number(2)), p.members[number(1)].returns))
 	case "silent":
 		var who []string
 		for _, d := range p.Silent(p.now) {
@@ -177,9 +179,9 @@ func TestRefusalsNameTheCause(t *testing.T) {
 	for want, happens := range map[string]func(*Roster){
 		"was heard 5s ago":                 func(*Roster) {},
 		"has stopped":                      func(r *Roster) { r.Leave(0) },
-		"has ended (tired)":                func(r *Roster) { r.End(0, "tired") },
+		"has ended (tired)":                func(r *Roster) { r.End(0, "tired", false) },
 		"counts as dead (silent for 31s)":  func(r *Roster) { r.Fence(0, 1, "silent for 31s") },
-		"counts as dead (it was replaced)": func(r *Roster) { r.Fence(0, 1, "it was replaced"); r.Drop(0, 1) },
+		"counts as dead (it was replaced)": func(r *Roster) { r.Fence(0, 1, "it was replaced"); r.Drop(0, 1, false) },
 	} {
 		r := New(Options{Workers: 1, Mode: "sync", Lockstep: true, Timeout: 30 * time.Second, Heartbeat: time.Second})
 		if _, err := r.Begin(0, 1, start); err != nil {

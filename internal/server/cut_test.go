@@ -68,7 +68,7 @@ func TestACutIsKeptForReading(t *testing.T) {
 					a.whole()
 				} else {
 					s.st.Lock()
-					s.st.roster.Drop(0, 1)
+					s.st.roster.Drop(0, 1, false)
 					s.deaths.membership.depart(0, false)
 					s.st.Unlock()
 				}
@@ -100,7 +100,7 @@ func TestNobodyCutsAfterDeath(t *testing.T) {
 		go func() { asked <- statusOf(t, s, waiting) }()
 		synctest.Wait()
 		s.st.Lock()
-		s.st.roster.Drop(1, 1)
+		s.st.roster.Drop(1, 1, false)
 		s.deaths.membership.depart(1, false)
 		s.st.Unlock()
 		if status := <-asked; status != wire.StatusStale {

@@ -76,7 +76,8 @@ func (c *deaths) giveUp(started time.Time) {
 	if err := c.st.roster.Hopeless(started, c.st.clock.Now()); err != nil {
 		c.st.fail(err)
 	}
-	if c.st.returned {
+	deserted := c.st.roster.Desert(c.st.clock.Now())
+	if deserted || c.st.returned {
 		c.st.broadcast() // a cut waits for no worker that is silent
 	}
 }
@@ -121,7 +122,7 @@ func (c *deaths) declare(ctx context.Context, d *roster.Death) {
 			"worker 0 has ended (%s) before it published the first weights: start the job again", d.Why))
 		return
 	}
-	order.Forget = d.Forget()
+	order.Forget, order.Returns = d.Forget(), d.Returns
 	order.Rate, order.RateRound = c.rates.latest() // the worker may have set it, and told this server alone
 	c.peers.others(func(to int) {
 		if !c.dying(d) {
@@ -178,7 +179,7 @@ func (c *deaths) takeOut(l wire.Leave) {
 		c.rates.set(mode.Round(l.RateRound), l.Rate)
 	}
 	c.st.roster.Fence(l.Worker, l.Life, l.Why) // which may not have arrived
-	if c.st.roster.Drop(l.Worker, l.Life) {
+	if c.st.roster.Drop(l.Worker, l.Life, l.Returns) {
 		c.membership.depart(l.Worker, l.Forget)
 	}
 }

@@ -51,7 +51,7 @@ func (c *lines) ended(now time.Time, yield func(worker int, end wire.Ending)) {
 		cutOff := c.lonely && !c.roster.OthersSeenSince(w, l.since)
 		if l.looks >= fewestLooks && min(now.Sub(l.since), silent) >= c.enough && !cutOff {
 			c.roster.Broken(w)
-			yield(w, wire.Ending{Why: fmt.Sprintf("its connection has ended, and nothing came for %v",
+			yield(w, wire.Ending{Returns: true, Why: fmt.Sprintf("its connection has ended, and nothing came for %v",
 				silent.Round(time.Millisecond))})
 		}
 	}

@@ -42,8 +42,9 @@ type membership struct {
 
 // endRecord is a worker's life that ends before its work is done.
 type endRecord struct {
-	Worker int    `json:"worker"`
-	Why    string `json:"why"`
+	Worker  int    `json:"worker"`
+	Why     string `json:"why"`
+	Returns bool   `json:"returns,omitempty"`
 }
 
 // register has outlive a kill which workers are in the job, and what counts of their requests.
@@ -52,7 +53,7 @@ func (c *membership) register(m *memory) {
 	c.lives = addEvent(m, "life", func(l roster.SavedLife) { c.st.roster.Recall(l, c.st.clock.Now()) })
 	c.begins = tryEvent(m, "begin", func(_ context.Context, l wire.Leave) error { return c.begin(l.Worker, l.Life) })
 	c.leaves = addEvent(m, "left", func(l wire.Leave) { c.gone(l.Worker) })
-	c.ends = addEvent(m, "ends", func(e endRecord) { c.st.roster.End(e.Worker, e.Why) })
+	c.ends = addEvent(m, "ends", func(e endRecord) { c.st.roster.End(e.Worker, e.Why, e.Returns) })
 }
 
 // resume makes the roster what it was. Where workers train copies, all rows are new to them. Locked.
@@ -182,6 +183,7 @@ func (c *membership) heartbeat(f *wire.Frame, r *reply) error {
 		return c.st.failure
 	}
 	c.st.roster.Waits(int(f.Worker), f.Samples > 0)
+	c.st.roster.Asked(int(f.Worker), f.Seq == wire.Asked)
 	c.lines.heard(int(f.Worker), f.Life, r.broken)
 	beat := wire.Beat{Save: c.recovery.asks(int(f.Worker))}
 	beat.Waits, beat.Computes = c.st.oldest()
@@ -291,8 +293,8 @@ func (c *membership) early(f *wire.Frame) error {
 // over takes note that a worker's life is over before its work is done. Locked.
 func (c *membership) over(worker int, msg wire.Ending) {
 	c.log.Warn("worker ends before its work is done", "worker", worker, "why", msg.Why)
-	c.ends.note(endRecord{worker, msg.Why})
-	c.st.roster.End(worker, msg.Why)
+	c.ends.note(endRecord{worker, msg.Why, msg.Returns})
+	c.st.roster.End(worker, msg.Why, msg.Returns)
 	if msg.Back != "" {
 		c.st.fail(wire.Refuse(wire.StatusBack, "worker %d was told: %.300s", worker, msg.Back))
 	}

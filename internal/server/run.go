@@ -18,6 +18,16 @@ var ErrListen = errors.New("can't listen")
 // ErrWorkersDied says that the job ended with fewer workers than it began with.
 var ErrWorkersDied = errors.New("workers died")
 
+// ErrDeserted says that workers which were asked to end, or killed, did not come back, and nobody else was left. It is
+// an ErrWorkersDied, and all roles may be started again: the job goes on then.
+var ErrDeserted = fmt.Errorf("%w, were expected back and did not come: %w", ErrWorkersDied, anew{})
+
+// anew is an ErrWentBack in other words.
+type anew struct{}
+
+func (anew) Error() string        { return "start the job again" }
+func (anew) Is(target error) bool { return target == ErrWentBack }
+
 // ErrUnsaved says that a server was asked to end with updates that are in no checkpoint and no journal.
 var ErrUnsaved = errors.New("what was trained is in no checkpoint and no journal")
 
@@ -39,11 +49,12 @@ func (s *Server) Run(ctx context.Context) error {
 	if err := s.segments.begun(); err != nil {
 		return err
 	}
-	if !s.segments.journal.on() || s.lockstep() { // else nothing is lost
-		longer, release := s.stopping.outlast(ctx)
-		defer release()
-		ctx = longer
+	before := s.stopping.save
+	if s.segments.journal.on() && !s.lockstep() { // nothing is lost
+		before = s.stopping.linger
 	}
+	ctx, release := s.stopping.outlast(ctx, before)
+	defer release()
 	l, err := s.listen(ctx)
 	if err != nil {
 		return fmt.Errorf("server %d %w: %w", s.c.Index, ErrListen, err)
@@ -189,7 +200,7 @@ func (s *Server) awaitEnd(ctx context.Context, served <-chan error) error {
 	for {
 		s.st.Lock()
 		over, failure, ending := s.st.done(), s.st.failure, s.st.ending
-		deaths := s.st.roster.Dead()
+		deaths, deserted := s.st.roster.Dead(), s.st.roster.Deserted()
 		s.st.Unlock()
 		switch {
 		case failure != nil && len(deaths) > 0:
@@ -197,6 +208,9 @@ func (s *Server) awaitEnd(ctx context.Context, served <-chan error) error {
 				failure)
 		case failure != nil:
 			return fmt.Errorf("server %d: %w", s.c.Index, failure)
+		case over && deserted:
+			return fmt.Errorf("server %d: the job ended without worker %v for %v: %w", s.c.Index, deaths,
+				s.c.Strategy.WorkersReturn(), ErrDeserted)
 		case over && len(deaths) > 0:
 			return fmt.Errorf("server %d: the job ended without worker %v, which fell silent or ended early: %w",
 				s.c.Index, deaths, ErrWorkersDied)

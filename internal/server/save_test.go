@@ -178,7 +178,7 @@ func TestARestartedWorkerEndsItsSave(t *testing.T) {
 	a.until(cut.Held)
 	hello := message(t, wire.Header{Op: wire.OpJoin}, wire.Hello{Process: 2, Fingerprint: s.c.Fingerprint})
 	send(t, s, hello, wire.StatusNotReady)
-	s.st.roster.End(0, "it was restarted")
+	s.st.roster.End(0, "it was restarted", false)
 	send(t, s, hello, wire.StatusOK)
 	send(t, s, pushOf(s, wire.Header{Seq: 1, Life: 2}), wire.StatusOK)
 	send(t, s, message(t, wire.Header{Op: wire.OpCut, Life: 2}, a.Ask), wire.StatusStale)

@@ -260,6 +260,7 @@ func newState(c Config, traits mode.Traits, frozenFloats int, log *slog.Logger, 
 			Start:     c.Strategy.StartTimeout.Std(),
 			Heartbeat: c.Strategy.HeartbeatInterval.Std(),
 			Alone:     c.alone(traits),
+			Back:      c.Strategy.WorkersReturn().Std(),
 		}),
 		follower: new(cut.Follower),
 	}

@@ -142,6 +142,9 @@ func (b *bond) missed(err error) (pause time.Duration, failure error) {
 		return 0, wire.Refuse(wire.StatusBack,
 			"%s has ended, nobody listens there any more, and its weights are lost: "+
 				"start the job again from its last checkpoint", b.name(b.to))
+	case silent > b.away() && silent <= b.peers.away: // a server that was asked to end waits for none that is gone
+		return 0, wire.Refuse(wire.StatusBack, "%s was silent for %v, and others were asked to end: start the job "+
+			"again from its last checkpoint", b.name(b.to), silent.Round(time.Millisecond))
 	case silent > b.peers.away:
 		return 0, wire.Refuse(wire.StatusFailed, "%s was silent for %v: %v", b.name(b.to),
 			silent.Round(time.Millisecond), err)
@@ -149,6 +152,16 @@ func (b *bond) missed(err error) (pause time.Duration, failure error) {
 		return b.pace / 4, nil
 	}
 	return b.pace, nil
+}
+
+// away is how long a server may be silent: three heartbeats where the job is about to end.
+func (b *bond) away() time.Duration {
+	b.st.Lock()
+	defer b.st.Unlock()
+	if b.st.roster.Hurried() {
+		return min(3*b.pace, b.peers.away)
+	}
+	return b.peers.away
 }
 
 // introductionPause is the longest between attempts to become known to server 0, which workers wait for.

@@ -28,13 +28,14 @@ type stopping struct {
 // stopGrace is how long a server that was asked to end serves on for the sake of a checkpoint.
 const stopGrace = time.Minute
 
-// outlast is a context that ends when ctx has, and a checkpoint was saved after that or none will be.
-func (c *stopping) outlast(ctx context.Context) (longer context.Context, release func()) {
+// outlast is a context that ends when ctx has, and before has returned after that.
+func (c *stopping) outlast(ctx context.Context, before func(context.Context)) (longer context.Context,
+	release func()) {
 	longer, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	over := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(over)
-		c.save(longer)
+		before(longer)
 		end(context.Cause(ctx))
 	})
 	return longer, func() {
@@ -76,6 +77,25 @@ func (c *stopping) accompany(ctx context.Context) {
 			return
 		}
 	}
+}
+
+// linger is for a server with a journal, which has all that was answered: where workers were asked to end too, within
+// three heartbeats, they save a checkpoint as they end, and none finds the server gone.
+func (c *stopping) linger(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, stopGrace)
+	defer cancel()
+	for began := c.st.clock.Now(); c.leavers(c.st.clock.Now().Sub(began)) && c.rest(ctx) == nil; {
+	}
+}
+
+// leavers says whether workers may still save as they end, of a server that was asked to end so long ago.
+func (c *stopping) leavers(since time.Duration) bool {
+	c.st.Lock()
+	defer c.st.Unlock()
+	if c.st.failure != nil || !c.st.roster.Alive() {
+		return false
+	}
+	return since < 3*c.servers.pace || c.st.leads() || c.st.roster.Departing(c.st.clock.Now())
 }
 
 // awaits says whether workers may still end that were asked to so long ago.

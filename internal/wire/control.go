@@ -90,6 +90,8 @@ type Leave struct {
 	Life   uint32 `json:"epoch"`
 	// Why it is dead (OpFence).
 	Why string `json:"why,omitempty"`
+	// Returns says that the worker is expected to be started again (OpDrop).
+	Returns bool `json:"returns,omitempty"`
 	// Forget drops what the worker pushed for the open round (OpDrop).
 	Forget bool `json:"forget,omitempty"`
 	// Rate is the factor on learning rates that counts from RateRound on, if one was set: the worker that died may have
@@ -103,6 +105,8 @@ type Leave struct {
 type Ending struct {
 	Why  string `json:"why"`
 	Back string `json:"back,omitempty"`
+	// Returns says that the worker was asked to end, or was killed: it is expected to be started again.
+	Returns bool `json:"returns,omitempty"`
 }
 
 // Report is the blob of OpReport, by which servers know each other: Server is the number of the one that process is,

@@ -111,6 +111,9 @@ type Header struct {
 	Samples uint32
 }
 
+// Asked as a heartbeat's seq says that the worker was asked to end.
+const Asked = 1
+
 // NoDense as a request's version says that the dense weights are not wanted.
 const NoDense = math.MaxUint64
 
