@@ -38,17 +38,16 @@ func Attention(query, key, value *Node, o AttentionOptions) *Node {
 	if o.Name == "" {
 		o.Name = query.graph.free("attention")
 	}
-	width := o.Size / o.Heads
 	for i, part := range []string{"query", "key", "value"} {
-		h := Linear(in[i], o.Size, LinearOptions{Name: o.Name + "." + part, PerPosition: true})
-		in[i] = Transpose(Reshape(h, in[i].shape[1], o.Heads, width), 0, 2, 1, 3) // [N heads places width]
+		in[i] = Linear(in[i], o.Size, LinearOptions{Name: o.Name + "." + part, PerPosition: true})
 	}
-	scores := Scale(MatMulT(in[0], in[1]), float32(1/math.Sqrt(float64(width))), 0)
+	cut := heads{o.Heads}
+	scores := Scale(apply("", headScores{cut}, in[0], in[1]), float32(1/math.Sqrt(float64(o.Size/o.Heads))), 0)
 	weights := o.softmax(scores)
 	if o.Dropout != 0 {
 		weights = Dropout(weights, o.Dropout)
 	}
-	all := Reshape(Transpose(MatMul(weights, in[2]), 0, 2, 1, 3), query.shape[1], o.Size)
+	all := apply("", headMix{cut}, weights, in[2])
 	return Linear(all, o.Size, LinearOptions{Name: o.Name + ".out", PerPosition: true})
 }
 

@@ -173,7 +173,7 @@ func (b batchNorm) backward(c *cell) {
 		}
 	}
 	if b.byRows(c) {
-		c.eachUnit(true)
+		c.deal(backward, c.last(), unitsAtATime)
 		return
 	}
 	for ch := range inverse {

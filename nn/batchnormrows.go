@@ -12,13 +12,13 @@ import (
 // trainRows computes the rows of a training step.
 func (b batchNorm) trainRows(c *cell) {
 	c.sums(4 * c.last())
-	c.eachUnit(false)
+	c.deal(onward, c.last(), unitsAtATime)
 	b.settleRows(c)
 }
 
 // units are some channels of a training step.
-func (b batchNorm) units(c *cell, from, to int, back bool) {
-	if back {
+func (b batchNorm) units(c *cell, from, to, part int) {
+	if part == backward {
 		b.backwardRows(c, from, to)
 	} else {
 		b.forwardRows(c, from, to)

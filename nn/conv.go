@@ -61,7 +61,7 @@ func Conv1D(x *Node, filters int, o ConvOptions) *Node {
 			y = Transpose(Reshape(y, y.shape[1], y.shape[2]), 0, 2, 1)
 		}
 	} else {
-		y = o.slide(x, filters, positions)
+		y = o.slide(x, filters)
 	}
 	if act != nil {
 		y = act(y)
@@ -69,18 +69,11 @@ func Conv1D(x *Node, filters int, o ConvOptions) *Node {
 	return y
 }
 
-// slide is a convolution along so many positions that is one product for the whole batch: a linear layer of the
-// elements that a filter meets at each position, side by side.
-func (o ConvOptions) slide(x *Node, filters, positions int) *Node {
+// slide is a convolution along places as they are.
+func (o ConvOptions) slide(x *Node, filters int) *Node {
 	name, in := o.params("conv1d", x, x.shape[2], filters)
-	met := make([]*Node, o.Kernel)
-	for i := range met {
-		at := i * max(1, o.Dilation)
-		met[i] = Slice(x, 1, at, at+positions)
-	}
-	in[0] = Concat(met...)
 	in[1] = Reshape(Transpose(in[1], 2, 1, 3, 0), o.Kernel*x.shape[2], filters)
-	return apply(name, linear{PerPosition: true}, in...)
+	return apply(name, sliding{Kernel: o.Kernel, Dilation: o.Dilation}, in...)
 }
 
 // GlobalMaxPool2D is the largest element of each channel of x of shape [N C H W], of shape [N C]. For sequences there

@@ -12,9 +12,10 @@ import (
 // its examples each, are cells themselves: cores work on them side by side, and the bits are those of the whole.
 type byExample interface{ byExample() }
 
-// byUnit is an op that computes a place of the last dimension from that place of all examples and positions.
+// byUnit is an op that deals out parts of its work itself, in units, such as places of the last dimension, that are
+// computed each by itself.
 type byUnit interface {
-	units(c *cell, from, to int, back bool)
+	units(c *cell, from, to, part int)
 }
 
 // The least elements of a cell that several cores work on, and of a portion; and what units are dealt in, such that no
@@ -25,17 +26,23 @@ var (
 	unitsAtATime = 16
 )
 
+// The parts of a step; an op that deals out more has others behind them.
+const (
+	onward = iota
+	backward
+)
+
 // cores work on one cell at a time, portion by portion: each takes the next that none has taken.
 type cores struct {
-	n    int // how many there are for this executor
-	cell *cell
-	of   byUnit // portions are its units; nil: examples
-	back bool
+	n         int // how many there are for this executor
+	cell      *cell
+	of        byUnit // whose units are dealt out; nil: the cell's portions are
+	part      int
+	total, at int // units, and how many are taken at a time
 
-	portions int
-	next     atomic.Int64
-	helpers  sync.WaitGroup
-	help     func() // what a helping goroutine does; kept here so that starting one allocates nothing
+	next    atomic.Int64
+	helpers sync.WaitGroup
+	help    func() // what a helping goroutine does; kept here so that starting one allocates nothing
 }
 
 // ready shares the cores that the process may use among the worker's training threads.
@@ -46,11 +53,11 @@ func (w *cores) ready(threads int) {
 	}
 }
 
-// run has all cores work on the portions of a cell.
-func (w *cores) run(c *cell, of byUnit, back bool, portions int) {
-	w.cell, w.of, w.back, w.portions = c, of, back, portions
+// run has all cores work on a cell.
+func (w *cores) run(c *cell, of byUnit, part, total, at int) {
+	w.cell, w.of, w.part, w.total, w.at = c, of, part, total, at
 	w.next.Store(0)
-	for range min(w.n, portions) - 1 {
+	for range min(w.n, (total+at-1)/at) - 1 {
 		w.helpers.Add(1)
 		go w.help()
 	}
@@ -59,26 +66,29 @@ func (w *cores) run(c *cell, of byUnit, back bool, portions int) {
 }
 
 func (w *cores) work() {
-	for i := int(w.next.Add(1)) - 1; i < w.portions; i = int(w.next.Add(1)) - 1 {
+	for from := w.take(); from < w.total; from = w.take() {
 		switch c := w.cell; {
 		case w.of != nil:
-			w.of.units(c, i*unitsAtATime, min((i+1)*unitsAtATime, c.last()), w.back)
-		case w.back:
-			c.node.op.backward(c.portions[i])
+			w.of.units(c, from, min(from+w.at, w.total), w.part)
+		case w.part == backward:
+			c.node.op.backward(c.portions[from])
 		default:
-			c.node.op.forward(c.portions[i])
+			c.node.op.forward(c.portions[from])
 		}
 	}
 }
 
-// eachUnit computes all units of a cell, by several cores where that pays.
-func (c *cell) eachUnit(back bool) {
-	o := c.node.op.(byUnit)
-	if c.cores == nil || c.cores.n < 2 || len(c.value) < leastDivided || c.last() <= unitsAtATime {
-		o.units(c, 0, c.last(), back)
+func (w *cores) take() int { return int(w.next.Add(int64(w.at))) - w.at }
+
+// deal computes a part of a step in so many units, by several cores where that pays, which take no fewer than least at
+// a time.
+func (c *cell) deal(part, total, least int) {
+	o, w := c.node.op.(byUnit), c.cores
+	if w == nil || w.n < 2 || len(c.value) < leastDivided || total <= least {
+		o.units(c, 0, total, part)
 		return
 	}
-	c.cores.run(c, o, back, (c.last()+unitsAtATime-1)/unitsAtATime)
+	w.run(c, o, part, total, (total/(4*w.n)+least)/least*least)
 }
 
 // compute sets the value of a cell, by several cores where that pays.
@@ -93,7 +103,7 @@ func (w *cores) compute(c *cell) {
 	for i, p := range c.portions[:c.divided] {
 		p.see(c, i*c.rows()/c.divided, (i+1)*c.rows()/c.divided)
 	}
-	w.run(c, nil, false, c.divided)
+	w.run(c, nil, onward, c.divided, 1)
 }
 
 // divide is how many portions a cell is worth, 0 for one that stays whole.
@@ -129,7 +139,7 @@ func (w *cores) goBack(c *cell) {
 		return
 	}
 	if c.open(true) {
-		w.run(c, nil, true, c.divided)
+		w.run(c, nil, backward, c.divided, 1)
 		c.close(c.portions[0])
 	}
 	if !c.open(false) {

@@ -184,6 +184,7 @@ package nn
 //
 //	linear.go         fully connected
 //	conv.go           convolution in one dimension or two
+//	slide.go          along places as they are
 //	window.go         a window that slides over an image
 //	pool.go           the largest or the mean of a window
 //	batchnorm.go      every channel's mean and variance over the batch
@@ -192,6 +193,7 @@ package nn
 //	groupnorm.go      that of groups of an example's channels
 //	dropout.go        elements set to 0 while training
 //	attention.go      places that look at each other, a transformer's block
+//	heads.go          the products of its heads
 //	recurrent.go      a state that reads places in order
 //	gru.go, lstm.go   with gates
 //	din.go            rows weighed by a query

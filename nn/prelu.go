@@ -73,7 +73,7 @@ func (d dice) averages(c *cell, from, to int) (mean, factor []float64) {
 func (d dice) forward(c *cell) {
 	c.scratch(len(c.value) + 4*c.last())
 	c.sums(4 * c.last())
-	c.eachUnit(false)
+	c.deal(onward, c.last(), unitsAtATime)
 	if c.train {
 		d.settleRows(c)
 	}
@@ -85,11 +85,11 @@ func (d dice) backward(c *cell) {
 			in.sum() // units only add
 		}
 	}
-	c.eachUnit(true)
+	c.deal(backward, c.last(), unitsAtATime)
 }
 
-func (d dice) units(c *cell, from, to int, back bool) {
-	if back {
+func (d dice) units(c *cell, from, to, part int) {
+	if part == backward {
 		d.backwardUnits(c, from, to)
 	} else {
 		d.forwardUnits(c, from, to)

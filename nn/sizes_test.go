@@ -409,6 +409,47 @@ var matrixCases = []sizedCase{
 			return y
 		}}
 	}},
+	{"conv1d of places", func(n int, draw func() int) gradientCase {
+		kernel, dilation, places, d, filters := 1+draw()%3, 1+draw()%2, draw(), draw(), draw()
+		l := places + (kernel-1)*dilation
+		return gradientCase{"conv1d of places", []arg{x(n, l, d), w(kernel*d, filters), w(filters)},
+			func(in []*Node) *Node { return apply("", sliding{kernel, dilation}, in...) },
+			func(in [][]float64) (y []float64) {
+				for i := range n * places * filters {
+					v, at := in[2][i%filters], i/filters/places*l+i/filters%places
+					for j := range kernel * d {
+						v += in[0][(at+j/d*dilation)*d+j%d] * in[1][j*filters+i%filters]
+					}
+					y = append(y, v)
+				}
+				return y
+			}}
+	}},
+	{"head_scores", func(n int, draw func() int) gradientCase {
+		heads1, q, l, d := 1+draw()%3, draw(), draw(), draw()
+		return gradientCase{"head_scores", []arg{x(n, q, heads1*d), x(n, l, heads1*d)},
+			func(in []*Node) *Node { return apply("", headScores{heads{heads1}}, in...) },
+			func(in [][]float64) (y []float64) {
+				eachHead(n, heads1, q, l, func(i, head, row, at int) {
+					y = append(y, dot64(in[0][((i*q+row)*heads1+head)*d:][:d], in[1][((i*l+at)*heads1+head)*d:][:d]))
+				})
+				return y
+			}}
+	}},
+	{"head_mix", func(n int, draw func() int) gradientCase {
+		heads1, q, l, d := 1+draw()%3, draw(), draw(), draw()
+		return gradientCase{"head_mix", []arg{x(n, heads1, q, l), x(n, l, heads1*d)},
+			func(in []*Node) *Node { return apply("", headMix{heads{heads1}}, in...) },
+			func(in [][]float64) []float64 {
+				y := make([]float64, n*q*heads1*d)
+				eachHead(n, heads1, q, l, func(i, head, row, at int) {
+					for j, v := range in[1][((i*l+at)*heads1+head)*d:][:d] {
+						y[((i*q+row)*heads1+head)*d+j] += v * in[0][((i*heads1+head)*q+row)*l+at]
+					}
+				})
+				return y
+			}}
+	}},
 	{"pairs", func(n int, draw func() int) gradientCase {
 		l, d := draw(), draw()
 		return gradientCase{"pairs", []arg{x(n, d), x(n, l, d)}, func(in []*Node) *Node { return apply("", pairs{}, in...) },
@@ -592,5 +633,12 @@ func TestMaskedSoftmaxOfNothing(t *testing.T) {
 	slope := first * (1 - first)
 	if err := near(k.gradient("x", 6), []float32{-slope, slope, 0, 0, 0, 0}, 1e-5, 1e-7); err != nil {
 		t.Errorf("gradient: %v", err)
+	}
+}
+
+// eachHead calls f for every example, head, query and place.
+func eachHead(n, heads, queries, places int, f func(i, head, query, place int)) {
+	for i := range n * heads * queries * places {
+		f(i/places/queries/heads, i/places/queries%heads, i/places%queries, i%places)
 	}
 }

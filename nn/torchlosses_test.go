@@ -57,6 +57,11 @@ var torchLosses = map[string]func(*goldenCase) *Node{
 	"conv1d": func(c *goldenCase) *Node {
 		return conv1d(conv2d{window: window{int(c.attr("kernel")), 1, 0}, Width: 1, Same: true})([]*Node{c.batched(0), c.fixed(1), c.fixed(2)})
 	},
+	"conv1d_of_places": func(c *goldenCase) *Node {
+		filters := c.fixed(1)
+		columns := Reshape(Transpose(filters, 2, 1, 0), product(filters.shape[1:]), filters.shape[0])
+		return apply("", sliding{int(c.attr("kernel")), int(c.attr("dilation"))}, c.batched(0), columns, c.fixed(2))
+	},
 	"global_avg": unary(GlobalAvgPool2D), "global_max": unary(GlobalMaxPool2D),
 	"pool_masked_mean": func(c *goldenCase) *Node { return SequencePool(c.batched(0), c.numbers("mask", 2, 3), PoolMean) },
 	"pool_masked_max":  func(c *goldenCase) *Node { return SequencePool(c.batched(0), c.numbers("mask", 2, 3), PoolMax) },

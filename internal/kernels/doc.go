@@ -40,6 +40,7 @@
 // Matrix products:
 //
 //	gemm.go                           Gemm
+//	gemm_views.go                     several, of matrices that lie in others
 //	gemm_blocked.go                   blocks that fit into caches
 //	gemm_job.go                       shared among goroutines
 //	gemm_chunk.go                     what one of them does

@@ -21,13 +21,18 @@ const (
 // whatever the sizes.
 func gemmBlocked(a, b matrix, m, n, k int, c []float32, accumulate bool, threads int) {
 	j := newJob(active.micro, m, n, threads)
+	j.product(a, b, n, k, c, accumulate)
+	j.free()
+}
+
+// product is what a job is for.
+func (j *gemmJob) product(a, b matrix, n, k int, c []float32, accumulate bool) {
 	for p := 0; p < k; p += blockDepth {
 		for q := 0; q < n; q += blockWidth {
 			j.source = b.from(p, q)
 			j.block(a, p, q, n, k, c, accumulate || p > 0)
 		}
 	}
-	j.free()
 }
 
 // block computes what the block of B at (p, q) adds to C; B is k×n.

@@ -222,6 +222,9 @@ add("cross", cross, x(226, 3, 4), layers=2, rank=0,
     params={"c.fc_0.w_0": w0, "c.fc_0.b_0": b0, "c.fc_1.w_0": w0, "c.fc_1.b_0": b0})
 add("cross", lambda t: t * (t @ v @ w1 + b1) + t, x(227, 3, 4), layers=0, rank=2,
     params={"c.fc_0.narrow.w_0": v, "c.fc_0.w_0": w1, "c.fc_0.b_0": b1})
+for kernel, dilation in [(3, 1), (2, 2)]:
+    add("conv1d_of_places", lambda t, w, b: F.conv1d(t.permute(0, 2, 1), w, b, dilation=dilation).permute(0, 2, 1),
+        x(228, 2, 6, 4), x(229, 3, 4, kernel), x(230, 3), kernel=kernel, dilation=dilation)
 # END
 
 print(json.dumps({"source": f"PyTorch {torch.__version__.split('+')[0]}, CPU, torch_ops.py", "cases": cases}))

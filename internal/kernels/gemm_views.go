@@ -1,0 +1,39 @@
+package kernels
+
+// View is a matrix that need not lie in one piece, and one of several that lie a Step apart: element (i, j) of the
+// first is Data[i·Row+j·Col]. Row or Col is 1. Rows may overlap where they are only read.
+type View struct {
+	Data           []float32
+	Row, Col, Step int
+}
+
+// Turned are the transposes.
+func (v View) Turned() View { return View{v.Data, v.Col, v.Row, v.Step} }
+
+// at is the i-th of the matrices.
+func (v View) at(i int) matrix { return matrix{v.Data[i*v.Step:], v.Row, v.Col} }
+
+// GemmViews writes A·B to C, or adds it there, for so many matrices each: A is m×k, B k×n, C m×n with a Col of 1. B
+// with a Step of 0 is one for all; C with that is the sum of all where they are added. No two of C overlap otherwise.
+func GemmViews(count, m, n, k int, a, b, c View, accumulate bool) {
+	if count == 0 || m == 0 || n == 0 {
+		return
+	}
+	checkView("A", a, count, m, k)
+	checkView("B", b, count, k, n)
+	checkView("C", c, count, m, n)
+	j := newJob(active.micro, m, n, gemmThreads(m, n, k))
+	j.ldc = c.Row
+	for i := range count {
+		j.ready = i > 0 && b.Step == 0 && k <= blockDepth && n <= blockWidth
+		j.product(a.at(i), b.at(i), n, k, c.Data[i*c.Step:], accumulate)
+	}
+	j.free()
+}
+
+// checkView panics where a matrix of these sizes is not all there.
+func checkView(which string, v View, count, rows, cols int) {
+	if (rows > 0 && cols > 0) && (count-1)*v.Step+(rows-1)*v.Row+(cols-1)*v.Col >= len(v.Data) {
+		panic("kernels: GemmViews: " + which + " ends before its last element")
+	}
+}
