@@ -36,7 +36,7 @@ type Fleet struct {
 	early   int64     // refused calls until this worker had joined
 	assumed bool      // Init was not called
 	pulses  awake.Pulses
-	board   *health.Board // where probes ask, nil if nobody does
+	board   *health.Board // where probes ask, nil if none do
 
 	mu     sync.Mutex
 	job    *job           // since Minimize

@@ -13,7 +13,7 @@ const envHealth = "FLEET_HEALTH"
 
 var ports health.Ports
 
-// openBoard is what probes of this process are answered from, nil where nobody asks.
+// openBoard is what probes of this process are answered from, nil where none ask.
 func openBoard(log *slog.Logger) (*health.Board, error) {
 	addr := os.Getenv(envHealth)
 	if addr == "" {

@@ -127,7 +127,7 @@ func checkDir(dir string) error {
 	return nil
 }
 
-// loadServer replaces the tables of a server that does not serve yet by those of a checkpoint.
+// loadServer replaces the tables of a server that does not serve yet by a checkpoint's.
 func (f *Fleet) loadServer(ctx context.Context, dir string, params []string) error {
 	if _, err := f.serverCall("LoadModel"); err != nil {
 		return err

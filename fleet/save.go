@@ -21,8 +21,8 @@ import (
 // it writes.
 //
 // Frozen dense params, such as the statistics of batch norm, are each worker's own between barriers: the checkpoint has
-// those of the worker that acts, as its executors have handed them over (see nn.BatchNorm), behind a barrier the mean
-// of all; and all workers of a job that begins from it begin with them.
+// the values of the worker that acts, as its executors have handed them over (see nn.BatchNorm), behind a barrier the
+// mean of all; and all workers of a job that begins from it begin with them.
 //
 // With params, only they are written, each with its state: a table to look at, or to give to another model, whose
 // Restore or InitServer names it. It replaces a checkpoint that is in dir: give it a directory of its own.
@@ -50,8 +50,8 @@ func (f *Fleet) SavePersistables(ctx context.Context, dir string, params ...stri
 // which is as long as the rows take to travel and to be written: save seldom where tables are large, and give the
 // strategy a WaitTimeout that is longer. Without servers, steps of this process wait.
 //
-// A model that was in the directory is replaced as a whole: whoever loads it while the new one is written, or after a
-// crash at any moment, has the old one or the new one. A call that fails leaves the old one.
+// A model that was in the directory is replaced as a whole: a process that loads it while the new one is written, or
+// after a crash at any moment, has the old one or the new one. A call that fails leaves the old one.
 func (f *Fleet) SaveInferenceModel(ctx context.Context, dir string, m optimizer.Model) error {
 	j, err := f.worker(ctx, "SaveInferenceModel")
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 // older tables, and the documents of FleetX, have 1 for the base and 2 for the delta.)
 type SaveMode int
 
-// The modes. Those who train for weeks and serve meanwhile save a base each day and a delta each hour, which are read
-// as one model by nn.Load(base, deltas...), and a batch at a day's end to go on from.
+// The modes. Jobs that train for weeks and are served meanwhile save a base each day and a delta each hour, which are
+// read as one model by nn.Load(base, deltas...), and a batch at a day's end to go on from.
 const (
 	_ SaveMode = iota // PaddlePaddle's 0 is SavePersistables
 	// SaveDelta is what has changed of the rows that serving needs since the last base or delta, with all dense
@@ -57,7 +57,7 @@ type SaveOptions struct {
 	// and SaveDelta: see ShrinkOptions.Unseen. 0 means 16, below 0 any number.
 	DeltaKeepDays int
 	// Published is a directory of this worker's machine that has, one to three levels below it, all bases and deltas
-	// which this job and those before it have saved. A job that goes on from a checkpoint may have gone back behind
+	// which this job and jobs before it have saved. A job that goes on from a checkpoint may have gone back behind
 	// some of them: its first delta is refused with ErrNoBase, unless the newest in here is what the checkpoint's chain
 	// ends with. Set it for bases too, which are numbered behind all that is there.
 	Published string
@@ -72,7 +72,7 @@ type SaveOptions struct {
 var ErrNoBase = backend.ErrNoBase
 
 // Saved is what SaveModel has saved of a base or a delta: Rows of embeddings, and the Bytes of its files. Left is how
-// many other rows BaseThreshold, DeltaThreshold and DeltaKeepDays left out, of a delta among those that have changed.
+// many other rows BaseThreshold, DeltaThreshold and DeltaKeepDays left out, of a delta among the changed ones.
 // Of a checkpoint, and where another worker saves, it is zero.
 type Saved struct {
 	Rows, Left int
@@ -82,17 +82,17 @@ type Saved struct {
 // SaveModel saves to dir what o.Mode says: what a job publishes while it trains, or a batch at a period's end. A
 // checkpoint alone is SavePersistables, a model that is exported once SaveInferenceModel.
 //
-// A base has the rows that serving needs: of embeddings with [optimizer.ShowClick] those whose score is high enough and
-// that were used not long ago, of others every row. A delta has of these rows the ones that have changed enough since
-// the last base or delta, in embeddings without ShowClick every row that has changed (under a rule that moves all rows
-// in every step, all), and the ids of those which serving is to forget, since they were dropped or are not needed any
-// more. Each row that is saved has a delta score of 0 from then on. A base and all of its deltas, in order, are what a
-// base would have been that was saved in the place of the last, but for changes below DeltaThreshold. Each has a
-// directory of its own, on this worker's machine; a directory has its checksums, and names what it follows, and package
-// nn refuses what is damaged, of another base, or out of order.
+// A base has the rows that serving needs: of embeddings with [optimizer.ShowClick] the rows whose score is high enough
+// and that were used not long ago, of others every row. A delta has of these rows the ones that have changed enough
+// since the last base or delta, in embeddings without ShowClick every row that has changed (under a rule that moves all
+// rows in every step, all), and the ids that serving is to forget, since they were dropped or are not needed any more.
+// Each row that is saved has a delta score of 0 from then on. A base and all of its deltas, in order, are what a base
+// would have been that was saved in the place of the last, but for changes below DeltaThreshold. Each has a directory
+// of its own, on this worker's machine; a directory has its checksums, and names what it follows, and package nn
+// refuses what is damaged, of another base, or out of order.
 //
 // A delta is of the base's model: other outputs, params, shapes, feeds or another format are refused. What it may
-// follow is known to whoever keeps the weights, also to a server that comes back with its journal, and to checkpoints.
+// follow is known to the keeper of the weights, also to a server that comes back with its journal, and to checkpoints.
 // But a job that goes on from a checkpoint may have gone back behind models that were saved later, whose rows no delta
 // would set right: its first delta is refused with [ErrNoBase], so that a base follows, unless Published shows that
 // there are none. A call that fails before its model is whole changes nothing. Where its worker ends while it becomes

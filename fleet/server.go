@@ -10,12 +10,12 @@ import (
 	"github.com/gofleet/gofleet/internal/status"
 )
 
-// InitServer makes this server's tables. An empty dir makes those that [Fleet.Restore] has read or, without it, fresh
-// ones: then worker 0 brings the first dense weights and rows are born when they are touched. With a
+// InitServer makes this server's tables. An empty dir makes the tables that [Fleet.Restore] has read or, without it,
+// fresh ones: then worker 0 brings the first dense weights and rows are born when they are touched. With a
 // [strategy.Recovery] the newest of its checkpoints comes before all of these.
 //
 // A dir is Restore's, for a program whose servers alone name it: a checkpoint that SavePersistables wrote, with any
-// number of servers, or a model, and with params only those of it. Every server must be given the same.
+// number of servers, or a model, and with params these alone. Every server must be given the same.
 func (f *Fleet) InitServer(ctx context.Context, dir string, params ...string) error {
 	if _, err := f.serverCall("InitServer"); err != nil {
 		return err
@@ -35,7 +35,7 @@ func (f *Fleet) InitServer(ctx context.Context, dir string, params ...string) er
 	return nil
 }
 
-// initServer makes new tables, in place of those that there may be, unless these are being served.
+// initServer makes new tables, in place of earlier ones unless these are being served.
 func (f *Fleet) initServer(ctx context.Context, call, dir string, what checkpoint.Selection) error {
 	j, err := f.serverCall(call)
 	if err != nil {

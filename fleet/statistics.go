@@ -25,7 +25,7 @@ type statistics struct {
 // report is what a worker brings to a meeting.
 type report struct {
 	Of map[string]statistic // by name of the param
-	// Loaded says that it had weights loaded since the last: those count then.
+	// Loaded says that it had weights loaded since the last: they count then.
 	Loaded bool
 }
 

@@ -6,12 +6,12 @@ import (
 	"github.com/gofleet/gofleet/transport/codec"
 )
 
-// controlRoom is what messages may have beyond a frame of the job: those that say which params there are, which norms
-// or which files.
+// controlRoom is what messages may have beyond a frame of the job: some say which params there are, which norms or
+// which files.
 const controlRoom = 16 << 20
 
 // transport is the fleet's transport with the strategy's compression. It takes no message that is larger than the
-// job's, so that nobody can announce more, or send what decodes to more.
+// job's, so that no sender can announce more, or send what decodes to more.
 func (f *Fleet) transport(s strategy.Strategy) (transport.Transport, error) {
 	c, err := codec.ByName(s.Codec)
 	if err != nil {

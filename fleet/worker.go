@@ -11,7 +11,7 @@ import (
 )
 
 // InitWorker joins the job: it waits for the servers (until Strategy.StartTimeout), and brings the first weights:
-// worker 0 publishes those of its model where servers have none, and all pull. In a collective job it waits for the
+// worker 0 publishes its model's where servers have none, and all pull. In a collective job it waits for the
 // other workers, and all take the weights of worker 0. Alone, there is nothing to wait for. With a [strategy.Recovery]
 // the job goes on from its newest checkpoint, if there is one, and [Fleet.Progress] says how far it was.
 func (f *Fleet) InitWorker(ctx context.Context) error {

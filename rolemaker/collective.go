@@ -40,7 +40,7 @@ func (e env) withoutServers() (c claim, err error) {
 	return c, err
 }
 
-// speaksOfCollective says whether the variables are those of a collective job: workers are listed, and no server is.
+// speaksOfCollective reports whether the variables are a collective job's: workers are listed, and no server is.
 // One of two says so: PADDLE_CURRENT_ENDPOINT, as PaddlePaddle's launcher has it, or the role of a worker, as
 // paddle-operator has it.
 func (e env) speaksOfCollective() bool {

@@ -13,7 +13,7 @@ import (
 // The variables in gofleet's own words. All of them are read by [FromEnvironment]:
 //
 //	FLEET_ROLE       server or worker
-//	FLEET_INDEX      this process's number among those of its role, from 0
+//	FLEET_INDEX      this process's number within its role, from 0
 //	FLEET_SERVERS    all servers, "ps-{0..3}.ps:36000", or how many there are, where processes meet to find each other
 //	FLEET_WORKERS    how many workers, or all of them, which a job without servers needs: "w-{0..7}.w:36000"
 //	FLEET_PORT       of entries that have none; 36000 if it is not set
@@ -29,7 +29,7 @@ const (
 	defaultPort     = "36000"
 )
 
-// declaredNames are those that speak of a job.
+// declaredNames are the names that speak of a job.
 func declaredNames() []string {
 	return []string{envFleetRole, envFleetIndex, envFleetServers, envFleetWorkers}
 }

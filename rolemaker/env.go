@@ -67,7 +67,7 @@ func (e env) either(name, older string) (value, from string, err error) {
 	return value, name, nil
 }
 
-// found are those of names that are set.
+// found are the names that are set.
 func (e env) found(names []string) []string {
 	var found []string
 	for _, n := range names {

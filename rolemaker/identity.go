@@ -11,7 +11,7 @@ import (
 type Identity struct {
 	// Role is what the process does.
 	Role Role
-	// Index is its number among those of its role, from 0.
+	// Index is its number within its role, from 0.
 	Index int
 	// Workers is how many workers the job has.
 	Workers int
@@ -25,7 +25,7 @@ type Identity struct {
 	Collective bool
 }
 
-// Local says that there is nobody to talk to: the process trains alone.
+// Local says that there is no other process: this one trains alone.
 func (id Identity) Local() bool { return len(id.Servers) == 0 && !id.amongWorkers() }
 
 // amongWorkers says whether there are other workers of a collective job.

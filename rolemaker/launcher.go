@@ -55,7 +55,7 @@ var errNoRank = errors.New("no launcher has set a rank: neither OMPI_COMM_WORLD_
 	"nor SLURM_PROCID with SLURM_STEP_ID; start the program with mpirun, mpiexec or srun")
 
 // world is the place that the environment tells. MPI's launchers win over Slurm, under which they often run: then
-// Slurm's variables are those of the launcher's own processes.
+// Slurm's variables speak of the launcher's own processes.
 func (e env) world() (world, error) {
 	var found []world
 	for _, l := range launchers() {

@@ -19,7 +19,7 @@ type meeting struct {
 	where, pmi string // FLEET_RENDEZVOUS comes before where, and both before pmi
 }
 
-// meet is the whole identity. Those who serve tell their endpoints, which are numbered in the order of ranks; the
+// meet is the whole identity. Ranks that serve send their endpoints, which are numbered in the order of ranks; the
 // others train.
 func (c claim) meet(ctx context.Context, e env, m MPISymmetric) (Identity, error) {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(m.Timeout, defaultMeetingTime))

@@ -73,7 +73,7 @@ func paddleNames() []string {
 		envWorkers, envMaster, envServerCount, envWorkerCount, envElastic}
 }
 
-// paddle is what PaddlePaddle's variables say, but for those of processes that meet.
+// paddle is what PaddlePaddle's variables say, but not of processes that meet.
 func (e env) paddle() (c claim, err error) {
 	switch {
 	case e.meetsAtMaster():
@@ -176,7 +176,7 @@ func (e env) oldServers() ([]string, error) {
 	return list, nil
 }
 
-// ports are those of PADDLE_PORT; the older form has a default.
+// ports are PADDLE_PORT's; the older form has a default.
 func (e env) ports() []string {
 	var ports []string
 	if e.port(envPort) != "" {

@@ -49,7 +49,7 @@ func (e env) paddleJob() (c claim, err error) {
 	}
 	rank := who.id.Index
 	if who.id.Role == Worker && !who.id.Collective {
-		rank = size - 1 - rank // servers from the front, workers from the back: nobody knows yet how many are which
+		rank = size - 1 - rank // servers from the front, workers from the back: how many are which is not known yet
 	}
 	if rank < 0 || rank >= size {
 		return c, fmt.Errorf("this is %v, but there are %d processes (%s)", who, size, envNodes)

@@ -7,7 +7,7 @@ import (
 
 // RoleMaker tells a process who it is.
 //
-// Contract: Identity is quick, talks to nobody, and gives the same answer each time. A role maker that does not know
+// Contract: Identity is quick, sends nothing, and gives the same answer each time. A role maker that does not know
 // the servers' endpoints before the processes have met is a [Resolver] too; its Identity then has the right number of
 // Servers, all of them "".
 type RoleMaker interface {

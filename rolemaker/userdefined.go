@@ -15,7 +15,7 @@ import (
 //		ServerEndpoints: []string{"127.0.0.1:6001", "127.0.0.1:6002"},
 //	}
 type UserDefined struct {
-	// CurrentID is the index of this process among those of its role.
+	// CurrentID is the index of this process within its role.
 	CurrentID int
 	// Role of this process; the zero value means Worker.
 	Role Role

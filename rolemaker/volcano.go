@@ -69,7 +69,7 @@ func (e env) volcano() (c claim, err error) {
 		"plugin svc lists: %s", e.show(c.names...), cmp.Or(e.show(envHostname), envHostname+" is not set"), advice))
 }
 
-// volcanoTasks are the usual names of tasks, in order, and then those in this process's environment.
+// volcanoTasks are the usual names of tasks, in order, and then the names in this process's environment.
 func volcanoTasks() []string {
 	tasks := slices.Concat(serverTasks, workerTasks)
 	for _, v := range os.Environ() {

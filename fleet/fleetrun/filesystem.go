@@ -2,7 +2,7 @@ package main
 
 // system is the file system of a directory.
 type system struct {
-	name string // empty if nobody knows
+	name string // empty if unknown
 	kind systemKind
 }
 

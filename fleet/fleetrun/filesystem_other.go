@@ -2,5 +2,5 @@
 
 package main
 
-// fileSystem is that of a directory, which nobody asks for here.
+// fileSystem is a directory's, which is not looked for here.
 func fileSystem(string) system { return system{} }

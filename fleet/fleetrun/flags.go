@@ -60,7 +60,7 @@ var refusals = []struct{ names, reason string }{
 		"devices: drop the flag"},
 }
 
-// newOptions are those of an empty command line.
+// newOptions are the options of an empty command line.
 func newOptions() *options {
 	o := &options{logDir: "log", grace: 10 * time.Second}
 	o.define()

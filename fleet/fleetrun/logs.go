@@ -16,7 +16,7 @@ func logPath(dir string, r role) string {
 	return filepath.Join(dir, fmt.Sprintf("%slog.%d", r.kind, r.rank))
 }
 
-// createLog starts a role's log anew. The old file is left to whoever still writes it.
+// createLog starts a role's log anew. The old file is left to the process that still writes it.
 func createLog(dir string, r role) (*os.File, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, fmt.Errorf("no log directory: %w", err)

@@ -11,7 +11,7 @@ import (
 	"github.com/gofleet/gofleet/transport"
 )
 
-// readClock shows this machine's time. Peers tell theirs to nobody: their answers have no date.
+// readClock shows this machine's time. Peers don't send theirs: answers have no date.
 func (d *doctor) readClock(now time.Time) {
 	d.section("clock")
 	d.say("here", "%s", now.Format("2006-01-02 15:04:05.000 -07:00"))
@@ -43,7 +43,7 @@ func setting(info *debug.BuildInfo, key string) string {
 // dependencies.
 const modulePath = "github.com/gofleet/gofleet"
 
-// readVersions shows those of this fleetrun. A peer of another protocol says so when it is asked.
+// readVersions shows the versions of this fleetrun. A peer of another protocol says so when it is asked.
 func (d *doctor) readVersions() {
 	info := buildInfo()
 	version := info.Main.Version

@@ -65,7 +65,7 @@ func (d *doctor) askPeers(ctx context.Context, t *transport.FastHTTP) {
 	}
 }
 
-// endpoints are those at which roles here listen, and those that they call elsewhere.
+// endpoints are the addresses at which roles here listen, and which they call elsewhere.
 func (d *doctor) endpoints() (own, peers []called) {
 	for _, p := range d.patients {
 		if !p.told || p.id.Local() {
@@ -149,7 +149,7 @@ func ask(ctx context.Context, t *transport.FastHTTP, to called, timeout time.Dur
 	return a
 }
 
-// answered is what an answer, or the lack of one, means. Nobody listens where a role has not been started yet, which
+// answered is what an answer, or the lack of one, means. Nothing listens where a role has not been started yet, which
 // may come.
 func answered(words string, took time.Duration, err error, to called, timeout time.Duration) answer {
 	reason := ""

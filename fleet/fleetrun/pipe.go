@@ -21,7 +21,7 @@ func newPipe(to *tee) (*pipe, error) {
 	return &pipe{r: r, w: w, to: to}, nil
 }
 
-// start reads until nobody holds the other end any more. The role has it by now.
+// start reads until no process holds the other end any more. The role has it by now.
 func (p *pipe) start() {
 	p.w.Close()
 	p.done = make(chan struct{})

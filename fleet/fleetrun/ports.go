@@ -9,7 +9,7 @@ import (
 // localhost is where roles live that are only counted.
 const localhost = "127.0.0.1"
 
-// freePorts returns n endpoints on this machine that nobody listens at, no port twice and none that taken uses. All are
+// freePorts returns n free endpoints on this machine, no port twice and none that taken uses. All are
 // held until all are found; a role claims its own moments later, and fails plainly if a stranger was faster.
 func freePorts(n int, taken []endpoint) ([]endpoint, error) {
 	var held []net.Listener

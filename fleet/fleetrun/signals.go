@@ -15,7 +15,7 @@ func catchSignals() (caught <-chan os.Signal, release func()) {
 			signal.Notify(c, s)
 		}
 	}
-	// A console that nobody reads any more is an error of its writers (see stream), not the end of fleetrun. Roles
+	// A console that is not read any more is an error of its writers (see stream), not the end of fleetrun. Roles
 	// don't inherit this, as they would if the signal were ignored.
 	gone := make(chan os.Signal, 1)
 	signal.Notify(gone, syscall.SIGPIPE)

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// ownToken is a secret for the roles of a job that stays on loopback and for which nobody has set another, so that
+// ownToken is a secret for the roles of a job that stays on loopback and for which no other is set, so that
 // other users of the machine can't take part. A job on several machines would need the same on all, which somebody has
 // to give it.
 func (j *job) ownToken(environ func(string) string) string {

@@ -59,7 +59,7 @@ func (d *doctor) identify(p *patient) {
 	}
 }
 
-// showVariables shows those that are set a line each, and the others where nobody can tell who the process is: else
+// showVariables shows those that are set a line each, and the others where it is unclear who the process is: else
 // none is missed.
 func (d *doctor) showVariables(p *patient, names []string, say func(name, format string, args ...any)) {
 	var unset []string
@@ -83,7 +83,7 @@ func (d *doctor) showVariables(p *patient, names []string, say func(name, format
 	d.say("not set", "%s", strings.Join(wrap(ours, 100), "\n"))
 }
 
-// secret says whether a variable's value is nobody's business.
+// secret reports whether a variable's value is not to be shown.
 func secret(name string) bool {
 	words := []string{"TOKEN", "SECRET", "PASS", "KEY", "CREDENTIAL"}
 	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(name, w) })

@@ -116,7 +116,7 @@ func hopeless(err error) bool {
 		errors.Is(err, wire.ErrVersion)
 }
 
-// waiting is why each server has not answered, nil for those that have.
+// waiting is why each server has not answered, nil where it has.
 type waiting []error
 
 func (w waiting) any() bool { return w.reason() != nil }
@@ -131,7 +131,7 @@ func (w waiting) reason() error {
 	return nil
 }
 
-// endpoints are those of the servers that have not answered.
+// endpoints are the endpoints of servers that have not answered.
 func (w waiting) endpoints(all []string) (silent []string) {
 	for s, err := range w {
 		if err != nil {

@@ -88,7 +88,7 @@ func (a *asking) judge(answered bool, err error) (peer.Verdict, error) {
 	return peer.Pause, err
 }
 
-// over says that a worker that leaves need wait no longer for a server where it has found nobody: it has ended when all
+// over says that a worker that leaves need wait no longer for a server where nothing listened: it has ended when all
 // had left, on a network that loses messages besides.
 func (a *asking) over() bool { return a.out.nobody && a.l.leaving.Load() }
 
@@ -126,15 +126,15 @@ func (a *asking) slow() (peer.Verdict, error) {
 
 // silence is how long a server has answered neither a request that was begun then nor anything else. A request that
 // waits for other workers is long in coming, but meanwhile heartbeats are answered; before the first heartbeat and
-// after the worker has left there are only requests that wait for nobody.
+// after the worker has left there are only requests that wait for no worker.
 func (l *link) silence(server int, began time.Time) time.Duration {
 	return min(time.Since(began), l.heard.since(server))
 }
 
-// pauses are those between attempts at a server that does not answer.
+// pauses are the pauses between attempts at a server that does not answer.
 var pauses = peer.Pauses{First: 10 * time.Millisecond, Last: time.Second}
 
-// goneAfter is how long nobody listens where a server was before it counts as ended. A single refusal may come from a
+// goneAfter is how long nothing listens where a server was before it counts as ended. A single refusal may come from a
 // server that is busy.
 const goneAfter = 300 * time.Millisecond
 
@@ -150,7 +150,7 @@ func (l *link) goneAfter() time.Duration {
 // outage is a run of failed attempts.
 type outage struct {
 	began       time.Time
-	unreachable time.Time // since when every one of them found nobody; zero if the last did not
+	unreachable time.Time // since when nothing has listened; zero if the last did not
 	nobody      bool      // one has
 }
 
@@ -168,7 +168,7 @@ func (o *outage) note(err error) {
 	}
 }
 
-// gone says that nobody has listened there for so long.
+// gone says that nothing has listened there for so long.
 func (o *outage) gone(after time.Duration) bool {
 	return !o.unreachable.IsZero() && time.Since(o.unreachable) > after
 }

@@ -292,7 +292,7 @@ func (c *Client) after(ctx context.Context, err error) error {
 }
 
 // Leave implements [backend.Trainer]: it settles, tells server 0 that this worker has stopped, which from then on tells
-// whoever asks, then the others all at once, and ends the client.
+// each server that asks, then the others all at once, and ends the client.
 func (c *Client) Leave(ctx context.Context) error {
 	if err := c.known(); err != nil {
 		return err
@@ -328,7 +328,7 @@ func (c *Client) Close() {
 // Counts implements [backend.Trainer].
 func (c *Client) Counts() backend.Counts { return c.servers.Tally.Counts() }
 
-// Dense brings copies of the servers' dense weights, and those of this worker's that are frozen, by name of the param.
+// Dense brings copies of the servers' dense weights, and of this worker's frozen ones, by name of the param.
 func (c *Client) Dense(ctx context.Context) (map[string][]float32, error) {
 	x := exchange.New(&c.servers)
 	x.Dense = make([][]float32, len(c.Layout.Params))

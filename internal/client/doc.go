@@ -16,7 +16,7 @@
 //
 //	cuts.go       all servers held at the same steps
 //	save.go       checkpoints, and a checkpoint with the end of a period
-//	recovery.go   those that a job makes by itself, and goes on from
+//	recovery.go   checkpoints that a job makes by itself, and goes on from
 //	shrink.go     the end of a period
 //	serve.go      models for serving
 //	load.go       weights that are replaced while they are trained

@@ -13,14 +13,14 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// endedAfter is how long nobody listens at a server's endpoint before it has ended.
+// endedAfter is how long nothing listens at a server's endpoint before it has ended.
 const endedAfter = 2 * time.Second
 
 // stuckAfter is how long heartbeats may stand still, at least, before this process does not live.
 const stuckAfter = 30 * time.Second
 
 // beatTo shows a server that this worker lives until the client ends, and ends it when the server does not. Where
-// nobody listens it looks more often.
+// nothing listens it looks more often.
 func (l *link) beatTo(server int) {
 	pace := l.strategy.HeartbeatInterval.Std()
 	tick := time.NewTicker(pace)
@@ -59,7 +59,7 @@ func (l *link) beatTo(server int) {
 	}
 }
 
-// endedAfter is how long nobody listens at a server's endpoint before it has ended for good: one with a journal comes
+// endedAfter is how long nothing listens at a server's endpoint before it has ended for good: one with a journal comes
 // back.
 func (l *link) endedAfter() time.Duration {
 	if l.strategy.Recovery.Journal != "" {
@@ -107,7 +107,7 @@ func (l *link) told(server int, f *wire.Frame) error {
 	}
 	select {
 	case l.asked <- struct{}{}:
-	default: // whoever saves knows
+	default: // the worker that saves knows
 	}
 	return nil
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // link is a worker's connection to its servers: requests, their repetition, and signs of life in both directions. It
-// lasts as long as the client, and ends it when a server is lost: nobody can train without one.
+// lasts as long as the client, and ends it when a server is lost: no worker can train without one.
 type link struct {
 	worker  int
 	servers []string // endpoints

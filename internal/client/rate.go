@@ -7,9 +7,9 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// SetRateFactor multiplies all learning rates from this worker's next step on, and those of others' updates from the
-// same one on in rounds, from the next in other modes, in mode geo from their next exchange. What this worker has given
-// before is trained first. Once the first server has been told, all are: it can't be given up between them.
+// SetRateFactor multiplies all learning rates from this worker's next step on, and the rates of others' updates from
+// the same one on in rounds, from the next in other modes, in mode geo from their next exchange. What this worker has
+// given before is trained first. Once the first server has been told, all are: it can't be given up between them.
 func (c *Client) SetRateFactor(ctx context.Context, factor float64) error {
 	if err := c.drain(ctx); err != nil {
 		return err

@@ -32,8 +32,8 @@ func (v *serving) Gone(ctx context.Context, name string, yield func(ids []uint64
 }
 
 // Serve implements [backend.Trainer]. Servers doubt what was saved while the model is made whole, and note what they
-// have of it when it is: whoever ends in between leaves rows that count as not served, and servers that doubt, which
-// only a base sets right.
+// have of it when it is: a process that ends in between leaves rows that count as not served, and servers that doubt,
+// which only a base sets right.
 func (c *Client) Serve(ctx context.Context, how table.Serving, write func(backend.Serving) error,
 	commit func() (table.Chain, error)) error {
 	done, err := c.turn(ctx, "saving a model for serving")
