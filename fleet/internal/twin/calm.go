@@ -17,7 +17,7 @@ func (p Program) Calm() (calm Program, ok bool) {
 	}
 	var legs []Leg
 	for i, l := range calm.Legs {
-		if l.ordered() || l.copies() {
+		if l.ordered() || l.copies() || l.counted() {
 			return p, false
 		}
 		l.calm(p.Net, slices.ContainsFunc(p.Legs, Leg.drifts))

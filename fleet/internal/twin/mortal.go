@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -281,12 +283,46 @@ func (o *operator) process(ctx context.Context, m rolemaker.RoleMaker, name stri
 	select {
 	case <-p.dead:
 		if o.l.Strategy.Recovery.Journal != "" && f.IsServer() {
-			<-ended // it has the journal, which kill -9 would let go
+			journal := o.r.journal(f.ServerIndex())
+			<-ended // it has the journal, which kill -9 would let go, and may void it
+			if err := journal.put(); err != nil {
+				return err
+			}
 		}
 		return errKilled
 	case err := <-ended:
 		return err
 	}
+}
+
+// journal are the files of a server's journal as they are now.
+type journal struct {
+	pattern string
+	files   map[string][]byte
+	err     error
+}
+
+func (r *run) journal(server int) journal {
+	j := journal{pattern: filepath.Join(r.at("journals"), fmt.Sprintf("server-%d-*", server)),
+		files: map[string][]byte{}}
+	names, err := filepath.Glob(j.pattern)
+	for j.err = err; len(names) > 0 && j.err == nil; names = names[1:] {
+		j.files[names[0]], j.err = os.ReadFile(names[0])
+	}
+	return j
+}
+
+// put makes the journal what it was.
+func (j journal) put() error {
+	now, err := filepath.Glob(j.pattern)
+	err = errors.Join(j.err, err)
+	for _, name := range now {
+		err = errors.Join(err, os.Remove(name))
+	}
+	for name, data := range j.files {
+		err = errors.Join(err, os.WriteFile(name, data, 0o600))
+	}
+	return err
 }
 
 // remains notes what the job has left: the newest of its checkpoints, as a process alone reads it.

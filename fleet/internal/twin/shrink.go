@@ -35,7 +35,9 @@ func Fewest(p Program, fails func(Program) bool, tries int) Program {
 func (p Program) whole() bool {
 	written := map[string]bool{"": true}
 	for _, l := range p.Legs {
-		if !written[l.From.Dir] || (l.counted() || l.blind()) && !p.Net.Ledger {
+		uncounted := l.counted() && l.kind() == string(strategy.ModeSync) &&
+			l.Strategy.Weighting != strategy.WeightPushes
+		if !written[l.From.Dir] || (l.counted() || l.blind()) && !p.Net.Ledger || uncounted {
 			return false
 		}
 		for i, c := range l.Calls {
