@@ -14,6 +14,7 @@ import (
 type console struct {
 	out, err io.Writer // of the worker on the console; they never fail
 	live     bool      // output is a terminal
+	one      bool      // both streams go to one place, as on a terminal or behind 2>&1
 	quiet    bool      // fleetrun says nothing but what has failed
 	verbose  bool      // it shows what it starts and how, in the look of the original
 	width    int       // its columns when fleetrun started, 0 if they are not known
@@ -24,6 +25,9 @@ type console struct {
 
 func newConsole(stdout, stderr *os.File) *console {
 	c := &console{live: term.IsTerminal(int(stdout.Fd()))}
+	out, outErr := stdout.Stat()
+	err, errErr := stderr.Stat()
+	c.one = outErr == nil && errErr == nil && os.SameFile(out, err)
 	c.width, _, _ = term.GetSize(int(stdout.Fd())) // 0 with an error
 	c.out, c.err = stream{c, stdout}, stream{c, stderr}
 	return c

@@ -34,7 +34,8 @@ func startProcess(cmd *exec.Cmd, r role, log *os.File, shown *console) (*process
 	return p, nil
 }
 
-// show leads the output over the console, if there is one.
+// show leads the output over the console, if there is one: by one pipe where both streams come to one place, since of
+// two pipes nobody can say what was written first.
 func (p *process) show(con *console) error {
 	if con == nil {
 		return nil
@@ -44,12 +45,16 @@ func (p *process) show(con *console) error {
 		return err
 	}
 	p.pipes = append(p.pipes, out)
+	p.cmd.Stdout, p.cmd.Stderr = out.w, out.w
+	if con.one {
+		return nil
+	}
 	errs, err := newPipe(newTee(con.err, p.log, con))
 	if err != nil {
 		return err
 	}
 	p.pipes = append(p.pipes, errs)
-	p.cmd.Stdout, p.cmd.Stderr = out.w, errs.w
+	p.cmd.Stderr = errs.w
 	return nil
 }
 
