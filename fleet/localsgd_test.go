@@ -97,15 +97,16 @@ func TestAdaptiveLocalSGD(t *testing.T) {
 	schedule := lr.ExponentialDecay{LR: 0.1, Gamma: 0.95}
 	s := strategy.Sync()
 	s.AdaptiveLocalSGD.InitKSteps = init
-	got := trainGiven(t, 2, optimizer.SGD{Schedule: schedule}, s, false, func(ctx context.Context, worker int, g *trial.Given) error {
-		for step := 1; step <= steps; step++ {
-			g.Loss = loss(worker, step)
-			if _, err := g.Step(ctx, 4, float32(grad(worker, step)), 0); err != nil {
-				return err
+	got := trainGiven(t, 2, optimizer.SGD{Schedule: schedule}, s, false,
+		func(ctx context.Context, worker int, g *trial.Given) error {
+			for step := 1; step <= steps; step++ {
+				g.Loss = loss(worker, step)
+				if _, err := g.Step(ctx, 4, float32(grad(worker, step)), 0); err != nil {
+					return err
+				}
 			}
-		}
-		return nil
-	})
+			return nil
+		})
 	w, last, k, loss0, met := [2]float64{1, 1}, 0, 0, 0.0, map[int]bool{}
 	for step := 1; step <= steps; step++ {
 		lr := schedule.Rate(int64(step - 1))
@@ -138,14 +139,15 @@ func TestLocalSGDEndsEpochsTogether(t *testing.T) {
 	t.Parallel()
 	s := strategy.Sync()
 	s.LocalSGD.KSteps = 2
-	got := trainGiven(t, 3, optimizer.SGD{LR: 0.1}, s, true, func(ctx context.Context, worker int, g *trial.Given) error {
-		for step := range 2 + 3*worker {
-			if _, err := g.Step(ctx, 4, float32(step), float32(worker)); err != nil {
-				return err
+	got := trainGiven(t, 3, optimizer.SGD{LR: 0.1}, s, true,
+		func(ctx context.Context, worker int, g *trial.Given) error {
+			for step := range 2 + 3*worker {
+				if _, err := g.Step(ctx, 4, float32(step), float32(worker)); err != nil {
+					return err
+				}
 			}
-		}
-		return nil
-	})
+			return nil
+		})
 	if !slices.Equal(got[0], got[1]) || !slices.Equal(got[0], got[2]) || got[0][0] == 1 {
 		t.Errorf("the workers have %v", got)
 	}
@@ -154,26 +156,29 @@ func TestLocalSGDEndsEpochsTogether(t *testing.T) {
 // TestGradientMerge: k steps make one update, of the mean weighted by samples or of the sum, alone and with others.
 func TestGradientMerge(t *testing.T) {
 	t.Parallel()
-	gradients, n := []float32{1, 3, -2, 6, 5}, []int{4, 4, 4, 8, 4} // the fifth step waits for three more, or the end of the epoch
+	// the fifth step waits for three more, or the end of the epoch
+	gradients, n := []float32{1, 3, -2, 6, 5}, []int{4, 4, 4, 8, 4}
 	for _, c := range []struct {
 		sum, ended bool
 		want       float32
-	}{{false, false, 1 - 0.1*56/20}, {true, false, 1 - 0.1*8}, {false, true, 1 - 0.1*(56./20+5)}, {true, true, 1 - 0.1*(8+5)}} {
+	}{{false, false, 1 - 0.1*56/20}, {true, false, 1 - 0.1*8}, {false, true, 1 - 0.1*(56./20+5)},
+		{true, true, 1 - 0.1*(8+5)}} {
 		s := strategy.Sync()
 		s.GradientMerge = strategy.GradientMerge{KSteps: 4, Sum: c.sum}
 		for _, workers := range []int{1, 2} {
-			for i, w := range trainGiven(t, workers, optimizer.SGD{LR: 0.1}, s, c.ended, func(ctx context.Context, _ int, g *trial.Given) error {
-				for step := range gradients {
-					before, err := g.Step(ctx, n[step], gradients[step], 0)
-					if err != nil {
-						return err
+			for i, w := range trainGiven(t, workers, optimizer.SGD{LR: 0.1}, s, c.ended,
+				func(ctx context.Context, _ int, g *trial.Given) error {
+					for step := range gradients {
+						before, err := g.Step(ctx, n[step], gradients[step], 0)
+						if err != nil {
+							return err
+						}
+						if step < 4 && before[0] != 1 {
+							t.Errorf("an update before step 4: %v at step %d", before, step)
+						}
 					}
-					if step < 4 && before[0] != 1 {
-						t.Errorf("an update before step 4: %v at step %d", before, step)
-					}
-				}
-				return nil
-			}) {
+					return nil
+				}) {
 				if math.Abs(float64(w[0]-c.want)) > 1e-6 || w[1] != 2 {
 					t.Errorf("sum %t, ended %t: worker %d of %d has %v, want %v", c.sum, c.ended, i, workers, w, c.want)
 				}
@@ -188,9 +193,10 @@ func TestGradientMergeOfRows(t *testing.T) {
 	weights := func(k int) []byte {
 		s := strategy.Sync()
 		s.GradientMerge.KSteps = k
-		return trial.Training{Rule: optimizer.Adagrad{LR: 0.1}, Strategy: s, To: 5 * k, Batch: func(f *fleet.Fleet, step int) []trial.Sample {
-			return trial.Samples(32, step/k)[16*f.WorkerIndex():][16/k*(step%k):][:16/k]
-		}}.Weights(t, trial.Cluster(0, 2))
+		return trial.Training{Rule: optimizer.Adagrad{LR: 0.1}, Strategy: s, To: 5 * k,
+			Batch: func(f *fleet.Fleet, step int) []trial.Sample {
+				return trial.Samples(32, step/k)[16*f.WorkerIndex():][16/k*(step%k):][:16/k]
+			}}.Weights(t, trial.Cluster(0, 2))
 	}
 	if far := trial.Distance(t, weights(1), weights(4)); far > 1e-5 {
 		t.Errorf("merged steps are %g away from whole ones", far)
@@ -213,7 +219,8 @@ func TestWithoutServersIsRefusedWithServers(t *testing.T) {
 	}
 	s := strategy.Sync()
 	s.LocalSGD.KSteps = 2
-	for want, rule := range map[string]optimizer.Rule{"it is for SGD and Momentum": optimizer.Adam{LR: 1}, `with embedding "emb"`: optimizer.SGD{LR: 1}} {
+	for want, rule := range map[string]optimizer.Rule{"it is for SGD and Momentum": optimizer.Adam{LR: 1},
+		`with embedding "emb"`: optimizer.SGD{LR: 1}} {
 		trial.Refused(t, trial.Cluster(0, 2), want, func(_ context.Context, f *fleet.Fleet) error {
 			return trial.Minimize(f, trial.NewToy(), rule, s)
 		})
@@ -253,10 +260,12 @@ func TestLocalSGDGoesOn(t *testing.T) {
 		workers, k, begin := 2+r.IntN(2), 1+r.IntN(4), r.IntN(6)
 		s := strategy.Sync()
 		if s.LocalSGD = (strategy.LocalSGD{KSteps: k, BeginStep: begin}); r.IntN(2) == 0 {
-			s.LocalSGD, s.AdaptiveLocalSGD = strategy.LocalSGD{}, strategy.AdaptiveLocalSGD{InitKSteps: k, BeginStep: begin}
+			s.LocalSGD, s.AdaptiveLocalSGD = strategy.LocalSGD{},
+				strategy.AdaptiveLocalSGD{InitKSteps: k, BeginStep: begin}
 		}
 		schedule := []lr.Schedule{nil, lr.ExponentialDecay{LR: 0.1, Gamma: 0.9}}[r.IntN(2)]
-		rule := []optimizer.Rule{optimizer.SGD{LR: 0.1, Schedule: schedule}, optimizer.Momentum{LR: 0.1, Schedule: schedule}}[r.IntN(2)]
+		rule := []optimizer.Rule{optimizer.SGD{LR: 0.1, Schedule: schedule},
+			optimizer.Momentum{LR: 0.1, Schedule: schedule}}[r.IntN(2)]
 		steps := make([][]int, 3) // by epoch and worker
 		for e := range steps {
 			for range workers {
@@ -306,7 +315,8 @@ func TestLocalSGDGoesOn(t *testing.T) {
 		dir := t.TempDir()
 		want := leg("", [2]int{0, 3}, dir)
 		if got := leg(dir, [2]int{1, 3}, ""); !slices.Equal(got, want) {
-			t.Errorf("seed %d, %d workers, %v, %+v %+v, steps %v: %v, undisturbed %v", seed.N, workers, rule, s.LocalSGD, s.AdaptiveLocalSGD, steps, got, want)
+			t.Errorf("seed %d, %d workers, %v, %+v %+v, steps %v: %v, undisturbed %v", seed.N, workers, rule,
+				s.LocalSGD, s.AdaptiveLocalSGD, steps, got, want)
 		}
 	})
 }
@@ -373,5 +383,73 @@ func TestLocalSGDIsSavedWhole(t *testing.T) {
 	}
 	if bytes.Equal(begins, end) || saves < 4 {
 		t.Errorf("%d saves, and the epoch's end has changed the model: %t", saves, !bytes.Equal(begins, end))
+	}
+}
+
+// TestLocalSGDIsSavedAgain: a checkpoint with the progress of the one before is another where copies have met between the two, or weights
+// were loaded, though no step was made.
+func TestLocalSGDIsSavedAgain(t *testing.T) {
+	t.Parallel()
+	s := strategy.Sync()
+	s.LocalSGD = strategy.LocalSGD{KSteps: 3}
+	s.Recovery = strategy.Recovery{Dir: t.TempDir()}
+	weights := make([][]float32, 4) // by worker, when the job ends, and when it goes on
+	for leg := range 2 {
+		fleettest.Run(t, 0, 2, func(ctx context.Context, f *fleet.Fleet) error {
+			w, g := f.WorkerIndex(), trial.NewGiven(1, -2)
+			return trial.Play(ctx, f, g, optimizer.SGD{LR: 0.1}, s, func() (err error) {
+				for step := 0; leg == 0 && step < 3; step++ { // the last two are of each worker alone
+					if _, err := g.Step(ctx, 4, float32(step+w), float32(w)); err != nil {
+						return err
+					}
+				}
+				if leg == 0 {
+					err = f.Checkpoint(ctx)
+					err = errors.Join(err, g.Trainer.EndEpoch(ctx), f.BarrierWorker(ctx), f.Checkpoint(ctx))
+				}
+				if err == nil {
+					weights[2*leg+w], err = g.Weights(ctx)
+				}
+				return err
+			})
+		})
+	}
+	if !slices.Equal(weights[0], weights[1]) || !slices.Equal(weights[2], weights[0]) ||
+		!slices.Equal(weights[3], weights[0]) {
+		t.Errorf("the copies are %v and %v, and go on as %v and %v", weights[0], weights[1], weights[2], weights[3])
+	}
+}
+
+// TestALoadIsSavedAgain: weights that were loaded between two checkpoints, of the same step and with the same progress, are in the second.
+func TestALoadIsSavedAgain(t *testing.T) {
+	t.Parallel()
+	other, s := t.TempDir(), strategy.Sync()
+	var ended [][]float32
+	for leg := range 3 {
+		if leg == 1 {
+			s.Recovery = strategy.Recovery{Dir: t.TempDir()}
+		}
+		fleettest.Run(t, 0, 1, func(ctx context.Context, f *fleet.Fleet) error { // others load before they train
+			g := trial.NewGiven(1, -2)
+			return trial.Play(ctx, f, g, optimizer.SGD{LR: 0.1}, s, func() (err error) {
+				if leg < 2 {
+					_, err = g.Step(ctx, 4, float32(leg+1), 1)
+				}
+				if leg == 1 && err == nil {
+					err = errors.Join(f.Checkpoint(ctx), f.LoadModel(ctx, other), f.Checkpoint(ctx))
+				}
+				if err != nil {
+					return err
+				}
+				w, err := g.Weights(ctx)
+				if ended = append(ended, w); err == nil && leg == 0 {
+					err = f.SavePersistables(ctx, other)
+				}
+				return err
+			})
+		})
+	}
+	if !slices.Equal(ended[1], ended[0]) || !slices.Equal(ended[2], ended[1]) {
+		t.Errorf("loaded %v, it has %v and goes on with %v", ended[0], ended[1], ended[2])
 	}
 }

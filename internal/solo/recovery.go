@@ -11,15 +11,15 @@ import (
 
 // saved is what a checkpoint holds.
 type saved struct {
-	step     int64
-	periods  int // that were ended, whose rows were dropped
+	changes  int64 // of the weights
+	periods  int   // that were ended, whose rows were dropped
 	rate     float64
 	progress checkpoint.Progress
 }
 
 // is says whether another checkpoint would hold the same.
 func (s *saved) is(o *saved) bool {
-	return o != nil && s.step == o.step && s.periods == o.periods && s.rate == o.rate &&
+	return o != nil && s.changes == o.changes && s.periods == o.periods && s.rate == o.rate &&
 		s.progress.Epoch == o.progress.Epoch && bytes.Equal(s.progress.User, o.progress.User)
 }
 
@@ -135,7 +135,7 @@ func (t *Trainer) takeNext(progressed func() checkpoint.Progress, rate float64) 
 	t.series.Look() // a disk may be slow: no step waits for it
 	err = t.still(func() (err error) {
 		p := progressed()
-		if now = (&saved{t.Store().Step(), t.periods, rate, p}); !now.is(t.saved) {
+		if now = (&saved{t.local.Changes(), t.periods, rate, p}); !now.is(t.saved) {
 			if c, err = t.takeOwn(rate); err != nil {
 				return err
 			}

@@ -97,6 +97,9 @@ func (t *Trainer) Changed() {
 	t.frozen.Add(1)
 }
 
+// Changes is how often weights were changed, by updates and otherwise; an update may count as several.
+func (t *Trainer) Changes() int64 { return t.version.Load() + t.frozen.Load() }
+
 // Step is the number of updates so far.
 func (t *Trainer) Step() int64 { return t.store.Step() }
 

@@ -24,10 +24,8 @@ func NewGiven(w ...float32) *Given {
 
 // Step makes a step of n samples with a gradient, and returns what the weights were before it.
 func (g *Given) Step(ctx context.Context, n int, gradient ...float32) (before []float32, err error) {
-	if g.Session == nil {
-		if g.Session, err = g.OpenSession(); err != nil {
-			return nil, err
-		}
+	if err := g.open(); err != nil {
+		return nil, err
 	}
 	st := &optimizer.Step{Samples: n}
 	err = Step(ctx, g.Session, st, func() {
@@ -39,6 +37,17 @@ func (g *Given) Step(ctx context.Context, n int, gradient ...float32) (before []
 
 // Weights are what its session sees now.
 func (g *Given) Weights(ctx context.Context) ([]float32, error) {
-	err := Look(ctx, g.Session)
+	err := g.open()
+	if err == nil {
+		err = Look(ctx, g.Session)
+	}
 	return slices.Clone(g.W.W), err
+}
+
+// open opens its session, once.
+func (g *Given) open() (err error) {
+	if g.Session == nil {
+		g.Session, err = g.OpenSession()
+	}
+	return err
 }
