@@ -52,20 +52,21 @@ func (m *masked) run(t *testing.T) *masked {
 		y := nn.Linear(mask, 1, nn.LinearOptions{})
 		s := m.strategy
 		s.Recovery = strategy.Recovery{Dir: m.dir}
-		return trial.Play(ctx, f, nn.Mean(nn.SquareError(y, g.Input("y", 1))), optimizer.Adam{LR: 0.01}, s, func() error {
-			for epoch := f.Progress().Epoch; epoch < m.epochs; epoch++ {
-				if err := m.train(ctx, f, mask); err != nil {
+		return trial.Play(ctx, f, nn.Mean(nn.SquareError(y, g.Input("y", 1))), optimizer.Adam{LR: 0.01}, s,
+			func() error {
+				for epoch := f.Progress().Epoch; epoch < m.epochs; epoch++ {
+					if err := m.train(ctx, f, mask); err != nil {
+						return err
+					}
+					if err := errors.Join(f.BarrierWorker(ctx), f.SetProgress(fleet.Progress{Epoch: epoch + 1})); err != nil {
+						return err
+					}
+				}
+				if err := errors.Join(f.BarrierWorker(ctx), f.Checkpoint(ctx)); err != nil || !f.IsFirstWorker() {
 					return err
 				}
-				if err := errors.Join(f.BarrierWorker(ctx), f.SetProgress(fleet.Progress{Epoch: epoch + 1})); err != nil {
-					return err
-				}
-			}
-			if err := errors.Join(f.BarrierWorker(ctx), f.Checkpoint(ctx)); err != nil || !f.IsFirstWorker() {
-				return err
-			}
-			return f.SaveInferenceModel(ctx, model, nn.Inference(y))
-		})
+				return f.SaveInferenceModel(ctx, model, nn.Inference(y))
+			})
 	})
 	m.model = trial.Weights(t, model)
 	return m
@@ -116,7 +117,8 @@ func TestNoTwoStepsDropAlike(t *testing.T) {
 		first.run(t)
 		others := job.Cluster
 		others.Workers = 3
-		again := (&masked{Cluster: others, strategy: job.Strategy, dir: first.dir, epochs: 3, masks: first.masks}).run(t)
+		again := (&masked{Cluster: others, strategy: job.Strategy, dir: first.dir, epochs: 3,
+			masks: first.masks}).run(t)
 		if steps, ways := again.distinct(); steps != 3*96 || ways != steps {
 			t.Errorf("%s: %d steps have dropped in %d ways", name, steps, ways)
 		}
@@ -137,7 +139,10 @@ func TestWhatIsRestoredDropsOn(t *testing.T) {
 				return nil
 			})
 			for how, begin := range map[string]func(context.Context, *fleet.Fleet) error{
-				"Restore": func(ctx context.Context, f *fleet.Fleet) error { return f.Restore(ctx, dir, fleet.RestoreOptions{}) },
+				"Restore": func(ctx context.Context, f *fleet.Fleet) error {
+					return f.Restore(ctx, dir,
+						fleet.RestoreOptions{})
+				},
 				"LoadModel": func(ctx context.Context, f *fleet.Fleet) error {
 					switch {
 					case f.IsServer():
@@ -256,7 +261,8 @@ func TestFrozenForEveryExecutor(t *testing.T) {
 	for name, job := range trial.SomeOf(t, trial.Jobs(t)) {
 		job.Cluster.Run(t, func(ctx context.Context, f *fleet.Fleet) error {
 			g := nn.NewGraph(1)
-			still := g.Parameter(nn.ParameterOptions{Name: "still", Init: optimizer.Constant{Value: 3}, Frozen: true}, 2)
+			still := g.Parameter(nn.ParameterOptions{Name: "still", Init: optimizer.Constant{Value: 3}, Frozen: true},
+				2)
 			loss := nn.Mean(nn.Linear(nn.Add(g.Input("x", 2), still), 1, nn.LinearOptions{}))
 			return trial.PlayGraph(ctx, f, loss, optimizer.SGD{LR: 0.1}, job.Strategy, func(first *nn.Executor) error {
 				batch := dataset.Batch{"x": nn.Floats([]float32{1, 2}, 2)}
@@ -271,5 +277,50 @@ func TestFrozenForEveryExecutor(t *testing.T) {
 				return errors.Join(err, second.Close(ctx))
 			})
 		})
+	}
+}
+
+// TestTwoExecutorsDropOn: the steps of two executors that train as one thread are in checkpoints too, though nobody knows on which samples
+// they were: a job that goes on drops what would have been dropped next.
+func TestTwoExecutorsDropOn(t *testing.T) {
+	t.Parallel()
+	for name, job := range trial.Jobs(t) {
+		if name != "alone" && name != "async" {
+			continue // with one training session a worker, or with threads that wait for each other
+		}
+		var mu sync.Mutex
+		var masks []string
+		job.Strategy.Recovery = strategy.Recovery{Dir: t.TempDir()}
+		for range 2 {
+			job.Cluster.Run(t, func(ctx context.Context, f *fleet.Fleet) error {
+				g := nn.NewGraph(1)
+				mask := nn.Dropout(g.Input("x", 64), 0.5)
+				return trial.Play(ctx, f, nn.Mean(nn.Linear(mask, 1, nn.LinearOptions{})), optimizer.SGD{LR: 0.01},
+					job.Strategy, func() error {
+						exes := []*nn.Executor{nn.NewExecutor(g), nn.NewExecutor(g)}
+						for step := range 6 {
+							out, err := exes[step%2].Train(ctx, dataset.Batch{"x": nn.Floats(slices.Repeat([]float32{1},
+								64), 64)}, mask)
+							if err != nil {
+								return err
+							}
+							mu.Lock()
+							masks = append(masks, fmt.Sprint(out[0].Float32s()))
+							mu.Unlock()
+						}
+						if err := errors.Join(exes[0].Close(ctx), exes[1].Close(ctx),
+							f.BarrierWorker(ctx)); err != nil {
+							return err
+						}
+						if !f.IsFirstWorker() {
+							return f.BarrierWorker(ctx)
+						}
+						return errors.Join(f.Checkpoint(ctx), f.BarrierWorker(ctx))
+					})
+			})
+		}
+		if n, ways := len(masks), len(slices.Compact(slices.Sorted(slices.Values(masks)))); n != 12*max(job.Cluster.Workers, 1) || ways != n {
+			t.Errorf("%s: %d steps have dropped in %d ways", name, n, ways)
+		}
 	}
 }

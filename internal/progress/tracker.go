@@ -66,8 +66,8 @@ func (t *Tracker) Begin(epoch int) {
 	}
 }
 
-// Enter takes note that somebody trains as a thread, until leave is called. While several do, they have no positions in
-// this epoch.
+// Enter takes note that somebody trains as a thread, until leave is called. If several do, the thread's steps count in
+// this epoch, and none of its samples: who goes on begins the epoch anew.
 func (t *Tracker) Enter(number, of int) (leave func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -173,11 +173,12 @@ func (t *Tracker) Trained(number, of, samples int, steps uint64) Position {
 
 // position is a thread's, on a push. mu is held.
 func (t *Tracker) position(h *thread) Position {
-	if t.shared {
-		return Position{}
-	}
-	return Position{Thread: uint16(h.number), Threads: uint16(h.of), Epoch: uint32(t.epoch), Samples: h.samples,
+	p := Position{Thread: uint16(h.number), Threads: uint16(h.of), Epoch: uint32(t.epoch), Samples: h.samples,
 		Steps: h.steps}
+	if t.shared {
+		p.Samples = 0
+	}
+	return p
 }
 
 // All are the positions of all threads: behind what they have trained last, and where the worker began, behind what was
@@ -191,7 +192,10 @@ func (t *Tracker) All() []Position {
 // all is All. mu is held.
 func (t *Tracker) all() (all []Position) {
 	if t.shared {
-		return nil
+		for _, h := range t.threads {
+			all = Moved(all, t.position(h))
+		}
+		return all
 	}
 	for _, p := range t.past {
 		if t.fits(p) {

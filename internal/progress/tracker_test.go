@@ -26,7 +26,8 @@ func TestPositions(t *testing.T) {
 		t.Errorf("the furthest are %v and %v, want %v", a, b, want)
 	}
 	two := []Position{{0, 2, 1, 3, 0}}
-	if a, b := Furthest(at, two), Furthest(two, at); !slices.Equal(a, at) || !slices.Equal(b, at) || !slices.Equal(Furthest(nil, two), two) {
+	if a, b := Furthest(at, two), Furthest(two, at); !slices.Equal(a, at) || !slices.Equal(b, at) ||
+		!slices.Equal(Furthest(nil, two), two) {
 		t.Errorf("of other numbers of threads the furthest are %v and %v, want %v", a, b, at)
 	}
 	if got := Moved(slices.Clone(at), Position{}); len(got) > 0 {
@@ -65,7 +66,8 @@ func TestEverySampleOnce(t *testing.T) {
 }
 
 // live is one life of a worker, from an epoch on, which dies after so many steps in an epoch that it is told when it begins again.
-func live(t *rapid.T, tracker *Tracker, saved *[]Position, trained [][]int, begin, epochs, share, batch, steps int) (epoch int, dies bool) {
+func live(t *rapid.T, tracker *Tracker, saved *[]Position, trained [][]int, begin, epochs, share, batch,
+	steps int) (epoch int, dies bool) {
 	threads := len(trained)
 	for epoch = begin; epoch < epochs; epoch++ {
 		tracker.Begin(epoch)
@@ -160,14 +162,14 @@ func TestTracker(t *testing.T) {
 		k.Trained(0, 0, 5, 0)
 		at(t, &k, Position{0, 1, 0, 5, 0})
 		another := k.Enter(0, 1)
-		if p := k.Trained(0, 0, 5, 0); p.Threads != 0 {
+		if p := k.Trained(0, 0, 5, 7); p != (Position{0, 1, 0, 0, 7}) {
 			t.Errorf("the position is %v", p)
 		}
 		leave()
-		at(t, &k)
+		at(t, &k, Position{0, 1, 0, 0, 7}) // steps count, samples don't
 		k.Begin(1)
-		k.Trained(0, 0, 5, 0)
-		at(t, &k, Position{0, 1, 1, 5, 0})
+		k.Trained(0, 0, 5, 8)
+		at(t, &k, Position{0, 1, 1, 5, 8})
 		another()
 	})
 	t.Run("larger batches", func(t *testing.T) {
