@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/gofleet/gofleet/fleet"
@@ -69,7 +70,8 @@ func TestWhenARoleDies(t *testing.T) {
 		for _, victim := range []string{"worker 0", "worker 1", "server 0", "server 1"} {
 			for _, stopped := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%s, %s, stopped %t", s.Mode, victim, stopped), func(t *testing.T) {
-					j := &deathJob{strategy: s.WithDefaults(), victim: victim, stopped: stopped, ends: map[string]deathEnd{}}
+					j := &deathJob{strategy: s.WithDefaults(), victim: victim, stopped: stopped,
+						ends: map[string]deathEnd{}}
 					j.run(t)
 					if len(j.ends) != 5 {
 						t.Errorf("%d roles ended, want 5", len(j.ends))
@@ -95,7 +97,8 @@ func TestASecondLife(t *testing.T) {
 			j := playDeath(t, s, "worker 1", true)
 			for role, end := range j.ends {
 				switch refused := role == "worker 1" && inStep(s.Mode); {
-				case refused && (!errors.Is(end.err, fleet.ErrWentBack) || !strings.Contains(end.err.Error(), "start the job again from its last checkpoint")):
+				case refused && (!errors.Is(end.err, fleet.ErrWentBack) ||
+					!strings.Contains(end.err.Error(), "start the job again from its last checkpoint")):
 					t.Errorf("its second life ended with %v, want it to be refused with what to do", end.err)
 				case !refused && inStep(s.Mode) && strings.HasPrefix(role, "server"):
 					if !errors.Is(end.err, fleet.ErrWorkersDied) {
@@ -120,11 +123,13 @@ func TestANextLifeIsADeath(t *testing.T) {
 		for _, lost := range []strategy.WorkerLost{"", strategy.WorkerGoOn} {
 			t.Run(fmt.Sprintf("%s, %q", s.Mode, lost), func(t *testing.T) {
 				s.Recovery = strategy.Recovery{Dir: t.TempDir(), WorkerLost: lost}
-				j := &deathJob{strategy: s.WithDefaults(), victim: "worker 1", returns: true, soon: 5 * time.Second, ends: map[string]deathEnd{}}
+				j := &deathJob{strategy: s.WithDefaults(), victim: "worker 1", returns: true, soon: 5 * time.Second,
+					ends: map[string]deathEnd{}}
 				j.run(t)
 				delete(j.ends, j.victim)
 				for role, end := range j.ends {
-					if back := lost == ""; back != errors.Is(end.err, fleet.ErrWentBack) || back && end.after > 8*time.Second {
+					if back := lost == ""; back != errors.Is(end.err, fleet.ErrWentBack) || back &&
+						end.after > 8*time.Second {
 						t.Errorf("%s ended after %v with %v", role, end.after, end.err)
 					}
 				}
@@ -158,7 +163,8 @@ func (j *deathJob) checkWorkerDied(t *testing.T) {
 		switch number := strings.TrimPrefix(j.victim, "worker "); {
 		case strings.HasPrefix(role, "worker") && end.err != nil:
 			t.Errorf("%s: %v, want it to train to its end", role, end.err)
-		case strings.HasPrefix(role, "server") && (!errors.Is(end.err, fleet.ErrWorkersDied) || !strings.Contains(end.err.Error(), "worker ["+number+"]")):
+		case strings.HasPrefix(role, "server") && (!errors.Is(end.err, fleet.ErrWorkersDied) ||
+			!strings.Contains(end.err.Error(), "worker ["+number+"]")):
 			t.Errorf("%s: %v, want ErrWorkersDied that names the worker", role, end.err)
 		}
 	}
@@ -182,8 +188,10 @@ func (j *deathJob) checkServerDied(t *testing.T) {
 		most += time.Second
 	}
 	for role, end := range j.ends {
-		if !errors.Is(end.err, fleet.ErrWentBack) || !strings.Contains(end.err.Error(), j.victim+" (") || end.after > most {
-			t.Errorf("%s ended after %v with %v, want ErrWentBack within %v, with the name of %s", role, end.after, end.err, most, j.victim)
+		if !errors.Is(end.err, fleet.ErrWentBack) || !strings.Contains(end.err.Error(), j.victim+" (") ||
+			end.after > most {
+			t.Errorf("%s ended after %v with %v, want ErrWentBack within %v, with the name of %s", role, end.after,
+				end.err, most, j.victim)
 		}
 	}
 }
@@ -270,7 +278,8 @@ func (j *deathJob) train(ctx context.Context, o *trial.Given, steps int) error {
 	defer session.Close(ctx)
 	for range steps {
 		began := time.Now()
-		if err := trial.Step(ctx, session, &optimizer.Step{Samples: 1}, func() { <-time.After(time.Second) }); err != nil {
+		if err := trial.Step(ctx, session, &optimizer.Step{Samples: 1},
+			func() { <-time.After(time.Second) }); err != nil {
 			return err
 		}
 		j.mu.Lock()
@@ -278,4 +287,78 @@ func (j *deathJob) train(ctx context.Context, o *trial.Given, steps int) error {
 		j.mu.Unlock()
 	}
 	return nil
+}
+
+// TestALateLifeDoesNotLead: a worker that was started again alone knows less of the job than those that went on. Until it meets them again,
+// checkpoints have the progress of these, and the lowest of them sets the rate; so may the late one, as worker 0.
+func TestALateLifeDoesNotLead(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []strategy.Mode{strategy.ModeAsync, strategy.ModeHalfAsync, strategy.ModeGeo} {
+		t.Run(string(mode), func(t *testing.T) {
+			s := trial.Patient(strategy.Strategy{Mode: mode})
+			s.Recovery = strategy.Recovery{Dir: t.TempDir(), Every: strategy.Duration(time.Second)}
+			saved := func(f *fleet.Fleet, want string) error {
+				c, err := fleet.Latest(s.Recovery.Dir)
+				if err == nil && string(c.Progress.User) != want {
+					err = fmt.Errorf("worker %d: a checkpoint has the progress of %q, want %q", f.WorkerIndex(),
+						c.Progress.User, want)
+				}
+				return err
+			}
+			says := func(f *fleet.Fleet, who string) error { return f.SetProgress(fleet.Progress{User: []byte(who)}) }
+			synctest.Test(t, func(t *testing.T) {
+				cluster, network := quiet(2, 3)
+				for role, err := range cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+					c := trial.CounterFor(s)
+					played := func(do func(ctx context.Context, f *fleet.Fleet) error) func(context.Context,
+						*fleet.Fleet) error {
+						return func(ctx context.Context, f *fleet.Fleet) error {
+							return c.Play(ctx, f, s, func() error { return do(ctx, f) })
+						}
+					}
+					train := func(ctx context.Context, steps int) error {
+						err := c.Train(ctx, steps)
+						time.Sleep(3 * time.Second)
+						return err
+					}
+					goesOn := played(func(ctx context.Context, f *fleet.Fleet) error {
+						// worker 0 dies and joins meanwhile
+						err := errors.Join(says(f, "one that went on"), train(ctx, 3))
+						if err == nil && f.WorkerIndex() == 1 {
+							time.Sleep(12 * time.Second)
+							err = errors.Join(saved(f, "one that went on"), f.SetRateFactor(ctx, 0.5), train(ctx, 1))
+						}
+						return errors.Join(err, f.BarrierWorker(ctx), train(ctx, 1), f.BarrierWorker(ctx))
+					})
+					if f.WorkerIndex() != 0 {
+						return goesOn(ctx, f)
+					}
+					first := make(chan bool, 1)
+					go func() { // what is left of a process that was killed ends later
+						ended, _ := live(ctx, f, network, 2*time.Second, played(func(ctx context.Context,
+							f *fleet.Fleet) error {
+							return errors.Join(says(f, "the first life"), train(ctx, 2), f.BarrierWorker(ctx))
+						}))
+						first <- ended
+					}()
+					time.Sleep(4 * time.Second)
+					_, err := live(ctx, f, network, 0, played(func(ctx context.Context, f *fleet.Fleet) error {
+						err := errors.Join(says(f, "a late one"), train(ctx, 1))
+						time.Sleep(5 * time.Second)
+						err = errors.Join(err, saved(f, "one that went on"), f.SetRateFactor(ctx, 0.25),
+							f.BarrierWorker(ctx), train(ctx, 2))
+						return errors.Join(err, saved(f, "a late one"), f.BarrierWorker(ctx)) // and leads again
+					}))
+					if <-first {
+						t.Error("the first life was not killed")
+					}
+					return err
+				}) {
+					if err != nil {
+						t.Errorf("%s: %v", role, err)
+					}
+				}
+			})
+		})
+	}
 }

@@ -29,6 +29,7 @@ type SavedMember struct {
 	Fenced   bool           `json:"fenced,omitempty"`
 	Short    bool           `json:"short,omitempty"`
 	Returns  bool           `json:"returns,omitempty"`
+	Late     bool           `json:"late,omitempty"`
 	Why      string         `json:"why,omitempty"` // it was fenced
 
 	Through   uint64              `json:"through,omitempty"`
@@ -58,7 +59,7 @@ func (r *Roster) Save() (s Saved) {
 	for w := range r.members {
 		m := &r.members[w]
 		is := SavedMember{State: uint8(m.state), Life: m.life, Ends: m.ends, Fenced: m.fenced, Why: m.why,
-			Short: m.short, Returns: m.returns,
+			Short: m.short, Returns: m.returns, Late: m.late,
 			Acked: m.window.acked, Last: m.window.last, Through: m.window.through, Positions: m.window.at,
 			Lost:     m.window.lost,
 			Accepted: m.window.accepted}
@@ -83,7 +84,7 @@ func (r *Roster) Return(s Saved, now time.Time) {
 	for w, is := range s.Members {
 		m := &r.members[w]
 		*m = member{state: state(is.State), life: is.Life, ends: is.Ends, fenced: is.Fenced, why: is.Why,
-			short: is.Short, returns: is.Returns, seen: now}
+			short: is.Short, returns: is.Returns, late: is.Late, seen: now}
 		m.window = Window{acked: is.Acked, last: is.Last, through: is.Through, at: is.Positions, lost: is.Lost,
 			accepted: is.Accepted}
 		for _, q := range is.Requests {

@@ -57,7 +57,10 @@ type member struct {
 	awaited bool
 	// short means that a life before was declared dead, so that the others may be in later epochs, and it has not
 	// caught up with them.
-	short  bool
+	short bool
+	// late means that a life before has trained, and this one has taken part in no collective with the others since: it
+	// knows less of the job than they do.
+	late   bool
 	seen   time.Time
 	waits  bool // for others, as its last heartbeat has said
 	asked  bool // to end, as it has said
@@ -138,7 +141,7 @@ func (r *Roster) Begin(worker int, life uint32, now time.Time) (began bool, err 
 			"process goes on for it: start the job again from its last checkpoint", worker, r.o.Mode, m.since(now))
 	}
 	*m = member{state: alive, life: life, seen: now, agrees: true, short: m.short || m.state == dead,
-		window: Window{at: m.window.at}}
+		late: m.late || m.state != absent && !m.fresh(), window: Window{at: m.window.at}}
 	return true, nil
 }
 
@@ -237,6 +240,9 @@ func (r *Roster) Short(worker int) bool {
 	return m.state == dead || m.state == alive && m.short
 }
 
+// Late says whether a worker was started again, and has met no others since.
+func (r *Roster) Late(worker int) bool { return r.members[worker].late }
+
 // Met takes note of workers that have taken part in a collective together: one that is in as late an epoch as any has
 // caught up.
 func (r *Roster) Met(here []bool) {
@@ -246,6 +252,7 @@ func (r *Roster) Met(here []bool) {
 		last = max(last, epoch)
 	}
 	for w := range r.members {
+		r.members[w].late = r.members[w].late && !here[w]
 		if epoch, _ := progress.Sum(r.Positions(w)); here[w] && epoch == last {
 			r.members[w].short = false
 		}
@@ -295,11 +302,11 @@ func (r *Roster) OthersSeenSince(worker int, t time.Time) bool {
 	return slices.ContainsFunc(r.members[:worker], since) || slices.ContainsFunc(r.members[worker+1:], since)
 }
 
-// Leads says whether a worker is the lowest that is in the job, or may come to it.
+// Leads says whether a worker is the lowest that is in the job, or may come to it, among all or beside those that are
+// late.
 func (r *Roster) Leads(worker int) bool {
 	return !slices.ContainsFunc(r.members[:worker], func(m member) bool {
-		return !m.Gone() && !m.fenced &&
-			m.ends == ""
+		return !m.Gone() && !m.fenced && m.ends == "" && !m.late
 	})
 }
 

@@ -33,7 +33,7 @@ func TestMachinesComeBack(t *testing.T) {
 		"mode":      mode.State{Open: 7, Workers: []mode.WorkerState{{Parked: true}, {Gone: true}, {}}},
 		"counts":    []mode.Round{5, 6, 7},
 		"roster": roster.Saved{
-			Members: []roster.SavedMember{{State: 1, Life: 2, Ends: "asked to", Acked: 3, Last: 9, Fenced: true, Short: true, Returns: true, Why: "silent",
+			Members: []roster.SavedMember{{State: 1, Life: 2, Ends: "asked to", Acked: 3, Last: 9, Fenced: true, Short: true, Returns: true, Late: true, Why: "silent",
 				Requests: []roster.SavedRequest{{Seq: 4, Acked: 3, Outcome: one, Positions: at}},
 				Through:  8, Positions: at, Lost: true, Accepted: 7}, {State: 1, Life: 1}, {State: 2, Life: 1}},
 			Lives: []roster.SavedLife{{Number: 1}, {Worker: 1, Process: 8, Number: 1}, {Worker: 2, Process: 9, Number: 2}}},

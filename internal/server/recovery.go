@@ -76,10 +76,17 @@ func (c *recovery) saver(f *wire.Frame, msg *wire.Saver, r *reply) error {
 	return r.JSON(msg)
 }
 
-// lowest says whether no worker below lives and goes on. Locked.
+// lowest says whether no worker below lives and goes on. One that is late, which does not know how far the job is,
+// saves where all are. Locked.
 func (c *recovery) lowest(worker int) bool {
-	for w := range worker {
-		if life, lives := c.st.roster.Living(w); lives && c.stopping[w] != life {
+	late := c.st.roster.Late(worker)
+	for w := range c.st.roster.Workers() {
+		life, lives := c.st.roster.Living(w)
+		before := w < worker
+		if its := c.st.roster.Late(w); its != late {
+			before = late
+		}
+		if lives && c.stopping[w] != life && before {
 			return false
 		}
 	}
