@@ -101,11 +101,14 @@ func (e *Executor) Examples() int { return max(e.batches[0].rows, 0) }
 
 // Weight is what the value of a node counts in its mean over batches, as the last Train or Eval computed it: the sum of
 // the weights where it is a [WeightedMean], and else the batch's examples.
-func (e *Executor) Weight(n *Node) float64 {
+func (e *Executor) Weight(n *Node) float64 { return e.weight(n, e.Examples()) }
+
+// weight is Weight of a batch of so many examples.
+func (e *Executor) weight(n *Node, examples int) float64 {
 	if _, is := n.op.(weightedMean); is {
 		return e.cell(n).doubles[1]
 	}
-	return float64(e.Examples())
+	return float64(examples)
 }
 
 // runStep is one step on a loaded batch; next, when known, is the batch after it.

@@ -48,7 +48,7 @@ func (f *fading) mean() float64 {
 func (r *report) begin(now time.Time) { r.last, r.drawn, r.logged = now, now, now }
 
 // step takes note of a step and shows it when it is time.
-func (r *report) step(res TrainResult, loss float64, samples int) {
+func (r *report) step(res TrainResult, loss, weight float64, samples int) {
 	if r == nil {
 		return
 	}
@@ -56,7 +56,9 @@ func (r *report) step(res TrainResult, loss float64, samples int) {
 	elapsed := now.Sub(r.last)
 	keep := math.Exp(-elapsed.Seconds() / memory.Seconds())
 	r.rate.add(float64(samples), elapsed.Seconds(), keep)
-	r.loss.add(loss*float64(samples), float64(samples), keep)
+	if weight > 0 {
+		r.loss.add(loss*weight, weight, keep)
+	}
 	r.last = now
 	if r.style == live && now.Sub(r.drawn) >= liveInterval {
 		r.drawn = now

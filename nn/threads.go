@@ -92,17 +92,14 @@ func (c *crowd) train(ctx context.Context, g *Graph, l *trainLoop, thread int,
 }
 
 // step counts a thread's step, and reports it.
-func (c *crowd) step(ctx context.Context, l *trainLoop, loss float64, samples int) error {
+func (c *crowd) step(ctx context.Context, l *trainLoop, loss, weight float64, samples int) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.losses += loss * float64(samples)
-	c.res.Steps++
-	c.res.Samples += samples
-	c.res.Loss = c.losses / float64(max(c.res.Samples, 1))
+	c.res.count(&c.losses, loss, weight, samples)
 	c.res.Elapsed = l.res.Elapsed
 	now := c.res
 	now.Last, now.crowd = l.res.Last, c
-	c.report.step(now, loss, samples)
+	c.report.step(now, loss, weight, samples)
 	return l.tell(ctx, now)
 }
 

@@ -45,8 +45,9 @@ type TrainResult struct {
 	Passed int
 	// Elapsed is the time the loop took, with waiting for batches.
 	Elapsed time.Duration
-	// Loss is the mean loss of all examples, each in the step that it was trained in.
-	Loss float64
+	// Loss is the mean loss of all examples, each in the step that it was trained in, by their weights where the loss
+	// is a [WeightedMean]; Weight is the sum of these, and else Samples.
+	Loss, Weight float64
 	// Last are the fetches of the last step, valid until the executor's next call; nil when there was no step.
 	Last []*tensor.Dense
 
@@ -101,7 +102,7 @@ type trainLoop struct {
 	after  func(context.Context, TrainResult) error // each step, nil for nothing
 	began  time.Time
 	crowd  *crowd  // the threads that train together with this one and report, nil if there are none
-	losses float64 // summed over examples
+	losses float64 // summed by weight
 	res    TrainResult
 }
 
@@ -172,17 +173,25 @@ func (l *trainLoop) step(ctx context.Context, b, next *feedBatch) error {
 	if err != nil {
 		return err
 	}
-	loss := float64(l.plan.loss.value[0])
-	l.losses += loss * float64(b.rows)
-	l.res.Steps++
-	l.res.Samples += b.rows
-	l.res.Loss = l.losses / float64(max(l.res.Samples, 1))
+	loss, weight := float64(l.plan.loss.value[0]), l.exe.weight(l.plan.loss.node, b.rows)
+	l.res.count(&l.losses, loss, weight, b.rows)
 	l.res.Elapsed, l.res.Last = time.Since(l.began), last
 	if l.crowd != nil {
-		return l.crowd.step(ctx, l, loss, b.rows)
+		return l.crowd.step(ctx, l, loss, weight, b.rows)
 	}
-	l.report.step(l.res, loss, b.rows)
+	l.report.step(l.res, loss, weight, b.rows)
 	return l.tell(ctx, l.res)
+}
+
+// count counts a step, and adds to the losses before it what the batch weighs of its loss.
+func (r *TrainResult) count(losses *float64, loss, weight float64, samples int) {
+	r.Steps++
+	r.Samples += samples
+	if weight > 0 {
+		*losses += loss * weight
+		r.Weight += weight
+		r.Loss = *losses / r.Weight
+	}
 }
 
 // runStep makes a step while no other thread has all stand still.

@@ -9,9 +9,9 @@ type curve struct {
 	Every  int     `json:"every"` // steps of a point
 	Points []point `json:"points"`
 
-	Steps    int     `json:"steps,omitempty"` // of the point to come, their examples and the sum of these' losses
-	Examples int     `json:"examples,omitempty"`
-	Loss     float64 `json:"loss,omitempty"`
+	Steps  int     `json:"steps,omitempty"` // of the point to come, what they weigh and the sum of their losses by that
+	Weight float64 `json:"examples,omitempty"`
+	Loss   float64 `json:"loss,omitempty"`
 
 	before nn.TrainResult // the epoch so far, as of the last step
 }
@@ -27,17 +27,17 @@ func (c *curve) restart() { c.before = nn.TrainResult{} }
 
 // step takes the epoch's result after a step, and at how many examples of all workers that is.
 func (c *curve) step(so nn.TrainResult, at int) {
-	n, loss := so.Samples-c.before.Samples, so.Loss*float64(so.Samples)-c.before.Loss*float64(c.before.Samples)
+	weight, loss := so.Weight-c.before.Weight, so.Loss*so.Weight-c.before.Loss*c.before.Weight
 	c.before = so
 	if !finite(loss) {
 		return
 	}
-	c.Steps, c.Examples, c.Loss = c.Steps+1, c.Examples+n, c.Loss+loss
+	c.Steps, c.Weight, c.Loss = c.Steps+1, c.Weight+weight, c.Loss+loss
 	if c.Steps < c.Every {
 		return
 	}
-	c.Points = appendPoint(c.Points, at, c.Loss/float64(c.Examples))
-	c.Steps, c.Examples, c.Loss = 0, 0, 0
+	c.Points = appendPoint(c.Points, at, c.Loss/c.Weight)
+	c.Steps, c.Weight, c.Loss = 0, 0, 0
 	if len(c.Points) == curvePoints {
 		c.halve()
 	}

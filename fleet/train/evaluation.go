@@ -14,9 +14,10 @@ type Evaluation struct {
 	End bool `json:"end,omitempty"`
 	// Examples are how many all workers have trained on since the job began.
 	Examples int `json:"examples"`
-	// Values are by name: [TrainLoss], the mean of the examples trained on in this epoch so far, each in its step, or
-	// of the examples since the job was started again in the middle of the epoch; and on the test rows, if there are
-	// any, [EvalLoss] and "test " with the label of each metric. What could not be measured is absent.
+	// Values are by name: [TrainLoss], the mean of the examples trained on in this epoch so far, each in its step, by
+	// their weights of an [nn.WeightedMean], or of the examples since the job was started again in the middle of the
+	// epoch; and on the test rows, if there are any, [EvalLoss] and "test " with the label of each metric. What could
+	// not be measured is absent.
 	Values map[string]float64 `json:"values"`
 }
 

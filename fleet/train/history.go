@@ -3,6 +3,7 @@ package train
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/gofleet/gofleet/nn"
@@ -10,7 +11,7 @@ import (
 
 // evaluate measures with the others, and calls the hooks.
 func (r *Run) evaluate(ctx context.Context, so nn.TrainResult, end bool) error {
-	sums := []float64{float64(so.Samples), float64(so.Passed + r.past.extra), so.Loss * float64(so.Samples)}
+	sums := []float64{float64(so.Samples), float64(so.Passed + r.past.extra), so.Loss * so.Weight, so.Weight}
 	if r.tests.rows != nil {
 		measured, err := measure(ctx, r.tests.exe, r.mine(r.tests.rows), r.tests.nodes(), r.Job.Loss.Prediction())
 		if err != nil {
@@ -83,14 +84,14 @@ func (r *Run) join(words []word) (e Evaluation, err error) {
 			sums[i] += v
 		}
 	}
-	if len(sums) < 3 {
+	if len(sums) < 4 {
 		return e, fmt.Errorf("train: no worker has measured anything")
 	}
 	e = Evaluation{Epoch: min(r.Epoch+1, r.Job.Epochs), End: end, Examples: r.past.before + int(sums[0]+sums[1]),
 		Values: map[string]float64{}}
-	names, values := []string{TrainLoss}, []float64{sums[2] / sums[0]}
+	names, values := []string{TrainLoss}, []float64{sums[2] / sums[3]}
 	if r.tests.rows != nil {
-		measured, err := valuesOf(r.tests.nodes(), sums[3:])
+		measured, err := valuesOf(r.tests.nodes(), sums[4:])
 		if err != nil {
 			return e, err
 		}
@@ -114,7 +115,7 @@ func (r *Run) recall(words []word) error {
 		if err := json.Unmarshal(w.History, &m); err != nil {
 			return fmt.Errorf("train: the history of another worker: %w", err)
 		}
-		if err := r.remember(m); err != nil {
+		if err := errors.Join(r.remember(m), r.note()); err != nil { // checkpoints have it from now on
 			return err
 		}
 	}

@@ -2,6 +2,7 @@ package train_test
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/fleet/train"
 	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/optimizer"
 )
 
 // TestWeightedLossesOfManyBatches: an evaluation of a weighted mean is Σ w·x / Σ w over the rows of all batches and workers, whatever each
@@ -28,7 +30,8 @@ func TestWeightedLossesOfManyBatches(t *testing.T) {
 		fleettest.Run(t, 0, workers, func(ctx context.Context, f *fleet.Fleet) error {
 			g := nn.NewGraph(1)
 			in, weight := g.Input("x", 1), g.Input("w", 1)
-			got, err := train.Evaluate(ctx, f, data, nn.WeightedMean(in, weight), nn.Mean(in), nn.WeightedMean(in, nn.Scale(weight, 0, 0)))
+			got, err := train.Evaluate(ctx, f, data, nn.WeightedMean(in, weight), nn.Mean(in),
+				nn.WeightedMean(in, nn.Scale(weight, 0, 0)))
 			if err != nil {
 				return err
 			}
@@ -36,6 +39,47 @@ func TestWeightedLossesOfManyBatches(t *testing.T) {
 				t.Errorf("%d workers: %v, want %v, %v and NaN", workers, got, sum/weights, mean)
 			}
 			return nil
+		})
+	}
+}
+
+// TestTrainLossOfAWeightedMean: the loss of the rows that are trained on is by their weights too, so that a model which stays as it is has
+// the same loss on them in training and in an evaluation, in every kind of job and with threads.
+func TestTrainLossOfAWeightedMean(t *testing.T) {
+	t.Parallel()
+	const rows = 60
+	x, w := make([]float32, rows), make([]float32, rows)
+	for i := range x {
+		x[i], w[i] = float32(i%7), float32(i/20*i/20) // the first batches weigh nothing
+	}
+	data := dataset.FromColumns(dataset.FloatValues("x", x, 1), dataset.FloatValues("w", w, 1))
+	for _, c := range []struct {
+		servers, workers, threads int
+		mode                      string
+	}{{0, 1, 1, ""}, {0, 2, 1, ""}, {0, 1, 2, ""}, {2, 2, 1, "sync"}, {1, 2, 2, "async"}, {1, 1, 1, "geo"}} {
+		t.Run(fmt.Sprint(c), func(t *testing.T) {
+			results, _ := play(t, c.servers, c.workers, func() train.Job {
+				g := nn.NewGraph(1)
+				y := nn.Linear(g.Input("x", 1), 1, nn.LinearOptions{})
+				return train.Job{Options: train.Options{Mode: c.mode, Epochs: 2, Batch: 5, EvalEvery: 2,
+					Threads: c.threads},
+					Loss: nn.WeightedMean(nn.Square(y), g.Input("w", 1)), Rule: optimizer.SGD{LR: 1e-12},
+					Rows: func(_ int, all *dataset.Dataset) *dataset.Dataset { return all },
+					Data: func(context.Context) (_, _ *dataset.Dataset, err error) { return data, data, nil }}
+			})
+			ends := 0
+			for _, e := range results[0].History {
+				if got, want := e.Values[train.TrainLoss], e.Values[train.EvalLoss]; e.End &&
+					!(math.Abs(got-want) <= 1e-5*want) {
+					t.Errorf("epoch %d: a loss of %v in training, of %v in an evaluation", e.Epoch, got, want)
+				}
+				if e.End {
+					ends++
+				}
+			}
+			if ends != 2 {
+				t.Errorf("the history is %v", results[0].History)
+			}
 		})
 	}
 }
