@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/checkpoints"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
@@ -298,7 +299,7 @@ func TestALateLifeDoesNotLead(t *testing.T) {
 			s := trial.Patient(strategy.Strategy{Mode: mode})
 			s.Recovery = strategy.Recovery{Dir: t.TempDir(), Every: strategy.Duration(time.Second)}
 			saved := func(f *fleet.Fleet, want string) error {
-				c, err := fleet.Latest(s.Recovery.Dir)
+				c, err := checkpoints.Latest(s.Recovery.Dir)
 				if err == nil && string(c.Progress.User) != want {
 					err = fmt.Errorf("worker %d: a checkpoint has the progress of %q, want %q", f.WorkerIndex(),
 						c.Progress.User, want)
