@@ -31,3 +31,6 @@ func (f *Fleet) Probed() *health.Board {
 	f.board = new(health.Board)
 	return f.board
 }
+
+// ShowAgain has probes told of a role that was minimized before it was probed.
+func (f *Fleet) ShowAgain() { f.show() }

@@ -38,6 +38,7 @@ type enduring struct {
 	// before and behind are called before and behind InitServer.
 	before, behind func(f *fleet.Fleet)
 	stop           time.Duration // bounds StopWorker; 0 means as long as it takes
+	waits          time.Duration // before workers join
 
 	t     *testing.T // of the bubble that it runs in
 	mu    sync.Mutex
@@ -116,6 +117,7 @@ func (j *enduring) play(ctx context.Context, f *fleet.Fleet, dir string) error {
 	if f.IsServer() {
 		return j.serve(ctx, f)
 	}
+	time.Sleep(j.waits)
 	if err := f.InitWorker(ctx); err != nil {
 		return err
 	}

@@ -45,6 +45,7 @@ package checkpoint
 //	claims.go    all that a process holds
 //	pin.go       checkpoints that stay
 //	series.go    checkpoints that a job makes by itself
+//	over.go      the mark of a job whose work is done
 //	based.go     what the next is based on
 //	verify.go    whether files are whole
 //	describe.go  what is in them

@@ -3,6 +3,7 @@ package roster
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -497,6 +498,9 @@ func (r *Roster) Silent(now time.Time) (all []*Death) {
 	}
 	return all
 }
+
+// Stay has the server wait for workers that have not joined as long as it takes.
+func (r *Roster) Stay() { r.o.Start = math.MaxInt64 }
 
 // Hopeless says why a server that was started then need wait no longer: workers never joined, or all have been silent
 // for too long, server 0 included, which declares deaths.

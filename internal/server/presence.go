@@ -7,7 +7,10 @@ import (
 )
 
 // presence is how far a server is in its life, for probes.
-type presence struct{ stands atomic.Int32 }
+type presence struct {
+	stands atomic.Int32
+	idle   atomic.Bool // behind the end of the job, until workers join
+}
 
 const (
 	absent int32 = iota // it fills its tables, or comes back from its journal
@@ -32,6 +35,13 @@ func (s *Server) Presence() (began bool, waits string) {
 		return false, "the server does not listen yet"
 	case ends:
 		return true, "the server is about to end"
+	}
+	if s.presence.idle.Load() {
+		s.st.Lock()
+		defer s.st.Unlock()
+		if !s.st.roster.Begun() {
+			return true, "the job is over"
+		}
 	}
 	return true, ""
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/transport"
@@ -60,6 +61,7 @@ func (s *Server) Run(ctx context.Context) error {
 		return fmt.Errorf("server %d %w: %w", s.c.Index, ErrListen, err)
 	}
 	s.log.Info("server listening", "endpoint", l.Endpoint())
+	s.stay()
 	defer s.presence.begin(asked)()
 	s.leading.begin()
 	served := make(chan error, 1)
@@ -75,6 +77,9 @@ func (s *Server) Run(ctx context.Context) error {
 	s.presence.stands.Store(ends)
 	stopWatching()
 	watching.Wait()
+	if err == nil {
+		s.ended()
+	}
 	err = errors.Join(err, s.unsaved(ctx))
 	s.farewell(err)
 	close(s.st.closing)
@@ -86,6 +91,28 @@ func (s *Server) Run(ctx context.Context) error {
 	closeCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeGrace)
 	defer cancel()
 	return errors.Join(err, l.Close(closeCtx))
+}
+
+// ended notes beside the checkpoints that the job is over, for what starts servers again all the same.
+func (s *Server) ended() {
+	if err := s.recovery.series.End(); err != nil && !errors.Is(err, checkpoint.ErrNone) {
+		s.log.Warn("the end of the job could not be noted beside its checkpoints", "error", err)
+	}
+}
+
+// stay has a server that was started again behind the end of its job wait as long as it takes, for workers that go on
+// or for its own end, where to end would have it started again and again.
+func (s *Server) stay() {
+	newest, over := s.recovery.series.Ended()
+	if !s.c.Stays || !over {
+		return
+	}
+	s.log.Info("the job is over: this server waits to be ended, or for workers that go on from the last checkpoint",
+		"checkpoint", newest)
+	s.st.Lock()
+	defer s.st.Unlock()
+	s.st.roster.Stay()
+	s.presence.idle.Store(true)
 }
 
 // lockstep says that no worker goes on without the others: one that was started again can't, so that all go back to the

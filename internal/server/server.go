@@ -41,6 +41,9 @@ type Config struct {
 	Fingerprint layout.Fingerprint
 	Transport   transport.Transport
 	Logger      *slog.Logger
+	// Stays says that a server which ends is started again whatever its status, so that behind the end of a job it
+	// waits.
+	Stays bool
 	// Pulses say whether the server moves.
 	Pulses *awake.Pulses
 }
