@@ -16,6 +16,9 @@ type explorer struct {
 	failed string // the first promise that is broken, and how it comes to that
 }
 
+// mostMoves is more than any job makes that comes to rest.
+const mostMoves = 1000
+
 func newExplorer() *explorer {
 	return &explorer{seen: map[id]struct{}{}, seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}}
 }
@@ -31,6 +34,10 @@ func (e *explorer) id(w *world) id {
 // visit goes on from a world, unless it was seen. It says whether this is another than the one it came from.
 func (e *explorer) visit(w *world, from id, name func() string) bool {
 	if e.failed != "" {
+		return true
+	}
+	if len(e.path) > mostMoves {
+		e.fail(fmt.Errorf("no rest after %d moves", mostMoves))
 		return true
 	}
 	k := e.id(w)
