@@ -279,3 +279,19 @@ func said(answer string, err error) string {
 	}
 	return answer
 }
+
+// TestNamesAreBounded: a server remembers the last names alone, and answers by those.
+func TestNamesAreBounded(t *testing.T) {
+	f := &Follower{}
+	for i := range remembers + 3 {
+		f.Recall(Named{Name: fmt.Sprint("end-", i)})
+	}
+	if names := f.Names(); len(names) != remembers || names[0].Name != "end-3" {
+		t.Errorf("it remembers %v", names)
+	}
+	for i, knows := range map[int]bool{2: false, 3: true, remembers + 2: true} {
+		if a, _ := f.Order(&Order{Number: 1, Work: End, Name: fmt.Sprint("end-", i)}); a.Stale == knows {
+			t.Errorf("name %d: %+v", i, a)
+		}
+	}
+}

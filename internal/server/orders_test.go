@@ -1,0 +1,303 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/gofleet/gofleet/internal/checkpoint"
+	"github.com/gofleet/gofleet/internal/cut"
+	"github.com/gofleet/gofleet/internal/roster"
+	"github.com/gofleet/gofleet/internal/table"
+	"github.com/gofleet/gofleet/internal/wire"
+	"github.com/gofleet/gofleet/strategy"
+	"github.com/gofleet/gofleet/transport"
+)
+
+// ordered does an order as server 0 sends it: until it is answered.
+func ordered(t *testing.T, s *Server, o cut.Order) *cut.Answer {
+	t.Helper()
+	for {
+		switch a, err := s.holding.answer(&o, func() bool { return false }); {
+		case err != nil:
+			t.Fatal(err)
+		case a.Number != o.Number:
+			t.Fatalf("an order of cut %d is answered for cut %d", o.Number, a.Number)
+		case a.Work != "":
+			return a
+		}
+	}
+}
+
+// holds has a server hold a cut of a plan.
+func holds(t *testing.T, s *Server, number uint64, plan ...cut.Work) {
+	t.Helper()
+	t.Cleanup(s.holding.under.Wait)
+	if a := ordered(t, s, cut.Order{Number: number, Work: cut.Hold, Plan: plan}); a.Stale || a.Err != "" {
+		t.Fatalf("it does not hold: %+v", a)
+	}
+}
+
+// none are steps of a cut in which worker 0 has made none.
+var none = []uint64{roster.Step(1, 0), 0}
+
+// TestACutWaitsForNoDead: a step that this server lacks is waited for as long as its worker lives.
+func TestACutWaitsForNoDead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := job{strategy: strategy.Async(), workers: 2}.server(t)
+		send(t, s, message(t, wire.Header{Op: wire.OpJoin, Worker: 1}, wire.Hello{Process: 2, Fingerprint: s.c.Fingerprint}), wire.StatusOK)
+		holds(t, s, 1, cut.Read)
+		reach := cut.Order{Number: 1, Work: cut.Reach, Steps: []uint64{roster.Step(1, 0), roster.Step(1, 2)}}
+		if a, err := s.holding.answer(&reach, func() bool { return false }); err != nil || a.Work != "" || a.Number != 1 {
+			t.Fatalf("a step is lacking, and the answer is %+v, %v", a, err)
+		}
+		s.st.Lock()
+		s.st.roster.Drop(1, 1)
+		s.deaths.membership.depart(1, false)
+		s.st.Unlock()
+		if a := ordered(t, s, reach); a.Stale || a.Err != "" || !s.st.follower.Keeps(1) {
+			t.Errorf("the worker is dead, and the answer is %+v", a)
+		}
+		ordered(t, s, cut.Order{Number: 1, Work: cut.Free})
+	})
+}
+
+// TestSignsOfLifeEndAHold: one of server 0 that names another cut lets pushes go on, and one that names this cut, or
+// is of before, does not.
+func TestSignsOfLifeEndAHold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t, strategy.Async())
+		holds(t, s, 2, cut.Read)
+		ordered(t, s, cut.Order{Number: 2, Work: cut.Reach, Steps: none[:1]})
+		pushed := make(chan uint8, 1)
+		push := pushOf(s, wire.Header{Seq: 1})
+		go func() { pushed <- statusOf(t, s, push) }()
+		s.servers.index = 1 // of one that server 0 tells
+		says := func(last, under uint64) {
+			if _, err := s.servers.heard(&wire.Report{Server: 1, Process: s.servers.process, Cuts: [2]uint64{last, under}}); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+		}
+		says(1, 0)
+		says(2, 2)
+		if s.holding.now == nil || s.st.follower.Number() != 2 || weight(t, s) != 0 {
+			t.Error("the hold is over")
+		}
+		says(2, 0)
+		if s.holding.now != nil || s.st.follower.Number() != 0 {
+			t.Error("it is held still")
+		}
+		if status := <-pushed; status != wire.StatusOK {
+			t.Errorf("status %d", status)
+		}
+	})
+}
+
+// TestWhoReturnedHoldsNothingYet: a server that was started again takes part in a cut when all workers that show life
+// have shown that it lacks nothing.
+func TestWhoReturnedHoldsNothingYet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t, strategy.Async())
+		s.st.returned = true
+		s.st.roster.Awake(s.st.clock.Now())
+		hold := cut.Order{Number: 1, Work: cut.Hold, Plan: cut.Plan{cut.Read}}
+		if a, err := s.holding.answer(&hold, func() bool { return false }); err != nil || a.Work != "" || s.st.follower.Number() != 0 {
+			t.Fatalf("it holds: %+v, %v", a, err)
+		}
+		s.st.returned = false
+		holds(t, s, 1, cut.Read)
+	})
+}
+
+// TestAReturnedServer0GoesOn with what can't be taken back: it holds from the start, has the work done, and no more.
+func TestAReturnedServer0GoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t, strategy.Async())
+		send(t, s, pushOf(s, wire.Header{Seq: 1}), wire.StatusOK)
+		ask := cut.Ask{ID: "a", Plan: cut.Plan{cut.End}, How: []byte(`{"unseen":1}`)}
+		then := s.facts(t)
+		text, err := json.Marshal([]cut.Record{{Led: 4}, {Intent: &cut.Intent{Number: 4, Ask: ask, Step: 1, At: none[:1]}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		then["cuts"] = text
+		s.resume(t, then)
+		life := s.leading.life
+		ended, end := context.WithCancel(life)
+		end()
+		s.leading.life = ended // nothing is sent yet
+		s.leading.begin()
+		s.leading.under.Wait()
+		if s.st.follower.Number() != 4 || !s.st.follower.Holds(0, roster.Step(1, 2)) {
+			t.Error("it does not hold the cut from the start")
+		}
+		s.leading.life = life
+		a := newAnchor(t, s, ask) // its worker asks again
+		s.st.Lock()
+		s.leading.do()
+		s.leading.send(cut.Sending{To: 0, Order: &cut.Order{Number: 4, Work: cut.End, Name: "end-4", How: ask.How}})
+		s.st.Unlock()
+		a.whole()
+		synctest.Wait()
+		if last, under := s.st.leader.Report(); last != 4 || under != 0 || s.st.follower.Number() != 0 || s.part.store.Tables[0].Clock() != 1 {
+			t.Errorf("cut %d is under way behind %d, and %d periods have ended", under, last, s.part.store.Tables[0].Clock())
+		}
+		if names := s.st.follower.Names(); len(names) != 1 || names[0].Name != "end-4" {
+			t.Errorf("the server remembers %v", names)
+		}
+	})
+}
+
+// TestAPartIsWrittenOnce: one that a process before has written stays, and the save is to begin anew.
+func TestAPartIsWrittenOnce(t *testing.T) {
+	s := newServer(t, strategy.Async())
+	dir := t.TempDir()
+	part := filepath.Join(dir, checkpoint.PartName(s.holding.fileID(1), 0, 1))
+	if err := os.WriteFile(part, []byte("before"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	holds(t, s, 1, cut.Write, cut.Commit)
+	ordered(t, s, cut.Order{Number: 1, Work: cut.Reach, Steps: none[:1], Brought: []byte(`{"dir":"` + dir + `"}`)})
+	if a := ordered(t, s, cut.Order{Number: 1, Work: cut.Write}); !strings.Contains(a.Err, "save again") {
+		t.Errorf("the answer is %+v", a)
+	}
+	ordered(t, s, cut.Order{Number: 1, Work: cut.Free, Vain: true})
+	s.holding.under.Wait()
+	if text, err := os.ReadFile(part); err != nil || string(text) != "before" {
+		t.Errorf("the part is %.20q, %v", text, err)
+	}
+}
+
+// TestAModelIsMarked as served on a server that has listed its rows, once all is whole; one that has no list any more
+// keeps its chain, so that the next delta is refused.
+func TestAModelIsMarked(t *testing.T) {
+	for name, lists := range map[string]bool{"listed": true, "started again": false} {
+		t.Run(name, func(t *testing.T) {
+			s := newServer(t, strategy.Async())
+			send(t, s, pushOf(s, wire.Header{Seq: 1}), wire.StatusOK)
+			holds(t, s, 1, cut.Read, cut.Mark)
+			how, err := json.Marshal(wire.Cutting{Serving: (*wire.Serving)(&table.Serving{Params: []string{"emb"}, Keep: -1})})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var listed wire.Listed
+			if lists {
+				a := ordered(t, s, cut.Order{Number: 1, Work: cut.Reach, Steps: []uint64{roster.Step(1, 1)}, How: how})
+				if err := json.Unmarshal(a.Said, &listed); err != nil || listed.Left != 0 || listed.Last != "" {
+					t.Fatalf("it has listed %+v, %v: %s", listed, err, a.Err)
+				}
+				if w, err := s.holding.kept("1"); err != nil || len(w.lists[1]) != 1 || w.lists[1][0] != 7 || len(w.lists[1|gone]) != 0 {
+					t.Fatalf("its lists are %+v, %v", w, err)
+				}
+			}
+			chain := wire.Chain{Base: "b", Last: "b", Generation: "g"}
+			now, err := json.Marshal(chain)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 2 {
+				a := ordered(t, s, cut.Order{Number: 1, Work: cut.Mark, Name: "mark-1", How: how, Brought: now})
+				if a.Stale || a.Err != "" {
+					t.Fatalf("the answer is %+v", a)
+				}
+			}
+			want := table.Chain{}
+			if lists {
+				want = table.Chain(chain)
+			}
+			if is := s.part.store.Chain(); is != want {
+				t.Errorf("the chain is %+v, want %+v", is, want)
+			}
+			if left := s.part.store.Select(table.Serving{Delta: true, Params: []string{"emb"}, Keep: -1}); (len(left[0].Rows) == 0) != lists {
+				t.Errorf("a delta would have %v", left[0].Rows)
+			}
+			ordered(t, s, cut.Order{Number: 1, Work: cut.Free})
+		})
+	}
+}
+
+// TestALoadIsSaved: behind a load a checkpoint is wanted, since who comes back would need the directory.
+func TestALoadIsSaved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		choice := strategy.Async()
+		choice.Recovery = strategy.Recovery{Dir: t.TempDir()}
+		s := newServer(t, choice)
+		dir := t.TempDir()
+		send(t, s, pushOf(s, wire.Header{Seq: 1}), wire.StatusOK)
+		newAnchor(t, s, cut.Ask{ID: "a", Dir: dir, Plan: cut.Plan{cut.Write, cut.Commit}}).whole()
+		if s.recovery.wish.wanted {
+			t.Fatal("a checkpoint is wanted behind a save")
+		}
+		send(t, s, pushOf(s, wire.Header{Seq: 2}), wire.StatusOK)
+		how, err := json.Marshal(wire.Cutting{Load: dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		newAnchor(t, s, cut.Ask{ID: "b", Plan: cut.Plan{cut.Read, cut.Take}, How: how}).whole()
+		synctest.Wait()
+		s.st.Lock()
+		defer s.st.Unlock()
+		if !s.recovery.wish.wanted || weight(t, s) != -1 {
+			t.Errorf("a checkpoint is wanted: %t; the weight is %v, want -1", s.recovery.wish.wanted, weight(t, s))
+		}
+	})
+}
+
+// changedRows asks for the rows that have changed, and says which come and whether these are all.
+func changedRows(t *testing.T, s *Server, seq uint64) (ids []uint64, all bool) {
+	t.Helper()
+	b := new(wire.Builder)
+	b.Reset(wire.Header{Op: wire.OpStep, Life: 1, Seq: seq, Version: wire.NoDense})
+	b.Changed(1)
+	var reply transport.Reply
+	s.door.handle(bodyOf(s, b), &reply)
+	defer reply.Done()
+	var f wire.Frame
+	if err := f.Parse(bytes.Join(reply.Parts, nil)); err != nil || f.Status != wire.StatusOK {
+		t.Fatal(err, f.Refusal())
+	}
+	for _, sec := range f.Sections {
+		all = all || sec.All()
+		if sec.Kind == wire.KindRows {
+			var err error
+			if ids, err = sec.IDs(nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return ids, all
+}
+
+// TestCopiesBeginAnew: a worker that trains a copy has all rows when it begins, when some were dropped, and when others
+// were loaded; else those that others have changed.
+func TestCopiesBeginAnew(t *testing.T) {
+	s := newServer(t, strategy.Geo(1))
+	dir := t.TempDir()
+	asks := func(seq uint64, rows int, all bool) {
+		t.Helper()
+		if ids, is := changedRows(t, s, seq); len(ids) != rows || is != all {
+			t.Errorf("rows %v come, all that there are: %t; want %d, %t", ids, is, rows, all)
+		}
+	}
+	send(t, s, pushOf(s, wire.Header{Seq: 1}), wire.StatusOK)
+	asks(2, 1, true)
+	asks(3, 0, false)
+	newAnchor(t, s, cut.Ask{ID: "a", Dir: dir, Plan: cut.Plan{cut.Write, cut.Commit, cut.End}, How: []byte(`{"unseen":2}`)}).whole()
+	asks(4, 0, false) // nothing was dropped
+	newAnchor(t, s, cut.Ask{ID: "b", Plan: cut.Plan{cut.End}, How: []byte(`{"unseen":1}`)}).whole()
+	asks(5, 0, true)
+	asks(6, 0, false)
+	how, err := json.Marshal(wire.Cutting{Load: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	newAnchor(t, s, cut.Ask{ID: "c", Plan: cut.Plan{cut.Read, cut.Take}, How: how}).whole()
+	asks(7, 1, true)
+	asks(8, 0, false)
+}
