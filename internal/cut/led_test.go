@@ -1,6 +1,7 @@
 package cut
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -140,7 +141,7 @@ var stageNames = []string{"queued", "held", "reached", "whole"}
 func (p *leaderPlayer) did() string {
 	todo, all := p.Todo(), []string(nil)
 	for _, r := range todo.Note {
-		p.journal = append(p.journal, r)
+		p.journal = append(p.journal, noted(r))
 		switch {
 		case r.Intent != nil:
 			all = append(all, fmt.Sprint("note intent ", r.Intent.Number))
@@ -184,6 +185,18 @@ func texts(all [][]byte) (texts []string) {
 		texts = append(texts, string(b))
 	}
 	return texts
+}
+
+// noted is a record as a journal has it: as it was when it was noted.
+func noted(r Record) (again Record) {
+	text, err := json.Marshal(r)
+	if err == nil {
+		err = json.Unmarshal(text, &again)
+	}
+	if err != nil {
+		panic(err)
+	}
+	return again
 }
 
 // followerPlayer is a server of two workers.

@@ -241,10 +241,15 @@ func TestALoadIsSaved(t *testing.T) {
 		}
 		newAnchor(t, s, cut.Ask{ID: "b", Plan: cut.Plan{cut.Read, cut.Take}, How: how}).whole()
 		synctest.Wait()
-		s.st.Lock()
-		defer s.st.Unlock()
-		if !s.recovery.wish.wanted || weight(t, s) != -1 {
+		if !s.recovery.wish.wanted || !s.recovery.asks(0) || weight(t, s) != -1 {
 			t.Errorf("a checkpoint is wanted: %t; the weight is %v, want -1", s.recovery.wish.wanted, weight(t, s))
+		}
+		a := newAnchor(t, s, cut.Ask{ID: "c", Plan: cut.Plan{cut.Write, cut.Commit}, How: []byte(`{"progress":{}}`)})
+		a.until(cut.Held)
+		a.Brought = []byte(`{}`)
+		a.whole()
+		if s.recovery.wish.wanted || s.recovery.wish.whole != 1 {
+			t.Errorf("it was saved, and this is wanted: %+v", s.recovery.wish)
 		}
 	})
 }
