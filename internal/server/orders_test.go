@@ -57,7 +57,7 @@ func TestACutWaitsForNoDead(t *testing.T) {
 			t.Fatalf("a step is lacking, and the answer is %+v, %v", a, err)
 		}
 		s.st.Lock()
-		s.st.roster.Drop(1, 1)
+		s.st.roster.Drop(1, 1, false)
 		s.deaths.membership.depart(1, false)
 		s.st.Unlock()
 		if a := ordered(t, s, reach); a.Stale || a.Err != "" || !s.st.follower.Keeps(1) {
