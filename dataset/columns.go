@@ -36,7 +36,7 @@ func (d *Dataset) Select(columns ...string) *Dataset {
 		for i, c := range from {
 			to.columns[i].copyRows(&rows.columns[c], 0, rows.Len())
 		}
-		to.take(rows, 0, rows.Len())
+		to.adopt(rows, 0, rows.Len())
 		return nil
 	}})
 }

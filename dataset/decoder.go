@@ -95,7 +95,7 @@ func (d *Decoder) open(text []byte) {
 func (d *Decoder) row(line []byte) error {
 	t := d.slot.table
 	t.At(textName, d.rows.at) // for what a model has against it
-	err := d.rows.parser.ParseLine(line, t.begin())
+	err := d.rows.parser.ParseLine(line, t.appendZeros())
 	if err != nil {
 		t.truncate(t.rows)
 		return err

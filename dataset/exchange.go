@@ -37,7 +37,7 @@ func (m *meeting) exchange(ctx context.Context, rows *Dataset, failed error) (*D
 			return nil, failed
 		}
 		if err == nil {
-			more, err = e.take(all)
+			more, err = e.receive(all)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("dataset: GlobalShuffle: %w", err)
@@ -88,8 +88,8 @@ func (e *exchange) draw(i int) int {
 	return e.living[n]
 }
 
-// take takes this worker's rows of a round, and says whether there is another.
-func (e *exchange) take(all [][]byte) (more bool, err error) {
+// receive takes this worker's rows of a round, and says whether there is another.
+func (e *exchange) receive(all [][]byte) (more bool, err error) {
 	for _, w := range e.living {
 		if len(all) <= w || len(all[w]) == 0 {
 			return false, fmt.Errorf("worker %d has left, and its rows with it", w)

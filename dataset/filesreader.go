@@ -61,7 +61,7 @@ func (r *filesReader) parse(line []byte, t *Table) error {
 // parseRow appends a row to t, or says what is bad with it and where it stands.
 func parseRow(p Parser, line []byte, t *Table, h *head, at int) error {
 	t.At(h.path, at)
-	if err := p.ParseLine(line, t.begin()); err != nil {
+	if err := p.ParseLine(line, t.appendZeros()); err != nil {
 		t.truncate(t.rows)
 		return h.place(at, err)
 	}

@@ -24,7 +24,7 @@ func (g *generated) Len() int          { return g.n }
 
 func (g *generated) Gather(t *Table, rows []int) error {
 	for _, i := range rows {
-		if err := g.fill(i, t.begin()); err != nil {
+		if err := g.fill(i, t.appendZeros()); err != nil {
 			t.truncate(t.rows)
 			return fmt.Errorf("dataset: row %d: %w", i, err)
 		}

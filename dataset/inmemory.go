@@ -54,7 +54,7 @@ func (d *InMemoryDataset) SetFileList(files ...string) { d.FileList = files }
 func (d *InMemoryDataset) LoadIntoMemory(ctx context.Context) error {
 	p := preloaded{paths: d.FileList}
 	p.rows, p.err = d.files(&p.skips).Load(ctx)
-	return d.take(p)
+	return d.replace(p)
 }
 
 // files are the list's; s is set when a pass over them ends.
@@ -63,8 +63,8 @@ func (d *InMemoryDataset) files(s *skips) *Dataset {
 		ended: func(passed skips) { *s = passed }})
 }
 
-// take replaces the rows.
-func (d *InMemoryDataset) take(p preloaded) error {
+// replace replaces the rows.
+func (d *InMemoryDataset) replace(p preloaded) error {
 	if p.err != nil {
 		return p.err
 	}
@@ -97,7 +97,7 @@ func (d *InMemoryDataset) WaitPreloadDone() error {
 	}
 	p := <-d.coming
 	d.coming = nil
-	return d.take(p)
+	return d.replace(p)
 }
 
 // LocalShuffle puts this worker's rows in a random order: the first call after a seed in one, the next in another. The

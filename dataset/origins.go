@@ -93,8 +93,8 @@ func (t *Table) originFrom(src *Table, r int) origin {
 	return from
 }
 
-// take makes what was appended of the rows from lo to below hi of another table rows of t, with their origins.
-func (t *Table) take(src *Table, lo, hi int) {
+// adopt makes what was appended of the rows from lo to below hi of another table rows of t, with their origins.
+func (t *Table) adopt(src *Table, lo, hi int) {
 	for r := lo; r < hi; r++ {
 		t.note(t.rows+r-lo, t.originFrom(src, r))
 	}

@@ -164,7 +164,7 @@ func (r *crewReader) Read(t *Table, n int) (int, error) {
 	before := t.Len()
 	for t.Len()-before < n {
 		if r.now == nil {
-			if err := r.take(); err == io.EOF {
+			if err := r.advance(); err == io.EOF {
 				return endOr(t.Len() - before)
 			} else if err != nil {
 				return t.Len() - before, err
@@ -178,8 +178,8 @@ func (r *crewReader) Read(t *Table, n int) (int, error) {
 	return t.Len() - before, nil
 }
 
-// take waits for the next chunk.
-func (r *crewReader) take() error {
+// advance waits for the next chunk.
+func (r *crewReader) advance() error {
 	if r.ended != nil {
 		return r.ended
 	}

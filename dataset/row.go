@@ -56,8 +56,8 @@ func place[T value](r Row, c, at int, x T) {
 	column.store.(*cells[T]).v[r.row*column.width+at] = x
 }
 
-// begin starts a row of zeros after the last one; commit or truncate must follow.
-func (t *Table) begin() Row {
+// appendZeros starts a row of zeros after the last one; commit or truncate must follow.
+func (t *Table) appendZeros() Row {
 	for c := range t.columns {
 		t.columns[c].zeros(t.columns[c].width)
 	}

@@ -63,7 +63,7 @@ func (t *Table) IDs(c int) []uint64 { return in[uint64](t.columns[c].store) }
 // Add appends one row: fill gets it as zeros and sets it. If fill returns an error the row is taken back, and Add
 // returns the error.
 func (t *Table) Add(fill func(Row) error) error {
-	if err := fill(t.begin()); err != nil {
+	if err := fill(t.appendZeros()); err != nil {
 		t.truncate(t.rows)
 		return err
 	}
@@ -120,7 +120,7 @@ func (t *Table) gatherRun(src *Table, lo, hi int) {
 	for c := range t.columns {
 		t.columns[c].copyRows(&src.columns[c], lo, hi)
 	}
-	t.take(src, lo, hi)
+	t.adopt(src, lo, hi)
 }
 
 // Reset drops all rows, and keeps their memory for rows to come.

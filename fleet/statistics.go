@@ -61,7 +61,7 @@ func (s *statistics) loaded() {
 
 // gather is b's, which brings the statistics of all workers beside their data.
 func (s *statistics) gather(ctx context.Context, b backend.Trainer, call string, data []byte) ([][]byte, error) {
-	mine := s.take()
+	mine := s.report()
 	said, err := mine.pack(data)
 	var all [][]byte
 	if err == nil {
@@ -83,8 +83,8 @@ func (s *statistics) gather(ctx context.Context, b backend.Trainer, call string,
 	return all, err
 }
 
-// take is what this worker reports, which begins anew.
-func (s *statistics) take() (mine report) {
+// report is what this worker has counted, which begins anew.
+func (s *statistics) report() (mine report) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	mine, s.own = s.own, report{}

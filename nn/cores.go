@@ -66,7 +66,7 @@ func (w *cores) run(c *cell, of byUnit, part, total, at int) {
 }
 
 func (w *cores) work() {
-	for from := w.take(); from < w.total; from = w.take() {
+	for from := w.claim(); from < w.total; from = w.claim() {
 		switch c := w.cell; {
 		case w.of != nil:
 			w.of.units(c, from, min(from+w.at, w.total), w.part)
@@ -78,7 +78,7 @@ func (w *cores) work() {
 	}
 }
 
-func (w *cores) take() int { return int(w.next.Add(int64(w.at))) - w.at }
+func (w *cores) claim() int { return int(w.next.Add(int64(w.at))) - w.at }
 
 // deal computes a part of a step in so many units, by several cores where that pays, which take no fewer than least at
 // a time.

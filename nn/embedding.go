@@ -46,7 +46,7 @@ func Embedding(ids *Node, o EmbeddingOptions) *Node {
 // table returns the table of that name, a new one unless there is one.
 func (g *Graph) table(o EmbeddingOptions) *Node {
 	if o.Name == "" {
-		if old := g.sharing.take(); old != nil {
+		if old := g.sharing.upcoming(); old != nil {
 			o.Name = old.name
 		} else {
 			return g.sharing.keep(g.tableAs(o))

@@ -121,7 +121,7 @@ func (e *Executor) runStep(ctx context.Context, p *plan, b, next *feedBatch) err
 	if err := e.look(ctx, p, b); err != nil {
 		return err
 	}
-	if err := e.begin(ctx); err != nil {
+	if err := e.beginStep(ctx); err != nil {
 		return err
 	}
 	e.fillOwn(b)

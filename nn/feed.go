@@ -283,9 +283,9 @@ func (b *feedBatch) idsOf(p *plan, c *cell) []int64 {
 	return b.ids[feed]
 }
 
-// take gives a lookup the rows of its ids. Rows that are read beside the loss lie behind the others.
-func (b *feedBatch) take(p *plan, c *cell) []int32 {
-	index := b.set(p, c).take(c, b.idsOf(p, c), b.padding(p, c))
+// rowsOf gives a lookup the rows of its ids. Rows that are read beside the loss lie behind the others.
+func (b *feedBatch) rowsOf(p *plan, c *cell) []int32 {
+	index := b.set(p, c).rowsOf(c, b.idsOf(p, c), b.padding(p, c))
 	if p.train && c.beside {
 		behind := int32(len(b.unique(c.in[1].table)))
 		for i, row := range index {

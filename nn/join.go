@@ -170,7 +170,7 @@ func compute(ctx context.Context, calls []*call) {
 	}
 	from := 0
 	for _, c := range calls {
-		c.take(out, from, lead.joint.rows)
+		c.receive(out, from, lead.joint.rows)
 		from += c.feed.rows
 	}
 }
@@ -189,12 +189,12 @@ func (c *call) alone(ctx context.Context) {
 	c.feed.collect(c.exe, c.plan)
 	out, err := c.exe.compute(ctx, c.plan, c.feed)
 	if c.err = err; err == nil {
-		c.take(out, 0, c.feed.rows)
+		c.receive(out, 0, c.feed.rows)
 	}
 }
 
-// take copies the call's rows of the results of so many.
-func (c *call) take(out []*tensor.Dense, from, rows int) {
+// receive copies the call's rows of the results of so many.
+func (c *call) receive(out []*tensor.Dense, from, rows int) {
 	c.scores, c.err = make([][]float32, len(out)), nil
 	for i, t := range out {
 		all := t.Float32s()

@@ -96,7 +96,7 @@ func (p *jsonParser) ParseLine(line []byte, row dataset.Row) error {
 		return &dataset.LineError{Field: "of a row", Want: "an object with a value for each feed", Got: err.Error()}
 	}
 	for i := range p.columns {
-		if err := p.take(i, p.object.Value(i), row); err != nil {
+		if err := p.set(i, p.object.Value(i), row); err != nil {
 			return err
 		}
 	}
@@ -107,8 +107,8 @@ func (p *jsonParser) ParseLine(line []byte, row dataset.Row) error {
 	return nil
 }
 
-// take sets column i to the numbers in a value, whatever brackets are around them.
-func (p *jsonParser) take(i int, v jsonobject.Value, row dataset.Row) error {
+// set sets column i to the numbers in a value, whatever brackets are around them.
+func (p *jsonParser) set(i int, v jsonobject.Value, row dataset.Row) error {
 	c, n := p.columns[i], 0
 	switch v.Kind {
 	case jsonobject.Absent:

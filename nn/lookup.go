@@ -31,9 +31,9 @@ func (s *idSet) add(ids []int64, padding *int64) {
 	}
 }
 
-// take hands a lookup its part of the inverse; lookups come in the order in which their ids were added. Padding has row
-// −1.
-func (s *idSet) take(c *cell, ids []int64, padding *int64) []int32 {
+// rowsOf hands a lookup its part of the inverse; lookups come in the order in which their ids were added. Padding has
+// row −1.
+func (s *idSet) rowsOf(c *cell, ids []int64, padding *int64) []int32 {
 	if padding == nil {
 		s.taken += len(ids)
 		return s.inverse[s.taken-len(ids) : s.taken]

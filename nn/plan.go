@@ -57,7 +57,7 @@ func (e *Executor) collect(p *plan, needed []*Node) {
 	need := ancestors(e.graph, needed)
 	for _, n := range e.graph.nodes {
 		if need[n.index] {
-			p.take(e.cell(n))
+			p.include(e.cell(n))
 		}
 	}
 	for _, n := range e.graph.counting(needed) {
@@ -65,8 +65,8 @@ func (e *Executor) collect(p *plan, needed []*Node) {
 	}
 }
 
-// take adds a cell to the plan and to the lists of its kind.
-func (p *plan) take(c *cell) {
+// include adds a cell to the plan and to the lists of its kind.
+func (p *plan) include(c *cell) {
 	p.cells, p.computed = append(p.cells, c), append(p.computed, nil)
 	if _, ok := c.node.op.(feed); ok {
 		p.feeds = append(p.feeds, c)

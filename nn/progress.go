@@ -75,7 +75,7 @@ func (p *Progress) start(fetch []*Node) *report {
 		}
 	}
 	r.width = lineWidth(r.Out)
-	r.begin(time.Now())
+	r.start(time.Now())
 	return r
 }
 

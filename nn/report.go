@@ -45,7 +45,7 @@ func (f *fading) mean() float64 {
 	return f.sum / f.weight
 }
 
-func (r *report) begin(now time.Time) { r.last, r.drawn, r.logged = now, now, now }
+func (r *report) start(now time.Time) { r.last, r.drawn, r.logged = now, now, now }
 
 // step takes note of a step and shows it when it is time.
 func (r *report) step(res TrainResult, loss, weight float64, samples int) {

@@ -213,7 +213,7 @@ func (s *Scorer) compute(ctx context.Context, rows int, do func(*scoring, *works
 	}
 	defer leave()
 	r := s.now.Load()
-	w := r.take()
+	w := r.memory()
 	defer r.give(w)
 	return do(r, w)
 }

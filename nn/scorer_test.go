@@ -71,7 +71,7 @@ func TestNoSkew(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := s.now.Load().take() // that of the call
+		w := s.now.Load().memory() // that of the call
 		served, err := w.lines.Decode([]byte(c.toScore))
 		if err != nil {
 			t.Fatal(err)

@@ -217,7 +217,7 @@ func (p sequencePool) forward(c *cell) {
 	x, dim := c.in[0].value, c.shape[1]
 	clear(c.value)
 	p.each(c, func(example, at, before int, factor float32) {
-		p.Pool.take(c.value[example*dim:(example+1)*dim], x[at*dim:(at+1)*dim], before, factor)
+		p.Pool.fold(c.value[example*dim:(example+1)*dim], x[at*dim:(at+1)*dim], before, factor)
 	})
 }
 

@@ -37,7 +37,7 @@ func (e *Executor) openSession(objective *Node, trainer optimizer.Trainer) error
 	params := objective.Params()
 	own := make([]*optimizer.Param, len(params))
 	for i, p := range params {
-		own[i] = e.take(p)
+		own[i] = e.adopt(p)
 	}
 	s, err := trainer.Open(own)
 	if err != nil {
@@ -87,9 +87,9 @@ func (e *Executor) forget() {
 	e.cells, e.plans, e.tables, e.step.Rows = nil, nil, nil, nil
 }
 
-// take gives the executor a param of the session to work on: the graph's, or a copy when another executor works on the
+// adopt gives the executor a param of the session to work on: the graph's, or a copy when another executor works on the
 // graph's.
-func (e *Executor) take(p *optimizer.Param) *optimizer.Param {
+func (e *Executor) adopt(p *optimizer.Param) *optimizer.Param {
 	o := p
 	if !e.borrowed {
 		o = copyParam(p)
@@ -107,7 +107,7 @@ func (e *Executor) own(p *optimizer.Param) *optimizer.Param {
 	return p
 }
 
-func (e *Executor) begin(ctx context.Context) error {
+func (e *Executor) beginStep(ctx context.Context) error {
 	if e.session == nil {
 		return nil
 	}

@@ -75,8 +75,8 @@ func (s *sharing) holds(inner *sharing) bool {
 // again says whether a shared layer is applied once more.
 func (g *Graph) again() bool { return g.sharing != nil && g.sharing.made }
 
-// take is the parameter that a shared layer takes next, nil for one that is to be made.
-func (s *sharing) take() *Node {
+// upcoming is the parameter that a shared layer takes next, nil for one that is to be made.
+func (s *sharing) upcoming() *Node {
 	if s == nil || !s.made {
 		return nil
 	}

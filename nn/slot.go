@@ -93,7 +93,7 @@ func (e embeddingPool) forward(c *cell) {
 	dim := t.param.Dim()
 	clear(c.value)
 	c.pool(e.Pool, func(example, before int, row int32, factor float32) {
-		e.Pool.take(c.value[example*dim:(example+1)*dim], t.w[int(row)*dim:(int(row)+1)*dim], before, factor)
+		e.Pool.fold(c.value[example*dim:(example+1)*dim], t.w[int(row)*dim:(int(row)+1)*dim], before, factor)
 	})
 }
 
@@ -109,8 +109,8 @@ func (e embeddingPool) backward(c *cell) {
 	})
 }
 
-// take adds a row to what the rows before it have made.
-func (p Pool) take(y, row []float32, before int, factor float32) {
+// fold adds a row to what the rows before it have made.
+func (p Pool) fold(y, row []float32, before int, factor float32) {
 	switch {
 	case p != PoolMax:
 		kernels.Axpy(factor, row, y)

@@ -65,7 +65,7 @@ func (e *Executor) describe(p *plan, b, next *feedBatch) {
 		t.describe(p.train, b.unique(t), next.unique(t), len(b.tables[t.index].beside.unique))
 	}
 	for _, c := range p.lookups {
-		c.index = b.take(p, c)
+		c.index = b.rowsOf(p, c)
 	}
 	e.countBatch(p, b)
 }

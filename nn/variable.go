@@ -35,7 +35,7 @@ func (g *Graph) Parameter(o ParameterOptions, shape ...int) *Node {
 
 // dense adds a dense parameter that holds its initial values.
 func (g *Graph) dense(name string, shape []int, init optimizer.Initializer, frozen bool) *Node {
-	if n := g.sharing.take(); n != nil {
+	if n := g.sharing.upcoming(); n != nil {
 		return n.fits(shape)
 	}
 	p := &optimizer.Param{Name: name, Shape: shape, Init: resolve(init, shape), Seed: g.seed, Frozen: frozen}

@@ -20,8 +20,8 @@ const mostFree = 64
 // Tests change it.
 var mostKept = 256 << 20
 
-// take is memory for a call: that of the one before, which caches have.
-func (r *scoring) take() *workspace {
+// memory is what a call computes in: the memory of the call before, which caches hold.
+func (r *scoring) memory() *workspace {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if n := len(r.free); n > 0 {

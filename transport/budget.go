@@ -26,8 +26,8 @@ type ticket struct {
 	turn chan struct{} // closed when the cost has been charged
 }
 
-// take charges n bytes, or returns a ticket to wait with. A message over the limit costs the limit: it goes alone.
-func (b *budget) take(n int, limit int64) *ticket {
+// charge charges n bytes, or returns a ticket to wait with. A message over the limit costs the limit: it goes alone.
+func (b *budget) charge(n int, limit int64) *ticket {
 	cost := min(int64(n), limit)
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -21,15 +21,15 @@ func TestBudgetTurns(t *testing.T) {
 	const half, most = limit / 2, limit * 3 / 4
 	var b budget
 	for range 2 {
-		if b.take(half, limit) != nil {
+		if b.charge(half, limit) != nil {
 			t.Fatal("two halves should fit")
 		}
 	}
-	first, second := b.take(most, limit), b.take(half, limit)
+	first, second := b.charge(most, limit), b.charge(half, limit)
 	if first == nil || second == nil {
 		t.Fatal("there is no room, and nobody waits")
 	}
-	if b.take(smallMessage, limit) != nil {
+	if b.charge(smallMessage, limit) != nil {
 		t.Error("a heartbeat waits")
 	}
 	b.give(smallMessage, limit)
@@ -58,8 +58,8 @@ func TestBudgetTurns(t *testing.T) {
 func TestBudgetGivingUp(t *testing.T) {
 	const limit = 1 << 20
 	var b budget
-	b.take(limit/2, limit)
-	large, small := b.take(limit, limit), b.take(limit/4, limit)
+	b.charge(limit/2, limit)
+	large, small := b.charge(limit, limit), b.charge(limit/4, limit)
 	if small == nil {
 		t.Fatal("the small one overtook")
 	}
@@ -72,10 +72,10 @@ func TestBudgetGivingUp(t *testing.T) {
 func TestBudgetOverLimit(t *testing.T) {
 	const limit = 1 << 20
 	var b budget
-	if b.take(5*limit, limit) != nil {
+	if b.charge(5*limit, limit) != nil {
 		t.Fatal("with nobody else about it should go")
 	}
-	next := b.take(limit/8, limit)
+	next := b.charge(limit/8, limit)
 	if next == nil {
 		t.Fatal("there was room beside it")
 	}
@@ -98,7 +98,7 @@ func TestBudgetNeverOver(t *testing.T) {
 	for step := range 20_000 {
 		switch n := smallMessage + 1 + rng.IntN(limit); {
 		case rng.IntN(2) == 0:
-			h := holder{n, b.take(n, limit)}
+			h := holder{n, b.charge(n, limit)}
 			if h.t == nil {
 				holding = append(holding, h)
 			} else {

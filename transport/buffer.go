@@ -46,7 +46,7 @@ func usedBuffer(n int) *buffer {
 	if class > largestClass {
 		return nil
 	}
-	b := shelves[class].take(class)
+	b := shelves[class].get(class)
 	if b != nil {
 		b.B = b.B[:n]
 	}
@@ -74,7 +74,7 @@ const (
 	warmCount = 2
 )
 
-func (s *shelf) take(class int) *buffer {
+func (s *shelf) get(class int) *buffer {
 	if class >= warmFrom && class <= warmUpTo {
 		s.mu.Lock()
 		defer s.mu.Unlock()

@@ -152,7 +152,7 @@ func inFlight(runtime, system int64) int64 {
 // Call implements [Transport].
 func (f *FastHTTP) Call(ctx context.Context, endpoint string, req [][]byte, read func([]byte) error) error {
 	size := sizeOf(req)
-	f.calls.begin(size)
+	f.calls.enter(size)
 	body, err := f.send(ctx, endpoint, req, size)
 	f.calls.end(size, err)
 	if err != nil {
@@ -203,7 +203,7 @@ func (f *FastHTTP) connect(ctx context.Context, endpoint string) (*clientConn, e
 	if ctx.Err() != nil {
 		return nil, ErrUnreachable
 	}
-	for c := f.idle.take(endpoint); c != nil; c = f.idle.take(endpoint) {
+	for c := f.idle.get(endpoint); c != nil; c = f.idle.get(endpoint) {
 		if c.alive() {
 			return c, nil
 		}

@@ -10,7 +10,7 @@ type idlePool struct {
 	conns map[string][]*clientConn
 }
 
-func (p *idlePool) take(endpoint string) *clientConn {
+func (p *idlePool) get(endpoint string) *clientConn {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	stack := p.conns[endpoint]

@@ -90,7 +90,7 @@ func (m *Memory) forget(l *memoryListener) {
 // Call implements [Transport].
 func (m *Memory) Call(ctx context.Context, endpoint string, req [][]byte, read func([]byte) error) error {
 	size := sizeOf(req)
-	m.calls.begin(size)
+	m.calls.enter(size)
 	answer, err := m.send(ctx, endpoint, req, size)
 	m.calls.end(size, err)
 	if err != nil {

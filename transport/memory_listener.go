@@ -95,7 +95,7 @@ func (l *memoryListener) deliver(ctx context.Context, req *buffer) (*buffer, err
 	}
 	answer := make(chan memoryAnswer, 1)
 	size := len(req.B)
-	l.net.serves.begin(size)
+	l.net.serves.enter(size)
 	go func() {
 		a := memoryAnswer{err: errPanicked} // what a handler that ends its goroutine leaves behind
 		defer func() {

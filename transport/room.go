@@ -36,7 +36,7 @@ func (f *FastHTTP) enter(ctx context.Context, endpoint string, size int) (*budge
 		return nil, nil
 	}
 	limit, room := f.maxInFlight(), f.rooms.find(endpoint)
-	t := room.take(size, limit)
+	t := room.charge(size, limit)
 	if t == nil {
 		return room, nil
 	}
@@ -71,7 +71,7 @@ func (b *budget) await(t *ticket, limit int64, patience time.Duration, closing <
 // admit waits until there is room to read a request of n bytes; if there is none in time it says why.
 func (l *listener) admit(n int) *refusal {
 	limit := l.f.maxInFlight()
-	t := l.f.room.take(n, limit)
+	t := l.f.room.charge(n, limit)
 	if t == nil {
 		return nil
 	}
@@ -104,7 +104,7 @@ func (p *packet) admit(room *budget, n int, below Transport) error {
 	if f, ok := below.(*FastHTTP); ok {
 		limit, patience = f.maxInFlight(), f.stallTimeout()
 	}
-	if t := room.take(n, limit); t != nil {
+	if t := room.charge(n, limit); t != nil {
 		start := time.Now()
 		if !room.await(t, limit, patience, nil) {
 			return fmt.Errorf("%w: %s", ErrBusy, crowded(n, limit, start))

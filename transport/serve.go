@@ -224,7 +224,7 @@ func (c *serverConn) read(body io.Reader, n int) (refused *refusal, err error) {
 		return r, nil
 	}
 	c.room = n
-	c.l.f.serves.begin(n)
+	c.l.f.serves.enter(n)
 	if n > len(c.req.B) {
 		_ = c.raw.SetReadDeadline(time.Now().Add(c.stall * time.Duration(2+n/piece)))
 		c.req, err = c.req.readOn(body, n)

@@ -111,8 +111,8 @@ type callMeter struct {
 	otherwise   tally `count:"failed_otherwise" name:"transport_failed_total" by:"cause=other"`
 }
 
-// begin counts a call in, and end out again.
-func (m *callMeter) begin(size int) {
+// enter counts a call in, and end out again.
+func (m *callMeter) enter(size int) {
 	m.inFlight.Add(1)
 	m.inFlightBytes.Add(int64(size))
 }
@@ -166,7 +166,7 @@ type serveMeter struct {
 	corrupt     tally `count:"refused_corrupt" name:"transport_refused_total" by:"cause=corrupt"`
 }
 
-func (m *serveMeter) begin(size int) {
+func (m *serveMeter) enter(size int) {
 	m.serving.Add(1)
 	m.servingBytes.Add(int64(size))
 }

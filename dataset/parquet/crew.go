@@ -92,7 +92,7 @@ func (r *crewReader) make() {
 
 // rows makes the rows of a chunk.
 func (r *crewReader) rows(d *decoder, c *chunk) error {
-	if err := d.begin(c.part); err != nil {
+	if err := d.seek(c.part); err != nil {
 		return err
 	}
 	for d.row < d.end {
@@ -111,7 +111,7 @@ func (r *crewReader) Read(t *dataset.Table, n int) (int, error) {
 	before := t.Len()
 	for t.Len()-before < n && r.ended == nil {
 		if r.now == nil {
-			r.ended = r.take()
+			r.ended = r.advance()
 			continue
 		}
 		r.ended = r.give(t, n-(t.Len()-before))
@@ -119,8 +119,8 @@ func (r *crewReader) Read(t *dataset.Table, n int) (int, error) {
 	return got(t.Len()-before, r.ended)
 }
 
-// take waits for the next chunk.
-func (r *crewReader) take() error {
+// advance waits for the next chunk.
+func (r *crewReader) advance() error {
 	select {
 	case c, more := <-r.queue:
 		if !more {

@@ -48,7 +48,7 @@ func (c *cutter) next(most int64) (part, error) {
 				broken(fmt.Sprintf("a row group of %d rows", rows)))
 		}
 		if c.cut < rows {
-			return c.take(group, rows, most), nil
+			return c.partOf(group, rows, most), nil
 		}
 		c.group++
 		c.before += int(rows)
@@ -56,8 +56,8 @@ func (c *cutter) next(most int64) (part, error) {
 	}
 }
 
-// take is the next part of a group.
-func (c *cutter) take(group parquet.RowGroup, rows, most int64) part {
+// partOf is the next part of a group.
+func (c *cutter) partOf(group parquet.RowGroup, rows, most int64) part {
 	p := part{file: c.file, group: group, first: c.cut, end: rows, before: c.before}
 	if rest := rows - c.cut; rest > most && c.canSeek(group) {
 		p.end = p.first + rest/((rest+most-1)/most) // parts of one size

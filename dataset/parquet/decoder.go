@@ -15,8 +15,8 @@ type decoder struct {
 	row  int64 // of the group, that comes next
 }
 
-// begin goes to the first row of a part.
-func (d *decoder) begin(p part) (err error) {
+// seek goes to the first row of a part.
+func (d *decoder) seek(p part) (err error) {
 	defer func() {
 		if panicked := recover(); panicked != nil {
 			err = broken(panicked)

@@ -42,7 +42,7 @@ func (r *reader) ready() (err error) {
 	if r.now, err = r.files.next(math.MaxInt64); err != nil {
 		return err
 	}
-	return r.rows.begin(r.now)
+	return r.rows.seek(r.now)
 }
 
 // drop lets go of the part.

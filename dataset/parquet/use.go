@@ -96,12 +96,12 @@ func (u *use) find(s *parquet.Schema) error {
 	for _, path := range s.Columns() {
 		if strings.Join(path, ".") == u.field {
 			found = []string{u.field}
-			u.take(s, path)
+			u.include(s, path)
 			break
 		}
 		if path[0] == u.field {
 			found = append(found, strings.Join(path, "."))
-			u.take(s, path)
+			u.include(s, path)
 		}
 	}
 	switch len(found) {
@@ -117,7 +117,7 @@ func (u *use) find(s *parquet.Schema) error {
 	return fmt.Errorf("%q is several columns, %q: name one of them", u.field, found)
 }
 
-func (u *use) take(s *parquet.Schema, path []string) {
+func (u *use) include(s *parquet.Schema, path []string) {
 	leaf, _ := s.Lookup(path...)
 	u.leaf = leaf.ColumnIndex
 }

@@ -89,7 +89,7 @@ func take(ctx context.Context, dir string) (*hold, error) {
 			return nil, err
 		}
 		if mine {
-			return h, h.begin()
+			return h, h.announce()
 		}
 		select {
 		case <-ctx.Done():
@@ -192,8 +192,8 @@ func readOwner(r io.ReaderAt) (o owner, known bool, err error) {
 	return o, o.Job != "", nil
 }
 
-// begin says whose the directory is, and goes on saying so.
-func (h *hold) begin() error {
+// announce says whose the directory is, and goes on saying so.
+func (h *hold) announce() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	err := h.write()

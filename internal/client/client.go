@@ -226,7 +226,7 @@ func (c *hello) say(ctx context.Context, s int) error {
 		}
 	}
 	// from now on this server misses them, however long the others take
-	c.link.besides.begin(func() { c.link.beatTo(s) })
+	c.link.besides.run(func() { c.link.beatTo(s) })
 	if err := c.first.agrees(s, w, c.from); err != nil {
 		return err
 	}

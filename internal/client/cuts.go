@@ -102,7 +102,7 @@ func (k *cuts) giveUp(ask cut.Ask, told *cut.Told) (given bool) {
 	}
 	err := tell(k.link.strategy.HeartbeatInterval.Std(), told)
 	if err != nil && !errors.Is(err, wire.ErrStale) {
-		k.link.besides.begin(func() { _ = tell(k.link.strategy.WorkerTimeout.Std(), new(cut.Told)) })
+		k.link.besides.run(func() { _ = tell(k.link.strategy.WorkerTimeout.Std(), new(cut.Told)) })
 	}
 	return err != nil
 }

@@ -158,7 +158,7 @@ func TestSleep(t *testing.T) {
 				}
 				return ok(ctx, read)
 			}}})
-		c.link.besides.begin(func() { c.link.beatTo(0) })
+		c.link.besides.run(func() { c.link.beatTo(0) })
 		for _, d := range []time.Duration{29 * time.Second, 31 * time.Second, time.Hour} {
 			asleep <- d
 			<-time.After(d + 5*time.Second)

@@ -80,8 +80,8 @@ type besides struct {
 	all  sync.WaitGroup
 }
 
-// begin does something beside the caller, and says when it is done.
-func (b *besides) begin(do func()) (done <-chan struct{}) {
+// run does something beside the caller, and says when it is done.
+func (b *besides) run(do func()) (done <-chan struct{}) {
 	over := make(chan struct{})
 	b.mu.Lock()
 	defer b.mu.Unlock()

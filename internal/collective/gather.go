@@ -37,7 +37,7 @@ func (g *Group) gather(ctx context.Context, data []byte, all [][]byte) error {
 	r.result = g.rounds.memory(w.number, len(data))
 	copy(r.result, data)
 	all[g.c.Rank] = append(empty(all[g.c.Rank]), data...)
-	g.rounds.begin(r)
+	g.rounds.open(r)
 	defer g.rounds.end()
 	began := time.Now()
 	ctx, release := g.link.bound(ctx, g.c.WaitTimeout, errLate)

@@ -130,7 +130,7 @@ func (j *job[E]) open() {
 	for i := range r.slots {
 		r.put(g.c.Rank, i, j.part, nil)
 	}
-	g.rounds.begin(r)
+	g.rounds.open(r)
 }
 
 // fold folds a chunk of this rank's segment into the result and into the vector.

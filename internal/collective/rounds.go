@@ -46,8 +46,8 @@ func (c *rounds) memory(number uint64, size int) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), 8*len(words))[:size]
 }
 
-// begin makes a round the one under way.
-func (c *rounds) begin(r *round) {
+// open makes a round the one under way.
+func (c *rounds) open(r *round) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.last[r.what.number%2] = r

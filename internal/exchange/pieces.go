@@ -111,7 +111,7 @@ func (x *Exchange) pushPieces(ctx context.Context, s int, r *Request) error {
 			x.putDense(s, r.Push.Dense, p.from, p.to)
 		} else {
 			dim := x.dim(p.e)
-			x.putRows(s, p.e, l.push[p.e].take(r.Push.Rows[p.e].IDs)[p.from:p.to], gathered[p.e][p.from*dim:p.to*dim])
+			x.putRows(s, p.e, l.push[p.e].partOf(r.Push.Rows[p.e].IDs)[p.from:p.to], gathered[p.e][p.from*dim:p.to*dim])
 			if clicks := l.push[p.e].takeClicks(r.Push.Rows[p.e].Clicks); clicks != nil {
 				x.putClicks(s, p.e, clicks[2*p.from:2*p.to])
 			}
@@ -144,7 +144,7 @@ func (x *Exchange) pullPieces(ctx context.Context, s int, r *Request) error {
 	for e := range r.Pull {
 		for _, p := range x.cutShare(e, l.pull[e].share.Len(), 4*x.dim(e)) {
 			l.build.Reset(x.header(r))
-			l.build.IDs(x.table(e), l.pull[e].take(r.Pull[e].IDs)[p.from:p.to])
+			l.build.IDs(x.table(e), l.pull[e].partOf(r.Pull[e].IDs)[p.from:p.to])
 			err := x.send(ctx, s, func(f *wire.Frame) error {
 				sec, err := only(f, wire.KindRows)
 				if err != nil {

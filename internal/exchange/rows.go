@@ -61,8 +61,8 @@ func (x *Exchange) gather(c *cutRows, e int, r gradient.Rows) []float32 {
 	return c.rows
 }
 
-// take is the share's part of ids.
-func (c *cutRows) take(ids []uint64) []uint64 {
+// partOf is the share's part of ids.
+func (c *cutRows) partOf(ids []uint64) []uint64 {
 	if c.share.Run() {
 		return ids[c.share.Lo:c.share.Hi]
 	}

@@ -78,7 +78,7 @@ func (x *Exchange) write(s int, r *Request) bool {
 	for e := range r.Push.Rows {
 		if c := &l.push[e]; c.share.Len() > 0 {
 			g := x.gather(c, e, r.Push.Rows[e])
-			x.putRows(s, e, c.take(r.Push.Rows[e].IDs), g)
+			x.putRows(s, e, c.partOf(r.Push.Rows[e].IDs), g)
 			x.putClicks(s, e, c.takeClicks(r.Push.Rows[e].Clicks))
 			x.ungather(c, e, g, r.Push.Rows[e])
 			useful = true
@@ -87,7 +87,7 @@ func (x *Exchange) write(s int, r *Request) bool {
 	l.asked = l.asked[:0]
 	for e := range r.Pull {
 		if c := &l.pull[e]; c.share.Len() > 0 {
-			b.IDs(x.table(e), c.take(r.Pull[e].IDs))
+			b.IDs(x.table(e), c.partOf(r.Pull[e].IDs))
 			l.asked = append(l.asked, e)
 			useful = true
 		}

@@ -82,19 +82,19 @@ func (j *gemmJob) run() {
 
 // work takes panels and then chunks until there are none left.
 func (j *gemmJob) work() {
-	for q := j.take(&j.panel); q < j.panels(); q = j.take(&j.panel) {
+	for q := j.claim(&j.panel); q < j.panels(); q = j.claim(&j.panel) {
 		j.pack(q)
 		j.packed.Done()
 	}
 	j.packed.Wait()
 	s := scratches.Get().(*scratch)
-	for i := j.take(&j.chunks) * j.rows; i < j.m; i = j.take(&j.chunks) * j.rows {
+	for i := j.claim(&j.chunks) * j.rows; i < j.m; i = j.claim(&j.chunks) * j.rows {
 		j.chunk(s, i, min(j.rows, j.m-i))
 	}
 	scratches.Put(s)
 }
 
-func (j *gemmJob) take(next *atomic.Int64) int { return int(next.Add(1) - 1) }
+func (j *gemmJob) claim(next *atomic.Int64) int { return int(next.Add(1) - 1) }
 
 // pack copies panel q of the block of B, padding the last one with zeros.
 func (j *gemmJob) pack(q int) {

@@ -102,7 +102,7 @@ func (f *Files) heads(r *record) error {
 	for _, e := range r.Files {
 		file, err := f.find(e)
 		if err == nil {
-			err = f.take(e.File, file, false)
+			err = f.include(e.File, file, false)
 		}
 		if err != nil {
 			return err

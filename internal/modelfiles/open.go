@@ -144,7 +144,7 @@ func (f *Files) named(ctx context.Context, e entry) error {
 		file.Close()
 		return err
 	}
-	return f.take(e.File, file, false)
+	return f.include(e.File, file, false)
 }
 
 // find opens a file under the name that it has, or is about to have.
@@ -190,11 +190,11 @@ func (f *Files) read(name string) error {
 	if err != nil {
 		return err
 	}
-	return f.take(name, file, false)
+	return f.include(name, file, false)
 }
 
-// take makes an open file one of the model's.
-func (f *Files) take(name string, file *os.File, stray bool) error {
+// include makes an open file one of the model's.
+func (f *Files) include(name string, file *os.File, stray bool) error {
 	st, err := file.Stat()
 	if err == nil && strings.HasSuffix(name, tensors) {
 		w := weightFile{file: file, name: name, stray: stray}
@@ -226,7 +226,7 @@ func (f *Files) others(r *record) error {
 		if err != nil {
 			return err
 		}
-		if err := f.take(e.Name(), file, r != nil); err != nil {
+		if err := f.include(e.Name(), file, r != nil); err != nil {
 			return err
 		}
 	}

@@ -66,8 +66,8 @@ func (c *Columns) row(k *kind, i int) Row {
 	return r
 }
 
-// take makes number i what a row of the table is.
-func (c *Columns) take(k *kind, i int, h *header) {
+// set makes number i what a row of the table is.
+func (c *Columns) set(k *kind, i int, h *header) {
 	values := k.values(h)
 	copy(c.Floats[i*len(values):], values)
 	c.Steps[i], c.Seen[i], c.Updates[i], c.Served[i] = h.step, h.seen&^flags, h.updates, h.ofServing()

@@ -153,7 +153,7 @@ func (c *chunk) change() {
 		for i := is.read; i < is.parts; i++ {
 			need += 4 * len(c.part(i, is.parts))
 		}
-		freed := is.room.take(need)
+		freed := is.room.reserve(need)
 		if freed == nil {
 			is.copied = make([][]float32, is.parts)
 			for i := is.read; i < is.parts; i++ {
@@ -195,8 +195,8 @@ func (r *room) open() {
 	}
 }
 
-// take takes bytes, or is closed when it may be tried again.
-func (r *room) take(bytes int) (freed <-chan struct{}) {
+// reserve reserves bytes; a channel that is not nil is closed when it may be tried again.
+func (r *room) reserve(bytes int) (freed <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.bytes > 0 && r.bytes+bytes > mostCopied && time.Now().Before(r.until) {

@@ -2,8 +2,8 @@ package table
 
 import "unsafe"
 
-// begin readies the working memory for a call's rows.
-func (c *call) begin(rows []float32, n Clicks, step int64, clock uint32) {
+// prepare readies the working memory for a call's rows.
+func (c *call) prepare(rows []float32, n Clicks, step int64, clock uint32) {
 	c.rows, c.clicks, c.step, c.clock, c.res, c.err = rows, n, step, clock, Result{}, nil
 	c.state.Step, c.state.Row = step, true
 }

@@ -25,8 +25,8 @@ type progress struct {
 	factors atomic.Pointer[[]Factor] // on learning rates, by the updates from which on they count; nil for none
 }
 
-// begin returns the number of the next update.
-func (p *progress) begin() int64 {
+// next returns the number of the next update.
+func (p *progress) next() int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.last++

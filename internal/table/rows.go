@@ -78,7 +78,7 @@ func (t *Sparse) read(ids []uint64, into *Columns, step int64, do blockFunc) {
 	c := t.calls.Get().(*call)
 	defer t.calls.Put(c)
 	c.largest = c.group(ids, len(t.shards), t.seed)
-	c.begin(nil, Clicks{}, step, 0)
+	c.prepare(nil, Clicks{}, step, 0)
 	c.out = into
 	for i := range t.shards {
 		t.runShard(i, c, do)
@@ -104,5 +104,5 @@ func (k *kind) readOut(c *call, it item, h *header) {
 	if k.sweeps {
 		k.replay(c, h, c.step)
 	}
-	c.out.take(k, int(it.at), h)
+	c.out.set(k, int(it.at), h)
 }

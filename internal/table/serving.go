@@ -191,7 +191,7 @@ func (t *Sparse) each(ids []uint64, do func(*header)) {
 	defer t.calls.Put(c)
 	for ids := range slices.Chunk(ids, batch) {
 		c.largest = c.group(ids, len(t.shards), t.seed)
-		c.begin(nil, Clicks{}, 0, 0)
+		c.prepare(nil, Clicks{}, 0, 0)
 		for i := range t.shards {
 			t.runShard(i, c, func(t *Sparse, s *shard, _ *call, b *block) {
 				s.image.keep(&t.kind, b)

@@ -131,7 +131,7 @@ func (s *shard) listImage(m *TableImage, each func(id uint64, taken bool)) {
 	s.Lock()
 	defer s.Unlock()
 	for id, kept := range s.image.gone {
-		each(id, m.take(s.image.copies.at(kept-1)))
+		each(id, m.mark(s.image.copies.at(kept-1)))
 	}
 }
 
@@ -153,7 +153,7 @@ func (s *shard) listChunk(m *TableImage, from uint32, each func(id uint64, taken
 		default:
 			h = s.image.copies.at(kept - 1)
 		}
-		taken := m.take(h)
+		taken := m.mark(h)
 		if taken && s.image.alone {
 			s.image.taken.set(row)
 		}

@@ -199,7 +199,7 @@ func (t *Sparse) walk(what string, ids []uint64, rows []float32, n Clicks, step 
 	if height := t.param.Height(); height > 0 && len(ids) > 0 && largest >= uint64(height) {
 		return Result{}, fmt.Errorf("%w: %s of %q: id %d, the height is %d", ErrID, what, t.param.Name, largest, height)
 	}
-	c.begin(rows, n, step, t.clock.Load())
+	c.prepare(rows, n, step, t.clock.Load())
 	c.state.SetRateFactor(t.steps.factorAt(step))
 	first := int(t.turn.Add(1))
 	for i := range t.shards {

@@ -86,7 +86,7 @@ func (s *Store) Table(name string) (*Sparse, bool) {
 func (s *Store) Step() int64 { return s.steps.finished.Load() }
 
 // Advance begins the next update and returns its number. [Store.Finish] ends it; others may begin, and end, meanwhile.
-func (s *Store) Advance() int64 { return s.steps.begin() }
+func (s *Store) Advance() int64 { return s.steps.next() }
 
 // Finish says that an update has been applied to every block and table.
 func (s *Store) Finish(step int64) { s.steps.finish(step) }

@@ -208,9 +208,9 @@ func (m *TableImage) RowsOf(ids []uint64) iter.Seq[*Columns] {
 	}
 }
 
-// take takes note of a row, or its copy, that had changed when the image was made. A row that is changed after it has
+// mark takes note of a row, or its copy, that had changed when the image was made. A row that is changed after it has
 // another mark than its copy, which stays.
-func (m *TableImage) take(h *header) (taken bool) {
+func (m *TableImage) mark(h *header) (taken bool) {
 	if !m.taking || h.seen&changed == 0 {
 		return false
 	}

@@ -28,8 +28,8 @@ type portion struct {
 // portionRows is about how many of a member's rows are worth a goroutine.
 const portionRows = 1024
 
-// take makes the portion the k-th of n ranges of ids, which hold about as many each of one member's.
-func (p *portion) take(round []*Push, ids []uint64, k, n int) {
+// assign makes the portion the k-th of n ranges of ids, which hold about as many each of one member's.
+func (p *portion) assign(round []*Push, ids []uint64, k, n int) {
 	p.members = p.members[:0]
 	for _, push := range round {
 		rows := push.Rows[p.embedding]

@@ -53,7 +53,7 @@ func playRounds(t *testing.T, rule optimizer.Rule, cuts int) (rows [2][]float32)
 		}
 		if n == 9000 {
 			c := &scratch{}
-			c.begin(tables, &Update{Pushes: round})
+			c.gather(tables, &Update{Pushes: round})
 			if c.inUse != min(3, cuts)+min(4, cuts) {
 				t.Errorf("%d portions on %d cores", c.inUse, cuts)
 			}

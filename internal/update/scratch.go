@@ -22,8 +22,8 @@ type scratch struct {
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
-// begin takes up an update's pushes.
-func (c *scratch) begin(t *Tables, u *Update) {
+// gather takes up an update's pushes.
+func (c *scratch) gather(t *Tables, u *Update) {
 	c.t, c.u, c.samples, c.members = t, u, c.samples[:0], c.members[:0]
 	for _, p := range u.Pushes {
 		c.samples, c.members = append(c.samples, p.Samples), append(c.members, p.Dense)
@@ -57,7 +57,7 @@ func (c *scratch) cut() {
 		for k := range n {
 			p := c.portion()
 			p.embedding, p.param, p.dim = e, l.Embeddings[e].Index, l.Embeddings[e].Dim()
-			p.take(round, longest, k, n)
+			p.assign(round, longest, k, n)
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 func (t *Tables) Apply(u *Update) (dropped int, err error) {
 	c := scratches.Get().(*scratch)
 	defer c.release()
-	c.begin(t, u)
+	c.gather(t, u)
 	err = c.each(func(c *scratch, p *portion) error {
 		p.fold(t.layout.Params[p.param], c.factors, t.o.Weighting)
 		return nil

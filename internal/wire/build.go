@@ -44,7 +44,7 @@ func (b *Builder) Dense(pieces ...[]float32) {
 	for _, p := range pieces {
 		n += len(p)
 	}
-	b.begin(KindDense, 0, 0, 4*n)
+	b.startSection(KindDense, 0, 0, 4*n)
 	for _, p := range pieces {
 		b.floats(p)
 	}
@@ -61,27 +61,27 @@ func (b *Builder) Rows(param uint32, ids []uint64, rows []float32) {
 
 // Bare adds rows in the order of the ids that were asked for.
 func (b *Builder) Bare(param uint32, rows []float32) {
-	b.begin(KindRows, flagBare, param, 4*len(rows))
+	b.startSection(KindRows, flagBare, param, 4*len(rows))
 	b.floats(rows)
 	b.end(4 * len(rows))
 }
 
 // Clicks adds the shows and clicks of the rows before it, two numbers for each id.
 func (b *Builder) Clicks(param uint32, pairs []float32) {
-	b.begin(KindClicks, 0, param, 4*len(pairs))
+	b.startSection(KindClicks, 0, param, 4*len(pairs))
 	b.floats(pairs)
 	b.end(4 * len(pairs))
 }
 
 // Changed asks for the rows of a table that changed, or says that some of them are left for the next answer.
-func (b *Builder) Changed(param uint32) { b.begin(KindChanged, 0, param, 0) }
+func (b *Builder) Changed(param uint32) { b.startSection(KindChanged, 0, param, 0) }
 
 // All adds a section which says that the changed rows of a param, in this answer and the next ones, are all its rows.
-func (b *Builder) All(param uint32) { b.begin(KindChanged, flagAll, param, 0) }
+func (b *Builder) All(param uint32) { b.startSection(KindChanged, flagAll, param, 0) }
 
 // Blob adds bytes.
 func (b *Builder) Blob(data []byte) {
-	b.begin(KindBlob, 0, 0, len(data))
+	b.startSection(KindBlob, 0, 0, len(data))
 	b.scratch = append(b.scratch, data...)
 	b.end(len(data))
 }
@@ -94,7 +94,7 @@ func (b *Builder) rows(kind Kind, param uint32, ids []uint64, rows []float32) {
 
 // beginRows begins a section of ids and that many bytes of rows, up to the rows, and returns the size of its payload.
 func (b *Builder) beginRows(kind Kind, flags byte, param uint32, ids []uint64, rows int) (size int) {
-	b.begin(kind, flags, param, 0)
+	b.startSection(kind, flags, param, 0)
 	start := len(b.scratch)
 	b.scratch = append(b.scratch, 0, 0, 0, 0, 0, 0, 0, 0)
 	b.scratch = putIDs(b.scratch, ids)
@@ -131,7 +131,7 @@ func putIDs(dst []byte, ids []uint64) []byte {
 	return dst[:at]
 }
 
-func (b *Builder) begin(kind Kind, flags byte, param uint32, size int) {
+func (b *Builder) startSection(kind Kind, flags byte, param uint32, size int) {
 	b.heads = append(b.heads, len(b.scratch))
 	b.scratch = append(b.scratch, byte(kind), flags, 0, 0)
 	b.scratch = binary.LittleEndian.AppendUint32(b.scratch, param)

@@ -71,7 +71,7 @@ func (b *Builder) DenseAs(e Encoding, pieces ...[]float32) {
 		n += len(p)
 	}
 	size := e.DenseSize(n)
-	b.begin(KindDense, byte(e)<<encodingShift, 0, size)
+	b.startSection(KindDense, byte(e)<<encodingShift, 0, size)
 	dst := b.room(size)
 	if e == Int8 {
 		b.groups(dst, n, pieces)

@@ -17,7 +17,7 @@ const FrameOverhead = 512
 
 // Piece adds which piece of a message the frame is.
 func (b *Builder) Piece(p Piece) {
-	b.begin(KindPiece, 0, 0, 8)
+	b.startSection(KindPiece, 0, 0, 8)
 	b.scratch = binary.LittleEndian.AppendUint32(b.scratch, uint32(p.Number))
 	b.scratch = binary.LittleEndian.AppendUint32(b.scratch, uint32(p.Of))
 }
@@ -40,7 +40,7 @@ func (f *Frame) Piece() (Piece, error) {
 
 // Span adds which of a server's dense floats the frame is about: [from, to).
 func (b *Builder) Span(from, to int) {
-	b.begin(KindSpan, 0, 0, 16)
+	b.startSection(KindSpan, 0, 0, 16)
 	b.scratch = binary.LittleEndian.AppendUint64(b.scratch, uint64(from))
 	b.scratch = binary.LittleEndian.AppendUint64(b.scratch, uint64(to))
 }

@@ -30,7 +30,7 @@ func (b *Builder) Positions(all []progress.Position) {
 	if len(all) == 0 {
 		return
 	}
-	b.begin(KindPosition, 0, withSteps, positionSize*len(all))
+	b.startSection(KindPosition, 0, withSteps, positionSize*len(all))
 	le := binary.LittleEndian
 	for _, p := range all {
 		b.scratch = le.AppendUint16(b.scratch, p.Thread)

@@ -184,7 +184,7 @@ func later(version byte, parts [][2]byte, kind, flags byte) []byte {
 	var b Builder
 	b.Reset(Header{Op: OpStep, Job: 7})
 	b.Blob([]byte("before"))
-	b.begin(Kind(kind), flags, 3, 5)
+	b.startSection(Kind(kind), flags, 3, 5)
 	b.scratch = append(b.scratch, 1, 2, 3, 4, 5)
 	b.end(5)
 	b.Span(1, 2)

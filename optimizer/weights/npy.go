@@ -140,12 +140,12 @@ type npy struct {
 func parseNPY(text string) (h npy, err error) {
 	p := literal{strings.TrimSpace(text)}
 	seen := map[string]bool{}
-	if !p.take("{") {
+	if !p.accept("{") {
 		return h, errors.New("no dictionary")
 	}
-	for !p.take("}") {
+	for !p.accept("}") {
 		key, ok := p.str()
-		if !ok || !p.take(":") || seen[key] {
+		if !ok || !p.accept(":") || seen[key] {
 			return h, fmt.Errorf("a key that comes once, and a colon, are wanted before %.40q", p.rest)
 		}
 		seen[key] = true
@@ -153,8 +153,8 @@ func parseNPY(text string) (h npy, err error) {
 		case "descr":
 			h.descr, ok = p.str()
 		case "fortran_order":
-			h.fortran = p.take("True")
-			ok = h.fortran || p.take("False")
+			h.fortran = p.accept("True")
+			ok = h.fortran || p.accept("False")
 		case "shape":
 			h.shape, ok = p.tuple()
 		default:
@@ -163,7 +163,7 @@ func parseNPY(text string) (h npy, err error) {
 		if !ok {
 			return h, fmt.Errorf("%s is not what arrays of numbers have: %.40q", key, p.rest)
 		}
-		if !p.take(",") && !strings.HasPrefix(p.rest, "}") {
+		if !p.accept(",") && !strings.HasPrefix(p.rest, "}") {
 			return h, fmt.Errorf("no comma before %.40q", p.rest)
 		}
 	}
@@ -176,8 +176,8 @@ func parseNPY(text string) (h npy, err error) {
 // literal is a text of Python that is being read.
 type literal struct{ rest string }
 
-// take goes over a token, if it is the next.
-func (p *literal) take(token string) bool {
+// accept goes over a token, if it is the next.
+func (p *literal) accept(token string) bool {
 	rest, ok := strings.CutPrefix(p.rest, token)
 	if ok {
 		p.rest = strings.TrimLeft(rest, " ")
@@ -199,10 +199,10 @@ func (p *literal) str() (string, bool) {
 // tuple reads numbers, of which a comma follows each but the last, and the last too if it is the only one.
 func (p *literal) tuple() (shape []int, ok bool) {
 	shape = []int{}
-	if !p.take("(") {
+	if !p.accept("(") {
 		return nil, false
 	}
-	for !p.take(")") {
+	for !p.accept(")") {
 		end := strings.IndexFunc(p.rest, func(r rune) bool { return r < '0' || r > '9' })
 		if end < 0 || len(shape) == 32 {
 			return nil, false
@@ -213,7 +213,7 @@ func (p *literal) tuple() (shape []int, ok bool) {
 		}
 		shape = append(shape, d)
 		p.rest = strings.TrimLeft(strings.TrimPrefix(p.rest[end:], "L"), " ") // Python 2 wrote 3L
-		if !p.take(",") && !strings.HasPrefix(p.rest, ")") {
+		if !p.accept(",") && !strings.HasPrefix(p.rest, ")") {
 			return nil, false
 		}
 	}

@@ -59,7 +59,7 @@ func saveModel(ctx context.Context, dir string, m optimizer.Model, from Source) 
 	g := gathered{dense: map[string][]float32{}, tables: map[string]*spool{}}
 	defer g.close()
 	for _, p := range m.Params() {
-		if err := g.take(ctx, p, from); err != nil {
+		if err := g.fetch(ctx, p, from); err != nil {
 			return err
 		}
 	}
@@ -107,8 +107,8 @@ func (g gathered) close() {
 	}
 }
 
-// take brings the weights of a param.
-func (g gathered) take(ctx context.Context, p *optimizer.Param, from Source) (err error) {
+// fetch brings the weights of a param.
+func (g gathered) fetch(ctx context.Context, p *optimizer.Param, from Source) (err error) {
 	if p.Embedding {
 		rows, err := from.rows(p)
 		if err == nil {

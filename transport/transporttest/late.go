@@ -37,7 +37,7 @@ func (b *lateBox) add(endpoint string, req [][]byte) {
 // deliver sends what waits for an endpoint, and waits for each answer, but no longer than patience: the server may
 // answer only when it has seen the call that comes next.
 func (b *lateBox) deliver(ctx context.Context, t transport.Transport, endpoint string, patience time.Duration) {
-	for message := b.take(endpoint); message != nil; message = b.take(endpoint) {
+	for message := b.remove(endpoint); message != nil; message = b.remove(endpoint) {
 		c := b.send(ctx, t, endpoint, message)
 		timer := time.NewTimer(patience)
 		select {
@@ -49,7 +49,7 @@ func (b *lateBox) deliver(ctx context.Context, t transport.Transport, endpoint s
 	}
 }
 
-func (b *lateBox) take(endpoint string) []byte {
+func (b *lateBox) remove(endpoint string) []byte {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	waiting := b.waiting[endpoint]
