@@ -68,10 +68,10 @@ func (pairs) infer(in []*Node) ([]int, error) {
 }
 
 func (pairs) forward(c *cell) {
-	places, d, rows := c.shape[1], c.shape[2]/4, c.in[1].value
+	places, d, queries, rows := c.shape[1], c.shape[2]/4, c.in[0].value, c.in[1].value
 	for at := range len(rows) / d {
-		q, k, y := c.in[0].row(at/places), rows[at*d:(at+1)*d], c.value[4*at*d:4*(at+1)*d]
-		difference, product := y[2*d:3*d], y[3*d:]
+		q, k, y := queries[at/places*d:][:d], rows[at*d:][:d], c.value[4*at*d:][:4*d]
+		difference, product := y[2*d:][:d], y[3*d:][:d]
 		copy(y, q)
 		copy(y[d:], k)
 		for i, v := range k {
@@ -88,17 +88,16 @@ func (pairs) backward(c *cell) {
 		}
 	}
 	for at := range len(rows.value) / d {
-		dy := c.grad[4*at*d : 4*(at+1)*d]
-		dq, dk, minus, times := dy[:d], dy[d:2*d], dy[2*d:3*d], dy[3*d:]
-		q, k := query.row(at/places), rows.value[at*d:(at+1)*d]
+		dy := c.grad[4*at*d:][:4*d]
+		dq, dk, minus, times := dy[:d], dy[d:][:d], dy[2*d:][:d], dy[3*d:][:d]
 		if query.wanted {
-			to := query.grad[at/places*d:][:d]
+			to, k := query.grad[at/places*d:][:d], rows.value[at*d:][:d]
 			for i := range to {
 				to[i] += dq[i] + minus[i] + times[i]*k[i]
 			}
 		}
 		if rows.wanted {
-			to := rows.grad[at*d:][:d]
+			to, q := rows.grad[at*d:][:d], query.value[at/places*d:][:d]
 			for i := range to {
 				to[i] += dk[i] - minus[i] + times[i]*q[i]
 			}

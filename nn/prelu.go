@@ -53,11 +53,37 @@ func (d dice) infer(in []*Node) ([]int, error) {
 	return d.batchNorm.infer(in[:5])
 }
 
-// room has p, and four numbers of each unit.
-func (dice) room(c *cell) (p, rest, room, normal, less []float32) {
+// room has p; then, for some units, four numbers of each, again for every row of a batch of rows; and what the rows are
+// normalised by.
+func (d dice) room(c *cell, from, to int, mean, factor []float64) (p []float32, rows [4][]float32, m, f []float64) {
 	n, units := len(c.value), c.last()
 	p, all := c.floats[:n], c.floats[n:]
-	return p, all[:units], all[units : 2*units], all[2*units : 3*units], all[3*units:]
+	width := (to - from) * d.together(c, to-from)
+	for i := range rows {
+		at := i*len(all)/4 + from
+		rows[i] = all[at : at+width]
+	}
+	if to-from < units || width == units {
+		return p, rows, mean, factor
+	}
+	wide := c.doubles[4*units:]
+	return p, rows, repeated(wide[:width], mean), repeated(wide[width:2*width], factor)
+}
+
+// together is how many rows are computed by one call of a kernel: several short ones, where it has all units.
+func (dice) together(c *cell, units int) int {
+	if units < c.last() {
+		return 1
+	}
+	return max(1, 256/units)
+}
+
+// repeated writes x to dst again and again.
+func repeated[T any](dst, x []T) []T {
+	for at := 0; at < len(dst); at += len(x) {
+		copy(dst[at:], x)
+	}
+	return dst
 }
 
 // averages are mean and 1/deviation of some units, that an evaluation normalises by.
@@ -71,9 +97,11 @@ func (d dice) averages(c *cell, from, to int) (mean, factor []float64) {
 }
 
 func (d dice) forward(c *cell) {
-	c.scratch(len(c.value) + 4*c.last())
-	c.sums(4 * c.last())
-	c.deal(onward, c.last(), unitsAtATime)
+	units := c.last()
+	rows := d.together(c, units)
+	c.scratch(len(c.value) + 4*units*rows)
+	c.sums((4 + 2*rows) * units)
+	c.deal(onward, units, unitsAtATime)
 	if c.train {
 		d.settleRows(c)
 	}
@@ -101,63 +129,69 @@ func (d dice) forwardUnits(c *cell, from, to int) {
 	if c.train {
 		moments = d.moments
 	}
+	x, units := c.in[0].value, c.last()
 	mean, factor := moments(c, from, to)
-	x, slope, units := c.in[0].value, c.in[5].value[from:to], c.last()
-	all, rest, room, _, _ := d.room(c)
-	rest, room = rest[from:to], room[from:to]
+	all, of, mean, factor := d.room(c, from, to, mean, factor)
+	rest, room, slope := of[0], of[1], repeated(of[2], c.in[5].value[from:to])
 	kernels.Scaled(rest, slope, 1, -1) // 1 − slope
-	for at := from; at < len(x); at += units {
-		x, p := x[at:at+to-from], all[at:at+to-from]
-		kernels.Normal(room, x, mean, factor)
+	for at := from; at < len(x); at += units * d.together(c, to-from) {
+		n := min(len(rest), len(x)-at)
+		x, p, room := x[at:at+n], all[at:at+n], room[:n]
+		kernels.Normal(room, x, mean[:n], factor[:n])
 		kernels.Sigmoid(p, room)
-		kernels.Mul(room, p, rest)
-		kernels.Add(room, room, slope)
-		kernels.Mul(c.value[at:at+to-from], x, room)
+		kernels.Mul(room, p, rest[:n])
+		kernels.Add(room, room, slope[:n])
+		kernels.Mul(c.value[at:at+n], x, room)
 	}
 }
 
-// backwardUnits makes p the gradient of what is normalised, row by row, and then passes that on to x.
+// backwardUnits makes p the gradient of what is normalised, some rows at a time, and then passes that on to x.
 func (d dice) backwardUnits(c *cell, from, to int) {
-	x, slope, units, n := c.in[0], c.in[5], c.last(), to-from
-	all, rest, room, normal, less := d.room(c)
-	rest, room, normal, less = rest[from:to], room[from:to], normal[from:to], less[from:to]
-	mean, factor := c.quarter(0, from, to), c.quarter(1, from, to)
+	x, slope, units, step := c.in[0], c.in[5], c.last(), c.last()*d.together(c, to-from)
 	sum, along := c.quarter(2, from, to), c.quarter(3, from, to)
 	clear(sum)
 	clear(along)
-	for at := from; at < len(c.grad); at += units {
-		x, p, dy := x.value[at:at+n], all[at:at+n], c.grad[at:at+n]
+	all, of, mean, factor := d.room(c, from, to, c.quarter(0, from, to), c.quarter(1, from, to))
+	rest, slopes := of[0], of[2] // as forward left them
+	for at := from; at < len(c.grad); at += step {
+		n := min(len(rest), len(c.grad)-at)
+		x, p, dy, room, normal := x.value[at:at+n], all[at:at+n], c.grad[at:at+n], of[1][:n], of[3][:n]
 		if c.in[0].wanted {
-			kernels.Mul(room, p, rest)
-			kernels.Add(room, room, slope.value[from:to])
+			kernels.Mul(room, p, rest[:n])
+			kernels.Add(room, room, slopes[:n])
 			kernels.AddMul(c.in[0].grad[at:at+n], dy, room)
 		}
 		kernels.Scaled(room, p, 1, -1)
 		kernels.Mul(room, room, dy)
 		kernels.Mul(room, room, x) // (1 − p)·dy·x
 		if slope.wanted {
-			addTo(slope.grad[from:to], room)
+			kernels.SumRows(slope.grad[from:to], room, true)
 		}
 		kernels.Mul(p, p, room)
-		kernels.Mul(p, p, rest)
-		kernels.Normal(normal, x, mean, factor)
+		kernels.Mul(p, p, rest[:n])
+		kernels.Normal(normal, x, mean[:n], factor[:n])
 		kernels.Mul(normal, normal, p)
-		kernels.AddWide(sum, p)
-		kernels.AddWide(along, normal)
+		for ; len(p) > 0; p, normal = p[len(sum):], normal[len(sum):] {
+			kernels.AddWide(sum, p[:len(sum)])
+			kernels.AddWide(along, normal[:len(sum)])
+		}
 	}
 	if !x.wanted {
 		return
 	}
 	rows := float64(len(c.grad) / units)
+	less, pull, scale := slopes, rest, of[1]
 	for i := range less {
-		less[i], rest[i], room[i] = -float32(sum[i]/rows), -float32(along[i]/rows), float32(factor[i])
+		unit := i % len(sum)
+		less[i], pull[i], scale[i] = -float32(sum[unit]/rows), -float32(along[unit]/rows), float32(factor[i])
 	}
-	for at := from; at < len(c.grad); at += units { // factor·(dy − mean(dy) − normal·mean(dy·normal))
-		p := all[at : at+n]
-		kernels.Normal(normal, x.value[at:at+n], mean, factor)
-		kernels.Add(p, p, less)
-		kernels.AddMul(p, normal, rest)
-		kernels.AddMul(x.grad[at:at+n], p, room)
+	for at := from; at < len(c.grad); at += step { // factor·(dy − mean(dy) − normal·mean(dy·normal))
+		n := min(len(rest), len(c.grad)-at)
+		p, normal := all[at:at+n], of[3][:n]
+		kernels.Normal(normal, x.value[at:at+n], mean[:n], factor[:n])
+		kernels.Add(p, p, less[:n])
+		kernels.AddMul(p, normal, pull[:n])
+		kernels.AddMul(x.grad[at:at+n], p, scale[:n])
 	}
 }
 
