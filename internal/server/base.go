@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -58,8 +57,7 @@ type segments struct {
 
 func newSegments(c Config, st *state, id *identity, j *journaling, log *slog.Logger) *segments {
 	job := fmt.Sprintf("%016x %d workers, server %d of %d", c.Fingerprint.Sum(), c.Workers, c.Index, len(c.Endpoints))
-	memory := &memory{journal: j, plays: map[string]func(context.Context, []byte) error{}}
-	return &segments{st: st, index: c.Index, job: job, identity: id, memory: memory, journal: j, log: log}
+	return &segments{st: st, index: c.Index, job: job, identity: id, memory: newMemory(j), journal: j, log: log}
 }
 
 // base is this server's now, with tables from that source.

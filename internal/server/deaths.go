@@ -42,7 +42,7 @@ func (c *deaths) register(m *memory) {
 func (c *deaths) watch(ctx context.Context) {
 	tick := time.NewTicker(max(min(c.peers.timeout/8, c.beat/2), time.Millisecond))
 	defer tick.Stop()
-	started := c.st.clock.Now()
+	started := c.st.now()
 	for {
 		select {
 		case <-ctx.Done():
@@ -64,7 +64,7 @@ func (c *deaths) watch(ctx context.Context) {
 func (c *deaths) silent() []*roster.Death {
 	c.st.Lock()
 	defer c.st.Unlock()
-	now := c.st.clock.Now()
+	now := c.st.now()
 	c.lines.ended(now, c.membership.over)
 	return c.st.roster.Silent(now)
 }
@@ -73,10 +73,10 @@ func (c *deaths) silent() []*roster.Death {
 func (c *deaths) giveUp(started time.Time) {
 	c.st.Lock()
 	defer c.st.Unlock()
-	if err := c.st.roster.Hopeless(started, c.st.clock.Now()); err != nil {
+	if err := c.st.roster.Hopeless(started, c.st.now()); err != nil {
 		c.st.fail(err)
 	}
-	deserted := c.st.roster.Desert(c.st.clock.Now())
+	deserted := c.st.roster.Desert(c.st.now())
 	if deserted || c.st.returned {
 		c.st.broadcast() // a cut waits for no worker that is silent
 	}

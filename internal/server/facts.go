@@ -29,6 +29,10 @@ type memory struct {
 	plays   map[string]func(context.Context, []byte) error // by the key of an event, or the name of a record's kind
 }
 
+func newMemory(j *journaling) *memory {
+	return &memory{journal: j, plays: map[string]func(context.Context, []byte) error{}}
+}
+
 type fact struct {
 	key    string
 	save   func() (json.RawMessage, error)

@@ -246,7 +246,7 @@ func (c *gathering) absent(g *gathered) (ws []int) {
 func (c *gathering) absentees(g *gathered) string {
 	var names []string
 	for _, w := range c.absent(g) {
-		names = append(names, c.st.roster.Describe(w, c.st.clock.Now()))
+		names = append(names, c.st.roster.Describe(w, c.st.now()))
 	}
 	return strings.Join(names, ", ")
 }

@@ -65,7 +65,7 @@ func (c *holding) answer(o *cut.Order, withdrawn func() bool) (*cut.Answer, erro
 	defer c.st.Unlock()
 	var a *cut.Answer
 	err := c.st.poll(c.patience, func() bool {
-		if o.Work == cut.Hold && !c.st.agreed() || isClosed(c.st.closing) {
+		if o.Work == cut.Hold && !c.st.agreed() || c.st.isClosing() {
 			return withdrawn()
 		}
 		var begin cut.Work
@@ -131,7 +131,7 @@ func (c *holding) reach(o *cut.Order) {
 	defer c.st.Unlock()
 	wanted := func() bool { return !c.st.follower.Wanted(o.Number) || c.saving.applied(c.st.follower.UpTo) }
 	err := c.st.await(wanted, func() string { return "for the steps of a cut" })
-	if isClosed(c.st.closing) {
+	if c.st.isClosing() {
 		return // who takes this one's place is asked again
 	}
 	var said []byte

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gofleet/gofleet/internal/journal"
 	"github.com/gofleet/gofleet/internal/wire"
+	"github.com/gofleet/gofleet/strategy"
 )
 
 // journaling records what changes on a server before anybody is answered for it, so that a process which takes this
@@ -36,6 +37,11 @@ const (
 	kindFrozen                          // a frame with the frozen dense values
 	kindServed                          // a frame with the ids of a model for serving, and its chain
 )
+
+// newJournaling is that of a server whose strategy has a journal which survives so much, or none.
+func newJournaling(st *state, index int, survives strategy.Journal, log *slog.Logger) *journaling {
+	return &journaling{st: st, index: index, asked: survives != "", durably: survives == strategy.JournalMachine, log: log}
+}
 
 // on says whether what changes is recorded: not what is played.
 func (c *journaling) on() bool { return c != nil && c.journal != nil && !c.playing }

@@ -50,7 +50,7 @@ type endRecord struct {
 // register has outlive a kill which workers are in the job, and what counts of their requests.
 func (c *membership) register(m *memory) {
 	tryFact(m, "roster", c.st.roster.Save, c.resume)
-	c.lives = addEvent(m, "life", func(l roster.SavedLife) { c.st.roster.Recall(l, c.st.clock.Now()) })
+	c.lives = addEvent(m, "life", func(l roster.SavedLife) { c.st.roster.Recall(l, c.st.now()) })
 	c.begins = tryEvent(m, "begin", func(_ context.Context, l wire.Leave) error { return c.begin(l.Worker, l.Life) })
 	c.leaves = addEvent(m, "left", func(l wire.Leave) { c.gone(l.Worker) })
 	c.ends = addEvent(m, "ends", func(e endRecord) { c.st.roster.End(e.Worker, e.Why, e.Returns) })
@@ -58,7 +58,7 @@ func (c *membership) register(m *memory) {
 
 // resume makes the roster what it was. Where workers train copies, all rows are new to them. Locked.
 func (c *membership) resume(then roster.Saved) error {
-	c.st.roster.Return(then, c.st.clock.Now())
+	c.st.roster.Return(then, c.st.now())
 	for w := range c.st.roster.Workers() {
 		if _, lives := c.st.roster.Living(w); lives {
 			if err := c.changed.begin(w); err != nil {
@@ -133,7 +133,7 @@ func (c *membership) life(f *wire.Frame, g *roster.Generation, process uint64) (
 	case c.st.failure != nil: // this run of the job is over, and the newcomer is of the next
 		return 0, wire.Refuse(wire.StatusNotReady, "server %d is about to end: %v", c.index, c.st.failure)
 	case f.Op == wire.OpJoin && c.index == 0:
-		life, err := c.st.roster.Life(int(f.Worker), process, c.st.clock.Now())
+		life, err := c.st.roster.Life(int(f.Worker), process, c.st.now())
 		if err == nil {
 			c.lives.note(roster.SavedLife{Worker: int(f.Worker), Process: process, Number: life})
 		}
@@ -151,7 +151,7 @@ func (c *membership) life(f *wire.Frame, g *roster.Generation, process uint64) (
 // begin makes a life the current one of a worker. Nothing that the life before has begun goes on: its save would hold
 // pushes until their wait times out, since the new life shows that the worker lives. Locked.
 func (c *membership) begin(worker int, life uint32) error {
-	began, err := c.st.roster.Begin(worker, life, c.st.clock.Now())
+	began, err := c.st.roster.Begin(worker, life, c.st.now())
 	if err != nil || !began {
 		return err
 	}

@@ -171,6 +171,15 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
+// isClosing says whether the server closes.
+func (m *monitor) isClosing() bool { return isClosed(m.closing) }
+
+// close ends all waits, and what updates wait for at other servers: the server closes.
+func (m *monitor) close() {
+	close(m.closing)
+	m.end()
+}
+
 // change is closed by the next broadcast.
 func (m *monitor) change() <-chan struct{} {
 	if m.changed == nil {

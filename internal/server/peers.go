@@ -8,6 +8,7 @@ import (
 
 	"github.com/gofleet/gofleet/internal/peer"
 	"github.com/gofleet/gofleet/internal/wire"
+	"github.com/gofleet/gofleet/strategy"
 	"github.com/gofleet/gofleet/transport"
 )
 
@@ -30,6 +31,11 @@ type peers struct {
 	// lost are the peers that did not answer for so long. They are asked once each time: when a server dies and takes
 	// all workers with it, each of their deaths would wait for it again. Only tell has it, one call at a time.
 	lost []bool
+}
+
+func newPeers(st *state, index int, endpoints []string, t transport.Transport, s strategy.Strategy) *peers {
+	return &peers{st: st, index: index, endpoints: endpoints, transport: t, timeout: s.WorkerTimeout.Std(),
+		away: s.ServerTimeout().Std(), lost: make([]bool, len(endpoints))}
 }
 
 // pauses are the pauses between attempts at a peer.

@@ -131,7 +131,7 @@ func (c *returning) playAll(ctx context.Context) (records int, err error) {
 	})
 	c.part.store.SetStep(c.part.store.Last())
 	c.part.updates.SetVersion(recorded.journal.Last() * wire.Incarnation)
-	c.st.roster.Awake(c.st.clock.Now())
+	c.st.roster.Awake(c.st.now())
 	return records, err
 }
 

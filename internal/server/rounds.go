@@ -148,7 +148,7 @@ func (c *rounds) apply(u *closing) {
 	c.part.store.Finish(u.what.Step)
 	st.Lock()
 	st.applying--
-	if err != nil && c.journal.on() && isClosed(st.closing) {
+	if err != nil && c.journal.on() && st.isClosing() {
 		return // the pushes have no answer, and come again to the process that comes back
 	}
 	before := c.part.updates.Changed()

@@ -82,8 +82,7 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	err = errors.Join(err, s.unsaved(ctx))
 	s.farewell(err)
-	close(s.st.closing)
-	s.st.end()
+	s.st.close()
 	defer s.endJournal()
 	defer s.rounds.waiting.Wait()
 	defer s.holding.under.Wait()

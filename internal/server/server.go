@@ -95,13 +95,10 @@ func New(c Config) (*Server, error) {
 	s.part.updates = update.New(s.part.store, c.Layout, c.Index,
 		update.Options{Weighting: c.Strategy.Weighting, Delay: float32(c.Strategy.DelayCompensation), Clip: clip})
 	life, end := context.WithCancel(context.Background())
-	s.st = newState(c, traits, s.part.frozenFloats(), s.log, end)
+	s.st = newState(c.stateOptions(traits, s.log, end))
 	s.door = newDoor(s.st, c.Index, c.Fingerprint.Sum(), s.meter, s.log)
-	journal := &journaling{st: s.st, index: c.Index, asked: journals,
-		durably: c.Strategy.Recovery.Journal == strategy.JournalMachine, log: s.log}
-	peers := &peers{st: s.st, index: c.Index, endpoints: c.Endpoints, transport: c.Transport,
-		timeout: c.Strategy.WorkerTimeout.Std(), away: c.Strategy.ServerTimeout().Std(),
-		lost: make([]bool, len(c.Endpoints))}
+	journal := newJournaling(s.st, c.Index, c.Strategy.Recovery.Journal, s.log)
+	peers := newPeers(s.st, c.Index, c.Endpoints, c.Transport, c.Strategy)
 	s.clipping = &clipping{st: s.st, peers: peers, by: clip, params: len(c.Layout.Params),
 		norms: newNorms(len(c.Endpoints)),
 		life:  life, limit: c.Strategy.WaitTimeout.Std()}
@@ -249,35 +246,32 @@ func (c *Config) alone(traits mode.Traits) time.Duration {
 	return 3 * c.Strategy.HeartbeatInterval.Std()
 }
 
-// newState makes the machines of a server that no worker has joined. end ends what updates wait for when the job fails.
-func newState(c Config, traits mode.Traits, frozenFloats int, log *slog.Logger, end context.CancelFunc) *state {
-	st := &state{
-		mode: traits.NewServer(c.Workers, c.Strategy.Staleness),
-		roster: roster.New(roster.Options{
+// stateOptions are what the state of a job is made of on this server. end ends what updates wait for when the job
+// fails.
+func (c *Config) stateOptions(traits mode.Traits, log *slog.Logger, end context.CancelFunc) options {
+	timeout := c.Strategy.WorkerTimeout.Std()
+	return options{
+		Servers: len(c.Endpoints),
+		Roster: roster.Options{
 			Server:    c.Index,
 			Endpoint:  c.Endpoints[c.Index],
 			Workers:   c.Workers,
 			Mode:      string(c.Strategy.Mode),
 			Lockstep:  traits.Lockstep,
-			Timeout:   c.Strategy.WorkerTimeout.Std(),
+			Timeout:   timeout,
 			Start:     c.Strategy.StartTimeout.Std(),
 			Heartbeat: c.Strategy.HeartbeatInterval.Std(),
 			Alone:     c.alone(traits),
 			Back:      c.Strategy.WorkersReturn().Std(),
-		}),
-		follower: new(cut.Follower),
+		},
+		Mode:    traits.NewServer(c.Workers, c.Strategy.Staleness),
+		Clock:   awake.NewClock(timeout/4, time.Now),
+		Wait:    c.Strategy.WaitTimeout.Std(),
+		Longest: c.Strategy.LongestWait().Std(),
+		Returns: c.Strategy.Recovery.Journal != "",
+		Log:     log,
+		End:     end,
 	}
-	if c.Index == 0 {
-		st.leader = cut.NewLeader(len(c.Endpoints))
-	}
-	st.clock = awake.NewClock(c.Strategy.WorkerTimeout.Std()/4, time.Now)
-	st.server, st.limit, st.log = c.Index, c.Strategy.WaitTimeout.Std(), log
-	st.longest = c.Strategy.LongestWait().Std()
-	st.computes = func(workers []int) bool { return st.roster.Computes(workers, st.clock.Now()) }
-	st.returns = c.Strategy.Recovery.Journal != ""
-	st.over, st.end = st.done, end
-	st.ending, st.closing = make(chan struct{}), make(chan struct{})
-	return st
 }
 
 // serverRule is what the server does with what is pushed to a param: in geo the workers have applied the rule already,

@@ -68,7 +68,7 @@ func (c *servers) watch(ctx context.Context) {
 
 // beatTo asks a server whether it is there until ctx ends, the server has said that it ends, or the job can't go on.
 func (c *servers) beatTo(ctx context.Context, to int) {
-	b := bond{servers: c, to: to, heard: c.st.clock.Now()}
+	b := bond{servers: c, to: to, heard: c.st.now()}
 	for ctx.Err() == nil {
 		met, over := c.known(to)
 		if over {
@@ -106,7 +106,7 @@ type bond struct {
 // has the key, or on server 0 the other's process.
 func (b *bond) beat(ctx context.Context, met bool) (pause time.Duration, failure error) {
 	if !met && b.index == 0 { // the other is to report first
-		b.heard, b.absent = b.st.clock.Now(), peer.Absence{}
+		b.heard, b.absent = b.st.now(), peer.Absence{}
 		return b.pace / 4, nil
 	}
 	err := b.report(ctx, b.to)
@@ -115,7 +115,7 @@ func (b *bond) beat(ctx context.Context, met bool) (pause time.Duration, failure
 	case err != nil && ctx.Err() != nil:
 		return 0, nil
 	case err == nil:
-		b.heard, b.absent = b.st.clock.Now(), peer.Absence{}
+		b.heard, b.absent = b.st.now(), peer.Absence{}
 	case refused && refusal.Status == wire.StatusBack, refused && met && refusal.Status == wire.StatusFailed:
 		return 0, refusal
 	case !met && errors.Is(err, wire.ErrVersion):
@@ -134,7 +134,7 @@ func (b *bond) beat(ctx context.Context, met bool) (pause time.Duration, failure
 // missed says what follows when there was no answer: nothing listens where a process has ended, so that this is seen
 // sooner than silence.
 func (b *bond) missed(err error) (pause time.Duration, failure error) {
-	now := b.st.clock.Now()
+	now := b.st.now()
 	nobody, silent := b.absent.Note(err, now), now.Sub(b.heard)
 	switch {
 	case nobody && b.absent.Ended(now, b.endedAfter()):
@@ -432,7 +432,7 @@ func (c *servers) part(ctx context.Context, to int, attempt func(context.Context
 		c.st.Lock()
 		ended := c.ended[to] // it may have said so meanwhile
 		c.st.Unlock()
-		if now := c.st.clock.Now(); ended || answered || absent.Note(err, now) && absent.Ended(now, c.pace/2) {
+		if now := c.st.now(); ended || answered || absent.Note(err, now) && absent.Ended(now, c.pace/2) {
 			return peer.Done, err
 		}
 		return peer.Pause, err

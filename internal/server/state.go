@@ -1,8 +1,11 @@
 package server
 
 import (
+	"context"
 	"fmt"
+	"log/slog"
 	"sync/atomic"
+	"time"
 
 	"github.com/gofleet/gofleet/internal/awake"
 	"github.com/gofleet/gofleet/internal/cut"
@@ -34,6 +37,36 @@ type state struct {
 	returned   bool                  // this process has taken the place of another; it needs no lock
 }
 
+// options are what a state is made of.
+type options struct {
+	Servers int
+	Roster  roster.Options
+	Mode    mode.Server
+	Clock   *awake.Clock
+	// Wait bounds a wait, and Longest one for workers that compute.
+	Wait, Longest time.Duration
+	// Returns says that a server that ends comes back.
+	Returns bool
+	Log     *slog.Logger
+	// End ends what updates wait for at other servers.
+	End context.CancelFunc
+}
+
+// newState makes the machines of a server that no worker has joined.
+func newState(o options) *state {
+	st := &state{mode: o.Mode, roster: roster.New(o.Roster), clock: o.Clock, follower: new(cut.Follower)}
+	if o.Roster.Server == 0 {
+		st.leader = cut.NewLeader(o.Servers)
+	}
+	st.monitor = monitor{server: o.Roster.Server, limit: o.Wait, longest: o.Longest, log: o.Log, returns: o.Returns,
+		computes: func(workers []int) bool { return st.roster.Computes(workers, st.now()) },
+		over:     st.done, end: o.End, ending: make(chan struct{}), closing: make(chan struct{})}
+	return st
+}
+
+// now is the time by the roster's clock.
+func (st *state) now() time.Time { return st.clock.Now() }
+
 // done says that every worker has gone and what they pushed is in the tables. Locked.
 func (st *state) done() bool { return st.applying == 0 && st.roster.Over() }
 
@@ -52,11 +85,11 @@ func (st *state) loadsOf(worker uint32) wire.Loads {
 }
 
 // sender checks that a request comes from the current life of a worker, and notes that it lives. Locked.
-func (st *state) sender(f *wire.Frame) error { return st.roster.Sender(&f.Header, st.clock.Now()) }
+func (st *state) sender(f *wire.Frame) error { return st.roster.Sender(&f.Header, st.now()) }
 
 // agreed says that nothing is known to be lacking here that was acknowledged: a server that has come back asks every
 // worker that shows life before it takes part in a cut, which would keep what is left. Locked.
-func (st *state) agreed() bool { return !st.returned || st.roster.Agree(st.clock.Now()) }
+func (st *state) agreed() bool { return !st.returned || st.roster.Agree(st.now()) }
 
 // enter lets a frame without gradients in once what it must reflect has been applied. What it then reads may be newer:
 // updates go on beside it. A worker that trains in rounds sees none of them, since the next one needs its own gradient.
@@ -133,7 +166,7 @@ func (st *state) awaitRound(r mode.Round) error {
 func (st *state) missing(r mode.Round) string {
 	text := fmt.Sprintf("for round %v (round %v is open)", r, st.mode.Open())
 	for _, w := range st.mode.Missing() {
-		text += fmt.Sprintf("; missing %s", st.roster.Describe(w, st.clock.Now()))
+		text += fmt.Sprintf("; missing %s", st.roster.Describe(w, st.now()))
 	}
 	return text
 }

@@ -72,8 +72,8 @@ func (c *stopping) accompany(ctx context.Context) {
 	c.st.Lock()
 	c.st.parting = true
 	c.st.Unlock()
-	for began := c.st.clock.Now(); c.rest(ctx) == nil; {
-		if whole, err := c.ask(ctx, false); err != nil || !c.awaits(c.st.clock.Now().Sub(began)) && whole > 0 {
+	for began := c.st.now(); c.rest(ctx) == nil; {
+		if whole, err := c.ask(ctx, false); err != nil || !c.awaits(c.st.now().Sub(began)) && whole > 0 {
 			return
 		}
 	}
@@ -84,7 +84,7 @@ func (c *stopping) accompany(ctx context.Context) {
 func (c *stopping) linger(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, stopGrace)
 	defer cancel()
-	for began := c.st.clock.Now(); c.leavers(c.st.clock.Now().Sub(began)) && c.rest(ctx) == nil; {
+	for began := c.st.now(); c.leavers(c.st.now().Sub(began)) && c.rest(ctx) == nil; {
 	}
 }
 
@@ -95,7 +95,7 @@ func (c *stopping) leavers(since time.Duration) bool {
 	if c.st.failure != nil || !c.st.roster.Alive() {
 		return false
 	}
-	return since < 3*c.servers.pace || c.st.leads() || c.st.roster.Departing(c.st.clock.Now())
+	return since < 3*c.servers.pace || c.st.leads() || c.st.roster.Departing(c.st.now())
 }
 
 // awaits says whether workers may still end that were asked to so long ago.
@@ -117,7 +117,7 @@ func (c *stopping) hopes() bool {
 	c.st.Lock()
 	defer c.st.Unlock()
 	return c.recovery.series.Dir != "" && c.st.published && c.st.failure == nil &&
-		c.st.roster.Heard(c.st.clock.Now())
+		c.st.roster.Heard(c.st.now())
 }
 
 // ask is how many checkpoints server 0 has had saved for servers that stop; if so wanted, it has another saved.

@@ -162,7 +162,7 @@ func (c *summing) missing(r mode.Round) string {
 	text := fmt.Sprintf("for the dense values from %d on of round %v", c.to, r)
 	for _, w := range c.st.mode.Missing() {
 		if c.waiting[w] == nil {
-			text += fmt.Sprintf("; missing %s", c.st.roster.Describe(w, c.st.clock.Now()))
+			text += fmt.Sprintf("; missing %s", c.st.roster.Describe(w, c.st.now()))
 		}
 	}
 	return text
