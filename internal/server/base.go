@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/gofleet/gofleet/internal/server/state"
+
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/files"
 	"github.com/gofleet/gofleet/internal/roster"
@@ -44,25 +46,25 @@ type identity struct {
 
 // segments are the journal's, each with the base that it begins from.
 type segments struct {
-	st       *state
+	st       *state.Job
 	index    int
 	job      string // and the place in it that the journal is good for
 	identity *identity
-	memory   *memory
-	journal  *journaling
+	memory   *state.Memory
+	journal  *state.Journal
 	from     source       // of the tables
 	size     atomic.Int64 // bytes of the part of the last whole checkpoint
 	log      *slog.Logger
 }
 
-func newSegments(c Config, st *state, id *identity, j *journaling, log *slog.Logger) *segments {
+func newSegments(c Config, st *state.Job, id *identity, j *state.Journal, log *slog.Logger) *segments {
 	job := fmt.Sprintf("%016x %d workers, server %d of %d", c.Fingerprint.Sum(), c.Workers, c.Index, len(c.Endpoints))
-	return &segments{st: st, index: c.Index, job: job, identity: id, memory: newMemory(j), journal: j, log: log}
+	return &segments{st: st, index: c.Index, job: job, identity: id, memory: state.NewMemory(j), journal: j, log: log}
 }
 
 // base is this server's now, with tables from that source.
 func (c *segments) base(from source, state map[string]json.RawMessage) base {
-	b := base{Job: c.job, Server: c.index, Process: c.identity.process, Key: c.st.generation.Load(), From: from,
+	b := base{Job: c.job, Server: c.index, Process: c.identity.process, Key: c.st.Generation.Load(), From: from,
 		State: state}
 	if c.index == 0 {
 		b.Processes = c.identity.processes
@@ -72,7 +74,7 @@ func (c *segments) base(from source, state map[string]json.RawMessage) base {
 
 // begun begins the journal of a server that has not come back.
 func (c *segments) begun() error {
-	if c.journal.on() && len(c.journal.journal.Segments()) > 0 {
+	if c.journal.On() && len(c.journal.Journal.Segments()) > 0 {
 		return nil
 	}
 	return c.begins()
@@ -80,7 +82,7 @@ func (c *segments) begun() error {
 
 // begins begins a segment with what the tables were filled from, before any worker has joined.
 func (c *segments) begins() error {
-	if !c.journal.on() {
+	if !c.journal.On() {
 		return nil
 	}
 	return c.begin(c.base(c.from, nil))
@@ -90,7 +92,7 @@ func (c *segments) begins() error {
 func (c *segments) begin(b base) error {
 	head, err := json.Marshal(b)
 	if err == nil {
-		err = c.journal.journal.Next(head)
+		err = c.journal.Journal.Next(head)
 	}
 	if err != nil {
 		return fmt.Errorf("server %d: %w", c.index, err)
@@ -101,26 +103,26 @@ func (c *segments) begin(b base) error {
 // rebase begins a segment at the cut of a checkpoint, which still holds pushes, and whose parts are to be written.
 // Locked.
 func (c *segments) rebase(msg *saved) {
-	if !c.journal.on() || msg.progress == nil {
+	if !c.journal.On() || msg.progress == nil {
 		return
 	}
-	state, err := c.memory.save()
+	state, err := c.memory.Save()
 	if err == nil {
 		err = c.begin(c.base(source{Dir: msg.dir, ID: msg.id}, state))
 	}
-	c.journal.failed(err)
+	c.journal.Failed(err)
 }
 
 // forget removes what lies before a whole checkpoint, and is not needed any more. The disk may be slow: the lock is not
 // held.
 func (c *segments) forget() {
-	if !c.journal.on() {
+	if !c.journal.On() {
 		return
 	}
-	for _, seg := range slices.Backward(c.journal.journal.Segments()) {
+	for _, seg := range slices.Backward(c.journal.Journal.Segments()) {
 		var b base
 		if json.Unmarshal(seg.Head, &b) == nil && b.From.ID != "" && b.From.whole() == nil {
-			if err := c.journal.journal.Forget(seg.Number); err != nil {
+			if err := c.journal.Journal.Forget(seg.Number); err != nil {
 				c.log.Warn("a part of the journal that is not needed any more is left", "error", err)
 			}
 			return
@@ -141,7 +143,7 @@ func (f source) whole() error {
 // read counts most: it may be read later.
 func (c *segments) newest() (number int, b base, err error) {
 	err = errNoJournal
-	for _, seg := range slices.Backward(c.journal.journal.Segments()) {
+	for _, seg := range slices.Backward(c.journal.Journal.Segments()) {
 		var b base
 		why := seg.Err
 		if why == nil {

@@ -76,12 +76,12 @@ func TestMachinesComeBack(t *testing.T) {
 	}
 	s := job{strategy: strategy.Sync(), workers: 3, rule: optimizer.ClipByGlobalNorm{Rule: optimizer.SGD{LR: 1}, Norm: 1},
 		endpoints: []string{"server-0:1", "server-1:1", "server-2:1"}}.server(t)
-	for _, f := range s.segments.memory.facts {
-		if samples[f.key] == nil {
-			t.Errorf("fact %q has no sample", f.key)
+	for _, f := range s.segments.memory.Facts {
+		if samples[f.Key] == nil {
+			t.Errorf("fact %q has no sample", f.Key)
 		}
 	}
-	s.st.published = false
+	s.st.Published = false
 	s.resume(t, was)
 	if diff := cmp.Diff(unpacked(t, was), unpacked(t, s.facts(t))); diff != "" {
 		t.Errorf("what comes back differs (-was +is):\n%s", diff)
@@ -119,7 +119,7 @@ func (s *Server) facts(t testing.TB) map[string]json.RawMessage {
 	t.Helper()
 	s.st.Lock()
 	defer s.st.Unlock()
-	all, err := s.segments.memory.save()
+	all, err := s.segments.memory.Save()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +131,7 @@ func (s *Server) resume(t testing.TB, all map[string]json.RawMessage) {
 	t.Helper()
 	s.st.Lock()
 	defer s.st.Unlock()
-	if err := s.segments.memory.resume(all); err != nil {
+	if err := s.segments.memory.Resume(all); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -178,7 +178,7 @@ func TestWhatServersDecideIsPlayed(t *testing.T) {
 	if cmp.Equal(want, unpacked(t, before)) {
 		t.Fatal("nothing was decided")
 	}
-	s.segments.journal.journal.Close()
+	s.segments.journal.Journal.Close()
 	again := j.server(t)
 	if returned, err := again.returning.comeBack(t.Context()); !returned || err != nil {
 		t.Fatal(returned, err)

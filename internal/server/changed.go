@@ -2,6 +2,7 @@ package server
 
 import (
 	"github.com/gofleet/gofleet/internal/mode"
+	"github.com/gofleet/gofleet/internal/server/state"
 	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/internal/wire"
 )
@@ -9,8 +10,8 @@ import (
 // changed notes, in a mode where workers train copies of the tables, for each worker's current life which rows others
 // have changed since it asked for them. In other modes it notes nothing.
 type changed struct {
-	st       *state
-	part     *part
+	st       *state.Job
+	part     *state.Part
 	on       bool
 	byWorker []*changes
 }
@@ -33,7 +34,7 @@ func (c *changed) begin(worker int) error {
 	now := new(changes)
 	c.byWorker[worker] = now
 	var sets []mode.Changes
-	for _, t := range c.part.store.Tables {
+	for _, t := range c.part.Store.Tables {
 		w, err := t.Watch(true)
 		if err != nil {
 			c.end(worker)
@@ -76,7 +77,7 @@ func (c *changed) watches(worker int) []*table.Watch {
 func (c *changed) of(f *wire.Frame) (*changes, error) {
 	c.st.Lock()
 	defer c.st.Unlock()
-	if err := c.st.sender(f); err != nil {
+	if err := c.st.Sender(f); err != nil {
 		return nil, err
 	}
 	if is := c.byWorker[f.Worker]; is != nil {

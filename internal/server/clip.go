@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/server/state"
+
 	"github.com/gofleet/gofleet/internal/gradient"
 	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/rules"
@@ -22,9 +24,9 @@ import (
 // for another round. The one exception is a worker's death, when a round may close on some servers alone; package
 // roster says how, and norms what follows.
 type clipping struct {
-	st     *state
-	peers  *peers
-	summed event[wire.Norms]
+	st     *state.Job
+	peers  *state.Peers
+	summed state.Event[wire.Norms]
 	// by is the rule's clip, nil where servers have nothing to clip: workers have, or the rule does not.
 	by     optimizer.NormClipper
 	params int
@@ -34,8 +36,8 @@ type clipping struct {
 }
 
 // register has the sums outlive a kill that every server has sent: one that missed them asks again.
-func (c *clipping) register(m *memory) {
-	tryFact(m, "norms", func() (all []wire.Norms) {
+func (c *clipping) register(m *state.Memory) {
+	state.TryFact(m, "norms", func() (all []wire.Norms) {
 		for _, r := range c.norms.order {
 			if l := c.norms.byRound[r]; l.noted {
 				all = append(all, l.saved(r))
@@ -48,7 +50,7 @@ func (c *clipping) register(m *memory) {
 		}
 		return err
 	})
-	c.summed = tryEvent(m, "norms", func(_ context.Context, n wire.Norms) error { return c.recall(n) })
+	c.summed = state.TryEvent(m, "norms", func(_ context.Context, n wire.Norms) error { return c.recall(n) })
 }
 
 // recall has the sums of a round that every server has sent. Locked.
@@ -83,27 +85,27 @@ func clipOf(rule optimizer.Rule, m mode.Traits) (optimizer.NormClipper, error) {
 }
 
 // needsPeers says whether an update has to wait for other servers.
-func (c *clipping) needsPeers() bool { return c.by != nil && len(c.peers.endpoints) > 1 }
+func (c *clipping) needsPeers() bool { return c.by != nil && len(c.peers.Endpoints) > 1 }
 
 // sum replaces this server's sums of squares of a round's gradient, by param, with the sums over all servers.
 func (c *clipping) sum(r mode.Round, own []gradient.Squares) ([]gradient.Squares, error) {
-	if c.peers.index == 0 {
+	if c.peers.Index == 0 {
 		return c.gather(r, 0, own)
 	}
 	ctx, cancel := context.WithTimeout(c.life, c.limit)
 	defer cancel()
 	var all wire.Norms
-	msg := wire.Norms{Server: c.peers.index, Round: uint64(r), Sums: gradient.AppendSquares(nil, own)}
-	if err := c.peers.ask(ctx, wire.OpNorms, msg, &all); err != nil {
+	msg := wire.Norms{Server: c.peers.Index, Round: uint64(r), Sums: gradient.AppendSquares(nil, own)}
+	if err := c.peers.Ask(ctx, wire.OpNorms, msg, &all); err != nil {
 		return nil, fmt.Errorf("the norm of round %v's gradient: %w", r, err)
 	}
 	return gradient.ParseSquares(all.Sums, len(own))
 }
 
 // handle is server 0's part: it answers when every server has sent its sums of that round.
-func (c *clipping) handle(_ *wire.Frame, msg *wire.Norms, r *reply) error {
-	if c.peers.index != 0 || !c.needsPeers() || msg.Server <= 0 || msg.Server >= len(c.peers.endpoints) {
-		return wire.Refuse(wire.StatusRefused, "server %d sums no norms for server %d", c.peers.index, msg.Server)
+func (c *clipping) handle(_ *wire.Frame, msg *wire.Norms, r *state.Reply) error {
+	if c.peers.Index != 0 || !c.needsPeers() || msg.Server <= 0 || msg.Server >= len(c.peers.Endpoints) {
+		return wire.Refuse(wire.StatusRefused, "server %d sums no norms for server %d", c.peers.Index, msg.Server)
 	}
 	sums, err := gradient.ParseSquares(msg.Sums, c.params)
 	if err != nil {
@@ -124,14 +126,14 @@ func (c *clipping) gather(r mode.Round, from int, own []gradient.Squares) ([]gra
 	if err != nil {
 		return nil, err
 	}
-	c.st.broadcast()
-	err = c.st.await(func() bool { return len(c.norms.missing(r, l)) == 0 }, func() string {
+	c.st.Broadcast()
+	err = c.st.Await(func() bool { return len(c.norms.missing(r, l)) == 0 }, func() string {
 		return fmt.Sprintf("for the norm of round %v's gradient: missing %s", r, c.lacking(r, l))
 	})
 	if err == nil && !l.noted {
 		l.noted = true
-		c.summed.note(l.saved(r))
-		err = c.st.failure
+		c.summed.Note(l.saved(r))
+		err = c.st.Failure
 	}
 	return l.sums, err
 }
@@ -140,7 +142,7 @@ func (c *clipping) gather(r mode.Round, from int, own []gradient.Squares) ([]gra
 func (c *clipping) lacking(r mode.Round, l *roundNorms) string {
 	var names []string
 	for _, i := range c.norms.missing(r, l) {
-		names = append(names, fmt.Sprintf("server %d (%s)", i, c.peers.endpoints[i]))
+		names = append(names, fmt.Sprintf("server %d (%s)", i, c.peers.Endpoints[i]))
 	}
 	return strings.Join(names, ", ")
 }
@@ -149,7 +151,7 @@ func (c *clipping) lacking(r mode.Round, l *roundNorms) string {
 func (c *clipping) expire() {
 	c.st.Lock()
 	defer c.st.Unlock()
-	if c.needsPeers() && c.st.roster.Over() && c.norms.expire(time.Now(), c.peers.timeout) {
-		c.st.broadcast()
+	if c.needsPeers() && c.st.Roster.Over() && c.norms.expire(time.Now(), c.peers.Timeout) {
+		c.st.Broadcast()
 	}
 }

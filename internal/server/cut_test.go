@@ -50,7 +50,7 @@ func TestACutIsKeptForReading(t *testing.T) {
 				pushed := make(chan uint8, 1)
 				go func() { pushed <- statusOf(t, s, pushOf(s, wire.Header{Seq: 2})) }()
 				send(t, s, scanning(t, s, "1"), wire.StatusOK)
-				if err := s.part.store.Tables[0].Pull([]uint64{3}, make([]float32, 2), 1); err != nil { // is born
+				if err := s.part.Store.Tables[0].Pull([]uint64{3}, make([]float32, 2), 1); err != nil { // is born
 					t.Fatal(err)
 				}
 				send(t, s, scanning(t, s, "1"), wire.StatusOK)
@@ -68,7 +68,7 @@ func TestACutIsKeptForReading(t *testing.T) {
 					a.whole()
 				} else {
 					s.st.Lock()
-					s.st.roster.Drop(0, 1, false)
+					s.st.Roster.Drop(0, 1, false)
 					s.deaths.membership.depart(0, false)
 					s.st.Unlock()
 				}
@@ -76,7 +76,7 @@ func TestACutIsKeptForReading(t *testing.T) {
 					t.Errorf("the push has status %d", status)
 				}
 				synctest.Wait()
-				if _, under := s.st.leader.Report(); under != 0 || s.st.follower.Number() != 0 {
+				if _, under := s.st.Leader.Report(); under != 0 || s.st.Follower.Number() != 0 {
 					t.Error("the cut goes on")
 				}
 				if name == "ended" {
@@ -100,7 +100,7 @@ func TestNobodyCutsAfterDeath(t *testing.T) {
 		go func() { asked <- statusOf(t, s, waiting) }()
 		synctest.Wait()
 		s.st.Lock()
-		s.st.roster.Drop(1, 1, false)
+		s.st.Roster.Drop(1, 1, false)
 		s.deaths.membership.depart(1, false)
 		s.st.Unlock()
 		if status := <-asked; status != wire.StatusStale {
@@ -109,7 +109,7 @@ func TestNobodyCutsAfterDeath(t *testing.T) {
 		a.Ends = true
 		a.whole()
 		send(t, s, pushOf(s, wire.Header{Seq: 1}), wire.StatusOK)
-		if last, _ := s.st.leader.Report(); last != 1 || weight(t, s) != -1 {
+		if last, _ := s.st.Leader.Report(); last != 1 || weight(t, s) != -1 {
 			t.Errorf("there were %d cuts, and the weight is %v, want -1", last, weight(t, s))
 		}
 	})
@@ -135,8 +135,8 @@ func TestACutWaitsForNoEarlierLife(t *testing.T) {
 		push := pushOf(s, wire.Header{Worker: 1, Life: 2, Seq: 1})
 		go func() { pushed <- statusOf(t, s, push) }()
 		synctest.Wait()
-		if w := weight(t, s); w != -1 || !s.st.follower.Keeps(1) {
-			t.Errorf("the weight is %v while the cut is kept (%t), want -1", w, s.st.follower.Keeps(1))
+		if w := weight(t, s); w != -1 || !s.st.Follower.Keeps(1) {
+			t.Errorf("the weight is %v while the cut is kept (%t), want -1", w, s.st.Follower.Keeps(1))
 		}
 		order(cut.Order{Number: 1, Work: cut.Free})
 		if status := <-pushed; status != wire.StatusOK {

@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/server/state"
+
 	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/roster"
 	"github.com/gofleet/gofleet/internal/wire"
@@ -16,16 +18,16 @@ import (
 // One goroutine does all of it, one death after the other. A death takes as long as all servers need, one after the
 // other, to answer twice; rounds go on when the last of the dead is out.
 type deaths struct {
-	st         *state
-	peers      *peers
+	st         *state.Job
+	peers      *state.Peers
 	leading    *leading
 	membership *membership
 	lines      *lines
 	rounds     *rounds
 	rates      *rates
 	clipping   *clipping
-	fences     event[wire.Leave]
-	drops      event[wire.Leave]
+	fences     state.Event[wire.Leave]
+	drops      state.Event[wire.Leave]
 	torn       bool          // the mode has rounds, which a death can tear
 	back       bool          // no worker goes on without the others
 	beat       time.Duration // how often a worker shows that it lives
@@ -33,16 +35,16 @@ type deaths struct {
 }
 
 // register has outlive a kill that a worker was fenced off, and that it was taken out.
-func (c *deaths) register(m *memory) {
-	c.fences = addEvent(m, "fence", func(l wire.Leave) { c.st.roster.Fence(l.Worker, l.Life, l.Why) })
-	c.drops = addEvent(m, "drop", c.takeOut)
+func (c *deaths) register(m *state.Memory) {
+	c.fences = state.AddEvent(m, "fence", func(l wire.Leave) { c.st.Roster.Fence(l.Worker, l.Life, l.Why) })
+	c.drops = state.AddEvent(m, "drop", c.takeOut)
 }
 
 // watch looks for silence until ctx ends.
 func (c *deaths) watch(ctx context.Context) {
-	tick := time.NewTicker(max(min(c.peers.timeout/8, c.beat/2), time.Millisecond))
+	tick := time.NewTicker(max(min(c.peers.Timeout/8, c.beat/2), time.Millisecond))
 	defer tick.Stop()
-	started := c.st.now()
+	started := c.st.Now()
 	for {
 		select {
 		case <-ctx.Done():
@@ -50,7 +52,7 @@ func (c *deaths) watch(ctx context.Context) {
 		case <-tick.C:
 		case <-c.membership.ended:
 		}
-		if c.peers.index == 0 {
+		if c.peers.Index == 0 {
 			for _, d := range c.silent() {
 				c.declare(ctx, d)
 			}
@@ -64,21 +66,21 @@ func (c *deaths) watch(ctx context.Context) {
 func (c *deaths) silent() []*roster.Death {
 	c.st.Lock()
 	defer c.st.Unlock()
-	now := c.st.now()
+	now := c.st.Now()
 	c.lines.ended(now, c.membership.over)
-	return c.st.roster.Silent(now)
+	return c.st.Roster.Silent(now)
 }
 
 // giveUp fails the job when there is no worker left to wait for.
 func (c *deaths) giveUp(started time.Time) {
 	c.st.Lock()
 	defer c.st.Unlock()
-	if err := c.st.roster.Hopeless(started, c.st.now()); err != nil {
-		c.st.fail(err)
+	if err := c.st.Roster.Hopeless(started, c.st.Now()); err != nil {
+		c.st.Fail(err)
 	}
-	deserted := c.st.roster.Desert(c.st.now())
-	if deserted || c.st.returned {
-		c.st.broadcast() // a cut waits for no worker that is silent
+	deserted := c.st.Roster.Desert(c.st.Now())
+	if deserted || c.st.Returned {
+		c.st.Broadcast() // a cut waits for no worker that is silent
 	}
 }
 
@@ -89,7 +91,7 @@ func (c *deaths) declare(ctx context.Context, d *roster.Death) {
 	if c.back {
 		c.st.Lock()
 		defer c.st.Unlock()
-		c.st.fail(wire.Refuse(wire.StatusBack,
+		c.st.Fail(wire.Refuse(wire.StatusBack,
 			"worker %d has ended (%s): start the job again from its last checkpoint", d.Worker, d.Why))
 		return
 	}
@@ -104,9 +106,9 @@ func (c *deaths) declare(ctx context.Context, d *roster.Death) {
 		published = published && a.Published
 	}
 	fenced(c.fenceOff(order))
-	c.peers.others(func(to int) {
+	c.peers.Others(func(to int) {
 		var a wire.Fenced
-		if err := c.peers.tell(ctx, to, wire.OpFence, order, &a); err != nil {
+		if err := c.peers.Tell(ctx, to, wire.OpFence, order, &a); err != nil {
 			c.log.Warn("could not tell a server of a death", "server", to, "error", err)
 			return
 		}
@@ -118,18 +120,18 @@ func (c *deaths) declare(ctx context.Context, d *roster.Death) {
 	if d.Worker == 0 && !published { // no other has the first weights, for which all wait
 		c.st.Lock()
 		defer c.st.Unlock()
-		c.st.fail(wire.Refuse(wire.StatusBack,
+		c.st.Fail(wire.Refuse(wire.StatusBack,
 			"worker 0 has ended (%s) before it published the first weights: start the job again", d.Why))
 		return
 	}
 	order.Forget, order.Returns = d.Forget(), d.Returns
 	order.Rate, order.RateRound = c.rates.latest() // the worker may have set it, and told this server alone
-	c.peers.others(func(to int) {
+	c.peers.Others(func(to int) {
 		if !c.dying(d) {
 			return
 		}
 		var a wire.Dropped
-		if err := c.peers.tell(ctx, to, wire.OpDrop, order, &a); err != nil {
+		if err := c.peers.Tell(ctx, to, wire.OpDrop, order, &a); err != nil {
 			c.log.Warn("could not take a dead worker out of a server's rounds", "server", to, "error", err)
 			return
 		}
@@ -140,7 +142,7 @@ func (c *deaths) declare(ctx context.Context, d *roster.Death) {
 		return
 	}
 	d.Dropped(0, mode.Round(c.dropOff(order).Counts))
-	if round, with, without := d.Torn(len(c.peers.endpoints)); len(without) > 0 && c.torn {
+	if round, with, without := d.Torn(len(c.peers.Endpoints)); len(without) > 0 && c.torn {
 		c.log.Warn("the last gradient of a dead worker is in the weights of some servers and not of others",
 			"worker", d.Worker, "round", round, "with", with, "without", without)
 	}
@@ -151,16 +153,16 @@ func (c *deaths) declare(ctx context.Context, d *roster.Death) {
 func (c *deaths) dying(d *roster.Death) bool {
 	c.st.Lock()
 	defer c.st.Unlock()
-	return c.st.roster.Dying(d.Worker, d.Life)
+	return c.st.Roster.Dying(d.Worker, d.Life)
 }
 
 // fenceOff refuses all that a dead worker's life may still send, and says how far it came.
 func (c *deaths) fenceOff(l wire.Leave) wire.Fenced {
 	c.st.Lock()
 	defer c.st.Unlock()
-	c.fences.note(l)
-	c.st.roster.Fence(l.Worker, l.Life, l.Why)
-	return wire.Fenced{Published: c.st.published, Round: uint64(c.st.mode.Open()),
+	c.fences.Note(l)
+	c.st.Roster.Fence(l.Worker, l.Life, l.Why)
+	return wire.Fenced{Published: c.st.Published, Round: uint64(c.st.Mode.Open()),
 		Pushed: c.rounds.noted[l.Worker] != nil}
 }
 
@@ -168,7 +170,7 @@ func (c *deaths) fenceOff(l wire.Leave) wire.Fenced {
 func (c *deaths) dropOff(l wire.Leave) wire.Dropped {
 	c.st.Lock()
 	defer c.st.Unlock()
-	c.drops.note(l)
+	c.drops.Note(l)
 	c.takeOut(l)
 	return wire.Dropped{Counts: uint64(c.rounds.counted(l.Worker))}
 }
@@ -178,21 +180,21 @@ func (c *deaths) takeOut(l wire.Leave) {
 	if l.Rate > 0 {
 		c.rates.set(mode.Round(l.RateRound), l.Rate)
 	}
-	c.st.roster.Fence(l.Worker, l.Life, l.Why) // which may not have arrived
-	if c.st.roster.Drop(l.Worker, l.Life, l.Returns) {
+	c.st.Roster.Fence(l.Worker, l.Life, l.Why) // which may not have arrived
+	if c.st.Roster.Drop(l.Worker, l.Life, l.Returns) {
 		c.membership.depart(l.Worker, l.Forget)
 	}
 }
 
 // fence and drop are server 0's orders on the other servers.
-func (c *deaths) fence(_ *wire.Frame, l *wire.Leave, r *reply) error {
+func (c *deaths) fence(_ *wire.Frame, l *wire.Leave, r *state.Reply) error {
 	if err := c.check(l); err != nil {
 		return err
 	}
 	return r.JSON(c.fenceOff(*l))
 }
 
-func (c *deaths) drop(_ *wire.Frame, l *wire.Leave, r *reply) error {
+func (c *deaths) drop(_ *wire.Frame, l *wire.Leave, r *state.Reply) error {
 	if err := c.check(l); err != nil {
 		return err
 	}
@@ -201,7 +203,7 @@ func (c *deaths) drop(_ *wire.Frame, l *wire.Leave, r *reply) error {
 }
 
 func (c *deaths) check(l *wire.Leave) error {
-	if n := c.st.roster.Workers(); l.Worker < 0 || l.Worker >= n {
+	if n := c.st.Roster.Workers(); l.Worker < 0 || l.Worker >= n {
 		return wire.Refuse(wire.StatusRefused, "worker %d: the job has %d workers", l.Worker, n)
 	}
 	return nil

@@ -13,7 +13,7 @@ import (
 func TestSleep(t *testing.T) {
 	s := newServer(t, strategy.Async())
 	timeout, now := s.c.Strategy.WorkerTimeout.Std(), time.Now()
-	s.st.clock = awake.NewClock(timeout/4, func() time.Time { return now })
+	s.st.Clock = awake.NewClock(timeout/4, func() time.Time { return now })
 	now = now.Add(time.Hour)
 	if all := s.deaths.silent(); len(all) > 0 {
 		t.Fatalf("worker %d is dead after an hour in which the server slept", all[0].Worker)

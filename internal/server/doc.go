@@ -4,16 +4,10 @@
 // by package cut. What is computed is package update's. This package has what they do without: the lock, the waiting,
 // the network, the files and the log.
 //
-// A server is made of parts with fields of their own. In reading order, each uses parts above it:
+// What all parts stand on is package state: the lock, the machines under it, the tables, the journal's memory, requests
+// to other servers. A server is made of parts with fields of their own. In reading order, each uses parts above it:
 //
-//	monitor.go    the lock, how to wait for a change, and how the job fails
-//	state.go      the machines under that lock, and the waits that many need
-//	part.go       the tables, and what of a frame's names lives here
-//	reply.go      the memory of an answer
-//	peers.go      requests to other servers
-//	journal.go    what changes is recorded, before anybody is answered
 //	base.go       what a segment of the journal begins from
-//	facts.go      what of the parts outlives a kill: each registers its own
 //	servers.go    which servers are of this generation, and whether they live
 //
 // A push:

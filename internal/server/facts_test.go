@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/server/state"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gofleet/gofleet/internal/cut"
@@ -124,11 +126,11 @@ func playDrawn(t *testing.T, r *rand.Rand, kinds map[string]int) {
 			decisions[names[r.IntN(len(names))]](d)
 		}
 	}
-	if d.st.failure != nil {
-		t.Fatal(d.st.failure)
+	if d.st.Failure != nil {
+		t.Fatal(d.st.Failure)
 	}
 	want := d.known(base < steps)
-	kindsOf(t, d.segments.journal.journal, kinds)
+	kindsOf(t, d.segments.journal.Journal, kinds)
 	d.Release()
 	again := &drawn{Server: j.empty(t), t: t, workers: d.workers}
 	if returned, err := again.Return(t.Context()); !returned || err != nil {
@@ -208,7 +210,7 @@ func (d *drawn) some() int {
 func (d *drawn) header(worker int, op wire.Op) wire.Header {
 	d.st.Lock()
 	defer d.st.Unlock()
-	return wire.Header{Op: op, Worker: uint32(worker), Life: d.workers[worker].life, Round: uint64(d.st.mode.Open())}
+	return wire.Header{Op: op, Worker: uint32(worker), Life: d.workers[worker].life, Round: uint64(d.st.Mode.Open())}
 }
 
 // numbered is header with the next number in the order of pushes, all before which are acknowledged.
@@ -338,7 +340,7 @@ func (d *drawn) gather() {
 func (d *drawn) norms() {
 	d.n++
 	d.st.Lock()
-	round := d.st.mode.Open() + 1
+	round := d.st.Mode.Open() + 1
 	d.st.Unlock()
 	if _, err := d.clipping.gather(round, 0, make([]gradient.Squares, d.clipping.params)); err != nil {
 		d.t.Fatal(err)
@@ -422,7 +424,7 @@ func (d *drawn) serve() {
 	d.st.Lock()
 	defer d.st.Unlock()
 	chain := table.Chain{Base: "base", Last: fmt.Sprint("model-", d.n), Generation: fmt.Sprint(d.r.IntN(2))}
-	if err := d.saving.mark(make([]table.Served, len(d.part.store.Tables)), chain, ""); err != nil {
+	if err := d.saving.mark(make([]table.Served, len(d.part.Store.Tables)), chain, ""); err != nil {
 		d.t.Fatal(err)
 	}
 }
@@ -437,16 +439,16 @@ func TestAllIsRegistered(t *testing.T) {
 	walk = func(path string, v reflect.Value) {
 		switch v.Kind() {
 		case reflect.Pointer:
-			if v.IsNil() || seen[v.Pointer()] || v.Elem().Kind() != reflect.Struct || v.Elem().Type().PkgPath() != reflect.TypeFor[Server]().PkgPath() {
+			if v.IsNil() || seen[v.Pointer()] || v.Elem().Kind() != reflect.Struct || !strings.HasPrefix(v.Elem().Type().PkgPath(), reflect.TypeFor[Server]().PkgPath()) {
 				return
 			}
 			seen[v.Pointer()] = true
 			walk(path, v.Elem())
 		case reflect.Struct:
 			switch name := v.Type().Name(); {
-			case strings.HasPrefix(name, "event["):
+			case strings.HasPrefix(name, "Event["):
 				handles[v.FieldByName("key").String()]++
-			case name == "record":
+			case name == "Record":
 				handles[fmt.Sprint("kind ", v.FieldByName("kind").Uint())]++
 			default:
 				for i := range v.NumField() {
@@ -457,7 +459,7 @@ func TestAllIsRegistered(t *testing.T) {
 	}
 	walk("server", reflect.ValueOf(s))
 	registered := map[string]int{}
-	for key := range m.plays {
+	for key := range m.Plays {
 		if key != "shrink" && key != "period" { // of builds before
 			registered[key] = 1
 		}
@@ -471,11 +473,11 @@ func TestAllIsRegistered(t *testing.T) {
 		}
 	}
 	keys := map[string]bool{}
-	for _, f := range m.facts {
-		if keys[f.key] {
-			t.Errorf("fact %q is registered twice", f.key)
+	for _, f := range m.Facts {
+		if keys[f.Key] {
+			t.Errorf("fact %q is registered twice", f.Key)
 		}
-		keys[f.key] = true
+		keys[f.Key] = true
 	}
 }
 
@@ -484,9 +486,9 @@ func TestAllIsRegistered(t *testing.T) {
 func TestWhatIsNotKnownIsRefused(t *testing.T) {
 	m := newServer(t, strategy.Async()).segments.memory
 	for what, err := range map[string]error{
-		"a fact":   m.resume(map[string]json.RawMessage{"mode": []byte("{}"), "tomorrow": []byte("1")}),
-		"an event": m.play(t.Context(), kindEvent, []byte(`{"tomorrow":{}}`)),
-		"a record": m.play(t.Context(), kindServed+1, nil),
+		"a fact":   m.Resume(map[string]json.RawMessage{"mode": []byte("{}"), "tomorrow": []byte("1")}),
+		"an event": m.Play(t.Context(), state.KindEvent, []byte(`{"tomorrow":{}}`)),
+		"a record": m.Play(t.Context(), state.KindServed+1, nil),
 	} {
 		if err == nil || !strings.Contains(err.Error(), "another build") {
 			t.Errorf("%s of another build is taken: %v", what, err)

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/server/state"
+
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/peer"
 	"github.com/gofleet/gofleet/internal/wire"
@@ -50,7 +52,7 @@ func (c *recovery) follow(ctx context.Context, first wire.Base) error {
 func (c *recovery) loadNamed(ctx context.Context, dir, id string) (why error) {
 	ctx, cancel := context.WithTimeout(ctx, c.another.patience)
 	defer cancel()
-	return peer.Repeat(ctx, pauses, func() (peer.Verdict, error) {
+	return peer.Repeat(ctx, state.Pauses, func() (peer.Verdict, error) {
 		err := source{Dir: dir, ID: id}.whole()
 		if err == nil {
 			err = c.take(ctx, dir, c.another.load)

@@ -2,6 +2,7 @@ package server
 
 import (
 	"github.com/gofleet/gofleet/internal/mode"
+	"github.com/gofleet/gofleet/internal/server/state"
 	"github.com/gofleet/gofleet/internal/update"
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/strategy"
@@ -21,12 +22,12 @@ func newForesight(s strategy.Strategy, workers, floats int) foresight {
 
 // ask has a push leave foreseen weights in its reply, if its sender wants all dense weights of this server and says
 // which it has.
-func (o *foresight) ask(p *push, f *wire.Frame, r *reply) {
+func (o *foresight) ask(p *push, f *wire.Frame, r *state.Reply) {
 	p.grad.Ahead = nil
 	from, to, err := f.Span(o.floats)
 	if !o.on || f.Version == 0 || f.Version == wire.NoDense || err != nil || from > 0 || to < o.floats {
 		return
 	}
-	r.ahead = update.Ahead{Dense: grow(r.ahead.Dense, o.floats), Held: f.Version, LookAhead: o.lookAhead}
-	p.grad.Ahead = &r.ahead
+	r.Ahead = update.Ahead{Dense: state.Grow(r.Ahead.Dense, o.floats), Held: f.Version, LookAhead: o.lookAhead}
+	p.grad.Ahead = &r.Ahead
 }

@@ -3,6 +3,8 @@ package server
 import (
 	"testing"
 
+	"github.com/gofleet/gofleet/internal/server/state"
+
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/strategy"
 )
@@ -31,7 +33,7 @@ func TestForesight(t *testing.T) {
 	} {
 		o := newForesight(c.s.WithDefaults(), c.workers, 3)
 		var p push
-		o.ask(&p, &wire.Frame{Header: wire.Header{Version: c.held}}, new(reply))
+		o.ask(&p, &wire.Frame{Header: wire.Header{Version: c.held}}, new(state.Reply))
 		if got := p.grad.Ahead != nil; got != c.want {
 			t.Errorf("%+v, %d workers: a push on weights of version %d: foreseen %v, want %v", c.s, c.workers, c.held, got, c.want)
 		}

@@ -20,6 +20,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gofleet/gofleet/internal/server/state"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gofleet/gofleet/internal/journal"
@@ -187,7 +189,7 @@ func every(t *testing.T, kinds map[string]int, archive string) {
 	t.Helper()
 	later := map[string][]string{"formats-493ea82.zip": {"cut", "end"}, "formats-cd8fd83.zip": {"cut", "end"}}[archive]
 	names := []string{"a base of nothing", "a base of a checkpoint"}
-	names = slices.AppendSeq(names, maps.Keys(newServer(t, strategy.Async()).segments.memory.plays))
+	names = slices.AppendSeq(names, maps.Keys(newServer(t, strategy.Async()).segments.memory.Plays))
 	for _, name := range names {
 		if kinds[name] == 0 && !slices.Contains(later, name) {
 			t.Errorf("no journal has %q; there are %v", name, kinds)
@@ -214,7 +216,7 @@ func (j *journalsJob) check(t *testing.T, moment string, want map[string]json.Ra
 	for index := range j.Servers {
 		s := j.server(t, index)
 		s.collect(rows)
-		kindsOf(t, s.segments.journal.journal, kinds)
+		kindsOf(t, s.segments.journal.Journal, kinds)
 		s.writesAsBefore(t)
 		text, err := s.describe(t)
 		if err != nil {
@@ -233,7 +235,7 @@ func (j *journalsJob) check(t *testing.T, moment string, want map[string]json.Ra
 			t.Fatal(err)
 		}
 		facts, known := now["machines"].(map[string]any), factsOf(t, want)
-		for _, key := range s.segments.memory.old {
+		for _, key := range s.segments.memory.Old {
 			delete(then["machines"].(map[string]any), key)
 		}
 		maps.DeleteFunc(facts, func(key string, _ any) bool { return !known[key] }) // of later builds
@@ -301,11 +303,11 @@ func (s *Server) describe(t *testing.T) ([]byte, error) {
 	facts := s.facts(t)
 	s.st.Lock()
 	defer s.st.Unlock()
-	store := s.part.store
+	store := s.part.Store
 	image := store.Image(func(string) bool { return true })
 	defer image.Close()
 	all := map[string]any{"machines": facts, "process": s.servers.process,
-		"processes": s.servers.processes, "generation": s.st.generation.Load(), "step": store.Step(), "factors": store.Factors(), "chain": image.Chain}
+		"processes": s.servers.processes, "generation": s.st.Generation.Load(), "step": store.Step(), "factors": store.Factors(), "chain": image.Chain}
 	for _, b := range store.Blocks {
 		_, state, step := b.Values.Snapshot()
 		all[fmt.Sprintf("%s from %d", b.Param.Name, b.Offset)] = map[string]any{"state": state, "step": step}
@@ -331,7 +333,7 @@ func (s *Server) collect(all map[string]map[uint64][]float32) {
 		}
 		return all[name]
 	}
-	for _, b := range s.part.store.Blocks {
+	for _, b := range s.part.Store.Blocks {
 		w, _, _ := b.Values.Snapshot()
 		v := of(b.Param.Name)
 		if v[0] == nil {
@@ -339,9 +341,9 @@ func (s *Server) collect(all map[string]map[uint64][]float32) {
 		}
 		copy(v[0][b.Offset:], w)
 	}
-	for _, t := range s.part.store.Tables {
+	for _, t := range s.part.Store.Tables {
 		v := of(t.Param().Name)
-		for row := range t.Rows(s.part.store.Step()) {
+		for row := range t.Rows(s.part.Store.Step()) {
 			v[row.ID] = slices.Clone(row.W)
 		}
 	}
@@ -368,11 +370,11 @@ func (s *Server) writesAsBefore(t *testing.T) {
 		"rate": noteOf(rounds.rates.chosen), "norms": noteOf(w.clipping.summed), "fence": noteOf(w.deaths.fences),
 		"drop": noteOf(w.deaths.drops), "stopping": noteOf(w.recovery.stops), "made": noteOf(w.recovery.made),
 		"gathered": noteOf(members.gathering.ended),
-		"shrink":   noteOf(event[json.RawMessage]{w.segments.journal, "shrink"}),
-		"period":   noteOf(event[json.RawMessage]{w.segments.journal, "period"}),
+		"shrink":   noteOf(state.AddEvent(w.segments.memory, "shrink", func(json.RawMessage) {})),
+		"period":   noteOf(state.AddEvent(w.segments.memory, "period", func(json.RawMessage) {})),
 		"load":     noteOf(w.reloading.loads), "cut": noteOf(w.leading.records), "end": noteOf(w.holding.ends),
 	}
-	before := eventsOf(t, s.segments.journal.journal)
+	before := eventsOf(t, s.segments.journal.Journal)
 	for _, body := range before {
 		var e map[string]json.RawMessage
 		err := json.Unmarshal([]byte(body), &e)
@@ -386,18 +388,18 @@ func (s *Server) writesAsBefore(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if diff := cmp.Diff(before, eventsOf(t, w.segments.journal.journal)); diff != "" {
+	if diff := cmp.Diff(before, eventsOf(t, w.segments.journal.Journal)); diff != "" {
 		t.Errorf("events are written otherwise (-was +is):\n%s", diff)
 	}
 }
 
 // noteOf notes what is in a text.
-func noteOf[T any](e event[T]) func(json.RawMessage) error {
+func noteOf[T any](e state.Event[T]) func(json.RawMessage) error {
 	return func(text json.RawMessage) error {
 		var v T
-		err := parse(text, &v)
+		err := state.Parse(text, &v)
 		if err == nil {
-			e.note(v)
+			e.Note(v)
 		}
 		return err
 	}
@@ -407,7 +409,7 @@ func noteOf[T any](e event[T]) func(json.RawMessage) error {
 func eventsOf(t *testing.T, j *journal.Journal) (all []string) {
 	t.Helper()
 	err := j.Play(j.Segments()[0].Number, func(kind journal.Kind, body []byte) error {
-		if kind == kindEvent {
+		if kind == state.KindEvent {
 			all = append(all, string(body))
 		}
 		return nil
@@ -436,7 +438,7 @@ func kindsOf(t *testing.T, j *journal.Journal, kinds map[string]int) {
 	}
 	err := j.Play(segments[0].Number, func(kind journal.Kind, body []byte) error {
 		kinds[fmt.Sprint("kind ", kind)]++
-		if kind != kindEvent {
+		if kind != state.KindEvent {
 			return new(wire.Frame).ParseKept(body)
 		}
 		var e map[string]any

@@ -3,6 +3,8 @@ package server
 import (
 	"slices"
 
+	"github.com/gofleet/gofleet/internal/server/state"
+
 	"github.com/gofleet/gofleet/internal/layout"
 	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/internal/wire"
@@ -12,11 +14,11 @@ import (
 // and each worker has its own values. Server 0 keeps the values of the worker that saved last or of the checkpoint that
 // was loaded: so they are in its part like any block, and workers that join begin with them.
 type frozen struct {
-	st   *state
-	part *part
+	st   *state.Job
+	part *state.Part
 	// known are the params, by index, of which server 0 has a worker's values or a checkpoint's.
 	known map[int]bool
-	saved record // the values of the worker that saves
+	saved state.Record // the values of the worker that saves
 	// coming are the values that it brings to the cut of that number, as far as they are there.
 	coming struct {
 		number uint64
@@ -25,9 +27,9 @@ type frozen struct {
 }
 
 // register has the values of a worker that saves outlive a kill, before a checkpoint has them.
-func (c *frozen) register(m *memory) {
-	c.saved = addRecord(m, kindFrozen, func(f *wire.Frame) error {
-		w, _, _, err := c.part.dense(f, c.part.frozenFloats(), new([]float32))
+func (c *frozen) register(m *state.Memory) {
+	c.saved = state.AddRecord(m, state.KindFrozen, func(f *wire.Frame) error {
+		w, _, _, err := c.part.Weights(f, c.part.FrozenFloats(), new([]float32))
 		if err != nil {
 			return err
 		}
@@ -37,17 +39,17 @@ func (c *frozen) register(m *memory) {
 
 // handleKeep takes a piece of the values of the worker that saves: they count when its part of the checkpoint is
 // written.
-func (c *frozen) handleKeep(f *wire.Frame, msg *wire.Keep, _ *reply) error {
-	w, from, _, err := c.part.dense(f, c.part.frozenFloats(), new([]float32))
+func (c *frozen) handleKeep(f *wire.Frame, msg *wire.Keep, _ *state.Reply) error {
+	w, from, _, err := c.part.Weights(f, c.part.FrozenFloats(), new([]float32))
 	if err != nil {
 		return err
 	}
 	c.st.Lock()
 	defer c.st.Unlock()
-	if err := c.st.sender(f); err != nil {
+	if err := c.st.Sender(f); err != nil {
 		return err
 	}
-	if c.st.leader == nil || c.st.leader.Held(msg.ID) == 0 {
+	if c.st.Leader == nil || c.st.Leader.Held(msg.ID) == 0 {
 		return wire.Refuse(wire.StatusStale, "cut %s takes no frozen values now: begin again", msg.ID)
 	}
 	return c.keep(msg.ID, from, w)
@@ -56,13 +58,13 @@ func (c *frozen) handleKeep(f *wire.Frame, msg *wire.Keep, _ *reply) error {
 // keep takes a piece of the values, from that place on. Pieces come in order; one that comes again changes nothing.
 // Locked.
 func (c *frozen) keep(id string, from int, w []float32) error {
-	if number := c.st.leader.Held(id); c.coming.number != number {
+	if number := c.st.Leader.Held(id); c.coming.number != number {
 		c.coming.number, c.coming.values = number, nil
 	}
 	have, to := len(c.coming.values), from+len(w)
 	if w == nil || from > have {
 		return wire.Refuse(wire.StatusRefused, "cut %s: expected frozen values from %d on, got %d to %d of %d "+
-			"(%d values)", id, have, from, to, c.part.frozenFloats(), len(w))
+			"(%d values)", id, have, from, to, c.part.FrozenFloats(), len(w))
 	}
 	if to > have {
 		c.coming.values = append(c.coming.values[:from], w...)
@@ -72,10 +74,10 @@ func (c *frozen) keep(id string, from int, w []float32) error {
 
 // complete refuses a checkpoint for which not all values have come. Locked.
 func (c *frozen) complete(id string) error {
-	if c.coming.number != c.st.leader.Held(id) {
-		c.coming.number, c.coming.values = c.st.leader.Held(id), nil
+	if c.coming.number != c.st.Leader.Held(id) {
+		c.coming.number, c.coming.values = c.st.Leader.Held(id), nil
 	}
-	if have, all := len(c.coming.values), c.part.frozenFloats(); have != all {
+	if have, all := len(c.coming.values), c.part.FrozenFloats(); have != all {
 		return wire.Refuse(wire.StatusRefused, "cut %s: %d of %d frozen values have come", id, have, all)
 	}
 	return nil
@@ -86,13 +88,13 @@ func (c *frozen) set(w []float32) error {
 	if len(w) == 0 {
 		return nil
 	}
-	c.saved.note(func(b *wire.Builder) { b.Dense(w) })
+	c.saved.Note(func(b *wire.Builder) { b.Dense(w) })
 	return c.put(w)
 }
 
 // put puts frozen values into the tables. Locked.
 func (c *frozen) put(w []float32) error {
-	return c.part.eachFrozen(func(b layout.Block, values *table.Dense) error {
+	return c.part.EachFrozen(func(b layout.Block, values *table.Dense) error {
 		c.known[b.Param] = true
 		return values.Set(w[b.At:][:b.Size])
 	})
@@ -100,36 +102,36 @@ func (c *frozen) put(w []float32) error {
 
 // loaded notes which params have come from a checkpoint: all that are not absent from it. Locked.
 func (c *frozen) loaded(absent []string) {
-	for _, b := range c.part.frozen() {
+	for _, b := range c.part.Frozen() {
 		c.known[b.Param] = !slices.Contains(absent, b.Name)
 	}
 }
 
 // handleBring answers a worker that joins with the values that are known, or with word that none are: then the worker
 // keeps its own, with which its params were made.
-func (c *frozen) handleBring(f *wire.Frame, r *reply) error {
-	from, to, err := f.Span(c.part.frozenFloats())
+func (c *frozen) handleBring(f *wire.Frame, r *state.Reply) error {
+	from, to, err := f.Span(c.part.FrozenFloats())
 	if err != nil {
 		return err
 	}
-	if bytes := 4 * (to - from); bytes > c.part.limit {
+	if bytes := 4 * (to - from); bytes > c.part.Limit {
 		return wire.Refuse(wire.StatusRefused, "frozen values of %d bytes for worker %d: a message of server %d has "+
 			"at most %d",
-			bytes, f.Worker, c.part.index, c.part.limit)
+			bytes, f.Worker, c.part.Index, c.part.Limit)
 	}
 	c.st.Lock()
 	defer c.st.Unlock()
-	if err := c.st.sender(f); err != nil {
+	if err := c.st.Sender(f); err != nil {
 		return err
 	}
 	var kept wire.Kept
-	r.dense = grow(r.dense, to-from)
-	err = c.part.eachFrozen(func(b layout.Block, values *table.Dense) error {
+	r.Weights = state.Grow(r.Weights, to-from)
+	err = c.part.EachFrozen(func(b layout.Block, values *table.Dense) error {
 		if c.known[b.Param] {
 			kept.Params = append(kept.Params, b.Param)
 		}
 		if lo, hi := max(from, b.At), min(to, b.At+b.Size); lo < hi {
-			return values.PullAt(lo-b.At, r.dense[lo-from:hi-from])
+			return values.PullAt(lo-b.At, r.Weights[lo-from:hi-from])
 		}
 		return nil
 	})
@@ -137,7 +139,7 @@ func (c *frozen) handleBring(f *wire.Frame, r *reply) error {
 		return err
 	}
 	if len(kept.Params) > 0 {
-		r.Dense(r.dense)
+		r.Dense(r.Weights)
 	}
 	return r.JSON(kept)
 }

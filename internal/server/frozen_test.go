@@ -25,7 +25,7 @@ func newKeeper(t *testing.T) *Server {
 // kept is what a server keeps of frozen params.
 func kept(t *testing.T, s *Server) (all []float32) {
 	t.Helper()
-	err := s.part.eachFrozen(func(b layout.Block, values *table.Dense) error {
+	err := s.part.EachFrozen(func(b layout.Block, values *table.Dense) error {
 		all = append(all, make([]float32, b.Size)...)
 		return values.Pull(all[b.At:])
 	})
@@ -87,7 +87,7 @@ func TestFrozenValuesThatNobodyKnows(t *testing.T) {
 	old := newServer(t, strategy.Async())
 	s := newKeeper(t)
 	dir := t.TempDir()
-	part, err := checkpoint.WritePart(t.Context(), dir, checkpoint.PartName("a", 0, 1), old.part.store)
+	part, err := checkpoint.WritePart(t.Context(), dir, checkpoint.PartName("a", 0, 1), old.part.Store)
 	if err != nil {
 		t.Fatal(err)
 	}

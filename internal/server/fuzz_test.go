@@ -40,7 +40,7 @@ func FuzzHandle(f *testing.F) {
 		if answer.Status == wire.StatusOK {
 			return
 		}
-		if w, step := weight(t, server), server.part.store.Step(); w != 0 || step != 0 {
+		if w, step := weight(t, server), server.part.Store.Step(); w != 0 || step != 0 {
 			t.Errorf("refused (%v), and the weight is %v at step %d", answer.Refusal(), w, step)
 		}
 	})

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gofleet/gofleet/internal/server/state"
+
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
@@ -18,8 +20,8 @@ import (
 // collectives from the first on: the ones that the others have behind them are answered at once, with what all brought
 // as long as that is little, and refused where it was forgotten.
 type gathering struct {
-	st       *state
-	ended    event[gatherRecord]
+	st       *state.Job
+	ended    state.Event[gatherRecord]
 	byNumber map[uint64]*gathered
 	order    []uint64
 	past     uint64 // the highest that is over and not in byNumber
@@ -64,9 +66,9 @@ const (
 )
 
 // register has the collectives that are over outlive a kill.
-func (c *gathering) register(m *memory) {
-	addValue(m, "silent", &c.silent)
-	addFact(m, "gathers", func() (all []gatherRecord) {
+func (c *gathering) register(m *state.Memory) {
+	state.AddValue(m, "silent", &c.silent)
+	state.AddFact(m, "gathers", func() (all []gatherRecord) {
 		for _, n := range c.order {
 			if g := c.byNumber[n]; g.done && g.err == nil {
 				all = append(all, g.record())
@@ -78,9 +80,9 @@ func (c *gathering) register(m *memory) {
 			c.recall(r)
 		}
 	})
-	c.ended = addEvent(m, "gathered", func(r gatherRecord) {
+	c.ended = state.AddEvent(m, "gathered", func(r gatherRecord) {
 		if g := c.byNumber[r.N]; g == nil || !g.done { // else another has come to it since
-			c.st.roster.Met(r.Have)
+			c.st.Roster.Met(r.Have)
 		}
 		c.recall(r)
 	})
@@ -98,10 +100,10 @@ func (c *gathering) recall(r gatherRecord) {
 }
 
 // handle collects a worker's blob and answers when all have come.
-func (c *gathering) handle(f *wire.Frame, msg *wire.Gather, r *reply) error {
+func (c *gathering) handle(f *wire.Frame, msg *wire.Gather, r *state.Reply) error {
 	c.st.Lock()
 	defer c.st.Unlock()
-	if err := c.st.sender(f); err != nil {
+	if err := c.st.Sender(f); err != nil {
 		return err
 	}
 	if c.byNumber[msg.N] == nil && msg.N <= c.past {
@@ -124,12 +126,12 @@ func (c *gathering) handle(f *wire.Frame, msg *wire.Gather, r *reply) error {
 			g.more = append(g.more, int(f.Worker))
 		}
 		if g.done { // without this worker
-			c.ended.note(g.record())
+			c.ended.Note(g.record())
 		}
-		c.st.broadcast()
+		c.st.Broadcast()
 	}
 	again := g.done && g.lives[f.Worker] != f.Life
-	err := c.st.awaitWorkers(func() []int { return c.absent(g) },
+	err := c.st.AwaitWorkers(func() []int { return c.absent(g) },
 		func() bool { return g.err != nil || c.complete(g) && !(again && c.lacks(g)) },
 		func() string { return fmt.Sprintf("at %s: missing %s", msg.Call, c.absentees(g)) })
 	switch {
@@ -144,7 +146,7 @@ func (c *gathering) handle(f *wire.Frame, msg *wire.Gather, r *reply) error {
 	if g.forgotten {
 		data = c.nothing()
 	}
-	return r.JSON(wire.Gathered{Data: data, More: g.more, Loads: c.st.loadsOf(f.Worker), Left: c.st.roster.Left()})
+	return r.JSON(wire.Gathered{Data: data, More: g.more, Loads: c.st.LoadsOf(f.Worker), Left: c.st.Roster.Left()})
 }
 
 // others says whether a life that comes again brings other bytes than before. To a barrier it may: statistics that its
@@ -168,18 +170,18 @@ func (c *gathering) behind(worker int) (n uint64) {
 
 // again answers a collective that all have had behind them for long: a barrier, or one to which no worker
 // brought anything. Locked.
-func (c *gathering) again(f *wire.Frame, msg *wire.Gather, r *reply) error {
+func (c *gathering) again(f *wire.Frame, msg *wire.Gather, r *state.Reply) error {
 	if msg.N > c.silent && msg.Data != nil && msg.Call != wire.Barrier {
 		return notKept(f, msg)
 	}
-	return r.JSON(wire.Gathered{Data: c.nothing(), Loads: c.st.loadsOf(f.Worker), Left: c.st.roster.Left()})
+	return r.JSON(wire.Gathered{Data: c.nothing(), Loads: c.st.LoadsOf(f.Worker), Left: c.st.Roster.Left()})
 }
 
 // nothing is what workers bring that bring nothing. Locked.
 func (c *gathering) nothing() [][]byte {
-	data := make([][]byte, c.st.roster.Workers())
+	data := make([][]byte, c.st.Roster.Workers())
 	for w := range data {
-		if !c.st.roster.Gone(w) {
+		if !c.st.Roster.Gone(w) {
 			data[w] = []byte{}
 		}
 	}
@@ -202,7 +204,7 @@ func (c *gathering) differ(g *gathered, worker int, call string) error {
 		g.first, g.call, worker, call)
 	if !g.done && g.err == nil {
 		g.err = err
-		c.st.broadcast()
+		c.st.Broadcast()
 	}
 	return err
 }
@@ -214,8 +216,8 @@ func (c *gathering) complete(g *gathered) bool {
 			return false
 		}
 		g.done = true
-		c.st.roster.Met(g.have)
-		c.ended.note(g.record())
+		c.st.Roster.Met(g.have)
+		c.ended.Note(g.record())
 		c.release(g.n - 1)
 	}
 	return true
@@ -225,7 +227,7 @@ func (c *gathering) complete(g *gathered) bool {
 // complete, and whose next life comes to it. Another worker's life that comes to it again waits for that one. Locked.
 func (c *gathering) lacks(g *gathered) bool {
 	for w, have := range g.have {
-		if !have && !c.st.roster.Gone(w) {
+		if !have && !c.st.Roster.Gone(w) {
 			return true
 		}
 	}
@@ -246,7 +248,7 @@ func (c *gathering) absent(g *gathered) (ws []int) {
 func (c *gathering) absentees(g *gathered) string {
 	var names []string
 	for _, w := range c.absent(g) {
-		names = append(names, c.st.roster.Describe(w, c.st.now()))
+		names = append(names, c.st.Roster.Describe(w, c.st.Now()))
 	}
 	return strings.Join(names, ", ")
 }
@@ -300,7 +302,7 @@ func (c *gathering) of(n uint64, call string, worker int) *gathered {
 	if len(c.order) == keepGathers {
 		c.drop(c.byNumber[c.order[0]])
 	}
-	workers := c.st.roster.Workers()
+	workers := c.st.Roster.Workers()
 	made := &gathered{n: n, call: call, first: worker, data: make([][]byte, workers), have: make([]bool, workers),
 		lives: make([]uint32, workers)}
 	c.byNumber[n], c.order = made, append(c.order, n)

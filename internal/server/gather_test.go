@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/server/state"
+
 	"github.com/gofleet/gofleet/internal/roster"
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/strategy"
@@ -23,7 +25,7 @@ func TestGathersAreForgotten(t *testing.T) {
 		{[]int{most / 2, most / 2, most / 2, most / 2, most / 2, 0}, []bool{false, true, true, true, true, true}},
 		{[]int{4, most / 2, most, most / 2, 4}, []bool{true, true, false, true, true}},
 	} {
-		c := &gathering{st: &state{roster: roster.New(roster.Options{Workers: 2})}, byNumber: map[uint64]*gathered{}}
+		c := &gathering{st: &state.Job{Roster: roster.New(roster.Options{Workers: 2})}, byNumber: map[uint64]*gathered{}}
 		var made []*gathered
 		for n, size := range test.sizes {
 			g := c.of(uint64(n+1), "AllGatherBytes", 0)

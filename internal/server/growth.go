@@ -4,14 +4,16 @@ import (
 	"context"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/server/state"
+
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
 // growth has a checkpoint saved when the journal of this server has become large, by the worker that server 0 asks:
 // what lies before a checkpoint is not needed, and without one a journal takes the room of all that was ever pushed.
 type growth struct {
-	st       *state
-	journal  *journaling
+	st       *state.Job
+	journal  *state.Journal
 	servers  *servers
 	recovery *recovery
 	segments *segments
@@ -24,7 +26,7 @@ const leastJournal = 1 << 30
 
 // watch looks again and again until ctx ends.
 func (c *growth) watch(ctx context.Context) {
-	if !c.journal.on() {
+	if !c.journal.On() {
 		return
 	}
 	tick := time.NewTicker(c.servers.pace)
@@ -55,9 +57,9 @@ func (c *growth) ask(ctx context.Context) error {
 
 // due says, once for a segment, that it is larger than it should be.
 func (c *growth) due(least int64) bool {
-	all := c.journal.journal.Segments()
+	all := c.journal.Journal.Segments()
 	if len(all) == 0 || all[len(all)-1].Number == c.asked ||
-		c.journal.journal.Size() <= max(least, 2*c.segments.size.Load()) {
+		c.journal.Journal.Size() <= max(least, 2*c.segments.size.Load()) {
 		return false
 	}
 	c.asked = all[len(all)-1].Number

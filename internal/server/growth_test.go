@@ -3,6 +3,8 @@ package server
 import (
 	"testing"
 
+	"github.com/gofleet/gofleet/internal/server/state"
+
 	"github.com/gofleet/gofleet/internal/journal"
 )
 
@@ -14,10 +16,10 @@ func TestLargeJournals(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer j.Close()
-	c := &growth{journal: &journaling{journal: j}, segments: new(segments)}
+	c := &growth{journal: &state.Journal{Journal: j}, segments: new(segments)}
 	step := func(bytes int, want bool) {
 		t.Helper()
-		if err := j.Append(kindEvent, make([]byte, bytes)); err != nil {
+		if err := j.Append(state.KindEvent, make([]byte, bytes)); err != nil {
 			t.Fatal(err)
 		}
 		if got := c.due(10_000); got != want {

@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"sync"
 
+	"github.com/gofleet/gofleet/internal/server/state"
+
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/transport"
 )
@@ -15,7 +17,7 @@ import (
 // A refusal has a status, by which the sender knows whether to come again, and a text for a person. Refusals are
 // counted, but for "not yet" and "again", which are no mistakes.
 type door struct {
-	st    *state
+	st    *state.Job
 	index int
 	// fingerprint is the job of workers and servers that introduce themselves.
 	fingerprint uint64
@@ -26,16 +28,16 @@ type door struct {
 }
 
 // handler does what a frame asks and fills the reply.
-type handler func(*wire.Frame, *reply) error
+type handler func(*wire.Frame, *state.Reply) error
 
 // silent is a handler whose answer is that the work is done.
 func silent(do func(*wire.Frame) error) handler {
-	return func(f *wire.Frame, _ *reply) error { return do(f) }
+	return func(f *wire.Frame, _ *state.Reply) error { return do(f) }
 }
 
 // control is a handler of frames that have a control message.
-func control[M any](do func(f *wire.Frame, msg *M, r *reply) error) handler {
-	return func(f *wire.Frame, r *reply) error {
+func control[M any](do func(f *wire.Frame, msg *M, r *state.Reply) error) handler {
+	return func(f *wire.Frame, r *state.Reply) error {
 		msg := new(M)
 		if err := f.JSON(msg); err != nil {
 			return err
@@ -45,23 +47,23 @@ func control[M any](do func(f *wire.Frame, msg *M, r *reply) error) handler {
 }
 
 // recorded is a handler of what changes something: it answers when that survives what the journal is to survive.
-func (c *journaling) recorded(do handler) handler {
-	if !c.durably {
+func recorded(in *state.Journal, do handler) handler {
+	if !in.Durably {
 		return do
 	}
-	return func(f *wire.Frame, r *reply) error {
+	return func(f *wire.Frame, r *state.Reply) error {
 		if err := do(f, r); err != nil {
 			return err
 		}
-		return c.durable()
+		return in.Durable()
 	}
 }
 
-func newDoor(st *state, index int, fingerprint uint64, meter *Meter, log *slog.Logger) *door {
+func newDoor(st *state.Job, index int, fingerprint uint64, meter *Meter, log *slog.Logger) *door {
 	d := &door{st: st, index: index, fingerprint: fingerprint, meter: meter, log: log}
 	d.replies.New = func() any {
-		r := new(reply)
-		r.done = func() { d.replies.Put(r) }
+		r := new(state.Reply)
+		r.Done = func() { d.replies.Put(r) }
 		return r
 	}
 	return d
@@ -69,9 +71,9 @@ func newDoor(st *state, index int, fingerprint uint64, meter *Meter, log *slog.L
 
 // handle is the transport's handler.
 func (d *door) handle(body []byte, out *transport.Reply) {
-	r := d.replies.Get().(*reply)
-	out.Done, r.broken = r.done, out.Broken
-	f := &r.frame
+	r := d.replies.Get().(*state.Reply)
+	out.Done, r.Broken = r.Done, out.Broken
+	f := &r.Frame
 	f.Header = wire.Header{}
 	err := f.Parse(body)
 	if err != nil {
@@ -89,7 +91,7 @@ func (d *door) handle(body []byte, out *transport.Reply) {
 }
 
 // serve does what a frame asks, if the frame proves that its sender may ask it. The answer carries the same proof.
-func (d *door) serve(f *wire.Frame, r *reply) error {
+func (d *door) serve(f *wire.Frame, r *state.Reply) error {
 	if err := d.admit(&f.Header); err != nil {
 		return err
 	}
@@ -104,7 +106,7 @@ func (d *door) serve(f *wire.Frame, r *reply) error {
 // admit looks at the job of a frame. Workers that join and servers that report show
 // whole fingerprints to their handlers, and are told there where they differ.
 func (d *door) admit(h *wire.Header) error {
-	g := d.st.generation.Load()
+	g := d.st.Generation.Load()
 	switch {
 	case h.Op == wire.OpHello || h.Op == wire.OpJoin || h.Op == wire.OpReport:
 		return nil
@@ -126,7 +128,7 @@ func (d *door) admit(h *wire.Header) error {
 
 // knows says whether a frame's job is one that this server has given out, or that of a process which introduces itself.
 func (d *door) knows(h *wire.Header) bool {
-	g := d.st.generation.Load()
+	g := d.st.Generation.Load()
 	return h.Job == d.fingerprint || g != nil && (h.Job == g.Life(h.Worker, h.Life) || h.Job == g.Servers())
 }
 
@@ -147,7 +149,7 @@ func (d *door) foreign(h *wire.Header) error {
 }
 
 // refuse makes the reply say why nothing was done.
-func (d *door) refuse(r *reply, err error) {
+func (d *door) refuse(r *state.Reply, err error) {
 	h := *r.Header()
 	h.Status = wire.StatusRefused
 	var refusal *wire.Refusal

@@ -75,7 +75,7 @@ func (s *Server) begin(t testing.TB) {
 	send(t, s, &hello, wire.StatusOK)
 	var publish wire.Builder
 	publish.Reset(wire.Header{Op: wire.OpPublish, Life: 1})
-	publish.Dense(make([]float32, s.part.floats))
+	publish.Dense(make([]float32, s.part.Floats))
 	send(t, s, &publish, wire.StatusOK)
 }
 
@@ -98,7 +98,7 @@ func send(t testing.TB, s *Server, b *wire.Builder, want uint8) {
 // bodyOf is a frame, with the job that its sender has if it names none.
 func bodyOf(s *Server, b *wire.Builder) []byte {
 	h := b.Header()
-	switch g := s.st.generation.Load(); {
+	switch g := s.st.Generation.Load(); {
 	case h.Job != 0:
 	case h.Op == wire.OpFence || h.Op == wire.OpDrop || h.Op == wire.OpNorms || h.Op == wire.OpOrder:
 		h.Job = g.Servers()
@@ -122,7 +122,7 @@ func pushOf(s *Server, h wire.Header) *wire.Builder {
 func weight(t testing.TB, s *Server) float32 {
 	t.Helper()
 	var w [4]float32
-	if err := s.part.store.Blocks[0].Values.Pull(w[:]); err != nil {
+	if err := s.part.Store.Blocks[0].Values.Pull(w[:]); err != nil {
 		t.Fatal(err)
 	}
 	return w[0]
@@ -136,7 +136,7 @@ func TestPushCountsOnce(t *testing.T) {
 			for range 3 {
 				send(t, s, pushOf(s, wire.Header{Seq: 1}), wire.StatusOK)
 			}
-			if w, step := weight(t, s), s.part.store.Step(); w != -1 || step != 1 {
+			if w, step := weight(t, s), s.part.Store.Step(); w != -1 || step != 1 {
 				t.Errorf("weight %g at step %d after one push sent three times, want -1 at 1", w, step)
 			}
 			send(t, s, pushOf(s, wire.Header{Seq: 2, Round: 1, Acked: 2}), wire.StatusOK)
@@ -212,7 +212,7 @@ func TestWrongPushChangesNothing(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) { send(t, s, test.frame, test.want) })
 	}
-	if w, step := weight(t, s), s.part.store.Step(); w != 0 || step != 0 {
+	if w, step := weight(t, s), s.part.Store.Step(); w != 0 || step != 0 {
 		t.Errorf("weight %g at step %d after refused pushes, want 0 at 0", w, step)
 	}
 }

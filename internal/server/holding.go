@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/server/state"
+
 	"github.com/gofleet/gofleet/internal/cut"
 	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/internal/wire"
@@ -16,14 +18,14 @@ import (
 // holding does on a server what server 0 orders in a cut, as the machine of package cut allows. What it begins goes on
 // beside the request that brought the order, and later requests ask for what came of it.
 type holding struct {
-	st        *state
-	part      *part
+	st        *state.Job
+	part      *state.Part
 	saving    *saving
 	reloading *reloading
 	changed   *changed
-	journal   *journaling
+	journal   *state.Journal
 	segments  *segments
-	ends      event[endedRecord]
+	ends      state.Event[endedRecord]
 	patience  time.Duration // of a request
 	now       *work         // of the cut that is held, when its steps are in the tables
 	wrote     *work         // the last part
@@ -39,19 +41,19 @@ type endedRecord struct {
 }
 
 // register has outlive a kill what was done for good.
-func (c *holding) register(m *memory) {
-	addFact(m, "names", c.st.follower.Names, func(then []cut.Named) {
+func (c *holding) register(m *state.Memory) {
+	state.AddFact(m, "names", c.st.Follower.Names, func(then []cut.Named) {
 		for _, n := range then {
-			c.st.follower.Recall(n)
+			c.st.Follower.Recall(n)
 		}
 	})
-	c.ends = tryEvent(m, "end", func(_ context.Context, r endedRecord) error {
-		c.st.follower.Recall(r.Named)
-		return c.part.store.EndPeriodAgain(shrinkOf(&r.How), r.Dropped)
+	c.ends = state.TryEvent(m, "end", func(_ context.Context, r endedRecord) error {
+		c.st.Follower.Recall(r.Named)
+		return c.part.Store.EndPeriodAgain(shrinkOf(&r.How), r.Dropped)
 	})
 }
 
-func (c *holding) handle(_ *wire.Frame, o *cut.Order, r *reply) error {
+func (c *holding) handle(_ *wire.Frame, o *cut.Order, r *state.Reply) error {
 	a, err := c.answer(o, func() bool { return false })
 	if err != nil {
 		return err
@@ -64,15 +66,15 @@ func (c *holding) answer(o *cut.Order, withdrawn func() bool) (*cut.Answer, erro
 	c.st.Lock()
 	defer c.st.Unlock()
 	var a *cut.Answer
-	err := c.st.poll(c.patience, func() bool {
-		if o.Work == cut.Hold && !c.st.agreed() || c.st.isClosing() {
+	err := c.st.Poll(c.patience, func() bool {
+		if o.Work == cut.Hold && !c.st.Agreed() || c.st.IsClosing() {
 			return withdrawn()
 		}
 		var begin cut.Work
-		if a, begin = c.st.follower.Order(o); begin != "" {
+		if a, begin = c.st.Follower.Order(o); begin != "" {
 			c.begin(o.Number, begin)
 			if begin != cut.Free {
-				a, _ = c.st.follower.Order(o)
+				a, _ = c.st.Follower.Order(o)
 			}
 		}
 		c.tidy()
@@ -86,8 +88,8 @@ func (c *holding) answer(o *cut.Order, withdrawn func() bool) (*cut.Answer, erro
 
 // begin begins a work. Locked.
 func (c *holding) begin(number uint64, w cut.Work) {
-	o := c.st.follower.Busy()
-	c.st.broadcast()
+	o := c.st.Follower.Busy()
+	c.st.Broadcast()
 	switch w {
 	case cut.Hold:
 		c.under.Go(func() { c.hold(number) })
@@ -104,7 +106,7 @@ func (c *holding) begin(number uint64, w cut.Work) {
 	case cut.Free:
 		c.remove(number)
 	default:
-		c.st.follower.Did(nil, fmt.Errorf("a server does no work %q in a cut", w))
+		c.st.Follower.Did(nil, fmt.Errorf("a server does no work %q in a cut", w))
 	}
 }
 
@@ -112,35 +114,35 @@ func (c *holding) begin(number uint64, w cut.Work) {
 func (c *holding) hold(number uint64) {
 	c.st.Lock()
 	defer c.st.Unlock()
-	c.st.awaitIdle()
-	if !c.st.follower.Wanted(number) {
+	c.st.AwaitIdle()
+	if !c.st.Follower.Wanted(number) {
 		return
 	}
-	steps := make([]uint64, c.st.roster.Workers())
+	steps := make([]uint64, c.st.Roster.Workers())
 	for w := range steps {
-		steps[w] = c.st.roster.Last(w)
+		steps[w] = c.st.Roster.Last(w)
 	}
-	whole := c.st.follower.Plan().Has(cut.Write) && c.saving.tracker.Remade()
-	c.st.follower.Idle(steps, c.part.store.Step(), whole)
-	c.st.broadcast()
+	whole := c.st.Follower.Plan().Has(cut.Write) && c.saving.tracker.Remade()
+	c.st.Follower.Idle(steps, c.part.Store.Step(), whole)
+	c.st.Broadcast()
 }
 
 // reach waits for the steps of the cut. Steps of a worker that is gone are waited for no more.
 func (c *holding) reach(o *cut.Order) {
 	c.st.Lock()
 	defer c.st.Unlock()
-	wanted := func() bool { return !c.st.follower.Wanted(o.Number) || c.saving.applied(c.st.follower.UpTo) }
-	err := c.st.await(wanted, func() string { return "for the steps of a cut" })
-	if c.st.isClosing() {
+	wanted := func() bool { return !c.st.Follower.Wanted(o.Number) || c.saving.applied(c.st.Follower.UpTo) }
+	err := c.st.Await(wanted, func() string { return "for the steps of a cut" })
+	if c.st.IsClosing() {
 		return // who takes this one's place is asked again
 	}
 	var said []byte
-	if err == nil && c.st.follower.Wanted(o.Number) {
+	if err == nil && c.st.Follower.Wanted(o.Number) {
 		said, err = c.aside(o)
 	}
-	c.st.follower.Did(said, err)
+	c.st.Follower.Did(said, err)
 	c.tidy()
-	c.st.broadcast()
+	c.st.Broadcast()
 }
 
 // end ends the period of this server's tables, and records that with its name.
@@ -149,11 +151,11 @@ func (c *holding) end(o *cut.Order) {
 	err := json.Unmarshal(o.How, &how)
 	var done []table.Shrunk
 	if err == nil {
-		done, err = c.part.store.EndPeriod(shrinkOf(&how))
+		done, err = c.part.Store.EndPeriod(shrinkOf(&how))
 	}
 	r := endedRecord{Named: cut.Named{Name: o.Name}, How: how}
 	var freed wire.Freed
-	for e, t := range c.part.store.Tables {
+	for e, t := range c.part.Store.Tables {
 		if e < len(done) {
 			freed.Rows, freed.Waiting = append(freed.Rows, done[e].Rows), append(freed.Waiting, done[e].Waiting)
 		}
@@ -165,7 +167,7 @@ func (c *holding) end(o *cut.Order) {
 	c.st.Lock()
 	defer c.st.Unlock()
 	if err == nil {
-		c.ends.note(r)
+		c.ends.Note(r)
 		for e := range done {
 			if done[e].Rows > 0 {
 				c.changed.anew(e)
@@ -173,6 +175,6 @@ func (c *holding) end(o *cut.Order) {
 		}
 		c.log.Info("a period has ended", "rows dropped", freed.Rows, "ids forgotten", freed.Waiting)
 	}
-	c.st.follower.Did(r.Said, err)
-	c.st.broadcast()
+	c.st.Follower.Did(r.Said, err)
+	c.st.Broadcast()
 }

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/server/state"
+
 	"github.com/gofleet/gofleet/internal/cut"
 	"github.com/gofleet/gofleet/internal/wire"
 )
@@ -24,14 +26,14 @@ import (
 // An order goes to a server until it is answered, or until another takes its place. When a server could not be reached
 // for as long as one may be away, the machine says what follows.
 type leading struct {
-	st       *state
-	peers    *peers
+	st       *state.Job
+	peers    *state.Peers
 	holding  *holding
 	saving   *saving
 	recovery *recovery
 	frozen   *frozen
-	journal  *journaling
-	records  event[cut.Record]
+	journal  *state.Journal
+	records  state.Event[cut.Record]
 	life     context.Context // of the server
 	begun    bool            // sends; before, a journal is played
 	orders   []*cut.Order    // by server: not answered yet
@@ -40,40 +42,40 @@ type leading struct {
 }
 
 // register has outlive a kill what server 0 led, and what it is bound to finish.
-func (c *leading) register(m *memory) {
-	if c.st.leader == nil {
+func (c *leading) register(m *state.Memory) {
+	if c.st.Leader == nil {
 		return
 	}
-	addFact(m, "cuts", func() []cut.Record {
-		if last, _ := c.st.leader.Report(); last == 0 {
+	state.AddFact(m, "cuts", func() []cut.Record {
+		if last, _ := c.st.Leader.Report(); last == 0 {
 			return nil
 		}
-		return c.st.leader.Facts()
+		return c.st.Leader.Facts()
 	}, func(then []cut.Record) {
 		for _, r := range then {
-			c.st.leader.Recall(r)
+			c.st.Leader.Recall(r)
 		}
 	})
-	c.records = addEvent(m, "cut", c.st.leader.Recall)
+	c.records = state.AddEvent(m, "cut", c.st.Leader.Recall)
 }
 
 // begin goes on with what a process before this one was bound to finish.
 func (c *leading) begin() {
 	c.st.Lock()
 	defer c.st.Unlock()
-	if c.begun = c.st.leader != nil; !c.begun {
+	if c.begun = c.st.Leader != nil; !c.begun {
 		return
 	}
-	if number, plan := c.st.leader.Resume(); number != 0 {
-		c.st.follower.Resume(number, plan)
+	if number, plan := c.st.Leader.Resume(); number != 0 {
+		c.st.Follower.Resume(number, plan)
 	}
 	c.do()
 }
 
 // ask answers a worker with how far its cut is, when there is news, or after a while without.
-func (c *leading) ask(f *wire.Frame, a *cut.Ask, r *reply) error {
+func (c *leading) ask(f *wire.Frame, a *cut.Ask, r *state.Reply) error {
 	if a.Number == 0 && !a.GivesUp { // else it waits for its cut alone
-		if err := c.st.enter(f); err != nil {
+		if err := c.st.Enter(f); err != nil {
 			return err
 		}
 		if err := c.prepare(a); err != nil {
@@ -86,14 +88,14 @@ func (c *leading) ask(f *wire.Frame, a *cut.Ask, r *reply) error {
 		return err
 	}
 	if err := c.place(a); err != nil {
-		c.st.leader.Fail(a, err)
+		c.st.Leader.Fail(a, err)
 		c.do()
 		return err
 	}
 	var told cut.Told
-	err := c.st.poll(c.holding.patience, func() bool {
-		if told.Err = c.st.roster.Stays(&f.Header); told.Err == nil {
-			told = c.st.leader.Ask(a)
+	err := c.st.Poll(c.holding.patience, func() bool {
+		if told.Err = c.st.Roster.Stays(&f.Header); told.Err == nil {
+			told = c.st.Leader.Ask(a)
 			c.do()
 		}
 		return told.News(a)
@@ -109,11 +111,11 @@ func (c *leading) ask(f *wire.Frame, a *cut.Ask, r *reply) error {
 
 // may says whether this server leads such a cut for the sender. Locked.
 func (c *leading) may(f *wire.Frame, a *cut.Ask) error {
-	if err := c.st.sender(f); err != nil {
+	if err := c.st.Sender(f); err != nil {
 		return err
 	}
-	if c.st.leader == nil {
-		return wire.Refuse(wire.StatusRefused, "cuts are led by server 0, and this is server %d", c.peers.index)
+	if c.st.Leader == nil {
+		return wire.Refuse(wire.StatusRefused, "cuts are led by server 0, and this is server %d", c.peers.Index)
 	}
 	a.Worker = int(f.Worker)
 	return nil
@@ -123,7 +125,7 @@ func (c *leading) may(f *wire.Frame, a *cut.Ask) error {
 // claims the directory that a worker names for a checkpoint, and looks at what the next of the job's own is based on.
 func (c *leading) prepare(a *cut.Ask) error {
 	c.st.Lock()
-	known := c.st.leader == nil || c.st.leader.Knows(a.ID)
+	known := c.st.Leader == nil || c.st.Leader.Knows(a.ID)
 	c.st.Unlock()
 	switch {
 	case known || !a.Plan.Has(cut.Write):
@@ -138,7 +140,7 @@ func (c *leading) prepare(a *cut.Ask) error {
 // place adds where a checkpoint goes to the progress that its worker brings, since all servers hold now: directories of
 // the job's own are numbered in the order of cuts. Locked, but not while one is made.
 func (c *leading) place(a *cut.Ask) error {
-	if !c.st.leader.Speaks(a) || a.Knows != cut.Held {
+	if !c.st.Leader.Speaks(a) || a.Knows != cut.Held {
 		return nil
 	}
 	at := wire.Placed{Dir: a.Dir}
@@ -159,10 +161,10 @@ func (c *leading) place(a *cut.Ask) error {
 			return err
 		}
 		at.Dir = dir
-		if !c.st.leader.Speaks(a) { // it came twice, or the cut is given up
+		if !c.st.Leader.Speaks(a) { // it came twice, or the cut is given up
 			return nil
 		}
-		if base := c.recovery.series.Base(c.st.leader.Whole()); base != nil {
+		if base := c.recovery.series.Base(c.st.Leader.Whole()); base != nil {
 			at.Base = base.ID
 		}
 	}
@@ -180,25 +182,25 @@ func (c *leading) seal(s *cut.Sealing) {
 	err := c.saving.seal(s, c.holding.fileID(s.Number))
 	c.st.Lock()
 	defer c.st.Unlock()
-	c.st.leader.Sealed(s.Number, err)
+	c.st.Leader.Sealed(s.Number, err)
 	c.do()
-	c.st.broadcast()
+	c.st.Broadcast()
 }
 
 // gone gives up the cut of a worker that has left, or that another life takes the place of. Locked.
 func (c *leading) gone(worker int, why string) {
-	if c.st.leader != nil {
-		c.st.leader.Gone(worker, why)
+	if c.st.Leader != nil {
+		c.st.Leader.Gone(worker, why)
 		c.do()
 	}
 }
 
 // settled waits until nothing is done that can't be taken back. Locked.
 func (c *leading) settled() error {
-	if c.st.leader == nil || !c.st.leader.Irrevocable() {
+	if c.st.Leader == nil || !c.st.Leader.Irrevocable() {
 		return nil // also where the job has failed: others say so in their words
 	}
-	return c.st.await(func() bool { return !c.st.leader.Irrevocable() },
+	return c.st.Await(func() bool { return !c.st.Leader.Irrevocable() },
 		func() string { return "for all servers to end a cut" })
 }
 
@@ -210,7 +212,7 @@ func (c *leading) dying(worker int) error {
 	if err := c.settled(); err != nil {
 		return err
 	}
-	c.st.leader.Dying()
+	c.st.Leader.Dying()
 	c.gone(worker, "it is dead")
 	return nil
 }
@@ -218,7 +220,7 @@ func (c *leading) dying(worker int) error {
 func (c *leading) died() {
 	c.st.Lock()
 	defer c.st.Unlock()
-	c.st.leader.Died()
+	c.st.Leader.Died()
 	c.do()
 }
 
@@ -227,9 +229,9 @@ func (c *leading) do() {
 	if !c.begun {
 		return
 	}
-	todo := c.st.leader.Todo()
+	todo := c.st.Leader.Todo()
 	for _, r := range todo.Note {
-		c.records.note(r)
+		c.records.Note(r)
 		if r.Done != nil && r.Done.Why == "" {
 			c.over(r.Done)
 		}
@@ -241,16 +243,16 @@ func (c *leading) do() {
 		c.under.Go(func() { c.seal(todo.Seal) })
 	}
 	if todo.Fail != nil {
-		c.st.fail(todo.Fail)
+		c.st.Fail(todo.Fail)
 	}
 	if len(todo.Note)+len(todo.Send) > 0 {
-		c.st.broadcast()
+		c.st.Broadcast()
 	}
 }
 
 // over takes note of a call that has come to what it was for. Locked.
 func (c *leading) over(d *cut.Done) {
-	_, under := c.st.leader.Report()
+	_, under := c.st.Leader.Report()
 	switch plan := d.Ask.Plan; {
 	case plan.Final() == cut.Take: // what was loaded is in no checkpoint, and who comes back would need the directory
 		c.recovery.want()
@@ -285,19 +287,19 @@ func (c *leading) deliver(to int) {
 			last, began, reached = o, time.Now(), time.Now()
 		}
 		a, err := c.attempt(ctx, to, o)
-		late := time.Since(began) > c.st.limit+c.peers.away
+		late := time.Since(began) > c.st.Limit+c.peers.Away
 		switch {
 		case ctx.Err() != nil: // another has its place, or the server ends
 		case err == nil && a.Work != "":
 			c.answered(to, o, a)
 		case errors.Is(err, wire.ErrWentBack):
 			c.st.Lock()
-			c.st.fail(err)
+			c.st.Fail(err)
 			c.st.Unlock()
 		case late && err == nil:
 			c.unreachable(to, o, fmt.Errorf("it has not come to %q within %v", o.Work,
 				time.Since(began).Round(time.Second)))
-		case late || err != nil && time.Since(reached) > c.peers.away:
+		case late || err != nil && time.Since(reached) > c.peers.Away:
 			c.unreachable(to, o, err)
 		case err == nil: // it is not there yet
 			reached = time.Now()
@@ -325,16 +327,16 @@ func (c *leading) next(to int) (*cut.Order, context.Context) {
 
 // attempt sends an order once.
 func (c *leading) attempt(ctx context.Context, to int, o *cut.Order) (*cut.Answer, error) {
-	if c.journal.durably {
-		if err := c.journal.durable(); err != nil {
+	if c.journal.Durably {
+		if err := c.journal.Durable(); err != nil {
 			return nil, err
 		}
 	}
-	if to == c.peers.index {
+	if to == c.peers.Index {
 		return c.holding.answer(o, func() bool { return ctx.Err() != nil })
 	}
 	a := new(cut.Answer)
-	attempt, err := c.peers.request(to, wire.OpOrder, o, a)
+	attempt, err := c.peers.Request(to, wire.OpOrder, o, a)
 	if err == nil {
 		_, err = attempt(ctx)
 	}
@@ -343,7 +345,7 @@ func (c *leading) attempt(ctx context.Context, to int, o *cut.Order) (*cut.Answe
 
 // rest is the pause before an order is sent again.
 func (c *leading) rest(ctx context.Context) {
-	t := time.NewTimer(c.peers.timeout / 100)
+	t := time.NewTimer(c.peers.Timeout / 100)
 	defer t.Stop()
 	select {
 	case <-ctx.Done():
@@ -357,9 +359,9 @@ func (c *leading) answered(to int, o *cut.Order, a *cut.Answer) {
 	if c.orders[to] == o {
 		c.orders[to] = nil
 	}
-	c.st.leader.Answered(to, a)
+	c.st.Leader.Answered(to, a)
 	c.do()
-	c.st.broadcast()
+	c.st.Broadcast()
 }
 
 func (c *leading) unreachable(to int, o *cut.Order, err error) {
@@ -368,7 +370,7 @@ func (c *leading) unreachable(to int, o *cut.Order, err error) {
 	if c.orders[to] == o {
 		c.orders[to] = nil
 	}
-	c.st.leader.Unreachable(to, err)
+	c.st.Leader.Unreachable(to, err)
 	c.do()
-	c.st.broadcast()
+	c.st.Broadcast()
 }

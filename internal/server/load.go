@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"slices"
 
+	"github.com/gofleet/gofleet/internal/server/state"
+
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/table"
@@ -20,12 +22,12 @@ import (
 // after one that loaded some, worker 0 publishes the rest around them. Rows need no publishing: rows that params begin
 // with are given by the server's own process, and all others are created when they are first pushed, equal everywhere.
 type loading struct {
-	st     *state
-	part   *part
+	st     *state.Job
+	part   *state.Part
 	frozen *frozen
 	rule   optimizer.Rule
 	log    *slog.Logger
-	frame  record // of first weights
+	frame  state.Record // of first weights
 	// from is the directory that the tables were filled from, and what of it, and origin what was found there.
 	from, origin string
 	// loaded are the dense blocks that a checkpoint of some params filled: who publishes leaves them as they are.
@@ -34,20 +36,20 @@ type loading struct {
 }
 
 // register has the first weights outlive a kill, and what is said of where they are from.
-func (c *loading) register(m *memory) {
-	addValue(m, "published", &c.st.published)
-	addValue(m, "origin", &c.origin)
-	addValue(m, "told", &c.from)
-	c.frame = addRecord(m, kindPublish, c.take)
+func (c *loading) register(m *state.Memory) {
+	state.AddValue(m, "published", &c.st.Published)
+	state.AddValue(m, "origin", &c.origin)
+	state.AddValue(m, "told", &c.from)
+	c.frame = state.AddRecord(m, state.KindPublish, c.take)
 }
 
 // fill fills the tables from a checkpoint, which any number of servers may have written, or from a saved model. told is
 // what the job was told to begin from.
 func (c *loading) fill(ctx context.Context, dir string, what checkpoint.Selection, told string) (m checkpoint.Manifest,
 	err error) {
-	m, err = checkpoint.Restore(ctx, dir, c.part.store, c.rule, c.part.layout.Params, c.part.owns, what)
+	m, err = checkpoint.Restore(ctx, dir, c.part.Store, c.rule, c.part.Layout.Params, c.part.Owns, what)
 	if err != nil {
-		return m, fmt.Errorf("server %d: %w", c.part.index, err)
+		return m, fmt.Errorf("server %d: %w", c.part.Index, err)
 	}
 	some := len(what.Params) > 0
 	if some {
@@ -58,9 +60,9 @@ func (c *loading) fill(ctx context.Context, dir string, what checkpoint.Selectio
 	c.st.Lock()
 	defer c.st.Unlock()
 	c.from, c.origin = told, m.Origin+": "+what.String()
-	if copies, are := c.st.mode.(*mode.Copies); are {
-		copies.Begin(c.part.store.Step())
-		if at := c.part.store.Step(); at > 0 && !m.Copies {
+	if copies, are := c.st.Mode.(*mode.Copies); are {
+		copies.Begin(c.part.Store.Step())
+		if at := c.part.Store.Step(); at > 0 && !m.Copies {
 			c.log.Info("schedules go on behind the checkpoint's updates; if an earlier version saved it in mode geo, "+
 				"these are exchanges",
 				"updates", at)
@@ -79,13 +81,13 @@ func (c *loading) fill(ctx context.Context, dir string, what checkpoint.Selectio
 
 // begin gives the tables the rows that their params begin with, but for the named params.
 func (c *loading) begin(ctx context.Context, except ...string) error {
-	for e, t := range c.part.store.Tables {
+	for e, t := range c.part.Store.Tables {
 		if slices.Contains(except, t.Param().Name) {
 			continue
 		}
-		to := table.Filler{Table: t, Owns: func(id uint64) bool { return c.part.owns(e, id) }}
+		to := table.Filler{Table: t, Owns: func(id uint64) bool { return c.part.Owns(e, id) }}
 		if err := to.Begin(ctx); err != nil {
-			return fmt.Errorf("server %d: %w", c.part.index, err)
+			return fmt.Errorf("server %d: %w", c.part.Index, err)
 		}
 	}
 	return nil
@@ -94,7 +96,7 @@ func (c *loading) begin(ctx context.Context, except ...string) error {
 // keep has worker 0 publish around the dense params of the names. Locked.
 func (c *loading) keep(names []string) {
 	c.loaded = map[*table.Dense]bool{}
-	for _, b := range c.part.store.Blocks {
+	for _, b := range c.part.Store.Blocks {
 		c.loaded[b.Values] = slices.Contains(names, b.Param.Name)
 	}
 }
@@ -104,20 +106,20 @@ func (c *loading) keep(names []string) {
 func (c *loading) handle(f *wire.Frame) error {
 	c.st.Lock()
 	defer c.st.Unlock()
-	if err := c.st.sender(f); err != nil || c.st.published {
+	if err := c.st.Sender(f); err != nil || c.st.Published {
 		return err
 	}
 	if err := c.take(f); err != nil {
 		return err
 	}
-	c.frame.note(func(b *wire.Builder) { c.again(b, f) })
+	c.frame.Note(func(b *wire.Builder) { c.again(b, f) })
 	return nil
 }
 
 // again puts a frame that was taken into another.
 func (c *loading) again(b *wire.Builder, f *wire.Frame) {
 	piece, _ := f.Piece()
-	w, from, to, _ := c.part.dense(f, c.part.floats, new([]float32))
+	w, from, to, _ := c.part.Weights(f, c.part.Floats, new([]float32))
 	b.Header().Worker = f.Worker
 	b.Piece(piece)
 	b.Span(from, to)
@@ -134,11 +136,11 @@ func (c *loading) take(f *wire.Frame) error {
 		return wire.Refuse(wire.StatusRefused, "worker %d publishes piece %d after %d", f.Worker, p.Number+1,
 			c.pieces[f.Worker])
 	}
-	w, from, to, err := c.part.dense(f, c.part.floats, new([]float32))
+	w, from, to, err := c.part.Weights(f, c.part.Floats, new([]float32))
 	if err != nil {
 		return err
 	}
-	err = c.part.eachBlock(from, to, func(d *table.Dense, at, lo, hi int) error {
+	err = c.part.EachBlock(from, to, func(d *table.Dense, at, lo, hi int) error {
 		if c.loaded[d] {
 			return nil
 		}
@@ -159,7 +161,7 @@ func (c *loading) forget(worker int) { c.pieces[worker] = 0 }
 
 // publish opens the tables for pulls. Locked.
 func (c *loading) publish() {
-	c.st.published = true
-	c.part.updates.Changed()
-	c.st.broadcast()
+	c.st.Published = true
+	c.part.Updates.Changed()
+	c.st.Broadcast()
 }

@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/server/state"
+
 	"github.com/gofleet/gofleet/internal/roster"
 	"github.com/gofleet/gofleet/internal/wire"
 )
@@ -18,7 +20,7 @@ import (
 // learn of a new process one after the other, and some may still take what the process before has sent; that process is
 // gone, and what it had sent counts as any push of a worker that died.
 type membership struct {
-	st          *state
+	st          *state.Job
 	rounds      *rounds
 	pieces      *pieces
 	changed     *changed
@@ -27,10 +29,10 @@ type membership struct {
 	recovery    *recovery
 	leading     *leading
 	gathering   *gathering
-	lives       event[roster.SavedLife] // given by server 0
-	begins      event[wire.Leave]       // a worker's life
-	leaves      event[wire.Leave]
-	ends        event[endRecord]
+	lives       state.Event[roster.SavedLife] // given by server 0
+	begins      state.Event[wire.Leave]       // a worker's life
+	leaves      state.Event[wire.Leave]
+	ends        state.Event[endRecord]
 	lines       *lines
 	index       int
 	back        bool // no worker goes on without the others
@@ -48,19 +50,21 @@ type endRecord struct {
 }
 
 // register has outlive a kill which workers are in the job, and what counts of their requests.
-func (c *membership) register(m *memory) {
-	tryFact(m, "roster", c.st.roster.Save, c.resume)
-	c.lives = addEvent(m, "life", func(l roster.SavedLife) { c.st.roster.Recall(l, c.st.now()) })
-	c.begins = tryEvent(m, "begin", func(_ context.Context, l wire.Leave) error { return c.begin(l.Worker, l.Life) })
-	c.leaves = addEvent(m, "left", func(l wire.Leave) { c.gone(l.Worker) })
-	c.ends = addEvent(m, "ends", func(e endRecord) { c.st.roster.End(e.Worker, e.Why, e.Returns) })
+func (c *membership) register(m *state.Memory) {
+	state.TryFact(m, "roster", c.st.Roster.Save, c.resume)
+	c.lives = state.AddEvent(m, "life", func(l roster.SavedLife) { c.st.Roster.Recall(l, c.st.Now()) })
+	c.begins = state.TryEvent(m, "begin", func(_ context.Context, l wire.Leave) error {
+		return c.begin(l.Worker, l.Life)
+	})
+	c.leaves = state.AddEvent(m, "left", func(l wire.Leave) { c.gone(l.Worker) })
+	c.ends = state.AddEvent(m, "ends", func(e endRecord) { c.st.Roster.End(e.Worker, e.Why, e.Returns) })
 }
 
 // resume makes the roster what it was. Where workers train copies, all rows are new to them. Locked.
 func (c *membership) resume(then roster.Saved) error {
-	c.st.roster.Return(then, c.st.now())
-	for w := range c.st.roster.Workers() {
-		if _, lives := c.st.roster.Living(w); lives {
+	c.st.Roster.Return(then, c.st.Now())
+	for w := range c.st.Roster.Workers() {
+		if _, lives := c.st.Roster.Living(w); lives {
 			if err := c.changed.begin(w); err != nil {
 				return err
 			}
@@ -70,21 +74,21 @@ func (c *membership) resume(then roster.Saved) error {
 }
 
 // join begins a life of a worker: on server 0 the next one, elsewhere the life that server 0 gave.
-func (c *membership) join(f *wire.Frame, hello *wire.Hello, r *reply) error {
+func (c *membership) join(f *wire.Frame, hello *wire.Hello, r *state.Reply) error {
 	me, sender := fmt.Sprintf("server %d", c.index), fmt.Sprintf("worker %d", f.Worker)
 	if err := c.differences.refusal(me, hello.Fingerprint, sender); err != nil {
 		return err
 	}
 	c.st.Lock()
 	defer c.st.Unlock()
-	if n := c.st.roster.Workers(); int64(f.Worker) >= int64(n) {
+	if n := c.st.Roster.Workers(); int64(f.Worker) >= int64(n) {
 		return wire.Refuse(wire.StatusMismatch, "server %d has workers 0 to %d, and this is worker %d: "+
 			"give all processes the same number of workers (PADDLE_TRAINERS_NUM)", c.index, n-1, f.Worker)
 	}
 	if err := c.leading.settled(); err != nil {
 		return err
 	}
-	g := c.st.generation.Load()
+	g := c.st.Generation.Load()
 	life, err := c.life(f, g, hello.Process)
 	if err != nil {
 		return err
@@ -96,28 +100,28 @@ func (c *membership) join(f *wire.Frame, hello *wire.Hello, r *reply) error {
 	if err != nil {
 		return err
 	}
-	return r.JSON(wire.Welcome{Life: life, Job: g.Life(f.Worker, life), Round: uint64(c.st.mode.Open()),
-		Published: c.st.published,
+	return r.JSON(wire.Welcome{Life: life, Job: g.Life(f.Worker, life), Round: uint64(c.st.Mode.Open()),
+		Published: c.st.Published,
 		From:      c.loading.from, Origin: c.loading.origin, Progress: c.recovery.progress, Shares: c.recovery.shares,
 		Steps:     c.recovery.steps,
-		Positions: c.st.roster.Positions(int(f.Worker)), Gathers: c.gathering.behind(int(f.Worker))})
+		Positions: c.st.Roster.Positions(int(f.Worker)), Gathers: c.gathering.behind(int(f.Worker))})
 }
 
 // replaced is what a process is told that can't take the place of a worker's life in step, which has missed heartbeats:
 // that life is over, and is waited for no longer. Where all go back then, the newcomer comes again until the
 // next run of the job begins. Locked.
 func (c *membership) replaced(worker int, refusal error) error {
-	_, alive := c.st.roster.Living(worker)
+	_, alive := c.st.Roster.Living(worker)
 	switch {
-	case c.st.roster.Parting(worker) && c.back: // as will be decided when the others have had time to say so too
+	case c.st.Roster.Parting(worker) && c.back: // as will be decided when the others have had time to say so too
 		return wire.Refuse(wire.StatusNotReady, "worker %d has ended, and all roles go back to the last checkpoint",
 			worker)
-	case c.st.returned: // lives of others too may have ended while this server was away: what is left is no job
-		c.st.fail(refusal)
-		return c.st.failure
+	case c.st.Returned: // lives of others too may have ended while this server was away: what is left is no job
+		c.st.Fail(refusal)
+		return c.st.Failure
 	case alive && c.back:
-		c.st.fail(refusal)
-		return wire.Refuse(wire.StatusNotReady, "server %d is about to end: %v", c.index, c.st.failure)
+		c.st.Fail(refusal)
+		return wire.Refuse(wire.StatusNotReady, "server %d is about to end: %v", c.index, c.st.Failure)
 	case alive:
 		c.over(worker, wire.Ending{Why: "another process came in its place"})
 	}
@@ -130,12 +134,12 @@ func (c *membership) life(f *wire.Frame, g *roster.Generation, process uint64) (
 	switch {
 	case g == nil:
 		return 0, wire.Refuse(wire.StatusNotReady, "server %d waits for server 0: is it running?", c.index)
-	case c.st.failure != nil: // this run of the job is over, and the newcomer is of the next
-		return 0, wire.Refuse(wire.StatusNotReady, "server %d is about to end: %v", c.index, c.st.failure)
+	case c.st.Failure != nil: // this run of the job is over, and the newcomer is of the next
+		return 0, wire.Refuse(wire.StatusNotReady, "server %d is about to end: %v", c.index, c.st.Failure)
 	case f.Op == wire.OpJoin && c.index == 0:
-		life, err := c.st.roster.Life(int(f.Worker), process, c.st.now())
+		life, err := c.st.Roster.Life(int(f.Worker), process, c.st.Now())
 		if err == nil {
-			c.lives.note(roster.SavedLife{Worker: int(f.Worker), Process: process, Number: life})
+			c.lives.Note(roster.SavedLife{Worker: int(f.Worker), Process: process, Number: life})
 		}
 		return life, err
 	case f.Op == wire.OpJoin:
@@ -151,11 +155,11 @@ func (c *membership) life(f *wire.Frame, g *roster.Generation, process uint64) (
 // begin makes a life the current one of a worker. Nothing that the life before has begun goes on: its save would hold
 // pushes until their wait times out, since the new life shows that the worker lives. Locked.
 func (c *membership) begin(worker int, life uint32) error {
-	began, err := c.st.roster.Begin(worker, life, c.st.now())
+	began, err := c.st.Roster.Begin(worker, life, c.st.Now())
 	if err != nil || !began {
 		return err
 	}
-	c.begins.note(wire.Leave{Worker: worker, Life: life})
+	c.begins.Note(wire.Leave{Worker: worker, Life: life})
 	c.leading.gone(worker, "its worker was started again")
 	c.rounds.begin(worker)
 	c.pieces.forget(worker)
@@ -165,28 +169,28 @@ func (c *membership) begin(worker int, life uint32) error {
 		return err
 	}
 	c.log.Info("worker joined", "worker", worker, "life", life)
-	c.st.broadcast()
+	c.st.Broadcast()
 	return nil
 }
 
 // heartbeat answers a worker that shows life, and says when it is to save a checkpoint, and what requests wait for.
-func (c *membership) heartbeat(f *wire.Frame, r *reply) error {
+func (c *membership) heartbeat(f *wire.Frame, r *state.Reply) error {
 	c.st.Lock()
 	defer c.st.Unlock()
-	err := c.st.sender(f)
+	err := c.st.Sender(f)
 	switch {
 	case c.lacks(f):
-		return c.st.failure
+		return c.st.Failure
 	case err != nil:
 		return err
-	case c.st.failure != nil:
-		return c.st.failure
+	case c.st.Failure != nil:
+		return c.st.Failure
 	}
-	c.st.roster.Waits(int(f.Worker), f.Samples > 0)
-	c.st.roster.Asked(int(f.Worker), f.Seq == wire.Asked)
-	c.lines.heard(int(f.Worker), f.Life, r.broken)
+	c.st.Roster.Waits(int(f.Worker), f.Samples > 0)
+	c.st.Roster.Asked(int(f.Worker), f.Seq == wire.Asked)
+	c.lines.heard(int(f.Worker), f.Life, r.Broken)
 	beat := wire.Beat{Save: c.recovery.asks(int(f.Worker))}
-	beat.Waits, beat.Computes = c.st.oldest()
+	beat.Waits, beat.Computes = c.st.Oldest()
 	if beat == (wire.Beat{}) {
 		return nil
 	}
@@ -196,14 +200,14 @@ func (c *membership) heartbeat(f *wire.Frame, r *reply) error {
 // lacks says that this server has come back without all that it had acknowledged to the sender of a heartbeat, so that
 // the job can't go on. Locked.
 func (c *membership) lacks(f *wire.Frame) bool {
-	if !c.st.returned || int64(f.Worker) >= int64(c.st.roster.Workers()) {
+	if !c.st.Returned || int64(f.Worker) >= int64(c.st.Roster.Workers()) {
 		return false
 	}
-	if !c.st.roster.Lacks(&f.Header, c.st.published) {
-		c.st.broadcast() // a cut may wait for that
+	if !c.st.Roster.Lacks(&f.Header, c.st.Published) {
+		c.st.Broadcast() // a cut may wait for that
 		return false
 	}
-	c.st.fail(wire.Refuse(wire.StatusBack, "server %d was started again, and its journal lacks what worker %d "+
+	c.st.Fail(wire.Refuse(wire.StatusBack, "server %d was started again, and its journal lacks what worker %d "+
 		"had an answer to: start the job again from its last checkpoint", c.index, f.Worker))
 	return true
 }
@@ -212,12 +216,12 @@ func (c *membership) lacks(f *wire.Frame) bool {
 func (c *membership) leave(f *wire.Frame) error {
 	c.st.Lock()
 	defer c.st.Unlock()
-	if c.st.roster.HasLeft(&f.Header) {
+	if c.st.Roster.HasLeft(&f.Header) {
 		delete(c.unsaid, int(f.Worker))
-		c.st.broadcast()
+		c.st.Broadcast()
 		return nil
 	}
-	if err := c.st.sender(f); err != nil {
+	if err := c.st.Sender(f); err != nil {
 		return err
 	}
 	_, early := f.Blob()
@@ -228,13 +232,13 @@ func (c *membership) leave(f *wire.Frame) error {
 		return wire.Refuse(wire.StatusRefused, "worker %d says that it has stopped, in a frame that has more than that",
 			f.Worker)
 	}
-	if err := c.st.await(func() bool { return !c.st.roster.Deciding() }, c.st.holder); err != nil {
+	if err := c.st.Await(func() bool { return !c.st.Roster.Deciding() }, c.st.Holder); err != nil {
 		return err
 	}
-	if c.st.roster.HasLeft(&f.Header) {
+	if c.st.Roster.HasLeft(&f.Header) {
 		return nil
 	}
-	if err := c.st.roster.Stays(&f.Header); err != nil {
+	if err := c.st.Roster.Stays(&f.Header); err != nil {
 		return err
 	}
 	c.stopped(int(f.Worker), f.Life)
@@ -244,23 +248,23 @@ func (c *membership) leave(f *wire.Frame) error {
 // stopped takes a worker out that has stopped. Locked.
 func (c *membership) stopped(worker int, life uint32) {
 	c.log.Info("worker stopped", "worker", worker)
-	c.leaves.note(wire.Leave{Worker: worker, Life: life})
+	c.leaves.Note(wire.Leave{Worker: worker, Life: life})
 	c.gone(worker)
 }
 
 func (c *membership) gone(worker int) {
-	c.st.roster.Leave(worker)
+	c.st.Roster.Leave(worker)
 	c.depart(worker, false)
 }
 
 // left notes which workers have stopped, as another server knows: a worker that was killed between its goodbyes has
 // said nothing here, and is not declared dead. It has sent nothing since the first of them. Locked.
 func (c *membership) left(all []uint32) {
-	if c.st.roster.Deciding() {
+	if c.st.Roster.Deciding() {
 		return // it is said again
 	}
-	for w := range min(len(all), c.st.roster.Workers()) {
-		if life, lives := c.st.roster.Living(w); lives && life == all[w] {
+	for w := range min(len(all), c.st.Roster.Workers()) {
+		if life, lives := c.st.Roster.Living(w); lives && life == all[w] {
 			c.unsaid[w] = true
 			c.stopped(w, life)
 		}
@@ -275,7 +279,7 @@ const goodbyeGrace = time.Second
 func (c *membership) hearOut() {
 	c.st.Lock()
 	defer c.st.Unlock()
-	_ = c.st.poll(goodbyeGrace, func() bool { return len(c.unsaid) == 0 }) // or who has not said it has died
+	_ = c.st.Poll(goodbyeGrace, func() bool { return len(c.unsaid) == 0 }) // or who has not said it has died
 }
 
 // early takes note that a worker ends before its work is done. Server 0 declares it dead, at once if others wait for
@@ -293,12 +297,12 @@ func (c *membership) early(f *wire.Frame) error {
 // over takes note that a worker's life is over before its work is done. Locked.
 func (c *membership) over(worker int, msg wire.Ending) {
 	c.log.Warn("worker ends before its work is done", "worker", worker, "why", msg.Why)
-	c.ends.note(endRecord{worker, msg.Why, msg.Returns})
-	c.st.roster.End(worker, msg.Why, msg.Returns)
+	c.ends.Note(endRecord{worker, msg.Why, msg.Returns})
+	c.st.Roster.End(worker, msg.Why, msg.Returns)
 	if msg.Back != "" {
-		c.st.fail(wire.Refuse(wire.StatusBack, "worker %d was told: %.300s", worker, msg.Back))
+		c.st.Fail(wire.Refuse(wire.StatusBack, "worker %d was told: %.300s", worker, msg.Back))
 	}
-	c.st.broadcast()
+	c.st.Broadcast()
 	select {
 	case c.ended <- struct{}{}:
 	default: // deaths knows that there is something to see
@@ -312,5 +316,5 @@ func (c *membership) depart(worker int, forget bool) {
 	c.changed.end(worker)
 	c.leading.gone(worker, "its worker has left")
 	c.rounds.leave(worker, forget)
-	c.st.broadcast()
+	c.st.Broadcast()
 }

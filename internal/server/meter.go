@@ -3,6 +3,8 @@ package server
 import (
 	"time"
 
+	"github.com/gofleet/gofleet/internal/server/state"
+
 	"github.com/gofleet/gofleet/internal/count"
 	"github.com/gofleet/gofleet/internal/roster"
 )
@@ -40,24 +42,24 @@ func (s *Server) measure() {
 		}
 	}
 	workers := func(is roster.Standing) count.Gauge {
-		return gauge(func() float64 { return float64(st.roster.Count(is)) })
+		return gauge(func() float64 { return float64(st.Roster.Count(is)) })
 	}
 	m.absent, m.here, m.left, m.dead = workers(roster.Absent), workers(roster.Here), workers(roster.Left),
 		workers(roster.Dead)
-	m.phase = gauge(func() float64 { return float64(st.mode.Open().Phase()) })
-	m.round = gauge(func() float64 { return float64(st.mode.Open().Index()) })
+	m.phase = gauge(func() float64 { return float64(st.Mode.Open().Phase()) })
+	m.round = gauge(func() float64 { return float64(st.Mode.Open().Index()) })
 	m.holding = gauge(func() float64 {
-		if st.follower.Number() != 0 {
+		if st.Follower.Number() != 0 {
 			return 1
 		}
 		return 0
 	})
-	m.waits = gauge(func() float64 { return float64(len(st.waits)) })
+	m.waits = gauge(func() float64 { return float64(len(st.Waits)) })
 	m.waited = gauge(func() float64 {
-		if len(st.waits) == 0 {
+		if len(st.Waits) == 0 {
 			return 0
 		}
-		return time.Since(st.waits[0].Since).Seconds()
+		return time.Since(st.Waits[0].Since).Seconds()
 	})
 	m.age = gauge(func() float64 {
 		if s.recovery.whole.IsZero() {
@@ -65,21 +67,21 @@ func (s *Server) measure() {
 		}
 		return time.Since(s.recovery.whole).Seconds()
 	})
-	if journal := s.segments.journal; journal.asked {
+	if journal := s.segments.journal; journal.Asked {
 		m.journal = gauge(func() float64 {
-			if !journal.on() {
+			if !journal.On() {
 				return 0
 			}
-			return float64(journal.journal.Size())
+			return float64(journal.Journal.Size())
 		})
 	}
 }
 
 // Waits are the requests that have waited for over a second, in the order in which they were seen to.
-func (s *Server) Waits() (all []Wait) {
+func (s *Server) Waits() (all []state.Wait) {
 	s.st.Lock()
 	defer s.st.Unlock()
-	for _, w := range s.st.waits {
+	for _, w := range s.st.Waits {
 		all = append(all, w.Wait)
 	}
 	return all

@@ -40,10 +40,10 @@ func TestNarrowPushes(t *testing.T) {
 	step++
 	send(t, s, pushOf(s, wire.Header{Seq: step}), wire.StatusOK)
 	w, row := make([]float32, 4), make([]float32, 2)
-	if err := s.part.store.Blocks[0].Values.Pull(w); err != nil {
+	if err := s.part.Store.Blocks[0].Values.Pull(w); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.part.store.Tables[0].Peek([]uint64{7}, row, 0); err != nil {
+	if err := s.part.Store.Tables[0].Peek([]uint64{7}, row, 0); err != nil {
 		t.Fatal(err)
 	}
 	for i, want := range []float32{-7, 11, -1, -13, -4, 2} {
@@ -69,10 +69,10 @@ func TestNarrowPieces(t *testing.T) {
 	send(t, s, piece(0, wire.OpPiece), wire.StatusOK)
 	send(t, s, piece(1, wire.OpStep), wire.StatusOK)
 	w, rows := make([]float32, 4), make([]float32, 4)
-	if err := s.part.store.Blocks[0].Values.Pull(w); err != nil {
+	if err := s.part.Store.Blocks[0].Values.Pull(w); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.part.store.Tables[0].Peek([]uint64{7, 8}, rows, 0); err != nil {
+	if err := s.part.Store.Tables[0].Peek([]uint64{7, 8}, rows, 0); err != nil {
 		t.Fatal(err)
 	}
 	for i, want := range []float32{-127, -1, -127, -1, -127, 0, -127, -1} {
@@ -115,7 +115,7 @@ func TestNarrowPushesAreChecked(t *testing.T) {
 			if err := f.Refusal(); err == nil || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("got %v, want %q", err, c.says)
 			}
-			if w, step := weight(t, s), s.part.store.Step(); w != 0 || step != 0 {
+			if w, step := weight(t, s), s.part.Store.Step(); w != 0 || step != 0 {
 				t.Errorf("weight %g at step %d", w, step)
 			}
 		})

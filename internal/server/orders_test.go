@@ -57,10 +57,10 @@ func TestACutWaitsForNoDead(t *testing.T) {
 			t.Fatalf("a step is lacking, and the answer is %+v, %v", a, err)
 		}
 		s.st.Lock()
-		s.st.roster.Drop(1, 1, false)
+		s.st.Roster.Drop(1, 1, false)
 		s.deaths.membership.depart(1, false)
 		s.st.Unlock()
-		if a := ordered(t, s, reach); a.Stale || a.Err != "" || !s.st.follower.Keeps(1) {
+		if a := ordered(t, s, reach); a.Stale || a.Err != "" || !s.st.Follower.Keeps(1) {
 			t.Errorf("the worker is dead, and the answer is %+v", a)
 		}
 		ordered(t, s, cut.Order{Number: 1, Work: cut.Free})
@@ -86,11 +86,11 @@ func TestSignsOfLifeEndAHold(t *testing.T) {
 		}
 		says(1, 0)
 		says(2, 2)
-		if s.holding.now == nil || s.st.follower.Number() != 2 || weight(t, s) != 0 {
+		if s.holding.now == nil || s.st.Follower.Number() != 2 || weight(t, s) != 0 {
 			t.Error("the hold is over")
 		}
 		says(2, 0)
-		if s.holding.now != nil || s.st.follower.Number() != 0 {
+		if s.holding.now != nil || s.st.Follower.Number() != 0 {
 			t.Error("it is held still")
 		}
 		if status := <-pushed; status != wire.StatusOK {
@@ -104,13 +104,13 @@ func TestSignsOfLifeEndAHold(t *testing.T) {
 func TestWhoReturnedHoldsNothingYet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t, strategy.Async())
-		s.st.returned = true
-		s.st.roster.Awake(s.st.clock.Now())
+		s.st.Returned = true
+		s.st.Roster.Awake(s.st.Clock.Now())
 		hold := cut.Order{Number: 1, Work: cut.Hold, Plan: cut.Plan{cut.Read}}
-		if a, err := s.holding.answer(&hold, func() bool { return false }); err != nil || a.Work != "" || s.st.follower.Number() != 0 {
+		if a, err := s.holding.answer(&hold, func() bool { return false }); err != nil || a.Work != "" || s.st.Follower.Number() != 0 {
 			t.Fatalf("it holds: %+v, %v", a, err)
 		}
-		s.st.returned = false
+		s.st.Returned = false
 		holds(t, s, 1, cut.Read)
 	})
 }
@@ -134,7 +134,7 @@ func TestAReturnedServer0GoesOn(t *testing.T) {
 		s.leading.life = ended // nothing is sent yet
 		s.leading.begin()
 		s.leading.under.Wait()
-		if s.st.follower.Number() != 4 || !s.st.follower.Holds(0, roster.Step(1, 2)) {
+		if s.st.Follower.Number() != 4 || !s.st.Follower.Holds(0, roster.Step(1, 2)) {
 			t.Error("it does not hold the cut from the start")
 		}
 		s.leading.life = life
@@ -145,10 +145,10 @@ func TestAReturnedServer0GoesOn(t *testing.T) {
 		s.st.Unlock()
 		a.whole()
 		synctest.Wait()
-		if last, under := s.st.leader.Report(); last != 4 || under != 0 || s.st.follower.Number() != 0 || s.part.store.Tables[0].Clock() != 1 {
-			t.Errorf("cut %d is under way behind %d, and %d periods have ended", under, last, s.part.store.Tables[0].Clock())
+		if last, under := s.st.Leader.Report(); last != 4 || under != 0 || s.st.Follower.Number() != 0 || s.part.Store.Tables[0].Clock() != 1 {
+			t.Errorf("cut %d is under way behind %d, and %d periods have ended", under, last, s.part.Store.Tables[0].Clock())
 		}
-		if names := s.st.follower.Names(); len(names) != 1 || names[0].Name != "end-4" {
+		if names := s.st.Follower.Names(); len(names) != 1 || names[0].Name != "end-4" {
 			t.Errorf("the server remembers %v", names)
 		}
 	})
@@ -211,10 +211,10 @@ func TestAModelIsMarked(t *testing.T) {
 			if lists {
 				want = table.Chain(chain)
 			}
-			if is := s.part.store.Chain(); is != want {
+			if is := s.part.Store.Chain(); is != want {
 				t.Errorf("the chain is %+v, want %+v", is, want)
 			}
-			if left := s.part.store.Select(table.Serving{Delta: true, Params: []string{"emb"}, Keep: -1}); (len(left[0].Rows) == 0) != lists {
+			if left := s.part.Store.Select(table.Serving{Delta: true, Params: []string{"emb"}, Keep: -1}); (len(left[0].Rows) == 0) != lists {
 				t.Errorf("a delta would have %v", left[0].Rows)
 			}
 			ordered(t, s, cut.Order{Number: 1, Work: cut.Free})

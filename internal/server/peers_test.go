@@ -21,7 +21,7 @@ func TestARepeatedPushIsNotAnotherWorker(t *testing.T) {
 			pushing.Go(func() { send(t, s, pushOf(s, wire.Header{Seq: 1}), wire.StatusOK) })
 		}
 		synctest.Wait()
-		if w, step := weight(t, s), s.part.store.Step(); w != 0 || step != 0 {
+		if w, step := weight(t, s), s.part.Store.Step(); w != 0 || step != 0 {
 			t.Errorf("weight %g at step %d while worker 1 is missing, want 0 at 0", w, step)
 		}
 		var hello wire.Builder
@@ -32,7 +32,7 @@ func TestARepeatedPushIsNotAnotherWorker(t *testing.T) {
 		send(t, s, &hello, wire.StatusOK)
 		send(t, s, pushOf(s, wire.Header{Seq: 1, Worker: 1}), wire.StatusOK)
 		pushing.Wait()
-		if w, step := weight(t, s), s.part.store.Step(); w != -1 || step != 1 {
+		if w, step := weight(t, s), s.part.Store.Step(); w != -1 || step != 1 {
 			t.Errorf("weight %g at step %d after the round, want -1 at 1", w, step)
 		}
 	})
@@ -45,7 +45,7 @@ func TestBookkeepingStaysSmall(t *testing.T) {
 			s := newServer(t, choice)
 			for step := range uint64(1000) {
 				send(t, s, pushOf(s, wire.Header{Seq: step + 1, Round: step, Acked: step + 1}), wire.StatusOK)
-				if n := s.st.roster.Window(0).Len(); n > 1 {
+				if n := s.st.Roster.Window(0).Len(); n > 1 {
 					t.Fatalf("%d steps are remembered after %d, of which all but one were acknowledged", n, step+1)
 				}
 			}

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/gofleet/gofleet/internal/server/state"
+
 	"github.com/gofleet/gofleet/internal/gradient"
 	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/wire"
@@ -16,8 +18,8 @@ import (
 // so that copying a piece of some megabytes delays only the other pieces of that push. The two are never held
 // together.
 type pieces struct {
-	st      *state
-	part    *part
+	st      *state.Job
+	part    *state.Part
 	summing *summing
 	stages  []map[uint64]*stage // by worker and sequence number
 }
@@ -57,7 +59,7 @@ func (c *pieces) handle(f *wire.Frame) error {
 	}
 	c.st.Lock()
 	defer c.st.Unlock()
-	if c.st.roster.Window(int(f.Worker)).Knows(f.Seq) {
+	if c.st.Roster.Window(int(f.Worker)).Knows(f.Seq) {
 		return nil
 	}
 	return c.summing.span(f, dense, from)
@@ -69,7 +71,7 @@ func (c *pieces) handle(f *wire.Frame) error {
 func (c *pieces) stage(f *wire.Frame, n int) (*stage, error) {
 	c.st.Lock()
 	defer c.st.Unlock()
-	if err := c.st.sender(f); err != nil || c.st.roster.Window(int(f.Worker)).Knows(f.Seq) {
+	if err := c.st.Sender(f); err != nil || c.st.Roster.Window(int(f.Worker)).Knows(f.Seq) {
 		return nil, err
 	}
 	stages := c.stages[f.Worker]
@@ -94,7 +96,7 @@ func (c *pieces) stage(f *wire.Frame, n int) (*stage, error) {
 // forget drops what has come of a worker's pushes. Locked.
 func (c *pieces) forget(worker int) {
 	c.stages[worker] = nil
-	c.summing.lost(worker, c.st.mode.Open())
+	c.summing.lost(worker, c.st.Mode.Open())
 }
 
 // used drops the pieces of a push, which has been put together. Locked.
@@ -114,7 +116,7 @@ func (c *pieces) read(p *push, f *wire.Frame) error {
 	}
 	if c.summing.on {
 		return wire.Refuse(wire.StatusRefused, "worker %d pushed a gradient of %d dense values in one frame, others "+
-			"push it in pieces: give all processes the same bound of messages", f.Worker, c.part.floats)
+			"push it in pieces: give all processes the same bound of messages", f.Worker, c.part.Floats)
 	}
 	return p.whole(c.part, f)
 }
@@ -137,15 +139,15 @@ func (c *pieces) assemble(p *push, f *wire.Frame, piece wire.Piece) error {
 	case i >= 0 && c.summing.on: // of a gradient that was begun again
 		p.incomplete = again(int(f.Worker), mode.Round(f.Round))
 		return nil
-	case i >= 0 && c.st.returned: // it may have come to the process before, and went with that
+	case i >= 0 && c.st.Returned: // it may have come to the process before, and went with that
 		return wire.Refuse(wire.StatusAgain, "step %d of worker %d: server %d was started again since piece %d of %d "+
-			"came: begin again with the first", f.Seq, f.Worker, c.part.index, i+1, piece.Of)
+			"came: begin again with the first", f.Seq, f.Worker, c.part.Index, i+1, piece.Of)
 	case i >= 0:
 		p.incomplete = wire.Refuse(wire.StatusRefused, "step %d of worker %d: piece %d of %d has not come",
 			f.Seq, f.Worker, i+1, piece.Of)
 		return nil
 	}
-	from, _, _ := f.Span(c.part.floats)
+	from, _, _ := f.Span(c.part.Floats)
 	if p.last, p.from = last, from; !c.summing.on {
 		p.grad.Dense = st.room(c.part)
 		copy(p.grad.Dense[from:], last)
@@ -153,14 +155,14 @@ func (c *pieces) assemble(p *push, f *wire.Frame, piece wire.Piece) error {
 	for e := range p.grad.Rows {
 		if p.grad.Rows[e], err = st.join(e, p.grad.Rows[e]); err != nil {
 			return wire.Refuse(wire.StatusRefused, "push of worker %d to server %d: embedding %q: %v",
-				f.Worker, c.part.index, c.part.layout.Embeddings[e].Name, err)
+				f.Worker, c.part.Index, c.part.Layout.Embeddings[e].Name, err)
 		}
 	}
 	return nil
 }
 
 // put copies a piece out of its frame, its dense values if keep says so, and returns these.
-func (st *stage) put(of *part, f *wire.Frame, number int, keep bool) (dense []float32, from int, err error) {
+func (st *stage) put(of *state.Part, f *wire.Frame, number int, keep bool) (dense []float32, from int, err error) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	if st.got[number] && keep {
@@ -170,7 +172,7 @@ func (st *stage) put(of *part, f *wire.Frame, number int, keep bool) (dense []fl
 	if dense, err = p.read(of, f); err != nil {
 		return nil, 0, err
 	}
-	from, _, _ = f.Span(of.floats)
+	from, _, _ = f.Span(of.Floats)
 	if st.got[number] {
 		return dense, from, nil
 	}
@@ -191,9 +193,9 @@ func (st *stage) put(of *part, f *wire.Frame, number int, keep bool) (dense []fl
 }
 
 // room is memory for all of the server's dense values.
-func (st *stage) room(of *part) []float32 {
+func (st *stage) room(of *state.Part) []float32 {
 	if st.dense == nil {
-		st.dense = make([]float32, of.floats)
+		st.dense = make([]float32, of.Floats)
 	}
 	return st.dense
 }

@@ -37,21 +37,21 @@ func TestPiecesAreOnePush(t *testing.T) {
 	for _, number := range []int{1, 0, 1, 0} {
 		send(t, s, pieceOf(s, 1, number), wire.StatusOK)
 	}
-	if w, step := weight(t, s), s.part.store.Step(); w != 0 || step != 0 {
+	if w, step := weight(t, s), s.part.Store.Step(); w != 0 || step != 0 {
 		t.Errorf("weight %g at step %d before the last piece", w, step)
 	}
 	for _, number := range []int{2, 2, 1, 2} { // repeated, and late
 		send(t, s, pieceOf(s, 1, number), wire.StatusOK)
 	}
 	w := make([]float32, 4)
-	if err := s.part.store.Blocks[0].Values.Pull(w); err != nil || w[0] != -1 || w[3] != -1 {
+	if err := s.part.Store.Blocks[0].Values.Pull(w); err != nil || w[0] != -1 || w[3] != -1 {
 		t.Errorf("weights %v, %v after the push", w, err)
 	}
 	rows := make([]float32, 4)
-	if err := s.part.store.Tables[0].Peek([]uint64{7, 9}, rows, 0); err != nil || rows[0] != -1 || rows[3] != -1 {
+	if err := s.part.Store.Tables[0].Peek([]uint64{7, 9}, rows, 0); err != nil || rows[0] != -1 || rows[3] != -1 {
 		t.Errorf("rows %v, %v after the push", rows, err)
 	}
-	if step := s.part.store.Step(); step != 1 {
+	if step := s.part.Store.Step(); step != 1 {
 		t.Errorf("step %d after one push", step)
 	}
 	if n := len(s.deaths.membership.pieces.stages[0]); n != 0 {
@@ -86,7 +86,7 @@ func TestWrongPiecesChangeNothing(t *testing.T) {
 	send(t, s, pieceOf(s, 4, 0), wire.StatusOK)
 	send(t, s, piece(4, wire.Piece{Number: 1, Of: 3}, func(b *wire.Builder) { b.Rows(1, []uint64{9}, ones) }), wire.StatusOK)
 	send(t, s, pieceOf(s, 4, 2), wire.StatusRefused)
-	if w, step := weight(t, s), s.part.store.Step(); w != 0 || step != 0 {
+	if w, step := weight(t, s), s.part.Store.Step(); w != 0 || step != 0 {
 		t.Errorf("weight %g at step %d after refused pushes, want 0 at 0", w, step)
 	}
 }

@@ -39,7 +39,7 @@ func (s *Server) Presence() (began bool, waits string) {
 	if s.presence.idle.Load() {
 		s.st.Lock()
 		defer s.st.Unlock()
-		if !s.st.roster.Begun() {
+		if !s.st.Roster.Begun() {
 			return true, "the job is over"
 		}
 	}

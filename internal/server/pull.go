@@ -1,6 +1,7 @@
 package server
 
 import (
+	"github.com/gofleet/gofleet/internal/server/state"
 	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/internal/wire"
 )
@@ -8,9 +9,9 @@ import (
 // reading answers what a frame asks for: rows, dense weights, rows that others have changed, and all rows of a table
 // page by page. It reads tables beside the updates that change them, without the server's lock.
 type reading struct {
-	st       *state
+	st       *state.Job
 	holding  *holding
-	part     *part
+	part     *state.Part
 	changed  *changed
 	delays   *delays
 	maxFrame int
@@ -23,11 +24,11 @@ type reading struct {
 
 // parse takes what a frame asks for into the reply, and refuses it before anything is applied: if the answer would be
 // over the message bound, if an id is out of range, or if a row lives on another server.
-func (c *reading) parse(f *wire.Frame, r *reply) error {
+func (c *reading) parse(f *wire.Frame, r *state.Reply) error {
 	bytes, n := 0, 0
-	r.ahead.Version = 0
+	r.Ahead.Version = 0
 	if f.Version != wire.NoDense {
-		from, to, err := f.Span(c.part.floats)
+		from, to, err := f.Span(c.part.Floats)
 		if err != nil {
 			return err
 		}
@@ -37,32 +38,32 @@ func (c *reading) parse(f *wire.Frame, r *reply) error {
 		if sec.Kind != wire.KindIDs {
 			continue
 		}
-		if len(r.asked) == n {
-			r.asked = append(r.asked, asked{})
+		if len(r.Asked) == n {
+			r.Asked = append(r.Asked, state.Asked{})
 		}
-		if err := c.parseIDs(&r.asked[n], sec); err != nil {
+		if err := c.parseIDs(&r.Asked[n], sec); err != nil {
 			return err
 		}
-		bytes += 4 * len(r.asked[n].ids) * c.part.dim(r.asked[n].e)
+		bytes += 4 * len(r.Asked[n].IDs) * c.part.Dim(r.Asked[n].Embedding)
 		n++
 	}
-	if bytes > c.part.limit {
+	if bytes > c.part.Limit {
 		return wire.Refuse(wire.StatusRefused,
 			"pull of worker %d makes %d bytes, a message of server %d has at most %d",
-			f.Worker, bytes, c.part.index, c.part.limit)
+			f.Worker, bytes, c.part.Index, c.part.Limit)
 	}
-	r.wanted = n
+	r.Wanted = n
 	return nil
 }
 
-func (c *reading) parseIDs(a *asked, sec wire.Section) (err error) {
-	if a.e, err = c.part.embedding(sec.Param); err != nil {
+func (c *reading) parseIDs(a *state.Asked, sec wire.Section) (err error) {
+	if a.Embedding, err = c.part.Embedding(sec.Param); err != nil {
 		return err
 	}
-	if a.ids, err = sec.IDs(a.ids[:0]); err != nil {
+	if a.IDs, err = sec.IDs(a.IDs[:0]); err != nil {
 		return err
 	}
-	if err := c.part.checkIDs(&c.part.layout.Embeddings[a.e], a.ids); err != nil {
+	if err := c.part.CheckIDs(&c.part.Layout.Embeddings[a.Embedding], a.IDs); err != nil {
 		return wire.Refuse(wire.StatusRefused, "pull: %v", err)
 	}
 	return nil
@@ -75,54 +76,56 @@ func (c *reading) parseIDs(a *asked, sec wire.Section) (err error) {
 // that they are sent once more with the next answer; the other way round a worker would believe that it has an update
 // which it lacks. After a push the weights may be there already, as momentum will have moved them; their version is
 // that of the update that left them. Where a push has waited for others since, these count more than what it foresaw.
-func (c *reading) pull(f *wire.Frame, r *reply, peek bool) error {
-	version := c.part.updates.Version()
+func (c *reading) pull(f *wire.Frame, r *state.Reply, peek bool) error {
+	version := c.part.Updates.Version()
 	r.Header().Version = version
-	if r.ahead.Version > 0 && (r.ahead.Version == version || !c.bounded) {
-		r.Header().Version = r.ahead.Version
-		r.Dense(r.ahead.Dense)
+	if r.Ahead.Version > 0 && (r.Ahead.Version == version || !c.bounded) {
+		r.Header().Version = r.Ahead.Version
+		r.Dense(r.Ahead.Dense)
 	} else if f.Version != wire.NoDense && (f.Version != version || peek && c.foreseeing) {
 		// what the sender has may be foreseen
 		if err := c.pullDense(f, r, peek); err != nil {
 			return err
 		}
 	}
-	for i := range r.asked[:r.wanted] {
-		a := &r.asked[i]
-		a.rows = grow(a.rows, len(a.ids)*c.part.dim(a.e))
-		if err := c.pullRows(a.e, a.ids, a.rows, peek); err != nil {
+	for i := range r.Asked[:r.Wanted] {
+		a := &r.Asked[i]
+		a.Rows = state.Grow(a.Rows, len(a.IDs)*c.part.Dim(a.Embedding))
+		if err := c.pullRows(a.Embedding, a.IDs, a.Rows, peek); err != nil {
 			return err
 		}
-		r.Bare(uint32(c.part.layout.Embeddings[a.e].Index), a.rows)
+		r.Bare(uint32(c.part.Layout.Embeddings[a.Embedding].Index), a.Rows)
 	}
 	return c.pullChanged(f, r)
 }
 
 // pullDense adds the dense weights, or the span of them that is asked for. No gradient is computed at the weights of a
 // peek.
-func (c *reading) pullDense(f *wire.Frame, r *reply, peek bool) error {
-	from, to, err := f.Span(c.part.floats)
+func (c *reading) pullDense(f *wire.Frame, r *state.Reply, peek bool) error {
+	from, to, err := f.Span(c.part.Floats)
 	if err != nil || from == to {
 		return err
 	}
-	r.dense = grow(r.dense, to-from)
-	err = c.part.eachBlock(from, to, func(d *table.Dense, at, lo, hi int) error { return d.PullAt(at, r.dense[lo:hi]) })
+	r.Weights = state.Grow(r.Weights, to-from)
+	err = c.part.EachBlock(from, to, func(d *table.Dense, at, lo, hi int) error {
+		return d.PullAt(at, r.Weights[lo:hi])
+	})
 	if err != nil {
 		return err
 	}
 	if !peek {
-		c.delays.note(int(f.Worker), from, r.dense)
+		c.delays.note(int(f.Worker), from, r.Weights)
 	}
-	r.Dense(r.dense)
+	r.Dense(r.Weights)
 	return nil
 }
 
 func (c *reading) pullRows(e int, ids []uint64, w []float32, peek bool) error {
-	step := c.part.store.Step()
+	step := c.part.Store.Step()
 	if peek {
-		return c.part.store.Tables[e].Peek(ids, w, step)
+		return c.part.Store.Tables[e].Peek(ids, w, step)
 	}
-	return c.part.store.Tables[e].Pull(ids, w, step)
+	return c.part.Store.Tables[e].Pull(ids, w, step)
 }
 
 const (
@@ -132,13 +135,13 @@ const (
 
 // pullChanged adds to the reply the rows of the tables that a frame asks for by what has changed, as many as fit into a
 // frame, and of the first of them at least one: every answer brings something.
-func (c *reading) pullChanged(f *wire.Frame, r *reply) error {
+func (c *reading) pullChanged(f *wire.Frame, r *state.Reply) error {
 	room, n := c.maxFrame-replyOverhead, 0
 	for _, sec := range f.Sections {
 		if sec.Kind != wire.KindChanged {
 			continue
 		}
-		e, err := c.part.embedding(sec.Param)
+		e, err := c.part.Embedding(sec.Param)
 		if err != nil {
 			return err
 		}
@@ -146,7 +149,7 @@ func (c *reading) pullChanged(f *wire.Frame, r *reply) error {
 		if err != nil {
 			return err
 		}
-		bytes, least := 4*c.part.dim(e)+maxIDBytes, 0
+		bytes, least := 4*c.part.Dim(e)+maxIDBytes, 0
 		if n == 0 {
 			least = 1
 		}
@@ -170,14 +173,14 @@ func (c *reading) pullChanged(f *wire.Frame, r *reply) error {
 }
 
 // addChanged adds rows of an embedding that have changed, the n-th that has any.
-func (c *reading) addChanged(r *reply, n, e int, ids []uint64) error {
-	if len(r.changed) == n {
-		r.changed = append(r.changed, nil)
+func (c *reading) addChanged(r *state.Reply, n, e int, ids []uint64) error {
+	if len(r.ChangedRows) == n {
+		r.ChangedRows = append(r.ChangedRows, nil)
 	}
-	r.changed[n] = grow(r.changed[n], len(ids)*c.part.dim(e))
-	if err := c.pullRows(e, ids, r.changed[n], true); err != nil {
+	r.ChangedRows[n] = state.Grow(r.ChangedRows[n], len(ids)*c.part.Dim(e))
+	if err := c.pullRows(e, ids, r.ChangedRows[n], true); err != nil {
 		return err
 	}
-	r.Rows(uint32(c.part.layout.Embeddings[e].Index), ids, r.changed[n])
+	r.Rows(uint32(c.part.Layout.Embeddings[e].Index), ids, r.ChangedRows[n])
 	return nil
 }

@@ -3,6 +3,8 @@ package server
 import (
 	"math"
 
+	"github.com/gofleet/gofleet/internal/server/state"
+
 	"github.com/gofleet/gofleet/internal/gradient"
 	"github.com/gofleet/gofleet/internal/kernels"
 	"github.com/gofleet/gofleet/internal/mode"
@@ -57,22 +59,22 @@ func (p *push) count() (n int) {
 // whole takes the gradients out of a frame that has all of them, and checks all, so that nothing of a wrong push is
 // applied. A push has a gradient for every dense value of this server, and rows for as many ids as it likes; a server
 // without dense values gets none.
-func (p *push) whole(of *part, f *wire.Frame) (err error) {
+func (p *push) whole(of *state.Part, f *wire.Frame) (err error) {
 	if p.grad.Dense, err = p.read(of, f); err != nil {
 		return err
 	}
-	if len(p.grad.Dense) != of.floats {
+	if len(p.grad.Dense) != of.Floats {
 		return wire.Refuse(wire.StatusRefused,
 			"worker %d pushed %d dense gradients to server %d, which holds %d values",
-			f.Worker, len(p.grad.Dense), of.index, of.floats)
+			f.Worker, len(p.grad.Dense), of.Index, of.Floats)
 	}
 	return nil
 }
 
 // read takes the rows of one frame into p, and returns its dense values. Every number is looked at: what is infinite or
 // no number would be in the weights for good, and what a worker has checked is not what has arrived.
-func (p *push) read(of *part, f *wire.Frame) ([]float32, error) {
-	for len(p.grad.Rows) < len(of.layout.Embeddings) {
+func (p *push) read(of *state.Part, f *wire.Frame) ([]float32, error) {
+	for len(p.grad.Rows) < len(of.Layout.Embeddings) {
 		p.grad.Rows, p.rowsRoom = append(p.grad.Rows, gradient.Rows{}), append(p.rowsRoom, nil)
 	}
 	for i := range p.grad.Rows {
@@ -87,26 +89,26 @@ func (p *push) read(of *part, f *wire.Frame) ([]float32, error) {
 			err = p.readClicks(of, sec)
 		}
 		if err != nil {
-			return nil, wire.Refuse(wire.StatusRefused, "push of worker %d to server %d: %v", f.Worker, of.index, err)
+			return nil, wire.Refuse(wire.StatusRefused, "push of worker %d to server %d: %v", f.Worker, of.Index, err)
 		}
 	}
-	dense, from, _, err := of.dense(f, of.floats, &p.denseRoom)
+	dense, from, _, err := of.Weights(f, of.Floats, &p.denseRoom)
 	if err != nil {
 		return nil, err
 	}
 	if i := kernels.FirstNotFinite(dense); i >= 0 {
 		return nil, wire.Refuse(wire.StatusRefused, "push of worker %d to server %d: the gradient of %s is %v",
-			f.Worker, of.index, of.blockAt(from+i), dense[i])
+			f.Worker, of.Index, of.BlockAt(from+i), dense[i])
 	}
 	return dense, nil
 }
 
-func (p *push) readRows(of *part, sec wire.Section) error {
-	e, err := of.embedding(sec.Param)
+func (p *push) readRows(of *state.Part, sec wire.Section) error {
+	e, err := of.Embedding(sec.Param)
 	if err != nil {
 		return err
 	}
-	rows, emb := &p.grad.Rows[e], &of.layout.Embeddings[e]
+	rows, emb := &p.grad.Rows[e], &of.Layout.Embeddings[e]
 	name, dim := emb.Name, emb.Dim()
 	if emb.Frozen {
 		return wire.Refuse(wire.StatusRefused, "embedding %q is frozen", name)
@@ -127,16 +129,16 @@ func (p *push) readRows(of *part, sec wire.Section) error {
 	if i := kernels.FirstNotFinite(rows.G); i >= 0 {
 		return wire.Refuse(wire.StatusRefused, "the gradient of row %d of %q is %v", rows.IDs[i/dim], name, rows.G[i])
 	}
-	return of.checkIDs(emb, rows.IDs)
+	return of.CheckIDs(emb, rows.IDs)
 }
 
 // readClicks takes the shows and clicks of rows that were read before.
-func (p *push) readClicks(of *part, sec wire.Section) error {
-	e, err := of.embedding(sec.Param)
+func (p *push) readClicks(of *state.Part, sec wire.Section) error {
+	e, err := of.Embedding(sec.Param)
 	if err != nil {
 		return err
 	}
-	rows, name := &p.grad.Rows[e], of.layout.Params[sec.Param].Name
+	rows, name := &p.grad.Rows[e], of.Layout.Params[sec.Param].Name
 	clicks, err := sec.Clicks()
 	if err != nil {
 		return err

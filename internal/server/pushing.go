@@ -3,6 +3,8 @@ package server
 import (
 	"errors"
 
+	"github.com/gofleet/gofleet/internal/server/state"
+
 	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/wire"
 )
@@ -14,7 +16,7 @@ import (
 // wait that fails before that fails the job: others may hold this gradient for the same round, and without it the round
 // can't close.
 type pushing struct {
-	st      *state
+	st      *state.Job
 	rounds  *rounds
 	pieces  *pieces
 	changed *changed
@@ -25,10 +27,10 @@ type pushing struct {
 func (c *pushing) push(f *wire.Frame, p *push, answer *wire.Header) error {
 	c.st.Lock()
 	defer c.st.Unlock()
-	if err := c.st.sender(f); err != nil {
+	if err := c.st.Sender(f); err != nil {
 		return err
 	}
-	request, seen, err := c.st.roster.Window(p.worker).Enter(f.Seq, f.Acked)
+	request, seen, err := c.st.Roster.Window(p.worker).Enter(f.Seq, f.Acked)
 	if err != nil {
 		return err
 	}
@@ -38,13 +40,13 @@ func (c *pushing) push(f *wire.Frame, p *push, answer *wire.Header) error {
 		c.admit(f, p)
 	}
 	next := mode.Round(f.Round) + 1
-	err = c.st.awaitWorkers(c.st.mode.Missing, func() bool { return request.Done },
-		func() string { return c.st.missing(next) })
+	err = c.st.AwaitWorkers(c.st.Mode.Missing, func() bool { return request.Done },
+		func() string { return c.st.Missing(next) })
 	if err != nil {
 		if !errors.Is(err, wire.ErrNotReady) {
-			c.st.fail(err)
+			c.st.Fail(err)
 		}
-		c.st.awaitIdle()
+		c.st.AwaitIdle()
 		return err
 	}
 	outcome := request.Outcome
@@ -53,7 +55,7 @@ func (c *pushing) push(f *wire.Frame, p *push, answer *wire.Header) error {
 	if request.Refusal != nil {
 		return request.Refusal
 	}
-	return c.st.awaitRound(next)
+	return c.st.AwaitRound(next)
 }
 
 // admit gives a new gradient to its round. Locked, but given up while it waits for its turn. A gradient that can't be
@@ -66,7 +68,7 @@ func (c *pushing) admit(f *wire.Frame, p *push) {
 		c.refuse(p, p.incomplete)
 		return
 	}
-	if err := c.st.awaitTurn(f); err != nil {
+	if err := c.st.AwaitTurn(f); err != nil {
 		p.request.Refuse(err)
 		return
 	}
@@ -83,7 +85,7 @@ func (c *pushing) admit(f *wire.Frame, p *push) {
 // refuse refuses a push that is not noted, for good unless its sender is to begin again. Locked.
 func (c *pushing) refuse(p *push, err error) {
 	if errors.Is(err, wire.ErrAgain) {
-		c.st.roster.Window(p.worker).Withdraw(p.request, err)
+		c.st.Roster.Window(p.worker).Withdraw(p.request, err)
 	} else {
 		p.request.Refuse(err)
 	}
@@ -94,18 +96,18 @@ func (c *pushing) refuse(p *push, err error) {
 func (c *pushing) park(f *wire.Frame) error {
 	c.st.Lock()
 	defer c.st.Unlock()
-	if err := c.st.sender(f); err != nil {
+	if err := c.st.Sender(f); err != nil {
 		return err
 	}
-	request, seen, err := c.st.roster.Window(int(f.Worker)).Enter(f.Seq, f.Acked)
+	request, seen, err := c.st.Roster.Window(int(f.Worker)).Enter(f.Seq, f.Acked)
 	if err != nil || seen {
 		return err
 	}
-	if err = c.st.awaitTurn(f); err == nil {
+	if err = c.st.AwaitTurn(f); err == nil {
 		err = c.rounds.park(int(f.Worker), f.Life, mode.Round(f.Round), request)
 	}
 	if err != nil {
-		c.st.roster.Window(int(f.Worker)).Withdraw(request, err)
+		c.st.Roster.Window(int(f.Worker)).Withdraw(request, err)
 	}
 	return err
 }

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/gofleet/gofleet/internal/server/state"
+
 	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/roster"
 	"github.com/gofleet/gofleet/internal/table"
@@ -19,10 +21,10 @@ import (
 // The worker tells servers in their order. If it dies between two of them, server 0 knows, and passes the factor on
 // with the order that takes the worker out of the rounds: no round that it was needed for has closed before that.
 type rates struct {
-	st     *state
+	st     *state.Job
 	store  *table.Store
 	rounds bool
-	chosen event[rateRecord]
+	chosen state.Event[rateRecord]
 	log    *slog.Logger
 	coming []rateRecord // that rounds to come begin with, in their order
 }
@@ -37,37 +39,37 @@ type rateRecord struct {
 
 // register has the factors outlive a kill: the ones that updates are made with, and the ones that wait for their
 // rounds.
-func (c *rates) register(m *memory) {
-	addValue(m, "coming", &c.coming)
-	addFact(m, "factors", func() []wire.RateFactor { return toWire(c.store.Factors()) },
+func (c *rates) register(m *state.Memory) {
+	state.AddValue(m, "coming", &c.coming)
+	state.AddFact(m, "factors", func() []wire.RateFactor { return toWire(c.store.Factors()) },
 		func(all []wire.RateFactor) { c.store.SetRateFactors(fromWire(all)) })
-	c.chosen = addEvent(m, "rate", func(r rateRecord) {
+	c.chosen = state.AddEvent(m, "rate", func(r rateRecord) {
 		c.set(mode.Round(r.Round), r.Factor)
 		if r.Factors != nil {
 			c.store.SetRateFactors(fromWire(r.Factors))
 		}
 		if r.Seq > 0 {
-			r.count(c.st.roster, false)
+			r.count(c.st.Roster, false)
 		}
 	})
 }
 
 // handle sets the factor, once however often the request arrives, or says which it is.
-func (c *rates) handle(f *wire.Frame, msg *wire.Rate, r *reply) error {
+func (c *rates) handle(f *wire.Frame, msg *wire.Rate, r *state.Reply) error {
 	c.st.Lock()
 	defer c.st.Unlock()
-	if err := c.st.sender(f); err != nil {
+	if err := c.st.Sender(f); err != nil {
 		return err
 	}
 	if f.Seq == 0 {
 		return r.JSON(wire.Rate{Factor: c.factor()})
 	}
-	if !c.st.roster.Leads(int(f.Worker)) || !(msg.Factor > 0) || math.IsInf(msg.Factor, 1) {
+	if !c.st.Roster.Leads(int(f.Worker)) || !(msg.Factor > 0) || math.IsInf(msg.Factor, 1) {
 		return wire.Refuse(wire.StatusRefused, "worker %d sets a factor of %v on learning rates: the lowest that "+
 			"lives sets it, above 0",
 			f.Worker, msg.Factor)
 	}
-	window := c.st.roster.Window(int(f.Worker))
+	window := c.st.Roster.Window(int(f.Worker))
 	request, seen, err := window.Enter(f.Seq, f.Acked)
 	if err != nil || seen {
 		return err
@@ -76,7 +78,7 @@ func (c *rates) handle(f *wire.Frame, msg *wire.Rate, r *reply) error {
 	c.record(f, msg.Factor, request)
 	request.Apply(0, 0, 0)
 	window.Accept(request)
-	c.st.broadcast()
+	c.st.Broadcast()
 	return nil
 }
 
@@ -102,7 +104,7 @@ func (c *rates) record(f *wire.Frame, factor float64, as *roster.Request) {
 	if !c.rounds {
 		r.Factors = toWire(c.store.Factors())
 	}
-	c.chosen.note(r)
+	c.chosen.Note(r)
 }
 
 // begin sets the factor that the update of a round is made with. Locked.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"github.com/gofleet/gofleet/internal/server/state"
+
 	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/roster"
 	"github.com/gofleet/gofleet/internal/update"
@@ -45,32 +47,32 @@ type pushed struct {
 }
 
 // register has outlive a kill how far workers are in the rounds, and what of theirs is in the tables.
-func (c *rounds) register(m *memory) {
-	tryFact(m, "mode", func() *mode.State { // of which also a zero value is written
-		now := c.st.mode.State()
+func (c *rounds) register(m *state.Memory) {
+	state.TryFact(m, "mode", func() *mode.State { // of which also a zero value is written
+		now := c.st.Mode.State()
 		return &now
 	}, func(then *mode.State) error {
 		if then == nil {
 			return errors.New("nothing is said of it")
 		}
-		c.st.mode.Resume(*then)
+		c.st.Mode.Resume(*then)
 		return nil
 	})
-	addList(m, "counts", c.counts)
-	c.parks = tryEvent(m, "park", func(_ context.Context, p parkRecord) error {
-		_, err := c.st.mode.Park(p.Worker, mode.Round(p.Round))
-		p.count(c.st.roster, false)
+	state.AddList(m, "counts", c.counts)
+	c.parks = state.TryEvent(m, "park", func(_ context.Context, p parkRecord) error {
+		_, err := c.st.Mode.Park(p.Worker, mode.Round(p.Round))
+		p.count(c.st.Roster, false)
 		return err
 	})
-	c.updates = addRecord(m, kindUpdate, c.play)
+	c.updates = state.AddRecord(m, state.KindUpdate, c.play)
 }
 
 // record records an update, and waits until it survives what the journal is to survive.
 func (c *rounds) record(u *closing, a update.Applied) error {
-	if err := c.updates.append(func(b *wire.Builder) { fillUpdate(b, u, a) }); err != nil {
-		return c.journal.lost(err)
+	if err := c.updates.Append(func(b *wire.Builder) { fillUpdate(b, u, a) }); err != nil {
+		return c.journal.Lost(err)
 	}
-	return c.journal.durable()
+	return c.journal.Durable()
 }
 
 // fillUpdate puts an update into a frame.
@@ -108,16 +110,16 @@ func (c *rounds) play(f *wire.Frame) error {
 		return err
 	}
 	c.rates.begin(mode.Round(r.Round))
-	c.part.store.AdvanceTo(r.Step)
-	if err := c.part.updates.Play(a); err != nil {
+	c.part.Store.AdvanceTo(r.Step)
+	if err := c.part.Updates.Play(a); err != nil {
 		return err
 	}
-	c.part.store.Finish(r.Step)
-	on := c.part.updates.Changed()
+	c.part.Store.Finish(r.Step)
+	on := c.part.Updates.Changed()
 	for _, q := range r.Pushes {
 		q.Outcome.On = on
-		q.count(c.st.roster, true)
-		c.st.mode.Played([]int{q.Worker}, mode.Round(q.Round))
+		q.count(c.st.Roster, true)
+		c.st.Mode.Played([]int{q.Worker}, mode.Round(q.Round))
 		c.counts[q.Worker] = mode.Round(r.Round) + 1
 	}
 	return nil

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/server/state"
+
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/progress"
 	"github.com/gofleet/gofleet/internal/wire"
@@ -18,7 +20,7 @@ import (
 // it asks: what another has pushed meanwhile may be in no checkpoint yet, so that the other, when it stops, is the
 // lowest itself. So the worker that leaves last has seen to a checkpoint with everything in it.
 type recovery struct {
-	st       *state
+	st       *state.Job
 	life     context.Context // of the server
 	index    int
 	series   *checkpoint.Series
@@ -28,10 +30,10 @@ type recovery struct {
 	// the most that a thread has made in it, where the job has another number of workers; else 0
 	steps    uint64
 	shares   int // workers that it is of, on server 0, where the job has another number; else 0
-	journal  *journaling
+	journal  *state.Journal
 	segments *segments
-	stops    event[wire.Leave] // the life that saves a last time
-	made     event[string]     // a directory for a checkpoint
+	stops    state.Event[wire.Leave] // the life that saves a last time
+	made     state.Event[string]     // a directory for a checkpoint
 	log      *slog.Logger
 
 	another another
@@ -53,37 +55,37 @@ type wish struct {
 
 // register has outlive a kill which worker saves a last time, which directories are the job's, and what the job went on
 // from when it was started.
-func (c *recovery) register(m *memory) {
-	addValue(m, "progress", &c.progress)
-	addValue(m, "steps", &c.steps)
-	addList(m, "stopping", c.stopping)
-	c.stops = addEvent(m, "stopping", func(l wire.Leave) { c.stopping[l.Worker] = l.Life })
-	c.made = addEvent(m, "made", c.series.Own)
+func (c *recovery) register(m *state.Memory) {
+	state.AddValue(m, "progress", &c.progress)
+	state.AddValue(m, "steps", &c.steps)
+	state.AddList(m, "stopping", c.stopping)
+	c.stops = state.AddEvent(m, "stopping", func(l wire.Leave) { c.stopping[l.Worker] = l.Life })
+	c.made = state.AddEvent(m, "made", c.series.Own)
 }
 
 // saver answers a worker that asks whether it is the one that saves.
-func (c *recovery) saver(f *wire.Frame, msg *wire.Saver, r *reply) error {
+func (c *recovery) saver(f *wire.Frame, msg *wire.Saver, r *state.Reply) error {
 	c.st.Lock()
 	defer c.st.Unlock()
-	if err := c.st.sender(f); err != nil {
+	if err := c.st.Sender(f); err != nil {
 		return err
 	}
 	if msg.Yours = c.lowest(int(f.Worker)); msg.Yours && msg.Last {
 		c.stopping[f.Worker] = f.Life
-		c.stops.note(wire.Leave{Worker: int(f.Worker), Life: f.Life})
+		c.stops.Note(wire.Leave{Worker: int(f.Worker), Life: f.Life})
 	}
-	msg.Yours = msg.Yours && !(msg.Ends && c.st.roster.Ended(int(f.Worker)))
+	msg.Yours = msg.Yours && !(msg.Ends && c.st.Roster.Ended(int(f.Worker)))
 	return r.JSON(msg)
 }
 
 // lowest says whether no worker below lives and goes on. One that is late, which does not know how far the job is,
 // saves where all are. Locked.
 func (c *recovery) lowest(worker int) bool {
-	late := c.st.roster.Late(worker)
-	for w := range c.st.roster.Workers() {
-		life, lives := c.st.roster.Living(w)
+	late := c.st.Roster.Late(worker)
+	for w := range c.st.Roster.Workers() {
+		life, lives := c.st.Roster.Living(w)
 		before := w < worker
-		if its := c.st.roster.Late(w); its != late {
+		if its := c.st.Roster.Late(w); its != late {
 			before = late
 		}
 		if lives && c.stopping[w] != life && before {
@@ -123,7 +125,7 @@ func (c *recovery) own(id string) (dir string, err error) {
 		clear(c.places) // others are over
 		c.places[id] = dir
 		c.st.Lock()
-		c.made.note(dir)
+		c.made.Note(dir)
 		c.st.Unlock()
 	}
 	return dir, nil
@@ -139,10 +141,10 @@ func (c *recovery) begins(id string) {
 // answer is how many were wanted and saved; if so wanted, the next is asked for. It then need not wait long for steps
 // of a worker that has died where the job ends in any case. Locked.
 func (c *recovery) answer(wanted bool) (whole int) {
-	if wanted && c.want() && !c.journal.comesBack() {
-		c.st.roster.Hurry()
+	if wanted && c.want() && !c.journal.ComesBack() {
+		c.st.Roster.Hurry()
 	}
-	if !wanted && c.st.leads() { // the asking worker waits for what is being saved
+	if !wanted && c.st.Leads() { // the asking worker waits for what is being saved
 		return 0
 	}
 	return c.wish.whole
@@ -185,17 +187,17 @@ func (c *recovery) satisfied() {
 func (c *recovery) counts(positions [][]progress.Position) {
 	c.st.Lock()
 	defer c.st.Unlock()
-	if now := c.st.roster.Workers(); len(positions) != now {
+	if now := c.st.Roster.Workers(); len(positions) != now {
 		c.steps = progress.MostSteps(positions)
 		positions = make([][]progress.Position, now)
 	}
-	c.st.roster.Resume(positions)
+	c.st.Roster.Resume(positions)
 }
 
 // goOn has workers go on from the positions of a checkpoint.
 func (c *recovery) goOn(dir string, positions [][]progress.Position) {
 	c.counts(positions)
-	saved, now := len(positions), c.st.roster.Workers()
+	saved, now := len(positions), c.st.Roster.Workers()
 	if saved > 0 && saved != now && c.index == 0 {
 		c.shares = saved
 		c.log.Warn("the epoch that was under way begins anew: the checkpoint is of another number of workers", "dir",

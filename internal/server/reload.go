@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"slices"
 
+	"github.com/gofleet/gofleet/internal/server/state"
+
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/cut"
 	"github.com/gofleet/gofleet/internal/mode"
@@ -19,14 +21,14 @@ import (
 // changed. When all have read the same, each puts it in the place of its own, at once. No image of the tables is open
 // then: one cut begins when the one before is over, and its images are closed.
 type reloading struct {
-	st      *state
-	part    *part
+	st      *state.Job
+	part    *state.Part
 	rule    optimizer.Rule
 	rounds  *rounds
 	frozen  *frozen
 	delays  *delays
 	changed *changed
-	loads   event[loadRecord]
+	loads   state.Event[loadRecord]
 	log     *slog.Logger
 }
 
@@ -48,66 +50,66 @@ type loadRecord struct {
 
 // register has loads outlive a kill, which are made again from their directories, and their number, by which workers
 // know that there were others.
-func (c *reloading) register(m *memory) {
-	addValue(m, "loads", &c.st.loads)
-	addValue(m, "counted", &c.st.counted)
-	c.loads = tryEvent(m, "load", c.again)
+func (c *reloading) register(m *state.Memory) {
+	state.AddValue(m, "loads", &c.st.Loads)
+	state.AddValue(m, "counted", &c.st.Counted)
+	c.loads = state.TryEvent(m, "load", c.again)
 }
 
 // readFrom fills tables like this server's from a directory.
 func (c *reloading) readFrom(ctx context.Context, dir string, params []string) beside {
 	n := beside{from: loadRecord{Dir: dir, Params: params}}
 	wanted := func(p *optimizer.Param) bool { return len(params) == 0 || slices.Contains(params, p.Name) }
-	if n.store, n.err = c.part.store.Like(wanted); n.err != nil {
+	if n.store, n.err = c.part.Store.Like(wanted); n.err != nil {
 		return n
 	}
-	owns := func(t int, id uint64) bool { return c.part.owns(c.embedding(n.store.Tables[t].Param()), id) }
+	owns := func(t int, id uint64) bool { return c.part.Owns(c.embedding(n.store.Tables[t].Param()), id) }
 	what := checkpoint.Selection{Params: params}
-	n.found, n.err = checkpoint.Restore(ctx, dir, n.store, c.rule, c.part.layout.Params, owns, what)
+	n.found, n.err = checkpoint.Restore(ctx, dir, n.store, c.rule, c.part.Layout.Params, owns, what)
 	n.from.Origin = n.found.Origin + ": " + what.String()
 	return n
 }
 
 // embedding is the place of a param among the layout's embeddings.
 func (c *reloading) embedding(p *optimizer.Param) int {
-	return slices.IndexFunc(c.part.store.Tables, func(t *table.Sparse) bool { return t.Param() == p })
+	return slices.IndexFunc(c.part.Store.Tables, func(t *table.Sparse) bool { return t.Param() == p })
 }
 
 // put makes the tables what was read. Locked, and no update is under way.
 func (c *reloading) put(n *beside) {
 	absent := func(p *optimizer.Param) bool { return slices.Contains(n.found.Absent, p.Name) }
-	c.part.store.Become(n.store, absent)
-	if c.st.leader != nil {
-		c.st.leader.Loaded()
+	c.part.Store.Become(n.store, absent)
+	if c.st.Leader != nil {
+		c.st.Leader.Loaded()
 	}
 	if n.found.Rule != "" && len(n.from.Params) == 0 { // a whole checkpoint
-		c.part.store.SetStep(n.store.Step())
-		c.part.store.SetRateFactors(n.store.Factors())
-		c.st.counted = n.found.Counted
+		c.part.Store.SetStep(n.store.Step())
+		c.part.Store.SetRateFactors(n.store.Factors())
+		c.st.Counted = n.found.Counted
 		c.rounds.rates.coming = nil
-		if copies, are := c.st.mode.(*mode.Copies); are {
+		if copies, are := c.st.Mode.(*mode.Copies); are {
 			copies.Begin(n.store.Step())
-			c.st.loads.Whole++
+			c.st.Loads.Whole++
 		}
 	}
 	for _, t := range n.store.Tables {
 		c.changed.anew(c.embedding(t.Param()))
 	}
-	for _, b := range c.part.frozen() {
-		c.frozen.known[b.Param] = c.frozen.known[b.Param] || !absent(c.part.layout.Params[b.Param])
+	for _, b := range c.part.Frozen() {
+		c.frozen.known[b.Param] = c.frozen.known[b.Param] || !absent(c.part.Layout.Params[b.Param])
 	}
-	for w := range c.st.roster.Workers() {
+	for w := range c.st.Roster.Workers() {
 		c.delays.forget(w)
 	}
 	if c.takesFrozen(n.from.Params) {
-		c.st.loads.Frozen++
+		c.st.Loads.Frozen++
 	}
-	c.part.updates.Changed()
+	c.part.Updates.Changed()
 }
 
 // takesFrozen reports whether dense params that no rule changes are among the named ones; no names are all.
 func (c *reloading) takesFrozen(params []string) bool {
-	return slices.ContainsFunc(c.part.layout.Params, func(p *optimizer.Param) bool {
+	return slices.ContainsFunc(c.part.Layout.Params, func(p *optimizer.Param) bool {
 		return p.Frozen && !p.Embedding && (len(params) == 0 || slices.Contains(params, p.Name))
 	})
 }
@@ -137,7 +139,7 @@ func (c *reloading) again(ctx context.Context, r loadRecord) error {
 	if n.err == nil {
 		c.put(&n)
 		if r.Name != "" {
-			c.st.follower.Recall(r.Named)
+			c.st.Follower.Recall(r.Named)
 		}
 	}
 	return n.err

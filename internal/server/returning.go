@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/server/state"
+
 	"github.com/gofleet/gofleet/internal/files"
 	"github.com/gofleet/gofleet/internal/journal"
 	"github.com/gofleet/gofleet/internal/wire"
@@ -25,8 +27,8 @@ import (
 // returning has what a server comes back by.
 type returning struct {
 	config   Config
-	st       *state
-	part     *part
+	st       *state.Job
+	part     *state.Part
 	loading  *loading
 	recovery *recovery
 	segments *segments
@@ -48,7 +50,7 @@ func (c *returning) comeBack(ctx context.Context) (returned bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("server %d: %w", c.config.Index, err)
 	}
-	c.segments.journal.journal = j
+	c.segments.journal.Journal = j
 	if len(j.Segments()) == 0 {
 		return false, nil
 	}
@@ -64,11 +66,11 @@ func (c *returning) comeBack(ctx context.Context) (returned bool, err error) {
 			"when it can; to give up what lies behind the last checkpoint, remove %[2]s.*", c.config.Index,
 			filepath.Join(o.JournalDir, name), err)
 	case err != nil:
-		c.segments.journal.void()
+		c.segments.journal.Void()
 		j.Close()
 		return false, fmt.Errorf("server %d: %w: %w", c.config.Index, ErrNoReturn, err)
 	}
-	c.log.Info("server has come back to where it was", "records", records, "updates", c.part.store.Step(),
+	c.log.Info("server has come back to where it was", "records", records, "updates", c.part.Store.Step(),
 		"in", time.Since(began).Round(time.Millisecond))
 	return true, nil
 }
@@ -115,23 +117,23 @@ func (c *returning) playAll(ctx context.Context) (records int, err error) {
 	c.identify(b)
 	memory, recorded := c.segments.memory, c.segments.journal
 	if b.State != nil {
-		if err := memory.resume(b.State); err != nil {
+		if err := memory.Resume(b.State); err != nil {
 			return 0, err
 		}
 	}
-	recorded.playing = true
-	defer func() { recorded.playing = false }()
-	c.st.returned = true
-	err = recorded.journal.Play(from, func(kind journal.Kind, body []byte) error {
+	recorded.Playing = true
+	defer func() { recorded.Playing = false }()
+	c.st.Returned = true
+	err = recorded.Journal.Play(from, func(kind journal.Kind, body []byte) error {
 		records++
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		return memory.play(ctx, kind, body)
+		return memory.Play(ctx, kind, body)
 	})
-	c.part.store.SetStep(c.part.store.Last())
-	c.part.updates.SetVersion(recorded.journal.Last() * wire.Incarnation)
-	c.st.roster.Awake(c.st.now())
+	c.part.Store.SetStep(c.part.Store.Last())
+	c.part.Updates.SetVersion(recorded.Journal.Last() * wire.Incarnation)
+	c.st.Roster.Awake(c.st.Now())
 	return records, err
 }
 
@@ -140,7 +142,7 @@ func (c *returning) identify(b base) {
 	c.segments.identity.process = b.Process
 	copy(c.segments.identity.processes, b.Processes)
 	if b.Key != nil {
-		c.st.generation.Store(b.Key)
+		c.st.Generation.Store(b.Key)
 	}
 }
 

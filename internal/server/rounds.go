@@ -3,6 +3,8 @@ package server
 import (
 	"sync"
 
+	"github.com/gofleet/gofleet/internal/server/state"
+
 	"github.com/gofleet/gofleet/internal/gradient"
 	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/roster"
@@ -17,13 +19,13 @@ import (
 // each with the next step of the tables; they are applied without the lock, since that takes long, and several may be
 // under way. Only then the pushes count in their workers' windows, and their handlers answer.
 type rounds struct {
-	st       *state
-	part     *part
+	st       *state.Job
+	part     *state.Part
 	rates    *rates
 	clipping *clipping
-	journal  *journaling
-	parks    event[parkRecord]
-	updates  record
+	journal  *state.Journal
+	parks    state.Event[parkRecord]
+	updates  state.Record
 	noted    []*push      // by worker: its gradient for the open round, until an update takes it
 	counts   []mode.Round // by worker: the round after the last whose update had a gradient of it; in modes with rounds
 	closings sync.Pool
@@ -31,18 +33,18 @@ type rounds struct {
 	waiting sync.WaitGroup
 }
 
-func newRounds(st *state, p *part, rates *rates, c *clipping, j *journaling) *rounds {
-	return &rounds{st: st, part: p, rates: rates, clipping: c, journal: j, noted: make([]*push, st.roster.Workers()),
-		counts: make([]mode.Round, st.roster.Workers()), closings: sync.Pool{New: func() any { return new(closing) }}}
+func newRounds(st *state.Job, p *state.Part, rates *rates, c *clipping, j *state.Journal) *rounds {
+	return &rounds{st: st, part: p, rates: rates, clipping: c, journal: j, noted: make([]*push, st.Roster.Workers()),
+		counts: make([]mode.Round, st.Roster.Workers()), closings: sync.Pool{New: func() any { return new(closing) }}}
 }
 
 // push notes a gradient for a round, and makes the update that it completes. Locked.
 func (c *rounds) push(p *push, r mode.Round) {
 	c.noted[p.worker] = p
-	apply, err := c.st.mode.Push(p.worker, r)
+	apply, err := c.st.Mode.Push(p.worker, r)
 	if err != nil {
 		c.noted[p.worker] = nil
-		c.st.roster.Window(p.worker).Withdraw(p.request, wire.Refuse(wire.StatusStale, "%v", err))
+		c.st.Roster.Window(p.worker).Withdraw(p.request, wire.Refuse(wire.StatusStale, "%v", err))
 		return
 	}
 	if len(apply) > 0 { // a gradient that is only noted lets no worker go on
@@ -52,13 +54,13 @@ func (c *rounds) push(p *push, r mode.Round) {
 
 // park notes that a worker has no more batches in a round's phase. Locked.
 func (c *rounds) park(worker int, life uint32, r mode.Round, as *roster.Request) error {
-	apply, err := c.st.mode.Park(worker, r)
+	apply, err := c.st.Mode.Park(worker, r)
 	if err != nil {
 		return wire.Refuse(wire.StatusStale, "%v", err)
 	}
-	c.parks.note(parkRecord{counting{worker, life, as.Saved()}, uint64(r)})
+	c.parks.Note(parkRecord{counting{worker, life, as.Saved()}, uint64(r)})
 	as.Apply(0, 0, 0) // before others are woken: a cut may wait for it
-	c.st.roster.Window(worker).Accept(as)
+	c.st.Roster.Window(worker).Accept(as)
 	c.close(apply)
 	return nil
 }
@@ -69,7 +71,7 @@ func (c *rounds) leave(worker int, forget bool) {
 		p.request.Refuse(wire.Refuse(wire.StatusStale, "worker %d was out of the job before its round closed", worker))
 		c.noted[worker] = nil
 	}
-	c.close(c.st.mode.Leave(worker, forget))
+	c.close(c.st.Mode.Leave(worker, forget))
 }
 
 // begin forgets what the lives of a worker before have done. Locked.
@@ -79,7 +81,7 @@ func (c *rounds) begin(worker int) { c.noted[worker], c.counts[worker] = nil, 0 
 // Locked.
 func (c *rounds) counted(worker int) mode.Round {
 	if c.noted[worker] != nil {
-		return c.st.mode.Open() + 1
+		return c.st.Mode.Open() + 1
 	}
 	return c.counts[worker]
 }
@@ -105,20 +107,20 @@ func (c *rounds) close(workers []int) {
 			c.st.Lock()
 			defer c.st.Unlock()
 			c.apply(u)
-			c.st.broadcast()
+			c.st.Broadcast()
 		})
 	default:
 		c.apply(c.take(workers))
 	}
-	c.st.broadcast()
+	c.st.Broadcast()
 }
 
 // take makes the noted gradients of workers an update that is about to be applied. Locked.
 func (c *rounds) take(workers []int) *closing {
-	round := c.st.mode.Open() - 1
+	round := c.st.Mode.Open() - 1
 	c.rates.begin(round)
 	u := c.closings.Get().(*closing)
-	u.what.Step, u.round = c.part.store.Advance(), round
+	u.what.Step, u.round = c.part.Store.Advance(), round
 	u.workers = append(u.workers[:0], workers...) // the mode's own change with the next message
 	u.what.Pushes, u.pushes = u.what.Pushes[:0], u.pushes[:0]
 	for _, w := range workers {
@@ -129,10 +131,10 @@ func (c *rounds) take(workers []int) *closing {
 	if c.clipping.needsPeers() {
 		u.what.Sum = func(own []gradient.Squares) ([]gradient.Squares, error) { return c.clipping.sum(round, own) }
 	}
-	if c.journal.on() {
+	if c.journal.On() {
 		u.what.Record = func(a update.Applied) error { return c.record(u, a) }
 	}
-	c.st.applying++
+	c.st.Applying++
 	return u
 }
 
@@ -144,23 +146,23 @@ func (c *rounds) take(workers []int) *closing {
 func (c *rounds) apply(u *closing) {
 	st := c.st
 	st.Unlock()
-	dropped, err := c.part.updates.Apply(&u.what)
-	c.part.store.Finish(u.what.Step)
+	dropped, err := c.part.Updates.Apply(&u.what)
+	c.part.Store.Finish(u.what.Step)
 	st.Lock()
-	st.applying--
-	if err != nil && c.journal.on() && st.isClosing() {
+	st.Applying--
+	if err != nil && c.journal.On() && st.IsClosing() {
 		return // the pushes have no answer, and come again to the process that comes back
 	}
-	before := c.part.updates.Changed()
-	st.mode.Applied(u.workers)
+	before := c.part.Updates.Changed()
+	st.Mode.Applied(u.workers)
 	for _, p := range u.pushes {
 		p.request.Apply(p.count(), dropped, before)
-		st.roster.Applied(p.worker, p.life, p.seq)
+		st.Roster.Applied(p.worker, p.life, p.seq)
 	}
 	if refusal, back := refusalOf(err); back && refusal.Status == wire.StatusBack {
-		st.fail(refusal)
+		st.Fail(refusal)
 	} else if err != nil {
-		st.fail(wire.Refuse(wire.StatusFailed, "server %d: update %d: %v", c.part.index, u.what.Step, err))
+		st.Fail(wire.Refuse(wire.StatusFailed, "server %d: update %d: %v", c.part.Index, u.what.Step, err))
 	}
 	clear(u.pushes) // their workers' requests go
 	clear(u.what.Pushes)

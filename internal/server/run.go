@@ -51,7 +51,7 @@ func (s *Server) Run(ctx context.Context) error {
 		return err
 	}
 	before := s.stopping.save
-	if s.segments.journal.on() && !s.lockstep() { // nothing is lost
+	if s.segments.journal.On() && !s.lockstep() { // nothing is lost
 		before = s.stopping.linger
 	}
 	ctx, release := s.stopping.outlast(ctx, before)
@@ -82,7 +82,7 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	err = errors.Join(err, s.unsaved(ctx))
 	s.farewell(err)
-	s.st.close()
+	s.st.Close()
 	defer s.endJournal()
 	defer s.rounds.waiting.Wait()
 	defer s.holding.under.Wait()
@@ -110,7 +110,7 @@ func (s *Server) stay() {
 		"checkpoint", newest)
 	s.st.Lock()
 	defer s.st.Unlock()
-	s.st.roster.Stay()
+	s.st.Roster.Stay()
 	s.presence.idle.Store(true)
 }
 
@@ -127,10 +127,10 @@ func (s *Server) farewell(err error) {
 		s.log.Info("stopped; the others wait for this server to be started again", "for", s.c.Strategy.ServerTimeout())
 		return
 	}
-	if err != nil && !s.st.done() && s.st.failure == nil {
-		s.st.fail(s.stopped())
+	if err != nil && !s.st.Done() && s.st.Failure == nil {
+		s.st.Fail(s.stopped())
 	}
-	failure := s.st.failure
+	failure := s.st.Failure
 	s.st.Unlock()
 	s.servers.farewell(failure)
 	if failure == nil {
@@ -141,8 +141,8 @@ func (s *Server) farewell(err error) {
 	defer beat.Stop()
 	s.st.Lock()
 	defer s.st.Unlock()
-	for over := false; s.st.roster.Alive() && !over; {
-		changed := s.st.change()
+	for over := false; s.st.Roster.Alive() && !over; {
+		changed := s.st.Change()
 		s.st.Unlock()
 		select {
 		case <-changed:
@@ -157,8 +157,8 @@ func (s *Server) farewell(err error) {
 func (s *Server) unsaved(ctx context.Context) error {
 	s.st.Lock()
 	defer s.st.Unlock()
-	kept := s.st.parting || s.segments.journal.on() && !s.lockstep()
-	if ctx.Err() == nil || !s.st.roster.Begun() || s.st.done() || kept {
+	kept := s.st.Parting || s.segments.journal.On() && !s.lockstep()
+	if ctx.Err() == nil || !s.st.Roster.Begun() || s.st.Done() || kept {
 		return nil
 	}
 	return ErrUnsaved
@@ -166,46 +166,46 @@ func (s *Server) unsaved(ctx context.Context) error {
 
 // leavesJournal says whether a server that ends can be started again where it is. Locked.
 func (s *Server) leavesJournal(err error) bool {
-	return err != nil && s.segments.journal.on() && s.st.failure == nil && !s.st.done()
+	return err != nil && s.segments.journal.On() && s.st.Failure == nil && !s.st.Done()
 }
 
 // endJournal closes the journal of a server that has ended, and removes one to which no process will come back.
 func (s *Server) endJournal() {
-	if !s.segments.journal.on() {
+	if !s.segments.journal.On() {
 		return
 	}
 	s.st.Lock()
 	s.voidJournal()
 	s.st.Unlock()
-	s.segments.journal.journal.Close()
+	s.segments.journal.Journal.Close()
 }
 
 // voidJournal removes a journal that nobody will come back to. Where all go back, that is so from the decision on: a
 // server that is killed before all know of it would come back to what has no future, and decide so again. Locked.
 func (s *Server) voidJournal() {
 	if s.forGood() {
-		s.segments.journal.void()
+		s.segments.journal.Void()
 	}
 }
 
 // forGood reports whether no process can go on from where a server has ended: the job was done, all go back, or
 // no worker that goes in step comes again. Workers that have died elsewhere may. Locked.
 func (s *Server) forGood() bool {
-	failure := s.st.failure
+	failure := s.st.Failure
 	if s.lockstep() {
-		return failure != nil || s.st.done()
+		return failure != nil || s.st.Done()
 	}
 	refusal, refused := refusalOf(failure)
-	return refused && refusal.Status == wire.StatusBack || failure == nil && s.st.done() && len(s.st.roster.Dead()) == 0
+	return refused && refusal.Status == wire.StatusBack || failure == nil && s.st.Done() && len(s.st.Roster.Dead()) == 0
 }
 
 // stopped is what a server says that is stopped while it has weights of a job. Locked.
 func (s *Server) stopped() error {
 	status, lost := wire.StatusFailed, ""
-	if s.st.roster.Begun() {
+	if s.st.Roster.Begun() {
 		status, lost = wire.StatusBack, ", and its weights are lost: start the job again from its last checkpoint"
 	}
-	if s.st.parting {
+	if s.st.Parting {
 		lost = ", after a checkpoint was saved: start the job again from its last checkpoint"
 	}
 	return wire.Refuse(status, "%s was stopped%s", s.servers.name(s.c.Index), lost)
@@ -225,8 +225,8 @@ const closeGrace = 5 * time.Second
 func (s *Server) awaitEnd(ctx context.Context, served <-chan error) error {
 	for {
 		s.st.Lock()
-		over, failure, ending := s.st.done(), s.st.failure, s.st.ending
-		deaths, deserted := s.st.roster.Dead(), s.st.roster.Deserted()
+		over, failure, ending := s.st.Done(), s.st.Failure, s.st.Ending
+		deaths, deserted := s.st.Roster.Dead(), s.st.Roster.Deserted()
 		s.st.Unlock()
 		switch {
 		case failure != nil && len(deaths) > 0:

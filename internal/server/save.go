@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"slices"
 
+	"github.com/gofleet/gofleet/internal/server/state"
+
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/cut"
 	"github.com/gofleet/gofleet/internal/mode"
@@ -20,18 +22,18 @@ import (
 // saving is this server's part in checkpoints: what a part has, where it is written, and on server 0 the manifest that
 // makes the parts of all servers one.
 type saving struct {
-	st       *state
-	part     *part
+	st       *state.Job
+	part     *state.Part
 	frozen   *frozen
 	rates    *rates
 	recovery *recovery
 	rule     optimizer.Rule
 	servers  int
 	holding  *holding
-	journal  *journaling
+	journal  *state.Journal
 	tracker  *checkpoint.Tracker
 	segments *segments
-	served   record // rows, in a model
+	served   state.Record // rows, in a model
 	log      *slog.Logger
 }
 
@@ -54,30 +56,30 @@ type oldShrink struct {
 
 // register has what was served outlive a kill. What builds noted whose workers led cuts is played: ends of periods, and
 // facts of them that are not needed.
-func (c *saving) register(m *memory) {
-	m.old = append(m.old, "ended", "period")
-	addEvent(m, "period", func(json.RawMessage) {})
-	tryEvent(m, "shrink", func(_ context.Context, r oldShrink) error {
-		return c.part.store.EndPeriodAgain(shrinkOf(&r.How), r.Dropped)
+func (c *saving) register(m *state.Memory) {
+	m.Old = append(m.Old, "ended", "period")
+	state.AddEvent(m, "period", func(json.RawMessage) {})
+	state.TryEvent(m, "shrink", func(_ context.Context, r oldShrink) error {
+		return c.part.Store.EndPeriodAgain(shrinkOf(&r.How), r.Dropped)
 	})
 	c.registerServing(m)
 }
 
 // applied reports whether all steps up to each worker's are in the tables. Locked.
 func (c *saving) applied(upTo func(worker int) uint64) bool {
-	for w := range c.st.roster.Workers() {
-		if !c.st.roster.Reached(w, upTo(w)) {
+	for w := range c.st.Roster.Workers() {
+		if !c.st.Roster.Reached(w, upTo(w)) {
 			return false
 		}
 	}
-	return c.st.applying == 0
+	return c.st.Applying == 0
 }
 
 // partOf is what is said of a part beside its file. Locked.
 func (c *saving) partOf(msg *saved) wire.Part {
-	p := wire.Part{Server: c.part.index, Step: c.part.store.Step(), Positions: c.positions(msg),
+	p := wire.Part{Server: c.part.Index, Step: c.part.Store.Step(), Positions: c.positions(msg),
 		RateFactors: c.rates.saved()}
-	if copies, are := c.st.mode.(*mode.Copies); are {
+	if copies, are := c.st.Mode.(*mode.Copies); are {
 		p.Updates = int64(copies.Open())
 		for i := range p.RateFactors {
 			p.RateFactors[i].From = min(p.RateFactors[i].From, p.Updates+1)
@@ -87,7 +89,7 @@ func (c *saving) partOf(msg *saved) wire.Part {
 }
 
 func (c *saving) nameOf(msg *saved) string {
-	return checkpoint.PartName(msg.id, c.part.index, c.servers)
+	return checkpoint.PartName(msg.id, c.part.Index, c.servers)
 }
 
 // image is what a part is to have: of one of the job's own checkpoints perhaps what has changed.
@@ -95,7 +97,7 @@ func (c *saving) image(msg *saved) (checkpoint.Image, error) {
 	if msg.progress != nil {
 		return c.tracker.Image(msg.id, msg.base)
 	}
-	return checkpoint.ImageOf(c.part.store, msg.params...), nil
+	return checkpoint.ImageOf(c.part.Store, msg.params...), nil
 }
 
 // writeImage writes a part that was taken aside. What another process has written stays.
@@ -123,8 +125,8 @@ func (c *saving) positions(msg *saved) (all [][]progress.Position) {
 	if len(msg.params) > 0 {
 		return nil
 	}
-	for w := range c.st.roster.Workers() {
-		all = append(all, slices.Clone(c.st.roster.Positions(w)))
+	for w := range c.st.Roster.Workers() {
+		all = append(all, slices.Clone(c.st.Roster.Positions(w)))
 	}
 	return all
 }
@@ -137,7 +139,7 @@ func shrinkOf(how *wire.Shrink) table.Shrink {
 func (c *saving) seal(s *cut.Sealing, id string) error {
 	var with wire.Cutting
 	var at wire.Placed
-	if err := errors.Join(parse(s.Ask.How, &with), parse(s.Brought, &at)); err != nil {
+	if err := errors.Join(state.Parse(s.Ask.How, &with), state.Parse(s.Brought, &at)); err != nil {
 		return err
 	}
 	msg := &saved{id: id, dir: at.Dir, base: at.Base, progress: at.Progress, params: with.Params, steps: s.Steps,
@@ -177,7 +179,7 @@ func (c *saving) lowest(m *checkpoint.Manifest, saver int) (epoch int) {
 		if len(at) == 0 {
 			its = c.recovery.progress.Epoch // where it began
 		}
-		if w != saver && c.st.roster.Short(w) && (len(at) > 0 || roster.SeqOf(c.st.roster.Last(w)) == 0) {
+		if w != saver && c.st.Roster.Short(w) && (len(at) > 0 || roster.SeqOf(c.st.Roster.Last(w)) == 0) {
 			epoch = min(epoch, its)
 		}
 	}
@@ -188,8 +190,8 @@ func (c *saving) lowest(m *checkpoint.Manifest, saver int) (epoch int) {
 func (c *saving) manifest(msg *saved) checkpoint.Manifest {
 	m := checkpoint.Manifest{ID: msg.id, Step: msg.parts[0].Step, RateFactors: fromWire(msg.parts[0].RateFactors),
 		Progress: (*checkpoint.Progress)(msg.progress), Positions: msg.parts[0].Positions}
-	m.Holds(c.rule, c.part.layout.Params, msg.params...)
-	if _, m.Copies = c.st.mode.(*mode.Copies); m.Copies {
+	m.Holds(c.rule, c.part.Layout.Params, msg.params...)
+	if _, m.Copies = c.st.Mode.(*mode.Copies); m.Copies {
 		m.Step = msg.parts[0].Updates
 	}
 	for _, step := range msg.steps {

@@ -29,7 +29,7 @@ func newAnchor(t *testing.T, s *Server, ask cut.Ask) *anchor {
 		s.leading.begin()
 		t.Cleanup(s.leading.under.Wait)
 		t.Cleanup(s.holding.under.Wait)
-		t.Cleanup(s.st.end)
+		t.Cleanup(s.st.End)
 	}
 	return &anchor{t: t, s: s, Ask: ask}
 }
@@ -84,7 +84,7 @@ func TestMessagesOfASaveComeTwice(t *testing.T) {
 	send(t, s, pushOf(s, wire.Header{Seq: 2, Acked: 2}), wire.StatusOK)
 	a.Ask = first
 	a.whole()
-	if last, _ := s.st.leader.Report(); last != 1 || s.st.follower.Number() > 1 {
+	if last, _ := s.st.Leader.Report(); last != 1 || s.st.Follower.Number() > 1 {
 		t.Fatal("a late message of a save has begun another")
 	}
 	send(t, s, pushOf(s, wire.Header{Seq: 3, Acked: 3}), wire.StatusOK)
@@ -103,7 +103,7 @@ func TestASaveThatWasGivenUp(t *testing.T) {
 	if a.GivesUp = false; a.asks() != wire.StatusStale {
 		t.Error("it begins")
 	}
-	if _, under := s.st.leader.Report(); under != 0 || s.st.follower.Number() != 0 {
+	if _, under := s.st.Leader.Report(); under != 0 || s.st.Follower.Number() != 0 {
 		t.Error("a save that was given up holds pushes")
 	}
 }
@@ -178,7 +178,7 @@ func TestARestartedWorkerEndsItsSave(t *testing.T) {
 	a.until(cut.Held)
 	hello := message(t, wire.Header{Op: wire.OpJoin}, wire.Hello{Process: 2, Fingerprint: s.c.Fingerprint})
 	send(t, s, hello, wire.StatusNotReady)
-	s.st.roster.End(0, "it was restarted", false)
+	s.st.Roster.End(0, "it was restarted", false)
 	send(t, s, hello, wire.StatusOK)
 	send(t, s, pushOf(s, wire.Header{Seq: 1, Life: 2}), wire.StatusOK)
 	send(t, s, message(t, wire.Header{Op: wire.OpCut, Life: 2}, a.Ask), wire.StatusStale)

@@ -3,6 +3,8 @@ package server
 import (
 	"slices"
 
+	"github.com/gofleet/gofleet/internal/server/state"
+
 	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/internal/wire"
 )
@@ -10,15 +12,15 @@ import (
 // scan sends a page of a table's rows: ids after the cursor, at most as many as asked for. Pages are of the rows that
 // there were when the first was asked for, with the weights that they have when their page is. In a cut these do not
 // change, so that all pages are of one moment.
-func (c *reading) scan(f *wire.Frame, msg *wire.Scan, r *reply) error {
-	if err := c.st.enter(f); err != nil {
+func (c *reading) scan(f *wire.Frame, msg *wire.Scan, r *state.Reply) error {
+	if err := c.st.Enter(f); err != nil {
 		return err
 	}
-	e, err := c.part.embedding(msg.Param)
+	e, err := c.part.Embedding(msg.Param)
 	if err != nil {
 		return err
 	}
-	t := c.part.store.Tables[e]
+	t := c.part.Store.Tables[e]
 	all, err := c.listed(t, msg)
 	if err != nil {
 		return err
@@ -34,8 +36,8 @@ func (c *reading) scan(f *wire.Frame, msg *wire.Scan, r *reply) error {
 		r.IDs(msg.Param, ids)
 		return nil
 	}
-	rows := make([]float32, 0, len(ids)*c.part.dim(e))
-	for row := range t.RowsOf(ids, c.part.store.Step()) {
+	rows := make([]float32, 0, len(ids)*c.part.Dim(e))
+	for row := range t.RowsOf(ids, c.part.Store.Step()) {
 		rows = append(rows, row.W...)
 	}
 	r.Rows(msg.Param, ids, rows)

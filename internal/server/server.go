@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/server/state"
+
 	"github.com/gofleet/gofleet/internal/awake"
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/cut"
@@ -51,8 +53,8 @@ type Config struct {
 // Server is one parameter server: its parts, each with the fields that it needs, and the life of the whole.
 type Server struct {
 	c         Config
-	st        *state
-	part      *part
+	st        *state.Job
+	part      *state.Part
 	rounds    *rounds
 	clipping  *clipping
 	saving    *saving
@@ -88,17 +90,18 @@ func New(c Config) (*Server, error) {
 	s := &Server{c: c, meter: new(Meter), log: c.Logger.With("server", c.Index)}
 	journals := c.Strategy.Recovery.Journal != ""
 	options := table.Options{Numbered: traits.Copies, Telling: journals}
-	if s.part, err = newPart(c.Layout, c.Index, c.serverRule, options, transport.LimitOf(c.Transport)); err != nil {
+	limit := transport.LimitOf(c.Transport)
+	if s.part, err = state.NewPart(c.Layout, c.Index, c.serverRule, options, limit); err != nil {
 		return nil, err
 	}
-	s.part.store.LogTo(s.log)
-	s.part.updates = update.New(s.part.store, c.Layout, c.Index,
+	s.part.Store.LogTo(s.log)
+	s.part.Updates = update.New(s.part.Store, c.Layout, c.Index,
 		update.Options{Weighting: c.Strategy.Weighting, Delay: float32(c.Strategy.DelayCompensation), Clip: clip})
 	life, end := context.WithCancel(context.Background())
-	s.st = newState(c.stateOptions(traits, s.log, end))
+	s.st = state.New(c.stateOptions(traits, s.log, end))
 	s.door = newDoor(s.st, c.Index, c.Fingerprint.Sum(), s.meter, s.log)
-	journal := newJournaling(s.st, c.Index, c.Strategy.Recovery.Journal, s.log)
-	peers := newPeers(s.st, c.Index, c.Endpoints, c.Transport, c.Strategy)
+	journal := state.NewJournal(s.st, c.Index, c.Strategy.Recovery.Journal, s.log)
+	peers := state.NewPeers(s.st, c.Index, c.Endpoints, c.Transport, c.Strategy)
 	s.clipping = &clipping{st: s.st, peers: peers, by: clip, params: len(c.Layout.Params),
 		norms: newNorms(len(c.Endpoints)),
 		life:  life, limit: c.Strategy.WaitTimeout.Std()}
@@ -106,10 +109,10 @@ func New(c Config) (*Server, error) {
 	id := &identity{process: cmp.Or(c.Process, random()), processes: make([]uint64, len(c.Endpoints))}
 	if c.Index == 0 {
 		g := roster.NewGeneration(id.process, c.Fingerprint.Sum())
-		s.st.generation.Store(&g)
+		s.st.Generation.Store(&g)
 	}
 	s.segments = newSegments(c, s.st, id, journal, s.log)
-	s.st.failed = s.voidJournal
+	s.st.Failed = s.voidJournal
 	s.connect(traits, journal)
 	s.measure()
 	return s, nil
@@ -134,18 +137,18 @@ type training struct {
 }
 
 // connectTraining makes the parts that answer steps, each with the parts below that it needs.
-func (s *Server) connectTraining(traits mode.Traits, journal *journaling) training {
+func (s *Server) connectTraining(traits mode.Traits, journal *state.Journal) training {
 	c, st, part := s.c, s.st, s.part
 	t := training{
-		rates:   &rates{st: st, store: part.store, rounds: traits.Rounds, log: s.log},
+		rates:   &rates{st: st, store: part.Store, rounds: traits.Rounds, log: s.log},
 		changed: &changed{st: st, part: part, on: traits.Copies, byWorker: make([]*changes, c.Workers)},
-		delays: &delays{on: c.Strategy.DelayCompensation != 0, floats: part.floats,
+		delays: &delays{on: c.Strategy.DelayCompensation != 0, floats: part.Floats,
 			pulled: make([][]float32, c.Workers)},
 	}
 	s.rounds = newRounds(st, part, t.rates, s.clipping, journal)
 	summing := newSumming(st, part, c.Strategy, traits.Rounds, s.rounds.push)
 	t.pieces = &pieces{st: st, part: part, summing: summing, stages: make([]map[uint64]*stage, c.Workers)}
-	foresight := newForesight(c.Strategy, c.Workers, part.floats)
+	foresight := newForesight(c.Strategy, c.Workers, part.Floats)
 	t.pushing = &pushing{st: st, rounds: s.rounds, pieces: t.pieces, changed: t.changed, delays: t.delays}
 	t.reading = &reading{st: st, part: part, changed: t.changed, delays: t.delays, maxFrame: c.Strategy.MaxFrame,
 		foreseeing: foresight.on, bounded: traits.Lockstep, scanned: map[uint32][]uint64{}}
@@ -155,7 +158,7 @@ func (s *Server) connectTraining(traits mode.Traits, journal *journaling) traini
 }
 
 // connect makes the other parts that answer requests, and gives all to the door.
-func (s *Server) connect(traits mode.Traits, journal *journaling) {
+func (s *Server) connect(traits mode.Traits, journal *state.Journal) {
 	c, st, part := s.c, s.st, s.part
 	t := s.connectTraining(traits, journal)
 	frozen := &frozen{st: st, part: part, known: map[int]bool{}}
@@ -169,7 +172,7 @@ func (s *Server) connect(traits mode.Traits, journal *journaling) {
 		another: another{patience: c.Strategy.WorkerTimeout.Std() * 2 / 3}} // workers wait for a server that long
 	s.saving = &saving{st: st, part: part, frozen: frozen, rates: t.rates, recovery: s.recovery,
 		rule: c.Rule, servers: len(c.Endpoints), journal: journal, segments: s.segments,
-		tracker: checkpoint.NewTracker(part.store, keep.Deltas > 0), log: s.log}
+		tracker: checkpoint.NewTracker(part.Store, keep.Deltas > 0), log: s.log}
 	s.holding = &holding{st: st, part: part, saving: s.saving, changed: t.changed,
 		patience: c.Strategy.WorkerTimeout.Std() / 20, journal: journal, segments: s.segments, log: s.log}
 	s.saving.holding, t.reading.holding = s.holding, s.holding
@@ -178,7 +181,7 @@ func (s *Server) connect(traits mode.Traits, journal *journaling) {
 		orders: make([]*cut.Order, len(c.Endpoints)), withdraw: make([]context.CancelFunc, len(c.Endpoints))}
 	gathering := &gathering{st: st, byNumber: map[uint64]*gathered{}}
 	heartbeat := c.Strategy.HeartbeatInterval.Std()
-	cables := &lines{roster: st.roster, byWorker: make([]line, c.Workers), lonely: c.Strategy.Recovery.Journal != "",
+	cables := &lines{roster: st.Roster, byWorker: make([]line, c.Workers), lonely: c.Strategy.Recovery.Journal != "",
 		enough: max(min(endedAfter, c.Strategy.WorkerTimeout.Std()/4), 2*heartbeat)}
 	members := &membership{st: st, rounds: s.rounds, pieces: t.pieces, changed: t.changed, delays: t.delays,
 		loading:  s.loading,
@@ -201,7 +204,8 @@ func (s *Server) connect(traits mode.Traits, journal *journaling) {
 	s.returning = &returning{config: c, st: st, part: part, loading: s.loading, recovery: s.recovery,
 		segments: s.segments,
 		log:      s.log}
-	for _, p := range []interface{ register(*memory) }{s.servers, s.loading, frozen, s.recovery, s.rounds, members,
+	for _, p := range []interface{ register(*state.Memory) }{s.servers, s.loading, frozen, s.recovery, s.rounds,
+		members,
 		s.deaths,
 		t.rates, s.clipping, gathering, s.saving, s.reloading, s.holding, s.leading} {
 		p.register(s.segments.memory) // in the order in which facts are resumed
@@ -210,30 +214,30 @@ func (s *Server) connect(traits mode.Traits, journal *journaling) {
 }
 
 // answer has the door give each request to the part that answers it.
-func (s *Server) answer(t training, members *membership, frozen *frozen, gathering *gathering, journal *journaling) {
+func (s *Server) answer(t training, members *membership, frozen *frozen, gathering *gathering, journal *state.Journal) {
 	s.door.handlers = []handler{
-		wire.OpHello:     journal.recorded(control(members.join)),
-		wire.OpJoin:      journal.recorded(control(members.join)),
+		wire.OpHello:     recorded(journal, control(members.join)),
+		wire.OpJoin:      recorded(journal, control(members.join)),
 		wire.OpHeartbeat: members.heartbeat,
-		wire.OpLeave:     journal.recorded(silent(members.leave)),
-		wire.OpPublish:   journal.recorded(silent(s.loading.handle)),
+		wire.OpLeave:     recorded(journal, silent(members.leave)),
+		wire.OpPublish:   recorded(journal, silent(s.loading.handle)),
 		wire.OpStep:      t.steps.step,
 		wire.OpPeek:      t.steps.peek,
 		wire.OpPiece:     silent(t.pieces.handle),
-		wire.OpPark:      journal.recorded(silent(t.pushing.park)),
-		wire.OpRate:      journal.recorded(control(t.rates.handle)),
+		wire.OpPark:      recorded(journal, silent(t.pushing.park)),
+		wire.OpRate:      recorded(journal, control(t.rates.handle)),
 		wire.OpScan:      control(t.reading.scan),
-		wire.OpGather:    journal.recorded(control(gathering.handle)),
-		wire.OpSaver:     journal.recorded(control(s.recovery.saver)),
+		wire.OpGather:    recorded(journal, control(gathering.handle)),
+		wire.OpSaver:     recorded(journal, control(s.recovery.saver)),
 		wire.OpKeep:      control(frozen.handleKeep),
 		wire.OpBring:     frozen.handleBring,
-		wire.OpFence:     journal.recorded(control(s.deaths.fence)),
-		wire.OpDrop:      journal.recorded(control(s.deaths.drop)),
-		wire.OpNorms:     journal.recorded(control(s.clipping.handle)),
-		wire.OpReport:    journal.recorded(control(s.servers.handle)),
-		wire.OpServe:     journal.recorded(control(s.saving.serve)),
-		wire.OpCut:       journal.recorded(control(s.leading.ask)),
-		wire.OpOrder:     journal.recorded(control(s.holding.handle)),
+		wire.OpFence:     recorded(journal, control(s.deaths.fence)),
+		wire.OpDrop:      recorded(journal, control(s.deaths.drop)),
+		wire.OpNorms:     recorded(journal, control(s.clipping.handle)),
+		wire.OpReport:    recorded(journal, control(s.servers.handle)),
+		wire.OpServe:     recorded(journal, control(s.saving.serve)),
+		wire.OpCut:       recorded(journal, control(s.leading.ask)),
+		wire.OpOrder:     recorded(journal, control(s.holding.handle)),
 	}
 }
 
@@ -248,9 +252,9 @@ func (c *Config) alone(traits mode.Traits) time.Duration {
 
 // stateOptions are what the state of a job is made of on this server. end ends what updates wait for when the job
 // fails.
-func (c *Config) stateOptions(traits mode.Traits, log *slog.Logger, end context.CancelFunc) options {
+func (c *Config) stateOptions(traits mode.Traits, log *slog.Logger, end context.CancelFunc) state.Options {
 	timeout := c.Strategy.WorkerTimeout.Std()
-	return options{
+	return state.Options{
 		Servers: len(c.Endpoints),
 		Roster: roster.Options{
 			Server:    c.Index,
@@ -298,13 +302,13 @@ func (s *Server) Return(ctx context.Context) (returned bool, err error) {
 
 // Release lets go of the journal of a server that will not run.
 func (s *Server) Release() {
-	if s.segments.journal.on() {
-		s.segments.journal.journal.Close()
+	if s.segments.journal.On() {
+		s.segments.journal.Journal.Close()
 	}
 }
 
 // Store is the server's tables.
-func (s *Server) Store() *table.Store { return s.part.store }
+func (s *Server) Store() *table.Store { return s.part.Store }
 
 // Restore fills the tables from a checkpoint, which any number of servers may have written, or from a saved model.
 func (s *Server) Restore(ctx context.Context, dir string, what checkpoint.Selection) error {
@@ -323,7 +327,7 @@ func (s *Server) Resume(ctx context.Context, told string) (found bool, err error
 		return m, err
 	})
 	if !found {
-		for _, t := range s.part.store.Tables {
+		for _, t := range s.part.Store.Tables {
 			t.Clear() // of what a damaged one has left
 		}
 	}

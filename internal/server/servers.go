@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/server/state"
+
 	"github.com/gofleet/gofleet/internal/layout"
 	"github.com/gofleet/gofleet/internal/peer"
 	"github.com/gofleet/gofleet/internal/roster"
@@ -31,8 +33,8 @@ import (
 // A server that comes back with another number has lost its weights, and so has a server 0 whose generation is another.
 // Then the job can't go on, which each server answers to every request until its farewell ends.
 type servers struct {
-	st       *state
-	peers    *peers
+	st       *state.Job
+	peers    *state.Peers
 	recovery *recovery
 	members  *membership
 	holding  *holding
@@ -41,18 +43,18 @@ type servers struct {
 	fingerprint layout.Fingerprint
 	differences *differences
 	pace        time.Duration // of heartbeats
-	journal     *journaling
-	generations event[*roster.Generation]
-	admits      event[wire.Report] // a process, by server 0
+	journal     *state.Journal
+	generations state.Event[*roster.Generation]
+	admits      state.Event[wire.Report] // a process, by server 0
 	log         *slog.Logger
 	// ended are the servers that have said so.
 	ended []bool
 }
 
 // register has the servers of the job outlive a kill.
-func (c *servers) register(m *memory) {
-	c.generations = addEvent(m, "generation", c.st.generation.Store)
-	c.admits = addEvent(m, "server", func(r wire.Report) { c.processes[r.Server] = r.Process })
+func (c *servers) register(m *state.Memory) {
+	c.generations = state.AddEvent(m, "generation", c.st.Generation.Store)
+	c.admits = state.AddEvent(m, "server", func(r wire.Report) { c.processes[r.Server] = r.Process })
 }
 
 // watch keeps in touch with server 0, or as server 0 with all others, until ctx ends.
@@ -62,13 +64,13 @@ func (c *servers) watch(ctx context.Context) {
 		return
 	}
 	var all sync.WaitGroup
-	c.peers.others(func(to int) { all.Go(func() { c.beatTo(ctx, to) }) })
+	c.peers.Others(func(to int) { all.Go(func() { c.beatTo(ctx, to) }) })
 	all.Wait()
 }
 
 // beatTo asks a server whether it is there until ctx ends, the server has said that it ends, or the job can't go on.
 func (c *servers) beatTo(ctx context.Context, to int) {
-	b := bond{servers: c, to: to, heard: c.st.now()}
+	b := bond{servers: c, to: to, heard: c.st.Now()}
 	for ctx.Err() == nil {
 		met, over := c.known(to)
 		if over {
@@ -106,7 +108,7 @@ type bond struct {
 // has the key, or on server 0 the other's process.
 func (b *bond) beat(ctx context.Context, met bool) (pause time.Duration, failure error) {
 	if !met && b.index == 0 { // the other is to report first
-		b.heard, b.absent = b.st.now(), peer.Absence{}
+		b.heard, b.absent = b.st.Now(), peer.Absence{}
 		return b.pace / 4, nil
 	}
 	err := b.report(ctx, b.to)
@@ -115,7 +117,7 @@ func (b *bond) beat(ctx context.Context, met bool) (pause time.Duration, failure
 	case err != nil && ctx.Err() != nil:
 		return 0, nil
 	case err == nil:
-		b.heard, b.absent = b.st.now(), peer.Absence{}
+		b.heard, b.absent = b.st.Now(), peer.Absence{}
 	case refused && refusal.Status == wire.StatusBack, refused && met && refusal.Status == wire.StatusFailed:
 		return 0, refusal
 	case !met && errors.Is(err, wire.ErrVersion):
@@ -134,7 +136,7 @@ func (b *bond) beat(ctx context.Context, met bool) (pause time.Duration, failure
 // missed says what follows when there was no answer: nothing listens where a process has ended, so that this is seen
 // sooner than silence.
 func (b *bond) missed(err error) (pause time.Duration, failure error) {
-	now := b.st.now()
+	now := b.st.Now()
 	nobody, silent := b.absent.Note(err, now), now.Sub(b.heard)
 	switch {
 	case nobody && b.absent.Ended(now, b.endedAfter()):
@@ -142,10 +144,10 @@ func (b *bond) missed(err error) (pause time.Duration, failure error) {
 		return 0, wire.Refuse(wire.StatusBack,
 			"%s has ended, nobody listens there any more, and its weights are lost: "+
 				"start the job again from its last checkpoint", b.name(b.to))
-	case silent > b.away() && silent <= b.peers.away: // a server that was asked to end waits for none that is gone
+	case silent > b.away() && silent <= b.peers.Away: // a server that was asked to end waits for none that is gone
 		return 0, wire.Refuse(wire.StatusBack, "%s was silent for %v, and others were asked to end: start the job "+
 			"again from its last checkpoint", b.name(b.to), silent.Round(time.Millisecond))
-	case silent > b.peers.away:
+	case silent > b.peers.Away:
 		return 0, wire.Refuse(wire.StatusFailed, "%s was silent for %v: %v", b.name(b.to),
 			silent.Round(time.Millisecond), err)
 	case nobody:
@@ -158,10 +160,10 @@ func (b *bond) missed(err error) (pause time.Duration, failure error) {
 func (b *bond) away() time.Duration {
 	b.st.Lock()
 	defer b.st.Unlock()
-	if b.st.roster.Hurried() {
-		return min(3*b.pace, b.peers.away)
+	if b.st.Roster.Hurried() {
+		return min(3*b.pace, b.peers.Away)
 	}
-	return b.peers.away
+	return b.peers.Away
 }
 
 // introductionPause is the longest between attempts to become known to server 0, which workers wait for.
@@ -172,10 +174,10 @@ const endedAfter = 2 * time.Second
 
 // endedAfter is how long nothing listens there before the server has ended for good.
 func (b *bond) endedAfter() time.Duration {
-	if b.journal.comesBack() {
-		return b.peers.away
+	if b.journal.ComesBack() {
+		return b.peers.Away
 	}
-	return min(endedAfter, b.peers.timeout/4)
+	return min(endedAfter, b.peers.Timeout/4)
 }
 
 func refusalOf(err error) (*wire.Refusal, bool) {
@@ -187,11 +189,11 @@ func refusalOf(err error) (*wire.Refusal, bool) {
 func (c *servers) known(to int) (met, over bool) {
 	c.st.Lock()
 	defer c.st.Unlock()
-	met = c.st.generation.Load() != nil
+	met = c.st.Generation.Load() != nil
 	if c.index == 0 {
 		met = c.processes[to] != 0
 	}
-	return met, c.ended[to] || c.st.failure != nil
+	return met, c.ended[to] || c.st.Failure != nil
 }
 
 // report asks a server whether it is still there, and the same; one that server 0 does not know introduces itself.
@@ -199,18 +201,18 @@ func (c *servers) report(ctx context.Context, to int) error {
 	msg, h := wire.Report{Server: c.index, Process: c.process}, wire.Header{Op: wire.OpReport}
 	if c.index == 0 {
 		c.st.Lock()
-		msg = wire.Report{Server: to, Process: c.processes[to], Left: c.st.roster.Left()}
-		msg.Cuts[0], msg.Cuts[1] = c.st.leader.Report()
+		msg = wire.Report{Server: to, Process: c.processes[to], Left: c.st.Roster.Left()}
+		msg.Cuts[0], msg.Cuts[1] = c.st.Leader.Report()
 		c.st.Unlock()
 	}
-	g := c.st.generation.Load()
+	g := c.st.Generation.Load()
 	if g == nil {
 		h.Job, msg.Fingerprint = c.fingerprint.Sum(), c.fingerprint
 	} else {
 		h.Job = g.Servers()
 	}
 	var answer wire.Reported
-	attempt, err := c.peers.attempt(to, h, msg, &answer)
+	attempt, err := c.peers.Attempt(to, h, msg, &answer)
 	if err == nil {
 		_, err = attempt(ctx)
 	}
@@ -234,22 +236,22 @@ func (c *servers) begin(ctx context.Context, answer wire.Reported) error {
 	c.st.Lock()
 	defer c.st.Unlock()
 	g := &roster.Generation{Number: answer.Generation, Key: answer.Key, Fingerprint: c.fingerprint.Sum()}
-	c.generations.note(g)
-	c.st.generation.Store(g)
+	c.generations.Note(g)
+	c.st.Generation.Store(g)
 	if failure != nil {
-		c.st.fail(failure)
+		c.st.Fail(failure)
 	}
-	c.st.broadcast()
+	c.st.Broadcast()
 	return nil
 }
 
 // handle answers a server: one that introduces itself, server 0 that asks back, or a server of this generation.
-func (c *servers) handle(f *wire.Frame, msg *wire.Report, r *reply) error {
+func (c *servers) handle(f *wire.Frame, msg *wire.Report, r *state.Reply) error {
 	if msg.Server < 0 || msg.Server >= len(c.processes) {
 		return wire.Refuse(wire.StatusMismatch, "server %d: the job has %d servers", msg.Server, len(c.processes))
 	}
 	answer, err := wire.Reported{}, error(nil)
-	switch g := c.st.generation.Load(); {
+	switch g := c.st.Generation.Load(); {
 	case g != nil && f.Job == g.Servers():
 		answer.Whole, err = c.heard(msg)
 	case c.index != 0:
@@ -292,7 +294,7 @@ func (c *servers) says(msg *wire.Report) error {
 	case msg.Ends:
 		c.ended[msg.Server] = true
 		if msg.Status != wire.StatusOK {
-			c.st.fail(wire.Refuse(msg.Status, "%s", msg.Why))
+			c.st.Fail(wire.Refuse(msg.Status, "%s", msg.Why))
 		}
 		c.members.left(msg.Left)
 		return nil
@@ -301,13 +303,13 @@ func (c *servers) says(msg *wire.Report) error {
 			return err
 		}
 		c.members.left(msg.Left)
-		c.st.follower.Report(msg.Cuts[0], msg.Cuts[1])
+		c.st.Follower.Report(msg.Cuts[0], msg.Cuts[1])
 		c.holding.tidy()
-		c.st.broadcast()
+		c.st.Broadcast()
 	case c.processes[msg.Server] != msg.Process:
 		return wire.Refuse(wire.StatusStale, "server %d is another process", msg.Server)
 	}
-	return c.st.failure
+	return c.st.Failure
 }
 
 // introduce admits a server's process to the generation, when it is what listens at the server's endpoint. The process
@@ -324,25 +326,25 @@ func (c *servers) introduce(msg *wire.Report) error {
 	before := c.processes[msg.Server]
 	switch {
 	case before == msg.Process:
-		return c.st.failure
-	case c.st.failure != nil:
-		return wire.Refuse(wire.StatusNotReady, "server 0 is about to end: %v", c.st.failure)
-	case before != 0 && c.st.roster.Begun():
+		return c.st.Failure
+	case c.st.Failure != nil:
+		return wire.Refuse(wire.StatusNotReady, "server 0 is about to end: %v", c.st.Failure)
+	case before != 0 && c.st.Roster.Begun():
 		c.processes[msg.Server] = msg.Process // it is told as the others are
-		c.st.fail(c.wentBack(msg.Server))
-		return c.st.failure
+		c.st.Fail(c.wentBack(msg.Server))
+		return c.st.Failure
 	}
 	c.processes[msg.Server] = msg.Process
-	c.admits.note(wire.Report{Server: msg.Server, Process: msg.Process})
+	c.admits.Note(wire.Report{Server: msg.Server, Process: msg.Process})
 	return nil
 }
 
 // askBack asks the endpoint of a server whether the process there is the one that reports.
 func (c *servers) askBack(msg *wire.Report) error {
-	ctx, cancel := context.WithTimeout(context.Background(), c.peers.timeout/10)
+	ctx, cancel := context.WithTimeout(context.Background(), c.peers.Timeout/10)
 	defer cancel()
 	h := wire.Header{Op: wire.OpReport, Job: c.fingerprint.Sum()}
-	attempt, err := c.peers.attempt(msg.Server, h, wire.Report{Server: msg.Server, Process: msg.Process},
+	attempt, err := c.peers.Attempt(msg.Server, h, wire.Report{Server: msg.Server, Process: msg.Process},
 		new(wire.Reported))
 	if err == nil {
 		_, err = attempt(ctx)
@@ -364,7 +366,7 @@ func (c *servers) wentBack(server int) error {
 func (c *servers) fail(err error) {
 	c.st.Lock()
 	defer c.st.Unlock()
-	c.st.fail(err)
+	c.st.Fail(err)
 }
 
 // ends takes note that a server has ended.
@@ -383,7 +385,7 @@ func (c *servers) replaced(server int) error {
 	case c.index != 0:
 		return wire.Refuse(wire.StatusBack,
 			"another process has the place of %s: start the job again from its last checkpoint", c.name(c.index))
-	case c.st.roster.Begun():
+	case c.st.Roster.Begun():
 		return c.wentBack(server)
 	}
 	c.processes[server] = 0
@@ -391,17 +393,17 @@ func (c *servers) replaced(server int) error {
 }
 
 func (c *servers) name(server int) string {
-	return fmt.Sprintf("server %d (%s)", server, c.peers.endpoints[server])
+	return fmt.Sprintf("server %d (%s)", server, c.peers.Endpoints[server])
 }
 
 // farewell tells the other servers that this one ends, and why if the job can't go on.
 func (c *servers) farewell(failure error) {
-	g := c.st.generation.Load()
+	g := c.st.Generation.Load()
 	if g == nil {
 		return
 	}
 	c.st.Lock()
-	msg := wire.Report{Server: c.index, Process: c.process, Ends: true, Left: c.st.roster.Left()}
+	msg := wire.Report{Server: c.index, Process: c.process, Ends: true, Left: c.st.Roster.Left()}
 	c.st.Unlock()
 	if failure != nil {
 		msg.Status, msg.Why = wire.StatusFailed, failure.Error()
@@ -409,12 +411,12 @@ func (c *servers) farewell(failure error) {
 			msg.Status, msg.Why = r.Status, r.Text
 		}
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), min(3*c.pace, c.peers.timeout/4))
+	ctx, cancel := context.WithTimeout(context.Background(), min(3*c.pace, c.peers.Timeout/4))
 	defer cancel()
 	var all sync.WaitGroup
 	defer all.Wait()
-	c.peers.others(func(to int) {
-		attempt, err := c.peers.attempt(to, wire.Header{Op: wire.OpReport, Job: g.Servers()}, msg, new(wire.Reported))
+	c.peers.Others(func(to int) {
+		attempt, err := c.peers.Attempt(to, wire.Header{Op: wire.OpReport, Job: g.Servers()}, msg, new(wire.Reported))
 		if err == nil {
 			all.Go(func() { c.part(ctx, to, attempt) })
 		}
@@ -425,14 +427,14 @@ func (c *servers) farewell(failure error) {
 // other would take an end for a death.
 func (c *servers) part(ctx context.Context, to int, attempt func(context.Context) (bool, error)) {
 	var absent peer.Absence
-	_ = peer.Repeat(ctx, pauses, func() (peer.Verdict, error) {
+	_ = peer.Repeat(ctx, state.Pauses, func() (peer.Verdict, error) {
 		ctx, cancel := context.WithTimeout(ctx, c.pace/2)
 		defer cancel()
 		answered, err := attempt(ctx)
 		c.st.Lock()
 		ended := c.ended[to] // it may have said so meanwhile
 		c.st.Unlock()
-		if now := c.st.now(); ended || answered || absent.Note(err, now) && absent.Ended(now, c.pace/2) {
+		if now := c.st.Now(); ended || answered || absent.Note(err, now) && absent.Ended(now, c.pace/2) {
 			return peer.Done, err
 		}
 		return peer.Pause, err
@@ -441,15 +443,15 @@ func (c *servers) part(ctx context.Context, to int, attempt func(context.Context
 
 // tell makes a report to server 0, once, and says how many checkpoints that has had saved for servers that stop.
 func (c *servers) tell(ctx context.Context, msg wire.Report) (whole int, err error) {
-	g := c.st.generation.Load()
+	g := c.st.Generation.Load()
 	if g == nil {
 		return 0, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, c.peers.timeout/10)
+	ctx, cancel := context.WithTimeout(ctx, c.peers.Timeout/10)
 	defer cancel()
 	var answer wire.Reported
 	msg.Server, msg.Process = c.index, c.process
-	attempt, err := c.peers.attempt(0, wire.Header{Op: wire.OpReport, Job: g.Servers()}, msg, &answer)
+	attempt, err := c.peers.Attempt(0, wire.Header{Op: wire.OpReport, Job: g.Servers()}, msg, &answer)
 	if err == nil {
 		_, err = attempt(ctx)
 	}

@@ -3,6 +3,8 @@ package server
 import (
 	"fmt"
 
+	"github.com/gofleet/gofleet/internal/server/state"
+
 	"github.com/gofleet/gofleet/internal/cut"
 	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/internal/wire"
@@ -12,27 +14,27 @@ import (
 const gone = 1 << 31
 
 // registerServing has what was served outlive a kill.
-func (c *saving) registerServing(m *memory) {
-	addFact(m, "generation", func() string { return c.part.store.Chain().Generation }, func(then string) {
-		chain := c.part.store.Chain()
+func (c *saving) registerServing(m *state.Memory) {
+	state.AddFact(m, "generation", func() string { return c.part.Store.Chain().Generation }, func(then string) {
+		chain := c.part.Store.Chain()
 		chain.Generation = then
-		c.part.store.SetChain(chain)
+		c.part.Store.SetChain(chain)
 	})
-	c.served = addRecord(m, kindServed, c.again)
+	c.served = state.AddRecord(m, state.KindServed, c.again)
 }
 
 // serve has the tables say what was saved of them, as their worker does before it makes a model whole, and again if it
 // could not: rows stay as they are.
-func (c *saving) serve(f *wire.Frame, msg *wire.Serve, _ *reply) error {
+func (c *saving) serve(f *wire.Frame, msg *wire.Serve, _ *state.Reply) error {
 	c.st.Lock()
 	defer c.st.Unlock()
-	if err := c.st.sender(f); err != nil {
+	if err := c.st.Sender(f); err != nil {
 		return err
 	}
-	if _, err := c.holding.kept(msg.Cut); err != nil || c.part.store.Chain() == table.Chain(msg.Before) {
+	if _, err := c.holding.kept(msg.Cut); err != nil || c.part.Store.Chain() == table.Chain(msg.Before) {
 		return err
 	}
-	c.journal.failed(c.mark(make([]table.Served, len(c.part.store.Tables)), table.Chain(msg.Before), ""))
+	c.journal.Failed(c.mark(make([]table.Served, len(c.part.Store.Tables)), table.Chain(msg.Before), ""))
 	return nil
 }
 
@@ -44,8 +46,8 @@ type servedRecord struct {
 
 // mark has rows count as served. The error is the journal's.
 func (c *saving) mark(all []table.Served, now table.Chain, name string) (lost error) {
-	if c.journal.on() {
-		lost = c.served.append(func(b *wire.Builder) {
+	if c.journal.On() {
+		lost = c.served.Append(func(b *wire.Builder) {
 			_ = b.JSON(servedRecord{wire.Chain(now), cut.Named{Name: name}}) // of words and a number
 			for i, t := range all {
 				b.IDs(uint32(i), t.Rows)
@@ -53,7 +55,7 @@ func (c *saving) mark(all []table.Served, now table.Chain, name string) (lost er
 			}
 		})
 	}
-	c.part.store.Serve(all, now)
+	c.part.Store.Serve(all, now)
 	return lost
 }
 
@@ -64,7 +66,7 @@ func (c *saving) again(f *wire.Frame) error {
 		return err
 	}
 	if now.Name != "" {
-		c.st.follower.Recall(now.Named)
+		c.st.Follower.Recall(now.Named)
 	}
 	var lists [][]uint64
 	for _, sec := range f.Sections {
@@ -77,13 +79,13 @@ func (c *saving) again(f *wire.Frame) error {
 		}
 		lists = append(lists, ids)
 	}
-	all := make([]table.Served, len(c.part.store.Tables))
+	all := make([]table.Served, len(c.part.Store.Tables))
 	if len(lists) != 2*len(all) {
 		return fmt.Errorf("a model for serving has %d lists of rows, and there are %d tables", len(lists), len(all))
 	}
 	for i := range all {
 		all[i] = table.Served{Rows: lists[2*i], Gone: lists[2*i+1]}
 	}
-	c.part.store.Serve(all, table.Chain(now.Chain))
+	c.part.Store.Serve(all, table.Chain(now.Chain))
 	return nil
 }

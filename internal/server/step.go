@@ -3,6 +3,8 @@ package server
 import (
 	"sync"
 
+	"github.com/gofleet/gofleet/internal/server/state"
+
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
@@ -12,7 +14,7 @@ import (
 // a step is refused whole, and a push whose answer could not be sent is not applied. The answer is made after the push
 // has counted: the weights in it have the sender's own gradient.
 type steps struct {
-	st        *state
+	st        *state.Job
 	pieces    *pieces
 	pushing   *pushing
 	reading   *reading
@@ -21,7 +23,7 @@ type steps struct {
 }
 
 // step is one training step.
-func (c *steps) step(f *wire.Frame, r *reply) error {
+func (c *steps) step(f *wire.Frame, r *state.Reply) error {
 	if err := c.reading.parse(f, r); err != nil {
 		return err
 	}
@@ -35,18 +37,18 @@ func (c *steps) step(f *wire.Frame, r *reply) error {
 		if err := c.pushing.push(f, p, r.Header()); err != nil {
 			return err
 		}
-	} else if err := c.st.enter(f); err != nil {
+	} else if err := c.st.Enter(f); err != nil {
 		return err
 	}
 	return c.reading.pull(f, r, false)
 }
 
 // peek reads for evaluation.
-func (c *steps) peek(f *wire.Frame, r *reply) error {
+func (c *steps) peek(f *wire.Frame, r *state.Reply) error {
 	if err := c.reading.parse(f, r); err != nil {
 		return err
 	}
-	if err := c.st.enter(f); err != nil {
+	if err := c.st.Enter(f); err != nil {
 		return err
 	}
 	return c.reading.pull(f, r, true)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/server/state"
+
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
@@ -20,7 +22,7 @@ import (
 // Server 0 does so for itself too. The server serves on until then, as long as there is a worker to save; and where
 // workers end too, since all roles were asked to, until all have, which save each.
 type stopping struct {
-	st       *state
+	st       *state.Job
 	servers  *servers
 	recovery *recovery
 }
@@ -70,10 +72,10 @@ func (c *stopping) save(ctx context.Context) {
 // which they come to the end of a step, and once one has ended for three.
 func (c *stopping) accompany(ctx context.Context) {
 	c.st.Lock()
-	c.st.parting = true
+	c.st.Parting = true
 	c.st.Unlock()
-	for began := c.st.now(); c.rest(ctx) == nil; {
-		if whole, err := c.ask(ctx, false); err != nil || !c.awaits(c.st.now().Sub(began)) && whole > 0 {
+	for began := c.st.Now(); c.rest(ctx) == nil; {
+		if whole, err := c.ask(ctx, false); err != nil || !c.awaits(c.st.Now().Sub(began)) && whole > 0 {
 			return
 		}
 	}
@@ -84,7 +86,7 @@ func (c *stopping) accompany(ctx context.Context) {
 func (c *stopping) linger(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, stopGrace)
 	defer cancel()
-	for began := c.st.now(); c.leavers(c.st.now().Sub(began)) && c.rest(ctx) == nil; {
+	for began := c.st.Now(); c.leavers(c.st.Now().Sub(began)) && c.rest(ctx) == nil; {
 	}
 }
 
@@ -92,20 +94,20 @@ func (c *stopping) linger(ctx context.Context) {
 func (c *stopping) leavers(since time.Duration) bool {
 	c.st.Lock()
 	defer c.st.Unlock()
-	if c.st.failure != nil || !c.st.roster.Alive() {
+	if c.st.Failure != nil || !c.st.Roster.Alive() {
 		return false
 	}
-	return since < 3*c.servers.pace || c.st.leads() || c.st.roster.Departing(c.st.now())
+	return since < 3*c.servers.pace || c.st.Leads() || c.st.Roster.Departing(c.st.Now())
 }
 
 // awaits says whether workers may still end that were asked to so long ago.
 func (c *stopping) awaits(since time.Duration) bool {
 	c.st.Lock()
 	defer c.st.Unlock()
-	if c.st.failure != nil || !c.st.roster.Alive() {
+	if c.st.Failure != nil || !c.st.Roster.Alive() {
 		return false
 	}
-	return since < c.servers.pace || since < 3*c.servers.pace && c.st.roster.Ended(c.st.roster.Workers())
+	return since < c.servers.pace || since < 3*c.servers.pace && c.st.Roster.Ended(c.st.Roster.Workers())
 }
 
 func (c *stopping) rest(ctx context.Context) error {
@@ -116,8 +118,8 @@ func (c *stopping) rest(ctx context.Context) error {
 func (c *stopping) hopes() bool {
 	c.st.Lock()
 	defer c.st.Unlock()
-	return c.recovery.series.Dir != "" && c.st.published && c.st.failure == nil &&
-		c.st.roster.Heard(c.st.now())
+	return c.recovery.series.Dir != "" && c.st.Published && c.st.Failure == nil &&
+		c.st.Roster.Heard(c.st.Now())
 }
 
 // ask is how many checkpoints server 0 has had saved for servers that stop; if so wanted, it has another saved.

@@ -33,7 +33,7 @@ func message(t *testing.T, h wire.Header, msg any) *wire.Builder {
 // or not come yet, gives no server another's sums, and leads no cut.
 func TestOnlyServersOrderDeaths(t *testing.T) {
 	s := job{strategy: strategy.Sync(), workers: 2}.server(t)
-	g := s.st.generation.Load()
+	g := s.st.Generation.Load()
 	for who, proof := range map[string]uint64{"the fingerprint": g.Fingerprint, "worker 0": g.Life(0, 1), "nobody": 0x1234} {
 		for _, op := range []wire.Op{wire.OpFence, wire.OpDrop, wire.OpNorms, wire.OpOrder} {
 			for worker := range 2 {
@@ -54,7 +54,7 @@ func TestOnlyServersOrderDeaths(t *testing.T) {
 func TestALifeProvesItself(t *testing.T) {
 	s := job{strategy: strategy.Async(), workers: 2}.server(t)
 	send(t, s, message(t, wire.Header{Op: wire.OpJoin, Worker: 1}, wire.Hello{Process: 5, Fingerprint: s.c.Fingerprint}), wire.StatusOK)
-	g := s.st.generation.Load()
+	g := s.st.Generation.Load()
 	before := *g
 	before.Key++
 	for who, h := range map[string]wire.Header{
@@ -80,7 +80,7 @@ func TestALifeProvesItself(t *testing.T) {
 // let pushes go on.
 func TestOnlyServer0OrdersCuts(t *testing.T) {
 	s := newServer(t, strategy.Async())
-	g := s.st.generation.Load()
+	g := s.st.Generation.Load()
 	order := func(job uint64, o cut.Order) *wire.Builder {
 		return message(t, wire.Header{Op: wire.OpOrder, Job: job, Life: 1}, o)
 	}
@@ -92,14 +92,14 @@ func TestOnlyServer0OrdersCuts(t *testing.T) {
 			t.Run(fmt.Sprintf("%s by %s", o.Work, who), func(t *testing.T) { send(t, s, order(proof, o), wire.StatusRefused) })
 		}
 	}
-	if s.st.follower.Number() != 0 || s.part.store.Tables[0].Clock() != 0 {
+	if s.st.Follower.Number() != 0 || s.part.Store.Tables[0].Clock() != 0 {
 		t.Error("a stranger's order was done")
 	}
 	send(t, s, order(g.Servers(), hold), wire.StatusOK)
 	for who, proof := range map[string]uint64{"the fingerprint": g.Fingerprint, "worker 0": g.Life(0, 1)} {
 		t.Run("free by "+who, func(t *testing.T) { send(t, s, order(proof, free), wire.StatusRefused) })
 	}
-	if s.st.follower.Number() != 1 {
+	if s.st.Follower.Number() != 1 {
 		t.Error("a stranger has let pushes go on")
 	}
 }
@@ -114,10 +114,10 @@ func TestServersNameFiles(t *testing.T) {
 	}
 	for _, id := range []string{"x/../../../evil", "..", "a.b", "a b", "a\x00", "ä", string(make([]byte, 65))} {
 		newAnchor(t, s, cut.Ask{ID: id, Dir: dir, Plan: cut.Plan{cut.Write, cut.Commit}}).whole()
-		s.st.leader.Loaded() // so that the next is another
+		s.st.Leader.Loaded() // so that the next is another
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "*"))
-	part := checkpoint.PartName(cut.FileID(s.st.generation.Load().Number, 7), 0, 1)
+	part := checkpoint.PartName(cut.FileID(s.st.Generation.Load().Number, 7), 0, 1)
 	if err != nil || !slices.Contains(files, filepath.Join(dir, part)) {
 		t.Errorf("%q are there, error %v; want %s", files, err, part)
 	}
@@ -188,14 +188,14 @@ func flipBits(t *testing.T, mode strategy.Mode, sealed bool) {
 		}
 	}
 	var got, want [4]float32
-	if err := errors.Join(s.part.store.Blocks[0].Values.Pull(got[:]), twin.part.store.Blocks[0].Values.Pull(want[:])); err != nil {
+	if err := errors.Join(s.part.Store.Blocks[0].Values.Pull(got[:]), twin.part.Store.Blocks[0].Values.Pull(want[:])); err != nil {
 		t.Fatal(err)
 	}
-	if got != want || want[0] == 0 || s.part.store.Step() != twin.part.store.Step() {
-		t.Errorf("weights %v at update %d, undisturbed %v at %d", got, s.part.store.Step(), want, twin.part.store.Step())
+	if got != want || want[0] == 0 || s.part.Store.Step() != twin.part.Store.Step() {
+		t.Errorf("weights %v at update %d, undisturbed %v at %d", got, s.part.Store.Step(), want, twin.part.Store.Step())
 	}
-	if s.st.failure != nil || len(s.st.roster.Dead()) > 0 {
-		t.Errorf("the job failed: %v, dead %v", s.st.failure, s.st.roster.Dead())
+	if s.st.Failure != nil || len(s.st.Roster.Dead()) > 0 {
+		t.Errorf("the job failed: %v, dead %v", s.st.Failure, s.st.Roster.Dead())
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/gofleet/gofleet/internal/server/state"
+
 	"github.com/gofleet/gofleet/internal/gradient"
 	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/roster"
@@ -24,8 +26,8 @@ import (
 // When a worker is lost that has a part in the sum, its part can't be taken out again: the sum is given up, and the
 // others, which have their gradients still, are told to begin again with their first piece (wire.StatusAgain).
 type summing struct {
-	st        *state
-	part      *part
+	st        *state.Job
+	part      *state.Part
 	weighting strategy.Weighting
 	// on says that no worker's gradient fits into a frame; else pieces are kept until the last has come.
 	on   bool
@@ -51,11 +53,11 @@ type addend struct {
 	err      error
 }
 
-func newSumming(st *state, p *part, s strategy.Strategy, rounds bool, note func(*push, mode.Round)) *summing {
-	large := wire.Float32.DenseSize(p.floats) > s.MaxFrame-wire.FrameOverhead
+func newSumming(st *state.Job, p *state.Part, s strategy.Strategy, rounds bool, note func(*push, mode.Round)) *summing {
+	large := wire.Float32.DenseSize(p.Floats) > s.MaxFrame-wire.FrameOverhead
 	return &summing{st: st, part: p, weighting: s.Weighting, on: rounds && large &&
 		s.Payload == strategy.PayloadFloat32,
-		note: note, waiting: make([]*addend, st.roster.Workers())}
+		note: note, waiting: make([]*addend, st.Roster.Workers())}
 }
 
 // again tells a worker to send its gradient from its first piece on.
@@ -67,17 +69,17 @@ func again(worker int, r mode.Round) error {
 // span adds a part of a worker's gradient to the sum of its round, and returns when it is there. Locked.
 func (c *summing) span(f *wire.Frame, dense []float32, from int) error {
 	r := mode.Round(f.Round)
-	if err := c.st.awaitRound(r); err != nil {
+	if err := c.st.AwaitRound(r); err != nil {
 		return err
 	}
-	if err := c.st.roster.Stays(&f.Header); err != nil {
+	if err := c.st.Roster.Stays(&f.Header); err != nil {
 		return err
 	}
 	w, to := int(f.Worker), from+len(dense)
 	switch {
-	case c.st.mode.Open() != r || !slices.Contains(c.st.mode.Missing(), w):
+	case c.st.Mode.Open() != r || !slices.Contains(c.st.Mode.Missing(), w):
 		return wire.Refuse(wire.StatusStale, "worker %d sent a piece for round %v, and round %v is open", w, r,
-			c.st.mode.Open())
+			c.st.Mode.Open())
 	case from < c.to && slices.Contains(c.workers, w):
 		return nil // it came before
 	case from != c.to:
@@ -100,7 +102,7 @@ func (c *summing) step(f *wire.Frame, p *push) error {
 			return err
 		}
 	}
-	w, n, r := int(f.Worker), c.part.floats, mode.Round(f.Round)
+	w, n, r := int(f.Worker), c.part.Floats, mode.Round(f.Round)
 	if c.to != n || !slices.Contains(c.workers, w) {
 		return again(w, r)
 	}
@@ -116,14 +118,14 @@ func (c *summing) wait(w int, a *addend, r mode.Round) error {
 	c.waiting[w] = a
 	var err error
 	for err == nil && !a.done {
-		err = c.st.awaitWorkers(c.st.mode.Missing, func() bool { return a.done || c.complete() },
+		err = c.st.AwaitWorkers(c.st.Mode.Missing, func() bool { return a.done || c.complete() },
 			func() string { return c.missing(r) })
 		if err == nil && !a.done {
 			c.advance(r)
 		}
 	}
 	for a.held {
-		c.st.pass()
+		c.st.Pass()
 	}
 	if a.done {
 		return a.err
@@ -134,7 +136,7 @@ func (c *summing) wait(w int, a *addend, r mode.Round) error {
 
 // join waits for what has come of an addend. Locked.
 func (c *summing) join(a *addend, r mode.Round) error {
-	err := c.st.awaitWorkers(c.st.mode.Missing, func() bool { return a.done },
+	err := c.st.AwaitWorkers(c.st.Mode.Missing, func() bool { return a.done },
 		func() string { return c.missing(r) })
 	if a.done {
 		return a.err
@@ -144,13 +146,13 @@ func (c *summing) join(a *addend, r mode.Round) error {
 
 // complete says whether all workers that the round waits for have sent the next span, or the step. Locked.
 func (c *summing) complete() bool {
-	if c.st.roster.Deciding() {
+	if c.st.Roster.Deciding() {
 		return false
 	}
-	due := c.st.mode.Missing()
+	due := c.st.Mode.Missing()
 	for _, w := range due {
 		a := c.waiting[w]
-		if a == nil || a.push != nil && c.st.holds(w, roster.Step(a.push.life, a.push.seq)) {
+		if a == nil || a.push != nil && c.st.Holds(w, roster.Step(a.push.life, a.push.seq)) {
 			return false
 		}
 	}
@@ -160,9 +162,9 @@ func (c *summing) complete() bool {
 // missing describes whom the next span waits for. Locked.
 func (c *summing) missing(r mode.Round) string {
 	text := fmt.Sprintf("for the dense values from %d on of round %v", c.to, r)
-	for _, w := range c.st.mode.Missing() {
+	for _, w := range c.st.Mode.Missing() {
 		if c.waiting[w] == nil {
-			text += fmt.Sprintf("; missing %s", c.st.roster.Describe(w, c.st.now()))
+			text += fmt.Sprintf("; missing %s", c.st.Roster.Describe(w, c.st.Now()))
 		}
 	}
 	return text
@@ -170,7 +172,7 @@ func (c *summing) missing(r mode.Round) string {
 
 // advance does what all wait for. Locked, but not while it adds.
 func (c *summing) advance(r mode.Round) {
-	due := slices.Clone(c.st.mode.Missing())
+	due := slices.Clone(c.st.Mode.Missing())
 	switch {
 	case c.workers == nil:
 		c.begin(due)
@@ -178,12 +180,12 @@ func (c *summing) advance(r mode.Round) {
 		c.giveUp(r)
 		return
 	}
-	if c.to == c.part.floats {
+	if c.to == c.part.Floats {
 		c.noteAll(r)
 	} else {
 		c.add(due)
 	}
-	c.st.broadcast()
+	c.st.Broadcast()
 }
 
 // begin begins a sum of these workers' gradients.
@@ -193,7 +195,7 @@ func (c *summing) begin(due []int) {
 		samples = append(samples, c.waiting[w].samples)
 	}
 	c.workers, c.factors = due, gradient.Factors(c.factors[:0], c.weighting, samples)
-	c.sum = grow(c.sum, c.part.floats)
+	c.sum = state.Grow(c.sum, c.part.Floats)
 }
 
 // add adds the next span up, and lets its senders go on unless the sum was given up meanwhile. Locked, but not while it
@@ -250,7 +252,7 @@ func (c *summing) giveUp(r mode.Round) {
 	for w := range c.waiting {
 		c.end(w, again(w, r))
 	}
-	c.st.broadcast()
+	c.st.Broadcast()
 }
 
 // end ends a worker's wait, if it waits.

@@ -94,8 +94,8 @@ func TestGradientsInPiecesAreAddedUp(t *testing.T) {
 		}
 		step0 := sends(t, s, half(0, 1))
 		answered(t, wire.StatusOK, step0, step1, step2, again, sends(t, s, half(2, 1)), sends(t, s, half(2, 0)))
-		if w := weight(t, s); w != -2 || s.part.store.Step() != 1 {
-			t.Errorf("weight %g at step %d after one round of 1, 2 and 3, want -2 at 1", w, s.part.store.Step())
+		if w := weight(t, s); w != -2 || s.part.Store.Step() != 1 {
+			t.Errorf("weight %g at step %d after one round of 1, 2 and 3, want -2 at 1", w, s.part.Store.Step())
 		}
 	})
 }
@@ -181,7 +181,7 @@ func TestALargeGradientIsHeldOnce(t *testing.T) {
 		join := message(t, wire.Header{Op: wire.OpJoin, Worker: w + 1}, wire.Hello{Process: uint64(w) + 1, Fingerprint: s.c.Fingerprint})
 		send(t, s, join, wire.StatusOK)
 	}
-	floats, pieces := s.part.floats, (s.part.floats+piece-1)/piece
+	floats, pieces := s.part.Floats, (s.part.Floats+piece-1)/piece
 	for round := range uint64(3) {
 		for i := range pieces {
 			from, to := i*piece, min((i+1)*piece, floats)
@@ -206,8 +206,8 @@ func TestALargeGradientIsHeldOnce(t *testing.T) {
 			}
 		}
 	}
-	if s.part.store.Step() != 3 {
-		t.Errorf("%d updates of 3 rounds", s.part.store.Step())
+	if s.part.Store.Step() != 3 {
+		t.Errorf("%d updates of 3 rounds", s.part.Store.Step())
 	}
 	runtime.KeepAlive(big)
 }

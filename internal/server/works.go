@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/gofleet/gofleet/internal/server/state"
+
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/cut"
 	"github.com/gofleet/gofleet/internal/table"
@@ -35,7 +37,7 @@ func (w *work) close() {
 
 // tidy lets go of what belongs to a cut that is held no more. Locked.
 func (c *holding) tidy() {
-	if c.now != nil && c.now.number != c.st.follower.Number() {
+	if c.now != nil && c.now.number != c.st.Follower.Number() {
 		c.now.close()
 		c.now = nil
 	}
@@ -45,11 +47,11 @@ func (c *holding) tidy() {
 // it. Locked, but not while rows are looked through or files are read.
 func (c *holding) aside(o *cut.Order) (said []byte, err error) {
 	w := &work{number: o.Number}
-	if err := parse(o.How, &w.with); err != nil {
+	if err := state.Parse(o.How, &w.with); err != nil {
 		return nil, err
 	}
 	c.now = w
-	switch plan := c.st.follower.Plan(); {
+	switch plan := c.st.Follower.Plan(); {
 	case plan.Has(cut.Write):
 		return nil, c.takeImage(w, o)
 	case plan.Final() == cut.Mark:
@@ -68,7 +70,7 @@ func (c *holding) takeImage(w *work, o *cut.Order) error {
 		return err
 	}
 	w.save = saved{id: c.fileID(o.Number), dir: at.Dir, base: at.Base, progress: at.Progress, params: w.with.Params}
-	if c.part.index == 0 {
+	if c.part.Index == 0 {
 		if err := c.saving.frozen.set(c.saving.frozen.coming.values); err != nil {
 			return err
 		}
@@ -84,7 +86,7 @@ func (c *holding) takeImage(w *work, o *cut.Order) error {
 
 // fileID names the files of a cut.
 func (c *holding) fileID(number uint64) string {
-	return cut.FileID(c.st.generation.Load().Number, number)
+	return cut.FileID(c.st.Generation.Load().Number, number)
 }
 
 // write writes the image. Locked when it begins.
@@ -104,10 +106,10 @@ func (c *holding) write(o *cut.Order) {
 		c.st.Lock()
 		defer c.st.Unlock()
 		c.wrote = w
-		if c.st.follower.Did(said, err) {
+		if c.st.Follower.Did(said, err) {
 			c.remove(o.Number)
 		}
-		c.st.broadcast()
+		c.st.Broadcast()
 	})
 }
 
@@ -132,11 +134,11 @@ func (c *holding) list(w *work) ([]byte, error) {
 		return nil, wire.Refuse(wire.StatusRefused, "nothing says which rows a model for serving takes")
 	}
 	c.st.Unlock()
-	all := c.part.store.Select(table.Serving(*w.with.Serving))
+	all := c.part.Store.Select(table.Serving(*w.with.Serving))
 	c.st.Lock()
 	w.served, w.lists = all, map[uint32][]uint64{}
-	listed := wire.Listed{Chain: wire.Chain(c.part.store.Chain())}
-	for i, e := range c.part.layout.Embeddings {
+	listed := wire.Listed{Chain: wire.Chain(c.part.Store.Chain())}
+	for i, e := range c.part.Layout.Embeddings {
 		w.lists[uint32(e.Index)], w.lists[uint32(e.Index)|gone] = all[i].Rows, all[i].Gone
 		listed.Left += all[i].Left
 	}
@@ -151,7 +153,7 @@ func (c *holding) mark(o *cut.Order) {
 	c.st.Lock()
 	w := c.now
 	c.st.Unlock()
-	all, chain := make([]table.Served, len(c.part.store.Tables)), c.part.store.Chain()
+	all, chain := make([]table.Served, len(c.part.Store.Tables)), c.part.Store.Chain()
 	if w != nil && w.number == o.Number && w.served != nil {
 		all, chain = w.served, table.Chain(now)
 	}
@@ -161,15 +163,15 @@ func (c *holding) mark(o *cut.Order) {
 	}
 	c.st.Lock()
 	defer c.st.Unlock()
-	c.journal.failed(lost)
-	c.st.follower.Did(nil, err)
-	c.st.broadcast()
+	c.journal.Failed(lost)
+	c.st.Follower.Did(nil, err)
+	c.st.Broadcast()
 	c.log.Info("a model for serving was saved", "model", chain.Last, "base", chain.Base, "deltas", chain.Deltas)
 }
 
 // read reads the directory that is loaded into tables beside the ones in use, and says what it found there.
 func (c *holding) read(w *work) ([]byte, error) {
-	if n := c.st.roster.Workers(); w.with.Worker < 0 || w.with.Worker >= n {
+	if n := c.st.Roster.Workers(); w.with.Worker < 0 || w.with.Worker >= n {
 		return nil, wire.Refuse(wire.StatusRefused, "worker %d: the job has %d workers", w.with.Worker, n)
 	}
 	c.st.Unlock()
@@ -199,19 +201,19 @@ func (c *holding) take(o *cut.Order) {
 		n := w.beside
 		c.reloading.put(n)
 		n.from.Name = o.Name
-		said, err = json.Marshal(c.st.loadsOf(uint32(w.with.Worker)))
+		said, err = json.Marshal(c.st.LoadsOf(uint32(w.with.Worker)))
 		n.from.Said = said
-		c.reloading.loads.note(n.from)
+		c.reloading.loads.Note(n.from)
 		c.reloading.tell(n)
 	}
-	c.st.follower.Did(said, err)
-	c.st.broadcast()
+	c.st.Follower.Did(said, err)
+	c.st.Broadcast()
 }
 
 // kept is what this server has of a cut whose anchor reads. Locked.
 func (c *holding) kept(name string) (*work, error) {
 	number, err := strconv.ParseUint(name, 10, 64)
-	if err != nil || !c.st.follower.Keeps(number) || c.now == nil || c.now.lists == nil {
+	if err != nil || !c.st.Follower.Keeps(number) || c.now == nil || c.now.lists == nil {
 		return nil, wire.Refuse(wire.StatusStale, "cut %s is not kept here any more (its worker may have been silent "+
 			"for too long): begin again", name)
 	}

@@ -1,4 +1,4 @@
-package server
+package state
 
 import (
 	"context"
@@ -19,25 +19,25 @@ import (
 type monitor struct {
 	sync.Mutex
 	server  int           // for errors
-	limit   time.Duration // of a wait
+	Limit   time.Duration // of a wait
 	longest time.Duration // of one for workers that compute
 	// computes says whether any of some workers lives and does not wait itself.
 	computes func(workers []int) bool
 	log      *slog.Logger
-	failure  error
-	failed   func() // what follows from a failure before anybody knows of it
-	// parting says that this server was asked to end, and a checkpoint of then is whole: that the job ends is no news.
-	parting bool
+	Failure  error
+	Failed   func() // what follows from a failure before anybody knows of it
+	// Parting says that this server was asked to end, and a checkpoint of then is whole: that the job ends is no news.
+	Parting bool
 	// over says whether the job is over. It is asked at each broadcast, so that Run, which waits for that alone, is not
 	// in the way of every push.
 	over    func() bool
-	end     context.CancelFunc // of what updates wait for at other servers
+	End     context.CancelFunc // of what updates wait for at other servers
 	changed chan struct{}      // closed by the next broadcast; nil while nothing waits
-	ending  chan struct{}      // closed and replaced when the job may be over
+	Ending  chan struct{}      // closed and replaced when the job may be over
 	closing chan struct{}      // closed when the server closes
 	// returns says that the server comes back, so that who waits when it closes may wait on.
 	returns bool
-	waits   []wait // that are long, the oldest first
+	Waits   []wait // that are long, the oldest first
 }
 
 // wait is one that is under way, known by its timer, and why.
@@ -53,39 +53,39 @@ const (
 	saysWhy  = 5 * time.Second
 )
 
-// oldest says what the oldest long wait is for, and whether workers compute that any is for. Locked.
-func (m *monitor) oldest() (why string, computes bool) {
-	if len(m.waits) > 0 {
-		why = m.waits[0].Why
+// Oldest says what the oldest long wait is for, and whether workers compute that any is for. Locked.
+func (m *monitor) Oldest() (why string, computes bool) {
+	if len(m.Waits) > 0 {
+		why = m.Waits[0].Why
 	}
-	return why, slices.ContainsFunc(m.waits, func(w wait) bool { return w.computes })
+	return why, slices.ContainsFunc(m.Waits, func(w wait) bool { return w.computes })
 }
 
 // says notes what a long wait is for, and what it was for no more where that is empty. Locked.
 func (m *monitor) says(is wait) {
-	at := slices.IndexFunc(m.waits, func(w wait) bool { return w.timer == is.timer })
+	at := slices.IndexFunc(m.Waits, func(w wait) bool { return w.timer == is.timer })
 	switch {
 	case at < 0 && is.Why != "":
-		m.waits = append(m.waits, is)
+		m.Waits = append(m.Waits, is)
 	case at >= 0 && is.Why != "":
-		m.waits[at] = is
+		m.Waits[at] = is
 	case at >= 0:
-		m.waits = slices.Delete(m.waits, at, at+1)
+		m.Waits = slices.Delete(m.Waits, at, at+1)
 	}
 }
 
-// await waits, with the lock held on entry and exit, until ready says so. why describes the wait for the error.
+// Await waits, with the lock held on entry and exit, until ready says so. why describes the wait for the error.
 //
 // While it waits the lock is given up, so that what the caller knew before may no longer be so: a worker may have left,
 // or another process taken its place. The caller asks again what matters to it. When the time is up or the server
 // closes, ready is asked once more, since it may have come true while the lock was being taken: then the wait has not
 // failed.
-func (m *monitor) await(ready func() bool, why func() string) error {
-	return m.awaitWorkers(func() []int { return nil }, ready, why)
+func (m *monitor) Await(ready func() bool, why func() string) error {
+	return m.AwaitWorkers(func() []int { return nil }, ready, why)
 }
 
-// awaitWorkers is await for what some workers have to send.
-func (m *monitor) awaitWorkers(whom func() []int, ready func() bool, why func() string) error {
+// AwaitWorkers is await for what some workers have to send.
+func (m *monitor) AwaitWorkers(whom func() []int, ready func() bool, why func() string) error {
 	var timer *time.Timer
 	var began, computed time.Time // computed is when one of them was last known to compute
 	defer func() {
@@ -95,14 +95,14 @@ func (m *monitor) awaitWorkers(whom func() []int, ready func() bool, why func() 
 		}
 	}()
 	for !ready() {
-		if m.failure != nil {
-			return m.failure
+		if m.Failure != nil {
+			return m.Failure
 		}
 		if timer == nil {
-			timer, began = time.NewTimer(min(longWait, m.limit)), time.Now()
+			timer, began = time.NewTimer(min(longWait, m.Limit)), time.Now()
 			computed = began
 		}
-		changed := m.change()
+		changed := m.Change()
 		m.Unlock()
 		look := false
 		select {
@@ -118,7 +118,7 @@ func (m *monitor) awaitWorkers(whom func() []int, ready func() bool, why func() 
 			if computes {
 				computed = time.Now()
 			}
-			left := min(m.limit-time.Since(computed), m.longest-time.Since(began))
+			left := min(m.Limit-time.Since(computed), m.longest-time.Since(began))
 			if left <= 0 {
 				return wire.Refuse(wire.StatusFailed, "server %d waited %v %s", m.server,
 					time.Since(began).Round(time.Millisecond), why())
@@ -130,26 +130,26 @@ func (m *monitor) awaitWorkers(whom func() []int, ready func() bool, why func() 
 			return wire.Refuse(m.shutdown(), "server %d has shut down while it waited %s", m.server, why())
 		}
 	}
-	return m.failure
+	return m.Failure
 }
 
 // shutdown is the status of what waits as the server closes.
 func (m *monitor) shutdown() uint8 {
-	if m.returns && m.failure == nil {
+	if m.returns && m.Failure == nil {
 		return wire.StatusNotReady
 	}
 	return wire.StatusFailed
 }
 
-// poll waits for at most so long, which is no failure: who asked asks again. Locked, as await is.
-func (m *monitor) poll(limit time.Duration, ready func() bool) error {
+// Poll waits for at most so long, which is no failure: who asked asks again. Locked, as await is.
+func (m *monitor) Poll(limit time.Duration, ready func() bool) error {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
-	for over := false; !over && m.failure == nil && !ready(); {
+	for over := false; !over && m.Failure == nil && !ready(); {
 		if isClosed(m.closing) {
 			return wire.Refuse(m.shutdown(), "server %d has shut down", m.server)
 		}
-		changed := m.change()
+		changed := m.Change()
 		m.Unlock()
 		select {
 		case <-changed:
@@ -159,7 +159,7 @@ func (m *monitor) poll(limit time.Duration, ready func() bool) error {
 		}
 		m.Lock()
 	}
-	return m.failure
+	return m.Failure
 }
 
 func isClosed(c <-chan struct{}) bool {
@@ -171,55 +171,55 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-// isClosing says whether the server closes.
-func (m *monitor) isClosing() bool { return isClosed(m.closing) }
+// IsClosing says whether the server closes.
+func (m *monitor) IsClosing() bool { return isClosed(m.closing) }
 
-// close ends all waits, and what updates wait for at other servers: the server closes.
-func (m *monitor) close() {
+// Close ends all waits, and what updates wait for at other servers: the server closes.
+func (m *monitor) Close() {
 	close(m.closing)
-	m.end()
+	m.End()
 }
 
-// change is closed by the next broadcast.
-func (m *monitor) change() <-chan struct{} {
+// Change is closed by the next broadcast.
+func (m *monitor) Change() <-chan struct{} {
 	if m.changed == nil {
 		m.changed = make(chan struct{})
 	}
 	return m.changed
 }
 
-// pass gives the lock up until something has changed. It has no end of its own: it is for what is sure to come.
-func (m *monitor) pass() {
-	changed := m.change()
+// Pass gives the lock up until something has changed. It has no end of its own: it is for what is sure to come.
+func (m *monitor) Pass() {
+	changed := m.Change()
 	m.Unlock()
 	<-changed
 	m.Lock()
 }
 
-// broadcast wakes everybody who waits, and Run when it is time to look whether the job is over.
-func (m *monitor) broadcast() {
+// Broadcast wakes everybody who waits, and Run when it is time to look whether the job is over.
+func (m *monitor) Broadcast() {
 	if m.changed != nil {
 		close(m.changed)
 		m.changed = nil
 	}
-	if m.failure != nil || m.over() {
-		close(m.ending)
-		m.ending = make(chan struct{})
+	if m.Failure != nil || m.over() {
+		close(m.Ending)
+		m.Ending = make(chan struct{})
 	}
 }
 
-// fail ends the job for everybody: a sync round that lost a member's gradient half-way can't be repaired.
-func (m *monitor) fail(err error) {
-	if m.failure == nil {
-		m.failure = err
-		if m.parting {
+// Fail ends the job for everybody: a sync round that lost a member's gradient half-way can't be repaired.
+func (m *monitor) Fail(err error) {
+	if m.Failure == nil {
+		m.Failure = err
+		if m.Parting {
 			m.log.Info("the job ends", "error", err)
 		} else {
 			m.log.Error("job failed", "error", err)
 		}
-		m.failed()
-		m.end()
-		m.broadcast()
+		m.Failed()
+		m.End()
+		m.Broadcast()
 	}
 }
 

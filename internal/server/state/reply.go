@@ -1,0 +1,40 @@
+package state
+
+import (
+	"github.com/gofleet/gofleet/internal/update"
+	"github.com/gofleet/gofleet/internal/wire"
+)
+
+// Reply is the answer to one request and the memory it is made of. The transport sends that memory after the handler
+// has returned, and says done when it needs it no more; then it is another request's. So a steady stream of requests
+// allocates nothing of their size.
+type Reply struct {
+	wire.Builder
+	Frame wire.Frame
+	Done  func() // puts it back
+	// Broken is the transport's [transport.Reply.Broken].
+	Broken func() bool
+	// Asked are the rows wanted, the first so many of them: the memory of the others is for larger requests.
+	Asked   []Asked
+	Wanted  int
+	Weights []float32
+	// Ahead are the dense weights that a push has left for its answer.
+	Ahead update.Ahead
+	// ChangedRows are the rows that changed, by embedding.
+	ChangedRows [][]float32
+}
+
+// Asked are the rows of an embedding that a frame asks for.
+type Asked struct {
+	Embedding int // among the layout's embeddings
+	IDs       []uint64
+	Rows      []float32
+}
+
+// Grow returns a slice of n floats, b itself if it has room.
+func Grow(b []float32, n int) []float32 {
+	if cap(b) < n {
+		return make([]float32, n)
+	}
+	return b[:n]
+}
