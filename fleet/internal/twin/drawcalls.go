@@ -3,6 +3,8 @@ package twin
 import (
 	"fmt"
 	"slices"
+
+	"github.com/gofleet/gofleet/strategy"
 )
 
 // leg draws the next leg.
@@ -29,9 +31,10 @@ func (d *drawer) leg() {
 		}
 	}
 	l.Calls = append(l.part(d.p.Net), Call{Do: save, Dir: dir})
-	if l.copies() {
+	if l.blind() {
 		l.Calls = slices.DeleteFunc(l.Calls, func(c Call) bool {
-			return c.Do == load || c.Do == shrink || c.Do == rate && l.Workers > 1
+			keeps := l.Strategy.GeoRest == strategy.GeoRestKeep // rests of rows that are dropped
+			return c.Do == load || c.Do == shrink && keeps || c.Do == rate
 		})
 	}
 	if !l.blind() {

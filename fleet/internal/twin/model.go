@@ -142,6 +142,9 @@ func (m *model) call(at string, c Call) {
 	case shrink:
 		freed := m.now.shrink(c)
 		for _, t := range m.p.Net.tables() {
+			if m.l.blind() && t.Name != ledgerName {
+				continue
+			}
 			m.saw.see([]float64{float64(freed[t.Name])}, "%s dropped of %s", at, t.Name)
 		}
 	case save:
