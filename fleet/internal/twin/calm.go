@@ -56,7 +56,7 @@ func (l *Leg) calm(n Net, drifts bool) {
 	default:
 		l.Servers = 0
 	}
-	l.From.Refused = false
+	l.From.Refused, l.Misplaced = false, ""
 	switch how := l.From.How; {
 	case how == "worker" && n.Drop > 0: // what a running job loads leaves its steps alone, and with them what it drops
 		l.Servers = max(l.Servers, 1)

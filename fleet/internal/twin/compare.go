@@ -48,6 +48,7 @@ func (p Program) Differences(saw Seen) (all []string) {
 		}
 	}
 	all = append(all, p.repeats(saw)...)
+	all = append(append(all, p.disagree(saw)...), saw.wide...)
 	last := len(p.Legs) - 1
 	if lost > saw.deaths {
 		note("nobody saw %d steps of workers, of whose lives %d ended before their work was done", lost, saw.deaths)
@@ -100,6 +101,20 @@ func (p Program) repeats(saw Seen) (all []string) {
 					}
 				}
 				drew, names = append(drew, kept), append(names, name)
+			}
+		}
+	}
+	return all
+}
+
+// disagree are copies of workers that differ from what was published, where all are to be one.
+func (p Program) disagree(saw Seen) (all []string) {
+	for _, l := range p.Legs {
+		want := saw.of[l.End+" predicts"]
+		for w := range l.Workers {
+			if got, ok := saw.of[fmt.Sprintf("%s worker %d copies", l.End, w)]; ok && !slices.Equal(got, want) {
+				all = append(all, fmt.Sprintf("%s: worker %d's copy predicts %v, what is published %v", l.End, w, got,
+					want))
 			}
 		}
 	}

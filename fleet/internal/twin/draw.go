@@ -14,6 +14,9 @@ func Draw(seed uint64) Program {
 	p := Program{Seed: seed, Samples: 8 + r.IntN(25), Net: drawNet(r)}
 	late := rand.New(rand.NewPCG(seed, 19))
 	p.Net.drawEntries(more)
+	if len(p.Net.Tables) > 0 && often(late, 8) { // rows of which no frame of 4 kB holds many
+		p.Net.Tables[0].Dim, p.Net.Tables[0].Slots = pick(late, 150, 300), 1
+	}
 	drifts := often(more, 6)
 	if drifts {
 		p.Net.Tables, p.Net.Ledger, p.Net.Beside, p.Net.Bad = nil, false, false, 0

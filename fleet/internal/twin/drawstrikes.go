@@ -35,6 +35,9 @@ func (d *drawer) mortal() {
 		}
 	}
 	d.threads(&l)
+	if len(d.saved) > 0 && often(d.late, 4) {
+		l.Misplaced = pick(d.late, d.saved...).dir
+	}
 	inStep := l.kind() == string(strategy.ModeSync) || l.kind() == string(strategy.ModeSSP)
 	if inStep && !l.goesOnWithout() {
 		l.Strategy.Recovery.WorkerLost = pick(d.Rand, "", strategy.WorkerBack)
@@ -69,7 +72,7 @@ func (d *drawer) lostForGood(l *Leg) {
 	if kind := l.kind(); kind != string(strategy.ModeSync) && kind != string(strategy.ModeSSP) || !d.p.Net.Ledger {
 		return
 	}
-	if often(d.late, 2) {
+	if !often(d.late, 3) {
 		l.Strategy.Recovery.WorkerLost = strategy.WorkerGoOn
 		if l.kind() == string(strategy.ModeSync) {
 			l.Strategy.Weighting = strategy.WeightPushes
@@ -81,8 +84,8 @@ func (d *drawer) lostForGood(l *Leg) {
 func (d *drawer) threads(l *Leg) {
 	room := l.kind() == string(strategy.ModeAsync) || l.kind() == string(strategy.ModeHalfAsync) || l.copies()
 	switch {
-	case l.blind() && !often(d.late, 3):
-		l.Strategy.GeoRest = strategy.GeoRestKeep
+	case l.blind() && !often(d.late, 6):
+		l.Strategy.GeoRest = pick(d.late, strategy.GeoRestKeep, strategy.GeoRestKeep, strategy.GeoRestSend)
 	case room && (l.counted() || l.blind()) && !often(d.late, 3):
 		l.Threads = 2 + d.late.IntN(2)
 		if l.kind() == string(strategy.ModeHalfAsync) { // whose threads' pushes meet: each counts as it is

@@ -30,6 +30,11 @@ func (p Program) Play(t *testing.T, dir string) (saw Seen, err error) {
 				return run.saw, fmt.Errorf("leg %d: %w", i, err)
 			}
 		}
+		if l.Misplaced != "" {
+			if err := run.misplaced(t, i, l); err != nil {
+				return run.saw, fmt.Errorf("leg %d: %w", i, err)
+			}
+		}
 		if l.ordered() && !l.mortal() {
 			run.order = newOrder(p.Seed + uint64(i))
 		}
@@ -54,6 +59,17 @@ func (r *run) refused(t *testing.T, i int, l Leg) (err error) {
 	return nil
 }
 
+// misplaced has a leg keep its checkpoints in a directory that is one, which must fail and say so.
+func (r *run) misplaced(t *testing.T, i int, l Leg) (err error) {
+	l.From, l.Calls, l.Strikes, l.Every = From{}, nil, nil, 0
+	l.Strategy.Recovery = strategy.Recovery{Dir: r.at(l.Misplaced)}
+	synctest.Test(t, func(*testing.T) { err = r.leg(i, l) })
+	if err == nil || !strings.Contains(err.Error(), "is a checkpoint itself") {
+		return fmt.Errorf("its own checkpoints are to lie in another: %v", err)
+	}
+	return nil
+}
+
 // run is a program on its way through the door.
 type run struct {
 	p   *Program
@@ -71,6 +87,7 @@ type Seen struct {
 	Sights
 	windows map[string][2]int // events that there were before a sight, and behind it
 	orders  map[int][]*event  // by leg
+	wide    []string          // messages that are larger than they may be
 	deaths  int               // workers' lives of a mortal leg that ended before their work was done
 }
 
@@ -157,7 +174,7 @@ func (r *run) leg(i int, l Leg) error {
 	network := transport.NewMemory()
 	var all sync.WaitGroup
 	for _, maker := range l.roles() {
-		f, err := fleet.New(context.Background(), maker, fleet.Options{Transport: r.way(maker, network),
+		f, err := fleet.New(context.Background(), maker, fleet.Options{Transport: r.way(l, maker, network),
 			Logger: r.logger()})
 		if err != nil {
 			return err
@@ -174,8 +191,11 @@ func (r *run) leg(i int, l Leg) error {
 }
 
 // way is a role's way to the network.
-func (r *run) way(maker rolemaker.RoleMaker, network transport.Transport) transport.Transport {
+func (r *run) way(l Leg, maker rolemaker.RoleMaker, network transport.Transport) transport.Transport {
 	role, ok := maker.(rolemaker.UserDefined)
+	if most := l.Strategy.MaxFrame; most > 0 {
+		network = measured{network, most, r}
+	}
 	if r.order == nil || !ok || role.Role != rolemaker.Worker {
 		return network
 	}

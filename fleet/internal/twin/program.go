@@ -51,6 +51,8 @@ type Leg struct {
 	Calls            []Call
 	Strikes          []Strike      `json:",omitempty"` // only in a last leg, of epochs alone
 	Every            time.Duration `json:",omitempty"` // between two checkpoints, where there are strikes
+	// Misplaced is a checkpoint, which is tried first as the directory for those of the leg, and refused.
+	Misplaced string `json:",omitempty"`
 }
 
 // From is what a leg begins with.
@@ -149,6 +151,9 @@ func (l Leg) copies() bool { return l.kind() == string(strategy.ModeGeo) }
 
 // blind says whether only the ledger is judged in a leg that nothing disturbs.
 func (l Leg) blind() bool { return l.copies() && l.Workers > 1 }
+
+// agrees says whether the copies of all workers are what servers have whenever all have met.
+func (l Leg) agrees() bool { return l.blind() && l.Strategy.GeoRest != strategy.GeoRestKeep }
 
 // kind is what kind of job a leg is: "alone", "collective" or its mode.
 func (l Leg) kind() string {

@@ -37,7 +37,7 @@ func (p Program) whole() bool {
 	for _, l := range p.Legs {
 		uncounted := l.counted() && l.kind() == string(strategy.ModeSync) &&
 			l.Strategy.Weighting != strategy.WeightPushes
-		if !written[l.From.Dir] || (l.counted() || l.blind()) && !p.Net.Ledger || uncounted {
+		if !written[l.From.Dir] || !written[l.Misplaced] || (l.counted() || l.blind()) && !p.Net.Ledger || uncounted {
 			return false
 		}
 		for i, c := range l.Calls {
@@ -242,7 +242,7 @@ var simplerLegs = []func(*Leg){
 		l.Strategy.Placement, l.Strategy.Codec, l.Strategy.MaxFrame = "", "", 0
 	},
 	func(l *Leg) { l.Strategy.SmallBlocks, l.Strategy.MinBlockSize, l.Strategy.NoSlice = false, 0, false },
-	func(l *Leg) { l.Threads = 0 },
+	func(l *Leg) { l.Threads, l.Misplaced = 0, "" },
 	func(l *Leg) { l.Servers = min(l.Servers, 1) },
 	func(l *Leg) { l.Servers = min(l.Servers, 2) },
 	func(l *Leg) {

@@ -18,6 +18,7 @@ func (p Program) Features() (options, events []string) {
 		o["kind "+l.kind()] = true
 		o[fmt.Sprintf("%d servers", l.Servers)] = true
 		o[fmt.Sprintf("%d workers", l.Workers)] = true
+		o["a misplaced directory"] = o["a misplaced directory"] || l.Misplaced != ""
 		o["threads"] = o["threads"] || l.Threads > 1
 		o["worker_lost go_on"] = o["worker_lost go_on"] || l.goesOnWithout()
 		for name, set := range set(l.Strategy) {
@@ -74,6 +75,7 @@ func (n Net) features(o map[string]bool) {
 		o["probability"] = o["probability"] || t.Chance > 0
 		o["shows"] = o["shows"] || t.Score > 0
 		o["clicks"] = o["clicks"] || t.Clicks
+		o["wide rows"] = o["wide rows"] || t.Dim > 100
 		o["open table"] = o["open table"] || t.Height == 0
 	}
 }

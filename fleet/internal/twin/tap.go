@@ -3,6 +3,7 @@ package twin
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -131,4 +132,37 @@ func (t tapped) Call(ctx context.Context, endpoint string, req [][]byte, read fu
 		t.arrived(s, f)
 	}
 	return t.Transport.Call(ctx, endpoint, req, read)
+}
+
+// measured notes messages of training that are larger than MaxFrame.
+type measured struct {
+	transport.Transport
+	most int
+	r    *run
+}
+
+// Call implements [transport.Transport].
+func (t measured) Call(ctx context.Context, endpoint string, req [][]byte, read func([]byte) error) error {
+	f, ok := frameOf(req)
+	if !ok || f.Op != wire.OpStep && f.Op != wire.OpPeek && f.Op != wire.OpPiece {
+		return t.Transport.Call(ctx, endpoint, req, read)
+	}
+	sent := 0
+	for _, part := range req {
+		sent += len(part)
+	}
+	t.note("a request", sent)
+	return t.Transport.Call(ctx, endpoint, req, func(body []byte) error {
+		t.note("an answer", len(body))
+		return read(body)
+	})
+}
+
+func (t measured) note(what string, bytes int) {
+	if bytes <= t.most {
+		return
+	}
+	t.r.mu.Lock()
+	defer t.r.mu.Unlock()
+	t.r.saw.wide = append(t.r.saw.wide, fmt.Sprintf("%s of %d bytes, where %d are the most", what, bytes, t.most))
 }

@@ -27,6 +27,13 @@ func (r *role) work(ctx context.Context) error {
 		return err
 	}
 	at := r.l.End
+	if r.l.agrees() {
+		y, err := r.executor("same").Eval(ctx, r.p.feed(firstFew(), false), r.g.pred)
+		if err != nil {
+			return err
+		}
+		r.see(numbers(y[0]), "%s worker %d copies", at, r.worker)
+	}
 	if err := r.publish(ctx, at, Call{Dir: at}); err != nil {
 		return err
 	}
@@ -366,18 +373,21 @@ func (n Net) all(mode fleet.SaveMode, model optimizer.Model) fleet.SaveOptions {
 // predicted is of how many samples predictions of a saved model are compared.
 const predicted = 4
 
+func firstFew() (some []int) {
+	for i := range predicted {
+		some = append(some, i)
+	}
+	return some
+}
+
 // published notes the weights of a model that was saved, with its deltas, and what it predicts.
 func (r *role) published(ctx context.Context, at string, dirs ...string) error {
 	m, err := nn.Load(dirs[0], dirs[1:]...)
 	if err != nil {
 		return err
 	}
-	var some []int
-	for i := range predicted {
-		some = append(some, i)
-	}
 	exe := nn.NewExecutor(m.Graph)
-	y, err := exe.Eval(ctx, r.p.feed(some, false), m.Outputs[0])
+	y, err := exe.Eval(ctx, r.p.feed(firstFew(), false), m.Outputs[0])
 	if err := errors.Join(err, exe.Close(ctx)); err != nil {
 		return err
 	}
