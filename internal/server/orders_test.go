@@ -4,14 +4,17 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/cut"
+	"github.com/gofleet/gofleet/internal/progress"
 	"github.com/gofleet/gofleet/internal/roster"
 	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/internal/wire"
@@ -38,8 +41,17 @@ func ordered(t *testing.T, s *Server, o cut.Order) *cut.Answer {
 func holds(t *testing.T, s *Server, number uint64, plan ...cut.Work) {
 	t.Helper()
 	t.Cleanup(s.holding.under.Wait)
-	if a := ordered(t, s, cut.Order{Number: number, Work: cut.Hold, Plan: plan}); a.Stale || a.Err != "" {
+	a := ordered(t, s, cut.Order{Number: number, Work: cut.Hold, Plan: plan})
+	if a.Stale || a.Err != "" {
 		t.Fatalf("it does not hold: %+v", a)
+	}
+	for w, step := range a.Steps {
+		if step != s.st.roster.Last(w) {
+			t.Errorf("it says that worker %d has come to %d", w, step)
+		}
+	}
+	if len(a.Steps) != s.st.roster.Workers() {
+		t.Errorf("it says how far %d workers are", len(a.Steps))
 	}
 }
 
@@ -248,8 +260,30 @@ func TestALoadIsSaved(t *testing.T) {
 		a.until(cut.Held)
 		a.Brought = []byte(`{}`)
 		a.whole()
+		if s.recovery.whole.IsZero() {
+			t.Error("nobody knows when the last was whole")
+		}
 		if s.recovery.wish.wanted || s.recovery.wish.whole != 1 {
 			t.Errorf("it was saved, and this is wanted: %+v", s.recovery.wish)
+		}
+		s.st.Lock()
+		s.recovery.want()
+		s.st.Unlock()
+		send(t, s, pushOf(s, wire.Header{Seq: 3}), wire.StatusOK)
+		newAnchor(t, s, cut.Ask{ID: "d", Dir: dir, Plan: cut.Plan{cut.Write, cut.Commit}}).whole()
+		if !s.recovery.wish.wanted {
+			t.Error("a save into another directory is what was wanted")
+		}
+		a = newAnchor(t, s, cut.Ask{ID: "e", Plan: cut.Plan{cut.Write, cut.Commit}, How: []byte(`{"progress":{}}`)})
+		a.until(cut.Held)
+		a.Brought = []byte(`{}`)
+		a.whole()
+		s.st.Lock()
+		s.recovery.want()
+		s.st.Unlock()
+		newAnchor(t, s, cut.Ask{ID: "f", Plan: cut.Plan{cut.Write, cut.Commit}, How: []byte(`{"progress":{}}`)}).whole()
+		if s.recovery.wish.wanted || s.recovery.wish.whole != 3 {
+			t.Errorf("one of this very step is there, and this is wanted: %+v", s.recovery.wish)
 		}
 	})
 }
@@ -295,7 +329,10 @@ func TestCopiesBeginAnew(t *testing.T) {
 	asks(3, 0, false)
 	newAnchor(t, s, cut.Ask{ID: "a", Dir: dir, Plan: cut.Plan{cut.Write, cut.Commit, cut.End}, How: []byte(`{"unseen":2}`)}).whole()
 	asks(4, 0, false) // nothing was dropped
-	newAnchor(t, s, cut.Ask{ID: "b", Plan: cut.Plan{cut.End}, How: []byte(`{"unseen":1}`)}).whole()
+	b := newAnchor(t, s, cut.Ask{ID: "b", Plan: cut.Plan{cut.End}, How: []byte(`{"unseen":1}`)})
+	if b.whole(); len(b.told.Said) != 1 || string(b.told.Said[0]) != `{"rows":[1],"waiting":[0]}` {
+		t.Errorf("the worker is told %s", b.told.Said)
+	}
 	asks(5, 0, true)
 	asks(6, 0, false)
 	how, err := json.Marshal(wire.Cutting{Load: dir})
@@ -305,4 +342,79 @@ func TestCopiesBeginAnew(t *testing.T) {
 	newAnchor(t, s, cut.Ask{ID: "c", Plan: cut.Plan{cut.Read, cut.Take}, How: how}).whole()
 	asks(7, 1, true)
 	asks(8, 0, false)
+}
+
+// TestTheSaverIsTheLowest that goes on: one that was asked to end does not save for others.
+func TestTheSaverIsTheLowest(t *testing.T) {
+	for name, ends := range map[string]bool{"it goes on": false, "it was asked to end, and so was one below": true} {
+		t.Run(name, func(t *testing.T) {
+			s := job{strategy: strategy.Async(), workers: 2}.server(t)
+			send(t, s, message(t, wire.Header{Op: wire.OpJoin, Worker: 1}, wire.Hello{Process: 2, Fingerprint: s.c.Fingerprint}), wire.StatusOK)
+			s.st.Lock()
+			s.recovery.stopping[0] = 1 // and has saved
+			s.st.roster.End(0, "it was asked to", false)
+			s.st.Unlock()
+			var reply transport.Reply
+			s.door.handle(bodyOf(s, message(t, wire.Header{Op: wire.OpSaver, Worker: 1, Life: 1}, wire.Saver{Ends: ends})), &reply)
+			defer reply.Done()
+			var f wire.Frame
+			var said wire.Saver
+			if err := errors.Join(f.Parse(bytes.Join(reply.Parts, nil)), f.JSON(&said)); err != nil || said.Yours == ends {
+				t.Errorf("the answer is %+v, %v", said, err)
+			}
+		})
+	}
+}
+
+// TestAnEpochOfTheLost is not over in a checkpoint while a worker that was lost has some of it left.
+func TestAnEpochOfTheLost(t *testing.T) {
+	s := job{strategy: strategy.Async(), workers: 2}.server(t)
+	send(t, s, message(t, wire.Header{Op: wire.OpJoin, Worker: 1}, wire.Hello{Process: 2, Fingerprint: s.c.Fingerprint}), wire.StatusOK)
+	s.recovery.progress.Epoch = 1
+	m := &checkpoint.Manifest{Progress: &checkpoint.Progress{Epoch: 3}, Positions: [][]progress.Position{
+		{{Threads: 1, Epoch: 0}}, {{Threads: 1, Epoch: 2, Samples: 5}}}}
+	is := func(what string, saver, want int) {
+		t.Helper()
+		if got := s.saving.lowest(m, saver); got != want {
+			t.Errorf("%s: epoch %d, want %d", what, got, want)
+		}
+	}
+	is("both live", 0, 3)
+	s.st.Lock()
+	s.st.roster.Drop(1, 1, false)
+	s.st.Unlock()
+	is("worker 1 is lost", 0, 2)
+	is("it saves", 1, 3)
+	m.Positions[1] = nil
+	is("it has made no step", 0, 1)
+}
+
+// TestServersFollowServer0 to the checkpoint that it has begun from, as far as they can see that.
+func TestServersFollowServer0(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t, strategy.Async())
+		first := wire.Base{Name: "ckpt-000007", ID: "seven"}
+		for _, name := range []string{"../ckpt-000007", "a/b"} {
+			err := s.recovery.follow(t.Context(), wire.Base{Name: name, ID: "seven"})
+			if !errors.Is(err, wire.ErrFailed) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		loaded := ""
+		s.recovery.series.Dir = t.TempDir()
+		s.recovery.another = another{patience: time.Minute, load: func(ctx context.Context, dir string) (checkpoint.Manifest, error) {
+			loaded = dir
+			return checkpoint.Manifest{ID: "seven"}, nil
+		}}
+		for _, name := range []string{"../ckpt-000007", "a/b"} {
+			if err := s.recovery.follow(t.Context(), wire.Base{Name: name, ID: "seven"}); err == nil || loaded != "" {
+				t.Errorf("%s: %v, and %q was loaded", name, err, loaded)
+			}
+		}
+		began := time.Now()
+		err := s.recovery.follow(t.Context(), first)
+		if took := time.Since(began); err == nil || took < time.Minute || !strings.Contains(err.Error(), "manifest.json") && !strings.Contains(err.Error(), "ckpt-000007") {
+			t.Errorf("a checkpoint that is not there: %v after %v", err, took)
+		}
+	})
 }
