@@ -88,9 +88,10 @@ func (f *Fleet) restoreOnce() error {
 //   - In a collective job each worker loads the same, before InitWorker.
 //   - Each server may load the same between InitServer and RunServer.
 //
-// While servers run, a call that fails has changed nothing. If the worker ends, or a server, while servers take what
-// they have read, every role ends with [ErrWentBack]. In a job with a [strategy.Recovery] a checkpoint is saved right
-// behind it: a role that is started again before that goes on from the one before, or with a journal reads dir again.
+// While servers run, a call that fails has changed nothing, and what servers have begun to take all take, though the
+// worker ends. One that can't, since it was started again and reads dir no more, has every role end with [ErrWentBack].
+// In a job with a [strategy.Recovery] a checkpoint is saved right behind it: a role that is started again before that
+// goes on from the one before, or with a journal reads dir again.
 //
 // All params of a checkpoint bring its number of updates and its factor on learning rates, as Restore does; some, or a
 // saved model, take part as if they had been updated last now.
