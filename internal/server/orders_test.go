@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -46,11 +47,11 @@ func holds(t *testing.T, s *Server, number uint64, plan ...cut.Work) {
 		t.Fatalf("it does not hold: %+v", a)
 	}
 	for w, step := range a.Steps {
-		if step != s.st.roster.Last(w) {
+		if step != s.st.Roster.Last(w) {
 			t.Errorf("it says that worker %d has come to %d", w, step)
 		}
 	}
-	if len(a.Steps) != s.st.roster.Workers() {
+	if len(a.Steps) != s.st.Roster.Workers() {
 		t.Errorf("it says how far %d workers are", len(a.Steps))
 	}
 }
@@ -352,7 +353,7 @@ func TestTheSaverIsTheLowest(t *testing.T) {
 			send(t, s, message(t, wire.Header{Op: wire.OpJoin, Worker: 1}, wire.Hello{Process: 2, Fingerprint: s.c.Fingerprint}), wire.StatusOK)
 			s.st.Lock()
 			s.recovery.stopping[0] = 1 // and has saved
-			s.st.roster.End(0, "it was asked to", false)
+			s.st.Roster.End(0, "it was asked to", false)
 			s.st.Unlock()
 			var reply transport.Reply
 			s.door.handle(bodyOf(s, message(t, wire.Header{Op: wire.OpSaver, Worker: 1, Life: 1}, wire.Saver{Ends: ends})), &reply)
@@ -381,7 +382,7 @@ func TestAnEpochOfTheLost(t *testing.T) {
 	}
 	is("both live", 0, 3)
 	s.st.Lock()
-	s.st.roster.Drop(1, 1, false)
+	s.st.Roster.Drop(1, 1, false)
 	s.st.Unlock()
 	is("worker 1 is lost", 0, 2)
 	is("it saves", 1, 3)
@@ -417,4 +418,45 @@ func TestServersFollowServer0(t *testing.T) {
 			t.Errorf("a checkpoint that is not there: %v after %v", err, took)
 		}
 	})
+}
+
+// TestATakeReadsAgain: a server that was started again when others have begun to take a load reads the directory anew,
+// and takes what they have found there, or nothing; one that has read it takes that.
+func TestATakeReadsAgain(t *testing.T) {
+	s := newServer(t, strategy.Async())
+	dir := t.TempDir()
+	send(t, s, pushOf(s, wire.Header{Seq: 1}), wire.StatusOK)
+	newAnchor(t, s, cut.Ask{ID: "a", Dir: dir, Plan: cut.Plan{cut.Write, cut.Commit}}).whole()
+	s.holding.under.Wait()
+	s.leading.under.Wait()
+	send(t, s, pushOf(s, wire.Header{Seq: 2}), wire.StatusOK)
+	how, err := json.Marshal(wire.Cutting{Load: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	take := func(number uint64, found []byte, says string, weighs float32) {
+		t.Helper()
+		a := ordered(t, s, cut.Order{Number: number, Work: cut.Take, Name: fmt.Sprint("take-", number), How: how, Brought: found})
+		if !strings.Contains(a.Err, says) || says == "" && a.Err != "" || weight(t, s) != weighs {
+			t.Errorf("take %d: %q, and the weight is %v, want %q and %v", number, a.Err, weight(t, s), says, weighs)
+		}
+		ordered(t, s, cut.Order{Number: number, Work: cut.Free})
+	}
+	steps := []uint64{roster.Step(1, 2)}
+	holds(t, s, 5, cut.Read, cut.Take)
+	take(5, []byte("another"), "other servers have loaded another", -2)
+	holds(t, s, 6, cut.Read, cut.Take)
+	found := ordered(t, s, cut.Order{Number: 6, Work: cut.Reach, Steps: steps, How: how}).Said
+	ordered(t, s, cut.Order{Number: 6, Work: cut.Free})
+	holds(t, s, 7, cut.Read, cut.Take)
+	take(7, found, "", -1)
+	send(t, s, pushOf(s, wire.Header{Seq: 3}), wire.StatusOK)
+	holds(t, s, 8, cut.Read, cut.Take)
+	ordered(t, s, cut.Order{Number: 8, Work: cut.Reach, Steps: []uint64{roster.Step(1, 3)}, How: how})
+	if err := os.Remove(filepath.Join(dir, "manifest.json")); err != nil {
+		t.Fatal(err)
+	}
+	take(8, found, "", -1) // as it was read
+	holds(t, s, 9, cut.Read, cut.Take)
+	take(9, found, "manifest.json", -1)
 }
