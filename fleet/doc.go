@@ -131,4 +131,5 @@ package fleet
 // What is known of it:
 //
 //	stats.go    what it has counted
+//	exposed.go  the same as metrics
 //	explain.go  what a step costs

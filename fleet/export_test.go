@@ -1,8 +1,10 @@
 package fleet
 
 import (
+	"net/http"
 	"sync"
 
+	"github.com/gofleet/gofleet/internal/exposition"
 	"github.com/gofleet/gofleet/internal/health"
 	"github.com/gofleet/gofleet/internal/mistyped"
 )
@@ -34,3 +36,9 @@ func (f *Fleet) Probed() *health.Board {
 
 // ShowAgain has probes told of a role that was minimized before it was probed.
 func (f *Fleet) ShowAgain() { f.show() }
+
+// Exposed has this role show what it counts without a port.
+func (f *Fleet) Exposed() http.Handler {
+	f.page = new(exposition.Page)
+	return f.page
+}

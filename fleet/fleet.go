@@ -13,6 +13,7 @@ import (
 	"github.com/gofleet/gofleet/internal/backend"
 	"github.com/gofleet/gofleet/internal/cgroup"
 	"github.com/gofleet/gofleet/internal/checkpoint"
+	"github.com/gofleet/gofleet/internal/exposition"
 	"github.com/gofleet/gofleet/internal/health"
 	"github.com/gofleet/gofleet/internal/layout"
 	"github.com/gofleet/gofleet/internal/mode"
@@ -36,7 +37,8 @@ type Fleet struct {
 	early   int64     // refused calls until this worker had joined
 	assumed bool      // Init was not called
 	pulses  awake.Pulses
-	board   *health.Board // where probes ask, nil if none do
+	board   *health.Board    // where probes ask, nil if none do
+	page    *exposition.Page // where it shows what it counts, nil for nowhere
 
 	mu     sync.Mutex
 	job    *job           // since Minimize
@@ -128,7 +130,11 @@ func New(ctx context.Context, rm rolemaker.RoleMaker, o Options) (*Fleet, error)
 	if err != nil {
 		return nil, err
 	}
-	return &Fleet{id: id, options: o, log: o.Logger, board: board}, nil
+	page, err := openPage(o.Logger)
+	if err != nil {
+		return nil, err
+	}
+	return &Fleet{id: id, options: o, log: o.Logger, board: board, page: page}, nil
 }
 
 // DistributedOptimizer wraps a rule for training under a strategy. Each role of a job must be given the same two.
@@ -191,6 +197,9 @@ func (o *Optimizer) Minimize(objective optimizer.Objective) error {
 	}
 	f.job = j
 	f.show()
+	if f.page != nil {
+		f.page.Show(f.String(), f.samples)
+	}
 	if s, ok := objective.(interface{ Savable() error }); ok && s.Savable() != nil {
 		f.log.Warn("fleet: Minimize: SaveInferenceModel will refuse a model with this param", "error", s.Savable())
 	}

@@ -43,10 +43,10 @@ type Stats struct {
 
 	// RawSent and RawReceived are the bytes of requests and answers before encoding and after decoding,
 	// RawServedReceived and RawServedSent the same of what was served. Only Compressed counts them.
-	RawSent           int64 `count:"raw_sent"`
-	RawReceived       int64 `count:"raw_received"`
-	RawServedReceived int64 `count:"raw_served_received"`
-	RawServedSent     int64 `count:"raw_served_sent"`
+	RawSent           int64 `count:"raw_sent" name:"transport_raw_bytes_total" by:"of=sent" help:"Before compression."`
+	RawReceived       int64 `count:"raw_received" name:"transport_raw_bytes_total" by:"of=received"`
+	RawServedReceived int64 `count:"raw_served_received" name:"transport_raw_bytes_total" by:"of=served_received"`
+	RawServedSent     int64 `count:"raw_served_sent" name:"transport_raw_bytes_total" by:"of=served_sent"`
 }
 
 // Failures are calls that returned an error of the transport, by what the error wraps.
@@ -87,6 +87,8 @@ func (s Stats) LogValue() slog.Value {
 	shown(&s.RawServedSent, s.ServedSent)
 	return slog.GroupValue(count.Attrs(s)...)
 }
+
+var _ = count.Register(new(callMeter), new(serveMeter))
 
 // tally is a number that many goroutines add to.
 type tally = count.Counter

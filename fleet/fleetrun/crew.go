@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -70,7 +71,8 @@ func (c *crew) start(k *keeper) error {
 // startRole starts a role, which writes to a log.
 func (c *crew) startRole(r role, log *os.File) error {
 	cmd := exec.Command(c.program, c.args...)
-	cmd.Env = c.job.withToken(inherit(os.Environ(), append(c.job.environment(r), c.job.lacks...)))
+	own := slices.Concat(c.job.environment(r), c.job.lacks, c.job.metrics(os.Getenv(metricsVar), r))
+	cmd.Env = c.job.withToken(inherit(os.Environ(), own))
 	var on *console
 	if shown, _ := c.job.first(worker); r == shown {
 		on = c.con

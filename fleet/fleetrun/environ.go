@@ -1,6 +1,7 @@
 package main
 
 import (
+	"net"
 	"os"
 	"slices"
 	"strconv"
@@ -25,7 +26,18 @@ func (j *job) environment(r role) []variable {
 	return append(append(j.common("TRAINER"), j.progress(r)...), variable{"PADDLE_TRAINER_ID", strconv.Itoa(r.rank)})
 }
 
-const progressVar, healthVar = "FLEET_PROGRESS", "FLEET_HEALTH"
+const progressVar, healthVar, metricsVar = "FLEET_PROGRESS", "FLEET_HEALTH", "FLEET_METRICS"
+
+// metrics is where a role shows what it counts, by the environment of fleetrun: roles that share a machine take ports
+// one after the other. What names no port each role refuses itself, and a port 0 is any for each.
+func (j *job) metrics(env string, r role) []variable {
+	host, port, err := net.SplitHostPort(env)
+	n, wrong := strconv.Atoi(port)
+	if err != nil || wrong != nil || n == 0 {
+		return nil
+	}
+	return []variable{{metricsVar, net.JoinHostPort(host, strconv.Itoa(n+slices.Index(j.here, r)))}}
+}
 
 // unprobed keeps roles that share a machine from answering probes at one address.
 func (j *job) unprobed(env string, con *console) []variable {

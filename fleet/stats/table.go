@@ -10,19 +10,19 @@ import (
 type Table struct {
 	Name string
 	// Rows are in use, Free ones were dropped and their memory is not used again yet, Waiting ids have no row so far.
-	Rows    int `count:"rows"`
-	Free    int `count:"free"`
-	Waiting int `count:"waiting"`
+	Rows    int `count:"rows" name:"table_rows" by:"state=used" help:"Rows, by state."`
+	Free    int `count:"free" name:"table_rows" by:"state=free"`
+	Waiting int `count:"waiting" name:"table_rows" by:"state=waiting"`
 	// Bytes are what rows, index and waiting ids take; MaxBytes is their bound, 0 if there is none.
-	Bytes    int `count:"bytes"`
-	MaxBytes int `count:"max_bytes"`
+	Bytes    int `count:"bytes" name:"table_bytes" help:"What rows, index and waiting ids take."`
+	MaxBytes int `count:"max_bytes" name:"table_max_bytes" help:"Bound of the bytes, 0 for none."`
 	// Load is the part of the index that is used.
 	Load float64
 	// KeptOut and TurnedAway are gradients that were dropped, because the Entry kept their ids out, and because of
 	// MaxBytes. Dropped are rows that Shrink dropped.
-	KeptOut    uint64 `count:"kept_out"`
-	TurnedAway uint64 `count:"turned_away"`
-	Dropped    uint64 `count:"dropped"`
+	KeptOut    uint64 `count:"kept_out" name:"table_lost_gradients_total" by:"cause=entry" help:"Gradients dropped."`
+	TurnedAway uint64 `count:"turned_away" name:"table_lost_gradients_total" by:"cause=max_bytes"`
+	Dropped    uint64 `count:"dropped" name:"table_dropped_rows_total" help:"Rows that Shrink dropped."`
 	// Hot are the rows that were pushed most, the most pushed first; at most ten, none that was pushed less than 16
 	// times.
 	Hot []HotRow

@@ -10,8 +10,8 @@
 //
 // The key under count joins it to the field of a struct for users with the same key ([Fill]), and is its name in logs
 // ([Attrs]). Under name it has a Prometheus name for samples ([All]), behind gofleet_: base units, and _total where a
-// number only grows; members of a family differ by a label, and the first has the help of all. To count is one atomic
-// addition.
+// number only grows; members of a family differ by a label, and the first has the help of all. Where a meter is
+// registered ([Register]), the struct for users gives the same samples ([Samples]). To count is one atomic addition.
 package count
 
 import (
@@ -63,6 +63,43 @@ func All(meters ...any) iter.Seq[Sample] {
 	}
 }
 
+// registered are the tags of meters' fields, by key.
+var registered = map[string]reflect.StructTag{}
+
+// Register has [Samples] know what meters of some types count. It is called where a package's variables are made.
+func Register(meters ...any) (done struct{}) {
+	for _, meter := range meters {
+		for tag := range fields(reflect.ValueOf(meter).Elem()) {
+			registered[tag.Get("count")] = tag
+		}
+	}
+	return done
+}
+
+// Samples reads the fields of a struct for users whose tags, or a registered meter, say what they are called.
+func Samples(stats any) iter.Seq[Sample] {
+	return func(yield func(Sample) bool) {
+		for tag, field := range fields(reflect.ValueOf(stats)) {
+			key := tag.Get("count")
+			if tag.Get("name") == "" {
+				tag = registered[key]
+			}
+			s := Sample{Key: key, Name: "gofleet_" + tag.Get("name"), By: tag.Get("by"), Help: tag.Get("help")}
+			switch {
+			case field.Type() == reflect.TypeFor[time.Duration]():
+				s.Value = time.Duration(field.Int()).Seconds()
+			case field.CanUint():
+				s.Value = float64(field.Uint())
+			default:
+				s.Value = float64(field.Int())
+			}
+			if tag.Get("name") != "" && !yield(s) {
+				return
+			}
+		}
+	}
+}
+
 // Fill adds what meters have counted to the fields of stats, a pointer to a struct, that have the same keys.
 func Fill(stats any, meters ...any) {
 	is := map[string]float64{}
@@ -70,7 +107,7 @@ func Fill(stats any, meters ...any) {
 		is[s.Key] += s.Value
 	}
 	for tag, field := range fields(reflect.ValueOf(stats).Elem()) {
-		v := is[tag.Get("count")]
+		v := is[tag.Get("count")] // of a field without a key 0
 		if field.Type() == reflect.TypeFor[time.Duration]() {
 			v *= float64(time.Second)
 		}
@@ -81,14 +118,14 @@ func Fill(stats any, meters ...any) {
 // Attrs are the fields of a struct with a key that are not zero.
 func Attrs(stats any) (attrs []slog.Attr) {
 	for tag, field := range fields(reflect.ValueOf(stats)) {
-		if !field.IsZero() {
+		if tag.Get("count") != "" && !field.IsZero() {
 			attrs = append(attrs, slog.Any(tag.Get("count"), field.Interface()))
 		}
 	}
 	return attrs
 }
 
-// fields are the fields of a struct that have a key, those of structs in it included.
+// fields are the fields of a struct that have a key or a name, also of structs in it.
 func fields(of reflect.Value) iter.Seq2[reflect.StructTag, reflect.Value] {
 	return func(yield func(reflect.StructTag, reflect.Value) bool) { walk(of, yield) }
 }
@@ -97,7 +134,7 @@ func walk(of reflect.Value, yield func(reflect.StructTag, reflect.Value) bool) b
 	for i := range of.NumField() {
 		tag, field := of.Type().Field(i).Tag, of.Field(i)
 		switch {
-		case tag.Get("count") != "":
+		case tag.Get("count") != "", tag.Get("name") != "":
 			if !yield(tag, field) {
 				return false
 			}
@@ -114,7 +151,7 @@ func walk(of reflect.Value, yield func(reflect.StructTag, reflect.Value) bool) b
 func Keys(stats any) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for tag := range fields(reflect.ValueOf(stats)) {
-			if !yield(tag.Get("count")) {
+			if key := tag.Get("count"); key != "" && !yield(key) {
 				return
 			}
 		}

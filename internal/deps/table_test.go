@@ -55,7 +55,7 @@ var house = map[string][]string{
 
 	"nn/nntest": {"nn", "optimizer", "optimizer/weights"},
 
-	"fleet": {"fleet/stats", "internal/accumulate", "internal/awake", "internal/backend", "internal/cgroup", "internal/checkpoint", "internal/client", "internal/collective", "internal/count", "internal/exchange", "internal/files", "internal/health", "internal/inference", "internal/layout", "internal/mistyped", "internal/mode", "internal/peer", "internal/progress", "internal/replica", "internal/rules", "internal/server", "internal/solo", "internal/status", "internal/table", "optimizer", "optimizer/weights", "rolemaker", "strategy", "strategy/placement", "transport", "transport/codec"},
+	"fleet": {"fleet/stats", "internal/accumulate", "internal/awake", "internal/backend", "internal/cgroup", "internal/checkpoint", "internal/client", "internal/collective", "internal/count", "internal/exchange", "internal/exposition", "internal/files", "internal/health", "internal/inference", "internal/layout", "internal/mistyped", "internal/mode", "internal/peer", "internal/progress", "internal/replica", "internal/rules", "internal/server", "internal/solo", "internal/status", "internal/table", "optimizer", "optimizer/weights", "rolemaker", "strategy", "strategy/placement", "transport", "transport/codec"},
 	"fleet/fleetrun": {"internal/certs", "internal/cgroup", "internal/checkpoint", "internal/files", "internal/mistyped", "internal/peer", "internal/progress", "internal/status", "internal/wire", "rolemaker",
 		"transport", "transport/codec"},
 	"internal/chaos":       {"fleet", "fleet/checkpoints", "internal/procs", "optimizer", "strategy"},
@@ -74,6 +74,7 @@ var house = map[string][]string{
 	"examples/internal/torchtest": {"dataset", "examples/internal/jobtest", "fleet", "fleet/fleettest", "fleet/train", "nn", "optimizer", "optimizer/weights"},
 	"internal/rules":              {"optimizer"},
 	"optimizer":                   {"optimizer/lr"},
+	"internal/exposition":         {"internal/count"},
 }
 
 // houseTests says what test files may import besides their package's own row, the package itself and the exams.
@@ -105,6 +106,7 @@ var houseTests = map[string][]string{
 	"internal/table":          {"optimizer/lr"},
 	"optimizer/lr":            {"optimizer"},
 	"optimizer/optimizertest": {"optimizer/lr"},
+	"fleet/stats":             {"internal/server"},
 }
 
 // outside says which other modules a package may use. A package without a row has the standard library alone.

@@ -28,6 +28,8 @@ type Meter struct {
 	age     count.Gauge `count:"checkpoint_age" name:"server_checkpoint_age_seconds" help:"Since the last was whole."`
 }
 
+var _ = count.Register(new(Meter))
+
 // Meter is the server's.
 func (s *Server) Meter() *Meter { return s.meter }
 

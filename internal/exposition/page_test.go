@@ -1,0 +1,88 @@
+package exposition
+
+import (
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gofleet/gofleet/internal/count"
+)
+
+// TestPage shows roles, in the place of what they were before, profiles to callers on this machine, and nothing else.
+func TestPage(t *testing.T) {
+	p := new(Page)
+	show := func(role string, value float64) {
+		p.Show(role, func() []Set {
+			return []Set{{[]Label{{"role", role}}, slices.Values([]count.Sample{{Name: "gofleet_steps_total", Help: "Steps.", Value: value}})}}
+		})
+	}
+	show("server", 1)
+	show("worker", 2)
+	show("server", 3)
+	ask := func(method, path, from string) (int, string) {
+		r, w := httptest.NewRequest(method, path, nil), httptest.NewRecorder()
+		r.RemoteAddr = from
+		p.ServeHTTP(w, r)
+		return w.Code, w.Body.String()
+	}
+	near, far := "127.0.0.1:1", "10.0.0.1:1"
+	if code, text := ask("GET", "/metrics", far); code != http.StatusOK ||
+		!strings.HasSuffix(text, "gofleet_steps_total{role=\"worker\"} 2\ngofleet_steps_total{role=\"server\"} 3\n") {
+		t.Errorf("metrics: %d %s", code, text)
+	}
+	for _, k := range []struct {
+		method, path, from string
+		code               int
+	}{
+		{"GET", "/debug/pprof/goroutine", near, http.StatusOK},
+		{"GET", "/debug/pprof/heap?debug=1", "[::1]:7", http.StatusOK},
+		{"GET", "/debug/pprof/goroutine", far, http.StatusForbidden},
+		{"GET", "/debug/pprof/profile?seconds=1", far, http.StatusForbidden},
+		{"GET", "/debug/pprof/nothing", near, http.StatusNotFound},
+		{"GET", "/debug/pprof/", near, http.StatusNotFound},
+		{"GET", "/", near, http.StatusNotFound},
+		{"POST", "/metrics", near, http.StatusMethodNotAllowed},
+	} {
+		if code, text := ask(k.method, k.path, k.from); code != k.code || text == "" {
+			t.Errorf("%s %s from %s: %d %.80q, want %d", k.method, k.path, k.from, code, text, k.code)
+		}
+	}
+}
+
+// TestOpen listens on loopback unless another address is named, once for all roles of the process.
+func TestOpen(t *testing.T) {
+	var said strings.Builder
+	log := slog.New(slog.NewTextHandler(&said, nil))
+	one, err := Open(":0", log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := Open(":0", log); again != one || err != nil {
+		t.Errorf("a second page of one address, %v", err)
+	}
+	_, at, _ := strings.Cut(said.String(), "at=")
+	at = strings.TrimSpace(at)
+	if !strings.HasPrefix(at, "http://127.0.0.1:") {
+		t.Fatalf("it says %s", &said)
+	}
+	one.Show("server", func() []Set {
+		return []Set{{nil, slices.Values([]count.Sample{{Name: "gofleet_up", Help: "Up.", Value: 1}})}}
+	})
+	answer, err := http.Get(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if text, err := io.ReadAll(answer.Body); err != nil || !strings.Contains(string(text), "gofleet_up 1\n") {
+		t.Errorf("%s: %s, %v", at, text, err)
+	}
+	for _, addr := range []string{"9100", "127.0.0.1:0:0", strings.TrimSuffix(strings.TrimPrefix(at, "http://"), "/metrics")} {
+		if _, err := Open(addr, log); err == nil || !strings.Contains(err.Error(), "want an address") {
+			t.Errorf("%s: %v", addr, err)
+		}
+	}
+}
