@@ -11,6 +11,9 @@ import (
 func (d *drawer) leg() {
 	l := Leg{Workers: d.workers, Servers: d.servers(), Rules: d.rules}
 	l.Strategy = d.strategy(l.Servers)
+	if l.ordered() && d.p.Net.wide() { // what comes in pieces is of several moments
+		l.Strategy.MaxFrame = 0
+	}
 	switch {
 	case l.copies():
 		l.Rules = l.Rules.descent()

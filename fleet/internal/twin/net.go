@@ -55,6 +55,11 @@ func (n Net) counts() bool {
 	return slices.ContainsFunc(n.Tables, func(t Table) bool { return t.waits() || t.Chance > 0 })
 }
 
+// wide says whether a table's rows are so wide that a frame holds few.
+func (n Net) wide() bool {
+	return slices.ContainsFunc(n.Tables, func(t Table) bool { return t.Dim > 100 })
+}
+
 // rates says whether a table rates its rows by shows and clicks.
 func (n Net) rates() bool {
 	return slices.ContainsFunc(n.Tables, func(t Table) bool { return t.Score > 0 })

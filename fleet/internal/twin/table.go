@@ -68,6 +68,7 @@ func (r Rules) features(o map[string]bool) {
 
 func (n Net) features(o map[string]bool) {
 	o[fmt.Sprintf("%d tables", len(n.Tables))] = true
+	o["wide rows"] = n.wide()
 	o["ledger"], o["fetch beside the loss"], o["dropout"] = n.Ledger, n.Beside, n.Drop > 0
 	o["labels that are no number"] = n.Bad > 0
 	for _, t := range n.Tables {
@@ -75,7 +76,6 @@ func (n Net) features(o map[string]bool) {
 		o["probability"] = o["probability"] || t.Chance > 0
 		o["shows"] = o["shows"] || t.Score > 0
 		o["clicks"] = o["clicks"] || t.Clicks
-		o["wide rows"] = o["wide rows"] || t.Dim > 100
 		o["open table"] = o["open table"] || t.Height == 0
 	}
 }
