@@ -14,6 +14,7 @@ import (
 
 	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/internal/porttest"
+	"github.com/gofleet/gofleet/nn"
 )
 
 // TestReadmesProgramRuns: the program of the README is built from its text, and does what it says: it trains from a CSV file on a cluster, goes on,
@@ -42,11 +43,34 @@ func TestReadmesProgramRuns(t *testing.T) {
 	if said := run(t, dir, fleetrun, job...); !strings.Contains(said, "goes on after epoch 3/3") {
 		t.Errorf("the job that is started again said\n%s", said)
 	}
+	runsInEveryKind(t, fleetrun, late, filepath.Join(dir, "flights.csv"))
 	if tooLong := served(t, dir, late, "carrier,origin,dest,distance,hour\n"+strings.Repeat("AA,JFK,LAX,2475,9\n", 1<<17)); tooLong != nil {
 		t.Errorf("of lines beyond the bound, %d are answered", len(tooLong))
 	}
 	if scores := served(t, dir, late, "carrier,origin,dest,distance,hour\nAA,JFK,LAX,2475,9\nUA,JFK,LAX,,9\n"); len(scores) != 2 || scores[0] < 0.7 || scores[1] > 0.3 {
 		t.Errorf("the model that is served says %v", scores)
+	}
+}
+
+// runsInEveryKind runs the program for an epoch alone, with servers in other modes, and without: the last line of each job is what it has
+// saved, which the program's server reads.
+func runsInEveryKind(t *testing.T, fleetrun, late, data string) {
+	for kind, command := range map[string][]string{
+		"alone":      {late},
+		"collective": {fleetrun, "--worker_num=2", late},
+		"async":      {fleetrun, "--server_num=2", "--worker_num=2", late},
+		"half_async": {fleetrun, "--server_num=2", "--worker_num=2", late, "-mode=half_async"},
+		"ssp":        {fleetrun, "--server_num=1", "--worker_num=3", late, "-mode=ssp"},
+	} {
+		dir := t.TempDir()
+		said := strings.Split(strings.TrimSpace(run(t, dir, command[0], append(command[1:], "-epochs=1", "-data="+data)...)), "\n")
+		if last := said[len(said)-1]; !strings.HasPrefix(last, "saved output/late") {
+			t.Errorf("%s: the job's last line is %q", kind, last)
+		}
+		m, err := nn.Load(filepath.Join(dir, "output/late/model"))
+		if err != nil || len(m.Outputs) != 1 {
+			t.Errorf("%s: the model that it has left can't be read: %v", kind, err)
+		}
 	}
 }
 
