@@ -194,6 +194,17 @@ func (j *deathJob) checkServerDied(t *testing.T) {
 			t.Errorf("%s ended after %v with %v, want ErrWentBack within %v, with the name of %s", role, end.after,
 				end.err, most, j.victim)
 		}
+		e, about := errors.AsType[*fleet.Error](end.err)
+		if !strings.HasPrefix(role, "server") {
+			if !about {
+				t.Errorf("the error of %s is about nobody: %v", role, end.err)
+			}
+			continue
+		}
+		told := strings.Contains(end.err.Error(), " was told: ") // by a worker, whose word names the server
+		if !told && (!about || fmt.Sprint(e.Role, " ", e.Index) != j.victim || e.Endpoint != fmt.Sprintf("server-%d:1", e.Index) || e.Worker != -1) {
+			t.Errorf("the error of %s is about %+v, want %s", role, e, j.victim)
+		}
 	}
 }
 

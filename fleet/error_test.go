@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
+	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
+	"github.com/gofleet/gofleet/transport"
 )
 
 // about compares whom an error is about.
@@ -66,4 +69,38 @@ func TestErrorsSayWhomTheyAreAbout(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// TestErrorsOfServersSayWhatTheyAwait: where servers clip by the norm of whole gradients, and a server's part of it does not come through, the
+// errors of both are about the other, and that server's about the norm.
+func TestErrorsOfServersSayWhatTheyAwait(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	ended := map[string]error{}
+	asks := trial.Requests(t, "server-0:1", "norms")
+	lost := func(below transport.Transport) transport.Transport {
+		return &trial.Tap{Transport: below, Before: func(endpoint string, req [][]byte) error {
+			if asks(endpoint, req) {
+				return fmt.Errorf("lost on its way: %w", transport.ErrUnreachable)
+			}
+			return nil
+		}}
+	}
+	s, rule := strategy.Sync(), optimizer.ClipByGlobalNorm{Rule: optimizer.SGD{LR: 0.1}, Norm: 1}
+	trial.Cluster(2, 1).Simulate(t, lost, func(ctx context.Context, f *fleet.Fleet) error {
+		err := trial.Training{Rule: rule, Strategy: s, To: 2}.Run(ctx, f)
+		mu.Lock()
+		defer mu.Unlock()
+		if f.IsServer() {
+			ended[fmt.Sprintf("server-%d:1", f.ServerIndex())] = err
+		}
+		return nil
+	})
+	want := fleet.Error{Role: "server", Index: 0, Endpoint: "server-0:1", Worker: -1}
+	if err := about(ended["server-1:1"], want, "the norm of round"); err != nil {
+		t.Errorf("server 1: %v", err)
+	}
+	if e, is := errors.AsType[*fleet.Error](ended["server-0:1"]); !is || e.Index != 1 || e.Endpoint != "server-1:1" { // which has told it
+		t.Errorf("server 0: %v is about %+v", ended["server-0:1"], e)
+	}
 }

@@ -8,7 +8,7 @@ type Error struct {
 	Role     string
 	Index    int
 	Endpoint string
-	// Worker is the one that asked.
+	// Worker is the one that asked, -1 where a server did.
 	Worker int
 	// Table is the variable whose rows were read; empty elsewhere.
 	Table string

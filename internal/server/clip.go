@@ -97,7 +97,8 @@ func (c *clipping) sum(r mode.Round, own []gradient.Squares) ([]gradient.Squares
 	var all wire.Norms
 	msg := wire.Norms{Server: c.peers.Index, Round: uint64(r), Sums: gradient.AppendSquares(nil, own)}
 	if err := c.peers.Ask(ctx, wire.OpNorms, msg, &all); err != nil {
-		return nil, fmt.Errorf("the norm of round %v's gradient: %w", r, err)
+		what := fmt.Sprintf("the norm of round %v's gradient", r)
+		return nil, c.peers.About(0, what, fmt.Errorf("%s: %w", what, err))
 	}
 	return gradient.ParseSquares(all.Sums, len(own))
 }
@@ -130,6 +131,9 @@ func (c *clipping) gather(r mode.Round, from int, own []gradient.Squares) ([]gra
 	err = c.st.Await(func() bool { return len(c.norms.missing(r, l)) == 0 }, func() string {
 		return fmt.Sprintf("for the norm of round %v's gradient: missing %s", r, c.lacking(r, l))
 	})
+	if missing := c.norms.missing(r, l); err != nil && c.st.Failure == nil && len(missing) > 0 {
+		err = c.peers.About(missing[0], fmt.Sprintf("the norm of round %v's gradient", r), err)
+	}
 	if err == nil && !l.noted {
 		l.noted = true
 		c.summed.Note(l.saved(r))

@@ -160,9 +160,10 @@ func (c *rounds) apply(u *closing) {
 		st.Roster.Applied(p.worker, p.life, p.seq)
 	}
 	if refusal, back := refusalOf(err); back && refusal.Status == wire.StatusBack {
-		st.Fail(refusal)
+		st.Fail(state.StillAbout(err, refusal))
 	} else if err != nil {
-		st.Fail(wire.Refuse(wire.StatusFailed, "server %d: update %d: %v", c.part.Index, u.what.Step, err))
+		failed := wire.Refuse(wire.StatusFailed, "server %d: update %d: %v", c.part.Index, u.what.Step, err)
+		st.Fail(state.StillAbout(err, failed))
 	}
 	clear(u.pushes) // their workers' requests go
 	clear(u.what.Pushes)

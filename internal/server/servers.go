@@ -77,7 +77,7 @@ func (c *servers) beatTo(ctx context.Context, to int) {
 			return
 		}
 		if pause, failure := b.beat(ctx, met); failure != nil {
-			c.fail(failure)
+			c.fail(c.peers.About(to, "", failure))
 		} else if c.rest(ctx, pause) != nil {
 			return
 		}
@@ -294,7 +294,7 @@ func (c *servers) says(msg *wire.Report) error {
 	case msg.Ends:
 		c.ended[msg.Server] = true
 		if msg.Status != wire.StatusOK {
-			c.st.Fail(wire.Refuse(msg.Status, "%s", msg.Why))
+			c.st.Fail(c.peers.About(msg.Server, "", wire.Refuse(msg.Status, "%s", msg.Why)))
 		}
 		c.members.left(msg.Left)
 		return nil
@@ -331,7 +331,7 @@ func (c *servers) introduce(msg *wire.Report) error {
 		return wire.Refuse(wire.StatusNotReady, "server 0 is about to end: %v", c.st.Failure)
 	case before != 0 && c.st.Roster.Begun():
 		c.processes[msg.Server] = msg.Process // it is told as the others are
-		c.st.Fail(c.wentBack(msg.Server))
+		c.st.Fail(c.peers.About(msg.Server, "", c.wentBack(msg.Server)))
 		return c.st.Failure
 	}
 	c.processes[msg.Server] = msg.Process

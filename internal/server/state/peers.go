@@ -96,9 +96,25 @@ func (p *Peers) Ask(ctx context.Context, op wire.Op, msg, answer any) error {
 		err = errors.Join(err, context.Cause(ctx))
 	}
 	if err != nil {
-		return fmt.Errorf("asking server 0 (%s): %w", p.Endpoints[0], err)
+		return p.About(0, "", fmt.Errorf("asking server 0 (%s): %w", p.Endpoints[0], err))
 	}
 	return nil
+}
+
+// About has an error say which other server it is about, and what it was to send.
+func (p *Peers) About(server int, awaits string, err error) error {
+	return &peer.Error{Role: "server", Index: server, Endpoint: p.Endpoints[server], Worker: -1, Awaits: awaits,
+		Err: err}
+}
+
+// StillAbout is an error that another has become, about the same server.
+func StillAbout(other, err error) error {
+	if about, ok := errors.AsType[*peer.Error](other); ok {
+		same := *about
+		same.Err = err
+		return &same
+	}
+	return err
 }
 
 // Request is a message to a peer, of which each call makes one attempt and says whether there was an answer.
