@@ -99,7 +99,7 @@ var houseTests = map[string][]string{
 	"fleet/fleettest":         {"dataset", "fleet/train", "nn", "optimizer"},
 	"fleet/paddle":            {"fleet/fleettest", "nn", "optimizer", "rolemaker"},
 	"fleet/metrics":           {"nn", "optimizer", "rolemaker", "strategy"},
-	"fleet/train":             {"fleet/fleettest", "fleet/internal/trial", "internal/porttest", "transport"},
+	"fleet/train":             {"fleet/fleettest", "fleet/internal/trial", "internal/porttest", "optimizer/weights", "transport"},
 	"transport":               {"internal/count/counttest"},
 	"transport/transporttest": {"transport/codec"},
 	"internal/rules":          {"optimizer/lr"},
