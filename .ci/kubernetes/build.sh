@@ -1,6 +1,6 @@
 #!/bin/bash
-# build.sh DIR: all programs of a one-node Kubernetes, in DIR/bin (from Go modules) and DIR/root (from Debian's packages, unpacked,
-# not installed). A second run makes only what is missing: minutes on two cores, then seconds.
+# build.sh DIR: all programs of a one-node Kubernetes, in DIR/bin (from Go modules, of which the mains here are .txt, since they
+# belong to none of this module) and DIR/root (from Debian's packages, unpacked, not installed). A second run makes what is missing.
 set -euo pipefail
 die() { echo "build.sh: $*" >&2; exit 1; }
 [ $# = 1 ] || die "say where: build.sh DIR"
@@ -32,7 +32,7 @@ debs() { # containerd, runc and the CNI plugins: the machine's where it has them
 	ldd "$DIR/root/usr/bin/containerd" "$DIR/root/usr/sbin/runc" 2>&1 | { ! grep "not found"; }
 }
 hyper() {
-	mkdir -p "$DIR/src/hyper"; cd "$DIR/src/hyper"; cp "$here/hyper/main.go" .
+	mkdir -p "$DIR/src/hyper"; cd "$DIR/src/hyper"; cp "$here/hyper/main.go.txt" main.go
 	# The module's own go.mod replaces its libraries by folders that the published module lacks: name the published ones instead.
 	local mod; mod=$(go mod download -json "k8s.io/kubernetes@v$K8S" | python3 -c 'import json,sys; print(json.load(sys.stdin)["GoMod"])')
 	{
@@ -48,18 +48,18 @@ hyper() {
 	for n in etcd kube-apiserver kube-controller-manager kube-scheduler kubelet kubectl; do ln -sf hyper "$DIR/bin/$n"; done
 }
 dns() {
-	mkdir -p "$DIR/src/dns"; cd "$DIR/src/dns"; cp "$here/dns/main.go" .; rm -f go.mod go.sum
+	mkdir -p "$DIR/src/dns"; cd "$DIR/src/dns"; cp "$here/dns/main.go.txt" main.go; rm -f go.mod go.sum
 	go mod init dns
 	go get "github.com/coredns/coredns@v$DNS" "k8s.io/client-go@$lib" "k8s.io/api@$lib" "k8s.io/apimachinery@$lib" # compiled already
 	go build -mod=mod -trimpath -o "$DIR/bin/coredns" -ldflags "-s -w" .
 }
 pause() {
-	mkdir -p "$DIR/src/pause"; cd "$DIR/src/pause"; cp "$here/pause/main.go" .; printf 'module pause\n\ngo 1.21\n' > go.mod
+	mkdir -p "$DIR/src/pause"; cd "$DIR/src/pause"; cp "$here/pause/main.go.txt" main.go; printf 'module pause\n\ngo 1.21\n' > go.mod
 	go build -trimpath -o "$DIR/bin/pause" -ldflags "-s -w" .
 	"$here/image.py" "$DIR/images/pause.tar" localhost/pause:1 "$DIR/bin/pause=/pause"
 }
 step debs "$(dpkg --print-architecture)" debs
-step hyper "$(key "$here/hyper/main.go")" hyper
-step coredns "$(key "$here/dns/main.go")" dns
-step pause "$(key "$here/pause/main.go" "$here/image.py")" pause
+step hyper "$(key "$here/hyper/main.go.txt")" hyper
+step coredns "$(key "$here/dns/main.go.txt")" dns
+step pause "$(key "$here/pause/main.go.txt" "$here/image.py")" pause
 echo "built in $DIR/bin and $DIR/root: next, up.sh $DIR"

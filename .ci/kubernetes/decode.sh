@@ -3,7 +3,7 @@
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$1/src/decode"
-cp "$here/decode/main.go" "$1/src/decode/"
+cp "$here/decode/main.go.txt" "$1/src/decode/main.go"
 if [ ! -x "$1/bin/decode" ]; then
 	(
 		cd "$1/src/decode"
