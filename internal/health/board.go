@@ -44,7 +44,7 @@ func (b *Board) Add(name string, status func() Status) (leave func()) {
 // Answer is what is said of a path, and the status of HTTP. A process without a role lives, as before it has joined and
 // when it has left, and is not ready.
 func (b *Board) Answer(path string) (status int, text string) {
-	why := func(Status) string { return "" }
+	var why func(Status) string
 	switch path {
 	case "/livez":
 		why = func(s Status) string { return s.Stuck }
