@@ -82,9 +82,7 @@ func (m *model) drift(at string, c Call) {
 		}
 		if ended == m.l.Workers { // all go on with what the first has learnt
 			for _, d := range m.drifters {
-				if d.steps, d.pace, d.k = m.drifters[0].steps, m.drifters[0].pace, first; d.pace.k > 0 {
-					d.k = d.pace.k
-				}
+				d.steps, d.pace, d.k = m.drifters[0].steps, m.drifters[0].pace, m.drifters[0].k
 			}
 		}
 		for _, d := range m.drifters {

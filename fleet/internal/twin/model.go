@@ -74,9 +74,6 @@ func (m *model) leg(i int, l Leg) {
 	if l.From.Dir != "" {
 		m.load(l.From.Dir, l.From.Only, l.From.WeightsOnly)
 	}
-	if l.Servers > 0 { // which don't keep how often copies meet
-		m.now.pace = pace{}
-	}
 	if m.o = nil; l.ordered() {
 		m.o = &ordered{events: m.seen.orders[i], seen: m.seen, samples: map[string][]int{}, own: map[int][]int{},
 			came: map[string]map[int][]int{}, versions: []*state{m.now.clone()}}
@@ -165,6 +162,9 @@ func (m *model) changed() {
 
 func (m *model) load(dir string, only []string, weightsOnly bool) {
 	m.now.load(m.dirs[dir], only, weightsOnly)
+	if m.l.Servers > 0 { // which don't keep how often copies meet
+		m.now.pace = pace{}
+	}
 }
 
 func (m *model) look(at string, samples []int, now *state) {
