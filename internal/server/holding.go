@@ -18,6 +18,7 @@ import (
 // holding does on a server what server 0 orders in a cut, as the machine of package cut allows. What it begins goes on
 // beside the request that brought the order, and later requests ask for what came of it.
 type holding struct {
+	*inHand
 	st        *state.Job
 	part      *state.Part
 	saving    *saving
@@ -27,7 +28,6 @@ type holding struct {
 	segments  *segments
 	ends      state.Event[endedRecord]
 	patience  time.Duration // of a request
-	now       *work         // of the cut that is held, when its steps are in the tables
 	wrote     *work         // the last part
 	under     sync.WaitGroup
 	log       *slog.Logger

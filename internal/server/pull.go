@@ -10,7 +10,7 @@ import (
 // page by page. It reads tables beside the updates that change them, without the server's lock.
 type reading struct {
 	st       *state.Job
-	holding  *holding
+	inHand   *inHand
 	part     *state.Part
 	changed  *changed
 	delays   *delays

@@ -29,7 +29,7 @@ type saving struct {
 	recovery *recovery
 	rule     optimizer.Rule
 	servers  int
-	holding  *holding
+	inHand   *inHand
 	journal  *state.Journal
 	tracker  *checkpoint.Tracker
 	segments *segments

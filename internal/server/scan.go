@@ -93,7 +93,7 @@ func (c *reading) listed(t *table.Sparse, msg *wire.Scan) ([]uint64, error) {
 // lists are where the ids of tables are kept, for a cut or for none. Locked.
 func (c *reading) lists(cut string) (map[uint32][]uint64, error) {
 	if cut != "" {
-		w, err := c.holding.kept(cut)
+		w, err := c.inHand.kept(cut)
 		if err != nil {
 			return nil, err
 		}

@@ -133,6 +133,7 @@ type training struct {
 	delays  *delays
 	pushing *pushing
 	reading *reading
+	inHand  *inHand
 	steps   *steps
 }
 
@@ -141,6 +142,7 @@ func (s *Server) connectTraining(traits mode.Traits, journal *state.Journal) tra
 	c, st, part := s.c, s.st, s.part
 	t := training{
 		rates:   &rates{st: st, store: part.Store, rounds: traits.Rounds, log: s.log},
+		inHand:  &inHand{st: st},
 		changed: &changed{st: st, part: part, on: traits.Copies, byWorker: make([]*changes, c.Workers)},
 		delays: &delays{on: c.Strategy.DelayCompensation != 0, floats: part.Floats,
 			pulled: make([][]float32, c.Workers)},
@@ -150,8 +152,9 @@ func (s *Server) connectTraining(traits mode.Traits, journal *state.Journal) tra
 	t.pieces = &pieces{st: st, part: part, summing: summing, stages: make([]map[uint64]*stage, c.Workers)}
 	foresight := newForesight(c.Strategy, c.Workers, part.Floats)
 	t.pushing = &pushing{st: st, rounds: s.rounds, pieces: t.pieces, changed: t.changed, delays: t.delays}
-	t.reading = &reading{st: st, part: part, changed: t.changed, delays: t.delays, maxFrame: c.Strategy.MaxFrame,
-		foreseeing: foresight.on, bounded: traits.Lockstep, scanned: map[uint32][]uint64{}}
+	t.reading = &reading{st: st, part: part, inHand: t.inHand, changed: t.changed, delays: t.delays,
+		maxFrame: c.Strategy.MaxFrame, foreseeing: foresight.on, bounded: traits.Lockstep,
+		scanned: map[uint32][]uint64{}}
 	t.steps = &steps{st: st, pieces: t.pieces, pushing: t.pushing, reading: t.reading, foresight: foresight,
 		pushes: sync.Pool{New: func() any { return new(push) }}}
 	return t
@@ -170,12 +173,14 @@ func (s *Server) connect(traits mode.Traits, journal *state.Journal) {
 		stopping: make([]uint32, c.Workers), places: map[string]string{}, journal: journal, segments: s.segments,
 		log:     s.log,
 		another: another{patience: c.Strategy.WorkerTimeout.Std() * 2 / 3}} // workers wait for a server that long
-	s.saving = &saving{st: st, part: part, frozen: frozen, rates: t.rates, recovery: s.recovery,
+	s.saving = &saving{st: st, part: part, inHand: t.inHand, frozen: frozen, rates: t.rates, recovery: s.recovery,
 		rule: c.Rule, servers: len(c.Endpoints), journal: journal, segments: s.segments,
 		tracker: checkpoint.NewTracker(part.Store, keep.Deltas > 0), log: s.log}
-	s.holding = &holding{st: st, part: part, saving: s.saving, changed: t.changed,
-		patience: c.Strategy.WorkerTimeout.Std() / 20, journal: journal, segments: s.segments, log: s.log}
-	s.saving.holding, t.reading.holding = s.holding, s.holding
+	s.reloading = &reloading{st: st, part: part, rule: c.Rule, rounds: s.rounds, frozen: frozen, delays: t.delays,
+		changed: t.changed, log: s.log}
+	s.holding = &holding{inHand: t.inHand, st: st, part: part, saving: s.saving, reloading: s.reloading,
+		changed: t.changed, journal: journal, segments: s.segments, log: s.log,
+		patience: c.Strategy.WorkerTimeout.Std() / 20}
 	s.leading = &leading{st: st, peers: s.clipping.peers, holding: s.holding, saving: s.saving, recovery: s.recovery,
 		frozen: frozen, journal: journal, life: s.clipping.life,
 		orders: make([]*cut.Order, len(c.Endpoints)), withdraw: make([]context.CancelFunc, len(c.Endpoints))}
@@ -196,10 +201,6 @@ func (s *Server) connect(traits mode.Traits, journal *state.Journal) {
 	s.deaths = &deaths{st: st, peers: s.clipping.peers, leading: s.leading, membership: members, rounds: s.rounds,
 		rates: t.rates, clipping: s.clipping, lines: cables, torn: traits.Rounds, back: c.Strategy.GoesBack(),
 		beat: heartbeat, log: s.log}
-
-	s.reloading = &reloading{st: st, part: part, rule: c.Rule, rounds: s.rounds, frozen: frozen, delays: t.delays,
-		changed: t.changed, log: s.log}
-	s.holding.reloading = s.reloading
 	s.growth = &growth{st: st, journal: journal, servers: s.servers, recovery: s.recovery, segments: s.segments}
 	s.returning = &returning{config: c, st: st, part: part, loading: s.loading, recovery: s.recovery,
 		segments: s.segments,

@@ -31,7 +31,7 @@ func (c *saving) serve(f *wire.Frame, msg *wire.Serve, _ *state.Reply) error {
 	if err := c.st.Sender(f); err != nil {
 		return err
 	}
-	if _, err := c.holding.kept(msg.Cut); err != nil || c.part.Store.Chain() == table.Chain(msg.Before) {
+	if _, err := c.inHand.kept(msg.Cut); err != nil || c.part.Store.Chain() == table.Chain(msg.Before) {
 		return err
 	}
 	c.journal.Failed(c.mark(make([]table.Served, len(c.part.Store.Tables)), table.Chain(msg.Before), ""))

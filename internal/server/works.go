@@ -35,8 +35,15 @@ func (w *work) close() {
 	}
 }
 
+// inHand is the work of the cut that is held, from when its steps are in the tables. What server 0 orders makes it, and
+// requests of the cut's anchor read it.
+type inHand struct {
+	st  *state.Job
+	now *work
+}
+
 // tidy lets go of what belongs to a cut that is held no more. Locked.
-func (c *holding) tidy() {
+func (c *inHand) tidy() {
 	if c.now != nil && c.now.number != c.st.Follower.Number() {
 		c.now.close()
 		c.now = nil
@@ -211,7 +218,7 @@ func (c *holding) take(o *cut.Order) {
 }
 
 // kept is what this server has of a cut whose anchor reads. Locked.
-func (c *holding) kept(name string) (*work, error) {
+func (c *inHand) kept(name string) (*work, error) {
 	number, err := strconv.ParseUint(name, 10, 64)
 	if err != nil || !c.st.Follower.Keeps(number) || c.now == nil || c.now.lists == nil {
 		return nil, wire.Refuse(wire.StatusStale, "cut %s is not kept here any more (its worker may have been silent "+
