@@ -139,6 +139,8 @@ func checkNodes(loss *nn.Node, field string, nodes []*nn.Node) error {
 type standIns struct {
 	anew    func() (Job, error) // makes the program's job; nil where the program has not said how
 	timeout time.Duration
+	waits   time.Duration // for workers to come back, in all; it has waited for so much of it
+	waited  time.Duration
 	ended   chan error
 	running int
 	failed  int // attempts to join

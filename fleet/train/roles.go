@@ -57,7 +57,9 @@ func (j Job) Run(ctx context.Context, f *fleet.Fleet) (Result, error) {
 		cancel()
 		_ = j.standIns.wait() // a process that goes back has no life of the run before
 	}()
-	j.standIns.timeout, j.standIns.ended = s.WithDefaults().WorkerTimeout.Std(), make(chan error, f.WorkerNum())
+	whole := s.WithDefaults()
+	j.standIns.timeout, j.standIns.ended = whole.WorkerTimeout.Std(), make(chan error, f.WorkerNum())
+	j.standIns.waits = max(whole.WorkerTimeout, whole.WorkersReturn()).Std()
 	r := &Run{Fleet: f, Job: &j, recovers: s.Recovery.Dir != "", dir: s.Recovery.Dir,
 		others: others{lost: map[int]int{}}, tests: tests{job: &j},
 		together: s.Mode == strategy.ModeHalfAsync,

@@ -178,6 +178,7 @@ func TestEachSampleCounts(t *testing.T) {
 			"comes back in the same epoch":  {away: 2 * time.Second},
 			"comes back epochs later":       {away: 26 * time.Second},
 			"comes back as the others wait": {away: 38 * time.Second, anew: true},
+			"comes back minutes later":      {away: 3 * time.Minute, anew: true},
 			"does not come back":            {anew: true},
 			"all are started again":         {again: true},
 			"ends an epoch, and all again":  {again: true, early: true},

@@ -13,9 +13,10 @@ import (
 )
 
 // A worker that has ended has its epochs trained by its next life. Where none has come when the others have trained
-// their last, and workers don't go in step, the worker that leads waits for it for a worker timeout. Then it is that
-// life itself, beside its own: it joins as the worker that is gone and goes on at that one's position, and the others
-// wait as for any worker that lacks epochs.
+// their last, and workers don't go in step, the worker that leads waits for it: for a worker timeout or, in a job that
+// expects workers back, as long as servers wait for theirs. All meet every worker timeout meanwhile, so that one that
+// has come back ends the wait. Then it is that life itself, beside its own: it joins as the worker that is gone and
+// goes on at that one's position, and the others wait as for any worker that lacks epochs.
 
 // ErrShort says that a job has ended well but for the samples of a worker that has ended early: the error that wraps it
 // says how many.
@@ -33,11 +34,19 @@ func (r *Run) standIn(ctx context.Context) error {
 	if !r.others.leads {
 		return nil // and meets the others again when that life has joined
 	}
-	slog.Warn("train: the job has come to its end without some workers, which may have samples left: it waits for "+
-		"them, and then trains these in this process", "workers", r.others.gone, "waits", r.Job.standIns.timeout)
-	if err := pause(ctx, r.Job.standIns.timeout); err != nil {
+	s := r.Job.standIns
+	if s.waited == 0 {
+		slog.Warn("train: the job has come to its end without some workers, which may have samples left: it waits for "+
+			"them, and then trains these in this process", "workers", r.others.gone, "waits", s.waits)
+	}
+	some := min(s.timeout, s.waits-s.waited)
+	if err := pause(ctx, some); err != nil {
 		return err
 	}
+	if s.waited += some; s.waited < s.waits {
+		return nil
+	}
+	s.waited = 0
 	for _, w := range r.others.gone {
 		if err := r.play(ctx, w); err != nil {
 			return err
