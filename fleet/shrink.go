@@ -31,9 +31,9 @@ type Shrunk struct {
 // every row remembers in which it was used last. A dropped row is forgotten whole, also one that was given or loaded;
 // its id begins anew when it is met again.
 //
-// Any worker may call it. When several do, in the same way and with no update between, as after a BarrierWorker, one
-// acts and all are told; a worker that calls again ends another period. In a collective job every worker must call it,
-// and all wait for each other.
+// Any worker may call it. When several do, in the same way, behind the same BarrierWorker and with no update of their
+// own between, one acts and all are told; a worker that calls again, or behind another barrier, ends another period. In
+// a collective job every worker must call it, and all wait for each other.
 //
 // In mode geo servers drop what no exchange has brought for so many periods, and each worker's copy loses it: that of
 // the worker which calls at once, others with their next exchange, which then brings all rows of the table. What

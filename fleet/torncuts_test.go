@@ -194,6 +194,21 @@ func TestAllEndOnePeriod(t *testing.T) {
 }
 
 func onePeriod(t *testing.T, s strategy.Strategy, servers, workers int, seed uint64) {
+	ends := periods(t, s, servers, workers, seed, func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
+		if err := errors.Join(c.Train(ctx, 3), f.BarrierWorker(ctx)); err != nil {
+			return err
+		}
+		_, err := f.Shrink(ctx, fleet.ShrinkOptions{Unseen: 3})
+		return errors.Join(err, c.Train(ctx, 3))
+	})
+	if ends != 1 {
+		t.Errorf("%s, %d workers, seed %d: %d periods have ended, want 1", s.Mode, workers, seed, ends)
+	}
+}
+
+// periods is how many periods end in a job.
+func periods(t *testing.T, s strategy.Strategy, servers, workers int, seed uint64,
+	work func(context.Context, *fleet.Fleet, *trial.Counter) error) int {
 	var mu sync.Mutex
 	ends, end := map[string]bool{}, endsPeriod(t)
 	wrap := func(net transport.Transport) transport.Transport {
@@ -209,15 +224,30 @@ func onePeriod(t *testing.T, s strategy.Strategy, servers, workers int, seed uin
 			return nil
 		}}
 	}
-	trial.Cluster(servers, workers).Simulate(t, wrap, trial.Counters(1, s, func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
-		if err := errors.Join(c.Train(ctx, 3), f.BarrierWorker(ctx)); err != nil {
+	trial.Cluster(servers, workers).Simulate(t, wrap, trial.Counters(1, s, work))
+	return len(ends)
+}
+
+// TestPeriodsByTurns: workers that end periods by turns, each behind a barrier, end one each, also a worker that has no batch
+// in the other's period. Behind the same barrier all end one.
+func TestPeriodsByTurns(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []strategy.Mode{strategy.ModeSync, strategy.ModeAsync, strategy.ModeHalfAsync, strategy.ModeSSP, strategy.ModeGeo} {
+		ends := periods(t, strategy.Strategy{Mode: mode}, 2, 2, 0, func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
+			err := errors.Join(c.Train(ctx, 3), f.BarrierWorker(ctx))
+			for turn := range 4 { // worker 0 alone trains; both end the last period
+				if err == nil && f.WorkerIndex() == 0 {
+					err = c.Train(ctx, 2)
+				}
+				if err = errors.Join(err, f.BarrierWorker(ctx)); err == nil && (f.WorkerIndex() == turn%2 || turn == 3) {
+					_, err = f.Shrink(ctx, fleet.ShrinkOptions{Unseen: 30})
+				}
+			}
 			return err
+		})
+		if ends != 4 {
+			t.Errorf("%s: %d periods have ended, want 4", mode, ends)
 		}
-		_, err := f.Shrink(ctx, fleet.ShrinkOptions{Unseen: 3})
-		return errors.Join(err, c.Train(ctx, 3))
-	}))
-	if len(ends) != 1 {
-		t.Errorf("%s, %d workers, seed %d: %d periods have ended, want 1", s.Mode, workers, seed, len(ends))
 	}
 }
 

@@ -75,6 +75,14 @@ func (c *Client) CatchUp() int {
 	return 0
 }
 
+// met is how many collectives this worker has behind it.
+func (g *gathering) met() uint64 {
+	if last := g.givenUp.Load(); last != nil {
+		return last.made
+	}
+	return g.made.Load()
+}
+
 // gather gives every worker what each of them sent, by worker index; nothing stands for a worker that is gone. It
 // returns when all have called it as often as this one. Workers whose call differs are all refused. What was given up,
 // and is called again before another call or step, is the same collective.

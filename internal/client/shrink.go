@@ -11,7 +11,7 @@ import (
 )
 
 // Shrink implements [backend.Trainer]: it makes all servers end a period in one cut. When another worker has ended the
-// period at that very step, in the same way, there is nothing to do but tell what was dropped.
+// period behind the same barrier, in the same way, and this one has made no step since, it is told what was dropped.
 func (c *Client) Shrink(ctx context.Context, o table.Shrink) ([]table.Shrunk, error) {
 	done, err := c.turn(ctx, "shrinking")
 	if err != nil {
@@ -19,7 +19,8 @@ func (c *Client) Shrink(ctx context.Context, o table.Shrink) ([]table.Shrunk, er
 	}
 	defer done()
 	said, err := c.cuts.lead(ctx, call{plan: cut.Plan{cut.End},
-		with: wire.Cutting{Shrink: wire.Shrink{Decay: o.Decay, MinScore: o.MinScore, Unseen: o.Unseen}}})
+		with: wire.Cutting{Met: c.gathers.met(),
+			Shrink: wire.Shrink{Decay: o.Decay, MinScore: o.MinScore, Unseen: o.Unseen}}})
 	var freed wire.Freed
 	if err == nil {
 		freed, err = c.freed(said)

@@ -12,7 +12,8 @@ const noStep = -1
 
 // same is a cut that did what the one under way is for: all workers that save after a barrier make one checkpoint, and
 // all that end a period end one. A checkpoint serves anybody at the very steps that it has. The end of a period serves
-// each worker once that has made no step since: a worker that knows of it wants another.
+// each worker once that has made no step since, and is behind the same barrier, as how it ends says: a worker that
+// knows of it wants another.
 func (l *Leader) same(c *led) *Done {
 	if c.ask.Plan.Has(Read) {
 		return nil

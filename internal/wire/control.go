@@ -196,6 +196,8 @@ type Keep struct {
 // period, and
 type Cutting struct {
 	Shrink
+	// Met is how many collectives the worker has behind it that ends a period: calls on two sides of one end two.
+	Met uint64 `json:"met,omitempty"`
 	// Params are the names of those that are written, or loaded; none means all.
 	Params []string `json:"params,omitempty"`
 	// Progress is for one of the job's own checkpoints, as it is when the worker asks.
