@@ -61,11 +61,11 @@ func TestOtherBuilds(t *testing.T) {
 	none := func(wire.Op, string) bool { return false }
 	for name, c := range map[string]struct {
 		sends, answers func(op wire.Op, to string) bool
-		who            string
+		who, of        string
 	}{
-		"an old worker":        {func(op wire.Op, _ string) bool { return worker(op) }, none, "worker 0"},
-		"old servers":          {none, func(op wire.Op, _ string) bool { return worker(op) }, "worker 0"},
-		"server 1 of this one": {none, func(op wire.Op, to string) bool { return !worker(op) && to == "server-0:1" }, "server 1"},
+		"an old worker":        {func(op wire.Op, _ string) bool { return worker(op) }, none, "worker 0", "server-0:1"},
+		"old servers":          {none, func(op wire.Op, _ string) bool { return worker(op) }, "worker 0", ":1)"}, // of either
+		"server 1 of this one": {none, func(op wire.Op, to string) bool { return !worker(op) && to == "server-0:1" }, "server 1", "server-0:1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -79,7 +79,7 @@ func TestOtherBuilds(t *testing.T) {
 				defer end() // who is left has nobody to wait for
 				return plays(all, f)
 			})
-			for _, says := range []string{"version 2 of the protocol (a gofleet before 0.1.0)", "version 3 (gofleet ", "server-0:1"} {
+			for _, says := range []string{"version 2 of the protocol (a gofleet before 0.1.0)", "version 3 (gofleet ", c.of} {
 				if err := errs[c.who]; err == nil || !strings.Contains(err.Error(), says) {
 					t.Errorf("%s says %v, want %q", c.who, err, says)
 				}

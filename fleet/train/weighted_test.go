@@ -38,7 +38,7 @@ func TestWeightedLossesOfManyBatches(t *testing.T) {
 			if math.Abs(got[0]-sum/weights) > 1e-5 || math.Abs(got[1]-mean) > 1e-5 || !math.IsNaN(got[2]) {
 				t.Errorf("%d workers: %v, want %v, %v and NaN", workers, got, sum/weights, mean)
 			}
-			return nil
+			return f.StopWorker(ctx)
 		})
 	}
 }
