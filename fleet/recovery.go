@@ -201,10 +201,15 @@ func (s *saver) rescue() {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.told), rescueTime)
 	defer cancel()
 	mine, err := s.j.backend.Saves(ctx, false)
-	if err == nil {
+	asks, is := s.j.backend.(backend.Hurried)
+	late := err == nil && is && asks.Late()
+	if err == nil && !late {
 		err = s.save(ctx)
 	}
 	switch {
+	case late:
+		s.f.log.Info("this worker ends without a checkpoint: it was started again alone, and others, which know more "+
+			"of the job, save", "worker", s.f.id.Index)
 	case err != nil && journalled:
 		s.f.log.Info("this worker ends without a checkpoint: servers' journals have what they had answered, and a "+
 			"server that is away is expected back", "worker", s.f.id.Index, "error", err)

@@ -100,6 +100,9 @@ type Holder interface {
 type Hurried interface {
 	// Hurry has calls wait no longer than a moment for who is gone, since this process is about to end.
 	Hurry()
+	// Late says whether this worker was started again alone and has not met the others, which save for it, as Saves has
+	// found: its progress is not the job's.
+	Late() bool
 }
 
 // Weights are a cut's.

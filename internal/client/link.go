@@ -34,6 +34,7 @@ type link struct {
 	besides besides
 	leaving atomic.Bool // servers may be gone
 	hurried atomic.Bool // servers that are gone are not waited for
+	late    atomic.Bool // others save for this worker, as server 0 has said last
 
 	ctx context.Context // ends with the client; its cause says what went wrong
 	end context.CancelCauseFunc

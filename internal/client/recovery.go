@@ -24,11 +24,15 @@ func (c *Client) Saves(ctx context.Context, last bool) (bool, error) {
 		&answer); err != nil {
 		return false, fmt.Errorf("asking who saves: %w", err)
 	}
+	c.link.late.Store(answer.Late)
 	return answer.Yours, nil
 }
 
 // Hurry implements [backend.Hurried].
 func (c *Client) Hurry() { c.link.hurried.Store(true) }
+
+// Late implements [backend.Hurried].
+func (c *Client) Late() bool { return c.link.late.Load() }
 
 // Asked implements [backend.Trainer]: server 0 asks the worker that saves.
 func (c *Client) Asked() <-chan struct{} { return c.link.asked }

@@ -74,6 +74,7 @@ func (c *recovery) saver(f *wire.Frame, msg *wire.Saver, r *state.Reply) error {
 		c.stopping[f.Worker] = f.Life
 		c.stops.Note(wire.Leave{Worker: int(f.Worker), Life: f.Life})
 	}
+	msg.Late = !msg.Yours && c.st.Roster.Late(int(f.Worker))
 	msg.Yours = msg.Yours && !(msg.Ends && c.st.Roster.Ended(int(f.Worker)))
 	return r.JSON(msg)
 }
