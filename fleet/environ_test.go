@@ -20,12 +20,27 @@ import (
 // TestMistypedVariables: a name that is nearly right is refused, with the right one, by any role maker.
 func TestMistypedVariables(t *testing.T) {
 	// Serial: it sets variables of the environment.
-	for name, meant := range map[string]string{"FLEET_TOKENS": "FLEET_TOKEN", "FLEET_INSECUR": "FLEET_INSECURE", "FLEET_TLSDIR": "FLEET_TLS_DIR"} {
+	for name, meant := range map[string]string{"FLEET_TOKENS": "FLEET_TOKEN", "FLEET_INSECUR": "FLEET_INSECURE", "FLEET_TLSDIR": "FLEET_TLS_DIR",
+		"FLEET_TSL_DIR": "FLEET_TLS_DIR", "FLEET_ROEL": "FLEET_ROLE", "FLEET_PROT": "FLEET_PORT", "FLEET_PORTS": "FLEET_PORT", "FLEET_SERVER": "FLEET_SERVERS"} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv(name, "1")
 			_, err := fleet.New(t.Context(), rolemaker.Local{}, fleet.Options{})
 			if err == nil || !strings.Contains(err.Error(), name+" is set, which nothing reads: "+meant+" is meant?") {
 				t.Errorf("error %v", err)
+			}
+		})
+	}
+}
+
+// TestVariablesOfTheProgram: a program has short variables of its own that begin like ours, and those of services whose names begin with fleet.
+func TestVariablesOfTheProgram(t *testing.T) {
+	// Serial: it sets variables of the environment.
+	for _, name := range []string{"FLEET_MODE", "FLEET_NODE", "FLEET_HOST", "FLEET_JOB", "FLEET_ENV", "FLEET_ID", "FLEET_DIR", "FLEET_A_PORT", "FLEET_A_SERVICE_PORT",
+		"TRAINING_MODE", "TRAINING_NODE"} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv(name, "1")
+			if _, err := fleet.New(t.Context(), nil, fleet.Options{}); err != nil {
+				t.Error(err)
 			}
 		})
 	}

@@ -83,9 +83,8 @@ func (e env) mistyped() error {
 	known := append(paddleNames(), envIP, envOldIP, envPort, envCurrent)
 	for _, prefix := range []string{"PADDLE_", "TRAINING_"} {
 		for _, name := range mistyped.Unread(prefix, known) {
-			if meant := mistyped.Near(name, known); meant != "" && e(name) != "" {
-				return fmt.Errorf("%s is set, which nothing reads: %s is meant? unset the one, or set the other", name,
-					meant)
+			if err := mistyped.Refuse(prefix, name, known); err != nil && e(name) != "" {
+				return err
 			}
 		}
 	}

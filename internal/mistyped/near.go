@@ -1,5 +1,7 @@
 package mistyped
 
+import "strings"
+
 // nearBy is how many letters may be missing, too many or wrong in a name that was meant to be another.
 const nearBy = 2
 
@@ -13,6 +15,34 @@ func Near(name string, known []string) string {
 		}
 	}
 	return at
+}
+
+// meant is the variable of known that name was probably meant to be, "" if there is none. Names are alike in what
+// stands behind the prefix: at most a third of that may be wrong, or two neighbours swapped.
+func meant(prefix, name string, known []string) string {
+	rest := strings.TrimPrefix(name, prefix)
+	best, at := min(nearBy, len(rest)/3)+1, ""
+	for _, k := range known {
+		own, ours := strings.CutPrefix(k, prefix)
+		d := distance(rest, own)
+		if swapped(rest, own) {
+			d = 1
+		}
+		if ours && d < best {
+			best, at = d, k
+		}
+	}
+	return at
+}
+
+// swapped says whether b is a with two neighbours swapped.
+func swapped(a, b string) bool {
+	for i := 1; i < len(a) && len(a) == len(b); i++ {
+		if a[i-1] != b[i-1] {
+			return a[i-1] == b[i] && a[i] == b[i-1] && a[i+1:] == b[i+1:]
+		}
+	}
+	return false
 }
 
 // distance is how many letters are to be inserted, taken away or changed to make b of a (Levenshtein, 1966).

@@ -1,7 +1,6 @@
 package mistyped
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 )
@@ -20,16 +19,22 @@ var ours = []string{
 func Ours() []string { return slices.Clone(ours) }
 
 // CheckOurs refuses a variable whose name is nearly that of one of ours: a token that nobody looks at protects nothing.
-// Others that begin like ours are strange; what Kubernetes sets for a service of the name "fleet" is its own.
+// Others that begin like ours are strange, but for what Kubernetes sets.
 func CheckOurs() (strange []string, err error) {
 	for _, name := range Unread("FLEET_", ours) {
-		if meant := Near(name, ours); meant != "" {
-			return nil, fmt.Errorf("%s is set, which nothing reads: %s is meant? unset the one, or set the other", name,
-				meant)
+		if kubernetes(name) {
+			continue
 		}
-		if !strings.Contains(name, "_SERVICE_") && !strings.Contains(name, "_PORT") {
-			strange = append(strange, name)
+		if err := Refuse("FLEET_", name, ours); err != nil {
+			return nil, err
 		}
+		strange = append(strange, name)
 	}
 	return strange, nil
+}
+
+// kubernetes says whether Kubernetes sets a variable for a service of the name "fleet", or one that begins so:
+// FLEET_PORT_36000_TCP, FLEET_A_SERVICE_HOST, FLEET_A_PORT.
+func kubernetes(name string) bool {
+	return strings.Contains(name, "_SERVICE_") || strings.Contains(name, "_PORT_") || strings.HasSuffix(name, "_PORT")
 }

@@ -1,10 +1,19 @@
 package mistyped
 
 import (
+	"fmt"
 	"os"
 	"slices"
 	"strings"
 )
+
+// Refuse is an error where a variable that nothing reads was probably meant to be one of known.
+func Refuse(prefix, name string, known []string) error {
+	if k := meant(prefix, name, known); k != "" {
+		return fmt.Errorf("%s is set, which nothing reads: %s is meant? unset the one, or set the other", name, k)
+	}
+	return nil
+}
 
 // Unread are the names of variables that begin with prefix, have a value and are not among known, in order.
 func Unread(prefix string, known []string) (names []string) {
