@@ -54,7 +54,7 @@ func (f *Fleet) stands() (s health.Status) {
 		s.Began, s.Waits = f.server.Presence()
 	case f.IsServer():
 		s.Waits = "the server fills its tables"
-	case f.saver != nil && f.saver.told.Err() == nil:
+	case f.saver != nil && !f.saver.leaves():
 		s.Began = true
 	case f.saver != nil || f.leaves:
 		s.Began, s.Waits = true, "the worker is about to end"

@@ -113,6 +113,9 @@ type saver struct {
 	told  context.Context // InitWorker's: what ends it ends the program
 	stop  func()
 	ended sync.WaitGroup
+
+	mu       sync.Mutex
+	outlives bool // the program goes on though told has ended
 }
 
 // retryAfter is when a checkpoint that failed is tried again, unless the next is due earlier.
@@ -125,7 +128,7 @@ func (s *saver) saves() bool { return s.j.strategy.Recovery.Dir != "" }
 func (f *Fleet) beginSaving(told context.Context, j *job) {
 	ctx, stop := context.WithCancel(context.Background())
 	s := &saver{f: f, j: j, every: j.strategy.Recovery.Every.Std(), told: told}
-	deaf := context.AfterFunc(told, s.hurry)
+	deaf := context.AfterFunc(told, func() { s.hurry(true) })
 	s.stop = func() { deaf(); stop() }
 	if s.saves() {
 		s.ended.Go(func() { s.run(ctx) })
@@ -191,7 +194,7 @@ func (s *saver) rescue() {
 	if s.told.Err() == nil {
 		return
 	}
-	s.hurry()
+	s.hurry(true)
 	if !s.saves() {
 		if !journalled {
 			s.f.lost(errors.New("the job has no directory for checkpoints"))
@@ -222,12 +225,46 @@ func (s *saver) rescue() {
 	}
 }
 
-// hurry says that this process is about to end: servers may have been asked to end too, and then they are not
+// hurry says whether this process is about to end: servers may have been asked to end too, and then they are not
 // started again.
-func (s *saver) hurry() {
+func (s *saver) hurry(ends bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if waits, is := s.j.backend.(backend.Hurried); is {
-		waits.Hurry()
+		waits.Hurry(ends && !s.outlives)
 	}
+}
+
+// goesOn takes back that this process is about to end, where a step is made with a context that lives.
+func (s *saver) goesOn() {
+	if s.told.Err() == nil {
+		return
+	}
+	s.mu.Lock()
+	before := s.outlives
+	s.outlives = true
+	s.mu.Unlock()
+	if s.hurry(false); !before {
+		s.f.log.Warn("the context of InitWorker has ended and this worker trains on: give InitWorker the program's "+
+			"own, which ends when the program is asked to end", "worker", s.f.id.Index)
+	}
+}
+
+// goesOn is the saver's, if there is one.
+func (f *Fleet) goesOn() {
+	f.mu.Lock()
+	s := f.saver
+	f.mu.Unlock()
+	if s != nil {
+		s.goesOn()
+	}
+}
+
+// leaves says whether this process is about to end, as far as is known.
+func (s *saver) leaves() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.told.Err() != nil && !s.outlives
 }
 
 // last saves what this worker leaves behind, if that is for it to do: as often as it takes, until ctx, the job or the

@@ -173,7 +173,8 @@ var ErrUnsaved = server.ErrUnsaved
 
 // Unsaved wraps ErrUnsaved where this role was asked to end, by the context of InitWorker or RunServer, and what it had
 // trained goes with it; nil where nothing is lost. It is known when RunServer or Close has returned. A program that
-// ends by a signal tells so by its status: 143 where nothing is lost after SIGTERM, else 1.
+// ends by a signal tells so by its status: 143 where nothing is lost after SIGTERM, else 1. In a collective job with a
+// strategy.Recovery worker 0 has the answer; for another it is nil.
 func (f *Fleet) Unsaved() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

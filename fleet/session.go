@@ -15,6 +15,7 @@ type ordered struct {
 	worker  int
 	reading *progress.Tracker
 	leave   func() // that it trains is taken back; nil before it does
+	goesOn  func() // for each step whose context lives
 	begun   bool
 	eval    bool // the step that has begun is an evaluation
 	closed  bool
@@ -28,6 +29,9 @@ func (s *ordered) Begin(ctx context.Context, st *optimizer.Step) error {
 	case s.begun:
 		s.refuse("Begin follows Begin: the step before was not ended")
 	default:
+		if ctx.Err() == nil {
+			s.goesOn()
+		}
 		if s.leave == nil && !st.Eval {
 			s.leave = s.reading.Enter(st.Thread, st.Threads)
 		}

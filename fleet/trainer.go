@@ -29,7 +29,7 @@ func (t trainer) Open(params []*optimizer.Param) (optimizer.Session, error) {
 		t.f.merges(m)
 		s = m
 	}
-	return &ordered{inner: s, worker: t.f.id.Index, reading: j.backend.Reading()}, nil
+	return &ordered{inner: s, worker: t.f.id.Index, reading: j.backend.Reading(), goesOn: t.f.goesOn}, nil
 }
 
 // EndEpoch implements [optimizer.Trainer].

@@ -14,6 +14,8 @@ import (
 // worker 0 publishes its model's where servers have none, and all pull. In a collective job it waits for the
 // other workers, and all take the weights of worker 0. Alone, there is nothing to wait for. With a [strategy.Recovery]
 // the job goes on from its newest checkpoint, if there is one, and [Fleet.Progress] says how far it was.
+//
+// ctx is the program's own, such as that of signal.NotifyContext: when it ends, later too, the worker is about to end.
 func (f *Fleet) InitWorker(ctx context.Context) error {
 	j, err := f.worker(ctx, "InitWorker")
 	if err != nil {

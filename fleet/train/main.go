@@ -83,14 +83,14 @@ func status(err error) int {
 	if _, is := errors.AsType[usage](err); is {
 		return 2
 	}
-	if errors.Is(err, fleet.ErrWentBack) {
+	i, is := errors.AsType[interrupted](err)
+	switch {
+	case is && i.Signal == syscall.SIGTERM && errors.Is(err, fleet.ErrUnsaved): // whatever kept it from being saved
+		return 1
+	case errors.Is(err, fleet.ErrWentBack):
 		code, _ := exit.Restart() // start has checked it
 		return code
-	}
-	if i, is := errors.AsType[interrupted](err); is {
-		if i.Signal == syscall.SIGTERM && errors.Is(err, fleet.ErrUnsaved) {
-			return 1
-		}
+	case is:
 		if s, numbered := i.Signal.(syscall.Signal); numbered {
 			return 128 + int(s)
 		}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -222,6 +223,10 @@ func TestEveryFlagActs(t *testing.T) {
 // TestStatus: a program says whether starting it again from the last checkpoint helps.
 func TestStatus(t *testing.T) {
 	t.Parallel()
+	term := interrupted{syscall.SIGTERM}
+	if got := status(fmt.Errorf("stopped: %w: %w: %w", term, fleet.ErrUnsaved, fleet.ErrWentBack)); got != 1 {
+		t.Errorf("SIGTERM where nothing was saved, since all went back meanwhile, ends a program with status %d", got)
+	}
 	for want, err := range map[int]error{1: errors.New("no such file"), 75: fmt.Errorf("worker 1: %w", fleet.ErrWentBack),
 		2: usage{errors.New("-batch=x")}} {
 		if got := status(err); got != want {

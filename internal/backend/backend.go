@@ -98,8 +98,8 @@ type Holder interface {
 
 // Hurried waits for others that may come back.
 type Hurried interface {
-	// Hurry has calls wait no longer than a moment for who is gone, since this process is about to end.
-	Hurry()
+	// Hurry has calls wait no longer than a moment for a process that is gone, while this one is about to end.
+	Hurry(ends bool)
 	// Late says whether this worker was started again alone and has not met the others, which save for it, as Saves has
 	// found: its progress is not the job's.
 	Late() bool

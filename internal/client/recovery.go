@@ -29,7 +29,7 @@ func (c *Client) Saves(ctx context.Context, last bool) (bool, error) {
 }
 
 // Hurry implements [backend.Hurried].
-func (c *Client) Hurry() { c.link.hurried.Store(true) }
+func (c *Client) Hurry(ends bool) { c.link.hurried.Store(ends) }
 
 // Late implements [backend.Hurried].
 func (c *Client) Late() bool { return c.link.late.Load() }
