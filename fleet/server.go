@@ -152,6 +152,9 @@ func (f *Fleet) RunServer(ctx context.Context) error {
 // ErrWorkersDied says that a job ended without some of its workers having stopped.
 var ErrWorkersDied = server.ErrWorkersDied
 
+// ErrMissing says that a job did not come together, as one of its roles has not come within Strategy.StartTimeout.
+var ErrMissing = server.ErrMissing
+
 // ErrDeserted says that workers which were asked to end, or killed, did not come back within
 // [strategy.Strategy.WorkersReturn], and nobody else was left. It is an ErrWorkersDied and an ErrWentBack: the job goes
 // on when all roles are started again.

@@ -9,10 +9,12 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/fleet/train"
 	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/strategy"
 )
 
 // victim has this test's binary be a program of which the worker of that number ends once, as if it were killed.
@@ -20,6 +22,9 @@ const victim = "TRAIN_VICTIM"
 
 // signalled has it train until a signal ends it.
 const signalled = "TRAIN_SIGNALLED"
+
+// deserted has it train in sync, with a checkpoint, and wait no longer than seconds for roles that have not joined.
+const deserted = "TRAIN_DESERTED"
 
 // TestMain is the program where TestAWorkerComesLate starts it.
 func TestMain(m *testing.M) {
@@ -31,8 +36,19 @@ func TestMain(m *testing.M) {
 		epochs = 1 << 20
 	}
 	o := train.Options{Mode: "async", Epochs: epochs, Batch: 16, EvalEvery: 40, Out: "out"}
+	if os.Getenv(deserted) != "" {
+		o.Mode, o.Checkpoint = "sync", "ck"
+	}
 	train.Main(&o, func() (train.Job, error) {
 		j := job(o)
+		if os.Getenv(deserted) != "" {
+			s, err := o.Strategy()
+			if err != nil {
+				return j, err
+			}
+			s.StartTimeout, s.WorkerTimeout = strategy.Duration(3*time.Second), strategy.Duration(6*time.Second)
+			j.Strategy = &s
+		}
 		j.Data = data(4000, 100)
 		j.Hooks = []train.Hooks{{Step: func(_ context.Context, r *train.Run, so nn.TrainResult) error {
 			if fmt.Sprint(r.Fleet.WorkerIndex()) == os.Getenv(victim) && r.Epoch == 1 && so.Steps == 50 {

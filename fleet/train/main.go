@@ -138,6 +138,7 @@ func (i interrupted) Error() string { return fmt.Sprintf("%v signal received", i
 // -goback says.
 func play(ctx context.Context, o *Options, job func() (Job, error)) error {
 	var who rolemaker.RoleMaker // nil looks at the environment
+	var back error              // why this role went back
 	for left := o.goBack; ; left-- {
 		j, err := job()
 		if err != nil {
@@ -152,11 +153,15 @@ func play(ctx context.Context, o *Options, job func() (Job, error)) error {
 		if err != nil && ctx.Err() != nil {
 			return cmp.Or(f.Unsaved(), err)
 		}
+		if back != nil && errors.Is(err, fleet.ErrMissing) {
+			return fmt.Errorf("%w; this role went back since %w", err, back) // all roles, started again, go on
+		}
 		if !errors.Is(err, fleet.ErrWentBack) || errors.Is(err, fleet.ErrDeserted) || left < 1 || !j.saves() {
 			return err
 		}
 		slog.Warn("this role goes back to the last checkpoint of the job", "role", f, "times left", left-1, "error",
 			err)
+		back = err
 		if err := pause(ctx, goBackPause); err != nil {
 			return err
 		}

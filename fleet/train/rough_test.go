@@ -137,6 +137,45 @@ func TestSignalsAreStatuses(t *testing.T) {
 	}
 }
 
+// TestWhatWaitsInVainIsStartedAgain: a worker of a job in sync is killed, and nobody starts it again. The others go back to the checkpoint,
+// wait for it until StartTimeout, and end with the status by which all roles are started again.
+func TestWhatWaitsInVainIsStartedAgain(t *testing.T) {
+	t.Parallel()
+	place, dir := porttest.Free(t, 1)[0], t.TempDir()
+	var said [3]bytes.Buffer
+	var all []*exec.Cmd
+	var trains io.Reader
+	for i, role := range []string{"worker 0", "server 0", "worker 1"} {
+		name, index, _ := strings.Cut(role, " ")
+		cmd := exec.Command(os.Args[0])
+		cmd.Dir, cmd.Stderr = dir, &said[i]
+		cmd.Env = append(os.Environ(), victim+"=none", signalled+"=1", deserted+"=1", "FLEET_PROGRESS=plain", "FLEET_SERVERS="+place,
+			"FLEET_WORKERS=2", "FLEET_ROLE="+name, "FLEET_INDEX="+index)
+		if i == 0 {
+			out, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			trains = out
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		defer cmd.Wait()
+		defer cmd.Process.Kill()
+		all = append(all, cmd)
+	}
+	trains.Read(make([]byte, 1))
+	go io.Copy(io.Discard, trains)
+	all[2].Process.Kill()
+	for i, cmd := range all[:2] {
+		state, err := cmd.Process.Wait()
+		if text := said[i].String(); err != nil || state.ExitCode() != 75 || !strings.Contains(text, "goes back to the last checkpoint") {
+			t.Errorf("%v, error %v, want status 75:\n%s", state, err, text)
+		}
+	}
+}
+
 // TestTheLastLineIsTheResult: of a worker's output.
 func TestTheLastLineIsTheResult(t *testing.T) {
 	t.Parallel()

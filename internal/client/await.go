@@ -65,8 +65,8 @@ func (l *link) neverCame(wait waiting, waited time.Duration, cause error) error 
 	silent := wait.endpoints(l.servers)
 	ready := fmt.Sprintf("%d of %d ready", len(wait)-len(silent), len(l.servers))
 	return fmt.Errorf("servers %v not ready after %v (%s; the last attempt: %v): are they running, and can this "+
-		"machine reach them? %w",
-		silent, waited.Round(time.Millisecond), ready, wait.reason(), cause)
+		"machine reach them? %w: %w",
+		silent, waited.Round(time.Millisecond), ready, wait.reason(), wire.ErrMissing, cause)
 }
 
 // answer is how an attempt to reach a server ended: with nil, or why it has not answered.

@@ -510,7 +510,7 @@ func (r *Roster) Hopeless(started, now time.Time) error {
 		m := &r.members[w]
 		missing := m.state == absent || m.awaited
 		if missing && now.Sub(started) > r.o.Start {
-			return wire.Refuse(wire.StatusFailed, "%s within %v of the server's start: is it running, and does it "+
+			return wire.Refuse(wire.StatusMissing, "%s within %v of the server's start: is it running, and does it "+
 				"know server %s?",
 				r.Describe(w, now), r.o.Start, r.o.Endpoint)
 		}

@@ -138,7 +138,7 @@ func yes(b bool) string { return map[bool]string{true: "yes", false: "no"}[b] }
 func said(answer string, err error) string {
 	var refusal *wire.Refusal
 	if errors.As(err, &refusal) {
-		return [...]string{"ok", "refused", "mismatch", "not ready", "stale", "failed", "back"}[refusal.Status]
+		return [...]string{"ok", "refused", "mismatch", "not ready", "stale", "failed", "back", "again", "damaged", "missing"}[refusal.Status]
 	}
 	return answer
 }

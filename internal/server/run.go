@@ -32,6 +32,9 @@ func (anew) Is(target error) bool { return target == ErrWentBack }
 // ErrUnsaved says that a server was asked to end with updates that are in no checkpoint and no journal.
 var ErrUnsaved = errors.New("what was trained is in no checkpoint and no journal")
 
+// ErrMissing says that a role has not joined within StartTimeout.
+var ErrMissing = wire.ErrMissing
+
 // ErrWentBack says that the weights of a server are lost, so that no role can go on.
 var ErrWentBack = wire.ErrWentBack
 

@@ -118,7 +118,8 @@ func (b *bond) beat(ctx context.Context, met bool) (pause time.Duration, failure
 		return 0, nil
 	case err == nil:
 		b.heard, b.absent = b.st.Now(), peer.Absence{}
-	case refused && refusal.Status == wire.StatusBack, refused && met && refusal.Status == wire.StatusFailed:
+	case refused && refusal.Status == wire.StatusBack, refused && met &&
+		(refusal.Status == wire.StatusFailed || refusal.Status == wire.StatusMissing):
 		return 0, refusal
 	case !met && errors.Is(err, wire.ErrVersion):
 		return 0, wire.Refuse(wire.StatusMismatch, "%s: %v", b.name(b.to), err)

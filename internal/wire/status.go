@@ -17,6 +17,7 @@ const (
 	StatusBack
 	StatusAgain   // of a message in pieces: begin again with the first
 	StatusDamaged // the request is not as it was sent: send it again
+	StatusMissing // as StatusFailed: a worker has not joined in time
 )
 
 // What a [Refusal] is, for errors.Is.
@@ -26,6 +27,7 @@ var (
 	ErrNotReady = errors.New("server not ready")
 	ErrStale    = errors.New("out of date")
 	ErrFailed   = errors.New("job failed")
+	ErrMissing  = errors.New("StartTimeout is over")
 	ErrWentBack = errors.New("weights of a server are lost: start the job again from its last checkpoint")
 	ErrAgain    = errors.New("begin again with the first piece")
 )
@@ -54,6 +56,8 @@ func (r *Refusal) Unwrap() error {
 		return ErrStale
 	case StatusFailed:
 		return ErrFailed
+	case StatusMissing:
+		return ErrMissing
 	case StatusBack:
 		return ErrWentBack
 	case StatusAgain:
