@@ -86,6 +86,7 @@ var houseTests = map[string][]string{
 	"optimizer/weights":       {"fleet", "fleet/fleettest", "nn", "strategy"},
 	"internal/client":         {"internal/gradient", "internal/kernels", "internal/server", "strategy/placement"},
 	"internal/exchange":       {"strategy/placement"},
+	"internal/replica":        {"transport"},
 	"internal/session":        {"strategy/placement"},
 	"internal/cut":            {"internal/law", "internal/script"},
 	"internal/mode":           {"internal/script"},

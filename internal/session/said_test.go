@@ -169,8 +169,10 @@ func TestOneThingAtATime(t *testing.T) {
 		check(t, err)
 		over, end := context.WithCancel(t.Context())
 		end()
-		if _, err := w.InTurn(over, "pushing"); (err != nil) != alone {
-			t.Errorf("%s: a second turn: %v", m, err)
+		for range 16 { // a free turn is taken now and then though ctx is over
+			if _, err := w.InTurn(over, "pushing"); (err != nil) != alone {
+				t.Errorf("%s: a second turn: %v", m, err)
+			}
 		}
 		done()
 		done, err = w.InTurn(t.Context(), "pushing")
