@@ -8,11 +8,10 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"github.com/gofleet/gofleet/internal/server/state"
-
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/files"
 	"github.com/gofleet/gofleet/internal/roster"
+	"github.com/gofleet/gofleet/internal/server/state"
 )
 
 // base is what a segment of a server's journal begins from: where its tables came from, and at a checkpoint what that

@@ -7,11 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gofleet/gofleet/internal/server/state"
-
 	"github.com/gofleet/gofleet/internal/gradient"
 	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/rules"
+	"github.com/gofleet/gofleet/internal/server/state"
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/optimizer"
 )

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/gofleet/gofleet/internal/server/state"
-
 	"github.com/gofleet/gofleet/internal/wire"
 )
 

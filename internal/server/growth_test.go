@@ -3,9 +3,8 @@ package server
 import (
 	"testing"
 
-	"github.com/gofleet/gofleet/internal/server/state"
-
 	"github.com/gofleet/gofleet/internal/journal"
+	"github.com/gofleet/gofleet/internal/server/state"
 )
 
 // TestLargeJournals: a checkpoint is asked for once in each segment that has become larger than allowed, and than two

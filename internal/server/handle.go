@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"github.com/gofleet/gofleet/internal/server/state"
-
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/transport"
 )

@@ -8,9 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gofleet/gofleet/internal/server/state"
-
 	"github.com/gofleet/gofleet/internal/cut"
+	"github.com/gofleet/gofleet/internal/server/state"
 	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/internal/wire"
 )
@@ -49,7 +48,7 @@ func (c *holding) register(m *state.Memory) {
 	})
 	c.ends = state.TryEvent(m, "end", func(_ context.Context, r endedRecord) error {
 		c.st.Follower.Recall(r.Named)
-		return c.part.Store.EndPeriodAgain(shrinkOf(&r.How), r.Dropped)
+		return c.part.Store.EndPeriodAgain(table.Shrink(r.How), r.Dropped)
 	})
 }
 
@@ -151,7 +150,7 @@ func (c *holding) end(o *cut.Order) {
 	err := json.Unmarshal(o.How, &how)
 	var done []table.Shrunk
 	if err == nil {
-		done, err = c.part.Store.EndPeriod(shrinkOf(&how))
+		done, err = c.part.Store.EndPeriod(table.Shrink(how))
 	}
 	r := endedRecord{Named: cut.Named{Name: o.Name}, How: how}
 	var freed wire.Freed

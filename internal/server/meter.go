@@ -3,10 +3,9 @@ package server
 import (
 	"time"
 
-	"github.com/gofleet/gofleet/internal/server/state"
-
 	"github.com/gofleet/gofleet/internal/count"
 	"github.com/gofleet/gofleet/internal/roster"
+	"github.com/gofleet/gofleet/internal/server/state"
 )
 
 // Meter is what a server has counted, and how its job stands.

@@ -4,10 +4,9 @@ import (
 	"context"
 	"errors"
 
-	"github.com/gofleet/gofleet/internal/server/state"
-
 	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/roster"
+	"github.com/gofleet/gofleet/internal/server/state"
 	"github.com/gofleet/gofleet/internal/update"
 	"github.com/gofleet/gofleet/internal/wire"
 )

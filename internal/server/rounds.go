@@ -3,11 +3,10 @@ package server
 import (
 	"sync"
 
-	"github.com/gofleet/gofleet/internal/server/state"
-
 	"github.com/gofleet/gofleet/internal/gradient"
 	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/roster"
+	"github.com/gofleet/gofleet/internal/server/state"
 	"github.com/gofleet/gofleet/internal/update"
 	"github.com/gofleet/gofleet/internal/wire"
 )

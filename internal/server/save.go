@@ -7,13 +7,12 @@ import (
 	"log/slog"
 	"slices"
 
-	"github.com/gofleet/gofleet/internal/server/state"
-
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/cut"
 	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/progress"
 	"github.com/gofleet/gofleet/internal/roster"
+	"github.com/gofleet/gofleet/internal/server/state"
 	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/optimizer"
@@ -60,7 +59,7 @@ func (c *saving) register(m *state.Memory) {
 	m.Old = append(m.Old, "ended", "period")
 	state.AddEvent(m, "period", func(json.RawMessage) {})
 	state.TryEvent(m, "shrink", func(_ context.Context, r oldShrink) error {
-		return c.part.Store.EndPeriodAgain(shrinkOf(&r.How), r.Dropped)
+		return c.part.Store.EndPeriodAgain(table.Shrink(r.How), r.Dropped)
 	})
 	c.registerServing(m)
 }
@@ -129,10 +128,6 @@ func (c *saving) positions(msg *saved) (all [][]progress.Position) {
 		all = append(all, slices.Clone(c.st.Roster.Positions(w)))
 	}
 	return all
-}
-
-func shrinkOf(how *wire.Shrink) table.Shrink {
-	return table.Shrink{Decay: how.Decay, MinScore: how.MinScore, Unseen: how.Unseen}
 }
 
 // seal makes what all servers have written in a cut that server 0 leads a checkpoint, with that id.

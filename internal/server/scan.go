@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/gofleet/gofleet/internal/server/state"
-
 	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/internal/wire"
 )

@@ -10,8 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gofleet/gofleet/internal/server/state"
-
 	"github.com/gofleet/gofleet/internal/awake"
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/cut"
@@ -19,6 +17,7 @@ import (
 	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/roster"
 	"github.com/gofleet/gofleet/internal/rules"
+	"github.com/gofleet/gofleet/internal/server/state"
 	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/internal/update"
 	"github.com/gofleet/gofleet/internal/wire"
@@ -103,8 +102,7 @@ func New(c Config) (*Server, error) {
 	journal := state.NewJournal(s.st, c.Index, c.Strategy.Recovery.Journal, s.log)
 	peers := state.NewPeers(s.st, c.Index, c.Endpoints, c.Transport, c.Strategy)
 	s.clipping = &clipping{st: s.st, peers: peers, by: clip, params: len(c.Layout.Params),
-		norms: newNorms(len(c.Endpoints)),
-		life:  life, limit: c.Strategy.WaitTimeout.Std()}
+		norms: newNorms(len(c.Endpoints)), life: life, limit: c.Strategy.WaitTimeout.Std()}
 	s.differences = &differences{fingerprint: c.Fingerprint, log: s.log, told: map[int]bool{}}
 	id := &identity{process: cmp.Or(c.Process, random()), processes: make([]uint64, len(c.Endpoints))}
 	if c.Index == 0 {
@@ -189,26 +187,22 @@ func (s *Server) connect(traits mode.Traits, journal *state.Journal) {
 	cables := &lines{roster: st.Roster, byWorker: make([]line, c.Workers), lonely: c.Strategy.Recovery.Journal != "",
 		enough: max(min(endedAfter, c.Strategy.WorkerTimeout.Std()/4), 2*heartbeat)}
 	members := &membership{st: st, rounds: s.rounds, pieces: t.pieces, changed: t.changed, delays: t.delays,
-		loading:  s.loading,
-		recovery: s.recovery, leading: s.leading, gathering: gathering, index: c.Index, back: c.Strategy.GoesBack(),
-		lines:       cables,
-		differences: s.differences, ended: make(chan struct{}, 1), unsaid: map[int]bool{}, log: s.log}
+		loading: s.loading, recovery: s.recovery, leading: s.leading, gathering: gathering, index: c.Index,
+		back: c.Strategy.GoesBack(), lines: cables, differences: s.differences, ended: make(chan struct{}, 1),
+		unsaid: map[int]bool{}, log: s.log}
 	s.servers = &servers{st: st, peers: s.clipping.peers, recovery: s.recovery, members: members,
-		holding: s.holding, identity: s.segments.identity,
-		journal: journal, index: c.Index, fingerprint: c.Fingerprint, differences: s.differences,
-		pace: heartbeat, ended: make([]bool, len(c.Endpoints)), log: s.log}
+		holding: s.holding, identity: s.segments.identity, journal: journal, index: c.Index,
+		fingerprint: c.Fingerprint, differences: s.differences, pace: heartbeat,
+		ended: make([]bool, len(c.Endpoints)), log: s.log}
 	s.stopping = &stopping{st: st, servers: s.servers, recovery: s.recovery}
 	s.deaths = &deaths{st: st, peers: s.clipping.peers, leading: s.leading, membership: members, rounds: s.rounds,
 		rates: t.rates, clipping: s.clipping, lines: cables, torn: traits.Rounds, back: c.Strategy.GoesBack(),
 		beat: heartbeat, log: s.log}
 	s.growth = &growth{st: st, journal: journal, servers: s.servers, recovery: s.recovery, segments: s.segments}
 	s.returning = &returning{config: c, st: st, part: part, loading: s.loading, recovery: s.recovery,
-		segments: s.segments,
-		log:      s.log}
+		segments: s.segments, log: s.log}
 	for _, p := range []interface{ register(*state.Memory) }{s.servers, s.loading, frozen, s.recovery, s.rounds,
-		members,
-		s.deaths,
-		t.rates, s.clipping, gathering, s.saving, s.reloading, s.holding, s.leading} {
+		members, s.deaths, t.rates, s.clipping, gathering, s.saving, s.reloading, s.holding, s.leading} {
 		p.register(s.segments.memory) // in the order in which facts are resumed
 	}
 	s.answer(t, members, frozen, gathering, journal)

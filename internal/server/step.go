@@ -4,7 +4,6 @@ import (
 	"sync"
 
 	"github.com/gofleet/gofleet/internal/server/state"
-
 	"github.com/gofleet/gofleet/internal/wire"
 )
 

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/gofleet/gofleet/internal/server/state"
-
 	"github.com/gofleet/gofleet/internal/wire"
 )
 

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/gofleet/gofleet/internal/exchange"
-
 	"github.com/gofleet/gofleet/internal/gradient"
 	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/progress"
