@@ -1,8 +1,10 @@
 package table
 
 import (
+	"sync"
 	"testing"
 
+	"github.com/gofleet/gofleet/optimizer"
 	"pgregory.net/rapid"
 )
 
@@ -121,4 +123,30 @@ func TestOldAgainstMaps(t *testing.T) {
 			},
 		})
 	})
+}
+
+// TestRenewBesideAnother: answers of two servers end what a copy has of their rows at the same time.
+func TestRenewBesideAnother(t *testing.T) {
+	tb, err := NewSparse(&optimizer.Param{Name: "emb", Shape: []int{0, 2}, Embedding: true}, optimizer.SGD{LR: 1},
+		Options{Numbered: true, Shards: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	old, err := tb.KeepOld()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := tb.Pull([]uint64{1, 2, 3, 4}, make([]float32, 8), 0); err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	for server := range uint64(2) {
+		all.Go(func() {
+			old.Renew(tb.Tick(), func(id uint64) bool { return id%2 == server }, func(_, _, _ []float32) {})
+		})
+	}
+	all.Wait()
+	if n := tb.Stats().Rows; n != 0 {
+		t.Errorf("%d rows are left of 4 that no server brought", n)
+	}
 }

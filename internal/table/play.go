@@ -62,6 +62,7 @@ func (s *Store) EndPeriodAgain(o Shrink, dropped [][]uint64) error {
 		for _, id := range dropped[i] {
 			ids[id] = true
 		}
+		t.dropped = nil
 		t.shrink(own, t.clock.Load(), func(h *header, _ bool) bool { return ids[h.id] })
 	}
 	s.Tick()

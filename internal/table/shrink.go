@@ -57,13 +57,14 @@ func (t *Sparse) Shrink(o Shrink) (Shrunk, error) {
 		return Shrunk{}, fmt.Errorf("%w: %q: set ShowClick in its Entry, or neither Decay nor MinScore", ErrNoScore,
 			t.param.Name)
 	}
+	t.dropped = nil
 	now := t.clock.Load()
 	return t.shrink(o, now, func(h *header, low bool) bool { return low || o.old(h.seen&^flags, now) }), nil
 }
 
-// shrink drops the rows that drops says; low is whether a row's score has become so.
+// shrink drops the rows that drops says; low is whether a row's score has become so. Calls may run beside each other
+// where the table is not Telling.
 func (t *Sparse) shrink(o Shrink, now uint32, drops func(h *header, low bool) bool) (done Shrunk) {
-	t.dropped = nil
 	t.remade.Store(true)
 	for i := range t.shards {
 		s := &t.shards[i]
