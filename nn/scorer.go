@@ -24,6 +24,9 @@ import (
 // answers and little more; of calls with very many rows no more than 256 MB is kept, or the last. What a call computes
 // has the bits that an [Executor] computes from the same batch. The weights of layers are kept a second time, as
 // products of several rows read them, from the first call with such on: what changes them by hand later is not seen.
+//
+// An id of which the model has no row, such as one that came up after training, is scored and not counted: it reads as
+// zeros where the embedding's Height is 0, as its initial row where ids are bounded.
 type Scorer struct {
 	dir     string // empty: of a model that the user loaded
 	options ScorerOptions

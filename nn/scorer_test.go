@@ -17,7 +17,9 @@ import (
 
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/internal/modelfiles"
+	"github.com/gofleet/gofleet/optimizer"
 	"github.com/google/go-cmp/cmp"
+	"gorgonia.org/tensor"
 )
 
 // toyLines are raw rows of the toy, some with values missing.
@@ -89,6 +91,34 @@ func TestNoSkew(t *testing.T) {
 			if err != nil || !slices.Equal(bitsOf(got.Values[0]), bitsOf(want[0].Float32s())) {
 				t.Errorf("%T: scores %v, want %v, %v", c.format, got, want, err)
 			}
+		}
+	}
+}
+
+// TestScoresOfUnseenIDs: an id that was never trained reads as zeros where ids are open, and as its initial row where they are bounded.
+func TestScoresOfUnseenIDs(t *testing.T) {
+	g := NewGraph(1)
+	id := g.IDs("id", 1)
+	open := Embedding(id, EmbeddingOptions{Name: "open", Dim: 1, Init: optimizer.Constant{Value: 3}})
+	bounded := Embedding(id, EmbeddingOptions{Name: "bounded", Dim: 1, Height: 10, Init: optimizer.Constant{Value: 5}})
+	loss := Mean(Add(open, bounded))
+	k := minimise(t, loss, 1)
+	ids := func(id uint64) map[string]*tensor.Dense {
+		return map[string]*tensor.Dense{"id": tensor.New(tensor.WithShape(1, 1), tensor.WithBacking([]uint64{id}))}
+	}
+	if _, err := NewExecutor(g).Train(t.Context(), ids(1), loss); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	saveSigned(t, dir, Inference(open.Named("first"), bounded.Named("second")), k)
+	s, err := OpenScorer(dir, ScorerOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, want := range map[uint64][]float32{1: {2, 4}, 7: {0, 5}} {
+		got, err := s.Score(t.Context(), ids(id))
+		if err != nil || got.Values[0][0] != want[0] || got.Values[1][0] != want[1] {
+			t.Errorf("id %d: %v, error %v, want %v", id, got.Values, err, want)
 		}
 	}
 }
