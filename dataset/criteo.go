@@ -55,9 +55,6 @@ func (c Criteo) Columns() ([]Column, error) {
 	return []Column{Floats("dense_input", criteoCounts), Ints("C", criteoTokens), Floats("label")}, nil
 }
 
-// Linewise implements [LinewiseFormat].
-func (Criteo) Linewise() bool { return true }
-
 // NewParser returns a parser of Criteo's lines.
 func (c Criteo) NewParser() (Parser, error) {
 	if _, err := c.Columns(); err != nil {

@@ -203,9 +203,6 @@ func (c CSVColumn) use(name string, from, column, at int) fieldUse {
 	return use
 }
 
-// Linewise implements [LinewiseFormat].
-func (CSV) Linewise() bool { return true }
-
 // NewParser returns a parser for one file: it wants the first line when Fields is nil.
 func (f CSV) NewParser() (Parser, error) {
 	if _, err := f.Columns(); err != nil {

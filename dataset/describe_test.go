@@ -62,7 +62,7 @@ func TestEveryFormatIsLinewise(t *testing.T) {
 			}
 		}
 		if n := threads(reflect.New(f).Elem().Interface().(Format)); n != 3 {
-			t.Errorf("%s is loaded by %d goroutines, want 3: is it a LinewiseFormat?", name, n)
+			t.Errorf("%s is loaded by %d goroutines, want 3: does linewise name it?", name, n)
 		}
 	}
 	if n := threads(xFormat{}); n != 1 {

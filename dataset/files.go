@@ -28,7 +28,7 @@ type Files struct {
 	// then.
 	OnBad func(*LineError)
 	// Threads is how many goroutines parse lines. 0 is as many as there are cores (GOMAXPROCS) while rows are loaded
-	// into memory in a [LinewiseFormat], such as this package's, and 1 otherwise, since a loop over batches
+	// into memory in a format of this package or a [LinewiseFormat], and 1 otherwise, since a loop over batches
 	// trains meanwhile. More than 1 needs a format whose parsers take every line for itself. Rows come in the order of
 	// their lines, however many parse them.
 	Threads int

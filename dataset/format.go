@@ -21,14 +21,22 @@ type HeaderParser interface {
 	ParseHeader(line []byte) error
 }
 
-// LinewiseFormat is an optional power of a [Format] whose parsers make the same of a line, whatever lines came before.
-// [Dataset.Load] has several goroutines parse a file of such a format, each with a parser that has its header.
+// LinewiseFormat is an optional power of a user's [Format] whose parsers make the same of a line, whatever lines came
+// before, as those of this package do. [Dataset.Load] has several goroutines parse a file of such a format, each with a
+// parser that has its header. A format that embeds this package's has the power only if it says so itself.
 type LinewiseFormat interface {
 	Format
 	Linewise() bool
 }
 
+// linewise knows this package's formats by their types: a method would be that of each format that embeds them too,
+// whose own parsers may remember lines.
 func linewise(f Format) bool {
-	l, ok := f.(LinewiseFormat)
-	return ok && l.Linewise()
+	switch f := f.(type) {
+	case Criteo, CSV, JSONLines, LibSVM, MultiSlot, SlotText, *Criteo, *CSV, *JSONLines, *LibSVM, *MultiSlot, *SlotText:
+		return true
+	case LinewiseFormat:
+		return f.Linewise()
+	}
+	return false
 }

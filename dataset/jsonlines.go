@@ -49,9 +49,6 @@ func (f JSONLines) Columns() ([]Column, error) {
 	return columns, checkColumns(columns)
 }
 
-// Linewise implements [LinewiseFormat].
-func (JSONLines) Linewise() bool { return true }
-
 // NewParser returns a parser of such lines.
 func (f JSONLines) NewParser() (Parser, error) {
 	if _, err := f.Columns(); err != nil {

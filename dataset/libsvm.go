@@ -44,9 +44,6 @@ func (f LibSVM) Columns() ([]Column, error) {
 	return []Column{Floats("x", f.Features), Floats("label")}, nil
 }
 
-// Linewise implements [LinewiseFormat].
-func (LibSVM) Linewise() bool { return true }
-
 // NewParser returns a parser of such lines.
 func (f LibSVM) NewParser() (Parser, error) {
 	columns, err := f.Columns()

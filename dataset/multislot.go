@@ -32,9 +32,6 @@ func (f MultiSlot) Columns() ([]Column, error) {
 	return p.columns, nil
 }
 
-// Linewise implements [LinewiseFormat].
-func (MultiSlot) Linewise() bool { return true }
-
 // NewParser returns a parser of multi-slot text.
 func (f MultiSlot) NewParser() (Parser, error) { return f.parser() }
 

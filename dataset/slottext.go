@@ -26,9 +26,6 @@ func (f SlotText) Columns() ([]Column, error) {
 	return l.columns, nil
 }
 
-// Linewise implements [LinewiseFormat].
-func (SlotText) Linewise() bool { return true }
-
 // NewParser returns a parser of slot text.
 func (f SlotText) NewParser() (Parser, error) {
 	p, err := newSlotParser(f.Slots, f.Pad)

@@ -1,0 +1,65 @@
+package dataset
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// numbered is a user's format: CSV, and a column with the line's number, which its parser remembers.
+type numbered struct{ CSV }
+
+func (f numbered) Columns() ([]Column, error) {
+	columns, err := f.CSV.Columns()
+	return append(columns, Ints("number")), err
+}
+
+func (f numbered) NewParser() (Parser, error) {
+	p, err := f.CSV.NewParser()
+	return &numbering{Parser: p}, err
+}
+
+type numbering struct {
+	Parser
+	lines int64
+}
+
+func (p *numbering) ParseLine(line []byte, row Row) error {
+	p.lines++
+	row.Ints(1)[0] = p.lines
+	return p.Parser.ParseLine(line, row)
+}
+
+// TestLoadOfFormatThatEmbedsOne: a user's format whose parser remembers lines is loaded by one parser, though the format
+// that it embeds is loaded by several.
+func TestLoadOfFormatThatEmbedsOne(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(3))
+	var text strings.Builder
+	const lines = 50_000
+	for i := range lines {
+		fmt.Fprintln(&text, i+1)
+	}
+	format := numbered{CSV{Fields: []string{"x"}, Schema: []CSVColumn{{Column: Ints("x")}}}}
+	for _, f := range []Format{format, &format} {
+		d := &InMemoryDataset{FileList: onDisk(t, text.String()), Format: f}
+		if err := d.LoadIntoMemory(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		rows, wrong := 0, 0
+		for batch, err := range d.Batches() {
+			if err != nil {
+				t.Fatal(err)
+			}
+			numbers := batch["number"].Int64s()
+			for i, x := range batch["x"].Int64s() {
+				if rows++; numbers[i] != x {
+					wrong++
+				}
+			}
+		}
+		if rows != lines || wrong > 0 {
+			t.Errorf("%T: %d rows, want %d, and %d with the number of another line", f, rows, lines, wrong)
+		}
+	}
+}
