@@ -30,9 +30,9 @@ type Strategy struct {
 	// SGD and Adagrad, foresee nothing; neither does DelayCompensation.
 	NoForesight bool `json:"no_foresight,omitempty"`
 	// Merge is how gradients that travel together in modes async and half_async become one: "mean", weighted by
-	// samples, or "sum". Empty means, in async, the sum for params whose rule is additive (plain SGD, see
-	// optimizer.Additive), since that is what pushing one by one does, and the mean for all others. In async gradients
-	// travel together where MaxMergeVarNum is above 1.
+	// samples, or "sum". Empty means, in async, the sum for params whose rule is additive (plain SGD: see package
+	// optimizer, "Which gradients may be added up"), since that is what pushing one by one does, and the mean for all
+	// others. In async gradients travel together where MaxMergeVarNum is above 1.
 	Merge Merge `json:"merge,omitempty"`
 	// MaxMergeVarNum is how many gradients that wait to be sent may be merged into one push, in mode async; 0 means 1.
 	MaxMergeVarNum int `json:"max_merge_var_num,omitempty"`

@@ -106,8 +106,8 @@ func (t *Trainer) Step() int64 { return t.store.Step() }
 // EndEpoch implements [optimizer.Trainer]: there is no other worker to wait for.
 func (t *Trainer) EndEpoch(context.Context) error { return nil }
 
-// SetRate makes the rate of the rule that one from the next update on, as [optimizer.RateFactor] says; rules of an
-// [optimizer.PerParam] keep their proportion to it.
+// SetRate makes the rate of the rule that one from the next update on, in place of its LR (see [optimizer.Rated]);
+// rules of an [optimizer.PerParam] keep their proportion to it.
 func (t *Trainer) SetRate(rate float64) error {
 	factor, err := rules.RateFactor(t.rule, rate)
 	if err != nil {
