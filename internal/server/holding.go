@@ -140,7 +140,6 @@ func (c *holding) reach(o *cut.Order) {
 		said, err = c.aside(o)
 	}
 	c.st.Follower.Did(said, err)
-	c.tidy()
 	c.st.Broadcast()
 }
 
