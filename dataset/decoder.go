@@ -23,7 +23,7 @@ type Decoder struct {
 
 // NewDecoder returns a decoder of lines in a format. With columns, batches are only to have these; then [CSV],
 // [JSONLines] and [SlotText] don't ask lines for what the others need, so that a line that is to be scored has no
-// label, or any. In other formats a line lacks nothing.
+// label, or any. In other formats, such as a format of your own that embeds one of these, a line lacks nothing.
 func NewDecoder(f Format, columns ...string) (*Decoder, error) {
 	if f == nil {
 		return nil, fmt.Errorf("%w NewDecoder: want a format such as dataset.Criteo{}", ErrOption)

@@ -63,3 +63,46 @@ func TestLoadOfFormatThatEmbedsOne(t *testing.T) {
 		}
 	}
 }
+
+type (
+	doublingCSV   struct{ CSV }
+	doublingJSON  struct{ JSONLines }
+	doublingSlots struct{ SlotText }
+	doublingMulti struct{ MultiSlot }
+	doubling      struct{ Parser }
+)
+
+func doubled(p Parser, err error) (Parser, error) { return doubling{p}, err }
+
+func (f doublingCSV) NewParser() (Parser, error)   { return doubled(f.CSV.NewParser()) }
+func (f doublingJSON) NewParser() (Parser, error)  { return doubled(f.JSONLines.NewParser()) }
+func (f doublingSlots) NewParser() (Parser, error) { return doubled(f.SlotText.NewParser()) }
+func (f doublingMulti) NewParser() (Parser, error) { return doubled(f.MultiSlot.NewParser()) }
+
+func (p doubling) ParseLine(line []byte, row Row) error {
+	err := p.Parser.ParseLine(line, row)
+	row.Floats(0)[0] *= 2
+	return err
+}
+
+// TestDecoderOfFormatThatEmbedsOne: a user's format that embeds one of the package parses requests too, also where not all of
+// its columns are wanted.
+func TestDecoderOfFormatThatEmbedsOne(t *testing.T) {
+	schema := []CSVColumn{{Column: Floats("x")}, {Column: Floats("label")}}
+	slots := []SlotColumn{{Column: Floats("x")}, {Column: Floats("label")}}
+	for text, f := range map[string]Format{
+		"2.5,1":               doublingCSV{CSV{Fields: []string{"x", "label"}, Schema: schema}},
+		`{"x":2.5,"label":1}`: doublingJSON{JSONLines{Schema: schema}},
+		"x:2.5 label:1":       doublingSlots{SlotText{Slots: slots}},
+		"1 2.5 1 1":           &doublingMulti{MultiSlot{Slots: slots}},
+	} {
+		d, err := NewDecoder(f, "x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		batch, err := d.Decode([]byte(text))
+		if err != nil || batch["x"].Float32s()[0] != 5 {
+			t.Errorf("%T: %v, %v, want 5", f, batch, err)
+		}
+	}
+}

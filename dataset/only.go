@@ -8,10 +8,12 @@ type narrower interface {
 	only(keep func(column string) bool) Format
 }
 
-// only is a format that reads lines alike, but asks them for no more than some columns if it can.
+// only is a format that reads lines alike, but asks them for no more than some columns if it is of this package and
+// can. A format that embeds one has its method too, which would leave out what it does itself.
 func only(f Format, columns []string) Format {
-	if n, ok := f.(narrower); ok {
-		return n.only(func(c string) bool { return slices.Contains(columns, c) })
+	switch f.(type) {
+	case CSV, JSONLines, MultiSlot, SlotText, *CSV, *JSONLines, *MultiSlot, *SlotText:
+		return f.(narrower).only(func(c string) bool { return slices.Contains(columns, c) })
 	}
 	return f
 }
