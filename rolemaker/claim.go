@@ -22,6 +22,9 @@ const nobody Role = -1
 
 func (c claim) speaks() bool { return len(c.names) > 0 }
 
+// listed says whether the claim says where servers are.
+func (c claim) listed() bool { return len(c.id.Servers) > 0 && c.id.Servers[0] != "" }
+
 // or is c, and of what c does not say what o says. A number is of a role: that of another is no use.
 func (c claim) or(o claim) claim {
 	sameRole := c.id.Role == 0 || o.id.Role == 0 || c.id.Role == o.id.Role

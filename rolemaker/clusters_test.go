@@ -248,7 +248,7 @@ var clusters = []struct {
 		is: "worker 1 of 2, servers ps-0.ps:36000,ps-1.ps:36000"},
 	{name: "servers listed under mpirun", source: byHand, env: openMPI(2, 4).join(plainWords), is: "worker 0 of 2, servers ps-0.ps:36000,ps-1.ps:36000"},
 	{name: "servers listed under torchrun, other counts", source: byHand, env: plainWords.with("RANK", "1", "WORLD_SIZE", "9", "MASTER_ADDR", "m"),
-		is: "server 1 of 2 at ps-1.ps:36000, 2 workers"},
+		refused: "FLEET_WORKERS is 2, but WORLD_SIZE is 9: set FLEET_WORKERS to that"},
 
 	{name: "FLEET_ROLE beside ranks that meet nowhere", source: byHand, env: vars{"FLEET_ROLE": "worker", "RANK": "1", "WORLD_SIZE": "2"}, refused: "set FLEET_RENDEZVOUS"},
 	{name: "FLEET_ROLE beside an odd number of ranks", source: byHand, env: openMPI(0, 3).with("FLEET_ROLE", "worker", "FLEET_INDEX", "0"), refused: "is 3, which is odd"},

@@ -29,6 +29,8 @@
 // of the last two. A pod of an Indexed Job, a JobSet or a StatefulSet needs no FLEET_INDEX: JOB_COMPLETION_INDEX is
 // one, and so is the end of its name. FLEET_WORKERS as a list, without FLEET_SERVERS, is a collective job. Where ranks
 // meet (mpirun, srun, torchrun and their like), FLEET_SERVERS may be a number: as many ranks serve, from the first on.
+// Where it is a list there, FLEET_WORKERS is the number of ranks, all of which train beside these servers, or of ranks
+// that are left when the first serve.
 //
 // FLEET_ROLE and FLEET_INDEX win over whatever else the environment says, and the log says over whom.
 //

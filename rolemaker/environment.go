@@ -3,6 +3,7 @@ package rolemaker
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -86,7 +87,10 @@ func (e env) settle() (c claim, notes []string, err error) {
 	if len(all) > 0 && own.lacking() != nil {
 		c = own.or(all[0])
 	}
+	apart, _ := errors.AsType[disagreement](lacks)
 	switch {
+	case apart.error != nil && own.lacking() != nil:
+		return c, nil, apart
 	case !c.speaks():
 		if note := e.unpaired(); note != "" {
 			notes = append(notes, note)

@@ -18,6 +18,10 @@ func slurm(rank, size int) vars {
 		"SLURM_NNODES": "2"}
 }
 
+func torchrun(rank, size int) vars {
+	return vars{"RANK": fmt.Sprint(rank), "WORLD_SIZE": fmt.Sprint(size), "MASTER_ADDR": "h", "MASTER_PORT": "29500"}
+}
+
 func TestFromEnvironment(t *testing.T) {
 	tests := []struct {
 		name string
@@ -31,6 +35,13 @@ func TestFromEnvironment(t *testing.T) {
 		{"under mpirun, but told more", openMPI(0, 4).with("PADDLE_PSERVERS_IP_PORT_LIST", "a:1", "TRAINING_ROLE", "TRAINER",
 			"PADDLE_TRAINERS_NUM", "9", "PADDLE_TRAINER_ID", "8"), "worker 8 of 9, servers a:1"},
 		{"Open MPI", openMPI(3, 8), "worker 1 of 4, servers ,,,"},
+		{"Open MPI beside servers", openMPI(0, 3).with("FLEET_SERVERS", "a:1,b:1", "FLEET_WORKERS", "3"), "worker 0 of 3, servers a:1,b:1"},
+		{"torchrun beside servers", torchrun(1, 4).with("FLEET_SERVERS", "a:1,b:1", "FLEET_WORKERS", "4"), "worker 1 of 4, servers a:1,b:1"},
+		{"torchrun, the first ranks are the servers", torchrun(3, 4).with("FLEET_SERVERS", "a:1,b:1", "FLEET_WORKERS", "2"), "worker 1 of 2, servers a:1,b:1"},
+		{"Horovod beside servers", vars{"HOROVOD_RANK": "1", "HOROVOD_SIZE": "2", "FLEET_SERVERS": "a:1", "FLEET_WORKERS": "2"}, "worker 1 of 2, servers a:1"},
+		{"a server that ranks don't speak of", torchrun(0, 4).with("FLEET_SERVERS", "a:1,b:1", "FLEET_WORKERS", "3", "FLEET_ROLE", "server", "FLEET_INDEX", "1"),
+			"server 1 of 2 at b:1, 3 workers"},
+		{"the number of workers that ranks make", torchrun(0, 4).with("FLEET_WORKERS", "2", "FLEET_SERVERS", "2"), "server 0 of 2 at , 2 workers"},
 		{"Open MPI, one rank", openMPI(0, 1), "worker 0 of 1, alone"},
 		{"MVAPICH2", vars{"MV2_COMM_WORLD_RANK": "2", "MV2_COMM_WORLD_SIZE": "4"}, "server 1 of 2 at , 2 workers"},
 		{"MPICH", vars{"PMI_RANK": "0", "PMI_SIZE": "2", "PMI_FD": "7"}, "server 0 of 1 at , 1 workers"},
@@ -64,6 +75,13 @@ func TestFromEnvironmentRefuses(t *testing.T) {
 			[]string{"found in the environment: PADDLE_TRAINER_ID, PADDLE_TRAINER_ENDPOINTS"}},
 		{"a master to ask", vars{"PADDLE_MASTER": "a:1", "PADDLE_TRAINER_NUM": "1"},
 			[]string{"PADDLE_NNODES is not set", "found in the environment: PADDLE_MASTER, PADDLE_TRAINER_NUM"}},
+		{"fewer workers than ranks make", openMPI(0, 8).with("FLEET_WORKERS", "6"), []string{"FLEET_WORKERS is 6, but OMPI_COMM_WORLD_SIZE is 8, and 4 of these train"}},
+		{"one worker of eight ranks", openMPI(0, 8).with("FLEET_WORKERS", "1"), []string{"FLEET_WORKERS is 1, but OMPI_COMM_WORLD_SIZE is 8"}},
+		{"workers and servers that are more than ranks", openMPI(0, 8).with("FLEET_WORKERS", "8", "FLEET_SERVERS", "2"), []string{"FLEET_WORKERS is 8", "and 6 of these train"}},
+		{"fewer workers than torchrun starts", torchrun(1, 4).with("FLEET_WORKERS", "2"), []string{"FLEET_WORKERS is 2, but WORLD_SIZE is 4, and 4 of these train"}},
+		{"fewer workers than torchrun starts beside servers", torchrun(1, 4).with("FLEET_WORKERS", "3", "FLEET_SERVERS", "a:1,b:1"),
+			[]string{`FLEET_SERVERS is "a:1,b:1" and FLEET_WORKERS is 3, but WORLD_SIZE is 4: set FLEET_WORKERS to that on all`}},
+		{"servers that may be ranks or not", torchrun(3, 4).with("FLEET_SERVERS", "a:1,b:1"), []string{"FLEET_WORKERS is 0, but WORLD_SIZE is 4: set FLEET_WORKERS"}},
 		{"odd size", openMPI(0, 3), []string{"OMPI_COMM_WORLD_SIZE is 3, which is odd"}},
 		{"odd size in Slurm", slurm(0, 3), []string{"SLURM_NTASKS is 3, which is odd"}},
 		{"two ranks", openMPI(0, 4).with("PMI_RANK", "1", "PMI_SIZE", "4"),

@@ -148,6 +148,28 @@ func TestMeetingsThatDisagree(t *testing.T) {
 	}
 }
 
+// TestMeetingsCountWorkers: a FLEET_WORKERS that is not what the processes make is refused.
+func TestMeetingsCountWorkers(t *testing.T) {
+	all := paddleJob(t, 1, 2)
+	for i := range all {
+		all[i] = with(all[i], "FLEET_WORKERS", "3")
+	}
+	for i, o := range together(minute(t), all) {
+		if o.err == nil || !strings.Contains(o.err.Error(), "of 3 workers, but of 3 processes 2 train") {
+			t.Errorf("pod %d is %v, error %v", i, o.id, o.err)
+		}
+	}
+	for i := range all {
+		all[i] = with(all[i], "FLEET_WORKERS", "2", "PADDLE_MASTER", porttest.Free(t, 1)[0])
+		all[i]["PADDLE_MASTER"] = all[0]["PADDLE_MASTER"]
+	}
+	for i, o := range together(minute(t), all) {
+		if o.err != nil || o.id.Workers != 2 {
+			t.Errorf("pod %d is %v, error %v", i, o.id, o.err)
+		}
+	}
+}
+
 // TestAdvertise: others are told the address and the port that are said to be a process's, or the port at which it is told to listen.
 func TestAdvertise(t *testing.T) {
 	for _, c := range []struct{ advertise, listen, want string }{

@@ -70,7 +70,9 @@ func (e env) mpi() (c claim, err error) {
 		return c, err
 	}
 	if e(envFleetServers) == "" {
-		c.id, err = w.symmetric()
+		if c.id, err = w.symmetric(); err == nil {
+			c.id, err = e.agreed(w, c.id)
+		}
 	} else {
 		c.id, err = e.ranked(w)
 	}

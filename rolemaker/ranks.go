@@ -12,7 +12,8 @@ import (
 
 // numbered are the launchers of processes without roles, which have a number each, know how many there are and, some
 // of them, where number 0 can be called. They are the workers of a collective job; where FLEET_SERVERS is a number, as
-// many of them are servers, from the first on.
+// many of them are servers, from the first on, and where it is a list, FLEET_WORKERS says whether
+// all are workers beside these servers.
 func numbered() []launcher {
 	return []launcher{
 		{name: "torchrun", rank: "RANK", size: "WORLD_SIZE", address: "MASTER_ADDR", port: "MASTER_PORT"},
@@ -45,7 +46,7 @@ func (e env) ranks() (c claim, err error) {
 	}
 	w.job = cmp.Or(e("TORCHELASTIC_RUN_ID"), w.job)
 	where := e.master(l)
-	if cmp.Or(where, e(rendezvous.Variable)) == "" {
+	if own, _ := e.declared(); !own.listed() && cmp.Or(where, e(rendezvous.Variable)) == "" {
 		return c, fmt.Errorf("%s: %s started this process as one of several, and says nowhere how to find the others: "+
 			"set %s on all to host:port of number 0, or: %s", e.show(c.names...), l.name, rendezvous.Variable, advice)
 	}
@@ -72,25 +73,52 @@ func (e env) counted() (launcher, bool) {
 	return launcher{}, false
 }
 
-// ranked is who a rank is: without servers all train, else the first serve and the others train.
+// ranked is who a rank is: without servers all train; beside a list of servers that are no ranks all train too; of
+// other servers the first ranks are one each, and the others train.
 func (e env) ranked(w world) (Identity, error) {
-	servers, _, err := e.members(envFleetServers)
+	own, err := e.declared()
+	servers := len(own.id.Servers)
+	id := Identity{Role: Worker, Index: w.rank, Workers: w.size}
 	switch {
 	case err != nil:
 		return Identity{}, err
+	case own.listed() && own.id.Workers != w.size-servers:
+		id.Servers = own.id.Servers
 	case servers >= w.size:
 		return Identity{}, fmt.Errorf("%s is %d, but %s is %d: at least one must train", envFleetServers, servers,
 			w.launcher.size, w.size)
 	case servers == 0:
-		return Identity{Role: Worker, Index: w.rank, Workers: w.size, Collective: true,
-			WorkerEndpoints: make([]string, w.size)}, nil
+		id.Collective, id.WorkerEndpoints = true, make([]string, w.size)
+	default:
+		id.Workers, id.Servers = w.size-servers, make([]string, servers)
+		if id.Index -= servers; w.rank < servers {
+			id.Role, id.Index = Server, w.rank
+		}
 	}
-	id := Identity{Role: Server, Index: w.rank, Workers: w.size - servers, Servers: make([]string, servers)}
-	if w.rank >= servers {
-		id.Role, id.Index = Worker, w.rank-servers
-	}
-	return id, nil
+	return e.agreed(w, id)
 }
+
+// agreed is a rank's identity, unless FLEET_WORKERS is another number of workers than the ranks make.
+func (e env) agreed(w world, id Identity) (Identity, error) {
+	own, err := e.declared()
+	said := own.id.Workers
+	switch {
+	case err != nil:
+		return Identity{}, err
+	case own.id.Role == Server || said == id.Workers && said != 0 || said == 0 && !own.listed():
+		return id, nil
+	case own.listed():
+		return Identity{}, disagreement{fmt.Errorf("%s is %q and %s is %d, but %s is %d: set %s to that on all if all "+
+			"ranks are workers beside these servers, or to as many as are left if the first ranks are these servers",
+			envFleetServers, e(envFleetServers), envFleetWorkers, said, w.launcher.size, w.size, envFleetWorkers)}
+	}
+	return Identity{}, disagreement{fmt.Errorf("%s is %d, but %s is %d, and %d of these train: change the one or the "+
+		"other, or %s, which says how many of them serve", envFleetWorkers, said, w.launcher.size, w.size, id.Workers,
+		envFleetServers)}
+}
+
+// disagreement is an error of ranks that make another job than FLEET_SERVERS and FLEET_WORKERS say.
+type disagreement struct{ error }
 
 // master is where number 0 can be called, "" if the launcher doesn't say. Under torchrun its agent listens there
 // already, and the next port is free.
