@@ -15,7 +15,12 @@ var standard atomic.Pointer[Fleet]
 // Init makes a fleet with default options for the role that rm gives this process, nil to look at the environment, and
 // makes it the default one. Calling it again replaces the default. [New] takes a context and options.
 func Init(rm rolemaker.RoleMaker) (*Fleet, error) {
-	f, err := New(context.Background(), rm, Options{})
+	return InitContext(context.Background(), rm)
+}
+
+// InitContext is [Init] that ends with ctx where ranks wait for each other.
+func InitContext(ctx context.Context, rm rolemaker.RoleMaker) (*Fleet, error) {
+	f, err := New(ctx, rm, Options{})
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package fleet_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"log/slog"
@@ -14,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/internal/porttest"
 	"github.com/gofleet/gofleet/rolemaker"
 )
 
@@ -105,6 +107,37 @@ func TestProbesHaveAPort(t *testing.T) {
 	t.Setenv("FLEET_HEALTH", "everywhere")
 	if _, err := fleet.New(t.Context(), rolemaker.Local{}, fleet.Options{}); err == nil || !strings.Contains(err.Error(), "FLEET_HEALTH=everywhere") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// meeter is the role maker of ranks that find each other.
+type meeter struct {
+	rolemaker.Local
+	meet func()
+}
+
+func (m meeter) Resolve(context.Context) (rolemaker.Identity, error) {
+	m.meet()
+	return m.Identity()
+}
+
+// TestProbesWhileRanksMeet: a process lives, and shows what it counts, also while it waits for other ranks, which takes longer than a probe has.
+func TestProbesWhileRanksMeet(t *testing.T) {
+	// Serial: it sets variables of the environment.
+	places := porttest.Free(t, 2)
+	t.Setenv("FLEET_HEALTH", places[0])
+	t.Setenv("FLEET_METRICS", places[1])
+	met := false
+	_, err := fleet.New(t.Context(), meeter{meet: func() {
+		met = true
+		for path, want := range map[string]int{places[0] + "/livez": http.StatusOK, places[0] + "/readyz": http.StatusServiceUnavailable, places[1] + "/metrics": http.StatusOK} {
+			if answer, err := http.Get("http://" + path); err != nil || answer.StatusCode != want {
+				t.Errorf("%s: %v, %v", path, answer, err)
+			}
+		}
+	}}, fleet.Options{})
+	if err != nil || !met {
+		t.Errorf("met %t, %v", met, err)
 	}
 }
 

@@ -94,7 +94,7 @@ var (
 // and Slurm, then this process alone. A variable whose name is nearly that of one that gofleet reads is an error.
 //
 // Ranks of MPI, Slurm and other launchers find out where each is, which takes until the last has started: New waits for
-// [strategy.DefaultStartTimeout], or as long as ctx says.
+// [strategy.DefaultStartTimeout], or as long as ctx says. Probes are answered meanwhile.
 func New(ctx context.Context, rm rolemaker.RoleMaker, o Options) (*Fleet, error) {
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("fleet: finding this process's role: %w", context.Cause(ctx))
@@ -112,6 +112,14 @@ func New(ctx context.Context, rm rolemaker.RoleMaker, o Options) (*Fleet, error)
 	if err := checkVariables(o.Logger); err != nil {
 		return nil, err
 	}
+	board, err := openBoard(o.Logger)
+	if err != nil {
+		return nil, err
+	}
+	page, err := openPage(o.Logger)
+	if err != nil {
+		return nil, err
+	}
 	if _, bounded := ctx.Deadline(); !bounded {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, strategy.DefaultStartTimeout.Std())
@@ -125,14 +133,6 @@ func New(ctx context.Context, rm rolemaker.RoleMaker, o Options) (*Fleet, error)
 		for _, note := range found.Notes() {
 			o.Logger.Info("fleet: " + note)
 		}
-	}
-	board, err := openBoard(o.Logger)
-	if err != nil {
-		return nil, err
-	}
-	page, err := openPage(o.Logger)
-	if err != nil {
-		return nil, err
 	}
 	return &Fleet{id: id, options: o, log: o.Logger, board: board, page: page}, nil
 }

@@ -145,7 +145,7 @@ func play(ctx context.Context, o *Options, job func() (Job, error)) error {
 			return err
 		}
 		j.standIns = &standIns{anew: job}
-		f, err := fleet.Init(who)
+		f, err := fleet.InitContext(ctx, who)
 		if err != nil {
 			return err
 		}

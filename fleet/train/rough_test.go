@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/fleet"
@@ -173,6 +175,45 @@ func TestWhatWaitsInVainIsStartedAgain(t *testing.T) {
 		if text := said[i].String(); err != nil || state.ExitCode() != 75 || !strings.Contains(text, "goes back to the last checkpoint") {
 			t.Errorf("%v, error %v, want status 75:\n%s", state, err, text)
 		}
+	}
+}
+
+// TestSignalsEndAMeeting: SIGTERM ends a rank that waits for the others at once, with the status of one that was asked to end.
+func TestSignalsEndAMeeting(t *testing.T) {
+	t.Parallel()
+	first, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer first.Close()
+	host, port, _ := net.SplitHostPort(first.Addr().String())
+	var said bytes.Buffer
+	cmd := exec.Command(os.Args[0])
+	cmd.Dir, cmd.Stderr = t.TempDir(), &said
+	cmd.Env = append(os.Environ(), victim+"=none", signalled+"=1", "RANK=1", "WORLD_SIZE=2", "MASTER_ADDR="+host, "MASTER_PORT="+port)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Process.Kill()
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	met := make(chan error, 1)
+	go func() {
+		_, err := first.Accept()
+		met <- err
+	}()
+	select {
+	case err := <-met:
+		if err != nil {
+			t.Fatal(err)
+		}
+	case err := <-ended:
+		t.Fatalf("it ended before it met anybody: %v:\n%s", err, said.String())
+	}
+	began := time.Now()
+	cmd.Process.Signal(syscall.SIGTERM)
+	if <-ended; cmd.ProcessState.ExitCode() != 143 || !strings.Contains(said.String(), "stopped: terminated signal received") || time.Since(began) > time.Minute {
+		t.Errorf("%v after %v, want status 143:\n%s", cmd.ProcessState, time.Since(began), said.String())
 	}
 }
 

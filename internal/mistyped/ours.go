@@ -33,8 +33,8 @@ func CheckOurs() (strange []string, err error) {
 	return strange, nil
 }
 
-// kubernetes says whether Kubernetes sets a variable for a service of the name "fleet", or one that begins so:
-// FLEET_PORT_36000_TCP, FLEET_A_SERVICE_HOST, FLEET_A_PORT.
+// kubernetes says whether Kubernetes sets a variable for a service of the name "fleet", or one that begins so: behind
+// the prefix stands PORT_36000_TCP, A_SERVICE_HOST or A_PORT.
 func kubernetes(name string) bool {
 	return strings.Contains(name, "_SERVICE_") || strings.Contains(name, "_PORT_") || strings.HasSuffix(name, "_PORT")
 }
