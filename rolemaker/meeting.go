@@ -49,8 +49,8 @@ func (c claim) meet(ctx context.Context, e env, m MPISymmetric) (Identity, error
 			"the same", c, len(called), strings.Join(called, ","))
 	}
 	if train := c.meeting.size - len(id.Servers); c.id.Workers != 0 && c.id.Workers != train {
-		return Identity{}, fmt.Errorf("this is %v, of %d workers, but of %d processes %d train: all must be told the same",
-			c, c.id.Workers, c.meeting.size, train)
+		return Identity{}, fmt.Errorf("this is %v, of %d workers, but of %d processes %d train: all must be told the "+
+			"same", c, c.id.Workers, c.meeting.size, train)
 	}
 	return id, id.Validate()
 }
