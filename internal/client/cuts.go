@@ -40,7 +40,14 @@ func (k *cuts) lead(ctx context.Context, c call) (said [][]byte, err error) {
 	if ask.How, err = json.Marshal(c.with); err != nil {
 		return nil, err
 	}
+	over, began := false, time.Now()
+	defer func() {
+		if !over { // what the call does in its cut has panicked, or ended its goroutine
+			k.giveUp(ask, new(cut.Told))
+		}
+	}()
 	for wanted := ctx; ; {
+		over = true
 		var told cut.Told
 		err := k.link.control(wanted, 0, wire.OpCut, &ask, &told)
 		switch {
@@ -59,7 +66,14 @@ func (k *cuts) lead(ctx context.Context, c call) (said [][]byte, err error) {
 		if told.Stage == cut.Whole {
 			return told.Said, nil
 		}
-		if err := c.goOn(&ask, &told); err != nil {
+		over = false
+		err = c.goOn(&ask, &told)
+		if limit := k.link.strategy.WaitTimeout.Std(); err == nil && ask.Knows == cut.Queued &&
+			time.Since(began) > limit {
+			err = fmt.Errorf("server 0 has led other cuts for %v (WaitTimeout is %v): do other workers save, read or "+
+				"load without an end?", time.Since(began).Round(time.Second), limit)
+		}
+		if over = true; err != nil {
 			k.giveUp(ask, new(cut.Told))
 			return nil, err
 		}
@@ -92,7 +106,7 @@ func (c *call) goOn(ask *cut.Ask, told *cut.Told) (err error) {
 }
 
 // giveUp tells server 0 that a cut is not wanted any more. It is not when there is no answer within a heartbeat either:
-// server 0 is told beside the caller then, for a worker timeout.
+// server 0 is told beside the caller then, as long as calls wait, since pushes of all wait for it.
 func (k *cuts) giveUp(ask cut.Ask, told *cut.Told) (given bool) {
 	ask.GivesUp = true
 	tell := func(limit time.Duration, told *cut.Told) error {
@@ -102,7 +116,7 @@ func (k *cuts) giveUp(ask cut.Ask, told *cut.Told) (given bool) {
 	}
 	err := tell(k.link.strategy.HeartbeatInterval.Std(), told)
 	if err != nil && !errors.Is(err, wire.ErrStale) {
-		k.link.besides.run(func() { _ = tell(k.link.strategy.WorkerTimeout.Std(), new(cut.Told)) })
+		k.link.besides.run(func() { _ = tell(k.link.strategy.WaitTimeout.Std(), new(cut.Told)) })
 	}
 	return err != nil
 }

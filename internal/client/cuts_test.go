@@ -3,10 +3,12 @@ package client
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/backend"
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/strategy"
@@ -15,7 +17,13 @@ import (
 // TestAnEndedSaveHoldsUpNobody: the context of a save ends when all servers hold pushes, and server 0 can't be asked for
 // anything more. The caller is free when it has been told for a heartbeat; others push when server 0 has the word.
 func TestAnEndedSaveHoldsUpNobody(t *testing.T) {
-	const patience, silence = time.Second, 8 * time.Second
+	const patience = time.Second
+	for _, silence := range []time.Duration{8 * time.Second, time.Minute} { // less and more than a worker may be silent
+		endedSave(t, patience, silence)
+	}
+}
+
+func endedSave(t *testing.T, patience, silence time.Duration) {
 	s := strategy.HalfAsync()
 	s.Recovery.Dir = t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -58,5 +66,66 @@ func TestAnEndedSaveHoldsUpNobody(t *testing.T) {
 			check(t, th.Close(t.Context()))
 		}
 		check(t, errors.Join(c.Leave(t.Context()), other.Leave(t.Context())))
+	})
+}
+
+// TestASaveThatPanics: a program that goes on from a panic in what it does in a cut holds up nobody.
+func TestASaveThatPanics(t *testing.T) {
+	s := strategy.HalfAsync()
+	s.Recovery.Dir = t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		j := newJob(t, 2, 1, s)
+		j.serve(0, 1)
+		c := j.client(0, nil)
+		check(t, c.Join(t.Context()))
+		th := open(t, c)
+		th.train(-1, []uint64{1}, nil)
+		asked := 0
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Error("the save did not panic")
+				}
+			}()
+			_ = c.Checkpoint(t.Context(), func() (p checkpoint.Progress) {
+				if asked++; asked == 2 { // all servers hold
+					panic("no progress")
+				}
+				return p
+			})
+		}()
+		began := time.Now()
+		th.train(-1, []uint64{1}, nil)
+		if took := time.Since(began); took > j.strategy.HeartbeatInterval.Std() {
+			t.Errorf("a push is held for %v", took)
+		}
+		check(t, errors.Join(th.Close(t.Context()), c.Leave(t.Context())))
+	})
+}
+
+// TestASaveBehindAnotherCut waits no longer for that than for any worker, and says so.
+func TestASaveBehindAnotherCut(t *testing.T) {
+	s := strategy.HalfAsync()
+	s.Recovery.Dir = t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		j := newJob(t, 2, 2, s)
+		j.serve(0, 1)
+		c, other := j.client(0, nil), j.client(1, nil)
+		joined := make(chan error)
+		go func() { joined <- other.Join(t.Context()) }()
+		check(t, errors.Join(c.Join(t.Context()), <-joined))
+		began, read := time.Now(), make(chan error)
+		reads, stop := context.WithTimeout(t.Context(), 2*j.strategy.WaitTimeout.Std())
+		defer stop()
+		go func() {
+			read <- c.Cut(t.Context(), func(backend.Weights) error { <-reads.Done(); return nil })
+		}()
+		synctest.Wait()
+		err := other.Checkpoint(t.Context(), func() (p checkpoint.Progress) { return p })
+		if took := time.Since(began); err == nil || !strings.Contains(err.Error(), "has led other cuts") || took > j.strategy.WaitTimeout.Std()+time.Minute {
+			t.Errorf("the save ends after %v with %v", took, err)
+		}
+		stop()
+		check(t, errors.Join(<-read, c.Leave(t.Context()), other.Leave(t.Context())))
 	})
 }

@@ -313,7 +313,7 @@ func (d *Done) tell(worker int) Told {
 
 // fail ends a call that has failed.
 func (l *Leader) fail(a *Ask, why error) Told {
-	l.over(&Done{Ask: *a, Why: why.Error(), err: why})
+	l.over(&Done{Ask: a.past(), Why: why.Error(), err: why})
 	return Told{Err: why}
 }
 

@@ -187,7 +187,7 @@ func (l *Leader) intent() *Intent {
 // whole ends a cut whose work is done on all servers.
 func (l *Leader) whole() {
 	c := l.cut
-	d := &Done{Number: c.number, Ask: *c.ask, Step: c.held[0].Step, At: c.at, Said: slices.Clone(c.said)}
+	d := &Done{Number: c.number, Ask: c.ask.past(), Step: c.held[0].Step, At: c.at, Said: slices.Clone(c.said)}
 	l.over(d)
 	l.shareAll(d)
 	c.sealed = true

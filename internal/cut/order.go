@@ -1,6 +1,10 @@
 package cut
 
-import "github.com/gofleet/gofleet/internal/wire"
+import (
+	"crypto/sha256"
+
+	"github.com/gofleet/gofleet/internal/wire"
+)
 
 // Order is what server 0 asks of a server. It may come twice, and late: the answer to what was done is the same, and
 // what is over is refused.
@@ -66,6 +70,15 @@ type Ask struct {
 	// Ends says that the worker has read all that it wanted, and GivesUp that it wants the cut no more.
 	Ends    bool `json:"ends,omitempty"`
 	GivesUp bool `json:"gives_up,omitempty"`
+}
+
+// past is what is remembered of it when it is over: of How, which may have what a program says of its progress, a
+// checksum is enough to know a call that asks for the same.
+func (a *Ask) past() Ask {
+	p := *a
+	sum := sha256.Sum256(a.How)
+	p.How, p.Brought = sum[:], nil
+	return p
 }
 
 // Told answers it.

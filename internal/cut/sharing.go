@@ -32,7 +32,8 @@ func (l *Leader) same(c *led) *Done {
 
 // alike says whether a call has done what another asks for.
 func (d *Done) alike(a *Ask) bool {
-	return d.err == nil && slices.Equal(d.Ask.Plan, a.Plan) && bytes.Equal(d.Ask.How, a.How) && d.Ask.Dir == a.Dir
+	return d.err == nil && slices.Equal(d.Ask.Plan, a.Plan) && bytes.Equal(d.Ask.How, a.past().How) &&
+		d.Ask.Dir == a.Dir
 }
 
 func (d *Done) serves(worker int, c *led) bool {
