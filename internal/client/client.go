@@ -220,6 +220,8 @@ func (c *hello) say(ctx context.Context, s int) error {
 		c.link.life.number, c.link.life.job = w.Life, w.Job
 		c.progress, c.gathers.behind, c.steps = checkpoint.Progress(w.Progress), w.Gathers, w.Steps
 		c.sessions.Resume(mode.Round(w.Round))
+		c.loads.Store(w.Loads.Frozen) // which it brings behind this
+		c.wholes.Store(w.Loads.Whole)
 		if w.Shares > 0 && c.Worker == 0 && w.Life == 1 {
 			c.link.log.Warn("the epoch that was under way begins anew: the checkpoint is of another number of workers",
 				"workers then", w.Shares, "workers now", c.Workers, "epoch", w.Progress.Epoch+1)

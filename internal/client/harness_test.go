@@ -27,6 +27,8 @@ type job struct {
 	workers   int
 	endpoints []string
 	log       io.Writer
+	rule      optimizer.SGD
+	frozen    bool // there is a frozen param
 
 	serving sync.WaitGroup
 	errs    []error // of the servers, once they have ended
@@ -34,7 +36,7 @@ type job struct {
 
 func newJob(t *testing.T, servers, workers int, s strategy.Strategy) *job {
 	s.SmallBlocks, s.MinBlockSize = true, 4
-	j := &job{t: t, net: transport.NewMemory(), strategy: s.WithDefaults(), workers: workers, log: io.Discard, errs: make([]error, servers)}
+	j := &job{t: t, net: transport.NewMemory(), strategy: s.WithDefaults(), workers: workers, rule: rule, log: io.Discard, errs: make([]error, servers)}
 	for i := range servers {
 		j.endpoints = append(j.endpoints, fmt.Sprintf("server-%d:1", i))
 	}
@@ -49,13 +51,22 @@ func params() []*optimizer.Param {
 	}
 }
 
+// still is the param that a job has too that has a frozen one.
+func still() *optimizer.Param {
+	return &optimizer.Param{Name: "mean", Shape: []int{1}, W: []float32{0}, Frozen: true}
+}
+
 var rule = optimizer.SGD{LR: 1}
 
 func (j *job) layout() *layout.Layout {
 	j.t.Helper()
 	where, err := j.strategy.PlacementOptions()
 	check(j.t, err)
-	l, err := layout.New(params(), len(j.endpoints), where)
+	all := params()
+	if j.frozen {
+		all = append(all, still())
+	}
+	l, err := layout.New(all, len(j.endpoints), where)
 	check(j.t, err)
 	return l
 }
@@ -65,8 +76,8 @@ func (j *job) serve(indices ...int) {
 	ctx, cancel := context.WithCancel(j.t.Context())
 	for _, i := range indices {
 		l := j.layout()
-		s, err := server.New(server.Config{Index: i, Workers: j.workers, Endpoints: j.endpoints, Layout: l, Rule: rule, Strategy: j.strategy,
-			Fingerprint: l.Fingerprint(rule, "test"), Transport: j.net, Logger: slog.New(slog.DiscardHandler)})
+		s, err := server.New(server.Config{Index: i, Workers: j.workers, Endpoints: j.endpoints, Layout: l, Rule: j.rule, Strategy: j.strategy,
+			Fingerprint: l.Fingerprint(j.rule, "test"), Transport: j.net, Logger: slog.New(slog.DiscardHandler)})
 		check(j.t, err)
 		j.serving.Go(func() { j.errs[i] = s.Run(ctx) })
 	}
@@ -79,7 +90,7 @@ func (j *job) client(worker int, t transport.Transport) *Client {
 		t = j.net
 	}
 	l := j.layout()
-	c := New(Config{Worker: worker, Workers: j.workers, Servers: j.endpoints, Layout: l, Rule: rule, Strategy: j.strategy, Fingerprint: l.Fingerprint(rule, "test"),
+	c := New(Config{Worker: worker, Workers: j.workers, Servers: j.endpoints, Layout: l, Rule: j.rule, Strategy: j.strategy, Fingerprint: l.Fingerprint(j.rule, "test"),
 		Transport: t, Logger: slog.New(slog.NewTextHandler(j.log, nil))})
 	if _, ok := t.(*script); ok {
 		c.link.life.job = 0 // it has answers of no job
@@ -106,6 +117,9 @@ type thread struct {
 func open(t *testing.T, c *Client) *thread {
 	t.Helper()
 	p := params()
+	if len(c.Layout.Params) > len(p) {
+		p = append(p, still())
+	}
 	s, err := c.Open(p)
 	check(t, err)
 	return &thread{t, p, s}

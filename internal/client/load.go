@@ -40,7 +40,7 @@ func (c *Client) Load(ctx context.Context, dir string, what checkpoint.Selection
 	if err := json.Unmarshal(said[0], &now); err != nil {
 		return c.link.name(0, err)
 	}
-	return c.after(ctx, c.renew(ctx, now))
+	return c.after(ctx, c.renew(context.WithoutCancel(ctx), now)) // servers have loaded, whatever the context says
 }
 
 // renew has this worker's next steps begin with what the servers have now, frozen values too if they have loaded any
@@ -52,8 +52,12 @@ func (c *Client) renew(ctx context.Context, now wire.Loads) error {
 	if c.wholes.Swap(now.Whole) != now.Whole {
 		c.sessions.Resume(mode.Round(now.Updates))
 	}
-	if c.loads.Swap(now.Frozen) == now.Frozen {
+	if c.loads.Load() == now.Frozen {
 		return nil
 	}
-	return c.frozen.bring(ctx)
+	err := c.frozen.bring(ctx)
+	if err == nil { // else the next meeting brings them
+		c.loads.Store(now.Frozen)
+	}
+	return err
 }

@@ -9,7 +9,10 @@ import (
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/wire"
+	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/optimizer/lr"
 	"github.com/gofleet/gofleet/strategy"
+	"github.com/gofleet/gofleet/transport"
 )
 
 // loaded makes steps, saves, makes more of them and loads what was saved, over a network that tap looks at from then on.
@@ -100,5 +103,99 @@ func TestLoadsGivenUp(t *testing.T) {
 		check(t, c.drain(t.Context()))
 		all(t, "weights", th.peek(3), -2)
 		check(t, errors.Join(th.Close(t.Context()), c.Leave(t.Context())))
+	})
+}
+
+// frozenJob is a job of two workers with a frozen param, a directory that has 1 of it, and workers that have 2 since.
+func frozenJob(t *testing.T, j *job, way transport.Transport) (both [2]*Client, dir string) {
+	t.Helper()
+	j.frozen = true
+	j.serve(0, 1)
+	for w := range both {
+		both[w] = j.client(w, way)
+	}
+	joined := make(chan error)
+	go func() { joined <- both[1].Join(t.Context()) }()
+	check(t, errors.Join(both[0].Join(t.Context()), <-joined))
+	dir = t.TempDir()
+	check(t, errors.Join(both[0].SetDense("mean", []float32{1}), both[0].Save(t.Context(), dir)))
+	check(t, errors.Join(both[0].SetDense("mean", []float32{2}), both[1].SetDense("mean", []float32{2})))
+	return both, dir
+}
+
+// mean is a worker's value of the frozen param.
+func mean(c *Client) float32 { return c.sessions.Frozen.Values()[0] }
+
+// TestALoadWhoseContextEndsBehindIt, when its worker asks for frozen values: it has them, since servers have loaded.
+func TestALoadWhoseContextEndsBehindIt(t *testing.T) {
+	for _, s := range []strategy.Strategy{strategy.Sync(), strategy.Async(), strategy.Geo(4)} {
+		synctest.Test(t, func(t *testing.T) {
+			j := newJob(t, 2, 2, s)
+			ctx, cancel := context.WithCancel(t.Context())
+			loads := false
+			both, dir := frozenJob(t, j, &tap{Transport: j.net, before: func(_ string, h wire.Header) error {
+				if loads && h.Op == wire.OpBring {
+					cancel()
+				}
+				return nil
+			}})
+			loads = true
+			check(t, both[0].Load(ctx, dir, checkpoint.Selection{}))
+			if got := mean(both[0]); got != 1 || ctx.Err() == nil {
+				t.Errorf("%v: the worker that has loaded has %v, and its context ended with %v", s.Mode, got, ctx.Err())
+			}
+		})
+	}
+}
+
+// TestAMeetingThatEndsBehindALoad, when a worker asks for frozen values: it has them when it comes to the meeting again.
+func TestAMeetingThatEndsBehindALoad(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := newJob(t, 2, 2, strategy.Async())
+		ctx, cancel := context.WithCancel(t.Context())
+		var meets atomic.Bool
+		both, dir := frozenJob(t, j, &tap{Transport: j.net, before: func(_ string, h wire.Header) error {
+			if meets.Load() && h.Op == wire.OpBring {
+				cancel()
+			}
+			return nil
+		}})
+		check(t, both[0].Load(t.Context(), dir, checkpoint.Selection{}))
+		meets.Store(true)
+		met := make(chan error)
+		go func() { met <- both[0].Barrier(t.Context()) }()
+		if err := both[1].Barrier(ctx); !errors.Is(err, context.Canceled) {
+			t.Errorf("a barrier whose context ended: %v", err)
+		}
+		check(t, errors.Join(<-met, both[1].Barrier(t.Context())))
+		if got := mean(both[1]); got != 1 {
+			t.Errorf("behind the barrier the other worker has %v", got)
+		}
+	})
+}
+
+// TestALifeBehindALoad goes on with its own updates and values at its first barrier: what was loaded before it joined is
+// nothing new to it. Its rate is 1 for two updates and 0.125 from then on; the other worker makes none.
+func TestALifeBehindALoad(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := newJob(t, 2, 2, strategy.Geo(100))
+		j.rule = optimizer.SGD{Schedule: lr.PiecewiseDecay{Boundaries: []int64{2}, Values: []float64{1, 0.125}}}
+		both, dir := frozenJob(t, j, nil)
+		check(t, both[0].Load(t.Context(), dir, checkpoint.Selection{}))
+		both[1].Close()
+		next := j.join(1, nil)
+		th := open(t, next)
+		check(t, next.SetDense("mean", []float32{3}))
+		for range 3 {
+			th.train(-1, []uint64{1}, nil)
+		}
+		met := make(chan error)
+		go func() { met <- both[0].Barrier(t.Context()) }()
+		check(t, errors.Join(next.Barrier(t.Context()), <-met))
+		th.train(-1, []uint64{1}, nil)
+		all(t, "behind four updates", th.peek(1)[24:], 2.25)
+		if got := mean(next); got != 3 {
+			t.Errorf("behind its first barrier a life that has set 3 has %v", got)
+		}
 	})
 }

@@ -84,7 +84,7 @@ var houseTests = map[string][]string{
 	"optimizer":               {"internal/rules", "optimizer/local"},
 	"optimizer/local":         {"nn", "optimizer/lr"},
 	"optimizer/weights":       {"fleet", "fleet/fleettest", "nn", "strategy"},
-	"internal/client":         {"internal/gradient", "internal/kernels", "internal/server", "strategy/placement"},
+	"internal/client":         {"internal/gradient", "internal/kernels", "internal/server", "optimizer/lr", "strategy/placement"},
 	"internal/exchange":       {"strategy/placement"},
 	"internal/replica":        {"transport"},
 	"internal/session":        {"strategy/placement"},

@@ -103,7 +103,7 @@ func (c *membership) join(f *wire.Frame, hello *wire.Hello, r *state.Reply) erro
 		Published: c.st.Published,
 		From:      c.loading.from, Origin: c.loading.origin, Progress: c.recovery.progress, Shares: c.recovery.shares,
 		Steps:     c.recovery.steps,
-		Positions: c.st.Roster.Positions(int(f.Worker)), Gathers: c.gathering.behind(int(f.Worker))})
+		Positions: c.st.Roster.Positions(int(f.Worker)), Gathers: c.gathering.behind(int(f.Worker)), Loads: c.st.Loads})
 }
 
 // replaced is what a process is told that can't take the place of a worker's life in step, which has missed heartbeats:

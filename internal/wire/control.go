@@ -40,6 +40,8 @@ type Welcome struct {
 	// Gathers is how many collectives the worker need not make, on server 0: its lives before made them, or the others
 	// did without it.
 	Gathers uint64 `json:"gathers,omitempty"`
+	// Loads are how often server 0 had loaded when the life began: these are nothing new to it.
+	Loads Loads `json:"loads,omitzero"`
 }
 
 // Progress is how far a job is, as its program says.
