@@ -47,7 +47,9 @@ type Recovery struct {
 	// JournalDir is where a server's journal is: a directory of a local disk, or of a volume that comes back with the
 	// server. Several servers of a job may share it; two jobs may not.
 	JournalDir string `json:"journal_dir,omitempty"`
-	// RestartTimeout is how long the others wait for a server that has a journal; 0 means 5m.
+	// RestartTimeout is how long the others wait for a server that has a journal. In the modes async, half_async and
+	// geo servers wait as long, when no other worker is left, for workers that were asked to end or whose processes
+	// ended without Close; then the job ends. So a program that fails should call Close. 0 means 5m.
 	RestartTimeout Duration `json:"restart_timeout,omitempty"`
 	// WorkerLost says what follows the death of a worker in the modes sync and ssp, whose workers go in step; elsewhere
 	// it can be started again alone. Empty is WorkerBack.
