@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/checkpoints"
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/optimizer"
@@ -245,6 +246,44 @@ func TestLoadsOutliveServers(t *testing.T) {
 					}
 					return play(ctx, f)
 				})
+			})
+		})
+	}
+}
+
+// TestACheckpointBehindALoadIsStillWanted by a server 0 that was killed between the two: the lowest worker saves one within a heartbeat.
+func TestACheckpointBehindALoadIsStillWanted(t *testing.T) {
+	t.Parallel()
+	saved := filepath.Join(t.TempDir(), "saved")
+	trial.Cluster(1, 1).Run(t, trial.Counters(5, strategy.Sync(), func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
+		return errors.Join(c.Train(ctx, 1000), f.SavePersistables(ctx, saved))
+	}))
+	for _, loads := range []bool{true, false} {
+		s := journaled(strategy.Async(), t.TempDir(), strategy.JournalProcess)
+		s.Recovery.Every = strategy.Duration(time.Hour)
+		synctest.Test(t, func(t *testing.T) {
+			cluster, network := quiet(2, 1)
+			cluster.Run(t, func(ctx context.Context, f *fleet.Fleet) error {
+				play := trial.Counters(5, s, func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
+					if err := c.Train(ctx, 3); err != nil {
+						return err
+					}
+					if loads {
+						if err := f.LoadModel(ctx, saved); err != nil {
+							return err
+						}
+					}
+					time.Sleep(time.Minute) // in which server 0 dies, before a heartbeat
+					if _, err := checkpoints.Latest(s.Recovery.Dir); errors.Is(err, checkpoints.ErrNone) == loads {
+						t.Errorf("loaded: %v; a minute later the newest checkpoint: %v", loads, err)
+					}
+					return nil
+				})
+				if f.IsServer() && f.ServerIndex() == 0 {
+					death := []time.Duration{300 * time.Millisecond}
+					return lives(ctx, f, network, death, []time.Duration{50 * time.Millisecond}, play)
+				}
+				return play(ctx, f)
 			})
 		})
 	}

@@ -55,7 +55,12 @@ func (c *leading) register(m *state.Memory) {
 			c.st.Leader.Recall(r)
 		}
 	})
-	c.records = state.AddEvent(m, "cut", c.st.Leader.Recall)
+	c.records = state.AddEvent(m, "cut", func(r cut.Record) {
+		c.st.Leader.Recall(r)
+		if r.Done != nil && r.Done.Why == "" && r.Done.Ask.Plan.Final() == cut.Take {
+			c.recovery.want() // as the process before had: the journal has no checkpoint behind it
+		}
+	})
 }
 
 // begin goes on with what a process before this one was bound to finish.
