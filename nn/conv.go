@@ -48,14 +48,15 @@ func Conv2D(x *Node, filters int, o ConvOptions) *Node {
 // Conv1D slides filters over the positions of x of shape [N L C], such as an [EmbeddingSequence]; the result has shape
 // [N L' filters], L' as the H' of [Conv2D]. Same keeps the length. Filters have shape [filters C/Groups Kernel 1].
 func Conv1D(x *Node, filters int, o ConvOptions) *Node {
-	if x == nil || x.bad || len(x.shape) != 3 || x.shape[0] != batch || o.Width > 1 ||
+	if x == nil || x.bad || len(x.shape) != 3 || x.shape[0] != batch || uint(o.Width) > 1 ||
 		wantFloat([]*Node{x}) != nil {
 		return apply("", conv2d{}, x)
 	}
 	act, positions := o.Act, x.shape[1]-(o.Kernel-1)*max(1, o.Dilation)
 	o.Act, o.Width = nil, 1
 	var y *Node
-	if o.Padding != 0 || o.Same || o.Groups > 1 || o.Stride > 1 || min(o.Kernel, positions, filters, o.Dilation+1) < 1 {
+	if o.Padding != 0 || o.Same || uint(o.Groups) > 1 || uint(o.Stride) > 1 || // below 0 too, which convolve refuses
+		min(o.Kernel, positions, filters, o.Dilation+1) < 1 {
 		y = o.convolve("conv1d", Reshape(Transpose(x, 0, 2, 1), x.shape[2], x.shape[1], 1), filters)
 		if !y.bad {
 			y = Transpose(Reshape(y, y.shape[1], y.shape[2]), 0, 2, 1)
@@ -153,6 +154,10 @@ func (o conv2d) infer(in []*Node) ([]int, error) {
 	}
 	w := in[1]
 	least := min(o.Kernel, o.Stride, o.Padding+1, o.Width+1, o.Dilation+1, o.Groups+1)
+	if max(o.Kernel, o.Width, o.Dilation) > widest {
+		return nil, fmt.Errorf("kernel %d, width %d, dilation %d: none may be above %d", o.Kernel, o.Width, o.Dilation,
+			widest)
+	}
 	if reach := (max(o.Kernel, o.Width)-1)*max(1, o.Dilation) + 1; least < 1 || o.Padding >= reach || o.Same &&
 		o.Padding > 0 {
 		return nil, fmt.Errorf("kernel %d, stride %d, padding %d: a kernel of at least 1 and a smaller padding are "+

@@ -3,6 +3,7 @@ package nn
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -337,12 +338,15 @@ func readTable(t *testing.T, p *optimizer.Param, rows safetensors.Tensor, ids []
 // FuzzReadModel: no graph.json panics, and one that loads evaluates or says why not.
 func FuzzReadModel(f *testing.F) {
 	n := newToy(1)
-	k := minimise(f, n.loss, 0.1)
+	x := Concat(n.g.Node("x"), n.g.Node("x"))
+	places := Conv1D(Reshape(x, 8, 1), 1, ConvOptions{Kernel: 5})
+	image := Conv2D(Reshape(x, 1, 8, 1), 1, ConvOptions{Kernel: 5, Width: 1})
+	k := minimise(f, Add(n.loss, Add(Mean(places), Mean(image))), 0.1)
 	if _, err := NewExecutor(n.g).Train(f.Context(), n.batch(1, 4)); err != nil {
 		f.Fatal(err)
 	}
 	dir := f.TempDir()
-	save(f, dir, Inference(n.pred, n.auc), k, 1)
+	save(f, dir, Inference(n.pred, n.auc, places, image), k, 1)
 	files, err := modelfiles.Open(context.Background(), dir)
 	if err != nil {
 		f.Fatal(err)
@@ -353,6 +357,17 @@ func FuzzReadModel(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(graph)
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, graph); err != nil {
+		f.Fatal(err)
+	}
+	for _, attrs := range []string{`{"kernel":5}`, `{"kernel":5,"stride":1,`} {
+		far := bytes.Replace(compact.Bytes(), []byte(attrs), []byte(`{"dilation":4611686018427387904,`+attrs[1:]), 1)
+		if bytes.Equal(far, compact.Bytes()) {
+			f.Fatalf("no %s in %s", attrs, &compact)
+		}
+		f.Add(far)
+	}
 	f.Add([]byte(`{"format":"gofleet graph 1","nodes":[{"name":"x","op":"input","attrs":{"type":"float32","dims":[3]}},` +
 		`{"name":"y","op":"softmax","in":["x"]},{"name":"z","op":"linear","in":["y","y"]}],"outputs":["z"]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -24,7 +24,7 @@ func (o sliding) infer(in []*Node) ([]int, error) {
 			o.Kernel, w, x)
 	}
 	places := x.shape[1] - (o.Kernel-1)*max(1, o.Dilation)
-	if places < 1 {
+	if max(o.Kernel, o.Dilation) > widest || places < 1 {
 		return nil, fmt.Errorf("a kernel of %d does not fit into %v", o.Kernel, x)
 	}
 	return []int{batch, places, w.shape[1]}, wantFloat(in)

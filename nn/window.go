@@ -2,6 +2,9 @@ package nn
 
 import "fmt"
 
+// widest bounds kernels and dilations, so that what they reach is a number.
+const widest = 1 << 20
+
 // window is a square that slides over the last two dimensions of [N C H W].
 type window struct {
 	Kernel  int `json:"kernel"`
