@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/gofleet/gofleet/optimizer"
 	"gorgonia.org/tensor"
@@ -15,6 +16,7 @@ type Executor struct {
 	graph *Graph
 	cells []*cell // by index of the node, made when needed
 	plans []*plan
+	ran   *plan // of the last step, nil where that failed
 
 	borrowed bool // works on the graph's own parameters
 	params   map[*optimizer.Param]*optimizer.Param
@@ -100,15 +102,18 @@ func (e *Executor) compute(ctx context.Context, p *plan, b *feedBatch) (out []*t
 func (e *Executor) Examples() int { return max(e.batches[0].rows, 0) }
 
 // Weight is what the value of a node counts in its mean over batches, as the last Train or Eval computed it: the sum of
-// the weights where it is a [WeightedMean], and else the batch's examples.
+// the weights where it is a [WeightedMean], or 0 if that step did not compute it, and else the batch's examples.
 func (e *Executor) Weight(n *Node) float64 { return e.weight(n, e.Examples()) }
 
 // weight is Weight of a batch of so many examples.
 func (e *Executor) weight(n *Node, examples int) float64 {
-	if _, is := n.op.(weightedMean); is {
+	if _, is := n.op.(weightedMean); !is {
+		return float64(examples)
+	}
+	if e.ran != nil && slices.Contains(e.ran.cells, e.cell(n)) {
 		return e.cell(n).doubles[1]
 	}
-	return float64(examples)
+	return 0
 }
 
 // runStep is one step on a loaded batch; next, when known, is the batch after it.
@@ -116,6 +121,7 @@ func (e *Executor) runStep(ctx context.Context, p *plan, b, next *feedBatch) err
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	e.ran = nil
 	e.bind(p, b)
 	e.describe(p, b, next)
 	if err := e.look(ctx, p, b); err != nil {
@@ -128,6 +134,7 @@ func (e *Executor) runStep(ctx context.Context, p *plan, b, next *feedBatch) err
 	if err := e.forward(p); err != nil {
 		return e.abandon(ctx, err)
 	}
+	e.ran = p
 	if p.train {
 		e.backward(p)
 		e.steps++

@@ -179,3 +179,26 @@ func TestFrequencies(t *testing.T) {
 		t.Error("rate 0")
 	}
 }
+
+// TestWeightOfNoStep: what the last step did not compute weighs nothing.
+func TestWeightOfNoStep(t *testing.T) {
+	g := NewGraph(1)
+	x, w := g.Input("x", 1), g.Input("w", 1)
+	mean, other := WeightedMean(x, w), Mean(x)
+	e := NewExecutor(g)
+	if got := e.Weight(mean); got != 0 {
+		t.Errorf("before any step: %v", got)
+	}
+	feed := batchOf{"x": floats([]int{2, 1}, 1, 2), "w": floats([]int{2, 1}, 3, 4)}
+	for _, c := range []struct {
+		fetch *Node
+		want  float64
+	}{{mean, 7}, {other, 0}, {mean, 7}} {
+		if _, err := e.Eval(t.Context(), feed, c.fetch); err != nil {
+			t.Fatal(err)
+		}
+		if got, all := e.Weight(mean), e.Weight(other); got != c.want || all != 2 {
+			t.Errorf("behind an Eval of %v: %v, want %v; a mean of all %v", c.fetch, got, c.want, all)
+		}
+	}
+}
