@@ -132,9 +132,30 @@ func (l layerNorm) normalise(dst, x []float32) (inverse float32) {
 	kernels.Scaled(dst, x, kernels.Sum(x)/n, 1)
 	rest := kernels.Sum(dst) / n
 	kernels.Scaled(dst, dst, rest, 1)
-	inverse = float32(1 / math.Sqrt(float64(kernels.Dot(dst, dst)/n+l.Epsilon)))
+	square := kernels.Dot(dst, dst)
+	if !(square <= math.MaxFloat32) {
+		return l.normaliseWide(dst, x)
+	}
+	inverse = float32(1 / math.Sqrt(float64(square/n+l.Epsilon)))
 	kernels.Scale(inverse, dst)
 	return inverse
+}
+
+// normaliseWide is normalise in float64, of a row whose squares are too large for float32.
+func (l layerNorm) normaliseWide(dst, x []float32) (inverse float32) {
+	var mean, square float64
+	for _, v := range x {
+		mean += float64(v) / float64(len(x))
+	}
+	for _, v := range x {
+		d := float64(v) - mean
+		square += d * d
+	}
+	scale := 1 / math.Sqrt(square/float64(len(x))+float64(l.Epsilon))
+	for i, v := range x {
+		dst[i] = float32((float64(v) - mean) * scale)
+	}
+	return float32(scale)
 }
 
 // kept is the length of a row, and what forward keeps: the normalised numbers, 1/deviation of each row, and a row for
