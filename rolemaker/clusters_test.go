@@ -266,6 +266,8 @@ var clusters = []struct {
 	{name: "by hand, without servers", source: byHand, env: vars{"FLEET_WORKERS": "w-{0..1}.w:6170", "HOSTNAME": "w-1"}, is: "worker 1 of 2, collective: w-0.w:6170,w-1.w:6170"},
 	{name: "by hand, IPv6", source: byHand, env: vars{"FLEET_SERVERS": "[fd00::1{1..2}]:36000,fd00::20", "FLEET_WORKERS": "1", "POD_IP": "fd00:0::12"},
 		is: "server 1 of 3 at [fd00::12]:36000, 1 workers"},
+	{name: "by hand, IPv6 in brackets", source: byHand, env: vars{"FLEET_SERVERS": "[fd00::1]:36000,[fd00::2]:36000", "FLEET_WORKERS": "2", "FLEET_ADVERTISE": "[fd00::2]"},
+		is: "server 1 of 2 at [fd00::2]:36000, 2 workers"},
 	{name: "by hand, behind a service's address", source: byHand, env: vars{"FLEET_SERVERS": "10.96.0.7:36000,10.96.0.8:36000", "FLEET_WORKERS": "1", "FLEET_ADVERTISE": "10.96.0.8",
 		"HOSTNAME": "ps-0", "POD_IP": "10.0.0.5"}, is: "server 1 of 2 at 10.96.0.8:36000, 1 workers"},
 	{name: "by hand, one machine of both lists", source: byHand, env: vars{"FLEET_SERVERS": "10.0.0.5:1", "FLEET_WORKERS": "10.0.0.5:2", "POD_IP": "10.0.0.5"}, refused: "FLEET_ROLE is not set"},

@@ -71,6 +71,9 @@ func (e env) ownPlace(list []string) (at int, name string) {
 
 // called says whether an endpoint is at a host, or is that endpoint.
 func called(endpoint, own string) bool {
+	if strings.HasSuffix(own, "]") { // an address of IPv6 without a port
+		own = strings.Trim(own, "[]")
+	}
 	host, _, err := net.SplitHostPort(endpoint)
 	if err != nil {
 		return endpoint == own

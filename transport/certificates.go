@@ -2,6 +2,7 @@ package transport
 
 import (
 	"crypto/tls"
+	"fmt"
 	"log/slog"
 	"os"
 	"slices"
@@ -47,6 +48,10 @@ func (c *certificates) now() (*tls.Config, error) {
 		return c.config, nil
 	}
 	config, err := readTLSDir(c.dir, c.token)
+	// Clients with a token may have none, but not for a moment.
+	if err == nil && c.config != nil && len(config.Certificates) < len(c.config.Certificates) {
+		err = fmt.Errorf("%s has no certificate and key now", c.dir)
+	}
 	switch {
 	case err == nil && c.config != nil:
 		c.log().Info("transport: certificates were read again", "dir", c.dir)

@@ -102,3 +102,38 @@ func TestCertificatesAreReadAgain(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestCertificatesThatAreAway: where clients may do without certificates, a listener whose files are gone for a moment goes on with what it had.
+func TestCertificatesThatAreAway(t *testing.T) {
+	var log bytes.Buffer
+	files := certificates(t)
+	dir, mount := renewable(t)
+	mount(files)
+	server := &transport.FastHTTP{TLSDir: dir, Token: "a secret of sixteen", Logger: slog.New(slog.NewTextHandler(&log, nil))}
+	l, err := server.Listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() {
+		served <- l.Serve(func(req []byte, reply *transport.Reply) { reply.Parts = [][]byte{bytes.Clone(req)} })
+	}()
+	if err := errors.Join(os.Remove(filepath.Join(dir, "..data", "tls.key")), os.Remove(filepath.Join(dir, "..data", "tls.crt"))); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		client := &transport.FastHTTP{TLSDir: files, Token: server.Token}
+		if got, err := ask(client, l.Endpoint(), "x"); err != nil || got != "x" {
+			t.Errorf("while the files are away: %q, %v", got, err)
+		}
+		client.CloseIdleConnections()
+	}
+	if !strings.Contains(log.String(), "has no certificate and key now") {
+		t.Errorf("the log says %s", &log)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	if err := errors.Join(l.Close(ctx), <-served); err != nil {
+		t.Error(err)
+	}
+}

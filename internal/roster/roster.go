@@ -3,7 +3,6 @@ package roster
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -36,6 +35,9 @@ type Roster struct {
 	members []member
 	lives   lives
 	hurried bool // the job is about to end
+	// stays says that the first worker may join whenever it does, and joined is when one was seen to have.
+	stays  bool
+	joined time.Time
 	// deserted is since when nobody is left but workers that are expected back, zero while there are others, and given
 	// up says that they have not come.
 	deserted time.Time
@@ -499,12 +501,22 @@ func (r *Roster) Silent(now time.Time) (all []*Death) {
 	return all
 }
 
-// Stay has the server wait for workers that have not joined as long as it takes.
-func (r *Roster) Stay() { r.o.Start = math.MaxInt64 }
+// Stay has the server wait for the first worker to join as long as it takes; the others have from then on as long as
+// all have at a start.
+func (r *Roster) Stay() { r.stays = true }
 
 // Hopeless says why a server that was started then need wait no longer: workers never joined, or all have been silent
 // for too long, server 0 included, which declares deaths.
 func (r *Roster) Hopeless(started, now time.Time) error {
+	if r.stays {
+		if !r.Begun() {
+			return nil
+		}
+		if r.joined.IsZero() {
+			r.joined = now
+		}
+		started = r.joined
+	}
 	last, waiting := started, false
 	for w := range r.members {
 		m := &r.members[w]

@@ -198,3 +198,21 @@ func TestRefusalsNameTheCause(t *testing.T) {
 		}
 	}
 }
+
+// TestStay: behind the end of its job a server waits for the first worker as long as it takes, and for the others as at a start.
+func TestStay(t *testing.T) {
+	r := New(Options{Workers: 2, Timeout: time.Minute, Start: 3 * time.Minute})
+	began := time.Unix(0, 0)
+	r.Stay()
+	day := began.Add(24 * time.Hour)
+	if err := r.Hopeless(began, day); err != nil {
+		t.Errorf("with no worker: %v", err)
+	}
+	r.members[0].state, r.members[0].seen = alive, day
+	if err := errors.Join(r.Hopeless(began, day), r.Hopeless(began, day.Add(2*time.Minute))); err != nil {
+		t.Errorf("when one has joined: %v", err)
+	}
+	if err := r.Hopeless(began, day.Add(4*time.Minute)); err == nil {
+		t.Error("the other may join whenever it does")
+	}
+}

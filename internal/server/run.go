@@ -106,7 +106,7 @@ func (s *Server) ended() {
 // or for its own end, where to end would have it started again and again.
 func (s *Server) stay() {
 	newest, over := s.recovery.series.Ended()
-	if !s.c.Stays || !over {
+	if !s.c.Stays || !over || s.st.Returned { // which is of a job that goes on
 		return
 	}
 	s.log.Info("the job is over: this server waits to be ended, or for workers that go on from the last checkpoint",
