@@ -35,7 +35,7 @@ func startProcess(cmd *exec.Cmd, r role, log *os.File, shown *console) (*process
 }
 
 // show leads the output over the console, if there is one: by one pipe where both streams come to one place, since of
-// two pipes nobody can say what was written first.
+// two pipes the order of writing is not known.
 func (p *process) show(con *console) error {
 	if con == nil {
 		return nil

@@ -92,7 +92,7 @@ func (r *Run) label() string {
 	return fmt.Sprintf("epoch %d/%d", min(r.Epoch+1, r.Job.Epochs), r.Job.Epochs)
 }
 
-// shares are how many examples of an epoch there are for whom, 0 if nobody knows, and what there is to train on.
+// shares are how many examples of an epoch there are for whom, 0 if unknown, and what there is to train on.
 type shares struct {
 	mine, all int
 	least     int   // of the worker that has the fewest

@@ -92,7 +92,7 @@ func (r *Run) deal(ctx context.Context, rows *dataset.Dataset) (mine *dataset.Da
 	}
 	if r.Job.Sharded {
 		if r.shares.all = max(0, r.shares.stock.Rows); r.Job.Rows != nil {
-			r.shares.all = 0 // what others choose of theirs, nobody knows
+			r.shares.all = 0 // what others choose of theirs is unknown
 		}
 	}
 	if !r.Fleet.IsCollective() || r.Job.EvalEvery == 0 || !r.Job.Sharded && !unknown {

@@ -241,7 +241,7 @@ func (h *hold) look() error {
 	}
 	f, err := os.Open(h.name)
 	if err != nil {
-		return nil // nobody's
+		return nil // it has no owner
 	}
 	defer f.Close()
 	if other, known, err := readOwner(f); err == nil && known && other.Job != h.owner.Job {

@@ -14,7 +14,7 @@ import (
 
 // Load implements [backend.Trainer]. In one cut between steps every server reads what it owns of the directory beside
 // its tables, all must have found the same there, and then all take it. What fails before that leaves everything as it
-// was; what was begun then is finished, whoever dies, or the job goes back to its last checkpoint.
+// was; what was begun then is finished, whichever process dies, or the job goes back to its last checkpoint.
 func (c *Client) Load(ctx context.Context, dir string, what checkpoint.Selection) error {
 	if c.stage.Load() != joined {
 		return backend.ErrNotJoined

@@ -40,7 +40,7 @@ type Journal struct {
 	size     int64    // of the last segment
 	buffer   []byte
 	err      error // after which nothing is appended
-	void     bool  // nobody needs what is appended
+	void     bool  // what is appended is not needed
 
 	sync durable
 }

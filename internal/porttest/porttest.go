@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Free are n endpoints on loopback that nobody listened at a moment ago, each another.
+// Free are n endpoints on loopback that were free a moment ago, each another.
 func Free(t testing.TB, n int) (endpoints []string) {
 	t.Helper()
 	for range n {

@@ -65,7 +65,7 @@ func (l Line) Check(t *testing.T, got string) {
 	}
 }
 
-// Unknown says that a script has a line that nobody understands.
+// Unknown says that a script has a line that is not understood.
 func (l Line) Unknown(t *testing.T) {
 	t.Helper()
 	t.Fatalf("%v: no such command", l)
