@@ -3,12 +3,17 @@ package fleet_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/checkpoints"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/strategy"
 	"github.com/gofleet/gofleet/transport"
@@ -92,4 +97,66 @@ func againAfter(ctx context.Context, f *fleet.Fleet, network transport.Transport
 	}
 	defer again.Close()
 	return play(ctx, again)
+}
+
+// TestServersOfASavedJobAreAskedToEnd: all workers were asked to end, have saved and are gone, and so nothing goes with servers that are
+// asked too, at once or while they wait for workers that come back. Where workers were killed behind a checkpoint, what came after it does.
+func TestServersOfASavedJobAreAskedToEnd(t *testing.T) {
+	t.Parallel()
+	type played struct {
+		mode   strategy.Mode
+		after  time.Duration
+		killed bool
+	}
+	var all []played
+	for _, mode := range trial.Some(t, []strategy.Mode{strategy.ModeAsync, strategy.ModeHalfAsync, strategy.ModeGeo}) {
+		all = append(all, played{mode, 500 * time.Millisecond, false}, played{mode, 10 * time.Second, false},
+			played{mode, 100 * time.Second, false}, played{mode, 10 * time.Second, true})
+	}
+	for _, k := range all {
+		t.Run(fmt.Sprint(k), func(t *testing.T) {
+			s, err := strategy.Named(string(k.mode))
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.Recovery = strategy.Recovery{Dir: t.TempDir(), Every: strategy.Duration(time.Hour)}
+			if k.killed {
+				s.Recovery.Every = strategy.Duration(300 * time.Millisecond)
+			}
+			if k.mode == strategy.ModeGeo {
+				s.KSteps = 2
+			}
+			synctest.Test(t, func(t *testing.T) {
+				cluster, network := quiet(2, 2)
+				var seen [2][]float32
+				var unsaved atomic.Int32
+				errs := cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+					asked, end := context.WithCancelCause(ctx)
+					defer end(nil)
+					play := func(ctx context.Context, f *fleet.Fleet) error { return twoEpochs(ctx, f, s, &seen) }
+					switch {
+					case f.IsServer():
+						time.AfterFunc(k.after, func() { end(errTerminated) })
+						err := play(asked, f)
+						if errors.Is(f.Unsaved(), fleet.ErrUnsaved) {
+							unsaved.Add(1)
+						}
+						return err
+					case k.killed:
+						_, err := live(asked, f, network, 550*time.Millisecond, play)
+						return err
+					}
+					time.AfterFunc(500*time.Millisecond, func() { end(errTerminated) })
+					return play(asked, f)
+				})
+				if _, err := checkpoints.Latest(s.Recovery.Dir); err != nil {
+					t.Error(err)
+				}
+				over := k.killed && errors.Is(errors.Join(slices.Collect(maps.Values(errs))...), fleet.ErrWorkersDied)
+				if n := unsaved.Load(); (n > 0) != k.killed && !over { // the first server that ends may end the other
+					t.Errorf("%d servers say that what was trained is not saved: %v", n, errs)
+				}
+			})
+		})
+	}
 }

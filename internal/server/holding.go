@@ -28,6 +28,8 @@ type holding struct {
 	ends      state.Event[endedRecord]
 	patience  time.Duration // of a request
 	wrote     *work         // the last part
+	newest    source        // the last checkpoint of the job's own of which it took an image, whole or not
+	newestAt  uint64        // the version of the weights in it
 	under     sync.WaitGroup
 	log       *slog.Logger
 }

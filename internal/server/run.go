@@ -156,12 +156,21 @@ func (s *Server) farewell(err error) {
 	}
 }
 
-// unsaved says of a server that was asked to end in the middle of a job whether its updates go with it.
+// unsaved says of a server that was asked to end in the middle of a job whether its updates go with it. They don't
+// where the last checkpoint of the job's own is whole, and nothing was applied behind it.
 func (s *Server) unsaved(ctx context.Context) error {
+	if ctx.Err() == nil {
+		return nil
+	}
+	s.st.Lock()
+	newest, at := s.holding.newest, s.holding.newestAt
+	s.st.Unlock()
+	whole := newest.ID != "" && newest.whole() == nil // the disk may be slow
 	s.st.Lock()
 	defer s.st.Unlock()
-	kept := s.st.Parting || s.segments.journal.On() && !s.lockstep()
-	if ctx.Err() == nil || !s.st.Roster.Begun() || s.st.Done() || kept {
+	whole = whole && at == s.part.Updates.Version() && s.st.Applying == 0
+	kept := whole || s.st.Parting || s.segments.journal.On() && !s.lockstep()
+	if !s.st.Roster.Begun() || s.st.Done() || kept {
 		return nil
 	}
 	return ErrUnsaved
