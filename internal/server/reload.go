@@ -88,7 +88,7 @@ func (c *reloading) put(n *beside) {
 		c.rounds.rates.coming = nil
 		if copies, are := c.st.Mode.(*mode.Copies); are {
 			copies.Begin(n.store.Step())
-			c.st.Loads.Whole++
+			c.st.Loads.Whole, c.st.Loads.Updates = c.st.Loads.Whole+1, uint64(copies.Open())
 		}
 	}
 	for _, t := range n.store.Tables {

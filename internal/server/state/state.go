@@ -73,9 +73,6 @@ func (st *Job) Done() bool { return st.Applying == 0 && st.Roster.Over() }
 // LoadsOf are what a worker is told of loads. Locked.
 func (st *Job) LoadsOf(worker uint32) wire.Loads {
 	l := st.Loads
-	if l.Whole > 0 {
-		l.Updates = uint64(st.Mode.Open())
-	}
 	if len(st.Counted) == st.Roster.Workers() {
 		l.Counted = st.Counted[worker]
 	} else {
