@@ -6,10 +6,9 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"slices"
-	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
@@ -94,9 +93,9 @@ func TestTurnedBitsOfHeaders(t *testing.T) {
 	}
 }
 
-// TestASeedReplays runs every seed twice: all that is sent meets the same faults in both runs, to the last heartbeat.
 // TestASeedReplays runs every seed twice: all that is sent meets the same faults in both runs, to the last heartbeat; and where roles are killed,
-// each process ends in the same moment.
+// each process ends as it did, in the same moment but for some milliseconds: which of two messages of one moment is handled first is the
+// scheduler's.
 func TestASeedReplays(t *testing.T) {
 	t.Parallel()
 	trial.EachSeed(t, 6, func(seed trial.Seed) {
@@ -118,14 +117,14 @@ func TestASeedReplays(t *testing.T) {
 			})
 		}
 		t.Run(fmt.Sprintf("mortal/%d", seed.N), func(t *testing.T) {
-			run := func() []string {
+			run := func() map[string]time.Time {
 				m := drawMortal(seed, t.TempDir())
 				m.run(t)
-				slices.Sort(m.ends)
 				return m.ends
 			}
-			if first, second := run(), run(); !slices.Equal(first, second) {
-				t.Errorf("two runs of a seed ended\n%s\nand\n%s", strings.Join(first, "\n"), strings.Join(second, "\n"))
+			same := func(a, b time.Time) bool { return a.Sub(b).Abs() <= 10*time.Millisecond }
+			if first, second := run(), run(); !maps.EqualFunc(first, second, same) {
+				t.Errorf("two runs of a seed ended\n%v\nand\n%v", first, second)
 			}
 		})
 	})

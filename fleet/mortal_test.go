@@ -36,8 +36,8 @@ type mortal struct {
 	zombies  sync.WaitGroup
 
 	mu     sync.Mutex
-	ends   []string // of processes: when, which and how
-	parted bool     // a worker was killed as it took its leave: the servers that it had said so to may have ended, and all begin again for it
+	ends   map[string]time.Time // of processes: which and how, and when
+	parted bool                 // a worker was killed as it took its leave: the servers that it had said so to may have ended, and all begin again for it
 }
 
 // blow is what befalls a role's process.
@@ -413,7 +413,10 @@ func (m *mortal) process(ctx context.Context, f *fleet.Fleet, role string, numbe
 func (m *mortal) ended(role string, number uint64, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.ends = append(m.ends, fmt.Sprintf("%v: %s, process %d: well %t", time.Now().Format(time.StampNano), role, number, err == nil))
+	if m.ends == nil {
+		m.ends = map[string]time.Time{}
+	}
+	m.ends[fmt.Sprintf("%s, process %d: well %t", role, number, err == nil)] = time.Now()
 }
 
 // strike has a blow fall on a process. What it returns haunts the next one.
