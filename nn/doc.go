@@ -259,6 +259,8 @@ package nn
 //	sums.go         counts that add up over executors
 //	errors.go       MAE, MSE, RMSE
 //	measure.go      metrics that are formulas of sums, and weights in all
+//	measurecounts.go    what an example adds to the sums
+//	measureformulas.go  what sums come to
 //	index.go        exact retrieval over a table of items
 //
 // Saved models:

@@ -1,6 +1,9 @@
 package roster
 
 import (
+	"cmp"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/gofleet/gofleet/internal/mode"
@@ -57,4 +60,57 @@ func (d *Death) Torn(servers int) (round mode.Round, with, without []int) {
 		}
 	}
 	return round - 1, with, without
+}
+
+// Fence takes note that server 0 is about to declare a life dead, and why. With it earlier lives are over, and it can't
+// begin where it has not yet.
+func (r *Roster) Fence(worker int, life uint32, why string) {
+	if m := &r.members[worker]; !m.Gone() && life >= m.life {
+		m.fenced, m.why, m.life = true, why, life
+	}
+}
+
+// Deciding says that server 0 asks all servers, in step, how far a life has come that it is about to declare dead. What
+// they say must hold until it orders what becomes of that life's gradient: no round closes meanwhile.
+func (r *Roster) Deciding() bool {
+	return r.o.Lockstep && slices.ContainsFunc(r.members, func(m member) bool { return m.fenced && !m.Gone() })
+}
+
+// Drop takes a life out that server 0 has declared dead, and whose next one may be expected; false if there is nothing
+// to take out.
+func (r *Roster) Drop(worker int, life uint32, returns bool) bool {
+	m := &r.members[worker]
+	if m.life > life || m.Gone() {
+		return false
+	}
+	m.state, m.life, m.returns = dead, life, returns
+	return true
+}
+
+// Dying says whether a life is still the last of its worker, and not out of the job yet.
+func (r *Roster) Dying(worker int, life uint32) bool {
+	m := &r.members[worker]
+	return m.life == life && !m.Gone()
+}
+
+// Silent begins, on server 0, the deaths of workers that have said nothing for longer than the options allow. One that
+// has said that it ends is dead where the others wait for it, after the moment in which they may say so too. Where they
+// don't wait, it keeps that time to be started again.
+func (r *Roster) Silent(now time.Time) (all []*Death) {
+	alone := r.o.Alone
+	switch {
+	case r.hurried:
+		alone = r.grace() // all may have been asked to end: they save, and servers end with them
+	case !r.Alive():
+		alone = 0 // no worker can go on
+	}
+	for w := range r.members {
+		m := &r.members[w]
+		silent := now.Sub(m.seen)
+		if m.state == alive && (m.ends != "" && r.o.Lockstep && (m.mute || silent >= alone) || silent > r.o.Timeout) {
+			why := cmp.Or(m.ends, fmt.Sprintf("silent for %v", silent.Round(time.Millisecond)))
+			all = append(all, &Death{Worker: w, Life: m.life, Silent: silent, Why: why, Returns: m.returns})
+		}
+	}
+	return all
 }

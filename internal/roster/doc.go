@@ -4,11 +4,13 @@
 // and does what it says.
 //
 //	roster.go      members and their lives
+//	standing.go    how each stands, for what counts and what describes them
 //	lives.go       which process of a worker has which life; server 0's
 //	window.go      which requests of a life were seen, so that each counts once
 //	generation.go  what frames of one generation prove
-//	returns.go  what a server that is started again has to know of them
+//	returns.go     what a server that is started again has to know of them
 //	death.go       what server 0 asks of all servers when a worker is silent
+//	hope.go        how long a server waits for workers that are not there
 //
 // A worker's processes are numbered by server 0: each is a life, and a server takes requests of the newest that it
 // knows.

@@ -2,7 +2,6 @@ package roster
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"time"
 
@@ -71,24 +70,6 @@ type member struct {
 	window Window
 }
 
-// Standing is how a worker stands, for who counts them.
-type Standing = state
-
-// The standings.
-const (
-	Absent, Here, Left, Dead = absent, alive, left, dead
-)
-
-// Count is how many workers stand so.
-func (r *Roster) Count(is Standing) (n int) {
-	for i := range r.members {
-		if r.members[i].state == is {
-			n++
-		}
-	}
-	return n
-}
-
 type state uint8
 
 const (
@@ -146,19 +127,6 @@ func (r *Roster) Begin(worker int, life uint32, now time.Time) (began bool, err 
 	*m = member{state: alive, life: life, seen: now, agrees: true, short: m.short || m.state == dead,
 		late: m.late || m.state != absent && !m.fresh(), window: Window{at: m.window.at}}
 	return true, nil
-}
-
-// since is what has become of a member, for a process that would take its place.
-func (m *member) since(now time.Time) string {
-	switch {
-	case m.state == left:
-		return "has stopped"
-	case m.state == dead || m.fenced:
-		return fmt.Sprintf("counts as dead (%s)", m.why)
-	case m.ends != "":
-		return fmt.Sprintf("has ended (%s)", m.ends)
-	}
-	return fmt.Sprintf("was heard %v ago", now.Sub(m.seen).Round(time.Millisecond))
 }
 
 // fresh says whether a life has done nothing yet, so that another may take its place in any mode.
@@ -373,37 +341,6 @@ func (r *Roster) Heard(now time.Time) bool {
 // Leave takes a worker out that has stopped.
 func (r *Roster) Leave(worker int) { r.members[worker].state = left }
 
-// Fence takes note that server 0 is about to declare a life dead, and why. With it earlier lives are over, and it can't
-// begin where it has not yet.
-func (r *Roster) Fence(worker int, life uint32, why string) {
-	if m := &r.members[worker]; !m.Gone() && life >= m.life {
-		m.fenced, m.why, m.life = true, why, life
-	}
-}
-
-// Deciding says that server 0 asks all servers, in step, how far a life has come that it is about to declare dead. What
-// they say must hold until it orders what becomes of that life's gradient: no round closes meanwhile.
-func (r *Roster) Deciding() bool {
-	return r.o.Lockstep && slices.ContainsFunc(r.members, func(m member) bool { return m.fenced && !m.Gone() })
-}
-
-// Drop takes a life out that server 0 has declared dead, and whose next one may be expected; false if there is nothing
-// to take out.
-func (r *Roster) Drop(worker int, life uint32, returns bool) bool {
-	m := &r.members[worker]
-	if m.life > life || m.Gone() {
-		return false
-	}
-	m.state, m.life, m.returns = dead, life, returns
-	return true
-}
-
-// Dying says whether a life is still the last of its worker, and not out of the job yet.
-func (r *Roster) Dying(worker int, life uint32) bool {
-	m := &r.members[worker]
-	return m.life == life && !m.Gone()
-}
-
 // Gone says that a member has left or is dead.
 func (m *member) Gone() bool { return m.state == left || m.state == dead }
 
@@ -421,120 +358,4 @@ func (r *Roster) empty() bool {
 		}
 	}
 	return true
-}
-
-// expects says whether a worker that is dead is expected back.
-func (r *Roster) expects() bool {
-	returns := func(m member) bool { return m.state == dead && m.returns }
-	return r.o.Back > 0 && !r.hurried && !r.givenUp && slices.ContainsFunc(r.members, returns)
-}
-
-// Desert gives up workers that are expected back when nobody else has been there for too long, and says so once.
-func (r *Roster) Desert(now time.Time) bool {
-	switch {
-	case !r.empty() || !r.expects():
-		r.deserted = time.Time{}
-	case r.deserted.IsZero():
-		r.deserted = now
-	case now.Sub(r.deserted) > r.o.Back:
-		r.givenUp = true
-		return true
-	}
-	return false
-}
-
-// Deserted says whether the job has ended since workers that were expected back have not come.
-func (r *Roster) Deserted() bool { return r.givenUp }
-
-// Hurried says whether the job is about to end.
-func (r *Roster) Hurried() bool { return r.hurried }
-
-// Dead lists the workers that ended without a word.
-func (r *Roster) Dead() (ws []int) {
-	for w := range r.members {
-		if r.members[w].state == dead {
-			ws = append(ws, w)
-		}
-	}
-	return ws
-}
-
-// Describe says how a worker stands, for a person.
-func (r *Roster) Describe(w int, now time.Time) string {
-	switch m := &r.members[w]; {
-	case m.state == absent:
-		return fmt.Sprintf("worker %d (has not joined)", w)
-	case m.state == left:
-		return fmt.Sprintf("worker %d (has stopped)", w)
-	case m.state == dead:
-		return fmt.Sprintf("worker %d (died, and was not started again)", w)
-	case m.ends != "":
-		return fmt.Sprintf("worker %d (has ended: %s)", w, m.ends)
-	default:
-		return fmt.Sprintf("worker %d (last seen %v ago)", w, now.Sub(m.seen).Round(time.Millisecond))
-	}
-}
-
-// Hurry has workers that miss three heartbeats count as dead: the job is about to end, and waits for no worker
-// longer.
-func (r *Roster) Hurry() { r.o.Timeout, r.hurried = r.grace(), true }
-
-// Silent begins, on server 0, the deaths of workers that have said nothing for longer than the options allow. One that
-// has said that it ends is dead where the others wait for it, after the moment in which they may say so too. Where they
-// don't wait, it keeps that time to be started again.
-func (r *Roster) Silent(now time.Time) (all []*Death) {
-	alone := r.o.Alone
-	switch {
-	case r.hurried:
-		alone = r.grace() // all may have been asked to end: they save, and servers end with them
-	case !r.Alive():
-		alone = 0 // no worker can go on
-	}
-	for w := range r.members {
-		m := &r.members[w]
-		silent := now.Sub(m.seen)
-		if m.state == alive && (m.ends != "" && r.o.Lockstep && (m.mute || silent >= alone) || silent > r.o.Timeout) {
-			why := cmp.Or(m.ends, fmt.Sprintf("silent for %v", silent.Round(time.Millisecond)))
-			all = append(all, &Death{Worker: w, Life: m.life, Silent: silent, Why: why, Returns: m.returns})
-		}
-	}
-	return all
-}
-
-// Stay has the server wait for the first worker to join as long as it takes; the others have from then on as long as
-// all have at a start.
-func (r *Roster) Stay() { r.stays = true }
-
-// Hopeless says why a server that was started then need wait no longer: workers never joined, or all have been silent
-// for too long, server 0 included, which declares deaths.
-func (r *Roster) Hopeless(started, now time.Time) error {
-	if r.stays {
-		if !r.Begun() {
-			return nil
-		}
-		if r.joined.IsZero() {
-			r.joined = now
-		}
-		started = r.joined
-	}
-	last, waiting := started, false
-	for w := range r.members {
-		m := &r.members[w]
-		missing := m.state == absent || m.awaited
-		if missing && now.Sub(started) > r.o.Start {
-			return wire.Refuse(wire.StatusMissing, "%s within %v of the server's start: is it running, and does it "+
-				"know server %s?",
-				r.Describe(w, now), r.o.Start, r.o.Endpoint)
-		}
-		waiting = waiting || missing
-		if m.seen.After(last) {
-			last = m.seen
-		}
-	}
-	waiting = waiting || r.empty() && r.expects()
-	if r.o.Server != 0 && !waiting && now.Sub(last) > 2*r.o.Timeout {
-		return wire.Refuse(wire.StatusFailed, "no word from any worker nor from server 0 for %v",
-			now.Sub(last).Round(time.Millisecond))
-	}
-	return nil
 }

@@ -8,7 +8,9 @@
 // to other servers. A server is made of parts with fields of their own. In reading order, each uses parts above it:
 //
 //	base.go       what a segment of the journal begins from
-//	servers.go    which servers are of this generation, and whether they live
+//	servers.go    which servers are of this generation
+//	bond.go       whether another of them lives
+//	goodbye.go    what they are told when this one ends
 //
 // A push:
 //

@@ -2,14 +2,12 @@ package server
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
 	"time"
 
 	"github.com/gofleet/gofleet/internal/layout"
-	"github.com/gofleet/gofleet/internal/peer"
 	"github.com/gofleet/gofleet/internal/roster"
 	"github.com/gofleet/gofleet/internal/server/state"
 	"github.com/gofleet/gofleet/internal/wire"
@@ -95,95 +93,11 @@ func (c *servers) rest(ctx context.Context, pause time.Duration) error {
 	}
 }
 
-// bond is what a server has seen of another.
-type bond struct {
-	*servers
-	to     int
-	heard  time.Time
-	absent peer.Absence
-}
-
-// beat asks once, and says after which pause to ask again, or why the job can't go on. Two servers have met when one
-// has the key, or on server 0 the other's process.
-func (b *bond) beat(ctx context.Context, met bool) (pause time.Duration, failure error) {
-	if !met && b.index == 0 { // the other is to report first
-		b.heard, b.absent = b.st.Now(), peer.Absence{}
-		return b.pace / 4, nil
-	}
-	err := b.report(ctx, b.to)
-	refusal, refused := refusalOf(err)
-	switch {
-	case err != nil && ctx.Err() != nil:
-		return 0, nil
-	case err == nil:
-		b.heard, b.absent = b.st.Now(), peer.Absence{}
-	case refused && refusal.Status == wire.StatusBack, refused && met &&
-		(refusal.Status == wire.StatusFailed || refusal.Status == wire.StatusMissing):
-		return 0, refusal
-	case !met && errors.Is(err, wire.ErrVersion):
-		return 0, wire.Refuse(wire.StatusMismatch, "%s: %v", b.name(b.to), err)
-	case !met:
-		b.log.Debug("not known to server 0 yet", "error", err)
-		return min(b.pace, introductionPause), nil
-	case refused && refusal.Status == wire.StatusStale:
-		return b.pace, b.replaced(b.to)
-	case !refused:
-		return b.missed(err)
-	}
-	return b.pace, nil
-}
-
-// missed says what follows when there was no answer: nothing listens where a process has ended, so that this is seen
-// sooner than silence.
-func (b *bond) missed(err error) (pause time.Duration, failure error) {
-	now := b.st.Now()
-	nobody, silent := b.absent.Note(err, now), now.Sub(b.heard)
-	switch {
-	case nobody && b.absent.Ended(now, b.endedAfter()):
-		b.ends(b.to)
-		return 0, wire.Refuse(wire.StatusBack,
-			"%s has ended, nobody listens there any more, and its weights are lost: "+
-				"start the job again from its last checkpoint", b.name(b.to))
-	case silent > b.away() && silent <= b.peers.Away: // a server that was asked to end waits for none that is gone
-		return 0, wire.Refuse(wire.StatusBack, "%s was silent for %v, and others were asked to end: start the job "+
-			"again from its last checkpoint", b.name(b.to), silent.Round(time.Millisecond))
-	case silent > b.peers.Away:
-		return 0, wire.Refuse(wire.StatusFailed, "%s was silent for %v: %v", b.name(b.to),
-			silent.Round(time.Millisecond), err)
-	case nobody:
-		return b.pace / 4, nil
-	}
-	return b.pace, nil
-}
-
-// away is how long a server may be silent: three heartbeats where the job is about to end.
-func (b *bond) away() time.Duration {
-	b.st.Lock()
-	defer b.st.Unlock()
-	if b.st.Roster.Hurried() {
-		return min(3*b.pace, b.peers.Away)
-	}
-	return b.peers.Away
-}
-
 // introductionPause is the longest between attempts to become known to server 0, which workers wait for.
 const introductionPause = 100 * time.Millisecond
 
 // endedAfter is how long nothing listens at a server's endpoint before it has ended, where it does not come back.
 const endedAfter = 2 * time.Second
-
-// endedAfter is how long nothing listens there before the server has ended for good.
-func (b *bond) endedAfter() time.Duration {
-	if b.journal.ComesBack() {
-		return b.peers.Away
-	}
-	return min(endedAfter, b.peers.Timeout/4)
-}
-
-func refusalOf(err error) (*wire.Refusal, bool) {
-	var r *wire.Refusal
-	return r, errors.As(err, &r)
-}
 
 // known says whether a server is of this one's generation, and whether there is nothing more to ask it.
 func (c *servers) known(to int) (met, over bool) {
@@ -394,66 +308,4 @@ func (c *servers) replaced(server int) error {
 
 func (c *servers) name(server int) string {
 	return fmt.Sprintf("server %d (%s)", server, c.peers.Endpoints[server])
-}
-
-// farewell tells the other servers that this one ends, and why if the job can't go on.
-func (c *servers) farewell(failure error) {
-	g := c.st.Generation.Load()
-	if g == nil {
-		return
-	}
-	c.st.Lock()
-	msg := wire.Report{Server: c.index, Process: c.process, Ends: true, Left: c.st.Roster.Left()}
-	c.st.Unlock()
-	if failure != nil {
-		msg.Status, msg.Why = wire.StatusFailed, failure.Error()
-		if r, ok := refusalOf(failure); ok {
-			msg.Status, msg.Why = r.Status, r.Text
-		}
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), min(3*c.pace, c.peers.Timeout/4))
-	defer cancel()
-	var all sync.WaitGroup
-	defer all.Wait()
-	c.peers.Others(func(to int) {
-		attempt, err := c.peers.Attempt(to, wire.Header{Op: wire.OpReport, Job: g.Servers()}, msg, new(wire.Reported))
-		if err == nil {
-			all.Go(func() { c.part(ctx, to, attempt) })
-		}
-	})
-}
-
-// part repeats the last word to a server until that has it, or needs it no more since it has ended too. Without it the
-// other would take an end for a death.
-func (c *servers) part(ctx context.Context, to int, attempt func(context.Context) (bool, error)) {
-	var absent peer.Absence
-	_ = peer.Repeat(ctx, state.Pauses, func() (peer.Verdict, error) {
-		ctx, cancel := context.WithTimeout(ctx, c.pace/2)
-		defer cancel()
-		answered, err := attempt(ctx)
-		c.st.Lock()
-		ended := c.ended[to] // it may have said so meanwhile
-		c.st.Unlock()
-		if now := c.st.Now(); ended || answered || absent.Note(err, now) && absent.Ended(now, c.pace/2) {
-			return peer.Done, err
-		}
-		return peer.Pause, err
-	})
-}
-
-// tell makes a report to server 0, once, and says how many checkpoints that has had saved for servers that stop.
-func (c *servers) tell(ctx context.Context, msg wire.Report) (whole int, err error) {
-	g := c.st.Generation.Load()
-	if g == nil {
-		return 0, nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, c.peers.Timeout/10)
-	defer cancel()
-	var answer wire.Reported
-	msg.Server, msg.Process = c.index, c.process
-	attempt, err := c.peers.Attempt(0, wire.Header{Op: wire.OpReport, Job: g.Servers()}, msg, &answer)
-	if err == nil {
-		_, err = attempt(ctx)
-	}
-	return answer.Whole, err
 }

@@ -1,0 +1,72 @@
+package server
+
+import (
+	"context"
+	"sync"
+
+	"github.com/gofleet/gofleet/internal/peer"
+	"github.com/gofleet/gofleet/internal/server/state"
+	"github.com/gofleet/gofleet/internal/wire"
+)
+
+// farewell tells the other servers that this one ends, and why if the job can't go on.
+func (c *servers) farewell(failure error) {
+	g := c.st.Generation.Load()
+	if g == nil {
+		return
+	}
+	c.st.Lock()
+	msg := wire.Report{Server: c.index, Process: c.process, Ends: true, Left: c.st.Roster.Left()}
+	c.st.Unlock()
+	if failure != nil {
+		msg.Status, msg.Why = wire.StatusFailed, failure.Error()
+		if r, ok := refusalOf(failure); ok {
+			msg.Status, msg.Why = r.Status, r.Text
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), min(3*c.pace, c.peers.Timeout/4))
+	defer cancel()
+	var all sync.WaitGroup
+	defer all.Wait()
+	c.peers.Others(func(to int) {
+		attempt, err := c.peers.Attempt(to, wire.Header{Op: wire.OpReport, Job: g.Servers()}, msg, new(wire.Reported))
+		if err == nil {
+			all.Go(func() { c.part(ctx, to, attempt) })
+		}
+	})
+}
+
+// part repeats the last word to a server until that has it, or needs it no more since it has ended too. Without it the
+// other would take an end for a death.
+func (c *servers) part(ctx context.Context, to int, attempt func(context.Context) (bool, error)) {
+	var absent peer.Absence
+	_ = peer.Repeat(ctx, state.Pauses, func() (peer.Verdict, error) {
+		ctx, cancel := context.WithTimeout(ctx, c.pace/2)
+		defer cancel()
+		answered, err := attempt(ctx)
+		c.st.Lock()
+		ended := c.ended[to] // it may have said so meanwhile
+		c.st.Unlock()
+		if now := c.st.Now(); ended || answered || absent.Note(err, now) && absent.Ended(now, c.pace/2) {
+			return peer.Done, err
+		}
+		return peer.Pause, err
+	})
+}
+
+// tell makes a report to server 0, once, and says how many checkpoints that has had saved for servers that stop.
+func (c *servers) tell(ctx context.Context, msg wire.Report) (whole int, err error) {
+	g := c.st.Generation.Load()
+	if g == nil {
+		return 0, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.peers.Timeout/10)
+	defer cancel()
+	var answer wire.Reported
+	msg.Server, msg.Process = c.index, c.process
+	attempt, err := c.peers.Attempt(0, wire.Header{Op: wire.OpReport, Job: g.Servers()}, msg, &answer)
+	if err == nil {
+		_, err = attempt(ctx)
+	}
+	return answer.Whole, err
+}

@@ -1,0 +1,202 @@
+package nn
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/gofleet/gofleet/internal/histogram"
+)
+
+// additive are the sums of a measure. Buckets are many: only sums between lo and hi may be above 0.
+type additive struct {
+	tallying
+	k      int
+	s      []float64
+	lo, hi int
+	wrong  error
+}
+
+func (t *additive) reset() {
+	clear(t.s)
+	t.lo, t.hi, t.wrong = len(t.s), 0, nil
+}
+
+func (t *additive) problem() error {
+	err := t.wrong
+	t.wrong = nil
+	return err
+}
+
+func (t *additive) sums() []float64 { return slices.Clone(t.s) }
+
+func (t *additive) set(s []float64) {
+	copy(t.s, s)
+	t.lo, t.hi = 0, len(t.s)
+}
+
+// addBucket counts a score in its bucket, of negative labels and of positive ones. The last number is of scores that
+// are NaN.
+func addBucket(t *additive, c *cell, i int, w float64) {
+	p := c.in[0].probability(i)
+	switch {
+	case p != p:
+		t.s[len(t.s)-1] += w
+		return
+	case p < 0 || p > 1:
+		t.wrong = fmt.Errorf("score %v is not a probability between 0 and 1: pass it through Sigmoid or Softmax", p)
+		return
+	}
+	at := 2 * histogram.Odds(p)
+	t.lo, t.hi = min(t.lo, at), max(t.hi, at+2)
+	if c.in[1].positive(i) {
+		at++
+	}
+	t.s[at] += w
+}
+
+// addTwoClasses counts positives that were found, what was said to be positive and is not, and positives that were
+// missed.
+func addTwoClasses(t *additive, c *cell, i int, w float64) {
+	switch said, is := c.told(i); {
+	case said && is:
+		t.s[0] += w
+	case said:
+		t.s[1] += w
+	case is:
+		t.s[2] += w
+	}
+}
+
+// answer is an example's label, and the class of its highest score; false for a label that is no class.
+func (t *additive) answer(c *cell, i int) (label, said int, ok bool) {
+	scores := c.in[0].row(i)
+	id := c.in[1].ids[i]
+	if id < 0 || id >= int64(len(scores)) {
+		t.wrong = fmt.Errorf("label %d of example %d is not below %d, the classes", id, i, len(scores))
+		return 0, 0, false
+	}
+	for j, v := range scores {
+		if v > scores[said] || scores[said] != scores[said] {
+			said = j
+		}
+	}
+	return int(id), said, true
+}
+
+// unanswered says whether all scores of an example are NaN, given the answer.
+func unanswered(c *cell, i, said int) bool { v := c.in[0].row(i)[said]; return v != v }
+
+// addClasses counts for each class what addTwoClasses does for one. Where there is no answer the result is NaN.
+func addClasses(t *additive, c *cell, i int, w float64) {
+	label, said, ok := t.answer(c, i)
+	switch {
+	case ok && unanswered(c, i, said):
+		t.s[3*label] = math.NaN()
+	case ok && label == said:
+		t.s[3*label] += w
+	case ok:
+		t.s[3*said+1] += w
+		t.s[3*label+2] += w
+	}
+}
+
+func addPair(t *additive, c *cell, i int, w float64) {
+	label, said, ok := t.answer(c, i)
+	switch classes := c.in[0].cols(); {
+	case ok && unanswered(c, i, said):
+		t.s[label*classes+label] = math.NaN()
+	case ok:
+		t.s[label*classes+said] += w
+	}
+}
+
+// addMean adds up a number of each example that has one, and the weights of these.
+func addMean(f func(t *additive, c *cell, i int) (float64, bool)) func(*additive, *cell, int, float64) {
+	return func(t *additive, c *cell, i int, w float64) {
+		if v, ok := f(t, c, i); ok {
+			t.s[0], t.s[1] = t.s[0]+w*v, t.s[1]+w
+		}
+	}
+}
+
+func truth(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
+}
+
+func right(_ *additive, c *cell, i int) (float64, bool) {
+	return truth(toldRight(c.told(i))), true
+}
+
+// among says whether the label is among the k highest scores.
+func among(t *additive, c *cell, i int) (float64, bool) {
+	label, _, ok := t.answer(c, i)
+	if !ok {
+		return 0, false
+	}
+	return truth(place(c.in[0].row(i), label) < t.k), true
+}
+
+// apart is the mean of f of the differences of an example's numbers.
+func apart(f func(float64) float64) func(*additive, *cell, int) (float64, bool) {
+	return func(_ *additive, c *cell, i int) (sum float64, ok bool) {
+		row, cols := c.in[0].row(i), c.in[0].cols()
+		for j, v := range row {
+			sum += f(float64(v) - c.in[1].number(i*cols+j))
+		}
+		return sum / float64(cols), true
+	}
+}
+
+func squared(d float64) float64 { return d * d }
+
+// highest are the places of the scores of an example, the highest first, equal scores in their order.
+func highest(c *cell, scores []float32) []int32 {
+	order := c.scratchInts(len(scores))
+	for j := range order {
+		order[j] = int32(j)
+	}
+	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(scores[b], scores[a]) })
+	return order
+}
+
+func gain(t *additive, c *cell, i int) (float64, bool) {
+	if isInt(c.in[1].node) {
+		label, _, ok := t.answer(c, i)
+		if !ok {
+			return 0, false
+		}
+		if at := place(c.in[0].row(i), label); at < t.k {
+			return 1 / math.Log2(float64(at)+2), true
+		}
+		return 0, true
+	}
+	relevance, sum := c.in[1].row(i), [2]float64{}
+	for side, scores := range [2][]float32{c.in[0].row(i), relevance} {
+		for at, j := range highest(c, scores)[:min(t.k, len(scores))] {
+			if scores[j] == scores[j] {
+				sum[side] += float64(relevance[j]) / math.Log2(float64(at)+2)
+			}
+		}
+	}
+	return sum[0] / sum[1], sum[1] > 0
+}
+
+func recalled(t *additive, c *cell, i int) (float64, bool) {
+	if isInt(c.in[1].node) {
+		return among(t, c, i)
+	}
+	found, all := 0.0, 0.0
+	scores := c.in[0].row(i)
+	for at, j := range highest(c, scores) {
+		if c.in[1].row(i)[j] > 0 {
+			all++
+			found += truth(at < t.k && scores[j] == scores[j])
+		}
+	}
+	return found / all, all > 0
+}
