@@ -229,9 +229,24 @@ func periods(t *testing.T, s strategy.Strategy, servers, workers int, seed uint6
 }
 
 // TestPeriodsByTurns: workers that end periods by turns, each behind a barrier, end one each, also a worker that has no batch
-// in the other's period. Behind the same barrier all end one.
+// in the other's period, and whether or not a checkpoint in one place comes with it. Behind the same barrier all end one.
 func TestPeriodsByTurns(t *testing.T) {
 	t.Parallel()
+	dir := t.TempDir()
+	for name, end := range map[string]func(context.Context, *fleet.Fleet) error{
+		"Shrink": func(ctx context.Context, f *fleet.Fleet) error {
+			return failed(f.Shrink(ctx, fleet.ShrinkOptions{Unseen: 30}))
+		},
+		"SaveBatch": func(ctx context.Context, f *fleet.Fleet) error {
+			o := fleet.SaveOptions{Mode: fleet.SaveBatch, Shrink: fleet.ShrinkOptions{Unseen: 30}}
+			return failed(f.SaveModel(ctx, filepath.Join(dir, "last"), o))
+		},
+	} {
+		t.Run(name, func(t *testing.T) { periodsByTurns(t, end) })
+	}
+}
+
+func periodsByTurns(t *testing.T, end func(context.Context, *fleet.Fleet) error) {
 	for _, mode := range []strategy.Mode{strategy.ModeSync, strategy.ModeAsync, strategy.ModeHalfAsync, strategy.ModeSSP, strategy.ModeGeo} {
 		ends := periods(t, strategy.Strategy{Mode: mode}, 2, 2, 0, func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
 			err := errors.Join(c.Train(ctx, 3), f.BarrierWorker(ctx))
@@ -240,7 +255,7 @@ func TestPeriodsByTurns(t *testing.T) {
 					err = c.Train(ctx, 2)
 				}
 				if err = errors.Join(err, f.BarrierWorker(ctx)); err == nil && (f.WorkerIndex() == turn%2 || turn == 3) {
-					_, err = f.Shrink(ctx, fleet.ShrinkOptions{Unseen: 30})
+					err = end(ctx, f)
 				}
 			}
 			return err

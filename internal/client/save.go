@@ -62,7 +62,8 @@ func (c *Client) SaveBatch(ctx context.Context, dir string, o table.Shrink) erro
 	defer done()
 	err = c.cuts.repeat(func() error {
 		_, err := c.cuts.lead(ctx, call{plan: cut.Plan{cut.Write, cut.Commit, cut.End}, dir: dir,
-			with: wire.Cutting{Shrink: wire.Shrink{Decay: o.Decay, MinScore: o.MinScore, Unseen: o.Unseen}},
+			with: wire.Cutting{Met: c.gathers.met(),
+				Shrink: wire.Shrink{Decay: o.Decay, MinScore: o.MinScore, Unseen: o.Unseen}},
 			held: func(id string) (any, error) { return nil, c.frozen.keep(ctx, id) }})
 		return err
 	})
