@@ -3,6 +3,7 @@ package fleet
 import (
 	"fmt"
 	"log/slog"
+	"os"
 	"sync"
 
 	"github.com/gofleet/gofleet/internal/mistyped"
@@ -25,3 +26,17 @@ func checkVariables(log *slog.Logger) error {
 }
 
 var warnVariables sync.Once
+
+// startedAgain says whether this process is started again however it ends, as what starts it has to say: a pod does not
+// show whether it is a StatefulSet's or an operator's.
+func startedAgain() (bool, error) {
+	switch policy := os.Getenv("FLEET_RESTART"); policy {
+	case "":
+		return false, nil
+	case "always", "Always":
+		return true, nil
+	default:
+		return false, fmt.Errorf("fleet: FLEET_RESTART is %q; it can be always, as a StatefulSet restarts, or empty",
+			policy)
+	}
+}

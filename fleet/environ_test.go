@@ -168,6 +168,18 @@ func TestLogsAsJSON(t *testing.T) {
 	}
 }
 
+// TestRestartIsAlways: what FLEET_RESTART says is understood as Kubernetes spells it too, and what nothing does is refused.
+func TestRestartIsAlways(t *testing.T) {
+	// Serial: it sets variables of the environment.
+	for value, refused := range map[string]bool{"": false, "always": false, "Always": false, "OnFailure": true, "1": true} {
+		t.Setenv("FLEET_RESTART", value)
+		_, err := fleet.New(t.Context(), rolemaker.Local{}, fleet.Options{})
+		if refused != (err != nil) || refused && !strings.Contains(err.Error(), "it can be always") {
+			t.Errorf("%q: %v", value, err)
+		}
+	}
+}
+
 // TestVariablesAreKnown finds the variables that sources and MACHINES.md speak of.
 func TestVariablesAreKnown(t *testing.T) {
 	t.Parallel()

@@ -36,9 +36,11 @@ type Fleet struct {
 	told    sync.Once // the log, of a worker's stats
 	early   int64     // refused calls until this worker had joined
 	assumed bool      // Init was not called
-	pulses  awake.Pulses
-	board   *health.Board    // where probes ask, nil if none do
-	page    *exposition.Page // where it shows what it counts, nil for nowhere
+	// startedAgain says that what runs this process starts it again however it ends.
+	startedAgain bool
+	pulses       awake.Pulses
+	board        *health.Board    // where probes ask, nil if none do
+	page         *exposition.Page // where it shows what it counts, nil for nowhere
 
 	mu     sync.Mutex
 	job    *job           // since Minimize
@@ -112,6 +114,10 @@ func New(ctx context.Context, rm rolemaker.RoleMaker, o Options) (*Fleet, error)
 	if err := checkVariables(o.Logger); err != nil {
 		return nil, err
 	}
+	again, err := startedAgain()
+	if err != nil {
+		return nil, err
+	}
 	board, err := openBoard(o.Logger)
 	if err != nil {
 		return nil, err
@@ -134,7 +140,7 @@ func New(ctx context.Context, rm rolemaker.RoleMaker, o Options) (*Fleet, error)
 			o.Logger.Info("fleet: " + note)
 		}
 	}
-	return &Fleet{id: id, options: o, log: o.Logger, board: board, page: page}, nil
+	return &Fleet{id: id, options: o, log: o.Logger, board: board, page: page, startedAgain: again}, nil
 }
 
 // DistributedOptimizer wraps a rule for training under a strategy. Each role of a job must be given the same two.

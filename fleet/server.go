@@ -8,7 +8,6 @@ import (
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/server"
 	"github.com/gofleet/gofleet/internal/status"
-	"github.com/gofleet/gofleet/rolemaker"
 )
 
 // InitServer makes this server's tables. An empty dir makes the tables that [Fleet.Restore] has read or, without it,
@@ -66,7 +65,7 @@ func (f *Fleet) newServer(j *job) (*server.Server, error) {
 	return server.New(server.Config{Index: f.id.Index, Workers: f.id.Workers, Process: f.process,
 		Endpoints: f.id.Servers,
 		Layout:    j.layout, Rule: j.rule, Strategy: j.strategy, Fingerprint: j.fingerprint, Transport: j.transport,
-		Logger: f.log, Stays: rolemaker.Stays(nil), Pulses: &f.pulses})
+		Logger: f.log, Stays: f.startedAgain, Pulses: &f.pulses})
 }
 
 // release lets go of the journal of tables that were made before, unless these are being served.

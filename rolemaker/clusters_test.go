@@ -301,19 +301,3 @@ func TestClusters(t *testing.T) {
 		})
 	}
 }
-
-// TestStays: a StatefulSet's pod is started again however it ends, a Job's is not, and what is in no pod.
-func TestStays(t *testing.T) {
-	pod := map[string]string{"HOSTNAME": "ps-3", "KUBERNETES_SERVICE_HOST": "10.96.0.1"}
-	for name, c := range map[string]struct {
-		vars map[string]string
-		want bool
-	}{
-		"StatefulSet": {pod, true}, "Indexed Job": {map[string]string{"HOSTNAME": "ps-3", "KUBERNETES_SERVICE_HOST": "10.96.0.1", "JOB_COMPLETION_INDEX": "3"}, false},
-		"a machine": {map[string]string{"HOSTNAME": "node-3"}, false}, "Deployment": {map[string]string{"HOSTNAME": "ps-5d7f-x2k9q", "KUBERNETES_SERVICE_HOST": "10.96.0.1"}, false},
-	} {
-		if got := rolemaker.Stays(func(name string) string { return c.vars[name] }); got != c.want {
-			t.Errorf("%s: %t, want %t", name, got, c.want)
-		}
-	}
-}

@@ -41,14 +41,6 @@ func ordinal(pod string) (n int, ends bool) {
 	return n, err == nil && strings.Contains(pod, "-")
 }
 
-// Stays says whether this process is in a pod that is started again however it ends, as a StatefulSet's are: a pod with
-// a number that no Job gave it. get looks up variables; nil means the process's own.
-func Stays(get func(name string) string) bool {
-	e := environment(get)
-	_, name, err := e.podIndex()
-	return err == nil && name == envHostname && e("KUBERNETES_SERVICE_HOST") != ""
-}
-
 // ownPlace is where this process stands in a list of endpoints by the name that it has, and the variable that has it;
 // -1 if it stands nowhere, or in several places.
 func (e env) ownPlace(list []string) (at int, name string) {
