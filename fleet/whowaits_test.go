@@ -12,6 +12,7 @@ import (
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/internal/wire"
+	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 	"github.com/gofleet/gofleet/transport"
 )
@@ -66,6 +67,73 @@ func TestWhoWaitsIsToldForWhom(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestExecutorsByTurnsAreTold: in half_async a loop that gives steps to two executors by turns waits for itself; its log says so within 30 s, and
+// once in a while for all that wait. Executors that train side by side, one slower, are not spoken of.
+func TestExecutorsByTurnsAreTold(t *testing.T) {
+	t.Parallel()
+	const says = "waits for other training threads"
+	play := func(work func(context.Context, *fleet.Fleet, *trial.Counter, *trial.Log) error) {
+		var log trial.Log
+		cluster := fleettest.Cluster{Servers: 1, Workers: 1}
+		cluster.Options.Logger = log.Logger()
+		s := strategy.HalfAsync()
+		cluster.Simulate(t, nil, trial.Counters(1, s, func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
+			return work(ctx, f, c, &log)
+		}))
+	}
+	play(func(ctx context.Context, f *fleet.Fleet, c *trial.Counter, log *trial.Log) error {
+		first, err := c.OpenSession()
+		if err != nil {
+			return err
+		}
+		second, err := c.OpenSession()
+		if err != nil {
+			return err
+		}
+		if err := c.Steps(ctx, first, 1); err != nil {
+			return err
+		}
+		time.AfterFunc(30*time.Second, func() {
+			lines := log.Lines(says)
+			if len(lines) != 1 || !strings.Contains(lines[0], "waiting=1 of=2") || !strings.Contains(lines[0], "missing=[1]") {
+				t.Errorf("after 30 s the log says %q", lines)
+			}
+		})
+		early, end := context.WithTimeout(ctx, 50*time.Second)
+		defer end()
+		if err := c.Steps(early, second, 1); err == nil || !strings.Contains(err.Error(), "1 of 2") {
+			t.Errorf("the second executor's step: %v", err)
+		}
+		if n := len(log.Lines(says)); n != 2 {
+			t.Errorf("%d lines within 50 s, want 2", n)
+		}
+		return errors.Join(first.Close(ctx), second.Close(ctx))
+	})
+	play(func(ctx context.Context, f *fleet.Fleet, c *trial.Counter, log *trial.Log) error {
+		ends := make(chan error)
+		for each := range 2 {
+			go func() {
+				own := trial.NewCounter(1)
+				own.Trainer = c.Trainer
+				ends <- own.InSession(ctx, func(s optimizer.Session) error {
+					for range 10 {
+						time.Sleep(time.Duration(each) * 10 * time.Second)
+						if err := own.Steps(ctx, s, 1); err != nil {
+							return err
+						}
+					}
+					return nil
+				})
+			}()
+		}
+		err := errors.Join(<-ends, <-ends)
+		if lines := log.Lines(says); len(lines) > 0 {
+			t.Errorf("threads that train side by side are spoken of: %q", lines)
+		}
+		return err
+	})
 }
 
 // TestAWorkerThatComputesIsWaitedFor: at default timeouts a job ends well though a worker computes for 40 minutes between two calls, as one that

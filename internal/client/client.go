@@ -97,6 +97,7 @@ func New(c Config) *Client {
 		Progress: &client.reading,
 		Context:  client.link.ctx,
 		UseRate:  client.useRate,
+		Log:      client.link.log,
 	})
 	client.link.round = client.sessions.Round
 	client.cuts = &cuts{link: client.link}

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -28,6 +29,7 @@ type meeting struct {
 	pushed  signal              // a push has been answered
 	err     error               // of a push; the meeting is over then
 	pushing bool                // a push is on its way
+	warned  time.Time           // when the log said last that threads wait
 	at      []progress.Position // of the push on its way
 }
 
@@ -148,14 +150,18 @@ func (m *meeting) await(ctx context.Context, condition func() bool) error {
 	if !condition() {
 		return m.err
 	}
-	limit := time.NewTimer(m.w.Strategy.WaitTimeout.Std())
+	limit, late := time.NewTimer(m.w.Strategy.WaitTimeout.Std()), time.NewTimer(speaks)
 	defer limit.Stop()
+	defer late.Stop()
 	for condition() && m.err == nil {
 		pushed := m.pushed.wait()
 		m.mu.Unlock()
 		var err error
 		select {
 		case <-pushed:
+		case <-late.C:
+			m.warn()
+			late.Reset(speaks)
 		case <-ctx.Done():
 			err = context.Cause(ctx)
 		case <-m.w.Context.Done():
@@ -171,6 +177,30 @@ func (m *meeting) await(ctx context.Context, condition func() bool) error {
 		}
 	}
 	return m.err
+}
+
+// speaks is for how long a thread waits before the log says so, and the pause between two lines.
+const speaks = 20 * time.Second
+
+// warn says once for all threads that wait which threads they wait for.
+func (m *meeting) warn() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.pushing || time.Since(m.warned) < speaks {
+		return
+	}
+	m.warned = time.Now()
+	var missing []int
+	for number, s := range m.members {
+		if !s.waiting {
+			missing = append(missing, number)
+		}
+	}
+	slices.Sort(missing)
+	m.w.Log.Warn("a step in mode half_async waits for other training threads of this worker: it ends when each "+
+		"executor that has trained ends one too, or is closed; let each train in a goroutine of its own; what is "+
+		"missing is numbered by first steps", "worker", m.w.Worker, "waiting", m.rules.Delivered(),
+		"of", m.rules.Sessions(), "missing", missing)
 }
 
 // push sends the sessions' gradients as one, and what may be ready when that is done. mu is held on entry and exit.

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"log/slog"
 	"slices"
 	"sync"
 	"testing"
@@ -105,7 +106,7 @@ func newWorker(t *testing.T, s strategy.Strategy, l *ledger) *Worker {
 		Header: func(op wire.Op) wire.Header { return wire.Header{Op: op, Version: wire.NoDense} }}
 	ctx, end := context.WithCancelCause(context.Background())
 	w := New(Config{Workers: 1, Layout: where, Rule: optimizer.SGD{LR: 1}, Strategy: s.WithDefaults(), Servers: servers, Context: ctx,
-		UseRate: func(_ context.Context, use func(float64)) error { use(1); return nil }})
+		UseRate: func(_ context.Context, use func(float64)) error { use(1); return nil }, Log: slog.New(slog.DiscardHandler)})
 	t.Cleanup(func() { end(ErrClosed); w.Stop() })
 	return w
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -30,6 +31,7 @@ type Config struct {
 	Context context.Context
 	// UseRate gives use the factor on learning rates that servers have. No other factor is set before it returns.
 	UseRate func(ctx context.Context, use func(factor float64)) error
+	Log     *slog.Logger
 }
 
 // Worker is what the sessions of a worker share.
