@@ -3,6 +3,8 @@ package fleet_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -67,4 +69,101 @@ func TestALateLifeIsAskedToEnd(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestALateLifeEndsBesideOthers: all workers are asked to end, of which one was started again and is late. What it pushed when the others had
+// saved, and not ended yet, is saved as well; where it pushed nothing more it leaves the checkpoint that they have saved.
+func TestALateLifeEndsBesideOthers(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []strategy.Mode{strategy.ModeAsync, strategy.ModeHalfAsync, strategy.ModeGeo} {
+		for _, lost := range []bool{false, true} {
+			for _, more := range []bool{true, false} {
+				t.Run(fmt.Sprintf("%s, goodbye lost %t, late steps %t", mode, lost, more), func(t *testing.T) {
+					s := strategy.Strategy{Mode: mode}
+					if mode == strategy.ModeGeo {
+						s.KSteps = 1
+					}
+					s = trial.Patient(s)
+					s.Recovery = strategy.Recovery{Dir: t.TempDir(), Every: strategy.Duration(time.Hour)}
+					synctest.Test(t, func(t *testing.T) { endBesideOthers(t, s, lost, more) })
+				})
+			}
+		}
+	}
+}
+
+// endBesideOthers has worker 1 asked to end at 8 s, whose goodbye takes most of a heartbeat or is lost, and worker 0 in its second life a moment
+// later.
+func endBesideOthers(t *testing.T, s strategy.Strategy, lost, more bool) {
+	says := func(f *fleet.Fleet, who string) error { return f.SetProgress(fleet.Progress{User: []byte(who)}) }
+	cluster, network := quiet(2, 2)
+	slow := &trial.Tap{Transport: network, Before: func(_ string, req [][]byte) error {
+		if strings.HasPrefix(trial.NameOf(req), "leave") {
+			if lost {
+				return errors.New("it is lost")
+			}
+			time.Sleep(s.HeartbeatInterval.Std() * 9 / 10)
+		}
+		return nil
+	}}
+	var trained []float32
+	_ = cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+		if f.IsServer() {
+			asked, end := context.WithCancelCause(ctx)
+			time.AfterFunc(30*time.Second, func() { end(errTerminated) })
+			return trial.CounterFor(s).Play(asked, f, s, nil)
+		}
+		told, end := context.WithCancelCause(ctx)
+		if f.WorkerIndex() == 1 {
+			_, err := live(told, f, slow, 0, func(ctx context.Context, f *fleet.Fleet) error {
+				c := trial.CounterFor(s)
+				return c.Play(ctx, f, s, func() error {
+					err := errors.Join(says(f, "it went on"), c.Train(ctx, 3))
+					time.Sleep(time.Until(time.Unix(946684808, 0))) // 8 s behind the beginning
+					end(errTerminated)
+					return errors.Join(err, context.Cause(ctx))
+				})
+			})
+			return err
+		}
+		first := make(chan struct{})
+		go func() { // what is left of a process that was killed ends later
+			defer close(first)
+			live(ctx, f, network, 2*time.Second, func(ctx context.Context, f *fleet.Fleet) error {
+				c := trial.CounterFor(s)
+				return c.Play(ctx, f, s, func() error { return errors.Join(c.Train(ctx, 2), f.BarrierWorker(ctx)) })
+			})
+		}()
+		time.Sleep(4 * time.Second)
+		live(told, f, network, 0, func(ctx context.Context, f *fleet.Fleet) error {
+			c := trial.CounterFor(s)
+			return c.Play(ctx, f, s, func() error {
+				err := errors.Join(says(f, "a late one"), c.Train(ctx, 1))
+				time.Sleep(time.Until(time.Unix(946684808, 2e8)))
+				if more {
+					err = errors.Join(err, c.Train(ctx, 2))
+				}
+				trained, _ = c.Values(ctx)
+				end(errTerminated)
+				return errors.Join(err, context.Cause(ctx))
+			})
+		})
+		<-first
+		return nil
+	})
+	saved, err := checkpoints.Latest(s.Recovery.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if late := string(saved.Progress.User) == "a late one"; late != more {
+		t.Errorf("saved is what %q has said last", saved.Progress.User)
+	}
+	if s.Mode == strategy.ModeGeo && !more {
+		return // the late copy lacks what worker 1 has sent as it saved
+	}
+	again, _ := quiet(2, 2)
+	again.Run(t, func(ctx context.Context, f *fleet.Fleet) error {
+		c := trial.CounterFor(s)
+		return c.Play(ctx, f, s, func() error { return c.Holds(ctx, trained[0]) })
+	})
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
+	"github.com/gofleet/gofleet/internal/peer"
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
@@ -20,8 +21,16 @@ func (c *Client) Saves(ctx context.Context, last bool) (bool, error) {
 		}
 	}
 	var answer wire.Saver
-	if err := c.link.control(ctx, 0, wire.OpSaver, wire.Saver{Last: last, Ends: c.link.hurried.Load()},
-		&answer); err != nil {
+	beat := c.link.strategy.HeartbeatInterval.Std()
+	err := peer.Repeat(ctx, peer.Pauses{First: beat / 4, Last: beat}, func() (peer.Verdict, error) {
+		answer = wire.Saver{}
+		err := c.link.control(ctx, 0, wire.OpSaver, wire.Saver{Last: last, Ends: c.link.hurried.Load()}, &answer)
+		if err == nil && answer.Wait {
+			return peer.Pause, nil
+		}
+		return peer.Done, err
+	})
+	if err != nil {
 		return false, fmt.Errorf("asking who saves: %w", err)
 	}
 	c.link.late.Store(answer.Late)

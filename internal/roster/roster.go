@@ -256,6 +256,18 @@ func (r *Roster) Departing(now time.Time) bool {
 	})
 }
 
+// Others says of the workers beside one that are in the job, but for those that are late, whether any goes on, and
+// whether any that was asked to end has not ended yet, and shows life.
+func (r *Roster) Others(worker int, now time.Time) (goesOn, departs bool) {
+	for w := range r.members {
+		if m := &r.members[w]; w != worker && m.state == alive && !m.fenced && m.ends == "" && !m.late {
+			goesOn = goesOn || !m.asked
+			departs = departs || m.asked && now.Sub(m.seen) < r.grace()
+		}
+	}
+	return goesOn, departs
+}
+
 // Computes says whether any of some workers shows life, and does not wait for others itself.
 func (r *Roster) Computes(workers []int, now time.Time) bool {
 	return slices.ContainsFunc(workers, func(w int) bool {

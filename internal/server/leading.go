@@ -157,7 +157,7 @@ func (c *leading) place(a *cut.Ask) error {
 		return err
 	}
 	if own := at.Progress != nil; own {
-		c.recovery.begins(c.holding.fileID(a.Number))
+		c.recovery.begins(c.holding.fileID(a.Number), c.holding.part.Updates.Version())
 		c.st.Unlock()
 		dir, err := c.recovery.own(a.ID)
 		c.st.Lock()

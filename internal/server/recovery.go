@@ -20,6 +20,7 @@ import (
 // lowest itself. So the worker that leaves last has seen to a checkpoint with everything in it.
 type recovery struct {
 	st       *state.Job
+	part     *state.Part
 	life     context.Context // of the server
 	index    int
 	series   *checkpoint.Series
@@ -39,6 +40,9 @@ type recovery struct {
 	// Guarded by the state's lock:
 	stopping []uint32 // by worker: the life that saves a last time
 	wish     wish
+	newest   string // the last checkpoint that was begun, and the version of the weights in it
+	newestAt uint64
+	wholeAt  uint64 // that version of the last that is whole
 
 	mu     sync.Mutex
 	places map[string]string // directories by save, until that is committed
@@ -75,7 +79,19 @@ func (c *recovery) saver(f *wire.Frame, msg *wire.Saver, r *state.Reply) error {
 	}
 	msg.Late = !msg.Yours && c.st.Roster.Late(int(f.Worker))
 	msg.Yours = msg.Yours && !(msg.Ends && c.st.Roster.Ended(int(f.Worker)))
+	if c.st.Roster.Asked(int(f.Worker), msg.Ends); msg.Ends && c.st.Roster.Late(int(f.Worker)) {
+		c.endsLate(msg, int(f.Worker))
+	}
 	return r.JSON(msg)
+}
+
+// endsLate answers a late worker that was asked to end. Others that go on save for it, and these that were asked too
+// have perhaps saved before its last push: it waits for their end, and saves where something is unsaved then. Locked.
+func (c *recovery) endsLate(msg *wire.Saver, worker int) {
+	goesOn, departs := c.st.Roster.Others(worker, c.st.Now())
+	msg.Wait = departs && !goesOn
+	msg.Late = goesOn || departs || c.wholeAt > 0 && c.wholeAt == c.part.Updates.Version() && c.st.Applying == 0
+	msg.Yours = !msg.Late
 }
 
 // lowest says whether no worker below lives and goes on. One that is late, which does not know how far the job is,
@@ -131,8 +147,10 @@ func (c *recovery) own(id string) (dir string, err error) {
 	return dir, nil
 }
 
-// begins takes note of a checkpoint whose cut all servers hold: what was acknowledged before is in it. Locked.
-func (c *recovery) begins(id string) {
+// begins takes note of a checkpoint whose cut all servers hold, with weights of a version: what was acknowledged before
+// is in it. Locked.
+func (c *recovery) begins(id string, version uint64) {
+	c.newest, c.newestAt = id, version
 	if c.wish.wanted {
 		c.wish.begun = id
 	}
@@ -167,6 +185,9 @@ func (c *recovery) committed(msg *saved) {
 	c.log.Info("checkpoint is whole", "dir", msg.dir, "after epoch", msg.progress.Epoch)
 	c.st.Lock()
 	c.whole = time.Now()
+	if c.newest == msg.id {
+		c.wholeAt = c.newestAt
+	}
 	if c.wish.begun == msg.id {
 		c.satisfied()
 	}

@@ -166,7 +166,7 @@ func (s *Server) connect(traits mode.Traits, journal *state.Journal) {
 	s.loading = &loading{st: st, part: part, frozen: frozen, rule: c.Rule, log: s.log,
 		pieces: make([]int, c.Workers)}
 	keep := c.Strategy.Recovery
-	s.recovery = &recovery{st: st, life: s.clipping.life, index: c.Index,
+	s.recovery = &recovery{st: st, part: part, life: s.clipping.life, index: c.Index,
 		series:   &checkpoint.Series{Dir: keep.Dir, Keep: keep.Keep, Deltas: keep.Deltas, Log: s.log},
 		stopping: make([]uint32, c.Workers), places: map[string]string{}, journal: journal, segments: s.segments,
 		log:     s.log,

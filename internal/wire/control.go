@@ -55,12 +55,14 @@ func (p Progress) IsZero() bool { return p.Epoch == 0 && p.User == nil }
 
 // Saver is the blob of OpSaver; with Last its worker stops when it has saved, and is counted out. Yours answers it.
 // With Ends the worker was asked to end, as others may have been: Yours then says that no lower one has ended so. Late
-// says that others save for it, since they know more of the job.
+// says that others save for it, since they know more of the job, and Wait that it is to ask again, until these have
+// ended.
 type Saver struct {
 	Last  bool `json:"last,omitempty"`
 	Ends  bool `json:"ends,omitempty"`
 	Yours bool `json:"yours,omitempty"`
 	Late  bool `json:"late,omitempty"`
+	Wait  bool `json:"wait,omitempty"`
 }
 
 // Barrier is the call of a collective whose answer says enough by coming: what workers bring to it, the statistics that
