@@ -6,6 +6,7 @@ import (
 	"hash"
 	"io"
 	"io/fs"
+	"slices"
 	"sync/atomic"
 )
 
@@ -42,7 +43,7 @@ type Files struct {
 
 // FromFiles is a dataset of text files; any bad line ends it. [Files] has more options.
 func FromFiles(format Format, paths ...string) *Dataset {
-	return New(&Files{Paths: paths, Format: format})
+	return New(&Files{Paths: slices.Clone(paths), Format: format})
 }
 
 // FromReader is a dataset of one text, plain, gzip or zstd, that can be passed over once. Name stands for it in errors.

@@ -1,12 +1,15 @@
 package dataset
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Generate is a dataset of n rows that are made when they are asked for: fill sets row i, which begins as zeros. Fill
 // must depend on i alone, so that an order, a split or a shard may be had again; it may be called from several
 // goroutines.
 func Generate(n int, fill func(i int, row Row) error, columns ...Column) *Dataset {
-	d := FromIndexed(&generated{columns, max(n, 0), fill})
+	d := FromIndexed(&generated{slices.Clone(columns), max(n, 0), fill})
 	if n < 0 {
 		return d.fail("Generate(%d): want 0 or more rows", n)
 	}

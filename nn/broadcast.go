@@ -180,7 +180,7 @@ func walk(groups []group, f func(r stretch)) {
 
 // Expand repeats x to the dimensions of one example, as arithmetic repeats its inputs: of x with shape [N 1 D],
 // Expand(x, L, D) has shape [N L D]. A node without examples, such as a parameter, is given its whole new shape.
-func Expand(x *Node, dims ...int) *Node { return apply("", expand{dims}, x) }
+func Expand(x *Node, dims ...int) *Node { return apply("", expand{slices.Clone(dims)}, x) }
 
 type expand struct {
 	Dims []int `json:"dims"`

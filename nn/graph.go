@@ -2,6 +2,7 @@ package nn
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/gofleet/gofleet/optimizer"
@@ -139,7 +140,7 @@ func (n *Node) taken(other *Node) error {
 
 // newNode is a node that the graph has not got yet.
 func (g *Graph) newNode(name string, o op, in ...*Node) *Node {
-	n := &Node{graph: g, op: o, in: in, name: name}
+	n := &Node{graph: g, op: o, in: slices.Clone(in), name: name}
 	if !g.loading {
 		n.made = here()
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/gofleet/gofleet/dataset"
@@ -13,7 +14,9 @@ import (
 
 // Inference is the part of a graph that the outputs are computed from, as a model to be saved: a fleet's
 // SaveInferenceModel writes it with its weights, and [Load] reads it back.
-func Inference(outputs ...*Node) InferenceModel { return InferenceModel{outputs: outputs} }
+func Inference(outputs ...*Node) InferenceModel {
+	return InferenceModel{outputs: slices.Clone(outputs)}
+}
 
 // InferenceModel is a model to be saved, as an [optimizer.Model].
 type InferenceModel struct {

@@ -1,6 +1,9 @@
 package nn
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // DType is what the elements of a node are.
 type DType string
@@ -24,13 +27,13 @@ type feed struct {
 
 // Input declares a float32 feed. dims are the dimensions of one example: a batch of N has shape [N dims...].
 func (g *Graph) Input(name string, dims ...int) *Node {
-	return g.add(name, feed{Float32, dims})
+	return g.add(name, feed{Float32, slices.Clone(dims)})
 }
 
 // IDs declares an int64 feed of shape [N dims...]: ids to look up in an embedding, or class labels. They are not
 // negative. Ids that are looked up and are nothing else may be fed as uint64 too, from 0 to 2⁶⁴−1.
 func (g *Graph) IDs(name string, dims ...int) *Node {
-	return g.add(name, feed{Int64, dims})
+	return g.add(name, feed{Int64, slices.Clone(dims)})
 }
 
 func (feed) kind() string { return "input" }

@@ -28,6 +28,13 @@ func (n *Node) Name() string { return n.name }
 // Shape is the shape of the node's value, with -1 for the number of examples.
 func (n *Node) Shape() []int { return slices.Clone(n.shape) }
 
+// Op is what computes the node, by the name that OPS.md and saved models have for it, such as linear; a feed's is
+// input, a dense param's parameter, an embedding's table.
+func (n *Node) Op() string { return n.op.kind() }
+
+// Inputs are the nodes that the node is computed from, in the order of the op's arguments; feeds and params have none.
+func (n *Node) Inputs() []*Node { return slices.Clone(n.in) }
+
 // Graph is the graph that the node belongs to.
 func (n *Node) Graph() *Graph { return n.graph }
 

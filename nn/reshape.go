@@ -1,10 +1,13 @@
 package nn
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Reshape gives every example of x other dimensions of the same size, in row-major order: of x with shape [N 1 28 28],
 // Reshape(x, 784) has shape [N 784]. A node without examples, such as a parameter, is given its whole new shape.
-func Reshape(x *Node, dims ...int) *Node { return apply("", reshape{dims}, x) }
+func Reshape(x *Node, dims ...int) *Node { return apply("", reshape{slices.Clone(dims)}, x) }
 
 type reshape struct {
 	Dims []int `json:"dims"`

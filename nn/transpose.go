@@ -7,7 +7,7 @@ import (
 
 // Transpose puts the axes of x, counted with the batch as 0, into another order, in which the batch stays the first: of
 // x with shape [N L H D], Transpose(x, 0, 2, 1, 3) has shape [N H L D].
-func Transpose(x *Node, axes ...int) *Node { return apply("", transpose{axes}, x) }
+func Transpose(x *Node, axes ...int) *Node { return apply("", transpose{slices.Clone(axes)}, x) }
 
 type transpose struct {
 	Axes []int `json:"axes"`

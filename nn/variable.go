@@ -3,6 +3,7 @@ package nn
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/gofleet/gofleet/optimizer"
 )
@@ -38,6 +39,7 @@ func (g *Graph) dense(name string, shape []int, init optimizer.Initializer, froz
 	if n := g.sharing.upcoming(); n != nil {
 		return n.fits(shape)
 	}
+	shape = slices.Clone(shape)
 	p := &optimizer.Param{Name: name, Shape: shape, Init: resolve(init, shape), Seed: g.seed, Frozen: frozen}
 	n := g.sharing.keep(g.add(name, variable{p}))
 	if n.bad {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // WeightedMean is Σ w·x / Σ w over all elements of x, of shape [1]: the mean loss of examples that have weights. weight
@@ -31,7 +32,10 @@ type ClassWeightOptions struct {
 //
 //	weight := nn.ClassWeights(label, nn.ClassWeightOptions{Weights: []float32{1, 4, 4}})
 //	loss := nn.WeightedMean(nn.SoftmaxWithCrossEntropy(logits, label), weight) // PyTorch's CrossEntropyLoss(weight)
-func ClassWeights(label *Node, o ClassWeightOptions) *Node { return apply("", classWeights(o), label) }
+func ClassWeights(label *Node, o ClassWeightOptions) *Node {
+	o.Weights = slices.Clone(o.Weights)
+	return apply("", classWeights(o), label)
+}
 
 // weigher is an op whose second input weighs the first: no gradient goes there.
 type weigher interface{ weighs() }
