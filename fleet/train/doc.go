@@ -21,6 +21,14 @@
 // whether starting it again helps. A program or a test that has a fleet already calls [Job.Run]; [Options.Register]
 // adds the flags to a set of one's own.
 //
+// # Before it trains
+//
+// Every program has the flag -check, and a test calls [Check]: it reads the rows, makes twenty steps in the process,
+// and shows what each feed holds, which params had a gradient, how large tables become and what a step moves. What is
+// most likely a mistake it names with its remedy:
+//
+//	go run . -check
+//
 // # What a job does
 //
 // A worker reads its rows into memory, or takes what [Job.Data] gives it, and trains on its share of each epoch's: all
@@ -95,7 +103,8 @@
 //	BackupAndRestore                       ckpt_path="last"                Options.Checkpoint
 //	save, load_model                       save, load_state_dict           Options.Out, Load; nn.Load, nn.OpenScorer
 //	tf.distribute.ParameterServerStrategy  TorchRec, DistributedDataParallel  a job with servers; a collective one: fleetrun
-//	summary()                              summary(model)                  fmt.Println(graph); fleet's Plan
+//	summary()                              summary(model)                  fmt.Println(graph); fleet's Plan; -check
+//	                                       num_sanity_val_steps, fast_dev_run  -check
 //
 // PaddleRec's runner is a Job too: its config.yaml's epochs, train_batch_size and data paths are Options and Files, its
 // dygraph_model's create_loss is Job.Loss, create_metrics is Job.Metrics, print_interval the progress, model_save_path
@@ -115,6 +124,7 @@ package train
 //	options.go   what its command line can choose
 //	files.go     rows in files
 //	main.go      a whole program
+//	check.go     a look at a job before it trains
 //	run.go       a job under way on a worker, and what it knows
 //	work.go      the worker's part, from its first epoch to its last
 //	ending.go    why it ends earlier

@@ -98,12 +98,15 @@ func (j *Job) check() (s strategy.Strategy, err error) {
 	if j.Show == nil {
 		j.Show = j.Metrics
 	}
-	j.Stdout = cmp.Or[io.Writer](j.Stdout, os.Stdout)
+	j.Stdout = j.output()
 	if j.Strategy != nil {
 		return *j.Strategy, j.Strategy.Validate()
 	}
 	return j.Options.Strategy()
 }
+
+// output is where results are printed.
+func (j *Job) output() io.Writer { return cmp.Or[io.Writer](j.Stdout, os.Stdout) }
 
 // checkMetrics refuses metrics that evaluations could not measure, or tell apart.
 func (j *Job) checkMetrics() error {

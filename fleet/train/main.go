@@ -119,6 +119,9 @@ func start(o *Options, args []string, job func() (Job, error)) error {
 		case <-ctx.Done():
 		}
 	}()
+	if o.look {
+		return checked(ctx, job)
+	}
 	err = play(ctx, o, job)
 	switch {
 	case err == nil || ctx.Err() == nil:

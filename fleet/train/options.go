@@ -22,6 +22,8 @@ import (
 //	-k_steps           steps between exchanges with the servers, in modes that have them
 //	-placement, -codec, -payload   where params go, and how they travel
 //	-checkpoint_every  time between two checkpoints, 1m by default
+//	-check             look at the job and its rows, try some steps in this process, say what is most likely a mistake, and
+//	                   end: see [Check]
 //	-journal           directory on each server's local disk for what it does between checkpoints; with -checkpoint
 //
 // A job goes on from a checkpoint with the rule that has written it, whose state is in it. Under another rule it begins
@@ -54,6 +56,7 @@ type Options struct {
 	journal                          string
 	placement, codec, payload, amend string
 	kSteps, goBack                   int
+	look                             bool // and do not train
 	defaulted                        bool // Batch, Epochs and Threads have been given their defaults
 }
 
@@ -100,6 +103,8 @@ func (c *Options) Register(fs *flag.FlagSet) {
 	fs.DurationVar(&c.checkpointEvery, "checkpoint_every", 0, "time between two checkpoints; 0 is 1m")
 	fs.IntVar(&c.goBack, "goback", c.goBack, "how often a role joins the job anew when all go back to the last "+
 		"checkpoint, before it ends with status 75; with -checkpoint")
+	fs.BoolVar(&c.look, "check", false, "look at the job and its rows, try some steps, say what is most likely a "+
+		"mistake, and end; the status is 1 if training would fail")
 	fs.StringVar(&c.Out, "out", c.Out, "directory for what the job leaves: checkpoint, model, history, curves; empty "+
 		"saves nothing")
 }

@@ -266,3 +266,29 @@ func TestStart(t *testing.T) {
 		}
 	}
 }
+
+// TestCheckFlag: a program with -check says what it has seen, trains and writes nothing, and ends well unless training would fail.
+func TestCheckFlag(t *testing.T) {
+	t.Parallel()
+	for label, fails := range map[float32]bool{1: false, 7: true} {
+		var said bytes.Buffer
+		dir := t.TempDir()
+		o, err := parsed("-check", "-out="+dir, "-checkpoint="+dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = start(&o, nil, func() (Job, error) {
+			g := nn.NewGraph(1)
+			rows := dataset.FromColumns(dataset.FloatValues("x", []float32{0, 1, 2}, 1), dataset.FloatValues("y", []float32{0, label, 0}, 1))
+			return Job{Options: o, Stdout: &said, Rule: optimizer.SGD{LR: 0.1},
+				Loss: nn.Mean(nn.BinaryCrossEntropyWithLogits(nn.Linear(g.Input("x", 1), 1, nn.LinearOptions{}), g.Input("y", 1))),
+				Data: func(context.Context) (*dataset.Dataset, *dataset.Dataset, error) { return rows, nil, nil }}, nil
+		})
+		if fails != (err != nil) || fails && status(err) != 1 || !strings.Contains(said.String(), "rows: 3 to train on") {
+			t.Errorf("label %v: error %v, it said\n%s", label, err, &said)
+		}
+		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+			t.Errorf("it has written %v, %v", left, err)
+		}
+	}
+}

@@ -53,7 +53,7 @@ func (r *Run) begin(ctx context.Context) (err error) {
 		return err
 	}
 	if r.train == nil {
-		return fmt.Errorf("train: Job.Data gave no rows to train on")
+		return errNoRows
 	}
 	own := stockOf(r.train)
 	if r.shares.stock = own; j.Sharded {
@@ -185,7 +185,7 @@ func (r *Run) trainShare(ctx context.Context) (nn.TrainResult, error) {
 	r.curve.restart()
 	rows := r.rows()
 	if rows == nil {
-		return nn.TrainResult{}, fmt.Errorf("train: Job.Rows(%d, …) gave no rows: an epoch needs a dataset", r.Epoch)
+		return nn.TrainResult{}, r.noEpoch()
 	}
 	mine, err := r.deal(ctx, rows)
 	if err != nil {
@@ -204,6 +204,14 @@ func (r *Run) trainShare(ctx context.Context) (nn.TrainResult, error) {
 		}, options)
 	}
 	return r.exe.TrainFrom(ctx, r.untilStopped(r.batches(ctx, mine)), options)
+}
+
+// errNoRows is the end of a job without rows.
+var errNoRows = errors.New("train: Job.Data gave no rows to train on")
+
+// noEpoch is the end of a job whose Rows gave none.
+func (r *Run) noEpoch() error {
+	return fmt.Errorf("train: Job.Rows(%d, …) gave no rows: an epoch needs a dataset", r.Epoch)
 }
 
 // batches are this worker's share. Of one that is trained in part a batch ends where the checkpoint did,

@@ -1,0 +1,122 @@
+package train
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/train/internal/check"
+	"github.com/gofleet/gofleet/rolemaker"
+	"github.com/gofleet/gofleet/strategy"
+	"github.com/gofleet/gofleet/transport"
+)
+
+// A Report is what [Check] has seen of a job: its rows, its feeds, its params, some steps, and what a person should
+// look at. Print it to see tables.
+type Report = check.Report
+
+// A Finding is one thing to look at, with its remedy.
+type Finding = check.Finding
+
+// Check looks at a job before it trains, as the flag -check of every program does. It reads the rows as the job does,
+// and says of each feed what it holds; it makes twenty steps on tables of its own, in this process, and says which
+// params had a gradient; and it names what is most likely a mistake, such as numbers that are fed as they are, a feed
+// that says what the label is, a table that is too small for its ids, or a learning rate with which the loss rises. No
+// server is asked and no file is written. The job's graph trains nothing else afterwards, so a test that goes on makes
+// the job anew.
+//
+// An error is what a job would be refused for; what would end it later is a [Finding] that Fails.
+func Check(ctx context.Context, j Job) (*Report, error) {
+	s, err := j.check()
+	if err != nil {
+		return nil, err
+	}
+	f, err := j.accepted(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	train, test, err := j.Data(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if train == nil {
+		return nil, errNoRows
+	}
+	r := Run{Job: &j, train: train}
+	first := r.rowsOf(0)
+	if first == nil {
+		return nil, r.noEpoch()
+	}
+	report, err := check.Look(ctx, check.Job{Loss: j.Loss, Outputs: j.Outputs, Rule: j.Rule, Train: train, Test: test,
+		First: first, Batch: j.Batch})
+	if err == nil {
+		traffic(report, f)
+	}
+	return report, err
+}
+
+// traffic says what a step with servers moves, in a job that has some.
+func traffic(r *Report, f *fleet.Fleet) {
+	ids := map[string]int{}
+	for _, p := range r.Params {
+		if p.Table {
+			ids[p.Name] = p.Touched
+		}
+	}
+	if e, err := f.Explain(ids); err == nil && len(r.Losses) > 0 {
+		for _, s := range e.Servers {
+			r.Pushed += s.Pushed
+			r.Pulled += s.Pulled
+		}
+	}
+}
+
+// accepted is a job that takes this strategy, rule and model: with a server, a collective one, or one alone. The error
+// is the first one's.
+func (j *Job) accepted(ctx context.Context, s strategy.Strategy) (*fleet.Fleet, error) {
+	at := []string{"worker:1", "worker:2", "server:1"}
+	var refused error
+	for _, rm := range []rolemaker.RoleMaker{
+		rolemaker.UserDefined{WorkerNum: 2, ServerEndpoints: at[2:], WorkerEndpoints: at[:2]},
+		rolemaker.UserDefinedCollective{WorkerEndpoints: at[:2]},
+		rolemaker.Local{},
+	} {
+		f, err := fleet.New(ctx, rm, fleet.Options{Transport: transport.NewMemory()})
+		if err != nil {
+			return nil, err
+		}
+		opt, err := f.DistributedOptimizer(j.Rule, s)
+		if err == nil {
+			err = opt.Minimize(j.Loss)
+		}
+		if err == nil {
+			return f, nil
+		}
+		f.Close()
+		refused = cmp.Or(refused, err)
+	}
+	return nil, refused
+}
+
+// errChecked is the end of a program that was asked to look at its job, which would fail.
+var errChecked = errors.New("-check: training would fail, for the reasons above")
+
+// checked is what a program with -check does.
+func checked(ctx context.Context, job func() (Job, error)) error {
+	j, err := job()
+	if err != nil {
+		return err
+	}
+	r, err := Check(ctx, j)
+	if err != nil {
+		return err
+	}
+	fmt.Fprint(j.output(), r)
+	if r.Fails() {
+		return errChecked
+	}
+	return nil
+}

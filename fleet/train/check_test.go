@@ -1,0 +1,164 @@
+package train_test
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/gofleet/gofleet/dataset"
+	"github.com/gofleet/gofleet/fleet/train"
+	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/optimizer"
+)
+
+// looked is a job that is right: two numbers and a category make its label likely or not. A test spoils a part of it.
+type looked struct {
+	train.Options
+	rows     int
+	row      func(r *rand.Rand, i int, x *values) // changes a row
+	tests    func(train, test *dataset.Dataset) *dataset.Dataset
+	maxBytes int64
+	norm     bool
+	hidden   nn.LinearOptions
+	loss     func(logit, label *nn.Node) *nn.Node
+	outputs  func(logit, label *nn.Node) *nn.Node
+	rule     optimizer.Rule
+	order    func(epoch int, rows *dataset.Dataset) *dataset.Dataset
+	column   string // another name of x
+}
+
+// values are what a row holds.
+type values struct {
+	x, y, label float32
+	id          int64
+	test        bool
+}
+
+func rightJob() *looked {
+	return &looked{Options: train.Options{Batch: 64}, rows: 4000, row: func(*rand.Rand, int, *values) {},
+		tests:   func(_, test *dataset.Dataset) *dataset.Dataset { return test },
+		loss:    nn.BinaryCrossEntropyWithLogits,
+		outputs: func(logit, _ *nn.Node) *nn.Node { return nn.Sigmoid(logit) },
+		rule:    optimizer.Adam{LR: 1e-2}, column: "x"}
+}
+
+func (l *looked) made(seed uint64, rows int) *dataset.Dataset {
+	return dataset.Generate(rows, func(i int, row dataset.Row) error {
+		r := rand.New(rand.NewPCG(seed, uint64(i)))
+		v := values{x: float32(r.NormFloat64()), y: float32(r.NormFloat64()), id: int64(r.IntN(200)), test: seed == 2}
+		if r.Float64() < 1/(1+math.Exp(float64(v.y-v.x)-float64(v.id%5)+2)) {
+			v.label = 1
+		}
+		l.row(r, i, &v)
+		row.Floats(0)[0], row.Floats(1)[0], row.Ints(2)[0], row.Floats(3)[0] = v.x, v.y, v.id, v.label
+		return nil
+	}, dataset.Floats(l.column), dataset.Floats("y"), dataset.Ints("id"), dataset.Floats("label"))
+}
+
+func (l *looked) job() train.Job {
+	g := nn.NewGraph(1)
+	label, id := g.Input("label", 1), g.IDs("id", 1)
+	in := nn.Concat(g.Input("x", 1), g.Input("y", 1), nn.Embedding(id, nn.EmbeddingOptions{Dim: 4, MaxBytes: l.maxBytes}))
+	if l.norm {
+		in = nn.BatchNorm(in, nn.NormOptions{})
+	}
+	logit := nn.Linear(nn.ReLU(nn.Linear(in, 16, l.hidden)), 1, nn.LinearOptions{})
+	return train.Job{Options: l.Options, Loss: nn.Mean(l.loss(logit, label)), Rule: l.rule, Rows: l.order,
+		Outputs: []*nn.Node{l.outputs(logit, label)},
+		Data: func(ctx context.Context) (first, second *dataset.Dataset, err error) {
+			if first, err = l.made(1, l.rows).Load(ctx); err == nil {
+				second, err = l.made(2, 1000).Load(ctx)
+			}
+			return first, l.tests(first, second), err
+		}}
+}
+
+// TestCheck looks at jobs that are right, and at jobs in which one thing is wrong: each is named, with its remedy.
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	none := func(_, _ *dataset.Dataset) *dataset.Dataset { return nil }
+	for name, c := range map[string]struct {
+		spoil func(*looked)
+		what  string // "" where nothing is wrong
+		fails bool
+	}{
+		"right": {func(*looked) {}, "", false},
+		"right, numbers are normalised": {func(l *looked) {
+			l.row, l.norm = func(_ *rand.Rand, _ int, v *values) { v.x = 500 * (1 + v.x) }, true
+		}, "", false},
+		"right, in geo": {func(l *looked) { l.Mode, l.rule = "geo", optimizer.SGD{LR: 0.1} }, "", false},
+		"loss with its arguments exchanged": {func(l *looked) {
+			l.loss = func(a, b *nn.Node) *nn.Node { return nn.BinaryCrossEntropyWithLogits(b, a) }
+		}, "exchange them", true},
+		"a rule that the mode does not take": {func(l *looked) { l.Mode = "geo" }, "geo", true},
+		"numbers as they are": {func(l *looked) {
+			l.row = func(_ *rand.Rand, _ int, v *values) { v.x = 500 * (1 + v.x) }
+		}, `feed "x" is`, false},
+		"sigmoid twice": {func(l *looked) {
+			l.loss = func(a, b *nn.Node) *nn.Node { return nn.BinaryCrossEntropyWithLogits(nn.Sigmoid(a), b) }
+		}, "is a probability", false},
+		"a rate of 1,000":      {func(l *looked) { l.rule = optimizer.Adam{LR: 1000} }, "a smaller learning rate", false},
+		"a rate of SGD of 1e9": {func(l *looked) { l.rule = optimizer.SGD{LR: 1e9} }, "lower the learning rate", true},
+		"a rate of 1e-12":      {func(l *looked) { l.rule = optimizer.SGD{LR: 1e-12} }, "a larger learning rate", false},
+		"a constant feed": {func(l *looked) {
+			l.row = func(_ *rand.Rand, _ int, v *values) { v.x = 3 }
+		}, `feed "x" is the same in every row`, false},
+		"the label in a feed": {func(l *looked) {
+			l.row = func(_ *rand.Rand, _ int, v *values) { v.y = 3*v.label - 1 }
+		}, `feed "y" says by itself`, false},
+		"the label in an id": {func(l *looked) {
+			l.row = func(_ *rand.Rand, _ int, v *values) { v.id = v.id/2*2 + int64(v.label) }
+		}, `feed "id" says by itself`, false},
+		"one class": {func(l *looked) {
+			l.row = func(_ *rand.Rand, _ int, v *values) { v.label = 1 }
+		}, `every row has the label "label" 1`, false},
+		"test rows of one class": {func(l *looked) {
+			l.row = func(_ *rand.Rand, _ int, v *values) { v.label = max(v.label, map[bool]float32{true: 1}[v.test]) }
+		}, "all test rows have one label", false},
+		"test rows that are trained on": {func(l *looked) {
+			l.tests = func(train, _ *dataset.Dataset) *dataset.Dataset { return train.Take(500) }
+		}, "test rows are rows to train on", false},
+		"a batch of more than the rows": {func(l *looked) { l.rows, l.Batch = 300, 512 }, "so that an epoch is one step", false},
+		"more ids than fit": {func(l *looked) {
+			l.row, l.maxBytes = func(r *rand.Rand, _ int, v *values) { v.id = r.Int64N(4000) }, 1<<16
+		}, "MaxBytes 65536", false},
+		"a dead layer": {func(l *looked) { l.hidden.BiasInit = optimizer.Constant{Value: -100} }, "no gradient came to", false},
+		"numbers that are missing": {func(l *looked) {
+			l.row = func(_ *rand.Rand, _ int, v *values) { v.x = float32(math.Sqrt(float64(v.x))) }
+		}, `feed "x" has no number in`, true},
+		"rows in order of the label": {func(l *looked) {
+			l.row, l.tests = func(_ *rand.Rand, i int, v *values) { v.label = float32(i / 2000) }, none
+			l.order = func(_ int, rows *dataset.Dataset) *dataset.Dataset { return rows }
+		}, "in the order of their labels", false},
+		"ids that tests alone have": {func(l *looked) {
+			l.row = func(_ *rand.Rand, _ int, v *values) { v.id += map[bool]int64{true: 1000}[v.test] }
+		}, `of feed "id" in test rows are ids that no row`, false},
+		"a label in the served model": {func(l *looked) { l.outputs = nn.Subtract }, "computed from the label", false},
+		"a label that is none": {func(l *looked) {
+			l.row = func(_ *rand.Rand, _ int, v *values) { v.label = 7 }
+		}, "no label of", true},
+		"a column of another name": {func(l *looked) { l.column = "z" }, `no column "x"`, true},
+		"large labels": {func(l *looked) {
+			l.row = func(r *rand.Rand, _ int, v *values) { v.label = 3e5 + 1e4*v.x + float32(r.NormFloat64()) }
+			l.loss = nn.SquareError
+		}, "predictions begin near 0", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := rightJob()
+			c.spoil(l)
+			r, err := train.Check(t.Context(), l.job())
+			switch {
+			case err != nil:
+				if !c.fails || !strings.Contains(err.Error(), c.what) {
+					t.Error(err)
+				}
+			case c.what == "" && len(r.Findings) > 0, r.Fails() != c.fails, !strings.Contains(r.String(), c.what):
+				t.Errorf("wanted %q:\n%v", c.what, r)
+			case len(r.Findings) > 2:
+				t.Errorf("one wrong, and as many findings:\n%v", r)
+			}
+		})
+	}
+}

@@ -1,0 +1,116 @@
+package check
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/gofleet/gofleet/dataset"
+	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/optimizer"
+)
+
+// Job is what is looked at. Test may be nil.
+type Job struct {
+	Loss        *nn.Node
+	Outputs     []*nn.Node
+	Rule        optimizer.Rule
+	Train, Test *dataset.Dataset
+	First       *dataset.Dataset // the rows of the first epoch, in their order
+	Batch       int
+}
+
+// Finding is what a person should look at before the job trains.
+type Finding struct {
+	// Fails says that training would end with an error.
+	Fails bool
+	// What is wrong, and with which feed, param or node.
+	What string
+	// Do is the remedy.
+	Do string
+}
+
+// String is the finding in a line.
+func (f Finding) String() string { return f.What + ": " + f.Do }
+
+// Report is what was seen.
+type Report struct {
+	Rows, TestRows int // how many were read, of at most a million each
+	More           bool
+	StepsAnEpoch   int // 0 where the number of rows is not known
+	Feeds          []Feed
+	Params         []Param
+	Losses         []float64 // of the steps that were tried
+	Findings       []Finding
+	// Pushed and Pulled are the bytes of a worker's step with servers, before compression; 0 where they are not known.
+	Pushed, Pulled float64
+
+	rows, tested readings // what the feeds of rows and of test rows hold
+	graph        graph
+	labels       [][2]float64 // the least and the largest of each step
+	before, then scores       // predictions before the first step and behind the last
+}
+
+// Fails says whether training would end with an error.
+func (r *Report) Fails() bool {
+	for _, f := range r.Findings {
+		if f.Fails {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *Report) find(what, do string) { r.Findings = append(r.Findings, Finding{What: what, Do: do}) }
+
+// fails notes an error with which training would end.
+func (r *Report) fails(what string, err error) {
+	r.Findings = append(r.Findings, Finding{true, what, err.Error()})
+}
+
+// Look looks at a job, whose graph trains nothing else afterwards. An error is the context's; whatever else goes wrong
+// is a finding.
+func Look(ctx context.Context, j Job) (*Report, error) {
+	r := &Report{graph: readGraph(j)}
+	if err := r.read(ctx, j); err != nil {
+		r.fails("the rows can't be read", err)
+		return r, context.Cause(ctx)
+	}
+	if err := r.try(ctx, j); err != nil {
+		r.fails(fmt.Sprintf("step %d fails", len(r.Losses)+1), err)
+	}
+	r.conclude(j)
+	return r, context.Cause(ctx)
+}
+
+// atMost bounds how many rows are looked at.
+const atMost = 1_000_000
+
+// read reads rows and test rows.
+func (r *Report) read(ctx context.Context, j Job) (err error) {
+	if r.rows, err = readFeeds(ctx, some(j.Train), r.graph); err != nil {
+		return err
+	}
+	if r.Rows = r.rows.count; r.Rows == 0 {
+		return errors.New("there are none to train on")
+	}
+	if n, known := j.Train.Len(); known {
+		r.StepsAnEpoch, r.More = (n+j.Batch-1)/j.Batch, n > atMost
+	}
+	if j.Test != nil {
+		if r.tested, err = readFeeds(ctx, some(j.Test), r.graph); err != nil {
+			return err
+		}
+		r.TestRows = r.tested.count
+	}
+	r.Feeds = describe(r.rows, r.tested, r.graph)
+	return nil
+}
+
+// some are the rows, or as many of them as are looked at, from all over the dataset where it is in memory.
+func some(rows *dataset.Dataset) *dataset.Dataset {
+	if n, known := rows.Len(); known && n > atMost {
+		return rows.Shuffle(0).Take(atMost).MayBeEmpty()
+	}
+	return rows.Take(atMost).MayBeEmpty()
+}

@@ -1,0 +1,205 @@
+package check
+
+import (
+	"math"
+	"slices"
+)
+
+// Feed is what the rows hold for a feed.
+type Feed struct {
+	Name  string
+	Kind  string // number, id or slot
+	Label bool   // the loss compares predictions with it
+	// Mean, Deviation, Least and Most are of numbers; ids have none.
+	Mean, Deviation, Least, Most float64
+	Missing                      float64 // the share of numbers that are NaN
+	Distinct                     int     // values that were told apart
+	Many                         bool    // there are more
+	Commonest, Share             float64 // the commonest value, and its share; 0 of values that were not all told apart
+	Unseen                       float64 // the share of ids in test rows that no row to train on has
+}
+
+// manyNumbers is how many values of a feed of numbers are told apart.
+const manyNumbers = 1000
+
+// column is one number of each row beside the row's label.
+type column struct{ n, sum, squares, withLabel, labels, squaredLabels float64 }
+
+func (c *column) add(x, label float64) {
+	c.n++
+	c.sum += x
+	c.squares += x * x
+	c.withLabel += x * label
+	c.labels += label
+	c.squaredLabels += label * label
+}
+
+// correlation is Pearson's, of the number and the label, without its sign.
+func (c *column) correlation() float64 {
+	cov := c.n*c.withLabel - c.sum*c.labels
+	return math.Abs(cov) / math.Sqrt((c.n*c.squares-c.sum*c.sum)*(c.n*c.squaredLabels-c.labels*c.labels))
+}
+
+// tally counts a value's rows and adds up their labels.
+type tally struct {
+	n     int
+	label float64
+}
+
+// reading is what rows hold for one feed.
+type reading struct {
+	ids, slot   bool
+	columns     []column // of numbers
+	missing     int
+	least, most float64
+	values      map[uint64]tally // ids as they are, numbers by their bits
+	many        bool             // more numbers than are told apart
+}
+
+func newReading(ids, slot bool, width int) *reading {
+	f := &reading{ids: ids, slot: slot, least: math.Inf(1), most: math.Inf(-1), values: map[uint64]tally{}}
+	if !ids {
+		f.columns = make([]column, width)
+	}
+	return f
+}
+
+// number adds a number of a row's column.
+func (f *reading) number(x float32, col int, label float64) {
+	if x != x {
+		f.missing++
+		return
+	}
+	v := float64(x)
+	f.columns[col].add(v, label)
+	f.least, f.most = min(f.least, v), max(f.most, v)
+	if f.many {
+		return
+	}
+	f.value(uint64(math.Float32bits(x+0)), label) // −0 is 0
+	f.many = len(f.values) > manyNumbers
+}
+
+// value counts a value.
+func (f *reading) value(key uint64, label float64) {
+	t := f.values[key]
+	f.values[key] = tally{t.n + 1, t.label + label}
+}
+
+// known is how many numbers are there.
+func (f *reading) known() (n float64) {
+	for _, c := range f.columns {
+		n += c.n
+	}
+	return n
+}
+
+// moments are mean and deviation of all numbers.
+func (f *reading) moments() (mean, deviation float64) {
+	var sum, squares float64
+	for _, c := range f.columns {
+		sum += c.sum
+		squares += c.squares
+	}
+	n := max(f.known(), 1)
+	mean = sum / n
+	return mean, math.Sqrt(max(squares/n-mean*mean, 0))
+}
+
+// constant says whether all rows have one value.
+func (f *reading) constant() bool { return !f.slot && len(f.values) == 1 && !f.many && f.missing == 0 }
+
+// only is the value of a feed that is constant.
+func (f *reading) only() float64 { v, _ := f.commonest(); return v }
+
+// commonest is the value that most rows have, and its share.
+func (f *reading) commonest() (value, share float64) {
+	all, most := 0, 0
+	for key, t := range f.values {
+		at := float64(key)
+		if !f.ids {
+			at = float64(math.Float32frombits(uint32(key)))
+		}
+		if all += t.n; t.n > most || t.n == most && at < value {
+			most, value = t.n, at
+		}
+	}
+	if f.many || all == 0 {
+		return 0, 0
+	}
+	return value, float64(most) / float64(all)
+}
+
+// unseen is the share of the values in test rows that rows to train on lack.
+func (f *reading) unseen(test *reading) float64 {
+	all, strange := 0, 0
+	for key, t := range test.values {
+		all += t.n
+		if _, known := f.values[key]; !known {
+			strange += t.n
+		}
+	}
+	return float64(strange) / float64(max(all, 1))
+}
+
+// tells is how much of the labels' variance the feed says by itself, from 0 to 1: by the best of its numbers, or by
+// the ids that several rows have, if these are most of the rows.
+func (f *reading) tells() (share float64) {
+	for _, c := range f.columns {
+		if r := c.correlation(); !math.IsNaN(r) {
+			share = max(share, r*r)
+		}
+	}
+	if !f.ids || f.slot || len(f.values) < 2 {
+		return share
+	}
+	var all, several, labels, between float64
+	for _, t := range f.values {
+		if all += float64(t.n); t.n >= 5 {
+			several += float64(t.n)
+			labels += t.label
+		}
+	}
+	if several < all/2 {
+		return share
+	}
+	mean, spread := labels/several, 0.0
+	for _, t := range f.values {
+		if t.n >= 5 {
+			d := t.label/float64(t.n) - mean
+			between += float64(t.n) * d * d
+		}
+	}
+	spread = several * mean * (1 - mean) // of labels that are 0 and 1
+	if spread <= 0 {
+		return share
+	}
+	return max(share, between/spread)
+}
+
+// describe is what feeds hold, in the order of the graph.
+func describe(rows, tested readings, g graph) (feeds []Feed) {
+	for _, name := range g.feeds {
+		f := rows.feeds[name]
+		d := Feed{Name: name, Kind: "number", Label: slices.Contains(g.labels, name), Distinct: len(f.values),
+			Many: f.many}
+		d.Commonest, d.Share = f.commonest()
+		switch {
+		case f.slot:
+			d.Kind = "slot"
+		case f.ids:
+			d.Kind = "id"
+		}
+		if f.ids && !d.Label {
+			if t := tested.feeds[name]; t != nil {
+				d.Unseen = f.unseen(t)
+			}
+		}
+		if n := f.known(); !f.ids {
+			d.Mean, d.Deviation = f.moments()
+			d.Least, d.Most, d.Missing = f.least, f.most, float64(f.missing)/max(n+float64(f.missing), 1)
+		}
+		feeds = append(feeds, d)
+	}
+	return feeds
+}

@@ -1,0 +1,235 @@
+package check
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/optimizer/local"
+)
+
+// conclude says what is wrong with what was seen.
+func (r *Report) conclude(j Job) {
+	for _, f := range r.Feeds {
+		r.feed(f)
+	}
+	r.apart(j)
+	r.serving()
+	r.tables(j)
+	if len(r.Losses) > 0 && len(r.Params) > 0 {
+		r.predictions()
+		r.gradients()
+		r.rate()
+	}
+}
+
+// large is a size of numbers with which layers are slow to learn, as they begin with weights for numbers around 1.
+const large = 20
+
+// feed looks at one feed.
+func (r *Report) feed(f Feed) {
+	seen := r.rows.feeds[f.Name]
+	layer, raw := r.graph.raw[f.Name]
+	size := max(math.Abs(f.Mean), f.Deviation)
+	switch tells := seen.tells(); {
+	case f.Missing > 0:
+		r.find(fmt.Sprintf("feed %q has no number in %s of its places (NaN)", f.Name, percent(f.Missing)),
+			"give its column a Missing value, or leave these rows out: a loss of NaN ends the training")
+	case f.Label && seen.constant():
+		r.find(fmt.Sprintf("every row has the label %q %v", f.Name, seen.only()),
+			"look at the column and the files: a model of one label learns nothing else")
+	case f.Label && r.regression() && size > 10*large:
+		r.find(fmt.Sprintf("label %q is %.4g ± %.4g, and predictions begin near 0", f.Name, f.Mean, f.Deviation),
+			"train on a smaller number, such as its logarithm or thousands of it, and scale predictions back")
+	case f.Label:
+	case seen.constant():
+		r.find(fmt.Sprintf("feed %q is the same in every row", f.Name), "is it the right column? It says nothing")
+	case tells > 0.98 && r.classes():
+		r.find(fmt.Sprintf("feed %q says by itself what the label is (%s of its variance)", f.Name, percent(tells)),
+			"is it known when the model is asked? If it is made from the label, leave it out")
+	case raw && f.Kind == "number" && size > large:
+		r.find(fmt.Sprintf("feed %q is %.4g ± %.4g, and reaches %s as it is", f.Name, f.Mean, f.Deviation, layer),
+			"Scale or Standardize its column, or begin with nn.BatchNorm")
+	case f.Unseen > 0.5:
+		r.find(fmt.Sprintf("%s of feed %q in test rows are ids that no row to train on has", percent(f.Unseen), f.Name),
+			"a model knows nothing of them: a coarser id, or a split of rows at random, if the service will know its "+
+				"ids")
+	}
+}
+
+// regression says whether the loss is of numbers, classes whether it is of labels that are 0 and 1.
+func (r *Report) regression() bool {
+	return slices.Contains([]string{"square_error", "absolute_error", "smooth_l1"}, r.graph.loss)
+}
+
+func (r *Report) classes() bool {
+	if len(r.graph.labels) != 1 {
+		return false
+	}
+	label := r.rows.feeds[r.graph.labels[0]]
+	if label.many || len(label.values) != 2 {
+		return false
+	}
+	_, zero := label.values[0]
+	_, one := label.values[1]
+	_, number := label.values[uint64(math.Float32bits(1))]
+	return zero && (one && label.ids || number && !label.ids)
+}
+
+// apart looks at how rows lie: in steps, in order, and beside test rows.
+func (r *Report) apart(j Job) {
+	if r.StepsAnEpoch == 1 && r.Rows > 1 && j.Batch > r.Rows {
+		r.find(fmt.Sprintf("a batch of %d is more than the %d rows, so that an epoch is one step", j.Batch, r.Rows),
+			"a smaller -batch")
+	}
+	same := func(l [2]float64) bool { return l[0] == l[1] }
+	if n := len(r.labels); n > 1 && r.classes() && !slices.ContainsFunc(r.labels,
+		func(l [2]float64) bool { return !same(l) }) {
+		r.find(fmt.Sprintf("in each of the first %d steps all rows have one label", n),
+			"rows come in the order of their labels: Shuffle them in Job.Rows")
+	}
+	again := 0
+	for h := range r.tested.hashes {
+		if _, known := r.rows.hashes[h]; known {
+			again++
+		}
+	}
+	tested, distinct := len(r.tested.hashes), float64(len(r.rows.hashes))/float64(max(r.Rows, 1))
+	if tested >= 50 && distinct > 0.5 && float64(again) > 0.9*float64(tested) {
+		r.find(fmt.Sprintf("%s of the test rows are rows to train on", percent(float64(again)/float64(tested))),
+			"test on rows of another file, or on a share that is held out (Files.HeldOut)")
+	}
+	if label := r.labelFeed(r.tested); label != nil && label.constant() && !r.labelFeed(r.rows).constant() {
+		r.find("all test rows have one label", "an AUC of them does not exist: take more rows, or others")
+	}
+}
+
+func (r *Report) labelFeed(of readings) *reading {
+	if len(r.graph.labels) != 1 {
+		return nil
+	}
+	return of.feeds[r.graph.labels[0]]
+}
+
+// serving looks at what the saved model needs.
+func (r *Report) serving() {
+	for _, l := range r.graph.labels {
+		if r.graph.needed[l] {
+			r.find(fmt.Sprintf("Job.Outputs are computed from the label %q", l),
+				"who asks the saved model does not know it: give Outputs predictions alone")
+		}
+	}
+}
+
+// tables says which tables have no room for the ids that will ask for rows.
+func (r *Report) tables(j Job) {
+	for _, p := range j.Loss.Params() {
+		if !p.Embedding || p.MaxBytes == 0 {
+			continue
+		}
+		ids := r.lookups(p.Name)
+		if fit := fits(p, j.Rule, ids); fit < len(ids) {
+			r.find(fmt.Sprintf("table %q has room for %d of its %d ids (MaxBytes %d)", p.Name, fit, len(ids),
+				p.MaxBytes),
+				"the others stay without a row: more bytes, or more servers, which have so many each; an Entry has "+
+					"rare ids wait")
+		}
+	}
+}
+
+// lookups are the ids that look a table up.
+func (r *Report) lookups(table string) (ids []uint64) {
+	known := map[uint64]bool{}
+	for _, feed := range r.graph.looked[table] {
+		for id := range r.rows.feeds[feed].values {
+			if !known[id] {
+				known[id], ids = true, append(ids, id)
+			}
+		}
+	}
+	return ids
+}
+
+// fits is how many ids a table has room for, by making one.
+func fits(p *optimizer.Param, rule optimizer.Rule, ids []uint64) (n int) {
+	t, err := local.New([]*optimizer.Param{p}, rule)
+	for chunk := range slices.Chunk(ids, 1024) {
+		if err != nil {
+			return n
+		}
+		if err = t.SetRows(p.Name, chunk, make([]float32, len(chunk)*p.Dim())); err == nil {
+			n += len(chunk)
+		}
+	}
+	return n
+}
+
+// predictions looks at predictions before and behind the steps.
+func (r *Report) predictions() {
+	switch pred := r.graph.pred; {
+	case pred == nil || r.then.rows < 50:
+	case r.graph.loss == "binary_cross_entropy_with_logits" && pred.Op() == "sigmoid":
+		r.find(fmt.Sprintf("%v is a probability, and %s makes one of it again", pred, r.graph.loss),
+			"give the loss what comes before Sigmoid, or take BinaryCrossEntropy")
+	case r.before.alike() && r.then.alike():
+		r.find(fmt.Sprintf("predictions %v are the same for all rows, before and behind %d steps", pred, len(r.Losses)),
+			"look whether the feeds reach them: a layer that begins with zeros, or numbers that are lost on the way")
+	case r.before.certain > 0.9 && r.before.within && r.classes():
+		r.find(fmt.Sprintf("predictions %v are 0 or 1 for %s of the rows before the first step", pred,
+			percent(r.before.certain)),
+			"numbers are too large for the layers: Scale or Standardize them, or begin with nn.BatchNorm")
+	case r.then.alike() || r.then.certain == 1 && r.last() > 0.5:
+		r.find(fmt.Sprintf("predictions %v are all alike, or all 0 or 1, behind %d steps", pred, len(r.Losses)),
+			"a smaller learning rate (-lr), and numbers of a size around 1 in the feeds")
+	}
+}
+
+// gradients names params that no gradient came to.
+func (r *Report) gradients() {
+	var still []string
+	for _, p := range r.Params {
+		if !p.Frozen && p.Gradient == 0 {
+			still = append(still, fmt.Sprintf("%q", p.Name))
+		}
+	}
+	if still != nil {
+		r.find(fmt.Sprintf("no gradient came to %s in %d steps", strings.Join(still, ", "), len(r.Losses)),
+			"units that are 0 for all rows (a ReLU behind weights or numbers that are all negative), or a layer that "+
+				"the loss does not depend on")
+	}
+}
+
+// rate looks at what the learning rate does.
+func (r *Report) rate() {
+	first, last := r.Losses[0], r.last()
+	var size, moved float64
+	for _, p := range r.Params {
+		if !p.Frozen && p.Gradient > 0 {
+			size, moved = math.Hypot(size, p.Norm), math.Hypot(moved, p.Moved)
+		}
+	}
+	switch {
+	case last > 2*first && last-first > 0.5:
+		r.find(fmt.Sprintf("the loss rises from %.4g to %.4g in %d steps", first, last, len(r.Losses)),
+			"a smaller learning rate (-lr)")
+	case size > 0 && moved > 100*size:
+		r.find(fmt.Sprintf("%d steps make the weights %.0f times as large", len(r.Losses), moved/size),
+			"a smaller learning rate (-lr)")
+	case size > 0 && moved < 1e-7*size && len(r.Losses) == tried:
+		r.find(fmt.Sprintf("%d steps move the weights by %.1g of their size", tried, moved/size),
+			"a larger learning rate (-lr)")
+	}
+}
+
+// last is the mean loss of the last steps.
+func (r *Report) last() float64 {
+	steps, sum := r.Losses[max(0, len(r.Losses)-3):], 0.0
+	for _, l := range steps {
+		sum += l
+	}
+	return sum / float64(len(steps))
+}
+
+func percent(share float64) string { return fmt.Sprintf("%.3g %%", 100*share) }

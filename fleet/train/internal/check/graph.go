@@ -1,0 +1,101 @@
+package check
+
+import (
+	"slices"
+
+	"github.com/gofleet/gofleet/nn"
+)
+
+// graph is what a job's graph says of its feeds.
+type graph struct {
+	feeds  []string            // in order of construction
+	labels []string            // feeds that the loss compares predictions with
+	slots  map[string]bool     // feeds whose rows differ in length
+	raw    map[string]string   // feeds that reach a layer as they are: its op
+	looked map[string][]string // the feeds that look a table up, by param
+	needed map[string]bool     // feeds that outputs are computed from
+	loss   string              // the op that compares
+	pred   *nn.Node            // what it compares with labels; nil if that is not known
+}
+
+// readGraph walks what the job computes.
+func readGraph(j Job) graph {
+	g := graph{slots: map[string]bool{}, raw: map[string]string{}, looked: map[string][]string{},
+		needed: map[string]bool{},
+		pred:   j.Loss.Prediction()}
+	trained := behind(j.Loss)
+	for _, n := range j.Loss.Graph().Inputs() {
+		if _, used := trained[n]; used {
+			g.feeds = append(g.feeds, n.Name())
+		}
+	}
+	for n := range trained {
+		g.see(n)
+	}
+	slices.Sort(g.labels)
+	g.labels = slices.Compact(g.labels)
+	for n := range behind(j.Outputs...) {
+		if n.Op() == "input" {
+			g.needed[n.Name()] = true
+		}
+	}
+	return g
+}
+
+// see notes what one node does with its inputs.
+func (g *graph) see(n *nn.Node) {
+	in := n.Inputs()
+	compares := len(in) > 1 && slices.Contains(in, g.pred)
+	for _, of := range in {
+		for _, feed := range sources(of) {
+			switch {
+			case compares:
+				g.labels, g.loss = append(g.labels, feed.Name()), n.Op()
+			case !passesOn[n.Op()] && !scales[n.Op()]:
+				g.raw[feed.Name()] = n.Op()
+			}
+		}
+	}
+	if table := slices.IndexFunc(in, func(of *nn.Node) bool { return of.Op() == "table" }); table > 0 &&
+		in[0].Op() == "input" {
+		g.looked[in[table].Name()] = append(g.looked[in[table].Name()], in[0].Name())
+	}
+}
+
+// passesOn are ops that lay numbers out anew and change none of them; scales are ops behind which numbers are of
+// another size.
+var (
+	passesOn = map[string]bool{"concat": true, "reshape": true, "slice": true, "transpose": true, "expand": true,
+		"gather": true, "cast": true, "dropout": true}
+	scales = map[string]bool{"batch_norm": true, "layer_norm": true, "log": true, "log1p": true, "scale": true,
+		"clip":   true,
+		"divide": true, "tanh": true, "sigmoid": true, "embedding": true, "embedding_pool": true,
+		"embedding_sequence": true,
+		"sequence_mask":      true, "weighted_mean": true, "class_weights": true}
+)
+
+// sources are the feeds whose numbers a node has as they are, beside others' or alone.
+func sources(n *nn.Node) (feeds []*nn.Node) {
+	switch {
+	case n.Op() == "input":
+		return []*nn.Node{n}
+	case passesOn[n.Op()]:
+		for _, in := range n.Inputs() {
+			feeds = append(feeds, sources(in)...)
+		}
+	}
+	return feeds
+}
+
+// behind are nodes and all that they are computed from.
+func behind(nodes ...*nn.Node) map[*nn.Node]bool {
+	found, nodes := map[*nn.Node]bool{}, slices.Clone(nodes)
+	for len(nodes) > 0 {
+		n := nodes[len(nodes)-1]
+		if nodes = nodes[:len(nodes)-1]; !found[n] {
+			found[n] = true
+			nodes = append(nodes, n.Inputs()...)
+		}
+	}
+	return found
+}

@@ -1,0 +1,121 @@
+package check
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"gorgonia.org/tensor"
+
+	"github.com/gofleet/gofleet/dataset"
+)
+
+// readings are what rows hold.
+type readings struct {
+	count  int
+	feeds  map[string]*reading
+	hashes map[uint64]struct{} // of rows
+}
+
+// readFeeds goes over the rows once.
+func readFeeds(ctx context.Context, rows *dataset.Dataset, g graph) (readings, error) {
+	r := readings{feeds: map[string]*reading{}, hashes: map[uint64]struct{}{}}
+	for batch, err := range rows.Prefetch(2).BatchesContext(ctx, 4096) {
+		if err == nil {
+			err = r.add(batch, g)
+		}
+		if err != nil {
+			return r, err
+		}
+	}
+	return r, nil
+}
+
+// add adds the rows of a batch.
+func (r *readings) add(batch dataset.Batch, g graph) error {
+	labels := labelsOf(batch, g)
+	hashes := make([]uint64, 0, 4096)
+	for _, name := range g.feeds {
+		t, offsets := batch[name], batch[name+".offsets"]
+		if t == nil {
+			return fmt.Errorf("they have no column %q, which the loss is computed from", name)
+		}
+		begins := beginnings(t, offsets)
+		if r.feeds[name] == nil {
+			_, numbers := t.Data().([]float32)
+			r.feeds[name] = newReading(!numbers, offsets != nil, begins[1]-begins[0])
+		}
+		hashes = append(hashes, make([]uint64, max(0, len(begins)-1-len(hashes)))...)
+		r.feeds[name].add(t, begins, labels, hashes)
+	}
+	for _, h := range hashes {
+		r.hashes[h] = struct{}{}
+	}
+	r.count += len(hashes)
+	return nil
+}
+
+// beginnings are where the values of each row begin, and where the last row's end.
+func beginnings(t, offsets *tensor.Dense) []int {
+	if offsets != nil {
+		var begins []int
+		for _, o := range offsets.Int64s() {
+			begins = append(begins, int(o))
+		}
+		return begins
+	}
+	rows := t.Shape()[0]
+	begins := make([]int, rows+1)
+	for i := range begins {
+		begins[i] = i * (t.Shape().TotalSize() / rows)
+	}
+	return begins
+}
+
+// add adds a feed's values of so many rows, with the label of each, and mixes them into the rows' hashes.
+func (f *reading) add(t *tensor.Dense, begins []int, labels []float64, hashes []uint64) {
+	var one func(i, col int, label float64) (bits uint64)
+	switch v := t.Data().(type) {
+	case []float32:
+		one = func(i, col int, label float64) uint64 {
+			f.number(v[i], min(col, len(f.columns)-1), label)
+			return uint64(math.Float32bits(v[i]))
+		}
+	case []int64:
+		one = func(i, _ int, label float64) uint64 { f.value(uint64(v[i]), label); return uint64(v[i]) }
+	case []uint64:
+		one = func(i, _ int, label float64) uint64 { f.value(v[i], label); return v[i] }
+	}
+	for row := range len(begins) - 1 {
+		label, h := 0.0, hashes[row]
+		if labels != nil {
+			label = labels[row]
+		}
+		for i := begins[row]; i < begins[row+1]; i++ {
+			h = (h ^ one(i, i-begins[row], label)) * 0x9e3779b97f4a7c15
+			h ^= h >> 29
+		}
+		hashes[row] = h
+	}
+}
+
+// labelsOf are the labels of rows that have a number each, nil if they have not.
+func labelsOf(batch dataset.Batch, g graph) []float64 {
+	if len(g.labels) != 1 || batch[g.labels[0]] == nil {
+		return nil
+	}
+	t := batch[g.labels[0]]
+	if t.Shape().TotalSize() != t.Shape()[0] {
+		return nil
+	}
+	labels := make([]float64, t.Shape()[0])
+	for i := range labels {
+		switch v := t.Data().(type) {
+		case []float32:
+			labels[i] = float64(v[i])
+		case []int64:
+			labels[i] = float64(v[i])
+		}
+	}
+	return labels
+}

@@ -1,0 +1,165 @@
+package check
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/gofleet/gofleet/internal/rules"
+	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/optimizer/local"
+)
+
+// tried is how many steps are made, as far as tryFor lasts.
+const (
+	tried  = 20
+	tryFor = 5 * time.Second
+)
+
+// try trains for some steps on tables of its own, and predicts the same rows before and behind them.
+func (r *Report) try(ctx context.Context, j Job) error {
+	params := j.Loss.Params()
+	tables, err := local.New(params, j.Rule)
+	if err != nil {
+		return err
+	}
+	w := &watch{tables, map[string]*Param{}}
+	for _, p := range params {
+		w.params[p.Name] = &Param{Name: p.Name, Shape: p.Shape, Table: p.Embedding, Frozen: p.Frozen}
+	}
+	j.Loss.Bind(w)
+	exe := nn.NewExecutor(j.Loss.Graph())
+	first, err := dense(tables, params)
+	if err != nil {
+		return err
+	}
+	if r.before, err = r.predict(ctx, j, exe); err == nil {
+		err = r.steps(ctx, j, exe)
+	}
+	if err != nil {
+		return err
+	}
+	last, err := dense(tables, params)
+	if err != nil {
+		return err
+	}
+	for _, p := range params {
+		of := w.params[p.Name]
+		of.measure(p, j.Rule, first[p.Name], last[p.Name], len(r.lookups(p.Name)))
+		r.Params = append(r.Params, *of)
+	}
+	r.then, err = r.predict(ctx, j, exe)
+	return err
+}
+
+// steps makes the first steps of the first epoch.
+func (r *Report) steps(ctx context.Context, j Job, exe *nn.Executor) error {
+	until := time.Now().Add(tryFor)
+	for batch, err := range j.First.BatchesContext(ctx, j.Batch) {
+		if err != nil {
+			return err
+		}
+		if l := labelsOf(batch, r.graph); l != nil {
+			r.labels = append(r.labels, [2]float64{slices.Min(l), slices.Max(l)})
+		}
+		loss, err := exe.Train(ctx, batch, j.Loss)
+		if err != nil {
+			return err
+		}
+		r.Losses = append(r.Losses, nn.Scalar(loss[0]))
+		if len(r.Losses) == tried || time.Now().After(until) {
+			break
+		}
+	}
+	return exe.Close(ctx)
+}
+
+// dense are the values of all dense params.
+func dense(t *local.Trainer, params []*optimizer.Param) (map[string][]float32, error) {
+	values := map[string][]float32{}
+	for _, p := range params {
+		if p.Embedding {
+			continue
+		}
+		w, err := t.Dense(p.Name)
+		if err != nil {
+			return nil, err
+		}
+		values[p.Name] = w
+	}
+	return values, nil
+}
+
+// measure says how large a param is, and how far it moved.
+func (p *Param) measure(of *optimizer.Param, rule optimizer.Rule, first, last []float32, ids int) {
+	values := of.Size()
+	if rule = rules.For(rule, of); p.Table {
+		p.IDs, values = ids, of.Dim()
+		p.Bytes = ids * 4 * (values + rule.StateLen(values))
+		return
+	}
+	p.Bytes = 4 * values
+	if !p.Frozen {
+		p.Bytes += 4 * rule.StateLen(values)
+	}
+	moved := make([]float32, len(first))
+	for i := range first {
+		moved[i] = last[i] - first[i]
+	}
+	p.Norm, p.Moved = norm(first), norm(moved)
+}
+
+// scores are predictions of some rows.
+type scores struct {
+	rows            int
+	mean, deviation float64
+	certain         float64 // the share that is as good as 0 or 1
+	within          bool    // all lie between 0 and 1
+}
+
+// scored is how many rows are predicted.
+const scored = 2048
+
+// predict looks at what the loss compares with labels, for some rows.
+func (r *Report) predict(ctx context.Context, j Job, exe *nn.Executor) (s scores, err error) {
+	if r.graph.pred == nil {
+		return s, nil
+	}
+	var sum, squares float64
+	s.within = true
+	for batch, err := range some(j.Train).Take(scored).MayBeEmpty().BatchesContext(ctx, scored/4) {
+		if err != nil {
+			return s, err
+		}
+		got, err := exe.Eval(ctx, batch, r.graph.pred)
+		if err != nil {
+			return s, fmt.Errorf("predictions: %w", err)
+		}
+		v, _ := got[0].Data().([]float32)
+		for i := range exe.Examples() {
+			width := len(v) / exe.Examples()
+			if width == 0 {
+				return scores{}, nil // a mean of the batch
+			}
+			x := float64(v[(i+1)*width-1])
+			s.rows++
+			sum += x
+			squares += x * x
+			s.within = s.within && x >= 0 && x <= 1
+			if math.Min(math.Abs(x), math.Abs(1-x)) < 1e-6 {
+				s.certain++
+			}
+		}
+	}
+	if n := float64(s.rows); n > 0 {
+		s.mean, s.certain = sum/n, s.certain/n
+		s.deviation = math.Sqrt(max(squares/n-s.mean*s.mean, 0))
+	}
+	return s, nil
+}
+
+// alike says whether predictions have nothing to do with the rows.
+func (s scores) alike() bool { return s.rows >= 50 && s.deviation <= 1e-6*math.Abs(s.mean) }

@@ -1,0 +1,72 @@
+package check
+
+import (
+	"context"
+	"math"
+
+	"github.com/gofleet/gofleet/optimizer"
+)
+
+// Param is what steps did with a param.
+type Param struct {
+	Name     string
+	Shape    []int
+	Table    bool
+	Frozen   bool
+	Gradient float64 // the largest norm that its gradient had in a step
+	Norm     float64 // of a dense param's values before the first step
+	Moved    float64 // the norm of what the steps changed of them
+	IDs      int     // of a table, in the rows
+	Touched  int     // of them in a step, at most
+	Bytes    int     // of its values and the rule's state, of a table for each of IDs
+}
+
+// watch is a trainer that sees what goes to another.
+type watch struct {
+	optimizer.Trainer
+	params map[string]*Param
+}
+
+// Open implements [optimizer.Trainer].
+func (w *watch) Open(params []*optimizer.Param) (optimizer.Session, error) {
+	s, err := w.Trainer.Open(params)
+	return &watched{Session: s, watch: w, params: params}, err
+}
+
+// watched is a session of which each gradient is measured.
+type watched struct {
+	optimizer.Session
+	watch  *watch
+	params []*optimizer.Param
+}
+
+// End implements [optimizer.Session].
+func (s *watched) End(ctx context.Context, step *optimizer.Step) error {
+	if !step.Eval {
+		for _, p := range s.params {
+			s.watch.sees(p.Name, p.G)
+		}
+		for _, rows := range step.Rows {
+			s.watch.sees(rows.Param.Name, rows.G)
+			s.watch.params[rows.Param.Name].touches(len(rows.IDs))
+		}
+	}
+	return s.Session.End(ctx, step)
+}
+
+func (w *watch) sees(param string, g []float32) {
+	if p := w.params[param]; p != nil {
+		p.Gradient = max(p.Gradient, norm(g))
+	}
+}
+
+func (p *Param) touches(ids int) { p.Touched = max(p.Touched, ids) }
+
+// norm is the Euclidean one; not a number where an element is none.
+func norm(x []float32) float64 {
+	sum := 0.0
+	for _, v := range x {
+		sum += float64(v) * float64(v)
+	}
+	return math.Sqrt(sum)
+}
