@@ -32,6 +32,8 @@ type Info struct {
 	// earlier versions.
 	Progress  fleet.Progress
 	Positions []fleet.Position
+	// Over says that a job with servers has ended with it, all its work done.
+	Over bool
 }
 
 // ErrNone says that a directory holds no whole checkpoint. Errors of package fleet that say so wrap it too.
@@ -44,7 +46,7 @@ func Latest(dir string) (Info, error) {
 	if err != nil {
 		return Info{}, fmt.Errorf("checkpoints: Latest: %w", err)
 	}
-	c := Info{Dir: newest, Step: m.Step}
+	c := Info{Dir: newest, Step: m.Step, Over: checkpoint.Over(dir, m)}
 	if m.Progress != nil {
 		c.Progress = fleet.Progress(*m.Progress)
 	}

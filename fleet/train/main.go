@@ -35,6 +35,8 @@ import (
 // Where all roles go back to the last checkpoint of -checkpoint, since a server has lost its weights or, in modes sync
 // and ssp, a worker has ended, Main joins the job anew in this process, with a Job made anew, up to -goback times.
 //
+// A worker that is started again when its job has ended, and has nothing left to train, ends without an error.
+//
 // An error goes to stderr under the program's name. It ends the process with status 1, with [fleet.ExitWentBack], or
 // what FLEET_EXIT_RESTART says, where starting all roles again from the last checkpoint is what helps, with 2 where the
 // command line makes no sense, or, as shells have it, with 130 after ^C and with 143 after SIGTERM; with 1 after
@@ -155,6 +157,10 @@ func play(ctx context.Context, o *Options, job func() (Job, error)) error {
 		_, err = j.Run(ctx, f)
 		if err != nil && ctx.Err() != nil {
 			return cmp.Or(f.Unsaved(), err)
+		}
+		if errors.Is(err, errOver) {
+			slog.Info("this worker was started again behind the end of its job", "role", f, "why", err)
+			return nil
 		}
 		if back != nil && errors.Is(err, fleet.ErrMissing) {
 			return fmt.Errorf("%w; this role went back since %w", err, back) // all roles, started again, go on

@@ -2,6 +2,7 @@ package train
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -47,6 +48,9 @@ func (j Job) Run(ctx context.Context, f *fleet.Fleet) (Result, error) {
 	}
 	defer f.Close() // after an error the others need not wait for this worker
 	if err := f.InitWorker(ctx); err != nil {
+		if errors.Is(err, fleet.ErrMissing) && j.over(s) {
+			err = fmt.Errorf("%w: %w", errOver, err)
+		}
 		return Result{}, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -81,6 +85,17 @@ func (j Job) Run(ctx context.Context, f *fleet.Fleet) (Result, error) {
 func (j Job) saves() bool {
 	s, err := j.check()
 	return err == nil && s.Recovery.Dir != ""
+}
+
+// errOver says that a worker was started again behind the end of its job.
+var errOver = errors.New("the job is over, and nothing is left for this worker to train")
+
+// over says whether a job with servers has ended with its newest checkpoint, and has nothing left to train.
+func (j *Job) over(s strategy.Strategy) bool {
+	last, err := checkpoints.Latest(s.Recovery.Dir)
+	var st state
+	_ = json.Unmarshal(last.Progress.User, &st) // a program of another kind has not stopped
+	return err == nil && last.Over && (last.Progress.Epoch >= j.Epochs || st.Stopped != "")
 }
 
 // passedOver says that the job does not begin from what -load names, as its own checkpoints come first.

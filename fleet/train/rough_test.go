@@ -178,6 +178,41 @@ func TestWhatWaitsInVainIsStartedAgain(t *testing.T) {
 	}
 }
 
+// TestAWorkerBehindTheEndOfItsJob: a worker that is started again when its job has just ended finds no server, and nothing to train: it ends
+// well, and says so. With more epochs to train, or another directory, it has failed.
+func TestAWorkerBehindTheEndOfItsJob(t *testing.T) {
+	t.Parallel()
+	place, dir := porttest.Free(t, 1)[0], t.TempDir()
+	play := func(role string, said *bytes.Buffer, args ...string) *exec.Cmd {
+		cmd := exec.Command(os.Args[0], append([]string{"-mode=async", "-epochs=1"}, args...)...)
+		cmd.Dir, cmd.Stderr = dir, said
+		cmd.Env = append(os.Environ(), victim+"=none", "FLEET_PROGRESS=plain", "FLEET_SERVERS="+place, "FLEET_WORKERS=1", "FLEET_ROLE="+role,
+			"FLEET_INDEX=0")
+		return cmd
+	}
+	var said [2]bytes.Buffer
+	server, worker := play("server", &said[0], "-checkpoint=ck"), play("worker", &said[1], "-checkpoint=ck")
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer server.Process.Kill()
+	if err := errors.Join(worker.Run(), server.Wait()); err != nil {
+		t.Fatalf("%v\n%s%s", err, said[0].String(), said[1].String())
+	}
+	for _, k := range []struct {
+		args []string
+		want int
+	}{{[]string{"-checkpoint=ck"}, 0}, {[]string{"-checkpoint=ck", "-epochs=2"}, 1}, {[]string{"-checkpoint=other"}, 1}} {
+		var said bytes.Buffer
+		late := play("worker", &said, k.args...)
+		late.Env = append(late.Env, deserted+"=1")
+		err := late.Run()
+		if late.ProcessState.ExitCode() != k.want || (k.want == 0) != strings.Contains(said.String(), "behind the end of its job") {
+			t.Errorf("%v: %v, want status %d:\n%s", k.args, err, k.want, said.String())
+		}
+	}
+}
+
 // TestSignalsEndAMeeting: SIGTERM ends a rank that waits for the others at once, with the status of one that was asked to end.
 func TestSignalsEndAMeeting(t *testing.T) {
 	t.Parallel()

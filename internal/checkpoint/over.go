@@ -35,6 +35,11 @@ func (s *Series) Ended() (newest string, over bool) {
 	if err != nil {
 		return "", false
 	}
-	id, err := files.ReadFile(filepath.Join(s.Dir, overName))
-	return newest, err == nil && string(id) == m.ID+"\n"
+	return newest, Over(s.Dir, m)
+}
+
+// Over says whether a job that saves into a directory was over with a checkpoint there.
+func Over(dir string, m Manifest) bool {
+	id, err := files.ReadFile(filepath.Join(dir, overName))
+	return err == nil && string(id) == m.ID+"\n"
 }
