@@ -41,8 +41,8 @@ func (r Adadelta) Update(w, g, state []float32, s *State) {
 	}
 }
 
-// Check implements [Checker].
-func (r Adadelta) Check() error {
+// check says what is wrong with the settings, as [Checker] does.
+func (r Adadelta) check() error {
 	return checks("adadelta", checkRate(r.LR, r.Schedule), checkFactor("Rho", r.Rho),
 		checkDivisor("Epsilon", r.Epsilon))
 }

@@ -41,8 +41,8 @@ func (r Adagrad) Update(w, g, state []float32, s *State) {
 	}
 }
 
-// Check implements [Checker].
-func (r Adagrad) Check() error {
+// check says what is wrong with the settings, as [Checker] does.
+func (r Adagrad) check() error {
 	return checks("adagrad", checkRate(r.LR, r.Schedule), checkDivisor("Epsilon", r.Epsilon),
 		checkPositive("InitialAccumulator", r.InitialAccumulator))
 }

@@ -75,8 +75,8 @@ func bias(beta float64, t int64) float64 {
 	return 1 - math.Pow(float64(float32(beta)), float64(max(t, 1)))
 }
 
-// Check implements [Checker].
-func (r Adam) Check() error {
+// check says what is wrong with the settings, as [Checker] does.
+func (r Adam) check() error {
 	return checks("adam", checkRate(r.LR, r.Schedule), checkFactor("Beta1", r.Beta1), checkFactor("Beta2", r.Beta2),
 		checkDivisor("Epsilon", r.Epsilon))
 }

@@ -137,11 +137,11 @@ func shorten(limit, long float64) float32 {
 	return float32(limit / long)
 }
 
-// Check implements [Checker].
-func (c ClipByNorm) Check() error { return checkNorm("clip by norm", c.Norm) }
+// check says what is wrong with the settings, as [Checker] does.
+func (c ClipByNorm) check() error { return checkNorm("clip by norm", c.Norm) }
 
-// Check implements [Checker].
-func (c ClipByGlobalNorm) Check() error { return checkNorm("clip by global norm", c.Norm) }
+// check says what is wrong with the settings, as [Checker] does.
+func (c ClipByGlobalNorm) check() error { return checkNorm("clip by global norm", c.Norm) }
 
 func checkNorm(name string, norm float64) error {
 	if !(norm > 0) {

@@ -31,7 +31,7 @@ func (d Decay) Update(w, g, state []float32, s *State) {
 	d.Rule.Update(w, sum, state, s)
 }
 
-// Check implements [Checker].
-func (d Decay) Check() error {
+// check says what is wrong with the settings, as [Checker] does.
+func (d Decay) check() error {
 	return checks("decay", checkPositive("L1", d.L1), checkPositive("L2", d.L2))
 }

@@ -36,8 +36,8 @@ func (r DecayedAdagrad) Update(w, g, a []float32, s *State) {
 	}
 }
 
-// Check implements [Checker].
-func (r DecayedAdagrad) Check() error {
+// check says what is wrong with the settings, as [Checker] does.
+func (r DecayedAdagrad) check() error {
 	return checks("decayed_adagrad", checkRate(r.LR, r.Schedule), checkFactor("Decay", r.Decay),
 		checkDivisor("Epsilon", r.Epsilon))
 }

@@ -52,8 +52,8 @@ func (r DPSGD) Update(w, g, _ []float32, s *State) {
 	}
 }
 
-// Check implements [Checker].
-func (r DPSGD) Check() error {
+// check says what is wrong with the settings, as [Checker] does.
+func (r DPSGD) check() error {
 	return checks("dpsgd", checkRate(r.LR, r.Schedule), checkPositive("Clip", r.Clip),
 		checkPositive("BatchSize", r.BatchSize),
 		checkOrNone("Sigma", r.Sigma))

@@ -66,8 +66,8 @@ func ftrlRoot(x float32, power float64) float32 {
 	return float32(math.Pow(float64(x), -power))
 }
 
-// Check implements [Checker].
-func (r Ftrl) Check() error {
+// check says what is wrong with the settings, as [Checker] does.
+func (r Ftrl) check() error {
 	var power error
 	if !(r.Power <= 0) {
 		power = fmt.Errorf("Power is %v: it must not be positive", r.Power)

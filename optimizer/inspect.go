@@ -58,12 +58,16 @@ func isPart(t reflect.Type) bool {
 	return t == reflect.TypeFor[Rule]() || t == reflect.TypeFor[lr.Schedule]() || t == reflect.TypeFor[Initializer]()
 }
 
-// askCheck is what a Checker says of itself.
+// askCheck is what a Checker, or a rule of this package, says of itself.
 func askCheck(v reflect.Value) error {
-	if v.IsValid() && v.CanInterface() {
-		if c, ok := v.Interface().(Checker); ok {
-			return c.Check()
-		}
+	if !v.IsValid() || !v.CanInterface() {
+		return nil
+	}
+	switch c := v.Interface().(type) {
+	case Checker:
+		return c.Check()
+	case interface{ check() error }:
+		return c.check()
 	}
 	return nil
 }

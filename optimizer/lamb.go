@@ -94,8 +94,8 @@ func (d direction) of(w, m, v float32) float32 {
 	return m*d.first/(sqrt(v*d.second)+d.eps) + d.decay*w
 }
 
-// Check implements [Checker].
-func (r Lamb) Check() error {
+// check says what is wrong with the settings, as [Checker] does.
+func (r Lamb) check() error {
 	return checks("lamb", checkRate(r.LR, r.Schedule), checkFactor("Beta1", r.Beta1), checkFactor("Beta2", r.Beta2),
 		checkDivisor("Epsilon", r.Epsilon), checkOrNone("WeightDecay", r.WeightDecay))
 }

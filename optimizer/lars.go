@@ -69,8 +69,8 @@ func squares(x []float32) float64 {
 	return sum
 }
 
-// Check implements [Checker].
-func (r Lars) Check() error {
+// check says what is wrong with the settings, as [Checker] does.
+func (r Lars) check() error {
 	return checks("lars_momentum", checkRate(r.LR, r.Schedule), checkFactor("Momentum", r.Momentum),
 		checkPositive("Coeff", r.Coeff),
 		checkOrNone("WeightDecay", r.WeightDecay), checkPositive("Epsilon", r.Epsilon))

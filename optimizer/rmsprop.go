@@ -60,8 +60,8 @@ func (r RMSProp) Update(w, g, state []float32, s *State) {
 	}
 }
 
-// Check implements [Checker].
-func (r RMSProp) Check() error {
+// check says what is wrong with the settings, as [Checker] does.
+func (r RMSProp) check() error {
 	return checks("rmsprop", checkRate(r.LR, r.Schedule), checkFactor("Rho", r.Rho), checkDivisor("Epsilon", r.Epsilon),
 		checkFactor("Momentum", r.Momentum))
 }

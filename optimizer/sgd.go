@@ -26,5 +26,5 @@ func (r SGD) Update(w, g, _ []float32, s *State) {
 	sgd(w, g[:len(w)], s.rate(r.LearningRate()))
 }
 
-// Check implements [Checker].
-func (r SGD) Check() error { return checks("sgd", checkRate(r.LR, r.Schedule)) }
+// check says what is wrong with the settings, as [Checker] does.
+func (r SGD) check() error { return checks("sgd", checkRate(r.LR, r.Schedule)) }

@@ -62,8 +62,8 @@ func (r SparseSharedAdam) Update(w, g, state []float32, s *State) {
 	powers[1] *= float32(b2)
 }
 
-// Check implements [Checker].
-func (r SparseSharedAdam) Check() error {
+// check says what is wrong with the settings, as [Checker] does.
+func (r SparseSharedAdam) check() error {
 	return checks("sparse_shared_adam", checkRate(r.LR, r.Schedule), checkFactor("Beta1", r.Beta1),
 		checkFactor("Beta2", r.Beta2),
 		checkDivisor("Epsilon", r.Epsilon), r.Bounds.check())

@@ -57,8 +57,8 @@ func (r SparseAdam) Update(w, g, state []float32, s *State) {
 	powers[1] *= b2
 }
 
-// Check implements [Checker].
-func (r SparseAdam) Check() error {
+// check says what is wrong with the settings, as [Checker] does.
+func (r SparseAdam) check() error {
 	return checks("sparse_adam", checkRate(r.LR, r.Schedule), checkFactor("Beta1", r.Beta1),
 		checkFactor("Beta2", r.Beta2),
 		checkDivisor("Epsilon", r.Epsilon), r.Bounds.check())

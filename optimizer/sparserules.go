@@ -57,8 +57,8 @@ func (r SparseNaive) Update(w, g, _ []float32, s *State) {
 	}
 }
 
-// Check implements [Checker].
-func (r SparseNaive) Check() error {
+// check says what is wrong with the settings, as [Checker] does.
+func (r SparseNaive) check() error {
 	return checks("sparse_naive", checkRate(r.LR, r.Schedule), r.Bounds.check())
 }
 
@@ -105,8 +105,8 @@ func (r SparseAdagrad) Update(w, g, state []float32, s *State) {
 	state[0] += float32(squares(g) / float64(len(g)))
 }
 
-// Check implements [Checker].
-func (r SparseAdagrad) Check() error {
+// check says what is wrong with the settings, as [Checker] does.
+func (r SparseAdagrad) check() error {
 	return checks("sparse_adagrad", checkRate(r.LR, r.Schedule), checkDivisor("Initial", r.Initial), r.Bounds.check())
 }
 
@@ -144,7 +144,7 @@ func (r StdAdagrad) Update(w, g, a []float32, s *State) {
 	}
 }
 
-// Check implements [Checker].
-func (r StdAdagrad) Check() error {
+// check says what is wrong with the settings, as [Checker] does.
+func (r StdAdagrad) check() error {
 	return checks("std_adagrad", checkRate(r.LR, r.Schedule), checkDivisor("Initial", r.Initial), r.Bounds.check())
 }
