@@ -468,3 +468,66 @@ func TestATakeReadsAgain(t *testing.T) {
 	holds(t, s, 9, cut.Read, cut.Take)
 	take(9, found, "manifest.json", -1)
 }
+
+// TestALeaverEndsItsCut: pushes go on when the anchor of a cut leaves; another worker leaves at once, and the cut
+// goes on.
+func TestALeaverEndsItsCut(t *testing.T) {
+	for name, c := range map[string]struct {
+		who  uint32
+		over bool
+	}{"the anchor": {0, true}, "another": {1, false}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := job{strategy: strategy.Async(), workers: 2}.server(t)
+				send(t, s, message(t, wire.Header{Op: wire.OpJoin, Worker: 1}, wire.Hello{Process: 2, Fingerprint: s.c.Fingerprint}), wire.StatusOK)
+				newAnchor(t, s, cut.Ask{ID: "a", Dir: t.TempDir(), Plan: cut.Plan{cut.Write, cut.Commit}}).until(cut.Held)
+				began, b := time.Now(), new(wire.Builder)
+				b.Reset(wire.Header{Op: wire.OpLeave, Worker: c.who, Life: 1})
+				send(t, s, b, wire.StatusOK)
+				synctest.Wait()
+				if s.st.Follower.Number() == 0 != c.over || time.Since(began) > 0 {
+					t.Errorf("cut %d is held %v later", s.st.Follower.Number(), time.Since(began))
+				}
+			})
+		})
+	}
+}
+
+// TestAJournalThatFailsAtTheEnd of a period sends all back: a server that came back would not have ended it.
+func TestAJournalThatFailsAtTheEnd(t *testing.T) {
+	choice := strategy.Async()
+	choice.Recovery = strategy.Recovery{Dir: t.TempDir(), Journal: strategy.JournalProcess, JournalDir: t.TempDir()}
+	s := job{strategy: choice}.empty(t)
+	if returned, err := s.Return(t.Context()); returned || err != nil {
+		t.Fatal(returned, err)
+	}
+	if err := s.segments.begun(); err != nil {
+		t.Fatal(err)
+	}
+	s.begin(t)
+	holds(t, s, 1, cut.End)
+	ordered(t, s, cut.Order{Number: 1, Work: cut.Reach, Steps: none[:1]})
+	s.segments.journal.Journal.Close()
+	_, err := s.holding.answer(&cut.Order{Number: 1, Work: cut.End, Name: "end-1", How: []byte(`{"unseen":1}`)}, func() bool { return false })
+	s.holding.under.Wait()
+	s.st.Lock()
+	defer s.st.Unlock()
+	if !errors.Is(s.st.Failure, wire.ErrWentBack) || !errors.Is(err, wire.ErrWentBack) || !strings.Contains(err.Error(), "journal") {
+		t.Errorf("the job: %v; the answer: %v", s.st.Failure, err)
+	}
+}
+
+// TestAServerThatEndsDoesNoOrder: an order that comes as a server closes is for the process that takes its place.
+func TestAServerThatEndsDoesNoOrder(t *testing.T) {
+	choice := strategy.Async()
+	s := newServer(t, choice)
+	holds(t, s, 1, cut.End)
+	s.st.Close()
+	if _, err := s.holding.answer(&cut.Order{Number: 1, Work: cut.End, Name: "end-1", How: []byte(`{}`)}, func() bool { return false }); err == nil {
+		t.Error("the order is answered")
+	}
+	s.holding.under.Wait()
+	if names := s.st.Follower.Names(); len(names) != 0 || s.part.Store.Tables[0].Clock() != 0 {
+		t.Errorf("it has done %v", names)
+	}
+}
