@@ -13,19 +13,10 @@ import (
 var standard atomic.Pointer[Fleet]
 
 // Init makes a fleet with default options for the role that rm gives this process, nil to look at the environment, and
-// makes it the default one. Calling it again replaces the default. [New] takes a context and options.
+// makes it the default one. Calling it again replaces the default. [New] takes a context and options, of
+// which Default does this.
 func Init(rm rolemaker.RoleMaker) (*Fleet, error) {
-	return InitContext(context.Background(), rm)
-}
-
-// InitContext is [Init] that ends with ctx where ranks wait for each other.
-func InitContext(ctx context.Context, rm rolemaker.RoleMaker) (*Fleet, error) {
-	f, err := New(ctx, rm, Options{})
-	if err != nil {
-		return nil, err
-	}
-	standard.Store(f)
-	return f, nil
+	return New(context.Background(), rm, Options{Default: true})
 }
 
 // Default is the fleet that Init made. Before Init it is this process alone, so that a program that never calls Init

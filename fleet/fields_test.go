@@ -239,6 +239,12 @@ func TestEveryFleetOptionActs(t *testing.T) {
 				t.Error(err)
 			}
 		},
+		"Default": func(t *testing.T, x trial.Trial) {
+			f, err := fleet.New(t.Context(), x.Worker(), fleet.Options{Transport: transport.NewMemory(), Default: true})
+			if err != nil || fleet.Default() != f {
+				t.Errorf("the default fleet is %v, want %v, error %v", fleet.Default(), f, err)
+			}
+		},
 	}
 	trial.Covers(t, reflect.TypeFor[fleet.Options](), cases)
 	for name, shows := range cases {

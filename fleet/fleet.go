@@ -83,6 +83,8 @@ type Options struct {
 	Placements []placement.Policy
 	// Logger is told what happens to the job; nil means [slog.Default], of JSON lines where FLEET_LOG is json.
 	Logger *slog.Logger
+	// Default makes it the fleet of the package's functions, as [Init] does.
+	Default bool
 }
 
 // Errors of calls that came at the wrong time or in the wrong role; the message says which call is missing.
@@ -140,7 +142,11 @@ func New(ctx context.Context, rm rolemaker.RoleMaker, o Options) (*Fleet, error)
 			o.Logger.Info("fleet: " + note)
 		}
 	}
-	return &Fleet{id: id, options: o, log: o.Logger, board: board, page: page, startedAgain: again}, nil
+	f := &Fleet{id: id, options: o, log: o.Logger, board: board, page: page, startedAgain: again}
+	if o.Default {
+		standard.Store(f)
+	}
+	return f, nil
 }
 
 // DistributedOptimizer wraps a rule for training under a strategy. Each role of a job must be given the same two.

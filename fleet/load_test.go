@@ -21,12 +21,12 @@ func TestServersLoadBeforeTheyServe(t *testing.T) {
 		if err := (trial.Training{Strategy: strategy.Sync(), To: 2}).Run(ctx, f); err != nil || f.IsWorker() {
 			return err
 		}
-		for name, err := range map[string]error{"InitServer": f.InitServer(ctx, ""), "LoadModel": f.LoadModel(ctx, ""), "RunServer": f.RunServer(ctx)} {
-			if want := map[string]error{"InitServer": fleet.ErrOrder, "LoadModel": checkpoint.ErrNone, "RunServer": fleet.ErrOrder}[name]; !errors.Is(err, want) {
+		for name, err := range map[string]error{"InitServer": f.InitServer(ctx, ""), "LoadModel": f.LoadModel(ctx, t.TempDir()), "RunServer": f.RunServer(ctx)} {
+			if want := map[string]error{"InitServer": fleet.ErrOrder, "LoadModel": fleet.ErrRole, "RunServer": fleet.ErrOrder}[name]; !errors.Is(err, want) {
 				t.Errorf("%s after RunServer: got %v, want %v", name, err, want)
 			}
 		}
-		if err := f.LoadModel(ctx, t.TempDir()); !errors.Is(err, checkpoint.ErrNone) {
+		if err := f.InitServer(ctx, t.TempDir()); !errors.Is(err, checkpoint.ErrNone) {
 			t.Errorf("an empty directory: %v", err)
 		}
 		if err := f.InitServer(ctx, "", "w"); !errors.Is(err, checkpoint.ErrNone) {

@@ -146,7 +146,7 @@ func TestWhatIsRestoredDropsOn(t *testing.T) {
 				"LoadModel": func(ctx context.Context, f *fleet.Fleet) error {
 					switch {
 					case f.IsServer():
-						return errors.Join(f.InitServer(ctx, ""), f.LoadModel(ctx, dir))
+						return errors.Join(f.InitServer(ctx, ""), f.InitServer(ctx, dir))
 					case f.ServerNum() > 0:
 						return nil
 					}

@@ -81,8 +81,8 @@ func TestCallsOutOfOrder(t *testing.T) {
 		{worker, true, "InitServer RunServer", fleet.ErrRole, "InitWorker"},
 		{worker, true, "LoadModel", fleet.ErrRole, "InitWorker"},
 		{server, true, "InitWorker StopWorker BarrierWorker SavePersistables SaveInferenceModel Rows ExportText", fleet.ErrRole, "InitServer"},
-		{server, false, "LoadModel", fleet.ErrOrder, "Minimize"},
-		{server, true, "LoadModel", fleet.ErrOrder, "InitServer"},
+		{server, false, "LoadModel", fleet.ErrRole, "InitServer"},
+		{server, true, "LoadModel", fleet.ErrRole, "InitServer"},
 	}
 	all := calls(t.Context(), t.TempDir())
 	for _, test := range tests {

@@ -74,7 +74,7 @@ func (f *Fleet) restoreOnce() error {
 	return nil
 }
 
-// LoadModel gives the weights what [Fleet.Restore] reads, with state and counts, at other times, or with params these
+// LoadModel gives the weights of a job that runs what [Fleet.Restore] reads, with state and counts; with params, these
 // alone:
 //
 //   - A worker of servers that run calls it after InitWorker, while the others train or not. All servers, of any
@@ -85,8 +85,8 @@ func (f *Fleet) restoreOnce() error {
 //     mode geo the copies of other workers have it behind their next exchange, and what they had not sent is added.
 //   - A process that trains alone calls it between two steps. Moving averages of batch norm stay in an executor that
 //     has trained already; close it and begin another.
-//   - In a collective job each worker loads the same, before InitWorker.
-//   - Each server may load the same between InitServer and RunServer.
+//   - In a collective job each worker loads the same, before InitWorker; what several directories have, one after the
+//     other.
 //
 // While servers run, a call that fails has changed nothing, and what servers have begun to take all take, though the
 // worker ends. One that can't, since it was started again and reads dir no more, has every role end with [ErrWentBack].
@@ -96,9 +96,6 @@ func (f *Fleet) restoreOnce() error {
 // All params of a checkpoint bring its number of updates and its factor on learning rates, as Restore does; some, or a
 // saved model, take part as if they had been updated last now.
 func (f *Fleet) LoadModel(ctx context.Context, dir string, params ...string) error {
-	if f.IsServer() {
-		return f.loadServer(ctx, dir, params)
-	}
 	b, err := f.between(ctx, "LoadModel")
 	if err != nil {
 		return err
@@ -114,8 +111,7 @@ func (f *Fleet) LoadModel(ctx context.Context, dir string, params ...string) err
 	}
 	if errors.Is(err, backend.ErrNotJoined) {
 		return fmt.Errorf("fleet: LoadModel: servers load a checkpoint: call it after InitWorker, when they run, call "+
-			"Restore with %s on every role, give it to InitServer, or have every server call LoadModel before "+
-			"RunServer: %w", dir, ErrRole)
+			"Restore with %s on every role, or give it to InitServer: %w", dir, ErrRole)
 	}
 	return named("LoadModel", err)
 }
@@ -126,21 +122,4 @@ func checkDir(dir string) error {
 		return fmt.Errorf("the directory's name is empty: %w", checkpoint.ErrNone)
 	}
 	return nil
-}
-
-// loadServer replaces the tables of a server that does not serve yet by a checkpoint's.
-func (f *Fleet) loadServer(ctx context.Context, dir string, params []string) error {
-	if _, err := f.serverCall("LoadModel"); err != nil {
-		return err
-	}
-	f.mu.Lock()
-	made := f.server != nil
-	f.mu.Unlock()
-	if !made {
-		return fmt.Errorf("fleet: LoadModel: call InitServer first: %w", ErrOrder)
-	}
-	if err := checkDir(dir); err != nil {
-		return named("LoadModel", err)
-	}
-	return f.initServer(ctx, "LoadModel", dir, checkpoint.Selection{Params: params})
 }

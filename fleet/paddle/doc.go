@@ -36,7 +36,7 @@
 //	base_threshold, delta_threshold,               3 SaveBatch, at a day's end; its options. nn.Load(base, deltas...) reads them
 //	delta_keep_days
 //	save_one_table(id, dir), save_dense_params     SavePersistables(ctx, dir, params...)
-//	load_model(dir), load_one_table(id, dir)       LoadModel(ctx, dir, params...), by a worker while servers run, or on each server
+//	load_model(dir), load_one_table(id, dir)       LoadModel(ctx, dir, params...), by a worker while servers run; else Restore
 //	                                               before it serves
 //	a sparse table's text files                    ExportText, Rows; other formats in package optimizer/weights
 //	parameters of a Paddle model                   weights.SaveModel, of package optimizer/weights, and Restore

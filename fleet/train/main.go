@@ -150,7 +150,7 @@ func play(ctx context.Context, o *Options, job func() (Job, error)) error {
 			return err
 		}
 		j.standIns = &standIns{anew: job}
-		f, err := fleet.InitContext(ctx, who)
+		f, err := fleet.New(ctx, who, fleet.Options{Default: true})
 		if err != nil {
 			return err
 		}

@@ -64,10 +64,7 @@ func (x Training) Run(ctx context.Context, f *fleet.Fleet) error {
 		if err := f.InitServer(ctx, ""); err != nil {
 			return err
 		}
-		if err := f.LoadModel(ctx, x.Load); err != nil {
-			return err
-		}
-		return f.RunServer(ctx)
+		return Serve(ctx, f, x.Load)
 	}
 	return Begin(ctx, f, x.Load, func() error { return x.work(ctx, f, o) }, x.Params...)
 }

@@ -301,8 +301,8 @@ func (r *role) serve(ctx context.Context, from From) error {
 	if err := r.f.InitServer(ctx, dir, from.Only...); err != nil {
 		return err
 	}
-	if from.How == "server" {
-		if err := r.f.LoadModel(ctx, r.at(from.Dir), from.Only...); err != nil {
+	if from.How == "server" { // in the place of what it has
+		if err := r.f.InitServer(ctx, r.at(from.Dir), from.Only...); err != nil {
 			return err
 		}
 	}
