@@ -48,6 +48,7 @@ type cell struct {
 	casts         []float32 // labels that were fed as int64
 
 	cores    *cores  // that the executor has
+	call     *OpCall // of a user's op
 	portions []*cell // of a large cell: some of its examples each
 	divided  int     // how many portions it has in this step, 0 while it is whole
 	first    int     // of a portion: which example its first is

@@ -108,10 +108,14 @@ func (w *cores) compute(c *cell) {
 
 // divide is how many portions a cell is worth, 0 for one that stays whole.
 func (w *cores) divide(c *cell) int {
-	if _, is := c.node.op.(byExample); !is || w.n < 2 || !batched(c.node) {
+	_, own := c.node.op.(ownRows)
+	if _, is := c.node.op.(byExample); !is || w.n < 2 && !own || !batched(c.node) {
 		return 0
 	}
-	size := len(c.value)
+	size, most := len(c.value), 4*w.n
+	if own { // a user's op may add up as it likes: on every machine it is given the same examples at once
+		most = c.rows()
+	}
 	for _, in := range c.in {
 		switch {
 		case varies(in.node):
@@ -123,7 +127,7 @@ func (w *cores) divide(c *cell) int {
 		}
 	}
 	// an example alone may go another way through an op than several
-	if n := min(size/leastPortion, 4*w.n, c.rows()/2); size >= leastDivided && n > 1 {
+	if n := min(size/leastPortion, most, c.rows()/2); size >= leastDivided && n > 1 {
 		return n
 	}
 	return 0

@@ -101,7 +101,7 @@ func (c gradientCase) larger(times int) gradientCase {
 
 func mustMake(t *testing.T, kind string) op {
 	t.Helper()
-	o, err := recipes[kind].make(nil)
+	o, err := recipes[kind].make(attributesOf(kind))
 	if err != nil {
 		t.Fatal(err)
 	}

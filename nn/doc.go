@@ -31,7 +31,8 @@
 //   - sequences: [SequencePool], over the positions that a mask has
 //   - layers: [Linear], [Conv1D], [Conv2D], [MaxPool2D], [AvgPool2D], [GlobalMaxPool2D], [GlobalAvgPool2D],
 //     [BatchNorm], [LayerNorm], [GroupNorm], [Dropout], [Attention], [TransformerEncoder], [PositionalEmbedding],
-//     [GRU], [LSTM], [DIN], [MMoE], [FM], [Cross]; [Shared] applies layers to several inputs with one set of parameters
+//     [GRU], [LSTM], [DIN], [MMoE], [FM], [Cross]; [Shared] applies layers to several inputs with one set of parameters;
+//     [Custom] is an operation of one's own
 //   - functions of an element: [ReLU], [LeakyReLU], [PReLU], [Dice], [ELU], [GELU], [Swish], [SiLU], [Softplus],
 //     [Tanh], [Sigmoid], [Log], [Log1p], [Exp], [Sqrt], [Square], [Pow], [Abs], [Clip], [Scale]
 //   - arithmetic: [Add], [Subtract], [Multiply], [Divide], of shapes that are repeated to fit each other; [MatMul],
@@ -138,6 +139,7 @@ package nn
 //	node.go         a value: a feed, a parameter, or what an op makes of others
 //	origin.go       the line of the program that made a node, for errors
 //	op.go           what a node computes, as plain data
+//	custom.go       and as a program's own
 //	input.go        feeds: numbers, ids, slots
 //	variable.go     parameters, and the tables behind embeddings
 //	shape.go        what shapes may be

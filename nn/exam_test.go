@@ -1,6 +1,7 @@
 package nn_test
 
 import (
+	"math"
 	"testing"
 
 	"github.com/gofleet/gofleet/nn"
@@ -22,6 +23,12 @@ func TestOpsSitTheExam(t *testing.T) {
 	}
 }
 
+func init() {
+	if err := nn.RegisterOp[Bells]("example.bells"); err != nil {
+		panic(err)
+	}
+}
+
 func caseOf(e nn.ExaminedCase) nntest.Case {
 	c := nntest.Case{Build: e.Build, Twin: e.Twin, Mixed: e.Mixed, TrainOnly: e.TrainOnly}
 	for _, in := range e.Inputs {
@@ -31,4 +38,26 @@ func caseOf(e nn.ExaminedCase) nntest.Case {
 			}})
 	}
 	return c
+}
+
+// TestOwnOpSitsTheExam: an op of one's own, with a parameter.
+func TestOwnOpSitsTheExam(t *testing.T) {
+	nntest.Run(t, func(n int, dim func() int) nntest.Case {
+		d, k := dim(), dim()
+		return nntest.Case{
+			Inputs: []nntest.Input{nntest.Values(n, d), nntest.Weights(k, d)},
+			Build:  func(in []*nn.Node) *nn.Node { return nn.Custom(Bells{Steep: 0.1}, in...) },
+			Twin: func(in [][]float64) []float64 {
+				y := make([]float64, n*k)
+				for i := range y {
+					far := 0.0
+					for j := range d {
+						far += math.Pow(in[0][i/k*d+j]-in[1][i%k*d+j], 2)
+					}
+					y[i] = math.Exp(-0.1 * far)
+				}
+				return y
+			},
+		}
+	})
 }

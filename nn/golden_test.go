@@ -249,7 +249,7 @@ func TestGoldenOps(t *testing.T) {
 
 // ownTwins are the ops that the original computes otherwise, at random, or without a gradient: TestOpsSitTheExam holds them to their
 // formulas, TestDropout to its distribution.
-var ownTwins = []string{"nce", "sampled_softmax", "dropout", "cast", "detach", "sequence_mask"}
+var ownTwins = []string{"nce", "sampled_softmax", "dropout", "cast", "detach", "sequence_mask", "custom"}
 
 // TestGoldenOpsAreAll: every op that computes with gradients has golden numbers, or a twin for the reason that ownTwins gives.
 func TestGoldenOpsAreAll(t *testing.T) {
@@ -266,7 +266,7 @@ func TestGoldenOpsAreAll(t *testing.T) {
 		}
 	}
 	for kind, r := range recipes {
-		o, _ := r.make(nil)
+		o, _ := r.make(attributesOf(kind))
 		if _, counts := o.(metric); !counts && !seen[kind] && !slices.Contains(ownTwins, kind) {
 			t.Errorf("op %q has no golden numbers", kind)
 		}

@@ -313,6 +313,13 @@ var gradientCases = []gradientCase{
 	{"cast to int64", []arg{x(3, 4), {numbers, []int{3, 4}, -9, 9}},
 		two(func(x, y *Node) *Node { return Multiply(x, Cast(Cast(y, Int64), Float32)) }),
 		map2(func(x, y float64) float64 { return x * math.Trunc(y) })},
+	{"custom", []arg{x(3, 4), w(4)}, two(func(x, y *Node) *Node { return Custom(cubes{Times: 2}, x, y) }), func(in [][]float64) []float64 {
+		y := make([]float64, len(in[0]))
+		for i, x := range in[0] {
+			y[i] = 2 * x * x * x * in[1][i%len(in[1])]
+		}
+		return y
+	}},
 	{"cast has no gradient", []arg{x(3, 4).between(0.1, 0.9)}, one(func(x *Node) *Node { return Add(x, Cast(Cast(Scale(x, 3, 0), Int64), Float32)) }),
 		map1(func(x float64) float64 { return x + math.Trunc(3*x) })},
 	{"cross_entropy", []arg{x(4, 3).between(0.1, 0.9), {labels, []int{4, 1}, 0, 3}}, two(CrossEntropy),

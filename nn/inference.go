@@ -38,7 +38,12 @@ func (m InferenceModel) WithFormat(f dataset.Format) InferenceModel {
 
 // Err says what saving the model would refuse, apart from its weights, so that a program can ask before it trains:
 // outputs that are none, or a format that the feeds don't come from, or that has no name.
-func (m InferenceModel) Err() error { return m.WriteSignature(io.Discard) }
+func (m InferenceModel) Err() error {
+	if err := m.WriteSignature(io.Discard); err != nil {
+		return err
+	}
+	return m.WriteGraph(io.Discard)
+}
 
 // Params implements [optimizer.Model].
 func (m InferenceModel) Params() []*optimizer.Param {
@@ -129,6 +134,9 @@ func saveNode(n *Node) (savedNode, error) {
 }
 
 func attributes(o op) (any, error) {
+	if own, is := o.(interface{ saved() (savedOp, error) }); is {
+		return own.saved()
+	}
 	v, ok := o.(variable)
 	if !ok {
 		return o, nil

@@ -116,7 +116,7 @@ var options = []struct {
 }
 
 // noOptions are the exported structs that tell and are not set.
-var noOptions = []string{"Hit", "Sequence", "Model", "Value", "Scores", "TrainResult", "Histogram"}
+var noOptions = []string{"Hit", "Sequence", "Model", "Value", "Scores", "TrainResult", "Histogram", "OpCall", "OpValue"}
 
 // TestEveryOptionActs: no exported field of what a user sets is without effect.
 func TestEveryOptionActs(t *testing.T) {

@@ -103,6 +103,7 @@ var recipes = map[string]recipe{
 	"binary_accuracy":                  {decode[binaryAccuracy], 2, 2},
 	"nce":                              {decode[nce], 1, 2},
 	"sampled_softmax":                  {decode[sampledSoftmax], 3, 3},
+	"custom":                           {decodeCustom, 1, maxInputs},
 }
 
 const maxInputs = 1 << 20

@@ -1,4 +1,4 @@
-// Package nntest is the exam that every operation of package nn sits, and a layer of one's own, built of operations:
+// Package nntest is the exam that every operation of package nn sits, and one's own: an nn.Op, or a layer of several:
 //
 //	func TestGate(t *testing.T) {
 //		nntest.Run(t, func(n int, dim func() int) nntest.Case {
@@ -13,7 +13,8 @@
 //
 // It asks, of batches of 1 to 13 examples and dimensions from 1 to 37, whether values in training and in an evaluation
 // are those of the formula, and gradients its central differences, also where the layer is used twice and gradients add
-// up; whether an example's values are its own, whatever else is in the batch; whether a step allocates nothing once it
-// has its memory; whether a saved model computes the same bits when it is loaded; and whether executors in several
+// up, where one input alone is trained, and of a batch that cores share, with small ones before and behind it; whether
+// an example's values are its own, whatever else is in the batch, and show a NaN; whether a step allocates nothing once
+// it has its memory; whether a saved model computes the same bits when it is loaded; and whether executors in several
 // goroutines do (run the test with -race).
 package nntest

@@ -75,7 +75,7 @@ func Run(t *testing.T, of func(n int, dim func() int) Case) {
 				Check(t, c)
 				continue
 			}
-			t.Run(fmt.Sprintf("formula at %d", b.n), func(t *testing.T) { c.formula(t, 1) })
+			t.Run(fmt.Sprintf("formula at %d", b.n), func(t *testing.T) { c.formula(t, 1, 1, 1) })
 		}
 	}
 }
@@ -83,9 +83,12 @@ func Run(t *testing.T, of func(n int, dim func() int) Case) {
 // Check examines one case.
 func Check(t *testing.T, c Case) {
 	t.Helper()
-	t.Run("formula", func(t *testing.T) { c.formula(t, 1) })
-	t.Run("used twice", func(t *testing.T) { c.formula(t, 2) })
+	t.Run("formula", func(t *testing.T) { c.formula(t, 1, 1, 1) })
+	t.Run("used twice", func(t *testing.T) { c.formula(t, 2, 1, 1) })
+	t.Run("trained alone", c.trainedAlone)
+	t.Run("many examples", c.manyExamples)
 	t.Run("own values", c.ownValues)
+	t.Run("a NaN shows", c.nan)
 	t.Run("allocates nothing", c.allocatesNothing)
 	t.Run("saved", c.saved)
 	t.Run("goroutines", c.goroutines)

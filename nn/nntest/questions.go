@@ -41,18 +41,32 @@ func (c Case) build(t *testing.T, in [][]float64) *built {
 	return b
 }
 
+// trained says whether an input is made of a param, and not a feed.
+func (b *built) trained(input int) bool {
+	n := b.out.Graph().Node(name(input))
+	return n != nil && len(n.Params()) > 0
+}
+
 func name(input int) string { return fmt.Sprintf("in%d", input) }
 
 // eval is the layer's value in an evaluation by an executor of its own.
 func (b *built) eval(t *testing.T, feeds map[string]*tensor.Dense) []float32 {
 	t.Helper()
+	out, err := b.tryEval(t, feeds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func (b *built) tryEval(t *testing.T, feeds map[string]*tensor.Dense) ([]float32, error) {
 	e := nn.NewExecutor(b.out.Graph())
 	defer e.Close(t.Context())
 	out, err := e.Eval(t.Context(), feeds, b.out)
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	return slices.Clone(out[0].Float32s())
+	return slices.Clone(out[0].Float32s()), nil
 }
 
 // weigh is the sum of the elements of a node, each times a number of its own.
@@ -70,8 +84,9 @@ func (b *built) weigh(out *nn.Node, by []float64) *nn.Node {
 	return nn.Scale(nn.Mean(nn.Multiply(out, weights)), float32(len(by)), 0)
 }
 
-// formula compares value and gradients with the twin's, where the layer is used so often.
-func (c Case) formula(t *testing.T, uses int) {
+// formula compares value and gradients with the twin's, where the layer is used so often, in steps whose batch has the
+// examples so many times over.
+func (c Case) formula(t *testing.T, uses int, steps ...int) {
 	if c.Twin == nil {
 		t.Skip("the case has no twin")
 	}
@@ -81,7 +96,10 @@ func (c Case) formula(t *testing.T, uses int) {
 			t.Log("inputs have shapes" + c.shapes())
 		}
 	}()
-	want := c.Twin(b.in)
+	want, n := c.Twin(b.in), 1
+	for _, f := range b.feeds {
+		n = f.Shape()[0]
+	}
 	by := Input{Shape: []int{len(want)}, Low: -1, High: 1}.draw(7)
 	loss := b.weigh(b.out, by)
 	for range uses - 1 {
@@ -91,19 +109,116 @@ func (c Case) formula(t *testing.T, uses int) {
 	loss.Bind(k)
 	e := nn.NewExecutor(loss.Graph())
 	defer e.Close(t.Context())
-	for range 2 { // the second step must not see the first's gradients
-		out, err := e.Train(t.Context(), b.feeds, b.out, loss)
+	for _, times := range steps { // none must see values and gradients of the step before
+		out, err := e.Train(t.Context(), repeated(b.feeds, times), b.out, loss)
 		if err != nil {
 			t.Fatal(err)
 		}
-		compare(t, "value", out[0].Float32s(), want, 1e-5, 2e-6)
+		compare(t, "value", out[0].Float32s(), again(want, n, times), 1e-5, 2e-6)
+		for i := range c.Inputs {
+			if got, trained := k.gradients[name(i)]; trained {
+				sums := math.Sqrt(float64(times)) // of roundings, which many examples add
+				compare(t, "gradient of input "+name(i), got, c.differences(b.in, i, by, float64(uses)), 2e-4+1e-5*sums,
+					2e-5+1e-6*sums)
+			}
+		}
 	}
 	if !c.TrainOnly {
 		compare(t, "value in an evaluation", b.eval(t, b.feeds), want, 1e-5, 2e-6)
 	}
+}
+
+// repeated are feeds with the examples so many times over.
+func repeated(feeds map[string]*tensor.Dense, times int) map[string]*tensor.Dense {
+	if times == 1 {
+		return feeds
+	}
+	many := map[string]*tensor.Dense{}
+	for name, f := range feeds {
+		n := f.Shape()[0]
+		var all any
+		switch f.Dtype() {
+		case tensor.Float32:
+			all = again(f.Float32s(), n, times)
+		case tensor.Uint64:
+			all = again(f.Uint64s(), n, times)
+		default:
+			all = again(f.Int64s(), n, times)
+		}
+		shape := append([]int{n * times}, f.Shape()[1:]...)
+		many[name] = tensor.New(tensor.WithShape(shape...), tensor.WithBacking(all))
+	}
+	return many
+}
+
+// again are numbers of n examples so many times over, the last example first.
+func again[T any](all []T, n, times int) (many []T) {
+	if times == 1 {
+		return all
+	}
+	each := len(all) / n
+	for i := n*times - 1; i >= 0; i-- {
+		many = append(many, all[i%n*each:(i%n+1)*each]...)
+	}
+	return many
+}
+
+// manyExamples has cores share a large batch, between small batches in the same memory.
+func (c Case) manyExamples(t *testing.T) {
+	b := c.build(t, nil)
+	if c.Mixed || b.out.Shape()[0] >= 0 {
+		t.Skip("the values are of all examples together")
+	}
+	c.formula(t, 1, 1, 1+1<<16/len(b.eval(t, b.feeds)), 1)
+}
+
+// trainedAlone wants the gradient of an input, and of no other.
+func (c Case) trainedAlone(t *testing.T) {
 	for i := range c.Inputs {
-		if got, trained := k.gradients[name(i)]; trained {
-			compare(t, "gradient of input "+name(i), got, c.differences(b.in, i, by, float64(uses)), 2e-4, 2e-5)
+		if !c.build(t, nil).trained(i) {
+			continue
+		}
+		alone := c
+		alone.Inputs = slices.Clone(c.Inputs)
+		for j, still := range c.Inputs {
+			made := still.Make(still, nn.NewGraph(1), map[string]*tensor.Dense{}, name(j), still.draw(40+j))
+			if i == j || nn.Detach(made).Err() != nil {
+				continue // ids and tables have no gradient
+			}
+			alone.Inputs[j].Make = func(in Input, g *nn.Graph, feeds map[string]*tensor.Dense, name string,
+				v []float64) *nn.Node {
+				return nn.Detach(still.Make(in, g, feeds, "still "+name, v))
+			}
+		}
+		alone.formula(t, 1, 1, 1)
+	}
+}
+
+// nan has numbers of the first example be NaN.
+func (c Case) nan(t *testing.T) {
+	b := c.build(t, nil)
+	shape := b.out.Shape()
+	if c.Mixed || shape[0] >= 0 {
+		t.Skip("the values are of all examples together")
+	}
+	well, size := b.eval(t, b.feeds), product(shape[1:])
+	for i, input := range c.Inputs {
+		if input.Fixed || !b.trained(i) {
+			continue // labels, masks
+		}
+		in := slices.Clone(b.in)
+		in[i] = slices.Clone(in[i])
+		for j := range product(input.Shape[1:]) {
+			in[i][j] = math.NaN()
+		}
+		ill := c.build(t, in)
+		got, err := ill.tryEval(t, ill.feeds)
+		if err != nil {
+			continue // it is refused
+		}
+		same(t, "an example beside one of NaN", got[size:], well[size:])
+		if !slices.ContainsFunc(got[:size], func(v float32) bool { return v != v }) {
+			t.Errorf("where input %s is NaN the value is %v", name(i), got[:size])
 		}
 	}
 }
