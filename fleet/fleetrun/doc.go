@@ -7,6 +7,7 @@
 //	fleetrun --nproc_per_node=2 [flags] program [args]
 //	fleetrun doctor [--timeout 3s] [--checkpoint DIR] [--journal DIR] [--json] [flags] [program]
 //	fleetrun certs [--days N] DIR HOST...
+//	fleetrun new DIR --data=FILE --label=FIELD
 //	fleetrun verify DIR...
 //	fleetrun inspect [--json] DIR...
 //	fleetrun pin|unpin DIR...
@@ -161,6 +162,14 @@
 // for a year, or --days; the authority's key is kept nowhere, so that for one more machine the command makes a new
 // directory, which replaces all copies. Certificates that are there are never overwritten.
 //
+// # A program to begin from
+//
+//	fleetrun new late --data=flights.csv --label=late
+//
+// looks at rows from all over a file, CSV with the names of its fields or JSON lines, plain or gzip, and writes a
+// training program into the directory late: main.go, with the fields as numbers and categories, a small net and its
+// loss, a test, and a README. It says which fields it leaves out, and why. What is there already stays.
+//
 // # Checkpoints and models
 //
 //	fleetrun verify checkpoints
@@ -197,6 +206,7 @@ package main
 //	token.go       a secret that they share
 //	banner.go      the job, shown before it starts
 //	certs.go       certificates, which need no job
+//	begin.go       a program for a file of rows
 //	doctor.go      what a role finds here, and lacks
 //	findings.go    what is shown of that
 //	whoami.go      who it is

@@ -21,6 +21,7 @@ func main() {
 
 // commands need no job. They return the exit code.
 var commands = map[string]func(args []string, con *console) int{
+	"new":     runNew,
 	"certs":   runCerts,
 	"doctor":  runDoctor,
 	"verify":  runVerify,

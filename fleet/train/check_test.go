@@ -107,7 +107,14 @@ func TestCheck(t *testing.T) {
 		}, `feed "x" is the same in every row`, false},
 		"the label in a feed": {func(l *looked) {
 			l.row = func(_ *rand.Rand, _ int, v *values) { v.y = 3*v.label - 1 }
-		}, `feed "y" says by itself`, false},
+		}, `number 1 of feed "y" says by itself`, false},
+		"a number of which the label is made": {func(l *looked) {
+			l.row = func(_ *rand.Rand, _ int, v *values) {
+				if v.label = 0; v.x > 0.7 {
+					v.label = 1
+				}
+			}
+		}, `number 1 of feed "x" says by itself`, false},
 		"the label in an id": {func(l *looked) {
 			l.row = func(_ *rand.Rand, _ int, v *values) { v.id = v.id/2*2 + int64(v.label) }
 		}, `feed "id" says by itself`, false},

@@ -74,6 +74,35 @@ func runsInEveryKind(t *testing.T, fleetrun, late, data string) {
 	}
 }
 
+// TestNewProgramRuns: what fleetrun writes for a file of rows is a program that finds nothing wrong with them, and learns.
+func TestNewProgramRuns(t *testing.T) {
+	t.Parallel()
+	trial.Long(t)
+	dir := t.TempDir()
+	fleetrun, data := filepath.Join(dir, "fleetrun"), filepath.Join(dir, "flights.csv")
+	run(t, "../..", "go", "build", "-o", fleetrun, "./fleet/fleetrun")
+	writeFlights(t, data)
+	if said := run(t, dir, fleetrun, "new", "begun", "--data=flights.csv", "--label=late"); !strings.Contains(said, "It leaves out origin is the same") {
+		t.Errorf("fleetrun new said\n%s", said)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "begun/main.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := build(t, t.TempDir(), "begun", string(text))
+	if said := run(t, dir, program, "-check", "-data="+data); !strings.Contains(said, "nothing to look at") {
+		t.Errorf("-check said\n%s", said)
+	}
+	said := run(t, dir, fleetrun, "--server_num=1", "--worker_num=2", program, "-data="+data, "-epochs=6", "-lr=0.01", "-mode=sync")
+	if !strings.Contains(said, "test auc 0.9") || !strings.Contains(said, "saved output") {
+		t.Errorf("training said\n%s", said)
+	}
+	test, err := os.ReadFile(filepath.Join(dir, "begun/main_test.go"))
+	if err != nil || !strings.Contains(string(test), `train.Check(t.Context(), job(o, "../flights.csv"))`) {
+		t.Errorf("%v: the test is\n%s", err, test)
+	}
+}
+
 // readmesProgram is the whole program in the README.
 func readmesProgram(t *testing.T) string {
 	text, err := os.ReadFile("../../README.md")

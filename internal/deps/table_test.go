@@ -56,7 +56,7 @@ var house = map[string][]string{
 	"nn/nntest": {"nn", "optimizer", "optimizer/weights"},
 
 	"fleet": {"fleet/stats", "internal/accumulate", "internal/awake", "internal/backend", "internal/cgroup", "internal/checkpoint", "internal/client", "internal/collective", "internal/count", "internal/exchange", "internal/exposition", "internal/files", "internal/health", "internal/inference", "internal/layout", "internal/mistyped", "internal/mode", "internal/peer", "internal/progress", "internal/replica", "internal/rules", "internal/server", "internal/solo", "internal/status", "internal/table", "optimizer", "optimizer/weights", "rolemaker", "strategy", "strategy/placement", "transport", "transport/codec"},
-	"fleet/fleetrun": {"internal/certs", "internal/cgroup", "internal/checkpoint", "internal/files", "internal/mistyped", "internal/peer", "internal/progress", "internal/status", "internal/wire", "rolemaker",
+	"fleet/fleetrun": {"internal/certs", "internal/cgroup", "internal/checkpoint", "internal/files", "internal/mistyped", "internal/peer", "internal/progress", "internal/starter", "internal/status", "internal/wire", "rolemaker",
 		"transport", "transport/codec"},
 	"internal/chaos":             {"fleet", "fleet/checkpoints", "internal/procs", "optimizer", "strategy"},
 	"fleet/metrics":              {"fleet", "internal/histogram"},

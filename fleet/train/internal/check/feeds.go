@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -22,22 +23,42 @@ type Feed struct {
 // manyNumbers is how many values of a feed of numbers are told apart.
 const manyNumbers = 1000
 
-// column is one number of each row beside the row's label.
-type column struct{ n, sum, squares, withLabel, labels, squaredLabels float64 }
-
-func (c *column) add(x, label float64) {
-	c.n++
-	c.sum += x
-	c.squares += x * x
-	c.withLabel += x * label
-	c.labels += label
-	c.squaredLabels += label * label
+// column is one number of each row: its sums, and some of the numbers beside their rows' labels.
+type column struct {
+	n, sum, squares float64
+	pairs           []pair
 }
 
-// correlation is Pearson's, of the number and the label, without its sign.
-func (c *column) correlation() float64 {
-	cov := c.n*c.withLabel - c.sum*c.labels
-	return math.Abs(cov) / math.Sqrt((c.n*c.squares-c.sum*c.sum)*(c.n*c.squaredLabels-c.labels*c.labels))
+type pair struct{ x, label float32 }
+
+// paired is how many numbers of a column are kept beside their labels.
+const paired = 20_000
+
+func (c *column) add(x, label float32) {
+	v := float64(x)
+	c.n, c.sum, c.squares = c.n+1, c.sum+v, c.squares+v*v
+	if len(c.pairs) < paired {
+		c.pairs = append(c.pairs, pair{x, label})
+	}
+}
+
+// parts says how well the number by itself parts rows with label 1 from rows with 0: an AUC, from .5 to 1.
+func (c *column) parts() float64 {
+	slices.SortFunc(c.pairs, func(a, b pair) int { return cmp.Compare(a.x, b.x) })
+	var zeros, ones, wins float64
+	for i := 0; i < len(c.pairs); {
+		var zero, one float64 // of one value
+		for x := c.pairs[i].x; i < len(c.pairs) && c.pairs[i].x == x; i++ {
+			one += float64(c.pairs[i].label)
+			zero += 1 - float64(c.pairs[i].label)
+		}
+		wins += one * (zeros + zero/2)
+		zeros, ones = zeros+zero, ones+one
+	}
+	if min(zeros, ones) < 20 {
+		return 0.5
+	}
+	return max(wins/(zeros*ones), 1-wins/(zeros*ones))
 }
 
 // tally counts a value's rows and adds up their labels.
@@ -70,9 +91,8 @@ func (f *reading) number(x float32, col int, label float64) {
 		f.missing++
 		return
 	}
-	v := float64(x)
-	f.columns[col].add(v, label)
-	f.least, f.most = min(f.least, v), max(f.most, v)
+	f.columns[col].add(x, float32(label))
+	f.least, f.most = min(f.least, float64(x)), max(f.most, float64(x))
 	if f.many {
 		return
 	}
@@ -142,16 +162,16 @@ func (f *reading) unseen(test *reading) float64 {
 	return float64(strange) / float64(max(all, 1))
 }
 
-// tells is how much of the labels' variance the feed says by itself, from 0 to 1: by the best of its numbers, or by
-// the ids that several rows have, if these are most of the rows.
-func (f *reading) tells() (share float64) {
-	for _, c := range f.columns {
-		if r := c.correlation(); !math.IsNaN(r) {
-			share = max(share, r*r)
-		}
-	}
+// telling is the column of a feed of numbers that parts rows by their label as none does by chance, or -1.
+func (f *reading) telling() int {
+	return slices.IndexFunc(f.columns, func(c column) bool { return c.parts() > 0.995 })
+}
+
+// tells is how much of the labels' variance ids say, from 0 to 1, by the ids that several rows have, if these are most
+// of the rows. Labels are 0 and 1.
+func (f *reading) tells() float64 {
 	if !f.ids || f.slot || len(f.values) < 2 {
-		return share
+		return 0
 	}
 	var all, several, labels, between float64
 	for _, t := range f.values {
@@ -160,21 +180,17 @@ func (f *reading) tells() (share float64) {
 			labels += t.label
 		}
 	}
-	if several < all/2 {
-		return share
+	mean := labels / several
+	if several < all/2 || mean <= 0 || mean >= 1 {
+		return 0
 	}
-	mean, spread := labels/several, 0.0
 	for _, t := range f.values {
 		if t.n >= 5 {
 			d := t.label/float64(t.n) - mean
 			between += float64(t.n) * d * d
 		}
 	}
-	spread = several * mean * (1 - mean) // of labels that are 0 and 1
-	if spread <= 0 {
-		return share
-	}
-	return max(share, between/spread)
+	return between / (several * mean * (1 - mean))
 }
 
 // describe is what feeds hold, in the order of the graph.

@@ -28,27 +28,32 @@ func (r *Report) conclude(j Job) {
 // large is a size of numbers with which layers are slow to learn, as they begin with weights for numbers around 1.
 const large = 20
 
+// leaks is the remedy for a feed that knows the label.
+const leaks = "is it known when the model is asked? If it is made from the label, leave it out"
+
 // feed looks at one feed.
 func (r *Report) feed(f Feed) {
 	seen := r.rows.feeds[f.Name]
 	layer, raw := r.graph.raw[f.Name]
 	size := max(math.Abs(f.Mean), f.Deviation)
-	switch tells := seen.tells(); {
+	switch {
 	case f.Missing > 0:
 		r.find(fmt.Sprintf("feed %q has no number in %s of its places (NaN)", f.Name, percent(f.Missing)),
 			"give its column a Missing value, or leave these rows out: a loss of NaN ends the training")
 	case f.Label && seen.constant():
 		r.find(fmt.Sprintf("every row has the label %q %v", f.Name, seen.only()),
 			"look at the column and the files: a model of one label learns nothing else")
-	case f.Label && r.regression() && size > 10*large:
+	case f.Label && r.regression() && size > 10*large && r.far(f):
 		r.find(fmt.Sprintf("label %q is %.4g ± %.4g, and predictions begin near 0", f.Name, f.Mean, f.Deviation),
 			"train on a smaller number, such as its logarithm or thousands of it, and scale predictions back")
 	case f.Label:
 	case seen.constant():
 		r.find(fmt.Sprintf("feed %q is the same in every row", f.Name), "is it the right column? It says nothing")
-	case tells > 0.98 && r.classes():
-		r.find(fmt.Sprintf("feed %q says by itself what the label is (%s of its variance)", f.Name, percent(tells)),
-			"is it known when the model is asked? If it is made from the label, leave it out")
+	case r.classes() && seen.telling() >= 0:
+		r.find(fmt.Sprintf("number %d of feed %q says by itself what the label is", seen.telling()+1, f.Name), leaks)
+	case r.classes() && seen.tells() > 0.98:
+		r.find(fmt.Sprintf("feed %q says by itself what the label is (%s of its variance)", f.Name,
+			percent(seen.tells())), leaks)
 	case raw && f.Kind == "number" && size > large:
 		r.find(fmt.Sprintf("feed %q is %.4g ± %.4g, and reaches %s as it is", f.Name, f.Mean, f.Deviation, layer),
 			"Scale or Standardize its column, or begin with nn.BatchNorm")
@@ -57,6 +62,12 @@ func (r *Report) feed(f Feed) {
 			"a model knows nothing of them: a coarser id, or a split of rows at random, if the service will know its "+
 				"ids")
 	}
+}
+
+// far says whether the predictions before the first step are of another size than a label's numbers.
+func (r *Report) far(label Feed) bool {
+	size := max(math.Abs(label.Mean), label.Deviation)
+	return math.Abs(label.Mean-r.before.mean) > 0.9*size || label.Deviation-r.before.deviation > 0.9*size
 }
 
 // regression says whether the loss is of numbers, classes whether it is of labels that are 0 and 1.

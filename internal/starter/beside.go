@@ -1,0 +1,48 @@
+package starter
+
+// test is the text of main_test.go.
+func (p *program) test() string {
+	return `package main
+
+import (
+	"testing"
+
+	"github.com/gofleet/gofleet/fleet/train"
+)
+
+// TestJob looks at the rows and the net, and makes the first steps: what is found wrong fails the test.
+func TestJob(t *testing.T) {
+	o := train.Options{Batch: ` + grouped(p.batch()) + `}
+	report, err := train.Check(t.Context(), job(o, ` + quoted(p.data) + `))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Log(report)
+	if report.Fails() {
+		t.Error("training would fail")
+	}
+}
+`
+}
+
+// readme is the text of README.md.
+func (p *program) readme() string {
+	var l lines
+	l.add("# %s", p.module)
+	l.add("")
+	l.add("A model that foretells `%s` from the other fields of a row. `main.go` says which, and what becomes of "+
+		"them: change it as you learn more.",
+		p.label.name)
+	l.add("")
+	l.add("    go run . -check                     # look at the rows and the net before training")
+	l.add("    go run .                            # train; -h lists the flags")
+	l.add("    go run github.com/gofleet/gofleet/fleet/fleetrun --server_num=2 --worker_num=2 . " +
+		"-checkpoint=output/checkpoints")
+	l.add("    go run github.com/gofleet/gofleet/examples/serve -model=output/model   # ask it over HTTP")
+	l.add("")
+	l.add("Training leaves `output/model`, `output/history.csv` and `output/curves.svg`. Rows to test on are a fifth " +
+		"of the file, at random: where rows")
+	l.add("have a time, give the later ones a file of their own (`train.Files.Test`). What else a program can do: " +
+		"package fleet/train.")
+	return l.String()
+}

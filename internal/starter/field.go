@@ -1,0 +1,131 @@
+package starter
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// field is what rows hold for a name.
+type field struct {
+	name           string
+	n, missing     int // values, and rows without one
+	numbers, whole int // values that are numbers, and of them integers
+	dates, words   int // values that are dates, and words in all
+	arrays         int
+	plain, logs    moments // of numbers, and of ln(1+x) of them
+	least, most    float64
+	values         map[string]int
+}
+
+func newField(name string) *field {
+	return &field{name: name, least: math.Inf(1), most: math.Inf(-1), values: map[string]int{}}
+}
+
+// absent are texts that mean no value, as other programs write them.
+var absent = []string{"", "NA", "N/A", "n/a", "NaN", "nan", "-nan", "null", "NULL", "None", "<NA>", "#N/A"}
+
+// layouts are those of dates.
+var layouts = []string{time.DateOnly, time.DateTime, time.RFC3339, "2006-01-02T15:04:05", "2006/01/02", "01/02/2006",
+	"02.01.2006"}
+
+// see adds a value.
+func (f *field) see(text string) {
+	if slices.Contains(absent, text) {
+		f.missing++
+		return
+	}
+	f.n++
+	f.values[text]++
+	f.words += len(strings.Fields(text))
+	if x, err := strconv.ParseFloat(text, 64); err == nil && !math.IsInf(x, 0) && !math.IsNaN(x) {
+		f.numbers++
+		f.plain.add(x)
+		f.logs.add(math.Log1p(max(x, 0)))
+		f.least, f.most = min(f.least, x), max(f.most, x)
+		if x == math.Trunc(x) {
+			f.whole++
+		}
+		return
+	}
+	if slices.ContainsFunc(layouts, func(layout string) bool {
+		_,
+			err := time.Parse(layout, text)
+		return err == nil
+	}) {
+		f.dates++
+	}
+}
+
+// seeJSON adds a value of a JSON object.
+func (f *field) seeJSON(value json.RawMessage) {
+	var text string
+	switch {
+	case len(value) > 0 && (value[0] == '[' || value[0] == '{'):
+		f.n++
+		f.arrays++
+	case string(value) == "true":
+		f.see("1")
+	case string(value) == "false":
+		f.see("0")
+	case json.Unmarshal(value, &text) == nil && value[0] == '"':
+		f.see(text)
+	default:
+		f.see(string(value))
+	}
+}
+
+// kind is what a field is to a model.
+type kind int
+
+const (
+	number kind = iota
+	category
+	useless
+)
+
+// few is how many values whole numbers have at most that are categories, such as hours or the ids of shops, and not
+// counts.
+const few = 50
+
+// kind says what the field is, and why where it is useless.
+func (f *field) kind() (kind, string) {
+	distinct := len(f.values)
+	switch {
+	case f.arrays > 0:
+		return useless, "holds arrays or objects"
+	case distinct < 2:
+		return useless, "is the same in every row"
+	case f.numbers == f.n && f.whole == f.n && distinct > 20 && float64(distinct) > 0.95*float64(f.n):
+		return useless, "is another number in every row, as a row's own is"
+	case f.numbers == f.n && (f.whole < f.n || distinct > few || distinct == 2 || distinct > few/3 && f.skewed()):
+		return number, ""
+	case float64(f.dates) > 0.9*float64(f.n):
+		return useless, "is a date: make numbers and categories of it, such as its month and its weekday"
+	case distinct > few && float64(distinct) > 0.8*float64(f.n):
+		return useless, fmt.Sprintf("is another text in nearly every row: %.1f words, for a model of texts",
+			float64(f.words)/float64(f.n))
+	}
+	return category, ""
+}
+
+// moments are sums of numbers, and of their squares.
+type moments struct{ n, sum, squares float64 }
+
+func (m *moments) add(x float64) { m.n, m.sum, m.squares = m.n+1, m.sum+x, m.squares+x*x }
+
+// of are mean and deviation.
+func (m moments) of() (mean, deviation float64) {
+	mean = m.sum / max(m.n, 1)
+	return mean, math.Sqrt(max(m.squares/max(m.n, 1)-mean*mean, 0))
+}
+
+// skewed says whether few numbers are much larger than the others, as counts and prices are.
+func (f *field) skewed() bool {
+	mean, _ := f.plain.of()
+	return f.least >= 0 && f.most > 20*mean
+}

@@ -1,0 +1,87 @@
+package starter
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// task is what a model foretells.
+type task int
+
+const (
+	chance task = iota // of a label that is 0 or 1
+	class              // one of several, counted from 0
+	amount             // a number
+)
+
+// mostClasses is how many classes whole labels have at most.
+const mostClasses = 100
+
+// task says what the label asks for, and in how many classes.
+func (f *field) task() (task, int, error) {
+	switch {
+	case f.n == 0 || f.missing > 0:
+		return 0, 0, fmt.Errorf("label %q is missing in %d of %d rows: leave these rows out of the file", f.name,
+			f.missing,
+			f.n+f.missing)
+	case f.arrays > 0:
+		return 0, 0, fmt.Errorf("label %q holds arrays or objects: a label is a number", f.name)
+	case f.numbers < f.n:
+		return 0, 0, fmt.Errorf("label %q has texts (%s): write 0 and 1 for two of them, or numbers from 0 for more",
+			f.name,
+			f.examples())
+	case len(f.values) < 2:
+		return 0, 0, fmt.Errorf("label %q is %s in all rows that were looked at", f.name, f.examples())
+	case f.whole == f.n && f.least == 0 && f.most == 1:
+		return chance, 2, nil
+	case f.whole == f.n && f.least == 0 && f.most < mostClasses && float64(len(f.values)) > f.most/2:
+		return class, int(f.most) + 1, nil
+	}
+	return amount, 0, nil
+}
+
+// examples are some values, the commonest first.
+func (f *field) examples() string {
+	values := slices.SortedFunc(maps.Keys(f.values), func(a, b string) int {
+		if n := f.values[b] - f.values[a]; n != 0 {
+			return n
+		}
+		return strings.Compare(a, b)
+	})
+	return fmt.Sprintf("%q", values[:min(len(values), 3)])
+}
+
+// split parts the fields by what they are to the model.
+func (r *rows) split(label string) (of *field, numbers, categories []*field, left []string, err error) {
+	if of = r.field(label); of == nil {
+		return nil, nil, nil, nil, fmt.Errorf("no field %q for -label: there are %s", label, r.names())
+	}
+	for _, f := range r.fields {
+		if f == of {
+			continue
+		}
+		switch k, why := f.kind(); k {
+		case number:
+			numbers = append(numbers, f)
+		case category:
+			categories = append(categories, f)
+		default:
+			left = append(left, fmt.Sprintf("%s %s", f.name, why))
+		}
+	}
+	if len(numbers)+len(categories) == 0 {
+		return nil, nil, nil, nil, errors.New("no field that a model could learn from: " + strings.Join(left, "; "))
+	}
+	return of, numbers, categories, left, nil
+}
+
+func (r *rows) names() string {
+	var names []string
+	for _, f := range r.fields {
+		names = append(names, f.name)
+	}
+	return strings.Join(names, ", ")
+}

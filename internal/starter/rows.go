@@ -1,0 +1,168 @@
+package starter
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+)
+
+// sampled is how many rows are looked at, at least, where there are so many.
+const sampled = 20_000
+
+// rows are what some rows of a file hold.
+type rows struct {
+	json   bool
+	comma  rune
+	fields []*field // in the order of the file
+	count  int      // that were looked at
+}
+
+// readRows reads rows from all over a file: JSON lines if the first begins with a brace, else CSV.
+func readRows(path string) (*rows, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	in := bufio.NewReaderSize(f, 1<<16)
+	if magic, _ := in.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {
+		plain, err := gzip.NewReader(in)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		in = bufio.NewReaderSize(plain, 1<<16)
+	}
+	lines, err := sample(in)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if len(lines) < 11 {
+		return nil, fmt.Errorf("%s: %d lines are too few to tell what their fields are", path, len(lines))
+	}
+	r := &rows{json: strings.HasPrefix(strings.TrimSpace(lines[0]), "{")}
+	if r.json {
+		err = r.readJSON(lines)
+	} else {
+		r.comma = separator(lines[0])
+		err = r.readCSV(lines)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return r, nil
+}
+
+// sample is the first line and lines from all over the rest, [sampled] to twice as many where there are so many: each
+// line at first, and each second of them whenever there are too many.
+func sample(in *bufio.Reader) (lines []string, err error) {
+	for i, stride := 0, 1; ; i++ {
+		line, err := in.ReadString('\n')
+		if text := strings.TrimRight(line, "\r\n"); text != "" && (i == 0 || i%stride == 0) {
+			lines = append(lines, text)
+		}
+		if err == io.EOF {
+			return lines, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if len(lines) > 2*sampled {
+			kept := lines[:1]
+			for k := 2; k < len(lines); k += 2 {
+				kept = append(kept, lines[k])
+			}
+			lines, stride = kept, 2*stride
+		}
+	}
+}
+
+// separator is what stands most often between names in a file's first line.
+func separator(line string) rune {
+	most := ','
+	for _, c := range ";\t|" {
+		if strings.Count(line, string(c)) > strings.Count(line, string(most)) {
+			most = c
+		}
+	}
+	return most
+}
+
+// cells are a line's fields.
+func (r *rows) cells(line string) ([]string, error) {
+	c := csv.NewReader(strings.NewReader(line))
+	c.Comma, c.LazyQuotes = r.comma, true
+	return c.Read()
+}
+
+func (r *rows) readCSV(lines []string) error {
+	names, err := r.cells(strings.TrimPrefix(lines[0], "\ufeff"))
+	if err != nil {
+		return err
+	}
+	for i, name := range names {
+		if name == "" || r.field(name) != nil {
+			return fmt.Errorf("the first line has to name each field once, and field %d is %q", i+1, name)
+		}
+		r.fields = append(r.fields, newField(name))
+	}
+	bad := 0
+	for _, line := range lines[1:] {
+		texts, err := r.cells(line)
+		if err != nil || len(texts) != len(names) {
+			bad++
+			continue
+		}
+		for i, text := range texts {
+			r.fields[i].see(text)
+		}
+		r.count++
+	}
+	if bad > len(lines)/100 {
+		return fmt.Errorf("%d of %d lines have another number of fields than the first: is this CSV, with the names "+
+			"of its fields in the first line, and a row a line?", bad, len(lines)-1)
+	}
+	return nil
+}
+
+func (r *rows) readJSON(lines []string) error {
+	for _, line := range lines {
+		var row map[string]json.RawMessage
+		if err := json.Unmarshal([]byte(line), &row); err != nil {
+			return fmt.Errorf("row %d that was looked at: %w", r.count+1, err)
+		}
+		for _, name := range slices.Sorted(maps.Keys(row)) {
+			f := r.field(name)
+			if f == nil {
+				f = newField(name)
+				f.missing = r.count
+				r.fields = append(r.fields, f)
+			}
+			f.seeJSON(row[name])
+		}
+		for _, f := range r.fields {
+			if _, there := row[f.name]; !there {
+				f.missing++
+			}
+		}
+		r.count++
+	}
+	return nil
+}
+
+// field is one by its name, nil if there is none.
+func (r *rows) field(name string) *field {
+	for _, f := range r.fields {
+		if f.name == name {
+			return f
+		}
+	}
+	return nil
+}

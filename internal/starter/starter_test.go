@@ -1,0 +1,134 @@
+package starter
+
+import (
+	"fmt"
+	"go/format"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// write makes a file of so many rows.
+func write(t *testing.T, name, header string, rows int, row func(i int, r *rand.Rand) string) (path string) {
+	t.Helper()
+	var text strings.Builder
+	text.WriteString(header)
+	for i := range rows {
+		fmt.Fprintln(&text, row(i, rand.New(rand.NewPCG(1, uint64(i)))))
+	}
+	path = filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// shops are rows with a field of each kind.
+func shops(t *testing.T) string {
+	return write(t, "shops.csv", "id;city;day;open;area;visits;note;\"sold, in all\"\n", 400,
+		func(i int, r *rand.Rand) string {
+			area := fmt.Sprint(100 * r.Float64())
+			if i%10 == 0 {
+				area = "NA"
+			}
+			return fmt.Sprintf("%d;%c;2024-01-%02d;1;%s;%d;a text of %d words;%d", i, 'a'+r.IntN(5), 1+r.IntN(28), area,
+				int(1/(r.Float64()+1e-4)), i, r.IntN(2))
+		})
+}
+
+// TestWrite: what is written says what each field is, is formatted, and does not replace what is there.
+func TestWrite(t *testing.T) {
+	data := shops(t)
+	dir := filepath.Join(t.TempDir(), "sales")
+	p, err := Write(dir, data, "sold, in all")
+	if err != nil || p.Rows != 400 || p.Numbers != 2 || p.Categories != 1 || len(p.Left) != 4 {
+		t.Fatalf("%+v, %v", p, err)
+	}
+	for _, name := range []string{"main.go", "main_test.go"} {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tidy, err := format.Source(text); err != nil || string(tidy) != string(text) {
+			t.Errorf("%s is not formatted, %v:\n%s", name, err, text)
+		}
+		if name == "main.go" {
+			for _, want := range []string{`Comma: ';'`, `"area", "visits",`, `{Log1p: true, Mean: `,
+				`Fields: []string{"city"}, Hash: categories`,
+				`Fields: []string{"sold, in all"}`, "id is another number in every row",
+				"open is the same in every row", "day is a date",
+				"note is another text", "nn.AUC(chance, label)"} {
+				if !strings.Contains(string(text), want) {
+					t.Errorf("no %s in\n%s", want, text)
+				}
+			}
+		}
+	}
+	if _, err := Write(dir, data, "city"); err == nil {
+		t.Error("a label of texts is taken")
+	}
+	if _, err := Write(dir, data, "sold, in all"); err == nil || !strings.Contains(err.Error(), "is there already") {
+		t.Errorf("a second program: %v", err)
+	}
+}
+
+// TestTasks: a label of 0 and 1, of some whole numbers from 0, and of others.
+func TestTasks(t *testing.T) {
+	for label, want := range map[string]string{
+		"late":  "nn.BinaryCrossEntropy(chance, label)",
+		"class": "nn.SoftmaxWithCrossEntropy(logits, label)",
+		"price": "nn.SquareError(amount, label)",
+		"wide":  "nn.SquareError(amount, label)",
+	} {
+		data := write(t, "rows.jsonl", "", 50, func(i int, r *rand.Rand) string {
+			return fmt.Sprintf(`{"x": %v, "late": %t, "class": %d, "price": %v, "wide": %d}`, r.Float64(), i%3 == 0,
+				i%4, 1e6*r.Float64(), i*i)
+		})
+		dir := filepath.Join(t.TempDir(), "p")
+		_, err := Write(dir, data, label)
+		text, _ := os.ReadFile(filepath.Join(dir, "main.go"))
+		if tidy, e := format.Source(text); err != nil || e != nil || string(tidy) != string(text) ||
+			!strings.Contains(string(text), want) ||
+			!strings.Contains(string(text), "dataset.JSONLines{") {
+			t.Errorf("%s: %v, %v:\n%s", label, err, e, text)
+		}
+	}
+}
+
+// TestRefused: a file that says too little is refused by a text that says what it lacks.
+func TestRefused(t *testing.T) {
+	row := func(text string) func(int, *rand.Rand) string {
+		return func(i int, r *rand.Rand) string { return strings.ReplaceAll(text, "#", fmt.Sprint(i%7)) }
+	}
+	for want, c := range map[string]struct {
+		path, label string
+	}{
+		"no such file":            {"absent.csv", "y"},
+		"too few":                 {write(t, "f.csv", "x,y\n", 3, row("#,1")), "y"},
+		`no field "z" for -label`: {write(t, "f.csv", "x,y\n", 30, row("#,1")), "z"},
+		"in all rows":             {write(t, "f.csv", "x,y\n", 30, row("#,1")), "y"},
+		"has texts":               {write(t, "f.csv", "x,y\n", 30, row("#,yes#")), "y"},
+		"is missing in 30 of 30":  {write(t, "f.csv", "x,y\n", 30, row("#,NA")), "y"},
+		"no field that a model":   {write(t, "f.csv", "x,y\n", 30, row("1,#")), "y"},
+		"name each field once":    {write(t, "f.csv", "x,x\n", 30, row("#,1")), "x"},
+		"another number of":       {write(t, "f.csv", "x,y\n", 30, row("#,1,2")), "y"},
+		"row 1 that was":          {write(t, "f.json", "", 30, row("{#")), "y"},
+		"holds arrays":            {write(t, "f.json", "", 30, row(`{"x": #, "y": [#]}`)), "y"},
+	} {
+		if _, err := Write(filepath.Join(t.TempDir(), "p"), c.path, c.label); err == nil ||
+			!strings.Contains(err.Error(), want) {
+			t.Errorf("wanted %q: %v", want, err)
+		}
+	}
+}
+
+// TestSample: of many lines the first is kept and others from the whole file, in order.
+func TestSample(t *testing.T) {
+	data := write(t, "f.csv", "n\n", 5*sampled, func(i int, _ *rand.Rand) string { return fmt.Sprint(i % 1000) })
+	r, err := readRows(data)
+	if err != nil || r.count < sampled || r.count > 2*sampled || len(r.fields[0].values) < 100 {
+		t.Errorf("%+v, %v", r, err)
+	}
+}

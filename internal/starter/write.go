@@ -1,0 +1,73 @@
+package starter
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// Program is what was written.
+type Program struct {
+	Rows       int // that were looked at
+	Numbers    int // fields of numbers, and of categories
+	Categories int
+	Left       []string // fields that are left out, and why
+	Label      string
+	Task       string // what the model foretells
+}
+
+// Write writes a program into a directory, which is made and may hold none of its files: main.go, main_test.go and
+// README.md. data is the path of its rows, which the program has by its place below or above dir.
+func Write(dir, data, label string) (*Program, error) {
+	r, err := readRows(data)
+	if err != nil {
+		return nil, err
+	}
+	p := &program{rows: r, module: filepath.Base(absolute(dir))}
+	if p.label, p.numbers, p.categories, p.left, err = r.split(label); err != nil {
+		return nil, err
+	}
+	if p.task, p.classes, err = p.label.task(); err != nil {
+		return nil, err
+	}
+	if p.data, err = filepath.Rel(absolute(dir), absolute(data)); err != nil {
+		p.data = absolute(data)
+	}
+	files := map[string]string{"main.go": p.main(), "main_test.go": p.test(), "README.md": p.readme()}
+	for name := range files {
+		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
+			return nil, fmt.Errorf("%s is there already: name another directory", filepath.Join(dir, name))
+		}
+	}
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, err
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			return nil, err
+		}
+	}
+	return &Program{r.count, len(p.numbers), len(p.categories), p.left, label, p.foretells()}, nil
+}
+
+func (p *program) foretells() string {
+	switch p.task {
+	case chance:
+		return "the chance that it is 1"
+	case class:
+		return fmt.Sprintf("which of %d classes it is", p.classes)
+	}
+	return "the number that it is"
+}
+
+func absolute(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		return abs
+	}
+	return path
+}
+
+// quoted is a text as Go has it.
+func quoted(s string) string { return strconv.Quote(strings.ToValidUTF8(s, "")) }
