@@ -2,14 +2,53 @@ package twin
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
 )
 
-// Differences are those of what was seen from what the twin says, in the order of its calls.
-func (p Program) Differences(saw Seen) (all []string) {
-	picks := &picks{at: map[string]int{}, copies: make([][][]*state, p.copies())}
+// Differences are those of what was seen from what the twin says, in the order of its calls. Where rounding decides
+// the sign of a weight, the twin takes another if the first is wrong; followed are the weights of which it did.
+func (p Program) Differences(saw Seen) (wrong, followed []string) {
+	if wrong = p.differences(saw, p.picks()); len(wrong) == 0 {
+		return nil, nil
+	}
+	return p.follow(saw, wrong, nil)
+}
+
+// follow are the differences that are left by some choice of signs behind those that are taken.
+func (p Program) follow(saw Seen, wrong []string, taken map[string]float64) (least, followed []string) {
+	first := p.picks()
+	first.noted, first.taken = true, taken
+	p.differences(saw, first)
+	exact := len(first.signs) - len(first.copies) - 1 // plays from whose versions others pick come before
+	name := undecided(first.signs[exact], first.signs[exact+1:])
+	if name == "" || len(taken) == mostUndecided {
+		return wrong, nil
+	}
+	for _, sign := range []float64{-1, 1} {
+		more := map[string]float64{name: sign}
+		maps.Copy(more, taken)
+		again := p.picks()
+		again.taken = more
+		left := p.differences(saw, again)
+		if len(left) > 0 {
+			left, followed = p.follow(saw, left, more)
+		}
+		if len(left) == 0 {
+			return nil, append(followed, name)
+		}
+	}
+	return wrong, nil
+}
+
+func (p Program) picks() *picks {
+	return &picks{at: map[string]int{}, copies: make([][][]*state, p.copies())}
+}
+
+// differences are Differences by one choice of signs.
+func (p Program) differences(saw Seen, picks *picks) (all []string) {
 	play := func() (all []Sights) {
 		for i := range picks.copies {
 			all = append(all, p.Model(saw, uint64(i+1), picks))

@@ -30,7 +30,12 @@ func (s *Sights) see(values []float64, format string, args ...any) {
 // Model plays a program in the twin, in the orders that were seen. Noise is the seed of what rounding might do; 0 is
 // none. What a play without noise has picked is in picks, and the others pick it too.
 func (p Program) Model(seen Seen, noise uint64, picks *picks) Sights {
-	m := &model{p: &p, dirs: map[string]*state{}, seen: seen, picks: picks, number: int(noise)}
+	m := &model{p: &p, dirs: map[string]*state{}, seen: seen, picks: picks, number: int(noise),
+		signs: &signs{taken: picks.taken}}
+	if picks.noted {
+		m.signs.seen = map[string]float64{}
+	}
+	defer func() { picks.signs = append(picks.signs, m.signs) }()
 	if noise > 0 {
 		m.noise = rand.New(rand.NewPCG(p.Seed, noise))
 	}
@@ -48,6 +53,7 @@ type model struct {
 	noise *rand.Rand
 	seen  Seen
 	picks *picks
+	signs *signs
 	// number is 0 for the play without noise, else that of a copy
 	number, meetings int
 
@@ -66,7 +72,7 @@ func (m *model) leg(i int, l Leg) {
 	if l.counted() {
 		return // the ledger judges it
 	}
-	m.l, m.now, m.steps, m.rows = l, newState(m.p, m.noise), make([]int64, l.Workers), make([]int64, l.Workers)
+	m.l, m.now, m.steps, m.rows = l, newState(m.p, m.noise, m.signs), make([]int64, l.Workers), make([]int64, l.Workers)
 	m.owed, m.drifters, m.rests = make([]owed, l.Workers), nil, nil
 	for range l.Workers {
 		m.rests = append(m.rests, rest{map[int]float64{}, map[int]bool{}, 0})
@@ -305,7 +311,7 @@ func (m *model) count(c Call) {
 func (m *model) line(sample int, share float64) {
 	r := m.now.rows[ledgerName][uint64(sample)]
 	if r == nil {
-		r = &row{slot: newSlot(make([]float64, 1))}
+		r = &row{slot: newSlot(ledgerName, make([]float64, 1))}
 		m.now.rows[ledgerName][uint64(sample)] = r
 	}
 	r.w[0] += share

@@ -8,6 +8,11 @@ type picks struct {
 	made   bool // the copies have played, and pick what is picked
 	at     map[string]int
 	copies [][][]*state // their versions whenever all have met
+	// taken are signs in place of those of weights that are nearly 0; noted says that plays note of which weights they
+	// ask signs, one behind the other.
+	taken map[string]float64
+	noted bool
+	signs []*signs
 }
 
 // meet notes the versions of a copy.

@@ -1,6 +1,7 @@
 package twin
 
 import (
+	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -18,6 +19,7 @@ type state struct {
 	clock   int                          // periods that have ended
 	pace    pace                         // of copies that meet seldom
 	noise   *rand.Rand                   // nil means none
+	signs   *signs
 }
 
 // waiter is how often an id was pushed, and the period in which it was pushed last.
@@ -33,11 +35,11 @@ type row struct {
 	marks
 }
 
-func newState(p *Program, noise *rand.Rand) *state {
-	s := &state{p: p, factor: 1, noise: noise, vars: map[string]*slot{}, dropped: map[string]int{},
+func newState(p *Program, noise *rand.Rand, signs *signs) *state {
+	s := &state{p: p, factor: 1, noise: noise, signs: signs, vars: map[string]*slot{}, dropped: map[string]int{},
 		rows: map[string]map[uint64]*row{}, waiting: map[string]map[uint64]waiter{}}
 	for _, name := range denseNames {
-		s.vars[name] = newSlot(firstDense(p.Seed, name, spread, p.Net.size(name)))
+		s.vars[name] = newSlot(name, firstDense(p.Seed, name, spread, p.Net.size(name)))
 	}
 	for _, t := range p.Net.tables() {
 		s.rows[t.Name], s.waiting[t.Name] = map[uint64]*row{}, map[uint64]waiter{}
@@ -121,7 +123,7 @@ func (s *state) applyClipped(rules Rules, g *gradient, pushed map[string]map[uin
 		if d == nil {
 			d = make([]float64, len(v.w))
 		}
-		rules.Of(name).update(v, s.rough(d), s.steps, false, s.factor)
+		rules.Of(name).update(v, s.rough(d), s.steps, false, s.factor, s.signs)
 		s.round(v.w)
 	}
 	for _, t := range s.p.Net.tables() {
@@ -134,7 +136,7 @@ func (s *state) applyRows(rule Rule, t Table, all *gradient, pushed map[uint64]i
 	if rule.Dense {
 		for id, r := range s.rows[t.Name] {
 			if g[id] == nil {
-				rule.update(r.slot, make([]float64, t.Dim), s.steps, true, s.factor)
+				rule.update(r.slot, make([]float64, t.Dim), s.steps, true, s.factor, s.signs)
 			}
 		}
 	}
@@ -150,11 +152,11 @@ func (s *state) applyRows(rule Rule, t Table, all *gradient, pushed map[uint64]i
 				continue
 			}
 			delete(s.waiting[t.Name], id)
-			r = &row{slot: newSlot(s.first(t, id)), marks: before.marks}
+			r = &row{slot: newSlot(fmt.Sprintf("%s row %d", t.Name, id), s.first(t, id)), marks: before.marks}
 			s.rows[t.Name][id] = r
 		}
 		r.marks, r.seen = r.plus(m), s.clock
-		rule.update(r.slot, s.rough(g[id]), s.steps, true, s.factor)
+		rule.update(r.slot, s.rough(g[id]), s.steps, true, s.factor, s.signs)
 		s.round(r.w)
 	}
 }

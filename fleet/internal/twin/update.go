@@ -8,11 +8,12 @@ type slot struct {
 	a, b, c []float64 // one number for each weight
 	one     [2]float64
 	updates int // of the slot itself
+	name    string
 }
 
-func newSlot(w []float64) *slot {
+func newSlot(name string, w []float64) *slot {
 	n := len(w)
-	return &slot{w: w, a: make([]float64, n), b: make([]float64, n), c: make([]float64, n)}
+	return &slot{w: w, a: make([]float64, n), b: make([]float64, n), c: make([]float64, n), name: name}
 }
 
 func (s *slot) clone() *slot {
@@ -24,7 +25,7 @@ func (s *slot) clone() *slot {
 func copied(x []float64) []float64 { return append([]float64(nil), x...) }
 
 // fresh is the slot without what its rule keeps.
-func (s *slot) fresh() *slot { return newSlot(copied(s.w)) }
+func (s *slot) fresh() *slot { return newSlot(s.name, copied(s.w)) }
 
 // rate is the learning rate of update number t, the first of which is 1.
 func (r Rule) rate(t int, factor float64) float64 {
@@ -57,15 +58,15 @@ func (r Rule) rate(t int, factor float64) float64 {
 }
 
 // update is one update of a slot, the t-th of its variable. A row is updated in the steps that touch it alone.
-func (r Rule) update(s *slot, gradient []float64, t int, row bool, factor float64) {
+func (r Rule) update(s *slot, gradient []float64, t int, row bool, factor float64, signs *signs) {
 	g := copied(gradient)
 	for i := range g {
 		if r.Max != 0 {
 			g[i] = math.Max(-r.Max, math.Min(r.Max, g[i]))
 		}
 		g[i] += r.L2 * s.w[i]
-		if s.w[i] != 0 {
-			g[i] += math.Copysign(r.L1, s.w[i])
+		if r.L1 != 0 {
+			g[i] += r.L1 * signs.of(s, i)
 		}
 	}
 	s.updates++
