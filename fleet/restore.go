@@ -83,8 +83,7 @@ func (f *Fleet) restoreOnce() error {
 //     a barrier: the worker that calls has it at its next step, and others at the first step after BarrierWorker, or a
 //     call of Util, that they come to behind it. A gradient that another worker has computed before is added to it. In
 //     mode geo the copies of other workers have it behind their next exchange, and what they had not sent is added.
-//   - A process that trains alone calls it between two steps. Moving averages of batch norm stay in an executor that
-//     has trained already; close it and begin another.
+//   - A process that trains alone calls it between two steps.
 //   - In a collective job each worker loads the same, before InitWorker; what several directories have, one after the
 //     other.
 //
@@ -107,7 +106,9 @@ func (f *Fleet) LoadModel(ctx context.Context, dir string, params ...string) err
 		f.mu.Lock()
 		f.loaded = true
 		f.mu.Unlock()
-		f.statistics.loaded()
+		if f.ServerNum() > 0 { // ranks load the same before they begin
+			f.statistics.loaded()
+		}
 	}
 	if errors.Is(err, backend.ErrNotJoined) {
 		return fmt.Errorf("fleet: LoadModel: servers load a checkpoint: call it after InitWorker, when they run, call "+

@@ -37,7 +37,7 @@ type cell struct {
 	tally  tally  // of a metric
 	// shared guards the tally where other executors count into it too.
 	shared *sharedCounts
-	moved  []float32 // of a moving average: what this executor made of it, nil while that is nothing
+	moved  []float32 // of a moving average: what this executor makes of it
 	news   bool      // moved holds what the trainer has not been told
 	turn   turn      // this training step, for ops that draw random numbers
 

@@ -60,7 +60,7 @@ type setting struct {
 
 func (s *setting) SetDense(name string, w []float32) error {
 	s.set[name] = slices.Clone(w)
-	return s.fail
+	return errors.Join(s.fail, s.keeper.SetDense(name, w))
 }
 
 // TestBatchNormMoves: averages move by their formula, evaluations use them, and the trainer is told.

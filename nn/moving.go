@@ -6,17 +6,17 @@ type denseSetter interface {
 }
 
 // move takes one more value into element i of a moving average, a frozen parameter. The executor works on a copy of it
-// from then on.
+// until a trainer has taken it.
 func (c *cell) move(i int, v, momentum float32) {
-	if c.moved == nil {
-		c.moved = append([]float32(nil), c.value...)
-		c.value = c.moved
+	if !c.news {
+		c.moved = append(c.moved[:0], c.value...)
+		c.value, c.news = c.moved, true
 	}
 	c.moved[i] = c.moved[i]*momentum + v*(1-momentum)
-	c.news = true
 }
 
-// publish hands what a step has moved to a trainer that takes it.
+// publish hands what a step has moved to a trainer that takes it, whose sessions bring what is set from then on: by
+// other executors, by a meeting of all workers, or by a load.
 func (e *Executor) publish() error {
 	_, trainer := e.graph.bound()
 	s, ok := trainer.(denseSetter)
@@ -30,7 +30,8 @@ func (e *Executor) publish() error {
 		if err := s.SetDense(c.param.Name, c.moved); err != nil {
 			return err
 		}
-		c.news = false
+		copy(c.param.W, c.moved)
+		c.value, c.news = c.param.W, false
 	}
 	return nil
 }

@@ -39,7 +39,7 @@ type Param struct {
 	MaxBytes int64
 	// Frozen marks what no rule may change, such as the statistics of batch norm. A frozen param has no G. An objective
 	// that computes other values of one that is dense gives them to a trainer that has a method SetDense(name string, w
-	// []float32) error.
+	// []float32) error, whose sessions bring them from the next step on.
 	Frozen bool
 }
 

@@ -173,7 +173,9 @@ func (p Program) unseen(name string) bool {
 	at, _, _ := strings.Cut(name, " ")
 	for _, l := range p.Legs {
 		if l.End == at || slices.ContainsFunc(l.Calls, func(c Call) bool { return c.At == at }) {
-			return l.blind() && !strings.Contains(name, ledgerName)
+			averaged := strings.HasSuffix(name, " predicts") || strings.HasSuffix(name, normMean) ||
+				strings.HasSuffix(name, normVariance)
+			return l.blind() && !strings.Contains(name, ledgerName) || l.vague(p.Net) && averaged
 		}
 	}
 	return false

@@ -32,6 +32,7 @@
 //	first.go     initial values
 //	net.go       forward and backward, one example at a time
 //	state.go     weights, rows, clocks; what a checkpoint holds of them
+//	norm.go      batch norm, whose averages each worker has of its own until all meet
 //	guard.go     gradients that are not finite, and narrow ones
 //	rounds.go    sync, collective and alone: k steps, a fold, a clip, an update
 //	local.go     copies of workers that meet seldom

@@ -14,6 +14,9 @@ func Draw(seed uint64) Program {
 	p := Program{Seed: seed, Samples: 8 + r.IntN(25), Net: drawNet(r)}
 	late := rand.New(rand.NewPCG(seed, 19))
 	p.Net.drawEntries(more)
+	if norm := rand.New(rand.NewPCG(seed, 20)); often(norm, 5) {
+		p.Net.Norm = pick[float32](norm, 0.5, 0.8)
+	}
 	if len(p.Net.Tables) > 0 && often(late, 8) { // rows of which no frame of 4 kB holds many
 		p.Net.Tables[0].Dim, p.Net.Tables[0].Slots = pick(late, 150, 300), 1
 	}

@@ -14,7 +14,7 @@ type graph struct {
 	loss, pred *nn.Node
 	drop       *nn.Node   // what dropout leaves, nil without
 	beside     *nn.Node   // what training fetches besides
-	dense      []*nn.Node // variables, in the order of denseNames
+	dense      []*nn.Node // variables, in the order of Net.variables
 	rows       []*nn.Node // lookups, by table, the ledger's the last
 }
 
@@ -24,7 +24,11 @@ var first = optimizer.Uniform{Low: -spread, High: spread}
 func (p Program) graph() graph {
 	n := p.Net
 	g := graph{Graph: nn.NewGraph(p.Seed)}
-	in, o := []*nn.Node{g.Input("x", n.Inputs)}, []nn.EmbeddingOptions{}
+	x := g.Input("x", n.Inputs)
+	if n.Norm > 0 {
+		x = nn.BatchNorm(x, nn.NormOptions{Name: "norm", Momentum: n.Norm})
+	}
+	in, o := []*nn.Node{x}, []nn.EmbeddingOptions{}
 	for _, t := range n.Tables {
 		own := t.options()
 		if t.Clicks {
@@ -51,7 +55,7 @@ func (p Program) graph() graph {
 		each = nn.Add(each, nn.Multiply(line, g.Input("minus n", 1)))
 	}
 	g.loss = nn.Mean(each)
-	for _, name := range denseNames { // copies: a variable that is fetched shows what it is behind the step
+	for _, name := range n.variables() { // copies: a variable that is fetched shows what it is behind the step
 		g.dense = append(g.dense, nn.Scale(g.Node(name), 1, 0))
 	}
 	if n.Beside {

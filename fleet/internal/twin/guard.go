@@ -60,11 +60,11 @@ func (s *state) narrow(g *gradient, as strategy.Payload, o *owed) {
 		*o = owed{map[string][]float64{}, map[string]map[uint64][]float64{}}
 	}
 	all := 0.0
-	for _, name := range denseNames {
+	for _, name := range s.p.Net.variables() {
 		g.dense[name] = plus(g.dense[name], o.dense[name])
 		all = max(all, widest(g.dense[name]))
 	}
-	for _, name := range denseNames {
+	for _, name := range s.p.Net.variables() {
 		g.dense[name], o.dense[name] = s.rounded(g.dense[name], all, as)
 	}
 	for _, t := range s.p.Net.tables() {

@@ -59,6 +59,7 @@ func (m *model) drift(at string, c Call) {
 				d.loss = m.p.loss(batch, y)
 				m.now.roughen(g)
 				m.saw.see(y, "%s trains on", name)
+				m.moves(w, batch)
 				d.state.apply(m.l.Rules, g, nil)
 				m.pushed(w, g)
 				next[w], d.steps = step+1, d.steps+1
@@ -128,7 +129,7 @@ func (d *drifter) learn(lr, loss float64, first int) {
 
 // mean makes numbers of all copies their mean.
 func (m *model) mean(of func(*slot) []float64) {
-	for _, name := range denseNames {
+	for _, name := range m.p.Net.variables() {
 		sum := make([]float64, m.p.Net.size(name))
 		for _, d := range m.drifters {
 			for i, x := range of(d.vars[name]) {

@@ -64,6 +64,7 @@ type model struct {
 	rows  []int64 // rows of these
 	owed  []owed  // of each worker
 
+	averages []average  // of each worker, of batch norm
 	rests    []rest     // of each worker, in a leg whose exchanges keep them
 	drifters []*drifter // of a leg in which copies meet seldom
 }
@@ -74,7 +75,9 @@ func (m *model) leg(i int, l Leg) {
 	}
 	m.l, m.now, m.steps, m.rows = l, newState(m.p, m.noise, m.signs), make([]int64, l.Workers), make([]int64, l.Workers)
 	m.owed, m.drifters, m.rests = make([]owed, l.Workers), nil, nil
+	m.averages = nil
 	for range l.Workers {
+		m.averages = append(m.averages, average{moments: m.p.Net.firstMoments()})
 		m.rests = append(m.rests, rest{map[int]float64{}, map[int]bool{}, 0})
 	}
 	if l.From.Dir != "" {
@@ -82,12 +85,16 @@ func (m *model) leg(i int, l Leg) {
 	}
 	if m.o = nil; l.ordered() {
 		m.o = &ordered{events: m.seen.orders[i], seen: m.seen, samples: map[string][]int{}, own: map[int][]int{},
-			came: map[string]map[int][]int{}, versions: []*state{m.now.clone()}}
+			averages: map[string]moments{}, came: map[string]map[int][]int{}, versions: []*state{m.now.clone()}}
 	}
 	for _, c := range l.Calls {
 		m.call(c.At, c)
+		if l.mortal() {
+			m.average()
+		}
 	}
 	m.meet()
+	m.average()
 	m.weights(l.End)
 	if l.mortal() || l.copies() {
 		return
@@ -128,6 +135,7 @@ func (m *model) meet() {
 func (m *model) call(at string, c Call) {
 	if c.Do != train && c.Do != look && c.Do != reopen {
 		m.meet()
+		m.average()
 		defer m.changed()
 	}
 	switch c.Do {
@@ -135,7 +143,7 @@ func (m *model) call(at string, c Call) {
 		m.train(at, c)
 	case look:
 		for w := range m.l.Workers {
-			m.look(fmt.Sprintf("%s worker %d", at, w), c.Samples, m.now)
+			m.look(fmt.Sprintf("%s worker %d", at, w), w, c.Samples, m.now)
 		}
 	case rate:
 		m.now.factor = c.Factor // behind a barrier: from the first update of the next epoch
@@ -152,6 +160,7 @@ func (m *model) call(at string, c Call) {
 		}
 	case save:
 		m.dirs[c.Dir] = m.now.clone()
+		m.dirs[c.Dir].moments = m.averages[0].clone()
 	case load:
 		m.load(c.Dir, c.Only, false)
 	case publish:
@@ -168,25 +177,31 @@ func (m *model) changed() {
 
 func (m *model) load(dir string, only []string, weightsOnly bool) {
 	m.now.load(m.dirs[dir], only, weightsOnly)
+	m.begin(m.dirs[dir].moments, only)
 	if m.l.Servers > 0 { // which don't keep how often copies meet
 		m.now.pace = pace{}
 	}
 }
 
-func (m *model) look(at string, samples []int, now *state) {
+func (m *model) look(at string, worker int, samples []int, now *state) {
 	if m.l.blind() {
 		return
 	}
+	by := m.averages[worker].clone()
 	if m.o != nil {
-		m.o.look(at, samples)
+		m.o.look(at, samples, by)
 		return
 	}
-	var y []float64
+	m.saw.see(m.p.predict(now, by, samples), "%s sees", at)
+}
+
+// predict are the predictions of an evaluation, by weights and moving averages.
+func (p Program) predict(now *state, by moments, samples []int) (y []float64) {
 	for _, i := range samples {
-		own, _, _ := m.p.Net.forward(evaluating{now}, m.p.example(i), nil, nil)
+		own, _, _ := p.Net.forward(evaluating{now}, p.example(i).normalised(by), nil, nil)
 		y = append(y, own)
 	}
-	m.saw.see(y, "%s sees", at)
+	return y
 }
 
 // kept are the factors of dropout in a step, as it shows them: whatever they are, they are not of another step.
@@ -202,15 +217,13 @@ func (m *model) kept(step string) []float64 {
 // weights are all of them, as a model that is saved has them, and what it predicts.
 func (m *model) weights(at string) {
 	now := m.now
-	if !m.l.blind() {
-		var y []float64
-		for i := range predicted {
-			own, _, _ := m.p.Net.forward(evaluating{now}, m.p.example(i), nil, nil)
-			y = append(y, own)
+	if !m.l.blind() && !m.l.vague(m.p.Net) {
+		m.saw.see(m.p.predict(now, m.averages[0].moments, firstFew()), "%s predicts", at)
+		for _, name := range m.p.Net.frozen() {
+			m.saw.see(m.averages[0].moments[name], "%s %s", at, name)
 		}
-		m.saw.see(y, "%s predicts", at)
 	}
-	for _, name := range denseNames {
+	for _, name := range m.p.Net.variables() {
 		if m.l.blind() {
 			continue
 		}
@@ -252,6 +265,7 @@ func (m *model) train(at string, c Call) {
 				g, y := m.p.batch(training{m.now}, steps[step], m.kept(name), m.noise)
 				m.now.roughen(g)
 				m.saw.see(y, "%s trains on", name)
+				m.moves(w, steps[step])
 				several, next[w] = append(several, g), next[w]+1
 				if len(several) < every { // else the look is behind the update
 					m.looks(at, c, w, step, m.now)
@@ -329,7 +343,7 @@ type rest struct {
 func (m *model) looks(at string, c Call, worker, step int, now *state) {
 	for _, l := range c.Looks {
 		if l.Worker == worker && l.Step == step {
-			m.look(fmt.Sprintf("%s worker %d behind step %d", at, worker, step), c.Batches[worker][step], now)
+			m.look(fmt.Sprintf("%s worker %d behind step %d", at, worker, step), worker, c.Batches[worker][step], now)
 		}
 	}
 }

@@ -15,8 +15,14 @@ const (
 	outBias    = "out.b_0"
 )
 
-// denseNames are the variables.
-var denseNames = []string{hidden, hiddenBias, out, outBias}
+// variables are the names of the dense params that rules change.
+func (n Net) variables() []string {
+	all := []string{hidden, hiddenBias, out, outBias}
+	if n.Norm > 0 {
+		all = append(all, normScale, normShift)
+	}
+	return all
+}
 
 // Dropout's input is shorter times the hidden layer and lifted: no number that it keeps is 0, and what it makes of one
 // is no larger than without it, so that the same rates train and don't diverge.
@@ -30,7 +36,7 @@ const spread = 0.3
 
 // params are the names of all params, without the ledger.
 func (n Net) params() []string {
-	all := slices.Clone(denseNames)
+	all := n.variables()
 	for _, t := range n.Tables {
 		all = append(all, t.Name)
 	}
@@ -94,7 +100,8 @@ func (n Net) width() int {
 
 // size is how many numbers a variable has.
 func (n Net) size(name string) int {
-	return map[string]int{hidden: n.width() * n.Hidden, hiddenBias: n.Hidden, out: n.Hidden, outBias: 1}[name]
+	return map[string]int{hidden: n.width() * n.Hidden, hiddenBias: n.Hidden, out: n.Hidden, outBias: 1,
+		normScale: n.Inputs, normShift: n.Inputs}[name]
 }
 
 // example is a sample: its numbers, ids by table, and a label.
@@ -102,6 +109,8 @@ type example struct {
 	x     []float32
 	ids   [][]uint64
 	label float32
+	// normal are its numbers as batch norm makes them before it scales and shifts them, nil without.
+	normal []float64
 }
 
 // example is sample i, the same whenever it is asked for.
@@ -150,8 +159,12 @@ type weights interface {
 // evaluation; h is before it. Noise, if any, is what rounding does to each term of a sum, and to h: where terms cancel
 // out, or h is nearly 1, it is much of what is left.
 func (n Net) forward(w weights, e example, keep []float64, noise *rand.Rand) (y float64, z, h []float64) {
-	for _, x := range e.x {
-		z = append(z, float64(x))
+	for i, x := range e.x {
+		if n.Norm == 0 {
+			z = append(z, float64(x))
+			continue
+		}
+		z = append(z, roughly(e.normal[i], noise)*w.dense(normScale)[i]+w.dense(normShift)[i])
 	}
 	for t, ids := range e.ids {
 		for _, id := range ids {
@@ -276,6 +289,14 @@ func (n Net) backward(g *gradient, w weights, e example, keep []float64, scale f
 	}
 	g.addDense(hiddenBias, 1, dh)
 	g.addDense(hidden, 1, dw)
+	if n.Norm > 0 {
+		dScale := make([]float64, n.Inputs)
+		for i, x := range e.normal {
+			dScale[i] = roughly(dz[i]*x, noise)
+		}
+		g.addDense(normScale, 1, dScale)
+		g.addDense(normShift, 1, dz[:n.Inputs])
+	}
 	at := n.Inputs
 	for t, ids := range e.ids {
 		for _, id := range ids {
@@ -290,8 +311,9 @@ func (n Net) backward(g *gradient, w weights, e example, keep []float64, scale f
 func (p Program) batch(w weights, samples []int, kept []float64, noise *rand.Rand) (g *gradient, y []float64) {
 	g = newGradient()
 	g.samples = len(samples)
+	of := p.moments(samples)
 	for at, i := range samples {
-		e, keep := p.example(i), []float64(nil)
+		e, keep := p.example(i).normalised(of), []float64(nil)
 		if n := p.Net.Hidden; len(kept) == n*len(samples) {
 			keep = kept[at*n:][:n]
 		}

@@ -34,7 +34,9 @@ type ordered struct {
 	steps   []step
 	looks   []string
 	samples map[string][]int
-	last    int // events before the last sight
+	// averages are those of looks.
+	averages map[string]moments
+	last     int // events before the last sight
 	// versions are what the servers have behind so many events and, when all have met, what these have changed.
 	versions []*state
 	met      int                      // events when all met last
@@ -50,21 +52,23 @@ func (o *ordered) train(m *model, at string, c Call) {
 			read := o.read(m.p, name, batch)
 			g, y := m.p.batch(read, batch, m.kept(name), m.noise)
 			m.saw.see(y, "%s trains on", name)
+			m.moves(w, batch)
 			o.last = max(o.last, o.seen.windows[name][1])
 			last := i+1 == len(steps)
 			o.steps = append(o.steps, step{gradient: g, read: read, at: name, worker: w, epoch: at, number: i,
 				last: last})
 			for _, l := range c.Looks {
 				if l.Worker == w && l.Step == i {
-					o.look(fmt.Sprintf("%s worker %d behind step %d", at, w, i), batch)
+					m.look(fmt.Sprintf("%s worker %d behind step %d", at, w, i), w, batch, nil)
 				}
 			}
 		}
 	}
 }
 
-func (o *ordered) look(at string, samples []int) {
+func (o *ordered) look(at string, samples []int, by moments) {
 	name := at + " sees"
+	o.averages[name] = by
 	o.looks = append(o.looks, name)
 	o.samples[name] = samples
 	o.last = max(o.last, o.seen.windows[name][1])
@@ -81,7 +85,7 @@ func (r reading) row(t Table, id uint64) []float64 { return r.rows[t.Name][id] }
 
 func (o *ordered) read(p *Program, at string, batch []int) reading {
 	r := reading{map[string][]float64{}, map[string]map[uint64][]float64{}}
-	for _, name := range denseNames {
+	for _, name := range p.Net.variables() {
 		if r.vars[name] = o.seen.of[at+" reads "+name]; r.vars[name] == nil {
 			r.vars[name] = make([]float64, p.Net.size(name))
 		}
@@ -110,7 +114,7 @@ func (o *ordered) meet(m *model) {
 			last = u
 			clip(m.l.Rules, u.gradient)
 			m.now.roughen(u.gradient)
-			for _, name := range append(slices.Clone(denseNames), tableNames(m.p.Net)...) {
+			for _, name := range append(m.p.Net.variables(), tableNames(m.p.Net)...) {
 				if m.l.limits(name) {
 					u.limit(name, m.l.Rules.Of(name).Max)
 				}
@@ -198,7 +202,7 @@ func (o *ordered) units(l Leg) map[int][]step {
 
 // applyPush makes the update of a push, of one gradient or of several that travelled together, the last of a step.
 func (s *state) applyPush(l Leg, together []*gradient, last step, o *owed) {
-	names, rules := append(slices.Clone(denseNames), tableNames(s.p.Net)...), l.Rules
+	names, rules := append(s.p.Net.variables(), tableNames(s.p.Net)...), l.Rules
 	rules.By = map[string]Rule{}
 	for _, name := range names {
 		rule := l.Rules.Of(name)
@@ -225,7 +229,7 @@ func (s *state) compensate(u step, lambda float64) {
 	if lambda == 0 {
 		return
 	}
-	for _, name := range denseNames {
+	for _, name := range s.p.Net.variables() {
 		g, w, read := u.dense[name], s.vars[name].w, u.read.vars[name]
 		for i := range g {
 			g[i] += lambda * g[i] * g[i] * (w[i] - read[i])
@@ -287,20 +291,20 @@ func (o *ordered) check(m *model, s *step) {
 	} else {
 		var got []float64
 		numbers := func(v *state) (w []float64) {
-			for _, name := range denseNames {
+			for _, name := range m.p.Net.variables() {
 				if !m.l.foreseen(name) {
 					w = append(w, v.vars[name].w...)
 				}
 			}
 			return w
 		}
-		for _, name := range denseNames {
+		for _, name := range m.p.Net.variables() {
 			if !m.l.foreseen(name) {
 				got = append(got, o.seen.of[s.at+" reads "+name]...)
 			}
 		}
 		at := m.pick(s.at+" dense", from, window[1], got, numbers)
-		for _, name := range denseNames {
+		for _, name := range m.p.Net.variables() {
 			w := o.versions[at].vars[name].w
 			if m.l.foreseen(name) {
 				w = s.read.vars[name]
@@ -320,7 +324,7 @@ func (o *ordered) check(m *model, s *step) {
 // checkTorn is check for dense weights that come by themselves, beside training: a step may begin when those of one
 // server have come.
 func (o *ordered) checkTorn(m *model, s *step, from, to int) {
-	for _, name := range denseNames {
+	for _, name := range m.p.Net.variables() {
 		w := make([]float64, m.p.Net.size(name))
 		for i := range w {
 			if w[i] = s.read.vars[name][i]; m.l.foreseen(name) {
@@ -399,13 +403,7 @@ func (l Leg) late(rows bool) int {
 // checkLook notes what an evaluation should have seen.
 func (o *ordered) checkLook(m *model, name string) {
 	window, got := o.seen.windows[name], o.seen.of[name]
-	see := func(v *state) (y []float64) {
-		for _, i := range o.samples[name] {
-			own, _, _ := m.p.Net.forward(evaluating{v}, m.p.example(i), nil, nil)
-			y = append(y, own)
-		}
-		return y
-	}
+	see := func(v *state) []float64 { return m.p.predict(v, o.averages[name], o.samples[name]) }
 	at := m.pick(name, window[0], window[1], got, see)
 	m.saw.see(see(o.versions[at]), "%s", name)
 }

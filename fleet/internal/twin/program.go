@@ -24,6 +24,7 @@ type Net struct {
 	Ledger         bool    // a table with a weight for each sample
 	Bad            int     `json:",omitempty"` // each so-manieth sample's label is no number, none if 0
 	Drop           float32 `json:",omitempty"` // dropout behind the hidden layer
+	Norm           float32 `json:",omitempty"` // what batch norm's moving averages keep in a step, none if 0
 	Beside         bool    // training fetches a lookup of other ids in the first table
 }
 

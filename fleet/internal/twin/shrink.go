@@ -149,6 +149,10 @@ var simplest = []func(*Program){
 	func(p *Program) { p.Net.Beside = false },
 	func(p *Program) { p.Net.Bad = 0 },
 	func(p *Program) { p.Net.Drop = 0 },
+	func(p *Program) {
+		p.Net.Norm = 0
+		p.names()
+	},
 	func(p *Program) { p.Net.Hidden = 1 },
 	func(p *Program) { p.Net.Inputs = 1 },
 	func(p *Program) {

@@ -20,6 +20,7 @@ type state struct {
 	pace    pace                         // of copies that meet seldom
 	noise   *rand.Rand                   // nil means none
 	signs   *signs
+	moments moments // of a checkpoint
 }
 
 // waiter is how often an id was pushed, and the period in which it was pushed last.
@@ -38,8 +39,8 @@ type row struct {
 func newState(p *Program, noise *rand.Rand, signs *signs) *state {
 	s := &state{p: p, factor: 1, noise: noise, signs: signs, vars: map[string]*slot{}, dropped: map[string]int{},
 		rows: map[string]map[uint64]*row{}, waiting: map[string]map[uint64]waiter{}}
-	for _, name := range denseNames {
-		s.vars[name] = newSlot(name, firstDense(p.Seed, name, spread, p.Net.size(name)))
+	for _, name := range p.Net.variables() {
+		s.vars[name] = newSlot(name, p.firstOf(name))
 	}
 	for _, t := range p.Net.tables() {
 		s.rows[t.Name], s.waiting[t.Name] = map[uint64]*row{}, map[uint64]waiter{}
@@ -118,7 +119,7 @@ func (s *state) apply(rules Rules, g *gradient, pushed map[string]map[uint64]int
 // applyClipped makes an update of a gradient that is not too long.
 func (s *state) applyClipped(rules Rules, g *gradient, pushed map[string]map[uint64]int) {
 	s.steps++
-	for _, name := range denseNames {
+	for _, name := range s.p.Net.variables() {
 		v, d := s.vars[name], g.dense[name]
 		if d == nil {
 			d = make([]float64, len(v.w))
@@ -163,7 +164,7 @@ func (s *state) applyRows(rule Rule, t Table, all *gradient, pushed map[uint64]i
 
 // roughen is rough for all of a step's gradient, in place.
 func (s *state) roughen(g *gradient) {
-	for _, name := range denseNames {
+	for _, name := range s.p.Net.variables() {
 		g.dense[name] = s.rough(g.dense[name])
 	}
 	for _, t := range s.p.Net.tables() {

@@ -69,6 +69,7 @@ func (r Rules) features(o map[string]bool) {
 func (n Net) features(o map[string]bool) {
 	o[fmt.Sprintf("%d tables", len(n.Tables))] = true
 	o["wide rows"] = n.wide()
+	o["batch norm"] = n.Norm > 0
 	o["ledger"], o["fetch beside the loss"], o["dropout"] = n.Ledger, n.Beside, n.Drop > 0
 	o["labels that are no number"] = n.Bad > 0
 	for _, t := range n.Tables {

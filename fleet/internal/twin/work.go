@@ -215,11 +215,11 @@ func (r *role) trained(at string, batch []int, last []*tensor.Dense) {
 	if !r.l.ordered() {
 		return
 	}
-	for i, name := range denseNames {
+	for i, name := range r.p.Net.variables() {
 		r.see(numbers(last[i]), "%s reads %s", at, name)
 	}
 	for i, t := range r.p.Net.tables() {
-		w := numbers(last[len(denseNames)+i])
+		w := numbers(last[len(r.p.Net.variables())+i])
 		for k, id := range r.p.ids(i, batch) {
 			r.see(w[k*t.Dim:][:t.Dim], "%s reads %s row %d", at, t.Name, id)
 		}
