@@ -217,7 +217,7 @@ func hello(ctx context.Context, t *transport.FastHTTP, to called) (words string,
 	}
 	var b wire.Builder
 	b.Reset(wire.Header{Op: wire.OpHeartbeat, Version: wire.NoDense})
-	answered, err := peer.Once(ctx, over, to.endpoint, b.Parts(), nil)
+	answered, err := peer.Once(ctx, over, to.endpoint, nil, b.Parts(), nil)
 	if !answered {
 		return "", err
 	}

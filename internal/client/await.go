@@ -103,7 +103,7 @@ func (l *link) answers(ctx context.Context, s int) error {
 	defer cancel()
 	var b wire.Builder
 	b.Reset(wire.Header{Op: wire.OpHeartbeat, Job: l.life.fingerprint, Worker: uint32(l.worker), Version: wire.NoDense})
-	answered, err := peer.Once(ctx, l.transport, l.servers[s], b.Parts(), nil)
+	answered, err := peer.Once(ctx, l.transport, l.servers[s], nil, b.Parts(), nil)
 	if answered {
 		return nil
 	}

@@ -212,7 +212,11 @@ func (l *link) attempt(ctx context.Context, patience time.Duration, server int, 
 // once makes one attempt and says whether the server answered it.
 func (l *link) once(ctx context.Context, server int, req [][]byte, read func(*wire.Frame) error) (answered bool,
 	err error) {
-	return peer.Once(ctx, l.transport, l.servers[server], req, func(f *wire.Frame) error {
+	life := &l.lives[server]
+	if l.life.number == 0 { // the server may be started anew yet
+		life = nil
+	}
+	return peer.Once(ctx, l.transport, l.servers[server], life, req, func(f *wire.Frame) error {
 		if f.Job != l.life.job {
 			return fmt.Errorf("the answer is not of this worker's run of the job: %w", wire.ErrMismatch)
 		}
@@ -249,7 +253,7 @@ func (l *link) control(ctx context.Context, server int, op wire.Op, msg, answer 
 		p, call = l.joinPatience(), l.persist // who is not let in goes back alone
 	}
 	var b wire.Builder
-	h := l.header(op)
+	h := l.header(server, op)
 	h.Round = uint64(l.round())
 	b.Reset(h)
 	if msg != nil {

@@ -80,7 +80,8 @@ func New(c Config) *Client {
 		Payload:  exchange.Payloads[c.Strategy.Payload],
 		Workers:  c.Workers,
 		MaxFrame: min(c.Strategy.MaxFrame, transport.LimitOf(c.Transport)),
-		Header:   client.link.header,
+		Header:   client.link.anyHeader,
+		Life:     func(s int) uint32 { return client.link.lives[s].Known() },
 		Call:     client.link.patiently,
 		Counted:  client.link.counted,
 	}

@@ -47,7 +47,7 @@ func (z *frozen) keep(ctx context.Context, id string) error {
 	all := z.values.Values()
 	var b wire.Builder
 	for from, to := range z.runs() {
-		b.Reset(z.link.header(wire.OpKeep))
+		b.Reset(z.link.header(0, wire.OpKeep))
 		if err := b.JSON(wire.Keep{ID: id}); err != nil {
 			return err
 		}
@@ -66,7 +66,7 @@ func (z *frozen) bring(ctx context.Context) error {
 	var kept wire.Kept
 	var b wire.Builder
 	for from, to := range z.runs() {
-		b.Reset(z.link.header(wire.OpBring))
+		b.Reset(z.link.header(0, wire.OpBring))
 		b.Span(from, to)
 		err := z.link.call(ctx, z.link.patience(), 0, b.Parts(), func(f *wire.Frame) error {
 			kept = wire.Kept{}

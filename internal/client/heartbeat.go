@@ -84,7 +84,7 @@ func (l *link) ping(server int) error {
 	ctx, cancel := context.WithTimeout(l.ctx, l.pingTimeout())
 	defer cancel()
 	var b wire.Builder
-	h := l.header(wire.OpHeartbeat)
+	h := l.header(server, wire.OpHeartbeat)
 	h.Acked, h.Samples = l.heard.counts[server].Load(), uint32(l.waits.long.Load())
 	if l.hurried.Load() {
 		h.Seq = wire.Asked

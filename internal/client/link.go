@@ -21,6 +21,7 @@ type link struct {
 	worker  int
 	servers []string // endpoints
 	life    life
+	lives   []peer.Life // of servers
 
 	strategy  strategy.Strategy
 	transport transport.Transport
@@ -53,6 +54,7 @@ func newLink(c Config) *link {
 	l := &link{
 		worker:    c.Worker,
 		servers:   c.Servers,
+		lives:     make([]peer.Life, len(c.Servers)),
 		life:      life{job: c.Fingerprint.Sum(), fingerprint: c.Fingerprint.Sum()},
 		strategy:  c.Strategy,
 		transport: c.Transport,
@@ -121,7 +123,7 @@ func (l *link) farewell() {
 	}
 	_ = l.together(func(s int) error {
 		var b wire.Builder
-		b.Reset(l.header(wire.OpLeave))
+		b.Reset(l.header(s, wire.OpLeave))
 		if err := b.JSON(ending); err != nil {
 			return err
 		}
@@ -130,8 +132,15 @@ func (l *link) farewell() {
 	})
 }
 
-// header begins a frame of the worker.
-func (l *link) header(op wire.Op) wire.Header {
+// header begins a frame of the worker to a server.
+func (l *link) header(server int, op wire.Op) wire.Header {
+	h := l.anyHeader(op)
+	h.ServerLife = l.lives[server].Known()
+	return h
+}
+
+// anyHeader is that of a frame to any server.
+func (l *link) anyHeader(op wire.Op) wire.Header {
 	return wire.Header{Op: op, Job: l.life.job, Worker: uint32(l.worker), Life: l.life.number, Version: wire.NoDense}
 }
 

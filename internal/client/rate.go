@@ -36,7 +36,7 @@ func (c *Client) SetRateFactor(ctx context.Context, factor float64) error {
 }
 
 func (c *Client) tellRate(ctx context.Context, server int, step, acked uint64, factor float64) error {
-	h := c.link.header(wire.OpRate)
+	h := c.link.header(server, wire.OpRate)
 	h.Seq, h.Acked, h.Round = step, acked, uint64(c.sessions.Round())
 	var b wire.Builder
 	b.Reset(h)

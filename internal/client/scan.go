@@ -83,7 +83,7 @@ type page struct {
 // page reads the next page of a server into p.
 func (c *Client) page(ctx context.Context, s int, scan wire.Scan, p *page) error {
 	var b wire.Builder
-	h := c.link.header(wire.OpScan)
+	h := c.link.header(s, wire.OpScan)
 	h.Round = uint64(c.sessions.Round())
 	b.Reset(h)
 	if err := b.JSON(scan); err != nil {

@@ -22,6 +22,8 @@ type Servers struct {
 	Workers int
 	// Header begins a frame of the worker.
 	Header func(wire.Op) wire.Header
+	// Life, if set, is the highest life that is known of a server.
+	Life func(server int) uint32
 	// Call sends a request to a server, as often as it takes, and gives the answer to read, which may be nil.
 	Call func(ctx context.Context, server int, req [][]byte, read func(*wire.Frame) error) error
 	// Counted, if set, is told of each request with a number that a server has answered as one that counts.
@@ -66,7 +68,11 @@ func New(s *Servers) *Exchange {
 
 // send sends the frame that was built for a server; read may be nil.
 func (x *Exchange) send(ctx context.Context, s int, read func(*wire.Frame) error) error {
-	return x.s.Call(ctx, s, x.lanes[s].build.Parts(), read)
+	b := &x.lanes[s].build
+	if x.s.Life != nil {
+		b.Header().ServerLife = x.s.Life(s)
+	}
+	return x.s.Call(ctx, s, b.Parts(), read)
 }
 
 // Say sends every server a frame that is a header alone.

@@ -5,6 +5,7 @@
 //	record.go      one change as bytes, with a number and a checksum
 //	segment.go     a file: what it begins from, and records
 //	journal.go     the segments of one process: found, played, added to, removed
+//	life.go        their names, by which a process reads nothing of those before that run still
 //	durable.go     when what was added survives
 //	torn.go        what a process was writing as it died, or damage
 //	boot.go        which start of the machine this is
@@ -33,5 +34,6 @@
 //     disk: damage before such a mark is no torn end.
 //   - A file that can't be read is no damage: nothing is removed for it.
 //   - After an error of a file nothing more is appended: what came after would be played without what came before.
-//   - Two processes never have a journal open at a time, where the system has locks.
+//   - Two processes never have a journal open at a time, where locks reach both. Elsewhere the later counts: what the
+//     one before still writes or removes is not the later one's.
 package journal

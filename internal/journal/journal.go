@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -35,9 +34,11 @@ type Journal struct {
 
 	mu       sync.Mutex // guards all that follows
 	segments []Segment
+	life     uint32   // of this process
+	strays   []string // files of processes that were replaced
 	file     *os.File // of the last segment; nil before the first
 	number   uint64   // of the last record
-	size     int64    // of the last segment
+	size     int64    // of the last segment, and of those before it that it continues
 	buffer   []byte
 	err      error // after which nothing is appended
 	void     bool  // what is appended is not needed
@@ -110,19 +111,21 @@ func (j *Journal) find() error {
 	if err != nil {
 		return err
 	}
-	var numbers []int
+	var all []named
 	for _, e := range entries {
-		text, is := strings.CutPrefix(e.Name(), j.o.Name+".")
-		if n, err := strconv.Atoi(text); is && err == nil && e.Name() == j.fileName(n) {
-			numbers = append(numbers, n)
+		if f, is := parseName(j.o.Name, e.Name()); is {
+			all = append(all, f)
 		}
 	}
-	slices.Sort(numbers)
-	for i, n := range numbers {
-		path := filepath.Join(j.o.Dir, j.fileName(n))
-		s, err := readSegment(path, n)
+	chain, strays := chained(all)
+	for _, f := range strays {
+		j.strays = append(j.strays, filepath.Join(j.o.Dir, f.String()))
+	}
+	for i, f := range chain {
+		path := filepath.Join(j.o.Dir, f.String())
+		s, err := readSegment(path, f.number)
 		s.Err = err
-		if i == len(numbers)-1 {
+		if i == len(chain)-1 {
 			s.Err = torn(path, 0, 1, j.o.Durable, err)
 		}
 		if s.Err == nil && (err != nil || s.first == 0) {
@@ -133,10 +136,23 @@ func (j *Journal) find() error {
 		}
 		j.segments = append(j.segments, s)
 	}
+	if len(all) > 0 {
+		j.life = all[0].life + 1
+	}
 	return nil
 }
 
-func (j *Journal) fileName(n int) string { return fmt.Sprintf("%s.%06d", j.o.Name, n) }
+// path is that of a segment of this process.
+func (j *Journal) path(number int) string {
+	return filepath.Join(j.o.Dir, named{j.o.Name, number, j.life}.String())
+}
+
+// Life counts the processes that came back from this journal, this one included.
+func (j *Journal) Life() uint32 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.life
+}
 
 // Segments are the existing segments, the oldest first.
 func (j *Journal) Segments() []Segment {
@@ -158,9 +174,9 @@ func (j *Journal) Play(from int, do func(kind Kind, body []byte) error) error {
 	if err != nil {
 		return err
 	}
-	j.number = j.segments[at].first - 1
+	j.number, j.size = j.segments[at].first-1, 0
 	for i := at; i < len(j.segments); i++ {
-		s, last := &j.segments[i], i == len(j.segments)-1
+		s, end := &j.segments[i], uint64(math.MaxUint64)
 		if s.Err != nil {
 			return s.Err
 		}
@@ -170,40 +186,27 @@ func (j *Journal) Play(from int, do func(kind Kind, body []byte) error) error {
 		if s.first != j.number+1 {
 			return fmt.Errorf("journal: %s begins with record %d after %d: %w", s.path, s.first, j.number, ErrDamaged)
 		}
-		end, number, err := s.play(last, do)
+		if i+1 < len(j.segments) && j.segments[i+1].Err == nil {
+			end = j.segments[i+1].first - 1
+		}
+		size, number, err := s.play(end, do)
 		if err != nil {
 			return err
 		}
-		if j.number = number; last {
-			return j.reopen(s, end)
+		if !s.Continues {
+			j.size = 0
 		}
+		j.number, j.size = number, j.size+size
 	}
-	return nil
-}
-
-// reopen continues a segment behind its last whole record.
-func (j *Journal) reopen(s *Segment, end int64) error {
-	f, err := os.OpenFile(s.path, os.O_WRONLY, 0)
-	if err != nil {
-		return fmt.Errorf("journal: %w", err)
-	}
-	if err = f.Truncate(end); err == nil {
-		_, err = f.Seek(end, 0)
-	}
-	if err != nil {
-		f.Close()
-		return fmt.Errorf("journal: %w", err)
-	}
-	j.use(f, end)
-	return nil
+	return j.take()
 }
 
 // use makes a file that of the last segment. Locked.
-func (j *Journal) use(f *os.File, size int64) {
+func (j *Journal) use(f *os.File) {
 	if j.file != nil {
 		j.file.Close()
 	}
-	j.file, j.size = f, size
+	j.file = f
 }
 
 // Next begins another segment, which begins from what head says. A journal's first call makes it ready for records.
@@ -218,16 +221,23 @@ func (j *Journal) Next(head []byte) error {
 			return j.fail(err)
 		}
 	}
+	j.size = 0
+	return j.next(start{Head: head})
+}
+
+// next begins a segment. Locked.
+func (j *Journal) next(begins start) error {
 	now, err := boot()
 	if err != nil {
 		return err
 	}
-	s := Segment{Number: 1, Head: head, first: j.number + 1, start: start{Boot: now, Durable: j.o.Durable, Head: head}}
+	begins.Boot, begins.Durable = now, j.o.Durable
+	s := Segment{Number: 1, Head: begins.Head, first: j.number + 1, start: begins}
 	if n := len(j.segments); n > 0 {
 		s.Number = j.segments[n-1].Number + 1
 	}
-	s.path = filepath.Join(j.o.Dir, j.fileName(s.Number))
-	body, err := json.Marshal(s.start)
+	s.path = j.path(s.Number)
+	body, err := json.Marshal(begins)
 	if err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}
@@ -235,7 +245,7 @@ func (j *Journal) Next(head []byte) error {
 	if err != nil {
 		return j.fail(err)
 	}
-	j.use(f, 0)
+	j.use(f)
 	if err := j.append(beginKind, body); err != nil {
 		return err
 	}
@@ -300,7 +310,7 @@ func (j *Journal) Last() uint64 {
 	return j.number
 }
 
-// Size is how many bytes the last segment has.
+// Size is how many bytes the last segment has, with those before it that it continues.
 func (j *Journal) Size() int64 {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -340,7 +350,7 @@ func (j *Journal) oldest() Segment {
 func (j *Journal) Void() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.use(nil, 0)
+	j.use(nil)
 	j.void = true
 	for len(j.segments) > 0 { // the last first, so that what is left is never played without what came before
 		last := len(j.segments) - 1
@@ -363,7 +373,7 @@ func remove(path string) error {
 func (j *Journal) Close() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.use(nil, 0)
+	j.use(nil)
 	if j.err == nil {
 		j.err = errors.New("journal: it is closed")
 	}

@@ -111,6 +111,7 @@ func TestTornAnywhere(t *testing.T) {
 		if n > 200 && n%97 != 0 {
 			continue // within the body of the last, large record
 		}
+		clean(t, dir)
 		if err := errors.Join(os.WriteFile(first, before, 0o644), os.WriteFile(path, whole[:n], 0o644)); err != nil {
 			t.Fatal(err)
 		}
@@ -138,15 +139,25 @@ func TestDamageIsSeen(t *testing.T) {
 	for _, durable := range []bool{false, true} {
 		dir := t.TempDir()
 		want := written(t, dir, durable)
-		for _, name := range []string{"j.000001", "j.000002"} {
-			path := filepath.Join(dir, name)
-			whole, err := os.ReadFile(path)
+		segments := map[string][]byte{"j.000001": nil, "j.000002": nil}
+		for name := range segments {
+			whole, err := os.ReadFile(filepath.Join(dir, name))
 			if err != nil {
 				t.Fatal(err)
 			}
+			segments[name] = whole
+		}
+		for name, whole := range segments {
+			path := filepath.Join(dir, name)
 			for n := range whole {
 				if n > 200 && n%97 != 0 {
 					continue
+				}
+				clean(t, dir)
+				for name, whole := range segments {
+					if err := os.WriteFile(filepath.Join(dir, name), whole, 0o644); err != nil {
+						t.Fatal(err)
+					}
 				}
 				bad := slices.Clone(whole)
 				bad[n] ^= 1 << (n % 8)
@@ -166,9 +177,97 @@ func TestDamageIsSeen(t *testing.T) {
 					t.Fatalf("durable %t, %s byte %d: %v names no file, or no damage", durable, name, n, err)
 				}
 			}
-			if err := os.WriteFile(path, whole, 0o644); err != nil {
+		}
+	}
+}
+
+// clean empties a directory.
+func clean(t *testing.T, dir string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*"))
+	for _, f := range files {
+		err = errors.Join(err, os.Remove(f))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestLives: a process comes for one that lives still, without a lock between them: what the first goes on to write, in its last file and new ones, is
+// read by nobody, and what it removes is not the second's. A third has all of the second, and all files that are left are its own. Where processes
+// die in the middle of that is drawn.
+func TestLives(t *testing.T) {
+	for seed := range uint64(60) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		dir, durable := t.TempDir(), seed%6 == 0
+		var want []string
+		var before []*Journal // that run still
+		for life := range 4 {
+			if err := os.Remove(filepath.Join(dir, "j.lock")); err != nil && life > 0 {
 				t.Fatal(err)
 			}
+			j := open(t, dir, durable)
+			if got, err := played(j); err != nil || !slices.Equal(got, want) || int(j.Life()) != life {
+				t.Fatalf("seed %d, life %d says it is %d: %v, %d records, want %d", seed, life, j.Life(), err, len(got), len(want))
+			}
+			for i := range 1 + r.IntN(10) {
+				if life == 0 && i == 0 || r.IntN(5) == 0 {
+					if err := j.Next([]byte("head")); err != nil {
+						t.Fatal(err)
+					}
+				}
+				for _, late := range before {
+					switch r.IntN(12) {
+					case 0:
+						_ = late.Next([]byte("late"))
+					case 1:
+						_ = late.Void()
+					case 2:
+						_ = late.Forget(1 + r.IntN(9))
+					default:
+						_ = errors.Join(late.Append(9, []byte("late")), late.Durable())
+					}
+				}
+				body := bytes.Repeat([]byte{byte(i)}, r.IntN(150))
+				if err := errors.Join(j.Append(7, body), j.Durable()); err != nil {
+					t.Fatal(err)
+				}
+				want = append(want, fmt.Sprintf("7 %x", body))
+			}
+			before = append(before, j)
+		}
+		last := before[len(before)-1]
+		if err := last.Void(); err != nil {
+			t.Fatal(err)
+		}
+		left, err := filepath.Glob(filepath.Join(dir, "j.*.3"))
+		if err != nil || len(left) > 0 {
+			t.Fatalf("seed %d: %v, %q are left", seed, err, left)
+		}
+	}
+}
+
+// TestChained: files of a life count up to where the next begins, also where a process ended while it renamed them.
+func TestChained(t *testing.T) {
+	for all, want := range map[string]string{
+		"":                             " | ",
+		"j.000001 j.000002":            "j.000001 j.000002 | ",
+		"j.000001 j.000002.1":          "j.000001 j.000002.1 | ",
+		"j.000001 j.000002.1 j.000003": "j.000001 j.000002.1 | j.000003",
+		"j.000001.2 j.000002.2 j.000003.2 j.000003 j.000003.1 j.000004.1":          "j.000001.2 j.000002.2 j.000003.2 | j.000004.1 j.000003.1 j.000003",
+		"j.000001 j.000002.1 j.000003.2":                                           "j.000001 j.000002.1 j.000003.2 | ",
+		"j.lock j.1 j.000001. j.000001.01 j.000001.0 j.000001.x k.000001 j.000007": "j.000007 | ",
+	} {
+		var files []named
+		for _, name := range strings.Fields(all) {
+			if f, is := parseName("j", name); is {
+				files = append(files, f)
+			}
+		}
+		chain, strays := chained(files)
+		text := func(all []named) string { return strings.Trim(fmt.Sprint(all), "[]") }
+		if got := text(chain) + " | " + text(strays); got != want {
+			t.Errorf("%s: %s, want %s", all, got, want)
 		}
 	}
 }

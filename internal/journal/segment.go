@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 
 	"github.com/gofleet/gofleet/internal/files"
 )
@@ -28,6 +29,9 @@ type start struct {
 	Boot    string `json:"boot,omitempty"`
 	Durable bool   `json:"durable,omitempty"`
 	Head    []byte `json:"head"`
+	// Continues says that the segment goes on where the one before ends, for a process that came back, and that nothing
+	// can begin from it.
+	Continues bool `json:"continues,omitempty"`
 }
 
 // readSegment reads how a segment begins.
@@ -72,9 +76,10 @@ func (s *Segment) each(do func(end int64, r *record) error) error {
 	return fmt.Errorf("journal: %s, byte %d: %w", s.path, at, err)
 }
 
-// play gives the records after the first to do, and returns where the last whole one ends and its number. What comes
-// after that end is torn: an error, unless the segment is the last of its journal.
-func (s *Segment) play(last bool, do func(Kind, []byte) error) (end int64, number uint64, err error) {
+// play gives the records after the first to do, up to the last that counts, and returns where that ends and its number.
+// What comes behind it is a replaced process's. All count in the last segment of a journal, where last is the highest
+// number, and there alone may the end be torn.
+func (s *Segment) play(last uint64, do func(Kind, []byte) error) (end int64, number uint64, err error) {
 	number = s.first - 1
 	err = s.each(func(at int64, r *record) error {
 		switch {
@@ -88,10 +93,12 @@ func (s *Segment) play(last bool, do func(Kind, []byte) error) (end int64, numbe
 				return fmt.Errorf("record %d: %w", r.number, err)
 			}
 		}
-		end, number = at, r.number
+		if end, number = at, r.number; number == last {
+			return io.EOF
+		}
 		return nil
 	})
-	if last {
+	if last == math.MaxUint64 {
 		err = torn(s.path, end, number+1, s.Durable, err)
 	}
 	return end, number, err

@@ -15,8 +15,9 @@ var frames = sync.Pool{New: func() any { return new(wire.Frame) }}
 
 // Once makes one attempt at a server: it sends a request to the endpoint and gives the answer to read, which may be
 // nil. answered says that an answer came, be it a refusal, which is the error then. A request that was damaged on its
-// way has none.
-func Once(ctx context.Context, t transport.Transport, to string, req [][]byte,
+// way has none, and neither has one that a process took whose place another has, by the server's life; nil is for a
+// server of which none is known.
+func Once(ctx context.Context, t transport.Transport, to string, life *Life, req [][]byte,
 	read func(*wire.Frame) error) (answered bool, err error) {
 	f := frames.Get().(*wire.Frame)
 	defer func() {
@@ -26,6 +27,11 @@ func Once(ctx context.Context, t transport.Transport, to string, req [][]byte,
 	err = t.Call(ctx, to, req, func(body []byte) error {
 		if err := f.Parse(body); err != nil {
 			return err
+		}
+		if life != nil && f.Job != 0 { // the answer proves that the sender is of this run of the job
+			if err := life.Heard(f.ServerLife); err != nil {
+				return err
+			}
 		}
 		err := f.Refusal()
 		if errors.Is(err, wire.ErrDamaged) {

@@ -97,12 +97,12 @@ func TestOnce(t *testing.T) {
 	for status, want := range []string{0: "", wire.StatusRefused: "no room"} {
 		req := frame(wire.Header{Op: wire.OpStep, Seq: uint64(status)}, "")
 		read := false
-		answered, err := Once(t.Context(), net, "server:1", req.Parts(), func(*wire.Frame) error { read = true; return nil })
+		answered, err := Once(t.Context(), net, "server:1", nil, req.Parts(), func(*wire.Frame) error { read = true; return nil })
 		if !answered || (err == nil) != (want == "") || read != (want == "") {
 			t.Errorf("status %d: answered %t, read %t, error %v", status, answered, read, err)
 		}
 	}
-	if answered, err := Once(t.Context(), net, "nobody:1", nil, nil); answered || err == nil {
+	if answered, err := Once(t.Context(), net, "nobody:1", nil, nil, nil); answered || err == nil {
 		t.Errorf("nobody there: answered %t, error %v", answered, err)
 	}
 }

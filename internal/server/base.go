@@ -120,7 +120,7 @@ func (c *segments) forget() {
 	}
 	for _, seg := range slices.Backward(c.journal.Journal.Segments()) {
 		var b base
-		if json.Unmarshal(seg.Head, &b) == nil && b.From.ID != "" && b.From.whole() == nil {
+		if !seg.Continues && json.Unmarshal(seg.Head, &b) == nil && b.From.ID != "" && b.From.whole() == nil {
 			if err := c.journal.Journal.Forget(seg.Number); err != nil {
 				c.log.Warn("a part of the journal that is not needed any more is left", "error", err)
 			}
@@ -143,6 +143,9 @@ func (f source) whole() error {
 func (c *segments) newest() (number int, b base, err error) {
 	err = errNoJournal
 	for _, seg := range slices.Backward(c.journal.Journal.Segments()) {
+		if seg.Continues {
+			continue
+		}
 		var b base
 		why := seg.Err
 		if why == nil {

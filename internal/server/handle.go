@@ -94,6 +94,12 @@ func (d *door) serve(f *wire.Frame, r *state.Reply) error {
 	if err := d.admit(&f.Header); err != nil {
 		return err
 	}
+	if g := d.st.Generation.Load(); g != nil && (f.Job == g.Servers() || f.Job == g.Life(f.Worker, f.Life)) {
+		r.Header().Job, r.Header().ServerLife = f.Job, d.st.Lives.Own()
+		if err := d.st.Lives.Admit(&f.Header, d.index, f.Job == g.Servers()); err != nil {
+			return err
+		}
+	}
 	r.Header().Job = f.Job
 	if d.handlers[f.Op] == nil {
 		return wire.Refuse(wire.StatusRefused, "server %d answers no %v: all processes must be of one build", d.index,

@@ -69,6 +69,7 @@ func (c *returning) comeBack(ctx context.Context) (returned bool, err error) {
 		j.Close()
 		return false, fmt.Errorf("server %d: %w: %w", c.config.Index, ErrNoReturn, err)
 	}
+	c.st.Lives.Begin(j.Life())
 	c.log.Info("server has come back to where it was", "records", records, "updates", c.part.Store.Step(),
 		"in", time.Since(began).Round(time.Millisecond))
 	return true, nil

@@ -16,6 +16,10 @@ import (
 // ErrListen says that a server could not begin.
 var ErrListen = errors.New("can't listen")
 
+// ErrReplaced says that another process has this server's place, with its journal: this one stood still for long, or
+// runs on a machine from which the journal's disk was moved.
+var ErrReplaced = wire.ErrReplaced
+
 // ErrWorkersDied says that the job ended with fewer workers than it began with.
 var ErrWorkersDied = errors.New("workers died")
 
@@ -76,15 +80,20 @@ func (s *Server) Run(ctx context.Context) error {
 	watching.Go(func() { s.growth.watch(watchCtx) })
 	watching.Go(func() { s.moves(watchCtx) })
 
-	err = s.awaitEnd(ctx, served)
+	if err = s.awaitEnd(ctx, served); errors.Is(err, ErrReplaced) {
+		s.log.Error("another process has this server's place, with its journal: this one ends, and its answers don't " +
+			"count")
+	}
 	s.presence.stands.Store(ends)
 	stopWatching()
 	watching.Wait()
 	if err == nil {
 		s.ended()
 	}
-	err = errors.Join(err, s.unsaved(ctx))
-	s.farewell(err)
+	if !errors.Is(err, ErrReplaced) { // of the other nobody says farewell
+		err = errors.Join(err, s.unsaved(ctx))
+		s.farewell(err)
+	}
 	s.st.Close()
 	defer s.endJournal()
 	defer s.rounds.waiting.Wait()
@@ -258,6 +267,8 @@ func (s *Server) awaitEnd(ctx context.Context, served <-chan error) error {
 		}
 		select {
 		case <-ending:
+		case <-s.st.Lives.Replaced:
+			return fmt.Errorf("server %d: %w", s.c.Index, ErrReplaced)
 		case <-ctx.Done():
 			return fmt.Errorf("server %d: %w", s.c.Index, context.Cause(ctx))
 		case err := <-served:

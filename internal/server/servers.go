@@ -249,6 +249,7 @@ func (c *servers) introduce(msg *wire.Report) error {
 		return c.st.Failure
 	}
 	c.processes[msg.Server] = msg.Process
+	c.st.Lives.Of(msg.Server).Forget()
 	c.admits.Note(wire.Report{Server: msg.Server, Process: msg.Process})
 	return nil
 }
@@ -303,6 +304,7 @@ func (c *servers) replaced(server int) error {
 		return c.wentBack(server)
 	}
 	c.processes[server] = 0
+	c.st.Lives.Of(server).Forget()
 	return nil
 }
 

@@ -12,7 +12,7 @@ import (
 // memory, so that no frame of a large gradient is ever put together. So the caller keeps its floats as they are until
 // the frame has been answered, however often it is sent.
 type Builder struct {
-	head    [headerSize]byte
+	head    [headerSize + partUnit]byte
 	header  Header
 	version byte
 	heads   []int // of sections, in scratch
@@ -34,7 +34,9 @@ func (b *Builder) Header() *Header { return &b.header }
 // Parts ends the frame. The parts stay valid until Reset, and as long as the floats given do not change.
 func (b *Builder) Parts() [][]byte {
 	b.flush()
-	b.parts[0] = b.seal(b.header.append(b.head[:0], b.version))
+	parts := b.header.parts(b.head[headerSize:headerSize], b.version)
+	b.seal(b.header.append(b.head[:0], b.version), parts)
+	b.parts[0] = b.head[:headerSize+len(parts)]
 	return b.parts
 }
 

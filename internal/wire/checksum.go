@@ -15,12 +15,12 @@ import (
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // seal puts the checksum at the end of the header of the frame in the making.
-func (b *Builder) seal(header []byte) []byte {
-	crc := crc32.Update(0, castagnoli, header)
+func (b *Builder) seal(header, parts []byte) {
+	crc := crc32.Update(crc32.Update(0, castagnoli, header), castagnoli, parts)
 	for _, at := range b.heads {
 		crc = crc32.Update(crc, castagnoli, b.scratch[at:][:sectionSize])
 	}
-	return binary.LittleEndian.AppendUint32(header, crc)
+	binary.LittleEndian.AppendUint32(header, crc)
 }
 
 // sealed says whether the checksum in a frame is the one that it should have.

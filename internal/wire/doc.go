@@ -9,8 +9,8 @@
 //	 6  u8   status: 0, or why the request was refused (replies only)
 //	 7  u8   size of the parts that follow the header, in units of 8 bytes
 //	 8  u64  job: fingerprint of the cluster (hello, join), or a number that only the sender and its servers know
-//	16  u32  worker index
-//	20  u32  life: counts the lives of that worker
+//	16  u32  worker index; of a request among servers the sender's
+//	20  u32  life: counts the lives of that worker, or of that server
 //	24  u64  seq: numbers the worker's requests; with worker and life it makes a push count once
 //	32  u64  round: phase<<32 | index, the sync round a push belongs to or a pull must reflect
 //	40  u64  acked: every seq below this one was acknowledged, so the server may forget it; in a heartbeat, how many requests with a
@@ -28,7 +28,9 @@
 // before, or of another life, is refused by it.
 //
 // Parts of the head may follow, each starting at a multiple of 8: u8 kind, u8 flags, u16 size of the payload in bytes,
-// and the payload. This build sends none; kind 1 is kept for a trace's context, 2 for a reader's proof.
+// and the payload. Kind 3 is a u32, the life of a server: of the one that answers, or in a request the highest that the
+// sender knows of the one which it asks. It is there where that is not 0, and may be skipped. Kind 1 is kept for a
+// trace's context, 2 for a reader's proof.
 //
 // Sections follow, each starting at a multiple of 8: a head of 16 bytes (u8 kind, u8 flags, u16 zero, u32 param, u64
 // size of the payload in bytes) and the payload. Floats are sent as they lie in memory. Ids are strictly increasing and

@@ -109,6 +109,9 @@ type Header struct {
 	Acked   uint64
 	Version uint64
 	Samples uint32
+	// ServerLife is the life of the server: the highest that the sender of a request knows of the one which it asks,
+	// and of the one that answers. It is a part of the head where it is not 0.
+	ServerLife uint32
 }
 
 // Asked as a heartbeat's seq says that the worker was asked to end.
@@ -141,7 +144,7 @@ var (
 func (h *Header) append(b []byte, version byte) []byte {
 	le := binary.LittleEndian
 	b = le.AppendUint32(b, magic)
-	b = append(b, version, byte(h.Op), h.Status, 0)
+	b = append(b, version, byte(h.Op), h.Status, byte(len(h.parts(nil, version))/partUnit))
 	b = le.AppendUint64(b, h.Job)
 	b = le.AppendUint32(b, h.Worker)
 	b = le.AppendUint32(b, h.Life)

@@ -5,15 +5,27 @@ import (
 	"fmt"
 )
 
-// The parts of a head stand between the header and the sections. This build sends none and knows none: it skips parts
-// that may be skipped, and refuses the others.
+// The parts of a head stand between the header and the sections. This build knows one, which builds before it skip. Of
+// others it skips those that may be skipped, and refuses the rest.
 const (
 	partUnit = 8 // bytes; the header has the size of all parts in such units
 	partHead = 4
+	// partServerLife is a u32, [Header.ServerLife].
+	partServerLife = 3
+	serverLifeSize = 4
 )
 
-// partNames are names of parts that later builds may have.
-var partNames = [...]string{"", "a trace's context", "a reader's proof"}
+// partNames are names of parts that this build or later ones may have.
+var partNames = [...]string{"", "a trace's context", "a reader's proof", "a server's life"}
+
+// parts appends the parts of a head; builds before this version know none.
+func (h *Header) parts(b []byte, of byte) []byte {
+	if h.ServerLife == 0 || of < version {
+		return b
+	}
+	b = append(b, partServerLife, flagSkip, serverLifeSize, 0)
+	return binary.LittleEndian.AppendUint32(b, h.ServerLife)
+}
 
 // parts walks over the parts of a frame's head to its sections. unknown is why the frame must be refused, if it is as
 // it was sent.
@@ -30,7 +42,10 @@ func (f *Frame) parts(body []byte) (sections []byte, unknown, err error) {
 			return nil, nil, fmt.Errorf("wire: a part of the head of %d bytes, %d are there: %w", n, len(rest),
 				ErrDamaged)
 		}
-		if flags&flagSkip == 0 && unknown == nil {
+		switch {
+		case kind == partServerLife && n == partUnit:
+			f.ServerLife = binary.LittleEndian.Uint32(rest[partHead:])
+		case flags&flagSkip == 0 && unknown == nil:
 			unknown = fmt.Errorf("wire: %s of the head: %w", named("part", kind, partNames[:]), ErrUnknown)
 		}
 		rest = rest[n:]

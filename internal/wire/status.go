@@ -18,6 +18,8 @@ const (
 	StatusAgain   // of a message in pieces: begin again with the first
 	StatusDamaged // the request is not as it was sent: send it again
 	StatusMissing // as StatusFailed: a worker has not joined in time
+	// between servers: another process has the sender's place, with its journal
+	StatusReplaced
 )
 
 // What a [Refusal] is, for errors.Is.
@@ -30,6 +32,7 @@ var (
 	ErrMissing  = errors.New("StartTimeout is over")
 	ErrWentBack = errors.New("weights of a server are lost: start the job again from its last checkpoint")
 	ErrAgain    = errors.New("begin again with the first piece")
+	ErrReplaced = errors.New("another process has this server's place, with its journal")
 )
 
 // Refusal is a server's answer that it did not do what a request asked.
@@ -64,6 +67,8 @@ func (r *Refusal) Unwrap() error {
 		return ErrAgain
 	case StatusDamaged:
 		return ErrDamaged
+	case StatusReplaced:
+		return ErrReplaced
 	}
 	return ErrRefused
 }

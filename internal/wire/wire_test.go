@@ -198,6 +198,29 @@ func later(version byte, parts [][2]byte, kind, flags byte) []byte {
 	return sealed(append(head, body[headerSize:]...))
 }
 
+// TestLivesOfServers: the life of a server is a part of the head that builds before may skip, and is there where it is not 0.
+func TestLivesOfServers(t *testing.T) {
+	for life, size := range map[uint32]int{0: headerSize, 1: headerSize + partUnit, 1<<32 - 1: headerSize + partUnit} {
+		var b Builder
+		b.Reset(Header{Op: OpHeartbeat, Job: 7, ServerLife: life})
+		body := join(b.Parts())
+		var f Frame
+		if err := f.Parse(body); err != nil || f.ServerLife != life || f.Job != 7 || len(body) != size {
+			t.Errorf("life %d is %d in %d bytes: %v", life, f.ServerLife, len(body), err)
+		}
+		for i := headerSize; i < len(body); i++ {
+			damaged := bytes.Clone(body)
+			damaged[i] ^= 4
+			if f.Parse(damaged) == nil {
+				t.Errorf("byte %d is damaged unseen", i)
+			}
+		}
+		if life > 0 && body[headerSize+1] != flagSkip {
+			t.Errorf("builds before would refuse it: flags %d", body[headerSize+1])
+		}
+	}
+}
+
 // TestWhatALaterBuildSends is skipped where it may be, and else refused by its name.
 func TestWhatALaterBuildSends(t *testing.T) {
 	for _, c := range []struct {

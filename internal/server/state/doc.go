@@ -12,6 +12,7 @@
 //	state.go      the machines under that lock, and the waits that many need
 //	part.go       the tables, and what of a frame's names lives here
 //	reply.go      the memory of an answer
+//	lives.go      which of two processes of one server counts
 //	peers.go      requests to other servers
 //	journal.go    what changes is recorded, before anybody is answered
 //	facts.go      what of the parts outlives a kill: each registers its own

@@ -126,9 +126,14 @@ func (p *Peers) Request(to int, op wire.Op, msg, answer any) (attempt func(conte
 	return p.Attempt(to, wire.Header{Op: op, Job: g.Servers()}, msg, answer)
 }
 
-// Attempt is a message to a peer with a header.
+// Attempt is a message to a peer with a header. Where that proves the run of the job, both know each other's life.
 func (p *Peers) Attempt(to int, h wire.Header, msg, answer any) (attempt func(context.Context) (bool, error),
 	err error) {
+	var life *peer.Life
+	if g := p.st.Generation.Load(); g != nil && h.Job == g.Servers() {
+		life = p.st.Lives.Of(to)
+		h.Worker, h.Life, h.ServerLife = uint32(p.Index), p.st.Lives.Own(), life.Known()
+	}
 	var b wire.Builder
 	b.Reset(h)
 	if err := b.JSON(msg); err != nil {
@@ -137,7 +142,11 @@ func (p *Peers) Attempt(to int, h wire.Header, msg, answer any) (attempt func(co
 	return func(ctx context.Context) (bool, error) {
 		ctx, cancel := context.WithTimeout(ctx, p.Timeout/10)
 		defer cancel()
-		return peer.Once(ctx, p.transport, p.Endpoints[to], b.Parts(),
+		answered, err := peer.Once(ctx, p.transport, p.Endpoints[to], life, b.Parts(),
 			func(f *wire.Frame) error { return f.JSON(answer) })
+		if errors.Is(err, wire.ErrReplaced) {
+			p.st.Lives.End()
+		}
+		return answered, err
 	}, nil
 }

@@ -35,6 +35,7 @@ type Job struct {
 	Loads      wire.Loads
 	Counted    [][]progress.Position // in the last checkpoint of all params that was loaded meanwhile
 	Returned   bool                  // this process has taken the place of another; it needs no lock
+	Lives      *Lives                // it needs no lock
 }
 
 // Options are what a state is made of.
@@ -54,7 +55,8 @@ type Options struct {
 
 // New makes the machines of a server that no worker has joined.
 func New(o Options) *Job {
-	st := &Job{Mode: o.Mode, Roster: roster.New(o.Roster), Clock: o.Clock, Follower: new(cut.Follower)}
+	st := &Job{Mode: o.Mode, Roster: roster.New(o.Roster), Clock: o.Clock, Follower: new(cut.Follower),
+		Lives: newLives(o.Servers)}
 	if o.Roster.Server == 0 {
 		st.Leader = cut.NewLeader(o.Servers)
 	}
