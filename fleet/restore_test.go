@@ -1,6 +1,7 @@
 package fleet_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -145,7 +146,7 @@ func TestRestoredState(t *testing.T) {
 func adamState(t *testing.T, dir string) bool {
 	t.Helper()
 	for _, p := range trial.Manifest(t, dir).Parts {
-		f, err := safetensors.Parse(trial.Read(t, filepath.Join(dir, p.File)))
+		f, err := safetensors.OpenFile(filepath.Join(dir, p.File))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -326,7 +327,7 @@ func TestLoadBetweenSteps(t *testing.T) {
 func loadedWeights(t *testing.T, dir, name string) []float32 {
 	t.Helper()
 	part := trial.Read(t, filepath.Join(dir, trial.Manifest(t, dir).Parts[0].File))
-	f, err := safetensors.Parse(part)
+	f, err := safetensors.Open(bytes.NewReader(part), int64(len(part)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -232,7 +232,7 @@ func TestDeltasAreSmall(t *testing.T) {
 	if _, base, _ := c.save(t, false); base != nil {
 		t.Error("behind one of half the bytes the next is based on it")
 	}
-	check(t, table.Filler{Table: free}.Row(table.Row{ID: 1, W: []float32{1, 2}}))
+	check(t, free.Set([]uint64{1}, []float32{1, 2}, 0))
 	free.Clear()
 	if _, base, bytes := c.save(t, true); base != nil || bytes > whole/2 {
 		t.Errorf("a table that was emptied is saved with %d bytes, based on %v", bytes, base)

@@ -9,7 +9,7 @@
 // ("fc_0.w_0[0:50176]") and the rule's state ("….state", slot after slot), and for each embedding ids, rows (weights
 // and state side by side), what the table knows of each row (step, seen, updates; show, click and delta when an entry
 // policy counts them; what models for serving have of it, once there is one), and the ids that wait for a row. What
-// lies where is in the file's metadata under "gofleet". [Load] reads any number of parts into any number of servers:
+// lies where is in the file's metadata under "gofleet". [Restore] reads any number of parts into any number of servers:
 // each takes what it owns.
 //
 // A job claims the directories that it saves into (job.lock), and no other job saves there while it lives: [Claims].

@@ -16,7 +16,7 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// Load fills store from the checkpoint in dir, which may have been written by any number of servers: its dense blocks
+// load fills store from the checkpoint in dir, which may have been written by any number of servers: its dense blocks
 // must be covered whole, and of the rows of table t it takes the rows that owns says it has, in the place of what the
 // table had. params are the whole model's. A checkpoint that is not what its manifest says, or that another rule
 // or model wrote, is refused, and then the store is not to be used.
@@ -27,14 +27,9 @@ import (
 // A context that ends is an error like others. Changed of the manifest says whether the store was changed before an
 // error.
 //
-// With names, only the params of these names are loaded, from a checkpoint of any model that has them; the others stay
+// With params in s, only these are loaded, from a checkpoint of any model that has them; the others stay
 // as they are, and the store's updates are counted from where it is: what is loaded takes part as if it had been
 // updated last before the first.
-func Load(ctx context.Context, dir string, store *table.Store, rule optimizer.Rule, params []*optimizer.Param,
-	owns func(t int, id uint64) bool, names ...string) (Manifest, error) {
-	return load(ctx, dir, store, rule, params, owns, Selection{Params: names})
-}
-
 func load(ctx context.Context, dir string, store *table.Store, rule optimizer.Rule, params []*optimizer.Param,
 	owns func(t int, id uint64) bool, s Selection) (Manifest, error) {
 	m, err := Read(dir)

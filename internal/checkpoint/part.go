@@ -12,14 +12,6 @@ import (
 	"github.com/gofleet/gofleet/internal/table"
 )
 
-// WritePart writes all of store to dir/file, or the params of the names alone, as they are when it is called. A ctx
-// that ends ends it.
-func WritePart(ctx context.Context, dir, file string, store *table.Store, names ...string) (Part, error) {
-	image := ImageOf(store, names...)
-	defer image.Close()
-	return WriteImage(ctx, dir, file, image)
-}
-
 // Image is what a part is to have, as it was when the image was made.
 type Image struct {
 	*table.Image

@@ -17,7 +17,7 @@ import (
 // From names a directory and what is taken of it, so that processes can compare what they were told.
 func From(dir string, s Selection) string { return fmt.Sprintf("%s (%v)", filepath.Clean(dir), s) }
 
-// Restore is [Load] of a directory that holds a checkpoint or, if it holds none, a model that was saved for inference:
+// Restore is load of a directory that holds a checkpoint or, if it holds none, a model that was saved for inference:
 // that has weights alone, whatever the rule is.
 func Restore(ctx context.Context, dir string, store *table.Store, rule optimizer.Rule, params []*optimizer.Param,
 	owns func(t int, id uint64) bool, s Selection) (Manifest, error) {

@@ -78,7 +78,7 @@ func TestRowsThatAreNotThere(t *testing.T) {
 			func() error { return safetensors.Put(w, "emb.step", make([]int64, manyRows)) },
 			func() error { return safetensors.Put(w, "emb.seen", make([]uint32, manyRows)) },
 			func() error { return safetensors.Put(w, "emb.updates", make([]uint32, updates)) }))
-		f, err := safetensors.Parse(b.Bytes())
+		f, err := safetensors.Open(bytes.NewReader(b.Bytes()), int64(b.Len()))
 		check(t, err)
 		return f
 	}

@@ -54,9 +54,6 @@ type gradLoop func(dx, y, dy []float32, accumulate bool)
 // active is the path in use. Tests replace it to make every path sit the same exam.
 var active = fastest()
 
-// Path names the path in use: "portable", "avx2" or "avx512".
-func Path() string { return active.name }
-
 // portable is the path that works everywhere.
 var portable = backend{
 	name:  "portable",

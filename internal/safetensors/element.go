@@ -47,19 +47,6 @@ func bytesOf[T Element](v []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), len(v)*int(unsafe.Sizeof(v[0])))
 }
 
-// elementsOf is b as elements, not a copy; not ok if b does not lie as they must.
-func elementsOf[T Element](b []byte) (v []T, ok bool) {
-	if len(b) == 0 {
-		return []T{}, true
-	}
-	size := int(unsafe.Sizeof(T(0)))
-	start := unsafe.Pointer(unsafe.SliceData(b))
-	if uintptr(start)%unsafe.Alignof(T(0)) != 0 || len(b)%size != 0 {
-		return nil, false
-	}
-	return unsafe.Slice((*T)(start), len(b)/size), true
-}
-
 // swap reverses the bytes of each element of b in place.
 func swap(b []byte, size int) {
 	for ; len(b) >= size; b = b[size:] {

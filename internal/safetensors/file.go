@@ -1,7 +1,6 @@
 package safetensors
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"maps"
@@ -14,7 +13,6 @@ import (
 type File struct {
 	r      io.ReaderAt
 	closer io.Closer
-	data   []byte // the whole file, if it is in memory
 	header header
 	byName map[string]int
 	swap   bool // whether this machine must turn bytes around
@@ -40,16 +38,6 @@ func Open(r io.ReaderAt, size int64) (*File, error) {
 	for i, t := range h.infos {
 		f.byName[t.Name] = i
 	}
-	return f, nil
-}
-
-// Parse is Open for a file in memory, whose data [View] does not copy. data must not change while the File is used.
-func Parse(data []byte) (*File, error) {
-	f, err := Open(bytes.NewReader(data), int64(len(data)))
-	if err != nil {
-		return nil, err
-	}
-	f.data = data
 	return f, nil
 }
 
@@ -130,21 +118,6 @@ func ReadAt[T Element](f *File, name string, dst []T, first int) error {
 		swap(b, t.DType.Size())
 	}
 	return nil
-}
-
-// View is Read without a copy where that is possible: for a file from [Parse] on a little-endian machine, if the data
-// lie aligned. The elements must not be changed.
-func View[T Element](f *File, name string) ([]T, error) {
-	t, err := typed[T](f, name)
-	if err != nil {
-		return nil, err
-	}
-	if f.data != nil && !f.swap {
-		if v, ok := elementsOf[T](f.data[t.Offset : t.Offset+t.Size]); ok {
-			return v, nil
-		}
-	}
-	return Read[T](f, name)
 }
 
 // typed is the tensor of that name if it holds T.

@@ -87,7 +87,7 @@ func TestFrozenValuesThatNobodyKnows(t *testing.T) {
 	old := newServer(t, strategy.Async())
 	s := newKeeper(t)
 	dir := t.TempDir()
-	part, err := checkpoint.WritePart(t.Context(), dir, checkpoint.PartName("a", 0, 1), old.part.Store)
+	part, err := checkpoint.WriteImage(t.Context(), dir, checkpoint.PartName("a", 0, 1), checkpoint.ImageOf(old.part.Store))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"math"
@@ -71,7 +72,7 @@ func Tensor[T float32 | uint64](t testing.TB, weights []byte, name string) []T {
 
 // TensorOf is Tensor where a role needs it, which may not end the test.
 func TensorOf[T float32 | uint64](weights []byte, name string) ([]T, error) {
-	f, err := safetensors.Parse(weights)
+	f, err := safetensors.Open(bytes.NewReader(weights), int64(len(weights)))
 	if err != nil {
 		return nil, err
 	}
