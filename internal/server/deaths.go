@@ -18,6 +18,7 @@ import (
 // other, to answer twice; rounds go on when the last of the dead is out.
 type deaths struct {
 	st         *state.Job
+	roster     *roster.Roster
 	peers      *state.Peers
 	leading    *leading
 	membership *membership
@@ -35,7 +36,7 @@ type deaths struct {
 
 // register has outlive a kill that a worker was fenced off, and that it was taken out.
 func (c *deaths) register(m *state.Memory) {
-	c.fences = state.AddEvent(m, "fence", func(l wire.Leave) { c.st.Roster.Fence(l.Worker, l.Life, l.Why) })
+	c.fences = state.AddEvent(m, "fence", func(l wire.Leave) { c.roster.Fence(l.Worker, l.Life, l.Why) })
 	c.drops = state.AddEvent(m, "drop", c.takeOut)
 }
 
@@ -67,17 +68,17 @@ func (c *deaths) silent() []*roster.Death {
 	defer c.st.Unlock()
 	now := c.st.Now()
 	c.lines.ended(now, c.membership.over)
-	return c.st.Roster.Silent(now)
+	return c.roster.Silent(now)
 }
 
 // giveUp fails the job when there is no worker left to wait for.
 func (c *deaths) giveUp(started time.Time) {
 	c.st.Lock()
 	defer c.st.Unlock()
-	if err := c.st.Roster.Hopeless(started, c.st.Now()); err != nil {
+	if err := c.roster.Hopeless(started, c.st.Now()); err != nil {
 		c.st.Fail(err)
 	}
-	deserted := c.st.Roster.Desert(c.st.Now())
+	deserted := c.roster.Desert(c.st.Now())
 	if deserted || c.st.Returned {
 		c.st.Broadcast() // a cut waits for no worker that is silent
 	}
@@ -152,7 +153,7 @@ func (c *deaths) declare(ctx context.Context, d *roster.Death) {
 func (c *deaths) dying(d *roster.Death) bool {
 	c.st.Lock()
 	defer c.st.Unlock()
-	return c.st.Roster.Dying(d.Worker, d.Life)
+	return c.roster.Dying(d.Worker, d.Life)
 }
 
 // fenceOff refuses all that a dead worker's life may still send, and says how far it came.
@@ -160,7 +161,7 @@ func (c *deaths) fenceOff(l wire.Leave) wire.Fenced {
 	c.st.Lock()
 	defer c.st.Unlock()
 	c.fences.Note(l)
-	c.st.Roster.Fence(l.Worker, l.Life, l.Why)
+	c.roster.Fence(l.Worker, l.Life, l.Why)
 	return wire.Fenced{Published: c.st.Published, Round: uint64(c.st.Mode.Open()),
 		Pushed: c.rounds.noted[l.Worker] != nil}
 }
@@ -179,8 +180,8 @@ func (c *deaths) takeOut(l wire.Leave) {
 	if l.Rate > 0 {
 		c.rates.set(mode.Round(l.RateRound), l.Rate)
 	}
-	c.st.Roster.Fence(l.Worker, l.Life, l.Why) // which may not have arrived
-	if c.st.Roster.Drop(l.Worker, l.Life, l.Returns) {
+	c.roster.Fence(l.Worker, l.Life, l.Why) // which may not have arrived
+	if c.roster.Drop(l.Worker, l.Life, l.Returns) {
 		c.membership.depart(l.Worker, l.Forget)
 	}
 }
@@ -202,7 +203,7 @@ func (c *deaths) drop(_ *wire.Frame, l *wire.Leave, r *state.Reply) error {
 }
 
 func (c *deaths) check(l *wire.Leave) error {
-	if n := c.st.Roster.Workers(); l.Worker < 0 || l.Worker >= n {
+	if n := c.roster.Workers(); l.Worker < 0 || l.Worker >= n {
 		return wire.Refuse(wire.StatusRefused, "worker %d: the job has %d workers", l.Worker, n)
 	}
 	return nil

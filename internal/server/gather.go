@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gofleet/gofleet/internal/roster"
 	"github.com/gofleet/gofleet/internal/server/state"
 	"github.com/gofleet/gofleet/internal/wire"
 )
@@ -20,6 +21,7 @@ import (
 // as long as that is little, and refused where it was forgotten.
 type gathering struct {
 	st       *state.Job
+	roster   *roster.Roster
 	ended    state.Event[gatherRecord]
 	byNumber map[uint64]*gathered
 	order    []uint64
@@ -81,7 +83,7 @@ func (c *gathering) register(m *state.Memory) {
 	})
 	c.ended = state.AddEvent(m, "gathered", func(r gatherRecord) {
 		if g := c.byNumber[r.N]; g == nil || !g.done { // else another has come to it since
-			c.st.Roster.Met(r.Have)
+			c.roster.Met(r.Have)
 		}
 		c.recall(r)
 	})
@@ -145,7 +147,7 @@ func (c *gathering) handle(f *wire.Frame, msg *wire.Gather, r *state.Reply) erro
 	if g.forgotten {
 		data = c.nothing()
 	}
-	return r.JSON(wire.Gathered{Data: data, More: g.more, Loads: c.st.LoadsOf(f.Worker), Left: c.st.Roster.Left()})
+	return r.JSON(wire.Gathered{Data: data, More: g.more, Loads: c.st.LoadsOf(f.Worker), Left: c.roster.Left()})
 }
 
 // others says whether a life that comes again brings other bytes than before. To a barrier it may: statistics that its
@@ -173,14 +175,14 @@ func (c *gathering) again(f *wire.Frame, msg *wire.Gather, r *state.Reply) error
 	if msg.N > c.silent && msg.Data != nil && msg.Call != wire.Barrier {
 		return notKept(f, msg)
 	}
-	return r.JSON(wire.Gathered{Data: c.nothing(), Loads: c.st.LoadsOf(f.Worker), Left: c.st.Roster.Left()})
+	return r.JSON(wire.Gathered{Data: c.nothing(), Loads: c.st.LoadsOf(f.Worker), Left: c.roster.Left()})
 }
 
 // nothing is what workers bring that bring nothing. Locked.
 func (c *gathering) nothing() [][]byte {
-	data := make([][]byte, c.st.Roster.Workers())
+	data := make([][]byte, c.roster.Workers())
 	for w := range data {
-		if !c.st.Roster.Gone(w) {
+		if !c.roster.Gone(w) {
 			data[w] = []byte{}
 		}
 	}
@@ -215,7 +217,7 @@ func (c *gathering) complete(g *gathered) bool {
 			return false
 		}
 		g.done = true
-		c.st.Roster.Met(g.have)
+		c.roster.Met(g.have)
 		c.ended.Note(g.record())
 		c.release(g.n - 1)
 	}
@@ -226,7 +228,7 @@ func (c *gathering) complete(g *gathered) bool {
 // complete, and whose next life comes to it. Another worker's life that comes to it again waits for that one. Locked.
 func (c *gathering) lacks(g *gathered) bool {
 	for w, have := range g.have {
-		if !have && !c.st.Roster.Gone(w) {
+		if !have && !c.roster.Gone(w) {
 			return true
 		}
 	}
@@ -247,7 +249,7 @@ func (c *gathering) absent(g *gathered) (ws []int) {
 func (c *gathering) absentees(g *gathered) string {
 	var names []string
 	for _, w := range c.absent(g) {
-		names = append(names, c.st.Roster.Describe(w, c.st.Now()))
+		names = append(names, c.roster.Describe(w, c.st.Now()))
 	}
 	return strings.Join(names, ", ")
 }
@@ -301,7 +303,7 @@ func (c *gathering) of(n uint64, call string, worker int) *gathered {
 	if len(c.order) == keepGathers {
 		c.drop(c.byNumber[c.order[0]])
 	}
-	workers := c.st.Roster.Workers()
+	workers := c.roster.Workers()
 	made := &gathered{n: n, call: call, first: worker, data: make([][]byte, workers), have: make([]bool, workers),
 		lives: make([]uint32, workers)}
 	c.byNumber[n], c.order = made, append(c.order, n)

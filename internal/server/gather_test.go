@@ -24,7 +24,8 @@ func TestGathersAreForgotten(t *testing.T) {
 		{[]int{most / 2, most / 2, most / 2, most / 2, most / 2, 0}, []bool{false, true, true, true, true, true}},
 		{[]int{4, most / 2, most, most / 2, 4}, []bool{true, true, false, true, true}},
 	} {
-		c := &gathering{st: &state.Job{Roster: roster.New(roster.Options{Workers: 2})}, byNumber: map[uint64]*gathered{}}
+		all := roster.New(roster.Options{Workers: 2})
+		c := &gathering{st: &state.Job{Roster: all}, roster: all, byNumber: map[uint64]*gathered{}}
 		var made []*gathered
 		for n, size := range test.sizes {
 			g := c.of(uint64(n+1), "AllGatherBytes", 0)

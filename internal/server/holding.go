@@ -43,13 +43,13 @@ type endedRecord struct {
 
 // register has outlive a kill what was done for good.
 func (c *holding) register(m *state.Memory) {
-	state.AddFact(m, "names", c.st.Follower.Names, func(then []cut.Named) {
+	state.AddFact(m, "names", c.follower.Names, func(then []cut.Named) {
 		for _, n := range then {
-			c.st.Follower.Recall(n)
+			c.follower.Recall(n)
 		}
 	})
 	c.ends = state.TryEvent(m, "end", func(_ context.Context, r endedRecord) error {
-		c.st.Follower.Recall(r.Named)
+		c.follower.Recall(r.Named)
 		return c.part.Store.EndPeriodAgain(table.Shrink(r.How), r.Dropped)
 	})
 }
@@ -72,10 +72,10 @@ func (c *holding) answer(o *cut.Order, withdrawn func() bool) (*cut.Answer, erro
 			return withdrawn()
 		}
 		var begin cut.Work
-		if a, begin = c.st.Follower.Order(o); begin != "" {
+		if a, begin = c.follower.Order(o); begin != "" {
 			c.begin(o.Number, begin)
 			if begin != cut.Free {
-				a, _ = c.st.Follower.Order(o)
+				a, _ = c.follower.Order(o)
 			}
 		}
 		c.tidy()
@@ -89,7 +89,7 @@ func (c *holding) answer(o *cut.Order, withdrawn func() bool) (*cut.Answer, erro
 
 // begin begins a work. Locked.
 func (c *holding) begin(number uint64, w cut.Work) {
-	o := c.st.Follower.Busy()
+	o := c.follower.Busy()
 	c.st.Broadcast()
 	switch w {
 	case cut.Hold:
@@ -107,7 +107,7 @@ func (c *holding) begin(number uint64, w cut.Work) {
 	case cut.Free:
 		c.remove(number)
 	default:
-		c.st.Follower.Did(nil, fmt.Errorf("a server does no work %q in a cut", w))
+		c.follower.Did(nil, fmt.Errorf("a server does no work %q in a cut", w))
 	}
 }
 
@@ -116,15 +116,15 @@ func (c *holding) hold(number uint64) {
 	c.st.Lock()
 	defer c.st.Unlock()
 	c.st.AwaitIdle()
-	if !c.st.Follower.Wanted(number) {
+	if !c.follower.Wanted(number) {
 		return
 	}
 	steps := make([]uint64, c.st.Roster.Workers())
 	for w := range steps {
 		steps[w] = c.st.Roster.Last(w)
 	}
-	whole := c.st.Follower.Plan().Has(cut.Write) && c.saving.tracker.Remade()
-	c.st.Follower.Idle(steps, c.part.Store.Step(), whole)
+	whole := c.follower.Plan().Has(cut.Write) && c.saving.tracker.Remade()
+	c.follower.Idle(steps, c.part.Store.Step(), whole)
 	c.st.Broadcast()
 }
 
@@ -132,16 +132,16 @@ func (c *holding) hold(number uint64) {
 func (c *holding) reach(o *cut.Order) {
 	c.st.Lock()
 	defer c.st.Unlock()
-	wanted := func() bool { return !c.st.Follower.Wanted(o.Number) || c.saving.applied(c.st.Follower.UpTo) }
+	wanted := func() bool { return !c.follower.Wanted(o.Number) || c.saving.applied(c.follower.UpTo) }
 	err := c.st.Await(wanted, func() string { return "for the steps of a cut" })
 	if c.st.IsClosing() {
 		return // who takes this one's place is asked again
 	}
 	var said []byte
-	if err == nil && c.st.Follower.Wanted(o.Number) {
+	if err == nil && c.follower.Wanted(o.Number) {
 		said, err = c.aside(o)
 	}
-	c.st.Follower.Did(said, err)
+	c.follower.Did(said, err)
 	c.st.Broadcast()
 }
 
@@ -175,6 +175,6 @@ func (c *holding) end(o *cut.Order) {
 		}
 		c.log.Info("a period has ended", "rows dropped", freed.Rows, "ids forgotten", freed.Waiting)
 	}
-	c.st.Follower.Did(r.Said, err)
+	c.follower.Did(r.Said, err)
 	c.st.Broadcast()
 }

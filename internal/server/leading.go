@@ -26,6 +26,7 @@ import (
 // for as long as one may be away, the machine says what follows.
 type leading struct {
 	st       *state.Job
+	leader   *cut.Leader // nil on other servers
 	peers    *state.Peers
 	holding  *holding
 	saving   *saving
@@ -42,21 +43,21 @@ type leading struct {
 
 // register has outlive a kill what server 0 led, and what it is bound to finish.
 func (c *leading) register(m *state.Memory) {
-	if c.st.Leader == nil {
+	if c.leader == nil {
 		return
 	}
 	state.AddFact(m, "cuts", func() []cut.Record {
-		if last, _ := c.st.Leader.Report(); last == 0 {
+		if last, _ := c.leader.Report(); last == 0 {
 			return nil
 		}
-		return c.st.Leader.Facts()
+		return c.leader.Facts()
 	}, func(then []cut.Record) {
 		for _, r := range then {
-			c.st.Leader.Recall(r)
+			c.leader.Recall(r)
 		}
 	})
 	c.records = state.AddEvent(m, "cut", func(r cut.Record) {
-		c.st.Leader.Recall(r)
+		c.leader.Recall(r)
 		if r.Done != nil && r.Done.Why == "" && r.Done.Ask.Plan.Final() == cut.Take {
 			c.recovery.want() // as the process before had: the journal has no checkpoint behind it
 		}
@@ -67,10 +68,10 @@ func (c *leading) register(m *state.Memory) {
 func (c *leading) begin() {
 	c.st.Lock()
 	defer c.st.Unlock()
-	if c.begun = c.st.Leader != nil; !c.begun {
+	if c.begun = c.leader != nil; !c.begun {
 		return
 	}
-	if number, plan := c.st.Leader.Resume(); number != 0 {
+	if number, plan := c.leader.Resume(); number != 0 {
 		c.st.Follower.Resume(number, plan)
 	}
 	c.do()
@@ -92,14 +93,14 @@ func (c *leading) ask(f *wire.Frame, a *cut.Ask, r *state.Reply) error {
 		return err
 	}
 	if err := c.place(a); err != nil {
-		c.st.Leader.Fail(a, err)
+		c.leader.Fail(a, err)
 		c.do()
 		return err
 	}
 	var told cut.Told
 	err := c.st.Poll(c.holding.patience, func() bool {
 		if told.Err = c.st.Roster.Stays(&f.Header); told.Err == nil {
-			told = c.st.Leader.Ask(a)
+			told = c.leader.Ask(a)
 			c.do()
 		}
 		return told.News(a)
@@ -118,7 +119,7 @@ func (c *leading) may(f *wire.Frame, a *cut.Ask) error {
 	if err := c.st.Sender(f); err != nil {
 		return err
 	}
-	if c.st.Leader == nil {
+	if c.leader == nil {
 		return wire.Refuse(wire.StatusRefused, "cuts are led by server 0, and this is server %d", c.peers.Index)
 	}
 	a.Worker = int(f.Worker)
@@ -129,7 +130,7 @@ func (c *leading) may(f *wire.Frame, a *cut.Ask) error {
 // claims the directory that a worker names for a checkpoint, and looks at what the next of the job's own is based on.
 func (c *leading) prepare(a *cut.Ask) error {
 	c.st.Lock()
-	known := c.st.Leader == nil || c.st.Leader.Knows(a.ID)
+	known := c.leader == nil || c.leader.Knows(a.ID)
 	c.st.Unlock()
 	switch {
 	case known || !a.Plan.Has(cut.Write):
@@ -144,7 +145,7 @@ func (c *leading) prepare(a *cut.Ask) error {
 // place adds where a checkpoint goes to the progress that its worker brings, since all servers hold now: directories of
 // the job's own are numbered in the order of cuts. Locked, but not while one is made.
 func (c *leading) place(a *cut.Ask) error {
-	if !c.st.Leader.Speaks(a) || a.Knows != cut.Held {
+	if !c.leader.Speaks(a) || a.Knows != cut.Held {
 		return nil
 	}
 	at := wire.Placed{Dir: a.Dir}
@@ -165,10 +166,10 @@ func (c *leading) place(a *cut.Ask) error {
 			return err
 		}
 		at.Dir = dir
-		if !c.st.Leader.Speaks(a) { // it came twice, or the cut is given up
+		if !c.leader.Speaks(a) { // it came twice, or the cut is given up
 			return nil
 		}
-		if base := c.recovery.series.Base(c.st.Leader.Whole()); base != nil {
+		if base := c.recovery.series.Base(c.leader.Whole()); base != nil {
 			at.Base = base.ID
 		}
 	}
@@ -186,25 +187,25 @@ func (c *leading) seal(s *cut.Sealing) {
 	err := c.saving.seal(s, c.holding.fileID(s.Number))
 	c.st.Lock()
 	defer c.st.Unlock()
-	c.st.Leader.Sealed(s.Number, err)
+	c.leader.Sealed(s.Number, err)
 	c.do()
 	c.st.Broadcast()
 }
 
 // gone gives up the cut of a worker that has left, or that another life takes the place of. Locked.
 func (c *leading) gone(worker int, why string) {
-	if c.st.Leader != nil {
-		c.st.Leader.Gone(worker, why)
+	if c.leader != nil {
+		c.leader.Gone(worker, why)
 		c.do()
 	}
 }
 
 // settled waits until nothing is done that can't be taken back. Locked.
 func (c *leading) settled() error {
-	if c.st.Leader == nil || !c.st.Leader.Irrevocable() {
+	if c.leader == nil || !c.leader.Irrevocable() {
 		return nil // also where the job has failed: others say so in their words
 	}
-	return c.st.Await(func() bool { return !c.st.Leader.Irrevocable() },
+	return c.st.Await(func() bool { return !c.leader.Irrevocable() },
 		func() string { return "for all servers to end a cut" })
 }
 
@@ -216,7 +217,7 @@ func (c *leading) dying(worker int) error {
 	if err := c.settled(); err != nil {
 		return err
 	}
-	c.st.Leader.Dying()
+	c.leader.Dying()
 	c.gone(worker, "it is dead")
 	return nil
 }
@@ -224,7 +225,7 @@ func (c *leading) dying(worker int) error {
 func (c *leading) died() {
 	c.st.Lock()
 	defer c.st.Unlock()
-	c.st.Leader.Died()
+	c.leader.Died()
 	c.do()
 }
 
@@ -233,7 +234,7 @@ func (c *leading) do() {
 	if !c.begun {
 		return
 	}
-	todo := c.st.Leader.Todo()
+	todo := c.leader.Todo()
 	for _, r := range todo.Note {
 		c.records.Note(r)
 		if r.Done != nil && r.Done.Why == "" {
@@ -256,7 +257,7 @@ func (c *leading) do() {
 
 // over takes note of a call that has come to what it was for. Locked.
 func (c *leading) over(d *cut.Done) {
-	_, under := c.st.Leader.Report()
+	_, under := c.leader.Report()
 	switch plan := d.Ask.Plan; {
 	case plan.Final() == cut.Take: // what was loaded is in no checkpoint, and who comes back would need the directory
 		c.recovery.want()
@@ -363,7 +364,7 @@ func (c *leading) answered(to int, o *cut.Order, a *cut.Answer) {
 	if c.orders[to] == o {
 		c.orders[to] = nil
 	}
-	c.st.Leader.Answered(to, a)
+	c.leader.Answered(to, a)
 	c.do()
 	c.st.Broadcast()
 }
@@ -374,7 +375,7 @@ func (c *leading) unreachable(to int, o *cut.Order, err error) {
 	if c.orders[to] == o {
 		c.orders[to] = nil
 	}
-	c.st.Leader.Unreachable(to, err)
+	c.leader.Unreachable(to, err)
 	c.do()
 	c.st.Broadcast()
 }

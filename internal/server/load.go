@@ -23,6 +23,7 @@ import (
 type loading struct {
 	st     *state.Job
 	part   *state.Part
+	store  *table.Store // part's
 	frozen *frozen
 	rule   optimizer.Rule
 	log    *slog.Logger
@@ -46,7 +47,7 @@ func (c *loading) register(m *state.Memory) {
 // what the job was told to begin from.
 func (c *loading) fill(ctx context.Context, dir string, what checkpoint.Selection, told string) (m checkpoint.Manifest,
 	err error) {
-	m, err = checkpoint.Restore(ctx, dir, c.part.Store, c.rule, c.part.Layout.Params, c.part.Owns, what)
+	m, err = checkpoint.Restore(ctx, dir, c.store, c.rule, c.part.Layout.Params, c.part.Owns, what)
 	if err != nil {
 		return m, fmt.Errorf("server %d: %w", c.part.Index, err)
 	}
@@ -60,8 +61,8 @@ func (c *loading) fill(ctx context.Context, dir string, what checkpoint.Selectio
 	defer c.st.Unlock()
 	c.from, c.origin = told, m.Origin+": "+what.String()
 	if copies, are := c.st.Mode.(*mode.Copies); are {
-		copies.Begin(c.part.Store.Step())
-		if at := c.part.Store.Step(); at > 0 && !m.Copies {
+		copies.Begin(c.store.Step())
+		if at := c.store.Step(); at > 0 && !m.Copies {
 			c.log.Info("schedules go on behind the checkpoint's updates; if an earlier version saved it in mode geo, "+
 				"these are exchanges",
 				"updates", at)
@@ -80,7 +81,7 @@ func (c *loading) fill(ctx context.Context, dir string, what checkpoint.Selectio
 
 // begin gives the tables the rows that their params begin with, but for the named params.
 func (c *loading) begin(ctx context.Context, except ...string) error {
-	for e, t := range c.part.Store.Tables {
+	for e, t := range c.store.Tables {
 		if slices.Contains(except, t.Param().Name) {
 			continue
 		}
@@ -95,7 +96,7 @@ func (c *loading) begin(ctx context.Context, except ...string) error {
 // keep has worker 0 publish around the dense params of the names. Locked.
 func (c *loading) keep(names []string) {
 	c.loaded = map[*table.Dense]bool{}
-	for _, b := range c.part.Store.Blocks {
+	for _, b := range c.store.Blocks {
 		c.loaded[b.Values] = slices.Contains(names, b.Param.Name)
 	}
 }

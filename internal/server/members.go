@@ -20,6 +20,7 @@ import (
 // gone, and what it had sent counts as any push of a worker that died.
 type membership struct {
 	st          *state.Job
+	roster      *roster.Roster
 	rounds      *rounds
 	pieces      *pieces
 	changed     *changed
@@ -50,20 +51,20 @@ type endRecord struct {
 
 // register has outlive a kill which workers are in the job, and what counts of their requests.
 func (c *membership) register(m *state.Memory) {
-	state.TryFact(m, "roster", c.st.Roster.Save, c.resume)
-	c.lives = state.AddEvent(m, "life", func(l roster.SavedLife) { c.st.Roster.Recall(l, c.st.Now()) })
+	state.TryFact(m, "roster", c.roster.Save, c.resume)
+	c.lives = state.AddEvent(m, "life", func(l roster.SavedLife) { c.roster.Recall(l, c.st.Now()) })
 	c.begins = state.TryEvent(m, "begin", func(_ context.Context, l wire.Leave) error {
 		return c.begin(l.Worker, l.Life)
 	})
 	c.leaves = state.AddEvent(m, "left", func(l wire.Leave) { c.gone(l.Worker) })
-	c.ends = state.AddEvent(m, "ends", func(e endRecord) { c.st.Roster.End(e.Worker, e.Why, e.Returns) })
+	c.ends = state.AddEvent(m, "ends", func(e endRecord) { c.roster.End(e.Worker, e.Why, e.Returns) })
 }
 
 // resume makes the roster what it was. Where workers train copies, all rows are new to them. Locked.
 func (c *membership) resume(then roster.Saved) error {
-	c.st.Roster.Return(then, c.st.Now())
-	for w := range c.st.Roster.Workers() {
-		if _, lives := c.st.Roster.Living(w); lives {
+	c.roster.Return(then, c.st.Now())
+	for w := range c.roster.Workers() {
+		if _, lives := c.roster.Living(w); lives {
 			if err := c.changed.begin(w); err != nil {
 				return err
 			}
@@ -80,7 +81,7 @@ func (c *membership) join(f *wire.Frame, hello *wire.Hello, r *state.Reply) erro
 	}
 	c.st.Lock()
 	defer c.st.Unlock()
-	if n := c.st.Roster.Workers(); int64(f.Worker) >= int64(n) {
+	if n := c.roster.Workers(); int64(f.Worker) >= int64(n) {
 		return wire.Refuse(wire.StatusMismatch, "server %d has workers 0 to %d, and this is worker %d: "+
 			"give all processes the same number of workers (PADDLE_TRAINERS_NUM)", c.index, n-1, f.Worker)
 	}
@@ -103,16 +104,16 @@ func (c *membership) join(f *wire.Frame, hello *wire.Hello, r *state.Reply) erro
 		Published: c.st.Published,
 		From:      c.loading.from, Origin: c.loading.origin, Progress: c.recovery.progress, Shares: c.recovery.shares,
 		Steps:     c.recovery.steps,
-		Positions: c.st.Roster.Positions(int(f.Worker)), Gathers: c.gathering.behind(int(f.Worker)), Loads: c.st.Loads})
+		Positions: c.roster.Positions(int(f.Worker)), Gathers: c.gathering.behind(int(f.Worker)), Loads: c.st.Loads})
 }
 
 // replaced is what a process is told that can't take the place of a worker's life in step, which has missed heartbeats:
 // that life is over, and is waited for no longer. Where all go back then, the newcomer comes again until the
 // next run of the job begins. Locked.
 func (c *membership) replaced(worker int, refusal error) error {
-	_, alive := c.st.Roster.Living(worker)
+	_, alive := c.roster.Living(worker)
 	switch {
-	case c.st.Roster.Parting(worker) && c.back: // as will be decided when the others have had time to say so too
+	case c.roster.Parting(worker) && c.back: // as will be decided when the others have had time to say so too
 		return wire.Refuse(wire.StatusNotReady, "worker %d has ended, and all roles go back to the last checkpoint",
 			worker)
 	case c.st.Returned: // lives of others too may have ended while this server was away: what is left is no job
@@ -136,7 +137,7 @@ func (c *membership) life(f *wire.Frame, g *roster.Generation, process uint64) (
 	case c.st.Failure != nil: // this run of the job is over, and the newcomer is of the next
 		return 0, wire.Refuse(wire.StatusNotReady, "server %d is about to end: %v", c.index, c.st.Failure)
 	case f.Op == wire.OpJoin && c.index == 0:
-		life, err := c.st.Roster.Life(int(f.Worker), process, c.st.Now())
+		life, err := c.roster.Life(int(f.Worker), process, c.st.Now())
 		if err == nil {
 			c.lives.Note(roster.SavedLife{Worker: int(f.Worker), Process: process, Number: life})
 		}
@@ -154,7 +155,7 @@ func (c *membership) life(f *wire.Frame, g *roster.Generation, process uint64) (
 // begin makes a life the current one of a worker. Nothing that the life before has begun goes on: its save would hold
 // pushes until their wait times out, since the new life shows that the worker lives. Locked.
 func (c *membership) begin(worker int, life uint32) error {
-	began, err := c.st.Roster.Begin(worker, life, c.st.Now())
+	began, err := c.roster.Begin(worker, life, c.st.Now())
 	if err != nil || !began {
 		return err
 	}
@@ -185,8 +186,8 @@ func (c *membership) heartbeat(f *wire.Frame, r *state.Reply) error {
 	case c.st.Failure != nil:
 		return c.st.Failure
 	}
-	c.st.Roster.Waits(int(f.Worker), f.Samples > 0)
-	c.st.Roster.Asked(int(f.Worker), f.Seq == wire.Asked)
+	c.roster.Waits(int(f.Worker), f.Samples > 0)
+	c.roster.Asked(int(f.Worker), f.Seq == wire.Asked)
 	c.lines.heard(int(f.Worker), f.Life, r.Broken)
 	beat := wire.Beat{Save: c.recovery.asks(int(f.Worker))}
 	beat.Waits, beat.Computes = c.st.Oldest()
@@ -199,10 +200,10 @@ func (c *membership) heartbeat(f *wire.Frame, r *state.Reply) error {
 // lacks says that this server has come back without all that it had acknowledged to the sender of a heartbeat, so that
 // the job can't go on. Locked.
 func (c *membership) lacks(f *wire.Frame) bool {
-	if !c.st.Returned || int64(f.Worker) >= int64(c.st.Roster.Workers()) {
+	if !c.st.Returned || int64(f.Worker) >= int64(c.roster.Workers()) {
 		return false
 	}
-	if !c.st.Roster.Lacks(&f.Header, c.st.Published) {
+	if !c.roster.Lacks(&f.Header, c.st.Published) {
 		c.st.Broadcast() // a cut may wait for that
 		return false
 	}
@@ -215,7 +216,7 @@ func (c *membership) lacks(f *wire.Frame) bool {
 func (c *membership) leave(f *wire.Frame) error {
 	c.st.Lock()
 	defer c.st.Unlock()
-	if c.st.Roster.HasLeft(&f.Header) {
+	if c.roster.HasLeft(&f.Header) {
 		delete(c.unsaid, int(f.Worker))
 		c.st.Broadcast()
 		return nil
@@ -231,13 +232,13 @@ func (c *membership) leave(f *wire.Frame) error {
 		return wire.Refuse(wire.StatusRefused, "worker %d says that it has stopped, in a frame that has more than that",
 			f.Worker)
 	}
-	if err := c.st.Await(func() bool { return !c.st.Roster.Deciding() }, c.st.Holder); err != nil {
+	if err := c.st.Await(func() bool { return !c.roster.Deciding() }, c.st.Holder); err != nil {
 		return err
 	}
-	if c.st.Roster.HasLeft(&f.Header) {
+	if c.roster.HasLeft(&f.Header) {
 		return nil
 	}
-	if err := c.st.Roster.Stays(&f.Header); err != nil {
+	if err := c.roster.Stays(&f.Header); err != nil {
 		return err
 	}
 	c.stopped(int(f.Worker), f.Life)
@@ -252,18 +253,18 @@ func (c *membership) stopped(worker int, life uint32) {
 }
 
 func (c *membership) gone(worker int) {
-	c.st.Roster.Leave(worker)
+	c.roster.Leave(worker)
 	c.depart(worker, false)
 }
 
 // left notes which workers have stopped, as another server knows: a worker that was killed between its goodbyes has
 // said nothing here, and is not declared dead. It has sent nothing since the first of them. Locked.
 func (c *membership) left(all []uint32) {
-	if c.st.Roster.Deciding() {
+	if c.roster.Deciding() {
 		return // it is said again
 	}
-	for w := range min(len(all), c.st.Roster.Workers()) {
-		if life, lives := c.st.Roster.Living(w); lives && life == all[w] {
+	for w := range min(len(all), c.roster.Workers()) {
+		if life, lives := c.roster.Living(w); lives && life == all[w] {
 			c.unsaid[w] = true
 			c.stopped(w, life)
 		}
@@ -297,7 +298,7 @@ func (c *membership) early(f *wire.Frame) error {
 func (c *membership) over(worker int, msg wire.Ending) {
 	c.log.Warn("worker ends before its work is done", "worker", worker, "why", msg.Why)
 	c.ends.Note(endRecord{worker, msg.Why, msg.Returns})
-	c.st.Roster.End(worker, msg.Why, msg.Returns)
+	c.roster.End(worker, msg.Why, msg.Returns)
 	if msg.Back != "" {
 		c.st.Fail(wire.Refuse(wire.StatusBack, "worker %d was told: %.300s", worker, msg.Back))
 	}

@@ -12,6 +12,7 @@ type reading struct {
 	st       *state.Job
 	inHand   *inHand
 	part     *state.Part
+	store    *table.Store // part's
 	changed  *changed
 	delays   *delays
 	maxFrame int
@@ -121,11 +122,11 @@ func (c *reading) pullDense(f *wire.Frame, r *state.Reply, peek bool) error {
 }
 
 func (c *reading) pullRows(e int, ids []uint64, w []float32, peek bool) error {
-	step := c.part.Store.Step()
+	step := c.store.Step()
 	if peek {
-		return c.part.Store.Tables[e].Peek(ids, w, step)
+		return c.store.Tables[e].Peek(ids, w, step)
 	}
-	return c.part.Store.Tables[e].Pull(ids, w, step)
+	return c.store.Tables[e].Pull(ids, w, step)
 }
 
 const (

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/progress"
+	"github.com/gofleet/gofleet/internal/roster"
 	"github.com/gofleet/gofleet/internal/server/state"
 	"github.com/gofleet/gofleet/internal/wire"
 )
@@ -20,6 +21,7 @@ import (
 // lowest itself. So the worker that leaves last has seen to a checkpoint with everything in it.
 type recovery struct {
 	st       *state.Job
+	roster   *roster.Roster
 	part     *state.Part
 	life     context.Context // of the server
 	index    int
@@ -77,9 +79,9 @@ func (c *recovery) saver(f *wire.Frame, msg *wire.Saver, r *state.Reply) error {
 		c.stopping[f.Worker] = f.Life
 		c.stops.Note(wire.Leave{Worker: int(f.Worker), Life: f.Life})
 	}
-	msg.Late = !msg.Yours && c.st.Roster.Late(int(f.Worker))
-	msg.Yours = msg.Yours && !(msg.Ends && c.st.Roster.Ended(int(f.Worker)))
-	if c.st.Roster.Asked(int(f.Worker), msg.Ends); msg.Ends && c.st.Roster.Late(int(f.Worker)) {
+	msg.Late = !msg.Yours && c.roster.Late(int(f.Worker))
+	msg.Yours = msg.Yours && !(msg.Ends && c.roster.Ended(int(f.Worker)))
+	if c.roster.Asked(int(f.Worker), msg.Ends); msg.Ends && c.roster.Late(int(f.Worker)) {
 		c.endsLate(msg, int(f.Worker))
 	}
 	return r.JSON(msg)
@@ -88,7 +90,7 @@ func (c *recovery) saver(f *wire.Frame, msg *wire.Saver, r *state.Reply) error {
 // endsLate answers a late worker that was asked to end. Others that go on save for it, and these that were asked too
 // have perhaps saved before its last push: it waits for their end, and saves where something is unsaved then. Locked.
 func (c *recovery) endsLate(msg *wire.Saver, worker int) {
-	goesOn, departs := c.st.Roster.Others(worker, c.st.Now())
+	goesOn, departs := c.roster.Others(worker, c.st.Now())
 	msg.Wait = departs && !goesOn
 	msg.Late = goesOn || departs || c.wholeAt > 0 && c.wholeAt == c.part.Updates.Version() && c.st.Applying == 0
 	msg.Yours = !msg.Late
@@ -97,11 +99,11 @@ func (c *recovery) endsLate(msg *wire.Saver, worker int) {
 // lowest says whether no worker below lives and goes on. One that is late, which does not know how far the job is,
 // saves where all are. Locked.
 func (c *recovery) lowest(worker int) bool {
-	late := c.st.Roster.Late(worker)
-	for w := range c.st.Roster.Workers() {
-		life, lives := c.st.Roster.Living(w)
+	late := c.roster.Late(worker)
+	for w := range c.roster.Workers() {
+		life, lives := c.roster.Living(w)
 		before := w < worker
-		if its := c.st.Roster.Late(w); its != late {
+		if its := c.roster.Late(w); its != late {
 			before = late
 		}
 		if lives && c.stopping[w] != life && before {
@@ -160,7 +162,7 @@ func (c *recovery) begins(id string, version uint64) {
 // of a worker that has died where the job ends in any case. Locked.
 func (c *recovery) answer(wanted bool) (whole int) {
 	if wanted && c.want() && !c.journal.ComesBack() {
-		c.st.Roster.Hurry()
+		c.roster.Hurry()
 	}
 	if !wanted && c.st.Leads() { // the asking worker waits for what is being saved
 		return 0
@@ -208,17 +210,17 @@ func (c *recovery) satisfied() {
 func (c *recovery) counts(positions [][]progress.Position) {
 	c.st.Lock()
 	defer c.st.Unlock()
-	if now := c.st.Roster.Workers(); len(positions) != now {
+	if now := c.roster.Workers(); len(positions) != now {
 		c.steps = progress.MostSteps(positions)
 		positions = make([][]progress.Position, now)
 	}
-	c.st.Roster.Resume(positions)
+	c.roster.Resume(positions)
 }
 
 // goOn has workers go on from the positions of a checkpoint.
 func (c *recovery) goOn(dir string, positions [][]progress.Position) {
 	c.counts(positions)
-	saved, now := len(positions), c.st.Roster.Workers()
+	saved, now := len(positions), c.roster.Workers()
 	if saved > 0 && saved != now && c.index == 0 {
 		c.shares = saved
 		c.log.Warn("the epoch that was under way begins anew: the checkpoint is of another number of workers", "dir",

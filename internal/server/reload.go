@@ -22,6 +22,7 @@ import (
 type reloading struct {
 	st      *state.Job
 	part    *state.Part
+	store   *table.Store // part's
 	rule    optimizer.Rule
 	rounds  *rounds
 	frozen  *frozen
@@ -59,7 +60,7 @@ func (c *reloading) register(m *state.Memory) {
 func (c *reloading) readFrom(ctx context.Context, dir string, params []string) beside {
 	n := beside{from: loadRecord{Dir: dir, Params: params}}
 	wanted := func(p *optimizer.Param) bool { return len(params) == 0 || slices.Contains(params, p.Name) }
-	if n.store, n.err = c.part.Store.Like(wanted); n.err != nil {
+	if n.store, n.err = c.store.Like(wanted); n.err != nil {
 		return n
 	}
 	owns := func(t int, id uint64) bool { return c.part.Owns(c.embedding(n.store.Tables[t].Param()), id) }
@@ -71,19 +72,19 @@ func (c *reloading) readFrom(ctx context.Context, dir string, params []string) b
 
 // embedding is the place of a param among the layout's embeddings.
 func (c *reloading) embedding(p *optimizer.Param) int {
-	return slices.IndexFunc(c.part.Store.Tables, func(t *table.Sparse) bool { return t.Param() == p })
+	return slices.IndexFunc(c.store.Tables, func(t *table.Sparse) bool { return t.Param() == p })
 }
 
 // put makes the tables what was read. Locked, and no update is under way.
 func (c *reloading) put(n *beside) {
 	absent := func(p *optimizer.Param) bool { return slices.Contains(n.found.Absent, p.Name) }
-	c.part.Store.Become(n.store, absent)
+	c.store.Become(n.store, absent)
 	if c.st.Leader != nil {
 		c.st.Leader.Loaded()
 	}
 	if n.found.Rule != "" && len(n.from.Params) == 0 { // a whole checkpoint
-		c.part.Store.SetStep(n.store.Step())
-		c.part.Store.SetRateFactors(n.store.Factors())
+		c.store.SetStep(n.store.Step())
+		c.store.SetRateFactors(n.store.Factors())
 		c.st.Counted = n.found.Counted
 		c.rounds.rates.coming = nil
 		if copies, are := c.st.Mode.(*mode.Copies); are {

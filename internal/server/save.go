@@ -23,6 +23,7 @@ import (
 type saving struct {
 	st       *state.Job
 	part     *state.Part
+	store    *table.Store // part's
 	frozen   *frozen
 	rates    *rates
 	recovery *recovery
@@ -59,7 +60,7 @@ func (c *saving) register(m *state.Memory) {
 	m.Old = append(m.Old, "ended", "period")
 	state.AddEvent(m, "period", func(json.RawMessage) {})
 	state.TryEvent(m, "shrink", func(_ context.Context, r oldShrink) error {
-		return c.part.Store.EndPeriodAgain(table.Shrink(r.How), r.Dropped)
+		return c.store.EndPeriodAgain(table.Shrink(r.How), r.Dropped)
 	})
 	c.registerServing(m)
 }
@@ -76,7 +77,7 @@ func (c *saving) applied(upTo func(worker int) uint64) bool {
 
 // partOf is what is said of a part beside its file. Locked.
 func (c *saving) partOf(msg *saved) wire.Part {
-	p := wire.Part{Server: c.part.Index, Step: c.part.Store.Step(), Positions: c.positions(msg),
+	p := wire.Part{Server: c.part.Index, Step: c.store.Step(), Positions: c.positions(msg),
 		RateFactors: c.rates.saved()}
 	if copies, are := c.st.Mode.(*mode.Copies); are {
 		p.Updates = int64(copies.Open())
@@ -96,7 +97,7 @@ func (c *saving) image(msg *saved) (checkpoint.Image, error) {
 	if msg.progress != nil {
 		return c.tracker.Image(msg.id, msg.base)
 	}
-	return checkpoint.ImageOf(c.part.Store, msg.params...), nil
+	return checkpoint.ImageOf(c.store, msg.params...), nil
 }
 
 // writeImage writes a part that was taken aside. What another process has written stays.

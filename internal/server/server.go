@@ -140,7 +140,7 @@ func (s *Server) connectTraining(traits mode.Traits, journal *state.Journal) tra
 	c, st, part := s.c, s.st, s.part
 	t := training{
 		rates:   &rates{st: st, store: part.Store, rounds: traits.Rounds, log: s.log},
-		inHand:  &inHand{st: st},
+		inHand:  &inHand{st: st, follower: st.Follower},
 		changed: &changed{st: st, part: part, on: traits.Copies, byWorker: make([]*changes, c.Workers)},
 		delays: &delays{on: c.Strategy.DelayCompensation != 0, floats: part.Floats,
 			pulled: make([][]float32, c.Workers)},
@@ -150,7 +150,7 @@ func (s *Server) connectTraining(traits mode.Traits, journal *state.Journal) tra
 	t.pieces = &pieces{st: st, part: part, summing: summing, stages: make([]map[uint64]*stage, c.Workers)}
 	foresight := newForesight(c.Strategy, c.Workers, part.Floats)
 	t.pushing = &pushing{st: st, rounds: s.rounds, pieces: t.pieces, changed: t.changed, delays: t.delays}
-	t.reading = &reading{st: st, part: part, inHand: t.inHand, changed: t.changed, delays: t.delays,
+	t.reading = &reading{st: st, part: part, store: part.Store, inHand: t.inHand, changed: t.changed, delays: t.delays,
 		maxFrame: c.Strategy.MaxFrame, foreseeing: foresight.on, bounded: traits.Lockstep,
 		scanned: map[uint32][]uint64{}}
 	t.steps = &steps{st: st, pieces: t.pieces, pushing: t.pushing, reading: t.reading, foresight: foresight,
@@ -163,41 +163,41 @@ func (s *Server) connect(traits mode.Traits, journal *state.Journal) {
 	c, st, part := s.c, s.st, s.part
 	t := s.connectTraining(traits, journal)
 	frozen := &frozen{st: st, part: part, known: map[int]bool{}}
-	s.loading = &loading{st: st, part: part, frozen: frozen, rule: c.Rule, log: s.log,
+	s.loading = &loading{st: st, part: part, store: part.Store, frozen: frozen, rule: c.Rule, log: s.log,
 		pieces: make([]int, c.Workers)}
 	keep := c.Strategy.Recovery
-	s.recovery = &recovery{st: st, part: part, life: s.clipping.life, index: c.Index,
+	s.recovery = &recovery{st: st, roster: st.Roster, part: part, life: s.clipping.life, index: c.Index,
 		series:   &checkpoint.Series{Dir: keep.Dir, Keep: keep.Keep, Deltas: keep.Deltas, Log: s.log},
 		stopping: make([]uint32, c.Workers), places: map[string]string{}, journal: journal, segments: s.segments,
 		log:     s.log,
 		another: another{patience: c.Strategy.WorkerTimeout.Std() * 2 / 3}} // workers wait for a server that long
-	s.saving = &saving{st: st, part: part, inHand: t.inHand, frozen: frozen, rates: t.rates, recovery: s.recovery,
-		rule: c.Rule, servers: len(c.Endpoints), journal: journal, segments: s.segments,
+	s.saving = &saving{st: st, part: part, store: part.Store, inHand: t.inHand, frozen: frozen, rates: t.rates,
+		recovery: s.recovery, rule: c.Rule, servers: len(c.Endpoints), journal: journal, segments: s.segments,
 		tracker: checkpoint.NewTracker(part.Store, keep.Deltas > 0), log: s.log}
-	s.reloading = &reloading{st: st, part: part, rule: c.Rule, rounds: s.rounds, frozen: frozen, delays: t.delays,
-		changed: t.changed, log: s.log}
+	s.reloading = &reloading{st: st, part: part, store: part.Store, rule: c.Rule, rounds: s.rounds, frozen: frozen,
+		delays: t.delays, changed: t.changed, log: s.log}
 	s.holding = &holding{inHand: t.inHand, st: st, part: part, saving: s.saving, reloading: s.reloading,
 		changed: t.changed, journal: journal, segments: s.segments, log: s.log,
 		patience: c.Strategy.WorkerTimeout.Std() / 20}
-	s.leading = &leading{st: st, peers: s.clipping.peers, holding: s.holding, saving: s.saving, recovery: s.recovery,
-		frozen: frozen, journal: journal, life: s.clipping.life,
+	s.leading = &leading{st: st, leader: st.Leader, peers: s.clipping.peers, holding: s.holding, saving: s.saving,
+		recovery: s.recovery, frozen: frozen, journal: journal, life: s.clipping.life,
 		orders: make([]*cut.Order, len(c.Endpoints)), withdraw: make([]context.CancelFunc, len(c.Endpoints))}
-	gathering := &gathering{st: st, byNumber: map[uint64]*gathered{}}
+	gathering := &gathering{st: st, roster: st.Roster, byNumber: map[uint64]*gathered{}}
 	heartbeat := c.Strategy.HeartbeatInterval.Std()
 	cables := &lines{roster: st.Roster, byWorker: make([]line, c.Workers), lonely: c.Strategy.Recovery.Journal != "",
 		enough: max(min(endedAfter, c.Strategy.WorkerTimeout.Std()/4), 2*heartbeat)}
-	members := &membership{st: st, rounds: s.rounds, pieces: t.pieces, changed: t.changed, delays: t.delays,
-		loading: s.loading, recovery: s.recovery, leading: s.leading, gathering: gathering, index: c.Index,
-		back: c.Strategy.GoesBack(), lines: cables, differences: s.differences, ended: make(chan struct{}, 1),
-		unsaid: map[int]bool{}, log: s.log}
+	members := &membership{st: st, roster: st.Roster, rounds: s.rounds, pieces: t.pieces, changed: t.changed,
+		delays: t.delays, loading: s.loading, recovery: s.recovery, leading: s.leading, gathering: gathering,
+		index: c.Index, back: c.Strategy.GoesBack(), lines: cables, differences: s.differences,
+		ended: make(chan struct{}, 1), unsaid: map[int]bool{}, log: s.log}
 	s.servers = &servers{st: st, peers: s.clipping.peers, recovery: s.recovery, members: members,
 		holding: s.holding, identity: s.segments.identity, journal: journal, index: c.Index,
 		fingerprint: c.Fingerprint, differences: s.differences, pace: heartbeat,
 		ended: make([]bool, len(c.Endpoints)), log: s.log}
-	s.stopping = &stopping{st: st, servers: s.servers, recovery: s.recovery}
-	s.deaths = &deaths{st: st, peers: s.clipping.peers, leading: s.leading, membership: members, rounds: s.rounds,
-		rates: t.rates, clipping: s.clipping, lines: cables, torn: traits.Rounds, back: c.Strategy.GoesBack(),
-		beat: heartbeat, log: s.log}
+	s.stopping = &stopping{st: st, roster: st.Roster, servers: s.servers, recovery: s.recovery}
+	s.deaths = &deaths{st: st, roster: st.Roster, peers: s.clipping.peers, leading: s.leading, membership: members,
+		rounds: s.rounds, rates: t.rates, clipping: s.clipping, lines: cables, torn: traits.Rounds,
+		back: c.Strategy.GoesBack(), beat: heartbeat, log: s.log}
 	s.growth = &growth{st: st, journal: journal, servers: s.servers, recovery: s.recovery, segments: s.segments}
 	s.returning = &returning{config: c, st: st, part: part, loading: s.loading, recovery: s.recovery,
 		segments: s.segments, log: s.log}

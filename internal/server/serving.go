@@ -14,10 +14,10 @@ const gone = 1 << 31
 
 // registerServing has what was served outlive a kill.
 func (c *saving) registerServing(m *state.Memory) {
-	state.AddFact(m, "generation", func() string { return c.part.Store.Chain().Generation }, func(then string) {
-		chain := c.part.Store.Chain()
+	state.AddFact(m, "generation", func() string { return c.store.Chain().Generation }, func(then string) {
+		chain := c.store.Chain()
 		chain.Generation = then
-		c.part.Store.SetChain(chain)
+		c.store.SetChain(chain)
 	})
 	c.served = state.AddRecord(m, state.KindServed, c.again)
 }
@@ -30,10 +30,10 @@ func (c *saving) serve(f *wire.Frame, msg *wire.Serve, _ *state.Reply) error {
 	if err := c.st.Sender(f); err != nil {
 		return err
 	}
-	if _, err := c.inHand.kept(msg.Cut); err != nil || c.part.Store.Chain() == table.Chain(msg.Before) {
+	if _, err := c.inHand.kept(msg.Cut); err != nil || c.store.Chain() == table.Chain(msg.Before) {
 		return err
 	}
-	c.journal.Failed(c.mark(make([]table.Served, len(c.part.Store.Tables)), table.Chain(msg.Before), ""))
+	c.journal.Failed(c.mark(make([]table.Served, len(c.store.Tables)), table.Chain(msg.Before), ""))
 	return nil
 }
 
@@ -54,7 +54,7 @@ func (c *saving) mark(all []table.Served, now table.Chain, name string) (lost er
 			}
 		})
 	}
-	c.part.Store.Serve(all, now)
+	c.store.Serve(all, now)
 	return lost
 }
 
@@ -78,13 +78,13 @@ func (c *saving) again(f *wire.Frame) error {
 		}
 		lists = append(lists, ids)
 	}
-	all := make([]table.Served, len(c.part.Store.Tables))
+	all := make([]table.Served, len(c.store.Tables))
 	if len(lists) != 2*len(all) {
 		return fmt.Errorf("a model for serving has %d lists of rows, and there are %d tables", len(lists), len(all))
 	}
 	for i := range all {
 		all[i] = table.Served{Rows: lists[2*i], Gone: lists[2*i+1]}
 	}
-	c.part.Store.Serve(all, table.Chain(now.Chain))
+	c.store.Serve(all, table.Chain(now.Chain))
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/roster"
 	"github.com/gofleet/gofleet/internal/server/state"
 	"github.com/gofleet/gofleet/internal/wire"
 )
@@ -22,6 +23,7 @@ import (
 // workers end too, since all roles were asked to, until all have, which save each.
 type stopping struct {
 	st       *state.Job
+	roster   *roster.Roster
 	servers  *servers
 	recovery *recovery
 }
@@ -93,20 +95,20 @@ func (c *stopping) linger(ctx context.Context) {
 func (c *stopping) leavers(since time.Duration) bool {
 	c.st.Lock()
 	defer c.st.Unlock()
-	if c.st.Failure != nil || !c.st.Roster.Alive() {
+	if c.st.Failure != nil || !c.roster.Alive() {
 		return false
 	}
-	return since < 3*c.servers.pace || c.st.Leads() || c.st.Roster.Departing(c.st.Now())
+	return since < 3*c.servers.pace || c.st.Leads() || c.roster.Departing(c.st.Now())
 }
 
 // awaits says whether workers may still end that were asked to so long ago.
 func (c *stopping) awaits(since time.Duration) bool {
 	c.st.Lock()
 	defer c.st.Unlock()
-	if c.st.Failure != nil || !c.st.Roster.Alive() {
+	if c.st.Failure != nil || !c.roster.Alive() {
 		return false
 	}
-	return since < c.servers.pace || since < 3*c.servers.pace && c.st.Roster.Ended(c.st.Roster.Workers())
+	return since < c.servers.pace || since < 3*c.servers.pace && c.roster.Ended(c.roster.Workers())
 }
 
 func (c *stopping) rest(ctx context.Context) error {
@@ -118,7 +120,7 @@ func (c *stopping) hopes() bool {
 	c.st.Lock()
 	defer c.st.Unlock()
 	return c.recovery.series.Dir != "" && c.st.Published && c.st.Failure == nil &&
-		c.st.Roster.Heard(c.st.Now())
+		c.roster.Heard(c.st.Now())
 }
 
 // ask is how many checkpoints server 0 has had saved for servers that stop; if so wanted, it has another saved.

@@ -37,13 +37,14 @@ func (w *work) close() {
 // inHand is the work of the cut that is held, from when its steps are in the tables. What server 0 orders makes it, and
 // requests of the cut's anchor read it.
 type inHand struct {
-	st  *state.Job
-	now *work
+	st       *state.Job
+	follower *cut.Follower
+	now      *work
 }
 
 // tidy lets go of what belongs to a cut that is held no more. Locked.
 func (c *inHand) tidy() {
-	if c.now != nil && c.now.number != c.st.Follower.Number() {
+	if c.now != nil && c.now.number != c.follower.Number() {
 		c.now.close()
 		c.now = nil
 	}
@@ -57,7 +58,7 @@ func (c *holding) aside(o *cut.Order) (said []byte, err error) {
 		return nil, err
 	}
 	c.now = w
-	switch plan := c.st.Follower.Plan(); {
+	switch plan := c.follower.Plan(); {
 	case plan.Has(cut.Write):
 		return nil, c.takeImage(w, o)
 	case plan.Final() == cut.Mark:
@@ -115,7 +116,7 @@ func (c *holding) write(o *cut.Order) {
 		c.st.Lock()
 		defer c.st.Unlock()
 		c.wrote = w
-		if c.st.Follower.Did(said, err) {
+		if c.follower.Did(said, err) {
 			c.remove(o.Number)
 		}
 		c.st.Broadcast()
@@ -173,7 +174,7 @@ func (c *holding) mark(o *cut.Order) {
 	c.st.Lock()
 	defer c.st.Unlock()
 	c.journal.Failed(lost)
-	c.st.Follower.Did(nil, err)
+	c.follower.Did(nil, err)
 	c.st.Broadcast()
 	c.log.Info("a model for serving was saved", "model", chain.Last, "base", chain.Base, "deltas", chain.Deltas)
 }
@@ -215,14 +216,14 @@ func (c *holding) take(o *cut.Order) {
 		c.reloading.loads.Note(n.from)
 		c.reloading.tell(n)
 	}
-	c.st.Follower.Did(said, err)
+	c.follower.Did(said, err)
 	c.st.Broadcast()
 }
 
 // kept is what this server has of a cut whose anchor reads. Locked.
 func (c *inHand) kept(name string) (*work, error) {
 	number, err := strconv.ParseUint(name, 10, 64)
-	if err != nil || !c.st.Follower.Keeps(number) || c.now == nil || c.now.lists == nil {
+	if err != nil || !c.follower.Keeps(number) || c.now == nil || c.now.lists == nil {
 		return nil, wire.Refuse(wire.StatusStale, "cut %s is not kept here any more (its worker may have been silent "+
 			"for too long): begin again", name)
 	}
