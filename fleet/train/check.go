@@ -105,7 +105,7 @@ func (j *Job) accepted(ctx context.Context, s strategy.Strategy) (*fleet.Fleet, 
 var errChecked = errors.New("-check: training would fail, for the reasons above")
 
 // checked is what a program with -check does.
-func checked(ctx context.Context, job func() (Job, error)) error {
+func checked(ctx context.Context, _ *Options, job func() (Job, error)) error {
 	j, err := job()
 	if err != nil {
 		return err

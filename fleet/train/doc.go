@@ -45,6 +45,11 @@
 //	history.csv  the evaluations
 //	curves.svg   the same as a picture, with the loss of steps
 //
+// A program says what its model makes of other rows, too, in a process of its own:
+//
+//	go run . -predict=tomorrow.csv > scores.csv     what the model below -out computes, a line for each row
+//	go run . -eval=last_week.csv                    its loss and its metrics
+//
 // # Hooks
 //
 // [Hooks] are called as a job goes on, on every worker. The package's own decide by the history, so that
@@ -125,6 +130,7 @@ package train
 //	files.go     rows in files
 //	main.go      a whole program
 //	check.go     a look at a job before it trains
+//	apply.go     what its model says of other rows
 //	run.go       a job under way on a worker, and what it knows
 //	work.go      the worker's part, from its first epoch to its last
 //	ending.go    why it ends earlier

@@ -121,10 +121,16 @@ func start(o *Options, args []string, job func() (Job, error)) error {
 		case <-ctx.Done():
 		}
 	}()
-	if o.look {
-		return checked(ctx, job)
+	do := play
+	switch {
+	case o.look:
+		do = checked
+	case o.predict != "":
+		do = predictFiles
+	case o.eval != "":
+		do = evalFiles
 	}
-	err = play(ctx, o, job)
+	err = do(ctx, o, job)
 	switch {
 	case err == nil || ctx.Err() == nil:
 		return err

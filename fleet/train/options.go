@@ -3,6 +3,7 @@ package train
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"strings"
@@ -24,6 +25,8 @@ import (
 //	-checkpoint_every  time between two checkpoints, 1m by default
 //	-check             look at the job and its rows, try some steps in this process, say what is most likely a mistake, and
 //	                   end: see [Check]
+//	-predict, -eval    rows in files for the model that the job has left in -out, or that -load names, in this process:
+//	                   its outputs are written, a line for each row, or its loss and its metrics are said
 //	-journal           directory on each server's local disk for what it does between checkpoints; with -checkpoint
 //
 // A job goes on from a checkpoint with the rule that has written it, whose state is in it. Under another rule it begins
@@ -56,8 +59,9 @@ type Options struct {
 	journal                          string
 	placement, codec, payload, amend string
 	kSteps, goBack                   int
-	look                             bool // and do not train
-	defaulted                        bool // Batch, Epochs and Threads have been given their defaults
+	look                             bool   // and do not train
+	predict, eval                    string // files, instead of training
+	defaulted                        bool   // Batch, Epochs and Threads have been given their defaults
 }
 
 const (
@@ -105,6 +109,10 @@ func (c *Options) Register(fs *flag.FlagSet) {
 		"checkpoint, before it ends with status 75; with -checkpoint")
 	fs.BoolVar(&c.look, "check", false, "look at the job and its rows, try some steps, say what is most likely a "+
 		"mistake, and end; the status is 1 if training would fail")
+	fs.StringVar(&c.predict, "predict", "", "file, pattern or directory of rows: write what the saved model (-load, "+
+		"or below -out) says of each, and end")
+	fs.StringVar(&c.eval, "eval", "", "file, pattern or directory of rows: say the loss and the metrics of the saved "+
+		"model on them, and end")
 	fs.StringVar(&c.Out, "out", c.Out, "directory for what the job leaves: checkpoint, model, history, curves; empty "+
 		"saves nothing")
 }
@@ -130,6 +138,8 @@ func (c *Options) Check() error {
 		return fmt.Errorf("train: -goback=%d: it counts from 0", c.goBack)
 	case c.EvalEvery < 0:
 		return fmt.Errorf("train: -eval_every=%d: it counts steps, from 0", c.EvalEvery)
+	case c.look && c.predict+c.eval != "" || c.predict != "" && c.eval != "":
+		return errors.New("train: -check, -predict and -eval each end the program: name one of them")
 	case c.Patience < 0:
 		return fmt.Errorf("train: -patience=%d: it counts evaluations, from 0", c.Patience)
 	}

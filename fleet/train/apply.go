@@ -1,0 +1,110 @@
+package train
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/rolemaker"
+	"github.com/gofleet/gofleet/strategy"
+)
+
+// saved is the model that -predict and -eval take: what -load names, or what the job has left below -out.
+func (c *Options) saved() (dir string, err error) {
+	if c.Load == "" && c.Out == "" {
+		return "", usage{errors.New("-predict and -eval take a saved model: name it with -load, or the directory " +
+			"that training left with -out")}
+	}
+	return cmp.Or(c.Load, filepath.Join(c.Out, "model")), nil
+}
+
+// predictFiles is what a program with -predict does: it writes the outputs of a saved model for rows of files, as
+// [Predict] writes them.
+func predictFiles(ctx context.Context, o *Options, job func() (Job, error)) error {
+	dir, err := o.saved()
+	if err != nil {
+		return err
+	}
+	m, err := nn.Load(dir)
+	if err != nil {
+		return err
+	}
+	paths, err := listed([]string{o.predict})
+	if err != nil {
+		return err
+	}
+	rows, err := m.Rows(paths...)
+	if err != nil {
+		return err
+	}
+	j, err := job() // whose Stdout it is
+	if err != nil {
+		return err
+	}
+	f, err := fleet.New(ctx, rolemaker.Local{}, fleet.Options{})
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = Predict(ctx, f, rows, j.output(), m.Outputs...)
+	return err
+}
+
+// evalFiles is what a program with -eval does: it says the loss and the metrics of a saved model on rows of files.
+func evalFiles(ctx context.Context, o *Options, job func() (Job, error)) error {
+	dir, err := o.saved()
+	if err != nil {
+		return err
+	}
+	j, err := job()
+	if err != nil {
+		return err
+	}
+	s, err := j.check()
+	if err != nil {
+		return err
+	}
+	if j.Files.Format == nil {
+		return usage{fmt.Errorf("-eval=%s: the job has no Files, whose Format says what becomes of lines", o.eval)}
+	}
+	s.Recovery = strategy.Recovery{} // it saves nothing, and goes on from no checkpoint
+	f, err := fleet.New(ctx, rolemaker.Local{}, fleet.Options{})
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	opt, err := f.DistributedOptimizer(j.Rule, s)
+	if err == nil {
+		err = opt.Minimize(j.Loss)
+	}
+	if err == nil {
+		if err = f.Restore(ctx, dir, fleet.RestoreOptions{WeightsOnly: true}); err != nil && o.Load == "" {
+			err = fmt.Errorf("%w (-load=%s has all params)", err, filepath.Join(o.Out, "checkpoint"))
+		}
+	}
+	if err != nil {
+		return err
+	}
+	rows, err := j.Files.read(ctx, []string{o.eval})
+	if err != nil {
+		return err
+	}
+	nodes := append([]*nn.Node{j.Loss}, j.Metrics...)
+	values, err := Evaluate(ctx, f, rows, nodes...)
+	if err != nil {
+		return err
+	}
+	n, _ := rows.Len()
+	said := make([]string, len(nodes))
+	for i, node := range nodes {
+		said[i] = fmt.Sprintf("%s %.4f", node.Label(), values[i])
+	}
+	said[0] = fmt.Sprintf("loss %.4f", values[0])
+	_, err = fmt.Fprintf(j.output(), "%s: %d rows, %s\n", dir, n, strings.Join(said, ", "))
+	return err
+}
