@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
 )
 
@@ -20,7 +21,9 @@ import (
 //	d.ReleaseMemory()
 type InMemoryDataset struct {
 	FileList []string
-	Format   Format
+	// FS is where the files of the list lie; nil is the machine's file system.
+	FS     fs.FS
+	Format Format
 	// BatchSize is the number of rows of a batch; 1 when 0.
 	BatchSize int
 	// PipeCommand is a command of the shell that every file goes through; see [Files].
@@ -59,7 +62,7 @@ func (d *InMemoryDataset) LoadIntoMemory(ctx context.Context) error {
 
 // files are the list's; s is set when a pass over them ends.
 func (d *InMemoryDataset) files(s *skips) *Dataset {
-	return New(&Files{Paths: d.FileList, Format: d.Format, PipeCommand: d.PipeCommand, SkipBad: d.SkipBad,
+	return New(&Files{Paths: d.FileList, FS: d.FS, Format: d.Format, PipeCommand: d.PipeCommand, SkipBad: d.SkipBad,
 		ended: func(passed skips) { *s = passed }})
 }
 

@@ -1,13 +1,18 @@
 package dataset
 
 import (
+	"bytes"
+	"compress/gzip"
+	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 )
 
 func onDisk(t *testing.T, texts ...string) []string {
@@ -108,6 +113,41 @@ func TestQueueDataset(t *testing.T) {
 	for _, err := range d.Batches() {
 		if err == nil {
 			t.Error("batches of -1 rows")
+		}
+	}
+}
+
+// TestListsOfAFileSystem: a list's files may lie in a file system of the program's own, packed too, whatever reads them.
+func TestListsOfAFileSystem(t *testing.T) {
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	if _, err := z.Write([]byte("3\n4\n")); err != nil || z.Close() != nil {
+		t.Fatal(err)
+	}
+	fsys, list := fstest.MapFS{"day/a": {Data: []byte("0\n1\n2\n")}, "day/b.gz": {Data: packed.Bytes()}}, []string{"day/a", "day/b.gz"}
+	d := &InMemoryDataset{FileList: list, FS: fsys, Format: xFormat{}, BatchSize: 2}
+	for what, load := range map[string]func() error{
+		"load":           func() error { return d.LoadIntoMemory(t.Context()) },
+		"preload":        func() error { return errors.Join(d.PreloadIntoMemory(t.Context()), d.WaitPreloadDone()) },
+		"global shuffle": func() error { return d.GlobalShuffle(t.Context(), workerOf{0, 1}, 1) },
+	} {
+		d.ReleaseMemory()
+		if err := load(); err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		got, _ := batchXs(t, d.Batches())
+		if slices.Sort(got); !slices.Equal(got, []int64{0, 1, 2, 3, 4}) {
+			t.Errorf("%s: %v", what, got)
+		}
+	}
+	q := &QueueDataset{FileList: list, FS: fsys, Format: xFormat{}, BatchSize: 2, PipeCommand: "cat"}
+	if got, _ := batchXs(t, q.Batches()); !slices.Equal(got, []int64{0, 1, 2, 3, 4}) {
+		t.Errorf("queue, through a command: %v", got)
+	}
+	q.SetFileList("day/c")
+	for _, err := range q.Batches() {
+		if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "day/c") {
+			t.Errorf("a file that is not there: %v", err)
 		}
 	}
 }

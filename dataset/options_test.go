@@ -228,7 +228,11 @@ func fieldCases(t *testing.T) map[string][2]string {
 		before func(m *InMemoryDataset, q *QueueDataset)
 		set    func(m *InMemoryDataset, q *QueueDataset)
 	}{
-		"FileList":    {nil, func(m *InMemoryDataset, q *QueueDataset) { m.FileList, q.FileList = bad[:0], bad[:0] }},
+		"FileList": {nil, func(m *InMemoryDataset, q *QueueDataset) { m.FileList, q.FileList = bad[:0], bad[:0] }},
+		"FS": {func(m *InMemoryDataset, q *QueueDataset) { m.FileList, q.FileList = []string{"f"}, []string{"f"} }, func(m *InMemoryDataset, q *QueueDataset) {
+			m.FS = fstest.MapFS{"f": {Data: []byte("7\n")}}
+			q.FS = m.FS
+		}},
 		"Format":      {nil, func(m *InMemoryDataset, q *QueueDataset) { m.Format, q.Format = CriteoSlots(), CriteoSlots() }},
 		"BatchSize":   {nil, func(m *InMemoryDataset, q *QueueDataset) { m.BatchSize, q.BatchSize = 2, 2 }},
 		"PipeCommand": {nil, func(m *InMemoryDataset, q *QueueDataset) { m.PipeCommand, q.PipeCommand = "tail -n 1", "tail -n 1" }},

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"context"
+	"io/fs"
 	"iter"
 )
 
@@ -9,7 +10,9 @@ import (
 // and nothing can be shuffled. It is the original's name for this over [Dataset].
 type QueueDataset struct {
 	FileList []string
-	Format   Format
+	// FS is where the files of the list lie; nil is the machine's file system.
+	FS     fs.FS
+	Format Format
 	// BatchSize is the number of rows of a batch; 1 when 0.
 	BatchSize int
 	// Capacity is the number of batches in the queue; 4 when 0.
@@ -47,6 +50,6 @@ func (d *QueueDataset) BatchesContext(ctx context.Context) iter.Seq2[Batch, erro
 }
 
 func (d *QueueDataset) files() *Dataset {
-	return New(&Files{Paths: d.FileList, Format: d.Format, PipeCommand: d.PipeCommand, SkipBad: d.SkipBad,
+	return New(&Files{Paths: d.FileList, FS: d.FS, Format: d.Format, PipeCommand: d.PipeCommand, SkipBad: d.SkipBad,
 		ended: func(s skips) { d.skips = s }})
 }
