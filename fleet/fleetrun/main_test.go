@@ -32,6 +32,13 @@ func (t tests) Run() int {
 	}
 	defer os.RemoveAll(dir)
 	programs = dir
+	// A shell without job control has what it starts with & ignore ^C, as nohup has it ignore SIGHUP, and processes hand that on: not from
+	// one that takes the signal.
+	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGHUP} {
+		if signal.Ignored(s) {
+			signal.Notify(make(chan os.Signal, 1), s)
+		}
+	}
 	return t.M.Run()
 }
 
