@@ -140,13 +140,14 @@ func TestExecutorsByTurnsAreTold(t *testing.T) {
 // evaluates by hand does, while others wait in a round, at a barrier, and for the whole gradient of a collective job's step.
 func TestAWorkerThatComputesIsWaitedFor(t *testing.T) {
 	t.Parallel()
-	for name, k := range map[string]struct {
+	type kind struct {
 		servers int
 		s       strategy.Strategy
-	}{
+	}
+	for name, k := range trial.SomeOf(t, map[string]kind{
 		"sync": {2, strategy.Sync()}, "ssp": {2, strategy.Strategy{Mode: strategy.ModeSSP}}, "async": {2, strategy.Async()},
 		"geo": {2, strategy.Geo(4)}, "half_async": {2, strategy.HalfAsync()}, "collective": {0, strategy.Sync()},
-	} {
+	}) {
 		t.Run(name, func(t *testing.T) {
 			cluster := fleettest.Cluster{Servers: k.servers, Workers: 3}
 			cluster.Simulate(t, nil, trial.Counters(1, k.s, func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
