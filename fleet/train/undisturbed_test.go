@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	cmpdiff "github.com/google/go-cmp/cmp"
@@ -20,21 +21,24 @@ import (
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/optimizer/lr"
+	"github.com/gofleet/gofleet/strategy"
 )
 
-// drawn is a job in step, and how it is stopped on its way, by a seed.
+// drawn is a job, and how it is stopped on its way, by a seed.
 type drawn struct {
+	Mode                        string
 	Servers, Workers, Again     int // Again are the servers that it goes on with
 	Rows, Batch, Every, Epochs  int
 	Patience, Lower             int
 	Epoch, Step                 int  // where it is stopped
 	Evaluated, EpochEnd, Bloats bool // by which hook, and whether its checkpoints have little room
+	Bare                        bool // nothing is saved when it is stopped
 }
 
 func draw(seed uint64) drawn {
 	r := rand.New(rand.NewPCG(seed, 7))
-	d := drawn{Servers: r.IntN(3), Workers: 1 + r.IntN(3), Rows: 60 + r.IntN(140), Batch: 5 + r.IntN(16), Every: r.IntN(5), Epochs: 3 + r.IntN(4),
-		Patience: 2 + r.IntN(8), Lower: r.IntN(4), Bloats: r.IntN(2) == 0}
+	d := drawn{Mode: "sync", Servers: r.IntN(3), Workers: 1 + r.IntN(3), Rows: 60 + r.IntN(140), Batch: 5 + r.IntN(16),
+		Every: r.IntN(5), Epochs: 3 + r.IntN(4), Patience: 2 + r.IntN(8), Lower: r.IntN(4), Bloats: r.IntN(2) == 0}
 	if d.Servers > 0 {
 		d.Again = 1 + r.IntN(3)
 	}
@@ -45,6 +49,7 @@ func draw(seed uint64) drawn {
 	case 1:
 		d.EpochEnd = true
 	}
+	d.Bare = r.IntN(3) == 0
 	return d
 }
 
@@ -61,9 +66,20 @@ type lasting struct {
 func (d drawn) play(t *testing.T, servers int, dir string, stops bool) (got lasting) {
 	enough := errors.New("enough")
 	errs := fleettest.Cluster{Servers: servers, Workers: d.Workers}.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
-		j := job(train.Options{Mode: "sync", Epochs: d.Epochs, Batch: d.Batch, EvalEvery: d.Every, Checkpoint: filepath.Join(dir, "checkpoints"),
-			Out: filepath.Join(dir, "out"), Patience: d.Patience})
+		j := job(train.Options{Mode: strings.TrimPrefix(d.Mode, "local "), Epochs: d.Epochs, Batch: d.Batch, EvalEvery: d.Every,
+			Checkpoint: filepath.Join(dir, "checkpoints"), Out: filepath.Join(dir, "out"), Patience: d.Patience})
 		j.Data, j.Stdout, j.Rule = data(d.Rows, 20), io.Discard, optimizer.Adam{LR: 0.05}
+		if d.Mode == "geo" || d.Mode == "local sync" {
+			j.Rule = optimizer.SGD{LR: 0.05}
+		}
+		if d.Mode == "local sync" {
+			s, err := j.Options.Strategy()
+			if err != nil {
+				return err
+			}
+			s.LocalSGD = strategy.LocalSGD{KSteps: 2}
+			j.Strategy = &s
+		}
 		j.Rows = func(epoch int, rows *dataset.Dataset) *dataset.Dataset {
 			if rows = rows.Shuffle(0).Epoch(epoch); epoch == 0 {
 				return rows
@@ -74,7 +90,7 @@ func (d drawn) play(t *testing.T, servers int, dir string, stops bool) (got last
 			if err := r.Fleet.BarrierWorker(ctx); err != nil {
 				return err
 			}
-			if r.Fleet.IsFirstWorker() {
+			if r.Fleet.IsFirstWorker() && !d.Bare {
 				if err := r.Fleet.Checkpoint(ctx); err != nil {
 					return err
 				}

@@ -20,7 +20,7 @@ func (p Program) Calm() (calm Program, ok bool) {
 		if l.ordered() || l.copies() || l.counted() {
 			return p, false
 		}
-		l.calm(p.Net, slices.ContainsFunc(p.Legs, Leg.drifts))
+		l.calm(p, slices.ContainsFunc(p.Legs, Leg.drifts))
 		births := p.Net.Bad == 0 || i > 0 && l.alone() == calm.Legs[i-1].alone()
 		if i > 0 && p.Net.Drop == 0 && births && l.goesOn(calm.Legs[i-1]) {
 			last := &legs[len(legs)-1]
@@ -48,7 +48,7 @@ func (l Leg) goesOn(before Leg) bool {
 }
 
 // calm leaves out of a leg what must not change its numbers; drifts says that some leg's copies meet seldom.
-func (l *Leg) calm(n Net, drifts bool) {
+func (l *Leg) calm(p Program, drifts bool) {
 	switch kind := l.kind(); {
 	case drifts: // servers don't keep how often copies meet
 	case kind == "alone" || kind == "collective":
@@ -56,9 +56,9 @@ func (l *Leg) calm(n Net, drifts bool) {
 	default:
 		l.Servers = 0
 	}
-	l.From.Refused, l.Misplaced = false, ""
+	l.From.Refused, l.Misplaced, l.Odd = false, "", ""
 	switch how := l.From.How; {
-	case how == "worker" && n.Drop > 0: // what a running job loads leaves its steps alone, and with them what it drops
+	case how == "worker" && p.Net.Drop > 0: // a running job that loads keeps its steps, and with them what it drops
 		l.Servers = max(l.Servers, 1)
 	case how != "":
 		l.From.How = "restore"
@@ -69,10 +69,14 @@ func (l *Leg) calm(n Net, drifts bool) {
 		case look, reopen:
 			continue
 		case publish: // which is where averages of batch norm meet
-			if n.Norm == 0 {
+			begun := func(l Leg) bool { return l.From.Dir == c.model() && c.Mode == "" }
+			switch {
+			case slices.ContainsFunc(p.Legs, begun):
+			case p.Net.Norm == 0:
 				continue
+			default:
+				c.Do, c.Mode = barrier, ""
 			}
-			c.Do, c.Mode = barrier, ""
 		case train:
 			c.Looks = nil
 		case load:
@@ -99,6 +103,7 @@ func (l *Leg) calm(n Net, drifts bool) {
 // counted says whether a sight is what a process has counted since it began.
 func counted(name string) bool {
 	return strings.HasSuffix(name, " steps") || strings.HasSuffix(name, " pushes rows") ||
+		strings.HasSuffix(name, " counts pushes") ||
 		strings.Contains(name, " hold")
 }
 

@@ -23,6 +23,7 @@
 //	graph.go     the model as a graph, batches as feeds
 //	play.go      legs on a simulated cluster, in virtual time
 //	work.go      what a worker does in each call
+//	odd.go       legs that are refused first
 //	mortal.go    legs whose processes die, and the operator who starts them again
 //	tap.go       the order in which requests arrive
 //

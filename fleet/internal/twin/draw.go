@@ -20,6 +20,14 @@ func Draw(seed uint64) Program {
 	if len(p.Net.Tables) > 0 && often(late, 8) { // rows of which no frame of 4 kB holds many
 		p.Net.Tables[0].Dim, p.Net.Tables[0].Slots = pick(late, 150, 300), 1
 	}
+	if pieces := rand.New(rand.NewPCG(seed, 21)); p.Net.wide() && often(pieces, 2) { // with clicks, in pieces
+		t := &p.Net.Tables[0]
+		t.Dim, t.Count, t.Chance, t.Score, t.Clicks = 300, 0, 0, 1.05, true
+		for len(t.Pool) < 12 {
+			t.Pool = append(t.Pool, uint64(20+len(t.Pool)))
+		}
+		p.Net.pieces = true
+	}
 	drifts := often(more, 6)
 	if drifts {
 		p.Net.Tables, p.Net.Ledger, p.Net.Beside, p.Net.Bad = nil, false, false, 0
@@ -38,6 +46,12 @@ func Draw(seed uint64) Program {
 	}
 	if often(r, 3) {
 		d.mortal()
+	}
+	odd := rand.New(rand.NewPCG(seed, 23))
+	for i := range p.Legs {
+		if !often(odd, 3) {
+			p.Legs[i].Odd = drawOdd(odd, p.Net, p.Legs[i])
+		}
 	}
 	p.name()
 	return p

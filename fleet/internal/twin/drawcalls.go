@@ -14,6 +14,9 @@ func (d *drawer) leg() {
 	if l.ordered() && d.p.Net.wide() { // what comes in pieces is of several moments
 		l.Strategy.MaxFrame = 0
 	}
+	if l.kind() == string(strategy.ModeSync) && d.p.Net.pieces {
+		l.Strategy.MaxFrame = 4096
+	}
 	switch {
 	case l.copies():
 		l.Rules = l.Rules.descent()
@@ -114,16 +117,14 @@ func (d *drawer) from(l Leg) From {
 		d.rules = d.renumbered(last.rules)
 		return f
 	}
-	if d.rules = last.rules; last.model {
-		f.How = "restore"
-	}
+	d.rules = last.rules
 	return f
 }
 
 // same is what a leg may begin with without a change of rules.
 func (d *drawer) same(l Leg) From {
 	for _, s := range slices.Backward(d.saved) {
-		if plain(s.rules) == plain(l.Rules) {
+		if plain(s.rules) == plain(l.Rules) && !s.model {
 			return From{Dir: s.dir, How: "restore"}
 		}
 	}
@@ -146,7 +147,8 @@ func (d *drawer) call(l Leg, leg, k int) []Call {
 		}
 		return calls
 	case 14:
-		return []Call{{Do: publish, Dir: fmt.Sprintf("dir-%d-%d", leg, k), Mode: pick(d.Rand, "", "base", "delta")}}
+		return d.publish(l, Call{Do: publish, Dir: fmt.Sprintf("dir-%d-%d", leg, k),
+			Mode: pick(d.Rand, "", "base", "delta")})
 	case 10, 12:
 		if len(d.p.Net.params()) > 4 && often(d.Rand, 2) {
 			return []Call{{Do: shrink, Unseen: d.IntN(3)}}
@@ -156,7 +158,8 @@ func (d *drawer) call(l Leg, leg, k int) []Call {
 		if len(d.p.Net.Tables) > 0 && len(d.saved) > 0 {
 			return append(d.reload(l), Call{Do: shrink, Unseen: 1 + d.IntN(3)})
 		}
-		return []Call{{Do: publish, Dir: fmt.Sprintf("dir-%d-%d", leg, k), Mode: pick(d.Rand, "", "base", "delta")}}
+		return d.publish(l, Call{Do: publish, Dir: fmt.Sprintf("dir-%d-%d", leg, k),
+			Mode: pick(d.Rand, "", "base", "delta")})
 	case 11:
 		dir := fmt.Sprintf("dir-%d-%d", leg, k)
 		if often(d.Rand, 3) {
@@ -167,6 +170,18 @@ func (d *drawer) call(l Leg, leg, k int) []Call {
 		}
 		return []Call{{Do: save, Dir: dir}}
 	}
+}
+
+// publish has later legs begin from a whole model.
+func (d *drawer) publish(l Leg, c Call) []Call {
+	if c.Mode == "" && !l.blind() {
+		s := saved{dir: c.model(), rules: l.Rules, model: true}
+		if d.p.Net.Ledger { // which no model has
+			s.only = append(d.p.Net.params(), d.p.Net.frozen()...)
+		}
+		d.saved = append(d.saved, s)
+	}
+	return []Call{c}
 }
 
 // reload draws a load while the job runs, where one is possible.

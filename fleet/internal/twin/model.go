@@ -102,6 +102,9 @@ func (m *model) leg(i int, l Leg) {
 	for w, n := range m.steps {
 		m.saw.see([]float64{float64(n)}, "%s worker %d steps", l.End, w)
 		m.saw.see([]float64{float64(m.rows[w])}, "%s worker %d pushes rows", l.End, w)
+		if l.known() { // by the one server, and none is stale
+			m.saw.see([]float64{float64(n), 0}, "%s worker %d counts pushes", l.End, w)
+		}
 	}
 	now := m.now
 	for _, t := range m.p.Net.tables() {
@@ -165,6 +168,11 @@ func (m *model) call(at string, c Call) {
 		m.load(c.Dir, c.Only, false)
 	case publish:
 		m.weights(at)
+		if c.Mode == "" {
+			published := m.now.clone()
+			published.model, published.moments = true, m.averages[0].clone()
+			m.dirs[c.model()] = published
+		}
 	}
 }
 

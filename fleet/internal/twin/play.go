@@ -25,7 +25,13 @@ const longest = 100 * time.Hour
 func (p Program) Play(t *testing.T, dir string) (saw Seen, err error) {
 	run := &run{p: &p, dir: dir, saw: Seen{windows: map[string][2]int{}, orders: map[int][]*event{}}}
 	for i, l := range p.Legs {
-		if run.order = nil; l.From.Refused {
+		if run.order = nil; l.Odd != "" {
+			if err := run.odd(t, i, l); err != nil {
+				return run.saw, fmt.Errorf("leg %d: %w", i, err)
+			}
+			l.Odd = ""
+		}
+		if l.From.Refused {
 			if err := run.refused(t, i, l); err != nil {
 				return run.saw, fmt.Errorf("leg %d: %w", i, err)
 			}
@@ -250,6 +256,9 @@ type role struct {
 // play is the life of a role.
 func (r *role) play(ctx context.Context) error {
 	r.g = r.p.graph()
+	if r.l.Odd == oddNames {
+		r.g = r.p.clashing()
+	}
 	if r.l.mortal() {
 		r.l.Strategy.Recovery.Dir, r.l.Strategy.Recovery.Every = r.recovery(r.leg), strategy.Duration(r.l.Every)
 		if r.l.Strategy.Recovery.Journal != "" {
@@ -266,6 +275,7 @@ func (r *role) play(ctx context.Context) error {
 	from := r.l.From
 	if from.Dir != "" && from.How == "restore" {
 		o := fleet.RestoreOptions{Params: from.Only, WeightsOnly: from.WeightsOnly}
+		o.WeightsOnly = o.WeightsOnly || r.l.Odd == oddOrigins && r.f.WorkerIndex() > 0
 		if err := r.f.Restore(ctx, r.at(from.Dir), o); err != nil {
 			return err
 		}
@@ -294,11 +304,11 @@ func (r *role) play(ctx context.Context) error {
 }
 
 func (r *role) serve(ctx context.Context, from From) error {
-	dir := ""
+	dir, only := "", []string(nil)
 	if from.How == "init server" {
-		dir = r.at(from.Dir)
+		dir, only = r.at(from.Dir), from.Only
 	}
-	if err := r.f.InitServer(ctx, dir, from.Only...); err != nil {
+	if err := r.f.InitServer(ctx, dir, only...); err != nil {
 		return err
 	}
 	if from.How == "server" { // in the place of what it has

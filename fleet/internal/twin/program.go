@@ -25,6 +25,7 @@ type Net struct {
 	Bad            int     `json:",omitempty"` // each so-manieth sample's label is no number, none if 0
 	Drop           float32 `json:",omitempty"` // dropout behind the hidden layer
 	Norm           float32 `json:",omitempty"` // what batch norm's moving averages keep in a step, none if 0
+	pieces         bool    // rows with clicks travel in pieces where they can
 	Beside         bool    // training fetches a lookup of other ids in the first table
 }
 
@@ -52,6 +53,8 @@ type Leg struct {
 	Calls            []Call
 	Strikes          []Strike      `json:",omitempty"` // only in a last leg, of epochs alone
 	Every            time.Duration `json:",omitempty"` // between two checkpoints, where there are strikes
+	// Odd is what is wrong with the leg as it is tried first, and refused.
+	Odd string `json:",omitempty"`
 	// Misplaced is a checkpoint, which is tried first as the directory for those of the leg, and refused.
 	Misplaced string `json:",omitempty"`
 }
@@ -121,6 +124,12 @@ func (p *Program) name() {
 		}
 	}
 }
+
+// known says whether it is known how many of a worker's pushes a server had a part of, and how stale they were.
+func (l Leg) known() bool { return l.Servers == 1 && l.kind() == string(strategy.ModeSync) }
+
+// model is the directory of a model that a call publishes.
+func (c Call) model() string { return "model-" + c.Dir }
 
 // pace is how long a worker rests behind a step.
 func (c Call) pace(worker int) time.Duration {

@@ -48,6 +48,10 @@ func (p Program) whole() bool {
 			switch c.Do {
 			case save:
 				written[c.Dir] = !l.blind()
+			case publish:
+				if c.Mode == "" {
+					written[c.model()] = !l.blind()
+				}
 			case load:
 				if !written[c.Dir] {
 					return false
@@ -246,7 +250,7 @@ var simplerLegs = []func(*Leg){
 		l.Strategy.Placement, l.Strategy.Codec, l.Strategy.MaxFrame = "", "", 0
 	},
 	func(l *Leg) { l.Strategy.SmallBlocks, l.Strategy.MinBlockSize, l.Strategy.NoSlice = false, 0, false },
-	func(l *Leg) { l.Threads, l.Misplaced = 0, "" },
+	func(l *Leg) { l.Threads, l.Misplaced, l.Odd = 0, "", "" },
 	func(l *Leg) { l.Servers = min(l.Servers, 1) },
 	func(l *Leg) { l.Servers = min(l.Servers, 2) },
 	func(l *Leg) {
@@ -288,6 +292,9 @@ func (p *Program) names() {
 			}
 		}
 		l.Rules.Except = slices.DeleteFunc(l.Rules.Except, gone)
+		l.From.Only = slices.DeleteFunc(l.From.Only, func(name string) bool {
+			return gone(name) && !slices.Contains(p.Net.frozen(), name)
+		})
 		for k := range l.Calls {
 			if c := &l.Calls[k]; len(c.Only) > 0 {
 				if c.Only = slices.DeleteFunc(c.Only, gone); len(c.Only) == 0 {

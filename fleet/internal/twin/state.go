@@ -21,6 +21,7 @@ type state struct {
 	noise   *rand.Rand                   // nil means none
 	signs   *signs
 	moments moments // of a checkpoint
+	model   bool    // of what is saved: it has weights alone
 }
 
 // waiter is how often an id was pushed, and the period in which it was pushed last.
@@ -227,12 +228,26 @@ func (s *state) shrink(c Call) map[string]int {
 	return freed
 }
 
+// forget leaves weights alone, of rows that were used now.
+func (s *state) forget() {
+	for name, rows := range s.rows {
+		s.waiting[name] = map[uint64]waiter{}
+		for _, r := range rows {
+			r.seen, r.marks = s.clock, marks{}
+		}
+	}
+}
+
 // load takes what a checkpoint holds: all of it, or some params.
 func (s *state) load(from *state, only []string, weightsOnly bool) {
 	c := from.clone()
-	whole := len(only) == 0
+	whole := len(only) == 0 && !c.model
+	takes := func(name string) bool { return len(only) == 0 || slices.Contains(only, name) }
+	if weightsOnly = weightsOnly || c.model; c.model {
+		c.forget()
+	}
 	for name, v := range c.vars {
-		if !whole && !slices.Contains(only, name) {
+		if !takes(name) {
 			continue
 		}
 		if weightsOnly {
@@ -241,7 +256,7 @@ func (s *state) load(from *state, only []string, weightsOnly bool) {
 		s.vars[name] = v
 	}
 	for name, rows := range c.rows {
-		if !whole && !slices.Contains(only, name) {
+		if !takes(name) {
 			continue
 		}
 		s.rows[name], s.waiting[name] = rows, c.waiting[name]

@@ -40,6 +40,9 @@ func (r *role) work(ctx context.Context) error {
 	if c := r.f.Stats().Counts; !r.l.copies() {
 		r.see([]float64{float64(c.Steps)}, "%s worker %d steps", at, r.worker)
 		r.see([]float64{float64(c.Rows + c.Dropped)}, "%s worker %d pushes rows", at, r.worker)
+		if r.l.known() {
+			r.see([]float64{float64(c.Pushes), float64(c.Stale)}, "%s worker %d counts pushes", at, r.worker)
+		}
 	}
 	if r.l.Servers == 0 {
 		r.held()
@@ -335,7 +338,7 @@ func (r *role) load(ctx context.Context, dir string, only []string) error {
 // publish saves a model, a base, or what has changed since the base, and reads it back.
 func (r *role) publish(ctx context.Context, at string, c Call) error {
 	return r.together(ctx, func() error {
-		dir, model := r.at("model-"+c.Dir), nn.Inference(r.g.pred)
+		dir, model := r.at(c.model()), nn.Inference(r.g.pred)
 		var err error
 		switch {
 		case c.Mode == "":

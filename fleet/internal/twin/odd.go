@@ -1,0 +1,81 @@
+package twin
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/gofleet/gofleet/strategy"
+)
+
+// What is wrong with a leg that is tried first, and has to be refused.
+const (
+	oddNames   = "names"   // two params whose tensors have one name
+	oddOrigins = "origins" // ranks that begin from other parts of a checkpoint
+	oddBytes   = "bytes"   // a checkpoint of which a byte is another
+	oddLength  = "length"  // a checkpoint of which a file ends early
+)
+
+// refusals are what each is refused by.
+var refusals = map[string]string{oddNames: "can't be saved beside each other", oddOrigins: "builds another job",
+	oddBytes: "damaged", oddLength: "damaged"}
+
+// drawOdd draws what is wrong with a leg at first, if anything.
+func drawOdd(r *rand.Rand, n Net, l Leg) string {
+	all := []string{""}
+	if len(n.Tables) > 0 {
+		all = append(all, oddNames)
+	}
+	if l.From.How == "restore" && !l.From.Refused {
+		all = append(all, oddBytes, oddLength)
+		if l.kind() == "collective" && !l.From.WeightsOnly {
+			all = append(all, oddOrigins, oddOrigins, oddOrigins, oddOrigins, oddOrigins)
+		}
+	}
+	return pick(r, all...)
+}
+
+// odd has a leg begin as it must not, which must fail and say what is wrong.
+func (r *run) odd(t *testing.T, i int, l Leg) (err error) {
+	l.Calls, l.Strikes, l.Every, l.Strategy.Recovery = nil, nil, 0, strategy.Recovery{}
+	if l.Odd == oddBytes || l.Odd == oddLength {
+		if l.From.Dir, err = r.damaged(l); err != nil {
+			return err
+		}
+	}
+	synctest.Test(t, func(*testing.T) { err = r.leg(i, l) })
+	if err == nil || !strings.Contains(err.Error(), refusals[l.Odd]) {
+		return fmt.Errorf("it begins though its %s are wrong: %v", l.Odd, err)
+	}
+	return nil
+}
+
+// damaged is a copy of what a leg begins from, of which a drawn file is another.
+func (r *run) damaged(l Leg) (dir string, err error) {
+	draw, dir := rand.New(rand.NewPCG(r.p.Seed, 22)), r.at("damaged")
+	if err := os.RemoveAll(dir); err != nil {
+		return "", err
+	}
+	if err := os.CopyFS(dir, os.DirFS(r.at(l.From.Dir))); err != nil {
+		return "", err
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "*.*"))
+	if err != nil || len(files) == 0 {
+		return "", fmt.Errorf("%s has no files: %v", l.From.Dir, err)
+	}
+	name := pick(draw, files...)
+	data, err := os.ReadFile(name)
+	if err != nil || len(data) == 0 {
+		return "", fmt.Errorf("%s is empty: %v", name, err)
+	}
+	if at := draw.IntN(len(data)); l.Odd == oddBytes {
+		data[at] ^= 1 << draw.IntN(8)
+	} else {
+		data = data[:at]
+	}
+	return dir, os.WriteFile(name, data, 0o600)
+}
