@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/gofleet/gofleet/fleet/stats"
+	"github.com/gofleet/gofleet/internal/backend"
 	"github.com/gofleet/gofleet/internal/exchange"
 	"github.com/gofleet/gofleet/internal/layout"
 	"github.com/gofleet/gofleet/internal/mode"
@@ -24,8 +25,9 @@ type Explanation struct {
 	Workers  int
 	// IDs are the ids of each embedding that a step is taken to touch.
 	IDs map[string]int
-	// Servers are expected, by server. Bytes are of messages before compression.
-	Servers []stats.Traffic
+	// Servers are expected, by server. Bytes are of messages before compression. Apart is the same where steps don't
+	// know the ids of the next batch.
+	Servers, Apart []stats.Traffic
 	// Counts and Transport are what a worker and its transport have counted since the job began, all zero before
 	// training: with training also joining, heartbeats, evaluations and saves; and if processes share a transport in
 	// memory, as in tests, what all of them did.
@@ -35,8 +37,13 @@ type Explanation struct {
 
 // Explain says what the job's strategy means for its model: where dense values lie, how many bytes a step sends and
 // brings, and in how many round trips. ids are how many ids of each embedding a step touches, by name; rows of an
-// embedding without a number are left out. Steps are taken to know the next batch, as in TrainFrom of package nn. It is
-// known after Minimize, in jobs with servers.
+// embedding without a number are left out. Steps are taken to know the next batch, as in TrainFrom of package nn; the
+// table has a line for steps that don't. It is known after Minimize, in jobs with servers.
+//
+// Before training it is an estimate where ids have no bound: they are taken for hashes of 64 bits, and smaller ones
+// take fewer bytes; behind steps it has the bytes that ids took. Rows are taken to lie evenly on servers, and in geo
+// the steps between two exchanges, and all workers, to touch the same ids. What of others' changes comes beside, in ssp
+// and geo, depends on who is faster.
 func (f *Fleet) Explain(ids map[string]int) (*Explanation, error) {
 	j, err := f.minimized("Explain")
 	if err != nil {
@@ -53,8 +60,15 @@ func (f *Fleet) Explain(ids map[string]int) (*Explanation, error) {
 	}
 	e := &Explanation{Strategy: j.strategy, Workers: f.id.Workers, IDs: maps.Clone(ids),
 		Counts: f.counts()}
-	for _, t := range exchange.Expect(j.layout, j.strategy, f.id.Workers, ids, true) {
+	var sizes []float64
+	if measured, is := j.backend.(backend.Sized); is {
+		sizes = measured.IDSizes()
+	}
+	for _, t := range exchange.Expect(j.layout, j.strategy, f.id.Workers, ids, sizes, true) {
 		e.Servers = append(e.Servers, stats.Traffic(t))
+	}
+	for _, t := range exchange.Expect(j.layout, j.strategy, f.id.Workers, ids, sizes, false) {
+		e.Apart = append(e.Apart, stats.Traffic(t))
 	}
 	if m, ok := j.transport.(transport.Metered); ok {
 		e.Transport = m.Stats()
@@ -86,8 +100,13 @@ func (e *Explanation) table(w io.Writer) {
 	for i, s := range e.Servers {
 		row(t, fmt.Sprint(i), s)
 	}
-	row(t, "all", e.total())
+	all, apart := total(e.Servers), total(e.Apart)
+	row(t, "all", all)
 	t.Flush()
+	if apart.Trips != all.Trips {
+		fmt.Fprintf(w, "where the ids of the next batch are not known: %.0f bytes pushed, %.0f pulled, "+
+			"%.2f round trips\n", apart.Pushed, apart.Pulled, apart.Trips)
+	}
 	e.measured(w)
 }
 
@@ -106,8 +125,8 @@ func row(w io.Writer, name string, t stats.Traffic) {
 	fmt.Fprintf(w, "%s\t%d\t%.0f\t%.0f\t%.0f\t%.2f\t\n", name, t.Floats, t.Rows, t.Pushed, t.Pulled, t.Trips)
 }
 
-func (e *Explanation) total() (all stats.Traffic) {
-	for _, s := range e.Servers {
+func total(servers []stats.Traffic) (all stats.Traffic) {
+	for _, s := range servers {
 		all.Floats += s.Floats
 		all.Rows += s.Rows
 		all.Pushed += s.Pushed

@@ -43,9 +43,10 @@ func ExampleFleet_Explain() {
 	// mode sync, 4 workers, 2 servers, payload float16, codec none
 	// expected of a worker's step with 2000 ids of "emb", 500 ids of "open", before compression:
 	//   server  dense values  rows  bytes pushed  bytes pulled  round trips
-	//        0         15021  1250         45638         78180         1.00
-	//        1         15003  1250         45602         78108         1.00
-	//      all         30024  2500         91240        156288         2.00
+	//        0         15021  1250         45776         78200         1.00
+	//        1         15003  1250         45736         78128         1.00
+	//      all         30024  2500         91512        156328         2.00
+	// where the ids of the next batch are not known: 91640 bytes pushed, 156456 pulled, 4.00 round trips
 	// measured: no step yet
 }
 

@@ -96,6 +96,9 @@ type Holder interface {
 	Store() *table.Store
 }
 
+// Sized has measured how many bytes an id takes on its way, by embedding: 0 of what has not travelled.
+type Sized interface{ IDSizes() []float64 }
+
 // Hurried waits for others that may come back.
 type Hurried interface {
 	// Hurry has calls wait no longer than a moment for a process that is gone, while this one is about to end.

@@ -84,6 +84,7 @@ func New(c Config) *Client {
 		Life:     func(s int) uint32 { return client.link.lives[s].Known() },
 		Call:     client.link.patiently,
 		Counted:  client.link.counted,
+		IDs:      make([]exchange.IDSize, len(c.Layout.Embeddings)),
 	}
 	if c.Strategy.Recovery.Dir != "" { // which a push that some servers have and others lack would hold up
 		client.servers.Linger = c.Strategy.HeartbeatInterval.Std()
@@ -331,6 +332,14 @@ func (c *Client) Close() {
 
 // Counts implements [backend.Trainer].
 func (c *Client) Counts() backend.Counts { return c.servers.Tally.Counts() }
+
+// IDSizes implements [backend.Sized].
+func (c *Client) IDSizes() (bytes []float64) {
+	for e := range c.servers.IDs {
+		bytes = append(bytes, c.servers.IDs[e].Mean())
+	}
+	return bytes
+}
 
 // Dense brings copies of the servers' dense weights, and of this worker's frozen ones, by name of the param.
 func (c *Client) Dense(ctx context.Context) (map[string][]float32, error) {

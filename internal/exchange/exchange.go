@@ -32,6 +32,8 @@ type Servers struct {
 	Linger time.Duration
 	// Tally counts what became of pushes.
 	Tally Tally
+	// IDs, if set, measures how ids travel, by embedding.
+	IDs []IDSize
 	// Sequence numbers pushes, and everything else that servers do once.
 	Sequence Sequence
 }

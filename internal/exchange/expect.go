@@ -33,53 +33,75 @@ type pace struct {
 	apart      float64 // trips that bring dense weights and nothing else
 	rate       float64 // trips to server 0, which knows the learning rate
 	everywhere float64 // trips that a server with no part of the step has too
+	asks       float64 // questions which rows others have changed
+	copied     bool    // rows that come are those, with their ids
+	looks      bool    // a pull of rows brings newer dense weights too
 }
 
 // Expect is the traffic of one of so many workers with each server when a step touches so many ids of each embedding,
-// by name. ahead says that the next batch is known when a step begins, as in nn's TrainFrom.
-func Expect(l *layout.Layout, s strategy.Strategy, workers int, ids map[string]int, ahead bool) []Traffic {
-	p := paceOf(s, len(l.Embeddings) > 0, ahead)
+// by name. ahead says that the next batch is known when a step begins, as in nn's TrainFrom. sizes are how many bytes
+// an id takes, by embedding, where that has been measured.
+func Expect(l *layout.Layout, s strategy.Strategy, workers int, ids map[string]int, sizes []float64,
+	ahead bool) []Traffic {
+	p := paceOf(s, workers, len(l.Embeddings) > 0, ahead)
 	payload := Payloads[s.Payload]
 	x := New(&Servers{Layout: l, Payload: payload, MaxFrame: s.MaxFrame, Workers: workers})
 	all := make([]Traffic, len(l.Parts))
 	for i := range all {
 		t := &all[i]
 		t.Floats = l.Parts[i].Floats
-		if t.Trips = p.trips; t.Floats > 0 {
-			t.Trips += p.apart
+		up, down := p.push*float64(wire.PositionsSize(1)), 0.0
+		if t.Floats > 0 {
+			up += p.push * section(float64(payload.DenseSize(t.Floats)))
+			down += p.dense * section(4*float64(t.Floats))
 		}
-		n := make([]int, 0, len(l.Embeddings)) // rows
-		up := p.push * float64(payload.DenseSize(t.Floats))
-		down := p.dense * 4 * float64(t.Floats)
-		for _, e := range l.Embeddings {
-			rows, gap := share(l, i, e.Param, ids)
-			dim, id := e.Dim(), varint(gap)
+		n := make([]int, len(l.Embeddings)) // rows
+		for e, emb := range l.Embeddings {
+			rows, gap := share(l, i, emb.Param, ids)
+			size := varint(gap)
+			if e < len(sizes) && sizes[e] > 0 {
+				size = sizes[e]
+			}
 			t.Rows += rows
-			n = append(n, int(math.Round(rows)))
-			up += rows * (p.push*(float64(payload.RowSize(dim))+id) + p.rows*id)
-			down += rows * p.rows * float64(4*dim)
+			n[e] = int(math.Round(rows))
+			asked, values := section(listHead+padded(rows*size)), 4*rows*float64(emb.Dim())
+			if p.copied {
+				up, down = up+p.asks*section(0), down+p.rows*(asked+padded(values))
+			} else if rows > 0 {
+				up, down = up+p.rows*asked, down+p.rows*section(values)
+			}
+			if rows > 0 {
+				up += p.push * (asked + padded(rows*float64(payload.RowSize(emb.Dim()))))
+			}
 		}
-		if t.Floats == 0 && t.Rows == 0 {
+		if t.Trips = p.trips; t.Rows == 0 && !(p.looks && t.Floats > 0) {
 			t.Trips = p.everywhere
 		}
-		more := p.joint*x.more(i, n, true, true) + (p.push-p.joint)*x.more(i, n, true,
-			false) + (p.rows-p.joint)*x.more(i, n, false, true)
+		if t.Floats > 0 {
+			t.Trips += p.apart
+		}
+		more := p.joint*x.more(i, n, true, true, true) + (p.push-p.joint)*x.more(i, n, true, false, true) +
+			max(0, p.rows-p.joint)*x.more(i, n, false, true, p.looks)
 		t.Trips += more
 		if i == 0 {
-			t.Trips += p.rate
+			t.Trips, up, down = t.Trips+p.rate, up+p.rate*rateBytes, down+p.rate*rateBytes
 		}
-		t.Pushed, t.Pulled = up+more*pieceBytes+t.Trips*frameBytes, down+t.Trips*frameBytes
+		t.Pushed, t.Pulled = up+more*pieceBytes+t.Trips*headerBytes, down+t.Trips*headerBytes
 	}
 	return all
 }
 
 // more is how many frames beyond one a push to a server takes, a pull of so many rows of each embedding, or both in
-// one.
-func (x *Exchange) more(s int, rows []int, push, pull bool) float64 {
+// one. dense says that the dense weights are wanted too.
+func (x *Exchange) more(s int, rows []int, push, pull, dense bool) float64 {
 	up, down, pieces := 0, 0, 0
 	if push {
-		up, down = x.s.Payload.DenseSize(x.floats(s)), 4*x.floats(s)
-		pieces = len(x.cutDense(s, x.s.Payload)) + len(x.cutDense(s, wire.Float32))
+		up = x.s.Payload.DenseSize(x.floats(s))
+		pieces = len(x.cutDense(s, x.s.Payload))
+	}
+	if dense {
+		down = 4 * x.floats(s)
+		pieces += len(x.cutDense(s, wire.Float32))
 	}
 	for e, n := range rows {
 		if push {
@@ -97,24 +119,33 @@ func (x *Exchange) more(s int, rows []int, push, pull bool) float64 {
 	return float64(pieces - 1)
 }
 
-// frameBytes is a frame's header and the head of a section or two, pieceBytes what one of several says of its place
-// among them.
+// headerBytes is a frame's header, listHead what stands before a list of ids, pieceBytes what one of several frames
+// says of its place among them, with the head of what it has, and rateBytes a learning rate or the question for it.
 const (
-	frameBytes = 96
-	pieceBytes = 48
+	headerBytes = 64
+	listHead    = 8
+	pieceBytes  = 48
+	rateBytes   = 32
 )
 
-func paceOf(s strategy.Strategy, embeddings, ahead bool) pace {
+// section is what a payload takes in a frame, padded what it is filled up to.
+func section(bytes float64) float64 { return 16 + padded(bytes) }
+
+func padded(bytes float64) float64 { return math.Ceil(bytes/8) * 8 }
+
+func paceOf(s strategy.Strategy, workers int, embeddings, ahead bool) pace {
 	m := mode.Of(s.Mode)
 	every := 1 / float64(max(1, s.GradientMerge.KSteps))
-	p := pace{push: every, dense: every, rows: 1, trips: every}
+	p := pace{push: every, dense: every, rows: 1, trips: every, everywhere: every}
 	switch {
 	case m.Copies:
 		k := 1 / float64(max(1, s.KSteps))
-		p = pace{push: k, dense: k, rows: k, trips: k, rate: k, everywhere: k}
-		if embeddings {
-			p.trips += k // what others have changed is asked for after
-			p.everywhere += k
+		p = pace{push: k, dense: k, trips: k, rate: k, everywhere: k, copied: true}
+		if embeddings { // what others have changed is asked for after
+			p.trips, p.everywhere, p.asks = 2*k, 2*k, k
+		}
+		if workers > 1 {
+			p.rows = k
 		}
 		return p
 	case m.Queues:
@@ -122,8 +153,11 @@ func paceOf(s strategy.Strategy, embeddings, ahead bool) pace {
 		if s.IndependentRecvThread {
 			p.apart = p.dense
 		}
-	case m.Lockstep:
-		p.everywhere = every
+	case m.Lockstep: // a step behind which nothing came asks whether others have changed weights
+		p.looks = true
+		if !embeddings {
+			p.trips, p.joint = 1, every
+		}
 	}
 	if embeddings {
 		p.trips = 1 + every // a pull, and a push

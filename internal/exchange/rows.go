@@ -96,6 +96,7 @@ func (x *Exchange) putRows(s, e int, ids []uint64, g []float32) {
 	} else {
 		b.RowsAs(x.s.Payload, x.table(e), ids, g)
 	}
+	x.tally(s, e, len(ids))
 }
 
 // ungather puts what a narrow frame left of a share's gradients, which were copied together, back among the push's.

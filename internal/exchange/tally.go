@@ -16,6 +16,20 @@ type Tally struct {
 	pushes, stale, mostStale atomic.Int64
 }
 
+// IDSize is how many bytes ids of an embedding have taken in frames.
+type IDSize struct{ ids, bytes atomic.Int64 }
+
+// Mean is of an id; 0 before there was one.
+func (s *IDSize) Mean() float64 { return float64(s.bytes.Load()) / float64(max(1, s.ids.Load())) }
+
+// tally measures the n ids of an embedding that a frame was given last.
+func (x *Exchange) tally(s, e, n int) {
+	if e < len(x.s.IDs) {
+		x.s.IDs[e].ids.Add(int64(n))
+		x.s.IDs[e].bytes.Add(int64(x.lanes[s].build.IDBytes()))
+	}
+}
+
 // note counts the outcome of a push whose gradients were computed on weights of version from, 0 if unknown.
 func (n *Tally) note(o wire.Outcome, from uint64) {
 	n.rows.Add(int64(o.Applied))

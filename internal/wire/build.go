@@ -20,6 +20,7 @@ type Builder struct {
 	parts   [][]byte
 	open    int // start in scratch of what was written since the last part
 	group   [denseGroup]float32
+	idBytes int
 }
 
 // Reset begins a new frame. Parts of the last one are no longer valid.
@@ -61,6 +62,9 @@ func (b *Builder) Rows(param uint32, ids []uint64, rows []float32) {
 	b.rows(KindRows, param, ids, rows)
 }
 
+// IDBytes is how many bytes the ids take that were added last.
+func (b *Builder) IDBytes() int { return b.idBytes }
+
 // Bare adds rows in the order of the ids that were asked for.
 func (b *Builder) Bare(param uint32, rows []float32) {
 	b.startSection(KindRows, flagBare, param, 4*len(rows))
@@ -101,10 +105,10 @@ func (b *Builder) beginRows(kind Kind, flags byte, param uint32, ids []uint64, r
 	b.scratch = append(b.scratch, 0, 0, 0, 0, 0, 0, 0, 0)
 	b.scratch = putIDs(b.scratch, ids)
 	le := binary.LittleEndian
-	idBytes := len(b.scratch) - start - 8
+	b.idBytes = len(b.scratch) - start - 8
 	le.PutUint32(b.scratch[start:], uint32(len(ids)))
-	le.PutUint32(b.scratch[start+4:], uint32(idBytes))
-	b.zeros(pad(idBytes) - idBytes)
+	le.PutUint32(b.scratch[start+4:], uint32(b.idBytes))
+	b.zeros(pad(b.idBytes) - b.idBytes)
 	size = len(b.scratch) - start + rows
 	le.PutUint64(b.scratch[start-8:], uint64(size))
 	return size
