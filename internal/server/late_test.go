@@ -171,3 +171,34 @@ func TestABaseThatIsGone(t *testing.T) {
 		})
 	}
 }
+
+// TestAFollowerWithoutItsTables: one that refuses an order since it was started again without a journal sends all back
+// at once, and is asked no more.
+func TestAFollowerWithoutItsTables(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := job{strategy: strategy.Async(), endpoints: []string{"server:1", "server:2"}}.server(t)
+		l, err := s.c.Transport.Listen("server:2")
+		if err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan error)
+		go func() {
+			done <- l.Serve(func(_ []byte, reply *transport.Reply) {
+				var b wire.Builder
+				b.Reset(wire.Header{Op: wire.OpOrder, Status: wire.StatusBack})
+				reply.Parts = b.Parts()
+			})
+		}()
+		newAnchor(t, s, cut.Ask{ID: "a", Plan: cut.Plan{cut.Read}}).asks()
+		synctest.Wait()
+		s.st.Lock()
+		failure := s.st.Failure
+		s.st.Unlock()
+		if !errors.Is(failure, wire.ErrWentBack) {
+			t.Errorf("the job goes on: %v", failure)
+		}
+		if err := errors.Join(l.Close(t.Context()), <-done); err != nil {
+			t.Error(err)
+		}
+	})
+}
