@@ -23,7 +23,6 @@ import (
 // has taken; the second takes its place; and when the first goes on, since all know the second, what is sent there
 // reaches one of the two, as by connections that were idle meanwhile.
 type contested struct {
-	endpoint string
 	mu       sync.Mutex
 	r        *rand.Rand
 	cut      chan struct{}  // closed when the first is cut off
@@ -47,7 +46,8 @@ func isClosed(c chan struct{}) bool {
 type seat struct {
 	transport.Transport
 	*contested
-	first, second bool // it is this process of the place
+	endpoint      string // that is contested
+	first, second bool   // it is this process of the place
 }
 
 func (s *seat) Listen(endpoint string) (transport.Listener, error) {
@@ -139,8 +139,8 @@ func replace(t *testing.T, s strategy.Strategy, victim int, r *rand.Rand, atOnce
 		cluster, network := quiet(2, workers)
 		c := &contested{r: r, know: map[*seat]bool{}, others: workers + 1, cut: make(chan struct{}), replaced: make(chan struct{}), goes: make(chan struct{})}
 		cutOff := 200*time.Millisecond + time.Duration(r.Int64N(int64(2*time.Second)))
-		var mu sync.Mutex // until each role knows the contested endpoint
 		play := func(ctx context.Context, f *fleet.Fleet, as *seat) error {
+			as.Transport, as.contested, as.endpoint = network, c, f.ServerEndpoints()[victim]
 			again, err := trial.Another(f, as)
 			if err != nil {
 				return err
@@ -149,14 +149,11 @@ func replace(t *testing.T, s strategy.Strategy, victim int, r *rand.Rand, atOnce
 			return countSlowly(ctx, again, s, steps, want)
 		}
 		for role, err := range cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
-			mu.Lock()
-			c.endpoint = f.ServerEndpoints()[victim]
-			mu.Unlock()
 			if !f.IsServer() || f.ServerIndex() != victim {
-				return play(ctx, f, &seat{Transport: network, contested: c})
+				return play(ctx, f, new(seat))
 			}
 			first := make(chan error, 1)
-			go func() { first <- play(ctx, f, &seat{Transport: network, contested: c, first: true}) }()
+			go func() { first <- play(ctx, f, &seat{first: true}) }()
 			time.Sleep(cutOff)
 			close(c.cut)
 			time.Sleep(time.Second)
@@ -175,7 +172,7 @@ func replace(t *testing.T, s strategy.Strategy, victim int, r *rand.Rand, atOnce
 					close(c.goes)
 				}
 			})
-			err := play(ctx, f, &seat{Transport: network, contested: c, second: true})
+			err := play(ctx, f, &seat{second: true})
 			if was := <-first; was == nil || !strings.Contains(was.Error(), "another process has this server's place") {
 				t.Errorf("the first ends with %v", was)
 			}
