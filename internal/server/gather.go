@@ -40,6 +40,8 @@ type gathered struct {
 	have  []bool
 	lives []uint32 // of the workers whose parts these are
 	done  bool
+	// loads are what the workers whose parts these are knew of loads when it was done, by worker; nil behind a return.
+	loads map[int]wire.Loads
 	// released means that everybody who was in the job had the answer, and forgotten that what was brought is not here
 	// any more.
 	released, forgotten bool
@@ -147,7 +149,16 @@ func (c *gathering) handle(f *wire.Frame, msg *wire.Gather, r *state.Reply) erro
 	if g.forgotten {
 		data = c.nothing()
 	}
-	return r.JSON(wire.Gathered{Data: data, More: g.more, Loads: c.st.LoadsOf(f.Worker), Left: c.roster.Left()})
+	return r.JSON(wire.Gathered{Data: data, More: g.more, Loads: c.loads(g, f), Left: c.roster.Left()})
+}
+
+// loads are what a worker is told of loads with its answer. What another, who had the answer before it, has loaded
+// since comes with the next: statistics that all brought to this one are set behind it. Locked.
+func (c *gathering) loads(g *gathered, f *wire.Frame) wire.Loads {
+	if then, came := g.loads[int(f.Worker)]; came && g.lives[f.Worker] == f.Life {
+		return then
+	}
+	return c.st.LoadsOf(f.Worker)
 }
 
 // others says whether a life that comes again brings other bytes than before. To a barrier it may: statistics that its
@@ -216,7 +227,12 @@ func (c *gathering) complete(g *gathered) bool {
 		if c.lacks(g) {
 			return false
 		}
-		g.done = true
+		g.done, g.loads = true, map[int]wire.Loads{}
+		for w, have := range g.have {
+			if have {
+				g.loads[w] = c.st.LoadsOf(uint32(w))
+			}
+		}
 		c.roster.Met(g.have)
 		c.ended.Note(g.record())
 		c.release(g.n - 1)
