@@ -80,10 +80,43 @@ var layers = map[string]func(in layerInputs) *nn.Node{
 	"FM":            func(in layerInputs) *nn.Node { return nn.FM(in.rows) },
 	"Cross":         func(in layerInputs) *nn.Node { return nn.Cross(in.flat(), nn.CrossOptions{Layers: 2}) },
 	"Cross of rank": func(in layerInputs) *nn.Node { return nn.Cross(in.flat(), nn.CrossOptions{Rank: 2}) },
+	"Custom": func(in layerInputs) *nn.Node {
+		if err := nn.RegisterOp[gated]("fleet_test.gated"); err != nil {
+			panic(err)
+		}
+		x := in.flat()
+		return nn.Custom(gated{Sharp: 2}, x, in.rows.Graph().Parameter(nn.ParameterOptions{Name: "gates"}, 24))
+	},
 	"Shared": func(in layerInputs) *nn.Node {
 		tower := nn.Shared(func(x *nn.Node) *nn.Node { return nn.Linear(x, 3, nn.LinearOptions{Act: nn.Tanh}) })
 		return nn.Multiply(tower(in.query), tower(nn.SequencePool(in.rows, in.mask, nn.PoolSum)))
 	},
+}
+
+// gated is a user's operation: each number of an example times a gate that all examples share, to a power of e.
+type gated struct{ Sharp float32 }
+
+func (gated) Shape(in [][]int) ([]int, error) { return in[0], nil }
+
+func (o gated) gate(c *nn.OpCall, i int) float32 {
+	return float32(math.Exp(float64(o.Sharp * c.In[1].Value[i%len(c.In[1].Value)])))
+}
+
+func (o gated) Forward(c *nn.OpCall) {
+	for i, x := range c.In[0].Value {
+		c.Out.Value[i] = x * o.gate(c, i)
+	}
+}
+
+func (o gated) Backward(c *nn.OpCall) {
+	for i, d := range c.Out.Grad {
+		if c.In[0].Grad != nil {
+			c.In[0].Grad[i] += d * o.gate(c, i)
+		}
+		if c.In[1].Grad != nil {
+			c.In[1].Grad[i%len(c.In[1].Grad)] += d * c.Out.Value[i] * o.Sharp
+		}
+	}
 }
 
 // TestAllLayersStand: each layer of nn's table has a job with servers train what one process does, a job that is started again what one

@@ -17,6 +17,7 @@ import (
 type looked struct {
 	train.Options
 	rows     int
+	height   int
 	row      func(r *rand.Rand, i int, x *values) // changes a row
 	tests    func(train, test *dataset.Dataset) *dataset.Dataset
 	maxBytes int64
@@ -60,7 +61,7 @@ func (l *looked) made(seed uint64, rows int) *dataset.Dataset {
 func (l *looked) job() train.Job {
 	g := nn.NewGraph(1)
 	label, id := g.Input("label", 1), g.IDs("id", 1)
-	in := nn.Concat(g.Input("x", 1), g.Input("y", 1), nn.Embedding(id, nn.EmbeddingOptions{Dim: 4, MaxBytes: l.maxBytes}))
+	in := nn.Concat(g.Input("x", 1), g.Input("y", 1), nn.Embedding(id, nn.EmbeddingOptions{Dim: 4, Height: l.height, MaxBytes: l.maxBytes}))
 	if l.norm {
 		in = nn.BatchNorm(in, nn.NormOptions{})
 	}
@@ -146,6 +147,24 @@ func TestCheck(t *testing.T) {
 		"a label that is none": {func(l *looked) {
 			l.row = func(_ *rand.Rand, _ int, v *values) { v.label = 7 }
 		}, "no label of", true},
+		"a number that is infinite": {func(l *looked) {
+			l.row = func(_ *rand.Rand, i int, v *values) {
+				if i == 3999 {
+					v.x = float32(math.Inf(1))
+				}
+			}
+		}, `feed "x" has no number in`, true},
+		"an id beyond its table": {func(l *looked) {
+			l.height = 200
+			l.row = func(_ *rand.Rand, i int, v *values) { v.id += int64(i/3999) * 1000 }
+		}, "is not below 200", true},
+		"an id of a test row beyond its table": {func(l *looked) {
+			l.height = 200
+			l.row = func(_ *rand.Rand, i int, v *values) { v.id += map[bool]int64{true: int64(i/999) * 1000}[v.test] }
+		}, "test row 999", true},
+		"a label that is none, in the last row": {func(l *looked) {
+			l.row = func(_ *rand.Rand, i int, v *values) { v.label += 5 * float32(i/3999) }
+		}, "no label of", true},
 		"a column of another name": {func(l *looked) { l.column = "z" }, `no column "x"`, true},
 		"large labels": {func(l *looked) {
 			l.row = func(r *rand.Rand, _ int, v *values) { v.label = 3e5 + 1e4*v.x + float32(r.NormFloat64()) }
@@ -165,6 +184,53 @@ func TestCheck(t *testing.T) {
 				t.Errorf("wanted %q:\n%v", c.what, r)
 			case len(r.Findings) > 2:
 				t.Errorf("one wrong, and as many findings:\n%v", r)
+			}
+		})
+	}
+}
+
+// TestCheckOfOtherFeeds: rows whose values differ in number, the first of which has none; several labels; and rows that can be read once.
+func TestCheckOfOtherFeeds(t *testing.T) {
+	t.Parallel()
+	type row struct {
+		Words   []int64   `feed:"words"`
+		Amounts []float32 `feed:"amounts"`
+		Price   float32   `feed:"price"`
+		Sold    float32   `feed:"sold"`
+	}
+	var rows []row
+	for i := range 200 {
+		r := row{Price: float32(i % 7), Sold: float32(i % 2)}
+		for k := range i % 4 {
+			r.Words, r.Amounts = append(r.Words, int64(i*k%30)), append(r.Amounts, float32(k))
+		}
+		rows = append(rows, r)
+	}
+	text := strings.Repeat("0 3:1\n1 4:2 5:1\n", 50)
+	for name, c := range map[string]struct {
+		rows *dataset.Dataset
+		want string
+	}{
+		"in memory": {dataset.FromStructs(rows), "of several labels none"},
+		"once":      {dataset.FromReader(strings.NewReader(text), "rows", dataset.LibSVM{}), "can be read once only"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := nn.NewGraph(1)
+			var loss *nn.Node
+			if name == "once" {
+				x := nn.EmbeddingPoolWeighted(g.Slot("ids"), g.SlotValues("values"), nn.PoolSum, nn.EmbeddingOptions{Dim: 1})
+				loss = nn.Mean(nn.SquareError(x, g.Input("label", 1)))
+			} else {
+				x := nn.EmbeddingPoolWeighted(g.Slot("words"), g.SlotValues("amounts"), nn.PoolSum, nn.EmbeddingOptions{Dim: 4})
+				price := nn.SquareError(nn.Linear(x, 1, nn.LinearOptions{}), g.Input("price", 1))
+				sold := nn.BinaryCrossEntropyWithLogits(nn.Linear(x, 1, nn.LinearOptions{}), g.Input("sold", 1))
+				loss = nn.Add(nn.Mean(price), nn.Mean(sold))
+			}
+			r, err := train.Check(t.Context(), train.Job{Loss: loss, Rule: optimizer.Adam{LR: 0.01}, Options: train.Options{Batch: 32},
+				Rows: func(_ int, rows *dataset.Dataset) *dataset.Dataset { return rows },
+				Data: func(context.Context) (*dataset.Dataset, *dataset.Dataset, error) { return c.rows, nil, nil }})
+			if err != nil || len(r.Findings) > 0 || !strings.Contains(r.String(), c.want) {
+				t.Errorf("%v; wanted %q:\n%v", err, c.want, r)
 			}
 		})
 	}

@@ -14,7 +14,8 @@ import (
 type field struct {
 	name           string
 	n, missing     int // values, and rows without one
-	numbers, whole int // values that are numbers, and of them integers
+	numbers, whole int // values that are numbers, and of them integers, be they written as 3.0
+	integers       int // values that are written as integers
 	dates, words   int // values that are dates, and words in all
 	arrays         int
 	plain, logs    moments // of numbers, and of ln(1+x) of them
@@ -26,8 +27,15 @@ func newField(name string) *field {
 	return &field{name: name, least: math.Inf(1), most: math.Inf(-1), values: map[string]int{}}
 }
 
-// absent are texts that mean no value, as other programs write them.
-var absent = []string{"", "NA", "N/A", "n/a", "NaN", "nan", "-nan", "null", "NULL", "None", "<NA>", "#N/A"}
+// absent are texts that mean no value, the dataset package's UsualNAs and the empty one.
+var absent = []string{"", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN",
+	"<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"}
+
+// decimal is the number that a text is to package dataset, which takes neither 0x1p4 nor 1_000, and has float32 of it.
+func decimal(text string) (x float64, is bool) {
+	x, err := strconv.ParseFloat(text, 64)
+	return x, err == nil && !strings.ContainsAny(text, "_xXpPiInN") && math.Abs(x) <= math.MaxFloat32
+}
 
 // layouts are those of dates.
 var layouts = []string{time.DateOnly, time.DateTime, time.RFC3339, "2006-01-02T15:04:05", "2006/01/02", "01/02/2006",
@@ -42,8 +50,11 @@ func (f *field) see(text string) {
 	f.n++
 	f.values[text]++
 	f.words += len(strings.Fields(text))
-	if x, err := strconv.ParseFloat(text, 64); err == nil && !math.IsInf(x, 0) && !math.IsNaN(x) {
+	if x, is := decimal(text); is {
 		f.numbers++
+		if _, err := strconv.ParseInt(text, 10, 64); err == nil {
+			f.integers++
+		}
 		f.plain.add(x)
 		f.logs.add(math.Log1p(max(x, 0)))
 		f.least, f.most = min(f.least, x), max(f.most, x)
@@ -113,16 +124,18 @@ func (f *field) kind() (kind, string) {
 	return category, ""
 }
 
-// moments are sums of numbers, and of their squares.
-type moments struct{ n, sum, squares float64 }
+// moments are the mean of numbers, and the sum of their squared distances from it (Welford 1962).
+type moments struct{ n, mean, squares float64 }
 
-func (m *moments) add(x float64) { m.n, m.sum, m.squares = m.n+1, m.sum+x, m.squares+x*x }
+func (m *moments) add(x float64) {
+	m.n++
+	d := x - m.mean
+	m.mean += d / m.n
+	m.squares += d * (x - m.mean)
+}
 
 // of are mean and deviation.
-func (m moments) of() (mean, deviation float64) {
-	mean = m.sum / max(m.n, 1)
-	return mean, math.Sqrt(max(m.squares/max(m.n, 1)-mean*mean, 0))
-}
+func (m moments) of() (mean, deviation float64) { return m.mean, math.Sqrt(m.squares / max(m.n, 1)) }
 
 // skewed says whether few numbers are much larger than the others, as counts and prices are.
 func (f *field) skewed() bool {

@@ -38,6 +38,10 @@ func (f *field) task() (task, int, error) {
 	case f.whole == f.n && f.least == 0 && f.most == 1:
 		return chance, 2, nil
 	case f.whole == f.n && f.least == 0 && f.most < mostClasses && float64(len(f.values)) > f.most/2:
+		if f.integers < f.n {
+			return 0, 0, fmt.Errorf("label %q has classes that are written with a point (%s): write 2 for 2.0", f.name,
+				f.examples())
+		}
 		return class, int(f.most) + 1, nil
 	}
 	return amount, 0, nil
@@ -61,6 +65,10 @@ func (r *rows) split(label string) (of *field, numbers, categories []*field, lef
 	}
 	for _, f := range r.fields {
 		if f == of {
+			continue
+		}
+		if f.name == "" {
+			left = append(left, "a field without a name, as a table's index has")
 			continue
 		}
 		switch k, why := f.kind(); k {

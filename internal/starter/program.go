@@ -2,6 +2,7 @@ package starter
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 )
@@ -25,7 +26,8 @@ func (l *lines) add(format string, args ...any) { fmt.Fprintf(l, format+"\n", ar
 // main is the text of main.go.
 func (p *program) main() string {
 	var l lines
-	l.add("// %s trains a model that foretells %s from the other fields of a row.", p.command(), p.label.name)
+	l.add("// Command %s trains a model that foretells %s from the other fields of a row.", said(p.module),
+		said(p.label.name))
 	l.add("//")
 	l.add("//\tgo run . -check      look at the rows and the net before training")
 	l.add("//\tgo run .             train; -h lists the flags")
@@ -33,7 +35,7 @@ func (p *program) main() string {
 		l.add("//\n// Fields that the model does not see, by a look at %d rows:\n//", p.rows.count)
 	}
 	for _, why := range p.left {
-		l.add("//   - %s", strings.ReplaceAll(why, "\n", " "))
+		l.add("//   - %s", said(why))
 	}
 	l.add(`package main
 
@@ -66,8 +68,20 @@ func (p *program) batch() int {
 	return 512
 }
 
-// command is the program's name.
-func (p *program) command() string { return strings.ToUpper(p.module[:1]) + p.module[1:] }
+// said is a text of the file within a comment.
+func said(text string) string {
+	return strings.Join(strings.Fields(strings.ToValidUTF8(text, "?")), " ")
+}
+
+// short is a number to a ten thousandth of a deviation, as Go has one that is no integer.
+func short(x, deviation float64) string {
+	digits := 4 + int(max(0, math.Ceil(math.Log10(max(math.Abs(x), deviation)/deviation))))
+	s := strconv.FormatFloat(x, 'g', min(digits, 17), 64)
+	if !strings.ContainsAny(s, ".e") {
+		s += ".0"
+	}
+	return s
+}
 
 // format writes what becomes of the fields.
 func (p *program) format(l *lines) {
@@ -89,7 +103,7 @@ func (p *program) format(l *lines) {
 			wide = max(wide, len(f.scaling()))
 		}
 		for _, f := range p.numbers {
-			l.add("\t\t%-*s // %s", wide+1, f.scaling()+",", strings.ReplaceAll(f.name, "\n", " "))
+			l.add("\t\t%-*s // %s", wide+1, f.scaling()+",", said(f.name))
 		}
 		l.add("\t}},")
 	}
@@ -125,7 +139,7 @@ func (f *field) scaling() string {
 		log, m = "Log1p: true, ", f.logs
 	}
 	mean, deviation := m.of()
-	return fmt.Sprintf("{%sMean: %.6g, Std: %.6g}", log, mean, deviation)
+	return fmt.Sprintf("{%sMean: %s, Std: %s}", log, short(mean, deviation), short(deviation, deviation))
 }
 
 // height leaves twenty places for each category that was seen, so that few of them share a row.
@@ -194,8 +208,9 @@ func (p *program) head(l *lines) {
 		mean, deviation := p.label.plain.of()
 		l.add(`	label := g.Input("label", 1)
 	// The net foretells a number around 0, which is scaled to those of the label.
-	const mean, deviation = %.6g, %.6g
-	amount := nn.Scale(nn.Linear(hidden, 1, nn.LinearOptions{}), deviation, mean).Named("amount")`, mean, deviation)
+	const mean, deviation = %s, %s
+	amount := nn.Scale(nn.Linear(hidden, 1, nn.LinearOptions{}), deviation, mean).Named("amount")`,
+			short(mean, deviation), short(deviation, deviation))
 		loss = "nn.Scale(nn.Mean(nn.SquareError(amount, label)), 1/(deviation*deviation), 0)"
 		metrics, output = "nn.MAE(amount, label), nn.RMSE(amount, label)", "amount"
 	}

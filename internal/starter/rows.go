@@ -40,6 +40,9 @@ func readRows(path string) (*rows, error) {
 		}
 		in = bufio.NewReaderSize(plain, 1<<16)
 	}
+	if begin, _ := in.Peek(4); string(begin) == "PAR1" || string(begin) == "\x28\xb5\x2f\xfd" {
+		return nil, fmt.Errorf("%s: it is Parquet, or zstd: give a part of its rows as CSV", path)
+	}
 	lines, err := sample(in)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
@@ -47,6 +50,7 @@ func readRows(path string) (*rows, error) {
 	if len(lines) < 11 {
 		return nil, fmt.Errorf("%s: %d lines are too few to tell what their fields are", path, len(lines))
 	}
+	lines[0] = strings.TrimPrefix(lines[0], "\ufeff")
 	r := &rows{json: strings.HasPrefix(strings.TrimSpace(lines[0]), "{")}
 	if r.json {
 		err = r.readJSON(lines)
@@ -103,12 +107,12 @@ func (r *rows) cells(line string) ([]string, error) {
 }
 
 func (r *rows) readCSV(lines []string) error {
-	names, err := r.cells(strings.TrimPrefix(lines[0], "\ufeff"))
+	names, err := r.cells(lines[0])
 	if err != nil {
 		return err
 	}
 	for i, name := range names {
-		if name == "" || r.field(name) != nil {
+		if r.field(name) != nil {
 			return fmt.Errorf("the first line has to name each field once, and field %d is %q", i+1, name)
 		}
 		r.fields = append(r.fields, newField(name))

@@ -1,6 +1,7 @@
 package starter
 
 import (
+	"errors"
 	"fmt"
 	"go/format"
 	"math/rand/v2"
@@ -115,12 +116,64 @@ func TestRefused(t *testing.T) {
 		"name each field once":    {write(t, "f.csv", "x,x\n", 30, row("#,1")), "x"},
 		"another number of":       {write(t, "f.csv", "x,y\n", 30, row("#,1,2")), "y"},
 		"row 1 that was":          {write(t, "f.json", "", 30, row("{#")), "y"},
+		"with a point":            {write(t, "f.csv", "x,y\n", 30, row("#,#.0")), "y"},
+		"has texts ":              {write(t, "f.csv", "x,y\n", 30, row("#,#_5")), "y"},
+		"is Parquet":              {write(t, "f.csv", "PAR1", 30, row("#")), "y"},
 		"holds arrays":            {write(t, "f.json", "", 30, row(`{"x": #, "y": [#]}`)), "y"},
 	} {
 		if _, err := Write(filepath.Join(t.TempDir(), "p"), c.path, c.label); err == nil ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("wanted %q: %v", want, err)
 		}
+	}
+}
+
+// TestNumbersOfLabels: the constants that scale a label are numbers with a point, and tell labels apart that are close
+// to each other.
+func TestNumbersOfLabels(t *testing.T) {
+	for want, label := range map[string]func(i int) any{
+		"const mean, deviation = 5.0038e+05, 2.941e+05": func(i int) any { return 1000 + 20383*i },
+		"const mean, deviation = 3.0, 2.0":              func(i int) any { return 1 + 4*(i%2) },
+		"const mean, deviation = 1719835147.5, 14.43":   func(i int) any { return 1719835123 + i },
+		"const mean, deviation = 2.45e-06, 1.443e-06":   func(i int) any { return 1e-7 * float64(i) },
+	} {
+		data := write(t, "rows.csv", "\ufeffx,y\n", 50, func(i int, r *rand.Rand) string {
+			return fmt.Sprintf("%v,%v",
+				r.Float64(), label(i))
+		})
+		dir := filepath.Join(t.TempDir(), "p")
+		_, err := Write(dir, data, "y")
+		text, _ := os.ReadFile(filepath.Join(dir, "main.go"))
+		if err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("%v; no %q in\n%s", err, want, text)
+		}
+	}
+}
+
+// TestOddNames: names that are no UTF-8, have line ends or are empty, and directories of any name and behind links,
+// make programs too.
+func TestOddNames(t *testing.T) {
+	root := t.TempDir()
+	data := write(t, "rows.csv", ",surfac\xe9,\"two\tlines\",y\n", 50, func(i int, r *rand.Rand) string {
+		return fmt.Sprintf("%d,%v,%c,%d", i, r.Float64(), 'a'+i%5, i%2)
+	})
+	far, link := filepath.Join(root, "a", "b", "c"), filepath.Join(root, "link")
+	if err := errors.Join(os.MkdirAll(far, 0o700), os.Symlink(far, link)); err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(link, "été")
+	p, err := Write(dir, data, "y")
+	if err != nil || p.Numbers != 1 || p.Categories != 1 || len(p.Left) != 1 {
+		t.Fatalf("%+v, %v", p, err)
+	}
+	text, _ := os.ReadFile(filepath.Join(dir, "main.go"))
+	if tidy, err := format.Source(text); err != nil || string(tidy) != string(text) {
+		t.Errorf("%v:\n%s", err, text)
+	}
+	_, path, _ := strings.Cut(string(text), `flag.String("data", "`)
+	path, _, _ = strings.Cut(path, `"`)
+	if _, err := os.Stat(dir + "/" + path); err != nil { // not Join, which takes .. for the link's
+		t.Error(err)
 	}
 }
 

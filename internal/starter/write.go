@@ -32,17 +32,17 @@ func Write(dir, data, label string) (*Program, error) {
 	if p.task, p.classes, err = p.label.task(); err != nil {
 		return nil, err
 	}
-	if p.data, err = filepath.Rel(absolute(dir), absolute(data)); err != nil {
-		p.data = absolute(data)
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, err
+	}
+	if p.data, err = filepath.Rel(resolved(dir), resolved(data)); err != nil {
+		p.data = resolved(data)
 	}
 	files := map[string]string{"main.go": p.main(), "main_test.go": p.test(), "README.md": p.readme()}
 	for name := range files {
 		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
 			return nil, fmt.Errorf("%s is there already: name another directory", filepath.Join(dir, name))
 		}
-	}
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return nil, err
 	}
 	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
@@ -60,6 +60,14 @@ func (p *program) foretells() string {
 		return fmt.Sprintf("which of %d classes it is", p.classes)
 	}
 	return "the number that it is"
+}
+
+// resolved is a path without links, behind which .. is another directory.
+func resolved(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	return absolute(path)
 }
 
 func absolute(path string) string {

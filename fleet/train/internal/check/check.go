@@ -35,9 +35,10 @@ func (f Finding) String() string { return f.What + ": " + f.Do }
 
 // Report is what was seen.
 type Report struct {
-	Rows, TestRows int // how many were read, of at most a million each
-	More           bool
-	StepsAnEpoch   int // 0 where the number of rows is not known
+	Rows, TestRows int  // how many were read, of at most a million each
+	More           bool // there are more
+	Once           bool // they can be read once only, so that no step was tried
+	StepsAnEpoch   int  // 0 where the number of rows is not known
 	Feeds          []Feed
 	Params         []Param
 	Losses         []float64 // of the steps that were tried
@@ -76,7 +77,9 @@ func Look(ctx context.Context, j Job) (*Report, error) {
 		r.fails("the rows can't be read", err)
 		return r, context.Cause(ctx)
 	}
-	if err := r.try(ctx, j); err != nil {
+	if err := r.try(ctx, j); errors.Is(err, dataset.ErrOnePass) {
+		r.Once = true
+	} else if err != nil {
 		r.fails(fmt.Sprintf("step %d fails", len(r.Losses)+1), err)
 	}
 	r.conclude(j)

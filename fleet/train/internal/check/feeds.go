@@ -13,15 +13,18 @@ type Feed struct {
 	Label bool   // the loss compares predictions with it
 	// Mean, Deviation, Least and Most are of numbers; ids have none.
 	Mean, Deviation, Least, Most float64
-	Missing                      float64 // the share of numbers that are NaN
+	Missing                      float64 // the share of numbers that are NaN or infinite
 	Distinct                     int     // values that were told apart
 	Many                         bool    // there are more
 	Commonest, Share             float64 // the commonest value, and its share; 0 of values that were not all told apart
 	Unseen                       float64 // the share of ids in test rows that no row to train on has
 }
 
-// manyNumbers is how many values of a feed of numbers are told apart.
-const manyNumbers = 1000
+// manyNumbers is how many values of a feed of numbers are told apart, and manyIDs how many ids.
+const (
+	manyNumbers = 1000
+	manyIDs     = 2_000_000
+)
 
 // column is one number of each row: its sums, and some of the numbers beside their rows' labels.
 type column struct {
@@ -31,13 +34,16 @@ type column struct {
 
 type pair struct{ x, label float32 }
 
-// paired is how many numbers of a column are kept beside their labels.
-const paired = 20_000
+// paired is how many numbers of a column are kept beside their labels, and pairedInAll of all columns of a feed.
+const (
+	paired      = 20_000
+	pairedInAll = 2_000_000
+)
 
-func (c *column) add(x, label float32) {
+func (c *column) add(x, label float32, keeps int) {
 	v := float64(x)
 	c.n, c.sum, c.squares = c.n+1, c.sum+v, c.squares+v*v
-	if len(c.pairs) < paired {
+	if len(c.pairs) < keeps {
 		c.pairs = append(c.pairs, pair{x, label})
 	}
 }
@@ -74,11 +80,42 @@ type reading struct {
 	missing     int
 	least, most float64
 	values      map[uint64]tally // ids as they are, numbers by their bits
-	many        bool             // more numbers than are told apart
+	many        bool             // more than are told apart
+	row         int              // that is read
+	// the smallest value, the largest, and one that is no finite number, of row −1 for none
+	edges [3]edge
+}
+
+// edge is a value, and the row that has it.
+type edge struct {
+	value float64
+	row   int
+}
+
+// reaches takes note of a value.
+func (f *reading) reaches(x float64) {
+	if !(x >= f.edges[0].value) {
+		f.edges[0] = edge{x, f.row}
+	}
+	if !(x <= f.edges[1].value) {
+		f.edges[1] = edge{x, f.row}
+	}
+}
+
+// id adds an id.
+func (f *reading) id(id uint64, label float64) uint64 {
+	f.reaches(float64(id))
+	if _, known := f.values[id]; known || len(f.values) < manyIDs {
+		f.value(id, label)
+	} else {
+		f.many = true
+	}
+	return id
 }
 
 func newReading(ids, slot bool, width int) *reading {
-	f := &reading{ids: ids, slot: slot, least: math.Inf(1), most: math.Inf(-1), values: map[uint64]tally{}}
+	f := &reading{ids: ids, slot: slot, least: math.Inf(1), most: math.Inf(-1), values: map[uint64]tally{},
+		edges: [3]edge{{math.Inf(1), -1}, {math.Inf(-1), -1}, {0, -1}}}
 	if !ids {
 		f.columns = make([]column, width)
 	}
@@ -87,11 +124,13 @@ func newReading(ids, slot bool, width int) *reading {
 
 // number adds a number of a row's column.
 func (f *reading) number(x float32, col int, label float64) {
-	if x != x {
+	if x-x != 0 { // NaN, or infinite
 		f.missing++
+		f.edges[2].row = f.row
 		return
 	}
-	f.columns[col].add(x, float32(label))
+	f.reaches(float64(x))
+	f.columns[col].add(x, float32(label), min(paired, pairedInAll/len(f.columns)))
 	f.least, f.most = min(f.least, float64(x)), max(f.most, float64(x))
 	if f.many {
 		return

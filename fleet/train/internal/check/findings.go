@@ -38,7 +38,7 @@ func (r *Report) feed(f Feed) {
 	size := max(math.Abs(f.Mean), f.Deviation)
 	switch {
 	case f.Missing > 0:
-		r.find(fmt.Sprintf("feed %q has no number in %s of its places (NaN)", f.Name, percent(f.Missing)),
+		r.find(fmt.Sprintf("feed %q has no number in %s of its places (NaN, or infinite)", f.Name, percent(f.Missing)),
 			"give its column a Missing value, or leave these rows out: a loss of NaN ends the training")
 	case f.Label && seen.constant():
 		r.find(fmt.Sprintf("every row has the label %q %v", f.Name, seen.only()),

@@ -45,7 +45,7 @@ func readGraph(j Job) graph {
 // see notes what one node does with its inputs.
 func (g *graph) see(n *nn.Node) {
 	in := n.Inputs()
-	compares := len(in) > 1 && slices.Contains(in, g.pred)
+	compares := len(in) > 1 && (compares[n.Op()] || slices.Contains(in, g.pred))
 	for _, of := range in {
 		for _, feed := range sources(of) {
 			switch {
@@ -61,6 +61,11 @@ func (g *graph) see(n *nn.Node) {
 		g.looked[in[table].Name()] = append(g.looked[in[table].Name()], in[0].Name())
 	}
 }
+
+// compares are ops that compare predictions with labels, whatever else does.
+var compares = map[string]bool{"binary_cross_entropy": true, "binary_cross_entropy_with_logits": true, "log_loss": true,
+	"cross_entropy": true, "softmax_with_cross_entropy": true, "square_error": true, "absolute_error": true,
+	"smooth_l1": true, "hinge": true, "focal_loss": true, "contrastive": true}
 
 // passesOn are ops that lay numbers out anew and change none of them; scales are ops behind which numbers are of
 // another size.

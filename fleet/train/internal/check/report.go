@@ -23,6 +23,12 @@ func (r *Report) String() string {
 		func(w io.Writer, i int) { r.Feeds[i].row(w) })
 	table(&s, "param\tshape\tgradient\tsize\tmoved by\tbytes\t", len(r.Params),
 		func(w io.Writer, i int) { r.Params[i].row(w) })
+	if len(r.graph.labels) > 1 {
+		s.WriteString("of several labels none is compared with the feeds\n\n")
+	}
+	if r.Once {
+		s.WriteString("the rows can be read once only: they were looked at, and no step was tried\n\n")
+	}
 	if n := len(r.Losses); n > 0 {
 		fmt.Fprintf(&s, "%d steps on tables of their own: loss %.4g, then %.4g\n\n", n, r.Losses[0], r.last())
 	}
@@ -63,7 +69,7 @@ func (f Feed) row(w io.Writer) {
 		kind = "label"
 	}
 	if f.Many {
-		values = fmt.Sprintf("> %d", manyNumbers)
+		values = fmt.Sprintf("> %d", f.Distinct-1)
 	}
 	if f.Share > 0 {
 		common = fmt.Sprintf("%v (%s)", f.Commonest, percent(f.Share))

@@ -20,7 +20,7 @@ type readings struct {
 // readFeeds goes over the rows once.
 func readFeeds(ctx context.Context, rows *dataset.Dataset, g graph) (readings, error) {
 	r := readings{feeds: map[string]*reading{}, hashes: map[uint64]struct{}{}}
-	for batch, err := range rows.Prefetch(2).BatchesContext(ctx, 4096) {
+	for batch, err := range rows.Prefetch(2).BatchesContext(ctx, atOnce(rows)) {
 		if err == nil {
 			err = r.add(batch, g)
 		}
@@ -29,6 +29,15 @@ func readFeeds(ctx context.Context, rows *dataset.Dataset, g graph) (readings, e
 		}
 	}
 	return r, nil
+}
+
+// atOnce is how many rows are read at once, fewer where they are wide.
+func atOnce(rows *dataset.Dataset) int {
+	width := 1
+	for _, c := range rows.Columns() {
+		width += c.Width()
+	}
+	return min(max(1<<20/width, 8), 4096)
 }
 
 // add adds the rows of a batch.
@@ -43,10 +52,14 @@ func (r *readings) add(batch dataset.Batch, g graph) error {
 		begins := beginnings(t, offsets)
 		if r.feeds[name] == nil {
 			_, numbers := t.Data().([]float32)
-			r.feeds[name] = newReading(!numbers, offsets != nil, begins[1]-begins[0])
+			width := 1 // the numbers of a slot are one column
+			if offsets == nil {
+				width = max(width, begins[1]-begins[0])
+			}
+			r.feeds[name] = newReading(!numbers, offsets != nil, width)
 		}
 		hashes = append(hashes, make([]uint64, max(0, len(begins)-1-len(hashes)))...)
-		r.feeds[name].add(t, begins, labels, hashes)
+		r.feeds[name].add(t, begins, r.count, labels, hashes)
 	}
 	for _, h := range hashes {
 		r.hashes[h] = struct{}{}
@@ -72,8 +85,8 @@ func beginnings(t, offsets *tensor.Dense) []int {
 	return begins
 }
 
-// add adds a feed's values of so many rows, with the label of each, and mixes them into the rows' hashes.
-func (f *reading) add(t *tensor.Dense, begins []int, labels []float64, hashes []uint64) {
+// add adds a feed's values of rows from a number on, with the label of each, and mixes them into the rows' hashes.
+func (f *reading) add(t *tensor.Dense, begins []int, from int, labels []float64, hashes []uint64) {
 	var one func(i, col int, label float64) (bits uint64)
 	switch v := t.Data().(type) {
 	case []float32:
@@ -82,11 +95,12 @@ func (f *reading) add(t *tensor.Dense, begins []int, labels []float64, hashes []
 			return uint64(math.Float32bits(v[i]))
 		}
 	case []int64:
-		one = func(i, _ int, label float64) uint64 { f.value(uint64(v[i]), label); return uint64(v[i]) }
+		one = func(i, _ int, label float64) uint64 { return f.id(uint64(v[i]), label) }
 	case []uint64:
-		one = func(i, _ int, label float64) uint64 { f.value(v[i], label); return v[i] }
+		one = func(i, _ int, label float64) uint64 { return f.id(v[i], label) }
 	}
 	for row := range len(begins) - 1 {
+		f.row = from + row
 		label, h := 0.0, hashes[row]
 		if labels != nil {
 			label = labels[row]

@@ -7,6 +7,9 @@ import (
 	"slices"
 	"time"
 
+	"gorgonia.org/tensor"
+
+	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/internal/rules"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
@@ -16,7 +19,7 @@ import (
 // tried is how many steps are made, as far as tryFor lasts.
 const (
 	tried  = 20
-	tryFor = 5 * time.Second
+	tryFor = 30 * time.Second
 )
 
 // try trains for some steps on tables of its own, and predicts the same rows before and behind them.
@@ -51,8 +54,41 @@ func (r *Report) try(ctx context.Context, j Job) error {
 		of.measure(p, j.Rule, first[p.Name], last[p.Name], len(r.lookups(p.Name)))
 		r.Params = append(r.Params, *of)
 	}
-	r.then, err = r.predict(ctx, j, exe)
+	if r.then, err = r.predict(ctx, j, exe); err == nil {
+		r.tryEdges(ctx, j, exe)
+	}
 	return err
+}
+
+// tryEdges has the rows with the smallest and the largest values of each feed trained on, or tested on: an id may be
+// above its table, or a label no class.
+func (r *Report) tryEdges(ctx context.Context, j Job, exe *nn.Executor) {
+	for _, of := range []struct {
+		what string
+		rows *dataset.Dataset
+		seen readings
+		step func(context.Context, dataset.Batch, ...*nn.Node) ([]*tensor.Dense, error)
+	}{{"row", j.Train, r.rows, exe.Train}, {"test row", j.Test, r.tested, exe.Eval}} {
+		tried := map[int]bool{}
+		for _, name := range r.graph.feeds {
+			f := of.seen.feeds[name]
+			for i := 0; f != nil && i < len(f.edges); i++ {
+				row := f.edges[i].row
+				if row < 0 || tried[row] {
+					continue
+				}
+				tried[row] = true
+				batch, err := some(of.rows).Skip(row).Take(4).MayBeEmpty().Batch(ctx) // a loss may want several
+				if err == nil {
+					_, err = of.step(ctx, batch, j.Loss)
+				}
+				if err != nil {
+					r.fails(fmt.Sprintf("%s %d, or one of the next, fails", of.what, row), err)
+					return // the executor is over
+				}
+			}
+		}
+	}
 }
 
 // steps makes the first steps of the first epoch.
