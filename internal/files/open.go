@@ -36,8 +36,9 @@ func ReadFile(name string) ([]byte, error) {
 // stay. That there is no file of a name is no such error.
 func Unreadable(err error) bool {
 	var path *fs.PathError
+	var link *os.LinkError
 	var call *os.SyscallError
-	return (errors.As(err, &path) || errors.As(err, &call)) && !errors.Is(err, fs.ErrNotExist)
+	return (errors.As(err, &path) || errors.As(err, &link) || errors.As(err, &call)) && !errors.Is(err, fs.ErrNotExist)
 }
 
 func kind(m fs.FileMode) string {

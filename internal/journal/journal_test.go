@@ -247,6 +247,27 @@ func TestLives(t *testing.T) {
 	}
 }
 
+// TestACrowdedDisk: a file that can't be renamed as its journal was played is no reason to give the journal up: it is whole, and the next process
+// comes back from it.
+func TestACrowdedDisk(t *testing.T) {
+	dir := t.TempDir()
+	want := written(t, dir, false)
+	j, inTheWay := open(t, dir, false), filepath.Join(dir, "j.000001.1")
+	if err := os.Mkdir(inTheWay, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := played(j); !files.Unreadable(err) {
+		t.Fatalf("%v, want a file system's error", err)
+	}
+	j.Close()
+	if err := os.Remove(inTheWay); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := played(open(t, dir, false)); err != nil || !slices.Equal(got, want) {
+		t.Fatalf("%v: %d records, want %d", err, len(got), len(want))
+	}
+}
+
 // TestChained: files of a life count up to where the next begins, also where a process ended while it renamed them.
 func TestChained(t *testing.T) {
 	for all, want := range map[string]string{
