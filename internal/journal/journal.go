@@ -35,7 +35,6 @@ type Journal struct {
 	mu       sync.Mutex // guards all that follows
 	segments []Segment
 	life     uint32   // of this process
-	strays   []string // files of processes that were replaced
 	file     *os.File // of the last segment; nil before the first
 	number   uint64   // of the last record
 	size     int64    // of the last segment, and of those before it that it continues
@@ -107,20 +106,11 @@ func taken(f *os.File) error {
 // find reads how the segments begin. One at the end that was being made when its process died is removed; what else
 // can't be read stays, and says why.
 func (j *Journal) find() error {
-	entries, err := os.ReadDir(j.o.Dir)
+	all, err := j.list()
 	if err != nil {
 		return err
 	}
-	var all []named
-	for _, e := range entries {
-		if f, is := parseName(j.o.Name, e.Name()); is {
-			all = append(all, f)
-		}
-	}
-	chain, strays := chained(all)
-	for _, f := range strays {
-		j.strays = append(j.strays, filepath.Join(j.o.Dir, f.String()))
-	}
+	chain := chained(all)
 	for i, f := range chain {
 		path := filepath.Join(j.o.Dir, f.String())
 		s, err := readSegment(path, f.number)
@@ -352,14 +342,17 @@ func (j *Journal) Void() error {
 	defer j.mu.Unlock()
 	j.use(nil)
 	j.void = true
-	for len(j.segments) > 0 { // the last first, so that what is left is never played without what came before
+	// Strays alone would be a journal. Of segments the last goes first, so that what is left is never played without
+	// what came before.
+	err := j.sweep()
+	for len(j.segments) > 0 {
 		last := len(j.segments) - 1
 		if err := remove(j.segments[last].path); err != nil {
 			return err
 		}
 		j.segments = j.segments[:last]
 	}
-	return nil
+	return err
 }
 
 func remove(path string) error {

@@ -195,7 +195,7 @@ func clean(t *testing.T, dir string) {
 
 // TestLives: a process comes for one that lives still, without a lock between them: what the first goes on to write, in its last file and new ones, is
 // read by nobody, and what it removes is not the second's. A third has all of the second, and all files that are left are its own. Where processes
-// die in the middle of that is drawn.
+// die in the middle of that is drawn. When the last removes the journal no file of any process is left.
 func TestLives(t *testing.T) {
 	for seed := range uint64(60) {
 		r := rand.New(rand.NewPCG(seed, 2))
@@ -240,7 +240,7 @@ func TestLives(t *testing.T) {
 		if err := last.Void(); err != nil {
 			t.Fatal(err)
 		}
-		left, err := filepath.Glob(filepath.Join(dir, "j.*.3"))
+		left, err := filepath.Glob(filepath.Join(dir, "j.0*"))
 		if err != nil || len(left) > 0 {
 			t.Fatalf("seed %d: %v, %q are left", seed, err, left)
 		}
@@ -271,13 +271,13 @@ func TestACrowdedDisk(t *testing.T) {
 // TestChained: files of a life count up to where the next begins, also where a process ended while it renamed them.
 func TestChained(t *testing.T) {
 	for all, want := range map[string]string{
-		"":                             " | ",
-		"j.000001 j.000002":            "j.000001 j.000002 | ",
-		"j.000001 j.000002.1":          "j.000001 j.000002.1 | ",
-		"j.000001 j.000002.1 j.000003": "j.000001 j.000002.1 | j.000003",
-		"j.000001.2 j.000002.2 j.000003.2 j.000003 j.000003.1 j.000004.1":          "j.000001.2 j.000002.2 j.000003.2 | j.000004.1 j.000003.1 j.000003",
-		"j.000001 j.000002.1 j.000003.2":                                           "j.000001 j.000002.1 j.000003.2 | ",
-		"j.lock j.1 j.000001. j.000001.01 j.000001.0 j.000001.x k.000001 j.000007": "j.000007 | ",
+		"":                             "",
+		"j.000001 j.000002":            "j.000001 j.000002",
+		"j.000001 j.000002.1":          "j.000001 j.000002.1",
+		"j.000001 j.000002.1 j.000003": "j.000001 j.000002.1",
+		"j.000001.2 j.000002.2 j.000003.2 j.000003 j.000003.1 j.000004.1":          "j.000001.2 j.000002.2 j.000003.2",
+		"j.000001 j.000002.1 j.000003.2":                                           "j.000001 j.000002.1 j.000003.2",
+		"j.lock j.1 j.000001. j.000001.01 j.000001.0 j.000001.x k.000001 j.000007": "j.000007",
 	} {
 		var files []named
 		for _, name := range strings.Fields(all) {
@@ -285,9 +285,7 @@ func TestChained(t *testing.T) {
 				files = append(files, f)
 			}
 		}
-		chain, strays := chained(files)
-		text := func(all []named) string { return strings.Trim(fmt.Sprint(all), "[]") }
-		if got := text(chain) + " | " + text(strays); got != want {
+		if got := strings.Trim(fmt.Sprint(chained(files)), "[]"); got != want {
 			t.Errorf("%s: %s, want %s", all, got, want)
 		}
 	}

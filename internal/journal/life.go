@@ -2,9 +2,11 @@ package journal
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -48,22 +50,43 @@ func parseName(journal, name string) (f named, is bool) {
 	return f, err == nil && f.String() == name
 }
 
-// chained are the files of a journal that follow each other, and those of processes that went on when they had been
-// replaced: a life's files go up to where the next life's begin. It sorts all by life, the highest first.
-func chained(all []named) (chain, strays []named) {
+// list is all files of a journal.
+func (j *Journal) list() (all []named, err error) {
+	entries, err := os.ReadDir(j.o.Dir)
+	for _, e := range entries {
+		if f, is := parseName(j.o.Name, e.Name()); is {
+			all = append(all, f)
+		}
+	}
+	return all, err
+}
+
+// chained are the files of a journal that follow each other: a life's files go up to where the next life's begin.
+// Others are strays. It sorts all by life, the highest first.
+func chained(all []named) (chain []named) {
 	slices.SortFunc(all, func(a, b named) int {
 		return cmp.Or(cmp.Compare(b.life, a.life), cmp.Compare(b.number, a.number))
 	})
-	for next := math.MaxInt; len(all) > 0; {
-		f := all[0]
-		if all = all[1:]; f.number >= next {
-			strays = append(strays, f)
-			continue
+	next := math.MaxInt
+	for _, f := range all {
+		if f.number < next {
+			chain, next = append(chain, f), f.number
 		}
-		chain, next = append(chain, f), f.number
 	}
 	slices.Reverse(chain)
-	return chain, strays
+	return chain
+}
+
+// sweep removes the strays, be they new: files of lower lives that are no segments of this process. Locked.
+func (j *Journal) sweep() error {
+	all, err := j.list()
+	for _, f := range all {
+		path := filepath.Join(j.o.Dir, f.String())
+		if f.life < j.life && !slices.ContainsFunc(j.segments, func(s Segment) bool { return s.path == path }) {
+			err = errors.Join(err, remove(path))
+		}
+	}
+	return err
 }
 
 // take makes what was played this process's own, and goes on in a new file: a process that was replaced may have the
@@ -81,10 +104,8 @@ func (j *Journal) take() error {
 		}
 		j.segments[i].path = mine
 	}
-	for _, path := range j.strays {
-		if err := remove(path); err != nil {
-			return j.fail(err)
-		}
+	if err := j.sweep(); err != nil {
+		return j.fail(err)
 	}
 	return j.next(start{Continues: true})
 }
