@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/gofleet/gofleet/internal/files"
 )
 
 // A lock keeps a second process from a journal, but not on a machine that the lock doesn't reach, such as one to which
@@ -110,9 +108,10 @@ func (j *Journal) take() error {
 	return j.next(start{Continues: true})
 }
 
-// syncFile has a file reach its disk, which the process that wrote it may not have waited for.
+// syncFile has a file reach its disk, which the process that wrote it may not have waited for. Windows flushes only
+// what is open for writing.
 func syncFile(path string) error {
-	f, err := files.Open(path)
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		return err
 	}
