@@ -113,6 +113,8 @@ func (f *field) kind() (kind, string) {
 		return useless, "is the same in every row"
 	case f.numbers == f.n && f.whole == f.n && distinct > 20 && float64(distinct) > 0.95*float64(f.n):
 		return useless, "is another number in every row, as a row's own is"
+	case f.numbers == f.n && f.close():
+		return useless, "has numbers closer to each other than float32 tells apart: subtract their mean"
 	case f.numbers == f.n && (f.whole < f.n || distinct > few || distinct == 2 || distinct > few/3 && f.skewed()):
 		return number, ""
 	case float64(f.dates) > 0.9*float64(f.n):
@@ -136,6 +138,12 @@ func (m *moments) add(x float64) {
 
 // of are mean and deviation.
 func (m moments) of() (mean, deviation float64) { return m.mean, math.Sqrt(m.squares / max(m.n, 1)) }
+
+// close says whether numbers lie closer to each other than float32 tells apart, as times in seconds do.
+func (f *field) close() bool {
+	mean, deviation := f.plain.of()
+	return math.Abs(mean) > 1e6*deviation
+}
 
 // skewed says whether few numbers are much larger than the others, as counts and prices are.
 func (f *field) skewed() bool {

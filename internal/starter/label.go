@@ -44,6 +44,10 @@ func (f *field) task() (task, int, error) {
 		}
 		return class, int(f.most) + 1, nil
 	}
+	if f.close() {
+		return 0, 0, fmt.Errorf("label %q has numbers closer to each other than float32 tells apart (%s): subtract "+
+			"their mean", f.name, f.examples())
+	}
 	return amount, 0, nil
 }
 

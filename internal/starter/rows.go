@@ -12,6 +12,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // sampled is how many rows are looked at, at least, where there are so many.
@@ -112,6 +113,10 @@ func (r *rows) readCSV(lines []string) error {
 		return err
 	}
 	for i, name := range names {
+		if !utf8.ValidString(name) {
+			return fmt.Errorf("the name of field %d, %q, is no UTF-8: convert the file, by iconv or the program that "+
+				"wrote it", i+1, name)
+		}
 		if r.field(name) != nil {
 			return fmt.Errorf("the first line has to name each field once, and field %d is %q", i+1, name)
 		}

@@ -118,6 +118,8 @@ func TestRefused(t *testing.T) {
 		"row 1 that was":          {write(t, "f.json", "", 30, row("{#")), "y"},
 		"with a point":            {write(t, "f.csv", "x,y\n", 30, row("#,#.0")), "y"},
 		"has texts ":              {write(t, "f.csv", "x,y\n", 30, row("#,#_5")), "y"},
+		"is no UTF-8":             {write(t, "f.csv", "surfac\xe9,y\n", 30, row("#,#")), "y"},
+		"than float32 tells":      {write(t, "f.csv", "x,y\n", 30, row("#,171983512#.5")), "y"},
 		"is Parquet":              {write(t, "f.csv", "PAR1", 30, row("#")), "y"},
 		"holds arrays":            {write(t, "f.json", "", 30, row(`{"x": #, "y": [#]}`)), "y"},
 	} {
@@ -134,7 +136,7 @@ func TestNumbersOfLabels(t *testing.T) {
 	for want, label := range map[string]func(i int) any{
 		"const mean, deviation = 5.0038e+05, 2.941e+05": func(i int) any { return 1000 + 20383*i },
 		"const mean, deviation = 3.0, 2.0":              func(i int) any { return 1 + 4*(i%2) },
-		"const mean, deviation = 1719835147.5, 14.43":   func(i int) any { return 1719835123 + i },
+		"const mean, deviation = 1719835.0, 144.3":      func(i int) any { return 1719590 + 10*i },
 		"const mean, deviation = 2.45e-06, 1.443e-06":   func(i int) any { return 1e-7 * float64(i) },
 	} {
 		data := write(t, "rows.csv", "\ufeffx,y\n", 50, func(i int, r *rand.Rand) string {
@@ -154,7 +156,7 @@ func TestNumbersOfLabels(t *testing.T) {
 // make programs too.
 func TestOddNames(t *testing.T) {
 	root := t.TempDir()
-	data := write(t, "rows.csv", ",surfac\xe9,\"two\tlines\",y\n", 50, func(i int, r *rand.Rand) string {
+	data := write(t, "rows.csv", ",surfacé,\"two\tlines\",y\n", 50, func(i int, r *rand.Rand) string {
 		return fmt.Sprintf("%d,%v,%c,%d", i, r.Float64(), 'a'+i%5, i%2)
 	})
 	far, link := filepath.Join(root, "a", "b", "c"), filepath.Join(root, "link")
