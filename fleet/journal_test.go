@@ -452,6 +452,60 @@ func lacksItsEnd(ctx context.Context, t *testing.T, f *fleet.Fleet, network tran
 	return err
 }
 
+// TestAServerLosesItsJournal: a server has come back, so that others know of that process, and dies once more, with its journal. All go back as soon
+// as the next is there, without a worker that says so too: what it refuses counts, though it has come back from nothing.
+func TestAServerLosesItsJournal(t *testing.T) {
+	t.Parallel()
+	const first, second = 500 * time.Millisecond, 9 * time.Second
+	for victim := range 2 {
+		t.Run(fmt.Sprint("server ", victim), func(t *testing.T) {
+			s := journaled(strategy.Async(), t.TempDir(), strategy.JournalProcess)
+			s.Recovery.Every = strategy.Duration(time.Hour)
+			synctest.Test(t, func(t *testing.T) {
+				cluster, network := quiet(2, 1)
+				began, others := time.Now(), make(chan struct{})
+				play := func(ctx context.Context, f *fleet.Fleet) error { return countSlowly(ctx, f, s, 2000, 2000) }
+				ends := cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+					switch {
+					case f.IsWorker(): // it is cut off when the server has come back
+						_, err := live(ctx, f, network, second, play)
+						return err
+					case f.ServerIndex() != victim:
+						defer close(others)
+						err := play(ctx, f)
+						if took := time.Since(began) - first - second; !errors.Is(err, fleet.ErrWentBack) || took > 3*time.Second { // a heartbeat
+							t.Errorf("the other server ends %v after the start: %v", took, err)
+						}
+						return nil
+					}
+					for _, after := range []time.Duration{first, second} {
+						if ended, err := live(ctx, f, network, after, play); ended {
+							return fmt.Errorf("it was not killed: %w", err)
+						}
+					}
+					for _, name := range entries(t, s.Recovery.JournalDir) {
+						if strings.HasPrefix(name, fmt.Sprintf("server-%d-of-2.0", victim)) {
+							if err := os.Remove(filepath.Join(s.Recovery.JournalDir, name)); err != nil {
+								return err
+							}
+						}
+					}
+					ctx, cancel := context.WithCancel(ctx) // server 0 begins a job, to which nobody comes
+					defer cancel()
+					go func() { <-others; cancel() }()
+					_, _ = live(ctx, f, network, 0, play)
+					return nil
+				})
+				for role, err := range ends {
+					if err != nil {
+						t.Errorf("%s: %v", role, err)
+					}
+				}
+			})
+		})
+	}
+}
+
 // TestTheSentBackSaySo: a server sends all workers back in the answers to their steps, and its own word to server 0 is slow, as are its answers
 // to heartbeats. The workers end at once: what they were told is why server 0 ends too, and not that they have died.
 func TestTheSentBackSaySo(t *testing.T) {

@@ -89,7 +89,8 @@ func (d *door) handle(body []byte, out *transport.Reply) {
 	out.Parts = r.Parts()
 }
 
-// serve does what a frame asks, if the frame proves that its sender may ask it. The answer carries the same proof.
+// serve does what a frame asks, if the frame proves that its sender may ask it. The answer carries the same proof. To a
+// sender that is refused and not known there is none: this server may be of another run of the job.
 func (d *door) serve(f *wire.Frame, r *state.Reply) error {
 	if err := d.admit(&f.Header); err != nil {
 		return err
@@ -100,12 +101,15 @@ func (d *door) serve(f *wire.Frame, r *state.Reply) error {
 			return err
 		}
 	}
-	r.Header().Job = f.Job
 	if d.handlers[f.Op] == nil {
 		return wire.Refuse(wire.StatusRefused, "server %d answers no %v: all processes must be of one build", d.index,
 			f.Op)
 	}
-	return d.handlers[f.Op](f, r)
+	err := d.handlers[f.Op](f, r)
+	if err == nil {
+		r.Header().Job = f.Job
+	}
+	return err
 }
 
 // admit looks at the job of a frame. Workers that join and servers that report show
