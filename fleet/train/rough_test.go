@@ -84,7 +84,7 @@ func TestCheckpointsThatCantBeWritten(t *testing.T) {
 // is saved nowhere. It is never 0.
 func TestSignalsAreStatuses(t *testing.T) {
 	t.Parallel()
-	place := porttest.Free(t, 1)[0]
+	place := porttest.Kept(t, 1)[0]
 	job := []string{"FLEET_SERVERS=" + place, "FLEET_WORKERS=1"}
 	server, worker := append(job, "FLEET_ROLE=server", "FLEET_INDEX=0"), append(job, "FLEET_ROLE=worker", "FLEET_INDEX=0")
 	for _, c := range []struct {
@@ -143,7 +143,7 @@ func TestSignalsAreStatuses(t *testing.T) {
 // wait for it until StartTimeout, and end with the status by which all roles are started again.
 func TestWhatWaitsInVainIsStartedAgain(t *testing.T) {
 	t.Parallel()
-	place, dir := porttest.Free(t, 1)[0], t.TempDir()
+	place, dir := porttest.Kept(t, 1)[0], t.TempDir()
 	var said [3]bytes.Buffer
 	var all []*exec.Cmd
 	var trains io.Reader
@@ -182,7 +182,7 @@ func TestWhatWaitsInVainIsStartedAgain(t *testing.T) {
 // well, and says so. With more epochs to train, or another directory, it has failed.
 func TestAWorkerBehindTheEndOfItsJob(t *testing.T) {
 	t.Parallel()
-	place, dir := porttest.Free(t, 1)[0], t.TempDir()
+	place, dir := porttest.Kept(t, 1)[0], t.TempDir() // where nobody listens behind the end
 	play := func(role string, said *bytes.Buffer, args ...string) *exec.Cmd {
 		cmd := exec.Command(os.Args[0], append([]string{"-mode=async", "-epochs=1"}, args...)...)
 		cmd.Dir, cmd.Stderr = dir, said
