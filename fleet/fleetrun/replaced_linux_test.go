@@ -85,9 +85,10 @@ func TestAServerIsReplaced(t *testing.T) {
 	calm := undisturbed(t, s.bin)
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	ports := porttest.Free(t, 3)
+	ports := porttest.Kept(t, 3)
 	address := movableAddress(t, ports[1])
-	args := append(s.program(dir)[1:], "-journal="+dir+"/journal")
+	args := append(s.program(dir)[1:], "-journal="+dir+"/journal",
+		`-strategy={"worker_timeout": "5m"}`) // worker 0 stands still for as long as it takes, and is not to be dead
 	role := func(kind string, index int, more ...string) (cmd *exec.Cmd, stderr *bytes.Buffer) {
 		cmd, stderr = exec.CommandContext(ctx, s.bin, args...), new(bytes.Buffer)
 		cmd.Dir, cmd.Stderr = dir, stderr
