@@ -13,6 +13,7 @@ import (
 	"github.com/gofleet/gofleet/fleet/checkpoints"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/strategy"
+	"github.com/gofleet/gofleet/transport"
 )
 
 // TestALateLifeIsAskedToEnd: a worker that was started again alone is asked to end before it has met the others, which know more of the
@@ -71,30 +72,34 @@ func TestALateLifeIsAskedToEnd(t *testing.T) {
 	}
 }
 
-// TestALateLifeEndsBesideOthers: all workers are asked to end, of which one was started again and is late. What it pushed when the others had
-// saved, and not ended yet, is saved as well; where it pushed nothing more it leaves the checkpoint that they have saved.
+// TestALateLifeEndsBesideOthers: all workers are asked to end, of which one was started again and is late. What it trained and servers had not
+// when the others had saved, and not ended yet, is saved as well; where there is nothing it leaves the checkpoint that they have saved.
 func TestALateLifeEndsBesideOthers(t *testing.T) {
 	t.Parallel()
-	for _, mode := range []strategy.Mode{strategy.ModeAsync, strategy.ModeHalfAsync, strategy.ModeGeo} {
+	for name, s := range map[string]strategy.Strategy{
+		"async":      strategy.Async(),
+		"half_async": {Mode: strategy.ModeHalfAsync},
+		"geo of 1":   {Mode: strategy.ModeGeo, KSteps: 1},
+		"geo of 4":   {Mode: strategy.ModeGeo, KSteps: 4},
+	} {
 		for _, lost := range []bool{false, true} {
-			for _, more := range []bool{true, false} {
-				t.Run(fmt.Sprintf("%s, goodbye lost %t, late steps %t", mode, lost, more), func(t *testing.T) {
-					s := strategy.Strategy{Mode: mode}
-					if mode == strategy.ModeGeo {
-						s.KSteps = 1
-					}
-					s = trial.Patient(s)
+			for _, late := range []lateSteps{{1, 2}, {1, 0}, {0, 0}} {
+				t.Run(fmt.Sprintf("%s, goodbye lost %t, late steps %v", name, lost, late), func(t *testing.T) {
+					s := trial.Patient(s)
 					s.Recovery = strategy.Recovery{Dir: t.TempDir(), Every: strategy.Duration(time.Hour)}
-					synctest.Test(t, func(t *testing.T) { endBesideOthers(t, s, lost, more) })
+					synctest.Test(t, func(t *testing.T) { endBesideOthers(t, s, lost, late) })
 				})
 			}
 		}
 	}
 }
 
+// lateSteps are how many a late worker makes before the others save, and behind that.
+type lateSteps struct{ before, behind int }
+
 // endBesideOthers has worker 1 asked to end at 8 s, whose goodbye takes most of a heartbeat or is lost, and worker 0 in its second life a moment
 // later.
-func endBesideOthers(t *testing.T, s strategy.Strategy, lost, more bool) {
+func endBesideOthers(t *testing.T, s strategy.Strategy, lost bool, steps lateSteps) {
 	says := func(f *fleet.Fleet, who string) error { return f.SetProgress(fleet.Progress{User: []byte(who)}) }
 	cluster, network := quiet(2, 2)
 	slow := &trial.Tap{Transport: network, Before: func(_ string, req [][]byte) error {
@@ -106,7 +111,6 @@ func endBesideOthers(t *testing.T, s strategy.Strategy, lost, more bool) {
 		}
 		return nil
 	}}
-	var trained []float32
 	_ = cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
 		if f.IsServer() {
 			asked, end := context.WithCancelCause(ctx)
@@ -138,12 +142,9 @@ func endBesideOthers(t *testing.T, s strategy.Strategy, lost, more bool) {
 		live(told, f, network, 0, func(ctx context.Context, f *fleet.Fleet) error {
 			c := trial.CounterFor(s)
 			return c.Play(ctx, f, s, func() error {
-				err := errors.Join(says(f, "a late one"), c.Train(ctx, 1))
+				err := errors.Join(says(f, "a late one"), c.Train(ctx, steps.before))
 				time.Sleep(time.Until(time.Unix(946684808, 2e8)))
-				if more {
-					err = errors.Join(err, c.Train(ctx, 2))
-				}
-				trained, _ = c.Values(ctx)
+				err = errors.Join(err, c.Train(ctx, steps.behind))
 				end(errTerminated)
 				return errors.Join(err, context.Cause(ctx))
 			})
@@ -155,15 +156,101 @@ func endBesideOthers(t *testing.T, s strategy.Strategy, lost, more bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if late := string(saved.Progress.User) == "a late one"; late != more {
+	unsaved := steps.behind > 0 || s.Mode == strategy.ModeGeo && steps.before > 0 // of which geo sends a part before
+	if late := string(saved.Progress.User) == "a late one"; late != unsaved {
 		t.Errorf("saved is what %q has said last", saved.Progress.User)
-	}
-	if s.Mode == strategy.ModeGeo && !more {
-		return // the late copy lacks what worker 1 has sent as it saved
 	}
 	again, _ := quiet(2, 2)
 	again.Run(t, func(ctx context.Context, f *fleet.Fleet) error {
 		c := trial.CounterFor(s)
-		return c.Play(ctx, f, s, func() error { return c.Holds(ctx, trained[0]) })
+		return c.Play(ctx, f, s, func() error { return c.Holds(ctx, float32(2+3+steps.before+steps.behind)) })
+	})
+}
+
+// TestLateLivesAreAskedToEnd: both workers were started again and are late. Where the upper one is asked to end alone, the lower one saves for
+// it; where both are, it saves what the lower one has not, when that has ended.
+func TestLateLivesAreAskedToEnd(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []strategy.Mode{strategy.ModeAsync, strategy.ModeHalfAsync, strategy.ModeGeo} {
+		for _, both := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, both are asked %t", mode, both), func(t *testing.T) {
+				s := trial.Patient(strategy.Strategy{Mode: mode})
+				s.Recovery = strategy.Recovery{Dir: t.TempDir(), Every: strategy.Duration(time.Hour)}
+				synctest.Test(t, func(t *testing.T) { endsAmongLate(t, s, both) })
+			})
+		}
+	}
+}
+
+// endsAmongLate has both workers killed at 2 s and begin again at 4 s, worker 0 asked to end at 8 s or not at all, whose goodbye takes most of a
+// heartbeat, and worker 1 a moment later.
+func endsAmongLate(t *testing.T, s strategy.Strategy, both bool) {
+	cluster, network := quiet(2, 2)
+	slow := &trial.Tap{Transport: network, Before: func(_ string, req [][]byte) error {
+		if strings.HasPrefix(trial.NameOf(req), "leave") {
+			time.Sleep(s.HeartbeatInterval.Std() * 9 / 10)
+		}
+		return nil
+	}}
+	saved := func() string {
+		is, err := checkpoints.Latest(s.Recovery.Dir)
+		if err != nil {
+			return "nothing"
+		}
+		return string(is.Progress.User)
+	}
+	_ = cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+		if f.IsServer() {
+			asked, end := context.WithCancelCause(ctx)
+			time.AfterFunc(30*time.Second, func() { end(errTerminated) })
+			return trial.CounterFor(s).Play(asked, f, s, nil)
+		}
+		first := make(chan struct{})
+		go func() { // what is left of a process that was killed ends later
+			defer close(first)
+			live(ctx, f, network, 2*time.Second, func(ctx context.Context, f *fleet.Fleet) error {
+				c := trial.CounterFor(s)
+				return c.Play(ctx, f, s, func() error {
+					err := errors.Join(c.Train(ctx, 2), f.BarrierWorker(ctx))
+					<-ctx.Done()
+					return errors.Join(err, ctx.Err())
+				})
+			})
+		}()
+		time.Sleep(4 * time.Second)
+		told, end := context.WithCancelCause(ctx)
+		upper := f.WorkerIndex() == 1
+		through := transport.Transport(network)
+		if !upper {
+			through = slow
+		}
+		live(told, f, through, 0, func(ctx context.Context, f *fleet.Fleet) error {
+			c := trial.CounterFor(s)
+			return c.Play(ctx, f, s, func() error {
+				err := errors.Join(f.SetProgress(fleet.Progress{User: []byte(fmt.Sprint("worker ", f.WorkerIndex()))}), c.Train(ctx, 1))
+				switch time.Sleep(time.Until(time.Unix(946684808, 0))); { // 8 s behind the beginning
+				case upper:
+					time.Sleep(200 * time.Millisecond)
+					err = errors.Join(err, c.Train(ctx, 2))
+				case !both:
+					time.Sleep(time.Minute)
+				}
+				end(errTerminated)
+				return errors.Join(err, context.Cause(ctx))
+			})
+		})
+		if is := saved(); upper && !both && is != "nothing" {
+			t.Errorf("saved is what %q has said last, while worker 0 goes on", is)
+		}
+		<-first
+		return nil
+	})
+	if is := saved(); both != (is == "worker 1") {
+		t.Errorf("in the end saved is what %q has said last", is)
+	}
+	again, _ := quiet(2, 2)
+	again.Run(t, func(ctx context.Context, f *fleet.Fleet) error {
+		c := trial.CounterFor(s)
+		return c.Play(ctx, f, s, func() error { return c.Holds(ctx, 2+2+1+1+2) })
 	})
 }

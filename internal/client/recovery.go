@@ -9,13 +9,13 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// Saves implements [backend.Trainer]: server 0 knows who lives. For a last save everything that this worker has is
-// pushed first.
+// Saves implements [backend.Trainer]: server 0 knows who lives. For a last save, and where this process is about to
+// end, everything that this worker has is pushed first: server 0 knows of a worker's steps by its pushes.
 func (c *Client) Saves(ctx context.Context, last bool) (bool, error) {
 	if err := c.known(); err != nil {
 		return false, err
 	}
-	if last {
+	if last || c.link.hurried.Load() {
 		if err := c.settle(ctx); err != nil {
 			return false, err
 		}

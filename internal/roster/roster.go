@@ -66,6 +66,7 @@ type member struct {
 	seen   time.Time
 	waits  bool // for others, as its last heartbeat has said
 	asked  bool // to end, as it has said
+	sure   bool // of that, whatever the next heartbeat says
 	agrees bool // on a server that came back: it has not more acknowledged than is here
 	window Window
 }
@@ -246,8 +247,17 @@ func (r *Roster) Living(worker int) (life uint32, lives bool) {
 // Waits takes note whether a worker waits for others.
 func (r *Roster) Waits(worker int, waits bool) { r.members[worker].waits = waits }
 
-// Asked takes note whether a worker was asked to end.
-func (r *Roster) Asked(worker int, asked bool) { r.members[worker].asked = asked }
+// Asked takes note whether a worker was asked to end, as it says when it asks who saves.
+func (r *Roster) Asked(worker int, asked bool) {
+	m := &r.members[worker]
+	m.asked, m.sure = asked, asked
+}
+
+// Beats takes note of what a worker's heartbeat says of that: the first behind such a call may have been sent before.
+func (r *Roster) Beats(worker int, asked bool) {
+	m := &r.members[worker]
+	m.asked, m.sure = asked || m.sure, false
+}
 
 // Departing says whether a worker that was asked to end has not ended yet, and shows life.
 func (r *Roster) Departing(now time.Time) bool {
@@ -256,13 +266,23 @@ func (r *Roster) Departing(now time.Time) bool {
 	})
 }
 
-// Others says of the workers beside one that are in the job, but for those that are late, whether any goes on, and
-// whether any that was asked to end has not ended yet, and shows life.
-func (r *Roster) Others(worker int, now time.Time) (goesOn, departs bool) {
+// Before says whether of two workers the first is to save: the lower one, but none that is late, which does not know
+// how far the job is, before another.
+func (r *Roster) Before(first, worker int) bool {
+	if late := r.members[first].late; late != r.members[worker].late {
+		return !late
+	}
+	return first < worker
+}
+
+// Others says of the workers in the job that save before one whether any goes on, and whether any that was asked to end
+// has not ended yet, and shows life. One whose life is in stopping saves a last time, and ends then as well.
+func (r *Roster) Others(worker int, stopping []uint32, now time.Time) (goesOn, departs bool) {
 	for w := range r.members {
-		if m := &r.members[w]; w != worker && m.state == alive && !m.fenced && m.ends == "" && !m.late {
-			goesOn = goesOn || !m.asked
-			departs = departs || m.asked && now.Sub(m.seen) < r.grace()
+		if life, lives := r.Living(w); lives && r.Before(w, worker) {
+			ends := r.members[w].asked || stopping[w] == life
+			goesOn = goesOn || !ends
+			departs = departs || ends && now.Sub(r.members[w].seen) < r.grace()
 		}
 	}
 	return goesOn, departs

@@ -187,7 +187,7 @@ func (c *membership) heartbeat(f *wire.Frame, r *state.Reply) error {
 		return c.st.Failure
 	}
 	c.roster.Waits(int(f.Worker), f.Samples > 0)
-	c.roster.Asked(int(f.Worker), f.Seq == wire.Asked)
+	c.roster.Beats(int(f.Worker), f.Seq == wire.Asked)
 	c.lines.heard(int(f.Worker), f.Life, r.Broken)
 	beat := wire.Beat{Save: c.recovery.asks(int(f.Worker))}
 	beat.Waits, beat.Computes = c.st.Oldest()

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -363,6 +364,86 @@ func TestTheSaverIsTheLowest(t *testing.T) {
 			if err := errors.Join(f.Parse(bytes.Join(reply.Parts, nil)), f.JSON(&said)); err != nil || said.Yours == ends {
 				t.Errorf("the answer is %+v, %v", said, err)
 			}
+		})
+	}
+}
+
+// TestALateSaverWaits, when it is asked to end, for workers that save before it and end, be it that they save a last time. These are all that are
+// not late, and lower ones that are. For one that goes on it does not wait. Its own last save is recorded once.
+func TestALateSaverWaits(t *testing.T) {
+	last, ends, ending := wire.Saver{Last: true}, wire.Saver{Last: true, Ends: true}, wire.Saver{Ends: true}
+	for name, row := range map[string]struct {
+		other    *wire.Saver // that the other worker has asked, if it has
+		beats    int         // behind that, which say nothing of an end
+		late     bool        // it is as well
+		first    bool        // it is worker 0, and not 1
+		want     wire.Saver
+		stopping int // records
+	}{
+		"beside another that goes on":                    {nil, 0, false, true, wire.Saver{Late: true}, 0},
+		"beside another that saves a last time":          {&last, 0, false, true, wire.Saver{Late: true, Wait: true}, 2},
+		"beside another that was asked to end too":       {&ends, 0, false, true, wire.Saver{Late: true, Wait: true}, 2},
+		"beside another whose last beat was sent before": {&ending, 1, false, true, wire.Saver{Late: true, Wait: true}, 0},
+		"beside another that was asked and goes on":      {&ending, 2, false, true, wire.Saver{Late: true}, 0},
+		"above a late one that goes on":                  {nil, 0, true, false, wire.Saver{Late: true}, 0},
+		"above a late one that saves a last time":        {&last, 0, true, false, wire.Saver{Late: true, Wait: true}, 2},
+		"above a late one that was asked to end":         {&ends, 0, true, false, wire.Saver{Late: true, Wait: true}, 2},
+		"below a late one that goes on":                  {nil, 0, true, true, wire.Saver{Yours: true}, 1},
+		"below a late one that was asked to end":         {&ends, 0, true, true, wire.Saver{Yours: true}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { // the clock stands
+				j := job{workers: 2, strategy: strategy.Async()}
+				j.strategy.Recovery = strategy.Recovery{Dir: t.TempDir(), Journal: strategy.JournalProcess, JournalDir: t.TempDir()}
+				d := &drawn{Server: j.empty(t), t: t, r: rand.New(rand.NewPCG(1, 1)), workers: make([]drawnWorker, j.workers)}
+				if returned, err := d.Return(t.Context()); returned || err != nil {
+					t.Fatal(returned, err)
+				}
+				defer d.Release()
+				if err := d.segments.begun(); err != nil {
+					t.Fatal(err)
+				}
+				d.begin(t)
+				d.workers[0] = drawnWorker{life: 1, lives: true}
+				d.joins(1)
+				d.round()
+				worker, other := 1, 0
+				if row.first {
+					worker, other = 0, 1
+				}
+				again := func(w int) {
+					d.workers[w] = drawnWorker{life: d.workers[w].life + 1, lives: true}
+					d.st.Lock()
+					defer d.st.Unlock()
+					if _, err := d.st.Roster.Begin(w, d.workers[w].life, d.st.Now()); err != nil || !d.st.Roster.Late(w) {
+						t.Fatal("it is not late", err)
+					}
+				}
+				if again(worker); row.late {
+					again(other)
+				}
+				if row.other != nil {
+					d.ask(other, wire.OpSaver, row.other)
+				}
+				for range row.beats {
+					b := new(wire.Builder)
+					b.Reset(wire.Header{Op: wire.OpHeartbeat, Worker: uint32(other), Life: d.workers[other].life})
+					d.answer(b)
+				}
+				for range 3 {
+					var said wire.Saver
+					f := d.ask(worker, wire.OpSaver, ends)
+					err := f.JSON(&said)
+					said.Last, said.Ends = false, false
+					if err != nil || said != row.want {
+						t.Errorf("the answer is %+v, %v, want %+v", said, err, row.want)
+					}
+				}
+				kinds := map[string]int{}
+				if kindsOf(t, d.segments.journal.Journal, kinds); kinds["stopping"] != row.stopping {
+					t.Errorf("%d records of a last save, want %d", kinds["stopping"], row.stopping)
+				}
+			})
 		})
 	}
 }

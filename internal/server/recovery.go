@@ -75,7 +75,7 @@ func (c *recovery) saver(f *wire.Frame, msg *wire.Saver, r *state.Reply) error {
 	if err := c.st.Sender(f); err != nil {
 		return err
 	}
-	if msg.Yours = c.lowest(int(f.Worker)); msg.Yours && msg.Last {
+	if msg.Yours = c.lowest(int(f.Worker)); msg.Yours && msg.Last && c.stopping[f.Worker] != f.Life {
 		c.stopping[f.Worker] = f.Life
 		c.stops.Note(wire.Leave{Worker: int(f.Worker), Life: f.Life})
 	}
@@ -87,26 +87,19 @@ func (c *recovery) saver(f *wire.Frame, msg *wire.Saver, r *state.Reply) error {
 	return r.JSON(msg)
 }
 
-// endsLate answers a late worker that was asked to end. Others that go on save for it, and these that were asked too
+// endsLate answers a late worker that was asked to end. Others before it that go on save for it, and these that end too
 // have perhaps saved before its last push: it waits for their end, and saves where something is unsaved then. Locked.
 func (c *recovery) endsLate(msg *wire.Saver, worker int) {
-	goesOn, departs := c.roster.Others(worker, c.st.Now())
+	goesOn, departs := c.roster.Others(worker, c.stopping, c.st.Now())
 	msg.Wait = departs && !goesOn
 	msg.Late = goesOn || departs || c.wholeAt > 0 && c.wholeAt == c.part.Updates.Version() && c.st.Applying == 0
 	msg.Yours = !msg.Late
 }
 
-// lowest says whether no worker below lives and goes on. One that is late, which does not know how far the job is,
-// saves where all are. Locked.
+// lowest says whether no worker that saves before this one lives and goes on. Locked.
 func (c *recovery) lowest(worker int) bool {
-	late := c.roster.Late(worker)
 	for w := range c.roster.Workers() {
-		life, lives := c.roster.Living(w)
-		before := w < worker
-		if its := c.roster.Late(w); its != late {
-			before = late
-		}
-		if lives && c.stopping[w] != life && before {
+		if life, lives := c.roster.Living(w); lives && c.stopping[w] != life && c.roster.Before(w, worker) {
 			return false
 		}
 	}
