@@ -33,7 +33,9 @@ func saved(t *testing.T) (dir string) {
 	}
 	for n := range int64(2) {
 		to := filepath.Join(dir, []string{"ckpt-000001", "ckpt-000002"}[n])
-		part, err := checkpoint.WriteImage(t.Context(), to, checkpoint.PartName("x", 0, 1), checkpoint.ImageOf(store))
+		image := checkpoint.ImageOf(store)
+		part, err := checkpoint.WriteImage(t.Context(), to, checkpoint.PartName("x", 0, 1), image)
+		image.Close()
 		if err == nil {
 			err = checkpoint.Commit(to, checkpoint.Manifest{ID: "x", Rule: "SGD{}", Step: 40 + n, Steps: []uint64{7, 8},
 				RateFactors: []tables.Factor{{From: 12, By: 0.5}}, Progress: &checkpoint.Progress{Epoch: 5, User: []byte("day 3")},

@@ -87,7 +87,9 @@ func TestFrozenValuesThatNobodyKnows(t *testing.T) {
 	old := newServer(t, strategy.Async())
 	s := newKeeper(t)
 	dir := t.TempDir()
-	part, err := checkpoint.WriteImage(t.Context(), dir, checkpoint.PartName("a", 0, 1), checkpoint.ImageOf(old.part.Store))
+	image := checkpoint.ImageOf(old.part.Store)
+	part, err := checkpoint.WriteImage(t.Context(), dir, checkpoint.PartName("a", 0, 1), image)
+	image.Close()
 	if err != nil {
 		t.Fatal(err)
 	}
