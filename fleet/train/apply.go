@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -25,7 +27,7 @@ func (c *Options) saved() (dir string, err error) {
 
 // predictFiles is what a program with -predict does: it writes the outputs of a saved model for rows of files, as
 // [Predict] writes them.
-func predictFiles(ctx context.Context, o *Options, job func() (Job, error)) error {
+func predictFiles(ctx context.Context, o *Options, _ func() (Job, error)) error {
 	dir, err := o.saved()
 	if err != nil {
 		return err
@@ -42,16 +44,12 @@ func predictFiles(ctx context.Context, o *Options, job func() (Job, error)) erro
 	if err != nil {
 		return err
 	}
-	j, err := job() // whose Stdout it is
-	if err != nil {
-		return err
-	}
 	f, err := fleet.New(ctx, rolemaker.Local{}, fleet.Options{})
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	_, err = Predict(ctx, f, rows, j.output(), m.Outputs...)
+	_, err = Predict(ctx, f, rows, cmp.Or[io.Writer](o.predictions, os.Stdout), m.Outputs...)
 	return err
 }
 

@@ -36,6 +36,7 @@ func TestSavedModelOnFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		o.predictions = &said
 		if err := start(&o, nil, func() (Job, error) {
 			g := nn.NewGraph(1)
 			y := g.Input("y", 1)

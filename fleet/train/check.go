@@ -14,7 +14,7 @@ import (
 )
 
 // A Report is what [Check] has seen of a job: its rows, its feeds, its params, some steps, and what a person should
-// look at. Print it to see tables.
+// look at: its Findings, of which Fails says whether any would end training. Print it to see tables.
 type Report = check.Report
 
 // A Finding is one thing to look at, with its remedy.
@@ -51,7 +51,7 @@ func Check(ctx context.Context, j Job) (*Report, error) {
 		return nil, r.noEpoch()
 	}
 	report, err := check.Look(ctx, check.Job{Loss: j.Loss, Outputs: j.Outputs, Rule: j.Rule, Train: train, Test: test,
-		First: first, Batch: j.Batch})
+		First: first, Batch: j.Batch, Tolerates: s.WithDefaults().NotFinite != strategy.NotFiniteRefuse})
 	if err == nil {
 		traffic(report, f)
 	}

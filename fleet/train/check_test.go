@@ -11,12 +11,14 @@ import (
 	"github.com/gofleet/gofleet/fleet/train"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/strategy"
 )
 
 // looked is a job that is right: two numbers and a category make its label likely or not. A test spoils a part of it.
 type looked struct {
 	train.Options
 	rows     int
+	spare    *strategy.Strategy
 	height   int
 	row      func(r *rand.Rand, i int, x *values) // changes a row
 	tests    func(train, test *dataset.Dataset) *dataset.Dataset
@@ -66,7 +68,7 @@ func (l *looked) job() train.Job {
 		in = nn.BatchNorm(in, nn.NormOptions{})
 	}
 	logit := nn.Linear(nn.ReLU(nn.Linear(in, 16, l.hidden)), 1, nn.LinearOptions{})
-	return train.Job{Options: l.Options, Loss: nn.Mean(l.loss(logit, label)), Rule: l.rule, Rows: l.order,
+	return train.Job{Options: l.Options, Strategy: l.spare, Loss: nn.Mean(l.loss(logit, label)), Rule: l.rule, Rows: l.order,
 		Outputs: []*nn.Node{l.outputs(logit, label)},
 		Data: func(ctx context.Context) (first, second *dataset.Dataset, err error) {
 			if first, err = l.made(1, l.rows).Load(ctx); err == nil {
@@ -154,6 +156,18 @@ func TestCheck(t *testing.T) {
 				}
 			}
 		}, `feed "x" has no number in`, true},
+		"right, but for numbers that the job leaves out": {func(l *looked) {
+			l.spare = &strategy.Strategy{NotFinite: strategy.NotFiniteSkip}
+			l.row = func(_ *rand.Rand, i int, v *values) {
+				if i == 3999 {
+					v.x = float32(math.Inf(1))
+				}
+			}
+		}, `feed "x" has no number in`, false},
+		"a rule by param, and a bound": {func(l *looked) {
+			l.maxBytes = 1 << 20
+			l.rule = optimizer.PerParam{Rule: optimizer.Adam{LR: 1e-2}, By: map[string]optimizer.Rule{"fc_0.w_0": optimizer.SGD{LR: 0.1}}}
+		}, "", false},
 		"an id beyond its table": {func(l *looked) {
 			l.height = 200
 			l.row = func(_ *rand.Rand, i int, v *values) { v.id += int64(i/3999) * 1000 }

@@ -140,7 +140,6 @@ package train
 //	meet.go      how they meet at the end of an epoch
 //	tallies.go   the numbers that they measured, on their way
 //	evaluate.go  nodes over rows, of all workers
-//	dead.go      predictions that have nothing to do with the rows
 //	tests.go     what is measured on test rows
 //	evaluation.go  what all have measured at one moment
 //	history.go   how they measure it together

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/train/internal/check"
 	"github.com/gofleet/gofleet/nn"
 )
 
@@ -63,7 +64,7 @@ func measurable(n *nn.Node) error {
 func measure(ctx context.Context, exe *nn.Executor, rows *dataset.Dataset, nodes []*nn.Node,
 	pred *nn.Node) (sums []float64, err error) {
 	exe.ResetMetrics()
-	fetch, apart := slices.Clone(nodes), spread{}
+	fetch, apart := slices.Clone(nodes), check.Spread{}
 	if pred != nil {
 		fetch = append(fetch, pred)
 	}
@@ -77,7 +78,7 @@ func measure(ctx context.Context, exe *nn.Executor, rows *dataset.Dataset, nodes
 			return nil, err
 		}
 		if pred != nil {
-			apart.see(out[len(nodes)].Float32s(), exe.Examples())
+			apart.See(out[len(nodes)].Float32s(), exe.Examples())
 		}
 		for i, t := range out[:len(nodes)] {
 			if w := exe.Weight(nodes[i]); w > 0 {

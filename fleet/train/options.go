@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -59,9 +60,10 @@ type Options struct {
 	journal                          string
 	placement, codec, payload, amend string
 	kSteps, goBack                   int
-	look                             bool   // and do not train
-	predict, eval                    string // files, instead of training
-	defaulted                        bool   // Batch, Epochs and Threads have been given their defaults
+	look                             bool      // and do not train
+	predict, eval                    string    // files, instead of training
+	predictions                      io.Writer // of predict; nil is os.Stdout
+	defaulted                        bool      // Batch, Epochs and Threads have been given their defaults
 }
 
 const (

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/gofleet/gofleet/dataset"
+	"github.com/gofleet/gofleet/fleet/train/internal/check"
 	"github.com/gofleet/gofleet/nn"
 )
 
@@ -60,13 +61,13 @@ func (t *tests) warnDead(words []word, e Evaluation) {
 	if pred == nil || t.rows == nil || t.dead {
 		return
 	}
-	var s spread
+	var s check.Spread
 	for _, w := range words {
 		if n := len(w.Sums); w.Kind == measures && n >= len(s) {
-			s.add(w.Sums[n-len(s):])
+			s.Add(w.Sums[n-len(s):])
 		}
 	}
-	if how := s.dead(e.Values[EvalLoss]); how != "" {
+	if how := s.Dead(e.Values[EvalLoss]); how != "" {
 		t.dead = true
 		slog.Warn("train: the model predicts the same whatever it is fed, so that it learns nothing more: most often "+
 			"numbers are fed as they are (Scale or Standardize them, or begin with nn.BatchNorm), or the learning "+

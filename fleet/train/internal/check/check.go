@@ -18,6 +18,7 @@ type Job struct {
 	Train, Test *dataset.Dataset
 	First       *dataset.Dataset // the rows of the first epoch, in their order
 	Batch       int
+	Tolerates   bool // gradients that are not finite
 }
 
 // Finding is what a person should look at before the job trains.
@@ -49,7 +50,7 @@ type Report struct {
 	rows, tested readings // what the feeds of rows and of test rows hold
 	graph        graph
 	labels       [][2]float64 // the least and the largest of each step
-	before, then scores       // predictions before the first step and behind the last
+	before, then Spread       // of predictions before the first step and behind the last
 }
 
 // Fails says whether training would end with an error.

@@ -9,6 +9,7 @@
 //	feeds.go     what they hold for each feed
 //	watch.go     a trainer between the graph and its tables, which sees every gradient
 //	steps.go     some steps of training, and predictions before and after
+//	spread.go    how far predictions lie apart
 //	findings.go  what is wrong, and what to do
 //	report.go    all of it as text
 package check

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gofleet/gofleet/internal/rules"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/optimizer/local"
 )
@@ -39,7 +40,7 @@ func (r *Report) feed(f Feed) {
 	switch {
 	case f.Missing > 0:
 		r.find(fmt.Sprintf("feed %q has no number in %s of its places (NaN, or infinite)", f.Name, percent(f.Missing)),
-			"give its column a Missing value, or leave these rows out: a loss of NaN ends the training")
+			"give its column a Missing value, or leave these rows out: what they teach is not finite")
 	case f.Label && seen.constant():
 		r.find(fmt.Sprintf("every row has the label %q %v", f.Name, seen.only()),
 			"look at the column and the files: a model of one label learns nothing else")
@@ -57,7 +58,7 @@ func (r *Report) feed(f Feed) {
 	case raw && f.Kind == "number" && size > large:
 		r.find(fmt.Sprintf("feed %q is %.4g ± %.4g, and reaches %s as it is", f.Name, f.Mean, f.Deviation, layer),
 			"Scale or Standardize its column, or begin with nn.BatchNorm")
-	case f.Unseen > 0.5:
+	case f.Unseen > 0.5 && !f.Many && !r.More: // else what was not looked at may have them
 		r.find(fmt.Sprintf("%s of feed %q in test rows are ids that no row to train on has", percent(f.Unseen), f.Name),
 			"a model knows nothing of them: a coarser id, or a split of rows at random, if the service will know its "+
 				"ids")
@@ -67,7 +68,8 @@ func (r *Report) feed(f Feed) {
 // far says whether the predictions before the first step are of another size than a label's numbers.
 func (r *Report) far(label Feed) bool {
 	size := max(math.Abs(label.Mean), label.Deviation)
-	return math.Abs(label.Mean-r.before.mean) > 0.9*size || label.Deviation-r.before.deviation > 0.9*size
+	mean, deviation := r.before.moments()
+	return math.Abs(label.Mean-mean) > 0.9*size || label.Deviation-deviation > 0.9*size
 }
 
 // regression says whether the loss is of numbers, classes whether it is of labels that are 0 and 1.
@@ -163,15 +165,16 @@ func (r *Report) lookups(table string) (ids []uint64) {
 	return ids
 }
 
-// fits is how many ids a table has room for, by making one.
+// fits is how many of the ids a table has room for, by making one.
 func fits(p *optimizer.Param, rule optimizer.Rule, ids []uint64) (n int) {
-	t, err := local.New([]*optimizer.Param{p}, rule)
-	for chunk := range slices.Chunk(ids, 1024) {
-		if err != nil {
-			return n
-		}
-		if err = t.SetRows(p.Name, chunk, make([]float32, len(chunk)*p.Dim())); err == nil {
-			n += len(chunk)
+	t, err := local.New([]*optimizer.Param{p}, rules.For(rule, p))
+	if err != nil {
+		return 0
+	}
+	row := make([]float32, p.Dim())
+	for i := range ids {
+		if t.SetRows(p.Name, ids[i:i+1], row) == nil {
+			n++
 		}
 	}
 	return n
@@ -180,18 +183,18 @@ func fits(p *optimizer.Param, rule optimizer.Rule, ids []uint64) (n int) {
 // predictions looks at predictions before and behind the steps.
 func (r *Report) predictions() {
 	switch pred := r.graph.pred; {
-	case pred == nil || r.then.rows < 50:
+	case pred == nil:
 	case r.graph.loss == "binary_cross_entropy_with_logits" && pred.Op() == "sigmoid":
 		r.find(fmt.Sprintf("%v is a probability, and %s makes one of it again", pred, r.graph.loss),
 			"give the loss what comes before Sigmoid, or take BinaryCrossEntropy")
 	case r.before.alike() && r.then.alike():
 		r.find(fmt.Sprintf("predictions %v are the same for all rows, before and behind %d steps", pred, len(r.Losses)),
 			"look whether the feeds reach them: a layer that begins with zeros, or numbers that are lost on the way")
-	case r.before.certain > 0.9 && r.before.within && r.classes():
+	case r.before.certain() > 0.9 && r.classes():
 		r.find(fmt.Sprintf("predictions %v are 0 or 1 for %s of the rows before the first step", pred,
-			percent(r.before.certain)),
+			percent(r.before.certain())),
 			"numbers are too large for the layers: Scale or Standardize them, or begin with nn.BatchNorm")
-	case r.then.alike() || r.then.certain == 1 && r.last() > 0.5:
+	case r.then.Dead(r.last()) != "":
 		r.find(fmt.Sprintf("predictions %v are all alike, or all 0 or 1, behind %d steps", pred, len(r.Losses)),
 			"a smaller learning rate (-lr), and numbers of a size around 1 in the feeds")
 	}

@@ -10,7 +10,6 @@ import (
 type graph struct {
 	feeds  []string            // in order of construction
 	labels []string            // feeds that the loss compares predictions with
-	slots  map[string]bool     // feeds whose rows differ in length
 	raw    map[string]string   // feeds that reach a layer as they are: its op
 	looked map[string][]string // the feeds that look a table up, by param
 	needed map[string]bool     // feeds that outputs are computed from
@@ -20,7 +19,7 @@ type graph struct {
 
 // readGraph walks what the job computes.
 func readGraph(j Job) graph {
-	g := graph{slots: map[string]bool{}, raw: map[string]string{}, looked: map[string][]string{},
+	g := graph{raw: map[string]string{}, looked: map[string][]string{},
 		needed: map[string]bool{},
 		pred:   j.Loss.Prediction()}
 	trained := behind(j.Loss)

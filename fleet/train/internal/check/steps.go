@@ -2,8 +2,8 @@ package check
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -29,7 +29,7 @@ func (r *Report) try(ctx context.Context, j Job) error {
 	if err != nil {
 		return err
 	}
-	w := &watch{tables, map[string]*Param{}}
+	w := &watch{tables, j.Tolerates, map[string]*Param{}}
 	for _, p := range params {
 		w.params[p.Name] = &Param{Name: p.Name, Shape: p.Shape, Table: p.Embedding, Frozen: p.Frozen}
 	}
@@ -60,6 +60,9 @@ func (r *Report) try(ctx context.Context, j Job) error {
 	return err
 }
 
+// several are the rows that are tried with one at an edge, as a loss may compare them.
+const several = 4
+
 // tryEdges has the rows with the smallest and the largest values of each feed trained on, or tested on: an id may be
 // above its table, or a label no class.
 func (r *Report) tryEdges(ctx context.Context, j Job, exe *nn.Executor) {
@@ -78,12 +81,16 @@ func (r *Report) tryEdges(ctx context.Context, j Job, exe *nn.Executor) {
 					continue
 				}
 				tried[row] = true
-				batch, err := some(of.rows).Skip(row).Take(4).MayBeEmpty().Batch(ctx) // a loss may want several
+				from := max(0, min(row, of.seen.count-several))
+				batch, err := some(of.rows).Skip(from).Take(several).MayBeEmpty().Batch(ctx)
+				if errors.Is(err, dataset.ErrOnePass) {
+					break
+				}
 				if err == nil {
 					_, err = of.step(ctx, batch, j.Loss)
 				}
 				if err != nil {
-					r.fails(fmt.Sprintf("%s %d, or one of the next, fails", of.what, row), err)
+					r.fails(fmt.Sprintf("%s %d, or one beside it, fails", of.what, row), err)
 					return // the executor is over
 				}
 			}
@@ -148,24 +155,14 @@ func (p *Param) measure(of *optimizer.Param, rule optimizer.Rule, first, last []
 	p.Norm, p.Moved = norm(first), norm(moved)
 }
 
-// scores are predictions of some rows.
-type scores struct {
-	rows            int
-	mean, deviation float64
-	certain         float64 // the share that is as good as 0 or 1
-	within          bool    // all lie between 0 and 1
-}
-
 // scored is how many rows are predicted.
 const scored = 2048
 
 // predict looks at what the loss compares with labels, for some rows.
-func (r *Report) predict(ctx context.Context, j Job, exe *nn.Executor) (s scores, err error) {
+func (r *Report) predict(ctx context.Context, j Job, exe *nn.Executor) (s Spread, err error) {
 	if r.graph.pred == nil {
 		return s, nil
 	}
-	var sum, squares float64
-	s.within = true
 	for batch, err := range some(j.Train).Take(scored).MayBeEmpty().BatchesContext(ctx, scored/4) {
 		if err != nil {
 			return s, err
@@ -174,28 +171,7 @@ func (r *Report) predict(ctx context.Context, j Job, exe *nn.Executor) (s scores
 		if err != nil {
 			return s, fmt.Errorf("predictions: %w", err)
 		}
-		v, _ := got[0].Data().([]float32)
-		for i := range exe.Examples() {
-			width := len(v) / exe.Examples()
-			if width == 0 {
-				return scores{}, nil // a mean of the batch
-			}
-			x := float64(v[(i+1)*width-1])
-			s.rows++
-			sum += x
-			squares += x * x
-			s.within = s.within && x >= 0 && x <= 1
-			if math.Min(math.Abs(x), math.Abs(1-x)) < 1e-6 {
-				s.certain++
-			}
-		}
-	}
-	if n := float64(s.rows); n > 0 {
-		s.mean, s.certain = sum/n, s.certain/n
-		s.deviation = math.Sqrt(max(squares/n-s.mean*s.mean, 0))
+		s.See(got[0].Float32s(), exe.Examples())
 	}
 	return s, nil
 }
-
-// alike says whether predictions have nothing to do with the rows.
-func (s scores) alike() bool { return s.rows >= 50 && s.deviation <= 1e-6*math.Abs(s.mean) }

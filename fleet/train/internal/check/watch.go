@@ -24,7 +24,8 @@ type Param struct {
 // watch is a trainer that sees what goes to another.
 type watch struct {
 	optimizer.Trainer
-	params map[string]*Param
+	tolerates bool // as a strategy does that skips gradients which are not finite
+	params    map[string]*Param
 }
 
 // Open implements [optimizer.Trainer].
@@ -44,17 +45,23 @@ type watched struct {
 func (s *watched) End(ctx context.Context, step *optimizer.Step) error {
 	if !step.Eval {
 		for _, p := range s.params {
-			s.watch.sees(p.Name, p.G)
+			s.watch.sees(p.Name, p.G, len(p.G))
 		}
 		for _, rows := range step.Rows {
-			s.watch.sees(rows.Param.Name, rows.G)
+			s.watch.sees(rows.Param.Name, rows.G, rows.Param.Dim())
 			s.watch.params[rows.Param.Name].touches(len(rows.IDs))
 		}
 	}
 	return s.Session.End(ctx, step)
 }
 
-func (w *watch) sees(param string, g []float32) {
+// sees measures a gradient, of rows of a width or of one. Where the job tolerates it, what is not finite is left out.
+func (w *watch) sees(param string, g []float32, width int) {
+	for i := 0; w.tolerates && i < len(g); i += width {
+		if n := norm(g[i : i+width]); n-n != 0 {
+			clear(g[i : i+width])
+		}
+	}
 	if p := w.params[param]; p != nil {
 		p.Gradient = max(p.Gradient, norm(g))
 	}
