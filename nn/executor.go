@@ -18,9 +18,11 @@ type Executor struct {
 	plans []*plan
 	ran   *plan // of the last step, nil where that failed
 
-	borrowed bool // works on the graph's own parameters
-	params   map[*optimizer.Param]*optimizer.Param
-	tables   []*table // in order of construction
+	borrowed  bool // works on the graph's own parameters
+	params    map[*optimizer.Param]*optimizer.Param
+	minimised []*optimizer.Param // of the session, in the objective's order
+	shows     func([]*optimizer.Param, *optimizer.Step)
+	tables    []*table // in order of construction
 
 	session optimizer.Session
 	cores   cores
@@ -140,6 +142,9 @@ func (e *Executor) runStep(ctx context.Context, p *plan, b, next *feedBatch) err
 		e.steps++
 		e.step.Loss = float64(p.loss.value[0])
 		e.suspect(p, b)
+		if e.shows != nil {
+			e.shows(e.minimised, &e.step)
+		}
 	}
 	err := e.end(ctx)
 	if !p.train {

@@ -98,8 +98,8 @@ var options = []struct {
 		Entry: optimizer.Entry{CountFilter: 3}, Show: named("show"), Click: named("click"), MaxBytes: 1}, embeddings},
 	{EmbeddingOptions{Dim: 2, Entry: byClicks}, EmbeddingOptions{Dim: 2, Entry: byClicks, Show: named("show"), Click: named("click")}, embeddings},
 
-	{TrainOptions{}, TrainOptions{Fetch: []*Node{named("pred")}, Progress: &Progress{Out: &written[0]}, MayBeEmpty: true, Step: tired}, trainFrom},
-	{TrainOptions{}, TrainOptions{Fetch: []*Node{named("pred")}, Progress: &Progress{Out: &written[0]}, MayBeEmpty: true, Step: tired}, trainThreads},
+	{TrainOptions{}, TrainOptions{Fetch: []*Node{named("pred")}, Progress: &Progress{Out: &written[0]}, MayBeEmpty: true, Step: tired, Gradients: watched}, trainFrom},
+	{TrainOptions{}, TrainOptions{Fetch: []*Node{named("pred")}, Progress: &Progress{Out: &written[0]}, MayBeEmpty: true, Step: tired, Gradients: watched}, trainThreads},
 	{Progress{Out: &written[0]}, Progress{Out: &written[1], Label: "epoch 1", Total: 9000, Every: time.Second, Steps: 7,
 		Logger: slog.New(slog.NewTextHandler(&written[1], nil))}, progress(trainFrom)},
 	{Progress{Out: &written[0]}, Progress{Out: &written[1], Label: "epoch 1", Total: 9000, Every: time.Second, Steps: 7,
@@ -338,6 +338,9 @@ func draws(_ *testing.T, o any) string {
 	}
 	return fmt.Sprint(slices.Sorted(maps.Keys(counts)), s.Probability(3))
 }
+
+// watched is a TrainOptions.Gradients that writes down how many steps it was shown.
+func watched(_ []*optimizer.Param, s *optimizer.Step) { fmt.Fprint(&written[1], s.Number, " ") }
 
 // tired is a TrainOptions.Step that ends a loop after three.
 func tired(_ context.Context, so TrainResult) error {

@@ -44,7 +44,7 @@ func (e *Executor) openSession(objective *Node, trainer optimizer.Trainer) error
 		e.giveBack()
 		return err
 	}
-	e.session = s
+	e.session, e.minimised = s, own
 	e.openTables(params)
 	return nil
 }

@@ -81,7 +81,7 @@ func (c *crowd) train(ctx context.Context, g *Graph, l *trainLoop, thread int,
 	batches iter.Seq2[map[string]*tensor.Dense, error],
 	o TrainOptions) error {
 	*l = trainLoop{exe: NewExecutor(g), crowd: c, after: o.Step, began: c.began}
-	l.exe.counts = c.counts
+	l.exe.counts, l.exe.shows = c.counts, o.Gradients
 	l.exe.SetThread(thread, len(c.loops))
 	err := l.prepare(o.Fetch)
 	if err == nil {

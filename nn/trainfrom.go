@@ -23,6 +23,11 @@ type TrainOptions struct {
 	// Step is called after each step, with the result so far; nil is not. It may evaluate, save, or meet other workers.
 	// Threads that train together call it one at a time. Its error ends the loop.
 	Step func(ctx context.Context, so TrainResult) error
+	// Gradients is shown each step's gradients, before the trainer takes them; nil is not. The params are in the order
+	// of the loss's Params: G of a dense one that is not frozen is its gradient, as W is what it was computed at, and
+	// the step's Rows have those of embeddings. All are valid until it returns, and not to be changed. Threads that
+	// train together call it at the same time.
+	Gradients func(params []*optimizer.Param, s *optimizer.Step)
 }
 
 // ErrNoBatches says that a training loop was given no batch, so that nothing was trained.
@@ -74,6 +79,8 @@ func (e *Executor) TrainFrom(
 	ctx context.Context, batches iter.Seq2[map[string]*tensor.Dense, error], o TrainOptions,
 ) (TrainResult, error) {
 	l := &trainLoop{exe: e, after: o.Step, began: time.Now()}
+	e.shows = o.Gradients
+	defer func() { e.shows = nil }()
 	if err := o.Progress.check(); err != nil {
 		return TrainResult{}, err
 	}

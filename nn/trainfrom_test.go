@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -372,6 +373,81 @@ func TestTrainFromTheMiddle(t *testing.T) {
 				strings.Contains(said, "100%") != (want.Steps > 0) {
 				t.Errorf("%d threads after %d samples: the report is %q", threads, trained, said)
 			}
+		}
+	}
+}
+
+// overheard is a trainer that adds up what sessions hand over.
+type overheard struct {
+	optimizer.Trainer
+	mu  sync.Mutex
+	sum map[string]uint64 // of bits, in whatever order threads come
+}
+
+func (o *overheard) Open(params []*optimizer.Param) (optimizer.Session, error) {
+	s, err := o.Trainer.Open(params)
+	return overheardSession{s, o, params}, err
+}
+
+type overheardSession struct {
+	optimizer.Session
+	of     *overheard
+	params []*optimizer.Param
+}
+
+func (s overheardSession) End(ctx context.Context, st *optimizer.Step) error {
+	if !st.Eval {
+		s.of.add(s.params, st)
+	}
+	return s.Session.End(ctx, st)
+}
+
+func (o *overheard) add(params []*optimizer.Param, s *optimizer.Step) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, p := range params {
+		for i, g := range p.G {
+			o.sum[p.Name] += math.Float64bits(float64(g)*float64(i+1) + float64(p.W[i]))
+		}
+	}
+	for _, r := range s.Rows {
+		for i, g := range r.G {
+			o.sum[r.Param.Name] += math.Float64bits(float64(g)*float64(i+1) + float64(r.W[i]))
+		}
+	}
+	o.sum["steps"]++
+}
+
+// TestGradientsAreShown: a loop shows what it hands to the trainer, step by step, with the weights that it was computed at, and neither
+// what evaluations read between the steps nor the steps of a later loop.
+func TestGradientsAreShown(t *testing.T) {
+	for _, threads := range []int{0, 1, 3} {
+		n := newToy(1)
+		weights, err := local.New(n.loss.Params(), optimizer.SGD{LR: 0.1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		given, shown := &overheard{Trainer: weights, sum: map[string]uint64{}}, &overheard{sum: map[string]uint64{}}
+		n.loss.Bind(given)
+		exe := NewExecutor(n.g)
+		o := TrainOptions{Gradients: shown.add}
+		if threads == 0 {
+			o.Step = func(ctx context.Context, _ TrainResult) error {
+				_, err := exe.Eval(ctx, n.batch(7, 3), n.loss)
+				return err
+			}
+			_, err = exe.TrainFrom(t.Context(), recycled(n.batches(20, 20, 10)), o)
+		} else {
+			_, err = TrainThreads(t.Context(), n.g, threads, func(int) stream { return recycled(n.batches(20, 20, 10)) }, o)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(given.sum) != 7 || given.sum["steps"] != 3*uint64(max(threads, 1)) || !maps.Equal(given.sum, shown.sum) {
+			t.Errorf("%d threads: the trainer was given %v, and shown were %v", threads, given.sum, shown.sum)
+		}
+		if _, err := exe.TrainFrom(t.Context(), recycled(n.batches(20)), TrainOptions{}); err != nil || shown.sum["steps"] == given.sum["steps"] {
+			t.Errorf("%d threads: a later loop shows its steps too: %v, error %v", threads, shown.sum["steps"], err)
 		}
 	}
 }
