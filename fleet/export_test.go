@@ -37,6 +37,9 @@ func (f *Fleet) Probed() *health.Board {
 // ShowAgain has probes told of a role that was minimized before it was probed.
 func (f *Fleet) ShowAgain() { f.show() }
 
+// SamplesOf and TablesOf are what a role shows.
+var SamplesOf, TablesOf = samplesOf, tablesOf
+
 // Exposed has this role show what it counts without a port.
 func (f *Fleet) Exposed() http.Handler {
 	f.page = new(exposition.Page)

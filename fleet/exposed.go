@@ -6,6 +6,7 @@ import (
 	"os"
 	"strconv"
 
+	"github.com/gofleet/gofleet/fleet/stats"
 	"github.com/gofleet/gofleet/internal/count"
 	"github.com/gofleet/gofleet/internal/exposition"
 )
@@ -32,12 +33,29 @@ func (f *Fleet) samples() []exposition.Set {
 	if f.IsServer() {
 		role = "server"
 	}
-	labels := []exposition.Label{{Name: "role", Value: role}, {Name: "index", Value: strconv.Itoa(f.id.Index)}}
-	s := f.Stats()
+	return samplesOf(role, f.id.Index, f.Stats())
+}
+
+// samplesOf are the samples of a role. Labels are of ops, of the model's tables, of servers and of a few workers, so
+// that their number is bounded, and none has an id.
+func samplesOf(role string, index int, s stats.Process) []exposition.Set {
+	labels := []exposition.Label{{Name: "role", Value: role}, {Name: "index", Value: strconv.Itoa(index)}}
 	sets := []exposition.Set{{Labels: labels, Samples: count.Samples(s)}}
+	add := func(name, value string, of any) {
+		sets = append(sets, exposition.Set{Labels: append(labels[:2:2], exposition.Label{Name: name, Value: value}),
+			Samples: count.Samples(of)})
+	}
 	for _, t := range s.Tables {
-		sets = append(sets, exposition.Set{Labels: append(labels[:2:2], exposition.Label{Name: "table", Value: t.Name}),
-			Samples: count.Samples(t)})
+		add("table", t.Name, t)
+	}
+	for _, r := range s.Requests {
+		add("op", r.Op, r)
+	}
+	for _, l := range s.Links {
+		add("server", strconv.Itoa(l.Server), l)
+	}
+	for _, a := range s.Server.Awaited() {
+		add("worker", strconv.Itoa(a.Worker), a)
 	}
 	return sets
 }

@@ -41,6 +41,7 @@ type Fleet struct {
 	pulses       awake.Pulses
 	board        *health.Board    // where probes ask, nil if none do
 	page         *exposition.Page // where it shows what it counts, nil for nowhere
+	meter        workMeter        // of its training threads
 
 	mu     sync.Mutex
 	job    *job           // since Minimize

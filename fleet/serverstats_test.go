@@ -57,7 +57,9 @@ func (o *onlookers) look() {
 func TestServersShowHowTheirJobStands(t *testing.T) {
 	t.Parallel()
 	all := slices.Collect(count.Keys(stats.Server{}))
-	all = slices.DeleteFunc(all, func(key string) bool { return key == "dead" }) // TestServersShowTheLost
+	all = slices.DeleteFunc(all, func(key string) bool {
+		return key == "dead" || key == "life" || key == "returned" // TestServersShowTheLost, TestServersShowWhoCameBack
+	})
 	lacks := map[strategy.Mode][]string{strategy.ModeAsync: {"phase", "round"}, strategy.ModeHalfAsync: {"phase", "round"},
 		strategy.ModeGeo: {"phase"}}
 	for _, m := range strategy.Modes() {
@@ -67,7 +69,7 @@ func TestServersShowHowTheirJobStands(t *testing.T) {
 			s := journaled(strategy.Strategy{Mode: m}, t.TempDir(), strategy.JournalProcess)
 			s.Recovery.Every = strategy.Duration(time.Hour)
 			listen := func(below transport.Transport) transport.Transport {
-				return &trial.Tap{Transport: below, Before: func(string, [][]byte) error { o.look(); return nil },
+				return &trial.Tap{Transport: below, Before: func(string, [][]byte) error { o.look(); time.Sleep(time.Millisecond); return nil },
 					Answer: func([]byte) { o.look() }}
 			}
 			plays := trial.Counters(1, s, func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {

@@ -3,7 +3,10 @@ package fleet
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
+	"time"
 
+	"github.com/gofleet/gofleet/fleet/stats"
 	"github.com/gofleet/gofleet/internal/progress"
 	"github.com/gofleet/gofleet/optimizer"
 )
@@ -19,6 +22,8 @@ type ordered struct {
 	begun   bool
 	eval    bool // the step that has begun is an evaluation
 	closed  bool
+	meter   *workMeter
+	last    time.Time // when the step's last part was over; zero before the first
 	err     error
 }
 
@@ -35,8 +40,14 @@ func (s *ordered) Begin(ctx context.Context, st *optimizer.Step) error {
 		if s.leave == nil && !st.Eval {
 			s.leave = s.reading.Enter(st.Thread, st.Threads)
 		}
+		if !st.Eval {
+			s.spend(&s.meter.input)
+		}
 		s.err = s.inner.Begin(ctx, st)
 		s.begun, s.eval = s.err == nil, st.Eval
+		if !st.Eval {
+			s.spend(&s.meter.pull)
+		}
 	}
 	return s.err
 }
@@ -49,9 +60,14 @@ func (s *ordered) End(ctx context.Context, st *optimizer.Step) error {
 		s.refuse("End without Begin")
 	case s.eval != st.Eval:
 		s.refuse(fmt.Sprintf("a step began with Eval %t and ends with Eval %t", s.eval, st.Eval))
+	case s.eval:
+		s.err, s.begun = s.inner.End(ctx, st), false
 	default:
-		s.err = s.inner.End(ctx, st)
-		s.begun = false
+		s.spend(&s.meter.compute)
+		s.err, s.begun = s.inner.End(ctx, st), false
+		if s.spend(&s.meter.push); s.err == nil {
+			s.meter.examples.Add(int64(st.Samples))
+		}
 	}
 	return s.err
 }
@@ -69,6 +85,24 @@ func (s *ordered) Close(ctx context.Context) error {
 		defer s.leave()
 	}
 	return s.inner.Close(ctx)
+}
+
+// spend adds the time since the part before to that of a part.
+func (s *ordered) spend(part *atomic.Int64) {
+	now := time.Now()
+	if !s.last.IsZero() {
+		part.Add(int64(now.Sub(s.last)))
+	}
+	s.last = now
+}
+
+// workMeter is what training threads do with their time, in nanoseconds, and with how many examples.
+type workMeter struct{ input, pull, compute, push, examples atomic.Int64 }
+
+func (m *workMeter) read() stats.Work {
+	of := func(part *atomic.Int64) time.Duration { return time.Duration(part.Load()) }
+	return stats.Work{Examples: m.examples.Load(), Input: of(&m.input), Pull: of(&m.pull), Compute: of(&m.compute),
+		Push: of(&m.push)}
 }
 
 func (s *ordered) refuse(why string) {

@@ -1,6 +1,9 @@
 package fleet
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/gofleet/gofleet/fleet/stats"
 	"github.com/gofleet/gofleet/internal/backend"
 	"github.com/gofleet/gofleet/internal/count"
@@ -16,24 +19,43 @@ func (f *Fleet) Stats() stats.Process {
 	f.mu.Lock()
 	j, server := f.job, f.server
 	f.mu.Unlock()
-	s := stats.Process{Counts: f.counts()}
+	s := stats.Process{Counts: f.counts(), Work: f.meter.read()}
 	if j == nil {
 		return s
 	}
+	at := f.Position()
+	s.Work.Epoch, s.Work.EpochExamples = at.Epoch, at.Samples
 	if server != nil {
 		s.Tables = tablesOf(server.Store())
 		count.Fill(&s, server.Meter())
 		for _, w := range server.Waits() {
 			s.Server.Waits = append(s.Server.Waits, stats.Wait(w))
 		}
+		s.Requests = requests(server.Meter().Took())
 	}
 	if h, ok := j.backend.(backend.Holder); ok {
 		s.Tables = tablesOf(h.Store())
+	}
+	if m, ok := j.backend.(backend.Metered); ok {
+		traffic := m.Traffic()
+		s.Requests, s.Work.Open = requests(traffic.Took), traffic.Open
+		s.Work.Staleness = stats.Histogram(traffic.Stale)
+		for i := range traffic.Sent {
+			s.Links = append(s.Links, stats.Link{Server: i, Sent: traffic.Sent[i], Received: traffic.Received[i]})
+		}
 	}
 	if m, ok := j.transport.(transport.Metered); ok {
 		s.Transport = m.Stats()
 	}
 	return s
+}
+
+// requests are those of all ops, by their names.
+func requests(took map[string]count.Distribution) (all []stats.Request) {
+	for _, op := range slices.Sorted(maps.Keys(took)) {
+		all = append(all, stats.Request{Op: op, Seconds: stats.Histogram(took[op])})
+	}
+	return all
 }
 
 func tablesOf(store *table.Store) []stats.Table {
@@ -42,7 +64,8 @@ func tablesOf(store *table.Store) []stats.Table {
 		st := t.Stats()
 		all[i] = stats.Table{Name: t.Param().Name, Rows: st.Rows, Free: st.Free, Waiting: st.Waiting, Bytes: st.Bytes,
 			MaxBytes: st.MaxBytes,
-			Load:     st.Load, KeptOut: st.KeptOut, TurnedAway: st.TurnedAway, Dropped: st.Dropped}
+			Load:     st.Load, KeptOut: st.KeptOut, TurnedAway: st.TurnedAway, Dropped: st.Dropped,
+			Born: st.Born, Reads: stats.Histogram(st.Reads), Pushes: stats.Histogram(st.Pushes)}
 		for _, h := range t.Hot(hotRows) {
 			all[i].Hot = append(all[i].Hot, stats.HotRow(h))
 		}

@@ -29,7 +29,8 @@ func (t trainer) Open(params []*optimizer.Param) (optimizer.Session, error) {
 		t.f.merges(m)
 		s = m
 	}
-	return &ordered{inner: s, worker: t.f.id.Index, reading: j.backend.Reading(), goesOn: t.f.goesOn}, nil
+	return &ordered{inner: s, worker: t.f.id.Index, reading: j.backend.Reading(), goesOn: t.f.goesOn,
+		meter: &t.f.meter}, nil
 }
 
 // EndEpoch implements [optimizer.Trainer].

@@ -6,6 +6,7 @@
 //	}
 //	fmt.Println(s.Counts.Steps, "steps,", s.Counts.Staleness(), "updates late on average")
 //
-// A server has [Server] and a [Table] for each embedding, a worker [Counts], both their transport's. All are values of
+// A server has [Server] and a [Table] for each embedding, a worker [Counts] and [Work], both their requests' times and
+// their transport's counts. All are values of
 // slog, which show what is not zero. [Traffic] is what fleet.Fleet.Explain expects of a step.
 package stats

@@ -15,7 +15,7 @@ import (
 func TestNamesOfMetrics(t *testing.T) {
 	var names []string
 	helped := map[string]bool{}
-	for _, of := range []any{Process{}, Table{}} {
+	for _, of := range []any{Process{}, Table{}, Request{}, Link{}, Awaited{}} {
 		for s := range count.Samples(of) {
 			name := s.Name
 			if s.By != "" {

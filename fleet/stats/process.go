@@ -17,6 +17,11 @@ type Process struct {
 	Tables []Table
 	// Counts is what became of a worker's pushes.
 	Counts Counts
+	// Work is what a worker does with its time and its data.
+	Work Work
+	// Requests are a worker's own, and those that a server has answered, by op. Links are a worker's to each server.
+	Requests []Request
+	Links    []Link
 	// Refused requests were answered by this server with an error that sending them again would not have cured.
 	Refused int64 `count:"refused"`
 	// Server is how the job stands, as this server sees it.

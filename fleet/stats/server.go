@@ -2,6 +2,7 @@ package stats
 
 import (
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/gofleet/gofleet/internal/count"
@@ -24,12 +25,42 @@ type Server struct {
 	Waiting int           `count:"waits"`
 	Waited  time.Duration `count:"oldest_wait"`
 	Waits   []Wait
+	// Returned workers were started again, each as often as it was. Life is how often this server came back from its
+	// journal.
+	Returned int `count:"returned"`
+	Life     int `count:"life"`
 	// Journal is the size of the journal's last segment, in bytes.
 	Journal int64 `count:"journal"`
 	// CheckpointAge is how long ago a checkpoint of the job's own was whole; 0 where this process has seen none. Server
 	// 0 has it.
 	CheckpointAge time.Duration `count:"checkpoint_age"`
+	// Checkpoints of the job's own have become whole since server 0 began; the last took CheckpointTook.
+	Checkpoints    int           `count:"checkpoints"`
+	CheckpointTook time.Duration `count:"checkpoint_took"`
 }
+
+// Awaited is a worker for which requests wait, the oldest of them for so long.
+type Awaited struct {
+	Worker int
+	Waited time.Duration `name:"server_awaited_seconds" help:"How long requests wait for a worker."`
+}
+
+// Awaited are workers for which requests have waited for over a second, those that hold up the oldest first; of many
+// the first few.
+func (s Server) Awaited() (all []Awaited) {
+	for _, w := range s.Waits {
+		for _, worker := range w.Workers {
+			known := slices.ContainsFunc(all, func(a Awaited) bool { return a.Worker == worker })
+			if !known && len(all) < mostAwaited {
+				all = append(all, Awaited{worker, time.Since(w.Since)})
+			}
+		}
+	}
+	return all
+}
+
+// mostAwaited bounds what a page of metrics has of a job in which most workers are waited for.
+const mostAwaited = 16
 
 // Wait is a request that waits at a server: why, for which workers, if it is for some, and since when.
 type Wait struct {

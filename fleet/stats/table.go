@@ -23,6 +23,11 @@ type Table struct {
 	KeptOut    uint64 `count:"kept_out" name:"table_lost_gradients_total" by:"cause=entry" help:"Gradients dropped."`
 	TurnedAway uint64 `count:"turned_away" name:"table_lost_gradients_total" by:"cause=max_bytes"`
 	Dropped    uint64 `count:"dropped" name:"table_dropped_rows_total" help:"Rows that Shrink dropped."`
+	// Born are rows that were made by training. Reads and Pushes are how long calls of the table took, in seconds: of
+	// an update by several cores each its own.
+	Born   uint64    `count:"born" name:"table_born_rows_total" help:"Rows made by training."`
+	Reads  Histogram `name:"table_call_seconds" by:"op=read" help:"How long calls of the table take."`
+	Pushes Histogram `name:"table_call_seconds" by:"op=push"`
 	// Hot are the rows that were pushed most, the most pushed first; at most ten, none that was pushed less than 16
 	// times.
 	Hot []HotRow

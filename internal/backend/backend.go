@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
+	"github.com/gofleet/gofleet/internal/count"
 	"github.com/gofleet/gofleet/internal/progress"
 	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/optimizer"
@@ -98,6 +99,17 @@ type Holder interface {
 
 // Sized has measured how many bytes an id takes on its way, by embedding: 0 of what has not travelled.
 type Sized interface{ IDSizes() []float64 }
+
+// Metered knows what its messages take and carry.
+type Metered interface{ Traffic() Traffic }
+
+// Traffic is what a worker and its servers have exchanged so far.
+type Traffic struct {
+	Took           map[string]count.Distribution // seconds of requests, by op
+	Sent, Received []int64                       // bytes before compression, by server
+	Stale          count.Distribution            // updates between pull and push, by push
+	Open           int                           // numbered requests without an answer so far
+}
 
 // Hurried waits for others that may come back.
 type Hurried interface {

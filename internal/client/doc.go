@@ -8,6 +8,7 @@
 //	heartbeat.go  showing life, and noticing that a server has none
 //	call.go       one request to one server, repeated while that is safe
 //	waits.go      saying what a request waits for
+//	meter.go      what requests take and carry
 //	gather.go     barriers and reductions
 //	rate.go       a factor on learning rates
 //	frozen.go     values that no rule changes: in checkpoints, and from them

@@ -29,6 +29,7 @@ type link struct {
 	pulses    *awake.Pulses
 	round     func() mode.Round // that the worker is in
 
+	meter   *meter
 	heard   hearing
 	waits   *waits
 	asked   chan struct{} // has something when a server wants a checkpoint saved
@@ -63,6 +64,7 @@ func newLink(c Config) *link {
 		asked:     make(chan struct{}, 1),
 		ctx:       ctx,
 		end:       end,
+		meter:     newMeter(len(c.Servers)),
 	}
 	l.waits = &waits{log: l.log, servers: c.Servers, why: make([]atomic.Pointer[error], len(c.Servers)),
 		told: make([]atomic.Pointer[wire.Beat], len(c.Servers))}

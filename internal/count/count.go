@@ -11,7 +11,8 @@
 // The key under count joins it to the field of a struct for users with the same key ([Fill]), and is its name in logs
 // ([Attrs]). Under name it has a Prometheus name for samples ([All]), behind gofleet_: base units, and _total where a
 // number only grows; members of a family differ by a label, and the first has the help of all. Where a meter is
-// registered ([Register]), the struct for users gives the same samples ([Samples]). To count is one atomic addition.
+// registered ([Register]), the struct for users gives the same samples ([Samples]). To count is one atomic addition, or
+// two in a [Histogram], which stands in a struct for users as a field that has the fields of a [Distribution].
 package count
 
 import (
@@ -35,6 +36,7 @@ type Gauge func() float64
 type Sample struct {
 	Key, Name, By, Help string // By is a label: cause=token
 	Value               float64
+	Of                  *Distribution // of a histogram, whose Value is the number of its values
 }
 
 // All reads all counters and gauges of meters, which are pointers to structs.
@@ -76,6 +78,8 @@ func Register(meters ...any) (done struct{}) {
 	return done
 }
 
+var distribution = reflect.TypeFor[Distribution]()
+
 // Samples reads the fields of a struct for users whose tags, or a registered meter, say what they are called.
 func Samples(stats any) iter.Seq[Sample] {
 	return func(yield func(Sample) bool) {
@@ -88,6 +92,9 @@ func Samples(stats any) iter.Seq[Sample] {
 			switch {
 			case field.Type() == reflect.TypeFor[time.Duration]():
 				s.Value = time.Duration(field.Int()).Seconds()
+			case field.CanConvert(distribution):
+				d := field.Convert(distribution).Interface().(Distribution)
+				s.Of, s.Value = &d, float64(d.Count())
 			case field.CanUint():
 				s.Value = float64(field.Uint())
 			default:
@@ -107,7 +114,10 @@ func Fill(stats any, meters ...any) {
 		is[s.Key] += s.Value
 	}
 	for tag, field := range fields(reflect.ValueOf(stats).Elem()) {
-		v := is[tag.Get("count")] // of a field without a key 0
+		if tag.Get("count") == "" {
+			continue
+		}
+		v := is[tag.Get("count")]
 		if field.Type() == reflect.TypeFor[time.Duration]() {
 			v *= float64(time.Second)
 		}

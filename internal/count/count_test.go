@@ -35,9 +35,9 @@ func TestWhatIsCounted(t *testing.T) {
 	b.calls.Add(4)
 	a.waited.Add(int64(1500 * time.Millisecond))
 	a.token.Add(2)
-	want := []Sample{{"calls", "gofleet_calls_total", "", "Calls.", 3}, {"waited", "gofleet_waited_seconds_total", "", "Waits.", 1.5},
-		{"refused", "gofleet_refused_total", "cause=token", "Refused.", 2}, {"open", "gofleet_open_round", "", "The open round.", 7},
-		{"idle", "gofleet_idle", "", "Nothing.", 0}}
+	want := []Sample{{"calls", "gofleet_calls_total", "", "Calls.", 3, nil}, {"waited", "gofleet_waited_seconds_total", "", "Waits.", 1.5, nil},
+		{"refused", "gofleet_refused_total", "cause=token", "Refused.", 2, nil}, {"open", "gofleet_open_round", "", "The open round.", 7, nil},
+		{"idle", "gofleet_idle", "", "Nothing.", 0, nil}}
 	if got := slices.Collect(All(a)); !slices.Equal(got, want) {
 		t.Errorf("samples %+v, want %+v", got, want)
 	}

@@ -22,6 +22,13 @@ func (s *Sequence) Begin() (step, acked uint64) {
 	return s.next, s.open[0]
 }
 
+// Open is how many numbers have begun and not ended.
+func (s *Sequence) Open() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.open)
+}
+
 func (s *Sequence) End(step uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

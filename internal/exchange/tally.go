@@ -1,9 +1,11 @@
 package exchange
 
 import (
+	"sync"
 	"sync/atomic"
 
 	"github.com/gofleet/gofleet/internal/backend"
+	"github.com/gofleet/gofleet/internal/count"
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
@@ -14,6 +16,9 @@ type Tally struct {
 
 	rows, doubled, dropped   atomic.Int64
 	pushes, stale, mostStale atomic.Int64
+
+	once      sync.Once
+	staleness *count.Histogram // by push
 }
 
 // IDSize is how many bytes ids of an embedding have taken in frames.
@@ -44,12 +49,21 @@ func (n *Tally) note(o wire.Outcome, from uint64) {
 
 // noteStale takes note of a push that came so many updates after its pull.
 func (n *Tally) noteStale(updates int64) {
+	n.histogram().Observe(updates)
 	n.pushes.Add(1)
 	n.stale.Add(updates)
 	for most := n.mostStale.Load(); updates > most && !n.mostStale.CompareAndSwap(most,
 		updates); most = n.mostStale.Load() {
 	}
 }
+
+func (n *Tally) histogram() *count.Histogram {
+	n.once.Do(func() { n.staleness = count.NewHistogram(0, 1, 2, 4, 8, 16, 32, 64, 128, 256) })
+	return n.staleness
+}
+
+// Staleness is how many pushes came so many updates after their pull.
+func (n *Tally) Staleness() count.Distribution { return n.histogram().Read(1) }
 
 // Counts is what became of the pushes so far.
 func (n *Tally) Counts() backend.Counts {

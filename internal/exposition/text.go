@@ -22,12 +22,12 @@ type Label struct{ Name, Value string }
 
 // family is the lines of one name, which stand together.
 type family struct {
-	name, help string
-	lines      []string
+	name, help, kind string
+	lines            []string
 }
 
-// Write writes sets in Prometheus' text format, version 0.0.4. A name that ends in _total is a counter, any other a
-// gauge.
+// Write writes sets in Prometheus' text format, version 0.0.4. A name that ends in _total is a counter; any other is a
+// histogram's or a gauge's.
 func Write(w io.Writer, sets ...Set) error {
 	var all []*family
 	known := map[string]*family{}
@@ -35,37 +35,69 @@ func Write(w io.Writer, sets ...Set) error {
 		for s := range set.Samples {
 			f := known[s.Name]
 			if f == nil {
-				f = &family{name: s.Name}
+				f = &family{name: s.Name, kind: kind(s)}
 				known[s.Name], all = f, append(all, f)
 			}
 			if f.help == "" {
 				f.help = s.Help
 			}
-			f.lines = append(f.lines, s.Name+labels(set.Labels, s.By)+" "+strconv.FormatFloat(s.Value, 'g', -1, 64))
+			f.add(s, set.Labels)
 		}
 	}
 	out := bufio.NewWriter(w)
 	for _, f := range all {
-		kind := "gauge"
-		if strings.HasSuffix(f.name, "_total") {
-			kind = "counter"
-		}
-		fmt.Fprintf(out, "# HELP %s %s\n# TYPE %s %s\n%s\n", f.name, f.help, f.name, kind, strings.Join(f.lines, "\n"))
+		fmt.Fprintf(out, "# HELP %s %s\n# TYPE %s %s\n%s\n", f.name, f.help, f.name, f.kind,
+			strings.Join(f.lines, "\n"))
 	}
 	return out.Flush()
 }
 
-// labels are a set's, and the sample's own.
-func labels(of []Label, by string) string {
-	var parts []string
-	for _, l := range of {
-		parts = append(parts, l.Name+`="`+escaped.Replace(l.Value)+`"`)
+func kind(s count.Sample) string {
+	switch {
+	case s.Of != nil:
+		return "histogram"
+	case strings.HasSuffix(s.Name, "_total"):
+		return "counter"
 	}
-	if name, value, ok := strings.Cut(by, "="); ok {
-		parts = append(parts, name+`="`+escaped.Replace(value)+`"`)
+	return "gauge"
+}
+
+// add adds a sample's line, or those of a histogram: of each bound how many values are not larger, their sum and how
+// many there are.
+func (f *family) add(s count.Sample, with []Label) {
+	line := func(suffix string, by Label, v float64) {
+		own := with[:len(with):len(with)]
+		if name, value, ok := strings.Cut(s.By, "="); ok {
+			own = append(own, Label{name, value})
+		}
+		if by.Name != "" {
+			own = append(own, by)
+		}
+		f.lines = append(f.lines, s.Name+suffix+labels(own)+" "+number(v))
 	}
-	if parts == nil {
+	if s.Of == nil {
+		line("", Label{}, s.Value)
+		return
+	}
+	upTo := 0.
+	for i, bound := range s.Of.Bounds {
+		upTo += float64(s.Of.Counts[i])
+		line("_bucket", Label{"le", number(bound)}, upTo)
+	}
+	line("_bucket", Label{"le", "+Inf"}, s.Value)
+	line("_sum", Label{}, s.Of.Sum)
+	line("_count", Label{}, s.Value)
+}
+
+func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+
+func labels(of []Label) string {
+	if len(of) == 0 {
 		return ""
+	}
+	parts := make([]string, len(of))
+	for i, l := range of {
+		parts[i] = l.Name + `="` + escaped.Replace(l.Value) + `"`
 	}
 	return "{" + strings.Join(parts, ",") + "}"
 }

@@ -23,6 +23,14 @@ func (r *Roster) Count(is Standing) (n int) {
 	return n
 }
 
+// Returned is how many lives have begun in the place of another.
+func (r *Roster) Returned() (n int) {
+	for i := range r.members {
+		n += max(0, int(r.members[i].life)-1)
+	}
+	return n
+}
+
 // Describe says how a worker stands, for a person.
 func (r *Roster) Describe(w int, now time.Time) string {
 	switch m := &r.members[w]; {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/gofleet/gofleet/internal/server/state"
 	"github.com/gofleet/gofleet/internal/wire"
@@ -80,6 +81,7 @@ func (d *door) handle(body []byte, out *transport.Reply) {
 	}
 	r.Reset(wire.Header{Op: f.Op, Worker: f.Worker, Life: f.Life, Seq: f.Seq})
 	if err == nil {
+		defer d.meter.times[f.Op].Since(time.Now())
 		err = d.serve(f, r)
 	}
 	if err != nil {

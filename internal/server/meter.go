@@ -6,6 +6,7 @@ import (
 	"github.com/gofleet/gofleet/internal/count"
 	"github.com/gofleet/gofleet/internal/roster"
 	"github.com/gofleet/gofleet/internal/server/state"
+	"github.com/gofleet/gofleet/internal/wire"
 )
 
 // Meter is what a server has counted, and how its job stands.
@@ -25,9 +26,21 @@ type Meter struct {
 
 	journal count.Gauge `count:"journal" name:"server_journal_bytes" help:"Size of the journal's last segment."`
 	age     count.Gauge `count:"checkpoint_age" name:"server_checkpoint_age_seconds" help:"Since the last was whole."`
+	took    count.Gauge `count:"checkpoint_took" name:"server_checkpoint_seconds" help:"How long the last took."`
+
+	checkpoints count.Counter `count:"checkpoints" name:"server_checkpoints_total" help:"Checkpoints that are whole."`
+	returned    count.Gauge   `count:"returned" name:"server_returned_workers_total" help:"Workers started again."`
+	life        count.Gauge   `count:"life" name:"server_life" help:"How often it came back from its journal."`
+
+	times []*count.Histogram // of requests, by op
 }
 
 var _ = count.Register(new(Meter))
+
+func newMeter() *Meter { return &Meter{times: wire.Times()} }
+
+// Took is how long requests took, in seconds, by op.
+func (m *Meter) Took() map[string]count.Distribution { return wire.Took(m.times) }
 
 // Meter is the server's.
 func (s *Server) Meter() *Meter { return s.meter }
@@ -68,6 +81,9 @@ func (s *Server) measure() {
 		}
 		return time.Since(s.recovery.whole).Seconds()
 	})
+	m.took = gauge(func() float64 { return s.recovery.took.Seconds() })
+	m.returned = gauge(func() float64 { return float64(st.Roster.Returned()) })
+	m.life = gauge(func() float64 { return float64(st.Lives.Own()) })
 	if journal := s.segments.journal; journal.Asked {
 		m.journal = gauge(func() float64 {
 			if !journal.On() {

@@ -36,6 +36,7 @@ type recovery struct {
 	segments *segments
 	stops    state.Event[wire.Leave] // the life that saves a last time
 	made     state.Event[string]     // a directory for a checkpoint
+	meter    *Meter
 	log      *slog.Logger
 
 	another another
@@ -49,6 +50,8 @@ type recovery struct {
 	mu     sync.Mutex
 	places map[string]string // directories by save, until that is committed
 	whole  time.Time         // when the last was, zero if none of this process
+	began  time.Time         // when the newest was
+	took   time.Duration     // that the last took, if it was begun here
 }
 
 // wish is for a checkpoint that is to be saved at once, since a server is about to end or its journal is large.
@@ -145,7 +148,7 @@ func (c *recovery) own(id string) (dir string, err error) {
 // begins takes note of a checkpoint whose cut all servers hold, with weights of a version: what was acknowledged before
 // is in it. Locked.
 func (c *recovery) begins(id string, version uint64) {
-	c.newest, c.newestAt = id, version
+	c.newest, c.newestAt, c.began = id, version, time.Now()
 	if c.wish.wanted {
 		c.wish.begun = id
 	}
@@ -180,8 +183,9 @@ func (c *recovery) committed(msg *saved) {
 	c.log.Info("checkpoint is whole", "dir", msg.dir, "after epoch", msg.progress.Epoch)
 	c.st.Lock()
 	c.whole = time.Now()
+	c.meter.checkpoints.Add(1)
 	if c.newest == msg.id {
-		c.wholeAt = c.newestAt
+		c.wholeAt, c.took = c.newestAt, time.Since(c.began)
 	}
 	if c.wish.begun == msg.id {
 		c.satisfied()

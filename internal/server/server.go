@@ -86,7 +86,7 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{c: c, meter: new(Meter), log: c.Logger.With("server", c.Index)}
+	s := &Server{c: c, meter: newMeter(), log: c.Logger.With("server", c.Index)}
 	journals := c.Strategy.Recovery.Journal != ""
 	options := table.Options{Numbered: traits.Copies, Telling: journals}
 	limit := transport.LimitOf(c.Transport)
@@ -166,7 +166,7 @@ func (s *Server) connect(traits mode.Traits, journal *state.Journal) {
 	s.loading = &loading{st: st, part: part, store: part.Store, frozen: frozen, rule: c.Rule, log: s.log,
 		pieces: make([]int, c.Workers)}
 	keep := c.Strategy.Recovery
-	s.recovery = &recovery{st: st, roster: st.Roster, part: part, life: s.clipping.life, index: c.Index,
+	s.recovery = &recovery{st: st, meter: s.meter, roster: st.Roster, part: part, life: s.clipping.life, index: c.Index,
 		series:   &checkpoint.Series{Dir: keep.Dir, Keep: keep.Keep, Deltas: keep.Deltas, Log: s.log},
 		stopping: make([]uint32, c.Workers), places: map[string]string{}, journal: journal, segments: s.segments,
 		log:     s.log,

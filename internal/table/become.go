@@ -46,7 +46,7 @@ func (s *Store) Become(o *Store, keep func(*optimizer.Param) bool) {
 
 // like is an empty table whose shards are for the same ids as t's.
 func (t *Sparse) like() *Sparse {
-	o := &Sparse{entry: t.entry}
+	o := &Sparse{entry: t.entry, times: newCallTimes()}
 	o.shards = newShards(len(t.shards), t.stride, t.param.MaxBytes, t.counts)
 	if t.tracked {
 		o.Track()

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/gofleet/gofleet/optimizer"
 )
@@ -42,6 +43,7 @@ type Sparse struct {
 	clock  clock
 	calls  sync.Pool
 	away   away
+	times  callTimes
 
 	filling filling
 }
@@ -101,7 +103,7 @@ func NewSparse(p *optimizer.Param, rule optimizer.Rule, o Options) (*Sparse, err
 	if o.Shards < 0 || o.Shards > 1<<16 {
 		return nil, fmt.Errorf("table: %q: %d shards: must be between 0 and 65536", p.Name, o.Shards)
 	}
-	t := &Sparse{entry: newEntry(p, rule, o)}
+	t := &Sparse{entry: newEntry(p, rule, o), times: newCallTimes()}
 	t.shards = newShards(powerOfTwo(o.Shards, 8*runtime.GOMAXPROCS(0)), t.stride, p.MaxBytes, t.counts)
 	if !t.shards[0].room(0) {
 		return nil, fmt.Errorf("table: %q: MaxBytes %d leaves no room for a row of %d bytes", p.Name, p.MaxBytes,
@@ -122,13 +124,16 @@ func powerOfTwo(n, def int) int {
 // the param's Entry or MaxBytes keep them out: then they read as [Sparse.Peek] reads them. step is the last step that
 // is finished: rows of a rule that sweeps are brought up to it.
 func (t *Sparse) Pull(ids []uint64, w []float32, step int64) error {
-	_, err := t.run("pull", ids, w, Clicks{}, step, (*Sparse).pullBlock)
+	defer t.times.reads.Since(time.Now())
+	res, err := t.run("pull", ids, w, Clicks{}, step, (*Sparse).pullBlock)
+	t.away.add(Result{Born: res.Born})
 	return err
 }
 
 // Peek is an evaluation read: like Pull, but a missing row stays missing. It reads as its initial value when the
 // embedding has a height and as zeros when not.
 func (t *Sparse) Peek(ids []uint64, w []float32, step int64) error {
+	defer t.times.reads.Since(time.Now())
 	_, err := t.run("peek", ids, w, Clicks{}, step, (*Sparse).peekBlock)
 	return err
 }
@@ -160,6 +165,7 @@ func (t *Sparse) pushClicks(ids []uint64, g []float32, n Clicks, step int64, do 
 	if err := n.check(t.param, len(ids)); err != nil {
 		return Result{}, err
 	}
+	defer t.times.pushes.Since(time.Now())
 	res, err := t.run("push", ids, g, n, step, do)
 	if t.away.add(res); res.Full > 0 {
 		t.filling.full(t, t.away.turnedAway.Load())

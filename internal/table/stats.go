@@ -1,6 +1,11 @@
 package table
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/gofleet/gofleet/internal/count"
+)
 
 // Stats describes a table's size, and what it turned away.
 type Stats struct {
@@ -18,12 +23,28 @@ type Stats struct {
 	// Since the table was made: gradients that were dropped because the param's Entry kept their ids out, or because
 	// MaxBytes was reached; and rows that Shrink dropped.
 	KeptOut, TurnedAway, Dropped uint64
+	Born                         uint64 // rows that reads or pushes made
+	// Reads and Pushes are how long calls took, in seconds.
+	Reads, Pushes count.Distribution
 }
 
-// away counts what the table turned away.
-type away struct{ keptOut, turnedAway, dropped atomic.Uint64 }
+// callTimes are how long calls of a table take. Few bounds, since a server may have many tables.
+type callTimes struct{ reads, pushes *count.Histogram }
+
+func newCallTimes() callTimes {
+	times := func() *count.Histogram {
+		return count.NewTimes(time.Millisecond/10, time.Millisecond, 10*time.Millisecond, 100*time.Millisecond)
+	}
+	return callTimes{times(), times()}
+}
+
+// away counts what the table let in and turned away.
+type away struct{ keptOut, turnedAway, dropped, born atomic.Uint64 }
 
 func (a *away) add(r Result) {
+	if r.Born > 0 {
+		a.born.Add(uint64(r.Born))
+	}
 	if r.Waiting > 0 {
 		a.keptOut.Add(uint64(r.Waiting))
 	}
@@ -50,6 +71,8 @@ func (t *Sparse) Stats() Stats {
 	}
 	st.Load = float64(st.Rows) / float64(entries)
 	st.KeptOut, st.TurnedAway, st.Dropped = t.away.keptOut.Load(), t.away.turnedAway.Load(), t.away.dropped.Load()
+	st.Born = t.away.born.Load()
+	st.Reads, st.Pushes = t.times.reads.Read(int64(time.Second)), t.times.pushes.Read(int64(time.Second))
 	return st
 }
 

@@ -88,4 +88,5 @@
 //	position.go  how far a worker is in its data
 //	control.go   blobs of requests that carry no numbers
 //	build.go     a frame written
+//	times.go     how long requests take
 package wire

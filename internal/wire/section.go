@@ -67,6 +67,7 @@ type Section struct {
 type Frame struct {
 	Header
 	Sections []Section
+	Size     int    // in bytes, of one that was read
 	sum      uint32 // that the frame should have
 }
 
@@ -86,7 +87,7 @@ func (f *Frame) Parse(body []byte) error {
 
 // ParseKept is Parse of a frame in a journal, which may be of the version before.
 func (f *Frame) ParseKept(body []byte) error {
-	f.Sections = f.Sections[:0]
+	f.Sections, f.Size = f.Sections[:0], len(body)
 	if err := f.Header.parse(body, versionBefore); err != nil {
 		return err
 	}

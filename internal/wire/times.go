@@ -1,0 +1,31 @@
+package wire
+
+import (
+	"time"
+
+	"github.com/gofleet/gofleet/internal/count"
+)
+
+// OpOf is the op of a frame that this build has made.
+func OpOf(frame []byte) Op { return Op(frame[5]) }
+
+// Times are how long requests take, by op.
+func Times() []*count.Histogram {
+	times := make([]*count.Histogram, opEnd)
+	for op := range times {
+		times[op] = count.NewTimes(500*time.Microsecond, 2*time.Millisecond, 10*time.Millisecond, 50*time.Millisecond,
+			200*time.Millisecond, time.Second, 5*time.Second, 30*time.Second)
+	}
+	return times
+}
+
+// Took are the times in seconds of ops that there were, by their names.
+func Took(times []*count.Histogram) map[string]count.Distribution {
+	took := map[string]count.Distribution{}
+	for op, h := range times {
+		if d := h.Read(int64(time.Second)); d.Count() > 0 {
+			took[Op(op).String()] = d
+		}
+	}
+	return took
+}
