@@ -2,7 +2,8 @@ package checkpoint
 
 import (
 	"fmt"
-	"path/filepath"
+
+	"github.com/gofleet/gofleet/internal/files"
 )
 
 // Base is what the next checkpoint is to be based on; nil if it is to be whole: if the caller must have it so, after so
@@ -26,7 +27,7 @@ func (s *Series) Look() {
 	if base == nil {
 		return
 	}
-	m, err := whole(filepath.Join(s.Dir, base.Dir))
+	m, err := whole(files.Join(s.Dir, base.Dir))
 	s.last.Lock()
 	defer s.last.Unlock()
 	if s.last.base == base && (err != nil || m.Sum != base.Sum) {
@@ -66,5 +67,5 @@ func (s *Series) Committed(dir string) {
 	} else {
 		s.last.deltas, s.last.bytes = s.last.deltas+1, s.last.bytes+bytes
 	}
-	s.last.base = &Base{Dir: filepath.Base(dir), ID: m.ID, Sum: m.Sum}
+	s.last.base = &Base{Dir: files.Base(dir), ID: m.ID, Sum: m.Sum}
 }

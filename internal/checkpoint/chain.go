@@ -4,7 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
+
+	"github.com/gofleet/gofleet/internal/files"
 )
 
 // link is a checkpoint of a chain.
@@ -23,7 +24,7 @@ func chain(dir string, m Manifest) (links []link, err error) {
 		if err != nil {
 			return links, err
 		}
-		if len(links) > 1 && filepath.Base(at.dir) <= at.Base.Dir { // the first may have been given another name
+		if len(links) > 1 && files.Base(at.dir) <= at.Base.Dir { // the first may have been given another name
 			return links, fmt.Errorf("checkpoint: %s is based on %s, which is not older: %w", at.dir, below.dir,
 				ErrDamaged)
 		}
@@ -35,7 +36,7 @@ func chain(dir string, m Manifest) (links []link, err error) {
 
 // below is what a checkpoint is based on.
 func (l link) below() (link, error) {
-	dir, want := filepath.Join(l.dir, "..", l.Base.Dir), *l.Base
+	dir, want := files.Join(l.dir, "..", l.Base.Dir), *l.Base
 	m, err := Read(dir)
 	switch {
 	case err != nil && Torn(err):

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"sync"
 
@@ -16,7 +15,26 @@ import (
 type Claims struct {
 	once sync.Once
 	turn chan struct{} // full while one looks; a claim may have to wait for another job's end
-	held []*hold       // the last claimed is the last
+	held []holder      // the last claimed is the last
+}
+
+// holder keeps a directory for this job.
+type holder interface {
+	dir() string
+	// held is false where nobody has the directory any more, and an error where another job has.
+	held() (bool, error)
+	// certain says that the process which had the directory before has ended; a machine that says nothing may still
+	// come back.
+	certain() bool
+	release()
+}
+
+// takeAny holds a directory on a disk or in a store.
+func takeAny(ctx context.Context, dir string) (holder, error) {
+	if files.IsURL(dir) {
+		return takeLease(ctx, dir)
+	}
+	return take(ctx, dir)
 }
 
 // enter waits while others look.
@@ -39,10 +57,10 @@ const mostClaims = 16
 // that stood still for so long that another has taken over is told so, and may take the directory again when the other
 // has ended.
 func (c *Claims) Take(ctx context.Context, dir string) error {
-	if err := files.CheckLocal(dir); err != nil {
+	if err := files.Check(dir); err != nil {
 		return fmt.Errorf("checkpoint: %w", err)
 	}
-	dir, err := filepath.Abs(dir)
+	dir, err := files.Abs(dir)
 	if err != nil {
 		return fmt.Errorf("checkpoint: %w", err)
 	}
@@ -50,12 +68,12 @@ func (c *Claims) Take(ctx context.Context, dir string) error {
 		return err
 	}
 	defer c.leave()
-	is := func(h *hold) bool { return filepath.Dir(h.name) == dir }
+	is := func(h holder) bool { return h.dir() == dir }
 	if i := slices.IndexFunc(c.held, is); i >= 0 {
 		h := c.held[i]
 		c.held = slices.Delete(c.held, i, i+1)
-		err := h.mine()
-		if err == nil && h.names(h.file) {
+		still, err := h.held()
+		if err == nil && still {
 			c.held = append(c.held, h)
 			return nil
 		}
@@ -63,11 +81,11 @@ func (c *Claims) Take(ctx context.Context, dir string) error {
 			return err
 		}
 	}
-	h, err := take(ctx, dir)
+	h, err := takeAny(ctx, dir)
 	if err != nil {
 		return err
 	}
-	if err := sweep(dir, h.sure); err != nil {
+	if err := sweep(dir, h.certain()); err != nil {
 		h.release()
 		return err
 	}
@@ -87,7 +105,7 @@ func sweep(dir string, sure bool) error {
 	}
 	return removeFiles(dir, func(name string) bool {
 		return !m.has(name) &&
-			(sure || !young(filepath.Join(dir, name)))
+			(sure || !young(files.Join(dir, name)))
 	})
 }
 

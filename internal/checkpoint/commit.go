@@ -1,12 +1,11 @@
 package checkpoint
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"path/filepath"
 	"time"
 
 	"github.com/gofleet/gofleet/internal/files"
@@ -38,17 +37,20 @@ func Commit(dir string, m Manifest) error {
 		return fmt.Errorf("checkpoint: %w", err)
 	}
 	// Files in it are durable when its own name is.
-	if err := disk.SyncDir(filepath.Dir(dir)); err != nil && !errors.Is(err, fs.ErrPermission) {
+	if err := on(context.Background(), dir).SyncDir(files.Dir(dir)); err != nil && !errors.Is(err, fs.ErrPermission) {
 		return fmt.Errorf("checkpoint: %w", err)
 	}
-	write := func(w io.Writer) error { _, err := w.Write(append(data, '\n')); return err }
-	if err := files.WriteOn(disk, filepath.Join(dir, manifestName), write); err != nil {
+	name := files.Join(dir, manifestName)
+	if _, err := files.Publish(context.Background(), disk, name, before.at, append(data, '\n')); err != nil {
+		if errors.Is(err, files.ErrChanged) {
+			err = fmt.Errorf("%w: another process has saved into %s meanwhile: %w", ErrTaken, dir, err)
+		}
 		return fmt.Errorf("checkpoint: %w", err)
 	}
 	// What can't be removed now goes when the next is committed or the directory is claimed: this one is whole.
 	_ = removeFiles(dir, func(name string) bool {
 		return !m.has(name) &&
-			(before.has(name) || !young(filepath.Join(dir, name)))
+			(before.has(name) || !young(files.Join(dir, name)))
 	})
 	return nil
 }

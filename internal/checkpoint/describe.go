@@ -3,11 +3,10 @@ package checkpoint
 import (
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/files"
 	"github.com/gofleet/gofleet/internal/modelfiles"
 	"github.com/gofleet/gofleet/internal/progress"
 	"github.com/gofleet/gofleet/internal/table"
@@ -100,7 +99,11 @@ func (p Part) describe(dir string, of map[string]*DescribedParam) error {
 	if err := visible(dir, p); err != nil {
 		return err
 	}
-	f, c, err := readContents(dir, p)
+	file, err := files.Open(files.Join(dir, p.File))
+	if err != nil {
+		return err
+	}
+	f, c, err := readContents(file)
 	if err != nil {
 		return err
 	}
@@ -166,7 +169,7 @@ func describeModel(dir string) (Description, error) {
 
 // modified is when a file was written; zero where there is none.
 func modified(dir, file string) time.Time {
-	st, err := os.Stat(filepath.Join(dir, file))
+	st, err := files.Stat(files.Join(dir, file))
 	if err != nil {
 		return time.Time{}
 	}
@@ -174,7 +177,7 @@ func modified(dir, file string) time.Time {
 }
 
 func sizeOf(dir, file string) int64 {
-	st, err := os.Stat(filepath.Join(dir, file))
+	st, err := files.Stat(files.Join(dir, file))
 	if err != nil {
 		return 0
 	}

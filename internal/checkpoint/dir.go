@@ -1,11 +1,10 @@
 package checkpoint
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,7 +39,7 @@ func PartName(id string, server, servers int) string {
 
 // removeFiles removes what makes a checkpoint, finished or not, as far as which says so by name. Anything else stays.
 func removeFiles(dir string, which func(name string) bool) error {
-	entries, err := os.ReadDir(dir)
+	entries, err := files.ReadDir(dir)
 	if err != nil {
 		return fmt.Errorf("checkpoint: %w", err)
 	}
@@ -51,7 +50,7 @@ func removeFiles(dir string, which func(name string) bool) error {
 		torn := strings.HasSuffix(name, files.TempSuffix) && (strings.HasPrefix(name, "."+partPrefix) ||
 			strings.HasPrefix(name, "."+manifestName))
 		if (part || torn) && which(name) {
-			if err := disk.Remove(filepath.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {
+			if err := on(context.Background(), dir).Remove(files.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {
 				errs = append(errs, err)
 			}
 		}
@@ -71,7 +70,7 @@ func name(n int) string { return fmt.Sprintf("%s%06d", seriesPrefix, n) }
 
 // young says whether a file was written, or something done in a directory, not long ago.
 func young(name string) bool {
-	st, err := os.Stat(name)
+	st, err := files.Stat(name)
 	return err == nil && time.Since(st.ModTime()) < abandoned
 }
 
@@ -83,18 +82,18 @@ const asideName = "." + manifestName + ".removed" + files.TempSuffix
 
 // isThere says whether there is a file of a name. An error says that it is not known.
 func isThere(name string) (bool, error) {
-	_, err := os.Lstat(name)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return false, nil
-	case err != nil:
+	is, err := files.Exists(name)
+	if err != nil {
 		return false, fmt.Errorf("checkpoint: %w", err)
 	}
-	return true, nil
+	return is, nil
 }
 
 // disk is where checkpoints are written; tests have one that fails, or remembers.
 var disk files.FS = files.OS{}
+
+// on is where a directory is written: the disk, or a store.
+func on(ctx context.Context, dir string) files.FS { return files.On(ctx, dir, disk) }
 
 // UseDisk has checkpoints written elsewhere, for tests of other packages, until restore is called.
 func UseDisk(on files.FS) (restore func()) {
@@ -109,8 +108,8 @@ func among(names []string, param string) bool {
 }
 
 func hasCheckpoint(dir string) bool {
-	_, err := os.Stat(filepath.Join(dir, manifestName))
-	return err == nil
+	is, _ := files.Exists(files.Join(dir, manifestName))
+	return is
 }
 
 // first does one thing after the other until one fails.

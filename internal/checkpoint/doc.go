@@ -42,6 +42,7 @@ package checkpoint
 //	restore.go   or a part of it, or a saved model
 //	near.go      what was meant by a directory that has none
 //	hold.go      a directory that is one job's, and whether its holder lives
+//	lease.go     the same in a store
 //	claims.go    all that a process holds
 //	pin.go       checkpoints that stay
 //	series.go    checkpoints that a job makes by itself

@@ -25,9 +25,7 @@ type hold struct {
 	name string
 	file *os.File
 
-	// sure says that the process which had the directory before has ended; a machine that says nothing may still come
-	// back.
-	sure bool
+	sure bool // who had the directory before has ended
 
 	mu    sync.Mutex
 	owner owner
@@ -250,11 +248,15 @@ func (h *hold) look() error {
 	return h.lost
 }
 
-// mine is nil as long as the directory is held.
-func (h *hold) mine() error {
+func (h *hold) dir() string { return filepath.Dir(h.name) }
+
+func (h *hold) certain() bool { return h.sure }
+
+func (h *hold) held() (bool, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.look()
+	err := h.look()
+	return err == nil && h.names(h.file), err
 }
 
 // release lets others have the directory.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 	"slices"
 
 	"github.com/gofleet/gofleet/internal/files"
@@ -115,15 +114,16 @@ func (l *loader) part(dir string, p Part, last bool) error {
 
 // openPart opens a part that is what was saved, as all of its bytes say.
 func openPart(ctx context.Context, dir string, p Part) (*safetensors.File, contents, error) {
-	if err := intact(ctx, dir, p); err != nil {
-		return nil, contents{}, err
+	file, err := p.sealed().Open(ctx, files.Join(dir, p.File))
+	if err != nil {
+		return nil, contents{}, spoilt(err)
 	}
-	return readContents(dir, p)
+	return readContents(file)
 }
 
-// readContents opens a part, which must be closed, and reads its table of contents.
-func readContents(dir string, p Part) (f *safetensors.File, c contents, err error) {
-	if f, err = safetensors.OpenFile(filepath.Join(dir, p.File)); err != nil {
+// readContents reads the table of contents of a part, which must be closed if there is no error.
+func readContents(file files.Reading) (f *safetensors.File, c contents, err error) {
+	if f, err = safetensors.OpenFrom(file); err != nil {
 		return nil, c, err
 	}
 	if err := json.Unmarshal([]byte(f.Metadata()[contentsKey]), &c); err != nil {
@@ -133,31 +133,22 @@ func readContents(dir string, p Part) (f *safetensors.File, c contents, err erro
 	return f, c, nil
 }
 
-// intact reads a part to see that it is what was saved.
-func intact(ctx context.Context, dir string, p Part) error {
-	file, err := files.Open(filepath.Join(dir, p.File))
-	if errors.Is(err, fs.ErrNotExist) {
+// sealed is the part's file as the manifest has it.
+func (p Part) sealed() files.Sealed {
+	return files.Sealed{Bytes: p.Bytes, Sum: p.Sum, In: "the manifest"}
+}
+
+// spoilt is what an error of a sealed file says of a checkpoint.
+func spoilt(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("it is missing: %w: %w", ErrDamaged, err)
+	case errors.Is(err, files.ErrUnlike):
+		return fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
-	if err != nil {
-		return fmt.Errorf("reading it: %w", err)
-	}
-	defer file.Close()
-	st, err := file.Stat()
-	if err != nil {
-		return fmt.Errorf("reading it: %w", err)
-	}
-	if st.Size() != p.Bytes {
-		return fmt.Errorf("%d bytes, the manifest says %d: %w", st.Size(), p.Bytes, ErrDamaged)
-	}
-	sum, err := files.SumReader(ctx, file)
-	if err != nil {
-		return fmt.Errorf("reading it: %w", err)
-	}
-	if sum != p.Sum {
-		return fmt.Errorf("checksum %s, the manifest says %s: %w", sum, p.Sum, ErrDamaged)
-	}
-	return nil
+	return fmt.Errorf("reading it: %w", err)
 }
 
 // block copies what a block of the file has in common with the store's blocks of the same param.

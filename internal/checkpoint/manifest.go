@@ -2,13 +2,12 @@ package checkpoint
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -61,6 +60,8 @@ type Manifest struct {
 	OneRule bool `json:"-"`
 	// uncounted says that Load has taken everything, and the steps had not been counted.
 	uncounted bool
+	// at is the version of the file in a store; empty on a disk.
+	at string
 }
 
 // Pace is mode.Pace.
@@ -182,7 +183,7 @@ func sumOfText(text []byte, sum string) string {
 }
 
 func visible(dir string, p Part) error {
-	st, err := os.Stat(filepath.Join(dir, p.File))
+	st, err := files.Stat(files.Join(dir, p.File))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("checkpoint: part %s was written but is not in %s here: the directory must be shared by "+
@@ -203,7 +204,8 @@ func Discard(dir, file string) error {
 	if m.has(file) || err != nil && !errors.Is(err, ErrNone) {
 		return nil
 	}
-	if err := disk.Remove(filepath.Join(dir, file)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	err = on(context.Background(), dir).Remove(files.Join(dir, file))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("checkpoint: %w", err)
 	}
 	return nil
@@ -212,13 +214,14 @@ func Discard(dir, file string) error {
 // Read returns the manifest of the checkpoint in dir.
 func Read(dir string) (Manifest, error) {
 	var m Manifest
-	if err := files.CheckLocal(dir); err != nil {
+	if err := files.Check(dir); err != nil {
 		return m, fmt.Errorf("checkpoint: %w", err)
 	}
-	data, err := files.ReadFile(filepath.Join(dir, manifestName))
+	data, at, err := files.ReadVersion(files.Join(dir, manifestName))
+	m.at = at
 	if errors.Is(err, fs.ErrNotExist) && Pinned(dir) {
 		// who was about to remove it ended before it was put back
-		data, err = files.ReadFile(filepath.Join(dir, asideName))
+		data, err = files.ReadFile(files.Join(dir, asideName))
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -249,7 +252,7 @@ func Read(dir string) (Manifest, error) {
 		}
 	}
 	for _, p := range m.Parts {
-		if p.File != filepath.Base(p.File) {
+		if p.File != files.Base(p.File) {
 			return m, fmt.Errorf("checkpoint: %s of %s names the part %q, which is not a file of that directory: %w",
 				manifestName, dir, p.File, ErrDamaged)
 		}

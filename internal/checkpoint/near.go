@@ -5,14 +5,17 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 
+	"github.com/gofleet/gofleet/internal/files"
 	"github.com/gofleet/gofleet/internal/modelfiles"
 )
 
 // near says, behind an error about a directory that has neither a checkpoint nor a model, which others were perhaps
 // meant: directories in it, as in what a job leaves, or beside it, where there is no directory of that name.
 func near(dir string) string {
+	if files.IsURL(dir) {
+		return "" // a store would be asked for each
+	}
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return ", since there is no such directory" + beside(dir)
 	}
@@ -21,14 +24,17 @@ func near(dir string) string {
 
 // beside is near of a directory that is not there, for an error that says so.
 func beside(dir string) string {
-	return modelfiles.DidYouMean(savedBelow(filepath.Dir(filepath.Clean(dir)), 1))
+	if files.IsURL(dir) {
+		return ""
+	}
+	return modelfiles.DidYouMean(savedBelow(files.Dir(files.Clean(dir)), 1))
 }
 
 // savedBelow are directories below dir that a job can begin from: each that holds a checkpoint or a model, and the
 // newest of each series.
 func savedBelow(dir string, levels int) []string {
 	return append(newest(dir), modelfiles.Below(dir, levels, func(dir string) []string {
-		if _, is := numberOf(filepath.Base(dir)); !is && (hasCheckpoint(dir) || modelfiles.Is(dir)) {
+		if _, is := numberOf(files.Base(dir)); !is && (hasCheckpoint(dir) || modelfiles.Is(dir)) {
 			return []string{dir}
 		}
 		return newest(dir)

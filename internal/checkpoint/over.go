@@ -2,7 +2,6 @@ package checkpoint
 
 import (
 	"io"
-	"path/filepath"
 
 	"github.com/gofleet/gofleet/internal/files"
 )
@@ -20,7 +19,7 @@ func (s *Series) End() error {
 	if err != nil {
 		return err
 	}
-	return files.Write(filepath.Join(s.Dir, overName), func(w io.Writer) error {
+	return files.Write(files.Join(s.Dir, overName), func(w io.Writer) error {
 		_, err := io.WriteString(w, m.ID+"\n")
 		return err
 	})
@@ -40,6 +39,6 @@ func (s *Series) Ended() (newest string, over bool) {
 
 // Over says whether a job that saves into a directory was over with a checkpoint there.
 func Over(dir string, m Manifest) bool {
-	id, err := files.ReadFile(filepath.Join(dir, overName))
+	id, err := files.ReadFile(files.Join(dir, overName))
 	return err == nil && string(id) == m.ID+"\n"
 }

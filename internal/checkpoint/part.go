@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"path/filepath"
 
 	"github.com/gofleet/gofleet/internal/files"
 	"github.com/gofleet/gofleet/internal/safetensors"
@@ -49,17 +48,18 @@ func ImageOf(store *table.Store, names ...string) Image {
 }
 
 // Written says whether a part is there.
-func Written(dir, file string) (bool, error) { return isThere(filepath.Join(dir, file)) }
+func Written(dir, file string) (bool, error) { return isThere(files.Join(dir, file)) }
 
 // WriteImage writes an image of a store to dir/file, while the store is used. A ctx that ends ends it.
 func WriteImage(ctx context.Context, dir, file string, image Image) (Part, error) {
 	if err := files.Ended(ctx); err != nil {
 		return Part{}, fmt.Errorf("checkpoint: part %s: %w", file, err)
 	}
+	disk := on(ctx, dir)
 	if err := files.MakeDir(disk, dir); err != nil {
 		return Part{}, fmt.Errorf("checkpoint: %w", err)
 	}
-	f, err := files.CreateOn(disk, filepath.Join(dir, file))
+	f, err := files.CreateOn(disk, files.Join(dir, file))
 	if err != nil {
 		return Part{}, fmt.Errorf("checkpoint: %w", err)
 	}

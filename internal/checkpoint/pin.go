@@ -1,12 +1,11 @@
 package checkpoint
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
-	"path/filepath"
 
 	"github.com/gofleet/gofleet/internal/files"
 )
@@ -26,10 +25,10 @@ func Pin(dir string) error {
 		_, err := io.WriteString(w, "A job that prunes its checkpoints leaves this one.\n")
 		return err
 	}
-	if err := files.WriteOn(disk, filepath.Join(dir, pinName), text); err != nil {
+	if err := files.WriteOn(on(context.Background(), dir), files.Join(dir, pinName), text); err != nil {
 		return fmt.Errorf("checkpoint: pinning %s: %w", dir, err)
 	}
-	if _, err := os.Stat(filepath.Join(dir, manifestName)); err != nil {
+	if _, err := files.Stat(files.Join(dir, manifestName)); err != nil {
 		return errors.Join(fmt.Errorf("checkpoint: %s was removed while it was pinned: %w", dir, err), Unpin(dir))
 	}
 	return nil
@@ -37,10 +36,11 @@ func Pin(dir string) error {
 
 // Unpin ends what Pin has begun: the next checkpoint of a job may remove this one.
 func Unpin(dir string) error {
-	if err := files.CheckLocal(dir); err != nil {
+	if err := files.Check(dir); err != nil {
 		return fmt.Errorf("checkpoint: %w", err)
 	}
-	if err := disk.Remove(filepath.Join(dir, pinName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	err := on(context.Background(), dir).Remove(files.Join(dir, pinName))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("checkpoint: %w", err)
 	}
 	return nil
@@ -48,6 +48,6 @@ func Unpin(dir string) error {
 
 // Pinned reports whether a checkpoint stays. It does where that is not known.
 func Pinned(dir string) bool {
-	is, err := isThere(filepath.Join(dir, pinName))
+	is, err := isThere(files.Join(dir, pinName))
 	return is || err != nil
 }

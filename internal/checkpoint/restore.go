@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 	"slices"
 
 	"github.com/gofleet/gofleet/internal/files"
@@ -15,7 +14,7 @@ import (
 )
 
 // From names a directory and what is taken of it, so that processes can compare what they were told.
-func From(dir string, s Selection) string { return fmt.Sprintf("%s (%v)", filepath.Clean(dir), s) }
+func From(dir string, s Selection) string { return fmt.Sprintf("%s (%v)", files.Clean(dir), s) }
 
 // Restore is load of a directory that holds a checkpoint or, if it holds none, a model that was saved for inference:
 // that has weights alone, whatever the rule is.

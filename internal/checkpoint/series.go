@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 
@@ -36,7 +34,7 @@ type Series struct {
 
 // numbers are the numbers of a series' directories, the highest first.
 func numbers(dir string) (all []int, err error) {
-	entries, err := os.ReadDir(dir)
+	entries, err := files.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("checkpoint: %w", err)
 	}
@@ -61,7 +59,7 @@ func Verify(ctx context.Context, dir string) (Manifest, error) {
 	for _, link := range links {
 		for _, p := range link.Parts {
 			if err == nil {
-				err = intact(ctx, link.dir, p)
+				err = spoilt(p.sealed().Check(ctx, files.Join(link.dir, p.File)))
 			}
 		}
 	}
@@ -70,7 +68,7 @@ func Verify(ctx context.Context, dir string) (Manifest, error) {
 
 // Latest is the newest whole checkpoint of a series; ErrNone if there is none.
 func Latest(dir string) (newest string, m Manifest, err error) {
-	if err := files.CheckLocal(dir); err != nil {
+	if err := files.Check(dir); err != nil {
 		return "", m, fmt.Errorf("checkpoint: %w", err)
 	}
 	all, err := numbers(dir)
@@ -78,7 +76,7 @@ func Latest(dir string) (newest string, m Manifest, err error) {
 		return "", m, err
 	}
 	for _, n := range all {
-		newest := filepath.Join(dir, name(n))
+		newest := files.Join(dir, name(n))
 		switch m, err := whole(newest); {
 		case err == nil:
 			return newest, m, nil
@@ -95,7 +93,7 @@ func (s *Series) Resume(ctx context.Context, load func(dir string) error) (found
 	if s.Dir == "" {
 		return false, nil
 	}
-	if err := errors.Join(files.CheckLocal(s.Dir), files.Ended(ctx)); err != nil {
+	if err := errors.Join(files.Check(s.Dir), files.Ended(ctx)); err != nil {
 		return false, fmt.Errorf("checkpoint: %w", err)
 	}
 	all, err := numbers(s.Dir)
@@ -103,7 +101,7 @@ func (s *Series) Resume(ctx context.Context, load func(dir string) error) (found
 		return false, err
 	}
 	for _, n := range all {
-		dir := filepath.Join(s.Dir, name(n))
+		dir := files.Join(s.Dir, name(n))
 		if _, err = whole(dir); err == nil {
 			err = load(dir)
 		}
@@ -128,7 +126,7 @@ func (s *Series) Resume(ctx context.Context, load func(dir string) error) (found
 // GoOn is for a process that takes the place of one of this job: the series goes on from a checkpoint as if this
 // process had begun from it.
 func (s *Series) GoOn(dir string) {
-	if n, is := numberOf(filepath.Base(dir)); is {
+	if n, is := numberOf(files.Base(dir)); is {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.base = n
@@ -137,7 +135,7 @@ func (s *Series) GoOn(dir string) {
 
 // Own is for such a process: that directory was made by the other.
 func (s *Series) Own(dir string) {
-	if n, is := numberOf(filepath.Base(dir)); is {
+	if n, is := numberOf(files.Base(dir)); is {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.owns(n)
@@ -174,7 +172,7 @@ func (s *Series) Release() { s.claims.Release() }
 // Make makes the directory of the next checkpoint, which is this job's alone. The name is absolute, and durable when
 // the checkpoint is committed: pushes are held while a directory is made, and need not wait for the disk.
 func (s *Series) Make(ctx context.Context) (dir string, err error) {
-	root, err := filepath.Abs(s.Dir)
+	root, err := files.Abs(s.Dir)
 	if err != nil {
 		return "", fmt.Errorf("checkpoint: %w", err)
 	}
@@ -191,8 +189,8 @@ func (s *Series) Make(ctx context.Context) (dir string, err error) {
 		return "", err
 	}
 	for n := slices.Max(append(all, s.base)) + 1; ; n++ {
-		dir = filepath.Join(root, name(n))
-		switch err := disk.Mkdir(dir); {
+		dir = files.Join(root, name(n))
+		switch err := on(ctx, dir).Mkdir(dir); {
 		case err == nil:
 			s.owns(n)
 			return dir, nil
@@ -205,7 +203,7 @@ func (s *Series) Make(ctx context.Context) (dir string, err error) {
 // sweep removes what is left of this process's own that failed.
 func (s *Series) sweep() error {
 	for n := range s.own {
-		dir := filepath.Join(s.Dir, name(n))
+		dir := files.Join(s.Dir, name(n))
 		if _, err := whole(dir); err == nil || !Torn(err) {
 			continue
 		}
@@ -226,7 +224,7 @@ func (s *Series) Prune() {
 	all, err := numbers(s.Dir)
 	kept, needed := 0, map[string]bool{} // names of bases: lower numbers, which come later
 	for _, n := range all {
-		dir := filepath.Join(s.Dir, name(n))
+		dir := files.Join(s.Dir, name(n))
 		m, torn := whole(dir)
 		another := !s.own[n] && n > s.base
 		if !another && torn != nil && !Torn(torn) {
@@ -258,7 +256,8 @@ func (s *Series) Prune() {
 // remove removes the directory of a checkpoint. The manifest goes first, so that what is left is never whole; it comes
 // back if the checkpoint was pinned meanwhile. What somebody else has put there stays.
 func remove(dir string) error {
-	manifest, aside := filepath.Join(dir, manifestName), filepath.Join(dir, asideName)
+	manifest, aside := files.Join(dir, manifestName), files.Join(dir, asideName)
+	disk := on(context.Background(), dir)
 	if err := disk.Rename(manifest, aside); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

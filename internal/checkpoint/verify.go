@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/gofleet/gofleet/internal/files"
@@ -47,21 +45,21 @@ func (f Finding) Damage() error {
 // Find is the directories of what was saved in dir, oldest first: dir itself or, if it holds neither a checkpoint nor a
 // model, the directories in it that do, such as a series'. [ErrNone] says that there are none.
 func Find(dir string) (all []string, err error) {
-	if err := files.CheckLocal(dir); err != nil {
+	if err := files.Check(dir); err != nil {
 		return nil, fmt.Errorf("checkpoint: %w", err)
 	}
-	entries, err := os.ReadDir(dir)
+	entries, err := files.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("checkpoint: %w%s", err, beside(dir))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("checkpoint: %w", err)
 	}
-	if _, is := numberOf(filepath.Base(dir)); is || hasCheckpoint(dir) || modelfiles.Is(dir) {
+	if _, is := numberOf(files.Base(dir)); is || hasCheckpoint(dir) || modelfiles.Is(dir) {
 		return []string{dir}, nil
 	}
 	for _, e := range entries {
-		below := filepath.Join(dir, e.Name())
+		below := files.Join(dir, e.Name())
 		if _, is := numberOf(e.Name()); is || hasCheckpoint(below) || modelfiles.Is(below) {
 			all = append(all, below)
 		}
@@ -86,7 +84,7 @@ func Examine(ctx context.Context, dir string) (f Finding, err error) {
 	if f.Manifest, f.Err = m, err; err != nil {
 		return f, files.Ended(ctx)
 	}
-	if st, err := os.Stat(filepath.Join(dir, manifestName)); err == nil {
+	if st, err := files.Stat(files.Join(dir, manifestName)); err == nil {
 		f.Files = append(f.Files, files.State{Name: manifestName, Bytes: st.Size()})
 	}
 	var parts []contents

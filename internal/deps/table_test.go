@@ -39,6 +39,7 @@ var house = map[string][]string{
 		"strategy"},
 	"internal/replica":    {"internal/backend", "internal/checkpoint", "internal/collective", "internal/gradient", "internal/layout", "internal/mode", "internal/progress", "internal/rules", "internal/solo", "internal/table", "optimizer", "strategy"},
 	"rolemaker":           {"internal/mistyped", "rolemaker/internal/rendezvous"},
+	"internal/files":      {"fleet/store"},
 	"internal/modelfiles": {"internal/files", "internal/safetensors"},
 	"internal/journal":    {"internal/files"},
 	"internal/checkpoint": {"internal/files", "internal/modelfiles", "internal/progress", "internal/rules", "internal/safetensors", "internal/table", "optimizer"},

@@ -2,11 +2,11 @@ package files
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 )
 
 // TempSuffix ends the names of files that are being written. They begin with a dot and the name that is to be theirs.
@@ -15,12 +15,13 @@ const TempSuffix = ".tmp"
 // File is a file in the making.
 type File struct {
 	*bufio.Writer
-	on   FS
-	name string
-	tmp  Temp
-	sum  *Hash
-	size int64
-	sent int64 // of these the system was told to begin to write
+	on      FS
+	name    string
+	tmp     Temp
+	sum     *Hash
+	size    int64
+	settled bool  // in a store, under its name
+	sent    int64 // of these the system was told to begin to write
 }
 
 // early is after how many bytes the system is told to write them, beside what is written to the file next: else all of
@@ -28,11 +29,11 @@ type File struct {
 const early = 8 << 20
 
 // Create begins a file of that name.
-func Create(name string) (*File, error) { return CreateOn(OS{}, name) }
+func Create(name string) (*File, error) { return CreateOn(On(context.Background(), name, OS{}), name) }
 
 // CreateOn is Create on a file system.
 func CreateOn(on FS, name string) (*File, error) {
-	tmp, err := on.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*"+TempSuffix)
+	tmp, err := on.CreateTemp(Dir(name), "."+Base(name)+".*"+TempSuffix)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +98,7 @@ func (f *File) Size() int64 { return f.size }
 func (f *File) Sum() string { return f.sum.String() }
 
 // Temp is the name, without its directory, under which the file lies until it is committed.
-func (f *File) Temp() string { return filepath.Base(f.tmp.Name()) }
+func (f *File) Temp() string { return Base(f.tmp.Name()) }
 
 // Finish makes what was written durable under the temporary name, and ends the writing. A file that fails is removed.
 func (f *File) Finish() error {
@@ -112,6 +113,17 @@ func (f *File) Finish() error {
 	return nil
 }
 
+// Settle makes what was written durable under a name of its own, and is that name, without its directory: the temporary
+// one, as Finish does, or in a store the one that it was created with.
+func (f *File) Settle() (name string, err error) {
+	if IsURL(f.name) {
+		err := f.Commit()
+		f.settled = err == nil
+		return Base(f.name), err
+	}
+	return f.Temp(), f.Finish()
+}
+
 // Commit is Finish, and gives the file its name. A file that fails is removed.
 func (f *File) Commit() error {
 	if err := f.Finish(); err != nil {
@@ -121,20 +133,25 @@ func (f *File) Commit() error {
 		f.on.Remove(f.tmp.Name())
 		return fmt.Errorf("writing %s: %w", f.name, err)
 	}
-	if err := f.on.SyncDir(filepath.Dir(f.name)); err != nil {
+	if err := f.on.SyncDir(Dir(f.name)); err != nil {
 		return fmt.Errorf("writing %s, whose name may not outlive the machine: %w", f.name, err)
 	}
 	return nil
 }
 
-// Abandon removes what was written.
+// Abandon removes what was written. It is not for a file that Commit was called of.
 func (f *File) Abandon() {
 	f.tmp.Close()
 	f.on.Remove(f.tmp.Name())
+	if f.settled {
+		f.on.Remove(f.name)
+	}
 }
 
 // Write writes a file that appears under its name whole and durable, or not at all.
-func Write(name string, write func(io.Writer) error) error { return WriteOn(OS{}, name, write) }
+func Write(name string, write func(io.Writer) error) error {
+	return WriteOn(On(context.Background(), name, OS{}), name, write)
+}
 
 // WriteOn is Write on a file system.
 func WriteOn(on FS, name string, write func(io.Writer) error) error {

@@ -59,8 +59,12 @@ func (OS) Remove(name string) error { return os.Remove(name) }
 // SyncDir implements [FS]. Systems that can't sync a directory do without.
 func (OS) SyncDir(dir string) error { return SyncDir(dir) }
 
-// MakeDir makes a directory and its missing parents, each durable where its parent may be read.
+// MakeDir makes a directory and its missing parents, each durable where its parent may be read. A store has no
+// directories to make.
 func MakeDir(on FS, dir string) error {
+	if IsURL(dir) {
+		return on.Mkdir(dir)
+	}
 	if st, err := os.Stat(dir); err == nil && st.IsDir() {
 		return nil
 	}

@@ -1,6 +1,8 @@
 package files
 
 import (
+	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -11,8 +13,8 @@ import (
 // scheme is how URLs begin. One letter is a drive.
 var scheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]+:/`)
 
-// CheckLocal refuses a URL where the name of a local file or directory is wanted: as a name it would be one of a
-// directory "hdfs:" or the like here, where it would be lost. The error does not say who refuses.
+// CheckLocal refuses a URL where the name of a file or directory of this machine is wanted: as a name it would be one
+// of a directory "hdfs:" or the like here, where it would be lost. The error does not say who refuses.
 func CheckLocal(name string) error {
 	at := scheme.FindString(name)
 	switch {
@@ -27,6 +29,11 @@ func CheckLocal(name string) error {
 
 // CheckWritable makes a directory, if there is none, and says why no file can be written into it.
 func CheckWritable(dir string) error {
+	if IsURL(dir) {
+		name := Join(dir, ".writable-"+rand.Text()[:10])
+		_, err := Publish(context.Background(), OS{}, name, "", []byte("x"))
+		return errors.Join(err, Remove(name))
+	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}

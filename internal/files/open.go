@@ -1,16 +1,32 @@
 package files
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 )
 
-// Open opens a file that must be a regular one, or a link to one. To open a pipe would wait for its writer,
-// and a device is read without an end.
-func Open(name string) (*os.File, error) {
+// Open opens a file of a store, or one of this machine that must be a regular file, or a link to one.
+func Open(name string) (Reading, error) {
+	if IsURL(name) {
+		f, err := openRemote(context.Background(), name)
+		if err != nil {
+			return nil, err
+		}
+		return f, nil
+	}
+	f, err := OpenLocal(name)
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// OpenLocal opens a file of this machine that must be a regular one, or a link to one. To open a pipe would wait for
+// its writer, and a device is read without an end.
+func OpenLocal(name string) (*os.File, error) {
 	st, err := os.Stat(name)
 	if err != nil {
 		return nil, err
@@ -22,14 +38,10 @@ func Open(name string) (*os.File, error) {
 	return os.Open(name)
 }
 
-// ReadFile is os.ReadFile of a regular file.
+// ReadFile is os.ReadFile of a regular file, for URLs too.
 func ReadFile(name string) ([]byte, error) {
-	f, err := Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(f)
+	data, _, err := ReadVersion(name)
+	return data, err
 }
 
 // Unreadable says that an error is a file system's that has not said what it has: what is there may be whole, and must

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -16,7 +14,7 @@ import (
 // Is says whether a directory holds a model, whole or not: one that was saved here, or the graph of one.
 func Is(dir string) bool {
 	for _, name := range []string{Record, Graph} {
-		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+		if is, _ := files.Exists(files.Join(dir, name)); is {
 			return true
 		}
 	}
@@ -34,7 +32,7 @@ func Examine(ctx context.Context, dir string) ([]files.State, error) {
 		return readable(dir)
 	}
 	var all []files.State
-	if st, err := os.Stat(filepath.Join(dir, Record)); err == nil {
+	if st, err := files.Stat(files.Join(dir, Record)); err == nil {
 		all = append(all, files.State{Name: Record, Bytes: st.Size()})
 	}
 	f := &Files{dir: dir, texts: map[string][]byte{}}
@@ -47,7 +45,7 @@ func Examine(ctx context.Context, dir string) ([]files.State, error) {
 
 // readable looks at a model whose files are not named.
 func readable(dir string) (all []files.State, err error) {
-	entries, err := os.ReadDir(dir)
+	entries, err := files.ReadDir(dir)
 	for _, e := range entries {
 		if e.Name() != Graph && !strings.HasSuffix(e.Name(), tensors) {
 			continue
@@ -100,7 +98,7 @@ func (f *Files) heads(r *record) error {
 		return errors.Join(f.read(Signature), f.others(nil))
 	}
 	for _, e := range r.Files {
-		file, err := f.find(e)
+		file, err := f.find(e, files.Open)
 		if err == nil {
 			err = f.include(e.File, file, false)
 		}

@@ -157,7 +157,8 @@ func TestACrashLeavesTheOldModelOrTheNew(t *testing.T) {
 			s := after.write(t, dir)
 			r := s.finished(t)
 			if step > 0 {
-				check(t, r.write(dir))
+				_, err := r.write(dir)
+				check(t, err)
 				want = after
 			}
 			for _, e := range r.Files[:min(max(step-1, 0), 2)] {

@@ -4,11 +4,16 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/gofleet/gofleet/internal/files"
 )
 
 // near says where models are, of a directory that has none: below it, or else beside it, as that of a job is beside its
 // checkpoint.
 func near(dir string) string {
+	if files.IsURL(dir) {
+		return "" // a store would be asked for each
+	}
 	models := func(dir string) []string {
 		if Is(dir) {
 			return []string{dir}

@@ -7,8 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 
@@ -30,7 +28,7 @@ type Files struct {
 // weightFile is a file of tensors.
 type weightFile struct {
 	*safetensors.File
-	file *os.File
+	file files.Reading
 	name string
 	// stray says that the directory's record does not name it.
 	stray bool
@@ -69,7 +67,7 @@ func OpenDelta(ctx context.Context, dir string) (*Files, Delta, error) {
 }
 
 func openAny(ctx context.Context, dir string) (*Files, error) {
-	if err := files.CheckLocal(dir); err != nil {
+	if err := files.Check(dir); err != nil {
 		return nil, err
 	}
 	var f *Files
@@ -88,7 +86,7 @@ func openAny(ctx context.Context, dir string) (*Files, error) {
 	if err == nil && f.sum == "" {
 		f.tellUnsigned()
 	}
-	if _, gone := os.Stat(dir); err != nil && errors.Is(gone, fs.ErrNotExist) {
+	if _, gone := files.Stat(dir); err != nil && errors.Is(gone, fs.ErrNotExist) {
 		err = fmt.Errorf("%w%s", err, near(dir))
 	}
 	return f, err
@@ -136,22 +134,22 @@ func (f *Files) open(ctx context.Context, r *record) error {
 
 // named opens a file that the record names, and reads it to see that it is what was saved.
 func (f *Files) named(ctx context.Context, e entry) error {
-	file, err := f.find(e)
-	if err != nil {
-		return err
+	seal := files.Sealed{Bytes: e.Bytes, Sum: e.Sum, In: Record}
+	file, err := f.find(e, func(name string) (files.Reading, error) { return seal.Open(ctx, name) })
+	if errors.Is(err, files.ErrUnlike) {
+		return fmt.Errorf("%s: %w%s: %w", e.File, err, advice, ErrDamaged)
 	}
-	if err := e.verify(ctx, file); err != nil {
-		file.Close()
+	if err != nil {
 		return err
 	}
 	return f.include(e.File, file, false)
 }
 
-// find opens a file under the name that it has, or is about to have.
-func (f *Files) find(e entry) (*os.File, error) {
-	file, err := files.Open(filepath.Join(f.dir, e.Written))
+// find opens a file under the name that it was written under, or has been given since.
+func (f *Files) find(e entry, open func(name string) (files.Reading, error)) (files.Reading, error) {
+	file, err := open(files.Join(f.dir, e.Written))
 	if errors.Is(err, fs.ErrNotExist) {
-		file, err = files.Open(filepath.Join(f.dir, e.File))
+		file, err = open(files.Join(f.dir, e.File))
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s is missing, which %s names: %w: %w", e.File, Record, ErrDamaged, err)
@@ -159,31 +157,12 @@ func (f *Files) find(e entry) (*os.File, error) {
 	return file, err
 }
 
-// verify reads a file to see that it is what was saved.
-func (e entry) verify(ctx context.Context, file *os.File) error {
-	st, err := file.Stat()
-	if err != nil {
-		return err
-	}
-	if st.Size() != e.Bytes {
-		return fmt.Errorf("%s has %d bytes, %s says %d%s: %w", e.File, st.Size(), Record, e.Bytes, advice, ErrDamaged)
-	}
-	sum, err := files.SumReader(ctx, io.NewSectionReader(file, 0, e.Bytes))
-	if err != nil {
-		return fmt.Errorf("reading %s: %w", e.File, err)
-	}
-	if sum != e.Sum {
-		return fmt.Errorf("%s has checksum %s, %s says %s%s: %w", e.File, sum, Record, e.Sum, advice, ErrDamaged)
-	}
-	return nil
-}
-
 // advice is for who has written into a directory by hand.
 const advice = " (save the model again; if a file was changed on purpose, remove " + Record + ")"
 
 // read reads a file that needs no opening, if it is there.
 func (f *Files) read(name string) error {
-	file, err := files.Open(filepath.Join(f.dir, name))
+	file, err := files.Open(files.Join(f.dir, name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -194,7 +173,7 @@ func (f *Files) read(name string) error {
 }
 
 // include makes an open file one of the model's.
-func (f *Files) include(name string, file *os.File, stray bool) error {
+func (f *Files) include(name string, file files.Reading, stray bool) error {
 	st, err := file.Stat()
 	if err == nil && strings.HasSuffix(name, tensors) {
 		w := weightFile{file: file, name: name, stray: stray}
@@ -214,7 +193,7 @@ func (f *Files) include(name string, file *os.File, stray bool) error {
 
 // others opens the files of tensors that no record names.
 func (f *Files) others(r *record) error {
-	entries, err := os.ReadDir(f.dir)
+	entries, err := files.ReadDir(f.dir)
 	if err != nil {
 		return err
 	}
@@ -222,7 +201,7 @@ func (f *Files) others(r *record) error {
 		if !strings.HasSuffix(e.Name(), tensors) || r.names(e.Name()) {
 			continue
 		}
-		file, err := files.Open(filepath.Join(f.dir, e.Name()))
+		file, err := files.Open(files.Join(f.dir, e.Name()))
 		if err != nil {
 			return err
 		}
@@ -253,7 +232,7 @@ func (f *Files) Generation() string { return f.generation }
 
 // Version is that of the model in a directory, of which it reads no more than the record.
 func Version(dir string) (string, error) {
-	if err := files.CheckLocal(dir); err != nil {
+	if err := files.Check(dir); err != nil {
 		return "", err
 	}
 	r, err := readRecord(dir)

@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
+
+	"github.com/gofleet/gofleet/internal/files"
 )
 
 // Published is a model that lies in a directory, as its record says.
@@ -21,13 +22,13 @@ type Published struct {
 // FindPublished finds the models in the directories of a directory, and so many levels further down; what is no
 // directory, and a directory that isn't there, has none. It reads no more than records.
 func FindPublished(dir string, levels int) (all []Published, err error) {
-	entries, err := os.ReadDir(dir)
+	entries, err := files.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	for _, e := range entries {
-		at := filepath.Join(dir, e.Name())
-		if st, err := os.Stat(at); err != nil || !st.IsDir() {
+		at := files.Join(dir, e.Name())
+		if !isDir(at, e) {
 			continue
 		}
 		r, err := readRecord(at)
@@ -45,4 +46,13 @@ func FindPublished(dir string, levels int) (all []Published, err error) {
 		}
 	}
 	return all, err
+}
+
+// isDir says whether an entry is a directory, or a link to one.
+func isDir(name string, e fs.DirEntry) bool {
+	if e.Type()&fs.ModeSymlink == 0 {
+		return e.IsDir()
+	}
+	st, err := os.Stat(name)
+	return err == nil && st.IsDir()
 }

@@ -1,12 +1,12 @@
 package modelfiles
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"path/filepath"
+	"slices"
 
 	"github.com/gofleet/gofleet/internal/files"
 )
@@ -93,6 +93,11 @@ func (r *record) names(file string) bool {
 	return false
 }
 
+// wrote says whether a file lies under the name that it was written under.
+func (r *record) wrote(name string) bool {
+	return slices.ContainsFunc(r.Files, func(e entry) bool { return e.Written == name })
+}
+
 // version is that of a record which has what this one has.
 func (r *record) version() int {
 	switch {
@@ -111,28 +116,38 @@ func (r record) signed() (_ record, err error) {
 	return r, err
 }
 
-// write makes r, which is signed, the record of a directory.
-func (r record) write(dir string) (err error) {
+// write makes r, which is signed, the record of a directory, and returns the one that it has replaced, nil if there was
+// none that could be read.
+func (r record) write(dir string) (before *record, err error) {
 	data, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return files.Write(filepath.Join(dir, Record), func(w io.Writer) error {
-		_,
-			err := w.Write(append(data, '\n'))
-		return err
-	})
+	name := files.Join(dir, Record)
+	for range tries {
+		text, version, _ := files.ReadVersion(name)
+		before, _ = parseRecord(text)
+		_, err = files.Publish(context.Background(), files.OS{}, name, version, append(data, '\n'))
+		if !errors.Is(err, files.ErrChanged) { // else another was faster, and the last to commit counts
+			break
+		}
+	}
+	return before, err
 }
 
 // readRecord returns the record of a directory, nil when it has none.
 func readRecord(dir string) (*record, error) {
-	data, err := files.ReadFile(filepath.Join(dir, Record))
+	data, err := files.ReadFile(files.Join(dir, Record))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
 	case err != nil:
 		return nil, err
 	}
+	return parseRecord(data)
+}
+
+func parseRecord(data []byte) (*record, error) {
 	var r record
 	if err := json.Unmarshal(data, &r); err != nil {
 		return nil, fmt.Errorf("%s: %w: %w", Record, ErrDamaged, err)
@@ -151,7 +166,7 @@ func readRecord(dir string) (*record, error) {
 // check refuses names of what lies elsewhere.
 func (r *record) check() error {
 	for _, e := range r.Files {
-		if e.File != filepath.Base(e.File) || e.Written != filepath.Base(e.Written) {
+		if e.File != files.Base(e.File) || e.Written != files.Base(e.Written) {
 			return fmt.Errorf("%s names %q, written as %q, which are no files of its directory: %w", Record, e.File,
 				e.Written, ErrDamaged)
 		}

@@ -1,6 +1,8 @@
 package modelfiles
 
 import (
+	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -33,10 +35,10 @@ type named struct {
 
 // Begin begins to save a model to a directory, which is made if need be.
 func Begin(dir string) (*Save, error) {
-	if err := files.CheckLocal(dir); err != nil {
+	if err := files.Check(dir); err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(dir, 0o777); err != nil {
+	if err := files.MakeDirs(dir); err != nil {
 		return nil, err
 	}
 	return &Save{dir: dir}, nil
@@ -44,7 +46,7 @@ func Begin(dir string) (*Save, error) {
 
 // Write writes a file of the model under a temporary name. Commit makes it durable.
 func (s *Save) Write(name string, write func(io.Writer) error) error {
-	f, err := files.Create(filepath.Join(s.dir, name))
+	f, err := files.Create(files.Join(s.dir, s.written(name)))
 	if err != nil {
 		return err
 	}
@@ -56,6 +58,17 @@ func (s *Save) Write(name string, write func(io.Writer) error) error {
 	return nil
 }
 
+// written is the name that a file is begun under. In a store, where nothing is renamed, it is another in each save, and
+// the file keeps it.
+func (s *Save) written(name string) string {
+	if files.IsURL(s.dir) {
+		return name + "." + rand.Text()[:idLen]
+	}
+	return name
+}
+
+const idLen = 10
+
 // Commit makes what was written the directory's model: from the moment at which the record has its name. Then it gives
 // the files theirs, and removes what saves that never got that far have left. Of several processes that save into one
 // directory the last one to commit counts.
@@ -66,8 +79,7 @@ func (s *Save) Commit() error {
 	}
 	unlock := lock(s.dir)
 	defer unlock()
-	before, _ := readRecord(s.dir) // a damaged one is replaced
-	err = r.write(s.dir)
+	before, err := r.write(s.dir)
 	if now, _ := readRecord(s.dir); err == nil || now != nil && slices.Equal(now.Files, r.Files) {
 		s.record = r // it counts, durable or not
 	}
@@ -84,12 +96,13 @@ func (s *Save) Commit() error {
 func (s *Save) finish() (record, error) {
 	r := record{Delta: s.delta, Generation: s.generation, Serial: s.serial}
 	for _, f := range s.files {
-		if err := f.Finish(); err != nil {
+		written, err := f.Settle()
+		if err != nil {
 			return r, err
 		}
-		r.Files = append(r.Files, entry{File: f.name, Bytes: f.Size(), Sum: f.Sum(), Written: f.Temp()})
+		r.Files = append(r.Files, entry{File: f.name, Bytes: f.Size(), Sum: f.Sum(), Written: written})
 	}
-	if err := files.SyncDir(s.dir); err != nil {
+	if err := s.disk().SyncDir(s.dir); err != nil {
 		return r, err
 	}
 	return r.signed()
@@ -124,8 +137,15 @@ func (s *Save) Bytes() (n int64) {
 	return n
 }
 
-// rename gives the files their names. Until then readers find files under the temporary ones.
+// disk is where the directory is.
+func (s *Save) disk() files.FS { return files.On(context.Background(), s.dir, files.OS{}) }
+
+// rename gives the files their names. Until then, and in a store always, readers find them under the ones that they
+// were written under.
 func (s *Save) rename() error {
+	if files.IsURL(s.dir) {
+		return nil
+	}
 	for _, e := range s.record.Files {
 		if err := os.Rename(filepath.Join(s.dir, e.Written), filepath.Join(s.dir, e.File)); err != nil {
 			return err
@@ -151,7 +171,7 @@ const longAgo = 24 * time.Hour
 func (s *Save) clean(before *record) error {
 	var errs []error
 	remove := func(name string) {
-		if err := os.Remove(filepath.Join(s.dir, name)); !errors.Is(err, fs.ErrNotExist) {
+		if err := files.Remove(files.Join(s.dir, name)); !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, err)
 		}
 	}
@@ -160,9 +180,12 @@ func (s *Save) clean(before *record) error {
 			remove(e.Written)
 		}
 	}
-	entries, err := os.ReadDir(s.dir)
+	entries, err := files.ReadDir(s.dir)
 	errs = append(errs, err)
 	for _, e := range entries {
+		if s.record.wrote(e.Name()) {
+			continue
+		}
 		if info, err := e.Info(); err == nil && s.torn(e.Name()) && time.Since(info.ModTime()) > longAgo {
 			remove(e.Name())
 		}
@@ -172,11 +195,13 @@ func (s *Save) clean(before *record) error {
 
 // torn says whether a file is one that this save would write, under a temporary name.
 func (s *Save) torn(name string) bool {
-	if !strings.HasSuffix(name, files.TempSuffix) {
-		return false
-	}
 	for _, e := range append(s.record.Files, entry{File: Record}) {
-		if strings.HasPrefix(name, "."+e.File+".") {
+		if files.IsURL(s.dir) {
+			id, is := strings.CutPrefix(name, e.File+".")
+			if is && len(id) == idLen && strings.ToUpper(id) == id {
+				return true
+			}
+		} else if strings.HasPrefix(name, "."+e.File+".") && strings.HasSuffix(name, files.TempSuffix) {
 			return true
 		}
 	}

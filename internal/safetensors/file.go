@@ -3,6 +3,7 @@ package safetensors
 import (
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"math"
 	"os"
@@ -47,24 +48,37 @@ func OpenFile(name string) (*File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("safetensors: %w", err)
 	}
-	f, err := openSized(file)
+	f, err := OpenFrom(file)
+	if err != nil {
+		return nil, fmt.Errorf("%w (file %s)", err, name)
+	}
+	return f, nil
+}
+
+// Sized is a file that was opened elsewhere.
+type Sized interface {
+	io.ReaderAt
+	io.Closer
+	Stat() (fs.FileInfo, error)
+}
+
+// OpenFrom is Open of a file that Close closes, and an error too.
+func OpenFrom(file Sized) (*File, error) {
+	stat, err := file.Stat()
 	if err != nil {
 		file.Close()
-		return nil, fmt.Errorf("%w (file %s)", err, name)
+		return nil, fmt.Errorf("safetensors: %w", err)
+	}
+	f, err := Open(file, stat.Size())
+	if err != nil {
+		file.Close()
+		return nil, err
 	}
 	f.closer = file
 	return f, nil
 }
 
-func openSized(file *os.File) (*File, error) {
-	stat, err := file.Stat()
-	if err != nil {
-		return nil, fmt.Errorf("safetensors: %w", err)
-	}
-	return Open(file, stat.Size())
-}
-
-// Close closes what OpenFile opened.
+// Close closes the file of OpenFile and OpenFrom.
 func (f *File) Close() error {
 	if f.closer == nil {
 		return nil

@@ -1,0 +1,250 @@
+package files
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/gofleet/gofleet/fleet/store"
+)
+
+// Reading is a file that is open for reading: an *os.File, or one of a store.
+type Reading interface {
+	io.Reader
+	io.ReaderAt
+	io.Closer
+	Stat() (fs.FileInfo, error)
+}
+
+// remote is a file of a store: all that is read is of the version that it had when it was opened.
+type remote struct {
+	ctx  context.Context // of what is read
+	name string          // the URL
+	path string          // in the store
+	in   store.Store
+	info store.Info
+	at   int64 // where Read goes on
+
+	whole *Scratch // all of it, once Sealed.Open has read it
+
+	mu   sync.Mutex
+	head []byte // its first bytes, since heads are read in small pieces
+}
+
+// openRemote finds a file in its store, and reads nothing.
+func openRemote(ctx context.Context, name string) (*remote, error) {
+	in, path, err := store.Of(name)
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
+	}
+	i, err := stat(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return &remote{ctx: ctx, name: name, path: path, in: in, info: i}, nil
+}
+
+// Stat implements [Reading].
+func (f *remote) Stat() (fs.FileInfo, error) { return info{f.info}, nil }
+
+// Read implements io.Reader.
+func (f *remote) Read(b []byte) (int, error) {
+	n, err := f.ReadAt(b[:min(int64(len(b)), max(0, f.info.Size-f.at))], f.at)
+	if f.at += int64(n); err == nil && n == 0 && len(b) > 0 {
+		err = io.EOF
+	}
+	return n, err
+}
+
+// headBytes is about what the heads of files take.
+const headBytes = 64 << 10
+
+// ReadAt implements io.ReaderAt.
+func (f *remote) ReadAt(b []byte, at int64) (int, error) {
+	switch {
+	case f.whole != nil:
+		return f.whole.ReadAt(b, at)
+	case at < 0 || at > f.info.Size:
+		return 0, io.EOF
+	case at+int64(len(b)) <= min(headBytes, f.info.Size):
+		head, err := f.begin()
+		if err != nil {
+			return 0, err
+		}
+		return copy(b, head[at:]), nil
+	}
+	return f.pull(b, at)
+}
+
+// begin is the first bytes, read once.
+func (f *remote) begin() ([]byte, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.head != nil {
+		return f.head, nil
+	}
+	head := make([]byte, min(headBytes, f.info.Size))
+	if _, err := f.pull(head, 0); err != nil {
+		return nil, err
+	}
+	f.head = head
+	return head, nil
+}
+
+// pull reads a part of the file from the store.
+func (f *remote) pull(b []byte, at int64) (n int, err error) {
+	p := puller{file: f, ctx: f.ctx, at: at, end: min(at+int64(len(b)), f.info.Size)}
+	defer p.Close()
+	n, err = io.ReadFull(&p, b[:p.end-at])
+	if err == nil && n < len(b) {
+		err = io.EOF
+	}
+	return n, err
+}
+
+// Close implements io.Closer.
+func (f *remote) Close() error {
+	if f.whole != nil {
+		return f.whole.Close()
+	}
+	return nil
+}
+
+// attempts is how often in a row a part of a file is asked for before reading it fails.
+const attempts = 5
+
+// puller reads a span of a file in its order. What breaks off goes on from the byte where it did.
+type puller struct {
+	file    *remote
+	ctx     context.Context
+	at, end int64
+
+	body   io.ReadCloser
+	life   context.Context // of body
+	cancel context.CancelCauseFunc
+	tries  int
+}
+
+// Read implements io.Reader.
+func (p *puller) Read(b []byte) (int, error) {
+	if len(b) == 0 {
+		return 0, nil
+	}
+	for p.at < p.end {
+		n, err := p.read(b[:min(int64(len(b)), p.end-p.at)])
+		if p.at += int64(n); n > 0 {
+			p.tries = 0
+		}
+		if err != nil {
+			p.Close()
+			err = p.failed(err)
+		}
+		if n > 0 || err != nil {
+			return n, err
+		}
+	}
+	return 0, io.EOF
+}
+
+// read is one attempt, which ends where nothing comes.
+func (p *puller) read(b []byte) (n int, err error) {
+	if p.body == nil {
+		p.life, p.cancel = context.WithCancelCause(p.ctx)
+	}
+	cancel := p.cancel
+	late := time.AfterFunc(patience, func() { cancel(fmt.Errorf("the store has sent nothing for %v", patience)) })
+	defer late.Stop()
+	if p.body == nil {
+		r := store.Range{Version: p.file.info.Version, From: p.at, Bytes: p.end - p.at}
+		if p.body, err = p.file.in.Open(p.life, p.file.path, r); err != nil {
+			p.body = nil
+		}
+	}
+	if err == nil {
+		n, err = p.body.Read(b)
+	}
+	if ended := Ended(p.life); err != nil && ended != nil {
+		err = ended
+	}
+	return n, err
+}
+
+// failed is nil where another attempt is made, after a while.
+func (p *puller) failed(err error) error {
+	if errors.Is(err, io.EOF) {
+		if p.at >= p.end {
+			return nil
+		}
+		err = io.ErrUnexpectedEOF
+	}
+	p.tries++
+	ended := Ended(p.ctx)
+	switch {
+	case ended != nil:
+		err = ended
+	case errors.Is(err, store.ErrChanged) || errors.Is(err, fs.ErrNotExist):
+	case p.tries < attempts:
+		if waited(p.ctx, time.Duration(p.tries*p.tries)*100*time.Millisecond) {
+			return nil
+		}
+		err = Ended(p.ctx)
+	default:
+		err = fmt.Errorf("%d attempts to read on from byte %d have failed: %w", attempts, p.at, err)
+	}
+	return &fs.PathError{Op: "read", Path: p.file.name, Err: err}
+}
+
+// waited says whether a time has passed before ctx ended.
+func waited(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// Close ends the attempt that is under way.
+func (p *puller) Close() {
+	if p.cancel != nil {
+		p.cancel(nil)
+		p.cancel = nil
+	}
+	if p.body != nil {
+		p.body.Close()
+		p.body = nil
+	}
+}
+
+// Scratch is a file of this machine that is there as long as it is open, in the directory for such files
+// (see os.TempDir).
+type Scratch struct {
+	*os.File
+	stays bool // until Close, since an open file can't be removed here
+}
+
+// NewScratch makes one.
+func NewScratch() (*Scratch, error) {
+	f, err := os.CreateTemp("", "gofleet-*.scratch")
+	if err != nil {
+		return nil, err
+	}
+	return &Scratch{f, os.Remove(f.Name()) != nil}, nil
+}
+
+// Close closes and removes the file.
+func (s *Scratch) Close() error {
+	err := s.File.Close()
+	if s.stays {
+		s.stays = false
+		err = errors.Join(err, os.Remove(s.Name()))
+	}
+	return err
+}

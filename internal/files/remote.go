@@ -1,0 +1,160 @@
+package files
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gofleet/gofleet/fleet/store"
+)
+
+// patience is how long a store may take for one answer, and for each part of a file to come.
+var patience = time.Minute
+
+// ask has a store do one thing, within a time. The error is an fs.PathError, as a disk's is.
+func ask[T any](ctx context.Context, op, name string, limit time.Duration,
+	do func(ctx context.Context, s store.Store, path string) (T, error)) (T, error) {
+	late := fmt.Errorf("the store has not answered for %v", limit)
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, late)
+	defer cancel()
+	s, path, err := store.Of(name)
+	if err != nil {
+		var none T
+		return none, &fs.PathError{Op: op, Path: name, Err: err}
+	}
+	got, err := do(ctx, s, path)
+	if err != nil {
+		if ended := Ended(ctx); ended != nil {
+			err = ended
+		}
+		return got, &fs.PathError{Op: op, Path: name, Err: err}
+	}
+	return got, nil
+}
+
+// info is what a store knows of a file, as package fs has it.
+type info struct{ store.Info }
+
+func (i info) Name() string       { return i.Info.Name }
+func (i info) Size() int64        { return i.Info.Size }
+func (i info) ModTime() time.Time { return i.Modified }
+func (i info) IsDir() bool        { return i.Dir }
+func (i info) Sys() any           { return i.Info }
+
+func (i info) Mode() fs.FileMode {
+	if i.Dir {
+		return fs.ModeDir | 0o777
+	}
+	return 0o666
+}
+
+// Stat is os.Stat, for URLs too. A directory in a store was modified when the last of its files was.
+func Stat(name string) (fs.FileInfo, error) {
+	if !IsURL(name) {
+		return os.Stat(name)
+	}
+	i, err := stat(context.Background(), name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return statDir(name, err)
+	}
+	return info{i}, err
+}
+
+func stat(ctx context.Context, name string) (store.Info, error) {
+	return ask(ctx, "stat", name, patience, func(ctx context.Context, s store.Store, path string) (store.Info, error) {
+		return s.Stat(ctx, path)
+	})
+}
+
+// statDir is Stat of what is no file, or none.
+func statDir(name string, none error) (fs.FileInfo, error) {
+	all, err := list(name)
+	if err != nil {
+		return nil, err
+	}
+	if len(all) == 0 {
+		return nil, none
+	}
+	dir := store.Info{Name: Base(name), Dir: true}
+	for _, i := range all {
+		if i.Modified.After(dir.Modified) {
+			dir.Modified = i.Modified
+		}
+	}
+	return info{dir}, nil
+}
+
+// Exists says whether there is a file of a name, a link to none included. An error says that it is not known.
+func Exists(name string) (bool, error) {
+	var err error
+	if IsURL(name) {
+		_, err = stat(context.Background(), name)
+	} else {
+		_, err = os.Lstat(name)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// ReadDir is os.ReadDir, for URLs too: a directory of a store in which nothing lies is none.
+func ReadDir(name string) ([]fs.DirEntry, error) {
+	if !IsURL(name) {
+		return os.ReadDir(name)
+	}
+	all, err := list(name)
+	if err == nil && len(all) == 0 {
+		err = &fs.PathError{Op: "list", Path: name, Err: fs.ErrNotExist}
+	}
+	var entries []fs.DirEntry
+	for _, i := range all {
+		entries = append(entries, fs.FileInfoToDirEntry(info{i}))
+	}
+	return entries, err
+}
+
+// list is what lies in a directory of a store, by name.
+func list(name string) ([]store.Info, error) {
+	all, err := ask(context.Background(), "list", name, patience,
+		func(ctx context.Context, s store.Store, path string) ([]store.Info, error) { return s.List(ctx, path) })
+	slices.SortFunc(all, func(a, b store.Info) int { return strings.Compare(a.Name, b.Name) })
+	return all, err
+}
+
+// MakeDirs is os.MkdirAll; a store's directories are there as soon as anything is in them.
+func MakeDirs(dir string) error {
+	if IsURL(dir) {
+		return Check(dir)
+	}
+	return os.MkdirAll(dir, 0o777)
+}
+
+// Remove is os.Remove, for URLs too. Of a file of a store that is not there it is no error.
+func Remove(name string) error { return On(context.Background(), name, OS{}).Remove(name) }
+
+// ReadVersion is ReadFile with the version of a file in a store, which Publish can be given; it is empty of a file of
+// this machine.
+func ReadVersion(name string) (data []byte, version string, err error) {
+	for range attempts {
+		f, err := Open(name)
+		if err != nil {
+			return nil, "", err
+		}
+		data, err = io.ReadAll(f)
+		f.Close()
+		if of, is := f.(*remote); is {
+			version = of.info.Version
+		}
+		if !errors.Is(err, store.ErrChanged) {
+			return data, version, err
+		}
+	}
+	return nil, "", &fs.PathError{Op: "read", Path: name, Err: store.ErrChanged}
+}
