@@ -1,11 +1,12 @@
 package fleet
 
 import (
-	"net/http"
+	"strings"
 	"sync"
 
 	"github.com/gofleet/gofleet/internal/exposition"
 	"github.com/gofleet/gofleet/internal/health"
+	"github.com/gofleet/gofleet/internal/httpget"
 	"github.com/gofleet/gofleet/internal/mistyped"
 )
 
@@ -40,8 +41,15 @@ func (f *Fleet) ShowAgain() { f.show() }
 // SamplesOf and TablesOf are what a role shows.
 var SamplesOf, TablesOf = samplesOf, tablesOf
 
-// Exposed has this role show what it counts without a port.
-func (f *Fleet) Exposed() http.Handler {
-	f.page = new(exposition.Page)
-	return f.page
+// Exposed has this role show what it counts without a port, to who calls shown.
+func (f *Fleet) Exposed() (shown func() string) {
+	page := new(exposition.Page)
+	f.page = page
+	return func() string {
+		var text strings.Builder
+		if err := page.Answer(&httpget.Request{Path: "/metrics"}).Stream(&text); err != nil {
+			return err.Error()
+		}
+		return text.String()
+	}
 }

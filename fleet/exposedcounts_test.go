@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -38,11 +37,10 @@ func (p *pages) play(s strategy.Strategy, steps int) func(context.Context, *flee
 	return func(ctx context.Context, f *fleet.Fleet) error {
 		page := f.Exposed()
 		err := plays(ctx, f)
-		w := httptest.NewRecorder()
-		page.ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+		text := page()
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.shown[fmt.Sprint(f)], p.stats[fmt.Sprint(f)] = w.Body.String(), f.Stats()
+		p.shown[fmt.Sprint(f)], p.stats[fmt.Sprint(f)] = text, f.Stats()
 		return err
 	}
 }

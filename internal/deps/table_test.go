@@ -76,7 +76,8 @@ var house = map[string][]string{
 	"examples/internal/torchtest": {"dataset", "examples/internal/jobtest", "fleet", "fleet/fleettest", "fleet/train", "nn", "optimizer", "optimizer/weights"},
 	"internal/rules":              {"optimizer"},
 	"optimizer":                   {"optimizer/lr"},
-	"internal/exposition":         {"internal/count"},
+	"internal/exposition":         {"internal/count", "internal/httpget"},
+	"internal/health":             {"internal/httpget"},
 }
 
 // houseTests says what test files may import besides their package's own row, the package itself and the exams.
@@ -98,7 +99,7 @@ var houseTests = map[string][]string{
 	"internal/chaos":          {"internal/law"},
 	"internal/checkpoint":     {"internal/law"},
 	"fleet/fleetrun":          {"fleet/internal/trial", "internal/modelfiles", "internal/porttest", "internal/procs", "internal/table", "optimizer"},
-	"fleet":                   {"dataset", "fleet/checkpoints", "fleet/internal/trial", "internal/count/counttest", "internal/safetensors", "internal/wire", "nn", "optimizer/local", "optimizer/lr"},
+	"fleet":                   {"dataset", "fleet/checkpoints", "fleet/internal/trial", "internal/count/counttest", "internal/httpget", "internal/safetensors", "internal/wire", "nn", "optimizer/local", "optimizer/lr"},
 	"fleet/fleettest":         {"dataset", "fleet/train", "nn", "optimizer"},
 	"fleet/paddle":            {"fleet/fleettest", "nn", "optimizer", "rolemaker"},
 	"fleet/metrics":           {"nn", "optimizer", "rolemaker", "strategy"},

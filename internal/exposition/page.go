@@ -2,14 +2,18 @@ package exposition
 
 import (
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"runtime/pprof"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
+
+	"github.com/gofleet/gofleet/internal/httpget"
 )
 
 // Page shows the roles that this process plays.
@@ -53,14 +57,9 @@ func Open(addr string, log *slog.Logger) (*Page, error) {
 	}
 	pages.at[addr] = p
 	log.Info("metrics are shown", "at", "http://"+l.Addr().String()+"/metrics")
-	s := &http.Server{Handler: p, ReadTimeout: patience, WriteTimeout: longest + patience, MaxHeaderBytes: 8 << 10,
-		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug)}
-	go func() { _ = s.Serve(l) }() // to the end of the process
+	go func() { _ = httpget.Serve(l, p.Answer) }() // to the end of the process
 	return p, nil
 }
-
-// A caller has so long to ask, and a profile takes so long at most.
-const patience, longest = 5 * time.Second, time.Minute
 
 // Show shows a role, in the place of what this process played by that name before. What a role has counted is shown
 // until the process ends.
@@ -70,24 +69,30 @@ func (p *Page) Show(name string, sets func() []Set) {
 	p.roles = append(slices.DeleteFunc(p.roles, func(o role) bool { return o.name == name }), role{name, sets})
 }
 
-// ServeHTTP implements [http.Handler].
-func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("X-Content-Type-Options", "nosniff")
-	name, profile := cutPrefix(r.URL.Path)
+// Answer answers a request: the counts to all, profiles to callers on the same machine.
+func (p *Page) Answer(r *httpget.Request) httpget.Answer {
+	name, profile := strings.CutPrefix(r.Path, "/debug/pprof/")
 	switch {
-	case r.Method != http.MethodGet && r.Method != http.MethodHead:
-		http.Error(w, "it can be read, and nothing else", http.StatusMethodNotAllowed)
-	case r.URL.Path == "/metrics":
-		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-		_ = Write(w, p.sets()...) // the caller has gone
-	case profile && !local(r.RemoteAddr):
-		http.Error(w, "profiles are for callers on the same machine", http.StatusForbidden)
-	case profile:
-		serveProfile(w, r, name)
-	default:
-		http.Error(w, "there are /metrics and /debug/pprof/{profile,heap,goroutine,…}", http.StatusNotFound)
+	case r.Path == "/metrics":
+		return httpget.Answer{Status: http.StatusOK, Type: "text/plain; version=0.0.4; charset=utf-8",
+			Stream: func(w io.Writer) error { return Write(w, p.sets()...) }}
+	case profile && name != "" && !local(r.Remote):
+		return httpget.Text(http.StatusForbidden, "profiles are for callers on the same machine")
+	case profile && name == "profile":
+		return httpget.Answer{Status: http.StatusOK, Type: binary,
+			Stream: func(w io.Writer) error { return spend(w, r) }}
+	case profile && pprof.Lookup(name) != nil:
+		debug, _ := strconv.Atoi(r.Query.Get("debug"))
+		return httpget.Answer{Status: http.StatusOK, Type: map[bool]string{true: binary}[debug == 0],
+			Stream: func(w io.Writer) error { return pprof.Lookup(name).WriteTo(w, debug) }}
+	case profile && name != "":
+		return httpget.Text(http.StatusNotFound, "there is no profile "+strconv.Quote(name))
 	}
+	return httpget.Text(http.StatusNotFound, "there are /metrics and /debug/pprof/{profile,heap,goroutine,…}")
 }
+
+// binary is the type of what "go tool pprof" reads.
+const binary = "application/octet-stream"
 
 func (p *Page) sets() (all []Set) {
 	p.mu.Lock()
@@ -99,46 +104,29 @@ func (p *Page) sets() (all []Set) {
 	return all
 }
 
-func cutPrefix(path string) (name string, ok bool) {
-	const below = "/debug/pprof/"
-	if len(path) <= len(below) || path[:len(below)] != below {
-		return "", false
-	}
-	return path[len(below):], true
+func local(addr net.Addr) bool {
+	at, is := addr.(*net.TCPAddr)
+	return is && at.IP.IsLoopback()
 }
 
-func local(addr string) bool {
-	host, _, err := net.SplitHostPort(addr)
-	ip := net.ParseIP(host)
-	return err == nil && ip != nil && ip.IsLoopback()
-}
+// longest is how long a profile of the processor may take.
+const longest = time.Minute
 
-// serveProfile writes a profile as "go tool pprof" reads it: of the processor for ?seconds=, 10 without it, or what the
-// runtime has by that name.
-func serveProfile(w http.ResponseWriter, r *http.Request, name string) {
-	if name != "profile" {
-		known := pprof.Lookup(name)
-		if known == nil {
-			http.Error(w, "there is no profile "+strconv.Quote(name), http.StatusNotFound)
-			return
-		}
-		debug, _ := strconv.Atoi(r.FormValue("debug"))
-		_ = known.WriteTo(w, debug)
-		return
-	}
-	seconds, err := strconv.Atoi(r.FormValue("seconds"))
+// spend writes what the processor does for ?seconds=, 10 without it.
+func spend(w io.Writer, r *httpget.Request) error {
+	seconds, err := strconv.Atoi(r.Query.Get("seconds"))
 	if err != nil || seconds <= 0 {
 		seconds = 10
 	}
 	if err := pprof.StartCPUProfile(w); err != nil {
-		http.Error(w, err.Error(), http.StatusConflict)
-		return
+		return err
 	}
 	defer pprof.StopCPUProfile()
 	t := time.NewTimer(min(time.Duration(seconds)*time.Second, longest))
 	defer t.Stop()
 	select {
 	case <-t.C:
-	case <-r.Context().Done():
+	case <-r.Gone():
 	}
+	return nil
 }

@@ -1,15 +1,19 @@
 package exposition
 
 import (
+	"bytes"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
-	"net/http/httptest"
+	"net/netip"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/gofleet/gofleet/internal/count"
+	"github.com/gofleet/gofleet/internal/httpget"
 )
 
 // TestPage shows roles, in the place of what they were before, profiles to callers on this machine, and nothing else.
@@ -23,32 +27,40 @@ func TestPage(t *testing.T) {
 	show("server", 1)
 	show("worker", 2)
 	show("server", 3)
-	ask := func(method, path, from string) (int, string) {
-		r, w := httptest.NewRequest(method, path, nil), httptest.NewRecorder()
-		r.RemoteAddr = from
-		p.ServeHTTP(w, r)
-		return w.Code, w.Body.String()
+	ask := func(path, from string) (int, string) {
+		at, query, _ := strings.Cut(path, "?")
+		values, err := url.ParseQuery(query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := p.Answer(&httpget.Request{Path: at, Query: values, Remote: net.TCPAddrFromAddrPort(netip.MustParseAddrPort(from))})
+		var text bytes.Buffer
+		if a.Stream == nil {
+			text.Write(a.Body)
+		} else if err := a.Stream(&text); err != nil {
+			t.Error(err)
+		}
+		return a.Status, text.String()
 	}
 	near, far := "127.0.0.1:1", "10.0.0.1:1"
-	if code, text := ask("GET", "/metrics", far); code != http.StatusOK ||
+	if code, text := ask("/metrics", far); code != http.StatusOK ||
 		!strings.HasSuffix(text, "gofleet_steps_total{role=\"worker\"} 2\ngofleet_steps_total{role=\"server\"} 3\n") {
 		t.Errorf("metrics: %d %s", code, text)
 	}
 	for _, k := range []struct {
-		method, path, from string
-		code               int
+		path, from string
+		code       int
 	}{
-		{"GET", "/debug/pprof/goroutine", near, http.StatusOK},
-		{"GET", "/debug/pprof/heap?debug=1", "[::1]:7", http.StatusOK},
-		{"GET", "/debug/pprof/goroutine", far, http.StatusForbidden},
-		{"GET", "/debug/pprof/profile?seconds=1", far, http.StatusForbidden},
-		{"GET", "/debug/pprof/nothing", near, http.StatusNotFound},
-		{"GET", "/debug/pprof/", near, http.StatusNotFound},
-		{"GET", "/", near, http.StatusNotFound},
-		{"POST", "/metrics", near, http.StatusMethodNotAllowed},
+		{"/debug/pprof/goroutine", near, http.StatusOK},
+		{"/debug/pprof/heap?debug=1", "[::1]:7", http.StatusOK},
+		{"/debug/pprof/goroutine", far, http.StatusForbidden},
+		{"/debug/pprof/profile?seconds=1", far, http.StatusForbidden},
+		{"/debug/pprof/nothing", near, http.StatusNotFound},
+		{"/debug/pprof/", near, http.StatusNotFound},
+		{"/", near, http.StatusNotFound},
 	} {
-		if code, text := ask(k.method, k.path, k.from); code != k.code || text == "" {
-			t.Errorf("%s %s from %s: %d %.80q, want %d", k.method, k.path, k.from, code, text, k.code)
+		if code, text := ask(k.path, k.from); code != k.code || text == "" {
+			t.Errorf("%s from %s: %d %.80q, want %d", k.path, k.from, code, text, k.code)
 		}
 	}
 }

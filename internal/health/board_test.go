@@ -55,8 +55,7 @@ func TestRolesComeAndGo(t *testing.T) {
 	}
 }
 
-// TestNothingButProbes: requests for anything else are refused, what is no request ends its connection, and connections that say nothing
-// keep nobody from asking.
+// TestNothingButProbes: requests for anything else are refused.
 func TestNothingButProbes(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -77,13 +76,6 @@ func TestNothingButProbes(t *testing.T) {
 		answer, _ := io.ReadAll(bufio.NewReader(c))
 		return string(answer)
 	}
-	for range 3 * most { // which are cut off by those that follow
-		c, err := net.Dial("tcp", l.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
-	}
 	for asked, want := range map[string]string{
 		"GET /readyz HTTP/1.1\r\nHost: a\r\n\r\n":            "HTTP/1.1 200 OK\r\n",
 		"GET /livez?verbose HTTP/1.0\r\n\r\n":                "HTTP/1.1 200 OK\r\n",
@@ -92,13 +84,12 @@ func TestNothingButProbes(t *testing.T) {
 		"GET /metrics HTTP/1.1\r\n\r\n":                      "HTTP/1.1 404 Not Found\r\n",
 		"POST /readyz HTTP/1.1\r\nContent-Length: 9\r\n\r\n": "HTTP/1.1 405 Method Not Allowed\r\n",
 		"\x16\x03\x01 a handshake\n\n":                       "HTTP/1.1 405 Method Not Allowed\r\n",
-		"GET /readyz" + strings.Repeat(" x", longest):        "",
 	} {
 		got := say(asked)
-		if want == "" && got != "" || !strings.HasPrefix(got, want) {
+		if !strings.HasPrefix(got, want) {
 			t.Errorf("%.40q: %q, want %q", asked, got, want)
 		}
-		if head := strings.HasPrefix(asked, "HEAD"); want != "" && strings.HasSuffix(got, "\r\n\r\n") != head {
+		if head := strings.HasPrefix(asked, "HEAD"); strings.HasSuffix(got, "\r\n\r\n") != head {
 			t.Errorf("%.40q: %q, want a body unless it is HEAD", asked, got)
 		}
 	}

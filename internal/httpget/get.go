@@ -1,0 +1,35 @@
+package httpget
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+)
+
+// Get asks a listener for a path and returns at most so many bytes of a body. Another status than 200 is an error.
+func Get(ctx context.Context, network, addr, path string, limit int64) ([]byte, error) {
+	c, err := new(net.Dialer).DialContext(ctx, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	defer context.AfterFunc(ctx, func() { c.Close() })()
+	if _, err := fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n", path); err != nil {
+		return nil, err
+	}
+	text, err := io.ReadAll(io.LimitReader(c, limit+longest))
+	head, body, whole := strings.Cut(string(text), "\r\n\r\n")
+	switch {
+	case err != nil:
+		return nil, err
+	case whole && !strings.HasPrefix(head, "HTTP/1.1 "+strconv.Itoa(http.StatusOK)):
+		return nil, fmt.Errorf("%s: %s", path, strings.TrimSpace(body))
+	case !whole || int64(len(body)) > limit:
+		return nil, fmt.Errorf("the answer to %s is cut off, or longer than %d bytes", path, limit)
+	}
+	return []byte(body), nil
+}

@@ -1,0 +1,176 @@
+package httpget
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"net"
+	"net/http"
+	"net/textproto"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Request is one that was read.
+type Request struct {
+	Path   string // without its query
+	Query  url.Values
+	Header textproto.MIMEHeader
+	Remote net.Addr
+	// Gone is closed when who asked has gone, or says more. It is for answers that are long in coming.
+	Gone func() <-chan struct{}
+}
+
+// Host is what the asker calls this process.
+func (r *Request) Host() string { return r.Header.Get("Host") }
+
+// Answer is what is sent.
+type Answer struct {
+	Status int
+	Type   string   // of the content; empty is plain text
+	Header []string // more of it, a line each
+	Body   []byte
+	// Stream, if set, writes the body. An error before its first byte is the answer, with status 409.
+	Stream func(io.Writer) error
+}
+
+// Text is a line of text.
+func Text(status int, text string) Answer { return Answer{Status: status, Body: []byte(text + "\n")} }
+
+// Handler answers requests, several at a time.
+type Handler func(*Request) Answer
+
+// A read or a write may take so long, and a head has so many bytes; of so many connections the first is cut off.
+const (
+	patience = 5 * time.Second
+	longest  = 8 << 10
+	most     = 64
+)
+
+// Serve answers requests until the listener is closed.
+func Serve(l net.Listener, h Handler) error {
+	var ring [most]net.Conn
+	var serving sync.WaitGroup
+	defer serving.Wait()
+	for i := 0; ; i++ {
+		c, err := l.Accept()
+		if err != nil {
+			if pause, is := err.(interface{ Temporary() bool }); is && pause.Temporary() { // too many open files
+				time.Sleep(patience / 50)
+				continue
+			}
+			return err
+		}
+		if before := ring[i%most]; before != nil {
+			_ = before.Close()
+		}
+		ring[i%most] = c
+		serving.Go(func() { serve(c, h) })
+	}
+}
+
+// serve answers one request; what is none has no answer.
+func serve(c net.Conn, h Handler) {
+	defer c.Close()
+	_ = c.SetReadDeadline(time.Now().Add(patience))
+	lines := textproto.NewReader(bufio.NewReader(io.LimitReader(c, longest)))
+	first, err := lines.ReadLine()
+	if err != nil {
+		return
+	}
+	method, target, _ := strings.Cut(first, " ")
+	w := &writer{c: c, head: method == http.MethodHead}
+	if method != http.MethodGet && !w.head {
+		for line := first; err == nil && line != ""; {
+			line, err = lines.ReadLine()
+		}
+		if err == nil {
+			w.answer(Text(http.StatusMethodNotAllowed, "only GET is answered"))
+		}
+		return
+	}
+	r := &Request{Remote: c.RemoteAddr(), Gone: func() <-chan struct{} { return gone(c) }}
+	if r.Header, err = lines.ReadMIMEHeader(); err != nil {
+		return
+	}
+	target, _, _ = strings.Cut(target, " ")
+	path, query, _ := strings.Cut(target, "?")
+	r.Path = path
+	r.Query, _ = url.ParseQuery(query) // what of it can be read
+	w.answer(h(r))
+}
+
+// gone is closed when a connection is, or has more to read.
+func gone(c net.Conn) <-chan struct{} {
+	over := make(chan struct{})
+	_ = c.SetReadDeadline(time.Time{})
+	go func() { // until the connection is closed behind the answer
+		defer close(over)
+		_, _ = c.Read(make([]byte, 1))
+	}()
+	return over
+}
+
+// writer writes an answer, the head with the first bytes of its body.
+type writer struct {
+	c       net.Conn
+	head    bool // no body is wanted
+	pending bytes.Buffer
+}
+
+func (w *writer) answer(a Answer) {
+	w.begin(a)
+	if a.Stream == nil {
+		_, _ = w.Write(a.Body)
+		return
+	}
+	if err := a.Stream(w); err != nil && w.pending.Len() > 0 {
+		w.begin(Answer{Status: http.StatusConflict, Header: a.Header})
+		_, _ = io.WriteString(w, err.Error()+"\n")
+		return
+	}
+	_, _ = w.Write(nil)
+}
+
+func (w *writer) begin(a Answer) {
+	w.pending.Reset()
+	line := func(parts ...string) {
+		for _, part := range append(parts, "\r\n") {
+			w.pending.WriteString(part)
+		}
+	}
+	line("HTTP/1.1 ", strconv.Itoa(a.Status), " ", http.StatusText(a.Status))
+	if a.Type == "" {
+		a.Type = "text/plain; charset=utf-8"
+	}
+	line("Content-Type: ", a.Type)
+	if a.Body != nil {
+		line("Content-Length: ", strconv.Itoa(len(a.Body)))
+	}
+	line("X-Content-Type-Options: nosniff")
+	for _, more := range a.Header {
+		line(more)
+	}
+	line("Cache-Control: no-store")
+	line("Connection: close")
+	line()
+}
+
+// Write implements [io.Writer].
+func (w *writer) Write(b []byte) (int, error) {
+	n := len(b)
+	if w.head {
+		b = nil
+	}
+	_ = w.c.SetWriteDeadline(time.Now().Add(patience))
+	if w.pending.Len() > 0 {
+		w.pending.Write(b)
+		b = w.pending.Bytes()
+		defer w.pending.Reset()
+	}
+	_, err := w.c.Write(b)
+	return n, err
+}
