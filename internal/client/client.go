@@ -212,7 +212,8 @@ func (c *hello) say(ctx context.Context, s int) error {
 		op = wire.OpJoin
 	}
 	var w wire.Welcome
-	if err := c.link.control(ctx, s, op, wire.Hello{Process: c.process, Fingerprint: c.Fingerprint}, &w); err != nil {
+	hello := wire.Hello{Process: c.process, Fingerprint: c.Fingerprint, Build: wire.Build()}
+	if err := c.link.control(ctx, s, op, hello, &w); err != nil {
 		return fmt.Errorf("joining: %w", err)
 	}
 	if s == 0 {

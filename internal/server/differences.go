@@ -1,6 +1,7 @@
 package server
 
 import (
+	"fmt"
 	"log/slog"
 	"sync"
 
@@ -21,8 +22,8 @@ type differences struct {
 // mostTold is how many lines of the fingerprint are told.
 const mostTold = 3
 
-// refusal refuses a process of another job; nil if it is of this one.
-func (c *differences) refusal(mine string, other layout.Fingerprint, theirs string) error {
+// refusal refuses a process of another job, which says of which build it is; nil if it is of this job.
+func (c *differences) refusal(mine string, other layout.Fingerprint, theirs, build string) error {
 	d := c.fingerprint.Difference(mine, other, theirs)
 	if d == "" {
 		return nil
@@ -30,6 +31,9 @@ func (c *differences) refusal(mine string, other layout.Fingerprint, theirs stri
 	if !c.tells(c.fingerprint.FirstDifferent(other)) {
 		c.log.Warn("refused a process of another job, which was not told the difference", "difference", d)
 		d = "the log of " + mine + " says in what"
+	}
+	if build != "" && build != wire.Build() { // a later one may know more of a rule or a strategy
+		d += fmt.Sprintf("; %s has gofleet %.40q, %s %q: upgrade the earlier", theirs, build, mine, wire.Build())
 	}
 	return wire.Refuse(wire.StatusMismatch, "%s builds another job than %s: %s", theirs, mine, d)
 }

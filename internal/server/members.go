@@ -76,7 +76,7 @@ func (c *membership) resume(then roster.Saved) error {
 // join begins a life of a worker: on server 0 the next one, elsewhere the life that server 0 gave.
 func (c *membership) join(f *wire.Frame, hello *wire.Hello, r *state.Reply) error {
 	me, sender := fmt.Sprintf("server %d", c.index), fmt.Sprintf("worker %d", f.Worker)
-	if err := c.differences.refusal(me, hello.Fingerprint, sender); err != nil {
+	if err := c.differences.refusal(me, hello.Fingerprint, sender, hello.Build); err != nil {
 		return err
 	}
 	c.st.Lock()

@@ -121,7 +121,7 @@ func (c *servers) report(ctx context.Context, to int) error {
 	}
 	g := c.st.Generation.Load()
 	if g == nil {
-		h.Job, msg.Fingerprint = c.fingerprint.Sum(), c.fingerprint
+		h.Job, msg.Fingerprint, msg.Build = c.fingerprint.Sum(), c.fingerprint, wire.Build()
 	} else {
 		h.Job = g.Servers()
 	}
@@ -229,7 +229,8 @@ func (c *servers) says(msg *wire.Report) error {
 // introduce admits a server's process to the generation, when it is what listens at the server's endpoint. The process
 // before it, if there was one, took its weights along.
 func (c *servers) introduce(msg *wire.Report) error {
-	if err := c.differences.refusal("server 0", msg.Fingerprint, fmt.Sprintf("server %d", msg.Server)); err != nil {
+	sender := fmt.Sprintf("server %d", msg.Server)
+	if err := c.differences.refusal("server 0", msg.Fingerprint, sender, msg.Build); err != nil {
 		return err
 	}
 	if err := c.askBack(msg); err != nil {

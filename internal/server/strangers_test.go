@@ -146,6 +146,25 @@ func TestAStrangerIsToldFewLines(t *testing.T) {
 	}
 }
 
+// TestAnotherBuildIsNamed: a process that builds another job, perhaps since its build knows more of a rule, is told of
+// both builds where they differ.
+func TestAnotherBuildIsNamed(t *testing.T) {
+	s := job{strategy: strategy.Sync(), workers: 2}.server(t)
+	other := slices.Clone(s.c.Fingerprint)
+	other[0] += " {Later:1}"
+	both := fmt.Sprintf(`; worker 1 has gofleet "v9.8.7", server 0 %q: upgrade the earlier`, wire.Build())
+	for build, want := range map[string]string{"v9.8.7": both, wire.Build(): "", "": ""} {
+		hello := message(t, wire.Header{Op: wire.OpJoin, Worker: 1}, wire.Hello{Process: 9, Fingerprint: other, Build: build})
+		var reply transport.Reply
+		s.door.handle(bodyOf(s, hello), &reply)
+		said := string(bytes.Join(reply.Parts, nil))
+		if !strings.Contains(said, "Later:1") || strings.Contains(said, "has gofleet") != (want != "") || !strings.Contains(said, want) {
+			t.Errorf("build %q is told %q, want %q", build, said, want)
+		}
+		reply.Done()
+	}
+}
+
 // TestFlippedBits repeats each frame of a session with every bit of its header, of its sections' heads and of its end
 // turned over: whatever that frame is answered, the session goes on as one that nobody disturbs. No bit of header or
 // heads is answered with anything but a refusal.

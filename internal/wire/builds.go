@@ -11,12 +11,13 @@ import (
 type OtherVersion struct{ Theirs byte }
 
 func (e *OtherVersion) Error() string {
-	theirs := "a gofleet before 0.1.0"
+	theirs, late := "a gofleet before 0.1.0", "sent it"
 	if e.Theirs > version {
-		theirs = "a later gofleet"
+		theirs, late = "a later gofleet", "has got it"
 	}
 	return fmt.Sprintf("wire: a frame of version %d of the protocol (%s) came to a process of version %d (gofleet "+
-		"%s): run the same build of gofleet in all processes of the job", e.Theirs, theirs, version, build())
+		"%s): upgrade gofleet in the process that %s, or run one build in all processes of the job",
+		e.Theirs, theirs, version, Build(), late)
 }
 
 // Unwrap makes it an ErrVersion.
@@ -30,8 +31,8 @@ func (b *Builder) Speak(theirs byte) {
 	}
 }
 
-// build names the version of gofleet's module in this program.
-var build = sync.OnceValue(func() string {
+// Build names the version of gofleet's module in this program.
+var Build = sync.OnceValue(func() string {
 	const module = "github.com/gofleet/gofleet"
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -12,6 +12,7 @@ type Hello struct {
 	// Process tells a repeated join of the same process from a new process in its place.
 	Process     uint64   `json:"process"`
 	Fingerprint []string `json:"fingerprint"`
+	Build       string   `json:"build,omitempty"` // of gofleet, for whoever is refused
 }
 
 // Welcome answers them.
@@ -122,6 +123,7 @@ type Report struct {
 	Server      int      `json:"server"`
 	Process     uint64   `json:"process"`
 	Fingerprint []string `json:"fingerprint,omitempty"`
+	Build       string   `json:"build,omitempty"` // of gofleet, beside the fingerprint
 	// Ends says that the sender ends, with the Status and the reason that a request would be refused with if the job
 	// can't go on.
 	Ends   bool   `json:"ends,omitempty"`

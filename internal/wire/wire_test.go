@@ -151,8 +151,9 @@ func TestDamagedFramesAreRefused(t *testing.T) {
 		{"empty", nil, ErrFrame, "0 bytes"},
 		{"magic", change(0, 'x'), ErrFrame, "magic"},
 		{"version", change(4, 1), ErrVersion, "a frame of version 1 of the protocol (a gofleet before 0.1.0) came to " +
-			"a process of version 3"},
-		{"version of later", change(4, 9), ErrVersion, "version 9 of the protocol (a later gofleet)"},
+			"a process of version 3 (gofleet " + Build() + "): upgrade gofleet in the process that sent it,"},
+		{"version of later", change(4, 9), ErrVersion, "version 9 of the protocol (a later gofleet) came to " +
+			"a process of version 3 (gofleet " + Build() + "): upgrade gofleet in the process that has got it,"},
 		{"op", sealed(change(5, 200)), ErrFrame, "unknown op 200"},
 		{"checksum", change(63, good[63]^1), ErrDamaged, "the checksum of header and 1 sections is"},
 		{"another's push", change(24, 9), ErrDamaged, "should be"},
