@@ -1,28 +1,13 @@
 package train
 
-import (
-	"context"
-	"io"
-	"os"
-	"path/filepath"
-
-	"github.com/gofleet/gofleet/internal/files"
-)
+import "io"
 
 // Curves draws how training goes, after each evaluation, as a picture of SVG that any browser shows, on light and on
 // dark pages: the training loss of the worker that leads, step by step (of a long job means of several steps), the loss
 // on the test rows, and each metric, over the examples that all workers have trained on; with what was drawn before the
 // job was started again. A job with a directory for what it leaves has such a picture there, curves.svg.
 func Curves(file string) Hooks {
-	return Hooks{Begin: named("Curves", file), Evaluated: func(_ context.Context, r *Run, _ Evaluation) error {
-		if !r.Leads() {
-			return nil
-		}
-		if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
-			return err
-		}
-		return files.Write(file, func(w io.Writer) error { return draw(w, r.panels()) })
-	}}
+	return rewritten(file, "Curves", func(r *Run, to io.Writer) error { return draw(to, r.panels()) })
 }
 
 // panels are what the picture shows: the losses, and each metric by itself, since metrics differ in scale.

@@ -42,7 +42,7 @@
 //
 //	checkpoint   to go on from, with -load, on any number of servers
 //	model        the outputs, for inference: nn.Load; the best evaluation's with [EarlyStopping] or -patience, of which best.json tells
-//	history.csv  the evaluations
+//	history.csv  the evaluations, with the time, the rate of all workers, the learning rate and the gradients' norm
 //	curves.svg   the same as a picture, with the loss of steps
 //
 // A program says what its model makes of other rows, too, in a process of its own:
@@ -52,10 +52,10 @@
 //
 // # Hooks
 //
-// [Hooks] are called as a job goes on, on every worker. The package's own decide by the history, so that
-// all workers decide alike and a job that is started again goes on as it would have, by what hooks remember ([State]):
-// [EarlyStopping], [BestModel] and [Plateau]; [LogSteps], [HistoryCSV] and [Curves] write down how it goes. A hook of
-// one's own is a function:
+// [Hooks] are called as a job goes on, on every worker. The package's own decide by the history, so that all workers
+// decide alike and a job that is started again goes on as it would have, by what hooks remember ([State]):
+// [EarlyStopping], [BestModel] and [Plateau]; [LogSteps], [HistoryCSV], [HistoryJSON] and [Curves] write down how it
+// goes. A hook of one's own is a function:
 //
 //	j.Hooks = append(j.Hooks, train.Hooks{
 //		Evaluated: func(ctx context.Context, r *train.Run, e train.Evaluation) error {
@@ -137,6 +137,7 @@ package train
 //	standin.go   what a worker that has ended leaves to the others
 //	word.go      what a worker says to the others
 //	others.go    what they say of themselves, and the place of a worker among them
+//	pace.go      how fast the job goes, and how large its gradients are
 //	meet.go      how they meet at the end of an epoch
 //	tallies.go   the numbers that they measured, on their way
 //	evaluate.go  nodes over rows, of all workers

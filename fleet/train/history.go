@@ -22,7 +22,11 @@ func (r *Run) evaluate(ctx context.Context, so nn.TrainResult, end bool) error {
 		}
 		sums = append(sums, measured...)
 	}
-	words, _, err := r.meet(ctx, word{Kind: measures, Ended: end, Sums: sums})
+	pace := r.meter.take()
+	if r.others.leads {
+		pace.LR = r.rate(ctx)
+	}
+	words, _, err := r.meet(ctx, word{Kind: measures, Ended: end, Sums: sums, Pace: pace})
 	if err != nil {
 		return err
 	}
@@ -48,9 +52,10 @@ func (r *Run) conclude(ctx context.Context, words []word) error {
 		r.past.before, r.others.front, r.past.extra = e.Examples, max(r.others.front, e.Epoch), 0
 		r.others.miss(r.Epoch)
 	}
+	r.keepPace(e, words)
 	r.History = append(r.History, e)
 	if r.others.leads {
-		fmt.Fprintf(r.Job.Stdout, "%s: %s\n", r.label(), r.tests.describe(e))
+		fmt.Fprintf(r.Job.Stdout, "%s: %s%s\n", r.label(), r.tests.describe(e), r.rateOfAll(e))
 		r.tests.warnUnmeasured(e)
 		r.tests.warnDead(words, e)
 	}
@@ -118,6 +123,7 @@ func (r *Run) recall(words []word) error {
 		if err := errors.Join(r.remember(m), r.note()); err != nil { // checkpoints have it from now on
 			return err
 		}
+		r.recallPaces()
 	}
 	return nil
 }

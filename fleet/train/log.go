@@ -8,7 +8,9 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/gofleet/gofleet/internal/files"
 	"github.com/gofleet/gofleet/nn"
@@ -44,18 +46,46 @@ func LogSteps(log *slog.Logger, every int) Hooks {
 
 // HistoryCSV writes the history to a file after each evaluation, a line each under the names of the values; with the
 // lines from before the job was started again, which it reads back where a checkpoint had no room for all of them. The
-// worker that leads writes. A job with a directory for what it leaves has such a file there, history.csv.
+// last columns are the evaluation's [Pace]: seconds, examples/s of all workers, learning rate and gradient norm, empty
+// where one is not known. The worker that leads writes. A job with a directory for what it leaves has such a file
+// there, history.csv.
 func HistoryCSV(file string) Hooks {
-	return Hooks{file: file, Begin: named("HistoryCSV", file),
-		Evaluated: func(_ context.Context, r *Run, _ Evaluation) error {
+	h := rewritten(file, "HistoryCSV", (*Run).writeHistory)
+	h.file = file
+	return h
+}
+
+// HistoryJSON writes the history to a file after each evaluation, as HistoryCSV does, a line of JSON each: one object
+// of numbers, under names that Weights & Biases and MLflow take as they are, such as test_loss and
+// examples_per_second. What is not known is absent. With "-" for the file it prints each evaluation's line where the
+// job prints.
+//
+//	for line in open("history.jsonl"): wandb.log(json.loads(line))
+func HistoryJSON(file string) Hooks {
+	if file == "-" {
+		return Hooks{Evaluated: func(_ context.Context, r *Run, e Evaluation) error {
 			if !r.Leads() {
 				return nil
 			}
-			if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
-				return err
-			}
-			return files.Write(file, r.writeHistory)
+			return r.writeJSON(r.Job.Stdout, e)
 		}}
+	}
+	return rewritten(file, "HistoryJSON", func(r *Run, to io.Writer) error {
+		return r.writeJSON(to, r.History...)
+	})
+}
+
+// rewritten are hooks that write a file anew after each evaluation.
+func rewritten(file, hook string, write func(r *Run, to io.Writer) error) Hooks {
+	return Hooks{Begin: named(hook, file), Evaluated: func(_ context.Context, r *Run, _ Evaluation) error {
+		if !r.Leads() {
+			return nil
+		}
+		if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
+			return err
+		}
+		return files.Write(file, func(to io.Writer) error { return write(r, to) })
+	}}
 }
 
 // named refuses a file without a name, or that is a URL, before an epoch of training.
@@ -71,9 +101,27 @@ func named(hook, file string) func(context.Context, *Run) error {
 	}
 }
 
+// paceColumns are the columns behind the values.
+var paceColumns = []string{"seconds", "examples/s", "learning rate", "gradient norm"}
+
+// columns are the numbers of a pace, in the order of paceColumns.
+func (p *Pace) columns() [4]*float64 { return [4]*float64{&p.Seconds, &p.Rate, &p.LR, &p.GradientNorm} }
+
+// texts are the numbers as files have them: "" for what is not known, and no more digits than mean something.
+func (p Pace) texts() (all []string) {
+	for i, v := range p.columns() {
+		text := ""
+		if *v != 0 {
+			text = strconv.FormatFloat(*v, 'g', [4]int{6, 6, -1, 4}[i], 64)
+		}
+		all = append(all, text)
+	}
+	return all
+}
+
 func (r *Run) writeHistory(to io.Writer) error {
 	out, names := csv.NewWriter(to), r.tests.names()
-	rows := [][]string{append([]string{"epoch", "examples"}, names...)}
+	rows := [][]string{slices.Concat([]string{"epoch", "examples"}, names, paceColumns)}
 	for _, e := range r.History {
 		row := []string{strconv.Itoa(e.Epoch), strconv.Itoa(e.Examples)}
 		for _, name := range names {
@@ -83,38 +131,74 @@ func (r *Run) writeHistory(to io.Writer) error {
 			}
 			row = append(row, field)
 		}
-		rows = append(rows, row)
+		rows = append(rows, append(row, r.Pace(e).texts()...))
 	}
 	return out.WriteAll(rows)
 }
 
-// readHistory reads what writeHistory has written, but for which evaluations were at an epoch's end.
-func readHistory(file string) (h []Evaluation, err error) {
+// writeJSON writes evaluations as lines of JSON.
+func (r *Run) writeJSON(to io.Writer, evaluations ...Evaluation) error {
+	for _, e := range evaluations {
+		line := fmt.Appendf(nil, `{"epoch":%d,"examples":%d`, e.Epoch, e.Examples)
+		for _, name := range r.tests.names() {
+			if v, ok := e.Values[name]; ok {
+				line = fmt.Appendf(line, ",%q:%s", plainName(name), strconv.FormatFloat(v, 'g', -1, 64))
+			}
+		}
+		for i, text := range r.Pace(e).texts() {
+			if text != "" {
+				line = fmt.Appendf(line, ",%q:%s", plainName(paceColumns[i]), text)
+			}
+		}
+		if _, err := to.Write(append(line, "}\n"...)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// plainName is a name of letters, digits, dots, dashes and underscores, which every tracker of experiments takes.
+func plainName(name string) string {
+	return strings.Map(func(c rune) rune {
+		if c < 128 && (c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '.' || c == '-') {
+			return c
+		}
+		return '_'
+	}, strings.ReplaceAll(name, "/s", "_per_second"))
+}
+
+// readHistory reads what writeHistory has written, but for which evaluations were at an epoch's end; also files of
+// earlier versions, which have no paces.
+func readHistory(file string) (h []Evaluation, paces []Pace, err error) {
 	text, err := os.Open(file)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer text.Close()
 	rows, err := csv.NewReader(text).ReadAll()
 	if err != nil || len(rows) == 0 || len(rows[0]) < 2 {
-		return nil, fmt.Errorf("train: %s is no history: %w", file, err)
+		return nil, nil, fmt.Errorf("train: %s is no history: %w", file, err)
 	}
 	for _, row := range rows[1:] {
-		e := Evaluation{Values: map[string]float64{}}
+		e, p := Evaluation{Values: map[string]float64{}}, Pace{}
 		for i, field := range row {
+			column := slices.Index(paceColumns, rows[0][i])
 			switch {
 			case i == 0:
 				e.Epoch, err = strconv.Atoi(field)
 			case i == 1:
 				e.Examples, err = strconv.Atoi(field)
-			case field != "":
+			case field == "":
+			case column >= 0:
+				*p.columns()[column], err = strconv.ParseFloat(field, 64)
+			default:
 				e.Values[rows[0][i]], err = strconv.ParseFloat(field, 64)
 			}
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 		}
-		h = append(h, e)
+		h, paces = append(h, e), append(paces, p)
 	}
-	return h, nil
+	return h, paces, nil
 }

@@ -65,6 +65,7 @@ func (r *Run) readBack(m memory, bytes int) {
 			r.History, r.past.lacking = whole, 0
 		}
 	}
+	r.recallPaces()
 	switch {
 	case r.Fleet.WorkerIndex() > 0 || len(r.History) > len(m.History):
 	case r.past.lacking > 0:
@@ -79,7 +80,7 @@ func (r *Run) readBack(m memory, bytes int) {
 
 // completed is the history with evaluations that a file has in between: nil where the file is not of this history.
 func (r *Run) completed(file string) (whole []Evaluation) {
-	rows, err := readHistory(file)
+	rows, _, err := readHistory(file)
 	if err != nil || len(r.History) == 0 {
 		return nil
 	}

@@ -52,6 +52,9 @@ type Options struct {
 	// one's model: see [EarlyStopping]. 0 trains all epochs, and leaves the last step's.
 	Patience int
 
+	// LogJSON is a file for the history as lines of JSON, see [HistoryJSON]; "-" prints them, and empty has none.
+	LogJSON string
+
 	// Checkpoint is where checkpoints go by themselves, and where a job that is started again goes on from; empty has
 	// none.
 	Checkpoint string
@@ -115,6 +118,8 @@ func (c *Options) Register(fs *flag.FlagSet) {
 		"or below -out) says of each, and end")
 	fs.StringVar(&c.eval, "eval", "", "file, pattern or directory of rows: say the loss and the metrics of the saved "+
 		"model on them, and end")
+	fs.StringVar(&c.LogJSON, "log_json", c.LogJSON, "file for evaluations as lines of JSON, which W&B and MLflow take "+
+		"as they are; - prints them; empty has none")
 	fs.StringVar(&c.Out, "out", c.Out, "directory for what the job leaves: checkpoint, model, history, curves; empty "+
 		"saves nothing")
 }
@@ -146,7 +151,7 @@ func (c *Options) Check() error {
 		return fmt.Errorf("train: -patience=%d: it counts evaluations, from 0", c.Patience)
 	}
 	for _, dir := range []struct{ flag, name string }{
-		{"out", c.Out}, {"load", c.Load}, {"checkpoint", c.Checkpoint}, {"journal", c.journal},
+		{"out", c.Out}, {"load", c.Load}, {"checkpoint", c.Checkpoint}, {"journal", c.journal}, {"log_json", c.LogJSON},
 	} {
 		if err := files.CheckLocal(dir.name); err != nil { // told before hours of training
 			return fmt.Errorf("train: -%s: %w", dir.flag, err)

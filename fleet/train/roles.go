@@ -67,7 +67,9 @@ func (j Job) Run(ctx context.Context, f *fleet.Fleet) (Result, error) {
 	r := &Run{Fleet: f, Job: &j, recovers: s.Recovery.Dir != "", dir: s.Recovery.Dir,
 		others: others{lost: map[int]int{}}, tests: tests{job: &j},
 		together: s.Mode == strategy.ModeHalfAsync,
-		inStep:   f.ServerNum() > 0 && (s.Mode == strategy.ModeSync || s.Mode == strategy.ModeSSP)}
+		inStep:   f.ServerNum() > 0 && (s.Mode == strategy.ModeSync || s.Mode == strategy.ModeSSP),
+		counts:   (f.ServerNum() == 0 || s.Mode == strategy.ModeSync) && j.Threads == 1 && s.GradientMerge.KSteps <= 1,
+		paces:    map[moment]Pace{}}
 	defer func() { io.WriteString(j.Stdout, r.left) }()
 	if err := r.work(ctx); err != nil {
 		return r.result(), err

@@ -27,6 +27,7 @@ type Run struct {
 	dir      string // there
 	together bool   // threads wait for each other's steps before any of them counts
 	inStep   bool   // workers wait for each other's steps
+	counts   bool   // a worker's steps count updates
 	train    *dataset.Dataset
 	exe      *nn.Executor // that trains
 	last     nn.TrainResult
@@ -41,6 +42,8 @@ type Run struct {
 	tests  tests
 	past   past
 	pace   pace
+	meter  meter
+	paces  map[moment]Pace
 }
 
 // past is what of the job lies behind.

@@ -156,7 +156,7 @@ func TestAWholeJob(t *testing.T) {
 				if auc, loss := first.Last.Values["test AUC"], first.Last.Values[train.EvalLoss]; auc < 0.999 || !(loss < 0.5) || loss > first.History[0].Values[train.EvalLoss] {
 					t.Errorf("AUC %v, loss %v; history %+v", auc, loss, first.History)
 				}
-				if !strings.Contains(said, "epoch 2/2: train loss 0.") || !strings.Contains(said, ", test AUC 1.0000\n") || !strings.Contains(said, "saved "+dir) {
+				if !strings.Contains(said, "epoch 2/2: train loss 0.") || !strings.Contains(said, ", test AUC 1.0000") || !strings.Contains(said, "saved "+dir) {
 					t.Errorf("worker 0 said\n%s", said)
 				}
 				for _, file := range []string{"checkpoint/manifest.json", "model/graph.json"} {
@@ -165,7 +165,7 @@ func TestAWholeJob(t *testing.T) {
 					}
 				}
 				text, err := os.ReadFile(filepath.Join(dir, "history.csv"))
-				if lines := strings.Count(string(text), "\n"); err != nil || lines != len(first.History)+1 || !strings.HasPrefix(string(text), "epoch,examples,train loss,test loss,test AUC\n1,") {
+				if lines := strings.Count(string(text), "\n"); err != nil || lines != len(first.History)+1 || !strings.HasPrefix(string(text), "epoch,examples,train loss,test loss,test AUC,seconds,examples/s,learning rate,gradient norm\n1,") {
 					t.Errorf("history.csv: error %v\n%s", err, text)
 				}
 			})

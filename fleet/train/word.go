@@ -14,6 +14,8 @@ type word struct {
 	Front int // epochs that it knows to have ended
 	// Sums are what it has measured.
 	Sums tallies
+	// Pace is how it went on its way there.
+	Pace *measured
 	// History is its memory, as JSON, for workers that know less.
 	History []byte
 }

@@ -45,6 +45,9 @@ func (r *Run) begin(ctx context.Context) (err error) {
 	if j.Patience > 0 {
 		r.hooks = append(r.hooks, EarlyStopping{Patience: j.Patience}.Hooks())
 	}
+	if j.LogJSON != "" {
+		r.hooks = append(r.hooks, HistoryJSON(j.LogJSON))
+	}
 	if j.Out != "" {
 		r.hooks = append(r.hooks, HistoryCSV(filepath.Join(j.Out, "history.csv")),
 			Curves(filepath.Join(j.Out, "curves.svg")))
@@ -196,7 +199,10 @@ func (r *Run) trainShare(ctx context.Context) (nn.TrainResult, error) {
 	if err := r.goOn(ctx); err != nil {
 		return nn.TrainResult{}, err
 	}
-	options := nn.TrainOptions{Fetch: j.Show, Step: r.step,
+	r.meter.seen = 0
+	r.meter.start()
+	defer r.meter.stop()
+	options := nn.TrainOptions{Fetch: j.Show, Step: r.step, Gradients: r.meter.see,
 		Progress: &nn.Progress{Out: j.Stdout, Label: r.label() + r.whose(), Total: r.shares.mine}}
 	if j.Threads > 1 {
 		return nn.TrainThreads(ctx, j.Loss.Graph(), j.Threads, func(thread int) iter.Seq2[dataset.Batch, error] {
@@ -248,6 +254,7 @@ func (r *Run) untilStopped(batches iter.Seq2[dataset.Batch, error]) iter.Seq2[ma
 
 // step is called after each step of the epoch.
 func (r *Run) step(ctx context.Context, so nn.TrainResult) error {
+	r.meter.count(so.Samples)
 	r.curve.step(so, r.past.before+(so.Samples+so.Passed)*r.Fleet.WorkerNum())
 	if err := r.stepped(ctx, so); err != nil {
 		return err
@@ -302,6 +309,8 @@ func (r *Run) middle(ctx context.Context, so nn.TrainResult) error {
 	if !r.together {
 		defer so.Still()()
 	}
+	r.meter.stop()
+	defer r.meter.start()
 	for {
 		words, others, err := r.meet(ctx, word{})
 		if err != nil || r.Epoch < r.others.front {

@@ -49,3 +49,20 @@ func CheckRateFactor(r optimizer.Rule, params []*optimizer.Param, factor float64
 	}
 	return errors.Join(errs...)
 }
+
+// Rate is the learning rate of a rule's update, counted from 1, before any factor: 0 where the rule has none, and, for
+// update 0, where it follows a schedule.
+func Rate(r optimizer.Rule, update int64) float64 {
+	rated, ok := find[optimizer.Rated](r)
+	if !ok {
+		return 0
+	}
+	lr, schedule := rated.LearningRate()
+	switch {
+	case schedule == nil:
+		return lr
+	case update < 1:
+		return 0
+	}
+	return schedule.Rate(update - 1)
+}

@@ -177,3 +177,20 @@ func TestRatesThatCantBeSet(t *testing.T) {
 		}
 	}
 }
+
+// TestRate: the rate of an update is the rule's own, wherever it is wrapped, or its schedule's at that update.
+func TestRate(t *testing.T) {
+	scheduled := optimizer.SGD{Schedule: lr.StepDecay{LR: 1, Size: 2}}
+	for _, c := range []struct {
+		rule   optimizer.Rule
+		update int64
+		want   float64
+	}{
+		{optimizer.Adam{LR: 0.5}, 0, 0.5}, {optimizer.PerParam{Rule: optimizer.Adam{LR: 0.5}}, 9, 0.5}, {optimizer.Adam{}, 1, 1e-3},
+		{scheduled, 0, 0}, {scheduled, 1, 1}, {scheduled, 2, 1}, {scheduled, 3, 0.1}, {optimizer.PerParam{Rule: scheduled}, 3, 0.1},
+	} {
+		if got := rules.Rate(c.rule, c.update); got != c.want {
+			t.Errorf("%v, update %d: %v, want %v", c.rule, c.update, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,184 @@
+package train
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/gofleet/gofleet/internal/rules"
+	"github.com/gofleet/gofleet/optimizer"
+)
+
+// Pace is how a job went on its way to an evaluation, as [Run.Pace] has it: what differs from one run of a job to the
+// next, however alike their evaluations are. What is not known is 0.
+type Pace struct {
+	// Seconds are those in which the job has trained since it began, the slowest worker's, without evaluations and the
+	// time in which it did not run.
+	Seconds float64
+	// Rate is how many examples all workers together trained on a second since the evaluation before.
+	Rate float64
+	// LR is the learning rate of the last step, the rule's with what has set it since. Of a rule with a Schedule it is
+	// known where steps count updates: in mode sync and without servers, with one thread and no merged gradients.
+	LR float64
+	// GradientNorm is the Euclidean norm of all gradients of a worker's batch, as they were computed: the mean of one
+	// step in 16, the first behind each evaluation among them, of all workers.
+	GradientNorm float64
+}
+
+// Pace is that of an evaluation: of one that this process took part in, or whose history.csv it has read back.
+func (r *Run) Pace(e Evaluation) Pace { return r.paces[momentOf(e)] }
+
+// moment is an evaluation's place in the job.
+type moment struct{ epoch, examples int }
+
+func momentOf(e Evaluation) moment { return moment{e.Epoch, e.Examples} }
+
+// meter measures what this worker does between two evaluations.
+type meter struct {
+	began    time.Time // that it trains; zero while it does not
+	spent    time.Duration
+	seen     int // examples of the epoch so far
+	examples int // since the last evaluation
+
+	mu      sync.Mutex // guards what follows: threads train at once
+	steps   int        // since the last evaluation
+	updates int64      // the number of the last step
+	norms   float64    // their sum
+	looked  int
+	looks   []look
+}
+
+// look is called with the gradients of a step in lookEvery, the first behind an evaluation among them.
+type look func(params []*optimizer.Param, s *optimizer.Step)
+
+// lookEvery is how many steps there are for each whose gradients are looked at: reading them costs less than a
+// hundredth of computing them.
+const lookEvery = 16
+
+// start begins an epoch, or goes on in it.
+func (m *meter) start() { m.began = time.Now() }
+
+// stop ends the time in which the worker trains; it may be called twice.
+func (m *meter) stop() {
+	if !m.began.IsZero() {
+		m.spent, m.began = m.spent+time.Since(m.began), time.Time{}
+	}
+}
+
+// count takes how many examples of the epoch were trained on.
+func (m *meter) count(samples int) { m.examples, m.seen = m.examples+samples-m.seen, samples }
+
+// see is shown each step's gradients.
+func (m *meter) see(params []*optimizer.Param, s *optimizer.Step) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.updates = int64(s.Number)
+	if m.steps++; (m.steps-1)%lookEvery != 0 {
+		return
+	}
+	squares := 0.0
+	for _, p := range params {
+		if !p.Frozen {
+			squares += sumOfSquares(p.G)
+		}
+	}
+	for _, rows := range s.Rows {
+		squares += sumOfSquares(rows.G)
+	}
+	if finite(squares) {
+		m.norms, m.looked = m.norms+math.Sqrt(squares), m.looked+1
+	}
+	for _, l := range m.looks {
+		l(params, s)
+	}
+}
+
+func sumOfSquares(x []float32) (sum float64) {
+	for _, v := range x {
+		sum += float64(v) * float64(v)
+	}
+	return sum
+}
+
+// measured is what a worker tells the others of its pace.
+type measured struct {
+	Seconds  float64
+	Examples int
+	Norms    float64 // the sum of so many
+	Looked   int
+	LR       float64 // of the worker that leads
+}
+
+// take is what was measured since it was taken last.
+func (m *meter) take() *measured {
+	m.stop()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	taken := &measured{Seconds: m.spent.Seconds(), Examples: m.examples, Norms: m.norms, Looked: m.looked}
+	m.spent, m.examples, m.steps, m.norms, m.looked = 0, 0, 0, 0, 0
+	return taken
+}
+
+// rate is the learning rate of the last step, 0 if it is not known.
+func (r *Run) rate(ctx context.Context) float64 {
+	updates := int64(0)
+	if r.counts {
+		updates = r.meter.updates // no thread trains now
+	}
+	factor, err := r.Fleet.RateFactor(ctx)
+	if err != nil {
+		return 0
+	}
+	return factor * rules.Rate(r.Job.Rule, updates)
+}
+
+// rateOfAll is the rate of all workers for a person, where there are several.
+func (r *Run) rateOfAll(e Evaluation) string {
+	workers, rate := r.Fleet.WorkerNum(), r.Pace(e).Rate
+	if workers == 1 || rate == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %s examples/s of %d workers", grouped(int(rate)), workers)
+}
+
+// keepPace puts together how all workers went to an evaluation.
+func (r *Run) keepPace(e Evaluation, words []word) {
+	var all measured
+	for _, w := range words {
+		if p := w.Pace; w.Kind == measures && p != nil {
+			all.Seconds, all.Examples = max(all.Seconds, p.Seconds), all.Examples+p.Examples
+			all.Norms, all.Looked, all.LR = all.Norms+p.Norms, all.Looked+p.Looked, cmp.Or(all.LR, p.LR)
+		}
+	}
+	p := Pace{Seconds: all.Seconds, LR: all.LR}
+	if n := len(r.History); n > 0 {
+		p.Seconds += r.Pace(r.History[n-1]).Seconds
+	}
+	if all.Seconds > 0 {
+		p.Rate = float64(all.Examples) / all.Seconds
+	}
+	if all.Looked > 0 {
+		p.GradientNorm = all.Norms / float64(all.Looked)
+	}
+	r.paces[momentOf(e)] = p
+}
+
+// recallPaces takes up the paces of evaluations from the files that the history was written to.
+func (r *Run) recallPaces() {
+	known := map[moment]Evaluation{}
+	for _, e := range r.History {
+		known[momentOf(e)] = e
+	}
+	for _, h := range r.hooks {
+		rows, paces, _ := readHistory(h.file) // there may be none
+		for i, e := range rows {
+			if k, is := known[momentOf(e)]; is && maps.Equal(k.Values, e.Values) && r.Pace(e) == (Pace{}) {
+				r.paces[momentOf(e)] = paces[i]
+			}
+		}
+	}
+}
