@@ -99,15 +99,15 @@ func (r *Roster) Dying(worker int, life uint32) bool {
 func (r *Roster) Silent(now time.Time) (all []*Death) {
 	alone := r.o.Alone
 	switch {
-	case r.hurried:
-		alone = r.grace() // all may have been asked to end: they save, and servers end with them
+	case r.Hope.hurried:
+		alone = r.Hope.grace() // all may have been asked to end: they save, and servers end with them
 	case !r.Alive():
 		alone = 0 // no worker can go on
 	}
 	for w := range r.members {
 		m := &r.members[w]
 		silent := now.Sub(m.seen)
-		if m.state == alive && (m.ends != "" && r.o.Lockstep && (m.mute || silent >= alone) || silent > r.o.Timeout) {
+		if m.state == alive && (m.ends != "" && r.o.Lockstep && (m.mute || silent >= alone) || silent > r.Hope.timeout) {
 			why := cmp.Or(m.ends, fmt.Sprintf("silent for %v", silent.Round(time.Millisecond)))
 			all = append(all, &Death{Worker: w, Life: m.life, Silent: silent, Why: why, Returns: m.returns})
 		}

@@ -5,7 +5,8 @@
 //
 //	roster.go      members and their lives
 //	standing.go    how each stands, for what counts and what describes them
-//	lives.go       which process of a worker has which life; server 0's
+//	lives.go       which process of a worker has which life, on server 0
+//	savers.go      which worker saves
 //	window.go      which requests of a life were seen, so that each counts once
 //	generation.go  what frames of one generation prove
 //	returns.go     what a server that is started again has to know of them

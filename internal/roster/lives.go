@@ -3,11 +3,17 @@ package roster
 import (
 	"slices"
 	"time"
+
+	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// lives remembers, on server 0, which life each of the last processes of a worker was given: a join that arrives twice,
-// or late, begins one.
-type lives map[int][]*life
+// Lives number, on server 0, the processes of each worker. They remember which life each of the last was given: a join
+// that arrives twice, or late, begins one.
+type Lives struct {
+	hope    *Hope
+	members members
+	given   map[int][]*life // by worker
+}
 
 type life struct {
 	process uint64
@@ -18,9 +24,46 @@ type life struct {
 // keepLives is how many processes of a worker are remembered: more than can have a join on its way.
 const keepLives = 16
 
+// Number is the life of a worker's process: a new one for a process that was not heard of. A process that
+// comes while another is in the worker's place has to wait until that one misses heartbeats; when it goes on to show
+// life, the newcomer is refused for good: it is of another job at the same addresses, or was started twice.
+func (l *Lives) Number(worker int, process uint64, now time.Time) (uint32, error) {
+	m, is := &l.members[worker], l.of(worker, process, now)
+	if is.number == 0 && m.state == alive && !m.fenced && m.ends == "" && l.hope.hears(m, now) {
+		status, what := wire.StatusNotReady, "if it is gone, wait a moment"
+		if m.seen.Sub(is.asked) >= l.hope.grace() {
+			status, what = wire.StatusRefused, "start no worker twice, and give each job addresses and a "+
+				"FLEET_CLUSTER of its own"
+		}
+		return 0, wire.Refuse(status, "worker %d is another process, which was heard %v ago: %s", worker,
+			now.Sub(m.seen).Round(time.Millisecond), what)
+	}
+	if is.number == 0 {
+		is.number = m.life + 1
+	}
+	return is.number, nil
+}
+
+// Recall takes note that a life had been given.
+func (l *Lives) Recall(is SavedLife, now time.Time) {
+	l.of(is.Worker, is.Process, now).number = is.Number
+}
+
+// saved are the lives that were given.
+func (l *Lives) saved() (all []SavedLife) {
+	for w := range l.members {
+		for _, is := range l.given[w] {
+			if is.number > 0 {
+				all = append(all, SavedLife{w, is.process, is.number})
+			}
+		}
+	}
+	return all
+}
+
 // of is the life of a worker's process, which has no number if the process was not heard of.
-func (l lives) of(worker int, process uint64, now time.Time) *life {
-	all := l[worker]
+func (l *Lives) of(worker int, process uint64, now time.Time) *life {
+	all := l.given[worker]
 	if i := slices.IndexFunc(all, func(x *life) bool { return x.process == process }); i >= 0 {
 		return all[i]
 	}
@@ -28,6 +71,6 @@ func (l lives) of(worker int, process uint64, now time.Time) *life {
 		all = slices.Delete(all, 0, 1)
 	}
 	asks := &life{process: process, asked: now}
-	l[worker] = append(all, asks)
+	l.given[worker] = append(all, asks)
 	return asks
 }

@@ -70,17 +70,14 @@ func (r *Roster) Save() (s Saved) {
 		}
 		slices.SortFunc(is.Requests, func(a, b SavedRequest) int { return cmp.Compare(a.Seq, b.Seq) })
 		s.Members = append(s.Members, is)
-		for _, l := range r.lives[w] {
-			if l.number > 0 {
-				s.Lives = append(s.Lives, SavedLife{w, l.process, l.number})
-			}
-		}
 	}
+	s.Lives = r.Lives.saved()
 	return s
 }
 
 // Return makes the roster what a journal has.
 func (r *Roster) Return(s Saved, now time.Time) {
+	clear(r.Savers.asked)
 	for w, is := range s.Members {
 		m := &r.members[w]
 		*m = member{state: state(is.State), life: is.Life, ends: is.Ends, fenced: is.Fenced, why: is.Why,
@@ -92,13 +89,8 @@ func (r *Roster) Return(s Saved, now time.Time) {
 		}
 	}
 	for _, l := range s.Lives {
-		r.Recall(l, now)
+		r.Lives.Recall(l, now)
 	}
-}
-
-// Recall takes note that a life had been given.
-func (r *Roster) Recall(l SavedLife, now time.Time) {
-	r.lives.of(l.Worker, l.Process, now).number = l.Number
 }
 
 // Recount takes note that a request of a life counts, which is 0 for one that needs no place in the order of pushes.
@@ -135,7 +127,7 @@ func (r *Roster) Lacks(h *wire.Header, published bool) bool {
 // Agree says whether every worker that shows life has shown since a server came back that nothing is lacking.
 func (r *Roster) Agree(now time.Time) bool {
 	return !slices.ContainsFunc(r.members, func(m member) bool {
-		return m.state == alive && m.ends == "" && !m.agrees && now.Sub(m.seen) < r.grace()
+		return m.state == alive && m.ends == "" && !m.agrees && r.Hope.hears(&m, now)
 	})
 }
 

@@ -15,7 +15,7 @@ func TestARosterComesBack(t *testing.T) {
 	o := Options{Workers: 4, Timeout: time.Minute, Heartbeat: time.Second}
 	r, now := New(o), time.Unix(1, 0)
 	for w := range 3 {
-		number, err := r.Life(w, uint64(70+w), now)
+		number, err := r.Lives.Number(w, uint64(70+w), now)
 		if _, begin := r.Begin(w, number, now); err != nil || begin != nil {
 			t.Fatal(err, begin)
 		}
@@ -70,7 +70,7 @@ func TestARosterComesBack(t *testing.T) {
 			t.Errorf("worker %d is %+v, want %+v", w, is, was)
 		}
 		for process := uint64(70); process < 73; process++ {
-			if a, b := r.lives.of(w, process, now).number, again.lives.of(w, process, now).number; a != b {
+			if a, b := r.Lives.of(w, process, now).number, again.Lives.of(w, process, now).number; a != b {
 				t.Errorf("process %d of worker %d has life %d, want %d", process, w, b, a)
 			}
 		}

@@ -28,19 +28,14 @@ type Options struct {
 	Back time.Duration
 }
 
-// Roster is what a server knows of all workers. Its methods are called one at a time.
+// Roster is what a server knows of all workers. Its methods, and those of its parts, are called one at a time.
 type Roster struct {
 	o       Options
-	members []member
-	lives   lives
-	hurried bool // the job is about to end
-	// stays says that the first worker may join whenever it does, and joined is when one was seen to have.
-	stays  bool
-	joined time.Time
-	// deserted is since when nobody is left but workers that are expected back, zero while there are others, and given
-	// up says that they have not come.
-	deserted time.Time
-	givenUp  bool
+	members members
+
+	Hope   *Hope
+	Lives  *Lives // given by server 0
+	Savers *Savers
 }
 
 // member is one worker.
@@ -65,8 +60,6 @@ type member struct {
 	late   bool
 	seen   time.Time
 	waits  bool // for others, as its last heartbeat has said
-	asked  bool // to end, as it has said
-	sure   bool // of that, whatever the next heartbeat says
 	agrees bool // on a server that came back: it has not more acknowledged than is here
 	window Window
 }
@@ -82,34 +75,16 @@ const (
 
 // New is the roster of a job that no worker has joined.
 func New(o Options) *Roster {
-	return &Roster{o: o, members: make([]member, o.Workers), lives: lives{}}
+	all := make(members, o.Workers)
+	hope := &Hope{o: o, members: all, timeout: o.Timeout}
+	return &Roster{o: o, members: all, Hope: hope,
+		Lives: &Lives{hope: hope, members: all, given: map[int][]*life{}},
+		Savers: &Savers{hope: hope, members: all, asked: make([]asked, o.Workers),
+			leaving: make([]uint32, o.Workers)}}
 }
 
 // Workers is the number of workers that the job has.
 func (r *Roster) Workers() int { return len(r.members) }
-
-// Life is, on server 0, the life of a worker's process: a new one for a process that was not heard of. A process that
-// comes while another is in the worker's place has to wait until that one misses heartbeats; when it goes on to show
-// life, the newcomer is refused for good: it is of another job at the same addresses, or was started twice.
-func (r *Roster) Life(worker int, process uint64, now time.Time) (uint32, error) {
-	m, l := &r.members[worker], r.lives.of(worker, process, now)
-	if grace := r.grace(); l.number == 0 && m.state == alive && !m.fenced && m.ends == "" && now.Sub(m.seen) < grace {
-		status, what := wire.StatusNotReady, "if it is gone, wait a moment"
-		if m.seen.Sub(l.asked) >= grace {
-			status, what = wire.StatusRefused, "start no worker twice, and give each job addresses and a "+
-				"FLEET_CLUSTER of its own"
-		}
-		return 0, wire.Refuse(status, "worker %d is another process, which was heard %v ago: %s", worker,
-			now.Sub(m.seen).Round(time.Millisecond), what)
-	}
-	if l.number == 0 {
-		l.number = m.life + 1
-	}
-	return l.number, nil
-}
-
-// grace is how long a life that shows no sign of life keeps its place.
-func (r *Roster) grace() time.Duration { return min(3*r.o.Heartbeat, r.o.Timeout) }
 
 // Begin makes a life the current one of a worker; began is false if it was already.
 func (r *Roster) Begin(worker int, life uint32, now time.Time) (began bool, err error) {
@@ -127,6 +102,7 @@ func (r *Roster) Begin(worker int, life uint32, now time.Time) (began bool, err 
 	}
 	*m = member{state: alive, life: life, seen: now, agrees: true, short: m.short || m.state == dead,
 		late: m.late || m.state != absent && !m.fresh(), window: Window{at: m.window.at}}
+	r.Savers.asked[worker] = asked{}
 	return true, nil
 }
 
@@ -241,58 +217,17 @@ func (r *Roster) Resume(positions [][]progress.Position) {
 // Living is the life of a worker that is in the job.
 func (r *Roster) Living(worker int) (life uint32, lives bool) {
 	m := &r.members[worker]
-	return m.life, m.state == alive && !m.fenced && m.ends == ""
+	return m.life, m.lives()
 }
 
 // Waits takes note whether a worker waits for others.
 func (r *Roster) Waits(worker int, waits bool) { r.members[worker].waits = waits }
 
-// Asked takes note whether a worker was asked to end, as it says when it asks who saves.
-func (r *Roster) Asked(worker int, asked bool) {
-	m := &r.members[worker]
-	m.asked, m.sure = asked, asked
-}
-
-// Beats takes note of what a worker's heartbeat says of that: the first behind such a call may have been sent before.
-func (r *Roster) Beats(worker int, asked bool) {
-	m := &r.members[worker]
-	m.asked, m.sure = asked || m.sure, false
-}
-
-// Departing says whether a worker that was asked to end has not ended yet, and shows life.
-func (r *Roster) Departing(now time.Time) bool {
-	return slices.ContainsFunc(r.members, func(m member) bool {
-		return m.state == alive && m.asked && m.ends == "" && now.Sub(m.seen) < r.grace()
-	})
-}
-
-// Before says whether of two workers the first is to save: the lower one, but none that is late, which does not know
-// how far the job is, before another.
-func (r *Roster) Before(first, worker int) bool {
-	if late := r.members[first].late; late != r.members[worker].late {
-		return !late
-	}
-	return first < worker
-}
-
-// Others says of the workers in the job that save before one whether any goes on, and whether any that was asked to end
-// has not ended yet, and shows life. One whose life is in stopping saves a last time, and ends then as well.
-func (r *Roster) Others(worker int, stopping []uint32, now time.Time) (goesOn, departs bool) {
-	for w := range r.members {
-		if life, lives := r.Living(w); lives && r.Before(w, worker) {
-			ends := r.members[w].asked || stopping[w] == life
-			goesOn = goesOn || !ends
-			departs = departs || ends && now.Sub(r.members[w].seen) < r.grace()
-		}
-	}
-	return goesOn, departs
-}
-
 // Computes says whether any of some workers shows life, and does not wait for others itself.
 func (r *Roster) Computes(workers []int, now time.Time) bool {
 	return slices.ContainsFunc(workers, func(w int) bool {
-		_, lives := r.Living(w)
-		return lives && !r.members[w].waits && now.Sub(r.members[w].seen) < r.grace()
+		m := &r.members[w]
+		return m.lives() && !m.waits && r.Hope.hears(m, now)
 	})
 }
 
@@ -353,9 +288,7 @@ func (r *Roster) End(worker int, why string, returns bool) {
 func (r *Roster) Broken(worker int) { r.members[worker].mute = true }
 
 // Begun says whether any worker has joined.
-func (r *Roster) Begun() bool {
-	return slices.ContainsFunc(r.members, func(m member) bool { return m.state != absent })
-}
+func (r *Roster) Begun() bool { return r.members.begun() }
 
 // Alive says whether any worker is in the job, and has not said that it ends.
 func (r *Roster) Alive() bool {
@@ -365,29 +298,37 @@ func (r *Roster) Alive() bool {
 // Heard says whether any such worker has shown life lately.
 func (r *Roster) Heard(now time.Time) bool {
 	return slices.ContainsFunc(r.members, func(m member) bool {
-		return m.state == alive && m.ends == "" &&
-			now.Sub(m.seen) < r.grace()
+		return m.state == alive && m.ends == "" && r.Hope.hears(&m, now)
 	})
 }
 
 // Leave takes a worker out that has stopped.
 func (r *Roster) Leave(worker int) { r.members[worker].state = left }
 
+// lives says that a member is in the job.
+func (m *member) lives() bool { return m.state == alive && !m.fenced && m.ends == "" }
+
+// missed says that a member has left, or is dead and no other life of it is awaited.
+func (m *member) missed() bool { return m.Gone() && !m.awaited }
+
 // Gone says that a member has left or is dead.
 func (m *member) Gone() bool { return m.state == left || m.state == dead }
 
 // Gone says that a worker has left, or is dead and no other life of it is awaited.
-func (r *Roster) Gone(worker int) bool { return r.members[worker].Gone() && !r.members[worker].awaited }
+func (r *Roster) Gone(worker int) bool { return r.members[worker].missed() }
 
 // Over says whether every worker has been here and gone, and none is expected back.
-func (r *Roster) Over() bool { return r.empty() && !r.expects() }
+func (r *Roster) Over() bool { return r.Hope.over() }
 
-// empty says whether every worker has been here and gone.
-func (r *Roster) empty() bool {
-	for w := range r.members {
-		if !r.Gone(w) {
-			return false
-		}
-	}
-	return true
+// members are all workers of the job.
+type members []member
+
+// begun says whether any has joined.
+func (all members) begun() bool {
+	return slices.ContainsFunc(all, func(m member) bool { return m.state != absent })
+}
+
+// gone says whether every one has been here and gone.
+func (all members) gone() bool {
+	return !slices.ContainsFunc(all, func(m member) bool { return !m.missed() })
 }

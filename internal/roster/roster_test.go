@@ -42,7 +42,7 @@ func (p *player) play(t *testing.T, l script.Line) string {
 	case "at":
 		p.now = time.Unix(int64(number(1)), 0)
 	case "join": // worker, process: at server 0
-		life, err := p.Life(number(1), uint64(number(2)), p.now)
+		life, err := p.Lives.Number(number(1), uint64(number(2)), p.now)
 		if err == nil {
 			_, err = p.Begin(number(1), life, p.now)
 		}
@@ -72,7 +72,7 @@ func (p *player) play(t *testing.T, l script.Line) string {
 	case "ends": // worker, and whether it returns
 		p.End(number(1), "tired", len(words) > 2)
 	case "desert":
-		return yes(p.Desert(p.now))
+		return yes(p.Hope.Desert(p.now))
 	case "fence": // worker, life
 		p.Fence(number(1), uint32(number(2)), "silent")
 	case "drop": // worker, life
@@ -84,11 +84,11 @@ func (p *player) play(t *testing.T, l script.Line) string {
 		}
 		return strings.Join(who, ", ")
 	case "hurry":
-		p.Hurry()
+		p.Hope.Hurry()
 	case "heard":
 		return yes(p.Heard(p.now))
 	case "hopeless":
-		return said("no", p.Hopeless(time.Unix(0, 0), p.now))
+		return said("no", p.Hope.Hopeless(time.Unix(0, 0), p.now))
 	case "describe":
 		return p.Describe(number(1), p.now)
 	case "over":
@@ -146,7 +146,7 @@ func said(answer string, err error) string {
 // TestLivesAreBounded: a join that comes again is the same life, also when other processes have joined since, and however many
 // come, few are remembered.
 func TestLivesAreBounded(t *testing.T) {
-	l, next := lives{}, uint32(0)
+	l, next := New(Options{Workers: 5}).Lives, uint32(0)
 	join := func(worker int, process uint64) uint32 {
 		life := l.of(worker, process, time.Time{})
 		if life.number == 0 {
@@ -164,7 +164,7 @@ func TestLivesAreBounded(t *testing.T) {
 			t.Fatalf("a late join of process %d begins another life", process-1)
 		}
 	}
-	if n := len(l[3]); n != keepLives {
+	if n := len(l.given[3]); n != keepLives {
 		t.Errorf("%d lives are remembered, want %d", n, keepLives)
 	}
 	if join(4, 999) != next {
@@ -203,16 +203,16 @@ func TestRefusalsNameTheCause(t *testing.T) {
 func TestStay(t *testing.T) {
 	r := New(Options{Workers: 2, Timeout: time.Minute, Start: 3 * time.Minute})
 	began := time.Unix(0, 0)
-	r.Stay()
+	r.Hope.Stay()
 	day := began.Add(24 * time.Hour)
-	if err := r.Hopeless(began, day); err != nil {
+	if err := r.Hope.Hopeless(began, day); err != nil {
 		t.Errorf("with no worker: %v", err)
 	}
 	r.members[0].state, r.members[0].seen = alive, day
-	if err := errors.Join(r.Hopeless(began, day), r.Hopeless(began, day.Add(2*time.Minute))); err != nil {
+	if err := errors.Join(r.Hope.Hopeless(began, day), r.Hope.Hopeless(began, day.Add(2*time.Minute))); err != nil {
 		t.Errorf("when one has joined: %v", err)
 	}
-	if err := r.Hopeless(began, day.Add(4*time.Minute)); err == nil {
+	if err := r.Hope.Hopeless(began, day.Add(4*time.Minute)); err == nil {
 		t.Error("the other may join whenever it does")
 	}
 }

@@ -32,8 +32,10 @@ func (r *Roster) Returned() (n int) {
 }
 
 // Describe says how a worker stands, for a person.
-func (r *Roster) Describe(w int, now time.Time) string {
-	switch m := &r.members[w]; {
+func (r *Roster) Describe(w int, now time.Time) string { return r.members.describe(w, now) }
+
+func (all members) describe(w int, now time.Time) string {
+	switch m := &all[w]; {
 	case m.state == absent:
 		return fmt.Sprintf("worker %d (has not joined)", w)
 	case m.state == left:

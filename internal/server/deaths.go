@@ -19,6 +19,7 @@ import (
 type deaths struct {
 	st         *state.Job
 	roster     *roster.Roster
+	hope       *roster.Hope
 	peers      *state.Peers
 	leading    *leading
 	membership *membership
@@ -75,10 +76,10 @@ func (c *deaths) silent() []*roster.Death {
 func (c *deaths) giveUp(started time.Time) {
 	c.st.Lock()
 	defer c.st.Unlock()
-	if err := c.roster.Hopeless(started, c.st.Now()); err != nil {
+	if err := c.hope.Hopeless(started, c.st.Now()); err != nil {
 		c.st.Fail(err)
 	}
-	deserted := c.roster.Desert(c.st.Now())
+	deserted := c.hope.Desert(c.st.Now())
 	if deserted || c.st.Returned {
 		c.st.Broadcast() // a cut waits for no worker that is silent
 	}

@@ -52,7 +52,7 @@ type endRecord struct {
 // register has outlive a kill which workers are in the job, and what counts of their requests.
 func (c *membership) register(m *state.Memory) {
 	state.TryFact(m, "roster", c.roster.Save, c.resume)
-	c.lives = state.AddEvent(m, "life", func(l roster.SavedLife) { c.roster.Recall(l, c.st.Now()) })
+	c.lives = state.AddEvent(m, "life", func(l roster.SavedLife) { c.roster.Lives.Recall(l, c.st.Now()) })
 	c.begins = state.TryEvent(m, "begin", func(_ context.Context, l wire.Leave) error {
 		return c.begin(l.Worker, l.Life)
 	})
@@ -137,7 +137,7 @@ func (c *membership) life(f *wire.Frame, g *roster.Generation, process uint64) (
 	case c.st.Failure != nil: // this run of the job is over, and the newcomer is of the next
 		return 0, wire.Refuse(wire.StatusNotReady, "server %d is about to end: %v", c.index, c.st.Failure)
 	case f.Op == wire.OpJoin && c.index == 0:
-		life, err := c.roster.Life(int(f.Worker), process, c.st.Now())
+		life, err := c.roster.Lives.Number(int(f.Worker), process, c.st.Now())
 		if err == nil {
 			c.lives.Note(roster.SavedLife{Worker: int(f.Worker), Process: process, Number: life})
 		}
@@ -187,7 +187,7 @@ func (c *membership) heartbeat(f *wire.Frame, r *state.Reply) error {
 		return c.st.Failure
 	}
 	c.roster.Waits(int(f.Worker), f.Samples > 0)
-	c.roster.Beats(int(f.Worker), f.Seq == wire.Asked)
+	c.roster.Savers.Beats(int(f.Worker), f.Seq == wire.Asked)
 	c.lines.heard(int(f.Worker), f.Life, r.Broken)
 	beat := wire.Beat{Save: c.recovery.asks(int(f.Worker))}
 	beat.Waits, beat.Computes = c.st.Oldest()

@@ -353,7 +353,7 @@ func TestTheSaverIsTheLowest(t *testing.T) {
 			s := job{strategy: strategy.Async(), workers: 2}.server(t)
 			send(t, s, message(t, wire.Header{Op: wire.OpJoin, Worker: 1}, wire.Hello{Process: 2, Fingerprint: s.c.Fingerprint}), wire.StatusOK)
 			s.st.Lock()
-			s.recovery.stopping[0] = 1 // and has saved
+			s.recovery.savers.Leaving()[0] = 1 // and has saved
 			s.st.Roster.End(0, "it was asked to", false)
 			s.st.Unlock()
 			var reply transport.Reply

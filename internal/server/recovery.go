@@ -22,6 +22,7 @@ import (
 type recovery struct {
 	st       *state.Job
 	roster   *roster.Roster
+	savers   *roster.Savers
 	part     *state.Part
 	life     context.Context // of the server
 	index    int
@@ -41,7 +42,6 @@ type recovery struct {
 
 	another another
 	// Guarded by the state's lock:
-	stopping []uint32 // by worker: the life that saves a last time
 	wish     wish
 	newest   string // the last checkpoint that was begun, and the version of the weights in it
 	newestAt uint64
@@ -66,8 +66,8 @@ type wish struct {
 func (c *recovery) register(m *state.Memory) {
 	state.AddValue(m, "progress", &c.progress)
 	state.AddValue(m, "steps", &c.steps)
-	state.AddList(m, "stopping", c.stopping)
-	c.stops = state.AddEvent(m, "stopping", func(l wire.Leave) { c.stopping[l.Worker] = l.Life })
+	state.AddList(m, "stopping", c.savers.Leaving())
+	c.stops = state.AddEvent(m, "stopping", func(l wire.Leave) { c.savers.Leave(l.Worker, l.Life) })
 	c.made = state.AddEvent(m, "made", c.series.Own)
 }
 
@@ -78,13 +78,13 @@ func (c *recovery) saver(f *wire.Frame, msg *wire.Saver, r *state.Reply) error {
 	if err := c.st.Sender(f); err != nil {
 		return err
 	}
-	if msg.Yours = c.lowest(int(f.Worker)); msg.Yours && msg.Last && c.stopping[f.Worker] != f.Life {
-		c.stopping[f.Worker] = f.Life
+	msg.Yours = c.savers.Saves(int(f.Worker))
+	if msg.Yours && msg.Last && c.savers.Leave(int(f.Worker), f.Life) {
 		c.stops.Note(wire.Leave{Worker: int(f.Worker), Life: f.Life})
 	}
 	msg.Late = !msg.Yours && c.roster.Late(int(f.Worker))
 	msg.Yours = msg.Yours && !(msg.Ends && c.roster.Ended(int(f.Worker)))
-	if c.roster.Asked(int(f.Worker), msg.Ends); msg.Ends && c.roster.Late(int(f.Worker)) {
+	if c.savers.Asked(int(f.Worker), msg.Ends); msg.Ends && c.roster.Late(int(f.Worker)) {
 		c.endsLate(msg, int(f.Worker))
 	}
 	return r.JSON(msg)
@@ -93,20 +93,10 @@ func (c *recovery) saver(f *wire.Frame, msg *wire.Saver, r *state.Reply) error {
 // endsLate answers a late worker that was asked to end. Others before it that go on save for it, and these that end too
 // have perhaps saved before its last push: it waits for their end, and saves where something is unsaved then. Locked.
 func (c *recovery) endsLate(msg *wire.Saver, worker int) {
-	goesOn, departs := c.roster.Others(worker, c.stopping, c.st.Now())
+	goesOn, departs := c.savers.Others(worker, c.st.Now())
 	msg.Wait = departs && !goesOn
 	msg.Late = goesOn || departs || c.wholeAt > 0 && c.wholeAt == c.part.Updates.Version() && c.st.Applying == 0
 	msg.Yours = !msg.Late
-}
-
-// lowest says whether no worker that saves before this one lives and goes on. Locked.
-func (c *recovery) lowest(worker int) bool {
-	for w := range c.roster.Workers() {
-		if life, lives := c.roster.Living(w); lives && c.stopping[w] != life && c.roster.Before(w, worker) {
-			return false
-		}
-	}
-	return true
 }
 
 // claim takes the directory of Strategy.Recovery for this job. On other servers than the first it does nothing.
@@ -158,7 +148,7 @@ func (c *recovery) begins(id string, version uint64) {
 // of a worker that has died where the job ends in any case. Locked.
 func (c *recovery) answer(wanted bool) (whole int) {
 	if wanted && c.want() && !c.journal.ComesBack() {
-		c.roster.Hurry()
+		c.roster.Hope.Hurry()
 	}
 	if !wanted && c.st.Leads() { // the asking worker waits for what is being saved
 		return 0
@@ -173,7 +163,7 @@ func (c *recovery) want() bool {
 }
 
 // asks says whether a worker is to save one at once. Locked.
-func (c *recovery) asks(worker int) bool { return c.wish.wanted && c.lowest(worker) }
+func (c *recovery) asks(worker int) bool { return c.wish.wanted && c.savers.Saves(worker) }
 
 // committed takes note that a checkpoint is whole.
 func (c *recovery) committed(msg *saved) {

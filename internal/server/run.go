@@ -122,7 +122,7 @@ func (s *Server) stay() {
 		"checkpoint", newest)
 	s.st.Lock()
 	defer s.st.Unlock()
-	s.st.Roster.Stay()
+	s.deaths.hope.Stay()
 	s.presence.idle.Store(true)
 }
 
@@ -247,7 +247,7 @@ func (s *Server) awaitEnd(ctx context.Context, served <-chan error) error {
 	for {
 		s.st.Lock()
 		over, failure, ending := s.st.Done(), s.st.Failure, s.st.Ending
-		deaths, deserted := s.st.Roster.Dead(), s.st.Roster.Deserted()
+		deaths, deserted := s.st.Roster.Dead(), s.deaths.hope.Deserted()
 		s.st.Unlock()
 		switch {
 		case failure != nil && len(deaths) > 0:

@@ -166,10 +166,10 @@ func (s *Server) connect(traits mode.Traits, journal *state.Journal) {
 	s.loading = &loading{st: st, part: part, store: part.Store, frozen: frozen, rule: c.Rule, log: s.log,
 		pieces: make([]int, c.Workers)}
 	keep := c.Strategy.Recovery
-	s.recovery = &recovery{st: st, meter: s.meter, roster: st.Roster, part: part, life: s.clipping.life, index: c.Index,
-		series:   &checkpoint.Series{Dir: keep.Dir, Keep: keep.Keep, Deltas: keep.Deltas, Log: s.log},
-		stopping: make([]uint32, c.Workers), places: map[string]string{}, journal: journal, segments: s.segments,
-		log:     s.log,
+	s.recovery = &recovery{st: st, roster: st.Roster, savers: st.Roster.Savers, part: part, life: s.clipping.life,
+		index: c.Index, meter: s.meter,
+		series: &checkpoint.Series{Dir: keep.Dir, Keep: keep.Keep, Deltas: keep.Deltas, Log: s.log},
+		places: map[string]string{}, journal: journal, segments: s.segments, log: s.log,
 		another: another{patience: c.Strategy.WorkerTimeout.Std() * 2 / 3}} // workers wait for a server that long
 	s.saving = &saving{st: st, part: part, store: part.Store, inHand: t.inHand, frozen: frozen, rates: t.rates,
 		recovery: s.recovery, rule: c.Rule, servers: len(c.Endpoints), journal: journal, segments: s.segments,
@@ -194,9 +194,9 @@ func (s *Server) connect(traits mode.Traits, journal *state.Journal) {
 		holding: s.holding, identity: s.segments.identity, journal: journal, index: c.Index,
 		fingerprint: c.Fingerprint, differences: s.differences, pace: heartbeat,
 		ended: make([]bool, len(c.Endpoints)), log: s.log}
-	s.stopping = &stopping{st: st, roster: st.Roster, servers: s.servers, recovery: s.recovery}
-	s.deaths = &deaths{st: st, roster: st.Roster, peers: s.clipping.peers, leading: s.leading, membership: members,
-		rounds: s.rounds, rates: t.rates, clipping: s.clipping, lines: cables, torn: traits.Rounds,
+	s.stopping = &stopping{st: st, roster: st.Roster, savers: st.Roster.Savers, servers: s.servers, recovery: s.recovery}
+	s.deaths = &deaths{st: st, roster: st.Roster, hope: st.Roster.Hope, peers: s.clipping.peers, leading: s.leading,
+		membership: members, rounds: s.rounds, rates: t.rates, clipping: s.clipping, lines: cables, torn: traits.Rounds,
 		back: c.Strategy.GoesBack(), beat: heartbeat, log: s.log}
 	s.growth = &growth{st: st, journal: journal, servers: s.servers, recovery: s.recovery, segments: s.segments}
 	s.returning = &returning{config: c, st: st, part: part, loading: s.loading, recovery: s.recovery,

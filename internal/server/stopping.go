@@ -24,6 +24,7 @@ import (
 type stopping struct {
 	st       *state.Job
 	roster   *roster.Roster
+	savers   *roster.Savers
 	servers  *servers
 	recovery *recovery
 }
@@ -98,7 +99,7 @@ func (c *stopping) leavers(since time.Duration) bool {
 	if c.st.Failure != nil || !c.roster.Alive() {
 		return false
 	}
-	return since < 3*c.servers.pace || c.st.Leads() || c.roster.Departing(c.st.Now())
+	return since < 3*c.servers.pace || c.st.Leads() || c.savers.Departing(c.st.Now())
 }
 
 // awaits says whether workers may still end that were asked to so long ago.
