@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"sync"
 	"sync/atomic"
 
 	"github.com/gofleet/gofleet/internal/awake"
@@ -49,6 +48,8 @@ type Client struct {
 	servers  exchange.Servers // what sessions know of the link
 	sessions *session.Worker
 	cuts     *cuts
+	scans    *scans
+	rates    *rates
 	frozen   *frozen
 	from     string              // what this worker was told the servers begin from; empty if it was told nothing
 	progress checkpoint.Progress // of the checkpoint that the job goes on from; since Join
@@ -58,7 +59,6 @@ type Client struct {
 	gathers gathering
 	loads   atomic.Int64 // how often servers have loaded frozen values, as far as this worker has seen
 	wholes  atomic.Int64 // and all that copies are trained on
-	rating  sync.Mutex   // held while all servers are told of another rate
 }
 
 var (
@@ -89,6 +89,7 @@ func New(c Config) *Client {
 	if c.Strategy.Recovery.Dir != "" { // which a push that some servers have and others lack would hold up
 		client.servers.Linger = c.Strategy.HeartbeatInterval.Std()
 	}
+	client.rates = &rates{link: client.link, sequence: &client.servers.Sequence}
 	client.sessions = session.New(session.Config{
 		Worker:   c.Worker,
 		Workers:  c.Workers,
@@ -98,11 +99,13 @@ func New(c Config) *Client {
 		Servers:  &client.servers,
 		Progress: &client.reading,
 		Context:  client.link.ctx,
-		UseRate:  client.useRate,
+		UseRate:  client.rates.use,
 		Log:      client.link.log,
 	})
 	client.link.round = client.sessions.Round
+	client.rates.sessions = client.sessions
 	client.cuts = &cuts{link: client.link}
+	client.scans = &scans{client.link, c.Layout, client.sessions.Round, client.servers.MaxFrame}
 	client.frozen = &frozen{link: client.link, layout: c.Layout, values: &client.sessions.Frozen,
 		most: client.servers.MaxFrame / 2}
 	g := &client.gathers

@@ -14,8 +14,9 @@ import (
 // between is the servers' weights between two steps, the same of every worker on all of them, as long as pushes wait.
 // It implements [backend.Weights].
 type between struct {
-	c   *Client
-	cut string
+	*scans
+	dense func(context.Context) (map[string][]float32, error) // of this worker
+	cut   string
 }
 
 // Cut implements [backend.Trainer]: it makes the servers hold back pushes at the same steps of every worker, has do
@@ -28,7 +29,7 @@ func (c *Client) Cut(ctx context.Context, do func(backend.Weights) error) error 
 	defer done()
 	return c.cuts.repeat(func() error {
 		_, err := c.cuts.lead(ctx, call{plan: cut.Plan{cut.Read}, read: func(number uint64, _ [][]byte) (any, error) {
-			return nil, do(&between{c, nameOf(number)})
+			return nil, do(&between{c.scans, c.Dense, nameOf(number)})
 		}})
 		return err
 	})
@@ -38,17 +39,17 @@ func (c *Client) Cut(ctx context.Context, do func(backend.Weights) error) error 
 func nameOf(number uint64) string { return strconv.FormatUint(number, 10) }
 
 // Dense brings what [Client.Dense] does.
-func (k *between) Dense(ctx context.Context) (map[string][]float32, error) { return k.c.Dense(ctx) }
+func (k *between) Dense(ctx context.Context) (map[string][]float32, error) { return k.dense(ctx) }
 
 // Count is the number of rows of an embedding.
 func (k *between) Count(ctx context.Context, name string) (int, error) {
-	e, err := k.c.embedding(name)
+	e, err := k.embedding(name)
 	if err != nil {
 		return 0, err
 	}
-	counts := make([]page, len(k.c.Servers))
+	counts := make([]page, len(k.link.servers))
 	scan := wire.Scan{Param: uint32(e.Index), Cut: k.cut, Count: true}
-	err = k.c.link.together(func(s int) error { return k.c.page(ctx, s, scan, &counts[s]) })
+	err = k.link.together(func(s int) error { return k.page(ctx, s, scan, &counts[s]) })
 	n := 0
 	for _, p := range counts {
 		n += p.All
@@ -69,7 +70,7 @@ func (k *between) Rows(ctx context.Context, name string, yield func(ids []uint64
 // each reads what a scan brings of all servers.
 func (k *between) each(ctx context.Context, name string, what wire.Scan,
 	yield func(ids []uint64, w []float32) error) error {
-	e, err := k.c.embedding(name)
+	e, err := k.embedding(name)
 	if err != nil {
 		return err
 	}
@@ -81,13 +82,13 @@ func (k *between) each(ctx context.Context, name string, what wire.Scan,
 	var readers sync.WaitGroup
 	defer readers.Wait()
 	defer stop()
-	streams := make([]*stream, len(k.c.Servers))
+	streams := make([]*stream, len(k.link.servers))
 	for s := range streams {
 		r := &stream{pages: make(chan *page)}
 		streams[s] = r // which merge drops when it ends
-		scan := k.c.scanOf(e, k.cut, what.IDs, 3*len(streams))
+		scan := k.of(e, k.cut, what.IDs, 3*len(streams))
 		scan.Gone = what.Gone
-		readers.Go(func() { r.read(ctx, k.c, s, scan) })
+		readers.Go(func() { r.read(ctx, k.scans, s, scan) })
 	}
 	if err := merge(streams, dim, yield); err != nil {
 		return reading(name, err)
@@ -104,12 +105,12 @@ type stream struct {
 }
 
 // read reads all pages.
-func (r *stream) read(ctx context.Context, c *Client, server int, scan wire.Scan) {
+func (r *stream) read(ctx context.Context, from *scans, server int, scan wire.Scan) {
 	defer close(r.pages)
 	turns := [2]page{}
 	for i := 0; ; i++ {
 		p := &turns[i%2] // the other one is in use
-		if r.err = c.page(ctx, server, scan, p); r.err != nil {
+		if r.err = from.page(ctx, server, scan, p); r.err != nil {
 			return
 		}
 		done := p.Done

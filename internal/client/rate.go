@@ -3,7 +3,10 @@ package client
 import (
 	"context"
 	"fmt"
+	"sync"
 
+	"github.com/gofleet/gofleet/internal/exchange"
+	"github.com/gofleet/gofleet/internal/session"
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
@@ -19,15 +22,27 @@ func (c *Client) SetRateFactor(ctx context.Context, factor float64) error {
 		return err
 	}
 	defer done()
-	c.rating.Lock() // two factors have one order on all servers, and on this worker's own copy in mode geo
-	defer c.rating.Unlock()
+	return c.rates.set(ctx, factor)
+}
+
+// rates have all servers, and this worker, use one factor.
+type rates struct {
+	link     *link
+	sequence *exchange.Sequence
+	sessions *session.Worker
+	mu       sync.Mutex // held while all servers are told of another factor
+}
+
+func (c *rates) set(ctx context.Context, factor float64) error {
+	c.mu.Lock() // two factors have one order on all servers, and on this worker's own copy in mode geo
+	defer c.mu.Unlock()
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	step, acked := c.servers.Sequence.Begin()
-	defer c.servers.Sequence.End(step)
-	for s := range c.Servers { // server 0 first: if this worker dies, it tells the others
-		if err := c.tellRate(context.WithoutCancel(ctx), s, step, acked, factor); err != nil {
+	step, acked := c.sequence.Begin()
+	defer c.sequence.End(step)
+	for s := range c.link.servers { // server 0 first: if this worker dies, it tells the others
+		if err := c.send(context.WithoutCancel(ctx), s, step, acked, factor); err != nil {
 			return fmt.Errorf("setting the rate: %w", err)
 		}
 	}
@@ -35,7 +50,7 @@ func (c *Client) SetRateFactor(ctx context.Context, factor float64) error {
 	return nil
 }
 
-func (c *Client) tellRate(ctx context.Context, server int, step, acked uint64, factor float64) error {
+func (c *rates) send(ctx context.Context, server int, step, acked uint64, factor float64) error {
 	h := c.link.header(server, wire.OpRate)
 	h.Seq, h.Acked, h.Round = step, acked, uint64(c.sessions.Round())
 	var b wire.Builder
@@ -55,6 +70,10 @@ func (c *Client) RateFactor(ctx context.Context) (float64, error) {
 	if err := c.known(); err != nil {
 		return 0, err
 	}
+	return c.rates.factor(ctx)
+}
+
+func (c *rates) factor(ctx context.Context) (float64, error) {
 	var answer wire.Rate
 	if err := c.link.control(ctx, 0, wire.OpRate, wire.Rate{}, &answer); err != nil {
 		return 0, fmt.Errorf("asking for the rate: %w", err)
@@ -62,13 +81,13 @@ func (c *Client) RateFactor(ctx context.Context) (float64, error) {
 	return answer.Factor, nil
 }
 
-// useRate gives use the factor that was set last. No other is set meanwhile.
-func (c *Client) useRate(ctx context.Context, use func(factor float64)) error {
-	c.rating.Lock()
-	defer c.rating.Unlock()
-	factor, err := c.RateFactor(ctx)
+// use gives do the factor that was set last. No other is set meanwhile.
+func (c *rates) use(ctx context.Context, do func(factor float64)) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	factor, err := c.factor(ctx)
 	if err == nil {
-		use(factor)
+		do(factor)
 	}
 	return err
 }

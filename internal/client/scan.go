@@ -7,6 +7,7 @@ import (
 
 	"github.com/gofleet/gofleet/internal/backend"
 	"github.com/gofleet/gofleet/internal/layout"
+	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/peer"
 	"github.com/gofleet/gofleet/internal/wire"
 )
@@ -17,10 +18,18 @@ const scanBytes = 2 << 20
 // rowBytes is the most that an id and its row take in a frame.
 func rowBytes(dim int) int { return 10 + 4*dim }
 
+// scans read the rows of servers, a page at a time.
+type scans struct {
+	link   *link
+	layout *layout.Layout
+	round  func() mode.Round // that the weights are of
+	most   int               // bytes of a frame
+}
+
 // Rows implements [backend.Trainer]. It begins when everything that this worker has trained has arrived, and goes from
 // server to server, by ascending id on each.
 func (c *Client) Rows(ctx context.Context, name string, yield func(ids []uint64, w []float32) error) error {
-	e, err := c.embedding(name)
+	e, err := c.scans.embedding(name)
 	if err == nil {
 		err = c.settle(ctx)
 	}
@@ -29,8 +38,8 @@ func (c *Client) Rows(ctx context.Context, name string, yield func(ids []uint64,
 	}
 	for s := range c.Servers {
 		var p page
-		for scan := c.scanOf(e, "", false, 1); !p.Done; scan.Cursor = p.Cursor {
-			if err := c.page(ctx, s, scan, &p); err != nil {
+		for scan := c.scans.of(e, "", false, 1); !p.Done; scan.Cursor = p.Cursor {
+			if err := c.scans.page(ctx, s, scan, &p); err != nil {
 				return reading(name, err)
 			}
 			if len(p.ids) == 0 {
@@ -54,8 +63,8 @@ func reading(name string, err error) error {
 }
 
 // embedding is where an embedding is among the params.
-func (c *Client) embedding(name string) (layout.Embedding, error) {
-	for _, e := range c.Layout.Embeddings {
+func (c *scans) embedding(name string) (layout.Embedding, error) {
+	for _, e := range c.layout.Embeddings {
 		if e.Name == name {
 			return e, nil
 		}
@@ -63,13 +72,13 @@ func (c *Client) embedding(name string) (layout.Embedding, error) {
 	return layout.Embedding{}, backend.NoEmbedding(name)
 }
 
-// scanOf begins a scan, of pages whose size lets so many of them be in memory, and each in a frame.
-func (c *Client) scanOf(e layout.Embedding, cut string, ids bool, at int) wire.Scan {
+// of begins a scan, of pages whose size lets so many of them be in memory, and each in a frame.
+func (c *scans) of(e layout.Embedding, cut string, ids bool, at int) wire.Scan {
 	dim := 0
 	if !ids {
 		dim = e.Dim()
 	}
-	bytes := min(scanBytes/at, c.servers.MaxFrame/2)
+	bytes := min(scanBytes/at, c.most/2)
 	return wire.Scan{Param: uint32(e.Index), Rows: max(1, bytes/rowBytes(dim)), Cut: cut, IDs: ids}
 }
 
@@ -81,10 +90,10 @@ type page struct {
 }
 
 // page reads the next page of a server into p.
-func (c *Client) page(ctx context.Context, s int, scan wire.Scan, p *page) error {
+func (c *scans) page(ctx context.Context, s int, scan wire.Scan, p *page) error {
 	var b wire.Builder
 	h := c.link.header(s, wire.OpScan)
-	h.Round = uint64(c.sessions.Round())
+	h.Round = uint64(c.round())
 	b.Reset(h)
 	if err := b.JSON(scan); err != nil {
 		return err

@@ -67,11 +67,11 @@ func (c *Client) Serve(ctx context.Context, how table.Serving, write func(backen
 // serve writes a model in a cut, and makes it whole.
 func (c *Client) serve(ctx context.Context, name string, how table.Serving, said [][]byte,
 	write func(backend.Serving) error, commit func() (table.Chain, error)) (now table.Chain, err error) {
-	chain, left, err := c.listed(said, how)
+	chain, left, err := c.link.listed(said, how)
 	if err != nil {
 		return now, err
 	}
-	if err := write(&serving{between{c, name}, chain, left}); err != nil {
+	if err := write(&serving{between{c.scans, c.Dense, name}, chain, left}); err != nil {
 		return now, err
 	}
 	before := func(ctx context.Context, chain table.Chain) error {
@@ -91,11 +91,11 @@ func (c *Client) serve(ctx context.Context, name string, how table.Serving, said
 
 // listed is what all servers have listed for a model: the models before, which must be the same for a delta, and how
 // many rows are left out. What one server doubts all do.
-func (c *Client) listed(said [][]byte, how table.Serving) (chain table.Chain, left int, err error) {
+func (l *link) listed(said [][]byte, how table.Serving) (chain table.Chain, left int, err error) {
 	all := make([]wire.Listed, len(said))
 	for s, text := range said {
 		if err := json.Unmarshal(text, &all[s]); err != nil {
-			return chain, 0, c.link.name(s, err)
+			return chain, 0, l.name(s, err)
 		}
 	}
 	chain = table.Chain(all[0].Chain)

@@ -23,7 +23,7 @@ func (c *Client) Shrink(ctx context.Context, o table.Shrink) ([]table.Shrunk, er
 			Shrink: wire.Shrink{Decay: o.Decay, MinScore: o.MinScore, Unseen: o.Unseen}}})
 	var freed wire.Freed
 	if err == nil {
-		freed, err = c.freed(said)
+		freed, err = c.link.freed(said, len(c.Layout.Embeddings))
 	}
 	if err = c.after(ctx, err); err != nil {
 		return nil, fmt.Errorf("shrinking: %w", err)
@@ -35,36 +35,21 @@ func (c *Client) Shrink(ctx context.Context, o table.Shrink) ([]table.Shrunk, er
 	return all, nil
 }
 
-// freed is what all servers say that they have dropped.
-func (c *Client) freed(said [][]byte) (wire.Freed, error) {
-	parts := make([]wire.Freed, len(said))
+// freed is what all servers together say that they have dropped, of so many tables.
+func (l *link) freed(said [][]byte, tables int) (wire.Freed, error) {
+	all := wire.Freed{Rows: make([]int, tables), Waiting: make([]int, tables)}
 	for s, text := range said {
-		if err := json.Unmarshal(text, &parts[s]); err != nil {
-			return wire.Freed{}, c.link.name(s, err)
+		var p wire.Freed
+		if err := json.Unmarshal(text, &p); err != nil {
+			return wire.Freed{}, l.name(s, err)
 		}
-	}
-	return c.sum(parts)
-}
-
-// sum is what all servers have dropped.
-func (c *Client) sum(parts []wire.Freed) (all wire.Freed, err error) {
-	n := len(c.Layout.Embeddings)
-	all = wire.Freed{Rows: make([]int, n), Waiting: make([]int, n)}
-	for s, p := range parts {
-		if err := c.checkFreed(s, p); err != nil {
-			return wire.Freed{}, err
+		if len(p.Rows) != tables || len(p.Waiting) != tables {
+			return wire.Freed{}, l.name(s, fmt.Errorf("it answered for %d tables, want %d", len(p.Rows), tables))
 		}
-		for e := range n {
-			all.Rows[e] += p.Rows[e]
-			all.Waiting[e] += p.Waiting[e]
+		for t := range tables {
+			all.Rows[t] += p.Rows[t]
+			all.Waiting[t] += p.Waiting[t]
 		}
 	}
 	return all, nil
-}
-
-func (c *Client) checkFreed(server int, f wire.Freed) error {
-	if n := len(c.Layout.Embeddings); len(f.Rows) != n || len(f.Waiting) != n {
-		return c.link.name(server, fmt.Errorf("it answered for %d tables, want %d", len(f.Rows), n))
-	}
-	return nil
 }
