@@ -68,7 +68,8 @@ func (e env) collective() (id Identity, err error) {
 	if len(id.WorkerEndpoints) == 0 {
 		return e.collectiveAlone()
 	}
-	if id.Workers, err = e.workers(id.WorkerEndpoints); err == nil {
+	said := cloud{env: e, id: id}
+	if id.Workers, err = said.workers(); err == nil {
 		id.Index, err = e.rank(id.WorkerEndpoints)
 	}
 	return id, err

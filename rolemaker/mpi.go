@@ -70,11 +70,10 @@ func (e env) mpi() (c claim, err error) {
 		return c, err
 	}
 	if e(envFleetServers) == "" {
-		if c.id, err = w.symmetric(); err == nil {
-			c.id, err = e.agreed(w, c.id)
-		}
-	} else {
-		c.id, err = e.ranked(w)
+		c.id, err = w.symmetric()
+	}
+	if err == nil {
+		c.id, err = divided(e, w, c.id)
 	}
 	if c.indexed = err == nil; c.indexed {
 		c.meeting = &meeting{world: w, pmi: strings.TrimSpace(e("PMI_FD"))}

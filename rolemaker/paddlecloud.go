@@ -87,36 +87,50 @@ func (e env) paddle() (c claim, err error) {
 func (e env) withServers() (c claim, err error) {
 	c = claim{source: "PaddleCloud", names: e.found(paddleNames())}
 	if c.speaks() {
-		c.id, err = e.cloud()
-		c.indexed = err == nil
+		said := cloud{env: e}
+		err = said.read()
+		c.id, c.indexed = said.id, err == nil
 	}
 	return c, err
 }
 
-// cloud is the identity as far as it is said, in an error too.
-func (e env) cloud() (id Identity, err error) {
-	if id.Role, err = e.role(); err != nil {
-		return id, err
-	}
-	if id.Servers, err = e.servers(); err != nil {
-		return id, err
-	}
-	if id.WorkerEndpoints, err = e.endpoints(envWorkers); err != nil {
-		return id, err
-	}
-	if id.Workers, err = e.workers(id.WorkerEndpoints); err != nil {
-		return id, err
-	}
-	if id.Role == Server {
-		id.Index, err = e.serverIndex(id.Servers)
-	} else {
-		id.Index, err = e.workerIndex(id.Workers)
-	}
-	return id, err
+// cloud is what PaddleCloud's variables say of a process in a job with servers.
+type cloud struct {
+	env
+	id    Identity // as far as it is said
+	ports []string // PADDLE_PORT's, or the default of the older form
 }
 
-func (e env) role() (Role, error) {
-	value, name, err := e.either(envRole, envOldRole)
+// read is the identity as far as it is said, in an error too.
+func (c *cloud) read() (err error) {
+	if c.id.Role, err = c.role(); err != nil {
+		return err
+	}
+	if c.env.port(envPort) != "" {
+		c.ports = c.list(envPort)
+	}
+	if len(c.ports) == 0 && c.env(envServers) == "" {
+		c.ports = []string{defaultOldPort}
+	}
+	if c.id.Servers, err = c.servers(); err != nil {
+		return err
+	}
+	if c.id.WorkerEndpoints, err = c.endpoints(envWorkers); err != nil {
+		return err
+	}
+	if c.id.Workers, err = c.workers(); err != nil {
+		return err
+	}
+	if c.id.Role == Server {
+		c.id.Index, err = c.serverIndex()
+	} else {
+		c.id.Index, err = c.workerIndex()
+	}
+	return err
+}
+
+func (c *cloud) role() (Role, error) {
+	value, name, err := c.either(envRole, envOldRole)
 	if err != nil {
 		return 0, err
 	}
@@ -128,7 +142,7 @@ func (e env) role() (Role, error) {
 	case "":
 		err := fmt.Errorf("%s is not set; it is %s on a server and %s on a worker", name, roleServerValue,
 			roleWorkerValue)
-		if master := e(envMaster); master != "" {
+		if master := c.env(envMaster); master != "" {
 			err = fmt.Errorf("%w (%s is %q: where Kubeflow's PaddleJob has set it, rolemaker.FromEnvironment meets "+
 				"the others there)", err, envMaster, master)
 		}
@@ -138,15 +152,15 @@ func (e env) role() (Role, error) {
 }
 
 // servers are the endpoints of all servers, from the list or the older pair of ips and ports.
-func (e env) servers() ([]string, error) {
-	list, err := e.endpoints(envServers)
+func (c *cloud) servers() ([]string, error) {
+	list, err := c.endpoints(envServers)
 	if len(list) == 0 && err == nil {
-		list, err = e.oldServers()
+		list, err = c.oldServers()
 	}
 	if err != nil {
 		return nil, err
 	}
-	n, set, err := e.integer(envServerNum)
+	n, set, err := c.integer(envServerNum)
 	if err == nil && set && n != len(list) {
 		err = fmt.Errorf("%s is %d, but there are %d server endpoints: %s", envServerNum, n, len(list),
 			strings.Join(list, ","))
@@ -154,9 +168,9 @@ func (e env) servers() ([]string, error) {
 	return list, err
 }
 
-func (e env) oldServers() ([]string, error) {
-	list, ports := e.list(envServerIPs), e.ports()
-	if job := e(envElastic); job != "" && len(list) == 0 {
+func (c *cloud) oldServers() ([]string, error) {
+	list, ports := c.list(envServerIPs), c.ports
+	if job := c.env(envElastic); job != "" && len(list) == 0 {
 		return nil, fmt.Errorf("%s is %s, but %s is not set: elastic jobs tell in etcd who takes part, which gofleet "+
 			"does not read: leave out elastic, or %s", envElastic, job, envServers, advice)
 	}
@@ -165,50 +179,42 @@ func (e env) oldServers() ([]string, error) {
 	}
 	if len(ports) != 1 && len(ports) != len(list) {
 		return nil, fmt.Errorf("%s is %q and %s is %q; give one port for all or one for each",
-			envServerIPs, e(envServerIPs), envPort, e(envPort))
+			envServerIPs, c.env(envServerIPs), envPort, c.env(envPort))
 	}
 	for i := range list {
 		list[i] = joinHostPort(list[i], ports[i%len(ports)])
 	}
 	if err := checkEndpoints(list); err != nil {
-		return nil, fmt.Errorf("%s is %q and %s is %q: %w", envServerIPs, e(envServerIPs), envPort, e(envPort), err)
+		return nil, fmt.Errorf("%s is %q and %s is %q: %w", envServerIPs, c.env(envServerIPs), envPort,
+			c.env(envPort), err)
 	}
 	return list, nil
 }
 
-// ports are PADDLE_PORT's; the older form has a default.
-func (e env) ports() []string {
-	var ports []string
-	if e.port(envPort) != "" {
-		ports = e.list(envPort)
-	}
-	if len(ports) == 0 && e(envServers) == "" {
-		return []string{defaultOldPort}
-	}
-	return ports
-}
-
-func (e env) workers(endpoints []string) (int, error) {
-	n, set, err := e.integer(envWorkerNum)
+func (c *cloud) workers() (int, error) {
+	endpoints := c.id.WorkerEndpoints
+	n, set, err := c.integer(envWorkerNum)
 	switch {
 	case err != nil:
 		return 0, err
 	case !set && len(endpoints) > 0:
 		return len(endpoints), nil
-	case !set && e(envRole) == "":
+	case !set && c.env(envRole) == "":
 		return 1, nil
 	case !set:
 		return 0, fmt.Errorf("%s is not set; it is the number of workers", envWorkerNum)
 	case n < 1:
 		return 0, fmt.Errorf("%s is %d; there must be at least 1 worker", envWorkerNum, n)
 	case len(endpoints) > 0 && len(endpoints) != n:
-		return 0, fmt.Errorf("%s is %d, but %s has %d: %q", envWorkerNum, n, envWorkers, len(endpoints), e(envWorkers))
+		return 0, fmt.Errorf("%s is %d, but %s has %d: %q", envWorkerNum, n, envWorkers, len(endpoints),
+			c.env(envWorkers))
 	}
 	return n, nil
 }
 
-func (e env) workerIndex(workers int) (int, error) {
-	n, set, err := e.integer(envWorkerID)
+func (c *cloud) workerIndex() (int, error) {
+	workers := c.id.Workers
+	n, set, err := c.integer(envWorkerID)
 	switch {
 	case err != nil:
 		return 0, err
@@ -221,15 +227,16 @@ func (e env) workerIndex(workers int) (int, error) {
 }
 
 // serverIndex finds this server in the list, by its endpoint or the number it was given.
-func (e env) serverIndex(servers []string) (int, error) {
-	n, numbered, err := e.integer(envServerID)
+func (c *cloud) serverIndex() (int, error) {
+	servers, ports := c.id.Servers, c.ports
+	n, numbered, err := c.integer(envServerID)
 	if err == nil && numbered && (n < 0 || n >= len(servers)) {
 		err = fmt.Errorf("%s is %d, but the servers are 0 to %d", envServerID, n, len(servers)-1)
 	}
 	if err != nil {
 		return 0, err
 	}
-	ip, ipName, err := e.either(envIP, envOldIP)
+	ip, ipName, err := c.either(envIP, envOldIP)
 	switch {
 	case err != nil:
 		return 0, err
@@ -239,7 +246,7 @@ func (e env) serverIndex(servers []string) (int, error) {
 		return 0, fmt.Errorf("%s is not set; with %s it makes this server's endpoint, which must be one of %s",
 			ipName, envPort, strings.Join(servers, ","))
 	}
-	at, ports := e.find(ip, servers), e.ports()
+	at := c.find(ip)
 	switch {
 	case numbered && len(at) > 0 && !slices.Contains(at, n):
 		return 0, fmt.Errorf("%s is %d, but endpoint %s is number %d of the servers", envServerID, n, servers[at[0]],
@@ -248,12 +255,12 @@ func (e env) serverIndex(servers []string) (int, error) {
 		return n, nil // the list may have names, or addresses of services, where the pod knows its own address
 	case len(at) == 1:
 		return at[0], nil
-	case e.hasPlace(servers, ip):
-		at, _, _ := e.integer(envWorkerID)
+	case c.hasPlace(ip):
+		at, _, _ := c.integer(envWorkerID)
 		return at, nil
-	case len(ports) == 0 && e(envPort) != "":
+	case len(ports) == 0 && c.env(envPort) != "":
 		return 0, fmt.Errorf("%s, as Kubernetes has it for a Service of the name paddle: enableServiceLinks: false "+
-			"keeps that out, and %s says which of %s this server is", e.show(envPort), envServerID,
+			"keeps that out, and %s says which of %s this server is", c.show(envPort), envServerID,
 			strings.Join(servers, ","))
 	case len(ports) == 0:
 		return 0, fmt.Errorf("%s is not set; with %s it makes this server's endpoint", envPort, ipName)
@@ -264,20 +271,20 @@ func (e env) serverIndex(servers []string) (int, error) {
 			envServerID)
 	}
 	return 0, fmt.Errorf("%s is %q and %s is %q, which are several servers' (%v); give %s one port",
-		ipName, ip, envPort, e(envPort), at, envPort)
+		ipName, ip, envPort, c.env(envPort), at, envPort)
 }
 
 // hasPlace says whether PADDLE_TRAINER_ID is this server's number, as paddle-operator has it on servers too: on the
 // host's network it lists one port, and sets another as PADDLE_PORT.
-func (e env) hasPlace(servers []string, ip string) bool {
-	n, numbered, err := e.integer(envWorkerID)
-	return err == nil && numbered && n >= 0 && n < len(servers) && called(servers[n], ip)
+func (c *cloud) hasPlace(ip string) bool {
+	n, numbered, err := c.integer(envWorkerID)
+	return err == nil && numbered && n >= 0 && n < len(c.id.Servers) && called(c.id.Servers[n], ip)
 }
 
 // find are the places in the list that this server's own endpoint may be.
-func (e env) find(ip string, servers []string) (at []int) {
-	for _, port := range e.ports() {
-		if k := indexEndpoint(servers, joinHostPort(ip, port)); k >= 0 && !slices.Contains(at, k) {
+func (c *cloud) find(ip string) (at []int) {
+	for _, port := range c.ports {
+		if k := indexEndpoint(c.id.Servers, joinHostPort(ip, port)); k >= 0 && !slices.Contains(at, k) {
 			at = append(at, k)
 		}
 	}

@@ -50,7 +50,7 @@ func (e env) ranks() (c claim, err error) {
 		return c, fmt.Errorf("%s: %s started this process as one of several, and says nowhere how to find the others: "+
 			"set %s on all to host:port of number 0, or: %s", e.show(c.names...), l.name, rendezvous.Variable, advice)
 	}
-	if c.id, err = e.ranked(w); err == nil {
+	if c.id, err = divided(e, w, Identity{}); err == nil {
 		c.indexed, c.meeting = true, &meeting{world: w, where: where}
 	}
 	return c, err
@@ -73,47 +73,61 @@ func (e env) counted() (launcher, bool) {
 	return launcher{}, false
 }
 
-// ranked is who a rank is: without servers all train; beside a list of servers that are no ranks all train too; of
-// other servers the first ranks are one each, and the others train.
-func (e env) ranked(w world) (Identity, error) {
+// division is how ranks become servers and workers, as gofleet's own variables say.
+type division struct {
+	world
+	own     claim
+	servers string // as FLEET_SERVERS has them
+}
+
+// divided is who a rank is: as is said, or else as the number of servers has it.
+func divided(e env, w world, id Identity) (Identity, error) {
 	own, err := e.declared()
-	servers := len(own.id.Servers)
-	id := Identity{Role: Worker, Index: w.rank, Workers: w.size}
-	switch {
-	case err != nil:
+	if err != nil {
 		return Identity{}, err
-	case own.listed() && own.id.Workers != w.size-servers:
-		id.Servers = own.id.Servers
-	case servers >= w.size:
+	}
+	d := division{w, own, e(envFleetServers)}
+	if id.Role != 0 {
+		return d.agreed(id)
+	}
+	return d.identity()
+}
+
+// identity is who this rank is: without servers all train; beside a list of servers that are no ranks all train too; of
+// other servers the first ranks are one each, and the others train.
+func (d division) identity() (Identity, error) {
+	servers := len(d.own.id.Servers)
+	id := Identity{Role: Worker, Index: d.rank, Workers: d.size}
+	switch {
+	case d.own.listed() && d.own.id.Workers != d.size-servers:
+		id.Servers = d.own.id.Servers
+	case servers >= d.size:
 		return Identity{}, fmt.Errorf("%s is %d, but %s is %d: at least one must train", envFleetServers, servers,
-			w.launcher.size, w.size)
+			d.launcher.size, d.size)
 	case servers == 0:
-		id.Collective, id.WorkerEndpoints = true, make([]string, w.size)
+		id.Collective, id.WorkerEndpoints = true, make([]string, d.size)
 	default:
-		id.Workers, id.Servers = w.size-servers, make([]string, servers)
-		if id.Index -= servers; w.rank < servers {
-			id.Role, id.Index = Server, w.rank
+		id.Workers, id.Servers = d.size-servers, make([]string, servers)
+		if id.Index -= servers; d.rank < servers {
+			id.Role, id.Index = Server, d.rank
 		}
 	}
-	return e.agreed(w, id)
+	return d.agreed(id)
 }
 
 // agreed is a rank's identity, unless FLEET_WORKERS is another number of workers than the ranks make.
-func (e env) agreed(w world, id Identity) (Identity, error) {
-	own, err := e.declared()
-	said := own.id.Workers
+func (d division) agreed(id Identity) (Identity, error) {
+	own, said := d.own, d.own.id.Workers
 	switch {
-	case err != nil:
-		return Identity{}, err
 	case own.id.Role == Server || said == id.Workers && said != 0 || said == 0 && !own.listed():
 		return id, nil
 	case own.listed():
 		return Identity{}, disagreement{fmt.Errorf("%s is %q and %s is %d, but %s is %d: set %s to that on all if all "+
 			"ranks are workers beside these servers, or to as many as are left if the first ranks are these servers",
-			envFleetServers, e(envFleetServers), envFleetWorkers, said, w.launcher.size, w.size, envFleetWorkers)}
+			envFleetServers, d.servers, envFleetWorkers, said, d.launcher.size, d.size, envFleetWorkers)}
 	}
 	return Identity{}, disagreement{fmt.Errorf("%s is %d, but %s is %d, and %d of these train: change the one or the "+
-		"other, or %s, which says how many of them serve", envFleetWorkers, said, w.launcher.size, w.size, id.Workers,
+		"other, or %s, which says how many of them serve", envFleetWorkers, said, d.launcher.size, d.size, id.Workers,
 		envFleetServers)}
 }
 

@@ -107,7 +107,8 @@ func (r *Roster) Silent(now time.Time) (all []*Death) {
 	for w := range r.members {
 		m := &r.members[w]
 		silent := now.Sub(m.seen)
-		if m.state == alive && (m.ends != "" && r.o.Lockstep && (m.mute || silent >= alone) || silent > r.Hope.timeout) {
+		parted := m.ends != "" && r.o.Lockstep && (m.mute || silent >= alone)
+		if m.state == alive && (parted || silent > r.Hope.timeout) {
 			why := cmp.Or(m.ends, fmt.Sprintf("silent for %v", silent.Round(time.Millisecond)))
 			all = append(all, &Death{Worker: w, Life: m.life, Silent: silent, Why: why, Returns: m.returns})
 		}

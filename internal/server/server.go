@@ -194,7 +194,8 @@ func (s *Server) connect(traits mode.Traits, journal *state.Journal) {
 		holding: s.holding, identity: s.segments.identity, journal: journal, index: c.Index,
 		fingerprint: c.Fingerprint, differences: s.differences, pace: heartbeat,
 		ended: make([]bool, len(c.Endpoints)), log: s.log}
-	s.stopping = &stopping{st: st, roster: st.Roster, savers: st.Roster.Savers, servers: s.servers, recovery: s.recovery}
+	s.stopping = &stopping{st: st, roster: st.Roster, savers: st.Roster.Savers, servers: s.servers,
+		recovery: s.recovery}
 	s.deaths = &deaths{st: st, roster: st.Roster, hope: st.Roster.Hope, peers: s.clipping.peers, leading: s.leading,
 		membership: members, rounds: s.rounds, rates: t.rates, clipping: s.clipping, lines: cables, torn: traits.Rounds,
 		back: c.Strategy.GoesBack(), beat: heartbeat, log: s.log}
