@@ -131,7 +131,7 @@ func (s *localSGD) End(ctx context.Context, st *optimizer.Step) error {
 		return err
 	}
 	own := s.t.Reading().Trained(st.Thread, st.Threads, st.Samples, st.Number)
-	if err := s.t.Count(func() error { return s.inner.End(ctx, st) },
+	if err := s.t.Steps.Count(func() error { return s.inner.End(ctx, st) },
 		func() { s.t.movedTo(s.t.c.Group.Rank, own) }); err != nil {
 		return err
 	}
@@ -174,7 +174,7 @@ func (s *localSGD) exchange(ctx context.Context, ended bool) (all bool, err erro
 		mode.Return(s.snapshot[i], s.d[i])
 	}
 	become := func() error { return s.become(all, first, loss) }
-	return all, s.t.Count(become, func() { s.t.moved(m.At) })
+	return all, s.t.Steps.Count(become, func() { s.t.moved(m.At) })
 }
 
 // become makes this copy what all have come to: with the mean of the weights comes all else that a checkpoint has, so

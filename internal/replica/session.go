@@ -99,7 +99,7 @@ func (s *everyStep) update(ctx context.Context, p collective.Part, rows []gradie
 			return false, s.t.named(err)
 		}
 	}
-	return false, s.t.Count(func() error { return s.inner.End(ctx, &merged) }, func() { s.t.moved(m.At) })
+	return false, s.t.Steps.Count(func() error { return s.inner.End(ctx, &merged) }, func() { s.t.moved(m.At) })
 }
 
 // park takes part in updates until every worker has ended its epoch.

@@ -4,6 +4,7 @@
 //	trainer.go    the worker's life, which waits for no other
 //	session.go    a training thread, which minds what is not finite
 //	tally.go      what became of gradients
+//	steps.go      what is trained on, between two checkpoints
 //	restore.go    checkpoints and saved models, read
 //	save.go       checkpoints written, and the end of a period
 //	serve.go      models for serving, and checkpoints that end a period

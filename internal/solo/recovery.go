@@ -6,7 +6,6 @@ import (
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/progress"
-	"github.com/gofleet/gofleet/optimizer"
 )
 
 // saved is what a checkpoint holds.
@@ -23,40 +22,18 @@ func (s *saved) is(o *saved) bool {
 		s.progress.Epoch == o.progress.Epoch && bytes.Equal(s.progress.User, o.progress.User)
 }
 
-// Count makes an update and then counts the samples of its gradients, at one point between two checkpoints.
-func (t *Trainer) Count(update func() error, count func()) error {
-	t.counting.RLock()
-	defer t.counting.RUnlock()
-	err := update()
-	if err == nil {
-		count()
-	}
-	return err
-}
-
-// still does something between two steps, which are counted as far as they are made.
-func (t *Trainer) still(do func() error) error {
-	t.counting.Lock()
-	defer t.counting.Unlock()
-	return t.local.Still(do)
-}
-
-func (t *Trainer) trained(st *optimizer.Step) {
-	t.reading.Trained(st.Thread, st.Threads, st.Samples, st.Number)
-}
-
 // GoOn makes this worker, one of so many, go on from where the checkpoint that was loaded says. Another number of
 // workers has other shares of the data.
 func (t *Trainer) GoOn(worker, workers int) {
 	if saved := len(t.positions); saved == workers {
-		t.reading.Resume(t.positions[worker], t.progress.Epoch)
+		t.Steps.reading.Resume(t.positions[worker], t.progress.Epoch)
 		return
 	} else if saved > 0 && worker == 0 && t.resumed {
 		t.series.Log.Warn("the epoch that was under way begins anew: the checkpoint is of another number of workers",
 			"workers then", saved, "workers now", workers, "epoch", t.progress.Epoch+1)
 	}
-	t.reading.Resume(nil, t.progress.Epoch)
-	t.reading.After(progress.MostSteps(t.positions))
+	t.Steps.reading.Resume(nil, t.progress.Epoch)
+	t.Steps.reading.After(progress.MostSteps(t.positions))
 }
 
 // Positions are where the job goes on from, by worker.
@@ -92,7 +69,7 @@ func (t *Trainer) Release() {
 func (t *Trainer) Progress() checkpoint.Progress { return t.progress }
 
 // Reading implements [backend.Trainer].
-func (t *Trainer) Reading() *progress.Tracker { return &t.reading }
+func (t *Trainer) Reading() *progress.Tracker { return &t.Steps.reading }
 
 // Saves implements [backend.Trainer].
 func (t *Trainer) Saves(context.Context, bool) (bool, error) { return true, nil }
@@ -133,7 +110,7 @@ func (t *Trainer) WriteNext(ctx context.Context, progressed func() checkpoint.Pr
 // takeNext takes the next checkpoint aside, and says what it holds; there is none if the last one holds the same.
 func (t *Trainer) takeNext(progressed func() checkpoint.Progress, rate float64) (c taken, now *saved, err error) {
 	t.series.Look() // a disk may be slow: no step waits for it
-	err = t.still(func() (err error) {
+	err = t.Steps.still(func() (err error) {
 		p := progressed()
 		if now = (&saved{t.local.Changes(), t.periods, rate, p}); !now.is(t.saved) {
 			if c, err = t.takeOwn(rate); err != nil {

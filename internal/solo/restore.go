@@ -39,9 +39,9 @@ func (t *Trainer) Fill(ctx context.Context, dir string, what checkpoint.Selectio
 	if len(what.Params) == 0 && !what.WeightsOnly {
 		t.pace, t.positions = m.Pace, m.Counted
 		if len(m.Counted) == 1 {
-			t.reading.Count(m.Counted[0])
+			t.Steps.reading.Count(m.Counted[0])
 		}
-		t.reading.After(progress.MostSteps(m.Counted))
+		t.Steps.reading.After(progress.MostSteps(m.Counted))
 	}
 	m.Tell(t.series.Log)
 	t.local.Changed()

@@ -30,7 +30,7 @@ func (t *Trainer) WriteCheckpoint(ctx context.Context, dir string, rate float64,
 	t.writing.Lock()
 	defer t.writing.Unlock()
 	var c taken
-	if err := t.still(func() error { c = t.take(rate, params...); return nil }); err != nil {
+	if err := t.Steps.still(func() error { c = t.take(rate, params...); return nil }); err != nil {
 		return err
 	}
 	return c.write(ctx, dir)

@@ -81,7 +81,7 @@ func (t *Trainer) WriteBatch(ctx context.Context, dir string, rate float64, agre
 	o table.Shrink) error {
 	t.writing.Lock()
 	defer t.writing.Unlock()
-	return t.still(func() error {
+	return t.Steps.still(func() error {
 		err := errors.Join(files.Ended(ctx), t.Whole())
 		if err == nil {
 			err = t.places.Take(ctx, dir)

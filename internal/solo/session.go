@@ -52,7 +52,8 @@ func (s *session) End(ctx context.Context, st *optimizer.Step) error {
 		r.Into(&s.step.Rows[e])
 	}
 	s.step.Samples, s.step.Loss = st.Samples, st.Loss
-	if err = s.t.Count(func() error { return s.Session.End(ctx, &s.step) }, func() { s.t.trained(st) }); err == nil {
+	update := func() error { return s.Session.End(ctx, &s.step) }
+	if err = s.t.Steps.Count(update, func() { s.t.Steps.trained(st) }); err == nil {
 		s.t.Tally.Applied(s.Session, own.NumRows())
 	}
 	return err

@@ -209,11 +209,11 @@ func TestAnotherNumberOfWorkersBeginsTheEpochAnew(t *testing.T) {
 	p.positions = [][]progress.Position{{{Threads: 1, Epoch: 2, Samples: 8}}}
 	p.progress.Epoch = 2
 	p.GoOn(0, 1)
-	if at := p.reading.All(); len(at) != 1 || at[0].Samples != 8 {
+	if at := p.Steps.reading.All(); len(at) != 1 || at[0].Samples != 8 {
 		t.Errorf("one worker goes on at %+v", at)
 	}
 	p.GoOn(0, 2)
-	for _, at := range p.reading.All() {
+	for _, at := range p.Steps.reading.All() {
 		if at.Samples != 0 {
 			t.Errorf("one of two goes on at %+v", at)
 		}

@@ -32,11 +32,10 @@ type Trainer struct {
 	places    checkpoint.Claims // where Save writes
 	progress  checkpoint.Progress
 	positions [][]progress.Position
-	reading   progress.Tracker
 	// At says how far all workers are, by worker, between two steps.
 	At func() [][]progress.Position
-	// counting is read-locked while a step is made and counted.
-	counting sync.RWMutex
+	// Steps counts what is trained on.
+	Steps Steps
 
 	// writing is held while a checkpoint is written; it guards saved, which is what the last one of the series holds.
 	writing sync.Mutex
@@ -79,7 +78,8 @@ func New(params []*optimizer.Param, rule optimizer.Rule, s strategy.Strategy, lo
 	series := &checkpoint.Series{Dir: s.Recovery.Dir, Keep: s.Recovery.Keep, Deltas: s.Recovery.Deltas, Log: log}
 	own := &Trainer{local: t, params: params, rule: rule, policy: s.NotFinite, series: series,
 		tracker: checkpoint.NewTracker(t.Store(), s.Recovery.Deltas > 0)}
-	own.At = func() [][]progress.Position { return [][]progress.Position{own.reading.All()} }
+	own.Steps.local = t
+	own.At = func() [][]progress.Position { return [][]progress.Position{own.Steps.reading.All()} }
 	return own, nil
 }
 

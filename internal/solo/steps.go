@@ -1,0 +1,39 @@
+package solo
+
+import (
+	"sync"
+
+	"github.com/gofleet/gofleet/internal/progress"
+	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/optimizer/local"
+)
+
+// Steps counts the samples of this worker's threads together with the updates of their gradients.
+type Steps struct {
+	local   *local.Trainer
+	reading progress.Tracker
+	mu      sync.RWMutex // read-locked while a step is made and counted
+}
+
+// Count makes an update and then counts the samples of its gradients, at one point between two checkpoints.
+func (s *Steps) Count(update func() error, count func()) error {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	err := update()
+	if err == nil {
+		count()
+	}
+	return err
+}
+
+// still does something between two steps, which are counted as far as they are made.
+func (s *Steps) still(do func() error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.local.Still(do)
+}
+
+// trained counts a step.
+func (s *Steps) trained(st *optimizer.Step) {
+	s.reading.Trained(st.Thread, st.Threads, st.Samples, st.Number)
+}
