@@ -22,7 +22,7 @@ type Leader struct {
 	last    uint64 // the highest number
 	cut     *led   // under way
 	queue   []*Ask
-	past    []*Done // the last ones, oldest first
+	past    past
 	todo    Todo
 	closed  error
 	// dying is how many workers are being taken out of the job: nothing begins meanwhile that can't be taken back.
@@ -109,8 +109,8 @@ func (l *Leader) Ask(a *Ask) Told {
 	if c := l.cut; c != nil && c.ask.ID == a.ID {
 		return l.onward(c, a)
 	}
-	if i := slices.IndexFunc(l.past, func(p *Done) bool { return p.Ask.ID == a.ID }); i >= 0 {
-		return l.past[i].tell(a.Worker)
+	if p := l.past.call(a.ID); p != nil {
+		return p.tell(a.Worker)
 	}
 	queued := slices.ContainsFunc(l.queue, func(o *Ask) bool { return o.ID == a.ID })
 	switch {
@@ -149,7 +149,7 @@ func (l *Leader) onward(c *led, a *Ask) Told {
 	if c.why != nil && !c.again {
 		return Told{Number: c.number, Err: c.why}
 	}
-	if p := l.doneWith(c); p != nil {
+	if p := l.past.call(a.ID); p != nil { // all servers have done it, and are let go
 		return p.tell(a.Worker)
 	}
 	told := Told{Number: c.number, Stage: c.stage}
@@ -186,8 +186,7 @@ func (l *Leader) Fail(a *Ask, why error) {
 // Knows says whether a call has come before, by its id.
 func (l *Leader) Knows(id string) bool {
 	is := func(a *Ask) bool { return a.ID == id }
-	return l.cut != nil && is(l.cut.ask) || slices.ContainsFunc(l.queue, is) ||
-		slices.ContainsFunc(l.past, func(p *Done) bool { return is(&p.Ask) })
+	return l.cut != nil && is(l.cut.ask) || slices.ContainsFunc(l.queue, is) || l.past.call(id) != nil
 }
 
 // next begins the cut that has waited longest.
@@ -320,20 +319,5 @@ func (l *Leader) fail(a *Ask, why error) Told {
 // over notes that a call is over.
 func (l *Leader) over(d *Done) {
 	l.todo.Note = append(l.todo.Note, Record{Done: d})
-	l.remember(d)
-}
-
-func (l *Leader) remember(d *Done) {
-	for _, p := range l.past {
-		if d.Number != 0 && p.Number == d.Number { // they share it
-			p.Told = append(p.Told, d.Ask.Worker)
-		}
-	}
-	if d.err == nil && d.Step != noStep && d.Ask.Plan.Final() != "" {
-		l.outdate()
-	}
-	l.past = append(l.past, d)
-	if n := len(l.past) - calls; n > 0 {
-		l.past = slices.Delete(l.past, 0, n)
-	}
+	l.past.add(d)
 }

@@ -97,7 +97,7 @@ func (l *Leader) proceed() {
 func (l *Leader) allHold() {
 	c := l.cut
 	c.at = c.steps()
-	if p := l.same(c); p != nil {
+	if p := l.past.same(c); p != nil {
 		l.share(p)
 		return
 	}

@@ -7,18 +7,54 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
+// past are the calls that are over, the last ones, oldest first.
+type past []*Done
+
 // noStep is no update's number.
 const noStep = -1
+
+// call is the one of an id, nil if none is remembered.
+func (all past) call(id string) *Done {
+	if i := slices.IndexFunc(all, func(p *Done) bool { return p.Ask.ID == id }); i >= 0 {
+		return all[i]
+	}
+	return nil
+}
+
+// add remembers one more.
+func (all *past) add(d *Done) {
+	for _, p := range *all {
+		if d.Number != 0 && p.Number == d.Number { // they share it
+			p.Told = append(p.Told, d.Ask.Worker)
+		}
+	}
+	if d.err == nil && d.Step != noStep && d.Ask.Plan.Final() != "" {
+		all.outdate()
+	}
+	*all = append(*all, d)
+	if n := len(*all) - calls; n > 0 {
+		*all = slices.Delete(*all, 0, n)
+	}
+}
+
+// outdate says that no checkpoint before has all that a server would save now, though no update was made since.
+func (all past) outdate() {
+	for _, p := range all {
+		if p.err == nil && p.Ask.Plan.Final() == "" {
+			p.Step = noStep
+		}
+	}
+}
 
 // same is a cut that did what the one under way is for: all workers that save after a barrier make one checkpoint, and
 // all that end a period end one. A checkpoint serves anybody at the very steps that it has. The end of a period serves
 // each worker once that has made no step since, and is behind the same barrier, as how it ends says: a worker that
 // knows of it wants another.
-func (l *Leader) same(c *led) *Done {
+func (all past) same(c *led) *Done {
 	if c.ask.Plan.Has(Read) {
 		return nil
 	}
-	for _, p := range slices.Backward(l.past) {
+	for _, p := range slices.Backward(all) {
 		alike := p.alike(c.ask)
 		if alike && p.Step != noStep && p.serves(c.ask.Worker, c) {
 			return p
@@ -75,26 +111,6 @@ func (l *Leader) shareAll(p *Done) {
 	})
 }
 
-// doneWith is what the cut under way has come to, nil if it goes on. The end of a period is over for its anchor when
-// all servers have done it.
-func (l *Leader) doneWith(c *led) *Done {
-	for _, p := range l.past {
-		if p.Ask.ID == c.ask.ID && p.err == nil {
-			return p
-		}
-	}
-	return nil
-}
-
-// outdate says that no checkpoint before has all that a server would save now, though no update was made since.
-func (l *Leader) outdate() {
-	for _, p := range l.past {
-		if p.err == nil && p.Ask.Plan.Final() == "" {
-			p.Step = noStep
-		}
-	}
-}
-
 // Loaded says that the tables have become others: nothing that was done before serves who asks from now on.
 func (l *Leader) Loaded() {
 	for _, p := range l.past {
@@ -138,7 +154,7 @@ func (l *Leader) Recall(r Record) {
 		if d.Why != "" {
 			d.err = wire.Refuse(wire.StatusStale, "%s", d.Why)
 		}
-		l.remember(&d)
+		l.past.add(&d)
 	}
 }
 
