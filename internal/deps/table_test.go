@@ -55,6 +55,7 @@ var house = map[string][]string{
 	"nn": {"dataset", "internal/histogram", "internal/jsonobject", "internal/kernels", "internal/mistyped", "internal/modelfiles", "optimizer"},
 
 	"nn/nntest": {"nn", "optimizer", "optimizer/weights"},
+	"nn/onnx":   {"dataset", "internal/files", "internal/protowire", "nn", "optimizer"},
 
 	"fleet": {"fleet/stats", "internal/accumulate", "internal/awake", "internal/backend", "internal/cgroup", "internal/checkpoint", "internal/client", "internal/collective", "internal/count", "internal/exchange", "internal/exposition", "internal/files", "internal/health", "internal/inference", "internal/layout", "internal/mistyped", "internal/mode", "internal/peer", "internal/progress", "internal/replica", "internal/rules", "internal/server", "internal/solo", "internal/status", "internal/table", "optimizer", "optimizer/weights", "rolemaker", "strategy", "strategy/placement", "transport", "transport/codec"},
 	"fleet/fleetrun": {"internal/certs", "internal/cgroup", "internal/checkpoint", "internal/files", "internal/mistyped", "internal/peer", "internal/progress", "internal/starter", "internal/status", "internal/wire", "rolemaker",
@@ -71,7 +72,7 @@ var house = map[string][]string{
 
 	"fleet/internal/twin": {"fleet", "fleet/checkpoints", "fleet/internal/trial", "internal/wire", "nn", "optimizer", "optimizer/lr", "rolemaker", "strategy", "transport"},
 
-	"examples/...":                {"examples/...", "dataset", "fleet", "fleet/train", "nn", "optimizer", "optimizer/weights", "strategy"},
+	"examples/...":                {"examples/...", "dataset", "fleet", "fleet/train", "nn", "nn/onnx", "optimizer", "optimizer/weights", "strategy"},
 	"examples/internal/jobtest":   {"fleet", "fleet/fleettest", "fleet/train", "internal/law", "strategy"},
 	"examples/internal/torchtest": {"dataset", "examples/internal/jobtest", "fleet", "fleet/fleettest", "fleet/train", "nn", "optimizer", "optimizer/weights"},
 	"internal/rules":              {"optimizer"},
@@ -84,6 +85,7 @@ var house = map[string][]string{
 var houseTests = map[string][]string{
 	"dataset":                 {"nn", "optimizer", "optimizer/local"},
 	"nn":                      {"internal/safetensors", "optimizer/local"},
+	"nn/onnx":                 {"optimizer/weights"},
 	"optimizer":               {"internal/rules", "optimizer/local"},
 	"optimizer/local":         {"nn", "optimizer/lr"},
 	"optimizer/weights":       {"fleet", "fleet/fleettest", "nn", "strategy"},
@@ -137,5 +139,6 @@ var outsideTests = []string{
 	"github.com/google/go-cmp", "github.com/rogpeppe/go-internal", "golang.org/x/sys", "gorgonia.org/tensor", "pgregory.net/rapid",
 }
 
-// outsideTestsOf may be used by the test files of one package: fasthttp is the figure that a whole call is compared with.
-var outsideTestsOf = map[string][]string{"internal/client": {"github.com/valyala/fasthttp"}}
+// outsideTestsOf may be used by the test files of one package: fasthttp is the figure that a whole call is compared with, protobuf a
+// decoder that shares no code with what is written.
+var outsideTestsOf = map[string][]string{"internal/client": {"github.com/valyala/fasthttp"}, "nn/onnx": {"google.golang.org/protobuf"}}

@@ -86,8 +86,25 @@ func (s *stream) float(b []byte) (float32, error) {
 			return 0, fmt.Errorf("%g is more than a float32 can hold", v)
 		}
 		return float32(v), nil
+	case safetensors.BF16:
+		return math.Float32frombits(uint32(binary.LittleEndian.Uint16(b)) << 16), nil
+	case safetensors.F16:
+		return half(binary.LittleEndian.Uint16(b)), nil
 	}
-	return 0, fmt.Errorf("numbers of type %s, where F32 or F64 is wanted", s.dtype)
+	return 0, fmt.Errorf("numbers of type %s, where F32, F64, F16 or BF16 is wanted", s.dtype)
+}
+
+// half is a number of 16 bits: a sign, 5 bits of exponent, 10 of fraction (IEEE 754 binary16).
+func half(b uint16) float32 {
+	sign, exponent, fraction := uint32(b>>15), int(b>>10&31), uint32(b&1023)
+	switch exponent {
+	case 0:
+		v := float32(math.Ldexp(float64(fraction), -24))
+		return math.Float32frombits(math.Float32bits(v) | sign<<31)
+	case 31:
+		return math.Float32frombits(sign<<31 | 0xff<<23 | fraction<<13) // an infinity, or NaN
+	}
+	return math.Float32frombits(sign<<31 | uint32(exponent-15+127)<<23 | fraction<<13)
 }
 
 // id is the next number as an id. Negative ones are what they are in 64 bits, as where ids are hashes.

@@ -22,6 +22,7 @@
 //	.npz, ids and rows by name             WriteNPZ             Open, File.Rows     numpy.savez, savez_compressed, load
 //	.safetensors, ids and rows by name     WriteSafetensors     Open, File.Rows     safetensors of Python and Rust, torch
 //	dense weights by name                  a saved model        Open, File.Array    .npz, .npy, .safetensors
+//	.onnx, initializers by name            package nn/onnx      Open, File.Array    torch.onnx, tf2onnx
 //	a saved model                          SaveModel            Open, nn.Load       weights.safetensors, see the doc of nn
 //	its base with deltas                   and a fleet's        nn.Load, RowsOf
 //
@@ -49,9 +50,10 @@
 //
 // # What is refused
 //
-// Arrays are little-endian and row-major. Numbers are float32, or float64, which are rounded; ids are integers of 32 or
-// 64 bits. Another type or order is an error that says how to save the array; so is a file that is cut, or whose header
-// is not what follows. Readers take files from anywhere: a header can't have them take memory for what does not come.
+// Arrays are little-endian and row-major. Numbers are float32, or float64, which are rounded, or, of safetensors and
+// ONNX, float16 or bfloat16; ids are integers of 32 or 64 bits. Another type or order is an error that says how to save
+// the array; so is a file that is cut, or whose header is not what follows. Readers take files from anywhere: a header
+// can't have them take memory for what does not come, nor a model of ONNX have them read files outside its directory.
 package weights
 
 // The files of this package, in reading order:
@@ -65,5 +67,6 @@ package weights
 //	npy.go          one array of numpy
 //	npz.go          several
 //	safetensors.go  the same in another format
+//	onnx.go         and the initializers of models
 //	model.go        a saved model as such a file
 //	save.go         a saved model made of such files

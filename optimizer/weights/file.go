@@ -35,9 +35,10 @@ type contents interface {
 // idsSuffix ends the name of the array that has the ids of an embedding's rows: the embedding's is before it.
 const idsSuffix = ".ids"
 
-// Open opens a file of arrays: numpy's .npz or .npy, which is one array of the file's name without its ending, or
-// .safetensors; or the directory of a saved model, which is read once to see that it is whole (see nn.Load; a delta is
-// refused). Its header is read, and what is in it when it is asked for. The file must be closed.
+// Open opens a file of arrays: numpy's .npz or .npy, which is one array of the file's name without its ending,
+// .safetensors, or the initializers of .onnx; or the directory of a saved model, which is read once to see that it is
+// whole (see nn.Load; a delta is refused). Its header is read, and what is in it when it is asked for. The file must
+// be closed.
 func Open(ctx context.Context, name string) (*File, error) {
 	if err := files.CheckLocal(name); err != nil {
 		return nil, fmt.Errorf("weights: %w", err)
@@ -61,7 +62,7 @@ func open(ctx context.Context, name string) (contents, error) {
 	if err != nil {
 		return nil, err
 	}
-	in, err := openStreams(file, st.Size(), filepath.Base(name))
+	in, err := openStreams(file, st.Size(), name)
 	if err != nil {
 		file.Close()
 		return nil, err
@@ -74,12 +75,14 @@ func openStreams(r io.ReaderAt, size int64, name string) (streams, error) {
 	case ".npz":
 		return openNPZ(r, size)
 	case ".npy":
-		return npyFile{r, size, strings.TrimSuffix(name, ".npy")}, nil
+		return npyFile{r, size, strings.TrimSuffix(filepath.Base(name), ".npy")}, nil
 	case ".safetensors":
 		return openSafetensors(r, size)
+	case ".onnx":
+		return openONNX(r, size, filepath.Dir(name))
 	}
-	return nil, errors.New("its name ends in neither .npz, .npy nor .safetensors, and it is no directory of a saved " +
-		"model")
+	return nil, errors.New("its name ends in neither .npz, .npy, .safetensors nor .onnx, and it is no directory of a " +
+		"saved model")
 }
 
 // Close closes the file.
@@ -89,7 +92,7 @@ func (f *File) Close() error { return f.in.close() }
 // on, one of its ids with .ids behind.
 func (f *File) Names() []string { return slices.Sorted(slices.Values(f.in.names())) }
 
-// Array reads an array of float32, or of float64, which are rounded.
+// Array reads an array of float32, or of float64, which are rounded, or of float16 or bfloat16.
 func (f *File) Array(name string) (Array, error) {
 	a, err := f.in.array(name)
 	if err != nil {
@@ -98,9 +101,9 @@ func (f *File) Array(name string) (Array, error) {
 	return a, nil
 }
 
-// Rows goes over the rows of an embedding as they lie in the file, which may be larger than memory: an array [rows dim]
-// of numbers as Array reads them, and their ids, which are integers. Without an array of ids row i is that of id i. An
-// error comes last, with no row.
+// Rows goes over the rows of an embedding as they lie in the file, which may be larger than memory: an array [rows
+// dim] of numbers as Array reads them, and their ids, which are integers. Without an array of ids row i is that of id
+// i. An error comes last, with no row.
 func (f *File) Rows(name string) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		err := f.in.rows(name, func(id uint64, w []float32) error {

@@ -8,6 +8,8 @@ import (
 
 func FuzzNPZ(f *testing.F) { fuzzFile(f, "a.npz", "stored.npz", "packed.npz") }
 
+func FuzzONNX(f *testing.F) { fuzzFile(f, "a.onnx", "typed.onnx", "external.onnx") }
+
 func FuzzNPY(f *testing.F) { fuzzFile(f, "a.npy", "f4.npy", "f8.npy", "v2.npy", "struct.npy") }
 
 // fuzzFile reads all that files of a kind claim to have.

@@ -492,7 +492,7 @@ func TestOpenRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{
-		filepath.Join(dir, "a.pdparams"): "neither .npz, .npy nor .safetensors", filepath.Join(dir, "none.npz"): "no such file",
+		filepath.Join(dir, "a.pdparams"): "neither .npz, .npy, .safetensors nor .onnx", filepath.Join(dir, "none.npz"): "no such file",
 		dir: "no saved model", "hdfs://nn/a.npz": "hdfs",
 	} {
 		if _, err := weights.Open(t.Context(), name); err == nil || !strings.Contains(err.Error(), want) {

@@ -1,0 +1,107 @@
+package onnx
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gofleet/gofleet/dataset"
+	"github.com/gofleet/gofleet/internal/protowire"
+	"github.com/gofleet/gofleet/nn"
+)
+
+// hashed is a place of a feed whose id the caller makes of a text: the CRC-32 (IEEE) of "field:text", modulo height.
+type hashed struct {
+	Feed    string `json:"feed"`
+	At      int    `json:"at"`     // the first place in an example
+	Places  int    `json:"places"` // how many there are of the field; 0 is any number
+	Field   string `json:"field"`
+	Height  int64  `json:"height"`
+	Numbers bool   `json:"numbers,omitempty"` // a text that is a number is hashed by its value: "3" for 3.0
+	// Examples are texts with their ids, to test a caller's function with.
+	Examples map[string]int64 `json:"examples"`
+}
+
+// samples are texts that find what a function of one's own does otherwise: none, one, and one of several bytes a
+// letter.
+var samples = []string{"", "JFK", "Zürich"}
+
+// hashes are what the caller hashes of the inputs.
+func hashes(f dataset.Format, inputs []input) (all []hashed) {
+	add := func(feed string, at, places int, field string, height int64, numbers bool) {
+		if !slices.ContainsFunc(inputs, func(in input) bool { return in.name == value(feed) }) {
+			return
+		}
+		h := hashed{feed, at, places, field, height, numbers, map[string]int64{}}
+		for _, text := range samples {
+			h.Examples[text] = dataset.HashID(field, text, height)
+		}
+		all = append(all, h)
+	}
+	var schema []dataset.CSVColumn
+	switch f := f.(type) {
+	case dataset.Criteo:
+		height := f.Height
+		if height == 0 {
+			height = 1_000_001
+		}
+		for i := range 26 {
+			add("C", i, 1, fmt.Sprint(i), height, false)
+		}
+	case dataset.CSV:
+		schema = f.Schema
+	case dataset.JSONLines:
+		schema = f.Schema
+	}
+	for _, c := range schema {
+		fields := c.Fields
+		if fields == nil {
+			fields = []string{c.Name}
+		}
+		places := 0
+		if !c.Varying {
+			places = c.Width() / len(fields)
+		}
+		for i, field := range fields {
+			if c.Hash > 0 {
+				add(c.Name, i*places, places, field, c.Hash, c.HashNumbers)
+			}
+		}
+	}
+	return all
+}
+
+// describe is what the file says of itself, as fields of a ModelProto.
+func describe(m *nn.Model, b *builder) (about protowire.Message, err error) {
+	doc := []string{"A model of gofleet: inputs, outputs and weights have its names, and N is the number of examples."}
+	for _, in := range b.inputs {
+		if slot, is := strings.CutSuffix(string(in.name), offsets); is {
+			doc = append(doc, fmt.Sprintf("Example i has the elements of %s from %s[i] up to %[2]s[i+1]; there are "+
+				"N+1 of these.", slot, in.name))
+		}
+	}
+	if m.Version() != "" {
+		about.Message(14, entry("gofleet.version", m.Version()))
+	}
+	if f, err := m.Format(); err == nil {
+		rows, err := dataset.DescribeFormat(f)
+		if err != nil {
+			return nil, err
+		}
+		about.Message(14, entry("gofleet.rows", string(rows)))
+		doc = append(doc, "gofleet.rows in the metadata is the format of the rows that it was trained on: the caller "+
+			"reads rows so, with the same scaling of numbers and numbers for what is missing.")
+		if all := hashes(f, b.inputs); len(all) > 0 {
+			text, err := json.Marshal(all)
+			if err != nil {
+				return nil, err
+			}
+			about.Message(14, entry("gofleet.hashes", string(text)))
+			doc = append(doc, "gofleet.hashes lists the ids that the caller makes of texts: crc32(field + \":\" + "+
+				"text) modulo height, the text in UTF-8, with examples for a test.")
+		}
+	}
+	about.String(6, strings.Join(doc, "\n"))
+	return about, nil
+}

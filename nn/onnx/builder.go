@@ -1,0 +1,251 @@
+package onnx
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/gofleet/gofleet/internal/protowire"
+	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/optimizer"
+)
+
+// builder makes the nodes of a graph of ONNX, whose values have names.
+type builder struct {
+	params map[string]*optimizer.Param
+	rows   []string // names of embeddings whose rows are inputs
+	tables map[string]*table
+
+	nodes           []onnxNode
+	arrays          []array // initializers
+	inputs, outputs []input
+	names           map[string]bool // that are taken
+	used            map[value]bool  // that go into nodes
+	at              string          // the node of nn that is being made
+	err             error           // the first
+}
+
+// value is the name of a value in the graph.
+type value string
+
+// attribute is an AttributeProto.
+type attribute protowire.Message
+
+// part is what a node of ONNX is made of: a value that goes in, or an attribute.
+type part interface{ into(*onnxNode) }
+
+func (v value) into(n *onnxNode)     { n.in = append(n.in, v) }
+func (a attribute) into(n *onnxNode) { n.attrs = append(n.attrs, a) }
+
+// onnxNode is a NodeProto.
+type onnxNode struct {
+	op, domain string
+	in, out    []value
+	attrs      []attribute
+}
+
+// input is one of a graph's inputs, or outputs.
+type input struct {
+	name value
+	kind elementType
+	dims []any
+}
+
+// node is a node of nn with what it is computed from. Shapes have -1 for the number of examples.
+type node struct {
+	name  string
+	value value
+	shape []int
+	in    []node
+	kind  nn.DType
+}
+
+// The types of feeds of any number of ids or values an example, and what is behind the name of the input that says
+// where each example's begin.
+const (
+	slot       nn.DType = "slot"
+	slotValues nn.DType = "slot_values"
+
+	offsets = ".offsets"
+)
+
+func (b *builder) fail(format string, args ...any) {
+	if b.err == nil {
+		b.err = fmt.Errorf(format, args...)
+	}
+}
+
+// fresh is a name for a value that nothing has.
+func (b *builder) fresh(what string) value {
+	base := b.at + "/" + what
+	name := base
+	for i := 2; b.names[name]; i++ {
+		name = fmt.Sprintf("%s_%d", base, i)
+	}
+	b.names[name] = true
+	return value(name)
+}
+
+// op adds a node with one result.
+func (b *builder) op(op string, parts ...part) value { return b.several(op, 1, parts...)[0] }
+
+// several adds a node with so many results.
+func (b *builder) several(op string, results int, parts ...part) []value {
+	n := onnxNode{op: op}
+	if op == "LabelEncoder" {
+		n.domain = mlDomain
+	}
+	for _, p := range parts {
+		if p.into(&n); n.in != nil {
+			b.used[n.in[len(n.in)-1]] = true
+		}
+	}
+	for range results {
+		n.out = append(n.out, b.fresh(op))
+	}
+	b.nodes = append(b.nodes, n)
+	return slices.Clone(n.out)
+}
+
+// rename gives a value that nodes from the i-th on have made another name, and says whether it was one of these.
+func (b *builder) rename(from int, old, name value) bool {
+	made := false
+	for _, n := range b.nodes[from:] {
+		made = made || slices.Contains(n.out, old)
+	}
+	if !made {
+		return false
+	}
+	for _, n := range b.nodes[from:] {
+		for _, list := range [][]value{n.in, n.out} {
+			for i := range list {
+				if list[i] == old {
+					list[i] = name
+				}
+			}
+		}
+	}
+	return true
+}
+
+// constant is a small initializer, made once.
+func (b *builder) constant(name string, kind elementType, dims []int64, raw []byte) value {
+	if !b.names[name] {
+		b.names[name] = true
+		b.arrays = append(b.arrays, array{name, kind, dims, int64(len(raw)), func(w io.Writer) error {
+			_, err := w.Write(raw)
+			return err
+		}})
+	}
+	return value(name)
+}
+
+// ints is a constant list of int64.
+func (b *builder) ints(all ...int64) value {
+	var raw []byte
+	for _, v := range all {
+		raw = binary.LittleEndian.AppendUint64(raw, uint64(v))
+	}
+	return b.constant("ints "+strings.Trim(fmt.Sprint(all), "[]"), int64Type, []int64{int64(len(all))}, raw)
+}
+
+// int is a constant int64 without dimensions.
+func (b *builder) int(v int64) value {
+	return b.constant(fmt.Sprint("int ", v), int64Type, nil, binary.LittleEndian.AppendUint64(nil, uint64(v)))
+}
+
+// float is a constant float32 without dimensions.
+func (b *builder) float(v float32) value {
+	raw := binary.LittleEndian.AppendUint32(nil, math.Float32bits(v))
+	return b.constant(fmt.Sprint("float ", v), float32Type, nil, raw)
+}
+
+// double is a constant float64 without dimensions.
+func (b *builder) double(v float64) value {
+	raw := binary.LittleEndian.AppendUint64(nil, math.Float64bits(v))
+	return b.constant(fmt.Sprint("double ", v), float64Type, nil, raw)
+}
+
+// repeated is a constant float32 of these dimensions, all of them v.
+func (b *builder) repeated(v float32, dims ...int) value {
+	return b.op("Expand", b.float(v), b.ints(wide(dims)...))
+}
+
+func (b *builder) cast(v value, to elementType) value { return b.op("Cast", v, attr("to", int(to))) }
+
+// where is a where yes, else other.
+func (b *builder) where(yes, a, other value) value { return b.op("Where", yes, a, other) }
+
+func (b *builder) unsqueeze(v value, axes ...int64) value {
+	return b.op("Unsqueeze", v, b.ints(axes...))
+}
+
+// reshape gives a value another shape. A leading -1, the number of examples, stays what it is.
+func (b *builder) reshape(v value, shape ...int) value {
+	dims := wide(shape)
+	if len(dims) > 0 && dims[0] == -1 {
+		dims[0] = 0 // as it is
+	}
+	return b.op("Reshape", v, b.ints(dims...))
+}
+
+// fit gives x dimensions of 1 behind the batch, where nn aligns the dimensions behind it from the right, so that
+// ONNX, which aligns all, repeats it to the shape.
+func (b *builder) fit(x node, shape []int) value {
+	if len(x.shape) == 0 || x.shape[0] != -1 || len(x.shape) >= len(shape) {
+		return x.value
+	}
+	fitted := slices.Repeat([]int{1}, len(shape)-len(x.shape)+1)
+	fitted[0] = -1
+	return b.reshape(x.value, append(fitted, x.shape[1:]...)...)
+}
+
+// sum adds up along an axis, which goes away.
+func (b *builder) sum(x value, axis int64) value {
+	return b.op("ReduceSum", x, b.ints(axis), attr("keepdims", 0))
+}
+
+// largest is the maximum along an axis, which goes away.
+func (b *builder) largest(x value, axis int64) value {
+	return b.op("ReduceMax", x, attr("axes", []int64{axis}), attr("keepdims", 0))
+}
+
+// isn't says where a value is not zero.
+func (b *builder) isNot(x, what value) value { return b.op("Not", b.op("Equal", x, what)) }
+
+// slice is what lies from one index up to another along an axis.
+func (b *builder) slice(x value, axis, from, to int64) value {
+	return b.op("Slice", x, b.ints(from), b.ints(to), b.ints(axis))
+}
+
+// subgraph is what f makes, as a graph of its own that sees the values of this one: inputs are names, and what f
+// returns comes out. All are float32.
+func (b *builder) subgraph(inputs []value, f func() []value) protowire.Message {
+	outer := b.nodes
+	b.nodes = nil
+	results := f()
+	var g protowire.Message
+	for _, n := range b.nodes {
+		g.Message(1, n.encode())
+	}
+	g.String(2, string(b.fresh("body")))
+	for _, in := range inputs {
+		g.Message(11, valueInfo(in, float32Type, nil))
+	}
+	for _, out := range results {
+		g.Message(12, valueInfo(out, float32Type, nil))
+	}
+	b.nodes = outer
+	return g
+}
+
+func wide(dims []int) []int64 {
+	all := make([]int64, len(dims))
+	for i, d := range dims {
+		all[i] = int64(d)
+	}
+	return all
+}

@@ -1,0 +1,178 @@
+package onnx
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/gofleet/gofleet/nn"
+	"gorgonia.org/tensor"
+)
+
+var (
+	keep   = flag.String("keep", "", "a directory in which models of ONNX stay, with feeds and the scores of a Scorer, for a runtime to compare")
+	models = flag.String("models", "", "directories of saved models to keep so, with commas, beside the cases of ops")
+)
+
+// kept is an array as JSON.
+type kept struct {
+	Type  string
+	Shape []int
+	Data  any
+}
+
+func keptOf(t *tensor.Dense) kept { return kept{t.Dtype().String(), t.Shape(), t.Data()} }
+
+// TestKeep leaves what .ci/outside.d/onnx has a runtime compute.
+func TestKeep(t *testing.T) {
+	if *keep == "" {
+		t.Skip("for .ci/outside onnx: -keep=DIR")
+	}
+	for _, c := range cases() {
+		keepModel(t, c.name, c.model(t), c.o, 40)
+	}
+	for _, dir := range strings.Split(*models, ",") {
+		if dir == "" {
+			continue
+		}
+		m, err := nn.Load(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		keepModel(t, "model "+filepath.Base(filepath.Dir(dir)), m, Options{}, 1000)
+	}
+}
+
+// keepModel exports a model, scores examples of it, and keeps both.
+func keepModel(t *testing.T, name string, m *nn.Model, o Options, examples int) {
+	t.Helper()
+	dir := filepath.Join(*keep, name)
+	if strings.Contains(name, "/") {
+		t.Fatalf("%q is no name of a directory", name)
+	}
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := Export(m, filepath.Join(dir, "model.onnx"), o); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "sum"), []byte(sum(written(t, m, o))), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	in, out := scored(t, m, examples)
+	for _, table := range o.Rows {
+		bring(m, table, in)
+	}
+	write(t, filepath.Join(dir, "feeds.json"), in)
+	write(t, filepath.Join(dir, "scores.json"), out)
+}
+
+// scored are feeds and what an evaluation makes of them.
+func scored(t testing.TB, m *nn.Model, examples int) (in, out map[string]kept) {
+	t.Helper()
+	var values []nn.Value
+	text := new(strings.Builder)
+	if err := nn.Inference(m.Outputs...).WriteSignature(text); err != nil {
+		t.Fatal(err)
+	}
+	var signature struct{ Feeds []nn.Value }
+	if err := json.Unmarshal([]byte(text.String()), &signature); err != nil {
+		t.Fatal(err)
+	}
+	values = signature.Feeds
+	batch := feeds(values, examples, heights(m))
+	exe := nn.NewExecutor(m.Graph)
+	defer exe.Close(context.Background())
+	got, err := exe.Eval(context.Background(), batch, m.Outputs...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, out = map[string]kept{}, map[string]kept{}
+	for name, v := range batch {
+		in[name] = keptOf(v)
+	}
+	for i, n := range m.Outputs {
+		out[n.Name()] = keptOf(got[i].Clone().(*tensor.Dense))
+	}
+	return in, out
+}
+
+// heights are what ids of feeds are below: half of them have no row.
+func heights(m *nn.Model) map[string]int64 {
+	below := map[string]int64{}
+	for name, n := range nodesOf(m) {
+		for _, user := range n {
+			if len(user.Inputs()) > 1 && user.Inputs()[1].Op() == "table" {
+				if h := user.Inputs()[1].Shape()[0]; h > 0 && (below[name] == 0 || int64(h) < below[name]) {
+					below[name] = int64(h)
+				}
+			}
+			if user.Op() == "gather" {
+				below[name] = int64(user.Inputs()[0].Shape()[1])
+			}
+		}
+	}
+	return below
+}
+
+// nodesOf are the nodes that take a feed, by its name.
+func nodesOf(m *nn.Model) map[string][]*nn.Node {
+	all, seen := map[string][]*nn.Node{}, map[*nn.Node]bool{}
+	var visit func(n *nn.Node)
+	visit = func(n *nn.Node) {
+		if seen[n] {
+			return
+		}
+		seen[n] = true
+		for _, in := range n.Inputs() {
+			if in.Op() == "input" {
+				all[in.Name()] = append(all[in.Name()], n)
+			}
+			visit(in)
+		}
+	}
+	for _, n := range m.Outputs {
+		visit(n)
+	}
+	return all
+}
+
+// bring puts the rows of feeds' ids in an embedding beside them.
+func bring(m *nn.Model, name string, in map[string]kept) {
+	for feed, users := range nodesOf(m) {
+		for _, user := range users {
+			if len(user.Inputs()) < 2 || user.Inputs()[1].Name() != name {
+				continue
+			}
+			ids, dim := in[feed], user.Inputs()[1].Shape()[1]
+			var w []float32
+			for _, id := range ids.Data.([]int64) {
+				row := make([]float32, dim)
+				if !(feed == "slot" && id == 3) { // padding
+					for _, p := range m.Graph.Params() {
+						if p.Name == name {
+							(&table{param: p}).saved(row, uint64(id))
+						}
+					}
+				}
+				w = append(w, row...)
+			}
+			in[feed+"."+name] = kept{"float32", append(append([]int{}, ids.Shape...), dim), w}
+		}
+	}
+}
+
+func write(t testing.TB, name string, v any) {
+	t.Helper()
+	text, err := json.Marshal(v)
+	if err == nil {
+		err = os.WriteFile(name, text, 0o666)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
