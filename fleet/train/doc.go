@@ -104,7 +104,8 @@
 //	ModelCheckpoint(save_best_only)        ModelCheckpoint                 BestModel; Options.Checkpoint for what a job goes on from
 //	ReduceLROnPlateau                      lr_scheduler.ReduceLROnPlateau  Plateau
 //	History, CSVLogger                     CSVLogger                       Result.History, HistoryCSV
-//	TensorBoard, pyplot of a History       TensorBoardLogger               Curves
+//	TensorBoard                            TensorBoardLogger               TensorBoard; -tensorboard=output/board
+//	pyplot of a History                                                    Curves
 //	BackupAndRestore                       ckpt_path="last"                Options.Checkpoint
 //	save, load_model                       save, load_state_dict           Options.Out, Load; nn.Load, nn.OpenScorer
 //	tf.distribute.ParameterServerStrategy  TorchRec, DistributedDataParallel  a job with servers; a collective one: fleetrun
@@ -154,5 +155,6 @@ package train
 //	watch.go     hooks that look at evaluations: stop, keep the best, lower the rate
 //	log.go       hooks that write down
 //	curves.go    the hook that draws
+//	tensorboard.go  the hook that writes what TensorBoard shows
 //	curve.go     the loss of steps, a bounded number of points
 //	picture.go   lines over axes, as SVG

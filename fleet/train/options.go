@@ -52,6 +52,8 @@ type Options struct {
 	// one's model: see [EarlyStopping]. 0 trains all epochs, and leaves the last step's.
 	Patience int
 
+	// TensorBoard is a directory for what TensorBoard shows, see the hook [TensorBoard]; empty has none.
+	TensorBoard string
 	// LogJSON is a file for the history as lines of JSON, see [HistoryJSON]; "-" prints them, and empty has none.
 	LogJSON string
 
@@ -118,6 +120,8 @@ func (c *Options) Register(fs *flag.FlagSet) {
 		"or below -out) says of each, and end")
 	fs.StringVar(&c.eval, "eval", "", "file, pattern or directory of rows: say the loss and the metrics of the saved "+
 		"model on them, and end")
+	fs.StringVar(&c.TensorBoard, "tensorboard", c.TensorBoard, "directory for what TensorBoard shows: losses, "+
+		"metrics, histograms, the graph, embeddings; empty has none")
 	fs.StringVar(&c.LogJSON, "log_json", c.LogJSON, "file for evaluations as lines of JSON, which W&B and MLflow take "+
 		"as they are; - prints them; empty has none")
 	fs.StringVar(&c.Out, "out", c.Out, "directory for what the job leaves: checkpoint, model, history, curves; empty "+
@@ -152,6 +156,7 @@ func (c *Options) Check() error {
 	}
 	for _, dir := range []struct{ flag, name string }{
 		{"out", c.Out}, {"load", c.Load}, {"checkpoint", c.Checkpoint}, {"journal", c.journal}, {"log_json", c.LogJSON},
+		{"tensorboard", c.TensorBoard},
 	} {
 		if err := files.CheckLocal(dir.name); err != nil { // told before hours of training
 			return fmt.Errorf("train: -%s: %w", dir.flag, err)

@@ -199,6 +199,10 @@ func TestEveryFlagActs(t *testing.T) {
 		{"-checkpoint=" + dir + "/ckpt -checkpoint_every=5m -epochs=2", "checkpoint_every", func(l learnt) bool {
 			return strings.Contains(l.said, "goes on after epoch 1/2") && l.strategy.Recovery.Every == strategy.Duration(5*time.Minute)
 		}},
+		{"-tensorboard=" + dir + "/board", "tensorboard", func(l learnt) bool {
+			events, _ := filepath.Glob(dir + "/board/t*/events.out.tfevents.*")
+			return len(events) == 2
+		}},
 		{"-log_json=-", "log_json", func(l learnt) bool { return strings.Contains(l.said, `{"epoch":1,"examples":100,"train_loss":`) }},
 		{"-epochs=9 -lr=1e-12 -patience=2", "patience", func(l learnt) bool { return len(l.result.History) == 3 }},
 		{"-checkpoint=" + dir + "/ckpt -journal=" + dir + "/journal", "journal", func(l learnt) bool {

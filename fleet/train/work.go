@@ -45,6 +45,9 @@ func (r *Run) begin(ctx context.Context) (err error) {
 	if j.Patience > 0 {
 		r.hooks = append(r.hooks, EarlyStopping{Patience: j.Patience}.Hooks())
 	}
+	if j.TensorBoard != "" {
+		r.hooks = append(r.hooks, TensorBoard{Dir: j.TensorBoard}.Hooks())
+	}
 	if j.LogJSON != "" {
 		r.hooks = append(r.hooks, HistoryJSON(j.LogJSON))
 	}
@@ -252,10 +255,15 @@ func (r *Run) untilStopped(batches iter.Seq2[dataset.Batch, error]) iter.Seq2[ma
 	}
 }
 
+// examples is how many all workers have trained on since the job began, as far as this worker sees it.
+func (r *Run) examples(so nn.TrainResult) int {
+	return r.past.before + (so.Samples+so.Passed)*r.Fleet.WorkerNum()
+}
+
 // step is called after each step of the epoch.
 func (r *Run) step(ctx context.Context, so nn.TrainResult) error {
 	r.meter.count(so.Samples)
-	r.curve.step(so, r.past.before+(so.Samples+so.Passed)*r.Fleet.WorkerNum())
+	r.curve.step(so, r.examples(so))
 	if err := r.stepped(ctx, so); err != nil {
 		return err
 	}

@@ -1,0 +1,234 @@
+package train
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/gofleet/gofleet/fleet/train/internal/board"
+	"github.com/gofleet/gofleet/internal/files"
+	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/optimizer"
+)
+
+// TensorBoard writes what TensorBoard shows (tensorboard --logdir of the directory above Dir has several jobs beside
+// each other), in two runs that it draws in one picture: Dir/train, with the loss of steps, the [Pace], histograms, the
+// graph and the embeddings, and Dir/test, with the loss and the metrics on the test rows. Its steps are the examples
+// that all workers have trained on, as in history.csv and curves.svg, so that jobs of other batches and workers can be
+// compared.
+//
+// The worker that leads writes. A job that is started again goes on in the same curves: what was written behind its
+// checkpoint is drawn no more. One that begins anew draws anew.
+type TensorBoard struct {
+	// Dir is the job's directory.
+	Dir string
+	// Every is how many steps of a worker are a point of the training loss, which is their mean; 0 is 10.
+	Every int
+	// Rows is how many rows of each embedding the projector has, the first by [fleet.Fleet.Rows]; 0 is 1,000, and a
+	// negative number none. They are written when the job has ended.
+	Rows int
+	// Label says what an id of an embedding means, for the projector; nil shows ids.
+	Label func(embedding string, id uint64) string
+}
+
+// Hooks are for a job that TensorBoard shows.
+func (t TensorBoard) Hooks() Hooks {
+	b := &boards{TensorBoard: t, seen: map[string][2]board.Histogram{}}
+	b.loss.Every = t.Every
+	if t.Every == 0 {
+		b.loss.Every = 10
+	}
+	return Hooks{Begin: b.begin, Step: b.step, Evaluated: b.evaluated, End: b.end}
+}
+
+// boards are the two runs of a job, which are open while this worker leads.
+type boards struct {
+	TensorBoard
+	train, test *board.Writer
+	params      []*nn.Node // that histograms are of
+	loss        curve
+	seen        map[string][2]board.Histogram // weights and gradients of the step that was looked at last, by param
+	from        int64                         // where this process went on
+}
+
+func (b *boards) begin(_ context.Context, r *Run) error {
+	if b.Dir == "" || b.Every < 0 {
+		return fmt.Errorf("train: TensorBoard with Dir %q and Every %d: it needs a directory, and steps count from 1",
+			b.Dir, b.Every)
+	}
+	if err := files.CheckLocal(b.Dir); err != nil {
+		return fmt.Errorf("train: TensorBoard: %w", err)
+	}
+	for _, p := range r.Job.Loss.Params() {
+		if !p.Embedding {
+			b.params = append(b.params, r.Job.Loss.Graph().Node(p.Name))
+		}
+	}
+	r.meter.looks = append(r.meter.looks, b.look)
+	if at := r.past.before + r.Fleet.Position().In(r.Epoch)*r.Fleet.WorkerNum(); at > 0 {
+		b.from = int64(at) + 1
+	}
+	_, err := b.leads(r)
+	return err
+}
+
+// leads says whether this worker writes, and opens the runs where it does, or closes them: a file that another worker
+// has begun meanwhile is read behind this one's.
+func (b *boards) leads(r *Run) (bool, error) {
+	if !r.Leads() {
+		return false, b.close()
+	}
+	if b.train != nil {
+		return true, nil
+	}
+	for _, run := range []struct {
+		to   **board.Writer
+		name string
+		has  bool
+	}{{&b.train, "train", true}, {&b.test, "test", r.tests.rows != nil}} {
+		if !run.has {
+			continue
+		}
+		w, err := board.NewWriter(filepath.Join(b.Dir, run.name), b.from)
+		if err != nil {
+			return false, fmt.Errorf("train: TensorBoard: %w", err)
+		}
+		*run.to = w
+	}
+	return true, b.train.Graph(append(append([]*nn.Node{r.Job.Loss}, r.Job.Metrics...), r.Job.Outputs...)...)
+}
+
+func (b *boards) close() (err error) {
+	for _, w := range []**board.Writer{&b.train, &b.test} {
+		if *w != nil && err == nil {
+			err = (*w).Close()
+		}
+		*w = nil
+	}
+	return err
+}
+
+// look keeps histograms of a step, of an embedding's rows that it used.
+func (b *boards) look(params []*optimizer.Param, s *optimizer.Step) {
+	for _, p := range params {
+		if len(p.G) > 0 && !p.Frozen {
+			b.seen[p.Name] = [2]board.Histogram{{}, board.HistogramOf(p.G)}
+		}
+	}
+	for _, rows := range s.Rows {
+		b.seen[rows.Param.Name] = [2]board.Histogram{board.HistogramOf(rows.W), board.HistogramOf(rows.G)}
+	}
+}
+
+func (b *boards) step(_ context.Context, r *Run, so nn.TrainResult) error {
+	if so.Steps == 1 { // of an epoch, whose results begin anew
+		b.loss.restart()
+	}
+	at := r.examples(so)
+	b.loss.step(so, at)
+	if len(b.loss.Points) == 0 {
+		return nil
+	}
+	mean := float64(b.loss.Points[0][1])
+	b.loss.Points = b.loss.Points[:0]
+	return b.write(r, at, mean)
+}
+
+// write writes a point of the training loss.
+func (b *boards) write(r *Run, at int, mean float64) error {
+	leads, err := b.leads(r)
+	if err != nil || !leads {
+		return err
+	}
+	var s board.Summary
+	s.Scalar("loss", mean)
+	return b.train.Write(int64(at), s)
+}
+
+func (b *boards) evaluated(ctx context.Context, r *Run, e Evaluation) error {
+	if b.loss.Weight > 0 { // steps that are no whole point
+		if err := b.write(r, e.Examples, b.loss.Loss/b.loss.Weight); err != nil {
+			return err
+		}
+	}
+	b.loss.Steps, b.loss.Weight, b.loss.Loss = 0, 0, 0
+	b.from = int64(e.Examples) + 1
+	leads, err := b.leads(r)
+	if err != nil || !leads {
+		return err
+	}
+	var s board.Summary
+	p := r.Pace(e)
+	for i, v := range p.columns() {
+		if *v != 0 {
+			s.Scalar("pace/"+plainName(paceColumns[i]), *v)
+		}
+	}
+	s.Scalar("epoch", float64(e.Epoch))
+	if err := b.histograms(ctx, r, &s); err != nil {
+		return err
+	}
+	if err := b.train.Write(int64(e.Examples), s); err != nil || b.test == nil {
+		return err
+	}
+	var tested board.Summary
+	for _, name := range r.tests.names()[1:] {
+		if v, measured := e.Values[name]; measured {
+			tested.Scalar(strings.TrimPrefix(name, "test "), v)
+		}
+	}
+	return b.test.Write(int64(e.Examples), tested)
+}
+
+// histograms are of the dense weights as they were measured, and, of the step that was looked at last, of gradients and
+// of the rows of embeddings.
+func (b *boards) histograms(ctx context.Context, r *Run, s *board.Summary) error {
+	if len(b.params) > 0 {
+		weights, err := r.tests.exe.Eval(ctx, nil, b.params...)
+		if err != nil {
+			return err
+		}
+		for i, p := range b.params {
+			s.Histogram("weights/"+p.Name(), board.HistogramOf(weights[i].Float32s()))
+		}
+		if err := r.tests.exe.Close(ctx); err != nil {
+			return err
+		}
+	}
+	r.meter.mu.Lock()
+	defer r.meter.mu.Unlock()
+	for _, p := range r.Job.Loss.Params() {
+		of := b.seen[p.Name]
+		s.Histogram("weights/"+p.Name, of[0])
+		s.Histogram("gradients/"+p.Name, of[1])
+	}
+	return nil
+}
+
+// end writes the projector's files.
+func (b *boards) end(ctx context.Context, r *Run) error {
+	leads, err := b.leads(r)
+	if err != nil || !leads {
+		return err
+	}
+	var tables []board.Table
+	for _, p := range r.Job.Loss.Params() {
+		if p.Embedding && p.Dim() > 1 && b.Rows >= 0 {
+			t := board.Table{Name: p.Name, Rows: r.Fleet.Rows(ctx, p.Name), Most: b.Rows}
+			if t.Most == 0 {
+				t.Most = 1000
+			}
+			if b.Label != nil {
+				t.Label = func(id uint64) string { return b.Label(p.Name, id) }
+			}
+			tables = append(tables, t)
+		}
+	}
+	if len(tables) > 0 {
+		if err := board.Project(filepath.Join(b.Dir, "train"), tables); err != nil {
+			return fmt.Errorf("train: TensorBoard: %w", err)
+		}
+	}
+	return b.close()
+}
