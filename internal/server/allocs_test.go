@@ -36,7 +36,7 @@ func allocated(t *testing.T, m strategy.Mode, what string, n int) float64 {
 		ids[i] = uint64(i)
 	}
 	var b wire.Builder
-	h := wire.Header{Op: wire.OpStep, Job: s.st.Generation.Load().Life(0, 1), Life: 1, Version: wire.NoDense}
+	h := wire.Header{Op: wire.OpStep, Job: s.st.Generation().Life(0, 1), Life: 1, Version: wire.NoDense}
 	body := new(bytes.Buffer)
 	return testing.AllocsPerRun(200, func() {
 		if h.Seq++; m == strategy.ModeSync && what != "pull" {

@@ -63,7 +63,7 @@ func newSegments(c Config, st *state.Job, id *identity, j *state.Journal, log *s
 
 // base is this server's now, with tables from that source.
 func (c *segments) base(from source, state map[string]json.RawMessage) base {
-	b := base{Job: c.job, Server: c.index, Process: c.identity.process, Key: c.st.Generation.Load(), From: from,
+	b := base{Job: c.job, Server: c.index, Process: c.identity.process, Key: c.st.Generation(), From: from,
 		State: state}
 	if c.index == 0 {
 		b.Processes = c.identity.processes
@@ -73,7 +73,7 @@ func (c *segments) base(from source, state map[string]json.RawMessage) base {
 
 // begun begins the journal of a server that has not come back.
 func (c *segments) begun() error {
-	if c.journal.On() && len(c.journal.Journal.Segments()) > 0 {
+	if c.journal.On() && len(c.journal.Segments()) > 0 {
 		return nil
 	}
 	return c.begins()
@@ -91,7 +91,7 @@ func (c *segments) begins() error {
 func (c *segments) begin(b base) error {
 	head, err := json.Marshal(b)
 	if err == nil {
-		err = c.journal.Journal.Next(head)
+		err = c.journal.Next(head)
 	}
 	if err != nil {
 		return fmt.Errorf("server %d: %w", c.index, err)
@@ -118,10 +118,10 @@ func (c *segments) forget() {
 	if !c.journal.On() {
 		return
 	}
-	for _, seg := range slices.Backward(c.journal.Journal.Segments()) {
+	for _, seg := range slices.Backward(c.journal.Segments()) {
 		var b base
 		if !seg.Continues && json.Unmarshal(seg.Head, &b) == nil && b.From.ID != "" && b.From.whole() == nil {
-			if err := c.journal.Journal.Forget(seg.Number); err != nil {
+			if err := c.journal.Forget(seg.Number); err != nil {
 				c.log.Warn("a part of the journal that is not needed any more is left", "error", err)
 			}
 			return
@@ -142,7 +142,7 @@ func (f source) whole() error {
 // read counts most: it may be read later.
 func (c *segments) newest() (number int, b base, err error) {
 	err = errNoJournal
-	for _, seg := range slices.Backward(c.journal.Journal.Segments()) {
+	for _, seg := range slices.Backward(c.journal.Segments()) {
 		if seg.Continues {
 			continue
 		}

@@ -178,7 +178,7 @@ func TestWhatServersDecideIsPlayed(t *testing.T) {
 	if cmp.Equal(want, unpacked(t, before)) {
 		t.Fatal("nothing was decided")
 	}
-	s.segments.journal.Journal.Close()
+	s.segments.journal.Close()
 	again := j.server(t)
 	if returned, err := again.returning.comeBack(t.Context()); !returned || err != nil {
 		t.Fatal(returned, err)

@@ -307,7 +307,7 @@ func (s *Server) describe(t *testing.T) ([]byte, error) {
 	image := store.Image(func(string) bool { return true })
 	defer image.Close()
 	all := map[string]any{"machines": facts, "process": s.servers.process,
-		"processes": s.servers.processes, "generation": s.st.Generation.Load(), "step": store.Step(), "factors": store.Factors(), "chain": image.Chain}
+		"processes": s.servers.processes, "generation": s.st.Generation(), "step": store.Step(), "factors": store.Factors(), "chain": image.Chain}
 	for _, b := range store.Blocks {
 		_, state, step := b.Values.Snapshot()
 		all[fmt.Sprintf("%s from %d", b.Param.Name, b.Offset)] = map[string]any{"state": state, "step": step}

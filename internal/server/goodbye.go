@@ -11,7 +11,7 @@ import (
 
 // farewell tells the other servers that this one ends, and why if the job can't go on.
 func (c *servers) farewell(failure error) {
-	g := c.st.Generation.Load()
+	g := c.st.Generation()
 	if g == nil {
 		return
 	}
@@ -56,7 +56,7 @@ func (c *servers) part(ctx context.Context, to int, attempt func(context.Context
 
 // tell makes a report to server 0, once, and says how many checkpoints that has had saved for servers that stop.
 func (c *servers) tell(ctx context.Context, msg wire.Report) (whole int, err error) {
-	g := c.st.Generation.Load()
+	g := c.st.Generation()
 	if g == nil {
 		return 0, nil
 	}

@@ -56,9 +56,9 @@ func (c *growth) ask(ctx context.Context) error {
 
 // due says, once for a segment, that it is larger than it should be.
 func (c *growth) due(least int64) bool {
-	all := c.journal.Journal.Segments()
+	all := c.journal.Segments()
 	if len(all) == 0 || all[len(all)-1].Number == c.asked ||
-		c.journal.Journal.Size() <= max(least, 2*c.segments.size.Load()) {
+		c.journal.Size() <= max(least, 2*c.segments.size.Load()) {
 		return false
 	}
 	c.asked = all[len(all)-1].Number

@@ -97,7 +97,7 @@ func (d *door) serve(f *wire.Frame, r *state.Reply) error {
 	if err := d.admit(&f.Header); err != nil {
 		return err
 	}
-	if g := d.st.Generation.Load(); g != nil && (f.Job == g.Servers() || f.Job == g.Life(f.Worker, f.Life)) {
+	if g := d.st.Generation(); g != nil && (f.Job == g.Servers() || f.Job == g.Life(f.Worker, f.Life)) {
 		r.Header().Job, r.Header().ServerLife = f.Job, d.st.Lives.Own()
 		if err := d.st.Lives.Admit(&f.Header, d.index, f.Job == g.Servers()); err != nil {
 			return err
@@ -117,7 +117,7 @@ func (d *door) serve(f *wire.Frame, r *state.Reply) error {
 // admit looks at the job of a frame. Workers that join and servers that report show
 // whole fingerprints to their handlers, and are told there where they differ.
 func (d *door) admit(h *wire.Header) error {
-	g := d.st.Generation.Load()
+	g := d.st.Generation()
 	switch {
 	case h.Op == wire.OpHello || h.Op == wire.OpJoin || h.Op == wire.OpReport:
 		return nil
@@ -139,7 +139,7 @@ func (d *door) admit(h *wire.Header) error {
 
 // knows says whether a frame's job is one that this server has given out, or that of a process which introduces itself.
 func (d *door) knows(h *wire.Header) bool {
-	g := d.st.Generation.Load()
+	g := d.st.Generation()
 	return h.Job == d.fingerprint || g != nil && (h.Job == g.Life(h.Worker, h.Life) || h.Job == g.Servers())
 }
 

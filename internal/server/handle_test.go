@@ -98,7 +98,7 @@ func send(t testing.TB, s *Server, b *wire.Builder, want uint8) {
 // bodyOf is a frame, with the job that its sender has if it names none.
 func bodyOf(s *Server, b *wire.Builder) []byte {
 	h := b.Header()
-	switch g := s.st.Generation.Load(); {
+	switch g := s.st.Generation(); {
 	case h.Job != 0:
 	case h.Op == wire.OpFence || h.Op == wire.OpDrop || h.Op == wire.OpNorms || h.Op == wire.OpOrder:
 		h.Job = g.Servers()

@@ -88,7 +88,7 @@ func (c *membership) join(f *wire.Frame, hello *wire.Hello, r *state.Reply) erro
 	if err := c.leading.settled(); err != nil {
 		return err
 	}
-	g := c.st.Generation.Load()
+	g := c.st.Generation()
 	life, err := c.life(f, g, hello.Process)
 	if err != nil {
 		return err

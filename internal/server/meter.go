@@ -89,7 +89,7 @@ func (s *Server) measure() {
 			if !journal.On() {
 				return 0
 			}
-			return float64(journal.Journal.Size())
+			return float64(journal.Size())
 		})
 	}
 }

@@ -588,7 +588,7 @@ func TestAJournalThatFailsAtTheEnd(t *testing.T) {
 	s.begin(t)
 	holds(t, s, 1, cut.End)
 	ordered(t, s, cut.Order{Number: 1, Work: cut.Reach, Steps: none[:1]})
-	s.segments.journal.Journal.Close()
+	s.segments.journal.Close()
 	_, err := s.holding.answer(&cut.Order{Number: 1, Work: cut.End, Name: "end-1", How: []byte(`{"unseen":1}`)}, func() bool { return false })
 	s.holding.under.Wait()
 	s.st.Lock()

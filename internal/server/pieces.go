@@ -6,6 +6,7 @@ import (
 
 	"github.com/gofleet/gofleet/internal/gradient"
 	"github.com/gofleet/gofleet/internal/mode"
+	"github.com/gofleet/gofleet/internal/roster"
 	"github.com/gofleet/gofleet/internal/server/state"
 	"github.com/gofleet/gofleet/internal/wire"
 )
@@ -18,6 +19,7 @@ import (
 // together.
 type pieces struct {
 	st      *state.Job
+	roster  *roster.Roster
 	part    *state.Part
 	summing *summing
 	stages  []map[uint64]*stage // by worker and sequence number
@@ -58,7 +60,7 @@ func (c *pieces) handle(f *wire.Frame) error {
 	}
 	c.st.Lock()
 	defer c.st.Unlock()
-	if c.st.Roster.Window(int(f.Worker)).Knows(f.Seq) {
+	if c.roster.Window(int(f.Worker)).Knows(f.Seq) {
 		return nil
 	}
 	return c.summing.span(f, dense, from)
@@ -70,7 +72,7 @@ func (c *pieces) handle(f *wire.Frame) error {
 func (c *pieces) stage(f *wire.Frame, n int) (*stage, error) {
 	c.st.Lock()
 	defer c.st.Unlock()
-	if err := c.st.Sender(f); err != nil || c.st.Roster.Window(int(f.Worker)).Knows(f.Seq) {
+	if err := c.st.Sender(f); err != nil || c.roster.Window(int(f.Worker)).Knows(f.Seq) {
 		return nil, err
 	}
 	stages := c.stages[f.Worker]

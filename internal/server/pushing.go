@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/gofleet/gofleet/internal/mode"
+	"github.com/gofleet/gofleet/internal/roster"
 	"github.com/gofleet/gofleet/internal/server/state"
 	"github.com/gofleet/gofleet/internal/wire"
 )
@@ -16,6 +17,7 @@ import (
 // can't close.
 type pushing struct {
 	st      *state.Job
+	roster  *roster.Roster
 	rounds  *rounds
 	pieces  *pieces
 	changed *changed
@@ -29,7 +31,7 @@ func (c *pushing) push(f *wire.Frame, p *push, answer *wire.Header) error {
 	if err := c.st.Sender(f); err != nil {
 		return err
 	}
-	request, seen, err := c.st.Roster.Window(p.worker).Enter(f.Seq, f.Acked)
+	request, seen, err := c.roster.Window(p.worker).Enter(f.Seq, f.Acked)
 	if err != nil {
 		return err
 	}
@@ -84,7 +86,7 @@ func (c *pushing) admit(f *wire.Frame, p *push) {
 // refuse refuses a push that is not noted, for good unless its sender is to begin again. Locked.
 func (c *pushing) refuse(p *push, err error) {
 	if errors.Is(err, wire.ErrAgain) {
-		c.st.Roster.Window(p.worker).Withdraw(p.request, err)
+		c.roster.Window(p.worker).Withdraw(p.request, err)
 	} else {
 		p.request.Refuse(err)
 	}
@@ -98,7 +100,7 @@ func (c *pushing) park(f *wire.Frame) error {
 	if err := c.st.Sender(f); err != nil {
 		return err
 	}
-	request, seen, err := c.st.Roster.Window(int(f.Worker)).Enter(f.Seq, f.Acked)
+	request, seen, err := c.roster.Window(int(f.Worker)).Enter(f.Seq, f.Acked)
 	if err != nil || seen {
 		return err
 	}
@@ -106,7 +108,7 @@ func (c *pushing) park(f *wire.Frame) error {
 		err = c.rounds.park(int(f.Worker), f.Life, mode.Round(f.Round), request)
 	}
 	if err != nil {
-		c.st.Roster.Window(int(f.Worker)).Withdraw(request, err)
+		c.roster.Window(int(f.Worker)).Withdraw(request, err)
 	}
 	return err
 }

@@ -21,6 +21,7 @@ import (
 // with the order that takes the worker out of the rounds: no round that it was needed for has closed before that.
 type rates struct {
 	st     *state.Job
+	roster *roster.Roster
 	store  *table.Store
 	rounds bool
 	chosen state.Event[rateRecord]
@@ -63,12 +64,12 @@ func (c *rates) handle(f *wire.Frame, msg *wire.Rate, r *state.Reply) error {
 	if f.Seq == 0 {
 		return r.JSON(wire.Rate{Factor: c.factor()})
 	}
-	if !c.st.Roster.Leads(int(f.Worker)) || !(msg.Factor > 0) || math.IsInf(msg.Factor, 1) {
+	if !c.roster.Leads(int(f.Worker)) || !(msg.Factor > 0) || math.IsInf(msg.Factor, 1) {
 		return wire.Refuse(wire.StatusRefused, "worker %d sets a factor of %v on learning rates: the lowest that "+
 			"lives sets it, above 0",
 			f.Worker, msg.Factor)
 	}
-	window := c.st.Roster.Window(int(f.Worker))
+	window := c.roster.Window(int(f.Worker))
 	request, seen, err := window.Enter(f.Seq, f.Acked)
 	if err != nil || seen {
 		return err

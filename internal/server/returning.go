@@ -142,7 +142,7 @@ func (c *returning) identify(b base) {
 	c.segments.identity.process = b.Process
 	copy(c.segments.identity.processes, b.Processes)
 	if b.Key != nil {
-		c.st.Generation.Store(b.Key)
+		c.st.SetGeneration(b.Key)
 	}
 }
 

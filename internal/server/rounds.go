@@ -19,6 +19,8 @@ import (
 // under way. Only then the pushes count in their workers' windows, and their handlers answer.
 type rounds struct {
 	st       *state.Job
+	mode     mode.Server
+	roster   *roster.Roster
 	part     *state.Part
 	rates    *rates
 	clipping *clipping
@@ -33,17 +35,18 @@ type rounds struct {
 }
 
 func newRounds(st *state.Job, p *state.Part, rates *rates, c *clipping, j *state.Journal) *rounds {
-	return &rounds{st: st, part: p, rates: rates, clipping: c, journal: j, noted: make([]*push, st.Roster.Workers()),
-		counts: make([]mode.Round, st.Roster.Workers()), closings: sync.Pool{New: func() any { return new(closing) }}}
+	return &rounds{st: st, roster: st.Roster, mode: st.Mode, part: p, rates: rates, clipping: c, journal: j,
+		noted: make([]*push, st.Roster.Workers()), counts: make([]mode.Round, st.Roster.Workers()),
+		closings: sync.Pool{New: func() any { return new(closing) }}}
 }
 
 // push notes a gradient for a round, and makes the update that it completes. Locked.
 func (c *rounds) push(p *push, r mode.Round) {
 	c.noted[p.worker] = p
-	apply, err := c.st.Mode.Push(p.worker, r)
+	apply, err := c.mode.Push(p.worker, r)
 	if err != nil {
 		c.noted[p.worker] = nil
-		c.st.Roster.Window(p.worker).Withdraw(p.request, wire.Refuse(wire.StatusStale, "%v", err))
+		c.roster.Window(p.worker).Withdraw(p.request, wire.Refuse(wire.StatusStale, "%v", err))
 		return
 	}
 	if len(apply) > 0 { // a gradient that is only noted lets no worker go on
@@ -53,13 +56,13 @@ func (c *rounds) push(p *push, r mode.Round) {
 
 // park notes that a worker has no more batches in a round's phase. Locked.
 func (c *rounds) park(worker int, life uint32, r mode.Round, as *roster.Request) error {
-	apply, err := c.st.Mode.Park(worker, r)
+	apply, err := c.mode.Park(worker, r)
 	if err != nil {
 		return wire.Refuse(wire.StatusStale, "%v", err)
 	}
 	c.parks.Note(parkRecord{counting{worker, life, as.Saved()}, uint64(r)})
 	as.Apply(0, 0, 0) // before others are woken: a cut may wait for it
-	c.st.Roster.Window(worker).Accept(as)
+	c.roster.Window(worker).Accept(as)
 	c.close(apply)
 	return nil
 }
@@ -70,7 +73,7 @@ func (c *rounds) leave(worker int, forget bool) {
 		p.request.Refuse(wire.Refuse(wire.StatusStale, "worker %d was out of the job before its round closed", worker))
 		c.noted[worker] = nil
 	}
-	c.close(c.st.Mode.Leave(worker, forget))
+	c.close(c.mode.Leave(worker, forget))
 }
 
 // begin forgets what the lives of a worker before have done. Locked.
@@ -80,7 +83,7 @@ func (c *rounds) begin(worker int) { c.noted[worker], c.counts[worker] = nil, 0 
 // Locked.
 func (c *rounds) counted(worker int) mode.Round {
 	if c.noted[worker] != nil {
-		return c.st.Mode.Open() + 1
+		return c.mode.Open() + 1
 	}
 	return c.counts[worker]
 }
@@ -116,7 +119,7 @@ func (c *rounds) close(workers []int) {
 
 // take makes the noted gradients of workers an update that is about to be applied. Locked.
 func (c *rounds) take(workers []int) *closing {
-	round := c.st.Mode.Open() - 1
+	round := c.mode.Open() - 1
 	c.rates.begin(round)
 	u := c.closings.Get().(*closing)
 	u.what.Step, u.round = c.part.Store.Advance(), round

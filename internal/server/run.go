@@ -58,7 +58,7 @@ func (s *Server) Run(ctx context.Context) error {
 		return err
 	}
 	before := s.stopping.save
-	if s.segments.journal.On() && !s.lockstep() { // nothing is lost
+	if s.journal.On() && !s.lockstep() { // nothing is lost
 		before = s.stopping.linger
 	}
 	ctx, release := s.stopping.outlast(ctx, before)
@@ -153,7 +153,7 @@ func (s *Server) farewell(err error) {
 	defer beat.Stop()
 	s.st.Lock()
 	defer s.st.Unlock()
-	for over := false; s.st.Roster.Alive() && !over; {
+	for over := false; s.roster.Alive() && !over; {
 		changed := s.st.Change()
 		s.st.Unlock()
 		select {
@@ -178,8 +178,8 @@ func (s *Server) unsaved(ctx context.Context) error {
 	s.st.Lock()
 	defer s.st.Unlock()
 	whole = whole && at == s.part.Updates.Version() && s.st.Applying == 0
-	kept := whole || s.st.Parting || s.segments.journal.On() && !s.lockstep()
-	if !s.st.Roster.Begun() || s.st.Done() || kept {
+	kept := whole || s.st.Parting || s.journal.On() && !s.lockstep()
+	if !s.roster.Begun() || s.st.Done() || kept {
 		return nil
 	}
 	return ErrUnsaved
@@ -187,25 +187,25 @@ func (s *Server) unsaved(ctx context.Context) error {
 
 // leavesJournal says whether a server that ends can be started again where it is. Locked.
 func (s *Server) leavesJournal(err error) bool {
-	return err != nil && s.segments.journal.On() && s.st.Failure == nil && !s.st.Done()
+	return err != nil && s.journal.On() && s.st.Failure == nil && !s.st.Done()
 }
 
 // endJournal closes the journal of a server that has ended, and removes one to which no process will come back.
 func (s *Server) endJournal() {
-	if !s.segments.journal.On() {
+	if !s.journal.On() {
 		return
 	}
 	s.st.Lock()
 	s.voidJournal()
 	s.st.Unlock()
-	s.segments.journal.Journal.Close()
+	s.journal.Close()
 }
 
 // voidJournal removes a journal that nobody will come back to. Where all go back, that is so from the decision on: a
 // server that is killed before all know of it would come back to what has no future, and decide so again. Locked.
 func (s *Server) voidJournal() {
 	if s.forGood() {
-		s.segments.journal.Void()
+		s.journal.Void()
 	}
 }
 
@@ -217,13 +217,13 @@ func (s *Server) forGood() bool {
 		return failure != nil || s.st.Done()
 	}
 	refusal, refused := refusalOf(failure)
-	return refused && refusal.Status == wire.StatusBack || failure == nil && s.st.Done() && len(s.st.Roster.Dead()) == 0
+	return refused && refusal.Status == wire.StatusBack || failure == nil && s.st.Done() && len(s.roster.Dead()) == 0
 }
 
 // stopped is what a server says that is stopped while it has weights of a job. Locked.
 func (s *Server) stopped() error {
 	status, lost := wire.StatusFailed, ""
-	if s.st.Roster.Begun() {
+	if s.roster.Begun() {
 		status, lost = wire.StatusBack, ", and its weights are lost: start the job again from its last checkpoint"
 	}
 	if s.st.Parting {
@@ -247,7 +247,7 @@ func (s *Server) awaitEnd(ctx context.Context, served <-chan error) error {
 	for {
 		s.st.Lock()
 		over, failure, ending := s.st.Done(), s.st.Failure, s.st.Ending
-		deaths, deserted := s.st.Roster.Dead(), s.deaths.hope.Deserted()
+		deaths, deserted := s.roster.Dead(), s.deaths.hope.Deserted()
 		s.st.Unlock()
 		switch {
 		case failure != nil && len(deaths) > 0:

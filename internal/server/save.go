@@ -22,6 +22,7 @@ import (
 // makes the parts of all servers one.
 type saving struct {
 	st       *state.Job
+	roster   *roster.Roster
 	part     *state.Part
 	store    *table.Store // part's
 	frozen   *frozen
@@ -67,8 +68,8 @@ func (c *saving) register(m *state.Memory) {
 
 // applied reports whether all steps up to each worker's are in the tables. Locked.
 func (c *saving) applied(upTo func(worker int) uint64) bool {
-	for w := range c.st.Roster.Workers() {
-		if !c.st.Roster.Reached(w, upTo(w)) {
+	for w := range c.roster.Workers() {
+		if !c.roster.Reached(w, upTo(w)) {
 			return false
 		}
 	}
@@ -125,8 +126,8 @@ func (c *saving) positions(msg *saved) (all [][]progress.Position) {
 	if len(msg.params) > 0 {
 		return nil
 	}
-	for w := range c.st.Roster.Workers() {
-		all = append(all, slices.Clone(c.st.Roster.Positions(w)))
+	for w := range c.roster.Workers() {
+		all = append(all, slices.Clone(c.roster.Positions(w)))
 	}
 	return all
 }
@@ -175,7 +176,7 @@ func (c *saving) lowest(m *checkpoint.Manifest, saver int) (epoch int) {
 		if len(at) == 0 {
 			its = c.recovery.progress.Epoch // where it began
 		}
-		if w != saver && c.st.Roster.Short(w) && (len(at) > 0 || roster.SeqOf(c.st.Roster.Last(w)) == 0) {
+		if w != saver && c.roster.Short(w) && (len(at) > 0 || roster.SeqOf(c.roster.Last(w)) == 0) {
 			epoch = min(epoch, its)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 // TestScreen: of a large request the header decides whether there is room for it: frames of this job alone.
 func TestScreen(t *testing.T) {
 	s := newServer(t, strategy.Sync())
-	g := s.st.Generation.Load()
+	g := s.st.Generation()
 	for _, c := range []struct {
 		header wire.Header
 		want   error

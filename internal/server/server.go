@@ -53,6 +53,7 @@ type Config struct {
 type Server struct {
 	c         Config
 	st        *state.Job
+	roster    *roster.Roster
 	part      *state.Part
 	rounds    *rounds
 	clipping  *clipping
@@ -67,6 +68,7 @@ type Server struct {
 	door      *door
 	meter     *Meter
 	segments  *segments
+	journal   *state.Journal
 	growth    *growth
 	reloading *reloading
 	returning *returning
@@ -107,8 +109,9 @@ func New(c Config) (*Server, error) {
 	id := &identity{process: cmp.Or(c.Process, random()), processes: make([]uint64, len(c.Endpoints))}
 	if c.Index == 0 {
 		g := roster.NewGeneration(id.process, c.Fingerprint.Sum())
-		s.st.Generation.Store(&g)
+		s.st.SetGeneration(&g)
 	}
+	s.roster, s.journal = s.st.Roster, journal
 	s.segments = newSegments(c, s.st, id, journal, s.log)
 	s.st.Failed = s.voidJournal
 	s.connect(traits, journal)
@@ -139,7 +142,7 @@ type training struct {
 func (s *Server) connectTraining(traits mode.Traits, journal *state.Journal) training {
 	c, st, part := s.c, s.st, s.part
 	t := training{
-		rates:   &rates{st: st, store: part.Store, rounds: traits.Rounds, log: s.log},
+		rates:   &rates{st: st, roster: st.Roster, store: part.Store, rounds: traits.Rounds, log: s.log},
 		inHand:  &inHand{st: st, follower: st.Follower},
 		changed: &changed{st: st, part: part, on: traits.Copies, byWorker: make([]*changes, c.Workers)},
 		delays: &delays{on: c.Strategy.DelayCompensation != 0, floats: part.Floats,
@@ -147,9 +150,11 @@ func (s *Server) connectTraining(traits mode.Traits, journal *state.Journal) tra
 	}
 	s.rounds = newRounds(st, part, t.rates, s.clipping, journal)
 	summing := newSumming(st, part, c.Strategy, traits.Rounds, s.rounds.push)
-	t.pieces = &pieces{st: st, part: part, summing: summing, stages: make([]map[uint64]*stage, c.Workers)}
+	t.pieces = &pieces{st: st, roster: st.Roster, part: part, summing: summing,
+		stages: make([]map[uint64]*stage, c.Workers)}
 	foresight := newForesight(c.Strategy, c.Workers, part.Floats)
-	t.pushing = &pushing{st: st, rounds: s.rounds, pieces: t.pieces, changed: t.changed, delays: t.delays}
+	t.pushing = &pushing{st: st, roster: st.Roster, rounds: s.rounds, pieces: t.pieces, changed: t.changed,
+		delays: t.delays}
 	t.reading = &reading{st: st, part: part, store: part.Store, inHand: t.inHand, changed: t.changed, delays: t.delays,
 		maxFrame: c.Strategy.MaxFrame, foreseeing: foresight.on, bounded: traits.Lockstep,
 		scanned: map[uint32][]uint64{}}
@@ -171,9 +176,10 @@ func (s *Server) connect(traits mode.Traits, journal *state.Journal) {
 		series: &checkpoint.Series{Dir: keep.Dir, Keep: keep.Keep, Deltas: keep.Deltas, Log: s.log},
 		places: map[string]string{}, journal: journal, segments: s.segments, log: s.log,
 		another: another{patience: c.Strategy.WorkerTimeout.Std() * 2 / 3}} // workers wait for a server that long
-	s.saving = &saving{st: st, part: part, store: part.Store, inHand: t.inHand, frozen: frozen, rates: t.rates,
-		recovery: s.recovery, rule: c.Rule, servers: len(c.Endpoints), journal: journal, segments: s.segments,
-		tracker: checkpoint.NewTracker(part.Store, keep.Deltas > 0), log: s.log}
+	s.saving = &saving{st: st, roster: st.Roster, part: part, store: part.Store, inHand: t.inHand, frozen: frozen,
+		rates: t.rates, recovery: s.recovery, rule: c.Rule, servers: len(c.Endpoints), journal: journal,
+		segments: s.segments,
+		tracker:  checkpoint.NewTracker(part.Store, keep.Deltas > 0), log: s.log}
 	s.reloading = &reloading{st: st, part: part, store: part.Store, rule: c.Rule, rounds: s.rounds, frozen: frozen,
 		delays: t.delays, changed: t.changed, log: s.log}
 	s.holding = &holding{inHand: t.inHand, st: st, part: part, saving: s.saving, reloading: s.reloading,
@@ -184,13 +190,13 @@ func (s *Server) connect(traits mode.Traits, journal *state.Journal) {
 		orders: make([]*cut.Order, len(c.Endpoints)), withdraw: make([]context.CancelFunc, len(c.Endpoints))}
 	gathering := &gathering{st: st, roster: st.Roster, byNumber: map[uint64]*gathered{}}
 	heartbeat := c.Strategy.HeartbeatInterval.Std()
-	cables := &lines{roster: st.Roster, byWorker: make([]line, c.Workers), lonely: c.Strategy.Recovery.Journal != "",
+	cables := &lines{roster: st.Roster, byWorker: make([]line, c.Workers), lonely: keep.Journal != "",
 		enough: max(min(endedAfter, c.Strategy.WorkerTimeout.Std()/4), 2*heartbeat)}
 	members := &membership{st: st, roster: st.Roster, rounds: s.rounds, pieces: t.pieces, changed: t.changed,
 		delays: t.delays, loading: s.loading, recovery: s.recovery, leading: s.leading, gathering: gathering,
 		index: c.Index, back: c.Strategy.GoesBack(), lines: cables, differences: s.differences,
 		ended: make(chan struct{}, 1), unsaid: map[int]bool{}, log: s.log}
-	s.servers = &servers{st: st, peers: s.clipping.peers, recovery: s.recovery, members: members,
+	s.servers = &servers{st: st, roster: st.Roster, peers: s.clipping.peers, recovery: s.recovery, members: members,
 		holding: s.holding, identity: s.segments.identity, journal: journal, index: c.Index,
 		fingerprint: c.Fingerprint, differences: s.differences, pace: heartbeat,
 		ended: make([]bool, len(c.Endpoints)), log: s.log}
@@ -249,7 +255,8 @@ func (c *Config) alone(traits mode.Traits) time.Duration {
 // stateOptions are what the state of a job is made of on this server. end ends what updates wait for when the job
 // fails.
 func (c *Config) stateOptions(traits mode.Traits, log *slog.Logger, end context.CancelFunc) state.Options {
-	timeout := c.Strategy.WorkerTimeout.Std()
+	job := c.Strategy
+	timeout := job.WorkerTimeout.Std()
 	return state.Options{
 		Servers: len(c.Endpoints),
 		Roster: roster.Options{
@@ -259,16 +266,16 @@ func (c *Config) stateOptions(traits mode.Traits, log *slog.Logger, end context.
 			Mode:      string(c.Strategy.Mode),
 			Lockstep:  traits.Lockstep,
 			Timeout:   timeout,
-			Start:     c.Strategy.StartTimeout.Std(),
-			Heartbeat: c.Strategy.HeartbeatInterval.Std(),
+			Start:     job.StartTimeout.Std(),
+			Heartbeat: job.HeartbeatInterval.Std(),
 			Alone:     c.alone(traits),
 			Back:      c.Strategy.WorkersReturn().Std(),
 		},
 		Mode:    traits.NewServer(c.Workers, c.Strategy.Staleness),
 		Clock:   awake.NewClock(timeout/4, time.Now),
-		Wait:    c.Strategy.WaitTimeout.Std(),
+		Wait:    job.WaitTimeout.Std(),
 		Longest: c.Strategy.LongestWait().Std(),
-		Returns: c.Strategy.Recovery.Journal != "",
+		Returns: job.Recovery.Journal != "",
 		Log:     log,
 		End:     end,
 	}
@@ -298,8 +305,8 @@ func (s *Server) Return(ctx context.Context) (returned bool, err error) {
 
 // Release lets go of the journal of a server that will not run.
 func (s *Server) Release() {
-	if s.segments.journal.On() {
-		s.segments.journal.Journal.Close()
+	if s.journal.On() {
+		s.journal.Close()
 	}
 }
 

@@ -31,6 +31,7 @@ import (
 // Then the job can't go on, which each server answers to every request until its farewell ends.
 type servers struct {
 	st       *state.Job
+	roster   *roster.Roster
 	peers    *state.Peers
 	recovery *recovery
 	members  *membership
@@ -50,7 +51,7 @@ type servers struct {
 
 // register has the servers of the job outlive a kill.
 func (c *servers) register(m *state.Memory) {
-	c.generations = state.AddEvent(m, "generation", c.st.Generation.Store)
+	c.generations = state.AddEvent(m, "generation", c.st.SetGeneration)
 	c.admits = state.AddEvent(m, "server", func(r wire.Report) { c.processes[r.Server] = r.Process })
 }
 
@@ -103,7 +104,7 @@ const endedAfter = 2 * time.Second
 func (c *servers) known(to int) (met, over bool) {
 	c.st.Lock()
 	defer c.st.Unlock()
-	met = c.st.Generation.Load() != nil
+	met = c.st.Generation() != nil
 	if c.index == 0 {
 		met = c.processes[to] != 0
 	}
@@ -115,11 +116,11 @@ func (c *servers) report(ctx context.Context, to int) error {
 	msg, h := wire.Report{Server: c.index, Process: c.process}, wire.Header{Op: wire.OpReport}
 	if c.index == 0 {
 		c.st.Lock()
-		msg = wire.Report{Server: to, Process: c.processes[to], Left: c.st.Roster.Left()}
+		msg = wire.Report{Server: to, Process: c.processes[to], Left: c.roster.Left()}
 		msg.Cuts[0], msg.Cuts[1] = c.st.Leader.Report()
 		c.st.Unlock()
 	}
-	g := c.st.Generation.Load()
+	g := c.st.Generation()
 	if g == nil {
 		h.Job, msg.Fingerprint, msg.Build = c.fingerprint.Sum(), c.fingerprint, wire.Build()
 	} else {
@@ -151,7 +152,7 @@ func (c *servers) begin(ctx context.Context, answer wire.Reported) error {
 	defer c.st.Unlock()
 	g := &roster.Generation{Number: answer.Generation, Key: answer.Key, Fingerprint: c.fingerprint.Sum()}
 	c.generations.Note(g)
-	c.st.Generation.Store(g)
+	c.st.SetGeneration(g)
 	if failure != nil {
 		c.st.Fail(failure)
 	}
@@ -165,7 +166,7 @@ func (c *servers) handle(f *wire.Frame, msg *wire.Report, r *state.Reply) error 
 		return wire.Refuse(wire.StatusMismatch, "server %d: the job has %d servers", msg.Server, len(c.processes))
 	}
 	answer, err := wire.Reported{}, error(nil)
-	switch g := c.st.Generation.Load(); {
+	switch g := c.st.Generation(); {
 	case g != nil && f.Job == g.Servers():
 		answer.Whole, err = c.heard(msg)
 	case c.index != 0:
@@ -244,7 +245,7 @@ func (c *servers) introduce(msg *wire.Report) error {
 		return c.st.Failure
 	case c.st.Failure != nil:
 		return wire.Refuse(wire.StatusNotReady, "server 0 is about to end: %v", c.st.Failure)
-	case before != 0 && c.st.Roster.Begun():
+	case before != 0 && c.roster.Begun():
 		c.processes[msg.Server] = msg.Process // it is told as the others are
 		c.st.Fail(c.peers.About(msg.Server, "", c.wentBack(msg.Server)))
 		return c.st.Failure
@@ -301,7 +302,7 @@ func (c *servers) replaced(server int) error {
 	case c.index != 0:
 		return wire.Refuse(wire.StatusBack,
 			"another process has the place of %s: start the job again from its last checkpoint", c.name(c.index))
-	case c.st.Roster.Begun():
+	case c.roster.Begun():
 		return c.wentBack(server)
 	}
 	c.processes[server] = 0

@@ -33,7 +33,7 @@ func message(t *testing.T, h wire.Header, msg any) *wire.Builder {
 // or not come yet, gives no server another's sums, and leads no cut.
 func TestOnlyServersOrderDeaths(t *testing.T) {
 	s := job{strategy: strategy.Sync(), workers: 2}.server(t)
-	g := s.st.Generation.Load()
+	g := s.st.Generation()
 	for who, proof := range map[string]uint64{"the fingerprint": g.Fingerprint, "worker 0": g.Life(0, 1), "nobody": 0x1234} {
 		for _, op := range []wire.Op{wire.OpFence, wire.OpDrop, wire.OpNorms, wire.OpOrder} {
 			for worker := range 2 {
@@ -54,7 +54,7 @@ func TestOnlyServersOrderDeaths(t *testing.T) {
 func TestALifeProvesItself(t *testing.T) {
 	s := job{strategy: strategy.Async(), workers: 2}.server(t)
 	send(t, s, message(t, wire.Header{Op: wire.OpJoin, Worker: 1}, wire.Hello{Process: 5, Fingerprint: s.c.Fingerprint}), wire.StatusOK)
-	g := s.st.Generation.Load()
+	g := s.st.Generation()
 	before := *g
 	before.Key++
 	for who, h := range map[string]wire.Header{
@@ -80,7 +80,7 @@ func TestALifeProvesItself(t *testing.T) {
 // let pushes go on.
 func TestOnlyServer0OrdersCuts(t *testing.T) {
 	s := newServer(t, strategy.Async())
-	g := s.st.Generation.Load()
+	g := s.st.Generation()
 	order := func(job uint64, o cut.Order) *wire.Builder {
 		return message(t, wire.Header{Op: wire.OpOrder, Job: job, Life: 1}, o)
 	}
@@ -117,7 +117,7 @@ func TestServersNameFiles(t *testing.T) {
 		s.st.Leader.Loaded() // so that the next is another
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "*"))
-	part := checkpoint.PartName(cut.FileID(s.st.Generation.Load().Number, 7), 0, 1)
+	part := checkpoint.PartName(cut.FileID(s.st.Generation().Number, 7), 0, 1)
 	if err != nil || !slices.Contains(files, filepath.Join(dir, part)) {
 		t.Errorf("%q are there, error %v; want %s", files, err, part)
 	}

@@ -26,6 +26,8 @@ import (
 // others, which have their gradients still, are told to begin again with their first piece (wire.StatusAgain).
 type summing struct {
 	st        *state.Job
+	mode      mode.Server
+	roster    *roster.Roster
 	part      *state.Part
 	weighting strategy.Weighting
 	// on says that no worker's gradient fits into a frame; else pieces are kept until the last has come.
@@ -54,7 +56,7 @@ type addend struct {
 
 func newSumming(st *state.Job, p *state.Part, s strategy.Strategy, rounds bool, note func(*push, mode.Round)) *summing {
 	large := wire.Float32.DenseSize(p.Floats) > s.MaxFrame-wire.FrameOverhead
-	return &summing{st: st, part: p, weighting: s.Weighting, on: rounds && large &&
+	return &summing{st: st, roster: st.Roster, mode: st.Mode, part: p, weighting: s.Weighting, on: rounds && large &&
 		s.Payload == strategy.PayloadFloat32,
 		note: note, waiting: make([]*addend, st.Roster.Workers())}
 }
@@ -71,14 +73,14 @@ func (c *summing) span(f *wire.Frame, dense []float32, from int) error {
 	if err := c.st.AwaitRound(r); err != nil {
 		return err
 	}
-	if err := c.st.Roster.Stays(&f.Header); err != nil {
+	if err := c.roster.Stays(&f.Header); err != nil {
 		return err
 	}
 	w, to := int(f.Worker), from+len(dense)
 	switch {
-	case c.st.Mode.Open() != r || !slices.Contains(c.st.Mode.Missing(), w):
+	case c.mode.Open() != r || !slices.Contains(c.mode.Missing(), w):
 		return wire.Refuse(wire.StatusStale, "worker %d sent a piece for round %v, and round %v is open", w, r,
-			c.st.Mode.Open())
+			c.mode.Open())
 	case from < c.to && slices.Contains(c.workers, w):
 		return nil // it came before
 	case from != c.to:
@@ -117,7 +119,7 @@ func (c *summing) wait(w int, a *addend, r mode.Round) error {
 	c.waiting[w] = a
 	var err error
 	for err == nil && !a.done {
-		err = c.st.AwaitWorkers(c.st.Mode.Missing, func() bool { return a.done || c.complete() },
+		err = c.st.AwaitWorkers(c.mode.Missing, func() bool { return a.done || c.complete() },
 			func() string { return c.missing(r) })
 		if err == nil && !a.done {
 			c.advance(r)
@@ -135,7 +137,7 @@ func (c *summing) wait(w int, a *addend, r mode.Round) error {
 
 // join waits for what has come of an addend. Locked.
 func (c *summing) join(a *addend, r mode.Round) error {
-	err := c.st.AwaitWorkers(c.st.Mode.Missing, func() bool { return a.done },
+	err := c.st.AwaitWorkers(c.mode.Missing, func() bool { return a.done },
 		func() string { return c.missing(r) })
 	if a.done {
 		return a.err
@@ -145,10 +147,10 @@ func (c *summing) join(a *addend, r mode.Round) error {
 
 // complete says whether all workers that the round waits for have sent the next span, or the step. Locked.
 func (c *summing) complete() bool {
-	if c.st.Roster.Deciding() {
+	if c.roster.Deciding() {
 		return false
 	}
-	due := c.st.Mode.Missing()
+	due := c.mode.Missing()
 	for _, w := range due {
 		a := c.waiting[w]
 		if a == nil || a.push != nil && c.st.Holds(w, roster.Step(a.push.life, a.push.seq)) {
@@ -161,9 +163,9 @@ func (c *summing) complete() bool {
 // missing describes whom the next span waits for. Locked.
 func (c *summing) missing(r mode.Round) string {
 	text := fmt.Sprintf("for the dense values from %d on of round %v", c.to, r)
-	for _, w := range c.st.Mode.Missing() {
+	for _, w := range c.mode.Missing() {
 		if c.waiting[w] == nil {
-			text += fmt.Sprintf("; missing %s", c.st.Roster.Describe(w, c.st.Now()))
+			text += fmt.Sprintf("; missing %s", c.roster.Describe(w, c.st.Now()))
 		}
 	}
 	return text
@@ -171,7 +173,7 @@ func (c *summing) missing(r mode.Round) string {
 
 // advance does what all wait for. Locked, but not while it adds.
 func (c *summing) advance(r mode.Round) {
-	due := slices.Clone(c.st.Mode.Missing())
+	due := slices.Clone(c.mode.Missing())
 	switch {
 	case c.workers == nil:
 		c.begin(due)

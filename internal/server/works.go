@@ -96,7 +96,7 @@ func (c *holding) takeImage(w *work, o *cut.Order) error {
 
 // fileID names the files of a cut.
 func (c *holding) fileID(number uint64) string {
-	return cut.FileID(c.st.Generation.Load().Number, number)
+	return cut.FileID(c.st.Generation().Number, number)
 }
 
 // write writes the image. Locked when it begins.

@@ -19,14 +19,14 @@ import (
 //
 // What can't be recorded can't be played. Then the job goes back to its last checkpoint, as if there were no journal.
 type Journal struct {
-	st      *Job
-	index   int
-	Journal *journal.Journal // nil for a server without
-	Playing bool             // of this very journal
-	Asked   bool             // the strategy has journals
-	Durably bool             // which survive the machine
-	frames  sync.Pool        // of wire.Builder
-	log     *slog.Logger
+	*journal.Journal // nil for a server without
+	st               *Job
+	index            int
+	Playing          bool      // of this very journal
+	Asked            bool      // the strategy has journals
+	Durably          bool      // which survive the machine
+	frames           sync.Pool // of wire.Builder
+	log              *slog.Logger
 }
 
 // The kinds of records.

@@ -119,7 +119,7 @@ func StillAbout(other, err error) error {
 
 // Request is a message to a peer, of which each call makes one attempt and says whether there was an answer.
 func (p *Peers) Request(to int, op wire.Op, msg, answer any) (attempt func(context.Context) (bool, error), err error) {
-	g := p.st.Generation.Load()
+	g := p.st.Generation()
 	if g == nil {
 		return nil, wire.Refuse(wire.StatusNotReady, "server 0 has not said which run of the job this is")
 	}
@@ -130,7 +130,7 @@ func (p *Peers) Request(to int, op wire.Op, msg, answer any) (attempt func(conte
 func (p *Peers) Attempt(to int, h wire.Header, msg, answer any) (attempt func(context.Context) (bool, error),
 	err error) {
 	var life *peer.Life
-	if g := p.st.Generation.Load(); g != nil && h.Job == g.Servers() {
+	if g := p.st.Generation(); g != nil && h.Job == g.Servers() {
 		life = p.st.Lives.Of(to)
 		h.Worker, h.Life, h.ServerLife = uint32(p.Index), p.st.Lives.Own(), life.Known()
 	}

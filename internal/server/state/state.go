@@ -23,11 +23,10 @@ import (
 // and the cut, the part that has the event passes it on, within one hold of the lock.
 type Job struct {
 	monitor
-	Mode   mode.Server
-	Roster *roster.Roster
-	Clock  *awake.Clock // the roster's; deaths reads it at every tick
-	// Generation is nil until server 0 has said which it is. It needs no lock.
-	Generation atomic.Pointer[roster.Generation]
+	Mode       mode.Server
+	Roster     *roster.Roster
+	Clock      *awake.Clock // the roster's; deaths reads it at every tick
+	generation atomic.Pointer[roster.Generation]
 	Follower   *cut.Follower // of cuts that server 0 leads
 	Leader     *cut.Leader   // nil on other servers
 	Applying   int           // updates being applied right now
@@ -65,6 +64,12 @@ func New(o Options) *Job {
 		over:     st.Done, End: o.End, Ending: make(chan struct{}), closing: make(chan struct{})}
 	return st
 }
+
+// Generation is the job's, nil until server 0 has said which it is. It needs no lock.
+func (st *Job) Generation() *roster.Generation { return st.generation.Load() }
+
+// SetGeneration has all frames prove that they are of a generation. It needs no lock.
+func (st *Job) SetGeneration(g *roster.Generation) { st.generation.Store(g) }
 
 // Now is the time by the roster's clock.
 func (st *Job) Now() time.Time { return st.Clock.Now() }
