@@ -45,7 +45,7 @@ func (f *Fleet) Restore(ctx context.Context, dir string, o RestoreOptions) error
 	if dir == "" {
 		return nil
 	}
-	if err := errors.Join(files.CheckLocal(dir), files.Ended(ctx)); err != nil {
+	if err := errors.Join(files.Check(dir), files.Ended(ctx)); err != nil {
 		return named("Restore", err)
 	}
 	if err := f.restoreOnce(); err != nil {
@@ -99,7 +99,7 @@ func (f *Fleet) LoadModel(ctx context.Context, dir string, params ...string) err
 	if err != nil {
 		return err
 	}
-	if err = errors.Join(checkDir(dir), files.CheckLocal(dir)); err == nil {
+	if err = errors.Join(checkDir(dir), files.Check(dir)); err == nil {
 		err = b.Load(ctx, dir, checkpoint.Selection{Params: params})
 	}
 	if err == nil {

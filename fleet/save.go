@@ -31,7 +31,7 @@ func (f *Fleet) SavePersistables(ctx context.Context, dir string, params ...stri
 	if err != nil {
 		return err
 	}
-	if err = files.CheckLocal(dir); err == nil {
+	if err = files.Check(dir); err == nil {
 		err = j.backend.Save(ctx, dir, params...)
 	}
 	return named("SavePersistables", err)

@@ -108,7 +108,7 @@ func (f *Fleet) SaveModel(ctx context.Context, dir string, o SaveOptions) (saved
 	const call = "SaveModel"
 	j, err := f.worker(ctx, call)
 	if err == nil {
-		err = named(call, errors.Join(o.check(j), checkDir(dir), files.CheckLocal(dir), files.CheckLocal(o.Published)))
+		err = named(call, errors.Join(o.check(j), checkDir(dir), files.Check(dir), files.Check(o.Published)))
 	}
 	if err != nil {
 		return saved, err

@@ -153,7 +153,7 @@ func (r Recovery) check() error {
 	if r.Deltas < 0 {
 		errs = append(errs, fmt.Errorf("strategy: recovery: deltas is %d; it can't be negative", r.Deltas))
 	}
-	if err := files.CheckLocal(r.Dir); err != nil {
+	if err := files.Check(r.Dir); err != nil {
 		errs = append(errs, fmt.Errorf("strategy: recovery: dir: %w", err))
 	}
 	return errors.Join(errs...)

@@ -57,7 +57,7 @@ var packages = map[string]string{
 }
 
 // ErrNotMounted says that a program has no store for a URL's scheme.
-var ErrNotMounted = errors.New("no store is mounted for it")
+var ErrNotMounted = errors.New("not a path on this machine, and no store is mounted for it")
 
 // Of is the store of a URL and the name in it.
 func Of(url string) (s Store, name string, err error) {
@@ -66,7 +66,7 @@ func Of(url string) (s Store, name string, err error) {
 	mounts.RLock()
 	defer mounts.RUnlock()
 	if s = mounts.of[scheme]; s == nil {
-		return nil, "", fmt.Errorf("%q: %w: %s", url, ErrNotMounted, advice(scheme))
+		return nil, "", fmt.Errorf("%q is %w: %s", url, ErrNotMounted, advice(scheme))
 	}
 	return s, Clean(name), nil
 }

@@ -37,7 +37,8 @@ type Info struct {
 	Name     string
 	Size     int64 // in bytes
 	Modified time.Time
-	// Version is another after each Put; what it is made of is the store's affair. List may leave it empty.
+	// Version is another after each Put of other content; what it is made of is the store's affair. List may leave it
+	// empty.
 	Version string
 	Dir     bool
 }

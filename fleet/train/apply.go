@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/internal/files"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/rolemaker"
 	"github.com/gofleet/gofleet/strategy"
@@ -22,7 +22,7 @@ func (c *Options) saved() (dir string, err error) {
 		return "", usage{errors.New("-predict and -eval take a saved model: name it with -load, or the directory " +
 			"that training left with -out")}
 	}
-	return cmp.Or(c.Load, filepath.Join(c.Out, "model")), nil
+	return cmp.Or(c.Load, files.Join(c.Out, "model")), nil
 }
 
 // predictFiles is what a program with -predict does: it writes the outputs of a saved model for rows of files, as
@@ -82,7 +82,7 @@ func evalFiles(ctx context.Context, o *Options, job func() (Job, error)) error {
 	}
 	if err == nil {
 		if err = f.Restore(ctx, dir, fleet.RestoreOptions{WeightsOnly: true}); err != nil && o.Load == "" {
-			err = fmt.Errorf("%w (-load=%s has all params)", err, filepath.Join(o.Out, "checkpoint"))
+			err = fmt.Errorf("%w (-load=%s has all params)", err, files.Join(o.Out, "checkpoint"))
 		}
 	}
 	if err != nil {

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -81,20 +79,20 @@ func rewritten(file, hook string, write func(r *Run, to io.Writer) error) Hooks 
 		if !r.Leads() {
 			return nil
 		}
-		if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
+		if err := files.MakeDirs(files.Dir(file)); err != nil {
 			return err
 		}
 		return files.Write(file, func(to io.Writer) error { return write(r, to) })
 	}}
 }
 
-// named refuses a file without a name, or that is a URL, before an epoch of training.
+// named refuses a file without a name, or that can't be written, before an epoch of training.
 func named(hook, file string) func(context.Context, *Run) error {
 	return func(context.Context, *Run) error {
 		if file == "" {
 			return fmt.Errorf("train: %s(%q): it needs the name of a file", hook, file)
 		}
-		if err := files.CheckLocal(file); err != nil {
+		if err := files.Check(file); err != nil {
 			return fmt.Errorf("train: %s: %w", hook, err)
 		}
 		return nil
@@ -170,7 +168,7 @@ func plainName(name string) string {
 // readHistory reads what writeHistory has written, but for which evaluations were at an epoch's end; also files of
 // earlier versions, which have no paces.
 func readHistory(file string) (h []Evaluation, paces []Pace, err error) {
-	text, err := os.Open(file)
+	text, err := files.Open(file)
 	if err != nil {
 		return nil, nil, err
 	}

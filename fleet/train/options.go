@@ -158,7 +158,11 @@ func (c *Options) Check() error {
 		{"out", c.Out}, {"load", c.Load}, {"checkpoint", c.Checkpoint}, {"journal", c.journal}, {"log_json", c.LogJSON},
 		{"tensorboard", c.TensorBoard},
 	} {
-		if err := files.CheckLocal(dir.name); err != nil { // told before hours of training
+		check := files.Check
+		if dir.flag == "journal" {
+			check = files.CheckLocal
+		}
+		if err := check(dir.name); err != nil { // told before hours of training
 			return fmt.Errorf("train: -%s: %w", dir.flag, err)
 		}
 	}

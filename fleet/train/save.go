@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 
 	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/internal/files"
 	"github.com/gofleet/gofleet/optimizer"
 )
 
@@ -66,8 +66,8 @@ func Save(ctx context.Context, f *fleet.Fleet, dir string, model optimizer.Model
 	if dir == "" { // which would be the working directory
 		return errors.New("train: Save: the directory has no name: give it one, such as output/late")
 	}
-	if err := f.SavePersistables(ctx, filepath.Join(dir, "checkpoint")); err != nil || model == nil {
+	if err := f.SavePersistables(ctx, files.Join(dir, "checkpoint")); err != nil || model == nil {
 		return err
 	}
-	return f.SaveInferenceModel(ctx, filepath.Join(dir, "model"), model)
+	return f.SaveInferenceModel(ctx, files.Join(dir, "model"), model)
 }

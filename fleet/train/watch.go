@@ -10,8 +10,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"math"
-	"os"
-	"path/filepath"
 	"reflect"
 
 	"github.com/gofleet/gofleet/internal/files"
@@ -175,7 +173,7 @@ func (b BestModel) Hooks() Hooks {
 				return fmt.Errorf("train: BestModel with Dir %q and %d Job.Outputs: it needs both", b.Dir,
 					len(r.Job.Outputs))
 			}
-			if err := files.CheckLocal(b.Dir); err != nil {
+			if err := files.Check(b.Dir); err != nil {
 				return fmt.Errorf("train: BestModel: %w", err)
 			}
 			b.warn(r)
@@ -207,7 +205,7 @@ func (b BestModel) warn(r *Run) {
 	if !r.Leads() || len(r.History) > 0 {
 		return
 	}
-	if there, err := os.ReadDir(b.Dir); err == nil && len(there) > 0 {
+	if there, err := files.ReadDir(b.Dir); err == nil && len(there) > 0 {
 		slog.Warn("train: the best model of an earlier job is here, and this job's first evaluation replaces it, "+
 			"better or not: end this job and give it another directory to keep the model", "dir", b.Dir)
 	}
@@ -307,7 +305,7 @@ type keeper struct {
 }
 
 // note is where the evaluation stands that the model is of.
-func (k *keeper) note(r *Run) string { return filepath.Join(r.Job.Out, "best.json") }
+func (k *keeper) note(r *Run) string { return files.Join(r.Job.Out, "best.json") }
 
 // save writes the model, and then of which evaluation it is: a note that is there is true.
 func (k *keeper) save(ctx context.Context, r *Run) error {
@@ -317,7 +315,7 @@ func (k *keeper) save(ctx context.Context, r *Run) error {
 	if err := r.forget(); err != nil {
 		return err
 	}
-	if err := r.Fleet.SaveInferenceModel(ctx, filepath.Join(r.Job.Out, "model"), r.Job.model()); err != nil {
+	if err := r.Fleet.SaveInferenceModel(ctx, files.Join(r.Job.Out, "model"), r.Job.model()); err != nil {
 		return err
 	}
 	return files.Write(k.note(r), func(to io.Writer) error { return json.NewEncoder(to).Encode(k.best.At) })
@@ -326,13 +324,13 @@ func (k *keeper) save(ctx context.Context, r *Run) error {
 // there says whether the model of the best evaluation is where the job leaves it.
 func (k *keeper) there(r *Run) bool {
 	var of Evaluation
-	text, err := os.ReadFile(k.note(r))
+	text, err := files.ReadFile(k.note(r))
 	return err == nil && json.Unmarshal(text, &of) == nil && reflect.DeepEqual(of, k.best.At)
 }
 
 // forget removes the note of which evaluation the model is.
 func (r *Run) forget() error {
-	if err := os.Remove(filepath.Join(r.Job.Out, "best.json")); !errors.Is(err, fs.ErrNotExist) {
+	if err := files.Remove(files.Join(r.Job.Out, "best.json")); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil

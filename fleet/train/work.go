@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"iter"
 	"math"
-	"path/filepath"
 	"slices"
 
 	"gorgonia.org/tensor"
@@ -52,8 +51,8 @@ func (r *Run) begin(ctx context.Context) (err error) {
 		r.hooks = append(r.hooks, HistoryJSON(j.LogJSON))
 	}
 	if j.Out != "" {
-		r.hooks = append(r.hooks, HistoryCSV(filepath.Join(j.Out, "history.csv")),
-			Curves(filepath.Join(j.Out, "curves.svg")))
+		r.hooks = append(r.hooks, HistoryCSV(files.Join(j.Out, "history.csv")),
+			Curves(files.Join(j.Out, "curves.svg")))
 	}
 	if r.train, r.tests.rows, err = j.Data(ctx); err != nil {
 		return err

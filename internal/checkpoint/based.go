@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/gofleet/gofleet/internal/files"
@@ -19,8 +20,12 @@ func (s *Series) Base(mustBeWhole bool) *Base {
 	return s.last.base
 }
 
-// Look sees whether all of the checkpoint is there that the next may be based on.
-func (s *Series) Look() {
+// Look does for the next checkpoint what need not wait until all servers hold: it sees whether all is there that the
+// next may be based on, and in a store which number it will have.
+func (s *Series) Look(ctx context.Context) {
+	if files.IsURL(s.Dir) {
+		s.reserve(ctx)
+	}
 	s.last.Lock()
 	base := s.last.base
 	s.last.Unlock()

@@ -96,7 +96,7 @@ func (c *chained) save(t *testing.T, fails bool) (dir string, base *Base, bytes 
 	check(t, err)
 	c.saves++
 	m := Manifest{ID: fmt.Sprint("s", c.saves), Rule: c.rule.Name(), Step: c.servers[0].Step(), Params: Params(c.params)}
-	c.Look()
+	c.Look(t.Context())
 	m.Base = c.Base(c.trackers[0].Remade())
 	id := ""
 	if m.Base != nil {

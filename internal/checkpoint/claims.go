@@ -96,6 +96,24 @@ func (c *Claims) Take(ctx context.Context, dir string) error {
 	return nil
 }
 
+// Commit is [Commit] into a directory, or one right below it, that was taken: as long as no other job has it.
+func (c *Claims) Commit(ctx context.Context, dir string, m Manifest) error {
+	if err := c.enter(ctx); err != nil {
+		return err
+	}
+	abs, lost := files.Abs(dir)
+	for _, h := range c.held {
+		if at := h.dir(); lost == nil && (at == abs || at == files.Dir(abs)) {
+			_, lost = h.held()
+		}
+	}
+	c.leave()
+	if lost != nil {
+		return lost
+	}
+	return Commit(dir, m)
+}
+
 // sweep removes what saves that never ended have left in a directory beside its checkpoint. If it is not sure that who
 // wrote it has ended, it must be old.
 func sweep(dir string, sure bool) error {

@@ -326,7 +326,7 @@ func checkSeries(t *testing.T, dir string, acked int64, found map[int64]int) {
 	}
 	all, _ := numbers(dir)
 	for _, n := range all {
-		if _, err := loads(t, filepath.Join(dir, name(n))); err != nil && !Torn(err) {
+		if _, err := loads(t, files.Join(dir, name(n))); err != nil && !Torn(err) {
 			t.Errorf("%s: %v", name(n), err)
 		}
 	}

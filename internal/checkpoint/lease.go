@@ -16,14 +16,15 @@ import (
 // again and again, each time in the place of the version that it has written before. Who finds a version that stands
 // still for long replaces that one, and of two one is refused. No clocks are compared.
 type lease struct {
-	name string
-	ends context.CancelFunc // of the beats
+	name    string
+	owner   owner  // of the beats, once they have begun
+	version string // likewise
 
-	mu      sync.Mutex
-	owner   owner
-	version string
-	timer   *time.Timer // nil when it has ended
-	lost    error       // that another job has taken the directory
+	ends  context.CancelFunc
+	beats sync.WaitGroup
+
+	mu   sync.Mutex
+	lost error // that another job has taken the directory
 }
 
 // takeLease holds a directory. It waits as take does.
@@ -82,7 +83,7 @@ func (l *lease) read() (o owner, version string, err error) {
 	return o, version, nil
 }
 
-// write replaces the version that is known. Locked, or known to one goroutine.
+// write replaces the version that is known.
 func (l *lease) write(ctx context.Context) error {
 	text, err := json.Marshal(l.owner)
 	if err != nil {
@@ -106,44 +107,50 @@ func (l *lease) begin(ctx context.Context) error {
 		return fmt.Errorf("checkpoint: %s: this store can't keep two jobs apart, since it must write a file on "+
 			"condition that it is absent, or of a version (S3: If-None-Match and If-Match): %w", l.dir(), err)
 	}
-	beats, ends := context.WithCancel(context.Background())
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.ends = ends
-	l.timer = time.AfterFunc(beatEvery, func() { l.beat(beats) })
+	ctx, l.ends = context.WithCancel(context.Background())
+	l.beats.Go(func() { l.beat(ctx) })
 	return nil
 }
 
-// beat has the number grow, unless the directory is not this job's any more.
+// beat has the number grow until ctx ends, or the directory is not this job's any more. Nothing waits for it: a store
+// may take its time.
 func (l *lease) beat(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, silent) // then others may have it
-	defer cancel()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.timer == nil || l.lost != nil {
-		return
+	for {
+		select {
+		case <-time.After(beatEvery):
+		case <-ctx.Done():
+			return
+		}
+		l.owner.Beat++
+		now, cancel := context.WithTimeout(ctx, silent) // then others may have it
+		err := l.write(now)
+		cancel()
+		if !errors.Is(err, files.ErrChanged) {
+			continue // also where the store has not answered
+		}
+		there, version := l.look()
+		if !there {
+			return
+		}
+		l.version = version // it was written, and the answer lost
 	}
-	l.owner.Beat++
-	if err := l.write(ctx); errors.Is(err, files.ErrChanged) && !l.look() {
-		return
-	}
-	l.timer.Reset(beatEvery) // also where the store has not answered
 }
 
-// look says whether the file still names this process. What can't be read is taken to. Locked.
-func (l *lease) look() (there bool) {
+// look says whether the file still names this process, and of which version it is. What can't be read is taken to.
+func (l *lease) look() (there bool, version string) {
 	other, version, err := l.read()
 	switch {
 	case err != nil:
-		return true
+		return true, version
 	case version == "":
-		return false
+		return false, ""
 	case other.Job == l.owner.Job:
-		l.version = version
-		return true
+		return true, version
 	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.lost = other.taken(l.dir())
-	return false
+	return false, ""
 }
 
 func (l *lease) dir() string { return files.Dir(l.name) }
@@ -151,21 +158,16 @@ func (l *lease) dir() string { return files.Dir(l.name) }
 func (l *lease) certain() bool { return false }
 
 func (l *lease) held() (bool, error) {
+	there, _ := l.look()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.look(), l.lost
+	return there && l.lost == nil, l.lost
 }
 
 func (l *lease) release() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.timer == nil {
-		return
-	}
-	l.timer.Stop()
-	l.timer = nil
 	l.ends()
-	if l.look() {
+	l.beats.Wait()
+	if there, _ := l.look(); there {
 		_ = files.Remove(l.name) // one that stays says nothing more
 	}
 }

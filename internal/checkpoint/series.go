@@ -27,6 +27,7 @@ type Series struct {
 	claims Claims
 
 	mu   sync.Mutex
+	next reserved
 	base int          // the number of the one that the job began from, 0 for none
 	own  map[int]bool // numbers that this process has made, or the one whose place it has taken
 	last last
@@ -169,9 +170,66 @@ func (s *Series) Claim(ctx context.Context) error {
 // Release gives up what Claim or Make took.
 func (s *Series) Release() { s.claims.Release() }
 
+// Commit is [Claims.Commit] for one of the series.
+func (s *Series) Commit(ctx context.Context, dir string, m Manifest) error {
+	return s.claims.Commit(ctx, dir, m)
+}
+
+// reserved is the number of the next checkpoint in a store, or why there is none. A store may take its time, so that it
+// is asked before pushes are held.
+type reserved struct {
+	number int // 0 before the store was asked
+	err    error
+}
+
+// reserve claims Dir, and finds out which number is free. Nobody else takes it: another job has not the claim, and one
+// that has lost it commits nothing.
+func (s *Series) reserve(ctx context.Context) {
+	root := files.Clean(s.Dir)
+	err := s.claims.Take(ctx, root)
+	var all []int
+	if err == nil {
+		all, err = numbers(root)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err == nil {
+		err = s.sweep()
+	}
+	if s.next = (reserved{err: err}); err != nil {
+		return
+	}
+	for n := range s.own {
+		all = append(all, n)
+	}
+	s.next.number = slices.Max(append(all, s.base)) + 1
+}
+
+// makeFar is Make in a store, where nothing is to be made.
+func (s *Series) makeFar(ctx context.Context) (dir string, err error) {
+	s.mu.Lock()
+	asked := s.next.number > 0 || s.next.err != nil
+	s.mu.Unlock()
+	if !asked {
+		s.reserve(ctx)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	next := s.next
+	s.next = reserved{}
+	if next.err != nil {
+		return "", next.err
+	}
+	s.owns(next.number)
+	return files.Join(s.Dir, name(next.number)), nil
+}
+
 // Make makes the directory of the next checkpoint, which is this job's alone. The name is absolute, and durable when
 // the checkpoint is committed: pushes are held while a directory is made, and need not wait for the disk.
 func (s *Series) Make(ctx context.Context) (dir string, err error) {
+	if files.IsURL(s.Dir) {
+		return s.makeFar(ctx)
+	}
 	root, err := files.Abs(s.Dir)
 	if err != nil {
 		return "", fmt.Errorf("checkpoint: %w", err)
@@ -207,7 +265,7 @@ func (s *Series) sweep() error {
 		if _, err := whole(dir); err == nil || !Torn(err) {
 			continue
 		}
-		if err := remove(dir); err != nil {
+		if _, err := remove(dir); err != nil {
 			return fmt.Errorf("checkpoint: a part of one that failed is left: %w", err)
 		}
 		delete(s.own, n)
@@ -238,8 +296,8 @@ func (s *Series) Prune() {
 		case needed[name(n)]:
 		case torn != nil && (kept == 0 || !s.own[n] && young(dir)): // the next may be under way, above the newest
 		default:
-			failed := remove(dir)
-			if err = errors.Join(err, failed); failed == nil {
+			gone, failed := remove(dir)
+			if err = errors.Join(err, failed); gone {
 				delete(s.own, n)
 				continue
 			}
@@ -254,25 +312,25 @@ func (s *Series) Prune() {
 }
 
 // remove removes the directory of a checkpoint. The manifest goes first, so that what is left is never whole; it comes
-// back if the checkpoint was pinned meanwhile. What somebody else has put there stays.
-func remove(dir string) error {
+// back if the checkpoint was pinned meanwhile, which is not gone then. What somebody else has put there stays.
+func remove(dir string) (gone bool, err error) {
 	manifest, aside := files.Join(dir, manifestName), files.Join(dir, asideName)
 	disk := on(context.Background(), dir)
 	if err := disk.Rename(manifest, aside); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+		return false, err
 	}
 	if Pinned(dir) {
 		if err := disk.Rename(aside, manifest); !errors.Is(err, fs.ErrNotExist) {
-			return err
+			return false, err
 		}
 	}
 	if err := removeFiles(dir, func(string) bool { return true }); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+		return false, err
 	}
 	if err := disk.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+		return false, err
 	}
-	return nil
+	return true, nil
 }
 
 // last is the checkpoint that this process has committed last. Its lock is never held while a disk works.

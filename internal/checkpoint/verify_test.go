@@ -123,7 +123,8 @@ func TestExamineBesideAJob(t *testing.T) {
 	if f, err := read.settled(t.Context()); err != nil || f.Damage() == nil {
 		t.Errorf("as it was: %v, %v", f.Damage(), err)
 	}
-	check(t, remove(dir))
+	_, err = remove(dir)
+	check(t, err)
 	if f, err := read.settled(t.Context()); err != nil || !f.Unfinished() {
 		t.Errorf("removed: %v, %v", f.Damage(), err)
 	}

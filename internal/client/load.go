@@ -3,11 +3,11 @@ package client
 import (
 	"context"
 	"encoding/json"
-	"path/filepath"
 
 	"github.com/gofleet/gofleet/internal/backend"
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/cut"
+	"github.com/gofleet/gofleet/internal/files"
 	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/wire"
 )
@@ -19,7 +19,7 @@ func (c *Client) Load(ctx context.Context, dir string, what checkpoint.Selection
 	if c.stage.Load() != joined {
 		return backend.ErrNotJoined
 	}
-	dir, err := filepath.Abs(dir) // servers have working directories of their own
+	dir, err := files.Abs(dir) // servers have working directories of their own
 	if err == nil {
 		err = checkpoint.CheckParams(c.Layout.Params, what.Params...)
 	}

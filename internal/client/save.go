@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"sync"
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/cut"
+	"github.com/gofleet/gofleet/internal/files"
 	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/internal/wire"
 )
@@ -18,7 +18,7 @@ import (
 // see: the same steps of every worker are in all its parts, and all steps that this worker has made. When dir has a
 // checkpoint of that very step already, because another worker has saved it, there is nothing to do.
 func (c *Client) Save(ctx context.Context, dir string, params ...string) error {
-	dir, err := filepath.Abs(dir) // servers have working directories of their own
+	dir, err := files.Abs(dir) // servers have working directories of their own
 	if err == nil {
 		err = checkpoint.CheckParams(c.Layout.Params, params...)
 	}
@@ -51,7 +51,7 @@ func (c *Client) write(ctx context.Context, save call) error {
 // SaveBatch implements [backend.Trainer]. When another worker has done the same, and this one has made no step since,
 // there is nothing to do.
 func (c *Client) SaveBatch(ctx context.Context, dir string, o table.Shrink) error {
-	dir, err := filepath.Abs(dir) // servers have working directories of their own
+	dir, err := files.Abs(dir) // servers have working directories of their own
 	if err != nil {
 		return err
 	}

@@ -3,10 +3,10 @@ package server
 import (
 	"context"
 	"errors"
-	"path/filepath"
 	"time"
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
+	"github.com/gofleet/gofleet/internal/files"
 	"github.com/gofleet/gofleet/internal/peer"
 	"github.com/gofleet/gofleet/internal/server/state"
 	"github.com/gofleet/gofleet/internal/wire"
@@ -32,11 +32,11 @@ func (c *recovery) follow(ctx context.Context, first wire.Base) error {
 	switch {
 	case first == c.base:
 		return nil
-	case first.ID == "" || c.another.load == nil || filepath.Base(first.Name) != first.Name:
+	case first.ID == "" || c.another.load == nil || files.Base(first.Name) != first.Name:
 		return wire.Refuse(wire.StatusFailed, "server %d has begun from %v, server 0 from %v: let all servers see the "+
 			"same directory %s, and start all roles again", c.index, c.base, first, c.series.Dir)
 	}
-	dir := filepath.Join(c.series.Dir, first.Name)
+	dir := files.Join(c.series.Dir, first.Name)
 	c.log.Warn("begins anew, from the checkpoint that server 0 has begun from", "dir", dir, "instead of", c.base,
 		"waits at most", c.another.patience)
 	if err := c.loadNamed(ctx, dir, first.ID); err != nil && ctx.Err() == nil {
@@ -72,7 +72,7 @@ func (c *recovery) take(ctx context.Context, dir string, load loader) error {
 	if err != nil {
 		return err
 	}
-	c.base = wire.Base{Name: filepath.Base(dir), ID: m.ID}
+	c.base = wire.Base{Name: files.Base(dir), ID: m.ID}
 	if m.Progress != nil {
 		c.progress = wire.Progress(*m.Progress)
 		c.goOn(dir, m.Positions)

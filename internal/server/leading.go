@@ -138,7 +138,7 @@ func (c *leading) prepare(a *cut.Ask) error {
 	case a.Dir != "":
 		return c.recovery.claims.Take(c.life, a.Dir)
 	}
-	c.recovery.series.Look()
+	c.recovery.series.Look(c.life)
 	return nil
 }
 

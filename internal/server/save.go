@@ -162,7 +162,10 @@ func (c *saving) whole(msg *saved, saver int) (err error) {
 	if m.Base, err = c.recovery.series.Based(msg.base); err != nil {
 		return err
 	}
-	return checkpoint.Commit(msg.dir, m)
+	if msg.progress != nil {
+		return c.recovery.series.Commit(c.recovery.life, msg.dir, m)
+	}
+	return c.recovery.claims.Commit(c.recovery.life, msg.dir, m)
 }
 
 // lowest is the epoch up to which a checkpoint has every sample: the one that the saver says is under way, or an

@@ -89,7 +89,7 @@ func (t *Trainer) WriteNext(ctx context.Context, progressed func() checkpoint.Pr
 	}
 	t.writing.Lock()
 	defer t.writing.Unlock()
-	c, now, err := t.takeNext(progressed, rate)
+	c, now, err := t.takeNext(ctx, progressed, rate)
 	if err != nil || now.is(t.saved) {
 		return err
 	}
@@ -98,7 +98,7 @@ func (t *Trainer) WriteNext(ctx context.Context, progressed func() checkpoint.Pr
 		c.image.Close()
 		return err
 	}
-	if err := c.write(ctx, dir); err != nil {
+	if err := c.write(ctx, dir, t.series.Commit); err != nil {
 		return err
 	}
 	t.saved = now
@@ -108,8 +108,9 @@ func (t *Trainer) WriteNext(ctx context.Context, progressed func() checkpoint.Pr
 }
 
 // takeNext takes the next checkpoint aside, and says what it holds; there is none if the last one holds the same.
-func (t *Trainer) takeNext(progressed func() checkpoint.Progress, rate float64) (c taken, now *saved, err error) {
-	t.series.Look() // a disk may be slow: no step waits for it
+func (t *Trainer) takeNext(ctx context.Context, progressed func() checkpoint.Progress, rate float64) (c taken,
+	now *saved, err error) {
+	t.series.Look(ctx) // a disk may be slow: no step waits for it
 	err = t.Steps.still(func() (err error) {
 		p := progressed()
 		if now = (&saved{t.local.Changes(), t.periods, rate, p}); !now.is(t.saved) {

@@ -33,7 +33,7 @@ func (t *Trainer) WriteCheckpoint(ctx context.Context, dir string, rate float64,
 	if err := t.Steps.still(func() error { c = t.take(rate, params...); return nil }); err != nil {
 		return err
 	}
-	return c.write(ctx, dir)
+	return c.write(ctx, dir, t.places.Commit)
 }
 
 // taken is a checkpoint that was taken aside between two updates, and is written while steps go on.
@@ -76,15 +76,16 @@ func (t *Trainer) manifest(rate float64, params ...string) checkpoint.Manifest {
 	return m
 }
 
-// write writes it.
-func (c taken) write(ctx context.Context, dir string) error {
+// write writes it, and commit makes it a checkpoint.
+func (c taken) write(ctx context.Context, dir string,
+	commit func(context.Context, string, checkpoint.Manifest) error) error {
 	defer c.image.Close()
 	part, err := checkpoint.WriteImage(ctx, dir, checkpoint.PartName(c.manifest.ID, 0, 1), c.image)
 	if err != nil {
 		return err
 	}
 	c.manifest.Parts = []checkpoint.Part{part}
-	return checkpoint.Commit(dir, c.manifest)
+	return commit(ctx, dir, c.manifest)
 }
 
 // Shrink implements [backend.Trainer].

@@ -88,7 +88,7 @@ func (t *Trainer) WriteBatch(ctx context.Context, dir string, rate float64, agre
 		}
 		if err == nil {
 			c := taken{checkpoint.ImageOf(t.Store()), t.manifest(rate)}
-			err = c.write(ctx, dir)
+			err = c.write(ctx, dir, t.places.Commit)
 		}
 		if err = errors.Join(err, agree(err)); err != nil {
 			return err

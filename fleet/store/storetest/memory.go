@@ -1,0 +1,272 @@
+package storetest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/gofleet/gofleet/fleet/store"
+)
+
+// Memory is a store in memory.
+type Memory struct {
+	// Fault, if set, is asked before each request; what it returns befalls it. It is set before the store is used.
+	Fault func(Request) Fault
+
+	mu       sync.Mutex
+	files    map[string]file
+	requests int
+	changes  []Change
+}
+
+// Request is what a store is asked to do.
+type Request struct {
+	Number int    // from 1
+	Op     string // stat, open, put, list or remove
+	Name   string
+}
+
+// Fault is what befalls a request. The zero value is nothing.
+type Fault struct {
+	// Err is the answer, and nothing is done.
+	Err error
+	// Lost says that it is done, and not answered: the error is Err, or one that says so.
+	Lost bool
+	// Hang says that nothing happens until the context ends.
+	Hang bool
+	// Cut, above 0, is how many bytes of a file are sent before an error.
+	Cut int64
+}
+
+// Change is a put, or the removal where File is nil, that was done.
+type Change struct {
+	Name    string
+	Content []byte
+	Removed bool
+}
+
+type file struct {
+	content  []byte
+	version  string
+	modified time.Time
+}
+
+// NewMemory makes an empty store.
+func NewMemory() *Memory { return &Memory{files: map[string]file{}} }
+
+var mounted atomic.Int64
+
+// Mount mounts a store for a test, and returns the beginning of its URLs.
+func Mount(t testing.TB, s store.Store) (url string) {
+	t.Helper()
+	scheme := fmt.Sprintf("mem%d", mounted.Add(1))
+	if err := store.Mount(scheme, s); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Unmount(scheme) })
+	return scheme + "://test"
+}
+
+// errLost says that an answer was lost.
+var errLost = errors.New("storetest: the answer was lost")
+
+// begin counts a request and lets its fault befall it; done says that it is to be done.
+func (m *Memory) begin(ctx context.Context, op, name string) (f Fault, done bool, err error) {
+	m.mu.Lock()
+	m.requests++
+	r := Request{m.requests, op, name}
+	m.mu.Unlock()
+	if m.Fault != nil {
+		f = m.Fault(r)
+	}
+	switch {
+	case f.Hang:
+		<-ctx.Done()
+		return f, false, context.Cause(ctx)
+	case f.Lost:
+		if f.Err == nil {
+			f.Err = errLost
+		}
+		return f, true, f.Err
+	case f.Err != nil:
+		return f, false, f.Err
+	}
+	return f, true, context.Cause(ctx)
+}
+
+// Requests is how many there were.
+func (m *Memory) Requests() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.requests
+}
+
+// Changes are all that were made, in their order.
+func (m *Memory) Changes() []Change {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.changes)
+}
+
+// After is the store as it was behind the first n changes, for tests of what an end between two of them leaves.
+func (m *Memory) After(n int) *Memory {
+	was := NewMemory()
+	for _, c := range m.Changes()[:n] {
+		if c.Removed {
+			delete(was.files, c.Name)
+		} else {
+			was.files[c.Name] = file{c.Content, was.version(), time.Now()}
+		}
+		was.changes = append(was.changes, c)
+	}
+	return was
+}
+
+// Names are those of all files.
+func (m *Memory) Names() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Sorted(maps.Keys(m.files))
+}
+
+// Content is what a file holds; nil if there is none.
+func (m *Memory) Content(name string) []byte {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.files[name].content)
+}
+
+// Set gives a file other content, beside all conditions, and says when that was.
+func (m *Memory) Set(name string, content []byte, when time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.files[name] = file{slices.Clone(content), m.version(), when}
+}
+
+var versions atomic.Int64
+
+func (m *Memory) version() string { return fmt.Sprint("v", versions.Add(1)) }
+
+func missing(op, name string) error { return &fs.PathError{Op: op, Path: name, Err: fs.ErrNotExist} }
+
+// Stat implements [store.Store].
+func (m *Memory) Stat(ctx context.Context, name string) (store.Info, error) {
+	if _, done, err := m.begin(ctx, "stat", name); !done || err != nil {
+		return store.Info{}, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	f, ok := m.files[name]
+	if !ok {
+		return store.Info{}, missing("stat", name)
+	}
+	return f.info(name), nil
+}
+
+func (f file) info(name string) store.Info {
+	return store.Info{Name: path.Base(name), Size: int64(len(f.content)), Modified: f.modified, Version: f.version}
+}
+
+// Open implements [store.Store].
+func (m *Memory) Open(ctx context.Context, name string, r store.Range) (io.ReadCloser, error) {
+	fault, done, err := m.begin(ctx, "open", name)
+	if !done || err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	f, ok := m.files[name]
+	switch {
+	case !ok:
+		return nil, missing("open", name)
+	case r.Version != "" && r.Version != f.version:
+		return nil, store.ErrChanged
+	}
+	part := f.content[min(r.From, int64(len(f.content))):]
+	if r.Bytes > 0 {
+		part = part[:min(r.Bytes, int64(len(part)))]
+	}
+	if fault.Cut > 0 && fault.Cut < int64(len(part)) {
+		broken := io.MultiReader(bytes.NewReader(part[:fault.Cut]), failing{})
+		return io.NopCloser(broken), nil
+	}
+	return io.NopCloser(bytes.NewReader(part)), nil
+}
+
+// failing is a line that has broken off.
+type failing struct{}
+
+func (failing) Read([]byte) (int, error) { return 0, errors.New("storetest: the line has broken off") }
+
+// Put implements [store.Store].
+func (m *Memory) Put(ctx context.Context, name string, content *io.SectionReader, c store.Condition) (string, error) {
+	_, done, failed := m.begin(ctx, "put", name)
+	if !done {
+		return "", failed
+	}
+	data, err := io.ReadAll(io.NewSectionReader(content, 0, content.Size()))
+	if err != nil {
+		return "", err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	f, ok := m.files[name]
+	if c.Absent && ok || c.Version != "" && c.Version != f.version {
+		return "", errors.Join(store.ErrChanged, failed)
+	}
+	f = file{data, m.version(), time.Now()}
+	m.files[name] = f
+	m.changes = append(m.changes, Change{Name: name, Content: data})
+	return f.version, failed
+}
+
+// List implements [store.Store].
+func (m *Memory) List(ctx context.Context, dir string) (all []store.Info, err error) {
+	if _, done, err := m.begin(ctx, "list", dir); !done || err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	dirs := map[string]bool{}
+	for name, f := range m.files {
+		rest, below := strings.CutPrefix(name, strings.TrimSuffix(dir, "/")+"/")
+		if !below {
+			continue
+		}
+		first, _, deeper := strings.Cut(rest, "/")
+		switch {
+		case !deeper:
+			all = append(all, f.info(name))
+		case !dirs[first]:
+			dirs[first] = true
+			all = append(all, store.Info{Name: first, Dir: true})
+		}
+	}
+	return all, nil
+}
+
+// Remove implements [store.Store].
+func (m *Memory) Remove(ctx context.Context, name string) error {
+	_, done, failed := m.begin(ctx, "remove", name)
+	if !done {
+		return failed
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if _, ok := m.files[name]; ok {
+		delete(m.files, name)
+		m.changes = append(m.changes, Change{Name: name, Removed: true})
+	}
+	return failed
+}
