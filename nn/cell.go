@@ -47,12 +47,10 @@ type cell struct {
 	doubles       []float64 // scratch of the op
 	casts         []float32 // labels that were fed as int64
 
-	cores    *cores  // that the executor has
-	call     *OpCall // of a user's op
-	portions []*cell // of a large cell: some of its examples each
-	divided  int     // how many portions it has in this step, 0 while it is whole
-	first    int     // of a portion: which example its first is
-	out      fetched
+	cores *cores  // that the executor has
+	call  *OpCall // of a user's op
+	first int     // of a portion: which example its first is
+	out   fetched
 }
 
 // adds says whether a gradient has to be added to what c.grad holds; the first writer of a step replaces it.

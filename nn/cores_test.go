@@ -11,11 +11,11 @@ import (
 
 // onCores has cells be divided however small they are, among so many cores, until the test ends.
 func onCores(t testing.TB, n int) {
-	procs, divided, portion, units := runtime.GOMAXPROCS(n), leastDivided, leastPortion, unitsAtATime
-	leastDivided, leastPortion, unitsAtATime = 1, 1, 1
+	procs, divided, portion, rows, units := runtime.GOMAXPROCS(n), leastDivided, leastPortion, leastRows, unitsAtATime
+	leastDivided, leastPortion, leastRows, unitsAtATime = 1, 1, 4, 1
 	t.Cleanup(func() {
 		runtime.GOMAXPROCS(procs)
-		leastDivided, leastPortion, unitsAtATime = divided, portion, units
+		leastDivided, leastPortion, leastRows, unitsAtATime = divided, portion, rows, units
 	})
 }
 
@@ -34,8 +34,8 @@ func trainedBits(t *testing.T, loss, out *Node, feed batchOf, steps int) (all []
 			all = append(all, k.gradient(p.Name, p.Size())...)
 		}
 	}
-	for _, c := range e.cells {
-		if c != nil && c.divided > 1 {
+	for _, p := range e.plans {
+		for _, c := range p.dividedCells() {
 			divided[c.node.op.kind()] = true
 		}
 	}
@@ -44,6 +44,21 @@ func trainedBits(t *testing.T, loss, out *Node, feed batchOf, steps int) (all []
 		t.Fatal(err)
 	}
 	return append(all, evaluated[0].Float32s()...), divided
+}
+
+// dividedCells are those that the last step computed by portions.
+func (p *plan) dividedCells() (all []*cell) {
+	for _, s := range p.chains {
+		if s.n > 1 {
+			all = append(all, s.cells...)
+		}
+		for _, one := range s.alone {
+			if s.n == 0 && one.n > 1 {
+				all = append(all, one.cells...)
+			}
+		}
+	}
+	return all
 }
 
 // TestCoresAgree: each op has the same bits in values and gradients, whatever the number of cores, where it is used twice and for
@@ -157,7 +172,7 @@ func TestCoresAllocateNothing(t *testing.T) {
 	e := NewExecutor(loss.graph)
 	step := func() { must(t, e, feed, loss) }
 	step()
-	if !slices.ContainsFunc(e.cells, func(c *cell) bool { return c.divided > 1 }) {
+	if len(e.plans[0].dividedCells()) == 0 {
 		t.Fatal("no cell was divided")
 	}
 	if n := testing.AllocsPerRun(5, step); n > 0 {

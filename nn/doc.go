@@ -158,7 +158,9 @@ package nn
 //	feed.go      a batch checked, the ids of each table made unique
 //	cell.go      a node at work: its value, its gradient, its memory
 //	run.go       memory bound, forward, backward
-//	cores.go     one cell, on several cores
+//	chain.go     cells that a core takes some examples through
+//	cores.go     work shared among cores
+//	oppanic.go   what an op panicked with, and which
 //	session.go   whose parameters it works on, and the trainer's session
 //	table.go     the rows that a batch touches
 //	counts.go    feeds from which rows learn of shows and clicks

@@ -138,7 +138,9 @@ func (e *Executor) runStep(ctx context.Context, p *plan, b, next *feedBatch) err
 	}
 	e.ran = p
 	if p.train {
-		e.backward(p)
+		if err := e.backward(p); err != nil {
+			return e.abandon(ctx, err)
+		}
 		e.steps++
 		e.step.Loss = float64(p.loss.value[0])
 		e.suspect(p, b)

@@ -86,7 +86,9 @@ func (l linear) infer(in []*Node) ([]int, error) {
 	return []int{x.shape[0], w.shape[1]}, nil
 }
 
-func (linear) overwritable() {}
+func (linear) overwritable()      {}
+func (linear) byExample()         {}
+func (linear) rowsOf(c *cell) int { return len(c.value) / c.in[1].shape[1] }
 
 // mostCombined is the most rows that are faster one by one, without the weights that meet a zero, than as a product.
 const mostCombined = 3

@@ -21,6 +21,7 @@ type plan struct {
 	shared  []bool  // by position in cells: the cell works in its input's memory
 	// computed are the limits on what a cell is given that is no feed, by position in cells.
 	computed [][]limit
+	chains   []*chain
 }
 
 // plan returns the plan for these fetches, kept from earlier steps or made now.
@@ -48,6 +49,7 @@ func (e *Executor) plan(fetch []*Node, train bool) (*plan, error) {
 		p.fetched = append(p.fetched, e.cell(n))
 	}
 	p.share()
+	p.divide()
 	e.plans = append(e.plans, p)
 	return p, nil
 }

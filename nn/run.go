@@ -1,5 +1,7 @@
 package nn
 
+import "slices"
+
 // cell returns the node's cell in this executor, with its inputs' cells.
 func (e *Executor) cell(n *Node) *cell {
 	for len(e.cells) < len(e.graph.nodes) {
@@ -90,27 +92,33 @@ func (c *cell) bind(shared bool) {
 }
 
 func (e *Executor) forward(p *plan) error {
-	for i, c := range p.cells {
-		for j := range p.computed[i] {
-			if err := p.computed[i][j].check(c.node); err != nil {
+	for _, s := range p.chains {
+		for i := range s.limits {
+			if err := s.limits[i].check(s.cells[0].node); err != nil {
 				return err
 			}
 		}
-		e.cores.compute(c)
+		e.cores.compute(s)
+		if err := e.cores.err(); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
 // backward runs from the loss to the parameters. What no path of gradients reached has a gradient of zero.
-func (e *Executor) backward(p *plan) {
+func (e *Executor) backward(p *plan) error {
 	for _, c := range p.back {
 		c.written = false
 	}
 	p.loss.grad[0], p.loss.written = 1, true
-	for _, c := range p.back {
-		if !c.written && c.table == nil {
-			clear(c.grad)
-		}
-		e.cores.goBack(c)
+	for _, s := range slices.Backward(p.chains) {
+		e.cores.goBack(s)
 	}
+	for _, c := range p.back {
+		if isLeaf(c.node) {
+			c.settle()
+		}
+	}
+	return e.cores.err()
 }

@@ -67,9 +67,15 @@ func (w *workspace) bytes() int {
 	for _, c := range w.exe.cells {
 		if c != nil && c.param == nil {
 			floats += cap(c.values) + c.kept()
-			for _, p := range c.portions {
-				floats += p.kept()
-			}
+		}
+	}
+	for _, p := range w.exe.plans {
+		for _, s := range p.chains {
+			s.each(func(p *portion) {
+				for _, c := range p.cells {
+					floats += c.kept()
+				}
+			})
 		}
 	}
 	for _, t := range w.exe.tables {
@@ -106,7 +112,7 @@ func (w *workspace) release() {
 	for _, c := range w.plan.feeds {
 		c.value, c.ids, c.offsets = nil, nil, nil
 	}
-	for _, c := range w.plan.cells {
-		c.letGo()
+	for _, s := range w.plan.chains {
+		s.each((*portion).letGo)
 	}
 }
