@@ -2,10 +2,21 @@ package kernels
 
 // A microKernel computes a tile of rows × cols elements of C in registers: the innermost loop of Gemm. Element (i, p)
 // of A is a[i*row+p*col]; B is packed, cols elements for each of the k steps; element (i, j) of C is c[i*ldc+j]. The
-// sum over k starts from zero and is then written to C or added to it.
+// sum over k starts from zero and is then written to C or added to it. half is for the last panel of B where it has no
+// more than half of the columns, nil where there is none.
 type microKernel struct {
 	rows, cols int
-	run        func(k int, a []float32, row, col int, b, c []float32, ldc int, accumulate bool)
+	run, half  tileFunc
+}
+
+type tileFunc = func(k int, a []float32, row, col int, b, c []float32, ldc int, accumulate bool)
+
+// fit is what computes a panel of so many columns, and how many it has packed.
+func (m *microKernel) fit(cols int) (run tileFunc, width int) {
+	if m.half != nil && 2*cols <= m.cols {
+		return m.half, m.cols / 2
+	}
+	return m.run, m.cols
 }
 
 // Blocks are chosen for caches: a packed panel of B (depth × cols) is small beside the first level or streams from the

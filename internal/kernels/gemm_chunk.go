@@ -43,12 +43,12 @@ func (s *scratch) pack(a matrix, i, rows, height, depth int) []float32 {
 // tile computes one tile of C, of which rows × cols elements exist. A comes as a slice and strides: a struct would be
 // copied in pieces larger than it was just written in, and wait until all stores to C are done.
 func (j *gemmJob) tile(s *scratch, a []float32, row, col int, b, c []float32, rows, cols int) {
-	if rows == j.micro.rows && cols == j.micro.cols {
-		j.micro.run(j.depth, a, row, col, b, c, j.ldc, j.accumulate)
+	run, width := j.micro.fit(cols)
+	if rows == j.micro.rows && cols == width {
+		run(j.depth, a, row, col, b, c, j.ldc, j.accumulate)
 		return
 	}
-	width := j.micro.cols
-	j.micro.run(j.depth, a, row, col, b, s.tile[:], width, false)
+	run(j.depth, a, row, col, b, s.tile[:], width, false)
 	for r := range rows {
 		from, to := s.tile[r*width:][:cols], c[r*j.ldc:][:cols]
 		if j.accumulate {

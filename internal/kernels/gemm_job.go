@@ -98,7 +98,8 @@ func (j *gemmJob) claim(next *atomic.Int64) int { return int(next.Add(1) - 1) }
 
 // pack copies panel q of the block of B, padding the last one with zeros.
 func (j *gemmJob) pack(q int) {
-	cols := j.micro.cols
-	panel := j.b[q*cols*j.depth:][:cols*j.depth]
-	packPanel(panel, j.source.from(0, q*cols).turned(), min(cols, j.width-q*cols), cols, j.depth)
+	at := q * j.micro.cols
+	cols := min(j.micro.cols, j.width-at)
+	_, width := j.micro.fit(cols)
+	packPanel(j.b[at*j.depth:][:width*j.depth], j.source.from(0, at).turned(), cols, width, j.depth)
 }

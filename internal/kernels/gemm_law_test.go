@@ -133,3 +133,24 @@ func TestGemmAllocatesNothingWarm(t *testing.T) {
 		}
 	})
 }
+
+// TestGemmColumns: columns of C can be had in parts, by parts of B, with the same bits, however wide a part is.
+func TestGemmColumns(t *testing.T) {
+	eachPath(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(33, 34))
+		for _, accumulate := range []bool{false, true} {
+			whole := product{transB: true, m: 21, n: 80, k: 530, accumulate: accumulate}
+			a, b, c := whole.operands(r)
+			want := whole.result(a, b, c)
+			for n := 2; n < whole.n; n++ {
+				part, start, first := whole, []float32(nil), []float32(nil)
+				part.n = n
+				for i := range whole.m {
+					start = append(start, c[i*whole.n:][:n]...)
+					first = append(first, want[i*whole.n:][:n]...)
+				}
+				sameBits(t, part.String(), part.result(a, b[:n*whole.k], start), first)
+			}
+		}
+	})
+}
