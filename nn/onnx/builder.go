@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strings"
 
@@ -72,6 +71,14 @@ const (
 	offsets = ".offsets"
 )
 
+// values are all that the node is computed from.
+func (n node) values() (all []part) {
+	for _, in := range n.in {
+		all = append(all, in.value)
+	}
+	return all
+}
+
 func (b *builder) fail(format string, args ...any) {
 	if b.err == nil {
 		b.err = fmt.Errorf(format, args...)
@@ -110,30 +117,10 @@ func (b *builder) several(op string, results int, parts ...part) []value {
 	return slices.Clone(n.out)
 }
 
-// rename gives a value that nodes from the i-th on have made another name, and says whether it was one of these.
-func (b *builder) rename(from int, old, name value) bool {
-	made := false
-	for _, n := range b.nodes[from:] {
-		made = made || slices.Contains(n.out, old)
-	}
-	if !made {
-		return false
-	}
-	for _, n := range b.nodes[from:] {
-		for _, list := range [][]value{n.in, n.out} {
-			for i := range list {
-				if list[i] == old {
-					list[i] = name
-				}
-			}
-		}
-	}
-	return true
-}
-
 // constant is a small initializer, made once.
-func (b *builder) constant(name string, kind elementType, dims []int64, raw []byte) value {
-	if !b.names[name] {
+func (b *builder) constant(kind elementType, dims []int64, name string, v any) value {
+	if name = fmt.Sprint(name, " ", strings.Trim(fmt.Sprint(v), "[]")); !b.names[name] {
+		raw, _ := binary.Append(nil, binary.LittleEndian, v) // of numbers alone
 		b.names[name] = true
 		b.arrays = append(b.arrays, array{name, kind, dims, int64(len(raw)), func(w io.Writer) error {
 			_, err := w.Write(raw)
@@ -145,29 +132,13 @@ func (b *builder) constant(name string, kind elementType, dims []int64, raw []by
 
 // ints is a constant list of int64.
 func (b *builder) ints(all ...int64) value {
-	var raw []byte
-	for _, v := range all {
-		raw = binary.LittleEndian.AppendUint64(raw, uint64(v))
-	}
-	return b.constant("ints "+strings.Trim(fmt.Sprint(all), "[]"), int64Type, []int64{int64(len(all))}, raw)
+	return b.constant(int64Type, []int64{int64(len(all))}, "ints", all)
 }
 
-// int is a constant int64 without dimensions.
-func (b *builder) int(v int64) value {
-	return b.constant(fmt.Sprint("int ", v), int64Type, nil, binary.LittleEndian.AppendUint64(nil, uint64(v)))
-}
-
-// float is a constant float32 without dimensions.
-func (b *builder) float(v float32) value {
-	raw := binary.LittleEndian.AppendUint32(nil, math.Float32bits(v))
-	return b.constant(fmt.Sprint("float ", v), float32Type, nil, raw)
-}
-
-// double is a constant float64 without dimensions.
-func (b *builder) double(v float64) value {
-	raw := binary.LittleEndian.AppendUint64(nil, math.Float64bits(v))
-	return b.constant(fmt.Sprint("double ", v), float64Type, nil, raw)
-}
+// int, float and double are constants without dimensions.
+func (b *builder) int(v int64) value      { return b.constant(int64Type, nil, "int", v) }
+func (b *builder) float(v float32) value  { return b.constant(float32Type, nil, "float", v) }
+func (b *builder) double(v float64) value { return b.constant(float64Type, nil, "double", v) }
 
 // repeated is a constant float32 of these dimensions, all of them v.
 func (b *builder) repeated(v float32, dims ...int) value {
@@ -178,6 +149,14 @@ func (b *builder) cast(v value, to elementType) value { return b.op("Cast", v, a
 
 // where is a where yes, else other.
 func (b *builder) where(yes, a, other value) value { return b.op("Where", yes, a, other) }
+
+// biased is a value plus the node's third input, if there is one.
+func (b *builder) biased(v value, n node) value {
+	if len(n.in) < 3 {
+		return v
+	}
+	return b.op("Add", v, n.in[2].value)
+}
 
 func (b *builder) unsqueeze(v value, axes ...int64) value {
 	return b.op("Unsqueeze", v, b.ints(axes...))

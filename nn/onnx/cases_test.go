@@ -203,6 +203,12 @@ func cases() []opCase {
 		)
 	}
 	return append(all,
+		graph("embedding with padding outside of a height", func(g *nn.Graph) []*nn.Node {
+			return []*nn.Node{nn.Embedding(g.IDs("outside", 2), embeddingOf("emb", small, new(int64(small))))}
+		}),
+		graph("embedding of ids of 64 bits", func(g *nn.Graph) []*nn.Node {
+			return []*nn.Node{nn.Embedding(g.IDs("wide", 2), embeddingOf("emb", 0, padding))}
+		}),
 		graph("embedding without rows", func(g *nn.Graph) []*nn.Node {
 			return []*nn.Node{nn.Embedding(g.IDs("ids", 2), embeddingOf("empty", 0, nil))}
 		}),
@@ -324,6 +330,14 @@ func feeds(values []nn.Value, examples int, below map[string]int64) map[string]*
 		case nn.Float32:
 			all[v.Name] = tensor.New(tensor.WithShape(dims...), tensor.WithBacking(r.floats(examples*size, -3, 3)))
 		case nn.Int64:
+			if v.Name == "wide" {
+				list := make([]uint64, examples*size)
+				for i, id := range ids(r, v.Name, examples*size) {
+					list[i] = map[bool]uint64{false: uint64(id), true: largeID}[id == 0]
+				}
+				all[v.Name] = tensor.New(tensor.WithShape(dims...), tensor.WithBacking(list))
+				break
+			}
 			all[v.Name] = tensor.New(tensor.WithShape(dims...), tensor.WithBacking(ids(r, v.Name, examples*size)))
 		case slot:
 			all[v.Name] = tensor.New(tensor.WithShape(int(total)), tensor.WithBacking(ids(r, v.Name, int(total))))

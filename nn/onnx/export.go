@@ -177,14 +177,10 @@ func (b *builder) make(n *node, s savedNode) {
 	}
 	r, ok := exported[s.Op]
 	if !ok {
-		b.fail("it can't be exported: %s", cmp.Or(refused[s.Op], "this version does not know it"))
+		b.fail("it can't be exported: %s", whyNot(s.Op))
 		return
 	}
-	first := len(b.nodes)
-	v := r(b, *n, s.Attrs)
-	if !b.rename(first, v, n.value) {
-		n.value = v // what another node has made
-	}
+	n.value = r(b, *n, s.Attrs)
 }
 
 // feedOf declares a feed: its values, and of a slot where each example's begin.
@@ -235,10 +231,8 @@ func (b *builder) param(p *optimizer.Param) {
 
 // deliver makes a node's value an output of its name.
 func (b *builder) deliver(n node) {
-	if n.value != value(n.name) {
-		b.used[n.value] = true
-		b.nodes = append(b.nodes, onnxNode{op: "Identity", in: []value{n.value}, out: []value{value(n.name)}})
-	}
+	b.used[n.value] = true
+	b.nodes = append(b.nodes, onnxNode{op: "Identity", in: []value{n.value}, out: []value{value(n.name)}})
 	kind := float32Type
 	if n.kind == nn.Int64 {
 		kind = int64Type

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -20,6 +21,7 @@ import (
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/optimizer/weights"
 	"github.com/google/go-cmp/cmp"
 	"gorgonia.org/tensor"
 )
@@ -170,29 +172,24 @@ func TestEveryOpIsKnown(t *testing.T) {
 	if len(kinds) < 80 {
 		t.Fatalf("%d ops found: the test does not see them", len(kinds))
 	}
-	all := map[string]bool{}
+	all, not := map[string]bool{}, map[string]bool{}
+	for _, ops := range refused {
+		for _, op := range ops {
+			not[op] = true
+		}
+	}
 	for _, kind := range kinds {
 		all[kind[1]] = true
 		_, can := exported[kind[1]]
-		if _, not := refused[kind[1]]; can == not && kind[1] != "input" {
-			t.Errorf("%s: exported %v, refused %v: give it a line in ops.go, with a case that a runtime computes, or in refused.go", kind[1],
-				can, not)
+		if can == not[kind[1]] && kind[1] != "input" {
+			t.Errorf("%s: exported and refused, or neither: give it a line in ops.go, with a case that a runtime computes, or in refused.go",
+				kind[1])
 		}
 	}
-	for _, table := range []iter.Seq[string]{keys(exported), keys(refused)} {
+	for _, table := range []iter.Seq[string]{maps.Keys(exported), maps.Keys(not)} {
 		for kind := range table {
 			if !all[kind] {
 				t.Errorf("%s is no op of nn", kind)
-			}
-		}
-	}
-}
-
-func keys[V any](m map[string]V) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for k := range m {
-			if !yield(k) {
-				return
 			}
 		}
 	}
@@ -450,6 +447,36 @@ func TestHashesOfCriteo(t *testing.T) {
 			if h := all[i]; h.At != i || h.Examples[text] != id {
 				t.Errorf("place %d of %q: %+v, the format makes %d", i, text, h, id)
 			}
+		}
+	}
+}
+
+// TestAndBack: what is written comes in again by name, from either file, and is the same model.
+func TestAndBack(t *testing.T) {
+	all := cases()
+	c := all[slices.IndexFunc(all, func(c opCase) bool { return c.name == "weights in a second file" })]
+	m := c.model(t)
+	_, want := scored(t, m, 20)
+	for _, inline := range []int64{1, 1 << 20} {
+		file := filepath.Join(t.TempDir(), "m.onnx")
+		if err := Export(m, file, Options{Inline: inline}); err != nil {
+			t.Fatal(err)
+		}
+		in, err := weights.Open(t.Context(), file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer in.Close()
+		dir := filepath.Join(t.TempDir(), "again")
+		if err := weights.SaveModel(t.Context(), dir, nn.Inference(c.outputs(nn.NewGraph(2))...), weights.Source{File: in}); err != nil {
+			t.Fatal(err)
+		}
+		again, err := nn.Load(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, got := scored(t, again, 20); !cmp.Equal(got, want) {
+			t.Errorf("Inline %d: %s", inline, cmp.Diff(want, got))
 		}
 	}
 }

@@ -23,13 +23,9 @@ func conv2d(b *builder, n node, a convAttrs) value {
 	}
 	top, bottom := a.pads(a.Kernel, n.in[0].shape[2])
 	left, right := a.pads(a.Width, n.in[0].shape[3])
-	parts := []part{attr("kernel_shape", []int64{a.Kernel, a.Width}), attr("strides", []int64{a.Stride, a.Stride}),
-		attr("dilations", []int64{a.Dilation, a.Dilation}), attr("pads", []int64{top, left, bottom, right}),
-		attr("group", int(a.Groups))}
-	for _, in := range n.in {
-		parts = append(parts, in.value)
-	}
-	return b.op("Conv", parts...)
+	return b.op("Conv", append(n.values(), attr("kernel_shape", []int64{a.Kernel, a.Width}),
+		attr("strides", []int64{a.Stride, a.Stride}), attr("dilations", []int64{a.Dilation, a.Dilation}),
+		attr("pads", []int64{top, left, bottom, right}), attr("group", int(a.Groups)))...)
 }
 
 // pads are the zeros before and behind a dimension over which a kernel slides: as many as Padding, none for a kernel
@@ -53,11 +49,7 @@ func conv1d(b *builder, n node, a struct{ Kernel, Dilation int64 }) value {
 		from := k * max(1, a.Dilation)
 		parts = append(parts, b.slice(n.in[0].value, 1, from, from+int64(n.shape[1])))
 	}
-	y := b.op("MatMul", b.op("Concat", parts...), n.in[1].value)
-	if len(n.in) > 2 {
-		y = b.op("Add", y, n.in[2].value)
-	}
-	return y
+	return b.biased(b.op("MatMul", b.op("Concat", parts...), n.in[1].value), n)
 }
 
 // normAttrs are those of a batch norm: momentum is of training alone.
@@ -69,14 +61,9 @@ type normAttrs struct {
 // batchNorm takes the moving averages.
 func batchNorm(b *builder, n node, a normAttrs) value {
 	if a.Last && len(n.shape) > 2 {
-		y := b.op("Mul", b.normal(n, a.Epsilon), n.in[1].value)
-		return b.op("Add", y, n.in[2].value)
+		return b.biased(b.op("Mul", b.normal(n, a.Epsilon), n.in[1].value), n)
 	}
-	parts := []part{attr("epsilon", a.Epsilon)}
-	for _, in := range n.in {
-		parts = append(parts, in.value)
-	}
-	return b.op("BatchNormalization", parts...)
+	return b.op("BatchNormalization", append(n.values(), attr("epsilon", a.Epsilon))...)
 }
 
 // normal is x less its mean, by its deviation, of the last dimension's units.

@@ -134,13 +134,7 @@ func formula(f func(b *builder, n node) value) recipe {
 
 // same is a recipe for a node of the same inputs.
 func same(op string, attrs ...part) recipe {
-	return formula(func(b *builder, n node) value {
-		parts := slices.Clone(attrs)
-		for _, in := range n.in {
-			parts = append(parts, in.value)
-		}
-		return b.op(op, parts...)
-	})
+	return formula(func(b *builder, n node) value { return b.op(op, append(n.values(), attrs...)...) })
 }
 
 // pairwise is a recipe for arithmetic on two inputs that are repeated to fit each other.
@@ -159,23 +153,11 @@ func (b *builder) scalar(n node, v value) value {
 func linear(b *builder, n node, a struct {
 	PerPosition bool `json:"per_position"`
 }) value {
-	x := n.in[0]
-	parts := []part{x.value, n.in[1].value}
-	switch {
-	case len(x.shape) == 2:
-	case a.PerPosition:
-		y := b.op("MatMul", parts...)
-		if len(n.in) > 2 {
-			y = b.op("Add", y, n.in[2].value)
-		}
-		return y
-	default:
-		parts[0] = b.reshape(x.value, x.shape[0], n.in[1].shape[0])
+	x := n.in[0].value
+	if rows := n.in[0].shape; !a.PerPosition && len(rows) != 2 {
+		x = b.reshape(x, rows[0], n.in[1].shape[0])
 	}
-	if len(n.in) > 2 {
-		parts = append(parts, n.in[2].value)
-	}
-	return b.op("Gemm", parts...)
+	return b.biased(b.op("MatMul", x, n.in[1].value), n)
 }
 
 func batchMatMul(b *builder, n node, a struct{ Transposed bool }) value {
@@ -276,11 +258,7 @@ func concat(b *builder, n node, a struct{ Axis int }) value {
 	if a.Axis == 0 {
 		a.Axis = len(n.shape) - 1
 	}
-	parts := []part{attr("axis", a.Axis)}
-	for _, in := range n.in {
-		parts = append(parts, in.value)
-	}
-	return b.op("Concat", parts...)
+	return b.op("Concat", append(n.values(), attr("axis", a.Axis))...)
 }
 
 func gather(b *builder, n node) value {
