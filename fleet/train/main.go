@@ -165,7 +165,7 @@ func play(ctx context.Context, o *Options, job func() (Job, error)) error {
 			return cmp.Or(f.Unsaved(), err)
 		}
 		if errors.Is(err, errOver) {
-			slog.Info("this worker was started again behind the end of its job", "role", f, "why", err)
+			slog.Info("this worker was started again behind the end of its job", "role", f.String(), "why", err)
 			return nil
 		}
 		if back != nil && errors.Is(err, fleet.ErrMissing) {
@@ -174,8 +174,8 @@ func play(ctx context.Context, o *Options, job func() (Job, error)) error {
 		if !errors.Is(err, fleet.ErrWentBack) || errors.Is(err, fleet.ErrDeserted) || left < 1 || !j.saves() {
 			return err
 		}
-		slog.Warn("this role goes back to the last checkpoint of the job", "role", f, "times left", left-1, "error",
-			err)
+		slog.Warn("this role goes back to the last checkpoint of the job", "role", f.String(),
+			"times left", left-1, "error", err)
 		back = err
 		if err := pause(ctx, goBackPause); err != nil {
 			return err

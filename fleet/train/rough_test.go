@@ -152,7 +152,7 @@ func TestWhatWaitsInVainIsStartedAgain(t *testing.T) {
 		cmd := exec.Command(os.Args[0])
 		cmd.Dir, cmd.Stderr = dir, &said[i]
 		cmd.Env = append(os.Environ(), victim+"=none", signalled+"=1", deserted+"=1", "FLEET_PROGRESS=plain", "FLEET_SERVERS="+place,
-			"FLEET_WORKERS=2", "FLEET_ROLE="+name, "FLEET_INDEX="+index)
+			"FLEET_LOG=json", "FLEET_WORKERS=2", "FLEET_ROLE="+name, "FLEET_INDEX="+index)
 		if i == 0 {
 			out, err := cmd.StdoutPipe()
 			if err != nil {
@@ -172,7 +172,8 @@ func TestWhatWaitsInVainIsStartedAgain(t *testing.T) {
 	all[2].Process.Kill()
 	for i, cmd := range all[:2] {
 		state, err := cmd.Process.Wait()
-		if text := said[i].String(); err != nil || state.ExitCode() != 75 || !strings.Contains(text, "goes back to the last checkpoint") {
+		if text := said[i].String(); err != nil || state.ExitCode() != 75 ||
+			!strings.Contains(text, `goes back to the last checkpoint of the job","role":"`+[]string{"worker 0 of 2", "server 0 of 1"}[i]+`"`) {
 			t.Errorf("%v, error %v, want status 75:\n%s", state, err, text)
 		}
 	}
@@ -205,9 +206,9 @@ func TestAWorkerBehindTheEndOfItsJob(t *testing.T) {
 	}{{[]string{"-checkpoint=ck"}, 0}, {[]string{"-checkpoint=ck", "-epochs=2"}, 1}, {[]string{"-checkpoint=other"}, 1}} {
 		var said bytes.Buffer
 		late := play("worker", &said, k.args...)
-		late.Env = append(late.Env, deserted+"=1")
+		late.Env = append(late.Env, deserted+"=1", "FLEET_LOG=json")
 		err := late.Run()
-		if late.ProcessState.ExitCode() != k.want || (k.want == 0) != strings.Contains(said.String(), "behind the end of its job") {
+		if late.ProcessState.ExitCode() != k.want || (k.want == 0) != strings.Contains(said.String(), `behind the end of its job","role":"worker 0 of 1"`) {
 			t.Errorf("%v: %v, want status %d:\n%s", k.args, err, k.want, said.String())
 		}
 	}
