@@ -11,6 +11,7 @@
 //	fleetrun verify DIR...
 //	fleetrun inspect [--json] DIR...
 //	fleetrun pin|unpin DIR...
+//	fleetrun compare [--by COLUMN] DIR...
 //
 // The program is a package of Go (./examples/wide_and_deep, or an import path), built once into a directory that goes
 // away with the job, or an executable file, run as it is. What follows it is handed on untouched:
@@ -189,6 +190,14 @@
 //	fleetrun pin checkpoints/ckpt-000012
 //
 // keeps a checkpoint that the job would remove when newer ones are whole; unpin lets it go.
+//
+// # Jobs side by side
+//
+//	fleetrun compare output/*
+//
+// shows what jobs of package fleet/train have left there (-out), a line each: the best of each metric and its epoch,
+// the rate of all workers, the time in which they trained, and the flags in which they differ. The best is first, by
+// the test loss or the column of history.csv that --by names. What is no job's directory is named behind.
 package main
 
 // The files of this package, in reading order.
@@ -219,6 +228,7 @@ package main
 //	verify.go      whether files are whole
 //	inspect.go     what is in them
 //	signature.go   what a model is fed
+//	compare.go     jobs side by side
 //	pin.go         which of them stay
 //
 // A job that runs:

@@ -204,13 +204,14 @@ func (o *options) usage() string {
 		"       fleetrun new DIR --data=FILE --label=FIELD\n" +
 		"       fleetrun verify DIR...\n" +
 		"       fleetrun inspect [--json] DIR...\n" +
+		"       fleetrun compare [--by COLUMN] DIR...\n" +
 		"       fleetrun pin|unpin DIR...\n\n" +
 		"Starts servers and workers of a parameter-server job, or the workers of a collective job, which has no " +
 		"servers. The program\n" +
 		"is a Go package or an executable. With certs, makes certificates for the machines of a cluster; doctor\n" +
 		"says what a job's role finds and lacks on this machine; new writes a program for a file of rows;\n" +
 		"verify and inspect look at checkpoints and saved models, and pin keeps a checkpoint that a job would " +
-		"remove.\n\n")
+		"remove;\ncompare shows jobs side by side.\n\n")
 	shown := flag.NewFlagSet("", flag.ContinueOnError)
 	shown.SetOutput(&b)
 	o.flags.VisitAll(func(f *flag.Flag) {

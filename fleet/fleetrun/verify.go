@@ -36,8 +36,7 @@ func parseDirs(f *flag.FlagSet, args []string, usage string, con *console) (dirs
 		con.fail(fmt.Errorf("%s: %w", strings.TrimPrefix(f.Name(), "fleetrun "), err))
 		return nil, exitUsage
 	case f.NArg() == 0:
-		con.fail(fmt.Errorf("%s: name a directory: that of a checkpoint, of a series of them, or of a saved model",
-			strings.TrimPrefix(f.Name(), "fleetrun ")))
+		con.fail(fmt.Errorf("%s: name a directory: -h says of what", strings.TrimPrefix(f.Name(), "fleetrun ")))
 		return nil, exitUsage
 	}
 	return f.Args(), 0

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/gofleet/gofleet/internal/mistyped"
+	"github.com/gofleet/gofleet/internal/runs"
 	"github.com/gofleet/gofleet/rolemaker"
 )
 
@@ -67,7 +68,7 @@ func (d *doctor) showVariables(p *patient, names []string, say func(name, format
 		switch value := p.getenv(name); {
 		case strings.TrimSpace(value) == "":
 			unset = append(unset, name)
-		case secret(name):
+		case runs.Secret(name):
 			say(name, "set, and not shown")
 		default:
 			say(name, "%s", strings.Join(fold(value, 100), "\n"))
@@ -81,12 +82,6 @@ func (d *doctor) showVariables(p *patient, names []string, say func(name, format
 		return !strings.HasPrefix(name, "FLEET_") && !strings.HasPrefix(name, "PADDLE_") && name != "TRAINING_ROLE"
 	})
 	d.say("not set", "%s", strings.Join(wrap(ours, 100), "\n"))
-}
-
-// secret reports whether a variable's value is not to be shown.
-func secret(name string) bool {
-	words := []string{"TOKEN", "SECRET", "PASS", "KEY", "CREDENTIAL"}
-	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(name, w) })
 }
 
 // wrap puts words into lines of at most width columns, where none is longer.

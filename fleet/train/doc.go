@@ -44,6 +44,7 @@
 //	model        the outputs, for inference: nn.Load; the best evaluation's with [EarlyStopping] or -patience, of which best.json tells
 //	history.csv  the evaluations, with the time, the rate of all workers, the learning rate and the gradients' norm
 //	curves.svg   the same as a picture, with the loss of steps
+//	run.json     the flags of the job; fleetrun compare shows several jobs beside each other
 //
 // A program says what its model makes of other rows, too, in a process of its own:
 //
@@ -153,6 +154,7 @@ package train
 //	save.go      what a job leaves
 //	hooks.go     what is called meanwhile
 //	watch.go     hooks that look at evaluations: stop, keep the best, lower the rate
+//	about.go     what a job says of itself
 //	log.go       hooks that write down
 //	curves.go    the hook that draws
 //	tensorboard.go  the hook that writes what TensorBoard shows

@@ -58,6 +58,7 @@ func Main(o *Options, job func() (Job, error)) {
 // the process with status 2 too, after a line that says which flag was probably meant.
 func (c *Options) Parse() {
 	c.Register(flag.CommandLine)
+	c.parsed = true
 	switch err := mistyped.Parse(flag.CommandLine, os.Args[1:], nil); {
 	case errors.Is(err, flag.ErrHelp):
 		flag.Usage()

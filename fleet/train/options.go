@@ -68,6 +68,7 @@ type Options struct {
 	look                             bool      // and do not train
 	predict, eval                    string    // files, instead of training
 	predictions                      io.Writer // of predict; nil is os.Stdout
+	parsed                           bool      // by Parse, from the program's command line
 	defaulted                        bool      // Batch, Epochs and Threads have been given their defaults
 }
 

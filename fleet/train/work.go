@@ -78,6 +78,9 @@ func (r *Run) begin(ctx context.Context) (err error) {
 		if err := files.CheckWritable(j.Out); err != nil {
 			return fmt.Errorf("train: -out=%s, where the job leaves what it has trained: %w", j.Out, err)
 		}
+		if err := r.about().Write(j.Out); err != nil {
+			return err
+		}
 	}
 	if !r.others.late { // all begin together, so that their rates are of the same time
 		words, _, err := r.meet(ctx, word{Ended: true, Card: &card{r.Fleet.WorkerIndex(),

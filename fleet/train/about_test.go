@@ -1,0 +1,37 @@
+package train_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/gofleet/gofleet/fleet/train"
+	"github.com/gofleet/gofleet/internal/runs"
+	"github.com/gofleet/gofleet/nn"
+)
+
+// TestRunJSON: a job says of itself which flags it has, how many processes, and which of its metrics fall.
+func TestRunJSON(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	play(t, 1, 2, func() train.Job {
+		j := job(train.Options{Mode: "sync", Batch: 50, Out: dir})
+		j.Metrics = append(j.Metrics, nn.MAE(j.Outputs[0], j.Loss.Graph().Node("y")).Named("distance"))
+		return j
+	})
+	r, err := runs.Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := r.About
+	if a.Servers != 1 || a.Workers != 2 || a.Flags["mode"] != "sync" || a.Flags["batch"] != "50" || a.Flags["lr"] != "0" || a.Program == "" {
+		t.Errorf("it says %+v", a)
+	}
+	if !slices.Equal(a.Falling, []string{"train loss", "test loss", "test distance"}) || len(r.Rows) != 1 {
+		t.Errorf("falling are %q, %d rows", a.Falling, len(r.Rows))
+	}
+	for name, secret := range map[string]bool{"api_token": true, "db-password": true, "lr": false, "k_steps": false} {
+		if runs.Secret(name) != secret {
+			t.Errorf("%s: secret %t", name, !secret)
+		}
+	}
+}
