@@ -3,9 +3,10 @@ package train
 import "io"
 
 // Curves draws how training goes, after each evaluation, as a picture of SVG that any browser shows, on light and on
-// dark pages: the training loss of the worker that leads, step by step (of a long job means of several steps), the loss
-// on the test rows, and each metric, over the examples that all workers have trained on; with what was drawn before the
-// job was started again. A job with a directory for what it leaves has such a picture there, curves.svg.
+// dark pages: the training loss of the worker that leads, step by step (of a long job means of several steps), the
+// loss on the test rows, and each metric, over the examples that all workers have trained on; with what was drawn
+// before the job was started again. Thin lines are the ends of epochs, and a ring is around the best evaluation. A job
+// with a directory for what it leaves has such a picture there, curves.svg.
 func Curves(file string) Hooks {
 	return rewritten(file, "Curves", func(r *Run, to io.Writer) error { return draw(to, r.panels()) })
 }
@@ -20,5 +21,43 @@ func (r *Run) panels() []panel {
 	for _, n := range r.Job.Metrics {
 		all = append(all, panel{title: n.Label(), lines: []series{{"test", pointsOf(r.History, testName(n))}}})
 	}
+	for i := range all {
+		all[i].mark(r.History, all[i].falls(r))
+	}
 	return all
 }
+
+// falls says whether what a panel shows is better the smaller it is.
+func (p *panel) falls(r *Run) bool {
+	for _, n := range r.Job.Metrics {
+		if n.Label() == p.title && p.title != "loss" {
+			return n.Falls()
+		}
+	}
+	return true
+}
+
+// mark marks where epochs ended, and the best of the evaluations that are drawn.
+func (p *panel) mark(history []Evaluation, falls bool) {
+	for _, e := range history {
+		if e.End {
+			p.epochs = append(p.epochs, float64(e.Examples))
+		}
+	}
+	if len(p.epochs) > maxEpochs {
+		p.epochs = nil
+	}
+	for _, l := range p.lines {
+		if l.name != "test" {
+			continue
+		}
+		for i, at := range l.points {
+			if b := p.best; b == nil || falls && at[1] < b[1] || !falls && at[1] > b[1] {
+				p.best = &l.points[i]
+			}
+		}
+	}
+}
+
+// maxEpochs is how many ends of epochs are marked; more would hide the curves.
+const maxEpochs = 50

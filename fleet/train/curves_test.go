@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"os"
@@ -18,6 +19,7 @@ import (
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/fleet/train"
 	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/optimizer"
 )
 
 // picture is what an SVG of curves has.
@@ -35,6 +37,14 @@ type panel struct {
 		X float64 `xml:"cx,attr"`
 		Y float64 `xml:"cy,attr"`
 	} `xml:"circle"`
+	Marks []struct {
+		Class string `xml:"class,attr"`
+		Path  string `xml:"d,attr"`
+	} `xml:"path"`
+	Grid []struct {
+		Dashes string  `xml:"stroke-dasharray,attr"`
+		X      float64 `xml:"x1,attr"`
+	} `xml:"line"`
 	Texts []struct {
 		Class string `xml:"class,attr"`
 		Text  string `xml:",chardata"`
@@ -122,6 +132,27 @@ func TestCurves(t *testing.T) {
 			}
 		}
 	}
+	for i, name := range []string{train.EvalLoss, `test <AUC & "more">`} {
+		best := history[0]
+		for _, e := range history {
+			if i == 0 && e.Values[name] < best.Values[name] || i == 1 && e.Values[name] > best.Values[name] {
+				best = e
+			}
+		}
+		panel, epochs := p.Panels[i], []float64(nil)
+		if want := fmt.Sprintf("best %.4g", best.Values[name]); panel.texts("note") != want || len(panel.Marks) != 1 ||
+			!strings.HasPrefix(panel.Marks[0].Path, fmt.Sprintf("M%.1f ", 58+362*float64(best.Examples)/1600-7)) {
+			t.Errorf("%s: marked is %v, %q, want %q at %d examples", name, panel.Marks, panel.texts("note"), want, best.Examples)
+		}
+		for _, l := range panel.Grid {
+			if l.Dashes != "" {
+				epochs = append(epochs, l.X)
+			}
+		}
+		if !slices.Equal(epochs, []float64{148, 239, 329, 420}) {
+			t.Errorf("%s: epochs end at %v", name, epochs)
+		}
+	}
 	_, y := loss.line(t, "test")
 	for i, e := range history[1:] {
 		if (e.Values[train.EvalLoss] < history[i].Values[train.EvalLoss]) != (y[i+1] > y[i]) {
@@ -173,5 +204,25 @@ func TestCurvesGoOn(t *testing.T) {
 	torn, err2 := os.ReadFile(filepath.Join(dir, "torn", "curves.svg"))
 	if err != nil || err2 != nil || !bytes.Equal(whole, torn) {
 		t.Errorf("%v, %v, %d and %d bytes", err, err2, len(whole), len(torn))
+	}
+}
+
+// uphill is a rate that goes back where it came from behind ten updates.
+type uphill struct{}
+
+func (uphill) Rate(n int64) float64 { return 0.5 - float64(n/10) }
+
+// TestTheBestWasEarlier: a job whose last evaluation is not its best says so, and what leaves the best model; another says nothing of it.
+func TestTheBestWasEarlier(t *testing.T) {
+	t.Parallel()
+	for rule, worse := range map[optimizer.Rule]bool{optimizer.SGD{Schedule: uphill{}}: true, optimizer.SGD{LR: 0.5}: false} {
+		_, said := play(t, 0, 1, func() train.Job {
+			j := job(train.Options{Epochs: 2, Batch: 40, Out: t.TempDir()})
+			j.Rule = rule
+			return j
+		})
+		if got := strings.Contains(said, "\nthe best evaluation was in epoch 1: train loss 0."); got != worse || strings.Contains(said, "-patience leaves") != worse {
+			t.Errorf("rule %v: it said\n%s", rule, said)
+		}
 	}
 }

@@ -13,8 +13,10 @@ import (
 // panel is a drawing of lines over one pair of axes, and series the points of a line; its name is its style too.
 type (
 	panel struct {
-		title string
-		lines []series
+		title  string
+		lines  []series
+		epochs []float64 // where they ended
+		best   *point    // that is marked, nil for none
 	}
 	series struct {
 		name   string // "train" or "test"
@@ -33,12 +35,13 @@ const (
 // reader's system is not.
 const style = `
 text { font: 12px system-ui, sans-serif; fill: #1f2328 } .title { font-weight: 600; font-size: 14px } .x { text-anchor: middle }
-.y, .legend { text-anchor: end } .ground { fill: #ffffff } .grid { stroke: #d8dee4 } .axis { stroke: #1f2328 }
+.y, .legend, .note { text-anchor: end } .ground { fill: #ffffff } .grid { stroke: #d8dee4 } .axis { stroke: #1f2328 }
 polyline { fill: none; stroke-width: 1.8; stroke-linejoin: round }
-.train { stroke: #2f6fd0 } .test { stroke: #d1570d } circle { fill: #d1570d }
+.train { stroke: #2f6fd0 } .test, .best { stroke: #d1570d } circle { fill: #d1570d }
+.best { fill: none; stroke-width: 1.5 }
 @media (prefers-color-scheme: dark) {
 text { fill: #e6edf3 } .ground { fill: #0d1117 } .grid { stroke: #3d444d } .axis { stroke: #e6edf3 }
-.train { stroke: #79b0ff } .test { stroke: #ffa657 } circle { fill: #ffa657 } }
+.train { stroke: #79b0ff } .test, .best { stroke: #ffa657 } circle { fill: #ffa657 } }
 `
 
 // draw writes panels as SVG, two beside each other.
@@ -72,6 +75,10 @@ func (p panel) draw(b *bytes.Buffer) {
 	for _, v := range x.ticks() {
 		text(b, "x", x.place(v), axisBottom+18, x.text(v))
 	}
+	for _, at := range p.epochs {
+		fmt.Fprintf(b, "<line class=\"grid\" stroke-dasharray=\"2 4\" x1=\"%[1]d\" x2=\"%[1]d\" y1=\"%d\" y2=\"%d\"/>",
+			int(x.place(at)), axisTop, axisBottom)
+	}
 	fmt.Fprintf(b, "<line class=\"axis\" x1=\"%d\" x2=\"%d\" y1=\"%d\" y2=\"%d\"/>\n", axisLeft, axisRight, axisBottom,
 		axisBottom)
 	text(b, "x", (axisLeft+axisRight)/2, axisBottom+38, "examples")
@@ -82,6 +89,11 @@ func (p panel) draw(b *bytes.Buffer) {
 			at-34)
 		text(b, "legend", at, 26, l.name)
 		l.draw(b, x, y)
+	}
+	if p.best != nil {
+		px, py := x.place(float64(p.best[0])), y.place(float64(p.best[1]))
+		fmt.Fprintf(b, "<path class=\"best\" d=\"M%.1f %.1fa7 7 0 1 0 14 0a7 7 0 1 0 -14 0\"/>\n", px-7, py)
+		text(b, "note", axisRight, axisBottom+38, fmt.Sprintf("best %.4g", p.best[1]))
 	}
 }
 
