@@ -26,6 +26,7 @@
 //	odd.go       legs that are refused first
 //	mortal.go    legs whose processes die, and the operator who starts them again
 //	tap.go       the order in which requests arrive
+//	trips.go     how many requests the steps of an epoch take
 //
 // The model shares no code with what it judges, and has one float64 for each number:
 //

@@ -46,6 +46,9 @@ func Draw(seed uint64) Program {
 	}
 	if often(r, 3) {
 		d.mortal()
+		if meets := rand.New(rand.NewPCG(seed, 24)); !often(meets, 4) {
+			p.Legs[len(p.Legs)-1].meets()
+		}
 	}
 	odd := rand.New(rand.NewPCG(seed, 23))
 	for i := range p.Legs {

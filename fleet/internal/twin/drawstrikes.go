@@ -96,6 +96,13 @@ func (d *drawer) threads(l *Leg) {
 	}
 }
 
+// meets has threads that wait for each other push means, which say how many of them have met; nobody is struck then.
+func (l *Leg) meets() {
+	if l.Threads > 1 && l.kind() == string(strategy.ModeHalfAsync) {
+		l.Strategy.Merge, l.Strikes = strategy.MergeMean, nil
+	}
+}
+
 func (d *drawer) strike(l Leg) Strike {
 	s := Strike{Kind: pick(d.Rand, "kill", "pause"), After: time.Duration(d.IntN(12000)) * time.Millisecond}
 	if l.alone() {

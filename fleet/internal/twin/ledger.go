@@ -12,13 +12,13 @@ import (
 // most. Where the others go on without a worker that has died, its samples may be missing.
 func (p Program) ledger(saw Seen, leg int) (wrong []string) {
 	l := p.Legs[leg]
-	want, lost, most, all := map[int]int{}, map[int]int{}, 0, 0
+	want, lost, most, all := map[int]float64{}, map[int]int{}, 0, 0
 	for _, c := range l.Calls {
 		for w, steps := range c.Batches {
-			for _, batch := range steps {
+			for k, batch := range steps {
 				most = max(most, len(batch))
 				for _, i := range batch {
-					want[i]++
+					want[i] += l.weight(steps, k)
 					all++
 					if l.loses(w) {
 						lost[i]++
@@ -40,11 +40,11 @@ func (p Program) ledger(saw Seen, leg int) (wrong []string) {
 		if row != nil {
 			got = row[0]
 		}
-		switch d := got - float64(want[i]); {
+		switch d := got - want[i]; {
 		case d < -0.01 && l.copies():
 			less -= d
 		case d < -0.01-float64(lost[i]):
-			wrong = append(wrong, fmt.Sprintf("sample %d has counted %.3g times, want %d", i, got, want[i]))
+			wrong = append(wrong, fmt.Sprintf("sample %d has counted %.3g times, want %.3g", i, got, want[i]))
 		case d > 0.01:
 			more += d
 		}
@@ -64,6 +64,30 @@ func (p Program) ledger(saw Seen, leg int) (wrong []string) {
 		wrong = append(wrong, fmt.Sprintf("samples have counted %.3g times too often, may be %v", more, may))
 	}
 	return wrong
+}
+
+// weight is what a batch's samples count where its thread's gradient becomes part of a mean, by samples, of what the
+// threads that meet push together. A thread begins when it has read two batches: those that have no more than one meet
+// without the others.
+func (l Leg) weight(steps [][]int, batch int) float64 {
+	n := l.Threads
+	if n < 2 || l.Strategy.Merge != strategy.MergeMean {
+		return 1
+	}
+	first := batch - batch%n
+	last := min(first+n, len(steps))
+	switch second := len(steps) - n; {
+	case first > 0 || second <= 0 || second >= n:
+	case batch < second:
+		last = second
+	default:
+		first = second
+	}
+	all := 0
+	for _, b := range steps[first:last] {
+		all += len(b)
+	}
+	return float64(len(steps[batch])) / float64(all)
 }
 
 // loses says whether the others may go on without what a worker had to train: one that is struck, or any where a server

@@ -94,6 +94,7 @@ type Seen struct {
 	windows map[string][2]int // events that there were before a sight, and behind it
 	orders  map[int][]*event  // by leg
 	wide    []string          // messages that are larger than they may be
+	trips   []string          // epochs whose steps take other calls than Explain says
 	deaths  int               // workers' lives of a mortal leg that ended before their work was done
 }
 
@@ -180,14 +181,14 @@ func (r *run) leg(i int, l Leg) error {
 	network := transport.NewMemory()
 	var all sync.WaitGroup
 	for _, maker := range l.roles() {
-		f, err := fleet.New(context.Background(), maker, fleet.Options{Transport: r.way(l, maker, network),
-			Logger: r.logger()})
+		way := &trips{Transport: r.way(l, maker, network)}
+		f, err := fleet.New(context.Background(), maker, fleet.Options{Transport: way, Logger: r.logger()})
 		if err != nil {
 			return err
 		}
 		all.Go(func() {
 			defer f.Close()
-			if err := (&role{run: r, l: l, leg: i, f: f}).play(ctx); err != nil {
+			if err := (&role{run: r, l: l, leg: i, f: f, trips: way}).play(ctx); err != nil {
 				fail(fmt.Errorf("%v: %w", f, err)) // the first cause stays
 			}
 		})
@@ -245,6 +246,8 @@ type role struct {
 	leg int
 	f   *fleet.Fleet
 	g   graph
+
+	trips *trips // its calls, nil in a mortal leg
 
 	worker int
 	exe    map[string]*executor
