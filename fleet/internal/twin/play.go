@@ -275,6 +275,11 @@ func (r *role) play(ctx context.Context) error {
 	if err := opt.Minimize(r.g.loss); err != nil {
 		return err
 	}
+	if r.l.Servers > 0 { // it is known before anybody has joined
+		if _, err := r.f.Explain(nil); err != nil {
+			return err
+		}
+	}
 	from := r.l.From
 	if from.Dir != "" && from.How == "restore" {
 		o := fleet.RestoreOptions{Params: from.Only, WeightsOnly: from.WeightsOnly}
