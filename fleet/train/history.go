@@ -6,31 +6,55 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/nn"
 )
 
-// evaluate measures with the others, and calls the hooks.
+// evaluate measures with the others, anew where one has gone with its share of the test rows, and calls the hooks.
 func (r *Run) evaluate(ctx context.Context, so nn.TrainResult, end bool) error {
-	sums := []float64{float64(so.Samples), float64(so.Passed + r.past.extra), so.Loss * so.Weight, so.Weight}
-	if r.tests.rows != nil {
-		measured, err := measure(ctx, r.tests.exe, r.mine(r.tests.rows), r.tests.nodes(), r.Job.Loss.Prediction())
+	pace := r.meter.take()
+	for {
+		sums := []float64{float64(so.Samples), float64(so.Passed + r.past.extra), so.Loss * so.Weight, so.Weight}
+		if r.tests.rows != nil {
+			own, err := measure(ctx, r.tests.exe, r.testRows(), r.tests.nodes(), r.Job.Loss.Prediction())
+			if err != nil {
+				return err
+			}
+			if err := r.tests.exe.Close(ctx); err != nil {
+				return err
+			}
+			sums = append(sums, own...)
+		}
+		if r.others.leads {
+			pace.LR = r.rate(ctx)
+		}
+		words, _, err := r.meet(ctx, word{Kind: measures, Ended: end, Sums: sums, Of: r.others.beside, Pace: pace})
 		if err != nil {
 			return err
 		}
-		if err := r.tests.exe.Close(ctx); err != nil {
-			return err
+		if complete(words) {
+			return r.conclude(ctx, words)
 		}
-		sums = append(sums, measured...)
 	}
-	pace := r.meter.take()
-	if r.others.leads {
-		pace.LR = r.rate(ctx)
+}
+
+// testRows are this worker's share of them: the workers that live share them out.
+func (r *Run) testRows() *dataset.Dataset {
+	if r.Job.Sharded {
+		return r.tests.rows
 	}
-	words, _, err := r.meet(ctx, word{Kind: measures, Ended: end, Sums: sums, Pace: pace})
-	if err != nil {
-		return err
+	return r.tests.rows.Shard(r.others.place, r.others.beside)
+}
+
+// complete says whether all have measured that had a share of the test rows.
+func complete(words []word) bool {
+	n, of := 0, 0
+	for _, w := range words {
+		if w.Kind == measures {
+			n, of = n+1, max(of, w.Of)
+		}
 	}
-	return r.conclude(ctx, words)
+	return n >= of
 }
 
 // adopt takes an evaluation that the others have made without this worker, and says whether it is the epoch's last.

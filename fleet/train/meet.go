@@ -20,7 +20,7 @@ func (r *Run) meet(ctx context.Context, mine word) (words []word, others kind, e
 		}
 		r.ends.agree(w)
 	}
-	lacking := r.others.look(words, at, r.Fleet.WorkerIndex())
+	lacking := r.others.look(words, at, r.Fleet.WorkerIndex(), mine.Kind)
 	if others == recalls || !lacking || mine.Kind == recalls {
 		return words, others, r.recall(words)
 	}

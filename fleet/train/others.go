@@ -20,13 +20,22 @@ type others struct {
 	leads  bool
 	lowest bool // of the workers that live, which may set the rate
 	late   bool // this worker was started again alone, and the others train on
+	// beside is how many workers said the same kind of word, and place this worker's place among them.
+	beside, place int
 }
 
 // look finds a worker's place by what all have said, each at its index, and says whether some know of fewer evaluations
 // than others.
-func (o *others) look(words []word, at []int, me int) (lacking bool) {
+func (o *others) look(words []word, at []int, me int, mine kind) (lacking bool) {
 	most, knows := 0, 0
+	o.beside, o.place = 0, 0
 	for i, w := range words {
+		if w.Kind == mine {
+			o.beside++
+		}
+		if w.Kind == mine && at[i] < me {
+			o.place++
+		}
 		if w.Known > most {
 			most, knows = w.Known, i
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/checkpoints"
 )
 
 // state is what a job that is started again needs of this one.
@@ -81,6 +82,9 @@ func (r *Run) resume() error {
 	p, short := r.Fleet.Progress(), r.others.late
 	// a worker may be further than one that was lost, or than the checkpoint
 	r.Epoch = max(p.Epoch, r.Fleet.Position().Epoch)
+	if c, err := checkpoints.Latest(r.dir); r.others.late && err == nil && len(c.Progress.User) > 0 {
+		p.User = c.Progress.User // newer than what the job began from, and where no other worker lives nobody knows more
+	}
 	if len(p.User) == 0 {
 		if err := r.remember(memory{}); err != nil {
 			return err

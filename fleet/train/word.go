@@ -16,6 +16,8 @@ type word struct {
 	Sums tallies
 	// Pace is how it went on its way there.
 	Pace *measured
+	// Of is how many workers measure a share each.
+	Of int
 	// History is its memory, as JSON, for workers that know less.
 	History []byte
 }

@@ -139,7 +139,7 @@ func (r *Run) end(ctx context.Context) (alone bool, err error) {
 			over, err = false, r.standIn(ctx)
 		case others == meets && !r.others.lag:
 			err = r.evaluate(ctx, r.last, over)
-		case others == measures:
+		case others == measures && complete(words):
 			over, err = r.adopt(ctx, words)
 		default:
 			over = false
@@ -329,7 +329,7 @@ func (r *Run) middle(ctx context.Context, so nn.TrainResult) error {
 		switch {
 		case others == meets && !r.others.lag:
 			return r.evaluate(ctx, so, false)
-		case others == measures:
+		case others == measures && complete(words):
 			over, err := r.adopt(ctx, words)
 			if err == nil && over {
 				_, _, err = r.meet(ctx, word{Kind: agrees})
