@@ -130,7 +130,7 @@ func TestAllLayersStand(t *testing.T) {
 			t.Errorf("no row of layers has %s", m[1])
 		}
 	}
-	for name, layer := range layers {
+	for name, layer := range trial.SomeOf(t, layers) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			sync := strategy.Sync()

@@ -176,6 +176,7 @@ func TestMain(m *testing.M) {
 		run, ok = runNaive, true
 	}
 	if !ok {
+		trial.Waits()
 		os.Exit(m.Run())
 	}
 	if err := run(context.Background(), os.Stdout); err != nil {

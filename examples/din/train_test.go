@@ -9,17 +9,14 @@ import (
 
 // TestClicks trains on generated clicks, alone and on 2 servers and 2 workers.
 func TestClicks(t *testing.T) {
-	check := func(name string, servers, workers int, args ...string) {
-		t.Run(name, func(t *testing.T) {
-			res, said := jobtest.Run(t, servers, workers, program, append(args, "-rows=20000", "-epochs=3", "-lr=0.01", "-out=")...)
+	for _, k := range jobtest.Kinds(t, 128) {
+		t.Run(k.Name, func(t *testing.T) {
+			res, said := jobtest.Run(t, k.Servers, k.Workers, program, append(k.Args, "-rows=20000", "-epochs=3", "-lr=0.01", "-out=")...)
 			if auc := res.Last.Values["test AUC"]; auc < 0.64 || auc > 0.83 || !strings.Contains(said, "no model can do better than 0.8") {
 				t.Errorf("test AUC %.4f; worker 0 said\n%s", auc, said)
 			}
 		})
 	}
-	check("local", 0, 1)
-	check("async", 2, 2, "-mode=async", "-batch=128")
-	check("sync", 2, 2, "-mode=sync", "-batch=128")
 }
 
 func TestBadFlags(t *testing.T) {

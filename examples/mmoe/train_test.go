@@ -9,17 +9,14 @@ import (
 
 // TestBothTasks trains on generated rows, alone and on 2 servers and 2 workers.
 func TestBothTasks(t *testing.T) {
-	check := func(name string, servers, workers int, args ...string) {
-		t.Run(name, func(t *testing.T) {
-			res, said := jobtest.Run(t, servers, workers, program, append(args, "-rows=30000", "-out=")...)
+	for _, k := range jobtest.Kinds(t, 128) {
+		t.Run(k.Name, func(t *testing.T) {
+			res, said := jobtest.Run(t, k.Servers, k.Workers, program, append(k.Args, "-rows=30000", "-out=")...)
 			if auc := res.Last.Values["test AUC of likes"]; auc < 0.82 || auc > 0.89 || !strings.Contains(said, "no model can do better than 0.8") {
 				t.Errorf("test AUC of likes %.4f; worker 0 said\n%s", auc, said)
 			}
 		})
 	}
-	check("local", 0, 1)
-	check("async", 2, 2, "-mode=async", "-batch=128")
-	check("sync", 2, 2, "-mode=sync", "-batch=128")
 }
 
 func TestBadFlags(t *testing.T) {

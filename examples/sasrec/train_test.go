@@ -9,17 +9,14 @@ import (
 
 // TestRecall trains on generated sequences, alone and on 2 servers and 2 workers.
 func TestRecall(t *testing.T) {
-	check := func(name string, servers, workers int, args ...string) {
-		t.Run(name, func(t *testing.T) {
-			_, said := jobtest.Run(t, servers, workers, program, append(args, "-rows=4000", "-epochs=3", "-lr=0.005", "-dim=16", "-out=")...)
+	for _, k := range jobtest.Kinds(t, 64) {
+		t.Run(k.Name, func(t *testing.T) {
+			_, said := jobtest.Run(t, k.Servers, k.Workers, program, append(k.Args, "-rows=4000", "-epochs=3", "-lr=0.005", "-dim=16", "-out=")...)
 			if recall := retrievaltest.Last(t, said); recall < 0.1 || recall > best() {
 				t.Errorf("recall@10 %.4f; worker 0 said\n%s", recall, said)
 			}
 		})
 	}
-	check("local", 0, 1)
-	check("async", 2, 2, "-mode=async", "-batch=64")
-	check("sync", 2, 2, "-mode=sync", "-batch=64")
 }
 
 // TestSaved: what is saved finds the items that the job found: what users have seen by the model, items by their vectors.

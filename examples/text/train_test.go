@@ -9,17 +9,14 @@ import (
 
 // TestClasses trains alone and on 2 servers and 2 workers.
 func TestClasses(t *testing.T) {
-	check := func(name string, servers, workers int, args ...string) {
-		t.Run(name, func(t *testing.T) {
-			res, said := jobtest.Run(t, servers, workers, program, append(args, "-epochs=2", "-dim=16", "-lr=0.01", "-out=")...)
+	for _, k := range jobtest.Kinds(t, 32) {
+		t.Run(k.Name, func(t *testing.T) {
+			res, said := jobtest.Run(t, k.Servers, k.Workers, program, append(k.Args, "-epochs=2", "-dim=16", "-lr=0.01", "-out=")...)
 			if got := res.Last.Values["test accuracy"]; got < 0.65 {
 				t.Errorf("test accuracy %.4f; worker 0 said\n%s", got, said)
 			}
 		})
 	}
-	check("local", 0, 1)
-	check("async", 2, 2, "-mode=async", "-batch=32")
-	check("sync", 2, 2, "-mode=sync", "-batch=32")
 }
 
 // TestComments: the text has some hundreds of paragraphs of each class, and the most frequent words have the lowest ids.

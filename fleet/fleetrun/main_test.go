@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -39,6 +40,7 @@ func (t tests) Run() int {
 			signal.Notify(make(chan os.Signal, 1), s)
 		}
 	}
+	trial.Waits()
 	return t.M.Run()
 }
 

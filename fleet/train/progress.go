@@ -83,7 +83,7 @@ func (r *Run) resume() error {
 	// a worker may be further than one that was lost, or than the checkpoint
 	r.Epoch = max(p.Epoch, r.Fleet.Position().Epoch)
 	if c, err := checkpoints.Latest(r.dir); r.others.late && err == nil && len(c.Progress.User) > 0 {
-		p.User = c.Progress.User // newer than what the job began from, and where no other worker lives nobody knows more
+		p.User = c.Progress.User // newer than what the job began from: where no other worker lives, all that is known
 	}
 	if len(p.User) == 0 {
 		if err := r.remember(memory{}); err != nil {

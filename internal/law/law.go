@@ -6,11 +6,13 @@ import (
 	"hash/fnv"
 	"maps"
 	"os"
+	"runtime"
 	"slices"
+	"strconv"
 	"testing"
 )
 
-// Share is how many of a law's seeds, or of its table's cases, this run plays: a quarter, at least 2 and at most 12.
+// Share is how many of a law's seeds, or of its table's cases, this run plays: an eighth, at least 1 and at most 6.
 // With -short it is 1. It is all of them where a law is asked for: by FLEET_SEEDS or FLEET_SEED, and by -run, which
 // names it.
 func Share(whole int) int {
@@ -20,7 +22,13 @@ func Share(whole int) int {
 	if os.Getenv("FLEET_SEEDS") != "" || os.Getenv("FLEET_SEED") != "" || flag.Lookup("test.run").Value.String() != "" {
 		return whole
 	}
-	return min(whole, max(2, min(12, (whole+3)/4)))
+	return min(whole, max(1, min(6, (whole+7)/8)))
+}
+
+// Waits has three times as many tests of a package run beside each other as there are cores, since they wait more than
+// they compute; -parallel says otherwise. Its TestMain calls it.
+func Waits() {
+	_ = flag.Set("test.parallel", strconv.Itoa(3*runtime.GOMAXPROCS(0)))
 }
 
 // Long skips a test that -short leaves out: it takes long, and has no cases of which one alone could be played.

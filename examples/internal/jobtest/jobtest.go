@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"sync"
 	"testing"
@@ -21,6 +22,22 @@ import (
 func Modes(t *testing.T) []strategy.Mode {
 	t.Helper()
 	return law.Some(t, strategy.Modes())
+}
+
+// Kind is a job of one process, or of servers and workers, with the flags that make it so.
+type Kind struct {
+	Name             string
+	Servers, Workers int
+	Args             []string
+}
+
+// Kinds are those of three kinds that this run of tests trains: one process alone, and two servers with two workers in
+// async and in sync, in batches of so many.
+func Kinds(t *testing.T, batch int) []Kind {
+	t.Helper()
+	small := fmt.Sprint("-batch=", batch)
+	return law.Some(t, []Kind{{"local", 0, 1, nil}, {"async", 2, 2, []string{"-mode=async", small}},
+		{"sync", 2, 2, []string{"-mode=sync", small}}})
 }
 
 // ModeArgs are the flags that choose a mode, with others that it needs in geo, where workers train by plain gradient

@@ -6,6 +6,9 @@ import (
 	"github.com/gofleet/gofleet/internal/law"
 )
 
+// Waits has more tests of a package run beside each other than there are cores, see [law.Waits].
+func Waits() { law.Waits() }
+
 // Long skips a test that -short leaves out: it takes long, and has no cases of which one alone could be played.
 func Long(t *testing.T) {
 	t.Helper()

@@ -41,7 +41,8 @@ func (r *role) tripped(at string, c Call, calls []int64) error {
 	if got := float64(calls[last] - calls[0]); math.Abs(got-want) > 0.01 {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.saw.trips = append(r.saw.trips, fmt.Sprintf("%s: %v calls for %d steps, explained are %v", at, got, last, want))
+		wrong := fmt.Sprintf("%s: %v calls for %d steps, explained are %v", at, got, last, want)
+		r.saw.trips = append(r.saw.trips, wrong)
 	}
 	return nil
 }
