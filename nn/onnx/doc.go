@@ -30,8 +30,8 @@
 // the field, the height and examples to test a function with, and gofleet.version the [nn.Model]'s version. In
 // Python:
 //
-//	session = onnxruntime.InferenceSession("model.onnx")
-//	for h in json.loads(session.get_modelmeta().custom_metadata_map["gofleet.hashes"]):
+//	about = onnxruntime.InferenceSession("model.onnx").get_modelmeta().custom_metadata_map
+//	for h in json.loads(about.get("gofleet.hashes", "[]")):
 //		for text, id in h["examples"].items():
 //			assert zlib.crc32((h["field"] + ":" + text).encode()) % h["height"] == id
 //
