@@ -27,8 +27,8 @@
 //
 // A file begins at numbers and ids. What a model's format does to lines of text before that is the caller's: the
 // metadata gofleet.rows has the format as JSON, gofleet.hashes each place of an input that is an id of a text, with
-// the field, the height and examples to test a function with, and gofleet.version the [nn.Model]'s version. In
-// Python:
+// the field, the height and examples to test a function with, and gofleet.version the [nn.Model]'s version. A
+// model that was saved without a format has the last alone. In Python:
 //
 //	about = onnxruntime.InferenceSession("model.onnx").get_modelmeta().custom_metadata_map
 //	for h in json.loads(about.get("gofleet.hashes", "[]")):
