@@ -42,6 +42,7 @@ var house = map[string][]string{
 	"internal/files":        {"fleet/store"},
 	"fleet/store/storetest": {"fleet/store"},
 	"internal/runs":         {"internal/files"},
+	"fleet/store/s3":        {"fleet/store"},
 	"internal/modelfiles":   {"internal/files", "internal/safetensors"},
 	"internal/journal":      {"internal/files"},
 	"internal/checkpoint":   {"internal/files", "internal/modelfiles", "internal/progress", "internal/rules", "internal/safetensors", "internal/table", "optimizer"},
@@ -86,6 +87,7 @@ var house = map[string][]string{
 
 // houseTests says what test files may import besides their package's own row, the package itself and the exams.
 var houseTests = map[string][]string{
+	"fleet/store/s3":          {"fleet/store/storetest"},
 	"dataset":                 {"nn", "optimizer", "optimizer/local"},
 	"nn":                      {"internal/safetensors", "optimizer/local"},
 	"nn/onnx":                 {"optimizer/weights"},
@@ -120,6 +122,7 @@ var houseTests = map[string][]string{
 
 // outside says which other modules a package may use. A package without a row has the standard library alone.
 var outside = map[string][]string{
+	"fleet/store/s3":             {"github.com/aws/aws-sdk-go-v2"},
 	"dataset":                    {"github.com/klauspost/compress", "gorgonia.org/tensor"},
 	"dataset/parquet":            {"github.com/parquet-go/parquet-go", "gorgonia.org/tensor"},
 	"optimizer":                  {"golang.org/x/sys"},

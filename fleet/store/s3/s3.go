@@ -1,0 +1,214 @@
+package s3
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"github.com/gofleet/gofleet/fleet/store"
+)
+
+// Options name a service. The zero value is what the environment says.
+type Options struct {
+	// Endpoint is the URL of a service that is not Amazon's, such as http://minio:9000.
+	Endpoint string
+	Region   string
+	// PieceBytes is the size of the pieces that larger files are uploaded in; 0 means 8 MiB, and 5 MiB is the least.
+	// Pieces of files for which 10,000 of them do not suffice are larger.
+	PieceBytes int64
+	// Credentials take the place of those that are found.
+	Credentials aws.CredentialsProvider
+}
+
+const (
+	defaultPiece = 8 << 20
+	leastPiece   = 5 << 20
+	mostPieces   = 10_000
+)
+
+// Mount has names that begin with s3:// be in buckets of a service, for all of this process.
+func Mount(o Options) error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	s, err := New(ctx, o)
+	if err != nil {
+		return err
+	}
+	return store.Mount("s3", s)
+}
+
+// Store keeps files in buckets: the first part of a name is the bucket's.
+type Store struct {
+	client *s3.Client
+	piece  int64
+}
+
+// New makes a store, and asks no bucket.
+func New(ctx context.Context, o Options) (*Store, error) {
+	if o.PieceBytes != 0 && o.PieceBytes < leastPiece {
+		return nil, fmt.Errorf("s3: PieceBytes is %d: S3 takes pieces of %d bytes or more", o.PieceBytes, leastPiece)
+	}
+	endpoint := cmp.Or(o.Endpoint, os.Getenv("AWS_ENDPOINT_URL_S3"), os.Getenv("AWS_ENDPOINT_URL"))
+	client := awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
+		t.ResponseHeaderTimeout = answerTime
+	})
+	load := []func(*config.LoadOptions) error{config.WithHTTPClient(client)}
+	if o.Region != "" {
+		load = append(load, config.WithRegion(o.Region))
+	}
+	if o.Credentials != nil {
+		load = append(load, config.WithCredentialsProvider(o.Credentials))
+	}
+	c, err := config.LoadDefaultConfig(ctx, load...)
+	if err != nil {
+		return nil, fmt.Errorf("s3: %w", err)
+	}
+	if c.Region == "" && endpoint != "" {
+		c.Region = "us-east-1" // which others' services don't ask for
+	}
+	if c.Region == "" {
+		return nil, errors.New("s3: no region is set: set AWS_REGION, or Options.Region, to that of the bucket")
+	}
+	return &Store{piece: cmp.Or(o.PieceBytes, defaultPiece), client: s3.NewFromConfig(c, func(s *s3.Options) {
+		if endpoint != "" {
+			s.BaseEndpoint, s.UsePathStyle = &endpoint, true
+		}
+		s.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenRequired // others' services know no trailers
+		s.ResponseChecksumValidation = aws.ResponseChecksumValidationWhenRequired
+		s.Retryer = retry.NewStandard(func(o *retry.StandardOptions) { o.MaxAttempts, o.MaxBackoff = 4, backoff })
+	})}, nil
+}
+
+// answerTime is how long a service may take to begin an answer before the request is made again.
+const answerTime = 20 * time.Second
+
+// backoff is the longest wait before the next attempt.
+var backoff = 10 * time.Second
+
+// split is the bucket and the key of a name.
+func split(name string) (bucket, key *string) {
+	b, k, _ := strings.Cut(name, "/")
+	return &b, &k
+}
+
+// said is an error as package store has it.
+func said(op, name string, err error) error {
+	var answer interface{ HTTPStatusCode() int }
+	if err == nil || !errors.As(err, &answer) {
+		return err
+	}
+	switch answer.HTTPStatusCode() {
+	case http.StatusNotFound:
+		return &fs.PathError{Op: op, Path: "s3://" + name, Err: notThere{err}}
+	case http.StatusPreconditionFailed, http.StatusConflict:
+		return fmt.Errorf("%w: %w", store.ErrChanged, err)
+	case http.StatusMovedPermanently:
+		return fmt.Errorf("the bucket is in another region than AWS_REGION or Options.Region says: %w", err)
+	}
+	return err
+}
+
+// notThere is an answer that there is no such thing.
+type notThere struct{ error }
+
+func (n notThere) Is(target error) bool { return target == fs.ErrNotExist }
+
+func (n notThere) Unwrap() error { return n.error }
+
+// Stat implements [store.Store].
+func (s *Store) Stat(ctx context.Context, name string) (store.Info, error) {
+	i, _, err := s.head(ctx, name)
+	return i, err
+}
+
+// head is what is known of an object, and the mark of who has put it.
+func (s *Store) head(ctx context.Context, name string) (i store.Info, mark string, err error) {
+	bucket, key := split(name)
+	if *key == "" {
+		return i, "", &fs.PathError{Op: "stat", Path: "s3://" + name, Err: fs.ErrNotExist}
+	}
+	h, err := s.client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: bucket, Key: key})
+	if err != nil {
+		return i, "", said("stat", name, err)
+	}
+	i = store.Info{Name: path.Base(name), Size: aws.ToInt64(h.ContentLength), Modified: aws.ToTime(h.LastModified),
+		Version: aws.ToString(h.ETag)}
+	return i, h.Metadata[markKey], nil
+}
+
+// Open implements [store.Store].
+func (s *Store) Open(ctx context.Context, name string, r store.Range) (io.ReadCloser, error) {
+	bucket, key := split(name)
+	in := &s3.GetObjectInput{Bucket: bucket, Key: key}
+	if r.Version != "" {
+		in.IfMatch = &r.Version
+	}
+	switch {
+	case r.Bytes > 0:
+		in.Range = aws.String(fmt.Sprintf("bytes=%d-%d", r.From, r.From+r.Bytes-1))
+	case r.From > 0:
+		in.Range = aws.String(fmt.Sprintf("bytes=%d-", r.From))
+	}
+	got, err := s.client.GetObject(ctx, in)
+	var answer interface{ HTTPStatusCode() int }
+	if errors.As(err, &answer) && answer.HTTPStatusCode() == http.StatusRequestedRangeNotSatisfiable {
+		return io.NopCloser(bytes.NewReader(nil)), nil
+	}
+	if err != nil {
+		return nil, said("open", name, err)
+	}
+	return got.Body, nil
+}
+
+// List implements [store.Store].
+func (s *Store) List(ctx context.Context, dir string) (all []store.Info, err error) {
+	bucket, key := split(dir)
+	prefix := *key
+	if prefix != "" {
+		prefix += "/"
+	}
+	pages := s3.NewListObjectsV2Paginator(s.client, &s3.ListObjectsV2Input{Bucket: bucket, Prefix: &prefix,
+		Delimiter: aws.String("/")})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, said("list", dir, err)
+		}
+		for _, o := range page.Contents {
+			if name := strings.TrimPrefix(aws.ToString(o.Key), prefix); name != "" { // some make objects of directories
+				all = append(all, store.Info{Name: name, Size: aws.ToInt64(o.Size),
+					Modified: aws.ToTime(o.LastModified), Version: aws.ToString(o.ETag)})
+			}
+		}
+		for _, p := range page.CommonPrefixes {
+			name := strings.TrimSuffix(strings.TrimPrefix(aws.ToString(p.Prefix), prefix), "/")
+			all = append(all, store.Info{Name: name, Dir: true})
+		}
+	}
+	return all, nil
+}
+
+// Remove implements [store.Store].
+func (s *Store) Remove(ctx context.Context, name string) error {
+	bucket, key := split(name)
+	_, err := s.client.DeleteObject(ctx, &s3.DeleteObjectInput{Bucket: bucket, Key: key})
+	if err = said("remove", name, err); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,151 @@
+package s3
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/credentials"
+
+	"github.com/gofleet/gofleet/fleet/store"
+	"github.com/gofleet/gofleet/fleet/store/storetest"
+)
+
+func init() { backoff = 10 * time.Millisecond }
+
+// newStore is a store over a fake.
+func newStore(t *testing.T) (*Store, *fake) {
+	t.Helper()
+	f := newFake()
+	server := httptest.NewServer(f)
+	t.Cleanup(server.Close)
+	s, err := New(t.Context(), Options{Endpoint: server.URL, Region: "here", PieceBytes: leastPiece,
+		Credentials: credentials.NewStaticCredentialsProvider("id", "secret", "")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, f
+}
+
+func TestExam(t *testing.T) {
+	storetest.Run(t, func(t *testing.T) (store.Store, string) {
+		s, _ := newStore(t)
+		return s, "bucket/some/dir"
+	})
+}
+
+func section(b []byte) *io.SectionReader {
+	return io.NewSectionReader(bytes.NewReader(b), 0, int64(len(b)))
+}
+
+// sized are contents that are put whole, and in pieces.
+func sized() [][]byte {
+	return [][]byte{[]byte("small"), bytes.Repeat([]byte("0123456789abcdef"), (2*leastPiece+leastPiece/2)/16)}
+}
+
+// isPut says whether a request makes an object.
+func isPut(r *http.Request) bool {
+	q := r.URL.Query()
+	return r.Method == http.MethodPut && !q.Has("partNumber") || r.Method == http.MethodPost && q.Has("uploadId")
+}
+
+// TestALostAnswer: a put on condition that was done and not answered is made again, refused, and found to be its own; that of another is not.
+func TestALostAnswer(t *testing.T) {
+	for _, content := range sized() {
+		s, f := newStore(t)
+		var lost atomic.Int32
+		f.befall = func(_ http.ResponseWriter, r *http.Request) (bool, bool) {
+			return false, isPut(r) && lost.Add(1) == 1
+		}
+		first, err := s.Put(t.Context(), "b/f", section(content), store.Condition{Absent: true})
+		if i, e := s.Stat(t.Context(), "b/f"); err != nil || e != nil || i.Version != first || lost.Load() < 2 {
+			t.Errorf("%d bytes: version %q, error %v, after %d attempts; it is %+v, %v", len(content), first, err, lost.Load(), i, e)
+		}
+		lost.Store(0)
+		if _, err := s.Put(t.Context(), "b/f", section(append(content, '2')), store.Condition{Version: first}); err != nil {
+			t.Errorf("%d bytes in the place of others: %v", len(content), err)
+		}
+		lost.Store(0)
+		if _, err := s.Put(t.Context(), "b/f", section(content), store.Condition{Version: first}); !errors.Is(err, store.ErrChanged) {
+			t.Errorf("%d bytes in the place of what is there no more: %v", len(content), err)
+		}
+	}
+}
+
+// TestRequestsThatFail are made again: each request fails once, with a status that says so, or without an answer.
+func TestRequestsThatFail(t *testing.T) {
+	for _, content := range sized() {
+		s, f := newStore(t)
+		var requests, failed atomic.Int32
+		f.befall = func(w http.ResponseWriter, r *http.Request) (bool, bool) {
+			if requests.Add(1)%2 == 0 {
+				return false, false
+			}
+			failed.Add(1)
+			_, _ = io.Copy(io.Discard, r.Body)
+			fail(w, r, http.StatusServiceUnavailable, "SlowDown")
+			return true, false
+		}
+		if _, err := s.Put(t.Context(), "b/f", section(content), store.Condition{Absent: true}); err != nil {
+			t.Errorf("%d bytes: %v", len(content), err)
+		}
+		r, err := s.Open(t.Context(), "b/f", store.Range{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := io.ReadAll(r)
+		r.Close()
+		if err != nil || !bytes.Equal(got, content) || failed.Load() < 2 {
+			t.Errorf("%d bytes of %d, error %v, %d requests failed", len(got), len(content), err, failed.Load())
+		}
+	}
+}
+
+// TestPieces: a file is uploaded in pieces of the size that was asked for, or in fewer that are larger; what can't be finished is given up.
+func TestPieces(t *testing.T) {
+	const gb = 1 << 30
+	for _, c := range []struct{ size, piece, want int64 }{
+		{6 * gb, 8 << 20, 8 << 20}, {100 * gb, 8 << 20, 10737419}, {5000 * gb, 8 << 20, 536870912},
+	} {
+		if got := pieceOf(c.size, c.piece); got != c.want || (c.size+got-1)/got > mostPieces {
+			t.Errorf("%d bytes go in pieces of %d, want %d", c.size, got, c.want)
+		}
+	}
+	s, f := newStore(t)
+	content := sized()[1]
+	f.befall = func(w http.ResponseWriter, r *http.Request) (bool, bool) {
+		if r.URL.Query().Get("partNumber") != "2" {
+			return false, false
+		}
+		_, _ = io.Copy(io.Discard, r.Body)
+		fail(w, r, http.StatusForbidden, "AccessDenied")
+		return true, false
+	}
+	if _, err := s.Put(t.Context(), "b/f", section(content), store.Condition{}); err == nil || !strings.Contains(err.Error(), "AccessDenied") {
+		t.Errorf("a piece was refused: %v", err)
+	}
+	if len(f.uploads) > 0 || len(f.objects) > 0 {
+		t.Errorf("%d uploads and %d objects are left", len(f.uploads), len(f.objects))
+	}
+}
+
+// TestOptions refuses what a service would refuse later.
+func TestOptions(t *testing.T) {
+	t.Setenv("AWS_REGION", "")
+	t.Setenv("AWS_DEFAULT_REGION", "")
+	t.Setenv("AWS_CONFIG_FILE", "/dev/null")
+	for what, o := range map[string]Options{"PieceBytes": {PieceBytes: 1 << 20}, "AWS_REGION": {}} {
+		if _, err := New(t.Context(), o); err == nil || !strings.Contains(err.Error(), what) {
+			t.Errorf("%+v: error %v does not name %s", o, err, what)
+		}
+	}
+	if _, err := New(t.Context(), Options{Endpoint: "http://minio:9000"}); err != nil {
+		t.Errorf("an endpoint without a region: %v", err)
+	}
+}
