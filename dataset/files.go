@@ -16,7 +16,8 @@ import (
 type Files struct {
 	Paths  []string
 	Format Format
-	// FS is where the paths lie; nil is the machine's file system.
+	// FS is where the paths lie; nil is the machine's file system, and for URLs the stores that the program has mounted
+	// (package fleet/store): of a file there some megabytes are read ahead, and what breaks off goes on where it did.
 	FS fs.FS
 	// PipeCommand, if set, is a command of the shell that every file goes through: it reads the file, as it lies there,
 	// on its standard input, and what it writes is read instead. One that fails ends the pass, with its last words on

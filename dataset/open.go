@@ -14,10 +14,10 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// openFile opens a file of fsys, or of the machine when fsys is nil, has the command, if there is one, make of it what
-// it does, and unpacks that if it is gzip or zstd.
+// openFile opens a file of fsys, or of the machine or a store when fsys is nil, has the command, if there is one, make
+// of it what it does, and unpacks that if it is gzip or zstd.
 func openFile(ctx context.Context, fsys fs.FS, path, command string) (io.ReadCloser, error) {
-	f, err := openRaw(fsys, path)
+	f, err := openRaw(ctx, fsys, path)
 	if err != nil {
 		return nil, fmt.Errorf("dataset: %w", err)
 	}
@@ -38,12 +38,15 @@ func openFile(ctx context.Context, fsys fs.FS, path, command string) (io.ReadClo
 	return r, nil
 }
 
-func openRaw(fsys fs.FS, path string) (io.ReadCloser, error) {
+func openRaw(ctx context.Context, fsys fs.FS, path string) (io.ReadCloser, error) {
 	if fsys != nil {
 		return fsys.Open(path)
 	}
-	if err := local.CheckLocal(path); err != nil {
+	if err := local.Check(path); err != nil {
 		return nil, fmt.Errorf("%w, or give the dataset an FS that opens it", err)
+	}
+	if local.IsURL(path) {
+		return local.OpenStream(ctx, path)
 	}
 	return os.Open(path)
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -138,8 +137,8 @@ func (f *Files) open(path string) (readerAtCloser, int64, error) {
 	var err error
 	if f.FS != nil {
 		opened, err = f.FS.Open(path)
-	} else if err = files.CheckLocal(path); err == nil {
-		opened, err = os.Open(path)
+	} else if err = files.Check(path); err == nil {
+		opened, err = files.Open(path)
 	}
 	if err != nil {
 		return nil, 0, fmt.Errorf("dataset: %w", err)

@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/gofleet/gofleet/dataset"
+	"github.com/gofleet/gofleet/internal/files"
 )
 
 // Files are rows in files, which a worker reads into memory. Rows to train on and rows to evaluate on are parted at
@@ -91,6 +91,9 @@ func again(names []string) string {
 
 // whole is the path of a file without links, or "" for what has none, such as a pipe, which is read once.
 func whole(name string) string {
+	if files.IsURL(name) {
+		return files.Clean(name)
+	}
 	path, err := filepath.EvalSymlinks(name)
 	if err != nil {
 		return ""
@@ -100,27 +103,27 @@ func whole(name string) string {
 }
 
 // listed are the files at paths.
-func listed(paths []string) (files []string, err error) {
+func listed(paths []string) (found []string, err error) {
 	for _, p := range paths {
 		below, err := filesOf(p)
 		if err != nil {
 			return nil, err
 		}
-		files = append(files, below...)
+		found = append(found, below...)
 	}
-	return files, nil
+	return found, nil
 }
 
 func (f Files) read(ctx context.Context, paths []string) (*dataset.Dataset, error) {
-	files, err := listed(paths)
+	found, err := listed(paths)
 	if err != nil {
 		return nil, err
 	}
-	if twice := again(files); twice != "" {
+	if twice := again(found); twice != "" {
 		slog.Warn("train: a file is named twice, and its rows count twice", "file", twice, "paths",
 			strings.Join(paths, ", "))
 	}
-	rows, err := dataset.FromFiles(f.Format, files...).Load(ctx)
+	rows, err := dataset.FromFiles(f.Format, found...).Load(ctx)
 	if errors.Is(err, dataset.ErrBadLine) {
 		err = fmt.Errorf("%w (read as %T)", err, f.Format)
 	}
@@ -129,16 +132,18 @@ func (f Files) read(ctx context.Context, paths []string) (*dataset.Dataset, erro
 	}
 	if n, _ := rows.Len(); n == 0 {
 		_, err := rows.Batch(ctx)
-		return nil, fmt.Errorf("train: %s: no rows in %d files: %w", strings.Join(paths, ", "), len(files), err)
+		return nil, fmt.Errorf("train: %s: no rows in %d files: %w", strings.Join(paths, ", "), len(found), err)
 	}
 	return rows, nil
 }
 
 // filesOf is a file, the files of a pattern, or a directory's files that hold rows.
-func filesOf(path string) (files []string, err error) {
-	st, err := os.Stat(path)
-	if matches, e := filepath.Glob(path); err != nil && e == nil && len(matches) > 0 {
-		return matches, nil
+func filesOf(path string) (found []string, err error) {
+	st, err := files.Stat(path)
+	if err != nil {
+		if matches, e := files.Match(path); e == nil && len(matches) > 0 {
+			return matches, nil
+		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("train: rows in files: %w", err)
@@ -146,17 +151,17 @@ func filesOf(path string) (files []string, err error) {
 	if !st.IsDir() {
 		return []string{path}, nil
 	}
-	entries, err := os.ReadDir(path)
+	entries, err := files.ReadDir(path)
 	for _, e := range entries {
 		name := e.Name()
 		about := strings.HasPrefix(name, "README") || strings.EqualFold(filepath.Ext(name), ".md")
 		if !e.IsDir() && !about && name[0] != '.' && name[0] != '_' {
-			files = append(files, filepath.Join(path, name))
+			found = append(found, files.Join(path, name))
 		}
 	}
-	slices.Sort(files)
-	if err == nil && len(files) == 0 {
+	slices.Sort(found)
+	if err == nil && len(found) == 0 {
 		err = fmt.Errorf("train: directory %s holds no files", path)
 	}
-	return files, err
+	return found, err
 }
