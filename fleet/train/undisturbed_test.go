@@ -33,6 +33,7 @@ type drawn struct {
 	Epoch, Step                 int  // where it is stopped
 	Evaluated, EpochEnd, Bloats bool // by which hook, and whether its checkpoints have little room
 	Bare                        bool // nothing is saved when it is stopped
+	At                          int  // the evaluation behind which it is, if not 0
 }
 
 func draw(seed uint64) drawn {
@@ -114,7 +115,7 @@ func (d drawn) play(t *testing.T, servers int, dir string, stops bool) (got last
 					return nil
 				},
 				Evaluated: func(ctx context.Context, r *train.Run, e train.Evaluation) error {
-					if stops && d.Evaluated && r.Epoch == d.Epoch && (len(r.History)+d.Step)%2 == 0 {
+					if stops && d.Evaluated && r.Epoch == d.Epoch && (len(r.History)+d.Step)%2 == 0 && (d.At == 0 || len(r.History) == d.At) {
 						return stop(ctx, r)
 					}
 					return nil
@@ -177,5 +178,30 @@ func TestHooksAsUndisturbed(t *testing.T) {
 	})
 	if falls < seeds/4 || stops < seeds/4 {
 		t.Errorf("of %d jobs the rate fell in %d, and %d were stopped early: this shows little", seeds, falls, stops)
+	}
+}
+
+// TestStoppedBehindItsEnd: a job that is stopped right behind the evaluation by which it ends early goes on with the batch that it had read
+// ahead there, as one that was not disturbed does.
+func TestStoppedBehindItsEnd(t *testing.T) {
+	t.Parallel()
+	for _, servers := range []int{0, 1} {
+		for _, workers := range []int{1, 2} {
+			d := drawn{Mode: "sync", Servers: servers, Workers: workers, Again: servers, Rows: 80, Batch: 5, Every: 2, Epochs: 3, Patience: 2,
+				Lower: 1, Epoch: 1, Step: 1, Evaluated: true}
+			whole, dir := t.TempDir(), t.TempDir()
+			want := d.play(t, servers, whole, false)
+			if n := len(want.History); want.Stopped == "" || !want.History[n-1].End || want.History[n-2].Epoch != 2 {
+				t.Fatalf("it ends by %q behind %+v: this shows nothing", want.Stopped, want.History)
+			}
+			d.At = len(want.History) - 1 // the evaluation that ends the job
+			d.Step = d.At
+			d.play(t, servers, dir, true)
+			got := d.play(t, servers, dir, false)
+			partly := cmpopts.IgnoreMapEntries(func(name string, _ float64) bool { return name == train.TrainLoss })
+			if diff := cmpdiff.Diff(want, got, partly); diff != "" {
+				t.Errorf("%d servers, %d workers: %s", servers, workers, diff)
+			}
+		}
 	}
 }

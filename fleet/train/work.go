@@ -249,8 +249,9 @@ func (r *Run) batches(ctx context.Context, mine *dataset.Dataset) iter.Seq2[data
 // untilStopped are the batches until the job is over.
 func (r *Run) untilStopped(batches iter.Seq2[dataset.Batch, error]) iter.Seq2[map[string]*tensor.Dense, error] {
 	return func(yield func(map[string]*tensor.Dense, error) bool) {
+		given := 0
 		for batch, err := range batches {
-			if r.ending() || !yield(batch, err) {
+			if given++; r.ending() && given > r.ends.upTo || !yield(batch, err) {
 				return
 			}
 		}
@@ -273,17 +274,25 @@ func (r *Run) step(ctx context.Context, so nn.TrainResult) error {
 }
 
 // goOn finds where the next evaluation comes in an epoch of which this worker has some steps behind it. It comes at
-// once where it is due behind these, and had not been made when the checkpoint was saved.
+// once where it is due behind these, and had not been made when the checkpoint was saved. Where the evaluation behind
+// these steps stops the job, one batch follows, which had been read ahead.
 func (r *Run) goOn(ctx context.Context) error {
 	every, passed := r.Job.EvalEvery, r.Fleet.Position().In(r.Epoch)
+	r.ends.upTo = 0
 	if r.pace.behind, r.pace.due = passed/r.Job.Batch, every; every == 0 || passed == 0 || passed == math.MaxInt {
 		return nil
 	}
 	r.pace.due = r.pace.behind - r.pace.behind%every
+	stopped := r.ending() && r.pace.due == r.pace.behind && r.past.middles == r.pace.behind/every
 	if r.pace.due < r.pace.behind || r.others.late || r.past.middles >= r.pace.behind/every {
 		r.pace.due += every
 	}
-	return r.between(ctx, nn.TrainResult{Passed: passed})
+	known := r.ending()
+	err := r.between(ctx, nn.TrainResult{Passed: passed})
+	if (stopped || !known && r.ending()) && passed%r.Job.Batch == 0 && r.Job.Threads <= 1 {
+		r.ends.upTo = r.pace.behind + 1
+	}
+	return err
 }
 
 // between evaluates between two steps of the epoch, where that is due.
