@@ -11,9 +11,10 @@
 //
 //	plan.go      what is done in a cut
 //	order.go     what a leader, its followers and workers say to each other, and what the leader's journal has
+//	past.go      calls that are over, and whom they serve
 //	leader.go    who asks, who is next, who is gone
 //	leading.go   a cut from phase to phase, by servers' answers
-//	sharing.go   calls that are answered by what was done before, also by the process before
+//	sharing.go   a cut that a call before serves, and what a journal brings back
 //	follower.go  what a server holds and does
 //
 // # Invariants

@@ -302,14 +302,6 @@ func (l *Leader) Close(why error) {
 	l.closed, l.queue = why, nil
 }
 
-// tell tells a worker of a cut that is over.
-func (d *Done) tell(worker int) Told {
-	if d.err == nil && !slices.Contains(d.Told, worker) {
-		d.Told = append(d.Told, worker)
-	}
-	return Told{Number: d.Number, Stage: Whole, Said: d.Said, Err: d.err}
-}
-
 // fail ends a call that has failed.
 func (l *Leader) fail(a *Ask, why error) Told {
 	l.over(&Done{Ask: a.past(), Why: why.Error(), err: why})

@@ -3,7 +3,8 @@
 // machine without clock, lock, network or goroutine: the time is an argument. Package server feeds it under its lock
 // and does what it says.
 //
-//	roster.go      members and their lives
+//	member.go      how one worker stands, and all
+//	roster.go      who is in the job, with which life, and what counts of it
 //	standing.go    how each stands, for what counts and what describes them
 //	lives.go       which process of a worker has which life, on server 0
 //	savers.go      which worker saves
