@@ -12,7 +12,7 @@ import (
 
 // merger makes one set of rows of what all workers have, by embedding.
 type merger struct {
-	params []*optimizer.Param // the embeddings
+	params travelling
 	weigh  strategy.Weighting
 	folder []gradient.Folder
 	out    []optimizer.Rows
@@ -37,7 +37,7 @@ func (m *merger) any() bool { return len(m.params) > 0 }
 // valid until the next call.
 func (m *merger) merge(ctx context.Context, g *collective.Group, p collective.Part,
 	rows []gradient.Rows) ([]optimizer.Rows, error) {
-	m.buffer = m.append(m.buffer[:0], p, rows)
+	m.buffer = m.params.append(m.buffer[:0], p, rows)
 	if m.all == nil {
 		m.all = make([][]byte, g.Ranks())
 	}
@@ -47,7 +47,7 @@ func (m *merger) merge(ctx context.Context, g *collective.Group, p collective.Pa
 	var samples []int
 	var members [][]gradient.Rows // by member of the step, then by embedding
 	for rank, data := range m.all {
-		n, rows, err := m.parse(data)
+		n, rows, err := m.params.parse(data)
 		if err != nil {
 			return nil, fmt.Errorf("replica: rows of worker %d: %w", rank, err)
 		}

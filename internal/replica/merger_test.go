@@ -24,7 +24,7 @@ func TestRowsTravel(t *testing.T) {
 		{IDs: []uint64{1, 1 << 63}, G: []float32{1, 2, 3, 4, 5, 6}},
 		{IDs: []uint64{9}, G: []float32{-1}},
 	}
-	n, got, err := m.parse(m.append(nil, collective.Part{Weight: 7}, rows))
+	n, got, err := m.params.parse(m.params.append(nil, collective.Part{Weight: 7}, rows))
 	if err != nil || n != 7 || len(got) != 2 {
 		t.Fatalf("weight %d, %d embeddings, error %v", n, len(got), err)
 	}
@@ -33,17 +33,17 @@ func TestRowsTravel(t *testing.T) {
 			t.Errorf("embedding %d: %+v, want %+v", e, got[e], rows[e])
 		}
 	}
-	if n, _, err := m.parse(m.append(nil, collective.Part{Ended: true}, nil)); n >= 0 || err != nil {
+	if n, _, err := m.params.parse(m.params.append(nil, collective.Part{Ended: true}, nil)); n >= 0 || err != nil {
 		t.Errorf("one that ended has weight %d, error %v", n, err)
 	}
 }
 
 func FuzzRows(f *testing.F) {
 	m := newMerger(embeddings(), strategy.WeightSamples)
-	f.Add(m.append(nil, collective.Part{Weight: 3}, make([]gradient.Rows, 2)))
+	f.Add(m.params.append(nil, collective.Part{Weight: 3}, make([]gradient.Rows, 2)))
 	f.Add(append(make([]byte, 8), 255, 255, 255, 255, 255, 255, 255, 255))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		n, rows, err := m.parse(b)
+		n, rows, err := m.params.parse(b)
 		if err != nil || n < 0 {
 			return
 		}

@@ -7,20 +7,24 @@ import (
 
 	"github.com/gofleet/gofleet/internal/collective"
 	"github.com/gofleet/gofleet/internal/gradient"
+	"github.com/gofleet/gofleet/optimizer"
 )
 
 var errRows = errors.New("truncated or malformed rows")
 
+// travelling are the embeddings whose rows travel, in their order.
+type travelling []*optimizer.Param
+
 // append writes a worker's rows: i64 weight, -1 for one that has ended its epoch; then for each embedding u64 count,
 // ids, floats, and of one that counts shows and clicks u64 the number of these, 0 or two for each id, and they. Floats
 // are filled up with zeros to a multiple of 8 bytes.
-func (m *merger) append(b []byte, p collective.Part, rows []gradient.Rows) []byte {
+func (all travelling) append(b []byte, p collective.Part, rows []gradient.Rows) []byte {
 	le := binary.LittleEndian
 	if p.Ended {
 		return le.AppendUint64(b, math.MaxUint64)
 	}
 	b = le.AppendUint64(b, uint64(p.Weight))
-	for e, param := range m.params {
+	for e, param := range all {
 		r := rows[e]
 		b = append(le.AppendUint64(b, uint64(len(r.IDs))), collective.Bytes(r.IDs)...)
 		b = appendFloats(b, r.G)
@@ -57,7 +61,7 @@ func takeClicks(b []byte, n int) (clicks []float32, rest []byte, err error) {
 }
 
 // parse reads what append has written, in b's memory; n is -1 for a worker that has ended.
-func (m *merger) parse(b []byte) (n int, rows []gradient.Rows, err error) {
+func (all travelling) parse(b []byte) (n int, rows []gradient.Rows, err error) {
 	le := binary.LittleEndian
 	if len(b) < 8 {
 		return 0, nil, errRows
@@ -66,8 +70,8 @@ func (m *merger) parse(b []byte) (n int, rows []gradient.Rows, err error) {
 	if n < 0 {
 		return n, nil, nil
 	}
-	rows = make([]gradient.Rows, len(m.params))
-	for e, p := range m.params {
+	rows = make([]gradient.Rows, len(all))
+	for e, p := range all {
 		if len(b) < 8 {
 			return 0, nil, errRows
 		}
