@@ -40,13 +40,13 @@ func (r *filesReader) whole(p Parser) {
 		return
 	}
 	r.missed.add(p)
-	r.missed.tell(r.Paths)
-	r.tell()
+	r.missed.warn(r.Paths)
+	r.warn()
 }
 
 // Close ends the pass.
 func (r *filesReader) Close() error {
-	r.tell()
+	r.warn()
 	return r.closeFile()
 }
 

@@ -47,9 +47,9 @@ func (m *missed) add(p Parser) {
 	}
 }
 
-// tell names the fields that no line of the pass has had: an optional one may be, but a name that is not quite right is
+// warn names the fields that no line of the pass has had: an optional one may be, but a name that is not quite right is
 // more likely, and makes every row one with a missing value.
-func (m *missed) tell(paths []string) {
+func (m *missed) warn(paths []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, field := range slices.Sorted(maps.Keys(m.fields)) {

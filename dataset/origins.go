@@ -69,8 +69,8 @@ func (t *Table) fileNumber(file string) int {
 	return t.last
 }
 
-// note notes the origin of a row that is written after all rows that have any.
-func (o *origins) note(row int, from origin) {
+// add notes the origin of a row that is written after all rows that have any.
+func (o *origins) add(row int, from origin) {
 	if from == 0 {
 		return
 	}
@@ -96,7 +96,7 @@ func (t *Table) originFrom(src *Table, r int) origin {
 // adopt makes what was appended of the rows from lo to below hi of another table rows of t, with their origins.
 func (t *Table) adopt(src *Table, lo, hi int) {
 	for r := lo; r < hi; r++ {
-		t.note(t.rows+r-lo, t.originFrom(src, r))
+		t.add(t.rows+r-lo, t.originFrom(src, r))
 	}
 	t.rows += hi - lo
 }

@@ -234,6 +234,6 @@ func (r *crewReader) give(t *Table, n int) error {
 func (r *crewReader) Close() error {
 	r.cancel()
 	r.crew.Wait()
-	r.tell()
+	r.warn()
 	return nil
 }

@@ -69,6 +69,6 @@ func (t *Table) commit() {
 	for c := range t.columns {
 		t.columns[c].close()
 	}
-	t.note(t.rows, t.next)
+	t.add(t.rows, t.next)
 	t.rows++
 }

@@ -18,8 +18,8 @@ func (d *InMemoryDataset) Skipped() (lines int, first *LineError) {
 // if there were none.
 func (d *QueueDataset) Skipped() (lines int, first *LineError) { return d.skips.lines, d.skips.first }
 
-// tell says once what the pass has passed over.
-func (r *filesReader) tell() {
+// warn says once what the pass has passed over.
+func (r *filesReader) warn() {
 	if r.told {
 		return
 	}

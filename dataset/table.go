@@ -110,7 +110,7 @@ func (t *Table) gather(src *Table, rows []int) {
 		}
 	}
 	for i, r := range rows {
-		t.note(t.rows+i, t.originFrom(src, r))
+		t.add(t.rows+i, t.originFrom(src, r))
 	}
 	t.rows += len(rows)
 }

@@ -55,7 +55,7 @@ func gatherNumbered(s Indexed, t *Table, rows []int) error {
 	err := s.Gather(t, rows)
 	if len(t.at) <= before {
 		for i := range t.Len() - before {
-			t.note(before+i, originOf(0, rows[i]+1))
+			t.add(before+i, originOf(0, rows[i]+1))
 		}
 	}
 	return err

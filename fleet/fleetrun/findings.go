@@ -47,7 +47,7 @@ func (f *findings) lacks(format string, args ...any) {
 	f.Missing = append(f.Missing, fmt.Sprintf(format, args...))
 }
 
-func (f *findings) note(format string, args ...any) {
+func (f *findings) says(format string, args ...any) {
 	f.Notes = append(f.Notes, fmt.Sprintf(format, args...))
 }
 

@@ -75,7 +75,7 @@ func (d *doctor) readBeginning(dir string) {
 			strings.Join(found[max(len(found)-2, 0):], ", or "))
 	}
 	d.say("load", "%s: nothing to begin from", dir)
-	d.note("-load=%s: %v", dir, err)
+	d.says("-load=%s: %v", dir, err)
 }
 
 // try writes a file and has it reach the disk, in the directory or in what it would be made in.
@@ -118,16 +118,16 @@ func (d *doctor) judge(f folder, on system) {
 			d.lacks("--%s: %v", f.flag, err)
 		}
 		if on.kind == ownSystem && d.spreads() {
-			d.note("--checkpoint=%s is on a file system of this machine's own (%s), and the job has roles on others: "+
+			d.says("--checkpoint=%s is on a file system of this machine's own (%s), and the job has roles on others: "+
 				"all servers, or all workers of a job without, need the same directory: name one that the machines "+
 				"share", f.dir, on.name)
 		}
 	case f.flag == "journal" && on.kind == sharedSystem:
-		d.note("--journal=%s is on a file system of the network (%s), and a journal is written with every push: name "+
+		d.says("--journal=%s is on a file system of the network (%s), and a journal is written with every push: name "+
 			"a directory of a local disk", f.dir, on.name)
 	}
 	if on.name == "tmpfs" && (f.flag == "checkpoint" || f.flag == "journal") {
-		d.note("--%s=%s is in memory (tmpfs), and gone when the machine starts again: name a directory on a disk",
+		d.says("--%s=%s is in memory (tmpfs), and gone when the machine starts again: name a directory on a disk",
 			f.flag, f.dir)
 	}
 }

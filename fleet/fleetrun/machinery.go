@@ -78,6 +78,6 @@ func (d *doctor) readLimits() {
 	}
 	d.say("open files", "%d", files)
 	if files < fewFiles {
-		d.note("%d open files at most are few for a server with many workers: ulimit -n %d", files, fewFiles)
+		d.says("%d open files at most are few for a server with many workers: ulimit -n %d", files, fewFiles)
 	}
 }

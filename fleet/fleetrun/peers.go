@@ -60,7 +60,7 @@ func (d *doctor) askPeers(ctx context.Context, t *transport.FastHTTP) {
 			d.lacks("%s, %s: %s", p.name, p.endpoint, told[i].missing)
 		}
 		if told[i].note != "" {
-			d.note("%s, %s: %s", p.name, p.endpoint, told[i].note)
+			d.says("%s, %s: %s", p.name, p.endpoint, told[i].note)
 		}
 	}
 }
@@ -109,7 +109,7 @@ func (d *doctor) listen(ctx context.Context, t *transport.FastHTTP, own called) 
 	}
 	d.say(own.name+" here", "%s: can't be listened at", own.endpoint)
 	if a := ask(ctx, t, own, d.timeout); errors.Is(err, syscall.EADDRINUSE) && a.gofleet {
-		d.note("%s, %s: a gofleet process listens there already; if it isn't this role, which has been started, end it",
+		d.says("%s, %s: a gofleet process listens there already; if it isn't this role, which has been started, end it",
 			own.name, own.endpoint)
 		return
 	}

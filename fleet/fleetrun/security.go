@@ -64,7 +64,7 @@ func (d *doctor) readCertificates(dir string) {
 	d.checkHosts(leaf)
 	if info, err := os.Stat(key); err == nil && runtime.GOOS != "windows" &&
 		info.Mode()&fs.FileMode(0o077) != 0 {
-		d.note("other users may read %s: chmod 600", key)
+		d.says("other users may read %s: chmod 600", key)
 	}
 }
 

@@ -49,7 +49,7 @@ func (d *doctor) identify(p *patient) {
 		d.say("this process", "%v", id)
 	}
 	for _, note := range maker.(interface{ Notes() []string }).Notes() {
-		d.note("%s%s", prefix, note)
+		d.says("%s%s", prefix, note)
 	}
 	for _, name := range mistyped.Ours() {
 		look(name)

@@ -86,7 +86,7 @@ func (r *Run) conclude(ctx context.Context, words []word) error {
 	if err := r.evaluated(ctx, e); err != nil {
 		return err
 	}
-	if err := r.note(); err != nil || e.End { // behind an epoch's end all meet in any case
+	if err := r.record(); err != nil || e.End { // behind an epoch's end all meet in any case
 		return err
 	}
 	_, _, err = r.meet(ctx, word{Kind: acts}) // no worker trains on before what was measured is saved
@@ -144,7 +144,7 @@ func (r *Run) recall(words []word) error {
 		if err := json.Unmarshal(w.History, &m); err != nil {
 			return fmt.Errorf("train: the history of another worker: %w", err)
 		}
-		if err := errors.Join(r.remember(m), r.note()); err != nil { // checkpoints have it from now on
+		if err := errors.Join(r.remember(m), r.record()); err != nil { // checkpoints have it from now on
 			return err
 		}
 		r.recallPaces()

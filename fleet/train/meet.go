@@ -24,11 +24,11 @@ func (r *Run) meet(ctx context.Context, mine word) (words []word, others kind, e
 	if others == recalls || !lacking || mine.Kind == recalls {
 		return words, others, r.recall(words)
 	}
-	return words, others, r.tell(ctx, mine.Ended)
+	return words, others, r.inform(ctx, mine.Ended)
 }
 
-// tell has the workers that know the most tell the others; all who were at the meeting call it.
-func (r *Run) tell(ctx context.Context, ended bool) (err error) {
+// inform has the workers that know the most tell the others; all who were at the meeting call it.
+func (r *Run) inform(ctx context.Context, ended bool) (err error) {
 	told := word{Kind: recalls, Ended: ended}
 	if r.others.leads {
 		m, err := r.memory()

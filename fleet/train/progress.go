@@ -23,8 +23,8 @@ type state struct {
 	At int `json:"at,omitempty"`
 }
 
-// note has checkpoints know of the history, and where the job is in it.
-func (r *Run) note() error { return r.progress(r.Epoch) }
+// record has checkpoints know of the history, and where the job is in it.
+func (r *Run) record() error { return r.progress(r.Epoch) }
 
 func (r *Run) progress(epoch int) error {
 	m, err := r.memory()
@@ -127,7 +127,7 @@ func (r *Run) resume() error {
 		fmt.Fprintln(r.Job.Stdout, "nothing is left to train: more -epochs go on, unless the job was stopped; another "+
 			"-checkpoint begins anew")
 	}
-	return r.note() // positions are of this epoch
+	return r.record() // positions are of this epoch
 }
 
 // finished says whether this worker has trained on all of its share of the epoch.

@@ -32,7 +32,7 @@ func (r *Run) compare(ctx context.Context, words []word) error {
 	}
 	if r.Job.Sharded {
 		r.sum(cards)
-		return r.note()
+		return r.record()
 	}
 	for i, what := range []string{"rows to train on", "test rows"} {
 		if slices.ContainsFunc(cards, func(c card) bool { return c.Has[i].differs(cards[0].Has[i]) }) {

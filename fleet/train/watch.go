@@ -304,8 +304,8 @@ type keeper struct {
 	best *best
 }
 
-// note is where the evaluation stands that the model is of.
-func (k *keeper) note(r *Run) string { return files.Join(r.Job.Out, "best.json") }
+// path is where the evaluation stands that the model is of.
+func (k *keeper) path(r *Run) string { return files.Join(r.Job.Out, "best.json") }
 
 // save writes the model, and then of which evaluation it is: a note that is there is true.
 func (k *keeper) save(ctx context.Context, r *Run) error {
@@ -318,13 +318,13 @@ func (k *keeper) save(ctx context.Context, r *Run) error {
 	if err := r.Fleet.SaveInferenceModel(ctx, files.Join(r.Job.Out, "model"), r.Job.model()); err != nil {
 		return err
 	}
-	return files.Write(k.note(r), func(to io.Writer) error { return json.NewEncoder(to).Encode(k.best.At) })
+	return files.Write(k.path(r), func(to io.Writer) error { return json.NewEncoder(to).Encode(k.best.At) })
 }
 
 // there says whether the model of the best evaluation is where the job leaves it.
 func (k *keeper) there(r *Run) bool {
 	var of Evaluation
-	text, err := files.ReadFile(k.note(r))
+	text, err := files.ReadFile(k.path(r))
 	return err == nil && json.Unmarshal(text, &of) == nil && reflect.DeepEqual(of, k.best.At)
 }
 

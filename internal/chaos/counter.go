@@ -142,7 +142,7 @@ func count(ctx context.Context, a counterArgs) error {
 		err = c.work(ctx, a)
 	}
 	if errors.Is(err, fleet.ErrWentBack) {
-		err = errors.Join(err, c.diary.note(back, c.sent, f.Stats().Counts.Steps))
+		err = errors.Join(err, c.diary.write(back, c.sent, f.Stats().Counts.Steps))
 	}
 	return err
 }
@@ -151,13 +151,13 @@ func (c *counter) serve(ctx context.Context) error {
 	if err := c.f.InitServer(ctx, ""); err != nil {
 		return err
 	}
-	if err := c.diary.note(begins, 0, 0); err != nil {
+	if err := c.diary.write(begins, 0, 0); err != nil {
 		return err
 	}
 	if err := c.f.RunServer(ctx); err != nil {
 		return err
 	}
-	return c.diary.note(stops, 0, 0)
+	return c.diary.write(stops, 0, 0)
 }
 
 // work trains the epochs that are left and, when all have, writes what the weights are.
@@ -165,7 +165,7 @@ func (c *counter) work(ctx context.Context, a counterArgs) error {
 	if err := c.f.InitWorker(ctx); err != nil {
 		return err
 	}
-	if err := c.diary.note(begins, 0, 0); err != nil {
+	if err := c.diary.write(begins, 0, 0); err != nil {
 		return err
 	}
 	c.fill()
@@ -184,7 +184,7 @@ func (c *counter) work(ctx context.Context, a counterArgs) error {
 	if err != nil {
 		return err
 	}
-	return c.diary.note(stops, c.sent, c.f.Stats().Counts.Steps)
+	return c.diary.write(stops, c.sent, c.f.Stats().Counts.Steps)
 }
 
 // fill makes the step that all steps are.
@@ -219,7 +219,7 @@ func (c *counter) epoch(ctx context.Context, epoch int) error {
 	if err := errors.Join(s.Close(ctx), c.trainer.EndEpoch(ctx)); err != nil {
 		return err
 	}
-	if err := c.diary.note(trains, c.sent, c.f.Stats().Counts.Steps); err != nil {
+	if err := c.diary.write(trains, c.sent, c.f.Stats().Counts.Steps); err != nil {
 		return err
 	}
 	if err := c.f.BarrierWorker(ctx); err != nil {
@@ -238,13 +238,13 @@ func (c *counter) train(ctx context.Context, s optimizer.Session) error {
 	}
 	time.Sleep(pace)
 	c.sent++
-	if err := c.diary.note(trains, c.sent, c.f.Stats().Counts.Steps); err != nil {
+	if err := c.diary.write(trains, c.sent, c.f.Stats().Counts.Steps); err != nil {
 		return err
 	}
 	if err := s.End(ctx, c.step); err != nil {
 		return err
 	}
-	return c.diary.note(trains, c.sent, c.f.Stats().Counts.Steps)
+	return c.diary.write(trains, c.sent, c.f.Stats().Counts.Steps)
 }
 
 // save has the lowest worker save a checkpoint, where there are any.
@@ -253,13 +253,13 @@ func (c *counter) save(ctx context.Context) error {
 	if err != nil || !leads || !c.recovers {
 		return err
 	}
-	if err := c.diary.note(saves, c.sent, c.f.Stats().Counts.Steps); err != nil {
+	if err := c.diary.write(saves, c.sent, c.f.Stats().Counts.Steps); err != nil {
 		return err
 	}
 	if err := c.f.Checkpoint(ctx); err != nil {
 		return err
 	}
-	return c.diary.note(saved, c.sent, c.f.Stats().Counts.Steps)
+	return c.diary.write(saved, c.sent, c.f.Stats().Counts.Steps)
 }
 
 // leads says whether this worker is the lowest that lives. All call it.

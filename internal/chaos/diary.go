@@ -44,8 +44,8 @@ func openDiary(name, who string, life uint64) (*diary, error) {
 	return &diary{file, who, life}, nil
 }
 
-// note adds an entry, in one write, so that kill -9 leaves it whole or absent.
-func (d *diary) note(w what, sent, acked int64) error {
+// write adds an entry, in one write, so that kill -9 leaves it whole or absent.
+func (d *diary) write(w what, sent, acked int64) error {
 	line, err := json.Marshal(entry{time.Now(), d.who, d.life, w, sent, acked})
 	if err != nil {
 		return err

@@ -76,8 +76,8 @@ func (a *asking) judge(answered bool, err error) (peer.Verdict, error) {
 	case hopeless(err):
 		return peer.Done, a.l.name(a.server, a.l.reason(a.server, err))
 	}
-	a.out.note(err)
-	a.l.waits.note(a.server, err)
+	a.out.add(err)
+	a.l.waits.failed(a.server, err)
 	switch silent := min(time.Since(a.out.began), a.l.heard.since(a.server)); {
 	case a.out.gone(a.l.goneAfter()) && a.l.leaving.Load(), a.out.gone(endedAfter) && a.l.hurried.Load():
 		return peer.Done, a.l.name(a.server, errGone)
@@ -155,7 +155,7 @@ type outage struct {
 	nobody      bool      // one has
 }
 
-func (o *outage) note(err error) {
+func (o *outage) add(err error) {
 	now := time.Now()
 	if o.began.IsZero() {
 		o.began = now

@@ -174,13 +174,13 @@ func TestOutage(t *testing.T) {
 			if i%5 == 4 {
 				err = errLost
 			}
-			if o.note(err); o.gone(goneAfter) {
+			if o.add(err); o.gone(goneAfter) {
 				t.Fatalf("gone after %v, though every fifth attempt found somebody", time.Since(o.began))
 			}
 			<-time.After(50 * time.Millisecond)
 		}
 		for range 7 {
-			o.note(transport.ErrUnreachable)
+			o.add(transport.ErrUnreachable)
 			<-time.After(50 * time.Millisecond)
 		}
 		if !o.gone(goneAfter) {

@@ -26,8 +26,8 @@ const (
 	saysAgain = 30 * time.Second
 )
 
-// note keeps why an attempt failed.
-func (w *waits) note(server int, err error) { w.why[server].Store(&err) }
+// failed keeps why an attempt failed.
+func (w *waits) failed(server int, err error) { w.why[server].Store(&err) }
 
 // watch speaks of a request to a server from now on, until stop is called.
 func (w *waits) watch(server int) (stop func()) {

@@ -24,7 +24,7 @@ func (g *Group) Join(ctx context.Context) error {
 			return g.members.knows(rank, a.number)
 		})
 		if err == nil {
-			arrived.note(rank)
+			arrived.arrive(rank)
 		}
 		return err
 	})
@@ -81,7 +81,7 @@ func (g *Group) arrivals() *arrivals {
 	return a
 }
 
-func (a *arrivals) note(rank int) {
+func (a *arrivals) arrive(rank int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.there[rank] = true

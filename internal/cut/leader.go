@@ -110,7 +110,7 @@ func (l *Leader) Ask(a *Ask) Told {
 		return l.onward(c, a)
 	}
 	if p := l.past.call(a.ID); p != nil {
-		return p.tell(a.Worker)
+		return p.answer(a.Worker)
 	}
 	queued := slices.ContainsFunc(l.queue, func(o *Ask) bool { return o.ID == a.ID })
 	switch {
@@ -150,7 +150,7 @@ func (l *Leader) onward(c *led, a *Ask) Told {
 		return Told{Number: c.number, Err: c.why}
 	}
 	if p := l.past.call(a.ID); p != nil { // all servers have done it, and are let go
-		return p.tell(a.Worker)
+		return p.answer(a.Worker)
 	}
 	told := Told{Number: c.number, Stage: c.stage}
 	if c.phase == asking && c.stage == Reached {

@@ -78,8 +78,8 @@ func (d *Done) serves(worker int, c *led) bool {
 		(worker >= len(c.at) || d.At[worker] == c.at[worker])
 }
 
-// tell tells a worker of a cut that is over.
-func (d *Done) tell(worker int) Told {
+// answer tells a worker of a cut that is over.
+func (d *Done) answer(worker int) Told {
 	if d.err == nil && !slices.Contains(d.Told, worker) {
 		d.Told = append(d.Told, worker)
 	}

@@ -108,8 +108,8 @@ func (x *Exchange) header(r *Request) wire.Header {
 	return h
 }
 
-// note counts what a server's answer says of a push, if the request was one.
-func (x *Exchange) note(s int, f *wire.Frame, r *Request) {
+// outcome counts what a server's answer says of a push, if the request was one.
+func (x *Exchange) outcome(s int, f *wire.Frame, r *Request) {
 	if r.Push.Samples == 0 {
 		return
 	}
@@ -117,7 +117,7 @@ func (x *Exchange) note(s int, f *wire.Frame, r *Request) {
 	if r.From != nil {
 		from = r.From[s]
 	}
-	x.s.Tally.note(f.Outcome(), from)
+	x.s.Tally.count(f.Outcome(), from)
 }
 
 // counted takes note of how a request ended that has a number, unless that is 0, and returns the same error.

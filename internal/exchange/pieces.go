@@ -118,7 +118,7 @@ func (x *Exchange) pushPieces(ctx context.Context, s int, r *Request) error {
 		}
 		var note func(*wire.Frame) error
 		if h.Op == wire.OpStep {
-			note = func(f *wire.Frame) error { x.note(s, f, r); return nil }
+			note = func(f *wire.Frame) error { x.outcome(s, f, r); return nil }
 		}
 		err := x.send(ctx, s, note)
 		if errors.Is(err, wire.ErrAgain) && begun < mostBegun {

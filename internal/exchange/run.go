@@ -54,7 +54,7 @@ func (x *Exchange) exchange(ctx context.Context, r Request) error {
 			return nil
 		}
 		return x.counted(s, r.Seq, x.send(ctx, s, func(f *wire.Frame) error {
-			x.note(s, f, &r)
+			x.outcome(s, f, &r)
 			x.lanes[s].read = f.Version
 			return x.read(s, f, &r)
 		}))

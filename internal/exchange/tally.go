@@ -35,20 +35,20 @@ func (x *Exchange) tally(s, e, n int) {
 	}
 }
 
-// note counts the outcome of a push whose gradients were computed on weights of version from, 0 if unknown.
-func (n *Tally) note(o wire.Outcome, from uint64) {
+// count counts the outcome of a push whose gradients were computed on weights of version from, 0 if unknown.
+func (n *Tally) count(o wire.Outcome, from uint64) {
 	n.rows.Add(int64(o.Applied))
 	n.dropped.Add(int64(o.Dropped))
 	if o.Again {
 		n.doubled.Add(1)
 	}
 	if updates, known := wire.Between(from, o.On); known && from > 0 {
-		n.noteStale(updates)
+		n.countStale(updates)
 	}
 }
 
-// noteStale takes note of a push that came so many updates after its pull.
-func (n *Tally) noteStale(updates int64) {
+// countStale takes note of a push that came so many updates after its pull.
+func (n *Tally) countStale(updates int64) {
 	n.histogram().Observe(updates)
 	n.pushes.Add(1)
 	n.stale.Add(updates)

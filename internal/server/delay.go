@@ -14,8 +14,8 @@ type delays struct {
 	pulled [][]float32 // by worker
 }
 
-// note takes the dense values that a worker gets, from that place on.
-func (d *delays) note(worker, from int, w []float32) {
+// remember takes the dense values that a worker gets, from that place on.
+func (d *delays) remember(worker, from int, w []float32) {
 	if !d.on {
 		return
 	}

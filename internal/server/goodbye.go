@@ -54,8 +54,8 @@ func (c *servers) part(ctx context.Context, to int, attempt func(context.Context
 	})
 }
 
-// tell makes a report to server 0, once, and says how many checkpoints that has had saved for servers that stop.
-func (c *servers) tell(ctx context.Context, msg wire.Report) (whole int, err error) {
+// send makes a report to server 0, once, and says how many checkpoints that has had saved for servers that stop.
+func (c *servers) send(ctx context.Context, msg wire.Report) (whole int, err error) {
 	g := c.st.Generation()
 	if g == nil {
 		return 0, nil

@@ -45,7 +45,7 @@ func (c *growth) watch(ctx context.Context) {
 // ask has server 0 want a checkpoint.
 func (c *growth) ask(ctx context.Context) error {
 	if c.servers.index > 0 {
-		_, err := c.servers.tell(ctx, wire.Report{Grown: true})
+		_, err := c.servers.send(ctx, wire.Report{Grown: true})
 		return err
 	}
 	c.st.Lock()

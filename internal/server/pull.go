@@ -115,7 +115,7 @@ func (c *reading) pullDense(f *wire.Frame, r *state.Reply, peek bool) error {
 		return err
 	}
 	if !peek {
-		c.delays.note(int(f.Worker), from, r.Weights)
+		c.delays.remember(int(f.Worker), from, r.Weights)
 	}
 	r.Dense(r.Weights)
 	return nil

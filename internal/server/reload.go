@@ -114,8 +114,8 @@ func (c *reloading) takesFrozen(params []string) bool {
 	})
 }
 
-// tell logs what was loaded, and whose gradients are of the weights before. Locked.
-func (c *reloading) tell(n *beside) {
+// report logs what was loaded, and whose gradients are of the weights before. Locked.
+func (c *reloading) report(n *beside) {
 	c.log.Info("loaded while the job runs", "dir", n.from.Dir, "loaded", n.from.Origin)
 	n.found.Tell(c.log)
 	var old []int

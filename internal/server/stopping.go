@@ -131,5 +131,5 @@ func (c *stopping) ask(ctx context.Context, wanted bool) (whole int, err error) 
 		defer c.st.Unlock()
 		return c.recovery.answer(wanted), nil
 	}
-	return c.servers.tell(ctx, wire.Report{Stops: wanted})
+	return c.servers.send(ctx, wire.Report{Stops: wanted})
 }

@@ -214,7 +214,7 @@ func (c *holding) take(o *cut.Order) {
 		said, err = json.Marshal(c.st.LoadsOf(uint32(w.with.Worker)))
 		n.from.Said = said
 		c.reloading.loads.Note(n.from)
-		c.reloading.tell(n)
+		c.reloading.report(n)
 	}
 	c.follower.Did(said, err)
 	c.st.Broadcast()

@@ -81,15 +81,15 @@ func (s *geoSession) End(ctx context.Context, st *optimizer.Step) error {
 	if err != nil {
 		return err
 	}
-	number := func() int64 { return s.g.note(st) }
+	number := func() int64 { return s.g.count(st) }
 	if s.has, err = s.g.model.train(own, number, s.params, s.has); err != nil {
 		return err
 	}
 	return s.g.due(ctx)
 }
 
-// note counts a step of this worker and returns its number.
-func (g *geo) note(st *optimizer.Step) int64 {
+// count counts a step of this worker and returns its number.
+func (g *geo) count(st *optimizer.Step) int64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.steps++

@@ -63,18 +63,18 @@ func (s *stranger) together(n int, request string) {
 		all.Go(func() {
 			conn, err := net.Dial("tcp", s.to)
 			if err != nil {
-				s.note(err.Error())
+				s.count(err.Error())
 				return
 			}
 			defer conn.Close()
 			_, _ = io.WriteString(conn, request)
-			s.note(answer(conn))
+			s.count(answer(conn))
 		})
 	}
 	all.Wait()
 }
 
-func (s *stranger) note(answer string) {
+func (s *stranger) count(answer string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.answers[answer]++
@@ -121,9 +121,9 @@ func (s *stranger) keep(connections int, say string) error {
 		_ = conn.SetReadDeadline(time.Now().Add(time.Millisecond))
 		_, err := io.Copy(io.Discard, conn)
 		if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() {
-			s.note("still open")
+			s.count("still open")
 		} else {
-			s.note("closed by the server")
+			s.count("closed by the server")
 		}
 		conn.Close()
 	}

@@ -24,14 +24,14 @@ func (s *stranger) speaks() error {
 	for op, all := range speeches() {
 		for _, msg := range all {
 			for worker := range uint32(2) {
-				s.note(fmt.Sprintf("%v: %s", op, s.say(t, wire.Header{Op: op, Worker: worker, Life: 1, Seq: 1,
+				s.count(fmt.Sprintf("%v: %s", op, s.say(t, wire.Header{Op: op, Worker: worker, Life: 1, Seq: 1,
 					Samples: 1}, msg)))
 			}
 		}
 	}
 	ones := make([]float32, 6<<20)
 	for seq := range uint64(70) {
-		s.note("piece: " + s.say(t, wire.Header{Op: wire.OpPiece, Life: 1, Seq: seq, Samples: 1}, ones))
+		s.count("piece: " + s.say(t, wire.Header{Op: wire.OpPiece, Life: 1, Seq: seq, Samples: 1}, ones))
 	}
 	return nil
 }

@@ -24,8 +24,8 @@ const (
 	hotLen   = 32
 )
 
-// note takes a row in, or brings what is known of it up to date.
-func (x *hot) note(id uint64, pushes uint32) {
+// update takes a row in, or brings what is known of it up to date.
+func (x *hot) update(id uint64, pushes uint32) {
 	at := x.find(id)
 	switch {
 	case at < x.used:

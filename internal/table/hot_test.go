@@ -64,7 +64,7 @@ func TestHotFollowsRows(t *testing.T) {
 func TestHotKeepsTheHottest(t *testing.T) {
 	var x hot
 	for id := range uint64(100) {
-		x.note(id, uint32(hotEvery*(1+(id*37)%100))) // every count from 1 to 100 once
+		x.update(id, uint32(hotEvery*(1+(id*37)%100))) // every count from 1 to 100 once
 	}
 	for _, h := range x.ids {
 		if h.pushes <= hotEvery*(100-hotLen) {
@@ -75,7 +75,7 @@ func TestHotKeepsTheHottest(t *testing.T) {
 		t.Errorf("%d kept, floor %d", x.used, x.floor)
 	}
 	x.forget(x.ids[3].id)
-	x.note(7777, hotEvery)
+	x.update(7777, hotEvery)
 	if x.used != hotLen || x.floor != hotEvery {
 		t.Errorf("%d kept, floor %d after one was forgotten and another came", x.used, x.floor)
 	}

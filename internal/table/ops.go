@@ -134,7 +134,7 @@ func (t *Sparse) pushBlock(s *shard, c *call, b *block) {
 		t.stepped(h, c.step)
 		h.updates++
 		if h.updates%hotEvery == 0 && h.updates > s.hot.floor {
-			s.hot.note(h.id, h.updates)
+			s.hot.update(h.id, h.updates)
 		}
 		if t.marked {
 			t.counted(h, c.marks(it))

@@ -67,7 +67,7 @@ func (f Filler) restore(s *shard, it item, r *Row) error {
 	if k.marked {
 		*k.marks(h), *k.delta(h) = marks{r.Show, r.Click}, r.Delta
 	}
-	s.hot.note(r.ID, r.Updates)
+	s.hot.update(r.ID, r.Updates)
 	f.Table.clock.atLeast(r.Seen &^ flags)
 	return nil
 }

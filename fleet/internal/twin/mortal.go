@@ -164,7 +164,7 @@ func (o *operator) role(ctx context.Context, m rolemaker.RoleMaker) {
 		start, again := o.start, o.again
 		o.mu.Unlock()
 		err := o.process(ctx, m, name)
-		o.note(name, err)
+		o.record(name, err)
 		switch {
 		case ctx.Err() != nil:
 			return
@@ -188,7 +188,7 @@ func (o *operator) role(ctx context.Context, m rolemaker.RoleMaker) {
 	}
 }
 
-func (o *operator) note(name string, err error) {
+func (o *operator) record(name string, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.ends = append(o.ends, fmt.Sprintf("%v %s: %v", time.Now().Format("04:05.000"), name, err))

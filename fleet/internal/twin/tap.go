@@ -151,14 +151,14 @@ func (t measured) Call(ctx context.Context, endpoint string, req [][]byte, read 
 	for _, part := range req {
 		sent += len(part)
 	}
-	t.note("a request", sent)
+	t.check("a request", sent)
 	return t.Transport.Call(ctx, endpoint, req, func(body []byte) error {
-		t.note("an answer", len(body))
+		t.check("an answer", len(body))
 		return read(body)
 	})
 }
 
-func (t measured) note(what string, bytes int) {
+func (t measured) check(what string, bytes int) {
 	if bytes <= t.most {
 		return
 	}
