@@ -44,7 +44,7 @@ var SamplesOf, TablesOf = samplesOf, tablesOf
 // Exposed has this role show what it counts without a port, to who calls shown.
 func (f *Fleet) Exposed() (shown func() string) {
 	page := new(exposition.Page)
-	f.page = page
+	f.pages = []*exposition.Page{page}
 	return func() string {
 		var text strings.Builder
 		if err := page.Answer(&httpget.Request{Path: "/metrics"}).Stream(&text); err != nil {

@@ -11,20 +11,26 @@ import (
 	"github.com/gofleet/gofleet/internal/exposition"
 )
 
-// Where this process shows what it counts, as FLEET_METRICS says; empty is nowhere.
-const envMetrics = "FLEET_METRICS"
+// Where this process shows what it counts: at the address of FLEET_METRICS, and whole at the unix socket of
+// FLEET_STATS, which fleetrun names for its page. Empty is nowhere.
+const envMetrics, envStats = "FLEET_METRICS", "FLEET_STATS"
 
-// openPage is where this process shows what it counts, nil for nowhere.
-func openPage(log *slog.Logger) (*exposition.Page, error) {
-	addr := os.Getenv(envMetrics)
-	if addr == "" {
-		return nil, nil
+func openPages(log *slog.Logger) (all []*exposition.Page, err error) {
+	for _, at := range []struct {
+		env  string
+		open func(string, *slog.Logger) (*exposition.Page, error)
+	}{{envMetrics, exposition.Open}, {envStats, exposition.OpenWhole}} {
+		addr := os.Getenv(at.env)
+		if addr == "" {
+			continue
+		}
+		p, err := at.open(addr, log)
+		if err != nil {
+			return nil, fmt.Errorf("fleet: %s=%s: %w", at.env, addr, err)
+		}
+		all = append(all, p)
 	}
-	p, err := exposition.Open(addr, log)
-	if err != nil {
-		return nil, fmt.Errorf("fleet: %s=%s: %w", envMetrics, addr, err)
-	}
-	return p, nil
+	return all, nil
 }
 
 // samples are [Fleet.Stats] for a page.

@@ -7,7 +7,9 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 
+	"github.com/gofleet/gofleet/fleet/stats"
 	"github.com/gofleet/gofleet/internal/accumulate"
 	"github.com/gofleet/gofleet/internal/awake"
 	"github.com/gofleet/gofleet/internal/backend"
@@ -39,9 +41,10 @@ type Fleet struct {
 	// startedAgain says that what runs this process starts it again however it ends.
 	startedAgain bool
 	pulses       awake.Pulses
-	board        *health.Board    // where probes ask, nil if none do
-	page         *exposition.Page // where it shows what it counts, nil for nowhere
-	meter        workMeter        // of its training threads
+	board        *health.Board      // where probes ask, nil if none do
+	pages        []*exposition.Page // where it shows what it counts
+	meter        workMeter          // of its training threads
+	training     atomic.Pointer[func() stats.Training]
 
 	mu     sync.Mutex
 	job    *job           // since Minimize
@@ -125,7 +128,7 @@ func New(ctx context.Context, rm rolemaker.RoleMaker, o Options) (*Fleet, error)
 	if err != nil {
 		return nil, err
 	}
-	page, err := openPage(o.Logger)
+	pages, err := openPages(o.Logger)
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +146,7 @@ func New(ctx context.Context, rm rolemaker.RoleMaker, o Options) (*Fleet, error)
 			o.Logger.Info("fleet: " + note)
 		}
 	}
-	f := &Fleet{id: id, options: o, log: o.Logger, board: board, page: page, startedAgain: again}
+	f := &Fleet{id: id, options: o, log: o.Logger, board: board, pages: pages, startedAgain: again}
 	if o.Default {
 		standard.Store(f)
 	}
@@ -210,8 +213,8 @@ func (o *Optimizer) Minimize(objective optimizer.Objective) error {
 	}
 	f.job = j
 	f.show()
-	if f.page != nil {
-		f.page.Show(f.String(), f.samples)
+	for _, page := range f.pages {
+		page.Show(f.String(), f.samples, func() any { return f.Stats() })
 	}
 	if s, ok := objective.(interface{ Savable() error }); ok && s.Savable() != nil {
 		f.log.Warn("fleet: Minimize: SaveInferenceModel will refuse a model with this param", "error", s.Savable())

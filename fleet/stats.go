@@ -23,6 +23,10 @@ func (f *Fleet) Stats() stats.Process {
 	if j == nil {
 		return s
 	}
+	if of := f.training.Load(); of != nil {
+		shown := (*of)()
+		s.Training = &shown
+	}
 	at := f.Position()
 	s.Work.Epoch, s.Work.EpochExamples = at.Epoch, at.Samples
 	if server != nil {
@@ -40,8 +44,9 @@ func (f *Fleet) Stats() stats.Process {
 		traffic := m.Traffic()
 		s.Requests, s.Work.Open = requests(traffic.Took), traffic.Open
 		s.Work.Staleness = stats.Histogram(traffic.Stale)
-		for i := range traffic.Sent {
-			s.Links = append(s.Links, stats.Link{Server: i, Sent: traffic.Sent[i], Received: traffic.Received[i]})
+		for i, l := range traffic.Links {
+			s.Links = append(s.Links, stats.Link{Server: i, Sent: l.Sent, Received: l.Received, Calls: l.Calls,
+				Waited: l.Waited})
 		}
 	}
 	if m, ok := j.transport.(transport.Metered); ok {
@@ -49,6 +54,10 @@ func (f *Fleet) Stats() stats.Process {
 	}
 	return s
 }
+
+// ShowTraining has the pages of this process show how training goes: of is asked whenever somebody looks, on any
+// goroutine, and what it returns is not changed any more.
+func (f *Fleet) ShowTraining(of func() stats.Training) { f.training.Store(&of) }
 
 // requests are those of all ops, by their names.
 func requests(took map[string]count.Distribution) (all []stats.Request) {

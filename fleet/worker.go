@@ -49,7 +49,7 @@ func (f *Fleet) InPlaceOf(worker int) (*Fleet, error) {
 	}
 	id := f.id
 	id.Index = worker
-	return &Fleet{id: id, options: f.options, log: f.log, board: f.board, page: f.page}, nil
+	return &Fleet{id: id, options: f.options, log: f.log, board: f.board, pages: f.pages}, nil
 }
 
 // checkSeries refuses a Strategy.Recovery that would not go on from what is in its directory, where no server looks at

@@ -19,9 +19,11 @@ type crew struct {
 	job     *job
 	logDir  string
 	con     *console
+	panel   *panel // of --ui
 
-	procs map[role]*process // alive
-	exits chan exit         // of every process that was started, once
+	attempt string            // behind the first
+	procs   map[role]*process // alive
+	exits   chan exit         // of every process that was started, once
 }
 
 // run starts the roles and stays until the last one has ended. It returns the exit code of the job.
@@ -56,6 +58,9 @@ func (c *crew) run(signals <-chan os.Signal, grace time.Duration, r restarts) (i
 
 // start starts all roles, for the first time or again.
 func (c *crew) start(k *keeper) error {
+	if c.attempt = ""; k.attempt > 1 {
+		c.attempt = fmt.Sprintf("attempt %d of %d", k.attempt, k.attempts)
+	}
 	for _, r := range c.job.here {
 		log, err := openLog(c.logDir, r, k.attempt, k.attempts)
 		if err == nil {
@@ -71,7 +76,8 @@ func (c *crew) start(k *keeper) error {
 // startRole starts a role, which writes to a log.
 func (c *crew) startRole(r role, log *os.File) error {
 	cmd := exec.Command(c.program, c.args...)
-	own := slices.Concat(c.job.environment(r), c.job.lacks, c.job.metrics(os.Getenv(metricsVar), r))
+	own := slices.Concat(c.job.environment(r), c.job.lacks, c.job.metrics(os.Getenv(metricsVar), r),
+		c.panel.environment(r))
 	cmd.Env = c.job.withToken(inherit(os.Environ(), own))
 	var on *console
 	if shown, _ := c.job.first(worker); r == shown {
@@ -82,6 +88,7 @@ func (c *crew) startRole(r role, log *os.File) error {
 		return err
 	}
 	c.procs[r] = p
+	c.panel.started(r, c.attempt)
 	go func() { c.exits <- p.wait() }()
 	return nil
 }
@@ -107,6 +114,7 @@ func (c *crew) watch(k *keeper, signals <-chan os.Signal) error {
 		select {
 		case e := <-c.exits:
 			delete(c.procs, e.role)
+			c.panel.ended(e)
 			o = k.exited(e)
 		case s := <-signals:
 			o = k.signalled(s)

@@ -33,6 +33,7 @@
 //	--restart_workers N   when a worker fails, start it again alone, at most N times (0)
 //	--log_dir DIR         where logs go (log)
 //	-v                    show all flags, and what the first server and the first worker are told, when the job starts
+//	--ui ADDRESS          show the job on a page there, with a token that is printed
 //	--quiet               show the first worker's output and errors, and what has failed, and nothing else
 //	--grace DURATION      how long roles may take to end when asked to, before they are killed (10s)
 //	--ips LIST            the machines of a collective job, "ip,ip", each with --nproc_per_node workers
@@ -243,6 +244,8 @@ package main
 //
 // What it says:
 //
+//	ui.go        a page that shows it, and what roles say for that
+//	uilogs.go    the warnings in their logs
 //	pipe.go      a stream of a role
 //	logs.go      files, and the terminal beside them
 //	plainlog.go  a line that moves, for a file

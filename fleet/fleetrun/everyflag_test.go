@@ -29,7 +29,7 @@ func TestEveryFlagActs(t *testing.T) {
 		plans[name] = struct{ without, with, want string }{"--nproc_per_node=1", "--" + name + "=0,1,2", "0 servers, 3 workers, here [worker 0 worker 1 worker 2]"}
 	}
 	scripts := map[string]string{"log_dir": "run.txtar", "quiet": "run.txtar", "v": "run.txtar", "max_restart": "restart.txtar", "restart_servers": "restart.txtar",
-		"restart_workers": "restart.txtar", "grace": "signals.txtar",
+		"restart_workers": "restart.txtar", "grace": "signals.txtar", "ui": "ui.txtar",
 		"timeout": "doctor.txtar", "checkpoint": "doctor.txtar", "journal": "doctor.txtar", "json": "doctor.txtar"}
 	d, err := parseDoctor([]string{"p"}) // which has all flags of a job, and its own
 	if err != nil {

@@ -24,6 +24,7 @@ type options struct {
 	quiet, verbose                bool
 	grace                         time.Duration
 	restarts                      restarts
+	ui                            string
 	program                       string
 	args                          []string // the program's
 
@@ -101,6 +102,7 @@ func (o *options) define() {
 		"keeps a journal")
 	f.IntVar(&o.restarts.workers, "restart_workers", 0, "start a worker that fails again alone, at most `N` times; "+
 		"in sync and ssp the others go back to the last checkpoint with it")
+	f.StringVar(&o.ui, "ui", "", "show the job on a page at `address`, such as :8900, with a token that is printed")
 	for i, name := range deviceFlags {
 		f.StringVar(&o.devices[i], name, "", "a `list` whose length alone may count: gofleet computes on CPUs")
 	}

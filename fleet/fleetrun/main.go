@@ -97,6 +97,11 @@ func launch(opts *options, con *console) (int, error) {
 	job.lacks = job.unprobed(os.Getenv(healthVar), con)
 	showJob(con, opts, job)
 	c := &crew{program: program, args: opts.args, job: job, logDir: opts.logDir, con: con}
+	closeUI, err := c.openUI(opts.ui)
+	if err != nil {
+		return exitUsage, err
+	}
+	defer closeUI()
 	return c.run(signals, opts.grace, opts.restarts)
 }
 

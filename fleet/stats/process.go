@@ -22,6 +22,8 @@ type Process struct {
 	// Requests are a worker's own, and those that a server has answered, by op. Links are a worker's to each server.
 	Requests []Request
 	Links    []Link
+	// Training is what a program shows of it, nil if it shows nothing.
+	Training *Training
 	// Refused requests were answered by this server with an error that sending them again would not have cured.
 	Refused int64 `count:"refused"`
 	// Server is how the job stands, as this server sees it.

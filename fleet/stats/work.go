@@ -28,9 +28,13 @@ type Request struct {
 	Seconds Histogram `name:"request_seconds" help:"How long requests take, by op."`
 }
 
-// Link is what a worker and a server have exchanged, in bytes before compression, with what was sent again.
+// Link is what a worker and a server have exchanged, in bytes before compression, with what was sent again; and how
+// many of the worker's steps and evaluations have asked the server, and waited for it how long, all together.
 type Link struct {
 	Server   int
 	Sent     int64 `name:"worker_link_bytes_total" by:"of=sent" help:"Between a worker and a server."`
 	Received int64 `name:"worker_link_bytes_total" by:"of=received"`
+
+	Calls  int64         `name:"worker_link_calls_total" help:"Requests of steps and evaluations."`
+	Waited time.Duration `name:"worker_link_seconds_total" help:"Waits for their answers."`
 }

@@ -160,3 +160,4 @@ package train
 //	tensorboard.go  the hook that writes what TensorBoard shows
 //	curve.go     the loss of steps, a bounded number of points
 //	picture.go   lines over axes, as SVG
+//	shown.go     how training goes, for a page of this process

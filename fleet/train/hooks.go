@@ -73,6 +73,7 @@ func (r *Run) stepped(ctx context.Context, so nn.TrainResult) error {
 }
 
 func (r *Run) evaluated(ctx context.Context, e Evaluation) error {
+	r.publish()
 	return call(ctx, r, e, func(h Hooks) told[Evaluation] { return h.Evaluated })
 }
 

@@ -44,6 +44,7 @@ type Run struct {
 	pace   pace
 	meter  meter
 	paces  map[moment]Pace
+	shown  shown
 }
 
 // past is what of the job lies behind.

@@ -93,6 +93,7 @@ func (r *Run) begin(ctx context.Context) (err error) {
 		}
 	}
 	r.warn()
+	r.show()
 	return r.plain(ctx, func(h Hooks) func(context.Context, *Run) error { return h.Begin })
 }
 
@@ -267,6 +268,9 @@ func (r *Run) examples(so nn.TrainResult) int {
 func (r *Run) step(ctx context.Context, so nn.TrainResult) error {
 	r.meter.count(so.Samples)
 	r.curve.step(so, r.examples(so))
+	if len(r.curve.Points) != r.shown.points {
+		r.publish()
+	}
 	if err := r.stepped(ctx, so); err != nil {
 		return err
 	}

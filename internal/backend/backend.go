@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/count"
@@ -105,10 +106,17 @@ type Metered interface{ Traffic() Traffic }
 
 // Traffic is what a worker and its servers have exchanged so far.
 type Traffic struct {
-	Took           map[string]count.Distribution // seconds of requests, by op
-	Sent, Received []int64                       // bytes before compression, by server
-	Stale          count.Distribution            // updates between pull and push, by push
-	Open           int                           // numbered requests without an answer so far
+	Took  map[string]count.Distribution // seconds of requests, by op
+	Links []Link                        // by server
+	Stale count.Distribution            // updates between pull and push, by push
+	Open  int                           // numbered requests without an answer so far
+}
+
+// Link is what a worker and a server have exchanged: bytes before compression, and requests of steps and evaluations,
+// which have waited for answers so long.
+type Link struct {
+	Sent, Received, Calls int64
+	Waited                time.Duration
 }
 
 // Hurried waits for others that may come back.

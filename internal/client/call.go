@@ -37,7 +37,7 @@ func (l *link) persist(ctx context.Context, p patience, server int, req [][]byte
 	ctx, leave := peer.Bound(ctx, l.ctx)
 	defer leave()
 	now := time.Now()
-	defer l.meter.asked(req, now)
+	defer l.meter.asked(server, req, now)
 	a := asking{l: l, server: server, patience: p, began: now, limit: now.Add(l.strategy.WaitTimeout.Std() + p.more)}
 	return peer.Repeat(ctx, pauses, func() (peer.Verdict, error) {
 		answered, err := l.attempt(ctx, min(a.patience.wait, time.Until(a.limit)), server, req, read)
@@ -219,7 +219,7 @@ func (l *link) once(ctx context.Context, server int, req [][]byte, read func(*wi
 	}
 	l.meter.tried(server, req)
 	return peer.Once(ctx, l.transport, l.servers[server], life, req, func(f *wire.Frame) error {
-		l.meter.received[server].Add(int64(f.Size))
+		l.meter.answered(server, f)
 		if f.Job != l.life.job {
 			return fmt.Errorf("the answer is not of this worker's run of the job: %w", wire.ErrMismatch)
 		}

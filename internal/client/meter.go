@@ -11,18 +11,25 @@ import (
 
 var _ backend.Metered = (*Client)(nil)
 
-// meter is what a worker's requests take, by op, and what they carry, by server.
+// meter is what a worker's requests take, by op, and its links to servers.
 type meter struct {
-	took           []*count.Histogram
-	sent, received []atomic.Int64
+	took  []*count.Histogram
+	links []linkMeter
 }
 
-func newMeter(servers int) *meter {
-	return &meter{wire.Times(), make([]atomic.Int64, servers), make([]atomic.Int64, servers)}
-}
+type linkMeter struct{ sent, received, calls, waited atomic.Int64 }
 
-// asked counts a request that has ended, whatever became of it.
-func (m *meter) asked(req [][]byte, began time.Time) { m.took[wire.OpOf(req[0])].Since(began) }
+func newMeter(servers int) *meter { return &meter{wire.Times(), make([]linkMeter, servers)} }
+
+// asked counts a request to a server that has ended, whatever became of it.
+func (m *meter) asked(server int, req [][]byte, began time.Time) {
+	op, took := wire.OpOf(req[0]), int64(time.Since(began))
+	m.took[op].Observe(took)
+	if op == wire.OpStep || op == wire.OpPeek || op == wire.OpPiece {
+		m.links[server].calls.Add(1)
+		m.links[server].waited.Add(took)
+	}
+}
 
 // tried counts an attempt at a server.
 func (m *meter) tried(server int, req [][]byte) {
@@ -30,15 +37,20 @@ func (m *meter) tried(server int, req [][]byte) {
 	for _, part := range req {
 		n += len(part)
 	}
-	m.sent[server].Add(int64(n))
+	m.links[server].sent.Add(int64(n))
 }
+
+// answered counts an answer.
+func (m *meter) answered(server int, f *wire.Frame) { m.links[server].received.Add(int64(f.Size)) }
 
 // Traffic implements [backend.Metered].
 func (c *Client) Traffic() backend.Traffic {
 	m := c.link.meter
 	t := backend.Traffic{Took: wire.Took(m.took), Stale: c.servers.Tally.Staleness(), Open: c.servers.Sequence.Open()}
-	for s := range m.sent {
-		t.Sent, t.Received = append(t.Sent, m.sent[s].Load()), append(t.Received, m.received[s].Load())
+	for s := range m.links {
+		l := &m.links[s]
+		t.Links = append(t.Links, backend.Link{Sent: l.sent.Load(), Received: l.received.Load(), Calls: l.calls.Load(),
+			Waited: time.Duration(l.waited.Load())})
 	}
 	return t
 }

@@ -22,7 +22,7 @@ func TestPage(t *testing.T) {
 	show := func(role string, value float64) {
 		p.Show(role, func() []Set {
 			return []Set{{[]Label{{"role", role}}, slices.Values([]count.Sample{{Name: "gofleet_steps_total", Help: "Steps.", Value: value}})}}
-		})
+		}, nil)
 	}
 	show("server", 1)
 	show("worker", 2)
@@ -83,7 +83,7 @@ func TestOpen(t *testing.T) {
 	}
 	one.Show("server", func() []Set {
 		return []Set{{nil, slices.Values([]count.Sample{{Name: "gofleet_up", Help: "Up.", Value: 1}})}}
-	})
+	}, nil)
 	answer, err := http.Get(at)
 	if err != nil {
 		t.Fatal(err)

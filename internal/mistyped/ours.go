@@ -10,9 +10,10 @@ var ours = []string{
 	"FLEET_CLUSTER", "FLEET_INSECURE", "FLEET_LISTEN", "FLEET_TLS_DIR", "FLEET_TOKEN", // transport
 	"FLEET_ROLE", "FLEET_INDEX", "FLEET_SERVERS", "FLEET_WORKERS", "FLEET_PORT", "FLEET_ADVERTISE", // rolemaker
 	"FLEET_RENDEZVOUS",
-	"FLEET_PROGRESS",                                              // nn
-	"FLEET_HEALTH", "FLEET_LOG", "FLEET_METRICS", "FLEET_RESTART", // fleet
+	"FLEET_PROGRESS",                                                             // nn
+	"FLEET_HEALTH", "FLEET_LOG", "FLEET_METRICS", "FLEET_STATS", "FLEET_RESTART", // fleet
 	"FLEET_EXIT_RESTART", // fleet/train, fleet/fleetrun
+	"FLEET_UI_TOKEN",     // fleet/fleetrun
 }
 
 // Ours are gofleet's own variables.

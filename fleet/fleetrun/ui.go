@@ -1,0 +1,173 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/gofleet/gofleet/fleet/stats"
+	"github.com/gofleet/gofleet/internal/httpget"
+	"github.com/gofleet/gofleet/internal/ui"
+)
+
+// panel is what the page of --ui shows: the roles that this fleetrun has started, what they say of themselves, and the
+// warnings in their logs. They are asked while somebody looks. A nil one is that of a job without a page.
+type panel struct {
+	dir     string // of roles' sockets
+	logDir  string
+	name    string
+	began   time.Time
+	logs    logTails
+	mu      sync.Mutex
+	attempt string
+	roles   map[role]*ui.Role
+}
+
+// statsVar tells a role at which unix socket it says all that it knows.
+const statsVar, uiTokenVar = "FLEET_STATS", "FLEET_UI_TOKEN"
+
+// longestSocket is how long the path of a unix socket may be on every system.
+const longestSocket = 100
+
+// openUI opens the page of --ui, if there is to be one, and says where it is.
+func (c *crew) openUI(addr string) (close func(), err error) {
+	if addr == "" {
+		return func() {}, nil
+	}
+	if n := len(filepath.Join(c.job.scratch, "worker1000")); n > longestSocket {
+		return nil, fmt.Errorf("--ui: roles' sockets have paths of %d bytes, and %d are possible: set TMPDIR to a "+
+			"shorter directory", n, longestSocket)
+	}
+	l, err := ui.Listen(addr)
+	if err != nil {
+		return nil, fmt.Errorf("--ui=%s: %w", addr, err)
+	}
+	c.panel = &panel{dir: c.job.scratch, logDir: c.logDir, name: filepath.Base(c.program), began: time.Now(),
+		roles: map[role]*ui.Role{}}
+	token := cmp.Or(os.Getenv(uiTokenVar), rand.Text())
+	page := ui.New(addr, token, l, c.panel.job)
+	var serving sync.WaitGroup
+	serving.Go(func() { _ = httpget.Serve(l, page.Answer) })
+	c.con.warn("the job is shown at http://%s/?token=%s", shownAddr(l.Addr()), token)
+	return func() { l.Close(); serving.Wait() }, nil
+}
+
+// shownAddr is an address that a browser can call: of a listener at all addresses, this machine's name for itself.
+func shownAddr(addr net.Addr) string {
+	if at, is := addr.(*net.TCPAddr); is && at.IP.IsUnspecified() {
+		return net.JoinHostPort("127.0.0.1", fmt.Sprint(at.Port))
+	}
+	return addr.String()
+}
+
+// socket is where a role says what it knows.
+func (p *panel) socket(r role) string { return filepath.Join(p.dir, fmt.Sprint(r.kind, r.rank)) }
+
+// environment tells a role its socket.
+func (p *panel) environment(r role) []variable {
+	if p == nil {
+		return nil
+	}
+	return []variable{{statsVar, p.socket(r)}}
+}
+
+// started takes note that a role has been started, and of which attempt.
+func (p *panel) started(r role, attempt string) {
+	if p != nil {
+		p.set(r, ui.Role{State: ui.Starts, Since: time.Now()})
+		p.mu.Lock()
+		p.attempt = attempt
+		p.mu.Unlock()
+	}
+}
+
+// ended takes note that a role has ended, and how.
+func (p *panel) ended(e exit) {
+	if p != nil {
+		state := ui.Ended
+		if e.code != 0 {
+			state = ui.Failed
+		}
+		p.set(e.role, ui.Role{State: state, Since: time.Now(), How: e.how})
+	}
+}
+
+func (p *panel) set(r role, is ui.Role) {
+	is.Kind, is.Index = string(r.kind), r.rank
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if was := p.roles[r]; was != nil {
+		is.Stats = was.Stats // what is known of a role that is down is as it was last
+	}
+	p.roles[r] = &is
+}
+
+// How many roles are asked at once, how long one may take to answer, and how long its answer may be.
+const (
+	askedAtOnce   = 16
+	patienceOfUI  = time.Second
+	longestAnswer = 16 << 20
+)
+
+// job asks all roles that run.
+func (p *panel) job(ctx context.Context) ui.Job {
+	p.mu.Lock()
+	j := ui.Job{Name: p.name, Began: p.began, Attempt: p.attempt}
+	var who []role
+	for r, is := range p.roles {
+		who, j.Roles = append(who, r), append(j.Roles, *is)
+	}
+	p.mu.Unlock()
+	var asking sync.WaitGroup
+	places := make(chan struct{}, askedAtOnce)
+	for i, r := range who {
+		if s := j.Roles[i].State; s == ui.Ended || s == ui.Failed {
+			continue
+		}
+		places <- struct{}{}
+		asking.Go(func() {
+			defer func() { <-places }()
+			p.ask(ctx, r, &j.Roles[i])
+		})
+	}
+	asking.Wait()
+	slices.SortFunc(j.Roles, func(a, b ui.Role) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), a.Index-b.Index) })
+	j.Warnings = p.logs.read(p.logDir, who)
+	return j
+}
+
+// ask asks a role for what it knows. One that has answered before and does not is silent; one that is started has a
+// while until it listens.
+func (p *panel) ask(ctx context.Context, r role, is *ui.Role) {
+	ctx, cancel := context.WithTimeout(ctx, patienceOfUI)
+	defer cancel()
+	text, err := httpget.Get(ctx, "unix", p.socket(r), "/stats.json", longestAnswer)
+	var all []stats.Process
+	if err == nil {
+		err = json.Unmarshal(text, &all)
+	}
+	was := *is
+	switch {
+	case err == nil && len(all) > 0:
+		is.Stats = &all[0]
+		if is.State == ui.Silent {
+			is.Since = time.Now()
+		}
+		is.State = ui.Runs
+	case err != nil && is.State == ui.Runs:
+		is.State, is.Since = ui.Silent, time.Now()
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if now := p.roles[r]; now.Since.Equal(was.Since) && now.State == was.State { // not ended meanwhile
+		*now = *is
+	}
+}

@@ -1,0 +1,45 @@
+package train_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+
+	"github.com/gofleet/gofleet/fleet/stats"
+	"github.com/gofleet/gofleet/fleet/train"
+	"github.com/gofleet/gofleet/nn"
+)
+
+// TestTrainingIsShown: while a job trains, each worker's Stats have its curves so far, with the best evaluation and the epochs' ends, and
+// what was shown before is not changed.
+func TestTrainingIsShown(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	var seen []*stats.Training
+	results, _ := play(t, 1, 2, func() train.Job {
+		j := job(train.Options{Epochs: 3, Batch: 40})
+		j.Hooks = []train.Hooks{{Step: func(_ context.Context, r *train.Run, _ nn.TrainResult) error {
+			mu.Lock()
+			defer mu.Unlock()
+			if r.Fleet.WorkerIndex() == 1 {
+				seen = append(seen, r.Fleet.Stats().Training)
+			}
+			return nil
+		}}}
+		return j
+	})
+	history := results[0].History
+	for i, s := range seen {
+		if s == nil || s.Epochs != 3 || s.Curves[0].Panel != "loss" || s.Curves[0].Name != "train" || len(s.Curves[0].Points) != i+1 {
+			t.Fatalf("behind step %d: %+v", i+1, s)
+		}
+	}
+	last := seen[len(seen)-1] // in the third epoch
+	if len(last.Marks) != 2 || last.Marks[1].At != float64(history[1].Examples) || last.Marks[1].Kind != "epoch" {
+		t.Errorf("marks %+v, history %+v", last.Marks, history)
+	}
+	best := min(history[0].Values[train.EvalLoss], history[1].Values[train.EvalLoss])
+	if test := last.Curves[1]; test.Name != "test" || len(test.Points) != 2 || float32(test.Best[1]) != float32(best) {
+		t.Errorf("%+v, the best is %v", test, best)
+	}
+}

@@ -1,0 +1,240 @@
+package ui
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gofleet/gofleet/fleet/stats"
+)
+
+// Finding is what is wrong with a job, or worth to know, and what to do.
+type Finding struct {
+	Level string `json:"level"` // bad, wait or note
+	What  string `json:"what"`
+	Do    string `json:"do"`
+}
+
+// What is long enough to be a finding.
+const (
+	longSilence = 3 * time.Second
+	longWait    = 2 * time.Second
+	slowCall    = 50 * time.Millisecond // more than for the fastest other server
+)
+
+// Findings are those of a job, the worst first; before is how it stood a moment ago, nil for the first look.
+func Findings(before, now *Job) (all []Finding) {
+	bad := func(do, what string, args ...any) {
+		all = append(all, Finding{"bad", fmt.Sprintf(what, args...), do})
+	}
+	for i := range now.Roles {
+		switch r := &now.Roles[i]; {
+		case r.State == Failed:
+			bad("The last lines of its log say why. It comes back alone if fleetrun has --restart_"+r.Kind+"s, and "+
+				"all go back to the last checkpoint with --max_restart.",
+				"%v has failed %s ago: %s.", r, ago(now, r.Since), r.How)
+		case r.State == Silent && now.At.Sub(r.Since) > longSilence:
+			bad("Look whether it is stopped (kill -CONT), swaps, or shares its processors with others.",
+				"%v runs and has not answered for %s.", r, ago(now, r.Since))
+		}
+	}
+	all = append(all, full(now)...)
+	all = append(all, waits(now)...)
+	all = append(all, slow(before, now)...)
+	for i := range now.Roles {
+		if s := now.Roles[i].Stats; s != nil {
+			all = append(all, counted(&now.Roles[i], s)...)
+		}
+	}
+	return append(all, hungry(before, now)...)
+}
+
+func ago(now *Job, since time.Time) string { return brief(now.At.Sub(since)) }
+
+func brief(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return d.Round(time.Millisecond).String()
+	case d < 10*time.Second:
+		return d.Round(time.Second / 10).String()
+	}
+	return d.Round(time.Second).String()
+}
+
+// full finds disks that are.
+func full(now *Job) (all []Finding) {
+	for _, w := range slices.Backward(now.Warnings) {
+		if strings.Contains(w.Text, "no space left on device") {
+			return []Finding{{"bad", w.Role + " can't write: its disk is full. " + w.Text,
+				"Free space on the disk of the directory that it names, or start the job again with another one."}}
+		}
+	}
+	return nil
+}
+
+// waits finds for whom servers wait, one finding for each that is waited for.
+func waits(now *Job) (all []Finding) {
+	type awaited struct {
+		since time.Time
+		why   string
+		by    string
+	}
+	whose := map[string]awaited{}
+	for i := range now.Roles {
+		s := now.Roles[i].Stats
+		if s == nil || now.Roles[i].State != Runs {
+			continue
+		}
+		for _, w := range s.Server.Waits {
+			if now.At.Sub(w.Since) < longWait {
+				continue
+			}
+			whom := names(w.Workers)
+			if is, known := whose[whom]; !known || w.Since.Before(is.since) {
+				whose[whom] = awaited{w.Since, w.Why, now.Roles[i].String()}
+			}
+		}
+	}
+	for whom, w := range whose {
+		what := fmt.Sprintf("%s has waited for %s for %s: it waits %s.", w.by, cmp.Or(whom, "others"),
+			ago(now, w.since), w.why)
+		all = append(all, Finding{"wait", what, remedy(now, whom)})
+	}
+	slices.SortFunc(all, func(a, b Finding) int { return strings.Compare(a.What, b.What) })
+	return all
+}
+
+// names are workers as a person lists them.
+func names(workers []int) string {
+	switch n := len(workers); {
+	case n == 0:
+		return ""
+	case n > 3:
+		return fmt.Sprintf("worker %d and %d more", workers[0], n-1)
+	}
+	var texts []string
+	for _, w := range workers {
+		texts = append(texts, fmt.Sprint("worker ", w))
+	}
+	return strings.Join(texts, " and ")
+}
+
+// remedy is what to do of a worker that others wait for.
+func remedy(now *Job, whom string) string {
+	at := slices.IndexFunc(now.Roles, func(r Role) bool { return r.String() == whom })
+	switch {
+	case at < 0:
+		return "Look at the logs of those that are waited for: all have to come to the same call."
+	case now.Roles[at].State == Failed || now.Roles[at].State == Ended:
+		return "That process has ended: nobody comes, until the worker timeout counts it as dead."
+	case now.Roles[at].State == Silent:
+		return "That process runs and does not answer: look whether it is stopped or swaps."
+	}
+	return "That worker runs: it computes a long step, reads slowly, or does not come to the call that the others " +
+		"wait in. Its goroutines are at /debug/pprof/goroutine with FLEET_METRICS."
+}
+
+// slow finds a server for which workers wait longer than for the others, in what they asked a moment ago.
+func slow(before, now *Job) (all []Finding) {
+	means := map[int]time.Duration{}
+	for server, l := range links(before, now) {
+		if l.Calls > 0 {
+			means[server] = l.Waited / time.Duration(l.Calls)
+		}
+	}
+	for server, mean := range means {
+		least := mean
+		for other, m := range means {
+			if other != server {
+				least = min(least, m)
+			}
+		}
+		if mean > 4*least && mean-least > slowCall {
+			what := fmt.Sprintf("server %d is slow: workers wait %s for each answer of it, and %s for the fastest "+
+				"other's.", server, brief(mean), brief(least))
+			all = append(all, Finding{"bad", what, "Look what else its machine does, at its memory and at the way " +
+				"there; a server with most of the weights wants another placement."})
+		}
+	}
+	return all
+}
+
+// links are what all workers together exchanged with each server between two looks.
+func links(before, now *Job) map[int]stats.Link {
+	sum := map[int]stats.Link{}
+	for i := range now.Roles {
+		then := before.role(&now.Roles[i])
+		if now.Roles[i].Stats == nil || then == nil {
+			continue
+		}
+		for k, l := range now.Roles[i].Stats.Links {
+			if k < len(then.Stats.Links) {
+				all, was := sum[l.Server], then.Stats.Links[k]
+				all.Calls, all.Waited = all.Calls+l.Calls-was.Calls, all.Waited+l.Waited-was.Waited
+				sum[l.Server] = all
+			}
+		}
+	}
+	return sum
+}
+
+// role is how a role stood then, nil if its process was another or said nothing.
+func (j *Job) role(of *Role) *Role {
+	if j == nil || of.Stats == nil {
+		return nil
+	}
+	for i := range j.Roles {
+		r := &j.Roles[i]
+		if r.Kind == of.Kind && r.Index == of.Index && r.Stats != nil &&
+			r.Stats.Work.Examples <= of.Stats.Work.Examples && r.Stats.Transport.Served <= of.Stats.Transport.Served {
+			return r
+		}
+	}
+	return nil
+}
+
+// counted finds what a process has counted that should be zero.
+func counted(r *Role, s *stats.Process) (all []Finding) {
+	note := func(level, do, what string, args ...any) {
+		all = append(all, Finding{level, fmt.Sprintf("%v: ", r) + fmt.Sprintf(what, args...), do})
+	}
+	if r.Index == 0 && r.Kind == "server" && s.Server.Dead > 0 {
+		note("bad", "Its log says when and why. What they had not pushed is missing in this epoch.",
+			"%d of the workers were lost.", s.Server.Dead)
+	}
+	for _, t := range s.Tables {
+		if t.TurnedAway > 0 {
+			note("bad", "Raise its MaxBytes, give it an Entry, or Shrink it more often.",
+				"the table %q is full, and %d gradients of ids without a row were dropped.", t.Name, t.TurnedAway)
+		}
+	}
+	if s.Counts.NotFinite > 0 {
+		note("bad", "Lower the learning rate, clip gradients, and look for NaN in the data (-check).",
+			"%d gradients were not finite.", s.Counts.NotFinite)
+	}
+	if n := s.Transport.Refused; n.Token+n.Certificate+n.Plaintext+n.Cluster > 0 {
+		note("note", "Another job may have this address, or a process lacks this job's FLEET_TOKEN or certificates.",
+			"%d connections were turned away.", n.Token+n.Certificate+n.Plaintext+n.Cluster)
+	}
+	return all
+}
+
+// hungry finds workers that spend most of their time on their input.
+func hungry(before, now *Job) []Finding {
+	var input, all time.Duration
+	for i := range now.Roles {
+		if then := before.role(&now.Roles[i]); then != nil {
+			w, was := now.Roles[i].Stats.Work, then.Stats.Work
+			input += w.Input - was.Input
+			all += w.Input + w.Pull + w.Compute + w.Push - was.Input - was.Pull - was.Compute - was.Push
+		}
+	}
+	if all < time.Second || input < all*7/10 {
+		return nil
+	}
+	what := fmt.Sprintf("Workers spend %d %% of their time between steps: on rows, evaluations and checkpoints.",
+		100*input/all)
+	return []Finding{{"note", what, "If it is rows: pack the files, read them on more goroutines, or Prefetch more."}}
+}

@@ -1,0 +1,53 @@
+package ui
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/gofleet/gofleet/fleet/stats"
+)
+
+// Source says how a job stands now.
+type Source func(ctx context.Context) Job
+
+// Job is a job as a source knows it.
+type Job struct {
+	Name     string    // the program's
+	Began    time.Time // zero if it is not known
+	At       time.Time // when this was so
+	Attempt  string    // "attempt 2 of 4", empty for the first
+	Roles    []Role    // servers first, by index
+	Warnings []Warning // the oldest first
+}
+
+// Role is a process of the job.
+type Role struct {
+	Kind  string // server or worker
+	Index int
+	State State
+	Since time.Time // that it is in this state
+	How   string    // it ended
+	Stats *stats.Process
+}
+
+func (r *Role) String() string { return fmt.Sprintf("%s %d", r.Kind, r.Index) }
+
+// State is what is known of a process.
+type State string
+
+// The states. A process that is silent runs, and does not answer.
+const (
+	Starts State = "starts"
+	Runs   State = "runs"
+	Silent State = "silent"
+	Ended  State = "ended"
+	Failed State = "failed"
+)
+
+// Warning is a line of a role's log.
+type Warning struct {
+	Role string `json:"role"`
+	Text string `json:"text"`
+	Bad  bool   `json:"bad"` // an error, or a crash
+}

@@ -1,0 +1,219 @@
+package ui
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/textproto"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gofleet/gofleet/fleet/stats"
+	"github.com/gofleet/gofleet/internal/httpget"
+)
+
+// made is a job of so many servers and workers that train, a while after it began.
+func made(servers, workers int, after time.Duration) *Job {
+	began := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	j := &Job{Name: "made", Began: began, At: began.Add(after)}
+	seconds := int64(after / time.Second)
+	for i := range servers {
+		s := &stats.Process{Tables: []stats.Table{{Name: "<b>t</b>", Rows: 10, Bytes: 1000, MaxBytes: 2000, Born: uint64(seconds), Hot: []stats.HotRow{{ID: 7, Updates: uint32(20 + i)}}}}}
+		j.Roles = append(j.Roles, Role{Kind: "server", Index: i, State: Runs, Since: began, Stats: s})
+	}
+	for i := range workers {
+		s := &stats.Process{Work: stats.Work{Examples: 100 * seconds, Compute: after}}
+		for k := range servers {
+			s.Links = append(s.Links, stats.Link{Server: k, Sent: 1000 * seconds, Calls: 10 * seconds, Waited: after / 100})
+		}
+		j.Roles = append(j.Roles, Role{Kind: "worker", Index: i, State: Runs, Since: began, Stats: s})
+	}
+	return j
+}
+
+// TestFindings: what is wrong with a job is named, with whom it is about and what to do; a job that trains has none.
+func TestFindings(t *testing.T) {
+	worker := func(j *Job, i int) *Role { return &j.Roles[2+i] }
+	for name, c := range map[string]struct {
+		change   func(j *Job)
+		what, do string
+	}{
+		"all is well": {func(*Job) {}, "", ""},
+		"a process that fails": {func(j *Job) {
+			*worker(j, 1) = Role{Kind: "worker", Index: 1, State: Failed, Since: j.At.Add(-5 * time.Second), How: "killed (signal 9)"}
+		}, "worker 1 has failed 5s ago: killed (signal 9).", "--restart_workers"},
+		"a process that is stopped": {func(j *Job) { worker(j, 0).State, worker(j, 0).Since = Silent, j.At.Add(-12*time.Second) },
+			"worker 0 runs and has not answered for 12s.", "kill -CONT"},
+		"one that has just not answered": {func(j *Job) { worker(j, 0).State, worker(j, 0).Since = Silent, j.At.Add(-time.Second) }, "", ""},
+		"a wait for a stopped worker": {func(j *Job) {
+			worker(j, 1).State, worker(j, 1).Since = Silent, j.At
+			j.Roles[0].Stats.Server.Waits = []stats.Wait{{Why: "at BarrierWorker: missing worker 1", Workers: []int{1}, Since: j.At.Add(-40 * time.Second)}}
+		}, "server 0 has waited for worker 1 for 40s: it waits at BarrierWorker", "does not answer"},
+		"a short wait": {func(j *Job) {
+			j.Roles[0].Stats.Server.Waits = []stats.Wait{{Why: "for a round", Workers: []int{1}, Since: j.At.Add(-time.Second)}}
+		}, "", ""},
+		"a wait for many": {func(j *Job) {
+			j.Roles[0].Stats.Server.Waits = []stats.Wait{{Why: "for a round", Workers: []int{2, 3, 4, 5}, Since: j.At.Add(-time.Minute)}}
+		}, "worker 2 and 3 more for 1m0s", "same call"},
+		"a slow server": {func(j *Job) { worker(j, 0).Stats.Links[1].Waited = 20 * time.Second }, "server 1 is slow: workers wait", "memory"},
+		"a lost worker": {func(j *Job) { j.Roles[0].Stats.Server.Dead = 1 }, "server 0: 1 of the workers were lost", "log"},
+		"a full disk": {func(j *Job) {
+			j.Warnings = []Warning{{"server 1", "ERROR checkpoint error=\"write ckpt: no space left on device\"", true}}
+		}, "server 1 can't write: its disk is full.", "Free space"},
+		"a full table": {func(j *Job) { j.Roles[0].Stats.Tables[0].TurnedAway = 3 }, `the table "<b>t</b>" is full, and 3 gradients`, "MaxBytes"},
+		"NaN":          {func(j *Job) { worker(j, 0).Stats.Counts.NotFinite = 2 }, "worker 0: 2 gradients were not finite.", "learning rate"},
+		"strangers":    {func(j *Job) { j.Roles[1].Stats.Transport.Refused.Token = 4 }, "server 1: 4 connections were turned away", "FLEET_TOKEN"},
+		"hungry workers": {func(j *Job) {
+			worker(j, 0).Stats.Work.Input, worker(j, 1).Stats.Work.Input = 90*time.Second, 90*time.Second
+		},
+			"Workers spend 9", "Prefetch"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before, now := made(2, 2, 10*time.Second), made(2, 2, 12*time.Second)
+			c.change(now)
+			found := Findings(before, now)
+			if c.what == "" {
+				if len(found) != 0 {
+					t.Errorf("found %+v", found)
+				}
+				return
+			}
+			if len(found) != 1 || !strings.Contains(found[0].What, c.what) || !strings.Contains(found[0].Do, c.do) {
+				t.Errorf("found %+v, want %q and %q", found, c.what, c.do)
+			}
+			if Findings(nil, made(2, 2, time.Second)) != nil {
+				t.Error("a first look finds something")
+			}
+		})
+	}
+}
+
+// TestView: rates are those between two looks, tables those of all servers, and a process that was started again meanwhile has none.
+func TestView(t *testing.T) {
+	before, now := made(2, 2, 10*time.Second), made(2, 2, 12*time.Second)
+	v := viewOf(before, now)
+	if v.Rate != 200 || v.State != "trains" || v.Runs != 12 || v.Roles[2].Traffic[1] != 1000 || v.Roles[2].Parts[2] != 1 {
+		t.Errorf("%+v", v)
+	}
+	if tables := v.Tables; len(tables) != 1 || tables[0].Rows != 20 || tables[0].Max != 4000 || tables[0].Born != 2 || tables[0].Hot[0].Updates != 21 {
+		t.Errorf("tables %+v", tables)
+	}
+	again := made(2, 2, 12*time.Second)
+	again.Roles[2].Stats.Work = stats.Work{}
+	again.Roles[2].Stats.Training = &stats.Training{Epochs: 3}
+	if v := viewOf(before, again); v.Rate != 100 || v.Roles[2].Rate != 0 || v.Training.Epochs != 3 {
+		t.Errorf("behind a restart: %+v", v)
+	}
+	for state, change := range map[string]func(*Job){
+		"ended":      func(j *Job) { each(j, Ended) },
+		"starts":     func(j *Job) { each(j, Starts) },
+		"in trouble": func(j *Job) { j.Roles[0].State = Failed },
+		"waits":      func(j *Job) { j.Roles[0].Stats.Server.Waits = []stats.Wait{{Since: j.At.Add(-time.Minute)}} },
+	} {
+		j := made(2, 2, time.Second)
+		if change(j); viewOf(nil, j).State != state {
+			t.Errorf("it %s, want %s", viewOf(nil, j).State, state)
+		}
+	}
+}
+
+func each(j *Job, is State) {
+	for i := range j.Roles {
+		j.Roles[i].State, j.Roles[i].Stats = is, nil
+	}
+}
+
+// TestManyWorkers: what a browser is sent of 200 workers and 8 servers is small.
+func TestManyWorkers(t *testing.T) {
+	b, err := json.Marshal(viewOf(made(8, 200, 10*time.Second), made(8, 200, 12*time.Second)))
+	if err != nil || len(b) > 100_000 {
+		t.Errorf("%d bytes, %v", len(b), err)
+	}
+}
+
+// TestDoor: nobody looks without the token, or by another name; the token becomes a cookie once, and a page may load only its own files.
+func TestDoor(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	looks := 0
+	p := New("train.example:8900", "right", l, func(context.Context) Job { looks++; return *made(1, 1, time.Second) })
+	cookie := "gofleet_ui_" + port + "="
+	for _, c := range []struct {
+		path, host, header string
+		status             int
+		want               string
+	}{
+		{"/", "127.0.0.1:1", "", 401, "…/?token=…"},
+		{"/job.json", "127.0.0.1:1", "", 401, ""},
+		{"/page.js", "127.0.0.1:1", "", 401, ""},
+		{"/?token=wrong", "127.0.0.1:1", "", 401, ""},
+		{"/?token=", "127.0.0.1:1", "", 401, ""},
+		{"/job.json?token=right", "127.0.0.1:1", "", 401, ""},
+		{"/", "127.0.0.1:1", "Cookie: " + cookie + "wrong", 401, ""},
+		{"/", "127.0.0.1:1", "Cookie: gofleet_ui_1=right", 401, ""},
+		{"/", "127.0.0.1:1", "Authorization: Bearer wrong", 401, ""},
+		{"/?token=right", "127.0.0.1:1", "", 303, "Set-Cookie: " + cookie + "right; Path=/; HttpOnly; SameSite=Strict"},
+		{"/?token=right", "evil.example", "", 421, ""},
+		{"/", "evil.example:8900", "Cookie: " + cookie + "right", 421, ""},
+		{"/", "", "Cookie: " + cookie + "right", 421, ""},
+		{"/", "localhost:1", "Cookie: a=b; " + cookie + "right", 200, "default-src 'none'"},
+		{"/", "[::1]:1", "Authorization: Bearer right", 200, "frame-ancestors 'none'"},
+		{"/page.css", "train.example:8900", "Cookie: " + cookie + "right", 200, "text/css"},
+		{"/page.js", "10.0.0.1:1", "Cookie: " + cookie + "right", 200, "text/javascript"},
+		{"/job.json", "10.0.0.1", "Cookie: " + cookie + "right", 200, "application/json"},
+		{"/else", "10.0.0.1", "Cookie: " + cookie + "right", 404, ""},
+	} {
+		path, query, _ := strings.Cut(c.path, "?")
+		values, _ := url.ParseQuery(query)
+		r := &httpget.Request{Path: path, Query: values, Header: textproto.MIMEHeader{"Host": {c.host}}}
+		if name, value, ok := strings.Cut(c.header, ": "); ok {
+			r.Header.Set(name, value)
+		}
+		a := p.Answer(r)
+		if said := a.Type + strings.Join(a.Header, "\n") + string(a.Body); a.Status != c.status || !strings.Contains(said, c.want) {
+			t.Errorf("%s as %s with %q: %d %.300s, want %d %s", c.path, c.host, c.header, a.Status, said, c.status, c.want)
+		}
+	}
+	if looks != 1 {
+		t.Errorf("the job was looked at %d times", looks)
+	}
+}
+
+// TestFiles: the page is small, writes no markup, and names no other host.
+func TestFiles(t *testing.T) {
+	if n := len(html) + len(css) + len(js); n > 60_000 {
+		t.Errorf("%d bytes", n)
+	}
+	for _, text := range []string{string(html), string(css), string(js)} {
+		for _, word := range []string{"innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "style=", "onclick", "https:", "//cdn"} {
+			if strings.Contains(text, word) {
+				t.Errorf("there is %s", word)
+			}
+		}
+		if n := strings.Count(text, "http:"); n > 1 { // the name of SVG
+			t.Errorf("http: comes %d times", n)
+		}
+	}
+}
+
+// TestListen listens on loopback unless another address is named.
+func TestListen(t *testing.T) {
+	l, err := Listen(":0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if at := l.Addr().(*net.TCPAddr); !at.IP.IsLoopback() {
+		t.Errorf("it listens at %v", at)
+	}
+	if _, err := Listen("8900"); err == nil || !strings.Contains(fmt.Sprint(err), "want an address such as :8900") {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,178 @@
+package ui
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gofleet/gofleet/fleet/stats"
+)
+
+// view is what a browser is sent: times in seconds, rates a second.
+type view struct {
+	Name     string          `json:"name"`
+	At       int64           `json:"at"`       // milliseconds since 1970
+	Runs     float64         `json:"runs"`     // for so long
+	State    string          `json:"state"`    // of the job, in a word
+	Attempt  string          `json:"attempt"`  // empty for the first
+	Rate     float64         `json:"rate"`     // examples of all workers here
+	Findings []Finding       `json:"findings"` // the worst first
+	Roles    []roleView      `json:"roles"`
+	Tables   []tableView     `json:"tables"` // of all servers together
+	Training *stats.Training `json:"training"`
+	Server   *serverView     `json:"server"` // the job as server 0 has it
+	Warnings []Warning       `json:"warnings"`
+}
+
+type roleView struct {
+	Kind    string     `json:"kind"`
+	Index   int        `json:"index"`
+	State   State      `json:"state"` // or waits, as far as the page knows
+	For     float64    `json:"for"`
+	How     string     `json:"how"`
+	Epoch   int        `json:"epoch"`
+	Steps   int64      `json:"steps"`
+	Rate    float64    `json:"rate"`
+	Parts   [4]float64 `json:"parts"` // of its time: input, pull, compute, push
+	Stale   float64    `json:"stale"`
+	Traffic []float64  `json:"traffic"` // bytes with each server
+	Awaits  []int      `json:"awaits"`  // workers
+	Why     string     `json:"why"`
+	Rows    int        `json:"rows"`
+	Bytes   int        `json:"bytes"`
+}
+
+type tableView struct {
+	Name  string         `json:"name"`
+	Rows  int            `json:"rows"`
+	Bytes int            `json:"bytes"`
+	Max   int            `json:"max"`
+	Born  float64        `json:"born"`
+	Away  uint64         `json:"away"`
+	Hot   []stats.HotRow `json:"hot"`
+}
+
+type serverView struct {
+	Phase       int     `json:"phase"`
+	Round       int     `json:"round"`
+	Holding     bool    `json:"holding"`
+	Here        int     `json:"here"`
+	Left        int     `json:"left"`
+	Dead        int     `json:"dead"`
+	Absent      int     `json:"absent"`
+	Checkpoints int     `json:"checkpoints"`
+	Age         float64 `json:"age"`
+	Took        float64 `json:"took"`
+}
+
+// viewOf is what is shown of a job, with rates since it was looked at before.
+func viewOf(before, now *Job) *view {
+	v := &view{Name: now.Name, At: now.At.UnixMilli(), Attempt: now.Attempt, Warnings: now.Warnings,
+		Findings: Findings(before, now)}
+	if !now.Began.IsZero() {
+		v.Runs = now.At.Sub(now.Began).Seconds()
+	}
+	for i := range now.Roles {
+		r := &now.Roles[i]
+		seen := roleViewOf(before, now, r)
+		v.Roles, v.Rate = append(v.Roles, seen), v.Rate+seen.Rate
+		if r.Stats == nil {
+			continue
+		}
+		v.addTables(before, now, r)
+		if t := r.Stats.Training; t != nil && v.Training == nil {
+			v.Training = t
+		}
+		if r.Kind == "server" && r.Index == 0 {
+			s := r.Stats.Server
+			v.Server = &serverView{s.Phase, s.Round, s.Holding > 0, s.Here, s.Left, s.Dead, s.Absent, s.Checkpoints,
+				s.CheckpointAge.Seconds(), s.CheckpointTook.Seconds()}
+		}
+	}
+	v.State = stateOf(v)
+	return v
+}
+
+// stateOf is how a job stands, in a word.
+func stateOf(v *view) string {
+	of := func(states ...State) bool {
+		return !slices.ContainsFunc(v.Roles, func(r roleView) bool { return !slices.Contains(states, r.State) })
+	}
+	switch {
+	case of(Ended, Failed):
+		return "ended"
+	case slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Level == "bad" }):
+		return "in trouble"
+	case slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Level == "wait" }):
+		return "waits"
+	case v.Rate > 0:
+		return "trains"
+	case of(Starts):
+		return "starts"
+	}
+	return "runs"
+}
+
+func roleViewOf(before, now *Job, r *Role) roleView {
+	v := roleView{Kind: r.Kind, Index: r.Index, State: r.State, For: now.At.Sub(r.Since).Seconds(), How: r.How}
+	s := r.Stats
+	if s == nil {
+		return v
+	}
+	v.Epoch, v.Steps, v.Stale = s.Work.Epoch, s.Counts.Steps, s.Counts.Staleness()
+	for _, t := range s.Tables {
+		v.Rows, v.Bytes = v.Rows+t.Rows, v.Bytes+t.Bytes
+	}
+	for _, w := range s.Server.Waits {
+		if v.Why == "" {
+			v.Why = w.Why
+		}
+	}
+	for _, a := range s.Server.Awaited() {
+		v.Awaits = append(v.Awaits, a.Worker)
+	}
+	then := before.role(r)
+	if then == nil {
+		return v
+	}
+	took := now.At.Sub(before.At).Seconds()
+	w, was := s.Work, then.Stats.Work
+	v.Rate = float64(w.Examples-was.Examples) / took
+	parts := [4]time.Duration{w.Input - was.Input, w.Pull - was.Pull, w.Compute - was.Compute, w.Push - was.Push}
+	if all := parts[0] + parts[1] + parts[2] + parts[3]; all > 0 {
+		for i, p := range parts {
+			v.Parts[i] = float64(p) / float64(all)
+		}
+	}
+	for i, l := range s.Links {
+		if i < len(then.Stats.Links) {
+			old := then.Stats.Links[i]
+			v.Traffic = append(v.Traffic, float64(l.Sent+l.Received-old.Sent-old.Received)/took)
+		}
+	}
+	return v
+}
+
+// addTables adds what a server keeps to what others keep of the same tables.
+func (v *view) addTables(before, now *Job, r *Role) {
+	then := before.role(r)
+	for i, t := range r.Stats.Tables {
+		at := slices.IndexFunc(v.Tables, func(o tableView) bool { return o.Name == t.Name })
+		if at < 0 {
+			at, v.Tables = len(v.Tables), append(v.Tables, tableView{Name: t.Name})
+		}
+		all := &v.Tables[at]
+		all.Rows, all.Bytes, all.Max = all.Rows+t.Rows, all.Bytes+t.Bytes, all.Max+t.MaxBytes
+		all.Away += t.TurnedAway
+		if then != nil && i < len(then.Stats.Tables) {
+			all.Born += float64(t.Born-then.Stats.Tables[i].Born) / now.At.Sub(before.At).Seconds()
+		}
+		all.Hot = append(all.Hot, t.Hot...)
+		slices.SortStableFunc(all.Hot, func(a, b stats.HotRow) int { return int(b.Updates) - int(a.Updates) })
+		all.Hot = all.Hot[:min(len(all.Hot), mostHot)]
+	}
+	slices.SortStableFunc(v.Tables, func(a, b tableView) int { return strings.Compare(a.Name, b.Name) })
+}
+
+// mostHot is how many hot rows of a table are shown.
+const mostHot = 5
