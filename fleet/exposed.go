@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"strconv"
 
 	"github.com/gofleet/gofleet/fleet/stats"
@@ -42,26 +43,16 @@ func (f *Fleet) samples() []exposition.Set {
 	return samplesOf(role, f.id.Index, f.Stats())
 }
 
-// samplesOf are the samples of a role. Labels are of ops, of the model's tables, of servers and of a few workers, so
+// samplesOf are the metrics of a role. Labels are of ops, of the model's tables, of servers and of a few workers, so
 // that their number is bounded, and none has an id.
-func samplesOf(role string, index int, s stats.Process) []exposition.Set {
-	labels := []exposition.Label{{Name: "role", Value: role}, {Name: "index", Value: strconv.Itoa(index)}}
-	sets := []exposition.Set{{Labels: labels, Samples: count.Samples(s)}}
-	add := func(name, value string, of any) {
-		sets = append(sets, exposition.Set{Labels: append(labels[:2:2], exposition.Label{Name: name, Value: value}),
-			Samples: count.Samples(of)})
-	}
-	for _, t := range s.Tables {
-		add("table", t.Name, t)
-	}
-	for _, r := range s.Requests {
-		add("op", r.Op, r)
-	}
-	for _, l := range s.Links {
-		add("server", strconv.Itoa(l.Server), l)
-	}
-	for _, a := range s.Server.Awaited() {
-		add("worker", strconv.Itoa(a.Worker), a)
+func samplesOf(role string, index int, s stats.Process) (sets []exposition.Set) {
+	for m := range s.Metrics() {
+		labels := []exposition.Label{{Name: "role", Value: role}, {Name: "index", Value: strconv.Itoa(index)}}
+		for _, l := range m.Labels {
+			labels = append(labels, exposition.Label(l))
+		}
+		sample := count.Sample{Name: m.Name, Help: m.Help, Value: m.Value, Of: (*count.Distribution)(m.Histogram)}
+		sets = append(sets, exposition.Set{Labels: labels, Samples: slices.Values([]count.Sample{sample})})
 	}
 	return sets
 }
