@@ -192,6 +192,17 @@ func TestTensorBoard(t *testing.T) {
 				return readRun(t, filepath.Join(dir, "board", "train")), readRun(t, filepath.Join(dir, "board", "test"))
 			}
 			first, _ := run(2, 0)
+			if c.size[1] == 1 { // which sees each step
+				mean, last := 0.0, int64(0)
+				for _, at := range slices.Sorted(maps.Keys(first.scalars["loss"])) {
+					if at > 400 {
+						mean, last = mean+first.scalars["loss"][at]*float64(at-max(last, 400))/400, at
+					}
+				}
+				if want := history[1].Values[train.TrainLoss]; math.Abs(mean-want) > 1e-5 {
+					t.Errorf("the points of an epoch have a mean of %v, and its training loss is %v", mean, want)
+				}
+			}
 			board, tests := run(3, 7)
 			if len(board.twice)+len(tests.twice) > 0 || !slices.Equal(board.starts, []int64{0, 801}) || !slices.Equal(tests.starts, board.starts) {
 				t.Errorf("points twice %v %v, sessions start at %v", board.twice, tests.twice, board.starts)
