@@ -53,8 +53,8 @@ func (h *Hope) expects() bool {
 	return h.o.Back > 0 && !h.hurried && !h.givenUp && slices.ContainsFunc(h.members, returns)
 }
 
-// over says whether every worker has been here and gone, and none is expected back.
-func (h *Hope) over() bool { return h.members.gone() && !h.expects() }
+// Over says whether every worker has been here and gone, and none is expected back.
+func (h *Hope) Over() bool { return h.members.gone() && !h.expects() }
 
 // Hurry has workers that miss three heartbeats count as dead: the job is about to end, and waits for no worker
 // longer.

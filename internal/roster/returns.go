@@ -134,7 +134,7 @@ func (r *Roster) Agree(now time.Time) bool {
 // Awake makes now the time at which every member was last seen, before each has shown what is acknowledged to it. Where
 // the job had ended since workers had died, others are waited for.
 func (r *Roster) Awake(now time.Time) {
-	over := r.Over()
+	over := r.Hope.Over()
 	for w := range r.members {
 		m := &r.members[w]
 		m.seen, m.agrees, m.awaited = now, false, over && m.state == dead

@@ -250,6 +250,3 @@ func (r *Roster) Leave(worker int) { r.members[worker].state = left }
 
 // Gone says that a worker has left, or is dead and no other life of it is awaited.
 func (r *Roster) Gone(worker int) bool { return r.members[worker].missed() }
-
-// Over says whether every worker has been here and gone, and none is expected back.
-func (r *Roster) Over() bool { return r.Hope.over() }

@@ -92,7 +92,7 @@ func (p *player) play(t *testing.T, l script.Line) string {
 	case "describe":
 		return p.Describe(number(1), p.now)
 	case "over":
-		return yes(p.Over())
+		return yes(p.Hope.Over())
 	case "dead":
 		return strings.Trim(fmt.Sprint(p.Dead()), "[]")
 	default:

@@ -154,7 +154,7 @@ func (c *clipping) lacking(r mode.Round, l *roundNorms) string {
 func (c *clipping) expire() {
 	c.st.Lock()
 	defer c.st.Unlock()
-	if c.needsPeers() && c.st.Roster.Over() && c.norms.expire(time.Now(), c.peers.Timeout) {
+	if c.needsPeers() && c.st.Roster.Hope.Over() && c.norms.expire(time.Now(), c.peers.Timeout) {
 		c.st.Broadcast()
 	}
 }

@@ -75,7 +75,7 @@ func (st *Job) SetGeneration(g *roster.Generation) { st.generation.Store(g) }
 func (st *Job) Now() time.Time { return st.Clock.Now() }
 
 // Done says that every worker has gone and what they pushed is in the tables. Locked.
-func (st *Job) Done() bool { return st.Applying == 0 && st.Roster.Over() }
+func (st *Job) Done() bool { return st.Applying == 0 && st.Roster.Hope.Over() }
 
 // LoadsOf are what a worker is told of loads. Locked.
 func (st *Job) LoadsOf(worker uint32) wire.Loads {
