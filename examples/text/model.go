@@ -7,7 +7,7 @@ import (
 
 // newModel looks for phrases of two, three and four words (Kim, 2014): each filter of a convolution gives how much its
 // phrase is anywhere in a text, and a layer over all filters the class.
-func newModel(seed uint64, dim int) (logits, class *nn.Node) {
+func newModel(seed uint64, dim int, drop float32) (logits, class *nn.Node) {
 	g := nn.NewGraph(seed)
 	words := nn.EmbeddingSequence(g.IDs("words", longest), longest, nn.EmbeddingOptions{Name: "words of texts",
 		Height: comments.Height, Dim: dim, PaddingIdx: new(int64(comments.Padding))})
@@ -16,6 +16,6 @@ func newModel(seed uint64, dim int) (logits, class *nn.Node) {
 		phrases := nn.Conv1D(words.Rows, 64, nn.ConvOptions{Kernel: width, Act: nn.ReLU})
 		found = append(found, nn.SequencePool(phrases, nil, nn.PoolMax))
 	}
-	h := nn.Dropout(nn.Concat(found...), 0.5)
+	h := nn.Dropout(nn.Concat(found...), drop)
 	return nn.Linear(h, len(comments.Classes), nn.LinearOptions{}), g.IDs("class", 1)
 }

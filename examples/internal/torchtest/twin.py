@@ -105,10 +105,12 @@ def report(model, epochs, batch):
 
 
 def weights(model, weights, batch, steps, epsilon):
-    """The weights after some steps. All rows of a table move, as dense weights do."""
+    """The weights after some steps, in which nothing is dropped. All rows of a table move, as dense weights do."""
     for m in model.modules():
         if getattr(m, "sparse", False):
             m.sparse = False
+        if isinstance(m, nn.Dropout):
+            m.p = 0
     train(model.train(), rows("epoch0"), batch,
           [torch.optim.Adam(model.parameters(), model.rate, eps=epsilon)], steps)
     for m in model.modules():
