@@ -8,7 +8,7 @@ type ending struct {
 	agreed atomic.Bool            // workers have met, of which one wants to end
 	apart  atomic.Bool            // a worker without servers has come to the end of its share
 	over   bool                   // by agreement of all workers
-	upTo   int                    // batches of the epoch of which the last had been read when the job was stopped; 0 else
+	upTo   int                    // batches read of the epoch when the job was stopped; 0 if it was not
 }
 
 func (e *ending) stopping() bool { return e.stop.Load() != nil }
