@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/gofleet/gofleet/internal/files"
 	"github.com/gofleet/gofleet/nn"
@@ -55,7 +56,7 @@ func HistoryCSV(file string) Hooks {
 
 // HistoryJSON writes the history to a file after each evaluation, as HistoryCSV does, a line of JSON each: one object
 // of numbers, under names that Weights & Biases and MLflow take as they are, such as test_loss and
-// examples_per_second. What is not known is absent. With "-" for the file it prints each evaluation's line where the
+// examples_per_second. What is not known, or not finite, is absent. With "-" for the file it prints each evaluation's line where the
 // job prints.
 //
 //	for line in open("history.jsonl"): wandb.log(json.loads(line))
@@ -134,12 +135,12 @@ func (r *Run) writeHistory(to io.Writer) error {
 	return out.WriteAll(rows)
 }
 
-// writeJSON writes evaluations as lines of JSON.
+// writeJSON writes evaluations as lines of JSON, which has no word for a number that is not finite.
 func (r *Run) writeJSON(to io.Writer, evaluations ...Evaluation) error {
 	for _, e := range evaluations {
 		line := fmt.Appendf(nil, `{"epoch":%d,"examples":%d`, e.Epoch, e.Examples)
 		for _, name := range r.tests.names() {
-			if v, ok := e.Values[name]; ok {
+			if v, ok := e.Values[name]; ok && finite(v) {
 				line = fmt.Appendf(line, ",%q:%s", plainName(name), strconv.FormatFloat(v, 'g', -1, 64))
 			}
 		}
@@ -155,10 +156,11 @@ func (r *Run) writeJSON(to io.Writer, evaluations ...Evaluation) error {
 	return nil
 }
 
-// plainName is a name of letters, digits, dots, dashes and underscores, which every tracker of experiments takes.
+// plainName is a name of letters and digits of any script, dots, dashes and underscores, which every tracker of
+// experiments takes.
 func plainName(name string) string {
 	return strings.Map(func(c rune) rune {
-		if c < 128 && (c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '.' || c == '-') {
+		if unicode.IsLetter(c) || unicode.IsDigit(c) || c == '.' || c == '-' {
 			return c
 		}
 		return '_'

@@ -1,6 +1,7 @@
 package train_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/csv"
 	"encoding/json"
@@ -179,5 +180,36 @@ func TestHistoryWithoutPaces(t *testing.T) {
 		if all["test loss"][1] != first["test loss"][1] {
 			t.Errorf("gone %t: the losses are %v, and were %v", gone, all["test loss"], first["test loss"])
 		}
+	}
+}
+
+// TestHistoryJSONIsJSON: a loss that is no number, as that of test rows with NaN is, has no place in a line; a metric's name in any script stays.
+func TestHistoryJSONIsJSON(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "h.jsonl")
+	play(t, 0, 1, func() train.Job {
+		j := job(train.Options{Batch: 50, LogJSON: file})
+		j.Metrics = []*nn.Node{nn.Mean(j.Loss.Graph().Node("y")).Named("平均")}
+		j.Data = func(context.Context) (rows, test *dataset.Dataset, err error) {
+			nan := dataset.FloatValues("x", []float32{float32(math.NaN()), 1}, 1)
+			return points(400), dataset.FromColumns(nan, dataset.FloatValues("y", []float32{0, 1}, 1)), nil
+		}
+		return j
+	})
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range bytes.Lines(text) {
+		var got map[string]float64
+		if err := json.Unmarshal(line, &got); err != nil {
+			t.Fatalf("%v: %s", err, line)
+		}
+		if _, lost := got["test_loss"]; lost || got["train_loss"] == 0 || got["test_平均"] != 0.5 {
+			t.Errorf("want no test loss, and the others: %s", line)
+		}
+	}
+	if !bytes.Contains(text, []byte(`"train_loss"`)) {
+		t.Errorf("the file is %q", text)
 	}
 }
