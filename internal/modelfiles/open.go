@@ -86,7 +86,10 @@ func openAny(ctx context.Context, dir string) (*Files, error) {
 	if err == nil && f.sum == "" {
 		f.tellUnsigned()
 	}
-	if _, gone := files.Stat(dir); err != nil && errors.Is(gone, fs.ErrNotExist) {
+	if err == nil {
+		return f, nil
+	}
+	if _, gone := files.Stat(dir); errors.Is(gone, fs.ErrNotExist) {
 		err = fmt.Errorf("%w%s", err, near(dir))
 	}
 	return f, err

@@ -47,7 +47,7 @@ func Secret(name string) bool {
 
 // Write writes it into the directory of what a job leaves.
 func (a About) Write(dir string) error {
-	return files.Write(filepath.Join(dir, File), func(to io.Writer) error {
+	return files.Write(files.Join(dir, File), func(to io.Writer) error {
 		e := json.NewEncoder(to)
 		e.SetIndent("", "  ")
 		return e.Encode(a)

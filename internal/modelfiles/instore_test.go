@@ -1,0 +1,88 @@
+package modelfiles
+
+import (
+	"errors"
+	"os"
+	"path"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/gofleet/gofleet/fleet/store/storetest"
+)
+
+// TestEveryCrashOfAModelInAStore stops a process at every operation of three saves: the directory has the old model or the new one, whole,
+// from the first that was acknowledged on, and what is copied from there to a disk loads too.
+func TestEveryCrashOfAModelInAStore(t *testing.T) {
+	m := storetest.NewMemory()
+	dir := storetest.Mount(t, m) + "/model"
+	acked, newest := map[int]float32{}, float32(0)
+	for n := range 3 {
+		numbered(float32(n+1)).save(t, dir)
+		acked[len(m.Changes())] = float32(n + 1)
+	}
+	if left := m.Names(); len(left) != 3 {
+		t.Errorf("there are %v", left)
+	}
+	for n := range len(m.Changes()) + 1 {
+		newest = max(newest, acked[n])
+		was := m.After(n)
+		got, err := readModel(storetest.Mount(t, was) + "/model")
+		if newest == 0 && err != nil {
+			continue
+		}
+		if err != nil || !got.equal(numbered(newest)) && !got.equal(numbered(newest+1)) {
+			t.Errorf("after %d operations, with %v acknowledged: %v, error %v", n, newest, got, err)
+		}
+		if acked[n] == 0 {
+			continue
+		}
+		here := t.TempDir()
+		for _, name := range was.Names() {
+			check(t, os.WriteFile(filepath.Join(here, path.Base(name)), was.Content(name), 0o600))
+		}
+		if got, err := readModel(here); err != nil || !got.equal(numbered(newest)) {
+			t.Errorf("copied to a disk: %v, error %v", got, err)
+		}
+	}
+}
+
+// TestDamageInAStore changes bytes of every file: it is refused as on a disk.
+func TestDamageInAStore(t *testing.T) {
+	m := storetest.NewMemory()
+	dir := storetest.Mount(t, m) + "/model"
+	numbered(1).save(t, dir)
+	for _, file := range m.Names() {
+		was := m.Content(file)
+		for at := 0; at < len(was); at += 7 {
+			bad := append([]byte{}, was...)
+			bad[at] ^= 0x20
+			m.Set(file, bad, time.Now())
+			if got, err := readModel(dir); !errors.Is(err, ErrDamaged) && !(err == nil && got.equal(numbered(1))) {
+				t.Errorf("byte %d of %s is another: %v", at, file, err)
+			}
+		}
+		m.Set(file, was, time.Now())
+	}
+}
+
+// TestAModelIsReplacedWhileItIsRead: a reader who has the record of a model that is replaced then has the new one.
+func TestAModelIsReplacedWhileItIsRead(t *testing.T) {
+	m := storetest.NewMemory()
+	dir := storetest.Mount(t, m) + "/model"
+	numbered(1).save(t, dir)
+	replaced := false
+	m.Fault = func(r storetest.Request) storetest.Fault {
+		if !replaced && r.Op == "stat" && path.Ext(r.Name) != ".json" {
+			replaced = true
+			numbered(2).save(t, dir)
+		}
+		return storetest.Fault{}
+	}
+	if got, err := readModel(dir); err != nil || !got.equal(numbered(2)) || !replaced {
+		t.Errorf("got %v, error %v, replaced %t", got, err, replaced)
+	}
+	if len(m.Names()) != 3 {
+		t.Errorf("there are %v", m.Names())
+	}
+}
