@@ -24,7 +24,7 @@ func (s *Series) Base(mustBeWhole bool) *Base {
 // next may be based on, and in a store which number it will have.
 func (s *Series) Look(ctx context.Context) {
 	if files.IsURL(s.Dir) {
-		s.reserve(ctx)
+		s.reserve(ctx, false)
 	}
 	s.last.Lock()
 	base := s.last.base

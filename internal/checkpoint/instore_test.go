@@ -281,6 +281,32 @@ func TestAStoreIsAskedBeforePushesAreHeld(t *testing.T) {
 	}
 }
 
+// TestLookLeavesWhatIsUnderWay: the next checkpoint is asked for while parts of the one before are written and committed, as by the
+// worker that saves in the place of one that has died.
+func TestLookLeavesWhatIsUnderWay(t *testing.T) {
+	m := storetest.NewMemory()
+	s, _ := newSeries(storetest.Mount(t, m)+"/job", 2)
+	defer s.Release()
+	s.Look(t.Context())
+	dir, err := s.Make(t.Context())
+	check(t, err)
+	is := Manifest{ID: "s1", Rule: rule.Name(), Params: Params(model())}
+	for i, store := range trained(t, 2) {
+		p, err := WritePart(t.Context(), dir, PartName(is.ID, i, 2), store)
+		check(t, err)
+		is.Parts = append(is.Parts, p)
+		s.Look(t.Context())
+	}
+	check(t, s.Commit(t.Context(), dir, is))
+	if newest, _, err := Latest(s.Dir); err != nil || newest != dir {
+		t.Errorf("the latest is %s, error %v", newest, err)
+	}
+	s.Look(t.Context())
+	if next, err := s.Make(t.Context()); err != nil || next != files.Join(s.Dir, name(2)) {
+		t.Errorf("the next is %s, error %v", next, err)
+	}
+}
+
 // TestDamageInAStore changes bytes of parts and of the manifest: it is refused as on a disk.
 func TestDamageInAStore(t *testing.T) {
 	m := storetest.NewMemory()

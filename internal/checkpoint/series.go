@@ -30,6 +30,7 @@ type Series struct {
 	next reserved
 	base int          // the number of the one that the job began from, 0 for none
 	own  map[int]bool // numbers that this process has made, or the one whose place it has taken
+	made int          // the last of these
 	last last
 }
 
@@ -148,7 +149,7 @@ func (s *Series) owns(n int) {
 	if s.own == nil {
 		s.own = map[int]bool{}
 	}
-	s.own[n] = true
+	s.own[n], s.made = true, n
 }
 
 // Claim takes Dir for this job, before it trains. The error is another job that has it; a directory that can't be
@@ -183,8 +184,8 @@ type reserved struct {
 }
 
 // reserve claims Dir, and finds out which number is free. Nobody else takes it: another job has not the claim, and one
-// that has lost it commits nothing.
-func (s *Series) reserve(ctx context.Context) {
+// that has lost it commits nothing. over says that the checkpoint which was made last is not under way any more.
+func (s *Series) reserve(ctx context.Context, over bool) {
 	root := files.Clean(s.Dir)
 	err := s.claims.Take(ctx, root)
 	var all []int
@@ -194,7 +195,7 @@ func (s *Series) reserve(ctx context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err == nil {
-		err = s.sweep()
+		err = s.sweep(over)
 	}
 	if s.next = (reserved{err: err}); err != nil {
 		return
@@ -211,7 +212,7 @@ func (s *Series) makeFar(ctx context.Context) (dir string, err error) {
 	asked := s.next.number > 0 || s.next.err != nil
 	s.mu.Unlock()
 	if !asked {
-		s.reserve(ctx)
+		s.reserve(ctx, true)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -243,7 +244,7 @@ func (s *Series) Make(ctx context.Context) (dir string, err error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.sweep(); err != nil {
+	if err := s.sweep(true); err != nil {
 		return "", err
 	}
 	for n := slices.Max(append(all, s.base)) + 1; ; n++ {
@@ -258,9 +259,12 @@ func (s *Series) Make(ctx context.Context) (dir string, err error) {
 	}
 }
 
-// sweep removes what is left of this process's own that failed.
-func (s *Series) sweep() error {
+// sweep removes what is left of this process's own that failed; of the last one only if that is over. mu is held.
+func (s *Series) sweep(over bool) error {
 	for n := range s.own {
+		if n == s.made && !over {
+			continue
+		}
 		dir := files.Join(s.Dir, name(n))
 		if _, err := whole(dir); err == nil || !Torn(err) {
 			continue
