@@ -56,8 +56,8 @@ func HistoryCSV(file string) Hooks {
 
 // HistoryJSON writes the history to a file after each evaluation, as HistoryCSV does, a line of JSON each: one object
 // of numbers, under names that Weights & Biases and MLflow take as they are, such as test_loss and
-// examples_per_second. What is not known, or not finite, is absent. With "-" for the file it prints each evaluation's line where the
-// job prints.
+// examples_per_second. What is not known, or not finite, is absent. With "-" for the file it prints each evaluation's
+// line where the job prints.
 //
 //	for line in open("history.jsonl"): wandb.log(json.loads(line))
 func HistoryJSON(file string) Hooks {
