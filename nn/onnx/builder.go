@@ -22,9 +22,11 @@ type builder struct {
 	arrays          []array // initializers
 	inputs, outputs []input
 	names           map[string]bool // that are taken
-	used            map[value]bool  // that go into nodes
-	at              string          // the node of nn that is being made
-	err             error           // the first
+	constants       map[string]value
+	brought         map[value][2]string // feed and embedding of an input that has rows
+	used            map[value]bool      // that go into nodes
+	at              string              // the node of nn that is being made
+	err             error               // the first
 }
 
 // value is the name of a value in the graph.
@@ -86,8 +88,10 @@ func (b *builder) fail(format string, args ...any) {
 }
 
 // fresh is a name for a value that nothing has.
-func (b *builder) fresh(what string) value {
-	base := b.at + "/" + what
+func (b *builder) fresh(what string) value { return b.free(b.at + "/" + what) }
+
+// free is a name that nothing has, with a number behind it where something has it.
+func (b *builder) free(base string) value {
 	name := base
 	for i := 2; b.names[name]; i++ {
 		name = fmt.Sprintf("%s_%d", base, i)
@@ -119,15 +123,18 @@ func (b *builder) several(op string, results int, parts ...part) []value {
 
 // constant is a small initializer, made once.
 func (b *builder) constant(kind elementType, dims []int64, name string, v any) value {
-	if name = fmt.Sprint(name, " ", strings.Trim(fmt.Sprint(v), "[]")); !b.names[name] {
-		raw, _ := binary.Append(nil, binary.LittleEndian, v) // of numbers alone
-		b.names[name] = true
-		b.arrays = append(b.arrays, array{name, kind, dims, int64(len(raw)), func(w io.Writer) error {
-			_, err := w.Write(raw)
-			return err
-		}})
+	name = fmt.Sprint(name, " ", strings.Trim(fmt.Sprint(v), "[]"))
+	if made, is := b.constants[name]; is {
+		return made
 	}
-	return value(name)
+	made := b.free(name)
+	b.constants[name] = made
+	raw, _ := binary.Append(nil, binary.LittleEndian, v) // of numbers alone
+	b.arrays = append(b.arrays, array{string(made), kind, dims, int64(len(raw)), func(w io.Writer) error {
+		_, err := w.Write(raw)
+		return err
+	}})
+	return made
 }
 
 // ints is a constant list of int64.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 
 	"github.com/gofleet/gofleet/internal/files"
@@ -42,6 +43,9 @@ const (
 // file of that name is removed before the second is replaced: a reader finds both, or none.
 func Export(m *nn.Model, file string, o Options) error {
 	err := files.CheckLocal(file)
+	if st, none := os.Stat(file); err == nil && none == nil && st.IsDir() {
+		err = errors.New("it is a directory: give the file a name in it")
+	}
 	if err == nil {
 		err = export(m, file, o)
 	}
@@ -76,8 +80,8 @@ func build(m *nn.Model, o Options) (*builder, error) {
 		return nil, err
 	}
 	part := nn.Inference(outputs...)
-	b := &builder{names: map[string]bool{}, used: map[value]bool{}, params: map[string]*optimizer.Param{},
-		tables: map[string]*table{}, rows: o.Rows}
+	b := &builder{names: map[string]bool{}, constants: map[string]value{}, brought: map[value][2]string{},
+		used: map[value]bool{}, params: map[string]*optimizer.Param{}, tables: map[string]*table{}, rows: o.Rows}
 	for _, p := range part.Params() {
 		b.params[p.Name] = p
 	}

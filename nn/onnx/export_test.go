@@ -232,6 +232,15 @@ func TestRefusals(t *testing.T) {
 	if err := Export(nil, "m.onnx", Options{}); err == nil || !strings.Contains(err.Error(), "the model is nil") {
 		t.Errorf("no model: %v", err)
 	}
+	for _, inline := range []int64{0, 1} {
+		dir := t.TempDir()
+		if err := Export(m, dir, Options{Outputs: []string{"p"}, Inline: inline}); err == nil || !strings.Contains(err.Error(), "it is a directory") {
+			t.Errorf("a directory: %v", err)
+		}
+		if st, err := os.Stat(dir); err != nil || !st.IsDir() {
+			t.Errorf("a directory is gone: %v", err)
+		}
+	}
 	if err := Export(m, "hdfs://a/m.onnx", Options{Outputs: []string{"p"}}); err == nil || !strings.Contains(err.Error(), "hdfs") {
 		t.Errorf("a URL: %v", err)
 	}
@@ -239,6 +248,36 @@ func TestRefusals(t *testing.T) {
 		t.Errorf("rows of the caller: %v", err)
 	}
 }
+
+// TestNames: constants and rows that the caller brings have names of their own beside a model's, whatever these are.
+func TestNames(t *testing.T) {
+	m := graph("", func(g *nn.Graph) []*nn.Node { return []*nn.Node{nn.GELU(g.Input("float 0.5", 2)).Named("float 1")} }).model(t)
+	d := decode(t, first(exportTo(t, m, Options{})))
+	constants := slices.Sorted(maps.Keys(d.tensors))
+	if want := []string{"float 0.5_2", "float 0.70710677", "float 1_2"}; !cmp.Equal(constants, want) {
+		t.Errorf("constants %q beside an input \"float 0.5\" and an output \"float 1\", want %q", constants, want)
+	}
+	m = graph("", func(g *nn.Graph) []*nn.Node {
+		rows := nn.Embedding(g.IDs("ids", 1), nn.EmbeddingOptions{Name: "emb", Dim: 2})
+		more := nn.Embedding(g.IDs("a", 1), nn.EmbeddingOptions{Name: "b.c", Dim: 2})
+		most := nn.Embedding(g.IDs("a.b", 1), nn.EmbeddingOptions{Name: "c", Dim: 2})
+		return []*nn.Node{nn.Add(nn.Add(rows, g.Input("ids.emb", 2)), nn.Add(more, most))}
+	}).model(t)
+	for _, c := range []struct {
+		rows []string
+		want string
+	}{
+		{[]string{"emb"}, `embedding "emb" of Options.Rows needs an input "ids.emb", and something else has this name`},
+		{[]string{"b.c", "c"}, `embedding "c" of Options.Rows needs an input "a.b.c", and something else has this name`},
+	} {
+		if err := Export(m, filepath.Join(t.TempDir(), "m.onnx"), Options{Rows: c.rows}); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("rows %q: %v, want %q", c.rows, err, c.want)
+		}
+	}
+	exportTo(t, m, Options{Rows: []string{"c"}})
+}
+
+func first(file, _ []byte) []byte { return file }
 
 // manyRows are ids of an embedding, whose rows nobody looks at.
 type manyRows int

@@ -149,7 +149,7 @@ func (b *builder) place(l lookup) value {
 func (b *builder) looked(l lookup, w *window) value {
 	dim := l.table.shape[1]
 	if slices.Contains(b.rows, l.table.name) {
-		name := value(l.feed.name + "." + l.table.name)
+		name := b.bringRows(l)
 		b.feed(input{name, float32Type, append(dimsOf(l.feed), dim)})
 		if w == nil {
 			return name
@@ -161,6 +161,16 @@ func (b *builder) looked(l lookup, w *window) value {
 		at = b.through(*w, at, b.op("Unsqueeze", b.zero(l), b.ints(0)))
 	}
 	return b.op("Gather", value(l.table.name), at)
+}
+
+// bringRows is the name of the input that has the rows of a feed's ids, which nothing else may have.
+func (b *builder) bringRows(l lookup) value {
+	name, of := value(l.feed.name+"."+l.table.name), [2]string{l.feed.name, l.table.name}
+	if is, there := b.brought[name]; there && is != of || !there && b.names[string(name)] {
+		b.fail("embedding %q of Options.Rows needs an input %q, and something else has this name", l.table.name, name)
+	}
+	b.brought[name] = of
+	return name
 }
 
 // window is which places of a slot's ids the positions [N L] of a sequence take: at is the place, behind all ids
