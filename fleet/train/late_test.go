@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(signalled) != "" {
 		epochs = 1 << 20
 	}
-	o := train.Options{Mode: "async", Epochs: epochs, Batch: 16, EvalEvery: 40, Out: "out"}
+	o := train.Options{Mode: "async", Epochs: epochs, Batch: 16, EvalEvery: 40, Out: "out", TensorBoard: "board"}
 	if os.Getenv(deserted) != "" {
 		o.Mode, o.Checkpoint = "sync", "ck"
 	}
@@ -91,6 +91,10 @@ func TestAWorkerComesLate(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Log(rows)
+		board := readRun(t, filepath.Join(at, "board", "train"))
+		if n := len(board.scalars["epoch"]); n != len(rows)-1 {
+			t.Errorf("worker %s: TensorBoard has %d evaluations of %d; sessions start at %v", worker, n, len(rows)-1, board.starts)
+		}
 		seen, before := map[string]bool{}, 0
 		for _, row := range rows[1:] {
 			examples, err := strconv.Atoi(row[1])

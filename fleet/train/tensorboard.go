@@ -53,6 +53,12 @@ type boards struct {
 }
 
 func (b *boards) begin(_ context.Context, r *Run) error {
+	err := b.close() // what a run before this one left open, which went back
+	b.params, b.from, b.loss = nil, 0, curve{Every: b.loss.Every}
+	clear(b.seen)
+	if err != nil {
+		return err
+	}
 	if b.Dir == "" || b.Every < 0 {
 		return fmt.Errorf("train: TensorBoard with Dir %q and Every %d: it needs a directory, and steps count from 1",
 			b.Dir, b.Every)
@@ -69,7 +75,7 @@ func (b *boards) begin(_ context.Context, r *Run) error {
 	if at := r.past.before + r.Fleet.Position().In(r.Epoch)*r.Fleet.WorkerNum(); at > 0 {
 		b.from = int64(at) + 1
 	}
-	_, err := b.leads(r)
+	_, err = b.leads(r)
 	return err
 }
 
@@ -81,6 +87,9 @@ func (b *boards) leads(r *Run) (bool, error) {
 	}
 	if b.train != nil {
 		return true, nil
+	}
+	if n := len(r.History); n > 0 { // a worker that was away begins behind what others have written meanwhile
+		b.from = max(b.from, int64(r.History[n-1].Examples)+1)
 	}
 	for _, run := range []struct {
 		to   **board.Writer
@@ -122,6 +131,9 @@ func (b *boards) look(params []*optimizer.Param, s *optimizer.Step) {
 }
 
 func (b *boards) step(_ context.Context, r *Run, so nn.TrainResult) error {
+	if r.Epoch < r.others.front { // others have written this epoch's points
+		return nil
+	}
 	if so.Steps == 1 { // of an epoch, whose results begin anew
 		b.loss.restart()
 	}

@@ -3,8 +3,10 @@ package train_test
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/crc32"
+	"io"
 	"maps"
 	"math"
 	"os"
@@ -14,6 +16,8 @@ import (
 	"testing"
 
 	"github.com/gofleet/gofleet/dataset"
+	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/fleet/train"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
@@ -274,5 +278,35 @@ func TestTensorBoardBeginsAnew(t *testing.T) {
 	}
 	if n := len(board.scalars["loss"]); n != 4 { // of 40 steps
 		t.Errorf("%d points of the training loss", n)
+	}
+}
+
+// TestTensorBoardGoesBack: hooks that are made once are those of each run of a process that goes back.
+func TestTensorBoardGoesBack(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	hooks := train.TensorBoard{Dir: filepath.Join(dir, "board"), Every: 10}.Hooks()
+	back := errors.New("back")
+	run := func(ends int) {
+		fleettest.Run(t, 0, 1, func(ctx context.Context, f *fleet.Fleet) error {
+			j := rowed(train.Options{Epochs: 3, Batch: 10, Checkpoint: filepath.Join(dir, "checkpoints")})
+			j.Stdout = io.Discard
+			j.Hooks = []train.Hooks{hooks, {EpochEnd: func(_ context.Context, r *train.Run, _ nn.TrainResult) error {
+				if r.Epoch == ends {
+					return back
+				}
+				return nil
+			}}}
+			if _, err := j.Run(ctx, f); !errors.Is(err, back) {
+				return err
+			}
+			return nil
+		})
+	}
+	run(1)
+	run(-1)
+	board := readRun(t, filepath.Join(dir, "board", "train"))
+	if len(board.twice) > 0 || !slices.Equal(board.starts, []int64{0, 401}) || len(board.scalars["epoch"]) != 3 {
+		t.Errorf("points twice %v, sessions start at %v, epochs %v", board.twice, board.starts, board.scalars["epoch"])
 	}
 }
