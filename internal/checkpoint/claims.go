@@ -22,7 +22,7 @@ type Claims struct {
 type holder interface {
 	dir() string
 	// held is false where nobody has the directory any more, and an error where another job has.
-	held() (bool, error)
+	held(ctx context.Context) (bool, error)
 	// certain says that the process which had the directory before has ended; a machine that says nothing may still
 	// come back.
 	certain() bool
@@ -72,7 +72,7 @@ func (c *Claims) Take(ctx context.Context, dir string) error {
 	if i := slices.IndexFunc(c.held, is); i >= 0 {
 		h := c.held[i]
 		c.held = slices.Delete(c.held, i, i+1)
-		still, err := h.held()
+		still, err := h.held(ctx)
 		if err == nil && still {
 			c.held = append(c.held, h)
 			return nil
@@ -104,7 +104,7 @@ func (c *Claims) Commit(ctx context.Context, dir string, m Manifest) error {
 	abs, lost := files.Abs(dir)
 	for _, h := range c.held {
 		if at := h.dir(); lost == nil && (at == abs || at == files.Dir(abs)) {
-			_, lost = h.held()
+			_, lost = h.held(ctx)
 		}
 	}
 	c.leave()

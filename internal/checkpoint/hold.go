@@ -252,7 +252,7 @@ func (h *hold) dir() string { return filepath.Dir(h.name) }
 
 func (h *hold) certain() bool { return h.sure }
 
-func (h *hold) held() (bool, error) {
+func (h *hold) held(context.Context) (bool, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	err := h.look()

@@ -249,6 +249,49 @@ func (c careless) Put(ctx context.Context, name string, content *io.SectionReade
 	return c.Store.Put(ctx, name, content, store.Condition{})
 }
 
+// TestClaimsEndInTime: what waits for a claim in a store that hangs ends with its context, and giving it back in a while; a claim that
+// can't be read then is not removed, since it may be another job's.
+func TestClaimsEndInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := storetest.NewMemory()
+		dir := storetest.Mount(t, m) + "/job"
+		var bad storetest.Fault
+		m.Fault = func(r storetest.Request) (f storetest.Fault) {
+			if r.Op != "remove" {
+				f = bad
+			}
+			return f
+		}
+		var c Claims
+		check(t, c.Take(t.Context(), dir))
+		bad.Hang = true
+		for what, do := range map[string]func(context.Context) error{
+			"held": func(ctx context.Context) error { return c.Take(ctx, dir) },
+			"new":  func(ctx context.Context) error { return new(Claims).Take(ctx, dir+"/other") },
+		} {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			began := time.Now()
+			err := do(ctx)
+			if waited := time.Since(began); waited > 2*time.Second || what == "new" && !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("%s: %v after %v", what, err, waited)
+			}
+			cancel()
+		}
+		began := time.Now()
+		c.Release()
+		if waited := time.Since(began); waited > silent {
+			t.Errorf("given back after %v", waited)
+		}
+		bad = storetest.Fault{}
+		check(t, c.Take(t.Context(), dir+"/next"))
+		bad = storetest.Fault{Err: errors.New("503 Slow Down")}
+		c.Release()
+		if names := m.Names(); len(names) != 2 {
+			t.Errorf("there are %v", names)
+		}
+	})
+}
+
 // TestStoresWithoutConditions are refused before anything is saved there.
 func TestStoresWithoutConditions(t *testing.T) {
 	m := storetest.NewMemory()

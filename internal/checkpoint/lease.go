@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -49,7 +50,7 @@ func takeLease(ctx context.Context, dir string) (*lease, error) {
 
 // try takes the directory if nobody has it, or who has it says nothing. The error says which process has it.
 func (l *lease) try(ctx context.Context, w *watched) (mine bool, err error) {
-	other, version, err := l.read()
+	other, version, err := l.read(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -70,8 +71,8 @@ func (l *lease) try(ctx context.Context, w *watched) (mine bool, err error) {
 }
 
 // read is who the file names, and its version; that is empty where there is no file.
-func (l *lease) read() (o owner, version string, err error) {
-	text, version, err := files.ReadVersion(l.name)
+func (l *lease) read(ctx context.Context) (o owner, version string, err error) {
+	text, version, err := files.ReadVersion(ctx, l.name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return o, "", nil
@@ -128,17 +129,17 @@ func (l *lease) beat(ctx context.Context) {
 		if !errors.Is(err, files.ErrChanged) {
 			continue // also where the store has not answered
 		}
-		there, version := l.look()
+		there, version := l.look(ctx)
 		if !there {
 			return
 		}
-		l.version = version // it was written, and the answer lost
+		l.version = cmp.Or(version, l.version) // it was written, and the answer lost
 	}
 }
 
 // look says whether the file still names this process, and of which version it is. What can't be read is taken to.
-func (l *lease) look() (there bool, version string) {
-	other, version, err := l.read()
+func (l *lease) look(ctx context.Context) (there bool, version string) {
+	other, version, err := l.read(ctx)
 	switch {
 	case err != nil:
 		return true, version
@@ -157,8 +158,8 @@ func (l *lease) dir() string { return files.Dir(l.name) }
 
 func (l *lease) certain() bool { return false }
 
-func (l *lease) held() (bool, error) {
-	there, _ := l.look()
+func (l *lease) held(ctx context.Context) (bool, error) {
+	there, _ := l.look(ctx)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return there && l.lost == nil, l.lost
@@ -167,7 +168,13 @@ func (l *lease) held() (bool, error) {
 func (l *lease) release() {
 	l.ends()
 	l.beats.Wait()
-	if there, _ := l.look(); there {
-		_ = files.Remove(l.name) // one that stays says nothing more
+	ctx, cancel := context.WithTimeout(context.Background(), silent) // then others may have it
+	defer cancel()
+	there, version := l.look(ctx)
+	if l.version = version; !there || version == "" {
+		return // one that stays says nothing more
+	}
+	if l.write(ctx) == nil { // nobody takes at once what was written now
+		_ = on(ctx, l.name).Remove(l.name)
 	}
 }

@@ -217,7 +217,7 @@ func Read(dir string) (Manifest, error) {
 	if err := files.Check(dir); err != nil {
 		return m, fmt.Errorf("checkpoint: %w", err)
 	}
-	data, at, err := files.ReadVersion(files.Join(dir, manifestName))
+	data, at, err := files.ReadVersion(context.Background(), files.Join(dir, manifestName))
 	m.at = at
 	if errors.Is(err, fs.ErrNotExist) && Pinned(dir) {
 		// who was about to remove it ended before it was put back

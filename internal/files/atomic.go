@@ -141,11 +141,12 @@ func (f *File) Commit() error {
 
 // Abandon removes what was written. It is not for a file that Commit was called of.
 func (f *File) Abandon() {
-	f.tmp.Close()
-	f.on.Remove(f.tmp.Name())
 	if f.settled {
 		f.on.Remove(f.name)
+		return
 	}
+	f.tmp.Close()
+	f.on.Remove(f.tmp.Name())
 }
 
 // Write writes a file that appears under its name whole and durable, or not at all.

@@ -9,9 +9,12 @@ import (
 )
 
 // Open opens a file of a store, or one of this machine that must be a regular file, or a link to one.
-func Open(name string) (Reading, error) {
+func Open(name string) (Reading, error) { return open(context.Background(), name) }
+
+// open is Open of a file whose reading ctx ends, if it is in a store.
+func open(ctx context.Context, name string) (Reading, error) {
 	if IsURL(name) {
-		f, err := openRemote(context.Background(), name)
+		f, err := openRemote(ctx, name)
 		if err != nil {
 			return nil, err
 		}
@@ -40,7 +43,7 @@ func OpenLocal(name string) (*os.File, error) {
 
 // ReadFile is os.ReadFile of a regular file, for URLs too.
 func ReadFile(name string) ([]byte, error) {
-	data, _, err := ReadVersion(name)
+	data, _, err := ReadVersion(context.Background(), name)
 	return data, err
 }
 

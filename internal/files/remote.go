@@ -141,17 +141,19 @@ func Remove(name string) error { return On(context.Background(), name, OS{}).Rem
 
 // ReadVersion is ReadFile with the version of a file in a store, which Publish can be given; it is empty of a file of
 // this machine.
-func ReadVersion(name string) (data []byte, version string, err error) {
+func ReadVersion(ctx context.Context, name string) (data []byte, version string, err error) {
 	for range attempts {
-		f, err := Open(name)
+		f, err := open(ctx, name)
 		if err != nil {
 			return nil, "", err
 		}
-		data, err = io.ReadAll(f)
-		f.Close()
 		if of, is := f.(*remote); is {
-			version = of.info.Version
+			data, version = make([]byte, of.info.Size), of.info.Version
+			_, err = of.pull(data, 0)
+		} else {
+			data, err = io.ReadAll(f)
 		}
+		f.Close()
 		if !errors.Is(err, store.ErrChanged) {
 			return data, version, err
 		}

@@ -66,14 +66,16 @@ func (remoteFS) SyncDir(string) error { return nil }
 
 // Rename implements [FS] for temporary files, and small others: these are there under both names for a moment.
 func (on remoteFS) Rename(from, to string) error {
-	if d, is := drafts.LoadAndDelete(from); is {
+	if d, is := drafts.Load(from); is {
 		d := d.(*draft)
-		defer d.Scratch.Close()
 		size, err := d.Seek(0, io.SeekEnd)
 		if err == nil {
 			_, err = put(on.ctx, to, io.NewSectionReader(d, 0, size), store.Condition{})
 		}
-		return err
+		if err != nil {
+			return err
+		}
+		return on.Remove(from)
 	}
 	data, err := ReadFile(from)
 	if err == nil {

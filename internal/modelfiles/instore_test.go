@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gofleet/gofleet/fleet/store"
 	"github.com/gofleet/gofleet/fleet/store/storetest"
 )
 
@@ -44,6 +45,55 @@ func TestEveryCrashOfAModelInAStore(t *testing.T) {
 		if got, err := readModel(here); err != nil || !got.equal(numbered(newest)) {
 			t.Errorf("copied to a disk: %v, error %v", got, err)
 		}
+	}
+}
+
+// TestRecordsOfStoresThatFail: a record that can't be read is not taken for none, one whose answer was lost is whole when it is written
+// again, and what a copy from a disk has left goes with its record.
+func TestRecordsOfStoresThatFail(t *testing.T) {
+	m := storetest.NewMemory()
+	dir := storetest.Mount(t, m) + "/model"
+	numbered(1).save(t, dir)
+	broken := errors.New("503 Slow Down")
+	asked := 0
+	m.Fault = func(r storetest.Request) (f storetest.Fault) {
+		if r.Op == "stat" && path.Base(r.Name) == Record {
+			asked++
+			f.Err = broken
+		}
+		return f
+	}
+	if err := numbered(2).write(t, dir).Commit(); !errors.Is(err, broken) || asked > 2 {
+		t.Errorf("asked %d times: %v", asked, err)
+	}
+	lost := false
+	m.Fault = func(r storetest.Request) (f storetest.Fault) {
+		if r.Op == "put" && path.Base(r.Name) == Record && !lost {
+			lost = true
+			f = storetest.Fault{Lost: true, Err: store.ErrChanged} // what a store says that has asked again
+		}
+		return f
+	}
+	numbered(3).save(t, dir)
+	if got, err := readModel(dir); !lost || err != nil || !got.equal(numbered(3)) {
+		t.Errorf("behind an answer that was lost: %v, error %v", got, err)
+	}
+
+	here := t.TempDir()
+	numbered(4).save(t, here)
+	copied := storetest.NewMemory()
+	for _, name := range []string{Record, Graph, Weights} {
+		text, err := os.ReadFile(filepath.Join(here, name))
+		check(t, err)
+		copied.Set("test/model/"+name, text, time.Now())
+	}
+	dir = storetest.Mount(t, copied) + "/model"
+	if got, err := readModel(dir); err != nil || !got.equal(numbered(4)) {
+		t.Errorf("copied from a disk: %v, error %v", got, err)
+	}
+	numbered(5).save(t, dir)
+	if names := copied.Names(); len(names) != 3 || copied.Content("test/model/"+Weights) != nil {
+		t.Errorf("there are %v", names)
 	}
 }
 

@@ -235,6 +235,22 @@ func TestSavesAtOnce(t *testing.T) {
 	}
 }
 
+// TestRecordsNameNothingElsewhere: what a record of another hand names outside of its directory is not removed with it.
+func TestRecordsNameNothingElsewhere(t *testing.T) {
+	dir := t.TempDir()
+	mine, model := filepath.Join(dir, "mine"), filepath.Join(dir, "model")
+	check(t, os.WriteFile(mine, nil, 0o600))
+	check(t, os.Mkdir(model, 0o700))
+	r, err := record{Files: []entry{{File: "x", Written: "../mine"}}}.signed()
+	check(t, err)
+	_, err = r.write(model)
+	check(t, err)
+	numbered(1).save(t, model)
+	if _, err := os.Stat(mine); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestWithoutARecord reads what other programs write: several files, and rows in each.
 func TestWithoutARecord(t *testing.T) {
 	dir := t.TempDir()

@@ -125,7 +125,10 @@ func (r record) write(dir string) (before *record, err error) {
 	}
 	name := files.Join(dir, Record)
 	for range tries {
-		text, version, _ := files.ReadVersion(name)
+		text, version, unread := files.ReadVersion(context.Background(), name)
+		if files.IsURL(dir) && files.Unreadable(unread) {
+			return nil, unread
+		}
 		before, _ = parseRecord(text)
 		_, err = files.Publish(context.Background(), files.OS{}, name, version, append(data, '\n'))
 		if !errors.Is(err, files.ErrChanged) { // else another was faster, and the last to commit counts
@@ -160,7 +163,10 @@ func parseRecord(data []byte) (*record, error) {
 		return nil, fmt.Errorf("%s has checksum %s, its text makes %s: %w", Record, r.Sum, sum,
 			errors.Join(ErrDamaged, err))
 	}
-	return &r, r.check()
+	if err := r.check(); err != nil {
+		return nil, err
+	}
+	return &r, nil
 }
 
 // check refuses names of what lies elsewhere.

@@ -177,7 +177,9 @@ func (s *Save) clean(before *record) error {
 	}
 	if before != nil {
 		for _, e := range before.Files {
-			remove(e.Written)
+			if !s.record.wrote(e.Written) { // as where the answer to its own was lost, and it was written again
+				remove(e.Written)
+			}
 		}
 	}
 	entries, err := files.ReadDir(s.dir)
@@ -186,7 +188,9 @@ func (s *Save) clean(before *record) error {
 		if s.record.wrote(e.Name()) {
 			continue
 		}
-		if info, err := e.Info(); err == nil && s.torn(e.Name()) && time.Since(info.ModTime()) > longAgo {
+		copied := files.IsURL(s.dir) && before.names(e.Name()) // from a disk
+		info, err := e.Info()
+		if copied || err == nil && s.torn(e.Name()) && time.Since(info.ModTime()) > longAgo {
 			remove(e.Name())
 		}
 	}
