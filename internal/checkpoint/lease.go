@@ -174,7 +174,8 @@ func (l *lease) release() {
 	if l.version = version; !there || version == "" {
 		return // one that stays says nothing more
 	}
-	if l.write(ctx) == nil { // nobody takes at once what was written now
+	l.owner.Beat++
+	if l.write(ctx) == nil { // nobody takes at once what lives
 		_ = on(ctx, l.name).Remove(l.name)
 	}
 }

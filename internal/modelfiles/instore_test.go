@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gofleet/gofleet/fleet/store"
 	"github.com/gofleet/gofleet/fleet/store/storetest"
+	"github.com/gofleet/gofleet/internal/files"
 )
 
 // TestEveryCrashOfAModelInAStore stops a process at every operation of three saves: the directory has the old model or the new one, whole,
@@ -70,7 +70,7 @@ func TestRecordsOfStoresThatFail(t *testing.T) {
 	m.Fault = func(r storetest.Request) (f storetest.Fault) {
 		if r.Op == "put" && path.Base(r.Name) == Record && !lost {
 			lost = true
-			f = storetest.Fault{Lost: true, Err: store.ErrChanged} // what a store says that has asked again
+			f = storetest.Fault{Lost: true, Err: files.ErrChanged} // what a store says that has asked again
 		}
 		return f
 	}

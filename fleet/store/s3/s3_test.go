@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -17,7 +18,19 @@ import (
 	"github.com/gofleet/gofleet/fleet/store/storetest"
 )
 
-func init() { backoff = 10 * time.Millisecond }
+// TestMain takes away what the environment and the profiles of whose machine this is say of AWS.
+func TestMain(m *testing.M) {
+	backoff = 10 * time.Millisecond
+	for _, set := range os.Environ() {
+		if name, _, _ := strings.Cut(set, "="); strings.HasPrefix(name, "AWS_") {
+			os.Unsetenv(name)
+		}
+	}
+	for _, name := range []string{"AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"} {
+		os.Setenv(name, os.DevNull)
+	}
+	os.Exit(m.Run())
+}
 
 // newStore is a store over a fake.
 func newStore(t *testing.T) (*Store, *fake) {
@@ -137,9 +150,6 @@ func TestPieces(t *testing.T) {
 
 // TestOptions refuses what a service would refuse later.
 func TestOptions(t *testing.T) {
-	t.Setenv("AWS_REGION", "")
-	t.Setenv("AWS_DEFAULT_REGION", "")
-	t.Setenv("AWS_CONFIG_FILE", "/dev/null")
 	for what, o := range map[string]Options{"PieceBytes": {PieceBytes: 1 << 20}, "AWS_REGION": {}} {
 		if _, err := New(t.Context(), o); err == nil || !strings.Contains(err.Error(), what) {
 			t.Errorf("%+v: error %v does not name %s", o, err, what)
