@@ -1,9 +1,14 @@
 package nn
 
 import (
+	"errors"
 	"fmt"
 	"runtime/debug"
 )
+
+// ErrOpPanicked says that an op panicked, an [Op] of one's own or one of this package. The text of such an error ends
+// with the stack: it is for logs, and not for who sent the rows.
+var ErrOpPanicked = errors.New("nn: an op panicked")
 
 // opPanic is the error of a step in which an op panicked, whichever core that was on.
 type opPanic struct {
@@ -15,6 +20,9 @@ type opPanic struct {
 func (p *opPanic) Error() string {
 	return fmt.Sprintf("nn: %s panicked: %v\n\n%s", p.op, p.value, p.stack)
 }
+
+// Is says that it is [ErrOpPanicked].
+func (p *opPanic) Is(target error) bool { return target == ErrOpPanicked }
 
 // Unwrap is the error that the op panicked with, nil for another value.
 func (p *opPanic) Unwrap() error {

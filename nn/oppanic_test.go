@@ -69,7 +69,7 @@ func TestOpPanics(t *testing.T) {
 					numbers := make([]float32, 12)
 					numbers[2*row] = 2
 					_, err := e.Train(t.Context(), batchOf{"x": floats([]int{6, 2}, numbers...)}, loss)
-					if !errors.Is(err, errOfOp) {
+					if !errors.Is(err, errOfOp) || !errors.Is(err, ErrOpPanicked) {
 						t.Fatalf("a step has error %v, want the op's", err)
 					}
 					for _, part := range []string{`custom "fragile"`, "oppanic_test.go", errOfOp.Error(), "failing.look"} {

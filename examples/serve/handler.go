@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"mime"
 	"net/http"
 	"os"
@@ -101,10 +102,14 @@ func width(v nn.Value) int {
 	return n
 }
 
-// refuse says what is wrong with a request: it came too late, is too large, or makes no sense to the model.
+// refuse says what is wrong with a request: it came too late, is too large, or makes no sense to the model. That an op
+// of the model panicked is no fault of the request, and its stack is for the log alone.
 func refuse(w http.ResponseWriter, err error) {
 	status := http.StatusBadRequest
-	if errors.Is(err, os.ErrDeadlineExceeded) { // of the connection, whose addresses the error has
+	if errors.Is(err, nn.ErrOpPanicked) {
+		slog.Error("a request could not be computed", "error", err)
+		err, status = errors.New("the model failed; the server's log says how"), http.StatusInternalServerError
+	} else if errors.Is(err, os.ErrDeadlineExceeded) { // of the connection, whose addresses the error has
 		err, status = errors.New("the request did not come to its end in time"), http.StatusRequestTimeout
 	} else if _, large := errors.AsType[*http.MaxBytesError](err); large {
 		status = http.StatusRequestEntityTooLarge

@@ -23,6 +23,7 @@ import (
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/optimizer/weights"
 	"github.com/gofleet/gofleet/strategy"
 )
 
@@ -235,6 +236,39 @@ type slow struct{}
 
 func (slow) Read([]byte) (int, error) {
 	return 0, &net.OpError{Op: "read", Net: "tcp", Addr: &net.TCPAddr{IP: net.IPv4(10, 0, 0, 7)}, Err: os.ErrDeadlineExceeded}
+}
+
+// broken is an op that panics.
+type broken struct{}
+
+func (broken) Shape(in [][]int) ([]int, error) { return in[0], nil }
+func (broken) Forward(*nn.OpCall)              { panic("out of order") }
+func (broken) Backward(*nn.OpCall)             {}
+
+// TestAModelThatPanics: the request learns that the model failed, and nothing of the program; the server goes on.
+func TestAModelThatPanics(t *testing.T) {
+	if err := nn.RegisterOp[broken]("broken"); err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "model")
+	m := nn.Inference(nn.Custom(broken{}, nn.NewGraph(1).Input("x", 1)).Named("y"))
+	if err := weights.SaveModel(t.Context(), dir, m, weights.Source{}); err != nil {
+		t.Fatal(err)
+	}
+	scorer, err := nn.OpenScorer(dir, nn.ScorerOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := newHandler(scorer, limits{time.Second, 1000, 2})
+	for range 2 {
+		q := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/score", strings.NewReader(`[{"x":1}]`))
+		q.Header.Set("Content-Type", "application/json")
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, q)
+		if text := w.Body.String(); w.Code != http.StatusInternalServerError || text != "the model failed; the server's log says how\n" {
+			t.Errorf("%d, %s", w.Code, text)
+		}
+	}
 }
 
 // TestRefusals: a request that doesn't come to its end, or has too many rows, is refused by what it is, before anything is computed.
