@@ -11,8 +11,8 @@ import (
 )
 
 // Op is an operation of one's own on float32 numbers, of which [Custom] makes nodes. It is plain data that goroutines
-// use at once, and computes the same of the same inputs. A panic of it is the error of the step, an [ErrOpPanicked] that
-// names the node and wraps what was an error. Package nntest has its exam.
+// use at once, and computes the same of the same inputs. A panic of it is the error of the step, an [ErrOpPanicked]
+// that names the node and wraps what was an error. Package nntest has its exam.
 type Op interface {
 	// Shape is the shape of the value, from those of the inputs, each without the batch.
 	Shape(in [][]int) ([]int, error)
