@@ -212,6 +212,20 @@ func TestDoctorsDirectories(t *testing.T) {
 	}
 }
 
+// TestDoctorLeavesStores: what lies in a store is the program's to know, and nothing that is missing.
+func TestDoctorLeavesStores(t *testing.T) {
+	t.Parallel()
+	d := examined(t, "--checkpoint=s3://bucket/job prog -out=s3://bucket/out -load=s3://bucket/job/ckpt-000001")
+	for flag, url := range map[string]string{"checkpoint": "s3://bucket/job", "out": "s3://bucket/out", "load": "s3://bucket/job/ckpt-000001"} {
+		if got := d.value("directories", flag); !strings.HasPrefix(got, url+": in a store") {
+			t.Errorf("%s: %q", flag, got)
+		}
+	}
+	if said := strings.Join(append(d.Missing, d.Notes...), "\n"); strings.Contains(said, "s3://") {
+		t.Errorf("told: %s", said)
+	}
+}
+
 // TestDoctorAsJSON: a program reads the same.
 func TestDoctorAsJSON(t *testing.T) {
 	t.Parallel()

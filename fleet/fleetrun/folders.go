@@ -36,15 +36,25 @@ func (d *doctor) readDirectories() {
 			continue
 		}
 		seen = true
+		if files.IsURL(n.dir) && (n.flag == "checkpoint" || n.flag == "out") {
+			d.say(n.flag, notHere, n.dir)
+			continue
+		}
 		d.try(n)
 	}
-	if from != "" {
+	switch {
+	case files.IsURL(from):
+		d.say("load", notHere, from)
+	case from != "":
 		d.readBeginning(from)
 	}
 	if !seen && from == "" {
 		d.say("none named", "--checkpoint=DIR and --journal=DIR have them looked at, or a program with its flags")
 	}
 }
+
+// notHere is said of what only programs know that mount its store.
+const notHere = "%s: in a store, which the program has to mount (package fleet/store): not looked at"
 
 // flagOf is what a program's command line says of a flag, empty if nothing; flags of Go have one dash or two. A value
 // in a word of its own is told from the next flag by its dash.
