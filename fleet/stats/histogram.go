@@ -23,7 +23,11 @@ func (h Histogram) Mean() float64 { return h.Sum / float64(max(1, h.Count())) }
 // Quantile is about the value that a part q of all values, between 0 and 1, does not exceed: they are taken to lie
 // evenly between two bounds, and the largest at the last bound. It is 0 where there are no values.
 func (h Histogram) Quantile(q float64) float64 {
-	left, low := q*float64(h.Count()), 0.
+	n := h.Count()
+	if n == 0 {
+		return 0
+	}
+	left, low := q*float64(n), 0.
 	for i, bound := range h.Bounds {
 		if n := float64(h.Counts[i]); n > 0 && n >= left {
 			return low + (bound-low)*left/n
