@@ -12,6 +12,7 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+	"unicode"
 
 	"github.com/gofleet/gofleet/internal/runs"
 )
@@ -191,8 +192,16 @@ func flagsText(r runs.Run, names []string) string {
 		case about:
 			said = append(said, strings.TrimSuffix(word, ")")+" "+value)
 		case has:
-			said = append(said, "-"+name+"="+value)
+			said = append(said, "-"+name+"="+inOneWord(value))
 		}
 	}
 	return strings.Join(said, " ")
+}
+
+// inOneWord quotes a value that would be several words or lines, or has a terminal do something.
+func inOneWord(value string) string {
+	if strings.ContainsFunc(value, func(c rune) bool { return unicode.IsSpace(c) || !unicode.IsPrint(c) }) {
+		return strconv.Quote(value)
+	}
+	return value
 }

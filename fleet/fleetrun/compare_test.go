@@ -31,7 +31,7 @@ func TestCompare(t *testing.T) {
 	const head = "epoch,examples,train loss,test loss,test hits,test left,seconds,examples/s,learning rate,gradient norm\n"
 	fast := left("fast", `{"program":"p","workers":2,"servers":1,"flags":{"lr":"0.1","out":"fast","batch":"8"},"falling":["train loss","test loss","test left"]}`,
 		head+"1,100,0.9,0.5,0.25,3,1,100,0.1,2\n2,400,0.8,0.6,0.75,2,3,150,0.1,\n")
-	slow := left("slow", `{"program":"p","workers":2,"servers":1,"flags":{"lr":"0.2","out":"slow","batch":"8","own":"x"},"falling":["train loss","test loss","test left"]}`,
+	slow := left("slow", `{"program":"p","workers":2,"servers":1,"flags":{"lr":"0.2","out":"slow","batch":"8","own":"x\t\n\u001b[2J"},"falling":["train loss","test loss","test left"]}`,
 		head+"1,100,0.9,0.4,0.5,,8,12.5,0.1,2\n")
 	old := left("old", "", "epoch,examples,train loss,test loss\n1,100,0.9,0.45\n")
 	torn := left("torn", "{", head)
@@ -52,7 +52,7 @@ func TestCompare(t *testing.T) {
 	}
 	want := []string{
 		"job test loss epoch test hits epoch test left epoch examples/s trained for differs in",
-		"slow 0.4000 1/1 0.5000 1/1 12 8s -lr=0.2 -own=x",
+		"slow 0.4000 1/1 0.5000 1/1 12 8s -lr=0.2 -own=\"x\\t\\n\\x1b[2J\"",
 		"old 0.4500 1/1 (no run.json: left by an earlier version)",
 		"fast 0.5000 1/2 0.7500 2/2 2.0000 2/2 133 3s -lr=0.1",
 	}
