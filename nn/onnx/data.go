@@ -35,20 +35,33 @@ const (
 	pageBytes = 1 << 20
 )
 
+// largest is the size of a message of Protocol Buffers, beyond which readers refuse it. A test changes it.
+var largest = math.MaxInt32
+
 // write writes the file, and before it, where weights are more than inline, the second.
 func (b *builder) write(file string, about protowire.Message, inline int64) error {
 	total := int64(0)
 	for _, a := range b.arrays {
 		total += a.size
 	}
-	var tensors []protowire.Message
+	var model protowire.Message
+	encode := func(second io.Writer, name string) error {
+		tensors, err := b.tensors(second, name)
+		if err != nil {
+			return err
+		}
+		if model = b.model(tensors, about); len(model) > largest {
+			err = fmt.Errorf("the file itself would have %d bytes, and readers take %d at most: lists of ids are in it, "+
+				"one for each feed: name embeddings in Options.Rows, or train them with a Height", len(model), largest)
+		}
+		return err
+	}
 	var err error
 	if total <= inline {
-		tensors, err = b.tensors(nil, "")
+		err = encode(nil, "")
 	} else {
 		err = files.Write(file+dataSuffix, func(w io.Writer) error {
-			tensors, err = b.tensors(w, filepath.Base(file)+dataSuffix)
-			if err != nil {
+			if err := encode(w, filepath.Base(file)+dataSuffix); err != nil {
 				return err
 			}
 			if err := os.Remove(file); !errors.Is(err, fs.ErrNotExist) {
@@ -61,7 +74,7 @@ func (b *builder) write(file string, about protowire.Message, inline int64) erro
 		return err
 	}
 	return files.Write(file, func(w io.Writer) error {
-		_, err := w.Write(b.model(tensors, about))
+		_, err := w.Write(model)
 		return err
 	})
 }

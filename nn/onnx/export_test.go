@@ -11,6 +11,7 @@ import (
 	"io"
 	"iter"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -390,6 +391,16 @@ func TestAFailureLeavesTheOldFile(t *testing.T) {
 			}
 		}
 		b.arrays = b.arrays[:len(b.arrays)-1]
+		largest = 100
+		err = b.write(file, nil, inline)
+		if largest = math.MaxInt32; err == nil || !strings.Contains(err.Error(), "readers take 100 at most") {
+			t.Errorf("a file that is too large: %v", err)
+		}
+		for _, name := range []string{file, file + dataSuffix} {
+			if data, err := os.ReadFile(name); err != nil || string(data) != "old" {
+				t.Errorf("too large, %s: %q, %v", name, data, err)
+			}
+		}
 		for i, data := range b.arrays {
 			b.arrays[i].data = func(w io.Writer) error {
 				if _, err := os.Stat(file); err != nil {
