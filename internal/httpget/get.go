@@ -24,6 +24,8 @@ func Get(ctx context.Context, network, addr, path string, limit int64) ([]byte, 
 	text, err := io.ReadAll(io.LimitReader(c, limit+longest))
 	head, body, whole := strings.Cut(string(text), "\r\n\r\n")
 	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, context.Cause(ctx)
 	case err != nil:
 		return nil, err
 	case whole && !strings.HasPrefix(head, "HTTP/1.1 "+strconv.Itoa(http.StatusOK)):

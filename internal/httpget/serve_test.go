@@ -2,6 +2,7 @@ package httpget
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"io"
 	"net"
@@ -106,6 +107,16 @@ func TestGet(t *testing.T) {
 	})
 	if b, err := Get(t.Context(), "tcp", addr, "/", 4); err != nil || string(b) != "abc\n" {
 		t.Errorf("%q, %v", b, err)
+	}
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 50*time.Millisecond, errors.New("too late"))
+	defer cancel()
+	l, err := net.Listen("tcp", "127.0.0.1:0") // which accepts nobody
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if _, err := Get(ctx, "tcp", l.Addr().String(), "/", 3); err == nil || !strings.Contains(err.Error(), "too late") {
+		t.Errorf("of who says nothing: %v", err)
 	}
 	for path, want := range map[string]string{"/": "longer than 3 bytes", "/a": "/a: nothing"} {
 		if b, err := Get(t.Context(), "tcp", addr, path, 3); err == nil || !strings.Contains(err.Error(), want) {
