@@ -52,7 +52,8 @@ func (b *builder) write(file string, about protowire.Message, inline int64) erro
 		}
 		if model = b.model(tensors, about); len(model) > largest {
 			err = fmt.Errorf("the file itself would have %d bytes, and readers take %d at most: lists of ids are in "+
-				"it, one for each feed: name embeddings in Options.Rows, or train them with a Height", len(model), largest)
+				"it, one for each feed: name embeddings in Options.Rows, or train them with a Height",
+				len(model), largest)
 		}
 		return err
 	}
