@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -109,30 +110,36 @@ func TestStoresThatFail(t *testing.T) {
 }
 
 // failsAt has a request of the third checkpoint fail; false says that there are not so many.
-func failsAt(t *testing.T, at int, always bool, what string, fault storetest.Fault, cause error, kinds map[string]int) (failed bool) {
+func failsAt(t *testing.T, at int, always bool, what string, fault storetest.Fault, cause error, kinds map[string]int) bool {
 	m := storetest.NewMemory()
 	dir := storetest.Mount(t, m) + "/job"
 	s, said := newSeries(dir, 2)
 	check(t, attempt(t, s, 1))
 	check(t, attempt(t, s, 2))
 	before := m.Requests()
-	var req storetest.Request
-	m.Fault = func(r storetest.Request) storetest.Fault {
+	var mu sync.Mutex         // a claim's beats are requests too
+	var req storetest.Request // the first that failed
+	m.SetFault(func(r storetest.Request) storetest.Fault {
+		mu.Lock()
+		defer mu.Unlock()
 		n := r.Number - before
 		if n == at {
-			req, failed = r, true
+			req = r
 		}
-		if n == at || n > at && always && failed {
+		if n == at || n > at && always && req.Number > 0 {
 			return fault
 		}
 		return storetest.Fault{}
-	}
+	})
 	began := time.Now()
 	err := attempt(t, s, 3)
 	took := time.Since(began)
-	m.Fault = nil
-	kinds[req.Op]++
-	where := fmt.Sprintf("request %d (%s %s) %s, always %t", at, req.Op, req.Name, what, always)
+	m.SetFault(nil)
+	mu.Lock()
+	hit := req
+	mu.Unlock()
+	kinds[hit.Op]++
+	where := fmt.Sprintf("request %d (%s %s) %s, always %t", at, hit.Op, hit.Name, what, always)
 	newest, latest, lost := Latest(dir)
 	if lost != nil || latest.Step != 2 && latest.Step != 3 || err == nil && latest.Step != 3 {
 		t.Errorf("%s: %v, the latest is %s, error %v", where, err, newest, lost)
@@ -157,7 +164,7 @@ func failsAt(t *testing.T, at int, always bool, what string, fault storetest.Fau
 	if len(names) != 6 && !always { // where removing fails too, what is left goes when it is old
 		t.Errorf("%s: there are %v", where, names)
 	}
-	return failed
+	return hit.Number > 0
 }
 
 // TestTwoJobsInAStore: a directory is refused while its holder's number grows, free at once when it was given back, and free after a while
@@ -230,13 +237,13 @@ func TestTwoWritersOfOneManifest(t *testing.T) {
 	dir := storetest.Mount(t, m) + "/model"
 	commit(t, dir, 1)
 	late := false
-	m.Fault = func(r storetest.Request) storetest.Fault {
+	m.SetFault(func(r storetest.Request) storetest.Fault {
 		if r.Op == "put" && strings.HasSuffix(r.Name, manifestName) && !late {
 			late = true
 			m.Set(r.Name, m.Content(r.Name), time.Now()) // another has committed meanwhile
 		}
 		return storetest.Fault{}
-	}
+	})
 	if err := Commit(dir, Manifest{ID: "s2", Step: 2}); !errors.Is(err, ErrTaken) || !errors.Is(err, store.ErrChanged) {
 		t.Errorf("the manifest of another was replaced: %v", err)
 	}
@@ -255,16 +262,17 @@ func TestClaimsEndInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := storetest.NewMemory()
 		dir := storetest.Mount(t, m) + "/job"
-		var bad storetest.Fault
-		m.Fault = func(r storetest.Request) (f storetest.Fault) {
-			if r.Op != "remove" {
-				f = bad
-			}
-			return f
+		befalls := func(bad storetest.Fault) {
+			m.SetFault(func(r storetest.Request) (f storetest.Fault) {
+				if r.Op != "remove" {
+					f = bad
+				}
+				return f
+			})
 		}
 		var c Claims
 		check(t, c.Take(t.Context(), dir))
-		bad.Hang = true
+		befalls(storetest.Fault{Hang: true})
 		for what, do := range map[string]func(context.Context) error{
 			"held": func(ctx context.Context) error { return c.Take(ctx, dir) },
 			"new":  func(ctx context.Context) error { return new(Claims).Take(ctx, dir+"/other") },
@@ -282,9 +290,9 @@ func TestClaimsEndInTime(t *testing.T) {
 		if waited := time.Since(began); waited > silent {
 			t.Errorf("given back after %v", waited)
 		}
-		bad = storetest.Fault{}
+		befalls(storetest.Fault{})
 		check(t, c.Take(t.Context(), dir+"/next"))
-		bad = storetest.Fault{Err: errors.New("503 Slow Down")}
+		befalls(storetest.Fault{Err: errors.New("503 Slow Down")})
 		c.Release()
 		if names := m.Names(); len(names) != 2 {
 			t.Errorf("there are %v", names)

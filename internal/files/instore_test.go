@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -68,36 +69,36 @@ func TestStreamsGoOn(t *testing.T) {
 		name := storetest.Mount(t, m) + "/f"
 		want := numbers(3*aheadBytes + 123)
 		m.Set("test/f", want, time.Now())
-		opened := 0
-		m.Fault = func(r storetest.Request) storetest.Fault {
+		var opened atomic.Int64
+		m.SetFault(func(r storetest.Request) storetest.Fault {
 			if r.Op != "open" {
 				return storetest.Fault{}
 			}
-			opened++
-			switch opened % 3 {
+			n := opened.Add(1)
+			switch n % 3 {
 			case 1:
 				return storetest.Fault{Cut: 700_001}
 			case 2:
 				return storetest.Fault{Err: errors.New("503 Slow Down")}
 			}
-			return storetest.Fault{Hang: opened < 5}
-		}
+			return storetest.Fault{Hang: n < 5}
+		})
 		s, err := OpenStream(t.Context(), name)
 		if err != nil {
 			t.Fatal(err)
 		}
 		got, err := io.ReadAll(s)
-		if err != nil || !bytes.Equal(got, want) || opened < 4 {
-			t.Errorf("%d bytes of %d, the same %t, error %v, %d requests", len(got), len(want), bytes.Equal(got, want), err, opened)
+		if err != nil || !bytes.Equal(got, want) || opened.Load() < 4 {
+			t.Errorf("%d bytes of %d, the same %t, error %v, %d requests", len(got), len(want), bytes.Equal(got, want), err, opened.Load())
 		}
 		s.Close()
 
-		m.Fault = func(r storetest.Request) storetest.Fault {
+		m.SetFault(func(r storetest.Request) storetest.Fault {
 			if r.Op == "open" {
 				m.Set("test/f", want, time.Now()) // another version
 			}
 			return storetest.Fault{}
-		}
+		})
 		if s, err = OpenStream(t.Context(), name); err != nil {
 			t.Fatal(err)
 		}
@@ -114,7 +115,7 @@ func TestStoresThatSayNothing(t *testing.T) {
 		m := storetest.NewMemory()
 		name := storetest.Mount(t, m) + "/dir/f"
 		m.Set("test/dir/f", []byte("x"), time.Now())
-		m.Fault = func(storetest.Request) storetest.Fault { return storetest.Fault{Hang: true} }
+		m.SetFault(func(storetest.Request) storetest.Fault { return storetest.Fault{Hang: true} })
 		for what, do := range map[string]func() error{
 			"Stat":    func() error { _, err := Stat(name); return err },
 			"ReadDir": func() error { _, err := ReadDir(Dir(name)); return err },

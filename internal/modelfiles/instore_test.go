@@ -56,24 +56,24 @@ func TestRecordsOfStoresThatFail(t *testing.T) {
 	numbered(1).save(t, dir)
 	broken := errors.New("503 Slow Down")
 	asked := 0
-	m.Fault = func(r storetest.Request) (f storetest.Fault) {
+	m.SetFault(func(r storetest.Request) (f storetest.Fault) {
 		if r.Op == "stat" && path.Base(r.Name) == Record {
 			asked++
 			f.Err = broken
 		}
 		return f
-	}
+	})
 	if err := numbered(2).write(t, dir).Commit(); !errors.Is(err, broken) || asked > 2 {
 		t.Errorf("asked %d times: %v", asked, err)
 	}
 	lost := false
-	m.Fault = func(r storetest.Request) (f storetest.Fault) {
+	m.SetFault(func(r storetest.Request) (f storetest.Fault) {
 		if r.Op == "put" && path.Base(r.Name) == Record && !lost {
 			lost = true
 			f = storetest.Fault{Lost: true, Err: files.ErrChanged} // what a store says that has asked again
 		}
 		return f
-	}
+	})
 	numbered(3).save(t, dir)
 	if got, err := readModel(dir); !lost || err != nil || !got.equal(numbered(3)) {
 		t.Errorf("behind an answer that was lost: %v, error %v", got, err)
@@ -122,13 +122,13 @@ func TestAModelIsReplacedWhileItIsRead(t *testing.T) {
 	dir := storetest.Mount(t, m) + "/model"
 	numbered(1).save(t, dir)
 	replaced := false
-	m.Fault = func(r storetest.Request) storetest.Fault {
+	m.SetFault(func(r storetest.Request) storetest.Fault {
 		if !replaced && r.Op == "stat" && path.Ext(r.Name) != ".json" {
 			replaced = true
 			numbered(2).save(t, dir)
 		}
 		return storetest.Fault{}
-	}
+	})
 	if got, err := readModel(dir); err != nil || !got.equal(numbered(2)) || !replaced {
 		t.Errorf("got %v, error %v, replaced %t", got, err, replaced)
 	}

@@ -21,10 +21,8 @@ import (
 
 // Memory is a store in memory.
 type Memory struct {
-	// Fault, if set, is asked before each request; what it returns befalls it. It is set before the store is used.
-	Fault func(Request) Fault
-
 	mu       sync.Mutex
+	fault    func(Request) Fault
 	files    map[string]file
 	requests int
 	changes  []Change
@@ -81,14 +79,22 @@ func Mount(t testing.TB, s store.Store) (url string) {
 // errLost says that an answer was lost.
 var errLost = errors.New("storetest: the answer was lost")
 
+// SetFault has a function asked before each request, for several at once where several are made at once; what it returns
+// befalls the request. Nil is no fault from now on.
+func (m *Memory) SetFault(fault func(Request) Fault) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.fault = fault
+}
+
 // begin counts a request and lets its fault befall it; done says that it is to be done.
 func (m *Memory) begin(ctx context.Context, op, name string) (f Fault, done bool, err error) {
 	m.mu.Lock()
 	m.requests++
-	r := Request{m.requests, op, name}
+	r, fault := Request{m.requests, op, name}, m.fault
 	m.mu.Unlock()
-	if m.Fault != nil {
-		f = m.Fault(r)
+	if fault != nil {
+		f = fault(r)
 	}
 	switch {
 	case f.Hang:
