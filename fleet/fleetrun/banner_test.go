@@ -60,6 +60,7 @@ server_num: 2
 servers: 
 training_script: train
 training_script_args: ["-v" "two words"]
+ui: 
 worker_num: 2
 workers: 
 xpus: 

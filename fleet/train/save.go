@@ -53,7 +53,7 @@ func (r *Run) save(ctx context.Context) error {
 	if err := Save(ctx, r.Fleet, dir, model); err != nil {
 		return err
 	}
-	if of == "" {
+	if of == "" && r.keeps == nil {
 		r.left = r.bestWas()
 	}
 	r.left += fmt.Sprintf("saved %s%s\n", dir, of)

@@ -3,6 +3,7 @@ package httpget
 import (
 	"bufio"
 	"bytes"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -100,7 +101,17 @@ func serve(c net.Conn, h Handler) {
 	path, query, _ := strings.Cut(target, "?")
 	r.Path = path
 	r.Query, _ = url.ParseQuery(query) // what of it can be read
-	w.answer(h(r))
+	w.answer(answerOf(h, r))
+}
+
+// answerOf is a handler's answer. A panic is an answer too: what shows a process doesn't end it.
+func answerOf(h Handler, r *Request) (a Answer) {
+	defer func() {
+		if v := recover(); v != nil {
+			a = Text(http.StatusInternalServerError, fmt.Sprint("a panic: ", v))
+		}
+	}()
+	return h(r)
 }
 
 // gone is closed when a connection is, or has more to read.

@@ -45,6 +45,9 @@ func TestServe(t *testing.T) {
 				_, more := io.WriteString(w, "two")
 				return errors.Join(err, more, errors.New("late"))
 			}}
+		case "/panic":
+			var none []int
+			return Text(none[len(r.Path)], "")
 		case "/none":
 			return Answer{Status: 200, Stream: func(io.Writer) error { return nil }}
 		}
@@ -58,6 +61,7 @@ func TestServe(t *testing.T) {
 			"Cache-Control: no-store\r\nConnection: close\r\n\r\nh1",
 		"HEAD /echo HTTP/1.0\r\nhost: h\r\n\r\n":       "Content-Length: 1\r\n+\r\n\r\n",
 		"GET /stream HTTP/1.1\r\n\r\n":                 "HTTP/1.1 200 OK\r\n+\r\n\r\nonetwo",
+		"GET /panic HTTP/1.1\r\n\r\n":                  "HTTP/1.1 500 Internal Server Error\r\n+length 0\n",
 		"GET /none HTTP/1.1\r\n\r\n":                   "HTTP/1.1 200 OK\r\n+\r\n\r\n",
 		"GET /busy HTTP/1.1\r\n\r\n":                   "HTTP/1.1 409 Conflict\r\n+\r\n\r\nbusy\n",
 		"POST /echo HTTP/1.1\r\nA: b\r\n\r\nbody":      "HTTP/1.1 405 Method Not Allowed\r\n+only GET is answered\n",

@@ -79,8 +79,8 @@ func Mount(t testing.TB, s store.Store) (url string) {
 // errLost says that an answer was lost.
 var errLost = errors.New("storetest: the answer was lost")
 
-// SetFault has a function asked before each request, for several at once where several are made at once; what it returns
-// befalls the request. Nil is no fault from now on.
+// SetFault has a function asked before each request, for several at once where several are made at once; what it
+// returns befalls the request. Nil is no fault from now on.
 func (m *Memory) SetFault(fault func(Request) Fault) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
