@@ -79,7 +79,7 @@ func (r *Run) conclude(ctx context.Context, words []word) error {
 	r.keepPace(e, words)
 	r.History = append(r.History, e)
 	if r.others.leads {
-		fmt.Fprintf(r.Job.Stdout, "%s: %s%s\n", r.label(), r.tests.describe(e), r.rateOfAll(e))
+		fmt.Fprintf(r.Job.Stdout, "%s%s: %s\n", r.rateOfAll(e), r.label(), r.tests.describe(e))
 		r.tests.warnUnmeasured(e)
 		r.tests.warnDead(words, e)
 	}

@@ -136,13 +136,14 @@ func (r *Run) rate(ctx context.Context) float64 {
 	return factor * rules.Rate(r.Job.Rule, updates)
 }
 
-// rateOfAll is the rate of all workers for a person, where there are several.
+// rateOfAll is a line with the rate of all workers, where there are several. The evaluation's own line stays as it is,
+// since scripts read its end.
 func (r *Run) rateOfAll(e Evaluation) string {
 	workers, rate := r.Fleet.WorkerNum(), r.Pace(e).Rate
 	if workers == 1 || rate == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", %s examples/s of %d workers", grouped(int(rate)), workers)
+	return fmt.Sprintf("%s: %s examples/s of %d workers\n", r.label(), grouped(int(rate)), workers)
 }
 
 // keepPace puts together how all workers went to an evaluation.

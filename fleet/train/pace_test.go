@@ -81,7 +81,7 @@ func TestPaceInHistory(t *testing.T) {
 					}}}
 					return j
 				})
-				if several := c.size[1] > 1; strings.Contains(said, " examples/s of 2 workers\n") != several {
+				if several := c.size[1] > 1; strings.Contains(said, " examples/s of 2 workers\n") != several || !strings.Contains(said, ", test AUC 1.0000\n") {
 					t.Errorf("it said\n%s", said)
 				}
 				return table(t, filepath.Join(o.Out, "history.csv"))
