@@ -83,7 +83,8 @@ func (r *Run) conclude(ctx context.Context, words []word) error {
 		r.tests.warnUnmeasured(e)
 		r.tests.warnDead(words, e)
 	}
-	if err := r.evaluated(ctx, e); err != nil {
+	r.publish()
+	if err := r.hooks.evaluated(ctx, r, e); err != nil {
 		return err
 	}
 	if err := r.record(); err != nil || e.End { // behind an epoch's end all meet in any case

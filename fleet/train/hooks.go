@@ -41,12 +41,15 @@ type State interface {
 	Resume(saved []byte) error
 }
 
+// hooks are a job's, in the order in which they are called.
+type hooks []Hooks
+
 // told is a hook that is told something.
 type told[A any] = func(ctx context.Context, r *Run, what A) error
 
 // call calls a hook of each, in their order, until one fails.
-func call[A any](ctx context.Context, r *Run, what A, of func(h Hooks) told[A]) error {
-	for _, h := range r.hooks {
+func call[A any](ctx context.Context, all hooks, r *Run, what A, of func(h Hooks) told[A]) error {
+	for _, h := range all {
 		if hook := of(h); hook != nil {
 			if err := hook(ctx, r, what); err != nil {
 				return err
@@ -57,8 +60,8 @@ func call[A any](ctx context.Context, r *Run, what A, of func(h Hooks) told[A]) 
 }
 
 // plain calls hooks that are told nothing but the run.
-func (r *Run) plain(ctx context.Context, of func(h Hooks) func(context.Context, *Run) error) error {
-	for _, h := range r.hooks {
+func (all hooks) plain(ctx context.Context, r *Run, of func(h Hooks) func(context.Context, *Run) error) error {
+	for _, h := range all {
 		if hook := of(h); hook != nil {
 			if err := hook(ctx, r); err != nil {
 				return err
@@ -68,19 +71,18 @@ func (r *Run) plain(ctx context.Context, of func(h Hooks) func(context.Context, 
 	return nil
 }
 
-func (r *Run) stepped(ctx context.Context, so nn.TrainResult) error {
-	return call(ctx, r, so, func(h Hooks) told[nn.TrainResult] { return h.Step })
+func (all hooks) stepped(ctx context.Context, r *Run, so nn.TrainResult) error {
+	return call(ctx, all, r, so, func(h Hooks) told[nn.TrainResult] { return h.Step })
 }
 
-func (r *Run) evaluated(ctx context.Context, e Evaluation) error {
-	r.publish()
-	return call(ctx, r, e, func(h Hooks) told[Evaluation] { return h.Evaluated })
+func (all hooks) evaluated(ctx context.Context, r *Run, e Evaluation) error {
+	return call(ctx, all, r, e, func(h Hooks) told[Evaluation] { return h.Evaluated })
 }
 
-func (r *Run) epochEnded(ctx context.Context, done nn.TrainResult) error {
-	return call(ctx, r, done, func(h Hooks) told[nn.TrainResult] { return h.EpochEnd })
+func (all hooks) epochEnded(ctx context.Context, r *Run, done nn.TrainResult) error {
+	return call(ctx, all, r, done, func(h Hooks) told[nn.TrainResult] { return h.EpochEnd })
 }
 
-func (r *Run) saved(ctx context.Context, dir string) error {
-	return call(ctx, r, dir, func(h Hooks) told[string] { return h.Saved })
+func (all hooks) saved(ctx context.Context, r *Run, dir string) error {
+	return call(ctx, all, r, dir, func(h Hooks) told[string] { return h.Saved })
 }

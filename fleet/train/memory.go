@@ -24,7 +24,7 @@ type memory struct {
 func (r *Run) memory() (m memory, err error) {
 	m = memory{History: r.History, Evaluations: len(r.History) + r.past.lacking,
 		Before: r.past.before, Middles: r.past.middles, Hooks: map[string][]byte{}}
-	err = r.states(func(name string, s State) (err error) {
+	err = r.hooks.states(func(name string, s State) (err error) {
 		m.Hooks[name], err = s.Save()
 		return err
 	})
@@ -38,13 +38,13 @@ func (r *Run) remember(m memory) error {
 	if m.Evaluations == 0 {
 		r.counted()
 	}
-	return r.states(func(name string, s State) error { return s.Resume(m.Hooks[name]) })
+	return r.hooks.states(func(name string, s State) error { return s.Resume(m.Hooks[name]) })
 }
 
 // states calls do for what each of the hooks remembers, under a name of its own.
-func (r *Run) states(do func(name string, s State) error) error {
+func (all hooks) states(do func(name string, s State) error) error {
 	seen := map[string]int{}
-	for _, h := range r.hooks {
+	for _, h := range all {
 		if h.State == nil {
 			continue
 		}

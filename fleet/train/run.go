@@ -22,7 +22,7 @@ type Run struct {
 	// with it.
 	User []byte
 
-	hooks    []Hooks
+	hooks    hooks
 	recovers bool   // checkpoints are saved by themselves
 	dir      string // there
 	together bool   // threads wait for each other's steps before any of them counts

@@ -57,7 +57,7 @@ func (r *Run) save(ctx context.Context) error {
 		r.left = r.bestWas()
 	}
 	r.left += fmt.Sprintf("saved %s%s\n", dir, of)
-	return r.saved(ctx, dir)
+	return r.hooks.saved(ctx, r, dir)
 }
 
 // bestWas is a line for a job that leaves the last step's model where an earlier evaluation was better.

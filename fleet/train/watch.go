@@ -195,7 +195,7 @@ func (b BestModel) Hooks() Hooks {
 				return err
 			}
 			fmt.Fprintf(r.Job.Stdout, "%s: the best model so far is saved in %s\n", r.label(), b.Dir)
-			return r.saved(ctx, b.Dir)
+			return r.hooks.saved(ctx, r, b.Dir)
 		},
 	}
 }

@@ -34,7 +34,7 @@ func (r *Run) work(ctx context.Context) error {
 	if err := r.save(ctx); err != nil {
 		return err
 	}
-	return r.plain(ctx, func(h Hooks) func(context.Context, *Run) error { return h.End })
+	return r.hooks.plain(ctx, r, func(h Hooks) func(context.Context, *Run) error { return h.End })
 }
 
 // begin brings the rows and the place where the job goes on.
@@ -94,7 +94,7 @@ func (r *Run) begin(ctx context.Context) (err error) {
 	}
 	r.warn()
 	r.show()
-	return r.plain(ctx, func(h Hooks) func(context.Context, *Run) error { return h.Begin })
+	return r.hooks.plain(ctx, r, func(h Hooks) func(context.Context, *Run) error { return h.Begin })
 }
 
 // epoch trains, and evaluates with the others when all have finished. One that the others have ended without this
@@ -102,7 +102,8 @@ func (r *Run) begin(ctx context.Context) (err error) {
 func (r *Run) epoch(ctx context.Context) (err error) {
 	alone := r.Epoch < r.others.front
 	if !alone {
-		if err := r.plain(ctx, func(h Hooks) func(context.Context, *Run) error { return h.EpochBegin }); err != nil {
+		err = r.hooks.plain(ctx, r, func(h Hooks) func(context.Context, *Run) error { return h.EpochBegin })
+		if err != nil {
 			return err
 		}
 	}
@@ -149,7 +150,7 @@ func (r *Run) end(ctx context.Context) (alone bool, err error) {
 			return false, err
 		}
 	}
-	if err := r.epochEnded(ctx, r.last); err != nil {
+	if err := r.hooks.epochEnded(ctx, r, r.last); err != nil {
 		return false, err
 	}
 	_, _, err = r.meet(ctx, word{Kind: agrees, Ended: true}) // hooks may have stopped the job
@@ -271,7 +272,7 @@ func (r *Run) step(ctx context.Context, so nn.TrainResult) error {
 	if len(r.curve.Points) != r.shown.points {
 		r.publish()
 	}
-	if err := r.stepped(ctx, so); err != nil {
+	if err := r.hooks.stepped(ctx, r, so); err != nil {
 		return err
 	}
 	return r.between(ctx, so)
