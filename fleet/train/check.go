@@ -45,10 +45,9 @@ func Check(ctx context.Context, j Job) (*Report, error) {
 	if train == nil {
 		return nil, errNoRows
 	}
-	r := Run{Job: &j, train: train}
-	first := r.rowsOf(0)
-	if first == nil {
-		return nil, r.noEpoch()
+	first, err := (&shares{job: &j, train: train}).of(0)
+	if err != nil {
+		return nil, err
 	}
 	report, err := check.Look(ctx, check.Job{Loss: j.Loss, Outputs: j.Outputs, Rule: j.Rule, Train: train, Test: test,
 		First: first, Batch: j.Batch, Tolerates: s.WithDefaults().NotFinite != strategy.NotFiniteRefuse})

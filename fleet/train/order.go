@@ -5,45 +5,44 @@ import (
 	"log/slog"
 )
 
-func (r *Run) order() order {
-	return order{Seed: r.Job.Seed, Batch: r.Job.Batch, Rows: max(0, r.shares.stock.Rows), Digest: r.shares.stock.Digest}
+func (s *shares) order() order {
+	return order{Seed: s.job.Seed, Batch: s.job.Batch, Rows: max(0, s.stock.Rows), Digest: s.stock.Digest}
 }
 
-// warn says on the worker that leads that the job goes on in the middle of an epoch in another order.
-func (r *Run) warn() {
-	at := r.Fleet.Position()
-	if !r.others.leads || r.then == nil || r.ends.over || r.Epoch >= r.Job.Epochs || at.Epoch != r.Epoch ||
-		at.Samples == 0 {
+// warnOrder says that the job goes on in the middle of an epoch in another order.
+func (s *shares) warnOrder(epoch int) {
+	at := s.fleet.Position()
+	if s.then == nil || epoch >= s.job.Epochs || at.Epoch != epoch || at.Samples == 0 {
 		return
 	}
-	then, now := *r.then, r.order()
+	then, now := *s.then, s.order()
 	if then.Seed != now.Seed {
-		fmt.Fprintf(r.Job.Stdout, "warning: the checkpoint was saved with -seed=%d, and this job has -seed=%d: the "+
+		fmt.Fprintf(s.job.Stdout, "warning: the checkpoint was saved with -seed=%d, and this job has -seed=%d: the "+
 			"rest of epoch %d comes in another order, so that some of its examples count twice and others not at all; "+
 			"with -seed=%d each counts once\n",
-			then.Seed, now.Seed, r.Epoch+1, then.Seed)
+			then.Seed, now.Seed, epoch+1, then.Seed)
 	}
 	if then.Rows != now.Rows && then.Rows > 0 && now.Rows > 0 {
-		fmt.Fprintf(r.Job.Stdout, "warning: the checkpoint was saved with %d training rows, and this job has %d: as "+
+		fmt.Fprintf(s.job.Stdout, "warning: the checkpoint was saved with %d training rows, and this job has %d: as "+
 			"many rows of epoch %d are passed over as were trained of the others, so that some examples count twice "+
-			"and others not at all; with the same rows each counts once\n", then.Rows, now.Rows, r.Epoch+1)
+			"and others not at all; with the same rows each counts once\n", then.Rows, now.Rows, epoch+1)
 	}
-	if then.Batch != now.Batch && then.Batch > 0 && r.Job.Threads > 1 {
-		fmt.Fprintf(r.Job.Stdout, "warning: the checkpoint was saved with -batch=%d, and this job has -batch=%d: in "+
+	if then.Batch != now.Batch && then.Batch > 0 && s.job.Threads > 1 {
+		fmt.Fprintf(s.job.Stdout, "warning: the checkpoint was saved with -batch=%d, and this job has -batch=%d: in "+
 			"epoch %d up to %d examples of each thread count twice; with -batch=%d, or -threads=1, each counts once\n",
 			then.Batch,
-			now.Batch, r.Epoch+1,
+			now.Batch, epoch+1,
 			now.Batch-1, then.Batch)
 	}
 	switch {
-	case then.Digest == "" && r.Job.Files.Take > 0 && r.Epoch > 0:
-		fmt.Fprintf(r.Job.Stdout, "warning: the checkpoint was saved by an earlier version, which took other rows "+
+	case then.Digest == "" && s.job.Files.Take > 0 && epoch > 0:
+		fmt.Fprintf(s.job.Stdout, "warning: the checkpoint was saved by an earlier version, which took other rows "+
 			"(Files.Take) in each epoch: some examples of the rest of epoch %d count twice and others not at all\n",
-			r.Epoch+1)
+			epoch+1)
 	case then.Digest != now.Digest && then.Digest != "" && now.Digest != "" && then.Rows == now.Rows:
-		fmt.Fprintf(r.Job.Stdout, "warning: the checkpoint was saved with other training rows, as many as this job "+
+		fmt.Fprintf(s.job.Stdout, "warning: the checkpoint was saved with other training rows, as many as this job "+
 			"has (%d): the rest of epoch %d is of the new rows alone, so that some examples are never trained on\n",
-			now.Rows, r.Epoch+1)
+			now.Rows, epoch+1)
 	}
 }
 
@@ -58,12 +57,12 @@ func (r *Run) stoppedAt() string {
 }
 
 // warnBatch says once that a batch is more than there is to train on.
-func (r *Run) warnBatch() {
-	if mine := r.shares.mine / r.Job.Threads; r.others.leads && !r.shares.small && mine > 0 && mine < r.Job.Batch {
-		r.shares.small = true
+func (s *shares) warnBatch() {
+	if mine := s.mine / s.job.Threads; !s.small && mine > 0 && mine < s.job.Batch {
+		s.small = true
 		slog.Warn("train: a batch is larger than what there is to train on, so that an epoch is one step: a smaller "+
 			"-batch makes more",
-			"batch", r.Job.Batch, "examples of a worker and thread", mine)
+			"batch", s.job.Batch, "examples of a worker and thread", mine)
 	}
 }
 

@@ -31,7 +31,7 @@ func (r *Run) progress(epoch int) error {
 	if err != nil {
 		return err
 	}
-	o := r.order()
+	o := r.shares.order()
 	st := state{memory: m, User: r.User, Curve: r.curve, Order: &o, At: epoch}
 	if r.ends.over {
 		st.Stopped, st.Partly = r.ends.why(), r.past.partly
@@ -95,7 +95,7 @@ func (r *Run) resume() error {
 			return fmt.Errorf("train: the checkpoint is of a program that has other progress than this package's: %w",
 				err)
 		}
-		r.User, r.curve, r.past.partly, r.then = st.User, st.Curve, st.Partly, st.Order
+		r.User, r.curve, r.past.partly, r.shares.then = st.User, st.Curve, st.Partly, st.Order
 		if err := r.remember(st.memory); err != nil {
 			return err
 		}
@@ -116,7 +116,7 @@ func (r *Run) resume() error {
 	switch {
 	case !short: // the job ended between an epoch's evaluation and the next epoch
 		r.Epoch = max(r.Epoch, r.others.front)
-	case !r.inStep && r.finished(): // with that epoch alone
+	case !r.inStep && r.shares.trained(r.Epoch): // with that epoch alone
 		r.Epoch = max(r.Epoch, min(r.Epoch+1, r.others.front))
 	}
 	if at := r.Fleet.Position(); r.Epoch > 0 || at.Samples > 0 {
@@ -128,14 +128,4 @@ func (r *Run) resume() error {
 			"-checkpoint begins anew")
 	}
 	return r.record() // positions are of this epoch
-}
-
-// finished says whether this worker has trained on all of its share of the epoch.
-func (r *Run) finished() bool {
-	rows := r.rows()
-	if rows == nil || r.Epoch >= r.Job.Epochs {
-		return false
-	}
-	share, known := r.mine(rows).Len()
-	return known && r.Fleet.Position().In(r.Epoch) >= share
 }

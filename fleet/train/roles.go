@@ -65,7 +65,7 @@ func (j Job) Run(ctx context.Context, f *fleet.Fleet) (Result, error) {
 	j.standIns.timeout, j.standIns.ended = whole.WorkerTimeout.Std(), make(chan error, f.WorkerNum())
 	j.standIns.waits = max(whole.WorkerTimeout, whole.WorkersReturn()).Std()
 	r := &Run{Fleet: f, Job: &j, recovers: s.Recovery.Dir != "", dir: s.Recovery.Dir,
-		others: others{lost: map[int]int{}}, tests: tests{job: &j},
+		others: others{lost: map[int]int{}}, shares: shares{job: &j, fleet: f}, tests: tests{job: &j},
 		together: s.Mode == strategy.ModeHalfAsync,
 		inStep:   f.ServerNum() > 0 && (s.Mode == strategy.ModeSync || s.Mode == strategy.ModeSSP),
 		counts:   (f.ServerNum() == 0 || s.Mode == strategy.ModeSync) && j.Threads == 1 && s.GradientMerge.KSteps <= 1,

@@ -3,7 +3,6 @@ package train
 import (
 	"fmt"
 
-	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/nn"
 )
@@ -23,16 +22,14 @@ type Run struct {
 	User []byte
 
 	hooks    hooks
-	recovers bool   // checkpoints are saved by themselves
-	dir      string // there
-	together bool   // threads wait for each other's steps before any of them counts
-	inStep   bool   // workers wait for each other's steps
-	counts   bool   // a worker's steps count updates
-	train    *dataset.Dataset
+	recovers bool         // checkpoints are saved by themselves
+	dir      string       // there
+	together bool         // threads wait for each other's steps before any of them counts
+	inStep   bool         // workers wait for each other's steps
+	counts   bool         // a worker's steps count updates
 	exe      *nn.Executor // that trains
 	last     nn.TrainResult
 	curve    curve
-	then     *order  // that of the checkpoint which the job goes on from, nil if it is not known
 	left     string  // what the job says last: what it has saved
 	keeps    *keeper // of the best model; nil if the job leaves that of its last step
 
@@ -94,14 +91,6 @@ func (r *Run) whose() string {
 
 func (r *Run) label() string {
 	return fmt.Sprintf("epoch %d/%d", min(r.Epoch+1, r.Job.Epochs), r.Job.Epochs)
-}
-
-// shares are how many examples of an epoch there are for whom, 0 if unknown, and what there is to train on.
-type shares struct {
-	mine, all int
-	least     int   // of the worker that has the fewest
-	stock     stock // of all workers
-	small     bool  // it was said that a batch is larger than the data
 }
 
 // order is what the order of an epoch's rows comes from. A job that goes on in the middle of an epoch passes over as

@@ -4,13 +4,29 @@ import (
 	"context"
 	"fmt"
 	"hash/fnv"
+	"iter"
 	"log/slog"
+	"math"
 	"slices"
 	"strings"
 
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/fleet"
 )
+
+// shares are the rows that a job trains on, and which of them are this worker's in an epoch.
+type shares struct {
+	job   *Job
+	fleet *fleet.Fleet
+	train *dataset.Dataset // what Job.Data gave
+	stock stock            // of all workers
+
+	// examples of the epoch that is under way, 0 if unknown: of this worker, of all, and of the worker that has least
+	mine, all, least int
+
+	then  *order // that of the checkpoint which the job goes on from, nil if it is not known
+	small bool   // it was said that a batch is larger than the data
+}
 
 func stockOf(rows *dataset.Dataset) stock {
 	if rows == nil {
@@ -23,20 +39,20 @@ func stockOf(rows *dataset.Dataset) stock {
 }
 
 // compare looks at what all workers have when they begin: the same rows, or each its own.
-func (r *Run) compare(ctx context.Context, words []word) error {
+func (s *shares) compare(ctx context.Context, words []word, leads bool) error {
 	var cards []card
 	for _, w := range words {
 		if w.Card != nil {
 			cards = append(cards, *w.Card)
 		}
 	}
-	if r.Job.Sharded {
-		r.sum(cards)
-		return r.record()
+	if s.job.Sharded {
+		s.sum(cards, leads)
+		return nil
 	}
 	for i, what := range []string{"rows to train on", "test rows"} {
 		if slices.ContainsFunc(cards, func(c card) bool { return c.Has[i].differs(cards[0].Has[i]) }) {
-			_ = r.Fleet.BarrierWorker(ctx) // none ends before all know why, whatever becomes of the others then
+			_ = s.fleet.BarrierWorker(ctx) // none ends before all know why, whatever becomes of the others then
 			return different(what, i, cards)
 		}
 	}
@@ -59,18 +75,18 @@ func different(what string, i int, cards []card) error {
 }
 
 // sum adds up the rows that workers have for themselves. Where the number of one is not known, the sum is not.
-func (r *Run) sum(cards []card) {
+func (s *shares) sum(cards []card, leads bool) {
 	all, digest, known, alike := 0, fnv.New64a(), len(cards) > 0, len(cards) > 1
 	for _, c := range cards {
-		s := c.Has[0]
-		known, alike, all = known && s.Rows >= 0, alike && s.Digest != "" && s.Digest == cards[0].Has[0].Digest,
-			all+s.Rows
-		fmt.Fprintln(digest, s)
+		has := c.Has[0]
+		known, alike, all = known && has.Rows >= 0, alike && has.Digest != "" && has.Digest == cards[0].Has[0].Digest,
+			all+has.Rows
+		fmt.Fprintln(digest, has)
 	}
 	if known {
-		r.shares.stock = stock{all, fmt.Sprintf("%016x", digest.Sum64())}
+		s.stock = stock{all, fmt.Sprintf("%016x", digest.Sum64())}
 	}
-	if alike && r.others.leads {
+	if alike && leads {
 		slog.Warn("train: Job.Sharded says that each worker has rows of its own, and all have the same: every worker "+
 			"trains on each of them", "rows", cards[0].Has[0].Rows, "workers", len(cards))
 	}
@@ -78,37 +94,41 @@ func (r *Run) sum(cards []card) {
 
 // deal is this worker's share of an epoch's rows, and notes how many examples it, all and the worker with the fewest
 // have.
-func (r *Run) deal(ctx context.Context, rows *dataset.Dataset) (mine *dataset.Dataset, err error) {
-	mine = r.mine(rows)
-	r.shares.mine, _ = mine.Len()
-	r.shares.all, _ = rows.Len()
-	workers := r.Fleet.WorkerNum()
-	r.shares.least = r.shares.all / workers
-	unknown := r.shares.all == 0
-	if r.shares.least == 0 && !unknown && !r.Job.Sharded {
-		_ = r.Fleet.BarrierWorker(ctx) // none ends before all know why
-		return nil, fmt.Errorf("train: epoch %d has %d rows for %d workers, each of which trains on a share of them: "+
-			"give the job more rows, or start no more than %d workers", r.Epoch+1, r.shares.all, workers, r.shares.all)
+func (s *shares) deal(ctx context.Context, epoch int) (mine *dataset.Dataset, err error) {
+	rows, err := s.of(epoch)
+	if err != nil {
+		return nil, err
 	}
-	if r.Job.Sharded {
-		if r.shares.all = max(0, r.shares.stock.Rows); r.Job.Rows != nil {
-			r.shares.all = 0 // what others choose of theirs is unknown
+	mine = s.own(rows)
+	s.mine, _ = mine.Len()
+	s.all, _ = rows.Len()
+	workers := s.fleet.WorkerNum()
+	s.least = s.all / workers
+	unknown := s.all == 0
+	if s.least == 0 && !unknown && !s.job.Sharded {
+		_ = s.fleet.BarrierWorker(ctx) // none ends before all know why
+		return nil, fmt.Errorf("train: epoch %d has %d rows for %d workers, each of which trains on a share of them: "+
+			"give the job more rows, or start no more than %d workers", epoch+1, s.all, workers, s.all)
+	}
+	if s.job.Sharded {
+		if s.all = max(0, s.stock.Rows); s.job.Rows != nil {
+			s.all = 0 // what others choose of theirs is unknown
 		}
 	}
-	if !r.Fleet.IsCollective() || r.Job.EvalEvery == 0 || !r.Job.Sharded && !unknown {
+	if !s.fleet.IsCollective() || s.job.EvalEvery == 0 || !s.job.Sharded && !unknown {
 		// parted is asked of evaluations alone
 		return mine, nil
 	}
 	if _, known := mine.Len(); !known { // rows that are filtered, or read as they come
-		if r.shares.mine, err = count(ctx, mine); err != nil {
+		if s.mine, err = count(ctx, mine); err != nil {
 			return nil, err
 		}
 	}
-	least, err := r.Fleet.AllReduceInts(ctx, []int64{int64(r.shares.mine)}, fleet.Min)
+	least, err := s.fleet.AllReduceInts(ctx, []int64{int64(s.mine)}, fleet.Min)
 	if err != nil {
 		return nil, err
 	}
-	r.shares.least = int(least[0])
+	s.least = int(least[0])
 	return mine, nil
 }
 
@@ -126,20 +146,68 @@ func count(ctx context.Context, rows *dataset.Dataset) (n int, err error) {
 	return n, nil
 }
 
-// mine is this worker's share of rows.
-func (r *Run) mine(rows *dataset.Dataset) *dataset.Dataset {
-	if r.Job.Sharded {
-		return rows
+// of are the rows of an epoch, of all workers.
+func (s *shares) of(epoch int) (*dataset.Dataset, error) {
+	if s.job.Rows == nil {
+		return s.train.Shuffle(s.job.Seed).Epoch(epoch), nil
 	}
-	return rows.Shard(r.Fleet.WorkerIndex(), r.Fleet.WorkerNum())
+	rows := s.job.Rows(epoch, s.train)
+	if rows == nil {
+		return nil, fmt.Errorf("train: Job.Rows(%d, …) gave no rows: an epoch needs a dataset", epoch)
+	}
+	return rows, nil
 }
 
-// rows are the epoch's, of all workers.
-func (r *Run) rows() *dataset.Dataset { return r.rowsOf(r.Epoch) }
-
-func (r *Run) rowsOf(epoch int) *dataset.Dataset {
-	if r.Job.Rows != nil {
-		return r.Job.Rows(epoch, r.train)
+// own is this worker's share of rows.
+func (s *shares) own(rows *dataset.Dataset) *dataset.Dataset {
+	if s.job.Sharded {
+		return rows
 	}
-	return r.train.Shuffle(r.Job.Seed).Epoch(epoch)
+	return rows.Shard(s.fleet.WorkerIndex(), s.fleet.WorkerNum())
+}
+
+// trained says whether this worker has trained on all of its share of an epoch.
+func (s *shares) trained(epoch int) bool {
+	rows, err := s.of(epoch)
+	if err != nil || epoch >= s.job.Epochs {
+		return false
+	}
+	share, known := s.own(rows).Len()
+	return known && s.fleet.Position().In(epoch) >= share
+}
+
+// behind is how many samples of a worker's shares come behind a position; the number is exact where that of every
+// epoch's rows is known.
+func (s *shares) behind(worker int, at fleet.Position) (samples int, exact bool) {
+	exact = true
+	for epoch := at.Epoch; epoch < s.job.Epochs; epoch++ {
+		all, err := s.of(epoch)
+		if err != nil {
+			return samples, false
+		}
+		rows, known := all.Shard(worker, s.fleet.WorkerNum()).Len()
+		samples, exact = samples+max(rows-at.In(epoch), 0), exact && known
+	}
+	return samples, exact
+}
+
+// batches are this worker's share of an epoch. Of one that is trained in part a batch ends where the checkpoint did,
+// though batches had another size then.
+func (s *shares) batches(ctx context.Context, epoch int, mine *dataset.Dataset) iter.Seq2[dataset.Batch, error] {
+	of := func(rows *dataset.Dataset) iter.Seq2[dataset.Batch, error] {
+		return rows.Prefetch(2).BatchesContext(ctx, s.job.Batch)
+	}
+	at := s.fleet.Position().In(epoch)
+	if at == math.MaxInt || at%s.job.Batch == 0 {
+		return of(mine)
+	}
+	return func(yield func(dataset.Batch, error) bool) {
+		for _, rows := range []*dataset.Dataset{mine.Take(at), mine.Skip(at).MayBeEmpty()} {
+			for batch, err := range of(rows) {
+				if !yield(batch, err) {
+					return
+				}
+			}
+		}
+	}
 }

@@ -75,7 +75,7 @@ func (r *Run) play(ctx context.Context, worker int) error {
 	}
 	joined, ended := make(chan struct{}), make(chan error, 1)
 	j.standIns = &standIns{anew: s.anew}
-	j.Data = func(context.Context) (_, _ *dataset.Dataset, err error) { return r.train, r.tests.rows, nil }
+	j.Data = func(context.Context) (_, _ *dataset.Dataset, err error) { return r.shares.train, r.tests.rows, nil }
 	j.Hooks = append([]Hooks{{Begin: func(context.Context, *Run) error { close(joined); return nil }}}, j.Hooks...)
 	s.running++
 	go func() {
@@ -145,11 +145,8 @@ func (r *Run) remains(worker int) (samples int, exact bool) {
 	if r.Job.Sharded { // only the worker knew how many rows it had
 		return 0, false
 	}
-	for epoch := at.Epoch; epoch < r.Job.Epochs; epoch++ {
-		rows, known := r.rowsOf(epoch).Shard(worker, r.Fleet.WorkerNum()).Len()
-		samples, exact = samples+max(rows-at.In(epoch), 0), exact && known
-	}
-	return samples, exact
+	samples, known := r.shares.behind(worker, at)
+	return samples, exact && known
 }
 
 func pause(ctx context.Context, d time.Duration) error {

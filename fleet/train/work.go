@@ -54,13 +54,13 @@ func (r *Run) begin(ctx context.Context) (err error) {
 		r.hooks = append(r.hooks, HistoryCSV(files.Join(j.Out, "history.csv")),
 			Curves(files.Join(j.Out, "curves.svg")))
 	}
-	if r.train, r.tests.rows, err = j.Data(ctx); err != nil {
+	if r.shares.train, r.tests.rows, err = j.Data(ctx); err != nil {
 		return err
 	}
-	if r.train == nil {
+	if r.shares.train == nil {
 		return errNoRows
 	}
-	own := stockOf(r.train)
+	own := stockOf(r.shares.train)
 	if r.shares.stock = own; j.Sharded {
 		r.shares.stock = stock{Rows: -1} // until all have said what they have
 	}
@@ -86,13 +86,18 @@ func (r *Run) begin(ctx context.Context) (err error) {
 		words, _, err := r.meet(ctx, word{Ended: true, Card: &card{r.Fleet.WorkerIndex(),
 			[2]stock{own, stockOf(r.tests.rows)}}})
 		if err == nil {
-			err = r.compare(ctx, words)
+			err = r.shares.compare(ctx, words, r.others.leads)
+		}
+		if err == nil && j.Sharded {
+			err = r.record() // what all have together is known now
 		}
 		if err != nil {
 			return err
 		}
 	}
-	r.warn()
+	if r.others.leads && !r.ends.over {
+		r.shares.warnOrder(r.Epoch)
+	}
 	r.show()
 	return r.hooks.plain(ctx, r, func(h Hooks) func(context.Context, *Run) error { return h.Begin })
 }
@@ -193,15 +198,13 @@ func (r *Run) trainShare(ctx context.Context) (nn.TrainResult, error) {
 	j := r.Job
 	r.exe.ResetMetrics()
 	r.curve.restart()
-	rows := r.rows()
-	if rows == nil {
-		return nn.TrainResult{}, r.noEpoch()
-	}
-	mine, err := r.deal(ctx, rows)
+	mine, err := r.shares.deal(ctx, r.Epoch)
 	if err != nil {
 		return nn.TrainResult{}, err
 	}
-	r.warnBatch()
+	if r.others.leads {
+		r.shares.warnBatch()
+	}
 	r.ends.apart.Store(false)
 	if err := r.goOn(ctx); err != nil {
 		return nn.TrainResult{}, err
@@ -216,37 +219,11 @@ func (r *Run) trainShare(ctx context.Context) (nn.TrainResult, error) {
 			return r.untilStopped(mine.Shard(thread, j.Threads).Prefetch(2).MayBeEmpty().BatchesContext(ctx, j.Batch))
 		}, options)
 	}
-	return r.exe.TrainFrom(ctx, r.untilStopped(r.batches(ctx, mine)), options)
+	return r.exe.TrainFrom(ctx, r.untilStopped(r.shares.batches(ctx, r.Epoch, mine)), options)
 }
 
 // errNoRows is the end of a job without rows.
 var errNoRows = errors.New("train: Job.Data gave no rows to train on")
-
-// noEpoch is the end of a job whose Rows gave none.
-func (r *Run) noEpoch() error {
-	return fmt.Errorf("train: Job.Rows(%d, …) gave no rows: an epoch needs a dataset", r.Epoch)
-}
-
-// batches are this worker's share. Of one that is trained in part a batch ends where the checkpoint did,
-// though batches had another size then.
-func (r *Run) batches(ctx context.Context, mine *dataset.Dataset) iter.Seq2[dataset.Batch, error] {
-	of := func(rows *dataset.Dataset) iter.Seq2[dataset.Batch, error] {
-		return rows.Prefetch(2).BatchesContext(ctx, r.Job.Batch)
-	}
-	at := r.Fleet.Position().In(r.Epoch)
-	if at == math.MaxInt || at%r.Job.Batch == 0 {
-		return of(mine)
-	}
-	return func(yield func(dataset.Batch, error) bool) {
-		for _, rows := range []*dataset.Dataset{mine.Take(at), mine.Skip(at).MayBeEmpty()} {
-			for batch, err := range of(rows) {
-				if !yield(batch, err) {
-					return
-				}
-			}
-		}
-	}
-}
 
 // untilStopped are the batches until the job is over.
 func (r *Run) untilStopped(batches iter.Seq2[dataset.Batch, error]) iter.Seq2[map[string]*tensor.Dense, error] {
