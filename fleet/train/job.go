@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/gofleet/gofleet/dataset"
+	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
@@ -141,6 +142,9 @@ func checkNodes(loss *nn.Node, field string, nodes []*nn.Node) error {
 // standIns are the lives of other workers that this process plays.
 type standIns struct {
 	anew    func() (Job, error) // makes the program's job; nil where the program has not said how
+	fleet   *fleet.Fleet        // this worker's
+	train   *dataset.Dataset    // its rows
+	test    *dataset.Dataset
 	timeout time.Duration
 	waits   time.Duration // for workers to come back, in all; it has waited for so much of it
 	waited  time.Duration

@@ -62,6 +62,7 @@ func (j Job) Run(ctx context.Context, f *fleet.Fleet) (Result, error) {
 		_ = j.standIns.wait() // a process that goes back has no life of the run before
 	}()
 	whole := s.WithDefaults()
+	j.standIns.fleet = f
 	j.standIns.timeout, j.standIns.ended = whole.WorkerTimeout.Std(), make(chan error, f.WorkerNum())
 	j.standIns.waits = max(whole.WorkerTimeout, whole.WorkersReturn()).Std()
 	r := &Run{Fleet: f, Job: &j, recovers: s.Recovery.Dir != "", dir: s.Recovery.Dir,

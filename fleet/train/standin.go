@@ -29,15 +29,11 @@ func (r *Run) stands() bool {
 	return may && len(r.others.gone) > 0 && r.Epoch == r.Job.Epochs-1 && !r.ends.over
 }
 
-// standIn has the worker that leads be the next life of workers that are gone, if they don't come by themselves.
-func (r *Run) standIn(ctx context.Context) error {
-	if !r.others.leads {
-		return nil // and meets the others again when that life has joined
-	}
-	s := r.Job.standIns
+// replace is the next life of workers that are gone, if they don't come by themselves.
+func (s *standIns) replace(ctx context.Context, gone []int) error {
 	if s.waited == 0 {
 		slog.Warn("train: the job has come to its end without some workers, which may have samples left: it waits for "+
-			"them, and then trains these in this process", "workers", r.others.gone, "waits", s.waits)
+			"them, and then trains these in this process", "workers", gone, "waits", s.waits)
 	}
 	some := min(s.timeout, s.waits-s.waited)
 	if err := pause(ctx, some); err != nil {
@@ -47,8 +43,8 @@ func (r *Run) standIn(ctx context.Context) error {
 		return nil
 	}
 	s.waited = 0
-	for _, w := range r.others.gone {
-		if err := r.play(ctx, w); err != nil {
+	for _, w := range gone {
+		if err := s.play(ctx, w); err != nil {
 			return err
 		}
 	}
@@ -56,8 +52,7 @@ func (r *Run) standIn(ctx context.Context) error {
 }
 
 // play begins the next life of a worker, and returns when it has joined.
-func (r *Run) play(ctx context.Context, worker int) error {
-	s := r.Job.standIns
+func (s *standIns) play(ctx context.Context, worker int) error {
 	select {
 	case err := <-s.ended: // a life that was played before: where it has failed the next does too
 		if s.running--; err != nil {
@@ -69,13 +64,13 @@ func (r *Run) play(ctx context.Context, worker int) error {
 	if err != nil {
 		return err
 	}
-	f, err := r.Fleet.InPlaceOf(worker)
+	f, err := s.fleet.InPlaceOf(worker)
 	if err != nil {
 		return err
 	}
 	joined, ended := make(chan struct{}), make(chan error, 1)
 	j.standIns = &standIns{anew: s.anew}
-	j.Data = func(context.Context) (_, _ *dataset.Dataset, err error) { return r.shares.train, r.tests.rows, nil }
+	j.Data = func(context.Context) (_, _ *dataset.Dataset, err error) { return s.train, s.test, nil }
 	j.Hooks = append([]Hooks{{Begin: func(context.Context, *Run) error { close(joined); return nil }}}, j.Hooks...)
 	s.running++
 	go func() {

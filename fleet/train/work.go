@@ -60,6 +60,7 @@ func (r *Run) begin(ctx context.Context) (err error) {
 	if r.shares.train == nil {
 		return errNoRows
 	}
+	j.standIns.train, j.standIns.test = r.shares.train, r.tests.rows
 	own := stockOf(r.shares.train)
 	if r.shares.stock = own; j.Sharded {
 		r.shares.stock = stock{Rows: -1} // until all have said what they have
@@ -143,7 +144,9 @@ func (r *Run) end(ctx context.Context) (alone bool, err error) {
 		}
 		switch over = !slices.ContainsFunc(words, func(w word) bool { return !w.Ended }); {
 		case over && others == meets && !r.others.lag && r.stands():
-			over, err = false, r.standIn(ctx)
+			if over = false; r.others.leads { // the others meet again when that life has joined
+				err = r.Job.standIns.replace(ctx, r.others.gone)
+			}
 		case others == meets && !r.others.lag:
 			err = r.evaluate(ctx, r.last, over)
 		case others == measures && complete(words):
