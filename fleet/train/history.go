@@ -26,7 +26,9 @@ func (r *Run) evaluate(ctx context.Context, so nn.TrainResult, end bool) error {
 			sums = append(sums, own...)
 		}
 		if r.others.leads {
-			pace.LR = r.rate(ctx)
+			if factor, err := r.Fleet.RateFactor(ctx); err == nil {
+				pace.LR = r.meter.rate(r.Job.Rule, factor)
+			}
 		}
 		words, _, err := r.meet(ctx, word{Kind: measures, Ended: end, Sums: sums, Of: r.others.beside, Pace: pace})
 		if err != nil {
@@ -76,10 +78,15 @@ func (r *Run) conclude(ctx context.Context, words []word) error {
 		r.past.before, r.others.front, r.past.extra = e.Examples, max(r.others.front, e.Epoch), 0
 		r.others.miss(r.Epoch)
 	}
-	r.keepPace(e, words)
+	var before Pace
+	if n := len(r.History); n > 0 {
+		before = r.Pace(r.History[n-1])
+	}
+	r.paces.add(e, before, words)
 	r.History = append(r.History, e)
 	if r.others.leads {
-		fmt.Fprintf(r.Job.Stdout, "%s%s: %s\n", r.rateOfAll(e), r.label(), r.tests.describe(e))
+		label := r.label()
+		fmt.Fprintf(r.Job.Stdout, "%s%s: %s\n", r.Pace(e).ofAll(label, r.Fleet.WorkerNum()), label, r.tests.describe(e))
 		r.tests.warnUnmeasured(e)
 		r.tests.warnDead(words, e)
 	}
@@ -148,7 +155,7 @@ func (r *Run) recall(words []word) error {
 		if err := errors.Join(r.remember(m), r.record()); err != nil { // checkpoints have it from now on
 			return err
 		}
-		r.recallPaces()
+		r.paces.recall(r.History, r.hooks)
 	}
 	return nil
 }

@@ -36,7 +36,7 @@ func (r *Run) remember(m memory) error {
 	r.History = m.History
 	r.past.before, r.past.middles, r.past.lacking = m.Before, m.Middles, max(m.Evaluations-len(m.History), 0)
 	if m.Evaluations == 0 {
-		r.counted()
+		r.past.count(r.History)
 	}
 	return r.hooks.states(func(name string, s State) error { return s.Resume(m.Hooks[name]) })
 }
@@ -61,11 +61,11 @@ func (all hooks) states(do func(name string, s State) error) error {
 func (r *Run) readBack(m memory, bytes int) {
 	old := m.Evaluations == 0
 	for _, h := range r.hooks {
-		if whole := r.completed(h.file); len(whole) > len(r.History) && (old || len(whole) == m.Evaluations) {
+		if whole := completed(r.History, h.file); len(whole) > len(r.History) && (old || len(whole) == m.Evaluations) {
 			r.History, r.past.lacking = whole, 0
 		}
 	}
-	r.recallPaces()
+	r.paces.recall(r.History, r.hooks)
 	switch {
 	case r.Fleet.WorkerIndex() > 0 || len(r.History) > len(m.History):
 	case r.past.lacking > 0:
@@ -78,10 +78,10 @@ func (r *Run) readBack(m memory, bytes int) {
 	}
 }
 
-// completed is the history with evaluations that a file has in between: nil where the file is not of this history.
-func (r *Run) completed(file string) (whole []Evaluation) {
+// completed is a history with evaluations that a file has in between: nil where the file is not of this history.
+func completed(history []Evaluation, file string) (whole []Evaluation) {
 	rows, _, err := readHistory(file)
-	if err != nil || len(r.History) == 0 {
+	if err != nil || len(history) == 0 {
 		return nil
 	}
 	at := 0 // in the history
@@ -89,7 +89,7 @@ func (r *Run) completed(file string) (whole []Evaluation) {
 		if n := len(whole); n > 0 && whole[n-1].Epoch < e.Epoch { // an epoch's last is at its end
 			whole[n-1].End = true
 		}
-		if known := r.History[at]; known.Epoch == e.Epoch && known.Examples == e.Examples {
+		if known := history[at]; known.Epoch == e.Epoch && known.Examples == e.Examples {
 			for name, v := range e.Values {
 				if known.Values[name] != v {
 					return nil
@@ -97,7 +97,7 @@ func (r *Run) completed(file string) (whole []Evaluation) {
 			}
 			e, at = known, at+1
 		}
-		if whole = append(whole, e); at == len(r.History) {
+		if whole = append(whole, e); at == len(history) {
 			return whole
 		}
 	}
@@ -120,12 +120,12 @@ func (s *jsonState[T]) Resume(saved []byte) error {
 	return json.Unmarshal(saved, &s.now)
 }
 
-// counted takes from the history how many examples the epochs before had, and how often the last was evaluated in its
+// count takes from the history how many examples the epochs before had, and how often the last was evaluated in its
 // middle.
-func (r *Run) counted() {
-	for _, e := range r.History {
-		if r.past.middles++; e.End {
-			r.past.before, r.past.middles = e.Examples, 0
+func (p *past) count(history []Evaluation) {
+	for _, e := range history {
+		if p.middles++; e.End {
+			p.before, p.middles = e.Examples, 0
 		}
 	}
 }

@@ -2,7 +2,6 @@ package train
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"maps"
 	"math"
@@ -30,10 +29,15 @@ type Pace struct {
 }
 
 // Pace is that of an evaluation: of one that this process took part in, or whose history.csv it has read back.
-func (r *Run) Pace(e Evaluation) Pace { return r.paces[momentOf(e)] }
+func (r *Run) Pace(e Evaluation) Pace { return r.paces.of(e) }
 
 // moment is an evaluation's place in the job.
 type moment struct{ epoch, examples int }
+
+// paces are by evaluation.
+type paces map[moment]Pace
+
+func (ps paces) of(e Evaluation) Pace { return ps[momentOf(e)] }
 
 func momentOf(e Evaluation) moment { return moment{e.Epoch, e.Examples} }
 
@@ -41,8 +45,9 @@ func momentOf(e Evaluation) moment { return moment{e.Epoch, e.Examples} }
 type meter struct {
 	began    time.Time // that it trains; zero while it does not
 	spent    time.Duration
-	seen     int // examples of the epoch so far
-	examples int // since the last evaluation
+	seen     int  // examples of the epoch so far
+	examples int  // since the last evaluation
+	counts   bool // a worker's steps count updates
 
 	mu      sync.Mutex // guards what follows: threads train at once
 	steps   int        // since the last evaluation
@@ -123,31 +128,26 @@ func (m *meter) take() *measured {
 	return taken
 }
 
-// rate is the learning rate of the last step, 0 if it is not known.
-func (r *Run) rate(ctx context.Context) float64 {
+// rate is a rule's learning rate in the last step, under the factor that the job has set; no thread trains meanwhile.
+func (m *meter) rate(rule optimizer.Rule, factor float64) float64 {
 	updates := int64(0)
-	if r.counts {
-		updates = r.meter.updates // no thread trains now
+	if m.counts {
+		updates = m.updates
 	}
-	factor, err := r.Fleet.RateFactor(ctx)
-	if err != nil {
-		return 0
-	}
-	return factor * rules.Rate(r.Job.Rule, updates)
+	return factor * rules.Rate(rule, updates)
 }
 
-// rateOfAll is a line with the rate of all workers, where there are several. The evaluation's own line stays as it is,
+// ofAll is a line with the rate of all workers, where there are several. The evaluation's own line stays as it is,
 // since scripts read its end.
-func (r *Run) rateOfAll(e Evaluation) string {
-	workers, rate := r.Fleet.WorkerNum(), r.Pace(e).Rate
-	if workers == 1 || rate == 0 {
+func (p Pace) ofAll(label string, workers int) string {
+	if workers == 1 || p.Rate == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s: %s examples/s of %d workers\n", r.label(), grouped(int(rate)), workers)
+	return fmt.Sprintf("%s: %s examples/s of %d workers\n", label, grouped(int(p.Rate)), workers)
 }
 
-// keepPace puts together how all workers went to an evaluation.
-func (r *Run) keepPace(e Evaluation, words []word) {
+// add puts together how all workers went to an evaluation, from the one before it.
+func (ps paces) add(e Evaluation, before Pace, words []word) {
 	var all measured
 	for _, w := range words {
 		if p := w.Pace; w.Kind == measures && p != nil {
@@ -155,30 +155,27 @@ func (r *Run) keepPace(e Evaluation, words []word) {
 			all.Norms, all.Looked, all.LR = all.Norms+p.Norms, all.Looked+p.Looked, cmp.Or(all.LR, p.LR)
 		}
 	}
-	p := Pace{Seconds: all.Seconds, LR: all.LR}
-	if n := len(r.History); n > 0 {
-		p.Seconds += r.Pace(r.History[n-1]).Seconds
-	}
+	p := Pace{Seconds: before.Seconds + all.Seconds, LR: all.LR}
 	if all.Seconds > 0 {
 		p.Rate = float64(all.Examples) / all.Seconds
 	}
 	if all.Looked > 0 {
 		p.GradientNorm = all.Norms / float64(all.Looked)
 	}
-	r.paces[momentOf(e)] = p
+	ps[momentOf(e)] = p
 }
 
-// recallPaces takes up the paces of evaluations from the files that the history was written to.
-func (r *Run) recallPaces() {
+// recall takes up the paces of a history's evaluations from the files that hooks have written it to.
+func (ps paces) recall(history []Evaluation, written hooks) {
 	known := map[moment]Evaluation{}
-	for _, e := range r.History {
+	for _, e := range history {
 		known[momentOf(e)] = e
 	}
-	for _, h := range r.hooks {
+	for _, h := range written {
 		rows, paces, _ := readHistory(h.file) // there may be none
 		for i, e := range rows {
-			if k, is := known[momentOf(e)]; is && maps.Equal(k.Values, e.Values) && r.Pace(e) == (Pace{}) {
-				r.paces[momentOf(e)] = paces[i]
+			if k, is := known[momentOf(e)]; is && maps.Equal(k.Values, e.Values) && ps.of(e) == (Pace{}) {
+				ps[momentOf(e)] = paces[i]
 			}
 		}
 	}

@@ -69,8 +69,9 @@ func (j Job) Run(ctx context.Context, f *fleet.Fleet) (Result, error) {
 		others: others{lost: map[int]int{}}, shares: shares{job: &j, fleet: f}, tests: tests{job: &j},
 		together: s.Mode == strategy.ModeHalfAsync,
 		inStep:   f.ServerNum() > 0 && (s.Mode == strategy.ModeSync || s.Mode == strategy.ModeSSP),
-		counts:   (f.ServerNum() == 0 || s.Mode == strategy.ModeSync) && j.Threads == 1 && s.GradientMerge.KSteps <= 1,
-		paces:    map[moment]Pace{}}
+		meter: meter{counts: (f.ServerNum() == 0 || s.Mode == strategy.ModeSync) && j.Threads == 1 &&
+			s.GradientMerge.KSteps <= 1},
+		paces: paces{}}
 	defer func() { io.WriteString(j.Stdout, r.left) }()
 	if err := r.work(ctx); err != nil {
 		return r.result(), err

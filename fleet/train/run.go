@@ -26,7 +26,6 @@ type Run struct {
 	dir      string       // there
 	together bool         // threads wait for each other's steps before any of them counts
 	inStep   bool         // workers wait for each other's steps
-	counts   bool         // a worker's steps count updates
 	exe      *nn.Executor // that trains
 	last     nn.TrainResult
 	curve    curve
@@ -40,7 +39,7 @@ type Run struct {
 	past   past
 	pace   pace
 	meter  meter
-	paces  map[moment]Pace
+	paces  paces
 	shown  shown
 }
 
