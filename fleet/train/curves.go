@@ -1,6 +1,10 @@
 package train
 
-import "io"
+import (
+	"io"
+
+	"github.com/gofleet/gofleet/nn"
+)
 
 // Curves draws how training goes, after each evaluation, as a picture of SVG that any browser shows, on light and on
 // dark pages: the training loss of the worker that leads, step by step (of a long job means of several steps), the
@@ -8,28 +12,30 @@ import "io"
 // before the job was started again. Thin lines are the ends of epochs, and a ring is around the best evaluation. A job
 // with a directory for what it leaves has such a picture there, curves.svg.
 func Curves(file string) Hooks {
-	return rewritten(file, "Curves", func(r *Run, to io.Writer) error { return draw(to, r.panels()) })
+	return rewritten(file, "Curves", func(r *Run, to io.Writer) error {
+		return draw(to, r.Job.panels(&r.curve, r.History))
+	})
 }
 
 // panels are what the picture shows: the losses, and each metric by itself, since metrics differ in scale.
-func (r *Run) panels() []panel {
-	loss := panel{title: "loss", lines: []series{{"train", r.curve.drawn(r.History)}}}
-	if test := pointsOf(r.History, EvalLoss); test != nil {
+func (j *Job) panels(c *curve, history []Evaluation) []panel {
+	loss := panel{title: "loss", lines: []series{{"train", c.drawn(history)}}}
+	if test := pointsOf(history, EvalLoss); test != nil {
 		loss.lines = append(loss.lines, series{"test", test})
 	}
 	all := []panel{loss}
-	for _, n := range r.Job.Metrics {
-		all = append(all, panel{title: n.Label(), lines: []series{{"test", pointsOf(r.History, testName(n))}}})
+	for _, n := range j.Metrics {
+		all = append(all, panel{title: n.Label(), lines: []series{{"test", pointsOf(history, testName(n))}}})
 	}
 	for i := range all {
-		all[i].mark(r.History, all[i].falls(r))
+		all[i].mark(history, all[i].falls(j.Metrics))
 	}
 	return all
 }
 
 // falls says whether what a panel shows is better the smaller it is.
-func (p *panel) falls(r *Run) bool {
-	for _, n := range r.Job.Metrics {
+func (p *panel) falls(metrics []*nn.Node) bool {
+	for _, n := range metrics {
 		if n.Label() == p.title && p.title != "loss" {
 			return n.Falls()
 		}

@@ -1,6 +1,13 @@
 package train
 
-import "sync/atomic"
+import (
+	"iter"
+	"sync/atomic"
+
+	"gorgonia.org/tensor"
+
+	"github.com/gofleet/gofleet/dataset"
+)
 
 // ending is how a job ends before its last epoch.
 type ending struct {
@@ -9,6 +16,27 @@ type ending struct {
 	apart  atomic.Bool            // a worker without servers has come to the end of its share
 	over   bool                   // by agreement of all workers
 	upTo   int                    // batches read of the epoch when the job was stopped; 0 if it was not
+	meet   bool                   // workers make their steps together, and stop where they meet between two of them
+}
+
+// now says whether this worker trains no more in this epoch, since somebody has stopped the job.
+func (e *ending) now() bool {
+	if !e.meet || e.apart.Load() {
+		return e.stopping()
+	}
+	return e.agreed.Load()
+}
+
+// until are the batches until the job is over.
+func (e *ending) until(batches iter.Seq2[dataset.Batch, error]) iter.Seq2[map[string]*tensor.Dense, error] {
+	return func(yield func(map[string]*tensor.Dense, error) bool) {
+		given := 0
+		for batch, err := range batches {
+			if given++; e.now() && given > e.upTo || !yield(batch, err) {
+				return
+			}
+		}
+	}
 }
 
 func (e *ending) stopping() bool { return e.stop.Load() != nil }

@@ -90,7 +90,7 @@ func (r *Run) conclude(ctx context.Context, words []word) error {
 		r.tests.warnUnmeasured(e)
 		r.tests.warnDead(words, e)
 	}
-	r.publish()
+	r.shown.publish(&r.curve, r.History)
 	if err := r.hooks.evaluated(ctx, r, e); err != nil {
 		return err
 	}

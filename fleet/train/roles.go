@@ -67,10 +67,12 @@ func (j Job) Run(ctx context.Context, f *fleet.Fleet) (Result, error) {
 	j.standIns.waits = max(whole.WorkerTimeout, whole.WorkersReturn()).Std()
 	r := &Run{Fleet: f, Job: &j, recovers: s.Recovery.Dir != "", dir: s.Recovery.Dir,
 		others: others{lost: map[int]int{}}, shares: shares{job: &j, fleet: f}, tests: tests{job: &j},
+		shown:    shown{job: &j},
 		together: s.Mode == strategy.ModeHalfAsync,
 		inStep:   f.ServerNum() > 0 && (s.Mode == strategy.ModeSync || s.Mode == strategy.ModeSSP),
 		meter: meter{counts: (f.ServerNum() == 0 || s.Mode == strategy.ModeSync) && j.Threads == 1 &&
 			s.GradientMerge.KSteps <= 1},
+		ends:  ending{meet: f.ServerNum() == 0 && f.WorkerNum() > 1 && j.EvalEvery != 0},
 		paces: paces{}}
 	defer func() { io.WriteString(j.Stdout, r.left) }()
 	if err := r.work(ctx); err != nil {

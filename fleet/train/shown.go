@@ -5,12 +5,14 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/stats"
 )
 
 // shown is how training goes, as a page of this process shows it: what is there is not changed any more.
 type shown struct {
 	now    atomic.Pointer[stats.Training]
+	job    *Job
 	points int // of the curve
 	again  []stats.Mark
 }
@@ -18,32 +20,32 @@ type shown struct {
 // mostMarks are shown of very many epochs.
 const mostMarks = 100
 
-// show has pages show the run from now on.
-func (r *Run) show() {
-	if n := len(r.curve.Points); n > 0 {
-		r.shown.again = []stats.Mark{{At: float64(r.curve.Points[n-1][0]), Kind: "restart", Text: "started again"}}
+// begin has pages show the training from now on.
+func (s *shown) begin(f *fleet.Fleet, c *curve, history []Evaluation) {
+	if n := len(c.Points); n > 0 {
+		s.again = []stats.Mark{{At: float64(c.Points[n-1][0]), Kind: "restart", Text: "started again"}}
 	}
-	r.publish()
-	r.Fleet.ShowTraining(func() stats.Training { return *r.shown.now.Load() })
+	s.publish(c, history)
+	f.ShowTraining(func() stats.Training { return *s.now.Load() })
 }
 
 // publish makes what is shown anew, of the same panels as the picture's.
-func (r *Run) publish() {
-	t := &stats.Training{Epochs: r.Job.Epochs, Marks: slices.Clone(r.shown.again)}
-	for i, p := range r.panels() {
-		falls := i == 0 || r.Job.Metrics[i-1].Falls()
+func (s *shown) publish(c *curve, history []Evaluation) {
+	t := &stats.Training{Epochs: s.job.Epochs, Marks: slices.Clone(s.again)}
+	for i, p := range s.job.panels(c, history) {
+		falls := i == 0 || s.job.Metrics[i-1].Falls()
 		for _, l := range p.lines {
 			t.Curves = append(t.Curves, curveOf(p.title, l, falls))
 		}
 	}
-	for _, e := range r.History[max(0, len(r.History)-mostMarks):] {
+	for _, e := range history[max(0, len(history)-mostMarks):] {
 		if e.End {
 			t.Marks = append(t.Marks, stats.Mark{At: float64(e.Examples), Kind: "epoch",
 				Text: fmt.Sprintf("epoch %d", e.Epoch)})
 		}
 	}
-	r.shown.points = len(r.curve.Points)
-	r.shown.now.Store(t)
+	s.points = len(c.Points)
+	s.now.Store(t)
 }
 
 // curveOf is a line of the picture. One of evaluations has a best point.

@@ -8,8 +8,6 @@ import (
 	"math"
 	"slices"
 
-	"gorgonia.org/tensor"
-
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/internal/files"
 	"github.com/gofleet/gofleet/nn"
@@ -99,7 +97,7 @@ func (r *Run) begin(ctx context.Context) (err error) {
 	if r.others.leads && !r.ends.over {
 		r.shares.warnOrder(r.Epoch)
 	}
-	r.show()
+	r.shown.begin(r.Fleet, &r.curve, r.History)
 	return r.hooks.plain(ctx, r, func(h Hooks) func(context.Context, *Run) error { return h.Begin })
 }
 
@@ -219,26 +217,14 @@ func (r *Run) trainShare(ctx context.Context) (nn.TrainResult, error) {
 		Progress: &nn.Progress{Out: j.Stdout, Label: r.label() + r.whose(), Total: r.shares.mine}}
 	if j.Threads > 1 {
 		return nn.TrainThreads(ctx, j.Loss.Graph(), j.Threads, func(thread int) iter.Seq2[dataset.Batch, error] {
-			return r.untilStopped(mine.Shard(thread, j.Threads).Prefetch(2).MayBeEmpty().BatchesContext(ctx, j.Batch))
+			return r.ends.until(mine.Shard(thread, j.Threads).Prefetch(2).MayBeEmpty().BatchesContext(ctx, j.Batch))
 		}, options)
 	}
-	return r.exe.TrainFrom(ctx, r.untilStopped(r.shares.batches(ctx, r.Epoch, mine)), options)
+	return r.exe.TrainFrom(ctx, r.ends.until(r.shares.batches(ctx, r.Epoch, mine)), options)
 }
 
 // errNoRows is the end of a job without rows.
 var errNoRows = errors.New("train: Job.Data gave no rows to train on")
-
-// untilStopped are the batches until the job is over.
-func (r *Run) untilStopped(batches iter.Seq2[dataset.Batch, error]) iter.Seq2[map[string]*tensor.Dense, error] {
-	return func(yield func(map[string]*tensor.Dense, error) bool) {
-		given := 0
-		for batch, err := range batches {
-			if given++; r.ending() && given > r.ends.upTo || !yield(batch, err) {
-				return
-			}
-		}
-	}
-}
 
 // examples is how many all workers have trained on since the job began, as far as this worker sees it.
 func (r *Run) examples(so nn.TrainResult) int {
@@ -250,7 +236,7 @@ func (r *Run) step(ctx context.Context, so nn.TrainResult) error {
 	r.meter.count(so.Samples)
 	r.curve.step(so, r.examples(so))
 	if len(r.curve.Points) != r.shown.points {
-		r.publish()
+		r.shown.publish(&r.curve, r.History)
 	}
 	if err := r.hooks.stepped(ctx, r, so); err != nil {
 		return err
@@ -268,13 +254,13 @@ func (r *Run) goOn(ctx context.Context) error {
 		return nil
 	}
 	r.pace.due = r.pace.behind - r.pace.behind%every
-	stopped := r.ending() && r.pace.due == r.pace.behind && r.past.middles == r.pace.behind/every
+	stopped := r.ends.now() && r.pace.due == r.pace.behind && r.past.middles == r.pace.behind/every
 	if r.pace.due < r.pace.behind || r.others.late || r.past.middles >= r.pace.behind/every {
 		r.pace.due += every
 	}
-	known := r.ending()
+	known := r.ends.now()
 	err := r.between(ctx, nn.TrainResult{Passed: passed})
-	if (stopped || !known && r.ending()) && passed%r.Job.Batch == 0 && r.Job.Threads <= 1 {
+	if (stopped || !known && r.ends.now()) && passed%r.Job.Batch == 0 && r.Job.Threads <= 1 {
 		r.ends.upTo = r.pace.behind + 1
 	}
 	return err
@@ -286,20 +272,12 @@ func (r *Run) between(ctx context.Context, so nn.TrainResult) error {
 		r.ends.apart.Store(true)
 	}
 	ended := so.Samples+so.Passed == r.shares.mine || r.ends.apart.Load() // the epoch's end evaluates too
-	if r.Job.EvalEvery == 0 || r.Epoch < r.others.front || r.pace.behind+so.Steps < r.pace.due || ended || r.ending() {
+	early := r.Job.EvalEvery == 0 || r.pace.behind+so.Steps < r.pace.due
+	if early || ended || r.Epoch < r.others.front || r.ends.now() {
 		return nil
 	}
 	r.pace.due = r.pace.behind + so.Steps + r.Job.EvalEvery
 	return r.middle(ctx, so)
-}
-
-// ending says whether this worker trains no more in this epoch, since somebody has stopped the job. Workers without
-// servers make their steps together, and workers that evaluate between two of them stop where they meet, which all do.
-func (r *Run) ending() bool {
-	if r.Fleet.ServerNum() > 0 || r.Fleet.WorkerNum() == 1 || r.Job.EvalEvery == 0 || r.ends.apart.Load() {
-		return r.ends.stopping()
-	}
-	return r.ends.agreed.Load()
 }
 
 // parted says whether another worker has come to the end of its share, of workers without servers: it makes the steps
