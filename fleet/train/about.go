@@ -5,22 +5,23 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/internal/runs"
 )
 
 // about is what a job says of itself in run.json, for who compares jobs: with the flags of the whole program, where the
 // package has parsed them, or with those of its own.
-func (r *Run) about() runs.About {
-	a := runs.About{Program: filepath.Base(os.Args[0]), Servers: r.Fleet.ServerNum(), Workers: r.Fleet.WorkerNum(),
+func (j *Job) about(f *fleet.Fleet) runs.About {
+	a := runs.About{Program: filepath.Base(os.Args[0]), Servers: f.ServerNum(), Workers: f.WorkerNum(),
 		Flags: map[string]string{}, Falling: []string{TrainLoss, EvalLoss}}
-	for _, n := range r.Job.Metrics {
+	for _, n := range j.Metrics {
 		if n.Falls() {
 			a.Falling = append(a.Falling, testName(n))
 		}
 	}
 	set := flag.CommandLine
-	if !r.Job.parsed {
-		own := r.Job.Options
+	if !j.parsed {
+		own := j.Options
 		set = flag.NewFlagSet("", flag.ContinueOnError)
 		own.Register(set)
 	}

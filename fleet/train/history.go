@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/nn"
 )
 
@@ -16,7 +15,8 @@ func (r *Run) evaluate(ctx context.Context, so nn.TrainResult, end bool) error {
 	for {
 		sums := []float64{float64(so.Samples), float64(so.Passed + r.past.extra), so.Loss * so.Weight, so.Weight}
 		if r.tests.rows != nil {
-			own, err := measure(ctx, r.tests.exe, r.testRows(), r.tests.nodes(), r.Job.Loss.Prediction())
+			own, err := measure(ctx, r.tests.exe, r.tests.share(r.others.place, r.others.beside), r.tests.nodes(),
+				r.Job.Loss.Prediction())
 			if err != nil {
 				return err
 			}
@@ -40,14 +40,6 @@ func (r *Run) evaluate(ctx context.Context, so nn.TrainResult, end bool) error {
 	}
 }
 
-// testRows are this worker's share of them: the workers that live share them out.
-func (r *Run) testRows() *dataset.Dataset {
-	if r.Job.Sharded {
-		return r.tests.rows
-	}
-	return r.tests.rows.Shard(r.others.place, r.others.beside)
-}
-
 // complete says whether all have measured that had a share of the test rows.
 func complete(words []word) bool {
 	n, of := 0, 0
@@ -67,10 +59,11 @@ func (r *Run) adopt(ctx context.Context, words []word) (end bool, err error) {
 
 // conclude makes an evaluation of what all have measured, and calls the hooks.
 func (r *Run) conclude(ctx context.Context, words []word) error {
-	e, err := r.join(words)
+	e, err := r.tests.join(words)
 	if err != nil {
 		return err
 	}
+	e.Epoch, e.Examples = min(r.Epoch+1, r.Job.Epochs), e.Examples+r.past.before
 	r.past.middles++
 	if e.End {
 		r.past.middles = 0
@@ -99,47 +92,6 @@ func (r *Run) conclude(ctx context.Context, words []word) error {
 	}
 	_, _, err = r.meet(ctx, word{Kind: acts}) // no worker trains on before what was measured is saved
 	return err
-}
-
-// join adds up what workers measured. One that came meanwhile has measured nothing.
-func (r *Run) join(words []word) (e Evaluation, err error) {
-	var sums []float64
-	end := true
-	for _, w := range words {
-		switch {
-		case w.Kind != measures:
-			continue
-		case sums == nil:
-			sums = make([]float64, len(w.Sums))
-		case len(sums) != len(w.Sums):
-			return e, fmt.Errorf("train: workers measured %d and %d numbers: do all have test rows, and the same "+
-				"metrics?",
-				len(sums), len(w.Sums))
-		}
-		end = end && w.Ended
-		for i, v := range w.Sums {
-			sums[i] += v
-		}
-	}
-	if len(sums) < 4 {
-		return e, fmt.Errorf("train: no worker has measured anything")
-	}
-	e = Evaluation{Epoch: min(r.Epoch+1, r.Job.Epochs), End: end, Examples: r.past.before + int(sums[0]+sums[1]),
-		Values: map[string]float64{}}
-	names, values := []string{TrainLoss}, []float64{sums[2] / sums[3]}
-	if r.tests.rows != nil {
-		measured, err := valuesOf(r.tests.nodes(), sums[4:])
-		if err != nil {
-			return e, err
-		}
-		names, values = append(names, r.tests.names()[1:]...), append(values, measured...)
-	}
-	for i, v := range values {
-		if finite(v) {
-			e.Values[names[i]] = v
-		}
-	}
-	return e, nil
 }
 
 // recall takes a history that is longer than this worker's.

@@ -49,7 +49,9 @@ func LogSteps(log *slog.Logger, every int) Hooks {
 // where one is not known. The worker that leads writes. A job with a directory for what it leaves has such a file
 // there, history.csv.
 func HistoryCSV(file string) Hooks {
-	h := rewritten(file, "HistoryCSV", (*Run).writeHistory)
+	h := rewritten(file, "HistoryCSV", func(r *Run, to io.Writer) error {
+		return writeHistory(to, r.tests.names(), r.History, r.paces)
+	})
 	h.file = file
 	return h
 }
@@ -66,11 +68,11 @@ func HistoryJSON(file string) Hooks {
 			if !r.Leads() {
 				return nil
 			}
-			return r.writeJSON(r.Job.Stdout, e)
+			return writeJSON(r.Job.Stdout, r.tests.names(), r.paces, e)
 		}}
 	}
 	return rewritten(file, "HistoryJSON", func(r *Run, to io.Writer) error {
-		return r.writeJSON(to, r.History...)
+		return writeJSON(to, r.tests.names(), r.paces, r.History...)
 	})
 }
 
@@ -118,10 +120,10 @@ func (p Pace) texts() (all []string) {
 	return all
 }
 
-func (r *Run) writeHistory(to io.Writer) error {
-	out, names := csv.NewWriter(to), r.tests.names()
+// writeHistory writes evaluations as lines of CSV, under the names of their values.
+func writeHistory(to io.Writer, names []string, history []Evaluation, paces paces) error {
 	rows := [][]string{slices.Concat([]string{"epoch", "examples"}, names, paceColumns)}
-	for _, e := range r.History {
+	for _, e := range history {
 		row := []string{strconv.Itoa(e.Epoch), strconv.Itoa(e.Examples)}
 		for _, name := range names {
 			field := "" // what was not measured
@@ -130,21 +132,21 @@ func (r *Run) writeHistory(to io.Writer) error {
 			}
 			row = append(row, field)
 		}
-		rows = append(rows, append(row, r.Pace(e).texts()...))
+		rows = append(rows, append(row, paces.of(e).texts()...))
 	}
-	return out.WriteAll(rows)
+	return csv.NewWriter(to).WriteAll(rows)
 }
 
 // writeJSON writes evaluations as lines of JSON, which has no word for a number that is not finite.
-func (r *Run) writeJSON(to io.Writer, evaluations ...Evaluation) error {
+func writeJSON(to io.Writer, names []string, paces paces, evaluations ...Evaluation) error {
 	for _, e := range evaluations {
 		line := fmt.Appendf(nil, `{"epoch":%d,"examples":%d`, e.Epoch, e.Examples)
-		for _, name := range r.tests.names() {
+		for _, name := range names {
 			if v, ok := e.Values[name]; ok && finite(v) {
 				line = fmt.Appendf(line, ",%q:%s", plainName(name), strconv.FormatFloat(v, 'g', -1, 64))
 			}
 		}
-		for i, text := range r.Pace(e).texts() {
+		for i, text := range paces.of(e).texts() {
 			if text != "" {
 				line = fmt.Appendf(line, ",%q:%s", plainName(paceColumns[i]), text)
 			}

@@ -46,12 +46,12 @@ func (s *shares) warnOrder(epoch int) {
 	}
 }
 
-// stoppedAt is where a job was stopped.
-func (r *Run) stoppedAt() string {
-	epoch := fmt.Sprintf("epoch %d/%d", min(r.Epoch, r.Job.Epochs), r.Job.Epochs)
-	if r.past.partly.Trained < r.past.partly.Rows {
-		return fmt.Sprintf("in the middle of %s, after %s of its %s examples", epoch, grouped(r.past.partly.Trained),
-			grouped(r.past.partly.Rows))
+// stoppedAt is where a job was stopped, behind so many of its epochs.
+func (p *past) stoppedAt(ended, of int) string {
+	epoch := fmt.Sprintf("epoch %d/%d", min(ended, of), of)
+	if p.partly.Trained < p.partly.Rows {
+		return fmt.Sprintf("in the middle of %s, after %s of its %s examples", epoch, grouped(p.partly.Trained),
+			grouped(p.partly.Rows))
 	}
 	return "after " + epoch
 }

@@ -46,7 +46,7 @@ func (r *Run) save(ctx context.Context) error {
 				k.best.At.Epoch)
 		}
 		model = r.Job.model()
-		if err := r.forget(); err != nil {
+		if err := r.Job.forget(); err != nil {
 			return err
 		}
 	}

@@ -41,6 +41,54 @@ func (t *tests) describe(e Evaluation) string {
 	return strings.Join(parts, ", ")
 }
 
+// share is a worker's share of the rows, by its place among the workers that share them out.
+func (t *tests) share(place, of int) *dataset.Dataset {
+	if t.job.Sharded {
+		return t.rows
+	}
+	return t.rows.Shard(place, of)
+}
+
+// join adds up what workers measured, on the examples of an epoch so far. One that came meanwhile has measured nothing.
+func (t *tests) join(words []word) (e Evaluation, err error) {
+	var sums []float64
+	end := true
+	for _, w := range words {
+		switch {
+		case w.Kind != measures:
+			continue
+		case sums == nil:
+			sums = make([]float64, len(w.Sums))
+		case len(sums) != len(w.Sums):
+			return e, fmt.Errorf("train: workers measured %d and %d numbers: do all have test rows, and the same "+
+				"metrics?",
+				len(sums), len(w.Sums))
+		}
+		end = end && w.Ended
+		for i, v := range w.Sums {
+			sums[i] += v
+		}
+	}
+	if len(sums) < 4 {
+		return e, fmt.Errorf("train: no worker has measured anything")
+	}
+	e = Evaluation{End: end, Examples: int(sums[0] + sums[1]), Values: map[string]float64{}}
+	names, values := []string{TrainLoss}, []float64{sums[2] / sums[3]}
+	if t.rows != nil {
+		measured, err := valuesOf(t.nodes(), sums[4:])
+		if err != nil {
+			return e, err
+		}
+		names, values = append(names, t.names()[1:]...), append(values, measured...)
+	}
+	for i, v := range values {
+		if finite(v) {
+			e.Values[names[i]] = v
+		}
+	}
+	return e, nil
+}
+
 // warnUnmeasured says which metrics the rows have no value of.
 func (t *tests) warnUnmeasured(e Evaluation) {
 	if _, tested := e.Values[EvalLoss]; !tested {

@@ -312,7 +312,7 @@ func (k *keeper) save(ctx context.Context, r *Run) error {
 	if r.Job.Out == "" || len(r.Job.Outputs) == 0 || !r.Leads() {
 		return nil
 	}
-	if err := r.forget(); err != nil {
+	if err := r.Job.forget(); err != nil {
 		return err
 	}
 	if err := r.Fleet.SaveInferenceModel(ctx, files.Join(r.Job.Out, "model"), r.Job.model()); err != nil {
@@ -329,8 +329,8 @@ func (k *keeper) there(r *Run) bool {
 }
 
 // forget removes the note of which evaluation the model is.
-func (r *Run) forget() error {
-	if err := files.Remove(files.Join(r.Job.Out, "best.json")); !errors.Is(err, fs.ErrNotExist) {
+func (j *Job) forget() error {
+	if err := files.Remove(files.Join(j.Out, "best.json")); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil

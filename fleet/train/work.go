@@ -27,7 +27,7 @@ func (r *Run) work(ctx context.Context) error {
 		return err
 	}
 	if r.ends.over && r.others.leads {
-		fmt.Fprintf(r.Job.Stdout, "stopped %s: %s\n", r.stoppedAt(), r.ends.why())
+		fmt.Fprintf(r.Job.Stdout, "stopped %s: %s\n", r.past.stoppedAt(r.Epoch, r.Job.Epochs), r.ends.why())
 	}
 	if err := r.save(ctx); err != nil {
 		return err
@@ -77,7 +77,7 @@ func (r *Run) begin(ctx context.Context) (err error) {
 		if err := files.CheckWritable(j.Out); err != nil {
 			return fmt.Errorf("train: -out=%s, where the job leaves what it has trained: %w", j.Out, err)
 		}
-		if err := r.about().Write(j.Out); err != nil {
+		if err := j.about(r.Fleet).Write(j.Out); err != nil {
 			return err
 		}
 	}
