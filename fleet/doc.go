@@ -101,6 +101,7 @@ package fleet
 //	health.go     what probes are told
 //	log.go        JSON lines, if asked for
 //	kind.go       with servers, of replicas, or alone: what each takes, chosen once
+//	fingerprint.go  what its processes must have in common
 //	transport.go  how bytes travel
 //	geo.go        what mode geo trains
 //

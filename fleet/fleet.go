@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -74,6 +73,7 @@ type job struct {
 	rule        optimizer.Rule
 	strategy    strategy.Strategy
 	fingerprint layout.Fingerprint
+	before      layout.Fingerprint  // of earlier builds
 	transport   transport.Transport // nil where there is no peer
 	backend     backend.Trainer     // nil on a server, which keeps weights itself
 }
@@ -251,12 +251,8 @@ func (f *Fleet) plan(params []*optimizer.Param, rule optimizer.Rule, s strategy.
 	if err != nil {
 		return nil, err
 	}
-	facts := []string{layout.Fact("workers", f.id.Workers)}
-	for _, line := range s.Lines() {
-		field, value, _ := strings.Cut(strings.TrimPrefix(line, "strategy: "), " is ")
-		facts = append(facts, layout.Fact("strategy "+field, value))
-	}
-	return &job{layout: l, rule: rule, strategy: s, fingerprint: l.Fingerprint(rule, facts...)}, nil
+	now, before := f.fingerprints(l, rule, s)
+	return &job{layout: l, rule: rule, strategy: s, fingerprint: now, before: before}, nil
 }
 
 // Plan is where every block of every parameter lives; print it to see names, elements, bytes and servers. It is known

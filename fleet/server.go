@@ -64,8 +64,8 @@ func (f *Fleet) initServer(ctx context.Context, call, dir string, what checkpoin
 func (f *Fleet) newServer(j *job) (*server.Server, error) {
 	return server.New(server.Config{Index: f.id.Index, Workers: f.id.Workers, Process: f.process,
 		Endpoints: f.id.Servers,
-		Layout:    j.layout, Rule: j.rule, Strategy: j.strategy, Fingerprint: j.fingerprint, Transport: j.transport,
-		Logger: f.log, Stays: f.startedAgain, Pulses: &f.pulses})
+		Layout:    j.layout, Rule: j.rule, Strategy: j.strategy, Fingerprint: j.fingerprint, Before: j.before,
+		Transport: j.transport, Logger: f.log, Stays: f.startedAgain, Pulses: &f.pulses})
 }
 
 // release lets go of the journal of tables that were made before, unless these are being served.

@@ -4,8 +4,9 @@ import "math"
 
 // Initializer gives a param its values before the first update. Fill sets every element of w; element i must be a pure
 // function of the initializer's fields, key and i, so that a row born on any server, in any order, or again after it
-// was dropped, has the same values. Implementations are plain comparable structs: their printed form (%T%+v) is part of
-// the fingerprint that servers and workers compare. As in a [Rule], pointers are refused.
+// was dropped, has the same values. Implementations are plain comparable structs: their types and fields are part of
+// the fingerprint that servers and workers compare. As in a [Rule], pointers are refused, and a field that is added
+// does nothing at zero.
 type Initializer interface {
 	Fill(w []float32, key uint64)
 }

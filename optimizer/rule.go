@@ -7,9 +7,10 @@ package optimizer
 // allocating, and gives the same result for a slice as for its parts (slice-invariance), so that placement can't change
 // training. The three slices have len(w) == len(g) and len(state) == StateLen(len(w)); state is zero before the first
 // update. Update may be called from many goroutines at once with different slices and a State of the goroutine's own.
-// Rules are plain comparable structs whose printed form (%T%+v) is part of the fingerprint that servers and workers
-// compare; they are given by value, and [CheckRule] refuses pointers and functions in them unless a String method
-// prints for them. Package optimizertest holds a rule to all this.
+// Rules are plain comparable structs whose types and fields, by name and where they are not zero, are part of the
+// fingerprint that servers and workers compare: a field that a later version of a rule adds must do nothing at zero.
+// They are given by value, and [CheckRule] refuses pointers and functions in them unless a String method prints for
+// them. Package optimizertest holds a rule to all this.
 type Rule interface {
 	// Name is the rule's name in the original, in lower case: "sgd", "adam".
 	Name() string

@@ -18,15 +18,30 @@ func Fact(key string, value any) string { return fmt.Sprintf("%s\t%+v", key, val
 
 // Fingerprint is that of a job with this layout; facts are what there is to say of its strategy.
 func (l *Layout) Fingerprint(rule optimizer.Rule, facts ...string) Fingerprint {
-	f := Fingerprint{Fact("rule", typed(rule))}
+	return l.fingerprint(rule, facts, told)
+}
+
+// Printed is the fingerprint by whose sum journals name their job that were written before settings were told by the
+// fields that are not zero.
+func (l *Layout) Printed(rule optimizer.Rule, facts ...string) Fingerprint {
+	return l.fingerprint(rule, facts, func(v any) string {
+		if _, ok := v.(optimizer.Entry); ok {
+			return fmt.Sprintf("%+v", v)
+		}
+		return fmt.Sprintf("%T%+v", v, v)
+	})
+}
+
+func (l *Layout) fingerprint(rule optimizer.Rule, facts []string, told func(any) string) Fingerprint {
+	f := Fingerprint{Fact("rule", told(rule))}
 	f = append(f, facts...)
 	f = append(f, Fact("servers", l.Plan.Servers), Fact("placement", l.Plan.Policy))
 	for _, p := range l.Params {
 		name := fmt.Sprintf("param %q ", p.Name)
 		f = append(f, Fact(name+"shape", p.Shape), Fact(name+"embedding", p.Embedding), Fact(name+"frozen", p.Frozen),
-			Fact(name+"seed", p.Seed), Fact(name+"initializer", typed(p.Init)))
+			Fact(name+"seed", p.Seed), Fact(name+"initializer", told(p.Init)))
 		if p.Entry != (optimizer.Entry{}) {
-			f = append(f, Fact(name+"entry", p.Entry))
+			f = append(f, Fact(name+"entry", told(p.Entry)))
 		}
 		if p.MaxBytes != 0 {
 			f = append(f, Fact(name+"max bytes", p.MaxBytes))
@@ -43,8 +58,6 @@ func (l *Layout) Fingerprint(rule optimizer.Rule, facts ...string) Fingerprint {
 	}
 	return f
 }
-
-func typed(v any) string { return fmt.Sprintf("%T%+v", v, v) }
 
 // Sum is a short form of the fingerprint.
 func (f Fingerprint) Sum() uint64 {
@@ -66,13 +79,21 @@ func (f Fingerprint) Difference(mine string, other Fingerprint, theirs string) s
 			a, b = excerpts(a, b)
 			return fmt.Sprintf("%s has %s %s, %s has %s%s", mine, key, a, theirs, b, remedies[key])
 		case key != "" && !other.knows(key):
-			return fmt.Sprintf("%s has %s %s, %s has none", mine, key, excerpt(a, 0), theirs)
+			return fmt.Sprintf("%s has %s %s, %s %s", mine, key, excerpt(a, 0), theirs, without(key))
 		case otherKey != "" && !f.knows(otherKey):
-			return fmt.Sprintf("%s has %s %s, %s has none", theirs, otherKey, excerpt(b, 0), mine)
+			return fmt.Sprintf("%s has %s %s, %s %s", theirs, otherKey, excerpt(b, 0), mine, without(otherKey))
 		}
 		return fmt.Sprintf("%s has %s where %s has %s: they come in another order", mine, key, theirs, otherKey)
 	}
 	return ""
+}
+
+// without says what a process has that lacks a fact.
+func without(key string) string {
+	if strings.HasPrefix(key, "strategy ") {
+		return "leaves it at its default"
+	}
+	return "has none"
 }
 
 // FirstDifferent is the line of that fact, -1 if none differs.

@@ -104,14 +104,15 @@ func TestFingerprintNamesTheFirstDifference(t *testing.T) {
 	base, x := of("w", 3, 0.1, 2), strings.Repeat("x", 20)
 	for want, c := range map[string][2]Fingerprint{
 		"": {base, of("w", 3, 0.1, 2)},
-		"server 0 has rule optimizer.SGD{LR:0.1 Schedule:<nil>}, worker 1 has optimizer.SGD{LR:0.2 Schedule:<nil>}": {base, of("w", 3, 0.2, 2)},
-		`server 0 has param "w" shape [4 3], worker 1 has [4 5]`:                                                    {base, of("w", 5, 0.1, 2)},
-		"server 0 has servers 2, worker 1 has 3" + remedies["servers"]:                                              {base, of("w", 3, 0.1, 3)},
-		"server 0 has workers 2, worker 1 has 3" + remedies["workers"]:                                              {of("w", 3, 0.1, 2, Fact("workers", 2)), of("w", 3, 0.1, 2, Fact("workers", 3))},
-		`server 0 has param "w" shape [4 3], worker 1 has none`:                                                     {base, of("v", 3, 0.1, 2)},
-		"worker 1 has workers 2, server 0 has none":                                                                 {base, of("w", 3, 0.1, 2, Fact("workers", 2))},
-		"server 0 has a where worker 1 has b: they come in another order":                                           {{Fact("a", 1), Fact("b", 1)}, {Fact("b", 1), Fact("a", 1)}},
-		"server 0 has value …" + x + "1, worker 1 has …" + x + "2":                                                  {{long("1")}, {long("2")}},
+		"server 0 has rule optimizer.SGD{LR:0.1}, worker 1 has optimizer.SGD{LR:0.2}": {base, of("w", 3, 0.2, 2)},
+		`server 0 has param "w" shape [4 3], worker 1 has [4 5]`:                      {base, of("w", 5, 0.1, 2)},
+		"server 0 has servers 2, worker 1 has 3" + remedies["servers"]:                {base, of("w", 3, 0.1, 3)},
+		"server 0 has workers 2, worker 1 has 3" + remedies["workers"]:                {of("w", 3, 0.1, 2, Fact("workers", 2)), of("w", 3, 0.1, 2, Fact("workers", 3))},
+		`server 0 has param "w" shape [4 3], worker 1 has none`:                       {base, of("v", 3, 0.1, 2)},
+		`server 0 has strategy mode "geo", worker 1 leaves it at its default`:         {of("w", 3, 0.1, 2, Fact("strategy mode", `"geo"`)), base},
+		"worker 1 has workers 2, server 0 has none":                                   {base, of("w", 3, 0.1, 2, Fact("workers", 2))},
+		"server 0 has a where worker 1 has b: they come in another order":             {{Fact("a", 1), Fact("b", 1)}, {Fact("b", 1), Fact("a", 1)}},
+		"server 0 has value …" + x + "1, worker 1 has …" + x + "2":                    {{long("1")}, {long("2")}},
 	} {
 		if d := c[0].Difference("server 0", c[1], "worker 1"); d != want {
 			t.Errorf("the difference is %q, want %q", d, want)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/gofleet/gofleet/internal/collective"
 	"github.com/gofleet/gofleet/internal/table"
+	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 	"github.com/gofleet/gofleet/transport"
@@ -302,4 +303,38 @@ func TestAnotherBeginningIsRefused(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestAnotherBuildIsNamed: a worker that builds another job, perhaps since its build knows more of a rule, is told of
+// with both builds; one of a build that says nothing of itself is understood.
+func TestAnotherBuildIsNamed(t *testing.T) {
+	other := `"fingerprint":["beginning\tanother"]`
+	for says, want := range map[string]string{
+		`{"build":"v9.8.7",` + other + `}`:               fmt.Sprintf(`; worker 1 has gofleet "v9.8.7", worker 0 %q: upgrade the earlier`, wire.Build()),
+		`{"build":"` + wire.Build() + `",` + other + `}`: "",
+		`["beginning\tanother"]`:                         "",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			all := workers(t, strategy.Strategy{}, optimizer.SGD{LR: 1}, false)
+			errs := apart(all, func(c *copyOf) error {
+				ctx := context.WithoutCancel(t.Context())
+				if c.rank() == 0 {
+					return c.Join(ctx)
+				}
+				g, err := c.claim(ctx)
+				if err == nil {
+					err = g.Join(ctx)
+				}
+				if err == nil {
+					_, err = g.AllGather(ctx, []byte(says))
+				}
+				return err
+			})
+			told := fmt.Sprint(errs[0])
+			if !strings.Contains(told, "worker 1 builds another job: worker 0 has beginning nothing, without Restore or LoadModel, worker 1 has another") ||
+				strings.Contains(told, "has gofleet") != (want != "") || !strings.Contains(told, want) {
+				t.Errorf("of a worker that says %s: %v", says, errs)
+			}
+		})
+	}
 }

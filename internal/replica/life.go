@@ -10,6 +10,7 @@ import (
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/collective"
 	"github.com/gofleet/gofleet/internal/layout"
+	"github.com/gofleet/gofleet/internal/wire"
 )
 
 // Restore implements [backend.Trainer]: what weights are loaded from, one load after the other, must be the same on
@@ -107,13 +108,28 @@ func (t *Trainer) claim(ctx context.Context) (*collective.Group, error) {
 	return g, err
 }
 
+// introduction is what a worker shows to the others. Builds before showed the fingerprint alone, a list.
+type introduction struct {
+	Build       string             `json:"build"`
+	Fingerprint layout.Fingerprint `json:"fingerprint"`
+}
+
+// UnmarshalJSON reads that of a build before too.
+func (i *introduction) UnmarshalJSON(data []byte) error {
+	if json.Unmarshal(data, &i.Fingerprint) == nil {
+		return nil
+	}
+	type plain introduction // has no UnmarshalJSON
+	return json.Unmarshal(data, (*plain)(i))
+}
+
 // agree compares this worker's model, rule and strategy with the others', and how far each has come.
 func (t *Trainer) agree(ctx context.Context, g *collective.Group) error {
 	mine := append(layout.Fingerprint{}, t.c.Fingerprint...)
 	mine = append(mine,
 		layout.Fact("beginning", t.begins()),
 		layout.Fact("step (of the checkpoint that was loaded, 0 without one)", t.Local().Step()))
-	data, err := json.Marshal(mine)
+	data, err := json.Marshal(introduction{Build: wire.Build(), Fingerprint: mine})
 	if err != nil {
 		return err
 	}
@@ -121,14 +137,15 @@ func (t *Trainer) agree(ctx context.Context, g *collective.Group) error {
 	if err != nil {
 		return err
 	}
+	me := fmt.Sprintf("worker %d", t.c.Group.Rank)
 	for rank, data := range all {
-		var theirs layout.Fingerprint
-		if err := json.Unmarshal(data, &theirs); err != nil {
+		var other introduction
+		if err := json.Unmarshal(data, &other); err != nil {
 			return fmt.Errorf("replica: fingerprint of worker %d: %w", rank, err)
 		}
-		if d := mine.Difference(fmt.Sprintf("worker %d", t.c.Group.Rank), theirs,
-			fmt.Sprintf("worker %d", rank)); d != "" {
-			return fmt.Errorf("replica: worker %d builds another job: %s", rank, d)
+		them := fmt.Sprintf("worker %d", rank)
+		if d := mine.Difference(me, other.Fingerprint, them); d != "" {
+			return fmt.Errorf("replica: %s builds another job: %s%s", them, d, wire.Apart(me, them, other.Build))
 		}
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/files"
+	"github.com/gofleet/gofleet/internal/layout"
 	"github.com/gofleet/gofleet/internal/roster"
 	"github.com/gofleet/gofleet/internal/server/state"
 )
@@ -48,6 +49,7 @@ type segments struct {
 	st       *state.Job
 	index    int
 	job      string // and the place in it that the journal is good for
+	before   string // the same, as earlier builds named it
 	identity *identity
 	memory   *state.Memory
 	journal  *state.Journal
@@ -57,8 +59,11 @@ type segments struct {
 }
 
 func newSegments(c Config, st *state.Job, id *identity, j *state.Journal, log *slog.Logger) *segments {
-	job := fmt.Sprintf("%016x %d workers, server %d of %d", c.Fingerprint.Sum(), c.Workers, c.Index, len(c.Endpoints))
-	return &segments{st: st, index: c.Index, job: job, identity: id, memory: state.NewMemory(j), journal: j, log: log}
+	name := func(f layout.Fingerprint) string {
+		return fmt.Sprintf("%016x %d workers, server %d of %d", f.Sum(), c.Workers, c.Index, len(c.Endpoints))
+	}
+	return &segments{st: st, index: c.Index, job: name(c.Fingerprint), before: name(c.Before), identity: id,
+		memory: state.NewMemory(j), journal: j, log: log}
 }
 
 // base is this server's now, with tables from that source.
@@ -153,7 +158,7 @@ func (c *segments) newest() (number int, b base, err error) {
 		}
 		switch {
 		case why != nil:
-		case b.Job != c.job:
+		case b.Job != c.job && b.Job != c.before:
 			why = fmt.Errorf("it is of another job (%s), and this is %s", b.Job, c.job)
 		case b.From.ID != "":
 			why = b.From.whole()

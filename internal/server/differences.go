@@ -1,7 +1,6 @@
 package server
 
 import (
-	"fmt"
 	"log/slog"
 	"sync"
 
@@ -32,10 +31,8 @@ func (c *differences) refusal(mine string, other layout.Fingerprint, theirs, bui
 		c.log.Warn("refused a process of another job, which was not told the difference", "difference", d)
 		d = "the log of " + mine + " says in what"
 	}
-	if build != "" && build != wire.Build() { // a later one may know more of a rule or a strategy
-		d += fmt.Sprintf("; %s has gofleet %.40q, %s %q: upgrade the earlier", theirs, build, mine, wire.Build())
-	}
-	return wire.Refuse(wire.StatusMismatch, "%s builds another job than %s: %s", theirs, mine, d)
+	return wire.Refuse(wire.StatusMismatch, "%s builds another job than %s: %s%s", theirs, mine, d,
+		wire.Apart(mine, theirs, build))
 }
 
 // tells says whether a line may be told.

@@ -90,8 +90,8 @@ func (j *journalsJob) server(t *testing.T, index int) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := Config{Index: index, Workers: j.Workers, Layout: l, Rule: rule, Strategy: j.Strategy, Fingerprint: j.Fingerprint,
-		Transport: transport.NewMemory(), Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}
+	c := Config{Index: index, Workers: j.Workers, Layout: l, Rule: rule, Strategy: j.Strategy, Before: j.Fingerprint,
+		Fingerprint: l.Fingerprint(rule), Transport: transport.NewMemory(), Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}
 	for i := range j.Servers {
 		c.Endpoints = append(c.Endpoints, fmt.Sprintf("server-%d:1", i))
 	}

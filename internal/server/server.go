@@ -40,8 +40,10 @@ type Config struct {
 	// Strategy has its defaults filled in.
 	Strategy    strategy.Strategy
 	Fingerprint layout.Fingerprint
-	Transport   transport.Transport
-	Logger      *slog.Logger
+	// Before is the fingerprint of earlier builds, whose journals are read too.
+	Before    layout.Fingerprint
+	Transport transport.Transport
+	Logger    *slog.Logger
 	// Stays says that a server which ends is started again whatever its status, so that behind the end of a job it
 	// waits.
 	Stays bool

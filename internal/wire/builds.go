@@ -31,6 +31,15 @@ func (b *Builder) Speak(theirs byte) {
 	}
 }
 
+// Apart is what is said to processes that build another job, perhaps since a later build knows more of a rule or a
+// strategy: which of them has which build, or nothing where that is one, or theirs is not known.
+func Apart(mine, theirs, build string) string {
+	if build == "" || build == Build() {
+		return ""
+	}
+	return fmt.Sprintf("; %s has gofleet %.40q, %s %q: upgrade the earlier", theirs, build, mine, Build())
+}
+
 // Build names the version of gofleet's module in this program.
 var Build = sync.OnceValue(func() string {
 	const module = "github.com/gofleet/gofleet"

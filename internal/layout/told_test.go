@@ -1,0 +1,80 @@
+package layout
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/optimizer/lr"
+)
+
+func earlier(scale float64) any {
+	type settings struct{ Power float64 }
+	type rule struct {
+		optimizer.Rule
+		Scale float64
+		Inner settings
+	}
+	return rule{Rule: optimizer.SGD{LR: 0.1}, Scale: scale}
+}
+
+// later has the type of earlier with one more field, and one more in what is in it.
+func later(scale float64, added, inside int) any {
+	type settings struct {
+		Power float64
+		Added int
+	}
+	type rule struct {
+		Added []int
+		optimizer.Rule
+		Scale float64
+		Inner settings
+	}
+	return rule{Rule: optimizer.SGD{LR: 0.1}, Scale: scale, Added: make([]int, added), Inner: settings{Added: inside}}
+}
+
+// TestAddedFieldsAtZero: a field that a later version of a type has keeps processes apart where it is set, and nowhere
+// else.
+func TestAddedFieldsAtZero(t *testing.T) {
+	for want, rule := range map[string]any{
+		`layout.rule{Rule:optimizer.SGD{LR:0.1} Scale:2}`:                  later(2, 0, 0),
+		`layout.rule{Added:[0 0] Rule:optimizer.SGD{LR:0.1} Scale:2}`:      later(2, 2, 0),
+		`layout.rule{Rule:optimizer.SGD{LR:0.1} Scale:2 Inner:{Added:-1}}`: later(2, 0, -1),
+	} {
+		if got := told(rule); got != want || (got == told(earlier(2))) != reflect.DeepEqual(rule, later(2, 0, 0)) {
+			t.Errorf("%s, want %s; before it was %s", got, want, told(earlier(2)))
+		}
+	}
+}
+
+// TestAllThatDiffersIsTold: settings that differ in one thing, at any depth, are told in two ways.
+func TestAllThatDiffersIsTold(t *testing.T) {
+	all := []any{
+		nil, optimizer.SGD{}, optimizer.SGD{LR: 1}, optimizer.SGD{LR: 1e-300}, optimizer.Adam{LR: 1}, optimizer.Adam{LR: 1, Dense: true},
+		optimizer.SGD{Schedule: lr.ExponentialDecay{LR: 1, Gamma: 0.5}}, optimizer.SGD{Schedule: lr.NaturalExpDecay{LR: 1, Gamma: 0.5}},
+		optimizer.SGD{Schedule: lr.InverseTimeDecay{LR: 1, Gamma: 0.5}}, optimizer.SGD{Schedule: lr.LinearWarmup{Steps: 1, After: lr.NaturalExpDecay{}}},
+		optimizer.SGD{Schedule: lr.LinearWarmup{Steps: 1, After: lr.ExponentialDecay{}}}, optimizer.SGD{Schedule: lr.LinearWarmup{Steps: 1}},
+		optimizer.SGD{Schedule: lr.LambdaDecay{LR: 1, Name: "a"}}, optimizer.SGD{Schedule: lr.LambdaDecay{LR: 1, Name: "b"}},
+		optimizer.Decay{Rule: optimizer.Adamax{}, L2: 1}, optimizer.Decay{Rule: optimizer.Adagrad{}, L2: 1},
+		optimizer.ClipByNorm{Rule: optimizer.SGD{}, Except: []string{"a b"}}, optimizer.ClipByNorm{Rule: optimizer.SGD{}, Except: []string{"a", "b"}},
+		optimizer.PerParam{Rule: optimizer.SGD{}, By: map[string]optimizer.Rule{"a": optimizer.SGD{}}},
+		optimizer.PerParam{Rule: optimizer.SGD{}, By: map[string]optimizer.Rule{"b": optimizer.SGD{}}},
+		optimizer.PerParam{Rule: optimizer.SGD{}, By: map[string]optimizer.Rule{"a": optimizer.Momentum{}}},
+		optimizer.Assign([]float32{1}), optimizer.Assign([]float32{2}),
+		optimizer.Entry{}, optimizer.Entry{CountFilter: 1}, optimizer.Entry{Probability: 1}, optimizer.Entry{ShowClick: optimizer.ShowClick{Threshold: 1}},
+		[2]int{0, 1}, [2]int{1, 0}, []int{0, 1, 0},
+	}
+	as := map[string]int{}
+	for i, v := range all {
+		if before, twice := as[told(v)]; twice {
+			t.Errorf("%d and %d are both told as %s", before, i, told(v))
+		}
+		as[told(v)] = i
+	}
+	many := optimizer.PerParam{By: map[string]optimizer.Rule{"a": nil, "b": nil, "c": nil, "d": nil, "e": nil}}
+	for range 20 {
+		if got, want := told(many), "optimizer.PerParam{By:[\"a\":<nil> \"b\":<nil> \"c\":<nil> \"d\":<nil> \"e\":<nil>]}"; got != want {
+			t.Fatalf("told as %s, want %s", got, want)
+		}
+	}
+}
