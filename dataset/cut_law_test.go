@@ -53,8 +53,14 @@ func filed(r *rapid.T, n int) *Dataset {
 // drawnCut is a part of the rows and the rest of them.
 func drawnCut(r *rapid.T, d *Dataset, rows int) (part, rest *Dataset) {
 	n := rapid.IntRange(0, rows).Draw(r, "cut")
-	if rapid.Bool().Draw(r, "split") {
+	_, memory := d.source.(*view)
+	switch how := rapid.IntRange(0, 4).Draw(r, "how"); {
+	case how == 0:
 		return d.Split(0.7, uint64(n))
+	case how == 1:
+		return d.SplitGroups(rapid.SampledFrom([]string{"x", "pair"}).Draw(r, "column"), 0.7, uint64(n))
+	case how == 2 && memory:
+		return d.SplitLast("x", float64(n)/max(float64(rows), 1))
 	}
 	return d.Take(n), d.Skip(n)
 }

@@ -39,7 +39,8 @@
 // No method changes a dataset, and no order is left to chance: an order is a function of a seed and [Dataset.Epoch].
 // Workers that shuffle with the same seed and then take a [Dataset.Shard] share every epoch's rows without overlap, and
 // a worker that comes back goes on with [Dataset.Skip], or leaves that to the training loop. A cut ([Dataset.Split],
-// Take, Skip) is made once: its parts have the same rows in every epoch, in an order of their own.
+// Take, Skip) is made once: its parts have the same rows in every epoch, in an order of their own. Where rows have a
+// time, [Dataset.SplitLast] keeps the latest apart, and [Dataset.SplitGroups] keeps those of a user together.
 //
 // What comes in the same order again, so that a job goes on in the middle of an epoch: every [Dataset], whatever is
 // done to it; files that stream by, as a [QueueDataset] has them, as long as the list and the files are the same; an
@@ -117,6 +118,7 @@ package dataset
 //	view.go     the order in which rows in memory go by
 //	shuffle.go  random orders, by seed
 //	select.go   Take, Skip, Split, Shard
+//	splitby.go  Split by the values of a column
 //	columns.go  other names, other columns, other values; Filter
 //	moments.go  what a column's numbers are like
 //	digest.go   whether rows are the same elsewhere

@@ -338,6 +338,8 @@ var methodCases = map[string]func(d *Dataset) *Dataset{
 	"ShuffleWindow": func(d *Dataset) *Dataset { return d.ShuffleWindow(5, 1) },
 	"Skip":          func(d *Dataset) *Dataset { return d.Skip(1) },
 	"Split":         func(d *Dataset) *Dataset { first, _ := d.Split(0.5, 1); return first },
+	"SplitGroups":   func(d *Dataset) *Dataset { first, _ := d.SplitGroups("x", 0.5, 1); return first },
+	"SplitLast":     func(d *Dataset) *Dataset { first, _ := d.SplitLast("x", 0.5); return first },
 	"Take":          func(d *Dataset) *Dataset { return d.Take(1) },
 }
 
@@ -356,6 +358,12 @@ func TestEveryMethodActs(t *testing.T) {
 	arguments["Split"], arguments["Split "] = first, second
 	other, _ := d.Split(0.9, 1)
 	arguments["Split  "] = other
+	for i, seed := range []uint64{2, 1} {
+		arguments["SplitGroups"+strings.Repeat(" ", i)], _ = d.SplitGroups("x", 0.5+0.4*float64(i), seed)
+	}
+	arguments["SplitGroups  "], _ = d.SplitGroups("pair", 0.5, 1)
+	arguments["SplitLast"], _ = d.SplitLast("x", 0.7)
+	arguments["SplitLast "], _ = d.SplitLast("pair", 0.5) // which is refused
 	of := reflect.TypeFor[*Dataset]()
 	for m := range of.NumMethod() {
 		method := of.Method(m)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/gofleet/gofleet/fleet"
@@ -88,7 +89,7 @@ func evalFiles(ctx context.Context, o *Options, job func() (Job, error)) error {
 	if err != nil {
 		return err
 	}
-	rows, err := j.Files.read(ctx, []string{o.eval})
+	rows, err := j.Files.read(ctx, []string{o.eval}, j.fed()...)
 	if err != nil {
 		return err
 	}
@@ -105,4 +106,15 @@ func evalFiles(ctx context.Context, o *Options, job func() (Job, error)) error {
 	said[0] = fmt.Sprintf("loss %.4f", values[0])
 	_, err = fmt.Fprintf(j.output(), "%s: %d rows, %s\n", dir, n, strings.Join(said, ", "))
 	return err
+}
+
+// fed are the columns of Files that the graph takes: others, by which rows may have been parted, are not asked for.
+func (j *Job) fed() (columns []string) {
+	all, _ := j.Files.Format.Columns()
+	for _, c := range all {
+		if slices.ContainsFunc(j.Loss.Graph().Inputs(), func(in *nn.Node) bool { return in.Name() == c.Name }) {
+			columns = append(columns, c.Name)
+		}
+	}
+	return columns
 }

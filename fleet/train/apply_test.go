@@ -17,10 +17,10 @@ import (
 func TestSavedModelOnFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	rows := func(name string, n int) string {
-		text := "x,y,unused\n"
+	rows := func(name, more string, n int) string {
+		text := "x,y," + more + "\n"
 		for i := range n {
-			text += fmt.Sprintf("%d,%d,text\n", i%7, i%7/4)
+			text += fmt.Sprintf("%d,%d,%d\n", i%7, i%7/4, i)
 		}
 		path := filepath.Join(dir, name)
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -28,7 +28,7 @@ func TestSavedModelOnFiles(t *testing.T) {
 		}
 		return path
 	}
-	train, test := rows("train.csv", 200), rows("test.csv", 70)
+	train, test, dayless := rows("train.csv", "day", 200), rows("test.csv", "day", 70), rows("dayless.csv", "unused", 70)
 	run := func(args ...string) string {
 		t.Helper()
 		var said bytes.Buffer
@@ -44,7 +44,7 @@ func TestSavedModelOnFiles(t *testing.T) {
 			return Job{Options: o, Stdout: &said, Rule: optimizer.Adam{LR: 0.1}, Loss: nn.Mean(nn.BinaryCrossEntropy(pred, y)),
 				Metrics: []*nn.Node{nn.AUC(pred, y)}, Outputs: []*nn.Node{pred.Named("chance")},
 				Files: Files{Paths: []string{train}, Test: []string{test},
-					Format: dataset.CSV{Schema: []dataset.CSVColumn{{Column: dataset.Floats("x")}, {Column: dataset.Floats("y")}}}}}, nil
+					Format: dataset.CSV{Schema: []dataset.CSVColumn{{Column: dataset.Floats("x")}, {Column: dataset.Floats("y")}, {Column: dataset.Ints("day")}}}}}, nil
 		}); err != nil {
 			t.Fatalf("%v: %v", args, err)
 		}
@@ -56,6 +56,9 @@ func TestSavedModelOnFiles(t *testing.T) {
 	said := run("-eval=" + test)
 	if _, numbers, _ := strings.Cut(said, ": 70 rows, loss "); strings.ReplaceAll(last, "test ", "") != strings.TrimSpace(numbers) {
 		t.Errorf("training ends with %q, and -eval says %q", last, said)
+	}
+	if other := run("-eval=" + dayless); other != said {
+		t.Errorf("of rows without a column that no node takes -eval says %q, and of others %q", other, said)
 	}
 	if by := run("-eval="+test, "-load="+filepath.Join(dir, "out/checkpoint")); !strings.HasSuffix(by, said[strings.Index(said, ": 70 rows"):]) {
 		t.Errorf("of the checkpoint -eval says %q, of the model %q", by, said)

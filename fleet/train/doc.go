@@ -97,7 +97,7 @@
 //	Keras                                  PyTorch, Lightning              here
 //	Model, compile(optimizer, loss)        nn.Module, configure_optimizers a graph of package nn; Job.Loss, Job.Rule
 //	fit(x, y, epochs, batch_size)          Trainer.fit, a loop             Job.Run; Options.Epochs, Batch
-//	validation_data, validation_split      val_dataloaders                 the test rows of Job.Data; Files.Test, HeldOut
+//	validation_data, validation_split      val_dataloaders                 the test rows of Job.Data; Files.Test, HeldOut, LastBy …
 //	metrics=["AUC"]                        torchmetrics                    Job.Metrics: nn.AUC, nn.Accuracy, nn.MAE, …
 //	evaluate, predict                      Trainer.test, predict           Evaluate, Predict
 //	callbacks=[…]                          callbacks=[…]                   Job.Hooks

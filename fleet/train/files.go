@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,7 +16,7 @@ import (
 )
 
 // Files are rows in files, which a worker reads into memory. Rows to train on and rows to evaluate on are parted at
-// random, or are in files of their own.
+// random, by their order or by a column, or are in files of their own.
 type Files struct {
 	// Format is that of all files.
 	Format dataset.Format
@@ -27,7 +28,18 @@ type Files struct {
 	// HeldOut is that share; 0 is 0.2, and a negative one leaves all rows to training. Rows are parted by their number,
 	// so that others are held out where rows come before them that an earlier job did not have: give such jobs Test.
 	HeldOut float64
-	// Take is how many rows of Paths are taken, at random; 0 is all.
+	// Last holds out the rows at the end of Paths, in their order, in place of random ones: where rows have a time, a
+	// model is asked of rows that come after all it was trained on, and random ones flatter it.
+	Last bool
+	// LastBy is Last by a column of Format, of one number a row, such as a time, which no node needs to take: rows with
+	// the largest numbers are held out, and all that have the smallest of these. Of a job that is Sharded each worker's
+	// own rows are parted by both, so that moments at which some test others train.
+	LastBy string
+	// GroupBy is a column of Format, such as the id of a user: rows that are alike in it are held out together, so that
+	// the model is tested on groups that it has not seen. HeldOut is the share of the groups, at random.
+	GroupBy string
+	// Take is how many rows of Paths are taken, at random; 0 is all. Of rows that are parted by Last or LastBy each
+	// side has its share of them.
 	Take int
 	// Seed is that of what is at random.
 	Seed uint64
@@ -40,6 +52,9 @@ func (f Files) Load(ctx context.Context) (train, test *dataset.Dataset, err erro
 		return nil, nil, fmt.Errorf("train: Files with Format %T, Paths %q and HeldOut %v: it needs a format, a path, "+
 			"and a share below 1", f.Format, f.Paths, share)
 	}
+	if err := f.checkSplit(share); err != nil {
+		return nil, nil, err
+	}
 	if train, err = f.read(ctx, f.Paths); err != nil {
 		return nil, nil, err
 	}
@@ -47,16 +62,80 @@ func (f Files) Load(ctx context.Context) (train, test *dataset.Dataset, err erro
 		slog.Warn("train: a file of test rows is one of training rows: its rows are trained on and tested on", "file",
 			both)
 	}
-	if f.Take > 0 {
-		train = train.Shuffle(f.Seed).Take(f.Take)
+	if len(f.Test) > 0 || share < 0 {
+		if train = f.take(train, 1); len(f.Test) > 0 {
+			test, err = f.read(ctx, f.Test)
+		}
+		return train, test, err
 	}
+	return f.part(train, share)
+}
+
+// checkSplit refuses ways of parting rows that would be passed over, or contradict each other.
+func (f Files) checkSplit(share float64) error {
+	var ways []string
+	for _, w := range []struct {
+		name string
+		on   bool
+	}{{"Last", f.Last && f.LastBy == ""}, {"LastBy", f.LastBy != ""}, {"GroupBy", f.GroupBy != ""}} {
+		if w.on {
+			ways = append(ways, "Files."+w.name)
+		}
+	}
+	says := strings.Join(ways, " and ")
 	switch {
-	case len(f.Test) > 0:
-		test, err = f.read(ctx, f.Test)
-	case share > 0:
-		train, test = train.Split(1-share, f.Seed)
+	case len(ways) > 1:
+		return fmt.Errorf("train: %s are set: one of them says which rows are held out", says)
+	case len(ways) == 1 && len(f.Test) > 0:
+		return fmt.Errorf("train: %s says which rows are held out, and Files.Test has files of test rows: give one of "+
+			"them", says)
+	case len(ways) == 1 && share < 0:
+		return fmt.Errorf("train: %s says which rows are held out, and Files.HeldOut, %v, that none are", says, share)
 	}
-	return train, test, err
+	return nil
+}
+
+// part is the rows to train on, and those that are held out.
+func (f Files) part(rows *dataset.Dataset, share float64) (train, test *dataset.Dataset, err error) {
+	last := f.Last || f.LastBy != ""
+	if !last { // else rows are taken behind the cut, since a taken order is none of time
+		rows = f.take(rows, 1)
+	}
+	all, _ := rows.Len()
+	switch {
+	case f.LastBy != "":
+		train, test = rows.SplitLast(f.LastBy, 1-share)
+	case last:
+		first := int(math.Round(float64(all) * (1 - share)))
+		train, test = rows.Take(first), rows.Skip(first)
+	case f.GroupBy != "":
+		train, test = rows.SplitGroups(f.GroupBy, 1-share, f.Seed)
+	default:
+		train, test = rows.Split(1-share, f.Seed)
+		return train, test, nil
+	}
+	if err := train.Err(); err != nil {
+		return nil, nil, fmt.Errorf("train: Files: %w", err)
+	}
+	first, _ := train.Len()
+	if first == 0 || first == all {
+		return nil, nil, fmt.Errorf("train: Files: all %d rows are on one side of the split into rows to train on and "+
+			"rows that are held out: HeldOut is too small or too large for them, or the column %q has too few values",
+			all, f.LastBy+f.GroupBy)
+	}
+	if last {
+		before := float64(first) / float64(all)
+		train, test = f.take(train, before), f.take(test, 1-before)
+	}
+	return train, test, nil
+}
+
+// take is a share of the rows that are taken at random, or all.
+func (f Files) take(rows *dataset.Dataset, share float64) *dataset.Dataset {
+	if f.Take <= 0 {
+		return rows
+	}
+	return rows.Shuffle(f.Seed).Take(int(math.Round(share * float64(f.Take))))
 }
 
 // shared is a file of tests that is one of paths, under whatever name, or "". What can't be had is told when it is
@@ -114,7 +193,8 @@ func listed(paths []string) (found []string, err error) {
 	return found, nil
 }
 
-func (f Files) read(ctx context.Context, paths []string) (*dataset.Dataset, error) {
+// read reads the rows of files into memory, with the named columns alone where some are named.
+func (f Files) read(ctx context.Context, paths []string, columns ...string) (*dataset.Dataset, error) {
 	found, err := listed(paths)
 	if err != nil {
 		return nil, err
@@ -123,7 +203,11 @@ func (f Files) read(ctx context.Context, paths []string) (*dataset.Dataset, erro
 		slog.Warn("train: a file is named twice, and its rows count twice", "file", twice, "paths",
 			strings.Join(paths, ", "))
 	}
-	rows, err := dataset.FromFiles(f.Format, found...).Load(ctx)
+	rows := dataset.FromFiles(f.Format, found...)
+	if len(columns) > 0 {
+		rows = rows.Select(columns...)
+	}
+	rows, err = rows.Load(ctx)
 	if errors.Is(err, dataset.ErrBadLine) {
 		err = fmt.Errorf("%w (read as %T)", err, f.Format)
 	}
