@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"testing"
+	"testing/synctest"
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
@@ -13,6 +14,7 @@ import (
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
+	"github.com/gofleet/gofleet/transport"
 	"gorgonia.org/tensor"
 )
 
@@ -99,6 +101,73 @@ func TestLoopsBesideTheLoss(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestAFetchBesideTheLossTravelsWithTheStep: rows that a step looks up beside its loss come with those that it trains, asked for ahead
+// too. A step takes as many trips as without, as many as is explained, and brings dense weights no more often. Of small frames, in which
+// each table comes by itself, it takes one more from each server at most.
+func TestAFetchBesideTheLossTravelsWithTheStep(t *testing.T) {
+	t.Parallel()
+	for _, m := range []strategy.Mode{strategy.ModeSync, strategy.ModeSSP, strategy.ModeHalfAsync, strategy.ModeAsync} {
+		for _, frame := range []int{0, 4096} {
+			t.Run(fmt.Sprint(m, frame), func(t *testing.T) {
+				s := strategy.Strategy{Mode: m, MaxFrame: frame}
+				if m == strategy.ModeAsync {
+					s.MaxMergeVarNum = 1 // how many steps meet in a push depends on who is faster
+				}
+				without, explained := tripsBeside(t, s, false)
+				with, _ := tripsBeside(t, s, true)
+				if more := with.Calls - without.Calls; frame == 0 && (more != 0 || float64(with.Calls) != explained) || more > 2*besideSteps {
+					t.Errorf("%d trips, %d without what is fetched beside the loss, explained are %v", with.Calls, without.Calls, explained)
+				}
+				most := int64(besideSteps * 160) // three rows, and heads of frames and sections
+				if more := with.Received - without.Received; more <= 0 || more > most {
+					t.Errorf("what is fetched beside the loss brings %d bytes more, want at most %d", more, most)
+				}
+			})
+		}
+	}
+}
+
+const besideSteps = 8
+
+// tripsBeside is what steps behind the first took of the network, and how many trips are explained.
+func tripsBeside(t *testing.T, s strategy.Strategy, fetched bool) (took transport.Stats, explained float64) {
+	fleettest.Cluster{Servers: 2, Workers: 1}.Simulate(t, nil, func(ctx context.Context, f *fleet.Fleet) error {
+		b := newBeside(optimizer.Entry{}, 0)
+		dense := nn.Linear(b.loss.Graph().Input("x", 1000), 1, nn.LinearOptions{})
+		loss := nn.Add(b.loss, nn.Mean(dense))
+		return trial.PlayGraph(ctx, f, loss, optimizer.SGD{LR: 0.1}, s, func(exe *nn.Executor) error {
+			o := nn.TrainOptions{Step: func(_ context.Context, so nn.TrainResult) error {
+				if so.Steps != 1 && so.Steps != 1+besideSteps {
+					return nil
+				}
+				synctest.Wait() // what is under way arrives
+				e, err := f.Explain(map[string]int{"emb": 2})
+				if err != nil {
+					return err
+				}
+				took.Calls, took.Received, explained = e.Transport.Calls-took.Calls, e.Transport.Received-took.Received, 0
+				for _, server := range e.Servers {
+					explained += besideSteps * server.Trips
+				}
+				return nil
+			}}
+			if fetched {
+				o.Fetch = b.fetch
+			}
+			_, err := exe.TrainFrom(ctx, func(yield func(map[string]*tensor.Dense, error) bool) {
+				for batch := range b.batches {
+					batch["x"] = nn.Floats(make([]float32, 2000), 1000)
+					if !yield(batch, nil) {
+						return
+					}
+				}
+			}, o)
+			return err
+		})
+	})
+	return took, explained
 }
 
 func (l besideLoop) train(ctx context.Context, exe *nn.Executor, b *beside, o nn.TrainOptions) error {

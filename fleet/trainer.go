@@ -33,6 +33,16 @@ func (t trainer) Open(params []*optimizer.Param) (optimizer.Session, error) {
 		meter: &t.f.meter}, nil
 }
 
+// Looks implements [optimizer.Looker].
+func (t trainer) Looks() bool {
+	j, err := t.f.workerCall("training")
+	if err != nil {
+		return false
+	}
+	l, is := j.backend.(optimizer.Looker)
+	return is && l.Looks()
+}
+
 // EndEpoch implements [optimizer.Trainer].
 func (t trainer) EndEpoch(ctx context.Context) error {
 	b, err := t.f.between(ctx, "EndEpoch")

@@ -26,8 +26,10 @@ type Executor struct {
 
 	session optimizer.Session
 	cores   cores
-	looking *looking // reads rows beside the loss; nil before a step has some
-	ended   error    // why the session is over
+	looking *looking         // reads rows beside the loss; nil before a step has some that the session does not read
+	beside  []optimizer.Rows // rows beside the loss, by table of the session
+	looks   bool             // the session reads them
+	ended   error            // why the session is over
 	step    optimizer.Step
 	steps   uint64 // training steps so far
 	culprit culprit
@@ -55,7 +57,7 @@ func (e *Executor) SetThread(thread, threads int) { e.step.Thread, e.step.Thread
 // Train runs one step on a batch: it computes the loss that was minimised and the fetches, hands the gradients to the
 // trainer and returns the fetched values, as they were computed from the weights before the step. The tensors are valid
 // until the executor's next call. What is fetched trains nothing: a node beside the loss is computed as an evaluation
-// does, and rows that only such nodes look up are read beside the step, which is a request more. If the trainer refuses
+// does, and rows that only such nodes look up come with the step's, and are not trained. If the trainer refuses
 // gradients that are not finite, the error names the number that was fed and is not.
 func (e *Executor) Train(ctx context.Context, batch map[string]*tensor.Dense, fetch ...*Node) ([]*tensor.Dense, error) {
 	return e.run(ctx, batch, fetch, true)

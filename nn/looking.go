@@ -6,8 +6,8 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// looking reads the rows that a training step looks up beside its loss, in a session of its own that only evaluates:
-// the one that trains does just what it does without them.
+// looking reads the rows that a training step looks up beside its loss, where its trainer is no [optimizer.Looker]: in
+// a session of its own that only evaluates. The one that trains does just what it does without them.
 type looking struct {
 	session optimizer.Session
 	step    optimizer.Step
@@ -15,14 +15,14 @@ type looking struct {
 
 // look brings the rows that the plan looks up beside its loss, to where the step has room for them.
 func (e *Executor) look(ctx context.Context, p *plan, b *feedBatch) (err error) {
-	if !p.looks {
+	if !p.looks || e.looks {
 		return nil
 	}
 	if e.looking == nil {
 		e.looking, err = e.graph.look()
 	}
 	if err == nil {
-		err = e.looking.read(ctx, e, b)
+		err = e.looking.read(ctx, e, b.rows)
 	}
 	if err != nil {
 		e.ended = err
@@ -46,13 +46,10 @@ func (g *Graph) look() (*looking, error) {
 	return l, err
 }
 
-func (l *looking) read(ctx context.Context, e *Executor, b *feedBatch) error {
-	l.step.Samples, l.step.Thread, l.step.Threads = b.rows, e.step.Thread, e.step.Threads
-	for _, t := range e.tables {
-		if t.inStep >= 0 {
-			r := &l.step.Rows[t.inStep]
-			r.IDs, r.W = b.tables[t.index].beside.unique, t.w[len(t.rows.W):]
-		}
+func (l *looking) read(ctx context.Context, e *Executor, examples int) error {
+	l.step.Samples, l.step.Thread, l.step.Threads = examples, e.step.Thread, e.step.Threads
+	for i, r := range e.beside {
+		l.step.Rows[i].IDs, l.step.Rows[i].W = r.IDs, r.W
 	}
 	if err := l.session.Begin(ctx, &l.step); err != nil {
 		return err

@@ -44,7 +44,8 @@ func (e *Executor) openSession(objective *Node, trainer optimizer.Trainer) error
 		e.giveBack()
 		return err
 	}
-	e.session, e.minimised = s, own
+	l, is := trainer.(optimizer.Looker)
+	e.session, e.minimised, e.looks = s, own, is && l.Looks()
 	e.openTables(params)
 	return nil
 }

@@ -25,12 +25,13 @@ type rowSource interface {
 
 // openTables lists the embeddings of the session, in the order of its params, as the step will show them.
 func (e *Executor) openTables(params []*optimizer.Param) {
-	e.step.Rows = nil
+	e.step.Rows, e.beside = nil, nil
 	for _, p := range params {
 		if p.Embedding {
 			t := e.addTable(e.own(p))
 			t.inStep = len(e.step.Rows)
 			e.step.Rows = append(e.step.Rows, optimizer.Rows{Param: t.param})
+			e.beside = append(e.beside, optimizer.Rows{Param: t.param})
 		}
 	}
 	for _, t := range e.tables {
@@ -64,10 +65,30 @@ func (e *Executor) describe(p *plan, b, next *feedBatch) {
 	for _, t := range e.tables {
 		t.describe(p.train, b.unique(t), next.unique(t), len(b.tables[t.index].beside.unique))
 	}
+	e.step.Beside = nil
+	if p.looks {
+		e.describeBeside(b, next)
+	}
 	for _, c := range p.lookups {
 		c.index = b.rowsOf(p, c)
 	}
 	e.countBatch(p, b)
+}
+
+// describeBeside says which rows are read beside the loss, and where they go: behind those of the step.
+func (e *Executor) describeBeside(b, next *feedBatch) {
+	for _, t := range e.tables {
+		if t.inStep >= 0 {
+			r := &e.beside[t.inStep]
+			r.IDs, r.W, r.Next = b.tables[t.index].beside.unique, t.w[len(t.rows.W):], nil
+			if next != nil {
+				r.Next = next.tables[t.index].beside.unique
+			}
+		}
+	}
+	if e.looks {
+		e.step.Beside = e.beside
+	}
 }
 
 // describe fills in the rows of the step, and makes room for so many that are read beside the loss.

@@ -46,6 +46,13 @@ type Counter interface {
 	Made(thread, threads int) (worker int, number uint64, known bool)
 }
 
+// A Looker is a trainer whose sessions read rows beside those of a step, with them: Begin fills Step.Beside. An
+// objective whose trainer says no, or is none, reads these rows in a session of its own that evaluates.
+type Looker interface {
+	// Looks says whether they do.
+	Looks() bool
+}
+
 // Session is one thread's training: Begin and End alternate, Begin first. After an error of either the session is
 // finished.
 type Session interface {
@@ -75,6 +82,10 @@ type Step struct {
 	Number uint64
 	// Rows has one entry for each embedding that the objective uses, in the order of Params.
 	Rows []Rows
+	// Beside are rows that a training step reads as an evaluation does, for what is computed beside its loss: nil, or
+	// one for each of Rows with IDs, W and Next alone. None is born or trained by that. Only sessions of a [Looker]
+	// fill them.
+	Beside []Rows
 }
 
 // Rows are the rows of one embedding that a batch touches.

@@ -263,6 +263,9 @@ func (c *Client) Open(params []*optimizer.Param) (optimizer.Session, error) {
 	return c.sessions.Open(params)
 }
 
+// Looks implements [optimizer.Looker].
+func (c *Client) Looks() bool { return c.sessions.Looks() }
+
 // EndEpoch implements [optimizer.Trainer].
 func (c *Client) EndEpoch(ctx context.Context) error { return c.sessions.EndEpoch(ctx) }
 

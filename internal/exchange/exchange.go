@@ -63,7 +63,7 @@ func New(s *Servers) *Exchange {
 	x := &Exchange{s: s, lanes: make([]lane, len(s.Layout.Parts)), shares: make([]layout.Share, len(s.Layout.Parts))}
 	for i := range x.lanes {
 		n := len(s.Layout.Embeddings)
-		x.lanes[i].push, x.lanes[i].pull = make([]cutRows, n), make([]cutRows, n)
+		x.lanes[i].push, x.lanes[i].pull = make([]cutRows, n), make([]cutRows, 2*n)
 	}
 	return x
 }

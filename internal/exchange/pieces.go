@@ -144,8 +144,7 @@ func (x *Exchange) pullPieces(ctx context.Context, s int, r *Request) error {
 	for e := range r.Pull {
 		for _, p := range x.cutShare(e, l.pull[e].share.Len(), 4*x.dim(e)) {
 			l.build.Reset(x.header(r))
-			l.build.IDs(x.table(e), l.pull[e].partOf(r.Pull[e].IDs)[p.from:p.to])
-			x.tally(s, e, p.to-p.from)
+			x.ask(s, e, l.pull[e].partOf(r.Pull[e].IDs)[p.from:p.to])
 			err := x.send(ctx, s, func(f *wire.Frame) error {
 				sec, err := only(f, wire.KindRows)
 				if err != nil {

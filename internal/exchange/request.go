@@ -20,7 +20,8 @@ type Request struct {
 	// From are the versions of the weights that the gradients were computed on, by server; nil means the exchange's
 	// last answers.
 	From []uint64
-	// Pull are the rows wanted, by embedding.
+	// Pull are the rows wanted, by embedding, and behind them, by embedding too, rows that are read as an evaluation
+	// reads them, if there are any.
 	Pull []Rows
 	// All sends a frame to servers with nothing to do too, as every push does: rounds and saves go by steps on all
 	// servers.

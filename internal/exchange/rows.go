@@ -38,15 +38,30 @@ func (x *Exchange) cut(e int, ids []uint64, of func(*lane) *cutRows) {
 	for s := range x.lanes {
 		x.shares[s] = of(&x.lanes[s]).share
 	}
-	x.s.Layout.Embeddings[e].Cut(ids, x.shares)
+	x.embedding(e).Cut(ids, x.shares)
 	for s := range x.lanes {
 		of(&x.lanes[s]).share = x.shares[s]
 	}
 }
 
-func (x *Exchange) table(e int) uint32 { return uint32(x.s.Layout.Embeddings[e].Index) }
+// embedding is that of a push or pull at its place among a request's: those to peek at come behind the others.
+func (x *Exchange) embedding(e int) *layout.Embedding {
+	return &x.s.Layout.Embeddings[e%len(x.s.Layout.Embeddings)]
+}
 
-func (x *Exchange) dim(e int) int { return x.s.Layout.Embeddings[e].Dim() }
+func (x *Exchange) table(e int) uint32 { return uint32(x.embedding(e).Index) }
+
+func (x *Exchange) dim(e int) int { return x.embedding(e).Dim() }
+
+// ask adds the ids of a pull to a server's frame.
+func (x *Exchange) ask(s, e int, ids []uint64) {
+	if b := &x.lanes[s].build; e < len(x.s.Layout.Embeddings) {
+		b.IDs(x.table(e), ids)
+	} else {
+		b.Peek(x.table(e), ids)
+	}
+	x.tally(s, e, len(ids))
+}
 
 // gather is a share's gradients: as they lie when they lie side by side, copied together otherwise.
 func (x *Exchange) gather(c *cutRows, e int, r gradient.Rows) []float32 {

@@ -87,8 +87,7 @@ func (x *Exchange) write(s int, r *Request) bool {
 	l.asked = l.asked[:0]
 	for e := range r.Pull {
 		if c := &l.pull[e]; c.share.Len() > 0 {
-			b.IDs(x.table(e), c.partOf(r.Pull[e].IDs))
-			x.tally(s, e, c.share.Len())
+			x.ask(s, e, c.partOf(r.Pull[e].IDs))
 			l.asked = append(l.asked, e)
 			useful = true
 		}

@@ -112,6 +112,9 @@ func (a *Accumulator) Take(last *optimizer.Step) *optimizer.Step {
 	a.step = optimizer.Step{Samples: samples, Loss: a.loss / float64(max(1, samples)), Thread: a.thread, Threads: a.of,
 		Number: a.number,
 		Rows:   a.out}
+	if last != nil {
+		a.step.Beside = last.Beside
+	}
 	a.steps, a.total.Samples, a.loss = 0, 0, 0
 	return &a.step
 }

@@ -1,6 +1,9 @@
 package kernels
 
-import "math/bits"
+import (
+	"math/bits"
+	"slices"
+)
 
 // Uniquer is the memory that [Unique] works in. Its zero value is ready; it grows to the largest input seen and
 // allocates no more after that. It must not be used by two goroutines at once.
@@ -25,11 +28,11 @@ const (
 )
 
 // Unique returns the ids without repetition, strictly increasing, and for every id its position in that list:
-// unique[inverse[i]] == ids[i]. Both results belong to u and are valid until its next use; ids is not changed. It sorts
-// by radix, in passes over the digits in which ids differ.
+// unique[inverse[i]] == ids[i]. Of no ids unique is empty, and not nil. Both results belong to u and are valid until
+// its next use; ids is not changed. It sorts by radix, in passes over the digits in which ids differ.
 func Unique(ids []uint64, u *Uniquer) (unique []uint64, inverse []int32) {
 	sorted := u.sort(ids)
-	u.unique, u.inverse = u.unique[:0], grow(u.inverse, len(ids))
+	u.unique, u.inverse = slices.Grow(u.unique[:0], 1), grow(u.inverse, len(ids))
 	for i, k := range sorted {
 		if i == 0 || k.id != sorted[i-1].id {
 			u.unique = append(u.unique, k.id)

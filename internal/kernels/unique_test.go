@@ -12,6 +12,9 @@ func checkUnique(t *testing.T, ids []uint64, u *Uniquer) {
 	t.Helper()
 	before := slices.Clone(ids)
 	unique, inverse := Unique(ids, u)
+	if unique == nil { // which would be of a batch that is not known
+		t.Fatal("nil is what is unique")
+	}
 	want := slices.Compact(slices.Sorted(slices.Values(before)))
 	if !slices.Equal(unique, want) {
 		t.Fatalf("Unique of %d ids = %v, want %v", len(ids), unique, want)

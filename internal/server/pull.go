@@ -61,6 +61,7 @@ func (c *reading) parseIDs(a *state.Asked, sec wire.Section) (err error) {
 	if a.Embedding, err = c.part.Embedding(sec.Param); err != nil {
 		return err
 	}
+	a.Peek = sec.Peek()
 	if a.IDs, err = sec.IDs(a.IDs[:0]); err != nil {
 		return err
 	}
@@ -92,7 +93,7 @@ func (c *reading) pull(f *wire.Frame, r *state.Reply, peek bool) error {
 	for i := range r.Asked[:r.Wanted] {
 		a := &r.Asked[i]
 		a.Rows = state.Grow(a.Rows, len(a.IDs)*c.part.Dim(a.Embedding))
-		if err := c.pullRows(a.Embedding, a.IDs, a.Rows, peek); err != nil {
+		if err := c.pullRows(a.Embedding, a.IDs, a.Rows, peek || a.Peek); err != nil {
 			return err
 		}
 		r.Bare(uint32(c.part.Layout.Embeddings[a.Embedding].Index), a.Rows)

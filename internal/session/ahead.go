@@ -16,14 +16,30 @@ type fetched struct {
 }
 
 func newFetched(w *Worker) fetched {
-	return fetched{rows: make([]exchange.Rows, len(w.Layout.Embeddings))}
+	return fetched{rows: newPull(w)}
 }
+
+// newPull has room for the rows of a step, and of those beside.
+func newPull(w *Worker) []exchange.Rows { return make([]exchange.Rows, 2*len(w.Layout.Embeddings)) }
+
+// reads is what a step has at a place of a pull: the rows of an embedding, and behind all of them those beside.
+func reads(st *optimizer.Step, at int) *optimizer.Rows {
+	switch n := len(st.Rows); {
+	case at < n:
+		return &st.Rows[at]
+	case at-n < len(st.Beside):
+		return &st.Beside[at-n]
+	}
+	return &none
+}
+
+var none optimizer.Rows // is read alone
 
 // want readies room for the rows of ids.
 func (f *fetched) want(w *Worker, st *optimizer.Step, ids func(*optimizer.Rows) []uint64) {
 	f.met = w.meetings.Load()
-	for e := range st.Rows {
-		f.rows[e].Want(ids(&st.Rows[e]), st.Rows[e].Param.Dim())
+	for at := range f.rows {
+		f.rows[at].Want(ids(reads(st, at)), st.Rows[at%len(st.Rows)].Param.Dim())
 	}
 }
 
@@ -32,8 +48,8 @@ func (f *fetched) are(w *Worker, st *optimizer.Step) bool {
 	if st.Eval || f.met != w.meetings.Load() {
 		return false
 	}
-	for e := range st.Rows {
-		if !slices.Equal(f.rows[e].IDs, st.Rows[e].IDs) {
+	for at := range f.rows {
+		if !slices.Equal(f.rows[at].IDs, reads(st, at).IDs) {
 			return false
 		}
 	}
@@ -42,8 +58,8 @@ func (f *fetched) are(w *Worker, st *optimizer.Step) bool {
 
 // give copies the rows into a step.
 func (f *fetched) give(st *optimizer.Step) {
-	for e := range st.Rows {
-		copy(st.Rows[e].W, f.rows[e].W)
+	for at := range f.rows {
+		copy(reads(st, at).W, f.rows[at].W)
 	}
 }
 
@@ -71,8 +87,9 @@ func opOf(st *optimizer.Step) wire.Op {
 
 // own are a step's own rows, whose weights arrive where the step wants them.
 func own(to []exchange.Rows, st *optimizer.Step) []exchange.Rows {
-	for e := range st.Rows {
-		to[e] = exchange.Rows{IDs: st.Rows[e].IDs, W: st.Rows[e].W}
+	for at := range to {
+		r := reads(st, at)
+		to[at] = exchange.Rows{IDs: r.IDs, W: r.W}
 	}
 	return to
 }

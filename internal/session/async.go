@@ -117,7 +117,7 @@ func (s *asyncSession) begin(ctx context.Context, st *optimizer.Step) error {
 	}
 	s.met = s.w.meetings.Load()
 	x := s.staging.exchange(s.w.Servers)
-	r := exchange.Request{Op: wire.OpStep, Pull: own(make([]exchange.Rows, len(s.w.Layout.Embeddings)), st)}
+	r := exchange.Request{Op: wire.OpStep, Pull: own(newPull(s.w), st)}
 	if err := x.Run(ctx, r); err != nil {
 		return describe(err, "pulling", s.w)
 	}

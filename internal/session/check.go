@@ -3,6 +3,7 @@ package session
 import (
 	"fmt"
 
+	"github.com/gofleet/gofleet/internal/layout"
 	"github.com/gofleet/gofleet/optimizer"
 )
 
@@ -24,17 +25,42 @@ func checkStep(w *Worker, st *optimizer.Step) error {
 		if err := r.CheckCounts(); err != nil {
 			return err
 		}
-		if err := increasing(r.IDs); err != nil {
-			return fmt.Errorf("embedding %q: %w", r.Param.Name, err)
-		}
-		if err := emb.CheckIDs(r.IDs); err != nil {
+		if err := checkIDs(emb, r.IDs); err != nil {
 			return err
 		}
+	}
+	if err := checkBeside(w, st.Beside); err != nil {
+		return err
 	}
 	if !st.Eval && st.Samples <= 0 {
 		return fmt.Errorf("a training step of %d samples", st.Samples)
 	}
 	return nil
+}
+
+// checkBeside refuses rows beside a step's that are not the layout's.
+func checkBeside(w *Worker, beside []optimizer.Rows) error {
+	if n := len(w.Layout.Embeddings); beside != nil && len(beside) != n {
+		return fmt.Errorf("a step reads rows of %d embeddings beside: the objective has %d", len(beside), n)
+	}
+	for e, r := range beside {
+		emb := &w.Layout.Embeddings[e]
+		if want := len(r.IDs) * emb.Dim(); len(r.W) != want {
+			return fmt.Errorf("embedding %q: %d ids beside a step need %d values, have %d", emb.Name, len(r.IDs), want,
+				len(r.W))
+		}
+		if err := checkIDs(emb, r.IDs); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkIDs(emb *layout.Embedding, ids []uint64) error {
+	if err := increasing(ids); err != nil {
+		return fmt.Errorf("embedding %q: %w", emb.Name, err)
+	}
+	return emb.CheckIDs(ids)
 }
 
 func increasing(ids []uint64) error {

@@ -16,7 +16,7 @@ type evaluation struct {
 }
 
 func newEvaluation(w *Worker, params []*optimizer.Param) *evaluation {
-	v := &evaluation{w: w, x: exchange.New(w.Servers), pull: make([]exchange.Rows, len(w.Layout.Embeddings))}
+	v := &evaluation{w: w, x: exchange.New(w.Servers), pull: newPull(w)}
 	v.x.Dense = Weights(params)
 	return v
 }

@@ -65,7 +65,7 @@ func (m *meeting) open(params []*optimizer.Param) *halfSession {
 		params:  params,
 		intake:  newIntake(m.w, params),
 		x:       exchange.New(m.w.Servers),
-		pull:    make([]exchange.Rows, len(m.w.Layout.Embeddings)),
+		pull:    newPull(m.w),
 		g:       gradient.NewStep(params),
 		version: -1,
 		met:     -1,

@@ -44,6 +44,9 @@ func sameParams(want, got []*optimizer.Param) error {
 	return nil
 }
 
+// Looks implements [optimizer.Looker]. A worker that has a copy of the model has all that is looked up.
+func (w *Worker) Looks() bool { return !w.mode.Copies }
+
 // opened is a session that becomes one of its mode at its first training step.
 type opened struct {
 	w      *Worker

@@ -24,7 +24,7 @@ type syncSession struct {
 
 func newSync(w *Worker, params []*optimizer.Param) *syncSession {
 	s := &syncSession{w: w, x: exchange.New(w.Servers), intake: newIntake(w, params),
-		pull: make([]exchange.Rows, len(w.Layout.Embeddings)), ahead: newFetched(w)}
+		pull: newPull(w), ahead: newFetched(w)}
 	s.x.Dense = Weights(params)
 	return s
 }

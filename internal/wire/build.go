@@ -57,6 +57,11 @@ func (b *Builder) Dense(pieces ...[]float32) {
 // IDs asks for the rows of ids, which are strictly increasing.
 func (b *Builder) IDs(param uint32, ids []uint64) { b.rows(KindIDs, param, ids, nil) }
 
+// Peek asks for rows as an evaluation does, in a frame of a training step.
+func (b *Builder) Peek(param uint32, ids []uint64) {
+	b.end(b.beginRows(KindIDs, flagPeek, param, ids, 0))
+}
+
 // Rows adds ids and their rows.
 func (b *Builder) Rows(param uint32, ids []uint64, rows []float32) {
 	b.rows(KindRows, param, ids, rows)

@@ -37,7 +37,7 @@
 // sent as uvarints of their differences less one (the first as it is); after them come zeros up to a multiple of 8:
 //
 //	KindDense  floats of all the server's dense blocks, in plan order; with OpKeep and OpBring of all frozen dense params, in theirs
-//	KindIDs    u32 count, u32 bytes of ids, ids
+//	KindIDs    u32 count, u32 bytes of ids, ids; with flag 8 their rows are read as by OpPeek, whatever the frame's op
 //	KindRows   u32 count, u32 bytes of ids, ids, floats of count rows; the answer to KindIDs leaves the ids out (flag Bare)
 //	KindBlob   bytes: the JSON of a control message, or an error's text
 //	KindPiece  u32 number, u32 of: the frame is that piece of a push or publication that is too large for one

@@ -42,13 +42,15 @@ func named(what string, n uint8, names []string) string {
 }
 
 // A section's flags: flagBare marks rows without ids, which answer the ids of a request, in its order, and flagAll an
-// answer that begins anew; the two bits above are the encoding of floats. Who does not know a section with flagSkip
+// answer that begins anew; the two bits above are the encoding of floats, and flagPeek marks ids whose rows are read as
+// an evaluation reads them. Who does not know a section with flagSkip
 // reads the frame without it.
 const (
 	flagBare      = 1
 	flagAll       = 1 // of changed rows
 	encodingShift = 1
-	flagsEnd      = 1 << 3
+	flagPeek      = 1 << 3
+	flagsEnd      = 1 << 4
 	flagSkip      = 1 << 7
 )
 
@@ -59,6 +61,7 @@ type Section struct {
 	Kind  Kind
 	Param uint32
 	bare  bool
+	peek  bool
 	coded Encoding
 	data  []byte
 }
@@ -123,7 +126,8 @@ func (s *Section) parse(b []byte) (rest []byte, err error) {
 	}
 	size := binary.LittleEndian.Uint64(b[8:])
 	flags := b[1] &^ flagSkip
-	*s = Section{Kind: Kind(b[0]), bare: flags&flagBare != 0, coded: Encoding(flags >> encodingShift),
+	*s = Section{Kind: Kind(b[0]), bare: flags&flagBare != 0, peek: flags&flagPeek != 0,
+		coded: Encoding(flags &^ flagPeek >> encodingShift),
 		Param: binary.LittleEndian.Uint32(b[4:])}
 	b = b[sectionSize:]
 	if size > uint64(len(b)) {
@@ -140,17 +144,21 @@ func (s *Section) parse(b []byte) (rest []byte, err error) {
 // known says what of a section's head this build does not know.
 func known(head []byte) error {
 	kind, flags := Kind(head[0]), head[1]&^flagSkip
-	coded := flags>>encodingShift != 0
+	coded := flags&^flagPeek>>encodingShift != 0
 	switch {
 	case kind == 0 || kind >= kindEnd:
 		return fmt.Errorf("%v: %w", kind, ErrUnknown)
-	case flags >= flagsEnd || coded && (flags&flagBare != 0 || kind != KindDense && kind != KindRows):
+	case flags >= flagsEnd || flags&flagPeek != 0 && kind != KindIDs,
+		coded && (flags&flagBare != 0 || kind != KindDense && kind != KindRows):
 		return fmt.Errorf("flags %#x of %v: %w", flags, kind, ErrUnknown)
 	case head[2] != 0 || head[3] != 0:
 		return fmt.Errorf("bytes 2 and 3 of the head of %v: %w", kind, ErrUnknown)
 	}
 	return nil
 }
+
+// Peek says that the rows of a KindIDs section are asked for as by an evaluation: none is born.
+func (s Section) Peek() bool { return s.peek }
 
 // All says that changed rows, from this answer on, are all that there are.
 func (s Section) All() bool { return s.Kind == KindChanged && s.bare }

@@ -22,12 +22,11 @@ func (t *trips) Call(ctx context.Context, endpoint string, req [][]byte, read fu
 	return t.Transport.Call(ctx, endpoint, req, read)
 }
 
-// tripped compares the calls of the steps behind the first of an epoch with what Explain says of them. What is fetched
-// beside the loss is asked for by itself, of servers that have it.
+// tripped compares the calls of the steps behind the first of an epoch with what Explain says of them.
 func (r *role) tripped(at string, c Call, calls []int64) error {
 	s, last := r.l.Strategy, len(calls)-1
 	if r.l.kind() != string(strategy.ModeSync) || s.MaxFrame+s.GradientMerge.KSteps > 0 ||
-		len(c.Looks) > 0 || r.p.Net.Beside || last < 1 {
+		len(c.Looks) > 0 || last < 1 {
 		return nil
 	}
 	e, err := r.f.Explain(map[string]int{})

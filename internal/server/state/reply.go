@@ -27,6 +27,7 @@ type Reply struct {
 // Asked are the rows of an embedding that a frame asks for.
 type Asked struct {
 	Embedding int // among the layout's embeddings
+	Peek      bool
 	IDs       []uint64
 	Rows      []float32
 }
