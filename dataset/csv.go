@@ -71,6 +71,8 @@ type CSVColumn struct {
 	// leaves them as they are. What Missing says is fed as it stands there: behind a scaling that standardizes, "0" is
 	// the mean.
 	Scale []Scaling
+
+	texts *Texts // that number the field's, instead of all that; nil has none
 }
 
 func (c CSVColumn) fields() []string {
@@ -194,7 +196,7 @@ type filler struct {
 
 // use is what becomes of a field: place at of the column with this number.
 func (c CSVColumn) use(name string, from, column, at int) fieldUse {
-	use := fieldUse{name: name, from: from, column: column, at: at, kind: c.kind(), scale: c.Scale}
+	use := fieldUse{name: name, from: from, column: column, at: at, kind: c.kind(), scale: c.Scale, texts: c.texts}
 	use.filler, _ = c.filler()
 	use.numbers = c.HashNumbers
 	if c.Hash > 0 {
@@ -236,6 +238,7 @@ type fieldUse struct {
 	digits  []byte
 	scale   []Scaling
 	filler  filler // stands for a missing number, or there must be one
+	texts   *Texts
 }
 
 // bind finds the fields of the schema among the names.
@@ -310,6 +313,10 @@ func (p *csvParser) ParseLine(line []byte, row Row) error {
 
 // setAt sets a value of the row's column, or adds one where at is appended.
 func (u *fieldUse) setAt(row Row, at int, text []byte, missing bool) error {
+	if u.texts != nil {
+		u.setID(row, at, u.texts.number(text))
+		return nil
+	}
 	if u.hash.Height > 0 {
 		if missing {
 			text = nil

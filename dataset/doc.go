@@ -164,6 +164,7 @@ package dataset
 //	criteo.go     Criteo's TSV
 //	csv.go        CSV
 //	jsonlines.go  JSON objects
+//	texts.go      a field's texts, beside what the schema makes of it
 //	missed.go     names that are in none of them
 //	libsvm.go     a label and "index:value"
 //	slots.go      columns that slots fill

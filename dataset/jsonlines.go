@@ -166,7 +166,7 @@ func (p *jsonParser) put(u *jsonUse, row Row, n int, v jsonobject.Value) error {
 		text = p.text
 	}
 	switch {
-	case u.hash.Height > 0:
+	case u.hash.Height > 0 || u.texts != nil:
 	case v.Kind == jsonobject.True:
 		text = jsonOne
 	case v.Kind == jsonobject.False:

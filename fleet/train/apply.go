@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
-	"strings"
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/internal/files"
@@ -54,7 +52,7 @@ func predictFiles(ctx context.Context, o *Options, _ func() (Job, error)) error 
 	return err
 }
 
-// evalFiles is what a program with -eval does: it says the loss and the metrics of a saved model on rows of files.
+// evalFiles is what a program with -eval does: it says how right a saved model is on rows of files.
 func evalFiles(ctx context.Context, o *Options, job func() (Job, error)) error {
 	dir, err := o.saved()
 	if err != nil {
@@ -89,32 +87,12 @@ func evalFiles(ctx context.Context, o *Options, job func() (Job, error)) error {
 	if err != nil {
 		return err
 	}
-	rows, err := j.Files.read(ctx, []string{o.eval}, j.fed()...)
+	x := Examination{Loss: j.Loss, Metrics: j.Metrics, Format: j.Files.Format, Paths: []string{o.eval}, By: o.by,
+		Importance: o.importance, Seed: o.Seed}
+	report, err := x.Run(ctx, f)
 	if err != nil {
 		return err
 	}
-	nodes := append([]*nn.Node{j.Loss}, j.Metrics...)
-	values, err := Evaluate(ctx, f, rows, nodes...)
-	if err != nil {
-		return err
-	}
-	n, _ := rows.Len()
-	said := make([]string, len(nodes))
-	for i, node := range nodes {
-		said[i] = fmt.Sprintf("%s %.4f", node.Label(), values[i])
-	}
-	said[0] = fmt.Sprintf("loss %.4f", values[0])
-	_, err = fmt.Fprintf(j.output(), "%s: %d rows, %s\n", dir, n, strings.Join(said, ", "))
+	_, err = fmt.Fprintf(j.output(), "%s: %v", dir, report)
 	return err
-}
-
-// fed are the columns of Files that the graph takes: others, by which rows may have been parted, are not asked for.
-func (j *Job) fed() (columns []string) {
-	all, _ := j.Files.Format.Columns()
-	for _, c := range all {
-		if slices.ContainsFunc(j.Loss.Graph().Inputs(), func(in *nn.Node) bool { return in.Name() == c.Name }) {
-			columns = append(columns, c.Name)
-		}
-	}
-	return columns
 }

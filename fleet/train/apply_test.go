@@ -54,7 +54,8 @@ func TestSavedModelOnFiles(t *testing.T) {
 	_, last, _ := strings.Cut(trained[strings.LastIndex(trained, "epoch 2/2: "):], "test loss ")
 	last, _, _ = strings.Cut(last, "\n")
 	said := run("-eval=" + test)
-	if _, numbers, _ := strings.Cut(said, ": 70 rows, loss "); strings.ReplaceAll(last, "test ", "") != strings.TrimSpace(numbers) {
+	first, _, _ := strings.Cut(said, "\n")
+	if _, numbers, _ := strings.Cut(first, ": 70 rows, loss "); strings.ReplaceAll(last, "test ", "") != strings.TrimSpace(numbers) {
 		t.Errorf("training ends with %q, and -eval says %q", last, said)
 	}
 	if other := run("-eval=" + dayless); other != said {

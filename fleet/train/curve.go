@@ -36,7 +36,7 @@ func (c *curve) step(so nn.TrainResult, at int) {
 	if c.Steps < c.Every {
 		return
 	}
-	c.Points = appendPoint(c.Points, at, c.Loss/c.Weight)
+	c.Points = appendPoint(c.Points, float64(at), c.Loss/c.Weight)
 	c.Steps, c.Weight, c.Loss = 0, 0, 0
 	if len(c.Points) == curvePoints {
 		c.halve()
@@ -44,11 +44,11 @@ func (c *curve) step(so nn.TrainResult, at int) {
 }
 
 // appendPoint leaves out what can't be drawn, nor kept in checkpoints.
-func appendPoint(to []point, examples int, v float64) []point {
+func appendPoint(to []point, at, v float64) []point {
 	if !finite(float64(float32(v))) {
 		return to
 	}
-	return append(to, point{float32(examples), float32(v)})
+	return append(to, point{float32(at), float32(v)})
 }
 
 // halve makes one point of each two, at the place of the later.
@@ -78,7 +78,7 @@ func pointsOf(history []Evaluation, name string) []point {
 	every := 1 + len(history)/curvePoints
 	for i, e := range history {
 		if v, ok := e.Values[name]; ok && ((len(history)-1-i)%every == 0) {
-			points = appendPoint(points, e.Examples, v)
+			points = appendPoint(points, float64(e.Examples), v)
 		}
 	}
 	return points

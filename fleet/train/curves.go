@@ -13,7 +13,7 @@ import (
 // with a directory for what it leaves has such a picture there, curves.svg.
 func Curves(file string) Hooks {
 	return rewritten(file, "Curves", func(r *Run, to io.Writer) error {
-		return draw(to, r.Job.panels(&r.curve, r.History))
+		return draw(to, "training curves", r.Job.panels(&r.curve, r.History))
 	})
 }
 

@@ -44,19 +44,23 @@
 //	model        the outputs, for inference: nn.Load; the best evaluation's with [EarlyStopping] or -patience, of which best.json tells
 //	history.csv  the evaluations, with the time, the rate of all workers, the learning rate and the gradients' norm
 //	curves.svg   the same as a picture, with the loss of steps
+//	calibration.svg  of a binary loss: what was predicted of the test rows beside what was observed
 //	run.json     the flags of the job; fleetrun compare shows several jobs beside each other
 //
 // A program says what its model makes of other rows, too, in a process of its own:
 //
 //	go run . -predict=tomorrow.csv > scores.csv     what the model below -out computes, a line for each row
-//	go run . -eval=last_week.csv                    its loss and its metrics
+//	go run . -eval=last_week.csv                    its loss and its metrics, its calibration, what it takes for what
+//	go run . -eval=last_week.csv -by=carrier -importance     by a field's values; and what each field is worth
+//
+// A test, or a program that has a model of its own, runs an [Examination].
 //
 // # Hooks
 //
 // [Hooks] are called as a job goes on, on every worker. The package's own decide by the history, so that all workers
 // decide alike and a job that is started again goes on as it would have, by what hooks remember ([State]):
-// [EarlyStopping], [BestModel] and [Plateau]; [LogSteps], [HistoryCSV], [HistoryJSON] and [Curves] write down how it
-// goes. A hook of one's own is a function:
+// [EarlyStopping], [BestModel] and [Plateau]; [LogSteps], [HistoryCSV], [HistoryJSON], [Curves] and [Calibration] write
+// down how it goes. A hook of one's own is a function:
 //
 //	j.Hooks = append(j.Hooks, train.Hooks{
 //		Evaluated: func(ctx context.Context, r *train.Run, e train.Evaluation) error {
@@ -133,6 +137,8 @@ package train
 //	main.go      a whole program
 //	check.go     a look at a job before it trains
 //	apply.go     what its model says of other rows
+//	examine.go   how right it is on them
+//	importance.go  and what each field is worth
 //	run.go       a job under way on a worker, and what it knows
 //	work.go      the worker's part, from its first epoch to its last
 //	ending.go    why it ends earlier
@@ -157,6 +163,7 @@ package train
 //	about.go     what a job says of itself
 //	log.go       hooks that write down
 //	curves.go    the hook that draws
+//	calibration.go  the hook that draws what was predicted and observed
 //	tensorboard.go  the hook that writes what TensorBoard shows
 //	curve.go     the loss of steps, a bounded number of points
 //	picture.go   lines over axes, as SVG

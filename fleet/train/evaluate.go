@@ -9,6 +9,7 @@ import (
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/train/internal/check"
+	"github.com/gofleet/gofleet/fleet/train/internal/verdict"
 	"github.com/gofleet/gofleet/nn"
 )
 
@@ -36,7 +37,7 @@ func Evaluate(ctx context.Context, f *fleet.Fleet, rows *dataset.Dataset, nodes 
 		return nil, err
 	}
 	exe := nn.NewExecutor(nodes[0].Graph())
-	sums, err := measure(ctx, exe, rows.Shard(f.WorkerIndex(), f.WorkerNum()), nodes, nil)
+	sums, err := measure(ctx, exe, rows.Shard(f.WorkerIndex(), f.WorkerNum()), nodes, nil, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -60,11 +61,14 @@ func measurable(n *nn.Node) error {
 }
 
 // measure is the sums of nodes over rows, one node after the other, and the spread of what a node predicts, if
-// it is not nil.
-func measure(ctx context.Context, exe *nn.Executor, rows *dataset.Dataset, nodes []*nn.Node,
-	pred *nn.Node) (sums []float64, err error) {
+// it is not nil. Tallies see the rows too.
+func measure(ctx context.Context, exe *nn.Executor, rows *dataset.Dataset, nodes []*nn.Node, pred *nn.Node,
+	tallies []*verdict.Tally) (sums []float64, err error) {
 	exe.ResetMetrics()
 	fetch, apart := slices.Clone(nodes), check.Spread{}
+	for _, t := range tallies {
+		fetch = append(fetch, t.Fetch()...)
+	}
 	if pred != nil {
 		fetch = append(fetch, pred)
 	}
@@ -78,7 +82,13 @@ func measure(ctx context.Context, exe *nn.Executor, rows *dataset.Dataset, nodes
 			return nil, err
 		}
 		if pred != nil {
-			apart.See(out[len(nodes)].Float32s(), exe.Examples())
+			apart.See(out[len(out)-1].Float32s(), exe.Examples())
+		}
+		at := len(nodes)
+		for _, t := range tallies {
+			n := len(t.Fetch())
+			t.See(out[at : at+n])
+			at += n
 		}
 		for i, t := range out[:len(nodes)] {
 			if w := exe.Weight(nodes[i]); w > 0 {

@@ -13,10 +13,11 @@ import (
 func (r *Run) evaluate(ctx context.Context, so nn.TrainResult, end bool) error {
 	pace := r.meter.take()
 	for {
+		tallies, told := r.tests.tallies(), []float64(nil)
 		sums := []float64{float64(so.Samples), float64(so.Passed + r.past.extra), so.Loss * so.Weight, so.Weight}
 		if r.tests.rows != nil {
 			own, err := measure(ctx, r.tests.exe, r.tests.share(r.others.place, r.others.beside), r.tests.nodes(),
-				r.Job.Loss.Prediction())
+				r.Job.Loss.Prediction(), tallies)
 			if err != nil {
 				return err
 			}
@@ -24,13 +25,17 @@ func (r *Run) evaluate(ctx context.Context, so nn.TrainResult, end bool) error {
 				return err
 			}
 			sums = append(sums, own...)
+			for _, t := range tallies {
+				told = append(told, t.Sums...)
+			}
 		}
 		if r.others.leads {
 			if factor, err := r.Fleet.RateFactor(ctx); err == nil {
 				pace.LR = r.meter.rate(r.Job.Rule, factor)
 			}
 		}
-		words, _, err := r.meet(ctx, word{Kind: measures, Ended: end, Sums: sums, Of: r.others.beside, Pace: pace})
+		words, _, err := r.meet(ctx, word{Kind: measures, Ended: end, Sums: sums, Chances: told,
+			Of: r.others.beside, Pace: pace})
 		if err != nil {
 			return err
 		}
@@ -76,6 +81,7 @@ func (r *Run) conclude(ctx context.Context, words []word) error {
 		before = r.Pace(r.History[n-1])
 	}
 	r.paces.add(e, before, words)
+	r.tests.judge(words)
 	r.History = append(r.History, e)
 	if r.others.leads {
 		label := r.label()

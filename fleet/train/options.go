@@ -27,7 +27,8 @@ import (
 //	-check             look at the job and its rows, try some steps in this process, say what is most likely a mistake, and
 //	                   end: see [Check]
 //	-predict, -eval    rows in files for the model that the job has left in -out, or that -load names, in this process:
-//	                   its outputs are written, a line for each row, or its loss and its metrics are said
+//	                   its outputs are written, a line for each row, or how right it is is said: see [Examination]
+//	-by, -importance   beside -eval: by the values of a field; what is lost without each field
 //	-journal           directory on each server's local disk for what it does between checkpoints; with -checkpoint
 //
 // A job goes on from a checkpoint with the rule that has written it, whose state is in it. Under another rule it begins
@@ -66,7 +67,8 @@ type Options struct {
 	placement, codec, payload, amend string
 	kSteps, goBack                   int
 	look                             bool      // and do not train
-	predict, eval                    string    // files, instead of training
+	predict, eval, by                string    // files, instead of training, and a field of these
+	importance                       bool      // of fields, beside eval
 	predictions                      io.Writer // of predict; nil is os.Stdout
 	parsed                           bool      // by Parse, from the program's command line
 	defaulted                        bool      // Batch, Epochs and Threads have been given their defaults
@@ -119,8 +121,10 @@ func (c *Options) Register(fs *flag.FlagSet) {
 		"mistake, and end; the status is 1 if training would fail")
 	fs.StringVar(&c.predict, "predict", "", "file, pattern or directory of rows: write what the saved model (-load, "+
 		"or below -out) says of each, and end")
-	fs.StringVar(&c.eval, "eval", "", "file, pattern or directory of rows: say the loss and the metrics of the saved "+
-		"model on them, and end")
+	fs.StringVar(&c.eval, "eval", "", "file, pattern or directory of rows: say the loss, the metrics, the calibration "+
+		"and the confusion of the saved model on them, and end")
+	fs.StringVar(&c.by, "by", "", "a field of the rows: -eval says loss and metrics for each of its values too")
+	fs.BoolVar(&c.importance, "importance", false, "-eval says too what is lost without each field, on 10,000 rows")
 	fs.StringVar(&c.TensorBoard, "tensorboard", c.TensorBoard, "directory for what TensorBoard shows: losses, "+
 		"metrics, histograms, the graph, embeddings; empty has none")
 	fs.StringVar(&c.LogJSON, "log_json", c.LogJSON, "file for evaluations as lines of JSON, which W&B and MLflow take "+
@@ -152,6 +156,8 @@ func (c *Options) Check() error {
 		return fmt.Errorf("train: -eval_every=%d: it counts steps, from 0", c.EvalEvery)
 	case c.look && c.predict+c.eval != "" || c.predict != "" && c.eval != "":
 		return errors.New("train: -check, -predict and -eval each end the program: name one of them")
+	case c.eval == "" && (c.by != "" || c.importance):
+		return errors.New("train: -by and -importance are of what -eval says: name rows with -eval")
 	case c.Patience < 0:
 		return fmt.Errorf("train: -patience=%d: it counts evaluations, from 0", c.Patience)
 	}

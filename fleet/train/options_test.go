@@ -209,7 +209,7 @@ func TestEveryFlagActs(t *testing.T) {
 			return l.strategy.Recovery.Journal == strategy.JournalProcess && l.strategy.Recovery.JournalDir == dir+"/journal"
 		}},
 	}
-	shown := map[string]bool{"check": true, "predict": true, "eval": true} // in place of a job: TestCheckFlag, TestSavedModelOnFiles
+	shown := map[string]bool{"check": true, "predict": true, "eval": true, "by": true, "importance": true} // in place of a job: TestCheckFlag, TestSavedModelOnFiles, TestExamination
 	for _, e := range effects {
 		shown[e.name] = true
 		if l := learn(t, strings.Fields(e.args)...); !e.acts(l) {

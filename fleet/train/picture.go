@@ -2,6 +2,7 @@ package train
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/xml"
 	"fmt"
 	"io"
@@ -17,6 +18,10 @@ type (
 		lines  []series
 		epochs []float64 // where they ended
 		best   *point    // that is marked, nil for none
+		under  string    // the name of the axis below; "" is examples
+		note   string    // beside it; "" is the best value
+		// straight draws the line on which both axes have the same numbers
+		straight bool
 	}
 	series struct {
 		name   string // "train" or "test"
@@ -34,7 +39,8 @@ const (
 // style has colours for light and dark. The picture has a ground of its own, since a page may be dark where the
 // reader's system is not.
 const style = `
-text { font: 12px system-ui, sans-serif; fill: #1f2328 } .title { font-weight: 600; font-size: 14px } .x { text-anchor: middle }
+text { font: 12px system-ui, sans-serif; fill: #1f2328 } .title { font-weight: 600; font-size: 14px }
+.x { text-anchor: middle }
 .y, .legend, .note { text-anchor: end } .ground { fill: #ffffff } .grid { stroke: #d8dee4 } .axis { stroke: #1f2328 }
 polyline { fill: none; stroke-width: 1.8; stroke-linejoin: round }
 .train { stroke: #2f6fd0 } .test, .best { stroke: #d1570d } circle { fill: #d1570d }
@@ -45,15 +51,16 @@ text { fill: #e6edf3 } .ground { fill: #0d1117 } .grid { stroke: #3d444d } .axis
 `
 
 // draw writes panels as SVG, two beside each other.
-func draw(w io.Writer, panels []panel) error {
+func draw(w io.Writer, title string, panels []panel) error {
 	columns := min(len(panels), 2)
 	width, height := columns*panelWidth, (len(panels)+columns-1)/columns*panelHeight
 	var b bytes.Buffer
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %[1]d %[2]d" width="%[1]d" height="%[2]d" role="img">
-<title>training curves</title>
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %[1]d %[2]d"
+ width="%[1]d" height="%[2]d" role="img">
+<title>%[4]s</title>
 <style>%[3]s</style>
 <rect class="ground" width="100%%" height="100%%"/>
-`, width, height, style)
+`, width, height, style, title)
 	for i, p := range panels {
 		fmt.Fprintf(&b, "<g transform=\"translate(%d,%d)\">\n", i%columns*panelWidth, i/columns*panelHeight)
 		p.draw(&b)
@@ -81,7 +88,11 @@ func (p panel) draw(b *bytes.Buffer) {
 	}
 	fmt.Fprintf(b, "<line class=\"axis\" x1=\"%d\" x2=\"%d\" y1=\"%d\" y2=\"%d\"/>\n", axisLeft, axisRight, axisBottom,
 		axisBottom)
-	text(b, "x", (axisLeft+axisRight)/2, axisBottom+38, "examples")
+	text(b, "x", (axisLeft+axisRight)/2, axisBottom+38, cmp.Or(p.under, "examples"))
+	if p.straight {
+		fmt.Fprintf(b, "<line class=\"axis\" stroke-dasharray=\"5 4\" x1=\"%d\" x2=\"%d\" y1=\"%d\" y2=\"%d\"/>\n",
+			axisLeft, axisRight, axisBottom, axisTop)
+	}
 	text(b, "title", axisLeft, 26, p.title)
 	for i, l := range p.lines {
 		at := float64(axisRight - 70*(len(p.lines)-1-i))
@@ -93,7 +104,10 @@ func (p panel) draw(b *bytes.Buffer) {
 	if p.best != nil {
 		px, py := x.place(float64(p.best[0])), y.place(float64(p.best[1]))
 		fmt.Fprintf(b, "<path class=\"best\" d=\"M%.1f %.1fa7 7 0 1 0 14 0a7 7 0 1 0 -14 0\"/>\n", px-7, py)
-		text(b, "note", axisRight, axisBottom+38, fmt.Sprintf("best %.4g", p.best[1]))
+		p.note = fmt.Sprintf("best %.4g", p.best[1])
+	}
+	if p.note != "" {
+		text(b, "note", axisRight, axisBottom+38, p.note)
 	}
 }
 
@@ -125,7 +139,7 @@ type axis struct {
 	short     bool // write 20k for 20,000
 }
 
-// axes hold all points of the panel. Examples begin at 0.
+// axes hold all points of the panel. Examples begin at 0, and so do chances, whose axes are alike.
 func (p panel) axes() (x, y axis) {
 	x = axis{high: 1, from: axisLeft, to: axisRight, short: true}
 	y = axis{low: math.Inf(1), high: math.Inf(-1), from: axisBottom, to: axisTop}
@@ -134,6 +148,15 @@ func (p panel) axes() (x, y axis) {
 			x.high = max(x.high, float64(p[0]))
 			y.low, y.high = min(y.low, float64(p[1])), max(y.high, float64(p[1]))
 		}
+	}
+	if p.straight {
+		x.high = max(y.high, 1e-6)
+		for _, at := range p.lines[0].points {
+			x.high = max(x.high, float64(at[0]))
+		}
+		x.high *= 1.05
+		y.low, y.high = 0, x.high
+		return x, y
 	}
 	if y.low > y.high { // no points
 		y.low, y.high = 0, 1

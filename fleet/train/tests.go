@@ -7,6 +7,7 @@ import (
 
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/fleet/train/internal/check"
+	"github.com/gofleet/gofleet/fleet/train/internal/verdict"
 	"github.com/gofleet/gofleet/nn"
 )
 
@@ -16,6 +17,38 @@ type tests struct {
 	rows *dataset.Dataset // nil where there are none
 	exe  *nn.Executor
 	dead bool // the model was said to predict without regard to the rows
+	// judged is what was predicted and observed at the last evaluation, of all workers; nil where that is not known
+	judged []*verdict.Tally
+}
+
+// tallies are empty ones of what the job predicts of two classes.
+func (t *tests) tallies() (all []*verdict.Tally) {
+	for _, c := range verdict.Of(t.job.Loss) {
+		if c.Binary() {
+			all = append(all, verdict.NewTally(c))
+		}
+	}
+	return all
+}
+
+// judge adds up what workers have predicted and observed.
+func (t *tests) judge(words []word) {
+	t.judged = t.tallies()
+	for _, w := range words {
+		told := w.Chances
+		for _, all := range t.judged {
+			if w.Kind != measures || len(told) < len(all.Sums) {
+				continue
+			}
+			for i := range all.Sums {
+				all.Sums[i] += told[i]
+			}
+			told = told[len(all.Sums):]
+		}
+		if w.Kind == measures && len(w.Chances) == 0 {
+			t.judged = nil
+		}
+	}
 }
 
 // nodes are what is evaluated.

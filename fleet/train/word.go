@@ -14,6 +14,8 @@ type word struct {
 	Front int // epochs that it knows to have ended
 	// Sums are what it has measured.
 	Sums tallies
+	// Chances are what it has predicted and observed of two classes; a worker of an earlier version tells none.
+	Chances tallies
 	// Pace is how it went on its way there.
 	Pace *measured
 	// Of is how many workers measure a share each.

@@ -50,7 +50,7 @@ func (r *Run) begin(ctx context.Context) (err error) {
 	}
 	if j.Out != "" {
 		r.hooks = append(r.hooks, HistoryCSV(files.Join(j.Out, "history.csv")),
-			Curves(files.Join(j.Out, "curves.svg")))
+			Curves(files.Join(j.Out, "curves.svg")), Calibration(files.Join(j.Out, "calibration.svg")))
 	}
 	if r.shares.train, r.tests.rows, err = j.Data(ctx); err != nil {
 		return err

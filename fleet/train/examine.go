@@ -1,0 +1,209 @@
+package train
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/gofleet/gofleet/dataset"
+	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/train/internal/verdict"
+	"github.com/gofleet/gofleet/nn"
+)
+
+// Examination looks at how right a model is on rows of files, as the flag -eval of every program does. A process alone
+// runs it.
+type Examination struct {
+	// Loss and Metrics are evaluated on the rows, as a job's.
+	Loss    *nn.Node
+	Metrics []*nn.Node
+	// Format is that of the files.
+	Format dataset.Format
+	// Paths are files, patterns and directories, as those of [Files].
+	Paths []string
+	// By is a field of a CSV or a JSONLines, or else a column of one number a row, whose commonest values part the
+	// rows; empty parts none.
+	By string
+	// Importance asks what is lost without each field: without what it says of a row, as its values are shuffled among
+	// at most 10,000 rows (Breiman, 2001). A field of a CSV or a JSONLines is shuffled wherever it stands, and a column
+	// of several fields as a whole too. Fields that say the same count little each, since the others are left.
+	Importance bool
+	// Seed is that of the shuffles.
+	Seed uint64
+}
+
+// A Verdict is what an [Examination] has found. Print it to see tables: the loss and the metrics; the same for each of
+// the commonest twenty values of a field; where the loss compares chances with labels, ten buckets of what was
+// predicted beside what was observed, with the expected calibration error; for each class of up to twenty, what its
+// rows were taken for; and by field what is lost without it.
+type Verdict = verdict.Report
+
+// Run reads the rows and looks.
+func (x Examination) Run(ctx context.Context, f *fleet.Fleet) (*Verdict, error) {
+	switch {
+	case f == nil:
+		return nil, errors.New("train: Examination.Run: the fleet is nil: give it what fleet.Init returns")
+	case f.WorkerNum() != 1:
+		return nil, fmt.Errorf("train: Examination.Run: this is %v of several: run it in a process alone", f)
+	case x.Loss == nil || x.Format == nil:
+		return nil, errors.New("train: Examination.Run: it needs a Loss, and the Format of the rows")
+	}
+	nodes := append([]*nn.Node{x.Loss}, x.Metrics...)
+	for i, n := range nodes {
+		if err := measurable(n); err != nil {
+			return nil, fmt.Errorf("train: Examination.Run: node %d, %w", i, err)
+		}
+	}
+	rows, part, err := x.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	e := examiner{ctx, nn.NewExecutor(x.Loss.Graph()), nodes}
+	report := &Verdict{Names: []string{"loss"}, By: x.By}
+	for _, n := range x.Metrics {
+		report.Names = append(report.Names, n.Label())
+	}
+	for _, c := range verdict.Of(x.Loss) {
+		report.Tallies = append(report.Tallies, verdict.NewTally(c))
+	}
+	report.Rows, _ = rows.Len()
+	if report.Values, err = e.values(rows, report.Tallies...); err != nil {
+		return nil, err
+	}
+	if x.By != "" {
+		if report.Parts, err = e.parts(rows, part); err != nil {
+			return nil, err
+		}
+	}
+	if x.Importance {
+		if err := x.importance(&e, rows, report); err != nil {
+			return nil, err
+		}
+	}
+	return report, e.exe.Close(ctx)
+}
+
+// examiner evaluates nodes on rows.
+type examiner struct {
+	ctx   context.Context
+	exe   *nn.Executor
+	nodes []*nn.Node
+}
+
+// values are the nodes' on rows, which tallies see too.
+func (e *examiner) values(rows *dataset.Dataset, tallies ...*verdict.Tally) ([]float64, error) {
+	sums, err := measure(e.ctx, e.exe, rows, e.nodes, nil, tallies)
+	if err != nil {
+		return nil, err
+	}
+	return valuesOf(e.nodes, sums)
+}
+
+// parting says what a row has of a field.
+type parting func(dataset.Row) string
+
+// read reads the rows, and what parts them.
+func (x *Examination) read(ctx context.Context) (rows *dataset.Dataset, part parting, err error) {
+	format, texts, column := x.Format, (*dataset.Texts)(nil), x.By
+	if hasFields(format) && x.By != "" {
+		column = "-by " + x.By
+		if format, texts, err = dataset.WithTexts(format, x.By, column); err != nil {
+			return nil, nil, err
+		}
+	}
+	fed, err := x.fed(format, column)
+	if err != nil {
+		return nil, nil, err
+	}
+	if rows, err = (Files{Format: format}).read(ctx, x.Paths, fed...); err != nil || x.By == "" {
+		return rows, nil, err
+	}
+	columns := rows.Columns()
+	at := slices.IndexFunc(columns, func(c dataset.Column) bool { return c.Name == column })
+	switch {
+	case at < 0 || columns[at].Varying || columns[at].Width() != 1:
+		return nil, nil, fmt.Errorf("train: -by=%s: rows of %T have no column of that name with one number a row", x.By,
+			x.Format)
+	case texts != nil:
+		return rows, func(r dataset.Row) string { return texts.Text(r.Ints(at)[0]) }, nil
+	}
+	return rows, func(r dataset.Row) string {
+		switch {
+		case len(r.Ints(at)) > 0:
+			return fmt.Sprint(r.Ints(at)[0])
+		case len(r.IDs(at)) > 0:
+			return fmt.Sprint(r.IDs(at)[0])
+		}
+		return fmt.Sprint(r.Floats(at)[0])
+	}, nil
+}
+
+// fed are the columns that the graph takes, and the one that parts rows: files are not asked for others.
+func (x *Examination) fed(f dataset.Format, by string) (names []string, err error) {
+	all, err := f.Columns()
+	for _, c := range all {
+		takes := func(in *nn.Node) bool { return in.Name() == c.Name }
+		if c.Name == by || slices.ContainsFunc(x.Loss.Graph().Inputs(), takes) {
+			names = append(names, c.Name)
+		}
+	}
+	return names, err
+}
+
+// commonest is how many values of a field are told of; the rows of others are one part.
+const commonest = 20
+
+// parts are the nodes' values by what rows have of a field, the commonest first.
+func (e *examiner) parts(rows *dataset.Dataset, of parting) (parts []verdict.Part, err error) {
+	count := map[string]int{}
+	all, _ := rows.Len()
+	counted := rows.Filter(func(r dataset.Row) bool {
+		count[of(r)]++
+		return true
+	})
+	for _, err := range counted.BatchesContext(e.ctx, testBatch) {
+		if err != nil {
+			return nil, err
+		}
+	}
+	for name, n := range count {
+		parts = append(parts, verdict.Part{Name: name, Rows: n})
+	}
+	slices.SortFunc(parts, func(a, b verdict.Part) int {
+		return cmp.Or(cmp.Compare(b.Rows, a.Rows), cmp.Compare(a.Name, b.Name))
+	})
+	told := map[string]bool{}
+	others := len(parts) - commonest
+	parts = parts[:min(len(parts), commonest)]
+	for i := range parts {
+		p := &parts[i]
+		told[p.Name] = true
+		all -= p.Rows
+		if p.Values, err = e.values(rows.Filter(func(r dataset.Row) bool { return of(r) == p.Name })); err != nil {
+			return nil, err
+		}
+		p.Name = cmp.Or(p.Name, `""`)
+	}
+	if others <= 0 {
+		return parts, nil
+	}
+	rest := verdict.Part{Name: fmt.Sprintf("%d others", others), Rows: all}
+	rest.Values, err = e.values(rows.Filter(func(r dataset.Row) bool { return !told[of(r)] }))
+	return append(parts, rest), err
+}
+
+// hasFields says whether lines of a format have fields with names.
+func hasFields(f dataset.Format) bool { return schemaOf(f) != nil }
+
+// schemaOf is what becomes of fields, nil where they have no names.
+func schemaOf(f dataset.Format) []dataset.CSVColumn {
+	switch f := f.(type) {
+	case dataset.CSV:
+		return f.Schema
+	case dataset.JSONLines:
+		return f.Schema
+	}
+	return nil
+}

@@ -1,0 +1,140 @@
+package train
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"gorgonia.org/tensor"
+
+	"github.com/gofleet/gofleet/dataset"
+	"github.com/gofleet/gofleet/fleet/train/internal/verdict"
+	"github.com/gofleet/gofleet/nn"
+)
+
+// mostShuffled is how many rows say what a field is worth.
+const mostShuffled = 10_000
+
+// place is where a row has numbers of a field: column c, from to below to; all where to is 0.
+type place struct{ column, from, to int }
+
+// importance evaluates rows whose fields are shuffled, one field after the other.
+func (x *Examination) importance(e *examiner, rows *dataset.Dataset, report *Verdict) error {
+	some := rows.Shuffle(x.Seed).Take(mostShuffled)
+	batch, err := some.Batch(e.ctx)
+	if err != nil {
+		return err
+	}
+	report.Shuffled, _ = some.Len()
+	before, err := e.values(some)
+	if err != nil {
+		return err
+	}
+	columns := some.Columns()
+	fields := x.fields(columns)
+	if len(fields) == 0 {
+		return fmt.Errorf("train: -importance: the loss of %v compares no prediction with a label, so that its fields "+
+			"can't be told from labels", x.Loss)
+	}
+	names := make([]string, 0, len(fields))
+	for name := range fields {
+		names = append(names, name)
+	}
+	slices.Sort(names) // the order of shuffles
+	for i, name := range names {
+		order := rand.New(rand.NewPCG(x.Seed, uint64(i))).Perm(report.Shuffled)
+		values, err := e.values(shuffled(batch, columns, fields[name], order))
+		if err != nil {
+			return err
+		}
+		for i := range values {
+			values[i] -= before[i]
+		}
+		report.Fields = append(report.Fields, verdict.Part{Name: name, Rows: report.Shuffled, Values: values})
+	}
+	slices.SortStableFunc(report.Fields, func(a, b verdict.Part) int { return cmp.Compare(b.Values[0], a.Values[0]) })
+	return nil
+}
+
+// fields are the places of what predictions are computed from, by the names of columns and of the fields of these.
+func (x *Examination) fields(columns []dataset.Column) map[string][]place {
+	fed := map[string]bool{}
+	preds := []*nn.Node{x.Loss.Prediction()}
+	for _, c := range verdict.Of(x.Loss) {
+		preds = append(preds, c.Pred)
+	}
+	for len(preds) > 0 {
+		n := preds[0]
+		if preds = preds[1:]; n == nil || fed[n.Name()] {
+			continue
+		}
+		fed[n.Name()] = true
+		preds = append(preds, n.Inputs()...)
+	}
+	all, schema := map[string][]place{}, schemaOf(x.Format)
+	for i, c := range columns {
+		if !fed[c.Name] {
+			continue
+		}
+		all[c.Name] = append(all[c.Name], place{column: i})
+		at := slices.IndexFunc(schema, func(s dataset.CSVColumn) bool { return s.Name == c.Name })
+		if at < 0 || len(schema[at].Fields) == 0 || c.Varying {
+			continue
+		}
+		share := c.Width() / len(schema[at].Fields)
+		for n, field := range schema[at].Fields {
+			if len(schema[at].Fields) == 1 { // by which the column is known
+				delete(all, c.Name)
+			}
+			all[field] = append(all[field], place{i, n * share, (n + 1) * share})
+		}
+	}
+	return all
+}
+
+// shuffled are the rows of a batch with what is at some places taken from the rows that order says.
+func shuffled(batch dataset.Batch, columns []dataset.Column, at []place, order []int) *dataset.Dataset {
+	fill := make([]func(row, other int, to dataset.Row), len(columns))
+	for i, c := range columns {
+		mine := slices.DeleteFunc(slices.Clone(at), func(p place) bool { return p.column != i })
+		switch v := batch[c.Name].Data().(type) {
+		case []float32:
+			fill[i] = filler(v, batch[c.Name+".offsets"], c, mine, dataset.Row.Floats, dataset.Row.AppendFloat, i)
+		case []int64:
+			fill[i] = filler(v, batch[c.Name+".offsets"], c, mine, dataset.Row.Ints, dataset.Row.AppendInt, i)
+		case []uint64:
+			fill[i] = filler(v, batch[c.Name+".offsets"], c, mine, dataset.Row.IDs, dataset.Row.AppendID, i)
+		}
+	}
+	return dataset.Generate(len(order), func(row int, to dataset.Row) error {
+		for _, f := range fill {
+			f(row, order[row], to)
+		}
+		return nil
+	}, columns...)
+}
+
+// filler fills a column of a row with its values, and places with those of another row.
+func filler[T any](v []T, offsets *tensor.Dense, c dataset.Column, at []place, set func(dataset.Row, int) []T,
+	add func(dataset.Row, int, T), column int) func(row, other int, to dataset.Row) {
+	return func(row, other int, to dataset.Row) {
+		if offsets != nil {
+			ends := offsets.Int64s()
+			if len(at) > 0 {
+				row = other
+			}
+			for _, x := range v[ends[row]:ends[row+1]] {
+				add(to, column, x)
+			}
+			return
+		}
+		w := c.Width()
+		mine := set(to, column)
+		copy(mine, v[row*w:(row+1)*w])
+		for _, p := range at {
+			from, end := p.from, cmp.Or(p.to, w)
+			copy(mine[from:end], v[other*w+from:other*w+end])
+		}
+	}
+}

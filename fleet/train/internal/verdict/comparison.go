@@ -1,0 +1,202 @@
+package verdict
+
+import (
+	"math"
+
+	"gorgonia.org/tensor"
+
+	"github.com/gofleet/gofleet/internal/histogram"
+	"github.com/gofleet/gofleet/nn"
+)
+
+// Comparison is a prediction of each row's class that a loss compares with its label.
+type Comparison struct {
+	Pred, Label *nn.Node
+	weight      *nn.Node // of rows, of which 0 leaves one out; nil where all count
+	kind        kind
+	classes     int
+}
+
+// kind is what the numbers of a prediction are.
+type kind int
+
+const (
+	chance   kind = iota // of the label 1
+	logit                // whose sigmoid is that chance
+	weighing             // a number for each class, the largest for the likeliest: logits of two or more
+	chances              // of each class
+)
+
+// kinds are those of the ops that compare predictions of classes with labels.
+var kinds = map[string]kind{
+	"binary_cross_entropy": chance, "log_loss": chance,
+	"binary_cross_entropy_with_logits": logit, "focal_loss": logit,
+	"softmax_with_cross_entropy": weighing, "cross_entropy": chances,
+}
+
+// mostClasses bounds a matrix that a person looks at.
+const mostClasses = 20
+
+// Of are the comparisons that a loss is computed from, in its order: those of a class a row, of at most mostClasses.
+func Of(loss *nn.Node) (all []Comparison) {
+	seen := map[*nn.Node]bool{}
+	var walk func(n, weight *nn.Node)
+	walk = func(n, weight *nn.Node) {
+		if seen[n] {
+			return
+		}
+		seen[n] = true
+		in := n.Inputs()
+		if c, is := compared(n, in); is {
+			c.weight = weight
+			all = append(all, c)
+			return
+		}
+		weight = nil
+		if n.Op() == "weighted_mean" && width(in[1]) == 1 && in[1].Shape()[0] == -1 {
+			weight = in[1]
+		}
+		for _, of := range in {
+			walk(of, weight)
+		}
+	}
+	walk(loss, nil)
+	return all
+}
+
+// compared is what a node compares, if it is classes of rows.
+func compared(n *nn.Node, in []*nn.Node) (c Comparison, is bool) {
+	k, is := kinds[n.Op()]
+	if !is || len(in[0].Shape()) != 2 || width(in[1]) != 1 {
+		return c, false
+	}
+	c = Comparison{Pred: in[0], Label: in[1], kind: k, classes: max(width(in[0]), 2)}
+	return c, c.classes <= mostClasses && (k >= weighing || width(in[0]) == 1)
+}
+
+// width is how many numbers a node has for each row.
+func width(n *nn.Node) int {
+	all := 1
+	for i, d := range n.Shape() {
+		if i > 0 {
+			all *= d
+		}
+	}
+	return all
+}
+
+// Binary says whether there are two classes, so that there is one chance a row.
+func (c *Comparison) Binary() bool { return c.classes == 2 }
+
+// Tally is what rows come to, in sums that add up over workers: of two classes, for each bin of chances, the rows,
+// their chances and their labels; of more, how often each was taken for each.
+type Tally struct {
+	Comparison
+	Sums []float64
+}
+
+// bins are of chances: 16 for each doubling of the odds.
+const (
+	bins    = histogram.OddsBuckets >> finer
+	finer   = 6
+	columns = 3
+	rows    = 0 // of a bin
+	chanced = 1
+	labels  = 2
+)
+
+// NewTally is a tally of no rows.
+func NewTally(c Comparison) *Tally {
+	if c.Binary() {
+		return &Tally{c, make([]float64, bins*columns)}
+	}
+	return &Tally{c, make([]float64, c.classes*c.classes)}
+}
+
+// Fetch is what See wants of a batch.
+func (t *Tally) Fetch() []*nn.Node {
+	if t.weight != nil {
+		return []*nn.Node{t.Pred, t.Label, t.weight}
+	}
+	return []*nn.Node{t.Pred, t.Label}
+}
+
+// See adds a batch's rows. One whose weight is 0, whose label is no class, or whose prediction is no number does not
+// count.
+func (t *Tally) See(fetched []*tensor.Dense) {
+	pred, label := fetched[0].Float32s(), numbers(fetched[1])
+	each := len(pred) / max(fetched[0].Shape()[0], 1)
+	weights := func(int) float64 { return 1 }
+	if t.weight != nil {
+		weights = numbers(fetched[2])
+	}
+	for i := range fetched[0].Shape()[0] {
+		y, of := label(i), pred[i*each:(i+1)*each]
+		switch {
+		case weights(i) == 0 || y < 0 || y > float64(t.classes-1):
+		case t.Binary():
+			t.add(t.chance(of), y)
+		default:
+			t.Sums[int(y)*t.classes+largest(of)]++
+		}
+	}
+}
+
+// add adds a row of two classes.
+func (t *Tally) add(p float32, label float64) {
+	if p != p {
+		return
+	}
+	bin := t.Sums[histogram.Odds(p)>>finer*columns:]
+	bin[rows]++
+	bin[chanced] += float64(p)
+	bin[labels] += label
+}
+
+// chance is what a prediction of two classes says of the second.
+func (t *Tally) chance(of []float32) float32 {
+	switch x := float64(of[len(of)-1]); t.kind {
+	case logit:
+		return float32(1 / (1 + math.Exp(-x)))
+	case weighing:
+		return float32(1 / (1 + math.Exp(float64(of[0])-x)))
+	}
+	return of[len(of)-1]
+}
+
+// largest is the index of the largest number.
+func largest(of []float32) (at int) {
+	for i, x := range of {
+		if x > of[at] {
+			at = i
+		}
+	}
+	return at
+}
+
+// numbers are the numbers of a tensor that has one for each row.
+func numbers(t *tensor.Dense) func(row int) float64 {
+	if ids, is := t.Data().([]int64); is {
+		return func(row int) float64 { return float64(ids[row]) }
+	}
+	return func(row int) float64 { return float64(t.Float32s()[row]) }
+}
+
+// matrix has in row i how many rows of class i were taken for each class: of two, for the second from a chance of .5.
+func (t *Tally) matrix() [][]float64 {
+	m := make([][]float64, t.classes)
+	for i := range m {
+		if m[i] = make([]float64, t.classes); !t.Binary() {
+			copy(m[i], t.Sums[i*t.classes:])
+		}
+	}
+	for b := 0; t.Binary() && b < bins; b++ {
+		bin, taken := t.Sums[b*columns:], 0
+		if b >= histogram.Odds(.5)>>finer {
+			taken = 1
+		}
+		m[1][taken] += bin[labels]
+		m[0][taken] += bin[rows] - bin[labels]
+	}
+	return m
+}

@@ -1,0 +1,109 @@
+package verdict
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"text/tabwriter"
+)
+
+// Report is how a model does on rows.
+type Report struct {
+	Rows   int
+	Names  []string // of values: the loss, and metrics
+	Values []float64
+	By     string // what the rows were parted by
+	Parts  []Part
+	// Tallies are of what the loss compares.
+	Tallies []*Tally
+	// Shuffled is how many rows say what is lost without each field, 0 if nobody asked.
+	Shuffled int
+	Fields   []Part // with the differences to Values, of the Shuffled rows
+}
+
+// Part is some of the rows, or a field, and the values there.
+type Part struct {
+	Name   string
+	Rows   int
+	Values []float64
+}
+
+// String is the report as text: the values in one line, and tables behind it.
+func (r *Report) String() string {
+	var s strings.Builder
+	fmt.Fprintf(&s, "%d rows", r.Rows)
+	for i, v := range r.Values {
+		fmt.Fprintf(&s, ", %s %.4f", r.Names[i], v)
+	}
+	s.WriteString("\n")
+	if len(r.Parts) > 0 {
+		table(&s, r.By+"\trows\t"+strings.Join(r.Names, "\t"), len(r.Parts), func(w io.Writer, i int) {
+			p := r.Parts[i]
+			fmt.Fprintf(w, "%s\t%d\t%s\n", p.Name, p.Rows, cells("%.4f", p.Values))
+		})
+	}
+	for _, t := range r.Tallies {
+		t.write(&s)
+	}
+	if r.Shuffled > 0 {
+		fmt.Fprintf(&s, "\nwith a field's values shuffled among %d rows, so that they say nothing:\n", r.Shuffled)
+		table(&s, "field\t"+strings.Join(r.Names, "\t"), len(r.Fields), func(w io.Writer, i int) {
+			fmt.Fprintf(w, "%s\t%s\n", r.Fields[i].Name, cells("%+.4f", r.Fields[i].Values))
+		})
+	}
+	return s.String()
+}
+
+// write writes the tables of what a loss compares.
+func (t *Tally) write(s *strings.Builder) {
+	if t.Binary() {
+		buckets, off := t.Calibration()
+		fmt.Fprintf(s, "\n%s: what was predicted and what was observed; the expected calibration error is %.4f\n",
+			t.Label.Label(), off)
+		table(s, "rows\tpredicted\tobserved", len(buckets), func(w io.Writer, i int) {
+			b := buckets[i]
+			fmt.Fprintf(w, "%.0f\t%.4f\t%.4f\n", b.Rows, b.Predicted, b.Observed)
+		})
+	}
+	m, names, at := t.matrix(), "", ""
+	for class := range m {
+		names += fmt.Sprintf("\ttaken for %d", class)
+	}
+	if t.Binary() {
+		at = ", 1 being a chance of .5 or more"
+	}
+	fmt.Fprintf(s, "\n%s: rows of each class, and what they were taken for%s\n", t.Label.Label(), at)
+	table(s, t.Label.Label()+names+"\tright", len(m), func(w io.Writer, i int) {
+		all := 0.0
+		for _, n := range m[i] {
+			all += n
+		}
+		fmt.Fprintf(w, "%d\t%s\t%s\n", i, cells("%.0f", m[i]), cells("%.4f", []float64{m[i][i] / all}))
+	})
+}
+
+// cells are numbers of a row, with a dash for what is not known.
+func cells(format string, values []float64) string {
+	all := make([]string, len(values))
+	for i, v := range values {
+		if all[i] = fmt.Sprintf(format, v); math.IsNaN(v) {
+			all[i] = "–"
+		}
+	}
+	return strings.Join(all, "\t")
+}
+
+// table writes so many rows below their names.
+func table(to *strings.Builder, names string, n int, row func(w io.Writer, i int)) {
+	var text strings.Builder
+	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, strings.ReplaceAll(names, "\n", " ")+"\t")
+	for i := range n {
+		var line strings.Builder
+		row(&line, i)
+		fmt.Fprintln(w, strings.TrimSuffix(line.String(), "\n")+"\t")
+	}
+	w.Flush()
+	to.WriteString("\n" + text.String())
+}
