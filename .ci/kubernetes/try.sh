@@ -80,19 +80,25 @@ ready() {
 }
 # newer DIR SINCE says whether a checkpoint was saved since then.
 newer() { [ -n "$(find "$work/data/$1" -name manifest.json -newer "$2" 2>/dev/null)" ]; }
-# hurt DIR COMMAND: in a job that saves to DIR, how long it takes from a command until all are ready, and until what was trained since
-# is in a checkpoint.
+# hurt DIR COMMAND: in a job that saves to DIR, how long it takes from a command until all are ready, and how long no worker trains;
+# and what was trained since is in a checkpoint.
 hurt() {
-	local to=$1 began
+	local to=$1 began since
 	shift
 	until_ 90 ready ps && until_ 90 ready worker && until_ 90 saved "$to"
-	began=$SECONDS
+	began=$SECONDS since=$(date -u +%FT%T.%NZ)
 	"$@" >/dev/null
 	sleep 4
 	until_ 180 ready ps && until_ 180 ready worker
 	touch "$work/now"
-	echo "  all are ready again after $((SECONDS - began)) s"
+	began=$((SECONDS - began))
 	until_ 60 newer "$to" "$work/now"
+	echo "  all are ready again after $began s; workers stood still for $(still "$since") s"
+}
+# still SINCE is the longest time between two lines of workers that train, since then.
+still() {
+	{ echo "$1"; kubectl logs --timestamps --tail=-1 --since-time="$1" -l job=wd,role=worker | grep ' epoch ' | cut -d' ' -f1; } |
+		date -f - +%s.%N | sort -n | awk 'NR > 1 && $1 - last > most { most = $1 - last } { last = $1 } END { printf "%.0f", most }'
 }
 # evict POD ends a pod as a drain or a preemption does.
 evict() {
