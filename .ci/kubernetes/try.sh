@@ -100,6 +100,13 @@ still() {
 	{ echo "$1"; kubectl logs --timestamps --tail=-1 --since-time="$1" -l job=wd,role=worker | grep ' epoch ' | cut -d' ' -f1; } |
 		date -f - +%s.%N | sort -n | awk 'NR > 1 && $1 - last > most { most = $1 - last } { last = $1 } END { printf "%.0f", most }'
 }
+# suspended JOB...: a queue takes the place of a job, and gives it back behind a while.
+suspended() {
+	for j; do kubectl patch "job/$j" -p '{"spec": {"suspend": true}}'; done
+	until_ 120 bash -c "[ -z \"\$(kubectl get pods -l job=wd,role=worker -o name)\" ]"
+	sleep "${PAUSE:-0}"
+	for j; do kubectl patch "job/$j" -p '{"spec": {"suspend": false}}'; done
+}
 # evict POD ends a pod as a drain or a preemption does.
 evict() {
 	kubectl create --raw "/api/v1/namespaces/default/pods/${1#pod/}/eviction" -f - <<<"{\"apiVersion\": \"policy/v1\", \"kind\": \"Eviction\",
@@ -118,6 +125,13 @@ full() {
 import os, sys
 kept = []
 while os.path.exists(\"/proc/\" + sys.argv[1]): kept.append(b\"x\" * (16 << 20))" "$1"' "$(group "$1")" "$(head -n 1 "$(group "$1")/cgroup.procs")" || true) 2>/dev/null
+}
+# ledger DIR EPOCHS: a job of 60,000 rows that saved to DIR has as many updates as its workers have batches of 512, each once.
+ledger() {
+	local n
+	n=$(cat "$(ls -d "$work/data/$1"/ckpt-* | tail -n 1)/manifest.json" | grep -o '"step": *[0-9]*' | head -n 1 | grep -o '[0-9]*$')
+	echo "servers count $n updates behind $2 epochs of $(((23919 + 511) / 512 + (23920 + 511) / 512)) batches"
+	[ "$n" = $(($2 * ((23919 + 511) / 512 + (23920 + 511) / 512))) ]
 }
 # same A B: two models of the same bits, but for the record, which names the run.
 same() {
