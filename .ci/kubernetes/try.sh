@@ -45,7 +45,8 @@ kubectl delete --ignore-not-found job/wd-worker job/wd-ps statefulset/wd-ps pdb/
 
 # volume NAME MODE CLAIM is one of this machine's disk, since nothing here makes volumes.
 volume() {
-	mkdir -p -m 777 "$work/$1" && chmod 777 "$work/$1"
+	mkdir -p "$work/$1"
+	chmod 777 "$work/$1"
 	kubectl apply -f - >/dev/null <<-Y
 	{apiVersion: v1, kind: PersistentVolume, metadata: {name: wd-$1}, spec: {capacity: {storage: 1Gi}, accessModes: [$2],
 	  hostPath: {path: $work/$1}, claimRef: {namespace: default, name: $3}}}
@@ -85,11 +86,14 @@ newer() { [ -n "$(find "$work/data/$1" -name manifest.json -newer "$2" 2>/dev/nu
 hurt() {
 	local to=$1 began since
 	shift
-	until_ 90 ready ps && until_ 90 ready worker && until_ 90 saved "$to"
+	until_ 90 ready ps
+	until_ 90 ready worker
+	until_ 90 saved "$to"
 	began=$SECONDS since=$(date -u +%FT%T.%NZ)
 	"$@" >/dev/null
 	sleep 4
-	until_ 180 ready ps && until_ 180 ready worker
+	until_ 180 ready ps
+	until_ 180 ready worker
 	touch "$work/now"
 	began=$((SECONDS - began))
 	until_ 60 newer "$to" "$work/now"
