@@ -13,7 +13,8 @@ import (
 //
 // A name is what stands behind "scheme://" in a URL, without a slash at its end. Methods are called from many
 // goroutines at once, return soon after their context has ended, and try again by themselves what may succeed at the
-// next attempt. Of a file that is not there an error wraps [fs.ErrNotExist].
+// next attempt. Of a file that is not there an error wraps [fs.ErrNotExist], and of a name that a store can't have, for
+// a character that is none of a portable file name's, [fs.ErrInvalid].
 type Store interface {
 	// Stat is what is known of a file.
 	Stat(ctx context.Context, name string) (Info, error)
@@ -62,3 +63,26 @@ type Condition struct {
 
 // ErrChanged says that a file is not of the version that was named, or is there where none should be.
 var ErrChanged = errors.New("the file was changed by another")
+
+// Coster is a Store that says what asking it costs. Others cost what a service on the network does.
+type Coster interface {
+	Costs() Costs
+}
+
+// Costs are what asking a store costs. The zero value is what a service on the network does.
+type Costs struct {
+	// Beat is how often a job says that a directory is still its own; 0 is every 5 s.
+	Beat time.Duration
+	// Answer is how long an answer may take; 0 is a minute.
+	Answer time.Duration
+	// FromStart says that a part of a file costs all that lies before it: files are read in order, or copied.
+	FromStart bool
+}
+
+// CostsOf are those of a store.
+func CostsOf(s Store) (c Costs) {
+	if says, is := s.(Coster); is {
+		c = says.Costs()
+	}
+	return c
+}

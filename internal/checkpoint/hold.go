@@ -42,7 +42,12 @@ type owner struct {
 	Boot  string    `json:"boot"`
 	Since time.Time `json:"since"`
 	Beat  int64     `json:"beat"`
+	// Every is the time from one beat to the next, of those in a store, whose answers take a while; 0 is beatEvery.
+	Every time.Duration `json:"every,omitempty"`
 }
+
+// patience is how long the number may stand still before the process counts as gone.
+func (o owner) patience() time.Duration { return min(max(silent, 4*o.Every), mostSilent) }
 
 // ErrTaken says that another job saves into a directory.
 var ErrTaken = errors.New("another job saves here")
@@ -52,7 +57,8 @@ const (
 	ownerBytes = 512 // of the file, always
 	beatEvery  = 5 * time.Second
 	// silent is how long the number of a process that may live stands still before it counts as gone.
-	silent = 4 * beatEvery
+	silent     = 4 * beatEvery
+	mostSilent = 10 * time.Minute // whatever it has said of itself
 	// ending is what a process that has been asked to end has to do so before the next of its job gives up.
 	ending    = 3 * time.Second
 	lookEvery = 500 * time.Millisecond

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -211,6 +212,48 @@ func TestTwoJobsInAStore(t *testing.T) {
 			t.Errorf("a job that has lost its directory saves again: %v", err)
 		}
 		second.Release()
+	})
+}
+
+// TestABeatTakesAWhile: a job whose store takes 25 s for a small file keeps its directory, and another is told so; when it says nothing more,
+// others wait for as long as four of its beats would take, and one that claims to need an hour is waited for ten minutes.
+func TestABeatTakesAWhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const takes = 25 * time.Second
+		m := storetest.NewMemory()
+		dir := storetest.Mount(t, m) + "/job"
+		var slow atomic.Bool
+		slow.Store(true)
+		m.SetFault(func(r storetest.Request) storetest.Fault {
+			if r.Op == "put" && slow.Load() {
+				time.Sleep(takes)
+			}
+			return storetest.Fault{}
+		})
+		first, _ := newSeries(dir, 2)
+		check(t, first.Claim(t.Context()))
+		time.Sleep(3 * time.Minute)
+		second, _ := newSeries(dir, 2)
+		if err := second.Claim(t.Context()); !errors.Is(err, ErrTaken) {
+			t.Errorf("the directory of a job that lives is had: %v", err)
+		}
+		check(t, first.Claim(t.Context()))
+		stop(first)
+		slow.Store(false)
+		began := time.Now()
+		check(t, second.Claim(t.Context()))
+		if waited, want := time.Since(began), 4*(beatEvery+takes); waited < want-takes-beatEvery || waited > want+2*lookEvery {
+			t.Errorf("the directory of a job that stands still is had after %v, want %v", waited, want)
+		}
+		stop(second)
+		m.Set("test/job/"+lockName, []byte(`{"job":"x","every":3600000000000}`), time.Now())
+		began = time.Now()
+		var third Claims
+		check(t, third.Take(t.Context(), dir))
+		third.Release()
+		if waited := time.Since(began); waited < mostSilent || waited > mostSilent+2*lookEvery {
+			t.Errorf("who says that it beats every hour is waited for %v, want %v", waited, mostSilent)
+		}
 	})
 }
 

@@ -15,12 +15,14 @@ import (
 
 // lease keeps a directory of a store for one job. It is a file that says who saves here, which its holder replaces
 // again and again, each time in the place of the version that it has written before. Who finds a version that stands
-// still for long replaces that one, and of two one is refused. No clocks are compared.
+// still for long replaces that one, and of two one is refused. No clocks are compared. How long that is depends on the
+// beats before, which the holder times: a store may be slow, and small files take it half a minute.
 type lease struct {
 	name    string
 	owner   owner  // of the beats, once they have begun
 	version string // likewise
 
+	pause time.Duration // between one answer and the next beat
 	ends  context.CancelFunc
 	beats sync.WaitGroup
 
@@ -30,7 +32,8 @@ type lease struct {
 
 // takeLease holds a directory. It waits as take does.
 func takeLease(ctx context.Context, dir string) (*lease, error) {
-	l := &lease{name: files.Join(dir, lockName), owner: newOwner()}
+	l := &lease{name: files.Join(dir, lockName), owner: newOwner(), pause: cmp.Or(files.Beat(dir), beatEvery)}
+	l.owner.Every = l.pause
 	w := watched{from: time.Now()}
 	for {
 		mine, err := l.try(ctx, &w)
@@ -59,7 +62,7 @@ func (l *lease) try(ctx context.Context, w *watched) (mine bool, err error) {
 		switch waited := time.Since(w.from) >= ending; {
 		case waited && w.lives:
 			return false, other.taken(l.dir())
-		case time.Since(w.changed) < silent:
+		case time.Since(w.changed) < other.patience():
 			return false, nil
 		}
 	}
@@ -84,8 +87,12 @@ func (l *lease) read(ctx context.Context) (o owner, version string, err error) {
 	return o, version, nil
 }
 
-// write replaces the version that is known.
+// write replaces the version that is known. The next one says how long it took.
 func (l *lease) write(ctx context.Context) error {
+	began := time.Now()
+	defer func() {
+		l.owner.Every = l.pause + max(time.Since(began), (l.owner.Every-l.pause)/2).Round(time.Second)
+	}()
 	text, err := json.Marshal(l.owner)
 	if err != nil {
 		return fmt.Errorf("checkpoint: %w", err)
@@ -108,9 +115,20 @@ func (l *lease) begin(ctx context.Context) error {
 		return fmt.Errorf("checkpoint: %s: this store can't keep two jobs apart, since it must write a file on "+
 			"condition that it is absent, or of a version (S3: If-None-Match and If-Match): %w", l.dir(), err)
 	}
+	if l.owner.Every > l.pause { // which others are to know before they take it for gone
+		_ = l.again(ctx)
+	}
 	ctx, l.ends = context.WithCancel(context.Background())
 	l.beats.Go(func() { l.beat(ctx) })
 	return nil
+}
+
+// again writes that this process lives.
+func (l *lease) again(ctx context.Context) error {
+	l.owner.Beat++
+	ctx, cancel := context.WithTimeout(ctx, l.owner.patience()) // then others may have it
+	defer cancel()
+	return l.write(ctx)
 }
 
 // beat has the number grow until ctx ends, or the directory is not this job's any more. Nothing waits for it: a store
@@ -118,15 +136,11 @@ func (l *lease) begin(ctx context.Context) error {
 func (l *lease) beat(ctx context.Context) {
 	for {
 		select {
-		case <-time.After(beatEvery):
+		case <-time.After(l.pause):
 		case <-ctx.Done():
 			return
 		}
-		l.owner.Beat++
-		now, cancel := context.WithTimeout(ctx, silent) // then others may have it
-		err := l.write(now)
-		cancel()
-		if !errors.Is(err, files.ErrChanged) {
+		if err := l.again(ctx); !errors.Is(err, files.ErrChanged) {
 			continue // also where the store has not answered
 		}
 		there, version := l.look(ctx)
@@ -168,7 +182,7 @@ func (l *lease) held(ctx context.Context) (bool, error) {
 func (l *lease) release() {
 	l.ends()
 	l.beats.Wait()
-	ctx, cancel := context.WithTimeout(context.Background(), silent) // then others may have it
+	ctx, cancel := context.WithTimeout(context.Background(), l.owner.patience()) // then others may have it
 	defer cancel()
 	there, version := l.look(ctx)
 	if l.version = version; !there || version == "" {

@@ -183,3 +183,38 @@ func TestSealedInAStore(t *testing.T) {
 		t.Errorf("a byte is another: %v", err)
 	}
 }
+
+// fromStart is a store in which every part of a file costs all before it.
+type fromStart struct{ *storetest.Memory }
+
+func (fromStart) Costs() store.Costs { return store.Costs{FromStart: true, Answer: time.Hour} }
+
+// TestStoresThatReadFromTheStart are asked for a file once, wherever it is read, and are waited for as long as they say.
+func TestStoresThatReadFromTheStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := fromStart{storetest.NewMemory()}
+		name := storetest.Mount(t, m) + "/f"
+		want := numbers(5 << 20)
+		m.Set("test/f", want, time.Now())
+		f, err := Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		before := m.Requests()
+		for _, at := range []int64{4 << 20, 0, 100, 1 << 20} {
+			b := make([]byte, 1000)
+			if _, err := f.ReadAt(b, at); err != nil || !bytes.Equal(b, want[at:at+1000]) {
+				t.Errorf("at %d: error %v", at, err)
+			}
+		}
+		if asked := m.Requests() - before; asked != 1 {
+			t.Errorf("the store was asked %d times", asked)
+		}
+		m.SetFault(func(storetest.Request) storetest.Fault { return storetest.Fault{Hang: true} })
+		began := time.Now()
+		if _, err := Stat(name); err == nil || time.Since(began) != time.Hour {
+			t.Errorf("error %v after %v", err, time.Since(began))
+		}
+	})
+}

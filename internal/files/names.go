@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/gofleet/gofleet/fleet/store"
 )
@@ -27,6 +28,15 @@ func Check(name string) error {
 	}
 	_, _, err := store.Of(name)
 	return err
+}
+
+// Beat is how often a job that holds a directory of a store says so there; 0 where the store says nothing.
+func Beat(name string) time.Duration {
+	s, _, err := store.Of(name)
+	if err != nil {
+		return 0
+	}
+	return store.CostsOf(s).Beat
 }
 
 // parts are what a URL begins with and the name in its store; before is empty for a name of this machine.

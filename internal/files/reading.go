@@ -30,10 +30,9 @@ type remote struct {
 	info store.Info
 	at   int64 // where Read goes on
 
-	whole *Scratch // all of it, once Sealed.Open has read it
-
-	mu   sync.Mutex
-	head []byte // its first bytes, since heads are read in small pieces
+	mu    sync.Mutex
+	whole *Scratch // all of it, once it was copied
+	head  []byte   // its first bytes, since heads are read in small pieces
 }
 
 // openRemote finds a file in its store, and reads nothing.
@@ -66,9 +65,12 @@ const headBytes = 64 << 10
 
 // ReadAt implements io.ReaderAt.
 func (f *remote) ReadAt(b []byte, at int64) (int, error) {
+	whole, err := f.copied()
 	switch {
-	case f.whole != nil:
-		return f.whole.ReadAt(b, at)
+	case err != nil:
+		return 0, err
+	case whole != nil:
+		return whole.ReadAt(b, at)
 	case at < 0 || at > f.info.Size:
 		return 0, io.EOF
 	case at+int64(len(b)) <= min(headBytes, f.info.Size):
@@ -79,6 +81,27 @@ func (f *remote) ReadAt(b []byte, at int64) (int, error) {
 		return copy(b, head[at:]), nil
 	}
 	return f.pull(b, at)
+}
+
+// copied is the copy of the file on this machine, if there is one. It is made where a part costs the store what all of
+// it does.
+func (f *remote) copied() (*Scratch, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.whole != nil || !store.CostsOf(f.in).FromStart {
+		return f.whole, nil
+	}
+	whole, err := NewScratch()
+	if err != nil {
+		return nil, err
+	}
+	p := puller{file: f, ctx: f.ctx, end: f.info.Size}
+	defer p.Close()
+	if _, err := io.Copy(whole, &p); err != nil {
+		return nil, errors.Join(err, whole.Close())
+	}
+	f.whole = whole
+	return whole, nil
 }
 
 // begin is the first bytes, read once.
@@ -157,6 +180,7 @@ func (p *puller) read(b []byte) (n int, err error) {
 		p.life, p.cancel = context.WithCancelCause(p.ctx)
 	}
 	cancel := p.cancel
+	patience := patienceWith(p.file.in)
 	late := time.AfterFunc(patience, func() { cancel(fmt.Errorf("the store has sent nothing for %v", patience)) })
 	defer late.Stop()
 	if p.body == nil {

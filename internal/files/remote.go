@@ -1,6 +1,7 @@
 package files
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,17 +18,20 @@ import (
 // patience is how long a store may take for one answer, and for each part of a file to come.
 var patience = time.Minute
 
-// ask has a store do one thing, within a time. The error is an fs.PathError, as a disk's is.
-func ask[T any](ctx context.Context, op, name string, limit time.Duration,
+// patienceWith is that with a store.
+func patienceWith(s store.Store) time.Duration { return cmp.Or(store.CostsOf(s).Answer, patience) }
+
+// ask has a store do one thing, within a time that is longer by so much. The error is an fs.PathError, as a disk's is.
+func ask[T any](ctx context.Context, op, name string, longer time.Duration,
 	do func(ctx context.Context, s store.Store, path string) (T, error)) (T, error) {
-	late := fmt.Errorf("the store has not answered for %v", limit)
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, late)
-	defer cancel()
 	s, path, err := store.Of(name)
 	if err != nil {
 		var none T
 		return none, &fs.PathError{Op: op, Path: name, Err: err}
 	}
+	limit := patienceWith(s) + longer
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("the store has not answered for %v", limit))
+	defer cancel()
 	got, err := do(ctx, s, path)
 	if err != nil {
 		if ended := Ended(ctx); ended != nil {
@@ -67,7 +71,7 @@ func Stat(name string) (fs.FileInfo, error) {
 }
 
 func stat(ctx context.Context, name string) (store.Info, error) {
-	return ask(ctx, "stat", name, patience, func(ctx context.Context, s store.Store, path string) (store.Info, error) {
+	return ask(ctx, "stat", name, 0, func(ctx context.Context, s store.Store, path string) (store.Info, error) {
 		return s.Stat(ctx, path)
 	})
 }
@@ -122,7 +126,7 @@ func ReadDir(name string) ([]fs.DirEntry, error) {
 
 // list is what lies in a directory of a store, by name.
 func list(name string) ([]store.Info, error) {
-	all, err := ask(context.Background(), "list", name, patience,
+	all, err := ask(context.Background(), "list", name, 0,
 		func(ctx context.Context, s store.Store, path string) ([]store.Info, error) { return s.List(ctx, path) })
 	slices.SortFunc(all, func(a, b store.Info) int { return strings.Compare(a.Name, b.Name) })
 	return all, err

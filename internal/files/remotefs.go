@@ -92,7 +92,7 @@ func (on remoteFS) Remove(name string) error {
 	if d, is := drafts.LoadAndDelete(name); is {
 		return d.(*draft).Scratch.Close()
 	}
-	_, err := ask(on.ctx, "remove", name, patience, func(ctx context.Context, s store.Store, path string) (any, error) {
+	_, err := ask(on.ctx, "remove", name, 0, func(ctx context.Context, s store.Store, path string) (any, error) {
 		return nil, s.Remove(ctx, path)
 	})
 	return err
@@ -107,8 +107,8 @@ const leastRate = 256 << 10
 
 // put gives a file of a store new content.
 func put(ctx context.Context, name string, content *io.SectionReader, c store.Condition) (version string, err error) {
-	limit := patience + time.Duration(content.Size()/leastRate)*time.Second
-	return ask(ctx, "write", name, limit, func(ctx context.Context, s store.Store, path string) (string, error) {
+	longer := time.Duration(content.Size()/leastRate) * time.Second
+	return ask(ctx, "write", name, longer, func(ctx context.Context, s store.Store, path string) (string, error) {
 		return s.Put(ctx, path, content, c)
 	})
 }
