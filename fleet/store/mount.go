@@ -50,7 +50,7 @@ func Unmount(scheme string) {
 }
 
 // packages are those of the module that mount a scheme.
-var packages = map[string]string{"s3": "s3"}
+var packages = map[string]string{"s3": "s3", "hdfs": "hadoop", "afs": "hadoop"}
 
 // ErrNotMounted says that a program has no store for a URL's scheme.
 var ErrNotMounted = errors.New("not a path on this machine, and no store is mounted for it")

@@ -43,6 +43,7 @@ var house = map[string][]string{
 	"fleet/store/storetest": {"fleet/store"},
 	"internal/runs":         {"internal/files"},
 	"fleet/store/s3":        {"fleet/store"},
+	"fleet/store/hadoop":    {"fleet/store"},
 	"internal/modelfiles":   {"internal/files", "internal/safetensors"},
 	"internal/journal":      {"internal/files"},
 	"internal/checkpoint":   {"internal/files", "internal/modelfiles", "internal/progress", "internal/rules", "internal/safetensors", "internal/table", "optimizer"},
@@ -90,6 +91,7 @@ var house = map[string][]string{
 // houseTests says what test files may import besides their package's own row, the package itself and the exams.
 var houseTests = map[string][]string{
 	"fleet/store/s3":          {"fleet/store/storetest"},
+	"fleet/store/hadoop":      {"fleet/checkpoints", "fleet/internal/trial", "fleet/store/storetest", "strategy"},
 	"dataset":                 {"nn", "optimizer", "optimizer/local"},
 	"nn":                      {"internal/safetensors", "optimizer/local"},
 	"nn/onnx":                 {"optimizer/weights"},

@@ -215,9 +215,17 @@ func examMissing(t *testing.T, s store.Store, dir string) {
 }
 
 func examNames(t *testing.T, s store.Store, dir string) {
-	names := []string{"with space", "plus+", "per%20cent", "ümlaut", ".hidden", "a&b=c?", "quote'"}
+	names := []string{"with space", "plus+", "per%20cent", "ümlaut", ".hidden", "a&b=c", "quote'"}
 	for _, name := range names {
 		put(t, s, dir+"/"+name, name, store.Condition{})
+	}
+	for _, name := range []string{"what?", "a:b", "some*", "[one]"} { // which a store may refuse
+		switch _, err := s.Put(t.Context(), dir+"/"+name, section(name), store.Condition{}); {
+		case err == nil:
+			names = append(names, name)
+		case !errors.Is(err, fs.ErrInvalid):
+			t.Errorf("%q is refused by %v, want fs.ErrInvalid, or no error", name, err)
+		}
 	}
 	all, err := s.List(t.Context(), dir)
 	if err != nil || len(all) != len(names) {

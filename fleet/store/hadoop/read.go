@@ -1,0 +1,214 @@
+package hadoop
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gofleet/gofleet/fleet/store"
+)
+
+// format is how the shell prints what it knows of a file: milliseconds, bytes, kind and name. A slash is in none.
+const format = "%Y/%b/%F/%n"
+
+// stat is what is known of some files, which may be patterns; of those that are not there it is nothing.
+func (s *Store) stat(ctx context.Context, names ...string) (all []store.Info, err error) {
+	args := []string{"-stat", format}
+	for _, name := range names {
+		args = append(args, s.url(name))
+	}
+	out, _, err := s.run(ctx, nil, args...)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	for line := range strings.Lines(out) {
+		part := strings.SplitN(strings.TrimSuffix(line, "\n"), "/", 4)
+		if len(part) < 4 {
+			return nil, fmt.Errorf("hadoop: -stat has printed %q, which is not of the format %s", line, format)
+		}
+		changed, err := strconv.ParseInt(part[0], 10, 64)
+		size, bad := strconv.ParseInt(part[1], 10, 64)
+		if err = errors.Join(err, bad); err != nil {
+			return nil, fmt.Errorf("hadoop: -stat has printed %q: %w", line, err)
+		}
+		i := store.Info{Name: part[3], Dir: part[2] == "directory", Modified: time.UnixMilli(changed)}
+		if !i.Dir {
+			i.Size, i.Version = size, part[0]+"-"+part[1]
+		}
+		all = append(all, i)
+	}
+	return all, nil
+}
+
+// find is what is known of a file, and under which name it lies: that of one which is being replaced stands for it.
+func (s *Store) find(ctx context.Context, name string) (i store.Info, at string, err error) {
+	all, err := s.stat(ctx, name, hidden(name, anyID, wasMark))
+	if err != nil {
+		return i, "", &fs.PathError{Op: "stat", Path: s.url(name), Err: err}
+	}
+	base := path.Base(name)
+	var was []store.Info
+	for _, i := range all {
+		switch of, _, mark := beside(i.Name); {
+		case i.Name == base && !i.Dir:
+			return i, name, nil
+		case i.Name == base:
+			return i, "", &fs.PathError{Op: "stat", Path: s.url(name), Err: fmt.Errorf("%w, and no file: %w",
+				errDirectory, fs.ErrNotExist)}
+		case mark == wasMark && of == base:
+			was = append(was, i)
+		}
+	}
+	if i = newest(was); i.Name == "" {
+		return i, "", &fs.PathError{Op: "stat", Path: s.url(name), Err: fs.ErrNotExist}
+	}
+	at = path.Join(path.Dir(name), i.Name)
+	i.Name = base
+	return i, at, nil
+}
+
+// Stat implements [store.Store].
+func (s *Store) Stat(ctx context.Context, name string) (store.Info, error) {
+	if err := s.check("stat", name); err != nil {
+		return store.Info{}, err
+	}
+	i, _, err := s.find(ctx, name)
+	return i, err
+}
+
+// List implements [store.Store].
+func (s *Store) List(ctx context.Context, dir string) (all []store.Info, err error) {
+	if err := s.check("list", dir); err != nil {
+		return nil, err
+	}
+	there, err := s.stat(ctx, strings.TrimSuffix(dir, "/")+"/*")
+	if err != nil {
+		return nil, &fs.PathError{Op: "list", Path: s.url(dir), Err: err}
+	}
+	names, was := map[string]bool{}, map[string][]store.Info{}
+	for _, i := range there {
+		switch of, _, mark := beside(i.Name); mark {
+		case "":
+			names[i.Name] = true
+			all = append(all, i)
+		case wasMark:
+			i.Name = of
+			was[of] = append(was[of], i)
+		}
+	}
+	for name, of := range was {
+		if !names[name] {
+			all = append(all, newest(of))
+		}
+	}
+	return all, nil
+}
+
+// Open implements [store.Store].
+func (s *Store) Open(ctx context.Context, name string, r store.Range) (io.ReadCloser, error) {
+	if err := s.check("open", name); err != nil {
+		return nil, err
+	}
+	f := &reading{s: s, ctx: ctx, name: name, version: r.Version, left: r.Bytes, all: r.Bytes == 0}
+	if r.From > 0 {
+		if err := f.same(); err != nil {
+			return nil, err
+		}
+	}
+	at := name
+	for tried := 1; ; tried++ {
+		err := f.begin(at, r.From)
+		if err == nil {
+			return f, nil
+		}
+		f.Close()
+		if tried == tries || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errDirectory) {
+			return nil, &fs.PathError{Op: "open", Path: s.url(name), Err: err}
+		}
+		if _, at, err = s.find(ctx, name); err != nil { // it may be on its way from one name to the other
+			return nil, err
+		}
+	}
+}
+
+// reading is a file that is printed.
+type reading struct {
+	s       *Store
+	ctx     context.Context
+	name    string
+	version string // empty where it needs no look
+	left    int64  // of what is to be read
+	all     bool   // to the end
+
+	body  *bufio.Reader
+	pipe  *io.PipeReader
+	stop  context.CancelFunc
+	ended sync.WaitGroup
+}
+
+// begin starts to print a file, and passes over its first bytes. The error is what the command says.
+func (f *reading) begin(at string, from int64) error {
+	ctx, stop := context.WithCancel(f.ctx)
+	r, w := io.Pipe()
+	f.pipe, f.stop, f.body = r, stop, bufio.NewReaderSize(r, 64<<10)
+	f.ended.Go(func() {
+		var said words
+		err := f.s.start(ctx, nil, w, &said, "-cat", f.s.url(at))
+		w.CloseWithError(f.s.ended(ctx, "-cat", &said, err)) // nil is the end
+	})
+	_, err := io.CopyN(io.Discard, f.body, from)
+	if err == nil {
+		_, err = f.body.Peek(1)
+	}
+	if err == io.EOF { // which Read says
+		return nil
+	}
+	return err
+}
+
+// Read implements io.Reader. What completes the file is passed on when it is sure that nobody has replaced it
+// meanwhile.
+func (f *reading) Read(b []byte) (int, error) {
+	if !f.all {
+		if f.left == 0 {
+			return 0, io.EOF
+		}
+		b = b[:min(int64(len(b)), f.left)]
+	}
+	n, err := f.body.Read(b)
+	f.left -= int64(n)
+	if err == io.EOF || !f.all && f.left == 0 {
+		if err := f.same(); err != nil {
+			return 0, err
+		}
+	}
+	return n, err
+}
+
+// same says whether the file is still of the version that is read.
+func (f *reading) same() error {
+	if f.version == "" {
+		return nil
+	}
+	i, _, err := f.s.find(f.ctx, f.name)
+	if err == nil && i.Version != f.version {
+		err = &fs.PathError{Op: "read", Path: f.s.url(f.name), Err: store.ErrChanged}
+	}
+	return err
+}
+
+// Close implements io.Closer.
+func (f *reading) Close() error {
+	f.stop()
+	f.pipe.Close()
+	f.ended.Wait()
+	return nil
+}
