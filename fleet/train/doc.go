@@ -132,6 +132,7 @@ package train
 //
 //	job.go       what a program says
 //	roles.go     the calls of each role
+//	over.go      what a role does that is started again behind the end of its job
 //	options.go   what its command line can choose
 //	files.go     rows in files
 //	main.go      a whole program

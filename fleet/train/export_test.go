@@ -3,5 +3,5 @@ package train
 // Anew has a job know how another of it is made, as Main does.
 func (j *Job) Anew(job func() (Job, error)) { j.standIns = &standIns{anew: job} }
 
-// ErrOver is the end of a worker that was started again behind the end of its job.
+// ErrOver is the end of a role that was started again behind the end of its job.
 var ErrOver = errOver

@@ -2,7 +2,6 @@ package train
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -44,13 +43,10 @@ func (j Job) Run(ctx context.Context, f *fleet.Fleet) (Result, error) {
 		if err := f.InitServer(ctx, ""); err != nil {
 			return Result{}, err
 		}
-		return Result{}, f.RunServer(ctx)
+		return Result{}, j.unattended(f, s, f.RunServer(ctx))
 	}
 	defer f.Close() // after an error the others need not wait for this worker
-	if err := f.InitWorker(ctx); err != nil {
-		if errors.Is(err, fleet.ErrMissing) && j.over(s) {
-			err = fmt.Errorf("%w: %w", errOver, err)
-		}
+	if err := j.join(ctx, f, s); err != nil {
 		return Result{}, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -76,7 +72,7 @@ func (j Job) Run(ctx context.Context, f *fleet.Fleet) (Result, error) {
 		paces: paces{}}
 	defer func() { io.WriteString(j.Stdout, r.left) }()
 	if err := r.work(ctx); err != nil {
-		return r.result(), err
+		return r.result(), j.ended(s, err)
 	}
 	if err := f.StopWorker(ctx); err != nil {
 		return r.result(), err
@@ -91,17 +87,6 @@ func (j Job) Run(ctx context.Context, f *fleet.Fleet) (Result, error) {
 func (j Job) saves() bool {
 	s, err := j.check()
 	return err == nil && s.Recovery.Dir != ""
-}
-
-// errOver says that a worker was started again behind the end of its job.
-var errOver = errors.New("the job is over, and nothing is left for this worker to train")
-
-// over says whether a job with servers has ended with its newest checkpoint, and has nothing left to train.
-func (j *Job) over(s strategy.Strategy) bool {
-	last, err := checkpoints.Latest(s.Recovery.Dir)
-	var st state
-	_ = json.Unmarshal(last.Progress.User, &st) // a program of another kind has not stopped
-	return err == nil && last.Over && (last.Progress.Epoch >= j.Epochs || st.Stopped != "")
 }
 
 // passedOver says that the job does not begin from what -load names, as its own checkpoints come first.

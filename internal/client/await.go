@@ -103,8 +103,10 @@ func (l *link) answers(ctx context.Context, s int) error {
 	defer cancel()
 	var b wire.Builder
 	b.Reset(wire.Header{Op: wire.OpHeartbeat, Job: l.life.fingerprint, Worker: uint32(l.worker), Version: wire.NoDense})
-	answered, err := peer.Once(ctx, l.transport, l.servers[s], nil, b.Parts(), nil)
+	question := b.Parts()
+	answered, err := peer.Once(ctx, l.transport, l.servers[s], nil, question, nil)
 	if answered {
+		l.meter.answered(s, &wire.Frame{Size: len(question[0])}) // a header, as the question is
 		return nil
 	}
 	return err

@@ -1,0 +1,71 @@
+package train
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/checkpoints"
+	"github.com/gofleet/gofleet/fleet/stats"
+	"github.com/gofleet/gofleet/internal/files"
+	"github.com/gofleet/gofleet/strategy"
+)
+
+// errOver says that a role was started again behind the end of its job.
+var errOver = errors.New("the job is over, and nothing is left to train")
+
+// unheard is how long a worker that has nothing to do waits for a server that answers.
+const unheard = 30 * time.Second
+
+// over says whether a job with servers has ended with its newest checkpoint, and has nothing left to train.
+func (j *Job) over(s strategy.Strategy) bool {
+	last, err := checkpoints.Latest(s.Recovery.Dir)
+	var st state
+	_ = json.Unmarshal(last.Progress.User, &st) // a program of another kind has not stopped
+	return err == nil && last.Over && (last.Progress.Epoch >= j.Epochs || st.Stopped != "")
+}
+
+// left says whether the model that the job leaves is there, or it leaves none.
+func (j *Job) left() bool {
+	if j.Out == "" || len(j.Outputs) == 0 {
+		return true
+	}
+	_, err := files.ReadFile(files.Join(j.Out, "model", "model.json"))
+	return err == nil
+}
+
+// join is InitWorker, which ends well behind the end of a job that has no servers any more: soon where nothing at all
+// is left to do, unless a server answers, and else when roles are missing for good.
+func (j *Job) join(ctx context.Context, f *fleet.Fleet, s strategy.Strategy) error {
+	if f.ServerNum() > 0 && j.over(s) && j.left() {
+		bounded, end := context.WithCancelCause(ctx)
+		late := time.AfterFunc(unheard, func() {
+			if !slices.ContainsFunc(f.Stats().Links, func(l stats.Link) bool { return l.Received > 0 }) {
+				end(errOver)
+			}
+		})
+		defer late.Stop()
+		ctx = bounded
+	}
+	return j.ended(s, f.InitWorker(ctx))
+}
+
+// unattended is how a server ends: well where the job is over, and no worker has come.
+func (j *Job) unattended(f *fleet.Fleet, s strategy.Strategy, err error) error {
+	if f.Stats().Server.Absent < f.WorkerNum() {
+		return err
+	}
+	return j.ended(s, err)
+}
+
+// ended is why a role has ended, with errOver where others are missing since the job is over.
+func (j *Job) ended(s strategy.Strategy, err error) error {
+	if errors.Is(err, fleet.ErrMissing) && j.over(s) {
+		return fmt.Errorf("%w: %w", errOver, err)
+	}
+	return err
+}
