@@ -13,7 +13,7 @@ func (f *Fleet) Close() {
 	f.mu.Lock()
 	j := f.job
 	f.mu.Unlock()
-	if s := f.endSaving(); s != nil {
+	if s := f.saving.end(); s != nil {
 		s.rescue()
 	}
 	if j != nil && j.backend != nil {

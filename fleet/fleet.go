@@ -53,22 +53,19 @@ type Fleet struct {
 	loaded bool
 	// serving says that RunServer has begun.
 	serving bool
-	// progress is what SetProgress was given, and saver saves checkpoints by itself, between InitWorker and StopWorker.
-	progress *Progress
-	saver    *saver
-	leaves   bool // its saver has ended
-	// unsaved is why a role that was asked to end leaves nothing of what was trained.
-	unsaved error
 	// leaveBoard ends what probes are told of this role, since Minimize.
 	leaveBoard func()
 	// merged are the sessions that push once in several steps.
 	merged []*accumulate.Session
 
+	saving     saving
 	statistics statistics
 }
 
 // job is what every role knows after Minimize.
 type job struct {
+	id          rolemaker.Identity
+	log         *slog.Logger
 	layout      *layout.Layout
 	rule        optimizer.Rule
 	strategy    strategy.Strategy
@@ -252,7 +249,7 @@ func (f *Fleet) plan(params []*optimizer.Param, rule optimizer.Rule, s strategy.
 		return nil, err
 	}
 	now, before := f.fingerprints(l, rule, s)
-	return &job{layout: l, rule: rule, strategy: s, fingerprint: now, before: before}, nil
+	return &job{id: f.id, log: f.log, layout: l, rule: rule, strategy: s, fingerprint: now, before: before}, nil
 }
 
 // Plan is where every block of every parameter lives; print it to see names, elements, bytes and servers. It is known

@@ -54,12 +54,8 @@ func (f *Fleet) stands() (s health.Status) {
 		s.Began, s.Waits = f.server.Presence()
 	case f.IsServer():
 		s.Waits = "the server fills its tables"
-	case f.saver != nil && !f.saver.leaves():
-		s.Began = true
-	case f.saver != nil || f.leaves:
-		s.Began, s.Waits = true, "the worker is about to end"
 	default:
-		s.Waits = "the worker has not joined"
+		s.Began, s.Waits = f.saving.stands()
 	}
 	return s
 }

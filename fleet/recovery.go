@@ -52,9 +52,7 @@ func (f *Fleet) SetProgress(p Progress) error {
 		return fmt.Errorf("fleet: SetProgress: Epoch is %d; epochs count from 0 to %d", p.Epoch, maxEpoch)
 	}
 	j.backend.Reading().Begin(p.Epoch)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.progress = &p
+	f.saving.say(p)
 	return nil
 }
 
@@ -62,26 +60,18 @@ func (f *Fleet) SetProgress(p Progress) error {
 // checkpoint that the job goes on from, and zero in a job that begins anew.
 func (f *Fleet) Progress() Progress {
 	f.mu.Lock()
-	defer f.mu.Unlock()
-	switch {
-	case f.progress != nil:
-		return *f.progress
-	case f.job != nil && f.job.backend != nil:
-		return Progress(f.job.backend.Progress())
-	}
-	return Progress{}
+	j := f.job
+	f.mu.Unlock()
+	return Progress(f.saving.progress(j))
 }
 
-// progressed is Progress as checkpoints have it.
-func (f *Fleet) progressed() checkpoint.Progress { return checkpoint.Progress(f.Progress()) }
-
 // goOn begins where the job goes on from, in the epoch that the program begins with.
-func (f *Fleet) goOn(j *job) {
+func (j *job) goOn(epoch int) {
 	reading := j.backend.Reading()
-	reading.Begin(f.Progress().Epoch)
+	reading.Begin(epoch)
 	reading.Unlike(func(saved, now int) {
-		f.log.Warn("the epoch that was under way begins anew: the checkpoint is of another number of training threads",
-			"worker", f.id.Index, "threads then", saved, "threads now", now)
+		j.log.Warn("the epoch that was under way begins anew: the checkpoint is of another number of training threads",
+			"worker", j.id.Index, "threads then", saved, "threads now", now)
 	})
 }
 
@@ -97,7 +87,7 @@ func (f *Fleet) Checkpoint(ctx context.Context) error {
 	if j.strategy.Recovery.Dir == "" {
 		return fmt.Errorf("fleet: Checkpoint: no directory for it: set Strategy.Recovery.Dir: %w", ErrOrder)
 	}
-	return named("Checkpoint", j.backend.Checkpoint(ctx, f.progressed))
+	return named("Checkpoint", j.backend.Checkpoint(ctx, func() checkpoint.Progress { return f.saving.progress(j) }))
 }
 
 // ErrTaken says that another job, which lives, saves into a directory: two that did would replace each other's
@@ -105,9 +95,104 @@ func (f *Fleet) Checkpoint(ctx context.Context) error {
 // process, host and time.
 var ErrTaken = checkpoint.ErrTaken
 
+// saving is what a role says of how far it is, and whether that is saved when it ends.
+type saving struct {
+	mu      sync.Mutex
+	said    *Progress // what SetProgress was given
+	saver   *saver    // saves checkpoints by itself, between InitWorker and StopWorker
+	ended   bool      // it has saved its last
+	unsaved error     // why a role that was asked to end leaves nothing of what was trained
+}
+
+// say takes what SetProgress is given.
+func (s *saving) say(p Progress) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.said = &p
+}
+
+// progress is how far a job is, as checkpoints have it; before Minimize there is none.
+func (s *saving) progress(j *job) checkpoint.Progress {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.said != nil:
+		return checkpoint.Progress(*s.said)
+	case j != nil && j.backend != nil:
+		return j.backend.Progress()
+	}
+	return checkpoint.Progress{}
+}
+
+// begin begins, in a job with a Recovery; in another it is known then that nothing is saved.
+func (s *saving) begin(told context.Context, j *job) {
+	ctx, stop := context.WithCancel(context.Background())
+	n := &saver{of: s, j: j, every: j.strategy.Recovery.Every.Std(), told: told}
+	deaf := context.AfterFunc(told, func() { n.hurry(true) })
+	n.stop = func() { deaf(); stop() }
+	if n.saves() {
+		n.ended.Go(func() { n.run(ctx) })
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.saver = n
+}
+
+// end ends what begin began, and returns it; nil if there is nothing to end.
+func (s *saving) end() *saver {
+	s.mu.Lock()
+	n := s.saver
+	s.saver, s.ended = nil, s.ended || n != nil
+	s.mu.Unlock()
+	if n != nil {
+		n.stop()
+		n.ended.Wait()
+	}
+	return n
+}
+
+// goesOn is the saver's, if there is one.
+func (s *saving) goesOn() {
+	s.mu.Lock()
+	n := s.saver
+	s.mu.Unlock()
+	if n != nil {
+		n.goesOn()
+	}
+}
+
+// stands is what probes are told of a worker: whether it has joined, and what it waits for.
+func (s *saving) stands() (began bool, waits string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.saver != nil && !s.saver.leaves():
+		return true, ""
+	case s.saver != nil || s.ended:
+		return true, "the worker is about to end"
+	}
+	return false, "the worker has not joined"
+}
+
+// lose notes why what was trained is not saved.
+func (s *saving) lose(why error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.unsaved = why; !errors.Is(why, ErrUnsaved) {
+		s.unsaved = fmt.Errorf("%w: %w", ErrUnsaved, why)
+	}
+}
+
+// lost is why what was trained is not saved, nil where nothing is lost.
+func (s *saving) lost() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.unsaved
+}
+
 // saver saves checkpoints while a worker trains, when it is for this worker to do.
 type saver struct {
-	f     *Fleet
+	of    *saving
 	j     *job
 	every time.Duration
 	told  context.Context // InitWorker's: what ends it ends the program
@@ -123,33 +208,6 @@ const retryAfter = 10 * time.Second
 
 // saves says whether the job has a place for checkpoints.
 func (s *saver) saves() bool { return s.j.strategy.Recovery.Dir != "" }
-
-// beginSaving begins, in a job with a Recovery; in another it is known then that nothing is saved.
-func (f *Fleet) beginSaving(told context.Context, j *job) {
-	ctx, stop := context.WithCancel(context.Background())
-	s := &saver{f: f, j: j, every: j.strategy.Recovery.Every.Std(), told: told}
-	deaf := context.AfterFunc(told, func() { s.hurry(true) })
-	s.stop = func() { deaf(); stop() }
-	if s.saves() {
-		s.ended.Go(func() { s.run(ctx) })
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.saver = s
-}
-
-// endSaving ends what beginSaving began, and returns it; nil if there is nothing to end.
-func (f *Fleet) endSaving() *saver {
-	f.mu.Lock()
-	s := f.saver
-	f.saver, f.leaves = nil, f.leaves || s != nil
-	f.mu.Unlock()
-	if s != nil {
-		s.stop()
-		s.ended.Wait()
-	}
-	return s
-}
 
 // run saves again and again until ctx ends, and at once when a server asks.
 func (s *saver) run(ctx context.Context) {
@@ -197,7 +255,7 @@ func (s *saver) rescue() {
 	s.hurry(true)
 	if !s.saves() {
 		if !journalled {
-			s.f.lost(errors.New("the job has no directory for checkpoints"))
+			s.of.lose(errors.New("the job has no directory for checkpoints"))
 		}
 		return
 	}
@@ -211,17 +269,17 @@ func (s *saver) rescue() {
 	}
 	switch {
 	case late:
-		s.f.log.Info("this worker ends without a checkpoint: it was started again alone, and others, which know more "+
-			"of the job, save", "worker", s.f.id.Index)
+		s.j.log.Info("this worker ends without a checkpoint: it was started again alone, and others, which know more "+
+			"of the job, save", "worker", s.j.id.Index)
 	case err != nil && journalled:
-		s.f.log.Info("this worker ends without a checkpoint: servers' journals have what they had answered, and a "+
-			"server that is away is expected back", "worker", s.f.id.Index, "error", err)
+		s.j.log.Info("this worker ends without a checkpoint: servers' journals have what they had answered, and a "+
+			"server that is away is expected back", "worker", s.j.id.Index, "error", err)
 	case err != nil:
-		s.f.log.Warn("no checkpoint was saved before this worker ends", "worker", s.f.id.Index, "error", err)
-		s.f.lost(err)
+		s.j.log.Warn("no checkpoint was saved before this worker ends", "worker", s.j.id.Index, "error", err)
+		s.of.lose(err)
 	case mine:
-		s.f.log.Info("a checkpoint is saved, and the same command goes on from it", "dir", s.j.strategy.Recovery.Dir,
-			"worker", s.f.id.Index)
+		s.j.log.Info("a checkpoint is saved, and the same command goes on from it", "dir", s.j.strategy.Recovery.Dir,
+			"worker", s.j.id.Index)
 	}
 }
 
@@ -245,18 +303,8 @@ func (s *saver) goesOn() {
 	s.outlives = true
 	s.mu.Unlock()
 	if s.hurry(false); !before {
-		s.f.log.Warn("the context of InitWorker has ended and this worker trains on: give InitWorker the program's "+
-			"own, which ends when the program is asked to end", "worker", s.f.id.Index)
-	}
-}
-
-// goesOn is the saver's, if there is one.
-func (f *Fleet) goesOn() {
-	f.mu.Lock()
-	s := f.saver
-	f.mu.Unlock()
-	if s != nil {
-		s.goesOn()
+		s.j.log.Warn("the context of InitWorker has ended and this worker trains on: give InitWorker the program's "+
+			"own, which ends when the program is asked to end", "worker", s.j.id.Index)
 	}
 }
 
@@ -298,13 +346,13 @@ func (s *saver) last(ctx context.Context) error {
 
 // save saves one with what the program has said so far.
 func (s *saver) save(ctx context.Context) error {
-	return s.j.backend.Checkpoint(ctx, s.f.progressed)
+	return s.j.backend.Checkpoint(ctx, func() checkpoint.Progress { return s.of.progress(s.j) })
 }
 
 // retry logs a failure, and is how long to wait before the next attempt.
 func (s *saver) retry(err error) time.Duration {
 	wait := min(retryAfter, s.every)
-	s.f.log.Warn("a checkpoint failed, it is tried again", "worker", s.f.id.Index, "in", strategy.Duration(wait),
+	s.j.log.Warn("a checkpoint failed, it is tried again", "worker", s.j.id.Index, "in", strategy.Duration(wait),
 		"error", err)
 	return wait
 }

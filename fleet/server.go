@@ -140,7 +140,7 @@ func (f *Fleet) RunServer(ctx context.Context) error {
 		f.log.Info("server has ended", "server", f.id.Index, "stats", f.Stats())
 	}
 	if errors.Is(err, server.ErrUnsaved) {
-		f.lost(server.ErrUnsaved)
+		f.saving.lose(server.ErrUnsaved)
 	}
 	if err != nil {
 		return fmt.Errorf("fleet: RunServer: %w", err)
@@ -177,20 +177,7 @@ var ErrUnsaved = server.ErrUnsaved
 // trained goes with it; nil where nothing is lost. It is known when RunServer or Close has returned. A program that
 // ends by a signal tells so by its status: 143 where nothing is lost after SIGTERM, else 1. In a collective job with a
 // strategy.Recovery worker 0 has the answer; for another it is nil.
-func (f *Fleet) Unsaved() error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.unsaved
-}
-
-// lost notes why what was trained is not saved.
-func (f *Fleet) lost(why error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.unsaved = why; !errors.Is(why, ErrUnsaved) {
-		f.unsaved = fmt.Errorf("%w: %w", ErrUnsaved, why)
-	}
-}
+func (f *Fleet) Unsaved() error { return f.saving.lost() }
 
 func (f *Fleet) serverCall(call string) (*job, error) {
 	if !f.IsServer() {

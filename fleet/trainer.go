@@ -29,7 +29,7 @@ func (t trainer) Open(params []*optimizer.Param) (optimizer.Session, error) {
 		t.f.merges(m)
 		s = m
 	}
-	return &ordered{inner: s, worker: t.f.id.Index, reading: j.backend.Reading(), goesOn: t.f.goesOn,
+	return &ordered{inner: s, worker: t.f.id.Index, reading: j.backend.Reading(), goesOn: t.f.saving.goesOn,
 		meter: &t.f.meter}, nil
 }
 

@@ -30,8 +30,8 @@ func (f *Fleet) InitWorker(ctx context.Context) error {
 	if m, is := j.transport.(transport.Metered); is { // that servers were not up yet is no failure to tell at the end
 		f.early = m.Stats().Failed.Unreachable
 	}
-	f.goOn(j)
-	f.beginSaving(ctx, j)
+	j.goOn(f.Progress().Epoch)
+	f.saving.begin(ctx, j)
 	return nil
 }
 
@@ -83,7 +83,7 @@ func (f *Fleet) StopWorker(ctx context.Context) error {
 		return named("StopWorker", err)
 	}
 	var unsaved error
-	if s := f.endSaving(); s != nil {
+	if s := f.saving.end(); s != nil {
 		if unsaved = s.last(ctx); unsaved != nil {
 			s.rescue()
 		}
