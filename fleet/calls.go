@@ -39,7 +39,7 @@ func (f *Fleet) worker(ctx context.Context, call string) (*job, error) {
 func (f *Fleet) between(ctx context.Context, call string) (backend.Trainer, error) {
 	j, err := f.worker(ctx, call)
 	if err == nil {
-		err = named(call, f.pushRest(ctx))
+		err = named(call, f.merged.flush(ctx))
 	}
 	if err != nil {
 		return nil, err

@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 
 	"github.com/gofleet/gofleet/fleet/stats"
-	"github.com/gofleet/gofleet/internal/accumulate"
 	"github.com/gofleet/gofleet/internal/awake"
 	"github.com/gofleet/gofleet/internal/backend"
 	"github.com/gofleet/gofleet/internal/cgroup"
@@ -45,20 +44,15 @@ type Fleet struct {
 	meter        workMeter          // of its training threads
 	training     atomic.Pointer[func() stats.Training]
 
-	mu     sync.Mutex
-	job    *job           // since Minimize
-	server *server.Server // since InitServer
-	// from is what Restore was given, empty before it; loaded says that LoadModel has given weights.
-	from   string
-	loaded bool
-	// serving says that RunServer has begun.
-	serving bool
+	mu  sync.Mutex
+	job *job // since Minimize
 	// leaveBoard ends what probes are told of this role, since Minimize.
 	leaveBoard func()
-	// merged are the sessions that push once in several steps.
-	merged []*accumulate.Session
 
+	begins     origin
+	hosted     hosting
 	saving     saving
+	merged     merging
 	statistics statistics
 }
 
@@ -73,6 +67,7 @@ type job struct {
 	before      layout.Fingerprint  // of earlier builds
 	transport   transport.Transport // nil where there is no peer
 	backend     backend.Trainer     // nil on a server, which keeps weights itself
+	server      server.Config       // of one
 }
 
 // Options are the objects that a fleet works with. The zero value is ready to use.

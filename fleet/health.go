@@ -47,11 +47,10 @@ func (f *Fleet) hide() {
 // stands is what probes are told of this role.
 func (f *Fleet) stands() (s health.Status) {
 	s.Stuck = f.pulses.Stuck()
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	server, _ := f.hosted.now()
 	switch {
-	case f.server != nil:
-		s.Began, s.Waits = f.server.Presence()
+	case server != nil:
+		s.Began, s.Waits = server.Presence()
 	case f.IsServer():
 		s.Waits = "the server fills its tables"
 	default:

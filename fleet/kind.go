@@ -8,6 +8,7 @@ import (
 	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/replica"
 	"github.com/gofleet/gofleet/internal/rules"
+	"github.com/gofleet/gofleet/internal/server"
 	"github.com/gofleet/gofleet/internal/solo"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
@@ -25,6 +26,9 @@ func (f *Fleet) equip(j *job, params []*optimizer.Param) (err error) {
 	}
 	switch {
 	case f.IsServer():
+		j.server = server.Config{Index: f.id.Index, Workers: f.id.Workers, Process: f.process, Endpoints: f.id.Servers,
+			Layout: j.layout, Rule: j.rule, Strategy: j.strategy, Fingerprint: j.fingerprint, Before: j.before,
+			Transport: j.transport, Logger: f.log, Stays: f.startedAgain, Pulses: &f.pulses}
 	case f.IsCollective():
 		j.backend, err = replica.New(replica.Config{Params: params, Rule: j.rule, Strategy: j.strategy,
 			Fingerprint: j.fingerprint,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/gofleet/gofleet/internal/backend"
 	"github.com/gofleet/gofleet/internal/checkpoint"
@@ -48,30 +49,41 @@ func (f *Fleet) Restore(ctx context.Context, dir string, o RestoreOptions) error
 	if err := errors.Join(files.Check(dir), files.Ended(ctx)); err != nil {
 		return named("Restore", err)
 	}
-	if err := f.restoreOnce(); err != nil {
-		return err
+	if from := f.begins.restored(); from != "" {
+		return fmt.Errorf("fleet: Restore was called already: this job begins from %s: %w", from, ErrOrder)
 	}
 	if f.IsServer() {
-		err = f.initServer(ctx, "Restore", dir, what)
+		err = f.hosted.begin(ctx, j, "Restore", dir, what)
 	} else {
 		err = named("Restore", j.backend.Restore(ctx, dir, what))
 	}
 	if err == nil {
-		f.mu.Lock()
-		f.from = checkpoint.From(dir, what)
-		f.mu.Unlock()
+		from := checkpoint.From(dir, what)
+		f.begins.from.Store(&from)
 	}
 	return err
 }
 
-// restoreOnce refuses a Restore that comes again.
-func (f *Fleet) restoreOnce() error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.from != "" {
-		return fmt.Errorf("fleet: Restore was called already: this job begins from %s: %w", f.from, ErrOrder)
+// origin is what gave a job its weights before it trained.
+type origin struct {
+	from   atomic.Pointer[string] // what Restore was given
+	loaded atomic.Bool            // LoadModel has given weights
+}
+
+// restored is what Restore was given, empty before it.
+func (o *origin) restored() string {
+	if from := o.from.Load(); from != nil {
+		return *from
 	}
-	return nil
+	return ""
+}
+
+// check refuses a Strategy.Recovery that would not go on from what is in its directory, where no server looks at it.
+func (o *origin) check(j *job) error {
+	if o.restored() != "" || o.loaded.Load() || len(j.id.Servers) > 0 {
+		return nil
+	}
+	return checkpoint.Misplaced(j.strategy.Recovery.Dir)
 }
 
 // LoadModel gives the weights of a job that runs what [Fleet.Restore] reads, with state and counts; with params, these
@@ -103,9 +115,7 @@ func (f *Fleet) LoadModel(ctx context.Context, dir string, params ...string) err
 		err = b.Load(ctx, dir, checkpoint.Selection{Params: params})
 	}
 	if err == nil {
-		f.mu.Lock()
-		f.loaded = true
-		f.mu.Unlock()
+		f.begins.loaded.Store(true)
 		if f.ServerNum() > 0 { // ranks load the same before they begin
 			f.statistics.loaded()
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/server"
@@ -17,15 +18,15 @@ import (
 // A dir is Restore's, for a program whose servers alone name it: a checkpoint that SavePersistables wrote, with any
 // number of servers, or a model, and with params these alone. Every server must be given the same.
 func (f *Fleet) InitServer(ctx context.Context, dir string, params ...string) error {
-	if _, err := f.serverCall("InitServer"); err != nil {
+	j, err := f.serverCall("InitServer")
+	if err != nil {
 		return err
 	}
-	f.mu.Lock()
-	from, serving := f.from, f.serving
-	f.mu.Unlock()
+	from := f.begins.restored()
+	_, serving := f.hosted.now()
 	switch {
 	case from == "" || serving:
-		return f.initServer(ctx, "InitServer", dir, checkpoint.Selection{Params: params})
+		return f.hosted.begin(ctx, j, "InitServer", dir, checkpoint.Selection{Params: params})
 	case dir != "" || len(params) > 0:
 		return fmt.Errorf("fleet: InitServer: Restore has begun from %s: give InitServer no directory: %w", from,
 			ErrOrder)
@@ -35,56 +36,73 @@ func (f *Fleet) InitServer(ctx context.Context, dir string, params ...string) er
 	return nil
 }
 
-// initServer makes new tables, in place of earlier ones unless these are being served.
-func (f *Fleet) initServer(ctx context.Context, call, dir string, what checkpoint.Selection) error {
-	j, err := f.serverCall(call)
-	if err != nil {
-		return err
-	}
+// hosting is a server's part in its job: its tables, and whether they are being served.
+type hosting struct {
+	mu      sync.Mutex
+	server  *server.Server // since InitServer
+	serving bool           // RunServer has begun
+}
+
+// begin makes new tables, in place of earlier ones unless these are being served.
+func (h *hosting) begin(ctx context.Context, j *job, call, dir string, what checkpoint.Selection) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("fleet: %s: %w", call, context.Cause(ctx))
 	}
-	f.release()
-	s, err := f.newServer(j)
+	h.release()
+	s, err := server.New(j.server)
 	if err == nil {
-		s, err = f.fill(ctx, j, s, dir, what)
+		s, err = j.fill(ctx, s, dir, what)
 	}
 	if err != nil {
 		return fmt.Errorf("fleet: %s: %w", call, err)
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.serving {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.serving {
 		return fmt.Errorf("fleet: %s: call it before RunServer, which has begun: %w", call, ErrOrder)
 	}
-	f.server = s
+	h.server = s
 	return nil
 }
 
-func (f *Fleet) newServer(j *job) (*server.Server, error) {
-	return server.New(server.Config{Index: f.id.Index, Workers: f.id.Workers, Process: f.process,
-		Endpoints: f.id.Servers,
-		Layout:    j.layout, Rule: j.rule, Strategy: j.strategy, Fingerprint: j.fingerprint, Before: j.before,
-		Transport: j.transport, Logger: f.log, Stays: f.startedAgain, Pulses: &f.pulses})
+// release lets go of the journal of tables that were made before, unless these are being served.
+func (h *hosting) release() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.server != nil && !h.serving {
+		h.server.Release()
+	}
 }
 
-// release lets go of the journal of tables that were made before, unless these are being served.
-func (f *Fleet) release() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.server != nil && !f.serving {
-		f.server.Release()
+// serve is the server that is to serve from now on.
+func (h *hosting) serve() (*server.Server, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case h.server == nil:
+		return nil, fmt.Errorf("fleet: RunServer: call InitServer first: %w", ErrOrder)
+	case h.serving:
+		return nil, fmt.Errorf("fleet: RunServer was called already: %w", ErrOrder)
 	}
+	h.serving = true
+	return h.server, nil
+}
+
+// now is the server, nil before InitServer, and whether it serves.
+func (h *hosting) now() (s *server.Server, serving bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.server, h.serving
 }
 
 // fill gives a server what its tables have: what they had, if there is a journal of that, else what the job begins
 // with. It returns the server, which is another if that could not come back.
-func (f *Fleet) fill(ctx context.Context, j *job, s *server.Server, dir string,
+func (j *job) fill(ctx context.Context, s *server.Server, dir string,
 	what checkpoint.Selection) (*server.Server, error) {
 	returned, err := s.Return(ctx)
 	if errors.Is(err, server.ErrNoReturn) {
-		f.log.Warn("begins anew: if the job goes on, it goes back to its last checkpoint", "error", err)
-		if s, err = f.newServer(j); err == nil {
+		j.log.Warn("begins anew: if the job goes on, it goes back to its last checkpoint", "error", err)
+		if s, err = server.New(j.server); err == nil {
 			returned, err = s.Return(ctx)
 		}
 	}
@@ -124,18 +142,12 @@ func (f *Fleet) RunServer(ctx context.Context) error {
 	if _, err := f.serverCall("RunServer"); err != nil {
 		return err
 	}
-	f.mu.Lock()
-	s, again := f.server, f.serving
-	f.serving = s != nil
-	f.mu.Unlock()
-	switch {
-	case s == nil:
-		return fmt.Errorf("fleet: RunServer: call InitServer first: %w", ErrOrder)
-	case again:
-		return fmt.Errorf("fleet: RunServer was called already: %w", ErrOrder)
+	s, err := f.hosted.serve()
+	if err != nil {
+		return err
 	}
 	defer f.hide()
-	err := s.Run(ctx)
+	err = s.Run(ctx)
 	if !errors.Is(err, server.ErrListen) {
 		f.log.Info("server has ended", "server", f.id.Index, "stats", f.Stats())
 	}

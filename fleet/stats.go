@@ -17,8 +17,9 @@ const hotRows = 10
 // be called at any time.
 func (f *Fleet) Stats() stats.Process {
 	f.mu.Lock()
-	j, server := f.job, f.server
+	j := f.job
 	f.mu.Unlock()
+	server, _ := f.hosted.now()
 	s := stats.Process{Counts: f.counts(), Work: f.meter.read()}
 	if j == nil {
 		return s

@@ -26,7 +26,7 @@ func (t trainer) Open(params []*optimizer.Param) (optimizer.Session, error) {
 	}
 	if c := j.strategy.GradientMerge; c.KSteps > 1 {
 		m := accumulate.New(s, params, c)
-		t.f.merges(m)
+		t.f.merged.add(m)
 		s = m
 	}
 	return &ordered{inner: s, worker: t.f.id.Index, reading: j.backend.Reading(), goesOn: t.f.saving.goesOn,
@@ -70,18 +70,24 @@ func (t trainer) SetDense(name string, w []float32) error {
 	return named("training", err)
 }
 
-// merges remembers a session that pushes as rarely as Strategy.GradientMerge says.
-func (f *Fleet) merges(m *accumulate.Session) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.merged = append(slices.DeleteFunc(f.merged, (*accumulate.Session).Over), m)
+// merging is the sessions that push once in several steps.
+type merging struct {
+	mu       sync.Mutex
+	sessions []*accumulate.Session
 }
 
-// pushRest pushes what sessions have gathered for a push that has not come: at an epoch's end nothing more will.
-func (f *Fleet) pushRest(ctx context.Context) error {
-	f.mu.Lock()
-	merged := slices.Clone(f.merged)
-	f.mu.Unlock()
+// add remembers a session that pushes as rarely as Strategy.GradientMerge says.
+func (m *merging) add(s *accumulate.Session) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.sessions = append(slices.DeleteFunc(m.sessions, (*accumulate.Session).Over), s)
+}
+
+// flush pushes what sessions have gathered for a push that has not come: at an epoch's end nothing more will.
+func (m *merging) flush(ctx context.Context) error {
+	m.mu.Lock()
+	merged := slices.Clone(m.sessions)
+	m.mu.Unlock()
 	errs := make([]error, len(merged))
 	var wg sync.WaitGroup
 	for i, m := range merged {

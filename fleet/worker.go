@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/gofleet/gofleet/internal/backend"
-	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/transport"
 )
 
@@ -21,7 +20,7 @@ func (f *Fleet) InitWorker(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := f.checkSeries(j); err != nil {
+	if err := f.begins.check(j); err != nil {
 		return named("InitWorker", err)
 	}
 	if err := j.backend.Join(ctx); err != nil {
@@ -52,17 +51,6 @@ func (f *Fleet) InPlaceOf(worker int) (*Fleet, error) {
 	return &Fleet{id: id, options: f.options, log: f.log, board: f.board, pages: f.pages}, nil
 }
 
-// checkSeries refuses a Strategy.Recovery that would not go on from what is in its directory, where no server looks at
-// it.
-func (f *Fleet) checkSeries(j *job) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.from != "" || f.loaded || len(f.id.Servers) > 0 {
-		return nil
-	}
-	return checkpoint.Misplaced(j.strategy.Recovery.Dir)
-}
-
 // StopWorker sends what is still queued, tells the servers that this worker is done, and ends its part in the job.
 // Servers end when all workers have stopped. In a collective job it takes part in the steps of workers that have more
 // batches, and returns when all have called it. It may be called twice.
@@ -79,7 +67,7 @@ func (f *Fleet) StopWorker(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := f.pushRest(ctx); err != nil {
+	if err := f.merged.flush(ctx); err != nil {
 		return named("StopWorker", err)
 	}
 	var unsaved error
