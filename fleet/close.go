@@ -18,6 +18,6 @@ func (f *Fleet) Close() {
 	}
 	if j != nil && j.backend != nil {
 		j.backend.Close()
-		f.hide()
+		f.probes.hide()
 	}
 }

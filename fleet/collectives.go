@@ -104,12 +104,6 @@ func (f *Fleet) gather(ctx context.Context, call string, data []byte) ([][]byte,
 	if err != nil {
 		return nil, err
 	}
-	gather := b.Gather
-	if f.computesApart() {
-		gather = func(ctx context.Context, call string, data []byte) ([][]byte, error) {
-			return f.statistics.gather(ctx, b, call, data)
-		}
-	}
-	all, err := gather(ctx, call, data)
+	all, err := f.statistics.gather(ctx, b, call, data)
 	return all, named(call, err)
 }

@@ -59,7 +59,7 @@ func (f *Fleet) Explain(ids map[string]int) (*Explanation, error) {
 		}
 	}
 	e := &Explanation{Strategy: j.strategy, Workers: f.id.Workers, IDs: maps.Clone(ids),
-		Counts: f.counts()}
+		Counts: j.counts()}
 	var sizes []float64
 	if measured, is := j.backend.(backend.Sized); is {
 		sizes = measured.IDSizes()

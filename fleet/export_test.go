@@ -34,12 +34,12 @@ func (f *Fleet) Before() []string { return f.job.before }
 
 // Probed has this role answer probes without a port.
 func (f *Fleet) Probed() *health.Board {
-	f.board = new(health.Board)
-	return f.board
+	f.probes.board = new(health.Board)
+	return f.probes.board
 }
 
 // ShowAgain has probes told of a role that was minimized before it was probed.
-func (f *Fleet) ShowAgain() { f.show() }
+func (f *Fleet) ShowAgain() { f.probes.show(f.String(), f.stands) }
 
 // SamplesOf and TablesOf are what a role shows.
 var SamplesOf, TablesOf = samplesOf, tablesOf

@@ -5,22 +5,20 @@ import (
 	"strings"
 
 	"github.com/gofleet/gofleet/internal/layout"
-	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 )
 
 // fingerprints are what the processes of a job compare, and what builds before compared, by which their journals name
 // the job. Of the strategy the first has the mode and what is not that mode's default: a field that a later version
 // adds keeps processes apart only where it is set.
-func (f *Fleet) fingerprints(l *layout.Layout, rule optimizer.Rule,
-	s strategy.Strategy) (now, before layout.Fingerprint) {
-	workers := layout.Fact("workers", f.id.Workers)
-	all, defaults := strategyFacts(s), strategyFacts(strategy.Strategy{Mode: s.Mode})
-	before = l.Printed(rule, append([]string{workers}, all...)...)
+func (j *job) fingerprints() (now, before layout.Fingerprint) {
+	workers := layout.Fact("workers", j.id.Workers)
+	all, defaults := strategyFacts(j.strategy), strategyFacts(strategy.Strategy{Mode: j.strategy.Mode})
+	before = j.layout.Printed(j.rule, append([]string{workers}, all...)...)
 	set := slices.DeleteFunc(all, func(fact string) bool {
 		return !strings.HasPrefix(fact, "strategy mode\t") && slices.Contains(defaults, fact)
 	})
-	return l.Fingerprint(rule, append([]string{workers}, set...)...), before
+	return j.layout.Fingerprint(j.rule, append([]string{workers}, set...)...), before
 }
 
 // strategyFacts are the fields of a strategy, a fact each.

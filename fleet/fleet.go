@@ -14,7 +14,6 @@ import (
 	"github.com/gofleet/gofleet/internal/cgroup"
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/exposition"
-	"github.com/gofleet/gofleet/internal/health"
 	"github.com/gofleet/gofleet/internal/layout"
 	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/rules"
@@ -39,15 +38,13 @@ type Fleet struct {
 	// startedAgain says that what runs this process starts it again however it ends.
 	startedAgain bool
 	pulses       awake.Pulses
-	board        *health.Board      // where probes ask, nil if none do
+	probes       probes
 	pages        []*exposition.Page // where it shows what it counts
 	meter        workMeter          // of its training threads
 	training     atomic.Pointer[func() stats.Training]
 
 	mu  sync.Mutex
 	job *job // since Minimize
-	// leaveBoard ends what probes are told of this role, since Minimize.
-	leaveBoard func()
 
 	begins     origin
 	hosted     hosting
@@ -138,7 +135,7 @@ func New(ctx context.Context, rm rolemaker.RoleMaker, o Options) (*Fleet, error)
 			o.Logger.Info("fleet: " + note)
 		}
 	}
-	f := &Fleet{id: id, options: o, log: o.Logger, board: board, pages: pages, startedAgain: again}
+	f := &Fleet{id: id, options: o, log: o.Logger, probes: probes{board: board}, pages: pages, startedAgain: again}
 	if o.Default {
 		standard.Store(f)
 	}
@@ -153,7 +150,7 @@ func (f *Fleet) DistributedOptimizer(rule optimizer.Rule, s strategy.Strategy) (
 	if err := optimizer.CheckRule(rule); err != nil {
 		return nil, fmt.Errorf("fleet: DistributedOptimizer: %w", err)
 	}
-	s, err := f.suit(s, rule)
+	s, err := suit(f.id, s, rule)
 	if err == nil {
 		err = s.Validate()
 	}
@@ -196,15 +193,18 @@ func (o *Optimizer) Minimize(objective optimizer.Objective) error {
 	if limit := cgroup.LimitCollector(); limit > 0 {
 		f.log.Debug("the collector keeps to the control group's memory", "limit", limit)
 	}
-	j, err := f.plan(params, o.rule, o.strategy)
+	j := &job{id: f.id, log: f.log, rule: o.rule, strategy: o.strategy}
+	err := j.plan(params, f.options.Placements)
 	if err == nil {
 		err = f.equip(j, params)
 	}
 	if err != nil {
 		return fmt.Errorf("fleet: Minimize: %w", err)
 	}
-	f.job = j
-	f.show()
+	if f.job = j; f.id.Workers > 1 && j.layout.Frozen.Floats > 0 {
+		f.statistics.apart = true
+	}
+	f.probes.show(f.String(), f.stands)
 	for _, page := range f.pages {
 		page.Show(f.String(), f.samples, func() any { return f.Stats() })
 	}
@@ -216,35 +216,34 @@ func (o *Optimizer) Minimize(objective optimizer.Objective) error {
 }
 
 // plan lays the parameters out over the servers; one that is alone keeps all of them.
-func (f *Fleet) plan(params []*optimizer.Param, rule optimizer.Rule, s strategy.Strategy) (*job, error) {
-	where, err := s.PlacementOptions(f.options.Placements...)
+func (j *job) plan(params []*optimizer.Param, policies []placement.Policy) error {
+	where, err := j.strategy.PlacementOptions(policies...)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if mode.Of(s.Mode).Copies {
-		if err := checkGeo(params, rule); err != nil {
-			return nil, err
+	if mode.Of(j.strategy.Mode).Copies {
+		if err := checkGeo(params, j.rule); err != nil {
+			return err
 		}
 	}
-	if s.Recovery.Journal != "" && rules.IsRandom(rule) {
-		return nil, fmt.Errorf("fleet: rule %s draws lots, so that a server that plays its journal comes to other "+
-			"weights: leave out recovery: journal", rule.Name())
+	if j.strategy.Recovery.Journal != "" && rules.IsRandom(j.rule) {
+		return fmt.Errorf("fleet: rule %s draws lots, so that a server that plays its journal comes to other "+
+			"weights: leave out recovery: journal", j.rule.Name())
 	}
 	var whole []string // whose rule looks at all of them at once; rows of embeddings are whole anyway
 	for _, p := range params {
-		if r := rules.For(rule, p); r != nil && !p.Embedding && rules.NeedsWhole(r) {
+		if r := rules.For(j.rule, p); r != nil && !p.Embedding && rules.NeedsWhole(r) {
 			whole = append(whole, p.Name)
 		}
 	}
 	if err := checkpoint.CheckNames(params); err != nil {
-		return nil, err
+		return err
 	}
-	l, err := layout.New(params, max(1, len(f.id.Servers)), where, whole...)
-	if err != nil {
-		return nil, err
+	if j.layout, err = layout.New(params, max(1, len(j.id.Servers)), where, whole...); err != nil {
+		return err
 	}
-	now, before := f.fingerprints(l, rule, s)
-	return &job{id: f.id, log: f.log, layout: l, rule: rule, strategy: s, fingerprint: now, before: before}, nil
+	j.fingerprint, j.before = j.fingerprints()
+	return nil
 }
 
 // Plan is where every block of every parameter lives; print it to see names, elements, bytes and servers. It is known

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"sync"
 
 	"github.com/gofleet/gofleet/internal/health"
 )
@@ -26,19 +27,29 @@ func openBoard(log *slog.Logger) (*health.Board, error) {
 	return b, nil
 }
 
-// show has probes answered for this role until hide. Locked.
-func (f *Fleet) show() {
-	if f.board != nil {
-		f.leaveBoard = f.board.Add(f.String(), f.stands)
-	}
+// probes are told how a role stands, from Minimize until it has left its job.
+type probes struct {
+	board *health.Board // where they ask, nil if none do
+	mu    sync.Mutex
+	leave func()
 }
 
-// hide ends that: the role has left its job.
-func (f *Fleet) hide() {
-	f.mu.Lock()
-	leave := f.leaveBoard
-	f.leaveBoard = nil
-	f.mu.Unlock()
+// show has probes answered for this role until hide.
+func (p *probes) show(role string, stands func() health.Status) {
+	if p.board == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.leave = p.board.Add(role, stands)
+}
+
+// hide ends that.
+func (p *probes) hide() {
+	p.mu.Lock()
+	leave := p.leave
+	p.leave = nil
+	p.mu.Unlock()
 	if leave != nil {
 		leave()
 	}

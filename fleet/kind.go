@@ -11,6 +11,7 @@ import (
 	"github.com/gofleet/gofleet/internal/server"
 	"github.com/gofleet/gofleet/internal/solo"
 	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/rolemaker"
 	"github.com/gofleet/gofleet/strategy"
 )
 
@@ -21,7 +22,7 @@ func (f *Fleet) equip(j *job, params []*optimizer.Param) (err error) {
 		j.backend, err = solo.New(params, j.rule, j.strategy, f.log)
 		return err
 	}
-	if j.transport, err = f.transport(j.strategy); err != nil {
+	if j.transport, err = compressed(f.options.Transport, j); err != nil {
 		return err
 	}
 	switch {
@@ -44,11 +45,11 @@ func (f *Fleet) equip(j *job, params []*optimizer.Param) (err error) {
 }
 
 // suit makes a strategy that of this kind of job, or says what it asks for in vain.
-func (f *Fleet) suit(s strategy.Strategy, rule optimizer.Rule) (strategy.Strategy, error) {
-	switch servers := f.ServerNum(); {
+func suit(id rolemaker.Identity, s strategy.Strategy, rule optimizer.Rule) (strategy.Strategy, error) {
+	switch servers := len(id.Servers); {
 	case servers > 0:
 		return s, suitServers(s, rule, servers)
-	case f.IsCollective():
+	case id.Collective && !id.Local():
 		return suitReplicas(s)
 	}
 	return s, nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 	"slices"
 
@@ -120,17 +121,17 @@ func (f *Fleet) SaveModel(ctx context.Context, dir string, o SaveOptions) (saved
 		var s inference.Saved
 		s, err = inference.SaveServing(ctx, dir, o.Published, o.Model, o.serving(), j.backend)
 		if saved = Saved(s); err == nil && saved.Bytes > 0 {
-			f.tellSaved(dir, o, saved)
+			o.tell(f.log, dir, saved)
 		}
 	}
 	return saved, named(call, err)
 }
 
-// tellSaved logs what was saved, as a warning where thresholds leave nothing of a base.
-func (f *Fleet) tellSaved(dir string, o SaveOptions, s Saved) {
-	tell, text := f.log.Info, "fleet: a model for serving was saved"
+// tell logs what was saved, as a warning where thresholds leave nothing of a base.
+func (o SaveOptions) tell(log *slog.Logger, dir string, s Saved) {
+	tell, text := log.Info, "fleet: a model for serving was saved"
 	if o.Mode == SaveBase && s.Rows == 0 && s.Left > 0 {
-		tell = f.log.Warn
+		tell = log.Warn
 		text = "fleet: a base was saved without a row: none has the score BaseThreshold " +
 			"(0 means 1.5, below 0 takes all) or was used lately"
 	}

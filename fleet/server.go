@@ -146,7 +146,7 @@ func (f *Fleet) RunServer(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer f.hide()
+	defer f.probes.hide()
 	err = s.Run(ctx)
 	if !errors.Is(err, server.ErrListen) {
 		f.log.Info("server has ended", "server", f.id.Index, "stats", f.Stats())

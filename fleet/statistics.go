@@ -18,8 +18,9 @@ import (
 // the moving averages of batch norm. Where workers meet all take their mean, by the steps that each has made since they
 // met last, so that they evaluate one model, which is the one that is saved.
 type statistics struct {
-	mu  sync.Mutex
-	own report
+	apart bool // workers may have some of their own, which all say alike; since Minimize
+	mu    sync.Mutex
+	own   report
 }
 
 // report is what a worker brings to a meeting.
@@ -33,13 +34,6 @@ type report struct {
 type statistic struct {
 	Steps int
 	W     []float32
-}
-
-// computesApart says whether workers may have statistics of their own: all say the same.
-func (f *Fleet) computesApart() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.job != nil && f.WorkerNum() > 1 && f.job.layout.Frozen.Floats > 0
 }
 
 // set takes note of the values after another step.
@@ -59,8 +53,11 @@ func (s *statistics) loaded() {
 	s.own.Loaded = true
 }
 
-// gather is b's, which brings the statistics of all workers beside their data.
+// gather is b's, which brings the statistics of all workers beside their data where they have some.
 func (s *statistics) gather(ctx context.Context, b backend.Trainer, call string, data []byte) ([][]byte, error) {
+	if !s.apart {
+		return b.Gather(ctx, call, data)
+	}
 	mine := s.report()
 	said, err := mine.pack(data)
 	var all [][]byte

@@ -20,10 +20,11 @@ func (f *Fleet) Stats() stats.Process {
 	j := f.job
 	f.mu.Unlock()
 	server, _ := f.hosted.now()
-	s := stats.Process{Counts: f.counts(), Work: f.meter.read()}
+	s := stats.Process{Work: f.meter.read()}
 	if j == nil {
 		return s
 	}
+	s.Counts = j.counts()
 	if of := f.training.Load(); of != nil {
 		shown := (*of)()
 		s.Training = &shown
@@ -83,12 +84,9 @@ func tablesOf(store *table.Store) []stats.Table {
 	return all
 }
 
-// counts is what became of this worker's gradients so far: zero on a server and before InitWorker.
-func (f *Fleet) counts() stats.Counts {
-	f.mu.Lock()
-	j := f.job
-	f.mu.Unlock()
-	if j == nil || j.backend == nil {
+// counts is what became of this worker's gradients so far: zero on a server.
+func (j *job) counts() stats.Counts {
+	if j.backend == nil {
 		return stats.Counts{}
 	}
 	return stats.Counts(j.backend.Counts())

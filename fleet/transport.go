@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"github.com/gofleet/gofleet/strategy"
 	"github.com/gofleet/gofleet/transport"
 	"github.com/gofleet/gofleet/transport/codec"
 )
@@ -10,23 +9,22 @@ import (
 // which files.
 const controlRoom = 16 << 20
 
-// transport is the fleet's transport with the strategy's compression. It takes no message that is larger than the
-// job's, so that no sender can announce more, or send what decodes to more.
-func (f *Fleet) transport(s strategy.Strategy) (transport.Transport, error) {
-	c, err := codec.ByName(s.Codec)
+// compressed is a transport, nil for that of the environment, with the strategy's compression. It takes no message that
+// is larger than the job's, so that no sender can announce more, or send what decodes to more.
+func compressed(t transport.Transport, j *job) (transport.Transport, error) {
+	c, err := codec.ByName(j.strategy.Codec)
 	if err != nil {
 		return nil, err
 	}
-	most := s.WithDefaults().MaxFrame + controlRoom
-	t := f.options.Transport
+	most := j.strategy.WithDefaults().MaxFrame + controlRoom
 	if t == nil {
 		fast, err := transport.FromEnv()
 		if err != nil {
 			return nil, err
 		}
-		fast.Logger = f.log
+		fast.Logger = j.log
 		fast.MaxMessage = most + 4<<10 // the envelope of Compressed
-		fast.MaxConns = max(8192, 64*f.id.Workers)
+		fast.MaxConns = max(8192, 64*j.id.Workers)
 		t = fast
 	}
 	return transport.Compressed(t, c, most), nil

@@ -48,7 +48,7 @@ func (f *Fleet) InPlaceOf(worker int) (*Fleet, error) {
 	}
 	id := f.id
 	id.Index = worker
-	return &Fleet{id: id, options: f.options, log: f.log, board: f.board, pages: f.pages}, nil
+	return &Fleet{id: id, options: f.options, log: f.log, probes: probes{board: f.probes.board}, pages: f.pages}, nil
 }
 
 // StopWorker sends what is still queued, tells the servers that this worker is done, and ends its part in the job.
@@ -77,7 +77,7 @@ func (f *Fleet) StopWorker(ctx context.Context) error {
 		}
 	}
 	err = errors.Join(unsaved, j.backend.Leave(ctx))
-	f.hide()
+	f.probes.hide()
 	if !errors.Is(err, backend.ErrNotJoined) {
 		f.tellStats()
 	}
@@ -101,7 +101,7 @@ func (f *Fleet) BarrierWorker(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if f.computesApart() {
+	if f.statistics.apart {
 		_, err = f.statistics.gather(ctx, b, "BarrierWorker", nil)
 	} else {
 		err = b.Barrier(ctx)
