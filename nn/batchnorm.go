@@ -73,7 +73,7 @@ func (b batchNorm) infer(in []*Node) ([]int, error) {
 }
 
 // run is where the positions of an example's channel are, of x with shape [N C …].
-func (c *cell) run(example, channel int) (from, to int) {
+func (batchNorm) run(c *cell, example, channel int) (from, to int) {
 	width := product(c.shape[2:])
 	from = (example*c.shape[1] + channel) * width
 	return from, from + width
@@ -91,13 +91,13 @@ func (b batchNorm) forward(c *cell) {
 	}
 	x, kept, inverses := c.in[0].value, b.kept(c), b.columns(c, 0)
 	for ch := range inverses {
-		mean, variance := c.channelMoments(ch)
+		mean, variance := b.channelMoments(c, ch)
 		inverse := 1 / math.Sqrt(variance+float64(b.Epsilon))
 		inverses[ch] = float32(inverse)
 		b.settle(c, ch, mean, variance)
 		scale, shift := c.in[1].value[ch], c.in[2].value[ch]
 		for r := range c.rows() {
-			from, to := c.run(r, ch)
+			from, to := b.run(c, r, ch)
 			normal, y := kept[from:to], c.value[from:to]
 			for i, v := range x[from:to] {
 				n := float32((float64(v) - mean) * inverse)
@@ -130,15 +130,15 @@ func (b batchNorm) settle(c *cell, ch int, mean, variance float64) {
 	c.in[4].move(ch, v, b.Momentum)
 }
 
-func (c *cell) channelMoments(ch int) (mean, variance float64) {
+func (b batchNorm) channelMoments(c *cell, ch int) (mean, variance float64) {
 	x, n := c.in[0].value, float64(len(c.value)/c.shape[1])
 	for r := range c.rows() {
-		from, to := c.run(r, ch)
+		from, to := b.run(c, r, ch)
 		mean += sum64(x[from:to])
 	}
 	mean /= n
 	for r := range c.rows() {
-		from, to := c.run(r, ch)
+		from, to := b.run(c, r, ch)
 		for _, v := range x[from:to] {
 			d := float64(v) - mean
 			variance += d * d
@@ -156,7 +156,7 @@ func (b batchNorm) evaluate(c *cell) {
 	for ch := range c.shape[1] {
 		factor := c.in[1].value[ch] / float32(math.Sqrt(float64(variance[ch]+b.Epsilon)))
 		for r := range c.rows() {
-			from, to := c.run(r, ch)
+			from, to := b.run(c, r, ch)
 			for i := from; i < to; i++ {
 				c.value[i] = (x[i]-mean[ch])*factor + c.in[2].value[ch]
 			}
@@ -179,30 +179,30 @@ func (b batchNorm) backward(c *cell) {
 	for ch := range inverse {
 		var dShift, dScale float64
 		for r := range c.rows() {
-			from, to := c.run(r, ch)
+			from, to := b.run(c, r, ch)
 			normal := kept[from:to]
 			for i, g := range c.grad[from:to] {
 				dShift += float64(g)
 				dScale += float64(g * normal[i])
 			}
 		}
-		c.addChannel(ch, dShift, dScale)
+		b.addChannel(c, ch, dShift, dScale)
 		if !x.wanted {
 			continue
 		}
-		factor, a, b := scale.value[ch]*inverse[ch], float32(dShift/n), float32(dScale/n)
+		factor, a, along := scale.value[ch]*inverse[ch], float32(dShift/n), float32(dScale/n)
 		for r := range c.rows() {
-			from, to := c.run(r, ch)
+			from, to := b.run(c, r, ch)
 			dx, normal := x.grad[from:to], kept[from:to]
 			for i, g := range c.grad[from:to] {
-				dx[i] += factor * (g - a - normal[i]*b)
+				dx[i] += factor * (g - a - normal[i]*along)
 			}
 		}
 	}
 }
 
 // addChannel adds a channel's gradients to the gradients of its scale and shift.
-func (c *cell) addChannel(ch int, dShift, dScale float64) {
+func (batchNorm) addChannel(c *cell, ch int, dShift, dScale float64) {
 	if scale := c.in[1]; scale.wanted {
 		scale.grad[ch] += float32(dScale)
 	}

@@ -107,7 +107,7 @@ func (b batchNorm) backwardRows(c *cell, from, to int) {
 		kernels.AddWide(dScale, room)
 	}
 	for ch := range dShift {
-		c.addChannel(from+ch, dShift[ch], dScale[ch])
+		b.addChannel(c, from+ch, dShift[ch], dScale[ch])
 	}
 	if !x.wanted {
 		return

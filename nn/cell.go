@@ -12,15 +12,11 @@ type cell struct {
 	node *Node
 	in   []*cell
 
-	shape   []int     // of this step's value
-	value   []float32 // row-major; of a parameter its W
-	ids     []int64   // the value of an int64 feed
-	wide    bool      // ids are uint64
-	offsets []int64   // of a slot: where its examples begin, and the end of the last
-	// offsetsName is the feed that the offsets of a slot are fed as.
-	offsetsName string
-	index       []int32 // of an embedding: the row of its table for each id
-	train       bool    // this step has a backward pass
+	shape []int     // of this step's value
+	value []float32 // row-major; of a parameter its W
+	fed
+	index []int32 // of an embedding: the row of its table for each id
+	train bool    // this step has a backward pass
 
 	wanted bool // the loss reaches a trained parameter through here
 	// of a lookup: no gradient of the loss comes here, so that training reads its rows and leaves them as they are
@@ -28,29 +24,38 @@ type cell struct {
 	grad    []float32 // of the loss with respect to value, when wanted
 	written bool      // grad holds something in this step
 
-	param *optimizer.Param // of a variable: the executor's own
-	// finite says of a variable that its numbers are, and stay: no trainer keeps it.
-	finite bool
-	// packed is a variable whose numbers are finite, laid out for products; nil where none is kept.
-	packed func() *kernels.Packed
-	table  *table // of an embedding's table
-	tally  tally  // of a metric
+	stored
+	tally tally // of a metric
 	// shared guards the tally where other executors count into it too.
 	shared *sharedCounts
-	moved  []float32 // of a moving average: what this executor makes of it
-	news   bool      // moved holds what the trainer has not been told
-	turn   turn      // this training step, for ops that draw random numbers
+	turn   turn // this training step, for ops that draw random numbers
 
-	values, grads []float32 // memory of value and grad
-	floats        []float32 // scratch of the op
-	ints          []int32   // scratch of the op
-	doubles       []float64 // scratch of the op
-	casts         []float32 // labels that were fed as int64
-
+	room
 	cores *cores  // that the executor has
 	call  *OpCall // of a user's op
 	first int     // of a portion: which example its first is
 	out   fetched
+}
+
+// fed is what feeds have that are no floats.
+type fed struct {
+	ids     []int64 // the value of an int64 feed
+	wide    bool    // ids are uint64
+	offsets []int64 // of a slot: where its examples begin, and the end of the last
+	// offsetsName is the feed that the offsets of a slot are fed as.
+	offsetsName string
+}
+
+// stored is what variables have, whose numbers outlast a step.
+type stored struct {
+	param *optimizer.Param // the executor's own
+	// finite says that its numbers are, and stay: no trainer keeps it.
+	finite bool
+	// packed are numbers that are finite, laid out for products; nil where none are kept.
+	packed func() *kernels.Packed
+	table  *table    // of an embedding
+	moved  []float32 // of a moving average: what this executor makes of it
+	news   bool      // moved holds what the trainer has not been told
 }
 
 // adds says whether a gradient has to be added to what c.grad holds; the first writer of a step replaces it.
@@ -72,27 +77,37 @@ func (c *cell) sum() []float32 {
 func (c *cell) rows() int { return c.shape[0] }
 func (c *cell) cols() int { return product(c.shape[1:]) }
 
+// room is the memory of a cell, which stays from step to step.
+type room struct {
+	values, grads []float32 // of value and grad
+	// scratch of the op
+	floats  []float32
+	ints    []int32
+	doubles []float64
+	casts   []float32 // labels that were fed as int64
+}
+
 // scratch returns n floats that keep what the op put there from forward to backward.
-func (c *cell) scratch(n int) []float32 {
-	c.floats = grown(c.floats, n)
-	return c.floats
+func (r *room) scratch(n int) []float32 {
+	r.floats = grown(r.floats, n)
+	return r.floats
 }
 
 // scratchInts is scratch for int32.
-func (c *cell) scratchInts(n int) []int32 {
-	c.ints = grown(c.ints, n)
-	return c.ints
+func (r *room) scratchInts(n int) []int32 {
+	r.ints = grown(r.ints, n)
+	return r.ints
 }
 
 // sums returns n numbers to add to, all zero.
-func (c *cell) sums(n int) []float64 {
-	c.doubles = grown(c.doubles, n)
-	clear(c.doubles)
-	return c.doubles
+func (r *room) sums(n int) []float64 {
+	r.doubles = grown(r.doubles, n)
+	clear(r.doubles)
+	return r.doubles
 }
 
-// kept is how much the cell has for the op, in numbers of 32 bits.
-func (c *cell) kept() int { return cap(c.floats) + cap(c.ints) + 2*cap(c.doubles) + cap(c.casts) }
+// kept is how much there is for the op, in numbers of 32 bits.
+func (r *room) kept() int { return cap(r.floats) + cap(r.ints) + 2*cap(r.doubles) + cap(r.casts) }
 
 // grown is s with length n, in new memory when it has too little: first what is asked for, later some more, so that
 // lengths that vary from step to step settle soon.

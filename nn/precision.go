@@ -24,7 +24,7 @@ func (found) of(t tally) float64              { return t.(*hits).share() }
 
 // count adds the examples that among says count, and the hits among them. said is a probability of 0.5 or more, is a
 // positive label.
-func (c *cell) count(among, hit func(said, is bool) bool) {
+func (found) count(c *cell, among, hit func(said, is bool) bool) {
 	t := c.tally.(*hits)
 	for i := range c.in[0].rows() {
 		said, is := c.told(i)
@@ -53,15 +53,15 @@ func toldRight(said, is bool) bool   { return said == is }
 
 type precision struct{ found }
 
-func (precision) kind() string    { return "precision" }
-func (precision) forward(c *cell) { c.count(saidPositive, foundIt) }
+func (precision) kind() string      { return "precision" }
+func (p precision) forward(c *cell) { p.count(c, saidPositive, foundIt) }
 
 type recall struct{ found }
 
-func (recall) kind() string    { return "recall" }
-func (recall) forward(c *cell) { c.count(isPositive, foundIt) }
+func (recall) kind() string      { return "recall" }
+func (r recall) forward(c *cell) { r.count(c, isPositive, foundIt) }
 
 type binaryAccuracy struct{ found }
 
-func (binaryAccuracy) kind() string    { return "binary_accuracy" }
-func (binaryAccuracy) forward(c *cell) { c.count(anyExample, toldRight) }
+func (binaryAccuracy) kind() string      { return "binary_accuracy" }
+func (b binaryAccuracy) forward(c *cell) { b.count(c, anyExample, toldRight) }

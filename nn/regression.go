@@ -27,7 +27,7 @@ type compared struct{}
 func (compared) infer(in []*Node) ([]int, error) { return in[0].shape, sameShape(in) }
 
 // differences sets the value to f of pred − label.
-func (c *cell) differences(f func(d float32) float32) {
+func (compared) differences(c *cell, f func(d float32) float32) {
 	a, b := c.in[0].value, c.in[1].value
 	for i := range c.value {
 		c.value[i] = f(a[i] - b[i])
@@ -35,7 +35,7 @@ func (c *cell) differences(f func(d float32) float32) {
 }
 
 // differencesGrad gives pred the gradient by the derivative at pred − label, and label its opposite.
-func (c *cell) differencesGrad(slope func(d float32) float32) {
+func (compared) differencesGrad(c *cell, slope func(d float32) float32) {
 	a, b := c.in[0], c.in[1]
 	for side, sign := range [2]float32{1, -1} {
 		in := c.in[side]
@@ -53,17 +53,19 @@ type squareError struct{ compared }
 
 func (squareError) kind() string { return "square_error" }
 
-func (squareError) forward(c *cell)  { c.differences(func(d float32) float32 { return d * d }) }
-func (squareError) backward(c *cell) { c.differencesGrad(func(d float32) float32 { return 2 * d }) }
+func (s squareError) forward(c *cell) { s.differences(c, func(d float32) float32 { return d * d }) }
+func (s squareError) backward(c *cell) {
+	s.differencesGrad(c, func(d float32) float32 { return 2 * d })
+}
 
 type absoluteError struct{ compared }
 
 func (absoluteError) kind() string { return "absolute_error" }
 
-func (absoluteError) forward(c *cell) { c.differences(abs) }
+func (a absoluteError) forward(c *cell) { a.differences(c, abs) }
 
-func (absoluteError) backward(c *cell) {
-	c.differencesGrad(func(d float32) float32 {
+func (a absoluteError) backward(c *cell) {
+	a.differencesGrad(c, func(d float32) float32 {
 		if d == 0 {
 			return 0
 		}
@@ -88,7 +90,7 @@ func (s smoothL1) infer(in []*Node) ([]int, error) {
 }
 
 func (s smoothL1) forward(c *cell) {
-	c.differences(func(d float32) float32 {
+	s.differences(c, func(d float32) float32 {
 		if abs(d) < s.Delta {
 			return d * d / 2
 		}
@@ -97,5 +99,5 @@ func (s smoothL1) forward(c *cell) {
 }
 
 func (s smoothL1) backward(c *cell) {
-	c.differencesGrad(func(d float32) float32 { return max(-s.Delta, min(d, s.Delta)) })
+	s.differencesGrad(c, func(d float32) float32 { return max(-s.Delta, min(d, s.Delta)) })
 }
