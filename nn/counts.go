@@ -54,7 +54,7 @@ func (e *Executor) countBatch(p *plan, b *feedBatch) {
 	if !p.train || len(e.graph.counts) == 0 {
 		return
 	}
-	for _, t := range e.tables {
+	for _, t := range e.held.tables {
 		t.clearCounts(e.graph.counts[t.param.Name])
 	}
 	for _, c := range p.lookups {

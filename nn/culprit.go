@@ -2,7 +2,6 @@ package nn
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/gofleet/gofleet/internal/kernels"
 )
@@ -15,17 +14,11 @@ type culprit struct {
 	step uint64
 }
 
-// suspect notes what was fed to a step whose loss is not finite.
-func (e *Executor) suspect(p *plan, b *feedBatch) {
-	if loss := e.step.Loss; math.IsNaN(loss) || math.IsInf(loss, 0) {
-		e.note(p, b)
-	}
-}
-
-// note finds the first number behind the loss that is not finite.
-func (e *Executor) note(p *plan, b *feedBatch) {
-	loss := e.graph.objective
-	behind := ancestors(e.graph, append(e.graph.counting([]*Node{loss}), loss))
+// locate finds the first number behind the loss that is not finite, in what was fed to a step.
+func (u *culprit) locate(p *plan, b *feedBatch, step uint64) {
+	loss := p.loss.node
+	g := loss.graph
+	behind := ancestors(g, append(g.counting([]*Node{loss}), loss))
 	for feed, c := range p.feeds {
 		i := kernels.FirstNotFinite(c.value)
 		if i < 0 || !behind[c.node.index] {
@@ -34,7 +27,7 @@ func (e *Executor) note(p *plan, b *feedBatch) {
 		row, column := position(c.node, b.offsets[feed], i)
 		what := fmt.Sprintf("feed %q%s, row %d, column %d%s is %v", c.node.name, c.node.made, row, column,
 			b.where(feed, row), c.value[i])
-		e.culprit = culprit{what, e.steps}
+		*u = culprit{what, step}
 		return
 	}
 }
@@ -44,16 +37,21 @@ func (e *Executor) blame(cause error) error {
 	if cause == nil || e.culprit.what == "" || e.finite() {
 		return cause
 	}
+	return e.culprit.explain(cause, e.steps)
+}
+
+// explain is the error of a step with the number that is behind it.
+func (u *culprit) explain(cause error, step uint64) error {
 	when := ""
-	if ago := e.steps - e.culprit.step; ago > 0 {
+	if ago := step - u.step; ago > 0 {
 		when = fmt.Sprintf(", in the batch %d before this", ago)
 	}
-	return fmt.Errorf("nn: %s%s: %w", e.culprit.what, when, cause)
+	return fmt.Errorf("nn: %s%s: %w", u.what, when, cause)
 }
 
 // finite says whether all numbers that the trainer has of the step are finite.
 func (e *Executor) finite() bool {
-	for _, own := range e.params {
+	for _, own := range e.held.params {
 		if kernels.FirstNotFinite(own.G) >= 0 {
 			return false
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/gofleet/gofleet/optimizer"
@@ -18,11 +19,9 @@ type Executor struct {
 	plans []*plan
 	ran   *plan // of the last step, nil where that failed
 
-	borrowed  bool // works on the graph's own parameters
-	params    map[*optimizer.Param]*optimizer.Param
+	held      holding
 	minimised []*optimizer.Param // of the session, in the objective's order
 	shows     func([]*optimizer.Param, *optimizer.Step)
-	tables    []*table // in order of construction
 
 	session optimizer.Session
 	cores   cores
@@ -43,7 +42,7 @@ type Executor struct {
 
 // NewExecutor returns an executor for the graph. Its session with the trainer opens at the first step.
 func NewExecutor(g *Graph) *Executor {
-	e := &Executor{graph: g, params: map[*optimizer.Param]*optimizer.Param{}}
+	e := &Executor{graph: g, held: holding{graph: g, params: map[*optimizer.Param]*optimizer.Param{}}}
 	e.batches = [3]*feedBatch{{}, {}, {}}
 	return e
 }
@@ -97,7 +96,7 @@ func (e *Executor) compute(ctx context.Context, p *plan, b *feedBatch) (out []*t
 	if err := e.runStep(ctx, p, b, nil); err != nil {
 		return nil, err
 	}
-	e.out, err = e.results(p, e.out[:0])
+	e.out, err = p.results(e.out[:0])
 	return e.out, err
 }
 
@@ -145,7 +144,9 @@ func (e *Executor) runStep(ctx context.Context, p *plan, b, next *feedBatch) err
 		}
 		e.steps++
 		e.step.Loss = float64(p.loss.value[0])
-		e.suspect(p, b)
+		if loss := e.step.Loss; math.IsNaN(loss) || math.IsInf(loss, 0) {
+			e.culprit.locate(p, b, e.steps)
+		}
 		if e.shows != nil {
 			e.shows(e.minimised, &e.step)
 		}
@@ -155,14 +156,14 @@ func (e *Executor) runStep(ctx context.Context, p *plan, b, next *feedBatch) err
 		return err
 	}
 	if err != nil {
-		e.note(p, b)
+		e.culprit.locate(p, b, e.steps)
 		return e.blame(err)
 	}
 	return e.publish()
 }
 
 // results appends the fetched values to dst.
-func (e *Executor) results(p *plan, dst []*tensor.Dense) ([]*tensor.Dense, error) {
+func (p *plan) results(dst []*tensor.Dense) ([]*tensor.Dense, error) {
 	for _, c := range p.fetched {
 		if c.tally != nil {
 			if err := c.problem(); err != nil {
@@ -198,12 +199,12 @@ func (e *Executor) Close(ctx context.Context) error {
 }
 
 // fetchable refuses nodes that have no value here.
-func (e *Executor) fetchable(nodes []*Node) error {
+func (g *Graph) fetchable(nodes []*Node) error {
 	for i, n := range nodes {
 		switch {
 		case n == nil:
 			return fmt.Errorf("nn: fetch %d is nil", i)
-		case n.graph != e.graph:
+		case n.graph != g:
 			return fmt.Errorf("nn: fetch %d, %s, belongs to another graph", i, n.placed())
 		case n.bad:
 			return errors.New("nn: a node that was made by mistake can't be fetched")

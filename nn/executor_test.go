@@ -306,7 +306,7 @@ func TestTwoExecutors(t *testing.T) {
 	must(t, e1, n.batch(1, 4), n.loss)
 	must(t, e2, n.batch(2, 4), n.loss)
 	p := n.g.Node("fc_0.w_0").op.(variable).param
-	if e1.own(p) != p || e2.own(p) == p || &e2.own(p).W[0] == &p.W[0] || &e2.own(p).G[0] == &p.G[0] {
+	if e1.held.own(p) != p || e2.held.own(p) == p || &e2.held.own(p).W[0] == &p.W[0] || &e2.held.own(p).G[0] == &p.G[0] {
 		t.Error("executors share arrays")
 	}
 	if err := e1.Close(t.Context()); err != nil {
@@ -314,7 +314,7 @@ func TestTwoExecutors(t *testing.T) {
 	}
 	e3 := NewExecutor(n.g)
 	must(t, e3, n.batch(3, 4), n.loss)
-	if e3.own(p) != p {
+	if e3.held.own(p) != p {
 		t.Error("a closed executor keeps the graph's arrays")
 	}
 }

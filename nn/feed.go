@@ -239,7 +239,7 @@ func position(n *Node, offsets []int64, i int) (row, column int) {
 
 // collect brings together the ids of each table, lookup after lookup, and makes them unique.
 func (b *feedBatch) collect(e *Executor, p *plan) {
-	for len(b.tables) < len(e.tables) {
+	for len(b.tables) < len(e.held.tables) {
 		b.tables = append(b.tables, &tableIDs{})
 	}
 	for _, t := range b.tables {

@@ -31,7 +31,7 @@ func (e *Executor) plan(fetch []*Node, train bool) (*plan, error) {
 			return p, nil
 		}
 	}
-	if err := e.fetchable(fetch); err != nil {
+	if err := e.graph.fetchable(fetch); err != nil {
 		return nil, err
 	}
 	p := &plan{fetch: slices.Clone(fetch), train: train}
@@ -92,7 +92,7 @@ func (e *Executor) planBack(p *plan) {
 	behind, reached := ancestors(e.graph, []*Node{p.loss.node}), p.loss.node.reaches()
 	for _, c := range p.cells {
 		p.trains = append(p.trains, behind[c.node.index])
-		c.wanted = reached[c.node.index] && e.trained(c)
+		c.wanted = reached[c.node.index] && c.trained()
 		if c.wanted {
 			p.back = append(p.back, c)
 		}
@@ -105,7 +105,7 @@ func (e *Executor) planBack(p *plan) {
 }
 
 // trained says whether gradients are wanted behind the cell; its inputs have been asked before.
-func (e *Executor) trained(c *cell) bool {
+func (c *cell) trained() bool {
 	if isInt(c.node) {
 		return false
 	}

@@ -66,7 +66,7 @@ func (r *report) step(res TrainResult, loss, weight float64, samples int) {
 	}
 	if now.Sub(r.logged) >= r.Every || r.Steps > 0 && res.Steps%r.Steps == 0 {
 		r.logged = now
-		r.tell(r.line(res), r.values(res))
+		r.write(r.line(res), r.values(res))
 	}
 }
 
@@ -89,7 +89,7 @@ func (r *report) finish(res TrainResult) {
 		fmt.Fprintf(r.Out, "\r\x1b[K%s\n", line)
 	}
 	r.rate, r.loss = fading{float64(res.Samples), res.Elapsed.Seconds()}, fading{res.Loss, 1}
-	r.tell(line, r.values(res))
+	r.write(line, r.values(res))
 }
 
 // beside says that examples were passed over, if any were.
@@ -108,8 +108,8 @@ func (r *report) draw(line string) {
 	fmt.Fprintf(r.Out, "\r\x1b[K%s", line)
 }
 
-// tell writes a plain line and a record.
-func (r *report) tell(line string, values []slog.Attr) {
+// write puts out a plain line and a record.
+func (r *report) write(line string, values []slog.Attr) {
 	if r.style == plain {
 		io.WriteString(r.Out, line+"\n")
 	}

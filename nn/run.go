@@ -24,10 +24,10 @@ func (e *Executor) equip(c *cell) {
 	if v, ok := c.node.op.(variable); ok {
 		c.shape = v.param.Shape
 		if v.param.Embedding {
-			c.table = e.tableOf(v.param)
+			c.table = e.held.tableOf(v.param)
 			return
 		}
-		c.param = e.own(v.param)
+		c.param = e.held.own(v.param)
 		c.value, c.grad = c.param.W, c.param.G
 		c.finite = e.session == nil && e.graph.finite[c.param.Name]
 		if c.finite && len(c.param.Shape) == 2 {

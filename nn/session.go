@@ -33,11 +33,11 @@ func (e *Executor) open(train bool) error {
 
 func (e *Executor) openSession(objective *Node, trainer optimizer.Trainer) error {
 	e.forget() // cells may hold the graph's weights from before it was bound
-	e.borrow()
+	e.held.borrow()
 	params := objective.Params()
 	own := make([]*optimizer.Param, len(params))
 	for i, p := range params {
-		own[i] = e.adopt(p)
+		own[i] = e.held.adopt(p)
 	}
 	s, err := trainer.Open(own)
 	if err != nil {
@@ -50,13 +50,29 @@ func (e *Executor) openSession(objective *Node, trainer optimizer.Trainer) error
 	return nil
 }
 
+// holding is the parameters that an executor works on: the graph's own, or copies while another executor has these.
+type holding struct {
+	graph    *Graph
+	borrowed bool // the graph's own
+	params   map[*optimizer.Param]*optimizer.Param
+	tables   []*table // in order of construction
+}
+
 // borrow takes the graph's own parameters to work on if no other executor has them.
-func (e *Executor) borrow() {
-	g := e.graph
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if !g.lent {
-		g.lent, e.borrowed = true, true
+func (h *holding) borrow() {
+	h.graph.mu.Lock()
+	defer h.graph.mu.Unlock()
+	if !h.graph.lent {
+		h.graph.lent, h.borrowed = true, true
+	}
+}
+
+// giveBack is the inverse of borrow.
+func (h *holding) giveBack() {
+	h.graph.mu.Lock()
+	defer h.graph.mu.Unlock()
+	if h.borrowed {
+		h.graph.lent, h.borrowed = false, false
 	}
 }
 
@@ -73,36 +89,31 @@ func (g *Graph) lend() bool {
 }
 
 func (e *Executor) giveBack() {
-	g := e.graph
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if e.borrowed {
-		g.lent, e.borrowed = false, false
-	}
+	e.held.giveBack()
 	e.forget()
 }
 
 // forget drops everything that holds parameters.
 func (e *Executor) forget() {
-	clear(e.params)
-	e.cells, e.plans, e.tables, e.step.Rows = nil, nil, nil, nil
+	clear(e.held.params)
+	e.cells, e.plans, e.held.tables, e.step.Rows = nil, nil, nil, nil
 }
 
 // adopt gives the executor a param of the session to work on: the graph's, or a copy when another executor works on the
 // graph's.
-func (e *Executor) adopt(p *optimizer.Param) *optimizer.Param {
+func (h *holding) adopt(p *optimizer.Param) *optimizer.Param {
 	o := p
-	if !e.borrowed {
+	if !h.borrowed {
 		o = copyParam(p)
 	}
-	e.params[p] = o
+	h.params[p] = o
 	return o
 }
 
 // own is the param that this executor works on. Nothing writes to a param that no session has brought, so that all
 // may read the graph's.
-func (e *Executor) own(p *optimizer.Param) *optimizer.Param {
-	if o := e.params[p]; o != nil {
+func (h *holding) own(p *optimizer.Param) *optimizer.Param {
+	if o := h.params[p]; o != nil {
 		return o
 	}
 	return p

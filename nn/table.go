@@ -28,41 +28,41 @@ func (e *Executor) openTables(params []*optimizer.Param) {
 	e.step.Rows, e.beside = nil, nil
 	for _, p := range params {
 		if p.Embedding {
-			t := e.addTable(e.own(p))
+			t := e.held.addTable(e.held.own(p))
 			t.inStep = len(e.step.Rows)
 			e.step.Rows = append(e.step.Rows, optimizer.Rows{Param: t.param})
 			e.beside = append(e.beside, optimizer.Rows{Param: t.param})
 		}
 	}
-	for _, t := range e.tables {
+	for _, t := range e.held.tables {
 		t.rows = &e.step.Rows[t.inStep]
 	}
 }
 
 // tableOf finds the table of a param; one that the session has not got is the executor's own.
-func (e *Executor) tableOf(p *optimizer.Param) *table {
-	own := e.own(p)
-	for _, t := range e.tables {
+func (h *holding) tableOf(p *optimizer.Param) *table {
+	own := h.own(p)
+	for _, t := range h.tables {
 		if t.param == own {
 			return t
 		}
 	}
-	t := e.addTable(own)
+	t := h.addTable(own)
 	t.rows = &t.own
 	t.own.Param = own
 	return t
 }
 
-func (e *Executor) addTable(p *optimizer.Param) *table {
-	t := &table{param: p, index: len(e.tables), inStep: -1}
-	e.tables = append(e.tables, t)
+func (h *holding) addTable(p *optimizer.Param) *table {
+	t := &table{param: p, index: len(h.tables), inStep: -1}
+	h.tables = append(h.tables, t)
 	return t
 }
 
 // describe fills in the step for the trainer.
 func (e *Executor) describe(p *plan, b, next *feedBatch) {
 	e.step.Samples, e.step.Eval = b.rows, !p.train
-	for _, t := range e.tables {
+	for _, t := range e.held.tables {
 		t.describe(p.train, b.unique(t), next.unique(t), len(b.tables[t.index].beside.unique))
 	}
 	e.step.Beside = nil
@@ -77,7 +77,7 @@ func (e *Executor) describe(p *plan, b, next *feedBatch) {
 
 // describeBeside says which rows are read beside the loss, and where they go: behind those of the step.
 func (e *Executor) describeBeside(b, next *feedBatch) {
-	for _, t := range e.tables {
+	for _, t := range e.held.tables {
 		if t.inStep >= 0 {
 			r := &e.beside[t.inStep]
 			r.IDs, r.W, r.Next = b.tables[t.index].beside.unique, t.w[len(t.rows.W):], nil
@@ -107,7 +107,7 @@ func (t *table) describe(train bool, ids, next []uint64, beside int) {
 // fillOwn fills the rows that no trainer keeps: as loaded, else the initial values, which are zeros when the ids are
 // open.
 func (e *Executor) fillOwn(b *feedBatch) {
-	for _, t := range e.tables {
+	for _, t := range e.held.tables {
 		if t.inStep >= 0 {
 			continue
 		}

@@ -100,7 +100,7 @@ func (c *crowd) step(ctx context.Context, l *trainLoop, loss, weight float64, sa
 	now := c.res
 	now.Last, now.crowd = l.res.Last, c
 	c.report.step(now, loss, weight, samples)
-	return l.tell(ctx, now)
+	return l.notify(ctx, now)
 }
 
 // Still has the other threads of this process that train together ([TrainThreads]) stand still between two steps, until

@@ -176,7 +176,7 @@ func (l *trainLoop) step(ctx context.Context, b, next *feedBatch) error {
 	if err := l.runStep(ctx, b, next); err != nil {
 		return err
 	}
-	last, err := l.exe.results(l.plan, l.res.Last[:0])
+	last, err := l.plan.results(l.res.Last[:0])
 	if err != nil {
 		return err
 	}
@@ -187,7 +187,7 @@ func (l *trainLoop) step(ctx context.Context, b, next *feedBatch) error {
 		return l.crowd.step(ctx, l, loss, weight, b.rows)
 	}
 	l.report.step(l.res, loss, weight, b.rows)
-	return l.tell(ctx, l.res)
+	return l.notify(ctx, l.res)
 }
 
 // count counts a step, and adds to the losses before it what the batch weighs of its loss.
@@ -210,8 +210,8 @@ func (l *trainLoop) runStep(ctx context.Context, b, next *feedBatch) error {
 	return l.exe.runStep(ctx, l.plan, b, next)
 }
 
-// tell calls what is to be called after a step.
-func (l *trainLoop) tell(ctx context.Context, so TrainResult) error {
+// notify calls what is to be called after a step.
+func (l *trainLoop) notify(ctx context.Context, so TrainResult) error {
 	if l.after == nil {
 		return nil
 	}

@@ -78,7 +78,7 @@ func (w *workspace) bytes() int {
 			})
 		}
 	}
-	for _, t := range w.exe.tables {
+	for _, t := range w.exe.held.tables {
 		floats += cap(t.w)
 	}
 	for _, b := range []*feedBatch{w.feed, &w.joint} {
