@@ -221,7 +221,8 @@ func TestTheBestWasEarlier(t *testing.T) {
 			j.Rule = rule
 			return j
 		})
-		if got := strings.Contains(said, "\nthe best evaluation was in epoch 1: train loss 0."); got != worse || strings.Contains(said, "-patience leaves") != worse {
+		if got := strings.Contains(said, "\nthe best evaluation was in epoch 1: train loss 0."); got != worse || strings.Contains(said, "-patience leaves") != worse ||
+			strings.Contains(said, "\nthe best evaluation was the last, in epoch 2: train loss 0.") == worse {
 			t.Errorf("rule %v: it said\n%s", rule, said)
 		}
 	}

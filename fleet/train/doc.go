@@ -159,6 +159,7 @@ package train
 //	order.go     the order of rows that a job which is started again should find, and how far one came that was stopped
 //	predict.go   outputs for rows, as a file
 //	save.go      what a job leaves
+//	closing.go   what its last lines say of that
 //	hooks.go     what is called meanwhile
 //	watch.go     hooks that look at evaluations: stop, keep the best, lower the rate
 //	about.go     what a job says of itself

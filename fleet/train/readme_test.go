@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -47,6 +49,7 @@ func TestReadmesProgramRuns(t *testing.T) {
 	if tooLong := served(t, dir, late, "carrier,origin,dest,distance,hour\n"+strings.Repeat("AA,JFK,LAX,2475,9\n", 1<<17)); tooLong != nil {
 		t.Errorf("of lines beyond the bound, %d are answered", len(tooLong))
 	}
+	asksAsToldTo(t, dir, run(t, dir, late, "-epochs=1", "-out=output/brief"))
 	if scores := served(t, dir, late, "carrier,origin,dest,distance,hour\nAA,JFK,LAX,2475,9\nUA,JFK,LAX,,9\n"); len(scores) != 2 || scores[0] < 0.7 || scores[1] > 0.3 {
 		t.Errorf("the model that is served says %v", scores)
 	}
@@ -166,6 +169,46 @@ func writeFlights(t *testing.T, file string) {
 	}
 	if err := os.WriteFile(file, []byte(text.String()), 0o600); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// asksAsToldTo does what the last lines of a job say: it serves the model, and asks for scores of the first row.
+func asksAsToldTo(t *testing.T, dir, said string) {
+	t.Helper()
+	lines := regexp.MustCompile(`serve it: go run github.com/gofleet/gofleet(/\S+) -model=(\S+)\nask it:   head -n 2 (\S+) \| curl -s localhost:8080(/\S+) --data-binary @-\nsaved `)
+	told := lines.FindStringSubmatch(said)
+	if told == nil {
+		t.Fatalf("the job said\n%s", said)
+	}
+	data, err := os.ReadFile(filepath.Join(dir, told[3]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	serve, address := filepath.Join(t.TempDir(), "serve"), porttest.Free(t, 1)[0]
+	run(t, "../..", "go", "build", "-o", serve, "."+told[1])
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	cmd := exec.CommandContext(ctx, serve, "-addr="+address, "-model="+told[2])
+	cmd.Dir = dir
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Wait()
+	defer cancel()
+	first := strings.Join(strings.SplitAfterN(string(data), "\n", 3)[:2], "")
+	for {
+		answer, err := http.Post("http://"+address+told[4], "application/x-www-form-urlencoded", strings.NewReader(first)) // as curl says
+		if err != nil && ctx.Err() == nil {                                                                                // it does not listen yet
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer answer.Body.Close()
+		text, err := io.ReadAll(answer.Body)
+		if err != nil || answer.StatusCode != http.StatusOK || !strings.Contains(string(text), `"scores":{`) {
+			t.Errorf("it is answered %s: %s, %v", answer.Status, text, err)
+		}
+		return
 	}
 }
 

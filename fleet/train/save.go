@@ -53,28 +53,8 @@ func (r *Run) save(ctx context.Context) error {
 	if err := Save(ctx, r.Fleet, dir, model); err != nil {
 		return err
 	}
-	if of == "" && r.keeps == nil {
-		r.left = r.bestWas()
-	}
-	r.left += fmt.Sprintf("saved %s%s\n", dir, of)
+	r.left = r.closing(of != "") + fmt.Sprintf("saved %s%s\n", dir, of)
 	return r.hooks.saved(ctx, r, dir)
-}
-
-// bestWas is a line for a job that leaves the last step's model where an earlier evaluation was better.
-func (r *Run) bestWas() string {
-	var b best
-	loss := watched{metric: r.Job.Loss}
-	if r.tests.rows == nil || len(r.Job.Outputs) == 0 {
-		return ""
-	}
-	for _, e := range r.History {
-		b.look(&loss, r, e, 0)
-	}
-	if b.Number == 0 || b.Number == len(r.History) {
-		return ""
-	}
-	return fmt.Sprintf("the best evaluation was in epoch %d: %s; the model is the last step's, and -patience leaves "+
-		"the best one's\n", b.At.Epoch, r.tests.describe(b.At))
 }
 
 // Save writes a checkpoint to go on from, dir/checkpoint, and a model for inference, dir/model, unless it is nil. One

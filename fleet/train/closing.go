@@ -1,0 +1,119 @@
+package train
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/gofleet/gofleet/dataset"
+	"github.com/gofleet/gofleet/internal/files"
+	"github.com/gofleet/gofleet/nn"
+)
+
+// closing are lines for the end of a job that has saved a model: its best evaluation, where the model lies and of which
+// step it is, and what serves it. Kept says that the model is the best evaluation's.
+func (r *Run) closing(kept bool) string {
+	if len(r.Job.Outputs) == 0 {
+		return ""
+	}
+	model := files.Join(r.Job.Out, "model")
+	return r.bestWas(kept, model) + r.Job.serving(model)
+}
+
+// bestWas is a line that tells of the best evaluation, "" without test rows.
+func (r *Run) bestWas(kept bool, model string) string {
+	var b best
+	loss := watched{metric: r.Job.Loss}
+	for _, e := range r.History {
+		b.look(&loss, r, e, 0)
+	}
+	if kept {
+		b = *r.keeps.best
+	}
+	if r.tests.rows == nil || b.Number == 0 {
+		return ""
+	}
+	when, of := fmt.Sprintf("in epoch %d", b.At.Epoch), "its model is "+model
+	switch patient := func(h Hooks) bool { return h.Name == "EarlyStopping" }; {
+	case kept:
+	case b.Number == len(r.History):
+		when = fmt.Sprintf("the last, in epoch %d", b.At.Epoch)
+	case slices.ContainsFunc(r.hooks, patient):
+		of = "the model is the last step's, " + model
+	default:
+		of = "the model is the last step's, " + model + ", and -patience leaves the best one's"
+	}
+	return fmt.Sprintf("the best evaluation was %s: %s; %s\n", when, r.tests.describe(b.At), of)
+}
+
+// serving are lines for a shell: what serves a model, and what asks for scores of rows, as lines where the model was
+// saved with their format, and else as JSON. They are none where a shell has no such directory.
+func (j *Job) serving(model string) string {
+	if files.IsURL(model) || !bare(model) {
+		return ""
+	}
+	ask := j.asking()
+	if ask == "" {
+		ask = "curl -s localhost:8080/model"
+	}
+	return "serve it: go run github.com/gofleet/gofleet/examples/serve -model=" + model + "\nask it:   " + ask + "\n"
+}
+
+// bare says whether a shell takes a path as it is, and a command takes it for no flag.
+func bare(path string) bool {
+	return !strings.HasPrefix(path, "-") && !strings.ContainsFunc(path, func(c rune) bool {
+		return !unicode.IsLetter(c) && !unicode.IsDigit(c) && !strings.ContainsRune("./+@%,-_", c)
+	})
+}
+
+// mostZeros bounds what is printed of a row.
+const mostZeros = 40
+
+// asking asks for the scores of the first row, or of one of zeros; "" where that is too long to be read.
+func (j *Job) asking() string {
+	if paths, err := listed(j.Files.Paths); j.Files.Format != nil && err == nil && len(paths) > 0 && isText(paths[0]) {
+		lines := 1
+		if f, is := j.Files.Format.(dataset.CSV); is && f.Fields == nil {
+			lines = 2 // the names of the fields first
+		}
+		return fmt.Sprintf("head -n %d %s | curl -s localhost:8080/score --data-binary @-", lines, paths[0])
+	}
+	var said bytes.Buffer
+	var of struct{ Feeds []nn.Value }
+	if j.model().WriteSignature(&said) != nil || json.Unmarshal(said.Bytes(), &of) != nil {
+		return ""
+	}
+	var row []string
+	all := 0
+	for _, feed := range of.Feeds {
+		n := 1
+		for _, d := range feed.Shape[1:] {
+			n *= d
+		}
+		all += n
+		zeros := strings.TrimSuffix(strings.Repeat("0,", min(n, mostZeros)), ",")
+		row = append(row, fmt.Sprintf("%q:[%s]", feed.Name, zeros))
+	}
+	if line := strings.Join(row, ","); all <= mostZeros && !strings.Contains(line, "'") {
+		return "curl -s localhost:8080/score -H 'Content-Type: application/json' -d '[{" + line + "}]'"
+	}
+	return ""
+}
+
+// isText says whether a file can be read by head: it is on a disk, with a name that a shell takes, and not packed.
+func isText(path string) bool {
+	if files.IsURL(path) || !bare(path) {
+		return false
+	}
+	f, err := files.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	begins := make([]byte, 512)
+	n, _ := f.Read(begins)
+	return n > 0 && !bytes.ContainsRune(begins[:n], 0) && begins[0] != 0x1f && begins[0] != 0x28
+}
