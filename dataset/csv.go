@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/gofleet/gofleet/internal/categories"
+	"github.com/gofleet/gofleet/internal/derived"
 )
 
 // CSV is text of fields between commas or another separator, one row a line. A field may stand in quotes, with a quote
@@ -40,6 +41,8 @@ type CSV struct {
 	// Missing is the number that a missing value becomes in columns that don't say it themselves. By default a line
 	// that lacks one is bad.
 	Missing string
+	// Derived are fields that are made of others: parts of times, buckets of numbers, crosses.
+	Derived []Derived
 	// Schema says what becomes of the fields. Fields that it doesn't name are passed over.
 	Schema []CSVColumn
 }
@@ -92,14 +95,36 @@ func (f CSV) Columns() ([]Column, error) {
 		if err := c.filled(f.Missing).check(); err != nil {
 			return nil, err
 		}
-		for _, name := range c.fields() {
-			if f.Fields != nil && !slices.Contains(f.Fields, name) {
-				return nil, fmt.Errorf("%w %q: there is no field %q in %q", ErrColumn, c.Name, name, f.Fields)
-			}
-		}
 		columns = append(columns, c.Column)
 	}
+	if err := checkDerived(f.Derived, f.Schema); err != nil {
+		return nil, err
+	}
+	if err := f.checkFields(); err != nil {
+		return nil, err
+	}
 	return columns, checkColumns(columns)
+}
+
+// checkFields refuses names that are not among the Fields.
+func (f CSV) checkFields() error {
+	if f.Fields == nil {
+		return nil
+	}
+	made := newMaker(f.Derived, f.Schema)
+	for _, c := range f.Schema {
+		for _, name := range c.fields() {
+			if _, derived := made.Number(name); !derived && !slices.Contains(f.Fields, name) {
+				return fmt.Errorf("%w %q: there is no field %q in %q", ErrColumn, c.Name, name, f.Fields)
+			}
+		}
+	}
+	for _, name := range sourcesOf(made) {
+		if !slices.Contains(f.Fields, name) {
+			return fmt.Errorf("%w Derived: there is no field %q in %q", ErrOption, name, f.Fields)
+		}
+	}
+	return nil
 }
 
 // checkDialect refuses characters that can't be told apart.
@@ -210,7 +235,7 @@ func (f CSV) NewParser() (Parser, error) {
 	if _, err := f.Columns(); err != nil {
 		return nil, err
 	}
-	p := &csvParser{CSV: f, split: f.dialect(), missing: newTexts(f.NAs, f.NA)}
+	p := &csvParser{CSV: f, split: f.dialect(), missing: newTexts(f.NAs, f.NA), made: newMaker(f.Derived, f.Schema)}
 	if f.Fields == nil {
 		return &csvHeaderParser{p}, nil
 	}
@@ -224,12 +249,15 @@ type csvParser struct {
 	missing texts
 	fields  int // of a line
 	uses    []fieldUse
+	made    *derived.Maker // makes the derived fields, if any
+	sources []int          // fields of the line, that they are made of
 }
 
 // fieldUse is what becomes of a field.
 type fieldUse struct {
 	name    string
-	from    int // field of the line
+	from    int  // field of the line, or the number of a derived one
+	derived bool // it is one
 	column  int
 	at      int
 	kind    kind
@@ -247,19 +275,40 @@ func (p *csvParser) bind(names []string) error {
 	for column, c := range p.Schema {
 		c = c.filled(p.Missing)
 		for at, name := range c.fields() {
-			from, bad := slices.Index(names, name), &LineError{Field: strconv.Quote(name), Want: "a field of that name"}
-			switch {
-			case from < 0:
-				bad.Got = fmt.Sprintf("only %q%s", names, advice(names, name))
-				return bad
-			case slices.Contains(names[from+1:], name):
-				bad.Got = fmt.Sprintf("two in %q: rename one", names)
-				return bad
+			from, derived := p.made.Number(name)
+			if !derived {
+				var err error
+				if from, err = find(names, name); err != nil {
+					return err
+				}
 			}
-			p.uses = append(p.uses, c.use(name, from, column, at))
+			use := c.use(name, from, column, at)
+			use.derived = derived
+			p.uses = append(p.uses, use)
 		}
 	}
+	for _, name := range sourcesOf(p.made) {
+		from, err := find(names, name)
+		if err != nil {
+			return err
+		}
+		p.sources = append(p.sources, from)
+	}
 	return nil
+}
+
+// find finds a field among the names.
+func find(names []string, name string) (int, error) {
+	from, bad := slices.Index(names, name), &LineError{Field: strconv.Quote(name), Want: "a field of that name"}
+	switch {
+	case from < 0:
+		bad.Got = fmt.Sprintf("only %q%s", names, advice(names, name))
+		return 0, bad
+	case slices.Contains(names[from+1:], name):
+		bad.Got = fmt.Sprintf("two in %q: rename one", names)
+		return 0, bad
+	}
+	return from, nil
 }
 
 // advice says what a header seems to be that lacks a name.
@@ -301,14 +350,31 @@ func (p *csvParser) ParseLine(line []byte, row Row) error {
 	if len(fields) != p.fields {
 		return badCount("count", p.fields, len(fields), "fields")
 	}
+	for i, from := range p.sources {
+		p.made.Set(i, fields[from], p.missing.has(fields[from]))
+	}
+	if err := makeFields(p.made); err != nil {
+		return err
+	}
 	for i := range p.uses {
 		use := &p.uses[i]
-		text := fields[use.from]
-		if err := use.setAt(row, use.at, text, p.missing.has(text)); err != nil {
+		if use.derived {
+			err = use.setDerived(row, p.made)
+		} else {
+			text := fields[use.from]
+			err = use.setAt(row, use.at, text, p.missing.has(text))
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// setDerived sets the value of a derived field.
+func (u *fieldUse) setDerived(row Row, made *derived.Maker) error {
+	text, missing := made.Text(u.from)
+	return u.setAt(row, u.at, text, missing)
 }
 
 // setAt sets a value of the row's column, or adds one where at is appended.

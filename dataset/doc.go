@@ -65,6 +65,12 @@
 // no format: a program that serves the model has to do it again. [SlotText], [MultiSlot] and [LibSVM] take numbers as
 // they stand there, scaled by the program that writes them.
 //
+// # Fields made of others
+//
+// The hour of a time, the bucket of a number, two categories as one: a [Derived] of [CSV], [JSONLines] and package
+// dataset/parquet is a field that the schema names as one of the file's, to be hashed, scaled or taken as it is. What
+// it is made of stands in the format too, so that a saved model derives it as training did.
+//
 // # Lines that are no files
 //
 // A [Decoder] parses the few lines of a request exactly as a dataset parses a file.
@@ -160,6 +166,7 @@ package dataset
 //	split.go      a line cut into fields
 //	number.go     numbers out of text
 //	hash.go       ids of categories
+//	derived.go    fields made of others
 //	scaling.go    numbers of another scale
 //	criteo.go     Criteo's TSV
 //	csv.go        CSV

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/gofleet/gofleet/internal/derived"
 	"github.com/gofleet/gofleet/internal/jsonobject"
 )
 
@@ -29,6 +30,8 @@ type JSONLines struct {
 	// Missing is the number that a missing value becomes in columns that don't say it themselves. By default a line
 	// that lacks one is bad.
 	Missing string
+	// Derived are fields that are made of others, each of one value.
+	Derived []Derived
 	// Schema says what becomes of the fields, as that of [CSV] does. Fields that it doesn't name are passed over.
 	Schema []CSVColumn
 }
@@ -46,6 +49,9 @@ func (f JSONLines) Columns() ([]Column, error) {
 		}
 		columns = append(columns, c.Column)
 	}
+	if err := checkDerived(f.Derived, f.Schema); err != nil {
+		return nil, err
+	}
 	return columns, checkColumns(columns)
 }
 
@@ -54,18 +60,25 @@ func (f JSONLines) NewParser() (Parser, error) {
 	if _, err := f.Columns(); err != nil {
 		return nil, err
 	}
-	p := &jsonParser{missing: newTexts(f.NAs, "")}
-	var names []string
+	p := &jsonParser{missing: newTexts(f.NAs, ""), made: newMaker(f.Derived, f.Schema)}
+	names := slices.Compact(slices.Sorted(slices.Values(sourcesOf(p.made))))
+	for _, name := range sourcesOf(p.made) {
+		p.sources = append(p.sources, slices.Index(names, name))
+	}
 	for column, c := range f.Schema {
 		c = c.filled(f.Missing)
 		share := c.Width() / len(c.fields())
 		for i, name := range c.fields() {
-			number := slices.Index(names, name)
-			if number < 0 {
-				number = len(names)
-				names = append(names, name)
+			number, derived := p.made.Number(name)
+			if !derived {
+				if number = slices.Index(names, name); number < 0 {
+					number = len(names)
+					names = append(names, name)
+				}
 			}
-			p.uses = append(p.uses, jsonUse{c.use(name, number, column, i*share), share})
+			use := jsonUse{c.use(name, number, column, i*share), share}
+			use.derived = derived
+			p.uses = append(p.uses, use)
 		}
 	}
 	p.object, p.names = jsonobject.NewReader(names, true), names
@@ -77,7 +90,9 @@ type jsonParser struct {
 	object  *jsonobject.Reader
 	names   []string // of the fields, by number
 	uses    []jsonUse
-	text    []byte // that was escaped
+	text    []byte         // that was escaped
+	made    *derived.Maker // makes the derived fields, if any
+	sources []int          // values of the object, that they are made of
 }
 
 // jsonUse is what becomes of a field, which is the object's value of that number.
@@ -93,12 +108,35 @@ func (p *jsonParser) ParseLine(line []byte, row Row) error {
 	if err := p.object.Read(line); err != nil {
 		return badJSON(line, err)
 	}
+	if err := p.derive(); err != nil {
+		return err
+	}
 	for i := range p.uses {
 		if err := p.set(&p.uses[i], row); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// derive makes the derived fields of an object that was read.
+func (p *jsonParser) derive() error {
+	p.text = p.text[:0]
+	for i, from := range p.sources {
+		v := p.object.Value(from)
+		text := v.Bytes
+		switch v.Kind {
+		case jsonobject.Nested:
+			return badField(p.names[from], "one value, to make others of it", text)
+		case jsonobject.Escaped: // behind the texts of others
+			begin := len(p.text)
+			p.text = jsonobject.Unescape(p.text, text)
+			text = p.text[begin:]
+		}
+		missing := v.Kind == jsonobject.Absent || v.Kind == jsonobject.Null || p.missing.has(text)
+		p.made.Set(i, text, missing)
+	}
+	return makeFields(p.made)
 }
 
 // missed implements misser.
@@ -112,6 +150,9 @@ func (p *jsonParser) missed() (fields, others []string, any bool) {
 
 // set sets the values of a field.
 func (p *jsonParser) set(u *jsonUse, row Row) error {
+	if u.derived {
+		return u.setDerived(row, p.made)
+	}
 	v := p.object.Value(u.from)
 	switch {
 	case v.Kind == jsonobject.Absent || v.Kind == jsonobject.Null:

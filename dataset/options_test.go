@@ -158,6 +158,15 @@ func linesParsed(t *testing.T, threads int) (lines string) {
 	return lines
 }
 
+// lawDerived is a row of a derived field.
+func lawDerived(d Derived) string {
+	if d.Name == "" {
+		d.Name = "d"
+	}
+	text := "x,y\n1709508600000,1709508600\n"
+	return outcome(FromReader(strings.NewReader(text), "text", CSV{Derived: []Derived{d}, Schema: []CSVColumn{{Column: Ints("d"), Hash: 1000}}}))
+}
+
 // fieldCases has for every field what is seen with its default and with another value.
 func fieldCases(t *testing.T) map[string][2]string {
 	cases := map[string][2]string{
@@ -199,13 +208,22 @@ func fieldCases(t *testing.T) map[string][2]string {
 		"JSONLines.NAs":     {lawJSON(func(f *JSONLines) { f.Missing = "5" }), lawJSON(func(f *JSONLines) { f.Missing, f.NAs = "5", []string{"-"} })},
 		"JSONLines.Missing": {lawJSON(func(*JSONLines) {}), lawJSON(func(f *JSONLines) { f.Missing = "5" })},
 		"JSONLines.Schema":  {lawJSON(func(*JSONLines) {}), lawJSON(func(f *JSONLines) { f.Schema = f.Schema[:1] })},
-		"LibSVM.Features":   {lawLibSVM(func(*LibSVM) {}), lawLibSVM(func(f *LibSVM) { f.Features = 4 })},
-		"LibSVM.ZeroBased":  {lawLibSVM(func(f *LibSVM) { f.Features = 4 }), lawLibSVM(func(f *LibSVM) { f.Features, f.ZeroBased = 4, true })},
-		"LibSVM.Binary":     {lawLibSVM(func(*LibSVM) {}), lawLibSVM(func(f *LibSVM) { f.Binary = true })},
-		"Slot.Name":         {lawGenerator(Slot{Name: "t", Ints: []int64{2}}), lawGenerator(Slot{Name: fmt.Sprint(t.Name()), IDs: nil})},
-		"Slot.Ints":         {lawGenerator(Slot{Name: "t", Ints: []int64{2}}), lawGenerator(Slot{Name: "t", Ints: []int64{3}})},
-		"Slot.IDs":          {lawGenerator(Slot{Name: "t", IDs: []uint64{2}}), lawGenerator(Slot{Name: "t", IDs: []uint64{biggest}})},
-		"Slot.Floats":       {lawGenerator(Slot{Name: "t", Floats: []float32{2}}), lawGenerator(Slot{Name: "t", Floats: []float32{.5}})},
+		"CSV.Derived":       {lawCSV("1,2\n", func(*CSV) {}), lawCSV("1,2\n", func(f *CSV) { f.Derived = []Derived{{Name: "y", From: []string{"x"}, Buckets: []float64{5}}} })},
+		"JSONLines.Derived": {lawJSON(func(f *JSONLines) { f.Missing = "5" }), lawJSON(func(f *JSONLines) {
+			f.Missing, f.Derived = "5", []Derived{{Name: "word", From: []string{"x", "word"}}}
+		})},
+		"Derived.Name":     {lawDerived(Derived{From: []string{"x", "y"}}), lawDerived(Derived{Name: "e", From: []string{"x", "y"}})},
+		"Derived.From":     {lawDerived(Derived{From: []string{"x", "y"}}), lawDerived(Derived{From: []string{"y", "x"}})},
+		"Derived.Part":     {lawDerived(Derived{From: []string{"y"}, Part: Hour}), lawDerived(Derived{From: []string{"y"}, Part: Day})},
+		"Derived.Layout":   {lawDerived(Derived{From: []string{"x"}, Part: Hour}), lawDerived(Derived{From: []string{"x"}, Part: Hour, Layout: "ms"})},
+		"Derived.Buckets":  {lawDerived(Derived{From: []string{"y"}, Part: Hour}), lawDerived(Derived{From: []string{"y"}, Buckets: []float64{5}})},
+		"LibSVM.Features":  {lawLibSVM(func(*LibSVM) {}), lawLibSVM(func(f *LibSVM) { f.Features = 4 })},
+		"LibSVM.ZeroBased": {lawLibSVM(func(f *LibSVM) { f.Features = 4 }), lawLibSVM(func(f *LibSVM) { f.Features, f.ZeroBased = 4, true })},
+		"LibSVM.Binary":    {lawLibSVM(func(*LibSVM) {}), lawLibSVM(func(f *LibSVM) { f.Binary = true })},
+		"Slot.Name":        {lawGenerator(Slot{Name: "t", Ints: []int64{2}}), lawGenerator(Slot{Name: fmt.Sprint(t.Name()), IDs: nil})},
+		"Slot.Ints":        {lawGenerator(Slot{Name: "t", Ints: []int64{2}}), lawGenerator(Slot{Name: "t", Ints: []int64{3}})},
+		"Slot.IDs":         {lawGenerator(Slot{Name: "t", IDs: []uint64{2}}), lawGenerator(Slot{Name: "t", IDs: []uint64{biggest}})},
+		"Slot.Floats":      {lawGenerator(Slot{Name: "t", Floats: []float32{2}}), lawGenerator(Slot{Name: "t", Floats: []float32{.5}})},
 	}
 	var told []string
 	lawFiles(func(f *Files) {

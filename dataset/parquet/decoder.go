@@ -12,6 +12,7 @@ import (
 type decoder struct {
 	part
 	uses []use
+	made derivation
 	row  int64 // of the group, that comes next
 }
 
@@ -27,7 +28,7 @@ func (d *decoder) seek(p part) (err error) {
 	}()
 	if p.file != d.file {
 		d.close()
-		d.uses = slices.Clone(p.file.uses)
+		d.uses, d.made = slices.Clone(p.file.uses), p.file.made()
 	}
 	if p.group != d.group {
 		d.openPages(p)
@@ -79,7 +80,7 @@ func (d *decoder) fill(row dataset.Row) (err error) {
 			return err
 		}
 	}
-	return nil
+	return d.made.fill(row, d.uses)
 }
 
 // bad says in which row of which file an error arose.

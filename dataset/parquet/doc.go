@@ -18,6 +18,7 @@
 //	decoder.go   rows of parts
 //	use.go       what becomes of a file's column
 //	category.go  ids of text
+//	derived.go   fields made of others
 //	values.go    a column's values, one after the other
 //	reader.go    one pass over the files
 //	crew.go      the same, by several goroutines

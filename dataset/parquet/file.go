@@ -22,7 +22,8 @@ type file struct {
 	path    string
 	closer  io.Closer
 	groups  []parquet.RowGroup
-	uses    []use  // of its columns
+	uses    []use // of its columns
+	made    func() derivation
 	advice  string // where its pages can't be read
 	holders atomic.Int32
 }
@@ -42,7 +43,7 @@ func (f *Files) openFile(path string, uses []use) (opened *file, err error) {
 	if err != nil {
 		return nil, err
 	}
-	opened = &file{path: path, closer: at, uses: slices.Clone(uses)}
+	opened = &file{path: path, closer: at, uses: slices.Clone(uses), made: f.derivation}
 	opened.hold()
 	defer func() {
 		if p := recover(); p != nil {

@@ -17,11 +17,14 @@ type Files struct {
 	// Missing is the number that null becomes in columns that don't say it themselves. By default a row that has one is
 	// bad, and ends the pass with a [dataset.LineError]; a varying column has none, and hashed text is hashed as "".
 	Missing string
+	// Derived are fields that are made of others, as of lines. Their Layout reads columns of text and, as text, columns
+	// of times and of dates: it is how the lines write them that the model is served with.
+	Derived []dataset.Derived
 	// Schema says what becomes of a file's columns, which Fields name: by their paths, with dots, or by the first name
 	// of a path that leads to one column, as that of a list does. The fields of a column share its values evenly: one
 	// of several is a list. Numbers become the column's type if they fit it, booleans 1 and 0; text is hashed.
-	// [dataset.JSONLines] with this Schema and Missing makes the same rows of the same values as text: it is the format
-	// of the lines that a model is served with.
+	// [dataset.JSONLines] with this Schema, Derived and Missing makes the same rows of the same values as text: it is
+	// the format of the lines that a model is served with.
 	Schema []dataset.CSVColumn
 	// Threads is how many goroutines make rows, as that of [dataset.Files]: 0 is as many as there are cores
 	// (GOMAXPROCS) while rows are loaded into memory, and 1 otherwise. Rows come in the order of the files, however
@@ -50,7 +53,7 @@ func (f *Files) Open(epoch int) (dataset.Reader, error) {
 
 // OpenContext is Open with a context that ends the pass.
 func (f *Files) OpenContext(ctx context.Context, _ int) (dataset.Reader, error) {
-	uses, err := f.uses()
+	uses, _, err := f.uses()
 	if err != nil {
 		return nil, err
 	}

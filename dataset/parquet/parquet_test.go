@@ -262,6 +262,9 @@ func TestEveryFieldActs(t *testing.T) {
 		"Paths":   func(f *Files) { f.Paths = []string{"g"} },
 		"FS":      func(f *Files) { f.FS = nil },
 		"Missing": func(f *Files) { f.Missing = "5" },
+		"Derived": func(f *Files) {
+			f.Missing, f.Derived = "5", []dataset.Derived{{Name: "null", From: []string{"half"}, Buckets: []float64{1}}}
+		},
 		"Threads": func(f *Files) { f.Threads = -1 },
 		"Schema":  func(f *Files) { f.Schema = []dataset.CSVColumn{{Column: dataset.Ints("x"), Fields: []string{"half"}}} },
 	}

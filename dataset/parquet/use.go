@@ -7,6 +7,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/format"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/internal/categories"
+	"github.com/gofleet/gofleet/internal/derived"
 )
 
 // use is what becomes of a column of files.
@@ -33,6 +35,9 @@ type use struct {
 	scale    []dataset.Scaling
 	filler   number // stands for null
 	fills    bool
+	source   *derived.Source // of derived fields, the place-th: no column of the rows
+	unit     time.Duration   // of the times or dates that the column holds, if it does
+	text     []byte          // that was read of a source; empty where it is missing
 }
 
 // number is a value as each of the types that a column may have.
@@ -42,16 +47,27 @@ type number struct {
 	id    uint64
 }
 
-// uses are the schema's, which is as good as a schema of JSON lines.
-func (f *Files) uses() (uses []use, err error) {
-	if _, err := (dataset.JSONLines{Missing: f.Missing, Schema: f.Schema}).Columns(); err != nil {
-		return nil, err
+func fieldsOf(c dataset.CSVColumn) []string {
+	if c.Fields == nil {
+		return []string{c.Name}
+	}
+	return c.Fields
+}
+
+// uses are the schema's, which is as good as a schema of JSON lines: what is read of each row, and what is made of
+// that.
+func (f *Files) uses() (uses []use, made derivation, err error) {
+	if _, err := (dataset.JSONLines{Missing: f.Missing, Derived: f.Derived, Schema: f.Schema}).Columns(); err != nil {
+		return nil, made, err
+	}
+	if made.maker = f.newMaker(); made.maker != nil {
+		for i := range made.maker.Sources {
+			s := &made.maker.Sources[i]
+			uses = append(uses, use{source: s, field: s.Name, place: i})
+		}
 	}
 	for column, c := range f.Schema {
-		fields := c.Fields
-		if fields == nil {
-			fields = []string{c.Name}
-		}
+		fields := fieldsOf(c)
 		u := use{column: column, size: c.Width() / len(fields), kind: c.Type, scale: c.Scale, numbers: c.HashNumbers}
 		if c.Missing == "" && c.Hash == 0 {
 			c.Missing = f.Missing
@@ -59,8 +75,8 @@ func (f *Files) uses() (uses []use, err error) {
 		if c.Missing != "" {
 			u.fills = true
 			if u.filler, err = parse(c.Missing, c.Type); err != nil {
-				return nil, fmt.Errorf("%w %q: Missing is %q: want a number of the column's type", dataset.ErrColumn,
-					c.Name, c.Missing)
+				return nil, made, fmt.Errorf("%w %q: Missing is %q: want a number of the column's type",
+					dataset.ErrColumn, c.Name, c.Missing)
 			}
 		}
 		for i, name := range fields {
@@ -68,10 +84,15 @@ func (f *Files) uses() (uses []use, err error) {
 			if c.Hash > 0 {
 				u.hash, u.hashed = categories.NewHasher(name, c.Hash), true
 			}
-			uses = append(uses, u)
+			var derived bool
+			if u.leaf, derived = made.maker.Number(name); derived {
+				made.columns = append(made.columns, u)
+			} else {
+				uses = append(uses, u)
+			}
 		}
 	}
-	return uses, nil
+	return uses, made, nil
 }
 
 // parse is the number that a text is.
@@ -127,7 +148,7 @@ func (u *use) check(s *parquet.Schema) error {
 	leaf, _ := s.Lookup(s.Columns()[u.leaf]...)
 	t := leaf.Node.Type()
 	decimal, instant := false, false
-	u.unsigned, u.list = false, leaf.MaxRepetitionLevel > 0
+	u.unsigned, u.list, u.unit = false, leaf.MaxRepetitionLevel > 0, unitOf(t)
 	if logical := t.LogicalType(); logical != nil {
 		integer, ok := logical.Value.(*format.IntType)
 		u.unsigned = ok && !integer.IsSigned
@@ -142,12 +163,14 @@ func (u *use) check(s *parquet.Schema) error {
 	switch {
 	case decimal, t.Kind() == parquet.Int96:
 		return fmt.Errorf("column %q holds %v, which no column of rows can: write it as numbers", u.field, t)
+	case u.source != nil:
+		return u.checkSource(t)
 	case text && u.hash.Height == 0:
 		return fmt.Errorf("column %q holds %v: give its CSVColumn a Hash, to make ids of it, or write it as numbers",
 			u.field, t)
 	case instant && u.kind == tensor.Float32:
-		return fmt.Errorf("column %q holds %v, which float32 rounds to minutes: read it as Ints, or write what "+
-			"matters of it, such as the hour", u.field, t)
+		return fmt.Errorf("column %q holds %v, which float32 rounds to minutes: read it as Ints, or make what "+
+			"matters of it, such as the hour (Files.Derived)", u.field, t)
 	case (t.Kind() == parquet.Float || t.Kind() == parquet.Double) && u.hash.Height > 0 && !u.numbers:
 		return fmt.Errorf("column %q holds %v, and Hash makes ids of text, which lines may write as 3 or 3.0: set "+
 			"HashNumbers of its CSVColumn, or write it as integers or text", u.field, t)
@@ -159,6 +182,9 @@ func (u *use) check(s *parquet.Schema) error {
 
 // fill sets what the row has of the column.
 func (u *use) fill(row dataset.Row) error {
+	if u.source != nil {
+		return u.read()
+	}
 	if !u.list && u.size == 1 {
 		return u.fillOne(row)
 	}
@@ -188,17 +214,26 @@ func (u *use) fill(row dataset.Row) error {
 
 // fillOne is fill where a row has one value, and no look at the next has to tell so.
 func (u *use) fillOne(row dataset.Row) error {
+	v, err := u.next()
+	if err != nil {
+		return err
+	}
+	return u.set(row, 0, v)
+}
+
+// next takes the next value, which there is.
+func (u *use) next() (*parquet.Value, error) {
 	v, err := u.peek()
 	if err != nil {
 		if errors.Is(err, io.EOF) {
 			err = io.ErrUnexpectedEOF
 		}
-		return err
+		return nil, err
 	}
 	if u.values.at++; !v.IsNull() {
 		u.values.set++
 	}
-	return u.set(row, 0, v)
+	return v, nil
 }
 
 // enough says whether a row that has n values of the column has all.
@@ -218,11 +253,17 @@ func (u *use) set(row dataset.Row, n int, v *parquet.Value) error {
 	if err != nil {
 		return err
 	}
-	if !v.IsNull() && len(u.scale) > 0 {
-		x.float = u.scale[(u.place+n)%len(u.scale)].Of(x.float)
-		if math.IsInf(float64(x.float), 0) {
-			return u.bad("a number that its Scale leaves in the range of float32", v.String())
+	return u.put(row, n, x, !v.IsNull())
+}
+
+// put sets the n-th value of the row. What stands for a missing one is not scaled.
+func (u *use) put(row dataset.Row, n int, x number, there bool) error {
+	if there && len(u.scale) > 0 {
+		scaled := u.scale[(u.place+n)%len(u.scale)].Of(x.float)
+		if math.IsInf(float64(scaled), 0) {
+			return u.bad("a number that its Scale leaves in the range of float32", fmt.Sprint(x.float))
 		}
+		x.float = scaled
 	}
 	switch {
 	case u.size == 0 && u.kind == tensor.Float32:

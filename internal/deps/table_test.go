@@ -10,8 +10,8 @@ var house = map[string][]string{
 	"optimizer/optimizertest": {"internal/rules", "optimizer"},
 	"optimizer/weights":       {"internal/files", "internal/inference", "internal/kernels", "internal/modelfiles", "internal/safetensors", "optimizer"},
 
-	"dataset":         {"internal/categories", "internal/files", "internal/jsonobject", "internal/mistyped"},
-	"dataset/parquet": {"dataset", "internal/categories", "internal/files"},
+	"dataset":         {"internal/categories", "internal/derived", "internal/files", "internal/jsonobject", "internal/mistyped"},
+	"dataset/parquet": {"dataset", "internal/categories", "internal/derived", "internal/files"},
 
 	"strategy":                         {"internal/files", "strategy/placement"},
 	"strategy/placement/placementtest": {"strategy/placement"},

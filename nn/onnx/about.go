@@ -91,7 +91,7 @@ func describe(m *nn.Model, b *builder) (about protowire.Message, err error) {
 		}
 		about.Message(14, entry("gofleet.rows", string(rows)))
 		doc = append(doc, "gofleet.rows in the metadata is the format of the rows that it was trained on: the caller "+
-			"reads rows so, with the same scaling of numbers and numbers for what is missing.")
+			"reads rows so, with the same fields made of others, scaling of numbers and numbers for what is missing.")
 		if all := hashes(f, b.inputs); len(all) > 0 {
 			text, err := json.Marshal(all)
 			if err != nil {

@@ -1,0 +1,124 @@
+package dataset
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gofleet/gofleet/internal/derived"
+)
+
+// Derived is a field that is made of others. Columns, and derived fields behind it, name it as one of the file's, of
+// which it hides one with its name:
+//
+//	dataset.CSV{Derived: []dataset.Derived{
+//		{Name: "hour", From: []string{"departs"}, Part: dataset.Hour, Layout: "2006-01-02 15:04"},
+//		{Name: "far", From: []string{"distance"}, Buckets: []float64{500, 1000, 2000}},
+//		{Name: "rush", From: []string{"origin", "hour"}},
+//	}, Schema: []dataset.CSVColumn{
+//		{Column: dataset.Ints("C", 2), Fields: []string{"far", "rush"}, Hash: 100_000},
+//		{Column: dataset.Floats("hour"), Scale: []dataset.Scaling{{Mean: 12, Std: 6}}},
+//	}}
+//
+// With Part it is of a time, with Buckets of a number, and with neither a cross of several fields. It stands in the
+// format's description, so that a saved model makes it of the lines that it scores. Of a missing value it is missing.
+type Derived struct {
+	Name string
+	// From names the fields it is made of: one for Part or Buckets, two or more for a cross, whose text is theirs with
+	// × between them, "JFK×17", to be hashed. A missing one is "" in a cross, which is missing itself where all are.
+	From []string
+	// Part is what it is of a time: a whole number.
+	Part TimePart
+	// Layout is how the field writes times, as layouts of package time do: "2006-01-02 15:04:05". By default it has the
+	// seconds since 1970, and with "ms" the milliseconds. Parts are those of the clock and the calendar that the text
+	// shows, at its own offset if it has one; numbers are in UTC, and so is a text without offset for Seconds, whatever
+	// abbreviation of a zone it has.
+	Layout string
+	// Buckets are boundaries, which rise: a number is in bucket 0 below the first of them, and in bucket i from the
+	// i-th on.
+	Buckets []float64
+}
+
+// TimePart is what a [Derived] is of a time.
+type TimePart = derived.Part
+
+// The parts of a time.
+const (
+	Minute  TimePart = "minute"   // of the day, 0 to 1439
+	Hour    TimePart = "hour"     // 0 to 23
+	Weekday TimePart = "weekday"  // Monday is 1, Sunday 7 (ISO 8601)
+	Day     TimePart = "day"      // of the month, from 1
+	Month   TimePart = "month"    // January is 1
+	YearDay TimePart = "year_day" // from 1
+	Year    TimePart = "year"
+	Seconds TimePart = "seconds" // since 1970, to order rows by: LastBy of train.Files, [Dataset.SplitLast]
+)
+
+// derivedFields are all as they are made.
+func derivedFields(all []Derived) []derived.Field {
+	fields := make([]derived.Field, len(all))
+	for i, d := range all {
+		fields[i] = derived.Field(d)
+	}
+	return fields
+}
+
+// newMaker makes the derived fields that the schema names, nil if it names none.
+func newMaker(all []Derived, schema []CSVColumn) *derived.Maker {
+	if len(all) == 0 {
+		return nil
+	}
+	var asked []string
+	for _, c := range schema {
+		asked = append(asked, c.fields()...)
+	}
+	return derived.NewMaker(derivedFields(all), asked)
+}
+
+// checkDerived refuses fields that can't be made, and columns that can't take them.
+func checkDerived(all []Derived, schema []CSVColumn) error {
+	if err := derived.Check(derivedFields(all)); err != nil {
+		return fmt.Errorf("%w Derived: %w", ErrOption, err)
+	}
+	for _, c := range schema {
+		n := 0
+		for _, name := range c.fields() {
+			i := slices.IndexFunc(all, func(d Derived) bool { return d.Name == name })
+			if i < 0 {
+				continue
+			}
+			if n++; c.Varying || c.Width() != len(c.fields()) {
+				return fmt.Errorf("%w %q: derived field %q has one value a row", ErrColumn, c.Name, name)
+			}
+			if all[i].Part == "" && len(all[i].Buckets) == 0 && c.Hash == 0 {
+				return fmt.Errorf("%w %q: %q is a cross, which is a text: give the column a Hash", ErrColumn, c.Name,
+					name)
+			}
+		}
+		if c.HashNumbers && n > 0 && n == len(c.fields()) {
+			return fmt.Errorf("%w %q: HashNumbers is for fields of files: derived ones are written one way", ErrColumn,
+				c.Name)
+		}
+	}
+	return nil
+}
+
+// sourcesOf are the names of the fields of files that derived ones are made of.
+func sourcesOf(m *derived.Maker) (names []string) {
+	if m != nil {
+		for _, s := range m.Sources {
+			names = append(names, s.Name)
+		}
+	}
+	return names
+}
+
+// makeFields makes the derived fields, if any, of a row whose sources are set.
+func makeFields(m *derived.Maker) error {
+	if m == nil {
+		return nil
+	}
+	if bad := m.Make(); bad != nil {
+		return badField(bad.Field, bad.Want, bad.Got)
+	}
+	return nil
+}

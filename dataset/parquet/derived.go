@@ -1,0 +1,152 @@
+package parquet
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/format"
+
+	"github.com/gofleet/gofleet/dataset"
+	"github.com/gofleet/gofleet/internal/categories"
+	"github.com/gofleet/gofleet/internal/derived"
+)
+
+// derivation makes the derived fields of one row after the other, and the columns that name them.
+type derivation struct {
+	maker   *derived.Maker // nil if there are none
+	columns []use          // whose leaf is the number of a derived field
+}
+
+// newMaker makes the derived fields that the schema names, nil if it names none.
+func (f *Files) newMaker() *derived.Maker {
+	fields := make([]derived.Field, len(f.Derived))
+	for i, d := range f.Derived {
+		fields[i] = derived.Field(d)
+	}
+	var asked []string
+	for _, c := range f.Schema {
+		asked = append(asked, fieldsOf(c)...)
+	}
+	return derived.NewMaker(fields, asked)
+}
+
+// derivation is one for a goroutine, of files whose uses are good.
+func (f *Files) derivation() derivation {
+	_, made, _ := f.uses()
+	return made
+}
+
+// fill sets the columns of a row of which the sources have been read.
+func (d *derivation) fill(row dataset.Row, uses []use) error {
+	if d.maker == nil {
+		return nil
+	}
+	for i := range uses {
+		if u := &uses[i]; u.source != nil {
+			d.maker.Set(u.place, u.text, len(u.text) == 0)
+		}
+	}
+	if bad := d.maker.Make(); bad != nil {
+		return &dataset.LineError{Field: bad.Field, Want: bad.Want, Got: strconv.Quote(string(bad.Got))}
+	}
+	for i := range d.columns {
+		u := &d.columns[i]
+		text, missing := d.maker.Text(u.leaf)
+		x, err := u.made(text, missing)
+		if err == nil {
+			err = u.put(row, 0, x, !missing)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// made is what a derived field has, as the column's type.
+func (u *use) made(text []byte, missing bool) (number, error) {
+	switch {
+	case u.hash.Height > 0:
+		if u.numbers {
+			u.digits = categories.AppendNumber(u.digits[:0], text)
+			text = u.digits
+		}
+		id := u.hash.ID(text)
+		return number{int: id, id: uint64(id)}, nil
+	case missing && u.fills:
+		return u.filler, nil
+	case missing:
+		return number{}, u.bad("a number", "null")
+	}
+	x, err := strconv.ParseInt(string(text), 10, 64)
+	if err != nil {
+		return number{}, u.bad("an integer", string(text))
+	}
+	return u.fromInt(x)
+}
+
+// read reads the text of a source, which is that of lines; of a time that the file has as one, what its layout makes of
+// it.
+func (u *use) read() error {
+	v, err := u.next()
+	switch {
+	case err != nil:
+		return err
+	case v.IsNull():
+		u.text = nil
+	case u.unit > 0 && u.source.Time:
+		u.text = derived.AppendTime(u.text[:0], u.instant(v), u.source.Layout)
+	default:
+		u.text = append(u.text[:0], u.token(v)...)
+	}
+	return nil
+}
+
+// day is the unit of dates.
+const day = 24 * time.Hour
+
+// instant is the time that a value is, in the column's unit since 1970.
+func (u *use) instant(v *parquet.Value) time.Time {
+	n := int64(0)
+	if v.Kind() == parquet.Int32 {
+		n = int64(v.Int32())
+	} else {
+		n = v.Int64()
+	}
+	if u.unit == day {
+		return time.Unix(n*86400, 0).UTC()
+	}
+	a := int64(time.Second / u.unit) // units of a second
+	return time.Unix(n/a, n%a*int64(u.unit)).UTC()
+}
+
+// unitOf is the unit of a column of times or dates, 0 of another.
+func unitOf(t parquet.Type) time.Duration {
+	logical := t.LogicalType()
+	if logical == nil {
+		return 0
+	}
+	switch of := logical.Value.(type) {
+	case *format.TimestampType:
+		return of.Unit.Value.Duration()
+	case *format.TimeType:
+		return of.Unit.Value.Duration()
+	case *format.DateType:
+		return day
+	}
+	return 0
+}
+
+// checkSource says whether derived fields can be made of the column.
+func (u *use) checkSource(t parquet.Type) error {
+	switch float := t.Kind() == parquet.Float || t.Kind() == parquet.Double; {
+	case u.list:
+		return fmt.Errorf("column %q is a list, and a derived field is made of one value", u.field)
+	case float && u.source.Cross:
+		return fmt.Errorf("column %q holds %v, and a cross is of texts, which lines may write as 3 or 3.0: write it "+
+			"as integers or text, or cross its Buckets", u.field, t)
+	}
+	return nil
+}

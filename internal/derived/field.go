@@ -1,0 +1,81 @@
+// Package derived makes fields of rows of others: parts of times, buckets of numbers, crosses.
+//
+//	field.go  what a field is made of, and how
+//	time.go   times out of texts, and their parts
+//	maker.go  the fields that are asked for, of one row after the other
+package derived
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"sort"
+	"strconv"
+)
+
+// Field is a field that is made of others: with Part of a time, with Buckets of a number, with neither of several.
+type Field struct {
+	Name    string
+	From    []string
+	Part    Part
+	Layout  string
+	Buckets []float64
+}
+
+// Check says what is wrong with fields, each of which may be made of those before it.
+func Check(fields []Field) error {
+	for i, f := range fields {
+		if err := f.check(); err != nil {
+			return fmt.Errorf("%q: %w", f.Name, err)
+		}
+		if slices.ContainsFunc(fields[:i], func(other Field) bool { return other.Name == f.Name }) {
+			return fmt.Errorf("%q: two have that name", f.Name)
+		}
+	}
+	return nil
+}
+
+func (f *Field) check() error {
+	switch {
+	case f.Name == "" || slices.Contains(f.From, ""):
+		return errors.New("it needs a Name, and From the names of fields")
+	case f.Part != "" && len(f.Buckets) > 0:
+		return errors.New("Part is of a time, and Buckets are of a number: set one of them")
+	case (f.Part != "" || len(f.Buckets) > 0) && len(f.From) != 1:
+		return fmt.Errorf("From has %d fields: Part and Buckets are of one", len(f.From))
+	case f.crosses() && len(f.From) < 2:
+		return fmt.Errorf("From has %d fields: want two or more, which are crossed, or Part or Buckets of one",
+			len(f.From))
+	case f.Part == "" && f.Layout != "":
+		return fmt.Errorf("Layout is %q, and no Part of a time is asked for", f.Layout)
+	case f.Part != "":
+		return f.Part.check(f.Layout)
+	}
+	for i, b := range f.Buckets {
+		if math.IsNaN(b) || math.IsInf(b, 0) || i > 0 && b <= f.Buckets[i-1] {
+			return fmt.Errorf("Buckets are %v: want boundaries that rise", f.Buckets)
+		}
+	}
+	return nil
+}
+
+// crosses says whether it is a cross.
+func (f *Field) crosses() bool { return f.Part == "" && len(f.Buckets) == 0 }
+
+// bucket is the number of the bucket that a number is in: of how many boundaries it is not below.
+func (f *Field) bucket(text []byte) (int64, bool) {
+	x, ok := number(text)
+	return int64(sort.Search(len(f.Buckets), func(i int) bool { return f.Buckets[i] > x })), ok
+}
+
+// number is a decimal, without the words and the hexadecimals that strconv takes.
+func number(text []byte) (float64, bool) {
+	for _, c := range text {
+		if (c < '0' || c > '9') && c != '.' && c != '-' && c != '+' && c != 'e' && c != 'E' {
+			return 0, false
+		}
+	}
+	x, err := strconv.ParseFloat(string(text), 64)
+	return x, err == nil
+}
