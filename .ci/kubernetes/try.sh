@@ -97,11 +97,13 @@ hurt() {
 	touch "$work/now"
 	began=$((SECONDS - began))
 	until_ 60 newer "$to" "$work/now"
+	until_ 60 trains "$since"
 	echo "  all are ready again after $began s; workers stood still for $(still "$since") s"
 }
+trains() { kubectl logs --timestamps --tail=-1 --since-time="$1" -l job=wd,role=worker | grep ' epoch '; }
 # still SINCE is the longest time between two lines of workers that train, since then.
 still() {
-	{ echo "$1"; kubectl logs --timestamps --tail=-1 --since-time="$1" -l job=wd,role=worker | grep ' epoch ' | cut -d' ' -f1; } |
+	{ echo "$1"; trains "$1" | cut -d' ' -f1; } |
 		date -f - +%s.%N | sort -n | awk 'NR > 1 && $1 - last > most { most = $1 - last } { last = $1 } END { printf "%.0f", most }'
 }
 # suspended JOB...: a queue takes the place of a job, and gives it back behind a while.
