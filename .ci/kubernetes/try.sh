@@ -109,7 +109,7 @@ still() {
 # suspended JOB...: a queue takes the place of a job, and gives it back behind a while.
 suspended() {
 	for j; do kubectl patch "job/$j" -p '{"spec": {"suspend": true}}'; done
-	until_ 120 bash -c "[ -z \"\$(kubectl get pods -l job=wd,role=worker -o name)\" ]"
+	until_ 120 bash -c "[ -z \"\$(kubectl get pods -l job=wd,role=worker --field-selector=status.phase!=Failed -o name)\" ]"
 	sleep "${PAUSE:-0}"
 	for j; do kubectl patch "job/$j" -p '{"spec": {"suspend": false}}'; done
 }
