@@ -10,13 +10,14 @@ import (
 	"strings"
 
 	"github.com/gofleet/gofleet/internal/modelfiles"
+	"github.com/gofleet/gofleet/internal/overlay"
 	"github.com/gofleet/gofleet/optimizer"
 )
 
 // WithDelta is the model with what a delta has changed, as a fleet's SaveModel has saved it in dir. The delta must
 // follow the very one that m was loaded with last, or the base. m stays as it is, and may be used meanwhile and
-// afterwards; an executor of the new graph sees the new weights. Rows are copied, so that a model takes its memory
-// twice until the old one is let go.
+// afterwards; an executor of the new graph sees the new weights. Both have the rows that the delta leaves as they are,
+// which are in memory once.
 func (m *Model) WithDelta(dir string) (*Model, error) {
 	f, d, err := modelfiles.OpenDelta(context.Background(), dir)
 	if err != nil {
@@ -38,6 +39,17 @@ func (m *Model) WithDelta(dir string) (*Model, error) {
 			"generation", n.generation, "before", m.generation)
 	}
 	return n, nil
+}
+
+// fold does a piece of what makes the deltas of one table part of it, where more than few layers of them are kept, and
+// says whether there was any.
+func (m *Model) fold(few int) bool {
+	for _, t := range m.Graph.tables {
+		if t.Fold(few) {
+			return true
+		}
+	}
+	return false
 }
 
 // base is the version of the model that deltas are read over, empty without a record.
@@ -142,14 +154,14 @@ func (m *Model) followed(p modelfiles.Published) error {
 // weightSource is where the weights of a graph are read from.
 type weightSource interface {
 	dense(p *optimizer.Param) ([]float32, error)
-	table(p *optimizer.Param) (*loadedTable, error)
+	table(p *optimizer.Param) (*overlay.Table, error)
 }
 
 // wholeFiles are a model's.
 type wholeFiles struct{ *modelfiles.Files }
 
-func (f wholeFiles) dense(p *optimizer.Param) ([]float32, error)    { return loadDense(f.Files, p) }
-func (f wholeFiles) table(p *optimizer.Param) (*loadedTable, error) { return loadTable(f.Files, p) }
+func (f wholeFiles) dense(p *optimizer.Param) ([]float32, error)      { return loadDense(f.Files, p) }
+func (f wholeFiles) table(p *optimizer.Param) (*overlay.Table, error) { return loadTable(f.Files, p) }
 
 // changedFiles are a delta's, over a model.
 type changedFiles struct {
@@ -159,8 +171,8 @@ type changedFiles struct {
 
 func (f changedFiles) dense(p *optimizer.Param) ([]float32, error) { return loadDense(f.Files, p) }
 
-func (f changedFiles) table(p *optimizer.Param) (*loadedTable, error) {
-	over, err := loadTable(f.Files, p)
+func (f changedFiles) table(p *optimizer.Param) (*overlay.Table, error) {
+	n, err := f.RowCount(p.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -168,43 +180,6 @@ func (f changedFiles) table(p *optimizer.Param) (*loadedTable, error) {
 	if err != nil {
 		return nil, err
 	}
-	under, _ := f.under.Graph.tables[p.Name].(*loadedTable)
-	if under == nil {
-		return over, nil
-	}
-	return under.with(over, gone)
-}
-
-// with is the table with other rows over its own, and without the rows that are gone; its ids ascend.
-func (t *loadedTable) with(over *loadedTable, gone []uint64) (*loadedTable, error) {
-	if !slices.IsSorted(gone) {
-		return nil, fmt.Errorf("the ids of rows that are gone do not ascend")
-	}
-	m := &loadedTable{dim: t.dim, ids: make([]uint64, 0, len(t.ids)+len(over.ids)),
-		rows: make([]float32, 0, len(t.rows)+len(over.rows))}
-	i, j := 0, 0
-	for i < len(t.ids) || j < len(over.ids) {
-		switch {
-		case j == len(over.ids) || i < len(t.ids) && cmp.Less(t.ids[t.at(i)], over.ids[over.at(j)]):
-			if id := t.ids[t.at(i)]; !contains(gone, id) {
-				m.add(t, i)
-			}
-			i++
-		default:
-			if i < len(t.ids) && t.ids[t.at(i)] == over.ids[over.at(j)] {
-				i++
-			}
-			m.add(over, j)
-			j++
-		}
-	}
-	return m, nil
-}
-
-func contains(sorted []uint64, id uint64) bool { _, is := slices.BinarySearch(sorted, id); return is }
-
-// add adds the i-th row of another table by increasing id.
-func (t *loadedTable) add(o *loadedTable, i int) {
-	at := o.at(i)
-	t.ids, t.rows = append(t.ids, o.ids[at]), append(t.rows, o.rows[at*o.dim:(at+1)*o.dim]...)
+	under := f.under.Graph.tables[p.Name] // of the same graph
+	return under.With(n, rowsFrom(f.Files, p), gone)
 }

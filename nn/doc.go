@@ -276,6 +276,7 @@ package nn
 //	delta.go        and what has changed since it was saved
 //	weightfiles.go  its weights
 //	scorer.go       a saved model for many goroutines, and the next one in its place
+//	folder.go       what it does beside calls
 //	workspace.go    the memory of its calls
 //	join.go         calls that are computed as one batch
 //	gate.go         how many rows are computed at a time

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/gofleet/gofleet/internal/overlay"
 	"github.com/gofleet/gofleet/optimizer"
 
 	// gorgonia.org/tensor asks this package at start-up whether its tricks are safe with the running Go. Old versions
@@ -22,11 +23,11 @@ type Graph struct {
 	count map[string]int // names given so far, by kind
 	err   error
 
-	loading bool                 // nodes come from a saved model, and have no place in the program
-	tables  map[string]rowSource // loaded embeddings, by name
-	finite  map[string]bool      // loaded dense params without a NaN or an infinity, by name
-	counts  map[string]counts    // feeds that count shows and clicks, by name of the table
-	sharing *sharing             // the shared layer that is being applied
+	loading bool                      // nodes come from a saved model, and have no place in the program
+	tables  map[string]*overlay.Table // loaded embeddings, by name
+	finite  map[string]bool           // loaded dense params without a NaN or an infinity, by name
+	counts  map[string]counts         // feeds that count shows and clicks, by name of the table
+	sharing *sharing                  // the shared layer that is being applied
 
 	mu        sync.Mutex // guards what follows
 	objective *Node

@@ -10,6 +10,7 @@ import (
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/internal/kernels"
 	"github.com/gofleet/gofleet/internal/modelfiles"
+	"github.com/gofleet/gofleet/internal/overlay"
 	"github.com/gofleet/gofleet/optimizer"
 )
 
@@ -103,6 +104,8 @@ func Load(dir string, deltas ...string) (*Model, error) {
 			m, err = m.WithDelta(delta)
 		}
 	}
+	for err == nil && len(deltas) > 0 && m.fold(0) {
+	}
 	return m, err
 }
 
@@ -140,7 +143,7 @@ func readModel(data []byte, f weightSource) (*Model, error) {
 		return nil, fmt.Errorf("its format is %q, this version reads %q", s.Format, graphFormat)
 	}
 	g := NewGraph(s.Seed)
-	g.tables, g.finite, g.loading = map[string]rowSource{}, map[string]bool{}, true
+	g.tables, g.finite, g.loading = map[string]*overlay.Table{}, map[string]bool{}, true
 	for _, n := range s.Nodes {
 		if err := g.restore(n, f); err != nil {
 			return nil, fmt.Errorf("node %q: %w", n.Name, err)

@@ -8,7 +8,6 @@ import (
 	"io"
 	"maps"
 	"math"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/gofleet/gofleet/internal/modelfiles"
+	"github.com/gofleet/gofleet/internal/overlay"
 	"github.com/gofleet/gofleet/internal/safetensors"
 	"github.com/gofleet/gofleet/optimizer"
 )
@@ -54,6 +54,10 @@ func savePart(t testing.TB, f io.Writer, params []*optimizer.Param, k *keeper, p
 				safetensors.Tensor{Name: name, DType: safetensors.F32, Shape: []int{len(ids), p.Dim()}})
 			put = append(put, func(w *safetensors.Writer) error { return safetensors.Put(w, name+".ids", ids) },
 				func(w *safetensors.Writer) error { return safetensors.Put(w, name, rows) })
+			if gone := k.gone[name]; len(gone) > 0 {
+				tensors = append(tensors, safetensors.Tensor{Name: name + modelfiles.GoneSuffix, DType: safetensors.U64, Shape: []int{len(gone)}})
+				put = append(put, func(w *safetensors.Writer) error { return safetensors.Put(w, name+modelfiles.GoneSuffix, gone) })
+			}
 		case i%parts == part:
 			tensors = append(tensors, safetensors.Tensor{Name: name, DType: safetensors.F32, Shape: p.Shape})
 			put = append(put, func(w *safetensors.Writer) error { return safetensors.Put(w, name, k.dense[name]) })
@@ -305,7 +309,7 @@ func TestLoadedIDs(t *testing.T) {
 }
 
 // readTable writes the rows 1, 2 and 3, 4 with their ids to a file, and reads them.
-func readTable(t *testing.T, p *optimizer.Param, rows safetensors.Tensor, ids []int64) (rowSource, error) {
+func readTable(t *testing.T, p *optimizer.Param, rows safetensors.Tensor, ids []int64) (*overlay.Table, error) {
 	t.Helper()
 	tensors := []safetensors.Tensor{rows}
 	if ids != nil {
@@ -430,28 +434,6 @@ func TestOneRow(t *testing.T) {
 			m.Graph.finite = finite
 			if !slices.Equal(bitsOf(got[0].Float32s()), bitsOf(want[0].Float32s())) {
 				t.Errorf("infinite %v: %v, want %v", bad, got[0], want[0])
-			}
-		}
-	}
-}
-
-// TestSearch: ids are found where halving finds them, however they lie.
-func TestSearch(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 2))
-	for n := range 300 {
-		var ids []uint64
-		for range n {
-			ids = append(ids, []uint64{r.Uint64(), r.Uint64N(1000), r.Uint64() >> r.Uint64N(64), math.MaxUint64 - r.Uint64N(5)}[n%4])
-		}
-		slices.Sort(ids)
-		ids = slices.Compact(ids)
-		for _, id := range append([]uint64{0, 1, 500, 1 << 63, math.MaxUint64}, ids...) {
-			for d := range uint64(3) {
-				at, found := search(ids, id+d-1)
-				wantAt, want := slices.BinarySearch(ids, id+d-1)
-				if found != want || found && at != wantAt {
-					t.Fatalf("%d among %d: %d, %v, want %d, %v", id+d-1, ids, at, found, wantAt, want)
-				}
 			}
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"github.com/gofleet/gofleet/dataset"
+	"github.com/gofleet/gofleet/internal/overlay"
 	"gorgonia.org/tensor"
 )
 
@@ -25,6 +26,9 @@ import (
 // has the bits that an [Executor] computes from the same batch. The weights of layers are kept a second time, as
 // products of several rows read them, from the first call with such on: what changes them by hand later is not seen.
 //
+// Deltas lie over the rows that they leave as they are, and become part of the tables beside calls, on a goroutine that
+// ends when there is no more to do, or with Close.
+//
 // An id of which the model has no row, such as one that came up after training, is scored and not counted: it reads as
 // zeros where the embedding's Height is 0, as its initial row where ids are bounded.
 type Scorer struct {
@@ -33,6 +37,7 @@ type Scorer struct {
 	now     atomic.Pointer[scoring]
 	loading sync.Mutex // held by Reload
 	gate    gate
+	folder  folder
 }
 
 // Scores are what a call has computed; they are the caller's.
@@ -107,6 +112,7 @@ func newScorer(m *Model, o ScorerOptions) (*Scorer, error) {
 		return nil, err
 	}
 	s.now.Store(ready)
+	s.folder.begin(s.fold)
 	return s, nil
 }
 
@@ -159,8 +165,15 @@ func (s *Scorer) takeUp(m *Model) error {
 		return fmt.Errorf("nn: the model computes %v, the one that is served %v: open another scorer for it", is, was)
 	}
 	s.now.Store(next)
+	s.folder.begin(s.fold)
 	return nil
 }
+
+// fold does a piece of folding in the model that new calls use, and says whether there was any.
+func (s *Scorer) fold() bool { return s.now.Load().model.fold(overlay.Few) }
+
+// Close ends what goes on beside calls, and waits for it. Calls may go on.
+func (s *Scorer) Close() { s.folder.close() }
 
 // Version is that of the model that new calls use ([Model.Version]).
 func (s *Scorer) Version() string { return s.now.Load().model.version }

@@ -17,12 +17,6 @@ type table struct {
 	show, click []float32
 }
 
-// rowSource has rows of embeddings that no trainer keeps, such as a loaded model's.
-type rowSource interface {
-	// Row copies the row of an id to w, and says whether there is one.
-	Row(w []float32, id uint64) bool
-}
-
 // openTables lists the embeddings of the session, in the order of its params, as the step will show them.
 func (e *Executor) openTables(params []*optimizer.Param) {
 	e.step.Rows, e.beside = nil, nil
@@ -111,12 +105,14 @@ func (e *Executor) fillOwn(b *feedBatch) {
 		if t.inStep >= 0 {
 			continue
 		}
-		source, dim := e.graph.tables[t.param.Name], t.param.Dim()
-		for i, id := range t.rows.IDs {
-			w := t.rows.W[i*dim : (i+1)*dim]
-			if source == nil || !source.Row(w, id) {
-				birthless(t.param, w, id)
-			}
+		dim, ids, w := t.param.Dim(), t.rows.IDs, t.rows.W
+		unborn := func(i int) { birthless(t.param, w[i*dim:(i+1)*dim], ids[i]) }
+		if source := e.graph.tables[t.param.Name]; source != nil {
+			source.Rows(w, ids, unborn)
+			continue
+		}
+		for i := range ids {
+			unborn(i)
 		}
 	}
 }

@@ -56,7 +56,7 @@ var house = map[string][]string{
 	"internal/server/state": {"internal/awake", "internal/cut", "internal/journal", "internal/layout", "internal/mode", "internal/peer", "internal/progress", "internal/roster", "internal/table", "internal/update", "internal/wire", "optimizer", "strategy", "transport"},
 	"internal/server":       {"internal/awake", "internal/checkpoint", "internal/count", "internal/cut", "internal/files", "internal/gradient", "internal/journal", "internal/kernels", "internal/layout", "internal/mode", "internal/peer", "internal/progress", "internal/roster", "internal/rules", "internal/server/state", "internal/table", "internal/update", "internal/wire", "optimizer", "strategy", "transport"},
 
-	"nn": {"dataset", "internal/histogram", "internal/jsonobject", "internal/kernels", "internal/mistyped", "internal/modelfiles", "optimizer"},
+	"nn": {"dataset", "internal/histogram", "internal/jsonobject", "internal/kernels", "internal/mistyped", "internal/modelfiles", "internal/overlay", "optimizer"},
 
 	"nn/nntest": {"nn", "optimizer", "optimizer/weights"},
 	"nn/onnx":   {"dataset", "internal/files", "internal/protowire", "nn", "optimizer"},
@@ -104,6 +104,7 @@ var houseTests = map[string][]string{
 	"internal/replica":        {"transport"},
 	"internal/session":        {"strategy/placement"},
 	"internal/cut":            {"internal/law", "internal/script"},
+	"internal/overlay":        {"internal/law"},
 	"internal/mode":           {"internal/script"},
 	"internal/roster":         {"internal/script"},
 	"internal/safetensors":    {"internal/files"},

@@ -1,0 +1,42 @@
+package overlay
+
+import "math/bits"
+
+// filter says of an id whether a layer may know it: it never denies one that does, and about 98 in 100 of others. Each
+// id has four bits of one word (a Bloom filter in blocks, Putze, Sanders and Singler 2007), so that to ask is one look
+// into memory.
+type filter []uint64
+
+const idsPerWord = 6
+
+// newFilter has room for so many ids; more of them make it say yes too often.
+func newFilter(n int) filter { return make(filter, 1+n/idsPerWord) }
+
+func (f filter) holds(n int) bool { return n <= len(f)*idsPerWord }
+
+func (f filter) add(l *layer) {
+	for _, ids := range [][]uint64{l.ids, l.gone} {
+		for _, id := range ids {
+			at, mask := f.place(mixed(id))
+			f[at] |= mask
+		}
+	}
+}
+
+// mayHave answers for the id that was mixed to h.
+func (f filter) mayHave(h uint64) bool {
+	at, mask := f.place(h)
+	return f[at]&mask == mask
+}
+
+func (f filter) place(h uint64) (at, mask uint64) {
+	at, _ = bits.Mul64(h, uint64(len(f)))
+	return at, 1<<(h&63) | 1<<(h>>6&63) | 1<<(h>>12&63) | 1<<(h>>18&63)
+}
+
+// mixed spreads ids over all numbers (the end of SplitMix64, Steele, Lea and Flood 2014).
+func mixed(id uint64) uint64 {
+	id = (id ^ id>>30) * 0xbf58476d1ce4e5b9
+	id = (id ^ id>>27) * 0x94d049bb133111eb
+	return id ^ id>>31
+}

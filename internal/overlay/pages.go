@@ -1,0 +1,129 @@
+package overlay
+
+import (
+	"cmp"
+	"slices"
+)
+
+// pageRows is how many rows a page has when it is read, and the most that a folded one has: tests change it.
+var pageRows = 1 << 16
+
+// page is some rows: ids ascending, and dim numbers for each.
+type page struct {
+	ids  []uint64
+	rows []float32
+}
+
+func newPage(n, dim int) page { return page{make([]uint64, 0, n), make([]float32, 0, n*dim)} }
+
+// row is the i-th row.
+func (p page) row(i, dim int) []float32 { return p.rows[i*dim : (i+1)*dim] }
+
+// part is the rows from number lo on, up to number hi.
+func (p page) part(lo, hi, dim int) page { return page{p.ids[lo:hi], p.rows[lo*dim : hi*dim]} }
+
+// add appends rows of another page.
+func (p *page) add(o page) { p.ids, p.rows = append(p.ids, o.ids...), append(p.rows, o.rows...) }
+
+// layer is what some deltas have changed.
+type layer struct {
+	page
+	gone  []uint64 // ids that have no row any more, ascending, but for those that have one here
+	knows filter
+}
+
+func newLayer(p page, gone []uint64) *layer {
+	l := &layer{page: p, gone: gone}
+	l.knows = newFilter(l.size())
+	l.knows.add(l)
+	return l
+}
+
+// size is how many ids it knows.
+func (l *layer) size() int { return len(l.ids) + len(l.gone) }
+
+// between is what it knows of ids from lo on, and below hi where there is such a bound.
+func (l *layer) between(lo, hi uint64, bound bool, dim int) (p page, gone []uint64) {
+	from, to := span(l.ids, lo, hi, bound)
+	first, last := span(l.gone, lo, hi, bound)
+	return l.part(from, to, dim), l.gone[first:last]
+}
+
+func span(ids []uint64, lo, hi uint64, bound bool) (from, to int) {
+	from, _ = slices.BinarySearch(ids, lo)
+	if to = len(ids); bound {
+		to, _ = slices.BinarySearch(ids, hi)
+	}
+	return from, to
+}
+
+// over is a layer with this one over it.
+func (l *layer) over(under *layer, dim int) *layer {
+	gone := slices.Concat(under.gone, l.gone)
+	slices.Sort(gone)
+	return newLayer(under.with(l.page, l.gone, dim), slices.Compact(gone))
+}
+
+// with is a page with other rows over its own, and without those that are gone. A row that is both is there.
+func (p page) with(over page, gone []uint64, dim int) page {
+	n := len(p.ids)
+	eachChange(p.ids, over.ids, gone, func(_, _, had, has int) { n += has - had })
+	m, next := newPage(n, dim), 0
+	eachChange(p.ids, over.ids, gone, func(at, of, had, has int) {
+		m.add(p.part(next, at, dim))
+		m.add(over.part(of, of+has, dim))
+		next = at + had
+	})
+	m.add(p.part(next, len(p.ids), dim))
+	return m
+}
+
+// eachChange calls do for each id of over and gone, ascending: at is its place among the ids of the page and had, 1 or
+// 0, whether it has a row there; of is its place in over, and has whether it has one there.
+func eachChange(ids, over, gone []uint64, do func(at, of, had, has int)) {
+	at, of := 0, 0
+	for of < len(over) || len(gone) > 0 {
+		var id uint64
+		had, has := 0, 0
+		if len(gone) == 0 || of < len(over) && over[of] <= gone[0] {
+			id, has = over[of], 1
+		} else {
+			id = gone[0]
+		}
+		if len(gone) > 0 && gone[0] == id {
+			gone = gone[1:]
+		}
+		n, found := slices.BinarySearch(ids[at:], id)
+		if at += n; found {
+			had = 1
+		}
+		do(at, of, had, has)
+		at, of = at+had, of+has
+	}
+}
+
+func contains(sorted []uint64, id uint64) bool { _, is := slices.BinarySearch(sorted, id); return is }
+
+// search finds an id among increasing ids. Ids are mostly hashes, or all below some number: where one of them is
+// can be guessed from what lies at both ends, which takes a few looks into memory, where halving takes more. What
+// guesses leave is halved.
+func search(ids []uint64, id uint64) (int, bool) {
+	lo, hi := 0, len(ids)
+	for range 4 {
+		if hi-lo < 16 || id < ids[lo] || id > ids[hi-1] {
+			break
+		}
+		share := float64(id-ids[lo]) / float64(ids[hi-1]-ids[lo])
+		at := min(lo+int(share*float64(hi-1-lo)), hi-1)
+		switch c := cmp.Compare(ids[at], id); {
+		case c == 0:
+			return at, true
+		case c < 0:
+			lo = at + 1
+		default:
+			hi = at
+		}
+	}
+	at, found := slices.BinarySearch(ids[lo:hi], id)
+	return lo + at, found
+}

@@ -1,0 +1,122 @@
+package overlay
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Rows calls do with ids and their rows until all were given or do fails, whose error it returns: what
+// [modelfiles.Files.Rows] does for an embedding.
+type Rows func(do func(ids []uint64, w []float32) error) error
+
+// Read makes a table of n rows, which may come in any order; each id has one.
+func Read(dim, n int, rows Rows) (*Table, error) {
+	pages, err := read(dim, n, pageRows, rows)
+	if err != nil {
+		return nil, err
+	}
+	k := &kept{pages: pages, firsts: make([]uint64, len(pages))}
+	for i, p := range pages[1:] {
+		k.firsts[i+1] = p.ids[0]
+	}
+	return newTable(dim, k), nil
+}
+
+// With is the table with n rows over its own, and without the rows of ids that are gone, which ascend. The table itself
+// stays as it is.
+func (t *Table) With(n int, rows Rows, gone []uint64) (*Table, error) {
+	if !slices.IsSorted(gone) {
+		return nil, errors.New("the ids of rows that are gone do not ascend")
+	}
+	pages, err := read(t.dim, n, math.MaxInt, rows)
+	if err != nil {
+		return nil, err
+	}
+	next := newTable(t.dim, t.now.Load())
+	if l := newLayer(pages[0], gone); l.size() > 0 {
+		next.now.Store(next.now.Load().under(l))
+	}
+	for next.crowded() && next.Fold(0) {
+	}
+	return next, nil
+}
+
+// read makes pages of so many rows, of which there is one at least, their ids ascending from one to the next.
+func read(dim, n, perPage int, rows Rows) (pages []page, err error) {
+	pages = []page{newPage(min(n, perPage), dim)}
+	err = rows(func(ids []uint64, w []float32) error {
+		if len(w) != len(ids)*dim {
+			return fmt.Errorf("its rows have %d numbers, the graph's %d", len(w)/max(1, len(ids)), dim)
+		}
+		for all := (page{ids, w}); len(all.ids) > 0; {
+			last := &pages[len(pages)-1]
+			if len(last.ids) == perPage {
+				pages = append(pages, newPage(min(max(n-len(pages)*perPage, 1), perPage), dim))
+				last = &pages[len(pages)-1]
+			}
+			some := min(len(all.ids), perPage-len(last.ids))
+			last.add(all.part(0, some, dim))
+			all = all.part(some, len(all.ids), dim)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return pages, sorted(pages, perPage, dim)
+}
+
+// sorted sorts rows, where they lie, unless they are sorted. None may come twice: which counts would not be known.
+func sorted(pages []page, perPage, dim int) error {
+	ascends, last, n := true, uint64(0), 0
+	for _, p := range pages {
+		for _, id := range p.ids {
+			if n++; n > 1 && id <= last {
+				ascends = false
+			}
+			last = id
+		}
+	}
+	if ascends {
+		return nil
+	}
+	at := func(i int) (*uint64, []float32) {
+		p := pages[i/perPage]
+		return &p.ids[i%perPage], p.row(i%perPage, dim)
+	}
+	idOf := func(i int) uint64 { id, _ := at(i); return *id }
+	order := make([]int, n) // which row each place gets
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(idOf(a), idOf(b)) })
+	for i := 1; i < n; i++ {
+		if id := idOf(order[i]); id == idOf(order[i-1]) {
+			return fmt.Errorf("the row of id %d comes twice: remove one", id)
+		}
+	}
+	held := make([]float32, dim)
+	for first := range order { // rows go round in circles
+		id, row := at(first)
+		heldID := *id
+		copy(held, row)
+		for i := first; order[i] >= 0; {
+			from := order[i]
+			order[i] = -1
+			to, w := at(i)
+			if from == first {
+				*to = heldID
+				copy(w, held)
+				break
+			}
+			id, row := at(from)
+			*to = *id
+			copy(w, row)
+			i = from
+		}
+	}
+	return nil
+}
