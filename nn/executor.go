@@ -137,7 +137,6 @@ func (e *Executor) runStep(ctx context.Context, p *plan, b, next *feedBatch) err
 	if err := e.forward(p); err != nil {
 		return e.abandon(ctx, err)
 	}
-	e.ran = p
 	if p.train {
 		if err := e.backward(p); err != nil {
 			return e.abandon(ctx, err)
@@ -152,6 +151,9 @@ func (e *Executor) runStep(ctx context.Context, p *plan, b, next *feedBatch) err
 		}
 	}
 	err := e.end(ctx)
+	if err == nil {
+		e.ran = p
+	}
 	if !p.train {
 		return err
 	}

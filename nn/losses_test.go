@@ -1,12 +1,16 @@
 package nn
 
 import (
+	"context"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
 
 	"gorgonia.org/tensor"
+
+	"github.com/gofleet/gofleet/optimizer"
 )
 
 // TestWeightsOfNothing: examples of weight 0 do not count, whatever their loss is, and where all weigh nothing the mean
@@ -201,4 +205,18 @@ func TestWeightOfNoStep(t *testing.T) {
 			t.Errorf("behind an Eval of %v: %v, want %v; a mean of all %v", c.fetch, got, c.want, all)
 		}
 	}
+	w0 := g.Parameter(ParameterOptions{Name: "w0"}, 1)
+	loss := WeightedMean(Multiply(x, w0), w)
+	loss.Bind(&refusing{})
+	if _, err := e.Train(t.Context(), feed, mean); err == nil || e.Weight(mean) != 0 {
+		t.Errorf("behind a step whose gradients were refused (%v): %v", err, e.Weight(mean))
+	}
+}
+
+// refusing is a trainer that takes no gradients.
+type refusing struct{ still }
+
+func (r *refusing) Open([]*optimizer.Param) (optimizer.Session, error) { return r, nil }
+func (refusing) End(context.Context, *optimizer.Step) error {
+	return errors.New("gradients are refused")
 }

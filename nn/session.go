@@ -133,7 +133,6 @@ func (e *Executor) beginStep(ctx context.Context) error {
 // abandon gives up a step that has begun. An evaluation just ends; the trainer waits for gradients that will not come,
 // so that the session is over.
 func (e *Executor) abandon(ctx context.Context, cause error) error {
-	e.ran = nil
 	if e.step.Eval {
 		return errors.Join(cause, e.end(ctx))
 	}

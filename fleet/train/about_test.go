@@ -29,7 +29,8 @@ func TestRunJSON(t *testing.T) {
 	if !slices.Equal(a.Falling, []string{"train loss", "test loss", "test distance"}) || len(r.Rows) != 1 {
 		t.Errorf("falling are %q, %d rows", a.Falling, len(r.Rows))
 	}
-	for name, secret := range map[string]bool{"api_token": true, "db-password": true, "lr": false, "passes": false, "AWS_SECRET_ACCESS_KEY": true, "k_steps": false} {
+	for name, secret := range map[string]bool{"api_token": true, "db-password": true, "lr": false, "passes": false, "keys": false, "PASSES_OVER": false, "passwords": true, "dbPassword": true, "apikey": true, "pass": true,
+		"PGPASSWORD": true, "tokens_per_step": false, "credentials": true, "hot-keys": false, "AWS_SECRET_ACCESS_KEY": true, "k_steps": false} {
 		if runs.Secret(name) != secret {
 			t.Errorf("%s: secret %t", name, !secret)
 		}

@@ -11,6 +11,7 @@ type curve struct {
 
 	Steps  int     `json:"steps,omitempty"` // of the point to come, what they weigh and the sum of their losses by that
 	Weight float64 `json:"examples,omitempty"`
+	Full   float64 `json:"full,omitempty"` // what the heaviest step weighed; a point weighs half of as many at least
 	Loss   float64 `json:"loss,omitempty"`
 
 	before nn.TrainResult // the epoch so far, as of the last step
@@ -29,11 +30,12 @@ func (c *curve) restart() { c.before = nn.TrainResult{} }
 func (c *curve) step(so nn.TrainResult, at int) {
 	weight, loss := so.Weight-c.before.Weight, so.Loss*so.Weight-c.before.Loss*c.before.Weight
 	c.before = so
-	if !finite(loss) {
+	if !finite(float64(float32(loss))) {
 		return
 	}
+	c.Full = max(c.Full, weight)
 	c.Steps, c.Weight, c.Loss = c.Steps+1, c.Weight+weight, c.Loss+loss
-	if c.Steps < c.Every {
+	if c.Steps < c.Every || c.Weight < float64(max(c.Every, 1))*c.Full/2 { // as an epoch's last batch
 		return
 	}
 	c.Points = appendPoint(c.Points, float64(at), c.Loss/c.Weight)

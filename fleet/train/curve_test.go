@@ -25,6 +25,14 @@ func TestCurve(t *testing.T) {
 		t.Errorf("points %v, want %v", c.Points, want)
 	}
 	c = curve{}
+	for i, weight := range []float64{100, 100, 3, 100} { // the third is an epoch's last batch
+		c.restart()
+		c.step(nn.TrainResult{Weight: weight, Loss: 1 + 10*float64(i%3/2)}, 100*(i+1))
+	}
+	if want := []point{{100, 1}, {200, 1}, {400, float32(133.0 / 103)}}; !slices.Equal(c.Points, want) {
+		t.Errorf("points %v, want %v", c.Points, want)
+	}
+	c = curve{}
 	for i := 1; i <= 2*curvePoints; i++ { // losses 1 and 3 by turns
 		c.restart()
 		c.step(nn.TrainResult{Weight: 1, Loss: float64(1 + i%2*2)}, i)

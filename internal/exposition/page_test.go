@@ -65,15 +65,19 @@ func TestPage(t *testing.T) {
 	}
 }
 
+var opened int
+
 // TestOpen listens on loopback unless another address is named, once for all roles of the process.
 func TestOpen(t *testing.T) {
 	var said strings.Builder
 	log := slog.New(slog.NewTextHandler(&said, nil))
-	one, err := Open(":0", log)
+	opened++ // the process has a page for each address, as long as it lasts
+	port := ":" + strings.Repeat("0", opened)
+	one, err := Open(port, log)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := Open(":0", log); again != one || err != nil {
+	if again, err := Open(port, log); again != one || err != nil {
 		t.Errorf("a second page of one address, %v", err)
 	}
 	_, at, _ := strings.Cut(said.String(), "at=")

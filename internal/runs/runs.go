@@ -12,6 +12,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -37,14 +38,15 @@ type About struct {
 
 // Secret says whether a name is of something that is not to be shown, such as a flag or a variable of the environment.
 func Secret(name string) bool {
-	name = strings.ReplaceAll(strings.ToUpper(name), "PASSES", "") // over data
-	for _, word := range []string{"TOKEN", "SECRET", "PASS", "KEY", "CREDENTIAL"} {
-		if strings.Contains(name, word) {
-			return true
-		}
-	}
-	return false
+	words := strings.FieldsFunc(strings.ToUpper(name), func(c rune) bool { return c == '_' || c == '-' || c == '.' })
+	return slices.ContainsFunc(words, func(word string) bool { // passes over data, or how many keys, are shown
+		return slices.ContainsFunc(secrets, func(secret string) bool { return strings.HasSuffix(word, secret) })
+	})
 }
+
+// secrets are what words of such names end with, after others or alone, as in apikey.
+var secrets = []string{"TOKEN", "SECRET", "SECRETS", "PASS", "PASSWORD", "PASSWORDS", "PASSWD", "PASSPHRASE",
+	"PASSCODE", "KEY", "CREDENTIAL", "CREDENTIALS"}
 
 // Write writes it into the directory of what a job leaves.
 func (a About) Write(dir string) error {

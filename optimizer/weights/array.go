@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"sync"
 
 	"github.com/gofleet/gofleet/internal/safetensors"
 )
@@ -21,12 +22,14 @@ type Array struct {
 type stream struct {
 	dtype safetensors.DType
 	shape []int
-	r     *bufio.Reader
-	close func() error
+	r     *bufio.Reader // nil where it is closed
+	shut  func() error
 }
 
-// streamBytes is the memory of a stream.
+// streamBytes is the memory of a stream, which those after it have too.
 const streamBytes = 1 << 16
+
+var readers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, streamBytes) }}
 
 // newStream is a stream of an array's elements, of which there must be bytes.
 func newStream(t safetensors.DType, shape []int, r io.Reader, bytes int64, close func() error) (*stream, error) {
@@ -38,7 +41,20 @@ func newStream(t safetensors.DType, shape []int, r io.Reader, bytes int64, close
 		close()
 		return nil, err
 	}
-	return &stream{t, shape, bufio.NewReaderSize(r, streamBytes), close}, nil
+	buffered := readers.Get().(*bufio.Reader)
+	buffered.Reset(r)
+	return &stream{t, shape, buffered, close}, nil
+}
+
+// close ends the stream; again it does nothing.
+func (s *stream) close() error {
+	if s.r == nil {
+		return nil
+	}
+	s.r.Reset(nil)
+	readers.Put(s.r)
+	s.r = nil
+	return s.shut()
 }
 
 // floats appends the next n numbers to w. No more memory is taken than twice what has come.
