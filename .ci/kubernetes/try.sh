@@ -65,7 +65,7 @@ volume journal-1 ReadWriteOnce journal-wd-ps-1
 # run FILE FLAGS [SED]: the job of a file with other flags, and changed by sed.
 run() { sed -e "s|args: \[[^]]*\]|args: [\"${2// /\", \"}\"]|" -e "${3:-}" "$deploy/$1" | kubectl apply -f - >/dev/null; }
 complete() { for j; do kubectl wait --for=condition=Complete --timeout=240s "job/$j" >/dev/null || return 1; done; }
-gone() { kubectl delete --timeout=120s --ignore-not-found "$@" >/dev/null; }
+gone() { kubectl delete --cascade=foreground --timeout=120s --ignore-not-found "$@" >/dev/null; } # with all pods: their names are free then
 said() { kubectl logs --prefix --tail=-1 -l "$1" 2>/dev/null; }
 # last WORDS is how the last of the workers' lines with these words ends.
 last() { said job=wd,role=worker | grep -o "$1.*" | tail -n 1; }
