@@ -170,7 +170,8 @@
 //
 // looks at rows from all over a file, CSV with the names of its fields or JSON lines, plain or gzip, and writes a
 // training program into the directory late: main.go, with the fields as numbers and categories, a small net and its
-// loss, a test, and a README. It says which fields it leaves out, and why. What is there already stays.
+// loss, a test, and a README. Times become their parts, such as the hour and the weekday, and the README says how to
+// test on the latest rows. It says which fields it leaves out, and why. What is there already stays.
 //
 // # Checkpoints and models
 //

@@ -158,14 +158,15 @@ func run(t *testing.T, dir, name string, args ...string) string {
 // writeFlights writes flights of which those of AA are late, a few others too.
 func writeFlights(t *testing.T, file string) {
 	var text strings.Builder
-	text.WriteString("late,carrier,origin,dest,distance,hour,tail\n")
+	text.WriteString("late,carrier,origin,dest,distance,hour,tail,departs\n")
 	for i := range 4000 {
 		carrier := []string{"AA", "UA", "DL"}[i%3]
 		late := 0
 		if carrier == "AA" != (i%50 == 0) {
 			late = 1
 		}
-		fmt.Fprintf(&text, "%d,%s,JFK,LAX,%d,%d,N%d\n", late, carrier, 200+i*7%3000, i%24, i)
+		fmt.Fprintf(&text, "%d,%s,JFK,LAX,%d,%d,N%d,%s\n", late, carrier, 200+i*7%3000, i%24, i,
+			time.Date(2024, 1, 1, i, 0, 0, 0, time.UTC).Format(time.DateTime))
 	}
 	if err := os.WriteFile(file, []byte(text.String()), 0o600); err != nil {
 		t.Fatal(err)

@@ -21,6 +21,7 @@ var house = map[string][]string{
 	"internal/certs":            {"internal/files"},
 	"transport/codec/codectest": {"transport/codec"},
 	"transport/transporttest":   {"transport"},
+	"internal/starter":          {"internal/derived"},
 	"internal/stranger":         {"internal/wire", "transport", "transport/codec"},
 
 	"internal/table":      {"internal/count", "internal/kernels", "internal/rules", "optimizer"},

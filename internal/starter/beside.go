@@ -41,8 +41,14 @@ func (p *program) readme() string {
 	l.add("    go run github.com/gofleet/gofleet/examples/serve -model=output/model   # ask it over HTTP")
 	l.add("")
 	l.add("Training leaves `output/model`, `output/history.csv` and `output/curves.svg`. Rows to test on are a fifth " +
-		"of the file, at random: where rows")
-	l.add("have a time, give the later ones a file of their own (`train.Files.Test`). What else a program can do: " +
-		"package fleet/train.")
+		"of the file, at random.")
+	if p.rows.when != "" {
+		l.add("If the model will be asked of rows that come later, test it on the latest fifth by `%s`: "+
+			"`train.Files{…, LastBy: %q}` in `main.go`.", said(p.rows.whose), p.rows.when)
+	} else {
+		l.add("Where rows have an order in time, `train.Files.Last` takes the last ones, and `GroupBy` keeps those " +
+			"of a user together.")
+	}
+	l.add("What else a program can do: package fleet/train.")
 	return l.String()
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // field is what rows hold for a name.
@@ -18,7 +17,8 @@ type field struct {
 	integers       int // values that are written as integers
 	dates, words   int // values that are dates, and words in all
 	arrays         int
-	plain, logs    moments // of numbers, and of ln(1+x) of them
+	layouts        []string // by which all values are dates
+	plain, logs    moments  // of numbers, and of ln(1+x) of them
 	least, most    float64
 	values         map[string]int
 }
@@ -36,10 +36,6 @@ func decimal(text string) (x float64, is bool) {
 	x, err := strconv.ParseFloat(text, 64)
 	return x, err == nil && !strings.ContainsAny(text, "_xXpPiInN") && math.Abs(x) <= math.MaxFloat32
 }
-
-// layouts are those of dates.
-var layouts = []string{time.DateOnly, time.DateTime, time.RFC3339, "2006-01-02T15:04:05", "2006/01/02", "01/02/2006",
-	"02.01.2006"}
 
 // see adds a value.
 func (f *field) see(text string) {
@@ -63,13 +59,7 @@ func (f *field) see(text string) {
 		}
 		return
 	}
-	if slices.ContainsFunc(layouts, func(layout string) bool {
-		_,
-			err := time.Parse(layout, text)
-		return err == nil
-	}) {
-		f.dates++
-	}
+	f.seeDate(text)
 }
 
 // seeJSON adds a value of a JSON object.
@@ -96,6 +86,7 @@ type kind int
 const (
 	number kind = iota
 	category
+	date
 	useless
 )
 
@@ -111,6 +102,8 @@ func (f *field) kind() (kind, string) {
 		return useless, "holds arrays or objects"
 	case distinct < 2:
 		return useless, "is the same in every row"
+	case f.isTime():
+		return date, ""
 	case f.numbers == f.n && f.whole == f.n && distinct > 20 && float64(distinct) > 0.95*float64(f.n):
 		return useless, "is another number in every row, as a row's own is"
 	case f.numbers == f.n && f.close():
@@ -118,7 +111,8 @@ func (f *field) kind() (kind, string) {
 	case f.numbers == f.n && (f.whole < f.n || distinct > few || distinct == 2 || distinct > few/3 && f.skewed()):
 		return number, ""
 	case float64(f.dates) > 0.9*float64(f.n):
-		return useless, "is a date: make numbers and categories of it, such as its month and its weekday"
+		return useless, "is a date, but not in every row, or not always written alike: dataset.Derived makes its " +
+			"month or its weekday of one that is"
 	case distinct > few && float64(distinct) > 0.8*float64(f.n):
 		return useless, fmt.Sprintf("is another text in nearly every row: %.1f words, for a model of texts",
 			float64(f.words)/float64(f.n))

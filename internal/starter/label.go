@@ -80,6 +80,13 @@ func (r *rows) split(label string) (of *field, numbers, categories []*field, lef
 			numbers = append(numbers, f)
 		case category:
 			categories = append(categories, f)
+		case date:
+			layout, _ := f.layout()
+			n, c := r.date(f, layout)
+			numbers, categories = append(numbers, n...), append(categories, c...)
+			if len(n)+len(c) == 0 {
+				left = append(left, f.name+" is a time whose hour, weekday and month are the same in every row")
+			}
 		default:
 			left = append(left, fmt.Sprintf("%s %s", f.name, why))
 		}

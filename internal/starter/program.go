@@ -92,7 +92,7 @@ func (p *program) format(l *lines) {
 		comma = fmt.Sprintf("Comma: %q, ", p.rows.comma)
 	}
 	l.add("// format says what becomes of the fields of a row. A saved model carries it, so that such rows can ask it.")
-	l.add("var format = dataset.%s{%sNAs: dataset.UsualNAs(), Schema: []dataset.CSVColumn{", kind, comma)
+	p.derived(l, fmt.Sprintf("var format = dataset.%s{%sNAs: dataset.UsualNAs(), ", kind, comma))
 	if len(p.numbers) > 0 {
 		l.add("\t// Numbers around 0, by mean and deviation of %d rows; a missing number is the mean.", p.rows.count)
 		l.add("\t{Column: dataset.Floats(\"numbers\", %d), Fields: []string{", len(p.numbers))
@@ -116,12 +116,32 @@ func (p *program) format(l *lines) {
 	if p.task == class {
 		kind = "Ints"
 	}
+	if p.rows.when != "" {
+		l.add("\t{Column: dataset.Ints(%q), Missing: \"0\"}, // for LastBy: no node takes it", p.rows.when)
+	}
 	l.add("\t{Column: dataset.%s(\"label\"), Fields: []string{%q}},", kind, p.label.name)
 	l.add("}}")
 	if len(p.categories) > 0 {
 		l.add("\n// categories is how many rows the table has that texts are hashed into.")
 		l.add("const categories = %s", grouped(p.height()))
 	}
+}
+
+// derived writes the beginning of a format, with the fields that are made of others.
+func (p *program) derived(l *lines, begin string) {
+	if len(p.rows.derived) == 0 {
+		l.add("%sSchema: []dataset.CSVColumn{", begin)
+		return
+	}
+	l.add("%sDerived: []dataset.Derived{", begin)
+	for _, d := range p.rows.derived {
+		layout := ""
+		if d.Layout != "" {
+			layout = fmt.Sprintf(", Layout: %q", d.Layout)
+		}
+		l.add("\t{Name: %q, From: []string{%q}, Part: dataset.%s%s},", d.Name, d.From[0], constant(d.Part), layout)
+	}
+	l.add("}, Schema: []dataset.CSVColumn{")
 }
 
 func names(fields []*field) string {
@@ -185,9 +205,13 @@ func (p *program) job(l *lines) {
 	l.add("\thidden := nn.Linear(%s, 64, nn.LinearOptions{Act: nn.ReLU})", from)
 	l.add("\thidden = nn.Linear(hidden, 32, nn.LinearOptions{Act: nn.ReLU})")
 	p.head(l)
-	l.add(`		Files:   train.Files{Format: format, Paths: []string{file}},
+	latest := ""
+	if p.rows.when != "" {
+		latest = fmt.Sprintf(" // LastBy: %q tests on the latest rows", p.rows.when)
 	}
-}`)
+	l.add(`		Files:   train.Files{Format: format, Paths: []string{file}},%s
+	}
+}`, latest)
 }
 
 // head writes the last layer, the loss and the metrics.

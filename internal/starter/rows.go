@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/gofleet/gofleet/internal/derived"
 )
 
 // sampled is how many rows are looked at, at least, where there are so many.
@@ -24,6 +26,10 @@ type rows struct {
 	comma  rune
 	fields []*field // in the order of the file
 	count  int      // that were looked at
+
+	derived []derived.Field // that are made of times
+	when    string          // the seconds of the first of these times, if there is one
+	whose   string          // the field that they are made of
 }
 
 // readRows reads rows from all over a file: JSON lines if the first begins with a brace, else CSV.

@@ -7,8 +7,10 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
 )
 
 // write makes a file of so many rows.
@@ -44,7 +46,7 @@ func TestWrite(t *testing.T) {
 	data := shops(t)
 	dir := filepath.Join(t.TempDir(), "sales")
 	p, err := Write(dir, data, "sold, in all")
-	if err != nil || p.Rows != 400 || p.Numbers != 2 || p.Categories != 1 || len(p.Left) != 4 {
+	if err != nil || p.Rows != 400 || p.Numbers != 3 || p.Categories != 2 || len(p.Left) != 3 {
 		t.Fatalf("%+v, %v", p, err)
 	}
 	for _, name := range []string{"main.go", "main_test.go"} {
@@ -56,10 +58,11 @@ func TestWrite(t *testing.T) {
 			t.Errorf("%s is not formatted, %v:\n%s", name, err, text)
 		}
 		if name == "main.go" {
-			for _, want := range []string{`Comma: ';'`, `"area", "visits",`, `{Log1p: true, Mean: `,
-				`Fields: []string{"city"}, Hash: categories`,
+			for _, want := range []string{`Comma: ';'`, `{Log1p: true, Mean: `,
+				`Fields: []string{"city", "day weekday"}, Hash: categories`,
 				`Fields: []string{"sold, in all"}`, "id is another number in every row",
-				"open is the same in every row", "day is a date",
+				"open is the same in every row", `{Name: "day weekday", From: []string{"day"}, Part: dataset.Weekday, Layout: "2006-01-02"},`,
+				`LastBy: "when"`,
 				"note is another text", "nn.AUC(chance, label)"} {
 				if !strings.Contains(string(text), want) {
 					t.Errorf("no %s in\n%s", want, text)
@@ -185,5 +188,48 @@ func TestSample(t *testing.T) {
 	r, err := readRows(data)
 	if err != nil || r.count < sampled || r.count > 2*sampled || len(r.fields[0].values) < 100 {
 		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// TestTimes: a time that all rows write by one layout becomes its parts, as far as they vary, and the column by which rows are in order.
+func TestTimes(t *testing.T) {
+	begin := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
+	for name, c := range map[string]struct {
+		field, layout, parts string
+		text                 func(at time.Time) string
+	}{
+		"minutes":      {"departs", "2006-01-02 15:04", "Hour Weekday Month Minute YearDay Seconds", func(at time.Time) string { return at.Format("2006-01-02 15:04") }},
+		"offsets":      {"departs", time.RFC3339, "Hour Weekday Month Minute YearDay Seconds", func(at time.Time) string { return at.Format(time.RFC3339) }},
+		"days":         {"departs", "02/01/2006", "Weekday Month YearDay Seconds", func(at time.Time) string { return at.Format("02/01/2006") }},
+		"seconds":      {"paid_at", "", "Hour Weekday Month Minute YearDay Seconds", func(at time.Time) string { return fmt.Sprint(at.Unix()) }},
+		"milliseconds": {"timestamp", "ms", "Hour Weekday Month Minute YearDay Seconds", func(at time.Time) string { return fmt.Sprint(at.UnixMilli()) }},
+		"numbers":      {"distance", "", "", func(at time.Time) string { return fmt.Sprint(at.Unix()) }},
+		"two layouts":  {"departs", "", "", func(at time.Time) string { return at.Format([]string{time.DateOnly, "02.01.2006"}[at.Minute()%2]) }},
+		"few absent":   {"when", "2006-01-02 15:04", "Hour Weekday Month Minute YearDay Seconds", func(at time.Time) string { return []string{"NA", at.Format("2006-01-02 15:04")}[min(at.Minute(), 1)] }},
+	} {
+		data := write(t, "rows.csv", c.field+",x,y\n", 400, func(i int, r *rand.Rand) string {
+			return fmt.Sprintf("%s,%v,%d", c.text(begin.Add(time.Duration(i)*1327*time.Minute)), r.Float64(), i%2)
+		})
+		dir := filepath.Join(t.TempDir(), "p")
+		if _, err := Write(dir, data, "y"); err != nil {
+			t.Fatal(err)
+		}
+		text, _ := os.ReadFile(filepath.Join(dir, "main.go"))
+		if tidy, err := format.Source(text); err != nil || string(tidy) != string(text) {
+			t.Errorf("%s: %v:\n%s", name, err, text)
+		}
+		var parts []string
+		for _, m := range regexp.MustCompile(`From: \[\]string\{"`+c.field+`"\}, Part: dataset\.(\w+)(, Layout: "(.*)")?\}`).FindAllStringSubmatch(string(text), -1) {
+			if parts = append(parts, m[1]); m[3] != c.layout {
+				t.Errorf("%s: the layout is %q, want %q", name, m[3], c.layout)
+			}
+		}
+		if got := strings.Join(parts, " "); got != c.parts {
+			t.Errorf("%s: parts are %q, want %q in\n%s", name, got, c.parts, text)
+		}
+		readme, _ := os.ReadFile(filepath.Join(dir, "README.md"))
+		if latest := strings.Contains(string(readme), "LastBy"); latest != (c.parts != "") || strings.Contains(string(text), "LastBy: ") != latest {
+			t.Errorf("%s: LastBy in README is %v:\n%s", name, latest, readme)
+		}
 	}
 }

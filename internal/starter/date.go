@@ -1,0 +1,120 @@
+package starter
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"time"
+
+	"github.com/gofleet/gofleet/internal/derived"
+)
+
+// layouts are those of dates. Where a date may be of two, such as 01/02/2006, it is the first of these.
+var layouts = []string{time.DateOnly, time.DateTime, time.RFC3339, "2006-01-02 15:04", "2006-01-02T15:04:05",
+	"2006-01-02T15:04", "2006/01/02", "2006/01/02 15:04:05", "01/02/2006", "01/02/2006 15:04", "02/01/2006",
+	"02/01/2006 15:04", "02.01.2006", "02.01.2006 15:04"}
+
+// seeDate takes note of a value that is no number: by which layouts it is a date, of those that all before it have.
+func (f *field) seeDate(text string) {
+	fits := func(layout string) bool { _, err := time.Parse(layout, text); return err == nil }
+	if slices.ContainsFunc(layouts, fits) {
+		f.dates++
+	}
+	if f.layouts == nil {
+		f.layouts = slices.Clone(layouts)
+	}
+	f.layouts = slices.DeleteFunc(f.layouts, func(layout string) bool { return !fits(layout) })
+}
+
+// named are names of times that are numbers.
+var named = regexp.MustCompile(`(?i)(time|date|stamp|_at$|^at$|^ts$|_ts$)`)
+
+// layout is how all values are written if they are times: dates by one layout, or whole numbers of seconds or
+// milliseconds from 1973 to 2100, of a field whose name says so.
+func (f *field) layout() (layout string, times bool) {
+	within := func(unit float64) bool { return f.least >= 1e8*unit && f.most <= 4.1e9*unit }
+	switch {
+	case f.n > 0 && f.dates == f.n && len(f.layouts) > 0:
+		return f.layouts[0], true
+	case f.n == 0 || f.integers < f.n || !named.MatchString(f.name):
+		return "", false
+	case within(1):
+		return "", true
+	}
+	return "ms", within(1000)
+}
+
+func (f *field) isTime() bool { _, times := f.layout(); return times }
+
+// parts are what a model is told of a time, where it varies: the hour, the weekday and the month as categories, and the
+// minute of the day and the day of the year as numbers.
+var parts = []struct {
+	part   derived.Part
+	is     string // its name in package dataset
+	number bool
+}{{"hour", "Hour", false}, {"weekday", "Weekday", false}, {"month", "Month", false}, {"minute", "Minute", true},
+	{"year_day", "YearDay", true}}
+
+// date makes fields of a time, that are numbers or categories.
+func (r *rows) date(f *field, layout string) (numbers, categories []*field) {
+	var fields []derived.Field
+	var asked []string
+	for _, p := range parts {
+		name := r.free(f.name + " " + string(p.part))
+		fields = append(fields, derived.Field{Name: name, From: []string{f.name}, Part: p.part, Layout: layout})
+		asked = append(asked, name)
+	}
+	m, made := derived.NewMaker(fields, asked), make([]*field, len(parts))
+	for i := range made {
+		made[i] = newField(fields[i].Name)
+		made[i].missing = f.missing
+	}
+	for _, text := range slices.Sorted(maps.Keys(f.values)) {
+		m.Set(0, []byte(text), false)
+		if m.Make() != nil {
+			continue
+		}
+		for i := range made {
+			value, _ := m.Text(i)
+			for range f.values[text] {
+				made[i].see(string(value))
+			}
+		}
+	}
+	for i, p := range parts {
+		n := len(made[i].values)
+		switch {
+		case n < 2 || p.part == "minute" && n <= 24 || p.part == "year_day" && n <= 20: // others say as much
+			continue
+		case p.number:
+			numbers = append(numbers, made[i])
+		default:
+			categories = append(categories, made[i])
+		}
+		r.derived = append(r.derived, fields[i])
+	}
+	if r.when == "" {
+		r.whose, r.when = f.name, r.free("when")
+		r.derived = append(r.derived, derived.Field{Name: r.when, From: fields[0].From, Part: "seconds",
+			Layout: layout})
+	}
+	return numbers, categories
+}
+
+// free is a name that no field of the file has.
+func (r *rows) free(name string) string {
+	for r.field(name) != nil {
+		name += "_"
+	}
+	return name
+}
+
+// constant is the name of a part in package dataset.
+func constant(part derived.Part) string {
+	for _, p := range parts {
+		if p.part == part {
+			return p.is
+		}
+	}
+	return "Seconds"
+}
