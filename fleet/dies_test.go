@@ -67,7 +67,7 @@ func inStep(m strategy.Mode) bool { return m == strategy.ModeSync || m == strate
 // ends; a server's ends the job, within seconds.
 func TestWhenARoleDies(t *testing.T) {
 	t.Parallel()
-	for _, s := range deathModes(t) {
+	for _, s := range trial.Some(t, deathModes(t)) {
 		for _, victim := range []string{"worker 0", "worker 1", "server 0", "server 1"} {
 			for _, stopped := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%s, %s, stopped %t", s.Mode, victim, stopped), func(t *testing.T) {
@@ -93,7 +93,7 @@ func TestWhenARoleDies(t *testing.T) {
 // refused with what to do where the others went on without it.
 func TestASecondLife(t *testing.T) {
 	t.Parallel()
-	for _, s := range deathModes(t) {
+	for _, s := range trial.Some(t, deathModes(t)) {
 		t.Run(string(s.Mode), func(t *testing.T) {
 			j := playDeath(t, s, "worker 1", true)
 			for role, end := range j.ends {

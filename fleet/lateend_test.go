@@ -20,7 +20,7 @@ import (
 // job. They live and save, and it saves nothing. Where they have ended, it does.
 func TestALateLifeIsAskedToEnd(t *testing.T) {
 	t.Parallel()
-	for _, mode := range []strategy.Mode{strategy.ModeAsync, strategy.ModeHalfAsync, strategy.ModeGeo} {
+	for _, mode := range trial.Some(t, []strategy.Mode{strategy.ModeAsync, strategy.ModeHalfAsync, strategy.ModeGeo}) {
 		for _, others := range []bool{true, false} {
 			s := trial.Patient(strategy.Strategy{Mode: mode})
 			s.Recovery = strategy.Recovery{Dir: t.TempDir(), Every: strategy.Duration(time.Hour)}
@@ -76,12 +76,12 @@ func TestALateLifeIsAskedToEnd(t *testing.T) {
 // when the others had saved, and not ended yet, is saved as well; where there is nothing it leaves the checkpoint that they have saved.
 func TestALateLifeEndsBesideOthers(t *testing.T) {
 	t.Parallel()
-	for name, s := range map[string]strategy.Strategy{
+	for name, s := range trial.SomeOf(t, map[string]strategy.Strategy{
 		"async":      strategy.Async(),
 		"half_async": {Mode: strategy.ModeHalfAsync},
 		"geo of 1":   {Mode: strategy.ModeGeo, KSteps: 1},
 		"geo of 4":   {Mode: strategy.ModeGeo, KSteps: 4},
-	} {
+	}) {
 		for _, lost := range []bool{false, true} {
 			for _, late := range []lateSteps{{1, 2}, {1, 0}, {0, 0}} {
 				t.Run(fmt.Sprintf("%s, goodbye lost %t, late steps %v", name, lost, late), func(t *testing.T) {
@@ -171,7 +171,7 @@ func endBesideOthers(t *testing.T, s strategy.Strategy, lost bool, steps lateSte
 // it; where both are, it saves what the lower one has not, when that has ended.
 func TestLateLivesAreAskedToEnd(t *testing.T) {
 	t.Parallel()
-	for _, mode := range []strategy.Mode{strategy.ModeAsync, strategy.ModeHalfAsync, strategy.ModeGeo} {
+	for _, mode := range trial.Some(t, []strategy.Mode{strategy.ModeAsync, strategy.ModeHalfAsync, strategy.ModeGeo}) {
 		for _, both := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, both are asked %t", mode, both), func(t *testing.T) {
 				s := trial.Patient(strategy.Strategy{Mode: mode})

@@ -277,7 +277,7 @@ func TestWhoIsAskedToEndSaves(t *testing.T) {
 		if job.Cluster.Servers > 0 {
 			victims = [][]string{{"server 0"}, {"server 1"}, {"worker 0"}, {"worker 1"}, {"server 0", "server 1", "worker 0", "worker 1"}}
 		}
-		for _, roles := range victims {
+		for _, roles := range trial.Some(t, victims) {
 			t.Run(fmt.Sprint(name, " ", roles), func(t *testing.T) {
 				j := &enduring{Job: job, epochs: 4, recovery: strategy.Recovery{Dir: t.TempDir(), Every: strategy.Duration(time.Hour)}}
 				var once sync.Once
@@ -408,7 +408,7 @@ func TestTheNextWorkerSaves(t *testing.T) {
 func TestALastSaveThatFails(t *testing.T) {
 	t.Parallel()
 	for name, job := range trial.SomeOf(t, trial.Jobs(t)) {
-		for works, c := range map[string]struct {
+		for works, c := range trial.SomeOf(t, map[string]struct {
 			never       bool
 			stop, limit time.Duration
 			says        string
@@ -416,7 +416,7 @@ func TestALastSaveThatFails(t *testing.T) {
 			"in a minute":     {false, 0, 0, ""},
 			"never":           {true, 5 * time.Minute, 0, "context deadline exceeded"},
 			"never, no bound": {true, 0, 4 * time.Minute, "WaitTimeout is 4m0s"},
-		} {
+		}) {
 			t.Run(name+", it works "+works, func(t *testing.T) {
 				dir, never := filepath.Join(t.TempDir(), "checkpoints"), c.never
 				j := &enduring{Job: job, epochs: 1, recovery: strategy.Recovery{Dir: dir}, stop: c.stop}

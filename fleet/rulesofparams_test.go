@@ -115,7 +115,7 @@ func eBy(rule, e optimizer.Rule) optimizer.Rule {
 func TestAParamsStateIsItsRules(t *testing.T) {
 	t.Parallel()
 	momentum, adagrad, adam := optimizer.Momentum{LR: 0.1}, optimizer.Adagrad{LR: 0.1}, optimizer.Adam{LR: 0.1}
-	for name, x := range map[string]struct {
+	for name, x := range trial.SomeOf(t, map[string]struct {
 		was, is optimizer.Rule
 		refused string
 	}{
@@ -127,7 +127,7 @@ func TestAParamsStateIsItsRules(t *testing.T) {
 		"another":                  {eBy(momentum, adam), eBy(momentum, optimizer.Ftrl{LR: 0.1}), `under rule "adam", which this job trains with "ftrl"`},
 		"all but e":                {eBy(momentum, adagrad), adagrad, `holds the state of rule "momentum", this job trains with "adagrad"`},
 		"all":                      {momentum, adagrad, `holds the state of rule "momentum", this job trains with "adagrad"`},
-	} {
+	}) {
 		for _, servers := range []int{0, 2} {
 			dir := ruled{servers: servers, rule: x.was}.saved(t)
 			for _, how := range []string{"Restore", "InitServer", "LoadModel"} {

@@ -21,7 +21,7 @@ import (
 // the worker that it waits for within 30 s, and so does the error at the end of the wait.
 func TestWhoWaitsIsToldForWhom(t *testing.T) {
 	t.Parallel()
-	for name, k := range map[string]struct {
+	for name, k := range trial.SomeOf(t, map[string]struct {
 		s    strategy.Strategy
 		does func(context.Context, *fleet.Fleet, *trial.Counter) error
 		says string
@@ -35,7 +35,7 @@ func TestWhoWaitsIsToldForWhom(t *testing.T) {
 		"ssp": {strategy.Strategy{Mode: strategy.ModeSSP}, func(ctx context.Context, _ *fleet.Fleet, c *trial.Counter) error {
 			return c.Train(ctx, 100)
 		}, "for round"},
-	} {
+	}) {
 		t.Run(name, func(t *testing.T) {
 			var log trial.Log
 			k.s.WaitTimeout = strategy.Duration(2 * time.Minute) // of which a worker that computes is given 16
