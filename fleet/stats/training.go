@@ -15,8 +15,8 @@ type Curve struct {
 	Best        []float64 // the best point, empty where none is
 }
 
-// Mark is something that happened there: the end of an epoch, or a restart.
+// Mark is something that happened there: the end of an epoch, a restart, or a checkpoint.
 type Mark struct {
 	At         float64 // examples
-	Kind, Text string  // Kind is epoch or restart
+	Kind, Text string  // Kind is epoch, restart or checkpoint
 }

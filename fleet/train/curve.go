@@ -14,6 +14,8 @@ type curve struct {
 	Full   float64 `json:"full,omitempty"` // what the heaviest step weighed; a point weighs half of as many at least
 	Loss   float64 `json:"loss,omitempty"`
 
+	Again []float32 `json:"again,omitempty"` // where the job was started again, of very many times the last
+
 	before nn.TrainResult // the epoch so far, as of the last step
 }
 

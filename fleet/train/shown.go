@@ -14,7 +14,6 @@ type shown struct {
 	now    atomic.Pointer[stats.Training]
 	job    *Job
 	points int // of the curve
-	again  []stats.Mark
 }
 
 // mostMarks are shown of very many epochs.
@@ -22,8 +21,8 @@ const mostMarks = 100
 
 // begin has pages show the training from now on.
 func (s *shown) begin(f *fleet.Fleet, c *curve, history []Evaluation) {
-	if n := len(c.Points); n > 0 {
-		s.again = []stats.Mark{{At: float64(c.Points[n-1][0]), Kind: "restart", Text: "started again"}}
+	if n := len(c.Points); n > 0 && !slices.Contains(c.Again, c.Points[n-1][0]) {
+		c.Again = append(c.Again[max(0, len(c.Again)-mostMarks):], c.Points[n-1][0])
 	}
 	s.publish(c, history)
 	f.ShowTraining(func() stats.Training { return *s.now.Load() })
@@ -31,7 +30,10 @@ func (s *shown) begin(f *fleet.Fleet, c *curve, history []Evaluation) {
 
 // publish makes what is shown anew, of the same panels as the picture's.
 func (s *shown) publish(c *curve, history []Evaluation) {
-	t := &stats.Training{Epochs: s.job.Epochs, Marks: slices.Clone(s.again)}
+	t := &stats.Training{Epochs: s.job.Epochs}
+	for _, at := range c.Again {
+		t.Marks = append(t.Marks, stats.Mark{At: float64(at), Kind: "restart", Text: "started again"})
+	}
 	for i, p := range s.job.panels(c, history) {
 		falls := i == 0 || s.job.Metrics[i-1].Falls()
 		for _, l := range p.lines {

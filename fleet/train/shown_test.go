@@ -2,6 +2,7 @@ package train_test
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"testing"
 
@@ -9,6 +10,32 @@ import (
 	"github.com/gofleet/gofleet/fleet/train"
 	"github.com/gofleet/gofleet/nn"
 )
+
+// TestRestartsAreShown: a job that was started again twice shows where each time.
+func TestRestartsAreShown(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var shown stats.Training
+	for epochs := 1; epochs <= 3; epochs++ {
+		play(t, 1, 1, func() train.Job {
+			j := job(train.Options{Mode: "sync", Epochs: epochs, Batch: 40, Checkpoint: dir})
+			j.Hooks = []train.Hooks{{End: func(_ context.Context, r *train.Run) error {
+				shown = *r.Fleet.Stats().Training
+				return nil
+			}}}
+			return j
+		})
+	}
+	var again []float64
+	for _, m := range shown.Marks {
+		if m.Kind == "restart" {
+			again = append(again, m.At)
+		}
+	}
+	if !slices.Equal(again, []float64{400, 800}) {
+		t.Errorf("it was started again at %v", again)
+	}
+}
 
 // TestTrainingIsShown: while a job trains, each worker's Stats have its curves so far, with the best evaluation and the epochs' ends, and
 // what was shown before is not changed.

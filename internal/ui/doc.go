@@ -3,6 +3,7 @@
 //
 //	job.go       what a source says
 //	findings.go  what is wrong with it, and what to do
+//	marks.go     where it was saved
 //	view.go      what a browser is sent
 //	door.go      who may look
 //	page.go      the page, and its numbers

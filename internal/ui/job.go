@@ -19,6 +19,8 @@ type Job struct {
 	Attempt  string    // "attempt 2 of 4", empty for the first
 	Roles    []Role    // servers first, by index
 	Warnings []Warning // the oldest first
+
+	saved []stats.Mark
 }
 
 // Role is a process of the job.

@@ -31,6 +31,7 @@ type Page struct {
 	before *Job // a look before the last
 	last   *Job
 	made   []byte // what a browser is sent of it
+	saved  saved
 }
 
 // fresh is for how long a look serves all who ask, and longest how long it may take.
@@ -95,6 +96,7 @@ func (p *Page) look() []byte {
 	now := p.source(ctx)
 	now.At = time.Now()
 	p.before, p.last = p.last, &now
+	p.saved.look(&now)
 	made, err := json.Marshal(viewOf(p.before, p.last))
 	if err != nil { // of a number that JSON has not
 		made, _ = json.Marshal(map[string]string{"error": err.Error()})

@@ -144,7 +144,7 @@ function panel(name, lines, marks, unit, place) {
   shapes.push(draw("text", { class: "soft", x: (left + w - right) / 2, y: h - 4, "text-anchor": "middle" }, unit));
   for (const m of marks) {
     if (m.At < x0 || m.At > x1) continue;
-    shapes.push(draw("line", { class: "mark " + (m.Kind === "restart" ? "restart" : ""), x1: x(m.At), x2: x(m.At), y1: up, y2: h - down }, draw("title", {}, m.Text)));
+    shapes.push(draw("line", { class: "mark " + m.Kind, x1: x(m.At), x2: x(m.At), y1: up, y2: h - down }, draw("title", {}, m.Text)));
   }
   lines.forEach((l, i) => {
     const c = "c" + (l.Name === "test" ? 1 : Math.min(i, 2)), line = l.Points || [];

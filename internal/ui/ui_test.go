@@ -126,6 +126,39 @@ func each(j *Job, is State) {
 	}
 }
 
+// TestCheckpointsAreMarked: the curves show where a job was when a checkpoint became whole, also behind a restart of its servers.
+func TestCheckpointsAreMarked(t *testing.T) {
+	saved, examples := 3, 0.0
+	p := &Page{source: func(context.Context) Job {
+		j := made(1, 2, time.Minute)
+		j.Roles[0].Stats.Server.Checkpoints = saved
+		j.Roles[1].Stats.Training = &stats.Training{Marks: []stats.Mark{{At: 1, Kind: "epoch"}},
+			Curves: []stats.Curve{{Panel: "loss", Name: "train", Points: [][2]float64{{0, 1}, {examples, 1}}}}}
+		return *j
+	}}
+	look := func(count int, at float64) (said string) {
+		saved, examples, p.last = count, at, nil
+		var v struct{ Training stats.Training }
+		if err := json.Unmarshal(p.look(), &v); err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range v.Training.Marks {
+			said += fmt.Sprintf("%s %v, ", m.Kind, m.At)
+		}
+		return said
+	}
+	for _, c := range []struct {
+		count int
+		at    float64
+		want  string
+	}{{3, 100, "epoch 1, "}, {3, 150, "epoch 1, "}, {4, 200, "epoch 1, checkpoint 200, "}, {0, 250, "epoch 1, checkpoint 200, "},
+		{1, 300, "epoch 1, checkpoint 200, checkpoint 300, "}} {
+		if got := look(c.count, c.at); got != c.want {
+			t.Errorf("behind %d checkpoints at %v: %s, want %s", c.count, c.at, got, c.want)
+		}
+	}
+}
+
 // TestManyWorkers: what a browser is sent of 200 workers and 8 servers is small.
 func TestManyWorkers(t *testing.T) {
 	b, err := json.Marshal(viewOf(made(8, 200, 10*time.Second), made(8, 200, 12*time.Second)))

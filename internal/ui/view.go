@@ -81,7 +81,7 @@ func viewOf(before, now *Job) *view {
 		}
 		v.addTables(before, now, r)
 		if t := r.Stats.Training; t != nil && v.Training == nil {
-			v.Training = t
+			v.Training = now.marked(t)
 		}
 		if r.Kind == "server" && r.Index == 0 {
 			s := r.Stats.Server

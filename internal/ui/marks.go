@@ -1,0 +1,56 @@
+package ui
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gofleet/gofleet/fleet/stats"
+)
+
+// saved is where a job was when checkpoints of it became whole, as far as somebody looked meanwhile.
+type saved struct {
+	looked bool
+	count  int
+	at     []stats.Mark
+}
+
+// mostSaved are shown of very many checkpoints.
+const mostSaved = 50
+
+// look takes note of checkpoints since the last look, and has the job show where they were.
+func (s *saved) look(now *Job) {
+	count, examples := s.count, 0.0
+	for _, r := range now.Roles {
+		if r.Stats == nil {
+			continue
+		}
+		if r.Kind == "server" && r.Index == 0 {
+			count = r.Stats.Server.Checkpoints
+		}
+		for _, c := range trained(r.Stats.Training) {
+			if n := len(c.Points); n > 0 {
+				examples = max(examples, c.Points[n-1][0])
+			}
+		}
+	}
+	if s.looked && count > s.count && examples > 0 {
+		s.at = append(s.at[max(0, len(s.at)-mostSaved+1):], stats.Mark{At: examples, Kind: "checkpoint",
+			Text: fmt.Sprintf("checkpoint %d of this run", count)})
+	}
+	s.looked, s.count = true, count
+	now.saved = slices.Clone(s.at)
+}
+
+func trained(t *stats.Training) []stats.Curve {
+	if t == nil {
+		return nil
+	}
+	return t.Curves
+}
+
+// marked is how a job trains, with where it was saved.
+func (j *Job) marked(t *stats.Training) *stats.Training {
+	with := *t
+	with.Marks = slices.Concat(t.Marks, j.saved)
+	return &with
+}
