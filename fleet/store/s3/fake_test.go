@@ -79,6 +79,13 @@ func (f *fake) serve(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return // the client has given up
 	}
+	if bucket, _, _ := strings.Cut(name, "/"); bucket == "misspelled" {
+		fail(w, r, http.StatusNotFound, "NoSuchBucket")
+		return
+	}
+	if !strings.Contains(name, "/") && r.Method == http.MethodHead {
+		return
+	}
 	switch {
 	case q.Has("list-type"):
 		f.list(w, strings.Trim(name, "/"), q.Get("prefix"))

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -56,6 +57,7 @@ func Mount(o Options) error {
 type Store struct {
 	client *s3.Client
 	piece  int64
+	there  sync.Map // buckets that are known to be there
 }
 
 // New makes a store, and asks no bucket.
@@ -114,6 +116,10 @@ func said(op, name string, err error) error {
 	}
 	switch answer.HTTPStatusCode() {
 	case http.StatusNotFound:
+		var why interface{ ErrorCode() string }
+		if errors.As(err, &why) && why.ErrorCode() == "NoSuchBucket" {
+			return noBucket(name, err)
+		}
 		return &fs.PathError{Op: op, Path: "s3://" + name, Err: notThere{err}}
 	case http.StatusPreconditionFailed, http.StatusConflict:
 		return fmt.Errorf("%w: %w", store.ErrChanged, err)
@@ -121,6 +127,30 @@ func said(op, name string, err error) error {
 		return fmt.Errorf("the bucket is in another region than AWS_REGION or Options.Region says: %w", err)
 	}
 	return err
+}
+
+// noBucket says that a name is in no bucket; that is not a file which is not there, since nothing can be put there.
+func noBucket(name string, err error) error {
+	bucket, _ := split(name)
+	return fmt.Errorf("s3: there is no bucket %q: correct s3://%s, or make the bucket: %w", *bucket, name, err)
+}
+
+// checkBucket refuses the name of an object that is not there if its bucket is not either, which the answer to HEAD does
+// not say. A service that doesn't tell is asked no more.
+func (s *Store) checkBucket(ctx context.Context, name string) error {
+	bucket, _ := split(name)
+	if _, known := s.there.Load(*bucket); known {
+		return nil
+	}
+	_, err := s.client.HeadBucket(ctx, &s3.HeadBucketInput{Bucket: bucket})
+	var answer interface{ HTTPStatusCode() int }
+	if errors.As(err, &answer) && answer.HTTPStatusCode() == http.StatusNotFound {
+		return noBucket(name, err)
+	}
+	if err == nil || errors.As(err, &answer) {
+		s.there.Store(*bucket, true)
+	}
+	return nil
 }
 
 // notThere is an answer that there is no such thing.
@@ -143,8 +173,11 @@ func (s *Store) head(ctx context.Context, name string) (i store.Info, mark strin
 		return i, "", &fs.PathError{Op: "stat", Path: "s3://" + name, Err: fs.ErrNotExist}
 	}
 	h, err := s.client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: bucket, Key: key})
+	if err = said("stat", name, err); errors.Is(err, fs.ErrNotExist) {
+		err = cmp.Or(s.checkBucket(ctx, name), err)
+	}
 	if err != nil {
-		return i, "", said("stat", name, err)
+		return i, "", err
 	}
 	i = store.Info{Name: path.Base(name), Size: aws.ToInt64(h.ContentLength), Modified: aws.ToTime(h.LastModified),
 		Version: aws.ToString(h.ETag)}

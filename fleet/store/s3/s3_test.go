@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -157,5 +158,45 @@ func TestOptions(t *testing.T) {
 	}
 	if _, err := New(t.Context(), Options{Endpoint: "http://minio:9000"}); err != nil {
 		t.Errorf("an endpoint without a region: %v", err)
+	}
+}
+
+// TestNoSuchBucket: a bucket that is not there is no empty directory, whatever is asked for first; one that is there is asked for once.
+func TestNoSuchBucket(t *testing.T) {
+	for what, do := range map[string]func(*Store, string) error{
+		"stat":   func(s *Store, name string) error { _, err := s.Stat(t.Context(), name); return err },
+		"open":   func(s *Store, name string) error { _, err := s.Open(t.Context(), name, store.Range{}); return err },
+		"list":   func(s *Store, name string) error { _, err := s.List(t.Context(), name); return err },
+		"remove": func(s *Store, name string) error { return s.Remove(t.Context(), name) },
+		"put": func(s *Store, name string) error {
+			_, err := s.Put(t.Context(), name, section([]byte("x")), store.Condition{})
+			return err
+		},
+		"put in its place": func(s *Store, name string) error {
+			_, err := s.Put(t.Context(), name, section([]byte("x")), store.Condition{Version: "1"})
+			return err
+		},
+	} {
+		s, _ := newStore(t)
+		if err := do(s, "misspelled/job/f"); err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, store.ErrChanged) ||
+			!strings.Contains(err.Error(), `no bucket "misspelled"`) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	s, f := newStore(t)
+	heads := 0
+	f.befall = func(_ http.ResponseWriter, r *http.Request) (bool, bool) {
+		if r.Method == http.MethodHead && strings.Count(r.URL.Path, "/") == 1 {
+			heads++
+		}
+		return false, false
+	}
+	for range 3 {
+		if _, err := s.Stat(t.Context(), "bucket/none"); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("what is not in a bucket: %v", err)
+		}
+	}
+	if heads != 1 {
+		t.Errorf("the bucket was asked for %d times", heads)
 	}
 }
