@@ -292,6 +292,46 @@ func TestTwoWritersOfOneManifest(t *testing.T) {
 	}
 }
 
+// TestAManifestThatIsAnsweredLate: a store that makes the manifest of a checkpoint which was given up that of the directory, when servers have
+// discarded their parts, has a whole one then; the next save replaces it, and what is left is removed when it is old.
+func TestAManifestThatIsAnsweredLate(t *testing.T) {
+	for _, first := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			m := storetest.NewMemory()
+			dir := storetest.Mount(t, m) + "/model"
+			if !first {
+				commit(t, dir, 1)
+			}
+			m.SetFault(func(r storetest.Request) storetest.Fault {
+				return storetest.Fault{Late: r.Op == "put" && strings.HasSuffix(r.Name, manifestName)}
+			})
+			late := Manifest{ID: "s2", Rule: rule.Name(), Step: 2, Params: Params(model())}
+			for i, s := range trained(t, 2) {
+				p, err := WritePart(t.Context(), dir, PartName(late.ID, i, 2), s)
+				check(t, err)
+				late.Parts = append(late.Parts, p)
+			}
+			if err := Commit(dir, late); err == nil {
+				t.Fatal("a manifest that is not answered is committed")
+			}
+			m.SetFault(nil)
+			for _, p := range late.Parts {
+				check(t, Discard(dir, p.File))
+			}
+			m.Arrive()
+			if step, err := loads(t, dir); step != 2 || err != nil {
+				t.Errorf("behind the late answer it is of update %d, error %v", step, err)
+			}
+			time.Sleep(2 * abandoned)
+			commit(t, dir, 3)
+			m.Arrive()
+			if step, err := loads(t, dir); step != 3 || err != nil || len(m.Names()) != 3 {
+				t.Errorf("behind the next save it is of update %d, error %v: %v", step, err, m.Names())
+			}
+		})
+	}
+}
+
 // careless is a store that takes no notice of conditions.
 type careless struct{ store.Store }
 

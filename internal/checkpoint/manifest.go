@@ -198,10 +198,11 @@ func visible(dir string, p Part) error {
 }
 
 // Discard removes a part that was written for a checkpoint which was then given up. One that the manifest names stays,
-// and so does everything beside a manifest that can't be read.
+// and so does everything beside a manifest that can't be read. In a store a part stays until it is old: it may do what
+// it was asked to long after it was waited for, and make the manifest that of the checkpoint which was given up.
 func Discard(dir, file string) error {
 	m, err := Read(dir)
-	if m.has(file) || err != nil && !errors.Is(err, ErrNone) {
+	if m.has(file) || err != nil && !errors.Is(err, ErrNone) || files.IsURL(dir) && young(files.Join(dir, file)) {
 		return nil
 	}
 	err = on(context.Background(), dir).Remove(files.Join(dir, file))

@@ -6,6 +6,7 @@ import (
 	"path"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/gofleet/gofleet/fleet/store/storetest"
@@ -135,4 +136,31 @@ func TestAModelIsReplacedWhileItIsRead(t *testing.T) {
 	if len(m.Names()) != 3 {
 		t.Errorf("there are %v", m.Names())
 	}
+}
+
+// TestARecordThatIsAnsweredLate: a store that writes the record of a model which was given up has the files that it names.
+func TestARecordThatIsAnsweredLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := storetest.NewMemory()
+		dir := storetest.Mount(t, m) + "/model"
+		numbered(1).save(t, dir)
+		m.SetFault(func(r storetest.Request) storetest.Fault {
+			return storetest.Fault{Late: r.Op == "put" && path.Base(r.Name) == Record}
+		})
+		late := numbered(2).write(t, dir)
+		if err := late.Commit(); err == nil {
+			t.Fatal("a record that is not answered is committed")
+		}
+		late.Abandon()
+		m.SetFault(nil)
+		m.Arrive()
+		if got, err := readModel(dir); err != nil || !got.equal(numbered(2)) {
+			t.Errorf("behind the late answer there is %v, error %v", got, err)
+		}
+		time.Sleep(2 * longAgo)
+		numbered(3).save(t, dir)
+		if got, err := readModel(dir); err != nil || !got.equal(numbered(3)) || len(m.Names()) != 3 {
+			t.Errorf("behind the next save there is %v, error %v: %v", got, err, m.Names())
+		}
+	})
 }

@@ -22,6 +22,7 @@ type Save struct {
 	files  []named
 	record record // since Commit
 	delta  *Delta
+	doubt  bool   // whether a store will write the record yet
 	// generation and serial are set for serving.
 	generation string
 	serial     int
@@ -80,6 +81,7 @@ func (s *Save) Commit() error {
 	unlock := lock(s.dir)
 	defer unlock()
 	before, err := r.write(s.dir)
+	s.doubt = err != nil && files.IsURL(s.dir)
 	if now, _ := readRecord(s.dir); err == nil || now != nil && slices.Equal(now.Files, r.Files) {
 		s.record = r // it counts, durable or not
 	}
@@ -154,9 +156,10 @@ func (s *Save) rename() error {
 	return files.SyncDir(s.dir)
 }
 
-// Abandon removes what was written, unless it was committed.
+// Abandon removes what was written, unless it was committed, or will be by a store that has not answered: then it is
+// removed by a later save, when it is old.
 func (s *Save) Abandon() {
-	if s.record.Files != nil {
+	if s.record.Files != nil || s.doubt {
 		return
 	}
 	for _, f := range s.files {

@@ -26,6 +26,7 @@ type Memory struct {
 	files    map[string]file
 	requests int
 	changes  []Change
+	late     []func()
 }
 
 // Request is what a store is asked to do.
@@ -43,6 +44,8 @@ type Fault struct {
 	Lost bool
 	// Hang says that nothing happens until the context ends.
 	Hang bool
+	// Late says that a put hangs, and is done when Arrive is called, if its condition holds then.
+	Late bool
 	// Cut, above 0, is how many bytes of a file are sent before an error.
 	Cut int64
 }
@@ -97,7 +100,7 @@ func (m *Memory) begin(ctx context.Context, op, name string) (f Fault, done bool
 		f = fault(r)
 	}
 	switch {
-	case f.Hang:
+	case f.Hang || f.Late:
 		<-ctx.Done()
 		return f, false, context.Cause(ctx)
 	case f.Lost:
@@ -217,8 +220,8 @@ func (failing) Read([]byte) (int, error) { return 0, errors.New("storetest: the 
 
 // Put implements [store.Store].
 func (m *Memory) Put(ctx context.Context, name string, content *io.SectionReader, c store.Condition) (string, error) {
-	_, done, failed := m.begin(ctx, "put", name)
-	if !done {
+	fault, done, failed := m.begin(ctx, "put", name)
+	if !done && !fault.Late {
 		return "", failed
 	}
 	data, err := io.ReadAll(io.NewSectionReader(content, 0, content.Size()))
@@ -227,6 +230,25 @@ func (m *Memory) Put(ctx context.Context, name string, content *io.SectionReader
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if fault.Late {
+		m.late = append(m.late, func() { _, _ = m.put(name, data, c, nil) })
+		return "", failed
+	}
+	return m.put(name, data, c, failed)
+}
+
+// Arrive does what Late has kept back.
+func (m *Memory) Arrive() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, do := range m.late {
+		do()
+	}
+	m.late = nil
+}
+
+// put is a put that is done, and answered by an error if that is not nil. Locked.
+func (m *Memory) put(name string, data []byte, c store.Condition, failed error) (string, error) {
 	f, ok := m.files[name]
 	if c.Absent && ok || c.Version != "" && c.Version != f.version {
 		return "", errors.Join(store.ErrChanged, failed)
