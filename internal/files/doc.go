@@ -25,6 +25,7 @@ package files
 //	sealed.go     a file as a record names it
 //	open.go       files that are read
 //	reading.go    files of stores that are read
+//	blocks.go     here and there
 //	stream.go     from their beginning to their end
 //	remote.go     what else is asked of a store
 //	remotefs.go   a store as a file system to write to

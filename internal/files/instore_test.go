@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math/rand/v2"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -189,7 +191,7 @@ type fromStart struct{ *storetest.Memory }
 
 func (fromStart) Costs() store.Costs { return store.Costs{FromStart: true, Answer: time.Hour} }
 
-// TestStoresThatReadFromTheStart are asked for a file once, wherever it is read, and are waited for as long as they say.
+// TestStoresThatReadFromTheStart are asked for a file's head and for all of it, wherever it is read, and are waited for as long as they say.
 func TestStoresThatReadFromTheStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := fromStart{storetest.NewMemory()}
@@ -208,7 +210,7 @@ func TestStoresThatReadFromTheStart(t *testing.T) {
 				t.Errorf("at %d: error %v", at, err)
 			}
 		}
-		if asked := m.Requests() - before; asked != 1 {
+		if asked := m.Requests() - before; asked != 2 {
 			t.Errorf("the store was asked %d times", asked)
 		}
 		m.SetFault(func(storetest.Request) storetest.Fault { return storetest.Fault{Hang: true} })
@@ -217,4 +219,46 @@ func TestStoresThatReadFromTheStart(t *testing.T) {
 			t.Errorf("error %v after %v", err, time.Since(began))
 		}
 	})
+}
+
+// TestBlocks reads a file of a store here and there, by several at once, where requests break off: all is as it was written, no block is asked
+// for twice, and who goes on is asked for several together.
+func TestBlocks(t *testing.T) {
+	m := storetest.NewMemory()
+	name := storetest.Mount(t, m) + "/f"
+	want := numbers(9<<20 + 12345)
+	m.Set("test/f", want, time.Now())
+	f, err := Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	before := m.Requests()
+	var all sync.WaitGroup
+	for reader := range 4 {
+		all.Go(func() {
+			r := rand.New(rand.NewPCG(1, uint64(reader)))
+			for range 300 {
+				at := r.IntN(len(want))
+				b := make([]byte, 1+r.IntN(3000))
+				n, err := f.ReadAt(b, int64(at))
+				if end := min(at+len(b), len(want)); n != end-at || !bytes.Equal(b[:n], want[at:end]) || (err == io.EOF) != (n < len(b)) {
+					t.Errorf("%d bytes at %d: %d, error %v", len(b), at, n, err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if asked := m.Requests() - before; asked > 11 {
+		t.Errorf("the store was asked %d times for 10 blocks", asked)
+	}
+	if f, err = Open(name); err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	before = m.Requests()
+	got, err := io.ReadAll(f)
+	if asked := m.Requests() - before; err != nil || !bytes.Equal(got, want) || asked > 5 {
+		t.Errorf("from the beginning to the end: %d bytes, error %v, %d requests", len(got), err, asked)
+	}
 }

@@ -30,9 +30,11 @@ type remote struct {
 	info store.Info
 	at   int64 // where Read goes on
 
-	mu    sync.Mutex
-	whole *Scratch // all of it, once it was copied
-	head  []byte   // its first bytes, since heads are read in small pieces
+	whole *Scratch // all of it, once Sealed.Open has read it
+
+	mu     sync.Mutex
+	head   []byte // its first bytes, since heads are read in small pieces
+	blocks blocks // where it is read behind them
 }
 
 // openRemote finds a file in its store, and reads nothing.
@@ -65,12 +67,9 @@ const headBytes = 64 << 10
 
 // ReadAt implements io.ReaderAt.
 func (f *remote) ReadAt(b []byte, at int64) (int, error) {
-	whole, err := f.copied()
 	switch {
-	case err != nil:
-		return 0, err
-	case whole != nil:
-		return whole.ReadAt(b, at)
+	case f.whole != nil:
+		return f.whole.ReadAt(b, at)
 	case at < 0 || at > f.info.Size:
 		return 0, io.EOF
 	case at+int64(len(b)) <= min(headBytes, f.info.Size):
@@ -79,29 +78,10 @@ func (f *remote) ReadAt(b []byte, at int64) (int, error) {
 			return 0, err
 		}
 		return copy(b, head[at:]), nil
+	case len(b) == 0 || at == f.info.Size:
+		return 0, io.EOF
 	}
-	return f.pull(b, at)
-}
-
-// copied is the copy of the file on this machine, if there is one. It is made where a part costs the store what all of
-// it does.
-func (f *remote) copied() (*Scratch, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.whole != nil || !store.CostsOf(f.in).FromStart {
-		return f.whole, nil
-	}
-	whole, err := NewScratch()
-	if err != nil {
-		return nil, err
-	}
-	p := puller{file: f, ctx: f.ctx, end: f.info.Size}
-	defer p.Close()
-	if _, err := io.Copy(whole, &p); err != nil {
-		return nil, errors.Join(err, whole.Close())
-	}
-	f.whole = whole
-	return whole, nil
+	return f.readAt(b, at)
 }
 
 // begin is the first bytes, read once.
@@ -131,11 +111,13 @@ func (f *remote) pull(b []byte, at int64) (n int, err error) {
 }
 
 // Close implements io.Closer.
-func (f *remote) Close() error {
-	if f.whole != nil {
-		return f.whole.Close()
+func (f *remote) Close() (err error) {
+	for _, kept := range []*Scratch{f.whole, f.blocks.kept} {
+		if kept != nil {
+			err = errors.Join(err, kept.Close())
+		}
 	}
-	return nil
+	return err
 }
 
 // attempts is how often in a row a part of a file is asked for before reading it fails.

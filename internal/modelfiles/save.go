@@ -22,7 +22,7 @@ type Save struct {
 	files  []named
 	record record // since Commit
 	delta  *Delta
-	doubt  bool   // whether a store will write the record yet
+	doubt  bool // whether a store will write the record yet
 	// generation and serial are set for serving.
 	generation string
 	serial     int
