@@ -166,7 +166,7 @@ func (c *Options) Check() error {
 		{"tensorboard", c.TensorBoard},
 	} {
 		check := files.Check
-		if dir.flag == "journal" {
+		if dir.flag == "journal" || dir.flag == "tensorboard" { // which are appended to
 			check = files.CheckLocal
 		}
 		if err := check(dir.name); err != nil { // told before hours of training

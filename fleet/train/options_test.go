@@ -19,6 +19,7 @@ import (
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/checkpoints"
 	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/fleet/store/storetest"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
@@ -69,6 +70,7 @@ func TestAdamOrSGD(t *testing.T) {
 
 func TestBadFlags(t *testing.T) {
 	t.Parallel()
+	mounted := storetest.Mount(t, storetest.NewMemory())
 	for want, args := range map[string][]string{
 		"-mode=often":           {"-mode=often"},
 		"-k_steps=-3":           {"-k_steps=-3"},
@@ -87,6 +89,7 @@ func TestBadFlags(t *testing.T) {
 		"-journal: \"hdfs://":   {"-checkpoint=a", "-journal=hdfs://nn/x"},
 		"-batch=0: both count from 1; a flag that is left out has its default": {"-batch=0"},
 		"-journal=j without -checkpoint":                                       {"-journal=j"},
+		"-tensorboard: \"mem":                                                  {"-tensorboard=" + mounted},
 	} {
 		if _, err := parsed(args...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want %q", args, err, want)

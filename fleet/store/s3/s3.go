@@ -135,7 +135,7 @@ func noBucket(name string, err error) error {
 	return fmt.Errorf("s3: there is no bucket %q: correct s3://%s, or make the bucket: %w", *bucket, name, err)
 }
 
-// checkBucket refuses the name of an object that is not there if its bucket is not either, which the answer to HEAD does
+// checkBucket refuses the name of an object that is not there if its bucket is not either, which an answer to HEAD does
 // not say. A service that doesn't tell is asked no more.
 func (s *Store) checkBucket(ctx context.Context, name string) error {
 	bucket, _ := split(name)
