@@ -12,9 +12,11 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/internal/porttest"
 	"github.com/gofleet/gofleet/rolemaker"
 )
@@ -165,6 +167,27 @@ func TestLogsAsJSON(t *testing.T) {
 	t.Setenv("FLEET_LOG", "xml")
 	if _, err := fleet.New(t.Context(), rolemaker.Local{}, fleet.Options{}); err == nil || !strings.Contains(err.Error(), `FLEET_LOG is "xml"; it can be text or json`) {
 		t.Errorf("error %v", err)
+	}
+}
+
+// TestAFleetIsLogged: a fleet is logged by its role and number, as JSON too.
+func TestAFleetIsLogged(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	said := map[string]bool{}
+	trial.Cluster(1, 2).Run(t, func(_ context.Context, f *fleet.Fleet) error {
+		mu.Lock()
+		defer mu.Unlock()
+		var line bytes.Buffer
+		slog.New(slog.NewJSONHandler(&line, nil)).Info("", "fleet", f)
+		_, as, _ := strings.Cut(line.String(), `"fleet":`)
+		said[strings.TrimSpace(as)] = true
+		return nil
+	})
+	for _, want := range []string{`{"role":"server","index":0}}`, `{"role":"worker","index":0}}`, `{"role":"worker","index":1}}`} {
+		if !said[want] {
+			t.Errorf("no role is logged as %s, but as %v", want, said)
+		}
 	}
 }
 

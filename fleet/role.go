@@ -1,6 +1,9 @@
 package fleet
 
-import "fmt"
+import (
+	"fmt"
+	"log/slog"
+)
 
 // IsWorker says whether this process trains. One that is alone does.
 func (f *Fleet) IsWorker() bool { return f.id.IsWorker() }
@@ -54,4 +57,13 @@ func (f *Fleet) String() string {
 		return fmt.Sprintf("server %d of %d", f.id.Index, len(f.id.Servers))
 	}
 	return fmt.Sprintf("worker %d of %d", f.id.Index, f.id.Workers)
+}
+
+// LogValue implements [slog.LogValuer]: role ("server" or "worker") and index.
+func (f *Fleet) LogValue() slog.Value {
+	role := "worker"
+	if f.IsServer() {
+		role = "server"
+	}
+	return slog.GroupValue(slog.String("role", role), slog.Int("index", f.id.Index))
 }
