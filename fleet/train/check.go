@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
+	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/train/internal/check"
 	"github.com/gofleet/gofleet/rolemaker"
@@ -50,11 +52,37 @@ func Check(ctx context.Context, j Job) (*Report, error) {
 		return nil, err
 	}
 	report, err := check.Look(ctx, check.Job{Loss: j.Loss, Outputs: j.Outputs, Rule: j.Rule, Train: train, Test: test,
-		First: first, Batch: j.Batch, Tolerates: s.WithDefaults().NotFinite != strategy.NotFiniteRefuse})
+		First: first, Batch: j.Batch, Tolerates: s.WithDefaults().NotFinite != strategy.NotFiniteRefuse,
+		Places: places(j.Files.Format)})
 	if err == nil {
 		traffic(report, f)
 	}
 	return report, err
+}
+
+// places are what fills the values of a row, by column of a format that reads fields.
+func places(f dataset.Format) map[string][]check.Place {
+	var schema []dataset.CSVColumn
+	var derived []dataset.Derived
+	switch f := f.(type) {
+	case dataset.CSV:
+		schema, derived = f.Schema, f.Derived
+	case dataset.JSONLines:
+		schema, derived = f.Schema, f.Derived
+	}
+	all := map[string][]check.Place{}
+	for _, c := range schema {
+		fields := c.Fields
+		if fields == nil {
+			fields = []string{c.Name}
+		}
+		for i := range c.Width() {
+			name := fields[i*len(fields)/c.Width()]
+			of := slices.IndexFunc(derived, func(d dataset.Derived) bool { return d.Name == name })
+			all[c.Name] = append(all[c.Name], check.Place{Field: name, Derived: of >= 0})
+		}
+	}
+	return all
 }
 
 // traffic says what a step with servers moves, in a job that has some.

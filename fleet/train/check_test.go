@@ -2,10 +2,14 @@ package train_test
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/fleet/train"
@@ -247,5 +251,56 @@ func TestCheckOfOtherFeeds(t *testing.T) {
 				t.Errorf("%v; wanted %q:\n%v", err, c.want, r)
 			}
 		})
+	}
+}
+
+// TestCheckOfDerivedFields: a bucket that holds all rows, ids that are new at one place under a split by time, a text that is no time, and
+// groups that are one are named.
+func TestCheckOfDerivedFields(t *testing.T) {
+	t.Parallel()
+	var text strings.Builder
+	text.WriteString("at,price,user,late\n")
+	r := rand.New(rand.NewPCG(1, 1))
+	for i := range 600 {
+		at := time.Date(2024, 1, 1, i, 0, 0, 0, time.UTC)
+		fmt.Fprintf(&text, "%s,%d,u,%d\n", at.Format(time.DateTime), r.IntN(100), r.IntN(2))
+	}
+	file := filepath.Join(t.TempDir(), "rows.csv")
+	if err := os.WriteFile(file, []byte(text.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		spoil func(f *train.Files, derived []dataset.Derived)
+		want  string // "" where nothing is wrong
+	}{
+		"right":             {func(*train.Files, []dataset.Derived) {}, ""},
+		"right, by time":    {func(f *train.Files, _ []dataset.Derived) { f.LastBy = "when" }, ""},
+		"one bucket":        {func(_ *train.Files, d []dataset.Derived) { d[2].Buckets = []float64{-1, 100} }, `field "dear" of feed "C" is made of others, and the same in every row: other Buckets`},
+		"unseen ids":        {func(f *train.Files, d []dataset.Derived) { f.LastBy, d[1].Part = "when", dataset.YearDay }, `field "part" of feed "C" in test rows has ids that no row to train on has, in 100 % of them`},
+		"no time":           {func(_ *train.Files, d []dataset.Derived) { d[0].Layout = time.RFC3339 }, `field at: want a time such as "2006-01-02T15:04:05Z07:00", to make "hour" of it`},
+		"one group":         {func(f *train.Files, _ []dataset.Derived) { f.GroupBy = "user" }, `the column "user" has too few values`},
+		"a column of texts": {func(f *train.Files, _ []dataset.Derived) { f.LastBy = "C" }, `the column has 3 values a row: want one`},
+	} {
+		derived := []dataset.Derived{{Name: "hour", From: []string{"at"}, Part: dataset.Hour, Layout: time.DateTime},
+			{Name: "part", From: []string{"at"}, Part: dataset.Weekday, Layout: time.DateTime}, {Name: "dear", From: []string{"price"}, Buckets: []float64{50}},
+			{Name: "when", From: []string{"at"}, Part: dataset.Seconds, Layout: time.DateTime}}
+		f := train.Files{Paths: []string{file}}
+		c.spoil(&f, derived)
+		f.Format = dataset.CSV{Derived: derived, Schema: []dataset.CSVColumn{{Column: dataset.Ints("C", 3), Fields: []string{"hour", "part", "dear"}, Hash: 1 << 30},
+			{Column: dataset.Ints("when")}, {Column: dataset.Ints("user"), Hash: 100}, {Column: dataset.Floats("late")}}}
+		g := nn.NewGraph(1)
+		chance := nn.Linear(nn.Embedding(g.IDs("C", 3), nn.EmbeddingOptions{Dim: 2}), 1, nn.LinearOptions{Act: nn.Sigmoid})
+		report, err := train.Check(t.Context(), train.Job{Loss: nn.Mean(nn.BinaryCrossEntropy(chance, g.Input("late", 1))),
+			Rule: optimizer.Adam{LR: 1e-2}, Files: f, Options: train.Options{Batch: 32}})
+		said := fmt.Sprint(err)
+		if err == nil {
+			said = report.String()
+		}
+		if c.want == "" && (err != nil || len(report.Findings) > 0) || !strings.Contains(said, c.want) {
+			t.Errorf("%s: %v; wanted %q", name, said, c.want)
+		}
+		if err == nil && c.want != "" && len(report.Findings) != 1 {
+			t.Errorf("%s: %v", name, said)
+		}
 	}
 }

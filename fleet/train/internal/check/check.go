@@ -19,6 +19,8 @@ type Job struct {
 	First       *dataset.Dataset // the rows of the first epoch, in their order
 	Batch       int
 	Tolerates   bool // gradients that are not finite
+	// Places are what fills the values of a row of each feed, of feeds whose format says so.
+	Places map[string][]Place
 }
 
 // Finding is what a person should look at before the job trains.
@@ -92,7 +94,7 @@ const atMost = 1_000_000
 
 // read reads rows and test rows.
 func (r *Report) read(ctx context.Context, j Job) (err error) {
-	if r.rows, err = readFeeds(ctx, some(j.Train), r.graph); err != nil {
+	if r.rows, err = readFeeds(ctx, some(j.Train), r.graph, nil); err != nil {
 		return err
 	}
 	if r.Rows = r.rows.count; r.Rows == 0 {
@@ -102,7 +104,7 @@ func (r *Report) read(ctx context.Context, j Job) (err error) {
 		r.StepsAnEpoch, r.More = (n+j.Batch-1)/j.Batch, n > atMost
 	}
 	if j.Test != nil {
-		if r.tested, err = readFeeds(ctx, some(j.Test), r.graph); err != nil {
+		if r.tested, err = readFeeds(ctx, some(j.Test), r.graph, r.rows.feeds); err != nil {
 			return err
 		}
 		r.TestRows = r.tested.count

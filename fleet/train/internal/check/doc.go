@@ -7,6 +7,7 @@
 //	graph.go     what the graph says: labels, tables and who looks them up, feeds that reach a layer as they are
 //	rows.go      one pass over rows
 //	feeds.go     what they hold for each feed
+//	places.go    and for each value of a row
 //	watch.go     a trainer between the graph and its tables, which sees every gradient
 //	steps.go     some steps of training, and predictions before and after
 //	spread.go    how far predictions lie apart

@@ -82,6 +82,7 @@ type reading struct {
 	values      map[uint64]tally // ids as they are, numbers by their bits
 	many        bool             // more than are told apart
 	row         int              // that is read
+	spots       []spot           // by place in a row, of a feed that has as many values in each
 	// the smallest value, the largest, and one that is no finite number, of row −1 for none
 	edges [3]edge
 }

@@ -15,6 +15,7 @@ import (
 func (r *Report) conclude(j Job) {
 	for _, f := range r.Feeds {
 		r.feed(f)
+		r.placed(j, f)
 	}
 	r.apart(j)
 	r.serving()
@@ -58,10 +59,9 @@ func (r *Report) feed(f Feed) {
 	case raw && f.Kind == "number" && size > large:
 		r.find(fmt.Sprintf("feed %q is %.4g ± %.4g, and reaches %s as it is", f.Name, f.Mean, f.Deviation, layer),
 			"Scale or Standardize its column, or begin with nn.BatchNorm")
-	case f.Unseen > 0.5 && !f.Many && !r.More: // else what was not looked at may have them
+	case f.Unseen > strange && !f.Many && !r.More: // else what was not looked at may have them
 		r.find(fmt.Sprintf("%s of feed %q in test rows are ids that no row to train on has", percent(f.Unseen), f.Name),
-			"a model knows nothing of them: a coarser id, or a split of rows at random, if the service will know its "+
-				"ids")
+			unseen)
 	}
 }
 

@@ -15,11 +15,12 @@ type readings struct {
 	count  int
 	feeds  map[string]*reading
 	hashes map[uint64]struct{} // of rows
+	known  map[string]*reading // of rows that were read before
 }
 
-// readFeeds goes over the rows once.
-func readFeeds(ctx context.Context, rows *dataset.Dataset, g graph) (readings, error) {
-	r := readings{feeds: map[string]*reading{}, hashes: map[uint64]struct{}{}}
+// readFeeds goes over the rows once. Known is what rows hold that were read before, of which theirs may be new.
+func readFeeds(ctx context.Context, rows *dataset.Dataset, g graph, known map[string]*reading) (readings, error) {
+	r := readings{feeds: map[string]*reading{}, hashes: map[uint64]struct{}{}, known: known}
 	for batch, err := range rows.Prefetch(2).BatchesContext(ctx, atOnce(rows)) {
 		if err == nil {
 			err = r.add(batch, g)
@@ -59,7 +60,7 @@ func (r *readings) add(batch dataset.Batch, g graph) error {
 			r.feeds[name] = newReading(!numbers, offsets != nil, width)
 		}
 		hashes = append(hashes, make([]uint64, max(0, len(begins)-1-len(hashes)))...)
-		r.feeds[name].add(t, begins, r.count, labels, hashes)
+		r.feeds[name].add(t, begins, r.count, labels, hashes, r.known[name])
 	}
 	for _, h := range hashes {
 		r.hashes[h] = struct{}{}
@@ -86,7 +87,7 @@ func beginnings(t, offsets *tensor.Dense) []int {
 }
 
 // add adds a feed's values of rows from a number on, with the label of each, and mixes them into the rows' hashes.
-func (f *reading) add(t *tensor.Dense, begins []int, from int, labels []float64, hashes []uint64) {
+func (f *reading) add(t *tensor.Dense, begins []int, from int, labels []float64, hashes []uint64, known *reading) {
 	var one func(i, col int, label float64) (bits uint64)
 	switch v := t.Data().(type) {
 	case []float32:
@@ -106,7 +107,9 @@ func (f *reading) add(t *tensor.Dense, begins []int, from int, labels []float64,
 			label = labels[row]
 		}
 		for i := begins[row]; i < begins[row+1]; i++ {
-			h = (h ^ one(i, i-begins[row], label)) * 0x9e3779b97f4a7c15
+			bits := one(i, i-begins[row], label)
+			f.at(i-begins[row], bits, known)
+			h = (h ^ bits) * 0x9e3779b97f4a7c15
 			h ^= h >> 29
 		}
 		hashes[row] = h
