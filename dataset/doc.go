@@ -14,7 +14,7 @@
 // to the loop until two more batches have been yielded; then its memory is used again, so that a steady loop allocates
 // nothing.
 //
-// Tensors are those of gorgonia.org/tensor, of which only the container is used: shape, type and memory. It makes a
+// Tensors are gorgonia.org/tensor's, of which only the container is used: shape, type and memory. It makes a
 // program 16 MB larger (11 MB without symbols, on linux/amd64) and its start 2 to 5 ms longer, since it links engines
 // for every type, gonum's BLAS and LAPACK, both libraries of protobuf, Arrow, flatbuffers and encoding/gob, and
 // registers types of them as the program starts. A program that imports it can leave none of these out.
@@ -40,7 +40,7 @@
 // Workers that shuffle with the same seed and then take a [Dataset.Shard] share every epoch's rows without overlap, and
 // a worker that comes back goes on with [Dataset.Skip], or leaves that to the training loop. A cut ([Dataset.Split],
 // Take, Skip) is made once: its parts have the same rows in every epoch, in an order of their own. Where rows have a
-// time, [Dataset.SplitLast] keeps the latest apart, and [Dataset.SplitGroups] keeps those of a user together.
+// time, [Dataset.SplitLast] keeps the latest apart, and [Dataset.SplitGroups] keeps a user's together.
 //
 // What comes in the same order again, so that a job goes on in the middle of an epoch: every [Dataset], whatever is
 // done to it; files that stream by, as a [QueueDataset] has them, as long as the list and the files are the same; an

@@ -22,7 +22,7 @@ type HeaderParser interface {
 }
 
 // LinewiseFormat is an optional power of a user's [Format] whose parsers make the same of a line, whatever lines came
-// before, as those of this package do. [Dataset.Load] has several goroutines parse a file of such a format, each with a
+// before, as this package's do. [Dataset.Load] has several goroutines parse a file of such a format, each with a
 // parser that has its header. A format that embeds this package's has the power only if it says so itself.
 type LinewiseFormat interface {
 	Format

@@ -61,7 +61,7 @@ func (f *Fleet) Stats() stats.Process {
 // goroutine, and what it returns is not changed any more.
 func (f *Fleet) ShowTraining(of func() stats.Training) { f.training.Store(&of) }
 
-// requests are those of all ops, by their names.
+// requests are of all ops, by their names.
 func requests(took map[string]count.Distribution) (all []stats.Request) {
 	for _, op := range slices.Sorted(maps.Keys(took)) {
 		all = append(all, stats.Request{Op: op, Seconds: stats.Histogram(took[op])})

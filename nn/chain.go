@@ -4,7 +4,7 @@ import "slices"
 
 // byExample is an op that computes an example of its value from that example of its inputs, and from inputs that are
 // the same for all examples, to whose gradients it adds example by example, in order. So portions of a cell, some of
-// its examples each, are cells themselves: cores work on them side by side, and the bits are those of the whole.
+// its examples each, are cells themselves: cores work on them side by side, and the bits are the whole's.
 type byExample interface{ byExample() }
 
 // multiplier is an op by example that multiplies rows by a matrix. Portions of few rows aren't worth one, and the
@@ -92,7 +92,7 @@ func include(all []*cell, c *cell) []*cell {
 	return append(all, c)
 }
 
-// list finds the cells with gradients for what has no examples. Those for the same are in one list, the last first.
+// list finds the cells with gradients for what has no examples. What is for the same is in one list, the last first.
 func (s *chain) list() {
 	for i := len(s.cells) - 1; i >= 0; i-- {
 		to := s.cells[i].common()
@@ -350,7 +350,7 @@ func (p *cell) show(of *cell, from, to int) {
 	p.ids, p.index = someOf(of.ids, of, from, to), someOf(of.index, of, from, to)
 }
 
-// someOf are those of a cell's numbers from one up to another.
+// someOf are a cell's numbers of some examples.
 func someOf[T any](all []T, of *cell, from, to int) []T {
 	per := len(all) / of.rows()
 	return all[from*per : to*per]

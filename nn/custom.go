@@ -14,7 +14,7 @@ import (
 // use at once, and computes the same of the same inputs. A panic of it is the error of the step, an [ErrOpPanicked]
 // that names the node and wraps what was an error. Package nntest has its exam.
 type Op interface {
-	// Shape is the shape of the value, from those of the inputs, each without the batch.
+	// Shape is the shape of the value, from the inputs' shapes, each without the batch.
 	Shape(in [][]int) ([]int, error)
 	// Forward sets each element of c.Out.Value.
 	Forward(c *OpCall)

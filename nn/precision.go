@@ -1,16 +1,16 @@
 package nn
 
 // Precision is the share of positive labels among the examples whose probability is 0.5 or more, over all batches since
-// [Executor.ResetMetrics], of shape [1]; 0 when there are none. pred and label are those of [AUC].
+// [Executor.ResetMetrics], of shape [1]; 0 when there are none. pred and label are as for [AUC].
 func Precision(pred, label *Node) *Node { return apply("", precision{}, pred, label) }
 
 // Recall is the share of the examples with a positive label whose probability is 0.5 or more, over all batches since
-// [Executor.ResetMetrics], of shape [1]; 0 when there are none. pred and label are those of [AUC].
+// [Executor.ResetMetrics], of shape [1]; 0 when there are none. pred and label are as for [AUC].
 func Recall(pred, label *Node) *Node { return apply("", recall{}, pred, label) }
 
 // BinaryAccuracy is the share of examples that are told right, positive when their probability is 0.5 or more and
 // negative otherwise, over all batches since [Executor.ResetMetrics]; its shape is [1]. A NaN is told wrong. pred and
-// label are those of [AUC].
+// label are as for [AUC].
 func BinaryAccuracy(pred, label *Node) *Node { return apply("", binaryAccuracy{}, pred, label) }
 
 // found is what these metrics have in common: the share of right answers among what is counted.

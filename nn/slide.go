@@ -99,7 +99,7 @@ func (sliding) own(c *cell, numbers []float32, example int) kernels.View {
 	return kernels.View{Data: numbers[example*c.cols():], Row: c.shape[2], Col: 1, Step: c.cols()}
 }
 
-// weights are those of the columns of filters from k on.
+// weights are of the columns of filters from k on.
 func (sliding) weights(c *cell, numbers []float32, k int) kernels.View {
 	filters := c.shape[2]
 	return kernels.View{Data: numbers[k*c.in[0].shape[2]*filters:], Row: filters, Col: 1}

@@ -69,7 +69,7 @@ func (e *Executor) describe(p *plan, b, next *feedBatch) {
 	e.countBatch(p, b)
 }
 
-// describeBeside says which rows are read beside the loss, and where they go: behind those of the step.
+// describeBeside says which rows are read beside the loss, and where they go: behind the step's.
 func (e *Executor) describeBeside(b, next *feedBatch) {
 	for _, t := range e.held.tables {
 		if t.inStep >= 0 {

@@ -46,7 +46,7 @@ type Counter interface {
 	Made(thread, threads int) (worker int, number uint64, known bool)
 }
 
-// A Looker is a trainer whose sessions read rows beside those of a step, with them: Begin fills Step.Beside. An
+// A Looker is a trainer whose sessions read rows beside a step's, with them: Begin fills Step.Beside. An
 // objective whose trainer says no, or is none, reads these rows in a session of its own that evaluates.
 type Looker interface {
 	// Looks says whether they do.

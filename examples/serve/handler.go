@@ -24,7 +24,7 @@ type handler struct {
 	large   chan struct{} // a place for each large body that is in memory
 }
 
-// limits are those of a request.
+// limits are a request's.
 type limits struct {
 	deadline time.Duration
 	body     int64 // bytes

@@ -1,5 +1,5 @@
 // Command twotowers learns which items users like, and finds them: a tower of layers over a user's features, another
-// over an item's, and of all items those whose vectors have the largest inner products with the user's. Alone, or as
+// over an item's, and of all items the ones whose vectors have the largest inner products with the user's. Alone, or as
 // one role of a cluster:
 //
 //	go run ./examples/twotowers

@@ -5,7 +5,7 @@ import (
 	"github.com/gofleet/gofleet/nn"
 )
 
-// newModel is a tower of layers over the features of users, and another over those of items. The loss wants the vectors
+// newModel is a tower of layers over the features of users, and another over the items'. The loss wants the vectors
 // of a user and of the item that he liked to have a larger inner product than the user has with the batch's other
 // items.
 func newModel(seed uint64, dim int) (loss *nn.Node, t retrieval.Towers) {

@@ -105,7 +105,7 @@ func boolean(b bool) int {
 	return 0
 }
 
-// columnsOf are the measured columns of all histories, those on test rows where there are any, the loss first.
+// columnsOf are the measured columns of all histories, on test rows where there are any, the loss first.
 func columnsOf(all []runs.Run) (metrics []string) {
 	for _, prefix := range []string{"test ", "train "} {
 		for _, r := range all {
@@ -154,7 +154,7 @@ func timeText(r runs.Run) string {
 	return time.Duration(seconds * float64(time.Second)).Round(100 * time.Millisecond).String()
 }
 
-// differing are the flags that not all have alike, but those that name where a job writes.
+// differing are the flags that not all have alike, but the ones that name where a job writes.
 func differing(all []runs.Run) (names []string) {
 	places := []string{"out", "checkpoint", "journal", "log_json", "tensorboard"}
 	for _, r := range all {

@@ -79,7 +79,7 @@
 //
 // # Logs
 //
-// Server N writes log/serverlog.N and worker N log/workerlog.N, replacing those of the last job. The first worker of a
+// Server N writes log/serverlog.N and worker N log/workerlog.N, replacing the last job's. The first worker of a
 // machine is on the terminal too, its output on fleetrun's output and its errors on fleetrun's errors. What fleetrun
 // has to say goes to its errors, so that output belongs to the worker. In a log, a line that moved on the terminal is
 // written at most every ten seconds, and at its end.
@@ -150,7 +150,7 @@
 // --checkpoint and --journal, or of the program's flags -checkpoint, -journal, -out and -load, are there, with free
 // space, the kind of file system and the time in which a file reaches the disk; and at the end what is missing, a line
 // each with what to do. The exit code is 0 if nothing is: a peer that is not there yet is a note, since roles wait for
-// each other. It never joins: a server is asked for a sign of life, which it refuses to whoever has not said hello, and
+// each other. It never joins: a server is asked for a sign of life, which it refuses to callers without a hello, and
 // notes nothing. A name or peer has --timeout (3s) to answer. With --json all this is one JSON object.
 //
 // # Certificates

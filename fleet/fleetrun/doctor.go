@@ -93,7 +93,7 @@ func parseDoctor(args []string) (*doctor, error) {
 	return d, d.options.check()
 }
 
-// admit finds the roles to look at: those of the command line that would run here, or one with the environment as it
+// admit finds the roles to look at: the ones of the command line that would run here, or one with the environment as it
 // is.
 func (d *doctor) admit(environ []string) error {
 	o := d.options

@@ -18,7 +18,7 @@ import (
 // folder is a directory that a job writes, by the flag that names it.
 type folder struct{ flag, dir string }
 
-// readDirectories tries the directories that the command line names, be it by doctor's flags or by those of the program
+// readDirectories tries the directories that the command line names, be it by doctor's flags or by the program's
 // that it ends with.
 func (d *doctor) readDirectories() {
 	args := d.options.args

@@ -29,7 +29,7 @@ func runInspect(args []string, con *console) int {
 	return lookAt(dirs, con, func(dirs []string) error { return inspect(dirs, *asJSON, con.out) })
 }
 
-// inspect writes what directories hold, one after the other. Those that can't be read are named at the end. A
+// inspect writes what directories hold, one after the other. What can't be read is named at the end. A
 // checkpoint that is not finished is no failure, unless there is nothing else.
 func inspect(dirs []string, asJSON bool, out io.Writer) error {
 	all := []checkpoint.Description{}

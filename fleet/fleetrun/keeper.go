@@ -124,7 +124,7 @@ func (k *keeper) comesBack(e exit) bool {
 		*k.restarts.alone(e.role.kind) > 0
 }
 
-// deserted says that a role of a kind would have nobody to come back to: servers end well when no worker is left.
+// deserted says that a role of a kind would have no other to come back to: servers end well when no worker is left.
 func (k *keeper) deserted(of kind) bool {
 	if of == server {
 		return k.phase == finishing && k.whole

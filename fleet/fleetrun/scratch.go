@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// makeScratch makes a directory that lasts as long as fleetrun, which removes it. Those of processes that were killed
+// makeScratch makes a directory that lasts as long as fleetrun, which removes it. What killed processes left
 // are removed by the next start.
 func makeScratch(in string) (dir string, remove func(), err error) {
 	sweepScratch(in, time.Now().Add(-time.Minute))

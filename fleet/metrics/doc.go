@@ -9,6 +9,6 @@
 //	abs, _, n, err := exe.Errors(net.MAE)                // sums of this worker's errors, and how many
 //	mae, err := metrics.MAE(ctx, f, abs, n)
 //
-// Counts are whole numbers and their sums exact, so AUC, bucket error and accuracy are those of one process that has
+// Counts are whole numbers and their sums exact, so AUC, bucket error and accuracy are one process's that has
 // seen all rows, however the rows were shared out. Sums of errors are added in the order of workers.
 package metrics

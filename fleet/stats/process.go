@@ -19,7 +19,7 @@ type Process struct {
 	Counts Counts
 	// Work is what a worker does with its time and its data.
 	Work Work
-	// Requests are a worker's own, and those that a server has answered, by op. Links are a worker's to each server.
+	// Requests are a worker's own, and the ones that a server has answered, by op. Links are a worker's to each server.
 	Requests []Request
 	Links    []Link
 	// Training is what a program shows of it, nil if it shows nothing.

@@ -2,7 +2,7 @@ package stats
 
 // Training is how training goes, as a program says by fleet.Fleet.ShowTraining. Package fleet/train does.
 type Training struct {
-	Epochs int // that there are to be; 0 if nobody knows
+	Epochs int // that there are to be; 0 if unknown
 	Curves []Curve
 	Marks  []Mark
 }

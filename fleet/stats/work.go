@@ -7,7 +7,7 @@ type Work struct {
 	// Epoch is under way, as SetProgress says, and so many Examples of its share are trained.
 	Epoch         int `name:"worker_epoch" help:"Epoch under way, from 0."`
 	EpochExamples int `name:"worker_epoch_examples" help:"Examples trained of it."`
-	// Examples are those of all training steps of this process.
+	// Examples are the number of examples in all training steps of this process.
 	Examples int64 `name:"worker_examples_total" help:"Examples trained."`
 	// Input is the time between training steps, of all threads together: for rows, evaluations, checkpoints. Pull is
 	// until weights were there, Compute the step itself, Push until its gradient was taken.

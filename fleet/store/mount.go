@@ -49,7 +49,7 @@ func Unmount(scheme string) {
 	delete(mounts.of, scheme)
 }
 
-// packages are those of the module that mount a scheme.
+// packages are the module's that mount a scheme.
 var packages = map[string]string{"s3": "s3", "hdfs": "hadoop", "afs": "hadoop"}
 
 // ErrNotMounted says that a program has no store for a URL's scheme.

@@ -79,7 +79,7 @@ type Costs struct {
 	FromStart bool
 }
 
-// CostsOf are those of a store.
+// CostsOf are the costs of a store.
 func CostsOf(s Store) (c Costs) {
 	if says, is := s.(Coster); is {
 		c = says.Costs()

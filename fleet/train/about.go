@@ -10,7 +10,7 @@ import (
 )
 
 // about is what a job says of itself in run.json, for who compares jobs: with the flags of the whole program, where the
-// package has parsed them, or with those of its own.
+// package has parsed them, or with its own.
 func (j *Job) about(f *fleet.Fleet) runs.About {
 	a := runs.About{Program: filepath.Base(os.Args[0]), Servers: f.ServerNum(), Workers: f.WorkerNum(),
 		Flags: map[string]string{}, Falling: []string{TrainLoss, EvalLoss}}

@@ -95,7 +95,7 @@ func (f Files) checkSplit(share float64) error {
 	return nil
 }
 
-// part is the rows to train on, and those that are held out.
+// part is the rows to train on, and the rows that are held out.
 func (f Files) part(rows *dataset.Dataset, share float64) (train, test *dataset.Dataset, err error) {
 	last := f.Last || f.LastBy != ""
 	if !last { // else rows are taken behind the cut, since a taken order is none of time

@@ -115,7 +115,7 @@ func shuffled(batch dataset.Batch, columns []dataset.Column, at []place, order [
 	}, columns...)
 }
 
-// filler fills a column of a row with its values, and places with those of another row.
+// filler fills a column of a row with its values, and places with another row's.
 func filler[T any](v []T, offsets *tensor.Dense, c dataset.Column, at []place, set func(dataset.Row, int) []T,
 	add func(dataset.Row, int, T), column int) func(row, other int, to dataset.Row) {
 	return func(row, other int, to dataset.Row) {

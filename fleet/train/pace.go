@@ -15,7 +15,7 @@ import (
 // Pace is how a job went on its way to an evaluation, as [Run.Pace] has it: what differs from one run of a job to the
 // next, however alike their evaluations are. What is not known is 0.
 type Pace struct {
-	// Seconds are those in which the job has trained since it began, the slowest worker's, without evaluations and the
+	// Seconds are how long the job has trained since it began, the slowest worker's, without evaluations and the
 	// time in which it did not run.
 	Seconds float64
 	// Rate is how many examples all workers together trained on a second since the evaluation before.

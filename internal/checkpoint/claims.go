@@ -21,7 +21,7 @@ type Claims struct {
 // holder keeps a directory for this job.
 type holder interface {
 	dir() string
-	// held is false where nobody has the directory any more, and an error where another job has.
+	// held is false where no job has the directory any more, and an error where another job has.
 	held(ctx context.Context) (bool, error)
 	// certain says that the process which had the directory before has ended; a machine that says nothing may still
 	// come back.

@@ -51,7 +51,7 @@ func takeLease(ctx context.Context, dir string) (*lease, error) {
 	}
 }
 
-// try takes the directory if nobody has it, or who has it says nothing. The error says which process has it.
+// try takes the directory if no process has it, or its process says nothing. The error says which process has it.
 func (l *lease) try(ctx context.Context, w *watched) (mine bool, err error) {
 	other, version, err := l.read(ctx)
 	if err != nil {
@@ -189,7 +189,7 @@ func (l *lease) release() {
 		return // one that stays says nothing more
 	}
 	l.owner.Beat++
-	if l.write(ctx) == nil { // nobody takes at once what lives
+	if l.write(ctx) == nil { // no process takes at once what lives
 		_ = on(ctx, l.name).Remove(l.name)
 	}
 }

@@ -183,7 +183,7 @@ type reserved struct {
 	err    error
 }
 
-// reserve claims Dir, and finds out which number is free. Nobody else takes it: another job has not the claim, and one
+// reserve claims Dir, and finds out which number is free. None else takes it: another job has not the claim, and one
 // that has lost it commits nothing. over says that the checkpoint which was made last is not under way any more.
 func (s *Series) reserve(ctx context.Context, over bool) {
 	root := files.Clean(s.Dir)

@@ -157,7 +157,7 @@ func walk(of reflect.Value, yield func(reflect.StructTag, reflect.Value) bool) b
 	return true
 }
 
-// Keys are those of the fields of a struct.
+// Keys are the keys of a struct's fields.
 func Keys(stats any) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for tag := range fields(reflect.ValueOf(stats)) {

@@ -62,7 +62,7 @@ func kind(s count.Sample) string {
 	return "gauge"
 }
 
-// add adds a sample's line, or those of a histogram: of each bound how many values are not larger, their sum and how
+// add adds a sample's line, or a histogram's lines: of each bound how many values are not larger, their sum and how
 // many there are.
 func (f *family) add(s count.Sample, with []Label) {
 	line := func(suffix string, by Label, v float64) {

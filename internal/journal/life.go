@@ -14,7 +14,7 @@ import (
 
 // A lock keeps a second process from a journal, but not on a machine that the lock doesn't reach, such as one to which
 // the disk was moved. So each process that comes back has a life, one higher than any before, and writes files of its
-// own name; those that it has played take its name too. What a process of a lower life still writes is behind the last
+// own name; segments it has played take its name too. What a process of a lower life still writes is behind the last
 // record that counts, or in a file of its own, and what it removes has other names.
 //
 //	NAME.000007.2   played up to the record before the next file's first

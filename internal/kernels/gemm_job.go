@@ -27,7 +27,7 @@ type gemmJob struct {
 	threads      int
 	rows         int // of a chunk
 
-	panel, chunks atomic.Int64 // the next that nobody took
+	panel, chunks atomic.Int64 // the next that was not taken
 	packed        sync.WaitGroup
 	helpers       sync.WaitGroup
 	help          func() // what a helping goroutine does; kept here so that starting one allocates nothing

@@ -24,7 +24,7 @@ func SortIDs(ids []uint64, u *Uniquer) {
 	copy(ids, from) // of themselves, after an even number of passes
 }
 
-// place puts ids into the order of one digit; those with the same keep theirs.
+// place puts ids into the order of one digit; ids with the same keep theirs.
 func (u *Uniquer) place(to, from []uint64, shift int) {
 	counts := u.counts[:1<<maxDigit]
 	clear(counts)

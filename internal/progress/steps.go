@@ -48,7 +48,7 @@ func Counted(all [][]Position) (counted [][]Position) {
 	return counted
 }
 
-// Count has threads that have made no step in this job go on with those of a checkpoint.
+// Count has threads that have made no step in this job go on with a checkpoint's.
 func (t *Tracker) Count(from []Position) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -186,7 +186,7 @@ func (s *localSGD) become(all bool, first settled, loss []float32) error {
 	if all {
 		s.turns.Resume(int(first.Step), first.Pace)
 	}
-	if loss[1] > 0 { // else nobody has made a step since, as between two barriers, and there is nothing to learn
+	if loss[1] > 0 { // else no worker has made a step since, as between two barriers, and there is nothing to learn
 		rate := s.t.rateOf(s.t.c.Rule, s.turns.Steps())
 		if err := s.turns.Met(rate, float64(loss[0])/float64(loss[1])); err != nil {
 			return err

@@ -30,7 +30,7 @@ type About struct {
 	Program string `json:"program"`
 	Servers int    `json:"servers"`
 	Workers int    `json:"workers"`
-	// Flags are the values of all flags of the program but those that name secrets.
+	// Flags are the values of all flags of the program but the ones that name secrets.
 	Flags map[string]string `json:"flags"`
 	// Falling are the columns of the history that are better the smaller they are; others are better the larger.
 	Falling []string `json:"falling"`

@@ -231,7 +231,7 @@ func (p *program) head(l *lines) {
 	case amount:
 		mean, deviation := p.label.plain.of()
 		l.add(`	label := g.Input("label", 1)
-	// The net foretells a number around 0, which is scaled to those of the label.
+	// The net foretells a number around 0, which is scaled to the label's.
 	const mean, deviation = %s, %s
 	amount := nn.Scale(nn.Linear(hidden, 1, nn.LinearOptions{}), deviation, mean).Named("amount")`,
 			short(mean, deviation), short(deviation, deviation))

@@ -102,7 +102,7 @@ func (s *stranger) halves(connections, n, sent int) error {
 	return s.keep(connections, head(n)+strings.Repeat("x", sent))
 }
 
-// keep says something on many connections and holds them, then counts those that the server has closed.
+// keep says something on many connections and holds them, then counts the ones that the server has closed.
 func (s *stranger) keep(connections int, say string) error {
 	var conns []net.Conn
 	var errs []error

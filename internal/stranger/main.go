@@ -40,7 +40,7 @@
 //
 //	what is done                               before                          now
 //	a server is killed and started again,      trains on with half of the      all end with 75 within 4 s, and train
-//	and so is whoever ends; async,             model fresh, and exit code 0    it anew
+//	and so is who ends; async,                 model fresh, and exit code 0    it anew
 //	half_async, geo (TestEverybodyGoesBack)
 //	the same job is started at its addresses   takes the workers' places       refused by name after 4 s; the first
 //	(TestASecondJobIsRefused)                                                  comes to its end

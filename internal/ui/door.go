@@ -49,7 +49,7 @@ func (d *door) opens(given string) bool {
 	return given != "" && subtle.ConstantTimeCompare(a[:], b[:]) == 1
 }
 
-// cookie has the port in its name: cookies are those of all ports of a host.
+// cookie has the port in its name: cookies are of all ports of a host.
 func (d *door) cookie() string { return "gofleet_ui_" + d.port }
 
 func (d *door) kept(h textproto.MIMEHeader) string {

@@ -24,7 +24,7 @@ const (
 	slowCall    = 50 * time.Millisecond // more than for the fastest other server
 )
 
-// Findings are those of a job, the worst first; before is how it stood a moment ago, nil for the first look.
+// Findings are a job's, the worst first; before is how it stood a moment ago, nil for the first look.
 func Findings(before, now *Job) (all []Finding) {
 	bad := func(do, what string, args ...any) {
 		all = append(all, Finding{"bad", fmt.Sprintf(what, args...), do})

@@ -12,7 +12,7 @@ type Hello struct {
 	// Process tells a repeated join of the same process from a new process in its place.
 	Process     uint64   `json:"process"`
 	Fingerprint []string `json:"fingerprint"`
-	Build       string   `json:"build,omitempty"` // of gofleet, for whoever is refused
+	Build       string   `json:"build,omitempty"` // of gofleet, for who is refused
 }
 
 // Welcome answers them.
@@ -206,7 +206,7 @@ type Cutting struct {
 	Shrink
 	// Met is how many collectives the worker has behind it that ends a period: calls on two sides of one end two.
 	Met uint64 `json:"met,omitempty"`
-	// Params are the names of those that are written, or loaded; none means all.
+	// Params are the names of params that are written, or loaded; none means all.
 	Params []string `json:"params,omitempty"`
 	// Progress is for one of the job's own checkpoints, as it is when the worker asks.
 	Progress *Progress `json:"progress,omitempty"`

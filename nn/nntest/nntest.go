@@ -94,7 +94,7 @@ func Check(t *testing.T, c Case) {
 	t.Run("goroutines", c.goroutines)
 }
 
-// shapes are those of the inputs.
+// shapes are the inputs'.
 func (c Case) shapes() (s string) {
 	for _, in := range c.Inputs {
 		s += fmt.Sprint(" ", in.Shape)

@@ -52,7 +52,7 @@ func conv1d(b *builder, n node, a struct{ Kernel, Dilation int64 }) value {
 	return b.biased(b.op("MatMul", b.op("Concat", parts...), n.in[1].value), n)
 }
 
-// normAttrs are those of a batch norm: momentum is of training alone.
+// normAttrs are a batch norm's: momentum is of training alone.
 type normAttrs struct {
 	Epsilon, Momentum float32
 	Last              bool

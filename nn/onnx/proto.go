@@ -4,7 +4,7 @@ import (
 	"github.com/gofleet/gofleet/internal/protowire"
 )
 
-// The numbers of fields here and below are those of onnx.proto3 of ONNX 1.12, whose IR is version 8.
+// The numbers of fields here and below are from onnx.proto3 of ONNX 1.12, whose IR is version 8.
 
 // elementType is a TensorProto.DataType.
 type elementType int64

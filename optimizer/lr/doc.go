@@ -14,7 +14,7 @@
 //
 // [ReduceOnPlateau] is no Schedule: it lowers a rate by what was measured.
 //
-// Names, formulas and defaults are those of paddle.optimizer.lr; the tests hold each to the rates that PaddlePaddle
+// Names, formulas and defaults are paddle.optimizer.lr's; the tests hold each to the rates that PaddlePaddle
 // computes. A field left at 0 is the documented default, and -1 is 0 where the doc says so.
 package lr
 

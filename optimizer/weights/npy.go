@@ -273,7 +273,7 @@ func (f npyFile) shape(name string) ([]int, bool) {
 	}
 	s, err := f.open(name)
 	if err != nil {
-		return nil, true // whoever reads it is told
+		return nil, true // the reader is told
 	}
 	return s.shape, true
 }

@@ -81,7 +81,7 @@ func (f npzFile) shape(name string) ([]int, bool) {
 	}
 	s, err := f.open(name)
 	if err != nil {
-		return nil, true // whoever reads it is told
+		return nil, true // the reader is told
 	}
 	defer s.close()
 	return s.shape, true

@@ -18,7 +18,7 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// Modes are those of the modes that this run of tests trains in.
+// Modes are the modes that this run of tests trains in.
 func Modes(t *testing.T) []strategy.Mode {
 	t.Helper()
 	return law.Some(t, strategy.Modes())
@@ -31,7 +31,7 @@ type Kind struct {
 	Args             []string
 }
 
-// Kinds are those of three kinds that this run of tests trains: one process alone, and two servers with two workers in
+// Kinds are the kinds of three that this run of tests trains: one process alone, and two servers with two workers in
 // async and in sync, in batches of so many.
 func Kinds(t *testing.T, batch int) []Kind {
 	t.Helper()

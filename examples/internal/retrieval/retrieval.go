@@ -1,4 +1,4 @@
-// Package retrieval finds items by vectors: of all items those with the largest inner products with a query's, exactly.
+// Package retrieval finds items by vectors: of all, the ones with the largest inner products with a query's, exactly.
 package retrieval
 
 import (
@@ -81,7 +81,7 @@ func (t Towers) index(ctx context.Context) (*nn.Index, error) {
 	return nn.NewIndex(ids, vectors)
 }
 
-// vectors are those of all items, one behind the other.
+// vectors are all items', one behind the other.
 func (t Towers) vectors(ctx context.Context) (vectors []float32, err error) {
 	exe := nn.NewExecutor(t.Item.Graph())
 	for batch, err := range t.Items.BatchesContext(ctx, 1000) {

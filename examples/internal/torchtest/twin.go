@@ -169,7 +169,7 @@ func twins(t *testing.T, j train.Job, seed int) (passes []pass) {
 	return passes
 }
 
-// writePasses writes the test rows and those of each epoch.
+// writePasses writes the test rows and each epoch's.
 func writePasses(t *testing.T, j train.Job, dir string, epochs int) {
 	t.Helper()
 	rows, test, err := j.Data(t.Context())
@@ -315,7 +315,7 @@ func writeFirst(t *testing.T, j train.Job, dir string) map[string][]float32 {
 	return first
 }
 
-// firstWeights are those that training begins with.
+// firstWeights are what training begins with.
 func firstWeights(p *optimizer.Param) []float32 {
 	w := make([]float32, p.Shape[0]*p.Dim())
 	if !p.Embedding {

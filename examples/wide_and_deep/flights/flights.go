@@ -130,7 +130,7 @@ const (
 	dayMinutes = 24 * 60
 )
 
-// sortByTime puts flights in the order of their scheduled departure; those of one minute stay in the order of the file.
+// sortByTime puts flights in the order of their scheduled departure; in one minute they stay as the file has them.
 func (d *Data) sortByTime() {
 	minute := func(i int) int { return d.Day[i]*dayMinutes + d.Dep[i] }
 	first := make([]int, days*dayMinutes+1)

@@ -42,7 +42,7 @@ func Read(r io.Reader, min int64) (*Corpus, error) {
 	return count(text, min)
 }
 
-// count numbers the words that are frequent enough and writes the text with those.
+// count numbers the words that are frequent enough and writes the text with them.
 func count(text [][]string, min int64) (*Corpus, error) {
 	counts := map[string]int64{}
 	for _, line := range text {

@@ -58,7 +58,7 @@ type Store struct {
 // mostCommands run at a time: each is a Java machine of some hundred megabytes.
 const mostCommands = 4
 
-// New makes a store for URLs of a scheme, and asks nobody.
+// New makes a store for URLs of a scheme, and makes no request.
 func New(o Options, scheme string) (*Store, error) {
 	if o.Timeout < 0 {
 		return nil, fmt.Errorf("hadoop: Timeout is %v: it must be positive, or 0 for two minutes", o.Timeout)

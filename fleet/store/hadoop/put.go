@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// old is the age, by the clock of the file system, at which what lies beside files belongs to nobody.
+	// old is the age, by the clock of the file system, at which what lies beside files belongs to no writer.
 	old = time.Hour
 	// rounds is how often a put without a condition begins anew, since others put there too.
 	rounds = 5
@@ -96,7 +96,7 @@ func (d *draft) write(ctx context.Context, content *io.SectionReader) error {
 	return err
 }
 
-// settled is the version that stands under the name when nobody is replacing it, empty where there is none. Who stands
+// settled is the version that stands under the name when none replaces it, empty where there is none. Who stands
 // still in the middle is taken back.
 func (d *draft) settled(ctx context.Context, c store.Condition) (version string, err error) {
 	var by string

@@ -174,7 +174,7 @@ func (f *reading) begin(at string, from int64) error {
 	return err
 }
 
-// Read implements io.Reader. What completes the file is passed on when it is sure that nobody has replaced it
+// Read implements io.Reader. What completes the file is passed on when it is sure that it was not replaced
 // meanwhile.
 func (f *reading) Read(b []byte) (int, error) {
 	if !f.all {

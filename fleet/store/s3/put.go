@@ -43,7 +43,7 @@ func (s *Store) Put(ctx context.Context, name string, content *io.SectionReader,
 	return "", err
 }
 
-// conditions are those of a request.
+// conditions are a request's.
 func conditions(c store.Condition) (ifMatch, ifNoneMatch *string) {
 	if c.Version != "" {
 		ifMatch = &c.Version

@@ -32,7 +32,7 @@ type Options struct {
 	// PieceBytes is the size of the pieces that larger files are uploaded in; 0 means 8 MiB, and 5 MiB is the least.
 	// Pieces of files for which 10,000 of them do not suffice are larger.
 	PieceBytes int64
-	// Credentials take the place of those that are found.
+	// Credentials take the place of what is found.
 	Credentials aws.CredentialsProvider
 }
 

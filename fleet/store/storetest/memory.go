@@ -142,7 +142,7 @@ func (m *Memory) After(n int) *Memory {
 	return was
 }
 
-// Names are those of all files.
+// Names are the names of all files.
 func (m *Memory) Names() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()

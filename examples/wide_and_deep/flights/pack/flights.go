@@ -96,7 +96,7 @@ func distinct(all []flight, field func(flight) string) []string {
 	return out
 }
 
-// tailsByCarrier is all tail numbers, those of the carrier that comes first before those of the next: so the numbers
+// tailsByCarrier is all tail numbers, carrier by carrier in their order: so the numbers
 // of neighbouring rows are near each other.
 func tailsByCarrier(all []flight) []string {
 	seen := map[string]bool{}

@@ -27,7 +27,7 @@ const (
 	chances              // of each class
 )
 
-// kinds are those of the ops that compare predictions of classes with labels.
+// kinds are the ops that compare predictions of classes with labels.
 var kinds = map[string]kind{
 	"binary_cross_entropy": chance, "log_loss": chance,
 	"binary_cross_entropy_with_logits": logit, "focal_loss": logit,

@@ -17,7 +17,7 @@ type Report struct {
 	Parts  []Part
 	// Tallies are of what the loss compares.
 	Tallies []*Tally
-	// Shuffled is how many rows say what is lost without each field, 0 if nobody asked.
+	// Shuffled is how many rows say what is lost without each field, 0 if not asked.
 	Shuffled int
 	Fields   []Part // with the differences to Values, of the Shuffled rows
 }
