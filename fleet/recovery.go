@@ -124,8 +124,8 @@ func (s *saving) progress(j *job) checkpoint.Progress {
 	return checkpoint.Progress{}
 }
 
-// begin begins, in a job with a Recovery; in another it is known then that nothing is saved.
-func (s *saving) begin(told context.Context, j *job) {
+// start has a saver save, in a job with a Recovery; in another it is known then that nothing is saved.
+func (s *saving) start(told context.Context, j *job) {
 	ctx, stop := context.WithCancel(context.Background())
 	n := &saver{of: s, j: j, every: j.strategy.Recovery.Every.Std(), told: told}
 	deaf := context.AfterFunc(told, func() { n.hurry(true) })
@@ -138,7 +138,7 @@ func (s *saving) begin(told context.Context, j *job) {
 	s.saver = n
 }
 
-// end ends what begin began, and returns it; nil if there is nothing to end.
+// end ends what start began, and returns it; nil if there is nothing to end.
 func (s *saving) end() *saver {
 	s.mu.Lock()
 	n := s.saver

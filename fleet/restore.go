@@ -53,7 +53,7 @@ func (f *Fleet) Restore(ctx context.Context, dir string, o RestoreOptions) error
 		return fmt.Errorf("fleet: Restore was called already: this job begins from %s: %w", from, ErrOrder)
 	}
 	if f.IsServer() {
-		err = f.hosted.begin(ctx, j, "Restore", dir, what)
+		err = f.hosted.build(ctx, j, "Restore", dir, what)
 	} else {
 		err = named("Restore", j.backend.Restore(ctx, dir, what))
 	}

@@ -26,7 +26,7 @@ func (f *Fleet) InitServer(ctx context.Context, dir string, params ...string) er
 	_, serving := f.hosted.now()
 	switch {
 	case from == "" || serving:
-		return f.hosted.begin(ctx, j, "InitServer", dir, checkpoint.Selection{Params: params})
+		return f.hosted.build(ctx, j, "InitServer", dir, checkpoint.Selection{Params: params})
 	case dir != "" || len(params) > 0:
 		return fmt.Errorf("fleet: InitServer: Restore has begun from %s: give InitServer no directory: %w", from,
 			ErrOrder)
@@ -43,8 +43,8 @@ type hosting struct {
 	serving bool           // RunServer has begun
 }
 
-// begin makes new tables, in place of earlier ones unless these are being served.
-func (h *hosting) begin(ctx context.Context, j *job, call, dir string, what checkpoint.Selection) error {
+// build makes new tables, in place of earlier ones unless these are being served.
+func (h *hosting) build(ctx context.Context, j *job, call, dir string, what checkpoint.Selection) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("fleet: %s: %w", call, context.Cause(ctx))
 	}

@@ -30,7 +30,7 @@ func (f *Fleet) InitWorker(ctx context.Context) error {
 		f.early = m.Stats().Failed.Unreachable
 	}
 	j.goOn(f.Progress().Epoch)
-	f.saving.begin(ctx, j)
+	f.saving.start(ctx, j)
 	return nil
 }
 

@@ -83,12 +83,12 @@ func newKeeper(j *job, grace time.Duration, r restarts, say func(string, ...any)
 	k := &keeper{grace: grace, whole: j.whole(), alone: j.collective() && j.count(server) == 0, say: say, aside: say,
 		roles:    j.here,
 		restarts: r, attempts: r.all + 1, wentBack: status.WentBack}
-	k.begin()
+	k.reset()
 	return k
 }
 
-// begin begins an attempt, in which all roles are alive.
-func (k *keeper) begin() {
+// reset makes ready for an attempt, in which all roles are alive.
+func (k *keeper) reset() {
 	k.attempt++
 	k.phase, k.code, k.culprit, k.early, k.again = training, 0, nil, nil, false
 	k.alive = map[role]bool{}
@@ -217,7 +217,7 @@ func (k *keeper) end() order {
 func (k *keeper) expired() order {
 	switch {
 	case k.phase == pausing:
-		k.begin()
+		k.reset()
 		k.say("attempt %d of %d begins", k.attempt, k.attempts)
 		return order{stop: start}
 	case k.phase == ending:

@@ -11,7 +11,7 @@ import (
 
 // evaluate measures with the others, anew where one has gone with its share of the test rows, and calls the hooks.
 func (r *Run) evaluate(ctx context.Context, so nn.TrainResult, end bool) error {
-	pace := r.meter.take()
+	pace := r.meter.drain()
 	for {
 		tallies, told := r.tests.tallies(), []float64(nil)
 		sums := []float64{float64(so.Samples), float64(so.Passed + r.past.extra), so.Loss * so.Weight, so.Weight}

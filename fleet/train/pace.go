@@ -118,8 +118,8 @@ type measured struct {
 	LR       float64 // of the worker that leads
 }
 
-// take is what was measured since it was taken last.
-func (m *meter) take() *measured {
+// drain is what was measured since it was taken last.
+func (m *meter) drain() *measured {
 	m.stop()
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -19,8 +19,8 @@ type shown struct {
 // mostMarks are shown of very many epochs.
 const mostMarks = 100
 
-// begin has pages show the training from now on.
-func (s *shown) begin(f *fleet.Fleet, c *curve, history []Evaluation) {
+// attach has pages show the training from now on.
+func (s *shown) attach(f *fleet.Fleet, c *curve, history []Evaluation) {
 	if n := len(c.Points); n > 0 && !slices.Contains(c.Again, c.Points[n-1][0]) {
 		c.Again = append(c.Again[max(0, len(c.Again)-mostMarks):], c.Points[n-1][0])
 	}

@@ -39,7 +39,7 @@ func (t TensorBoard) Hooks() Hooks {
 	if t.Every == 0 {
 		b.loss.Every = 10
 	}
-	return Hooks{Begin: b.begin, Step: b.step, Evaluated: b.evaluated, End: b.end}
+	return Hooks{Begin: b.open, Step: b.step, Evaluated: b.evaluated, End: b.end}
 }
 
 // boards are the two runs of a job, which are open while this worker leads.
@@ -52,7 +52,7 @@ type boards struct {
 	from        int64                         // where this process went on
 }
 
-func (b *boards) begin(_ context.Context, r *Run) error {
+func (b *boards) open(_ context.Context, r *Run) error {
 	err := b.close() // what a run before this one left open, which went back
 	b.params, b.from, b.loss = nil, 0, curve{Every: b.loss.Every}
 	clear(b.seen)

@@ -244,7 +244,7 @@ func (p Plateau) Hooks() Hooks {
 					step(r, e)
 				}
 			}
-			return p.begin(ctx, r, &state.now)
+			return p.resume(ctx, r, &state.now)
 		},
 		Evaluated: func(ctx context.Context, r *Run, e Evaluation) error {
 			step(r, e)
@@ -263,8 +263,8 @@ func (p Plateau) Hooks() Hooks {
 	}
 }
 
-// begin takes the rate from what the job goes on with, which a checkpoint may have lowered.
-func (p Plateau) begin(ctx context.Context, r *Run, now *lowering) error {
+// resume takes the rate from what the job goes on with, which a checkpoint may have lowered.
+func (p Plateau) resume(ctx context.Context, r *Run, now *lowering) error {
 	factor, err := r.Fleet.RateFactor(ctx)
 	if err != nil {
 		return err

@@ -15,7 +15,7 @@ import (
 
 // work is a worker's part of the job.
 func (r *Run) work(ctx context.Context) error {
-	if err := r.begin(ctx); err != nil {
+	if err := r.prepare(ctx); err != nil {
 		return err
 	}
 	for ; r.Epoch < r.Job.Epochs && !r.ends.over; r.Epoch++ {
@@ -35,8 +35,8 @@ func (r *Run) work(ctx context.Context) error {
 	return r.hooks.plain(ctx, r, func(h Hooks) func(context.Context, *Run) error { return h.End })
 }
 
-// begin brings the rows and the place where the job goes on.
-func (r *Run) begin(ctx context.Context) (err error) {
+// prepare brings the rows and the place where the job goes on.
+func (r *Run) prepare(ctx context.Context) (err error) {
 	j := r.Job
 	r.hooks = append(r.hooks, j.Hooks...)
 	if j.Patience > 0 {
@@ -97,7 +97,7 @@ func (r *Run) begin(ctx context.Context) (err error) {
 	if r.others.leads && !r.ends.over {
 		r.shares.warnOrder(r.Epoch)
 	}
-	r.shown.begin(r.Fleet, &r.curve, r.History)
+	r.shown.attach(r.Fleet, &r.curve, r.History)
 	return r.hooks.plain(ctx, r, func(h Hooks) func(context.Context, *Run) error { return h.Begin })
 }
 

@@ -73,7 +73,7 @@ func (f *remote) ReadAt(b []byte, at int64) (int, error) {
 	case at < 0 || at > f.info.Size:
 		return 0, io.EOF
 	case at+int64(len(b)) <= min(headBytes, f.info.Size):
-		head, err := f.begin()
+		head, err := f.peek()
 		if err != nil {
 			return 0, err
 		}
@@ -84,8 +84,8 @@ func (f *remote) ReadAt(b []byte, at int64) (int, error) {
 	return f.readAt(b, at)
 }
 
-// begin is the first bytes, read once.
-func (f *remote) begin() ([]byte, error) {
+// peek is the first bytes, read once.
+func (f *remote) peek() ([]byte, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.head != nil {

@@ -133,20 +133,20 @@ type writer struct {
 }
 
 func (w *writer) answer(a Answer) {
-	w.begin(a)
+	w.writeHead(a)
 	if a.Stream == nil {
 		_, _ = w.Write(a.Body)
 		return
 	}
 	if err := a.Stream(w); err != nil && w.pending.Len() > 0 {
-		w.begin(Answer{Status: http.StatusConflict, Header: a.Header})
+		w.writeHead(Answer{Status: http.StatusConflict, Header: a.Header})
 		_, _ = io.WriteString(w, err.Error()+"\n")
 		return
 	}
 	_, _ = w.Write(nil)
 }
 
-func (w *writer) begin(a Answer) {
+func (w *writer) writeHead(a Answer) {
 	w.pending.Reset()
 	line := func(parts ...string) {
 		for _, part := range append(parts, "\r\n") {

@@ -89,11 +89,11 @@ func (c *segments) begins() error {
 	if !c.journal.On() {
 		return nil
 	}
-	return c.begin(c.base(c.from, nil))
+	return c.open(c.base(c.from, nil))
 }
 
-// begin begins a segment of the journal.
-func (c *segments) begin(b base) error {
+// open begins a segment of the journal.
+func (c *segments) open(b base) error {
 	head, err := json.Marshal(b)
 	if err == nil {
 		err = c.journal.Next(head)
@@ -112,7 +112,7 @@ func (c *segments) rebase(msg *saved) {
 	}
 	state, err := c.memory.Save()
 	if err == nil {
-		err = c.begin(c.base(source{Dir: msg.dir, ID: msg.id}, state))
+		err = c.open(c.base(source{Dir: msg.dir, ID: msg.id}, state))
 	}
 	c.journal.Failed(err)
 }

@@ -161,7 +161,7 @@ func TestWhatServersDecideIsPlayed(t *testing.T) {
 		t.Fatal(returned, err)
 	}
 	before := s.facts(t)
-	if err := s.segments.begin(s.segments.base(s.segments.from, before)); err != nil {
+	if err := s.segments.open(s.segments.base(s.segments.from, before)); err != nil {
 		t.Fatal(err)
 	}
 	s.deaths.fenceOff(wire.Leave{Worker: 0, Life: 1, Why: "silent"})

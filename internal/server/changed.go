@@ -24,9 +24,9 @@ type changes struct {
 	tables []*table.Watch // by embedding
 }
 
-// begin notes for a life that begins: it has seen no row yet, so all that exist are new to it, as they are to a life of
+// reset notes for a life that begins: it has seen no row yet, so all that exist are new to it, as they are to a life of
 // which a server that was started again knows nothing. Locked.
-func (c *changed) begin(worker int) error {
+func (c *changed) reset(worker int) error {
 	c.end(worker)
 	if !c.on {
 		return nil

@@ -118,7 +118,7 @@ func playDrawn(t *testing.T, r *rand.Rand, kinds map[string]int) {
 	base := r.IntN(2 * steps)
 	for n := range steps {
 		if n == base {
-			if err := d.segments.begin(d.segments.base(source{}, d.facts(t))); err != nil {
+			if err := d.segments.open(d.segments.base(source{}, d.facts(t))); err != nil {
 				t.Fatal(err)
 			}
 		}

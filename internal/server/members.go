@@ -54,7 +54,7 @@ func (c *membership) register(m *state.Memory) {
 	state.TryFact(m, "roster", c.roster.Save, c.resume)
 	c.lives = state.AddEvent(m, "life", func(l roster.SavedLife) { c.roster.Lives.Recall(l, c.st.Now()) })
 	c.begins = state.TryEvent(m, "begin", func(_ context.Context, l wire.Leave) error {
-		return c.begin(l.Worker, l.Life)
+		return c.admit(l.Worker, l.Life)
 	})
 	c.leaves = state.AddEvent(m, "left", func(l wire.Leave) { c.gone(l.Worker) })
 	c.ends = state.AddEvent(m, "ends", func(e endRecord) { c.roster.End(e.Worker, e.Why, e.Returns) })
@@ -65,7 +65,7 @@ func (c *membership) resume(then roster.Saved) error {
 	c.roster.Return(then, c.st.Now())
 	for w := range c.roster.Workers() {
 		if _, lives := c.roster.Living(w); lives {
-			if err := c.changed.begin(w); err != nil {
+			if err := c.changed.reset(w); err != nil {
 				return err
 			}
 		}
@@ -93,7 +93,7 @@ func (c *membership) join(f *wire.Frame, hello *wire.Hello, r *state.Reply) erro
 	if err != nil {
 		return err
 	}
-	err = c.begin(int(f.Worker), life)
+	err = c.admit(int(f.Worker), life)
 	if errors.Is(err, wire.ErrWentBack) {
 		err = c.replaced(int(f.Worker), err)
 	}
@@ -152,20 +152,20 @@ func (c *membership) life(f *wire.Frame, g *roster.Generation, process uint64) (
 	return f.Life, nil
 }
 
-// begin makes a life the current one of a worker. Nothing that the life before has begun goes on: its save would hold
+// admit makes a life the current one of a worker. Nothing that the life before has begun goes on: its save would hold
 // pushes until their wait times out, since the new life shows that the worker lives. Locked.
-func (c *membership) begin(worker int, life uint32) error {
+func (c *membership) admit(worker int, life uint32) error {
 	began, err := c.roster.Begin(worker, life, c.st.Now())
 	if err != nil || !began {
 		return err
 	}
 	c.begins.Note(wire.Leave{Worker: worker, Life: life})
 	c.leading.gone(worker, "its worker was started again")
-	c.rounds.begin(worker)
+	c.rounds.reset(worker)
 	c.pieces.forget(worker)
 	c.delays.forget(worker)
 	c.loading.forget(worker)
-	if err := c.changed.begin(worker); err != nil {
+	if err := c.changed.reset(worker); err != nil {
 		return err
 	}
 	c.log.Info("worker joined", "worker", worker, "life", life)

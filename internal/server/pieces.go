@@ -105,7 +105,7 @@ func (c *pieces) used(p *push) { delete(c.stages[p.worker], p.seq) }
 
 // read takes a push out of the frame that is its last piece, or all of it.
 func (c *pieces) read(p *push, f *wire.Frame) error {
-	if err := p.begin(f); err != nil {
+	if err := p.parse(f); err != nil {
 		return err
 	}
 	piece, err := f.Piece()

@@ -37,8 +37,8 @@ type push struct {
 	incomplete error
 }
 
-// begin takes the sender, the samples and the positions of a frame.
-func (p *push) begin(f *wire.Frame) (err error) {
+// parse takes the sender, the samples and the positions of a frame.
+func (p *push) parse(f *wire.Frame) (err error) {
 	p.worker, p.life, p.seq, p.round = int(f.Worker), f.Life, f.Seq, mode.Round(f.Round)
 	p.grad.Samples, p.incomplete, p.last, p.sum = int(f.Samples), nil, nil, nil
 	if p.positions, err = f.Positions(p.positions[:0]); err != nil {

@@ -107,8 +107,8 @@ func (c *rates) record(f *wire.Frame, factor float64, as *roster.Request) {
 	c.chosen.Note(r)
 }
 
-// begin sets the factor that the update of a round is made with. Locked.
-func (c *rates) begin(round mode.Round) {
+// apply sets the factor that the update of a round is made with. Locked.
+func (c *rates) apply(round mode.Round) {
 	for len(c.coming) > 0 && mode.Round(c.coming[0].Round) <= round {
 		c.store.SetRateFactor(c.coming[0].Factor)
 		c.coming = c.coming[1:]

@@ -108,7 +108,7 @@ func (c *rounds) play(f *wire.Frame) error {
 	if err != nil {
 		return err
 	}
-	c.rates.begin(mode.Round(r.Round))
+	c.rates.apply(mode.Round(r.Round))
 	c.part.Store.AdvanceTo(r.Step)
 	if err := c.part.Updates.Play(a); err != nil {
 		return err

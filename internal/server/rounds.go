@@ -76,8 +76,8 @@ func (c *rounds) leave(worker int, forget bool) {
 	c.close(c.mode.Leave(worker, forget))
 }
 
-// begin forgets what the lives of a worker before have done. Locked.
-func (c *rounds) begin(worker int) { c.noted[worker], c.counts[worker] = nil, 0 }
+// reset forgets what the lives of a worker before have done. Locked.
+func (c *rounds) reset(worker int) { c.noted[worker], c.counts[worker] = nil, 0 }
 
 // counted is the first round without a gradient of a worker: one that is noted counts when the others have pushed.
 // Locked.
@@ -120,7 +120,7 @@ func (c *rounds) close(workers []int) {
 // take makes the noted gradients of workers an update that is about to be applied. Locked.
 func (c *rounds) take(workers []int) *closing {
 	round := c.mode.Open() - 1
-	c.rates.begin(round)
+	c.rates.apply(round)
 	u := c.closings.Get().(*closing)
 	u.what.Step, u.round = c.part.Store.Advance(), round
 	u.workers = append(u.workers[:0], workers...) // the mode's own change with the next message

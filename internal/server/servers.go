@@ -132,13 +132,13 @@ func (c *servers) report(ctx context.Context, to int) error {
 		_, err = attempt(ctx)
 	}
 	if err == nil && g == nil {
-		err = c.begin(ctx, answer)
+		err = c.join(ctx, answer)
 	}
 	return err
 }
 
-// begin makes this server one of a generation, whose servers have all begun from the same.
-func (c *servers) begin(ctx context.Context, answer wire.Reported) error {
+// join makes this server one of a generation, whose servers have all begun from the same.
+func (c *servers) join(ctx context.Context, answer wire.Reported) error {
 	if answer.Key == 0 {
 		return wire.Refuse(wire.StatusMismatch,
 			"server 0 has said nothing of the run of the job that it began: do all roles run the same build?")

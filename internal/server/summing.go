@@ -176,7 +176,7 @@ func (c *summing) advance(r mode.Round) {
 	due := slices.Clone(c.mode.Missing())
 	switch {
 	case c.workers == nil:
-		c.begin(due)
+		c.prepare(due)
 	case !slices.Equal(due, c.workers):
 		c.giveUp(r)
 		return
@@ -189,8 +189,8 @@ func (c *summing) advance(r mode.Round) {
 	c.st.Broadcast()
 }
 
-// begin begins a sum of these workers' gradients.
-func (c *summing) begin(due []int) {
+// prepare begins a sum of these workers' gradients.
+func (c *summing) prepare(due []int) {
 	var samples []int
 	for _, w := range due {
 		samples = append(samples, c.waiting[w].samples)

@@ -90,7 +90,7 @@ func (s *asyncSession) Begin(ctx context.Context, st *optimizer.Step) error {
 	case st.Eval && s.w.Strategy.DelayCompensation > 0:
 		s.met = -1 // gradients are compensated from the weights that a training step was given
 	case !st.Eval && s.met != s.w.meetings.Load():
-		bring = s.begin
+		bring = s.pullAll
 	}
 	if err := bring(ctx, st); err != nil {
 		return err
@@ -109,9 +109,9 @@ func (s *asyncSession) Begin(ctx context.Context, st *optimizer.Step) error {
 	return s.lookAhead(next)
 }
 
-// begin brings all weights of a step: of a session's first one, and of the first behind a meeting. Nothing of its own
+// pullAll brings all weights of a step: of a session's first one, and of the first behind a meeting. Nothing of its own
 // is on its way then.
-func (s *asyncSession) begin(ctx context.Context, st *optimizer.Step) error {
+func (s *asyncSession) pullAll(ctx context.Context, st *optimizer.Step) error {
 	if err := s.drain(ctx); err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ func newEvaluation(w *Worker, params []*optimizer.Param) *evaluation {
 	return v
 }
 
-func (v *evaluation) begin(ctx context.Context, st *optimizer.Step) error {
+func (v *evaluation) peek(ctx context.Context, st *optimizer.Step) error {
 	if err := checkStep(v.w, st); err != nil {
 		return err
 	}

@@ -62,7 +62,7 @@ func (s *geoSession) Begin(ctx context.Context, st *optimizer.Step) (err error) 
 	if err := checkStep(s.g.w, st); err != nil {
 		return err
 	}
-	if err := s.g.begin(ctx); err != nil {
+	if err := s.g.join(ctx); err != nil {
 		return err
 	}
 	if err := s.g.model.pullRows(st); err != nil {

@@ -136,9 +136,9 @@ func (g *geo) refresh(ctx context.Context) error {
 	return g.receive(ctx)
 }
 
-// begin brings, once, what servers had before this worker began. Later it waits for nothing: exchanges go on beside
+// join brings, once, what servers had before this worker began. Later it waits for nothing: exchanges go on beside
 // training.
-func (g *geo) begin(ctx context.Context) error {
+func (g *geo) join(ctx context.Context) error {
 	if begun, err := g.state(); begun || err != nil {
 		return err
 	}

@@ -78,7 +78,7 @@ func (o *opened) Begin(ctx context.Context, st *optimizer.Step) error {
 	if o.look == nil {
 		o.look = newEvaluation(o.w, o.params)
 	}
-	return o.look.begin(ctx, st)
+	return o.look.peek(ctx, st)
 }
 
 // End implements [optimizer.Session].

@@ -125,7 +125,7 @@ func (s *Store) Open(ctx context.Context, name string, r store.Range) (io.ReadCl
 	}
 	at := name
 	for tried := 1; ; tried++ {
-		err := f.begin(at, r.From)
+		err := f.start(at, r.From)
 		if err == nil {
 			return f, nil
 		}
@@ -154,8 +154,8 @@ type reading struct {
 	ended sync.WaitGroup
 }
 
-// begin starts to print a file, and passes over its first bytes. The error is what the command says.
-func (f *reading) begin(at string, from int64) error {
+// start starts to print a file, and passes over its first bytes. The error is what the command says.
+func (f *reading) start(at string, from int64) error {
 	ctx, stop := context.WithCancel(f.ctx)
 	r, w := io.Pipe()
 	f.pipe, f.stop, f.body = r, stop, bufio.NewReaderSize(r, 64<<10)

@@ -90,8 +90,8 @@ func (m *Memory) SetFault(fault func(Request) Fault) {
 	m.fault = fault
 }
 
-// begin counts a request and lets its fault befall it; done says that it is to be done.
-func (m *Memory) begin(ctx context.Context, op, name string) (f Fault, done bool, err error) {
+// enter counts a request and lets its fault befall it; done says that it is to be done.
+func (m *Memory) enter(ctx context.Context, op, name string) (f Fault, done bool, err error) {
 	m.mu.Lock()
 	m.requests++
 	r, fault := Request{m.requests, op, name}, m.fault
@@ -171,7 +171,7 @@ func missing(op, name string) error { return &fs.PathError{Op: op, Path: name, E
 
 // Stat implements [store.Store].
 func (m *Memory) Stat(ctx context.Context, name string) (store.Info, error) {
-	if _, done, err := m.begin(ctx, "stat", name); !done || err != nil {
+	if _, done, err := m.enter(ctx, "stat", name); !done || err != nil {
 		return store.Info{}, err
 	}
 	m.mu.Lock()
@@ -189,7 +189,7 @@ func (f file) info(name string) store.Info {
 
 // Open implements [store.Store].
 func (m *Memory) Open(ctx context.Context, name string, r store.Range) (io.ReadCloser, error) {
-	fault, done, err := m.begin(ctx, "open", name)
+	fault, done, err := m.enter(ctx, "open", name)
 	if !done || err != nil {
 		return nil, err
 	}
@@ -220,7 +220,7 @@ func (failing) Read([]byte) (int, error) { return 0, errors.New("storetest: the 
 
 // Put implements [store.Store].
 func (m *Memory) Put(ctx context.Context, name string, content *io.SectionReader, c store.Condition) (string, error) {
-	fault, done, failed := m.begin(ctx, "put", name)
+	fault, done, failed := m.enter(ctx, "put", name)
 	if !done && !fault.Late {
 		return "", failed
 	}
@@ -261,7 +261,7 @@ func (m *Memory) put(name string, data []byte, c store.Condition, failed error) 
 
 // List implements [store.Store].
 func (m *Memory) List(ctx context.Context, dir string) (all []store.Info, err error) {
-	if _, done, err := m.begin(ctx, "list", dir); !done || err != nil {
+	if _, done, err := m.enter(ctx, "list", dir); !done || err != nil {
 		return nil, err
 	}
 	m.mu.Lock()
@@ -286,7 +286,7 @@ func (m *Memory) List(ctx context.Context, dir string) (all []store.Info, err er
 
 // Remove implements [store.Store].
 func (m *Memory) Remove(ctx context.Context, name string) error {
-	_, done, failed := m.begin(ctx, "remove", name)
+	_, done, failed := m.enter(ctx, "remove", name)
 	if !done {
 		return failed
 	}
