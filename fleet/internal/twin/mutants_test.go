@@ -1,18 +1,14 @@
 package twin_test
 
 import (
-	"bytes"
 	"flag"
 	"fmt"
-	"go/ast"
-	"go/format"
-	"go/parser"
-	"go/token"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 var (
@@ -73,7 +69,6 @@ func TestMutants(t *testing.T) {
 // mutate changes one place of one file, and returns what the file was.
 func mutate(t *testing.T, tree string, seed uint64) (file string, was []byte, says string) {
 	t.Helper()
-	r := rand.New(rand.NewPCG(seed, 99))
 	var files []string
 	for _, pattern := range mutated {
 		all, err := filepath.Glob(filepath.Join(tree, pattern))
@@ -86,84 +81,16 @@ func mutate(t *testing.T, tree string, seed uint64) (file string, was []byte, sa
 			}
 		}
 	}
-	for {
-		file = files[r.IntN(len(files))]
-		was, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		set := token.NewFileSet()
-		f, err := parser.ParseFile(set, file, was, parser.ParseComments)
-		if err != nil {
-			t.Fatal(err)
-		}
-		places := placesOf(f)
-		if len(places) == 0 {
-			continue
-		}
-		p := places[r.IntN(len(places))]
-		name, _ := filepath.Rel(tree, file)
-		says = fmt.Sprintf("%s:%d: %s", name, set.Position(p.at).Line, p.says)
-		p.change()
-		var b bytes.Buffer
-		if err := format.Node(&b, set, f); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, b.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return file, was, says
+	m, err := law.Mutate(files, seed)
+	if err == nil {
+		was, err = os.ReadFile(m.File)
 	}
-}
-
-// place is where a file may be changed.
-type place struct {
-	at     token.Pos
-	says   string
-	change func()
-}
-
-// others are operators in whose place another is put.
-var others = map[token.Token]token.Token{
-	token.ADD: token.SUB, token.SUB: token.ADD, token.MUL: token.ADD,
-	token.LSS: token.LEQ, token.LEQ: token.LSS, token.GTR: token.GEQ, token.GEQ: token.GTR,
-	token.EQL: token.NEQ, token.NEQ: token.EQL, token.LAND: token.LOR, token.LOR: token.LAND,
-}
-
-// placesOf are all places of a file: operators, conditions, and calls and assignments that may be left out.
-func placesOf(f *ast.File) (all []place) {
-	ast.Inspect(f, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.BinaryExpr:
-			if to, ok := others[n.Op]; ok && !isErr(n) {
-				all = append(all, place{n.OpPos, fmt.Sprintf("%s for %s", to, n.Op), func() { n.Op = to }})
-			}
-		case *ast.BlockStmt:
-			for i, s := range n.List {
-				if leaves(s) {
-					leave := func() { n.List[i] = &ast.EmptyStmt{Semicolon: s.Pos()} }
-					all = append(all, place{s.Pos(), "a statement left out", leave})
-				}
-			}
-		}
-		return true
-	})
-	return all
-}
-
-// isErr says whether a comparison asks for an error, which is seldom there.
-func isErr(n *ast.BinaryExpr) bool {
-	id, ok := n.X.(*ast.Ident)
-	return ok && id.Name == "err"
-}
-
-// leaves says whether a statement may be left out: an assignment that declares nothing, a call, a step.
-func leaves(s ast.Stmt) bool {
-	switch s := s.(type) {
-	case *ast.AssignStmt:
-		return s.Tok != token.DEFINE
-	case *ast.ExprStmt, *ast.IncDecStmt:
-		return true
+	if err == nil {
+		err = os.WriteFile(m.File, m.Now, 0o644)
 	}
-	return false
+	if err != nil {
+		t.Fatal(err)
+	}
+	name, _ := filepath.Rel(tree, m.File)
+	return m.File, was, fmt.Sprintf("%s:%d: %s", name, m.Line, m.Says)
 }
