@@ -42,6 +42,14 @@ func run(ctx context.Context, args []string) error {
 		"the model's")
 	atOnce := fs.Int("at_once", 4096, "rows of all requests that are computed at a time; few wait for none of many")
 	connections := fs.Int("connections", 8192, "connections that may be open; more are closed at once")
+	var e examination
+	fs.StringVar(&e.eval, "eval", "", "instead of serving: a file of rows with labels, on which it says how right the "+
+		"model is: loss, AUC, calibration, what is taken for what")
+	fs.StringVar(&e.label, "label", "", "the column of -eval with labels; by default the one that the model is not fed")
+	fs.StringVar(&e.by, "by", "", "a field of -eval's rows, by whose values it says so too")
+	fs.BoolVar(&e.importance, "importance", false, "-eval says too what is lost without each field")
+	predict := fs.String("predict", "", "instead of serving: a file of rows, for each of which it writes what the "+
+		"model says of it")
 	if err := fs.Parse(args); err != nil {
 		return err
 	}
@@ -51,6 +59,12 @@ func run(ctx context.Context, args []string) error {
 	if *deadline <= 0 || *body <= 0 || *rows <= 0 || *atOnce <= 0 || *connections <= 0 {
 		return fmt.Errorf("-deadline=%v -body=%d -rows=%d -at_once=%d -connections=%d: with one of them 0 or less "+
 			"every request is refused", *deadline, *body, *rows, *atOnce, *connections)
+	}
+	switch {
+	case *predict != "":
+		return predictFile(ctx, *model, *predict, os.Stdout)
+	case e.eval != "":
+		return e.say(ctx, *model, os.Stdout)
 	}
 	scorer, err := nn.OpenScorer(*model, nn.ScorerOptions{Deltas: *deltas, Join: *join, MaxRows: *atOnce})
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -35,8 +36,8 @@ var format = dataset.CSV{NA: "NA", Schema: []dataset.CSVColumn{
 	{Column: dataset.Floats("distance"), Missing: "0"}, {Column: dataset.Floats("late")},
 }}
 
-// train saves a model that has learned for some epochs, and returns what its executor makes of the lines.
-func train(t *testing.T, dir string, epochs int) (scores []float32) {
+// trained saves a model that has learned for some epochs, and returns what its executor makes of the lines.
+func trained(t *testing.T, dir string, epochs int) (scores []float32) {
 	t.Helper()
 	g := nn.NewGraph(1)
 	h := nn.Concat(nn.Embedding(g.IDs("C", 2), nn.EmbeddingOptions{Height: 1000, Dim: 4}), nn.Scale(g.Input("distance", 1), 1e-3, 0))
@@ -144,7 +145,7 @@ func (s server) ask(client *http.Client, path, kind, body string) (r reply, err 
 // and while models are saved into the directory every request is answered, by one model as a whole, until the last one when it ends.
 func TestServed(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "model")
-	want := [][]float32{train(t, dir, 1)}
+	want := [][]float32{trained(t, dir, 1)}
 	s := start(t, dir)
 	defer s.stop()
 	first, err := s.ask(http.DefaultClient, "/score", "text/csv", lines)
@@ -197,7 +198,7 @@ func (s server) reloads(t *testing.T, dir string, first []float32, version strin
 		})
 	}
 	for epochs := range 4 {
-		want := train(t, dir, 2+epochs)
+		want := trained(t, dir, 2+epochs)
 		saved, err := nn.Version(dir)
 		if err != nil {
 			t.Fatal(err)
@@ -319,7 +320,7 @@ func TestLatency(t *testing.T) {
 // TestCommandLine: what can't be served ends the command, and says why.
 func TestCommandLine(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "model")
-	train(t, dir, 1)
+	trained(t, dir, 1)
 	for _, args := range [][]string{{"-model=" + t.TempDir()}, {"-model=" + dir, "-addr=nowhere:1:2"}, {"-modle=x"},
 		{"-model=" + dir, "-deltas=" + dir + "/model.json"}, {"-model=" + dir, "-join=-1"}, {"-model=" + dir, "-deadline=0"}} {
 		if err := run(t.Context(), args); err == nil {
@@ -352,5 +353,45 @@ func TestItsEndIsLogged(t *testing.T) {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the log lacks %q: %s", want, out.String())
 		}
+	}
+}
+
+// TestFilesOfRows: of a file the command writes what the model says of each row, and says how right that is.
+func TestFilesOfRows(t *testing.T) {
+	dir := t.TempDir()
+	model, rows := filepath.Join(dir, "model"), filepath.Join(dir, "rows.csv")
+	scores := trained(t, model, 50)
+	if err := os.WriteFile(rows, []byte(lines), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var said bytes.Buffer
+	if err := predictFile(t.Context(), model, rows, &said); err != nil {
+		t.Fatal(err)
+	}
+	want := "late_or_not\n"
+	for _, s := range scores {
+		want += strconv.FormatFloat(float64(s), 'g', -1, 32) + "\n"
+	}
+	if said.String() != want {
+		t.Errorf("it writes %q, want %q", said.String(), want)
+	}
+	loss := 0.0
+	for i, s := range scores {
+		if late := i%2 == 0; !late {
+			s = 1 - s
+		}
+		loss -= math.Log(float64(s)) / float64(len(scores))
+	}
+	said.Reset()
+	if err := (examination{eval: rows, by: "carrier", importance: true}).say(t.Context(), model, &said); err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []string{fmt.Sprintf("%s: 4 rows, loss %.4f, auc 1.0000\n", model, loss), "\n       AA     2  ", "calibration error is 0.", "  dest  "} {
+		if !strings.Contains(said.String(), part) {
+			t.Errorf("it says no %q:\n%s", part, &said)
+		}
+	}
+	if err := (examination{eval: rows, label: "colour"}).say(t.Context(), model, &said); err == nil || !strings.Contains(err.Error(), "-label=colour") {
+		t.Errorf("of a label that is not there: %v", err)
 	}
 }

@@ -89,7 +89,7 @@ func evalFiles(ctx context.Context, o *Options, job func() (Job, error)) error {
 	}
 	x := Examination{Loss: j.Loss, Metrics: j.Metrics, Format: j.Files.Format, Paths: []string{o.eval}, By: o.by,
 		Importance: o.importance, Seed: o.Seed}
-	report, err := x.Run(ctx, f)
+	report, err := x.Run(ctx)
 	if err != nil {
 		return err
 	}

@@ -8,13 +8,12 @@ import (
 	"slices"
 
 	"github.com/gofleet/gofleet/dataset"
-	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/train/internal/verdict"
 	"github.com/gofleet/gofleet/nn"
 )
 
-// Examination looks at how right a model is on rows of files, as the flag -eval of every program does. A process alone
-// runs it.
+// Examination looks at how right a model is on rows of files, as the flag -eval of every program does: all of it in
+// this process, with the weights that the graph has here, as a loaded model has its own.
 type Examination struct {
 	// Loss and Metrics are evaluated on the rows, as a job's.
 	Loss    *nn.Node
@@ -41,13 +40,8 @@ type Examination struct {
 type Verdict = verdict.Report
 
 // Run reads the rows and looks.
-func (x Examination) Run(ctx context.Context, f *fleet.Fleet) (*Verdict, error) {
-	switch {
-	case f == nil:
-		return nil, errors.New("train: Examination.Run: the fleet is nil: give it what fleet.Init returns")
-	case f.WorkerNum() != 1:
-		return nil, fmt.Errorf("train: Examination.Run: this is %v of several: run it in a process alone", f)
-	case x.Loss == nil || x.Format == nil:
+func (x Examination) Run(ctx context.Context) (*Verdict, error) {
+	if x.Loss == nil || x.Format == nil {
 		return nil, errors.New("train: Examination.Run: it needs a Loss, and the Format of the rows")
 	}
 	nodes := append([]*nn.Node{x.Loss}, x.Metrics...)

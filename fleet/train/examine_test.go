@@ -2,7 +2,6 @@ package train
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -12,8 +11,6 @@ import (
 	"testing"
 
 	"github.com/gofleet/gofleet/dataset"
-	"github.com/gofleet/gofleet/fleet"
-	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
 )
@@ -170,21 +167,22 @@ func TestExaminationOfColumns(t *testing.T) {
 	loss := nn.Mean(nn.SquareError(nn.Linear(nn.Concat(word, other), 1, nn.LinearOptions{}), late))
 	x := Examination{Loss: loss, Paths: []string{path}, By: "hour", Importance: true, Format: dataset.SlotText{Slots: []dataset.SlotColumn{
 		{Column: dataset.Floats("late", 1)}, {Column: dataset.Ints("hour", 1)}, {Column: dataset.Varying(dataset.Ints("word"))}, {Column: dataset.Varying(dataset.Ints("other"))}}}}
-	fleettest.Run(t, 0, 1, func(ctx context.Context, f *fleet.Fleet) error {
-		v, err := x.Run(ctx, f)
-		if err != nil {
-			return err
-		}
-		if len(v.Parts) != 4 || v.Parts[3].Name != "3" || v.Parts[3].Rows != 100 || v.Parts[0].Values[0] == v.Parts[1].Values[0] {
-			t.Errorf("parts are %v", v.Parts)
-		}
-		if len(v.Fields) != 2 || v.Fields[1].Name != "other" || v.Fields[1].Values[0] != 0 && v.Fields[0].Values[0] == 0 {
-			t.Errorf("fields are worth %v", v.Fields)
-		}
-		x.By = "word"
-		if _, err := x.Run(ctx, f); err == nil || !strings.Contains(err.Error(), "-by=word") {
-			t.Errorf("by a slot: %v", err)
-		}
-		return nil
-	})
+	v, err := x.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(v.Parts) != 4 || v.Parts[3].Name != "3" || v.Parts[3].Rows != 100 || v.Parts[0].Values[0] == v.Parts[1].Values[0] {
+		t.Errorf("parts are %v", v.Parts)
+	}
+	if len(v.Fields) != 2 || v.Fields[1].Name != "other" || v.Fields[1].Values[0] != 0 || v.Fields[0].Values[0] == 0 {
+		t.Errorf("fields are worth %v", v.Fields)
+	}
+	x.By = "word"
+	if _, err := x.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "-by=word") {
+		t.Errorf("by a slot: %v", err)
+	}
+	x.Loss = nil
+	if _, err := x.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "a Loss") {
+		t.Errorf("of nothing: %v", err)
+	}
 }
