@@ -77,6 +77,7 @@ func run(ctx context.Context, args []string) error {
 	if _, err := os.Stat(*deltas); *deltas != "" && err != nil {
 		slog.Warn("there are no deltas yet", "error", err)
 	}
+	defer scorer.Close()
 	slog.Info("serving", "model", *model, "version", scorer.Version(), "address", l.Addr())
 	go keepFresh(ctx, scorer, *reload)
 	h := newHandler(scorer, limits{*deadline, *body, *rows})
