@@ -84,7 +84,7 @@ newer() { [ -n "$(find "$work/data/$1" -name manifest.json -newer "$2" 2>/dev/nu
 # hurt DIR COMMAND: in a job that saves to DIR, how long it takes from a command until all are ready, and how long no worker trains;
 # and what was trained since is in a checkpoint.
 hurt() {
-	local to=$1 began since
+	local to=$1 began since again
 	shift
 	until_ 90 ready ps
 	until_ 90 ready worker
@@ -95,9 +95,9 @@ hurt() {
 	until_ 180 ready ps
 	until_ 180 ready worker
 	touch "$work/now"
-	began=$((SECONDS - began))
+	began=$((SECONDS - began)) again=$(date -u +%FT%T.%NZ)
 	until_ 60 newer "$to" "$work/now"
-	until_ 60 trains "$since"
+	until_ 60 trains "$again"
 	echo "  all are ready again after $began s; workers stood still for $(still "$since") s"
 }
 trains() { kubectl logs --timestamps --tail=-1 --since-time="$1" -l job=wd,role=worker | grep ' epoch '; }
