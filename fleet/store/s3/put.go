@@ -94,7 +94,10 @@ func (s *Store) putPieces(ctx context.Context, name string, content *io.SectionR
 	in := &s3.CompleteMultipartUploadInput{Bucket: bucket, Key: key, UploadId: begun.UploadId,
 		MultipartUpload: &types.CompletedMultipartUpload{Parts: pieces}}
 	in.IfMatch, in.IfNoneMatch = conditions(c)
-	out, err := s.client.CompleteMultipartUpload(ctx, in)
+	// Some services copy the pieces together before they answer.
+	ctx, cancel := context.WithTimeout(ctx, pieceTime+time.Duration(content.Size()>>23)*time.Second)
+	defer cancel()
+	out, err := s.client.CompleteMultipartUpload(ctx, in, func(o *s3.Options) { o.HTTPClient = s.slow })
 	if err != nil {
 		return "", err
 	}

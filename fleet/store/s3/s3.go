@@ -57,7 +57,8 @@ func Mount(o Options) error {
 type Store struct {
 	client *s3.Client
 	piece  int64
-	there  sync.Map // buckets that are known to be there
+	slow   *awshttp.BuildableClient // for what a service does before it answers
+	there  sync.Map                 // buckets that are known to be there
 }
 
 // New makes a store, and asks no bucket.
@@ -86,18 +87,19 @@ func New(ctx context.Context, o Options) (*Store, error) {
 	if c.Region == "" {
 		return nil, errors.New("s3: no region is set: set AWS_REGION, or Options.Region, to that of the bucket")
 	}
-	return &Store{piece: cmp.Or(o.PieceBytes, defaultPiece), client: s3.NewFromConfig(c, func(s *s3.Options) {
-		if endpoint != "" {
-			s.BaseEndpoint, s.UsePathStyle = &endpoint, true
-		}
-		s.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenRequired // others' services know no trailers
-		s.ResponseChecksumValidation = aws.ResponseChecksumValidationWhenRequired
-		s.Retryer = retry.NewStandard(func(o *retry.StandardOptions) { o.MaxAttempts, o.MaxBackoff = 4, backoff })
-	})}, nil
+	return &Store{piece: cmp.Or(o.PieceBytes, defaultPiece), slow: awshttp.NewBuildableClient(),
+		client: s3.NewFromConfig(c, func(s *s3.Options) {
+			if endpoint != "" {
+				s.BaseEndpoint, s.UsePathStyle = &endpoint, true
+			}
+			s.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenRequired // others know no trailers
+			s.ResponseChecksumValidation = aws.ResponseChecksumValidationWhenRequired
+			s.Retryer = retry.NewStandard(func(o *retry.StandardOptions) { o.MaxAttempts, o.MaxBackoff = 4, backoff })
+		})}, nil
 }
 
 // answerTime is how long a service may take to begin an answer before the request is made again.
-const answerTime = 20 * time.Second
+var answerTime = 20 * time.Second
 
 // backoff is the longest wait before the next attempt.
 var backoff = 10 * time.Second

@@ -149,6 +149,30 @@ func TestPieces(t *testing.T) {
 	}
 }
 
+// TestPiecesThatArePutTogetherSlowly: a service that copies pieces before it answers has more time for that than for another answer.
+func TestPiecesThatArePutTogetherSlowly(t *testing.T) {
+	was := answerTime
+	answerTime = 300 * time.Millisecond
+	s, f := newStore(t)
+	answerTime, s.piece, f.least = was, 1000, 1000
+	begun := 0
+	f.befall = func(_ http.ResponseWriter, r *http.Request) (bool, bool) {
+		if r.Method != http.MethodPost || !r.URL.Query().Has("uploadId") {
+			return false, false
+		}
+		begun++
+		select {
+		case <-time.After(time.Second):
+			return false, false
+		case <-r.Context().Done():
+			return true, false
+		}
+	}
+	if _, err := s.Put(t.Context(), "b/f", section(make([]byte, 2500)), store.Condition{Absent: true}); err != nil || begun != 1 {
+		t.Errorf("error %v after %d requests", err, begun)
+	}
+}
+
 // TestOptions refuses what a service would refuse later.
 func TestOptions(t *testing.T) {
 	for what, o := range map[string]Options{"PieceBytes": {PieceBytes: 1 << 20}, "AWS_REGION": {}} {
