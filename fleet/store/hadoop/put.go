@@ -37,7 +37,11 @@ func (s *Store) Put(ctx context.Context, name string, content *io.SectionReader,
 			return d.version, nil
 		}
 		after, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-		_ = s.takeBack(after, name, id) // else who replaces it next does
+		if d.moving {
+			_ = s.takeBack(after, name, id) // else who replaces it next does
+		} else {
+			_ = s.remove(after, d.new, d.new+copying)
+		}
 		cancel()
 		switch lost := errors.Is(failed, errLost); {
 		case lost && c != store.Condition{}:
@@ -57,7 +61,8 @@ type draft struct {
 	new, was string // where it is written, and where the one before is meanwhile
 	size     int64
 	version  string
-	left     []string // by others, to be removed
+	moving   bool     // the one before, or this one
+	left     []string // to be removed
 }
 
 func (d *draft) put(ctx context.Context, content *io.SectionReader, c store.Condition) error {
@@ -65,7 +70,9 @@ func (d *draft) put(ctx context.Context, content *io.SectionReader, c store.Cond
 		return err
 	}
 	before, err := d.settled(ctx, c)
+	d.moving = err == nil
 	if err == nil && before != "" {
+		d.left = append(d.left, d.was)
 		err = d.aside(ctx, before)
 	}
 	if err == nil {
@@ -77,7 +84,9 @@ func (d *draft) put(ctx context.Context, content *io.SectionReader, c store.Cond
 	case err != nil:
 		return err
 	}
-	_ = d.remove(ctx, append(d.left, d.was)...) // else it goes with a later one
+	if len(d.left) > 0 {
+		_ = d.remove(ctx, d.left...) // else it goes with a later one
+	}
 	return nil
 }
 
