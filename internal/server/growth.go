@@ -16,7 +16,8 @@ type growth struct {
 	servers  *servers
 	recovery *recovery
 	segments *segments
-	asked    int // the segment that a checkpoint was asked for
+	asked    int    // the segment that a checkpoint was asked for
+	of       uint32 // the life of server 0 that was asked, whose process ends with what it was asked for
 }
 
 // leastJournal is how large a segment may be however small checkpoints are; else it may be twice as large as the last
@@ -54,13 +55,13 @@ func (c *growth) ask(ctx context.Context) error {
 	return nil
 }
 
-// due says, once for a segment, that it is larger than it should be.
+// due says, once for a segment and a life of server 0, that it is larger than it should be.
 func (c *growth) due(least int64) bool {
-	all := c.journal.Segments()
-	if len(all) == 0 || all[len(all)-1].Number == c.asked ||
+	all, of := c.journal.Segments(), c.servers.first()
+	if len(all) == 0 || all[len(all)-1].Number == c.asked && of == c.of ||
 		c.journal.Size() <= max(least, 2*c.segments.size.Load()) {
 		return false
 	}
-	c.asked = all[len(all)-1].Number
+	c.asked, c.of = all[len(all)-1].Number, of
 	return true
 }

@@ -5,17 +5,19 @@ import (
 
 	"github.com/gofleet/gofleet/internal/journal"
 	"github.com/gofleet/gofleet/internal/server/state"
+	"github.com/gofleet/gofleet/strategy"
 )
 
 // TestLargeJournals: a checkpoint is asked for once in each segment that has become larger than allowed, and than two
-// checkpoints.
+// checkpoints; again where server 0, which was asked, has died and come back.
 func TestLargeJournals(t *testing.T) {
 	j, err := journal.Open(journal.Options{Dir: t.TempDir(), Name: "j"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer j.Close()
-	c := &growth{journal: &state.Journal{Journal: j}, segments: new(segments)}
+	s := newServer(t, strategy.Async())
+	c := &growth{journal: &state.Journal{Journal: j}, segments: new(segments), servers: s.servers}
 	step := func(bytes int, want bool) {
 		t.Helper()
 		if err := j.Append(state.KindEvent, make([]byte, bytes)); err != nil {
@@ -38,4 +40,9 @@ func TestLargeJournals(t *testing.T) {
 		step(30_000, part > 0)
 		step(10_000, false)
 	}
+	if err := s.st.Lives.Of(0).Heard(1); err != nil {
+		t.Fatal(err)
+	}
+	step(1, true)
+	step(1, false)
 }

@@ -137,6 +137,9 @@ func (c *servers) report(ctx context.Context, to int) error {
 	return err
 }
 
+// first is the life of server 0, as far as it is known here.
+func (c *servers) first() uint32 { return c.st.Lives.Of(0).Known() }
+
 // join makes this server one of a generation, whose servers have all begun from the same.
 func (c *servers) join(ctx context.Context, answer wire.Reported) error {
 	if answer.Key == 0 {

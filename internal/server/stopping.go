@@ -50,15 +50,27 @@ func (c *stopping) outlast(ctx context.Context, before func(context.Context)) (l
 	}
 }
 
-// save returns when a checkpoint was saved since it was called, or none will be.
+// save returns when a checkpoint was saved since it was called, or none will be. Where server 0 has a journal it may
+// die meanwhile and come back: a request that was lost with it is made again, and so is one that it had taken.
 func (c *stopping) save(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, stopGrace)
 	defer cancel()
-	before, err := c.ask(ctx, true)
-	whole := before
-	for err == nil && whole <= before && c.hopes() {
-		if err = c.rest(ctx); err == nil {
-			whole, err = c.ask(ctx, false)
+	const unasked = -1
+	var err error
+	before, whole, life := unasked, unasked, c.servers.first()
+	for more := true; more; {
+		if now := c.servers.first(); now != life {
+			before, whole, life = unasked, unasked, now
+		}
+		var n int
+		if n, err = c.ask(ctx, before == unasked); err == nil {
+			if whole = n; before == unasked {
+				before = n
+			}
+		}
+		more = whole <= before && (err == nil || c.recovery.journal.ComesBack()) && c.hopes()
+		if more && c.rest(ctx) != nil {
+			err, more = context.Cause(ctx), false
 		}
 	}
 	switch {
