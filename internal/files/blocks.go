@@ -44,9 +44,9 @@ func (f *remote) keep(from, to int64) (*Scratch, error) {
 			return nil, err
 		}
 		k.kept, k.have = kept, make([]bool, (f.info.Size+blockBytes-1)/blockBytes)
-		if store.CostsOf(f.in).FromStart {
-			from, to = 0, f.info.Size
-		}
+	}
+	if !k.have[0] && store.CostsOf(f.in).FromStart {
+		from, to = 0, f.info.Size
 	}
 	last := int((to - 1) / blockBytes)
 	for i := int(from / blockBytes); i <= last; i++ {

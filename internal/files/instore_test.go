@@ -213,6 +213,23 @@ func TestStoresThatReadFromTheStart(t *testing.T) {
 		if asked := m.Requests() - before; asked != 2 {
 			t.Errorf("the store was asked %d times", asked)
 		}
+		if g, err := Open(name); err == nil { // its first copy fails
+			defer g.Close()
+			m.SetFault(func(storetest.Request) storetest.Fault { return storetest.Fault{Err: io.ErrUnexpectedEOF} })
+			if _, err := g.ReadAt(make([]byte, 1000), 4<<20); err == nil {
+				t.Error("what fails is read")
+			}
+			m.SetFault(nil)
+			before = m.Requests()
+			for _, at := range []int64{4 << 20, 1 << 20} {
+				if _, err := g.ReadAt(make([]byte, 1000), at); err != nil {
+					t.Errorf("at %d behind a failure: %v", at, err)
+				}
+			}
+			if asked := m.Requests() - before; asked != 1 {
+				t.Errorf("behind a failure the store was asked %d times", asked)
+			}
+		}
 		m.SetFault(func(storetest.Request) storetest.Fault { return storetest.Fault{Hang: true} })
 		began := time.Now()
 		if _, err := Stat(name); err == nil || time.Since(began) != time.Hour {
@@ -234,6 +251,9 @@ func TestBlocks(t *testing.T) {
 	}
 	defer f.Close()
 	before := m.Requests()
+	if n, err := f.ReadAt(nil, 5<<20); n != 0 || err != nil || m.Requests() != before { // as of an *os.File
+		t.Errorf("no bytes: %d, error %v", n, err)
+	}
 	var all sync.WaitGroup
 	for reader := range 4 {
 		all.Go(func() {

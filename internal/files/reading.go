@@ -78,7 +78,9 @@ func (f *remote) ReadAt(b []byte, at int64) (int, error) {
 			return 0, err
 		}
 		return copy(b, head[at:]), nil
-	case len(b) == 0 || at == f.info.Size:
+	case len(b) == 0:
+		return 0, nil
+	case at == f.info.Size:
 		return 0, io.EOF
 	}
 	return f.readAt(b, at)

@@ -17,6 +17,8 @@ type shell struct {
 	root string
 	// befall, if set, says what befalls a command; nothing is done where that is before it.
 	befall func(args []string) trouble
+	// meanwhile, if set, does what others do before a command asks for a name.
+	meanwhile func(url string)
 
 	mu       sync.Mutex
 	commands [][]string
@@ -86,6 +88,9 @@ func (f *shell) do(in io.Reader, out, said io.Writer, t trouble, command string,
 	switch command {
 	case "-stat":
 		for _, url := range args[1:] {
+			if f.meanwhile != nil {
+				f.meanwhile(url)
+			}
 			names, _ := filepath.Glob(f.local(url))
 			if len(names) == 0 {
 				says(url, noFile)

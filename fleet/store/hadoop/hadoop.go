@@ -88,5 +88,6 @@ func New(o Options, scheme string) (*Store, error) {
 
 // Costs implements [store.Coster].
 func (s *Store) Costs() store.Costs {
-	return store.Costs{Beat: 30 * time.Second, Answer: 5 * time.Minute, FromStart: true}
+	const commands = 3 // that one request may wait for to their end, such as those of a put
+	return store.Costs{Beat: 30 * time.Second, Answer: max(5*time.Minute, commands*s.timeout), FromStart: true}
 }

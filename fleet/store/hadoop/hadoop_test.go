@@ -183,6 +183,60 @@ func TestOneWhoStandsStill(t *testing.T) {
 	}
 }
 
+// TestAReplacementThatEndsMeanwhile: the shell asks for one name after the other; a file that is away when it asks for its name, and is there
+// when it asks for what lies beside, is found all the same, and may be replaced.
+func TestAReplacementThatEndsMeanwhile(t *testing.T) {
+	for what, do := range map[string]func(s *Store, version string) error{
+		"stat": func(s *Store, version string) error {
+			i, err := s.Stat(t.Context(), "nn/f")
+			if err == nil && i.Version != version {
+				err = fmt.Errorf("it is %+v", i)
+			}
+			return err
+		},
+		"put": func(s *Store, version string) error {
+			_, err := s.Put(t.Context(), "nn/f", section("x"), store.Condition{Version: version})
+			return err
+		},
+	} {
+		s, f := newStore(t)
+		put(t, s, "nn/f", "before")
+		id := newID()
+		version := put(t, s, hidden("nn/f", id, newMark), "of another")
+		rename := func(from, to string) {
+			if err := os.Rename(filepath.Join(f.root, from), filepath.Join(f.root, to)); err != nil {
+				t.Error(err)
+			}
+		}
+		rename("nn/f", hidden("nn/f", id, wasMark))
+		f.meanwhile = func(url string) {
+			if strings.HasSuffix(url, wasMark) {
+				f.meanwhile = nil
+				rename(hidden("nn/f", id, newMark), "nn/f")
+				if err := os.Remove(filepath.Join(f.root, hidden("nn/f", id, wasMark))); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		if err := do(s, version); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+// TestPatience: a request is given as long as the commands that it waits for.
+func TestPatience(t *testing.T) {
+	for timeout, want := range map[time.Duration]time.Duration{0: 6 * time.Minute, time.Second: 5 * time.Minute, time.Hour: 3 * time.Hour} {
+		s, err := New(Options{Command: command("x"), Timeout: timeout}, "hdfs")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := store.CostsOf(s).Answer; got != want {
+			t.Errorf("with a timeout of %v an answer may take %v, want %v", timeout, got, want)
+		}
+	}
+}
+
 // TestWords: what Hadoop says is an error that others know, and what may pass is tried three times.
 func TestWords(t *testing.T) {
 	for _, c := range []struct {

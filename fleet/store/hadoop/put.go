@@ -138,7 +138,7 @@ func (d *draft) settled(ctx context.Context, c store.Condition) (version string,
 // now, and what others have left.
 func (d *draft) look(ctx context.Context) (version, by string, err error) {
 	dir, base := path.Split(d.name)
-	all, err := d.stat(ctx, d.new, d.name, hidden(d.name, anyID, wasMark), dir+".*."+anyID+newMark+"*")
+	all, err := d.stat(ctx, d.new, d.name, hidden(d.name, anyID, wasMark), d.name, dir+".*."+anyID+newMark+"*")
 	if err != nil {
 		return "", "", err
 	}

@@ -48,9 +48,10 @@ func (s *Store) stat(ctx context.Context, names ...string) (all []store.Info, er
 	return all, nil
 }
 
-// find is what is known of a file, and under which name it lies: that of one which is being replaced stands for it.
+// find is what is known of a file, and under which name it lies: that of one which is being replaced stands for it. The
+// shell asks for one name after the other, so that a replacement may end in between: it is asked for the file last too.
 func (s *Store) find(ctx context.Context, name string) (i store.Info, at string, err error) {
-	all, err := s.stat(ctx, name, hidden(name, anyID, wasMark))
+	all, err := s.stat(ctx, name, hidden(name, anyID, wasMark), name)
 	if err != nil {
 		return i, "", &fs.PathError{Op: "stat", Path: s.url(name), Err: err}
 	}
