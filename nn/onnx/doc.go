@@ -41,6 +41,9 @@
 // are refused by name, with what to name in [Options].Outputs in their place; so is an op, or an attribute of one,
 // that this package does not know.
 //
+// A batch of no rows is computed as any other, but for gru and lstm: a Scan over none ends ONNX Runtime 1.32 itself by
+// a signal.
+//
 // Weights of ONNX files come in by package optimizer/weights.
 package onnx
 

@@ -196,12 +196,26 @@ func TestEveryOpIsKnown(t *testing.T) {
 	}
 }
 
+// doubled is an op of a program's own.
+type doubled struct{}
+
+func (doubled) Shape(in [][]int) ([]int, error) { return in[0], nil }
+func (doubled) Forward(c *nn.OpCall) {
+	for i, v := range c.In[0].Value {
+		c.Out.Value[i] = 2 * v
+	}
+}
+func (doubled) Backward(*nn.OpCall) {}
+
 // TestRefusals: what can't be written says what to do, and leaves no file.
 func TestRefusals(t *testing.T) {
+	if err := nn.RegisterOp[doubled]("doubled"); err != nil {
+		t.Fatal(err)
+	}
 	m := graph("", func(g *nn.Graph) []*nn.Node {
 		x, y := g.Input("x", 2), g.Input("y", 1)
 		p := nn.Linear(x, 1, nn.LinearOptions{Act: nn.Sigmoid}).Named("p")
-		return []*nn.Node{p, nn.LogLoss(p, y).Named("loss"), nn.AUC(p, y).Named("auc"), nn.InBatchSoftmax(x, x, nn.InBatchOptions{}).Named("pairs"),
+		return []*nn.Node{p, nn.Custom(doubled{}, p).Named("twice"), nn.LogLoss(p, y).Named("loss"), nn.AUC(p, y).Named("auc"), nn.InBatchSoftmax(x, x, nn.InBatchOptions{}).Named("pairs"),
 			nn.Embedding(g.IDs("ids", 2), nn.EmbeddingOptions{Name: "wide", Height: 1 << 40, Dim: 4})}
 	}).model(t)
 	for _, c := range []struct {
@@ -210,6 +224,7 @@ func TestRefusals(t *testing.T) {
 	}{
 		{Options{Outputs: []string{"loss"}}, `log_loss "loss": it can't be exported: it is part of a loss`},
 		{Options{Outputs: []string{"p", "auc"}}, `auc "auc": it can't be exported: it is a metric`},
+		{Options{Outputs: []string{"twice"}}, `custom "twice": it can't be exported: what it computes is the program's, not the model's: name what it takes in Options.Outputs`},
 		{Options{Outputs: []string{"pairs"}}, `a row of it depends on the rows beside it`},
 		{Options{Outputs: []string{"embedding_0"}}, `embedding "wide" has a height of 1099511627776, whose rows of 4 numbers are more than 64 GiB`},
 		{Options{Outputs: []string{"p", "p"}}, `Options.Outputs has "p" twice`},
