@@ -76,12 +76,12 @@ func (s *Server) measure() {
 		return time.Since(st.Waits[0].Since).Seconds()
 	})
 	m.age = gauge(func() float64 {
-		if s.recovery.whole.IsZero() {
+		if s.recovery.last.whole.IsZero() {
 			return 0
 		}
-		return time.Since(s.recovery.whole).Seconds()
+		return time.Since(s.recovery.last.whole).Seconds()
 	})
-	m.took = gauge(func() float64 { return s.recovery.took.Seconds() })
+	m.took = gauge(func() float64 { return s.recovery.last.took.Seconds() })
 	m.returned = gauge(func() float64 { return float64(st.Roster.Returned()) })
 	m.life = gauge(func() float64 { return float64(st.Lives.Own()) })
 	if journal := s.segments.journal; journal.Asked {

@@ -262,7 +262,7 @@ func TestALoadIsSaved(t *testing.T) {
 		a.until(cut.Held)
 		a.Brought = []byte(`{}`)
 		a.whole()
-		if s.recovery.whole.IsZero() {
+		if s.recovery.last.whole.IsZero() {
 			t.Error("nobody knows when the last was whole")
 		}
 		if s.recovery.wish.wanted || s.recovery.wish.whole != 1 {

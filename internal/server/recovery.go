@@ -42,16 +42,33 @@ type recovery struct {
 
 	another another
 	// Guarded by the state's lock:
-	wish     wish
-	newest   string // the last checkpoint that was begun, and the version of the weights in it
-	newestAt uint64
-	wholeAt  uint64 // that version of the last that is whole
+	wish wish
+	last saves
 
 	mu     sync.Mutex
 	places map[string]string // directories by save, until that is committed
-	whole  time.Time         // when the last was, zero if none of this process
-	began  time.Time         // when the newest was
-	took   time.Duration     // that the last took, if it was begun here
+}
+
+// saves is what is known of the last checkpoints of this process.
+type saves struct {
+	newest   string    // that was begun
+	newestAt uint64    // the version of the weights in it
+	began    time.Time // when it was
+	wholeAt  uint64    // that version of the last that is whole
+	whole    time.Time // when that was, zero if there is none
+	took     time.Duration
+}
+
+// begin takes note of one that is begun, with weights of a version.
+func (s *saves) begin(id string, version uint64) {
+	s.newest, s.newestAt, s.began = id, version, time.Now()
+}
+
+// commit takes note of one that is whole; how long it took is known of the one that was begun last.
+func (s *saves) commit(id string) {
+	if s.whole = time.Now(); s.newest == id {
+		s.wholeAt, s.took = s.newestAt, s.whole.Sub(s.began)
+	}
 }
 
 // wish is for a checkpoint that is to be saved at once, since a server is about to end or its journal is large.
@@ -95,7 +112,8 @@ func (c *recovery) saver(f *wire.Frame, msg *wire.Saver, r *state.Reply) error {
 func (c *recovery) endsLate(msg *wire.Saver, worker int) {
 	goesOn, departs := c.savers.Others(worker, c.st.Now())
 	msg.Wait = departs && !goesOn
-	msg.Late = goesOn || departs || c.wholeAt > 0 && c.wholeAt == c.part.Updates.Version() && c.st.Applying == 0
+	version := c.part.Updates.Version()
+	msg.Late = goesOn || departs || c.last.wholeAt > 0 && c.last.wholeAt == version && c.st.Applying == 0
 	msg.Yours = !msg.Late
 }
 
@@ -138,7 +156,7 @@ func (c *recovery) own(id string) (dir string, err error) {
 // begins takes note of a checkpoint whose cut all servers hold, with weights of a version: what was acknowledged before
 // is in it. Locked.
 func (c *recovery) begins(id string, version uint64) {
-	c.newest, c.newestAt, c.began = id, version, time.Now()
+	c.last.begin(id, version)
 	if c.wish.wanted {
 		c.wish.begun = id
 	}
@@ -172,11 +190,8 @@ func (c *recovery) committed(msg *saved) {
 	}
 	c.log.Info("checkpoint is whole", "dir", msg.dir, "after epoch", msg.progress.Epoch)
 	c.st.Lock()
-	c.whole = time.Now()
 	c.meter.checkpoints.Add(1)
-	if c.newest == msg.id {
-		c.wholeAt, c.took = c.newestAt, time.Since(c.began)
-	}
+	c.last.commit(msg.id)
 	if c.wish.begun == msg.id {
 		c.satisfied()
 	}
