@@ -172,7 +172,9 @@ func (b *builder) make(n *node, s savedNode) {
 	n.kind = cmp.Or(kind.Type, kind.To, nn.Float32)
 	n.value = value(s.Name)
 	if s.Op == "input" {
-		b.feedOf(*n)
+		for _, in := range n.inputs() {
+			b.feed(in)
+		}
 		return
 	}
 	if p := b.params[s.Name]; p != nil {
@@ -187,16 +189,17 @@ func (b *builder) make(n *node, s savedNode) {
 	n.value = r(b, *n, s.Attrs)
 }
 
-// feedOf declares a feed: its values, and of a slot where each example's begin.
-func (b *builder) feedOf(n node) {
+// inputs are a feed as ONNX has it: its values, and of a slot where each example's begin.
+func (n *node) inputs() []input {
 	kind := int64Type
 	if n.kind == nn.Float32 || n.kind == slotValues {
 		kind = float32Type
 	}
-	b.feed(input{n.value, kind, dimsOf(n)})
-	if n.kind == slot || n.kind == slotValues {
-		b.feed(input{n.value + offsets, int64Type, []any{string(n.value + offsets)}})
+	values := input{n.value, kind, dimsOf(*n)}
+	if n.kind != slot && n.kind != slotValues {
+		return []input{values}
 	}
+	return []input{values, {n.value + offsets, int64Type, []any{string(n.value + offsets)}}}
 }
 
 // feed declares an input, once.

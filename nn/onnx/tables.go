@@ -108,8 +108,6 @@ type lookup struct {
 	padding     *int64
 }
 
-func (b *builder) lookup(n node, padding *int64) lookup { return lookup{n.in[0], n.in[1], padding} }
-
 // zero is the place of the row of zeros.
 func (b *builder) zero(l lookup) value {
 	t := b.tables[l.table.name]
@@ -219,11 +217,11 @@ type lookupAttrs struct {
 }
 
 func embedding(b *builder, n node, a lookupAttrs) value {
-	return b.reshape(b.looked(b.lookup(n, a.PaddingIdx), nil), n.shape...)
+	return b.reshape(b.looked(lookup{n.in[0], n.in[1], a.PaddingIdx}, nil), n.shape...)
 }
 
 func embeddingSequence(b *builder, n node, a lookupAttrs) value {
-	l := b.lookup(n, a.PaddingIdx)
+	l := lookup{n.in[0], n.in[1], a.PaddingIdx}
 	if l.feed.kind == nn.Int64 {
 		return b.reshape(b.looked(l, nil), n.shape...)
 	}
@@ -252,7 +250,7 @@ func sequenceMask(b *builder, n node, a lookupAttrs) value {
 
 // embeddingPool pools the rows of a slot's positions, which have zeros where there is no id, and for padding.
 func embeddingPool(b *builder, n node, a lookupAttrs) value {
-	l := b.lookup(n, a.PaddingIdx)
+	l := lookup{n.in[0], n.in[1], a.PaddingIdx}
 	w := b.window(l.feed, 0)
 	rows, kept := b.looked(l, &w), b.kept(w, l.feed.value, a.PaddingIdx)
 	if a.Pool == nn.PoolMax {
