@@ -57,6 +57,20 @@ func TestLostJournals(t *testing.T) {
 	}
 }
 
+// TestDecisionsThatAreNotNoted end the job: no process could make them again.
+func TestDecisionsThatAreNotNoted(t *testing.T) {
+	st := newJob(t, new(bytes.Buffer), nil)
+	j := NewJournal(st, 0, strategy.JournalProcess, slog.Default())
+	e := AddEvent(NewMemory(j), "odd", func(func()) {})
+	if e.Note(func() {}); st.Failure != nil {
+		t.Errorf("it is not on, and has failed: %v", st.Failure)
+	}
+	j.Journal = new(journal.Journal)
+	if e.Note(func() {}); !errors.Is(st.Failure, wire.ErrWentBack) {
+		t.Errorf("what has no JSON was noted: %v", st.Failure)
+	}
+}
+
 // TestFactsThatAreNothing are not written, and are resumed as nothing.
 func TestFactsThatAreNothing(t *testing.T) {
 	m := NewMemory(NewJournal(nil, 0, "", nil))

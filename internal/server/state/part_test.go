@@ -7,6 +7,8 @@ import (
 
 	"github.com/gofleet/gofleet/internal/layout"
 	"github.com/gofleet/gofleet/internal/table"
+	"github.com/gofleet/gofleet/internal/wire"
+	"github.com/gofleet/gofleet/optimizer"
 )
 
 // TestEachBlock: a span of dense values lies in all blocks that it touches, in their order, up to the first that fails.
@@ -37,6 +39,45 @@ func TestEachBlock(t *testing.T) {
 		})
 		if !slices.Equal(got, c.want) || (err != nil) != (c.fails >= 0) {
 			t.Errorf("[%d, %d): %v, %v, want %v", c.from, c.to, got, err, c.want)
+		}
+	}
+}
+
+// TestBlockAt: a dense value has the name of its param and its place there, also on the border of two blocks.
+func TestBlockAt(t *testing.T) {
+	p := &Part{Layout: &layout.Layout{Params: []*optimizer.Param{{Name: "a"}, {Name: "b"}}},
+		blocks: []layout.Block{{Param: 0, At: 0, Size: 4, Offset: 10}, {Param: 1, At: 4, Size: 2}}}
+	for i, want := range map[int]string{0: `"a" at element 10`, 3: `"a" at element 13`, 4: `"b" at element 0`, 5: `"b" at element 1`, 6: "nothing"} {
+		if got := p.BlockAt(i); got != want {
+			t.Errorf("value %d is %s, want %s", i, got, want)
+		}
+	}
+}
+
+// TestWeights: a frame has at most one dense section, of as many values as its span says.
+func TestWeights(t *testing.T) {
+	for _, c := range []struct {
+		sections [][]float32
+		want     int // -1: it is refused
+	}{
+		{nil, 0},
+		{[][]float32{{1, 2, 3}}, 3},
+		{[][]float32{{1, 2}}, -1},
+		{[][]float32{{1, 2, 3}, {1, 2, 3}}, -1},
+	} {
+		var b wire.Builder
+		b.Reset(wire.Header{Op: wire.OpStep})
+		for _, s := range c.sections {
+			b.Dense(s)
+		}
+		var f wire.Frame
+		if err := f.ParseKept(slices.Concat(b.Parts()...)); err != nil {
+			t.Fatal(err)
+		}
+		var room []float32
+		dense, from, to, err := new(Part).Weights(&f, 3, &room)
+		if refused := err != nil; refused != (c.want < 0) || !refused && (len(dense) != c.want || from != 0 || to != 3) {
+			t.Errorf("%v: %v of [%d, %d), %v", c.sections, dense, from, to, err)
 		}
 	}
 }
