@@ -11,74 +11,48 @@ import (
 // not zero, so that a field which a later version adds says nothing where it is left at zero. What an interface in it
 // holds is told with its type: ExponentialDecay and NaturalExpDecay have the same fields. A type with a String method
 // tells itself.
-func told(v any) string {
-	var b strings.Builder
-	tellHeld(&b, reflect.ValueOf(v))
-	return b.String()
-}
+func told(v any) string { return toldWithType(reflect.ValueOf(v)) }
 
-// tellHeld tells what an interface holds.
-func tellHeld(b *strings.Builder, v reflect.Value) {
+func toldWithType(v reflect.Value) string {
 	if !v.IsValid() {
-		b.WriteString("<nil>")
-		return
+		return "<nil>"
 	}
-	b.WriteString(v.Type().String())
-	tell(b, v)
+	return v.Type().String() + toldValue(v)
 }
 
-func tell(b *strings.Builder, v reflect.Value) {
-	kind := v.Kind()
-	switch {
+func toldValue(v reflect.Value) string {
+	var parts []string
+	switch kind := v.Kind(); {
 	case kind == reflect.Interface:
-		tellHeld(b, v.Elem())
+		return toldWithType(v.Elem())
 	case printsItself(v):
-		fmt.Fprintf(b, "%+v", v)
 	case kind == reflect.Struct:
-		fields := fieldsThatTell(v)
-		tellList(b, "{}", len(fields), func(i int) {
-			b.WriteString(v.Type().Field(fields[i]).Name + ":")
-			tell(b, v.Field(fields[i]))
-		})
+		for i := range v.NumField() {
+			if f := v.Field(i); !isZero(f) {
+				parts = append(parts, v.Type().Field(i).Name+":"+toldValue(f))
+			}
+		}
+		return "{" + strings.Join(parts, " ") + "}"
 	case kind == reflect.Slice || kind == reflect.Array:
-		tellList(b, "[]", v.Len(), func(i int) { tell(b, v.Index(i)) })
+		for i := range v.Len() {
+			parts = append(parts, toldValue(v.Index(i)))
+		}
+		return "[" + strings.Join(parts, " ") + "]"
 	case kind == reflect.Map:
-		keys := v.MapKeys()
-		slices.SortFunc(keys, func(x, y reflect.Value) int { return strings.Compare(fmt.Sprint(x), fmt.Sprint(y)) })
-		tellList(b, "[]", len(keys), func(i int) {
-			tell(b, keys[i])
-			b.WriteByte(':')
-			tell(b, v.MapIndex(keys[i]))
-		})
+		for _, key := range v.MapKeys() {
+			parts = append(parts, toldValue(key)+":"+toldValue(v.MapIndex(key)))
+		}
+		slices.Sort(parts)
+		return "[" + strings.Join(parts, " ") + "]"
 	case kind == reflect.String:
-		fmt.Fprintf(b, "%q", v)
-	default:
-		fmt.Fprintf(b, "%+v", v)
+		return fmt.Sprintf("%q", v)
 	}
+	return fmt.Sprintf("%+v", v)
 }
 
-// tellList tells n things in brackets, with spaces between.
-func tellList(b *strings.Builder, brackets string, n int, each func(i int)) {
-	b.WriteByte(brackets[0])
-	for i := range n {
-		if i > 0 {
-			b.WriteByte(' ')
-		}
-		each(i)
-	}
-	b.WriteByte(brackets[1])
-}
-
-// fieldsThatTell are the numbers of a struct's fields that are not zero; a list without elements is zero too.
-func fieldsThatTell(v reflect.Value) (numbers []int) {
-	for i := range v.NumField() {
-		f := v.Field(i)
-		if kind := f.Kind(); f.IsZero() || (kind == reflect.Slice || kind == reflect.Map) && f.Len() == 0 {
-			continue
-		}
-		numbers = append(numbers, i)
-	}
-	return numbers
+// isZero says whether a field is not set; a list without elements is not.
+func isZero(v reflect.Value) bool {
+	return v.IsZero() || (v.Kind() == reflect.Slice || v.Kind() == reflect.Map) && v.Len() == 0
 }
 
 // printsItself says whether fmt asks v for its printed form.
