@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -163,15 +164,22 @@ func TestUnderAttack(t *testing.T) {
 	attacks := map[string]func(){
 		"large requests": func() {
 			var all sync.WaitGroup
+			var answered atomic.Int64
 			for range 64 {
 				all.Go(func() {
-					status, _, err := p.ask(many)
-					if err == nil && status != http.StatusOK && status != http.StatusServiceUnavailable {
+					switch status, _, err := p.ask(many); {
+					case err != nil:
+					case status == http.StatusOK, status == http.StatusServiceUnavailable:
+						answered.Add(1)
+					case status != http.StatusRequestTimeout: // which it is on a machine too busy to bring it in time
 						t.Errorf("a large request: %d", status)
 					}
 				})
 			}
 			all.Wait()
+			if answered.Load() == 0 {
+				t.Error("of 64 large requests none was answered")
+			}
 		},
 		"half bodies": func() {
 			var all []net.Conn
