@@ -77,7 +77,7 @@ var house = map[string][]string{
 	"fleet/fleettest":              {"fleet", "rolemaker", "transport"},
 	"fleet/internal/trial":         {"fleet", "fleet/fleettest", "fleet/stats", "internal/checkpoint", "internal/law", "internal/modelfiles", "internal/roster", "internal/safetensors", "internal/wire", "nn", "optimizer", "optimizer/lr", "rolemaker", "strategy", "strategy/placement", "transport", "transport/transporttest"},
 
-	"fleet/internal/twin": {"fleet", "fleet/checkpoints", "fleet/internal/trial", "internal/law", "internal/wire", "nn", "optimizer", "optimizer/lr", "rolemaker", "strategy", "transport"},
+	"fleet/internal/twin": {"fleet", "fleet/checkpoints", "fleet/internal/trial", "internal/wire", "nn", "optimizer", "optimizer/lr", "rolemaker", "strategy", "transport"},
 
 	"examples/...":                {"examples/...", "dataset", "fleet", "fleet/train", "nn", "nn/onnx", "optimizer", "optimizer/weights", "strategy"},
 	"examples/internal/jobtest":   {"fleet", "fleet/fleettest", "fleet/train", "internal/law", "strategy"},
@@ -115,6 +115,7 @@ var houseTests = map[string][]string{
 	"fleet/fleetrun":          {"fleet/internal/trial", "internal/modelfiles", "internal/porttest", "internal/procs", "internal/table", "optimizer"},
 	"fleet":                   {"dataset", "fleet/checkpoints", "fleet/internal/trial", "internal/count/counttest", "internal/httpget", "internal/safetensors", "internal/ui", "internal/wire", "nn", "optimizer/local", "optimizer/lr"},
 	"fleet/fleettest":         {"dataset", "fleet/train", "nn", "optimizer"},
+	"fleet/internal/twin":     {"internal/law"},
 	"fleet/paddle":            {"fleet/fleettest", "nn", "optimizer", "rolemaker"},
 	"fleet/metrics":           {"nn", "optimizer", "rolemaker", "strategy"},
 	"fleet/train":             {"fleet/fleettest", "fleet/internal/trial", "internal/porttest", "optimizer/weights"},

@@ -57,8 +57,8 @@ func Mount(o Options) error {
 type Store struct {
 	client *s3.Client
 	piece  int64
-	slow   *awshttp.BuildableClient // for what a service does before it answers
-	there  sync.Map                 // buckets that are known to be there
+	slow   s3.HTTPClient // for what a service does before it answers
+	there  sync.Map      // buckets that are known to be there
 }
 
 // New makes a store, and asks no bucket.
@@ -87,7 +87,11 @@ func New(ctx context.Context, o Options) (*Store, error) {
 	if c.Region == "" {
 		return nil, errors.New("s3: no region is set: set AWS_REGION, or Options.Region, to that of the bucket")
 	}
-	return &Store{piece: cmp.Or(o.PieceBytes, defaultPiece), slow: awshttp.NewBuildableClient(),
+	slow := c.HTTPClient // with the certificates of AWS_CA_BUNDLE, if that is set
+	if b, is := slow.(*awshttp.BuildableClient); is {
+		slow = b.WithTransportOptions(func(t *http.Transport) { t.ResponseHeaderTimeout = 0 })
+	}
+	return &Store{piece: cmp.Or(o.PieceBytes, defaultPiece), slow: slow,
 		client: s3.NewFromConfig(c, func(s *s3.Options) {
 			if endpoint != "" {
 				s.BaseEndpoint, s.UsePathStyle = &endpoint, true

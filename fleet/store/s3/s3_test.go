@@ -2,12 +2,14 @@ package s3
 
 import (
 	"bytes"
+	"encoding/pem"
 	"errors"
 	"io"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -170,6 +172,30 @@ func TestPiecesThatArePutTogetherSlowly(t *testing.T) {
 	}
 	if _, err := s.Put(t.Context(), "b/f", section(make([]byte, 2500)), store.Condition{Absent: true}); err != nil || begun != 1 {
 		t.Errorf("error %v after %d requests", err, begun)
+	}
+}
+
+// TestCertificates: every request trusts the certificates of AWS_CA_BUNDLE, those of pieces too.
+func TestCertificates(t *testing.T) { // Serial: it sets a variable of the environment.
+	f := newFake()
+	f.least = 1000
+	server := httptest.NewTLSServer(f)
+	defer server.Close()
+	name := filepath.Join(t.TempDir(), "ca.pem")
+	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	if err := os.WriteFile(name, ca, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("AWS_CA_BUNDLE", name)
+	s, err := New(t.Context(), Options{Endpoint: server.URL, Region: "here", Credentials: credentials.NewStaticCredentialsProvider("id", "secret", "")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.piece = 1000
+	for _, size := range []int{1, 2500} {
+		if _, err := s.Put(t.Context(), "b/f", section(make([]byte, size)), store.Condition{}); err != nil {
+			t.Errorf("%d bytes: %v", size, err)
+		}
 	}
 }
 
