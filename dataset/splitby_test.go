@@ -30,6 +30,11 @@ func TestSplitLast(t *testing.T) {
 		if n, known := first.Len(); !slices.Equal(got, c.want) || !known || n != len(c.want) {
 			t.Errorf("%s: the first part has %v (length %d, %v), want %v", name, got, n, known, c.want)
 		}
+		for epoch := range 4 {
+			if now := slices.Sorted(slices.Values(xOf(t, first.Epoch(epoch)))); !slices.Equal(now, c.want) {
+				t.Errorf("%s: in epoch %d the first part has %v, want %v", name, epoch, now, c.want)
+			}
+		}
 		if got = append(got, xOf(t, second)...); len(got) != c.rows.source.(*view).len {
 			t.Errorf("%s: both parts have %v", name, got)
 		}

@@ -34,6 +34,9 @@ func made(fields []Field, row map[string]string) (string, error) {
 
 // TestParts: parts are those that the text shows, at its own offset, in every layout; numbers are in UTC.
 func TestParts(t *testing.T) {
+	// Serial: it changes the process's time zone, to one whose name a text has.
+	defer func(here *time.Location) { time.Local = here }(time.Local)
+	time.Local = time.FixedZone("PST", -8*3600)
 	names := []Part{"year", "month", "day", "year_day", "weekday", "hour", "minute", "seconds"}
 	parts := func(layout string) (fields []Field) {
 		for _, p := range names {
@@ -59,6 +62,12 @@ func TestParts(t *testing.T) {
 		}
 		if err := Check(parts(c.layout)); err != nil {
 			t.Error(err)
+		}
+	}
+	m := NewMaker(parts(time.DateTime), []string{"hour"})
+	for range 2 { // lines that are bad alike
+		if m.Set(0, []byte("soon"), false); m.Make() == nil {
+			t.Error("soon is a time")
 		}
 	}
 	for layout, text := range map[string]string{time.DateTime: "2024-02-30 00:00:00", time.RFC3339: "yesterday", "": "1709508600750", "ms": "0x10"} {
