@@ -67,11 +67,26 @@ func brief(d time.Duration) string {
 func full(now *Job) (all []Finding) {
 	for _, w := range slices.Backward(now.Warnings) {
 		if strings.Contains(w.Text, "no space left on device") {
-			return []Finding{{"bad", w.Role + " can't write: its disk is full. " + w.Text,
+			return []Finding{{"bad", writer(w) + " can't write: its disk is full. " + w.Text,
 				"Free space on the disk of the directory that it names, or start the job again with another one."}}
 		}
 	}
 	return nil
+}
+
+// writer is the role that a warning of a full disk is about: the last server that the error came through, or who says
+// it.
+func writer(w Warning) string {
+	for at := len(w.Text); ; {
+		if at = strings.LastIndex(w.Text[:at], "server "); at < 0 {
+			return w.Role
+		}
+		rest := strings.TrimLeft(w.Text[at+len("server "):], "0123456789")
+		name := strings.TrimSuffix(w.Text[at:], rest)
+		if !strings.HasSuffix(name, " ") && strings.HasPrefix(rest, ":") {
+			return name
+		}
+	}
 }
 
 // waits finds for whom servers wait, one finding for each that is waited for.

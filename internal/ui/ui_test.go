@@ -63,6 +63,12 @@ func TestFindings(t *testing.T) {
 		"a full disk": {func(j *Job) {
 			j.Warnings = []Warning{{"server 1", "ERROR checkpoint error=\"write ckpt: no space left on device\"", true}}
 		}, "server 1 can't write: its disk is full.", "Free space"},
+		"a full disk of another": {func(j *Job) {
+			j.Warnings = []Warning{{"worker 0", `WARN epoch=16 error="fleet: Checkpoint: server 0 (127.0.0.1:46339): server 1: checkpoint: part p: no space left on device"`, true}}
+		}, "server 1 can't write: its disk is full.", "Free space"},
+		"a full disk of a worker": {func(j *Job) {
+			j.Warnings = []Warning{{"worker 0", `ERROR asked server 12 for the server x: history.csv: no space left on device`, true}}
+		}, "worker 0 can't write: its disk is full.", "Free space"},
 		"a full table": {func(j *Job) { j.Roles[0].Stats.Tables[0].TurnedAway = 3 }, `the table "<b>t</b>" is full, and 3 gradients`, "MaxBytes"},
 		"NaN":          {func(j *Job) { worker(j, 0).Stats.Counts.NotFinite = 2 }, "worker 0: 2 gradients were not finite.", "learning rate"},
 		"strangers":    {func(j *Job) { j.Roles[1].Stats.Transport.Refused.Token = 4 }, "server 1: 4 connections were turned away", "FLEET_TOKEN"},
