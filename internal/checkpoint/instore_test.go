@@ -257,6 +257,38 @@ func TestABeatTakesAWhile(t *testing.T) {
 	})
 }
 
+// TestAClaimThatIsTakenWhileItBegins: where a small file takes a store longer than others wait for a sign of life, of two jobs that claim a
+// directory one is told that the other has it.
+func TestAClaimThatIsTakenWhileItBegins(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := storetest.NewMemory()
+		dir := storetest.Mount(t, m) + "/job"
+		m.SetFault(func(r storetest.Request) storetest.Fault {
+			if r.Op == "put" {
+				time.Sleep(25 * time.Second)
+			}
+			return storetest.Fault{}
+		})
+		var jobs [2]Claims
+		var errs [2]error
+		var both sync.WaitGroup
+		for i := range jobs {
+			both.Go(func() {
+				time.Sleep(time.Duration(i) * 26 * time.Second) // the first has written that it is here
+				errs[i] = jobs[i].Take(t.Context(), dir)
+			})
+		}
+		both.Wait()
+		m.SetFault(nil)
+		for i := range jobs {
+			jobs[i].Release()
+		}
+		if !errors.Is(errs[0], ErrTaken) || errs[1] != nil {
+			t.Errorf("the first has %v, the second %v", errs[0], errs[1])
+		}
+	})
+}
+
 // stop ends the beats of a series' claim, as SIGSTOP does.
 func stop(s *Series) {
 	l := s.claims.held[0].(*lease)

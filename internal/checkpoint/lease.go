@@ -116,7 +116,11 @@ func (l *lease) begin(ctx context.Context) error {
 			"condition that it is absent, or of a version (S3: If-None-Match and If-Match): %w", l.dir(), err)
 	}
 	if l.owner.Every > l.pause { // which others are to know before they take it for gone
-		_ = l.again(ctx)
+		if err := l.again(ctx); errors.Is(err, files.ErrChanged) {
+			if mine, err := l.held(ctx); !mine {
+				return cmp.Or(err, fmt.Errorf("checkpoint: %s: %w", l.dir(), files.ErrChanged))
+			}
+		}
 	}
 	ctx, l.ends = context.WithCancel(context.Background())
 	l.beats.Go(func() { l.beat(ctx) })
