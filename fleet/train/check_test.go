@@ -229,16 +229,21 @@ func TestCheckOfOtherFeeds(t *testing.T) {
 		rows *dataset.Dataset
 		want string
 	}{
-		"in memory": {dataset.FromStructs(rows), "of several labels none"},
-		"once":      {dataset.FromReader(strings.NewReader(text), "rows", dataset.LibSVM{}), "can be read once only"},
+		"in memory":                 {dataset.FromStructs(rows), "of several labels none"},
+		"once":                      {dataset.FromReader(strings.NewReader(text), "rows", dataset.LibSVM{}), "can be read once only"},
+		"logits near 0, no chances": {dataset.FromStructs(rows), "loss"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := nn.NewGraph(1)
 			var loss *nn.Node
-			if name == "once" {
+			switch name {
+			case "logits near 0, no chances":
+				x := nn.EmbeddingPool(g.Slot("words"), nn.PoolSum, nn.EmbeddingOptions{Dim: 1, Init: optimizer.Uniform{Low: 0, High: 1e-7}})
+				loss = nn.Mean(nn.BinaryCrossEntropyWithLogits(x, g.Input("sold", 1)))
+			case "once":
 				x := nn.EmbeddingPoolWeighted(g.Slot("ids"), g.SlotValues("values"), nn.PoolSum, nn.EmbeddingOptions{Dim: 1})
 				loss = nn.Mean(nn.SquareError(x, g.Input("label", 1)))
-			} else {
+			default:
 				x := nn.EmbeddingPoolWeighted(g.Slot("words"), g.SlotValues("amounts"), nn.PoolSum, nn.EmbeddingOptions{Dim: 4})
 				price := nn.SquareError(nn.Linear(x, 1, nn.LinearOptions{}), g.Input("price", 1))
 				sold := nn.BinaryCrossEntropyWithLogits(nn.Linear(x, 1, nn.LinearOptions{}), g.Input("sold", 1))

@@ -82,7 +82,7 @@ func measure(ctx context.Context, exe *nn.Executor, rows *dataset.Dataset, nodes
 			return nil, err
 		}
 		if pred != nil {
-			apart.See(out[len(out)-1].Float32s(), exe.Examples())
+			apart.See(pred, out[len(out)-1].Float32s(), exe.Examples())
 		}
 		at := len(nodes)
 		for _, t := range tallies {

@@ -1,22 +1,27 @@
 package check
 
-import "math"
+import (
+	"math"
+
+	"github.com/gofleet/gofleet/nn"
+)
 
 // Spread is how far a model's predictions for some rows lie apart, by the last number of each, in sums that add up over
 // workers: the rows, the predictions, their squares, and how many are as good as 0 or 1.
 type Spread [4]float64
 
-// See adds a batch's predictions, of so many rows.
-func (s *Spread) See(predictions []float32, rows int) {
+// See adds a batch's predictions, of so many rows, which a node has computed. Numbers that are no probabilities, as
+// logits are not, are nowhere as good as 0 or 1.
+func (s *Spread) See(of *nn.Node, predictions []float32, rows int) {
 	const edge = 1e-6
-	width := len(predictions) / max(rows, 1)
+	width, chance := len(predictions)/max(rows, 1), of.Op() == "sigmoid" || of.Op() == "softmax"
 	if width == 0 { // a mean of the batch, which says nothing of its rows
 		return
 	}
 	for i := range rows {
 		p := float64(predictions[(i+1)*width-1])
 		s.Add([]float64{1, p, p * p, 0})
-		if p >= 0 && p < edge || p > 1-edge && p <= 1 {
+		if chance && (p < edge || p > 1-edge) {
 			s[3]++
 		}
 	}

@@ -171,7 +171,7 @@ func (r *Report) predict(ctx context.Context, j Job, exe *nn.Executor) (s Spread
 		if err != nil {
 			return s, fmt.Errorf("predictions: %w", err)
 		}
-		s.See(got[0].Float32s(), exe.Examples())
+		s.See(r.graph.pred, got[0].Float32s(), exe.Examples())
 	}
 	return s, nil
 }
