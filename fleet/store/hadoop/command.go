@@ -20,7 +20,7 @@ func process(command []string) func(context.Context, io.Reader, io.Writer, io.Wr
 		c := exec.CommandContext(ctx, command[0], slices.Concat(command[1:], args)...)
 		c.Stdin, c.Stdout, c.Stderr = in, out, said
 		c.Env = append(os.Environ(), "LC_ALL=C.UTF-8") // which Java reads names by
-		c.WaitDelay = 5 * time.Second
+		c.WaitDelay = lingers
 		inGroup(c)
 		return c.Run()
 	}
@@ -30,6 +30,9 @@ const (
 	tries     = 3
 	leastRate = 256 << 10 // bytes a second
 )
+
+// lingers is how long what a command has started may hold its output.
+var lingers = 5 * time.Second
 
 // pause is what passes before the second try; before the third it is four times as long.
 var pause = time.Second

@@ -316,6 +316,27 @@ func TestBrokenOff(t *testing.T) {
 	}
 }
 
+// TestAReaderThatWaits has all of a file, however long ago its command has ended, and no command for it again.
+func TestAReaderThatWaits(t *testing.T) {
+	s, err := New(Options{Command: command(t.TempDir())}, "hdfs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := strings.Repeat("0123456789abcdef", 90<<10/16) // a part of which lies in pipes
+	put(t, s, "nn/f", want)
+	defer func(was time.Duration) { lingers = was }(lingers)
+	lingers = 500 * time.Millisecond
+	f, err := s.Open(t.Context(), "nn/f", store.Range{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	time.Sleep(2 * lingers)
+	if got, err := io.ReadAll(f); string(got) != want || err != nil {
+		t.Errorf("it has %d of %d bytes, error %v", len(got), len(want), err)
+	}
+}
+
 // TestSecrets: no error has the user's password, whoever says it.
 func TestSecrets(t *testing.T) {
 	s, err := New(Options{Command: command(t.TempDir()), FSName: "afs://nn:9902", UGI: "me,is-wrong"}, "afs")

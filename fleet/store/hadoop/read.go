@@ -2,11 +2,13 @@ package hadoop
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path"
 	"strconv"
 	"strings"
@@ -149,28 +151,43 @@ type reading struct {
 	left    int64  // of what is to be read
 	all     bool   // to the end
 
-	body  *bufio.Reader
-	pipe  *io.PipeReader
-	stop  context.CancelFunc
-	ended sync.WaitGroup
+	body   *bufio.Reader
+	pipe   *os.File
+	stop   context.CancelFunc
+	ended  sync.WaitGroup
+	failed error // when it has ended
 }
 
 // start starts to print a file, and passes over its first bytes. The error is what the command says.
 func (f *reading) start(at string, from int64) error {
 	ctx, stop := context.WithCancel(f.ctx)
-	r, w := io.Pipe()
-	f.pipe, f.stop, f.body = r, stop, bufio.NewReaderSize(r, 64<<10)
+	f.stop = stop
+	r, w, err := os.Pipe() // the command's own: what is copied to others ends soon behind it, and a reader may wait
+	if err != nil {
+		return err
+	}
+	f.pipe, f.body = r, bufio.NewReaderSize(r, 64<<10)
 	f.ended.Go(func() {
+		defer w.Close()
 		var said words
 		err := f.s.start(ctx, nil, w, &said, "-cat", f.s.url(at))
-		w.CloseWithError(f.s.ended(ctx, "-cat", &said, err)) // nil is the end
+		f.failed = f.s.ended(ctx, "-cat", &said, err)
 	})
-	_, err := io.CopyN(io.Discard, f.body, from)
+	_, err = io.CopyN(io.Discard, f.body, from)
 	if err == nil {
 		_, err = f.body.Peek(1)
 	}
-	if err == io.EOF { // which Read says
+	if err = f.why(err); err == io.EOF { // which Read says
 		return nil
+	}
+	return err
+}
+
+// why is what the command says of itself where it has printed no more.
+func (f *reading) why(err error) error {
+	if err == io.EOF {
+		f.ended.Wait()
+		err = cmp.Or(f.failed, err)
 	}
 	return err
 }
@@ -185,6 +202,7 @@ func (f *reading) Read(b []byte) (int, error) {
 		b = b[:min(int64(len(b)), f.left)]
 	}
 	n, err := f.body.Read(b)
+	err = f.why(err)
 	f.left -= int64(n)
 	if err == io.EOF || !f.all && f.left == 0 {
 		if err := f.same(); err != nil {
