@@ -322,16 +322,24 @@ func TestAReaderThatWaits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := strings.Repeat("0123456789abcdef", 90<<10/16) // a part of which lies in pipes
+	want := strings.Repeat("0123456789abcdef", 60<<10/16) // which lies in a pipe, a part of it where these are small
 	put(t, s, "nn/f", want)
 	defer func(was time.Duration) { lingers = was }(lingers)
 	lingers = 500 * time.Millisecond
+	start, ended := s.start, make(chan struct{})
+	s.start = func(ctx context.Context, in io.Reader, out, said io.Writer, args ...string) error {
+		defer close(ended)
+		return start(ctx, in, out, said, args...)
+	}
 	f, err := s.Open(t.Context(), "nn/f", store.Range{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	time.Sleep(2 * lingers)
+	select {
+	case <-ended:
+	case <-time.After(2 * lingers):
+	}
 	if got, err := io.ReadAll(f); string(got) != want || err != nil {
 		t.Errorf("it has %d of %d bytes, error %v", len(got), len(want), err)
 	}
