@@ -15,6 +15,7 @@
 //	draw.go      a program is drawn by seed, by what each option may be
 //	drawcalls.go  the calls of its legs
 //	drawstrikes.go  what befalls the processes of a last leg
+//	drawshifts.go  servers between which blocks shift
 //	options.go   which fields of a strategy are drawn
 //
 // Through the door:

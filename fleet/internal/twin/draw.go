@@ -44,6 +44,7 @@ func Draw(seed uint64) Program {
 	for range 1 + r.IntN(3) {
 		d.leg()
 	}
+	p.drawShift(rand.New(rand.NewPCG(seed, 25)))
 	if often(r, 3) {
 		d.mortal()
 		if meets := rand.New(rand.NewPCG(seed, 24)); !often(meets, 4) {

@@ -30,7 +30,7 @@ func (d *drawer) leg() {
 	for k := range 3 + d.IntN(7) {
 		l.Calls = append(l.Calls, d.call(l, at, k)...)
 	}
-	dir := fmt.Sprintf("end-%d", at)
+	dir := end(at)
 	for k := range l.Calls {
 		if c := &l.Calls[k]; c.Do == shrink && d.p.Net.rates() && d.more.IntN(3) > 0 {
 			c.Decay, c.Least = pick(d.more, 0, 0.5, 0.9), pick(d.more, 0, 0.07, 0.13)
