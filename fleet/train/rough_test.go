@@ -265,7 +265,8 @@ func TestTheLastLineIsTheResult(t *testing.T) {
 		}}}
 		return j
 	})
-	if !strings.HasSuffix(said, "it was good\nsaved "+dir+"\n") || !strings.Contains(said, "epoch 1/1  worker 0  ") {
+	if _, behind, found := strings.Cut(said, "it was good\n"); !found || !strings.HasPrefix(behind, "the best evaluation was ") ||
+		!strings.HasSuffix(behind, "\nsaved "+dir+"\n") || !strings.Contains(said, "epoch 1/1  worker 0  ") {
 		t.Errorf("worker 0 said\n%s", said)
 	}
 }
