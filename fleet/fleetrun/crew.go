@@ -109,6 +109,8 @@ func (c *crew) startAgain(r role) error {
 func (c *crew) watch(k *keeper, signals <-chan os.Signal) error {
 	timer := time.NewTimer(time.Hour)
 	timer.Stop()
+	rested, over := make(chan role), make(chan struct{})
+	defer close(over)
 	for !k.done() {
 		var o order
 		select {
@@ -118,13 +120,25 @@ func (c *crew) watch(k *keeper, signals <-chan os.Signal) error {
 			o = k.exited(e)
 		case s := <-signals:
 			o = k.signalled(s)
+		case r := <-rested:
+			o = k.rested(r)
 		case <-timer.C:
 			o = k.expired()
 		}
-		if o.wait > 0 {
+		if o.wait > 0 && o.stop != later {
 			timer.Reset(o.wait)
 		}
 		switch {
+		case o.stop == later:
+			if o.wait == firstPause {
+				c.blame(new(k.paused[o.role].exit))
+			}
+			time.AfterFunc(o.wait, func() {
+				select {
+				case rested <- o.role:
+				case <-over:
+				}
+			})
 		case o.stop == start:
 			if err := c.start(k); err != nil {
 				return err

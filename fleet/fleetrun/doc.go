@@ -104,7 +104,8 @@
 //
 // With --restart_servers=N a server that fails is started again alone and at once, up to N times in all: for programs
 // whose servers keep a journal (strategy.Recovery; the examples' -journal), and go on where they were while the others
-// wait. One that ends with 75 has lost its weights, and then --max_restart says what follows.
+// wait. One that ends with 75 has lost its weights, and then --max_restart says what follows. One that fails again
+// within a minute rests first, for a second, then for two, up to 30; behind a life of a minute it begins anew.
 //
 // With --restart_workers=N so is a worker: in modes async, half_async and geo the others train on meanwhile, and it
 // goes on behind the samples that it had pushed. In modes sync and ssp the others go back to the last checkpoint with
@@ -239,6 +240,7 @@ package main
 //	crew.go     its processes
 //	scratch.go, scratch_unix.go, scratch_other.go  a directory for as long as it runs
 //	keeper.go   what becomes of it as they end
+//	lives.go    how long one rests that ends soon, over and over
 //	process.go  one of them
 //	group_unix.go, group_linux.go, group_other.go, group_windows.go  with all that it has started
 //	signals.go  ^C and its kin

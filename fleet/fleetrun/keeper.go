@@ -24,7 +24,10 @@ type keeper struct {
 	attempts int      // that there may be
 	wentBack int      // the exit code of a role whose job goes back to its last checkpoint
 
-	alive   map[role]bool
+	alive   map[role]bool // or will be, behind a pause of its own
+	lives   map[role]*lives
+	paused  map[role]pausedRole
+	now     func() time.Time
 	early   []role // servers that ended with 0 while workers ran
 	phase   phase
 	code    int   // of fleetrun, so far
@@ -57,7 +60,13 @@ const (
 type order struct {
 	stop stop
 	wait time.Duration // 0 leaves the timer as it is
-	role role          // of startAgain
+	role role          // of startAgain and later
+}
+
+// pausedRole is how a role's process has ended, and when the next is started.
+type pausedRole struct {
+	exit exit
+	till time.Time
 }
 
 type stop int
@@ -68,6 +77,7 @@ const (
 	kill
 	start      // all roles, none of which is alive
 	startAgain // one role, beside the others
+	later      // call rested of one role, behind the wait
 )
 
 // patience is how long servers may be gone before workers without servers are worth a word.
@@ -81,7 +91,7 @@ const (
 
 func newKeeper(j *job, grace time.Duration, r restarts, say func(string, ...any)) *keeper {
 	k := &keeper{grace: grace, whole: j.whole(), alone: j.collective() && j.count(server) == 0, say: say, aside: say,
-		roles:    j.here,
+		roles: j.here, now: time.Now,
 		restarts: r, attempts: r.all + 1, wentBack: status.WentBack}
 	k.reset()
 	return k
@@ -91,9 +101,9 @@ func newKeeper(j *job, grace time.Duration, r restarts, say func(string, ...any)
 func (k *keeper) reset() {
 	k.attempt++
 	k.phase, k.code, k.culprit, k.early, k.again = training, 0, nil, nil, false
-	k.alive = map[role]bool{}
+	k.alive, k.lives, k.paused = map[role]bool{}, map[role]*lives{}, map[role]pausedRole{}
 	for _, r := range k.roles {
-		k.alive[r] = true
+		k.alive[r], k.lives[r] = true, &lives{began: k.now()}
 	}
 }
 
@@ -109,10 +119,22 @@ func (k *keeper) exited(e exit) order {
 		return k.startAgain(e)
 	case e.code != 0:
 		return k.fail(e)
-	case e.role.kind == worker:
+	}
+	o := k.left(e.role)
+	for _, r := range k.roles {
+		if p, is := k.paused[r]; is && k.deserted(r.kind) { // meanwhile
+			return k.fail(p.exit)
+		}
+	}
+	return o
+}
+
+// left takes note that a role has ended well.
+func (k *keeper) left(r role) order {
+	if r.kind == worker {
 		return k.workerLeft()
 	}
-	return k.serverLeft(e.role)
+	return k.serverLeft(r)
 }
 
 // comesBack says whether a role that has ended is started again alone: a server that goes on where its journal ends, or
@@ -132,16 +154,48 @@ func (k *keeper) deserted(of kind) bool {
 	return len(k.early) > 0
 }
 
-// startAgain has a role started again.
+// startAgain has a role started again, behind a pause if its processes end soon, over and over.
 func (k *keeper) startAgain(e exit) order {
 	left := k.restarts.alone(e.role.kind)
 	*left--
 	k.alive[e.role] = true
-	k.say("%v failed: %s. It is started again alone, as %ss may be %d times more", e.role, e.how, e.role.kind, *left)
-	return order{stop: startAgain, role: e.role}
+	pause, when := k.lives[e.role].pause(k.now()), ""
+	if pause > 0 {
+		when = fmt.Sprintf(" in %v", pause)
+	}
+	k.say("%v failed: %s. It is started again alone%s, as %ss may be %d times more", e.role, e.how, when, e.role.kind,
+		*left)
+	if pause == 0 {
+		return k.begin(e.role)
+	}
+	k.paused[e.role] = pausedRole{e, k.now().Add(pause)}
+	return order{stop: later, role: e.role, wait: pause}
+}
+
+func (k *keeper) begin(r role) order {
+	k.lives[r].began = k.now()
+	return order{stop: startAgain, role: r}
+}
+
+// rested takes note that a role's pause is over, if it is the one that it is in.
+func (k *keeper) rested(r role) order {
+	if p, is := k.paused[r]; !is || k.now().Before(p.till) {
+		return order{}
+	}
+	delete(k.paused, r)
+	return k.begin(r)
+}
+
+// forget leaves roles that are in pauses of their own where they are, as the job ends.
+func (k *keeper) forget() {
+	for r := range k.paused {
+		delete(k.alive, r)
+	}
+	clear(k.paused)
 }
 
 func (k *keeper) fail(e exit) order {
+	k.forget()
 	k.culprit, k.code = &e, e.code
 	// a command line that makes no sense makes none the next time
 	k.again = k.restarts.all > 0 && (e.code != exitUsage || e.panicked)
@@ -193,6 +247,7 @@ func (k *keeper) serverLeft(r role) order {
 // signalled takes note that somebody wants the job to end: at once, if it is not the first time.
 func (k *keeper) signalled(s os.Signal) order {
 	k.again = false
+	k.forget()
 	if k.phase == pausing {
 		k.say("%v: the job is not started again", s)
 		k.phase, k.code = ending, interrupted{s}.exitCode()

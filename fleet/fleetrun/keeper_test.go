@@ -17,11 +17,22 @@ func newTestKeeper(servers, workers int, r restarts, whole bool) (*keeper, *stri
 		j.workers = append(j.workers, endpoint{})
 	}
 	var said strings.Builder
-	return newKeeper(j, 10*time.Second, r, func(format string, args ...any) { fmt.Fprintf(&said, format+"\n", args...) }), &said
+	k := newKeeper(j, 10*time.Second, r, func(format string, args ...any) { fmt.Fprintf(&said, format+"\n", args...) })
+	began := time.Now()
+	k.now = func() time.Time { return began }
+	k.attempt = 0
+	k.reset()
+	return k, &said
 }
 
-// step plays one event: "w0=3" (worker 0 exits with 3), "s1" (server 1 exits with 0), "INT", "TERM" or "time".
+// step plays one event: "w0=3" (worker 0 exits with 3), "s1" (server 1 exits with 0), "INT", "TERM" or "time"; "+2s" lets time go by, and
+// "w0+" is the end of a pause of worker 0's own.
 func step(k *keeper, event string) order {
+	if d, err := time.ParseDuration(event); err == nil {
+		now := k.now().Add(d)
+		k.now = func() time.Time { return now }
+		return order{}
+	}
 	switch event {
 	case "INT":
 		return k.signalled(syscall.SIGINT)
@@ -35,13 +46,16 @@ func step(k *keeper, event string) order {
 		who.kind = server
 	}
 	fmt.Sscanf(event[1:], "%d=%d", &who.rank, &code)
+	if strings.HasSuffix(event, "+") {
+		return k.rested(who)
+	}
 	return k.exited(exit{role: who, code: code, how: fmt.Sprintf("exit code %d", code)})
 }
 
 // orderText names an order as the scripts below do.
 func orderText(o order) string {
-	text := [...]string{carryOn: "-", terminate: "terminate", kill: "kill", start: "start", startAgain: "start"}[o.stop]
-	if o.stop == startAgain {
+	text := [...]string{carryOn: "-", terminate: "terminate", kill: "kill", start: "start", startAgain: "start", later: "later"}[o.stop]
+	if o.stop == startAgain || o.stop == later {
 		text += fmt.Sprintf("(%s%d)", o.role.kind[:1], o.role.rank)
 	}
 	if o.wait > 0 {
@@ -95,12 +109,12 @@ func TestKeeper(t *testing.T) {
 		{"interrupt after a failure", 1, 1, false, "w0=3:terminate/10s INT:kill s0=137:-", 3, "interrupt: killing server 0", restarts{all: 3}},
 		{"interrupt in the pause", 1, 1, false, "w0=3:terminate/10s s0:-/1s INT:-", 130, "interrupt: the job is not started again", restarts{all: 3}},
 		{"terminated in the pause", 0, 1, true, "w0=3:-/1s TERM:-", 143, "terminated: the job is not started again", restarts{all: 3}},
-		{"a server comes back", 2, 1, false, "s1=137:start(s1) s1=137:start(s1) w0:-/10s s0:- s1:-", 0, "server 1 failed: exit code 137. It is started again alone, as servers may be 1 times more", restarts{servers: 2}},
+		{"a server comes back", 2, 1, false, "s1=137:start(s1) s1=137:later(s1)/1s +1s:- s1+:start(s1) w0:-/10s s0:- s1:-", 0, "server 1 failed: exit code 137. It is started again alone, as servers may be 1 times more", restarts{servers: 2}},
 		{"a server comes back too often", 2, 1, false, "s1=137:start(s1) s1=137:terminate/10s w0:- s0:-", 137, "as servers may be 0 times more|server 1 failed: exit code 137. Ending the others", restarts{servers: 1}},
 		{"a server that went back does not come back", 1, 1, false, "s0=75:terminate/10s w0=75:-/1s time:start w0:-/10s s0:-", 0, "all roles are started again", restarts{all: 1, servers: 5}},
 		{"a server has nobody to come back to", 2, 1, false, "w0:-/10s s1=137:terminate/10s s0:-", 137, "server 1 failed", restarts{servers: 5}},
 		{"a worker does not come back alone", 1, 1, false, "w0=137:terminate/10s s0:-", 137, "worker 0 failed", restarts{servers: 5}},
-		{"a worker comes back", 1, 2, false, "w1=137:start(w1) w0:- w1=1:start(w1) w1:-/10s s0:-", 0,
+		{"a worker comes back", 1, 2, false, "w1=137:start(w1) w0:- w1=1:later(w1)/1s +1s:- w1+:start(w1) w1:-/10s s0:-", 0,
 			"worker 1 failed: exit code 137. It is started again alone, as workers may be 1 times more|may be 0 times more", restarts{workers: 2}},
 		{"a worker comes back too often", 1, 2, false, "w1=137:start(w1) w0=137:terminate/10s w1:- s0:-/1s time:start w1:- w0:-/10s s0:-", 0,
 			"as workers may be 0 times more|worker 0 failed: exit code 137. Ending the others|all roles are started again", restarts{all: 1, workers: 1}},
@@ -108,6 +122,18 @@ func TestKeeper(t *testing.T) {
 			"as workers may be 4 times more|worker 1 failed: exit code 75. Ending the others|all roles are started again", restarts{all: 1, workers: 5}},
 		{"a worker of a wrong command line", 1, 1, false, "w0=2:terminate/10s s0:-", 2, "worker 0 failed", restarts{workers: 5}},
 		{"a worker has nobody to come back to", 1, 2, false, "w0:- s0:-/3s w1=1:-", 1, "worker 1 failed: exit code 1\n", restarts{workers: 5}},
+		{"pauses of one grow", 1, 1, false, "w0=1:start(w0) w0=1:later(w0)/1s +1s:- w0+:start(w0) w0=1:later(w0)/2s +2s:- w0+:start(w0) +9s:- w0=1:later(w0)/4s +4s:- w0+:start(w0) " +
+			"w0=1:later(w0)/8s +8s:- w0+:start(w0) w0=1:later(w0)/16s +16s:- w0+:start(w0) w0=1:later(w0)/30s +30s:- w0+:start(w0) w0=1:later(w0)/30s +30s:- w0+:start(w0) w0:-/10s s0:-", 0,
+			"worker 0 failed: exit code 1. It is started again alone, as workers may be 98 times more|It is started again alone in 1s, as workers may be 97 times more|alone in 30s", restarts{workers: 99}},
+		{"a long life", 1, 1, false, "s0=1:start(s0) s0=1:later(s0)/1s +1s:- s0+:start(s0) +60s:- s0=1:start(s0) +59s:- s0=1:later(s0)/1s +1s:- s0+:start(s0) w0:-/10s s0:-", 0, "", restarts{servers: 99}},
+		{"pauses of several", 2, 1, false, "s0=1:start(s0) s1=1:start(s1) s1=1:later(s1)/1s +500ms:- s0=1:later(s0)/1s +500ms:- s0+:- s1+:start(s1) s1+:- +500ms:- s0+:start(s0) w0:-/10s s0:- s1:-", 0, "", restarts{servers: 99}},
+		{"others end in a pause", 1, 2, false, "w1=1:start(w1) w1=1:later(w1)/1s w0=3:start(w0) w0:- +1s:- w1+:start(w1) w1:-/10s s0:-", 0, "", restarts{workers: 99}},
+		{"a pause ends with the job", 1, 2, false, "w1=1:start(w1) w1=1:later(w1)/1s s0=5:terminate/10s w0:-/1s w1+:- time:start w1=1:start(w1) w1:- w0:-/10s s0:-", 0,
+			"server 0 failed: exit code 5. Ending the others: worker 0\n|attempt 2 of 2 begins", restarts{all: 1, workers: 99}},
+		{"interrupt in a pause of one", 1, 1, false, "w0=1:start(w0) w0=1:later(w0)/1s INT:terminate/10s w0+:- s0=143:-", 130, "interrupt: ending server 0. Once more", restarts{workers: 99}},
+		{"interrupt in a pause of all there are", 0, 1, true, "w0=1:start(w0) w0=1:later(w0)/1s INT:terminate/10s", 130, "", restarts{workers: 99}},
+		{"servers leave while a worker pauses", 1, 2, false, "w1=4:start(w1) w1=4:later(w1)/1s w0:- s0:-", 4, "worker 1 failed: exit code 4\n", restarts{workers: 99}},
+		{"workers leave while a server pauses", 2, 1, false, "s1=4:start(s1) s1=4:later(s1)/1s w0:terminate/10s s0:-", 4, "server 1 failed: exit code 4. Ending the others: server 0\n", restarts{servers: 99}},
 		{"a server does not come back with the workers", 1, 1, false, "s0=137:terminate/10s w0:-", 137, "server 0 failed", restarts{workers: 5}},
 	}
 	for _, tt := range tests {
@@ -138,24 +164,29 @@ func TestKeeper(t *testing.T) {
 }
 
 // Whatever happens, the first failure or signal of an attempt fixes the code, no order but a kill follows the request to end, and roles are
-// started again only where all have ended, as often as they may be.
+// started again only where all have ended, as often as they may be, or alone where the job goes on.
 func TestKeeperNeverChangesItsMind(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		servers, workers := rapid.IntRange(0, 3).Draw(t, "servers"), rapid.IntRange(1, 3).Draw(t, "workers")
-		again := rapid.IntRange(0, 2).Draw(t, "restarts")
-		k, _ := newTestKeeper(servers, workers, restarts{all: again}, rapid.Bool().Draw(t, "whole"))
+		again, alone := rapid.IntRange(0, 2).Draw(t, "restarts"), rapid.IntRange(0, 9).Draw(t, "alone")
+		k, _ := newTestKeeper(servers, workers, restarts{all: again, servers: alone, workers: alone}, rapid.Bool().Draw(t, "whole"))
 		code, asked, started := 0, false, 0
 		for !k.done() {
-			alive := []string{"INT", "TERM", "time"}
+			alive := []string{"INT", "TERM", "time", "+700ms"}
 			for _, r := range append(ranks(server, servers), ranks(worker, workers)...) {
-				if k.alive[r] {
+				if _, paused := k.paused[r]; paused {
+					alive = append(alive, fmt.Sprintf("%c%d+", r.kind[0], r.rank))
+				} else if k.alive[r] {
 					alive = append(alive, fmt.Sprintf("%c%d=%d", r.kind[0], r.rank, rapid.IntRange(0, 3).Draw(t, "code")))
 				}
 			}
-			ended := len(alive) == 3
+			ended := len(alive) == 4
 			event := alive[rapid.IntRange(0, len(alive)-1).Draw(t, "event")]
 			o := step(k, event)
+			if (o.stop == startAgain || o.stop == later) && (code != 0 || !k.alive[o.role]) {
+				t.Fatalf("%s: %s, after code %d", event, orderText(o), code)
+			}
 			if o.stop == start {
 				if started++; !ended || event != "time" || started > again || code == 0 {
 					t.Fatalf("%s: start %d of %d, all had ended: %t, after code %d", event, started, again, ended, code)
