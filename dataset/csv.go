@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"slices"
@@ -74,6 +75,10 @@ type CSVColumn struct {
 	// leaves them as they are. What Missing says is fed as it stands there: behind a scaling that standardizes, "0" is
 	// the mean.
 	Scale []Scaling
+	// Separator parts the text of a varying column's field into its values, as "|" parts "rock|pop". Blanks around a
+	// value are no part of it, and a missing one is none. A varying column of [CSV] needs one; [JSONLines] and package
+	// dataset/parquet part texts by it, beside arrays, which they have anyway.
+	Separator string
 
 	texts *Texts // that number the field's, instead of all that; nil has none
 }
@@ -166,9 +171,12 @@ func (c CSVColumn) check() error {
 	if err := c.checkValues(); err != nil {
 		return err
 	}
-	if c.Varying || c.Width() != len(c.fields()) {
-		return fmt.Errorf("%w %q: %d values a row can't come from %d fields", ErrColumn, c.Name, c.Width(),
-			len(c.fields()))
+	switch n := len(c.fields()); {
+	case c.Varying && c.Separator == "":
+		return fmt.Errorf("%w %q: a field of CSV has one value: give the varying column the Separator that stands "+
+			"between several", ErrColumn, c.Name)
+	case c.Varying && n != 1 || !c.Varying && c.Width() != n:
+		return fmt.Errorf("%w %q: %d values a row can't come from %d fields", ErrColumn, c.Name, c.Width(), n)
 	}
 	return nil
 }
@@ -180,6 +188,10 @@ func (c CSVColumn) checkValues() error {
 	}
 	if c.Hash < 0 || c.Hash > 0 && c.kind() == floatKind {
 		return fmt.Errorf("%w %q: Hash is %d; want 1 or more, and a column of Ints or IDs", ErrColumn, c.Name, c.Hash)
+	}
+	if c.Separator != "" && !c.Varying {
+		return fmt.Errorf("%w %q: Separator is %q, and the column is not Varying, which has any number of values",
+			ErrColumn, c.Name, c.Separator)
 	}
 	if c.HashNumbers && c.Hash == 0 {
 		return fmt.Errorf("%w %q: HashNumbers without Hash, which makes the ids", ErrColumn, c.Name)
@@ -223,7 +235,7 @@ type filler struct {
 func (c CSVColumn) use(name string, from, column, at int) fieldUse {
 	use := fieldUse{name: name, from: from, column: column, at: at, kind: c.kind(), scale: c.Scale, texts: c.texts}
 	use.filler, _ = c.filler()
-	use.numbers = c.HashNumbers
+	use.numbers, use.separator = c.HashNumbers, []byte(c.Separator)
 	if c.Hash > 0 {
 		use.hash = categories.NewHasher(name, c.Hash)
 	}
@@ -267,6 +279,8 @@ type fieldUse struct {
 	scale   []Scaling
 	filler  filler // stands for a missing number, or there must be one
 	texts   *Texts
+
+	separator []byte // stands between the values of a text; empty where it is one
 }
 
 // bind finds the fields of the schema among the names.
@@ -361,8 +375,7 @@ func (p *csvParser) ParseLine(line []byte, row Row) error {
 		if use.derived {
 			err = use.setDerived(row, p.made)
 		} else {
-			text := fields[use.from]
-			err = use.setAt(row, use.at, text, p.missing.has(text))
+			err = use.set(row, fields[use.from], &p.missing)
 		}
 		if err != nil {
 			return err
@@ -375,6 +388,24 @@ func (p *csvParser) ParseLine(line []byte, row Row) error {
 func (u *fieldUse) setDerived(row Row, made *derived.Maker) error {
 	text, missing := made.Text(u.from)
 	return u.setAt(row, u.at, text, missing)
+}
+
+// set sets the value that a text is, or adds those that its separator parts.
+func (u *fieldUse) set(row Row, text []byte, missing *texts) error {
+	if len(u.separator) == 0 {
+		return u.setAt(row, u.at, text, missing.has(text))
+	}
+	for more := !missing.has(text); more; {
+		var value []byte
+		value, text, more = bytes.Cut(text, u.separator)
+		if value = bytes.Trim(value, " \t"); missing.has(value) {
+			continue
+		}
+		if err := u.setAt(row, appended, value, false); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // setAt sets a value of the row's column, or adds one where at is appended.

@@ -65,6 +65,11 @@
 // no format: a program that serves the model has to do it again. [SlotText], [MultiSlot] and [LibSVM] take numbers as
 // they stand there, scaled by the program that writes them.
 //
+// # Several values in a field
+//
+// A varying column has any number of values a row: an array of JSON or Parquet, or what its Separator parts of a text,
+// such as "rock|pop" or the words of a sentence. EmbeddingPool of package nn makes one row of theirs.
+//
 // # Fields made of others
 //
 // The hour of a time, the bucket of a number, two categories as one: a [Derived] of [CSV], [JSONLines] and package

@@ -21,9 +21,10 @@ import (
 //	}}
 //
 // The fields of a column share its values evenly: a field of several is an array, of whatever depth; that of a varying
-// column has any number. A number may stand in quotes, true is 1 and false is 0, and what is hashed is the text of a
-// value. null, an empty text and a field that isn't there are missing values; a varying column has none of these. A
-// name is found as package encoding/json finds it: exactly, or else but for case; the last of several is taken.
+// column has any number, and its Separator parts texts. A number may stand in quotes, true is 1 and false is 0, and
+// what is hashed is the text of a value. null, an empty text and a field that isn't there are missing values; a varying
+// column has none of these. A name is found as package encoding/json finds it: exactly, or else but for case; the last
+// of several is taken.
 type JSONLines struct {
 	// NAs are more texts that mean a missing value; see [UsualNAs].
 	NAs []string
@@ -214,6 +215,9 @@ func (p *jsonParser) put(u *jsonUse, row Row, n int, v jsonobject.Value) error {
 		text = jsonZero
 	}
 	missing := v.Kind == jsonobject.Null || p.missing.has(text)
+	if len(u.separator) > 0 && !missing {
+		return u.fieldUse.set(row, text, &p.missing)
+	}
 	if u.size > 0 {
 		return lacking(u.setAt(row, u.at+n, text, missing), v.Kind)
 	}

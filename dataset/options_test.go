@@ -57,6 +57,11 @@ func lawText(text string, set func(f *CSV)) string {
 	return lawCSV(text, func(f *CSV) { f.Schema[1].Hash = 1000; set(f) })
 }
 
+func lawParted(separator string) string {
+	c := CSVColumn{Column: Varying(Ints("x")), Hash: 1000, Separator: separator}
+	return outcome(FromReader(strings.NewReader("a|b;c\n"), "text", CSV{Fields: []string{"x"}, Schema: []CSVColumn{c}}))
+}
+
 func lawJSON(set func(f *JSONLines)) string {
 	f := JSONLines{Schema: []CSVColumn{{Column: Ints("word"), Hash: 1000}, {Column: Floats("x")}}}
 	set(&f)
@@ -190,25 +195,26 @@ func fieldCases(t *testing.T) map[string][2]string {
 		"CSVColumn.Hash":    {lawCSV("1,2\n", func(*CSV) {}), lawCSV("1,2\n", func(f *CSV) { f.Schema[1].Hash = 1000 })},
 		"CSVColumn.HashNumbers": {lawCSV("1,2.0\n", func(f *CSV) { f.Schema[1].Hash = 1000 }),
 			lawCSV("1,2.0\n", func(f *CSV) { f.Schema[1].Hash, f.Schema[1].HashNumbers = 1000, true })},
-		"CSVColumn.Missing": {lawCSV(",2\n", func(*CSV) {}), lawCSV(",2\n", func(f *CSV) { f.Schema[0].Missing = "5" })},
-		"CSVColumn.Scale":   {lawCSV("1,2\n", func(*CSV) {}), lawScaling(Scaling{Mean: 2})},
-		"Scaling.Log1p":     {lawScaling(Scaling{Mean: 2}), lawScaling(Scaling{Mean: 2, Log1p: true})},
-		"Scaling.Mean":      {lawScaling(Scaling{}), lawScaling(Scaling{Mean: 2})},
-		"Scaling.Std":       {lawScaling(Scaling{}), lawScaling(Scaling{Std: 2})},
-		"Column.Name":       {lawSlots("x:1 y:2\n", func(*SlotColumn) {}), lawSlots("x:1 y:2\n", func(c *SlotColumn) { c.Name = "y" })},
-		"Column.Type":       {lawSlots("x:1\n", func(*SlotColumn) {}), lawSlots("x:1\n", func(c *SlotColumn) { c.Type = tensor.Float32 })},
-		"Column.Shape":      {lawSlots("x:1 x:2\n", func(*SlotColumn) {}), lawSlots("x:1 x:2\n", func(c *SlotColumn) { c.Shape = []int{2} })},
-		"Column.Varying":    {lawSlots("x:1 x:2\n", func(*SlotColumn) {}), lawSlots("x:1 x:2\n", func(c *SlotColumn) { c.Varying = true })},
-		"SlotColumn.Column": {lawSlots("x:1\n", func(*SlotColumn) {}), lawSlots("x:1\n", func(c *SlotColumn) { c.Column = Floats("x") })},
-		"SlotColumn.Slots":  {lawSlots("x:1 y:2\n", func(*SlotColumn) {}), lawSlots("x:1 y:2\n", func(c *SlotColumn) { c.Slots = []string{"y"} })},
-		"Criteo.Dense":      {lawCriteo(func(*Criteo) {}), lawCriteo(func(f *Criteo) { f.Dense = Log1p })},
-		"Criteo.Height":     {lawCriteo(func(*Criteo) {}), lawCriteo(func(f *Criteo) { f.Height = 10 })},
-		"MultiSlot.Order":   {lawOrder(func(*MultiSlot) {}), lawOrder(func(f *MultiSlot) { f.Order = []string{"b", "a"} })},
-		"MultiSlot.Slots":   {lawOrder(func(*MultiSlot) {}), lawOrder(func(f *MultiSlot) { f.Slots = f.Slots[:1] })},
-		"JSONLines.NAs":     {lawJSON(func(f *JSONLines) { f.Missing = "5" }), lawJSON(func(f *JSONLines) { f.Missing, f.NAs = "5", []string{"-"} })},
-		"JSONLines.Missing": {lawJSON(func(*JSONLines) {}), lawJSON(func(f *JSONLines) { f.Missing = "5" })},
-		"JSONLines.Schema":  {lawJSON(func(*JSONLines) {}), lawJSON(func(f *JSONLines) { f.Schema = f.Schema[:1] })},
-		"CSV.Derived":       {lawCSV("1,2\n", func(*CSV) {}), lawCSV("1,2\n", func(f *CSV) { f.Derived = []Derived{{Name: "y", From: []string{"x"}, Buckets: []float64{5}}} })},
+		"CSVColumn.Missing":   {lawCSV(",2\n", func(*CSV) {}), lawCSV(",2\n", func(f *CSV) { f.Schema[0].Missing = "5" })},
+		"CSVColumn.Scale":     {lawCSV("1,2\n", func(*CSV) {}), lawScaling(Scaling{Mean: 2})},
+		"CSVColumn.Separator": {lawParted("|"), lawParted(";")},
+		"Scaling.Log1p":       {lawScaling(Scaling{Mean: 2}), lawScaling(Scaling{Mean: 2, Log1p: true})},
+		"Scaling.Mean":        {lawScaling(Scaling{}), lawScaling(Scaling{Mean: 2})},
+		"Scaling.Std":         {lawScaling(Scaling{}), lawScaling(Scaling{Std: 2})},
+		"Column.Name":         {lawSlots("x:1 y:2\n", func(*SlotColumn) {}), lawSlots("x:1 y:2\n", func(c *SlotColumn) { c.Name = "y" })},
+		"Column.Type":         {lawSlots("x:1\n", func(*SlotColumn) {}), lawSlots("x:1\n", func(c *SlotColumn) { c.Type = tensor.Float32 })},
+		"Column.Shape":        {lawSlots("x:1 x:2\n", func(*SlotColumn) {}), lawSlots("x:1 x:2\n", func(c *SlotColumn) { c.Shape = []int{2} })},
+		"Column.Varying":      {lawSlots("x:1 x:2\n", func(*SlotColumn) {}), lawSlots("x:1 x:2\n", func(c *SlotColumn) { c.Varying = true })},
+		"SlotColumn.Column":   {lawSlots("x:1\n", func(*SlotColumn) {}), lawSlots("x:1\n", func(c *SlotColumn) { c.Column = Floats("x") })},
+		"SlotColumn.Slots":    {lawSlots("x:1 y:2\n", func(*SlotColumn) {}), lawSlots("x:1 y:2\n", func(c *SlotColumn) { c.Slots = []string{"y"} })},
+		"Criteo.Dense":        {lawCriteo(func(*Criteo) {}), lawCriteo(func(f *Criteo) { f.Dense = Log1p })},
+		"Criteo.Height":       {lawCriteo(func(*Criteo) {}), lawCriteo(func(f *Criteo) { f.Height = 10 })},
+		"MultiSlot.Order":     {lawOrder(func(*MultiSlot) {}), lawOrder(func(f *MultiSlot) { f.Order = []string{"b", "a"} })},
+		"MultiSlot.Slots":     {lawOrder(func(*MultiSlot) {}), lawOrder(func(f *MultiSlot) { f.Slots = f.Slots[:1] })},
+		"JSONLines.NAs":       {lawJSON(func(f *JSONLines) { f.Missing = "5" }), lawJSON(func(f *JSONLines) { f.Missing, f.NAs = "5", []string{"-"} })},
+		"JSONLines.Missing":   {lawJSON(func(*JSONLines) {}), lawJSON(func(f *JSONLines) { f.Missing = "5" })},
+		"JSONLines.Schema":    {lawJSON(func(*JSONLines) {}), lawJSON(func(f *JSONLines) { f.Schema = f.Schema[:1] })},
+		"CSV.Derived":         {lawCSV("1,2\n", func(*CSV) {}), lawCSV("1,2\n", func(f *CSV) { f.Derived = []Derived{{Name: "y", From: []string{"x"}, Buckets: []float64{5}}} })},
 		"JSONLines.Derived": {lawJSON(func(f *JSONLines) { f.Missing = "5" }), lawJSON(func(f *JSONLines) {
 			f.Missing, f.Derived = "5", []Derived{{Name: "word", From: []string{"x", "word"}}}
 		})},

@@ -123,3 +123,41 @@ func (oldLz4) CompressionCodec() format.CompressionCodec { return format.Lz4 }
 func fromFS(files fstest.MapFS, column dataset.CSVColumn) *dataset.Dataset {
 	return dataset.New(&Files{FS: files, Paths: []string{"f"}, Schema: []dataset.CSVColumn{column}})
 }
+
+// TestSeparator: texts of files are parted as lines are, of a dictionary and of lists too.
+func TestSeparator(t *testing.T) {
+	type tagged struct {
+		Plain string   `parquet:"plain" json:"plain"`
+		Dict  string   `parquet:"dict,dict" json:"dict"`
+		Null  *string  `parquet:"null,optional" json:"null"`
+		List  []string `parquet:"list,list" json:"list"`
+	}
+	rows := []tagged{{"rock|pop", "a|b", nil, []string{"x|y", "z"}}, {"", "b", new("| 3.0|3 "), nil}, {"pop", "a|b", new(""), []string{""}}}
+	file := fstest.MapFS{"f": {Data: written(t, rows, 2)}}
+	var lines strings.Builder
+	for _, r := range rows {
+		line, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines.Write(append(line, '\n'))
+	}
+	for _, field := range []string{"plain", "dict", "null", "list"} {
+		for _, numbers := range []bool{false, true} {
+			schema := []dataset.CSVColumn{{Column: dataset.Varying(dataset.Ints("x")), Fields: []string{field}, Hash: 1 << 32,
+				HashNumbers: numbers, Separator: "|"}}
+			read := func(d *dataset.Dataset) string {
+				batch, err := d.Batch(t.Context())
+				if err != nil {
+					return err.Error()
+				}
+				return fmt.Sprint(batch["x"].Data(), batch["x.offsets"].Data())
+			}
+			got := read(dataset.New(&Files{FS: file, Paths: []string{"f"}, Schema: schema}))
+			want := read(dataset.FromReader(strings.NewReader(lines.String()), "lines", dataset.JSONLines{Schema: schema}))
+			if got != want || got[0] != '[' {
+				t.Errorf("%s, HashNumbers %v: %s, of lines %s", field, numbers, got, want)
+			}
+		}
+	}
+}

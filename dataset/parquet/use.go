@@ -1,6 +1,7 @@
 package parquet
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -38,6 +39,8 @@ type use struct {
 	source   *derived.Source // of derived fields, the place-th: no column of the rows
 	unit     time.Duration   // of the times or dates that the column holds, if it does
 	text     []byte          // that was read of a source; empty where it is missing
+
+	separator []byte // stands between the values of a text; empty where it is one
 }
 
 // number is a value as each of the types that a column may have.
@@ -68,7 +71,8 @@ func (f *Files) uses() (uses []use, made derivation, err error) {
 	}
 	for column, c := range f.Schema {
 		fields := fieldsOf(c)
-		u := use{column: column, size: c.Width() / len(fields), kind: c.Type, scale: c.Scale, numbers: c.HashNumbers}
+		u := use{column: column, size: c.Width() / len(fields), kind: c.Type, scale: c.Scale, numbers: c.HashNumbers,
+			separator: []byte(c.Separator)}
 		if c.Missing == "" && c.Hash == 0 {
 			c.Missing = f.Missing
 		}
@@ -82,7 +86,7 @@ func (f *Files) uses() (uses []use, made derivation, err error) {
 		for i, name := range fields {
 			u.field, u.place = name, i*u.size
 			if c.Hash > 0 {
-				u.hash, u.hashed = categories.NewHasher(name, c.Hash), true
+				u.hash, u.hashed = categories.NewHasher(name, c.Hash), c.Separator == ""
 			}
 			var derived bool
 			if u.leaf, derived = made.maker.Number(name); derived {
@@ -249,11 +253,34 @@ func (u *use) set(row dataset.Row, n int, v *parquet.Value) error {
 	if u.size > 0 && n >= u.size {
 		return u.bad(fmt.Sprintf("%d values, not more", u.size), fmt.Sprint(n+1))
 	}
+	if len(u.separator) > 0 && u.hash.Height > 0 {
+		return u.part(row, u.token(v))
+	}
 	x, err := u.number(v)
 	if err != nil {
 		return err
 	}
 	return u.put(row, n, x, !v.IsNull())
+}
+
+// part adds the values that the Separator parts, hashed, as package dataset does.
+func (u *use) part(row dataset.Row, text []byte) error {
+	for more := true; more; {
+		var value []byte
+		value, text, more = bytes.Cut(text, u.separator)
+		if value = bytes.Trim(value, " \t"); len(value) == 0 {
+			continue
+		}
+		if u.numbers {
+			u.text = categories.AppendNumber(u.text[:0], value)
+			value = u.text
+		}
+		id := u.hash.ID(value)
+		if err := u.put(row, 0, number{int: id, id: uint64(id)}, true); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // put sets the n-th value of the row. What stands for a missing one is not scaled.

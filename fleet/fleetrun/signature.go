@@ -36,6 +36,7 @@ type signedColumn struct {
 	Fields, Slots []string
 	Hash          int64
 	Missing       string
+	Separator     string
 }
 
 // showSignature shows what a model is fed, what it computes, and the format of the rows that its feeds come from: the
@@ -97,6 +98,9 @@ func (c signedColumn) String() string {
 	}
 	if from := append(c.Fields, c.Slots...); len(from) > 0 {
 		text += ", of " + fewOf(from)
+	}
+	if c.Separator != "" {
+		text += fmt.Sprintf(", parted by %q", c.Separator)
 	}
 	if c.Hash > 0 {
 		text += fmt.Sprintf(", hashed to %d ids", c.Hash)

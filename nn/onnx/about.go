@@ -19,6 +19,8 @@ type hashed struct {
 	Field   string `json:"field"`
 	Height  int64  `json:"height"`
 	Numbers bool   `json:"numbers,omitempty"` // a text that is a number is hashed by its value: "3" for 3.0
+	// Separator stands between the texts that one of the field has, each of which is hashed.
+	Separator string `json:"separator,omitempty"`
 	// Examples are texts with their ids, to test a caller's function with.
 	Examples map[string]int64 `json:"examples"`
 }
@@ -29,11 +31,11 @@ var samples = []string{"", "JFK", "Zürich"}
 
 // hashes are what the caller hashes of the inputs.
 func hashes(f dataset.Format, inputs []input) (all []hashed) {
-	add := func(feed string, at, places int, field string, height int64, numbers bool) {
+	add := func(feed string, at, places int, field string, height int64, numbers bool, separator string) {
 		if !slices.ContainsFunc(inputs, func(in input) bool { return in.name == value(feed) }) {
 			return
 		}
-		h := hashed{feed, at, places, field, height, numbers, map[string]int64{}}
+		h := hashed{feed, at, places, field, height, numbers, separator, map[string]int64{}}
 		for _, text := range samples {
 			h.Examples[text] = dataset.HashID(field, text, height)
 		}
@@ -47,7 +49,7 @@ func hashes(f dataset.Format, inputs []input) (all []hashed) {
 			height = 1_000_001
 		}
 		for i := range 26 {
-			add("C", i, 1, fmt.Sprint(i), height, false)
+			add("C", i, 1, fmt.Sprint(i), height, false, "")
 		}
 	case dataset.CSV:
 		schema = f.Schema
@@ -65,7 +67,7 @@ func hashes(f dataset.Format, inputs []input) (all []hashed) {
 		}
 		for i, field := range fields {
 			if c.Hash > 0 {
-				add(c.Name, i*places, places, field, c.Hash, c.HashNumbers)
+				add(c.Name, i*places, places, field, c.Hash, c.HashNumbers, c.Separator)
 			}
 		}
 	}

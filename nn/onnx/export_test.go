@@ -492,6 +492,15 @@ func TestHashes(t *testing.T) {
 	}
 }
 
+// TestHashesOfLists: of a field whose texts are parted the caller is told by what.
+func TestHashesOfLists(t *testing.T) {
+	f := dataset.CSV{Schema: []dataset.CSVColumn{{Column: dataset.Varying(dataset.Ints("tags")), Hash: 9, Separator: "|"}}}
+	all := hashes(f, []input{{"tags", int64Type, nil}})
+	if len(all) != 1 || all[0].Places != 0 || all[0].Separator != "|" {
+		t.Errorf("%+v", all)
+	}
+}
+
 // TestHashesOfCriteo: a format with hashed columns of its own tells of them too, of those that the model is fed.
 func TestHashesOfCriteo(t *testing.T) {
 	f := dataset.Criteo{}
