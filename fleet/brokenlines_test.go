@@ -3,6 +3,8 @@ package fleet_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -52,37 +54,48 @@ func TestABrokenConnectionIsNoDeath(t *testing.T) {
 }
 
 // TestABrokenConnectionTellsOfADeath: a worker that is silent, and whose connection has ended, is out of the job within 3 s, and in step
-// the others go on then.
+// the others go on then; whenever it dies, before its first heartbeat too.
 func TestABrokenConnectionTellsOfADeath(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []strategy.Mode{strategy.ModeSync, strategy.ModeSSP} {
-		t.Run(string(mode), func(t *testing.T) {
-			var network transport.Transport
-			wrap := func(net transport.Transport) transport.Transport { network = breaking{net}; return network }
-			died := make(chan time.Time, 2)
-			trial.Cluster(2, 3).Simulate(t, wrap, func(ctx context.Context, f *fleet.Fleet) error {
-				s := strategy.Strategy{Mode: mode}
-				if f.WorkerIndex() == 2 {
-					return dieSilently(ctx, f, network, s, died)
-				}
-				err := trial.Counters(1, s, func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
-					err := c.Train(ctx, 100)
-					if took := time.Since(<-died); took > 3*time.Second {
-						t.Errorf("worker %d has waited %v for the dead", f.WorkerIndex(), took)
+		for _, after := range trial.Some(t, moments()) {
+			t.Run(fmt.Sprint(mode, " ", after), func(t *testing.T) {
+				var network transport.Transport
+				wrap := func(net transport.Transport) transport.Transport { network = breaking{net}; return network }
+				died := make(chan time.Time, 2)
+				trial.Cluster(2, 3).Simulate(t, wrap, func(ctx context.Context, f *fleet.Fleet) error {
+					s := strategy.Strategy{Mode: mode}
+					if f.WorkerIndex() == 2 {
+						return dieSilently(ctx, f, network, s, after, died)
+					}
+					err := trial.Counters(1, s, func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
+						err := c.Train(ctx, 100)
+						if took := time.Since(<-died); took > 3*time.Second {
+							t.Errorf("worker %d has waited %v for the dead", f.WorkerIndex(), took)
+						}
+						return err
+					})(ctx, f)
+					if f.IsServer() && errors.Is(err, fleet.ErrWorkersDied) {
+						err = nil
 					}
 					return err
-				})(ctx, f)
-				if f.IsServer() && errors.Is(err, fleet.ErrWorkersDied) {
-					err = nil
-				}
-				return err
+				})
 			})
-		})
+		}
 	}
 }
 
-// dieSilently makes two steps, after a while, and sends nothing any more.
-func dieSilently(ctx context.Context, f *fleet.Fleet, net transport.Transport, s strategy.Strategy, died chan<- time.Time) error {
+// moments are drawn: a few between any two heartbeats of a worker's first, and before them.
+func moments() (all []time.Duration) {
+	r := rand.New(rand.NewPCG(1, 1))
+	for i := range 12 {
+		all = append(all, time.Duration((float64(i%4)+r.Float64())*float64(time.Second)).Round(time.Millisecond))
+	}
+	return all
+}
+
+// dieSilently makes two steps, and a while later sends nothing any more.
+func dieSilently(ctx context.Context, f *fleet.Fleet, net transport.Transport, s strategy.Strategy, after time.Duration, died chan<- time.Time) error {
 	cable := &trial.Cable{Transport: net}
 	own, err := trial.Another(f, cable)
 	if err != nil {
@@ -94,7 +107,7 @@ func dieSilently(ctx context.Context, f *fleet.Fleet, net transport.Transport, s
 		return err
 	}
 	err = c.Train(ctx, 2)
-	time.Sleep(5 * time.Second)
+	time.Sleep(after)
 	cable.Kill()
 	died <- time.Now()
 	died <- time.Now()

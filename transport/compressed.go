@@ -198,7 +198,7 @@ func (z *compressed) handle(endpoint string, h Handler, screen func([]byte) erro
 	if err != nil {
 		z.turnedAway(endpoint, err)
 	} else {
-		p.inner.Broken = reply.Broken
+		p.inner.Broken, p.inner.First = reply.Broken, reply.First
 		h(payload, &p.inner)
 		err = z.fits(p.inner.Parts)
 	}

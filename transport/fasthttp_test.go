@@ -438,7 +438,7 @@ func TestAligned(t *testing.T) {
 }
 
 // TestBroken: a listener knows that its client has closed a connection, also while the handler of its request runs, and takes for
-// nothing such what a client's first request tells, or what it closes itself.
+// nothing such what it closes itself. Which request is a connection's first it says too.
 func TestBroken(t *testing.T) {
 	f := &transport.FastHTTP{IdleTimeout: 50 * time.Millisecond}
 	l, err := f.Listen("127.0.0.1:0")
@@ -449,6 +449,9 @@ func TestBroken(t *testing.T) {
 	served := make(chan error, 1)
 	go func() {
 		served <- l.Serve(func(req []byte, reply *transport.Reply) {
+			if is := string(req) == "first"; reply.First != is {
+				t.Errorf("request %q is its connection's first: %v", req, reply.First)
+			}
 			took <- reply.Broken
 			if string(req) == "wait" {
 				<-held
@@ -472,8 +475,8 @@ func TestBroken(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if ask(c, "first") != nil {
-			t.Error("a connection's first request tells whether it is broken")
+		if ask(c, "first")() {
+			t.Error("an open connection is broken")
 		}
 		return c
 	}

@@ -179,9 +179,7 @@ func (l *listener) serveRequest(ctx *fasthttp.RequestCtx) {
 		say(ctx, fasthttp.StatusServiceUnavailable, "the server is closing, or the request did not arrive in time")
 		return
 	}
-	if c.reply.Broken = nil; c.served.Load() {
-		c.reply.Broken = c.broken
-	}
+	c.reply.Broken, c.reply.First = c.broken, !c.served.Load()
 	if err := safely(l.handler, c.req.B, &c.reply, l.f.logger(), l.endpoint); err != nil {
 		c.finish()
 		say(ctx, fasthttp.StatusInternalServerError, err.Error())

@@ -45,9 +45,11 @@ type Reply struct {
 	// Stranger says that who asked is no client of this server: the connection may end with the answer.
 	Stranger bool
 	// Broken, if a transport sets it, says whether the client's side has ended the connection that the request came by,
-	// as the system does for a process that dies. It may be asked for as long as somebody likes, and is nil for the
-	// first request of a connection: some proxies make one for each.
+	// as the system does for a process that dies. It may be asked for as long as somebody likes.
 	Broken func() bool
+	// First says that the connection has served no request before. Some proxies make one for each: of a client whose
+	// requests are all first its end says nothing.
+	First bool
 	// Done, if set, is called once when the transport no longer needs Parts, sent or not.
 	Done func()
 }

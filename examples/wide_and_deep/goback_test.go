@@ -13,7 +13,6 @@ import (
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/internal/porttest"
-	"github.com/gofleet/gofleet/strategy"
 )
 
 // asProgram has this test's binary be the program.
@@ -101,8 +100,8 @@ func TestAKilledServerEndsTheJob(t *testing.T) {
 	}
 }
 
-// TestAKilledWorkerIsNoticed kills worker 1 of a job in sync that has checkpoints, as kill -9 does, and starts it nowhere: within
-// seconds all others have gone back, though none of them may be silent for long.
+// TestAKilledWorkerIsNoticed kills worker 1 of a job in sync that has checkpoints as soon as it trains, as kill -9 does, and starts it
+// nowhere: within seconds all others have gone back, though none of them may be silent for long.
 func TestAKilledWorkerIsNoticed(t *testing.T) {
 	endpoints, args := porttest.Free(t, 2), []string{"-mode=sync", "-goback=0", "-checkpoint=" + t.TempDir()}
 	quiet, trains := func(string) {}, make(chan struct{})
@@ -115,7 +114,7 @@ func TestAKilledWorkerIsNoticed(t *testing.T) {
 	}
 	victim := startRole(t, "worker 1", endpoints, quiet, args, "TRAINING_ROLE=TRAINER", "PADDLE_TRAINER_ID=1")
 	others = append(others, startRole(t, "worker 0", endpoints, func(line string) {
-		if strings.Contains(line, "epoch 8") {
+		if strings.Contains(line, "epoch 2") {
 			once.Do(func() { close(trains) })
 		}
 	}, args, "TRAINING_ROLE=TRAINER", "PADDLE_TRAINER_ID=0"))
@@ -125,11 +124,6 @@ func TestAKilledWorkerIsNoticed(t *testing.T) {
 		t.Fatalf("worker 0 ended: %v\n%s", err, others[2].stderr.String())
 	case <-time.After(time.Minute):
 		t.Fatal("worker 0 trains nothing")
-	}
-	select { // a connection's first heartbeat proves nothing yet
-	case err := <-others[2].ended:
-		t.Fatalf("worker 0 ended: %v\n%s", err, others[2].stderr.String())
-	case <-time.After(4 * strategy.DefaultHeartbeatInterval.Std()):
 	}
 	if err := victim.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)

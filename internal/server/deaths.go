@@ -31,7 +31,7 @@ type deaths struct {
 	drops      state.Event[wire.Leave]
 	torn       bool          // the mode has rounds, which a death can tear
 	back       bool          // no worker goes on without the others
-	beat       time.Duration // how often a worker shows that it lives
+	pace       time.Duration // of looks
 	log        *slog.Logger
 }
 
@@ -43,7 +43,7 @@ func (c *deaths) register(m *state.Memory) {
 
 // watch looks for silence until ctx ends.
 func (c *deaths) watch(ctx context.Context) {
-	tick := time.NewTicker(max(min(c.peers.Timeout/8, c.beat/2), time.Millisecond))
+	tick := time.NewTicker(c.pace)
 	defer tick.Stop()
 	started := c.st.Now()
 	for {

@@ -72,7 +72,7 @@ func newDoor(st *state.Job, index int, fingerprint uint64, meter *Meter, log *sl
 // handle is the transport's handler.
 func (d *door) handle(body []byte, out *transport.Reply) {
 	r := d.replies.Get().(*state.Reply)
-	out.Done, r.Broken = r.Done, out.Broken
+	out.Done, r.Broken, r.First = r.Done, out.Broken, out.First
 	f := &r.Frame
 	f.Header = wire.Header{}
 	err := f.Parse(body)

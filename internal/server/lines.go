@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/gofleet/gofleet/internal/roster"
+	"github.com/gofleet/gofleet/internal/server/state"
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
@@ -15,6 +16,7 @@ type lines struct {
 	roster   *roster.Roster
 	byWorker []line
 	enough   time.Duration // of silence
+	pace     time.Duration // of looks, of which one may come a little early
 	// lonely says that workers wait for a server that they don't reach: if no other worker is heard, it may be this
 	// server that is cut off.
 	lonely bool
@@ -23,16 +25,20 @@ type lines struct {
 type line struct {
 	life   uint32
 	broken func() bool // nil where the transport does not know
-	since  time.Time   // it was seen to be, zero before
-	looks  int         // that have seen it since
+	// keeps says that a connection of this life has served more than one request: none lies between that makes one for
+	// each, whose end would say nothing.
+	keeps bool
+	since time.Time // it was seen to be broken, zero before
+	looks int       // that have seen it since
 }
 
 // fewestLooks keep a server that stood still itself from a verdict before it has read what came meanwhile.
 const fewestLooks = 4
 
-// heard takes note of a heartbeat. Locked.
-func (c *lines) heard(worker int, life uint32, broken func() bool) {
-	c.byWorker[worker] = line{life: life, broken: broken}
+// heard takes note of a request that shows life: a life's first, and its heartbeats. Locked.
+func (c *lines) heard(worker int, life uint32, r *state.Reply) {
+	was := c.byWorker[worker]
+	c.byWorker[worker] = line{life: life, broken: r.Broken, keeps: !r.First || was.life == life && was.keeps}
 }
 
 // ended gives yield the workers that are in the job, and whose processes have ended without a word, and why. Locked.
@@ -41,7 +47,7 @@ func (c *lines) ended(now time.Time, yield func(worker int, end wire.Ending)) {
 		l := &c.byWorker[w]
 		life, lives := c.roster.Living(w)
 		silent := now.Sub(c.roster.Seen(w))
-		if !lives || life != l.life || l.broken == nil || !l.broken() {
+		if !lives || life != l.life || !l.keeps || l.broken == nil || !l.broken() {
 			l.looks = 0
 			continue
 		}
@@ -49,7 +55,7 @@ func (c *lines) ended(now time.Time, yield func(worker int, end wire.Ending)) {
 			l.since = now
 		}
 		cutOff := c.lonely && !c.roster.OthersSeenSince(w, l.since)
-		if l.looks >= fewestLooks && min(now.Sub(l.since), silent) >= c.enough && !cutOff {
+		if l.looks >= fewestLooks && min(now.Sub(l.since)+c.pace/2, silent) >= c.enough && !cutOff {
 			c.roster.Broken(w)
 			yield(w, wire.Ending{Returns: true, Why: fmt.Sprintf("its connection has ended, and nothing came for %v",
 				silent.Round(time.Millisecond))})

@@ -100,6 +100,7 @@ func (c *membership) join(f *wire.Frame, hello *wire.Hello, r *state.Reply) erro
 	if err != nil {
 		return err
 	}
+	c.lines.heard(int(f.Worker), life, r)
 	return r.JSON(wire.Welcome{Life: life, Job: g.Life(f.Worker, life), Round: uint64(c.st.Mode.Open()),
 		Published: c.st.Published,
 		From:      c.loading.from, Origin: c.loading.origin, Progress: c.recovery.progress, Shares: c.recovery.shares,
@@ -188,7 +189,7 @@ func (c *membership) heartbeat(f *wire.Frame, r *state.Reply) error {
 	}
 	c.roster.Waits(int(f.Worker), f.Samples > 0)
 	c.roster.Savers.Beats(int(f.Worker), f.Seq == wire.Asked)
-	c.lines.heard(int(f.Worker), f.Life, r.Broken)
+	c.lines.heard(int(f.Worker), f.Life, r)
 	beat := wire.Beat{Save: c.recovery.asks(int(f.Worker))}
 	beat.Waits, beat.Computes = c.st.Oldest()
 	if beat == (wire.Beat{}) {

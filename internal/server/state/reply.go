@@ -12,8 +12,9 @@ type Reply struct {
 	wire.Builder
 	Frame wire.Frame
 	Done  func() // puts it back
-	// Broken is the transport's [transport.Reply.Broken].
+	// Broken and First are the transport's, see [transport.Reply].
 	Broken func() bool
+	First  bool
 	// Asked are the rows wanted, the first so many of them: the memory of the others is for larger requests.
 	Asked   []Asked
 	Wanted  int
