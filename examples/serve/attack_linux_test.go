@@ -118,41 +118,45 @@ func (p *process) megabytes(line string) int {
 	return n / 1024
 }
 
-// ask is an answer's status, and how long it took.
-func (p *process) ask(body string) (status int, took time.Duration, err error) {
-	began := time.Now()
+// ask is an answer's status.
+func (p *process) ask(body string) (status int, err error) {
 	a, err := http.Post(p.url+"/score", "application/json", strings.NewReader(body))
 	if err != nil {
-		return 0, 0, err
+		return 0, err
 	}
 	defer a.Body.Close()
 	_, err = io.Copy(io.Discard, a.Body)
-	return a.StatusCode, time.Since(began), err
+	return a.StatusCode, err
 }
 
-// honest asks for one row after the other until done closes, each of which must be answered, and returns what the
-// slowest of a hundred took.
+// honest asks for one row every so often until done closes, each of which must be answered, and returns what the
+// slowest of a hundred took from when it was due: one that is late makes those behind it late too.
 func (p *process) honest(done <-chan struct{}, row string) (n int, p99 time.Duration) {
+	const every = 50 * time.Millisecond
 	var took []time.Duration
-	for over := false; !over; {
+	for due := time.Now(); ; due = due.Add(every) {
 		select {
 		case <-done:
-			over = true
-		default:
+			if slices.Sort(took); len(took) > 0 {
+				p99 = took[len(took)*99/100]
+			}
+			return len(took), p99
+		case <-time.After(time.Until(due)):
 		}
-		status, d, err := p.ask(row)
+		status, err := p.ask(row)
 		if err != nil || status != http.StatusOK {
 			p.t.Errorf("an honest request: %d, %v", status, err)
 			return len(took), 0
 		}
-		took = append(took, d)
+		took = append(took, time.Since(due))
 	}
-	slices.Sort(took)
-	return len(took), took[len(took)*99/100]
 }
 
+// patience is how long an honest request may take on a machine that is busy with other things too.
+const patience = 500 * time.Millisecond
+
 // TestUnderAttack: large requests that come together, every one of which is legal, and bodies that stop in the middle,
-// take a bounded amount of memory, and a client of one row is answered all the time.
+// take a bounded amount of memory, and a client of one row is answered all the time, nearly as soon as before and after.
 func TestUnderAttack(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes long, and -short is given")
@@ -161,13 +165,16 @@ func TestUnderAttack(t *testing.T) {
 	row := `{"x":[1,2,3,4,5,6,7,8,9,10]}`
 	many := "[" + strings.Repeat(row+",", 2499) + row + "]"
 	idle := p.megabytes("VmRSS")
-	attacks := map[string]func(){
-		"large requests": func() {
+	attacks := []struct {
+		name string
+		run  func()
+	}{
+		{"large requests", func() {
 			var all sync.WaitGroup
 			var answered atomic.Int64
 			for range 64 {
 				all.Go(func() {
-					switch status, _, err := p.ask(many); {
+					switch status, err := p.ask(many); {
 					case err != nil:
 					case status == http.StatusOK, status == http.StatusServiceUnavailable:
 						answered.Add(1)
@@ -180,8 +187,8 @@ func TestUnderAttack(t *testing.T) {
 			if answered.Load() == 0 {
 				t.Error("of 64 large requests none was answered")
 			}
-		},
-		"half bodies": func() {
+		}},
+		{"half bodies", func() {
 			var all []net.Conn
 			text := "POST /score HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n" + strings.Repeat("x", 500_000)
 			var sending sync.WaitGroup
@@ -199,19 +206,37 @@ func TestUnderAttack(t *testing.T) {
 				c.Close()
 			}
 			sending.Wait()
-		},
+		}},
 	}
-	for name, attack := range attacks {
+	beside := func(attack func()) (n int, p99 time.Duration) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
 			attack()
 		}()
-		n, p99 := p.honest(done, "["+row+"]")
-		peak := p.megabytes("VmHWM")
-		t.Logf("%s: %d MB, idle %d MB; %d honest requests, of which 99 %% took no longer than %v", name, peak, idle, n, p99)
-		if peak > idle+300 {
-			t.Errorf("%s take %d MB more than idle, want 300 at most", name, peak-idle)
+		return p.honest(done, "["+row+"]")
+	}
+	quiet := func() time.Duration {
+		_, p99 := beside(func() { <-time.After(patience) })
+		return p99
+	}
+	for _, attack := range attacks {
+		for try := 1; ; try++ {
+			before := quiet()
+			n, p99 := beside(attack.run)
+			most, peak := max(5*max(before, quiet()), patience), p.megabytes("VmHWM")
+			t.Logf("%s: %d MB, idle %d MB; %d honest requests, of which 99 %% took no longer than %v, may be %v", attack.name, peak, idle,
+				n, p99, most)
+			if peak > idle+300 {
+				t.Errorf("%s take %d MB more than idle, want 300 at most", attack.name, peak-idle)
+			}
+			if p99 <= most {
+				break
+			}
+			if try == 2 {
+				t.Errorf("beside %s an honest request takes %v, twice, want %v at most", attack.name, p99, most)
+				break
+			}
 		}
 	}
 }
