@@ -152,6 +152,7 @@ func TestLogsAsJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	os.Stderr = w
+	fleet.LogAgain()
 	t.Cleanup(func() { slog.SetDefault(before); os.Stderr = stderr; r.Close() })
 	t.Setenv("FLEET_LOG", "json")
 	t.Setenv("JOB_COMPLETION_INDEX", "1")

@@ -16,6 +16,9 @@ var Variables = mistyped.Ours()
 // WarnAgain has the next fleet warn of strange variables, whatever was warned of before.
 func WarnAgain() { warnVariables = sync.Once{} }
 
+// LogAgain has the next fleet make FLEET_LOG's log, whatever the default log was made before.
+func LogAgain() { jsonLogs = sync.Once{} }
+
 // Pin gives a process a number instead of a random one, so that its messages are the same in every run and meet the
 // same faults.
 func (f *Fleet) Pin(process uint64) { f.process = process }
