@@ -34,7 +34,7 @@ func TestWhoWaitsIsToldForWhom(t *testing.T) {
 		}, "for round"},
 		"ssp": {strategy.Strategy{Mode: strategy.ModeSSP}, func(ctx context.Context, _ *fleet.Fleet, c *trial.Counter) error {
 			return c.Train(ctx, 100)
-		}, "for round"},
+		}, "for the slowest: workers may be 0 steps ahead of it"},
 	}) {
 		t.Run(name, func(t *testing.T) {
 			var log trial.Log

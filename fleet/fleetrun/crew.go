@@ -102,6 +102,7 @@ func (c *crew) startAgain(r role) error {
 	if err != nil {
 		return fmt.Errorf("cannot start %v again: %w", r, err)
 	}
+	c.panel.again(r)
 	return nil
 }
 
@@ -130,6 +131,7 @@ func (c *crew) watch(k *keeper, signals <-chan os.Signal) error {
 		}
 		switch {
 		case o.stop == later:
+			c.panel.rests(o.role, o.wait)
 			if o.wait == firstPause {
 				c.blame(new(k.paused[o.role].exit))
 			}

@@ -39,6 +39,19 @@ func (j *job) metrics(env string, r role) []variable {
 	return []variable{{metricsVar, net.JoinHostPort(host, strconv.Itoa(n+slices.Index(j.here, r)))}}
 }
 
+// metricsAt is where this machine sees that of a role, empty if it is not known.
+func (j *job) metricsAt(env string, r role) string {
+	at := j.metrics(env, r)
+	if at == nil {
+		return ""
+	}
+	host, port, _ := net.SplitHostPort(at[0].value)
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return net.JoinHostPort(host, port)
+}
+
 // unprobed keeps roles that share a machine from answering probes at one address.
 func (j *job) unprobed(env string, con *console) []variable {
 	if env == "" || len(j.here) < 2 {

@@ -97,7 +97,7 @@ func launch(opts *options, con *console) (int, error) {
 	job.lacks = job.unprobed(os.Getenv(healthVar), con)
 	showJob(con, opts, job)
 	c := &crew{program: program, args: opts.args, job: job, logDir: opts.logDir, con: con}
-	closeUI, err := c.openUI(opts.ui)
+	closeUI, err := c.openUI(opts.ui, opts.restarts)
 	if err != nil {
 		return exitUsage, err
 	}

@@ -29,6 +29,8 @@ type panel struct {
 	mu      sync.Mutex
 	attempt string
 	roles   map[role]*ui.Role
+	metrics func(role) string
+	alone   restarts
 }
 
 // statsVar tells a role at which unix socket it says all that it knows.
@@ -38,7 +40,7 @@ const statsVar, uiTokenVar = "FLEET_STATS", "FLEET_UI_TOKEN"
 const longestSocket = 100
 
 // openUI opens the page of --ui, if there is to be one, and says where it is.
-func (c *crew) openUI(addr string) (close func(), err error) {
+func (c *crew) openUI(addr string, alone restarts) (close func(), err error) {
 	if addr == "" {
 		return func() {}, nil
 	}
@@ -51,7 +53,8 @@ func (c *crew) openUI(addr string) (close func(), err error) {
 		return nil, fmt.Errorf("--ui=%s: %w", addr, err)
 	}
 	c.panel = &panel{dir: c.job.scratch, logDir: c.logDir, name: filepath.Base(c.program), began: time.Now(),
-		roles: map[role]*ui.Role{}}
+		roles: map[role]*ui.Role{}, alone: alone,
+		metrics: func(r role) string { return c.job.metricsAt(os.Getenv(metricsVar), r) }}
 	token := cmp.Or(os.Getenv(uiTokenVar), rand.Text())
 	page := ui.New(addr, token, l, c.panel.job)
 	var serving sync.WaitGroup
@@ -100,12 +103,36 @@ func (p *panel) ended(e exit) {
 	}
 }
 
+// rests takes note in how long a role that has ended is started again alone.
+func (p *panel) rests(r role, in time.Duration) {
+	p.change(r, func(is *ui.Role) { is.Again = time.Now().Add(in) })
+}
+
+// again takes note that a role was started again alone.
+func (p *panel) again(r role) {
+	p.change(r, func(is *ui.Role) {
+		is.Restarts = append(slices.Clone(is.Restarts[max(0, len(is.Restarts)-mostRestarts+1):]), time.Now())
+	})
+}
+
+func (p *panel) change(r role, what func(*ui.Role)) {
+	if p != nil {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		what(p.roles[r])
+	}
+}
+
+// mostRestarts of a role are kept, which are those of two minutes and more.
+const mostRestarts = 20
+
 func (p *panel) set(r role, is ui.Role) {
-	is.Kind, is.Index = string(r.kind), r.rank
+	is.Kind, is.Index, is.Log, is.Metrics = string(r.kind), r.rank, logPath(p.logDir, r), p.metrics(r)
+	is.Alone = *p.alone.alone(r.kind) > 0
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if was := p.roles[r]; was != nil {
-		is.Stats = was.Stats // what is known of a role that is down is as it was last
+		is.Stats, is.Restarts = was.Stats, was.Restarts // what is known of a role that is down is as it was last
 	}
 	p.roles[r] = &is
 }
@@ -140,7 +167,7 @@ func (p *panel) job(ctx context.Context) ui.Job {
 	}
 	asking.Wait()
 	slices.SortFunc(j.Roles, func(a, b ui.Role) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), a.Index-b.Index) })
-	j.Warnings = p.logs.read(p.logDir, who)
+	j.Warnings = p.logs.read(p.logDir, who, time.Now())
 	return j
 }
 
@@ -168,6 +195,6 @@ func (p *panel) ask(ctx context.Context, r role, is *ui.Role) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if now := p.roles[r]; now.Since.Equal(was.Since) && now.State == was.State { // not ended meanwhile
-		*now = *is
+		now.State, now.Since, now.Stats = is.State, is.Since, is.Stats
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/gofleet/gofleet/internal/ui"
 )
@@ -23,10 +24,15 @@ var (
 	errs   = regexp.MustCompile(`\bERROR\b|"level":"ERROR"|^panic: |^fatal error: |^` + attemptLine)
 	mostOf = 50
 	wide   = 600
+
+	// Lines are alike but for words with digits: times, numbers, names of files. Which process is meant stays.
+	varies = regexp.MustCompile(`((?:server|worker) \d+\b)|\S*\d\S*`)
+	stamp  = regexp.MustCompile(`\d{4}[-/]\d\d[-/]\d\d[ T]\d\d:\d\d:\d\d`)
+	asTime = strings.NewReplacer("/", "-", "T", " ")
 )
 
-// read reads what roles have written since the last call, and returns their last warnings.
-func (t *logTails) read(dir string, who []role) []ui.Warning {
+// read reads what roles have written since the last call, and returns their last warnings, such as repeat as one.
+func (t *logTails) read(dir string, who []role, now time.Time) []ui.Warning {
 	if t.at == nil {
 		t.at = map[role]int64{}
 	}
@@ -36,12 +42,32 @@ func (t *logTails) read(dir string, who []role) []ui.Warning {
 			bad := errs.MatchString(line)
 			if bad || warns.MatchString(line) {
 				line = line[:min(len(line), wide)]
-				t.warnings = append(t.warnings, ui.Warning{Role: r.String(), Text: line, Bad: bad})
+				t.add(ui.Warning{Role: r.String(), Text: line, Bad: bad, Count: 1, At: written(line, now),
+					Like: varies.ReplaceAllString(line, "$1")})
 			}
 		}
 	}
 	t.warnings = slices.Delete(t.warnings, 0, max(0, len(t.warnings)-mostOf))
 	return slices.Clone(t.warnings)
+}
+
+// add puts a warning behind the others, in the place of those that it repeats.
+func (t *logTails) add(w ui.Warning) {
+	like := func(o ui.Warning) bool { return o.Role == w.Role && o.Like == w.Like }
+	if at := slices.IndexFunc(t.warnings, like); at >= 0 {
+		w.Count += t.warnings[at].Count
+		t.warnings = slices.Delete(t.warnings, at, at+1)
+	}
+	t.warnings = append(t.warnings, w)
+}
+
+// written is when a line was, or now if it does not say so. Logs have local times.
+func written(line string, now time.Time) time.Time {
+	at, err := time.ParseInLocation(time.DateTime, asTime.Replace(stamp.FindString(line)), time.Local)
+	if err != nil || at.After(now) {
+		return now
+	}
+	return at
 }
 
 // lines are the whole lines of a log that are new, of very many the last.

@@ -50,6 +50,14 @@ type Server interface {
 	Resume(State)
 }
 
+// Awaits says what a round waits for, to a person.
+func Awaits(s Server, r Round) string {
+	if bound, is := s.(*SSP); is && r.Phase() == bound.phase {
+		return fmt.Sprintf("for the slowest: workers may be %d steps ahead of it, and no more", bound.staleness)
+	}
+	return fmt.Sprintf("for round %v (round %v is open)", r, s.Open())
+}
+
 // State is that of a [Server] between updates.
 type State struct {
 	Open    Round         `json:"open,omitempty"`

@@ -47,6 +47,8 @@ func play(t *testing.T, s Server, words []string) string {
 		apply = s.Leave(script.Number(t, words[1]), true)
 	case "open":
 		return unless(s.Open() == round(t, words[1]), s.Open())
+	case "awaits":
+		return Awaits(s, round(t, words[1]))
 	case "missing":
 		return unless(fmt.Sprint(s.Missing()) == "["+strings.Join(words[1:], " ")+"]", s.Missing())
 	case "reached":

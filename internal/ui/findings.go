@@ -12,9 +12,12 @@ import (
 
 // Finding is what is wrong with a job, or worth to know, and what to do.
 type Finding struct {
-	Level string `json:"level"` // bad, wait or note
-	What  string `json:"what"`
-	Do    string `json:"do"`
+	Level string   `json:"level"` // bad, wait or note
+	What  string   `json:"what"`
+	Whole string   `json:"whole"` // a line of a log that What has the beginning of
+	Do    string   `json:"do"`
+	Who   []string `json:"who"`  // the processes that it is about, such as worker 1
+	Mark  string   `json:"mark"` // what is said of each in the picture
 }
 
 // What is long enough to be a finding.
@@ -22,22 +25,22 @@ const (
 	longSilence = 3 * time.Second
 	longWait    = 2 * time.Second
 	slowCall    = 50 * time.Millisecond // more than for the fastest other server
+
+	lately    = 2 * time.Minute  // in which restarts are counted
+	loop      = 2                // restarts lately
+	soonAgain = 30 * time.Second // behind a start a process may end as the one before did
 )
 
 // Findings are a job's, the worst first; before is how it stood a moment ago, nil for the first look.
 func Findings(before, now *Job) (all []Finding) {
-	bad := func(do, what string, args ...any) {
-		all = append(all, Finding{"bad", fmt.Sprintf(what, args...), do})
-	}
 	for i := range now.Roles {
 		switch r := &now.Roles[i]; {
-		case r.State == Failed:
-			bad("The last lines of its log say why. It comes back alone if fleetrun has --restart_"+r.Kind+"s, and "+
-				"all go back to the last checkpoint with --max_restart.",
-				"%v has failed %s ago: %s.", r, ago(now, r.Since), r.How)
+		case r.State == Failed || loops(now, r) > 0:
+			all = append(all, failed(now, r))
 		case r.State == Silent && now.At.Sub(r.Since) > longSilence:
-			bad("Look whether it is stopped (kill -CONT), swaps, or shares its processors with others.",
-				"%v runs and has not answered for %s.", r, ago(now, r.Since))
+			all = append(all, Finding{Level: "bad", Who: []string{r.String()}, Mark: "does not answer",
+				What: fmt.Sprintf("%v runs and has not answered for %s.", r, ago(now, r.Since)),
+				Do:   "Look whether it is stopped (kill -CONT), swaps, or shares its processors with others."})
 		}
 	}
 	all = append(all, full(now)...)
@@ -48,7 +51,47 @@ func Findings(before, now *Job) (all []Finding) {
 			all = append(all, counted(&now.Roles[i], s)...)
 		}
 	}
-	return append(all, hungry(before, now)...)
+	all = append(all, hungry(before, now)...)
+	rank := func(f Finding) int { return slices.Index([]string{"bad", "wait", "note"}, f.Level) }
+	slices.SortStableFunc(all, func(a, b Finding) int { return rank(a) - rank(b) })
+	return all
+}
+
+// loops is how often a process was started again lately, 0 of one that is not started again over and over, as far as
+// can be seen so soon behind a start.
+func loops(now *Job, r *Role) (n int) {
+	for _, at := range r.Restarts {
+		if now.At.Sub(at) < lately {
+			n++
+		}
+	}
+	if r.State == Ended || r.State != Failed && now.At.Sub(r.Since) > soonAgain || n < loop {
+		return 0
+	}
+	return n
+}
+
+// failed is what to say of a process that has failed, or that does so over and over.
+func failed(now *Job, r *Role) Finding {
+	f := Finding{Level: "bad", Who: []string{r.String()}, Mark: "has failed",
+		Do: strings.TrimSuffix("The last lines of its log say why: "+r.Log, ": ") + "."}
+	f.What = fmt.Sprintf("%v has failed %s ago: %s.", r, ago(now, r.Since), r.How)
+	if n := loops(now, r); n > 0 {
+		f.Mark = "fails again and again"
+		if f.What = strings.TrimPrefix(f.What, r.String()); r.State != Failed {
+			f.What = fmt.Sprintf(" was started %s ago.", ago(now, r.Since))
+		}
+		f.What = fmt.Sprintf("%v fails again and again: it was started again %d times in the last %.0f minutes, and%s",
+			r, n, lately.Minutes(), f.What)
+	}
+	switch {
+	case !r.Again.IsZero():
+		f.What += fmt.Sprintf(" It is started again in %s.", brief(max(0, r.Again.Sub(now.At))))
+	case !r.Alone:
+		f.Do += " It comes back alone if fleetrun has --restart_" + r.Kind + "s, and all go back to the last " +
+			"checkpoint with --max_restart."
+	}
+	return f
 }
 
 func ago(now *Job, since time.Time) string { return brief(now.At.Sub(since)) }
@@ -64,15 +107,43 @@ func brief(d time.Duration) string {
 }
 
 // full finds disks that are.
-func full(now *Job) (all []Finding) {
-	for _, w := range slices.Backward(now.Warnings) {
+func full(now *Job) []Finding {
+	f, last, count := Finding{Level: "bad", Mark: "disk is full"}, Warning{}, 0
+	for _, w := range now.Warnings {
 		if strings.Contains(w.Text, "no space left on device") {
-			return []Finding{{"bad", writer(w) + " can't write: its disk is full. " + w.Text,
-				"Free space on the disk of the directory that it names, or start the job again with another one."}}
+			last, count = w, count+w.Count
+			if who := writer(w); !slices.Contains(f.Who, who) {
+				f.Who = append(f.Who, who)
+			}
 		}
 	}
-	return nil
+	if f.Who == nil {
+		return nil
+	}
+	slices.Sort(f.Who)
+	often := ""
+	if count > 1 {
+		often = fmt.Sprintf(" (said %d times, the last %s ago)", count, ago(now, last.At))
+	}
+	f.What = fmt.Sprintf("%s can't write: a disk is full%s. %s", strings.Join(f.Who, " and "), often, cut(last.Text))
+	f.Whole = last.Text
+	f.Do = "Free space on the disk of the directory that it names, or start the job again with another one."
+	return []Finding{f}
 }
+
+// cut is a long line's beginning, up to a word's end.
+func cut(line string) string {
+	if len(line) <= mostOfLine {
+		return line
+	}
+	line = strings.ToValidUTF8(line[:mostOfLine], "")
+	if at := strings.LastIndexByte(line, ' '); at > 0 {
+		line = line[:at]
+	}
+	return line + " …"
+}
+
+const mostOfLine = 160
 
 // writer is the role that a warning of a full disk is about: the last server that the error came through, or who says
 // it.
@@ -95,6 +166,7 @@ func waits(now *Job) (all []Finding) {
 		since time.Time
 		why   string
 		by    string
+		who   []string
 	}
 	whose := map[string]awaited{}
 	for i := range now.Roles {
@@ -108,14 +180,14 @@ func waits(now *Job) (all []Finding) {
 			}
 			whom := names(w.Workers)
 			if is, known := whose[whom]; !known || w.Since.Before(is.since) {
-				whose[whom] = awaited{w.Since, w.Why, now.Roles[i].String()}
+				whose[whom] = awaited{w.Since, w.Why, now.Roles[i].String(), each(w.Workers)}
 			}
 		}
 	}
 	for whom, w := range whose {
 		what := fmt.Sprintf("%s has waited for %s for %s: it waits %s.", w.by, cmp.Or(whom, "others"),
 			ago(now, w.since), w.why)
-		all = append(all, Finding{"wait", what, remedy(now, whom)})
+		all = append(all, Finding{Level: "wait", What: what, Do: remedy(now, whom), Who: w.who, Mark: "is waited for"})
 	}
 	slices.SortFunc(all, func(a, b Finding) int { return strings.Compare(a.What, b.What) })
 	return all
@@ -129,11 +201,14 @@ func names(workers []int) string {
 	case n > 3:
 		return fmt.Sprintf("worker %d and %d more", workers[0], n-1)
 	}
-	var texts []string
+	return strings.Join(each(workers), " and ")
+}
+
+func each(workers []int) (names []string) {
 	for _, w := range workers {
-		texts = append(texts, fmt.Sprint("worker ", w))
+		names = append(names, fmt.Sprint("worker ", w))
 	}
-	return strings.Join(texts, " and ")
+	return names
 }
 
 // remedy is what to do of a worker that others wait for.
@@ -147,8 +222,13 @@ func remedy(now *Job, whom string) string {
 	case now.Roles[at].State == Silent:
 		return "That process runs and does not answer: look whether it is stopped or swaps."
 	}
+	where := "To see where it is, start the job with FLEET_METRICS=:9100: its goroutines then have an address, which " +
+		"is shown here."
+	if at := now.Roles[at].Metrics; at != "" {
+		where = "Where it is: its goroutines are at http://" + at + "/debug/pprof/goroutine?debug=2."
+	}
 	return "That worker runs: it computes a long step, reads slowly, or does not come to the call that the others " +
-		"wait in. Its goroutines are at /debug/pprof/goroutine with FLEET_METRICS."
+		"wait in. " + where
 }
 
 // slow finds a server for which workers wait longer than for the others, in what they asked a moment ago.
@@ -169,8 +249,9 @@ func slow(before, now *Job) (all []Finding) {
 		if mean > 4*least && mean-least > slowCall {
 			what := fmt.Sprintf("server %d is slow: workers wait %s for each answer of it, and %s for the fastest "+
 				"other's.", server, brief(mean), brief(least))
-			all = append(all, Finding{"bad", what, "Look what else its machine does, at its memory and at the way " +
-				"there; a server with most of the weights wants another placement."})
+			all = append(all, Finding{Level: "bad", What: what, Who: []string{fmt.Sprint("server ", server)},
+				Mark: "is slow", Do: "Look what else its machine does, at its memory and at the way " +
+					"there; a server with most of the weights wants another placement."})
 		}
 	}
 	return all
@@ -212,26 +293,30 @@ func (j *Job) role(of *Role) *Role {
 
 // counted finds what a process has counted that should be zero.
 func counted(r *Role, s *stats.Process) (all []Finding) {
-	note := func(level, do, what string, args ...any) {
-		all = append(all, Finding{level, fmt.Sprintf("%v: ", r) + fmt.Sprintf(what, args...), do})
+	note := func(level, mark, do, what string, args ...any) {
+		f := Finding{Level: level, What: fmt.Sprintf("%v: ", r) + fmt.Sprintf(what, args...), Do: do, Mark: mark}
+		if mark != "" {
+			f.Who = []string{r.String()}
+		}
+		all = append(all, f)
 	}
 	if r.Index == 0 && r.Kind == "server" && s.Server.Dead > 0 {
-		note("bad", "Its log says when and why. What they had not pushed is missing in this epoch.",
+		note("bad", "", "Its log says when and why. What they had not pushed is missing in this epoch.",
 			"%d of the workers were lost.", s.Server.Dead)
 	}
 	for _, t := range s.Tables {
 		if t.TurnedAway > 0 {
-			note("bad", "Raise its MaxBytes, give it an Entry, or Shrink it more often.",
+			note("bad", "a table is full", "Raise its MaxBytes, give it an Entry, or Shrink it more often.",
 				"the table %q is full, and %d gradients of ids without a row were dropped.", t.Name, t.TurnedAway)
 		}
 	}
 	if s.Counts.NotFinite > 0 {
-		note("bad", "Lower the learning rate, clip gradients, and look for NaN in the data (-check).",
-			"%d gradients were not finite.", s.Counts.NotFinite)
+		note("bad", "NaN in gradients", "Lower the learning rate, clip gradients, and look for NaN in the data "+
+			"(-check).", "%d gradients were not finite.", s.Counts.NotFinite)
 	}
 	if n := s.Transport.Refused; n.Token+n.Certificate+n.Plaintext+n.Cluster > 0 {
-		note("note", "Another job may have this address, or a process lacks this job's FLEET_TOKEN or certificates.",
-			"%d connections were turned away.", n.Token+n.Certificate+n.Plaintext+n.Cluster)
+		note("note", "", "Another job may have this address, or a process lacks this job's FLEET_TOKEN or "+
+			"certificates.", "%d connections were turned away.", n.Token+n.Certificate+n.Plaintext+n.Cluster)
 	}
 	return all
 }
@@ -251,5 +336,6 @@ func hungry(before, now *Job) []Finding {
 	}
 	what := fmt.Sprintf("Workers spend %d %% of their time between steps: on rows, evaluations and checkpoints.",
 		100*input/all)
-	return []Finding{{"note", what, "If it is rows: pack the files, read them on more goroutines, or Prefetch more."}}
+	return []Finding{{Level: "note", What: what,
+		Do: "If it is rows: pack the files, read them on more goroutines, or Prefetch more."}}
 }

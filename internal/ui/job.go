@@ -31,6 +31,12 @@ type Role struct {
 	Since time.Time // that it is in this state
 	How   string    // it ended
 	Stats *stats.Process
+
+	Log      string      // where it writes
+	Metrics  string      // where it shows what it counts, and its goroutines, by FLEET_METRICS; empty if it does not
+	Alone    bool        // it may be started again alone
+	Again    time.Time   // when it is, of one that rests before
+	Restarts []time.Time // that were alone, the oldest first
 }
 
 func (r *Role) String() string { return fmt.Sprintf("%s %d", r.Kind, r.Index) }
@@ -47,9 +53,12 @@ const (
 	Failed State = "failed"
 )
 
-// Warning is a line of a role's log.
+// Warning is a line of a role's log, of lines that differ in numbers and times alone the last.
 type Warning struct {
-	Role string `json:"role"`
-	Text string `json:"text"`
-	Bad  bool   `json:"bad"` // an error, or a crash
+	Role  string    `json:"role"`
+	Text  string    `json:"text"`
+	Bad   bool      `json:"bad"` // an error, or a crash
+	Count int       `json:"count"`
+	At    time.Time `json:"at"`
+	Like  string    `json:"-"` // what they have in common
 }

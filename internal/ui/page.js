@@ -40,7 +40,7 @@ function showFindings(v) {
   }
   const words = { bad: "Trouble: ", wait: "Waiting: ", note: "Note: " };
   put("findings", ...v.findings.slice(0, 12).map((f) =>
-    make("li", { class: f.level }, make("strong", {}, words[f.level] + f.what), make("p", {}, f.do))));
+    make("li", { class: f.level }, make("strong", f.whole ? { title: f.whole } : {}, words[f.level] + f.what), make("p", {}, f.do))));
 }
 
 // --- the job as a picture ---
@@ -68,17 +68,19 @@ function showPicture(v) {
     }
     if (!many) (w.traffic || []).forEach((t, i) => {
       const to = place.get("server " + i);
-      if (to && t > 0) shapes.push(draw("path", { class: "edge", "stroke-width": (1 + 5 * Math.sqrt(t / most)).toFixed(1), d: curve([to[0], 68], [at[0], at[1] - high / 2]) }));
+      if (to) shapes.push(draw("path", { class: t > 0 ? "edge" : "edge still", "stroke-width": (1 + 5 * Math.sqrt(t / most)).toFixed(1), d: curve([to[0], 68], [at[0], at[1] - high / 2]) }));
     });
   }
   for (const s of servers) shapes.push(node(s, place.get(title(s)), Math.min(200, width / servers.length - 14), 54, false,
     s.awaits && s.awaits.length ? "waits" : bytes(s.bytes) + ", " + number(s.rows) + " rows"));
   for (const w of workers) shapes.push(node(w, place.get(title(w)), wide, high, many, number(w.rate) + " examples/s", awaited.has(w.index)));
   const height = top + Math.ceil(workers.length / perLine) * (high + 8) + 10;
-  const telling = v.roles.length + " processes: " + ["runs", "starts", "silent", "ended", "failed"].map((s) => [v.roles.filter((r) => r.state === s).length, s])
-    .filter((p) => p[0]).map((p) => p[0] + " " + p[1]).join(", ") + (awaited.size ? "; waited for: worker " + [...awaited.keys()].slice(0, 5).join(", ") : "");
+  const telling = v.roles.length + " processes: " + [["runs", "run"], ["starts", "start"], ["silent", "without an answer"], ["ended", "ended"], ["failed", "failed"]]
+    .map(([s, said]) => [v.roles.filter((r) => r.state === s).length, said]).filter((p) => p[0]).map((p) => p[0] + " " + p[1]).join(", ") +
+    (awaited.size ? "; waited for: worker " + [...awaited.keys()].slice(0, 5).join(", ") : "") +
+    v.roles.filter((r) => r.mark && !words[r.state] && !(r.kind === "worker" && awaited.has(r.index))).slice(0, 5).map((r) => "; " + title(r) + ": " + r.mark).join("");
   put("picture", draw("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": telling }, ...shapes));
-  put("key", telling + (many ? "." : ". Lines are traffic; a dashed line leads from who waits to whom it is for."));
+  put("key", telling + (many ? "." : ". Blue lines are bytes a second now, grey ones without any; a dashed line leads from who waits to whom it is for."));
 }
 
 function curve(a, b) { return `M${a[0]},${a[1]} C${a[0]},${(a[1] + b[1]) / 2} ${b[0]},${(a[1] + b[1]) / 2} ${b[0]},${b[1]}`; }
@@ -87,12 +89,13 @@ function curve(a, b) { return `M${a[0]},${a[1]} C${a[0]},${(a[1] + b[1]) / 2} ${
 const words = { starts: "starts", runs: "", silent: "does not answer", ended: "has ended", failed: "has failed" };
 
 function node(r, [x, y], w, h, small, fact, awaited) {
-  const says = words[r.state] || (awaited ? "is waited for" : fact);
-  const g = draw("g", { class: "node " + r.state + (awaited ? " awaited" : "") }, draw("title", {}, title(r) + ": " + says),
+  const level = r.level || (awaited ? "wait" : ""), sign = { bad: "⚠ ", wait: "… " }[level] || "";
+  const says = r.mark || words[r.state] || (awaited ? "is waited for" : fact);
+  const g = draw("g", { class: "node " + r.state + " " + level }, draw("title", {}, title(r) + ": " + says),
     draw("rect", { x: x - w / 2, y: y - h / 2, width: w, height: h, rx: 7 }));
-  if (small) { g.append(draw("text", { x, y: y + 4, "text-anchor": "middle" }, String(r.index))); return g; }
+  if (small) { g.append(draw("text", { x, y: y + 4, "text-anchor": "middle" }, sign.trim() + r.index)); return g; }
   const room = Math.floor(w / 6.6), short = (s) => s.length > room ? s.slice(0, Math.max(1, room - 1)) + "…" : s;
-  g.append(draw("text", { x, y: y - 4, "text-anchor": "middle", "font-weight": 600 }, short(title(r))),
+  g.append(draw("text", { x, y: y - 4, "text-anchor": "middle", "font-weight": 600 }, short(sign + title(r))),
     draw("text", { x, y: y + 14, "text-anchor": "middle" }, short(says)));
   return g;
 }
@@ -120,6 +123,7 @@ function showCurves(v, rates) {
   }
   for (const [name, lines] of panels) all.push(panel(name, lines, (v.training.Marks || []), "examples", number));
   if (rates.length > 1) all.push(panel("examples a second, since this page was opened", [{ Name: "all workers", Points: rates }], [], "ago", (s) => time(Math.max(0, -s))));
+  byId("legend").hidden = panels.size === 0;
   put("curves", ...(all.length ? all : [make("p", { class: "none" }, "No curve so far: fleet/train shows its losses, and a loop of one's own by Fleet.ShowTraining.")]));
 }
 
@@ -132,8 +136,9 @@ function panel(name, lines, marks, unit, place) {
   if (x1 === x0) x1 = x0 + 1;
   if (unit !== "examples") { y0 = 0; y1 = Math.max(y1, 1); }
   const room = (y1 - y0) / 20 || Math.abs(y1) / 10 || 1;
-  if (y0 !== 0) y0 -= room;
-  y1 += room;
+  const part = name !== "loss" && unit === "examples" && y0 >= 0 && y1 <= 1; // of 1, as AUC and accuracy are
+  y0 = y0 >= 0 ? Math.max(0, y0 - room) : y0 - room;
+  y1 = part ? Math.min(1, y1 + room) : y1 + room;
   const x = (v) => left + (v - x0) / (x1 - x0) * (w - left - right), y = (v) => h - down - (v - y0) / (y1 - y0) * (h - up - down);
   const shapes = [];
   for (let i = 0; i <= 3; i++) {
@@ -186,14 +191,15 @@ function showTables(v) {
   const rows = v.tables.map((t) => make("tr", {}, make("th", { scope: "row" }, t.name), cell(number(t.rows)), cell(number(t.born) + "/s"), cell(bytes(t.bytes)),
     make("td", {}, t.max ? make("meter", { value: t.bytes / t.max, max: 1, low: 0.8, high: 0.95, optimum: 0, "aria-label": t.name + ": part of its limit that is used" }) : "no limit"),
     cell(t.away ? number(t.away) : ""), make("td", { class: "ids" }, (t.hot || []).map((h) => h.ID + " (" + number(h.Updates) + "×)").join(", "))));
-  put("tables", make("thead", {}, make("tr", {}, ...["table", "rows", "born", "memory", "of its limit", "turned away", "hottest ids"].map((h, i) => make("th", { scope: "col", class: [1, 2, 3, 5].includes(i) ? "n" : "" }, h)))),
+  put("tables", make("thead", {}, make("tr", {}, ...[["table", ""], ["rows", "of all servers here"], ["born", "rows that training has made, a second, since the last look"], ["memory", ""], ["of its limit", "memory as a part of MaxBytes"],
+    ["turned away", "gradients of ids without a row that were dropped so far, since the table is full"], ["hottest ids", "ids that were pushed most, and how often"]].map(([h, title], i) => make("th", { scope: "col", title, class: [1, 2, 3, 5].includes(i) ? "n" : "" }, h)))),
     make("tbody", {}, ...rows));
 }
 
 function showWarnings(v) {
   const all = (v.warnings || []).slice(-20).reverse();
   if (all.length === 0) { put("warnings", make("li", { class: "none" }, "None.")); return; }
-  put("warnings", ...all.map((w) => make("li", { class: w.bad ? "bad" : "" }, make("b", {}, w.role), w.text)));
+  put("warnings", ...all.map((w) => make("li", { class: w.bad ? "bad" : "" }, make("b", {}, w.role), w.count > 1 ? make("i", {}, w.count + "×, the last " + time(Math.max(0, (v.at - Date.parse(w.at)) / 1000)) + " ago") : null, w.text)));
 }
 
 function showHead(v) {

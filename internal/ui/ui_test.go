@@ -37,45 +37,78 @@ func made(servers, workers int, after time.Duration) *Job {
 // TestFindings: what is wrong with a job is named, with whom it is about and what to do; a job that trains has none.
 func TestFindings(t *testing.T) {
 	worker := func(j *Job, i int) *Role { return &j.Roles[2+i] }
+	fails := func(j *Job, restarts ...time.Duration) *Role {
+		r := worker(j, 1)
+		*r = Role{Kind: "worker", Index: 1, State: Failed, Since: j.At.Add(-5 * time.Second), How: "exit code 1", Log: "log/workerlog.1", Alone: restarts != nil}
+		for _, ago := range restarts {
+			r.Restarts = append(r.Restarts, j.At.Add(-ago))
+		}
+		return r
+	}
+	waits := func(j *Job, why string) {
+		j.Roles[0].Stats.Server.Waits = []stats.Wait{{Why: why, Workers: []int{1}, Since: j.At.Add(-40 * time.Second)}}
+	}
 	for name, c := range map[string]struct {
 		change   func(j *Job)
 		what, do string
+		marked   string // of the process that it is about
 	}{
-		"all is well": {func(*Job) {}, "", ""},
+		"all is well": {func(*Job) {}, "", "", ""},
+		"one that rests": {func(j *Job) { fails(j, 10*time.Second).Again = j.At.Add(2 * time.Second) },
+			"worker 1 has failed 5s ago: exit code 1. It is started again in 2s.", "The last lines of its log say why: log/workerlog.1.", "worker 1 has failed"},
+		"one that fails again and again": {func(j *Job) {
+			fails(j, 3*time.Minute, 50*time.Second, 40*time.Second, 9*time.Second).Again = j.At.Add(time.Second)
+		}, "worker 1 fails again and again: it was started again 3 times in the last 2 minutes, and has failed 5s ago: exit code 1. It is started again in 1s.",
+			"log/workerlog.1.", "worker 1 fails again and again"},
+		"one that failed again and again, and runs": {func(j *Job) {
+			r := fails(j, 50*time.Second, 5*time.Second)
+			r.State = Runs
+		}, "it was started again 2 times in the last 2 minutes, and was started 5s ago.", "log/workerlog.1.", "worker 1 fails again and again"},
+		"one that has recovered": {func(j *Job) {
+			r := fails(j, 50*time.Second, 40*time.Second)
+			r.State, r.Since = Runs, j.At.Add(-40*time.Second)
+		}, "", "", ""},
+		"a wait for a worker that runs": {func(j *Job) { waits(j, "at BarrierWorker") }, "server 0 has waited for worker 1 for 40s", "FLEET_METRICS=:9100", "worker 1 is waited for"},
+		"a wait for one that has metrics": {func(j *Job) { waits(j, "at BarrierWorker"); worker(j, 1).Metrics = "127.0.0.1:9103" },
+			"server 0 has waited", "http://127.0.0.1:9103/debug/pprof/goroutine?debug=2", "worker 1 is waited for"},
+		"a full disk of two, in many lines": {func(j *Job) {
+			long := strings.Repeat("word ", 40) + "no space left on device"
+			j.Warnings = []Warning{{Role: "server 1", Text: long, Count: 19, At: j.At}, {Role: "server 0", Text: long, Count: 1, At: j.At.Add(-3 * time.Second)}}
+		}, "server 0 and server 1 can't write: a disk is full (said 20 times, the last 3s ago). " + strings.Repeat("word ", 32) + "…", "Free space", "server 0 disk is full"},
 		"a process that fails": {func(j *Job) {
 			*worker(j, 1) = Role{Kind: "worker", Index: 1, State: Failed, Since: j.At.Add(-5 * time.Second), How: "killed (signal 9)"}
-		}, "worker 1 has failed 5s ago: killed (signal 9).", "--restart_workers"},
+		}, "worker 1 has failed 5s ago: killed (signal 9).", "--restart_workers", "worker 1 has failed"},
 		"a process that is stopped": {func(j *Job) { worker(j, 0).State, worker(j, 0).Since = Silent, j.At.Add(-12*time.Second) },
-			"worker 0 runs and has not answered for 12s.", "kill -CONT"},
-		"one that has just not answered": {func(j *Job) { worker(j, 0).State, worker(j, 0).Since = Silent, j.At.Add(-time.Second) }, "", ""},
+			"worker 0 runs and has not answered for 12s.", "kill -CONT", "worker 0 does not answer"},
+		"one that has just not answered": {func(j *Job) { worker(j, 0).State, worker(j, 0).Since = Silent, j.At.Add(-time.Second) }, "", "", ""},
 		"a wait for a stopped worker": {func(j *Job) {
 			worker(j, 1).State, worker(j, 1).Since = Silent, j.At
 			j.Roles[0].Stats.Server.Waits = []stats.Wait{{Why: "at BarrierWorker: missing worker 1", Workers: []int{1}, Since: j.At.Add(-40 * time.Second)}}
-		}, "server 0 has waited for worker 1 for 40s: it waits at BarrierWorker", "does not answer"},
+		}, "server 0 has waited for worker 1 for 40s: it waits at BarrierWorker", "does not answer", "worker 1 is waited for"},
 		"a short wait": {func(j *Job) {
 			j.Roles[0].Stats.Server.Waits = []stats.Wait{{Why: "for a round", Workers: []int{1}, Since: j.At.Add(-time.Second)}}
-		}, "", ""},
+		}, "", "", ""},
 		"a wait for many": {func(j *Job) {
 			j.Roles[0].Stats.Server.Waits = []stats.Wait{{Why: "for a round", Workers: []int{2, 3, 4, 5}, Since: j.At.Add(-time.Minute)}}
-		}, "worker 2 and 3 more for 1m0s", "same call"},
-		"a slow server": {func(j *Job) { worker(j, 0).Stats.Links[1].Waited = 20 * time.Second }, "server 1 is slow: workers wait", "memory"},
-		"a lost worker": {func(j *Job) { j.Roles[0].Stats.Server.Dead = 1 }, "server 0: 1 of the workers were lost", "log"},
+		}, "worker 2 and 3 more for 1m0s", "same call", ""},
+		"a slow server": {func(j *Job) { worker(j, 0).Stats.Links[1].Waited = 20 * time.Second }, "server 1 is slow: workers wait", "memory", "server 1 is slow"},
+		"a lost worker": {func(j *Job) { j.Roles[0].Stats.Server.Dead = 1 }, "server 0: 1 of the workers were lost", "log", ""},
 		"a full disk": {func(j *Job) {
-			j.Warnings = []Warning{{"server 1", "ERROR checkpoint error=\"write ckpt: no space left on device\"", true}}
-		}, "server 1 can't write: its disk is full.", "Free space"},
+			j.Warnings = []Warning{{Role: "server 1", Text: "ERROR checkpoint error=\"write ckpt: no space left on device\""}}
+		}, "server 1 can't write: a disk is full. ", "Free space", "server 1 disk is full"},
 		"a full disk of another": {func(j *Job) {
-			j.Warnings = []Warning{{"worker 0", `WARN epoch=16 error="fleet: Checkpoint: server 0 (127.0.0.1:46339): server 1: checkpoint: part p: no space left on device"`, true}}
-		}, "server 1 can't write: its disk is full.", "Free space"},
+			j.Warnings = []Warning{{Role: "worker 0", Text: `WARN epoch=16 error="fleet: Checkpoint: server 0 (127.0.0.1:46339): server 1: checkpoint: part p: no space left on device"`}}
+		}, "server 1 can't write: a disk is full. ", "Free space", "server 1 disk is full"},
 		"a full disk of a worker": {func(j *Job) {
-			j.Warnings = []Warning{{"worker 0", `ERROR asked server 12 for the server x: history.csv: no space left on device`, true}}
-		}, "worker 0 can't write: its disk is full.", "Free space"},
-		"a full table": {func(j *Job) { j.Roles[0].Stats.Tables[0].TurnedAway = 3 }, `the table "<b>t</b>" is full, and 3 gradients`, "MaxBytes"},
-		"NaN":          {func(j *Job) { worker(j, 0).Stats.Counts.NotFinite = 2 }, "worker 0: 2 gradients were not finite.", "learning rate"},
-		"strangers":    {func(j *Job) { j.Roles[1].Stats.Transport.Refused.Token = 4 }, "server 1: 4 connections were turned away", "FLEET_TOKEN"},
+			j.Warnings = []Warning{{Role: "worker 0", Text: `ERROR asked server 12 for the server x: history.csv: no space left on device`}}
+		}, "worker 0 can't write: a disk is full. ", "Free space", "worker 0 disk is full"},
+		"a full table": {func(j *Job) { j.Roles[0].Stats.Tables[0].TurnedAway = 3 }, `the table "<b>t</b>" is full, and 3 gradients`, "MaxBytes", "server 0 a table is full"},
+		"NaN":          {func(j *Job) { worker(j, 0).Stats.Counts.NotFinite = 2 }, "worker 0: 2 gradients were not finite.", "learning rate", "worker 0 NaN in gradients"},
+		"strangers":    {func(j *Job) { j.Roles[1].Stats.Transport.Refused.Token = 4 }, "server 1: 4 connections were turned away", "FLEET_TOKEN", ""},
 		"hungry workers": {func(j *Job) {
 			worker(j, 0).Stats.Work.Input, worker(j, 1).Stats.Work.Input = 90*time.Second, 90*time.Second
 		},
-			"Workers spend 9", "Prefetch"},
+			"Workers spend 9", "Prefetch", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			before, now := made(2, 2, 10*time.Second), made(2, 2, 12*time.Second)
@@ -89,6 +122,18 @@ func TestFindings(t *testing.T) {
 			}
 			if len(found) != 1 || !strings.Contains(found[0].What, c.what) || !strings.Contains(found[0].Do, c.do) {
 				t.Errorf("found %+v, want %q and %q", found, c.what, c.do)
+			}
+			marked := ""
+			for _, r := range viewOf(before, now).Roles {
+				if r.Mark != "" && marked == "" {
+					marked = fmt.Sprintf("%s %d %s", r.Kind, r.Index, r.Mark)
+				}
+				if (r.Mark != "") != (r.Level != "") {
+					t.Errorf("a process has the level %q and the mark %q", r.Level, r.Mark)
+				}
+			}
+			if marked != c.marked || strings.Contains(found[0].What, "…") && !strings.HasSuffix(found[0].Whole, "device") {
+				t.Errorf("marked: %s, want %s; of %q", marked, c.marked, found[0].Whole)
 			}
 			if Findings(nil, made(2, 2, time.Second)) != nil {
 				t.Error("a first look finds something")
@@ -114,8 +159,8 @@ func TestView(t *testing.T) {
 		t.Errorf("behind a restart: %+v", v)
 	}
 	for state, change := range map[string]func(*Job){
-		"ended":      func(j *Job) { each(j, Ended) },
-		"starts":     func(j *Job) { each(j, Starts) },
+		"ended":      func(j *Job) { become(j, Ended) },
+		"starts":     func(j *Job) { become(j, Starts) },
 		"in trouble": func(j *Job) { j.Roles[0].State = Failed },
 		"waits":      func(j *Job) { j.Roles[0].Stats.Server.Waits = []stats.Wait{{Since: j.At.Add(-time.Minute)}} },
 	} {
@@ -126,7 +171,7 @@ func TestView(t *testing.T) {
 	}
 }
 
-func each(j *Job, is State) {
+func become(j *Job, is State) {
 	for i := range j.Roles {
 		j.Roles[i].State, j.Roles[i].Stats = is, nil
 	}

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -30,12 +31,14 @@ type roleView struct {
 	State   State      `json:"state"` // or waits, as far as the page knows
 	For     float64    `json:"for"`
 	How     string     `json:"how"`
+	Level   string     `json:"level"` // of the worst finding about it, and what that says of it; empty without
+	Mark    string     `json:"mark"`
 	Epoch   int        `json:"epoch"`
 	Steps   int64      `json:"steps"`
 	Rate    float64    `json:"rate"`
 	Parts   [4]float64 `json:"parts"` // of its time: input, pull, compute, push
 	Stale   float64    `json:"stale"`
-	Traffic []float64  `json:"traffic"` // bytes with each server
+	Traffic []float64  `json:"traffic"` // bytes with each server, 0 where nothing moved
 	Awaits  []int      `json:"awaits"`  // workers
 	Why     string     `json:"why"`
 	Rows    int        `json:"rows"`
@@ -89,8 +92,20 @@ func viewOf(before, now *Job) *view {
 				s.CheckpointAge.Seconds(), s.CheckpointTook.Seconds()}
 		}
 	}
+	v.mark()
 	v.State = stateOf(v)
 	return v
+}
+
+// mark has roles know what was found of them.
+func (v *view) mark() {
+	for _, f := range slices.Backward(v.Findings) { // the worst is last, and stays
+		for i := range v.Roles {
+			if r := &v.Roles[i]; slices.Contains(f.Who, r.Kind+" "+strconv.Itoa(r.Index)) {
+				r.Level, r.Mark = f.Level, f.Mark
+			}
+		}
+	}
 }
 
 // stateOf is how a job stands, in a word.
@@ -147,7 +162,11 @@ func roleViewOf(before, now *Job, r *Role) roleView {
 	for i, l := range s.Links {
 		if i < len(then.Stats.Links) {
 			old := then.Stats.Links[i]
-			v.Traffic = append(v.Traffic, float64(l.Sent+l.Received-old.Sent-old.Received)/took)
+			rate := float64(l.Sent+l.Received-old.Sent-old.Received) / took
+			if l.Calls == old.Calls && rate < signsOfLife {
+				rate = 0
+			}
+			v.Traffic = append(v.Traffic, rate)
 		}
 	}
 	return v
@@ -173,6 +192,9 @@ func (v *view) addTables(before, now *Job, r *Role) {
 	}
 	slices.SortStableFunc(v.Tables, func(a, b tableView) int { return strings.Compare(a.Name, b.Name) })
 }
+
+// signsOfLife is more than heartbeats take, in bytes a second.
+const signsOfLife = 4096
 
 // mostHot is how many hot rows of a table are shown.
 const mostHot = 5

@@ -166,9 +166,9 @@ func (st *Job) AwaitRound(r mode.Round) error {
 		func() string { return st.Missing(r) })
 }
 
-// Missing describes whom round r waits for. Locked.
+// Missing describes what round r waits for, and whom. Locked.
 func (st *Job) Missing(r mode.Round) string {
-	text := fmt.Sprintf("for round %v (round %v is open)", r, st.Mode.Open())
+	text := mode.Awaits(st.Mode, r)
 	for _, w := range st.Mode.Missing() {
 		text += fmt.Sprintf("; missing %s", st.Roster.Describe(w, st.Now()))
 	}
