@@ -1,11 +1,12 @@
 // Mutants draws changes of one operator or statement by seed, and says which of them the tests of the package that was
 // changed don't find:
 //
-//	go run .ci/mutants/main.go [-n 100] [-seed 1] [-time 20s] [-remain 10] [file or folder…]
+//	go run .ci/mutants/main.go [-n 100] [-seed 1] [-time 20s] [-remain 10] [-list] [file or folder…]
 //
 // Without files it draws in what saves a job and brings it back: cuts, facts, and the parts of a server that keep them.
 // A mutant is found where a test fails, or is not over in time; on a machine that does much else give more of it. What
-// doesn't build is drawn again. It fails where more remain than -remain says.
+// doesn't build is drawn again. It fails where more remain than -remain says. -list says which would be drawn, with the
+// seed by which -n 1 tries one alone, and builds nothing; so some of them may not build.
 package main
 
 import (
@@ -38,6 +39,7 @@ var (
 	seed   = flag.Uint64("seed", 1, "the seed of the first")
 	limit  = flag.Duration("time", 20*time.Second, "what the tests of a package may take to find one")
 	remain = flag.Int("remain", 10, "how many may be found by no test")
+	list   = flag.Bool("list", false, "only list what would be tried")
 )
 
 func main() {
@@ -55,6 +57,9 @@ func main() {
 	_ = os.RemoveAll(dir)
 	if err != nil {
 		log.Fatal("mutants: ", err)
+	}
+	if *list {
+		return
 	}
 	fmt.Printf("%d of %d mutants were found\n", *n-left, *n)
 	if left > *remain {
@@ -99,6 +104,11 @@ func try(files []string, dir string) (left int, err error) {
 			continue
 		}
 		drawn = append(drawn, name)
+		if *list {
+			tried++
+			fmt.Printf("seed %d: %s\n", s, name)
+			continue
+		}
 		test, err := build(m, dir)
 		if err != nil {
 			return 0, err

@@ -1,0 +1,90 @@
+package cut
+
+import (
+	"errors"
+	"testing"
+)
+
+// TestOnlyTheAnchorSpeaks: a word counts that is of the call whose cut is under way, of its number and of the stage that
+// the leader waits at. What comes late or from elsewhere can't fail the cut.
+func TestOnlyTheAnchorSpeaks(t *testing.T) {
+	why := errors.New("its disk is full")
+	for name, c := range map[string]struct {
+		under bool // a cut is under way
+		word  Ask
+		want  bool
+	}{
+		"the anchor":          {true, Ask{ID: "a", Number: 1, Knows: Held}, true},
+		"another call":        {true, Ask{ID: "b", Number: 1, Knows: Held}, false},
+		"an earlier number":   {true, Ask{ID: "a", Number: 0, Knows: Held}, false},
+		"an earlier stage":    {true, Ask{ID: "a", Number: 1, Knows: Queued}, false},
+		"no cut is under way": {false, Ask{ID: "a", Number: 1, Knows: Held}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := NewLeader(1)
+			if c.under {
+				l.Ask(&Ask{ID: "a", Plan: Plan{Write, Commit}})
+				l.Answered(0, &Answer{Number: 1, Work: Hold, Steps: []uint64{1}})
+			}
+			if is := l.Speaks(&c.word); is != c.want {
+				t.Errorf("it speaks: %t", is)
+			}
+			if held := l.Held(c.word.ID); (held == 1) != (c.under && c.word.ID == "a") {
+				t.Errorf("call %s has cut %d", c.word.ID, held)
+			}
+			l.Todo()
+			l.Fail(&c.word, why)
+			if todo := l.Todo(); (len(todo.Send) > 0) != c.want {
+				t.Errorf("its failure has the leader send %v", todo.Send)
+			}
+		})
+	}
+}
+
+// TestNews: a worker has its answer at once when its call has failed, is to be asked anew, or has come further than it
+// knows, and else waits on.
+func TestNews(t *testing.T) {
+	for name, c := range map[string]struct {
+		told Told
+		want bool
+	}{
+		"nothing yet":      {Told{}, false},
+		"what it knows":    {Told{Number: 3, Stage: Held}, false},
+		"a later stage":    {Told{Number: 3, Stage: Reached}, true},
+		"an earlier stage": {Told{Number: 3, Stage: Queued}, false},
+		"another number":   {Told{Number: 4, Stage: Held}, true},
+		"it has failed":    {Told{Err: errors.New("given up")}, true},
+		"it begins anew":   {Told{Anew: true}, true},
+	} {
+		if is := c.told.News(&Ask{Number: 3, Knows: Held}); is != c.want {
+			t.Errorf("%s: news %t", name, is)
+		}
+	}
+}
+
+// TestAFailedSaveLeavesTheOneBefore: a checkpoint in a directory serves who asks for the same at the same steps, though a
+// save there has failed since; one that was written there since has removed its files.
+func TestAFailedSaveLeavesTheOneBefore(t *testing.T) {
+	save := func(id, dir, how string) *Ask {
+		return &Ask{ID: id, Plan: Plan{Write, Commit}, Dir: dir, How: []byte(how)}
+	}
+	done := func(a *Ask, err error) *Done {
+		return &Done{Number: 1, Ask: a.past(), Step: 7, At: []uint64{3}, err: err}
+	}
+	first := done(save("a", "d", ""), nil)
+	for name, c := range map[string]struct {
+		since *Done
+		want  *Done
+	}{
+		"nothing since":           {done(save("b", "elsewhere", ""), nil), first},
+		"a save there has failed": {done(save("b", "d", ""), errors.New("its disk is full")), first},
+		"others were saved there": {done(save("b", "d", "other params"), nil), nil},
+		"others, but it failed":   {done(save("b", "d", "other params"), errors.New("its disk is full")), first},
+	} {
+		all := past{first, c.since}
+		now := &led{ask: save("c", "d", ""), at: []uint64{3}, held: []*Answer{{Step: 7}}}
+		if got := all.same(now); got != c.want {
+			t.Errorf("%s: %+v serves", name, got)
+		}
+	}
+}
