@@ -71,6 +71,32 @@ func TestDecisionsThatAreNotNoted(t *testing.T) {
 	}
 }
 
+// TestRecordsThatAreNotNoted end the job as well, where a journal is on: a server that came back would lack them.
+func TestRecordsThatAreNotNoted(t *testing.T) {
+	st := newJob(t, new(bytes.Buffer), nil)
+	j := NewJournal(st, 0, strategy.JournalProcess, slog.Default())
+	r := AddRecord(NewMemory(j), KindFrozen, nil)
+	fill := func(b *wire.Builder) { b.Dense([]float32{1}) }
+	if r.Note(fill); st.Failure != nil {
+		t.Errorf("it is not on, and has failed: %v", st.Failure)
+	}
+	var err error
+	if j.Journal, err = journal.Open(journal.Options{Dir: t.TempDir(), Name: "j"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Journal.Next(nil); err != nil {
+		t.Fatal(err)
+	}
+	before := j.Journal.Size()
+	if r.Note(fill); st.Failure != nil || j.Journal.Size() <= before {
+		t.Errorf("it is noted in %d bytes behind %d, and the job: %v", j.Journal.Size(), before, st.Failure)
+	}
+	j.Journal.Close()
+	if r.Note(fill); !errors.Is(st.Failure, wire.ErrWentBack) {
+		t.Errorf("the journal is closed, and the job goes on: %v", st.Failure)
+	}
+}
+
 // TestFactsThatAreNothing are not written, and are resumed as nothing.
 func TestFactsThatAreNothing(t *testing.T) {
 	m := NewMemory(NewJournal(nil, 0, "", nil))

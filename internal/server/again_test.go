@@ -1,0 +1,235 @@
+package server
+
+import (
+	"bytes"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/gofleet/gofleet/internal/checkpoint"
+	"github.com/gofleet/gofleet/internal/progress"
+	"github.com/gofleet/gofleet/internal/wire"
+	"github.com/gofleet/gofleet/strategy"
+)
+
+// journaled is a server of a job whose strategy has a journal, joined by worker 0, as it begins or comes back.
+func (j job) journaled(t *testing.T) (s *Server, returned bool) {
+	t.Helper()
+	s = j.empty(t)
+	returned, err := s.Return(t.Context())
+	if err == nil {
+		err = s.segments.begun()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Release)
+	if !returned {
+		s.begin(t)
+	}
+	return s, returned
+}
+
+// withJournal is a job of one worker, in a mode without rounds, with a journal of its own.
+func withJournal(t *testing.T) job {
+	choice := strategy.Async()
+	choice.Recovery = strategy.Recovery{Dir: t.TempDir(), Journal: strategy.JournalProcess, JournalDir: t.TempDir()}
+	return job{strategy: choice}
+}
+
+// TestAProcessAfterAnother: each process that comes back to a journal begins the server's next life, by which requests
+// for the one before are refused, and numbers weights behind all that the one before has numbered: a worker that has
+// weights of such a number has no others.
+func TestAProcessAfterAnother(t *testing.T) {
+	j := withJournal(t)
+	life, version := uint32(0), uint64(0)
+	for n := range 3 {
+		s, returned := j.journaled(t)
+		if returned != (n > 0) {
+			t.Fatalf("process %d has come back: %t", n, returned)
+		}
+		if is := s.st.Lives.Own(); is <= life && returned {
+			t.Errorf("process %d is of life %d, the one before of %d", n, is, life)
+		}
+		if is := s.part.Updates.Version(); is <= version {
+			t.Errorf("process %d has weights %d, the one before had %d", n, is, version)
+		}
+		if len(s.journal.Journal.Segments()) == 0 {
+			t.Errorf("process %d has no segment to write to", n)
+		}
+		send(t, s, pushOf(s, wire.Header{Seq: uint64(n) + 1}), wire.StatusOK)
+		if w := weight(t, s); w != -float32(n)-1 {
+			t.Errorf("process %d has weight %v", n, w)
+		}
+		life, version = s.st.Lives.Own(), s.part.Updates.Version()
+		s.Release()
+	}
+}
+
+// TestAReturnIsLogged with how much was played, for a person who asks what the process before had.
+func TestAReturnIsLogged(t *testing.T) {
+	j := withJournal(t)
+	first, _ := j.journaled(t)
+	send(t, first, pushOf(first, wire.Header{Seq: 1}), wire.StatusOK)
+	first.Release()
+	var said bytes.Buffer
+	s := j.empty(t)
+	s.returning.log = slog.New(slog.NewTextHandler(&said, nil))
+	if returned, err := s.Return(t.Context()); !returned || err != nil {
+		t.Fatal(returned, err)
+	}
+	defer s.Release()
+	if text := said.String(); !strings.Contains(text, "updates=1") || !strings.Contains(text, "records=") {
+		t.Errorf("the log has %q", text)
+	}
+}
+
+// TestASegmentIsBegunOnce: a server that begins opens a segment of its journal with where its tables are from, and one
+// that has come back goes on in the one that there is.
+func TestASegmentIsBegunOnce(t *testing.T) {
+	j := withJournal(t)
+	for n := range 2 {
+		s, _ := j.journaled(t)
+		all := s.journal.Journal.Segments()
+		if len(all) == 0 || string(all[0].Head) == "" {
+			t.Fatalf("process %d has segments %v", n, all)
+		}
+		if err := s.segments.begun(); err != nil || len(s.journal.Journal.Segments()) != len(all) {
+			t.Errorf("process %d begins another segment, %v", n, err)
+		}
+		s.Release()
+	}
+}
+
+// TestAJournalThatIsFull: a server whose journal takes no segment does not begin, and says which it is.
+func TestAJournalThatIsFull(t *testing.T) {
+	s := withJournal(t).empty(t)
+	if _, err := s.Return(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.Release() // its file is closed
+	if err := s.segments.begun(); err == nil || !strings.Contains(err.Error(), "server 0") {
+		t.Errorf("it begins: %v", err)
+	}
+}
+
+// TestWhatLiesBeforeACheckpointIsForgotten: of the journal's segments those before the last whole checkpoint go, and none
+// goes for a checkpoint that is not whole, or is another in that directory's place.
+func TestWhatLiesBeforeACheckpointIsForgotten(t *testing.T) {
+	for name, c := range map[string]struct {
+		id    string
+		whole bool
+		left  int
+	}{"whole": {"seven", true, 1}, "not whole": {"seven", false, 2}, "another": {"eight", true, 2}} {
+		t.Run(name, func(t *testing.T) {
+			s, _ := withJournal(t).journaled(t)
+			dir := t.TempDir()
+			if c.whole {
+				commits(t, s, dir, "seven")
+			}
+			if err := s.segments.open(s.segments.base(source{Dir: dir, ID: c.id}, s.facts(t))); err != nil {
+				t.Fatal(err)
+			}
+			s.segments.forget()
+			if all := s.journal.Journal.Segments(); len(all) != c.left {
+				t.Errorf("%d segments are left, want %d", len(all), c.left)
+			}
+			number, _, err := s.segments.newest()
+			if c.left == 1 && (err != nil || number != 2) || c.left == 2 && (err != nil || number != 1) {
+				t.Errorf("a process would begin from segment %d, %v", number, err)
+			}
+		})
+	}
+}
+
+// commits makes a checkpoint of a server's tables, whole, in a directory.
+func commits(t *testing.T, s *Server, dir, id string) {
+	t.Helper()
+	image := checkpoint.ImageOf(s.part.Store)
+	defer image.Close()
+	part, err := checkpoint.WriteImage(t.Context(), dir, checkpoint.PartName(id, 0, 1), image)
+	if err == nil {
+		m := checkpoint.Manifest{ID: id, Rule: s.c.Rule.Name(), Step: s.part.Store.Step(), Progress: &checkpoint.Progress{Epoch: 3},
+			Params: checkpoint.Params(s.c.Layout.Params), Parts: []checkpoint.Part{part}}
+		err = checkpoint.Commit(dir, m)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestWhereWorkersGoOn: with as many workers as the checkpoint has, each goes on where it was; with another number all
+// begin their shares anew, count on from the most steps of any, and server 0 says so to them.
+func TestWhereWorkersGoOn(t *testing.T) {
+	at := [][]progress.Position{{{Threads: 1, Epoch: 2, Samples: 5, Steps: 9}}, {{Threads: 1, Epoch: 2, Samples: 4, Steps: 7}}}
+	for name, c := range map[string]struct {
+		saved   [][]progress.Position
+		index   int
+		resumes bool
+		steps   uint64
+		shares  int
+	}{
+		"as many":                   {at, 0, true, 0, 0},
+		"fewer":                     {at[:1], 0, false, 9, 1},
+		"fewer, on another server":  {at[:1], 1, false, 9, 0},
+		"as many there":             {at, 1, true, 0, 0},
+		"none, of an earlier build": {nil, 0, false, 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := job{strategy: strategy.Async(), workers: 2}.empty(t)
+			s.recovery.index = c.index
+			s.recovery.goOn("ckpt", c.saved)
+			for w := range 2 {
+				if got := s.st.Roster.Positions(w); (len(got) == 1 && got[0] == at[w][0]) != c.resumes {
+					t.Errorf("worker %d goes on at %+v", w, got)
+				}
+			}
+			if s.recovery.steps != c.steps || s.recovery.shares != c.shares {
+				t.Errorf("steps %d of %d workers, want %d of %d", s.recovery.steps, s.recovery.shares, c.steps, c.shares)
+			}
+		})
+	}
+}
+
+// TestOnlyALastSaveIsRemembered: a worker that saves and goes on saves the next time too, and its question is in no
+// record; one that saves a last time is recorded once.
+func TestOnlyALastSaveIsRemembered(t *testing.T) {
+	s, _ := withJournal(t).journaled(t)
+	for _, c := range []struct {
+		last    bool
+		records int
+	}{{false, 0}, {false, 0}, {true, 1}, {true, 1}} {
+		send(t, s, message(t, wire.Header{Op: wire.OpSaver, Life: 1}, wire.Saver{Last: c.last}), wire.StatusOK)
+		kinds := map[string]int{}
+		kindsOf(t, s.journal.Journal, kinds)
+		if is := s.recovery.savers.Leaving()[0] == 1; kinds["stopping"] != c.records || is != (c.records > 0) {
+			t.Errorf("last %t: %d records, and it saves a last time: %t", c.last, kinds["stopping"], is)
+		}
+	}
+}
+
+// TestWhatIsUnsavedAtTheEnd: a late worker that is asked to end, with no other that would save for it, saves unless the
+// last whole checkpoint has everything.
+func TestWhatIsUnsavedAtTheEnd(t *testing.T) {
+	for name, c := range map[string]struct {
+		before func(*Server)
+		saves  bool
+	}{
+		"nothing is unsaved":         {func(s *Server) { s.recovery.last.wholeAt = s.part.Updates.Version() }, false},
+		"an update since":            {func(s *Server) { s.recovery.last.wholeAt = s.part.Updates.Version(); s.part.Updates.Changed() }, true},
+		"an update is under way":     {func(s *Server) { s.recovery.last.wholeAt = s.part.Updates.Version(); s.st.Applying = 1 }, true},
+		"there is no checkpoint yet": {func(*Server) {}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newServer(t, strategy.Async())
+			c.before(s)
+			var msg wire.Saver
+			s.st.Lock()
+			s.recovery.endsLate(&msg, 0)
+			s.st.Unlock()
+			if msg.Yours != c.saves || msg.Late == c.saves || msg.Wait {
+				t.Errorf("the answer is %+v", msg)
+			}
+		})
+	}
+}
