@@ -23,7 +23,9 @@ const (
 var errSilent = errors.New("not asked yet")
 
 // awaitServers waits until every server of a range answers, saying every few seconds which do not. A server that
-// refuses to talk to this worker at all ends the wait: asking it again would not help.
+// refuses to talk to this worker at all ends the wait: asking it again would not help. It returns nil when each has
+// answered once. The strategy's StartTimeout bounds the wait; ctx and the end of the client end it sooner, with an
+// error that names the endpoints that did not answer. All goroutines that ask have ended when it returns.
 func (l *link) awaitServers(ctx context.Context, from, to int) error {
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, l.strategy.StartTimeout.Std())
@@ -34,6 +36,7 @@ func (l *link) awaitServers(ctx context.Context, from, to int) error {
 	defer stop()
 
 	answers := make(chan answer)
+	// Servers below from answered before: their place stays nil, which counts as ready.
 	wait := make(waiting, to)
 	for s := from; s < to; s++ {
 		wait[s] = errSilent
@@ -58,6 +61,8 @@ func (l *link) awaitServers(ctx context.Context, from, to int) error {
 	return nil
 }
 
+// neverCame is the error of a wait that has ended: which servers did not answer, how long they had, what the last
+// attempt at one of them gave, and why the wait ended. It wraps wire.ErrMissing and that cause.
 func (l *link) neverCame(wait waiting, waited time.Duration, cause error) error {
 	if l.ctx.Err() != nil {
 		cause = context.Cause(l.ctx)
@@ -75,7 +80,8 @@ type answer struct {
 	err    error
 }
 
-// ask tries a server until it answers, can't be hoped for, or ctx ends.
+// ask tries a server until it answers, can't be hoped for, or ctx ends. It makes an attempt every pollInterval, and
+// sends the result of each to answers, since the log speaks of the newest reason.
 func (l *link) ask(ctx context.Context, s int, answers chan<- answer) {
 	poll := time.NewTicker(pollInterval)
 	defer poll.Stop()
@@ -97,7 +103,8 @@ func (l *link) ask(ctx context.Context, s int, answers chan<- answer) {
 	}
 }
 
-// answers is nil if a server of this protocol answers at the endpoint, be it with a refusal.
+// answers is nil if a server of this protocol answers at the endpoint, be it with a refusal. The question is a
+// heartbeat of a worker without a life: any answer shows that the server is there.
 func (l *link) answers(ctx context.Context, s int) error {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
@@ -112,7 +119,8 @@ func (l *link) answers(ctx context.Context, s int) error {
 	return err
 }
 
-// hopeless says that the two sides do not trust or understand each other, which repeating does not change.
+// hopeless says that the two sides do not trust or understand each other, which repeating does not change. Their
+// tokens, codecs, frame limits or versions of frames do not fit.
 func hopeless(err error) bool {
 	return errors.Is(err, transport.ErrRefused) || errors.Is(err, transport.ErrTooLarge) ||
 		errors.Is(err, wire.ErrVersion)
@@ -121,6 +129,7 @@ func hopeless(err error) bool {
 // waiting is why each server has not answered, nil where it has.
 type waiting []error
 
+// any says whether a server has not answered.
 func (w waiting) any() bool { return w.reason() != nil }
 
 // reason is the first server's that has not answered.

@@ -16,7 +16,7 @@ var errGone = errors.New("server is gone")
 
 // call is persist, and ends the client when the server says that all go back, as an answer to a heartbeat does, which
 // may come too late: so the other servers are told when this worker ends, who may see that before they have that
-// server's word.
+// server's word. Hellos and goodbyes go by persist alone, and heartbeats by once.
 func (l *link) call(ctx context.Context, p patience, server int, req [][]byte, read func(*wire.Frame) error) error {
 	err := l.persist(ctx, p, server, req, read)
 	if errors.Is(err, wire.ErrWentBack) && l.ctx.Err() == nil {
@@ -29,7 +29,9 @@ func (l *link) call(ctx context.Context, p patience, server int, req [][]byte, r
 // request is repeated until ctx ends or the server has been silent for the strategy's worker timeout.
 //
 // An answer may be long in coming because the server waits for another worker, or because a message was lost without a
-// word. So the request is sent again after a while, which servers count once; p says after how long.
+// word. So the request is sent again after a while, which servers count once; p says after how long. An error wraps a
+// *peer.Error, which names the server, unless the client itself has ended. read is called for the one answer that
+// counts, on the caller's goroutine; it may be called again when it failed, and so must begin anew.
 func (l *link) persist(ctx context.Context, p patience, server int, req [][]byte, read func(*wire.Frame) error) error {
 	if l.ctx.Err() != nil {
 		return l.ended(l.ctx, server)
@@ -48,7 +50,8 @@ func (l *link) persist(ctx context.Context, p patience, server int, req [][]byte
 	})
 }
 
-// patiently is a call that carries data, or which waits for other workers.
+// patiently is a call that carries data, or which waits for other workers. It is [exchange.Servers.Call]: pushes, pulls
+// and peeks of all sessions. The log speaks of it when it takes long.
 func (l *link) patiently(ctx context.Context, server int, req [][]byte, read func(*wire.Frame) error) error {
 	stop := l.waits.watch(server)
 	defer stop()
@@ -57,14 +60,19 @@ func (l *link) patiently(ctx context.Context, server int, req [][]byte, read fun
 
 // asking is a request under way to a server, and what its attempts have shown so far.
 type asking struct {
-	l            *link
-	server       int
-	patience     patience
+	l *link
+	// server is the index that the request goes to, patience how long its next attempt may take.
+	server   int
+	patience patience
+	// began is when the first attempt was made, and limit when the request fails though the server lives. The limit
+	// moves on while a worker that the server waits for computes.
 	began, limit time.Time
 	out          outage
 }
 
-// judge says what follows an attempt.
+// judge says what follows an attempt. It ends the request for an answer, be it a refusal, for a server that can't be
+// talked to, and for one that has been silent for the strategy's ServerTimeout. A server that ends for good is given up
+// sooner where this worker leaves or was asked to end. Everything else is tried again after a pause.
 func (a *asking) judge(answered bool, err error) (peer.Verdict, error) {
 	switch {
 	case err == nil:
@@ -94,7 +102,8 @@ func (a *asking) judge(answered bool, err error) (peer.Verdict, error) {
 func (a *asking) over() bool { return a.out.nobody && a.l.leaving.Load() }
 
 // reason is why a server's door did not let a request in. A large request is turned away before it is read, in words of
-// the transport; to a small one the server says what has happened to the job.
+// the transport; to a small one the server says what has happened to the job. It asks by a heartbeat, which is small. A
+// worker without a life number asks nothing.
 func (l *link) reason(server int, err error) error {
 	if l.life.number > 0 {
 		if says := l.ping(server); isRefusal(says) {
@@ -104,7 +113,9 @@ func (l *link) reason(server int, err error) error {
 	return err
 }
 
-// slow is for an attempt that the server took and has not answered: the next one is given more time.
+// slow is for an attempt that the server took and has not answered: the next one is given more time. The request fails
+// when its limit has come, or when the server has answered nothing for the strategy's ServerTimeout, not even
+// heartbeats. Else the wait for the next attempt grows, up to four worker timeouts.
 func (a *asking) slow() (peer.Verdict, error) {
 	silent, st := a.l.silence(a.server, a.began), &a.l.strategy
 	if a.l.waits.computes(a.server) {
@@ -150,11 +161,13 @@ func (l *link) goneAfter() time.Duration {
 
 // outage is a run of failed attempts.
 type outage struct {
+	// began is the time of the first of them; zero before any.
 	began       time.Time
 	unreachable time.Time // since when nothing has listened; zero if the last did not
 	nobody      bool      // one has
 }
 
+// add counts one more failed attempt, which ended with err.
 func (o *outage) add(err error) {
 	now := time.Now()
 	if o.began.IsZero() {
@@ -175,7 +188,8 @@ func (o *outage) gone(after time.Duration) bool {
 }
 
 // patience is how long to wait for an answer before the request is sent again, by how much longer each time, and how
-// much longer than the strategy's wait timeout altogether.
+// much longer than the strategy's wait timeout altogether. wait and more are durations, grow is a factor: 1 repeats at
+// an even pace, 2 waits twice as long each time.
 type patience struct{ wait, grow, more time.Duration }
 
 // patience is that for requests which carry data, or which wait for other workers.
@@ -198,7 +212,8 @@ func (l *link) longestWait() time.Duration { return 4 * l.strategy.WorkerTimeout
 // errSlow says that an attempt was given up for another.
 var errSlow = errors.New("no answer yet")
 
-// attempt is once, given up with errSlow when there is no answer for so long.
+// attempt is once, given up with errSlow when there is no answer for so long. An attempt whose own time is up leaves
+// the request alone: only ctx ends that.
 func (l *link) attempt(ctx context.Context, patience time.Duration, server int, req [][]byte,
 	read func(*wire.Frame) error) (bool, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, errSlow)
@@ -210,7 +225,9 @@ func (l *link) attempt(ctx context.Context, patience time.Duration, server int, 
 	return answered, err
 }
 
-// once makes one attempt and says whether the server answered it.
+// once makes one attempt and says whether the server answered it. It repeats nothing. An answer that carries another
+// job's number is an error: a process of another run may have the endpoint now. A good answer counts as a sign of life
+// of the server.
 func (l *link) once(ctx context.Context, server int, req [][]byte, read func(*wire.Frame) error) (answered bool,
 	err error) {
 	life := &l.lives[server]
@@ -231,7 +248,8 @@ func (l *link) once(ctx context.Context, server int, req [][]byte, read func(*wi
 	})
 }
 
-// ended is why a call ended before its answer; what ended the client says itself which server it is about.
+// ended is why a call ended before its answer; what ended the client says itself which server it is about. An error
+// that ended the client goes first, such as a server that was lost; a plain Close leaves ctx's own cause.
 func (l *link) ended(ctx context.Context, server int) error {
 	if cause := context.Cause(l.ctx); cause != nil && cause != ErrClosed {
 		return cause
@@ -249,7 +267,9 @@ func (l *link) name(server int, err error) error {
 	return e
 }
 
-// control sends a control message, nil for none, and reads the answer's into answer, nil for none.
+// control sends a control message, nil for none, and reads the answer's into answer, nil for none. msg and answer are
+// encoded as JSON. The frame carries the round that this worker is in, which a server must have reached before it reads
+// weights for the answer. It returns when the server has answered or the request has failed.
 func (l *link) control(ctx context.Context, server int, op wire.Op, msg, answer any) error {
 	p, call := l.controlPatience(), l.call
 	if op == wire.OpJoin || op == wire.OpHello || op == wire.OpLeave {

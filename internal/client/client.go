@@ -25,10 +25,13 @@ import (
 
 // Config is what a client is made of.
 type Config struct {
-	Worker  int
+	// Worker is this worker's index, from 0 to Workers-1.
+	Worker int
+	// Workers is the number of workers in the job.
 	Workers int // in the job
 	// Process tells this process from others that take the worker's place; 0 means a random number.
 	Process uint64
+	// Servers are the endpoints of all servers. A server is known by its index here.
 	Servers []string // endpoints
 	Layout  *layout.Layout
 	Rule    optimizer.Rule
@@ -41,11 +44,15 @@ type Config struct {
 	Pulses *awake.Pulses
 }
 
-// Client is one worker's connection to the servers.
+// Client is one worker's connection to the servers. Several training threads use it at once: each has a session of its
+// own, and the sessions share the link. In modes with lockstep the calls that lead a cut, such as Save, Load and Shrink,
+// take this worker's turn one after the other; elsewhere server 0 alone puts them in an order.
 type Client struct {
 	Config
-	link     *link
-	servers  exchange.Servers // what sessions know of the link
+	// link sends requests, and carries heartbeats from Join on.
+	link    *link
+	servers exchange.Servers // what sessions know of the link
+	// sessions make the steps of training threads. They decide what is sent and when; the link sends it.
 	sessions *session.Worker
 	cuts     *cuts
 	scans    *scans
@@ -53,8 +60,10 @@ type Client struct {
 	frozen   *frozen
 	from     string              // what this worker was told the servers begin from; empty if it was told nothing
 	progress checkpoint.Progress // of the checkpoint that the job goes on from; since Join
-	reading  progress.Tracker
+	// reading is how far each thread of this worker has read its data. Servers answer Join with where it was.
+	reading progress.Tracker
 
+	// stage says which calls are let in: Restore only while fresh, Join once, others from joining on.
 	stage   atomic.Int32 // of its life: fresh, joining, joined
 	gathers gathering
 	loads   atomic.Int64 // how often servers have loaded frozen values, as far as this worker has seen
@@ -67,12 +76,16 @@ var (
 )
 
 const (
+	// fresh is a client on which Join was not called yet.
 	fresh = iota
+	// joining is one whose Join is under way or has failed.
 	joining
+	// joined is one whose Join has returned without an error. It stays so when the client has left.
 	joined
 )
 
-// New makes a client that has yet to Join.
+// New makes a client that has yet to Join. It sends nothing, and begins no goroutine: the first request is Join's. The
+// parts hold each other by fields and functions that are set here and never change.
 func New(c Config) *Client {
 	client := &Client{Config: c, link: newLink(c)}
 	client.servers = exchange.Servers{
@@ -119,7 +132,8 @@ var ErrClosed = session.ErrClosed
 
 // Join implements [backend.Trainer]. It waits for the servers, begins this worker's life in the job and brings the
 // first dense weights: worker 0 publishes what its params hold where servers have nothing, and everybody pulls, what is
-// frozen too if servers have it from a checkpoint.
+// frozen too if servers have it from a checkpoint. When it fails the client is closed and can't join again; servers
+// that know this life are told that it ends.
 func (c *Client) Join(ctx context.Context) error {
 	if !c.stage.CompareAndSwap(fresh, joining) {
 		return backend.ErrJoined
@@ -142,12 +156,16 @@ func (c *Client) known() error {
 	return nil
 }
 
+// join is Join without its end. It goes through four stages, each of which waits for the one before: servers know the
+// worker and its number, servers have dense weights, this process has them, and frozen values come from a checkpoint.
+// Sessions begin after that, with the weights that came.
 func (c *Client) join(ctx context.Context) error {
 	for _, p := range c.Layout.Params {
 		if !p.Embedding {
 			p.First(p.W)
 		}
 	}
+	// W of dense params is now what training would begin with; the servers' weights take its place below.
 	published, err := c.arrive(ctx)
 	if err != nil {
 		return err
@@ -160,6 +178,8 @@ func (c *Client) join(ctx context.Context) error {
 	if err := c.pullDense(ctx); err != nil {
 		return err
 	}
+	// The first weights count as one acknowledged request of each server: a server that came back without them is
+	// noticed by the next heartbeat.
 	for s := range c.Servers {
 		c.link.counted(s)
 	}
@@ -173,7 +193,8 @@ func (c *Client) join(ctx context.Context) error {
 
 // arrive waits for the servers, joins at server 0, which numbers the worker's lives, and says hello to the others.
 // Where a server may be away for a while and come back, it joins before the others are there: server 0 would else miss
-// the life before, and end the job when that was the last.
+// the life before, and end the job when that was the last. published is false when any server lacks dense weights,
+// which worker 0 then publishes.
 func (c *Client) arrive(ctx context.Context) (published bool, err error) {
 	h := &hello{Client: c, process: c.Process, published: true}
 	if h.process == 0 {
@@ -201,14 +222,17 @@ func (c *Client) arrive(ctx context.Context) (published bool, err error) {
 // hello is what a worker that joins says to one server after the other, and what these answer together.
 type hello struct {
 	*Client
-	process   uint64
-	first     origin
+	process uint64
+	// first is what server 0 has begun from, with which other servers must agree.
+	first origin
+	// at are this worker's positions in its data, as far as all servers agree on them.
 	at        []progress.Position
 	steps     uint64 // the most of a thread in a checkpoint of another number of workers
 	published bool
 }
 
-// say says it to a server, of which server 0 is the first.
+// say says it to a server, of which server 0 is the first. The answer of server 0 gives the life its number and the key
+// of its frames, so that it must be the first. A heartbeat to the server begins here and ends with the link.
 func (c *hello) say(ctx context.Context, s int) error {
 	op := wire.OpHello
 	if s == 0 {
@@ -251,7 +275,8 @@ func (c *hello) say(ctx context.Context, s int) error {
 // Reading implements [backend.Trainer].
 func (c *Client) Reading() *progress.Tracker { return &c.reading }
 
-// pullDense sets W of every dense param to the servers' weights.
+// pullDense sets W of every dense param to the servers' weights. It asks for the weights of the round that the worker
+// is in, and waits until servers have them.
 func (c *Client) pullDense(ctx context.Context) error {
 	x := exchange.New(&c.servers)
 	x.Dense = session.Weights(c.Layout.Params)
@@ -269,7 +294,8 @@ func (c *Client) Looks() bool { return c.sessions.Looks() }
 // EndEpoch implements [optimizer.Trainer].
 func (c *Client) EndEpoch(ctx context.Context) error { return c.sessions.EndEpoch(ctx) }
 
-// drain waits until everything that sessions were given has been applied.
+// drain waits until everything that sessions were given has been applied. Unlike settle it leaves a geo worker's own
+// changes since the last exchange where they are.
 func (c *Client) drain(ctx context.Context) error {
 	if err := c.known(); err != nil {
 		return err
@@ -285,7 +311,8 @@ func (c *Client) settle(ctx context.Context) error {
 	return c.sessions.Settle(ctx)
 }
 
-// turn settles and takes this worker's turn, as [session.Worker.InTurn] says, for a cut.
+// turn settles and takes this worker's turn, as [session.Worker.InTurn] says, for a cut. done ends the turn, and must
+// be called once. what names the call for the error of a call that waits too long.
 func (c *Client) turn(ctx context.Context, what string) (done func(), err error) {
 	if err := c.settle(ctx); err != nil {
 		return nil, err
@@ -294,7 +321,8 @@ func (c *Client) turn(ctx context.Context, what string) (done func(), err error)
 }
 
 // after has this worker go on with what servers have behind a cut, in which rows may be gone or others. Nothing takes
-// that back, so that no context ends it either.
+// that back, so that no context ends it either. err is how the cut ended. Also a cut that has failed may have changed
+// rows, so that Met forgets what sessions have kept of them in any case.
 func (c *Client) after(ctx context.Context, err error) error {
 	c.sessions.Met()
 	if err == nil {
@@ -304,7 +332,8 @@ func (c *Client) after(ctx context.Context, err error) error {
 }
 
 // Leave implements [backend.Trainer]: it settles, tells server 0 that this worker has stopped, which from then on tells
-// each server that asks, then the others all at once, and ends the client.
+// each server that asks, then the others all at once, and ends the client. The second call does nothing. An error says
+// what was not settled and which server was not told; the client has ended even so.
 func (c *Client) Leave(ctx context.Context) error {
 	if err := c.known(); err != nil {
 		return err
@@ -326,7 +355,9 @@ func (c *Client) Leave(ctx context.Context) error {
 }
 
 // Close implements [backend.Trainer]: it ends the client, says so to servers that it has not left, as far as they can
-// be reached at once, and closes its idle connections. To others it falls silent.
+// be reached at once, and closes its idle connections. To others it falls silent. It may be called at any time, from
+// any goroutine, and more than once. Requests under way end with [ErrClosed], and heartbeats have ended when it
+// returns.
 func (c *Client) Close() {
 	if c.link.stop(ErrClosed) && c.stage.Load() == joined && !c.link.leaving.Load() {
 		c.link.farewell()
@@ -340,7 +371,8 @@ func (c *Client) Close() {
 // Counts implements [backend.Trainer].
 func (c *Client) Counts() backend.Counts { return c.servers.Tally.Counts() }
 
-// IDSizes implements [backend.Sized].
+// IDSizes implements [backend.Sized]. It has one number for each embedding, in the layout's order: the mean bytes that
+// an id takes on its way.
 func (c *Client) IDSizes() (bytes []float64) {
 	for e := range c.servers.IDs {
 		bytes = append(bytes, c.servers.IDs[e].Mean())
@@ -348,7 +380,9 @@ func (c *Client) IDSizes() (bytes []float64) {
 	return bytes
 }
 
-// Dense brings copies of the servers' dense weights, and of this worker's frozen ones, by name of the param.
+// Dense brings copies of the servers' dense weights, and of this worker's frozen ones, by name of the param. It makes a
+// request to every server, and needs no turn: the weights of two servers may be of different steps unless a cut holds
+// them.
 func (c *Client) Dense(ctx context.Context) (map[string][]float32, error) {
 	x := exchange.New(&c.servers)
 	x.Dense = make([][]float32, len(c.Layout.Params))

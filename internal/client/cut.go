@@ -16,11 +16,14 @@ import (
 type between struct {
 	*scans
 	dense func(context.Context) (map[string][]float32, error) // of this worker
-	cut   string
+	// cut is the name that servers know the cut by. It is their number of it, as text.
+	cut string
 }
 
 // Cut implements [backend.Trainer]: it makes the servers hold back pushes at the same steps of every worker, has do
-// read the weights, and lets pushes go on.
+// read the weights, and lets pushes go on. It begins anew, and calls do again, where a server with a journal was
+// started again in the middle. do must not push: its push would wait for the end of the cut. An error of do ends the cut
+// and comes back as it is.
 func (c *Client) Cut(ctx context.Context, do func(backend.Weights) error) error {
 	done, err := c.turn(ctx, "reading the model")
 	if err != nil {
@@ -41,7 +44,8 @@ func nameOf(number uint64) string { return strconv.FormatUint(number, 10) }
 // Dense brings what [Client.Dense] does.
 func (k *between) Dense(ctx context.Context) (map[string][]float32, error) { return k.dense(ctx) }
 
-// Count is the number of rows of an embedding.
+// Count is the number of rows of an embedding. It asks all servers at once, each of which counts the list that it made
+// when the cut was reached.
 func (k *between) Count(ctx context.Context, name string) (int, error) {
 	e, err := k.embedding(name)
 	if err != nil {
@@ -67,7 +71,9 @@ func (k *between) Rows(ctx context.Context, name string, yield func(ids []uint64
 	return k.each(ctx, name, wire.Scan{}, yield)
 }
 
-// each reads what a scan brings of all servers.
+// each reads what a scan brings of all servers. Every server's pages come beside the others', two of each at a time,
+// and yield gets them merged by ascending id. yield runs on the caller's goroutine. Readers have ended when each
+// returns, also when yield fails.
 func (k *between) each(ctx context.Context, name string, what wire.Scan,
 	yield func(ids []uint64, w []float32) error) error {
 	e, err := k.embedding(name)
@@ -98,13 +104,16 @@ func (k *between) each(ctx context.Context, name string, what wire.Scan,
 
 // stream is what comes of a scan of one server, page after page. While one is used the next is on its way.
 type stream struct {
+	// pages has no room: the reader holds one page, and the merge another.
 	pages chan *page // closed after the last, or when err is set
-	err   error
-	now   *page
-	at    int // of now
+	// err is set before pages is closed, and read after that.
+	err error
+	now *page
+	at  int // of now
 }
 
-// read reads all pages.
+// read reads all pages. It runs on its own goroutine. When head takes a page it is done with the one before, whose
+// buffer has the next but one.
 func (r *stream) read(ctx context.Context, from *scans, server int, scan wire.Scan) {
 	defer close(r.pages)
 	turns := [2]page{}
@@ -127,7 +136,8 @@ func (r *stream) read(ctx context.Context, from *scans, server int, scan wire.Sc
 	}
 }
 
-// head is the next id. It takes the next page when one is used up.
+// head is the next id. It takes the next page when one is used up. ok is false behind the last page. It waits for the
+// reader, which ends with each's context.
 func (r *stream) head() (id uint64, ok bool, err error) {
 	for r.now == nil || r.at == len(r.now.ids) {
 		r.now, r.at = <-r.pages, 0
@@ -139,6 +149,8 @@ func (r *stream) head() (id uint64, ok bool, err error) {
 }
 
 // merge gives yield the rows of all streams, each by ascending id, as one. Servers share ids, so that none comes twice.
+// It hands on runs, not rows: all ids of a stream below the heads of all others go at once. yield gets about an eighth
+// of scanBytes each time.
 func merge(streams []*stream, dim int, yield func(ids []uint64, w []float32) error) error {
 	var out page
 	for {
@@ -160,6 +172,7 @@ func merge(streams []*stream, dim int, yield func(ids []uint64, w []float32) err
 	}
 }
 
+// flush gives yield the rows gathered so far, and empties out for more. Where there are none it does nothing.
 func flush(out *page, yield func(ids []uint64, w []float32) error) error {
 	if len(out.ids) == 0 {
 		return nil

@@ -14,9 +14,11 @@ import (
 )
 
 // cuts makes servers hold back pushes at the same steps of every worker, so that something can be done on all of them
-// at one point between steps.
+// at one point between steps. A cut is led by server 0 and asked for by one worker, its anchor, which is this one.
+// package cut has the machine; here are the worker's questions and what it does at each stage.
 type cuts struct {
 	link *link
+	// made counts the cuts that this process has asked for, so that each has an id of its own.
 	made atomic.Int64
 }
 
@@ -34,7 +36,13 @@ type call struct {
 }
 
 // lead has server 0 lead a cut, and says what each server said of it. When ctx ends before servers were ordered what
-// can't be taken back, the cut is given up; else the call stays until it is whole.
+// can't be taken back, the cut is given up; else the call stays until it is whole. It asks server 0 again and again,
+// each time with what the worker knows, and returns when the cut is whole, given up, or failed. The caller has the
+// worker's turn. A call that waits in server 0's queue for longer than the strategy's WaitTimeout is given up with an
+// error.
+//
+// said has one text for each server, in the order of servers; what it means is the plan's. An error that wraps
+// wire.ErrStale says that the cut was given up or is unknown; repeat may then try it anew.
 func (k *cuts) lead(ctx context.Context, c call) (said [][]byte, err error) {
 	ask := cut.Ask{ID: k.id(), Worker: k.link.worker, Plan: c.plan, Dir: c.dir}
 	if ask.How, err = json.Marshal(c.with); err != nil {
@@ -80,7 +88,9 @@ func (k *cuts) lead(ctx context.Context, c call) (said [][]byte, err error) {
 	}
 }
 
-// goOn does what a worker does at a stage of its cut, and has it in what is asked next.
+// goOn does what a worker does at a stage of its cut, and has it in what is asked next. News that came before is
+// skipped. Where server 0 was started again and knows nothing of the number, the call begins from the start under its
+// old id, and server 0's journal says whether it was done.
 func (c *call) goOn(ask *cut.Ask, told *cut.Told) (err error) {
 	switch {
 	case told.Anew:
@@ -106,7 +116,8 @@ func (c *call) goOn(ask *cut.Ask, told *cut.Told) (err error) {
 }
 
 // giveUp tells server 0 that a cut is not wanted any more. It is not when there is no answer within a heartbeat either:
-// server 0 is told beside the caller then, as long as calls wait, since pushes of all wait for it.
+// server 0 is told beside the caller then, as long as calls wait, since pushes of all wait for it. given is false when
+// the cut can't be given up any more: it is whole, and told says what came of it.
 func (k *cuts) giveUp(ask cut.Ask, told *cut.Told) (given bool) {
 	ask.GivesUp = true
 	tell := func(limit time.Duration, told *cut.Told) error {
@@ -127,6 +138,8 @@ func (k *cuts) id() string {
 }
 
 // repeat does what needs a cut, again where servers know nothing of it since one was started again in the middle of it.
+// A stale cut has changed nothing, so that do may run again. Without a journal a server that was started again has lost
+// its weights, and nothing is repeated.
 func (k *cuts) repeat(do func() error) error {
 	for try := 1; ; try++ {
 		err := do()
@@ -138,5 +151,5 @@ func (k *cuts) repeat(do func() error) error {
 	}
 }
 
-// mostCuts is how often.
+// mostCuts is how often do may run in all.
 const mostCuts = 5

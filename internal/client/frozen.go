@@ -15,6 +15,7 @@ import (
 type frozen struct {
 	link   *link
 	layout *layout.Layout
+	// values are shared with the sessions, and have a lock of their own.
 	values *session.Frozen
 	most   int // bytes of values in a frame: an answer names params beside them
 }
@@ -23,6 +24,8 @@ type frozen struct {
 // checkpoint or a model that it saves has them.
 func (c *Client) SetDense(name string, w []float32) error { return c.frozen.set(name, w) }
 
+// set replaces the values of the named param. It copies w, which must have the param's size, and refuses a param that a
+// rule changes.
 func (z *frozen) set(name string, w []float32) error {
 	for _, b := range z.layout.Frozen.Blocks {
 		if b.Name != name {
@@ -37,12 +40,14 @@ func (z *frozen) set(name string, w []float32) error {
 	return fmt.Errorf("param %q is not dense and frozen: servers have its weights", name)
 }
 
-// runs cuts the values into what a frame holds of them.
+// runs cuts the values into what a frame holds of them. A run is a range of the values of all frozen params in the
+// layout's order, one behind the other.
 func (z *frozen) runs() func(yield func(from, to int) bool) {
 	return exchange.Runs(z.layout.Frozen.Floats, wire.Float32.DenseFit(z.most))
 }
 
-// keep gives server 0 this worker's frozen values, for the cut of a save.
+// keep gives server 0 this worker's frozen values, for the cut of a save. The runs go in order, one after the other,
+// since server 0 takes no gap. They count when the cut's checkpoint is written, and else never.
 func (z *frozen) keep(ctx context.Context, id string) error {
 	all := z.values.Values()
 	var b wire.Builder
@@ -60,7 +65,8 @@ func (z *frozen) keep(ctx context.Context, id string) error {
 	return nil
 }
 
-// bring takes the frozen values that a checkpoint has, if there are any. Others stay as they are.
+// bring takes the frozen values that a checkpoint has, if there are any. Others stay as they are. Each answer names the
+// params that server 0 knows values of. No names end it at once: the worker keeps what its program has set.
 func (z *frozen) bring(ctx context.Context) error {
 	all := make([]float32, z.layout.Frozen.Floats)
 	var kept wire.Kept
@@ -102,7 +108,7 @@ func readFrozen(f *wire.Frame, to []float32) error {
 	return fmt.Errorf("%d frozen values were asked for, none came", len(to))
 }
 
-// take makes values that came this worker's.
+// take makes values that came this worker's. kept names params by their place in the layout.
 func (z *frozen) take(kept wire.Kept, all []float32) {
 	for _, b := range z.layout.Frozen.Blocks {
 		if slices.Contains(kept.Params, b.Param) {

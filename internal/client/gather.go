@@ -9,14 +9,17 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// Barrier implements [backend.Trainer].
+// Barrier implements [backend.Trainer]. It returns when every worker that is still in the job has called it as often as
+// this one, or with why that can't be.
 func (c *Client) Barrier(ctx context.Context) error {
 	_, err := c.Gather(ctx, wire.Barrier, nil)
 	return err
 }
 
 // Gather implements [backend.Trainer]: workers meet at server 0. In mode geo this worker's copy is then what the
-// servers have, with what all have trained.
+// servers have, with what all have trained. It settles first, so that what this worker has trained is on the servers
+// before others go on. call must be the same on all workers. The result has one blob a worker, by index, nil for a
+// worker that is gone; the caller may keep it.
 func (c *Client) Gather(ctx context.Context, call string, data []byte) ([][]byte, error) {
 	if err := c.settle(ctx); err != nil {
 		return nil, err
@@ -35,13 +38,20 @@ func (c *Client) Gather(ctx context.Context, call string, data []byte) ([][]byte
 type gathering struct {
 	link    *link
 	workers int
-	most    int                                     // bytes of a round that all workers bring together
-	renew   func(context.Context, wire.Loads) error // for what servers have loaded since
-	trained func() int64                            // steps
+	most    int // bytes of a round that all workers bring together
+	// renew brings this worker to what servers have loaded while it was not looking. Every round's answer says what
+	// that is.
+	renew func(context.Context, wire.Loads) error // for what servers have loaded since
+	// trained counts the steps of this process, and made the collectives of this worker, with those of lives before
+	// once CatchUp has left them out. behind is how many lives before have made, as server 0 said when this life
+	// joined.
+	trained func() int64 // steps
 	made    atomic.Uint64
 	behind  uint64 // that lives before have made
+	// givenUp is the last collective if this worker has no answer to it, else nil.
 	givenUp atomic.Pointer[attempt]
-	left    atomic.Pointer[[]uint32]
+	// left are, by worker, the lives that had stopped at the last collective, 0 for a worker that had not.
+	left atomic.Pointer[[]uint32]
 }
 
 // attempt is a collective that this worker has given up: its context ended, or server 0 was not reached.
@@ -64,7 +74,9 @@ func (c *Client) Stopped() (all []int) {
 	return all
 }
 
-// CatchUp leaves out the collectives that lives of this worker before have made, and says how many these were.
+// CatchUp leaves out the collectives that lives of this worker before have made, and says how many these were. A worker
+// that was started again calls it where its program begins behind collectives that it has made before; the next call is
+// then the first that others have not made either.
 func (c *Client) CatchUp() int {
 	g := &c.gathers
 	if made := g.made.Load(); made < g.behind {
@@ -75,7 +87,8 @@ func (c *Client) CatchUp() int {
 	return 0
 }
 
-// met is how many collectives this worker has behind it.
+// met is how many collectives this worker has behind it. What was given up is not behind it. Ends of periods carry the
+// number, by which server 0 tells two periods with equal steps apart.
 func (g *gathering) met() uint64 {
 	if last := g.givenUp.Load(); last != nil {
 		return last.made
@@ -108,7 +121,8 @@ func (a *attempt) is(next *attempt) bool {
 }
 
 // rounds gathers. What is too large for a frame, here or on another worker, goes in several rounds: everybody takes
-// part until the last one has sent all. Of a worker that is gone before that there is nothing.
+// part until the last one has sent all. Of a worker that is gone before that there is nothing. Each round is one
+// numbered collective of server 0. It ends with the first error.
 func (g *gathering) rounds(ctx context.Context, call string, data []byte) ([][]byte, error) {
 	all, most := make([][]byte, g.workers), g.room()
 	for round := 0; ; round++ {
@@ -143,6 +157,8 @@ func (g *gathering) rounds(ctx context.Context, call string, data []byte) ([][]b
 // room is how much of a worker's part one round has room for: as text of JSON the parts of all workers make a frame.
 func (g *gathering) room() int { return max(g.most/g.workers, 1<<10) }
 
+// round makes one numbered collective at server 0, which answers when every worker in the job has sent its part. The
+// number goes up also where the request fails: gather puts it back if the same call comes again.
 func (g *gathering) round(ctx context.Context, part wire.Gather) (all wire.Gathered, err error) {
 	part.N = g.made.Add(1)
 	defer g.link.waits.watch(0)()

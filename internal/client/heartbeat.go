@@ -20,7 +20,9 @@ const endedAfter = 2 * time.Second
 const stuckAfter = 30 * time.Second
 
 // beatTo shows a server that this worker lives until the client ends, and ends it when the server does not. Where
-// nothing listens it looks more often.
+// nothing listens it looks more often. It runs on a goroutine of its own for each server, from the server's answer to
+// hello until the link ends. It fails the client for a server that has ended, refuses this worker, or was silent for
+// the strategy's ServerTimeout.
 func (l *link) beatTo(server int) {
 	pace := l.strategy.HeartbeatInterval.Std()
 	tick := time.NewTicker(pace)
@@ -68,7 +70,8 @@ func (l *link) endedAfter() time.Duration {
 	return min(endedAfter, l.strategy.WorkerTimeout.Std()/4)
 }
 
-// paceOf is the pace of heartbeats to a server.
+// paceOf is the pace of heartbeats to a server. A server where nothing listens is asked four times as often, so that
+// its end is known soon.
 func paceOf(absent peer.Absence, pace time.Duration) time.Duration {
 	if absent != (peer.Absence{}) {
 		return pace / 4
@@ -80,6 +83,9 @@ func paceOf(absent peer.Absence, pace time.Duration) time.Duration {
 // so that messages lost without a word are not silence yet.
 func (l *link) pingTimeout() time.Duration { return l.strategy.WorkerTimeout.Std() / 10 }
 
+// ping sends one heartbeat and reads what the server reports. The frame carries how many requests this server has
+// acknowledged for good, and how many of this worker's requests have waited long; both are counters in fields of the
+// header that heartbeats do not use otherwise.
 func (l *link) ping(server int) error {
 	ctx, cancel := context.WithTimeout(l.ctx, l.pingTimeout())
 	defer cancel()
@@ -94,7 +100,9 @@ func (l *link) ping(server int) error {
 	return err
 }
 
-// told reads what a server says in its answer to a heartbeat, if it says anything.
+// told reads what a server says in its answer to a heartbeat, if it says anything. It keeps what the server waits for,
+// for messages of requests that wait. A wish for a checkpoint goes to asked, which has room for one: a second wish says
+// nothing new.
 func (l *link) told(server int, f *wire.Frame) error {
 	var msg wire.Beat
 	if _, says := f.Blob(); says {
@@ -112,12 +120,15 @@ func (l *link) told(server int, f *wire.Frame) error {
 	return nil
 }
 
+// isRefusal says whether a server has answered with a refusal that repeating does not change. A server that is not
+// ready yet has not refused.
 func isRefusal(err error) bool {
 	var r *wire.Refusal
 	return errors.As(err, &r) && r.Status != wire.StatusNotReady
 }
 
-// fail ends the client, unless it is leaving anyway: then servers may be gone.
+// fail ends the client, unless it is leaving anyway: then servers may be gone. All requests under way end with err, and
+// so does each that follows. Only the first error counts.
 func (l *link) fail(err error) {
 	if !l.leaving.Load() {
 		l.log.Error("training can't go on", "error", err)
@@ -138,13 +149,14 @@ type hearing struct {
 // neverHeard is how long ago a server answered that has not.
 const neverHeard = math.MaxInt64
 
-// newHearing takes the time in which heartbeats certainly read the clock.
+// newHearing has heard of no server. pace is the time within which heartbeats are sure to read the clock.
 func newHearing(servers int, pace time.Duration) hearing {
 	clock := awake.NewClock(2*pace, time.Now)
 	return hearing{clock: clock, began: clock.Now(), at: make([]atomic.Int64, servers),
 		counts: make([]atomic.Uint64, servers)}
 }
 
+// now notes a sign of life of a server.
 func (h *hearing) now(server int) { h.at[server].Store(max(1, int64(h.clock.Since(h.began)))) }
 
 // since is how long ago that was.

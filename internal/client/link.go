@@ -20,8 +20,11 @@ import (
 type link struct {
 	worker  int
 	servers []string // endpoints
-	life    life
-	lives   []peer.Life // of servers
+	// life is written while this worker joins, before the first heartbeat begins, and read without a lock after that.
+	life life
+	// lives are the servers' lives as far as this worker knows: an answer of a process whose place another has taken
+	// does not count.
+	lives []peer.Life // of servers
 
 	strategy  strategy.Strategy
 	transport transport.Transport
@@ -29,10 +32,13 @@ type link struct {
 	pulses    *awake.Pulses
 	round     func() mode.Round // that the worker is in
 
-	meter   *meter
-	heard   hearing
-	waits   *waits
-	asked   chan struct{} // has something when a server wants a checkpoint saved
+	meter *meter
+	// heard are the signs of life of servers, and waits what requests wait for. Both have no lock but atomic fields:
+	// each request writes them.
+	heard hearing
+	waits *waits
+	asked chan struct{} // has something when a server wants a checkpoint saved
+	// besides holds the heartbeats of all servers, and goodbyes to cuts that were given up.
 	besides besides
 	leaving atomic.Bool // servers may be gone
 	hurried atomic.Bool // servers that are gone are not waited for
@@ -50,6 +56,7 @@ type life struct {
 	fingerprint uint64
 }
 
+// newLink makes the link of a worker that has no life yet. Nothing runs on it before the first heartbeat.
 func newLink(c Config) *link {
 	ctx, end := context.WithCancelCause(context.Background())
 	l := &link{
@@ -72,7 +79,8 @@ func newLink(c Config) *link {
 	return l
 }
 
-// stop ends the link, the requests under way and the heartbeats; only the first call does.
+// stop ends the link, the requests under way and the heartbeats; only the first call does. cause is what requests under
+// way fail with. It returns when the goroutines of the link have ended.
 func (l *link) stop(cause error) bool {
 	l.end(cause)
 	return l.besides.stop()
@@ -85,7 +93,8 @@ type besides struct {
 	all  sync.WaitGroup
 }
 
-// run does something beside the caller, and says when it is done.
+// run does something beside the caller, and says when it is done. Behind stop it does nothing, and done is closed at
+// once.
 func (b *besides) run(do func()) (done <-chan struct{}) {
 	over := make(chan struct{})
 	b.mu.Lock()
@@ -109,7 +118,8 @@ func (b *besides) stop() bool {
 }
 
 // farewell tells all servers at once that this worker ends, and why. One attempt is enough: who misses it notices the
-// silence.
+// silence. It is for a client that ends early; one that leaves as it should sends its goodbyes in Leave. It waits at
+// most for a heartbeat's interval, and its requests have a context of their own, since the link's has ended.
 func (l *link) farewell() {
 	ctx, cancel := context.WithTimeout(context.Background(), min(l.strategy.HeartbeatInterval.Std(), l.pingTimeout()))
 	defer cancel()
@@ -134,7 +144,8 @@ func (l *link) farewell() {
 	})
 }
 
-// header begins a frame of the worker to a server.
+// header begins a frame of the worker to a server. It has the life of that server's process, which anyHeader leaves
+// out.
 func (l *link) header(server int, op wire.Op) wire.Header {
 	h := l.anyHeader(op)
 	h.ServerLife = l.lives[server].Known()
@@ -150,5 +161,6 @@ func (l *link) anyHeader(op wire.Op) wire.Header {
 // it has brought the first weights. Heartbeats say how many do, so that a server which comes back with less is noticed.
 func (l *link) counted(server int) { l.heard.counts[server].Add(1) }
 
-// together does something for every server at once and returns the first error, in the servers' order.
+// together does something for every server at once and returns the first error, in the servers' order. It returns when
+// all have ended.
 func (l *link) together(do func(s int) error) error { return peer.All(len(l.servers), do) }

@@ -44,7 +44,8 @@ func (c *Client) Load(ctx context.Context, dir string, what checkpoint.Selection
 }
 
 // renew has this worker's next steps begin with what the servers have now, frozen values too if they have loaded any
-// since it last did; threads that have made no step count on where the loaded ones were.
+// since it last did; threads that have made no step count on where the loaded ones were. now is what a server has
+// answered. Load, and each meeting of workers, calls it: a worker that did not load learns of it there.
 func (c *Client) renew(ctx context.Context, now wire.Loads) error {
 	c.sessions.Met()
 	c.reading.Count(now.Counted)

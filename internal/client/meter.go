@@ -13,10 +13,14 @@ var _ backend.Metered = (*Client)(nil)
 
 // meter is what a worker's requests take, by op, and its links to servers.
 type meter struct {
-	took  []*count.Histogram
+	// took has the nanoseconds of a whole request, with all its attempts, by op.
+	took []*count.Histogram
+	// links are by server.
 	links []linkMeter
 }
 
+// linkMeter counts bytes sent and received, requests that carry weights or gradients, and the nanoseconds that these
+// have waited.
 type linkMeter struct{ sent, received, calls, waited atomic.Int64 }
 
 func newMeter(servers int) *meter { return &meter{wire.Times(), make([]linkMeter, servers)} }
@@ -31,7 +35,7 @@ func (m *meter) asked(server int, req [][]byte, began time.Time) {
 	}
 }
 
-// tried counts an attempt at a server.
+// tried counts an attempt at a server. A request that is sent twice counts its bytes twice.
 func (m *meter) tried(server int, req [][]byte) {
 	n := 0
 	for _, part := range req {

@@ -21,7 +21,9 @@ func (c *Client) Restore(_ context.Context, dir string, what checkpoint.Selectio
 // origin is what server 0 began from.
 type origin struct{ found string }
 
-// agrees refuses a server that did not begin from what server 0 did, or not from where this worker was told.
+// agrees refuses a server that did not begin from what server 0 did, or not from where this worker was told. s is 0 in
+// the first call. from is what this worker's Restore names, "" without one; the text has the directory and the
+// selection of params, so that two roles with other options differ.
 func (o *origin) agrees(s int, w wire.Welcome, from string) error {
 	if from != "" && w.From != from {
 		return fmt.Errorf("this worker's Restore names %s, but server %d began from %s: call Restore on every role, "+

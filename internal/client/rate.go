@@ -33,6 +33,8 @@ type rates struct {
 	mu       sync.Mutex // held while all servers are told of another factor
 }
 
+// set gives all servers the factor under one number in the order of pushes, so that a factor that is sent twice counts
+// once. ctx ends it before the first server was asked, and not between two.
 func (c *rates) set(ctx context.Context, factor float64) error {
 	c.mu.Lock() // two factors have one order on all servers, and on this worker's own copy in mode geo
 	defer c.mu.Unlock()
@@ -50,6 +52,7 @@ func (c *rates) set(ctx context.Context, factor float64) error {
 	return nil
 }
 
+// send gives one server the factor, and returns when that has acknowledged it.
 func (c *rates) send(ctx context.Context, server int, step, acked uint64, factor float64) error {
 	h := c.link.header(server, wire.OpRate)
 	h.Seq, h.Acked, h.Round = step, acked, uint64(c.sessions.Round())
@@ -81,7 +84,8 @@ func (c *rates) factor(ctx context.Context) (float64, error) {
 	return answer.Factor, nil
 }
 
-// use gives do the factor that was set last. No other is set meanwhile.
+// use gives do the factor that was set last. No other is set meanwhile. It is how a session that begins gets the
+// factor: nothing lies between its begin and what all servers use.
 func (c *rates) use(ctx context.Context, do func(factor float64)) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

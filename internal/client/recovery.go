@@ -10,7 +10,8 @@ import (
 )
 
 // Saves implements [backend.Trainer]: server 0 knows who lives. For a last save, and where this process is about to
-// end, everything that this worker has is pushed first: server 0 knows of a worker's steps by its pushes.
+// end, everything that this worker has is pushed first: server 0 knows of a worker's steps by its pushes. It waits
+// while server 0 asks it to, for a worker before it that ends too and may save everything.
 func (c *Client) Saves(ctx context.Context, last bool) (bool, error) {
 	if err := c.known(); err != nil {
 		return false, err
@@ -37,7 +38,8 @@ func (c *Client) Saves(ctx context.Context, last bool) (bool, error) {
 	return answer.Yours, nil
 }
 
-// Hurry implements [backend.Hurried].
+// Hurry implements [backend.Hurried]. Heartbeats and the goodbye say so to servers, and requests give up sooner a
+// server where nothing listens.
 func (c *Client) Hurry(ends bool) { c.link.hurried.Store(ends) }
 
 // Late implements [backend.Hurried].
@@ -47,7 +49,8 @@ func (c *Client) Late() bool { return c.link.late.Load() }
 func (c *Client) Asked() <-chan struct{} { return c.link.asked }
 
 // Checkpoint implements [backend.Trainer]: the servers write into a directory that server 0 makes. When another worker
-// has saved this very step with this progress, there is nothing to do.
+// has saved this very step with this progress, there is nothing to do. progressed is called twice: for the call's
+// identity, and when all servers hold, for what the checkpoint says. It returns when the checkpoint is whole.
 func (c *Client) Checkpoint(ctx context.Context, progressed func() checkpoint.Progress) error {
 	asked := wire.Progress(progressed())
 	return c.write(ctx, call{with: wire.Cutting{Progress: &asked}, held: func(id string) (any, error) {

@@ -29,7 +29,8 @@ func (c *Client) Save(ctx context.Context, dir string, params ...string) error {
 		held: func(id string) (any, error) { return nil, c.frozen.keep(ctx, id) }})
 }
 
-// write makes the servers write a checkpoint. When they write what they have taken, this worker's steps may go on.
+// write makes the servers write a checkpoint. When they write what they have taken, this worker's steps may go on. The
+// turn is given back when all servers have their image, by taken, or when the call ends.
 func (c *Client) write(ctx context.Context, save call) error {
 	save.plan = cut.Plan{cut.Write, cut.Commit}
 	err := c.cuts.repeat(func() error {

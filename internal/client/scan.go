@@ -27,7 +27,8 @@ type scans struct {
 }
 
 // Rows implements [backend.Trainer]. It begins when everything that this worker has trained has arrived, and goes from
-// server to server, by ascending id on each.
+// server to server, by ascending id on each. Nothing holds the servers: pushes of others go on between two pages, so
+// that pages may be of different steps. Cut is for what must fit together. The slices are valid until yield returns.
 func (c *Client) Rows(ctx context.Context, name string, yield func(ids []uint64, w []float32) error) error {
 	e, err := c.scans.embedding(name)
 	if err == nil {
@@ -53,6 +54,7 @@ func (c *Client) Rows(ctx context.Context, name string, yield func(ids []uint64,
 	return nil
 }
 
+// reading names the table that an error is about. An error about a server keeps that, with the table beside.
 func reading(name string, err error) error {
 	if about := new(peer.Error); errors.As(err, &about) {
 		with := *about
@@ -72,7 +74,8 @@ func (c *scans) embedding(name string) (layout.Embedding, error) {
 	return layout.Embedding{}, backend.NoEmbedding(name)
 }
 
-// of begins a scan, of pages whose size lets so many of them be in memory, and each in a frame.
+// of begins a scan, of pages whose size lets so many of them be in memory, and each in a frame. at is how many pages
+// are in memory together. An empty cut scans the tables as they are.
 func (c *scans) of(e layout.Embedding, cut string, ids bool, at int) wire.Scan {
 	dim := 0
 	if !ids {
@@ -82,14 +85,16 @@ func (c *scans) of(e layout.Embedding, cut string, ids bool, at int) wire.Scan {
 	return wire.Scan{Param: uint32(e.Index), Rows: max(1, bytes/rowBytes(dim)), Cut: cut, IDs: ids}
 }
 
-// page are rows of one server, and what it said of the scan.
+// page are rows of one server, and what it said of the scan. ids and w are used again for the next page; w has the
+// dimension's floats for each id, and is empty where ids alone were asked for.
 type page struct {
 	wire.Scanned
 	ids []uint64
 	w   []float32
 }
 
-// page reads the next page of a server into p.
+// page reads the next page of a server into p. The buffers of p are used again. A request that is repeated reads the
+// answer from its start.
 func (c *scans) page(ctx context.Context, s int, scan wire.Scan, p *page) error {
 	var b wire.Builder
 	h := c.link.header(s, wire.OpScan)
@@ -114,6 +119,7 @@ func (c *scans) page(ctx context.Context, s int, scan wire.Scan, p *page) error 
 	})
 }
 
+// read takes one section of an answer: ids, and weights if it has them.
 func (p *page) read(sec wire.Section) (err error) {
 	if p.ids, err = sec.IDs(p.ids[:0]); err != nil || sec.Kind == wire.KindIDs {
 		return err

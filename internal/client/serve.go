@@ -16,7 +16,8 @@ import (
 type serving struct {
 	between
 	chain table.Chain
-	left  int
+	// left counts rows that the model leaves out, on all servers together.
+	left int
 }
 
 // Chain implements [backend.Serving].
@@ -64,7 +65,9 @@ func (c *Client) Serve(ctx context.Context, how table.Serving, write func(backen
 	return errors.Join(err, late)
 }
 
-// serve writes a model in a cut, and makes it whole.
+// serve writes a model in a cut, and makes it whole. The order matters: write writes the model's files, servers doubt
+// the chain, commit makes the model whole. So no server bases a delta on a chain while a model behind it may be whole.
+// now is the new chain, zero where the model is not whole for sure.
 func (c *Client) serve(ctx context.Context, name string, how table.Serving, said [][]byte,
 	write func(backend.Serving) error, commit func() (table.Chain, error)) (now table.Chain, err error) {
 	chain, left, err := c.link.listed(said, how)

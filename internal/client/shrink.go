@@ -35,7 +35,8 @@ func (c *Client) Shrink(ctx context.Context, o table.Shrink) ([]table.Shrunk, er
 	return all, nil
 }
 
-// freed is what all servers together say that they have dropped, of so many tables.
+// freed is what all servers together say that they have dropped, of so many tables. Counts are by table, in the
+// layout's order of embeddings. A server that answers for another number of tables is an error that names it.
 func (l *link) freed(said [][]byte, tables int) (wire.Freed, error) {
 	all := wire.Freed{Rows: make([]int, tables), Waiting: make([]int, tables)}
 	for s, text := range said {

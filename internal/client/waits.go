@@ -16,8 +16,10 @@ type waits struct {
 	servers []string
 	why     []atomic.Pointer[error]     // by server: how the last attempt that failed ended
 	told    []atomic.Pointer[wire.Beat] // by server: what it waits for
-	long    atomic.Int32                // requests that have waited for long
-	said    atomic.Pointer[time.Time]
+	// Heartbeats send the number to servers.
+	long atomic.Int32 // requests that have waited for long
+	// said is when a line was written last, of whichever server.
+	said atomic.Pointer[time.Time]
 }
 
 // How long a request waits before it is spoken of, and the pause between two lines.
@@ -29,7 +31,8 @@ const (
 // failed keeps why an attempt failed.
 func (w *waits) failed(server int, err error) { w.why[server].Store(&err) }
 
-// watch speaks of a request to a server from now on, until stop is called.
+// watch speaks of a request to a server from now on, until stop is called. It begins no goroutine before waitsLong has
+// passed. stop takes the request out of the count; it must be called once.
 func (w *waits) watch(server int) (stop func()) {
 	began := time.Now()
 	w.why[server].Store(nil)
@@ -69,6 +72,8 @@ func (w *waits) of(server int) string {
 	return "waits for other workers, or is slow to take the request"
 }
 
+// say writes one line for all requests that wait, unless one was written within saysAgain. The reason is the last
+// failed attempt's, or what the server reports that it waits for.
 func (w *waits) say(server int, waited time.Duration) {
 	now, last := time.Now(), w.said.Load()
 	if last != nil && now.Sub(*last) < saysAgain || !w.said.CompareAndSwap(last, &now) {
