@@ -45,8 +45,8 @@ type Config struct {
 }
 
 // Client is one worker's connection to the servers. Several training threads use it at once: each has a session of its
-// own, and the sessions share the link. In modes with lockstep the calls that lead a cut, such as Save, Load and Shrink,
-// take this worker's turn one after the other; elsewhere server 0 alone puts them in an order.
+// own, and the sessions share the link. In modes with lockstep the calls that lead a cut, such as Save, Load and
+// Shrink, take this worker's turn one after the other; elsewhere server 0 alone puts them in an order.
 type Client struct {
 	Config
 	// link sends requests, and carries heartbeats from Join on.

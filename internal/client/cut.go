@@ -22,8 +22,8 @@ type between struct {
 
 // Cut implements [backend.Trainer]: it makes the servers hold back pushes at the same steps of every worker, has do
 // read the weights, and lets pushes go on. It begins anew, and calls do again, where a server with a journal was
-// started again in the middle. do must not push: its push would wait for the end of the cut. An error of do ends the cut
-// and comes back as it is.
+// started again in the middle. do must not push: its push would wait for the end of the cut. An error of do ends the
+// cut and comes back as it is.
 func (c *Client) Cut(ctx context.Context, do func(backend.Weights) error) error {
 	done, err := c.turn(ctx, "reading the model")
 	if err != nil {
