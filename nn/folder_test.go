@@ -19,8 +19,7 @@ type follower struct {
 	toy    *toy
 	keeper *keeper
 	saved  map[string]map[uint64][]float32 // rows of the last base or delta
-	base   string
-	chain  []string // versions of the base and its deltas
+	chain  []string                        // versions of the base and its deltas
 	dir    string
 	deltas string // that have not been taken yet
 	scorer *Scorer

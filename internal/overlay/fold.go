@@ -37,8 +37,8 @@ func (t *Table) Fold(few int) bool {
 
 // small is how many of the oldest layers have together no more ids than one layer may have.
 func (k *kept) small() int {
-	rows, n := k.count()
-	n = 0
+	rows, _ := k.count()
+	n := 0
 	for i, l := range k.layers {
 		if n += l.size(); n > rows/share {
 			return i
