@@ -18,9 +18,12 @@ import (
 // base is what a segment of a server's journal begins from: where its tables came from, and at a checkpoint what that
 // does not hold. It is a snapshot between updates, while no push is let in.
 type base struct {
-	Job       string             `json:"job"` // a short fingerprint
-	Server    int                `json:"server"`
-	Process   uint64             `json:"process"`
+	// Job must be that of the process that comes back.
+	Job    string `json:"job"` // a short fingerprint
+	Server int    `json:"server"`
+	// Process is the number that the other servers know this one by.
+	Process uint64 `json:"process"`
+	// Key is the job's generation, nil before server 0 has given it.
 	Key       *roster.Generation `json:"key,omitempty"`
 	Processes []uint64           `json:"processes,omitempty"` // of other servers, on server 0
 	From      source             `json:"from,omitzero"`
@@ -30,10 +33,12 @@ type base struct {
 
 // source is what tables were filled from; the zero value is nothing.
 type source struct {
+	// Dir is the directory, and Told what the job's roles were told to begin from.
 	Dir  string `json:"dir,omitempty"`
 	Told string `json:"told,omitempty"`
 	// ID is that of a checkpoint of the job's own, which must be this one and whole.
-	ID   string               `json:"id,omitempty"`
+	ID string `json:"id,omitempty"`
+	// What is the part of the directory that was loaded.
 	What checkpoint.Selection `json:"what,omitzero"`
 }
 
@@ -44,20 +49,25 @@ type identity struct {
 	processes []uint64
 }
 
-// segments are the journal's, each with the base that it begins from.
+// segments are the journal's, each with the base that it begins from. Segments begin when the server does, and at each
+// checkpoint of the job's own: a process that comes back needs the last one whose checkpoint is whole, and the records
+// behind it.
 type segments struct {
 	st       *state.Job
 	index    int
 	job      string // and the place in it that the journal is good for
 	before   string // the same, as earlier builds named it
 	identity *identity
-	memory   *state.Memory
-	journal  *state.Journal
-	from     source       // of the tables
-	size     atomic.Int64 // bytes of the part of the last whole checkpoint
-	log      *slog.Logger
+	// memory has the facts of all parts, and identity what the base says beside them.
+	memory  *state.Memory
+	journal *state.Journal
+	from    source       // of the tables
+	size    atomic.Int64 // bytes of the part of the last whole checkpoint
+	log     *slog.Logger
 }
 
+// newSegments are the segments of a server whose tables hold nothing yet. c.Before names the job as earlier builds did,
+// whose journals are read as well.
 func newSegments(c Config, st *state.Job, id *identity, j *state.Journal, log *slog.Logger) *segments {
 	name := func(f layout.Fingerprint) string {
 		return fmt.Sprintf("%016x %d workers, server %d of %d", f.Sum(), c.Workers, c.Index, len(c.Endpoints))
@@ -76,7 +86,8 @@ func (c *segments) base(from source, state map[string]json.RawMessage) base {
 	return b
 }
 
-// begun begins the journal of a server that has not come back.
+// begun begins the journal of a server that has not come back. Run calls it before it listens. Without a journal it
+// does nothing.
 func (c *segments) begun() error {
 	if c.journal.On() && len(c.journal.Segments()) > 0 {
 		return nil
@@ -92,7 +103,8 @@ func (c *segments) begins() error {
 	return c.open(c.base(c.from, nil))
 }
 
-// open begins a segment of the journal.
+// open begins a segment of the journal. The segment is in the file when it returns. An error names the server. It is
+// the one place that makes a segment, for a server that begins and at each checkpoint.
 func (c *segments) open(b base) error {
 	head, err := json.Marshal(b)
 	if err == nil {
@@ -105,7 +117,8 @@ func (c *segments) open(b base) error {
 }
 
 // rebase begins a segment at the cut of a checkpoint, which still holds pushes, and whose parts are to be written.
-// Locked.
+// Locked. Records of pushes behind the cut go to the new segment. The segments before stay until the checkpoint is
+// whole, since it may never be. An error ends the job.
 func (c *segments) rebase(msg *saved) {
 	if !c.journal.On() || msg.progress == nil {
 		return
@@ -118,7 +131,8 @@ func (c *segments) rebase(msg *saved) {
 }
 
 // forget removes what lies before a whole checkpoint, and is not needed any more. The disk may be slow: the lock is not
-// held.
+// held. It looks at the directories of checkpoints, from the newest segment back, and stops at the first that is whole.
+// It is called beside the write of the next checkpoint, when the one before is whole or never will be.
 func (c *segments) forget() {
 	if !c.journal.On() {
 		return
@@ -134,7 +148,8 @@ func (c *segments) forget() {
 	}
 }
 
-// whole says why a checkpoint of the job's own can't be begun from.
+// whole says why a checkpoint of the job's own can't be begun from. nil means that its files can be loaded. It reads
+// the disk.
 func (f source) whole() error {
 	m, err := checkpoint.Whole(f.Dir)
 	if err == nil && m.ID != f.ID {
@@ -144,7 +159,8 @@ func (f source) whole() error {
 }
 
 // newest is the newest segment that a process can begin from. Of reasons why there is none, that something can't be
-// read counts most: it may be read later.
+// read counts most: it may be read later. number is where playing begins. The error wraps why the best segment can't be
+// used; errNoJournal where there is none.
 func (c *segments) newest() (number int, b base, err error) {
 	err = errNoJournal
 	for _, seg := range slices.Backward(c.journal.Segments()) {

@@ -9,16 +9,19 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// bond is what a server has seen of another.
+// bond is what a server has seen of another. One goroutine has it, that of [servers.beatTo].
 type bond struct {
 	*servers
-	to     int
+	// to is the other server.
+	to int
+	// heard is when it answered last, and absent since when nothing has listened there.
 	heard  time.Time
 	absent peer.Absence
 }
 
 // beat asks once, and says after which pause to ask again, or why the job can't go on. Two servers have met when one
-// has the key, or on server 0 the other's process.
+// has the key, or on server 0 the other's process. It runs on the goroutine of one bond, and takes the lock only for
+// moments. A failure is the job's: the caller fails it.
 func (b *bond) beat(ctx context.Context, met bool) (pause time.Duration, failure error) {
 	if !met && b.index == 0 { // the other is to report first
 		b.heard, b.absent = b.st.Now(), peer.Absence{}
@@ -48,7 +51,7 @@ func (b *bond) beat(ctx context.Context, met bool) (pause time.Duration, failure
 }
 
 // missed says what follows when there was no answer: nothing listens where a process has ended, so that this is seen
-// sooner than silence.
+// sooner than silence. err is how the attempt ended.
 func (b *bond) missed(err error) (pause time.Duration, failure error) {
 	now := b.st.Now()
 	nobody, silent := b.absent.Note(err, now), now.Sub(b.heard)
@@ -88,6 +91,7 @@ func (b *bond) endedAfter() time.Duration {
 	return min(endedAfter, b.peers.Timeout/4)
 }
 
+// refusalOf is the refusal that an error wraps: what another process has answered, and not what the network has done.
 func refusalOf(err error) (*wire.Refusal, bool) {
 	var r *wire.Refusal
 	return r, errors.As(err, &r)

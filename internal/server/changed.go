@@ -10,9 +10,11 @@ import (
 // changed notes, in a mode where workers train copies of the tables, for each worker's current life which rows others
 // have changed since it asked for them. In other modes it notes nothing.
 type changed struct {
-	st       *state.Job
-	part     *state.Part
-	on       bool
+	st   *state.Job
+	part *state.Part
+	// on says that the mode has copies.
+	on bool
+	// byWorker has nil for a worker that is not in the job. Guarded by the lock; what is in it has one of its own.
 	byWorker []*changes
 }
 
@@ -73,7 +75,8 @@ func (c *changed) watches(worker int) []*table.Watch {
 	return nil
 }
 
-// of is what has changed for the sender of a frame.
+// of is what has changed for the sender of a frame. It refuses a sender that is not in the job, and every sender in
+// modes without copies.
 func (c *changed) of(f *wire.Frame) (*changes, error) {
 	c.st.Lock()
 	defer c.st.Unlock()

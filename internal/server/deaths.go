@@ -17,22 +17,26 @@ import (
 // One goroutine does all of it, one death after the other. A death takes as long as all servers need, one after the
 // other, to answer twice; rounds go on when the last of the dead is out.
 type deaths struct {
-	st         *state.Job
-	roster     *roster.Roster
-	hope       *roster.Hope
+	st     *state.Job
+	roster *roster.Roster
+	hope   *roster.Hope
+	// peers are told of a death by the goroutine of watch alone.
 	peers      *state.Peers
 	leading    *leading
 	membership *membership
-	lines      *lines
-	rounds     *rounds
-	rates      *rates
-	clipping   *clipping
-	fences     state.Event[wire.Leave]
-	drops      state.Event[wire.Leave]
-	torn       bool          // the mode has rounds, which a death can tear
-	back       bool          // no worker goes on without the others
-	pace       time.Duration // of looks
-	log        *slog.Logger
+	// lines have the connections of workers, by which the death of a process is known sooner than by its silence.
+	lines *lines
+	// rounds say whether the dead has a gradient in the open round, and rates which factor it may have set alone.
+	rounds   *rounds
+	rates    *rates
+	clipping *clipping
+	fences   state.Event[wire.Leave]
+	drops    state.Event[wire.Leave]
+	// torn is about the last gradient of the dead: rounds may have it in one server's weights and not in another's.
+	torn bool          // the mode has rounds, which a death can tear
+	back bool          // no worker goes on without the others
+	pace time.Duration // of looks
+	log  *slog.Logger
 }
 
 // register has outlive a kill that a worker was fenced off, and that it was taken out.
@@ -41,7 +45,8 @@ func (c *deaths) register(m *state.Memory) {
 	c.drops = state.AddEvent(m, "drop", c.takeOut)
 }
 
-// watch looks for silence until ctx ends.
+// watch looks for silence until ctx ends. It also ends waits that have become hopeless. On other servers than the first
+// it declares no death: these come as orders.
 func (c *deaths) watch(ctx context.Context) {
 	tick := time.NewTicker(c.pace)
 	defer tick.Stop()
@@ -63,7 +68,8 @@ func (c *deaths) watch(ctx context.Context) {
 	}
 }
 
-// silent are the deaths that begin.
+// silent are the deaths that begin. Each is returned once. They include the deaths of processes whose connections the
+// system has ended.
 func (c *deaths) silent() []*roster.Death {
 	c.st.Lock()
 	defer c.st.Unlock()
@@ -72,7 +78,8 @@ func (c *deaths) silent() []*roster.Death {
 	return c.roster.Silent(now)
 }
 
-// giveUp fails the job when there is no worker left to wait for.
+// giveUp fails the job when there is no worker left to wait for. It is called at each tick on every server. started is
+// when this server's watch began.
 func (c *deaths) giveUp(started time.Time) {
 	c.st.Lock()
 	defer c.st.Unlock()
@@ -86,7 +93,10 @@ func (c *deaths) giveUp(started time.Time) {
 }
 
 // declare takes a worker out of the job on all servers. Its gradient for the open round counts only if every server has
-// it.
+// it. It goes in two passes over all servers, server 0 first in one and last in the other. The first fences the worker
+// off: nothing of its life counts any more, and the answers say which servers have its gradient. The second takes it
+// out, with or without that gradient. In a mode that goes back it ends the job instead. It returns when all servers
+// have answered or were given up.
 func (c *deaths) declare(ctx context.Context, d *roster.Death) {
 	c.log.Error("worker is dead", "worker", d.Worker, "silent", d.Silent.Round(time.Millisecond), "why", d.Why)
 	if c.back {
@@ -149,15 +159,16 @@ func (c *deaths) declare(ctx context.Context, d *roster.Death) {
 	}
 }
 
-// dying reports whether the dead worker's place is still empty: a server that is away may have been waited for,
-// for minutes.
+// dying reports whether the dead worker's place is still empty: a server that is away may have been waited for, for
+// minutes. Another life that has begun meanwhile ends the order: it would be taken out in the place of the dead one.
 func (c *deaths) dying(d *roster.Death) bool {
 	c.st.Lock()
 	defer c.st.Unlock()
 	return c.roster.Dying(d.Worker, d.Life)
 }
 
-// fenceOff refuses all that a dead worker's life may still send, and says how far it came.
+// fenceOff refuses all that a dead worker's life may still send, and says how far it came. Twice it has the same
+// effect, and the same answer as long as no round closes.
 func (c *deaths) fenceOff(l wire.Leave) wire.Fenced {
 	c.st.Lock()
 	defer c.st.Unlock()
@@ -167,7 +178,8 @@ func (c *deaths) fenceOff(l wire.Leave) wire.Fenced {
 		Pushed: c.rounds.noted[l.Worker] != nil}
 }
 
-// dropOff takes a dead worker out, and says up to where its gradients count.
+// dropOff takes a dead worker out, and says up to where its gradients count. Server 0 compares what servers answer, and
+// its log names a gradient that only some have.
 func (c *deaths) dropOff(l wire.Leave) wire.Dropped {
 	c.st.Lock()
 	defer c.st.Unlock()
@@ -176,7 +188,8 @@ func (c *deaths) dropOff(l wire.Leave) wire.Dropped {
 	return wire.Dropped{Counts: uint64(c.rounds.counted(l.Worker))}
 }
 
-// takeOut does what an order says. Locked.
+// takeOut does what an order says. Locked. A factor that comes with the order is set first: the round that goes on may
+// need it.
 func (c *deaths) takeOut(l wire.Leave) {
 	if l.Rate > 0 {
 		c.rates.set(mode.Round(l.RateRound), l.Rate)
@@ -187,7 +200,8 @@ func (c *deaths) takeOut(l wire.Leave) {
 	}
 }
 
-// fence and drop are server 0's orders on the other servers.
+// fence and drop are server 0's orders on the other servers. Both answer a repeated order as the first time, since
+// server 0 repeats until it has an answer.
 func (c *deaths) fence(_ *wire.Frame, l *wire.Leave, r *state.Reply) error {
 	if err := c.check(l); err != nil {
 		return err
@@ -203,6 +217,7 @@ func (c *deaths) drop(_ *wire.Frame, l *wire.Leave, r *state.Reply) error {
 	return r.JSON(c.dropOff(*l))
 }
 
+// check refuses an order about a worker that the job does not have.
 func (c *deaths) check(l *wire.Leave) error {
 	if n := c.roster.Workers(); l.Worker < 0 || l.Worker >= n {
 		return wire.Refuse(wire.StatusRefused, "worker %d: the job has %d workers", l.Worker, n)

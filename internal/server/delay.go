@@ -14,7 +14,7 @@ type delays struct {
 	pulled [][]float32 // by worker
 }
 
-// remember takes the dense values that a worker gets, from that place on.
+// remember takes the dense values that a worker gets, from that place on. It needs no lock of its caller.
 func (d *delays) remember(worker, from int, w []float32) {
 	if !d.on {
 		return
@@ -27,7 +27,8 @@ func (d *delays) remember(worker, from int, w []float32) {
 	copy(d.pulled[worker][from:], w)
 }
 
-// of is a copy of what a worker was given, nil if it was given nothing.
+// of is a copy of what a worker was given, nil if it was given nothing. The gradient that comes next was computed at
+// these weights.
 func (d *delays) of(worker int) []float32 {
 	if !d.on {
 		return nil

@@ -21,7 +21,8 @@ type differences struct {
 // mostTold is how many lines of the fingerprint are told.
 const mostTold = 3
 
-// refusal refuses a process of another job, which says of which build it is; nil if it is of this job.
+// refusal refuses a process of another job, which says of which build it is; nil if it is of this job. mine and theirs
+// name the two processes for the text. It takes no lock but its own.
 func (c *differences) refusal(mine string, other layout.Fingerprint, theirs, build string) error {
 	d := c.fingerprint.Difference(mine, other, theirs)
 	if d == "" {

@@ -81,6 +81,25 @@
 // reflect is in the tables, and until no cut holds the step and no worker's death is being decided. A push that comes
 // again joins the first at "seen before" and waits for the same answer.
 //
+// # Goroutines
+//
+// Nearly all code runs on the goroutine of a request, one for each, which the transport has begun: it takes the lock,
+// may wait for others by the monitor, and answers when it returns. Beside requests a server has these, each of which
+// takes the lock for moments:
+//
+//	Run           waits for the end of the job, and for that of all others below
+//	deaths        looks for silence; on server 0 it takes workers out, one after the other
+//	servers       asks server 0 whether it lives; on server 0 one for each other server
+//	growth        looks at the size of the journal
+//	moves         shows that the lock is free
+//	leading       on server 0 one for each server that has an order, and one for a commit
+//	holding       the work of the cut that is held
+//	rounds        updates that wait for the norms of other servers
+//	stopping      a server that was asked to end, until a checkpoint is whole
+//
+// What a method needs is in its comment: "locked" means that the lock is held when it is called and when it returns;
+// "locked, but not while" says when it is given up in between, so that a caller asks again what it knew before.
+//
 // # Invariants
 //
 //   - What is acknowledged is in the tables: an answer is sent when the update with the push is finished, and not

@@ -20,14 +20,15 @@ import (
 // loader fills the tables from a checkpoint of the job's own.
 type loader func(ctx context.Context, dir string) (checkpoint.Manifest, error)
 
-// another is how to begin from another checkpoint.
+// another is how to begin from another checkpoint. Resume sets load, before Run; patience is how long follow tries.
 type another struct {
 	load     loader // nil where the job has none of its own
 	patience time.Duration
 }
 
 // follow has this server begin from the checkpoint that server 0 has begun from, if it has found another itself. It
-// waits for one that it can't see yet.
+// waits for one that it can't see yet. It is called once, by the goroutine that reports to server 0, before any worker
+// can join. An error is the job's end, unless ctx has ended: then it is ctx's cause.
 func (c *recovery) follow(ctx context.Context, first wire.Base) error {
 	switch {
 	case first == c.base:
@@ -47,7 +48,8 @@ func (c *recovery) follow(ctx context.Context, first wire.Base) error {
 	return context.Cause(ctx)
 }
 
-// loadNamed loads a checkpoint, again and again until it is whole or patience ends.
+// loadNamed loads a checkpoint, again and again until it is whole or patience ends. The journal begins anew behind it,
+// from that checkpoint. why is the last reason that says more than the end of the wait.
 func (c *recovery) loadNamed(ctx context.Context, dir, id string) (why error) {
 	ctx, cancel := context.WithTimeout(ctx, c.another.patience)
 	defer cancel()
@@ -66,7 +68,8 @@ func (c *recovery) loadNamed(ctx context.Context, dir, id string) (why error) {
 	})
 }
 
-// take loads a checkpoint, from which the job goes on.
+// take loads a checkpoint, from which the job goes on. progress is what workers that join are told, and base what
+// server 0 tells the other servers.
 func (c *recovery) take(ctx context.Context, dir string, load loader) error {
 	m, err := load(ctx, dir)
 	if err != nil {

@@ -10,11 +10,15 @@ import (
 
 // foresight says which answers have foreseen dense weights, as [update.Ahead] has them.
 type foresight struct {
-	on        bool
+	// on says that the mode foresees weights, and that this server has dense ones.
+	on bool
+	// lookAhead says that workers ask for a step's weights one step earlier.
 	lookAhead bool
 	floats    int // of a server's dense weights
 }
 
+// newForesight decides whether answers have foreseen weights: in modes that know it, where a worker misses updates of
+// others or of its own, and not beside delay compensation, which corrects the gradient instead.
 func newForesight(s strategy.Strategy, workers, floats int) foresight {
 	on := mode.Of(s.Mode).Foresight && (workers > 1 || s.LookAhead) && !s.NoForesight && s.DelayCompensation == 0
 	return foresight{on: on && floats > 0, lookAhead: s.LookAhead, floats: floats}

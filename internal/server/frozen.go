@@ -15,7 +15,7 @@ import (
 type frozen struct {
 	st   *state.Job
 	part *state.Part
-	// known are the params, by index, of which server 0 has a worker's values or a checkpoint's.
+	// known are the params, by index, of which server 0 has a worker's values or a checkpoint's. Guarded by the lock.
 	known map[int]bool
 	saved state.Record // the values of the worker that saves
 	// coming are the values that it brings to the cut of that number, as far as they are there.
@@ -37,7 +37,7 @@ func (c *frozen) register(m *state.Memory) {
 }
 
 // handleKeep takes a piece of the values of the worker that saves: they count when its part of the checkpoint is
-// written.
+// written. It refuses a worker whose cut does not ask for them now.
 func (c *frozen) handleKeep(f *wire.Frame, msg *wire.Keep, _ *state.Reply) error {
 	w, from, _, err := c.part.Weights(f, c.part.FrozenFloats(), new([]float32))
 	if err != nil {
@@ -82,7 +82,8 @@ func (c *frozen) complete(id string) error {
 	return nil
 }
 
-// set puts the saving worker's values, if it brought any, into the tables. Locked.
+// set puts the saving worker's values, if it brought any, into the tables. Locked. It notes them first, so that a
+// process that comes back has them though it has no checkpoint with them yet.
 func (c *frozen) set(w []float32) error {
 	if len(w) == 0 {
 		return nil
@@ -91,7 +92,7 @@ func (c *frozen) set(w []float32) error {
 	return c.put(w)
 }
 
-// put puts frozen values into the tables. Locked.
+// put puts frozen values into the tables. Locked. w has all of them, in the layout's order.
 func (c *frozen) put(w []float32) error {
 	return c.part.EachFrozen(func(b layout.Block, values *table.Dense) error {
 		c.known[b.Param] = true

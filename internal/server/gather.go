@@ -20,26 +20,32 @@ import (
 // collectives from the first on: the ones that the others have behind them are answered at once, with what all brought
 // as long as that is little, and refused where it was forgotten.
 type gathering struct {
-	st       *state.Job
-	roster   *roster.Roster
-	ended    state.Event[gatherRecord]
+	st     *state.Job
+	roster *roster.Roster
+	ended  state.Event[gatherRecord]
+	// byNumber has the collectives of order, which are the last keepGathers that were begun, oldest first.
 	byNumber map[uint64]*gathered
 	order    []uint64
 	past     uint64 // the highest that is over and not in byNumber
 	silent   uint64 // up to which no worker brought anything to them
 }
 
-// gathered is one collective.
+// gathered is one collective. It is complete when each worker in the job has sent its part, and stays in the list after
+// that for requests that come again.
 type gathered struct {
+	// n is the number that workers give their collectives, from 1 on.
 	n     uint64
 	call  string // all that must be the same on every worker
 	first int    // the worker that came first
 	err   error  // says which workers made different calls
-	data  [][]byte
-	more  []int // workers whose parts go on
+	// data is what was brought, by worker: nil of a worker that has brought nothing yet, or is gone.
+	data [][]byte
+	more []int // workers whose parts go on
+	// have says, by worker, who has come.
 	have  []bool
 	lives []uint32 // of the workers whose parts these are
-	done  bool
+	// done says that all who were in the job have come, which stays so.
+	done bool
 	// loads are what the workers whose parts these are knew of loads when it was done, by worker; nil behind a return.
 	loads map[int]wire.Loads
 	// released means that everybody who was in the job had the answer, and forgotten that what was brought is not here
@@ -47,7 +53,7 @@ type gathered struct {
 	released, forgotten bool
 }
 
-// gatherRecord is a collective that is over.
+// gatherRecord is a collective that is over. A process that comes back answers from it.
 type gatherRecord struct {
 	N     uint64   `json:"n"`
 	Call  string   `json:"call"`
@@ -68,7 +74,8 @@ const (
 	keepGathered = 1 << 20
 )
 
-// register has the collectives that are over outlive a kill.
+// register has the collectives that are over outlive a kill. Collectives under way are in no record: their workers have
+// no answer, and ask again.
 func (c *gathering) register(m *state.Memory) {
 	state.AddValue(m, "silent", &c.silent)
 	state.AddFact(m, "gathers", func() (all []gatherRecord) {
@@ -91,7 +98,7 @@ func (c *gathering) register(m *state.Memory) {
 	})
 }
 
-// recall has a collective that is over. Locked.
+// recall has a collective that is over. Locked. All before it are released: all workers had come to this one.
 func (c *gathering) recall(r gatherRecord) {
 	if len(c.order) == 0 {
 		c.past = r.N - 1
@@ -102,7 +109,8 @@ func (c *gathering) recall(r gatherRecord) {
 	c.release(r.N - 1)
 }
 
-// handle collects a worker's blob and answers when all have come.
+// handle collects a worker's blob and answers when all have come. It returns when the answer is there, which may take
+// as long as the slowest worker computes. A request that comes again joins the wait of the first, or gets its answer.
 func (c *gathering) handle(f *wire.Frame, msg *wire.Gather, r *state.Reply) error {
 	c.st.Lock()
 	defer c.st.Unlock()
@@ -168,8 +176,8 @@ func (g *gathered) others(f *wire.Frame, msg *wire.Gather) bool {
 		!bytes.Equal(g.data[f.Worker], msg.Data)
 }
 
-// behind is how many collectives a worker has behind it: in the last of them it took part, or it is waited for no
-// more. Locked.
+// behind is how many collectives a worker has behind it: in the last of them it took part, or it is waited for no more.
+// Locked. A worker that was started again may leave so many out.
 func (c *gathering) behind(worker int) (n uint64) {
 	n = c.past
 	for _, g := range c.byNumber {
@@ -189,7 +197,8 @@ func (c *gathering) again(f *wire.Frame, msg *wire.Gather, r *state.Reply) error
 	return r.JSON(wire.Gathered{Data: c.nothing(), Loads: c.st.LoadsOf(f.Worker), Left: c.roster.Left()})
 }
 
-// nothing is what workers bring that bring nothing. Locked.
+// nothing is what workers bring that bring nothing. Locked. A worker that is gone has nil, as in the answer to any
+// collective.
 func (c *gathering) nothing() [][]byte {
 	data := make([][]byte, c.roster.Workers())
 	for w := range data {
@@ -221,7 +230,9 @@ func (c *gathering) differ(g *gathered, worker int, call string) error {
 	return err
 }
 
-// complete says whether everybody who is still in the job has sent his part. Once it is, it stays so. Locked.
+// complete says whether everybody who is still in the job has sent his part. Once it is, it stays so. Locked. Whose
+// request sees that first makes it done: it notes the record, tells the roster who has met, and lets go of what the
+// collective before had brought.
 func (c *gathering) complete(g *gathered) bool {
 	if !g.done {
 		if c.lacks(g) {
@@ -311,7 +322,8 @@ func (g *gathered) forget() {
 	}
 }
 
-// of is collective n, which begins with the first request for it. Locked.
+// of is collective n, which begins with the first request for it. Locked. Where keepGathers are known the oldest is
+// dropped for it.
 func (c *gathering) of(n uint64, call string, worker int) *gathered {
 	if found := c.byNumber[n]; found != nil {
 		return found
@@ -326,7 +338,8 @@ func (c *gathering) of(n uint64, call string, worker int) *gathered {
 	return made
 }
 
-// drop lets go of the oldest collective. Locked.
+// drop lets go of the oldest collective. Locked. Its number stays in past, and in silent where no worker has brought
+// anything to it or to any before.
 func (c *gathering) drop(g *gathered) {
 	if c.silent == c.past && g.n == c.past+1 && !g.forgotten && g.size() == 0 {
 		c.silent = g.n

@@ -9,7 +9,9 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// farewell tells the other servers that this one ends, and why if the job can't go on.
+// farewell tells the other servers that this one ends, and why if the job can't go on. It returns when each has the
+// word, needs it no more, or a few heartbeats are over. The calling server's door is open still, so that two servers
+// that end together hear each other.
 func (c *servers) farewell(failure error) {
 	g := c.st.Generation()
 	if g == nil {
@@ -54,7 +56,8 @@ func (c *servers) part(ctx context.Context, to int, attempt func(context.Context
 	})
 }
 
-// send makes a report to server 0, once, and says how many checkpoints that has had saved for servers that stop.
+// send makes a report to server 0, once, and says how many checkpoints that has had saved for servers that stop. Before
+// server 0 has given the generation there is nothing to say, and no error.
 func (c *servers) send(ctx context.Context, msg wire.Report) (whole int, err error) {
 	g := c.st.Generation()
 	if g == nil {

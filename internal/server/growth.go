@@ -11,20 +11,23 @@ import (
 // growth has a checkpoint saved when the journal of this server has become large, by the worker that server 0 asks:
 // what lies before a checkpoint is not needed, and without one a journal takes the room of all that was ever pushed.
 type growth struct {
-	st       *state.Job
-	journal  *state.Journal
+	st      *state.Job
+	journal *state.Journal
+	// servers send the wish to server 0, and recovery has it there.
 	servers  *servers
 	recovery *recovery
 	segments *segments
-	asked    int    // the segment that a checkpoint was asked for
-	of       uint32 // the life of server 0 that was asked, whose process ends with what it was asked for
+	// asked and of are the watch's own; no other goroutine has them.
+	asked int    // the segment that a checkpoint was asked for
+	of    uint32 // the life of server 0 that was asked, whose process ends with what it was asked for
 }
 
 // leastJournal is how large a segment may be however small checkpoints are; else it may be twice as large as the last
 // one's part.
 const leastJournal = 1 << 30
 
-// watch looks again and again until ctx ends.
+// watch looks again and again until ctx ends. It runs on its own goroutine, and returns at once where there is no
+// journal.
 func (c *growth) watch(ctx context.Context) {
 	if !c.journal.On() {
 		return
@@ -43,7 +46,7 @@ func (c *growth) watch(ctx context.Context) {
 	}
 }
 
-// ask has server 0 want a checkpoint.
+// ask has server 0 want a checkpoint. A job that saves no checkpoints wants none, and the journal grows on.
 func (c *growth) ask(ctx context.Context) error {
 	if c.servers.index > 0 {
 		_, err := c.servers.send(ctx, wire.Report{Grown: true})
@@ -55,7 +58,7 @@ func (c *growth) ask(ctx context.Context) error {
 	return nil
 }
 
-// due says, once for a segment and a life of server 0, that it is larger than it should be.
+// due says, once for a segment and a life of server 0, that it is larger than it should be. least is in bytes.
 func (c *growth) due(least int64) bool {
 	all, of := c.journal.Segments(), c.servers.first()
 	if len(all) == 0 || all[len(all)-1].Number == c.asked && of == c.of ||

@@ -35,7 +35,8 @@ func silent(do func(*wire.Frame) error) handler {
 	return func(f *wire.Frame, _ *state.Reply) error { return do(f) }
 }
 
-// control is a handler of frames that have a control message.
+// control is a handler of frames that have a control message. The message is decoded from JSON before the handler is
+// called; one that can't be decoded is refused.
 func control[M any](do func(f *wire.Frame, msg *M, r *state.Reply) error) handler {
 	return func(f *wire.Frame, r *state.Reply) error {
 		msg := new(M)
@@ -59,6 +60,7 @@ func recorded(in *state.Journal, do handler) handler {
 	}
 }
 
+// newDoor is a door whose handlers are still to be set. Replies are used again, each when the transport has sent it.
 func newDoor(st *state.Job, index int, fingerprint uint64, meter *Meter, log *slog.Logger) *door {
 	d := &door{st: st, index: index, fingerprint: fingerprint, meter: meter, log: log}
 	d.replies.New = func() any {
@@ -69,7 +71,8 @@ func newDoor(st *state.Job, index int, fingerprint uint64, meter *Meter, log *sl
 	return d
 }
 
-// handle is the transport's handler.
+// handle is the transport's handler. It runs on a goroutine of the transport for each request, and returns when the
+// answer is there: that is how requests wait.
 func (d *door) handle(body []byte, out *transport.Reply) {
 	r := d.replies.Get().(*state.Reply)
 	out.Done, r.Broken, r.First = r.Done, out.Broken, out.First
@@ -159,7 +162,8 @@ func (d *door) foreign(h *wire.Header) error {
 		"addresses that no other job has", h.Worker, d.index)
 }
 
-// refuse makes the reply say why nothing was done.
+// refuse makes the reply say why nothing was done. A build that speaks another version of frames is answered in its
+// own, so that it can read why.
 func (d *door) refuse(r *state.Reply, err error) {
 	h := *r.Header()
 	h.Status = wire.StatusRefused

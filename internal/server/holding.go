@@ -25,13 +25,18 @@ type holding struct {
 	changed   *changed
 	journal   *state.Journal
 	segments  *segments
-	ends      state.Event[endedRecord]
-	patience  time.Duration // of a request
-	wrote     *work         // the last part
-	newest    source        // the last checkpoint of the job's own of which it took an image, whole or not
-	newestAt  uint64        // the version of the weights in it
-	under     sync.WaitGroup
-	log       *slog.Logger
+	// ends is the record of a period's end. saving and reloading have records for their works.
+	ends state.Event[endedRecord]
+	// It is a twentieth of the worker timeout, below the time of one attempt.
+	patience time.Duration // of a request
+	// wrote is the work whose part was written last, which may be removed yet.
+	wrote *work // the last part
+	// Run asks by it whether a server that ends has updates which are in no checkpoint.
+	newest   source // the last checkpoint of the job's own of which it took an image, whole or not
+	newestAt uint64 // the version of the weights in it
+	// under counts the goroutines that do works. Run waits for them when all waits have ended.
+	under sync.WaitGroup
+	log   *slog.Logger
 }
 
 // endedRecord is the end of a period, by the name that server 0 has given it.
@@ -41,7 +46,8 @@ type endedRecord struct {
 	Dropped [][]uint64  `json:"dropped"` // rows, by table
 }
 
-// register has outlive a kill what was done for good.
+// register has outlive a kill what was done for good. The names of such works are facts and part of their records, so
+// that a work that is ordered again is answered by its name.
 func (c *holding) register(m *state.Memory) {
 	state.AddFact(m, "names", c.follower.Names, func(then []cut.Named) {
 		for _, n := range then {
@@ -54,6 +60,7 @@ func (c *holding) register(m *state.Memory) {
 	})
 }
 
+// handle answers an order that came from server 0 by a message. Server 0's own come by answer.
 func (c *holding) handle(_ *wire.Frame, o *cut.Order, r *state.Reply) error {
 	a, err := c.answer(o, func() bool { return false })
 	if err != nil {
@@ -62,7 +69,9 @@ func (c *holding) handle(_ *wire.Frame, o *cut.Order, r *state.Reply) error {
 	return r.JSON(a)
 }
 
-// answer begins what an order wants and says what came of it; without a work where it is not done yet.
+// answer begins what an order wants and says what came of it; without a work where it is not done yet. It waits at most
+// for the patience, so that an order that takes long is asked for again and again; withdrawn ends the wait sooner. A
+// server that has come back takes no hold before it is known to lack nothing, and one that closes takes no order.
 func (c *holding) answer(o *cut.Order, withdrawn func() bool) (*cut.Answer, error) {
 	c.st.Lock()
 	defer c.st.Unlock()
@@ -87,7 +96,8 @@ func (c *holding) answer(o *cut.Order, withdrawn func() bool) (*cut.Answer, erro
 	return a, err
 }
 
-// begin begins a work. Locked.
+// begin begins a work. Locked. Each work runs on a goroutine of its own, which reports to the machine by Did or Idle
+// and then wakes all who wait.
 func (c *holding) begin(number uint64, w cut.Work) {
 	o := c.follower.Busy()
 	c.st.Broadcast()
@@ -111,7 +121,8 @@ func (c *holding) begin(number uint64, w cut.Work) {
 	}
 }
 
-// hold says how far each worker is when no update is under way.
+// hold says how far each worker is when no update is under way. It says too whether the tables have lost what tells
+// changed rows from others, so that a checkpoint must be whole.
 func (c *holding) hold(number uint64) {
 	c.st.Lock()
 	defer c.st.Unlock()
@@ -128,7 +139,8 @@ func (c *holding) hold(number uint64) {
 	c.st.Broadcast()
 }
 
-// reach waits for the steps of the cut. Steps of a worker that is gone are waited for no more.
+// reach waits for the steps of the cut. Steps of a worker that is gone are waited for no more. The wait has the
+// strategy's wait timeout; a failed one is the order's answer, and gives the cut up.
 func (c *holding) reach(o *cut.Order) {
 	c.st.Lock()
 	defer c.st.Unlock()
@@ -145,7 +157,8 @@ func (c *holding) reach(o *cut.Order) {
 	c.st.Broadcast()
 }
 
-// end ends the period of this server's tables, and records that with its name.
+// end ends the period of this server's tables, and records that with its name. A server with the name in its journal
+// does not come here again: the machine answers by the name.
 func (c *holding) end(o *cut.Order) {
 	var how wire.Shrink
 	err := json.Unmarshal(o.How, &how)

@@ -34,14 +34,18 @@ type leading struct {
 	frozen   *frozen
 	journal  *state.Journal
 	records  state.Event[cut.Record]
-	life     context.Context // of the server
-	begun    bool            // sends; before, a journal is played
-	orders   []*cut.Order    // by server: not answered yet
+	// With life end all attempts: the server closes, or the job has failed.
+	life  context.Context // of the server
+	begun bool            // sends; before, a journal is played
+	// orders are guarded by the lock; an order is never changed once it is here.
+	orders []*cut.Order // by server: not answered yet
+	// withdraw ends the attempt under way at each server's order, nil where no goroutine delivers.
 	withdraw []context.CancelFunc
 	under    sync.WaitGroup
 }
 
-// register has outlive a kill what server 0 led, and what it is bound to finish.
+// register has outlive a kill what server 0 led, and what it is bound to finish. A load that was done before this
+// process came back wants a checkpoint still: the records behind it need its directory.
 func (c *leading) register(m *state.Memory) {
 	if c.leader == nil {
 		return
@@ -64,7 +68,8 @@ func (c *leading) register(m *state.Memory) {
 	})
 }
 
-// begin goes on with what a process before this one was bound to finish.
+// begin goes on with what a process before this one was bound to finish. Run calls it when the server listens. On other
+// servers it does nothing.
 func (c *leading) begin() {
 	c.st.Lock()
 	defer c.st.Unlock()
@@ -77,7 +82,9 @@ func (c *leading) begin() {
 	c.do()
 }
 
-// ask answers a worker with how far its cut is, when there is news, or after a while without.
+// ask answers a worker with how far its cut is, when there is news, or after a while without. A worker asks again at
+// once, so that patience bounds a request and no cut. The first request of a call enters as a pull does: it waits for
+// the round that its worker is in.
 func (c *leading) ask(f *wire.Frame, a *cut.Ask, r *state.Reply) error {
 	if a.Number == 0 && !a.GivesUp { // else it waits for its cut alone
 		if err := c.st.Enter(f); err != nil {
@@ -114,7 +121,8 @@ func (c *leading) ask(f *wire.Frame, a *cut.Ask, r *state.Reply) error {
 	return r.JSON(told)
 }
 
-// may says whether this server leads such a cut for the sender. Locked.
+// may says whether this server leads such a cut for the sender. Locked. From here on the ask has the sender's number:
+// what a frame says of its worker is proved at the door.
 func (c *leading) may(f *wire.Frame, a *cut.Ask) error {
 	if err := c.st.Sender(f); err != nil {
 		return err
@@ -143,7 +151,8 @@ func (c *leading) prepare(a *cut.Ask) error {
 }
 
 // place adds where a checkpoint goes to the progress that its worker brings, since all servers hold now: directories of
-// the job's own are numbered in the order of cuts. Locked, but not while one is made.
+// the job's own are numbered in the order of cuts. Locked, but not while one is made. An error gives the cut up. It may
+// be called twice for one word; the directory is made once for each call.
 func (c *leading) place(a *cut.Ask) error {
 	if !c.leader.Speaks(a) || a.Knows != cut.Held {
 		return nil
@@ -182,7 +191,8 @@ func (c *leading) place(a *cut.Ask) error {
 	return err
 }
 
-// seal makes what all servers have written a checkpoint.
+// seal makes what all servers have written a checkpoint. It runs on a goroutine of its own, since a commit writes
+// files, and tells the machine what came of it.
 func (c *leading) seal(s *cut.Sealing) {
 	err := c.saving.seal(s, c.holding.fileID(s.Number))
 	c.st.Lock()
@@ -192,7 +202,8 @@ func (c *leading) seal(s *cut.Sealing) {
 	c.st.Broadcast()
 }
 
-// gone gives up the cut of a worker that has left, or that another life takes the place of. Locked.
+// gone gives up the cut of a worker that has left, or that another life takes the place of. Locked. What can't be taken
+// back goes on without its anchor.
 func (c *leading) gone(worker int, why string) {
 	if c.leader != nil {
 		c.leader.Gone(worker, why)
@@ -200,7 +211,8 @@ func (c *leading) gone(worker int, why string) {
 	}
 }
 
-// settled waits until nothing is done that can't be taken back. Locked.
+// settled waits until nothing is done that can't be taken back. Locked. Joining workers and deaths wait for it: the
+// machine promises that no worker comes or goes while servers do what can't be taken back.
 func (c *leading) settled() error {
 	if c.leader == nil || !c.leader.Irrevocable() {
 		return nil // also where the job has failed: others say so in their words
@@ -222,6 +234,7 @@ func (c *leading) dying(worker int) error {
 	return nil
 }
 
+// died ends what dying has begun.
 func (c *leading) died() {
 	c.st.Lock()
 	defer c.st.Unlock()
@@ -229,7 +242,9 @@ func (c *leading) died() {
 	c.do()
 }
 
-// do does what the machine wants: records first. Locked.
+// do does what the machine wants: records first. Locked. Every change of the machine is followed by it within one hold
+// of the lock, so that nothing is ordered before its record. Where the journal survives a machine, attempt also waits
+// until the record does.
 func (c *leading) do() {
 	if !c.begun {
 		return
@@ -255,7 +270,8 @@ func (c *leading) do() {
 	}
 }
 
-// over takes note of a call that has come to what it was for. Locked.
+// over takes note of a call that has come to what it was for. Locked. It decides about the wish for a checkpoint: a
+// load makes one, and a save that found another of the same steps fulfils one.
 func (c *leading) over(d *cut.Done) {
 	_, under := c.leader.Report()
 	switch plan := d.Ask.Plan; {
@@ -267,7 +283,8 @@ func (c *leading) over(d *cut.Done) {
 	}
 }
 
-// send has an order sent, in the place of the one before. Locked.
+// send has an order sent, in the place of the one before. Locked. One goroutine a server delivers its orders, and ends
+// when there is none.
 func (c *leading) send(s cut.Sending) {
 	c.orders[s.To] = s.Order
 	if withdraw := c.withdraw[s.To]; withdraw != nil {
@@ -314,7 +331,8 @@ func (c *leading) deliver(to int) {
 	}
 }
 
-// next is the order to send, nil when there is none, with a context that ends when another takes its place.
+// next is the order to send, nil when there is none, with a context that ends when another takes its place. Only
+// deliver of that server calls it, so that at most one context of a server is alive.
 func (c *leading) next(to int) (*cut.Order, context.Context) {
 	c.st.Lock()
 	defer c.st.Unlock()
@@ -330,7 +348,8 @@ func (c *leading) next(to int) (*cut.Order, context.Context) {
 	return c.orders[to], ctx
 }
 
-// attempt sends an order once.
+// attempt sends an order once. An answer without a work means that the server is not there yet. Server 0's own order is
+// done by a call.
 func (c *leading) attempt(ctx context.Context, to int, o *cut.Order) (*cut.Answer, error) {
 	if c.journal.Durably {
 		if err := c.journal.Durable(); err != nil {
@@ -348,7 +367,7 @@ func (c *leading) attempt(ctx context.Context, to int, o *cut.Order) (*cut.Answe
 	return a, err
 }
 
-// rest is the pause before an order is sent again.
+// rest is the pause before an order is sent again. It is a hundredth of a peer's timeout, or shorter where ctx ends.
 func (c *leading) rest(ctx context.Context) {
 	t := time.NewTimer(c.peers.Timeout / 100)
 	defer t.Stop()
@@ -358,6 +377,8 @@ func (c *leading) rest(ctx context.Context) {
 	}
 }
 
+// answered gives the machine a server's answer, and goes on with what it wants then. An order that has taken this one's
+// place stays.
 func (c *leading) answered(to int, o *cut.Order, a *cut.Answer) {
 	c.st.Lock()
 	defer c.st.Unlock()
@@ -369,6 +390,7 @@ func (c *leading) answered(to int, o *cut.Order, a *cut.Answer) {
 	c.st.Broadcast()
 }
 
+// unreachable has the machine know that an order was not answered in time, and why.
 func (c *leading) unreachable(to int, o *cut.Order, err error) {
 	c.st.Lock()
 	defer c.st.Unlock()

@@ -25,9 +25,10 @@ type loading struct {
 	part   *state.Part
 	store  *table.Store // part's
 	frozen *frozen
-	rule   optimizer.Rule
-	log    *slog.Logger
-	frame  state.Record // of first weights
+	// rule is the job's, whose state a checkpoint must have.
+	rule  optimizer.Rule
+	log   *slog.Logger
+	frame state.Record // of first weights
 	// from is the directory that the tables were filled from, and what of it, and origin what was found there.
 	from, origin string
 	// loaded are the dense blocks that a checkpoint of some params filled: who publishes leaves them as they are.
@@ -44,7 +45,8 @@ func (c *loading) register(m *state.Memory) {
 }
 
 // fill fills the tables from a checkpoint, which any number of servers may have written, or from a saved model. told is
-// what the job was told to begin from.
+// what the job was told to begin from. It runs before the server serves. The weights count as published when all params
+// were loaded.
 func (c *loading) fill(ctx context.Context, dir string, what checkpoint.Selection, told string) (m checkpoint.Manifest,
 	err error) {
 	m, err = checkpoint.Restore(ctx, dir, c.store, c.rule, c.part.Layout.Params, c.part.Owns, what)
@@ -79,7 +81,8 @@ func (c *loading) fill(ctx context.Context, dir string, what checkpoint.Selectio
 	return m, nil
 }
 
-// begin gives the tables the rows that their params begin with, but for the named params.
+// begin gives the tables the rows that their params begin with, but for the named params. It reads nothing of the
+// network: each server gives the ids that it owns.
 func (c *loading) begin(ctx context.Context, except ...string) error {
 	for e, t := range c.store.Tables {
 		if slices.Contains(except, t.Param().Name) {
@@ -102,7 +105,8 @@ func (c *loading) keep(names []string) {
 }
 
 // handle sets the initial dense weights if they are not set yet. They count when the last piece of them has come;
-// worker 0 sends the pieces in order.
+// worker 0 sends the pieces in order. A worker may publish pieces in several lives: the first to send the last piece
+// publishes.
 func (c *loading) handle(f *wire.Frame) error {
 	c.st.Lock()
 	defer c.st.Unlock()
@@ -126,7 +130,8 @@ func (c *loading) again(b *wire.Builder, f *wire.Frame) {
 	b.Dense(w)
 }
 
-// take takes a piece of the initial dense weights. Locked.
+// take takes a piece of the initial dense weights. Locked. It refuses a gap in the pieces. The same piece may come
+// twice, and sets the same weights.
 func (c *loading) take(f *wire.Frame) error {
 	p, err := f.Piece()
 	if err != nil {

@@ -19,27 +19,31 @@ import (
 // learn of a new process one after the other, and some may still take what the process before has sent; that process is
 // gone, and what it had sent counts as any push of a worker that died.
 type membership struct {
-	st          *state.Job
-	roster      *roster.Roster
-	rounds      *rounds
-	pieces      *pieces
-	changed     *changed
-	delays      *delays
-	loading     *loading
-	recovery    *recovery
-	leading     *leading
-	gathering   *gathering
-	lives       state.Event[roster.SavedLife] // given by server 0
-	begins      state.Event[wire.Leave]       // a worker's life
-	leaves      state.Event[wire.Leave]
-	ends        state.Event[endRecord]
-	lines       *lines
-	index       int
+	st     *state.Job
+	roster *roster.Roster
+	// These parts keep something for a worker's life, or have it end what it has begun.
+	rounds    *rounds
+	pieces    *pieces
+	changed   *changed
+	delays    *delays
+	loading   *loading
+	recovery  *recovery
+	leading   *leading
+	gathering *gathering
+	lives     state.Event[roster.SavedLife] // given by server 0
+	begins    state.Event[wire.Leave]       // a worker's life
+	leaves    state.Event[wire.Leave]
+	ends      state.Event[endRecord]
+	lines     *lines
+	// index is this server's.
+	index int
+	// back is of modes in which all roles go back to a checkpoint when a worker dies.
 	back        bool // no worker goes on without the others
 	differences *differences
-	unsaid      map[int]bool  // workers that have stopped, as another server knows it, and have not said so here
-	ended       chan struct{} // has something when a worker has said that it ends; deaths looks then
-	log         *slog.Logger
+	// hearOut waits for them as the server ends.
+	unsaid map[int]bool  // workers that have stopped, as another server knows it, and have not said so here
+	ended  chan struct{} // has something when a worker has said that it ends; deaths looks then
+	log    *slog.Logger
 }
 
 // endRecord is a worker's life that ends before its work is done.
@@ -60,7 +64,8 @@ func (c *membership) register(m *state.Memory) {
 	c.ends = state.AddEvent(m, "ends", func(e endRecord) { c.roster.End(e.Worker, e.Why, e.Returns) })
 }
 
-// resume makes the roster what it was. Where workers train copies, all rows are new to them. Locked.
+// resume makes the roster what it was. Where workers train copies, all rows are new to them. Locked. A worker that was
+// in the job is in it again, and its silence counts from now.
 func (c *membership) resume(then roster.Saved) error {
 	c.roster.Return(then, c.st.Now())
 	for w := range c.roster.Workers() {
@@ -73,7 +78,9 @@ func (c *membership) resume(then roster.Saved) error {
 	return nil
 }
 
-// join begins a life of a worker: on server 0 the next one, elsewhere the life that server 0 gave.
+// join begins a life of a worker: on server 0 the next one, elsewhere the life that server 0 gave. The answer has all
+// that the worker goes on from: its life and the key for it, the open round, its positions, and what the tables were
+// loaded from.
 func (c *membership) join(f *wire.Frame, hello *wire.Hello, r *state.Reply) error {
 	me, sender := fmt.Sprintf("server %d", c.index), fmt.Sprintf("worker %d", f.Worker)
 	if err := c.differences.refusal(me, hello.Fingerprint, sender, hello.Build); err != nil {
@@ -109,8 +116,8 @@ func (c *membership) join(f *wire.Frame, hello *wire.Hello, r *state.Reply) erro
 }
 
 // replaced is what a process is told that can't take the place of a worker's life in step, which has missed heartbeats:
-// that life is over, and is waited for no longer. Where all go back then, the newcomer comes again until the
-// next run of the job begins. Locked.
+// that life is over, and is waited for no longer. Where all go back then, the newcomer comes again until the next run
+// of the job begins. Locked. The refusal that it returns is the newcomer's answer.
 func (c *membership) replaced(worker int, refusal error) error {
 	_, alive := c.roster.Living(worker)
 	switch {
@@ -130,7 +137,8 @@ func (c *membership) replaced(worker int, refusal error) error {
 }
 
 // life is the life of a worker that joins. Server 0 numbers them, and other servers take the word of the worker that
-// has the number's proof. Locked.
+// has the number's proof. Locked. Server 0's number is above all that the worker's lives had before, so that requests
+// of those are refused.
 func (c *membership) life(f *wire.Frame, g *roster.Generation, process uint64) (uint32, error) {
 	switch {
 	case g == nil:
@@ -174,7 +182,8 @@ func (c *membership) admit(worker int, life uint32) error {
 	return nil
 }
 
-// heartbeat answers a worker that shows life, and says when it is to save a checkpoint, and what requests wait for.
+// heartbeat answers a worker that shows life, and says when it is to save a checkpoint, and what requests wait for. A
+// refusal ends the worker's client, unless it is one of not being ready.
 func (c *membership) heartbeat(f *wire.Frame, r *state.Reply) error {
 	c.st.Lock()
 	defer c.st.Unlock()
@@ -199,7 +208,8 @@ func (c *membership) heartbeat(f *wire.Frame, r *state.Reply) error {
 }
 
 // lacks says that this server has come back without all that it had acknowledged to the sender of a heartbeat, so that
-// the job can't go on. Locked.
+// the job can't go on. Locked. Each heartbeat says how many requests of its worker this server has acknowledged. One
+// that is back may have lost the last of them with its machine.
 func (c *membership) lacks(f *wire.Frame) bool {
 	if !c.st.Returned || int64(f.Worker) >= int64(c.roster.Workers()) {
 		return false
@@ -213,7 +223,8 @@ func (c *membership) lacks(f *wire.Frame) bool {
 	return true
 }
 
-// leave takes note that a worker has stopped. It may be said twice.
+// leave takes note that a worker has stopped. It may be said twice. A leave that waited for a decision about a death
+// counts only if its worker is still in the job.
 func (c *membership) leave(f *wire.Frame) error {
 	c.st.Lock()
 	defer c.st.Unlock()
@@ -246,13 +257,14 @@ func (c *membership) leave(f *wire.Frame) error {
 	return nil
 }
 
-// stopped takes a worker out that has stopped. Locked.
+// stopped takes a worker out that has stopped. Locked. Its rounds go on without it, with what it has pushed.
 func (c *membership) stopped(worker int, life uint32) {
 	c.log.Info("worker stopped", "worker", worker)
 	c.leaves.Note(wire.Leave{Worker: worker, Life: life})
 	c.gone(worker)
 }
 
+// gone is what stopped does beside its record, and all that a played record does. Locked.
 func (c *membership) gone(worker int) {
 	c.roster.Leave(worker)
 	c.depart(worker, false)
@@ -275,8 +287,9 @@ func (c *membership) left(all []uint32) {
 // goodbyeGrace is how long a server that ends waits for goodbyes.
 const goodbyeGrace = time.Second
 
-// hearOut waits a moment for goodbyes of workers that have stopped, as other servers have said: a worker that found
-// no listener would take a server with a journal for one that comes back.
+// hearOut waits a moment for goodbyes of workers that have stopped, as other servers have said: a worker that found no
+// listener would take a server with a journal for one that comes back. Run calls it behind the farewell, while the door
+// is open.
 func (c *membership) hearOut() {
 	c.st.Lock()
 	defer c.st.Unlock()
@@ -285,7 +298,7 @@ func (c *membership) hearOut() {
 
 // early takes note that a worker ends before its work is done. Server 0 declares it dead, at once if others wait for
 // it; servers that end don't wait for it. What has all roles go back does so here too: who sees the worker's death
-// alone would end as if nothing were lost. Locked.
+// alone would end as if nothing were lost. Locked. Other servers hear of it from the worker as well, each for itself.
 func (c *membership) early(f *wire.Frame) error {
 	var msg wire.Ending
 	if err := f.JSON(&msg); err != nil {
@@ -295,7 +308,8 @@ func (c *membership) early(f *wire.Frame) error {
 	return nil
 }
 
-// over takes note that a worker's life is over before its work is done. Locked.
+// over takes note that a worker's life is over before its work is done. Locked. It is out of the job only when server 0
+// has decided so, which this wakes at once.
 func (c *membership) over(worker int, msg wire.Ending) {
 	c.log.Warn("worker ends before its work is done", "worker", worker, "why", msg.Why)
 	c.ends.Note(endRecord{worker, msg.Why, msg.Returns})
@@ -311,7 +325,7 @@ func (c *membership) over(worker int, msg wire.Ending) {
 }
 
 // depart ends what a worker that is gone had a part in, and lets the round go on without it; with forget, without what
-// it has pushed for that round. Locked.
+// it has pushed for that round. Locked. All parts that keep something for a life are told here, and in admit.
 func (c *membership) depart(worker int, forget bool) {
 	c.pieces.forget(worker)
 	c.changed.end(worker)

@@ -9,7 +9,8 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// Meter is what a server has counted, and how its job stands.
+// Meter is what a server has counted, and how its job stands. Fields are registered by their tags: name is that of the
+// metric, help its text, by a label. Counters are counted where things happen; gauges read a part when they are asked.
 type Meter struct {
 	refused count.Counter `count:"refused" name:"server_refused_requests_total" help:"Requests answered with an error."`
 
@@ -37,15 +38,17 @@ type Meter struct {
 
 var _ = count.Register(new(Meter))
 
+// newMeter has counted nothing, and its gauges are set by measure.
 func newMeter() *Meter { return &Meter{times: wire.Times()} }
 
-// Took is how long requests took, in seconds, by op.
+// Took is how long requests took, in seconds, by op. It is safe beside requests.
 func (m *Meter) Took() map[string]count.Distribution { return wire.Took(m.times) }
 
 // Meter is the server's.
 func (s *Server) Meter() *Meter { return s.meter }
 
-// measure has the gauges of the meter read the parts, each under the lock.
+// measure has the gauges of the meter read the parts, each under the lock. Readers of a gauge wait for the lock like
+// any request; none is read on the way of a push.
 func (s *Server) measure() {
 	st, m := s.st, s.meter
 	gauge := func(read func() float64) count.Gauge {

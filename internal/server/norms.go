@@ -36,11 +36,13 @@ type roundNorms struct {
 // and ask again.
 const keepNorms = 4
 
+// newNorms knows of no round yet.
 func newNorms(servers int) norms {
 	return norms{byRound: map[mode.Round]*roundNorms{}, at: make([]mode.Round, servers)}
 }
 
-// add adds a server's sums to a round's, once however often they come.
+// add adds a server's sums to a round's, once however often they come. from is the server, and own is merged, not kept.
+// A server that has sent sums of a later round is refused: it would be counted with a round that it has not closed.
 func (n *norms) add(r mode.Round, from int, own []gradient.Squares) (*roundNorms, error) {
 	l, err := n.of(r, len(own))
 	switch {
@@ -58,7 +60,8 @@ func (n *norms) add(r mode.Round, from int, own []gradient.Squares) (*roundNorms
 	return l, nil
 }
 
-// of are the sums of a round.
+// of are the sums of a round. A new round takes the place of the oldest when as many are known as servers can be in,
+// and keepNorms more.
 func (n *norms) of(r mode.Round, params int) (*roundNorms, error) {
 	if l := n.byRound[r]; l != nil {
 		return l, nil
@@ -82,7 +85,8 @@ func (l *roundNorms) saved(r mode.Round) wire.Norms {
 	return wire.Norms{Round: uint64(r), Sums: gradient.AppendSquares(nil, l.sums)}
 }
 
-// missing are the servers whose sums of a round have not come and may come yet.
+// missing are the servers whose sums of a round have not come and may come yet. It is empty when the sums are complete,
+// or as complete as they will be.
 func (n *norms) missing(r mode.Round, l *roundNorms) (servers []int) {
 	for i, have := range l.have {
 		if !have && n.at[i] <= r && !n.ended {

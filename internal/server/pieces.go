@@ -22,15 +22,20 @@ type pieces struct {
 	roster  *roster.Roster
 	part    *state.Part
 	summing *summing
-	stages  []map[uint64]*stage // by worker and sequence number
+	// A worker without pushes under way has a nil map. Guarded by the server's lock.
+	stages []map[uint64]*stage // by worker and sequence number
 }
 
 // stage holds the pieces of a push that have come.
 type stage struct {
-	mu    sync.Mutex // guards what follows; pieces of one push come beside each other
-	got   []bool     // by number; the last piece is never among them
+	mu sync.Mutex // guards what follows; pieces of one push come beside each other
+	// got says which pieces have come.
+	got []bool // by number; the last piece is never among them
+	// dense is nil before the first dense piece, and always where pieces are added up.
 	dense []float32
-	rows  [][]gradient.Rows // by number and embedding
+	// rows are copies: frames of earlier pieces are gone by then.
+	rows [][]gradient.Rows // by number and embedding
+	// bytes count rows and their ids, in memory.
 	bytes int
 }
 
@@ -41,7 +46,8 @@ const (
 	maxStageBytes = 16 << 30
 )
 
-// handle keeps a piece of a push. One that arrives again changes nothing.
+// handle keeps a piece of a push. One that arrives again changes nothing. It returns when the piece is copied, or in
+// rounds with large gradients when its span is in the sum.
 func (c *pieces) handle(f *wire.Frame) error {
 	piece, err := f.Piece()
 	if err != nil {
@@ -68,7 +74,8 @@ func (c *pieces) handle(f *wire.Frame) error {
 
 // stage is where the pieces of a frame's push are collected; nil if that push needs none any more, since it was seen. A
 // piece that comes that late changes nothing, and its sender is told that all is well: what became of the push is the
-// answer to its last piece.
+// answer to its last piece. It makes the stage with a push's first piece, whichever number that has, since pieces
+// overtake each other.
 func (c *pieces) stage(f *wire.Frame, n int) (*stage, error) {
 	c.st.Lock()
 	defer c.st.Unlock()
@@ -94,7 +101,8 @@ func (c *pieces) stage(f *wire.Frame, n int) (*stage, error) {
 	return st, nil
 }
 
-// forget drops what has come of a worker's pushes. Locked.
+// forget drops what has come of a worker's pushes. Locked. Its life is over: pieces that come late begin no push, since
+// the sender is refused.
 func (c *pieces) forget(worker int) {
 	c.stages[worker] = nil
 	c.summing.lost(worker, c.st.Mode.Open())
@@ -103,7 +111,8 @@ func (c *pieces) forget(worker int) {
 // used drops the pieces of a push, which has been put together. Locked.
 func (c *pieces) used(p *push) { delete(c.stages[p.worker], p.seq) }
 
-// read takes a push out of the frame that is its last piece, or all of it.
+// read takes a push out of the frame that is its last piece, or all of it. It waits for nothing. An error refuses the
+// frame, which has changed nothing.
 func (c *pieces) read(p *push, f *wire.Frame) error {
 	if err := p.parse(f); err != nil {
 		return err
@@ -123,7 +132,8 @@ func (c *pieces) read(p *push, f *wire.Frame) error {
 }
 
 // assemble makes a push of its last piece and the pieces that came before. If some did not, the push is incomplete,
-// which matters only if it was not seen before.
+// which matters only if it was not seen before. What it returns in p aliases the stage and the frame, both of which
+// live until the push is done.
 func (c *pieces) assemble(p *push, f *wire.Frame, piece wire.Piece) error {
 	last, err := p.read(c.part, f)
 	if err != nil {
@@ -162,7 +172,8 @@ func (c *pieces) assemble(p *push, f *wire.Frame, piece wire.Piece) error {
 	return nil
 }
 
-// put copies a piece out of its frame, its dense values if keep says so, and returns these.
+// put copies a piece out of its frame, its dense values if keep says so, and returns these. dense is nil of a piece
+// that was there already and is kept. A refused piece may be sent again.
 func (st *stage) put(of *state.Part, f *wire.Frame, number int, keep bool) (dense []float32, from int, err error) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -193,7 +204,7 @@ func (st *stage) put(of *state.Part, f *wire.Frame, number int, keep bool) (dens
 	return dense, from, nil
 }
 
-// room is memory for all of the server's dense values.
+// room is memory for all of the server's dense values. It is made once for a push, and goes with its stage.
 func (st *stage) room(of *state.Part) []float32 {
 	if st.dense == nil {
 		st.dense = make([]float32, of.Floats)
@@ -201,7 +212,7 @@ func (st *stage) room(of *state.Part) []float32 {
 	return st.dense
 }
 
-// join puts the rows of an embedding together, in the order of the pieces.
+// join puts the rows of an embedding together, in the order of the pieces. Ids must ascend from piece to piece.
 func (st *stage) join(e int, last gradient.Rows) (all gradient.Rows, err error) {
 	var parts []gradient.Rows
 	for _, rows := range st.rows {

@@ -18,7 +18,8 @@ const (
 	ends // it was asked to, or the job is over
 )
 
-// begin says that the server has its tables and listens, until asked ends or stop is called.
+// begin says that the server has its tables and listens, until asked ends or stop is called. From then on Presence says
+// that the server is about to end.
 func (p *presence) begin(asked context.Context) (stop func()) {
 	p.stands.Store(serves)
 	release := context.AfterFunc(asked, func() { p.stands.Store(ends) })
@@ -28,7 +29,8 @@ func (p *presence) begin(asked context.Context) (stop func()) {
 	}
 }
 
-// Presence says whether this server has its tables and listens, and what it waits for where it is not ready.
+// Presence says whether this server has its tables and listens, and what it waits for where it is not ready. waits is
+// "" of a server that is ready. It takes the lock only where the job is over and workers may come.
 func (s *Server) Presence() (began bool, waits string) {
 	switch s.presence.stands.Load() {
 	case absent:
@@ -49,7 +51,8 @@ func (s *Server) Presence() (began bool, waits string) {
 // stuckAfter is how long what must move may stand still, at least.
 const stuckAfter = 30 * time.Second
 
-// moves shows that the lock is free again and again, which every request waits for, until ctx ends.
+// moves shows that the lock is free again and again, which every request waits for, until ctx ends. Where the lock is
+// held for longer, the pulses report that this process does not live.
 func (s *Server) moves(ctx context.Context) {
 	pulse := s.c.Pulses.Begin("nobody gets the server's lock", max(stuckAfter, 2*s.c.Strategy.WorkerTimeout.Std()))
 	defer pulse.End()

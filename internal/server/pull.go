@@ -9,22 +9,27 @@ import (
 // reading answers what a frame asks for: rows, dense weights, rows that others have changed, and all rows of a table
 // page by page. It reads tables beside the updates that change them, without the server's lock.
 type reading struct {
-	st       *state.Job
-	inHand   *inHand
-	part     *state.Part
-	store    *table.Store // part's
-	changed  *changed
-	delays   *delays
+	st *state.Job
+	// inHand has the cut whose lists scans read, and scanned is guarded by the lock.
+	inHand *inHand
+	part   *state.Part
+	store  *table.Store // part's
+	// changed and delays note what workers have got.
+	changed *changed
+	delays  *delays
+	// maxFrame is in bytes; pages of changed rows keep below it.
 	maxFrame int
 	// foreseeing says that answers to pushes have foreseen weights, so that a version does not say which weights a
 	// worker has.
 	foreseeing bool
-	bounded    bool                // an answer waits for others' pushes, and has to have them
-	scanned    map[uint32][]uint64 // ids of tables whose rows are being scanned, by param
+	// bounded is of modes in lockstep: weights that were foreseen before others' pushes came lack these.
+	bounded bool                // an answer waits for others' pushes, and has to have them
+	scanned map[uint32][]uint64 // ids of tables whose rows are being scanned, by param
 }
 
 // parse takes what a frame asks for into the reply, and refuses it before anything is applied: if the answer would be
-// over the message bound, if an id is out of range, or if a row lives on another server.
+// over the message bound, if an id is out of range, or if a row lives on another server. It reads into memory that the
+// reply keeps from request to request.
 func (c *reading) parse(f *wire.Frame, r *state.Reply) error {
 	bytes, n := 0, 0
 	r.Ahead.Version = 0
@@ -57,6 +62,7 @@ func (c *reading) parse(f *wire.Frame, r *state.Reply) error {
 	return nil
 }
 
+// parseIDs takes the ids of one embedding. All must live on this server, ascending.
 func (c *reading) parseIDs(a *state.Asked, sec wire.Section) (err error) {
 	if a.Embedding, err = c.part.Embedding(sec.Param); err != nil {
 		return err
@@ -78,6 +84,8 @@ func (c *reading) parseIDs(a *state.Asked, sec wire.Section) (err error) {
 // that they are sent once more with the next answer; the other way round a worker would believe that it has an update
 // which it lacks. After a push the weights may be there already, as momentum will have moved them; their version is
 // that of the update that left them. Where a push has waited for others since, these count more than what it foresaw.
+// It takes no lock of the server but to find what has changed. Rows and weights may be of different updates, none older
+// than the caller has waited for.
 func (c *reading) pull(f *wire.Frame, r *state.Reply, peek bool) error {
 	version := c.part.Updates.Version()
 	r.Header().Version = version
@@ -102,7 +110,7 @@ func (c *reading) pull(f *wire.Frame, r *state.Reply, peek bool) error {
 }
 
 // pullDense adds the dense weights, or the span of them that is asked for. No gradient is computed at the weights of a
-// peek.
+// peek. What a worker got is remembered where its next gradient is to be compensated.
 func (c *reading) pullDense(f *wire.Frame, r *state.Reply, peek bool) error {
 	from, to, err := f.Span(c.part.Floats)
 	if err != nil || from == to {
@@ -122,6 +130,8 @@ func (c *reading) pullDense(f *wire.Frame, r *state.Reply, peek bool) error {
 	return nil
 }
 
+// pullRows reads rows into w, len(ids) times the width of the embedding. With peek an unknown id is read as what its
+// row would begin with, and no row is created.
 func (c *reading) pullRows(e int, ids []uint64, w []float32, peek bool) error {
 	step := c.store.Step()
 	if peek {
@@ -131,12 +141,14 @@ func (c *reading) pullRows(e int, ids []uint64, w []float32, peek bool) error {
 }
 
 const (
+	// Both bound bytes from above.
 	replyOverhead = 512 // header and sections' heads
 	maxIDBytes    = 10
 )
 
 // pullChanged adds to the reply the rows of the tables that a frame asks for by what has changed, as many as fit into a
-// frame, and of the first of them at least one: every answer brings something.
+// frame, and of the first of them at least one: every answer brings something. A section All says that the rows which
+// follow are all that there are, and Changed that there are more to ask for.
 func (c *reading) pullChanged(f *wire.Frame, r *state.Reply) error {
 	room, n := c.maxFrame-replyOverhead, 0
 	for _, sec := range f.Sections {
@@ -174,7 +186,8 @@ func (c *reading) pullChanged(f *wire.Frame, r *state.Reply) error {
 	return nil
 }
 
-// addChanged adds rows of an embedding that have changed, the n-th that has any.
+// addChanged adds rows of an embedding that have changed, the n-th that has any. n counts in the reply, whose memory
+// for rows is used again by that number.
 func (c *reading) addChanged(r *state.Reply, n, e int, ids []uint64) error {
 	if len(r.ChangedRows) == n {
 		r.ChangedRows = append(r.ChangedRows, nil)

@@ -17,15 +17,20 @@ import (
 // which lives as long as its handler waits, unless they came narrowed: so the handler of a push that is noted waits
 // until its update is made, even when its own wait has failed.
 type push struct {
-	worker  int
-	life    uint32
-	seq     uint64
-	round   mode.Round
+	// worker, life, seq and round are the frame's.
+	worker int
+	life   uint32
+	seq    uint64
+	round  mode.Round
+	// request outlives the push: it answers what comes again.
 	request *roster.Request // its place in the worker's window
-	grad    update.Push
-	// positions are how far the worker's threads are whose gradients it has.
+	// grad is what the update reads.
+	grad update.Push
+	// positions are how far the worker's threads are whose gradients it has. They count for checkpoints when the push
+	// does.
 	positions []progress.Position
-	// floats that came narrowed are widened into these, so that a push allocates nothing of its size.
+	// floats that came narrowed are widened into these, so that a push allocates nothing of its size. Both rooms stay
+	// with the push in its pool.
 	denseRoom []float32
 	rowsRoom  [][]float32 // by embedding
 	// last are the dense values of the last piece, from that place on, and sum the whole gradient of the round, where
@@ -37,7 +42,8 @@ type push struct {
 	incomplete error
 }
 
-// parse takes the sender, the samples and the positions of a frame.
+// parse takes the sender, the samples and the positions of a frame. It resets what a push before has left in this
+// memory.
 func (p *push) parse(f *wire.Frame) (err error) {
 	p.worker, p.life, p.seq, p.round = int(f.Worker), f.Life, f.Seq, mode.Round(f.Round)
 	p.grad.Samples, p.incomplete, p.last, p.sum = int(f.Samples), nil, nil, nil
@@ -57,7 +63,8 @@ func (p *push) count() (n int) {
 
 // whole takes the gradients out of a frame that has all of them, and checks all, so that nothing of a wrong push is
 // applied. A push has a gradient for every dense value of this server, and rows for as many ids as it likes; a server
-// without dense values gets none.
+// without dense values gets none. Every push has the whole dense gradient: a missing one would leave a part of the
+// weights behind.
 func (p *push) whole(of *state.Part, f *wire.Frame) (err error) {
 	if p.grad.Dense, err = p.read(of, f); err != nil {
 		return err
@@ -102,6 +109,8 @@ func (p *push) read(of *state.Part, f *wire.Frame) ([]float32, error) {
 	return dense, nil
 }
 
+// readRows takes the gradients of one embedding's rows, and refuses numbers that are not finite, ids of other servers,
+// and an embedding that is frozen or comes twice.
 func (p *push) readRows(of *state.Part, sec wire.Section) error {
 	e, err := of.Embedding(sec.Param)
 	if err != nil {
@@ -131,7 +140,8 @@ func (p *push) readRows(of *state.Part, sec wire.Section) error {
 	return of.CheckIDs(emb, rows.IDs)
 }
 
-// readClicks takes the shows and clicks of rows that were read before.
+// readClicks takes the shows and clicks of rows that were read before. They belong to counters of rows, not to
+// gradients: two numbers a row, finite and not negative.
 func (p *push) readClicks(of *state.Part, sec wire.Section) error {
 	e, err := of.Embedding(sec.Param)
 	if err != nil {

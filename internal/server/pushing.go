@@ -16,15 +16,20 @@ import (
 // wait that fails before that fails the job: others may hold this gradient for the same round, and without it the round
 // can't close.
 type pushing struct {
-	st      *state.Job
-	roster  *roster.Roster
-	rounds  *rounds
-	pieces  *pieces
+	st     *state.Job
+	roster *roster.Roster
+	// rounds take the gradient, and pieces have its parts until then.
+	rounds *rounds
+	pieces *pieces
+	// changed and delays add to the gradient what the update needs of its worker.
 	changed *changed
 	delays  *delays
 }
 
-// push notes a gradient and returns when it is part of the weights. The answer's header says what became of it.
+// push notes a gradient and returns when it is part of the weights. The answer's header says what became of it. It runs
+// on the request's goroutine, and may wait for all other workers of the round. When it returns nil, the update is in
+// the tables and the next round is open to the sender. A refusal of the push itself has changed nothing; a wait for its
+// update that fails has failed the job.
 func (c *pushing) push(f *wire.Frame, p *push, answer *wire.Header) error {
 	c.st.Lock()
 	defer c.st.Unlock()
@@ -50,6 +55,7 @@ func (c *pushing) push(f *wire.Frame, p *push, answer *wire.Header) error {
 		c.st.AwaitIdle()
 		return err
 	}
+	// Again has the worker count what became of a repeated push once.
 	outcome := request.Outcome
 	outcome.Again = seen
 	answer.SetOutcome(outcome)
@@ -93,7 +99,7 @@ func (c *pushing) refuse(p *push, err error) {
 }
 
 // park takes note that a worker has no more batches in this phase. It has a number of its own among the worker's
-// pushes, so that it counts once and after them.
+// pushes, so that it counts once and after them. It does not wait until the phase ends: the next pull does.
 func (c *pushing) park(f *wire.Frame) error {
 	c.st.Lock()
 	defer c.st.Unlock()

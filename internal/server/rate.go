@@ -26,14 +26,16 @@ type rates struct {
 	rounds bool
 	chosen state.Event[rateRecord]
 	log    *slog.Logger
+	// coming is empty in modes without rounds. Guarded by the lock.
 	coming []rateRecord // that rounds to come begin with, in their order
 }
 
 // rateRecord is a factor as a worker has set it; without rounds, with all factors that updates have from then on.
 type rateRecord struct {
 	counting
-	Round   uint64            `json:"round"`
-	Factor  float64           `json:"factor"`
+	Round  uint64  `json:"round"`
+	Factor float64 `json:"factor"`
+	// Factors are the table's whole list, and replace it when the record is played.
 	Factors []wire.RateFactor `json:"factors,omitempty"`
 }
 
@@ -54,7 +56,8 @@ func (c *rates) register(m *state.Memory) {
 	})
 }
 
-// handle sets the factor, once however often the request arrives, or says which it is.
+// handle sets the factor, once however often the request arrives, or says which it is. Seq 0 asks. Only the lowest
+// worker may set it, so that two workers don't set it against each other.
 func (c *rates) handle(f *wire.Frame, msg *wire.Rate, r *state.Reply) error {
 	c.st.Lock()
 	defer c.st.Unlock()
@@ -82,7 +85,8 @@ func (c *rates) handle(f *wire.Frame, msg *wire.Rate, r *state.Reply) error {
 	return nil
 }
 
-// set makes factor that of all updates from a round on, where there are rounds, and else of the next one. Locked.
+// set makes factor that of all updates from a round on, where there are rounds, and else of the next one. Locked. A
+// factor for a round takes the place of all that were to come from that round on.
 func (c *rates) set(round mode.Round, factor float64) {
 	if factor == c.factor() {
 		return
@@ -98,7 +102,8 @@ func (c *rates) set(round mode.Round, factor float64) {
 	c.coming = append(c.coming, rateRecord{Round: uint64(round), Factor: factor})
 }
 
-// record has the journal know of a factor; without rounds with the update that it counts from. Locked.
+// record has the journal know of a factor; without rounds with the update that it counts from. Locked. All factors are
+// in it, since records of updates beside it may be in another order than the updates were made in.
 func (c *rates) record(f *wire.Frame, factor float64, as *roster.Request) {
 	r := rateRecord{counting: counting{int(f.Worker), f.Life, as.Saved()}, Round: f.Round, Factor: factor}
 	if !c.rounds {
@@ -107,7 +112,8 @@ func (c *rates) record(f *wire.Frame, factor float64, as *roster.Request) {
 	c.chosen.Note(r)
 }
 
-// apply sets the factor that the update of a round is made with. Locked.
+// apply sets the factor that the update of a round is made with. Locked. It is called when the round's update is taken,
+// on every server for the same round.
 func (c *rates) apply(round mode.Round) {
 	for len(c.coming) > 0 && mode.Round(c.coming[0].Round) <= round {
 		c.store.SetRateFactor(c.coming[0].Factor)
@@ -123,7 +129,8 @@ func (c *rates) factor() float64 {
 	return c.store.RateFactor()
 }
 
-// latest is that factor and its round, for a server that was not told.
+// latest is that factor and its round, for a server that was not told. It is for the order that takes a dead worker
+// out, and takes the lock itself.
 func (c *rates) latest() (factor float64, round uint64) {
 	c.st.Lock()
 	defer c.st.Unlock()
@@ -139,6 +146,7 @@ func (c *rates) saved() (all []wire.RateFactor) {
 	return toWire(c.store.RateFactors(c.factor()))
 }
 
+// toWire and fromWire turn factors between the tables' type and that of messages, in their order.
 func toWire(all []table.Factor) (factors []wire.RateFactor) {
 	for _, f := range all {
 		factors = append(factors, wire.RateFactor(f))

@@ -16,6 +16,7 @@ import (
 
 // counting names a worker's request that counts.
 type counting struct {
+	// Life tells requests of two processes of one worker apart.
 	Worker int    `json:"worker"`
 	Life   uint32 `json:"life"`
 	roster.SavedRequest
@@ -26,6 +27,7 @@ func (q *counting) count(r *roster.Roster, push bool) {
 	r.Recount(q.Worker, q.Life, q.SavedRequest, push)
 }
 
+// parkRecord is that a worker has no more batches in the phase of a round.
 type parkRecord struct {
 	counting
 	Round uint64 `json:"round"`
@@ -33,9 +35,11 @@ type parkRecord struct {
 
 // updateRecord is an update beside its gradient.
 type updateRecord struct {
-	Step    int64      `json:"step"`
-	Round   uint64     `json:"round"`
-	Pushes  []pushed   `json:"pushes"`
+	// Step is the update's number in the tables, and Round the round that it closed.
+	Step   int64    `json:"step"`
+	Round  uint64   `json:"round"`
+	Pushes []pushed `json:"pushes"`
+	// A table may refuse rows by how full it is, which a process that plays can't find out again.
 	Refused [][]uint64 `json:"refused,omitempty"` // by section of rows
 }
 
@@ -45,7 +49,8 @@ type pushed struct {
 	Round uint64 `json:"round"`
 }
 
-// register has outlive a kill how far workers are in the rounds, and what of theirs is in the tables.
+// register has outlive a kill how far workers are in the rounds, and what of theirs is in the tables. A base has the
+// mode's state also where that is zero: one that says nothing of it is refused.
 func (c *rounds) register(m *state.Memory) {
 	state.TryFact(m, "mode", func() *mode.State { // of which also a zero value is written
 		now := c.st.Mode.State()
@@ -66,7 +71,8 @@ func (c *rounds) register(m *state.Memory) {
 	c.updates = state.AddRecord(m, state.KindUpdate, c.play)
 }
 
-// record records an update, and waits until it survives what the journal is to survive.
+// record records an update, and waits until it survives what the journal is to survive. It is called within the update,
+// without the lock, when the tables have changed and before the pushes count. An error fails the job.
 func (c *rounds) record(u *closing, a update.Applied) error {
 	if err := c.updates.Append(func(b *wire.Builder) { fillUpdate(b, u, a) }); err != nil {
 		return c.journal.Lost(err)
@@ -74,7 +80,8 @@ func (c *rounds) record(u *closing, a update.Applied) error {
 	return c.journal.Durable()
 }
 
-// fillUpdate puts an update into a frame.
+// fillUpdate puts an update into a frame. A gradient that is dense has one section, and each embedding with rows one,
+// with its clicks behind.
 func fillUpdate(b *wire.Builder, u *closing, a update.Applied) {
 	r := updateRecord{Step: a.Step, Round: uint64(u.round)}
 	for _, p := range u.pushes {
@@ -98,7 +105,8 @@ func fillUpdate(b *wire.Builder, u *closing, a update.Applied) {
 	}
 }
 
-// play makes an update again.
+// play makes an update again. It makes what take and apply have made: no gradient is folded and no norm computed anew.
+// Locked.
 func (c *rounds) play(f *wire.Frame) error {
 	var r updateRecord
 	if err := f.JSON(&r); err != nil {
@@ -124,7 +132,8 @@ func (c *rounds) play(f *wire.Frame) error {
 	return nil
 }
 
-// appliedOf is the gradient in the frame of an update.
+// appliedOf is the gradient in the frame of an update. Its slices alias the frame, which lives until the update is
+// played.
 func appliedOf(f *wire.Frame, r *updateRecord) (a update.Applied, err error) {
 	a.Step = r.Step
 	for _, sec := range f.Sections {

@@ -20,20 +20,24 @@ import (
 // it asks: what another has pushed meanwhile may be in no checkpoint yet, so that the other, when it stops, is the
 // lowest itself. So the worker that leaves last has seen to a checkpoint with everything in it.
 type recovery struct {
-	st       *state.Job
-	roster   *roster.Roster
-	savers   *roster.Savers
-	part     *state.Part
-	life     context.Context // of the server
-	index    int
-	series   *checkpoint.Series
+	st     *state.Job
+	roster *roster.Roster
+	savers *roster.Savers
+	// part has the version of the weights, by which a checkpoint is known to have all of them.
+	part *state.Part
+	// life ends when the server closes, and files that are being written with it.
+	life   context.Context // of the server
+	index  int
+	series *checkpoint.Series
+	// claims have a lock of their own, and so has series.
 	claims   checkpoint.Claims // of directories that workers have named
 	progress wire.Progress     // of the checkpoint that the job goes on from
 	base     wire.Base         // that checkpoint
 	// the most that a thread has made in it, where the job has another number of workers; else 0
-	steps    uint64
-	shares   int // workers that it is of, on server 0, where the job has another number; else 0
-	journal  *state.Journal
+	steps   uint64
+	shares  int // workers that it is of, on server 0, where the job has another number; else 0
+	journal *state.Journal
+	// segments begin anew where follow has loaded another checkpoint.
 	segments *segments
 	stops    state.Event[wire.Leave] // the life that saves a last time
 	made     state.Event[string]     // a directory for a checkpoint
@@ -45,11 +49,13 @@ type recovery struct {
 	wish wish
 	last saves
 
+	// mu is held while a directory is made, which takes as long as the disk does; the lock is not.
 	mu     sync.Mutex
 	places map[string]string // directories by save, until that is committed
 }
 
-// saves is what is known of the last checkpoints of this process.
+// saves is what is known of the last checkpoints of this process. Versions count changes of the weights in this
+// process, so that what is whole of another process has none here.
 type saves struct {
 	newest   string    // that was begun
 	newestAt uint64    // the version of the weights in it
@@ -74,8 +80,9 @@ func (s *saves) commit(id string) {
 // wish is for a checkpoint that is to be saved at once, since a server is about to end or its journal is large.
 type wish struct {
 	wanted bool
-	begun  string // the save that was begun since then
-	whole  int    // that were wanted, and have been saved
+	// begun is "" before a cut of that kind is held by all.
+	begun string // the save that was begun since then
+	whole int    // that were wanted, and have been saved
 }
 
 // register has outlive a kill which worker saves a last time, which directories are the job's, and what the job went on
@@ -88,7 +95,9 @@ func (c *recovery) register(m *state.Memory) {
 	c.made = state.AddEvent(m, "made", c.series.Own)
 }
 
-// saver answers a worker that asks whether it is the one that saves.
+// saver answers a worker that asks whether it is the one that saves. Last says that the worker leaves behind this save,
+// and Ends that its process was asked to end. The answer's Yours has it save, Late that others save for it, and Wait
+// that it is to ask again.
 func (c *recovery) saver(f *wire.Frame, msg *wire.Saver, r *state.Reply) error {
 	c.st.Lock()
 	defer c.st.Unlock()
@@ -109,6 +118,7 @@ func (c *recovery) saver(f *wire.Frame, msg *wire.Saver, r *state.Reply) error {
 
 // endsLate answers a late worker that was asked to end. Others before it that go on save for it, and these that end too
 // have perhaps saved before its last push: it waits for their end, and saves where something is unsaved then. Locked.
+// Late, Yours and Wait of the answer are set here.
 func (c *recovery) endsLate(msg *wire.Saver, worker int) {
 	goesOn, departs := c.savers.Others(worker, c.st.Now())
 	msg.Wait = departs && !goesOn
@@ -117,7 +127,8 @@ func (c *recovery) endsLate(msg *wire.Saver, worker int) {
 	msg.Yours = !msg.Late
 }
 
-// claim takes the directory of Strategy.Recovery for this job. On other servers than the first it does nothing.
+// claim takes the directory of Strategy.Recovery for this job. On other servers than the first it does nothing. Another
+// job that has it is an error, which Run returns.
 func (c *recovery) claim(ctx context.Context) error {
 	if c.index != 0 {
 		return nil
@@ -131,7 +142,9 @@ func (c *recovery) release() {
 	c.claims.Release()
 }
 
-// own makes the directory of a checkpoint of the job's own, once for a call.
+// own makes the directory of a checkpoint of the job's own, once for a call. It is called without the state's lock,
+// which it takes for the record. A process that comes back knows the directory by that, and does not give its number
+// again.
 func (c *recovery) own(id string) (dir string, err error) {
 	if c.series.Dir == "" {
 		return "", wire.Refuse(wire.StatusRefused,
@@ -154,7 +167,7 @@ func (c *recovery) own(id string) (dir string, err error) {
 }
 
 // begins takes note of a checkpoint whose cut all servers hold, with weights of a version: what was acknowledged before
-// is in it. Locked.
+// is in it. Locked. id names the files of the cut; a wish that came before is fulfilled when this one is whole.
 func (c *recovery) begins(id string, version uint64) {
 	c.last.begin(id, version)
 	if c.wish.wanted {
@@ -163,7 +176,8 @@ func (c *recovery) begins(id string, version uint64) {
 }
 
 // answer is how many were wanted and saved; if so wanted, the next is asked for. It then need not wait long for steps
-// of a worker that has died where the job ends in any case. Locked.
+// of a worker that has died where the job ends in any case. Locked. The number counts from the start of server 0's
+// process. A caller compares it with one that it had before.
 func (c *recovery) answer(wanted bool) (whole int) {
 	if wanted && c.want() && !c.journal.ComesBack() {
 		c.roster.Hope.Hurry()
@@ -174,16 +188,19 @@ func (c *recovery) answer(wanted bool) (whole int) {
 	return c.wish.whole
 }
 
-// want has a checkpoint saved at once; false in a job that saves none. Locked.
+// want has a checkpoint saved at once; false in a job that saves none. Locked. Growing journals, servers that end, and
+// loads want one. Wishes that come together are one.
 func (c *recovery) want() bool {
 	c.wish.wanted = c.wish.wanted || c.series.Dir != ""
 	return c.wish.wanted
 }
 
-// asks says whether a worker is to save one at once. Locked.
+// asks says whether a worker is to save one at once. Locked. It is asked with each heartbeat, and true until the
+// checkpoint is whole, since the worker may die before.
 func (c *recovery) asks(worker int) bool { return c.wish.wanted && c.savers.Saves(worker) }
 
-// committed takes note that a checkpoint is whole.
+// committed takes note that a checkpoint is whole. Old checkpoints are removed here, on the goroutine that commits; the
+// lock is not held for that.
 func (c *recovery) committed(msg *saved) {
 	if msg.progress == nil {
 		return
@@ -207,8 +224,8 @@ func (c *recovery) satisfied() {
 	}
 }
 
-// counts has workers go on from positions, as far as the numbers of workers agree. Another number of workers has
-// other shares of the data, and of steps the most.
+// counts has workers go on from positions, as far as the numbers of workers agree. Another number of workers has other
+// shares of the data, and of steps the most. It is called before any worker has joined.
 func (c *recovery) counts(positions [][]progress.Position) {
 	c.st.Lock()
 	defer c.st.Unlock()
@@ -219,7 +236,7 @@ func (c *recovery) counts(positions [][]progress.Position) {
 	c.roster.Resume(positions)
 }
 
-// goOn has workers go on from the positions of a checkpoint.
+// goOn has workers go on from the positions of a checkpoint. dir names the checkpoint in the log.
 func (c *recovery) goOn(dir string, positions [][]progress.Position) {
 	c.counts(positions)
 	saved, now := len(positions), c.roster.Workers()
@@ -231,7 +248,8 @@ func (c *recovery) goOn(dir string, positions [][]progress.Position) {
 	}
 }
 
-// resume loads the newest whole checkpoint, if there is one.
+// resume loads the newest whole checkpoint, if there is one. load fills the tables from one directory. It is kept for
+// follow.
 func (c *recovery) resume(ctx context.Context, load loader) (found bool, err error) {
 	c.another.load = load
 	return c.series.Resume(ctx, func(dir string) error { return c.take(ctx, dir, load) })

@@ -32,11 +32,14 @@ type reloading struct {
 	log     *slog.Logger
 }
 
-// beside is what was read beside the tables.
+// beside is what was read beside the tables. It is a value of one cut: nothing else has it before put.
 type beside struct {
-	err   error
+	err error
+	// from is the record of the load, found what the directory's manifest says.
 	from  loadRecord
 	store *table.Store
+	// found is what the directory's manifest says; store has tables like the server's, but for params that were not
+	// asked for.
 	found checkpoint.Manifest
 }
 
@@ -56,7 +59,8 @@ func (c *reloading) register(m *state.Memory) {
 	c.loads = state.TryEvent(m, "load", c.again)
 }
 
-// readFrom fills tables like this server's from a directory.
+// readFrom fills tables like this server's from a directory. It takes no lock, and may take minutes. n.err says why it
+// failed; the other servers then take nothing either.
 func (c *reloading) readFrom(ctx context.Context, dir string, params []string) beside {
 	n := beside{from: loadRecord{Dir: dir, Params: params}}
 	wanted := func(p *optimizer.Param) bool { return len(params) == 0 || slices.Contains(params, p.Name) }
@@ -70,12 +74,14 @@ func (c *reloading) readFrom(ctx context.Context, dir string, params []string) b
 	return n
 }
 
-// embedding is the place of a param among the layout's embeddings.
+// embedding is the place of a param among the layout's embeddings. -1 is not returned: the param is one of a table of
+// this server.
 func (c *reloading) embedding(p *optimizer.Param) int {
 	return slices.IndexFunc(c.store.Tables, func(t *table.Sparse) bool { return t.Param() == p })
 }
 
-// put makes the tables what was read. Locked, and no update is under way.
+// put makes the tables what was read. Locked, and no update is under way. Answers that are on their way may have
+// weights of before: their versions are older.
 func (c *reloading) put(n *beside) {
 	absent := func(p *optimizer.Param) bool { return slices.Contains(n.found.Absent, p.Name) }
 	c.store.Become(n.store, absent)
@@ -107,14 +113,16 @@ func (c *reloading) put(n *beside) {
 	c.part.Updates.Changed()
 }
 
-// takesFrozen reports whether dense params that no rule changes are among the named ones; no names are all.
+// takesFrozen reports whether dense params that no rule changes are among the named ones; no names are all. Workers
+// that see the number of such loads bring the values anew.
 func (c *reloading) takesFrozen(params []string) bool {
 	return slices.ContainsFunc(c.part.Layout.Params, func(p *optimizer.Param) bool {
 		return p.Frozen && !p.Embedding && (len(params) == 0 || slices.Contains(params, p.Name))
 	})
 }
 
-// report logs what was loaded, and whose gradients are of the weights before. Locked.
+// report logs what was loaded, and whose gradients are of the weights before. Locked. A gradient that is noted was
+// computed at the weights before, and no cut waits for its round.
 func (c *reloading) report(n *beside) {
 	c.log.Info("loaded while the job runs", "dir", n.from.Dir, "loaded", n.from.Origin)
 	n.found.Tell(c.log)
@@ -130,7 +138,8 @@ func (c *reloading) report(n *beside) {
 	}
 }
 
-// again makes a load that the process before this one has made. Locked.
+// again makes a load that the process before this one has made. Locked. The directory must have what it had. If it was
+// removed since, this server can't come back, which is why a checkpoint is wanted behind every load.
 func (c *reloading) again(ctx context.Context, r loadRecord) error {
 	n := c.readFrom(ctx, r.Dir, r.Params)
 	if n.err == nil && n.from.Origin != r.Origin {

@@ -37,7 +37,8 @@ type returning struct {
 // comeBack opens the journal of this server, where the strategy asks for one, and comes back to the state that it has.
 // returned is false where it has none. An error that wraps [ErrNoReturn] says that there was a state which can't be
 // come back to: the journal was removed, and this server is of no use. What can't be read now may be read later: the
-// journal stays as it is.
+// journal stays as it is. It is called before the server listens or anything else fills its tables, and holds the
+// journal's file lock from then on.
 func (c *returning) comeBack(ctx context.Context) (returned bool, err error) {
 	o := c.config.Strategy.Recovery
 	if o.Journal == "" {
@@ -79,7 +80,7 @@ func (c *returning) comeBack(ctx context.Context) (returned bool, err error) {
 var ErrNoReturn = errors.New("can't come back to where the journal ends")
 
 // openJournal opens a journal, which a process that is about to end may still have. Of another that doesn't end the log
-// says so soon: the workers see a server that is not there.
+// says so soon: the workers see a server that is not there. It waits at most lockPatience.
 func openJournal(ctx context.Context, log *slog.Logger, o journal.Options) (*journal.Journal, error) {
 	began, told := time.Now(), false
 	for {
@@ -103,7 +104,9 @@ func openJournal(ctx context.Context, log *slog.Logger, o journal.Options) (*jou
 // lockPatience is how long a process may take to end that was told to.
 const lockPatience = 10 * time.Second
 
-// playAll comes to the state that the journal has.
+// playAll comes to the state that the journal has. records counts what was played. The lock is held throughout, since
+// registered functions need it, though nothing is served yet. An error leaves the machines half way, and the server is
+// of no use.
 func (c *returning) playAll(ctx context.Context) (records int, err error) {
 	from, b, err := c.segments.newest()
 	if err != nil {
@@ -132,6 +135,7 @@ func (c *returning) playAll(ctx context.Context) (records int, err error) {
 		return memory.Play(ctx, kind, body)
 	})
 	c.part.Store.SetStep(c.part.Store.Last())
+	// Versions of this process are above all that the one before can have given out.
 	c.part.Updates.SetVersion(recorded.Journal.Last() * wire.Incarnation)
 	c.st.Roster.Awake(c.st.Now())
 	return records, err
@@ -146,7 +150,8 @@ func (c *returning) identify(b base) {
 	}
 }
 
-// fill fills the tables from what the segment of a journal begins from.
+// fill fills the tables from what the segment of a journal begins from. It needs the checkpoint of the base to be there
+// and whole, as it was.
 func (c *returning) fill(ctx context.Context, b base) error {
 	f := b.From
 	if f.Dir == "" {

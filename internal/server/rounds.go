@@ -25,22 +25,27 @@ type rounds struct {
 	rates    *rates
 	clipping *clipping
 	journal  *state.Journal
-	parks    state.Event[parkRecord]
-	updates  state.Record
-	noted    []*push      // by worker: its gradient for the open round, until an update takes it
-	counts   []mode.Round // by worker: the round after the last whose update had a gradient of it; in modes with rounds
+	// parks and updates are the records, of what play makes again.
+	parks   state.Event[parkRecord]
+	updates state.Record
+	noted   []*push      // by worker: its gradient for the open round, until an update takes it
+	counts  []mode.Round // by worker: the round after the last whose update had a gradient of it; in modes with rounds
+	// closings are the memory of updates.
 	closings sync.Pool
-	// waiting are the updates that wait for other servers.
+	// waiting are the updates that wait for other servers. Run waits for them behind the close of the listener.
 	waiting sync.WaitGroup
 }
 
+// newRounds has no gradient noted. register gives it its records.
 func newRounds(st *state.Job, p *state.Part, rates *rates, c *clipping, j *state.Journal) *rounds {
 	return &rounds{st: st, roster: st.Roster, mode: st.Mode, part: p, rates: rates, clipping: c, journal: j,
 		noted: make([]*push, st.Roster.Workers()), counts: make([]mode.Round, st.Roster.Workers()),
 		closings: sync.Pool{New: func() any { return new(closing) }}}
 }
 
-// push notes a gradient for a round, and makes the update that it completes. Locked.
+// push notes a gradient for a round, and makes the update that it completes. Locked. p and the frame that it aliases
+// must live until the request is done. A push that the mode refuses, since its round is over, leaves the sequence
+// number free.
 func (c *rounds) push(p *push, r mode.Round) {
 	c.noted[p.worker] = p
 	apply, err := c.mode.Push(p.worker, r)
@@ -54,7 +59,8 @@ func (c *rounds) push(p *push, r mode.Round) {
 	}
 }
 
-// park notes that a worker has no more batches in a round's phase. Locked.
+// park notes that a worker has no more batches in a round's phase. Locked. It is recorded before it counts, in the same
+// hold of the lock.
 func (c *rounds) park(worker int, life uint32, r mode.Round, as *roster.Request) error {
 	apply, err := c.mode.Park(worker, r)
 	if err != nil {
@@ -68,6 +74,7 @@ func (c *rounds) park(worker int, life uint32, r mode.Round, as *roster.Request)
 }
 
 // leave lets rounds go on without a worker. With forget, its gradient for the open round does not count. Locked.
+// Without forget a noted gradient stays, and is in the update that the others complete.
 func (c *rounds) leave(worker int, forget bool) {
 	if p := c.noted[worker]; forget && p != nil {
 		p.request.Refuse(wire.Refuse(wire.StatusStale, "worker %d was out of the job before its round closed", worker))
@@ -89,8 +96,9 @@ func (c *rounds) counted(worker int) mode.Round {
 }
 
 // closing is an update of noted gradients, from when they are taken until they are in the tables. Its memory is used
-// again.
+// again. The update and its record are made from it, without the lock: nothing else has it meanwhile.
 type closing struct {
+	// what is given to the tables, and pushes are the same ones for the windows of their workers.
 	what    update.Update
 	round   mode.Round // that it closes; in modes with rounds
 	workers []int
@@ -99,7 +107,8 @@ type closing struct {
 
 // close makes one update of the noted gradients of workers; none is no update. Locked, but not while the tables work.
 // An update that has to wait for other servers is made beside, so that who closes a round here, such as server 0 when
-// it takes a dead worker out everywhere, can go on to the others.
+// it takes a dead worker out everywhere, can go on to the others. An update that is made at once gives the lock up
+// while it is applied: a caller looks again at what it knew before.
 func (c *rounds) close(workers []int) {
 	switch {
 	case len(workers) == 0:
@@ -117,7 +126,8 @@ func (c *rounds) close(workers []int) {
 	c.st.Broadcast()
 }
 
-// take makes the noted gradients of workers an update that is about to be applied. Locked.
+// take makes the noted gradients of workers an update that is about to be applied. Locked. The rates that were to come
+// with this round count from here on, for this update and those behind.
 func (c *rounds) take(workers []int) *closing {
 	round := c.mode.Open() - 1
 	c.rates.apply(round)
@@ -144,7 +154,8 @@ func (c *rounds) take(workers []int) *closing {
 //
 // The tables are told that the step has finished before the mode is told that the update is applied: from then on a
 // pull of the next round is let in, and rows are brought up to the last finished step. An error fails the job, since a
-// part of the update may be in the tables, and no server could say which.
+// part of the update may be in the tables, and no server could say which. The handlers of its pushes go on when the
+// caller broadcasts.
 func (c *rounds) apply(u *closing) {
 	st := c.st
 	st.Unlock()

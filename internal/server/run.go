@@ -47,7 +47,8 @@ var ErrWentBack = wire.ErrWentBack
 //
 // It closes from the inside out: first the watch for deaths, then every wait, with an error that says so, then the
 // listener, which lets answers leave for a while, and last the updates that were made beside their pushes. Then nothing
-// of the server runs any more.
+// of the server runs any more. It returns nil when the job was done, and may be called once. The error says why the job
+// ended otherwise: one of the errors above, or ctx's cause.
 func (s *Server) Run(ctx context.Context) error {
 	asked := ctx
 	if err := s.recovery.claim(ctx); err != nil {
@@ -57,6 +58,7 @@ func (s *Server) Run(ctx context.Context) error {
 	if err := s.segments.begun(); err != nil {
 		return err
 	}
+	// before is what the server does when ctx ends, while it serves on.
 	before := s.stopping.save
 	if s.journal.On() && !s.lockstep() { // nothing is lost
 		before = s.stopping.linger
@@ -84,6 +86,7 @@ func (s *Server) Run(ctx context.Context) error {
 		s.log.Error("another process has this server's place, with its journal: this one ends, and its answers don't " +
 			"count")
 	}
+	// From here on nothing begins: no death is declared, and no other server asked whether it lives.
 	s.presence.stands.Store(ends)
 	stopWatching()
 	watching.Wait()
@@ -104,7 +107,8 @@ func (s *Server) Run(ctx context.Context) error {
 	return errors.Join(err, l.Close(closeCtx))
 }
 
-// ended notes beside the checkpoints that the job is over, for what starts servers again all the same.
+// ended notes beside the checkpoints that the job is over, for what starts servers again all the same. A program that
+// starts roles again and again finds by it that there is nothing left to do.
 func (s *Server) ended() {
 	if err := s.recovery.series.End(); err != nil && !errors.Is(err, checkpoint.ErrNone) {
 		s.log.Warn("the end of the job could not be noted beside its checkpoints", "error", err)
@@ -112,7 +116,7 @@ func (s *Server) ended() {
 }
 
 // stay has a server that was started again behind the end of its job wait as long as it takes, for workers that go on
-// or for its own end, where to end would have it started again and again.
+// or for its own end, where to end would have it started again and again. Probes then say that the job is over.
 func (s *Server) stay() {
 	newest, over := s.recovery.series.Ended()
 	if !s.c.Stays || !over || s.st.Returned { // which is of a job that goes on
@@ -131,7 +135,8 @@ func (s *Server) stay() {
 func (s *Server) lockstep() bool { return mode.Of(s.c.Strategy.Mode).Lockstep }
 
 // farewell tells everybody that this server ends: the other servers at once, and workers, if the job can't go on, when
-// they ask for something, which they do at each heartbeat.
+// they ask for something, which they do at each heartbeat. It waits for workers at most one and a half heartbeats, in
+// which each has asked and knows.
 func (s *Server) farewell(err error) {
 	s.st.Lock()
 	if s.leavesJournal(err) {
@@ -166,7 +171,8 @@ func (s *Server) farewell(err error) {
 }
 
 // unsaved says of a server that was asked to end in the middle of a job whether its updates go with it. They don't
-// where the last checkpoint of the job's own is whole, and nothing was applied behind it.
+// where the last checkpoint of the job's own is whole, and nothing was applied behind it. nil also means that there is
+// nothing to lose: no worker has joined, or all have gone.
 func (s *Server) unsaved(ctx context.Context) error {
 	if ctx.Err() == nil {
 		return nil
@@ -185,7 +191,8 @@ func (s *Server) unsaved(ctx context.Context) error {
 	return ErrUnsaved
 }
 
-// leavesJournal says whether a server that ends can be started again where it is. Locked.
+// leavesJournal says whether a server that ends can be started again where it is. Locked. Such a server says no
+// farewell: to the others it is away, as after a kill.
 func (s *Server) leavesJournal(err error) bool {
 	return err != nil && s.journal.On() && s.st.Failure == nil && !s.st.Done()
 }
@@ -209,8 +216,9 @@ func (s *Server) voidJournal() {
 	}
 }
 
-// forGood reports whether no process can go on from where a server has ended: the job was done, all go back, or
-// no worker that goes in step comes again. Workers that have died elsewhere may. Locked.
+// forGood reports whether no process can go on from where a server has ended: the job was done, all go back, or no
+// worker that goes in step comes again. Workers that have died elsewhere may. Locked. It is asked when the job fails,
+// and again when the server has ended.
 func (s *Server) forGood() bool {
 	failure := s.st.Failure
 	if s.lockstep() {
@@ -220,7 +228,8 @@ func (s *Server) forGood() bool {
 	return refused && refusal.Status == wire.StatusBack || failure == nil && s.st.Done() && len(s.roster.Dead()) == 0
 }
 
-// stopped is what a server says that is stopped while it has weights of a job. Locked.
+// stopped is what a server says that is stopped while it has weights of a job. Locked. The status has the others go
+// back where this server had weights of theirs.
 func (s *Server) stopped() error {
 	status, lost := wire.StatusFailed, ""
 	if s.roster.Begun() {
@@ -232,17 +241,20 @@ func (s *Server) stopped() error {
 	return wire.Refuse(status, "%s was stopped%s", s.servers.name(s.c.Index), lost)
 }
 
-// listen claims this server's endpoint, whose name has StartTimeout to resolve.
+// listen claims this server's endpoint, whose name has StartTimeout to resolve. An endpoint that another process still
+// has is tried again until then.
 func (s *Server) listen(ctx context.Context) (transport.Listener, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.c.Strategy.StartTimeout.Std())
 	defer cancel()
 	return transport.ListenWait(ctx, s.c.Transport, s.c.Endpoints[s.c.Index], s.log)
 }
 
-// closeGrace is how long Run waits for replies in flight when it closes.
+// closeGrace is how long Run waits for replies in flight when it closes. Handlers whose waits have ended by the close
+// answer in that time.
 const closeGrace = 5 * time.Second
 
-// awaitEnd returns when the job is over, with what went wrong.
+// awaitEnd returns when the job is over, with what went wrong. It looks at the job whenever a change may have ended it.
+// served has the listener's end, which is an error here.
 func (s *Server) awaitEnd(ctx context.Context, served <-chan error) error {
 	for {
 		s.st.Lock()

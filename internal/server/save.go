@@ -21,32 +21,38 @@ import (
 // saving is this server's part in checkpoints: what a part has, where it is written, and on server 0 the manifest that
 // makes the parts of all servers one.
 type saving struct {
-	st       *state.Job
-	roster   *roster.Roster
-	part     *state.Part
-	store    *table.Store // part's
-	frozen   *frozen
-	rates    *rates
+	st     *state.Job
+	roster *roster.Roster
+	part   *state.Part
+	store  *table.Store // part's
+	frozen *frozen
+	rates  *rates
+	// recovery has the series of directories, and segments the journal that begins anew at a cut.
 	recovery *recovery
 	rule     optimizer.Rule
-	servers  int
-	inHand   *inHand
-	journal  *state.Journal
+	// servers is their number, which is part of a file's name.
+	servers int
+	inHand  *inHand
+	journal *state.Journal
+	// tracker knows which rows have changed since the last checkpoint of the job's own.
 	tracker  *checkpoint.Tracker
 	segments *segments
 	served   state.Record // rows, in a model
 	log      *slog.Logger
 }
 
-// saved is a checkpoint that servers write.
+// saved is a checkpoint that servers write. It goes with one cut through image, write and commit; parts and steps are
+// set on server 0 alone.
 type saved struct {
-	id       string // names its files
-	dir      string
-	params   []string       // that are written; none means all
+	id     string // names its files
+	dir    string
+	params []string // that are written; none means all
+	// progress is nil of a checkpoint that a worker's Save names.
 	progress *wire.Progress // of one of the job's own
 	base     string         // the id of the checkpoint that it is based on, "" for none
-	steps    []uint64       // that it has, by worker
-	parts    []wire.Part
+	// Each is the [roster.Step] of its worker.
+	steps []uint64 // that it has, by worker
+	parts []wire.Part
 }
 
 // oldShrink is the end of a period as builds noted it whose workers led cuts.
@@ -66,7 +72,8 @@ func (c *saving) register(m *state.Memory) {
 	c.registerServing(m)
 }
 
-// applied reports whether all steps up to each worker's are in the tables. Locked.
+// applied reports whether all steps up to each worker's are in the tables. Locked. A worker that is gone has no step
+// that is waited for.
 func (c *saving) applied(upTo func(worker int) uint64) bool {
 	for w := range c.roster.Workers() {
 		if !c.roster.Reached(w, upTo(w)) {
@@ -76,7 +83,7 @@ func (c *saving) applied(upTo func(worker int) uint64) bool {
 	return c.st.Applying == 0
 }
 
-// partOf is what is said of a part beside its file. Locked.
+// partOf is what is said of a part beside its file. Locked. It is taken at the cut, before pushes go on.
 func (c *saving) partOf(msg *saved) wire.Part {
 	p := wire.Part{Server: c.part.Index, Step: c.store.Step(), Positions: c.positions(msg),
 		RateFactors: c.rates.saved()}
@@ -89,11 +96,13 @@ func (c *saving) partOf(msg *saved) wire.Part {
 	return p
 }
 
+// nameOf is the file of this server's part. The id is in it, so that two saves never write one file.
 func (c *saving) nameOf(msg *saved) string {
 	return checkpoint.PartName(msg.id, c.part.Index, c.servers)
 }
 
-// image is what a part is to have: of one of the job's own checkpoints perhaps what has changed.
+// image is what a part is to have: of one of the job's own checkpoints perhaps what has changed. The image shares rows
+// with the tables until they change, and must be closed. Locked, so that it is of the cut.
 func (c *saving) image(msg *saved) (checkpoint.Image, error) {
 	if msg.progress != nil {
 		return c.tracker.Image(msg.id, msg.base)
@@ -101,7 +110,8 @@ func (c *saving) image(msg *saved) (checkpoint.Image, error) {
 	return checkpoint.ImageOf(c.store, msg.params...), nil
 }
 
-// writeImage writes a part that was taken aside. What another process has written stays.
+// writeImage writes a part that was taken aside. What another process has written stays. It holds no lock, and pushes
+// may go on beside it. The part is on the disk when it returns, and no checkpoint before the commit.
 func (c *saving) writeImage(msg *saved, image checkpoint.Image) (p checkpoint.Part, err error) {
 	name := c.nameOf(msg)
 	written, err := checkpoint.Written(msg.dir, name)
@@ -121,7 +131,7 @@ func (c *saving) writeImage(msg *saved, image checkpoint.Image) (p checkpoint.Pa
 }
 
 // positions are how far workers are in their data at the cut of a checkpoint of all params: what pushes up to it have
-// brought, since pushes behind it are held. Locked.
+// brought, since pushes behind it are held. Locked. They are copies: workers go on while the checkpoint is written.
 func (c *saving) positions(msg *saved) (all [][]progress.Position) {
 	if len(msg.params) > 0 {
 		return nil
@@ -132,7 +142,8 @@ func (c *saving) positions(msg *saved) (all [][]progress.Position) {
 	return all
 }
 
-// seal makes what all servers have written in a cut that server 0 leads a checkpoint, with that id.
+// seal makes what all servers have written in a cut that server 0 leads a checkpoint, with that id. It runs on server
+// 0, without the lock.
 func (c *saving) seal(s *cut.Sealing, id string) error {
 	var with wire.Cutting
 	var at wire.Placed
@@ -153,7 +164,8 @@ func (c *saving) seal(s *cut.Sealing, id string) error {
 	return err
 }
 
-// whole makes what all servers have written a checkpoint.
+// whole makes what all servers have written a checkpoint. An error means that there is no checkpoint in the directory,
+// or the one before.
 func (c *saving) whole(msg *saved, saver int) (err error) {
 	m := c.manifest(msg)
 	if m.Progress != nil {
@@ -186,7 +198,8 @@ func (c *saving) lowest(m *checkpoint.Manifest, saver int) (epoch int) {
 	return epoch
 }
 
-// manifest is that of a checkpoint whose parts are written.
+// manifest is that of a checkpoint whose parts are written. Server 0's part says what is the same on all; positions are
+// what all servers agree on.
 func (c *saving) manifest(msg *saved) checkpoint.Manifest {
 	m := checkpoint.Manifest{ID: msg.id, Step: msg.parts[0].Step, RateFactors: fromWire(msg.parts[0].RateFactors),
 		Progress: (*checkpoint.Progress)(msg.progress), Positions: msg.parts[0].Positions}

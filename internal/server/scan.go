@@ -10,7 +10,7 @@ import (
 
 // scan sends a page of a table's rows: ids after the cursor, at most as many as asked for. Pages are of the rows that
 // there were when the first was asked for, with the weights that they have when their page is. In a cut these do not
-// change, so that all pages are of one moment.
+// change, so that all pages are of one moment. It waits, as a pull does, for the round that the sender is in.
 func (c *reading) scan(f *wire.Frame, msg *wire.Scan, r *state.Reply) error {
 	if err := c.st.Enter(f); err != nil {
 		return err
@@ -43,7 +43,7 @@ func (c *reading) scan(f *wire.Frame, msg *wire.Scan, r *state.Reply) error {
 	return nil
 }
 
-// page is the ids of a scan's page, and what the answer says of it. A scan that counts has no page.
+// page is the ids of a scan's page, and what the answer says of it. A scan that counts has no page. ids alias all.
 func page(all []uint64, msg *wire.Scan) (answer wire.Scanned, ids []uint64) {
 	answer.All = len(all)
 	if msg.Count {
@@ -89,7 +89,8 @@ func (c *reading) listed(t *table.Sparse, msg *wire.Scan) ([]uint64, error) {
 	return all, nil
 }
 
-// lists are where the ids of tables are kept, for a cut or for none. Locked.
+// lists are where the ids of tables are kept, for a cut or for none. Locked. Where a cut's are asked for and it is not
+// in hand any more, the error has the worker begin again.
 func (c *reading) lists(cut string) (map[uint32][]uint64, error) {
 	if cut != "" {
 		w, err := c.inHand.kept(cut)

@@ -26,17 +26,20 @@ import (
 	"github.com/gofleet/gofleet/transport"
 )
 
-// Config is what a server is made of.
+// Config is what a server is made of. All fields but Process, Before, Stays and Pulses are required.
 type Config struct {
-	Index   int
+	// Index is this server's place among the endpoints.
+	Index int
+	// Workers is the number of workers in the job, whether they have joined or not.
 	Workers int
 	// Process tells this process from others that take the server's place, and on server 0 makes the keys of the job; 0
 	// means a random number.
 	Process uint64
 	// Endpoints are all servers'; Endpoints[Index] is this one's.
 	Endpoints []string
-	Layout    *layout.Layout
-	Rule      optimizer.Rule
+	// Layout says which server owns what. All processes compute the same one.
+	Layout *layout.Layout
+	Rule   optimizer.Rule
 	// Strategy has its defaults filled in.
 	Strategy    strategy.Strategy
 	Fingerprint layout.Fingerprint
@@ -53,10 +56,14 @@ type Config struct {
 
 // Server is one parameter server: its parts, each with the fields that it needs, and the life of the whole.
 type Server struct {
-	c         Config
-	st        *state.Job
-	roster    *roster.Roster
-	part      *state.Part
+	// c is what the server was made of. It is read alone.
+	c Config
+	// st has the lock, and what it guards; part has the tables, which have locks of their own.
+	st     *state.Job
+	roster *roster.Roster
+	part   *state.Part
+	// What follows has a field here since Run, Return or the meter needs it; other parts are known to the ones that use
+	// them alone.
 	rounds    *rounds
 	clipping  *clipping
 	saving    *saving
@@ -80,7 +87,8 @@ type Server struct {
 	log         *slog.Logger
 }
 
-// New makes a server with empty tables.
+// New makes a server with empty tables. It reads no file and sends nothing: Return, Resume, Restore or Begin fills the
+// tables, and Run serves. An error means that mode, rule and params do not fit together.
 func New(c Config) (*Server, error) {
 	traits := mode.Of(c.Strategy.Mode)
 	if traits.NewServer == nil {
@@ -121,14 +129,14 @@ func New(c Config) (*Server, error) {
 	return s, nil
 }
 
-// random is a number that can't be guessed.
+// random is a number that can't be guessed. It is a process's number where the configuration gives none.
 func random() uint64 {
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // it never fails
 	return binary.LittleEndian.Uint64(b[:])
 }
 
-// training are the parts that answer steps.
+// training are the parts that answer steps. connect hands them to the parts that need them, and nothing keeps it.
 type training struct {
 	rates   *rates
 	pieces  *pieces
@@ -140,7 +148,8 @@ type training struct {
 	steps   *steps
 }
 
-// connectTraining makes the parts that answer steps, each with the parts below that it needs.
+// connectTraining makes the parts that answer steps, each with the parts below that it needs. Nothing is served yet, so
+// that no lock is needed.
 func (s *Server) connectTraining(traits mode.Traits, journal *state.Journal) training {
 	c, st, part := s.c, s.st, s.part
 	t := training{
@@ -165,7 +174,8 @@ func (s *Server) connectTraining(traits mode.Traits, journal *state.Journal) tra
 	return t
 }
 
-// connect makes the other parts that answer requests, and gives all to the door.
+// connect makes the other parts that answer requests, and gives all to the door. The order of the list at its end is
+// that of a base: facts are resumed in it, and a part may rely on the facts of parts before it.
 func (s *Server) connect(traits mode.Traits, journal *state.Journal) {
 	c, st, part := s.c, s.st, s.part
 	t := s.connectTraining(traits, journal)
@@ -218,7 +228,8 @@ func (s *Server) connect(traits mode.Traits, journal *state.Journal) {
 	s.answer(t, members, frozen, gathering, journal)
 }
 
-// answer has the door give each request to the part that answers it.
+// answer has the door give each request to the part that answers it. A handler that is recorded waits for the journal
+// before its answer leaves, where the journal is to survive a machine. Ops without a handler are refused at the door.
 func (s *Server) answer(t training, members *membership, frozen *frozen, gathering *gathering, journal *state.Journal) {
 	s.door.handlers = []handler{
 		wire.OpHello:     recorded(journal, control(members.join)),
@@ -285,7 +296,7 @@ func (c *Config) stateOptions(traits mode.Traits, log *slog.Logger, end context.
 }
 
 // serverRule is what the server does with what is pushed to a param: in geo the workers have applied the rule already,
-// and where they may add gradients up, they have limited each.
+// and where they may add gradients up, they have limited each. nil is for a param that no rule changes.
 func (c *Config) serverRule(p *optimizer.Param) optimizer.Rule {
 	rule := rules.For(c.Rule, p)
 	switch {
@@ -316,7 +327,8 @@ func (s *Server) Release() {
 // Store is the server's tables.
 func (s *Server) Store() *table.Store { return s.part.Store }
 
-// Restore fills the tables from a checkpoint, which any number of servers may have written, or from a saved model.
+// Restore fills the tables from a checkpoint, which any number of servers may have written, or from a saved model. It
+// is called before Run. An error may leave the tables in parts, and the server is of no use.
 func (s *Server) Restore(ctx context.Context, dir string, what checkpoint.Selection) error {
 	s.segments.from = source{Dir: dir, Told: checkpoint.From(dir, what), What: what}
 	m, err := s.loading.fill(ctx, dir, what, s.segments.from.Told)
@@ -325,7 +337,8 @@ func (s *Server) Restore(ctx context.Context, dir string, what checkpoint.Select
 }
 
 // Resume fills the tables from the newest whole checkpoint of Strategy.Recovery; found is false if there is none. told
-// is what the job was told to begin from where there is none.
+// is what the job was told to begin from where there is none. It is called before Run. A checkpoint that is damaged is
+// passed over for the one before; an error means that something could not be read.
 func (s *Server) Resume(ctx context.Context, told string) (found bool, err error) {
 	found, err = s.recovery.resume(ctx, func(ctx context.Context, dir string) (checkpoint.Manifest, error) {
 		m, err := s.loading.fill(ctx, dir, checkpoint.Selection{}, told)

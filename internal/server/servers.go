@@ -34,18 +34,22 @@ type servers struct {
 	roster   *roster.Roster
 	peers    *state.Peers
 	recovery *recovery
-	members  *membership
-	holding  *holding
-	index    int
+	// members hear which workers have stopped, and holding which cut is over, from reports of server 0.
+	members *membership
+	holding *holding
+	// index is this server's, and identity has the numbers of processes. Both parts of identity are guarded by the
+	// lock.
+	index int
 	*identity
 	fingerprint layout.Fingerprint
 	differences *differences
+	// pace is the interval of a role's signs of life too.
 	pace        time.Duration // of heartbeats
 	journal     *state.Journal
 	generations state.Event[*roster.Generation]
 	admits      state.Event[wire.Report] // a process, by server 0
 	log         *slog.Logger
-	// ended are the servers that have said so.
+	// ended are the servers that have said so. It is guarded by the lock.
 	ended []bool
 }
 
@@ -55,7 +59,8 @@ func (c *servers) register(m *state.Memory) {
 	c.admits = state.AddEvent(m, "server", func(r wire.Report) { c.processes[r.Server] = r.Process })
 }
 
-// watch keeps in touch with server 0, or as server 0 with all others, until ctx ends.
+// watch keeps in touch with server 0, or as server 0 with all others, until ctx ends. On server 0 each other server has
+// a goroutine; watch returns when all have ended.
 func (c *servers) watch(ctx context.Context) {
 	if c.index != 0 {
 		c.beatTo(ctx, 0)
@@ -66,7 +71,8 @@ func (c *servers) watch(ctx context.Context) {
 	all.Wait()
 }
 
-// beatTo asks a server whether it is there until ctx ends, the server has said that it ends, or the job can't go on.
+// beatTo asks a server whether it is there until ctx ends, the server has said that it ends, or the job can't go on. A
+// failure ends the job, and the loop with its next look.
 func (c *servers) beatTo(ctx context.Context, to int) {
 	b := bond{servers: c, to: to, heard: c.st.Now()}
 	for ctx.Err() == nil {
@@ -82,7 +88,7 @@ func (c *servers) beatTo(ctx context.Context, to int) {
 	}
 }
 
-// rest fails when ctx ends before the pause is over.
+// rest waits for the pause. It returns ctx's cause when that ends first.
 func (c *servers) rest(ctx context.Context, pause time.Duration) error {
 	t := time.NewTimer(pause)
 	defer t.Stop()
@@ -100,7 +106,8 @@ const introductionPause = 100 * time.Millisecond
 // endedAfter is how long nothing listens at a server's endpoint before it has ended, where it does not come back.
 const endedAfter = 2 * time.Second
 
-// known says whether a server is of this one's generation, and whether there is nothing more to ask it.
+// known says whether a server is of this one's generation, and whether there is nothing more to ask it. Both change
+// under the lock, so that the answer may be old when it is used.
 func (c *servers) known(to int) (met, over bool) {
 	c.st.Lock()
 	defer c.st.Unlock()
@@ -111,7 +118,8 @@ func (c *servers) known(to int) (met, over bool) {
 	return met, c.ended[to] || c.st.Failure != nil
 }
 
-// report asks a server whether it is still there, and the same; one that server 0 does not know introduces itself.
+// report asks a server whether it is still there, and the same; one that server 0 does not know introduces itself. nil
+// means that it has answered, and that this server knows the generation.
 func (c *servers) report(ctx context.Context, to int) error {
 	msg, h := wire.Report{Server: c.index, Process: c.process}, wire.Header{Op: wire.OpReport}
 	if c.index == 0 {
@@ -140,7 +148,8 @@ func (c *servers) report(ctx context.Context, to int) error {
 // first is the life of server 0, as far as it is known here.
 func (c *servers) first() uint32 { return c.st.Lives.Of(0).Known() }
 
-// join makes this server one of a generation, whose servers have all begun from the same.
+// join makes this server one of a generation, whose servers have all begun from the same. From then on workers are let
+// in. A failure to begin from the same checkpoint ends the job, which all then hear.
 func (c *servers) join(ctx context.Context, answer wire.Reported) error {
 	if answer.Key == 0 {
 		return wire.Refuse(wire.StatusMismatch,
@@ -163,7 +172,8 @@ func (c *servers) join(ctx context.Context, answer wire.Reported) error {
 	return nil
 }
 
-// handle answers a server: one that introduces itself, server 0 that asks back, or a server of this generation.
+// handle answers a server: one that introduces itself, server 0 that asks back, or a server of this generation. The
+// frame's job decides which of the three it is.
 func (c *servers) handle(f *wire.Frame, msg *wire.Report, r *state.Reply) error {
 	if msg.Server < 0 || msg.Server >= len(c.processes) {
 		return wire.Refuse(wire.StatusMismatch, "server %d: the job has %d servers", msg.Server, len(c.processes))
@@ -193,7 +203,8 @@ func (c *servers) same(msg *wire.Report) error {
 	return nil
 }
 
-// heard takes note of what a server of this generation says, and answers with how many checkpoints are whole.
+// heard takes note of what a server of this generation says, and answers with how many checkpoints are whole. It is
+// called for each sign of life of another server, and the process must be the one that was admitted.
 func (c *servers) heard(msg *wire.Report) (whole int, err error) {
 	c.st.Lock()
 	defer c.st.Unlock()
@@ -206,7 +217,9 @@ func (c *servers) heard(msg *wire.Report) (whole int, err error) {
 	return c.recovery.answer(msg.Stops), nil
 }
 
-// says takes note of it. Locked.
+// says takes note of it. Locked. An error is what the sender is answered: it is another process, or the job has failed.
+// The two numbers of cuts in a report of server 0 are its lease on the hold of this server: a cut that is over is held
+// no longer.
 func (c *servers) says(msg *wire.Report) error {
 	switch {
 	case msg.Ends:
@@ -231,7 +244,7 @@ func (c *servers) says(msg *wire.Report) error {
 }
 
 // introduce admits a server's process to the generation, when it is what listens at the server's endpoint. The process
-// before it, if there was one, took its weights along.
+// before it, if there was one, took its weights along. It asks back without the lock.
 func (c *servers) introduce(msg *wire.Report) error {
 	sender := fmt.Sprintf("server %d", msg.Server)
 	if err := c.differences.refusal("server 0", msg.Fingerprint, sender, msg.Build); err != nil {
@@ -259,7 +272,8 @@ func (c *servers) introduce(msg *wire.Report) error {
 	return nil
 }
 
-// askBack asks the endpoint of a server whether the process there is the one that reports.
+// askBack asks the endpoint of a server whether the process there is the one that reports. The endpoint is the one of
+// the configuration, so that a process elsewhere can't pass for a server.
 func (c *servers) askBack(msg *wire.Report) error {
 	ctx, cancel := context.WithTimeout(context.Background(), c.peers.Timeout/10)
 	defer cancel()
@@ -282,7 +296,7 @@ func (c *servers) wentBack(server int) error {
 		"%s was started again and has lost its weights: start the job again from its last checkpoint", c.name(server))
 }
 
-// fail ends the job, for what a server has said or has not said.
+// fail ends the job, for what a server has said or has not said. A *peer.Error in it names the server that it is about.
 func (c *servers) fail(err error) {
 	c.st.Lock()
 	defer c.st.Unlock()
@@ -297,7 +311,7 @@ func (c *servers) ends(server int) {
 }
 
 // replaced is what follows when another process has a server's place: its weights are lost. Before any worker has
-// joined there are none, and server 0 waits for the process to report.
+// joined there are none, and server 0 waits for the process to report. An error ends the job.
 func (c *servers) replaced(server int) error {
 	c.st.Lock()
 	defer c.st.Unlock()
@@ -313,6 +327,7 @@ func (c *servers) replaced(server int) error {
 	return nil
 }
 
+// name is a server for a person, with its endpoint.
 func (c *servers) name(server int) string {
 	return fmt.Sprintf("server %d (%s)", server, c.peers.Endpoints[server])
 }

@@ -23,7 +23,7 @@ func (c *saving) registerServing(m *state.Memory) {
 }
 
 // serve has the tables say what was saved of them, as their worker does before it makes a model whole, and again if it
-// could not: rows stay as they are.
+// could not: rows stay as they are. The cut must be in hand still. Before is the chain that the tables are to have.
 func (c *saving) serve(f *wire.Frame, msg *wire.Serve, _ *state.Reply) error {
 	c.st.Lock()
 	defer c.st.Unlock()
@@ -43,7 +43,8 @@ type servedRecord struct {
 	cut.Named
 }
 
-// mark has rows count as served. The error is the journal's.
+// mark has rows count as served. The error is the journal's. all is by table, and may be empty of rows, so that the
+// chain alone changes.
 func (c *saving) mark(all []table.Served, now table.Chain, name string) (lost error) {
 	if c.journal.On() {
 		lost = c.served.Append(func(b *wire.Builder) {
@@ -58,7 +59,8 @@ func (c *saving) mark(all []table.Served, now table.Chain, name string) (lost er
 	return lost
 }
 
-// again has what is in a frame count as served again. Locked.
+// again has what is in a frame count as served again. Locked. Two lists a table follow the head: rows, and ids that are
+// gone.
 func (c *saving) again(f *wire.Frame) error {
 	var now servedRecord
 	if err := f.JSON(&now); err != nil {

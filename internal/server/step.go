@@ -18,10 +18,12 @@ type steps struct {
 	pushing   *pushing
 	reading   *reading
 	foresight foresight
-	pushes    sync.Pool
+	// pushes have the memory of gradients, as large as the largest that they have read.
+	pushes sync.Pool
 }
 
-// step is one training step.
+// step is one training step. Samples of 0 mean that there is no gradient, and the request waits for the weights alone.
+// The push's memory goes back to the pool when its update is made, whatever became of the request.
 func (c *steps) step(f *wire.Frame, r *state.Reply) error {
 	if err := c.reading.parse(f, r); err != nil {
 		return err
@@ -42,7 +44,8 @@ func (c *steps) step(f *wire.Frame, r *state.Reply) error {
 	return c.reading.pull(f, r, false)
 }
 
-// peek reads for evaluation.
+// peek reads for evaluation. It notes nothing: no row is created, and no gradient will be compensated from these
+// weights.
 func (c *steps) peek(f *wire.Frame, r *state.Reply) error {
 	if err := c.reading.parse(f, r); err != nil {
 		return err

@@ -22,9 +22,10 @@ import (
 // Server 0 does so for itself too. The server serves on until then, as long as there is a worker to save; and where
 // workers end too, since all roles were asked to, until all have, which save each.
 type stopping struct {
-	st       *state.Job
-	roster   *roster.Roster
-	savers   *roster.Savers
+	st     *state.Job
+	roster *roster.Roster
+	savers *roster.Savers
+	// servers send the question to server 0, and recovery answers it there.
 	servers  *servers
 	recovery *recovery
 }
@@ -32,7 +33,8 @@ type stopping struct {
 // stopGrace is how long a server that was asked to end serves on for the sake of a checkpoint.
 const stopGrace = time.Minute
 
-// outlast is a context that ends when ctx has, and before has returned after that.
+// outlast is a context that ends when ctx has, and before has returned after that. before runs on its own goroutine,
+// with the context that goes on. release ends it and waits until it has returned.
 func (c *stopping) outlast(ctx context.Context, before func(context.Context)) (longer context.Context,
 	release func()) {
 	longer, end := context.WithCancelCause(context.WithoutCancel(ctx))
@@ -51,7 +53,8 @@ func (c *stopping) outlast(ctx context.Context, before func(context.Context)) (l
 }
 
 // save returns when a checkpoint was saved since it was called, or none will be. Where server 0 has a journal it may
-// die meanwhile and come back: a request that was lost with it is made again, and so is one that it had taken.
+// die meanwhile and come back: a request that was lost with it is made again, and so is one that it had taken. It asks
+// again after each rest, until stopGrace is over.
 func (c *stopping) save(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, stopGrace)
 	defer cancel()
@@ -83,7 +86,8 @@ func (c *stopping) save(ctx context.Context) {
 
 // accompany returns when nothing is being saved any more and workers that were asked to end too have ended: what they
 // still save is not cut off, and none of them takes the end of this server for a loss. It waits for a heartbeat, in
-// which they come to the end of a step, and once one has ended for three.
+// which they come to the end of a step, and once one has ended for three. Parting is set from then on: the end of the
+// job is no failure in this server's words.
 func (c *stopping) accompany(ctx context.Context) {
 	c.st.Lock()
 	c.st.Parting = true
@@ -124,11 +128,13 @@ func (c *stopping) awaits(since time.Duration) bool {
 	return since < c.servers.pace || since < 3*c.servers.pace && c.roster.Ended(c.roster.Workers())
 }
 
+// rest is the pause between two questions.
 func (c *stopping) rest(ctx context.Context) error {
 	return c.servers.rest(ctx, min(c.servers.pace/4, introductionPause))
 }
 
-// hopes says whether there is something to save, and somebody who does.
+// hopes says whether there is something to save, and somebody who does. When it turns false no checkpoint will come,
+// and the server ends at once.
 func (c *stopping) hopes() bool {
 	c.st.Lock()
 	defer c.st.Unlock()
@@ -136,7 +142,8 @@ func (c *stopping) hopes() bool {
 		c.roster.Heard(c.st.Now())
 }
 
-// ask is how many checkpoints server 0 has had saved for servers that stop; if so wanted, it has another saved.
+// ask is how many checkpoints server 0 has had saved for servers that stop; if so wanted, it has another saved. An
+// error is that of the request to server 0.
 func (c *stopping) ask(ctx context.Context, wanted bool) (whole int, err error) {
 	if c.servers.index == 0 {
 		c.st.Lock()

@@ -34,26 +34,32 @@ type summing struct {
 	on   bool
 	note func(*push, mode.Round) // that a push is in the round
 
-	// What follows is guarded by the server's lock; of the sum, only which span is being added.
+	// What follows is guarded by the server's lock; of the sum, only which span is being added. sum has this server's
+	// dense values, and is used again for each round.
 	sum     []float32
 	to      int       // it is whole up to there
 	workers []int     // whose gradients it has; nil at the start
 	factors []float32 // theirs
+	// adding says that a span is being added without the lock: no other begins.
 	adding  bool
 	waiting []*addend // by worker: what its handler waits with
 }
 
-// addend is what a worker has sent of its gradient and waits with: a span, or when all are in the sum, the step.
+// addend is what a worker has sent of its gradient and waits with: a span, or when all are in the sum, the step. It is
+// its handler's, which waits until done is set or its own wait fails.
 type addend struct {
 	from, to int
 	dense    []float32 // in the frame, which lives as long as its handler waits
 	samples  int
 	push     *push // of the step
-	held     bool  // being read
-	done     bool  // with err
-	err      error
+	// held keeps the handler, and with it the frame's memory, until the span is added.
+	held bool // being read
+	done bool // with err
+	err  error
 }
 
+// It is on in modes with rounds, where the dense gradient does not fit into a frame of MaxFrame and comes as float32;
+// note is [rounds.push].
 func newSumming(st *state.Job, p *state.Part, s strategy.Strategy, rounds bool, note func(*push, mode.Round)) *summing {
 	large := wire.Float32.DenseSize(p.Floats) > s.MaxFrame-wire.FrameOverhead
 	return &summing{st: st, roster: st.Roster, mode: st.Mode, part: p, weighting: s.Weighting, on: rounds && large &&
@@ -67,7 +73,9 @@ func again(worker int, r mode.Round) error {
 		"lost: worker %d begins again with its first piece", r, worker)
 }
 
-// span adds a part of a worker's gradient to the sum of its round, and returns when it is there. Locked.
+// span adds a part of a worker's gradient to the sum of its round, and returns when it is there. Locked. An error of
+// StatusAgain has the worker begin with its first piece; another ends its push. It waits for the other workers of the
+// round, as a push does.
 func (c *summing) span(f *wire.Frame, dense []float32, from int) error {
 	r := mode.Round(f.Round)
 	if err := c.st.AwaitRound(r); err != nil {
@@ -96,7 +104,7 @@ func (c *summing) span(f *wire.Frame, dense []float32, from int) error {
 }
 
 // step has a worker's push, whose dense gradient is in the sum, noted with all others' pushes, and returns when it is.
-// Locked.
+// Locked. From when it is noted the push is one of its round, and waits for its update elsewhere.
 func (c *summing) step(f *wire.Frame, p *push) error {
 	if p.last != nil {
 		if err := c.span(f, p.last, p.from); err != nil {
@@ -111,7 +119,7 @@ func (c *summing) step(f *wire.Frame, p *push) error {
 }
 
 // wait waits with what a worker has sent until it is in the sum. The push that completes a span adds it up for all.
-// Locked.
+// Locked. When its own wait fails while the span is read, it stays until that is over.
 func (c *summing) wait(w int, a *addend, r mode.Round) error {
 	if before := c.waiting[w]; before != nil && (before.push == nil) == (a.push == nil) {
 		return c.join(before, r) // it came twice
@@ -145,7 +153,8 @@ func (c *summing) join(a *addend, r mode.Round) error {
 	return err
 }
 
-// complete says whether all workers that the round waits for have sent the next span, or the step. Locked.
+// complete says whether all workers that the round waits for have sent the next span, or the step. Locked. A step
+// counts only when no cut holds it: else the round would close behind the cut's steps on this server alone.
 func (c *summing) complete() bool {
 	if c.roster.Deciding() {
 		return false
@@ -171,7 +180,8 @@ func (c *summing) missing(r mode.Round) string {
 	return text
 }
 
-// advance does what all wait for. Locked, but not while it adds.
+// advance does what all wait for. Locked, but not while it adds. The workers of the round are asked for anew: where
+// they are others than when the sum began, it is given up.
 func (c *summing) advance(r mode.Round) {
 	due := slices.Clone(c.mode.Missing())
 	switch {
@@ -189,7 +199,8 @@ func (c *summing) advance(r mode.Round) {
 	c.st.Broadcast()
 }
 
-// prepare begins a sum of these workers' gradients.
+// prepare begins a sum of these workers' gradients. The factors follow from the samples that each first piece says.
+// Locked.
 func (c *summing) prepare(due []int) {
 	var samples []int
 	for _, w := range due {
@@ -200,7 +211,7 @@ func (c *summing) prepare(due []int) {
 }
 
 // add adds the next span up, and lets its senders go on unless the sum was given up meanwhile. Locked, but not while it
-// adds.
+// adds. The lock is given up for the arithmetic alone, and the addends are held for that time.
 func (c *summing) add(due []int) {
 	all, dense := make([]*addend, len(due)), make([][]float32, len(due))
 	for i, w := range due {
@@ -225,7 +236,8 @@ func (c *summing) add(due []int) {
 	}
 }
 
-// noteAll has the pushes of all workers noted, which the round is complete with.
+// noteAll has the pushes of all workers noted, which the round is complete with. The last note closes the round and
+// applies the update. Locked, but given up while that is made.
 func (c *summing) noteAll(r mode.Round) {
 	var all []*push
 	for _, w := range c.workers {
@@ -239,7 +251,7 @@ func (c *summing) noteAll(r mode.Round) {
 	}
 }
 
-// lost takes note that a life of a worker is over. Locked.
+// lost takes note that a life of a worker is over. Locked. A sum in which it has no part goes on with the others.
 func (c *summing) lost(worker int, r mode.Round) {
 	c.end(worker, wire.Refuse(wire.StatusStale, "worker %d is out of the job", worker))
 	if slices.Contains(c.workers, worker) {
@@ -247,7 +259,8 @@ func (c *summing) lost(worker int, r mode.Round) {
 	}
 }
 
-// giveUp forgets the sum. Locked.
+// giveUp forgets the sum. Locked. Gradients that are noted already are not concerned: a sum that is noted has begun its
+// update.
 func (c *summing) giveUp(r mode.Round) {
 	c.workers, c.to = nil, 0
 	for w := range c.waiting {
@@ -256,7 +269,8 @@ func (c *summing) giveUp(r mode.Round) {
 	c.st.Broadcast()
 }
 
-// end ends a worker's wait, if it waits.
+// end ends a worker's wait, if it waits. Its handler finds done with err when it has the lock next. Locked, and the
+// caller broadcasts.
 func (c *summing) end(worker int, err error) {
 	if a := c.waiting[worker]; a != nil {
 		a.done, a.err = true, err

@@ -16,17 +16,21 @@ import (
 // work is what this server has of the cut that it holds, beside what the machine knows: an image that is to be written,
 // lists of rows for the anchor, tables that were read beside its own.
 type work struct {
+	// number is the cut's, and with what its anchor wants done.
 	number uint64
 	with   wire.Cutting
-	save   saved // of a checkpoint
-	part   wire.Part
+	// save and part are set for plans with a checkpoint, lists and served for plans that are read, and beside for
+	// loads.
+	save saved // of a checkpoint
+	part wire.Part
+	// It is closed when it is written, or with the work.
 	image  *checkpoint.Image // nil when it is being written
 	lists  map[uint32][]uint64
 	served []table.Served
 	beside *beside
 }
 
-// close lets go of it.
+// close lets go of it. Twice is once. A nil work has nothing.
 func (w *work) close() {
 	if w != nil && w.image != nil {
 		w.image.Close()
@@ -39,10 +43,12 @@ func (w *work) close() {
 type inHand struct {
 	st       *state.Job
 	follower *cut.Follower
-	now      *work
+	// now is guarded by the lock; nil while no cut has come to its steps here.
+	now *work
 }
 
-// tidy lets go of what belongs to a cut that is held no more. Locked.
+// tidy lets go of what belongs to a cut that is held no more. Locked. Whatever ends a cut calls it: an order, a report
+// of server 0, or the next hold.
 func (c *inHand) tidy() {
 	if c.now != nil && c.now.number != c.follower.Number() {
 		c.now.close()
@@ -51,7 +57,8 @@ func (c *inHand) tidy() {
 }
 
 // aside sets aside what the works of a cut need that is reached, and says what server 0 and the anchor are to know of
-// it. Locked, but not while rows are looked through or files are read.
+// it. Locked, but not while rows are looked through or files are read. Of plans that only end a period nothing is set
+// aside but a place for lists.
 func (c *holding) aside(o *cut.Order) (said []byte, err error) {
 	w := &work{number: o.Number}
 	if err := state.Parse(o.How, &w.with); err != nil {
@@ -70,7 +77,8 @@ func (c *holding) aside(o *cut.Order) (said []byte, err error) {
 	return nil, nil
 }
 
-// takeImage takes an image of this server's part of a checkpoint. The journal goes on from it. Locked.
+// takeImage takes an image of this server's part of a checkpoint. The journal goes on from it. Locked. From here on the
+// journal's records are behind the checkpoint, whether it becomes whole or not.
 func (c *holding) takeImage(w *work, o *cut.Order) error {
 	var at wire.Placed
 	if err := json.Unmarshal(o.Brought, &at); err != nil {
@@ -99,7 +107,8 @@ func (c *holding) fileID(number uint64) string {
 	return cut.FileID(c.st.Generation().Number, number)
 }
 
-// write writes the image. Locked when it begins.
+// write writes the image. Locked when it begins. The goroutine that it begins closes the image, also when the file
+// can't be written.
 func (c *holding) write(o *cut.Order) {
 	w := c.now
 	image := w.image
@@ -138,7 +147,8 @@ func (c *holding) remove(number uint64) {
 	})
 }
 
-// list lists the rows that a model for serving takes, and says which models were saved before.
+// list lists the rows that a model for serving takes, and says which models were saved before. Locked, but not while
+// tables are looked through; the cut keeps them as they are meanwhile. The answer is a wire.Listed.
 func (c *holding) list(w *work) ([]byte, error) {
 	if w.with.Serving == nil {
 		return nil, wire.Refuse(wire.StatusRefused, "nothing says which rows a model for serving takes")
@@ -156,7 +166,8 @@ func (c *holding) list(w *work) ([]byte, error) {
 }
 
 // mark has what was listed count as served, when the model is whole. A server that was started again since has no list:
-// its chain stays, so that the next delta is refused.
+// its chain stays, so that the next delta is refused. It runs on a goroutine of its own. The record is in the journal
+// before the tables know.
 func (c *holding) mark(o *cut.Order) {
 	var now wire.Chain
 	err := json.Unmarshal(o.Brought, &now)
@@ -179,7 +190,8 @@ func (c *holding) mark(o *cut.Order) {
 	c.log.Info("a model for serving was saved", "model", chain.Last, "base", chain.Base, "deltas", chain.Deltas)
 }
 
-// read reads the directory that is loaded into tables beside the ones in use, and says what it found there.
+// read reads the directory that is loaded into tables beside the ones in use, and says what it found there. Locked, but
+// not while files are read. What can't be loaded is the order's error, and has changed nothing.
 func (c *holding) read(w *work) ([]byte, error) {
 	if n := c.st.Roster.Workers(); w.with.Worker < 0 || w.with.Worker >= n {
 		return nil, wire.Refuse(wire.StatusRefused, "worker %d: the job has %d workers", w.with.Worker, n)
@@ -191,7 +203,9 @@ func (c *holding) read(w *work) ([]byte, error) {
 	return []byte(n.from.Origin), n.err
 }
 
-// take makes the tables what was read. A server that was started again since reads again what all have found.
+// take makes the tables what was read. A server that was started again since reads again what all have found. It runs
+// on a goroutine of its own. The answer is a wire.Loads for the anchor. An error here means that the job goes back,
+// since others may have taken it.
 func (c *holding) take(o *cut.Order) {
 	c.st.Lock()
 	defer c.st.Unlock()
