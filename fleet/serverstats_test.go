@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -35,6 +36,7 @@ type onlookers struct {
 	servers []*fleet.Fleet
 	moved   map[string]bool // keys of what was not zero
 	waits   []stats.Wait
+	members map[string]bool // how workers stood
 }
 
 func (o *onlookers) look() {
@@ -49,6 +51,15 @@ func (o *onlookers) look() {
 			o.moved[a.Key] = true
 		}
 		o.waits = append(o.waits, s.Server.Waits...)
+		for _, m := range s.Server.Members {
+			if o.members == nil {
+				o.members = map[string]bool{}
+			}
+			o.members[fmt.Sprintf("worker %d %s, life %d", m.Worker, m.State, m.Life)] = true
+			if m.Since.IsZero() != (m.State == "absent") || m.Since.After(time.Now()) {
+				o.members[fmt.Sprintf("worker %d %s since %v", m.Worker, m.State, m.Since)] = true
+			}
+		}
 	}
 }
 
@@ -139,6 +150,10 @@ func TestServersShowTheLost(t *testing.T) {
 		}
 		return nil
 	})
+	want := []string{"worker 0 absent, life 0", "worker 0 here, life 1", "worker 1 absent, life 0", "worker 1 dead, life 1", "worker 1 here, life 1"}
+	if got := slices.Sorted(maps.Keys(o.members)); !slices.Equal(got, want) {
+		t.Errorf("workers stood as %q", got)
+	}
 	if !o.moved["dead"] || !o.moved["refused"] {
 		t.Errorf("only %v were not zero", slices.Sorted(maps.Keys(o.moved)))
 	}

@@ -37,6 +37,9 @@ func (f *Fleet) Stats() stats.Process {
 		for _, w := range server.Waits() {
 			s.Server.Waits = append(s.Server.Waits, stats.Wait(w))
 		}
+		for _, m := range server.Members() {
+			s.Server.Members = append(s.Server.Members, stats.Member(m))
+		}
 		s.Requests = requests(server.Meter().Took())
 	}
 	if h, ok := j.backend.(backend.Holder); ok {

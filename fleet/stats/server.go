@@ -15,6 +15,8 @@ type Server struct {
 	Here   int `count:"here"`
 	Left   int `count:"left"`
 	Dead   int `count:"dead"`
+	// Members has all workers of the job, by index.
+	Members []Member
 	// Round is the one that is open: in sync and ssp that of the Phase, which counts the epochs that all workers have
 	// ended; in geo as many as each worker has made exchanges, on average. Other modes have none.
 	Phase int `count:"phase"`
@@ -37,6 +39,19 @@ type Server struct {
 	// Checkpoints of the job's own have become whole since server 0 began; the last took CheckpointTook.
 	Checkpoints    int           `count:"checkpoints"`
 	CheckpointTook time.Duration `count:"checkpoint_took"`
+}
+
+// Member is how a worker of the job stands, as this server knows it.
+type Member struct {
+	Worker int
+	// State is absent for one that has not joined yet, here, expected back for one that was asked to end or was killed
+	// and may be started again, left for one that has stopped, or dead.
+	State string
+	// Life is how often its process has joined, 1 for the first.
+	Life int
+	// Since is when the life of one that is here has joined, and when this server heard of another last; zero of one
+	// that is absent. A server that was started again counts from then.
+	Since time.Time
 }
 
 // Awaited is a worker for which requests wait, the oldest of them for so long.

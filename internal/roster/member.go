@@ -45,6 +45,7 @@ type member struct {
 	// late means that a life before has trained, and this one has taken part in no collective with the others since: it
 	// knows less of the job than they do.
 	late   bool
+	began  time.Time // this life, as far as this process knows
 	seen   time.Time
 	waits  bool // for others, as its last heartbeat has said
 	agrees bool // on a server that came back: it has not more acknowledged than is here

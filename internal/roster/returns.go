@@ -81,7 +81,7 @@ func (r *Roster) Return(s Saved, now time.Time) {
 	for w, is := range s.Members {
 		m := &r.members[w]
 		*m = member{state: state(is.State), life: is.Life, ends: is.Ends, fenced: is.Fenced, why: is.Why,
-			short: is.Short, returns: is.Returns, late: is.Late, seen: now}
+			short: is.Short, returns: is.Returns, late: is.Late, began: now, seen: now}
 		m.window = Window{acked: is.Acked, last: is.Last, through: is.Through, at: is.Positions, lost: is.Lost,
 			accepted: is.Accepted}
 		for _, q := range is.Requests {

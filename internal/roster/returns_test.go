@@ -58,7 +58,7 @@ func TestARosterComesBack(t *testing.T) {
 				delete(was.window.requests, seq)
 			}
 		}
-		was.agrees, was.seen, is.seen = is.agrees, now, now
+		was.agrees, was.seen, is.seen, was.began, is.began = is.agrees, now, now, now, now
 		if len(was.window.requests)+len(is.window.requests) == 0 {
 			was.window.requests, is.window.requests = nil, nil
 		}

@@ -46,7 +46,7 @@ func (r *Roster) Begin(worker int, life uint32, now time.Time) (began bool, err 
 		return false, wire.Refuse(wire.StatusBack, "worker %d is part of this %s job and %s, and in step no other "+
 			"process goes on for it: start the job again from its last checkpoint", worker, r.o.Mode, m.since(now))
 	}
-	*m = member{state: alive, life: life, seen: now, agrees: true, short: m.short || m.state == dead,
+	*m = member{state: alive, life: life, began: now, seen: now, agrees: true, short: m.short || m.state == dead,
 		late: m.late || m.state != absent && !m.fresh(), window: Window{at: m.window.at}}
 	r.Savers.asked[worker] = asked{}
 	return true, nil

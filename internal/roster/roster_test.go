@@ -89,6 +89,9 @@ func (p *player) play(t *testing.T, l script.Line) string {
 		return yes(p.Heard(p.now))
 	case "hopeless":
 		return said("no", p.Hope.Hopeless(time.Unix(0, 0), p.now))
+	case "member": // worker
+		m := p.Members()[number(1)]
+		return fmt.Sprintf("%s, life %d, since %d", m.State, m.Life, max(0, m.Since.Unix()))
 	case "describe":
 		return p.Describe(number(1), p.now)
 	case "over":

@@ -30,6 +30,42 @@ func (r *Roster) Returned() (n int) {
 	return n
 }
 
+// Member is how a worker stands: absent, here, expected back, left or dead. Since is when the life of one that is here
+// began, and when another was heard last; zero of one that is absent.
+type Member struct {
+	Worker int
+	State  string
+	Life   int
+	Since  time.Time
+}
+
+// Members are all workers of the job.
+func (r *Roster) Members() []Member {
+	all := make([]Member, len(r.members))
+	for w := range r.members {
+		m := &r.members[w]
+		all[w] = Member{w, r.standing(m), int(m.life), m.seen}
+		if m.lives() {
+			all[w].Since = m.began
+		}
+	}
+	return all
+}
+
+func (r *Roster) standing(m *member) string {
+	switch {
+	case m.state == absent:
+		return "absent"
+	case m.lives():
+		return "here"
+	case m.state == left:
+		return "left"
+	case (m.returns || m.awaited) && !r.Hope.givenUp:
+		return "expected back"
+	}
+	return "dead"
+}
+
 // Describe says how a worker stands, for a person.
 func (r *Roster) Describe(w int, now time.Time) string { return r.members.describe(w, now) }
 

@@ -97,6 +97,13 @@ func (s *Server) measure() {
 	}
 }
 
+// Members are how all workers stand.
+func (s *Server) Members() []roster.Member {
+	s.st.Lock()
+	defer s.st.Unlock()
+	return s.st.Roster.Members()
+}
+
 // Waits are the requests that have waited for over a second, in the order in which they were seen to.
 func (s *Server) Waits() (all []state.Wait) {
 	s.st.Lock()

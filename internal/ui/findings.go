@@ -300,9 +300,8 @@ func counted(r *Role, s *stats.Process) (all []Finding) {
 		}
 		all = append(all, f)
 	}
-	if r.Index == 0 && r.Kind == "server" && s.Server.Dead > 0 {
-		note("bad", "", "Its log says when and why. What they had not pushed is missing in this epoch.",
-			"%d of the workers were lost.", s.Server.Dead)
+	if r.Index == 0 && r.Kind == "server" {
+		all = missing(s.Server.Members)
 	}
 	for _, t := range s.Tables {
 		if t.TurnedAway > 0 {
@@ -317,6 +316,24 @@ func counted(r *Role, s *stats.Process) (all []Finding) {
 	if n := s.Transport.Refused; n.Token+n.Certificate+n.Plaintext+n.Cluster > 0 {
 		note("note", "", "Another job may have this address, or a process lacks this job's FLEET_TOKEN or "+
 			"certificates.", "%d connections were turned away.", n.Token+n.Certificate+n.Plaintext+n.Cluster)
+	}
+	return all
+}
+
+// missing finds workers that have gone before their work was done.
+func missing(members []stats.Member) (all []Finding) {
+	who := map[string][]int{}
+	for _, m := range members {
+		who[m.State] = append(who[m.State], m.Worker)
+	}
+	if lost := who["dead"]; lost != nil {
+		all = append(all, Finding{Level: "bad", Who: each(lost), Mark: "was lost", What: "Lost: " + names(lost) + ".",
+			Do: "The log of server 0 says when and why. What they had not pushed is missing in this epoch."})
+	}
+	if away := who["expected back"]; away != nil {
+		all = append(all, Finding{Level: "note", Who: each(away), Mark: "is expected back",
+			What: "Expected back: " + names(away) + ".",
+			Do:   "They were asked to end, or killed: start them again, if nothing else does that."})
 	}
 	return all
 }

@@ -101,10 +101,13 @@ function node(r, [x, y], w, h, small, fact, awaited) {
 }
 
 function showRoles(v) {
-  const head = ["process", "state", "for", "examples/s", "steps", "epoch", "staleness", "waits"];
+  const head = ["process", "state", "for", "examples/s", "steps", "epoch", "staleness", "waits", "in the job"];
+  const members = new Map((v.members || []).map((m) => ["worker " + m.worker, m])), known = new Set(v.roles.map(title));
+  const standing = (m) => m ? m.state + (m.life > 1 ? ", life " + m.life : "") + (m.for ? ", " + (m.state === "here" ? "for " + time(m.for) : "heard " + time(m.for) + " ago") : "") : "";
   const rows = v.roles.slice(0, 400).map((r) => make("tr", {}, make("th", { scope: "row" }, title(r)), make("td", {}, (words[r.state] || r.state) + (r.how ? ": " + r.how : "")),
     cell(time(r.for)), cell(r.kind === "worker" ? number(r.rate) : ""), cell(r.kind === "worker" ? number(r.steps) : ""),
-    cell(r.kind === "worker" ? String(r.epoch + 1) : ""), cell(r.kind === "worker" ? number(r.stale) : ""), make("td", {}, r.why)));
+    cell(r.kind === "worker" ? String(r.epoch + 1) : ""), cell(r.kind === "worker" ? number(r.stale) : ""), make("td", {}, r.why), make("td", {}, standing(members.get(title(r))))));
+  for (const [name, m] of members) if (!known.has(name)) rows.push(make("tr", {}, make("th", { scope: "row" }, name), make("td", { colspan: 7 }, "on another machine"), make("td", {}, standing(m))));
   put("roles", make("thead", {}, make("tr", {}, ...head.map((h, i) => make("th", { scope: "col", class: i > 1 && i < 7 ? "n" : "" }, h)))), make("tbody", {}, ...rows));
 }
 

@@ -92,7 +92,13 @@ func TestFindings(t *testing.T) {
 			j.Roles[0].Stats.Server.Waits = []stats.Wait{{Why: "for a round", Workers: []int{2, 3, 4, 5}, Since: j.At.Add(-time.Minute)}}
 		}, "worker 2 and 3 more for 1m0s", "same call", ""},
 		"a slow server": {func(j *Job) { worker(j, 0).Stats.Links[1].Waited = 20 * time.Second }, "server 1 is slow: workers wait", "memory", "server 1 is slow"},
-		"a lost worker": {func(j *Job) { j.Roles[0].Stats.Server.Dead = 1 }, "server 0: 1 of the workers were lost", "log", ""},
+		"lost workers": {func(j *Job) {
+			j.Roles[0].Stats.Server.Members = []stats.Member{{Worker: 0, State: "here"}, {Worker: 1, State: "dead"}, {Worker: 7, State: "dead"}, {Worker: 8, State: "left"}}
+		}, "Lost: worker 1 and worker 7.", "log of server 0", "worker 1 was lost"},
+		"one that is expected back": {func(j *Job) {
+			j.Roles[0].Stats.Server.Members = []stats.Member{{Worker: 1, State: "expected back"}}
+			j.Roles[1].Stats.Server.Members = []stats.Member{{Worker: 0, State: "dead"}} // server 0 knows
+		}, "Expected back: worker 1.", "start them again", "worker 1 is expected back"},
 		"a full disk": {func(j *Job) {
 			j.Warnings = []Warning{{Role: "server 1", Text: "ERROR checkpoint error=\"write ckpt: no space left on device\""}}
 		}, "server 1 can't write: a disk is full. ", "Free space", "server 1 disk is full"},
@@ -174,6 +180,15 @@ func TestView(t *testing.T) {
 func become(j *Job, is State) {
 	for i := range j.Roles {
 		j.Roles[i].State, j.Roles[i].Stats = is, nil
+	}
+}
+
+// TestMembers: all workers of the job are shown as server 0 knows them, be they of other machines.
+func TestMembers(t *testing.T) {
+	j := made(2, 1, time.Minute)
+	j.Roles[0].Stats.Server.Members = []stats.Member{{Worker: 0, State: "here", Life: 2, Since: j.At.Add(-5 * time.Second)}, {Worker: 1, State: "absent"}}
+	if got := fmt.Sprintf("%+v", viewOf(nil, j).Members); got != "[{Worker:0 State:here Life:2 For:5} {Worker:1 State:absent Life:0 For:0}]" {
+		t.Error(got)
 	}
 }
 

@@ -21,7 +21,8 @@ type view struct {
 	Roles    []roleView      `json:"roles"`
 	Tables   []tableView     `json:"tables"` // of all servers together
 	Training *stats.Training `json:"training"`
-	Server   *serverView     `json:"server"` // the job as server 0 has it
+	Server   *serverView     `json:"server"`  // the job as server 0 has it
+	Members  []memberView    `json:"members"` // and its workers, be they on other machines
 	Warnings []Warning       `json:"warnings"`
 }
 
@@ -43,6 +44,13 @@ type roleView struct {
 	Why     string     `json:"why"`
 	Rows    int        `json:"rows"`
 	Bytes   int        `json:"bytes"`
+}
+
+type memberView struct {
+	Worker int     `json:"worker"`
+	State  string  `json:"state"`
+	Life   int     `json:"life"`
+	For    float64 `json:"for"` // 0 of one that has not joined
 }
 
 type tableView struct {
@@ -90,6 +98,13 @@ func viewOf(before, now *Job) *view {
 			s := r.Stats.Server
 			v.Server = &serverView{s.Phase, s.Round, s.Holding > 0, s.Here, s.Left, s.Dead, s.Absent, s.Checkpoints,
 				s.CheckpointAge.Seconds(), s.CheckpointTook.Seconds()}
+			for _, m := range s.Members {
+				is := memberView{Worker: m.Worker, State: m.State, Life: m.Life}
+				if !m.Since.IsZero() {
+					is.For = max(0, now.At.Sub(m.Since).Seconds())
+				}
+				v.Members = append(v.Members, is)
+			}
 		}
 	}
 	v.mark()
