@@ -18,21 +18,27 @@ func Fact(key string, value any) string { return fmt.Sprintf("%s\t%+v", key, val
 
 // Fingerprint is that of a job with this layout; facts are what there is to say of its strategy.
 func (l *Layout) Fingerprint(rule optimizer.Rule, facts ...string) Fingerprint {
-	return l.fingerprint(rule, facts, told)
+	return l.fingerprint(rule, facts, told, func(r optimizer.RowSource) any { return r })
 }
 
 // Printed is the fingerprint by whose sum journals name their job that were written before settings were told by the
-// fields that are not zero.
+// fields that are not zero, and loaded rows by ascending id.
 func (l *Layout) Printed(rule optimizer.Rule, facts ...string) Fingerprint {
 	return l.fingerprint(rule, facts, func(v any) string {
 		if _, ok := v.(optimizer.Entry); ok {
 			return fmt.Sprintf("%+v", v)
 		}
 		return fmt.Sprintf("%T%+v", v, v)
+	}, func(r optimizer.RowSource) any {
+		if loaded, ok := r.(interface{ Before() string }); ok {
+			return loaded.Before()
+		}
+		return r
 	})
 }
 
-func (l *Layout) fingerprint(rule optimizer.Rule, facts []string, told func(any) string) Fingerprint {
+func (l *Layout) fingerprint(rule optimizer.Rule, facts []string, told func(any) string,
+	rows func(optimizer.RowSource) any) Fingerprint {
 	f := Fingerprint{Fact("rule", told(rule))}
 	f = append(f, facts...)
 	f = append(f, Fact("servers", l.Plan.Servers), Fact("placement", l.Plan.Policy))
@@ -49,7 +55,7 @@ func (l *Layout) fingerprint(rule optimizer.Rule, facts []string, told func(any)
 	}
 	for _, p := range l.Params {
 		if p.Rows != nil {
-			f = append(f, Fact(fmt.Sprintf("param %q first rows", p.Name), p.Rows))
+			f = append(f, Fact(fmt.Sprintf("param %q first rows", p.Name), rows(p.Rows)))
 		}
 	}
 	for _, b := range l.Plan.Blocks {

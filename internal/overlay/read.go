@@ -18,11 +18,19 @@ func Read(dim, n int, rows Rows) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
+	t := newTable(dim, &kept{pages: pages})
+	if !ascend(pages) {
+		t.before = t.String()
+		if err := sortRows(pages, pageRows, dim); err != nil {
+			return nil, err
+		}
+	}
 	k := &kept{pages: pages, firsts: make([]uint64, len(pages))}
 	for i, p := range pages[1:] {
 		k.firsts[i+1] = p.ids[0]
 	}
-	return newTable(dim, k), nil
+	t.now.Store(k)
+	return t, nil
 }
 
 // With is the table with n rows over its own, and without the rows of ids that are gone, which ascend. The table itself
@@ -32,6 +40,9 @@ func (t *Table) With(n int, rows Rows, gone []uint64) (*Table, error) {
 		return nil, errors.New("the ids of rows that are gone do not ascend")
 	}
 	pages, err := read(t.dim, n, math.MaxInt, rows)
+	if err == nil && !ascend(pages) {
+		err = sortRows(pages, math.MaxInt, t.dim)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +55,7 @@ func (t *Table) With(n int, rows Rows, gone []uint64) (*Table, error) {
 	return next, nil
 }
 
-// read makes pages of so many rows, of which there is one at least, their ids ascending from one to the next.
+// read makes pages of so many rows, of which there is one at least, in the order in which they come.
 func read(dim, n, perPage int, rows Rows) (pages []page, err error) {
 	pages = []page{newPage(min(n, perPage), dim)}
 	err = rows(func(ids []uint64, w []float32) error {
@@ -63,25 +74,28 @@ func read(dim, n, perPage int, rows Rows) (pages []page, err error) {
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return pages, sorted(pages, perPage, dim)
+	return pages, err
 }
 
-// sorted sorts rows, where they lie, unless they are sorted. None may come twice: which counts would not be known.
-func sorted(pages []page, perPage, dim int) error {
-	ascends, last, n := true, uint64(0), 0
+// ascend says whether ids ascend, from one page to the next.
+func ascend(pages []page) bool {
+	last, first := uint64(0), true
 	for _, p := range pages {
 		for _, id := range p.ids {
-			if n++; n > 1 && id <= last {
-				ascends = false
+			if !first && id <= last {
+				return false
 			}
-			last = id
+			last, first = id, false
 		}
 	}
-	if ascends {
-		return nil
+	return true
+}
+
+// sortRows sorts rows, where they lie. None may come twice: which counts would not be known.
+func sortRows(pages []page, perPage, dim int) error {
+	n := 0
+	for _, p := range pages {
+		n += len(p.ids)
 	}
 	at := func(i int) (*uint64, []float32) {
 		p := pages[i/perPage]

@@ -1,6 +1,7 @@
 package overlay
 
 import (
+	"cmp"
 	bin "encoding/binary"
 	"errors"
 	"fmt"
@@ -11,8 +12,9 @@ import (
 
 // Table has the rows of an embedding. Its rows never change, and any number of goroutines may read them.
 type Table struct {
-	dim int
-	now atomic.Pointer[kept]
+	dim    int
+	now    atomic.Pointer[kept]
+	before string // what Before says, empty where that is String
 }
 
 // kept is how a table is kept at a moment. It never changes: folding makes another of the same rows.
@@ -205,3 +207,7 @@ func (t *Table) String() string {
 	})
 	return fmt.Sprintf("%d loaded rows (sum %08x)", n, sum.Sum32())
 }
+
+// Before is String as earlier builds had it, by which their journals name a job: of rows in the order in which they
+// were read.
+func (t *Table) Before() string { return cmp.Or(t.before, t.String()) }

@@ -1,0 +1,116 @@
+package fleet_test
+
+import (
+	"archive/zip"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/internal/trial"
+	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/strategy"
+)
+
+// A job whose embedding begins with rows of a model in two files, of which the second has lower ids too. Its directory has model, a journal
+// of server 0 after some steps, which nobody has come back to, and values.json, what the worker saw then. testdata has one that build
+// b2f49cde has written, with these functions: it named jobs by the rows in the order of the files.
+
+// loadedValues are what a worker sees after some steps of that job, in the working directory. Server and worker are killed then, unless there
+// are none.
+func loadedValues(t *testing.T, steps int) (got formatsValues) {
+	s := strategy.Strategy{Mode: strategy.ModeAsync, StartTimeout: strategy.Duration(time.Minute), Recovery: strategy.Recovery{
+		Dir: "checkpoints", Every: strategy.Duration(time.Hour), Journal: strategy.JournalProcess, JournalDir: "journal"}}
+	cluster, network := quiet(1, 1)
+	synctest.Test(t, func(t *testing.T) {
+		for role, err := range cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+			died := 10 * time.Second
+			if steps == 0 {
+				died = 0
+			}
+			_, err := live(ctx, f, network, died, func(ctx context.Context, f *fleet.Fleet) error {
+				saved, err := nn.Load("model")
+				if err != nil {
+					return err
+				}
+				all := saved.Graph.Params()
+				rows := all[slices.IndexFunc(all, func(p *optimizer.Param) bool { return p.Embedding })]
+				m := &trial.Pulled{Objective: trial.Objective{List: []*optimizer.Param{trial.Dense("w", nil, 3), rows}}}
+				return trial.Play(ctx, f, m, optimizer.SGD{LR: 0.5}, s, func() error {
+					err := m.InSession(ctx, func(s optimizer.Session) error {
+						for n := range steps {
+							if err := loadedStep(ctx, s, m, float32(n+1)); err != nil {
+								return err
+							}
+						}
+						return nil
+					})
+					if err == nil {
+						got, err = valuesOf(ctx, f, m)
+					}
+					if steps > 0 {
+						<-ctx.Done()
+					}
+					return err
+				})
+			})
+			return err
+		}) {
+			if err != nil {
+				t.Errorf("%s: %v", role, err)
+			}
+		}
+	})
+	return got
+}
+
+func loadedStep(ctx context.Context, s optimizer.Session, m *trial.Pulled, x float32) error {
+	st := m.Step(trial.Batch{X: x, Samples: 1, IDs: [][]uint64{{2, 7}}}, nil)
+	if err := s.Begin(ctx, st); err != nil {
+		return err
+	}
+	if err := m.Gradients(st, x); err != nil {
+		return err
+	}
+	return s.End(ctx, st)
+}
+
+// TestAJournalOfALoadedModel: a server comes back by a journal whose job began with a loaded model of ids in any order, this build's and one of a build
+// that named the job by the rows in that order.
+func TestAJournalOfALoadedModel(t *testing.T) {
+	// Serial: it changes the working directory.
+	z, err := zip.OpenReader("testdata/loaded-b2f49cde.zip")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	for _, own := range []bool{false, true} {
+		t.Run(fmt.Sprintf("of this build %t", own), func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			if err := os.CopyFS(".", z); err != nil {
+				t.Fatal(err)
+			}
+			var want formatsValues
+			if err := json.Unmarshal(trial.Read(t, "values.json"), &want); err != nil {
+				t.Fatal(err)
+			}
+			if own {
+				if err := os.RemoveAll("journal"); err != nil {
+					t.Fatal(err)
+				}
+				if err := loadedValues(t, 3).differs(want); err != nil {
+					t.Error(err)
+				}
+			}
+			if err := loadedValues(t, 0).differs(want); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
