@@ -18,11 +18,11 @@ func Fact(key string, value any) string { return fmt.Sprintf("%s\t%+v", key, val
 
 // Fingerprint is that of a job with this layout; facts are what there is to say of its strategy.
 func (l *Layout) Fingerprint(rule optimizer.Rule, facts ...string) Fingerprint {
-	return l.fingerprint(rule, facts, told, func(r optimizer.RowSource) any { return r })
+	return l.fingerprint(rule, facts, described, func(r optimizer.RowSource) any { return r })
 }
 
-// Printed is the fingerprint by whose sum journals name their job that were written before settings were told by the
-// fields that are not zero, and loaded rows by ascending id.
+// Printed is the fingerprint by whose sum journals name their job that were written before settings were described by
+// the fields that are not zero, and loaded rows by ascending id.
 func (l *Layout) Printed(rule optimizer.Rule, facts ...string) Fingerprint {
 	return l.fingerprint(rule, facts, func(v any) string {
 		if _, ok := v.(optimizer.Entry); ok {
@@ -37,17 +37,17 @@ func (l *Layout) Printed(rule optimizer.Rule, facts ...string) Fingerprint {
 	})
 }
 
-func (l *Layout) fingerprint(rule optimizer.Rule, facts []string, told func(any) string,
+func (l *Layout) fingerprint(rule optimizer.Rule, facts []string, described func(any) string,
 	rows func(optimizer.RowSource) any) Fingerprint {
-	f := Fingerprint{Fact("rule", told(rule))}
+	f := Fingerprint{Fact("rule", described(rule))}
 	f = append(f, facts...)
 	f = append(f, Fact("servers", l.Plan.Servers), Fact("placement", l.Plan.Policy))
 	for _, p := range l.Params {
 		name := fmt.Sprintf("param %q ", p.Name)
 		f = append(f, Fact(name+"shape", p.Shape), Fact(name+"embedding", p.Embedding), Fact(name+"frozen", p.Frozen),
-			Fact(name+"seed", p.Seed), Fact(name+"initializer", told(p.Init)))
+			Fact(name+"seed", p.Seed), Fact(name+"initializer", described(p.Init)))
 		if p.Entry != (optimizer.Entry{}) {
-			f = append(f, Fact(name+"entry", told(p.Entry)))
+			f = append(f, Fact(name+"entry", described(p.Entry)))
 		}
 		if p.MaxBytes != 0 {
 			f = append(f, Fact(name+"max bytes", p.MaxBytes))
