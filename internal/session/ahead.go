@@ -9,17 +9,19 @@ import (
 )
 
 // fetched are rows by embedding that a step needs, asked for when it begins or before, after so many of the worker's
-// meetings.
+// meetings. They are of no use behind another meeting: rows may have become others, or be gone.
 type fetched struct {
 	rows []exchange.Rows
 	met  int64
 }
 
+// newFetched has room for rows, and none yet.
 func newFetched(w *Worker) fetched {
 	return fetched{rows: newPull(w)}
 }
 
-// newPull has room for the rows of a step, and of those beside.
+// newPull has room for the rows of a step, and of those beside. It has two places for each embedding, in the layout's
+// order.
 func newPull(w *Worker) []exchange.Rows { return make([]exchange.Rows, 2*len(w.Layout.Embeddings)) }
 
 // reads is what a step has at a place of a pull: the rows of an embedding, and behind all of them those beside.
@@ -35,7 +37,7 @@ func reads(st *optimizer.Step, at int) *optimizer.Rows {
 
 var none optimizer.Rows // is read alone
 
-// want readies room for the rows of ids.
+// want readies room for the rows of ids. ids says which of a step's ids: its own, or the next batch's.
 func (f *fetched) want(w *Worker, st *optimizer.Step, ids func(*optimizer.Rows) []uint64) {
 	f.met = w.meetings.Load()
 	for at := range f.rows {
@@ -56,18 +58,19 @@ func (f *fetched) are(w *Worker, st *optimizer.Step) bool {
 	return true
 }
 
-// give copies the rows into a step.
+// give copies the rows into a step. are must have said yes.
 func (f *fetched) give(st *optimizer.Step) {
 	for at := range f.rows {
 		copy(reads(st, at).W, f.rows[at].W)
 	}
 }
 
+// idsOf and nextOf are which ids of a step are wanted: its own, or the ones of the batch behind it.
 func idsOf(r *optimizer.Rows) []uint64 { return r.IDs }
 
 func nextOf(r *optimizer.Rows) []uint64 { return r.Next }
 
-// knowsNext says that the ids of the step after st are known, if it has rows.
+// knowsNext says that the ids of the step after st are known, if it has rows. An evaluation has no step after it.
 func knowsNext(st *optimizer.Step) bool {
 	for e := range st.Rows {
 		if st.Rows[e].Next == nil {
@@ -85,7 +88,7 @@ func opOf(st *optimizer.Step) wire.Op {
 	return wire.OpStep
 }
 
-// own are a step's own rows, whose weights arrive where the step wants them.
+// own are a step's own rows, whose weights arrive where the step wants them. to has a place for each that reads gives.
 func own(to []exchange.Rows, st *optimizer.Step) []exchange.Rows {
 	for at := range to {
 		r := reads(st, at)

@@ -7,7 +7,8 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// checkStep refuses a step whose rows are not the layout's, before anything of it is sent.
+// checkStep refuses a step whose rows are not the layout's, before anything of it is sent. Sizes, ids and counts are
+// compared with the layout; numbers are looked at by the intake.
 func checkStep(w *Worker, st *optimizer.Step) error {
 	l := w.Layout
 	if len(st.Rows) != len(l.Embeddings) {
@@ -38,7 +39,8 @@ func checkStep(w *Worker, st *optimizer.Step) error {
 	return nil
 }
 
-// checkBeside refuses rows beside a step's that are not the layout's.
+// checkBeside refuses rows beside a step's that are not the layout's. Such rows are read for a step and have no
+// gradient.
 func checkBeside(w *Worker, beside []optimizer.Rows) error {
 	if n := len(w.Layout.Embeddings); beside != nil && len(beside) != n {
 		return fmt.Errorf("a step reads rows of %d embeddings beside: the objective has %d", len(beside), n)
@@ -56,6 +58,7 @@ func checkBeside(w *Worker, beside []optimizer.Rows) error {
 	return nil
 }
 
+// checkIDs refuses ids that don't ascend or are out of the embedding's range.
 func checkIDs(emb *layout.Embedding, ids []uint64) error {
 	if err := increasing(ids); err != nil {
 		return fmt.Errorf("embedding %q: %w", emb.Name, err)
@@ -63,6 +66,7 @@ func checkIDs(emb *layout.Embedding, ids []uint64) error {
 	return emb.CheckIDs(ids)
 }
 
+// increasing refuses ids that come twice or out of order: servers and merges rely on that.
 func increasing(ids []uint64) error {
 	for i := 1; i < len(ids); i++ {
 		if ids[i] <= ids[i-1] {
@@ -72,7 +76,7 @@ func increasing(ids []uint64) error {
 	return nil
 }
 
-// nameOf is a param's name for an error.
+// nameOf is a param's name for an error. A step may have no param at all there.
 func nameOf(p *optimizer.Param) string {
 	if p == nil {
 		return "no param"

@@ -19,15 +19,20 @@ import (
 // they have changed is computed. Weights and old values of a row, and of a part of a dense param, change together under
 // the table's lock, so that their difference is always what the worker has trained and not sent.
 type modelCopy struct {
+	// store is locked part by part: threads train different rows beside each other.
 	store table.Store    // of what follows: it numbers this worker's updates, and has their rate
 	dense []*table.Dense // by param; nil for embeddings and frozen params
-	old   [][]float32    // by param, of dense ones: what the servers had after the last exchange
-	rows  []copiedRows   // by embedding
-	// version counts the changes of the dense weights, each after it was made.
+	// The difference to the copy's weights is what the next exchange sends.
+	old [][]float32 // by param, of dense ones: what the servers had after the last exchange
+	// rows are in the order of the layout's embeddings.
+	rows []copiedRows // by embedding
+	// version counts the changes of the dense weights, each after it was made. A session whose arrays have this version
+	// has nothing to copy.
 	version atomic.Uint64
 	// whole is read-locked by a step while it trains the copy, and locked while an exchange takes what has changed: it
 	// takes steps whole.
-	whole  sync.RWMutex
+	whole sync.RWMutex
+	// taken and sorter are the memory of takeRows, which one exchange has at a time.
 	taken  gradient.Rows // of one embedding, in no order
 	sorter kernels.Uniquer
 }
@@ -38,10 +43,11 @@ type copiedRows struct {
 	of  *layout.Embedding
 	old *table.Old
 	// since is, by server, the tick of the table's clock since which all rows of the server come anew, 0 if only those
-	// come that have changed.
+	// come that have changed. since is not 0 between the first page of all rows and the last.
 	since []uint32
 }
 
+// newModelCopy is a copy of the layout's params, trained by the rule, that begins with their weights.
 func newModelCopy(l *layout.Layout, rule optimizer.Rule) (*modelCopy, error) {
 	c := &modelCopy{dense: make([]*table.Dense, len(l.Params)), old: make([][]float32, len(l.Params))}
 	for i, p := range l.Params {
@@ -62,6 +68,7 @@ func newModelCopy(l *layout.Layout, rule optimizer.Rule) (*modelCopy, error) {
 	return c, nil
 }
 
+// addRows and addDense make the table of one param, and note what servers have of it: at first what it begins with.
 func (c *modelCopy) addRows(_ int, p *optimizer.Param, rule optimizer.Rule) error {
 	t, err := table.NewSparse(p, rule, table.Options{Numbered: true})
 	if err != nil {
@@ -98,8 +105,8 @@ func (c *modelCopy) pullRows(st *optimizer.Step) error {
 	return nil
 }
 
-// pullDense copies the dense weights into params that have a version's, and returns the version that they have
-// now.
+// pullDense copies the dense weights into params that have a version's, and returns the version that they have now. It
+// copies nothing where has is the version still.
 func (c *modelCopy) pullDense(params []*optimizer.Param, has uint64) (uint64, error) {
 	version := c.version.Load()
 	if has == version {
@@ -116,8 +123,9 @@ func (c *modelCopy) pullDense(params []*optimizer.Param, has uint64) (uint64, er
 	return version, nil
 }
 
-// train makes an update of the copy, numbered by number, and puts the dense weights after it into params, which had
-// a version's. It returns the version that they have now.
+// train makes an update of the copy, numbered by number, and puts the dense weights after it into params, which had a
+// version's. It returns the version that they have now. Threads may do so beside each other. An error leaves the update
+// in parts, and the worker can't go on.
 func (c *modelCopy) train(own gradient.Step, number func() int64, params []*optimizer.Param, has uint64) (uint64,
 	error) {
 	c.whole.RLock()
@@ -154,7 +162,8 @@ func (c *modelCopy) goOn(updates int64) {
 }
 
 // take moves the n-th part of what has changed into delta: of dense params and of rows trained since the last take, and
-// of other rows all that is left of them, unless that is kept. No step is in between when reset is called.
+// of other rows all that is left of them, unless that is kept. No step is in between when reset is called. Steps wait
+// for it, and it for the steps under way.
 func (c *modelCopy) take(delta *gradient.Step, n int, keep bool, reset func()) {
 	c.whole.Lock()
 	defer c.whole.Unlock()
@@ -170,7 +179,7 @@ func (c *modelCopy) take(delta *gradient.Step, n int, keep bool, reset func()) {
 }
 
 // takeRows is take for an embedding. What it leaves goes whole with the next take, unless the row is trained again
-// before.
+// before. Ids go out ascending, each once.
 func (c *modelCopy) takeRows(e int, push *gradient.Rows, n int, keep bool) {
 	dim, t := c.rows[e].Param().Dim(), &c.taken
 	t.IDs, t.G = t.IDs[:0], t.G[:0]
@@ -192,7 +201,8 @@ func (c *modelCopy) takeRows(e int, push *gradient.Rows, n int, keep bool) {
 	}
 }
 
-// receive takes over the servers' dense weights, by param.
+// receive takes over the servers' dense weights, by param. What the worker has changed since the take stays on top of
+// them.
 func (c *modelCopy) receive(arrived [][]float32) {
 	for i, d := range c.dense {
 		if d != nil {
@@ -204,7 +214,7 @@ func (c *modelCopy) receive(arrived [][]float32) {
 
 // receiveRows takes over rows of a server. When these were all that it has, others of it are none any more, as of a
 // table that was shrunk or loaded meanwhile; what the worker has changed of them and not sent stays, as of a row that
-// is born.
+// is born. Pages of one server come in order, and of several beside each other.
 func (c *modelCopy) receiveRows(server int, p *exchange.Page) error {
 	r := &c.rows[p.Embedding]
 	if p.All {

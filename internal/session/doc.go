@@ -26,6 +26,23 @@
 //	frozen.go       values that no rule changes
 //	signal.go       waking all who wait
 //
+// # A step
+//
+// Begin puts the weights of a step's rows, and the dense ones, where the training thread reads them, and End takes its
+// gradients over. What a mode does in between is when requests go:
+//
+//	             Begin                                   End
+//	sync, ssp    rows, unless the last push had them     push, and wait for the round
+//	async        rows that were asked for ahead          copy, and a sender pushes
+//	half_async   rows; wait for a push under way         wait for all threads, and one pushes for all
+//	geo          none                                    train the copy; every k steps a sender exchanges
+//
+// # Goroutines and locks
+//
+// Sync and half_async have no goroutine: the training thread makes the requests. An asynchronous session has as many
+// senders as requests may travel, and perhaps a receiver of dense weights; a worker in mode geo has one for the
+// exchange under way. Close and Stop return when they have ended.
+//
 // A session belongs to one thread. What it shares with others it reaches by the Worker, whose lock is held for moments,
 // never while a message travels; a session's own lock is taken before the Worker's, where both are. Sessions know
 // servers by package exchange alone, so that a test needs a func for a server.

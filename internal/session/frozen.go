@@ -10,7 +10,8 @@ import (
 )
 
 // Frozen are a worker's values of frozen dense params, which training may compute without gradients, as batch norm does
-// its statistics. They take no part in pushes and pulls: servers have them in checkpoints alone.
+// its statistics. They take no part in pushes and pulls: servers have them in checkpoints alone. The zero version means
+// that none were set since the worker was made.
 type Frozen struct {
 	l       *layout.Layout
 	version atomic.Int64 // how often they were set
@@ -18,9 +19,11 @@ type Frozen struct {
 	w       [][]float32  // by param; nil while they are the params' first values
 }
 
+// newFrozen has no values that were set.
 func newFrozen(l *layout.Layout) Frozen { return Frozen{l: l, w: make([][]float32, len(l.Params))} }
 
-// Set makes a copy of w the values of a param, which sessions see from their next step on.
+// Set makes a copy of w the values of a param, which sessions see from their next step on. It may be called beside
+// steps.
 func (f *Frozen) Set(param int, w []float32) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -29,7 +32,8 @@ func (f *Frozen) Set(param int, w []float32) {
 }
 
 // Install copies into params what was set since the version that they have, and returns the version that they have now.
-// Of version -1 they are new, and have nothing yet.
+// Of version -1 they are new, and have nothing yet. A session calls it at each step; it copies only where values were
+// set since.
 func (f *Frozen) Install(params []*optimizer.Param, has int64) int64 {
 	if f.version.Load() == has {
 		return has
@@ -47,7 +51,8 @@ func (f *Frozen) Install(params []*optimizer.Param, has int64) int64 {
 	return f.version.Load()
 }
 
-// Values are a copy of all, one param after the other, in the order of the layout.
+// Values are a copy of all, one param after the other, in the order of the layout. Where none were set these are the
+// first values of the params.
 func (f *Frozen) Values() []float32 {
 	f.mu.Lock()
 	defer f.mu.Unlock()

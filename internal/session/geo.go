@@ -11,26 +11,35 @@ import (
 )
 
 // geo is training in mode geo: the sessions of a worker train its copy of the model together. Every k steps an exchange
-// takes what has changed, sends it beside training, and takes over what came back.
+// takes what has changed, sends it beside training, and takes over what came back. Steps of all threads train one copy,
+// each under the copy's locks. An exchange is one at a time.
 type geo struct {
-	w     *Worker
+	w *Worker
+	// model has locks of its own.
 	model *modelCopy
 
+	// Who has put something into it may exchange, until it takes that out: enter and leave do so.
 	exchanging chan struct{} // holds one thing from an exchange's beginning to its end
 	sending    sync.WaitGroup
-	x          *exchange.Exchange
-	delta      gradient.Step       // what an exchange takes, in a gradient's place
-	made       int                 // updates that it is made of
-	at         []progress.Position // of the threads, with all that they had changed when it was taken
+	// x, delta, made and at belong to the holder of exchanging.
+	x *exchange.Exchange
+	// delta has room for all dense params from the start, and grows with rows.
+	delta gradient.Step       // what an exchange takes, in a gradient's place
+	made  int                 // updates that it is made of
+	at    []progress.Position // of the threads, with all that they had changed when it was taken
 
-	mu      sync.Mutex // guards what follows
-	begun   bool
+	mu sync.Mutex // guards what follows
+	// begun says that the copy has what servers had when this worker joined.
+	begun bool
+	// steps and samples count what no exchange has taken.
 	steps   int // since the last exchange
 	samples int
 	settled bool // servers have all that was trained
-	err     error
+	// err is the first failure, for good.
+	err error
 }
 
+// The copy begins with the params' weights; join brings the servers'.
 func newGeo(w *Worker) (*geo, error) {
 	model, err := newModelCopy(w.Layout, w.Rule)
 	if err != nil {
@@ -49,7 +58,7 @@ func newGeo(w *Worker) (*geo, error) {
 	return g, nil
 }
 
-// geoSession is one training thread's part in it.
+// geoSession is one training thread's part in it. It has arrays of its own, which it fills from the copy.
 type geoSession struct {
 	g      *geo
 	params []*optimizer.Param
@@ -57,7 +66,7 @@ type geoSession struct {
 	has    uint64 // the version of the dense weights in params
 }
 
-// Begin implements [optimizer.Session].
+// Begin implements [optimizer.Session]. It makes no request but the first: rows and weights are the copy's.
 func (s *geoSession) Begin(ctx context.Context, st *optimizer.Step) (err error) {
 	if err := checkStep(s.g.w, st); err != nil {
 		return err
@@ -72,7 +81,7 @@ func (s *geoSession) Begin(ctx context.Context, st *optimizer.Step) (err error) 
 	return err
 }
 
-// End implements [optimizer.Session].
+// End implements [optimizer.Session]. It may wait for the exchange before, when the next is due.
 func (s *geoSession) End(ctx context.Context, st *optimizer.Step) error {
 	if st.Eval {
 		return nil
@@ -88,7 +97,8 @@ func (s *geoSession) End(ctx context.Context, st *optimizer.Step) error {
 	return s.g.due(ctx)
 }
 
-// count counts a step of this worker and returns its number.
+// count counts a step of this worker and returns its number. train calls it with the copy's read lock, so that an
+// exchange finds a step counted and made, or neither.
 func (g *geo) count(st *optimizer.Step) int64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -99,13 +109,14 @@ func (g *geo) count(st *optimizer.Step) int64 {
 	return g.model.store.Advance()
 }
 
-// Close implements [optimizer.Session].
+// Close implements [optimizer.Session]. What it has trained stays in the copy, and goes with the next exchange of the
+// worker.
 func (s *geoSession) Close(context.Context) error {
 	s.g.w.closed(s)
 	return s.g.fail(nil)
 }
 
-// drain waits for the exchange on its way.
+// drain waits for the exchange on its way. It keeps others from beginning for a moment.
 func (s *geoSession) drain(ctx context.Context) error {
 	if err := s.g.enter(ctx); err != nil {
 		return err

@@ -16,16 +16,21 @@ import (
 )
 
 // meeting is where the sessions of a worker meet in mode half_async, as [mode.Meeting] decides: when each has delivered
-// its gradient, they are merged into one push, and all go on with the dense weights that its answer brings.
+// its gradient, they are merged into one push, and all go on with the dense weights that its answer brings. The thread
+// that delivers last sends the push for all, on its own goroutine; the others wait.
 type meeting struct {
-	w       *Worker
-	x       *exchange.Exchange
+	w *Worker
+	x *exchange.Exchange
+	// staging has the dense weights of the last push's answer, which every session copies at its next step.
 	staging *staging
 	merger  *gradient.Merger
 
-	mu      sync.Mutex // guards what follows
+	mu sync.Mutex // guards what follows
+	// rules say who has delivered, and whose gradients go together; members are the sessions by the number that rules
+	// gave.
 	rules   mode.Meeting
 	members map[int]*halfSession
+	// All waits end with it or by themselves; they then look again.
 	pushed  signal              // a push has been answered
 	err     error               // of a push; the meeting is over then
 	pushing bool                // a push is on its way
@@ -35,19 +40,24 @@ type meeting struct {
 
 // halfSession is one training thread's part in the meeting.
 type halfSession struct {
-	m       *meeting
-	number  int
-	params  []*optimizer.Param
-	intake  intake
-	x       *exchange.Exchange
-	pull    []exchange.Rows
-	g       gradient.Step
-	at      progress.Position
-	waiting bool  // g is delivered, and not pushed yet
+	m *meeting
+	// number is the session's in the meeting, in the order of first steps.
+	number int
+	params []*optimizer.Param
+	intake intake
+	x      *exchange.Exchange
+	pull   []exchange.Rows
+	// g is a copy of the step's gradient, with room of its own.
+	g  gradient.Step
+	at progress.Position
+	// waiting is cleared when the push with g was answered, also where that has failed.
+	waiting bool // g is delivered, and not pushed yet
+	// Of another version than the meeting's the weights are copied anew.
 	version int   // of the dense weights in params; -1 of others
 	met     int64 // the worker's meetings when it trained last; -1 before
 }
 
+// It has no session yet.
 func newMeeting(w *Worker) *meeting {
 	m := &meeting{
 		w:       w,
@@ -59,6 +69,7 @@ func newMeeting(w *Worker) *meeting {
 	return m
 }
 
+// open makes a session, for whose gradients all others wait from then on.
 func (m *meeting) open(params []*optimizer.Param) *halfSession {
 	s := &halfSession{
 		m:       m,
@@ -78,7 +89,7 @@ func (m *meeting) open(params []*optimizer.Param) *halfSession {
 	return s
 }
 
-// Begin implements [optimizer.Session].
+// Begin implements [optimizer.Session]. Rows are asked for by this thread; dense weights are the meeting's.
 func (s *halfSession) Begin(ctx context.Context, st *optimizer.Step) error {
 	if err := checkStep(s.m.w, st); err != nil {
 		return err
@@ -92,7 +103,8 @@ func (s *halfSession) Begin(ctx context.Context, st *optimizer.Step) error {
 }
 
 // install makes the newest dense weights the params'. A session that comes while the others push waits for them. Its
-// first step, and its first behind a meeting of workers, brings what servers have.
+// first step, and its first behind a meeting of workers, brings what servers have. The params are this thread's own
+// arrays, so that each copies at its own pace.
 func (s *halfSession) install(ctx context.Context) error {
 	m := s.m
 	m.mu.Lock()
@@ -113,7 +125,8 @@ func (s *halfSession) install(ctx context.Context) error {
 	return nil
 }
 
-// End implements [optimizer.Session].
+// End implements [optimizer.Session]. It returns when the push with this gradient was answered, which needs all other
+// sessions' gradients.
 func (s *halfSession) End(ctx context.Context, st *optimizer.Step) error {
 	if st.Eval {
 		return nil
@@ -121,12 +134,14 @@ func (s *halfSession) End(ctx context.Context, st *optimizer.Step) error {
 	return s.deliver(ctx, st, s.m.rules.Deliver)
 }
 
-// EndAlone is End for a thread that can't wait for the others, which may have no more steps: its gradient goes with
-// the gradients that have been delivered.
+// EndAlone is End for a thread that can't wait for the others, which may have no more steps: its gradient goes with the
+// gradients that have been delivered. It still waits for the answer to that push.
 func (s *halfSession) EndAlone(ctx context.Context, st *optimizer.Step) error {
 	return s.deliver(ctx, st, s.m.rules.DeliverAlone)
 }
 
+// deliver hands the gradient over as note says, which is a method of rules, sends the push if it is complete, and waits
+// until its own was answered.
 func (s *halfSession) deliver(ctx context.Context, st *optimizer.Step, note func(session int) []int) error {
 	push, err := s.intake.Take(st)
 	if err != nil {
@@ -145,7 +160,8 @@ func (s *halfSession) deliver(ctx context.Context, st *optimizer.Step, note func
 	return m.await(ctx, func() bool { return s.waiting })
 }
 
-// await waits for pushes until the condition is no longer true. mu is held on entry and exit, and when it is asked.
+// await waits for pushes until the condition is no longer true. mu is held on entry and exit, and when it is asked. It
+// ends with ctx, the worker, or the strategy's wait timeout, and names how many threads have delivered.
 func (m *meeting) await(ctx context.Context, condition func() bool) error {
 	if !condition() {
 		return m.err
@@ -182,7 +198,8 @@ func (m *meeting) await(ctx context.Context, condition func() bool) error {
 // speaks is for how long a thread waits before the log says so, and the pause between two lines.
 const speaks = 20 * time.Second
 
-// warn says once for all threads that wait which threads they wait for.
+// warn says once for all threads that wait which threads they wait for. A thread that has no more batches and is not
+// closed keeps all others waiting, and this is how a person learns of it.
 func (m *meeting) warn() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -203,7 +220,8 @@ func (m *meeting) warn() {
 		"of", m.rules.Sessions(), "missing", missing)
 }
 
-// push sends the sessions' gradients as one, and what may be ready when that is done. mu is held on entry and exit.
+// push sends the sessions' gradients as one, and what may be ready when that is done. mu is held on entry and exit. An
+// error is the meeting's, and all its sessions' from then on.
 func (m *meeting) push(ctx context.Context, sessions []int) {
 	for len(sessions) > 0 {
 		all, at := m.merge(sessions)
@@ -229,7 +247,8 @@ func (m *meeting) push(ctx context.Context, sessions []int) {
 	}
 }
 
-// merge makes one gradient of the sessions', in the first one's memory, with the positions of all.
+// merge makes one gradient of the sessions', in the first one's memory, with the positions of all. The memory is in use
+// until the push was answered, since its session waits.
 func (m *meeting) merge(sessions []int) (gradient.Step, []progress.Position) {
 	all := &m.members[sessions[0]].g
 	m.at = append(m.at[:0], m.members[sessions[0]].at)
@@ -240,6 +259,7 @@ func (m *meeting) merge(sessions []int) (gradient.Step, []progress.Position) {
 	return *all, m.at
 }
 
+// send sends the merged gradient under a number of the worker's own. It returns when all servers have answered.
 func (m *meeting) send(ctx context.Context, push gradient.Step, at []progress.Position) error {
 	step, acked := m.w.Servers.Sequence.Begin()
 	defer m.w.Servers.Sequence.End(step)
@@ -258,6 +278,8 @@ func (s *halfSession) Close(ctx context.Context) error {
 	return m.err
 }
 
+// drain has nothing to wait for: a push is answered before its threads go on.
 func (s *halfSession) drain(context.Context) error { return nil }
 
+// stop has no goroutine to end.
 func (s *halfSession) stop() {}

@@ -8,7 +8,8 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// intake takes gradients over from a session's steps, and names the worker whose gradients are refused.
+// intake takes gradients over from a session's steps, and names the worker whose gradients are refused. It belongs to
+// one session.
 type intake struct {
 	*gradient.Intake
 	worker int
@@ -23,6 +24,7 @@ func newIntake(w *Worker, params []*optimizer.Param) intake {
 	return intake{gradient.NewIntake(params, guard, clip), w.Worker}
 }
 
+// What it returns may alias the step's arrays, until the thread's next step begins.
 func (k intake) Take(st *optimizer.Step) (gradient.Step, error) {
 	s, err := k.Intake.Take(st)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 // a push or the end of an epoch, which is over when all servers have closed the round, or a checkpoint, which holds
 // pushes. A save that found one of its worker's pushes on its way would hold it on one server while another, that has
 // closed the round, waits for the first server's sums of squares. Where workers are not in lockstep, nothing waits.
+// done must be called once. It fails when ctx or the worker's Context ends first, with what ended it.
 func (w *Worker) InTurn(ctx context.Context, doing string) (done func(), err error) {
 	if !w.mode.Lockstep {
 		return func() {}, nil
@@ -28,7 +29,8 @@ func (w *Worker) InTurn(ctx context.Context, doing string) (done func(), err err
 	}
 }
 
-// EndEpoch implements [optimizer.Trainer].
+// EndEpoch implements [optimizer.Trainer]. In lockstep this worker parks: rounds of the epoch close without it, and its
+// next push belongs to the next phase. It returns when all servers know, and does not wait for other workers.
 func (w *Worker) EndEpoch(ctx context.Context) error {
 	if err := w.Drain(ctx); err != nil {
 		return err
@@ -55,14 +57,16 @@ func (w *Worker) EndEpoch(ctx context.Context) error {
 	return nil
 }
 
-// Round is the round that the worker's next push belongs to.
+// Round is the round that the worker's next push belongs to. Requests carry it, and a server that is behind it lets
+// them wait.
 func (w *Worker) Round() mode.Round {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.round.Round()
 }
 
-// Resume makes r that round; where workers have copies, it is how many updates this worker's goes on behind.
+// Resume makes r that round; where workers have copies, it is how many updates this worker's goes on behind. It is
+// called when the worker joins, and after a load of everything.
 func (w *Worker) Resume(r mode.Round) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -75,7 +79,7 @@ func (w *Worker) Resume(r mode.Round) {
 	w.round.Resume(r)
 }
 
-// Pushed says that a push of the round was answered.
+// Pushed says that a push of the round was answered. The next push belongs to the next round from then on.
 func (w *Worker) Pushed() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

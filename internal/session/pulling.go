@@ -8,7 +8,8 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// pulling is a pull of an asynchronous session, and the memory for it, which is used again.
+// pulling is a pull of an asynchronous session, and the memory for it, which is used again. The training thread fills
+// it, a sender has it until done, then the thread reads it and puts it back.
 type pulling struct {
 	fetched
 	op   wire.Op
@@ -16,14 +17,15 @@ type pulling struct {
 	done chan struct{} // has room for the word that it is
 }
 
-// pulls are a session's.
+// pulls are a session's. All is guarded by the session's mu.
 type pulls struct {
 	wanted [3]*pulling // by mode.Pull: asked for, not yet on its way
 	next   *pulling    // what the next Begin will need
 	spare  []*pulling
 }
 
-// rowsFor is the pull that a step needs: that which was asked for ahead, or one of its own.
+// rowsFor is the pull that a step needs: that which was asked for ahead, or one of its own. A pull for other ids than
+// the step's is left: its rows are dropped when they come.
 func (s *asyncSession) rowsFor(st *optimizer.Step) (*pulling, error) {
 	if p := s.takeNext(st); p != nil {
 		return p, nil
@@ -38,7 +40,8 @@ func (s *asyncSession) rowsFor(st *optimizer.Step) (*pulling, error) {
 	return p, s.ask(kind, p)
 }
 
-// takeNext returns the pull that was asked for ahead, if it is for this step.
+// takeNext returns the pull that was asked for ahead, if it is for this step. nil means that the step makes a pull of
+// its own.
 func (s *asyncSession) takeNext(st *optimizer.Step) *pulling {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -53,7 +56,7 @@ func (s *asyncSession) takeNext(st *optimizer.Step) *pulling {
 	return p
 }
 
-// lookAhead asks for what the next step will need. mu is held.
+// lookAhead asks for what the next step will need. mu is held. There is one such pull at a time.
 func (s *asyncSession) lookAhead(next *pulling) error {
 	if err := s.ask(mode.PullRows, next); err != nil {
 		return err
@@ -62,7 +65,8 @@ func (s *asyncSession) lookAhead(next *pulling) error {
 	return nil
 }
 
-// denseCame waits for the dense weights that a step without rows should begin with.
+// denseCame waits for the dense weights that a step without rows should begin with. How late weights may be is the
+// queue's to say.
 func (s *asyncSession) denseCame(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -82,7 +86,7 @@ func (s *asyncSession) newPulling(st *optimizer.Step, ids func(*optimizer.Rows) 
 	return p
 }
 
-// ask gives the queue a pull. mu is held.
+// ask gives the queue a pull. mu is held. It fails where the queue takes nothing more.
 func (s *asyncSession) ask(kind mode.Pull, p *pulling) error {
 	if !s.queue.Want(kind) {
 		return s.over()
@@ -104,7 +108,7 @@ func (s *asyncSession) room() *pulling {
 	return &pulling{fetched: newFetched(s.w), read: make([]uint64, len(s.w.Layout.Parts)), done: make(chan struct{}, 1)}
 }
 
-// putBack frees the memory of a pull that is done.
+// putBack frees the memory of a pull that is done. No sender has it then.
 func (s *asyncSession) putBack(p *pulling) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -128,6 +132,7 @@ func (s *asyncSession) await(ctx context.Context, p *pulling) error {
 	}
 }
 
+// fails is failure for a caller that does not hold mu.
 func (s *asyncSession) fails() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,7 +8,8 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// task is a request of an asynchronous session that a sender should make.
+// task is a request of an asynchronous session that a sender should make. A push and a pull may travel in one request:
+// then the pull is for the step behind.
 type task struct {
 	mode.Send
 	g *queued  // nil without
@@ -17,16 +18,18 @@ type task struct {
 	seq, acked uint64
 }
 
-// senders are a session's goroutines, and what they are given to do.
+// senders are a session's goroutines, and what they are given to do. work and receipt are closed, with mu held, when
+// the queue is over; then the goroutines end.
 type senders struct {
 	running sync.WaitGroup
-	work    chan task     // has room for as many as may travel
+	work    chan task // has room for as many as may travel
+	// It has room for one word, and the queue gives no second before the first was answered.
 	receipt chan struct{} // for the receiver
 	ended   bool          // both are closed
 }
 
 // start starts the session's goroutines: as many senders as requests may travel, and the receiver of dense weights if
-// it has one.
+// it has one. Each has an exchange of its own, whose weights arrive in the staging.
 func (s *asyncSession) start() {
 	for range cap(s.senders.work) {
 		x := s.staging.exchange(s.w.Servers)
@@ -38,7 +41,8 @@ func (s *asyncSession) start() {
 	}
 }
 
-// act hands out what the queue says should go now, and ends the goroutines when it is over. mu is held.
+// act hands out what the queue says should go now, and ends the goroutines when it is over. mu is held. It never waits:
+// work has room for all requests that the queue lets travel.
 func (s *asyncSession) act() {
 	for next, ok := s.queue.Next(); ok; next, ok = s.queue.Next() {
 		t := task{Send: next, p: s.pulls.wanted[next.Pull]}
@@ -59,7 +63,7 @@ func (s *asyncSession) act() {
 	}
 }
 
-// send is a sender: one request after another.
+// send is a sender: one request after another. It runs on its own goroutine until work is closed.
 func (s *asyncSession) send(x *exchange.Exchange) {
 	for t := range s.senders.work {
 		x.NoDense = !t.Dense
@@ -68,7 +72,7 @@ func (s *asyncSession) send(x *exchange.Exchange) {
 	}
 }
 
-// receive brings dense weights when the queue says so.
+// receive brings dense weights when the queue says so. It runs on its own goroutine until receipt is closed.
 func (s *asyncSession) receive(x *exchange.Exchange) {
 	for range s.senders.receipt {
 		err := s.make(x, task{})
@@ -76,7 +80,8 @@ func (s *asyncSession) receive(x *exchange.Exchange) {
 	}
 }
 
-// make makes a request: a push, a pull, both, or of dense weights alone.
+// make makes a request: a push, a pull, both, or of dense weights alone. It returns when the servers that it needs have
+// answered, or with why one has not. The memory of the task is not touched behind it.
 func (s *asyncSession) make(x *exchange.Exchange, t task) error {
 	r := exchange.Request{Op: wire.OpStep}
 	if t.p != nil {
@@ -102,7 +107,8 @@ func (s *asyncSession) make(x *exchange.Exchange, t task) error {
 	return nil
 }
 
-// answered takes note of a request's end.
+// answered takes note of a request's end. The place of its gradient is free then, and a thread that waits for the pull
+// goes on.
 func (s *asyncSession) answered(t task, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -113,7 +119,7 @@ func (s *asyncSession) answered(t task, err error) {
 	s.settle(err)
 }
 
-// received takes note of the end of a request of the receiver.
+// received takes note of the end of a request of the receiver. It says nothing of gradients.
 func (s *asyncSession) received(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -121,7 +127,7 @@ func (s *asyncSession) received(err error) {
 	s.settle(err)
 }
 
-// settle goes on after a request. The first error is the session's. mu is held.
+// settle goes on after a request. The first error is the session's. mu is held. All who sleep look again.
 func (s *asyncSession) settle(err error) {
 	if err != nil && s.err == nil {
 		s.err = err

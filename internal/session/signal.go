@@ -11,6 +11,7 @@ func (s *signal) wait() <-chan struct{} {
 	return s.sent
 }
 
+// send wakes all that wait now; a wait that begins behind it needs the next.
 func (s *signal) send() {
 	if s.sent != nil {
 		close(s.sent)

@@ -9,10 +9,13 @@ import (
 )
 
 // staging is where the dense weights of answers wait until a step begins with them. Answers overtake each other, so
-// that the version of each server's part is kept: older weights never replace newer ones.
+// that the version of each server's part is kept: older weights never replace newer ones. It is shared by the exchanges
+// of a session's senders, or of a meeting's.
 type staging struct {
-	mu      sync.Mutex // guards what follows; an exchange holds it while it writes
-	dense   [][]float32
+	mu sync.Mutex // guards what follows; an exchange holds it while it writes
+	// dense is by param, nil for embeddings and frozen ones; it begins with the weights of the arrays.
+	dense [][]float32
+	// A version is the count of changes that its server gave the weights.
 	newest  []uint64 // versions of dense, by server
 	version int      // of dense: counts what has arrived
 }
@@ -28,7 +31,8 @@ func newStaging(w *Worker, params []*optimizer.Param) *staging {
 	return s
 }
 
-// exchange is an exchange whose dense weights arrive here.
+// exchange is an exchange whose dense weights arrive here. Its Install is the lock, which it holds while it writes an
+// answer's weights.
 func (s *staging) exchange(servers *exchange.Servers) *exchange.Exchange {
 	x := exchange.New(servers)
 	x.Dense, x.Install, x.Newest = s.dense, &s.mu, s.newest

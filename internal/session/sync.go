@@ -12,16 +12,22 @@ import (
 // syncSession trains in rounds: the answer to a push comes when its round has closed, and brings the new weights. Rows
 // of the next batch come with it when that batch is known; else they take a round trip of their own.
 type syncSession struct {
-	w      *Worker
+	w *Worker
+	// x is the session's own: one request at a time goes by it.
 	x      *exchange.Exchange
 	intake intake
-	pull   []exchange.Rows
-	ahead  fetched
-	came   bool  // what ahead has came with the last push
-	met    int64 // the worker's meetings when it trained last
-	at     [1]progress.Position
+	// pull has the rows of a step whose ids were not known before, ahead the ones that came with the last push.
+	pull  []exchange.Rows
+	ahead fetched
+	came  bool // what ahead has came with the last push
+	// A session that has met other workers since asks for all weights: versions may name weights that were foreseen, or
+	// loaded.
+	met int64 // the worker's meetings when it trained last
+	// at is the position that goes with a push.
+	at [1]progress.Position
 }
 
+// newSync is a session of params, with no weights yet but those that the arrays have.
 func newSync(w *Worker, params []*optimizer.Param) *syncSession {
 	s := &syncSession{w: w, x: exchange.New(w.Servers), intake: newIntake(w, params),
 		pull: newPull(w), ahead: newFetched(w)}
@@ -29,7 +35,8 @@ func newSync(w *Worker, params []*optimizer.Param) *syncSession {
 	return s
 }
 
-// Begin implements [optimizer.Session].
+// Begin implements [optimizer.Session]. Rows that came with the last push need no request, as long as the worker met no
+// others in between and the batch is the one that was announced.
 func (s *syncSession) Begin(ctx context.Context, st *optimizer.Step) error {
 	if err := checkStep(s.w, st); err != nil {
 		return err
@@ -49,7 +56,8 @@ func (s *syncSession) Begin(ctx context.Context, st *optimizer.Step) error {
 	return describe(s.x.Run(ctx, r), "pulling", s.w)
 }
 
-// End implements [optimizer.Session].
+// End implements [optimizer.Session]. It returns when the round has closed, with its weights in the arrays. A step has
+// one number from the first request to the last, so that it counts once. When it fails, the gradient may count or not.
 func (s *syncSession) End(ctx context.Context, st *optimizer.Step) error {
 	if st.Eval {
 		return nil
@@ -81,12 +89,14 @@ func (s *syncSession) End(ctx context.Context, st *optimizer.Step) error {
 	return nil
 }
 
-// Close implements [optimizer.Session].
+// Close implements [optimizer.Session]. Nothing is on its way between two steps.
 func (s *syncSession) Close(context.Context) error {
 	s.w.closed(s)
 	return nil
 }
 
+// drain has nothing to wait for: End returns when its push was answered.
 func (s *syncSession) drain(context.Context) error { return nil }
 
+// stop has no goroutine to end.
 func (s *syncSession) stop() {}

@@ -16,14 +16,14 @@ type saved struct {
 	progress checkpoint.Progress
 }
 
-// is says whether another checkpoint would hold the same.
+// is says whether another checkpoint would hold the same. o may be nil, which holds nothing.
 func (s *saved) is(o *saved) bool {
 	return o != nil && s.changes == o.changes && s.periods == o.periods && s.rate == o.rate &&
 		s.progress.Epoch == o.progress.Epoch && bytes.Equal(s.progress.User, o.progress.User)
 }
 
 // GoOn makes this worker, one of so many, go on from where the checkpoint that was loaded says. Another number of
-// workers has other shares of the data.
+// workers has other shares of the data. It is called once, before the first step.
 func (t *Trainer) GoOn(worker, workers int) {
 	if saved := len(t.positions); saved == workers {
 		t.Steps.reading.Resume(t.positions[worker], t.progress.Epoch)
@@ -77,12 +77,14 @@ func (t *Trainer) Saves(context.Context, bool) (bool, error) { return true, nil 
 // Asked implements [backend.Trainer]: no server asks.
 func (t *Trainer) Asked() <-chan struct{} { return nil }
 
-// Checkpoint implements [backend.Trainer].
+// Checkpoint implements [backend.Trainer]. It writes nothing where the last one holds the same. Steps wait only while
+// the weights are set aside.
 func (t *Trainer) Checkpoint(ctx context.Context, progressed func() checkpoint.Progress) error {
 	return t.WriteNext(ctx, progressed, t.local.RateFactor())
 }
 
-// WriteNext is Checkpoint with the factor on learning rates that a job goes on with.
+// WriteNext is Checkpoint with the factor on learning rates that a job goes on with. One checkpoint is written at a
+// time: a second call waits for the first.
 func (t *Trainer) WriteNext(ctx context.Context, progressed func() checkpoint.Progress, rate float64) error {
 	if err := t.Whole(); err != nil {
 		return err

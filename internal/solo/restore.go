@@ -14,13 +14,13 @@ func (t *Trainer) Restore(ctx context.Context, dir string, what checkpoint.Selec
 	return err
 }
 
-// Load implements [backend.Trainer].
+// Load implements [backend.Trainer]. Alone there is no other process to agree with.
 func (t *Trainer) Load(ctx context.Context, dir string, what checkpoint.Selection) error {
 	return t.Restore(ctx, dir, what)
 }
 
 // Fill is Restore that says in words what was loaded, so that workers can compare it. When it fails midway the tables
-// hold parts of two models, and until a load of everything nothing is done with them.
+// hold parts of two models, and until a load of everything nothing is done with them. Steps wait until it is over.
 func (t *Trainer) Fill(ctx context.Context, dir string, what checkpoint.Selection) (origin string, err error) {
 	everything := func(int, uint64) bool { return true }
 	var m checkpoint.Manifest

@@ -19,7 +19,7 @@ func (t *Trainer) Save(ctx context.Context, dir string, params ...string) error 
 }
 
 // WriteCheckpoint is Save with the factor on learning rates that a job goes on with. The directory is this job's until
-// Release.
+// Release. It returns when the checkpoint is whole. Steps wait only while the weights are set aside.
 func (t *Trainer) WriteCheckpoint(ctx context.Context, dir string, rate float64, params ...string) error {
 	if err := errors.Join(files.Ended(ctx), t.Whole(), checkpoint.CheckParams(t.params, params...)); err != nil {
 		return err
@@ -36,7 +36,8 @@ func (t *Trainer) WriteCheckpoint(ctx context.Context, dir string, rate float64,
 	return c.write(ctx, dir, t.places.Commit)
 }
 
-// taken is a checkpoint that was taken aside between two updates, and is written while steps go on.
+// taken is a checkpoint that was taken aside between two updates, and is written while steps go on. The image must be
+// closed, which write does.
 type taken struct {
 	image    checkpoint.Image
 	manifest checkpoint.Manifest
@@ -47,7 +48,8 @@ func (t *Trainer) take(rate float64, params ...string) taken {
 	return taken{checkpoint.ImageOf(t.Store(), params...), t.manifest(rate, params...)}
 }
 
-// takeOwn takes the next of the job's own, which may be based on the one before.
+// takeOwn takes the next of the job's own, which may be based on the one before. It is called while no step is made,
+// and writing is held.
 func (t *Trainer) takeOwn(rate float64) (c taken, err error) {
 	c.manifest = t.manifest(rate)
 	base := ""
@@ -76,7 +78,8 @@ func (t *Trainer) manifest(rate float64, params ...string) checkpoint.Manifest {
 	return m
 }
 
-// write writes it, and commit makes it a checkpoint.
+// write writes it, and commit makes it a checkpoint. The files are whole on the disk before commit, and are no
+// checkpoint when that fails.
 func (c taken) write(ctx context.Context, dir string,
 	commit func(context.Context, string, checkpoint.Manifest) error) error {
 	defer c.image.Close()
@@ -88,7 +91,7 @@ func (c taken) write(ctx context.Context, dir string,
 	return commit(ctx, dir, c.manifest)
 }
 
-// Shrink implements [backend.Trainer].
+// Shrink implements [backend.Trainer]. Steps wait until it is over. freed is by embedding.
 func (t *Trainer) Shrink(_ context.Context, o table.Shrink) (freed []table.Shrunk, err error) {
 	err = t.local.Still(func() error {
 		t.periods++

@@ -14,8 +14,9 @@ import (
 type serving struct {
 	weights
 	chain table.Chain
-	gone  map[string][]uint64
-	left  int
+	// listed and gone are by the param's name.
+	gone map[string][]uint64
+	left int
 }
 
 // Chain implements [backend.Serving].
@@ -32,7 +33,8 @@ func (s serving) Gone(_ context.Context, name string, do func(ids []uint64) erro
 	return do(s.gone[name])
 }
 
-// Serve implements [backend.Trainer]: steps wait until it is over.
+// Serve implements [backend.Trainer]: steps wait until it is over. A model that may be whole though commit has failed
+// leaves the chain in doubt, so that the next is a base.
 func (t *Trainer) Serve(_ context.Context, how table.Serving, write func(backend.Serving) error,
 	commit func() (table.Chain, error)) error {
 	if err := t.Whole(); err != nil {
@@ -76,7 +78,8 @@ func (t *Trainer) SaveBatch(ctx context.Context, dir string, o table.Shrink) err
 }
 
 // WriteBatch is SaveBatch with the factor on learning rates that a job goes on with. When the checkpoint is whole, or
-// can't be written, agree has a say whether the period ends. The directory is this job's until Release.
+// can't be written, agree has a say whether the period ends. The directory is this job's until Release. It returns
+// agree's error too, and then no period has ended here.
 func (t *Trainer) WriteBatch(ctx context.Context, dir string, rate float64, agree func(error) error,
 	o table.Shrink) error {
 	t.writing.Lock()

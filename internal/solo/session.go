@@ -13,7 +13,8 @@ type session struct {
 	optimizer.Session
 	t      *Trainer
 	intake *gradient.Intake
-	step   optimizer.Step // as the tables get it
+	// step has the memory of the gradients that were taken over, which may be others than the thread's.
+	step optimizer.Step // as the tables get it
 }
 
 // Open implements [optimizer.Trainer].
@@ -39,7 +40,7 @@ func (t *Trainer) Intake(params []*optimizer.Param) *gradient.Intake {
 	return gradient.NewIntake(params, gradient.Guard{Policy: t.policy, Seen: &t.Tally.NotFinite}, nil)
 }
 
-// End implements [optimizer.Session].
+// End implements [optimizer.Session]. The samples count when the update is made, and with it.
 func (s *session) End(ctx context.Context, st *optimizer.Step) error {
 	if st.Eval {
 		return s.Session.End(ctx, st)

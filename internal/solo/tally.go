@@ -18,10 +18,12 @@ type Tally struct {
 	NotFinite atomic.Int64
 }
 
-// dropper is a session that knows how many rows of its last step the tables dropped.
+// dropper is a session that knows how many rows of its last step the tables dropped. A session of package local
+// is one.
 type dropper interface{ Dropped() int }
 
-// Applied counts a step that inner has applied, to which this process had so many rows.
+// Applied counts a step that inner has applied, to which this process had so many rows. It is called behind the update,
+// once for each step.
 func (n *Tally) Applied(inner optimizer.Session, rows int) {
 	dropped := 0
 	if d, ok := inner.(dropper); ok {

@@ -16,13 +16,18 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// Trainer keeps all weights in this process. The zero one keeps none, and can do what takes none: barriers.
+// Trainer keeps all weights in this process. The zero one keeps none, and can do what takes none: barriers. It does at
+// once what workers ask servers for. Threads may use it beside each other: updates, checkpoints and loads are kept
+// apart by the locks below and by that of package local.
 type Trainer struct {
 	// Tally counts what becomes of gradients.
-	Tally  Tally
-	local  *local.Trainer
+	Tally Tally
+	// local makes updates; Still of it runs a function while none is made.
+	local *local.Trainer
+	// params and rule are what checkpoints are checked against.
 	params []*optimizer.Param
 	rule   optimizer.Rule
+	// policy says what becomes of gradients that are not finite.
 	policy strategy.NotFinite
 	// series are the checkpoints that this process makes by itself; progress and positions are what it goes on
 	// from.
@@ -40,6 +45,7 @@ type Trainer struct {
 	// writing is held while a checkpoint is written; it guards saved, which is what the last one of the series holds.
 	writing sync.Mutex
 	saved   *saved
+	// A checkpoint from before a period's end is not that from behind it, though no update lies between.
 	periods int // that were ended; changed while no step is made
 
 	mu sync.Mutex
@@ -69,6 +75,7 @@ var (
 )
 
 // New makes a trainer of params with the weights that they begin with, under a strategy with its defaults filled in.
+// Nothing is read or written before Join.
 func New(params []*optimizer.Param, rule optimizer.Rule, s strategy.Strategy, log *slog.Logger) (*Trainer, error) {
 	t, err := local.New(params, rule)
 	if err != nil {
@@ -89,7 +96,8 @@ func (t *Trainer) Local() *local.Trainer { return t.local }
 // Store implements [backend.Holder].
 func (t *Trainer) Store() *table.Store { return t.local.Store() }
 
-// Join implements [backend.Trainer]: weights that were loaded in part are not begun with.
+// Join implements [backend.Trainer]: weights that were loaded in part are not begun with. It claims the directory of
+// checkpoints, and goes on from the newest whole one there.
 func (t *Trainer) Join(ctx context.Context) error {
 	if err := t.Claim(ctx); err != nil {
 		return err
@@ -105,7 +113,7 @@ func (t *Trainer) Leave(ctx context.Context) error {
 	return files.Ended(ctx)
 }
 
-// Close implements [backend.Trainer].
+// Close implements [backend.Trainer]. It may be called twice, and behind Leave.
 func (t *Trainer) Close() { t.Release() }
 
 // EndEpoch implements [optimizer.Trainer].
@@ -114,7 +122,7 @@ func (t *Trainer) EndEpoch(context.Context) error { return nil }
 // Barrier implements [backend.Trainer].
 func (t *Trainer) Barrier(context.Context) error { return nil }
 
-// Gather implements [backend.Trainer].
+// Gather implements [backend.Trainer]. This worker is the only one.
 func (t *Trainer) Gather(_ context.Context, _ string, data []byte) ([][]byte, error) {
 	return [][]byte{data}, nil
 }

@@ -24,7 +24,7 @@ func (t *Trainer) Rows(ctx context.Context, name string, do func(ids []uint64, w
 	return weights{t.local, map[string][]uint64{}}.Rows(ctx, name, do)
 }
 
-// weights implements [backend.Weights].
+// weights implements [backend.Weights]. It is of one call, on one goroutine.
 type weights struct {
 	t *local.Trainer
 	// listed are the ids of the tables that were looked at: rows may be born meanwhile.
@@ -70,6 +70,7 @@ func (s weights) IDs(_ context.Context, name string, do func([]uint64) error) er
 	return do(ids)
 }
 
+// do gets one row at a time, whose memory is used again.
 func (s weights) Rows(ctx context.Context, name string, do func([]uint64, []float32) error) error {
 	t, ids, err := s.list(name)
 	if err != nil {
