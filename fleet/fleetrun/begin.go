@@ -10,15 +10,25 @@ import (
 	"github.com/gofleet/gofleet/internal/starter"
 )
 
-const newUsage = "Usage: fleetrun new DIR --data=FILE --label=FIELD\n\n" +
+const newUsage = "Usage: fleetrun new DIR --data=FILE --label=FIELD [--list=FIELD=SEPARATOR]...\n\n" +
 	"Writes a training program for a file of rows, CSV or JSON lines, plain or gzip: it looks at rows, and decides\n" +
-	"what each field is to a model that foretells the label.\n"
+	"what each field is to a model that foretells the label. --list says what stands between the values of a field\n" +
+	"that has several, as 'tags=|' does, or that one has a single value, as 'title=' does.\n"
 
 // runNew is the command without the process around it: it returns the exit code.
 func runNew(args []string, con *console) int {
 	f := flag.NewFlagSet("fleetrun new", flag.ContinueOnError)
 	data := f.String("data", "", "file of rows")
 	label := f.String("label", "", "field that the model foretells")
+	separators := map[string]string{}
+	f.Func("list", "what stands between a field's values: FIELD=SEPARATOR; FIELD= is one value", func(s string) error {
+		field, separator, is := strings.Cut(s, "=")
+		if !is {
+			return errors.New("want FIELD=SEPARATOR, such as 'tags=|', or FIELD= for a field of one value")
+		}
+		separators[field] = separator
+		return nil
+	})
 	dir := ""
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") { // as in the usage; flags may come first too
 		dir, args = args[0], args[1:]
@@ -41,15 +51,22 @@ func runNew(args []string, con *console) int {
 		con.fail(fmt.Errorf("new: %w", err))
 		return exitUsage
 	}
-	p, err := starter.Write(dir, *data, *label)
+	p, err := starter.Write(dir, *data, *label, separators)
 	if err != nil {
 		con.fail(fmt.Errorf("new: %w", err))
 		return exitFailure
 	}
-	fmt.Fprintf(con.out, "%s has a program that foretells of %q %s, by %d fields of numbers and %d of categories, "+
-		"after a look at %d rows.\n", dir, p.Label, p.Task, p.Numbers, p.Categories, p.Rows)
+	fmt.Fprintf(con.out, "%s has a program that foretells of %q %s, by %d fields of numbers, %d of categories "+
+		"and %d of lists, after a look at %d rows.\n", dir, p.Label, p.Task, p.Numbers, p.Categories, len(p.Lists),
+		p.Rows)
+	for _, is := range p.Lists {
+		fmt.Fprintf(con.out, "A list: %s.\n", is)
+	}
+	if strings.Contains(strings.Join(p.Lists, ""), "parted by") {
+		fmt.Fprint(con.out, "If one is none, or parted by something else: --list='FIELD=' or --list='FIELD=;'.\n")
+	}
 	for _, why := range p.Left {
-		fmt.Fprintf(con.out, "It leaves out %s.\n", why)
+		fmt.Fprintf(con.out, "Left out: %s.\n", why)
 	}
 	fmt.Fprintf(con.out, "\nIn %s, of a module of your own (go mod init) that has gofleet (go get "+
 		"github.com/gofleet/gofleet):\n\n    go run . -check\n    go run .\n", dir)

@@ -7,7 +7,7 @@
 //	fleetrun --nproc_per_node=2 [flags] program [args]
 //	fleetrun doctor [--timeout 3s] [--checkpoint DIR] [--journal DIR] [--json] [flags] [program]
 //	fleetrun certs [--days N] DIR HOST...
-//	fleetrun new DIR --data=FILE --label=FIELD
+//	fleetrun new DIR --data=FILE --label=FIELD [--list=FIELD=SEPARATOR]...
 //	fleetrun verify DIR...
 //	fleetrun inspect [--json] DIR...
 //	fleetrun pin|unpin DIR...
@@ -172,7 +172,9 @@
 // looks at rows from all over a file, CSV with the names of its fields or JSON lines, plain or gzip, and writes a
 // training program into the directory late: main.go, with the fields as numbers and categories, a small net and its
 // loss, a test, and a README. Times become their parts, such as the hour and the weekday, and the README says how to
-// test on the latest rows. It says which fields it leaves out, and why. What is there already stays.
+// test on the latest rows. Fields of several values, arrays of JSON or texts such as rock|pop, are lists of ids whose
+// rows are pooled: what parts a text is guessed from most texts of the field, unless --list='tags=|' says it, or that
+// there is one value, --list='title='. It says which fields it leaves out, and why. What is there already stays.
 //
 // # Checkpoints and models
 //

@@ -40,8 +40,9 @@ func (p *program) readme() string {
 		"-checkpoint=output/checkpoints")
 	l.add("    go run github.com/gofleet/gofleet/examples/serve -model=output/model   # ask it over HTTP")
 	l.add("")
-	l.add("Training leaves `output/model`, `output/history.csv` and `output/curves.svg`. Rows to test on are a fifth " +
-		"of the file, at random.")
+	l.add("Training ends when the loss of the test rows falls no more (`-patience`), and leaves the best model in " +
+		"`output/model`, beside `output/history.csv` and `output/curves.svg`. Rows to test on are a fifth of the " +
+		"file, at random.")
 	if p.rows.when != "" {
 		l.add("If the model will be asked of rows that come later, test it on the latest fifth by `%s`: "+
 			"`train.Files{…, LastBy: %q}` in `main.go`.", said(p.rows.whose), p.rows.when)

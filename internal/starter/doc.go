@@ -3,6 +3,7 @@
 //
 //	rows.go     the first rows of a file: CSV with the names of its fields, or JSON lines
 //	field.go    what a field is: a number, a category, or nothing that helps
+//	list.go     several values in a row
 //	date.go     what is made of a time
 //	label.go    what the label is, and so what the model foretells
 //	program.go  the program

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,16 +12,17 @@ import (
 
 // field is what rows hold for a name.
 type field struct {
-	name           string
-	n, missing     int // values, and rows without one
-	numbers, whole int // values that are numbers, and of them integers, be they written as 3.0
-	integers       int // values that are written as integers
-	dates, words   int // values that are dates, and words in all
-	arrays         int
-	layouts        []string // by which all values are dates
-	plain, logs    moments  // of numbers, and of ln(1+x) of them
-	least, most    float64
-	values         map[string]int
+	name            string
+	n, missing      int      // values, and rows without one
+	numbers, whole  int      // values that are numbers, and of them integers, be they written as 3.0
+	integers        int      // values that are written as integers
+	dates, words    int      // values that are dates, and words in all
+	arrays, objects int      // of JSON
+	lists           *lists   // where rows have several values; nil where they have one
+	layouts         []string // by which all values are dates
+	plain, logs     moments  // of numbers, and of ln(1+x) of them
+	least, most     float64
+	values          map[string]int
 }
 
 func newField(name string) *field {
@@ -64,20 +66,28 @@ func (f *field) see(text string) {
 
 // seeJSON adds a value of a JSON object.
 func (f *field) seeJSON(value json.RawMessage) {
-	var text string
-	switch {
-	case len(value) > 0 && (value[0] == '[' || value[0] == '{'):
-		f.n++
-		f.arrays++
-	case string(value) == "true":
-		f.see("1")
-	case string(value) == "false":
-		f.see("0")
-	case json.Unmarshal(value, &text) == nil && value[0] == '"':
+	text, nested := plain(value)
+	if !nested {
 		f.see(text)
-	default:
-		f.see(string(value))
+		return
 	}
+	f.n++
+	f.seeArray(value)
+}
+
+// plain is the text of a value of JSON; nested says that it is an array or an object, which has none.
+func plain(value json.RawMessage) (text string, nested bool) {
+	switch {
+	case value[0] == '[' || value[0] == '{':
+		return "", true
+	case string(value) == "true":
+		return "1", false
+	case string(value) == "false":
+		return "0", false
+	case value[0] == '"' && json.Unmarshal(value, &text) == nil:
+		return text, false
+	}
+	return string(value), false
 }
 
 // kind is what a field is to a model.
@@ -87,6 +97,8 @@ const (
 	number kind = iota
 	category
 	date
+	list
+	vector // as many numbers in each row
 	useless
 )
 
@@ -98,14 +110,18 @@ const few = 50
 func (f *field) kind() (kind, string) {
 	distinct := len(f.values)
 	switch {
-	case f.arrays > 0:
-		return useless, "holds arrays or objects"
+	case f.objects > 0:
+		return useless, "holds objects, or arrays of arrays"
+	case f.lists != nil:
+		return f.lists.kind()
 	case distinct < 2:
 		return useless, "is the same in every row"
 	case f.isTime():
 		return date, ""
 	case f.numbers == f.n && f.whole == f.n && distinct > 20 && float64(distinct) > 0.95*float64(f.n):
 		return useless, "is another number in every row, as a row's own is"
+	case f.integers == f.n && distinct > few && identifier.MatchString(f.name):
+		return category, ""
 	case f.numbers == f.n && f.close():
 		return useless, "has numbers closer to each other than float32 tells apart: subtract their mean"
 	case f.numbers == f.n && (f.whole < f.n || distinct > few || distinct == 2 || distinct > few/3 && f.skewed()):
@@ -113,11 +129,25 @@ func (f *field) kind() (kind, string) {
 	case float64(f.dates) > 0.9*float64(f.n):
 		return useless, "is a date, but not in every row, or not always written alike: dataset.Derived makes its " +
 			"month or its weekday of one that is"
-	case distinct > few && float64(distinct) > 0.8*float64(f.n):
+	case f.unlike():
 		return useless, fmt.Sprintf("is another text in nearly every row: %.1f words, for a model of texts",
 			float64(f.words)/float64(f.n))
 	}
 	return category, ""
+}
+
+// identifier are names of whole numbers that are no quantities.
+var identifier = regexp.MustCompile(`(?i:(^|[ _.-])id)$|[a-z]I[dD]$`)
+
+// recurs says whether the field has whole numbers that come again often enough to learn something of each: the number
+// is a category too, as the id of an item or a day of the year.
+func (f *field) recurs() bool {
+	return f.integers == f.n && len(f.values) > few && f.n >= 5*len(f.values)
+}
+
+// unlike says whether nearly every row has another text.
+func (f *field) unlike() bool {
+	return len(f.values) > few && float64(len(f.values)) > 0.8*float64(f.n)
 }
 
 // moments are the mean of numbers, and the sum of their squared distances from it (Welford 1962).

@@ -27,7 +27,7 @@ func (f *field) task() (task, int, error) {
 		return 0, 0, fmt.Errorf("label %q is missing in %d of %d rows: leave these rows out of the file", f.name,
 			f.missing,
 			f.n+f.missing)
-	case f.arrays > 0:
+	case f.arrays+f.objects > 0:
 		return 0, 0, fmt.Errorf("label %q holds arrays or objects: a label is a number", f.name)
 	case f.numbers < f.n:
 		return 0, 0, fmt.Errorf("label %q has texts (%s): write 0 and 1 for two of them, or numbers from 0 for more",
@@ -63,38 +63,80 @@ func (f *field) examples() string {
 }
 
 // split parts the fields by what they are to the model.
-func (r *rows) split(label string) (of *field, numbers, categories []*field, left []string, err error) {
-	if of = r.field(label); of == nil {
-		return nil, nil, nil, nil, fmt.Errorf("no field %q for -label: there are %s", label, r.names())
+func (p *program) split(label string) error {
+	r := p.rows
+	if p.label = r.field(label); p.label == nil {
+		return fmt.Errorf("no field %q for -label: there are %s", label, r.names())
 	}
 	for _, f := range r.fields {
-		if f == of {
+		if f == p.label {
 			continue
 		}
 		if f.name == "" {
-			left = append(left, "a field without a name, as a table's index has")
+			p.leaveOut("a field", "has no name, as a table's index")
 			continue
 		}
 		switch k, why := f.kind(); k {
 		case number:
-			numbers = append(numbers, f)
+			p.numbers = append(p.numbers, f)
 		case category:
-			categories = append(categories, f)
+			p.categories = append(p.categories, f)
+		case list:
+			p.lists = append(p.lists, f)
+		case vector:
+			p.vectors = append(p.vectors, f)
 		case date:
 			layout, _ := f.layout()
 			n, c := r.date(f, layout)
-			numbers, categories = append(numbers, n...), append(categories, c...)
+			p.numbers, p.categories = append(p.numbers, n...), append(p.categories, c...)
 			if len(n)+len(c) == 0 {
-				left = append(left, f.name+" is a time whose hour, weekday and month are the same in every row")
+				p.leaveOut(f.name, "is a time whose hour, weekday and month are the same in every row")
 			}
 		default:
-			left = append(left, fmt.Sprintf("%s %s", f.name, why))
+			p.leaveOut(f.name, why)
 		}
 	}
-	if len(numbers)+len(categories) == 0 {
-		return nil, nil, nil, nil, errors.New("no field that a model could learn from: " + strings.Join(left, "; "))
+	for _, f := range p.numbers {
+		if f.recurs() {
+			p.categories = append(p.categories, f)
+		}
 	}
-	return of, numbers, categories, left, nil
+	if len(p.numbers)+len(p.categories)+len(p.lists)+len(p.vectors) == 0 {
+		return errors.New("no field that a model could learn from: " + strings.Join(p.leftOut(), "; "))
+	}
+	return nil
+}
+
+// leaveOut takes note of a field that the model does not see.
+func (p *program) leaveOut(name, why string) {
+	for i := range p.left {
+		if p.left[i].why == why {
+			p.left[i].names = append(p.left[i].names, name)
+			return
+		}
+	}
+	p.left = append(p.left, omission{why, []string{name}})
+}
+
+// omission are fields that are left out for the same reason.
+type omission struct {
+	why   string
+	names []string
+}
+
+// leftOut says which fields are left out, and why.
+func (p *program) leftOut() (all []string) {
+	for _, o := range p.left {
+		names, n := o.names[0], len(o.names)
+		switch {
+		case n > 6:
+			names = fmt.Sprintf("each of %d fields (%s, %s … %s)", n, names, o.names[1], o.names[n-1])
+		case n > 1:
+			names = "each of " + strings.Join(o.names, ", ")
+		}
+		all = append(all, names+" "+o.why)
+	}
+	return all
 }
 
 func (r *rows) names() string {

@@ -3,6 +3,7 @@ package starter
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -13,7 +14,8 @@ type program struct {
 	rows                *rows
 	label               *field
 	numbers, categories []*field
-	left                []string // fields that are left out, and why
+	lists, vectors      []*field
+	left                []omission
 	task                task
 	classes             int
 }
@@ -34,7 +36,7 @@ func (p *program) main() string {
 	if len(p.left) > 0 {
 		l.add("//\n// Fields that the model does not see, by a look at %d rows:\n//", p.rows.count)
 	}
-	for _, why := range p.left {
+	for _, why := range p.leftOut() {
 		l.add("//   - %s", said(why))
 	}
 	l.add(`package main
@@ -51,7 +53,7 @@ import (
 	p.format(&l)
 	l.add(`
 func main() {
-	o := train.Options{Batch: %d, Epochs: 3, Out: "output"} // what the flags begin with
+	o := train.Options{Batch: %d, Epochs: 20, Patience: 3, Out: "output"} // what the flags begin with
 	file := flag.String("data", %q, "rows to train on; a fifth of them is to test on")
 	train.Main(&o, func() (train.Job, error) { return job(o, *file), nil })
 }
@@ -60,12 +62,15 @@ func main() {
 	return l.String()
 }
 
-// batch is smaller where rows are few.
+// batch is smaller where rows are few, so that an epoch has some steps.
 func (p *program) batch() int {
-	if p.rows.count < sampled {
+	switch {
+	case p.rows.count < 2000:
+		return 16
+	case p.rows.count < sampled:
 		return 64
 	}
-	return 512
+	return 256
 }
 
 // said is a text of the file within a comment.
@@ -95,6 +100,7 @@ func (p *program) format(l *lines) {
 	p.derived(l, fmt.Sprintf("var format = dataset.%s{%sNAs: dataset.UsualNAs(), ", kind, comma))
 	if len(p.numbers) > 0 {
 		l.add("\t// Numbers around 0, by mean and deviation of %d rows; a missing number is the mean.", p.rows.count)
+		l.add("\t// Whole numbers that come again and again are categories too.")
 		l.add("\t{Column: dataset.Floats(\"numbers\", %d), Fields: []string{", len(p.numbers))
 		l.add("\t\t%s,", names(p.numbers))
 		l.add("\t}, Missing: \"0\", Scale: []dataset.Scaling{")
@@ -112,6 +118,20 @@ func (p *program) format(l *lines) {
 			len(p.categories),
 			names(p.categories))
 	}
+	for _, f := range p.vectors {
+		l.add("\t{Column: dataset.Floats(%q, %d)%s, Missing: \"0\", Scale: []dataset.Scaling{%s}},", p.feed(f),
+			f.lists.longest, p.from(f), f.lists.of.scaling())
+	}
+	for _, f := range p.lists {
+		how := ""
+		if !f.lists.ids() {
+			how = ", Hash: categories"
+		}
+		if f.lists.separator != "" {
+			how += fmt.Sprintf(", Separator: %q", f.lists.separator)
+		}
+		l.add("\t{Column: dataset.Varying(dataset.Ints(%q))%s%s},", p.feed(f), p.from(f), how)
+	}
 	kind = "Floats"
 	if p.task == class {
 		kind = "Ints"
@@ -121,7 +141,7 @@ func (p *program) format(l *lines) {
 	}
 	l.add("\t{Column: dataset.%s(\"label\"), Fields: []string{%q}},", kind, p.label.name)
 	l.add("}}")
-	if len(p.categories) > 0 {
+	if p.hashes() {
 		l.add("\n// categories is how many rows the table has that texts are hashed into.")
 		l.add("const categories = %s", grouped(p.height()))
 	}
@@ -168,6 +188,9 @@ func (p *program) height() int {
 	for _, f := range p.categories {
 		seen += len(f.values)
 	}
+	for _, f := range p.lists {
+		seen += len(f.lists.of.values)
+	}
 	height := 10_000
 	for height < 20*seen {
 		height *= 10
@@ -188,22 +211,25 @@ func (p *program) job(l *lines) {
 	l.add("// job is the net, its loss, and what is measured on the test rows.")
 	l.add("func job(o train.Options, file string) train.Job {")
 	l.add("\tg := nn.NewGraph(o.Seed)")
-	var in []string
-	if len(p.numbers) > 0 {
-		l.add("\tnumbers := g.Input(\"numbers\", %d)", len(p.numbers))
-		in = append(in, "numbers")
+	if p.hashes() {
+		l.add("\ttable := nn.EmbeddingOptions{Name: \"table\", Height: categories, Dim: 8}")
 	}
-	if len(p.categories) > 0 {
-		l.add("\trows := nn.Embedding(g.IDs(\"categories\", %d), nn.EmbeddingOptions{Height: categories, Dim: 8})",
-			len(p.categories))
-		in = append(in, "rows")
+	l.add("\tin := nn.Concat(")
+	if n := len(p.numbers); n > 0 {
+		l.add("\t\tg.Input(\"numbers\", %d),", n)
 	}
-	from := in[0]
-	if len(in) > 1 {
-		from = "nn.Concat(" + strings.Join(in, ", ") + ")"
+	for _, f := range p.vectors {
+		l.add("\t\tg.Input(%q, %d),", p.feed(f), f.lists.longest)
 	}
-	l.add("\thidden := nn.Linear(%s, 64, nn.LinearOptions{Act: nn.ReLU})", from)
-	l.add("\thidden = nn.Linear(hidden, 32, nn.LinearOptions{Act: nn.ReLU})")
+	if n := len(p.categories); n > 0 {
+		l.add("\t\tnn.Embedding(g.IDs(\"categories\", %d), table),", n)
+	}
+	for _, f := range p.lists {
+		l.add("\t\t%s,", p.pooled(f))
+	}
+	l.add("\t)")
+	l.add("\thidden := nn.Linear(in, 128, nn.LinearOptions{Act: nn.ReLU})")
+	l.add("\thidden = nn.Linear(hidden, 64, nn.LinearOptions{Act: nn.ReLU})")
 	p.head(l)
 	latest := ""
 	if p.rows.when != "" {
@@ -212,6 +238,41 @@ func (p *program) job(l *lines) {
 	l.add(`		Files:   train.Files{Format: format, Paths: []string{file}},%s
 	}
 }`, latest)
+}
+
+// hashes says whether there are texts that become ids of the table.
+func (p *program) hashes() bool {
+	return len(p.categories) > 0 || slices.ContainsFunc(p.lists, func(f *field) bool { return !f.lists.ids() })
+}
+
+// pooled is the node that makes a list's rows one, whatever their number.
+func (p *program) pooled(f *field) string {
+	pool, table := "PoolMean", "table"
+	if f.lists.ids() {
+		table = fmt.Sprintf("nn.EmbeddingOptions{Name: %q, Dim: 8}", p.feed(f)+" table")
+	}
+	if zero := f.lists.padding(); zero != "" {
+		pool = "PoolMeanUnpadded"
+		table = strings.TrimSuffix(table, "}") + fmt.Sprintf(", PaddingIdx: new(int64(%s))}", zero)
+	}
+	return fmt.Sprintf("nn.EmbeddingPool(g.Slot(%q), nn.%s, %s)", p.feed(f), pool, table)
+}
+
+// feed is the name of the column that a field has for itself: its own, if no other has that.
+func (p *program) feed(f *field) string {
+	name := f.name
+	for slices.Contains([]string{"numbers", "categories", "label", p.rows.when}, name) {
+		name = p.rows.free(name + "_")
+	}
+	return name
+}
+
+// from says of which field the column is, where it does not have its name.
+func (p *program) from(f *field) string {
+	if p.feed(f) == f.name {
+		return ""
+	}
+	return fmt.Sprintf(", Fields: []string{%q}", f.name)
 }
 
 // head writes the last layer, the loss and the metrics.
@@ -241,7 +302,7 @@ func (p *program) head(l *lines) {
 	l.add(`	return train.Job{
 		Options: o,
 		Loss:    %s,
-		Rule:    optimizer.Adam{LR: o.Rate(1e-3)},
+		Rule:    optimizer.Adam{LR: o.Rate(3e-3)},
 		Metrics: []*nn.Node{%s},
 		Outputs: []*nn.Node{%s},`, loss, metrics, output)
 }

@@ -1,13 +1,16 @@
 package starter
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"go/format"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -45,8 +48,8 @@ func shops(t *testing.T) string {
 func TestWrite(t *testing.T) {
 	data := shops(t)
 	dir := filepath.Join(t.TempDir(), "sales")
-	p, err := Write(dir, data, "sold, in all")
-	if err != nil || p.Rows != 400 || p.Numbers != 3 || p.Categories != 2 || len(p.Left) != 3 {
+	p, err := Write(dir, data, "sold, in all", nil)
+	if err != nil || p.Rows != 400 || p.Numbers != 3 || p.Categories != 2 || len(p.Lists) != 1 || len(p.Left) != 2 {
 		t.Fatalf("%+v, %v", p, err)
 	}
 	for _, name := range []string{"main.go", "main_test.go"} {
@@ -63,17 +66,17 @@ func TestWrite(t *testing.T) {
 				`Fields: []string{"sold, in all"}`, "id is another number in every row",
 				"open is the same in every row", `{Name: "day weekday", From: []string{"day"}, Part: dataset.Weekday, Layout: "2006-01-02"},`,
 				`LastBy: "when"`,
-				"note is another text", "nn.AUC(chance, label)"} {
+				`dataset.Varying(dataset.Ints("note")), Hash: categories, Separator: " "}`, "nn.AUC(chance, label)"} {
 				if !strings.Contains(string(text), want) {
 					t.Errorf("no %s in\n%s", want, text)
 				}
 			}
 		}
 	}
-	if _, err := Write(dir, data, "city"); err == nil {
+	if _, err := Write(dir, data, "city", nil); err == nil {
 		t.Error("a label of texts is taken")
 	}
-	if _, err := Write(dir, data, "sold, in all"); err == nil || !strings.Contains(err.Error(), "is there already") {
+	if _, err := Write(dir, data, "sold, in all", nil); err == nil || !strings.Contains(err.Error(), "is there already") {
 		t.Errorf("a second program: %v", err)
 	}
 }
@@ -91,7 +94,7 @@ func TestTasks(t *testing.T) {
 				i%4, 1e6*r.Float64(), i*i)
 		})
 		dir := filepath.Join(t.TempDir(), "p")
-		_, err := Write(dir, data, label)
+		_, err := Write(dir, data, label, nil)
 		text, _ := os.ReadFile(filepath.Join(dir, "main.go"))
 		if tidy, e := format.Source(text); err != nil || e != nil || string(tidy) != string(text) ||
 			!strings.Contains(string(text), want) ||
@@ -126,7 +129,7 @@ func TestRefused(t *testing.T) {
 		"is Parquet":              {write(t, "f.csv", "PAR1", 30, row("#")), "y"},
 		"holds arrays":            {write(t, "f.json", "", 30, row(`{"x": #, "y": [#]}`)), "y"},
 	} {
-		if _, err := Write(filepath.Join(t.TempDir(), "p"), c.path, c.label); err == nil ||
+		if _, err := Write(filepath.Join(t.TempDir(), "p"), c.path, c.label, nil); err == nil ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("wanted %q: %v", want, err)
 		}
@@ -147,7 +150,7 @@ func TestNumbersOfLabels(t *testing.T) {
 				r.Float64(), label(i))
 		})
 		dir := filepath.Join(t.TempDir(), "p")
-		_, err := Write(dir, data, "y")
+		_, err := Write(dir, data, "y", nil)
 		text, _ := os.ReadFile(filepath.Join(dir, "main.go"))
 		if err != nil || !strings.Contains(string(text), want) {
 			t.Errorf("%v; no %q in\n%s", err, want, text)
@@ -167,7 +170,7 @@ func TestOddNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(link, "été")
-	p, err := Write(dir, data, "y")
+	p, err := Write(dir, data, "y", nil)
 	if err != nil || p.Numbers != 1 || p.Categories != 1 || len(p.Left) != 1 {
 		t.Fatalf("%+v, %v", p, err)
 	}
@@ -211,7 +214,7 @@ func TestTimes(t *testing.T) {
 			return fmt.Sprintf("%s,%v,%d", c.text(begin.Add(time.Duration(i)*1327*time.Minute)), r.Float64(), i%2)
 		})
 		dir := filepath.Join(t.TempDir(), "p")
-		if _, err := Write(dir, data, "y"); err != nil {
+		if _, err := Write(dir, data, "y", nil); err != nil {
 			t.Fatal(err)
 		}
 		text, _ := os.ReadFile(filepath.Join(dir, "main.go"))
@@ -231,5 +234,163 @@ func TestTimes(t *testing.T) {
 		if latest := strings.Contains(string(readme), "LastBy"); latest != (c.parts != "") || strings.Contains(string(text), "LastBy: ") != latest {
 			t.Errorf("%s: LastBy in README is %v:\n%s", name, latest, readme)
 		}
+	}
+}
+
+// TestLists: several values in a row, in arrays or between separators, are pooled rows of their own; ids stay as they are.
+func TestLists(t *testing.T) {
+	words := []string{"rock", "pop", "folk", "jazz", "soul"}
+	pick := func(r *rand.Rand, n int, sep string) string {
+		var some []string
+		for range n {
+			some = append(some, words[r.IntN(5)])
+		}
+		return strings.Join(some, sep)
+	}
+	numbers := func(r *rand.Rand, n int, form string) string {
+		var some []string
+		for range n {
+			some = append(some, fmt.Sprintf(form, r.Float64()*100))
+		}
+		return "[" + strings.Join(some, ",") + "]"
+	}
+	padded := func(r *rand.Rand) string {
+		n := 1 + r.IntN(4)
+		return "[" + strings.Repeat("7,", n) + strings.TrimSuffix(strings.Repeat("0,", 5-n), ",") + "]"
+	}
+	table := `nn.EmbeddingOptions{Name: "table", Height: categories, Dim: 8}`
+	for name, c := range map[string]struct {
+		value      func(i int, r *rand.Rand) string // of JSON, or of CSV where it begins with "
+		separators map[string]string
+		want       []string // in main.go
+		not        string
+	}{
+		"ids": {func(i int, r *rand.Rand) string { return numbers(r, r.IntN(4), "%.0f") }, nil, []string{
+			`{Column: dataset.Varying(dataset.Ints("f"))},`, `nn.EmbeddingPool(g.Slot("f"), nn.PoolMean, nn.EmbeddingOptions{Name: "f table", Dim: 8})`}, "Hash: "},
+		"words": {func(i int, r *rand.Rand) string { return `["` + pick(r, 1+i%3, `","`) + `"]` }, nil, []string{
+			`{Column: dataset.Varying(dataset.Ints("f")), Hash: categories},`, `nn.EmbeddingPool(g.Slot("f"), nn.PoolMean, table)`, table}, "Separator"},
+		"some alone": {func(i int, r *rand.Rand) string { return []string{`["a","b"]`, `"c"`, `null`, `[]`}[i%4] }, nil, []string{
+			`dataset.Varying(dataset.Ints("f")), Hash: categories}`}, ""},
+		"of negative numbers": {func(i int, r *rand.Rand) string { return numbers(r, r.IntN(3), "-%.0f") }, nil, []string{"Hash: categories}"}, ""},
+		"padded": {func(i int, r *rand.Rand) string { return padded(r) }, nil, []string{
+			`nn.EmbeddingPool(g.Slot("f"), nn.PoolMeanUnpadded, nn.EmbeddingOptions{Name: "f table", Dim: 8, PaddingIdx: new(int64(0))})`}, ""},
+		"as many numbers": {func(i int, r *rand.Rand) string { return numbers(r, 3, "%.2f") }, nil, []string{
+			`{Column: dataset.Floats("f", 3), Missing: "0", Scale: []dataset.Scaling{{Mean: `, `g.Input("f", 3)`}, "Slot"},
+		"few or many": {func(i int, r *rand.Rand) string { return numbers(r, 1+i%3, "%.2f") }, nil, []string{"has arrays of numbers, of 1 to 3: write as many"}, "Slot"},
+		"objects":     {func(i int, r *rand.Rand) string { return `{"a":1}` }, nil, []string{"f holds objects, or arrays of arrays"}, "Slot"},
+		"nested":      {func(i int, r *rand.Rand) string { return `[[1],[2]]` }, nil, []string{"f holds objects, or arrays of arrays"}, "Slot"},
+		"same":        {func(i int, r *rand.Rand) string { return `["a"]` }, nil, []string{"f has the same value in all lists"}, "Slot"},
+		"bars":        {func(i int, r *rand.Rand) string { return `"` + pick(r, i%4, "|") + `"` }, nil, []string{`Hash: categories, Separator: "|"},`}, ""},
+		"commas":      {func(i int, r *rand.Rand) string { return `"` + pick(r, 1+i%4, ", ") + `"` }, nil, []string{`Hash: categories, Separator: ","},`}, ""},
+		"ids in texts": {func(i int, r *rand.Rand) string {
+			return `"` + strings.ReplaceAll(strings.Trim(numbers(r, i%4, "%.0f"), "[]"), ",", ";") + `"`
+		}, nil, []string{`dataset.Varying(dataset.Ints("f")), Separator: ";"},`}, "Hash"},
+		"numbers in texts": {func(i int, r *rand.Rand) string { return fmt.Sprintf(`"%.2f|%.2f"`, r.Float64(), r.Float64()) }, nil, []string{
+			`f has several numbers in a text, parted by "|"`}, "Slot"},
+		"sentences":  {func(i int, r *rand.Rand) string { return fmt.Sprintf(`"%s %d"`, pick(r, 3, " "), i) }, nil, []string{`Separator: " "},`}, ""},
+		"names":      {func(i int, r *rand.Rand) string { return `"New ` + pick(r, 1, "") + `"` }, nil, []string{`Fields: []string{"f"}, Hash: categories`}, "Separator"},
+		"few parted": {func(i int, r *rand.Rand) string { return `"` + pick(r, 1+i%5/4, "|") + `"` }, nil, []string{`Fields: []string{"f"}, Hash: categories`}, "Separator"},
+		"said to be": {func(i int, r *rand.Rand) string { return `"` + pick(r, 1+i%5/4, "/") + `"` }, map[string]string{"f": "/"}, []string{`Separator: "/"`}, ""},
+		"said not":   {func(i int, r *rand.Rand) string { return `"` + pick(r, 2, "|") + `"` }, map[string]string{"f": ""}, []string{`Fields: []string{"f"}, Hash: categories`}, "Separator"},
+		"label":      {func(i int, r *rand.Rand) string { return fmt.Sprintf(`["a"], "label": ["b", %d]`, i%7) }, nil, []string{`dataset.Varying(dataset.Ints("label_")), Fields: []string{"label"}, Hash: categories}`, `g.Slot("label_")`}, ""},
+	} {
+		paths := []string{write(t, "rows.jsonl", "", 60, func(i int, r *rand.Rand) string {
+			return fmt.Sprintf(`{"f": %s, "x": %v, "y": %d}`, c.value(i, r), r.Float64(), i%2)
+		})}
+		if c.value(0, rand.New(rand.NewPCG(1, 1)))[0] == '"' {
+			paths = append(paths, write(t, "rows.csv", "f,x,y\n", 60, func(i int, r *rand.Rand) string {
+				return fmt.Sprintf("%s,%v,%d", c.value(i, r), r.Float64(), i%2)
+			}))
+		}
+		for _, path := range paths {
+			dir := filepath.Join(t.TempDir(), "p")
+			if _, err := Write(dir, path, "y", c.separators); err != nil {
+				t.Errorf("%s: %v", name, err)
+				continue
+			}
+			text, _ := os.ReadFile(filepath.Join(dir, "main.go"))
+			if tidy, err := format.Source(text); err != nil || string(tidy) != string(text) {
+				t.Errorf("%s is not formatted, %v:\n%s", name, err, text)
+			}
+			for _, want := range c.want {
+				if !strings.Contains(string(text), want) {
+					t.Errorf("%s: no %s in\n%s", name, want, text)
+				}
+			}
+			if c.not != "" && strings.Contains(string(text), c.not) {
+				t.Errorf("%s: %s in\n%s", name, c.not, text)
+			}
+		}
+	}
+	if _, err := Write(t.TempDir(), shops(t), "visits", map[string]string{"tags": "|"}); err == nil || !strings.Contains(err.Error(), `no field "tags" for -list`) {
+		t.Errorf("a list that is not there: %v", err)
+	}
+}
+
+// TestWritten: what is written is a program of this module, which -check finds nothing wrong with: its own test passes.
+func TestWritten(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds a program")
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := write(t, "rows.jsonl", "", 200, func(i int, r *rand.Rand) string {
+		y := i % 2
+		return fmt.Sprintf(`{"ids": [%d, 3], "pad": [%d, %d, 0], "words": ["a%d"], "tags": "b%d|c%d", "v": [%v, %v], "city": "d%d", "day": "2024-01-%02d", "sold": %d, "y": %d}`,
+			y+i%9, 1+i%4, i%2, y+i%5, i%5, i%3, r.Float64(), r.Float64(), i%7, 1+i%28, i*i%97, y)
+	})
+	dir := filepath.Join(t.TempDir(), "p")
+	p, err := Write(dir, data, "y", nil)
+	if err != nil || len(p.Lists) != 4 || len(p.Left) != 0 {
+		t.Fatalf("%+v, %v", p, err)
+	}
+	overlay, program := filepath.Join(dir, "overlay.json"), filepath.Join(dir, "program")
+	replaced := map[string]string{}
+	for _, file := range []string{"main.go", "main_test.go"} {
+		replaced[filepath.Join(here, "written", file)] = filepath.Join(dir, file)
+	}
+	text, _ := json.Marshal(map[string]any{"Replace": replaced})
+	if err := os.WriteFile(overlay, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if said, err := exec.CommandContext(t.Context(), "go", "test", "-vet=off", "-c", "-o", program, "-overlay", overlay, "./written").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	run := exec.CommandContext(t.Context(), program, "-test.v")
+	run.Dir = dir
+	if said, err := run.CombinedOutput(); err != nil || !strings.Contains(string(said), "nothing to look at") {
+		t.Errorf("%v\n%s", err, said)
+	} else {
+		t.Logf("%s", said)
+	}
+}
+
+// TestRecurring: whole numbers that come again are numbers and categories, and what is named as an id is no number.
+func TestRecurring(t *testing.T) {
+	data := write(t, "rows.csv", "item,user_id,price,row,y\n", 1000, func(i int, r *rand.Rand) string {
+		return fmt.Sprintf("%d,%d,%d,%d,%d", 100+r.IntN(90), r.IntN(900), r.IntN(900), 7*i, i%2)
+	})
+	dir := filepath.Join(t.TempDir(), "p")
+	if _, err := Write(dir, data, "y", nil); err != nil {
+		t.Fatal(err)
+	}
+	text, _ := os.ReadFile(filepath.Join(dir, "main.go"))
+	for _, want := range []string{`"item", "price",`, `Fields: []string{"user_id", "item"}, Hash`, "row is another number in every row"} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("no %s in\n%s", want, text)
+		}
+	}
+}
+
+// TestLeftOut: fields that are left out for one reason are told of together.
+func TestLeftOut(t *testing.T) {
+	data := write(t, "rows.csv", "a,b,c,d,e,f,g,h,x,y\n", 50, func(i int, r *rand.Rand) string {
+		return fmt.Sprintf("1,1,1,1,1,1,1,%d,%v,%d", i, r.Float64(), i%2)
+	})
+	p, err := Write(filepath.Join(t.TempDir(), "p"), data, "y", nil)
+	if want := []string{"each of 7 fields (a, b … g) is the same in every row", "h is another number in every row, as a row's own is"}; err != nil || !slices.Equal(p.Left, want) {
+		t.Errorf("%q, %v", p.Left, err)
 	}
 }

@@ -13,20 +13,25 @@ type Program struct {
 	Rows       int // that were looked at
 	Numbers    int // fields of numbers, and of categories
 	Categories int
+	Lists      []string // fields of several values in a row, and what parts them
 	Left       []string // fields that are left out, and why
 	Label      string
 	Task       string // what the model foretells
 }
 
 // Write writes a program into a directory, which is made and may hold none of its files: main.go, main_test.go and
-// README.md. data is the path of its rows, which the program has by its place below or above dir.
-func Write(dir, data, label string) (*Program, error) {
+// README.md. data is the path of its rows, which the program has by its place below or above dir. separators are what
+// parts the texts of fields with several values, "" for fields that have one; of others it is guessed.
+func Write(dir, data, label string, separators map[string]string) (*Program, error) {
 	r, err := readRows(data)
 	if err != nil {
 		return nil, err
 	}
+	if err := r.findLists(separators, label); err != nil {
+		return nil, err
+	}
 	p := &program{rows: r, module: filepath.Base(absolute(dir))}
-	if p.label, p.numbers, p.categories, p.left, err = r.split(label); err != nil {
+	if err := p.split(label); err != nil {
 		return nil, err
 	}
 	if p.task, p.classes, err = p.label.task(); err != nil {
@@ -49,7 +54,12 @@ func Write(dir, data, label string) (*Program, error) {
 			return nil, err
 		}
 	}
-	return &Program{r.count, len(p.numbers), len(p.categories), p.left, label, p.foretells()}, nil
+	written := &Program{Rows: r.count, Numbers: len(p.numbers) + len(p.vectors), Categories: len(p.categories),
+		Left: p.leftOut(), Label: label, Task: p.foretells()}
+	for _, f := range p.lists {
+		written.Lists = append(written.Lists, f.name+" "+f.lists.is())
+	}
+	return written, nil
 }
 
 func (p *program) foretells() string {
