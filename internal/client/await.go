@@ -9,7 +9,6 @@ import (
 
 	"github.com/gofleet/gofleet/internal/peer"
 	"github.com/gofleet/gofleet/internal/wire"
-	"github.com/gofleet/gofleet/transport"
 )
 
 // How often servers that are not there are asked and spoken of, and how long one attempt may take.
@@ -117,13 +116,6 @@ func (l *link) answers(ctx context.Context, s int) error {
 		return nil
 	}
 	return err
-}
-
-// hopeless says that the two sides do not trust or understand each other, which repeating does not change. Their
-// tokens, codecs, frame limits or versions of frames do not fit.
-func hopeless(err error) bool {
-	return errors.Is(err, transport.ErrRefused) || errors.Is(err, transport.ErrTooLarge) ||
-		errors.Is(err, wire.ErrVersion)
 }
 
 // waiting is why each server has not answered, nil where it has.

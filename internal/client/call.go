@@ -97,6 +97,13 @@ func (a *asking) judge(answered bool, err error) (peer.Verdict, error) {
 	return peer.Pause, err
 }
 
+// hopeless says that the two sides do not trust or understand each other, which repeating does not change. Their
+// tokens, codecs, frame limits or versions of frames do not fit.
+func hopeless(err error) bool {
+	return errors.Is(err, transport.ErrRefused) || errors.Is(err, transport.ErrTooLarge) ||
+		errors.Is(err, wire.ErrVersion)
+}
+
 // over says that a worker that leaves need wait no longer for a server where nothing listened: it has ended when all
 // had left, on a network that loses messages besides.
 func (a *asking) over() bool { return a.out.nobody && a.l.leaving.Load() }

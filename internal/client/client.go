@@ -127,8 +127,14 @@ func New(c Config) *Client {
 	return client
 }
 
-// ErrClosed says that the worker has left.
-var ErrClosed = session.ErrClosed
+// Restore implements [backend.Trainer]: servers read the directory, and Join refuses servers that did not.
+func (c *Client) Restore(_ context.Context, dir string, what checkpoint.Selection) error {
+	if c.stage.Load() != fresh {
+		return backend.ErrJoined
+	}
+	c.from = checkpoint.From(dir, what)
+	return nil
+}
 
 // Join implements [backend.Trainer]. It waits for the servers, begins this worker's life in the job and brings the
 // first dense weights: worker 0 publishes what its params hold where servers have nothing, and everybody pulls, what is

@@ -10,6 +10,7 @@ import (
 	"github.com/gofleet/gofleet/internal/awake"
 	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/peer"
+	"github.com/gofleet/gofleet/internal/session"
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/strategy"
 	"github.com/gofleet/gofleet/transport"
@@ -47,6 +48,9 @@ type link struct {
 	ctx context.Context // ends with the client; its cause says what went wrong
 	end context.CancelCauseFunc
 }
+
+// ErrClosed says that the worker has left.
+var ErrClosed = session.ErrClosed
 
 // life is the worker's life in the job.
 type life struct {

@@ -1,22 +1,10 @@
 package client
 
 import (
-	"context"
 	"fmt"
 
-	"github.com/gofleet/gofleet/internal/backend"
-	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/wire"
 )
-
-// Restore implements [backend.Trainer]: servers read the directory, and Join refuses servers that did not.
-func (c *Client) Restore(_ context.Context, dir string, what checkpoint.Selection) error {
-	if c.stage.Load() != fresh {
-		return backend.ErrJoined
-	}
-	c.from = checkpoint.From(dir, what)
-	return nil
-}
 
 // origin is what server 0 began from.
 type origin struct{ found string }
