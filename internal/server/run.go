@@ -171,8 +171,8 @@ func (s *Server) farewell(err error) {
 }
 
 // unsaved says of a server that was asked to end in the middle of a job whether its updates go with it. They don't
-// where the last checkpoint of the job's own is whole, and nothing was applied behind it. nil also means that there is
-// nothing to lose: no worker has joined, or all have gone.
+// where the last checkpoint of the job's own is whole, and nothing was applied behind it, and where a journal has them
+// to which the server comes back. nil also means that there is nothing to lose: no worker has joined, or all have gone.
 func (s *Server) unsaved(ctx context.Context) error {
 	if ctx.Err() == nil {
 		return nil
@@ -184,11 +184,18 @@ func (s *Server) unsaved(ctx context.Context) error {
 	s.st.Lock()
 	defer s.st.Unlock()
 	whole = whole && at == s.part.Updates.Version() && s.st.Applying == 0
-	kept := whole || s.st.Parting || s.journal.On() && !s.lockstep()
+	kept := whole || s.st.Parting || s.journal.On() && (!s.lockstep() || s.awaited())
 	if !s.roster.Begun() || s.st.Done() || kept {
 		return nil
 	}
 	return ErrUnsaved
+}
+
+// awaited says whether workers that go in step wait for this server to come back: they live, and were not asked to end
+// too, behind which all go back to the last checkpoint. Locked.
+func (s *Server) awaited() bool {
+	now := s.st.Now()
+	return s.st.Failure == nil && s.roster.Heard(now) && !s.roster.Savers.Departing(now)
 }
 
 // leavesJournal says whether a server that ends can be started again where it is. Locked. Such a server says no
