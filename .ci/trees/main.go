@@ -1,10 +1,12 @@
-// Command trees writes the flights of examples/wide_and_deep as CSV into a directory, as a file of rows that anyone
-// might have, and which of them a program of fleetrun new holds out: at random, and by time. For .ci/outside trees.
+// Command trees writes the flights of examples/wide_and_deep as CSV into a directory, and the clicks of
+// examples/ctr_dnn as JSON lines, as files of rows that anyone might have, and which of them a program of fleetrun new
+// holds out: at random, and the flights by time too. For .ci/outside trees.
 package main
 
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"log"
 	"math"
@@ -17,7 +19,7 @@ import (
 )
 
 func main() {
-	if err := write(os.Args[1]); err != nil {
+	if err := errors.Join(write(os.Args[1]), writeClicks(os.Args[1])); err != nil {
 		log.Fatal(err)
 	}
 }
@@ -64,7 +66,7 @@ func write(dir string) error {
 	rows := dataset.FromColumns(dataset.IntValues("number", number), dataset.IntValues("when", seconds))
 	_, random := rows.Split(0.8, 0)
 	_, latest := rows.SplitLast("when", 0.8)
-	for name, test := range map[string]*dataset.Dataset{"random": random, "latest": latest} {
+	for name, test := range map[string]*dataset.Dataset{"flights-random": random, "flights-latest": latest} {
 		if err := list(filepath.Join(dir, name), test); err != nil {
 			return err
 		}
