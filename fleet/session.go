@@ -3,10 +3,12 @@ package fleet
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"sync/atomic"
 	"time"
 
 	"github.com/gofleet/gofleet/fleet/stats"
+	"github.com/gofleet/gofleet/internal/profiled"
 	"github.com/gofleet/gofleet/internal/progress"
 	"github.com/gofleet/gofleet/optimizer"
 )
@@ -25,6 +27,8 @@ type ordered struct {
 	meter   *workMeter
 	last    time.Time // when the step's last part was over; zero before the first
 	err     error
+
+	labelled bool // for a profile
 }
 
 // Begin implements [optimizer.Session].
@@ -41,12 +45,12 @@ func (s *ordered) Begin(ctx context.Context, st *optimizer.Step) error {
 			s.leave = s.reading.Enter(st.Thread, st.Threads)
 		}
 		if !st.Eval {
-			s.spend(&s.meter.input)
+			s.spend(ctx, &s.meter.input, "pull")
 		}
 		s.err = s.inner.Begin(ctx, st)
 		s.begun, s.eval = s.err == nil, st.Eval
 		if !st.Eval {
-			s.spend(&s.meter.pull)
+			s.spend(ctx, &s.meter.pull, "compute")
 		}
 	}
 	return s.err
@@ -63,9 +67,9 @@ func (s *ordered) End(ctx context.Context, st *optimizer.Step) error {
 	case s.eval:
 		s.err, s.begun = s.inner.End(ctx, st), false
 	default:
-		s.spend(&s.meter.compute)
+		s.spend(ctx, &s.meter.compute, "push")
 		s.err, s.begun = s.inner.End(ctx, st), false
-		if s.spend(&s.meter.push); s.err == nil {
+		if s.spend(ctx, &s.meter.push, ""); s.err == nil {
 			s.meter.examples.Add(int64(st.Samples))
 		}
 	}
@@ -87,8 +91,15 @@ func (s *ordered) Close(ctx context.Context) error {
 	return s.inner.Close(ctx)
 }
 
-// spend adds the time since the part before to that of a part.
-func (s *ordered) spend(part *atomic.Int64) {
+// spend adds the time since the part before to that of a part, and has a profile say which is next.
+func (s *ordered) spend(ctx context.Context, part *atomic.Int64, next string) {
+	if on := profiled.On(); on && next != "" {
+		profiled.Set(ctx, "op", next, "worker", strconv.Itoa(s.worker))
+		s.labelled = true
+	} else if s.labelled {
+		profiled.Set(ctx)
+		s.labelled = false
+	}
 	now := time.Now()
 	if !s.last.IsZero() {
 		part.Add(int64(now.Sub(s.last)))

@@ -55,14 +55,14 @@ var house = map[string][]string{
 	"internal/update":       {"internal/gradient", "internal/layout", "internal/rules", "internal/table", "optimizer", "strategy"},
 	"internal/roster":       {"internal/mode", "internal/progress", "internal/wire"},
 	"internal/server/state": {"internal/awake", "internal/cut", "internal/journal", "internal/layout", "internal/mode", "internal/peer", "internal/progress", "internal/roster", "internal/table", "internal/update", "internal/wire", "optimizer", "strategy", "transport"},
-	"internal/server":       {"internal/awake", "internal/checkpoint", "internal/count", "internal/cut", "internal/files", "internal/gradient", "internal/journal", "internal/kernels", "internal/layout", "internal/mode", "internal/peer", "internal/progress", "internal/roster", "internal/rules", "internal/server/state", "internal/table", "internal/update", "internal/wire", "optimizer", "strategy", "transport"},
+	"internal/server":       {"internal/awake", "internal/checkpoint", "internal/count", "internal/cut", "internal/files", "internal/gradient", "internal/journal", "internal/kernels", "internal/layout", "internal/mode", "internal/peer", "internal/profiled", "internal/progress", "internal/roster", "internal/rules", "internal/server/state", "internal/table", "internal/update", "internal/wire", "optimizer", "strategy", "transport"},
 
 	"nn": {"dataset", "internal/histogram", "internal/jsonobject", "internal/kernels", "internal/mistyped", "internal/modelfiles", "internal/overlay", "optimizer"},
 
 	"nn/nntest": {"nn", "optimizer", "optimizer/weights"},
 	"nn/onnx":   {"dataset", "internal/files", "internal/protowire", "nn", "optimizer"},
 
-	"fleet": {"fleet/stats", "internal/accumulate", "internal/awake", "internal/backend", "internal/cgroup", "internal/checkpoint", "internal/client", "internal/collective", "internal/count", "internal/exchange", "internal/exposition", "internal/files", "internal/health", "internal/inference", "internal/layout", "internal/mistyped", "internal/mode", "internal/peer", "internal/progress", "internal/replica", "internal/rules", "internal/server", "internal/solo", "internal/status", "internal/table", "optimizer", "optimizer/weights", "rolemaker", "strategy", "strategy/placement", "transport", "transport/codec"},
+	"fleet": {"fleet/stats", "internal/accumulate", "internal/awake", "internal/backend", "internal/cgroup", "internal/checkpoint", "internal/client", "internal/collective", "internal/count", "internal/exchange", "internal/exposition", "internal/files", "internal/health", "internal/inference", "internal/layout", "internal/mistyped", "internal/mode", "internal/peer", "internal/profiled", "internal/progress", "internal/replica", "internal/rules", "internal/server", "internal/solo", "internal/status", "internal/table", "optimizer", "optimizer/weights", "rolemaker", "strategy", "strategy/placement", "transport", "transport/codec"},
 	"fleet/fleetrun": {"fleet/stats", "internal/certs", "internal/cgroup", "internal/checkpoint", "internal/files", "internal/httpget", "internal/mistyped", "internal/peer", "internal/progress", "internal/runs", "internal/starter", "internal/status", "internal/ui", "internal/wire", "rolemaker",
 		"transport", "transport/codec"},
 	"internal/chaos":               {"fleet", "fleet/checkpoints", "internal/procs", "optimizer", "strategy"},
@@ -85,7 +85,7 @@ var house = map[string][]string{
 	"internal/rules":              {"optimizer"},
 	"optimizer":                   {"optimizer/lr"},
 	"internal/ui":                 {"fleet/stats", "internal/httpget"},
-	"internal/exposition":         {"internal/count", "internal/httpget"},
+	"internal/exposition":         {"internal/count", "internal/httpget", "internal/profiled"},
 	"internal/health":             {"internal/httpget"},
 }
 

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/gofleet/gofleet/internal/httpget"
+	"github.com/gofleet/gofleet/internal/profiled"
 )
 
 // Page shows the roles that this process plays.
@@ -162,6 +163,7 @@ func spend(w io.Writer, r *httpget.Request) error {
 		return err
 	}
 	defer pprof.StopCPUProfile()
+	defer profiled.Take()()
 	t := time.NewTimer(min(time.Duration(seconds)*time.Second, longest))
 	defer t.Stop()
 	select {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/gofleet/gofleet/internal/profiled"
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/strategy"
 	"github.com/gofleet/gofleet/transport"
@@ -30,6 +31,29 @@ func TestAllocations(t *testing.T) {
 
 // allocated is how often the handler allocates for a request of that many rows.
 func allocated(t *testing.T, m strategy.Mode, what string, n int) float64 {
+	return testing.AllocsPerRun(200, asking(t, m, what, n))
+}
+
+// BenchmarkRequest is what a request takes at its handler, with a profile that labels what it does and without.
+func BenchmarkRequest(b *testing.B) {
+	for _, rows := range []int{1, 100} {
+		for _, profiling := range []bool{false, true} {
+			b.Run(fmt.Sprintf("rows=%d/profile=%t", rows, profiling), func(b *testing.B) {
+				if profiling {
+					defer profiled.Take()()
+				}
+				ask := asking(b, strategy.ModeAsync, "push and pull", rows)
+				b.ReportAllocs()
+				for b.Loop() {
+					ask()
+				}
+			})
+		}
+	}
+}
+
+// asking makes a request of that many rows with each call.
+func asking(t testing.TB, m strategy.Mode, what string, n int) func() {
 	s := newServer(t, strategy.Strategy{Mode: m})
 	ids, g, dense := make([]uint64, n), make([]float32, 2*n), make([]float32, 4)
 	for i := range ids {
@@ -38,7 +62,7 @@ func allocated(t *testing.T, m strategy.Mode, what string, n int) float64 {
 	var b wire.Builder
 	h := wire.Header{Op: wire.OpStep, Job: s.st.Generation().Life(0, 1), Life: 1, Version: wire.NoDense}
 	body := new(bytes.Buffer)
-	return testing.AllocsPerRun(200, func() {
+	return func() {
 		if h.Seq++; m == strategy.ModeSync && what != "pull" {
 			h.Round = h.Seq - 1
 		}
@@ -64,5 +88,5 @@ func allocated(t *testing.T, m strategy.Mode, what string, n int) float64 {
 			t.Fatalf("refused: %q", bytes.Join(reply.Parts, nil))
 		}
 		reply.Done()
-	})
+	}
 }

@@ -1,11 +1,14 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"log/slog"
+	"strconv"
 	"sync"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/profiled"
 	"github.com/gofleet/gofleet/internal/server/state"
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/transport"
@@ -110,11 +113,27 @@ func (d *door) serve(f *wire.Frame, r *state.Reply) error {
 		return wire.Refuse(wire.StatusRefused, "server %d answers no %v: all processes must be of one build", d.index,
 			f.Op)
 	}
+	on := profiled.On()
+	if on {
+		label(f, "")
+	}
 	err := d.handlers[f.Op](f, r)
+	if on || profiled.On() {
+		profiled.Set(context.Background())
+	}
 	if err == nil {
 		r.Header().Job = f.Job
 	}
 	return err
+}
+
+// label has a profile say what a goroutine does for a frame: with which table, if it is with one.
+func label(f *wire.Frame, table string) {
+	labels := []string{"op", f.Op.String(), "worker", strconv.Itoa(int(f.Worker)), "table", table}
+	if table == "" {
+		labels = labels[:4]
+	}
+	profiled.Set(context.Background(), labels...)
 }
 
 // admit looks at the job of a frame. Workers that join and servers that report show

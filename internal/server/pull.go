@@ -1,6 +1,7 @@
 package server
 
 import (
+	"github.com/gofleet/gofleet/internal/profiled"
 	"github.com/gofleet/gofleet/internal/server/state"
 	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/internal/wire"
@@ -101,10 +102,16 @@ func (c *reading) pull(f *wire.Frame, r *state.Reply, peek bool) error {
 	for i := range r.Asked[:r.Wanted] {
 		a := &r.Asked[i]
 		a.Rows = state.Grow(a.Rows, len(a.IDs)*c.part.Dim(a.Embedding))
+		if profiled.On() {
+			label(f, c.part.Layout.Embeddings[a.Embedding].Name)
+		}
 		if err := c.pullRows(a.Embedding, a.IDs, a.Rows, peek || a.Peek); err != nil {
 			return err
 		}
 		r.Bare(uint32(c.part.Layout.Embeddings[a.Embedding].Index), a.Rows)
+	}
+	if r.Wanted > 0 && profiled.On() {
+		label(f, "")
 	}
 	return c.pullChanged(f, r)
 }

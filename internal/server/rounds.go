@@ -1,10 +1,13 @@
 package server
 
 import (
+	"context"
+	"strconv"
 	"sync"
 
 	"github.com/gofleet/gofleet/internal/gradient"
 	"github.com/gofleet/gofleet/internal/mode"
+	"github.com/gofleet/gofleet/internal/profiled"
 	"github.com/gofleet/gofleet/internal/roster"
 	"github.com/gofleet/gofleet/internal/server/state"
 	"github.com/gofleet/gofleet/internal/update"
@@ -143,11 +146,29 @@ func (c *rounds) take(workers []int) *closing {
 	if c.clipping.needsPeers() {
 		u.what.Sum = func(own []gradient.Squares) ([]gradient.Squares, error) { return c.clipping.sum(round, own) }
 	}
+	if u.what.Label = nil; profiled.On() {
+		u.what.Label = labelled(u.workers)
+	}
 	if c.journal.On() {
 		u.what.Record = func(a update.Applied) error { return c.record(u, a) }
 	}
 	c.st.Applying++
 	return u
+}
+
+// labelled has a profile say for whom an update is made, if it is of one worker's gradient.
+func labelled(workers []int) func(table string) {
+	labels := []string{"op", "update"}
+	if len(workers) == 1 {
+		labels = append(labels, "worker", strconv.Itoa(workers[0]))
+	}
+	return func(table string) {
+		with := labels
+		if table != "" {
+			with = append(labels[:len(labels):len(labels)], "table", table)
+		}
+		profiled.Set(context.Background(), with...)
+	}
 }
 
 // apply applies an update, and lets its pushes count. Locked, but not while the tables work.

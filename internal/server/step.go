@@ -3,6 +3,7 @@ package server
 import (
 	"sync"
 
+	"github.com/gofleet/gofleet/internal/profiled"
 	"github.com/gofleet/gofleet/internal/server/state"
 	"github.com/gofleet/gofleet/internal/wire"
 )
@@ -35,7 +36,11 @@ func (c *steps) step(f *wire.Frame, r *state.Reply) error {
 			return err
 		}
 		c.foresight.ask(p, f, r)
-		if err := c.pushing.push(f, p, r.Header()); err != nil {
+		err := c.pushing.push(f, p, r.Header())
+		if profiled.On() { // the update may have been of others, with the tables
+			label(f, "")
+		}
+		if err != nil {
 			return err
 		}
 	} else if err := c.st.Enter(f); err != nil {

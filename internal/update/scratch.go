@@ -76,13 +76,13 @@ func (c *scratch) portion() *portion {
 func (c *scratch) each(do func(*scratch, *portion) error) error {
 	portions := c.portions[:c.inUse]
 	if len(portions) == 1 {
-		return do(c, portions[0])
+		return c.one(portions[0], do)
 	}
 	errs := make([]error, len(portions))
 	var next atomic.Int32
 	work := func() {
 		for i := int(next.Add(1)) - 1; i < len(portions); i = int(next.Add(1)) - 1 {
-			errs[i] = do(c, portions[i])
+			errs[i] = c.one(portions[i], do)
 		}
 	}
 	var others sync.WaitGroup
@@ -97,6 +97,14 @@ func (c *scratch) each(do func(*scratch, *portion) error) error {
 		}
 	}
 	return nil
+}
+
+// one does it for one.
+func (c *scratch) one(p *portion, do func(*scratch, *portion) error) error {
+	if c.u.Label != nil {
+		c.u.Label(c.t.layout.Params[p.param].Name)
+	}
+	return do(c, p)
 }
 
 // helpers is how many goroutines are worth their start, besides the one that is there.

@@ -36,6 +36,9 @@ type Update struct {
 	// Record is told what was applied, before the update counts. Its memory lasts until Record returns. nil records
 	// nothing.
 	Record func(Applied) error
+	// Label has a profile say that this goroutine works for the update, with a table or, where it is empty, without.
+	// nil while none is taken.
+	Label func(table string)
 }
 
 // Applied is the gradient of an update as the rules have got it, which [Tables.Play] applies again.

@@ -20,6 +20,9 @@ func (t *Tables) Apply(u *Update) (dropped int, err error) {
 	if err != nil {
 		return 0, err
 	}
+	if u.Label != nil {
+		u.Label("")
+	}
 	dense, err := c.compensate(c.foldDense())
 	if err != nil {
 		return 0, err
