@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"strconv"
 	"sync"
 
 	"github.com/gofleet/gofleet/internal/mistyped"
@@ -26,6 +27,20 @@ func checkVariables(log *slog.Logger) error {
 }
 
 var warnVariables sync.Once
+
+// readRows is how many rows a second readers outside the job may read from a server; 0 leaves it at the default.
+func readRows() (int, error) {
+	v := os.Getenv("FLEET_READ_ROWS")
+	if v == "" {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(v)
+	if err != nil || n < 1 {
+		return 0, fmt.Errorf("fleet: FLEET_READ_ROWS is %q: it is how many rows a second readers may read from a "+
+			"server, 1 or more; without FLEET_READ_TOKEN nobody reads", v)
+	}
+	return n, nil
+}
 
 // startedAgain says whether this process is started again however it ends, as what starts it has to say: a pod does not
 // show whether it is a StatefulSet's or an operator's.

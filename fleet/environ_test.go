@@ -25,7 +25,7 @@ import (
 func TestMistypedVariables(t *testing.T) {
 	// Serial: it sets variables of the environment.
 	for name, meant := range map[string]string{"FLEET_TOKENS": "FLEET_TOKEN", "FLEET_INSECUR": "FLEET_INSECURE", "FLEET_TLSDIR": "FLEET_TLS_DIR",
-		"FLEET_TSL_DIR": "FLEET_TLS_DIR", "FLEET_ROEL": "FLEET_ROLE", "FLEET_PROT": "FLEET_PORT", "FLEET_PORTS": "FLEET_PORT", "FLEET_SERVER": "FLEET_SERVERS"} {
+		"FLEET_READ_TOKENS": "FLEET_READ_TOKEN", "FLEET_READTOKEN": "FLEET_READ_TOKEN", "FLEET_READ_ROW": "FLEET_READ_ROWS", "FLEET_TSL_DIR": "FLEET_TLS_DIR", "FLEET_ROEL": "FLEET_ROLE", "FLEET_PROT": "FLEET_PORT", "FLEET_PORTS": "FLEET_PORT", "FLEET_SERVER": "FLEET_SERVERS"} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv(name, "1")
 			_, err := fleet.New(t.Context(), rolemaker.Local{}, fleet.Options{})
@@ -199,6 +199,18 @@ func TestRestartIsAlways(t *testing.T) {
 		t.Setenv("FLEET_RESTART", value)
 		_, err := fleet.New(t.Context(), rolemaker.Local{}, fleet.Options{})
 		if refused != (err != nil) || refused && !strings.Contains(err.Error(), "it can be always") {
+			t.Errorf("%q: %v", value, err)
+		}
+	}
+}
+
+// TestReadRows: what is no number of rows is refused by the variable's name.
+func TestReadRows(t *testing.T) {
+	// Serial: it sets variables of the environment.
+	for value, refused := range map[string]bool{"": false, "1": false, "50000": false, "0": true, "-1": true, "1e6": true, "many": true} {
+		t.Setenv("FLEET_READ_ROWS", value)
+		_, err := fleet.New(t.Context(), rolemaker.Local{}, fleet.Options{})
+		if refused != (err != nil) || refused && !strings.Contains(err.Error(), "FLEET_READ_ROWS is ") {
 			t.Errorf("%q: %v", value, err)
 		}
 	}

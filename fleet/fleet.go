@@ -37,6 +37,7 @@ type Fleet struct {
 	assumed bool      // Init was not called
 	// startedAgain says that what runs this process starts it again however it ends.
 	startedAgain bool
+	readRows     int // Config.ReadRows of a server
 	pulses       awake.Pulses
 	probes       probes
 	pages        []*exposition.Page // where it shows what it counts
@@ -113,6 +114,10 @@ func New(ctx context.Context, rm rolemaker.RoleMaker, o Options) (*Fleet, error)
 	if err != nil {
 		return nil, err
 	}
+	rows, err := readRows()
+	if err != nil {
+		return nil, err
+	}
 	board, err := openBoard(o.Logger)
 	if err != nil {
 		return nil, err
@@ -135,7 +140,8 @@ func New(ctx context.Context, rm rolemaker.RoleMaker, o Options) (*Fleet, error)
 			o.Logger.Info("fleet: " + note)
 		}
 	}
-	f := &Fleet{id: id, options: o, log: o.Logger, probes: probes{board: board}, pages: pages, startedAgain: again}
+	f := &Fleet{id: id, options: o, log: o.Logger, probes: probes{board: board}, pages: pages, startedAgain: again,
+		readRows: rows}
 	if o.Default {
 		standard.Store(f)
 	}

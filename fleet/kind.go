@@ -29,7 +29,7 @@ func (f *Fleet) equip(j *job, params []*optimizer.Param) (err error) {
 	case f.IsServer():
 		j.server = server.Config{Index: f.id.Index, Workers: f.id.Workers, Process: f.process, Endpoints: f.id.Servers,
 			Layout: j.layout, Rule: j.rule, Strategy: j.strategy, Fingerprint: j.fingerprint, Before: j.before,
-			Transport: j.transport, Logger: f.log, Stays: f.startedAgain, Pulses: &f.pulses}
+			Transport: j.transport, Logger: f.log, Stays: f.startedAgain, ReadRows: f.readRows, Pulses: &f.pulses}
 	case f.IsCollective():
 		j.backend, err = replica.New(replica.Config{Params: params, Rule: j.rule, Strategy: j.strategy,
 			Fingerprint: j.fingerprint,

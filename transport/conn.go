@@ -40,8 +40,8 @@ type clientConn struct {
 	aborted chan struct{} // closed by abort, which runs once at most: a connection that saw it is broken
 }
 
-// newClientConn prepares conn; raw is the socket below it.
-func newClientConn(conn, raw net.Conn, token, cluster string) *clientConn {
+// newClientConn prepares conn for requests of f; raw is the socket below it.
+func newClientConn(conn, raw net.Conn, f *FastHTTP) *clientConn {
 	c := &clientConn{
 		Conn:    conn,
 		br:      bufio.NewReaderSize(conn, bufferSize),
@@ -55,15 +55,15 @@ func newClientConn(conn, raw net.Conn, token, cluster string) *clientConn {
 	c.probe.watch(raw)
 	c.answer.SetNoDefaultContentType(true) // gofleet's servers send none
 	c.head.SetMethod(fasthttp.MethodPost)
-	c.head.SetRequestURI(requestPath)
+	c.head.SetRequestURI(f.path())
 	c.head.SetHost("gofleet")
 	c.head.SetUserAgent("gofleet")
 	c.head.SetContentType(contentType)
-	if token != "" {
-		c.head.Set(fasthttp.HeaderAuthorization, bearer(token))
+	if f.Token != "" {
+		c.head.Set(fasthttp.HeaderAuthorization, bearer(f.Token))
 	}
-	if cluster != "" {
-		c.head.Set(clusterHeader, cluster)
+	if f.Cluster != "" {
+		c.head.Set(clusterHeader, f.Cluster)
 	}
 	return c
 }

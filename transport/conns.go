@@ -62,6 +62,9 @@ func (l *listener) remove(c *serverConn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.conns, c)
+	if c.reader {
+		l.readers.Add(-1)
+	}
 }
 
 // sweep closes connections that are not used, until the listener is closed. Each is looked at twice, so that requests

@@ -29,14 +29,14 @@ func (f *FastHTTP) dial(ctx context.Context, endpoint string) (*clientConn, erro
 	tune(raw)
 	if config == nil || network == "unix" {
 		f.calls.dials.Add(1)
-		return newClientConn(raw, raw, f.Token, f.Cluster), nil
+		return newClientConn(raw, raw, f), nil
 	}
 	secured, err := shakeHands(ctx, raw, addr, config)
 	if err != nil {
 		return nil, err
 	}
 	f.calls.dials.Add(1)
-	return newClientConn(secured, raw, f.Token, f.Cluster), nil
+	return newClientConn(secured, raw, f), nil
 }
 
 // guard refuses, before a byte leaves, an address to which plaintext may not go. It looks at the address that a name

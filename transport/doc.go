@@ -71,6 +71,7 @@ package transport
 //	transport.go  Transport, Listener, Handler, Reply
 //	errors.go     what an error proves
 //	powers.go     what a transport may have besides: bounds, idle connections, checksums
+//	readers.go    who reads from a job, and takes no part in it
 //	stats.go      what is counted
 //
 // In memory:

@@ -71,6 +71,10 @@ type FastHTTP struct {
 	TLS *tls.Config
 	// Token is a secret that client and server share.
 	Token string
+	// ReadToken is a secret that listeners share with readers outside the job, who may read what a server lets them
+	// ([ReadListener]), and nothing else. It has 16 bytes or more and is not Token. With TLS it needs a Token besides:
+	// certificates alone would make workers of readers. "" means that there are none.
+	ReadToken string
 	// Cluster names the job or cluster, so that a process of another one, which has a list of servers from yesterday,
 	// is refused. It must be the same on both sides; empty is a name like any other.
 	Cluster string
@@ -80,6 +84,7 @@ type FastHTTP struct {
 	// Logger receives panics of handlers and refused connections. nil means slog.Default().
 	Logger *slog.Logger
 
+	reads   bool // it calls as a reader
 	loadTLS sync.Once
 	tls     *tls.Config   // nil for plaintext, and where there are files
 	files   *certificates // of TLSDir

@@ -31,6 +31,17 @@ func TestEveryFieldActs(t *testing.T) {
 			}
 		}
 	}}
+	reads := func(tr transport.Transport, endpoint string) func(*testing.T) {
+		return func(t *testing.T) {
+			for token, want := range map[string]error{readToken: nil, readToken + "?": transport.ErrRefused} {
+				endpoint, _ := openToReaders(t, tr, endpoint, 0)
+				if _, err := ask(tr.(transport.Readable).Reader(token), endpoint, "x"); !errors.Is(err, want) {
+					t.Errorf("a reader with %q: %v", token, err)
+				}
+			}
+		}
+	}
+	memory["ReadToken"] = reads(&transport.Memory{ReadToken: readToken}, "a:0")
 	actsOn(t, transport.Memory{}, memory)
 	actsOn(t, transport.FastHTTP{}, map[string]func(*testing.T){
 		"MaxMessage": func(t *testing.T) {
@@ -153,6 +164,7 @@ func TestEveryFieldActs(t *testing.T) {
 				t.Error(err)
 			}
 		},
+		"ReadToken": reads(&transport.FastHTTP{ReadToken: readToken, Logger: quietLogger()}, "127.0.0.1:0"),
 		"Cluster": func(t *testing.T) {
 			strangers(t, &transport.FastHTTP{Cluster: "of today"})
 			endpoint, _ := start(t, &transport.FastHTTP{TLSDir: dir, Cluster: "of today"}, "127.0.0.1:0")

@@ -35,6 +35,10 @@ const probesGo = "; FLEET_HEALTH=:8080 answers probes at /livez, /readyz and /st
 // the mistakes of people who belong here, each with what to do.
 func (l *listener) judge(h *fasthttp.RequestHeader, n int) *refusal {
 	f, limit := l.f, l.f.MessageLimit()
+	reads := isRead(h.RequestURI())
+	if reads {
+		limit = ReadRequest
+	}
 	switch {
 	case !h.IsPost() || string(h.ContentType()) != contentType ||
 		!bytes.HasPrefix(h.RequestURI(), []byte(requestPrefix)):
@@ -43,10 +47,9 @@ func (l *listener) judge(h *fasthttp.RequestHeader, n int) *refusal {
 			text += probesGo
 		}
 		return &refusal{fasthttp.StatusNotFound, &f.serves.stranger, text}
-	case f.Token != "" && !sameToken(h.Peek(fasthttp.HeaderAuthorization), f.Token):
-		return &refusal{fasthttp.StatusUnauthorized, &f.serves.token, "wrong token; set the same FLEET_TOKEN on both " +
-			"sides"}
-	case string(h.RequestURI()) != requestPath:
+	case !l.admitsToken(h.Peek(fasthttp.HeaderAuthorization), reads):
+		return &refusal{fasthttp.StatusUnauthorized, &f.serves.token, wrongToken(reads)}
+	case string(h.RequestURI()) != requestPath && string(h.RequestURI()) != readPath:
 		return &refusal{fasthttp.StatusUpgradeRequired, &f.serves.version, fmt.Sprintf("this server speaks version %s "+
 			"of the protocol, the client %.20q; run the same gofleet on both sides", Protocol,
 			h.RequestURI()[len(requestPrefix):])}

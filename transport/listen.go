@@ -60,9 +60,11 @@ type listener struct {
 	server   fasthttp.Server
 	handler  Handler
 	screen   func(first []byte) error
+	reads    Handler // of readers; nil for none
 
 	complaints complaints
 	rationed   atomic.Int64 // bytes of requests of connections that were served none yet
+	readers    atomic.Int32 // connections of theirs
 
 	served  chan struct{} // closed when Serve has returned
 	closing chan struct{} // closed by Close

@@ -16,6 +16,8 @@ import (
 type Memory struct {
 	// MaxMessage bounds a request and an answer, in bytes. 0 means DefaultMaxMessage.
 	MaxMessage int
+	// ReadToken is as FastHTTP's, of any length.
+	ReadToken string
 
 	mu        sync.Mutex
 	listeners map[string]*memoryListener
@@ -89,9 +91,20 @@ func (m *Memory) forget(l *memoryListener) {
 
 // Call implements [Transport].
 func (m *Memory) Call(ctx context.Context, endpoint string, req [][]byte, read func([]byte) error) error {
+	return m.call(ctx, nil, endpoint, req, read)
+}
+
+// Call implements [Transport].
+func (r memoryReader) Call(ctx context.Context, endpoint string, req [][]byte, read func([]byte) error) error {
+	return r.call(ctx, &r, endpoint, req, read)
+}
+
+// call is a call of a reader, or of the job for nil.
+func (m *Memory) call(ctx context.Context, by *memoryReader, endpoint string, req [][]byte,
+	read func([]byte) error) error {
 	size := sizeOf(req)
 	m.calls.enter(size)
-	answer, err := m.send(ctx, endpoint, req, size)
+	answer, err := m.send(ctx, by, endpoint, req, size)
 	m.calls.end(size, err)
 	if err != nil {
 		return failed(endpoint, err)
@@ -102,7 +115,8 @@ func (m *Memory) Call(ctx context.Context, endpoint string, req [][]byte, read f
 	return read(answer.B)
 }
 
-func (m *Memory) send(ctx context.Context, endpoint string, req [][]byte, size int) (*buffer, error) {
+func (m *Memory) send(ctx context.Context, by *memoryReader, endpoint string, req [][]byte, size int) (*buffer,
+	error) {
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnreachable, ended(ctx))
 	}
@@ -113,5 +127,5 @@ func (m *Memory) send(ctx context.Context, endpoint string, req [][]byte, size i
 	if l == nil {
 		return nil, fmt.Errorf("%w: nobody listens there", ErrUnreachable)
 	}
-	return l.deliver(ctx, join(req, size))
+	return l.deliver(ctx, by, join(req, size))
 }

@@ -24,6 +24,7 @@ type memoryListener struct {
 
 	mu      sync.Mutex // guards what follows
 	handler Handler
+	reads   Handler // of readers; nil for none
 	closing bool
 	running int
 	idle    chan struct{} // set while Close waits; closed when running reaches 0
@@ -87,8 +88,8 @@ type memoryAnswer struct {
 }
 
 // deliver hands a request to the handler and waits for its answer. It takes over the buffer.
-func (l *memoryListener) deliver(ctx context.Context, req *buffer) (*buffer, error) {
-	h, err := l.enter(ctx)
+func (l *memoryListener) deliver(ctx context.Context, by *memoryReader, req *buffer) (*buffer, error) {
+	h, err := l.enter(ctx, by, len(req.B))
 	if err != nil {
 		req.release()
 		return nil, err
@@ -115,7 +116,7 @@ func (l *memoryListener) deliver(ctx context.Context, req *buffer) (*buffer, err
 }
 
 // enter waits until somebody serves and counts the caller as running.
-func (l *memoryListener) enter(ctx context.Context) (Handler, error) {
+func (l *memoryListener) enter(ctx context.Context, by *memoryReader, size int) (Handler, error) {
 	select {
 	case <-l.ready:
 	case <-l.closed:
@@ -127,8 +128,11 @@ func (l *memoryListener) enter(ctx context.Context) (Handler, error) {
 	if l.closing {
 		return nil, fmt.Errorf("%w: it was closed", ErrUnreachable)
 	}
-	l.running++
-	return l.handler, nil
+	h, err := l.by(by, size)
+	if err == nil {
+		l.running++
+	}
+	return h, err
 }
 
 func (l *memoryListener) leave() {

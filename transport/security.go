@@ -17,13 +17,17 @@ import (
 //
 //	FLEET_TLS_DIR    a directory with ca.pem, cert.pem and key.pem, or ca.crt, tls.crt and tls.key (FastHTTP.TLSDir)
 //	FLEET_TOKEN      a secret shared by all processes, for use with FLEET_TLS_DIR (FastHTTP.Token)
+//	FLEET_READ_TOKEN a secret of readers outside the job (FastHTTP.ReadToken)
 //	FLEET_INSECURE   1: plaintext between machines (FastHTTP.Insecure)
 //	FLEET_CLUSTER    a name of the cluster, the same for all its processes (FastHTTP.Cluster)
 //	FLEET_LISTEN     where to listen, if not at the endpoint that others call (FastHTTP.ListenAddr)
 func FromEnv() (*FastHTTP, error) {
-	token := strings.TrimRight(os.Getenv("FLEET_TOKEN"), "\r\n") // which a file that it was read from may end with
-	f := &FastHTTP{TLSDir: os.Getenv("FLEET_TLS_DIR"), Token: token,
-		Cluster: os.Getenv("FLEET_CLUSTER"), ListenAddr: os.Getenv("FLEET_LISTEN")}
+	token := func(name string) string {
+		return strings.TrimRight(os.Getenv(name), "\r\n") // which a file that it was read from may end with
+	}
+	f := &FastHTTP{TLSDir: os.Getenv("FLEET_TLS_DIR"), Token: token("FLEET_TOKEN"),
+		ReadToken: token("FLEET_READ_TOKEN"), Cluster: os.Getenv("FLEET_CLUSTER"),
+		ListenAddr: os.Getenv("FLEET_LISTEN")}
 	if v := os.Getenv("FLEET_INSECURE"); v != "" {
 		insecure, err := strconv.ParseBool(v)
 		if err != nil {
@@ -61,14 +65,17 @@ func (e *ownRefusal) Is(target error) bool { return target == ErrRefused }
 // tlsConfig is the configuration of clients and listeners, of TLSDir as its files are now; nil means plaintext.
 func (f *FastHTTP) tlsConfig() (*tls.Config, error) {
 	f.loadTLS.Do(func() {
-		switch {
+		switch err := f.checkReadToken(); {
+		case err != nil:
+			f.tlsErr = err
 		case strings.ContainsAny(f.Token, "\r\n"):
 			f.tlsErr = fmt.Errorf("%w: the token has a line break, which no request can carry", ErrRefused)
 		case f.TLS != nil:
 			f.tls = f.TLS.Clone()
 			f.tls.MinVersion = max(f.tls.MinVersion, tls.VersionTLS13)
 		case f.TLSDir != "":
-			f.files = &certificates{dir: f.TLSDir, token: f.Token != "", log: f.logger}
+			f.files = &certificates{dir: f.TLSDir, token: f.Token != "" || f.ReadToken != "",
+				log: f.logger}
 		}
 	})
 	if f.files != nil {
@@ -85,6 +92,9 @@ func (f *FastHTTP) serverTLS() (*tls.Config, error) {
 		return nil, err
 	case len(config.Certificates) == 0 && config.GetCertificate == nil && config.GetConfigForClient == nil:
 		return nil, fmt.Errorf("%w: a server needs cert.pem and key.pem besides ca.pem", ErrRefused)
+	case f.Token == "" && f.ReadToken != "":
+		return nil, fmt.Errorf("%w: FLEET_READ_TOKEN (FastHTTP.ReadToken) with TLS needs FLEET_TOKEN besides: without "+
+			"it a certificate makes a worker, also of a reader", ErrRefused)
 	case f.Token == "" && config.ClientAuth != tls.RequireAndVerifyClientCert && config.GetConfigForClient == nil:
 		return nil, fmt.Errorf("%w: TLS without client certificates needs a Token; set it, or "+
 			"ClientAuth to tls.RequireAndVerifyClientCert", ErrRefused)
@@ -136,7 +146,7 @@ func readTLSDir(dir string, token bool) (*tls.Config, error) {
 // warn says at the start of a listener what its operator would else learn from clients, or never: a certificate of its
 // own that is not valid now, and a token that everybody on the way can read.
 func (f *FastHTTP) warn(config *tls.Config, endpoint string, at net.Addr) {
-	if tcp, ok := at.(*net.TCPAddr); ok && config == nil && f.Token != "" && !tcp.IP.IsLoopback() {
+	if tcp, ok := at.(*net.TCPAddr); ok && config == nil && f.Token+f.ReadToken != "" && !tcp.IP.IsLoopback() {
 		f.logger().Warn("transport: the token travels in plaintext: whoever sees the network can read and use it; set "+
 			"FLEET_TLS_DIR",
 			"endpoint", endpoint)

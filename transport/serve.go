@@ -37,6 +37,7 @@ type serverConn struct {
 	pressed  bool         // it has to finish a head in time
 	served   atomic.Bool  // it has had an answer that was no refusal
 	over     atomic.Bool  // it was closed, and not by the listener
+	reader   bool         // a reader has asked by it
 	broken   func() bool  // isBroken, bound once
 	used     atomic.Bool  // since the listener last looked
 	stall    time.Duration
@@ -95,6 +96,15 @@ func (c *serverConn) Read(p []byte) (int, error) {
 		c.press()
 	}
 	return c.Conn.Read(p)
+}
+
+// Write ends a connection that can't be written to: TLS would try for 5 s to say goodbye on it.
+func (c *serverConn) Write(p []byte) (int, error) {
+	n, err := c.Conn.Write(p)
+	if err != nil {
+		_ = c.raw.Close()
+	}
+	return n, err
 }
 
 // press ends the connection unless a request is let in within StallTimeout.
@@ -166,6 +176,15 @@ func (l *listener) serveRequest(ctx *fasthttp.RequestCtx) {
 		l.refuse(ctx, n, r)
 		return
 	}
+	handler := l.handler
+	if isRead(ctx.Request.Header.RequestURI()) {
+		if !c.beReader() {
+			ctx.SetConnectionClose()
+			l.refuse(ctx, n, l.crowdOfReaders())
+			return
+		}
+		handler = l.reads
+	}
 	c.relax()
 	refused, err := c.read(ctx.RequestBodyStream(), n)
 	if refused != nil {
@@ -180,7 +199,7 @@ func (l *listener) serveRequest(ctx *fasthttp.RequestCtx) {
 		return
 	}
 	c.reply.Broken, c.reply.First = c.broken, !c.served.Load()
-	if err := safely(l.handler, c.req.B, &c.reply, l.f.logger(), l.endpoint); err != nil {
+	if err := safely(handler, c.req.B, &c.reply, l.f.logger(), l.endpoint); err != nil {
 		c.finish()
 		say(ctx, fasthttp.StatusInternalServerError, err.Error())
 		return
@@ -320,9 +339,13 @@ func (a *answer) WriteTo(w io.Writer) (int64, error) {
 	return n, nil
 }
 
-// hurry gives the client of a large answer the time to take the next piece, and not for ever. A connection that had a
-// large answer once keeps a deadline; it is moved only when it comes near, for a timer that is set wakes threads up.
+// hurry gives the client of a large answer the time to take the next piece, and not for ever; a reader has less. A
+// connection that had a large answer once keeps a deadline; it is moved only when it comes near, for a timer that is
+// set wakes threads up.
 func (c *serverConn) hurry() error {
+	if c.reader {
+		return c.raw.SetWriteDeadline(time.Now().Add(readPatience))
+	}
 	if c.deadline.IsZero() && c.size <= quick {
 		return nil
 	}

@@ -27,6 +27,10 @@ type Server struct {
 	Waiting int           `count:"waits"`
 	Waited  time.Duration `count:"oldest_wait"`
 	Waits   []Wait
+	// ReadRows is how many rows readers outside the job were sent, and RefusedReads how many requests of theirs were
+	// refused, most since they had read enough for a while.
+	ReadRows     int64 `count:"read_rows"`
+	RefusedReads int64 `count:"refused_reads"`
 	// Returned workers were started again, each as often as it was. Life is how often this server came back from its
 	// journal.
 	Returned int `count:"returned"`

@@ -74,6 +74,7 @@ var house = map[string][]string{
 	"fleet/train/internal/board":   {"internal/files", "internal/protowire", "nn", "optimizer/weights"},
 	"fleet/train/internal/check":   {"dataset", "internal/rules", "nn", "optimizer", "optimizer/local"},
 	"fleet/train/internal/verdict": {"internal/histogram", "nn"},
+	"fleet/reader":                 {"internal/peer", "internal/wire", "strategy/placement", "transport", "transport/codec"},
 	"fleet/fleettest":              {"fleet", "rolemaker", "transport"},
 	"fleet/internal/trial":         {"fleet", "fleet/fleettest", "fleet/stats", "internal/checkpoint", "internal/law", "internal/modelfiles", "internal/roster", "internal/safetensors", "internal/wire", "nn", "optimizer", "optimizer/lr", "rolemaker", "strategy", "strategy/placement", "transport", "transport/transporttest"},
 
@@ -116,6 +117,7 @@ var houseTests = map[string][]string{
 	"fleet":                   {"dataset", "fleet/checkpoints", "fleet/internal/trial", "internal/count/counttest", "internal/httpget", "internal/safetensors", "internal/ui", "internal/wire", "nn", "optimizer/local", "optimizer/lr"},
 	"fleet/fleettest":         {"dataset", "fleet/train", "nn", "optimizer"},
 	"fleet/internal/twin":     {"internal/law"},
+	"fleet/reader":            {"fleet", "fleet/fleettest", "fleet/internal/trial", "optimizer", "rolemaker", "strategy"},
 	"fleet/paddle":            {"fleet/fleettest", "nn", "optimizer", "rolemaker"},
 	"fleet/metrics":           {"nn", "optimizer", "rolemaker", "strategy"},
 	"fleet/train":             {"fleet/fleettest", "fleet/internal/trial", "internal/porttest", "optimizer/weights"},

@@ -20,6 +20,18 @@ type Embedding struct {
 // Owns says whether server s owns row id.
 func (e *Embedding) Owns(s int, id uint64) bool { return e.plan.ServerOf(e.variable, id) == s }
 
+// Blocks are the server of each of the embedding's blocks, and how many rows one has, the last excepted; none where
+// rows are spread by their ids ([placement.Mix]).
+func (e *Embedding) Blocks() (on []int, rows int) {
+	for _, b := range e.plan.BlocksOf(e.variable) {
+		on = append(on, b.Server)
+	}
+	if len(on) > 0 {
+		rows = e.plan.BlocksOf(e.variable)[0].Size / e.Dim()
+	}
+	return on, rows
+}
+
 // CheckIDs says which of ids, which are increasing, the embedding can't have.
 func (e *Embedding) CheckIDs(ids []uint64) error {
 	if h := uint64(e.Height()); h > 0 && len(ids) > 0 && ids[len(ids)-1] >= h {

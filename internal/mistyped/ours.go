@@ -8,10 +8,12 @@ import (
 // ours are gofleet's own variables.
 var ours = []string{
 	"FLEET_CLUSTER", "FLEET_INSECURE", "FLEET_LISTEN", "FLEET_TLS_DIR", "FLEET_TOKEN", // transport
+	"FLEET_READ_TOKEN",
 	"FLEET_ROLE", "FLEET_INDEX", "FLEET_SERVERS", "FLEET_WORKERS", "FLEET_PORT", "FLEET_ADVERTISE", // rolemaker
 	"FLEET_RENDEZVOUS",
 	"FLEET_PROGRESS",                                                             // nn
 	"FLEET_HEALTH", "FLEET_LOG", "FLEET_METRICS", "FLEET_STATS", "FLEET_RESTART", // fleet
+	"FLEET_READ_ROWS",
 	"FLEET_EXIT_RESTART", // fleet/train, fleet/fleetrun
 	"FLEET_UI_TOKEN",     // fleet/fleetrun
 }

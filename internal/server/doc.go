@@ -58,6 +58,7 @@
 //	growth.go     a journal that has become large has a checkpoint saved
 //	returning.go  a server that is started again comes back to where its journal ends
 //	handle.go     a request in, a reply out
+//	outside.go    readers that take no part in the job
 //	presence.go   what probes are told
 //	server.go     what a server is made of, and what its tables begin with
 //	run.go        its life

@@ -86,3 +86,63 @@ func frames(t testing.TB, s *Server) (all []*wire.Builder) {
 	}
 	return append(all, peek, publish, piece, last, beyond, pushOf(s, wire.Header{Seq: 1}))
 }
+
+// FuzzRead gives the door of readers any bytes: it answers with a frame, reads no more rows than a request may have, and changes nothing.
+func FuzzRead(f *testing.F) {
+	s := newServer(f, strategy.Strategy{})
+	for _, b := range frames(f, s) {
+		f.Add(bodyOf(s, b))
+	}
+	for _, b := range reads(f) {
+		f.Add(bytes.Join(b.Parts(), nil))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		body = bytes.Clone(body)
+		wire.Seal(body)
+		s := newServer(t, strategy.Strategy{})
+		send(t, s, pushOf(s, wire.Header{Seq: 1}), wire.StatusOK)
+		var reply transport.Reply
+		s.outside.handle(body, &reply)
+		defer reply.Done()
+		var answer wire.Frame
+		if err := answer.ParseKept(bytes.Join(reply.Parts, nil)); err != nil {
+			t.Fatalf("the answer can't be read: %v", err)
+		}
+		if asked, err := answer.Op, answer.Refusal(); asked != wire.OpRead || err == nil && answer.Job != s.st.Generation().Number {
+			t.Errorf("it answers %v of job %d, %v", asked, answer.Job, err)
+		}
+		if n := s.meter.read.Load(); n > mostReadRows {
+			t.Errorf("%d rows are read", n)
+		}
+		if w, step := weight(t, s), s.part.Store.Step(); w != -1 || step != 1 || len(s.part.Store.Tables[0].IDs()) != 1 {
+			t.Errorf("a reader changes something: the weight is %v at step %d, there are rows %v", w, step, s.part.Store.Tables[0].IDs())
+		}
+	})
+}
+
+// reads are what readers send, and such that is wrong in one place.
+func reads(t testing.TB) (all []*wire.Builder) {
+	frame := func(msg any, ids ...uint64) {
+		b := new(wire.Builder)
+		b.Reset(wire.Header{Op: wire.OpRead, Worker: 1<<32 - 1})
+		if err := b.JSON(msg); err != nil {
+			t.Fatal(err)
+		}
+		if ids != nil {
+			b.IDs(1, ids)
+		}
+		all = append(all, b)
+	}
+	many := make([]uint64, mostReadRows+1)
+	for i := range many {
+		many[i] = uint64(i)
+	}
+	for _, what := range []string{wire.ReadAbout, wire.ReadRows, wire.ReadPage, "all"} {
+		frame(wire.Read{What: what, Param: 1, Rows: 10})
+		frame(wire.Read{What: what, Param: 1, Rows: -1, From: 1 << 63}, 7, 99)
+		frame(wire.Read{What: what, Rows: 1 << 40}, many...)
+		frame(wire.Read{What: what, Param: 1, Rows: 1 << 40, From: 1<<64 - 1}, 100)
+	}
+	frame("a text")
+	return all
+}

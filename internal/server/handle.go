@@ -66,12 +66,17 @@ func recorded(in *state.Journal, do handler) handler {
 // newDoor is a door whose handlers are still to be set. Replies are used again, each when the transport has sent it.
 func newDoor(st *state.Job, index int, fingerprint uint64, meter *Meter, log *slog.Logger) *door {
 	d := &door{st: st, index: index, fingerprint: fingerprint, meter: meter, log: log}
-	d.replies.New = func() any {
+	pool(&d.replies)
+	return d
+}
+
+// pool has a pool make replies that come back to it when they are done.
+func pool(replies *sync.Pool) {
+	replies.New = func() any {
 		r := new(state.Reply)
-		r.Done = func() { d.replies.Put(r) }
+		r.Done = func() { replies.Put(r) }
 		return r
 	}
-	return d
 }
 
 // handle is the transport's handler. It runs on a goroutine of the transport for each request, and returns when the
@@ -92,7 +97,10 @@ func (d *door) handle(body []byte, out *transport.Reply) {
 	}
 	if err != nil {
 		out.Stranger = !d.knows(&f.Header)
-		d.refuse(r, err)
+		if status := refuse(r, err); status != wire.StatusNotReady && status != wire.StatusAgain {
+			d.meter.refused.Add(1)
+		}
+		d.log.Debug("refused", "op", f.Op, "worker", f.Worker, "error", err)
 	}
 	out.Parts = r.Parts()
 }
@@ -181,26 +189,26 @@ func (d *door) foreign(h *wire.Header) error {
 		"addresses that no other job has", h.Worker, d.index)
 }
 
-// refuse makes the reply say why nothing was done. A build that speaks another version of frames is answered in its
-// own, so that it can read why.
-func (d *door) refuse(r *state.Reply, err error) {
+// refuse makes a reply say why nothing was done. A build that speaks another version of frames is answered in its own,
+// so that it can read why.
+func refuse(r *state.Reply, err error) (status uint8) {
 	h := *r.Header()
 	h.Status = wire.StatusRefused
 	var refusal *wire.Refusal
 	switch {
 	case errors.As(err, &refusal):
 		h.Status = refusal.Status
+		if refusal.Retry > 0 {
+			h.Samples = uint32(max(1, refusal.Retry.Milliseconds()))
+		}
 	case errors.Is(err, wire.ErrDamaged):
 		h.Status = wire.StatusDamaged
 	}
-	if h.Status != wire.StatusNotReady && h.Status != wire.StatusAgain {
-		d.meter.refused.Add(1)
-	}
-	d.log.Debug("refused", "op", h.Op, "worker", h.Worker, "error", err)
 	r.Reset(h)
 	var other *wire.OtherVersion
 	if errors.As(err, &other) {
 		r.Speak(other.Theirs)
 	}
 	r.Blob([]byte(err.Error()))
+	return h.Status
 }

@@ -14,6 +14,9 @@ import (
 type Meter struct {
 	refused count.Counter `count:"refused" name:"server_refused_requests_total" help:"Requests answered with an error."`
 
+	read   count.Counter `count:"read_rows" name:"server_read_rows_total" help:"Rows sent to readers outside the job."`
+	unread count.Counter `count:"refused_reads" name:"server_refused_reads_total" help:"Their refused requests."`
+
 	absent count.Gauge `count:"absent" name:"server_workers" by:"state=absent" help:"Workers, by how they stand."`
 	here   count.Gauge `count:"here" name:"server_workers" by:"state=here"`
 	left   count.Gauge `count:"left" name:"server_workers" by:"state=left"`

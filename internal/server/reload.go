@@ -84,7 +84,7 @@ func (c *reloading) embedding(p *optimizer.Param) int {
 // weights of before: their versions are older.
 func (c *reloading) put(n *beside) {
 	absent := func(p *optimizer.Param) bool { return slices.Contains(n.found.Absent, p.Name) }
-	c.store.Become(n.store, absent)
+	c.part.Updates.Between(func() { c.store.Become(n.store, absent) })
 	if c.st.Leader != nil {
 		c.st.Leader.Loaded()
 	}

@@ -181,7 +181,6 @@ func (c *rounds) apply(u *closing) {
 	st := c.st
 	st.Unlock()
 	dropped, err := c.part.Updates.Apply(&u.what)
-	c.part.Store.Finish(u.what.Step)
 	st.Lock()
 	st.Applying--
 	if err != nil && c.journal.On() && st.IsClosing() {

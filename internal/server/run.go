@@ -74,6 +74,7 @@ func (s *Server) Run(ctx context.Context) error {
 	defer s.presence.begin(asked)()
 	s.leading.begin()
 	served := make(chan error, 1)
+	transport.HandleReads(l, s.outside.handle)
 	go func() { served <- transport.ServeScreened(l, s.door.handle, s.door.screen) }()
 	watchCtx, stopWatching := context.WithCancel(ctx)
 	var watching sync.WaitGroup

@@ -50,6 +50,8 @@ type Config struct {
 	// Stays says that a server which ends is started again whatever its status, so that behind the end of a job it
 	// waits.
 	Stays bool
+	// ReadRows is how many rows a second readers outside the job may read here; 0 means DefaultReadRows.
+	ReadRows int
 	// Pulses say whether the server moves.
 	Pulses *awake.Pulses
 }
@@ -75,6 +77,7 @@ type Server struct {
 	servers   *servers
 	stopping  *stopping
 	door      *door
+	outside   *outside
 	meter     *Meter
 	segments  *segments
 	journal   *state.Journal
@@ -226,6 +229,7 @@ func (s *Server) connect(traits mode.Traits, journal *state.Journal) {
 		p.register(s.segments.memory) // in the order in which facts are resumed
 	}
 	s.answer(t, members, frozen, gathering, journal)
+	s.outside = newOutside(c, st, t.reading, s.meter)
 }
 
 // answer has the door give each request to the part that answers it. A handler that is recorded waits for the journal

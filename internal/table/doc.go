@@ -88,6 +88,7 @@
 //	arena.go                              rows by number
 //	row.go                                how a row lies in memory
 //	rows.go                               all rows, for who saves or serves them
+//	pages.go                              all of them, some at a time, by their places
 //	columns.go                            many of them at once
 //	sorted.go                             their ids in order
 //

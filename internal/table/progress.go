@@ -55,6 +55,13 @@ func (p *progress) finish(step int64) {
 	}
 }
 
+// applied is how many updates are finished, in whatever order.
+func (p *progress) applied() int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.last - int64(len(p.open))
+}
+
 // set makes step the last update, which is finished, as all before it are.
 func (p *progress) set(step int64) {
 	p.mu.Lock()

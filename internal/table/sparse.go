@@ -138,6 +138,18 @@ func (t *Sparse) Peek(ids []uint64, w []float32, step int64) error {
 	return err
 }
 
+// Look is Peek that says of which ids there is a row.
+func (t *Sparse) Look(ids []uint64, w []float32, has []bool, step int64) error {
+	defer t.times.reads.Since(time.Now())
+	_, err := t.run("look", ids, w, Clicks{}, step, func(t *Sparse, s *shard, c *call, b *block) {
+		t.peekBlock(s, c, b)
+		for i, it := range b.items {
+			has[it.at] = b.rows[i] != nil
+		}
+	})
+	return err
+}
+
 // Push applies the rule to the rows of ids with their gradients g, len(ids) rows of dim floats, as the update number
 // step (1 for the first). A missing row is born first, unless the param's Entry or MaxBytes keep it out: then its
 // gradient is dropped, and counted.

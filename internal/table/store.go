@@ -85,6 +85,9 @@ func (s *Store) Table(name string) (*Sparse, bool) {
 // The caller decides what an update is, and counts them.
 func (s *Store) Step() int64 { return s.steps.finished.Load() }
 
+// Applied is how many updates are finished; while several are open, more may be than Step says.
+func (s *Store) Applied() int64 { return s.steps.applied() }
+
 // Advance begins the next update and returns its number. [Store.Finish] ends it; others may begin, and end, meanwhile.
 func (s *Store) Advance() int64 { return s.steps.next() }
 

@@ -7,40 +7,53 @@ import (
 	"github.com/gofleet/gofleet/internal/table"
 )
 
-// Apply makes one gradient of an update's pushes and applies it. It returns how many rows a table's policies dropped.
-// The caller says Changed when the update counts.
+// Apply makes one gradient of an update's pushes, applies it, and finishes the step. It returns how many rows a table's
+// policies dropped. The caller says Changed when the update counts.
 func (t *Tables) Apply(u *Update) (dropped int, err error) {
 	c := scratches.Get().(*scratch)
 	defer c.release()
 	c.gather(t, u)
-	err = c.each(func(c *scratch, p *portion) error {
-		p.fold(t.layout.Params[p.param], c.factors, t.o.Weighting)
-		return nil
-	})
+	dense, err := c.gradient()
+	if dropped, err = c.change(dense, err); err == nil && u.Record != nil {
+		err = u.Record(c.applied(dense, dropped))
+	}
+	return dropped, err
+}
+
+// change gives the tables an update's gradient, unless there is an error, and finishes its step.
+func (c *scratch) change(dense []float32, err error) (dropped int, _ error) {
+	c.t.moment.RLock()
+	defer c.t.moment.RUnlock()
+	defer c.t.store.Finish(c.u.Step)
+	if err == nil {
+		err = c.applyDense(dense)
+	}
 	if err != nil {
-		return 0, err
-	}
-	if u.Label != nil {
-		u.Label("")
-	}
-	dense, err := c.compensate(c.foldDense())
-	if err != nil {
-		return 0, err
-	}
-	if dense, err = c.clip(dense); err != nil {
-		return 0, err
-	}
-	if err := c.applyDense(dense); err != nil {
 		return 0, err
 	}
 	err = c.each(func(c *scratch, p *portion) error { return p.apply(c.t, c.u) })
 	for _, p := range c.portions[:c.inUse] {
 		dropped += p.dropped
 	}
-	if err == nil && u.Record != nil {
-		err = u.Record(c.applied(dense, dropped))
-	}
 	return dropped, err
+}
+
+// gradient is the dense gradient of an update, as the rules get it; that of rows is in the portions.
+func (c *scratch) gradient() (dense []float32, err error) {
+	err = c.each(func(c *scratch, p *portion) error {
+		p.fold(c.t.layout.Params[p.param], c.factors, c.t.o.Weighting)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if c.u.Label != nil {
+		c.u.Label("")
+	}
+	if dense, err = c.compensate(c.foldDense()); err != nil {
+		return nil, err
+	}
+	return c.clip(dense)
 }
 
 // applied is what the update has done.

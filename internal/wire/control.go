@@ -345,6 +345,54 @@ type Scanned struct {
 	All int `json:"all"`
 }
 
+// What a reader asks for by OpRead.
+const (
+	ReadAbout = "about" // what there is to read
+	ReadRows  = "rows"  // the rows of a section of ids
+	ReadPage  = "page"  // rows by their places in a table
+)
+
+// Read is the blob of OpRead.
+type Read struct {
+	What string `json:"what"`
+	// Param, From and Rows are of a page: rows of an embedding from a place on, at most as many.
+	Param uint32 `json:"param,omitempty"`
+	From  uint64 `json:"from,omitempty"`
+	Rows  int    `json:"rows,omitempty"`
+}
+
+// Readable answers ReadAbout: which server this is, of how many, and what it has.
+type Readable struct {
+	Server      int             `json:"server"`
+	Servers     int             `json:"servers"`
+	Generation  uint64          `json:"generation"`
+	Fingerprint uint64          `json:"fingerprint"`
+	Params      []ReadableParam `json:"params"`
+}
+
+// ReadableParam is an embedding: its number among all params, its shape, and where its rows live.
+type ReadableParam struct {
+	Name   string `json:"name"`
+	Index  uint32 `json:"index"`
+	Dim    int    `json:"dim"`
+	Height int    `json:"height,omitempty"`
+	// Block is how many rows each block has, and On the server of each; nothing where rows are spread by their ids.
+	Block int   `json:"block,omitempty"`
+	On    []int `json:"on,omitempty"`
+	// Most is how many rows a request may ask for.
+	Most int `json:"most"`
+}
+
+// ReadOut answers ReadRows and ReadPage, with a section of rows as they were between two updates, whose number is the
+// header's version. Of a page the rows come with their ids.
+type ReadOut struct {
+	// Has is a bit for each id that was asked for, 1 if there is a row of it.
+	Has []byte `json:"has,omitempty"`
+	// Next is the place behind a page, Done that there is none.
+	Next uint64 `json:"next,omitempty"`
+	Done bool   `json:"done,omitempty"`
+}
+
 // JSON adds a control message as a blob.
 func (b *Builder) JSON(v any) error {
 	data, err := json.Marshal(v)

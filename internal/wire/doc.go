@@ -16,7 +16,8 @@
 //	40  u64  acked: every seq below this one was acknowledged, so the server may forget it; in a heartbeat, how many requests with a
 //	           seq this server has answered as ones that count, and one more since it has brought the first weights
 //	48  u64  version of the dense weights: held by the worker (request), sent (reply)
-//	56  u32  samples behind the gradients; in a heartbeat, how many requests of this worker have waited for long
+//	56  u32  samples behind the gradients; in a heartbeat, how many requests of this worker have waited for long; in the
+//	           refusal of a reader that has read enough, milliseconds after which it may go on
 //	60  u32  CRC-32C of bytes 0 to 59, of the parts, and of the heads of all sections
 //
 // The answer to a push uses three of these fields for its [Outcome]: samples is how many of its rows were applied,
@@ -30,7 +31,8 @@
 // Parts of the head may follow, each starting at a multiple of 8: u8 kind, u8 flags, u16 size of the payload in bytes,
 // and the payload. Kind 3 is a u32, the life of a server: of the one that answers, or in a request the highest that the
 // sender knows of the one which it asks. It is there where that is not 0, and may be skipped. Kind 1 is kept for a
-// trace's context, 2 for a reader's proof.
+// trace's context, 2 for a reader's proof: a reader's job is the number of the generation that it has begun to read,
+// which is no secret, and what lets it in is its transport's token.
 //
 // Sections follow, each starting at a multiple of 8: a head of 16 bytes (u8 kind, u8 flags, u16 zero, u32 param, u64
 // size of the payload in bytes) and the payload. Floats are sent as they lie in memory. Ids are strictly increasing and

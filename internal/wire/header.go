@@ -43,6 +43,7 @@ const (
 	OpBatch  // of those builds
 	OpCut    // server 0: a worker's cut through all servers, and how far it is
 	OpOrder  // from server 0 to servers: hold pushes for a cut, do its work, let them go on
+	OpRead   // of readers outside the job: rows as they are
 	opEnd
 )
 
@@ -76,6 +77,7 @@ var opNames = [...]string{
 	OpBatch:     "batch",
 	OpCut:       "cut",
 	OpOrder:     "order",
+	OpRead:      "read",
 }
 
 func (o Op) String() string {

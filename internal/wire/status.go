@@ -3,6 +3,7 @@ package wire
 import (
 	"errors"
 	"fmt"
+	"time"
 )
 
 // The statuses of a reply.
@@ -20,6 +21,7 @@ const (
 	StatusMissing // as StatusFailed: a worker has not joined in time
 	// between servers: another process has the sender's place, with its journal
 	StatusReplaced
+	StatusBusy // of a reader: enough was read for now
 )
 
 // What a [Refusal] is, for errors.Is.
@@ -32,6 +34,7 @@ var (
 	ErrMissing  = errors.New("StartTimeout is over")
 	ErrWentBack = errors.New("weights of a server are lost: start the job again from its last checkpoint")
 	ErrAgain    = errors.New("begin again with the first piece")
+	ErrBusy     = errors.New("enough was read for now")
 	ErrReplaced = errors.New("another process has this server's place, with its journal")
 )
 
@@ -39,6 +42,8 @@ var (
 type Refusal struct {
 	Status uint8
 	Text   string
+	// Retry is after how long it is worth to come again, with StatusBusy.
+	Retry time.Duration
 }
 
 // Refuse makes a refusal.
@@ -69,6 +74,8 @@ func (r *Refusal) Unwrap() error {
 		return ErrDamaged
 	case StatusReplaced:
 		return ErrReplaced
+	case StatusBusy:
+		return ErrBusy
 	}
 	return ErrRefused
 }
@@ -82,5 +89,9 @@ func (f *Frame) Refusal() error {
 	if b, ok := f.Blob(); ok {
 		text = string(b)
 	}
-	return &Refusal{Status: f.Status, Text: text}
+	r := &Refusal{Status: f.Status, Text: text}
+	if f.Status == StatusBusy {
+		r.Retry = time.Duration(f.Samples) * time.Millisecond
+	}
+	return r
 }

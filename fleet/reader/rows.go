@@ -1,0 +1,91 @@
+package reader
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/gofleet/gofleet/internal/peer"
+	"github.com/gofleet/gofleet/internal/wire"
+	"github.com/gofleet/gofleet/strategy/placement"
+)
+
+// Rows are rows by their ids, in the order in which these were given.
+type Rows struct {
+	W       []float32 // of one row after the other, Dim of each
+	Has     []bool    // whether there is a row; one that there is not is as an evaluation has it
+	Moments []Moment  // of each row
+}
+
+// Rows reads the rows of ids, which may come in any order, and more than once. Ids without a row bring none to life:
+// they have the first values of an embedding with a height, and zeros elsewhere.
+func (r *Reader) Rows(ctx context.Context, name string, ids []uint64) (*Rows, error) {
+	p, err := r.param(name)
+	if err != nil {
+		return nil, err
+	}
+	shares := make([][]int, len(r.servers)) // places in ids
+	for i, id := range ids {
+		if p.Height > 0 && id >= uint64(p.Height) {
+			return nil, fmt.Errorf("reader: id %d of embedding %q, whose height is %d", id, name, p.Height)
+		}
+		s := r.serverOf(p, id)
+		shares[s] = append(shares[s], i)
+	}
+	rows := &Rows{W: make([]float32, len(ids)*p.Dim), Has: make([]bool, len(ids)), Moments: make([]Moment, len(ids))}
+	err = peer.All(len(shares), func(s int) error { return r.share(ctx, p, s, ids, shares[s], rows) })
+	if err != nil {
+		return nil, err
+	}
+	return rows, nil
+}
+
+// serverOf is where a row lives.
+func (r *Reader) serverOf(p *wire.ReadableParam, id uint64) int {
+	if p.Block == 0 {
+		return int(placement.Mix(id) % uint64(len(r.servers)))
+	}
+	return p.On[id/uint64(p.Block)]
+}
+
+// share reads a server's share of the rows, whose places are at.
+func (r *Reader) share(ctx context.Context, p *wire.ReadableParam, server int, ids []uint64, at []int,
+	rows *Rows) error {
+	var own []uint64
+	for _, i := range at {
+		own = append(own, ids[i])
+	}
+	slices.Sort(own)
+	own = slices.Compact(own)
+	where := make(map[uint64][]int, len(own))
+	for _, i := range at {
+		where[ids[i]] = append(where[ids[i]], i)
+	}
+	for some := range slices.Chunk(own, p.Most) {
+		err := r.ask(ctx, server, func(b *wire.Builder) error {
+			b.IDs(p.Index, some)
+			return b.JSON(wire.Read{What: wire.ReadRows})
+		}, func(f *wire.Frame) error {
+			s, out, err := rowsOf(f)
+			if err != nil {
+				return err
+			}
+			w, err := s.Rows()
+			if err != nil || len(w) != len(some)*p.Dim || 8*len(out.Has) < len(some) {
+				return cmp.Or(err, errAnswer)
+			}
+			for k, id := range some {
+				for _, i := range where[id] {
+					copy(rows.W[i*p.Dim:][:p.Dim], w[k*p.Dim:])
+					rows.Has[i], rows.Moments[i] = out.Has[k/8]>>(k%8)&1 == 1, r.moment(server, f)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,151 @@
+package transport
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"github.com/gofleet/gofleet/transport/codec"
+)
+
+// Readers are processes outside a job that read from it. They have a token of their own, which opens a path of its own
+// alone, and what comes by that path goes to a handler of its own: none of the job's requests can be made with it.
+
+// Readable is an optional power of a [Transport] whose listeners know readers. [FastHTTP] and [Memory] have it.
+type Readable interface {
+	// Reader is a transport that calls listeners like this one's as a reader with that token.
+	Reader(token string) Transport
+}
+
+// ReadListener is an optional power of a [Listener] that knows readers. The listeners of [FastHTTP] and [Memory], and
+// of [Compressed] around them, have it.
+type ReadListener interface {
+	// HandleReads has requests of readers answered by h, where the transport has a token for them. It is called before
+	// Serve; without it all readers are refused.
+	HandleReads(h Handler)
+}
+
+// HandleReads is l's, and nothing where it has none.
+func HandleReads(l Listener, h Handler) {
+	if r, ok := l.(ReadListener); ok {
+		r.HandleReads(h)
+	}
+}
+
+const (
+	readSuffix = "/read"
+	readPath   = requestPath + readSuffix
+	// ReadRequest is the most bytes of a reader's request.
+	ReadRequest = 64 << 10
+	// readPatience is how long a reader has to take an answer.
+	readPatience = time.Second
+	// shortestReadToken is the fewest bytes of a reader's token.
+	shortestReadToken = 16
+)
+
+func wrongToken(reads bool) string {
+	if reads {
+		return "wrong token, or nothing is read here; set the same FLEET_READ_TOKEN on servers and readers"
+	}
+	return "wrong token; set the same FLEET_TOKEN on both sides"
+}
+
+// Reader implements [Readable].
+func (f *FastHTTP) Reader(token string) Transport {
+	return &FastHTTP{MaxMessage: f.MaxMessage, MaxInFlight: f.MaxInFlight, IdleConns: f.IdleConns,
+		DialTimeout: f.DialTimeout, StallTimeout: f.StallTimeout, Checksum: f.Checksum, TLSDir: f.TLSDir, TLS: f.TLS,
+		Cluster: f.Cluster, Insecure: f.Insecure, Logger: f.Logger, Token: token, reads: true}
+}
+
+// path is what the requests of this process ask for.
+func (f *FastHTTP) path() string {
+	if f.reads {
+		return readPath
+	}
+	return requestPath
+}
+
+// checkReadToken says why a token of readers is none.
+func (f *FastHTTP) checkReadToken() error {
+	const what = "FLEET_READ_TOKEN (FastHTTP.ReadToken)"
+	switch n := len(f.ReadToken); {
+	case n == 0:
+		return nil
+	case n < shortestReadToken:
+		return fmt.Errorf("%w: %s has %d bytes, and needs %d or more", ErrRefused, what, n, shortestReadToken)
+	case strings.ContainsAny(f.ReadToken, "\r\n"):
+		return fmt.Errorf("%w: %s has a line break, which no request can carry", ErrRefused, what)
+	case f.ReadToken == f.Token:
+		return fmt.Errorf("%w: %s is the job's own FLEET_TOKEN, which makes a worker of each reader: choose another",
+			ErrRefused, what)
+	}
+	return nil
+}
+
+// HandleReads implements [ReadListener].
+func (l *listener) HandleReads(h Handler) { l.reads = h }
+
+// isRead says whether a path is one of readers, of any version of the protocol.
+func isRead(uri []byte) bool { return bytes.HasSuffix(uri, []byte(readSuffix)) }
+
+// admitsToken says whether a token opens a path: that of readers theirs alone, and the job's the others.
+func (l *listener) admitsToken(token []byte, reads bool) bool {
+	f := l.f
+	reader := f.ReadToken != "" && sameToken(token, f.ReadToken)
+	if reads {
+		return reader && l.reads != nil
+	}
+	return !reader && (f.Token == "" || sameToken(token, f.Token))
+}
+
+// beReader makes the connection a reader's, of which there is an eighth of all at most: the others are the job's.
+func (c *serverConn) beReader() bool {
+	if !c.reader && c.l.readers.Add(1) > int32(max(1, c.l.f.maxConns()/8)) {
+		c.l.readers.Add(-1)
+		return false
+	}
+	c.reader = true
+	return true
+}
+
+// crowdOfReaders refuses a reader for which there is no connection.
+func (l *listener) crowdOfReaders() *refusal {
+	return &refusal{fasthttp.StatusServiceUnavailable, &l.f.serves.busy, fmt.Sprintf("readers have %d connections "+
+		"already: come again later", l.readers.Load())}
+}
+
+// HandleReads implements [ReadListener]. What readers send is small, encoded with any codec, and not larger when it is
+// decoded; answers are not encoded.
+func (l *compressedListener) HandleReads(h Handler) {
+	none, _ := codec.ByName("none") // there is one
+	plain := &compressed{t: l.z.t, limit: l.z.limit, codec: none}
+	HandleReads(l.Listener, func(req []byte, reply *Reply) { plain.handle(l.Endpoint(), h, nil, req, reply) })
+}
+
+// memoryReader calls a Memory as a reader.
+type memoryReader struct {
+	*Memory
+	token string
+}
+
+// Reader implements [Readable].
+func (m *Memory) Reader(token string) Transport { return memoryReader{m, token} }
+
+// HandleReads implements [ReadListener].
+func (l *memoryListener) HandleReads(h Handler) { l.reads = h }
+
+// by is the handler of a call, which is a reader's if it is nonzero.
+func (l *memoryListener) by(reader *memoryReader, size int) (Handler, error) {
+	switch {
+	case reader == nil:
+		return l.handler, nil
+	case l.reads == nil || l.net.ReadToken == "" || reader.token != l.net.ReadToken:
+		return nil, fmt.Errorf("%w: %s", ErrRefused, wrongToken(true))
+	case size > ReadRequest:
+		return nil, oversize("request", size, ReadRequest)
+	}
+	return l.reads, nil
+}
