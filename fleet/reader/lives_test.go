@@ -123,6 +123,39 @@ func walkOver(ctx context.Context, t *testing.T, r *reader.Reader, ids []uint64,
 	return err
 }
 
+// TestAJobThatHasNotBegun: before worker 0 brings the first weights nothing is read, and a reader waits.
+func TestAJobThatHasNotBegun(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		cluster, options := readable(2, 1)
+		impatient, began := options, time.Now()
+		impatient.Wait = time.Second
+		var waiting sync.WaitGroup
+		waiting.Go(func() {
+			if _, err := reader.Open(t.Context(), impatient); err == nil || !strings.Contains(err.Error(), "for 1s: server") || !strings.Contains(err.Error(), "has no weights yet") {
+				t.Errorf("a reader that waits a second: %v", err)
+			}
+			r, err := reader.Open(t.Context(), options)
+			if waited := time.Since(began); err != nil || waited < 5*time.Second || waited > 8*time.Second {
+				t.Errorf("after %v: %v", waited, err)
+				return
+			}
+			if _, err := r.Rows(t.Context(), "rows", []uint64{1}); err != nil {
+				t.Error(err)
+			}
+		})
+		cluster.Run(t, func(ctx context.Context, f *fleet.Fleet) error {
+			if f.IsWorker() {
+				time.Sleep(5 * time.Second)
+			}
+			return counters(strategy.Async(), func(ctx context.Context, c *trial.Counter) error {
+				waiting.Wait()
+				return nil
+			})(ctx, f)
+		})
+	})
+}
+
 // TestAJobThatGoesBack: behind a start from a checkpoint, or afresh, a reader says that what it has read may be newer.
 func TestAJobThatGoesBack(t *testing.T) {
 	t.Parallel()
