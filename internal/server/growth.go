@@ -27,8 +27,8 @@ type growth struct {
 const leastJournal = 1 << 30
 
 // watch looks again and again until ctx ends. It runs on its own goroutine, and returns at once where there is no
-// journal.
-func (c *growth) watch(ctx context.Context) {
+// journal. least is the size that any segment may have, in bytes.
+func (c *growth) watch(ctx context.Context, least int64) {
 	if !c.journal.On() {
 		return
 	}
@@ -40,7 +40,7 @@ func (c *growth) watch(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		if c.due(leastJournal) && c.ask(ctx) != nil {
+		if c.due(least) && c.ask(ctx) != nil {
 			c.asked = 0 // and again
 		}
 	}

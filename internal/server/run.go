@@ -80,7 +80,7 @@ func (s *Server) Run(ctx context.Context) error {
 	var watching sync.WaitGroup
 	watching.Go(func() { s.deaths.watch(watchCtx) })
 	watching.Go(func() { s.servers.watch(watchCtx) })
-	watching.Go(func() { s.growth.watch(watchCtx) })
+	watching.Go(func() { s.growth.watch(watchCtx, leastJournal) })
 	watching.Go(func() { s.moves(watchCtx) })
 
 	if err = s.awaitEnd(ctx, served); errors.Is(err, ErrReplaced) {

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -226,5 +228,32 @@ func TestEarlierLivesAreRefused(t *testing.T) {
 	case <-l.Replaced:
 	default:
 		t.Error("it is replaced, and nothing says so")
+	}
+}
+
+// TestAJournalThatStays: where its files can't be removed a person is told, and the server ends as it would.
+func TestAJournalThatStays(t *testing.T) {
+	dir, said := t.TempDir(), new(bytes.Buffer)
+	j := NewJournal(newJob(t, new(bytes.Buffer), nil), 0, strategy.JournalProcess, slog.New(slog.NewTextHandler(said, nil)))
+	j.Void() // there is none
+	var err error
+	if j.Journal, err = journal.Open(journal.Options{Dir: dir, Name: "j"}); err == nil {
+		err = j.Journal.Next(nil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.Journal.Close()
+	all, err := filepath.Glob(filepath.Join(dir, "*"))
+	for _, name := range all {
+		if err == nil && !strings.HasSuffix(name, "lock") {
+			err = errors.Join(os.Remove(name), os.MkdirAll(filepath.Join(name, "full"), 0o700))
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if j.Void(); !strings.Contains(said.String(), "is left") {
+		t.Errorf("the log has %q", said)
 	}
 }

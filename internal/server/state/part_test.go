@@ -9,6 +9,7 @@ import (
 	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/strategy"
 )
 
 // TestEachBlock: a span of dense values lies in all blocks that it touches, in their order, up to the first that fails.
@@ -78,6 +79,37 @@ func TestWeights(t *testing.T) {
 		dense, from, to, err := new(Part).Weights(&f, 3, &room)
 		if refused := err != nil; refused != (c.want < 0) || !refused && (len(dense) != c.want || from != 0 || to != 3) {
 			t.Errorf("%v: %v of [%d, %d), %v", c.sections, dense, from, to, err)
+		}
+	}
+}
+
+// TestIDsOfOthers: a server takes the ids that live on it, and refuses others by name, be they the first or the last of
+// a list; and so what is out of range.
+func TestIDsOfOthers(t *testing.T) {
+	where, err := strategy.Strategy{Mode: strategy.ModeSync, MinBlockSize: 8, SmallBlocks: true}.PlacementOptions()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := layout.New([]*optimizer.Param{{Name: "emb", Shape: []int{100, 2}, Embedding: true}}, 2, where)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for server := range 2 {
+		p := &Part{Index: server, Layout: l}
+		var own []uint64
+		for id := range uint64(100) {
+			if err := p.CheckIDs(&l.Embeddings[0], []uint64{id}); (err == nil) != p.Owns(0, id) {
+				t.Errorf("server %d takes row %d, which it owns (%t): %v", server, id, p.Owns(0, id), err)
+			}
+			if p.Owns(0, id) {
+				own = append(own, id)
+			}
+		}
+		if err := p.CheckIDs(&l.Embeddings[0], own); err != nil || len(own) == 0 || len(own) == 100 {
+			t.Errorf("server %d owns %d rows: %v", server, len(own), err)
+		}
+		if err := p.CheckIDs(&l.Embeddings[0], []uint64{100}); err == nil {
+			t.Error("row 100 of 100 is taken")
 		}
 	}
 }
