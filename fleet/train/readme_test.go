@@ -85,7 +85,7 @@ func TestNewProgramRuns(t *testing.T) {
 	fleetrun, data := filepath.Join(dir, "fleetrun"), filepath.Join(dir, "flights.csv")
 	run(t, "../..", "go", "build", "-o", fleetrun, "./fleet/fleetrun")
 	writeFlights(t, data)
-	if said := run(t, dir, fleetrun, "new", "begun", "--data=flights.csv", "--label=late"); !strings.Contains(said, "It leaves out origin is the same") {
+	if said := run(t, dir, fleetrun, "new", "begun", "--data=flights.csv", "--label=late"); !strings.Contains(said, "Left out: each of origin, dest is the same in every row.") {
 		t.Errorf("fleetrun new said\n%s", said)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, "begun/main.go"))
