@@ -15,6 +15,6 @@
 //	}
 //	fleettest.Cluster{Servers: 2, Workers: 3}.Simulate(t, faulty, program)
 //
-// The first role that fails ends the others and fails the test with its name. When all have returned, goroutines of
-// this module that are left fail the test too.
+// The first role that fails ends the others and fails the test with its name. Goroutines of this module that clusters
+// have left fail the test too, when it ends.
 package fleettest

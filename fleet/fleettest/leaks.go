@@ -5,27 +5,40 @@ import (
 	"runtime/pprof"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 )
 
-// runs counts the runs of clusters in this process. A run's number is a label of its goroutines, and of all that they
-// start.
-var runs atomic.Int64
+// runs counts the tests in this process that run clusters. A test's number is a label of the goroutines of its
+// clusters, and of all that they start; watching has it by the test's name, until the test ends.
+var (
+	runs     atomic.Int64
+	watching sync.Map
+)
 
 const label = "fleettest"
 
-// watched calls run, and fails t if goroutines of this module that run has started are left about a moment later.
-// Goroutines of clusters that other tests run meanwhile have other labels.
-func watched(t testing.TB, moment time.Duration, run func(context.Context) error) error {
+// watched calls run, and fails t when it ends if goroutines of this module that run has started are left about a moment
+// later. Goroutines of clusters that other tests run meanwhile have other labels. A test of many clusters looks once: a
+// look stops all goroutines of the process, and costs more than a small cluster.
+func watched(t testing.TB, moment time.Duration, run func(context.Context) error) (err error) {
 	t.Helper()
-	number := strconv.FormatInt(runs.Add(1), 10)
-	var err error
-	pprof.Do(t.Context(), pprof.Labels(label, number), func(ctx context.Context) { err = run(ctx) })
-	if err != nil {
-		return err
+	number, again := watching.LoadOrStore(t.Name(), strconv.FormatInt(runs.Add(1), 10))
+	if !again {
+		t.Cleanup(func() {
+			if watching.Delete(t.Name()); !t.Failed() {
+				look(t, moment, number.(string))
+			}
+		})
 	}
+	pprof.Do(t.Context(), pprof.Labels(label, number.(string)), func(ctx context.Context) { err = run(ctx) })
+	return err
+}
+
+// look fails t if goroutines of its clusters are left about a moment later.
+func look(t testing.TB, moment time.Duration, number string) {
 	left := leftOf(number)
 	for pause := time.Millisecond; len(left) > 0 && pause < moment; pause *= 2 {
 		// goroutines that have been told to end do so soon
@@ -35,10 +48,9 @@ func watched(t testing.TB, moment time.Duration, run func(context.Context) error
 	if len(left) > 0 {
 		t.Errorf("fleettest: goroutines of the cluster are left:\n%s", strings.Join(left, "\n\n"))
 	}
-	return nil
 }
 
-// leftOf are the goroutines of a run that this module started, by stack.
+// leftOf are the goroutines of a test's clusters that this module started, by stack.
 func leftOf(number string) (stacks []string) {
 	var profile strings.Builder
 	if err := pprof.Lookup("goroutine").WriteTo(&profile, 1); err != nil {

@@ -2,6 +2,7 @@ package fleettest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -11,11 +12,17 @@ import (
 	"github.com/gofleet/gofleet/fleet"
 )
 
-// told is a test that keeps its errors instead of failing.
+// told is a test that keeps its errors instead of failing, and ends when it is asked to.
 type told struct {
 	testing.TB
+	name   string
 	errors []string
+	end    func()
 }
+
+func (t *told) Name() string { return t.name }
+
+func (t *told) Cleanup(f func()) { t.end = f }
 
 func (t *told) Helper() {}
 
@@ -23,8 +30,8 @@ func (t *told) Errorf(format string, args ...any) {
 	t.errors = append(t.errors, fmt.Sprintf(format, args...))
 }
 
-// TestGoroutinesThatAreLeft: a run fails for a goroutine of the module that it leaves, however that was begun, and never for a
-// goroutine of another cluster.
+// TestGoroutinesThatAreLeft: a test fails for a goroutine of the module that one of its clusters leaves, however that was begun,
+// and never for a goroutine of another test's.
 func TestGoroutinesThatAreLeft(t *testing.T) {
 	t.Parallel()
 	var left sync.WaitGroup
@@ -42,16 +49,20 @@ func TestGoroutinesThatAreLeft(t *testing.T) {
 		{"a child's child", func() { left.Go(func() { left.Go(wait) }) }, 1},
 		{"nothing, while the others' goroutines are there", func() {}, 0},
 	} {
-		watcher := &told{TB: t}
-		err := watched(watcher, time.Millisecond, func(ctx context.Context) error {
+		watcher, begin := &told{TB: t, name: c.name}, c.begin
+		run := func(ctx context.Context) error {
 			return Cluster{Workers: 1}.run(t, ctx, func(context.Context, *fleet.Fleet) error {
-				c.begin()
-				for range c.errors {
-					<-begun
-				}
+				begin()
 				return nil
 			})
-		})
+		}
+		err := watched(watcher, time.Millisecond, run)
+		for range c.errors {
+			<-begun
+		}
+		begin = func() {}
+		err = errors.Join(err, watched(watcher, time.Millisecond, run)) // a cluster of the same test behind it
+		watcher.end()
 		if err != nil || len(watcher.errors) != c.errors {
 			t.Errorf("%s: %v, and errors %q, want %d", c.name, err, watcher.errors, c.errors)
 		}
