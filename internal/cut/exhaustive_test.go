@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"sync/atomic"
 	"testing"
 
@@ -18,6 +19,7 @@ import (
 // With -run it has one end at a time and few steps beside it, of which a plain run has a share. FLEET_SEEDS=all has more beside each other, and -whole all
 // of it.
 func TestCutsOutliveEveryEnd(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(800)) // states are small, and copied all the time
 	all := law.Some(t, quick())
 	part := len(all) < len(quick())
 	if os.Getenv("FLEET_SEEDS") == "all" {
