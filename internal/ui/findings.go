@@ -3,6 +3,8 @@ package ui
 import (
 	"cmp"
 	"fmt"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -128,8 +130,14 @@ func full(now *Job) []Finding {
 	f.What = fmt.Sprintf("%s can't write: a disk is full%s. %s", strings.Join(f.Who, " and "), often, cut(last.Text))
 	f.Whole = last.Text
 	f.Do = "Free space on the disk of the directory that it names, or start the job again with another one."
+	if path := fullPath.FindStringSubmatch(last.Text); path != nil {
+		f.Do = "Free space on the disk of " + filepath.Dir(path[1]) + ", or start the job again with another directory."
+	}
 	return []Finding{f}
 }
+
+// fullPath is the file that could not be written, as Go's errors name it.
+var fullPath = regexp.MustCompile(`\bwrite (\S+): no space left on device`)
 
 // cut is a long line's beginning, up to a word's end.
 func cut(line string) string {

@@ -150,8 +150,9 @@ function panel(name, lines, marks, unit, place) {
   }
   for (const at of [x0, x1]) shapes.push(draw("text", { class: "soft", x: x(at), y: h - down + 16, "text-anchor": at === x0 ? "start" : "end" }, place(at)));
   shapes.push(draw("text", { class: "soft", x: (left + w - right) / 2, y: h - 4, "text-anchor": "middle" }, unit));
+  const few = marks.filter((m) => m.Kind === "epoch").length <= 40; // more would be a wall
   for (const m of marks) {
-    if (m.At < x0 || m.At > x1) continue;
+    if (m.At < x0 || m.At > x1 || m.Kind === "epoch" && !few) continue;
     shapes.push(draw("line", { class: "mark " + m.Kind, x1: x(m.At), x2: x(m.At), y1: up, y2: h - down }, draw("title", {}, m.Text)));
   }
   lines.forEach((l, i) => {

@@ -103,8 +103,8 @@ func TestFindings(t *testing.T) {
 			j.Warnings = []Warning{{Role: "server 1", Text: "ERROR checkpoint error=\"write ckpt: no space left on device\""}}
 		}, "server 1 can't write: a disk is full. ", "Free space", "server 1 disk is full"},
 		"a full disk of another": {func(j *Job) {
-			j.Warnings = []Warning{{Role: "worker 0", Text: `WARN epoch=16 error="fleet: Checkpoint: server 0 (127.0.0.1:46339): server 1: checkpoint: part p: no space left on device"`}}
-		}, "server 1 can't write: a disk is full. ", "Free space", "server 1 disk is full"},
+			j.Warnings = []Warning{{Role: "worker 0", Text: `WARN epoch=16 error="fleet: Checkpoint: server 0 (127.0.0.1:46339): server 1: checkpoint: part p: write /data/ckpt-7/p.tmp: no space left on device"`}}
+		}, "server 1 can't write: a disk is full. ", "Free space on the disk of /data/ckpt-7,", "server 1 disk is full"},
 		"a full disk of a worker": {func(j *Job) {
 			j.Warnings = []Warning{{Role: "worker 0", Text: `ERROR asked server 12 for the server x: history.csv: no space left on device`}}
 		}, "worker 0 can't write: a disk is full. ", "Free space", "worker 0 disk is full"},
