@@ -79,6 +79,9 @@ type CSVColumn struct {
 	// value are no part of it, and a missing one is none. A varying column of [CSV] needs one; [JSONLines] and package
 	// dataset/parquet part texts by it, beside arrays, which they have anyway.
 	Separator string
+	// Values, if not nil, are the texts that a value may be, and its number is the place of its text, from 0: "no" and
+	// "yes" make a label of 0 and 1 of answers. A line with another text is bad.
+	Values []string
 
 	texts *Texts // that number the field's, instead of all that; nil has none
 }
@@ -193,6 +196,9 @@ func (c CSVColumn) checkValues() error {
 		return fmt.Errorf("%w %q: Separator is %q, and the column is not Varying, which has any number of values",
 			ErrColumn, c.Name, c.Separator)
 	}
+	if err := c.checkTexts(); err != nil {
+		return err
+	}
 	if c.HashNumbers && c.Hash == 0 {
 		return fmt.Errorf("%w %q: HashNumbers without Hash, which makes the ids", ErrColumn, c.Name)
 	}
@@ -201,6 +207,20 @@ func (c CSVColumn) checkValues() error {
 			c.kind().want([]byte(c.Missing)))
 	}
 	return c.checkScale()
+}
+
+// checkTexts checks the Values.
+func (c CSVColumn) checkTexts() error {
+	if c.Values != nil && c.Hash > 0 {
+		return fmt.Errorf("%w %q: Values number texts one way, and Hash another: leave one out", ErrColumn, c.Name)
+	}
+	for i, text := range c.Values {
+		if text == "" || slices.Contains(c.Values[:i], text) {
+			return fmt.Errorf("%w %q: Values[%d] is %q: want each text once, and none that is empty", ErrColumn, c.Name,
+				i, text)
+		}
+	}
+	return nil
 }
 
 // filler is the number that stands for a missing one, if any.
@@ -235,7 +255,7 @@ type filler struct {
 func (c CSVColumn) use(name string, from, column, at int) fieldUse {
 	use := fieldUse{name: name, from: from, column: column, at: at, kind: c.kind(), scale: c.Scale, texts: c.texts}
 	use.filler, _ = c.filler()
-	use.numbers, use.separator = c.HashNumbers, []byte(c.Separator)
+	use.numbers, use.separator, use.values = c.HashNumbers, []byte(c.Separator), c.Values
 	if c.Hash > 0 {
 		use.hash = categories.NewHasher(name, c.Hash)
 	}
@@ -280,7 +300,8 @@ type fieldUse struct {
 	filler  filler // stands for a missing number, or there must be one
 	texts   *Texts
 
-	separator []byte // stands between the values of a text; empty where it is one
+	separator []byte   // stands between the values of a text; empty where it is one
+	values    []string // that there are, by number; nil where they are numbers themselves
 }
 
 // bind finds the fields of the schema among the names.
@@ -428,6 +449,14 @@ func (u *fieldUse) setAt(row Row, at int, text []byte, missing bool) error {
 	if missing && u.filler.there {
 		u.fill(row, at)
 		return nil
+	}
+	if u.values != nil {
+		n := slices.Index(u.values, string(text))
+		if n < 0 {
+			return badField(u.name, fmt.Sprintf("one of %q", u.values), text)
+		}
+		u.digits = strconv.AppendInt(u.digits[:0], int64(n), 10)
+		text = u.digits
 	}
 	var ok bool
 	switch u.kind {

@@ -208,7 +208,7 @@ func (p *jsonParser) put(u *jsonUse, row Row, n int, v jsonobject.Value) error {
 		text = p.text
 	}
 	switch {
-	case u.hash.Height > 0 || u.texts != nil:
+	case u.hash.Height > 0 || u.texts != nil || u.values != nil:
 	case v.Kind == jsonobject.True:
 		text = jsonOne
 	case v.Kind == jsonobject.False:

@@ -197,6 +197,7 @@ func fieldCases(t *testing.T) map[string][2]string {
 			lawCSV("1,2.0\n", func(f *CSV) { f.Schema[1].Hash, f.Schema[1].HashNumbers = 1000, true })},
 		"CSVColumn.Missing":   {lawCSV(",2\n", func(*CSV) {}), lawCSV(",2\n", func(f *CSV) { f.Schema[0].Missing = "5" })},
 		"CSVColumn.Scale":     {lawCSV("1,2\n", func(*CSV) {}), lawScaling(Scaling{Mean: 2})},
+		"CSVColumn.Values":    {lawCSV("1,2\n", func(*CSV) {}), lawCSV("1,2\n", func(f *CSV) { f.Schema[1].Values = []string{"1", "2"} })},
 		"CSVColumn.Separator": {lawParted("|"), lawParted(";")},
 		"Scaling.Log1p":       {lawScaling(Scaling{Mean: 2}), lawScaling(Scaling{Mean: 2, Log1p: true})},
 		"Scaling.Mean":        {lawScaling(Scaling{}), lawScaling(Scaling{Mean: 2})},

@@ -79,6 +79,8 @@ func (u *use) made(text []byte, missing bool) (number, error) {
 		return u.filler, nil
 	case missing:
 		return number{}, u.bad("a number", "null")
+	case u.texts != nil:
+		return u.numbered(text)
 	}
 	x, err := strconv.ParseInt(string(text), 10, 64)
 	if err != nil {

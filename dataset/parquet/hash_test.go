@@ -161,3 +161,28 @@ func TestSeparator(t *testing.T) {
 		}
 	}
 }
+
+// TestValues: texts are numbered as lines number them, booleans and what is derived too.
+func TestValues(t *testing.T) {
+	type answer struct {
+		Text *string `parquet:"text,optional,dict"`
+		Flag bool    `parquet:"flag"`
+		At   string  `parquet:"at"`
+	}
+	file := fstest.MapFS{"f": {Data: written(t, []answer{{new("yes"), true, "09:30"}, {new("no"), false, "07:00"}, {nil, true, "09:59"}}, 2)}}
+	hour := []dataset.Derived{{Name: "hour", From: []string{"at"}, Part: dataset.Hour, Layout: "15:04"}}
+	for field, c := range map[string]struct {
+		values        []string
+		missing, want string
+	}{
+		"text": {[]string{"no", "yes"}, "-1", "[1 0 -1]"},
+		"flag": {[]string{"true", "false"}, "", "[0 1 0]"},
+		"hour": {[]string{"7", "9"}, "", "[1 0 1]"},
+		"at":   {[]string{"7", "9"}, "", `dataset: bad row: f:1: field at: want one of ["7" "9"], got "09:30"`},
+	} {
+		schema := []dataset.CSVColumn{{Column: dataset.Ints("x"), Fields: []string{field}, Values: c.values, Missing: c.missing}}
+		if got := outcome(t.Context(), dataset.New(&Files{FS: file, Paths: []string{"f"}, Derived: hour, Schema: schema})); got != c.want {
+			t.Errorf("%s: %s, want %s", field, got, c.want)
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -40,7 +41,8 @@ type use struct {
 	unit     time.Duration   // of the times or dates that the column holds, if it does
 	text     []byte          // that was read of a source; empty where it is missing
 
-	separator []byte // stands between the values of a text; empty where it is one
+	separator []byte   // stands between the values of a text; empty where it is one
+	texts     []string // that values are, by number; nil where they are numbers themselves
 }
 
 // number is a value as each of the types that a column may have.
@@ -72,7 +74,7 @@ func (f *Files) uses() (uses []use, made derivation, err error) {
 	for column, c := range f.Schema {
 		fields := fieldsOf(c)
 		u := use{column: column, size: c.Width() / len(fields), kind: c.Type, scale: c.Scale, numbers: c.HashNumbers,
-			separator: []byte(c.Separator)}
+			separator: []byte(c.Separator), texts: c.Values}
 		if c.Missing == "" && c.Hash == 0 {
 			c.Missing = f.Missing
 		}
@@ -169,9 +171,9 @@ func (u *use) check(s *parquet.Schema) error {
 		return fmt.Errorf("column %q holds %v, which no column of rows can: write it as numbers", u.field, t)
 	case u.source != nil:
 		return u.checkSource(t)
-	case text && u.hash.Height == 0:
-		return fmt.Errorf("column %q holds %v: give its CSVColumn a Hash, to make ids of it, or write it as numbers",
-			u.field, t)
+	case text && u.hash.Height == 0 && u.texts == nil:
+		return fmt.Errorf("column %q holds %v: give its CSVColumn a Hash, to make ids of it, or Values, or write it "+
+			"as numbers", u.field, t)
 	case instant && u.kind == tensor.Float32:
 		return fmt.Errorf("column %q holds %v, which float32 rounds to minutes: read it as Ints, or make what "+
 			"matters of it, such as the hour (Files.Derived)", u.field, t)
@@ -319,6 +321,8 @@ func (u *use) number(v *parquet.Value) (number, error) {
 		return u.filler, nil
 	case v.IsNull():
 		return number{}, u.bad("a number", "null")
+	case u.texts != nil:
+		return u.numbered(u.token(v))
 	}
 	switch v.Kind() {
 	case parquet.Float:
@@ -344,6 +348,15 @@ func (u *use) number(v *parquet.Value) (number, error) {
 			"(a column made with dataset.IDs takes larger ids)", fmt.Sprint(v.Uint64()))
 	}
 	return number{float: float32(v.Uint64()), id: v.Uint64()}, nil
+}
+
+// numbered is the number of a text among the Values.
+func (u *use) numbered(text []byte) (number, error) {
+	n := slices.Index(u.texts, string(text))
+	if n < 0 {
+		return number{}, u.bad(fmt.Sprintf("one of %q", u.texts), strconv.Quote(string(text)))
+	}
+	return u.fromInt(int64(n))
 }
 
 func (u *use) fromInt(i int64) (number, error) {

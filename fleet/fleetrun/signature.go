@@ -37,6 +37,7 @@ type signedColumn struct {
 	Hash          int64
 	Missing       string
 	Separator     string
+	Values        []string
 }
 
 // showSignature shows what a model is fed, what it computes, and the format of the rows that its feeds come from: the
@@ -101,6 +102,9 @@ func (c signedColumn) String() string {
 	}
 	if c.Separator != "" {
 		text += fmt.Sprintf(", parted by %q", c.Separator)
+	}
+	if len(c.Values) > 0 {
+		text += ", numbers of " + fewOf(c.Values)
 	}
 	if c.Hash > 0 {
 		text += fmt.Sprintf(", hashed to %d ids", c.Hash)

@@ -12,7 +12,8 @@ import (
 // layouts are those of dates. Where a date may be of two, such as 01/02/2006, it is the first of these.
 var layouts = []string{time.DateOnly, time.DateTime, time.RFC3339, "2006-01-02 15:04", "2006-01-02T15:04:05",
 	"2006-01-02T15:04", "2006/01/02", "2006/01/02 15:04:05", "01/02/2006", "01/02/2006 15:04", "02/01/2006",
-	"02/01/2006 15:04", "02.01.2006", "02.01.2006 15:04"}
+	"02/01/2006 15:04", "02.01.2006", "02.01.2006 15:04", "1/2/2006", "1/2/2006 15:04", "1/2/2006 3:04 PM", "2/1/2006",
+	"2/1/2006 15:04", "2.1.2006", "2.1.2006 15:04", "2 Jan 2006", "2-Jan-2006", "Jan 2, 2006", "January 2, 2006"}
 
 // seeDate takes note of a value that is no number: by which layouts it is a date, of those that all before it have.
 func (f *field) seeDate(text string) {

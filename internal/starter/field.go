@@ -17,6 +17,7 @@ type field struct {
 	numbers, whole  int      // values that are numbers, and of them integers, be they written as 3.0
 	integers        int      // values that are written as integers
 	dates, words    int      // values that are dates, and words in all
+	adorned         int      // values that are numbers with a sign of a currency, or a comma
 	arrays, objects int      // of JSON
 	lists           *lists   // where rows have several values; nil where they have one
 	layouts         []string // by which all values are dates
@@ -61,8 +62,19 @@ func (f *field) see(text string) {
 		}
 		return
 	}
+	if dressed.MatchString(text) {
+		f.adorned++
+	}
 	f.seeDate(text)
 }
+
+// dressed is a number with a sign of a currency or of hundredths, thousands parted by commas or blanks, or a comma for
+// its point.
+var dressed = regexp.MustCompile(`^[-+(]?((\p{Sc}|USD|EUR|GBP) ?)?[-+]?(\d{1,3}([,. \x{a0}']\d{3})+|\d+)([.,]\d+)?` +
+	`[ \x{a0}]?(%|\p{Sc}|USD|EUR|GBP)?\)?$`)
+
+// dressedAdvice is what to do about such numbers.
+const dressedAdvice = "has numbers with signs or commas: write 1234.5 for $1,234.50, 1.234,5 or 1 234.5"
 
 // seeJSON adds a value of a JSON object.
 func (f *field) seeJSON(value json.RawMessage) {
@@ -118,6 +130,8 @@ func (f *field) kind() (kind, string) {
 		return useless, "is the same in every row"
 	case f.isTime():
 		return date, ""
+	case f.adorned > 0 && f.numbers+f.adorned == f.n && distinct > few:
+		return useless, dressedAdvice
 	case f.numbers == f.n && f.whole == f.n && distinct > 20 && float64(distinct) > 0.95*float64(f.n):
 		return useless, "is another number in every row, as a row's own is"
 	case f.integers == f.n && distinct > few && identifier.MatchString(f.name):

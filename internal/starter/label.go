@@ -1,6 +1,7 @@
 package starter
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -20,35 +21,68 @@ const (
 // mostClasses is how many classes whole labels have at most.
 const mostClasses = 100
 
-// task says what the label asks for, and in how many classes.
-func (f *field) task() (task, int, error) {
+// findTask finds what the label asks for: in how many classes, and which texts are their numbers.
+func (p *program) findTask() error {
+	f := p.label
 	switch {
 	case f.n == 0 || f.missing > 0:
-		return 0, 0, fmt.Errorf("label %q is missing in %d of %d rows: leave these rows out of the file", f.name,
-			f.missing,
+		return fmt.Errorf("label %q is missing in %d of %d rows: leave these rows out of the file", f.name, f.missing,
 			f.n+f.missing)
 	case f.arrays+f.objects > 0:
-		return 0, 0, fmt.Errorf("label %q holds arrays or objects: a label is a number", f.name)
-	case f.numbers < f.n:
-		return 0, 0, fmt.Errorf("label %q has texts (%s): write 0 and 1 for two of them, or numbers from 0 for more",
-			f.name,
-			f.examples())
+		return fmt.Errorf("label %q holds arrays or objects: a label is a number or a text", f.name)
+	case f.adorned > 0 && f.numbers+f.adorned == f.n:
+		return fmt.Errorf("label %q (%s) %s", f.name, f.texts(), dressedAdvice)
+	case f.dates == f.n:
+		return fmt.Errorf("label %q is a time (%s): write the number that is asked for, such as the days until then",
+			f.name, f.examples())
 	case len(f.values) < 2:
-		return 0, 0, fmt.Errorf("label %q is %s in all rows that were looked at", f.name, f.examples())
+		return fmt.Errorf("label %q is %s in all rows that were looked at", f.name, f.examples())
 	case f.whole == f.n && f.least == 0 && f.most == 1:
-		return chance, 2, nil
+		p.task, p.classes = chance, 2
+		return nil
+	case f.numbers == 0 && len(f.values) > min(mostClasses, f.n/2):
+		return fmt.Errorf("label %q has %d different texts (%s): a model takes a number, or one of at most %d texts, "+
+			"each in several rows", f.name, len(f.values), f.examples(), mostClasses)
+	case f.numbers == 0 || f.numbers == f.n && len(f.values) == 2 && f.least < f.most:
+		p.values, p.classes = f.ordered(), len(f.values)
+		if p.task = class; p.classes == 2 {
+			p.task = chance
+		}
+		return nil
+	case f.numbers < f.n:
+		return fmt.Errorf("label %q has texts among numbers (%s): write all as numbers, or none", f.name,
+			f.texts())
 	case f.whole == f.n && f.least == 0 && f.most < mostClasses && float64(len(f.values)) > f.most/2:
 		if f.integers < f.n {
-			return 0, 0, fmt.Errorf("label %q has classes that are written with a point (%s): write 2 for 2.0", f.name,
+			return fmt.Errorf("label %q has classes that are written with a point (%s): write 2 for 2.0", f.name,
 				f.examples())
 		}
-		return class, int(f.most) + 1, nil
+		p.task, p.classes = class, int(f.most)+1
+		return nil
+	case f.close():
+		return fmt.Errorf("label %q has numbers closer to each other than float32 tells apart (%s): subtract their "+
+			"mean", f.name, f.examples())
 	}
-	if f.close() {
-		return 0, 0, fmt.Errorf("label %q has numbers closer to each other than float32 tells apart (%s): subtract "+
-			"their mean", f.name, f.examples())
-	}
-	return amount, 0, nil
+	p.task = amount
+	return nil
+}
+
+// ordered are the field's values: numbers by size, texts by the alphabet, so that no is before yes.
+func (f *field) ordered() []string {
+	return slices.SortedFunc(maps.Keys(f.values), func(a, b string) int {
+		x, isA := decimal(a)
+		y, isB := decimal(b)
+		if isA && isB {
+			return cmp.Compare(x, y)
+		}
+		return cmp.Or(strings.Compare(strings.ToLower(a), strings.ToLower(b)), strings.Compare(a, b))
+	})
+}
+
+// texts are some values that are no numbers.
+func (f *field) texts() string {
+	some := slices.DeleteFunc(f.ordered(), func(v string) bool { _, is := decimal(v); return is })
+	return fmt.Sprintf("%q", some[:min(len(some), 3)])
 }
 
 // examples are some values, the commonest first.
@@ -66,14 +100,14 @@ func (f *field) examples() string {
 func (p *program) split(label string) error {
 	r := p.rows
 	if p.label = r.field(label); p.label == nil {
-		return fmt.Errorf("no field %q for -label: there are %s", label, r.names())
+		return r.noField(label, "label")
 	}
-	for _, f := range r.fields {
+	for i, f := range r.fields {
 		if f == p.label {
 			continue
 		}
 		if f.name == "" {
-			p.leaveOut("a field", "has no name, as a table's index")
+			p.leaveOut(fmt.Sprintf("field %d", i+1), "has no name, as a table's index")
 			continue
 		}
 		switch k, why := f.kind(); k {
@@ -137,6 +171,16 @@ func (p *program) leftOut() (all []string) {
 		all = append(all, names+" "+o.why)
 	}
 	return all
+}
+
+// noField is the error of a name that is not there, with the one that may be meant.
+func (r *rows) noField(name, flag string) error {
+	for _, f := range r.fields {
+		if strings.EqualFold(f.name, strings.TrimSpace(name)) {
+			return fmt.Errorf("no field %q for -%s: is %q meant?", name, flag, f.name)
+		}
+	}
+	return fmt.Errorf("no field %q for -%s: there are %s%s", name, flag, r.names(), rowAdvice(r.fields[0].name))
 }
 
 func (r *rows) names() string {

@@ -88,7 +88,7 @@ var separators = []string{"|", ";", ","}
 // parted is the separator that most of a field's texts have, a blank where nearly each is another text of several
 // words, and "" where they are one value each.
 func (f *field) parted() string {
-	if f.isTime() || f.numbers == f.n {
+	if f.isTime() || f.numbers+f.adorned == f.n {
 		return ""
 	}
 	for _, s := range separators {
@@ -112,7 +112,7 @@ func (f *field) parted() string {
 func (r *rows) findLists(chosen map[string]string, label string) error {
 	for name := range chosen {
 		if r.field(name) == nil {
-			return fmt.Errorf("no field %q for -list: there are %s", name, r.names())
+			return r.noField(name, "list")
 		}
 	}
 	for _, f := range r.fields {

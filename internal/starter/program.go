@@ -18,6 +18,7 @@ type program struct {
 	left                []omission
 	task                task
 	classes             int
+	values              []string // of a label of texts, or of two other numbers than 0 and 1
 }
 
 // lines are written one after the other.
@@ -90,14 +91,17 @@ func short(x, deviation float64) string {
 
 // format writes what becomes of the fields.
 func (p *program) format(l *lines) {
-	kind, comma := "CSV", ""
+	kind, dialect := "CSV", ""
 	if p.rows.json {
 		kind = "JSONLines"
 	} else if p.rows.comma != ',' {
-		comma = fmt.Sprintf("Comma: %q, ", p.rows.comma)
+		dialect = fmt.Sprintf("Comma: %q, ", p.rows.comma)
+	}
+	if p.rows.trim {
+		dialect += "Trim: true, "
 	}
 	l.add("// format says what becomes of the fields of a row. A saved model carries it, so that such rows can ask it.")
-	p.derived(l, fmt.Sprintf("var format = dataset.%s{%sNAs: dataset.UsualNAs(), ", kind, comma))
+	p.derived(l, fmt.Sprintf("var format = dataset.%s{%sNAs: dataset.UsualNAs(), ", kind, dialect))
 	if len(p.numbers) > 0 {
 		l.add("\t// Numbers around 0, by mean and deviation of %d rows; a missing number is the mean.", p.rows.count)
 		l.add("\t// Whole numbers that come again and again are categories too.")
@@ -139,7 +143,11 @@ func (p *program) format(l *lines) {
 	if p.rows.when != "" {
 		l.add("\t{Column: dataset.Ints(%q), Missing: \"0\"}, // for LastBy: no node takes it", p.rows.when)
 	}
-	l.add("\t{Column: dataset.%s(\"label\"), Fields: []string{%q}},", kind, p.label.name)
+	texts := ""
+	if p.values != nil {
+		texts = fmt.Sprintf(", Values: %#v", p.values)
+	}
+	l.add("\t{Column: dataset.%s(\"label\"), Fields: []string{%q}%s},", kind, p.label.name, texts)
 	l.add("}}")
 	if p.hashes() {
 		l.add("\n// categories is how many rows the table has that texts are hashed into.")

@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -24,6 +25,7 @@ const sampled = 20_000
 type rows struct {
 	json   bool
 	comma  rune
+	trim   bool     // blanks stand around fields
 	fields []*field // in the order of the file
 	count  int      // that were looked at
 
@@ -54,10 +56,12 @@ func readRows(path string) (*rows, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	if len(lines) < 11 {
-		return nil, fmt.Errorf("%s: %d lines are too few to tell what their fields are", path, len(lines))
+	if len(lines) > 0 {
+		lines[0] = strings.TrimPrefix(lines[0], "\ufeff")
 	}
-	lines[0] = strings.TrimPrefix(lines[0], "\ufeff")
+	if err := enough(lines); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
 	r := &rows{json: strings.HasPrefix(strings.TrimSpace(lines[0]), "{")}
 	if r.json {
 		err = r.readJSON(lines)
@@ -69,6 +73,22 @@ func readRows(path string) (*rows, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return r, nil
+}
+
+// enough refuses lines that say too little.
+func enough(lines []string) error {
+	switch {
+	case len(lines) == 0:
+		return errors.New("the file is empty")
+	case strings.HasPrefix(strings.TrimSpace(lines[0]), "["):
+		return errors.New("it is an array of JSON: write each object on a line of its own, as jq -c '.[]' does")
+	case strings.Contains(lines[0], "\r"):
+		return errors.New(`its lines end with \r alone: write \n, as tr '\r' '\n' does`)
+	case len(lines) < 11:
+		return fmt.Errorf("%d lines, of which the first of CSV has the names, are too few to tell what the fields "+
+			"are: ten rows are the least, and hundreds better", len(lines))
+	}
+	return nil
 }
 
 // sample is the first line and lines from all over the rest, [sampled] to twice as many where there are so many: each
@@ -109,8 +129,14 @@ func separator(line string) rune {
 // cells are a line's fields.
 func (r *rows) cells(line string) ([]string, error) {
 	c := csv.NewReader(strings.NewReader(line))
-	c.Comma, c.LazyQuotes = r.comma, true
-	return c.Read()
+	c.Comma, c.LazyQuotes, c.TrimLeadingSpace = r.comma, true, r.trim
+	texts, err := c.Read()
+	for i := range texts {
+		if r.trim {
+			texts[i] = strings.TrimRight(texts[i], " \t")
+		}
+	}
+	return texts, err
 }
 
 func (r *rows) readCSV(lines []string) error {
@@ -118,13 +144,20 @@ func (r *rows) readCSV(lines []string) error {
 	if err != nil {
 		return err
 	}
+	if slices.ContainsFunc(names, func(n string) bool { return n != strings.TrimSpace(n) }) {
+		r.trim = true
+		if names, err = r.cells(lines[0]); err != nil {
+			return err
+		}
+	}
 	for i, name := range names {
 		if !utf8.ValidString(name) {
 			return fmt.Errorf("the name of field %d, %q, is no UTF-8: convert the file, by iconv or the program that "+
 				"wrote it", i+1, name)
 		}
-		if r.field(name) != nil {
-			return fmt.Errorf("the first line has to name each field once, and field %d is %q", i+1, name)
+		if r.field(name) != nil && name != "" {
+			return fmt.Errorf("the first line names two fields %q, of which field %d is the second: rename one%s", name,
+				i+1, rowAdvice(name))
 		}
 		r.fields = append(r.fields, newField(name))
 	}
@@ -142,9 +175,18 @@ func (r *rows) readCSV(lines []string) error {
 	}
 	if bad > len(lines)/100 {
 		return fmt.Errorf("%d of %d lines have another number of fields than the first: is this CSV, with the names "+
-			"of its fields in the first line, and a row a line?", bad, len(lines)-1)
+			"of its fields in the first line, and a row a line, also where a text in quotes has several?", bad,
+			len(lines)-1)
 	}
 	return nil
+}
+
+// rowAdvice is what to do where a name of the first line is a number.
+func rowAdvice(name string) string {
+	if _, is := decimal(name); is {
+		return ", or, if it is a row, write a line with the names above it"
+	}
+	return ""
 }
 
 func (r *rows) readJSON(lines []string) error {

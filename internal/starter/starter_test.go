@@ -73,9 +73,6 @@ func TestWrite(t *testing.T) {
 			}
 		}
 	}
-	if _, err := Write(dir, data, "city", nil); err == nil {
-		t.Error("a label of texts is taken")
-	}
 	if _, err := Write(dir, data, "sold, in all", nil); err == nil || !strings.Contains(err.Error(), "is there already") {
 		t.Errorf("a second program: %v", err)
 	}
@@ -116,14 +113,23 @@ func TestRefused(t *testing.T) {
 		"too few":                 {write(t, "f.csv", "x,y\n", 3, row("#,1")), "y"},
 		`no field "z" for -label`: {write(t, "f.csv", "x,y\n", 30, row("#,1")), "z"},
 		"in all rows":             {write(t, "f.csv", "x,y\n", 30, row("#,1")), "y"},
-		"has texts":               {write(t, "f.csv", "x,y\n", 30, row("#,yes#")), "y"},
+		"has 60 different texts":  {write(t, "f.csv", "x,y\n", 60, func(i int, _ *rand.Rand) string { return fmt.Sprintf("%d,a%d", i%7, i) }), "y"},
+		"is a time":               {write(t, "f.csv", "x,y\n", 30, row("#,2024-01-1#")), "y"},
+		"1234.5 for $1,234.50":    {write(t, "f.csv", "x;y\n", 30, row("#;$1,00#.50")), "y"},
+		"is \"Y\" meant":          {write(t, "f.csv", "x,Y\n", 30, row("#,1")), "y"},
+		"the file is empty":       {write(t, "f.csv", "", 0, nil), "y"},
+		"1 lines, of which":       {write(t, "f.csv", "x,y\n", 0, nil), "y"},
+		"an array of JSON":        {write(t, "f.json", "[\n", 30, row(`{"x": #, "y": 1},`)), "y"},
+		"end with \\r alone":      {write(t, "f.csv", strings.ReplaceAll("x,y\n1,2\n", "\n", "\r"), 0, nil), "y"},
+		"if it is a row":          {write(t, "f.csv", "0,a,0\n", 30, row("#,a,#")), "y"},
+		"quotes has several":      {write(t, "f.csv", "x,y\n", 30, row("#,\"a\nb\"")), "y"},
 		"is missing in 30 of 30":  {write(t, "f.csv", "x,y\n", 30, row("#,NA")), "y"},
 		"no field that a model":   {write(t, "f.csv", "x,y\n", 30, row("1,#")), "y"},
-		"name each field once":    {write(t, "f.csv", "x,x\n", 30, row("#,1")), "x"},
+		"rename one":              {write(t, "f.csv", "x,x\n", 30, row("#,1")), "x"},
 		"another number of":       {write(t, "f.csv", "x,y\n", 30, row("#,1,2")), "y"},
 		"row 1 that was":          {write(t, "f.json", "", 30, row("{#")), "y"},
 		"with a point":            {write(t, "f.csv", "x,y\n", 30, row("#,#.0")), "y"},
-		"has texts ":              {write(t, "f.csv", "x,y\n", 30, row("#,#_5")), "y"},
+		"texts among numbers":     {write(t, "f.csv", "x,y\n", 30, func(i int, _ *rand.Rand) string { return fmt.Sprintf("%d,%d%s", i%7, i, []string{"", "_5"}[i%2]) }), "y"},
 		"is no UTF-8":             {write(t, "f.csv", "surfac\xe9,y\n", 30, row("#,#")), "y"},
 		"than float32 tells":      {write(t, "f.csv", "x,y\n", 30, row("#,171983512#.5")), "y"},
 		"is Parquet":              {write(t, "f.csv", "PAR1", 30, row("#")), "y"},
@@ -141,7 +147,7 @@ func TestRefused(t *testing.T) {
 func TestNumbersOfLabels(t *testing.T) {
 	for want, label := range map[string]func(i int) any{
 		"const mean, deviation = 5.0038e+05, 2.941e+05": func(i int) any { return 1000 + 20383*i },
-		"const mean, deviation = 3.0, 2.0":              func(i int) any { return 1 + 4*(i%2) },
+		"const mean, deviation = 13.0, 2.0":             func(i int) any { return []int{10, 12, 13, 14, 16}[i%5] },
 		"const mean, deviation = 1719835.0, 144.3":      func(i int) any { return 1719590 + 10*i },
 		"const mean, deviation = 2.45e-06, 1.443e-06":   func(i int) any { return 1e-7 * float64(i) },
 	} {
@@ -392,5 +398,61 @@ func TestLeftOut(t *testing.T) {
 	p, err := Write(filepath.Join(t.TempDir(), "p"), data, "y", nil)
 	if want := []string{"each of 7 fields (a, b … g) is the same in every row", "h is another number in every row, as a row's own is"}; err != nil || !slices.Equal(p.Left, want) {
 		t.Errorf("%q, %v", p.Left, err)
+	}
+}
+
+// TestLabelsOfTexts: a label of texts, or of two numbers, is numbered; of two the second by the alphabet, or the larger, is the one whose
+// chance is foretold.
+func TestLabelsOfTexts(t *testing.T) {
+	for _, c := range []struct {
+		labels       []string
+		values, task string
+	}{
+		{[]string{"Yes", "No"}, `dataset.Floats("label"), Fields: []string{"y"}, Values: []string{"No", "Yes"}}`, `the chance that it is "Yes"`},
+		{[]string{"true", "false"}, `Values: []string{"false", "true"}}`, `the chance that it is "true"`},
+		{[]string{"10", "9"}, `Values: []string{"9", "10"}}`, `the chance that it is "10"`},
+		{[]string{"-1", "1"}, `Values: []string{"-1", "1"}}`, `the chance that it is "1"`},
+		{[]string{"0", "1"}, `dataset.Floats("label"), Fields: []string{"y"}},`, "the chance that it is 1"},
+		{[]string{"red", "Blue", "green"}, `dataset.Ints("label"), Fields: []string{"y"}, Values: []string{"Blue", "green", "red"}}`,
+			"which of 3 texts it is, in the order of their chances Blue, green, red"},
+		{[]string{"1", "2", "3"}, `dataset.Floats("label"), Fields: []string{"y"}},`, "the number that it is"},
+	} {
+		data := write(t, "rows.csv", "x,y\n", 60, func(i int, r *rand.Rand) string {
+			return fmt.Sprintf("%v,%s", r.Float64(), c.labels[i%len(c.labels)])
+		})
+		dir := filepath.Join(t.TempDir(), "p")
+		p, err := Write(dir, data, "y", nil)
+		text, _ := os.ReadFile(filepath.Join(dir, "main.go"))
+		if err != nil || p.Task != c.task || !strings.Contains(string(text), c.values) {
+			t.Errorf("%v: %+v, %v: no %s in\n%s", c.labels, p, err, c.values, text)
+		}
+		if tidy, err := format.Source(text); err != nil || string(tidy) != string(text) {
+			t.Errorf("%v: not formatted, %v:\n%s", c.labels, err, text)
+		}
+	}
+}
+
+// TestMessy: a file as spreadsheets write it is read, and what can't be is said: a mark of UTF-8, line ends of Windows, blanks around fields,
+// quotes, dates of many kinds, numbers with signs.
+func TestMessy(t *testing.T) {
+	data := write(t, "rows.csv", "\ufeffid, city, \"sold at\", price, visits, share, , , version, y\r\n", 400, func(i int, r *rand.Rand) string {
+		return fmt.Sprintf("%d, \"%s\", %d/%d/2024 %d:%02d PM, \"$%d,%03d.50\", \"%d,%03d\", %.1f%%, , %d, v1, %s\r", i, []string{"Ulm, \"\"Süd\"\"", "Köln", "", "Bonn"}[i%4],
+			1+i%12, 1+i%28, 1+i%12, i%60, 1+i%9, r.IntN(1000), 1+i%7, r.IntN(1000), r.Float64()*100, i%5, []string{"No", "Yes"}[i%2])
+	})
+	dir := filepath.Join(t.TempDir(), "p")
+	p, err := Write(dir, data, "y", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := []string{"id is another number in every row, as a row's own is", "each of price, visits, share has numbers with signs or commas: " +
+		"write 1234.5 for $1,234.50, 1.234,5 or 1 234.5", "each of field 7, field 8 has no name, as a table's index", "version is the same in every row"}
+	if !slices.Equal(p.Left, left) {
+		t.Errorf("left out are %q", p.Left)
+	}
+	text, _ := os.ReadFile(filepath.Join(dir, "main.go"))
+	for _, want := range []string{"dataset.CSV{Trim: true, NAs", `Fields: []string{"city", "sold at hour", "sold at weekday", "sold at month"`, `Layout: "1/2/2006 3:04 PM"`} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("no %s in\n%s", want, text)
+		}
 	}
 }

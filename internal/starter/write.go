@@ -34,7 +34,7 @@ func Write(dir, data, label string, separators map[string]string) (*Program, err
 	if err := p.split(label); err != nil {
 		return nil, err
 	}
-	if p.task, p.classes, err = p.label.task(); err != nil {
+	if err := p.findTask(); err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
@@ -65,8 +65,15 @@ func Write(dir, data, label string, separators map[string]string) (*Program, err
 func (p *program) foretells() string {
 	switch p.task {
 	case chance:
+		if p.values != nil {
+			return fmt.Sprintf("the chance that it is %q", p.values[1])
+		}
 		return "the chance that it is 1"
 	case class:
+		if p.values != nil {
+			return fmt.Sprintf("which of %d texts it is, in the order of their chances %s", p.classes,
+				strings.Join(p.values, ", "))
+		}
 		return fmt.Sprintf("which of %d classes it is", p.classes)
 	}
 	return "the number that it is"
