@@ -2,6 +2,7 @@ package files
 
 import (
 	"io"
+	"slices"
 	"sync"
 
 	"github.com/gofleet/gofleet/fleet/store"
@@ -13,12 +14,26 @@ const (
 )
 
 // blocks are what was read of a file of a store, on this machine: formats of columns ask for some bytes here and there,
-// and come back. No block is asked for twice.
+// and come back. No block is asked for twice. Readers wait for blocks that they want, and for no others.
 type blocks struct {
 	mu   sync.Mutex
 	kept *Scratch // with each block where it is in the file
-	have []bool   // by number
+	all  []block  // by number
 }
+
+// block is here, or comes, or is neither.
+type block struct {
+	here bool
+	by   *arrival // nil where nobody has asked for it
+}
+
+// arrival is what was asked for and comes.
+type arrival struct {
+	over   chan struct{} // closed when it has come, or failed to
+	failed error
+}
+
+func (b block) asked() bool { return b.here || b.by != nil }
 
 // readAt is ReadAt by blocks.
 func (f *remote) readAt(b []byte, at int64) (n int, err error) {
@@ -33,7 +48,8 @@ func (f *remote) readAt(b []byte, at int64) (n int, err error) {
 	return n, err
 }
 
-// keep has a span of the file be here. Where a part costs the store what all before it does, all of it is.
+// keep has a span of the file be here. Where a part costs the store what all before it does, all of it is. What nobody
+// has asked for is fetched, and then what others fetch is waited for, with their failure.
 func (f *remote) keep(from, to int64) (*Scratch, error) {
 	k := &f.blocks
 	k.mu.Lock()
@@ -43,36 +59,57 @@ func (f *remote) keep(from, to int64) (*Scratch, error) {
 		if err != nil {
 			return nil, err
 		}
-		k.kept, k.have = kept, make([]bool, (f.info.Size+blockBytes-1)/blockBytes)
+		k.kept, k.all = kept, make([]block, (f.info.Size+blockBytes-1)/blockBytes)
 	}
-	if !k.have[0] && store.CostsOf(f.in).FromStart {
+	if !k.all[0].here && store.CostsOf(f.in).FromStart {
 		from, to = 0, f.info.Size
 	}
-	last := int((to - 1) / blockBytes)
-	for i := int(from / blockBytes); i <= last; i++ {
-		if k.have[i] {
-			continue
-		}
-		end := i + 1
-		for end < len(k.have) && !k.have[end] && (end <= last || i > 0 && k.have[i-1] && end < i+runBlocks) {
-			end++
-		}
-		if err := f.fetch(i, end); err != nil {
-			return nil, err
+	first, end := int(from/blockBytes), int((to-1)/blockBytes)+1
+	for {
+		span := k.all[first:end]
+		if i := slices.IndexFunc(span, func(b block) bool { return !b.asked() }); i >= 0 {
+			if err := f.fetch(first+i, k.run(first+i, end)); err != nil {
+				return nil, err
+			}
+		} else if i := slices.IndexFunc(span, func(b block) bool { return !b.here }); i >= 0 {
+			by := span[i].by
+			k.mu.Unlock()
+			<-by.over
+			k.mu.Lock()
+			if by.failed != nil {
+				return nil, by.failed
+			}
+		} else {
+			return k.kept, nil
 		}
 	}
-	return k.kept, nil
 }
 
-// fetch reads blocks from the store. The lock is held.
+// run is up to where blocks from one on are asked for together: as far as they are wanted, and further where a reader
+// goes on. Locked.
+func (k *blocks) run(from, wanted int) (end int) {
+	if from > 0 && k.all[from-1].here {
+		wanted = max(wanted, from+runBlocks)
+	}
+	for end = from; end < min(wanted, len(k.all)) && !k.all[end].asked(); end++ {
+	}
+	return end
+}
+
+// fetch reads blocks from the store. The lock is held, but while they come.
 func (f *remote) fetch(from, end int) error {
+	k, by := &f.blocks, &arrival{over: make(chan struct{})}
+	defer close(by.over)
+	for i := range k.all[from:end] {
+		k.all[from+i].by = by
+	}
+	k.mu.Unlock()
 	p := puller{file: f, ctx: f.ctx, at: int64(from) * blockBytes, end: min(int64(end)*blockBytes, f.info.Size)}
 	defer p.Close()
-	if _, err := io.Copy(io.NewOffsetWriter(f.blocks.kept, p.at), &p); err != nil {
-		return err
+	_, by.failed = io.Copy(io.NewOffsetWriter(k.kept, p.at), &p)
+	k.mu.Lock()
+	for i := range k.all[from:end] {
+		k.all[from+i] = block{here: by.failed == nil}
 	}
-	for i := from; i < end; i++ {
-		f.blocks.have[i] = true
-	}
-	return nil
+	return by.failed
 }

@@ -282,3 +282,54 @@ func TestBlocks(t *testing.T) {
 		t.Errorf("from the beginning to the end: %d bytes, error %v, %d requests", len(got), err, asked)
 	}
 }
+
+// TestReadersWaitForTheirBlocksAlone: eight that read a file far from each other ask the store at the same time, and four more that want the same
+// wait for it and ask for nothing; behind a failure all who waited have it, and the next asks again.
+func TestReadersWaitForTheirBlocksAlone(t *testing.T) {
+	const readers = 8
+	m := storetest.NewMemory()
+	name := storetest.Mount(t, m) + "/f"
+	want := numbers(2 * readers * blockBytes)
+	m.Set("test/f", want, time.Now())
+	f, err := Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	read := func(reader int) error {
+		at, b := int64(2*(reader%readers)+1)*blockBytes+7, make([]byte, 1000)
+		if n, err := f.ReadAt(b, at); err != nil || !bytes.Equal(b[:n], want[at:at+1000]) {
+			return fmt.Errorf("%d bytes at %d: %w", n, at, err)
+		}
+		return nil
+	}
+	for _, failed := range []error{fs.ErrNotExist, nil} {
+		var asked atomic.Int64
+		all := make(chan struct{})
+		begin := sync.OnceFunc(func() { close(all) })
+		m.SetFault(func(storetest.Request) storetest.Fault {
+			if asked.Add(1) == readers {
+				begin()
+			}
+			select {
+			case <-all:
+			case <-time.After(10 * time.Second):
+				t.Errorf("%d readers have asked, want %d: some wait for others' blocks", asked.Load(), readers)
+				begin()
+			}
+			return storetest.Fault{Err: failed}
+		})
+		var reading sync.WaitGroup
+		for reader := range readers + 4 {
+			reading.Go(func() {
+				if err := read(reader); !errors.Is(err, failed) {
+					t.Error(err)
+				}
+			})
+		}
+		reading.Wait()
+		if n := asked.Load(); failed == nil && n != readers {
+			t.Errorf("%d requests, want %d", n, readers)
+		}
+	}
+}
