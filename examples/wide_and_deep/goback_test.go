@@ -94,11 +94,14 @@ func TestAKilledServerEndsTheJob(t *testing.T) {
 		var exit *exec.ExitError
 		err := <-r.ended
 		said, took := r.stderr.String(), time.Since(killed)
-		if !errors.As(err, &exit) || exit.ExitCode() != fleet.ExitWentBack || !strings.Contains(said, "server 1 ("+endpoints[1]+")") || took > 5*time.Second {
-			t.Errorf("%s ended with %v after %v, want status %d within 5s and server 1's name in\n%s", r.name, err, took, fleet.ExitWentBack, said)
+		if !errors.As(err, &exit) || exit.ExitCode() != fleet.ExitWentBack || !strings.Contains(said, "server 1 ("+endpoints[1]+")") || took > soon {
+			t.Errorf("%s ended with %v after %v, want status %d within %v and server 1's name in\n%s", r.name, err, took, fleet.ExitWentBack, soon, said)
 		}
 	}
 }
+
+// soon is half of the time after which silence alone is noticed. Connections show a death within 3 s, where the machine is not busy.
+const soon = 15 * time.Second
 
 // TestAKilledWorkerIsNoticed kills worker 1 of a job in sync that has checkpoints as soon as it trains, as kill -9 does, and starts it
 // nowhere: within seconds all others have gone back, though none of them may be silent for long.
@@ -134,8 +137,8 @@ func TestAKilledWorkerIsNoticed(t *testing.T) {
 		var exit *exec.ExitError
 		err := <-r.ended
 		said, took := r.stderr.String(), time.Since(killed)
-		if !errors.As(err, &exit) || exit.ExitCode() != fleet.ExitWentBack || !strings.Contains(said, "worker 1 ") || took > 6*time.Second {
-			t.Errorf("%s ended with %v after %v, want status %d within 6s and worker 1's name in\n%s", r.name, err, took, fleet.ExitWentBack, said)
+		if !errors.As(err, &exit) || exit.ExitCode() != fleet.ExitWentBack || !strings.Contains(said, "worker 1 ") || took > soon {
+			t.Errorf("%s ended with %v after %v, want status %d within %v and worker 1's name in\n%s", r.name, err, took, fleet.ExitWentBack, soon, said)
 		}
 		t.Logf("%s noticed after %v", r.name, took)
 	}
