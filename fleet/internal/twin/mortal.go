@@ -99,6 +99,9 @@ func (r *run) mortal(ctx context.Context, i int, l Leg) error {
 	all.Wait()
 	o.bodies.Wait()
 	r.saw.deaths = o.deaths
+	if len(l.Strikes) == 0 && o.start > 0 && o.failure == nil {
+		o.failure = fmt.Errorf("nothing is struck, and all were started %d times more", o.start)
+	}
 	if o.failure == nil && ctx.Err() != nil {
 		o.failure = context.Cause(ctx)
 	}
@@ -328,6 +331,9 @@ func (j journal) put() error {
 // remains notes what the job has left: the newest of its checkpoints, as a process alone reads it.
 func (r *run) remains(ctx context.Context, i int, l Leg) error {
 	last, err := checkpoints.Latest(r.recovery(i))
+	if err == nil {
+		err = r.kept(i, l)
+	}
 	if err != nil {
 		return err
 	}
@@ -341,6 +347,16 @@ func (r *run) remains(ctx context.Context, i int, l Leg) error {
 	l.Strategy = strategy.Strategy{}
 	reader := &role{run: r, l: l, leg: i, f: f}
 	return reader.read(ctx)
+}
+
+// kept says whether checkpoints are left that were to go.
+func (r *run) kept(i int, l Leg) error {
+	const most = strategy.DefaultKeep
+	all, err := filepath.Glob(filepath.Join(r.recovery(i), "*", "manifest.json"))
+	if l.Strategy.Recovery.Deltas == 0 && len(all) > most {
+		err = errors.Join(err, fmt.Errorf("%d checkpoints are left of the last %d: %v", len(all), most, all))
+	}
+	return err
 }
 
 // gate is shut while a role stands still.

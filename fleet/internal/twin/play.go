@@ -1,6 +1,7 @@
 package twin
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -47,6 +48,9 @@ func (p Program) Play(t *testing.T, dir string) (saw Seen, err error) {
 		synctest.Test(t, func(*testing.T) { err = run.leg(i, l) })
 		if run.order != nil {
 			run.saw.orders[i] = run.order.events
+		}
+		if err == nil && run.log.old {
+			err = errors.New("what it begins from is taken for an earlier version's")
 		}
 		if err != nil {
 			return run.saw, fmt.Errorf("leg %d: %w\n%s", i, err, run.log.last(12))
@@ -102,11 +106,16 @@ type Seen struct {
 type lines struct {
 	mu sync.Mutex
 	strings.Builder
+	old bool // a role took what it began from for an earlier version's
 }
 
 func (l *lines) Write(b []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.old = l.old || bytes.Contains(b, []byte("of an earlier version"))
+	if bytes.Contains(b, []byte("level=INFO")) {
+		return len(b), nil
+	}
 	return l.Builder.Write(b)
 }
 
@@ -161,9 +170,9 @@ func (r *run) at(dir string) string {
 	return filepath.Join(r.dir, dir)
 }
 
-// logger keeps warnings.
+// logger keeps warnings, and what a role takes for another version's.
 func (r *run) logger() *slog.Logger {
-	return slog.New(slog.NewTextHandler(&r.log, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	return slog.New(slog.NewTextHandler(&r.log, &slog.HandlerOptions{Level: slog.LevelInfo}))
 }
 
 // recovery is where a mortal leg has its checkpoints.
