@@ -4,6 +4,8 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/gofleet/gofleet/internal/mistyped"
@@ -56,8 +58,8 @@ func runNew(args []string, con *console) int {
 		con.fail(fmt.Errorf("new: %w", err))
 		return exitFailure
 	}
-	fmt.Fprintf(con.out, "%s has a program that foretells of %q %s, by %d fields of numbers, %d of categories "+
-		"and %d of lists, after a look at %d rows.\n", dir, p.Label, p.Task, p.Numbers, p.Categories, len(p.Lists),
+	fmt.Fprintf(con.out, "%s has a program that foretells of %q %s, by fields of numbers (%d), categories (%d) "+
+		"and lists (%d), after a look at %d rows.\n", dir, p.Label, p.Task, p.Numbers, p.Categories, len(p.Lists),
 		p.Rows)
 	for _, is := range p.Lists {
 		fmt.Fprintf(con.out, "A list: %s.\n", is)
@@ -68,7 +70,32 @@ func runNew(args []string, con *console) int {
 	for _, why := range p.Left {
 		fmt.Fprintf(con.out, "Left out: %s.\n", why)
 	}
-	fmt.Fprintf(con.out, "\nIn %s, of a module of your own (go mod init) that has gofleet (go get "+
-		"github.com/gofleet/gofleet):\n\n    go run . -check\n    go run .\n", dir)
+	fmt.Fprintf(con.out, "\nNext:\n\n%s", nextSteps(dir))
 	return 0
+}
+
+// nextSteps are the commands that train what was written into a directory, in the module above it or in one of its own.
+func nextSteps(dir string) string {
+	module := "    go get github.com/gofleet/gofleet    # for the module that the directory is in\n"
+	if !inModule(dir) {
+		module = "    go mod init example.com/mine && go mod tidy\n"
+	}
+	return "    cd " + dir + "\n" + module +
+		"    go run . -check    # look at the rows and the net before training\n" +
+		"    go run .           # train; README.md says what else there is\n"
+}
+
+// inModule says whether a directory, or one above it, has a go.mod.
+func inModule(dir string) bool {
+	at, err := filepath.Abs(dir)
+	for err == nil {
+		if _, err := os.Stat(filepath.Join(at, "go.mod")); err == nil {
+			return true
+		}
+		if filepath.Dir(at) == at {
+			return false
+		}
+		at = filepath.Dir(at)
+	}
+	return false
 }

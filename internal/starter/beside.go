@@ -36,9 +36,12 @@ func (p *program) readme() string {
 	l.add("")
 	l.add("    go run . -check                     # look at the rows and the net before training")
 	l.add("    go run .                            # train; -h lists the flags")
+	l.add("    go run . -eval=FILE                 # how right the model is on other rows; -predict=FILE scores " +
+		"rows without labels")
 	l.add("    go run github.com/gofleet/gofleet/fleet/fleetrun --server_num=2 --worker_num=2 . " +
 		"-checkpoint=output/checkpoints")
-	l.add("    go run github.com/gofleet/gofleet/examples/serve -model=output/model   # ask it over HTTP")
+	l.add("    go run github.com/gofleet/gofleet/examples/serve -model=output/model   # ask it over HTTP, as " +
+		"training's last lines say")
 	l.add("")
 	l.add("Training ends when the loss of the test rows falls no more (`-patience`), and leaves the best model in " +
 		"`output/model`, beside `output/history.csv` and `output/curves.svg`. Rows to test on are a fifth of the " +
