@@ -34,7 +34,7 @@ type leading struct {
 	frozen   *frozen
 	journal  *state.Journal
 	records  state.Event[cut.Record]
-	// With life end all attempts: the server closes, or the job has failed.
+	// All attempts end with life: the server closes, or the job has failed.
 	life  context.Context // of the server
 	begun bool            // sends; before, a journal is played
 	// orders are guarded by the lock; an order is never changed once it is here.

@@ -55,7 +55,7 @@ type recovery struct {
 }
 
 // saves is what is known of the last checkpoints of this process. Versions count changes of the weights in this
-// process, so that what is whole of another process has none here.
+// process: a checkpoint of the process before it has none.
 type saves struct {
 	newest   string    // that was begun
 	newestAt uint64    // the version of the weights in it

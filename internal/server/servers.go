@@ -37,8 +37,8 @@ type servers struct {
 	// members hear which workers have stopped, and holding which cut is over, from reports of server 0.
 	members *membership
 	holding *holding
-	// index is this server's, and identity has the numbers of processes. Both parts of identity are guarded by the
-	// lock.
+	// index is this server's. Of identity, process does not change once the server serves, and processes is guarded by
+	// the lock.
 	index int
 	*identity
 	fingerprint layout.Fingerprint
