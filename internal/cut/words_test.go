@@ -88,3 +88,34 @@ func TestAFailedSaveLeavesTheOneBefore(t *testing.T) {
 		}
 	}
 }
+
+// TestLateAnswers change nothing: of a cut that is over or was begun under another number, or to an order that was
+// answered.
+func TestLateAnswers(t *testing.T) {
+	l := NewLeader(2)
+	hold := func(number uint64) *Answer { return &Answer{Number: number, Work: Hold, Steps: []uint64{number}} }
+	l.Answered(0, hold(1)) // before there is any
+	l.Ask(&Ask{ID: "a", Plan: Plan{Read}})
+	l.Answered(0, hold(1))
+	l.Answered(1, &Answer{Number: 1, Work: Hold, Stale: true}) // it was started again
+	l.Answered(0, &Answer{Number: 1, Work: Free})
+	l.Answered(1, &Answer{Number: 1, Work: Free})
+	if _, under := l.Report(); under != 2 {
+		t.Fatalf("cut %d is under way", under)
+	}
+	l.Todo()
+	l.Answered(0, hold(1))
+	l.Answered(1, hold(1))
+	if todo := l.Todo(); len(todo.Send) > 0 {
+		t.Errorf("answers of cut 1 have cut 2 order %v", todo.Send)
+	}
+	l.Answered(0, hold(2))
+	l.Answered(0, hold(2))
+	if todo := l.Todo(); len(todo.Send) > 0 {
+		t.Errorf("one server has answered twice, and %v is ordered", todo.Send)
+	}
+	l.Answered(1, hold(2))
+	if todo := l.Todo(); len(todo.Send) != 2 || todo.Send[0].Work != Reach {
+		t.Errorf("all hold, and %v is ordered", todo.Send)
+	}
+}

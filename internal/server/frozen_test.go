@@ -63,6 +63,7 @@ func TestFrozenValuesComeInPieces(t *testing.T) {
 	send(t, s, keeping(t, s, "c", 0, 1, 2), wire.StatusOK)
 	send(t, s, keeping(t, s, "c", 2, 3, 4), wire.StatusOK)
 	send(t, s, keeping(t, s, "c", 0, 1, 2), wire.StatusOK)
+	send(t, s, keeping(t, s, "c", 2, 9, 9), wire.StatusOK) // it was there
 	if got := kept(t, s); !slices.Equal(got, make([]float32, 4)) || len(s.loading.frozen.known) != 0 {
 		t.Errorf("before the save the server keeps %v", got)
 	}

@@ -37,7 +37,8 @@ func TestLargeJournals(t *testing.T) {
 		c.segments.size.Store(part)
 		step(5_000, false)
 		step(10_000, part == 0)
-		step(30_000, part > 0)
+		step(10_000, false)
+		step(20_000, part > 0)
 		step(10_000, false)
 	}
 	if err := s.st.Lives.Of(0).Heard(1); err != nil {

@@ -234,6 +234,9 @@ func TestWorksAreAnsweredAtOnce(t *testing.T) {
 					}
 				}
 				s.holding.under.Wait()
+				if s.holding.now != nil {
+					t.Error("the cut is over, and what was set aside for it is kept")
+				}
 			})
 		})
 	}
