@@ -6,8 +6,8 @@
 // Without files it draws in what saves a job and brings it back: cuts, facts, and the parts of a server that keep them.
 // A mutant is found where a test fails, or is not over in time; on a machine that does much else give more of it. What
 // doesn't build is drawn again. It fails where more remain than -remain says. -list says which would be drawn, with the
-// seed by which -n 1 tries one alone, and builds nothing; so some of them may not build. Mutants have seeds one after the
-// other: a draw that shares none with another begins some hundreds further on.
+// seed by which -n 1 tries one alone, and builds nothing; so some of them may not build. Mutants have seeds one after
+// the other: a draw that shares none with another begins some hundreds further on.
 package main
 
 import (

@@ -20,6 +20,7 @@ import (
 	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/strategy"
+	"github.com/gofleet/gofleet/transport"
 )
 
 // TestAServerBeginsFromServer0s: a server that has found another checkpoint than server 0, or none, begins anew from that
@@ -229,5 +230,26 @@ func TestRoundsThatComeBack(t *testing.T) {
 	}
 	if open := s.st.Mode.Open(); open != mode.Round(0) || !slices.Equal(s.rounds.counts, []mode.Round{0}) {
 		t.Errorf("round %v is open, counts are %v", open, s.rounds.counts)
+	}
+}
+
+// TestWhatWorkersAreTold of the first weights: where the server's role was told to begin from, and what was found there.
+func TestWhatWorkersAreTold(t *testing.T) {
+	dir := t.TempDir()
+	commits(t, newServer(t, strategy.Async()), dir, "seven")
+	s := job{strategy: strategy.Async()}.empty(t)
+	if err := s.Restore(t.Context(), dir, checkpoint.Selection{}); err != nil {
+		t.Fatal(err)
+	}
+	var reply transport.Reply
+	s.door.handle(bodyOf(s, message(t, wire.Header{Op: wire.OpJoin}, wire.Hello{Fingerprint: s.c.Fingerprint, Process: 5})), &reply)
+	defer reply.Done()
+	var f wire.Frame
+	var welcome wire.Welcome
+	if err := errors.Join(f.Parse(bytes.Join(reply.Parts, nil)), f.Refusal(), f.JSON(&welcome)); err != nil {
+		t.Fatal(err)
+	}
+	if welcome.From != checkpoint.From(dir, checkpoint.Selection{}) || !strings.Contains(welcome.Origin, "seven") || !welcome.Published {
+		t.Errorf("it is told %+v", welcome)
 	}
 }

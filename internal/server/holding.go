@@ -20,6 +20,7 @@ type holding struct {
 	*inHand
 	st        *state.Job
 	part      *state.Part
+	store     *table.Store // part's
 	saving    *saving
 	reloading *reloading
 	changed   *changed
@@ -56,7 +57,7 @@ func (c *holding) register(m *state.Memory) {
 	})
 	c.ends = state.TryEvent(m, "end", func(_ context.Context, r endedRecord) error {
 		c.follower.Recall(r.Named)
-		return c.part.Store.EndPeriodAgain(table.Shrink(r.How), r.Dropped)
+		return c.store.EndPeriodAgain(table.Shrink(r.How), r.Dropped)
 	})
 }
 
@@ -135,7 +136,7 @@ func (c *holding) hold(number uint64) {
 		steps[w] = c.st.Roster.Last(w)
 	}
 	whole := c.follower.Plan().Has(cut.Write) && c.saving.tracker.Remade()
-	c.follower.Idle(steps, c.part.Store.Step(), whole)
+	c.follower.Idle(steps, c.store.Step(), whole)
 	c.st.Broadcast()
 }
 
@@ -164,11 +165,11 @@ func (c *holding) end(o *cut.Order) {
 	err := json.Unmarshal(o.How, &how)
 	var done []table.Shrunk
 	if err == nil {
-		done, err = c.part.Store.EndPeriod(table.Shrink(how))
+		done, err = c.store.EndPeriod(table.Shrink(how))
 	}
 	r := endedRecord{Named: cut.Named{Name: o.Name}, How: how}
 	var freed wire.Freed
-	for e, t := range c.part.Store.Tables {
+	for e, t := range c.store.Tables {
 		if e < len(done) {
 			freed.Rows, freed.Waiting = append(freed.Rows, done[e].Rows), append(freed.Waiting, done[e].Waiting)
 		}

@@ -117,11 +117,11 @@ func (c *rounds) play(f *wire.Frame) error {
 		return err
 	}
 	c.rates.apply(mode.Round(r.Round))
-	c.part.Store.AdvanceTo(r.Step)
+	c.store.AdvanceTo(r.Step)
 	if err := c.part.Updates.Play(a); err != nil {
 		return err
 	}
-	c.part.Store.Finish(r.Step)
+	c.store.Finish(r.Step)
 	on := c.part.Updates.Changed()
 	for _, q := range r.Pushes {
 		q.Outcome.On = on

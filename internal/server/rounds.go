@@ -10,6 +10,7 @@ import (
 	"github.com/gofleet/gofleet/internal/profiled"
 	"github.com/gofleet/gofleet/internal/roster"
 	"github.com/gofleet/gofleet/internal/server/state"
+	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/internal/update"
 	"github.com/gofleet/gofleet/internal/wire"
 )
@@ -25,6 +26,7 @@ type rounds struct {
 	mode     mode.Server
 	roster   *roster.Roster
 	part     *state.Part
+	store    *table.Store // part's
 	rates    *rates
 	clipping *clipping
 	journal  *state.Journal
@@ -41,8 +43,8 @@ type rounds struct {
 
 // newRounds has no gradient noted. register gives it its records.
 func newRounds(st *state.Job, p *state.Part, rates *rates, c *clipping, j *state.Journal) *rounds {
-	return &rounds{st: st, roster: st.Roster, mode: st.Mode, part: p, rates: rates, clipping: c, journal: j,
-		noted: make([]*push, st.Roster.Workers()), counts: make([]mode.Round, st.Roster.Workers()),
+	return &rounds{st: st, roster: st.Roster, mode: st.Mode, part: p, store: p.Store, rates: rates, clipping: c,
+		journal: j, noted: make([]*push, st.Roster.Workers()), counts: make([]mode.Round, st.Roster.Workers()),
 		closings: sync.Pool{New: func() any { return new(closing) }}}
 }
 
@@ -135,7 +137,7 @@ func (c *rounds) take(workers []int) *closing {
 	round := c.mode.Open() - 1
 	c.rates.apply(round)
 	u := c.closings.Get().(*closing)
-	u.what.Step, u.round = c.part.Store.Advance(), round
+	u.what.Step, u.round = c.store.Advance(), round
 	u.workers = append(u.workers[:0], workers...) // the mode's own change with the next message
 	u.what.Pushes, u.pushes = u.what.Pushes[:0], u.pushes[:0]
 	for _, w := range workers {

@@ -19,7 +19,7 @@ func (c *reading) scan(f *wire.Frame, msg *wire.Scan, r *state.Reply) error {
 	if err != nil {
 		return err
 	}
-	t := c.part.Store.Tables[e]
+	t := c.store.Tables[e]
 	all, err := c.listed(t, msg)
 	if err != nil {
 		return err
@@ -36,7 +36,7 @@ func (c *reading) scan(f *wire.Frame, msg *wire.Scan, r *state.Reply) error {
 		return nil
 	}
 	rows := make([]float32, 0, len(ids)*c.part.Dim(e))
-	for row := range t.RowsOf(ids, c.part.Store.Step()) {
+	for row := range t.RowsOf(ids, c.store.Step()) {
 		rows = append(rows, row.W...)
 	}
 	r.Rows(msg.Param, ids, rows)

@@ -197,8 +197,8 @@ func (s *Server) connect(traits mode.Traits, journal *state.Journal) {
 		tracker:  checkpoint.NewTracker(part.Store, keep.Deltas > 0), log: s.log}
 	s.reloading = &reloading{st: st, part: part, store: part.Store, rule: c.Rule, rounds: s.rounds, frozen: frozen,
 		delays: t.delays, changed: t.changed, log: s.log}
-	s.holding = &holding{inHand: t.inHand, st: st, part: part, saving: s.saving, reloading: s.reloading,
-		changed: t.changed, journal: journal, segments: s.segments, log: s.log,
+	s.holding = &holding{inHand: t.inHand, st: st, part: part, store: part.Store, saving: s.saving,
+		reloading: s.reloading, changed: t.changed, journal: journal, segments: s.segments, log: s.log,
 		patience: c.Strategy.WorkerTimeout.Std() / 20}
 	s.leading = &leading{st: st, leader: st.Leader, peers: s.clipping.peers, holding: s.holding, saving: s.saving,
 		recovery: s.recovery, frozen: frozen, journal: journal, life: s.clipping.life,

@@ -154,10 +154,10 @@ func (c *holding) list(w *work) ([]byte, error) {
 		return nil, wire.Refuse(wire.StatusRefused, "nothing says which rows a model for serving takes")
 	}
 	c.st.Unlock()
-	all := c.part.Store.Select(table.Serving(*w.with.Serving))
+	all := c.store.Select(table.Serving(*w.with.Serving))
 	c.st.Lock()
 	w.served, w.lists = all, map[uint32][]uint64{}
-	listed := wire.Listed{Chain: wire.Chain(c.part.Store.Chain())}
+	listed := wire.Listed{Chain: wire.Chain(c.store.Chain())}
 	for i, e := range c.part.Layout.Embeddings {
 		w.lists[uint32(e.Index)], w.lists[uint32(e.Index)|gone] = all[i].Rows, all[i].Gone
 		listed.Left += all[i].Left
@@ -174,7 +174,7 @@ func (c *holding) mark(o *cut.Order) {
 	c.st.Lock()
 	w := c.now
 	c.st.Unlock()
-	all, chain := make([]table.Served, len(c.part.Store.Tables)), c.part.Store.Chain()
+	all, chain := make([]table.Served, len(c.store.Tables)), c.store.Chain()
 	if w != nil && w.number == o.Number && w.served != nil {
 		all, chain = w.served, table.Chain(now)
 	}

@@ -113,3 +113,13 @@ func TestIDsOfOthers(t *testing.T) {
 		}
 	}
 }
+
+// TestWhichEmbedding: a frame names a param among all, and its rows are found among embeddings alone.
+func TestWhichEmbedding(t *testing.T) {
+	p := &Part{Layout: &layout.Layout{Embeddings: []layout.Embedding{{Index: 1}, {Index: 4}}}}
+	for param, want := range map[uint32]int{0: -1, 1: 0, 2: -1, 4: 1, 5: -1} {
+		if e, err := p.Embedding(param); err == nil && e != want || (err == nil) != (want >= 0) {
+			t.Errorf("param %d is embedding %d, %v", param, e, err)
+		}
+	}
+}
