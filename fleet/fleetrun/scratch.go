@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -17,13 +18,14 @@ func makeScratch(in string) (dir string, remove func(), err error) {
 	return dir, func() { os.RemoveAll(dir); unlock() }, nil
 }
 
-// sweepScratch removes directories that no process has locked and that are older: a younger one's process may be about
-// to lock it.
+// sweepScratch removes directories of makeScratch's that no process has locked and that are older: a younger one's
+// process may be about to lock it.
 func sweepScratch(in string, before time.Time) {
 	all, _ := filepath.Glob(filepath.Join(in, "fleetrun-*"))
 	for _, dir := range all {
+		number := strings.TrimPrefix(filepath.Base(dir), "fleetrun-") // a name of another's has words
 		info, err := os.Lstat(dir)
-		if err != nil || !info.IsDir() || info.ModTime().After(before) {
+		if strings.Trim(number, "0123456789") != "" || err != nil || !info.IsDir() || info.ModTime().After(before) {
 			continue
 		}
 		if unlock, locked := lockDir(dir); locked {

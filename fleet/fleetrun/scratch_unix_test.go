@@ -19,7 +19,8 @@ func TestScratchOfTheKilled(t *testing.T) {
 	}
 	defer remove()
 	killed, young, foreign, file := filepath.Join(in, "fleetrun-1"), filepath.Join(in, "fleetrun-2"), filepath.Join(in, "other"), filepath.Join(in, "fleetrun-3")
-	for _, dir := range []string{filepath.Join(killed, "bin"), young, foreign} {
+	named := filepath.Join(in, "fleetrun-logs")
+	for _, dir := range []string{filepath.Join(killed, "bin"), young, foreign, named} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -27,7 +28,7 @@ func TestScratchOfTheKilled(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, old := range []string{running, killed, foreign, file} {
+	for _, old := range []string{running, killed, foreign, named, file} {
 		if err := os.Chtimes(old, time.Time{}, time.Now().Add(-time.Hour)); err != nil {
 			t.Fatal(err)
 		}
@@ -36,7 +37,7 @@ func TestScratchOfTheKilled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for path, stays := range map[string]bool{running: true, another: true, young: true, foreign: true, file: true, killed: false} {
+	for path, stays := range map[string]bool{running: true, another: true, young: true, foreign: true, named: true, file: true, killed: false} {
 		if _, err := os.Lstat(path); (err == nil) != stays {
 			t.Errorf("%s: %v, want it to stay: %t", path, err, stays)
 		}

@@ -77,6 +77,9 @@ func TestPanel(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	p.ended(exit{role: w1, code: 137, how: "killed"})
+	if r := p.job(t.Context()).Roles[2]; len(r.Restarts) != 1 {
+		t.Errorf("its restarts are forgotten: %+v", r)
+	}
 	p.started(w0, "")
 	if got := states(); got != "server 0 starts, worker 0 starts, worker 1 failed" {
 		t.Error(got)

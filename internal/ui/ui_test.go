@@ -158,6 +158,14 @@ func TestView(t *testing.T) {
 	if tables := v.Tables; len(tables) != 1 || tables[0].Rows != 20 || tables[0].Max != 4000 || tables[0].Born != 2 || tables[0].Hot[0].Updates != 21 {
 		t.Errorf("tables %+v", tables)
 	}
+	still := made(2, 2, 12*time.Second)
+	for i := range still.Roles[2].Stats.Links {
+		still.Roles[2].Stats.Links[i].Calls = before.Roles[2].Stats.Links[i].Calls
+	}
+	still.Roles[2].Stats.Links[1].Sent += 1 << 20 // a save
+	if got := viewOf(before, still).Roles[2].Traffic; got[0] != 0 || got[1] < 1<<19 {
+		t.Errorf("signs of life alone, and a megabyte: %v bytes a second", got)
+	}
 	again := made(2, 2, 12*time.Second)
 	again.Roles[2].Stats.Work = stats.Work{}
 	again.Roles[2].Stats.Training = &stats.Training{Epochs: 3}
