@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -19,6 +20,8 @@ type shell struct {
 	befall func(args []string) trouble
 	// meanwhile, if set, does what others do before a command asks for a name.
 	meanwhile func(url string)
+	// between, if set, does what others do between two answers of the name node, of pageful names each.
+	between func()
 
 	mu       sync.Mutex
 	commands [][]string
@@ -92,6 +95,12 @@ func (f *shell) do(in io.Reader, out, said io.Writer, t trouble, command string,
 				f.meanwhile(url)
 			}
 			names, _ := filepath.Glob(f.local(url))
+			for at := pageful; at < len(names) && f.between != nil; at += pageful {
+				f.between()
+				passed := names[at-1]
+				rest, _ := filepath.Glob(f.local(url))
+				names = append(names[:at:at], slices.DeleteFunc(rest, func(name string) bool { return name <= passed })...)
+			}
 			if len(names) == 0 {
 				says(url, noFile)
 			}

@@ -393,3 +393,55 @@ func TestMount(t *testing.T) {
 		t.Errorf("a scheme that is not mounted: %v", err)
 	}
 }
+
+// TestLongListings: a file of a directory of several answers is in each listing, also where it is moved aside between two answers, to a name
+// that was passed. A directory of one answer takes one command, and one that does not change two.
+func TestLongListings(t *testing.T) {
+	s, f := newStore(t)
+	dir := f.local("hdfs://host/dir")
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	write := func(name string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("x"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	listed := func(want, commands int) {
+		t.Helper()
+		before := len(f.commands)
+		all, err := s.List(t.Context(), "host/dir")
+		if n := len(f.commands) - before; err != nil || len(all) != want || n != commands {
+			t.Errorf("%d files of %d commands, error %v; want %d of %d", len(all), n, err, want, commands)
+		}
+	}
+	for i := range 10 {
+		write(fmt.Sprintf("part-%04d", i))
+	}
+	listed(10, 1)
+	const many = pageful + 100
+	for i := range many {
+		write(fmt.Sprintf("part-%04d", i))
+	}
+	aside := func(name string) {
+		if err := os.Rename(filepath.Join(dir, name), hidden(filepath.Join(dir, name), newID(), wasMark)); err != nil {
+			t.Error(err)
+		}
+	}
+	nth := 0
+	f.between = func() {}
+	listed(many, 2)
+	f.between = func() {
+		if nth++; nth == 1 {
+			aside("part-1050")
+		}
+	}
+	listed(many, 2)
+	nth = 0
+	f.between = func() {
+		if nth++; nth == 2 {
+			aside("part-1060")
+		}
+	}
+	listed(many, 3)
+}

@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -87,32 +89,58 @@ func (s *Store) Stat(ctx context.Context, name string) (store.Info, error) {
 	return i, err
 }
 
-// List implements [store.Store].
-func (s *Store) List(ctx context.Context, dir string) (all []store.Info, err error) {
+// pageful is how many names a name node gives in one answer (dfs.ls.limit).
+const pageful = 1000
+
+// List implements [store.Store]. Between two answers of the name node a file may be moved away to a name that has been
+// passed, and another put in its place may be passed too, so that a long listing counts when it lacks nothing that the
+// one before had.
+func (s *Store) List(ctx context.Context, dir string) ([]store.Info, error) {
 	if err := s.check("list", dir); err != nil {
 		return nil, err
 	}
-	there, err := s.stat(ctx, strings.TrimSuffix(dir, "/")+"/*")
+	there, long, err := s.list(ctx, dir)
+	for round := 1; err == nil && long && round < rounds; round++ {
+		before := there
+		if there, long, err = s.list(ctx, dir); lacksNone(there, before) {
+			break
+		}
+	}
 	if err != nil {
 		return nil, &fs.PathError{Op: "list", Path: s.url(dir), Err: err}
 	}
-	names, was := map[string]bool{}, map[string][]store.Info{}
-	for _, i := range there {
+	return slices.Collect(maps.Values(there)), nil
+}
+
+// list is what lies in a directory by name, and whether it may have come in several answers. What is being replaced
+// stands for the file.
+func (s *Store) list(ctx context.Context, dir string) (there map[string]store.Info, long bool, err error) {
+	all, err := s.stat(ctx, strings.TrimSuffix(dir, "/")+"/*")
+	there, was := map[string]store.Info{}, map[string][]store.Info{}
+	for _, i := range all {
 		switch of, _, mark := beside(i.Name); mark {
 		case "":
-			names[i.Name] = true
-			all = append(all, i)
+			there[i.Name] = i
 		case wasMark:
 			i.Name = of
 			was[of] = append(was[of], i)
 		}
 	}
 	for name, of := range was {
-		if !names[name] {
-			all = append(all, newest(of))
+		if _, is := there[name]; !is {
+			there[name] = newest(of)
 		}
 	}
-	return all, nil
+	return there, len(all) >= pageful, err
+}
+
+func lacksNone(there, before map[string]store.Info) bool {
+	for name := range before {
+		if _, is := there[name]; !is {
+			return false
+		}
+	}
+	return true
 }
 
 // Open implements [store.Store].
