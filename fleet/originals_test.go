@@ -188,7 +188,12 @@ func TestMain(m *testing.M) {
 // runProcesses runs a program as that many servers and workers on loopback and returns what each wrote to its output.
 func runProcesses(t testing.TB, name string, servers, workers int) map[string]string {
 	t.Helper()
-	endpoints := porttest.Free(t, servers)
+	return runProcessesAt(t, porttest.Free(t, servers), name, workers)
+}
+
+// runProcessesAt is runProcesses with servers at endpoints that are known.
+func runProcessesAt(t testing.TB, endpoints []string, name string, workers int) map[string]string {
+	t.Helper()
 	var mu sync.Mutex
 	var all sync.WaitGroup
 	outputs := map[string]string{}
