@@ -95,6 +95,7 @@ func TestLateAnswers(t *testing.T) {
 	l := NewLeader(2)
 	hold := func(number uint64) *Answer { return &Answer{Number: number, Work: Hold, Steps: []uint64{number}} }
 	l.Answered(0, hold(1)) // before there is any
+	l.Unreachable(0, errors.New("no answer"))
 	l.Ask(&Ask{ID: "a", Plan: Plan{Read}})
 	l.Answered(0, hold(1))
 	l.Answered(1, &Answer{Number: 1, Work: Hold, Stale: true}) // it was started again
@@ -113,6 +114,10 @@ func TestLateAnswers(t *testing.T) {
 	l.Answered(0, hold(2))
 	if todo := l.Todo(); len(todo.Send) > 0 {
 		t.Errorf("one server has answered twice, and %v is ordered", todo.Send)
+	}
+	l.Unreachable(0, errors.New("an attempt of before has ended"))
+	if todo := l.Todo(); len(todo.Send)+len(todo.Note) > 0 {
+		t.Errorf("a server that has answered was not reached, and %v is ordered", todo.Send)
 	}
 	l.Answered(1, hold(2))
 	if todo := l.Todo(); len(todo.Send) != 2 || todo.Send[0].Work != Reach {

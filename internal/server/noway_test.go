@@ -58,9 +58,11 @@ func TestAServerThatIsNotReached(t *testing.T) {
 			t.Fatal(status)
 		}
 		time.Sleep(s.leading.peers.Away * 3 / 4)
+		s.st.Lock()
 		if _, under := s.st.Leader.Report(); under != 1 {
 			t.Errorf("cut %d is under way before that", under)
 		}
+		s.st.Unlock()
 		time.Sleep(s.leading.peers.Away)
 		s.st.Lock()
 		told := s.st.Leader.Ask(&a.Ask)
@@ -348,5 +350,19 @@ func TestAServerOutlastsItsEnd(t *testing.T) {
 		if release(); !over {
 			t.Error("it is not waited for")
 		}
+	})
+}
+
+// TestAnUnknownWork of another build is refused at once.
+func TestAnUnknownWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t, strategy.Async())
+		holds(t, s, 1, cut.Read)
+		began := time.Now()
+		a, err := s.holding.answer(&cut.Order{Number: 1, Work: "paint"}, func() bool { return false })
+		if err != nil || !strings.Contains(a.Err, `no work "paint"`) || time.Since(began) > 0 {
+			t.Errorf("%+v, %v, %v later", a, err, time.Since(began))
+		}
+		ordered(t, s, cut.Order{Number: 1, Work: cut.Free})
 	})
 }

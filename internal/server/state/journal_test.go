@@ -93,6 +93,11 @@ func TestRecordsThatAreNotNoted(t *testing.T) {
 	if r.Note(fill); st.Failure != nil || j.Journal.Size() <= before {
 		t.Errorf("it is noted in %d bytes behind %d, and the job: %v", j.Journal.Size(), before, st.Failure)
 	}
+	before = j.Journal.Size()
+	r.Note(func(b *wire.Builder) { b.Dense(make([]float32, 1000)) })
+	if grown := j.Journal.Size() - before; grown < 4000 {
+		t.Errorf("1000 values are noted in %d bytes", grown)
+	}
 	j.Journal.Close()
 	if r.Note(fill); !errors.Is(st.Failure, wire.ErrWentBack) {
 		t.Errorf("the journal is closed, and the job goes on: %v", st.Failure)
