@@ -65,6 +65,9 @@ func (p Program) differences(saw Seen, picks *picks) (all []string) {
 	for _, name := range exact.order {
 		want := exact.of[name]
 		got, ok := saw.of[name]
+		if !ok && isRead(name) {
+			continue
+		}
 		if !ok && p.dies(name) {
 			lost++
 			continue

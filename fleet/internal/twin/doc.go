@@ -26,6 +26,7 @@
 //	work.go      what a worker does in each call
 //	odd.go       legs that are refused first
 //	mortal.go    legs whose processes die, and the operator who starts them again
+//	reads.go     a reader beside a leg, and what it may see
 //	tap.go       the order in which requests arrive
 //	trips.go     how many requests the steps of an epoch take
 //

@@ -57,6 +57,7 @@ func Draw(seed uint64) Program {
 			p.Legs[i].Odd = drawOdd(odd, p.Net, p.Legs[i])
 		}
 	}
+	p.drawReads(rand.New(rand.NewPCG(seed, 26)))
 	p.name()
 	return p
 }

@@ -87,6 +87,7 @@ func (m *model) leg(i int, l Leg) {
 		m.o = &ordered{events: m.seen.orders[i], seen: m.seen, samples: map[string][]int{}, own: map[int][]int{},
 			averages: map[string]moments{}, came: map[string]map[int][]int{}, versions: []*state{m.now.clone()}}
 	}
+	m.readable()
 	for _, c := range l.Calls {
 		m.call(c.At, c)
 		if l.mortal() {
@@ -364,4 +365,5 @@ func (m *model) update(pushes []push) {
 	}
 	g, had := folded(pushes, weighting)
 	m.now.apply(m.l.Rules, g, had)
+	m.readable()
 }

@@ -26,6 +26,8 @@ const longest = 100 * time.Hour
 func (p Program) Play(t *testing.T, dir string) (saw Seen, err error) {
 	run := &run{p: &p, dir: dir, saw: Seen{windows: map[string][2]int{}, orders: map[int][]*event{}}}
 	for i, l := range p.Legs {
+		reads := l.Reads
+		l.Reads = false // while it is tried what is refused
 		if run.order = nil; l.Odd != "" {
 			if err := run.odd(t, i, l); err != nil {
 				return run.saw, fmt.Errorf("leg %d: %w", i, err)
@@ -42,7 +44,7 @@ func (p Program) Play(t *testing.T, dir string) (saw Seen, err error) {
 				return run.saw, fmt.Errorf("leg %d: %w", i, err)
 			}
 		}
-		if l.ordered() && !l.mortal() {
+		if l.Reads = reads; l.ordered() && !l.mortal() {
 			run.order = newOrder(p.Seed + uint64(i))
 		}
 		synctest.Test(t, func(*testing.T) { err = run.leg(i, l) })
@@ -89,7 +91,8 @@ type run struct {
 	saw Seen
 	log lines
 
-	order *order // of the leg that is played, nil where none decides
+	network *transport.Memory // of a leg that is read
+	order   *order            // of the leg that is played, nil where none decides
 }
 
 // Seen is what was seen of a program, and in which order it happened where that decides.
@@ -188,6 +191,7 @@ func (r *run) leg(i int, l Leg) error {
 		return r.mortal(ctx, i, l)
 	}
 	network := transport.NewMemory()
+	network.ReadToken, r.network = readToken, network
 	var all sync.WaitGroup
 	for _, maker := range l.roles() {
 		way := &trips{Transport: r.way(l, maker, network)}

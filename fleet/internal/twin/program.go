@@ -51,6 +51,7 @@ type Leg struct {
 	Rules            Rules
 	From             From
 	Calls            []Call
+	Reads            bool          `json:",omitempty"` // a reader reads beside it
 	Strikes          []Strike      `json:",omitempty"` // only in a last leg, of epochs alone
 	Every            time.Duration `json:",omitempty"` // between two checkpoints, where there are strikes
 	// Odd is what is wrong with the leg as it is tried first, and refused.

@@ -21,6 +21,7 @@ func (p Program) Features() (options, events []string) {
 		o["a misplaced directory"] = o["a misplaced directory"] || l.Misplaced != ""
 		o["refused for its "+l.Odd] = l.Odd != ""
 		o["blocks that shift"] = o["blocks that shift"] || p.shifted(i)
+		o["a reader"] = o["a reader"] || l.Reads
 		o["threads"] = o["threads"] || l.Threads > 1
 		o["worker_lost go_on"] = o["worker_lost go_on"] || l.goesOnWithout()
 		for name, set := range set(l.Strategy) {

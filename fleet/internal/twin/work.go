@@ -16,8 +16,15 @@ import (
 )
 
 // work makes a worker's calls.
-func (r *role) work(ctx context.Context) error {
+func (r *role) work(ctx context.Context) (failed error) {
 	r.worker, r.exe = r.f.WorkerIndex(), map[string]*executor{}
+	if r.l.read(r.p.Net) && r.worker == 0 {
+		stop, err := r.reads(ctx, r.network)
+		if err != nil {
+			return err
+		}
+		defer func() { failed = errors.Join(failed, stop()) }()
+	}
 	for k, c := range r.l.Calls {
 		if err := r.call(ctx, c.At, c); err != nil {
 			return fmt.Errorf("call %d, %s: %w", k, c.Do, err)
