@@ -111,8 +111,13 @@ func (f *field) parted() string {
 // findLists finds the fields of lists, but for the label; chosen has the separators of some, "" of one that is none.
 func (r *rows) findLists(chosen map[string]string, label string) error {
 	for name := range chosen {
-		if r.field(name) == nil {
+		switch f := r.field(name); {
+		case f == nil:
 			return r.noField(name, "list")
+		case name == label:
+			return fmt.Errorf("field %q is the label, and -list says that it has several values: a label is one", name)
+		case f.arrays > 0:
+			return fmt.Errorf("field %q holds arrays of JSON, which -list says nothing of: leave it out", name)
 		}
 	}
 	for _, f := range r.fields {

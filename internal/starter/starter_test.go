@@ -328,8 +328,11 @@ func TestLists(t *testing.T) {
 			}
 		}
 	}
-	if _, err := Write(t.TempDir(), shops(t), "visits", map[string]string{"tags": "|"}); err == nil || !strings.Contains(err.Error(), `no field "tags" for -list`) {
-		t.Errorf("a list that is not there: %v", err)
+	arrays := write(t, "rows.jsonl", "", 60, func(i int, r *rand.Rand) string { return fmt.Sprintf(`{"f": ["a%d"], "y": %d}`, i%5, i%2) })
+	for field, want := range map[string]string{"tags": `no field "tags" for -list`, "F": `is "f" meant?`, "y": "is the label", "f": "holds arrays of JSON"} {
+		if _, err := Write(filepath.Join(t.TempDir(), "p"), arrays, "y", map[string]string{field: "|"}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("-list of %s: %v", field, err)
+		}
 	}
 }
 
