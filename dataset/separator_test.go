@@ -23,6 +23,7 @@ func TestSeparator(t *testing.T) {
 		{words, "|rock| |pop |NA|", `["|rock", "pop |NA", null]`, []string{"rock", "pop"}},
 		{words, "", `null`, []string{}},
 		{words, "NA", `[]`, []string{}},
+		{CSVColumn{Column: Varying(Ints("w")), Hash: 1 << 40, Separator: "A"}, "NA", `"NA"`, []string{}}, // not "N"
 		{words, "rock", `"rock"`, []string{"rock"}},
 		{words, "7|07", `[7, "07"]`, []string{"7", "07"}},
 		{ids, `"3, 5, 3"`, `"3, 5, 3"`, []string{"3", "5", "3"}},

@@ -88,7 +88,7 @@ func (f *Files) uses() (uses []use, made derivation, err error) {
 		for i, name := range fields {
 			u.field, u.place = name, i*u.size
 			if c.Hash > 0 {
-				u.hash, u.hashed = categories.NewHasher(name, c.Hash), c.Separator == ""
+				u.hash, u.hashed = categories.NewHasher(name, c.Hash), true
 			}
 			var derived bool
 			if u.leaf, derived = made.maker.Number(name); derived {

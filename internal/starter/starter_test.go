@@ -277,6 +277,7 @@ func TestLists(t *testing.T) {
 			`{Column: dataset.Varying(dataset.Ints("f")), Hash: categories},`, `nn.EmbeddingPool(g.Slot("f"), nn.PoolMean, table)`, table}, "Separator"},
 		"some alone": {func(i int, r *rand.Rand) string { return []string{`["a","b"]`, `"c"`, `null`, `[]`}[i%4] }, nil, []string{
 			`dataset.Varying(dataset.Ints("f")), Hash: categories}`}, ""},
+		"ids and a text":      {func(i int, r *rand.Rand) string { return []string{`[1,2]`, `"c"`, `[3]`, `4`}[i%4] }, nil, []string{`Hash: categories}`}, ""},
 		"of negative numbers": {func(i int, r *rand.Rand) string { return numbers(r, r.IntN(3), "-%.0f") }, nil, []string{"Hash: categories}"}, ""},
 		"padded": {func(i int, r *rand.Rand) string { return padded(r) }, nil, []string{
 			`nn.EmbeddingPool(g.Slot("f"), nn.PoolMeanUnpadded, nn.EmbeddingOptions{Name: "f table", Dim: 8, PaddingIdx: new(int64(0))})`}, ""},
