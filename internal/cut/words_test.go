@@ -124,3 +124,17 @@ func TestLateAnswers(t *testing.T) {
 		t.Errorf("all hold, and %v is ordered", todo.Send)
 	}
 }
+
+// TestBeyond: a worker that has come further than the cut's steps makes a server's image another moment's; one of which
+// the cut says nothing does not.
+func TestBeyond(t *testing.T) {
+	for _, c := range []struct {
+		have, steps []uint64
+		want        bool
+	}{{[]uint64{3, 4}, []uint64{3, 4}, false}, {[]uint64{3, 5}, []uint64{3, 4}, true}, {[]uint64{3, 5}, []uint64{4, 5}, false},
+		{[]uint64{3, 5}, []uint64{3}, false}} {
+		if is := beyond(c.have, c.steps); is != c.want {
+			t.Errorf("%v is beyond %v: %t", c.have, c.steps, is)
+		}
+	}
+}

@@ -48,7 +48,8 @@ func (c *changed) reset(worker int) error {
 	return nil
 }
 
-// anew has all workers take over all rows of a table, since some are gone or all are others. Locked.
+// anew has all workers take over all rows of a table, since some are gone or all are others. Locked. Each worker's next
+// pages begin with the first row.
 func (c *changed) anew(table int) {
 	for _, is := range c.byWorker {
 		if is != nil {
@@ -57,7 +58,8 @@ func (c *changed) anew(table int) {
 	}
 }
 
-// end ends the noting for a life that has ended. Locked.
+// end ends the noting for a life that has ended. Locked. A table notes nothing for it from then on, which makes pushes
+// cheaper.
 func (c *changed) end(worker int) {
 	if was := c.byWorker[worker]; was != nil {
 		for _, w := range was.tables {

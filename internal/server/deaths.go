@@ -15,7 +15,8 @@ import (
 // draws it; each server by itself gives up when the workers it waits for never come, or when all have fallen silent.
 //
 // One goroutine does all of it, one death after the other. A death takes as long as all servers need, one after the
-// other, to answer twice; rounds go on when the last of the dead is out.
+// other, to answer twice; rounds go on when the last of the dead is out. Between two looks nothing of it runs. A worker
+// that has said that it ends is taken out the same way, only sooner.
 type deaths struct {
 	st     *state.Job
 	roster *roster.Roster
@@ -209,6 +210,7 @@ func (c *deaths) fence(_ *wire.Frame, l *wire.Leave, r *state.Reply) error {
 	return r.JSON(c.fenceOff(*l))
 }
 
+// drop is the second of them. Its log line is on every server.
 func (c *deaths) drop(_ *wire.Frame, l *wire.Leave, r *state.Reply) error {
 	if err := c.check(l); err != nil {
 		return err

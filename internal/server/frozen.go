@@ -55,7 +55,7 @@ func (c *frozen) handleKeep(f *wire.Frame, msg *wire.Keep, _ *state.Reply) error
 }
 
 // keep takes a piece of the values, from that place on. Pieces come in order; one that comes again changes nothing.
-// Locked.
+// Locked. Values of another cut are dropped by the first piece of this one.
 func (c *frozen) keep(id string, from int, w []float32) error {
 	if number := c.st.Leader.Held(id); c.coming.number != number {
 		c.coming.number, c.coming.values = number, nil
@@ -71,7 +71,8 @@ func (c *frozen) keep(id string, from int, w []float32) error {
 	return nil
 }
 
-// complete refuses a checkpoint for which not all values have come. Locked.
+// complete refuses a checkpoint for which not all values have come. Locked. A cut of a job without frozen params needs
+// none.
 func (c *frozen) complete(id string) error {
 	if c.coming.number != c.st.Leader.Held(id) {
 		c.coming.number, c.coming.values = c.st.Leader.Held(id), nil
@@ -100,7 +101,8 @@ func (c *frozen) put(w []float32) error {
 	})
 }
 
-// loaded notes which params have come from a checkpoint: all that are not absent from it. Locked.
+// loaded notes which params have come from a checkpoint: all that are not absent from it. Locked. Of an absent one the
+// first worker that saves brings the values.
 func (c *frozen) loaded(absent []string) {
 	for _, b := range c.part.Frozen() {
 		c.known[b.Param] = !slices.Contains(absent, b.Name)

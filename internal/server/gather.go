@@ -272,7 +272,7 @@ func (c *gathering) absent(g *gathered) (ws []int) {
 	return ws
 }
 
-// absentees names them. Locked.
+// absentees names them. Locked. It is for the text of a wait.
 func (c *gathering) absentees(g *gathered) string {
 	var names []string
 	for _, w := range c.absent(g) {
@@ -299,7 +299,7 @@ func (c *gathering) release(n uint64) {
 	}
 }
 
-// record is a collective as the journal has it. Locked.
+// record is a collective as the journal has it. Locked. Its slices are the collective's own, and encoded at once.
 func (g *gathered) record() gatherRecord {
 	return gatherRecord{N: g.n, Call: g.call, First: g.first, Data: g.data, More: g.more, Have: g.have, Lives: g.lives,
 		Forgotten: g.forgotten}

@@ -33,7 +33,7 @@ type door struct {
 // handler does what a frame asks and fills the reply.
 type handler func(*wire.Frame, *state.Reply) error
 
-// silent is a handler whose answer is that the work is done.
+// silent is a handler whose answer is that the work is done. The reply has a header alone.
 func silent(do func(*wire.Frame) error) handler {
 	return func(f *wire.Frame, _ *state.Reply) error { return do(f) }
 }
@@ -106,7 +106,8 @@ func (d *door) handle(body []byte, out *transport.Reply) {
 }
 
 // serve does what a frame asks, if the frame proves that its sender may ask it. The answer carries the same proof. To a
-// sender that is refused and not known there is none: this server may be of another run of the job.
+// sender that is refused and not known there is none: this server may be of another run of the job. An error is the
+// refusal that the sender gets. The handler has run only if there is none before.
 func (d *door) serve(f *wire.Frame, r *state.Reply) error {
 	if err := d.admit(&f.Header); err != nil {
 		return err
@@ -168,6 +169,7 @@ func (d *door) admit(h *wire.Header) error {
 }
 
 // knows says whether a frame's job is one that this server has given out, or that of a process which introduces itself.
+// It asks no lock, since it is asked of every large frame that a stranger may send.
 func (d *door) knows(h *wire.Header) bool {
 	g := d.st.Generation()
 	return h.Job == d.fingerprint || g != nil && (h.Job == g.Life(h.Worker, h.Life) || h.Job == g.Servers())
@@ -182,7 +184,8 @@ func (d *door) screen(first []byte) error {
 	return err
 }
 
-// foreign is what a process is told that is not of this run of the job.
+// foreign is what a process is told that is not of this run of the job. The sender can't tell the two apart, and must
+// do the same in both.
 func (d *door) foreign(h *wire.Header) error {
 	return wire.Refuse(wire.StatusBack, "worker %d is not of this run of the job: a server was started again and has "+
 		"lost its weights, or server %d is another job's: start the job again from its last checkpoint, with "+

@@ -96,7 +96,8 @@ func (c *loading) begin(ctx context.Context, except ...string) error {
 	return nil
 }
 
-// keep has worker 0 publish around the dense params of the names. Locked.
+// keep has worker 0 publish around the dense params of the names. Locked. The others are as params begin with until it
+// does.
 func (c *loading) keep(names []string) {
 	c.loaded = map[*table.Dense]bool{}
 	for _, b := range c.store.Blocks {
@@ -120,7 +121,8 @@ func (c *loading) handle(f *wire.Frame) error {
 	return nil
 }
 
-// again puts a frame that was taken into another.
+// again puts a frame that was taken into another. The record is played by take, and so has what take reads: the worker,
+// the piece and its span.
 func (c *loading) again(b *wire.Builder, f *wire.Frame) {
 	piece, _ := f.Piece()
 	w, from, to, _ := c.part.Weights(f, c.part.Floats, new([]float32))
@@ -164,7 +166,7 @@ func (c *loading) take(f *wire.Frame) error {
 // forget is for a life that begins, which publishes from the first piece on. Locked.
 func (c *loading) forget(worker int) { c.pieces[worker] = 0 }
 
-// publish opens the tables for pulls. Locked.
+// publish opens the tables for pulls. Locked. Pulls that wait go on.
 func (c *loading) publish() {
 	c.st.Published = true
 	c.part.Updates.Changed()

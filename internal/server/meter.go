@@ -47,7 +47,7 @@ func newMeter() *Meter { return &Meter{times: wire.Times()} }
 // Took is how long requests took, in seconds, by op. It is safe beside requests.
 func (m *Meter) Took() map[string]count.Distribution { return wire.Took(m.times) }
 
-// Meter is the server's.
+// Meter is the server's. It counts from New on.
 func (s *Server) Meter() *Meter { return s.meter }
 
 // measure has the gauges of the meter read the parts, each under the lock. Readers of a gauge wait for the lock like
@@ -107,7 +107,8 @@ func (s *Server) Members() []roster.Member {
 	return s.st.Roster.Members()
 }
 
-// Waits are the requests that have waited for over a second, in the order in which they were seen to.
+// Waits are the requests that have waited for over a second, in the order in which they were seen to. Each says why it
+// waits, for which workers, and since when.
 func (s *Server) Waits() (all []state.Wait) {
 	s.st.Lock()
 	defer s.st.Unlock()

@@ -25,7 +25,8 @@ type norms struct {
 	ended bool
 }
 
-// roundNorms are the sums of squares of one round, by param.
+// roundNorms are the sums of squares of one round, by param. They are complete when have is true for every server that
+// may send any.
 type roundNorms struct {
 	sums  []gradient.Squares
 	have  []bool // by server
@@ -98,7 +99,7 @@ func (n *norms) missing(r mode.Round, l *roundNorms) (servers []int) {
 
 // expire is for server 0's watch. It takes note that every worker has gone. It says, once, that so much time has passed
 // since then that no server will send sums any more: when the last worker has died with its push at some servers only,
-// the others never close that round.
+// the others never close that round. now is any clock's, the same in all calls.
 func (n *norms) expire(now time.Time, timeout time.Duration) bool {
 	switch {
 	case n.ended:

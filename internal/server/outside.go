@@ -31,16 +31,22 @@ const (
 // Rows of an answer are as they were between two updates, of which the answer says the number. The end of a period
 // drops rows beside that.
 type outside struct {
-	st      *state.Job
+	st *state.Job
+	// reading parses ids, as for workers, and part has the tables.
 	reading *reading
 	part    *state.Part
-	about   wire.Readable
-	rows    allowance
+	// about is what a reader asks first: the embeddings, their sizes, and where their rows are. It never changes.
+	about wire.Readable
+	// rows is one allowance for all readers together.
+	rows allowance
+	// under counts the requests that are being answered.
 	under   atomic.Int32 // requests
 	replies sync.Pool
 	meter   *Meter
 }
 
+// newOutside answers for a server's tables, which may still be empty. A request for one embedding has at most
+// mostReadRows rows, what a second allows, and what mostReadBytes hold of them.
 func newOutside(c Config, st *state.Job, r *reading, m *Meter) *outside {
 	o := &outside{st: st, reading: r, part: r.part, meter: m,
 		about: wire.Readable{Server: c.Index, Servers: len(c.Endpoints), Fingerprint: c.Fingerprint.Sum()}}
@@ -56,7 +62,8 @@ func newOutside(c Config, st *state.Job, r *reading, m *Meter) *outside {
 	return o
 }
 
-// handle is the transport's handler of what readers send.
+// handle is the transport's handler of what readers send. It runs on a goroutine of the transport for each request, as
+// the door's does. Refusals are counted apart from the job's.
 func (c *outside) handle(body []byte, out *transport.Reply) {
 	r := c.replies.Get().(*state.Reply)
 	out.Done = r.Done
@@ -75,7 +82,9 @@ func (c *outside) handle(body []byte, out *transport.Reply) {
 	out.Parts = r.Parts()
 }
 
-// answer gives what a reader asks for, if this server can.
+// answer gives what a reader asks for, if this server can. The order of the refusals matters: a reader of another run
+// of the job must learn that before it is told to wait. The answer carries the run's number, which is no proof of
+// anything, and the life of this process.
 func (c *outside) answer(f *wire.Frame, r *state.Reply) error {
 	g, index := c.st.Generation(), c.part.Index
 	switch {
@@ -118,14 +127,15 @@ func (c *outside) answer(f *wire.Frame, r *state.Reply) error {
 		msg.What)
 }
 
-// published says whether there are weights.
+// published says whether there are weights. Before that rows would be what params begin with on this server alone.
 func (c *outside) published() bool {
 	c.st.Lock()
 	defer c.st.Unlock()
 	return c.st.Published
 }
 
-// charge counts rows that are about to be read, or refuses them.
+// charge counts rows that are about to be read, or refuses them. An error is a refusal with the time after which so
+// many would be given.
 func (c *outside) charge(rows int) error {
 	if wait := c.rows.take(max(rows, fewestReadRows), time.Now()); wait > 0 {
 		return c.busy(wait)
@@ -133,6 +143,8 @@ func (c *outside) charge(rows int) error {
 	return nil
 }
 
+// busy is the refusal of a reader that asks for too much, with the time after which to come again. That time is in the
+// frame too, so that a reader need not read the text.
 func (c *outside) busy(wait time.Duration) error {
 	refusal := wire.Refuse(wire.StatusBusy, "readers have %d rows a second of server %d (FLEET_READ_ROWS), and have "+
 		"had them: come again in %v", c.rows.aSecond, c.part.Index, wait.Round(time.Millisecond))
@@ -140,7 +152,8 @@ func (c *outside) busy(wait time.Duration) error {
 	return refusal
 }
 
-// given answers with the rows of ids that are given.
+// given answers with the rows of ids that are given. Ids ascend, and all must live here. A bit for each says whether
+// there is such a row; the weights of one that is not there are what it would begin with.
 func (c *outside) given(f *wire.Frame, r *state.Reply) error {
 	at := slices.IndexFunc(f.Sections, func(s wire.Section) bool { return s.Kind == wire.KindIDs })
 	if at < 0 {
@@ -176,7 +189,8 @@ func (c *outside) given(f *wire.Frame, r *state.Reply) error {
 	return nil
 }
 
-// page answers with rows by their places.
+// page answers with rows by their places. A place is an id's, as long as this process keeps the table: rows that are
+// born while a reader goes through the places may or may not be among its pages, and none comes twice.
 func (c *outside) page(msg *wire.Read, r *state.Reply) error {
 	e, err := c.part.Embedding(msg.Param)
 	if err != nil {
@@ -206,7 +220,8 @@ func (c *outside) page(msg *wire.Read, r *state.Reply) error {
 	return nil
 }
 
-// look reads rows between two updates, and says of which there are any.
+// look reads rows between two updates, and says of which there are any. Updates wait while it reads, which is why a
+// request has few rows. The header's version is the number of updates that the rows are behind.
 func (c *outside) look(a *state.Asked, r *state.Reply) (has []bool, err error) {
 	a.Rows, has = state.Grow(a.Rows, len(a.IDs)*c.part.Dim(a.Embedding)), make([]bool, len(a.IDs))
 	c.part.Updates.Between(func() {
@@ -217,15 +232,18 @@ func (c *outside) look(a *state.Asked, r *state.Reply) (has []bool, err error) {
 	return has, err
 }
 
-// allowance is how many rows may be read: so many a second, and those of one second at once.
+// allowance is how many rows may be read: so many a second, and those of one second at once. What is not used within a
+// second is lost.
 type allowance struct {
+	// aSecond is in rows, left how many may be read at once now, and at when that was computed.
 	aSecond int
 	mu      sync.Mutex
 	left    float64
 	at      time.Time
 }
 
-// take takes n of them, no more than a second's, or says after how long it is worth to come again.
+// take takes n of them, no more than a second's, or says after how long it is worth to come again. A request for more
+// than a second's takes that much, so that it is let in at all.
 func (a *allowance) take(n int, now time.Time) (wait time.Duration) {
 	most := float64(a.aSecond)
 	cost := min(float64(n), most)

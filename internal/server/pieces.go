@@ -108,7 +108,7 @@ func (c *pieces) forget(worker int) {
 	c.summing.lost(worker, c.st.Mode.Open())
 }
 
-// used drops the pieces of a push, which has been put together. Locked.
+// used drops the pieces of a push, which has been put together. Locked. The memory of the stage lives on in the push.
 func (c *pieces) used(p *push) { delete(c.stages[p.worker], p.seq) }
 
 // read takes a push out of the frame that is its last piece, or all of it. It waits for nothing. An error refuses the

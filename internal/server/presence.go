@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// presence is how far a server is in its life, for probes.
+// presence is how far a server is in its life, for probes. It has no lock: a probe is answered while the lock is held
+// for long.
 type presence struct {
 	stands atomic.Int32
 	idle   atomic.Bool // behind the end of the job, until workers join

@@ -8,7 +8,8 @@ import (
 )
 
 // reading answers what a frame asks for: rows, dense weights, rows that others have changed, and all rows of a table
-// page by page. It reads tables beside the updates that change them, without the server's lock.
+// page by page. It reads tables beside the updates that change them, without the server's lock. Its methods run on the
+// goroutines of requests, many at a time.
 type reading struct {
 	st *state.Job
 	// inHand has the cut whose lists scans read, and scanned is guarded by the lock.

@@ -136,7 +136,7 @@ func (c *recovery) claim(ctx context.Context) error {
 	return c.series.Claim(ctx)
 }
 
-// release lets other jobs have all directories.
+// release lets other jobs have all directories. Run calls it at its end.
 func (c *recovery) release() {
 	c.series.Release()
 	c.claims.Release()

@@ -181,7 +181,8 @@ func (c *saving) whole(msg *saved, saver int) (err error) {
 }
 
 // lowest is the epoch up to which a checkpoint has every sample: the one that the saver says is under way, or an
-// earlier one of which a worker that was lost has some left.
+// earlier one of which a worker that was lost has some left. The saver's own position is not asked: it says which epoch
+// is under way.
 func (c *saving) lowest(m *checkpoint.Manifest, saver int) (epoch int) {
 	c.st.Lock()
 	defer c.st.Unlock()

@@ -183,3 +183,18 @@ func TestARestartedWorkerEndsItsSave(t *testing.T) {
 	send(t, s, pushOf(s, wire.Header{Seq: 1, Life: 2}), wire.StatusOK)
 	send(t, s, message(t, wire.Header{Op: wire.OpCut, Life: 2}, a.Ask), wire.StatusStale)
 }
+
+// TestTheStepOfAManifest is the tables' update, and where workers train copies how many each has made.
+func TestTheStepOfAManifest(t *testing.T) {
+	for m, want := range map[strategy.Mode]int64{strategy.ModeAsync: 3, strategy.ModeGeo: 7} {
+		choice := strategy.Async()
+		if m == strategy.ModeGeo {
+			choice = strategy.Geo(1)
+		}
+		s := newServer(t, choice)
+		is := s.saving.manifest(&saved{id: "a", steps: []uint64{roster.Step(2, 9)}, parts: []wire.Part{{Step: 3, Updates: 7}}})
+		if is.Step != want || is.Copies != (m == strategy.ModeGeo) || len(is.Steps) != 1 || is.Steps[0] != 9 {
+			t.Errorf("%s: step %d, copies %t, steps of workers %v", m, is.Step, is.Copies, is.Steps)
+		}
+	}
+}

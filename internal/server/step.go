@@ -12,7 +12,7 @@ import (
 //
 // The frame is parsed and checked whole before anything is done with it, what it pushes as well as what it asks for. So
 // a step is refused whole, and a push whose answer could not be sent is not applied. The answer is made after the push
-// has counted: the weights in it have the sender's own gradient.
+// has counted: the weights in it have the sender's own gradient. It keeps nothing between two requests but memory.
 type steps struct {
 	st        *state.Job
 	pieces    *pieces
