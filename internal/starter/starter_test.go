@@ -356,7 +356,7 @@ func TestWritten(t *testing.T) {
 	if err != nil || len(p.Lists) != 4 || len(p.Left) != 0 {
 		t.Fatalf("%+v, %v", p, err)
 	}
-	overlay, program := filepath.Join(dir, "overlay.json"), filepath.Join(dir, "program")
+	overlay, program := filepath.Join(dir, "overlay.json"), filepath.Join(dir, "program.exe") // as Windows wants it
 	replaced := map[string]string{}
 	for _, file := range []string{"main.go", "main_test.go"} {
 		replaced[filepath.Join(here, "written", file)] = filepath.Join(dir, file)
