@@ -104,7 +104,9 @@ func (p *program) format(l *lines) {
 	p.derived(l, fmt.Sprintf("var format = dataset.%s{%sNAs: dataset.UsualNAs(), ", kind, dialect))
 	if len(p.numbers) > 0 {
 		l.add("\t// Numbers around 0, by mean and deviation of %d rows; a missing number is the mean.", p.rows.count)
-		l.add("\t// Whole numbers that come again and again are categories too.")
+		if slices.ContainsFunc(p.numbers, (*field).recurs) {
+			l.add("\t// Whole numbers that come again and again are categories too.")
+		}
 		l.add("\t{Column: dataset.Floats(\"numbers\", %d), Fields: []string{", len(p.numbers))
 		l.add("\t\t%s,", names(p.numbers))
 		l.add("\t}, Missing: \"0\", Scale: []dataset.Scaling{")

@@ -387,7 +387,7 @@ func TestRecurring(t *testing.T) {
 		t.Fatal(err)
 	}
 	text, _ := os.ReadFile(filepath.Join(dir, "main.go"))
-	for _, want := range []string{`"item", "price",`, `Fields: []string{"user_id", "item"}, Hash`, "row is another number in every row"} {
+	for _, want := range []string{`"item", "price",`, "// Whole numbers that come again", `Fields: []string{"user_id", "item"}, Hash`, "row is another number in every row"} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("no %s in\n%s", want, text)
 		}
