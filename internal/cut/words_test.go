@@ -138,3 +138,15 @@ func TestBeyond(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatIsWanted: a cut is, as long as it is held here and the job goes on.
+func TestWhatIsWanted(t *testing.T) {
+	f := &Follower{}
+	f.Order(&Order{Number: 2, Work: Hold, Plan: Plan{End}})
+	if !f.Wanted(2) || f.Wanted(1) || f.Wanted(3) {
+		t.Error("another cut is wanted than the one that is held")
+	}
+	if f.Close(errors.New("the job fails")); f.Wanted(2) || f.Wanted(1) {
+		t.Error("the job has failed, and a cut is wanted")
+	}
+}

@@ -2,6 +2,8 @@ package server
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"log/slog"
 	"strings"
 	"testing"
@@ -231,5 +233,32 @@ func TestWhatIsUnsavedAtTheEnd(t *testing.T) {
 				t.Errorf("the answer is %+v", msg)
 			}
 		})
+	}
+}
+
+// TestAReturnThatIsBrokenOff leaves the journal to the next process; one that can't be made removes it, and says so.
+func TestAReturnThatIsBrokenOff(t *testing.T) {
+	j := withJournal(t)
+	first, _ := j.journaled(t)
+	send(t, first, pushOf(first, wire.Header{Seq: 1}), wire.StatusOK)
+	first.Release()
+	why := errors.New("it was asked to end")
+	ctx, end := context.WithCancelCause(t.Context())
+	end(why)
+	if returned, err := j.empty(t).Return(ctx); returned || !errors.Is(err, why) || errors.Is(err, ErrNoReturn) {
+		t.Errorf("it has come back (%t), %v", returned, err)
+	}
+	if s, returned := j.journaled(t); !returned || weight(t, s) != -1 {
+		t.Error("the next has nothing to come back to")
+	} else {
+		s.Release()
+	}
+	other := j
+	other.workers = 2
+	if returned, err := other.empty(t).Return(t.Context()); returned || !errors.Is(err, ErrNoReturn) {
+		t.Errorf("a server of another job has come back (%t), %v", returned, err)
+	}
+	if _, returned := j.journaled(t); returned {
+		t.Error("the journal of a state that can't be come back to is there still")
 	}
 }

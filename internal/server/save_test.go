@@ -198,3 +198,16 @@ func TestTheStepOfAManifest(t *testing.T) {
 		}
 	}
 }
+
+// TestAFactorCountsFromItsUpdate: where workers train copies a checkpoint has a factor from the next of their updates on.
+func TestAFactorCountsFromItsUpdate(t *testing.T) {
+	s := newServer(t, strategy.Geo(1))
+	s.part.Store.SetStep(10)
+	s.part.Store.SetRateFactor(0.5)
+	s.st.Lock()
+	p := s.saving.partOf(&saved{})
+	s.st.Unlock()
+	if n := len(p.RateFactors); n == 0 || p.Updates != 0 || p.RateFactors[n-1].From != 1 || p.RateFactors[n-1].By != 0.5 {
+		t.Errorf("behind %d updates the factors are %+v", p.Updates, p.RateFactors)
+	}
+}
