@@ -60,6 +60,7 @@
 //
 // [Fleet.Rows] goes over the rows of an embedding, for whatever searches them or serves them, and [Fleet.ExportText]
 // writes them as text.
+// Processes outside the job read rows from its servers by package fleet/reader.
 //
 // [Fleet.SaveModel] saves for a service that runs while the job trains: a base each day, a delta of what has changed
 // each hour, and at a day's end all that the job goes on from. Behind a checkpoint a base comes first, or
