@@ -70,6 +70,12 @@ func TestAServerThatIsNotReached(t *testing.T) {
 		if !errors.Is(told.Err, wire.ErrStale) || !strings.Contains(told.Err.Error(), "server 1 was not reached") {
 			t.Errorf("its worker is told %v", told.Err)
 		}
+		time.Sleep(2 * s.leading.peers.Away) // nor to be told that it is free, which the next report says
+		s.st.Lock()
+		defer s.st.Unlock()
+		if o := s.leading.orders[1]; o != nil || s.leading.withdraw[1] != nil {
+			t.Errorf("it is sent %+v still", o)
+		}
 	})
 }
 
@@ -362,6 +368,19 @@ func TestAnUnknownWork(t *testing.T) {
 		a, err := s.holding.answer(&cut.Order{Number: 1, Work: "paint"}, func() bool { return false })
 		if err != nil || !strings.Contains(a.Err, `no work "paint"`) || time.Since(began) > 0 {
 			t.Errorf("%+v, %v, %v later", a, err, time.Since(began))
+		}
+		ordered(t, s, cut.Order{Number: 1, Work: cut.Free})
+	})
+}
+
+// TestAnEndThatCantBe: an order to end a period that says nothing of how is answered with why, and ends none.
+func TestAnEndThatCantBe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t, strategy.Async())
+		holds(t, s, 1, cut.End)
+		ordered(t, s, cut.Order{Number: 1, Work: cut.Reach, Steps: none[:1]})
+		if a := ordered(t, s, cut.Order{Number: 1, Work: cut.End, Name: "end-1", How: []byte("{")}); a.Err == "" || s.part.Store.Tables[0].Clock() != 0 {
+			t.Errorf("it is answered with %+v, and %d periods have ended", a, s.part.Store.Tables[0].Clock())
 		}
 		ordered(t, s, cut.Order{Number: 1, Work: cut.Free})
 	})
