@@ -28,11 +28,11 @@ type Config struct {
 	// Worker is this worker's index, from 0 to Workers-1.
 	Worker int
 	// Workers is the number of workers in the job.
-	Workers int // in the job
+	Workers int
 	// Process tells this process from others that take the worker's place; 0 means a random number.
 	Process uint64
 	// Servers are the endpoints of all servers. A server is known by its index here.
-	Servers []string // endpoints
+	Servers []string
 	Layout  *layout.Layout
 	Rule    optimizer.Rule
 	// Strategy has its defaults filled in.

@@ -22,14 +22,6 @@ func (r *Roster) Count(is Standing) (n int) {
 	return n
 }
 
-// Returned is how many lives have begun in the place of another.
-func (r *Roster) Returned() (n int) {
-	for i := range r.members {
-		n += max(0, int(r.members[i].life)-1)
-	}
-	return n
-}
-
 // Member is how a worker stands: absent, here, expected back, left or dead. Since is when the life of one that is here
 // began, and when another was heard last; zero of one that is absent.
 type Member struct {
@@ -44,7 +36,7 @@ func (r *Roster) Members() []Member {
 	all := make([]Member, len(r.members))
 	for w := range r.members {
 		m := &r.members[w]
-		all[w] = Member{w, r.standing(m), int(m.life), m.seen}
+		all[w] = Member{w, m.standing(!r.Hope.givenUp), int(m.life), m.seen}
 		if m.lives() {
 			all[w].Since = m.began
 		}
@@ -52,7 +44,8 @@ func (r *Roster) Members() []Member {
 	return all
 }
 
-func (r *Roster) standing(m *member) string {
+// standing is how the worker stands, where the server hopes that workers come back.
+func (m *member) standing(hopes bool) string {
 	switch {
 	case m.state == absent:
 		return "absent"
@@ -60,7 +53,7 @@ func (r *Roster) standing(m *member) string {
 		return "here"
 	case m.state == left:
 		return "left"
-	case (m.returns || m.awaited) && !r.Hope.givenUp:
+	case (m.returns || m.awaited) && hopes:
 		return "expected back"
 	}
 	return "dead"

@@ -88,7 +88,12 @@ func (s *Server) measure() {
 		return time.Since(s.recovery.last.whole).Seconds()
 	})
 	m.took = gauge(func() float64 { return s.recovery.last.took.Seconds() })
-	m.returned = gauge(func() float64 { return float64(st.Roster.Returned()) })
+	m.returned = gauge(func() (lives float64) {
+		for _, w := range st.Roster.Members() {
+			lives += float64(max(0, w.Life-1)) // that began in the place of another
+		}
+		return lives
+	})
 	m.life = gauge(func() float64 { return float64(st.Lives.Own()) })
 	if journal := s.segments.journal; journal.Asked {
 		m.journal = gauge(func() float64 {
