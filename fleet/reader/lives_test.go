@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -123,6 +125,54 @@ func walkOver(ctx context.Context, t *testing.T, r *reader.Reader, ids []uint64,
 	return err
 }
 
+// TestAServerComesBackTwice: a server that comes back in the middle of a walk, and once more before its rows begin anew, has them begin anew.
+func TestAServerComesBackTwice(t *testing.T) {
+	t.Parallel()
+	network := &transport.Memory{ReadToken: token}
+	none, err := codec.ByName("none")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := transport.Compressed(network, none, 0).Listen("server-0:1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	life := uint32(0)
+	transport.HandleReads(l, func(req []byte, reply *transport.Reply) {
+		var f wire.Frame
+		var ask wire.Read
+		var b wire.Builder
+		err := errors.Join(f.Parse(req), f.JSON(&ask))
+		b.Reset(wire.Header{Op: wire.OpRead, Job: 5, ServerLife: life})
+		if ask.What == wire.ReadAbout {
+			err = errors.Join(err, b.JSON(wire.Readable{Servers: 1, Generation: 5, Params: []wire.ReadableParam{{Name: "rows", Dim: 1, Most: 1}}}))
+		} else {
+			err = errors.Join(err, b.JSON(wire.ReadOut{Next: ask.From + 1, Done: ask.From == 1}))
+			b.Rows(0, []uint64{ask.From}, []float32{float32(life)})
+			life = min(life+1, 2)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+		reply.Parts = b.Parts()
+	})
+	served := make(chan error)
+	go func() { served <- l.Serve(func([]byte, *transport.Reply) {}) }()
+	defer func() { _ = l.Close(context.Background()); <-served }()
+	r, err := reader.Open(t.Context(), reader.Options{Servers: []string{"server-0:1"}, Token: token, Transport: network})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said []string
+	err = r.Each(t.Context(), "rows", func(p reader.Page) error {
+		said = append(said, fmt.Sprint(p.IDs, p.W, p.Again))
+		return nil
+	})
+	if want := []string{"[0] [0] false", "[0] [2] true", "[1] [2] false"}; err != nil || !slices.Equal(said, want) {
+		t.Errorf("pages %v, want %v (%v)", said, want, err)
+	}
+}
+
 // TestAJobThatHasNotBegun: before worker 0 brings the first weights nothing is read, and a reader waits.
 func TestAJobThatHasNotBegun(t *testing.T) {
 	t.Parallel()
@@ -238,8 +288,8 @@ func TestBeyondTheBound(t *testing.T) {
 	}
 }
 
-// TestReadRows: a reader that wants five times as much as FLEET_READ_ROWS of a second waits four, and has all of it. Small requests count as
-// 32 rows.
+// TestReadRows: a reader that wants five times as much as FLEET_READ_ROWS of a second waits three, and has all of it: a second's are there,
+// and the last request's are owed. Small requests count as 32 rows.
 func TestReadRows(t *testing.T) {
 	// Serial: it sets a variable of the environment.
 	t.Setenv("FLEET_READ_ROWS", "100")
@@ -266,6 +316,39 @@ func TestReadRows(t *testing.T) {
 				}
 			}
 			return nil
+		}))
+	})
+}
+
+// TestALargeRequestAmongSmallOnes: beside thirty readers of a row each, which ask as fast as they can, one that wants a thousand rows at a
+// time has them.
+func TestALargeRequestAmongSmallOnes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		cluster, options := readable(1, 1)
+		options.Wait = 5 * time.Second
+		cluster.Run(t, counters(strategy.Async(), func(ctx context.Context, c *trial.Counter) error {
+			if err := c.Train(ctx, 1); err != nil {
+				return err
+			}
+			r, err := reader.Open(ctx, options)
+			if err != nil {
+				return err
+			}
+			asking, stop := context.WithCancel(ctx)
+			var small sync.WaitGroup
+			for range 30 {
+				small.Go(func() {
+					for asking.Err() == nil {
+						_, _ = r.Rows(asking, "rows", c.IDs[:1])
+					}
+				})
+			}
+			time.Sleep(2 * time.Second) // a second's rows are gone
+			_, err = r.Rows(ctx, "rows", c.IDs[:3000])
+			stop()
+			small.Wait()
+			return err
 		}))
 	})
 }

@@ -46,8 +46,9 @@ func (r *Reader) each(ctx context.Context, p *wire.ReadableParam, server int, do
 		done := false
 		err := r.ask(ctx, server, func(b *wire.Builder) error { return b.JSON(ask) }, func(f *wire.Frame) error {
 			if f.ServerLife != life {
-				again, life = ask.From > 0, f.ServerLife
-				if again {
+				life = f.ServerLife
+				if ask.From > 0 {
+					again = true
 					return errAnew
 				}
 			}

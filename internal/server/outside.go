@@ -233,20 +233,19 @@ func (c *outside) look(a *state.Asked, r *state.Reply) (has []bool, err error) {
 }
 
 // allowance is how many rows may be read: so many a second, and those of one second at once. What is not used within a
-// second is lost.
+// second is lost. A request is let in whatever its size as soon as any are left, and what it takes beyond them is owed:
+// where it had to wait for all of its own, small requests would take them away from a large one for ever.
 type allowance struct {
-	// aSecond is in rows, left how many may be read at once now, and at when that was computed.
+	// aSecond is in rows, left how many may be read now, below 0 where some are owed, and at when that was computed.
 	aSecond int
 	mu      sync.Mutex
 	left    float64
 	at      time.Time
 }
 
-// take takes n of them, no more than a second's, or says after how long it is worth to come again. A request for more
-// than a second's takes that much, so that it is let in at all.
+// take takes n of them, no more than a second's, or says after how long there are some again.
 func (a *allowance) take(n int, now time.Time) (wait time.Duration) {
 	most := float64(a.aSecond)
-	cost := min(float64(n), most)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.at.IsZero() {
@@ -254,9 +253,9 @@ func (a *allowance) take(n int, now time.Time) (wait time.Duration) {
 	} else {
 		a.left = min(most, a.left+most*max(0, now.Sub(a.at).Seconds()))
 	}
-	if a.at = now; a.left < cost {
-		return max(time.Millisecond, time.Duration((cost-a.left)/most*float64(time.Second)))
+	if a.at = now; a.left <= 0 {
+		return max(time.Millisecond, time.Duration(-a.left/most*float64(time.Second)))
 	}
-	a.left -= cost
+	a.left -= min(float64(n), most)
 	return 0
 }

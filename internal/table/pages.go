@@ -10,10 +10,14 @@ import (
 // id's, whatever is born, dropped or loaded meanwhile, as long as this process keeps the table: another has other
 // hashes.
 
+// fewestLooks is how many segments of the index a page looks at before it has fewer rows than it may have.
+const fewestLooks = 32
+
 // Page are the ids of rows from a place on, ascending, about n of them, and the place behind; done says that there is
-// none. The first place is 0. Who goes from page to page has each row once that is there all the time.
+// none. The first place is 0. Who goes from page to page has each row once that is there all the time. Where most rows
+// were dropped a page has few, or none: the index stays as large as it was, and no call looks through all of it.
 func (t *Sparse) Page(from uint64, n int) (ids []uint64, next uint64, done bool) {
-	for len(ids) < max(1, n) && from>>32 < uint64(len(t.shards)) {
+	for looks := max(fewestLooks, n); looks > 0 && len(ids) < max(1, n) && from>>32 < uint64(len(t.shards)); looks-- {
 		shard, behind := from>>32, uint64(0)
 		ids, behind = t.shards[shard].page(ids, uint32(from), n)
 		from = shard<<32 + behind // behind all hashes the next shard begins

@@ -60,6 +60,41 @@ func TestPages(t *testing.T) {
 	}
 }
 
+// TestPagesOfATableThatWasLarge: of a table of which nearly all rows were dropped, no page looks through the whole index, and the pages have
+// the rows that stay.
+func TestPagesOfATableThatWasLarge(t *testing.T) {
+	p := &optimizer.Param{Name: "emb", Shape: []int{0, 1}, Embedding: true}
+	s, err := NewSparse(p, optimizer.SGD{LR: 1}, Options{Shards: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := make([]uint64, 200_000)
+	for i := range ids {
+		ids[i] = uint64(i)
+	}
+	if err := s.Set(ids, make([]float32, len(ids)), 0); err != nil {
+		t.Fatal(err)
+	}
+	s.clock.Add(2)
+	stay := []uint64{7, 77_777, 199_999}
+	if err := s.Pull(stay, make([]float32, 3), 0); err != nil {
+		t.Fatal(err)
+	}
+	if done, err := s.Shrink(Shrink{Unseen: 1}); err != nil || done.Rows != len(ids)-len(stay) {
+		t.Fatalf("%+v, %v", done, err)
+	}
+	var got []uint64
+	pages := 0
+	for from, done := uint64(0), false; !done; pages++ {
+		var some []uint64
+		some, from, done = s.Page(from, 10)
+		got = append(got, some...)
+	}
+	if slices.Sort(got); !slices.Equal(got, stay) || pages < 5 {
+		t.Errorf("%d pages have %v, want %v", pages, got, stay)
+	}
+}
+
 // TestLook: a look reads as a peek does, and says of which ids there are rows.
 func TestLook(t *testing.T) {
 	for _, height := range []int{0, 100} {
