@@ -26,9 +26,9 @@ func (u *use) token(v *parquet.Value) []byte {
 	u.digits = u.digits[:0]
 	switch kind := v.Kind(); {
 	case v.IsNull():
-	case u.numbers && (kind == parquet.ByteArray || kind == parquet.FixedLenByteArray):
+	case u.numbers && isText(kind):
 		u.digits = categories.AppendNumber(u.digits, v.ByteArray())
-	case kind == parquet.ByteArray || kind == parquet.FixedLenByteArray:
+	case isText(kind):
 		return v.ByteArray()
 	case kind == parquet.Int32 && u.unsigned:
 		u.digits = strconv.AppendUint(u.digits, uint64(v.Uint32()), 10)

@@ -142,10 +142,13 @@ func TestSeparator(t *testing.T) {
 		}
 		lines.Write(append(line, '\n'))
 	}
+	texts := dataset.CSVColumn{Hash: 1 << 32, Separator: "|"}
+	numbers, values, whole := texts, dataset.CSVColumn{Separator: "|", Values: []string{"rock", "pop", "a", "b", "x", "y", "z", "3", "3.0"}}, dataset.CSVColumn{Hash: 1 << 32}
+	numbers.HashNumbers = true
 	for _, field := range []string{"plain", "dict", "null", "list"} {
-		for _, numbers := range []bool{false, true} {
-			schema := []dataset.CSVColumn{{Column: dataset.Varying(dataset.Ints("x")), Fields: []string{field}, Hash: 1 << 32,
-				HashNumbers: numbers, Separator: "|"}}
+		for name, c := range map[string]dataset.CSVColumn{"texts": texts, "numbers": numbers, "values": values, "whole": whole} {
+			c.Column, c.Fields = dataset.Varying(dataset.Ints("x")), []string{field}
+			schema := []dataset.CSVColumn{c}
 			read := func(d *dataset.Dataset) string {
 				batch, err := d.Batch(t.Context())
 				if err != nil {
@@ -156,7 +159,7 @@ func TestSeparator(t *testing.T) {
 			got := read(dataset.New(&Files{FS: file, Paths: []string{"f"}, Schema: schema}))
 			want := read(dataset.FromReader(strings.NewReader(lines.String()), "lines", dataset.JSONLines{Schema: schema}))
 			if got != want || got[0] != '[' {
-				t.Errorf("%s, HashNumbers %v: %s, of lines %s", field, numbers, got, want)
+				t.Errorf("%s, %s: %s, of lines %s", field, name, got, want)
 			}
 		}
 	}
@@ -166,16 +169,18 @@ func TestSeparator(t *testing.T) {
 func TestValues(t *testing.T) {
 	type answer struct {
 		Text *string `parquet:"text,optional,dict"`
+		None string  `parquet:"none"`
 		Flag bool    `parquet:"flag"`
 		At   string  `parquet:"at"`
 	}
-	file := fstest.MapFS{"f": {Data: written(t, []answer{{new("yes"), true, "09:30"}, {new("no"), false, "07:00"}, {nil, true, "09:59"}}, 2)}}
+	file := fstest.MapFS{"f": {Data: written(t, []answer{{new("yes"), "no", true, "09:30"}, {new("no"), "", false, "07:00"}, {nil, "yes", true, "09:59"}}, 2)}}
 	hour := []dataset.Derived{{Name: "hour", From: []string{"at"}, Part: dataset.Hour, Layout: "15:04"}}
 	for field, c := range map[string]struct {
 		values        []string
 		missing, want string
 	}{
 		"text": {[]string{"no", "yes"}, "-1", "[1 0 -1]"},
+		"none": {[]string{"no", "yes"}, "-1", "[0 -1 1]"}, // an empty text is a missing one
 		"flag": {[]string{"true", "false"}, "", "[0 1 0]"},
 		"hour": {[]string{"7", "9"}, "", "[1 0 1]"},
 		"at":   {[]string{"7", "9"}, "", `dataset: bad row: f:1: field at: want one of ["7" "9"], got "09:30"`},

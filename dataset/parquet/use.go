@@ -165,7 +165,7 @@ func (u *use) check(s *parquet.Schema) error {
 			instant = true
 		}
 	}
-	text := t.Kind() == parquet.ByteArray || t.Kind() == parquet.FixedLenByteArray
+	text := isText(t.Kind())
 	switch {
 	case decimal, t.Kind() == parquet.Int96:
 		return fmt.Errorf("column %q holds %v, which no column of rows can: write it as numbers", u.field, t)
@@ -185,6 +185,8 @@ func (u *use) check(s *parquet.Schema) error {
 	}
 	return nil
 }
+
+func isText(k parquet.Kind) bool { return k == parquet.ByteArray || k == parquet.FixedLenByteArray }
 
 // fill sets what the row has of the column.
 func (u *use) fill(row dataset.Row) error {
@@ -255,22 +257,36 @@ func (u *use) set(row dataset.Row, n int, v *parquet.Value) error {
 	if u.size > 0 && n >= u.size {
 		return u.bad(fmt.Sprintf("%d values, not more", u.size), fmt.Sprint(n+1))
 	}
-	if len(u.separator) > 0 && u.hash.Height > 0 {
+	if len(u.separator) > 0 && (u.hash.Height > 0 || u.texts != nil) {
 		return u.part(row, u.token(v))
 	}
-	x, err := u.number(v)
+	missing := v.IsNull() || isText(v.Kind()) && len(v.ByteArray()) == 0 // as an empty text of lines is
+	if missing && u.size == 0 {
+		return nil
+	}
+	x, err := u.number(v, missing)
 	if err != nil {
 		return err
 	}
-	return u.put(row, n, x, !v.IsNull())
+	return u.put(row, n, x, !missing)
 }
 
-// part adds the values that the Separator parts, hashed, as package dataset does.
+// part adds the values that the Separator parts, hashed or numbered, as package dataset does.
 func (u *use) part(row dataset.Row, text []byte) error {
 	for more := true; more; {
 		var value []byte
 		value, text, more = bytes.Cut(text, u.separator)
 		if value = bytes.Trim(value, " \t"); len(value) == 0 {
+			continue
+		}
+		if u.texts != nil {
+			x, err := u.numbered(value)
+			if err == nil {
+				err = u.put(row, 0, x, true)
+			}
+			if err != nil {
+				return err
+			}
 			continue
 		}
 		if u.numbers {
@@ -312,14 +328,16 @@ func (u *use) put(row dataset.Row, n int, x number, there bool) error {
 }
 
 // number is the value as the column's type.
-func (u *use) number(v *parquet.Value) (number, error) {
+func (u *use) number(v *parquet.Value, missing bool) (number, error) {
 	switch {
 	case u.hash.Height > 0:
 		id := u.category(v)
 		return number{int: id, id: uint64(id)}, nil
-	case v.IsNull() && u.fills:
+	case missing && u.fills:
 		return u.filler, nil
-	case v.IsNull():
+	case missing && u.texts != nil:
+		return u.numbered(nil)
+	case missing:
 		return number{}, u.bad("a number", "null")
 	case u.texts != nil:
 		return u.numbered(u.token(v))
