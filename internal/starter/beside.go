@@ -32,7 +32,7 @@ func (p *program) readme() string {
 	l.add("")
 	l.add("A model that foretells `%s` from the other fields of a row. `main.go` says which, and what becomes of "+
 		"them: change it as you learn more.",
-		p.label.name)
+		said(p.label.name))
 	l.add("")
 	l.add("    go run . -check                     # look at the rows and the net before training")
 	l.add("    go run .                            # train; -h lists the flags")

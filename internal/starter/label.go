@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // task is what a model foretells.
@@ -47,6 +48,10 @@ func (p *program) findTask() error {
 		p.values, p.classes = f.ordered(), len(f.values)
 		if p.task = class; p.classes == 2 {
 			p.task = chance
+		}
+		if !utf8.ValidString(strings.Join(p.values, "")) {
+			return fmt.Errorf("label %q has texts that are no UTF-8 (%s): convert the file, by iconv or the program "+
+				"that wrote it", f.name, f.texts())
 		}
 		return nil
 	case f.numbers < f.n:
@@ -143,6 +148,7 @@ func (p *program) split(label string) error {
 
 // leaveOut takes note of a field that the model does not see.
 func (p *program) leaveOut(name, why string) {
+	name = said(name)
 	for i := range p.left {
 		if p.left[i].why == why {
 			p.left[i].names = append(p.left[i].names, name)

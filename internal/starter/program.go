@@ -1,11 +1,13 @@
 package starter
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // program is what is written.
@@ -74,9 +76,17 @@ func (p *program) batch() int {
 	return 256
 }
 
-// said is a text of the file within a comment.
+// said is a text of the file within a comment, which takes no character that can't be seen, and in which gofmt makes
+// other quotes of two single ones.
 func said(text string) string {
-	return strings.Join(strings.Fields(strings.ToValidUTF8(text, "?")), " ")
+	seen := strings.Map(func(c rune) rune {
+		if unicode.IsPrint(c) || unicode.IsSpace(c) {
+			return c
+		}
+		return '?'
+	}, strings.ToValidUTF8(text, "?"))
+	text = strings.NewReplacer("``", `"`, "''", `"`).Replace(strings.Join(strings.Fields(seen), " "))
+	return cmp.Or(text, "?")
 }
 
 // short is a number to a ten thousandth of a deviation, as Go has one that is no integer.
@@ -268,14 +278,19 @@ func (p *program) pooled(f *field) string {
 	return fmt.Sprintf("nn.EmbeddingPool(g.Slot(%q), nn.%s, %s)", p.feed(f), pool, table)
 }
 
-// feed is the name of the column that a field has for itself: its own, if no other has that.
+// feed is the name of the column that a field has for itself: its own, if nothing else of the program has that.
 func (p *program) feed(f *field) string {
 	name := f.name
-	for slices.Contains([]string{"numbers", "categories", "label", p.rows.when}, name) {
+	for slices.Contains(taken, name) || name == p.rows.when || strings.HasSuffix(name, " table") ||
+		strings.HasSuffix(name, ".offsets") {
 		name = p.rows.free(name + "_")
 	}
 	return name
 }
+
+// taken are what programs call their feeds, their table and their outputs. A list's table is named by it, and so are
+// the offsets of a feed of lists.
+var taken = []string{"numbers", "categories", "label", "table", "chance", "chances", "amount"}
 
 // from says of which field the column is, where it does not have its name.
 func (p *program) from(f *field) string {

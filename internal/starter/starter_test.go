@@ -130,6 +130,7 @@ func TestRefused(t *testing.T) {
 		"row 1 that was":          {write(t, "f.json", "", 30, row("{#")), "y"},
 		"with a point":            {write(t, "f.csv", "x,y\n", 30, row("#,#.0")), "y"},
 		"texts among numbers":     {write(t, "f.csv", "x,y\n", 30, func(i int, _ *rand.Rand) string { return fmt.Sprintf("%d,%d%s", i%7, i, []string{"", "_5"}[i%2]) }), "y"},
+		"has texts that are no U": {write(t, "f.csv", "x,y\n", 30, func(i int, _ *rand.Rand) string { return fmt.Sprintf("%d.5,%s", i, []string{"no", "s\xed"}[i%2]) }), "y"},
 		"is no UTF-8":             {write(t, "f.csv", "surfac\xe9,y\n", 30, row("#,#")), "y"},
 		"than float32 tells":      {write(t, "f.csv", "x,y\n", 30, row("#,171983512#.5")), "y"},
 		"is Parquet":              {write(t, "f.csv", "PAR1", 30, row("#")), "y"},
@@ -337,7 +338,8 @@ func TestLists(t *testing.T) {
 	}
 }
 
-// TestWritten: what is written is a program of this module, which -check finds nothing wrong with: its own test passes.
+// TestWritten: what is written is a program of this module, which -check finds nothing wrong with: its own test passes, whatever the fields
+// are named.
 func TestWritten(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds a program")
@@ -346,15 +348,26 @@ func TestWritten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	hostile := []string{"table", "chance", "x", "x table", "x.offsets", "when", "label", "numbers", "func", "a\"b", "two\nlines", "back`tick", "*/", " ", "%d%s", "a\\b",
+		"../../etc", "nul\x00", "bom\ufeff", "''quoted''", "\u202e\x1b[2J", "日本"}
 	data := write(t, "rows.jsonl", "", 200, func(i int, r *rand.Rand) string {
 		y := i % 2
-		return fmt.Sprintf(`{"ids": [%d, 3], "pad": [%d, %d, 0], "words": ["a%d"], "tags": "b%d|c%d", "v": [%v, %v], "city": "d%d", "day": "2024-01-%02d", "sold": %d, "y": %d}`,
-			y+i%9, 1+i%4, i%2, y+i%5, i%5, i%3, r.Float64(), r.Float64(), i%7, 1+i%28, i*i%97, y)
+		row := map[string]any{"ids": []int{y + i%9, 3}, "pad": []int{1 + i%4, i % 2, 0}, "words": []string{fmt.Sprint("a", y+i%5)}, "tags": fmt.Sprintf("b%d|c%d", i%5, i%3),
+			"v": []float64{r.Float64(), r.Float64()}, "city": fmt.Sprint("d", i%7), "day": fmt.Sprintf("2024-01-%02d", 1+i%28), "sold": i * i % 97, "y": []string{"no", "\"yes\"\n"}[y]}
+		for k, name := range hostile {
+			row[name] = []any{[]int{i % (5 + k), 7}, r.Float64(), []string{fmt.Sprint("e", i%4)}}[k%3*min(1, k/5)]
+		}
+		text, _ := json.Marshal(row)
+		return string(text)
 	})
 	dir := filepath.Join(t.TempDir(), "p")
 	p, err := Write(dir, data, "y", nil)
-	if err != nil || len(p.Lists) != 4 || len(p.Left) != 0 {
+	if err != nil || len(p.Lists) != 21 || len(p.Left) != 0 || strings.ContainsAny(fmt.Sprint(p.Lists), "\x00\x1b\n") {
 		t.Fatalf("%+v, %v", p, err)
+	}
+	written, _ := os.ReadFile(filepath.Join(dir, "main.go"))
+	if tidy, err := format.Source(written); err != nil || string(tidy) != string(written) {
+		t.Errorf("%v:\n%s", err, written)
 	}
 	overlay, program := filepath.Join(dir, "overlay.json"), filepath.Join(dir, "program.exe") // as Windows wants it
 	replaced := map[string]string{}

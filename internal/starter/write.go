@@ -57,7 +57,7 @@ func Write(dir, data, label string, separators map[string]string) (*Program, err
 	written := &Program{Rows: r.count, Numbers: len(p.numbers) + len(p.vectors), Categories: len(p.categories),
 		Left: p.leftOut(), Label: label, Task: p.foretells()}
 	for _, f := range p.lists {
-		written.Lists = append(written.Lists, f.name+" "+f.lists.is())
+		written.Lists = append(written.Lists, said(f.name)+" "+f.lists.is())
 	}
 	return written, nil
 }
