@@ -165,30 +165,20 @@ func TestAReaderThatTakesNothing(t *testing.T) {
 			}
 			const size = 256 << 10
 			endpoint, answered := openToReaders(t, tr, "127.0.0.1:0", size)
-			conn := rawReader(t, tr, endpoint)
-			asked := make(chan int)
-			go func() { // until nothing more is taken from it
-				n := 0
-				for ; ; n++ {
-					if _, err := io.WriteString(conn, headOfReader(1)+"x"); err != nil {
-						break
-					}
-				}
-				asked <- n
-			}()
 			began := time.Now()
-			select {
-			case <-asked:
-				if took := time.Since(began); took > 5*time.Second { // what TLS would take to say goodbye
-					t.Errorf("it was cut off after %v", took)
+			for try := 1; ; try++ { // a busy machine may be late once
+				took := untilCutOff(t, rawReader(t, tr, endpoint))
+				if took < 5*time.Second { // what TLS would take to say goodbye
+					break
+				} else if try == 3 {
+					t.Errorf("it was cut off after %v, thrice", took)
+					break
 				}
-			case <-time.After(20 * time.Second):
-				t.Fatal("it is not cut off")
 			}
 			if got, err := ask(tr, endpoint, "x"); err != nil || got != "x" {
 				t.Errorf("the job asks: %q, %v", got, err)
 			}
-			for tr.Stats().Serving > 0 && time.Since(began) < 20*time.Second {
+			for tr.Stats().Serving > 0 && time.Since(began) < time.Minute {
 				_, _ = ask(tr, endpoint, "x")
 			}
 			if s := tr.Stats(); s.Serving != 0 || answered.Load() == 0 {
@@ -196,6 +186,24 @@ func TestAReaderThatTakesNothing(t *testing.T) {
 			}
 		})
 	}
+}
+
+// untilCutOff is how long a reader asks, and takes no answer, until nothing more is taken from it.
+func untilCutOff(t *testing.T, conn net.Conn) time.Duration {
+	t.Helper()
+	began, over := time.Now(), make(chan struct{})
+	go func() {
+		defer close(over)
+		for err := error(nil); err == nil; {
+			_, err = io.WriteString(conn, headOfReader(1)+"x")
+		}
+	}()
+	select {
+	case <-over:
+	case <-time.After(time.Minute):
+		t.Fatal("it is not cut off")
+	}
+	return time.Since(began)
 }
 
 // headOfReader is a request of so many bytes, but for these.
@@ -242,7 +250,7 @@ func TestManyReaders(t *testing.T) {
 	for began := time.Now(); ; { // until the listener has seen that
 		if _, err := ask(readers[2], endpoint, "x"); err == nil {
 			return
-		} else if time.Since(began) > 20*time.Second {
+		} else if time.Since(began) > time.Minute {
 			t.Fatalf("no place is free, and a reader has gone: %v", err)
 		}
 	}

@@ -153,16 +153,19 @@ func (p *process) honest(done <-chan struct{}, row string, times int) (n int, p9
 	return len(took), took[len(took)*99/100]
 }
 
-// patience is how long an honest request may take on a machine that is busy with other things too.
-const patience = 500 * time.Millisecond
+// patience is how long an honest request may take on a machine that is busy with other things too: without the bound on
+// the rows that are computed at a time the slowest take 1 to 8 s.
+const patience = 750 * time.Millisecond
 
 // TestUnderAttack: large requests that come together, every one of which is legal, and bodies that stop in the middle,
-// take a bounded amount of memory, and a client of one row is answered all the time, nearly as soon as before and after.
+// take a bounded amount of memory, and a client of one row is answered all the time, nearly as soon as before and after,
+// and as by another process beside, which nobody attacks.
 func TestUnderAttack(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes long, and -short is given")
 	}
-	p := startProcess(t, large(t))
+	model := large(t)
+	p, other := startProcess(t, model), startProcess(t, model)
 	row := `{"x":[1,2,3,4,5,6,7,8,9,10]}`
 	many := "[" + strings.Repeat(row+",", 2499) + row + "]"
 	idle := p.megabytes("VmRSS")
@@ -209,13 +212,17 @@ func TestUnderAttack(t *testing.T) {
 			sending.Wait()
 		}},
 	}
-	beside := func(attack func()) (n int, p99 time.Duration) {
+	beside := func(attack func()) (n int, p99, others time.Duration) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
 			attack()
 		}()
-		return p.honest(done, "["+row+"]", math.MaxInt)
+		var asking sync.WaitGroup
+		asking.Go(func() { _, others = other.honest(done, "["+row+"]", math.MaxInt) })
+		n, p99 = p.honest(done, "["+row+"]", math.MaxInt)
+		asking.Wait()
+		return n, p99, others
 	}
 	quiet := func() time.Duration {
 		_, p99 := p.honest(nil, "["+row+"]", 10)
@@ -224,8 +231,8 @@ func TestUnderAttack(t *testing.T) {
 	for _, attack := range attacks {
 		for try := 1; ; try++ {
 			before := quiet()
-			n, p99 := beside(attack.run)
-			most, peak := max(5*max(before, quiet()), patience), p.megabytes("VmHWM")
+			n, p99, others := beside(attack.run)
+			most, peak := max(5*max(before, quiet(), others), patience), p.megabytes("VmHWM")
 			t.Logf("%s: %d MB, idle %d MB; %d honest requests, of which 99 %% took no longer than %v, may be %v", attack.name, peak, idle,
 				n, p99, most)
 			if peak > idle+300 {
@@ -234,8 +241,8 @@ func TestUnderAttack(t *testing.T) {
 			if p99 <= most {
 				break
 			}
-			if try == 2 {
-				t.Errorf("beside %s an honest request takes %v, twice, want %v at most", attack.name, p99, most)
+			if try == 4 {
+				t.Errorf("beside %s an honest request takes %v, four times, want %v at most", attack.name, p99, most)
 				break
 			}
 		}

@@ -82,7 +82,7 @@ func TestAKilledServerEndsTheJob(t *testing.T) {
 	case <-trains:
 	case err := <-roles[2].ended:
 		t.Fatalf("worker 0 ended: %v\n%s", err, roles[2].stderr.String())
-	case <-time.After(time.Minute):
+	case <-time.After(3 * time.Minute):
 		t.Fatal("worker 0 trains nothing")
 	}
 	if err := victim.cmd.Process.Kill(); err != nil {
@@ -125,7 +125,7 @@ func TestAKilledWorkerIsNoticed(t *testing.T) {
 	case <-trains:
 	case err := <-others[2].ended:
 		t.Fatalf("worker 0 ended: %v\n%s", err, others[2].stderr.String())
-	case <-time.After(time.Minute):
+	case <-time.After(3 * time.Minute):
 		t.Fatal("worker 0 trains nothing")
 	}
 	if err := victim.cmd.Process.Kill(); err != nil {

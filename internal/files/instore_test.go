@@ -313,7 +313,7 @@ func TestReadersWaitForTheirBlocksAlone(t *testing.T) {
 			}
 			select {
 			case <-all:
-			case <-time.After(10 * time.Second):
+			case <-time.After(time.Minute):
 				t.Errorf("%d readers have asked, want %d: some wait for others' blocks", asked.Load(), readers)
 				begin()
 			}
