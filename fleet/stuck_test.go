@@ -81,7 +81,7 @@ func TestStuckJobsAreNamed(t *testing.T) {
 			}
 			time.Sleep(time.Minute)
 			return f.BarrierWorker(ctx)
-		}, "server 0: 1 of the workers were lost"},
+		}, "Lost: worker 1."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
