@@ -24,9 +24,9 @@ const (
 )
 
 // outside answers readers that take no part in the job: the transport gives it their requests alone, and them to
-// nothing else. Here they can ask for rows and what rows there are. A request never waits, neither for workers nor for
-// its turn: what can't be answered now is refused, with the time after which to come again. Of readers a server keeps
-// nothing from one request to the next.
+// nothing else. Here they can ask for rows and what rows there are. A request waits for a moment between two updates,
+// and neither for workers nor for its turn: what can't be answered now is refused, with the time after which to come
+// again. Of readers a server keeps nothing from one request to the next.
 //
 // Rows of an answer are as they were between two updates, of which the answer says the number. The end of a period
 // drops rows beside that.

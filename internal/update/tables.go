@@ -1,9 +1,7 @@
 package update
 
 import (
-	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/gofleet/gofleet/internal/gradient"
 	"github.com/gofleet/gofleet/internal/layout"
@@ -74,8 +72,7 @@ type Tables struct {
 	part    layout.Part
 	o       Options
 	version atomic.Uint64
-	// moment is held by updates, several at a time, from their first change to the last.
-	moment sync.RWMutex
+	moment  moment
 }
 
 // New are the tables of a part of a layout.
@@ -88,21 +85,6 @@ func (t *Tables) Version() uint64 { return t.version.Load() }
 
 // SetVersion is for weights that a process before this one had other versions of.
 func (t *Tables) SetVersion(v uint64) { t.version.Store(v) }
-
-// Between calls do between two updates: none is in the tables in part, and none begins to change them meanwhile, so
-// that do is to be quick. Most updates end soon, and then no other has waited; where they begin all the time, the next
-// ones wait for those that are under way.
-func (t *Tables) Between(do func()) {
-	for try := 0; !t.moment.TryLock(); try++ {
-		if try == 3 {
-			t.moment.Lock()
-			break
-		}
-		time.Sleep(time.Millisecond)
-	}
-	defer t.moment.Unlock()
-	do()
-}
 
 // Changed says that the dense weights are others than before, and returns the version that they had.
 func (t *Tables) Changed() (before uint64) { return t.version.Add(1) - 1 }

@@ -22,8 +22,8 @@ func (t *Tables) Apply(u *Update) (dropped int, err error) {
 
 // change gives the tables an update's gradient, unless there is an error, and finishes its step.
 func (c *scratch) change(dense []float32, err error) (dropped int, _ error) {
-	c.t.moment.RLock()
-	defer c.t.moment.RUnlock()
+	c.t.moment.is.RLock()
+	defer c.t.moment.is.RUnlock()
 	defer c.t.store.Finish(c.u.Step)
 	if err == nil {
 		err = c.applyDense(dense)
