@@ -9,7 +9,7 @@ import (
 )
 
 // Differences are those of what was seen from what the twin says, in the order of its calls. Where rounding decides
-// the sign of a weight, the twin takes another if the first is wrong; followed are the weights of which it did.
+// a sign, the twin takes another if the first is wrong; followed are the numbers of which it did.
 func (p Program) Differences(saw Seen) (wrong, followed []string) {
 	if wrong = p.differences(saw, p.picks()); len(wrong) == 0 {
 		return nil, nil
@@ -27,7 +27,7 @@ func (p Program) follow(saw Seen, wrong []string, taken map[string]float64) (lea
 	if name == "" || len(taken) == mostUndecided {
 		return wrong, nil
 	}
-	for _, sign := range []float64{-1, 1} {
+	for _, sign := range []float64{-1, 1, 0} {
 		more := map[string]float64{name: sign}
 		maps.Copy(more, taken)
 		again := p.picks()

@@ -47,7 +47,7 @@
 //
 //	picks.go     which versions were read
 //	compare.go   how far numbers may be apart, and which are
-//	signs.go     weights so near 0 that rounding decides their sign
+//	signs.go     numbers so near 0 that rounding decides their sign
 //	ledger.go    each sample counts as often as the epochs say
 //	calm.go      the same training undisturbed, for its bits
 //	shrink.go    the fewest calls that still fail

@@ -45,7 +45,7 @@ func TestJobs(t *testing.T) {
 	}
 }
 
-// follows counts programs in which the twin took another sign of a weight than its own.
+// follows counts programs in which the twin took another sign than its own.
 var follows atomic.Int64
 
 // TestPrograms plays programs that once were judged wrongly.

@@ -66,12 +66,18 @@ func (r Rule) update(s *slot, gradient []float64, t int, row bool, factor float6
 		}
 		g[i] += r.L2 * s.w[i]
 		if r.L1 != 0 {
-			g[i] += r.L1 * signs.of(s, i)
+			g[i] += r.L1 * signs.of(s.w[i], s, "", i)
+		}
+		if r.Kind == "ftrl" && s.a[i] == 0 {
+			g[i] = math.Max(math.Abs(g[i]), least32) * signs.of(g[i], s, "the gradient of ", i)
 		}
 	}
 	s.updates++
 	formulas[r.Kind](r, s, g, r.rate(t, factor), t, row)
 }
+
+// least32 is a number of whose square float32 still has a few digits.
+const least32 = 1e-21
 
 type formula func(r Rule, s *slot, g []float64, lr float64, t int, row bool)
 
