@@ -1,6 +1,6 @@
 // Package update makes one update of a server's tables from the gradients that workers pushed for it: the arithmetic of
-// a push. It knows no lock but the tables' own, no network and no clock; package server says which pushes an update is
-// made of, and when.
+// a push. It knows no network, and no lock but the tables' own and that of a moment between updates; package server
+// says which pushes an update is made of, and when.
 //
 //	tables.go    a push, an update of some of them, and what is updated
 //	ahead.go     the weights that momentum will have made when the worker's next gradient comes
@@ -8,6 +8,7 @@
 //	scratch.go   the memory of an update, and its portions on several cores
 //	clip.go      a clip by norm, of which each server has a part
 //	update.go    the stages, one after the other
+//	moment.go    between two updates, for what reads all of a table as it is then
 //
 // The order within an update is the same for dense weights and for rows, and each stage works on what the one before
 // left:

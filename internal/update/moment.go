@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// moment is between two updates, for who reads the tables then. Where updates are always under way, those that would
-// begin wait for it: calls that come meanwhile share it, and it takes updates a twentieth of their time at most.
+// moment is between two updates, when the tables may be read as they are. Where updates are always under way, the next
+// ones wait for it: calls that come meanwhile share it, and it takes updates a twentieth of their time at most.
 type moment struct {
 	// is read-locked by updates, several at a time, from their first change to the last.
 	is sync.RWMutex
@@ -48,7 +48,7 @@ func (t *Tables) Between(do func()) {
 	if leads {
 		m.await()
 		m.mu.Lock()
-		m.next = nil // who comes now waits for another
+		m.next = nil // calls that come now wait for another
 		m.mu.Unlock()
 		close(s.came)
 	}

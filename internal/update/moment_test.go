@@ -1,6 +1,7 @@
 package update
 
 import (
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -10,7 +11,7 @@ import (
 // await calls until it is true.
 func await(t *testing.T, is func() bool) {
 	t.Helper()
-	for began := time.Now(); !is(); time.Sleep(100 * time.Microsecond) {
+	for began := time.Now(); !is(); runtime.Gosched() {
 		if time.Since(began) > 20*time.Second {
 			t.Fatal("it does not come to that")
 		}
@@ -40,7 +41,7 @@ func TestMomentsAreShared(t *testing.T) {
 				if under.Add(1) != 1 {
 					t.Error("two calls are made at a time")
 				}
-				time.Sleep(100 * time.Microsecond)
+				runtime.Gosched()
 				made.Add(1)
 				under.Add(-1)
 			})
@@ -75,10 +76,18 @@ func TestUpdatesGoOnBetweenMoments(t *testing.T) {
 	between := func() {
 		go tables.Between(func() { done <- struct{}{} })
 	}
+	// passes is for a time in which the update that is under way does not end.
+	passes := func(d time.Duration) {
+		select {
+		case <-done:
+			t.Fatal("a call is made in the middle of an update")
+		case <-time.After(d):
+		}
+	}
 	m.is.RLock()
 	between()
 	await(t, func() bool { return held(m) })
-	time.Sleep(100 * time.Millisecond) // which updates wait
+	passes(100 * time.Millisecond) // which other updates wait
 	m.is.RUnlock()
 	<-done
 	await(t, func() bool { return !held(m) })
@@ -90,7 +99,7 @@ func TestUpdatesGoOnBetweenMoments(t *testing.T) {
 		if held(m) && time.Now().Before(m.due) {
 			t.Fatalf("updates wait again %v before they may", time.Until(m.due))
 		}
-		time.Sleep(time.Millisecond)
+		passes(time.Millisecond)
 	}
 	m.is.RUnlock()
 	<-done
