@@ -20,13 +20,14 @@ import (
 
 // A job whose embedding begins with rows of a model in two files, of which the second has lower ids too. Its directory has model, a journal
 // of server 0 after some steps, which nobody has come back to, and values.json, what the worker saw then. testdata has one that build
-// b2f49cde has written, with these functions: it named jobs by the rows in the order of the files.
+// b2f49cde has written, with these functions: it named jobs by the rows in the order of the files. Its journal outlives the machine
+// that wrote it, as an archive must.
 
 // loadedValues are what a worker sees after some steps of that job, in the working directory. Server and worker are killed then, unless there
 // are none.
 func loadedValues(t *testing.T, steps int) (got formatsValues) {
 	s := strategy.Strategy{Mode: strategy.ModeAsync, StartTimeout: strategy.Duration(time.Minute), Recovery: strategy.Recovery{
-		Dir: "checkpoints", Every: strategy.Duration(time.Hour), Journal: strategy.JournalProcess, JournalDir: "journal"}}
+		Dir: "checkpoints", Every: strategy.Duration(time.Hour), Journal: strategy.JournalMachine, JournalDir: "journal"}}
 	cluster, network := quiet(1, 1)
 	synctest.Test(t, func(t *testing.T) {
 		for role, err := range cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
