@@ -95,6 +95,10 @@ func TestCheck(t *testing.T) {
 		"right, numbers are normalised": {func(l *looked) {
 			l.row, l.norm = func(_ *rand.Rand, _ int, v *values) { v.x = 500 * (1 + v.x) }, true
 		}, "", false},
+		"right, years are normalised": {func(l *looked) {
+			l.row, l.norm = func(_ *rand.Rand, _ int, v *values) { v.x, v.y = 1e5+20*v.x, 1400+700*v.y }, true
+			l.loss = func(a, b *nn.Node) *nn.Node { return nn.BinaryCrossEntropy(nn.Sigmoid(a), b) }
+		}, "", false},
 		"right, in geo": {func(l *looked) { l.Mode, l.rule = "geo", optimizer.SGD{LR: 0.1} }, "", false},
 		"loss with its arguments exchanged": {func(l *looked) {
 			l.loss = func(a, b *nn.Node) *nn.Node { return nn.BinaryCrossEntropyWithLogits(b, a) }

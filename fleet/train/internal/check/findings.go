@@ -187,6 +187,7 @@ func (r *Report) predictions() {
 	case r.graph.loss == "binary_cross_entropy_with_logits" && pred.Op() == "sigmoid":
 		r.find(fmt.Sprintf("%v is a probability, and %s makes one of it again", pred, r.graph.loss),
 			"give the loss what comes before Sigmoid, or take BinaryCrossEntropy")
+	case r.averages(): // so few steps tell nothing of predictions, which take them
 	case r.before.alike() && r.then.alike():
 		r.find(fmt.Sprintf("predictions %v are the same for all rows, before and behind %d steps", pred, len(r.Losses)),
 			"look whether the feeds reach them: a layer that begins with zeros, or numbers that are lost on the way")
@@ -198,6 +199,11 @@ func (r *Report) predictions() {
 		r.find(fmt.Sprintf("predictions %v are all alike, or all 0 or 1, behind %d steps", pred, len(r.Losses)),
 			"a smaller learning rate (-lr), and numbers of a size around 1 in the feeds")
 	}
+}
+
+// averages says whether steps moved frozen params, as batch norm moves its averages.
+func (r *Report) averages() bool {
+	return slices.ContainsFunc(r.Params, func(p Param) bool { return p.Frozen && p.Moved > 0 })
 }
 
 // gradients names params that no gradient came to.

@@ -91,7 +91,7 @@ func (p Param) row(w io.Writer) {
 	case p.Table:
 		fmt.Fprintf(w, "%s\t%d ids of %d\t%.3g\t\t\t%d\t\n", p.Name, p.IDs, p.Shape[1], p.Gradient, p.Bytes)
 	case p.Frozen:
-		fmt.Fprintf(w, "%s\t%v, frozen\t\t%.3g\t\t%d\t\n", p.Name, p.Shape, p.Norm, p.Bytes)
+		fmt.Fprintf(w, "%s\t%v, frozen\t\t%.3g\t%.3g\t%d\t\n", p.Name, p.Shape, p.Norm, p.Moved, p.Bytes)
 	default:
 		fmt.Fprintf(w, "%s\t%v\t%.3g\t%.3g\t%.3g\t%d\t\n", p.Name, p.Shape, p.Gradient, p.Norm, p.Moved, p.Bytes)
 	}

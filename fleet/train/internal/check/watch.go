@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/optimizer/local"
 )
 
 // Param is what steps did with a param.
@@ -21,11 +22,11 @@ type Param struct {
 	Bytes    int     // of its values and the rule's state, of a table for each of IDs
 }
 
-// watch is a trainer that sees what goes to another.
+// watch is a trainer in this process that sees what goes to it.
 type watch struct {
-	optimizer.Trainer
-	tolerates bool // as a strategy does that skips gradients which are not finite
-	params    map[string]*Param
+	*local.Trainer      // with SetDense, by which executors hand over moving averages
+	tolerates      bool // as a strategy does that skips gradients which are not finite
+	params         map[string]*Param
 }
 
 // Open implements [optimizer.Trainer].
