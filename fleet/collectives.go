@@ -8,7 +8,7 @@ import (
 	"github.com/gofleet/gofleet/internal/solo"
 )
 
-// ReduceOp is what an all-reduce makes of the workers' values.
+// ReduceOp is the operation of an all-reduce.
 type ReduceOp string
 
 const (
@@ -22,8 +22,8 @@ const (
 
 var reduceOps = map[ReduceOp]collective.Op{Sum: collective.Sum, Max: collective.Max, Min: collective.Min}
 
-// AllReduce returns what op makes of the workers' x, element by element. x must be equally long on all workers, and is
-// not changed.
+// AllReduce combines the workers' x element by element with op. x must have the same length on all workers, and is not
+// changed.
 func (f *Fleet) AllReduce(ctx context.Context, x []float64, op ReduceOp) ([]float64, error) {
 	return allReduce(ctx, f, "AllReduce", x, op, floatBits)
 }
@@ -33,8 +33,8 @@ func (f *Fleet) AllReduceInts(ctx context.Context, x []int64, op ReduceOp) ([]in
 	return allReduce(ctx, f, "AllReduceInts", x, op, intBits)
 }
 
-// AllGather returns every worker's x by worker index; the lengths may differ. A worker that has left the job has nil,
-// one that gave nothing an empty slice.
+// AllGather returns every worker's x by worker index; the lengths may differ. The entry is nil for a worker that has
+// left the job, and empty for a worker whose x was empty.
 func (f *Fleet) AllGather(ctx context.Context, x []float64) ([][]float64, error) {
 	data, err := f.gather(ctx, "AllGather", floatBits.pack(x))
 	if err != nil {
@@ -49,9 +49,9 @@ func (f *Fleet) AllGather(ctx context.Context, x []float64) ([][]float64, error)
 	return all, nil
 }
 
-// AllGatherBytes is AllGather for bytes, such as rows that workers exchange. With servers, server 0 holds what all give
-// and sends it to each: give pieces of a megabyte or so. So a fleet is what the GlobalShuffle of package dataset asks
-// for.
+// AllGatherBytes is AllGather for bytes, such as rows that workers exchange. In jobs with servers, server 0 collects
+// all data and sends it to each worker, so pass pieces of about a megabyte. With this method a Fleet can be passed to
+// GlobalShuffle of package dataset.
 func (f *Fleet) AllGatherBytes(ctx context.Context, data []byte) ([][]byte, error) {
 	if data == nil {
 		data = []byte{}
@@ -70,10 +70,10 @@ func (f *Fleet) meeting(ctx context.Context, call string) (backend.Trainer, erro
 	return f.between(ctx, call)
 }
 
-// CatchUp has a worker that was started again alone go on with the collectives of the others, and not from the first:
-// the ones that its earlier lives have made, or the others without it, are left out, and it returns how many. A program
-// that begins where the job is (see [Fleet.Position]) calls it before its first collective; which one the others are
-// at, what they bring has to tell. In a job that begins it returns 0 and does nothing.
+// CatchUp makes a worker that was restarted alone join the collectives of the others where they are, instead of at the
+// first. It skips the collectives that the worker's earlier lives made, or the others made without it, and returns
+// their number. A program that resumes where the job is (see [Fleet.Position]) calls it before its first collective;
+// the data of the collectives must tell where the others are. In a new job it does nothing and returns 0.
 func (f *Fleet) CatchUp() int {
 	j, err := f.workerCall("CatchUp")
 	if err != nil {
@@ -85,8 +85,8 @@ func (f *Fleet) CatchUp() int {
 	return 0
 }
 
-// Stopped are the workers that had stopped as they should, by StopWorker, when this worker's last collective ended;
-// others that gave nothing have ended early. In a collective job all stop together.
+// Stopped returns the workers that had called StopWorker when this worker's last collective ended; other workers that
+// gave nothing to it have died. In a collective job all workers stop together.
 func (f *Fleet) Stopped() []int {
 	j, err := f.workerCall("Stopped")
 	if err != nil {

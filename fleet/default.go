@@ -12,15 +12,16 @@ import (
 
 var standard atomic.Pointer[Fleet]
 
-// Init makes a fleet with default options for the role that rm gives this process, nil to look at the environment, and
-// makes it the default one. Calling it again replaces the default. [New] takes a context and options, of
-// which Default does this.
+// Init makes a fleet with default options for the role that rm gives this process, and makes it the default fleet. A
+// nil rm reads the environment. Calling Init again replaces the default. [New] also takes a context and options;
+// Options.Default does the same as Init.
 func Init(rm rolemaker.RoleMaker) (*Fleet, error) {
 	return New(context.Background(), rm, Options{Default: true})
 }
 
-// Default is the fleet that Init made. Before Init it is this process alone, so that a program that never calls Init
-// still trains; where the environment names a job, it refuses to, since every process of the job would train by itself.
+// Default returns the fleet that Init made. Before Init it is a fleet of this process alone, so that a program that
+// never calls Init still trains. If the environment names a job, that fleet refuses to train, since every process of
+// the job would train by itself.
 func Default() *Fleet {
 	if f := standard.Load(); f != nil {
 		return f

@@ -1,16 +1,16 @@
-// Package fleet trains a model on many machines with parameter servers. One program plays every role: it asks who it
-// is, builds its model, wraps an ordinary optimizer, and splits once into server or worker.
+// Package fleet trains a model on many machines with parameter servers. The same program plays every role: it asks for
+// its role, builds its model, wraps an ordinary optimizer, and branches once into server or worker.
 //
-//	f, err := fleet.Init(rolemaker.PaddleCloud{})                  // who am I? (nil: look for MPI and Slurm too)
+//	f, err := fleet.Init(rolemaker.PaddleCloud{})                  // the role of this process (nil: look for MPI and Slurm too)
 //	net := widedeep.New(cfg)                                       // the model, built on every role
 //	opt, err := f.DistributedOptimizer(optimizer.Adam{LR: 1e-3}, strategy.Async())
 //	err = opt.Minimize(net.Loss)                                   // places the parameters, on every role
 //	err = f.Restore(ctx, modelDir, fleet.RestoreOptions{})         // a checkpoint or a model to begin from, on every role; "" = none
 //	if f.IsServer() {
-//		err = f.InitServer(ctx, "")                                // with what Restore has read, or fresh
+//		err = f.InitServer(ctx, "")                                // with what Restore read, or fresh
 //		return f.RunServer(ctx)                                    // until every worker has stopped, or ctx ends
 //	}
-//	err = f.InitWorker(ctx)                                        // waits for servers, brings the first weights
+//	err = f.InitWorker(ctx)                                        // waits for servers, pulls the first weights
 //	exe := nn.NewExecutor(net.Graph)
 //	for batch, err := range train.Batches(512) {
 //		out, err := exe.Train(ctx, batch, net.Loss, net.AUC)
@@ -18,77 +18,74 @@
 //	err = f.SavePersistables(ctx, dir)
 //	err = f.StopWorker(ctx)
 //
-// With no environment set the same program trains alone, without servers and network. Started by fleetrun, by hand with
-// PADDLE_* variables, by MPI or Slurm, it is one process of a cluster; package fleettest runs a whole cluster in one
-// test.
+// With no environment variables set, the program trains alone, without servers or a network. Started by fleetrun, by
+// hand with PADDLE_* variables, or by MPI or Slurm, it is one process of a cluster. Package fleettest runs a whole
+// cluster inside one test.
 //
 // # Without servers
 //
-// A collective job has workers alone: started by "fleetrun --nproc_per_node=2", or with [rolemaker.Collective] and
+// A collective job has workers only. Start it with "fleetrun --nproc_per_node=2", or with [rolemaker.Collective] or
 // [rolemaker.UserDefinedCollective]. The program is the same without the server branch, in mode sync. Every worker
-// keeps all weights; gradients are added up among the workers, rows of embeddings gathered and merged, and each makes
-// the update that servers would have made, to the last bit. Worker 0's first weights are everybody's, and worker 0
-// writes checkpoints, which every worker reads by Restore. What is frozen, as the statistics of batch norm, is each
-// worker's own, with servers too: all begin with the checkpoint's, if there is one, take the mean of all at a
-// barrier and in a gather, and what a worker saves has its own. Strategy.LocalSGD and AdaptiveLocalSGD have workers
-// meet more rarely, and so does GradientMerge, which is for jobs with servers too.
+// keeps all weights. Workers sum gradients among themselves, gather and merge rows of embeddings, and each makes the
+// update that servers would have made, bit for bit. All workers begin with worker 0's weights. Worker 0 writes
+// checkpoints, which every worker reads by Restore. Strategy.LocalSGD, AdaptiveLocalSGD and GradientMerge make workers
+// communicate less often; GradientMerge also applies to jobs with servers. In every kind of job, frozen params such as
+// batch norm statistics are each worker's own: all workers begin with the checkpoint's values, if there is one, and
+// take the mean of all workers at a barrier and in a gather. A worker saves its own.
 //
 // # When a server dies
 //
-// Weights are in the servers' memory. When a server ends in the middle of a job, or is started again and has nothing of
-// it, every role ends within seconds with [ErrWentBack], and a program that ends by it exits with status [ExitWentBack]
-// (75, "try again"):
+// Servers keep weights in memory. When a server dies in the middle of a job, or restarts without its weights, every
+// role returns [ErrWentBack] within seconds. The program should then exit with status [ExitWentBack] (75, "try again"):
 //
 //	if err := run(ctx); errors.Is(err, fleet.ErrWentBack) {
 //		os.Exit(fleet.ExitWentBack)
 //	}
 //
-// The starter of the roles starts each of them again, with Restore naming the last checkpoint. What fails for another
-// reason, such as a wrong option, would fail again, and exits with another status.
+// The launcher then starts every role again, with Restore naming the last checkpoint. Errors that would recur, such as
+// a wrong option, exit with another status.
 //
 // # Between steps
 //
-// Workers have [Fleet.AllReduce], [Fleet.AllGather] and [Fleet.BarrierWorker] beside training. Package fleet/metrics
-// has the metrics of all workers' examples: each worker evaluates the model on its rows, with an executor of its own
-// that does not train, and all get the same number.
+// Between steps workers can call [Fleet.AllReduce], [Fleet.AllGather] and [Fleet.BarrierWorker]. Package fleet/metrics
+// computes metrics over the examples of all workers: each worker evaluates the model on its own rows, with a separate
+// executor that does not train, and all get the same number.
 //
-// [Fleet.SetRate] sets the learning rate of a job that trains, by worker 0 for all, as [lr.ReduceOnPlateau] or a
-// person says.
+// [Fleet.SetRate] changes the learning rate of a running job; worker 0 sets it for all, for example from
+// [lr.ReduceOnPlateau].
 //
-// [Fleet.Plan] prints where every variable lives, and [Fleet.Explain] what a step costs: bytes and round trips for each
-// server, as expected after Minimize, and beside it what was measured.
+// [Fleet.Plan] prints where every variable lives. [Fleet.Explain] prints what a step costs: the expected bytes and
+// round trips for each server, known after Minimize, and the measured ones.
 //
-// [Fleet.Rows] goes over the rows of an embedding, for whatever searches them or serves them, and [Fleet.ExportText]
-// writes them as text.
-// Processes outside the job read rows from its servers by package fleet/reader.
+// [Fleet.Rows] iterates over the rows of an embedding, for example to build a search index, and [Fleet.ExportText]
+// writes them as text. Processes outside the job read rows from its servers with package fleet/reader.
 //
-// [Fleet.SaveModel] saves for a service that runs while the job trains: a base each day, a delta of what has changed
-// each hour, and at a day's end all that the job goes on from. Behind a checkpoint a base comes first, or
-// [SaveOptions].Published shows that no delta is lost.
+// [Fleet.SaveModel] publishes models to a service while the job trains: for example a base each day, a delta of the
+// changes each hour, and a full checkpoint at the end of the day. A job that resumed from a checkpoint must save a base
+// before its next delta, unless [SaveOptions].Published shows that no delta is lost.
 //
-// [Fleet.Shrink] ends a period, such as a day, and drops rows of embeddings that are not used or hardly ever clicked.
-// [Fleet.Stats] is what a process has counted: tables and their hottest rows, pushes, refusals, bytes; each role logs
-// it when it ends.
+// [Fleet.Shrink] ends a period, such as a day, and drops embedding rows that are unused or rarely clicked.
+// [Fleet.Stats] returns the counters of a process: tables and their hottest rows, pushes, refusals, bytes. Each role
+// logs them when it ends.
 //
 // # Started again
 //
-// With a [strategy.Recovery] a job saves checkpoints by itself, and goes on from the newest when all of its roles are
-// started again: InitServer and InitWorker find it, [Fleet.Progress] says how far the program was, as it told
-// [Fleet.SetProgress], [Fleet.Checkpoint] saves one at once. Package fleet/checkpoints looks at the directory from
-// outside.
+// With a [strategy.Recovery] a job saves checkpoints automatically and resumes from the newest when all roles are
+// restarted: InitServer and InitWorker find it. [Fleet.Progress] returns the progress that the program recorded with
+// [Fleet.SetProgress]. [Fleet.Checkpoint] saves a checkpoint immediately. Package fleet/checkpoints inspects the
+// directory from outside.
 //
 // # Many fleets
 //
-// The calls of a small program are package functions too, over a default instance that [Init] makes: fleet.IsServer().
-// [New] makes others, with a context and options; tests, which hold many, pass *Fleet around.
+// The most common calls are also package functions, such as fleet.IsServer(), which use the default instance made by
+// [Init]. [New] makes further instances, with a context and options; tests that need several pass *Fleet around.
 //
 // # For users of PaddlePaddle's Fleet
 //
-// The examples of this package are the programs of Fleet's documentation. Package fleet/paddle has a table of its words
-// and what stands for each here, with the few that are functions there.
+// The examples of this package are the programs of Fleet's documentation. Package fleet/paddle has a table that maps
+// Fleet's names to gofleet's, and functions for the few names that have no other equivalent.
 //
-// The package knows nothing of neural networks or files of data: whatever implements [optimizer.Objective] can be
-// minimised.
+// The package does not depend on neural networks or data formats: it minimises any [optimizer.Objective].
 package fleet
 
 // The files of this package, in reading order.

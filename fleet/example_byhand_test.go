@@ -28,7 +28,7 @@ func byHand(ctx context.Context, out io.Writer) error {
 	g := nn.NewGraph(1)
 	x, y := g.Input("x", 2), g.Input("y", 1)
 	line := nn.Linear(x, 1, nn.LinearOptions{})
-	f, err := fleet.Init(nil) // who am I? PADDLE_* variables, MPI or Slurm say so; else alone
+	f, err := fleet.Init(nil) // this process's role, by PADDLE_* variables, MPI or Slurm; else alone
 	if err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func byHand(ctx context.Context, out io.Writer) error {
 		}
 		return f.RunServer(ctx) // until every worker has stopped
 	}
-	if err := f.InitWorker(ctx); err != nil { // waits for servers, brings the first weights
+	if err := f.InitWorker(ctx); err != nil { // waits for servers, pulls the first weights
 		return err
 	}
 	rows := dataset.FromColumns(dataset.FloatValues("x", []float32{0, 1, 1, 0, 1, 1, 2, 1}, 2), dataset.FloatValues("y", []float32{-1, 2, 1, 3}))

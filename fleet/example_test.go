@@ -30,7 +30,7 @@ func Example() {
 
 // everyRole is the program that each process of a job runs.
 func everyRole(ctx context.Context, cfg config, train *dataset.Dataset, modelDir, dir string) error {
-	f, err := fleet.Init(rolemaker.PaddleCloud{}) // who am I? (nil: look for MPI and Slurm too)
+	f, err := fleet.Init(rolemaker.PaddleCloud{}) // the role of this process (nil: look for MPI and Slurm too)
 	if err != nil {
 		return err
 	}
@@ -48,13 +48,13 @@ func everyRole(ctx context.Context, cfg config, train *dataset.Dataset, modelDir
 		return err
 	}
 	if f.IsServer() {
-		err = f.InitServer(ctx, "") // with what Restore has read, or fresh
+		err = f.InitServer(ctx, "") // with what Restore read, or fresh
 		if err != nil {
 			return err
 		}
 		return f.RunServer(ctx) // until every worker has stopped, or ctx ends
 	}
-	err = f.InitWorker(ctx) // waits for servers, brings the first weights
+	err = f.InitWorker(ctx) // waits for servers, pulls the first weights
 	if err != nil {
 		return err
 	}

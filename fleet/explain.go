@@ -18,32 +18,32 @@ import (
 	"github.com/gofleet/gofleet/transport"
 )
 
-// Explanation is what a strategy means for a model on this job's servers: what a worker is expected to exchange with
-// each of them in a step, and what was measured. Print it to see a table.
+// Explanation is what a strategy costs for a model on this job's servers: the expected traffic of one worker with each
+// server in a step, and the measured one. Print it to see a table.
 type Explanation struct {
 	Strategy strategy.Strategy
 	Workers  int
-	// IDs are the ids of each embedding that a step is taken to touch.
+	// IDs is the assumed number of ids that a step touches in each embedding.
 	IDs map[string]int
-	// Servers are expected, by server. Bytes are of messages before compression. Apart is the same where steps don't
-	// know the ids of the next batch.
+	// Servers is the expected traffic with each server; bytes are counted before compression. Apart is the same for
+	// steps that don't know the ids of the next batch.
 	Servers, Apart []stats.Traffic
-	// Counts and Transport are what a worker and its transport have counted since the job began, all zero before
-	// training: with training also joining, heartbeats, evaluations and saves; and if processes share a transport in
-	// memory, as in tests, what all of them did.
+	// Counts and Transport are the measured counters of a worker and its transport since the job began; they are zero
+	// before training. They include joining, heartbeats, evaluations and saves. If processes share an in-memory
+	// transport, as in tests, they cover all of them.
 	Counts    stats.Counts
 	Transport transport.Stats
 }
 
-// Explain says what the job's strategy means for its model: where dense values lie, how many bytes a step sends and
-// brings, and in how many round trips. ids are how many ids of each embedding a step touches, by name; rows of an
-// embedding without a number are left out. Steps are taken to know the next batch, as in TrainFrom of package nn; the
-// table has a line for steps that don't. It is known after Minimize, in jobs with servers.
+// Explain estimates what the job's strategy costs for its model: where dense values lie, how many bytes a step sends
+// and receives, and in how many round trips. ids is how many ids of each embedding a step touches, by name; embeddings
+// without a number are left out. The estimate assumes that steps know the next batch, as in TrainFrom of package nn;
+// the table has a line for steps that don't. It is available after Minimize, in jobs with servers.
 //
-// Before training it is an estimate where ids have no bound: they are taken for hashes of 64 bits, and smaller ones
-// take fewer bytes; behind steps it has the bytes that ids took. Rows are taken to lie evenly on servers, and in geo
-// the steps between two exchanges, and all workers, to touch the same ids. What of others' changes comes beside, in ssp
-// and geo, depends on who is faster.
+// Before training, unbounded ids are assumed to be 64-bit hashes; smaller ids take fewer bytes. After some steps, the
+// bytes that ids actually took are used. Rows are assumed to be spread evenly over servers. In geo, all workers and all
+// steps between two exchanges are assumed to touch the same ids. In ssp and geo the changes of other workers also
+// arrive; how many depends on the workers' relative speed.
 func (f *Fleet) Explain(ids map[string]int) (*Explanation, error) {
 	j, err := f.minimized("Explain")
 	if err != nil {
@@ -76,7 +76,7 @@ func (f *Fleet) Explain(ids map[string]int) (*Explanation, error) {
 	return e, nil
 }
 
-// String is the explanation as a table for people.
+// String returns the explanation as a table.
 func (e *Explanation) String() string {
 	var s strings.Builder
 	e.table(&s)

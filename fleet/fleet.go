@@ -25,8 +25,8 @@ import (
 	"github.com/gofleet/gofleet/transport"
 )
 
-// Fleet is this process's place in a training job. It is made by [Init] or [New]; its methods may be called
-// from any goroutine, in the order that the package's doc shows.
+// Fleet is this process's place in a training job. Make one with [Init] or [New]. Its methods may be called from any
+// goroutine, in the order that the package documentation shows.
 type Fleet struct {
 	id      rolemaker.Identity
 	options Options
@@ -68,31 +68,32 @@ type job struct {
 	server      server.Config       // of one
 }
 
-// Options are the objects that a fleet works with. The zero value is ready to use.
+// Options configure a fleet. The zero value is ready to use.
 type Options struct {
 	// Transport carries requests; nil means [transport.FastHTTP] with the security that the environment asks for
 	// (FLEET_TLS_DIR, FLEET_TOKEN, FLEET_INSECURE).
 	Transport transport.Transport
-	// Placements are the program's own policies, which Strategy.Placement can name.
+	// Placements are the program's own placement policies, which Strategy.Placement can name.
 	Placements []placement.Policy
-	// Logger is told what happens to the job; nil means [slog.Default], of JSON lines where FLEET_LOG is json.
+	// Logger receives the job's log; nil means [slog.Default], or JSON lines if FLEET_LOG is json.
 	Logger *slog.Logger
-	// Default makes it the fleet of the package's functions, as [Init] does.
+	// Default makes the new fleet the default fleet of the package's functions, as [Init] does.
 	Default bool
 }
 
-// Errors of calls that came at the wrong time or in the wrong role; the message says which call is missing.
+// ErrOrder and ErrRole report a call at the wrong time or in the wrong role. The message names the missing call.
 var (
 	ErrOrder = errors.New("call out of order")
 	ErrRole  = errors.New("not a call of this role")
 )
 
-// New makes a fleet for the role that rm gives this process; nil looks at the environment, as
-// [rolemaker.FromEnvironment] does: gofleet's own variables, PaddlePaddle's, of operators on Kubernetes, of MPI
-// and Slurm, then this process alone. A variable whose name is nearly that of one that gofleet reads is an error.
+// New makes a fleet for the role that rm gives this process. A nil rm reads the environment as
+// [rolemaker.FromEnvironment] does: variables of gofleet, of PaddlePaddle, of Kubernetes operators, of MPI and Slurm;
+// without any, the process trains alone. A misspelt variable, whose name is close to one that gofleet reads, is an
+// error.
 //
-// Ranks of MPI, Slurm and other launchers find out where each is, which takes until the last has started: New waits for
-// [strategy.DefaultStartTimeout], or as long as ctx says. Probes are answered meanwhile.
+// Ranks of MPI, Slurm and other launchers exchange their addresses first, which takes until the last has started. New
+// waits for [strategy.DefaultStartTimeout], or until ctx ends. Health probes are answered meanwhile.
 func New(ctx context.Context, rm rolemaker.RoleMaker, o Options) (*Fleet, error) {
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("fleet: finding this process's role: %w", context.Cause(ctx))
@@ -148,7 +149,8 @@ func New(ctx context.Context, rm rolemaker.RoleMaker, o Options) (*Fleet, error)
 	return f, nil
 }
 
-// DistributedOptimizer wraps a rule for training under a strategy. Each role of a job must be given the same two.
+// DistributedOptimizer wraps an update rule for training under a strategy. All roles of a job must pass the same rule
+// and strategy.
 func (f *Fleet) DistributedOptimizer(rule optimizer.Rule, s strategy.Strategy) (*Optimizer, error) {
 	if err := f.checkInit(); err != nil {
 		return nil, err
@@ -166,7 +168,7 @@ func (f *Fleet) DistributedOptimizer(rule optimizer.Rule, s strategy.Strategy) (
 	return &Optimizer{fleet: f, rule: rule, strategy: s.WithDefaults()}, nil
 }
 
-// Optimizer is a rule with the fleet to apply it.
+// Optimizer is an update rule together with the fleet that applies it.
 type Optimizer struct {
 	fleet    *Fleet
 	rule     optimizer.Rule
@@ -174,11 +176,11 @@ type Optimizer struct {
 }
 
 // Minimize registers the objective's parameters, decides where each will live, and makes the fleet the objective's
-// trainer. It must be called once, on every role, with the same model.
+// trainer. Call it once, on every role, with the same model.
 //
-// Tables are large and change little, so that the collector would let as much garbage gather as there are tables. Where
-// the process's control group has a bound, and neither GOMEMLIMIT nor the program has set one, Minimize has the
-// collector keep to nine tenths of it.
+// Minimize also sets Go's memory limit to nine tenths of the process's control group, if that has a bound and neither
+// GOMEMLIMIT nor the program has set a limit: tables are large and change little, so the collector would otherwise let
+// as much garbage accumulate as there are tables.
 func (o *Optimizer) Minimize(objective optimizer.Objective) error {
 	if err := rules.CheckObjective(objective); err != nil {
 		return fmt.Errorf("fleet: Minimize: %w", err)
@@ -252,8 +254,8 @@ func (j *job) plan(params []*optimizer.Param, policies []placement.Policy) error
 	return nil
 }
 
-// Plan is where every block of every parameter lives; print it to see names, elements, bytes and servers. It is known
-// after Minimize.
+// Plan returns where every block of every parameter lives; print it to see names, elements, bytes and servers. It is
+// available after Minimize.
 func (f *Fleet) Plan() (*placement.Plan, error) {
 	j, err := f.minimized("Plan")
 	if err != nil {

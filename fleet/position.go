@@ -4,14 +4,14 @@ import "math"
 
 // Position is how far a worker is in its data: it has trained on the first Samples samples of its share of an epoch.
 type Position struct {
-	// Epoch is the program's, as SetProgress says; 0 if it says nothing.
+	// Epoch is the epoch that the program gave SetProgress; 0 if it gave none.
 	Epoch int
-	// Samples are of all of the worker's training threads together.
+	// Samples counts the samples of all training threads of the worker.
 	Samples int
 }
 
-// In is how many samples of an epoch's share have been trained: all of them (math.MaxInt) of an epoch before, none of
-// one to come.
+// In returns how many samples of the worker's share of an epoch have been trained: all (math.MaxInt) for an earlier
+// epoch, 0 for a later one.
 func (p Position) In(epoch int) int {
 	switch {
 	case epoch < p.Epoch:
@@ -27,31 +27,31 @@ func positionOf(epoch int, samples uint64) Position {
 	return Position{Epoch: epoch, Samples: int(min(samples, math.MaxInt))}
 }
 
-// Position is how far this worker is in its data. Since InitWorker that is what the weights have of it: of the
-// checkpoint from which the job goes on, or, for a worker that is started again while the others train on, of what it
-// pushed before. Then each training step moves it.
+// Position returns how far this worker is in its data. After InitWorker it says how much of the data the weights
+// already contain: as of the checkpoint from which the job resumes or, for a worker that is restarted while the others
+// train on, as of its last counted push. Each training step then advances it.
 //
-// The training loops of package nn go on after it by themselves. A program that takes its steps one by one leaves out
-// as many samples, of rows that come in the same order again:
+// The training loops of package nn resume after it automatically. A program that makes its own steps skips as many
+// samples, reading rows in the same order as before:
 //
 //	rows := train.Shuffle(seed).Epoch(epoch).Shard(f.WorkerIndex(), f.WorkerNum())
 //	rows = rows.Skip(f.Position().In(epoch)).MayBeEmpty()
 //
-// So a job that goes back to a checkpoint counts each sample of an epoch once, in every mode but geo. What was on its
-// way when the checkpoint was made is in neither the weights nor the position. Samples of another thread than the first
-// are counted apart where TrainThreads of package nn trains; executors of one's own say which thread they are
-// (SetThread), or the epoch begins anew.
+// So a job that goes back to a checkpoint trains on each sample of an epoch once, in every mode but geo. Gradients that
+// were in flight when the checkpoint was made are in neither the weights nor the position. TrainThreads of package nn
+// counts the samples of each training thread. Other programs with several executors call SetThread on each; otherwise
+// the epoch begins anew.
 //
-// A worker that is started again alone, in async and half_async, trains again on what was on its way when it ended, and
-// what had arrived of that counts twice: for each of its threads, in async at most (send_queue_size + thread_pool_size)
-// × max_merge_var_num batches, in half_async one.
+// In async and half_async, a worker that is restarted alone trains again on the batches that were in flight when it
+// died, so the gradients among them that had arrived count twice: for each of its threads, at most (send_queue_size +
+// thread_pool_size) × max_merge_var_num batches in async, and one in half_async.
 //
-// In geo no sample counts twice, and some of what each worker had changed may be missing: what its exchanges had left
-// of earlier steps, and where it ended while an exchange was on its way, that on servers which it had not come to. With
-// LocalSGD that is so for all workers but worker 0, whose copy a checkpoint holds.
+// In geo no sample counts twice, but some changes of each worker may be missing: changes of earlier steps that no
+// exchange had sent yet, and, if the worker died during an exchange, the part for servers that it had not reached. With
+// LocalSGD this holds for all workers but worker 0, whose copy a checkpoint holds.
 //
-// A job with another number of workers than the checkpoint's begins the epoch anew, as does a worker with another
-// number of threads: the log says so.
+// A job whose number of workers differs from the checkpoint's begins the epoch anew, as does a worker with another
+// number of threads; the log says so.
 func (f *Fleet) Position() Position {
 	f.mu.Lock()
 	defer f.mu.Unlock()

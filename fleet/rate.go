@@ -9,10 +9,10 @@ import (
 	"github.com/gofleet/gofleet/internal/rules"
 )
 
-// SetRate makes rate the learning rate of a job that trains, in place of the LR that its rule was given. Rules of a
-// PerParam keep their proportion to it: with optimizer.PerParam{Rule: Adam{LR: 0.01}, By: {"emb": Adagrad{LR: 0.1}}},
-// SetRate(ctx, 0.001) is 0.01 for "emb". A rule with a Schedule has no rate to replace and takes [Fleet.SetRateFactor]
-// alone; here it is an error.
+// SetRate changes the learning rate of a running job, replacing the LR of its rule. Rules of a PerParam keep their
+// proportion to it: with optimizer.PerParam{Rule: Adam{LR: 0.01}, By: {"emb": Adagrad{LR: 0.1}}}, SetRate(ctx, 0.001)
+// is 0.01 for "emb". A rule with a Schedule has no rate to replace: SetRate returns an error, and only
+// [Fleet.SetRateFactor] applies.
 //
 //	plateau := lr.ReduceOnPlateau{LR: 1e-3}
 //	for range epochs {
@@ -23,20 +23,21 @@ import (
 //		}
 //	}
 //
-// Worker 0 sets the rate, between its steps, for all, and where it has died the lowest worker that lives, of which is
-// true what is said of worker 0 here; other workers get an error. It counts:
+// Worker 0 sets the rate for all workers, between its steps. If worker 0 has died, the lowest live worker takes its
+// place in all that follows. Other workers get an error. The rate takes effect:
 //
-//   - in sync, from the update that worker 0's next step is part of, on every server; after EndEpoch or BarrierWorker
-//     that is the first of the next epoch. So a cluster goes on being one process on the joined batch.
-//   - in a collective job likewise, for every worker. With LocalSGD it counts for all from their next exchange on.
-//   - in async, half_async and ssp, from the next update that each server makes. When SetRate returns, what worker 0
-//     gave before was trained at the old rate, and all servers have the new one.
-//   - in geo, for worker 0's own steps at once, and for the others when their next exchange ends.
+//   - in sync, on every server with the update that worker 0's next step is part of; after EndEpoch or BarrierWorker
+//     that is the first update of the next epoch. The job stays equal to one process on the joined batch.
+//   - in a collective job likewise, for every worker. With LocalSGD it takes effect for all workers with their next
+//     exchange.
+//   - in async, half_async and ssp, from the next update that each server makes. When SetRate returns, worker 0's
+//     earlier gradients have been applied at the old rate, and all servers have the new one.
+//   - in geo, at once for worker 0's own steps, and for other workers when their next exchange ends.
 //   - in a process alone, from the next update.
 //
-// Where gradients are merged, the update that they make together has the rate of its own time. A checkpoint holds the
-// rate, and a job that begins from all of one goes on with it; one that takes some params of it begins with the rule's.
-// A model for inference holds none.
+// Merged gradients are applied at the rate in effect at the time of their joint update. A checkpoint holds the rate: a
+// job that restores all of a checkpoint continues with that rate, and a job that restores only some params begins with
+// the rule's. A model for inference holds no rate.
 func (f *Fleet) SetRate(ctx context.Context, rate float64) error {
 	j, err := f.workerCall("SetRate")
 	if err != nil {
@@ -49,9 +50,9 @@ func (f *Fleet) SetRate(ctx context.Context, rate float64) error {
 	return f.setRateFactor(ctx, "SetRate", factor)
 }
 
-// SetRateFactor multiplies the learning rates of all rules, be they an LR or a Schedule's, in place of an earlier
-// factor; 1 is what the rules say. Who may call it and when it counts is as with [Fleet.SetRate], which sets the factor
-// that makes a rate of an LR.
+// SetRateFactor multiplies the learning rates of all rules, from an LR or a Schedule, by factor, which replaces an
+// earlier factor; 1 restores the rules' own rates. The same worker may call it, and it takes effect at the same time,
+// as with [Fleet.SetRate], which is defined by a factor too.
 func (f *Fleet) SetRateFactor(ctx context.Context, factor float64) error {
 	return f.setRateFactor(ctx, "SetRateFactor", factor)
 }
@@ -76,9 +77,9 @@ func (f *Fleet) setRateFactor(ctx context.Context, call string, factor float64) 
 	return named(call, j.backend.SetRateFactor(ctx, factor))
 }
 
-// RateFactor is the factor on the learning rates that was set last, 1 if none was: in a job that began from a
-// checkpoint, that of the checkpoint. Any worker may ask; one of a collective job knows of a new factor when it counts
-// there.
+// RateFactor returns the factor on learning rates that was set last, 1 if none was; a job that began from a checkpoint
+// has the checkpoint's factor. Any worker may call it; in a collective job a worker sees a new factor when it takes
+// effect there.
 //
 //	plateau := lr.ReduceOnPlateau{LR: 1e-3 * factor}
 func (f *Fleet) RateFactor(ctx context.Context) (float64, error) {

@@ -14,11 +14,11 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// Progress is how far a job is, as its program says: what a job that is started again wants to know.
+// Progress is how far a job is according to its program, for a job that resumes.
 type Progress struct {
-	// Epoch is the one that is under way, from 0. How far each worker is in it is its Position.
+	// Epoch is the current epoch, from 0. Each worker's Position says how far it is in the epoch.
 	Epoch int
-	// User is the program's own, at most 64 KiB. It is not copied.
+	// User is the program's own data, at most 64 KiB. It is not copied.
 	User []byte
 }
 
@@ -28,9 +28,9 @@ const maxUser = 64 << 10
 // maxEpoch is the last that a push can name.
 const maxEpoch = math.MaxInt32
 
-// SetProgress says how far this job is, for the checkpoints that [strategy.Recovery] has saved from now on: each has
-// what the worker that saves it has said last. Say that an epoch begins behind a barrier, so that no worker is still in
-// the one before:
+// SetProgress records how far the job is, for the checkpoints that [strategy.Recovery] saves from now on; each holds
+// the progress last set by the worker that saves it. Announce a new epoch after a barrier, so that no worker is still
+// in the previous one:
 //
 //	for epoch := f.Progress().Epoch; epoch < epochs; epoch++ {
 //		…                                   // train on the rows of the epoch
@@ -38,8 +38,8 @@ const maxEpoch = math.MaxInt32
 //		err = f.SetProgress(fleet.Progress{Epoch: epoch + 1})
 //	}
 //
-// Positions count from there: what is pushed from now on is of that epoch. Any goroutine may call it. A worker that
-// says nothing goes on with what the job has begun from.
+// Positions count from that call: gradients pushed from then on belong to that epoch. Any goroutine may call it. A
+// worker that never calls it keeps the progress that the job began with.
 func (f *Fleet) SetProgress(p Progress) error {
 	j, err := f.workerCall("SetProgress")
 	switch {
@@ -56,8 +56,8 @@ func (f *Fleet) SetProgress(p Progress) error {
 	return nil
 }
 
-// Progress is what this process has given SetProgress last; before that, since InitWorker, what was said in the
-// checkpoint that the job goes on from, and zero in a job that begins anew.
+// Progress returns what this process last passed to SetProgress. Before the first call it is, after InitWorker, the
+// progress in the checkpoint from which the job resumed, and zero in a new job.
 func (f *Fleet) Progress() Progress {
 	f.mu.Lock()
 	j := f.job
@@ -75,10 +75,10 @@ func (j *job) goOn(epoch int) {
 	})
 }
 
-// Checkpoint saves one of the checkpoints of [strategy.Recovery] at once, beside the ones that are saved by themselves,
-// and returns when it is whole. It holds what SavePersistables does, this worker's Progress, and the Position of each
-// worker. Any worker may call it; when several do for the same step with the same progress, one acts. In a collective
-// job worker 0 writes when it calls, and calls of others do nothing.
+// Checkpoint saves a checkpoint of [strategy.Recovery] immediately, in addition to the automatic ones, and returns when
+// it is complete. It holds what SavePersistables saves, this worker's Progress, and the Position of each worker. Any
+// worker may call it; when several do for the same step with the same progress, one of them acts. In a collective job
+// worker 0 writes, and calls of other workers do nothing.
 func (f *Fleet) Checkpoint(ctx context.Context) error {
 	j, err := f.worker(ctx, "Checkpoint")
 	if err != nil {
@@ -90,9 +90,9 @@ func (f *Fleet) Checkpoint(ctx context.Context) error {
 	return named("Checkpoint", j.backend.Checkpoint(ctx, func() checkpoint.Progress { return f.saving.progress(j) }))
 }
 
-// ErrTaken says that another job, which lives, saves into a directory: two that did would replace each other's
-// checkpoints, and either, started again, would go on from the other's. The error that wraps it names the other by
-// process, host and time.
+// ErrTaken reports that another running job saves into the same directory. Two such jobs would replace each other's
+// checkpoints, and each would resume from the other's. The error that wraps it names the other job's process, host and
+// time.
 var ErrTaken = checkpoint.ErrTaken
 
 // saving is what a role says of how far it is, and whether that is saved when it ends.

@@ -11,26 +11,26 @@ import (
 	"github.com/gofleet/gofleet/internal/files"
 )
 
-// RestoreOptions say what of a directory a job begins with. The zero value is everything that is there.
+// RestoreOptions select what Restore reads from a directory. The zero value reads everything.
 type RestoreOptions struct {
-	// Params are the names of the params to restore; empty means all. Then the checkpoint or model may be another's
-	// that has them: a tower of its own on yesterday's embeddings. What is not restored begins anew, and so does the
-	// count of updates.
+	// Params are the names of the params to restore; empty means all. With names, the checkpoint may be of a different
+	// model that has these params, for example to train a new tower on yesterday's embeddings. Other params begin anew,
+	// and so does the count of updates.
 	Params []string
-	// WeightsOnly leaves the state of a checkpoint's update rule, so that a job may go on under another rule; its state
-	// and its count of updates begin anew. A model that was saved for inference has weights alone in any case.
+	// WeightsOnly ignores the state of the checkpoint's update rule, so that a job may continue under a different rule,
+	// whose state and count of updates begin anew. A model saved for inference has only weights in any case.
 	WeightsOnly bool
 }
 
-// Restore has the job begin from what is in dir: a checkpoint of SavePersistables, written by any number of servers or
-// by none, or a model of SaveInferenceModel, which has weights and rows alone. Every role of a job of any kind calls
-// it, with the same directory and options, after Minimize and before InitServer or InitWorker. An empty dir restores
-// nothing, as a program wants whose -load was not given.
+// Restore makes the job begin from the contents of dir: a checkpoint of SavePersistables, written by any number of
+// servers or none, or a model of SaveInferenceModel, which has only weights and rows. Every role of every kind of job
+// calls it with the same directory and options, after Minimize and before InitServer or InitWorker. An empty dir
+// restores nothing, which suits a program whose -load flag was not given.
 //
-// The keeper of the weights reads the directory: each server its share, so that it must be visible to all of them, a
-// process that trains alone, and each worker of a collective job. A worker of servers reads nothing; its InitWorker
-// fails unless every server was told the same. Servers that found different checkpoints there, and workers of a
-// collective job that did, are refused too.
+// The processes that keep weights read the directory: each server reads its share, so all servers must be able to reach
+// it; a process alone and each worker of a collective job read all of it. A worker of a job with servers reads nothing,
+// and its InitWorker fails unless every server was given the same arguments. Servers, or workers of a collective job,
+// that found different checkpoints there are refused too.
 //
 // A job begins from one directory: a second call is an error.
 func (f *Fleet) Restore(ctx context.Context, dir string, o RestoreOptions) error {
@@ -86,26 +86,27 @@ func (o *origin) check(j *job) error {
 	return checkpoint.Misplaced(j.strategy.Recovery.Dir)
 }
 
-// LoadModel gives the weights of a job that runs what [Fleet.Restore] reads, with state and counts; with params, these
-// alone:
+// LoadModel replaces the weights, state and counts of a running job by what [Fleet.Restore] reads from dir; with
+// params, only theirs:
 //
-//   - A worker of servers that run calls it after InitWorker, while the others train or not. All servers, of any
-//     number, read dir first, which they must see; then all take it in one cut between steps, for which pushes wait:
-//     the same for all, or nothing. A server needs room for both meanwhile. A worker that is to begin with it waits at
-//     a barrier: the worker that calls has it at its next step, and others at the first step after BarrierWorker, or a
-//     call of Util, that they come to behind it. A gradient that another worker has computed before is added to it. In
-//     mode geo the copies of other workers have it behind their next exchange, and what they had not sent is added.
-//   - A process that trains alone calls it between two steps.
-//   - In a collective job each worker loads the same, before InitWorker; what several directories have, one after the
+//   - In a job with servers, one worker calls it after InitWorker; the others may be training. First all servers read
+//     dir, which all of them must be able to reach. Then all switch in one cut between steps, while pushes wait: either
+//     all servers switch or none does. A server needs memory for both meanwhile. The calling worker has the new weights
+//     at its next step, other workers at their first step after the next BarrierWorker or collective; to make all
+//     workers begin with them, wait at a barrier. A gradient that another worker computed before is applied to the new
+//     weights. In mode geo the copies of other workers have them after their next exchange, and changes that they had
+//     not sent are added.
+//   - A process that trains alone calls it between steps.
+//   - In a collective job each worker loads the same, before InitWorker. Several directories are loaded one after the
 //     other.
 //
-// While servers run, a call that fails has changed nothing, and what servers have begun to take all take, though the
-// worker ends. One that can't, since it was started again and reads dir no more, has every role end with [ErrWentBack].
-// In a job with a [strategy.Recovery] a checkpoint is saved right behind it: a role that is started again before that
-// goes on from the one before, or with a journal reads dir again.
+// While servers run, a call that fails has changed nothing. Once servers have begun to switch, all of them do, even if
+// the calling worker dies. If a server cannot, because it was restarted and can no longer read dir, every role ends
+// with [ErrWentBack]. In a job with a [strategy.Recovery] a checkpoint is saved right afterwards: a role that restarts
+// before then resumes from the previous checkpoint or, with a journal, reads dir again.
 //
-// All params of a checkpoint bring its number of updates and its factor on learning rates, as Restore does; some, or a
-// saved model, take part as if they had been updated last now.
+// Loading all params of a checkpoint also restores its number of updates and its factor on learning rates, as Restore
+// does. Loading some params, or a saved model, keeps the job's counts: the loaded rows count as updated now.
 func (f *Fleet) LoadModel(ctx context.Context, dir string, params ...string) error {
 	b, err := f.between(ctx, "LoadModel")
 	if err != nil {

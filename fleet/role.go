@@ -5,10 +5,10 @@ import (
 	"log/slog"
 )
 
-// IsWorker says whether this process trains. One that is alone does.
+// IsWorker says whether this process trains; a process alone does.
 func (f *Fleet) IsWorker() bool { return f.id.IsWorker() }
 
-// IsServer says whether this process keeps parameters for others.
+// IsServer says whether this process is a server, which keeps parameters for workers.
 func (f *Fleet) IsServer() bool { return f.id.IsServer() }
 
 // IsFirstWorker says whether this is worker 0.
@@ -20,7 +20,7 @@ func (f *Fleet) IsCollective() bool { return f.id.Collective && !f.id.Local() }
 // IsLocal says whether this process trains alone, without servers and other workers.
 func (f *Fleet) IsLocal() bool { return f.id.Local() }
 
-// WorkerIndex is this worker's number, from 0; -1 on a server.
+// WorkerIndex returns this worker's number, from 0; -1 on a server.
 func (f *Fleet) WorkerIndex() int {
 	if !f.IsWorker() {
 		return -1
@@ -28,7 +28,7 @@ func (f *Fleet) WorkerIndex() int {
 	return f.id.Index
 }
 
-// ServerIndex is this server's number, from 0; -1 on a worker.
+// ServerIndex returns this server's number, from 0; -1 on a worker.
 func (f *Fleet) ServerIndex() int {
 	if !f.IsServer() {
 		return -1
@@ -36,16 +36,17 @@ func (f *Fleet) ServerIndex() int {
 	return f.id.Index
 }
 
-// WorkerNum is the number of workers.
+// WorkerNum returns the number of workers.
 func (f *Fleet) WorkerNum() int { return f.id.Workers }
 
-// ServerNum is the number of servers, 0 when this process trains alone.
+// ServerNum returns the number of servers, 0 when this process trains alone.
 func (f *Fleet) ServerNum() int { return len(f.id.Servers) }
 
-// ServerEndpoints are the addresses of all servers, by index.
+// ServerEndpoints returns the addresses of all servers, by index.
 func (f *Fleet) ServerEndpoints() []string { return append([]string(nil), f.id.Servers...) }
 
-// WorkerEndpoints are the addresses of all workers where the environment names them; parameter servers don't need them.
+// WorkerEndpoints returns the addresses of all workers, if the environment names them; jobs with servers don't need
+// them.
 func (f *Fleet) WorkerEndpoints() []string { return append([]string(nil), f.id.WorkerEndpoints...) }
 
 // String names the role: "worker 1 of 2".

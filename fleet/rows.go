@@ -11,10 +11,11 @@ import (
 	"github.com/gofleet/gofleet/optimizer/weights"
 )
 
-// Rows goes over every row of an embedding that was ever trained or loaded, with its newest weights: server after
-// server, by ascending id on each, so a table may be larger than a worker's memory. Without servers it is by ascending
-// id. An error comes last, with no row. It is no cut, and holds no worker up: workers that train meanwhile may change
-// rows that are still to come. For rows of one moment save a model.
+// Rows iterates over every row of an embedding that was ever trained or loaded, with its newest weights: server by
+// server, in ascending order of ids on each, so a table may be larger than a worker's memory. Without servers, all ids
+// are in ascending order. An error comes last, without a row. Rows does not hold up workers and is not a consistent
+// snapshot: workers that train meanwhile may change rows that are still to come. For a consistent snapshot save a
+// model.
 //
 //	for row, err := range f.Rows(ctx, "user") {
 //		if err != nil {
@@ -40,8 +41,8 @@ func (f *Fleet) Rows(ctx context.Context, name string) iter.Seq2[weights.Row, er
 var errEnough = errors.New("no more rows are wanted")
 
 // ExportText writes an embedding as text, a line for each row in the order of [Fleet.Rows]: the id, a tab, and the
-// weights with commas between them, each in as few digits as it takes to read it back exactly. Like Rows, it is no cut.
-// Package optimizer/weights reads it, and writes Rows in other formats.
+// weights with commas between them, each in as few digits as it takes to read it back exactly. Like Rows, it is not a
+// consistent snapshot. Package optimizer/weights reads this format, and writes Rows in others.
 //
 //	42	0.25,-1.5e-05,3
 func (f *Fleet) ExportText(ctx context.Context, name string, w io.Writer) error {

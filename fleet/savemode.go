@@ -15,21 +15,20 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// SaveMode says what [Fleet.SaveModel] saves, by the numbers of PaddlePaddle's memory tables and of PaddleRec. (Its
-// older tables, and the documents of FleetX, have 1 for the base and 2 for the delta.)
+// SaveMode says what [Fleet.SaveModel] saves. The values are those of PaddlePaddle's memory tables and of PaddleRec.
+// (PaddlePaddle's older tables and the documents of FleetX use 1 for the base and 2 for the delta.)
 type SaveMode int
 
-// The modes. Jobs that train for weeks and are served meanwhile save a base each day and a delta each hour, which are
-// read as one model by nn.Load(base, deltas...), and a batch at a day's end to go on from.
+// A job that trains for weeks and is served meanwhile typically saves a base each day and a delta each hour, which
+// nn.Load(base, deltas...) reads as one model, and a SaveBatch checkpoint at the end of the day.
 const (
 	_ SaveMode = iota // PaddlePaddle's 0 is SavePersistables
-	// SaveDelta is what has changed of the rows that serving needs since the last base or delta, with all dense
-	// weights.
+	// SaveDelta saves the changes since the last base or delta to rows that serving needs, with all dense weights.
 	SaveDelta
-	// SaveBase is a model for inference with the rows that serving needs.
+	// SaveBase saves a model for inference with the rows that serving needs.
 	SaveBase
-	// SaveBatch is a checkpoint of everything, and then the end of a period, in one cut between steps: Shrink follows
-	// SavePersistables, and no push comes between them.
+	// SaveBatch saves a checkpoint of everything and then ends the period, in one cut between steps: SavePersistables
+	// followed by Shrink, with no push in between.
 	SaveBatch
 )
 
@@ -41,70 +40,71 @@ func (m SaveMode) String() string {
 	return fmt.Sprintf("SaveMode(%d)", int(m))
 }
 
-// SaveOptions say what SaveModel saves; Mode is required.
+// SaveOptions are the options of SaveModel; Mode is required.
 type SaveOptions struct {
 	Mode SaveMode
-	// Model is what SaveBase and SaveDelta save: nn.Inference(outputs...), the same for a base and its deltas.
+	// Model is the model that SaveBase and SaveDelta save: nn.Inference(outputs...), the same for a base and its
+	// deltas.
 	Model optimizer.Model
 
-	// SaveBase and SaveDelta take of embeddings with ShowClick the rows whose score is BaseThreshold at least; 0 means
-	// 1.5, below 0 all do.
+	// BaseThreshold is the lowest score of rows that SaveBase and SaveDelta save from embeddings with ShowClick. 0
+	// means 1.5; a negative value saves all.
 	BaseThreshold float64
-	// SaveDelta takes of these the rows whose delta score is DeltaThreshold at least: the score of the shows and clicks
-	// that were pushed since the row was last saved in a base or a delta. 0 means 0.25, below 0 every row that has
-	// changed.
+	// DeltaThreshold is the lowest delta score of such rows that SaveDelta saves. The delta score counts the shows and
+	// clicks since the row was last saved in a base or delta. 0 means 0.25; a negative value saves every changed row.
 	DeltaThreshold float64
-	// DeltaKeepDays is how many periods may have ended since a row of an embedding with ShowClick was used, in SaveBase
-	// and SaveDelta: see ShrinkOptions.Unseen. 0 means 16, below 0 any number.
+	// DeltaKeepDays is how many periods may have ended since a row of an embedding with ShowClick was last used for
+	// SaveBase and SaveDelta to save it; see ShrinkOptions.Unseen. 0 means 16; a negative value means any number.
 	DeltaKeepDays int
-	// Published is a directory of this worker's machine that has, one to three levels below it, all bases and deltas
-	// which this job and jobs before it have saved. A job that goes on from a checkpoint may have gone back behind
-	// some of them: its first delta is refused with ErrNoBase, unless the newest in here is what the checkpoint's chain
-	// ends with. Set it for bases too, which are numbered behind all that is there.
+	// Published is a directory on this worker's machine that contains, one to three levels down, all bases and deltas
+	// saved by this job and its predecessors. A job that resumed from a checkpoint may be older than some of them: its
+	// first delta is refused with ErrNoBase unless the newest model in Published is the last one that the checkpoint
+	// knows. Set it for bases too, so that they are numbered after all models in it.
 	Published string
 
-	// Shrink is what SaveBatch does at the end of the period; the zero value ends it and drops nothing.
+	// Shrink is how SaveBatch ends the period; the zero value drops nothing.
 	Shrink ShrinkOptions
 }
 
-// ErrNoBase says that a delta has no base to follow: none was saved, or other weights were loaded since, or what was
-// saved last is not known for sure, as when the job goes on from a checkpoint (see [SaveOptions].Published) and when a
-// save was broken off. Save a base.
+// ErrNoBase reports that a delta has no base to follow: no base was saved, other weights were loaded since, or the last
+// save is uncertain because the job resumed from a checkpoint (see [SaveOptions].Published) or a save was interrupted.
+// Save a base.
 var ErrNoBase = backend.ErrNoBase
 
-// Saved is what SaveModel has saved of a base or a delta: Rows of embeddings, and the Bytes of its files. Left is how
-// many other rows BaseThreshold, DeltaThreshold and DeltaKeepDays left out, of a delta among the changed ones.
-// Of a checkpoint, and where another worker saves, it is zero.
+// Saved describes a base or a delta that SaveModel has saved: Rows of embeddings, and the Bytes of its files. Left is
+// how many other rows (for a delta, other changed rows) BaseThreshold, DeltaThreshold and DeltaKeepDays left out. It is
+// zero for a checkpoint, and where another worker saves.
 type Saved struct {
 	Rows, Left int
 	Bytes      int64
 }
 
-// SaveModel saves to dir what o.Mode says: what a job publishes while it trains, or a batch at a period's end. A
-// checkpoint alone is SavePersistables, a model that is exported once SaveInferenceModel.
+// SaveModel saves to dir what o.Mode says: a base or a delta that a job publishes while it trains, or a checkpoint at
+// the end of a period. Use SavePersistables for a checkpoint alone, and SaveInferenceModel for a model that is exported
+// once.
 //
-// A base has the rows that serving needs: of embeddings with [optimizer.ShowClick] the rows whose score is high enough
-// and that were used not long ago, of others every row. A delta has of these rows the ones that have changed enough
-// since the last base or delta, in embeddings without ShowClick every row that has changed (under a rule that moves all
-// rows in every step, all), and the ids that serving is to forget, since they were dropped or are not needed any more.
-// Each row that is saved has a delta score of 0 from then on. A base and all of its deltas, in order, are what a base
-// would have been that was saved in the place of the last, but for changes below DeltaThreshold. Each has a directory
-// of its own, on this worker's machine; a directory has its checksums, and names what it follows, and package nn
-// refuses what is damaged, of another base, or out of order.
+// A base has the rows that serving needs: in embeddings with [optimizer.ShowClick], recently used rows with a high
+// enough score; in other embeddings, every row. A delta has the rows among these that changed enough since the last
+// base or delta (in embeddings without ShowClick, every changed row; under a rule that moves all rows in every step,
+// all rows), and the ids that serving should forget because they were dropped or are no longer needed. Saving a row
+// resets its delta score to 0. A base followed by all of its deltas equals a base saved at the time of the last delta,
+// except for changes below DeltaThreshold. Each base and delta has its own directory, on this worker's machine, with
+// checksums and a reference to its predecessor; package nn refuses a damaged directory, one that belongs to another
+// base, and one out of order.
 //
-// A delta is of the base's model: other outputs, params, shapes, feeds or another format are refused. What it may
-// follow is known to the keeper of the weights, also to a server that comes back with its journal, and to checkpoints.
-// But a job that goes on from a checkpoint may have gone back behind models that were saved later, whose rows no delta
-// would set right: its first delta is refused with [ErrNoBase], so that a base follows, unless Published shows that
-// there are none. A call that fails before its model is whole changes nothing. Where its worker ends while it becomes
-// whole, or while servers take note, the next delta is refused likewise: no change is lost.
+// A delta must be of the base's model: different outputs, params, shapes, feeds or format are refused. Servers, their
+// journals and checkpoints record which model the next delta follows. But a job that resumed from a checkpoint may have
+// published later models, whose rows a new delta would not correct. Its first delta is therefore refused with
+// [ErrNoBase], and a base must be saved, unless Published shows that there are no later models. A call that fails
+// before its model is complete changes nothing. If the worker dies while the model is being completed or recorded by
+// servers, the next delta is refused in the same way: no change is lost.
 //
-// Pushes wait as in SaveInferenceModel, in SaveBatch as long as the checkpoint takes to be written, since a period ends
-// behind it; a SaveBatch that fails before the checkpoint is whole has ended none.
+// Pushes wait as in SaveInferenceModel. In SaveBatch they wait while the checkpoint is written, since the period ends
+// right after it; a SaveBatch that fails before the checkpoint is complete does not end the period.
 //
-// Any worker may call it; of several that save a checkpoint at the same step in the same way one acts, and a base or a
-// delta is saved by one worker of a job. In a collective job worker 0 writes when it calls and other calls do nothing,
-// but for SaveBatch, which every worker must call. In mode geo SaveBatch ends the period as Shrink does there.
+// Any worker may call it. If several save the same kind of checkpoint at the same step, one acts; a base or a delta
+// should be saved by one worker of a job. In a collective job worker 0 writes and calls of other workers do nothing,
+// except for SaveBatch, which every worker must call. In mode geo SaveBatch ends the period as Shrink does there.
 func (f *Fleet) SaveModel(ctx context.Context, dir string, o SaveOptions) (saved Saved, err error) {
 	const call = "SaveModel"
 	j, err := f.worker(ctx, call)

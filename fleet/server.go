@@ -11,12 +11,13 @@ import (
 	"github.com/gofleet/gofleet/internal/status"
 )
 
-// InitServer makes this server's tables. An empty dir makes the tables that [Fleet.Restore] has read or, without it,
-// fresh ones: then worker 0 brings the first dense weights and rows are born when they are touched. With a
-// [strategy.Recovery] the newest of its checkpoints comes before all of these.
+// InitServer makes this server's tables. With an empty dir they hold what [Fleet.Restore] read or, without Restore, are
+// fresh: worker 0 then publishes the first dense weights, and rows are created when they are first used. With a
+// [strategy.Recovery] its newest checkpoint takes precedence over all of these.
 //
-// A dir is Restore's, for a program whose servers alone name it: a checkpoint that SavePersistables wrote, with any
-// number of servers, or a model, and with params these alone. Every server must be given the same.
+// dir has the same meaning as in Restore, for programs in which only servers name it: a checkpoint of SavePersistables,
+// written by any number of servers, or a saved model. With params, only they are read. All servers must pass the same
+// arguments.
 func (f *Fleet) InitServer(ctx context.Context, dir string, params ...string) error {
 	j, err := f.serverCall("InitServer")
 	if err != nil {
@@ -135,9 +136,9 @@ func begin(ctx context.Context, s *server.Server, series, dir string, what check
 }
 
 // RunServer serves until every worker has called StopWorker, or ctx ends. It returns an error that wraps ErrWorkersDied
-// when a worker ended without a word, and ctx's cause when that ended it. With a [strategy.Recovery] it serves on when
-// ctx ends until the lowest worker that lives has saved a checkpoint, and workers that were asked to end too have
-// ended, for a minute at most. The log is told of its [Stats] then.
+// if a worker died without calling it, and ctx's cause if ctx ended. With a [strategy.Recovery], after ctx ends it
+// serves on, for a minute at most, until the lowest live worker has saved a checkpoint and the workers that were asked
+// to end too have ended. It then logs its [Stats].
 func (f *Fleet) RunServer(ctx context.Context) error {
 	if _, err := f.serverCall("RunServer"); err != nil {
 		return err
@@ -160,35 +161,35 @@ func (f *Fleet) RunServer(ctx context.Context) error {
 	return nil
 }
 
-// ErrWorkersDied says that a job ended without some of its workers having stopped.
+// ErrWorkersDied reports that a job ended although some workers never called StopWorker.
 var ErrWorkersDied = server.ErrWorkersDied
 
-// ErrMissing says that a job did not come together, as one of its roles has not come within Strategy.StartTimeout.
+// ErrMissing reports that the job could not begin because one of its roles did not join within Strategy.StartTimeout.
 var ErrMissing = server.ErrMissing
 
-// ErrDeserted says that workers which were asked to end, or killed, did not come back within
-// [strategy.Strategy.WorkersReturn], and nobody else was left. It is an ErrWorkersDied and an ErrWentBack: the job goes
-// on when all roles are started again.
+// ErrDeserted reports that workers which were asked to end, or killed, did not come back within
+// [strategy.Strategy.WorkersReturn], and no other worker was left. It wraps ErrWorkersDied and ErrWentBack: the job
+// resumes when all roles are started again.
 var ErrDeserted = server.ErrDeserted
 
-// ErrWentBack says that a server has ended in the middle of a job or was started again, and has lost its weights: no
-// role can go on, and the job starts again from its last checkpoint. Servers and workers all end with it. The error
-// that wraps it says which role it was. In modes sync and ssp a worker's death does the same to a job with a
-// Recovery.Dir, unless WorkerLost says otherwise; in one without, a worker that was started again alone ends with it,
-// since rounds have gone on without it.
+// ErrWentBack reports that a server died or restarted in the middle of a job and lost its weights. No role can go on,
+// and the job must restart from its last checkpoint. All servers and workers return it; the error that wraps it names
+// the role that failed. In modes sync and ssp a worker's death has the same effect on a job with a Recovery.Dir, unless
+// WorkerLost says otherwise. In a job without one, a worker that was restarted alone returns it, since rounds have gone
+// on without that worker.
 var ErrWentBack = server.ErrWentBack
 
-// ExitWentBack is the status of a program that ends by ErrWentBack, EX_TEMPFAIL of sysexits.h: what starts roles starts
-// this one again. Programs of fleet/train end with another where FLEET_EXIT_RESTART says so.
+// ExitWentBack is the exit status of a program that ends with ErrWentBack (EX_TEMPFAIL of sysexits.h). It asks the
+// launcher to start the role again. In programs of fleet/train, FLEET_EXIT_RESTART changes the status.
 const ExitWentBack = status.WentBack
 
-// ErrUnsaved says that a role was asked to end, and what was trained is in no checkpoint and no journal.
+// ErrUnsaved reports that a role was asked to end while its training was in no checkpoint and no journal, and is lost.
 var ErrUnsaved = server.ErrUnsaved
 
-// Unsaved wraps ErrUnsaved where this role was asked to end, by the context of InitWorker or RunServer, and what it had
-// trained goes with it; nil where nothing is lost. It is known when RunServer or Close has returned. A program that
-// ends by a signal tells so by its status: 143 where nothing is lost after SIGTERM, else 1. In a collective job with a
-// strategy.Recovery worker 0 has the answer; for another it is nil.
+// Unsaved returns an error that wraps ErrUnsaved if this role was asked to end, by the context of InitWorker or
+// RunServer, and its training is lost; nil if nothing is lost. It is known once RunServer or Close has returned. A
+// program that ends by a signal can report it by its exit status: after SIGTERM 143 if nothing is lost, else 1. In a
+// collective job with a strategy.Recovery only worker 0 reports a loss; other workers return nil.
 func (f *Fleet) Unsaved() error { return f.saving.lost() }
 
 func (f *Fleet) serverCall(call string) (*job, error) {

@@ -6,17 +6,17 @@ import (
 	"github.com/gofleet/gofleet/internal/table"
 )
 
-// ShrinkOptions say which rows of embeddings a model can do without at the end of a period. First shows and clicks
-// decay, then rows are dropped whose score is low or which have not been used for long. Each zero field does nothing.
+// ShrinkOptions say which embedding rows to drop at the end of a period. First shows and clicks decay; then rows with a
+// low score and rows that have long been unused are dropped. A zero field does nothing.
 type ShrinkOptions struct {
-	// Decay multiplies the shows and clicks of every row, and of every id that waits for one, in tables with ShowClick;
-	// between 0 and 1.
+	// Decay, between 0 and 1, multiplies the shows and clicks of every row, and of every id that has no row yet, in
+	// tables with ShowClick.
 	Decay float64
 	// MinScore drops rows of tables with ShowClick whose score is below it.
 	MinScore float64
-	// Unseen drops rows of any table that no push has touched, and in a process alone no training read, for so many
-	// periods, the one that ends counted in: 1 drops what that period did not use. It forgets ids that wait for a row
-	// and were not pushed for so long.
+	// Unseen drops rows of any table that no push (in a process alone, also no training read) has touched for that many
+	// periods, including the one that ends: 1 drops rows that the ending period did not use. It also forgets ids that
+	// have no row yet and were not pushed for as long.
 	Unseen uint32
 }
 
@@ -26,19 +26,19 @@ type Shrunk struct {
 	Waiting int // ids that waited for a row
 }
 
-// Shrink ends a period and drops rows that are not needed, on all servers at one point between steps; it returns what
-// was dropped, by name of the embedding. A period is what lies between two calls, be it a day, an hour or an epoch:
-// every row remembers in which it was used last. A dropped row is forgotten whole, also one that was given or loaded;
-// its id begins anew when it is met again.
+// Shrink ends a period and drops rows that are not needed, on all servers at one point between steps. It returns what
+// was dropped, by name of the embedding. A period is the time between two calls, such as a day, an hour or an epoch;
+// every row records the period in which it was last used. A dropped row is forgotten completely, even if its values
+// were given or loaded; its id starts from the beginning when it is used again.
 //
-// Any worker may call it. When several do, in the same way, behind the same BarrierWorker and with no update of their
-// own between, one acts and all are told; a worker that calls again, or behind another barrier, ends another period. In
-// a collective job every worker must call it, and all wait for each other.
+// Any worker may call it. If several workers call it with the same options after the same BarrierWorker, without an
+// update of their own in between, one acts and all get its result. A second call of the same worker, or a call after
+// another barrier, ends another period. In a collective job every worker must call it, and all wait for each other.
 //
-// In mode geo servers drop what no exchange has brought for so many periods, and each worker's copy loses it: that of
-// the worker which calls at once, others with their next exchange, which then brings all rows of the table. What
-// another worker has trained and not sent yet is not lost: it counts in the period that begins. So call it behind a
-// barrier there.
+// In mode geo servers drop rows that no exchange has brought for the given number of periods, and each worker drops
+// them from its copy: the calling worker at once, others with their next exchange, which then brings all rows of the
+// table. Changes that another worker has not sent yet are not lost, but count in the new period; so call Shrink after a
+// barrier in geo.
 func (f *Fleet) Shrink(ctx context.Context, o ShrinkOptions) (map[string]Shrunk, error) {
 	j, err := f.worker(ctx, "Shrink")
 	if err != nil {

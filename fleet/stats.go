@@ -13,8 +13,8 @@ import (
 
 const hotRows = 10
 
-// Stats is what this process has counted so far. It looks at every shard of every table, one after the other, and may
-// be called at any time.
+// Stats returns the counters of this process. It visits the shards of every table one after the other, and may be
+// called at any time.
 func (f *Fleet) Stats() stats.Process {
 	f.mu.Lock()
 	j := f.job
@@ -60,8 +60,8 @@ func (f *Fleet) Stats() stats.Process {
 	return s
 }
 
-// ShowTraining has the pages of this process show how training goes: of is asked whenever somebody looks, on any
-// goroutine, and what it returns is not changed any more.
+// ShowTraining adds the progress of training to the pages of this process. of is called on any goroutine whenever a
+// page is requested, and must not change a value after returning it.
 func (f *Fleet) ShowTraining(of func() stats.Training) { f.training.Store(&of) }
 
 // requests are of all ops, by their names.

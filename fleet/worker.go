@@ -9,12 +9,13 @@ import (
 	"github.com/gofleet/gofleet/transport"
 )
 
-// InitWorker joins the job: it waits for the servers (until Strategy.StartTimeout), and brings the first weights:
-// worker 0 publishes its model's where servers have none, and all pull. In a collective job it waits for the
-// other workers, and all take the weights of worker 0. Alone, there is nothing to wait for. With a [strategy.Recovery]
-// the job goes on from its newest checkpoint, if there is one, and [Fleet.Progress] says how far it was.
+// InitWorker joins the job. It waits for the servers, for Strategy.StartTimeout at most, and pulls the first weights;
+// if servers have none, worker 0 publishes those of its model first. In a collective job it waits for the other
+// workers, and all take the weights of worker 0. A process alone does not wait. With a [strategy.Recovery] the job
+// resumes from its newest checkpoint, if there is one, and [Fleet.Progress] says how far it was.
 //
-// ctx is the program's own, such as that of signal.NotifyContext: when it ends, later too, the worker is about to end.
+// Pass the program's own ctx, such as that of signal.NotifyContext: when it ends, even after InitWorker has returned,
+// the worker is about to end.
 func (f *Fleet) InitWorker(ctx context.Context) error {
 	j, err := f.worker(ctx, "InitWorker")
 	if err != nil {
@@ -34,9 +35,9 @@ func (f *Fleet) InitWorker(ctx context.Context) error {
 	return nil
 }
 
-// InPlaceOf is a fleet in this process that takes the place of another worker of a job with servers, which has ended:
-// its next life, for a process that trains what the worker has left. It is refused while the worker lives, and in modes
-// sync and ssp.
+// InPlaceOf returns a fleet in this process that takes the place of another worker, which has died, in a job with
+// servers. The process can then train what that worker left untrained. It is an error while the worker lives, and in
+// modes sync and ssp.
 func (f *Fleet) InPlaceOf(worker int) (*Fleet, error) {
 	if !f.IsWorker() || f.ServerNum() == 0 {
 		return nil, fmt.Errorf("fleet: InPlaceOf(%d): this is %v, and a worker of a job with servers takes another's "+
@@ -51,14 +52,14 @@ func (f *Fleet) InPlaceOf(worker int) (*Fleet, error) {
 	return &Fleet{id: id, options: f.options, log: f.log, probes: probes{board: f.probes.board}, pages: f.pages}, nil
 }
 
-// StopWorker sends what is still queued, tells the servers that this worker is done, and ends its part in the job.
-// Servers end when all workers have stopped. In a collective job it takes part in the steps of workers that have more
-// batches, and returns when all have called it. It may be called twice.
+// StopWorker sends queued gradients, tells the servers that this worker is done, and ends its part in the job. Servers
+// end when all workers have stopped. In a collective job it takes part in the steps of workers that have more batches,
+// and returns when all workers have called it. It may be called twice.
 //
-// With a [strategy.Recovery] the lowest worker that lives saves a checkpoint first. One that fails is tried again,
-// every attempt with a line in the log, until it is whole, or ctx or Strategy.WaitTimeout ends, which is an error.
+// With a [strategy.Recovery] the lowest live worker saves a checkpoint first. A failed save is retried, with a log line
+// for each attempt, until it is complete or ctx or Strategy.WaitTimeout ends, which is an error.
 //
-// Alone, without an objective, as where a saved model predicts, there is nothing to stop.
+// In a process alone without an objective, such as a program that only predicts, it does nothing.
 func (f *Fleet) StopWorker(ctx context.Context) error {
 	if _, err := f.Plan(); f.IsLocal() && errors.Is(err, ErrOrder) {
 		return nil
@@ -93,9 +94,9 @@ func (f *Fleet) tellStats() {
 	})
 }
 
-// BarrierWorker waits until every worker has called it, or has left the job. In sync mode it ends this worker's epoch,
-// so that others with more batches go on. Behind it all workers have the same weights, statistics of batch norm too. A
-// barrier that ended by its context is the same barrier if it is called again before another step or collective.
+// BarrierWorker waits until every worker has called it or left the job. In sync mode it also ends this worker's epoch,
+// so that workers with more batches can go on. After it all workers have the same weights and batch norm statistics. If
+// ctx ends the wait, calling it again before another step or collective joins the same barrier.
 func (f *Fleet) BarrierWorker(ctx context.Context) error {
 	b, err := f.between(ctx, "BarrierWorker")
 	if err != nil {
