@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// LocalSGD has each worker of a collective job update its own copy of the weights, and every k steps sets all copies to
-// their mean. Every copy counts the same, so Weighting is "equal". The rule must be SGD or Momentum, and the model
-// without embeddings. A worker that is alone trains as without it.
+// LocalSGD lets each worker of a collective job update its own copy of the weights, and sets all copies to their mean
+// every k steps. Every copy counts the same, so Weighting is "equal". The rule must be SGD or Momentum, and the model
+// must have no embeddings. It has no effect on a process alone.
 type LocalSGD struct {
 	// KSteps is how many steps a worker makes between two exchanges; 0 means no LocalSGD.
 	KSteps int `json:"k_steps,omitempty"`
-	// BeginStep is the last step after which all exchange whatever KSteps is; 0 means 1.
+	// BeginStep is the last of the first steps that are each followed by an exchange, whatever KSteps is; 0 means 1.
 	BeginStep int `json:"begin_step,omitempty"`
 }
 
@@ -20,29 +20,29 @@ type LocalSGD struct {
 //
 //	k = ⌈√(lr₀·loss / (lr·loss₀) · InitKSteps)⌉, at least 1 and at most 16
 //
-// where loss is the mean of the last losses of the workers that have made a step since the exchange before, and lr₀ and
-// loss₀ are the first step's. When an epoch ends all go on with worker 0's k. The objective must say its loss
-// (optimizer.Step.Loss), as package nn's do.
+// where loss is the mean of the latest losses of the workers that have made a step since the previous exchange, and lr₀
+// and loss₀ are those of the first step. At the end of an epoch all workers take worker 0's k. The objective must
+// report its loss (optimizer.Step.Loss), as objectives of package nn do.
 type AdaptiveLocalSGD struct {
 	// InitKSteps is the k to begin with; 0 means no adaptive LocalSGD.
 	InitKSteps int `json:"init_k_steps,omitempty"`
-	// BeginStep is the last step after which all exchange whatever k is; 0 means 1.
+	// BeginStep is the last of the first steps that are each followed by an exchange, whatever k is; 0 means 1.
 	BeginStep int `json:"begin_step,omitempty"`
 }
 
-// GradientMerge has a worker make one push of the gradients of k steps, so that a batch may be k times larger than
-// memory is: with equal batches, k steps train as one does on all of theirs. It is for every mode but geo, with
-// servers, without and alone. What is left over when an epoch ends, at a barrier and when the worker stops is a push of
-// its own; a checkpoint holds what was pushed, so it is best saved after EndEpoch.
+// GradientMerge makes a worker push the gradients of k steps as one, so that a batch can be k times larger than fits
+// into memory: with equal batches, k steps train like one step on the joined batch. It works in every mode but geo,
+// with servers, without servers and in a process alone. Gradients left over at the end of an epoch, at a barrier and
+// when the worker stops are pushed by themselves. A checkpoint holds only what was pushed, so save it after EndEpoch.
 type GradientMerge struct {
 	// KSteps is how many steps make an update; 0 and 1 mean no merge.
 	KSteps int `json:"k_steps,omitempty"`
-	// Sum adds the k gradients, Σ gᵢ; otherwise they are averaged, Σ nᵢgᵢ / Σ nᵢ weighted by samples, as in the joined
-	// batch. It is the original's avg, with the opposite meaning.
+	// Sum adds the k gradients, Σ gᵢ; otherwise they are averaged weighted by samples, Σ nᵢgᵢ / Σ nᵢ, as in the joined
+	// batch. It is the original's avg with the opposite meaning.
 	Sum bool `json:"sum,omitempty"`
 }
 
-// DefaultFuseGradSizeInMB is 32, the original's.
+// DefaultFuseGradSizeInMB is 32, as in PaddlePaddle.
 const DefaultFuseGradSizeInMB = 32
 
 // checkCollective checks what only jobs without servers have.
@@ -101,8 +101,8 @@ func (s Strategy) checkMerge() error {
 	return nil
 }
 
-// WithServers says which field only jobs with servers have, and its value: "payload int8"; "" if all such fields have
-// their defaults.
+// WithServers names a field that is set and applies only to jobs with servers, with its value, such as "payload int8";
+// "" if there is none.
 func (s Strategy) WithServers() string {
 	s = s.WithDefaults()
 	d := Strategy{Mode: s.Mode}.WithDefaults()
@@ -127,7 +127,7 @@ func (s Strategy) WithServers() string {
 	return ""
 }
 
-// WithoutServers says which field only jobs without servers have, "" if none is set.
+// WithoutServers names a field that is set and applies only to jobs without servers; "" if there is none.
 func (s Strategy) WithoutServers() string {
 	switch {
 	case s.LocalSGD != LocalSGD{}:

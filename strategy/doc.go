@@ -13,36 +13,36 @@
 //
 //	{"mode": "sync", "placement": "HashName", "codec": "zstd", "worker_timeout": "1m"}
 //
-// Zero fields mean documented defaults; [Strategy.WithDefaults] shows them filled in. A field that does not exist, a
-// value that does not exist and a combination that would be ignored are errors. Every process of a job must use the
-// same strategy; a worker whose strategy differs is refused when it joins, and told in which field. What one costs in
-// bytes and round trips, fleet.Explain tells.
+// Zero fields mean documented defaults; [Strategy.WithDefaults] fills them in. Unknown fields, unknown values and
+// combinations that would be ignored are errors. Every process of a job must use the same strategy: a worker with a
+// different one is refused when it joins, with an error that names the field. fleet.Explain prints what a strategy
+// costs in bytes and round trips.
 //
 // # Modes
 //
 //	            an update is              a worker waits for            choose it for
 //	sync        a round: one gradient     all others, every step        what one process makes of the joined batch, the same to
 //	            of every worker                                         the last bit each time; machines of equal speed
-//	async       each push                 nobody                        most examples a second; sparse models, which bear
+//	async       each push                 no other worker               most examples a second; sparse models, which bear
 //	                                                                    gradients that are some updates old
 //	half_async  each push, which is of    its own training threads      async, with less staleness inside a process
 //	            all threads of a worker
-//	ssp         each push                 whoever is more than          async on machines of unequal speed, with a bound on
+//	ssp         each push                 workers more than             async on machines of unequal speed, with a bound on
 //	                                      Staleness steps behind        how old gradients are
-//	geo         none: workers train, and  nobody                        slow networks; a model that fits into each worker, and
+//	geo         none: workers train, and  no other worker               slow networks; a model that fits into each worker, and
 //	            changes are added up                                    plain gradient descent
 //
-// Without servers, in a collective job, the mode is sync. A process that is alone trains the same in every mode:
-// NotFinite, GradientMerge and Recovery act there, and it takes the other fields as they are, so that the program of a
-// cluster runs.
+// In a collective job, without servers, the mode is sync. A process alone trains the same way in every mode: NotFinite,
+// GradientMerge and Recovery act there, and the other fields are accepted without effect, so that the program of a
+// cluster runs unchanged.
 //
 // # Fields
 //
-// These are for every job: Codec says how messages travel; NotFinite what becomes of gradients that are not numbers;
-// HeartbeatInterval, WorkerTimeout, StartTimeout and WaitTimeout how long to wait; Recovery how often checkpoints are
-// saved by themselves, from which a job that is started again goes on. These are for every job with servers: Placement,
-// NoSlice, MinBlockSize and SmallBlocks say where parameters live, and MaxFrame how large messages are. The others
-// belong to some modes, and all are refused where they would be ignored:
+// Fields for every job: Codec compresses messages; NotFinite handles gradients that are not finite; HeartbeatInterval,
+// WorkerTimeout, StartTimeout and WaitTimeout say how long to wait; Recovery saves checkpoints automatically, from
+// which a restarted job resumes. Fields for every job with servers: Placement, NoSlice, MinBlockSize and SmallBlocks
+// say where parameters live, and MaxFrame how large messages are. The other fields belong to some modes. Every field is
+// refused where it would be ignored:
 //
 //	                           sync  async  half_async  ssp  geo  without servers
 //	Weighting                   x                                  x
@@ -65,13 +65,14 @@
 //	AdaptiveLocalSGD                                               x
 //	FuseGradSizeInMB                                               x
 //
-// Where the network is the bottleneck, Payload sends gradients in half or a quarter of the bytes; see [Payload] for
-// what that costs in precision. GradientMerge and, in geo, KSteps send them more rarely.
+// If the network is the bottleneck, Payload sends gradients in half or a quarter of the bytes; see [Payload] for the
+// cost in precision. GradientMerge and, in geo, KSteps send them less often.
 //
 // # For users of PaddlePaddle's Fleet
 //
-// The presets of StrategyFactory, and a_sync with a_sync_configs of DistributedStrategy. A file may have the two as
-// they are, and FromASync of package fleet/paddle takes them: {"a_sync": true, "a_sync_configs": {"k_steps": 100}}.
+// The presets of StrategyFactory, and a_sync with a_sync_configs of DistributedStrategy. A strategy file may contain
+// the latter two unchanged, {"a_sync": true, "a_sync_configs": {"k_steps": 100}}, and FromASync of package fleet/paddle
+// accepts them.
 //
 //	create_sync_strategy()                     a_sync=False                 Sync()
 //	create_async_strategy()                    a_sync=True                  Async()
@@ -104,12 +105,12 @@
 //
 // Their defaults are this package's, not the original's: 1 for what the original sets to the number of processors.
 //
-// Of what else DistributedStrategy has, localsgd, adaptive_localsgd and gradient_merge are fields; gradient_merge's avg
-// is Sum with the opposite meaning, and fuse_grad_size_in_MB is FuseGradSizeInMB. lars and lamb are rules of package
-// optimizer, and gradient clips are too; both are exact with servers. In mode sync and in collective jobs a clip is of
-// the mean of all workers' gradients, not of each worker's as in the original; package optimizer has a table of where
-// clips act in every mode. What is for GPUs or for models in parts (amp, recompute, dgc, sharding, pipeline,
-// nccl_comm_num, …) gofleet has no use for: [Read] refuses it, and says why.
+// Other options of DistributedStrategy: localsgd, adaptive_localsgd and gradient_merge are fields; gradient_merge's avg
+// is Sum with the opposite meaning, and fuse_grad_size_in_MB is FuseGradSizeInMB. lars, lamb and gradient clips are in
+// package optimizer; they are exact with servers. In mode sync and in collective jobs a clip applies to the mean of all
+// workers' gradients, not to each worker's as in the original; package optimizer has a table of where clips act in
+// every mode. gofleet has no use for options for GPUs or for models split over machines (amp, recompute, dgc, sharding,
+// pipeline, nccl_comm_num, …): [Read] refuses them and says why.
 package strategy
 
 // The files of this package, in reading order.

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Duration is a time.Duration that is written "30s" or "1m30s" in JSON and in flags (flag.TextVar).
+// Duration is a time.Duration, written as "30s" or "1m30s" in JSON and in flags (flag.TextVar).
 type Duration time.Duration
 
 // Std is d as the standard library's type.

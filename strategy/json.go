@@ -24,9 +24,9 @@ func fields() []string {
 	return names
 }
 
-// UnmarshalJSON implements [json.Unmarshaler]. Fields that data lacks keep their values, so that a file can amend a
-// preset. A field that a strategy does not have is an error. The original's a_sync and a_sync_configs may stand for
-// mode, k_steps and what else they hold, as [FromASync] says.
+// UnmarshalJSON implements [json.Unmarshaler]. Fields that are missing in data keep their values, so that a file can
+// amend a preset. Unknown fields are an error. PaddlePaddle's a_sync and a_sync_configs are understood, as described at
+// [FromASync] of package fleet/paddle.
 func (s *Strategy) UnmarshalJSON(data []byte) error {
 	var found map[string]json.RawMessage
 	if err := json.Unmarshal(data, &found); err != nil {
@@ -102,7 +102,7 @@ func explain(name string, value json.RawMessage, err error) error {
 	return fmt.Errorf("strategy: %s is %s; it must be of type %v", name, value, wrong.Type.Kind())
 }
 
-// String is the strategy with its defaults as one line of JSON. Equal strings are equal strategies.
+// String returns the strategy with its defaults as one line of JSON. Equal strings mean equal strategies.
 func (s Strategy) String() string {
 	line, err := json.Marshal(s.WithDefaults())
 	if err != nil {
@@ -111,8 +111,8 @@ func (s Strategy) String() string {
 	return string(line)
 }
 
-// Lines are the strategy with its defaults, a line for each field: "strategy: mode is \"sync\"". Equal lines are equal
-// strategies.
+// Lines returns the strategy with its defaults, a line for each field: "strategy: mode is \"sync\"". Equal lines mean
+// equal strategies.
 func (s Strategy) Lines() []string {
 	v := reflect.ValueOf(s.WithDefaults())
 	lines := make([]string, v.NumField())
@@ -162,7 +162,7 @@ func (s Strategy) Write(w io.Writer) error {
 	return nil
 }
 
-// Save writes the strategy to the file of that name with [Strategy.Write].
+// Save writes the strategy to the named file, as [Strategy.Write] does.
 func (s Strategy) Save(name string) error {
 	var b bytes.Buffer
 	if err := s.Write(&b); err != nil {
@@ -177,7 +177,7 @@ func (s Strategy) Save(name string) error {
 	return nil
 }
 
-// Load reads the file of that name with [Read].
+// Load reads a strategy from the named file, as [Read] does.
 func Load(name string) (Strategy, error) {
 	if err := files.CheckLocal(name); err != nil {
 		return Strategy{}, fmt.Errorf("strategy: %w", err)

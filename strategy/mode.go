@@ -5,42 +5,42 @@ import (
 	"strings"
 )
 
-// Mode is how workers' gradients meet.
+// Mode is how the gradients of several workers are combined.
 type Mode string
 
 const (
-	// ModeSync applies one averaged update a round, when every worker of the round has contributed.
+	// ModeSync applies one averaged update per round, when every worker of the round has contributed.
 	ModeSync Mode = "sync"
 	// ModeAsync applies each worker's gradient on arrival.
 	ModeAsync Mode = "async"
-	// ModeHalfAsync is async between workers, while the training threads of one worker meet: their gradients of a step
-	// are merged into one push, and all go on with the same parameters.
+	// ModeHalfAsync is async between workers and synchronous within each: the gradients of a worker's training threads
+	// in a step are merged into one push, and all threads go on with the same parameters.
 	ModeHalfAsync Mode = "half_async"
-	// ModeSSP is async with a bound: no worker is more than Staleness steps ahead of the slowest.
+	// ModeSSP is async with bounded staleness: no worker is more than Staleness steps ahead of the slowest.
 	ModeSSP Mode = "ssp"
 	// ModeGeo trains on the workers: each has a copy of the model and applies its own gradients (plain gradient
-	// descent), and every KSteps steps exchanges with the servers what has changed.
+	// descent), and every KSteps steps exchanges its changes with the servers.
 	ModeGeo Mode = "geo"
 )
 
-// Modes are all modes.
+// Modes returns all modes.
 func Modes() []Mode { return []Mode{ModeSync, ModeAsync, ModeHalfAsync, ModeSSP, ModeGeo} }
 
-// Weighting is what each worker's gradient g_i, a mean over its n_i samples, counts in a round of sync mode.
+// Weighting is the weight of each worker's gradient g_i, a mean over its n_i samples, in a round of sync mode.
 type Weighting string
 
 const (
-	// WeightSamples gives Σ n_i·g_i / Σ n_i, the gradient of the joined batch whatever its parts' sizes.
+	// WeightSamples gives Σ n_i·g_i / Σ n_i, the gradient of the joined batch, for batches of any sizes.
 	WeightSamples Weighting = "samples"
-	// WeightEqual gives Σ g_i / N over the N members of the round, for a row of an embedding also when few members
-	// touched it. With equal batches it is the same as WeightSamples.
+	// WeightEqual gives Σ g_i / N over the N members of the round, even for an embedding row that only some members
+	// touched. With batches of equal size it is the same as WeightSamples.
 	WeightEqual Weighting = "equal"
 	// WeightPushes is WeightEqual except for a row of an embedding, whose sum is divided by the number of members that
 	// touched that row.
 	WeightPushes Weighting = "pushes"
 )
 
-// Weightings are all weightings.
+// Weightings returns all values.
 func Weightings() []Weighting { return []Weighting{WeightSamples, WeightEqual, WeightPushes} }
 
 // Merge is how gradients of several steps or threads become one.
@@ -53,29 +53,32 @@ const (
 	MergeSum Merge = "sum"
 )
 
-// Merges are all ways to merge.
+// Merges returns all values.
 func Merges() []Merge { return []Merge{MergeMean, MergeSum} }
 
-// GeoRest is what becomes of the part of a worker's change that an exchange of mode geo leaves, 1 − 1/N of it.
+// GeoRest says what happens to the part of a worker's change, 1 − 1/N of it, that an exchange of mode geo does not
+// send.
 type GeoRest string
 
 const (
-	// GeoRestSend sends it: that of dense parameters and of rows that change again with the next exchange's share, that
-	// of other rows whole with the next exchange, and all that is left before a barrier, a save and the end.
+	// GeoRestSend sends it later: for dense parameters, and rows that change again, as part of the next exchange's
+	// change; for other rows, whole with the next exchange. Everything left is sent before a barrier, a save and the
+	// end.
 	GeoRestSend GeoRest = "send"
-	// GeoRestKeep is what the original does: a row that does not change again keeps it, and nothing is sent at the end.
+	// GeoRestKeep does what the original does: the rest of a row that does not change again stays on the worker, and
+	// nothing is sent at the end.
 	GeoRestKeep GeoRest = "keep"
 )
 
-// GeoRests are all ways.
+// GeoRests returns all values.
 func GeoRests() []GeoRest { return []GeoRest{GeoRestSend, GeoRestKeep} }
 
-// NotFinite is what becomes of a gradient that holds NaN or an infinity. It is decided on the worker, for the whole
-// step, before any server has seen it; servers refuse what is not finite.
+// NotFinite says what happens to a gradient that contains NaN or an infinity. The worker decides, for the whole step,
+// before it sends anything; servers refuse gradients that are not finite.
 type NotFinite string
 
 const (
-	// NotFiniteRefuse fails the step, and names the variable or row.
+	// NotFiniteRefuse fails the step with an error that names the variable or row.
 	NotFiniteRefuse NotFinite = "refuse"
 	// NotFiniteSkip leaves the row out of the step; a dense variable's gradient counts as zero.
 	NotFiniteSkip NotFinite = "skip"
@@ -83,10 +86,10 @@ const (
 	NotFiniteClip NotFinite = "clip"
 )
 
-// NotFinites are all policies for what is not finite.
+// NotFinites returns all values.
 func NotFinites() []NotFinite { return []NotFinite{NotFiniteRefuse, NotFiniteSkip, NotFiniteClip} }
 
-// Codecs are the names of all codecs.
+// Codecs returns the names of all codecs.
 func Codecs() []string { return []string{"none", "s2", "zstd", "gzip"} }
 
 // list is names for a sentence: "a", "b" or "c".

@@ -6,8 +6,8 @@ import (
 	"github.com/gofleet/gofleet/strategy/placement"
 )
 
-// PlacementOptions are the options for [placement.New] by the strategy. own are the program's policies,
-// which Placement can name beside those of package placement.
+// PlacementOptions returns the strategy's options for [placement.New]. own are the program's policies, which Placement
+// can name in addition to those of package placement.
 func (s Strategy) PlacementOptions(own ...placement.Policy) (placement.Options, error) {
 	s = s.WithDefaults()
 	p, err := policy(s.Placement, append(placement.Policies(), own...))

@@ -9,72 +9,72 @@ import (
 	"github.com/gofleet/gofleet/internal/files"
 )
 
-// Recovery has a job save checkpoints by itself, and go on from the newest when it is started again. The zero value has
-// none saved.
+// Recovery makes a job save checkpoints automatically, and resume from the newest when it is restarted. The zero value
+// saves none.
 //
-// A checkpoint is a directory ckpt-<number> below Dir, made when it is begun and whole when it has a manifest.json.
-// Every role begins from the whole one with the highest number, or from nothing where there is none; what a program
-// gives to Restore or InitServer counts only then. The lowest worker that lives has one saved every Every, and when it
-// stops. When the context of InitWorker or RunServer ends, as on SIGTERM, one is saved too before the role ends: by the
-// worker in Fleet.Close, for a server by the lowest worker.
+// A checkpoint is a directory ckpt-<number> below Dir, created when the save begins and complete once it has a
+// manifest.json. Every role begins from the complete checkpoint with the highest number. Only if there is none do the
+// directories that the program passes to Restore or InitServer count. The lowest live worker requests a checkpoint at
+// intervals of Every, and when it stops. When the context of InitWorker or RunServer ends, as on SIGTERM, a checkpoint
+// is also saved before the role ends: by a worker in Fleet.Close, for a server by the lowest worker.
 //
-// A checkpoint has each worker's position in its data, after the last push that is in its weights. A job that is
-// started again goes on there, also in the middle of an epoch: training loops of package nn by themselves, others as
-// Fleet.Position of package fleet says.
+// A checkpoint records each worker's position in its data, after the last push that its weights contain. A restarted
+// job continues there, even in the middle of an epoch: the training loops of package nn do so automatically, other
+// loops as described at Fleet.Position of package fleet.
 type Recovery struct {
-	// Dir is where checkpoints ckpt-000001, … go: a directory that all servers share, or all workers of a job without
-	// servers. While a job lives another is refused there, by name (fleet.ErrTaken): it would go on from the first
-	// one's checkpoints.
+	// Dir is the directory of the checkpoints ckpt-000001, …. All servers must share it, or all workers of a job
+	// without servers. While a job runs, another job is refused there (fleet.ErrTaken), since it would resume from the
+	// first job's checkpoints.
 	Dir string `json:"dir,omitempty"`
 	// Every is the time between two checkpoints; 0 means 10m.
 	Every Duration `json:"every,omitempty"`
-	// Keep is how many stay, the newest first; 0 means 2. An older one goes when a new one is whole, unless it was
-	// pinned (checkpoints.Pin).
+	// Keep is how many of the newest checkpoints to keep; 0 means 2. Older ones are removed when a new one is complete,
+	// unless they are pinned (checkpoints.Pin).
 	Keep int `json:"keep,omitempty"`
-	// Deltas is how many checkpoints behind a whole one have, besides the dense weights, only the rows that have
-	// changed since the one before, and are based on it; 0 has every checkpoint whole. It is for tables of which a
-	// small part changes between two checkpoints: these take time and room as that part does, and going on from one
-	// reads the whole one and all since. What a checkpoint is based on stays as long as it does, beyond Keep. The next
-	// is whole sooner when the checkpoints based on it have half as many bytes as the last whole one, behind Shrink and
-	// LoadModel, and when the job was started again.
+	// Deltas is how many incremental checkpoints follow each full one; 0 makes every checkpoint full. An incremental
+	// checkpoint holds the dense weights and only the rows that changed since the previous checkpoint. It suits tables
+	// of which a small part changes between two checkpoints: its time and size are in proportion to that part. Resuming
+	// reads the full checkpoint and all incremental ones since. A checkpoint is kept, beyond Keep, as long as a later
+	// one is based on it. A full checkpoint is saved early when the incremental ones together have half the bytes of
+	// the last full one, after Shrink and LoadModel, and after the job was restarted.
 	Deltas int `json:"deltas,omitempty"`
-	// Journal has each server record on a local disk what it does between checkpoints, so that a server that is killed
-	// and started again goes on where it was: nothing that was answered is lost, and the others wait for it. What the
-	// journal survives is what this says; empty is no journal, and then every role goes back to the last checkpoint
-	// when a server is lost. A journal that has grown beyond 1 GiB, and beyond twice the server's part of a checkpoint,
-	// has one saved before Every is over.
+	// Journal makes each server record its updates between checkpoints on a local disk, so that a server that is killed
+	// and restarted continues where it was: no acknowledged update is lost, and the other roles wait for the server.
+	// The value says which failures the journal survives. Empty means no journal: when a server dies, every role goes
+	// back to the last checkpoint. A journal larger than 1 GiB, and than twice the server's part of a checkpoint,
+	// triggers a checkpoint before Every has passed.
 	Journal Journal `json:"journal,omitempty"`
-	// JournalDir is where a server's journal is: a directory of a local disk, or of a volume that comes back with the
-	// server. Several servers of a job may share it; two jobs may not.
+	// JournalDir is the directory of a server's journal, on a local disk or on a volume that is reattached to the
+	// restarted server. Several servers of a job may share it; two jobs may not.
 	JournalDir string `json:"journal_dir,omitempty"`
-	// RestartTimeout is how long the others wait for a server that has a journal. In the modes async, half_async and
-	// geo servers wait as long, when no other worker is left, for workers that were asked to end or whose processes
-	// ended without Close; then the job ends. So a program that fails should call Close. 0 means 5m.
+	// RestartTimeout is how long other roles wait for a server with a journal to restart. In modes async, half_async
+	// and geo, when no other worker is left, servers wait as long for workers that were asked to end, or that died
+	// without calling Close; then the job ends. A program that fails should therefore call Close. 0 means 5m.
 	RestartTimeout Duration `json:"restart_timeout,omitempty"`
-	// WorkerLost says what follows the death of a worker in the modes sync and ssp, whose workers go in step; elsewhere
-	// it can be started again alone. Empty is WorkerBack.
+	// WorkerLost says what happens when a worker dies in modes sync and ssp, whose workers depend on each other's
+	// steps; in other modes the worker can be restarted alone. Empty means WorkerBack.
 	WorkerLost WorkerLost `json:"worker_lost,omitempty"`
 }
 
-// Journal says what a server's journal survives.
+// Journal says which failures a server's journal survives.
 type Journal string
 
 const (
-	// JournalProcess survives the server's process: records are the operating system's. It is good for nothing once the
-	// machine was started again, and is not used then.
+	// JournalProcess survives the death of the server's process: records are handed to the operating system. After the
+	// machine restarts, the journal is not used.
 	JournalProcess Journal = "process"
-	// JournalMachine survives the machine: an update counts when its record is on the disk.
+	// JournalMachine survives a crash of the machine: an update counts when its record is on disk.
 	JournalMachine Journal = "machine"
 )
 
-// WorkerLost says what follows the death of a worker.
+// WorkerLost says what happens after the death of a worker.
 type WorkerLost string
 
 const (
-	// WorkerGoOn has the others go on without it, which is also what follows in a job without a Dir. What it had not
-	// trained is short then.
+	// WorkerGoOn lets the others go on without it, as in a job without a Dir. The samples that it had not trained are
+	// left out.
 	WorkerGoOn WorkerLost = "go_on"
-	// WorkerBack has every role end, and the job go on from its last checkpoint with all workers, so that each sample
+	// WorkerBack makes every role end and the job resume from its last checkpoint with all workers, so that each sample
 	// counts once.
 	WorkerBack WorkerLost = "back"
 )
@@ -85,8 +85,8 @@ func (s Strategy) GoesBack() bool {
 	return inStep && s.Recovery.Dir != "" && s.Recovery.WorkerLost != WorkerGoOn
 }
 
-// ServerTimeout is how long a server may be away before the others give up: WorkerTimeout, or with a journal
-// RestartTimeout if that is longer.
+// ServerTimeout is how long a server may be unreachable before others give up: WorkerTimeout, or RestartTimeout if that
+// is longer and there is a journal.
 func (s Strategy) ServerTimeout() Duration {
 	if s.Recovery.Journal == "" {
 		return s.WorkerTimeout
@@ -94,9 +94,9 @@ func (s Strategy) ServerTimeout() Duration {
 	return max(s.WorkerTimeout, s.Recovery.RestartTimeout)
 }
 
-// WorkersReturn is how long servers wait for workers that were asked to end, or killed, where no other is left: as long
-// as others would for a server with a journal. It is 0 where none could go on: in the modes sync and ssp, whose jobs go
-// back, and without a checkpoint or a journal.
+// WorkersReturn is how long servers wait for workers that were asked to end, or killed, when no other worker is left:
+// as long as others wait for a server with a journal. It is 0 if no worker could go on: in modes sync and ssp, whose
+// jobs go back to a checkpoint, and without a checkpoint or a journal.
 func (s Strategy) WorkersReturn() Duration {
 	inStep := s.Mode == ModeSync || s.Mode == ModeSSP
 	if inStep || s.Recovery.Dir == "" && s.Recovery.Journal == "" {
@@ -105,11 +105,11 @@ func (s Strategy) WorkersReturn() Duration {
 	return max(s.WorkerTimeout, cmp.Or(s.Recovery.RestartTimeout, DefaultRestartTimeout))
 }
 
-// LongestWait is how long the others wait for a worker that lives and computes, such as one that evaluates by itself:
-// 16 WaitTimeouts.
+// LongestWait is how long others wait for a worker that is alive and computing, for example evaluating alone: 16
+// WaitTimeouts.
 func (s Strategy) LongestWait() Duration { return 16 * s.WaitTimeout }
 
-// The defaults of a Recovery that has a Dir.
+// Defaults of a Recovery with a Dir.
 const (
 	DefaultCheckpointEvery = Duration(10 * time.Minute)
 	DefaultKeep            = 2
