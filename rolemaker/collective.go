@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Collective reads the environment variables of a collective job: workers that add their gradients up among themselves,
-// without servers.
+// Collective reads the environment variables of a collective job: workers that sum gradients among themselves, without
+// servers.
 //
 //	PADDLE_TRAINER_ENDPOINTS  endpoints of all workers, "ip:port,ip:port"
 //	PADDLE_TRAINER_ID         this worker's index
@@ -16,8 +16,8 @@ import (
 //	PADDLE_TRAINERS_NUM       number of workers (optional; checked against the list)
 //	PADDLE_TRAINING_ROLE      or TRAINING_ROLE: TRAINER, if it is there
 //
-// Where none of the endpoints is set, the process trains alone, as [Local] does, unless a launcher has started it as
-// one of several: that is an error, as with [PaddleCloud].
+// If no endpoint is set, the process trains alone, as with [Local]. If a launcher started it as one of several, that is
+// an error, as with [PaddleCloud].
 type Collective struct {
 	// Getenv looks a variable up; nil means os.Getenv.
 	Getenv func(name string) string

@@ -1,5 +1,5 @@
-// Package rolemaker answers the first question of a process in a job: who am I? A [RoleMaker] tells whether the process
-// is a worker or a server, which one of how many, and where the servers are: its [Identity].
+// Package rolemaker determines the role of a process in a job. A [RoleMaker] returns its [Identity]: whether it is a
+// worker or a server, its index, how many workers there are, and the addresses of the servers.
 //
 //	id, err := rolemaker.Resolve(ctx, rolemaker.PaddleCloud{})
 //	if id.IsServer() {
@@ -8,15 +8,15 @@
 //		train(id.Index, id.Workers, id.Servers)
 //	}
 //
-// These role makers are here, and a user's own is one method:
+// The package has these role makers; your own needs one method:
 //
-//   - [FromEnvironment] reads what the launcher or operator has set that started the process, whichever it is; its doc
-//     has their order;
+//   - [FromEnvironment] reads the variables of the launcher or operator that started the process; its documentation
+//     lists them in order;
 //   - [PaddleCloud], [Collective], [TFConfig], [Volcano] and [MPISymmetric] read the variables of one of them;
-//   - [UserDefined] and [UserDefinedCollective] hold what the program says itself;
+//   - [UserDefined] and [UserDefinedCollective] hold an identity that the program states itself;
 //   - [Local] is a process alone, worker 0 of 1 without servers.
 //
-// # In gofleet's own words
+// # gofleet's own variables
 //
 // Four variables are enough anywhere, and on Kubernetes the same four in every pod:
 //
@@ -25,25 +25,27 @@
 //	FLEET_ROLE=server                   or worker
 //	FLEET_INDEX=2                       its number among those of its role
 //
-// A process that finds its name in a list (HOSTNAME, POD_IP, or FLEET_ADVERTISE, by which others call it) needs neither
-// of the last two. A pod of an Indexed Job, a JobSet or a StatefulSet needs no FLEET_INDEX: JOB_COMPLETION_INDEX is
-// one, and so is the end of its name. FLEET_WORKERS as a list, without FLEET_SERVERS, is a collective job. Where ranks
-// meet (mpirun, srun, torchrun and their like), FLEET_SERVERS may be a number: as many ranks serve, from the first on.
-// Where it is a list there, FLEET_WORKERS is the number of ranks, all of which train beside these servers, or of ranks
-// that are left when the first serve.
+// A process whose name is in a list (HOSTNAME, POD_IP, or FLEET_ADVERTISE, the address by which others call it) needs
+// neither of the last two. A pod of an Indexed Job, a JobSet or a StatefulSet needs no FLEET_INDEX: its index is
+// JOB_COMPLETION_INDEX, or the number at the end of its name. FLEET_WORKERS as a list, without FLEET_SERVERS, means a
+// collective job. With launchers of ranks (mpirun, srun, torchrun and similar), FLEET_SERVERS may be a number: that
+// many of the first ranks are servers. If it is a list there, FLEET_WORKERS is either the number of all ranks, which
+// then all train with these servers, or the number of ranks left after the first ones serve.
 //
-// FLEET_ROLE and FLEET_INDEX win over whatever else the environment says, and the log says over whom.
+// FLEET_ROLE and FLEET_INDEX take precedence over all other variables, and the log names the variables that they
+// override.
 //
 // # How the environment is read
 //
-// A source reads what one launcher sets, and makes a claim: role, number, how many there are of each role, endpoints,
-// as much of them as is said; or nothing; or an error. The first source that speaks is believed, and all others are
-// held to it: a source that says less does not differ, two that differ are refused with the variables of both.
+// A source reads the variables of one launcher and returns a claim, nothing, or an error. A claim has a role, an index,
+// the numbers of workers and servers, and endpoints, as far as the variables say. The first source with a claim
+// decides. Later sources must agree with it: a source may say less, but two sources that differ are refused with an
+// error that names the variables of both.
 //
-// A process trains alone where nothing says that it is one of several, or where the program says [Local]. Launchers
-// that are seen and can't be read are refused with what to set. Numbers of independent tasks, such as
-// JOB_COMPLETION_INDEX and SLURM_ARRAY_TASK_ID, say nothing: each task is a process of its own, and the log says so of
-// a pod.
+// A process trains alone if no source says that it is one of several, or if the program uses [Local]. Launchers that
+// are recognised but not supported are refused with an error that says what to set. Indices of independent tasks, such
+// as JOB_COMPLETION_INDEX and SLURM_ARRAY_TASK_ID, are not enough: each task trains alone, and in a pod the log says
+// so.
 //
 // # Two machines by hand
 //
@@ -53,11 +55,11 @@
 //	TRAINING_ROLE=PSERVER POD_IP=10.89.176.11 PADDLE_PORT=36000 ./train &
 //	TRAINING_ROLE=TRAINER PADDLE_TRAINER_ID=0 ./train
 //
-// IPv6 addresses stand in brackets, [fd00::7]:36000. The list may have names. A pod that doesn't know its own in it is
-// told its number, PADDLE_PSERVER_ID; a name that doesn't resolve yet is waited for, on the server too, until the
-// strategy's StartTimeout. Behind the address of a service, NAT or a published port a server listens where FLEET_LISTEN
-// says ("0.0.0.0", ":36000", "10.0.0.7:36000"; in a program transport.FastHTTP.ListenAddr), and the list has what
-// others call.
+// IPv6 addresses stand in brackets, [fd00::7]:36000. The list may have names. If a pod cannot recognise its own name in
+// it, set its index, PADDLE_PSERVER_ID. A name that does not resolve yet is retried, on the server too, until the
+// strategy's StartTimeout. Behind a service's address, NAT or a published port, put the address that others call in the
+// list, and set FLEET_LISTEN to the address to listen at ("0.0.0.0", ":36000", "10.0.0.7:36000"; in a program
+// transport.FastHTTP.ListenAddr).
 //
 // # MPI and Slurm
 //
@@ -70,8 +72,8 @@
 //	srun -n 8 ./train
 //
 // Under MPICH's and Intel's mpiexec no rendezvous is needed: their process manager carries the endpoints. Ranks of
-// torchrun, PyTorch's and JAX's operators, a LeaderWorkerSet and Kubeflow's PaddleJob meet at the address that they are
-// given. Processes meet once: a job of which one is started again is started again as a whole.
+// torchrun, PyTorch's and JAX's operators, a LeaderWorkerSet and Kubeflow's PaddleJob meet at the address that the
+// launcher gives them. Processes meet only once, so if one of them is restarted, the whole job must be restarted.
 package rolemaker
 
 // The files of this package, in reading order.

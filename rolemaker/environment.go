@@ -18,8 +18,8 @@ func sources() []source {
 	return []source{env.paddle, env.paddleJob, env.tfConfig, env.volcano, env.mpi, env.ranks, env.stranger}
 }
 
-// Tells says whether a variable tells a process who it is among others, so that a launcher of processes does not hand
-// on its own.
+// Tells says whether an environment variable of this name determines a process's role. A launcher of processes should
+// not pass on such variables of its own.
 func Tells(name string) bool {
 	names := slices.Concat(paddleNames(), declaredNames(), []string{envIP, envOldIP, envPort, envCurrent, envNodes,
 		envTFConfig, envCompletion, "VC_TASK_INDEX", "VK_TASK_INDEX"})
@@ -30,10 +30,10 @@ func Tells(name string) bool {
 	return tasks || slices.Contains(names, name)
 }
 
-// FromEnvironment is the role maker that the environment speaks of. In this order:
+// FromEnvironment returns the role maker for the variables that are set, in this order:
 //
-//  1. gofleet's own variables, FLEET_ROLE, FLEET_INDEX, FLEET_SERVERS and FLEET_WORKERS; what they leave out is taken
-//     from the first of the following that speaks, or from the pod's own name and number;
+//  1. gofleet's own variables, FLEET_ROLE, FLEET_INDEX, FLEET_SERVERS and FLEET_WORKERS; anything that they leave out
+//     is taken from the first of the following that is set, or from the pod's own name and index;
 //  2. [PaddleCloud], or [Collective] where no server is named;
 //  3. Kubeflow's PaddleJob, whose processes meet at PADDLE_MASTER;
 //  4. [TFConfig];
@@ -44,9 +44,10 @@ func Tells(name string) bool {
 //     FLEET_SERVERS of them as servers;
 //  8. [Local], unless another launcher says that there are several processes.
 //
-// Sources that differ in role, number or how many there are of a role are refused, with the variables of both; a source
-// that says less does not differ. FLEET_ROLE and FLEET_INDEX win, and the role maker's Notes say over whom. A job is
-// never taken for a process alone: where variables are missing, Identity returns an error that names them.
+// Sources that differ in role, index, or the number of workers or servers are refused, with the variables of both; a
+// source may say less. FLEET_ROLE and FLEET_INDEX take precedence, and the role maker's Notes name the variables that
+// they override. A process of a job never trains alone by mistake: if variables are missing, Identity returns an error
+// that names them.
 //
 // getenv looks a variable up; nil means os.Getenv.
 func FromEnvironment(getenv func(string) string) RoleMaker {

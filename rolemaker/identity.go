@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Identity is who a process is in its job.
+// Identity is the role of a process in its job.
 type Identity struct {
 	// Role is what the process does.
 	Role Role
@@ -15,32 +15,31 @@ type Identity struct {
 	Index int
 	// Workers is how many workers the job has.
 	Workers int
-	// Servers are the endpoints of all servers, "host:port" or "unix:/path"; the place in the list is the server's
-	// index. It is empty if the process is alone.
+	// Servers are the endpoints of all servers, "host:port" or "unix:/path", by server index. It is empty if the
+	// process is alone.
 	Servers []string
-	// WorkerEndpoints are the endpoints of all workers, or empty: only workers that talk to each other need them.
+	// WorkerEndpoints are the endpoints of all workers, or empty: only workers of collective jobs need them.
 	WorkerEndpoints []string
-	// Collective says that workers add their gradients up among themselves, at WorkerEndpoints, and there are no
-	// servers.
+	// Collective says that there are no servers, and workers sum gradients among themselves, at WorkerEndpoints.
 	Collective bool
 }
 
-// Local says that there is no other process: this one trains alone.
+// Local says whether this process trains alone, without other processes.
 func (id Identity) Local() bool { return len(id.Servers) == 0 && !id.amongWorkers() }
 
 // amongWorkers says whether there are other workers of a collective job.
 func (id Identity) amongWorkers() bool { return id.Collective && id.Workers > 1 }
 
-// IsWorker says whether the process computes gradients.
+// IsWorker says whether the process is a worker, which computes gradients.
 func (id Identity) IsWorker() bool { return id.Role == Worker }
 
-// IsServer says whether the process keeps parameters.
+// IsServer says whether the process is a server, which keeps parameters.
 func (id Identity) IsServer() bool { return id.Role == Server }
 
-// IsFirstWorker says whether the process is worker 0, which acts for all workers where one must.
+// IsFirstWorker says whether the process is worker 0, which acts where one worker must act for all.
 func (id Identity) IsFirstWorker() bool { return id.IsWorker() && id.Index == 0 }
 
-// Endpoint is the process's own, "" if it has none.
+// Endpoint returns the endpoint of this process, "" if it has none.
 func (id Identity) Endpoint() string {
 	list := id.WorkerEndpoints
 	if id.IsServer() {
@@ -66,7 +65,7 @@ func (id Identity) String() string {
 	return fmt.Sprintf("%v %d of %d, servers %s", id.Role, id.Index, id.Workers, strings.Join(id.Servers, ","))
 }
 
-// Validate says what makes the identity impossible, or nil.
+// Validate returns an error that says what is wrong with the identity, or nil.
 func (id Identity) Validate() error {
 	switch {
 	case id.Role != Worker && id.Role != Server:

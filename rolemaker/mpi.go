@@ -8,23 +8,23 @@ import (
 	"time"
 )
 
-// MPISymmetric makes servers and workers of the ranks that mpirun, mpiexec or srun started, without MPI itself: even
-// ranks serve, odd ranks train, so that two ranks on each machine are one of each. Rank r is number r/2 of its role.
+// MPISymmetric assigns roles to the ranks that mpirun, mpiexec or srun started, without using MPI itself: even ranks
+// are servers, odd ranks are workers, so that two ranks on each machine are one of each. Rank r has index r/2 in its
+// role.
 //
 // Rank and size come from the variables of Open MPI, MVAPICH2, MPICH, Intel MPI (PMI) or Slurm. Servers choose free
-// ports when they start, so the ranks meet once to learn them: [MPISymmetric.Resolve]. They meet
+// ports when they start, so the ranks must meet once to exchange them ([MPISymmetric.Resolve]). They meet
 //
 //   - where Rendezvous or FLEET_RENDEZVOUS says: "host:port", at which rank 0 listens, or "file:///dir", a directory
 //     that all machines share, through which rank 0 tells where it listens;
 //   - else through MPICH's or Intel MPI's process manager, if that is there (PMI_FD);
 //   - else, if all ranks are on one machine, on its loopback.
 //
-// The meeting is neither encrypted nor authenticated: it is for networks that the job's owner trusts, and carries
-// endpoints only.
+// The meeting is neither encrypted nor authenticated, and carries only endpoints. Use it in networks that you trust.
 type MPISymmetric struct {
 	// Getenv looks a variable up; nil means os.Getenv.
 	Getenv func(name string) string
-	// Rendezvous is where the ranks meet; "" means FLEET_RENDEZVOUS, or as said above if that is not set.
+	// Rendezvous is where the ranks meet; "" means FLEET_RENDEZVOUS or, if that is not set, as described above.
 	Rendezvous string
 	// Host is the name or address under which others reach this machine; "" means FLEET_ADVERTISE, or the address from
 	// which it calls rank 0.
@@ -81,10 +81,10 @@ func (e env) mpi() (c claim, err error) {
 	return c, err
 }
 
-// Resolve implements [Resolver]: all ranks meet, servers tell their endpoints and everybody gets the list.
+// Resolve implements [Resolver]: all ranks meet, servers announce their endpoints, and every rank gets the list.
 //
-// A server holds its port until it has the list and lets go of it just before Resolve returns, so that the server can
-// listen there. Ports are chosen outside the range from which systems take ports for outgoing calls.
+// A server reserves its port until just before Resolve returns, and can then listen there. Ports are chosen outside the
+// range that the system uses for outgoing connections.
 func (m MPISymmetric) Resolve(ctx context.Context) (Identity, error) {
 	id, err := m.Identity()
 	if err != nil {

@@ -26,15 +26,14 @@ import (
 // PADDLE_CURRENT_IP for POD_IP, and for the list PADDLE_PSERVERS (ips) with PADDLE_PORT (one port for all or one for
 // each, 6174 if not set).
 //
-// Other variables of the family (PADDLE_WITH_GLOO, PADDLE_GLOO_*, PADDLE_HETER_*, SYS_JOB_ID, CUDA_VISIBLE_DEVICES)
-// have no meaning here and are ignored. So are CPU_NUM and FLAGS_*: how many threads train is the program's to say, and
-// what the flags of the communicator say is in package strategy.
+// Related variables without a meaning here are ignored (PADDLE_WITH_GLOO, PADDLE_GLOO_*, PADDLE_HETER_*, SYS_JOB_ID,
+// CUDA_VISIBLE_DEVICES). So are CPU_NUM and FLAGS_*: the program chooses the number of training threads, and package
+// strategy has the options of the communicator flags.
 //
-// Where none of the variables is set, the process trains alone, as [Local] does: the program needs no other role maker
-// to run without a cluster. POD_IP and PADDLE_PORT by themselves say nothing, since clusters set them for any process.
-// Where some are set and others are missing, Identity returns an error that names what is missing. One of several ranks
-// of MPI or Slurm is never alone, nor is a process that another launcher has started as one of several: there
-// [FromEnvironment] is meant.
+// If none of the variables is set, the process trains alone, as with [Local], so the program needs no other role maker
+// to run without a cluster. POD_IP and PADDLE_PORT alone mean nothing, since clusters set them for any process. If some
+// variables are set and others are missing, Identity returns an error that names the missing ones. A process that MPI,
+// Slurm or another launcher started as one of several is an error: use [FromEnvironment] there.
 type PaddleCloud struct {
 	// Getenv looks a variable up; nil means os.Getenv.
 	Getenv func(name string) string

@@ -5,22 +5,22 @@ import (
 	"errors"
 )
 
-// RoleMaker tells a process who it is.
+// RoleMaker determines the role of the calling process.
 //
-// Contract: Identity is quick, sends nothing, and gives the same answer each time. A role maker that does not know
-// the servers' endpoints before the processes have met is a [Resolver] too; its Identity then has the right number of
-// Servers, all of them "".
+// Contract: Identity is fast, does not use the network, and returns the same answer each time. A role maker that does
+// not know the servers' endpoints before the processes have met also implements [Resolver]; its Identity then has the
+// right number of Servers, each "".
 type RoleMaker interface {
 	Identity() (Identity, error)
 }
 
 // Resolver is a role maker whose processes must meet to learn where the servers are. Resolve is called once in each
-// process, returns the complete identity, and gives up when ctx ends with an error that says who is missing.
+// process and returns the complete identity. If ctx ends first, its error names the missing processes.
 type Resolver interface {
 	Resolve(ctx context.Context) (Identity, error)
 }
 
-// Resolve is the complete, validated identity that r gives, whether r is a [Resolver] or not.
+// Resolve returns the complete, validated identity of r, whether or not r is a [Resolver].
 func Resolve(ctx context.Context, r RoleMaker) (Identity, error) {
 	if r == nil {
 		return Identity{}, errors.New("rolemaker: no role maker; FromEnvironment(nil) finds one")

@@ -13,9 +13,9 @@ import (
 //
 //	{"cluster": {"ps": ["tf-ps-0.ns.svc:2222"], "worker": ["tf-worker-0.ns.svc:2222"]}, "task": {"type": "ps", "index": 0}}
 //
-// Tasks "ps" are servers. A chief, which older jobs call master, is worker 0, and tasks "worker" come behind it. An
-// evaluator stands in the cluster and counts for nothing. A cluster without servers is a collective job, and one of a
-// single task, or none, is a process alone. A job whose workers come and go lists no cluster, and is refused.
+// Tasks "ps" are servers. A chief, called master in older jobs, is worker 0, and tasks "worker" follow it. An evaluator
+// is ignored. A cluster without servers is a collective job; one with a single task, or none, is a process alone. An
+// elastic job, which lists no cluster, is refused.
 type TFConfig struct {
 	// Getenv looks a variable up; nil means os.Getenv.
 	Getenv func(name string) string

@@ -11,10 +11,10 @@ import (
 // Volcano reads what Volcano's plugins svc and env set: the hosts of each task, VC_PS_HOSTS=wd-ps-0.wd,wd-ps-1.wd, and
 // VC_TASK_INDEX.
 //
-// Tasks ps, pserver and server are servers; chief, master, worker and trainer are workers, in that order. A process
-// finds its own host, HOSTNAME, among them, since no variable names its task; its number in that task must be
-// VC_TASK_INDEX where the plugin env sets it. All listen at FLEET_PORT, 36000 if that is not set. A job without servers
-// is a collective one. The plugin svc should be given publish-not-ready-addresses, where pods have readiness probes.
+// Tasks ps, pserver and server are servers; chief, master, worker and trainer are workers, in that order. No variable
+// names the task of a process, so it looks for its own host, HOSTNAME, in the lists; its index there must equal
+// VC_TASK_INDEX, if the plugin env sets it. All listen at FLEET_PORT, 36000 if that is not set. A job without servers
+// is collective. If pods have readiness probes, give the plugin svc the option publish-not-ready-addresses.
 type Volcano struct {
 	// Getenv looks a variable up; nil means os.Getenv.
 	Getenv func(name string) string
