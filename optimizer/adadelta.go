@@ -9,7 +9,7 @@ import "github.com/gofleet/gofleet/optimizer/lr"
 //	d ← ρd + (1−ρ)Δ²
 //	w ← w − lr·Δ
 type Adadelta struct {
-	// LR scales the steps; 0 means 1, the paper's.
+	// LR scales the steps; 0 means 1, as in the paper.
 	LR float64
 	// Schedule, if any, gives the learning rate in place of LR.
 	Schedule lr.Schedule

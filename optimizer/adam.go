@@ -12,9 +12,9 @@ import (
 //	v ← β₂v + (1−β₂)g²
 //	w ← w − lr·(m/(1−β₁ᵗ)) / (√(v/(1−β₂ᵗ)) + ε)
 //
-// t is the step of the variable. A row of an embedding is lazy by default: only the steps that touch it change it, with
-// the exponent t+1 in place of t, as the original computes it. With Dense every row moves in every step, touched or
-// not.
+// t is the step of the variable. Rows of an embedding are lazy by default: only the steps that touch a row change it,
+// with the exponent t+1 in place of t, as PaddlePaddle computes it. With Dense every row moves in every step, touched
+// or not.
 type Adam struct {
 	// LR is the learning rate; 0 means 0.001.
 	LR float64
@@ -23,7 +23,7 @@ type Adam struct {
 	// Beta1, Beta2 and Epsilon: 0 means 0.9, 0.999 and 1e-8. A Beta of -1 is none: without Beta1 Adam is RMSProp
 	// with bias correction.
 	Beta1, Beta2, Epsilon float64
-	// Dense makes rows decay in the steps that don't touch them too.
+	// Dense makes the moments of rows decay, and move the rows, also in steps that don't touch them.
 	Dense bool
 
 	exact bool //lint:ignore U1000 journals name their job by a sum of what a rule prints, and it always printed this
@@ -38,7 +38,7 @@ func (Adam) StateLen(n int) int { return 2 * n }
 // Sweeps implements [Sweeper].
 func (r Adam) Sweeps() bool { return r.Dense }
 
-// Rests implements [Rester]: without moments a zero gradient moves nothing.
+// Rests implements [Rester]: a row with zero moments is not moved by a zero gradient.
 func (Adam) Rests(_, state []float32) bool { return allZero(state) }
 
 // LearningRate implements [Rated].

@@ -6,8 +6,8 @@ import (
 	"math"
 )
 
-// Assign is an initializer with given values: all elements of a dense param, or all rows of an embedding with a height,
-// one after another. The values are not copied.
+// Assign returns an initializer with given values: all elements of a dense param, or all rows of an embedding with a
+// height, one after another. The values are not copied.
 func Assign(values []float32) Initializer {
 	h := fnv.New64a()
 	var b [4]byte

@@ -12,16 +12,17 @@ import (
 	"github.com/gofleet/gofleet/optimizer/lr"
 )
 
-// A Checker is a rule, a schedule or an initializer that can say what is wrong with its settings.
+// A Checker is a rule, a schedule or an initializer that validates its settings.
 type Checker interface {
-	// Check returns an error that names the setting, its value and what it may be, or nil. What is inside, a rule, a
-	// schedule, is asked by [CheckRule].
+	// Check returns nil, or an error that names the setting, its value and the permitted values. [CheckRule] checks
+	// nested rules and schedules.
 	Check() error
 }
 
-// CheckRule says what is wrong with a rule, or nil. It asks every [Checker] in it, rules inside and schedules too, and
-// refuses pointers, which are other types than the rules that trainers know and print as addresses where processes
-// compare them, and wrappers in places where they would do nothing. Trainers call it before they train.
+// CheckRule returns an error that says what is wrong with a rule, or nil. It runs every [Checker] in it, including
+// nested rules and schedules. It refuses pointers, since they are different types from the rules that trainers know,
+// and processes would compare their addresses; and wrappers in places where they would have no effect. Trainers call it
+// before they train.
 func CheckRule(r Rule) error {
 	if r == nil {
 		return errNoRule
@@ -32,8 +33,8 @@ func CheckRule(r Rule) error {
 	return checkNesting(r)
 }
 
-// CheckParams says whether a rule names params that an objective has not got, in a [PerParam] or as exceptions of a
-// clip: a name that was mistyped would do nothing. Trainers call it when they know the params.
+// CheckParams returns an error if a rule names params that the objective does not have, in a [PerParam] or as
+// exceptions of a clip: a mistyped name would have no effect. Trainers call it when they know the params.
 func CheckParams(r Rule, params []*Param) error {
 	for {
 		if n, ok := r.(interface{ paramNames() []string }); ok {

@@ -6,24 +6,24 @@ import (
 	"slices"
 )
 
-// A GradientClipper is a rule that shortens the gradients of a whole step before they are applied one by one, which
-// only the holder of them all can do: trainers call it once a step. Update takes gradients as they are.
+// A GradientClipper is a rule that scales the gradients of a whole step before they are applied one by one. Only the
+// process that holds all gradients can do so: trainers call ClipGradients once per step, and Update does not clip.
 type GradientClipper interface {
 	Rule
 	ClipGradients(params []*Param, rows []Rows)
 }
 
-// A NormClipper is a GradientClipper that looks at nothing but lengths and multiplies each variable's gradient by one
-// factor. So gradients may lie in several places: each sums the squares of its part, and all scale by the factors of
-// the whole sums.
+// A NormClipper is a GradientClipper that depends only on norms and multiplies each variable's gradient by one factor.
+// So gradients may be spread over several processes: each sums the squares of its part, and all scale by the factors of
+// the total sums.
 type NormClipper interface {
 	GradientClipper
-	// Factors sets factors[i] to what the gradient of variable i is multiplied by; squares[i] is the sum of its
+	// Factors sets factors[i] to the factor for the gradient of variable i; squares[i] is the sum of that gradient's
 	// squares.
 	Factors(factors []float32, squares []float64)
 }
 
-// A Sparer is a clip by norm that leaves some params alone: they are neither measured nor shortened.
+// A Sparer is a clip by norm that leaves some params out: they neither count in the norm nor are clipped.
 type Sparer interface {
 	Spares(p *Param) bool
 }
@@ -34,13 +34,13 @@ func spares(c GradientClipper, p *Param) bool {
 	return p.Frozen || ok && s.Spares(p)
 }
 
-// ClipByNorm shortens the gradient of each variable to Norm where it is longer: g·Norm/‖g‖. The gradient of an
-// embedding is that of all rows in the step together. In mode sync, and in collective jobs, the step is the round: the
-// mean of all workers' gradients is clipped, not each, as the package's documentation has it.
+// ClipByNorm scales the gradient of each variable down to Norm if its norm is larger: g·Norm/‖g‖. The gradient of an
+// embedding is that of all rows in the step together. In mode sync and in collective jobs the mean of all workers'
+// gradients is clipped, not each gradient; see the table in the package documentation.
 type ClipByNorm struct {
 	Rule
 	Norm float64
-	// Except names params whose gradients stay as they are.
+	// Except names params whose gradients are not clipped.
 	Except []string
 }
 
@@ -54,13 +54,13 @@ func (c ClipByNorm) Factors(factors []float32, squares []float64) {
 	}
 }
 
-// ClipByGlobalNorm shortens the gradients of all variables by the same factor where all together are longer than Norm:
-// g·Norm/√Σ‖g‖². Directions stay. In mode sync, and in collective jobs, the mean of all workers' gradients is clipped,
-// not each, as the package's documentation has it.
+// ClipByGlobalNorm scales the gradients of all variables by the same factor if their joint norm is above Norm:
+// g·Norm/√Σ‖g‖². Directions stay the same. In mode sync and in collective jobs the mean of all workers' gradients is
+// clipped, not each gradient; see the table in the package documentation.
 type ClipByGlobalNorm struct {
 	Rule
 	Norm float64
-	// Except names params that are neither measured nor shortened.
+	// Except names params that are left out: they neither count in the norm nor are clipped.
 	Except []string
 }
 

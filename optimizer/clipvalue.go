@@ -2,14 +2,14 @@ package optimizer
 
 import "fmt"
 
-// ClipByValue keeps each element of the gradient between Min and Max and leaves the rest to another rule. With Min 0
-// and Max above, it is between −Max and Max.
+// ClipByValue clamps each element of the gradient to [Min, Max] before another rule applies it. With Min 0 and a
+// positive Max, the range is [−Max, Max].
 //
-// It acts on what an update is given: in mode sync and in collective jobs the mean of all workers' gradients, in modes
-// async, half_async and ssp a push, each of its gradients if they are added up, in geo the worker's own
-// gradient. The package's documentation has a table.
+// It acts on the gradient of an update: in mode sync and in collective jobs the mean of all workers' gradients; in
+// modes async, half_async and ssp a push, or each of its gradients if they are summed; in geo the worker's own
+// gradient. The package documentation has a table.
 //
-// Where a rule has both, gradients are clipped before decay is added: Decay{Rule: …} goes inside ClipByValue{Rule: …}.
+// To combine the two, put Decay{Rule: …} inside ClipByValue{Rule: …}: gradients are clipped before decay is added.
 type ClipByValue struct {
 	Rule
 	Min, Max float64
@@ -25,7 +25,7 @@ func (c ClipByValue) Update(w, g, state []float32, s *State) {
 	c.Rule.Update(w, clipped, state, s)
 }
 
-// Clip sets clipped to the elements of g, each within the limits. The two may be one slice.
+// Clip sets clipped to the elements of g, clamped to the limits. Both may be the same slice.
 func (c ClipByValue) Clip(clipped, g []float32) {
 	low, high := float32(c.limit()), float32(c.Max)
 	for i, v := range g[:len(clipped)] {

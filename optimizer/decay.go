@@ -1,7 +1,7 @@
 package optimizer
 
-// Decay pulls weights to zero by adding to each gradient what a penalty in the loss would add, and leaves the rest to
-// another rule:
+// Decay adds the gradient of an L1 or L2 penalty to each gradient before another rule applies it, which pulls weights
+// to zero:
 //
 //	g + L1·sign(w) + L2·w
 //

@@ -2,7 +2,7 @@ package optimizer
 
 import "github.com/gofleet/gofleet/optimizer/lr"
 
-// DecayedAdagrad is [Adagrad] that forgets:
+// DecayedAdagrad is [Adagrad] with a decaying accumulator:
 //
 //	a ← d·a + (1−d)g²
 //	w ← w − lr·g / (√a + ε)

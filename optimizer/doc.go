@@ -1,33 +1,34 @@
 // Package optimizer holds the arithmetic of training: what a parameter is, how a gradient changes it, and the small
 // contracts between the model that computes gradients and the trainer that keeps weights.
 //
-// A [Rule] is one update formula for one slice of float32. It knows nothing of servers, tables or networks, so the same
-// Adam runs on a server's shard, on one embedding row and in a process alone:
+// A [Rule] is one update formula for one slice of float32. It does not depend on servers, tables or networks, so the
+// same Adam runs on a server's shard, on one embedding row and in a single process:
 //
 //	rule := optimizer.Adam{LR: 1e-3}
 //	state := make([]float32, rule.StateLen(len(w)))
 //	rule.Update(w, g, state, &optimizer.State{Step: 1})
 //
-// Rules are plain structs whose zero fields mean the usual numbers (-1 is 0, where 0 may be meant): [SGD], [Momentum],
-// [Adam], [AdamW], [Adamax], [Adagrad], [DecayedAdagrad], [Adadelta], [RMSProp], [Ftrl], [Lamb], [Lars] and [DPSGD],
-// and for rows [SparseNaive], [SparseAdagrad], [StdAdagrad], [SparseAdam] and [SparseSharedAdam]. All take a schedule
-// of package [lr], and a job may set another rate while it trains ([Rated], [lr.ReduceOnPlateau]). What goes around a
-// rule is a rule: [Decay], [ClipByValue], [ClipByNorm], [ClipByGlobalNorm], [ShowScale] for rows that count shows, and
-// [PerParam] for params that want one of their own:
+// Rules are plain structs whose zero fields mean the usual defaults (where a value of 0 makes sense, write -1 for it):
+// [SGD], [Momentum], [Adam], [AdamW], [Adamax], [Adagrad], [DecayedAdagrad], [Adadelta], [RMSProp], [Ftrl], [Lamb],
+// [Lars] and [DPSGD], and for rows [SparseNaive], [SparseAdagrad], [StdAdagrad], [SparseAdam] and [SparseSharedAdam].
+// All accept a schedule of package [lr], and a running job can change its rate ([Rated], [lr.ReduceOnPlateau]).
+// Wrappers of a rule are rules too: [Decay], [ClipByValue], [ClipByNorm], [ClipByGlobalNorm], [ShowScale] for rows that
+// count shows, and [PerParam] for params with a rule of their own:
 //
 //	rule := optimizer.ClipByGlobalNorm{Norm: 5, Rule: optimizer.Decay{L2: 1e-4, Rule: optimizer.Adam{LR: 1e-3}}}
 //
 // Trainers check a rule with [CheckRule] before they train.
 //
-// A [Param] is a dense array or an embedding: a table of rows found by id and born when first touched. An [Objective]
-// is what is minimised (a loss node of package nn, or a user's own): it lists its params and is bound to a [Trainer],
-// which brings weights before a step and takes gradients after it. The trainer may be a fleet of servers or package
-// optimizer/local; the objective can't tell.
+// A [Param] is a dense array or an embedding: a table of rows found by id and created when first used. An [Objective]
+// is the function to minimise (a loss node of package nn, or your own). It lists its params and is bound to a
+// [Trainer], which provides weights before a step and takes gradients after it. The trainer may be a fleet with servers
+// or package optimizer/local; the objective need not know which.
 //
 // # Where clips act
 //
-// A clip is for the gradient of an update, so it acts where that gradient is whole: [ClipByNorm] and [ClipByGlobalNorm]
-// before all updates of a step, [ClipByValue] (as [Decay], and every wrapper with an Update of its own) within each.
+// A clip applies to the gradient of an update, so it acts where that gradient is complete: [ClipByNorm] and
+// [ClipByGlobalNorm] before all updates of a step, [ClipByValue] (like [Decay] and every other wrapper with its own
+// Update) within each update.
 //
 //	trainer                         by norm, by global norm              by value
 //	package local, a fleet alone    the batch's gradient                 the same
@@ -39,16 +40,16 @@
 //	                                                                     gradients as one
 //	mode geo                        a thread's own, on the worker        the same
 //
-// In rounds, N workers so train as one process on the joined batch does. It is not what PaddlePaddle does, whose
-// workers clip their own gradients in every mode: where two have 3 and 0.5, clipped to 1, a rate of 0.1 moves a weight
-// by 0.075 there and by 0.1 here. With gradient merge, clips act on the merged gradient, as if the batch were larger.
-// Params that are frozen are never clipped.
+// So with rounds, N workers train like one process on the joined batch. PaddlePaddle differs: its workers clip their
+// own gradients in every mode. If two workers have gradients 3 and 0.5, clipped to 1, a rate of 0.1 moves a weight by
+// 0.075 there and by 0.1 here. With gradient merge, clips act on the merged gradient, as if the batch were larger.
+// Frozen params are never clipped.
 //
 // # Which gradients may be added up
 //
-// In mode async several gradients may be one push (Strategy.MaxMergeVarNum). Under an additive rule their sum
-// trains as they would one by one, and they are added up; under any other they are averaged, and the push is one update
-// of a batch so much larger:
+// In mode async several gradients may be merged into one push (Strategy.MaxMergeVarNum). Under an additive rule they
+// are summed, which equals applying them one by one. Under any other rule they are averaged, and the push is one update
+// of a correspondingly larger batch:
 //
 //	SGD                                            the sum
 //	ClipByValue, ClipByNorm, ClipByGlobalNorm      each gradient is clipped on its worker, then the sum, if it is

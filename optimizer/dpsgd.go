@@ -6,19 +6,19 @@ import (
 	"github.com/gofleet/gofleet/optimizer/lr"
 )
 
-// DPSGD hides single examples in noise (Abadi et al., 2016):
+// DPSGD adds noise for differential privacy (Abadi et al., 2016):
 //
 //	w ← w − lr·(g/max(1, ‖g‖/clip) + N(0, σ)/batch)
 //
-// Every weight gets noise of its own, from a generator that can't be predicted: two runs differ. The rule sees a
-// variable as a whole: its variables are not cut, and a row of an embedding is a variable. Workers without servers,
-// each of which would have other noise, can't use it.
+// The noise of each weight comes from an unpredictable generator, so two runs differ. The rule needs whole variables:
+// they are not split over servers, and a row of an embedding counts as a variable. Collective jobs can't use it, since
+// each worker would draw different noise.
 type DPSGD struct {
 	// LR is the learning rate; 0 means 0.001.
 	LR float64
 	// Schedule, if any, gives the learning rate in place of LR.
 	Schedule lr.Schedule
-	// Clip is the longest gradient that is taken as it is; 0 means 0.9.
+	// Clip is the norm above which a gradient is scaled down; 0 means 0.9.
 	Clip float64
 	// BatchSize divides the noise; 0 means 0.999.
 	BatchSize float64

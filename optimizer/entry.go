@@ -6,33 +6,33 @@ import (
 	"math"
 )
 
-// Entry decides which ids of an embedding get a row of their own, so that ids which are hardly ever met cost no memory.
-// An id that has none yet reads as a missing row does (zeros, or its initial value when the embedding has a height) and
-// its gradients are dropped. At most one of the policies is set; the zero value lets every id in when it is first
-// pushed, in a process alone when it is first read for training.
+// Entry decides which ids of an embedding get a row, so that rare ids cost no memory. An id without a row reads as a
+// missing row (zeros, or its initial value if the embedding has a height), and its gradients are dropped. At most one
+// of the policies may be set. The zero value gives every id a row when it is first pushed; in a process alone, when it
+// is first read for training.
 //
-// Counts rise with pushes, each of which counts once however often it is repeated on the way, and never with reads. A
-// round, of mode sync or without servers, counts as many pushes of an id as workers had it. Steps that travel as one
-// gradient (gradient_merge, MaxMergeVarNum) are one push; shows and clicks add up wherever gradients do. A row that is
-// given explicitly, or by a checkpoint, is let in by every policy.
+// Counts rise with pushes and never with reads; a push that is retried counts once. A round, in mode sync or without
+// servers, counts one push of an id for each worker that had it. Steps that are merged into one gradient
+// (gradient_merge, MaxMergeVarNum) count as one push; their shows and clicks are summed. Every policy accepts a row
+// that is given explicitly or by a checkpoint.
 type Entry struct {
-	// CountFilter is the number of pushes with that id that it takes: the gradient of the last of them is the row's
-	// first. 0 and 1 let every id in.
+	// CountFilter is the number of pushes that an id needs; the gradient of the last of them is the row's first. 0 and
+	// 1 let every id in.
 	CountFilter int `json:"count_filter,omitempty"`
-	// Probability is the share of all ids that are let in, between 0 and 1; the others never are. The lot of an id
-	// depends on the param's Seed and Name and on the id alone, so it falls alike on every server and in every run.
-	// (PaddlePaddle's ProbabilityEntry(p) lets 1−p in.)
+	// Probability is the fraction of ids that get a row, between 0 and 1; the others never do. The choice depends only
+	// on the param's Seed and Name and on the id, so it is the same on every server and in every run. (PaddlePaddle's
+	// ProbabilityEntry(p) lets 1−p in.)
 	Probability float64 `json:"probability,omitempty"`
 	// ShowClick lets an id in by how often it was shown and clicked.
 	ShowClick ShowClick `json:"show_click,omitzero"`
 }
 
-// ShowClick rates an id by how often it was shown to somebody, and how often it was clicked:
+// ShowClick scores an id by its impressions (shows) and clicks:
 //
 //	score = ShowCoeff·(show − click) + ClickCoeff·click
 //
-// The id is let in by the push that brings its score to Threshold. Its row goes on counting, so that a table can be rid
-// of rows whose score has decayed. A push that says nothing of shows and clicks is one show.
+// The push that brings an id's score to Threshold creates its row. The row continues to count, so that rows whose score
+// has decayed can be dropped from the table. A push without shows and clicks counts as one show.
 type ShowClick struct {
 	// Threshold is the score to reach; it must be positive.
 	Threshold float64 `json:"threshold"`
@@ -42,7 +42,7 @@ type ShowClick struct {
 	ClickCoeff float64 `json:"click_coeff,omitempty"`
 }
 
-// Score is that of an id that was shown and clicked so often.
+// Score returns the score of an id with this many shows and clicks.
 func (s ShowClick) Score(show, click float32) float64 {
 	return or(s.ShowCoeff, 0.1)*float64(show-click) + or(s.ClickCoeff, 1)*float64(click)
 }
@@ -83,7 +83,7 @@ func checkCoeff(name string, v float64) error {
 	return nil
 }
 
-// Drawn says whether the param's [Entry.Probability] lets an id in.
+// Drawn says whether the param's [Entry.Probability] gives an id a row.
 func (p *Param) Drawn(id uint64) bool {
 	const lots = 0x6c6f7473 // another stream than that of initial values
 	return unit(Key(p.Seed^lots, p.Name)^mix(id+1), 0) < p.Entry.Probability

@@ -16,7 +16,7 @@ import (
 //	w ← (L1·sign(z) − z) / (n'^−p/lr + 2·L2)   where |z| > L1, else 0
 //	n ← n'
 //
-// p is Power. What a weight was before its first update is forgotten when its gradient is zero.
+// p is Power. A weight whose first update has a zero gradient loses its initial value.
 type Ftrl struct {
 	// LR is the learning rate; 0 means 0.001.
 	LR float64

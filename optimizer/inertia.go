@@ -1,11 +1,11 @@
 package optimizer
 
-// An Inertial rule carries a part of every update over into the next one: its momentum. So it can be said where its
-// weights are going before the next gradients are known.
+// An Inertial rule has momentum: it repeats a fraction of every update in the next one. So a server can predict its
+// weights before the next gradients are known.
 type Inertial interface {
 	Rule
-	// Inertia is the part of an update that the next one repeats: Adam's β₁, the μ of momentum. It is at least 0 and
-	// below 1.
+	// Inertia is the fraction of an update that the next one repeats: Adam's β₁, the μ of momentum. It is at least 0
+	// and below 1.
 	Inertia() float64
 }
 

@@ -3,24 +3,24 @@ package optimizer
 import "math"
 
 // Initializer gives a param its values before the first update. Fill sets every element of w; element i must be a pure
-// function of the initializer's fields, key and i, so that a row born on any server, in any order, or again after it
-// was dropped, has the same values. Implementations are plain comparable structs: their types and fields are part of
-// the fingerprint that servers and workers compare. As in a [Rule], pointers are refused, and a field that is added
-// does nothing at zero.
+// function of the initializer's fields, key and i, so that a row has the same values on any server, in any order, and
+// when it is created again after it was dropped. Implementations are plain comparable structs: their types and fields
+// are part of the fingerprint that servers and workers compare. As in a [Rule], pointers are refused, and a field added
+// later must have no effect at zero.
 type Initializer interface {
 	Fill(w []float32, key uint64)
 }
 
-// A RowInitializer knows the values of rows by id, as values read from a file do. Every process of a job must have the
-// same. One that has values for the first ids alone, and zeros for all others, may say for how many by a method
-// Given(dim int) int: a model that is saved has no more of them.
+// A RowInitializer has initial values of rows by id, for example read from a file. Every process of a job must have the
+// same values. If it has values only for the first ids and zeros for all others, it may have a method Given(dim int)
+// int that returns their number; a saved model then contains only that many.
 type RowInitializer interface {
 	Initializer
 	// FillRow sets w to row id of an embedding.
 	FillRow(w []float32, id uint64)
 }
 
-// Key is the stream of random numbers that belongs to the param of that name under that seed.
+// Key returns the random stream of the param with this name under this seed.
 func Key(seed uint64, name string) uint64 {
 	h := uint64(14695981039346656037) // FNV-1a, frozen: it decides initial values
 	for i := range len(name) {
@@ -62,7 +62,7 @@ func (c Constant) Fill(w []float32, _ uint64) {
 // Uniform draws from [Low, High); the zero value draws from [−1, 1).
 type Uniform struct{ Low, High float32 }
 
-// WithDefaults is the initializer with its numbers written out.
+// WithDefaults returns the initializer with its defaults filled in.
 func (u Uniform) WithDefaults() Uniform {
 	if u == (Uniform{}) {
 		return Uniform{Low: -1, High: 1}
@@ -79,10 +79,11 @@ func (u Uniform) Fill(w []float32, key uint64) {
 	}
 }
 
-// Normal draws from a normal distribution about Mean; a deviation Std of 0 means 1. [Constant] is without any.
+// Normal draws from a normal distribution with mean Mean and standard deviation Std; a Std of 0 means 1. Use [Constant]
+// for no deviation.
 type Normal struct{ Mean, Std float32 }
 
-// WithDefaults is the initializer with its numbers written out.
+// WithDefaults returns the initializer with its defaults filled in.
 func (n Normal) WithDefaults() Normal {
 	if n.Std == 0 {
 		n.Std = 1
@@ -101,7 +102,7 @@ func (n Normal) Fill(w []float32, key uint64) {
 // TruncatedNormal draws from the distribution of a [Normal], cut at two standard deviations on each side.
 type TruncatedNormal struct{ Mean, Std float32 }
 
-// WithDefaults is the initializer with its numbers written out.
+// WithDefaults returns the initializer with its defaults filled in.
 func (n TruncatedNormal) WithDefaults() TruncatedNormal {
 	return TruncatedNormal(Normal(n).WithDefaults())
 }

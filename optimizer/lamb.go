@@ -22,7 +22,7 @@ type Lamb struct {
 	Beta1, Beta2, Epsilon float64
 	// WeightDecay is λ; 0 means 0.01, -1 none.
 	WeightDecay float64
-	// AlwaysAdapt measures the step by the variable's norm without weight decay too.
+	// AlwaysAdapt scales the step by the variable's norm even without weight decay.
 	AlwaysAdapt bool
 
 	exact bool //lint:ignore U1000 printed, as in Adam

@@ -2,12 +2,12 @@ package optimizer
 
 import "github.com/gofleet/gofleet/optimizer/lr"
 
-// Momentum adds up gradients with a decay (Polyak, 1964):
+// Momentum accumulates gradients with decay (Polyak, 1964):
 //
 //	v ← μv + g
 //	w ← w − lr·v             or, by Nesterov's lookahead, w ← w − lr·(g + μv)
 //
-// A row of an embedding is lazy: only the steps that touch it decay its v.
+// Rows of an embedding are lazy: only the steps that touch a row decay its v.
 type Momentum struct {
 	// LR is the learning rate; 0 means 0.001.
 	LR float64

@@ -13,8 +13,8 @@ import (
 // a height of 0 means that every uint64 is an id, otherwise ids are below height. An embedding's W and G are nil: its
 // rows travel in [Rows].
 //
-// Training begins with what W holds, in every kind of job: with servers and in a collective job with worker 0's. While
-// all of W is zero, as make leaves it, it begins with the initial values. An embedding begins with its Rows.
+// Training begins with the contents of W in every kind of job; with servers and in a collective job, with worker 0's.
+// If all of W is zero, as after make, it begins with the initial values. An embedding begins with its Rows.
 //
 // From then on W changes only inside [Session.Begin] and [Session.End]; G is read only inside [Session.End].
 type Param struct {
@@ -24,22 +24,22 @@ type Param struct {
 
 	W, G []float32
 
-	// Rows are what an embedding begins with, such as a loaded model's: they are in the tables before the first
-	// step, whatever its Entry says, and stay when nothing trains them. Nil is none.
+	// Rows are the rows that an embedding begins with, such as a loaded model's. They are in the tables before the
+	// first step, regardless of Entry, and stay if they are never trained. Nil means none.
 	Rows RowSource
-	// Init gives the values before the first update, to rows when they are born; nil means zeros.
+	// Init gives the values before the first update; rows get them when they are created. Nil means zeros.
 	Init Initializer
-	// Seed makes the initial values of one job: they are a pure function of (Seed, Name, row, column).
+	// Seed seeds the initial values, which are a pure function of (Seed, Name, row, column).
 	Seed uint64
 	// Entry decides which ids of an embedding get a row; the zero value lets all in.
 	Entry Entry
-	// MaxBytes bounds the memory of an embedding's rows in each process that keeps a share of them; 0 is no bound. When
-	// it is reached, new ids stay without a row, as [Entry] describes, and rows that exist go on; the log warns at 80 %
-	// of it, and says how many ids were turned away.
+	// MaxBytes bounds the memory of an embedding's rows in each process that keeps a share of them; 0 means no bound.
+	// At the bound, new ids get no row, as described at [Entry], and existing rows continue to train. The log warns at
+	// 80 %, and reports how many ids were refused.
 	MaxBytes int64
-	// Frozen marks what no rule may change, such as the statistics of batch norm. A frozen param has no G. An objective
-	// that computes other values of one that is dense gives them to a trainer that has a method SetDense(name string, w
-	// []float32) error, whose sessions bring them from the next step on.
+	// Frozen marks a param that no rule may change, such as batch norm statistics. A frozen param has no G. An
+	// objective that computes new values of a frozen dense param passes them to the trainer's method SetDense(name
+	// string, w []float32) error, if there is one; sessions then provide them from the next step on.
 	Frozen bool
 }
 
@@ -61,7 +61,7 @@ func (p *Param) Dim() int {
 	return n
 }
 
-// Height is the number of rows an embedding declares, 0 when its ids are open.
+// Height is the number of rows of an embedding, 0 if any uint64 is an id.
 func (p *Param) Height() int { return p.Shape[0] }
 
 // InitDense sets w, all elements of a dense param, to the initial values.

@@ -5,14 +5,15 @@ import (
 	"slices"
 )
 
-// PerParam trains some params by rules of their own (another learning rate, no decay of biases) and all others by Rule:
+// PerParam trains some params with rules of their own (another learning rate, no decay of biases) and all others with
+// Rule:
 //
 //	optimizer.PerParam{Rule: optimizer.Adam{LR: 1e-3}, By: map[string]optimizer.Rule{"emb": optimizer.Adagrad{LR: 0.1}}}
 //
-// It isn't applied itself: a param's trainer applies the rule of its name, or Rule.
+// Its own Update is not used: the trainer applies the rule for the param's name, or Rule.
 type PerParam struct {
 	Rule
-	// By gives rules by the names of params.
+	// By maps names of params to their rules.
 	By map[string]Rule
 }
 

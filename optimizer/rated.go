@@ -4,24 +4,21 @@ import (
 	"github.com/gofleet/gofleet/optimizer/lr"
 )
 
-// Rated is a rule with a learning rate, as all of this package are, which a job may change while it trains: every
-// update's [State] has the job's factor on it. A rule of one's own becomes one by this method and by taking its rate
-// from [State.Rate]:
+// Rated is a rule whose learning rate a running job can change, as all rules of this package are: the [State] of every
+// update has the job's factor. To make your own rule Rated, add this method and take the rate from [State.Rate]:
 //
 //	func (r MyRule) LearningRate() (float64, lr.Schedule) { return r.LR, r.Schedule }
 //
 //	rate := s.Rate(r.LearningRate())     // in Update
 //
-// What it derives from the rate and keeps in [State]'s Memo is right without more: a memo is empty when the factor has
-// changed.
+// Values derived from the rate may be cached in the [State]'s Memo, which is emptied when the factor changes.
 type Rated interface {
 	Rule
-	// LearningRate is the rate that the rule was given, its default in place of a zero, and the schedule that stands in
-	// for it, if any.
+	// LearningRate returns the rate of the rule, with the default for 0, and the schedule that replaces it, if any.
 	LearningRate() (lr float64, schedule lr.Schedule)
 }
 
-// Rate is the learning rate of the update: lr, or the schedule's where there is one, times RateFactor.
+// Rate returns the learning rate of the update: lr, or the schedule's rate if there is one, times RateFactor.
 func (s *State) Rate(lr float64, schedule lr.Schedule) float64 {
 	if schedule != nil {
 		lr = schedule.Rate(max(s.Step-1, 0))

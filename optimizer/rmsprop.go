@@ -18,7 +18,7 @@ type RMSProp struct {
 	Rho, Epsilon float64
 	// Momentum is μ, 0 for none.
 	Momentum float64
-	// Centered takes the variance in place of the mean square.
+	// Centered uses the variance in place of the mean square.
 	Centered bool
 }
 

@@ -1,12 +1,12 @@
 package optimizer
 
-// A RowSource has rows that an embedding begins with. Every process of a job must have the same, of which a server
-// takes its own.
+// A RowSource provides the rows that an embedding begins with. Every process of a job must have the same source; each
+// server takes its share.
 type RowSource interface {
-	// EachRow calls do with ids and their rows, one after the other, until all were given or do fails, whose error it
-	// returns. Of an id that comes twice the last row counts. do does not keep the slices.
+	// EachRow calls do with ids and their rows until all rows were passed or do returns an error, which EachRow
+	// returns. If an id occurs twice, the last row counts. do must not keep the slices.
 	EachRow(do func(ids []uint64, w []float32) error) error
-	// String tells this source from others, by the number of rows and a checksum of ids and values: it is part of the
+	// String identifies this source, by the number of rows and a checksum of ids and values. It is part of the
 	// fingerprint that servers and workers compare.
 	String() string
 }

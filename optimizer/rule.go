@@ -1,7 +1,6 @@
 package optimizer
 
-// Rule is an update formula for one slice of weights, whatever the slice is: a whole variable, a block of one, or a row
-// of an embedding.
+// Rule is an update formula for one slice of weights: a whole variable, a block of one, or a row of an embedding.
 //
 // Contract: Update changes w and state in place and nothing else, element by element in index order, without
 // allocating, and gives the same result for a slice as for its parts (slice-invariance), so that placement can't change
@@ -20,8 +19,8 @@ type Rule interface {
 	Update(w, g, state []float32, s *State)
 }
 
-// State is what an update knows beside its slices. The zero value is ready for a first step; callers keep one per
-// goroutine and variable and change Step.
+// State is the further input of an update besides its slices. The zero value is ready for a first step; callers keep
+// one per goroutine and variable and change Step.
 type State struct {
 	// Step counts the updates of the variable, 1 for the first; 0 counts as 1.
 	Step int64
@@ -31,11 +30,11 @@ type State struct {
 	// aren't counted.
 	Show float32
 
-	// RateFactor multiplies the learning rate, whatever it is: what a job has set while it trains; 0 means 1.
-	// [State.Rate] has it in.
+	// RateFactor multiplies the learning rate: the factor that a running job has set; 0 means 1. [State.Rate] includes
+	// it.
 	RateFactor float64
 
-	// Memo is a rule's scratch: what it derived from Step (a bias correction), so that thousands of rows share the
+	// Memo caches values that a rule derives from Step, such as a bias correction, so that thousands of rows share the
 	// work. It belongs to the step MemoStep; 0 means that it is empty.
 	Memo     [4]float32
 	MemoStep int64
@@ -43,9 +42,9 @@ type State struct {
 	buffer []float32
 }
 
-// Buffer returns n floats of scratch, whatever they hold. A rule that changes the gradient before another rule sees it
-// writes the new one there. There is one buffer: a rule in between is given it as its gradient and gets it again to
-// write to, which is right as long as it works element by element in index order.
+// Buffer returns n floats of scratch space with arbitrary contents. A rule that changes the gradient before another
+// rule sees it writes the new gradient there. There is one buffer: with nested rules the same slice is both gradient
+// and destination, so a rule must work element by element in index order.
 func (s *State) Buffer(n int) []float32 {
 	if cap(s.buffer) < n {
 		s.buffer = make([]float32, n)

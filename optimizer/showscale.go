@@ -1,13 +1,13 @@
 package optimizer
 
-// ShowScale gives a rule for rows the mean gradient over the shows of a row in place of all samples, so that a row
-// which is hardly ever shown learns as fast as one in every sample:
+// ShowScale averages the gradient of a row over the row's shows instead of over all samples, so that a rarely shown row
+// learns as fast as one in every sample:
 //
 //	g·Batch/show
 //
-// Shows are counted by pushes, for a param whose Entry is a [ShowClick]; elsewhere, and where a push shows the
-// row not once, the gradient stays as it is. It is the show_scale of the original's accessors, whose workers multiply
-// by the batch's size; there [SparseAdagrad] and [StdAdagrad] divide by shows, and other rules take the product:
+// Pushes carry shows for a param whose Entry is a [ShowClick]; for other params, and when a push has no show of the
+// row, the gradient is unchanged. It corresponds to show_scale of PaddlePaddle's accessors, whose workers multiply by
+// the batch size; there [SparseAdagrad] and [StdAdagrad] divide by shows, and other rules use the product:
 //
 //	optimizer.ShowScale{Rule: optimizer.SparseAdagrad{}, Batch: 512}
 type ShowScale struct {

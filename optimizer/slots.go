@@ -7,33 +7,33 @@ package optimizer
 
 // A StateIniter is a rule whose state is not zero before the first update.
 type StateIniter interface {
-	// InitState sets all of state, the state of one slice or row, to what it is before the first update.
+	// InitState sets all of state, for one slice or row, to its values before the first update.
 	InitState(state []float32)
 }
 
-// A Rester is a [Sweeper] that can tell when steps with a zero gradient will never again change a slice, so that a row
-// which was not touched for a million steps is brought up to date at once. The rule inside a [Wrapper] is not asked.
+// A Rester is a [Sweeper] that can tell when steps with a zero gradient will never change a slice again, so that a row
+// that was not touched for a million steps is brought up to date at once. A rule inside a [Wrapper] is not asked.
 type Rester interface {
 	Rests(w, state []float32) bool
 }
 
-// WholeVariable is a rule that looks at its slice as a whole (it takes norms, like LARS and LAMB), so that a variable
-// cut in two would train differently. Placement keeps such a rule's variables in one piece, and a row of an embedding
-// is one.
+// WholeVariable is a rule that needs its slice as a whole, for example to take norms as LARS and LAMB do, so that a
+// variable split in two would train differently. Placement keeps the variables of such a rule in one piece; each row of
+// an embedding counts as one variable.
 type WholeVariable interface {
 	// WholeVariable says whether this configuration of the rule does so.
 	WholeVariable() bool
 }
 
-// Random is a rule that draws lots: two processes that give it the same gradients come to different weights. It needs
-// servers, whose weights are everybody's, or a process that is alone.
+// Random is a rule that uses random numbers: two processes with the same gradients arrive at different weights. It
+// needs servers, or a process alone; collective jobs refuse it.
 type Random interface {
 	// Random says whether this configuration of the rule does so.
 	Random() bool
 }
 
-// A Wrapper is a rule around another, such as one that clips gradients first. What the wrapper can't do itself the rule
-// inside is asked for.
+// A Wrapper is a rule around another rule, such as one that clips gradients first. Optional methods that the wrapper
+// lacks are looked up in the inner rule.
 type Wrapper interface {
 	Unwrap() Rule
 }

@@ -67,7 +67,7 @@ func (r SparseNaive) check() error {
 //	w ← clamp(w − lr·g·√(a₀/(a₀+a)))
 //	a ← a + mean(g²)
 //
-// It is for rows: a dense variable would have one accumulator in all.
+// Use it for rows: a dense variable would have a single accumulator.
 type SparseAdagrad struct {
 	// LR is the learning rate; 0 means 0.05.
 	LR float64
