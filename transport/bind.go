@@ -64,9 +64,8 @@ const (
 	resolveSayEvery = 3 * time.Second
 )
 
-// ListenWait is t.Listen where the name in the endpoint may not resolve yet, as that of a pod that has just been
-// started: it tries again until ctx ends, and logs a warning with the reason every few seconds. Every other error is
-// returned at once.
+// ListenWait is t.Listen for an endpoint whose name may not resolve yet, such as that of a pod that has just started:
+// it retries until ctx ends, and logs a warning with the reason every few seconds. Other errors are returned at once.
 func ListenWait(ctx context.Context, t Transport, endpoint string, log *slog.Logger) (Listener, error) {
 	began, said := time.Now(), time.Now()
 	for {

@@ -5,8 +5,8 @@ import (
 	"hash/crc32"
 )
 
-// ErrCorrupt says that a message changed or was cut on its way. No handler saw a request of which that is known, and
-// sending it again may help; of an answer it leaves open what the request did.
+// ErrCorrupt says that a message was changed or cut in transit. A damaged request reached no handler, and sending it
+// again may help; after a damaged answer, the request may have been served.
 var ErrCorrupt = errors.New("message damaged on its way")
 
 // castagnoli is CRC-32C, which processors compute: about 30 GB/s. It finds every damage of up to 32 bits in a row.

@@ -9,17 +9,17 @@ import (
 	"github.com/gofleet/gofleet/transport/codec"
 )
 
-// Compressed returns t with messages encoded by c where that pays: from 1 KiB on, if less than 95 % are left. What does
-// not pay is sent as it is, without a copy. Both sides must be Compressed with the same codec: what another has encoded
-// is refused before it is decoded, but for messages of up to 64 KiB, so that two sides can find out what else they
-// differ in.
+// Compressed returns t with messages of at least 1 KiB encoded by c, if that leaves less than 95 % of them; other
+// messages are sent unchanged, without a copy. Both sides must be Compressed with the same codec: a message encoded by
+// another is refused before it is decoded, except for messages of up to 64 KiB, so that two sides can still report what
+// else they differ in.
 //
-// A message carries a checksum unless t is [Guarded], and one that was damaged is refused with [ErrCorrupt] on the side
-// that reads it.
+// A message carries a checksum unless t is [Guarded]; a damaged message is refused with [ErrCorrupt] on the receiving
+// side.
 //
-// maxDecoded bounds a message before encoding and after decoding, in bytes; 0 means what t can carry. It is the only
-// guard against a small message that decodes to a large one. All that a listener has decoded and not yet answered is
-// bounded as FastHTTP.MaxInFlight bounds what arrives: beyond it requests wait, up to StallTimeout.
+// maxDecoded limits a message before encoding and after decoding, in bytes; 0 means t's limit. It is the only guard
+// against a small message that decodes to a large one. The decoded requests that a listener has not yet answered are
+// bounded like requests in FastHTTP.MaxInFlight: beyond the bound requests wait, up to StallTimeout.
 func Compressed(t Transport, c codec.Codec, maxDecoded int) Transport {
 	return &compressed{t: t, limit: boundOf(t, maxDecoded), codec: c}
 }

@@ -1,5 +1,5 @@
-// Package transport carries bytes between workers and servers, and nothing else: it knows requests, answers and
-// endpoints, not tables or gradients.
+// Package transport carries bytes between workers and servers. It deals in requests, answers and endpoints only, not in
+// tables or gradients.
 //
 // A server claims an endpoint and serves it:
 //
@@ -10,53 +10,53 @@
 //	})
 //	defer l.Close(ctx)
 //
-// A worker calls it. The request is given in parts, so that a header and the floats it describes need not be copied
-// together; the answer is read where it lies:
+// A worker calls it. The request is passed in parts, so that a header and the floats it describes need not be copied
+// into one buffer; the answer is read in place:
 //
 //	err := t.Call(ctx, l.Endpoint(), [][]byte{header, floats}, func(body []byte) error {
 //		return decode(body)
 //	})
 //
-// [Memory] is a whole network inside one process: many instances of a program meet on it in a test. [FastHTTP] sends
-// POST requests over TCP ("10.0.0.7:6001") or a unix socket ("unix:/run/fleet.sock") and keeps connections open between
-// calls. [Compressed] is put around either and shrinks the messages for which it pays.
+// [Memory] is a network inside one process, for tests with many instances of a program. [FastHTTP] sends POST requests
+// over TCP ("10.0.0.7:6001") or a unix socket ("unix:/run/fleet.sock") and keeps connections open between calls.
+// [Compressed] wraps either and compresses the messages that become smaller by it.
 //
 // # Who owns the bytes
 //
-// A slice that a function is given is lent for the length of the call: a request's parts until Call returns, the body
-// inside read until read returns, a handler's req until the handler returns. Only a reply's parts live longer, until
-// Done.
+// Slices are lent for the duration of a call: a request's parts until Call returns, the body passed to read until read
+// returns, a handler's req until the handler returns. Only a reply's parts must stay unchanged longer, until Done.
 //
-// # What an error tells
+// # What an error means
 //
-// [ErrUnreachable] proves that no server saw the request, so it may be sent again without care. [ErrRefused] says that
-// the two sides do not trust or understand each other, so sending again does not help. [ErrTooLarge] says that the
-// message is over the bound. [ErrBusy] is ErrUnreachable with a reason: the server had no room. [ErrCorrupt] says that
-// a message was damaged on its way. Any other error, the end of ctx included, leaves open whether the request was
-// served: who sends again must make that harmless. Call itself never repeats a request.
+// [ErrUnreachable] proves that no server saw the request, so it is always safe to send again. [ErrRefused] means that
+// the two sides do not trust or understand each other, so sending again does not help. [ErrTooLarge] means that the
+// message is over the limit. [ErrBusy] is ErrUnreachable with a reason: the server had no room. [ErrCorrupt] means that
+// a message was damaged in transit. After any other error, including the end of ctx, the request may or may not have
+// been served: a caller that sends it again must make that harmless. Call itself never repeats a request.
 //
 // # How large, and how much at once
 //
-// A message is at most MaxMessage (1 GiB where nothing else is set), on both sides. Beyond MaxInFlight, requests wait:
-// in a client before they are sent to that endpoint, in a server before they are read, where their senders feel it as a
-// full connection. Each wait has an end, ctx in the client and StallTimeout in the server, and an error that says what
-// it waited for. Small messages, as heartbeats are, pass. An answer is not bounded so: its size is the server's choice.
+// A message is at most MaxMessage (by default 1 GiB), on both sides. Beyond MaxInFlight, requests wait: in a client
+// before they are sent to that endpoint, in a server before they are read, which blocks their senders' connections.
+// Each wait is bounded, by ctx in the client and StallTimeout in the server, and ends with an error that says what it
+// waited for. Small messages, such as heartbeats, don't wait. Answers have no such bound: their size is the server's
+// choice.
 //
 // # Damage
 //
-// TLS proves that bytes arrive as they were sent, and memory and the loopback do not change any. Everywhere else
+// TLS proves that bytes arrive as they were sent, and memory and the loopback do not change bytes. Everywhere else
 // [Compressed] adds a checksum, CRC-32C, to each message; see [Guarded].
 //
 // # What is counted
 //
-// Each transport of the house is [Metered]: calls, bytes before and after encoding, what is under way, how long it
-// waited, and refusals by cause. [Stats] is made for a log:
+// Every transport of this package is [Metered]: it counts calls, bytes before and after encoding, requests in flight,
+// waiting times, and refusals by cause. [Stats] can be logged:
 //
 //	slog.Info("transport", "stats", t.Stats())
 //
-// Calls that are repeated count each time, since it is the caller who repeats them.
+// A repeated call counts each time, since the caller repeats it.
 //
-// # Who may talk
+// # Security
 //
 // Plaintext stays on the machine: loopback addresses and unix sockets. Anything else needs a directory of certificates,
 // or a token besides it, or Insecure written out; see [FastHTTP] and [FromEnv]. "fleetrun certs" makes certificates for

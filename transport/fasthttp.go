@@ -18,7 +18,7 @@ import (
 // FastHTTP carries each request as one HTTP/1.1 POST, over TCP ("host:port") or a unix socket ("unix:/path"). Its zero
 // value works between processes of one machine; use it by pointer and do not copy it.
 //
-// # Who may talk
+// # Security
 //
 // Without TLS it listens on and calls loopback addresses and unix sockets only. To reach other machines, choose one of:
 //   - TLSDir alone: TLS 1.3, and both sides show a certificate that the directory's ca.pem signed;
@@ -31,36 +31,36 @@ import (
 type FastHTTP struct {
 	// MaxMessage bounds a request and an answer, in bytes. 0 means DefaultMaxMessage.
 	MaxMessage int
-	// MaxInFlight bounds bytes of requests over 64 KiB, under way to one endpoint or read and handled by the
-	// listeners. What is over it waits: a call until ctx ends, in its turn; a request that was
-	// sent, unread, for StallTimeout, so that its sender feels it. Requests that handlers hold, such as a round's that
-	// waits for its last worker, count: the bound of a server must be more than the requests of all workers
-	// together. What Compressed has decoded is bounded in the same way, for itself. 0 means a quarter of the memory
-	// that the process may have, by GOMEMLIMIT or its control group, and 4 GiB where neither is set.
+	// MaxInFlight bounds the bytes of requests over 64 KiB that are in flight to one endpoint, or read and handled by
+	// the listeners. Requests beyond it wait: a call, in its turn, until ctx ends; a request that was sent stays unread
+	// for at most StallTimeout, which blocks its sender. Requests held by handlers count too, such as those of a round
+	// that waits for its last worker, so a server's bound must exceed the requests of all workers together. Messages
+	// decoded by Compressed have a separate bound of the same size. 0 means a quarter of the memory that the process
+	// may use by GOMEMLIMIT or its control group, and 4 GiB if neither is set.
 	MaxInFlight int64
 	// IdleConns is how many connections to a server stay open between calls. Calls in flight are not limited by it:
 	// each has a connection of its own. 0 means 16.
 	IdleConns int
 	// DialTimeout bounds name resolution, connection and TLS handshake together. 0 means 5 s; ctx may end it sooner.
 	DialTimeout time.Duration
-	// StallTimeout is how long a client has for 64 MiB of a request, or of an answer over 1 MiB; after that, at most
-	// twice as late, its connection is closed, so that one that stopped sending or reading does not hold memory for
-	// ever. A new connection, and one that has begun a request, has as long for the request's head, and as long again
-	// for the first 64 KiB of its body, before which it is given no room; connections that were served nothing yet have
-	// 64 MiB of such bytes together. 0 means 60 s.
+	// StallTimeout is how long a client may take for 64 MiB of a request, or of an answer over 1 MiB. After that, or at
+	// most twice that, its connection is closed, so that a client that stopped sending or reading does not hold memory
+	// forever. The head of a request may take as long, and so may the first 64 KiB of its body, before memory is
+	// reserved for the rest; connections that have not been served a request yet share 64 MiB for such bytes. 0 means
+	// 60 s.
 	StallTimeout time.Duration
-	// IdleTimeout is how long a listener keeps a connection on which nothing is asked, at most twice as long. A client
-	// finds out before it uses the connection again. 0 means 10 min.
+	// IdleTimeout is how long, at most twice as long, a listener keeps a connection without requests. A client detects
+	// a closed connection before it uses it again. 0 means 10 min.
 	IdleTimeout time.Duration
-	// MaxConns is how many connections a listener has at a time. Beyond it the place of one is taken that was served no
-	// request yet, and where there is none, the newcomer is turned away. A job has as many as its workers make calls at
-	// once. 0 means 8192.
+	// MaxConns is how many connections a listener has at a time. A further connection replaces one that has not been
+	// served a request yet, or is refused if there is none. A job has as many connections as its workers make
+	// concurrent calls. 0 means 8192.
 	MaxConns int
-	// ListenAddr is where a listener binds, where that is not the endpoint that others call: behind a service's
-	// address, NAT or a published port. It is "host:port", a host alone (with the endpoint's port), ":port" (on every
-	// address) or "unix:/path"; "" means the endpoint.
+	// ListenAddr is the address to which a listener binds if it differs from the endpoint that others call: behind a
+	// service's address, NAT or a published port. It is "host:port", a host alone (with the endpoint's port), ":port"
+	// (on every address) or "unix:/path"; "" means the endpoint.
 	ListenAddr string
-	// Checksum has [Compressed] add checksums to all messages, even if TLS guards them or they stay on this
+	// Checksum makes [Compressed] add checksums to all messages, even if TLS protects them or they stay on this
 	// machine, for instance because a tunnel begins at a loopback address.
 	Checksum bool
 	// TLSDir is a directory with ca.pem, cert.pem and key.pem, or a Secret's with ca.crt, tls.crt and tls.key, which
@@ -71,15 +71,15 @@ type FastHTTP struct {
 	TLS *tls.Config
 	// Token is a secret that client and server share.
 	Token string
-	// ReadToken is a secret that listeners share with readers outside the job, who may read what a server lets them
-	// ([ReadListener]), and nothing else. It has 16 bytes or more and is not Token. With TLS it needs a Token besides:
-	// certificates alone would make workers of readers. "" means that there are none.
+	// ReadToken is a secret shared with readers outside the job, which may only read what a server permits
+	// ([ReadListener]). It has at least 16 bytes and differs from Token. With TLS it also needs a Token, since
+	// certificates alone would give readers the rights of workers. "" means no readers.
 	ReadToken string
-	// Cluster names the job or cluster, so that a process of another one, which has a list of servers from yesterday,
+	// Cluster names the job or cluster, so that a process of another one, for example with an outdated list of servers,
 	// is refused. It must be the same on both sides; empty is a name like any other.
 	Cluster string
-	// Insecure allows plaintext beyond this machine. Who sees that network reads weights, the token and the keys of a
-	// job's processes, and may send what any of them could: nothing but TLS is against that.
+	// Insecure allows plaintext beyond this machine. Anyone on that network can read weights, the token and the keys of
+	// the job's processes, and can impersonate any of them. Only TLS prevents that.
 	Insecure bool
 	// Logger receives panics of handlers and refused connections. nil means slog.Default().
 	Logger *slog.Logger

@@ -7,8 +7,8 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// Protocol is the version of what two processes say to each other: of the body of messages, envelope included, and
-// around it. A server refuses clients of another.
+// Protocol is the version of the protocol between two processes: of the messages, including their envelope, and of the
+// HTTP around them. A server refuses clients of another version.
 const Protocol = "1"
 
 const (

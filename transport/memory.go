@@ -10,8 +10,8 @@ import (
 	"github.com/gofleet/gofleet/internal/count"
 )
 
-// Memory is a network inside one process: what listens on it can be called on it, by any name. Requests and answers are
-// copied, never shared. It starts no goroutine but one for each running handler and touches neither clock nor socket,
+// Memory is a network inside one process: listeners on it can be called through it, by any name. Requests and answers
+// are copied, never shared. It starts only one goroutine for each running handler and uses neither clock nor sockets,
 // so it works inside a testing/synctest bubble. The zero value is an empty network.
 type Memory struct {
 	// MaxMessage bounds a request and an answer, in bytes. 0 means DefaultMaxMessage.
@@ -39,7 +39,7 @@ func (m *Memory) Stats() (s Stats) {
 	return s
 }
 
-// Guards implements [Guarded]: memory changes nothing.
+// Guards implements [Guarded]: memory does not change messages.
 func (m *Memory) Guards(string) bool { return true }
 
 // Listen implements [Transport]. Any name is an endpoint; one that ends in ":0" gets a number of its own.

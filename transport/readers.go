@@ -14,21 +14,22 @@ import (
 // Readers are processes outside a job that read from it. They have a token of their own, which opens a path of its own
 // alone, and what comes by that path goes to a handler of its own: none of the job's requests can be made with it.
 
-// Readable is an optional power of a [Transport] whose listeners know readers. [FastHTTP] and [Memory] have it.
+// Readable is an optional interface of a [Transport] whose listeners accept readers. [FastHTTP] and [Memory] implement
+// it.
 type Readable interface {
-	// Reader is a transport that calls listeners like this one's as a reader with that token.
+	// Reader returns a transport that calls the same listeners as a reader with this token.
 	Reader(token string) Transport
 }
 
-// ReadListener is an optional power of a [Listener] that knows readers. The listeners of [FastHTTP] and [Memory], and
-// of [Compressed] around them, have it.
+// ReadListener is an optional interface of a [Listener] that accepts readers. The listeners of [FastHTTP] and [Memory],
+// and of [Compressed] around them, implement it.
 type ReadListener interface {
-	// HandleReads has requests of readers answered by h, where the transport has a token for them. It is called before
-	// Serve; without it all readers are refused.
+	// HandleReads makes h answer requests of readers, if the transport has a token for them. Call it before Serve;
+	// without it all readers are refused.
 	HandleReads(h Handler)
 }
 
-// HandleReads is l's, and nothing where it has none.
+// HandleReads calls l's method HandleReads, if it has one.
 func HandleReads(l Listener, h Handler) {
 	if r, ok := l.(ReadListener); ok {
 		r.HandleReads(h)

@@ -105,9 +105,9 @@ func (f *FastHTTP) serverTLS() (*tls.Config, error) {
 	return config, nil
 }
 
-// TLSFiles are the files of a TLS directory, of the authority, of the certificate and of its key: ca.pem, cert.pem and
-// key.pem, or where there is no ca.pem and a ca.crt, as a Secret of Kubernetes names them, that and tls.crt and
-// tls.key.
+// TLSFiles returns the paths of the files in a TLS directory: the authority, the certificate and its key. They are
+// ca.pem, cert.pem and key.pem, or ca.crt, tls.crt and tls.key, as in a Secret of Kubernetes, if there is a ca.crt and
+// no ca.pem.
 func TLSFiles(dir string) (ca, cert, key string) {
 	names := []string{"ca.pem", "cert.pem", "key.pem"}
 	if _, err := os.Stat(filepath.Join(dir, names[0])); errors.Is(err, os.ErrNotExist) {

@@ -9,14 +9,14 @@ import (
 	"github.com/gofleet/gofleet/internal/count"
 )
 
-// Metered is an optional power of a [Transport] that counts. [FastHTTP], [Memory] and [Compressed] have it.
+// Metered is an optional interface of a [Transport] with counters. [FastHTTP], [Memory] and [Compressed] implement it.
 type Metered interface {
 	Stats() Stats
 }
 
-// Stats are the counters of a transport: since it was made, except for the gauges of what is under way now. Bytes are
-// messages' bytes, without what HTTP, TLS and TCP add. As a value of slog it shows what is not zero, and raw bytes
-// where a codec saved some:
+// Stats are the counters of a transport since it was made, and gauges of requests in flight. Bytes are those of
+// messages, without the overhead of HTTP, TLS and TCP. Logged with slog, it shows the values that are not zero, and raw
+// bytes if a codec saved some:
 //
 //	slog.Info("transport", "stats", t.Stats())
 type Stats struct {
@@ -41,8 +41,8 @@ type Stats struct {
 	Serving       int64 `count:"serving"`
 	ServingBytes  int64 `count:"serving_bytes"`
 
-	// RawSent and RawReceived are the bytes of requests and answers before encoding and after decoding,
-	// RawServedReceived and RawServedSent the same of what was served. Only Compressed counts them.
+	// RawSent and RawReceived are the bytes of requests before encoding and of answers after decoding;
+	// RawServedReceived and RawServedSent the same for served requests. Only Compressed counts them.
 	RawSent           int64 `count:"raw_sent" name:"transport_raw_bytes_total" by:"of=sent" help:"Before compression."`
 	RawReceived       int64 `count:"raw_received" name:"transport_raw_bytes_total" by:"of=received"`
 	RawServedReceived int64 `count:"raw_served_received" name:"transport_raw_bytes_total" by:"of=served_received"`
@@ -60,8 +60,8 @@ type Failures struct {
 	Other       int64 `count:"failed_otherwise"` // a connection that broke, a handler that panicked
 }
 
-// Refusals are connections and requests that listeners have turned away, by cause. Each was told, and the handler saw
-// none.
+// Refusals counts connections and requests that listeners have refused, by cause. Each got an error, and none reached
+// the handler.
 type Refusals struct {
 	Certificate int64 `count:"refused_certificate"` // TLS handshakes that failed: no certificate, or one of another CA
 	Plaintext   int64 `count:"refused_plaintext"`   // clients that do not speak TLS where it is spoken

@@ -5,8 +5,8 @@ import (
 	"errors"
 )
 
-// Transport carries requests to endpoints and answers back. [FastHTTP] and [Memory] are the two of the house; a user
-// may bring his own and try it with package transporttest.
+// Transport carries requests to endpoints and answers back. [FastHTTP] and [Memory] are the implementations of this
+// package; test your own with package transporttest.
 //
 // Contract, for every implementation:
 //   - Call sends the concatenation of req and gives the answer's body to read, once, on the calling goroutine. The body
@@ -14,7 +14,7 @@ import (
 //   - Call returns when ctx ends, with an error that wraps ctx's cause. The request may have been served all the same:
 //     Call never repeats a request by itself, and callers that repeat must make that safe.
 //   - An error that proves that no server saw the request wraps [ErrUnreachable]; every error names the endpoint.
-//   - A message over the implementation's bound is refused with [ErrTooLarge] on the side that sends it.
+//   - A message over the implementation's limit is refused with [ErrTooLarge] on the sending side.
 //   - The slices of req are only read, and only until Call returns.
 //   - Everything is safe for concurrent use.
 type Transport interface {
@@ -27,8 +27,8 @@ type Transport interface {
 type Listener interface {
 	// Endpoint is the address that clients call.
 	Endpoint() string
-	// Serve answers requests with h, each on a goroutine of its own that h may block, until Close. It returns nil after
-	// Close.
+	// Serve answers requests with h until Close, and then returns nil. Each request has its own goroutine, which h may
+	// block.
 	Serve(h Handler) error
 	// Close stops taking requests, waits for the handlers in flight until ctx ends, and frees the endpoint.
 	Close(ctx context.Context) error
@@ -38,17 +38,17 @@ type Listener interface {
 // client's side and nothing else.
 type Handler func(req []byte, reply *Reply)
 
-// Reply is the answer in the making.
+// Reply is the answer to a request, filled in by a Handler.
 type Reply struct {
 	// Parts are sent one after another. They must stay unchanged until Done is called.
 	Parts [][]byte
-	// Stranger says that who asked is no client of this server: the connection may end with the answer.
+	// Stranger says that the caller is not a client of this server: the connection may be closed after the answer.
 	Stranger bool
-	// Broken, if a transport sets it, says whether the client's side has ended the connection that the request came by,
-	// as the system does for a process that dies. It may be asked for as long as somebody likes.
+	// Broken, if a transport sets it, says whether the client's side has closed the connection of the request, as the
+	// system does for a process that dies. It may be called at any later time.
 	Broken func() bool
-	// First says that the connection has served no request before. Some proxies make one for each: of a client whose
-	// requests are all first its end says nothing.
+	// First says that this is the connection's first request. Some proxies make a new connection for each request; if
+	// all requests of a client are first, the end of a connection does not mean that the client died.
 	First bool
 	// Done, if set, is called once when the transport no longer needs Parts, sent or not.
 	Done func()

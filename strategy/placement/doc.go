@@ -20,5 +20,5 @@
 // rule needs all of it at once (a norm over the variable). An Open one is an embedding that takes any uint64 as an id;
 // it has no blocks, its rows are spread over all servers by [Mix] of the id.
 //
-// Implementers of a Policy try it with package placementtest.
+// Test your own Policy with package placementtest.
 package placement

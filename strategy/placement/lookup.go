@@ -64,7 +64,7 @@ type Load struct {
 // Bytes is the room that the elements take as float32, without optimizer state.
 func (l Load) Bytes() int64 { return 4 * int64(l.Elements) }
 
-// Loads are the loads of all servers. Rows of open embeddings are not in them: they are born during training.
+// Loads are the loads of all servers. Rows of open embeddings are not included: they are created during training.
 func (p *Plan) Loads() []Load {
 	loads := make([]Load, p.Servers)
 	for _, b := range p.Blocks {

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Variable is what a plan needs to know of a variable.
+// Variable describes a variable to be placed.
 type Variable struct {
 	Name string
 	// Shape has positive dimensions. An open embedding has shape [0 dim].
@@ -54,8 +54,8 @@ type Plan struct {
 	starts []int
 }
 
-// New cuts the variables and places their blocks on so many servers. The order of vars matters: it is the order in
-// which blocks are dealt out, so it must be the same in every process of a job.
+// New cuts the variables and places their blocks on the given number of servers. The order of vars matters: it is the
+// order in which blocks are dealt out, so it must be the same in every process of a job.
 func New(vars []Variable, servers int, o Options) (*Plan, error) {
 	o, err := o.withDefaults()
 	if err != nil {

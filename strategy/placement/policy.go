@@ -51,9 +51,9 @@ func (HashName) Place(blocks []Block, servers int) []int {
 }
 
 // Balanced puts one block after the other, from the largest to the smallest, on the server that has the fewest elements
-// so far. It is for models of few large variables that are not cut, by choice or because their rule needs them whole:
-// the fullest server has at most 4/3 of what is possible. Graham, "Bounds on Multiprocessing Timing Anomalies", SIAM J.
-// Appl. Math. 17, 1969.
+// so far. Use it for models with few large variables that are not cut, by choice or because their rule needs them
+// whole: the fullest server has at most 4/3 of the optimum. Graham, "Bounds on Multiprocessing Timing Anomalies", SIAM
+// J. Appl. Math. 17, 1969.
 type Balanced struct{}
 
 // Name implements [Policy].

@@ -8,8 +8,8 @@ import (
 	"text/tabwriter"
 )
 
-// String is the plan as a table for people: every block with its shape, elements, bytes and server, then each server's
-// total and the imbalance.
+// String returns the plan as a table: every block with its shape, elements, bytes and server, then each server's total
+// and the imbalance.
 func (p *Plan) String() string {
 	var s strings.Builder
 	p.table(&s)
