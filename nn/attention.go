@@ -6,19 +6,19 @@ import (
 	"slices"
 )
 
-// AttentionOptions describe an attention, and what is around it in a [TransformerEncoder].
+// AttentionOptions are the options of Attention, and of the attention in a [TransformerEncoder].
 type AttentionOptions struct {
 	// Name names the layer: its parameters are Name.query.w_0, Name.query.b_0, and so on for key, value and out. Empty
 	// means attention_0 and so on.
 	Name string
-	// Heads is how many attentions there are side by side; 0 is 1. It divides Size.
+	// Heads is the number of attention heads; 0 means 1. Size must be a multiple of it.
 	Heads int
-	// Size is that of all heads together, and of the result; 0 is the last dimension of query.
+	// Size is the size of all heads together, and of the result; 0 means the last dimension of query.
 	Size int
-	// Mask is 0 where a place of key and value is left out: of shape [N L], or one that is repeated to [N Heads Q L].
-	// nil leaves none out. What sees no place at all gets zeros, and the bias of the layer behind.
+	// Mask is 0 at positions of key and value to leave out; its shape is [N L], or one that broadcasts to [N Heads Q
+	// L]. nil leaves none out. A query that sees no position at all gets zeros, plus the bias of the output layer.
 	Mask *Node
-	// Causal leaves out, for each place of query, the places of key behind it.
+	// Causal hides from each position of query the later positions of key.
 	Causal bool
 	// Dropout is the probability with which a weight is dropped while training.
 	Dropout float32
@@ -86,18 +86,18 @@ func (o *AttentionOptions) softmax(scores *Node) *Node {
 	return Softmax(scores)
 }
 
-// TransformerOptions describe a block of a transformer.
+// TransformerOptions are the options of TransformerEncoder.
 type TransformerOptions struct {
-	// Attention is that of the block's places to each other. Its Dropout also drops elements of what both halves add.
-	// Its Name, or else transformer_0 and so on, names the block: its parameters are Name.attention.query.w_0,
-	// Name.fc_0.w_0, Name.norm_0.w_0 and so on.
+	// Attention are the options of the block's self-attention. Its Dropout also applies to the outputs that both halves
+	// add to x. Its Name, or else transformer_0 and so on, names the block: its parameters are
+	// Name.attention.query.w_0, Name.fc_0.w_0, Name.norm_0.w_0 and so on.
 	Attention AttentionOptions
 	// Hidden is the size of the layer between the two that follow the attention; 0 is four times the last dimension of
 	// x.
 	Hidden int
 	// Act follows that layer; nil is ReLU.
 	Act func(*Node) *Node
-	// NormFirst normalises what goes into each half, in place of what comes out of it.
+	// NormFirst normalises the input of each half instead of its output.
 	NormFirst bool
 }
 

@@ -17,8 +17,8 @@ const (
 
 // AUC is the area under the ROC curve over all batches since [Executor.ResetMetrics], of shape [1]. pred has
 // probabilities, of shape [N 1], or [N 2] with the second column counting; label is 0 or 1 (anything above 0), float32
-// or int64 of shape [N 1]. A label that is computed from parameters is refused, as in all ops that take one: [Detach]
-// makes a label of a prediction.
+// or int64 of shape [N 1]. A label that is computed from parameters is refused, as in all ops with a label: use
+// [Detach] to turn a prediction into a label.
 //
 // Scores go into 65,536 buckets, 1,024 for each doubling of the odds p/(1−p) from 2⁻⁴⁰ to 2²⁴, one histogram for each
 // label, and the area is that of the trapezoids between them: within 1e-4 of the sorted scores', however rare the

@@ -18,13 +18,13 @@ type ConvOptions struct {
 	Stride int
 	// Padding is the number of zeros on each side. Along a dimension in which the kernel is 1 there are none.
 	Padding int
-	// Same pads so that there are as many positions as elements, or one for each Stride of them; where the zeros are
-	// odd the last side has one more. Padding is 0 then.
+	// Same pads so that there are as many positions as elements, or one for each Stride of them; if the number of zeros
+	// is odd, the end gets one more. Padding must be 0 then.
 	Same bool
-	// Dilation is the distance of the elements of x that neighbours in a filter meet; 0 is 1.
+	// Dilation is the distance between the elements of x under adjacent elements of a filter; 0 means 1.
 	Dilation int
-	// Groups is the number of parts that channels and filters are cut into; each filter sees the channels of its own. 0
-	// is 1.
+	// Groups is the number of groups of channels and filters; each filter sees only the channels of its group. 0 means
+	// 1.
 	Groups int
 	// Act is applied to the result; nil means nothing.
 	Act func(*Node) *Node

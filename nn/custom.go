@@ -10,9 +10,9 @@ import (
 	"sync"
 )
 
-// Op is an operation of one's own on float32 numbers, of which [Custom] makes nodes. It is plain data that goroutines
-// use at once, and computes the same of the same inputs. A panic of it is the error of the step, an [ErrOpPanicked]
-// that names the node and wraps what was an error. Package nntest has its exam.
+// Op is your own operation on float32 numbers, from which [Custom] makes nodes. It is plain data, used by several
+// goroutines at once, and must be deterministic. A panic in it becomes the error of the step: an [ErrOpPanicked] that
+// names the node and wraps the panic's value, if that is an error. Test it with package nntest.
 type Op interface {
 	// Shape is the shape of the value, from the inputs' shapes, each without the batch.
 	Shape(in [][]int) ([]int, error)
@@ -22,15 +22,15 @@ type Op interface {
 	Backward(c *OpCall)
 }
 
-// BatchOp is an Op whose value of an example depends on the batch's others too. It is given whole batches; a [Scorer]
-// refuses it.
+// BatchOp is an Op whose value for an example also depends on the other examples of the batch. It is called with whole
+// batches; a [Scorer] refuses it.
 type BatchOp interface {
 	Op
 	OfBatch()
 }
 
-// OpCall is what an Op computes at once, and valid for a call. A large batch comes in parts, by several goroutines, the
-// same parts on every machine.
+// OpCall is the input and output of one call of an Op, and valid only during the call. A large batch is split into
+// parts, computed by several goroutines; the parts are the same on every machine.
 type OpCall struct {
 	Rows  int  // examples; 1 where no input has any
 	Train bool // the value is of a training step
@@ -39,24 +39,24 @@ type OpCall struct {
 	cell  *cell
 }
 
-// OpValue is an input of an Op or its value, row-major.
+// OpValue is an input or the result of an Op, row-major.
 type OpValue struct {
 	Shape []int // Rows first, but for parameters and what is computed from them alone
 	Value []float32
 	Grad  []float32 // nil in Forward, and of an input that wants none or has it in another call
 }
 
-// Keep is memory for n numbers, in which Backward finds what Forward of the same examples left.
+// Keep returns memory for n numbers that Forward can fill for Backward of the same examples.
 func (c *OpCall) Keep(n int) []float32 { return c.cell.scratch(n) }
 
-// Custom is the value of an operation of one's own, which [RegisterOp] names for saved models.
+// Custom is the value of your own operation, which [RegisterOp] names for saved models.
 func Custom(o Op, in ...*Node) *Node { return apply("", opOf(o), in...) }
 
 // opTypes are users' ops by name.
 var opTypes sync.Map
 
-// RegisterOp gives an operation of one's own a name in saved models: the program that saves one and the program that
-// loads it both call it. Attributes are the exported fields. It is an error if the name stands for another type.
+// RegisterOp names a custom operation in saved models. Both the program that saves a model and the program that loads
+// it must call it. Attributes are the exported fields. It is an error if the name is taken by another type.
 func RegisterOp[O Op](name string) error {
 	t := reflect.TypeFor[O]()
 	if old, taken := opTypes.LoadOrStore(name, t); name == "" || taken && old != t {

@@ -14,10 +14,10 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// WithDelta is the model with what a delta has changed, as a fleet's SaveModel has saved it in dir. The delta must
-// follow the very one that m was loaded with last, or the base. m stays as it is, and may be used meanwhile and
-// afterwards; an executor of the new graph sees the new weights. Both have the rows that the delta leaves as they are,
-// which are in memory once.
+// WithDelta returns the model with the changes of a delta, which a fleet's SaveModel saved in dir. The delta must
+// directly follow the last one that m was loaded with, or the base. m does not change and may be used meanwhile and
+// afterwards; an executor of the new graph sees the new weights. Rows that the delta does not change are shared in
+// memory.
 func (m *Model) WithDelta(dir string) (*Model, error) {
 	f, d, err := modelfiles.OpenDelta(context.Background(), dir)
 	if err != nil {

@@ -1,8 +1,7 @@
 package nn
 
-// Detach is x as it is, through which no gradient passes: what is behind it is not trained by what comes after. So a
-// label may come from the model itself, as a teacher's output does. Rows that are looked up behind it alone are read as
-// an evaluation reads them.
+// Detach is x without a gradient: x and its inputs are not trained through it. So a label may come from the model
+// itself, such as a teacher's output. Rows that are looked up only for detached values are read as in an evaluation.
 func Detach(x *Node) *Node { return apply("", detach{}, x) }
 
 type detach struct{}

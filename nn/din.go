@@ -2,7 +2,7 @@ package nn
 
 import "fmt"
 
-// DINOptions describe a unit of a deep interest network.
+// DINOptions are the options of DIN.
 type DINOptions struct {
 	// Name names the unit: its parameters are Name.fc_0.w_0 and so on, the last layer's Name.score.w_0. Empty means
 	// din_0 and so on.
@@ -11,15 +11,15 @@ type DINOptions struct {
 	Hidden []int
 	// Act follows each of them; nil is [Dice].
 	Act func(*Node) *Node
-	// Softmax makes the weights of an example's rows a distribution. By default they are the scores themselves, so that
-	// more rows that fit the query come to more.
+	// Softmax normalises the weights of an example's rows to a distribution. By default the weights are the scores
+	// themselves, so that more matching rows give a larger sum.
 	Softmax bool
 }
 
 // DIN is the local activation unit of a deep interest network (Zhou et al., 2018): the sum of rows, of shape [N L D],
 // each times a weight that layers compute from [q, k, q−k, q·k], k being the row and q the query, of shape [N D]. mask,
-// of shape [N L], is 0 where there is no row; nil is none. The shape is [N D], 0 for an example without rows. What Dice
-// normalises by has the rows that are left out too.
+// of shape [N L], is 0 where there is no row; nil is none. The shape is [N D], 0 for an example without rows. The
+// statistics of Dice include the rows that are left out.
 func DIN(query, rows, mask *Node, o DINOptions) *Node {
 	if missing(query) || missing(rows) {
 		return apply("", batchMatMul{}, query, rows)

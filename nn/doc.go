@@ -1,11 +1,11 @@
-// Package nn provides the model side of gofleet: a static graph of layers, losses and metrics on float32, and an
-// [Executor] that trains it and evaluates it. Where the weights live is not its business: an [optimizer.Trainer] brings
-// them before every step and takes the gradients after it, be it a fleet of servers or this process alone.
+// Package nn provides the models of gofleet: a static graph of layers, losses and metrics on float32, and an [Executor]
+// that trains and evaluates it. An [optimizer.Trainer], such as a fleet or the process alone, provides the weights
+// before every step and takes the gradients after it.
 //
 // # Building
 //
-// A graph is built once, the same on every role of a job. The batch is the first dimension of every feed and is left
-// out where shapes are written:
+// Every role of a job builds the same graph, once. The batch is the first dimension of every feed and is omitted from
+// the shapes in the program:
 //
 //	g := nn.NewGraph(1)
 //	dense := g.Input("dense_input", 13) // float32 [N 13]
@@ -18,29 +18,30 @@
 //	loss := nn.Mean(nn.LogLoss(pred, label))
 //	auc := nn.AUC(pred, label)
 //
-// Nothing fails while a graph is built. The first mistake is kept with the line of the program that made it and the
-// names and shapes involved, everything built on it stays silent, and [Graph.Err] tells it, as do Minimize and the
-// executor. Print a graph to see it as a table: [Graph.String]; [Graph.Dot] is for Graphviz to draw.
+// Functions that build a graph return no errors. The graph keeps the first mistake, with the line of the program that
+// made it and the names and shapes involved; nodes built on it report nothing further. [Graph.Err], Minimize and the
+// executor return that error. Print a graph to see it as a table ([Graph.String]), or draw it with Graphviz
+// ([Graph.Dot]).
 //
-// # What there is
+// # Operations
 //
 //   - feeds: [Graph.Input], [Graph.IDs], [Graph.Slot] for any number of ids an example, and [Graph.SlotValues] for
 //     numbers beside them
-//   - tables: [Embedding]; for slots [EmbeddingPool], [EmbeddingPoolWeighted] and [EmbeddingSequence]; all with padding
-//     ids; weights of any shape: [Graph.Parameter]
+//   - parameters: [Embedding]; for slots [EmbeddingPool], [EmbeddingPoolWeighted] and [EmbeddingSequence]; all with
+//     padding ids; weights of any shape: [Graph.Parameter]
 //   - sequences: [SequencePool], over the positions that a mask has
 //   - layers: [Linear], [Conv1D], [Conv2D], [MaxPool2D], [AvgPool2D], [GlobalMaxPool2D], [GlobalAvgPool2D],
 //     [BatchNorm], [LayerNorm], [GroupNorm], [Dropout], [Attention], [TransformerEncoder], [PositionalEmbedding],
-//     [GRU], [LSTM], [DIN], [MMoE], [FM], [Cross]; [Shared] applies layers to several inputs with one set of parameters;
-//     [Custom] is an operation of one's own
-//   - functions of an element: [ReLU], [LeakyReLU], [PReLU], [Dice], [ELU], [GELU], [Swish], [SiLU], [Softplus],
-//     [Tanh], [Sigmoid], [Log], [Log1p], [Exp], [Sqrt], [Square], [Pow], [Abs], [Clip], [Scale]
-//   - arithmetic: [Add], [Subtract], [Multiply], [Divide], of shapes that are repeated to fit each other; [MatMul],
-//     [MatMulT], [Dot], [CosineSimilarity]
+//     [GRU], [LSTM], [DIN], [MMoE], [FM], [Cross]; [Shared] applies layers to several inputs with one set of
+//     parameters; [Custom] is an operation of your own
+//   - element-wise functions: [ReLU], [LeakyReLU], [PReLU], [Dice], [ELU], [GELU], [Swish], [SiLU], [Softplus], [Tanh],
+//     [Sigmoid], [Log], [Log1p], [Exp], [Sqrt], [Square], [Pow], [Abs], [Clip], [Scale]
+//   - arithmetic: [Add], [Subtract], [Multiply], [Divide], with broadcasting; [MatMul], [MatMulT], [Dot],
+//     [CosineSimilarity]
 //   - along an axis: [Sum], [MeanAxis], [Max], [Softmax], [MaskedSoftmax], [LogSoftmax]
 //   - shapes: [Concat], [ConcatAxis], [Stack], [Split], [Slice], [Gather], [Transpose], [Reshape], [Expand]; [Cast],
 //     [Detach]
-//   - losses, of which [Mean] makes the number to minimise: [LogLoss], [BinaryCrossEntropy],
+//   - losses, which [Mean] reduces to the number to minimise: [LogLoss], [BinaryCrossEntropy],
 //     [BinaryCrossEntropyWithLogits], [CrossEntropy], [SoftmaxWithCrossEntropy], [SquareError], [AbsoluteError],
 //     [SmoothL1], [Huber], [FocalLoss], [Hinge], [Contrastive], [BPR]; over a sample of very many classes [NCE] and
 //     [SampledSoftmax], with candidates from a [Sampler]; and of two towers [InBatchSoftmax], with [Frequencies].
@@ -50,8 +51,8 @@
 //     [MacroRecall], [MacroF1], [ConfusionMatrix], [NDCG], [RecallAt]; [Weighted] gives them weights; [Index] has the
 //     exact top k of an item table, and recall@k
 //
-// OPS.md, beside this file, has all of them with their shapes, formulas and sources, and what PyTorch, Keras and Fleet
-// call them.
+// OPS.md in this directory lists all of them with their shapes, formulas and sources, and their names in PyTorch, Keras
+// and Fleet.
 //
 // # Training
 //
@@ -62,27 +63,28 @@
 //	out, err := exe.Train(ctx, feed, loss, auc) // one step; feed is a map[string]*tensor.Dense
 //	fmt.Println(nn.Scalar(out[0]), nn.Scalar(out[1]))
 //
-// [Executor.Eval] computes without gradients, and only what the fetches need. [Executor.TrainFrom] is the loop for
-// speed: it looks one batch ahead, so that the rows of the next step can travel early, and reports through [Progress].
-// [TrainThreads] is that loop in several threads.
+// [Executor.Eval] computes only what the fetches need, without gradients. [Executor.TrainFrom] is the fast training
+// loop: it reads one batch ahead, so that the rows of the next step can be prefetched, and reports through [Progress].
+// [TrainThreads] runs that loop in several threads.
 //
-// Feeds come from package dataset, or from slices in hand:
+// Feeds come from package dataset, or from slices:
 //
 //	feed := map[string]*tensor.Dense{"dense_input": nn.Floats(x, 13), "C": nn.Ints(ids, 26), "label": nn.Floats(y)}
 //
 // Feeds and fetches are contiguous, row-major gorgonia tensors of float32 or int64, ids also of uint64; a scalar has
 // shape (1). Fetched tensors belong to the executor and are valid until its next call. A graph may have several
-// executors, one a goroutine, each with metrics of its own: one that only evaluates is no training thread, in no mode.
+// executors, one per goroutine, each with metrics of its own. An executor that only evaluates does not count as a
+// training thread in any mode.
 //
 // # Inference
 //
-// [Inference] cuts a graph down to what given outputs need; a fleet saves that with its weights, and [Load] reads the
-// directory back, ready for Eval with no fleet. A [Scorer] serves it to any number of goroutines, from feeds, from
-// JSON, or from raw lines in the format that the model was trained on and saved with ([InferenceModel.WithFormat]), and
-// takes up a new model while it serves.
+// [Inference] reduces a graph to the nodes that given outputs need. A fleet saves that with its weights, and [Load]
+// reads the directory back, ready for Eval without a fleet. A [Scorer] serves a model to any number of goroutines, from
+// feeds, from JSON, or from raw lines in the format that the model was trained on and saved with
+// ([InferenceModel.WithFormat]), and can switch to a new model while it serves.
 //
-// Package optimizer/weights makes such a directory of weights from elsewhere, such as PaddlePaddle's, and takes
-// embeddings out of it to other programs' files.
+// Package optimizer/weights converts weights from elsewhere, such as PaddlePaddle, to such a directory, and exports
+// embeddings from it to files of other programs.
 //
 // # A saved model in Python
 //
@@ -90,9 +92,9 @@
 // "user.ids" and "user" of an embedding, ids ascending and row i that of id i. graph.json has the nodes, each after its
 // inputs, with their attributes.
 //
-// A row that was never trained is in no file, unless an initializer of given values has its values (optimizer.Assign,
-// or your own): such rows are written. Where the embedding has no height it is zeros; where it has one, every
-// evaluation sees the row's initial values, which are a function of the graph's seed, the embedding's name and the id:
+// A row that was never trained is not in the files, unless its initial values are given (by optimizer.Assign, or your
+// own initializer). If the embedding has no height, such a row is zeros. If it has one, evaluations use the row's
+// initial values, which are a function of the graph's seed, the embedding's name and the id:
 //
 //	import json, math, statistics, struct
 //

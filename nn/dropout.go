@@ -8,11 +8,11 @@ import (
 )
 
 // Dropout sets each element to 0 with probability p and scales the others by 1/(1−p) while training, and does nothing
-// in an evaluation (Srivastava et al., 2014; the original's upscale_in_train). What is dropped depends on the graph's
-// seed, the node's name, the worker, its thread and the number of the thread's step in the job, which checkpoints of
-// all params have: no two steps of a job drop alike, and a job that begins from a checkpoint drops what would have been
-// dropped next. A thread that has made steps
-// goes on counting where its trainer loads one.
+// in an evaluation (Srivastava et al., 2014; the original's upscale_in_train). The choice depends on the graph's seed,
+// the node's name, the worker, its thread and the number of the thread's step in the job, which is part of checkpoints
+// of all params: every step of a job drops different elements, and a job that resumes from a checkpoint drops the same
+// elements as an undisturbed one. A thread that has made steps continues its own count if its trainer loads a
+// checkpoint.
 func Dropout(x *Node, p float32) *Node { return apply("", dropout{P: p}, x) }
 
 type dropout struct {

@@ -8,34 +8,35 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// EmbeddingOptions describe a table of rows that ids look up.
+// EmbeddingOptions are the options of an embedding table.
 type EmbeddingOptions struct {
 	// Name is the table's name; empty means embedding_0.w_0 and so on. Lookups with the same name share one table, and
-	// have to describe it alike.
+	// must have the same options.
 	Name string
-	// Height is the number of rows: ids are below it. 0 leaves the ids open; a row then appears when it is first
-	// trained, and reads as zeros before.
+	// Height is the number of rows: ids are below it. 0 permits any id; a row is then created when it is first trained,
+	// and reads as zeros before.
 	Height int
 	// Dim is the width of a row.
 	Dim int
-	// PaddingIdx is an id that stands for nothing: it reads as zeros, is never trained, and may be outside the height.
-	// nil is no such id; new(int64(0)) pads with 0.
+	// PaddingIdx is the padding id: it reads as zeros, is never trained, and may be outside the height. nil means none;
+	// new(int64(0)) pads with 0.
 	PaddingIdx *int64
 	// Init gives a row its values before its first update; nil is XavierUniform for a table with a height, and ±0.05
 	// uniform for an open one.
 	Init optimizer.Initializer
 	// Entry decides which ids get a row; the zero value lets all in.
 	Entry optimizer.Entry
-	// Show and Click are feeds of one number an example, such as the label, for an Entry with ShowClick: every id that
-	// an example looks up was shown and clicked so often. Without Show that is once each time it is looked up, without
-	// Click never, and without both every step is one show of the rows it touches. They are not part of a saved model.
+	// Show and Click are feeds of one number per example, such as the label, for an Entry with ShowClick: the
+	// impressions and clicks of every id that the example looks up. Without Show each lookup is one impression; without
+	// Click there are no clicks; without both, each step is one impression of the rows that it touches. They are not
+	// part of a saved model.
 	Show, Click *Node
 	// MaxBytes bounds the memory of the rows in each process that keeps a share of them; 0 is no bound.
 	MaxBytes int64
 }
 
-// Embedding looks ids up in a table. Of ids with shape [N k] the result has shape [N k·Dim]: the rows of an example's
-// ids one after the other. Only rows that a batch touches are brought, and only they have gradients.
+// Embedding looks ids up in a table. For ids of shape [N k] the result has shape [N k·Dim]: the rows of an example's
+// ids one after the other. Only the rows that a batch touches are pulled, and only they have gradients.
 func Embedding(ids *Node, o EmbeddingOptions) *Node {
 	if ids == nil || ids.bad {
 		return apply("", embedding{}, ids)

@@ -11,8 +11,8 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// Executor runs a graph: it owns the values of one step and a session with the trainer that the graph is bound to. It
-// is for one goroutine at a time; for more threads make more executors.
+// Executor runs a graph. It owns the values of one step and a session with the graph's trainer. Use it from one
+// goroutine at a time, and make an executor for each thread.
 type Executor struct {
 	graph *Graph
 	cells []*cell // by index of the node, made when needed
@@ -47,25 +47,25 @@ func NewExecutor(g *Graph) *Executor {
 	return e
 }
 
-// SetThread says that this is the executor of one of a worker's training threads, 0 to threads−1, each with a share of
-// the worker's data of its own: a job that goes on from a checkpoint knows by thread how far a worker was.
-// [TrainThreads] says it of its executors. Several that train at once and don't say it can't be told apart, so that
-// such a job repeats the epoch that was under way.
+// SetThread assigns this executor to one of a worker's training threads, 0 to threads−1, each with its own share of the
+// worker's data. A checkpoint records how far each thread was. [TrainThreads] calls it for its executors. If several
+// executors train at the same time without it, their positions can't be told apart, and a job that resumes repeats the
+// epoch.
 func (e *Executor) SetThread(thread, threads int) { e.step.Thread, e.step.Threads = thread, threads }
 
-// Train runs one step on a batch: it computes the loss that was minimised and the fetches, hands the gradients to the
-// trainer and returns the fetched values, as they were computed from the weights before the step. The tensors are valid
-// until the executor's next call. What is fetched trains nothing: a node beside the loss is computed as an evaluation
-// does, and rows that only such nodes look up come with the step's, and are not trained. If the trainer refuses
-// gradients that are not finite, the error names the number that was fed and is not.
+// Train runs one step on a batch: it computes the minimised loss and the fetches, passes the gradients to the trainer,
+// and returns the fetched values, computed from the weights before the step. The tensors are valid until the executor's
+// next call. Fetches do not train: nodes other than the loss are computed as in an evaluation, and rows that only they
+// look up are read with the step's but not trained. If the trainer refuses gradients that are not finite and a feed has
+// a value that is not finite, the error names it.
 func (e *Executor) Train(ctx context.Context, batch map[string]*tensor.Dense, fetch ...*Node) ([]*tensor.Dense, error) {
 	return e.run(ctx, batch, fetch, true)
 }
 
-// Eval computes the fetches for a batch, and nothing that they don't need, without gradients and without bringing rows
-// of an embedding to life. A graph that is bound to a trainer uses the trainer's weights, another its own. The tensors
-// are valid until the executor's next call. Like Train it refuses a batch of no examples, but needs none for fetches
-// that no feed is behind.
+// Eval computes the fetches for a batch, and only what they need, without gradients and without creating rows of an
+// embedding. A graph that is bound to a trainer uses the trainer's weights; other graphs use their own. The tensors are
+// valid until the executor's next call. Like Train, Eval refuses an empty batch, but fetches that depend on no feed
+// need no batch.
 func (e *Executor) Eval(ctx context.Context, batch map[string]*tensor.Dense, fetch ...*Node) ([]*tensor.Dense, error) {
 	return e.run(ctx, batch, fetch, false)
 }
@@ -100,12 +100,12 @@ func (e *Executor) compute(ctx context.Context, p *plan, b *feedBatch) (out []*t
 	return e.out, err
 }
 
-// Examples is the number of examples in the batch of the last Train or Eval, such as a mean over several batches is
-// weighted by.
+// Examples returns the number of examples in the batch of the last Train or Eval, by which to weight a mean over
+// several batches.
 func (e *Executor) Examples() int { return max(e.batches[0].rows, 0) }
 
-// Weight is what the value of a node counts in its mean over batches, as the last Train or Eval computed it: the sum of
-// the weights where it is a [WeightedMean], or 0 if that step did not compute it, and else the batch's examples.
+// Weight returns the weight of a node's value, as computed by the last Train or Eval, in its mean over batches: for a
+// [WeightedMean] the sum of the weights, or 0 if that step did not compute it; for other nodes the number of examples.
 func (e *Executor) Weight(n *Node) float64 { return e.weight(n, e.Examples()) }
 
 // weight is Weight of a batch of so many examples.
@@ -177,7 +177,7 @@ func (p *plan) results(dst []*tensor.Dense) ([]*tensor.Dense, error) {
 	return dst, nil
 }
 
-// ResetMetrics makes all metrics start anew.
+// ResetMetrics resets all metrics.
 func (e *Executor) ResetMetrics() {
 	for _, c := range e.cells {
 		if c != nil && c.tally != nil {
@@ -186,8 +186,8 @@ func (e *Executor) ResetMetrics() {
 	}
 }
 
-// Close ends the session: what was handed to the trainer has been applied when it returns. The executor may be used
-// again, which opens another session.
+// Close ends the session; when it returns, all gradients passed to the trainer have been applied. The executor may be
+// used again, which opens another session.
 func (e *Executor) Close(ctx context.Context) error {
 	s := e.session
 	if s == nil {

@@ -8,12 +8,12 @@ import (
 	"sync"
 )
 
-// Frequencies estimates how often items are in a batch, from the batches that pass, in memory that does not grow (Yi et
-// al., 2019, algorithm 3): of each item it keeps when it was last seen and a moving average of the batches in between.
-// It is used where batches are made, for the LogQ of [InBatchSoftmax]; several goroutines may share one.
+// Frequencies estimates how often items occur in a batch, from a stream of batches in constant memory (Yi et al., 2019,
+// algorithm 3): for each item it keeps when it was last seen and a moving average of the number of batches in between.
+// Use it where batches are made, for the LogQ of [InBatchSoftmax]; several goroutines may share one.
 //
-// Each worker estimates from its own batches. A job that goes on from a checkpoint begins to estimate anew, unless its
-// program keeps what MarshalBinary gives.
+// Each worker estimates from its own batches. A job that resumes from a checkpoint starts a new estimate, unless its
+// program saves the result of MarshalBinary.
 type Frequencies struct {
 	mu   sync.Mutex // guards what follows
 	rate float64
@@ -25,8 +25,8 @@ type Frequencies struct {
 // frequencyHashes is how many buckets an item has. The rarest is believed, so that two items seldom share an estimate.
 const frequencyHashes = 2
 
-// NewFrequencies makes an estimate of so many buckets, some times as many as there are items, each of 32 bytes. rate is
-// what each new distance counts in the average, such as 0.01: the higher it is, the sooner a change is followed.
+// NewFrequencies makes an estimate with the given number of buckets, each of 32 bytes; choose several times the number
+// of items. rate is the weight of each new distance in the average, such as 0.01; a higher rate follows changes sooner.
 func NewFrequencies(buckets int, rate float64) (*Frequencies, error) {
 	if buckets < 1 || buckets > maxDense || !(rate > 0 && rate <= 1) {
 		return nil, fmt.Errorf("nn: frequencies: %d buckets and rate %v: 1 bucket or more, and a rate above 0 and up "+
@@ -36,8 +36,8 @@ func NewFrequencies(buckets int, rate float64) (*Frequencies, error) {
 	return &Frequencies{rate: rate, last: make([]int64, n), gap: make([]float64, n)}, nil
 }
 
-// LogQ takes the items of one batch into account, and sets logq, which is as long, to the logarithm of how often each
-// is in a batch.
+// LogQ adds the items of one batch to the estimate, and sets logq, which has the same length, to the logarithm of how
+// often each occurs in a batch.
 func (f *Frequencies) LogQ(ids []int64, logq []float32) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

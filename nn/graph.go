@@ -14,7 +14,7 @@ import (
 	_ "go4.org/unsafe/assume-no-moving-gc"
 )
 
-// Graph is a model: what is computed from feeds and parameters, node by node. It is built by one goroutine; afterwards
+// Graph is a model: a graph of nodes that are computed from feeds and parameters. One goroutine builds it; afterwards
 // any number of executors may use it.
 type Graph struct {
 	seed  uint64
@@ -49,8 +49,8 @@ func (g *Graph) Err() error {
 	return g.err
 }
 
-// Node returns the node of that name, nil when there is none. Parameters go by their names, feeds by the names they are
-// fed under, and other nodes by [Node.Name].
+// Node returns the node with a name, nil if there is none: the name of a parameter or feed, or the [Node.Name] of any
+// other node.
 func (g *Graph) Node(name string) *Node { return g.named[name] }
 
 // Inputs lists the feeds in the order they were declared.

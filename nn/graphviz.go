@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// Dot is the graph in the language of Graphviz, whose program dot draws it: dot -Tsvg. A box is an op, framed together
-// with the parameters that nothing else uses; an ellipse is a feed, a cylinder a parameter. Edges have the shapes of
-// the values that pass.
+// Dot returns the graph in the language of Graphviz; dot -Tsvg draws it. A box is an op, framed together with the
+// parameters that only it uses; an ellipse is a feed, a cylinder a parameter. Edges show the shapes of values.
 func (g *Graph) Dot() string {
 	var b strings.Builder
 	b.WriteString("digraph model {\n\tnode [shape=box fontname=\"Helvetica\" fontsize=11]\n\tedge " +

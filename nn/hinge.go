@@ -5,9 +5,9 @@ import (
 	"math"
 )
 
-// FocalLoss is −α·(1−p)^γ·ln p of the probability p that Sigmoid(x) gives to the label, element by element: what is
-// told right already counts little (Lin et al., 2017, who take γ 2 and α 0.25). alpha is the weight of positive labels
-// and 1−alpha that of others; 0 weighs neither. label is that of [LogLoss].
+// FocalLoss is −α·(1−p)^γ·ln p of the probability p that Sigmoid(x) gives to the label, element by element: examples
+// that are already classified correctly count little (Lin et al., 2017, who use γ = 2 and α = 0.25). alpha is the
+// weight of positive labels and 1−alpha that of others; 0 weighs neither. label is that of [LogLoss].
 func FocalLoss(x, label *Node, gamma, alpha float32) *Node {
 	return apply("", focal{Gamma: gamma, Alpha: alpha}, x, label)
 }

@@ -14,10 +14,11 @@ type InBatchOptions struct {
 	// Temperature divides the scores; 0 is 1.
 	Temperature float32
 	// LogQ is a float32 feed of shape [N 1]: the logarithm of how often each item is in a batch, as [Frequencies]
-	// estimates it. It is subtracted from the item's scores, without which frequent items, which are negatives more
-	// often, score too low. It gets no gradient.
+	// estimates it. It is subtracted from the item's scores; without it frequent items score too low, since they are
+	// negatives more often. It gets no gradient.
 	LogQ *Node
-	// IDs is an int64 feed of shape [N 1]: the items. The same item in another row is no negative.
+	// IDs is an int64 feed of shape [N 1]: the ids of the items. The same item in another row does not count as a
+	// negative.
 	IDs *Node
 }
 

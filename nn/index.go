@@ -7,8 +7,8 @@ import (
 	"github.com/gofleet/gofleet/internal/kernels"
 )
 
-// Index finds the items of a table whose vectors have the largest inner products with a query's, exactly:
-// what two towers retrieve. Several goroutines may use one.
+// Index finds the items whose vectors have the largest inner products with a query's, by exact search, as for retrieval
+// with two towers. Several goroutines may use one.
 //
 //	index, err := nn.NewIndex(ids, vectors) // what the item tower evaluates to, over all items
 //	best := index.Top(queries, 10)          // of what the user tower evaluates to
@@ -18,13 +18,13 @@ type Index struct {
 	dim     int
 }
 
-// Hit is an item that an [Index] has found.
+// Hit is an item found by an [Index].
 type Hit struct {
 	ID    int64
 	Score float32
 }
 
-// NewIndex makes an index of items by their vectors, one behind the other, all as long as each other. It keeps both
+// NewIndex makes an index of items from their vectors, which are concatenated and of equal length. It keeps both
 // slices.
 func NewIndex(ids []int64, vectors []float32) (*Index, error) {
 	if len(ids) == 0 || len(vectors) == 0 || len(vectors)%len(ids) != 0 {
@@ -33,9 +33,9 @@ func NewIndex(ids []int64, vectors []float32) (*Index, error) {
 	return &Index{ids, vectors, len(vectors) / len(ids)}, nil
 }
 
-// Top is, for each query, the k items of the largest scores, the largest first, and of equal ones as they come in the
-// index. Items whose score is NaN are left out. queries are vectors as long as the items', one behind the other; a rest
-// is left out.
+// Top returns, for each query, the k items with the largest scores, the largest first; equal scores are in the order of
+// the index. Items whose score is NaN are left out. queries are concatenated vectors of the same length as the items';
+// a remainder is ignored.
 func (x *Index) Top(queries []float32, k int) [][]Hit {
 	const few, many = 64, 1024 // queries and items whose scores there are at a time
 	top, scores := make([][]Hit, len(queries)/x.dim), make([]float32, few*many)
@@ -70,9 +70,9 @@ func best(top []Hit, ids []int64, scores []float32, k int) []Hit {
 	return top
 }
 
-// Recall adds up, over queries, the share of a query's relevant items that are among its k best, and counts the queries
-// that have any; relevant is as long as there are queries. The sums of all workers (package metrics) are recall@k of
-// all.
+// Recall returns the sum, over queries, of the fraction of a query's relevant items among its k best, and the number n
+// of queries with any; relevant has an entry for each query. recall@k is sum/n, with both added over all workers
+// (package metrics).
 func (x *Index) Recall(queries []float32, relevant [][]int64, k int) (sum float64, n int64, err error) {
 	if len(queries) != len(relevant)*x.dim {
 		return 0, 0, fmt.Errorf("nn: index: %d numbers are no vectors of %d queries of %d", len(queries), len(relevant),

@@ -12,32 +12,32 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// Inference is the part of a graph that the outputs are computed from, as a model to be saved: a fleet's
-// SaveInferenceModel writes it with its weights, and [Load] reads it back.
+// Inference returns the part of a graph that the outputs depend on, as a model to save: a fleet's SaveInferenceModel
+// writes it with its weights, and [Load] reads it back.
 func Inference(outputs ...*Node) InferenceModel {
 	return InferenceModel{outputs: slices.Clone(outputs)}
 }
 
-// InferenceModel is a model to be saved, as an [optimizer.Model].
+// InferenceModel is a model to save, as an [optimizer.Model].
 type InferenceModel struct {
 	outputs []*Node
 	format  dataset.Format
 }
 
-// WithFormat is the model with the format of the lines that it was trained on, so that a [Scorer] makes of raw lines
-// what training made of them: the same columns, hashes, heights, scaled numbers, and numbers for what is missing. Each
-// feed has to be a column of the format. A type of one's own needs a name first (dataset.RegisterFormat); saving
-// refuses one without.
+// WithFormat returns the model with the format of the lines that it was trained on, so that a [Scorer] parses raw lines
+// exactly as training did: the same columns, hashes, heights, scaled numbers, and defaults for missing values. Each
+// feed must be a column of the format. Your own format type needs a name first (dataset.RegisterFormat); saving refuses
+// one without.
 //
-// What a dataset's MapFloats, MapInts, MapRows and Map do to values is in no format, and nothing sees that it was done:
-// scale numbers with Scale of dataset.CSVColumn, or by nodes of the graph.
+// A format does not include a dataset's MapFloats, MapInts, MapRows and Map, and nothing detects that they were used:
+// scale numbers with Scale of dataset.CSVColumn instead, or by nodes of the graph.
 func (m InferenceModel) WithFormat(f dataset.Format) InferenceModel {
 	m.format = f
 	return m
 }
 
-// Err says what saving the model would refuse, apart from its weights, so that a program can ask before it trains:
-// outputs that are none, or a format that the feeds don't come from, or that has no name.
+// Err returns the error with which saving the model would fail, apart from its weights, so that a program can check
+// before it trains: for example invalid outputs, or a format that lacks a feed or has no name.
 func (m InferenceModel) Err() error {
 	if err := m.WriteSignature(io.Discard); err != nil {
 		return err
@@ -172,7 +172,8 @@ func given(p *optimizer.Param) int {
 	return p.Height()
 }
 
-// Savable says which parameter behind the node no model can be saved with, and why, or nil. Minimize warns of it.
+// Savable returns an error that names a parameter behind the node that can't be saved in a model, and why, or nil.
+// Minimize logs it as a warning.
 func (n *Node) Savable() error {
 	for _, p := range n.Params() {
 		if _, err := attributes(variable{p}); err != nil {

@@ -6,23 +6,23 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// Floats is a feed of numbers in hand for a [Graph.Input]: examples of the shape given, one after the other. Without a
+// Floats makes a feed for a [Graph.Input] from a slice of examples with the given shape, one after the other. Without a
 // shape an example is one number. The slice is used, not copied.
 //
 //	feed := map[string]*tensor.Dense{"x": nn.Floats(x, 5), "label": nn.Floats(label)} // [N 5] and [N 1]
 //
-// What is no whole number of examples becomes a tensor of one dimension, which Train and Eval refuse by the feed's
-// name.
+// If the slice does not hold a whole number of examples, the result is one-dimensional, and Train and Eval return an
+// error that names the feed.
 func Floats(values []float32, shape ...int) *tensor.Dense { return inHand(values, shape) }
 
-// Ints is a feed of ids or class labels in hand, as Floats is of numbers.
+// Ints is Floats for ids or class labels.
 func Ints(values []int64, shape ...int) *tensor.Dense { return inHand(values, shape) }
 
-// IDs is a feed of ids of 64 bits in hand, from 0 to 2⁶⁴−1, as Floats is of numbers.
+// IDs is Floats for 64-bit ids, from 0 to 2⁶⁴−1.
 func IDs(values []uint64, shape ...int) *tensor.Dense { return inHand(values, shape) }
 
-// Slots is a feed in hand for a [Graph.Slot], the ids of each example, or for its [Graph.SlotValues], and the feed of
-// their offsets:
+// Slots makes the two feeds of a [Graph.Slot] from the ids of each example, or of its [Graph.SlotValues]: the values
+// and their offsets:
 //
 //	feed["words"], feed["words.offsets"] = nn.Slots([][]int64{{7, 9}, {3}})
 func Slots[T int64 | uint64 | float32](examples [][]T) (ids, offsets *tensor.Dense) {
@@ -56,7 +56,7 @@ func flat[T any](values []T) *tensor.Dense {
 	return tensor.New(tensor.WithShape(len(values)), tensor.WithBacking(values))
 }
 
-// Scalar is the number that a fetch of one element holds, such as a loss or an AUC; NaN of any other tensor.
+// Scalar returns the number in a fetch of one element, such as a loss or an AUC; NaN for any other tensor.
 //
 //	out, err := exe.Train(ctx, feed, loss, auc)
 //	…

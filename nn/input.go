@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// DType is what the elements of a node are.
+// DType is the element type of a node.
 type DType string
 
-// The types of feeds, and of what [Cast] makes of them. All other values are float32.
+// The types of feeds, and results of [Cast]. All other values are float32.
 const (
 	Float32 DType = "float32"
 	Int64   DType = "int64"
@@ -30,8 +30,8 @@ func (g *Graph) Input(name string, dims ...int) *Node {
 	return g.add(name, feed{Float32, slices.Clone(dims)})
 }
 
-// IDs declares an int64 feed of shape [N dims...]: ids to look up in an embedding, or class labels. They are not
-// negative. Ids that are looked up and are nothing else may be fed as uint64 too, from 0 to 2⁶⁴−1.
+// IDs declares an int64 feed of shape [N dims...]: ids to look up in an embedding, or class labels. They must not be
+// negative. Ids that are only looked up may also be fed as uint64, from 0 to 2⁶⁴−1.
 func (g *Graph) IDs(name string, dims ...int) *Node {
 	return g.add(name, feed{Int64, slices.Clone(dims)})
 }

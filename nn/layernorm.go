@@ -15,12 +15,12 @@ type NormOptions struct {
 	Name string
 	// Epsilon is added to the variance; 0 is 1e-5.
 	Epsilon float32
-	// Momentum is the share that batch norm's moving mean and variance keep in a step; 0 is 0.9. Layer norm has none,
-	// and refuses to be given any.
+	// Momentum is the fraction of batch norm's moving mean and variance that is kept in a step; 0 means 0.9. Layer norm
+	// has none and refuses it.
 	Momentum float32
-	// Axis is the first of the axes, counted with the batch as 0, over which layer norm makes numbers alike; the others
-	// are all behind it. 0 is 1, all of an example; of x with shape [N L D], 2 is each position by itself (the
-	// original's begin_norm_axis). Batch norm and group norm refuse it.
+	// Axis is the first axis, counted with the batch as 0, over which layer norm normalises; it includes all later
+	// axes. 0 means 1, all numbers of an example; for x of shape [N L D], 2 normalises each position by itself
+	// (PaddlePaddle's begin_norm_axis). Batch norm and group norm refuse it.
 	Axis int
 }
 

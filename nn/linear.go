@@ -20,8 +20,9 @@ type LinearOptions struct {
 	BiasInit optimizer.Initializer
 	// NoBias leaves the bias out.
 	NoBias bool
-	// PerPosition makes the layer act on the last dimension of x alone, at each position: of x with shape [N L in] it
-	// gives [N L size]. So PyTorch's Linear and Keras' Dense do, and the original's fc with a larger num_flatten_dims.
+	// PerPosition applies the layer to the last dimension of x only, at each position: for x of shape [N L in] the
+	// result is [N L size], as with PyTorch's Linear, Keras' Dense, and PaddlePaddle's fc with a larger
+	// num_flatten_dims.
 	PerPosition bool
 }
 

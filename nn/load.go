@@ -17,7 +17,7 @@ import (
 // Model is a saved model, ready for [Executor.Eval] on its graph.
 type Model struct {
 	Graph *Graph
-	// Inputs and Outputs are the feeds, and what the model was saved for, in the order given then.
+	// Inputs and Outputs are the feeds and the outputs of the model, in the order in which they were saved.
 	Inputs, Outputs []*Node
 
 	format    dataset.Format // of the lines that its feeds come from
@@ -29,9 +29,9 @@ type Model struct {
 	generation string
 }
 
-// Format is what the model was saved with (see [InferenceModel.WithFormat]): its columns are the model's feeds, and
-// what else a line of training had. It is an error where the model was saved without, or with a format whose name this
-// program does not know.
+// Format returns the format that the model was saved with (see [InferenceModel.WithFormat]): its columns are the
+// model's feeds and the other columns of the training lines. It is an error if the model was saved without a format, or
+// with one whose name this program does not know.
 func (m *Model) Format() (dataset.Format, error) {
 	switch {
 	case m.formatErr != nil:
@@ -42,8 +42,7 @@ func (m *Model) Format() (dataset.Format, error) {
 	return m.format, nil
 }
 
-// Rows are read from text files in the model's format, with the feeds that its outputs need and no more: files that are
-// to be predicted have no labels, or any.
+// Rows reads text files in the model's format, with only the feeds that its outputs need; so the files need no labels.
 //
 //	rows, err := m.Rows("tomorrow.csv.gz")
 //	_, err = train.Predict(ctx, f, rows, os.Stdout, m.Outputs...)
@@ -56,11 +55,10 @@ func (m *Model) Rows(paths ...string) (*dataset.Dataset, error) {
 	return rows, rows.Err()
 }
 
-// Version is another for each model that a fleet saves: the checksum of its model.json. It is empty for a directory
-// without that file.
+// Version identifies a saved model: it is the checksum of its model.json, and empty for a directory without that file.
 func (m *Model) Version() string { return m.version }
 
-// Version is that of the model which lies in a directory now, as [Model.Version] will have it. It reads no more than
+// Version returns the version of the model that is now in a directory, as [Model.Version] would. It reads only
 // model.json.
 func Version(dir string) (string, error) {
 	v, err := modelfiles.Version(dir)
@@ -70,7 +68,7 @@ func Version(dir string) (string, error) {
 	return v, nil
 }
 
-// Output returns the output of that name, nil when there is none.
+// Output returns the output with a name, nil if there is none.
 func (m *Model) Output(name string) *Node {
 	for _, n := range m.Outputs {
 		if n.name == name {
@@ -83,20 +81,19 @@ func (m *Model) Output(name string) *Node {
 // Load reads a model that was saved for inference: graph.json, and from all files *.safetensors in the directory the
 // weights. A dense parameter is an F32 tensor of its name. An embedding is an F32 tensor of its name, of shape [rows
 // dim], and its ids are a U64 or I64 tensor of the name with .ids behind, in as many files as there are; rows that no
-// file has read as their initial values when the embedding has a height, and as zeros when not. The package's doc has
-// the Python for the same.
+// file has read as their initial values when the embedding has a height, and as zeros when not. The package
+// documentation has the equivalent Python.
 //
 // model.json, which a fleet's SaveInferenceModel writes, has the sizes and checksums of the other files. A file that is
-// missing, cut, changed, or of another save than the rest, is an error then. A directory without model.json, such as
-// another program writes or has changed, is read as it is. signature.json has the feeds and outputs for other programs
-// to read, and the format of the rows; models of earlier versions lack it.
+// missing, truncated, changed, or from a different save than the rest, is then an error. A directory without
+// model.json, such as one written by another program, is read without this check. signature.json has the feeds, the
+// outputs and the format of the rows for other programs; models of earlier versions lack it.
 //
-// The model may be trained further: a loss of its outputs, or of what is built on them, is minimised as any other, and
-// training begins with the loaded weights and rows, in every kind of job. Every process of the job has to load the same
-// model.
+// The model may be trained further, in every kind of job: minimise a loss of its outputs, or of nodes built on them,
+// and training begins with the loaded weights and rows. Every process of the job must load the same model.
 //
-// With deltas, which a fleet's SaveModel has saved, the model is what it was when the last of them was saved: each is
-// read over the one before, and must follow it; one that does not follow is [ErrForked].
+// With deltas, saved by a fleet's SaveModel, the model is that of the time of the last delta. Each delta must directly
+// follow the one before; otherwise the error is [ErrForked].
 func Load(dir string, deltas ...string) (*Model, error) {
 	m, err := load(dir)
 	for _, delta := range deltas {

@@ -4,13 +4,13 @@ import "math"
 
 const logLossEpsilon = 1e-4
 
-// LogLoss is the negative log likelihood of binary labels, one number an example:
+// LogLoss is the negative log likelihood of binary labels, one number per example:
 //
 //	−label·ln(pred+ε) − (1−label)·ln(1−pred+ε), ε = 1e-4
 //
-// pred is a probability, float32. label has the same shape and is 0 or 1, int64 or float32, or as float32 anything
-// between; it gets no gradient, so that one that is computed from parameters is refused: a teacher's passes through
-// [Detach]. Other values of either are refused, with their row.
+// pred is a probability, float32. label has the same shape and is 0 or 1, as int64 or float32, or as float32 anything
+// between. It gets no gradient, so a label that is computed from parameters is refused: pass a teacher's output through
+// [Detach]. Other values of pred or label are an error that names their row.
 func LogLoss(pred, label *Node) *Node { return apply("", logLoss{}, pred, label) }
 
 type logLoss struct{ labelled }

@@ -6,9 +6,9 @@ import (
 	"github.com/gofleet/gofleet/internal/kernels"
 )
 
-// MaskedSoftmax makes the last dimension of x a distribution over the places where mask is not 0: eˣ over the sum of eˣ
-// there, and 0 at the others. Where all places are left out, all are 0, and none has a gradient. mask is repeated to
-// the shape of x as [Add] does: for scores of shape [N H Q L] it may be [N L], the places of an example that have
+// MaskedSoftmax makes the last dimension of x a distribution over the positions where mask is not 0: eˣ over the sum of
+// eˣ there, and 0 elsewhere. If all positions are left out, all are 0 and have no gradient. mask is repeated to the
+// shape of x as [Add] does: for scores of shape [N H Q L] it may be [N L], the places of an example that have
 // something. It gets no gradient.
 func MaskedSoftmax(x, mask *Node) *Node { return apply("", maskedSoftmax{}, x, mask) }
 

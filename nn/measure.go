@@ -48,10 +48,9 @@ func RecallAt(scores, relevance *Node, k int) *Node {
 	return measuring("recall_at", k, scores, relevance)
 }
 
-// Weighted is a metric of examples that have weights, as [WeightedMean] is of losses: an AUC, Accuracy, TopK,
-// BinaryAccuracy, Precision, Recall, MAE, MSE or RMSE, or one of the metrics of this file's kind, such as PRAUC or
-// NDCG. weight is float32 or int64 of shape [N 1] and not negative; examples of weight 0 do not count, whatever their
-// label is.
+// Weighted is a metric with weighted examples, as [WeightedMean] is for losses: an AUC, Accuracy, TopK, BinaryAccuracy,
+// Precision, Recall, MAE, MSE or RMSE, or one of the metrics of this file's kind, such as PRAUC or NDCG. weight is
+// float32 or int64 of shape [N 1] and not negative; examples with weight 0 are ignored, even if their label is invalid.
 //
 //	auc := nn.Weighted(nn.AUC(pred, label), weight)
 func Weighted(metric, weight *Node) *Node {

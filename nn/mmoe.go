@@ -10,7 +10,7 @@ type MMoEOptions struct {
 	// Name names the layer: its parameters are Name.expert_0.fc_0.w_0, Name.gate_0.w_0 and so on. Empty means mmoe_0
 	// and so on.
 	Name string
-	// Experts is how many networks all tasks share, and Tasks how many mixtures of them there are.
+	// Experts is the number of networks that all tasks share, Tasks the number of mixtures.
 	Experts, Tasks int
 	// Hidden are the sizes of an expert's layers; the last is that of the result.
 	Hidden []int

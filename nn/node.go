@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Node is a value in a graph: a feed, a parameter, or what an op computes from other nodes. Nodes are made by the
-// functions of this package and are not changed afterwards.
+// Node is a value in a graph: a feed, a parameter, or the result of an op on other nodes. Nodes are made by the
+// functions of this package and do not change afterwards.
 type Node struct {
 	graph *Graph
 	op    op
@@ -22,26 +22,27 @@ type Node struct {
 // batch stands for the number of examples in a shape.
 const batch = -1
 
-// Name is unique in the graph. Nodes that were not named are called by their kind and a number: fc_0, relu_0.
+// Name returns the node's name, which is unique in the graph. The default is the kind and a number: fc_0, relu_0.
 func (n *Node) Name() string { return n.name }
 
 // Shape is the shape of the node's value, with -1 for the number of examples.
 func (n *Node) Shape() []int { return slices.Clone(n.shape) }
 
-// Op is what computes the node, by the name that OPS.md and saved models have for it, such as linear; a feed's is
-// input, a dense param's parameter, an embedding's table.
+// Op returns the name of the node's operation in OPS.md and saved models, such as linear: input for a feed, parameter
+// for a dense param, table for an embedding.
 func (n *Node) Op() string { return n.op.kind() }
 
-// Inputs are the nodes that the node is computed from, in the order of the op's arguments; feeds and params have none.
+// Inputs returns the nodes that the node is computed from, in the order of the op's arguments; feeds and params have
+// none.
 func (n *Node) Inputs() []*Node { return slices.Clone(n.in) }
 
-// Graph is the graph that the node belongs to.
+// Graph returns the node's graph.
 func (n *Node) Graph() *Graph { return n.graph }
 
-// Err is the error of the node's graph, so that a mistake shows where the node is used.
+// Err returns the error of the node's graph, so that a mistake shows where the node is used.
 func (n *Node) Err() error { return n.graph.Err() }
 
-// Named gives the node another name, under which reports and saved models know it, and returns the node.
+// Named gives the node another name, for reports and saved models, and returns the node.
 func (n *Node) Named(name string) *Node {
 	g := n.graph
 	if g.again() && g.named[name] != nil {

@@ -18,8 +18,8 @@ func (n *Node) Params() []*optimizer.Param {
 	return paramsOf(behind(n.graph, []*Node{n}))
 }
 
-// Bind implements [optimizer.Objective]: the graph's executors train this node from now on. What can't be trained
-// becomes the graph's error.
+// Bind implements [optimizer.Objective]: the graph's executors train this node from now on. If it can't be trained,
+// that becomes the graph's error.
 func (n *Node) Bind(t optimizer.Trainer) {
 	if err := n.Minimizable(); err != nil {
 		n.graph.fail(err)
@@ -30,7 +30,8 @@ func (n *Node) Bind(t optimizer.Trainer) {
 	n.graph.objective, n.graph.trainer, n.graph.turns = n, t, nil
 }
 
-// Minimizable implements [optimizer.CheckedObjective]: the graph's first mistake, or why this node is no loss.
+// Minimizable implements [optimizer.CheckedObjective]: it returns the graph's first mistake, or why this node is not a
+// loss.
 func (n *Node) Minimizable() error {
 	if n == nil {
 		return errors.New("nn: there is nothing to minimise: the loss is nil")

@@ -64,8 +64,8 @@ func swapped(o op, in []*Node) error {
 		in[0].placed(), in[1].placed(), do)
 }
 
-// Prediction is what a loss compares with labels: the first trained input of the one such op that the
-// node is computed from, as probabilities are LogLoss's. It is nil where there are none or several.
+// Prediction returns the node that a loss compares with labels, such as the probabilities of LogLoss: the first trained
+// input of the only such op behind this node. It is nil if there is no such op, or several.
 func (n *Node) Prediction() (pred *Node) {
 	if n == nil || n.bad {
 		return nil

@@ -6,7 +6,7 @@ type PoolOptions struct {
 	Kernel int
 	// Stride is the distance of two positions; 0 is Kernel.
 	Stride int
-	// Padding is the number of positions outside on each side, which no pool counts.
+	// Padding is the number of positions added on each side, which are not counted.
 	Padding int
 }
 

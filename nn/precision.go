@@ -8,9 +8,9 @@ func Precision(pred, label *Node) *Node { return apply("", precision{}, pred, la
 // [Executor.ResetMetrics], of shape [1]; 0 when there are none. pred and label are as for [AUC].
 func Recall(pred, label *Node) *Node { return apply("", recall{}, pred, label) }
 
-// BinaryAccuracy is the share of examples that are told right, positive when their probability is 0.5 or more and
-// negative otherwise, over all batches since [Executor.ResetMetrics]; its shape is [1]. A NaN is told wrong. pred and
-// label are as for [AUC].
+// BinaryAccuracy is the share of examples that are classified correctly, as positive if their probability is 0.5 or
+// more and as negative otherwise, over all batches since [Executor.ResetMetrics]; its shape is [1]. A NaN counts as
+// wrong. pred and label are as for [AUC].
 func BinaryAccuracy(pred, label *Node) *Node { return apply("", binaryAccuracy{}, pred, label) }
 
 // found is what these metrics have in common: the share of right answers among what is counted.

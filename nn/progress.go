@@ -12,11 +12,11 @@ import (
 	"golang.org/x/term"
 )
 
-// Progress describes how a training loop tells how it goes: rate, loss, the fetches of one element, and the time left
-// when the total is known. On a terminal it is one line that moves, elsewhere a plain line now and then. Ranks of MPI
-// or Slurm write plain lines, and where their launcher gives them terminals, as Open MPI does, only worker 0 does. The
-// environment variable FLEET_PROGRESS decides otherwise: live, plain or off. A live line that does not go to a terminal
-// is as wide as COLUMNS says.
+// Progress configures the progress report of a training loop: rate, loss, the fetches of one element, and the time left
+// if the total is known. On a terminal it is one line that is updated in place, elsewhere a plain line at intervals.
+// Ranks of MPI or Slurm write plain lines; if their launcher gives them terminals, as Open MPI does, only worker 0
+// writes. The environment variable FLEET_PROGRESS overrides this: live, plain or off. A live line that does not go to a
+// terminal is as wide as COLUMNS says.
 type Progress struct {
 	// Out is where lines go; nil is os.Stdout.
 	Out io.Writer
@@ -26,7 +26,7 @@ type Progress struct {
 	Total int
 	// Every is the time between plain lines, and between records for the Logger; 0 is 5 seconds.
 	Every time.Duration
-	// Steps asks for a plain line every so many steps too; 0 does not.
+	// Steps is the number of steps after which to write a plain line in addition; 0 means none.
 	Steps int
 	// Logger gets the values of each plain line as a record; nil gets nothing.
 	Logger *slog.Logger

@@ -8,14 +8,14 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// RecurrentOptions describe a layer whose state reads places in order.
+// RecurrentOptions are the options of a recurrent layer.
 type RecurrentOptions struct {
 	// Name names the layer: its parameters are Name.w_0 and Name.b_0 of the input, Name.w_1 and Name.b_1 of the state.
 	// Empty means gru_0 and so on, or lstm_0.
 	Name string
 	// Init gives the initial values of all of them; nil is uniform between ±1/√size.
 	Init optimizer.Initializer
-	// Mask, of shape [N L], is 0 at places where there is nothing: the state stays as it was. nil is none.
+	// Mask, of shape [N L], is 0 at positions to skip: the state does not change there. nil means none.
 	Mask *Node
 }
 

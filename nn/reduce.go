@@ -7,15 +7,15 @@ import (
 	"github.com/gofleet/gofleet/internal/kernels"
 )
 
-// Sum adds up along an axis, counted with the batch as 0, which goes away: of x with shape [N F D], Sum(x, 1) has shape
-// [N D]. The batch itself can't be summed over: a loss takes its [Mean].
+// Sum adds up along an axis, counted with the batch as 0, which is removed: of x with shape [N F D], Sum(x, 1) has
+// shape [N D]. The batch itself can't be summed over: a loss takes its [Mean].
 func Sum(x *Node, axis int) *Node { return apply("", sum{axisOp{Axis: axis}}, x) }
 
-// Max takes the largest element along an axis, which goes away as with [Sum]. All that are equal to the largest get its
+// Max takes the largest element along an axis, which is removed as in [Sum]. All that are equal to the largest get its
 // gradient, as the original's reduce_max has it; SequencePool gives it to the first of them, as PyTorch's max does.
 func Max(x *Node, axis int) *Node { return apply("", maximum{axisOp{Axis: axis}}, x) }
 
-// MeanAxis is the mean along an axis, which goes away as with [Sum].
+// MeanAxis is the mean along an axis, which is removed as in [Sum].
 func MeanAxis(x *Node, axis int) *Node {
 	y := Sum(x, axis)
 	if y.bad {

@@ -9,11 +9,11 @@ import (
 )
 
 // Sampler is a distribution of noise over the ids 0 … Classes−1, from which [NCE] and [SampledSoftmax] take candidates.
-// It is used by where batches are made; several goroutines may share one.
+// Use it where batches are made; several goroutines may share one.
 type Sampler interface {
 	// Draw draws an id.
 	Draw(r *rand.Rand) int64
-	// Probability is that of drawing the id, 0 outside the classes.
+	// Probability returns the probability of drawing the id, 0 outside the classes.
 	Probability(id int64) float64
 }
 
@@ -31,7 +31,7 @@ func Candidates(s Sampler, r *rand.Rand, ids []int64, expected []float32) {
 	}
 }
 
-// UniformSampler draws all classes alike.
+// UniformSampler draws all classes with equal probability.
 type UniformSampler struct{ Classes int64 }
 
 // Draw implements [Sampler].
@@ -45,8 +45,8 @@ func (s UniformSampler) Probability(id int64) float64 {
 	return 1 / float64(s.Classes)
 }
 
-// LogUniformSampler draws id with probability ln((id+2)/(id+1))/ln(Classes+1): words by their frequency, when ids go
-// from the most frequent to the rarest and frequencies fall as Zipf's law has it.
+// LogUniformSampler draws id with probability ln((id+2)/(id+1))/ln(Classes+1): words by their frequency, if ids are
+// sorted from the most frequent to the rarest and frequencies follow Zipf's law.
 type LogUniformSampler struct{ Classes int64 }
 
 // Draw implements [Sampler].

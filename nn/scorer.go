@@ -21,16 +21,16 @@ import (
 //	scores, err := s.ScoreLines(ctx, []byte("1,AA,JFK\n2,UA,EWR"))
 //	clicks := scores.Values[0] // of two rows
 //
-// Each call works in memory of its own, which is kept for the calls after it, so that a service allocates what it
-// answers and little more; of calls with very many rows no more than 256 MB is kept, or the last. What a call computes
-// has the bits that an [Executor] computes from the same batch. The weights of layers are kept a second time, as
-// products of several rows read them, from the first call with such on: what changes them by hand later is not seen.
+// Each call works in its own memory, which later calls reuse, so that a service allocates little more than its answers;
+// for calls with very many rows at most 256 MB is kept, or the memory of the last. Results equal those of an [Executor]
+// for the same batch bit for bit. From the first call with several rows on, the weights of layers are also kept in a
+// second, packed copy: changing them directly afterwards has no effect.
 //
-// Deltas lie over the rows that they leave as they are, and become part of the tables beside calls, on a goroutine that
-// ends when there is no more to do, or with Close.
+// Deltas are first kept as layers over the tables and merged into them in the background, by a goroutine that ends when
+// it is done, or with Close.
 //
-// An id of which the model has no row, such as one that came up after training, is scored and not counted: it reads as
-// zeros where the embedding's Height is 0, as its initial row where ids are bounded.
+// An id without a row in the model, such as one that first occurred after training, is scored without being reported:
+// it reads as zeros if the embedding's Height is 0, and otherwise as its initial row.
 type Scorer struct {
 	dir     string // empty: of a model that the user loaded
 	options ScorerOptions
@@ -40,39 +40,39 @@ type Scorer struct {
 	folder  folder
 }
 
-// Scores are what a call has computed; they are the caller's.
+// Scores are the results of a call. They belong to the caller.
 type Scores struct {
-	// Version is that of the model which computed all of them.
+	// Version is the Model.Version that computed all of the scores.
 	Version string
-	// Values has a slice for each output, with what it is for every row, one after the other.
+	// Values has a slice for each output, with its values for every row, one after the other.
 	Values [][]float32
 }
 
-// ScorerOptions choose what a [Scorer] reads and computes.
+// ScorerOptions are the options of a [Scorer].
 type ScorerOptions struct {
-	// Outputs are names of the outputs to compute, in the order of the results. nil is all that the model was saved
-	// for.
+	// Outputs are the names of the outputs to compute, in the order of the results. nil means all outputs of the saved
+	// model.
 	Outputs []string
-	// Format is that of the lines of ScoreLines; nil is the one that the model was saved with
+	// Format is the format of lines for ScoreLines; nil means the one that the model was saved with
 	// (InferenceModel.WithFormat).
 	Format dataset.Format
-	// Deltas is a directory in which each directory has a delta of the model, as a fleet's SaveModel saves them:
-	// OpenScorer and Reload take all that follow what the scorer has, whatever their names are. Deltas of another base
-	// stay where they are, and the directory need not be there before the first. Empty has none.
+	// Deltas is a directory whose subdirectories, of any names, are deltas of the model, as saved by a fleet's
+	// SaveModel. OpenScorer and Reload apply all that follow the scorer's model, and ignore deltas of another base. The
+	// directory need not exist before the first delta. Empty means no deltas.
 	Deltas string
-	// Join is the most rows of different calls that are computed together. A quarter of the processors compute then,
-	// and what waits when one is done is joined, which serves more calls a second where they are many and the model's
-	// layers large, and makes each of them take longer; none waits for others to come. A row's scores have the bits of
-	// a batch with other rows in it: the same as alone, but for the last places where a layer has more than 512
-	// inputs. By default each call is computed alone, at once.
+	// Join is the largest number of rows from different calls that are computed together. With Join, a quarter of the
+	// processors compute, and whenever one is free, the calls that are waiting are joined into one batch; no call waits
+	// for others to arrive. This serves more calls per second if there are many and the model's layers are large, but
+	// each call takes longer. A row's scores are the same as alone, except for the last digits if a layer has more than
+	// 512 inputs. By default each call is computed alone, at once.
 	Join int
-	// MaxRows is the most rows of all calls that are computed at a time, and so the memory of layers that they take;
-	// ids of slots count as rows where Score is given them. Other calls wait, calls of few rows the shortest, until
-	// their contexts end; one of more rows waits until no other large one computes. 0 is no bound.
+	// MaxRows bounds the rows of all calls that are computed at a time, and so the memory of their layers; in Score,
+	// ids of slots count as rows. Further calls wait until their contexts end, calls with few rows the shortest. A
+	// single call with more rows than MaxRows waits until no other large call is computed. 0 means no bound.
 	MaxRows int
 }
 
-// OpenScorer loads the model in a directory, as [Load] does, with the deltas that are there for it.
+// OpenScorer loads the model in a directory, as [Load] does, with the deltas in ScorerOptions.Deltas that follow it.
 func OpenScorer(dir string, o ScorerOptions) (*Scorer, error) {
 	m, err := Load(dir)
 	if err == nil {
@@ -91,9 +91,8 @@ func OpenScorer(dir string, o ScorerOptions) (*Scorer, error) {
 	return s, nil
 }
 
-// NewScorer makes a scorer of a loaded model, which has the deltas that it was loaded with. A model that is trained
-// further afterwards is scored as it was, by this scorer; what is built on its graph has to be built before calls
-// begin.
+// NewScorer makes a scorer for a loaded model, including the deltas that it was loaded with. If the model is trained
+// further afterwards, this scorer still scores the old weights; nodes must be added to its graph before calls begin.
 func NewScorer(m *Model, o ScorerOptions) (*Scorer, error) {
 	if o.Deltas != "" {
 		return nil, errors.New("nn: NewScorer: ScorerOptions.Deltas is for OpenScorer, which reads the model itself: " +
@@ -116,14 +115,14 @@ func newScorer(m *Model, o ScorerOptions) (*Scorer, error) {
 	return s, nil
 }
 
-// Reload takes up the model that is in the directory now, if it is another than the scorer's, and the deltas that have
-// been saved since, and says whether there was any of these. Calls that are under way end with the model that they
-// began with, and none waits; both models are in memory until they have. After an error, as of a directory into which
-// somebody is copying, the old model stays, and a later call may succeed. Outputs have to stay as they were. Deltas
-// that do not follow each other are [ErrForked]: the deltas before are taken up, which changed says, and no other until
-// there is another base.
+// Reload loads the model that is now in the directory, if it differs from the scorer's, and the deltas saved since, and
+// says whether anything changed. No call waits: calls in progress finish with the model that they began with, and both
+// models are in memory until then. After an error, for example because files are still being copied to the directory,
+// the old model stays, and a later Reload may succeed. The new model must have the same outputs. Deltas that do not
+// follow each other are [ErrForked]: the deltas before the fork are applied, as changed says, and no others until there
+// is a new base.
 //
-// A directory without model.json does not say when it has another model: it is never taken up.
+// A directory without model.json is never reloaded, since a change can't be detected.
 func (s *Scorer) Reload() (changed bool, err error) {
 	s.loading.Lock()
 	defer s.loading.Unlock()
@@ -172,19 +171,19 @@ func (s *Scorer) takeUp(m *Model) error {
 // fold does a piece of folding in the model that new calls use, and says whether there was any.
 func (s *Scorer) fold() bool { return s.now.Load().model.fold(overlay.Few) }
 
-// Close ends what goes on beside calls, and waits for it. Calls may go on.
+// Close ends the background work and waits for it. Calls may go on.
 func (s *Scorer) Close() { s.folder.close() }
 
-// Version is that of the model that new calls use ([Model.Version]).
+// Version returns the [Model.Version] that new calls use.
 func (s *Scorer) Version() string { return s.now.Load().model.version }
 
-// Feeds describes what Score and ScoreJSON have to be given.
+// Feeds describes the inputs of Score and ScoreJSON.
 func (s *Scorer) Feeds() []Value { return valuesOf(s.now.Load().feeds) }
 
-// Outputs describes the results, in their order.
+// Outputs describes the results, in order.
 func (s *Scorer) Outputs() []Value { return valuesOf(s.now.Load().outputs) }
 
-// Score computes the outputs for a batch of feeds, as [Executor.Eval] takes it.
+// Score computes the outputs for a batch of feeds, in the same form as for [Executor.Eval].
 func (s *Scorer) Score(ctx context.Context, feeds map[string]*tensor.Dense) (Scores, error) {
 	rows := 0
 	for _, t := range feeds {
@@ -195,9 +194,9 @@ func (s *Scorer) Score(ctx context.Context, feeds map[string]*tensor.Dense) (Sco
 	return s.compute(ctx, rows, func(r *scoring, w *workspace) (Scores, error) { return r.score(ctx, w, feeds) })
 }
 
-// ScoreLines is Score of raw lines, of which the format makes the rows that training would make of them. Where files of
-// the format begin with a header, so does the text; what only other columns than feeds are made of, such as the label,
-// may be lacking in CSV and slot text. A line that can't be understood is a *dataset.LineError.
+// ScoreLines is Score for raw lines, which the model's format parses as in training. If files of the format begin with
+// a header, so must the text. In CSV and slot text, fields that no feed uses, such as the label, may be missing. A line
+// that can't be parsed is a *dataset.LineError.
 func (s *Scorer) ScoreLines(ctx context.Context, text []byte) (Scores, error) {
 	return s.compute(ctx, 1+bytes.Count(text, newline), func(r *scoring, w *workspace) (Scores, error) {
 		if r.formatErr != nil {

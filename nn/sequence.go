@@ -6,9 +6,9 @@ import (
 	"github.com/gofleet/gofleet/internal/kernels"
 )
 
-// Sequence is the rows of each example's ids, one behind the other, for layers that go by position.
+// Sequence is the rows of each example's ids in order, for layers that depend on position.
 type Sequence struct {
-	// Rows has shape [N length Dim]: the row of each id, and zeros where there is none.
+	// Rows has shape [N length Dim]: the row of each id, and zeros at positions without an id.
 	Rows *Node
 	// Mask has shape [N length]: 1 where there is an id that is no padding, else 0.
 	Mask *Node
@@ -16,10 +16,10 @@ type Sequence struct {
 	Positions *Node
 }
 
-// EmbeddingSequence looks ids up in a table, of a slot or of a feed of shape [N k], and keeps them apart, where
-// [EmbeddingPool] makes one row of them. Of a slot each example has its ids from the first position on, and of more
-// than length the last: only these are looked up. Of another feed length is k; 0 stands for that. An example without
-// ids has rows and a mask of zeros.
+// EmbeddingSequence looks up the ids of a slot, or of a feed of shape [N k], in a table and keeps their rows separate,
+// unlike [EmbeddingPool], which combines them. For a slot, an example's ids start at the first position; if it has more
+// than length ids, only the last length are looked up. For another feed, length is k, or 0 for the same. An example
+// without ids has rows and a mask of zeros.
 //
 // A learned row for each position, as Transformers have, is added to the rows: Add(s.Rows, g.Parameter(o, length,
 // dim)).

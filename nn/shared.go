@@ -5,8 +5,9 @@ import (
 	"fmt"
 )
 
-// Shared is a layer, or layers, with one set of parameters wherever it is applied: the first call makes them, each
-// further call builds the same operations on another input with the same parameters, whose gradients add up.
+// Shared returns a layer, or layers, that uses one set of parameters wherever it is applied. The first call makes the
+// parameters; each further call builds the same operations on another input with the same parameters, whose gradients
+// add up.
 //
 //	tower := nn.Shared(func(x *nn.Node) *nn.Node {
 //		h := nn.Linear(x, 64, nn.LinearOptions{Name: "tower", Act: nn.ReLU})
@@ -14,10 +15,10 @@ import (
 //	})
 //	query, answer := tower(a), tower(b)
 //
-// Inputs have as many numbers an example. What layer does must not depend on anything but its input. Nodes of the
+// All inputs must have the same number of elements per example. layer must depend only on its input. Nodes of the
 // further calls have names of their own (tower_0), so that each call drops its own elements in Dropout; batch norm
-// moves its averages once for each call. A shared layer may be part of another, made outside it or within. Tables need
-// none of this: lookups of one name share one table.
+// moves its averages once for each call. A shared layer may be part of another, made outside it or within. Embeddings
+// don't need Shared: lookups with the same name share one table.
 func Shared(layer func(x *Node) *Node) func(x *Node) *Node {
 	s := &sharing{}
 	return func(x *Node) *Node {

@@ -18,8 +18,8 @@ import (
 // Value describes a feed or an output of a model.
 type Value struct {
 	Name string `json:"name"`
-	// Type is float32, int64, slot: any number of int64 ids an example, with their offsets in a feed of the name with
-	// .offsets behind, or slot_values: as many float32 numbers, likewise.
+	// Type is float32, int64, slot (any number of int64 ids per example, with their offsets in a feed with the suffix
+	// .offsets), or slot_values (the same for float32 numbers).
 	Type DType `json:"type"`
 	// Shape has -1 for the number of examples.
 	Shape []int `json:"shape"`
@@ -66,7 +66,7 @@ type signature struct {
 	Rows    json.RawMessage `json:"rows,omitempty"`
 }
 
-// WriteSignature writes what the model is fed and computes, and the format of its rows, as JSON.
+// WriteSignature writes the model's inputs and outputs and the format of its rows as JSON.
 func (m InferenceModel) WriteSignature(w io.Writer) error {
 	if err := m.check(); err != nil {
 		return err

@@ -8,22 +8,22 @@ import (
 	"github.com/gofleet/gofleet/internal/kernels"
 )
 
-// Slot declares an int64 feed of any number of ids an example. It is fed as two tensors: all ids, of shape [total],
-// under its name, and under name.offsets N+1 numbers that rise from 0 to total: example i has the ids from offset i up
-// to offset i+1. The ids may be uint64, as in [Graph.IDs]. Its use is [EmbeddingPool].
+// Slot declares an int64 feed with any number of ids per example. It is fed as two tensors: all ids, of shape [total],
+// under its name, and N+1 increasing offsets from 0 to total under name.offsets; example i has the ids from offset i up
+// to offset i+1. The ids may be uint64, as in [Graph.IDs]. Use it with [EmbeddingPool].
 func (g *Graph) Slot(name string) *Node { return g.add(name, feed{Type: slots}) }
 
-// SlotValues declares a float32 feed of a number for each id of a slot, such as the values of LibSVM's features or
-// TF-IDF. It is fed as a slot is, with as many numbers an example as the slot has ids. Its use is
+// SlotValues declares a float32 feed with a number for each id of a slot, such as the values of LibSVM's features or
+// TF-IDF. It is fed like a slot, with as many numbers per example as the slot has ids. Use it with
 // [EmbeddingPoolWeighted].
 func (g *Graph) SlotValues(name string) *Node { return g.add(name, feed{Type: slotValues}) }
 
-// Pool is how the rows of an example's ids become one.
+// Pool says how the rows of an example's ids are combined into one.
 type Pool string
 
 // The pools: the sum of the rows, their mean, their sum divided by the root of their number, and the largest of each
-// column, whose gradient goes to the first of equal rows. Of no rows all are zero. Ids that are padding have no row,
-// and PoolMean and PoolSqrtN count them, as the original does; PoolMeanUnpadded divides by the number of the others.
+// column, whose gradient goes to the first of equal rows. Without rows the result is zeros. Padding ids have no row,
+// but PoolMean and PoolSqrtN count them, as PaddlePaddle does; PoolMeanUnpadded divides by the number of the other ids.
 const (
 	PoolSum   Pool = "sum"
 	PoolMean  Pool = "mean"

@@ -9,10 +9,10 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// String is the graph as a table for people: a row for each feed and each op in order of construction, with the shape
-// of its value, what it is computed from, and the parameters that it is the first to use, their values and the bytes of
-// these; then the sums. A parameter .w_0 has the node's name before the dot. A value has four bytes; what an update
-// rule keeps beside it is not counted. Where each parameter lives in a job, the Plan of the job's fleet says.
+// String returns the graph as a table: a row for each feed and each op in order of construction, with the shape of its
+// value, its inputs, and the parameters that it is the first to use, with the number of their values and their bytes;
+// then the totals. A parameter .w_0 has the node's name before the dot. A value has four bytes; the state of an update
+// rule is not counted. The Plan of a job's fleet shows where each parameter lives.
 func (g *Graph) String() string {
 	s := summary{rows: [][]string{{"node", "op", "shape", "of", "values", "bytes", "parameters"}},
 		shown: map[*Node]bool{}}

@@ -15,9 +15,9 @@ type summed interface {
 	set(sums []float64)
 }
 
-// Sums is what a metric has counted in this executor since [Executor.ResetMetrics], as numbers that add up, element by
-// element, over executors and processes: [Node.OfSums] is the metric of all of them. All metrics have sums but metrics
-// of the last batches.
+// Sums returns the counts of a metric in this executor since [Executor.ResetMetrics]. They can be added, element by
+// element, over executors and processes: [Node.OfSums] computes the metric of the total. All metrics have sums, except
+// those of the last batches.
 func (e *Executor) Sums(metric *Node) ([]float64, error) {
 	t, err := e.tally("Sums", metric)
 	if err != nil {
@@ -29,8 +29,8 @@ func (e *Executor) Sums(metric *Node) ([]float64, error) {
 	return t.(summed).sums(), nil
 }
 
-// OfSums is the metric of sums that were added up, see [Executor.Sums]: NaN where they have counted nothing that it
-// could be of, such as an AUC where all labels are of one class.
+// OfSums returns the metric computed from sums that were added up (see [Executor.Sums]); NaN if they don't determine
+// it, such as an AUC when all labels are of one class.
 func (n *Node) OfSums(sums []float64) (float64, error) {
 	m, err := n.summed("OfSums")
 	if err != nil {
@@ -54,7 +54,7 @@ func (n *Node) OfSums(sums []float64) (float64, error) {
 	return m.of(t), nil
 }
 
-// SumsLen is how many [Executor.Sums] the metric has; 0 if it has none.
+// SumsLen returns the length of the metric's [Executor.Sums]; 0 if it has none.
 func (n *Node) SumsLen() int {
 	m, err := n.summed("")
 	if err != nil {
@@ -86,8 +86,8 @@ type falls interface{ falls() }
 func (measured) falls()    {}
 func (bucketError) falls() {}
 
-// Falls says whether the node's value gets smaller as a model gets better: that of losses, of errors, and of whatever
-// is no metric.
+// Falls says whether the node's value falls as a model improves: true for losses, for errors, and for nodes that are
+// not metrics.
 func (n *Node) Falls() bool {
 	_, counts := n.op.(metric)
 	_, errs := n.op.(falls)
@@ -95,7 +95,7 @@ func (n *Node) Falls() bool {
 	return !counts || errs || is && measures[m.Of].falls
 }
 
-// Label is what reports call the node: its name, or for a node that was not named its kind, such as auc.
+// Label returns the node's label in reports: its name or, for a node without a given name, its kind, such as auc.
 func (n *Node) Label() string {
 	number, auto := strings.CutPrefix(n.name, called(n.op)+"_")
 	if _, err := strconv.Atoi(number); auto && err == nil {

@@ -11,22 +11,22 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// TrainThreads is [Executor.TrainFrom] with several threads at once, each with an executor of its own and the batches
-// that it is given by number, from 0; it returns when all have ended. The threads push into the same weights and don't
-// wait for each other (Niu et al., 2011), except as the trainer's mode has them do: async, half_async and geo have room
-// for several, and so has training in one process; sync, ssp and jobs without servers have not.
+// TrainThreads is [Executor.TrainFrom] in several threads at once. Each thread has its own executor and the batches for
+// its number, from 0; TrainThreads returns when all have ended. The threads update the same weights without waiting for
+// each other (Niu et al., 2011), except in mode half_async. Modes async, half_async and geo, and training in one
+// process, support several threads; sync, ssp and jobs without servers do not.
 //
 //	workers, threads := f.WorkerNum(), 4
 //	res, err := nn.TrainThreads(ctx, net.Graph, threads, func(thread int) iter.Seq2[dataset.Batch, error] {
 //		return train.Shard(f.WorkerIndex()*threads+thread, workers*threads).MayBeEmpty().Batches(512)
 //	}, nn.TrainOptions{Fetch: []*nn.Node{net.AUC}})
 //
-// The result, and what Progress reports, are of all threads, and metrics that run over batches count the examples of
-// all. Other fetches, of one batch, are the thread's that made the step; the result's are the first thread's that
-// made any. An error of one thread ends the others. A thread may have no batches, if another has some.
+// The result and the reports of Progress cover all threads, and so do metrics over several batches. Other fetches are
+// those of the thread that made the step; the result has those of the first thread that made any step. An error of one
+// thread ends the others. A thread may have no batches, if another has some.
 //
-// A job that goes on in the middle of an epoch does so in each thread's share of it, as long as the number of threads
-// is the same; otherwise the worker begins the epoch anew, and says so in its log.
+// A job that resumes in the middle of an epoch continues in each thread's share of it, if the number of threads is the
+// same; otherwise the worker begins the epoch anew and logs that.
 func TrainThreads(ctx context.Context, g *Graph, threads int,
 	batches func(thread int) iter.Seq2[map[string]*tensor.Dense, error],
 	o TrainOptions) (TrainResult, error) {
@@ -103,10 +103,9 @@ func (c *crowd) step(ctx context.Context, l *trainLoop, loss, weight float64, sa
 	return l.notify(ctx, now)
 }
 
-// Still has the other threads of this process that train together ([TrainThreads]) stand still between two steps, until
-// resume is called: what TrainOptions.Step measures and saves between is of the same weights then. Step alone calls it,
-// with what it was given; not in mode half_async, where threads wait for each other in their steps, and nothing counts
-// before.
+// Still pauses the other threads of [TrainThreads] between two steps until resume is called, so that TrainOptions.Step
+// can measure and save the same weights. Call it only from Step, on the result that Step was given, and not in mode
+// half_async, where threads wait for each other in their steps.
 func (r TrainResult) Still() (resume func()) {
 	if r.crowd == nil {
 		return func() {}

@@ -11,22 +11,23 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// TrainOptions say what a training loop does beside training.
+// TrainOptions are the options of a training loop.
 type TrainOptions struct {
-	// Fetch are computed in every step: reports show fetches of one element, and the result has the last values.
+	// Fetch are nodes to compute in every step. Reports show fetches of one element, and the result has the last
+	// values.
 	Fetch []*Node
 	// Progress reports while the loop runs; nil reports nothing.
 	Progress *Progress
-	// MayBeEmpty lets an epoch have no batches, for a worker that may have no rows of its own: the epoch ends at once.
-	// By default that is [ErrNoBatches].
+	// MayBeEmpty permits an epoch without batches, for a worker that may have no rows of its own: the epoch ends at
+	// once. By default that is [ErrNoBatches].
 	MayBeEmpty bool
-	// Step is called after each step, with the result so far; nil is not. It may evaluate, save, or meet other workers.
+	// Step, if not nil, is called after each step with the result so far. It may evaluate, save, or call collectives.
 	// Threads that train together call it one at a time. Its error ends the loop.
 	Step func(ctx context.Context, so TrainResult) error
-	// Gradients is shown each step's gradients, before the trainer takes them; nil is not. The params are in the order
-	// of the loss's Params: G of a dense one that is not frozen is its gradient, as W is what it was computed at, and
-	// the step's Rows have those of embeddings. All are valid until it returns, and not to be changed. Threads that
-	// train together call it at the same time.
+	// Gradients, if not nil, is called with each step's gradients before they are passed to the trainer. The params are
+	// in the order of the loss's Params: G of a dense param that is not frozen is its gradient, computed at W, and the
+	// step's Rows have the gradients of embeddings. All are valid until it returns, and must not be changed. Threads
+	// that train together call it concurrently.
 	Gradients func(params []*optimizer.Param, s *optimizer.Step)
 }
 
@@ -41,14 +42,14 @@ func (o TrainOptions) trained(res TrainResult) error {
 	return fmt.Errorf("%w: look at the data, or set TrainOptions.MayBeEmpty where there may be none", ErrNoBatches)
 }
 
-// TrainResult is what a training loop did.
+// TrainResult is the result of a training loop.
 type TrainResult struct {
 	// Steps and Samples count batches and examples that were trained on.
 	Steps, Samples int
-	// Passed counts examples that were passed over, since they are in the weights: the job goes on in the middle of the
-	// epoch, and the other numbers, and metrics, are of the rest alone.
+	// Passed counts examples that were skipped because the weights already contain them, when the job resumes in the
+	// middle of the epoch. The other numbers, and metrics, cover only the rest.
 	Passed int
-	// Elapsed is the time the loop took, with waiting for batches.
+	// Elapsed is the time that the loop took, including waiting for batches.
 	Elapsed time.Duration
 	// Loss is the mean loss of all examples, each in the step that it was trained in, by their weights where the loss
 	// is a [WeightedMean]; Weight is the sum of these, and else Samples.
@@ -60,7 +61,7 @@ type TrainResult struct {
 	crowd  *crowd          // that the step's thread is of, nil if there are no others
 }
 
-// Rate is the number of examples a second.
+// Rate returns the number of examples per second.
 func (r TrainResult) Rate() float64 {
 	if r.Elapsed <= 0 {
 		return 0
@@ -68,13 +69,13 @@ func (r TrainResult) Rate() float64 {
 	return float64(r.Samples) / r.Elapsed.Seconds()
 }
 
-// TrainFrom trains on every batch, in order, and ends the epoch. It takes one batch ahead, so that the trainer hears of
-// the next step's ids early: a batch has to stay as it is until two more have been yielded. After an error, of the
-// batches or of a step, the result says how far it came; the epoch has not ended then. An epoch without batches is such
-// an error too ([ErrNoBatches]).
+// TrainFrom trains on every batch, in order, and ends the epoch. It reads one batch ahead, so that the trainer knows
+// the next step's ids early: a batch must stay unchanged until two more have been yielded. After an error, of the
+// batches or of a step, the result says how many steps were made, and the epoch has not ended. An epoch without batches
+// is an error too ([ErrNoBatches]).
 //
-// When the job goes on from a checkpoint that was made in the middle of the epoch, batches that are in its weights are
-// passed over: the first ones, so that they have to come in the order in which they came before.
+// If the job resumes from a checkpoint made in the middle of the epoch, TrainFrom skips the first batches, which the
+// weights already contain. Batches must therefore come in the same order as before.
 func (e *Executor) TrainFrom(
 	ctx context.Context, batches iter.Seq2[map[string]*tensor.Dense, error], o TrainOptions,
 ) (TrainResult, error) {

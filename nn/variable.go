@@ -14,7 +14,7 @@ type variable struct {
 	param *optimizer.Param
 }
 
-// ParameterOptions describe a parameter.
+// ParameterOptions are the options of a parameter.
 type ParameterOptions struct {
 	// Name is the parameter's name; empty means create_parameter_0.w_0 and so on.
 	Name string
@@ -24,8 +24,8 @@ type ParameterOptions struct {
 	Frozen bool
 }
 
-// Parameter declares a dense parameter of a fixed shape, for layers that this package has not got. Its gradient is the
-// sum over all uses.
+// Parameter declares a dense parameter of a fixed shape, for layers that this package does not have. Its gradient is
+// the sum over all uses.
 func (g *Graph) Parameter(o ParameterOptions, shape ...int) *Node {
 	name := o.Name
 	if name == "" {

@@ -14,11 +14,11 @@ import (
 //
 // PyTorch divides its weighted losses likewise; Keras divides by the number of elements, which is Mean(Multiply(x,
 // weight)). Each worker's loss is divided by the weights of its own batch. Package fleet/train evaluates it over all
-// rows, and what is computed of it, such as its sum with another loss, as a mean by examples: [Executor.Weight] says
-// what a batch counts. [Weighted] is for metrics.
+// rows; nodes computed from it, such as its sum with another loss, are averaged by examples (see [Executor.Weight]).
+// For metrics use [Weighted].
 func WeightedMean(x, weight *Node) *Node { return apply("", weightedMean{}, x, weight) }
 
-// ClassWeightOptions say what examples weigh by their labels.
+// ClassWeightOptions are the options of ClassWeights.
 type ClassWeightOptions struct {
 	// Weights are the classes', by label; without any, each is 1.
 	Weights []float32
