@@ -6,7 +6,7 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// Batch is what one training step is fed: a tensor for every feed. A float32, int64 or uint64 column is [N, Shape...];
+// Batch is the input of one training step: a tensor for every feed. A float32, int64 or uint64 column is [N, Shape...];
 // a varying one is [total], with its offsets beside it.
 type Batch = map[string]*tensor.Dense
 

@@ -10,17 +10,16 @@ import (
 
 // Batches cuts one pass over the rows into batches of size rows; the last may be shorter ([Dataset.DropLast]).
 //
-// A batch belongs to the loop until two more have been yielded; then its memory is used again. Copy what must live
-// longer. After an error nothing more is yielded. The loop may break at any time, and the sequence may be ranged over
-// again: that is another pass, in the same order unless [Dataset.Epoch] says otherwise. A pass without a batch yields
-// [ErrNoRows], unless [Dataset.MayBeEmpty] was said.
+// The loop may use a batch until two more have been yielded; then its memory is reused, so copy what must live longer.
+// After an error nothing more is yielded. The loop may break at any time. Ranging over the sequence again is another
+// pass, in the same order unless [Dataset.Epoch] changes it. A pass without a batch yields [ErrNoRows], unless
+// [Dataset.MayBeEmpty] is set.
 func (d *Dataset) Batches(size int) iter.Seq2[Batch, error] {
 	return d.BatchesContext(context.Background(), size)
 }
 
-// BatchesContext is [Dataset.Batches] with a context: when it ends, so does the pass, with an error that has the cause,
-// also while it waits for a file that is a pipe, for a pipe command, or for a source of one's own that is a
-// [ContextSource].
+// BatchesContext is [Dataset.Batches] with a context. When ctx ends, the pass ends with an error that wraps the cause,
+// even while it waits for a file that is a pipe, for a pipe command, or for your own [ContextSource].
 func (d *Dataset) BatchesContext(ctx context.Context, size int) iter.Seq2[Batch, error] {
 	if size < 1 {
 		d = d.fail("Batches(%d): want 1 row or more in a batch", size)

@@ -8,9 +8,9 @@ import (
 
 // Column describes one feed: its name, its type, and the shape of one sample.
 //
-// A fixed column has as many values in every row; a batch of N rows is a tensor of shape [N, Shape...]. A varying
-// column (Varying true, Shape empty) has any number of values a row; a batch holds them end to end under Name, with
-// shape [total], and N+1 offsets (int64) under Name + ".offsets": row r is values[offsets[r]:offsets[r+1]].
+// A fixed column has the same number of values in every row; a batch of N rows is a tensor of shape [N, Shape...]. A
+// varying column (Varying true, Shape empty) has any number of values per row. A batch holds them concatenated under
+// Name, with shape [total], and N+1 offsets (int64) under Name + ".offsets": row r is values[offsets[r]:offsets[r+1]].
 type Column struct {
 	Name string
 	// Type is tensor.Float32, tensor.Int64, or tensor.Uint64 for ids.
@@ -30,19 +30,19 @@ func Ints(name string, shape ...int) Column {
 	return Column{Name: name, Type: tensor.Int64, Shape: shape}
 }
 
-// IDs is a fixed uint64 column, for ids from 0 to 2⁶⁴−1 that embeddings look up, as the original's slots of type uint64
-// are. Ints end at 2⁶³−1. Without a shape a sample is one value: a batch is [N,1].
+// IDs is a fixed uint64 column, for ids from 0 to 2⁶⁴−1 that embeddings look up, such as PaddlePaddle's slots of type
+// uint64. Ints end at 2⁶³−1. Without a shape a sample is one value: a batch is [N,1].
 func IDs(name string, shape ...int) Column {
 	return Column{Name: name, Type: tensor.Uint64, Shape: shape}
 }
 
-// Varying is c with any number of values a row.
+// Varying returns c with any number of values per row.
 func Varying(c Column) Column {
 	c.Shape, c.Varying = nil, true
 	return c
 }
 
-// Width is the number of values of one sample of a fixed column, 0 of a varying one.
+// Width returns the number of values of one sample of a fixed column, 0 for a varying one.
 func (c Column) Width() int {
 	if c.Varying {
 		return 0

@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// Rename gives a column another name, that of the feed which it is to be.
+// Rename gives a column another name, such as that of its feed.
 func (d *Dataset) Rename(column, name string) *Dataset {
 	c, err := d.find("Rename", column)
 	if err != nil {
@@ -19,8 +19,8 @@ func (d *Dataset) Rename(column, name string) *Dataset {
 	return d.through(change{columns: columns})
 }
 
-// Select keeps these columns alone, in this order. Of files in a format of this package lines are then not asked for
-// what the others need: one that is to be predicted has no label, or any.
+// Select keeps only these columns, in this order. Files in a format of this package then need not have the fields of
+// other columns: lines to be predicted need no valid label.
 func (d *Dataset) Select(columns ...string) *Dataset {
 	d = d.asking(columns)
 	from := make([]int, len(columns))
@@ -57,8 +57,8 @@ func (d *Dataset) asking(columns []string) *Dataset {
 	return d.with(&narrow)
 }
 
-// MapFloats puts f of each value of a float32 column in its place, before rows become batches. No format has it: where
-// a saved model is to score lines, scale numbers with [CSVColumn]'s Scale.
+// MapFloats replaces each value of a float32 column by f of it, before rows become batches. It is not part of a format:
+// if a saved model is to score lines, use [CSVColumn]'s Scale instead.
 func (d *Dataset) MapFloats(column string, f func(float32) float32) *Dataset {
 	return mapValues(d, "MapFloats", column, f)
 }
@@ -87,8 +87,8 @@ func mapValues[T value](d *Dataset, call, column string, f func(T) T) *Dataset {
 	}, nil})
 }
 
-// MapRows makes a row of these columns of every row: f gets it as zeros, beside the row that there is, and sets it. An
-// error of f ends the pass, and names where the row comes from. F may be called from several goroutines.
+// MapRows replaces every row by a row of the given columns: f sets to, which is zeros before, from the old row. An
+// error of f ends the pass, with the file and line of the row. f may be called from several goroutines.
 func (d *Dataset) MapRows(f func(from, to Row) error, columns ...Column) *Dataset {
 	if err := checkColumns(columns); err != nil {
 		return d.failed(err)
@@ -104,8 +104,8 @@ func (d *Dataset) MapRows(f func(from, to Row) error, columns ...Column) *Datase
 	}})
 }
 
-// Filter keeps the rows for which keep is true. How many these are shows when they have gone by: rows in memory stream
-// then, until [Dataset.Load].
+// Filter keeps the rows for which keep is true. Their number is not known in advance, so rows in memory are streamed
+// afterwards, until [Dataset.Load].
 func (d *Dataset) Filter(keep func(Row) bool) *Dataset { return d.with(&filtered{d.source, keep}) }
 
 func kindOf[T value]() kind {

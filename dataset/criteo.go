@@ -16,13 +16,13 @@ import (
 //	C           [N,26] int64      HashID("0", C1) … HashID("25", C26), below Height; a missing token is hashed as ""
 //	label       [N,1]  float32    0 or 1
 type Criteo struct {
-	// Dense is how counts become numbers; MinMax by default.
+	// Dense says how counts are scaled; MinMax by default.
 	Dense CriteoDense
 	// Height is the number of ids; 1,000,001 when 0.
 	Height int64
 }
 
-// CriteoDense is how [Criteo] turns a count into a number.
+// CriteoDense is how [Criteo] scales a count.
 type CriteoDense int
 
 const (

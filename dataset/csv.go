@@ -12,8 +12,8 @@ import (
 	"github.com/gofleet/gofleet/internal/derived"
 )
 
-// CSV is text of fields between commas or another separator, one row a line. A field may stand in quotes, with a quote
-// inside it doubled.
+// CSV is text with fields separated by commas or another separator, one row per line. A field may be quoted; quotes
+// inside it are doubled.
 //
 //	dataset.CSV{NA: "NA", Schema: []dataset.CSVColumn{
 //		{Column: dataset.Floats("dense_input", 2), Fields: []string{"distance", "temp"}, Missing: "0"},
@@ -23,32 +23,32 @@ import (
 type CSV struct {
 	// Comma is the separator; ',' when 0. '\t' makes it TSV.
 	Comma byte
-	// Quote is what stands around a field that has separators in it; '"' when 0. [NoQuote] makes every quote a part of
-	// its field.
+	// Quote is the quote character around fields that contain separators; '"' when 0. [NoQuote] makes every quote part
+	// of its field.
 	Quote byte
-	// Comment begins lines that are passed over, also before the names of the fields; none when 0.
+	// Comment begins comment lines, also before the header; none when 0.
 	Comment byte
-	// Trim takes blanks and tabs around fields, and around their quotes, for no part of them.
+	// Trim removes blanks and tabs around fields and around their quotes.
 	Trim bool
-	// Multiline lets a field in quotes hold line ends. By default a quote that isn't closed on its line is bad, so that
-	// a stray one spoils no more than that. A row is then named by the line on which it begins.
+	// Multiline permits line ends in quoted fields; a row is then named by its first line. By default a quote that
+	// isn't closed on its line is an error, so that a stray quote spoils only one line.
 	Multiline bool
 	// Fields names the fields of a line in order; nil takes the names from the first line of each file.
 	Fields []string
-	// NA is a text that means a missing value, as an empty field does; none when "".
+	// NA is a text that means a missing value, like an empty field; none when "".
 	NA string
 	// NAs are more such texts; [UsualNAs] has what other programs write.
 	NAs []string
-	// Missing is the number that a missing value becomes in columns that don't say it themselves. By default a line
-	// that lacks one is bad.
+	// Missing is the number for missing values in columns without a Missing of their own. By default a missing value is
+	// an error.
 	Missing string
-	// Derived are fields that are made of others: parts of times, buckets of numbers, crosses.
+	// Derived are fields computed from others: parts of times, buckets of numbers, crosses.
 	Derived []Derived
-	// Schema says what becomes of the fields. Fields that it doesn't name are passed over.
+	// Schema maps fields to columns. Fields that it doesn't name are ignored.
 	Schema []CSVColumn
 }
 
-// NoQuote as [CSV]'s Quote is no character at all.
+// NoQuote, as [CSV]'s Quote, disables quoting.
 const NoQuote byte = '\n'
 
 // UsualNAs are the texts that mean a missing value to pandas' read_csv.
@@ -58,29 +58,28 @@ func UsualNAs() []string {
 		"NaN", "None", "n/a", "nan", "null"}
 }
 
-// CSVColumn is a column, and the fields that fill it.
+// CSVColumn is a column and the fields that it is read from.
 type CSVColumn struct {
 	Column
 	// Fields has the name of a field for each value of the column; nil is one field with the column's name.
 	Fields []string
 	// Hash, if not 0, makes text an id: HashID(field, text, Hash). A missing value is hashed as "".
 	Hash int64
-	// HashNumbers has Hash take a text that is a number by its value: 3, 3.0 and 3e0 are one category, hashed as "3".
-	// By default a text is hashed as it stands there, which no file of floating point numbers says: package
-	// dataset/parquet refuses to hash these without.
+	// HashNumbers makes Hash treat a text that is a number by its value: 3, 3.0 and 3e0 are one category, hashed as
+	// "3". By default the text itself is hashed. Floating point numbers in Parquet have no text, so package
+	// dataset/parquet requires HashNumbers to hash them.
 	HashNumbers bool
-	// Missing is the number that a missing value becomes; the format's when "". In a column of Floats it may be "NaN".
+	// Missing is the number for missing values; "" means the format's Missing. In a column of Floats it may be "NaN".
 	Missing string
-	// Scale changes the numbers of a column of Floats, with one scaling for all or one for each value of a row; nil
-	// leaves them as they are. What Missing says is fed as it stands there: behind a scaling that standardizes, "0" is
-	// the mean.
+	// Scale scales the numbers of a column of Floats, with one Scaling for all or one for each value of a row; nil
+	// means none. The number in Missing is not scaled: with a scaling that standardizes, "0" is the mean.
 	Scale []Scaling
-	// Separator parts the text of a varying column's field into its values, as "|" parts "rock|pop". Blanks around a
-	// value are no part of it, and a missing one is none. A varying column of [CSV] needs one; [JSONLines] and package
-	// dataset/parquet part texts by it, beside arrays, which they have anyway.
+	// Separator splits the text of a varying column's field into values, as "|" splits "rock|pop". Blanks around values
+	// are removed, and missing values are skipped. A varying column of [CSV] needs a Separator; [JSONLines] and package
+	// dataset/parquet accept arrays without one, and use it to split texts.
 	Separator string
-	// Values, if not nil, are the texts that a value may be, and its number is the place of its text, from 0: "no" and
-	// "yes" make a label of 0 and 1 of answers. A line with another text is bad.
+	// Values, if not nil, lists the permitted texts of a value, whose number is its index: with "no" and "yes", answers
+	// become labels 0 and 1. A line with another text is an error.
 	Values []string
 
 	texts *Texts // that number the field's, instead of all that; nil has none
@@ -262,7 +261,7 @@ func (c CSVColumn) use(name string, from, column, at int) fieldUse {
 	return use
 }
 
-// NewParser returns a parser for one file: it wants the first line when Fields is nil.
+// NewParser returns a parser for one file. If Fields is nil, it reads them from the first line.
 func (f CSV) NewParser() (Parser, error) {
 	if _, err := f.Columns(); err != nil {
 		return nil, err

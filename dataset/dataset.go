@@ -7,10 +7,10 @@ import (
 	"io"
 )
 
-// Dataset is a source of rows with what is to be done to them on the way to a batch. It is a value that never changes:
-// every method returns a new one, so that one dataset may serve several loops at the same time.
+// Dataset is a source of rows with the operations that turn them into batches. It is immutable: every method returns a
+// new dataset, so one dataset may serve several loops at the same time.
 //
-// A wrong argument does not panic: the dataset remembers it, [Dataset.Err] tells it, and so does the first batch.
+// A wrong argument does not panic: [Dataset.Err] and the first batch return the error.
 type Dataset struct {
 	source   Source
 	maps     []func(Batch) error
@@ -22,7 +22,7 @@ type Dataset struct {
 	err        error
 }
 
-// New makes a dataset of a source that is read from front to back.
+// New makes a dataset of a source that is read sequentially.
 func New(s Source) *Dataset {
 	d := &Dataset{source: s}
 	if f, ok := s.(*Files); ok {
@@ -34,13 +34,13 @@ func New(s Source) *Dataset {
 	return d
 }
 
-// FromIndexed makes a dataset of a source whose rows can be had in any order.
+// FromIndexed makes a dataset of a source with random access to its rows.
 func FromIndexed(s Indexed) *Dataset { return New(newView(s)) }
 
-// Columns describes the rows. [Dataset.Map] may change a batch beyond what they say.
+// Columns describes the rows. [Dataset.Map] may change batches further.
 func (d *Dataset) Columns() []Column { return d.source.Columns() }
 
-// Len is the number of rows of one pass, and whether it is known: of files it isn't.
+// Len returns the number of rows of one pass and whether it is known; for files it isn't.
 func (d *Dataset) Len() (rows int, known bool) {
 	if v, ok := d.source.(*view); ok && d.err == nil {
 		return v.len, true
@@ -48,27 +48,27 @@ func (d *Dataset) Len() (rows int, known bool) {
 	return 0, false
 }
 
-// Err is the first wrong argument that the dataset was built with, or nil.
+// Err returns an error for the first wrong argument with which the dataset was built, or nil.
 func (d *Dataset) Err() error { return d.err }
 
-// Epoch sets the number of the pass, 0 by default. Shuffles depend on it and on their seed alone, so any pass can be
-// had again. A Shuffle before a [Dataset.Split], Take or Skip depends on the epoch that was set there.
+// Epoch sets the number of the pass, 0 by default. Shuffles depend only on it and on their seed, so any pass can be
+// repeated. A Shuffle before a [Dataset.Split], Take or Skip depends on the epoch that was set at that point.
 func (d *Dataset) Epoch(epoch int) *Dataset {
 	next := *d
 	next.epoch = epoch
 	return &next
 }
 
-// DropLast leaves out the last batch when it would be short.
+// DropLast leaves out the last batch if it would be short.
 func (d *Dataset) DropLast() *Dataset {
 	next := *d
 	next.dropLast = true
 	return &next
 }
 
-// Map calls f on every batch before it is yielded; f may change values in place and add or replace tensors. The batch
-// given to f is as Batches makes it, wherever Map stands in the chain; several maps run in their order. With
-// [Dataset.Prefetch] f runs on another goroutine than the loop.
+// Map calls f on every batch before it is yielded; f may change values in place and add or replace tensors. f gets
+// complete batches, regardless of Map's position in the chain; several maps run in their order. With [Dataset.Prefetch]
+// f runs on another goroutine than the loop.
 func (d *Dataset) Map(f func(Batch) error) *Dataset {
 	next := *d
 	next.maps = append(d.maps[:len(d.maps):len(d.maps)], f)
@@ -76,8 +76,8 @@ func (d *Dataset) Map(f func(Batch) error) *Dataset {
 }
 
 // Load reads all rows into memory, so that they can be shuffled and counted. Maps are kept, not applied. It ends with
-// ctx as [Dataset.BatchesContext] does. What takes more than two seconds is logged now and then, unless FLEET_PROGRESS
-// is off.
+// ctx as [Dataset.BatchesContext] does. Loading that takes more than two seconds logs its progress, unless
+// FLEET_PROGRESS is off.
 func (d *Dataset) Load(ctx context.Context) (*Dataset, error) {
 	t, why, err := d.read(ctx)
 	if err != nil {
@@ -94,8 +94,8 @@ func (d *Dataset) Table(ctx context.Context) (*Table, error) {
 	return t, err
 }
 
-// Batch is all rows of one pass as one batch, which belongs to the caller: rows in hand, such as a request's, ready to
-// be fed.
+// Batch returns all rows of one pass as one batch, which belongs to the caller, for example to feed the rows of a
+// request.
 func (d *Dataset) Batch(ctx context.Context) (Batch, error) {
 	t, why, err := d.read(ctx)
 	if err != nil {

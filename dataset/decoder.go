@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// Decoder turns lines into batches outside a [Dataset], for what comes a few lines at a time, such as requests to a
-// model: each line becomes the row that it would be in a file of the format. It is for one goroutine at a time, and
-// allocates nothing in a steady loop.
+// Decoder turns lines into batches outside a [Dataset], for input of a few lines at a time, such as requests to a
+// model: each line becomes the same row as in a file of the format. Use it from one goroutine at a time. It allocates
+// nothing in a steady loop.
 type Decoder struct {
 	format Format
 	slot   *slot
@@ -21,9 +21,9 @@ type Decoder struct {
 	header []byte     // that the parser has taken
 }
 
-// NewDecoder returns a decoder of lines in a format. With columns, batches are only to have these; then [CSV],
-// [JSONLines] and [SlotText] don't ask lines for what the others need, so that a line that is to be scored has no
-// label, or any. In other formats, such as a format of your own that embeds one of these, a line lacks nothing.
+// NewDecoder returns a decoder of lines in a format. With columns, batches have only these, and lines of [CSV],
+// [JSONLines] and [SlotText] need not have the fields of others: lines to be scored need no valid label. In other
+// formats, such as your own format that embeds one of these, lines must be complete.
 func NewDecoder(f Format, columns ...string) (*Decoder, error) {
 	if f == nil {
 		return nil, fmt.Errorf("%w NewDecoder: want a format such as dataset.Criteo{}", ErrOption)
@@ -54,9 +54,9 @@ func columnNames(columns []Column) string {
 	return strings.Join(names, ", ")
 }
 
-// Decode is the batch of the rows in a text, of which there are one or more; empty lines and comments are passed over.
-// Where files of the format begin with a header, so does the text. The batch is valid until the next call. A line that
-// can't be understood is a [*LineError], which names the text's line, and a text without a row is [ErrNoRows].
+// Decode returns the rows of a text as a batch, which is valid until the next call. Empty lines and comments are
+// skipped. If files of the format begin with a header, so must the text. A line that can't be parsed is a [*LineError]
+// with the number of the line, and a text without rows is [ErrNoRows].
 func (d *Decoder) Decode(text []byte) (Batch, error) {
 	d.slot.table.Reset()
 	d.open(text)

@@ -7,8 +7,8 @@ import (
 	"github.com/gofleet/gofleet/internal/derived"
 )
 
-// Derived is a field that is made of others. Columns, and derived fields behind it, name it as one of the file's, of
-// which it hides one with its name:
+// Derived is a field computed from others. Columns, and later derived fields, use it like a field of the file; it hides
+// a field of the file with the same name:
 //
 //	dataset.CSV{Derived: []dataset.Derived{
 //		{Name: "hour", From: []string{"departs"}, Part: dataset.Hour, Layout: "2006-01-02 15:04"},
@@ -19,26 +19,28 @@ import (
 //		{Column: dataset.Floats("hour"), Scale: []dataset.Scaling{{Mean: 12, Std: 6}}},
 //	}}
 //
-// With Part it is of a time, with Buckets of a number, and with neither a cross of several fields. It stands in the
-// format's description, so that a saved model makes it of the lines that it scores. Of a missing value it is missing.
+// With Part it is a part of a time, with Buckets the bucket of a number, and with neither a cross of several fields. It
+// is part of the format's description, so that a saved model computes it for the lines that it scores. It is missing if
+// its input is missing.
 type Derived struct {
 	Name string
-	// From names the fields it is made of: one for Part or Buckets, two or more for a cross, whose text is theirs with
-	// × between them, "JFK×17", to be hashed. A missing one is "" in a cross, which is missing itself where all are.
+	// From names the input fields: one for Part or Buckets, two or more for a cross, whose text is the fields' texts
+	// joined by ×, such as "JFK×17", to be hashed. A missing field is "" in a cross; if all are missing, the cross is
+	// missing.
 	From []string
-	// Part is what it is of a time: a whole number.
+	// Part is the part of a time, a whole number.
 	Part TimePart
-	// Layout is how the field writes times, as layouts of package time do: "2006-01-02 15:04:05". By default it has the
-	// seconds since 1970, and with "ms" the milliseconds. Parts are those of the clock and the calendar that the text
-	// shows, at its own offset if it has one; numbers are in UTC, and so is a text without offset for Seconds, whatever
-	// abbreviation of a zone it has.
+	// Layout is the layout of times in the field, as in package time: "2006-01-02 15:04:05". By default the field has
+	// seconds since 1970, and with "ms" milliseconds. Parts of a text are those of the clock and calendar that it
+	// shows, at its own offset if it has one. Numbers are in UTC; for Seconds, so is a text without an offset, even if
+	// it has a zone abbreviation.
 	Layout string
-	// Buckets are boundaries, which rise: a number is in bucket 0 below the first of them, and in bucket i from the
-	// i-th on.
+	// Buckets are increasing boundaries: a number below the first is in bucket 0, and a number from the i-th on in
+	// bucket i.
 	Buckets []float64
 }
 
-// TimePart is what a [Derived] is of a time.
+// TimePart is the part of a time that a [Derived] field has.
 type TimePart = derived.Part
 
 // The parts of a time.

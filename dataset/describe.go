@@ -27,9 +27,9 @@ type formatNames struct {
 	of map[string]reflect.Type
 }
 
-// RegisterFormat gives a format of one's own a name, under which [DescribeFormat] writes and [ReadFormat] finds it: a
-// program that saves a model with it and one that serves the model both call it, with the same name. The format's
-// options are the exported fields of F. It is an error if the name stands for another type.
+// RegisterFormat gives your own format a name for [DescribeFormat] and [ReadFormat]. Both the program that saves a
+// model with it and the program that serves the model must call it, with the same name. The format's options are the
+// exported fields of F. It is an error if the name is taken by another type.
 func RegisterFormat[F Format](name string) error {
 	t := reflect.TypeFor[F]()
 	if t.Kind() == reflect.Pointer {
@@ -112,9 +112,8 @@ func (d *description) checkRule(f Format, data []byte) error {
 	return nil
 }
 
-// DescribeFormat writes a format with all its options as JSON, from which [ReadFormat] makes one that reads every line
-// alike. A type of one's own needs a name first ([RegisterFormat]), and what is in it has to be in exported fields, and
-// no function.
+// DescribeFormat writes a format with all its options as JSON, from which [ReadFormat] makes an equivalent format. Your
+// own type needs a name first ([RegisterFormat]); all of its options must be in exported fields, without functions.
 func DescribeFormat(f Format) ([]byte, error) {
 	if f == nil {
 		return nil, fmt.Errorf("%w: there is none to describe", ErrFormat)
@@ -164,7 +163,7 @@ func sameAgain(v reflect.Value, data []byte) error {
 	return err
 }
 
-// ReadFormat makes the format that [DescribeFormat] has described.
+// ReadFormat restores a format from the output of [DescribeFormat].
 func ReadFormat(data []byte) (Format, error) {
 	var d description
 	if err := json.Unmarshal(data, &d); err != nil {

@@ -5,9 +5,9 @@ import (
 	"hash/fnv"
 )
 
-// Digest is a checksum of how many rows there are and of at most n of them, spread evenly over the pass: equal on
-// workers that have the same rows in the same order. It is "" of rows that stream by, and of rows that are made another
-// way each time.
+// Digest returns a checksum of the number of rows and of at most n of them, spread evenly over the pass: it is equal on
+// workers that have the same rows in the same order. It is "" for streamed rows, and for rows that differ from pass to
+// pass.
 func (d *Dataset) Digest(n int) string {
 	v, memory := d.source.(*view)
 	if !memory || d.err != nil {

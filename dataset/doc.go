@@ -1,6 +1,6 @@
-// Package dataset is where batches come from.
+// Package dataset reads training data and makes batches of it.
 //
-// A [Dataset] is rows of named columns and what happens to them on the way to a training step:
+// A [Dataset] is rows of named columns, together with the operations that turn them into batches:
 //
 //	rows, err := dataset.FromFiles(dataset.Criteo{}, "part-0", "part-1.gz").Load(ctx)
 //	train, test := rows.Split(0.8, 1)
@@ -14,82 +14,83 @@
 // to the loop until two more batches have been yielded; then its memory is used again, so that a steady loop allocates
 // nothing.
 //
-// Tensors are gorgonia.org/tensor's, of which only the container is used: shape, type and memory. It makes a
-// program 16 MB larger (11 MB without symbols, on linux/amd64) and its start 2 to 5 ms longer, since it links engines
-// for every type, gonum's BLAS and LAPACK, both libraries of protobuf, Arrow, flatbuffers and encoding/gob, and
-// registers types of them as the program starts. A program that imports it can leave none of these out.
+// Tensors are those of gorgonia.org/tensor, used only as containers: shape, type and memory. That package makes a
+// program 16 MB larger (11 MB without symbols, on linux/amd64) and delays its start by 2 to 5 ms: it links engines for
+// every type, gonum's BLAS and LAPACK, two protobuf libraries, Arrow, flatbuffers and encoding/gob, and registers types
+// at start. A program that imports it can't leave these out.
 //
 // # Sources
 //
 // Rows come from columns in memory ([FromColumns]), from structs ([FromStructs]), from functions ([Generate],
 // [FromSeq]), from text files ([FromFiles], [Files]) in one of the formats [CSV], [JSONLines], [LibSVM], [SlotText],
-// [MultiSlot], [Criteo] or a user's own [Format], from IDX files ([MNIST]), or from a user's own [Source] or [Indexed].
-// Files are unpacked if they are gzip or zstd, whatever their names. Package dataset/parquet reads Parquet. All cores
-// read files that are loaded into memory ([Files] has Threads).
+// [MultiSlot], [Criteo] or your own [Format], from IDX files ([MNIST]), or from your own [Source] or [Indexed]. Files
+// in gzip or zstd are decompressed, regardless of their names. Package dataset/parquet reads Parquet. Loading files
+// into memory uses all cores (see Files.Threads).
 //
-// Columns are named as the model's feeds by [Dataset.Rename], chosen by [Dataset.Select] and changed by
-// [Dataset.MapFloats], [Dataset.MapInts] and [Dataset.MapRows]; [Dataset.Filter] leaves rows out. [Dataset.Map] changes
+// [Dataset.Rename] names columns after the model's feeds, [Dataset.Select] chooses columns, [Dataset.MapFloats],
+// [Dataset.MapInts] and [Dataset.MapRows] change values, and [Dataset.Filter] leaves rows out. [Dataset.Map] changes
 // batches.
 //
-// Rows of an indexed source lie in memory or are made on demand: they can be counted and shuffled. Rows of files
-// stream by until [Dataset.Load]; everything but [Dataset.Shuffle] works on both, and keeps the same rows of both.
+// Rows of an indexed source are in memory or made on demand, so they can be counted and shuffled. Rows of files are
+// streamed until [Dataset.Load]. All operations except [Dataset.Shuffle] work on both, and select the same rows from
+// both.
 //
-// # The same again
+// # Reproducible order
 //
-// No method changes a dataset, and no order is left to chance: an order is a function of a seed and [Dataset.Epoch].
-// Workers that shuffle with the same seed and then take a [Dataset.Shard] share every epoch's rows without overlap, and
-// a worker that comes back goes on with [Dataset.Skip], or leaves that to the training loop. A cut ([Dataset.Split],
-// Take, Skip) is made once: its parts have the same rows in every epoch, in an order of their own. Where rows have a
-// time, [Dataset.SplitLast] keeps the latest apart, and [Dataset.SplitGroups] keeps a user's together.
+// Methods don't change a dataset, and every order is a function of a seed and [Dataset.Epoch]. Workers that shuffle
+// with the same seed and then take a [Dataset.Shard] divide every epoch's rows without overlap. A worker that resumes
+// continues with [Dataset.Skip], or leaves that to the training loop. [Dataset.Split], Take and Skip divide the rows
+// once: the parts have the same rows in every epoch, each in its own order. [Dataset.SplitLast] holds out the latest
+// rows by a time column, and [Dataset.SplitGroups] keeps the rows of a user together.
 //
-// What comes in the same order again, so that a job goes on in the middle of an epoch: every [Dataset], whatever is
-// done to it; files that stream by, as a [QueueDataset] has them, as long as the list and the files are the same; an
-// [InMemoryDataset] that has loaded the same files and made its LocalShuffle with the same number
-// ([InMemoryDataset.SetShuffles]). Rows that GlobalShuffle has moved from worker to worker are where the exchanges so
-// far have left them: load them anew for each epoch, or give GlobalShuffle a list that is the same on all workers. A
-// Generate, Source or PipeCommand that draws lots comes in another order, and so does a MultiSlotDataGenerator that
-// does. Where the order is another, as many samples are left out, but not the same.
+// A job can resume in the middle of an epoch only if its data come in the same order again. That holds for every
+// [Dataset], with any operations; for streamed files, as in a [QueueDataset], if the list and the files are unchanged;
+// and for an [InMemoryDataset] that has loaded the same files and continues with the right number of LocalShuffles
+// ([InMemoryDataset.SetShuffles]). Rows that GlobalShuffle has moved between workers depend on all exchanges so far:
+// load them anew for each epoch, or give GlobalShuffle the same list on all workers. A Generate, Source, PipeCommand or
+// MultiSlotDataGenerator that uses unseeded random numbers changes the order. If the order differs, the resumed job
+// skips the right number of samples, but not the same ones.
 //
-// [Dataset.RandomShard] gives each worker random rows of files that are too long for memory.
+// [Dataset.RandomShard] gives each worker random rows of files that do not fit into memory.
 //
 // # Waiting for data
 //
-// Loading ends with its context, and so does a loop over [Dataset.BatchesContext], also where a pipe or a pipe command
-// writes nothing more: the command ends with all that it has started. So it does when a loop breaks.
+// Loading ends with its context, and so does a loop over [Dataset.BatchesContext], even while a pipe or a pipe command
+// writes nothing. The command is then terminated with all processes that it has started, as it is when a loop breaks.
 //
-// # Numbers of another scale
+// # Scaling
 //
-// A number that is to be standardized, or whose logarithm is to be taken, has its [Scaling] in the schema of [CSV],
-// [JSONLines] and package dataset/parquet, so that the lines that a saved model scores are scaled as in training.
-// [Dataset.Moments] tells mean and deviation, and [MomentsOfAll] all workers'. What MapFloats, MapRows and Map do is in
-// no format: a program that serves the model has to do it again. [SlotText], [MultiSlot] and [LibSVM] take numbers as
-// they stand there, scaled by the program that writes them.
+// To standardize a number or take its logarithm, put a [Scaling] into the schema of [CSV], [JSONLines] or package
+// dataset/parquet, so that a saved model scales the lines that it scores as in training. [Dataset.Moments] computes
+// mean and deviation, and [MomentsOfAll] those over all workers. The effects of MapFloats, MapRows and Map are not part
+// of a format: a program that serves the model must repeat them. [SlotText], [MultiSlot] and [LibSVM] use numbers as
+// written; the program that writes them must scale them.
 //
 // # Several values in a field
 //
-// A varying column has any number of values a row: an array of JSON or Parquet, or what its Separator parts of a text,
-// such as "rock|pop" or the words of a sentence. EmbeddingPool of package nn makes one row of theirs.
+// A varying column has any number of values per row: a JSON or Parquet array, or a text that its Separator splits, such
+// as "rock|pop" or the words of a sentence. EmbeddingPool of package nn combines their embedding rows into one.
 //
-// # Fields made of others
+// # Derived fields
 //
-// The hour of a time, the bucket of a number, two categories as one: a [Derived] of [CSV], [JSONLines] and package
-// dataset/parquet is a field that the schema names as one of the file's, to be hashed, scaled or taken as it is. What
-// it is made of stands in the format too, so that a saved model derives it as training did.
+// A [Derived] field of [CSV], [JSONLines] and package dataset/parquet is computed from others: the hour of a time, the
+// bucket of a number, or the cross of several categories. The schema uses it like a field of the file, to be hashed,
+// scaled or taken unchanged. Its definition is part of the format, so that a saved model computes it as training did.
 //
-// # Lines that are no files
+// # Lines outside files
 //
-// A [Decoder] parses the few lines of a request exactly as a dataset parses a file.
-// [DescribeFormat] writes a format down with its options, and [ReadFormat] makes it again, so that a service can read
-// its requests as training read its files.
+// A [Decoder] parses the few lines of a request exactly as a dataset parses a file. [DescribeFormat] writes a format
+// with its options as JSON, and [ReadFormat] restores it, so that a service can read its requests as training read its
+// files.
 //
 // # Bad data
 //
-// A row keeps the file and the line that it comes from ([Table.Place]), for messages.
+// Each row records its file and line ([Table.Place]), for error messages.
 //
-// A line that can't be understood ends the pass with an error that tells file, line, field, what was wanted and what
-// stood there ([LineError]). So does a pass without a row ([ErrNoRows]), which says what is empty or which option left
-// nothing; a worker whose part may be nothing says so ([Dataset.MayBeEmpty], and TrainOptions of package nn).
-// [Files.SkipBad] passes over some bad lines; the log, and Skipped of [InMemoryDataset] and [QueueDataset], have their
+// A line that can't be parsed ends the pass with a [LineError]: file, line, field, the expected value and the actual
+// text. A pass without rows is an error too ([ErrNoRows]), which says what is empty or which option left nothing. If a
+// worker's share may be empty, use [Dataset.MayBeEmpty], and the option of that name in package nn's TrainOptions.
+// [Files.SkipBad] skips some bad lines; the log, and Skipped of [InMemoryDataset] and [QueueDataset], report their
 // number and the first of them.
 //
 // # For users of Fleet

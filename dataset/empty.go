@@ -2,9 +2,9 @@ package dataset
 
 import "fmt"
 
-// MayBeEmpty lets a pass have no rows: a loop over it ends at once. By default that is [ErrNoRows], since most often a
-// path is wrong, an export failed, or an option leaves nothing. It is for a worker whose part may be nothing: of fewer
-// files or rows than there are workers, or the rest of a pass after [Dataset.Skip].
+// MayBeEmpty permits a pass without rows: a loop over it ends at once. By default that is [ErrNoRows], since the usual
+// causes are a wrong path, a failed export, or an option that leaves nothing. Use it for a worker whose share may be
+// empty: if there are fewer files or rows than workers, or for the rest of a pass after [Dataset.Skip].
 func (d *Dataset) MayBeEmpty() *Dataset {
 	next := *d
 	next.mayBeEmpty = true

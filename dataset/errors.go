@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// What can be wrong when a dataset is described.
+// Errors in the description of a dataset.
 var (
 	// ErrColumn says that a column's description can't be used.
 	ErrColumn = errors.New("dataset: column")
@@ -15,7 +15,7 @@ var (
 	ErrFormat = errors.New("dataset: format")
 )
 
-// What can be wrong when data are read.
+// Errors while data are read.
 var (
 	// ErrBadLine is what every [*LineError] is.
 	ErrBadLine = errors.New("dataset: bad line")
@@ -24,14 +24,14 @@ var (
 	// ErrIDX says that a file isn't an IDX file, or holds less or more than its header says.
 	ErrIDX = errors.New("dataset: idx file")
 	// ErrNoRows says that a pass over a dataset had no batch: what it reads is empty, or an option left nothing of it.
-	// The error says which. [Dataset.MayBeEmpty] lets such a pass be.
+	// The error says which. [Dataset.MayBeEmpty] permits such a pass.
 	ErrNoRows = errors.New("dataset: no rows")
 	// ErrOnePass says that a source made from an io.Reader was read a second time.
 	ErrOnePass = errors.New("dataset: source can be read once only")
 )
 
-// LineError says where a file could not be understood: which file, line and field, what was expected and what stood
-// there. A [Parser] fills Field, Want and Got; the reader adds the place.
+// LineError reports a line that could not be parsed: the file, line and field, the expected value and the actual text.
+// A [Parser] sets Field, Want and Got; the reader adds the file and line.
 type LineError struct {
 	File  string
 	Line  int // from 1

@@ -10,29 +10,29 @@ import (
 	"sync/atomic"
 )
 
-// Files is a source that reads text files one after the other, each plain, gzip or zstd. Empty lines are passed over.
+// Files is a source that reads text files one after the other, each plain, gzip or zstd. Empty lines are skipped.
 //
 //	d := dataset.New(&dataset.Files{Paths: paths, Format: dataset.Criteo{}, SkipBad: 100})
 type Files struct {
 	Paths  []string
 	Format Format
-	// FS is where the paths lie; nil is the machine's file system, and for URLs the stores that the program has mounted
-	// (package fleet/store): of a file there some megabytes are read ahead, and what breaks off goes on where it did.
+	// FS is the file system of the paths; nil means the machine's and, for URLs, the stores that the program has
+	// mounted (package fleet/store). Files in stores are read some megabytes ahead, and an interrupted download
+	// continues where it broke off.
 	FS fs.FS
-	// PipeCommand, if set, is a command of the shell that every file goes through: it reads the file, as it lies there,
-	// on its standard input, and what it writes is read instead. One that fails ends the pass, with its last words on
-	// standard error. The command's author is trusted.
+	// PipeCommand, if set, is a shell command that filters every file: it gets the unmodified file on standard input,
+	// and its output is read instead. If it fails, the pass ends with an error that has the end of its standard error.
+	// The command is not sandboxed.
 	PipeCommand string
-	// SkipBad is how many bad lines one pass may pass over before it fails. 0, the default, fails at the first. The end
-	// of a pass that has passed over some is logged, with their number and the first of them.
+	// SkipBad is how many bad lines one pass may skip before it fails. 0, the default, fails at the first. At the end
+	// of a pass that skipped some, their number and the first of them are logged.
 	SkipBad int
-	// OnBad, if set, is told of every bad line that is passed over, on the goroutine that reads; nothing is logged
-	// then.
+	// OnBad, if set, is called for every skipped line, on the reading goroutine; nothing is logged then.
 	OnBad func(*LineError)
-	// Threads is how many goroutines parse lines. 0 is as many as there are cores (GOMAXPROCS) while rows are loaded
-	// into memory in a format of this package or a [LinewiseFormat], and 1 otherwise, since a loop over batches
-	// trains meanwhile. More than 1 needs a format whose parsers take every line for itself. Rows come in the order of
-	// their lines, however many parse them.
+	// Threads is how many goroutines parse lines. 0 means the number of cores (GOMAXPROCS) while rows in a format of
+	// this package or a [LinewiseFormat] are loaded into memory, and 1 otherwise, since a training loop runs at the
+	// same time. More than 1 needs a format whose parsers treat every line independently. The order of rows is the
+	// order of lines in any case.
 	Threads int
 
 	reader io.Reader // read once, in place of paths
@@ -47,12 +47,12 @@ func FromFiles(format Format, paths ...string) *Dataset {
 	return New(&Files{Paths: slices.Clone(paths), Format: format})
 }
 
-// FromReader is a dataset of one text, plain, gzip or zstd, that can be passed over once. Name stands for it in errors.
+// FromReader makes a dataset of one text, plain, gzip or zstd, that can be read once. Errors refer to it by name.
 func FromReader(r io.Reader, name string, format Format) *Dataset {
 	return New(&Files{Paths: []string{name}, Format: format, reader: r, used: new(atomic.Bool)})
 }
 
-// Columns are the format's, or none when its options are wrong.
+// Columns returns the format's columns, or none if its options are wrong.
 func (f *Files) Columns() []Column {
 	if f.Format == nil {
 		return nil
@@ -79,8 +79,8 @@ func (f *Files) check() error {
 	return err
 }
 
-// Shard is the same files with only the lines of one worker. Numbers count all lines that aren't empty, bad or good,
-// over all files.
+// Shard returns the same files with only the lines of one worker. All non-empty lines of all files are counted, bad or
+// good.
 func (f *Files) Shard(index, workers int) Source {
 	return f.only(shard(index, workers))
 }
@@ -98,7 +98,8 @@ func (f *Files) only(mine selection) Source {
 // Open starts a pass. Epoch makes no difference.
 func (f *Files) Open(epoch int) (Reader, error) { return f.OpenContext(context.Background(), epoch) }
 
-// OpenContext is Open with a context that ends the pass, and with it the pipe command and all that it has started.
+// OpenContext is Open with a context that ends the pass, together with the pipe command and all processes that it has
+// started.
 func (f *Files) OpenContext(ctx context.Context, _ int) (Reader, error) {
 	if err := f.check(); err != nil {
 		return nil, err

@@ -1,8 +1,8 @@
 package dataset
 
-// Format is a text format with one row a line: [Criteo], [SlotText], [MultiSlot], [CSV], or a user's own.
+// Format is a text format with one row per line: [Criteo], [SlotText], [MultiSlot], [CSV], or your own.
 type Format interface {
-	// Columns describes the rows that lines become, or says why the format's options can't be used.
+	// Columns describes the rows, or returns an error that says why the format's options can't be used.
 	Columns() ([]Column, error)
 	// NewParser returns a parser for one file.
 	NewParser() (Parser, error)
@@ -10,20 +10,20 @@ type Format interface {
 
 // Parser turns the lines of one file into rows. It is used by one goroutine.
 type Parser interface {
-	// ParseLine sets row, which begins as zeros, from a line without its end. The line is valid until it returns. What
-	// is wrong with a line is told by a [*LineError].
+	// ParseLine sets row, which is zeros before, from a line without its line end. The slice is valid until ParseLine
+	// returns. A bad line is reported as a [*LineError].
 	ParseLine(line []byte, row Row) error
 }
 
-// HeaderParser is a parser that wants the first line of a file for itself.
+// HeaderParser is a Parser that reads the first line of each file as a header.
 type HeaderParser interface {
 	Parser
 	ParseHeader(line []byte) error
 }
 
-// LinewiseFormat is an optional power of a user's [Format] whose parsers make the same of a line, whatever lines came
-// before, as this package's do. [Dataset.Load] has several goroutines parse a file of such a format, each with a
-// parser that has its header. A format that embeds this package's has the power only if it says so itself.
+// LinewiseFormat is an optional interface of your own [Format] whose parsers treat each line independently of the lines
+// before, as the formats of this package do. [Dataset.Load] then parses a file in several goroutines, each with a
+// parser that has the header. A format that embeds one of this package must define Linewise itself.
 type LinewiseFormat interface {
 	Format
 	Linewise() bool

@@ -5,9 +5,8 @@ import (
 	"slices"
 )
 
-// Generate is a dataset of n rows that are made when they are asked for: fill sets row i, which begins as zeros. Fill
-// must depend on i alone, so that an order, a split or a shard may be had again; it may be called from several
-// goroutines.
+// Generate makes a dataset of n rows that are computed on demand: fill sets row i, which is zeros before. fill must
+// depend only on i, so that orders, splits and shards are reproducible; it may be called from several goroutines.
 func Generate(n int, fill func(i int, row Row) error, columns ...Column) *Dataset {
 	d := FromIndexed(&generated{slices.Clone(columns), max(n, 0), fill})
 	if n < 0 {

@@ -9,8 +9,7 @@ import (
 	"strconv"
 )
 
-// Slot is one slot of a sample that a generator makes: its name and its values, in one of three forms: whole numbers,
-// ids, which may be larger, or others.
+// Slot is one slot of a generated sample: its name and its values, in one of three forms.
 type Slot struct {
 	Name   string
 	Ints   []int64
@@ -18,8 +17,8 @@ type Slot struct {
 	Floats []float32
 }
 
-// MultiSlotDataGenerator makes multi-slot text, which [MultiSlot] reads, of lines in a form of one's own. A program
-// around it is a PipeCommand:
+// MultiSlotDataGenerator converts lines in your own form to multi-slot text, which [MultiSlot] reads. A program around
+// it can serve as a PipeCommand:
 //
 //	func main() {
 //		g := dataset.MultiSlotDataGenerator{Generate: func(line string, emit func(...dataset.Slot) error) error {
@@ -34,16 +33,15 @@ type Slot struct {
 //		}
 //	}
 type MultiSlotDataGenerator struct {
-	// Generate gives emit the samples that a line, without its end, stands for: none, one or several. All samples have
-	// the same slots in the same order, and no slot is empty: pad it. What emit returns is to be returned.
+	// Generate calls emit for each sample of a line, which is passed without its line end: none, one or several. All
+	// samples must have the same slots in the same order, and no slot may be empty: pad it. Return the error of emit.
 	Generate func(line string, emit func(slots ...Slot) error) error
 }
 
 // RunFromStdin is Run from standard input to standard output.
 func (g MultiSlotDataGenerator) RunFromStdin() error { return g.Run(os.Stdin, os.Stdout) }
 
-// Run reads lines until in ends and writes a line for each sample. Empty lines are passed over. An error names the
-// line.
+// Run reads lines until in ends and writes a line for each sample. Empty lines are skipped. An error names the line.
 func (g MultiSlotDataGenerator) Run(in io.Reader, out io.Writer) error {
 	if g.Generate == nil {
 		return fmt.Errorf("%w MultiSlotDataGenerator.Generate: want a function", ErrOption)

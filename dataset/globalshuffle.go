@@ -11,31 +11,29 @@ import (
 	"strings"
 )
 
-// Worker is a process's place among the workers, as *fleet.Fleet knows it.
+// Worker is the index of a process among the workers and their number, as *fleet.Fleet has them.
 type Worker interface {
 	WorkerIndex() int
 	WorkerNum() int
 }
 
-// Exchanger is a worker that can meet the others, as *fleet.Fleet can once InitWorker has returned.
+// Exchanger is a worker that can exchange data with the others. *fleet.Fleet is one after InitWorker has returned.
 type Exchanger interface {
 	Worker
-	// AllGatherBytes returns what each worker gave, by its index, when all have made this call as often; nil stands for
-	// a worker that has left the job.
+	// AllGatherBytes returns the data of each worker, by its index, once all workers have made the matching call; the
+	// entry of a worker that has left the job is nil.
 	AllGatherBytes(ctx context.Context, data []byte) ([][]byte, error)
 }
 
-// GlobalShuffle gives each worker a random share of the rows that LoadIntoMemory or PreloadIntoMemory have brought to
-// all of them, in a random order: rows travel, whatever files each has read, and none is lost. Where all workers have
-// loaded the same files, none travels, and each row becomes one worker's.
+// GlobalShuffle gives each worker a random share of the rows that LoadIntoMemory or PreloadIntoMemory has loaded on all
+// workers, in random order. Workers exchange rows, and none is lost. If all workers have loaded the same files, no rows
+// are sent: each row is assigned to one worker.
 //
-// Where neither has been called, GlobalShuffle reads FileList itself, each time, in place of what the last
-// GlobalShuffle brought. If the list is the same on all workers, each parses and keeps its own lines alone, which takes
-// no more memory than they do.
+// If neither has been called, each GlobalShuffle reads FileList itself and replaces the rows of the last. If the list
+// is the same on all workers, each worker parses and keeps only its own lines, and needs memory only for them.
 //
-// All workers must call it, with the same seed; with servers or several processes after InitWorker. Another seed, such
-// as the number of the pass, is another share. A w that is no [Exchanger] can only read a list that must be the same on
-// all workers.
+// All workers must call it with the same seed; in a job of several processes after InitWorker. Another seed, such as
+// the number of the pass, gives other shares. If w is not an [Exchanger], the list must be the same on all workers.
 func (d *InMemoryDataset) GlobalShuffle(ctx context.Context, w Worker, seed uint64) error {
 	rows, err := d.deal(ctx, w, seed)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"io/fs"
 )
 
-// IDX is what an IDX file of unsigned bytes holds: dimensions, the first of which counts samples, and values,
+// IDX is the contents of an IDX file of unsigned bytes: dimensions, the first of which counts samples, and values,
 // row-major.
 type IDX struct {
 	Dims []int
@@ -23,8 +23,8 @@ const (
 	maxIDX = 1 << 30
 )
 
-// ReadIDX reads an IDX file, plain or gzip. Its values must be unsigned bytes, as MNIST's and its kin's are, and
-// as many as its dimensions say.
+// ReadIDX reads an IDX file, plain or gzip. Its values must be unsigned bytes, as in MNIST and similar sets, and their
+// number must match the dimensions.
 func ReadIDX(r io.Reader) (*IDX, error) {
 	f, err := unpack(io.NopCloser(r))
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"iter"
 )
 
-// InMemoryDataset reads a list of files into memory, where it can shuffle them between epochs. It is the original's
-// name and way of working over [Dataset], and like the original's it is used by one goroutine.
+// InMemoryDataset reads a list of files into memory, where it can shuffle them between epochs. It offers PaddlePaddle's
+// API over a [Dataset] and, as in PaddlePaddle, is used by one goroutine.
 //
 //	d := &dataset.InMemoryDataset{Format: format, BatchSize: 512, PipeCommand: "./parse"}
 //	d.SetFileList(files...)                // this worker's
@@ -53,7 +53,7 @@ type preloaded struct {
 // SetFileList names the files of the next LoadIntoMemory.
 func (d *InMemoryDataset) SetFileList(files ...string) { d.FileList = files }
 
-// LoadIntoMemory reads all files, in place of what was there.
+// LoadIntoMemory reads all files and replaces the rows in memory.
 func (d *InMemoryDataset) LoadIntoMemory(ctx context.Context) error {
 	p := preloaded{paths: d.FileList}
 	p.rows, p.err = d.files(&p.skips).Load(ctx)
@@ -75,8 +75,8 @@ func (d *InMemoryDataset) replace(p preloaded) error {
 	return nil
 }
 
-// PreloadIntoMemory begins to read the files that the list names now, while the rows that are in memory go on being
-// used, until WaitPreloadDone, which must be called. A second call before that is an error.
+// PreloadIntoMemory starts reading the files of the current list in the background, while the rows in memory remain in
+// use. WaitPreloadDone must be called before another PreloadIntoMemory.
 func (d *InMemoryDataset) PreloadIntoMemory(ctx context.Context) error {
 	if d.coming != nil {
 		return errors.New("dataset: InMemoryDataset.PreloadIntoMemory: one is under way; call WaitPreloadDone first")
@@ -91,8 +91,7 @@ func (d *InMemoryDataset) PreloadIntoMemory(ctx context.Context) error {
 	return nil
 }
 
-// WaitPreloadDone waits until PreloadIntoMemory has read its files, and replaces the rows in memory by
-// theirs.
+// WaitPreloadDone waits until PreloadIntoMemory has read its files, and replaces the rows in memory by the rows read.
 func (d *InMemoryDataset) WaitPreloadDone() error {
 	if d.coming == nil {
 		return errors.New(
@@ -103,8 +102,8 @@ func (d *InMemoryDataset) WaitPreloadDone() error {
 	return d.replace(p)
 }
 
-// LocalShuffle puts this worker's rows in a random order: the first call after a seed in one, the next in another. The
-// orders are a function of seed and of the number of calls.
+// LocalShuffle puts this worker's rows in a random order, a different one at each call. The order is a function of seed
+// and of the number of calls.
 func (d *InMemoryDataset) LocalShuffle(seed uint64) error {
 	if d.loaded == nil {
 		return errNotLoaded("LocalShuffle")
@@ -114,9 +113,8 @@ func (d *InMemoryDataset) LocalShuffle(seed uint64) error {
 	return nil
 }
 
-// SetShuffles says that LocalShuffle was called so often before, in a process that has ended: the next call puts the
-// rows in the order of the call after them. In a loop that shuffles once an epoch that is the epoch from which
-// the job goes on.
+// SetShuffles sets the number of earlier calls of LocalShuffle, in a process that has ended, so that the next call
+// gives the order of call n+1. In a loop that shuffles once per epoch, n is the epoch from which the job resumes.
 func (d *InMemoryDataset) SetShuffles(n int) { d.shuffles = n }
 
 // Batches passes over the rows in memory; see [Dataset.Batches].
@@ -127,8 +125,8 @@ func (d *InMemoryDataset) Batches() iter.Seq2[Batch, error] {
 	return d.Rows().Batches(sizeOrOne(d.BatchSize))
 }
 
-// Rows are the rows in memory, in their order of now: for what Batches does not do, such as a [Dataset.Shard] for each
-// training thread. Without any the dataset's Err tells so.
+// Rows returns the rows in memory, in their current order, as a Dataset, for example for a [Dataset.Shard] for each
+// training thread. If there are none, the dataset's Err says so.
 func (d *InMemoryDataset) Rows() *Dataset {
 	if d.shuffled == nil {
 		nothing := d.files(new(skips))
@@ -141,7 +139,8 @@ func (d *InMemoryDataset) Rows() *Dataset {
 	return d.shuffled
 }
 
-// MemoryDataSize is the number of rows in memory, of this worker alone; fleet.Fleet.AllReduceInts adds up all workers'.
+// MemoryDataSize returns the number of rows in memory on this worker; use fleet.Fleet.AllReduceInts for the sum over
+// all workers.
 func (d *InMemoryDataset) MemoryDataSize() int {
 	if d.loaded == nil {
 		return 0
@@ -150,7 +149,7 @@ func (d *InMemoryDataset) MemoryDataSize() int {
 	return rows
 }
 
-// ReleaseMemory forgets the rows.
+// ReleaseMemory drops the rows.
 func (d *InMemoryDataset) ReleaseMemory() {
 	d.loaded, d.shuffled, d.held, d.paths, d.skips = nil, nil, false, nil, skips{}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/gofleet/gofleet/internal/jsonobject"
 )
 
-// JSONLines is text with a JSON object on each line, one row a line.
+// JSONLines is text with a JSON object on each line, one row per line.
 //
 //	dataset.JSONLines{Missing: "0", Schema: []dataset.CSVColumn{
 //		{Column: dataset.Floats("dense_input", 2), Fields: []string{"distance", "temp"}},
@@ -20,20 +20,20 @@ import (
 //		{Column: dataset.Floats("late")},
 //	}}
 //
-// The fields of a column share its values evenly: a field of several is an array, of whatever depth; that of a varying
-// column has any number, and its Separator parts texts. A number may stand in quotes, true is 1 and false is 0, and
-// what is hashed is the text of a value. null, an empty text and a field that isn't there are missing values; a varying
-// column has none of these. A name is found as package encoding/json finds it: exactly, or else but for case; the last
-// of several is taken.
+// The values of a column are divided evenly over its fields: a field of several values is an array, of any depth. The
+// field of a varying column has any number of values, and its Separator splits texts. A number may be quoted, true is 1
+// and false is 0, and hashing uses the text of a value. null, an empty text and an absent field are missing values; a
+// varying column skips them. Names are matched as in package encoding/json: exactly or, failing that, ignoring case;
+// the last of several matches counts.
 type JSONLines struct {
 	// NAs are more texts that mean a missing value; see [UsualNAs].
 	NAs []string
-	// Missing is the number that a missing value becomes in columns that don't say it themselves. By default a line
-	// that lacks one is bad.
+	// Missing is the number for missing values in columns without a Missing of their own. By default a missing value is
+	// an error.
 	Missing string
-	// Derived are fields that are made of others, each of one value.
+	// Derived are fields computed from others, each with one value.
 	Derived []Derived
-	// Schema says what becomes of the fields, as that of [CSV] does. Fields that it doesn't name are passed over.
+	// Schema maps fields to columns, as in [CSV]. Fields that it doesn't name are ignored.
 	Schema []CSVColumn
 }
 

@@ -6,7 +6,8 @@ import (
 	"strconv"
 )
 
-// LibSVM is the text of LIBSVM, XGBoost and many data sets: on each line a label and index:value pairs between blanks.
+// LibSVM is the text format of LIBSVM, XGBoost and many data sets: each line has a label and index:value pairs
+// separated by blanks.
 //
 //	+1 3:0.5 17:1 # what follows a # is a comment, and qid:N is passed over
 //
@@ -21,12 +22,12 @@ import (
 //	values varying float32       the values beside them
 //	label  [N,1]   float32
 type LibSVM struct {
-	// Features is the number of features, above which no index may be.
+	// Features is the number of features, the largest permitted index.
 	Features int
 	// ZeroBased is for indices that count from 0; it needs Features.
 	ZeroBased bool
-	// Binary has labels of two classes: −1 and 1, or 0 and 1, become 0 and 1, and others are bad. By default labels
-	// stay as they are.
+	// Binary is for labels of two classes: −1 and 1, or 0 and 1, become 0 and 1; others are errors. By default labels
+	// are not changed.
 	Binary bool
 }
 

@@ -5,7 +5,7 @@ import (
 	"reflect"
 )
 
-// Values are a column and all its values, row by row.
+// Values is a column with all its values, row by row.
 type Values struct {
 	Column
 	store store
@@ -27,7 +27,7 @@ func IDValues(name string, values []uint64, shape ...int) Values {
 	return Values{Column: IDs(name, shape...), store: &cells[uint64]{values}}
 }
 
-// FromColumns is a dataset of columns in memory, which must have as many rows each.
+// FromColumns makes a dataset of columns in memory, which must have the same number of rows.
 func FromColumns(columns ...Values) *Dataset {
 	t := &Table{}
 	var err error
@@ -69,7 +69,7 @@ func (v Values) rows() (int, error) {
 	return size / v.Width(), nil
 }
 
-// FromTable is a dataset of a table, which must not change any more.
+// FromTable makes a dataset of a table, which must not change afterwards.
 func FromTable(t *Table) *Dataset { return FromIndexed(tableSource{t}) }
 
 type tableSource struct{ *Table }

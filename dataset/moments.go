@@ -9,7 +9,7 @@ import (
 	"sort"
 )
 
-// Moments is what some numbers are like. NaNs don't count.
+// Moments summarises some numbers. NaNs don't count.
 type Moments struct {
 	Count int
 	Mean  float64
@@ -21,7 +21,7 @@ type Moments struct {
 // Std is the standard deviation, √Variance.
 func (m Moments) Std() float64 { return math.Sqrt(m.Variance) }
 
-// And is what the numbers of both are like together.
+// And returns the moments of both sets of numbers together.
 func (m Moments) And(o Moments) Moments {
 	if m.Count == 0 || o.Count == 0 {
 		if m.Count == 0 {
@@ -41,11 +41,12 @@ func (m Moments) And(o Moments) Moments {
 	}
 }
 
-// Moments tells what a column is like in the rows of one pass: of a fixed column each value on its own, in its order,
-// of a varying one all together. An infinite number is an error. What [Dataset.Map] does to batches is not in it.
+// Moments computes the moments of a column over the rows of one pass: for a fixed column those of each value, in order;
+// for a varying column those of all values together. An infinite number is an error. Changes by [Dataset.Map] are not
+// included.
 //
-// Each of several workers may take the moments of its own share, with MayBeEmpty where that may be nothing;
-// [MomentsOfAll] puts them together.
+// Each of several workers may compute the moments of its own share, with MayBeEmpty if it may be empty; [MomentsOfAll]
+// combines them.
 func (d *Dataset) Moments(ctx context.Context, column string) ([]Moments, error) {
 	c, err := d.find("Moments", column)
 	if err != nil {
@@ -136,9 +137,8 @@ func addAll[T value](sums []welford, values []T) int {
 	return len(values)
 }
 
-// MomentsOfAll is what the numbers of all workers are like, of which each gives its own. All get the same bits, and
-// must make this call; with servers or several processes after InitWorker. The numbers of a worker that has left the
-// job are not in it.
+// MomentsOfAll combines the moments of all workers, of which each passes its own. All workers must call it, and get the
+// same bits; in a job of several processes after InitWorker. Workers that have left the job are not included.
 func MomentsOfAll(ctx context.Context, w Exchanger, own []Moments) ([]Moments, error) {
 	message, err := json.Marshal(own)
 	if err != nil {

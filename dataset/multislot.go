@@ -6,15 +6,16 @@ import (
 	"strconv"
 )
 
-// MultiSlot is text with, for every slot in turn, the number of its values and the values, between blanks. With the
-// slots ids, words and label
+// MultiSlot is text with, for each slot in turn, the number of its values followed by the values, separated by blanks.
+// With the slots ids, words and label
 //
 //	3 1926 8 17 2 5 9 1 1
 //
-// is a row of three ids, two words and a label of 1. A slot can't be empty: the text's author pads it.
+// is a row of three ids, two words and a label of 1. A slot can't be empty: the program that writes the text must pad
+// it.
 type MultiSlot struct {
-	// Order names all slots of a line in order; nil is the order in which Slots name them. A slot that stands here
-	// only is passed over.
+	// Order names all slots of a line in order; nil means the order in which Slots name them. A slot that is only in
+	// Order is ignored.
 	Order []string
 	Slots []SlotColumn
 }

@@ -140,7 +140,7 @@ func readList(v reflect.Value, data json.RawMessage) error {
 // denseNames are the ways of [CriteoDense] in descriptions.
 var denseNames = map[CriteoDense]string{MinMax: "min_max", Log1p: "log1p"}
 
-// MarshalText is the name that descriptions of formats have for it.
+// MarshalText returns its name in descriptions of formats.
 func (d CriteoDense) MarshalText() ([]byte, error) {
 	name, ok := denseNames[d]
 	if !ok {
@@ -149,7 +149,7 @@ func (d CriteoDense) MarshalText() ([]byte, error) {
 	return []byte(name), nil
 }
 
-// UnmarshalText sets the way of that name.
+// UnmarshalText sets d from such a name.
 func (d *CriteoDense) UnmarshalText(text []byte) error {
 	for way, name := range denseNames {
 		if name == string(text) {

@@ -26,11 +26,11 @@ func originOf(file, line int) origin { return origin(file)<<lineBits | origin(li
 func (o origin) file() int { return int(o >> lineBits) }
 func (o origin) line() int { return int(o & (1<<lineBits - 1)) }
 
-// At says which line of which file the rows are that are added next, until it is called again: a message about one of
-// them names both. Lines count from 1.
+// At sets the file and line, from 1, of the rows that are added next, until it is called again. Messages about these
+// rows name both.
 func (t *Table) At(file string, line int) { t.next = originOf(t.fileNumber(file), line) }
 
-// Place is where row r comes from, such as "clicks.csv:17"; "" where that is not known.
+// Place returns the file and line of row r, such as "clicks.csv:17"; "" if unknown.
 func (t *Table) Place(r int) string {
 	if r < 0 || r >= len(t.at) {
 		return ""

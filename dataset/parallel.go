@@ -47,8 +47,8 @@ const chunkText = 64 << 10
 // loading is the key of a context whose pass may use all cores, since nothing is computed until it ends.
 type loading struct{}
 
-// Loading says whether a source is opened with ctx to be read into memory whole, as [Dataset.Load] does: it may use all
-// cores then. A loop over batches trains meanwhile.
+// Loading says whether a source was opened with ctx to be loaded into memory, as [Dataset.Load] does. It may then use
+// all cores; otherwise a training loop runs at the same time.
 func Loading(ctx context.Context) bool {
 	all, _ := ctx.Value(loading{}).(bool)
 	return all

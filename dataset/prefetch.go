@@ -5,9 +5,9 @@ import (
 	"io"
 )
 
-// Prefetch makes up to n batches ahead of the loop, on a goroutine that ends with it: when the loop breaks, it waits
-// for a Read that is under way, of files and a [ContextSource] no longer than there are data. 0, the default, makes
-// each batch when it is asked for.
+// Prefetch makes up to n batches ahead of the loop, on a goroutine that ends with the loop. When the loop breaks, it
+// waits for the current Read; a Read of files or a [ContextSource] that waits for data is cancelled. 0, the default,
+// makes each batch on demand.
 func (d *Dataset) Prefetch(n int) *Dataset {
 	if n < 0 {
 		return d.fail("Prefetch(%d): want 0 or more batches", n)

@@ -6,8 +6,8 @@ import (
 	"iter"
 )
 
-// QueueDataset streams a list of files through a queue of batches that one goroutine fills: nothing is kept in memory,
-// and nothing can be shuffled. It is the original's name for this over [Dataset].
+// QueueDataset streams a list of files through a queue of batches that one goroutine fills: rows are not kept in memory
+// and can't be shuffled. It offers PaddlePaddle's API over a [Dataset].
 type QueueDataset struct {
 	FileList []string
 	// FS is where the files of the list lie; nil is the machine's file system.
@@ -30,8 +30,8 @@ type QueueDataset struct {
 // SetFileList names the files of the next pass.
 func (d *QueueDataset) SetFileList(files ...string) { d.FileList = files }
 
-// Batches passes over the files once; see [Dataset.Batches]. A loop that breaks does not wait for what a pipe command
-// may still write.
+// Batches passes over the files once; see [Dataset.Batches]. A loop that breaks does not wait for further output of a
+// pipe command.
 func (d *QueueDataset) Batches() iter.Seq2[Batch, error] {
 	return d.BatchesContext(context.Background())
 }

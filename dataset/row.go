@@ -1,19 +1,19 @@
 package dataset
 
-// Row is a row of a [Table] while it is written, or looked at. It is valid until the function that was given it
-// returns. Of a varying column it has the values that were added so far.
+// Row is a row of a [Table] that is being written or read. It is valid until the function to which it was passed
+// returns. In a varying column it has the values added so far.
 type Row struct {
 	table *Table
 	row   int
 }
 
-// Floats are the row's values of fixed float32 column c, to be set; they begin as zeros.
+// Floats returns the row's values of fixed float32 column c, to be set; they are zeros before.
 func (r Row) Floats(c int) []float32 { return valuesOf[float32](r, c) }
 
-// Ints are the row's values of fixed int64 column c, to be set; they begin as zeros.
+// Ints returns the row's values of fixed int64 column c, to be set; they are zeros before.
 func (r Row) Ints(c int) []int64 { return valuesOf[int64](r, c) }
 
-// IDs are the row's ids of fixed uint64 column c, to be set; they begin as zeros.
+// IDs returns the row's ids of fixed uint64 column c, to be set; they are zeros before.
 func (r Row) IDs(c int) []uint64 { return valuesOf[uint64](r, c) }
 
 // AppendFloat adds a value to varying float32 column c.

@@ -5,21 +5,21 @@ import (
 	"math"
 )
 
-// Scaling makes of a number x the number that a model is fed:
+// Scaling scales a number x to
 //
 //	(f(x) − Mean) / Std    where f(x) is x, or ln(1 + max(x, 0)) with Log1p
 //
-// in float64. What Mean and Std are in the rows of training [Dataset.Moments] tells, and [CSVColumn.Standardize] takes
-// over.
+// in float64, for feeding a model. [Dataset.Moments] computes Mean and Std of the training rows, and
+// [CSVColumn.Standardize] sets them.
 type Scaling struct {
 	// Log1p takes the logarithm first, as [Criteo]'s does.
 	Log1p bool
 	Mean  float64
-	// Std is the standard deviation; 1 when 0, as of numbers that are the same in all rows, which Mean makes 0.
+	// Std is the standard deviation; 0 counts as 1, so that a number that is the same in all rows becomes 0.
 	Std float64
 }
 
-// Of is x scaled. What is not a number stays so.
+// Of returns x scaled. NaN stays NaN.
 func (s Scaling) Of(x float32) float32 {
 	y := float64(x)
 	if s.Log1p {
@@ -66,13 +66,13 @@ func (c CSVColumn) places() string {
 	return fmt.Sprintf("one for all, or %d, one for each value of a row", c.Width())
 }
 
-// Standardize is the column with a Scale that makes its numbers of mean 0 and standard deviation 1 where they have
-// these moments, which are of rows as they are read with the Scale that the column has so far: none, or one with Log1p.
+// Standardize returns the column with a Scale that gives its numbers mean 0 and standard deviation 1. The moments must
+// be those of rows read with the column's current Scale: none, or one with Log1p.
 //
 //	moments, err := dataset.FromFiles(format, "train.csv").Moments(ctx, "dense_input")
 //	format.Schema[0], err = format.Schema[0].Standardize(moments)
 //
-// A missing number that becomes "NaN" is in no moments; give it its Missing afterwards.
+// Missing numbers that are read as "NaN" are not in the moments; set Missing afterwards.
 func (c CSVColumn) Standardize(moments []Moments) (CSVColumn, error) {
 	if err := c.checkValues(); err != nil {
 		return c, err

@@ -38,7 +38,7 @@ func (s *still) OpenContext(ctx context.Context, _ int) (Reader, error) {
 	return open(ctx, s.Source, s.epoch)
 }
 
-// Take keeps the first n rows: the same in every epoch, as [Dataset.Split] does.
+// Take keeps the first n rows, the same in every epoch, as with [Dataset.Split].
 func (d *Dataset) Take(n int) *Dataset {
 	if n < 0 {
 		return d.fail("Take(%d): want 0 or more rows", n)
@@ -46,8 +46,8 @@ func (d *Dataset) Take(n int) *Dataset {
 	return d.fixed().choose(selection{fmt.Sprintf("Take(%d)", n), func(int) bool { return true }, n})
 }
 
-// Skip leaves out the first n rows: the same in every epoch, as [Dataset.Split] does. With the same order it goes on
-// where a pass of n rows was cut off: Shuffle(seed).Epoch(epoch).Skip(n).
+// Skip leaves out the first n rows, the same in every epoch, as with [Dataset.Split]. To continue a pass that was
+// interrupted after n rows, apply it to the same order: Shuffle(seed).Epoch(epoch).Skip(n).
 func (d *Dataset) Skip(n int) *Dataset {
 	if n < 0 {
 		return d.fail("Skip(%d): want 0 or more rows", n)
@@ -55,13 +55,13 @@ func (d *Dataset) Skip(n int) *Dataset {
 	return d.fixed().choose(selection{fmt.Sprintf("Skip(%d)", n), func(i int) bool { return i >= n }, endless})
 }
 
-// Split divides the rows at random into two datasets: each row goes to the first with probability ratio. Which one it
-// goes to is a function of seed and of the row's position alone, so the two never overlap, and files too long for
-// memory are split the same way as rows in memory.
+// Split divides the rows at random into two datasets: each row goes to the first with probability ratio. The choice is
+// a function only of seed and the row's position, so the two never overlap, and files that don't fit into memory are
+// split in the same way as rows in memory.
 //
-// Split, Take and Skip cut the rows in the order that they have at the call: a [Dataset.Shuffle] before them stays as
-// it is in the epoch of the call, 0 by default, and [Dataset.Epoch] changes the order of the parts' rows by the
-// shuffles behind them alone. So the parts have the same rows in every epoch.
+// Split, Take and Skip divide the rows in their order at the call. A [Dataset.Shuffle] before them keeps the epoch that
+// was set there, 0 by default; [Dataset.Epoch] affects only shuffles after them. So the parts have the same rows in
+// every epoch.
 func (d *Dataset) Split(ratio float64, seed uint64) (first, second *Dataset) {
 	if !(ratio >= 0 && ratio <= 1) {
 		bad := d.fail("Split(%v): want a ratio between 0 and 1", ratio)
@@ -74,8 +74,8 @@ func (d *Dataset) Split(ratio float64, seed uint64) (first, second *Dataset) {
 		d.choose(selection{"the second " + name, func(i int) bool { return !mine(i) }, endless})
 }
 
-// Shard keeps one worker's rows: every row whose position divided by workers leaves index. After [Dataset.Shuffle] with
-// one seed on all workers each gets a random part, and together they have every row once. Straight after [FromFiles]
+// Shard keeps one worker's rows: every row whose position modulo workers is index. After [Dataset.Shuffle] with the
+// same seed on all workers, each gets a random part, and together they have every row once. Directly after [FromFiles]
 // positions are lines, so that lines of other workers need not be parsed.
 func (d *Dataset) Shard(index, workers int) *Dataset {
 	if workers < 1 || index < 0 || index >= workers {
@@ -87,9 +87,9 @@ func (d *Dataset) Shard(index, workers int) *Dataset {
 	return d.choose(shard(index, workers))
 }
 
-// ShardRows is Shard for results that are put back into the rows' order: the i-th row that comes is always worker
-// i%workers'. Shard of [Files] deals lines, bad ones too, so that where SkipBad passes over some, row i is any
-// worker's; ShardRows then has every worker parse all lines.
+// ShardRows is Shard for results that are put back into the order of rows: the i-th row always belongs to worker
+// i%workers. Shard of [Files] counts lines, including bad ones, so if SkipBad skips some, row i may belong to any
+// worker; with ShardRows every worker then parses all lines.
 func (d *Dataset) ShardRows(index, workers int) *Dataset {
 	if index < 0 || index >= workers || !passesOver(d.source) {
 		return d.Shard(index, workers)
@@ -113,10 +113,10 @@ func shard(index, workers int) selection {
 		endless}
 }
 
-// RandomShard keeps one worker's rows: each goes to a worker that is a function of seed and of the row's position
-// alone, so that workers with the same rows and the same seed share them without overlap, each its random part. It
-// needs no memory: with files, rows of other workers are passed over and need not be parsed. The parts' sizes differ,
-// by a few times the root of their mean.
+// RandomShard keeps one worker's rows: the worker of each row is a function only of seed and the row's position, so
+// that workers with the same rows and seed divide them at random without overlap. It needs no memory: with files, rows
+// of other workers are skipped without parsing. The sizes of the parts differ, by a few times the square root of their
+// mean.
 func (d *Dataset) RandomShard(seed uint64, index, workers int) *Dataset {
 	if workers < 1 || index < 0 || index >= workers {
 		return d.fail("RandomShard(%d, %d): want an index from 0 to below the number of workers", index, workers)

@@ -8,7 +8,7 @@ import (
 )
 
 // Shuffle puts the rows in a random order that is a function of seed and [Dataset.Epoch] alone. The rows must be in
-// memory: [Dataset.Load] brings files there, [Dataset.ShuffleWindow] does without.
+// memory (see [Dataset.Load]); for streamed rows use [Dataset.ShuffleWindow].
 func (d *Dataset) Shuffle(seed uint64) *Dataset {
 	v, ok := d.source.(*view)
 	if !ok {
@@ -20,7 +20,7 @@ func (d *Dataset) Shuffle(seed uint64) *Dataset {
 	}))
 }
 
-// ShuffleWindow shuffles rows that stream by, each run of that many rows for itself.
+// ShuffleWindow shuffles streamed rows in consecutive windows of the given number of rows.
 func (d *Dataset) ShuffleWindow(rows int, seed uint64) *Dataset {
 	if rows < 1 {
 		return d.fail("ShuffleWindow(%d): want a window of 1 row or more", rows)

@@ -8,14 +8,14 @@ type skips struct {
 	first *LineError
 }
 
-// Skipped is how many bad lines SkipBad has passed over in what was loaded last, by this worker alone, and the first of
-// them; nil if there were none.
+// Skipped returns how many bad lines this worker has skipped in the last load, and the first of them; nil if there were
+// none.
 func (d *InMemoryDataset) Skipped() (lines int, first *LineError) {
 	return d.skips.lines, d.skips.first
 }
 
-// Skipped is how many bad lines SkipBad has passed over in the last pass, once it has ended, and the first of them; nil
-// if there were none.
+// Skipped returns how many bad lines were skipped in the last pass, once it has ended, and the first of them; nil if
+// there were none.
 func (d *QueueDataset) Skipped() (lines int, first *LineError) { return d.skips.lines, d.skips.first }
 
 // warn says once what the pass has passed over.

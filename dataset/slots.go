@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// SlotColumn is a column and the slots of a line that fill it. A column as wide as the sum of what its slots hold: one
-// slot of 13 values, or 26 slots of one id each. A varying column takes all values of one slot.
+// SlotColumn is a column and the slots of a line that fill it. The width of the column is divided evenly over its
+// slots: one slot of 13 values, or 26 slots of one id each. A varying column takes all values of one slot.
 type SlotColumn struct {
 	Column
 	// Slots are the names of the slots, in the column's order; nil is one slot with the column's name.

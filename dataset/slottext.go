@@ -2,14 +2,15 @@ package dataset
 
 import "bytes"
 
-// SlotText is text of "slot:value" pairs between blanks, one row a line. A slot of several values stands several times:
+// SlotText is text with "slot:value" pairs separated by blanks, one row per line. A slot with several values is
+// repeated:
 //
 //	click:0 dense_feature:0.05 dense_feature:0.08 1:737395 2:210498
 //
-// Slots that no column names are passed over; their order makes no difference.
+// Slots that no column names are ignored. The order of slots does not matter.
 type SlotText struct {
 	Slots []SlotColumn
-	// Pad puts zeros where a line lacks values of a slot. By default such a line is bad.
+	// Pad fills missing values of a slot with zeros. By default a line that lacks values is an error.
 	Pad bool
 }
 

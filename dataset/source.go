@@ -5,20 +5,20 @@ import (
 	"io"
 )
 
-// Source is where rows come from: a file format, a generator, a user's own reader. [New] makes a [Dataset] of it.
+// Source is a source of rows: files, a generator, or your own reader. [New] makes a [Dataset] of it.
 type Source interface {
 	// Columns describes the rows. It is the same at every call.
 	Columns() []Column
-	// Open starts a pass over the rows. What differs from pass to pass (an order, a random draw) is a function of epoch
-	// alone. The passes of one source may run at the same time.
+	// Open starts a pass over the rows. Differences between passes (an order, random numbers) must be a function of
+	// epoch only. Passes of one source may run at the same time.
 	Open(epoch int) (Reader, error)
 }
 
-// ContextSource is a source whose passes end with a context, also while a Read waits for data: [Dataset.BatchesContext]
-// and [Dataset.Load] give theirs. The context of a loop ends with the loop.
+// ContextSource is a source whose passes end with a context, even while a Read waits for data. [Dataset.BatchesContext]
+// and [Dataset.Load] pass their contexts. The context of a loop ends with the loop.
 type ContextSource interface {
 	Source
-	// OpenContext is Open with a context: soon after it has ended, a Read returns an error that has its cause.
+	// OpenContext is Open with a context: soon after it ends, a Read returns an error that wraps its cause.
 	OpenContext(ctx context.Context, epoch int) (Reader, error)
 }
 
@@ -47,7 +47,7 @@ func endOr(n int) (int, error) {
 	return n, nil
 }
 
-// Indexed is a source whose rows can be had in any order, and so can be shuffled whole.
+// Indexed is a source with random access to its rows, so that they can be shuffled.
 type Indexed interface {
 	Columns() []Column
 	// Len is the number of rows.
@@ -56,10 +56,10 @@ type Indexed interface {
 	Gather(t *Table, rows []int) error
 }
 
-// Sharder is a source that can leave out rows of other workers more cheaply than by reading them.
+// Sharder is a source that can skip rows of other workers at less cost than reading them.
 type Sharder interface {
 	Source
-	// Shard is the same source with only the records whose number, from 0, has the remainder index when divided by
-	// workers. Each record is a row.
+	// Shard returns the same source with only the records whose number, from 0, modulo workers is index. Each record is
+	// a row.
 	Shard(index, workers int) Source
 }

@@ -8,10 +8,9 @@ import (
 	"slices"
 )
 
-// SplitLast divides rows in memory by a column of one value a row, such as a time: the first has the rows with the
-// smaller values, about ratio of all, and the second the larger ones. The value at which the second begins
-// is in none of the first, so that no moment is on both sides. NaN is smaller than any number. As [Dataset.Split] does,
-// it cuts the rows in the order that they have, which the parts keep.
+// SplitLast divides rows in memory by a column with one value per row, such as a time: the first gets the rows with
+// smaller values, about ratio of all, and the second the rest. Rows with equal values are never on both sides. NaN is
+// smaller than any number. As with [Dataset.Split], the parts keep the order of rows at the call.
 func (d *Dataset) SplitLast(column string, ratio float64) (first, second *Dataset) {
 	name := fmt.Sprintf("SplitLast(%q, %v)", column, ratio)
 	return d.splitBy(name, column, ratio, func(t *Table) (isFirst []bool, err error) {
@@ -45,9 +44,9 @@ func below[T cmp.Ordered](values []T, ratio float64) []bool {
 	return is
 }
 
-// SplitGroups divides the rows at random into two datasets, those with the same values in a column, such as a user's,
-// together: a group goes to the first with probability ratio, which is a function of seed and of these values alone. So
-// rows that come one by one, and rows of other files, are divided alike.
+// SplitGroups divides the rows at random into two datasets and keeps rows with the same values in a column, such as a
+// user's, together: a group goes to the first with probability ratio. The choice is a function only of seed and these
+// values, so streamed rows and rows of other files are divided in the same way.
 func (d *Dataset) SplitGroups(column string, ratio float64, seed uint64) (first, second *Dataset) {
 	name := fmt.Sprintf("SplitGroups(%q, %v, %d)", column, ratio, seed)
 	mine := func(r Row, c int) bool { return unit(mix(seed^r.hash(c))) < ratio }

@@ -12,7 +12,7 @@ import (
 	"github.com/gofleet/gofleet/internal/categories"
 )
 
-// FromStructs is a dataset of rows in hand, which are copied. A field with a tag is a feed, or a part of it:
+// FromStructs makes a dataset of structs, which are copied. A field with a tag is a feed, or a part of one:
 //
 //	type Flight struct {
 //		Distance float32  `feed:"dense"`                            // float32 [N 2], with
@@ -34,7 +34,7 @@ import (
 //	field=NAME   another name to hash with, as in the file that the model was trained on ([Schema])
 //	shape=1x28   every slice has these values, and is a sample of this shape
 //
-// Fields of an embedded struct are the struct's own. Fields without a tag are passed over.
+// Fields of an embedded struct count as fields of the struct. Fields without a tag are ignored.
 func FromStructs[T any](rows []T) *Dataset {
 	l, err := layoutOf(reflect.TypeFor[T]())
 	t := newTable(l.columns)
@@ -51,8 +51,8 @@ func FromStructs[T any](rows []T) *Dataset {
 	return d
 }
 
-// FromSeq is a dataset of structs, with tags as [FromStructs] has them, that a function makes one after the other; how
-// many there will be it need not know. Each pass ranges over seq anew. An error that it yields ends the pass.
+// FromSeq makes a dataset of the structs that seq yields, with tags as in [FromStructs]; their number need not be
+// known. Each pass ranges over seq anew. An error from seq ends the pass.
 //
 //	rows := dataset.FromSeq(func(yield func(Flight, error) bool) {
 //		for lines := bufio.NewScanner(file); lines.Scan(); {
@@ -70,14 +70,14 @@ func FromSeq[T any](seq iter.Seq2[T, error]) *Dataset {
 	return d
 }
 
-// Schema is how the fields of such a struct are read from files, for [CSV], [JSONLines] and package dataset/parquet:
-// the same rows come from a file and from structs in hand. A field stands in the file under its own name, or under the
-// name that its tag gives (field=NAME).
+// Schema returns the schema for reading such structs from files, for [CSV], [JSONLines] and package dataset/parquet, so
+// that files and structs give the same rows. A field in the file has the struct field's name, or the name in its tag
+// (field=NAME).
 //
 //	schema, err := dataset.Schema[Flight]()
 //	rows := dataset.FromFiles(dataset.CSV{Schema: schema}, "flights.csv")
 //
-// What is set in the schema afterwards, such as Scale, is done to rows of files alone.
+// Options that are set in the schema afterwards, such as Scale, apply only to rows of files.
 func Schema[T any]() ([]CSVColumn, error) {
 	l, err := layoutOf(reflect.TypeFor[T]())
 	if err != nil {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 )
 
-// Table is rows held in memory, column by column. It is what a [Reader] appends to; it is not safe for concurrent use.
+// Table holds rows in memory, column by column. A [Reader] appends to it. It is not safe for concurrent use.
 type Table struct {
 	columns []values
 	rows    int
@@ -50,18 +50,20 @@ func (t *Table) Columns() []Column {
 	return out
 }
 
-// Floats are all values of float32 column c, row by row; nil when the column is of another type. They belong to the
-// table.
+// Floats returns all values of float32 column c, row by row; nil if the column has another type. The slice belongs to
+// the table.
 func (t *Table) Floats(c int) []float32 { return in[float32](t.columns[c].store) }
 
-// Ints are all values of int64 column c, row by row; nil when the column is of another type. They belong to the table.
+// Ints returns all values of int64 column c, row by row; nil if the column has another type. The slice belongs to the
+// table.
 func (t *Table) Ints(c int) []int64 { return in[int64](t.columns[c].store) }
 
-// IDs are all ids of uint64 column c, row by row; nil when the column is of another type. They belong to the table.
+// IDs returns all ids of uint64 column c, row by row; nil if the column has another type. The slice belongs to the
+// table.
 func (t *Table) IDs(c int) []uint64 { return in[uint64](t.columns[c].store) }
 
-// Add appends one row: fill gets it as zeros and sets it. If fill returns an error the row is taken back, and Add
-// returns the error.
+// Add appends a row of zeros and lets fill set it. If fill returns an error, the row is removed, and Add returns the
+// error.
 func (t *Table) Add(fill func(Row) error) error {
 	if err := fill(t.appendZeros()); err != nil {
 		t.truncate(t.rows)
@@ -123,7 +125,7 @@ func (t *Table) gatherRun(src *Table, lo, hi int) {
 	t.adopt(src, lo, hi)
 }
 
-// Reset drops all rows, and keeps their memory for rows to come.
+// Reset drops all rows and keeps their memory for reuse.
 func (t *Table) Reset() { t.truncate(0) }
 
 // truncate keeps the first n rows and drops what was begun after them.

@@ -6,14 +6,14 @@ import (
 	"sync"
 )
 
-// Texts are the different texts of a field, numbered from 0 as they are read: see [WithTexts].
+// Texts are the distinct texts of a field, numbered from 0 in the order of reading; see [WithTexts].
 type Texts struct {
 	mu      sync.Mutex // guards what follows: several goroutines may read lines
 	numbers map[string]int64
 	texts   []string
 }
 
-// Text is the text of a number that a row has.
+// Text returns the text for a number in a row.
 func (t *Texts) Text(number int64) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -32,9 +32,9 @@ func (t *Texts) number(text []byte) int64 {
 	return n
 }
 
-// WithTexts is a [CSV] or [JSONLines] that reads lines alike, with one column of [Ints] more: the number of the text
-// that a field of the line has, which the schema need not name. It parts rows by what stands there, such as a carrier
-// of which the schema's columns have a hash alone. A field that a JSON object lacks has the text "".
+// WithTexts returns a [CSV] or [JSONLines] like f with an additional column of [Ints] that numbers the texts of a
+// field; the schema need not name the field. Use it to group rows by a field of which the schema has only a hash, such
+// as a carrier. A field missing in a JSON object has the text "".
 func WithTexts(f Format, field, column string) (Format, *Texts, error) {
 	t := &Texts{numbers: map[string]int64{}}
 	one := CSVColumn{Column: Ints(column), Fields: []string{field}, texts: t}

@@ -7,10 +7,10 @@
 //		{Column: dataset.Floats("late")},
 //	}, "part-0.parquet", "part-1.parquet").Load(ctx)
 //
-// The schema is that of dataset's text formats: it says which of a file's columns fill a column of rows. Columns that
-// it doesn't name are not read. What is hashed has the ids that lines with the same values have; floating point
-// numbers, which lines write in several ways, want HashNumbers for that. All cores read what is loaded into memory
-// ([Files] has Threads). It is a package of its own, so that programs that read no Parquet are no larger for it.
+// The schema is the same as for dataset's text formats: it maps a file's columns to columns of rows. Columns that it
+// doesn't name are not read. Hashing gives the same ids as for lines with the same values; floating point numbers,
+// which text can write in several ways, need HashNumbers. Loading into memory uses all cores (see Files.Threads). The
+// package is separate so that programs that don't read Parquet are no larger.
 //
 //	files.go     a list of files
 //	file.go      one that is open

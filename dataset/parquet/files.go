@@ -14,22 +14,21 @@ type Files struct {
 	Paths []string
 	// FS is where the paths lie; nil is the machine's file system. Its files have to be io.ReaderAt.
 	FS fs.FS
-	// Missing is the number that null becomes in columns that don't say it themselves. By default a row that has one is
-	// bad, and ends the pass with a [dataset.LineError]; a varying column has none, and hashed text is hashed as "".
+	// Missing is the number for nulls in columns without a Missing of their own. By default a row with a null ends the
+	// pass with a [dataset.LineError]. Varying columns skip nulls, and a null in a hashed column is hashed as "".
 	Missing string
-	// Derived are fields that are made of others, as of lines. Their Layout reads columns of text and, as text, columns
-	// of times and of dates: it is how the lines write them that the model is served with.
+	// Derived are fields computed from others, as for text formats. Their Layout applies to columns of text and, as
+	// their text form, to columns of times and dates: the layout in the lines that the model will be served with.
 	Derived []dataset.Derived
-	// Schema says what becomes of a file's columns, which Fields name: by their paths, with dots, or by the first name
-	// of a path that leads to one column, as that of a list does. The fields of a column share its values evenly: one
-	// of several is a list. Numbers become the column's type if they fit it, booleans 1 and 0; text is hashed.
-	// [dataset.JSONLines] with this Schema, Derived and Missing makes the same rows of the same values as text: it is
-	// the format of the lines that a model is served with.
+	// Schema maps a file's columns, named in Fields, to columns of rows. A name is a path with dots, or the first part
+	// of a path that leads to a single column, such as a list's. The values of a column are divided evenly over its
+	// fields: a field of several values is a list. Numbers are converted to the column's type if they fit, booleans
+	// become 1 and 0, and text is hashed. [dataset.JSONLines] with the same Schema, Derived and Missing gives the same
+	// rows for the same values as text; use it as the format of lines that a model is served with.
 	Schema []dataset.CSVColumn
-	// Threads is how many goroutines make rows, as that of [dataset.Files]: 0 is as many as there are cores
-	// (GOMAXPROCS) while rows are loaded into memory, and 1 otherwise. Rows come in the order of the files, however
-	// many make them. Each has a row group in hand, of a file with an offset index (a page index) some 65536 rows of
-	// one, and the memory of their rows.
+	// Threads is how many goroutines decode rows, as in [dataset.Files]: 0 means the number of cores (GOMAXPROCS) while
+	// rows are loaded into memory, and 1 otherwise. The order of rows is that of the files in any case. Each goroutine
+	// holds one row group in memory, or some 65536 rows of it if the file has an offset index (page index).
 	Threads int
 }
 
