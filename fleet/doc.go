@@ -57,7 +57,7 @@
 // [Fleet.Plan] prints where every variable lives. [Fleet.Explain] prints what a step costs: the expected bytes and
 // round trips for each server, known after Minimize, and the measured ones.
 //
-// [Fleet.Rows] iterates over the rows of an embedding, for example to build a search index, and [Fleet.ExportText]
+// [Fleet.Rows] iterates over the rows of an embedding, for example to build a search index, and weights.WriteText
 // writes them as text. Processes outside the job read rows from its servers with package fleet/reader.
 //
 // [Fleet.SaveModel] publishes models to a service while the job trains: for example a base each day, a delta of the

@@ -13,6 +13,7 @@ import (
 	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/optimizer/weights"
 	"github.com/gofleet/gofleet/strategy"
 )
 
@@ -81,7 +82,7 @@ func kept(t *testing.T, o nn.EmbeddingOptions) string {
 			}
 			name := loss.Params()[0].Name
 			fmt.Fprintln(&rows, name, loss.Params()[0].Shape)
-			return f.ExportText(ctx, name, &rows)
+			return weights.WriteText(&rows, f.Rows(ctx, name))
 		})
 	})
 	for role, err := range errs {

@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"maps"
@@ -81,13 +80,6 @@ func (e *Explanation) String() string {
 	var s strings.Builder
 	e.table(&s)
 	return s.String()
-}
-
-// WriteTo writes what String returns.
-func (e *Explanation) WriteTo(w io.Writer) (int64, error) {
-	var b bytes.Buffer
-	e.table(&b)
-	return b.WriteTo(w)
 }
 
 // table writes to a buffer, which does not fail.

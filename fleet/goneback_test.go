@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/gofleet/gofleet/fleet/internal/trial"
+	"github.com/gofleet/gofleet/fleet/stats"
 	"github.com/gofleet/gofleet/transport"
 
 	"github.com/gofleet/gofleet/dataset"
@@ -534,7 +535,7 @@ func TestWhatWasSavedIsSaid(t *testing.T) {
 								bytes += st.Size()
 							}
 						}
-						if want := (fleet.Saved{Rows: k.rows, Left: k.left, Bytes: bytes}); got != want || bytes == 0 {
+						if want := (stats.Saved{Rows: k.rows, Left: k.left, Bytes: bytes}); got != want || bytes == 0 {
 							t.Errorf("%v, save %d: %+v, want %+v", size, i, got, want)
 						}
 						if err := errors.Join(err, more); err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/optimizer/weights"
 	"github.com/gofleet/gofleet/strategy"
 )
 
@@ -83,7 +84,7 @@ func TestIDsOfAllBits(t *testing.T) {
 		}
 		trained = predict(ctx, exe, out)
 		var text strings.Builder
-		err := errors.Join(f.ExportText(ctx, "one", &text), f.ExportText(ctx, "bags", &text))
+		err := errors.Join(weights.WriteText(&text, f.Rows(ctx, "one")), weights.WriteText(&text, f.Rows(ctx, "bags")))
 		for _, id := range []string{"9223372036854775808", "18446744073709551615", "9223372036854775809", "18446744073709551614"} {
 			if !strings.Contains(text.String(), id) {
 				t.Errorf("%s is not in the text: %s", id, text.String())

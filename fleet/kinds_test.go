@@ -3,7 +3,6 @@ package fleet_test
 import (
 	"context"
 	"errors"
-	"io"
 	"strings"
 	"testing"
 
@@ -52,7 +51,6 @@ func callEnded(ctx context.Context, t *testing.T, f *fleet.Fleet, dir string) er
 	refused("BarrierWorker", f.BarrierWorker(ended))
 	refused("SavePersistables", f.SavePersistables(ended, dir))
 	refused("SaveInferenceModel", f.SaveInferenceModel(ended, dir, o))
-	refused("ExportText", f.ExportText(ended, "emb", io.Discard))
 	for _, err := range f.Rows(ended, "emb") {
 		refused("Rows", err)
 	}

@@ -3,7 +3,6 @@ package fleet_test
 import (
 	"context"
 	"errors"
-	"io"
 	"strings"
 	"testing"
 
@@ -28,7 +27,6 @@ func calls(ctx context.Context, dir string) map[string]func(*fleet.Fleet) error 
 		"SavePersistables":   func(f *fleet.Fleet) error { return f.SavePersistables(ctx, dir) },
 		"LoadModel":          func(f *fleet.Fleet) error { return f.LoadModel(ctx, dir) },
 		"SaveInferenceModel": func(f *fleet.Fleet) error { return f.SaveInferenceModel(ctx, dir, trial.NewToy()) },
-		"ExportText":         func(f *fleet.Fleet) error { return f.ExportText(ctx, "emb", io.Discard) },
 		"Rows": func(f *fleet.Fleet) error {
 			for _, err := range f.Rows(ctx, "emb") {
 				return err
@@ -74,13 +72,13 @@ func TestCallsOutOfOrder(t *testing.T) {
 		want      error
 		says      string
 	}{
-		{worker, false, "InitWorker StopWorker BarrierWorker SavePersistables SaveInferenceModel LoadModel Restore Plan Rows ExportText", fleet.ErrOrder, "Minimize"},
+		{worker, false, "InitWorker StopWorker BarrierWorker SavePersistables SaveInferenceModel LoadModel Restore Plan Rows", fleet.ErrOrder, "Minimize"},
 		{server, false, "InitServer RunServer Restore Plan", fleet.ErrOrder, "Minimize"},
-		{worker, true, "StopWorker BarrierWorker SavePersistables SaveInferenceModel Rows ExportText", fleet.ErrOrder, "InitWorker"},
+		{worker, true, "StopWorker BarrierWorker SavePersistables SaveInferenceModel Rows", fleet.ErrOrder, "InitWorker"},
 		{server, true, "RunServer", fleet.ErrOrder, "InitServer"},
 		{worker, true, "InitServer RunServer", fleet.ErrRole, "InitWorker"},
 		{worker, true, "LoadModel", fleet.ErrRole, "InitWorker"},
-		{server, true, "InitWorker StopWorker BarrierWorker SavePersistables SaveInferenceModel Rows ExportText", fleet.ErrRole, "InitServer"},
+		{server, true, "InitWorker StopWorker BarrierWorker SavePersistables SaveInferenceModel Rows", fleet.ErrRole, "InitServer"},
 		{server, false, "LoadModel", fleet.ErrRole, "InitServer"},
 		{server, true, "LoadModel", fleet.ErrRole, "InitServer"},
 	}

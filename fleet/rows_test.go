@@ -20,6 +20,7 @@ import (
 	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/optimizer/weights"
 	"github.com/gofleet/gofleet/rolemaker"
 	"github.com/gofleet/gofleet/strategy"
 )
@@ -80,7 +81,7 @@ func compareRows(ctx context.Context, f *fleet.Fleet, dir string) error {
 		return fmt.Errorf("%d rows, want %d", n, len(want))
 	}
 	var text bytes.Buffer
-	if err := f.ExportText(ctx, "open", &text); err != nil {
+	if err := weights.WriteText(&text, f.Rows(ctx, "open")); err != nil {
 		return err
 	}
 	return compareText(text.String(), want)
@@ -127,7 +128,7 @@ func TestRowsEnd(t *testing.T) {
 				t.Errorf("an embedding that does not exist: %v", err)
 			}
 		}
-		if err := f.ExportText(ctx, "emb", broken{full}); !errors.Is(err, full) || !strings.HasPrefix(err.Error(), "fleet: ExportText: ") {
+		if err := weights.WriteText(broken{full}, f.Rows(ctx, "emb")); !errors.Is(err, full) {
 			t.Errorf("a writer that fails: %v", err)
 		}
 		gone, cancel := context.WithCancelCause(ctx)
@@ -148,7 +149,7 @@ type broken struct{ err error }
 func (b broken) Write([]byte) (int, error) { return 0, b.err }
 
 // The vectors of words, or of users and items, for whatever searches them.
-func ExampleFleet_ExportText() {
+func ExampleFleet_Rows() {
 	f, err := fleet.New(context.Background(), rolemaker.Local{}, fleet.Options{})
 	if err != nil {
 		log.Fatal(err)
@@ -167,7 +168,7 @@ func ExampleFleet_ExportText() {
 	if _, err := nn.NewExecutor(g).Train(ctx, batch); err != nil {
 		log.Fatal(err)
 	}
-	if err := f.ExportText(ctx, "words", os.Stdout); err != nil {
+	if err := weights.WriteText(os.Stdout, f.Rows(ctx, "words")); err != nil {
 		log.Fatal(err)
 	}
 	// Output:
@@ -201,7 +202,7 @@ func TestRowsOnlyAskedForAreNone(t *testing.T) {
 							return fmt.Errorf("rows %v, want the two that were pushed: %w", has, err)
 						}
 						var text bytes.Buffer
-						if err := f.ExportText(ctx, "rows", &text); err != nil || strings.Count(text.String(), "\n") != 2 {
+						if err := weights.WriteText(&text, f.Rows(ctx, "rows")); err != nil || strings.Count(text.String(), "\n") != 2 {
 							return fmt.Errorf("text %q: %w", text.String(), err)
 						}
 						c.IDs = []uint64{7}

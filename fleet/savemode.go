@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/gofleet/gofleet/fleet/stats"
 	"github.com/gofleet/gofleet/internal/backend"
 	"github.com/gofleet/gofleet/internal/files"
 	"github.com/gofleet/gofleet/internal/inference"
@@ -71,14 +72,6 @@ type SaveOptions struct {
 // Save a base.
 var ErrNoBase = backend.ErrNoBase
 
-// Saved describes a base or a delta that SaveModel has saved: Rows of embeddings, and the Bytes of its files. Left is
-// how many other rows (for a delta, other changed rows) BaseThreshold, DeltaThreshold and DeltaKeepDays left out. It is
-// zero for a checkpoint, and where another worker saves.
-type Saved struct {
-	Rows, Left int
-	Bytes      int64
-}
-
 // SaveModel saves to dir what o.Mode says: a base or a delta that a job publishes while it trains, or a checkpoint at
 // the end of a period. Use SavePersistables for a checkpoint alone, and SaveInferenceModel for a model that is exported
 // once.
@@ -105,7 +98,7 @@ type Saved struct {
 // Any worker may call it. If several save the same kind of checkpoint at the same step, one acts; a base or a delta
 // should be saved by one worker of a job. In a collective job worker 0 writes and calls of other workers do nothing,
 // except for SaveBatch, which every worker must call. In mode geo SaveBatch ends the period as Shrink does there.
-func (f *Fleet) SaveModel(ctx context.Context, dir string, o SaveOptions) (saved Saved, err error) {
+func (f *Fleet) SaveModel(ctx context.Context, dir string, o SaveOptions) (saved stats.Saved, err error) {
 	const call = "SaveModel"
 	j, err := f.worker(ctx, call)
 	if err == nil {
@@ -120,7 +113,7 @@ func (f *Fleet) SaveModel(ctx context.Context, dir string, o SaveOptions) (saved
 	default:
 		var s inference.Saved
 		s, err = inference.SaveServing(ctx, dir, o.Published, o.Model, o.serving(), j.backend)
-		if saved = Saved(s); err == nil && saved.Bytes > 0 {
+		if saved = stats.Saved(s); err == nil && saved.Bytes > 0 {
 			o.tell(f.log, dir, saved)
 		}
 	}
@@ -128,7 +121,7 @@ func (f *Fleet) SaveModel(ctx context.Context, dir string, o SaveOptions) (saved
 }
 
 // tell logs what was saved, as a warning where thresholds leave nothing of a base.
-func (o SaveOptions) tell(log *slog.Logger, dir string, s Saved) {
+func (o SaveOptions) tell(log *slog.Logger, dir string, s stats.Saved) {
 	tell, text := log.Info, "fleet: a model for serving was saved"
 	if o.Mode == SaveBase && s.Rows == 0 && s.Left > 0 {
 		tell = log.Warn

@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 
+	"github.com/gofleet/gofleet/fleet/stats"
 	"github.com/gofleet/gofleet/internal/table"
 )
 
@@ -20,12 +21,6 @@ type ShrinkOptions struct {
 	Unseen uint32
 }
 
-// Shrunk is what was dropped of one table.
-type Shrunk struct {
-	Rows    int // their memory is the next rows'
-	Waiting int // ids that waited for a row
-}
-
 // Shrink ends a period and drops rows that are not needed, on all servers at one point between steps. It returns what
 // was dropped, by name of the embedding. A period is the time between two calls, such as a day, an hour or an epoch;
 // every row records the period in which it was last used. A dropped row is forgotten completely, even if its values
@@ -39,7 +34,7 @@ type Shrunk struct {
 // them from its copy: the calling worker at once, others with their next exchange, which then brings all rows of the
 // table. Changes that another worker has not sent yet are not lost, but count in the new period; so call Shrink after a
 // barrier in geo.
-func (f *Fleet) Shrink(ctx context.Context, o ShrinkOptions) (map[string]Shrunk, error) {
+func (f *Fleet) Shrink(ctx context.Context, o ShrinkOptions) (map[string]stats.Shrunk, error) {
 	j, err := f.worker(ctx, "Shrink")
 	if err != nil {
 		return nil, err
@@ -52,9 +47,9 @@ func (f *Fleet) Shrink(ctx context.Context, o ShrinkOptions) (map[string]Shrunk,
 	if err != nil {
 		return nil, named("Shrink", err)
 	}
-	all := map[string]Shrunk{}
+	all := map[string]stats.Shrunk{}
 	for i, e := range j.layout.Embeddings {
-		all[e.Name] = Shrunk(freed[i])
+		all[e.Name] = stats.Shrunk(freed[i])
 	}
 	return all, nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
+	"github.com/gofleet/gofleet/fleet/stats"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 	"github.com/gofleet/gofleet/transport"
@@ -25,7 +26,7 @@ type months struct {
 	save  string // after the last
 
 	mu    sync.Mutex
-	freed []map[string]fleet.Shrunk // by day, as worker 0 is told
+	freed []map[string]stats.Shrunk // by day, as worker 0 is told
 }
 
 const stepsADay = 4
@@ -86,7 +87,7 @@ func (m *months) day(ctx context.Context, f *fleet.Fleet, o *trial.Toy, day int)
 }
 
 // note keeps what a worker was told of a day, which is what the others were told.
-func (m *months) note(day int, freed map[string]fleet.Shrunk) error {
+func (m *months) note(day int, freed map[string]stats.Shrunk) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if len(m.freed) == day {
@@ -111,7 +112,7 @@ func TestShrinkIsTheSameEverywhere(t *testing.T) {
 			t.Fatalf("day %d dropped %+v: the test shows nothing of %s", day, alone.freed[day], what)
 		}
 	}
-	if n := alone.freed[0]; n["emb"] != (fleet.Shrunk{}) || n["open"] != (fleet.Shrunk{}) || len(n) != 2 {
+	if n := alone.freed[0]; n["emb"] != (stats.Shrunk{}) || n["open"] != (stats.Shrunk{}) || len(n) != 2 {
 		t.Errorf("a day that drops nothing dropped %+v", n)
 	}
 	if alone.freed[1]["open"].Waiting == 0 {

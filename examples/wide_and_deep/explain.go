@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/gofleet/gofleet/fleet/train"
 )
@@ -16,6 +17,6 @@ func (c *config) explained(_ context.Context, r *train.Run) error {
 	if err != nil {
 		return err
 	}
-	_, err = e.WriteTo(r.Job.Stdout)
+	_, err = fmt.Fprint(r.Job.Stdout, e)
 	return err
 }

@@ -38,7 +38,7 @@
 //	save_one_table(id, dir), save_dense_params     SavePersistables(ctx, dir, params...)
 //	load_model(dir), load_one_table(id, dir)       LoadModel(ctx, dir, params...), by a worker while servers run; else Restore
 //	                                               before it serves
-//	a sparse table's text files                    ExportText, Rows; other formats in package optimizer/weights
+//	a sparse table's text files                    Rows, and WriteText of package optimizer/weights, which has other formats
 //	parameters of a Paddle model                   weights.SaveModel, of package optimizer/weights, and Restore
 //	DistributedInfer                               nothing: Executor.Eval sees the servers' weights and gives missing rows no life
 //	shrink                                         Shrink

@@ -4,10 +4,11 @@ import (
 	"context"
 
 	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/stats"
 )
 
 // SaveModel calls [fleet.Fleet.SaveModel] on the default fleet.
-func SaveModel(ctx context.Context, dir string, o fleet.SaveOptions) (fleet.Saved, error) {
+func SaveModel(ctx context.Context, dir string, o fleet.SaveOptions) (stats.Saved, error) {
 	return fleet.Default().SaveModel(ctx, dir, o)
 }
 
@@ -17,7 +18,7 @@ func LoadModel(ctx context.Context, dir string, params ...string) error {
 }
 
 // Shrink calls [fleet.Fleet.Shrink] on the default fleet.
-func Shrink(ctx context.Context, o fleet.ShrinkOptions) (map[string]fleet.Shrunk, error) {
+func Shrink(ctx context.Context, o fleet.ShrinkOptions) (map[string]stats.Shrunk, error) {
 	return fleet.Default().Shrink(ctx, o)
 }
 

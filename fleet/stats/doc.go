@@ -8,5 +8,6 @@
 //
 // A server has [Server] and a [Table] for each embedding, a worker [Counts] and [Work], both their requests' times and
 // their transport's counts. All are values of
-// slog, which show what is not zero. [Traffic] is what fleet.Fleet.Explain expects of a step.
+// slog, which show what is not zero. [Traffic] is what fleet.Fleet.Explain expects of a step, and
+// [Shrunk] and [Saved] what Shrink and SaveModel have dropped and saved.
 package stats

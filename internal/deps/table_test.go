@@ -69,7 +69,7 @@ var house = map[string][]string{
 	"fleet/metrics":                {"fleet", "internal/histogram"},
 	"fleet/stats":                  {"internal/count", "transport"},
 	"fleet/checkpoints":            {"fleet", "internal/checkpoint", "internal/progress"},
-	"fleet/paddle":                 {"dataset", "fleet", "strategy"},
+	"fleet/paddle":                 {"dataset", "fleet", "fleet/stats", "strategy"},
 	"fleet/train":                  {"dataset", "fleet", "fleet/checkpoints", "fleet/stats", "fleet/train/internal/board", "fleet/train/internal/check", "fleet/train/internal/verdict", "internal/files", "internal/mistyped", "internal/rules", "internal/runs", "internal/status", "nn", "optimizer", "optimizer/lr", "rolemaker", "strategy", "transport"},
 	"fleet/train/internal/board":   {"internal/files", "internal/protowire", "nn", "optimizer/weights"},
 	"fleet/train/internal/check":   {"dataset", "internal/rules", "nn", "optimizer", "optimizer/local"},

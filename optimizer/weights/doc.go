@@ -16,7 +16,7 @@
 // # From and to which files
 //
 //	what                                   written by           read by             by other programs
-//	text: id, tab, numbers with commas     WriteText            ReadText            a fleet's ExportText; awk, pandas
+//	text: id, tab, numbers with commas     WriteText            ReadText            awk, pandas
 //	word2vec, binary and text              Word2Vec.Write       Word2Vec.Read       word2vec, gensim; GloVe's and fastText's .vec
 //	.npy, one array, row i that of id i    WriteNPY             Open, File.Rows     numpy.save, numpy.load
 //	.npz, ids and rows by name             WriteNPZ             Open, File.Rows     numpy.savez, savez_compressed, load

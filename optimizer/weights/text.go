@@ -46,7 +46,7 @@ func (r Row) AppendText(b []byte) ([]byte, error) {
 // appendFloat writes a number in as few digits as it takes to read it back.
 func appendFloat(b []byte, v float32) []byte { return strconv.AppendFloat(b, float64(v), 'g', -1, 32) }
 
-// ReadText reads what [WriteText] and a fleet's ExportText write.
+// ReadText reads what [WriteText] writes.
 func ReadText(r io.Reader) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		in, number, row := lines(r), 0, Row{}
