@@ -85,9 +85,7 @@ type Server struct {
 	reloading *reloading
 	returning *returning
 	presence  presence
-	// differences are shared by the parts that admit workers and servers.
-	differences *differences
-	log         *slog.Logger
+	log       *slog.Logger
 }
 
 // New makes a server with empty tables. It reads no file and sends nothing: Return, Resume, Restore or Begin fills the
@@ -118,7 +116,6 @@ func New(c Config) (*Server, error) {
 	peers := state.NewPeers(s.st, c.Index, c.Endpoints, c.Transport, c.Strategy)
 	s.clipping = &clipping{st: s.st, peers: peers, by: clip, params: len(c.Layout.Params),
 		norms: newNorms(len(c.Endpoints)), life: life, limit: c.Strategy.WaitTimeout.Std()}
-	s.differences = &differences{fingerprint: c.Fingerprint, log: s.log, told: map[int]bool{}}
 	id := &identity{process: cmp.Or(c.Process, random()), processes: make([]uint64, len(c.Endpoints))}
 	if c.Index == 0 {
 		g := roster.NewGeneration(id.process, c.Fingerprint.Sum())
@@ -203,6 +200,7 @@ func (s *Server) connect(traits mode.Traits, journal *state.Journal) {
 	s.leading = &leading{st: st, leader: st.Leader, peers: s.clipping.peers, holding: s.holding, saving: s.saving,
 		recovery: s.recovery, frozen: frozen, journal: journal, life: s.clipping.life,
 		orders: make([]*cut.Order, len(c.Endpoints)), withdraw: make([]context.CancelFunc, len(c.Endpoints))}
+	differ := &differences{fingerprint: c.Fingerprint, log: s.log, told: map[int]bool{}}
 	gathering := &gathering{st: st, roster: st.Roster, byNumber: map[uint64]*gathered{}}
 	heartbeat := c.Strategy.HeartbeatInterval.Std()
 	pace := max(min(c.Strategy.WorkerTimeout.Std()/8, heartbeat/2), time.Millisecond)
@@ -210,11 +208,11 @@ func (s *Server) connect(traits mode.Traits, journal *state.Journal) {
 		enough: max(min(endedAfter, c.Strategy.WorkerTimeout.Std()/4), 2*heartbeat)}
 	members := &membership{st: st, roster: st.Roster, rounds: s.rounds, pieces: t.pieces, changed: t.changed,
 		delays: t.delays, loading: s.loading, recovery: s.recovery, leading: s.leading, gathering: gathering,
-		index: c.Index, back: c.Strategy.GoesBack(), lines: cables, differences: s.differences,
+		index: c.Index, back: c.Strategy.GoesBack(), lines: cables, differences: differ,
 		ended: make(chan struct{}, 1), unsaid: map[int]bool{}, log: s.log}
 	s.servers = &servers{st: st, roster: st.Roster, peers: s.clipping.peers, recovery: s.recovery, members: members,
 		holding: s.holding, identity: s.segments.identity, journal: journal, index: c.Index,
-		fingerprint: c.Fingerprint, differences: s.differences, pace: heartbeat,
+		fingerprint: c.Fingerprint, differences: differ, pace: heartbeat,
 		ended: make([]bool, len(c.Endpoints)), log: s.log}
 	s.stopping = &stopping{st: st, roster: st.Roster, savers: st.Roster.Savers, servers: s.servers,
 		recovery: s.recovery}
