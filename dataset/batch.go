@@ -1,8 +1,6 @@
 package dataset
 
 import (
-	"fmt"
-
 	"gorgonia.org/tensor"
 )
 
@@ -46,15 +44,11 @@ func (e engine) Place(row int) string { return e.table.Place(row) }
 
 // bind makes the batch of what the table holds: at least one row. Tensors whose memory and shape are as before are
 // kept.
-func (s *slot) bind() (Batch, error) {
+func (s *slot) bind() Batch {
 	clear(s.batch)
 	for c := range s.table.columns {
 		v := &s.table.columns[c]
 		if v.Varying {
-			if v.len() == 0 { // a tensor can't be empty
-				return nil, fmt.Errorf("%w %q: no row of a batch has a value; pad empty rows with one", ErrColumn,
-					v.Name)
-			}
 			e := engine{table: s.table}
 			s.batch[v.Name] = v.tensor(e, v.len())
 			s.batch[v.Name+".offsets"] = tensor.New(tensor.WithEngine(e), tensor.WithShape(len(v.offsets)),
@@ -64,17 +58,16 @@ func (s *slot) bind() (Batch, error) {
 		s.bound[c].bind(v, s.table)
 		s.batch[v.Name] = s.bound[c].tensor
 	}
-	return s.batch, nil
+	return s.batch
 }
 
 // bindMapped makes the batch and has it changed by the maps.
 func (s *slot) bindMapped(maps []func(Batch) error) (Batch, error) {
-	batch, err := s.bind()
-	for i := 0; err == nil && i < len(maps); i++ {
-		err = maps[i](batch)
-	}
-	if err != nil {
-		return nil, err
+	batch := s.bind()
+	for _, change := range maps {
+		if err := change(batch); err != nil {
+			return nil, err
+		}
 	}
 	return batch, nil
 }

@@ -67,7 +67,7 @@ func (d *Decoder) Decode(text []byte) (Batch, error) {
 		case err == io.EOF && d.slot.table.Len() == 0:
 			return nil, fmt.Errorf("%w: the text has no line but such as are empty, comments, or a header", ErrNoRows)
 		case err == io.EOF:
-			return d.slot.bind()
+			return d.slot.bind(), nil
 		case err == nil && wantsHeader:
 			err, wantsHeader = d.head(line), false
 		case err == nil:

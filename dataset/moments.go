@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"math"
 	"sort"
+
+	"gorgonia.org/tensor"
 )
 
 // Moments summarises some numbers. NaNs don't count.
@@ -97,12 +99,13 @@ func (w *welford) moments() Moments {
 }
 
 func addBatch(sums []welford, batch Batch, column string) error {
-	switch v := batch[column].Data().(type) {
-	case []int64:
-		addAll(sums, v)
-	case []uint64:
-		addAll(sums, v)
-	case []float32:
+	switch t := batch[column]; t.Dtype() {
+	case tensor.Int64:
+		addAll(sums, t.Int64s())
+	case tensor.Uint64:
+		addAll(sums, t.Uint64s())
+	default:
+		v := t.Float32s()
 		if i := addAll(sums, v); i < len(v) {
 			return fmt.Errorf("%s: a number is %v, which leaves no mean", placeOf(batch, column, i/len(sums)), v[i])
 		}

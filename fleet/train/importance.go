@@ -98,13 +98,14 @@ func shuffled(batch dataset.Batch, columns []dataset.Column, at []place, order [
 	fill := make([]func(row, other int, to dataset.Row), len(columns))
 	for i, c := range columns {
 		mine := slices.DeleteFunc(slices.Clone(at), func(p place) bool { return p.column != i })
-		switch v := batch[c.Name].Data().(type) {
-		case []float32:
-			fill[i] = filler(v, batch[c.Name+".offsets"], c, mine, dataset.Row.Floats, dataset.Row.AppendFloat, i)
-		case []int64:
-			fill[i] = filler(v, batch[c.Name+".offsets"], c, mine, dataset.Row.Ints, dataset.Row.AppendInt, i)
-		case []uint64:
-			fill[i] = filler(v, batch[c.Name+".offsets"], c, mine, dataset.Row.IDs, dataset.Row.AppendID, i)
+		offsets := batch[c.Name+".offsets"]
+		switch t := batch[c.Name]; t.Dtype() {
+		case tensor.Float32:
+			fill[i] = filler(t.Float32s(), offsets, c, mine, dataset.Row.Floats, dataset.Row.AppendFloat, i)
+		case tensor.Int64:
+			fill[i] = filler(t.Int64s(), offsets, c, mine, dataset.Row.Ints, dataset.Row.AppendInt, i)
+		default:
+			fill[i] = filler(t.Uint64s(), offsets, c, mine, dataset.Row.IDs, dataset.Row.AppendID, i)
 		}
 	}
 	return dataset.Generate(len(order), func(row int, to dataset.Row) error {

@@ -52,7 +52,7 @@ func (r *readings) add(batch dataset.Batch, g graph) error {
 		}
 		begins := beginnings(t, offsets)
 		if r.feeds[name] == nil {
-			_, numbers := t.Data().([]float32)
+			numbers := t.Dtype() == tensor.Float32
 			width := 1 // the numbers of a slot are one column
 			if offsets == nil {
 				width = max(width, begins[1]-begins[0])
@@ -89,15 +89,18 @@ func beginnings(t, offsets *tensor.Dense) []int {
 // add adds a feed's values of rows from a number on, with the label of each, and mixes them into the rows' hashes.
 func (f *reading) add(t *tensor.Dense, begins []int, from int, labels []float64, hashes []uint64, known *reading) {
 	var one func(i, col int, label float64) (bits uint64)
-	switch v := t.Data().(type) {
-	case []float32:
+	switch t.Dtype() {
+	case tensor.Float32:
+		v := t.Float32s()
 		one = func(i, col int, label float64) uint64 {
 			f.number(v[i], min(col, len(f.columns)-1), label)
 			return uint64(math.Float32bits(v[i]))
 		}
-	case []int64:
+	case tensor.Int64:
+		v := t.Int64s()
 		one = func(i, _ int, label float64) uint64 { return f.id(uint64(v[i]), label) }
-	case []uint64:
+	default:
+		v := t.Uint64s()
 		one = func(i, _ int, label float64) uint64 { return f.id(v[i], label) }
 	}
 	for row := range len(begins) - 1 {
