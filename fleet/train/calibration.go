@@ -8,11 +8,10 @@ import (
 	"github.com/gofleet/gofleet/fleet/train/internal/verdict"
 )
 
-// Calibration draws, after each evaluation, what was predicted of the test rows of all workers beside what was
-// observed: ten buckets of as many rows, for each binary loss, as a picture of SVG like that of [Curves]. On the dashed
-// line a model is right; below it, it promises too much. Beside it stands the expected calibration error. A job without
-// test rows or a binary loss has no such picture. A job with a directory for what it leaves has it there,
-// calibration.svg.
+// Calibration draws a calibration curve after each evaluation, as SVG: predicted against observed rates on the test
+// rows of all workers, in ten buckets of equal size, for each binary loss, with the expected calibration error. On the
+// dashed line a model is calibrated; below it, its predictions are too high. A job without test rows or a binary loss
+// has no such picture. A job with an output directory writes it there, as calibration.svg.
 func Calibration(file string) Hooks {
 	h := rewritten(file, "Calibration", func(r *Run, to io.Writer) error {
 		var all []panel

@@ -15,21 +15,21 @@ import (
 	"github.com/gofleet/gofleet/transport"
 )
 
-// A Report is what [Check] has seen of a job: its rows, its feeds, its params, some steps, and what a person should
-// look at: its Findings, of which Fails says whether any would end training. Print it to see tables.
+// A Report is the result of [Check]: the job's rows, feeds, params, some steps, and Findings to look at; Fails says
+// whether any of them would end training. Print it to see tables.
 type Report = check.Report
 
-// A Finding is one thing to look at, with its remedy.
+// A Finding is one problem, with its remedy.
 type Finding = check.Finding
 
-// Check looks at a job before it trains, as the flag -check of every program does. It reads the rows as the job does,
-// and says of each feed what it holds; it makes twenty steps on tables of its own, in this process, and says which
-// params had a gradient; and it names what is most likely a mistake, such as numbers that are fed as they are, a feed
-// that says what the label is, a table that is too small for its ids, or a learning rate with which the loss rises. No
-// server is asked and no file is written. The job's graph trains nothing else afterwards, so a test that goes on makes
-// the job anew.
+// Check examines a job before it trains, as the flag -check of every program does. It reads the rows as the job does
+// and reports the contents of each feed; it makes twenty steps on separate tables, in this process, and reports which
+// params had a gradient; and it lists likely mistakes, such as numbers that are not scaled, a feed that gives away the
+// label, a table that is too small for its ids, or a learning rate with which the loss rises. It contacts no server and
+// writes no file. The job's graph can't be used for training afterwards: make the job again.
 //
-// An error is what a job would be refused for; what would end it later is a [Finding] that Fails.
+// Check returns an error if the job would be refused at the start; problems that would end it later are Findings that
+// Fail.
 func Check(ctx context.Context, j Job) (*Report, error) {
 	s, err := j.check()
 	if err != nil {

@@ -6,11 +6,10 @@ import (
 	"github.com/gofleet/gofleet/nn"
 )
 
-// Curves draws how training goes, after each evaluation, as a picture of SVG that any browser shows, on light and on
-// dark pages: the training loss of the worker that leads, step by step (of a long job means of several steps), the
-// loss on the test rows, and each metric, over the examples that all workers have trained on; with what was drawn
-// before the job was started again. Thin lines are the ends of epochs, and a ring is around the best evaluation. A job
-// with a directory for what it leaves has such a picture there, curves.svg.
+// Curves draws the progress of training after each evaluation, as SVG for light and dark pages: the training loss of
+// the leading worker by step (for a long job, means of several steps), the loss on the test rows, and each metric, over
+// the examples that all workers have trained on. A restarted job continues the curves. Thin lines mark the ends of
+// epochs, and a ring the best evaluation. A job with an output directory writes such a picture there, as curves.svg.
 func Curves(file string) Hooks {
 	return rewritten(file, "Curves", func(r *Run, to io.Writer) error {
 		return draw(to, "training curves", r.Job.panels(&r.curve, r.History))

@@ -1,9 +1,9 @@
-// Package train is the loop around a model. A program says what its model is, how it is updated and where its rows are;
-// a [Job] plays every role with that: it trains, evaluates over all workers, saves, and goes on where it was when it is
-// started again.
+// Package train provides the training loop. A program defines its model, the update rule and the source of rows; a
+// [Job] then plays every role: it trains, evaluates over all workers, saves, and resumes where it was when it is
+// restarted.
 //
 //	func main() {
-//		o := train.Options{Epochs: 3, Out: "output"}               // what the flags -epochs and -out begin with
+//		o := train.Options{Epochs: 3, Out: "output"}               // defaults of the flags -epochs and -out
 //		train.Main(&o, func() (train.Job, error) {
 //			net := newModel()
 //			return train.Job{
@@ -17,28 +17,28 @@
 //		})
 //	}
 //
-// [Main] gives the program the flags of [Options], ends it well on ^C, and has it exit with the status that says
-// whether starting it again helps. A program or a test that has a fleet already calls [Job.Run]; [Options.Register]
-// adds the flags to a set of one's own.
+// [Main] adds the flags of [Options] to the program, ends it cleanly on ^C, and exits with a status that says whether
+// starting it again helps. Programs and tests that already have a fleet call [Job.Run]; [Options.Register] adds the
+// flags to your own flag set.
 //
 // # Before it trains
 //
-// Every program has the flag -check, and a test calls [Check]: it reads the rows, makes twenty steps in the process,
-// and shows what each feed holds, which params had a gradient, how large tables become and what a step moves. What is
-// most likely a mistake it names with its remedy:
+// Every program has the flag -check, and tests can call [Check]. It reads the rows, makes twenty steps in the process,
+// and shows the contents of each feed, which params had a gradient, how large tables become and how far a step moves.
+// It lists likely mistakes with their remedies:
 //
 //	go run . -check
 //
 // # What a job does
 //
-// A worker reads its rows into memory, or takes what [Job.Data] gives it, and trains on its share of each epoch's: all
-// workers have the same rows, which they compare when they begin, or each has its own, where [Job.Sharded] says so. At
-// the epoch's end all workers meet, and evaluate the loss and the metrics on the test rows, each on its share: an
-// [Evaluation] has the same numbers on every worker. With EvalEvery they meet in the middle of epochs too. With
-// Checkpoint each epoch ends with a checkpoint, besides the ones that are saved in between, and a job that is started
-// again goes on behind the rows that are in its checkpoint, with the history it had; with another seed or other rows
-// than its checkpoint's it says that some rows of the epoch count twice and others not at all. At the end the
-// worker that leads, the lowest that lives, writes below Out:
+// A worker reads its rows into memory, or gets them from [Job.Data], and trains on its share of each epoch. All workers
+// have the same rows, which they compare at the start, or, with [Job.Sharded], each has its own. At the end of an epoch
+// all workers meet and evaluate the loss and the metrics on the test rows, each on its share; an [Evaluation] has the
+// same numbers on every worker. With EvalEvery they also evaluate in the middle of epochs. With Checkpoint each epoch
+// ends with a checkpoint, in addition to the ones saved in between. A restarted job continues after the rows that its
+// checkpoint contains, with its earlier history; if the seed or the rows differ from the checkpoint's, it warns that
+// some rows of the epoch count twice and others not at all. At the end the leading worker, the lowest live one, writes
+// below Out:
 //
 //	checkpoint   to go on from, with -load, on any number of servers
 //	model        the outputs, for inference: nn.Load; the best evaluation's with [EarlyStopping] or -patience, of which best.json tells
@@ -47,20 +47,19 @@
 //	calibration.svg  of a binary loss: what was predicted of the test rows beside what was observed
 //	run.json     the flags of the job; fleetrun compare shows several jobs beside each other
 //
-// A program says what its model makes of other rows, too, in a process of its own:
+// The same program applies its model to other rows, in a single process:
 //
 //	go run . -predict=tomorrow.csv > scores.csv     what the model below -out computes, a line for each row
 //	go run . -eval=last_week.csv                    its loss and its metrics, its calibration, what it takes for what
 //	go run . -eval=last_week.csv -by=carrier -importance     by a field's values; and what each field is worth
 //
-// A test, or a program that has a model of its own, runs an [Examination].
+// Tests and other programs use Predict, Evaluate and [Examination].
 //
 // # Hooks
 //
-// [Hooks] are called as a job goes on, on every worker. The package's own decide by the history, so that all workers
-// decide alike and a job that is started again goes on as it would have, by what hooks remember ([State]):
-// [EarlyStopping], [BestModel] and [Plateau]; [LogSteps], [HistoryCSV], [HistoryJSON], [Curves] and [Calibration] write
-// down how it goes. A hook of one's own is a function:
+// [Hooks] are called during a job, on every worker. [EarlyStopping], [BestModel] and [Plateau] decide by the history,
+// so that all workers make the same decision; their saved [State] lets a restarted job continue as if undisturbed.
+// [LogSteps], [HistoryCSV], [HistoryJSON], [Curves] and [Calibration] report progress. Your own hook is a function:
 //
 //	j.Hooks = append(j.Hooks, train.Hooks{
 //		Evaluated: func(ctx context.Context, r *train.Run, e train.Evaluation) error {
@@ -71,14 +70,14 @@
 //		},
 //	})
 //
-// # Other begins and other models
+// # Other rules, and models for serving
 //
-// A checkpoint holds the state of the rule that trained, and a job goes on from it with that rule. To train on with
-// another, begin from a model, which is weights alone, and give the job's checkpoints a directory of their own:
+// A checkpoint holds the state of its update rule, and a job resumes from it with that rule. To continue training with
+// another rule, begin from a model, which has only weights, and use another directory for checkpoints:
 // -load=output/model -checkpoint=output/adam.
 //
-// Models for serving meanwhile, a base and what has changed since, are saved by hooks, and read with
-// nn.Load(base, deltas...) or by [nn.ScorerOptions].Deltas:
+// To serve a model while the job trains, save a base and deltas in hooks, and read them with nn.Load(base, deltas...)
+// or [nn.ScorerOptions].Deltas:
 //
 //	save := func(ctx context.Context, r *train.Run, mode fleet.SaveMode, dir string) error {
 //		if !r.Leads() {
@@ -94,9 +93,9 @@
 //		},
 //	})
 //
-// A job that is started again saves its base anew so, and deltas of that.
+// A restarted job then saves a new base, and deltas that follow it.
 //
-// # For users who come from elsewhere
+// # For users of other libraries
 //
 //	Keras                                  PyTorch, Lightning              here
 //	Model, compile(optimizer, loss)        nn.Module, configure_optimizers a graph of package nn; Job.Loss, Job.Rule
@@ -123,9 +122,9 @@
 //
 // # By hand
 //
-// The package uses only the public API: the calls of package fleet in the order that its
-// documentation shows, and TrainFrom, [Evaluate], [Predict] and [Save] between joining and leaving. In mode sync both
-// come to the same weights, to the last bit.
+// The package uses only the public API: the calls of package fleet in the order that its documentation shows, and
+// TrainFrom, [Evaluate], [Predict] and [Save] between joining and leaving. In mode sync both reach the same weights,
+// bit for bit.
 package train
 
 // The files of this package, in reading order.

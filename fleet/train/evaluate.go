@@ -13,11 +13,10 @@ import (
 	"github.com/gofleet/gofleet/nn"
 )
 
-// Evaluate is the values of nodes over all rows, which are not trained on. Each worker looks at its share of them, and
-// all are given the same numbers: every worker of the job calls it. They are NaN if there are no rows, and an AUC is if
-// all labels are of one class. A node is a metric that counts over batches, such as [nn.AUC], or has one element, such
-// as a loss, of which the mean over examples is taken, by their weights of an [nn.WeightedMean]. It needs no job, as
-// [Predict] needs none.
+// Evaluate returns the values of nodes over all rows, without training on them. Every worker of the job must call it;
+// each evaluates its share, and all get the same numbers. They are NaN if there are no rows, and an AUC is NaN if all
+// labels are of one class. A node is a metric over batches, such as [nn.AUC], or a node of one element, such as a loss,
+// which is averaged over examples, weighted as in an [nn.WeightedMean]. Like [Predict], it needs no Job.
 func Evaluate(ctx context.Context, f *fleet.Fleet, rows *dataset.Dataset, nodes ...*nn.Node) ([]float64, error) {
 	if len(nodes) == 0 {
 		return nil, nil

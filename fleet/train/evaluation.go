@@ -8,11 +8,11 @@ import (
 
 // Evaluation is what all workers measured at one moment; all have the same numbers.
 type Evaluation struct {
-	// Epoch is the one that was under way, from 1.
+	// Epoch is the epoch of the evaluation, from 1.
 	Epoch int `json:"epoch"`
-	// End says that it was at its end.
+	// End says that the evaluation was at the end of the epoch.
 	End bool `json:"end,omitempty"`
-	// Examples are how many all workers have trained on since the job began.
+	// Examples is the number of examples that all workers have trained on since the job began.
 	Examples int `json:"examples"`
 	// Values are by name: [TrainLoss], the mean of the examples trained on in this epoch so far, each in its step, by
 	// their weights of an [nn.WeightedMean], or of the examples since the job was started again in the middle of the
@@ -21,7 +21,8 @@ type Evaluation struct {
 	Values map[string]float64 `json:"values"`
 }
 
-// Value is that of one of the job's metrics on the test rows, or of its loss, which nil is; NaN if it was not measured.
+// Value returns the value of one of the job's metrics on the test rows or, for nil, of its loss; NaN if it was not
+// measured.
 func (e Evaluation) Value(metric *nn.Node) float64 {
 	name := EvalLoss
 	if metric != nil {
@@ -35,7 +36,7 @@ func (e Evaluation) Value(metric *nn.Node) float64 {
 
 func testName(n *nn.Node) string { return "test " + n.Label() }
 
-// Names of values that every evaluation has.
+// Names of the values in every evaluation.
 const (
 	TrainLoss = "train loss"
 	EvalLoss  = "test loss"

@@ -12,34 +12,33 @@ import (
 	"github.com/gofleet/gofleet/nn"
 )
 
-// Examination looks at how right a model is on rows of files, as the flag -eval of every program does: all of it in
-// this process, with the weights that the graph has here, as a loaded model has its own.
+// Examination evaluates a model on rows of files, as the flag -eval of every program does. It runs in this process,
+// with the weights of the graph, such as those of a loaded model.
 type Examination struct {
-	// Loss and Metrics are evaluated on the rows, as a job's.
+	// Loss and Metrics are evaluated on the rows, as in a Job.
 	Loss    *nn.Node
 	Metrics []*nn.Node
-	// Format is that of the files.
+	// Format is the format of the files.
 	Format dataset.Format
-	// Paths are files, patterns and directories, as those of [Files].
+	// Paths are files, patterns and directories, as in [Files].
 	Paths []string
-	// By is a field of a CSV or a JSONLines, or else a column of one number a row, whose commonest values part the
-	// rows; empty parts none.
+	// By is a field of CSV or JSONLines, or a column with one number per row: results are also given for each of its
+	// most common values. Empty means no groups.
 	By string
-	// Importance asks what is lost without each field: without what it says of a row, as its values are shuffled among
-	// at most 10,000 rows (Breiman, 2001). A field of a CSV or a JSONLines is shuffled wherever it stands, and a column
-	// of several fields as a whole too. Fields that say the same count little each, since the others are left.
+	// Importance measures how much worse the model is without the information of each field, by shuffling its values
+	// among at most 10,000 rows (Breiman, 2001). A field of CSV or JSONLines is shuffled wherever it is used, and a
+	// column of several fields also as a whole. Redundant fields each count little, since the others remain.
 	Importance bool
-	// Seed is that of the shuffles.
+	// Seed is the seed of the shuffles.
 	Seed uint64
 }
 
-// A Verdict is what an [Examination] has found. Print it to see tables: the loss and the metrics; the same for each of
-// the commonest twenty values of a field; where the loss compares chances with labels, ten buckets of what was
-// predicted beside what was observed, with the expected calibration error; for each class of up to twenty, what its
-// rows were taken for; and by field what is lost without it.
+// A Verdict is the result of an [Examination]. Print it to see tables: the loss and the metrics; the same for each of
+// the twenty most common values of a field; for a binary loss, ten buckets of predicted against observed rates, with
+// the expected calibration error; for up to twenty classes, the confusion matrix; and the importance of each field.
 type Verdict = verdict.Report
 
-// Run reads the rows and looks.
+// Run reads the rows and evaluates the model.
 func (x Examination) Run(ctx context.Context) (*Verdict, error) {
 	if x.Loss == nil || x.Format == nil {
 		return nil, errors.New("train: Examination.Run: it needs a Loss, and the Format of the rows")

@@ -15,33 +15,33 @@ import (
 	"github.com/gofleet/gofleet/internal/files"
 )
 
-// Files are rows in files, which a worker reads into memory. Rows to train on and rows to evaluate on are parted at
-// random, by their order or by a column, or are in files of their own.
+// Files are the files of a job's rows, which a worker reads into memory. Test rows are split off at random, by order or
+// by a column, or are in separate files.
 type Files struct {
-	// Format is that of all files.
+	// Format is the format of all files.
 	Format dataset.Format
-	// Paths are files, patterns such as data/*.csv, and directories, of which all files are read but names that begin
-	// with "." or "_", and texts about the others (README, *.md).
+	// Paths are files, patterns such as data/*.csv, and directories, whose files are all read except names that begin
+	// with "." or "_", and documentation (README, *.md).
 	Paths []string
-	// Test are paths of test rows; without any they are a share of the others.
+	// Test are the paths of test rows; without any, a share of Paths is held out.
 	Test []string
-	// HeldOut is that share; 0 is 0.2, and a negative one leaves all rows to training. Rows are parted by their number,
-	// so that others are held out where rows come before them that an earlier job did not have: give such jobs Test.
+	// HeldOut is that share; 0 means 0.2, and a negative value holds out none. The choice depends on a row's number, so
+	// adding rows at the beginning changes which rows are held out; use Test in such jobs.
 	HeldOut float64
-	// Last holds out the rows at the end of Paths, in their order, in place of random ones: where rows have a time, a
-	// model is asked of rows that come after all it was trained on, and random ones flatter it.
+	// Last holds out the last rows of Paths, in their order, instead of random ones. If rows are ordered by time, the
+	// model will be used on rows later than its training data, and random test rows make it look too good.
 	Last bool
-	// LastBy is Last by a column of Format, of one number a row, such as a time, which no node needs to take: rows with
-	// the largest numbers are held out, and all that have the smallest of these. Of a job that is Sharded each worker's
-	// own rows are parted by both, so that moments at which some test others train.
+	// LastBy is Last by a column of Format with one number per row, such as a time; no node needs to use the column.
+	// The rows with the largest numbers are held out, together with all that equal the smallest of these. In a Sharded
+	// job each worker splits its own rows, so the boundary differs between workers.
 	LastBy string
-	// GroupBy is a column of Format, such as the id of a user: rows that are alike in it are held out together, so that
-	// the model is tested on groups that it has not seen. HeldOut is the share of the groups, at random.
+	// GroupBy is a column of Format, such as the id of a user: rows with equal values in it are held out together, so
+	// that the model is tested on groups that it has not seen. HeldOut is the share of groups, chosen at random.
 	GroupBy string
-	// Take is how many rows of Paths are taken, at random; 0 is all. Of rows that are parted by Last or LastBy each
-	// side has its share of them.
+	// Take is how many rows of Paths to use, at random; 0 means all. With Last or LastBy each side gets its share of
+	// them.
 	Take int
-	// Seed is that of what is at random.
+	// Seed is the seed of all random choices.
 	Seed uint64
 }
 

@@ -6,8 +6,8 @@ import (
 	"github.com/gofleet/gofleet/nn"
 )
 
-// Hooks are called as a job goes on, on every worker, by the goroutine that trains; nil ones are not. An error of one
-// ends the job. What is to be done once for all workers is done by the one that [Run.Leads].
+// Hooks are functions that a job calls on every worker, on the training goroutine; they may be nil. An error of one
+// ends the job. For work to be done once for all workers, check [Run.Leads].
 type Hooks struct {
 	// Begin is called when the worker has joined, and has weights and rows.
 	Begin func(ctx context.Context, r *Run) error
@@ -24,20 +24,20 @@ type Hooks struct {
 	Saved func(ctx context.Context, r *Run, dir string) error
 	// End is called when training is over and the model is saved, before the worker leaves.
 	End func(ctx context.Context, r *Run) error
-	// State is what the hooks remember, for a job that goes on; nil is nothing. Name is what it goes by in checkpoints:
-	// a job has the same hooks of a name, in the same order, when it is started again.
+	// State is the hooks' saved state, for a job that resumes; nil means none. Name identifies it in checkpoints: a
+	// restarted job must have the same hooks with a name, in the same order.
 	State State
 	Name  string
 
 	file string // that the history is written to
 }
 
-// State is what hooks remember: a History may be longer than what a checkpoint has of it.
+// State is the saved state of hooks. Don't rely on History for it: a checkpoint may have only a part of the History.
 type State interface {
-	// Save gives what a checkpoint is to have, a few kilobytes at most. It is called when hooks were called.
+	// Save returns the state to store in a checkpoint, a few kilobytes at most. It is called after hooks were called.
 	Save() ([]byte, error)
-	// Resume takes it up before Begin is called: nil where there is none, as in a job that begins anew; and later on a
-	// worker that was started again alone, from a worker that was there meanwhile.
+	// Resume restores the state before Begin is called; saved is nil if there is none, as in a new job. On a worker
+	// that was restarted alone it is called again later, with the state of a worker that kept running.
 	Resume(saved []byte) error
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// Job is a training program, the same for every role: a model, how it is updated, and rows. Every role makes it anew.
+// Job is a training program, the same for every role: a model, an update rule, and rows. Every role makes its own.
 type Job struct {
 	Options
 
@@ -24,50 +24,49 @@ type Job struct {
 	Loss *nn.Node
 	// Rule updates the weights.
 	Rule optimizer.Rule
-	// Strategy says how the job trains; nil is what the options say.
+	// Strategy says how the job trains; nil means the strategy of the options.
 	Strategy *strategy.Strategy
 
-	// Files are where the rows are, and the model that is saved carries their format, so that it can be given raw
-	// lines; or Data is set.
+	// Files are the files of the rows, unless Data is set. The saved model includes their format, so that it can score
+	// raw lines.
 	Files Files
-	// Data gives the rows to train on, and the rows to evaluate on, which may be nil. A worker calls it once; servers
-	// don't. All workers get the same rows: each trains on its share of every epoch, and evaluates its share of the
-	// test rows. nil is Files.Load.
+	// Data returns the rows to train on, and the rows to evaluate on, which may be nil. Each worker calls it once;
+	// servers don't. All workers must get the same rows: each trains on its share of every epoch, and evaluates its
+	// share of the test rows. nil means Files.Load.
 	Data func(ctx context.Context) (train, test *dataset.Dataset, err error)
-	// Sharded says that each worker has rows of its own, to train on and to test on, as of a file or a part of a list
-	// that no other reads (Files.Paths may differ then): it trains on all of them, and evaluates all its test rows.
-	// They may be more or fewer than the others'. A worker that is lost has its rows lost to the job, and with
-	// another number of workers others read them. Without it workers with different rows are refused when the job
-	// begins, as far as rows lie in memory.
+	// Sharded says that each worker has its own rows, for training and testing, such as files that no other worker
+	// reads (Files.Paths may then differ): it trains on all of them, and evaluates all of its test rows. Workers may
+	// have different numbers of rows. If a worker dies, its rows are lost to the job. Without Sharded, workers whose
+	// rows in memory differ are refused when the job begins.
 	Sharded bool
-	// Rows are the rows of an epoch, from 0, out of what Data gave to train on; nil is
-	// train.Shuffle(Seed).Epoch(epoch), which needs them in memory. They come in the same order whenever the epoch is
-	// repeated, so that a job that is started again can go on.
+	// Rows returns the rows of an epoch, from 0, given the training rows of Data; nil means
+	// train.Shuffle(Seed).Epoch(epoch), which needs them in memory. The order must be the same whenever the epoch is
+	// repeated, so that a restarted job can resume.
 	Rows func(epoch int, train *dataset.Dataset) *dataset.Dataset
 
-	// Metrics are evaluated on the test rows, beside the loss: metrics that count over batches, such as [nn.AUC], or
-	// nodes of one element, of which the mean over examples is taken.
+	// Metrics are evaluated on the test rows, in addition to the loss: metrics over batches, such as [nn.AUC], or nodes
+	// of one element, which are averaged over examples.
 	Metrics []*nn.Node
-	// Show are the nodes whose values the progress of training shows; nil is Metrics.
+	// Show are the nodes shown in the progress of training; nil means Metrics.
 	Show []*nn.Node
-	// Outputs are what the model that is saved for inference computes; without any none is saved.
+	// Outputs are the outputs of the model saved for inference; without any, no model is saved.
 	Outputs []*nn.Node
 
-	// Hooks are called as the job goes on, in their order.
+	// Hooks are called in their order.
 	Hooks []Hooks
-	// Stdout is where progress and results are printed; nil is os.Stdout.
+	// Stdout is the destination of progress and results; nil means os.Stdout.
 	Stdout io.Writer
 
 	standIns *standIns
 }
 
-// Result is what a job came to, on a worker; a server has none.
+// Result is the result of a job on a worker; on a server it is zero.
 type Result struct {
 	// Last is the last evaluation, of all workers.
 	Last Evaluation
-	// History is all evaluations, also from before the job was started again.
+	// History is all evaluations, including those from before the job was restarted.
 	History []Evaluation
-	// Epoch is what this worker did in the last epoch.
+	// Epoch is this worker's result of the last epoch.
 	Epoch nn.TrainResult
 	// Stopped says why the job ended before its last epoch; empty if it did not.
 	Stopped string

@@ -15,7 +15,7 @@ import (
 	"github.com/gofleet/gofleet/nn"
 )
 
-// LogSteps writes a record to a logger every so many steps of the worker: its epoch, step, examples and mean loss of
+// LogSteps writes a log record after every given number of the worker's steps: epoch, step, examples and mean loss of
 // the epoch so far, and the values that the job shows.
 func LogSteps(log *slog.Logger, every int) Hooks {
 	return Hooks{
@@ -43,11 +43,11 @@ func LogSteps(log *slog.Logger, every int) Hooks {
 	}
 }
 
-// HistoryCSV writes the history to a file after each evaluation, a line each under the names of the values; with the
-// lines from before the job was started again, which it reads back where a checkpoint had no room for all of them. The
-// last columns are the evaluation's [Pace]: seconds, examples/s of all workers, learning rate and gradient norm, empty
-// where one is not known. The worker that leads writes. A job with a directory for what it leaves has such a file
-// there, history.csv.
+// HistoryCSV writes the history to a file after each evaluation: a header with the names of the values, and a line for
+// each evaluation, including those from before the job was restarted. (A checkpoint keeps only some of them; the others
+// are read back from the file.) The last columns are the evaluation's [Pace]: seconds, examples/s of all workers,
+// learning rate and gradient norm, empty if unknown. The leading worker writes. A job with an output directory has such
+// a file there, history.csv.
 func HistoryCSV(file string) Hooks {
 	h := rewritten(file, "HistoryCSV", func(r *Run, to io.Writer) error {
 		return writeHistory(to, r.tests.names(), r.History, r.paces)
@@ -56,10 +56,10 @@ func HistoryCSV(file string) Hooks {
 	return h
 }
 
-// HistoryJSON writes the history to a file after each evaluation, as HistoryCSV does, a line of JSON each: one object
-// of numbers, under names that Weights & Biases and MLflow take as they are, such as test_loss and
-// examples_per_second. What is not known, or not finite, is absent. With "-" for the file it prints each evaluation's
-// line where the job prints.
+// HistoryJSON writes the history to a file after each evaluation, as HistoryCSV does, with a line of JSON for each: one
+// object of numbers, with names that Weights & Biases and MLflow accept unchanged, such as test_loss and
+// examples_per_second. Unknown values, and values that are not finite, are left out. If the file is "-", each line is
+// printed to the job's output.
 //
 //	for line in open("history.jsonl"): wandb.log(json.loads(line))
 func HistoryJSON(file string) Hooks {

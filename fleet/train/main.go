@@ -19,8 +19,8 @@ import (
 	"github.com/gofleet/gofleet/rolemaker"
 )
 
-// Main is a program's main function: it parses the command line, with the flags of o and the flags that the program
-// has defined, makes the job and runs it as the role that the environment says, until it is done or the process is
+// Main is a program's main function: it parses the command line, with the flags of o and those that the program has
+// defined, makes the job and runs it in the role given by the environment, until it is done or the process is
 // interrupted.
 //
 //	func main() {
@@ -29,18 +29,18 @@ import (
 //		train.Main(&o, func() (train.Job, error) { return newJob(o, *file) })
 //	}
 //
-// A program that has to look at its flags first parses them itself, by [Options.Parse] or as package flag
-// has it; Main then leaves that out.
+// A program that needs its flags earlier parses them itself, by [Options.Parse] or flag.Parse; Main then does not parse
+// again.
 //
-// Where all roles go back to the last checkpoint of -checkpoint, since a server has lost its weights or, in modes sync
-// and ssp, a worker has ended, Main joins the job anew in this process, with a Job made anew, up to -goback times.
+// If all roles must go back to the last checkpoint of -checkpoint, because a server has lost its weights or, in modes
+// sync and ssp, a worker has died, Main joins the job again in the same process, with a new Job, up to -goback times.
 //
-// A worker that is started again when its job has ended, and has nothing left to train, ends without an error.
+// A worker that is restarted after its job has ended, and has nothing left to train, ends without an error.
 //
-// An error goes to stderr under the program's name. It ends the process with status 1, with [fleet.ExitWentBack], or
-// what FLEET_EXIT_RESTART says, where starting all roles again from the last checkpoint is what helps, with 2 where the
-// command line makes no sense, or, as shells have it, with 130 after ^C and with 143 after SIGTERM; with 1 after
-// SIGTERM where what was trained is in no checkpoint and no journal, so that what starts pods again can tell the two.
+// An error is printed to stderr after the program's name. The exit status is 1 for errors, 2 for a wrong command line,
+// and [fleet.ExitWentBack], or the value of FLEET_EXIT_RESTART, if all roles should be started again from the last
+// checkpoint. After ^C it is 130. After SIGTERM it is 143, or 1 if training was lost because it is in no checkpoint and
+// no journal, so that a launcher can tell the two apart.
 func Main(o *Options, job func() (Job, error)) {
 	if o == nil || job == nil {
 		fail(errors.New("train: Main(options, job): one of them is nil: it needs a program's options, and a function " +
@@ -54,8 +54,8 @@ func Main(o *Options, job func() (Job, error)) {
 	}
 }
 
-// Parse adds the options' flags to the program's and parses the command line as flag.Parse does. A mistake ends
-// the process with status 2 too, after a line that says which flag was probably meant.
+// Parse adds the options' flags to the program's and parses the command line as flag.Parse does. An unknown flag ends
+// the process with status 2, after a line that suggests the flag that was probably meant.
 func (c *Options) Parse() {
 	c.Register(flag.CommandLine)
 	c.parsed = true

@@ -15,10 +15,10 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// Options are what can be chosen of a job on its command line. Their values before [Options.Register] are the flags'
-// defaults, and 0 is what is said here; what a flag says is taken as it is, so that -batch=0 is refused.
+// Options are the settings of a job on its command line. Their values before [Options.Register] are the flags'
+// defaults, where 0 has the meaning given here. Values of flags are taken literally: -batch=0 is refused.
 //
-// Flags without a field are of the strategy, and a program that wants another says so in Job.Strategy:
+// Flags without a field set up the strategy, unless the program sets Job.Strategy, or are commands:
 //
 //	-strategy          more of the strategy, as JSON, such as {"worker_timeout": "10s"}
 //	-k_steps           steps between exchanges with the servers, in modes that have them
@@ -31,35 +31,34 @@ import (
 //	-by, -importance   beside -eval: by the values of a field; what is lost without each field
 //	-journal           directory on each server's local disk for what it does between checkpoints; with -checkpoint
 //
-// A job goes on from a checkpoint with the rule that has written it, whose state is in it. Under another rule it begins
-// from a saved model, which is weights alone, with a directory for its checkpoints of its own: -load=output/best
+// A job resumes from a checkpoint with the rule that wrote it, whose state it contains. To use another rule, begin from
+// a saved model, which has only weights, and use another directory for checkpoints: -load=output/best
 // -checkpoint=output/checkpoints2.
 type Options struct {
-	Mode string // of the strategy; empty is async with servers, and sync, which is all there is, without
-	// of the data's order, and of whatever the program makes of it, such as the first weights; 0 is a seed too
+	Mode string // mode of the strategy; empty means async with servers, and sync, the only mode, without
+	// seed of the data's order, and of anything for which the program uses it, such as the first weights; 0 is a valid seed
 	Seed   uint64
-	Batch  int     // examples a step and thread; 0 is 512
-	Epochs int     // passes over the training data; 0 is 1
-	Out    string  // directory for what the job leaves: checkpoint, model, history, curves; empty saves nothing
-	Load   string  // a checkpoint or a model to go on from, which any number of servers may have written
-	LR     float64 // learning rate; 0 is the program's, see [Options.Rate]
-	// Threads that train in a worker, 0 and 1 being one; modes in which workers wait for each other have room for one
-	// only.
+	Batch  int     // examples per step and thread; 0 means 512
+	Epochs int     // passes over the training data; 0 means 1
+	Out    string  // output directory: checkpoint, model, history, curves; empty saves nothing
+	Load   string  // a checkpoint or a model to begin from, written by any number of servers
+	LR     float64 // learning rate; 0 means the program's, see [Options.Rate]
+	// Threads is the number of training threads per worker; 0 means 1. Modes in which workers wait for each other
+	// permit only one.
 	Threads int
-	// EvalEvery is how many steps of a worker are between two evaluations besides the one at each epoch's end; 0
-	// has that alone.
+	// EvalEvery is the number of a worker's steps between evaluations, in addition to the one at each epoch's end; 0
+	// means only that one.
 	EvalEvery int
-	// Patience is how many evaluations in a row may be no better than the best before the job ends, and leaves the best
-	// one's model: see [EarlyStopping]. 0 trains all epochs, and leaves the last step's.
+	// Patience is the number of evaluations in a row that are no better than the best after which the job ends, with
+	// the model of the best: see [EarlyStopping]. 0 trains all epochs and keeps the model of the last step.
 	Patience int
 
-	// TensorBoard is a directory for what TensorBoard shows, see the hook [TensorBoard]; empty has none.
+	// TensorBoard is a directory for TensorBoard's files, see the hook [TensorBoard]; empty means none.
 	TensorBoard string
-	// LogJSON is a file for the history as lines of JSON, see [HistoryJSON]; "-" prints them, and empty has none.
+	// LogJSON is a file for the history as lines of JSON, see [HistoryJSON]; "-" prints them, and empty means none.
 	LogJSON string
 
-	// Checkpoint is where checkpoints go by themselves, and where a job that is started again goes on from; empty has
-	// none.
+	// Checkpoint is the directory for automatic checkpoints, from which a restarted job resumes; empty means none.
 	Checkpoint string
 
 	checkpointEvery                  time.Duration
@@ -87,7 +86,7 @@ func (c *Options) fill() {
 	}
 }
 
-// Register adds the flags to a set.
+// Register adds the flags to a flag set.
 func (c *Options) Register(fs *flag.FlagSet) {
 	c.fill()
 	fs.StringVar(&c.Mode, "mode", c.Mode, modes())
@@ -141,7 +140,7 @@ func modes() string {
 	return strings.Join(names, ", ") + "; without servers, in a collective job, sync"
 }
 
-// Check says what is wrong with the options.
+// Check returns an error if the options are invalid.
 func (c *Options) Check() error {
 	c.fill()
 	switch {
@@ -181,7 +180,7 @@ func (c *Options) Check() error {
 	return err
 }
 
-// Strategy is the preset of the mode with what other flags amend.
+// Strategy returns the preset of the mode, amended by the other flags.
 func (c *Options) Strategy() (strategy.Strategy, error) {
 	s, err := strategy.Strategy{}, error(nil)
 	if c.Mode != "" {
@@ -227,11 +226,11 @@ func amend(s *strategy.Strategy, fields string) error {
 	return s.Validate()
 }
 
-// Rate is the learning rate of -lr, or usual if there is none.
+// Rate returns the learning rate of -lr, or usual if -lr is not given.
 func (c *Options) Rate(usual float64) float64 { return cmp.Or(c.LR, usual) }
 
-// AdamOrSGD is a rule that every mode can train with: Adam at the rate adam; in geo mode, which adds up steps of SGD,
-// SGD at the rate sgd. The rate of -lr replaces both.
+// AdamOrSGD returns a rule that works in every mode: Adam at the rate adam or, in geo mode, which needs SGD, SGD at the
+// rate sgd. The rate of -lr replaces both.
 func (c *Options) AdamOrSGD(adam, sgd float64) optimizer.Rule {
 	if strategy.Mode(c.Mode) == strategy.ModeGeo {
 		return optimizer.SGD{LR: c.Rate(sgd)}

@@ -12,23 +12,24 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// Pace is how a job went on its way to an evaluation, as [Run.Pace] has it: what differs from one run of a job to the
-// next, however alike their evaluations are. What is not known is 0.
+// Pace describes the speed of training up to an evaluation, as returned by [Run.Pace]. It differs between runs of a job
+// even if their evaluations are equal. Unknown values are 0.
 type Pace struct {
-	// Seconds are how long the job has trained since it began, the slowest worker's, without evaluations and the
-	// time in which it did not run.
+	// Seconds is the training time since the job began, of the slowest worker, without evaluations and times when the
+	// job did not run.
 	Seconds float64
-	// Rate is how many examples all workers together trained on a second since the evaluation before.
+	// Rate is the number of examples per second of all workers together since the previous evaluation.
 	Rate float64
-	// LR is the learning rate of the last step, the rule's with what has set it since. Of a rule with a Schedule it is
-	// known where steps count updates: in mode sync and without servers, with one thread and no merged gradients.
+	// LR is the learning rate of the last step, including later changes to the rule's. For a rule with a Schedule it is
+	// known only if steps and updates coincide: in mode sync and without servers, with one thread and without gradient
+	// merge.
 	LR float64
-	// GradientNorm is the Euclidean norm of all gradients of a worker's batch, as they were computed: the mean of one
-	// step in 16, the first behind each evaluation among them, of all workers.
+	// GradientNorm is the Euclidean norm of all gradients of a worker's batch, before clipping: the mean over all
+	// workers of one step in 16, including the first after each evaluation.
 	GradientNorm float64
 }
 
-// Pace is that of an evaluation: of one that this process took part in, or whose history.csv it has read back.
+// Pace returns the Pace of an evaluation in which this process took part, or which it has read back from history.csv.
 func (r *Run) Pace(e Evaluation) Pace { return r.paces.of(e) }
 
 // moment is an evaluation's place in the job.

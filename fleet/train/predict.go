@@ -25,23 +25,23 @@ import (
 // predicted is how many rows a worker predicts before all exchange what they have.
 const predicted = 1024
 
-// Predict computes outputs for all rows and writes them in the rows' order, as CSV with a line for each row below one
-// with the nodes' names, by which a saved model's signature calls its outputs too; a node of several elements an
-// example has so many columns, name_0 and so on. Every worker of the job calls it with the same rows and computes its
-// share of them, a piece at a time; worker 0 writes, so that the others' to may be nil. It returns the number of rows.
-// A worker that is lost has its rows missing, which is an error.
+// Predict computes outputs for all rows and writes them as CSV, in the order of rows: a header with the names of the
+// nodes, as in a saved model's signature, then a line for each row. A node with several elements per example has that
+// many columns, name_0 and so on. Every worker of the job must call it with the same rows, and computes its share in
+// pieces; worker 0 writes, and the other workers' to may be nil. It returns the number of rows. If a worker dies, its
+// rows are missing, which is an error.
 //
-// It needs no job: with a saved model and a fleet of one's own, alone or of collective workers, which join at the first
-// call, it is
+// It needs no Job. With a saved model and your own fleet, of one process or of collective workers, which join at the
+// first call:
 //
 //	m, err := nn.Load("output/model")
 //	rows, err := m.Rows("tomorrow.csv") // which need no labels
 //	f, err := fleet.Init(nil)
 //	n, err := train.Predict(ctx, f, rows, os.Stdout, m.Outputs...)
-//	err = f.StopWorker(ctx) // behind the last call: the others have what they need from this worker
+//	err = f.StopWorker(ctx) // after the last call: other workers may still need this one
 //
-// and a job calls it in the hook End. Rows have the columns that the outputs are computed from; with Select of these
-// alone, lines of files need no others.
+// A job calls it in the hook End. Rows must have the columns from which the outputs are computed; with Dataset.Select
+// of only these, lines of files need no others.
 func Predict(ctx context.Context, f *fleet.Fleet, rows *dataset.Dataset, to io.Writer, outputs ...*nn.Node) (n int,
 	err error) {
 	if err := checkGiven("Predict", f, rows); err != nil {

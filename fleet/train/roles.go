@@ -12,9 +12,9 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// Run plays the process's role from its first call to its last: a server serves until all workers have stopped; a
-// worker trains on its share of every epoch, evaluates with the others, and ends when all have finished, after the
-// lowest of them has saved the model.
+// Run plays the process's role from beginning to end. A server serves until all workers have stopped. A worker trains
+// on its share of every epoch, evaluates with the others, and ends when all have finished, after the lowest of them has
+// saved the model.
 func (j Job) Run(ctx context.Context, f *fleet.Fleet) (Result, error) {
 	if f == nil {
 		return Result{}, errors.New("train: Job.Run: the fleet is nil: give it what fleet.Init returns")

@@ -7,17 +7,16 @@ import (
 	"github.com/gofleet/gofleet/nn"
 )
 
-// Run is a job under way on a worker, as its hooks see it.
+// Run is a running job on a worker, as passed to hooks.
 type Run struct {
 	Fleet *fleet.Fleet
 	Job   *Job
-	// Epoch is the one that is under way, from 0.
+	// Epoch is the current epoch, from 0.
 	Epoch int
-	// History is the evaluations so far, also from before the job was started again; a checkpoint has room for
-	// some hundreds of them, and the others are read back from history.csv. Hooks keep what they need of them in a
-	// State.
+	// History is the evaluations so far, including those from before the job was restarted. A checkpoint has room for
+	// some hundreds of them; the others are read back from history.csv. Hooks should keep what they need in a State.
 	History []Evaluation
-	// User is the program's own, at most a few kilobytes: checkpoints have it, and a job that is started again begins
+	// User is the program's own data, at most a few kilobytes. It is saved in checkpoints, and a restarted job begins
 	// with it.
 	User []byte
 
@@ -60,14 +59,14 @@ type pace struct {
 	due    int // the step of the epoch behind which the evaluation comes
 }
 
-// Leads says whether this worker is the one that acts for all, prints and saves: the lowest that lived when workers met
-// last.
+// Leads says whether this worker is the one that prints and saves for all: the lowest worker that was alive at the last
+// collective.
 func (r *Run) Leads() bool { return r.others.leads }
 
-// Stop ends the epoch of this worker, after the step that is under way and the one that was read ahead, and the job
-// when the others have come to the end of theirs: all then evaluate, and the model is saved. Workers without servers,
-// where EvalEvery has them evaluate together, end at the next evaluation. Hooks that decide by an evaluation decide
-// alike, so that all workers end at once. why is for people. Any goroutine may call it.
+// Stop ends this worker's epoch, after the current step and the one read ahead, and the job once the other workers have
+// reached the end of theirs: all then evaluate, and the model is saved. In jobs without servers and with EvalEvery,
+// workers end at the next evaluation. Hooks that decide by an evaluation make the same decision on all workers, so all
+// end at once. why is a text for the log. Any goroutine may call Stop.
 func (r *Run) Stop(why string) {
 	r.ends.stop.CompareAndSwap(nil, &why)
 }

@@ -57,8 +57,8 @@ func (r *Run) save(ctx context.Context) error {
 	return r.hooks.saved(ctx, r, dir)
 }
 
-// Save writes a checkpoint to go on from, dir/checkpoint, and a model for inference, dir/model, unless it is nil. One
-// worker calls it.
+// Save writes a checkpoint to resume from, dir/checkpoint, and, unless model is nil, a model for inference, dir/model.
+// One worker calls it.
 func Save(ctx context.Context, f *fleet.Fleet, dir string, model optimizer.Model) error {
 	if f == nil {
 		return errors.New("train: Save: the fleet is nil: give it what fleet.Init returns, or a Run's Fleet")

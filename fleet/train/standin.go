@@ -18,8 +18,8 @@ import (
 // has come back ends the wait. Then it is that life itself, beside its own: it joins as the worker that is gone and
 // goes on at that one's position, and the others wait as for any worker that lacks epochs.
 
-// ErrShort says that a job has ended well but for the samples of a worker that has ended early: the error that wraps it
-// says how many.
+// ErrShort reports that a job finished, but some samples of a worker that died were not trained on. The error that
+// wraps it says how many.
 var ErrShort = errors.New("samples were not trained")
 
 // stands says whether workers that are gone have their epochs trained before the last one ends. All workers answer

@@ -12,27 +12,27 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// TensorBoard writes what TensorBoard shows (tensorboard --logdir of the directory above Dir has several jobs beside
-// each other), in two runs that it draws in one picture: Dir/train, with the loss of steps, the [Pace], histograms, the
-// graph and the embeddings, and Dir/test, with the loss and the metrics on the test rows. Its steps are the examples
-// that all workers have trained on, as in history.csv and curves.svg, so that jobs of other batches and workers can be
-// compared.
+// TensorBoard writes files for TensorBoard, as two runs that it draws in one picture: Dir/train, with the loss of
+// steps, the [Pace], histograms, the graph and the embeddings, and Dir/test, with the loss and the metrics on the test
+// rows. (tensorboard --logdir with the parent of Dir compares several jobs.) Steps are counted in examples that all
+// workers have trained on, as in history.csv and curves.svg, so that jobs with different batches and numbers of workers
+// can be compared.
 //
-// The worker that leads writes. A job that is started again goes on in the same curves: what was written behind its
-// checkpoint is drawn no more. One that begins anew draws anew.
+// The leading worker writes. A restarted job continues the same curves; points after its checkpoint are no longer
+// shown. A new job starts new curves.
 type TensorBoard struct {
-	// Dir is the job's directory.
+	// Dir is the job's directory for TensorBoard.
 	Dir string
-	// Every is how many steps of a worker are a point of the training loss, which is their mean; 0 is 10.
+	// Every is the number of a worker's steps whose mean training loss is one point; 0 means 10.
 	Every int
-	// Rows is how many rows of each embedding the projector has, the first by [fleet.Fleet.Rows]; 0 is 1,000, and a
-	// negative number none. They are written when the job has ended.
+	// Rows is how many rows of each embedding the projector gets, the first ones of [fleet.Fleet.Rows]; 0 means 1,000,
+	// and a negative number none. They are written when the job has ended.
 	Rows int
-	// Label says what an id of an embedding means, for the projector; nil shows ids.
+	// Label returns the label of an id in the projector; nil shows ids.
 	Label func(embedding string, id uint64) string
 }
 
-// Hooks are for a job that TensorBoard shows.
+// Hooks returns the hooks for Job.Hooks.
 func (t TensorBoard) Hooks() Hooks {
 	b := &boards{TensorBoard: t, seen: map[string][2]board.Histogram{}}
 	b.loss.Every = t.Every

@@ -86,17 +86,18 @@ func (b *best) look(w *watched, r *Run, e Evaluation, least float64) bool {
 	return true
 }
 
-// EarlyStopping stops a job that no longer gets better. Where the job has a directory for what it leaves (Options.Out),
-// its model is that of the best evaluation, and best.json beside says which; the checkpoint is that of the last step,
-// from which the job can go on.
+// EarlyStopping stops a job that no longer improves. If the job has an output directory (Options.Out), its model is
+// that of the best evaluation, described in best.json; its checkpoint is that of the last step, so that the job can be
+// continued.
 type EarlyStopping struct {
 	// Metric is one of the job's, or its loss on the test rows, which nil is.
 	Metric *nn.Node
-	// Patience is how many evaluations in a row are no better than the best when the job is stopped; 0 is 1.
+	// Patience is the number of evaluations in a row that are no better than the best after which the job stops; 0
+	// means 1.
 	Patience int
-	// Least is by how much a value has to be better to count as such.
+	// Least is the smallest change that counts as better.
 	Least float64
-	// KeepLast leaves the model of the last step in place of the best evaluation's.
+	// KeepLast leaves the model of the last step instead of the best evaluation's.
 	KeepLast bool
 }
 
@@ -106,7 +107,7 @@ type stopping struct {
 	Kept best
 }
 
-// Hooks are for a job that is stopped so.
+// Hooks returns the hooks for Job.Hooks.
 func (s EarlyStopping) Hooks() Hooks {
 	w, state := watched{"EarlyStopping", s.Metric}, new(jsonState[stopping])
 	stop := func(r *Run) bool {
@@ -153,9 +154,9 @@ func (s EarlyStopping) Hooks() Hooks {
 	}
 }
 
-// BestModel saves a model for inference whenever an evaluation is the best of the job so far, so that at the job's end
-// the best one is there. No worker trains while it is saved, so that it is what was measured. A job that is started
-// again goes on with its best; one that begins anew replaces what an earlier job has left, and logs so.
+// BestModel saves a model for inference whenever an evaluation is the best of the job so far. No worker trains during
+// the save, so the model is exactly the one evaluated. A restarted job remembers its best; a new job replaces the model
+// of an earlier job, and logs that.
 type BestModel struct {
 	// Dir is the model's directory.
 	Dir string
@@ -163,7 +164,7 @@ type BestModel struct {
 	Metric *nn.Node
 }
 
-// Hooks are for a job whose best model is kept.
+// Hooks returns the hooks for Job.Hooks.
 func (b BestModel) Hooks() Hooks {
 	w, state := watched{"BestModel", b.Metric}, new(jsonState[best])
 	return Hooks{
@@ -211,10 +212,11 @@ func (b BestModel) warn(r *Run) {
 	}
 }
 
-// Plateau lowers the learning rate when evaluations no longer get better, for all workers, see [fleet.Fleet.SetRate].
+// Plateau lowers the learning rate of all workers when evaluations no longer improve; see [fleet.Fleet.SetRate].
 type Plateau struct {
 	lr.ReduceOnPlateau
-	// Metric is one of the job's, or its loss on the test rows, which nil is. It says itself whether larger is better.
+	// Metric is one of the job's metrics; nil means its loss on the test rows. The metric determines whether larger is
+	// better.
 	Metric *nn.Node
 }
 
@@ -224,7 +226,7 @@ type lowering struct {
 	Set float64 // the rate that the job has
 }
 
-// Hooks are for a job whose rate is lowered so.
+// Hooks returns the hooks for Job.Hooks.
 func (p Plateau) Hooks() Hooks {
 	w, state, plateau := watched{"Plateau", p.Metric}, new(jsonState[lowering]), p.ReduceOnPlateau
 	step := func(r *Run, e Evaluation) {
