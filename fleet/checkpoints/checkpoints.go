@@ -1,5 +1,5 @@
-// Package checkpoints looks at a directory into which a job saves by itself (strategy.Recovery), from outside the job:
-// a program that decides what to begin from, or a tool that keeps one for later.
+// Package checkpoints inspects a directory of automatic checkpoints (strategy.Recovery) from outside the job, for
+// programs that choose a checkpoint to begin from, and tools that keep one for later.
 //
 //	last, err := checkpoints.Latest("ckpt")
 //	switch {
@@ -8,8 +8,8 @@
 //		fmt.Println(last.Dir, "has", last.Step, "updates, in epoch", last.Progress.Epoch)
 //	}
 //
-// A job that is started again looks by itself. [fleet.Fleet.Restore] begins another job from [Info].Dir, and
-// fleet.Fleet.Checkpoint saves one at once.
+// A restarted job finds its newest checkpoint automatically. [fleet.Fleet.Restore] begins another job from [Info].Dir,
+// and fleet.Fleet.Checkpoint saves a checkpoint immediately.
 package checkpoints
 
 import (
@@ -21,26 +21,26 @@ import (
 	"github.com/gofleet/gofleet/internal/progress"
 )
 
-// Info is one of the checkpoints that a job has saved.
+// Info describes a checkpoint.
 type Info struct {
-	// Dir is its directory, which Restore takes. With Recovery.Deltas it may need others beside it: fleetrun inspect
-	// says which.
+	// Dir is the checkpoint's directory, for Restore. With Recovery.Deltas it may depend on other checkpoints in the
+	// same directory; fleetrun inspect lists them.
 	Dir string
 	// Step is the number of updates in it.
 	Step int64
-	// Progress is how far the job was, and Positions each worker's in its data, by worker; none in checkpoints of
-	// earlier versions.
+	// Progress is how far the job was, and Positions the position of each worker in its data; checkpoints of earlier
+	// versions have none.
 	Progress  fleet.Progress
 	Positions []fleet.Position
-	// Over says that a job with servers has ended with it, all its work done.
+	// Over says that a job with servers has finished all its work with this checkpoint.
 	Over bool
 }
 
-// ErrNone says that a directory holds no whole checkpoint. Errors of package fleet that say so wrap it too.
+// ErrNone says that a directory has no complete checkpoint. Errors of package fleet about that wrap it too.
 var ErrNone = checkpoint.ErrNone
 
-// Latest is the newest whole checkpoint in a Recovery's directory: the one that a job would go on from, if its files
-// are what their checksums say. [ErrNone] says that there is none.
+// Latest returns the newest complete checkpoint in the directory of a Recovery: the one from which a job would resume,
+// if the checksums of its files are right. The error is [ErrNone] if there is none.
 func Latest(dir string) (Info, error) {
 	newest, m, err := checkpoint.Latest(dir)
 	if err != nil {
@@ -60,8 +60,8 @@ func Latest(dir string) (Info, error) {
 	return c, nil
 }
 
-// Pin keeps a checkpoint whatever Recovery.Keep says, and it does not count for it: the one that a comparison begins
-// from, or that went to production. It must be whole. "fleetrun pin DIR" does the same.
+// Pin keeps a checkpoint regardless of Recovery.Keep, and without counting towards it: for example one that went to
+// production. It must be complete. "fleetrun pin DIR" does the same.
 func Pin(dir string) error { return named("Pin", checkpoint.Pin(dir)) }
 
 // Unpin removes the pin: the job's next checkpoint may remove this one.

@@ -25,7 +25,7 @@ func Run(t testing.TB, servers, workers int, program Program) {
 	Cluster{Servers: servers, Workers: workers}.Run(t, program)
 }
 
-// Cluster is a cluster with choices. Several workers without servers are a collective job; one is a process alone.
+// Cluster is a cluster with options. Several workers without servers are a collective job; one is a process alone.
 type Cluster struct {
 	Servers, Workers int
 	// Options are given to every fleet; a nil Transport means a fresh memory network, a nil Logger one that shows
@@ -45,8 +45,8 @@ func (c Cluster) Run(t testing.TB, program Program) {
 	}
 }
 
-// Errors runs program on every role, lets each finish whatever becomes of the others, and returns what went wrong by
-// role: "server 0", "worker 1".
+// Errors runs program on every role, lets each finish even if others fail, and returns the errors by role: "server 0",
+// "worker 1".
 func (c Cluster) Errors(t testing.TB, program Program) map[string]error {
 	t.Helper()
 	errs := map[string]error{}

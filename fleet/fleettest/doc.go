@@ -1,4 +1,4 @@
-// Package fleettest runs a whole cluster in one test process: servers and workers are goroutines, the network is
+// Package fleettest runs a whole cluster in one test process: servers and workers are goroutines, and the network is in
 // memory.
 //
 //	func TestTraining(t *testing.T) {
@@ -7,14 +7,14 @@
 //		})
 //	}
 //
-// [Cluster.Simulate] does the same in virtual time, which passes only while everybody waits, on a network that may have
-// faults:
+// [Cluster.Simulate] does the same in virtual time, which advances only while all goroutines wait, on a network that
+// may have faults:
 //
 //	faulty := func(net transport.Transport) transport.Transport {
 //		return transporttest.NewFaulty(net, seed, transporttest.Faults{LoseAnswer: 0.1, Drop: 0.01})
 //	}
 //	fleettest.Cluster{Servers: 2, Workers: 3}.Simulate(t, faulty, program)
 //
-// The first role that fails ends the others and fails the test with its name. Goroutines of this module that clusters
-// have left fail the test too, when it ends.
+// The first role that fails ends the others and fails the test with its name. Goroutines of this module that are left
+// over when the test ends also fail it.
 package fleettest

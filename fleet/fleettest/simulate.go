@@ -7,10 +7,9 @@ import (
 	"github.com/gofleet/gofleet/transport"
 )
 
-// Simulate runs program as Run does, inside a testing/synctest bubble: time is virtual and passes only while every role
-// waits, so that timeouts of minutes take no time at all. wrap, unless nil, puts something between the roles and the
-// bubble's own memory network, such as faults; Options.Transport must be nil. The bubble itself fails a test that
-// leaves goroutines behind.
+// Simulate runs program as Run does, inside a testing/synctest bubble: time is virtual and advances only while every
+// role waits, so that timeouts of minutes take no real time. wrap, unless nil, wraps the bubble's memory network, for
+// example with faults; Options.Transport must be nil. The bubble fails a test that leaves goroutines behind.
 func (c Cluster) Simulate(t *testing.T, wrap func(transport.Transport) transport.Transport, program Program) {
 	t.Helper()
 	if c.Options.Transport != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/gofleet/gofleet/internal/histogram"
 )
 
-// ErrNothing says that no worker has counted anything.
+// ErrNothing says that no worker has seen an example.
 var ErrNothing = errors.New("metrics: no worker has seen an example")
 
 // Sum adds the workers' x, element by element.
@@ -44,7 +44,8 @@ func RMSE(ctx context.Context, f *fleet.Fleet, sqrErr float64, n int64) (float64
 	return math.Sqrt(mse), err
 }
 
-// Acc is the part of examples that were predicted right. correct of the total examples of this worker were.
+// Acc is the fraction of examples that were predicted correctly. This worker predicted correct of its total examples
+// correctly.
 func Acc(ctx context.Context, f *fleet.Fleet, correct, total int64) (float64, error) {
 	all, err := f.AllReduceInts(ctx, []int64{correct, total}, fleet.Sum)
 	if err != nil {
@@ -68,8 +69,8 @@ func mean(ctx context.Context, f *fleet.Fleet, sum float64, n int64) (float64, e
 }
 
 // AUC is the area under the ROC curve of all workers' scores. pos and neg count this worker's examples with a positive
-// and a negative label by bucket of the score, ⌊p·(buckets−1)⌋, or any other that rises with it, as those of AUC of
-// package nn. The area is that of the trapezoids between buckets, and 0.5 where one of the labels is absent.
+// and a negative label by bucket of the score: ⌊p·(buckets−1)⌋, or any other function that rises with the score, as in
+// AUC of package nn. The area is that of the trapezoids between buckets, and 0.5 if one of the labels is absent.
 func AUC(ctx context.Context, f *fleet.Fleet, pos, neg []int64) (float64, error) {
 	p, n, err := addUp(ctx, f, pos, neg)
 	if err != nil {
@@ -91,8 +92,8 @@ func addUp(ctx context.Context, f *fleet.Fleet, pos, neg []int64) (p, n []int64,
 	return both[:len(pos)], both[len(pos):], nil
 }
 
-// BucketError says how far predicted probabilities are from the observed ones, of all workers' scores: 0 is a model
-// that is right on average wherever there is enough to tell. pos and neg are as [AUC]'s; bucket i stands for the
+// BucketError says how far predicted probabilities are from the observed ones, of all workers' scores: 0 means a model
+// that is right on average in every group with enough examples. pos and neg are as [AUC]'s; bucket i stands for the
 // probability i/buckets, and of the 65,536 that AUC of package nn has for that of its odds.
 //
 // Neighbouring buckets, spanning at most 0.01 of probability, are joined until their mean prediction q̄ over k examples

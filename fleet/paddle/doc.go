@@ -1,6 +1,6 @@
-// Package paddle has words of PaddlePaddle's Fleet that package fleet does without, for programs that come from there.
-// They act on the fleet that [fleet.Init] makes. Other calls of Fleet's programs are in package fleet under the same
-// names: they take a context where they can wait, and return errors.
+// Package paddle has functions of PaddlePaddle's Fleet that package fleet omits, for programs ported from there. They
+// act on the fleet that [fleet.Init] makes. Other calls of Fleet's programs are in package fleet under the same names;
+// calls that can wait take a context, and calls that can fail return errors.
 //
 //	f, err := fleet.Init(rolemaker.PaddleCloud{})
 //	s, err := paddle.FromASync(true, 0)                            // a_sync, k_steps

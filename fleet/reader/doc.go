@@ -1,28 +1,29 @@
-// Package reader reads embeddings from the servers of a job that runs, in a process that is no part of it: rows as they
-// are now, for a service that looks users up, an index of neighbours that is made anew, a look at what is learnt.
+// Package reader reads embeddings from the servers of a running job, in a process outside the job: current rows, for a
+// service that looks up users, for rebuilding an index of neighbours, or for inspection.
 //
 //	r, err := reader.Open(ctx, reader.Options{Servers: []string{"ps-0:36000", "ps-1:36000"}})
-//	rows, err := r.Rows(ctx, "user", ids)                       // of these ids
-//	err = r.Each(ctx, "user", func(p reader.Page) error { … })  // all there are
+//	rows, err := r.Rows(ctx, "user", ids)                       // rows of these ids
+//	err = r.Each(ctx, "user", func(p reader.Page) error { … })  // all rows
 //
-// Servers let readers in that show their FLEET_READ_TOKEN, which is not the job's token: with it nothing can be pushed,
-// held up or waited for, and training makes the same bits. All readers of a server share FLEET_READ_ROWS a second
-// (10,000), first come, first served; a request counts as 32 rows at least. What is more waits in the reader, which is
-// told for how long. A reader that takes no answer for a second is cut off.
+// Servers accept readers that present their FLEET_READ_TOKEN, which is not the job's token: a reader can only read,
+// can't delay workers, and does not change the result of training by a bit. All readers of a server share
+// FLEET_READ_ROWS rows per second (10,000), first come, first served; a request counts as at least 32 rows. Further
+// requests wait in the reader, which the server tells how long. A reader that does not take an answer within a second
+// is disconnected.
 //
-// # Of which moment
+// # Consistency
 //
 // Rows of one [Moment] are as they were between two updates of their server. In mode sync, an update is a round, and
 // has one number on all servers; in other modes each server counts its own. The rows of a whole table, or of many ids,
-// are of several moments. What is to be of one moment as a whole is a saved model, and what follows one its deltas:
-// see fleet.SaveModel, and nn.Scorer's TakeDelta.
+// are of several moments. For a consistent snapshot of the whole model, use a saved model and its deltas: see
+// fleet.SaveModel, and nn.Scorer's TakeDelta.
 //
-// A server that comes back from its journal is waited for, and goes on. A job that was started again from a checkpoint
-// may have older rows than were read: every call ends with [ErrWentBack] then.
+// Calls wait for a server that restarts from its journal. A job that was restarted from a checkpoint may have older
+// rows than were read; every call then returns [ErrWentBack].
 //
-// # Where there is nothing to read
+// # Jobs without readers
 //
-// Jobs without servers, a process alone or workers that keep copies, have no readers: they save models.
+// Jobs without servers (a process alone, or collective workers) have no readers: save models instead.
 package reader
 
 // The files of this package, in reading order.

@@ -8,20 +8,20 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// Page are some rows of a table, of one moment.
+// Page is some rows of a table at one moment.
 type Page struct {
 	IDs    []uint64  // ascending within the page
-	W      []float32 // of one row after the other, Dim of each
+	W      []float32 // the rows one after another, Dim numbers each
 	Moment Moment
-	// Again says that the rows of its server begin anew with this page, since the server came back from its journal.
+	// Again says that the server has restarted from its journal, and its rows begin again with this page.
 	Again bool
 }
 
-// Each calls do with all rows of an embedding that are trained or loaded, page by page, server after server. A row that
-// is there all the time comes once, and once more where its server came back meanwhile (Page.Again); rows are in no
-// order beyond a page. An error of do ends it, and is returned. A page's memory is do's to keep.
+// Each calls do with all trained or loaded rows of an embedding, page by page, server by server. A row that exists all
+// the time comes once, and once more if its server restarts meanwhile (Page.Again). Rows are sorted only within a page.
+// An error of do ends the call and is returned. do may keep a page's memory.
 //
-// Where others read nothing, a table of a million rows takes 100 s at FLEET_READ_ROWS of 10,000.
+// Without other readers, a table of a million rows takes 100 s at FLEET_READ_ROWS of 10,000.
 func (r *Reader) Each(ctx context.Context, name string, do func(Page) error) error {
 	p, err := r.param(name)
 	if err != nil {

@@ -14,31 +14,31 @@ import (
 	"github.com/gofleet/gofleet/transport/codec"
 )
 
-// Options say what is read, and how. Servers must be set.
+// Options are the options of Open. Servers must be set.
 type Options struct {
 	// Servers are the addresses of all servers of the job, in any order.
 	Servers []string
 	// Token is the servers' FLEET_READ_TOKEN; "" means that variable of this process.
 	Token string
-	// Transport is how they are reached, one that is [transport.Readable], such as [transport.FastHTTP]; its own token
-	// is not used. nil is a FastHTTP with the security that the environment asks for (FLEET_TLS_DIR, of which ca.pem
-	// does, FLEET_INSECURE, FLEET_CLUSTER).
+	// Transport reaches the servers. It must be [transport.Readable], such as [transport.FastHTTP]; its own token is
+	// not used. nil means a FastHTTP with the security that the environment asks for (FLEET_TLS_DIR, of which only
+	// ca.pem is needed, FLEET_INSECURE, FLEET_CLUSTER).
 	Transport transport.Transport
-	// Params are embeddings that the job must have, of these shapes.
+	// Params are embeddings that the job must have, with these shapes.
 	Params []Param
-	// Wait is how long each call waits for a server that does not answer, that has no weights yet, or from which others
-	// read all the time. 0 means a minute.
+	// Wait is how long each call waits for a server that does not answer, has no weights yet, or is busy with other
+	// readers. 0 means a minute.
 	Wait time.Duration
 }
 
-// Param is an embedding that can be read. Height is 0 where every uint64 is an id.
+// Param is an embedding that can be read. Height is 0 if every uint64 is an id.
 type Param struct {
 	Name        string
 	Dim, Height int
 }
 
-// Moment is when rows were as they were read: after so many updates of a server, in a generation of the job. Each
-// start of a job from a checkpoint begins another generation.
+// Moment identifies the state in which rows were read: a server, its number of updates, and the generation of the job.
+// Each start of a job from a checkpoint begins a new generation.
 type Moment struct {
 	Server     int
 	Generation uint64
@@ -46,8 +46,8 @@ type Moment struct {
 }
 
 var (
-	// ErrWentBack says that the job was started again since the reader was opened, and may have older rows: what was
-	// read is to be read anew, by another reader. It is fleet.ErrWentBack.
+	// ErrWentBack reports that the job was restarted since the reader was opened, and may have older rows: open another
+	// reader and read the rows again. It is fleet.ErrWentBack.
 	ErrWentBack = wire.ErrWentBack
 	// ErrParam says that the job has no such embedding.
 	ErrParam = errors.New("no such embedding")
@@ -68,7 +68,7 @@ type server struct {
 	life     *peer.Life
 }
 
-// Open asks all servers what there is to read.
+// Open connects to all servers and asks which embeddings they have.
 func Open(ctx context.Context, o Options) (*Reader, error) {
 	if len(o.Servers) == 0 {
 		return nil, errors.New("reader: Options.Servers is empty; a job without servers saves models to read from")
@@ -148,7 +148,7 @@ func (r *Reader) take(about []wire.Readable, wanted []Param) error {
 
 func paramOf(p *wire.ReadableParam) Param { return Param{Name: p.Name, Dim: p.Dim, Height: p.Height} }
 
-// Params are the embeddings that can be read.
+// Params returns the embeddings that can be read.
 func (r *Reader) Params() (all []Param) {
 	for i := range r.params {
 		all = append(all, paramOf(&r.params[i]))
@@ -164,7 +164,7 @@ func (r *Reader) param(name string) (*wire.ReadableParam, error) {
 	return &r.params[i], nil
 }
 
-// Close closes the reader's connections. Calls under way go on.
+// Close closes the reader's connections. Calls in progress go on.
 func (r *Reader) Close() {
 	if idle, ok := r.t.(transport.IdleCloser); ok {
 		idle.CloseIdleConnections()

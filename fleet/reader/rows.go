@@ -11,15 +11,15 @@ import (
 	"github.com/gofleet/gofleet/strategy/placement"
 )
 
-// Rows are rows by their ids, in the order in which these were given.
+// Rows are the rows of given ids, in the same order.
 type Rows struct {
-	W       []float32 // of one row after the other, Dim of each
-	Has     []bool    // whether there is a row; one that there is not is as an evaluation has it
+	W       []float32 // the rows one after another, Dim numbers each
+	Has     []bool    // whether the row exists; otherwise W has its values as in an evaluation
 	Moments []Moment  // of each row
 }
 
-// Rows reads the rows of ids, which may come in any order, and more than once. Ids without a row bring none to life:
-// they have the first values of an embedding with a height, and zeros elsewhere.
+// Rows reads the rows of ids, which may be in any order, with repetitions. Reading does not create rows: an id without
+// one has its initial values if the embedding has a height, and zeros otherwise.
 func (r *Reader) Rows(ctx context.Context, name string, ids []uint64) (*Rows, error) {
 	p, err := r.param(name)
 	if err != nil {

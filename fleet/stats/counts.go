@@ -1,7 +1,7 @@
 package stats
 
-// Counts is what became of a worker's gradients so far. Without servers there are no pushes: Steps, Rows, Dropped and
-// NotFinite count there too, the rest is 0.
+// Counts says what happened to a worker's gradients so far. Without servers there are no pushes: only Steps, Rows,
+// Dropped and NotFinite count, the rest is 0.
 type Counts struct {
 	// Steps were applied: pushed and acknowledged by every server that had a part of them.
 	Steps int64 `count:"steps" name:"worker_steps_total" help:"Steps applied."`

@@ -1,4 +1,4 @@
-// Package stats has what a process of a job counts, as fields: [Process] is what fleet.Fleet.Stats returns.
+// Package stats has the counters of a process of a job: fleet.Fleet.Stats returns a [Process].
 //
 //	s := f.Stats()
 //	for _, t := range s.Tables {
@@ -6,8 +6,8 @@
 //	}
 //	fmt.Println(s.Counts.Steps, "steps,", s.Counts.Staleness(), "updates late on average")
 //
-// A server has [Server] and a [Table] for each embedding, a worker [Counts] and [Work], both their requests' times and
-// their transport's counts. All are values of
-// slog, which show what is not zero. [Traffic] is what fleet.Fleet.Explain expects of a step, and
-// [Shrunk] and [Saved] what Shrink and SaveModel have dropped and saved.
+// A server has [Server] and a [Table] for each embedding, a worker has [Counts] and [Work]; both have the times of
+// their requests and the counters of their transport. All can be logged with slog, which shows the values that are not
+// zero. [Traffic] is the expected cost of a step in fleet.Fleet.Explain. [Shrunk] and [Saved] say what Shrink has
+// dropped and what SaveModel has saved.
 package stats

@@ -1,15 +1,15 @@
 package stats
 
-// Histogram is how many of some values were how large.
+// Histogram counts values by size.
 type Histogram struct {
-	// Bounds ascend, Counts are of values up to each bound and, behind these, of all that are larger.
+	// Bounds ascend. Counts has the number of values up to each bound and, last, of all larger values.
 	Bounds []float64
 	Counts []int64
-	// Sum is that of all values.
+	// Sum is the sum of all values.
 	Sum float64
 }
 
-// Count is the number of values.
+// Count returns the number of values.
 func (h Histogram) Count() (n int64) {
 	for _, c := range h.Counts {
 		n += c
@@ -17,11 +17,12 @@ func (h Histogram) Count() (n int64) {
 	return n
 }
 
-// Mean is that of the values, 0 where there are none.
+// Mean returns the mean of the values, 0 if there are none.
 func (h Histogram) Mean() float64 { return h.Sum / float64(max(1, h.Count())) }
 
-// Quantile is about the value that a part q of all values, between 0 and 1, does not exceed: they are taken to lie
-// evenly between two bounds, and the largest at the last bound. It is 0 where there are no values.
+// Quantile returns approximately the value that a fraction q of all values, between 0 and 1, does not exceed. Values
+// are assumed to be spread evenly between two bounds, and the largest to be at the last bound. It is 0 if there are no
+// values.
 func (h Histogram) Quantile(q float64) float64 {
 	n := h.Count()
 	if n == 0 {

@@ -8,19 +8,20 @@ import (
 	"github.com/gofleet/gofleet/internal/count"
 )
 
-// Metric is a sample of what a process counts, as Prometheus names it: by base units, _total where it only grows.
+// Metric is a sample with Prometheus' naming: base units, and _total for counters.
 type Metric struct {
 	Name, Help string
 	Labels     []Label
-	Value      float64    // of a histogram how many values it has
-	Histogram  *Histogram // nil of others
+	Value      float64    // of a histogram, its number of values
+	Histogram  *Histogram // nil for other metrics
 }
 
-// Label tells metrics of a name apart: by table, op, server, worker, cause. Their number is bounded, none has an id.
+// Label distinguishes metrics of the same name: by table, op, server, worker or cause. The number of labels is bounded;
+// none has an id.
 type Label struct{ Name, Value string }
 
-// Metrics are all that FLEET_METRICS shows of a process, for registries and exporters of one's own; examples/prometheus
-// has a Collector of Prometheus' client over them.
+// Metrics returns all metrics that FLEET_METRICS serves, for your own registries and exporters; examples/prometheus has
+// a Collector for Prometheus' client.
 func (p Process) Metrics() iter.Seq[Metric] {
 	return func(yield func(Metric) bool) {
 		help := map[string]string{} // of a family, as its first has it

@@ -7,29 +7,30 @@ import (
 	"github.com/gofleet/gofleet/transport"
 )
 
-// Process are what a process has counted so far; what its role does not have is zero. As a value of slog they show what
-// is not zero:
+// Process has the counters of a process; those that its role does not have are zero. Logged with slog, it shows the
+// values that are not zero:
 //
 //	slog.Info("so far", "stats", f.Stats())
 type Process struct {
 	// Tables are the embeddings whose rows this process keeps: a server its share of each, one without servers all of
 	// them.
 	Tables []Table
-	// Counts is what became of a worker's pushes.
+	// Counts says what happened to a worker's pushes.
 	Counts Counts
-	// Work is what a worker does with its time and its data.
+	// Work is a worker's use of time and data.
 	Work Work
-	// Requests are a worker's own, and the ones that a server has answered, by op. Links are a worker's to each server.
+	// Requests are those made by a worker, or answered by a server, by op. Links are a worker's traffic with each
+	// server.
 	Requests []Request
 	Links    []Link
-	// Training is what a program shows of it, nil if it shows nothing.
+	// Training is the progress that the program shows, nil if none.
 	Training *Training
-	// Refused requests were answered by this server with an error that sending them again would not have cured.
+	// Refused is the number of requests that this server answered with a permanent error.
 	Refused int64 `count:"refused"`
-	// Server is how the job stands, as this server sees it.
+	// Server is the state of the job, as this server sees it.
 	Server Server
-	// Transport has calls, bytes, failures and whom the listener turned away. Fleets that share a transport share
-	// these.
+	// Transport has calls, bytes, failures and the connections that the listener refused. Fleets that share a transport
+	// share these.
 	Transport transport.Stats
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/gofleet/gofleet/internal/count"
 )
 
-// Server are how a job stands, as one of its servers sees it.
+// Server is the state of a job, as one of its servers sees it.
 type Server struct {
 	// Absent workers have not joined yet, Here are in the job, Left have stopped, Dead were lost.
 	Absent int `count:"absent"`
@@ -17,55 +17,56 @@ type Server struct {
 	Dead   int `count:"dead"`
 	// Members has all workers of the job, by index.
 	Members []Member
-	// Round is the one that is open: in sync and ssp that of the Phase, which counts the epochs that all workers have
-	// ended; in geo as many as each worker has made exchanges, on average. Other modes have none.
+	// Round is the open round: in sync and ssp within the Phase, the number of epochs that all workers have ended; in
+	// geo the mean number of exchanges per worker. Other modes have none.
 	Phase int `count:"phase"`
 	Round int `count:"round"`
 	// Holding is 1 while a checkpoint, or another cut through all servers, holds pushes.
 	Holding int `count:"holding"`
-	// Waiting requests have waited for over a second, the oldest of them for Waited. Waits has what for.
+	// Waiting is the number of requests that have waited for over a second, the oldest of them for Waited. Waits says
+	// for what.
 	Waiting int           `count:"waits"`
 	Waited  time.Duration `count:"oldest_wait"`
 	Waits   []Wait
-	// ReadRows is how many rows readers outside the job were sent, and RefusedReads how many requests of theirs were
-	// refused, most since they had read enough for a while.
+	// ReadRows is the number of rows sent to readers outside the job, and RefusedReads the number of their requests
+	// that were refused, most of them over the rate limit.
 	ReadRows     int64 `count:"read_rows"`
 	RefusedReads int64 `count:"refused_reads"`
-	// Returned workers were started again, each as often as it was. Life is how often this server came back from its
-	// journal.
+	// Returned is the number of restarts of workers. Life is how often this server has restarted from its journal.
 	Returned int `count:"returned"`
 	Life     int `count:"life"`
 	// Journal is the size of the journal's last segment, in bytes.
 	Journal int64 `count:"journal"`
-	// CheckpointAge is how long ago a checkpoint of the job's own was whole; 0 where this process has seen none. Server
-	// 0 has it.
+	// CheckpointAge is the time since the last automatic checkpoint was complete; 0 if this process has seen none. Only
+	// server 0 has it.
 	CheckpointAge time.Duration `count:"checkpoint_age"`
-	// Checkpoints of the job's own have become whole since server 0 began; the last took CheckpointTook.
+	// Checkpoints is the number of automatic checkpoints completed since server 0 started; the last took
+	// CheckpointTook.
 	Checkpoints    int           `count:"checkpoints"`
 	CheckpointTook time.Duration `count:"checkpoint_took"`
 }
 
-// Member is how a worker of the job stands, as this server knows it.
+// Member is the state of a worker of the job, as known to this server.
 type Member struct {
 	Worker int
-	// State is absent for one that has not joined yet, here, expected back for one that was asked to end or was killed
-	// and may be started again, left for one that has stopped, or dead.
+	// State is "absent" (has not joined yet), "here", "expected back" (was asked to end or was killed, and may be
+	// restarted), "left" (has stopped) or "dead".
 	State string
-	// Life is how often its process has joined, 1 for the first.
+	// Life is how often the worker's process has joined, 1 for the first.
 	Life int
-	// Since is when the life of one that is here has joined, and when this server heard of another last; zero of one
-	// that is absent. A server that was started again counts from then.
+	// Since is when a worker that is here joined, and otherwise when this server last heard of it; zero if it is
+	// absent. On a restarted server it is no earlier than the restart.
 	Since time.Time
 }
 
-// Awaited is a worker for which requests wait, the oldest of them for so long.
+// Awaited is a worker for which requests wait, and how long the oldest has waited.
 type Awaited struct {
 	Worker int
 	Waited time.Duration `name:"server_awaited_seconds" help:"How long requests wait for a worker."`
 }
 
-// Awaited are workers for which requests have waited for over a second, those that hold up the oldest first; of many
-// the first few.
+// Awaited returns the workers for which requests have waited for over a second, first those that hold up the oldest
+// requests; if there are many, only the first few.
 func (s Server) Awaited() (all []Awaited) {
 	for _, w := range s.Waits {
 		for _, worker := range w.Workers {
@@ -81,7 +82,7 @@ func (s Server) Awaited() (all []Awaited) {
 // mostAwaited bounds what a page of metrics has of a job in which most workers are waited for.
 const mostAwaited = 16
 
-// Wait is a request that waits at a server: why, for which workers, if it is for some, and since when.
+// Wait is a request that waits at a server: why, since when, and for which workers, if any.
 type Wait struct {
 	Why     string
 	Workers []int

@@ -1,12 +1,12 @@
 package stats
 
-// Traffic is what a worker and a server exchange for a step, on average.
+// Traffic is the average exchange between a worker and a server for a step.
 type Traffic struct {
-	// Floats is how many dense values live on the server.
+	// Floats is the number of dense values on the server.
 	Floats int
-	// Rows are the embeddings' that a step touches there.
+	// Rows is the number of embedding rows that a step touches there.
 	Rows float64
-	// Pushed and Pulled are bytes from the worker to the server, and back.
+	// Pushed and Pulled are the bytes from the worker to the server, and back.
 	Pushed, Pulled float64
 	// Trips are requests, each with its answer.
 	Trips float64

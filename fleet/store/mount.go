@@ -20,8 +20,8 @@ var mounts struct {
 // schemes are what Mount takes. A scheme of one letter would be a drive.
 var schemes = regexp.MustCompile(`^[a-z][a-z0-9+.-]+$`)
 
-// Mount has URLs of a scheme, such as "s3", be names in a store, for all of this process. A scheme is mounted once;
-// "file" never is.
+// Mount makes URLs of a scheme, such as "s3", refer to a store, in all of this process. A scheme can be mounted once;
+// "file" can't be mounted.
 func Mount(scheme string, s Store) error {
 	mounts.Lock()
 	defer mounts.Unlock()
@@ -42,7 +42,7 @@ func Mount(scheme string, s Store) error {
 	return nil
 }
 
-// Unmount takes back what Mount has done, for tests.
+// Unmount reverses Mount, for tests.
 func Unmount(scheme string) {
 	mounts.Lock()
 	defer mounts.Unlock()
@@ -52,10 +52,10 @@ func Unmount(scheme string) {
 // packages are the module's that mount a scheme.
 var packages = map[string]string{"s3": "s3", "hdfs": "hadoop", "afs": "hadoop"}
 
-// ErrNotMounted says that a program has no store for a URL's scheme.
+// ErrNotMounted says that no store is mounted for a URL's scheme.
 var ErrNotMounted = errors.New("not a path on this machine, and no store is mounted for it")
 
-// Of is the store of a URL and the name in it.
+// Of returns the store of a URL and the name in it.
 func Of(url string) (s Store, name string, err error) {
 	scheme, name, _ := strings.Cut(url, "://")
 	scheme = strings.ToLower(scheme)
@@ -81,7 +81,7 @@ func advice(scheme string) string {
 	return fmt.Sprintf("this program has mounted %s: see package fleet/store, %s", strings.Join(has, ", "), local)
 }
 
-// Clean is the shortest form of a name in a store. A slash at the beginning stays: hdfs:///data has one.
+// Clean returns the shortest form of a name in a store. A leading slash is kept: hdfs:///data has one.
 func Clean(name string) string {
 	if name = path.Clean(name); name == "." {
 		return ""

@@ -7,53 +7,50 @@ import (
 	"time"
 )
 
-// Store keeps files under names. A file appears under its name whole, or not at all, and who has been told that it is
-// there finds it from then on, from every machine. Directories are what names have before a slash: nobody makes or
-// removes one.
+// Store keeps files under names. A file appears completely or not at all, and is visible from every machine once Put
+// has returned. Directories are prefixes of names up to a slash, and are never created or removed.
 //
-// A name is what stands behind "scheme://" in a URL, without a slash at its end. Methods are called from many
-// goroutines at once, return soon after their context has ended, and try again by themselves what may succeed at the
-// next attempt. Of a file that is not there an error wraps [fs.ErrNotExist], and of a name that a store can't have, for
-// a character that is none of a portable file name's, [fs.ErrInvalid].
+// A name is the part of a URL after "scheme://", without a trailing slash. Methods are called from many goroutines at
+// once, must return soon after their context ends, and must retry requests that may succeed at the next attempt. The
+// error for a file that does not exist wraps [fs.ErrNotExist]; for a name that the store can't represent, because of a
+// character outside portable file names, [fs.ErrInvalid].
 type Store interface {
-	// Stat is what is known of a file.
+	// Stat describes a file.
 	Stat(ctx context.Context, name string) (Info, error)
-	// Open reads the bytes of a file that the range names. Where the file was replaced since it had the range's
-	// version, the error, of Open or of a Read, wraps [ErrChanged].
+	// Open reads a range of a file. If the file no longer has the range's version, the error of Open, or of a Read,
+	// wraps [ErrChanged].
 	Open(ctx context.Context, name string, r Range) (io.ReadCloser, error)
-	// Put makes what content holds the file of that name, and returns its version. Where the condition does not hold,
-	// nothing is changed and the error wraps [ErrChanged]. After any other error the file is the one before, or this
-	// one.
+	// Put writes content as the file of that name, and returns its version. If the condition does not hold, nothing is
+	// changed and the error wraps [ErrChanged]. After any other error the file is either the previous or the new one.
 	Put(ctx context.Context, name string, content *io.SectionReader, c Condition) (version string, err error)
-	// List is the files and directories in a directory, without those further below. A directory that has none is
-	// empty, and no error.
+	// List returns the files and directories directly in a directory. A directory that does not exist is empty, without
+	// an error.
 	List(ctx context.Context, dir string) ([]Info, error)
-	// Remove removes a file. That it is not there is no error.
+	// Remove removes a file. It is not an error if the file does not exist.
 	Remove(ctx context.Context, name string) error
 }
 
-// Info is what a store knows of a file, or of a directory, of which it knows no more than the name.
+// Info describes a file, or a directory, of which only the name is known.
 type Info struct {
 	// Name is the last part of the name.
 	Name     string
 	Size     int64 // in bytes
 	Modified time.Time
-	// Version is another after each Put of other content; what it is made of is the store's affair. List may leave it
-	// empty.
+	// Version changes with each Put of different content; its form is up to the store. List may leave it empty.
 	Version string
 	Dir     bool
 }
 
 // Range is a part of a file.
 type Range struct {
-	// Version is the one to read; empty is the newest.
+	// Version is the version to read; empty means the newest.
 	Version string
 	From    int64
-	// Bytes is how many to read, or as many as there are; 0 is all to the end.
+	// Bytes is how many bytes to read, at most; 0 means all to the end.
 	Bytes int64
 }
 
-// Condition is what must be true of a name for Put to change it. The zero value is nothing.
+// Condition is the condition under which Put changes a file. The zero value means none.
 type Condition struct {
 	// Absent says that there is no file.
 	Absent bool
@@ -61,25 +58,26 @@ type Condition struct {
 	Version string
 }
 
-// ErrChanged says that a file is not of the version that was named, or is there where none should be.
+// ErrChanged says that a file does not have the given version, or exists although it should not.
 var ErrChanged = errors.New("the file was changed by another")
 
-// Coster is a Store that says what asking it costs. Others cost what a service on the network does.
+// Coster is a Store that reports the cost of its requests. Others are assumed to cost as much as a network service.
 type Coster interface {
 	Costs() Costs
 }
 
-// Costs are what asking a store costs. The zero value is what a service on the network does.
+// Costs are the costs of a store's requests. The zero value is for a network service.
 type Costs struct {
-	// Beat is how often a job says that a directory is still its own; 0 is every 5 s.
+	// Beat is the interval at which a job renews its claim on a directory; 0 means 5 s.
 	Beat time.Duration
-	// Answer is how long an answer may take; 0 is a minute.
+	// Answer is how long an answer may take; 0 means a minute.
 	Answer time.Duration
-	// FromStart says that a part of a file costs all that lies before it: files are read in order, or copied.
+	// FromStart says that reading a part of a file costs as much as reading everything before it: files are then read
+	// in order, or copied.
 	FromStart bool
 }
 
-// CostsOf are the costs of a store.
+// CostsOf returns the costs of a store.
 func CostsOf(s Store) (c Costs) {
 	if says, is := s.(Coster); is {
 		c = says.Costs()

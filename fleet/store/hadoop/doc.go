@@ -1,4 +1,4 @@
-// Package hadoop keeps files where Hadoop's file system shell reaches: HDFS, and what else it has schemes for.
+// Package hadoop keeps files in HDFS, and in other file systems that Hadoop's shell can reach.
 //
 //	func main() {
 //		if err := hadoop.Mount(hadoop.Options{}, "hdfs"); err != nil {
@@ -7,24 +7,25 @@
 //		train.Main(…) // -checkpoint=hdfs://namenode:8020/user/me/job, or hdfs:///user/me/job
 //	}
 //
-// What Fleet's fs_name="afs://…" and fs_ugi="user,password" say is Options{FSName: …, UGI: …}, mounted for "afs".
+// The equivalent of Fleet's fs_name="afs://…" and fs_ugi="user,password" is Options{FSName: …, UGI: …}, mounted for
+// "afs".
 //
-// Each request is a command, "hadoop fs -stat …", of the client and the configuration that this machine has; Hadoop 2.7
-// is the oldest, since names and times are asked for by the formats %F and %Y. A command costs the start of a Java
-// machine, about two seconds, and a file in the place of another takes six: claims beat every 30 s here. What a command
-// says is known by its words (PathIOException and what extends it in org.apache.hadoop.fs of Hadoop 3: "put: `x': No
-// such file or directory", "File exists"; "Permission denied" of a name node), since the status is 1 for all of them.
-// What may pass, such as a name node in safe mode or on standby, is tried three times.
+// Each request runs a command, "hadoop fs -stat …", with the client and configuration of this machine. Hadoop must be
+// 2.7 or later, for the formats %F and %Y. A command starts a Java virtual machine, which takes about two seconds, and
+// replacing a file takes about six; therefore claims are renewed only every 30 s. Errors are recognised by their text
+// (of PathIOException and its subclasses in org.apache.hadoop.fs of Hadoop 3: "put: `x': No such file or directory",
+// "File exists"; "Permission denied" of a name node), since the exit status is always 1. Temporary errors, such as a
+// name node in safe mode or on standby, are retried; a request is tried three times.
 //
-// The shell can't replace a file in one step, and has no conditions. So a file is written beside its name, as
-// ".name.ID.new", and is renamed; one that it replaces is moved away to ".name.ID.was" first, and stands for the
-// name as long as there is none. Who finds such a replacement standing still takes it back. Both are removed when the
-// file is there; what a process that was killed has left goes with a later one in the directory, an hour old. The
-// version is the time of change and the size, and it must not change when a file is renamed.
+// The shell can't replace a file atomically, and has no conditions. So a file is written as ".name.ID.new" and then
+// renamed. An existing file is first moved to ".name.ID.was", which stands for the name until the new file is in place.
+// A process that finds such a replacement stalled reverts it. Both temporary files are removed once the new file is in
+// place; files left by a killed process are removed after an hour by a later Put in the directory. The version is the
+// modification time and the size, which renaming must not change.
 //
-// The shell takes * ? [ ] { } and \ in names for patterns, and : for a host's: such names are refused. It reads every
-// file from its beginning: what is not read in order is copied to this machine first. An empty directory stays until it
-// is removed.
+// The shell interprets * ? [ ] { } and \ in names as patterns, and : as part of a host: such names are refused. It
+// reads every file from the beginning, so a file that is not read in order is first copied to this machine. An empty
+// directory stays until it is removed.
 package hadoop
 
 // The files of this package, in reading order.

@@ -14,21 +14,24 @@ import (
 	"github.com/gofleet/gofleet/fleet/store"
 )
 
-// Options say how the shell is called. The zero value is "hadoop fs", as the machine is configured.
+// Options say how to call the shell. The zero value is "hadoop fs" with the machine's configuration.
 type Options struct {
 	// Command is the program with its first arguments, such as {"/opt/hadoop/bin/hadoop", "--config", "/etc/job",
 	// "fs"}; nil is {"hadoop", "fs"}.
 	Command []string
-	// FSName is where names without a host are (fs.default.name), such as "afs://host:9902".
+	// FSName is the file system of names without a host (fs.default.name), such as "afs://host:9902".
 	FSName string
-	// UGI is the user and the password, "user,password" (hadoop.job.ugi). No error shows it; it is an argument of the
-	// command, which others on this machine can see: a configuration that Command names keeps it from them.
+	// UGI is the user and the password, "user,password" (hadoop.job.ugi). Errors don't show it, but as an argument of
+	// the command it is visible to other users of this machine; to avoid that, put it into a configuration named in
+	// Command.
 	UGI string
-	// Timeout is what each command may take; 0 is two minutes. One that writes has a second more for every 256 KiB.
+	// Timeout is how long each command may take; 0 means two minutes. A command that writes may take a second more for
+	// every 256 KiB.
 	Timeout time.Duration
 }
 
-// Mount has names of some schemes, such as "hdfs" and "afs", be files that the shell reaches, for all of this process.
+// Mount makes names of the given schemes, such as "hdfs" and "afs", refer to files reached by the shell, in all of this
+// process.
 func Mount(o Options, schemes ...string) error {
 	if len(schemes) == 0 {
 		return errors.New("hadoop: Mount has no scheme: name those of the URLs, such as \"hdfs\"")
@@ -45,7 +48,7 @@ func Mount(o Options, schemes ...string) error {
 	return nil
 }
 
-// Store keeps files where the shell reaches, under URLs of one scheme.
+// Store keeps files reached by the shell, under URLs of one scheme.
 type Store struct {
 	scheme  string
 	timeout time.Duration
@@ -58,7 +61,7 @@ type Store struct {
 // mostCommands run at a time: each is a Java machine of some hundred megabytes.
 const mostCommands = 4
 
-// New makes a store for URLs of a scheme, and makes no request.
+// New makes a store for URLs of a scheme, without making a request.
 func New(o Options, scheme string) (*Store, error) {
 	if o.Timeout < 0 {
 		return nil, fmt.Errorf("hadoop: Timeout is %v: it must be positive, or 0 for two minutes", o.Timeout)

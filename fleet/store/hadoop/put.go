@@ -217,7 +217,7 @@ func (s *Store) takeBack(ctx context.Context, name, id string) error {
 	return err
 }
 
-// Remove implements [store.Store]. Of a directory it removes the name, if nothing is in it.
+// Remove implements [store.Store]. It also removes an empty directory.
 func (s *Store) Remove(ctx context.Context, name string) error {
 	err := s.check("remove", name)
 	if err == nil {

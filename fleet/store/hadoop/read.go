@@ -92,9 +92,9 @@ func (s *Store) Stat(ctx context.Context, name string) (store.Info, error) {
 // pageful is how many names a name node gives in one answer (dfs.ls.limit).
 const pageful = 1000
 
-// List implements [store.Store]. Between two answers of the name node a file may be moved away to a name that has been
-// passed, and another put in its place may be passed too, so that a long listing counts when it lacks nothing that the
-// one before had.
+// List implements [store.Store]. Between two answers of the name node, a file may be moved to a name that the listing
+// has already passed, and the file that replaces it may be missed too. So a long listing is repeated until it lacks
+// nothing that the previous one had.
 func (s *Store) List(ctx context.Context, dir string) ([]store.Info, error) {
 	if err := s.check("list", dir); err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-// Package s3 keeps files in buckets of S3, and of services that speak its protocol.
+// Package s3 keeps files in buckets of S3, or of services with the same protocol.
 //
 //	func main() {
 //		if err := s3.Mount(s3.Options{}); err != nil {
@@ -7,14 +7,14 @@
 //		train.Main(…) // -checkpoint=s3://bucket/job
 //	}
 //
-// Credentials and region are found as other programs of AWS find them: by AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY,
-// AWS_SESSION_TOKEN and AWS_REGION, a profile, a web identity (IRSA), an identity of a pod or of a machine.
-// AWS_ENDPOINT_URL names another service than Amazon's.
+// Credentials and region are found as in other AWS programs: by AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY,
+// AWS_SESSION_TOKEN and AWS_REGION, a profile, a web identity (IRSA), or the identity of a pod or machine.
+// AWS_ENDPOINT_URL selects a service other than Amazon's.
 //
-// A service has to keep conditions on PUT and on CompleteMultipartUpload (If-None-Match: *, If-Match with an ETag), as
-// Amazon's does: a claim of a directory is refused on others. It needs the rights GetObject, PutObject, DeleteObject,
-// ListBucket and AbortMultipartUpload. What a process that was killed has uploaded of a file in pieces stays unseen
-// until a rule of the bucket's life cycle removes it (AbortIncompleteMultipartUpload): make one.
+// The service must support conditions on PUT and on CompleteMultipartUpload (If-None-Match: *, If-Match with an ETag),
+// as Amazon's does; on others, claiming a directory fails. The program needs the permissions GetObject, PutObject,
+// DeleteObject, ListBucket and AbortMultipartUpload. Incomplete uploads of a process that was killed remain, invisible,
+// until a lifecycle rule of the bucket removes them: create one (AbortIncompleteMultipartUpload).
 //
-// A program that imports it grows by about 5 MB.
+// Importing this package makes a program about 5 MB larger.
 package s3

@@ -24,15 +24,15 @@ import (
 	"github.com/gofleet/gofleet/fleet/store"
 )
 
-// Options name a service. The zero value is what the environment says.
+// Options select a service. The zero value uses the environment.
 type Options struct {
 	// Endpoint is the URL of a service that is not Amazon's, such as http://minio:9000.
 	Endpoint string
 	Region   string
-	// PieceBytes is the size of the pieces that larger files are uploaded in; 0 means 8 MiB, and 5 MiB is the least.
-	// Pieces of files for which 10,000 of them do not suffice are larger.
+	// PieceBytes is the part size of multipart uploads; 0 means 8 MiB, and the least is 5 MiB. Files that would need
+	// more than 10,000 parts have larger ones.
 	PieceBytes int64
-	// Credentials take the place of what is found.
+	// Credentials replace the ones that would be found.
 	Credentials aws.CredentialsProvider
 }
 
@@ -42,7 +42,7 @@ const (
 	mostPieces   = 10_000
 )
 
-// Mount has names that begin with s3:// be in buckets of a service, for all of this process.
+// Mount makes names that begin with s3:// refer to buckets of a service, in all of this process.
 func Mount(o Options) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -53,7 +53,7 @@ func Mount(o Options) error {
 	return store.Mount("s3", s)
 }
 
-// Store keeps files in buckets: the first part of a name is the bucket's.
+// Store keeps files in buckets; the first part of a name is the bucket.
 type Store struct {
 	client *s3.Client
 	piece  int64
@@ -61,7 +61,7 @@ type Store struct {
 	there  sync.Map      // buckets that are known to be there
 }
 
-// New makes a store, and asks no bucket.
+// New makes a store without making a request.
 func New(ctx context.Context, o Options) (*Store, error) {
 	if o.PieceBytes != 0 && o.PieceBytes < leastPiece {
 		return nil, fmt.Errorf("s3: PieceBytes is %d: S3 takes pieces of %d bytes or more", o.PieceBytes, leastPiece)

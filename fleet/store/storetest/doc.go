@@ -1,13 +1,13 @@
-// Package storetest is the exam for a store.Store, and a store in memory for tests.
+// Package storetest tests implementations of store.Store, and provides a store in memory.
 //
-// Run holds a store to the contract of package store; those of the module sit it, and one of your own should too:
+// Run checks a store against the contract of package store. The stores of this module pass it, and your own should too:
 //
 //	func TestMine(t *testing.T) {
 //		storetest.Run(t, func(t *testing.T) (store.Store, string) { return NewMine(), "bucket/" + t.Name() })
 //	}
 //
-// A [Memory] remembers what was done to it, can be made again as it was behind any operation, and has requests that
-// fail, hang, or are done and not answered. Mount gives it URLs of its own for a test:
+// A [Memory] records all changes, can be restored to its state after any of them, and can make requests fail, hang, or
+// succeed without an answer. Mount gives it its own URLs for a test:
 //
 //	m := storetest.NewMemory()
 //	dir := storetest.Mount(t, m) + "/job"

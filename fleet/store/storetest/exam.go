@@ -16,7 +16,7 @@ import (
 	"github.com/gofleet/gofleet/fleet/store"
 )
 
-// Run holds a store to the contract. Make gives each part of the exam a store and a directory in it that is empty.
+// Run checks a store against the contract. make returns a store and an empty directory in it for each part of the test.
 func Run(t *testing.T, make func(t *testing.T) (s store.Store, dir string)) {
 	for name, part := range map[string]func(t *testing.T, s store.Store, dir string){
 		"what was put is read":       examContent,

@@ -29,28 +29,28 @@ type Memory struct {
 	late     []func()
 }
 
-// Request is what a store is asked to do.
+// Request is a request to a store.
 type Request struct {
 	Number int    // from 1
 	Op     string // stat, open, put, list or remove
 	Name   string
 }
 
-// Fault is what befalls a request. The zero value is nothing.
+// Fault is the fault of a request. The zero value means none.
 type Fault struct {
-	// Err is the answer, and nothing is done.
+	// Err is returned without doing anything.
 	Err error
-	// Lost says that it is done, and not answered: the error is Err, or one that says so.
+	// Lost does the request but loses the answer: the error is Err, or one that says so.
 	Lost bool
-	// Hang says that nothing happens until the context ends.
+	// Hang does nothing until the context ends.
 	Hang bool
-	// Late says that a put hangs, and is done when Arrive is called, if its condition holds then.
+	// Late makes a put hang; it is done when Arrive is called, if its condition then holds.
 	Late bool
-	// Cut, above 0, is how many bytes of a file are sent before an error.
+	// Cut, if positive, is the number of bytes of a file to send before an error.
 	Cut int64
 }
 
-// Change is a put, or the removal where File is nil, that was done.
+// Change is a put or a removal that was done.
 type Change struct {
 	Name    string
 	Content []byte
@@ -82,8 +82,8 @@ func Mount(t testing.TB, s store.Store) (url string) {
 // errLost says that an answer was lost.
 var errLost = errors.New("storetest: the answer was lost")
 
-// SetFault has a function asked before each request, for several at once where several are made at once; what it
-// returns befalls the request. Nil is no fault from now on.
+// SetFault sets a function that is called before each request, possibly concurrently, and returns its fault. nil means
+// no faults from now on.
 func (m *Memory) SetFault(fault func(Request) Fault) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -114,21 +114,21 @@ func (m *Memory) enter(ctx context.Context, op, name string) (f Fault, done bool
 	return f, true, context.Cause(ctx)
 }
 
-// Requests is how many there were.
+// Requests returns the number of requests so far.
 func (m *Memory) Requests() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.requests
 }
 
-// Changes are all that were made, in their order.
+// Changes returns all changes, in order.
 func (m *Memory) Changes() []Change {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.changes)
 }
 
-// After is the store as it was behind the first n changes, for tests of what an end between two of them leaves.
+// After returns the store as it was after the first n changes, for tests of a process that dies between two changes.
 func (m *Memory) After(n int) *Memory {
 	was := NewMemory()
 	for _, c := range m.Changes()[:n] {
@@ -142,21 +142,21 @@ func (m *Memory) After(n int) *Memory {
 	return was
 }
 
-// Names are the names of all files.
+// Names returns the names of all files.
 func (m *Memory) Names() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Sorted(maps.Keys(m.files))
 }
 
-// Content is what a file holds; nil if there is none.
+// Content returns the content of a file; nil if there is none.
 func (m *Memory) Content(name string) []byte {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.files[name].content)
 }
 
-// Set gives a file other content, beside all conditions, and says when that was.
+// Set changes a file's content and modification time, without checking conditions.
 func (m *Memory) Set(name string, content []byte, when time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -237,7 +237,7 @@ func (m *Memory) Put(ctx context.Context, name string, content *io.SectionReader
 	return m.put(name, data, c, failed)
 }
 
-// Arrive does what Late has kept back.
+// Arrive does the puts that Late has delayed.
 func (m *Memory) Arrive() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
