@@ -36,7 +36,7 @@ import (
 // -checkpoint=output/checkpoints2.
 type Options struct {
 	Mode string // mode of the strategy; empty means async with servers, and sync, the only mode, without
-	// seed of the data's order, and of anything for which the program uses it, such as the first weights; 0 is a valid seed
+	// seed of the order of data, and of other uses by the program, such as first weights; 0 is a valid seed
 	Seed   uint64
 	Batch  int     // examples per step and thread; 0 means 512
 	Epochs int     // passes over the training data; 0 means 1
