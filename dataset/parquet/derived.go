@@ -144,6 +144,9 @@ func unitOf(t parquet.Type) time.Duration {
 // checkSource says whether derived fields can be made of the column.
 func (u *use) checkSource(t parquet.Type) error {
 	switch float := t.Kind() == parquet.Float || t.Kind() == parquet.Double; {
+	case u.unit > 0 && u.source.Cross:
+		return fmt.Errorf("column %q holds %v, and a cross is of texts, as which lines may write times in many ways: "+
+			"cross its parts, such as its Hour or its Day", u.field, t)
 	case u.list:
 		return fmt.Errorf("column %q is a list, and a derived field is made of one value", u.field)
 	case float && u.source.Cross:

@@ -68,6 +68,8 @@ func TestDerivedIsThatOfLines(t *testing.T) {
 	}
 	for want, d := range map[string]dataset.Derived{
 		`column "far" holds DOUBLE, and a cross is of texts`:                           {From: []string{"far", "gate"}},
+		`column "day" holds DATE, and a cross`:                                         {From: []string{"day", "gate"}},
+		`column "micros" holds TIMESTAMP`:                                              {From: []string{"origin", "micros"}},
 		`column "list" is a list, and a derived`:                                       {From: []string{"list"}, Buckets: []float64{1}},
 		`there is no column "nine"`:                                                    {From: []string{"nine"}, Buckets: []float64{1}},
 		`bad row: f:1: field origin: want a number, to make "d" of it, got "o0"`:       {From: []string{"origin"}, Buckets: []float64{1}},

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"context"
 	"flag"
 	"os"
 	"path/filepath"
@@ -8,6 +9,19 @@ import (
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/internal/runs"
 )
+
+// told are hooks that write run.json with the first evaluation of a process, beside the history that it is about: until
+// then both are an earlier job's.
+func (j *Job) told() Hooks {
+	written := false
+	return Hooks{Evaluated: func(_ context.Context, r *Run, _ Evaluation) error {
+		if written || !r.Leads() {
+			return nil
+		}
+		written = true
+		return j.about(r.Fleet).Write(j.Out)
+	}}
+}
 
 // about is what a job says of itself in run.json, for who compares jobs: with the flags of the whole program, where the
 // package has parsed them, or with its own.

@@ -1,6 +1,8 @@
 package train_test
 
 import (
+	"context"
+	"errors"
 	"slices"
 	"testing"
 
@@ -8,6 +10,33 @@ import (
 	"github.com/gofleet/gofleet/internal/runs"
 	"github.com/gofleet/gofleet/nn"
 )
+
+// TestRunJSONIsOfItsHistory: a job in the directory of an earlier one that ends before its first evaluation leaves run.json as it is, which is of
+// the history beside it.
+func TestRunJSONIsOfItsHistory(t *testing.T) {
+	t.Parallel()
+	dir, enough := t.TempDir(), errors.New("enough")
+	flags := func() map[string]string {
+		r, err := runs.Read(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.About.Flags
+	}
+	play(t, 0, 1, func() train.Job { return job(train.Options{Batch: 50, Out: dir}) })
+	err := fails(t, func() train.Job {
+		j := job(train.Options{Batch: 25, Out: dir})
+		j.Hooks = []train.Hooks{{Step: func(context.Context, *train.Run, nn.TrainResult) error { return enough }}}
+		return j
+	})
+	if batch := flags()["batch"]; !errors.Is(err, enough) || batch != "50" {
+		t.Errorf("-batch=%s, with the history of -batch=50 (%v)", batch, err)
+	}
+	play(t, 0, 1, func() train.Job { return job(train.Options{Batch: 25, Out: dir}) })
+	if batch := flags()["batch"]; batch != "25" {
+		t.Errorf("-batch=%s, with the history of -batch=25", batch)
+	}
+}
 
 // TestRunJSON: a job says of itself which flags it has, how many processes, and which of its metrics fall.
 func TestRunJSON(t *testing.T) {

@@ -11,7 +11,8 @@ import (
 // Calibration draws a calibration curve after each evaluation, as SVG: predicted against observed rates on the test
 // rows of all workers, in ten buckets of equal size, for each binary loss, with the expected calibration error. On the
 // dashed line a model is calibrated; below it, its predictions are too high. A job without test rows or a binary loss
-// has no such picture. A job with an output directory writes it there, as calibration.svg.
+// has no such picture, and removes that of an earlier job. A job with an output directory writes it there, as
+// calibration.svg.
 func Calibration(file string) Hooks {
 	h := rewritten(file, "Calibration", func(r *Run, to io.Writer) error {
 		var all []panel
@@ -22,10 +23,14 @@ func Calibration(file string) Hooks {
 	})
 	write := h.Evaluated
 	h.Evaluated = func(ctx context.Context, r *Run, e Evaluation) error {
-		if _, tested := e.Values[EvalLoss]; !tested || len(r.tests.judged) == 0 {
-			return nil
+		_, tested := e.Values[EvalLoss]
+		switch {
+		case tested && len(r.tests.judged) > 0:
+			return write(ctx, r, e)
+		case len(r.History) == 1 && r.Leads():
+			return remove(file)
 		}
-		return write(ctx, r, e)
+		return nil
 	}
 	return h
 }

@@ -58,7 +58,7 @@ func TestCalibrationIsOfAllWorkers(t *testing.T) {
 	}
 }
 
-// TestCalibrationOfNothing: without test rows, or with a loss of numbers, there is no such picture.
+// TestCalibrationOfNothing: without test rows, or with a loss of numbers, there is no such picture, nor that of an earlier job.
 func TestCalibrationOfNothing(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*train.Job){
@@ -69,6 +69,10 @@ func TestCalibrationOfNothing(t *testing.T) {
 		},
 	} {
 		dir := t.TempDir()
+		play(t, 0, 1, func() train.Job { return still(dir, 1) })
+		if err := os.RemoveAll(filepath.Join(dir, "checkpoints")); err != nil { // the next begins anew
+			t.Fatal(err)
+		}
 		play(t, 0, 1, func() train.Job {
 			j := still(dir, 1)
 			change(&j)

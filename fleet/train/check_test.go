@@ -288,7 +288,7 @@ func TestCheckOfDerivedFields(t *testing.T) {
 		"unseen ids":        {func(f *train.Files, d []dataset.Derived) { f.LastBy, d[1].Part = "when", dataset.YearDay }, `field "part" of feed "C" in test rows has ids that no row to train on has, in 100 % of them`},
 		"no time":           {func(_ *train.Files, d []dataset.Derived) { d[0].Layout = time.RFC3339 }, `field at: want a time such as "2006-01-02T15:04:05Z07:00", to make "hour" of it`},
 		"one group":         {func(f *train.Files, _ []dataset.Derived) { f.GroupBy = "user" }, `the column "user" has too few values`},
-		"a column of texts": {func(f *train.Files, _ []dataset.Derived) { f.LastBy = "C" }, `the column has 3 values a row: want one`},
+		"a column of texts": {func(f *train.Files, _ []dataset.Derived) { f.LastBy = "C" }, `Files.LastBy is "C", a column of hashes, which have no order`},
 	} {
 		derived := []dataset.Derived{{Name: "hour", From: []string{"at"}, Part: dataset.Hour, Layout: time.DateTime},
 			{Name: "part", From: []string{"at"}, Part: dataset.Weekday, Layout: time.DateTime}, {Name: "dear", From: []string{"price"}, Buckets: []float64{50}},

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -141,6 +142,25 @@ func TestExamination(t *testing.T) {
 		if _, err := parsed(alone); err == nil || !strings.Contains(err.Error(), "-eval") {
 			t.Errorf("%s alone: %v", alone, err)
 		}
+	}
+}
+
+// TestFieldsAndColumnsOfOneName: a field that stands in a column of several is told of where a column of its name, behind that one, has another
+// field.
+func TestFieldsAndColumnsOfOneName(t *testing.T) {
+	t.Parallel()
+	format := dataset.CSV{Schema: []dataset.CSVColumn{{Column: dataset.Floats("numbers", 2), Fields: []string{"x", "noise"}},
+		{Column: dataset.Floats("x"), Fields: []string{"y"}}, {Column: dataset.Floats("late")}}}
+	columns, err := format.Columns()
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := nn.NewGraph(1)
+	pred := nn.Linear(nn.Concat(g.Input("numbers", 2), g.Input("x", 1)), 1, nn.LinearOptions{})
+	x := Examination{Loss: nn.Mean(nn.SquareError(pred, g.Input("late", 1))), Format: format}
+	want := map[string][]place{"numbers": {{column: 0}}, "x": {{0, 0, 1}}, "noise": {{0, 1, 2}}, "y": {{1, 0, 1}}}
+	if got := x.fields(columns); !reflect.DeepEqual(got, want) {
+		t.Errorf("places are %v, want %v", got, want)
 	}
 }
 

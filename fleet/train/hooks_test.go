@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -235,6 +236,45 @@ func TestOneClass(t *testing.T) {
 	if n := strings.Count(said, "needs labels of both classes"); n != 2 {
 		t.Errorf("%d lines in two evaluations: %s", n, said)
 	}
+}
+
+// TestNoLoss: test rows one of which is fed no number have no loss, which each evaluation says. None is the best then: the job stops when its
+// patience ends, and leaves the model of its last step.
+func TestNoLoss(t *testing.T) {
+	// Serial: it takes over the process's log.
+	dir := t.TempDir()
+	var results []train.Result
+	var printed string
+	said := logged(t, func() {
+		results, printed = play(t, 1, 2, func() train.Job {
+			j := job(train.Options{Mode: "sync", Epochs: 9, Batch: 50, Out: filepath.Join(dir, "out"), Patience: 2})
+			j.Hooks = []train.Hooks{train.BestModel{Dir: filepath.Join(dir, "best")}.Hooks()}
+			j.Data = func(context.Context) (rows, test *dataset.Dataset, err error) {
+				return points(400), points(40).MapFloats("x", func(x float32) float32 {
+					if x > 0.9 {
+						return float32(math.NaN())
+					}
+					return x
+				}), nil
+			}
+			return j
+		})
+	})
+	if r := results[1]; len(r.History) != 2 || r.Stopped != "no evaluation has a test loss" {
+		t.Errorf("%d evaluations, stopped %q", len(r.History), r.Stopped)
+	}
+	if n := strings.Count(said, "the test rows have no loss"); n != 2 {
+		t.Errorf("%d lines in two evaluations: %s", n, said)
+	}
+	if strings.Contains(printed, "best") || !strings.HasSuffix(printed, "saved "+filepath.Join(dir, "out")+"\n") {
+		t.Errorf("the job said\n%s", printed)
+	}
+	for _, none := range []string{"best", "out/best.json"} {
+		if _, err := os.Stat(filepath.Join(dir, none)); err == nil {
+			t.Errorf("%s is there", none)
+		}
+	}
+	mustLoss(t, filepath.Join(dir, "out", "model"))
 }
 
 // logged is what a call writes to the default log.

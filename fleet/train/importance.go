@@ -77,16 +77,16 @@ func (x *Examination) fields(columns []dataset.Column) map[string][]place {
 		if !fed[c.Name] {
 			continue
 		}
-		all[c.Name] = append(all[c.Name], place{column: i})
+		var names []string
 		at := slices.IndexFunc(schema, func(s dataset.CSVColumn) bool { return s.Name == c.Name })
-		if at < 0 || len(schema[at].Fields) == 0 || c.Varying {
-			continue
+		if at >= 0 && !c.Varying {
+			names = schema[at].Fields
 		}
-		share := c.Width() / len(schema[at].Fields)
-		for n, field := range schema[at].Fields {
-			if len(schema[at].Fields) == 1 { // by which the column is known
-				delete(all, c.Name)
-			}
+		if len(names) != 1 { // else the column is known by its field
+			all[c.Name] = append(all[c.Name], place{column: i})
+		}
+		for n, field := range names {
+			share := c.Width() / len(names)
 			all[field] = append(all[field], place{i, n * share, (n + 1) * share})
 		}
 	}

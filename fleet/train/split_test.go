@@ -105,6 +105,10 @@ func TestHeldOutByIsRefused(t *testing.T) {
 		`LastBy`:                               func(f *train.Files) { f.LastBy, f.GroupBy = "day", "user" },
 		`no such column, only "id"`:            func(f *train.Files) { f.LastBy = "dya" },
 		`all 1000 rows are on one side`:        func(f *train.Files) { f.Last, f.HeldOut = true, 1e-9 },
+		`"day", a column of hashes`: func(f *train.Files) {
+			f.LastBy = "day"
+			f.Format = dataset.CSV{Schema: []dataset.CSVColumn{{Column: dataset.Ints("day"), Fields: []string{"user"}, Hash: 100}}}
+		},
 		`the column "same" has too few`: func(f *train.Files) {
 			f.GroupBy = "same"
 			f.Format = dataset.CSV{Schema: []dataset.CSVColumn{{Column: dataset.Ints("same"), Fields: []string{"user"}, Hash: 1}}}

@@ -122,9 +122,14 @@ func (t *tests) join(words []word) (e Evaluation, err error) {
 	return e, nil
 }
 
-// warnUnmeasured says which metrics the rows have no value of.
+// warnUnmeasured says that the rows have no loss, or which metrics they have no value of.
 func (t *tests) warnUnmeasured(e Evaluation) {
+	if t.rows == nil {
+		return
+	}
 	if _, tested := e.Values[EvalLoss]; !tested {
+		slog.Warn("train: the test rows have no loss, and hooks take that for worse than any: a number that a row is "+
+			"fed, its label or its prediction is not finite, or there are no test rows", "epoch", e.Epoch)
 		return
 	}
 	for _, n := range t.job.Metrics {

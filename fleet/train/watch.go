@@ -76,10 +76,12 @@ type best struct {
 	Seen   int
 }
 
-// look takes an evaluation, and says whether it is the best so far, by more than least.
+// look takes an evaluation, and says whether it is the best so far, by more than least. One that was not measured is
+// never the best.
 func (b *best) look(w *watched, r *Run, e Evaluation, least float64) bool {
 	b.Seen++
-	if b.Number > 0 && !w.better(w.value(r, e), w.value(r, b.At), least) {
+	_, measured := e.Values[w.name(r)]
+	if !measured || b.Number > 0 && !w.better(w.value(r, e), w.value(r, b.At), least) {
 		return false
 	}
 	b.At, b.Number = e, b.Seen
@@ -115,7 +117,11 @@ func (s EarlyStopping) Hooks() Hooks {
 		if b.Seen-b.Number < max(s.Patience, 1) {
 			return false
 		}
-		r.Stop(fmt.Sprintf("no evaluation since epoch %d is better than its %.4f", b.At.Epoch, w.value(r, b.At)))
+		why := "no evaluation has a " + w.name(r)
+		if b.Number > 0 {
+			why = fmt.Sprintf("no evaluation since epoch %d is better than its %.4f", b.At.Epoch, w.value(r, b.At))
+		}
+		r.Stop(why)
 		return true
 	}
 	return Hooks{
@@ -331,8 +337,11 @@ func (k *keeper) there(r *Run) bool {
 }
 
 // forget removes the note of which evaluation the model is.
-func (j *Job) forget() error {
-	if err := files.Remove(files.Join(j.Out, "best.json")); !errors.Is(err, fs.ErrNotExist) {
+func (j *Job) forget() error { return remove(files.Join(j.Out, "best.json")) }
+
+// remove removes a file that may not be there.
+func remove(file string) error {
+	if err := files.Remove(file); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil

@@ -49,7 +49,7 @@ func (r *Run) prepare(ctx context.Context) (err error) {
 		r.hooks = append(r.hooks, HistoryJSON(j.LogJSON))
 	}
 	if j.Out != "" {
-		r.hooks = append(r.hooks, HistoryCSV(files.Join(j.Out, "history.csv")),
+		r.hooks = append(r.hooks, j.told(), HistoryCSV(files.Join(j.Out, "history.csv")),
 			Curves(files.Join(j.Out, "curves.svg")), Calibration(files.Join(j.Out, "calibration.svg")))
 	}
 	if r.shares.train, r.tests.rows, err = j.Data(ctx); err != nil {
@@ -76,9 +76,6 @@ func (r *Run) prepare(ctx context.Context) (err error) {
 	if j.Out != "" && r.others.leads { // what can't be written is told before hours of training
 		if err := files.CheckWritable(j.Out); err != nil {
 			return fmt.Errorf("train: -out=%s, where the job leaves what it has trained: %w", j.Out, err)
-		}
-		if err := j.about(r.Fleet).Write(j.Out); err != nil {
-			return err
 		}
 	}
 	if !r.others.late { // all begin together, so that their rates are of the same time
