@@ -16,17 +16,22 @@ import (
 	"github.com/gofleet/gofleet/transport"
 )
 
-// TestAWorkerThatNeverComes: a server waits for it as long as the strategy says, and then ends the job, which names it.
+// TestAWorkerThatNeverComes: a server waits for it, and for another that was refused, as long as the strategy says, and then ends the job,
+// which names both; meanwhile its log says for whom it waits, and whom it has refused.
 func TestAWorkerThatNeverComes(t *testing.T) {
 	t.Parallel()
 	for _, limit := range []time.Duration{40 * time.Second, 20 * time.Minute} {
 		synctest.Test(t, func(t *testing.T) {
 			s := strategy.Sync()
 			s.StartTimeout, s.WaitTimeout = strategy.Duration(limit), strategy.Duration(time.Hour)
-			began := time.Now()
-			errs := trial.Cluster(1, 2).Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
-				if f.WorkerIndex() == 1 {
+			began, log, cluster := time.Now(), new(trial.Log), trial.Cluster(1, 3)
+			cluster.Options.Logger = log.Logger()
+			errs := cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+				switch {
+				case f.IsWorker() && f.WorkerIndex() == 1:
 					return nil
+				case f.IsWorker() && f.WorkerIndex() == 2:
+					return trial.Training{Strategy: strategy.Async(), To: 3}.Run(ctx, f)
 				}
 				return trial.Training{Strategy: s, To: 3, Ahead: true}.Run(ctx, f)
 			})
@@ -34,9 +39,15 @@ func TestAWorkerThatNeverComes(t *testing.T) {
 				t.Errorf("the job took %v, the strategy waits %v", took, limit)
 			}
 			for _, role := range []string{"server 0", "worker 0"} {
-				if err := errs[role]; err == nil || !strings.Contains(err.Error(), "worker 1 (has not joined)") {
-					t.Errorf("%s: %v, want worker 1 to be missing", role, err)
+				if err := errs[role]; err == nil || !strings.Contains(err.Error(), "worker 1 (has not joined), worker 2 (has not joined)") {
+					t.Errorf("%s: %v, want workers 1 and 2 to be missing", role, err)
 				}
+			}
+			if refused := log.Lines("refused a process"); len(refused) != 1 || !strings.Contains(refused[0], "worker 2") || !strings.Contains(refused[0], "strategy mode") {
+				t.Errorf("the log has of the refused worker: %q", refused)
+			}
+			if waits := log.Lines("workers are missing"); len(waits) < 2 || !strings.Contains(waits[0], "worker 1 (has not joined), worker 2") {
+				t.Errorf("the log has of the wait: %q", waits)
 			}
 		})
 	}

@@ -1,7 +1,9 @@
 package roster
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/gofleet/gofleet/internal/wire"
@@ -18,6 +20,8 @@ type Hope struct {
 	// stays says that the first worker may join whenever it does, and joined is when one was seen to have.
 	stays  bool
 	joined time.Time
+	// said is how long workers had been waited for when it was last said that they are missing.
+	said time.Duration
 	// deserted is since when nobody is left but workers that are expected back, zero while there are others, and given
 	// up says that they have not come.
 	deserted time.Time
@@ -67,32 +71,73 @@ func (h *Hope) Hurried() bool { return h.hurried }
 // all have at a start.
 func (h *Hope) Stay() { h.stays = true }
 
+// firstSaid is how long workers are waited for before a server says so.
+const firstSaid = 15 * time.Second
+
+// Missing describes the workers that a server waits for at its start, after 15 s of waiting and each time the wait has
+// doubled; it is empty at other times, and when none is missing.
+func (h *Hope) Missing(started, now time.Time) string {
+	since, waits := h.since(started, now)
+	if waited := now.Sub(since); waits && waited >= max(firstSaid, 2*h.said) {
+		h.said = waited
+		return h.missing(now)
+	}
+	return ""
+}
+
+// since is the time from which workers have Options.Start to join. It is false while the first worker may take as long
+// as it needs.
+func (h *Hope) since(started, now time.Time) (since time.Time, waits bool) {
+	switch {
+	case !h.stays:
+		return started, true
+	case !h.members.begun():
+		return time.Time{}, false
+	case h.joined.IsZero():
+		h.joined = now
+	}
+	return h.joined, true
+}
+
+// mostNamed is how many missing workers are named.
+const mostNamed = 8
+
+// missing describes the workers that have not joined, or that have to join again.
+func (h *Hope) missing(now time.Time) string {
+	var named []string
+	n := 0
+	for w := range h.members {
+		if m := &h.members[w]; m.state == absent || m.awaited {
+			if n++; n <= mostNamed {
+				named = append(named, h.members.describe(w, now))
+			}
+		}
+	}
+	if n > mostNamed {
+		named = append(named, fmt.Sprintf("%d more", n-mostNamed))
+	}
+	return strings.Join(named, ", ")
+}
+
 // Hopeless says why a server that was started then need wait no longer: workers never joined, or all have been silent
 // for too long, server 0 included, which declares deaths.
 func (h *Hope) Hopeless(started, now time.Time) error {
-	if h.stays {
-		if !h.members.begun() {
-			return nil
-		}
-		if h.joined.IsZero() {
-			h.joined = now
-		}
-		started = h.joined
+	since, waits := h.since(started, now)
+	if !waits {
+		return nil
 	}
-	last, waiting := started, false
+	missing := h.missing(now)
+	if missing != "" && now.Sub(since) > h.o.Start {
+		return wire.Refuse(wire.StatusMissing, "missing %v after the server's start: %s; are they running, and do "+
+			"they know server %s? The log of the server says whom it refused", h.o.Start, missing, h.o.Endpoint)
+	}
+	last := since
 	for w := range h.members {
-		m := &h.members[w]
-		missing := m.state == absent || m.awaited
-		if missing && now.Sub(started) > h.o.Start {
-			return wire.Refuse(wire.StatusMissing, "%s within %v of the server's start: is it running, and does it "+
-				"know server %s?",
-				h.members.describe(w, now), h.o.Start, h.o.Endpoint)
-		}
-		waiting = waiting || missing
-		if m.seen.After(last) {
+		if m := &h.members[w]; m.seen.After(last) {
 			last = m.seen
 		}
 	}
+	waiting := missing != ""
 	waiting = waiting || h.members.gone() && h.expects()
 	if h.o.Server != 0 && !waiting && now.Sub(last) > 2*h.timeout {
 		return wire.Refuse(wire.StatusFailed, "no word from any worker nor from server 0 for %v",

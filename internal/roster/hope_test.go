@@ -1,6 +1,8 @@
 package roster
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -106,6 +108,36 @@ func TestHopeless(t *testing.T) {
 		if got := said("ok", h.Hopeless(at(0), at(c.now))); got != c.want {
 			t.Errorf("%s on server %d at %v s: %v, want %v", c.members, c.server, c.now, got, c.want)
 		}
+	}
+}
+
+// TestMissing: a server says whom it waits for after 15 s, and then each time the wait has doubled, until all are there.
+func TestMissing(t *testing.T) {
+	h := cast("a--").Hope
+	var said []float64
+	for now := 0.0; now < 100; now++ {
+		if who := h.Missing(at(0), at(now)); who != "" {
+			said = append(said, now)
+			if who != "worker 1 (has not joined), worker 2 (has not joined)" {
+				t.Errorf("at %v: %s", now, who)
+			}
+		}
+	}
+	if !slices.Equal(said, []float64{15, 30, 60}) {
+		t.Errorf("said at %v", said)
+	}
+	h.members[1], h.members[2] = member{state: alive}, member{state: alive}
+	if who := h.Missing(at(0), at(120)); who != "" {
+		t.Errorf("all are there, and missing is %s", who)
+	}
+	many := cast("-----------").Hope
+	if who := many.Missing(at(0), at(20)); !strings.HasSuffix(who, "worker 7 (has not joined), 3 more") {
+		t.Error(who)
+	}
+	stays := cast("--").Hope
+	stays.Stay()
+	if who := stays.Missing(at(0), at(100)); who != "" {
+		t.Errorf("a server that waits for the first worker as long as it takes says %s", who)
 	}
 }
 

@@ -84,6 +84,10 @@ func (c *deaths) silent() []*roster.Death {
 func (c *deaths) giveUp(started time.Time) {
 	c.st.Lock()
 	defer c.st.Unlock()
+	if who := c.hope.Missing(started, c.st.Now()); who != "" {
+		c.log.Warn("workers are missing, still waiting", "workers", who,
+			"waited", c.st.Now().Sub(started).Round(time.Second))
+	}
 	if err := c.hope.Hopeless(started, c.st.Now()); err != nil {
 		c.st.Fail(err)
 	}

@@ -28,7 +28,10 @@ func (c *differences) refusal(mine string, other layout.Fingerprint, theirs, bui
 	if d == "" {
 		return nil
 	}
-	if !c.tells(c.fingerprint.FirstDifferent(other)) {
+	switch told, first := c.tells(c.fingerprint.FirstDifferent(other)); {
+	case first:
+		c.log.Warn("refused a process that builds another job", "process", theirs, "difference", d)
+	case !told:
 		c.log.Warn("refused a process of another job, which was not told the difference", "difference", d)
 		d = "the log of " + mine + " says in what"
 	}
@@ -36,12 +39,12 @@ func (c *differences) refusal(mine string, other layout.Fingerprint, theirs, bui
 		wire.Apart(mine, theirs, build))
 }
 
-// tells says whether a line may be told.
-func (c *differences) tells(line int) bool {
+// tells says whether a line may be told, and whether for the first time.
+func (c *differences) tells(line int) (told, first bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.told[line] && len(c.told) < mostTold {
+	if first = !c.told[line] && len(c.told) < mostTold; first {
 		c.told[line] = true
 	}
-	return c.told[line]
+	return c.told[line], first
 }
