@@ -54,11 +54,11 @@ func (t tableInfo) ids() string { return t.Param + ".ids" }
 
 func (t tableInfo) rows() string { return t.Param + ".rows" }
 
-func (t tableInfo) steps() string { return t.Param + ".step" }
+func (t tableInfo) waiting() string { return t.Param + ".waiting.ids" }
 
-func (t tableInfo) seen() string { return t.Param + ".seen" }
+func (t tableInfo) forgotten() string { return t.Param + ".waiting.forgotten" }
 
-func (t tableInfo) updates() string { return t.Param + ".updates" }
+func (t tableInfo) gone() string { return t.Param + ".gone" }
 
 // tensors are a part's.
 func (c contents) tensors() []safetensors.Tensor {
@@ -68,69 +68,26 @@ func (c contents) tensors() []safetensors.Tensor {
 			safetensors.Tensor{Name: b.state(), DType: safetensors.F32, Shape: []int{b.State}})
 	}
 	for _, t := range c.Tables {
-		n := []int{t.Rows}
-		ts = append(ts, safetensors.Tensor{Name: t.ids(), DType: safetensors.U64, Shape: n},
-			safetensors.Tensor{Name: t.rows(), DType: safetensors.F32, Shape: []int{t.Rows, t.Dim + t.State}},
-			safetensors.Tensor{Name: t.steps(), DType: safetensors.I64, Shape: n},
-			safetensors.Tensor{Name: t.seen(), DType: safetensors.U32, Shape: n},
-			safetensors.Tensor{Name: t.updates(), DType: safetensors.U32, Shape: n})
-		ts = append(ts, t.declareCounts()...)
+		ts = append(ts, t.tensors()...)
 	}
 	return ts
 }
 
-func (t tableInfo) show() string { return t.Param + ".show" }
-
-func (t tableInfo) click() string { return t.Param + ".click" }
-
-func (t tableInfo) waitingIDs() string { return t.Param + ".waiting.ids" }
-
-func (t tableInfo) waitingPushes() string { return t.Param + ".waiting.pushes" }
-
-func (t tableInfo) waitingSeen() string { return t.Param + ".waiting.seen" }
-
-func (t tableInfo) waitingShow() string { return t.Param + ".waiting.show" }
-
-func (t tableInfo) waitingClick() string { return t.Param + ".waiting.click" }
-
-func (t tableInfo) forgotten() string { return t.Param + ".waiting.forgotten" }
-
-func (t tableInfo) declareCounts() (ts []safetensors.Tensor) {
-	if t.Rated {
-		n := []int{t.Rows}
-		ts = append(ts, safetensors.Tensor{Name: t.show(), DType: safetensors.F32, Shape: n},
-			safetensors.Tensor{Name: t.click(), DType: safetensors.F32, Shape: n})
+// tensors are a table's. Of ids that wait, of ids that wait no more, and of dropped rows there are none where there are
+// no such ids.
+func (t tableInfo) tensors() []safetensors.Tensor {
+	ts := []safetensors.Tensor{{Name: t.ids(), DType: safetensors.U64, Shape: []int{t.Rows}},
+		{Name: t.rows(), DType: safetensors.F32, Shape: []int{t.Rows, t.Dim + t.State}}}
+	ts = append(ts, t.columns(new(table.Columns)).declare(t.Rows)...)
+	if t.Gone > 0 {
+		ts = append(ts, safetensors.Tensor{Name: t.gone(), DType: safetensors.U64, Shape: []int{t.Gone}})
 	}
-	ts = append(ts, t.declareServings()...)
 	if t.Forgotten > 0 {
 		ts = append(ts, safetensors.Tensor{Name: t.forgotten(), DType: safetensors.U64, Shape: []int{t.Forgotten}})
 	}
 	if t.Waiting > 0 {
-		n := []int{t.Waiting}
-		ts = append(ts, safetensors.Tensor{Name: t.waitingIDs(), DType: safetensors.U64, Shape: n},
-			safetensors.Tensor{Name: t.waitingPushes(), DType: safetensors.U32, Shape: n},
-			safetensors.Tensor{Name: t.waitingSeen(), DType: safetensors.U32, Shape: n},
-			safetensors.Tensor{Name: t.waitingShow(), DType: safetensors.F32, Shape: n},
-			safetensors.Tensor{Name: t.waitingClick(), DType: safetensors.F32, Shape: n})
-	}
-	return ts
-}
-
-func (t tableInfo) scores() string { return t.Param + ".delta" }
-
-func (t tableInfo) served() string { return t.Param + ".served" }
-
-func (t tableInfo) gone() string { return t.Param + ".gone" }
-
-func (t tableInfo) declareServings() (ts []safetensors.Tensor) {
-	if t.Scored {
-		ts = append(ts, safetensors.Tensor{Name: t.scores(), DType: safetensors.F32, Shape: []int{t.Rows}})
-	}
-	if t.Served {
-		ts = append(ts, safetensors.Tensor{Name: t.served(), DType: safetensors.U32, Shape: []int{t.Rows}})
-	}
-	if t.Gone > 0 {
-		ts = append(ts, safetensors.Tensor{Name: t.gone(), DType: safetensors.U64, Shape: []int{t.Gone}})
+		ts = append(ts, safetensors.Tensor{Name: t.waiting(), DType: safetensors.U64, Shape: []int{t.Waiting}})
+		ts = append(ts, new(waiters).columns(t).declare(t.Waiting)...)
 	}
 	return ts
 }

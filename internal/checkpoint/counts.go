@@ -18,31 +18,24 @@ type waiters struct {
 	show, click  []float32
 }
 
-func newWaiters(n int) waiters {
-	return waiters{make([]uint64, n), make([]uint32, n), make([]uint32, n), make([]float32, n), make([]float32, n)}
-}
-
 func writeWaiters(w *safetensors.Writer, t tableInfo, from *table.TableImage, rows table.Changes) error {
 	if len(rows.Forgotten) > 0 {
 		if err := safetensors.Put(w, t.forgotten(), rows.Forgotten); err != nil {
 			return err
 		}
 	}
-	all := newWaiters(min(len(rows.Waiters), rowsAtOnce))
-	for some := range slices.Chunk(rows.Waiters, rowsAtOnce) {
-		n := len(some)
-		c := waiters{all.ids[:n], all.pushes[:n], all.seen[:n], all.show[:n], all.click[:n]}
-		for i, id := range some {
+	var c waiters
+	for ids := range slices.Chunk(rows.Waiters, rowsAtOnce) {
+		c = waiters{pushes: c.pushes[:0], seen: c.seen[:0], show: c.show[:0], click: c.click[:0]}
+		for _, id := range ids {
 			is := from.Waiter(id)
-			c.ids[i], c.pushes[i], c.seen[i], c.show[i], c.click[i] = is.ID, is.Pushes, is.Seen, is.Show, is.Click
+			c.pushes, c.seen = append(c.pushes, is.Pushes), append(c.seen, is.Seen)
+			c.show, c.click = append(c.show, is.Show), append(c.click, is.Click)
 		}
-		if err := first(
-			func() error { return safetensors.Later(w, t.waitingPushes(), c.pushes) },
-			func() error { return safetensors.Later(w, t.waitingSeen(), c.seen) },
-			func() error { return safetensors.Later(w, t.waitingShow(), c.show) },
-			func() error { return safetensors.Later(w, t.waitingClick(), c.click) },
-			func() error { return safetensors.Put(w, t.waitingIDs(), c.ids) },
-		); err != nil {
+		if err := c.columns(t).write(w); err != nil { // before the last ids: then the columns have their turn
+			return err
+		}
+		if err := safetensors.Put(w, t.waiting(), ids); err != nil {
 			return err
 		}
 	}
@@ -66,15 +59,14 @@ func (l *loader) waiters(f *safetensors.File, t tableInfo, index int) error {
 			delete(l.waiting[index], id)
 		}
 	}
+	var c waiters
 	for at := 0; at < t.Waiting; at += rowsAtOnce {
-		c := newWaiters(min(rowsAtOnce, t.Waiting-at))
-		err := first(
-			func() error { return safetensors.ReadAt(f, t.waitingIDs(), c.ids, at) },
-			func() error { return safetensors.ReadAt(f, t.waitingPushes(), c.pushes, at) },
-			func() error { return safetensors.ReadAt(f, t.waitingSeen(), c.seen, at) },
-			func() error { return safetensors.ReadAt(f, t.waitingShow(), c.show, at) },
-			func() error { return safetensors.ReadAt(f, t.waitingClick(), c.click, at) },
-		)
+		n := min(rowsAtOnce, t.Waiting-at)
+		c.ids = room(c.ids, n)
+		err := safetensors.ReadAt(f, t.waiting(), c.ids, at)
+		if err == nil {
+			err = c.columns(t).read(f, at, n)
+		}
 		if err != nil {
 			return err
 		}

@@ -28,6 +28,7 @@ package checkpoint
 //
 //	dir.go       names of files in a directory, and the disk that they lie on
 //	contents.go  what a part has, as it says itself
+//	columns.go   what it has of each row, an array for each
 //	names.go     params that could not be told apart
 //	manifest.go  what makes parts a checkpoint
 //	chain.go     each based on the one before

@@ -31,8 +31,10 @@ func tensorsOf(p *optimizer.Param) []string {
 	if !p.Embedding {
 		return []string{p.Name}
 	}
-	t := tableInfo{Param: p.Name}
-	return []string{p.Name, t.ids(), t.rows(), t.steps(), t.seen(), t.updates(), t.show(), t.click(),
-		t.waitingIDs(), t.waitingPushes(), t.waitingSeen(), t.waitingShow(), t.waitingClick(),
-		t.scores(), t.served(), t.gone()}
+	t := tableInfo{Param: p.Name, Rated: true, Waiting: 1, Forgotten: 1, Scored: true, Served: true, Gone: 1}
+	names := []string{p.Name}
+	for _, tensor := range t.tensors() {
+		names = append(names, tensor.Name)
+	}
+	return names
 }

@@ -144,7 +144,7 @@ func writeTable(ctx context.Context, w *safetensors.Writer, t tableInfo, from *t
 		if err := files.Ended(ctx); err != nil {
 			return err
 		}
-		if err := known(w, t, rows); err != nil { // before the last rows: then its columns have their turn
+		if err := t.columns(rows).write(w); err != nil { // before the last rows: then its columns have their turn
 			return err
 		}
 		if err := safetensors.Put(w, t.rows(), rows.Floats); err != nil {
@@ -155,24 +155,4 @@ func writeTable(ctx context.Context, w *safetensors.Writer, t tableInfo, from *t
 		return nil
 	}
 	return safetensors.Put(w, t.gone(), from.Gone)
-}
-
-// known writes what a table knows of some rows, to the columns that come behind all rows.
-func known(w *safetensors.Writer, t tableInfo, rows *table.Columns) error {
-	puts := []func() error{
-		func() error { return safetensors.Later(w, t.steps(), rows.Steps) },
-		func() error { return safetensors.Later(w, t.seen(), rows.Seen) },
-		func() error { return safetensors.Later(w, t.updates(), rows.Updates) },
-	}
-	if t.Rated {
-		puts = append(puts, func() error { return safetensors.Later(w, t.show(), rows.Show) },
-			func() error { return safetensors.Later(w, t.click(), rows.Click) })
-	}
-	if t.Scored {
-		puts = append(puts, func() error { return safetensors.Later(w, t.scores(), rows.Delta) })
-	}
-	if t.Served {
-		puts = append(puts, func() error { return safetensors.Later(w, t.served(), rows.Served) })
-	}
-	return first(puts...)
 }

@@ -80,25 +80,11 @@ type batch struct {
 // read reads n rows from row at on.
 func (b *batch) read(f *safetensors.File, t tableInfo, at, n int) error {
 	width := t.Dim + t.State
-	b.IDs, b.Steps, b.Seen, b.Updates = room(b.IDs, n), room(b.Steps, n), room(b.Seen, n), room(b.Updates, n)
-	b.Floats = room(b.Floats, n*width)
-	err := first(
-		func() error { return safetensors.ReadAt(f, t.ids(), b.IDs, at) },
-		func() error { return safetensors.ReadAt(f, t.steps(), b.Steps, at) },
-		func() error { return safetensors.ReadAt(f, t.seen(), b.Seen, at) },
-		func() error { return safetensors.ReadAt(f, t.updates(), b.Updates, at) },
-		func() error { return safetensors.ReadAt(f, t.rows(), b.Floats, at*width) },
-	)
-	if err == nil {
-		err = b.readServings(f, t, at, n)
-	}
-	if err != nil || !t.Rated {
-		return err
-	}
-	b.Show, b.Click = room(b.Show, n), room(b.Click, n)
+	b.IDs, b.Floats = room(b.IDs, n), room(b.Floats, n*width)
 	return first(
-		func() error { return safetensors.ReadAt(f, t.show(), b.Show, at) },
-		func() error { return safetensors.ReadAt(f, t.click(), b.Click, at) },
+		func() error { return safetensors.ReadAt(f, t.ids(), b.IDs, at) },
+		func() error { return t.columns(&b.Columns).read(f, at, n) },
+		func() error { return safetensors.ReadAt(f, t.rows(), b.Floats, at*width) },
 	)
 }
 
@@ -108,19 +94,4 @@ func room[T any](s []T, n int) []T {
 		return make([]T, n)
 	}
 	return s[:n]
-}
-
-// readServings reads them of n rows from row at on, as far as the file has them.
-func (b *batch) readServings(f *safetensors.File, t tableInfo, at, n int) error {
-	if t.Scored {
-		b.Delta = room(b.Delta, n)
-		if err := safetensors.ReadAt(f, t.scores(), b.Delta, at); err != nil {
-			return err
-		}
-	}
-	if !t.Served {
-		return nil
-	}
-	b.Served = room(b.Served, n)
-	return safetensors.ReadAt(f, t.served(), b.Served, at)
 }
