@@ -176,19 +176,21 @@ func (s *Series) Commit(ctx context.Context, dir string, m Manifest) error {
 	return s.claims.Commit(ctx, dir, m)
 }
 
-// reserved is the number of the next checkpoint in a store, or why there is none. A store may take its time, so that it
-// is asked before pushes are held.
+// reserved is the number of the next checkpoint, or why there is none.
 type reserved struct {
-	number int // 0 before the store was asked
+	number int // 0 before it was looked for
 	err    error
 }
 
-// reserve claims Dir, and finds out which number is free. None else takes it: another job has not the claim, and one
-// that has lost it commits nothing. over says that the checkpoint which was made last is not under way any more.
+// reserve claims Dir, and finds out which number is free. No other process takes it in a store: another job has not the
+// claim, and one that has lost it commits nothing. over says that the checkpoint which was made last is not under way
+// any more.
 func (s *Series) reserve(ctx context.Context, over bool) {
-	root := files.Clean(s.Dir)
-	err := s.claims.Take(ctx, root)
 	var all []int
+	root, err := files.Abs(s.Dir)
+	if err == nil {
+		err = s.claims.Take(ctx, root)
+	}
 	if err == nil {
 		all, err = numbers(root)
 	}
@@ -206,10 +208,12 @@ func (s *Series) reserve(ctx context.Context, over bool) {
 	s.next.number = slices.Max(append(all, s.base)) + 1
 }
 
-// makeFar is Make in a store, where nothing is to be made.
-func (s *Series) makeFar(ctx context.Context) (dir string, err error) {
+// Make makes the directory of the next checkpoint, which is this job's alone. The name is absolute, and durable when
+// the checkpoint is committed: pushes are held while a directory is made, and need not wait for the disk. In a store,
+// which may take its time, [Series.Look] has asked which number is free, and there is nothing to make.
+func (s *Series) Make(ctx context.Context) (dir string, err error) {
 	s.mu.Lock()
-	asked := s.next.number > 0 || s.next.err != nil
+	asked := s.next != reserved{}
 	s.mu.Unlock()
 	if !asked {
 		s.reserve(ctx, true)
@@ -217,46 +221,21 @@ func (s *Series) makeFar(ctx context.Context) (dir string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	next := s.next
-	s.next = reserved{}
-	if next.err != nil {
+	if s.next = (reserved{}); next.err != nil {
 		return "", next.err
 	}
-	s.owns(next.number)
-	return files.Join(s.Dir, name(next.number)), nil
-}
-
-// Make makes the directory of the next checkpoint, which is this job's alone. The name is absolute, and durable when
-// the checkpoint is committed: pushes are held while a directory is made, and need not wait for the disk.
-func (s *Series) Make(ctx context.Context) (dir string, err error) {
-	if files.IsURL(s.Dir) {
-		return s.makeFar(ctx)
-	}
 	root, err := files.Abs(s.Dir)
-	if err != nil {
-		return "", fmt.Errorf("checkpoint: %w", err)
-	}
-	if err := s.claims.Take(ctx, root); err != nil {
-		return "", err
-	}
-	all, err := numbers(root)
-	if err != nil {
-		return "", err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.sweep(true); err != nil {
-		return "", err
-	}
-	for n := slices.Max(append(all, s.base)) + 1; ; n++ {
+	for n := next.number; err == nil; n++ {
 		dir = files.Join(root, name(n))
-		switch err := on(ctx, dir).Mkdir(dir); {
+		switch err = on(ctx, dir).Mkdir(dir); {
 		case err == nil:
 			s.owns(n)
 			return dir, nil
-		case !errors.Is(err, fs.ErrExist):
-			return "", fmt.Errorf("checkpoint: %w", err)
+		case errors.Is(err, fs.ErrExist):
+			err = nil // and the next may be free
 		}
 	}
+	return "", fmt.Errorf("checkpoint: %w", err)
 }
 
 // sweep removes what is left of this process's own that failed; of the last one only if that is over. mu is held.
