@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/awake"
 	"github.com/gofleet/gofleet/internal/backend"
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/mode"
@@ -335,7 +336,7 @@ func (s *saver) last(ctx context.Context) error {
 			err = fmt.Errorf("every attempt has failed for %v (WaitTimeout is %v)", strategy.Duration(waited),
 				strategy.Duration(limit))
 		} else if _, err = s.j.backend.Saves(ctx, false); err == nil { // there are others to save for
-			err = s.wait(ctx, s.retry(failed))
+			err = awake.Rest(ctx, s.retry(failed))
 		}
 		if err != nil {
 			err = errors.Join(failed, err)
@@ -355,16 +356,4 @@ func (s *saver) retry(err error) time.Duration {
 	s.j.log.Warn("a checkpoint failed, it is tried again", "worker", s.j.id.Index, "in", strategy.Duration(wait),
 		"error", err)
 	return wait
-}
-
-// wait fails when ctx ends before the time is over.
-func (s *saver) wait(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/awake"
 	"github.com/gofleet/gofleet/internal/files"
 )
 
@@ -86,19 +87,23 @@ func take(ctx context.Context, dir string) (*hold, error) {
 		return nil, fmt.Errorf("checkpoint: %w", err)
 	}
 	h := &hold{name: filepath.Join(dir, lockName), owner: newOwner()}
+	if err := await(ctx, h.try); err != nil {
+		return nil, err
+	}
+	return h, h.announce()
+}
+
+// await tries to take a directory, as long as it takes to see whether its holder lives, or to end for a holder that is
+// about to.
+func await(ctx context.Context, try func(context.Context, *watched) (mine bool, err error)) error {
 	w := watched{from: time.Now()}
 	for {
-		mine, err := h.try(&w)
-		if err != nil {
-			return nil, err
+		mine, err := try(ctx, &w)
+		if mine || err != nil {
+			return err
 		}
-		if mine {
-			return h, h.announce()
-		}
-		select {
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		case <-time.After(lookEvery):
+		if err := awake.Rest(ctx, lookEvery); err != nil {
+			return err
 		}
 	}
 }
@@ -121,7 +126,7 @@ func (w *watched) see(o owner) {
 }
 
 // try takes the lock if it is free. The error says which process has it.
-func (h *hold) try(w *watched) (mine bool, err error) {
+func (h *hold) try(_ context.Context, w *watched) (mine bool, err error) {
 	f, err := os.OpenFile(h.name, os.O_RDWR|os.O_CREATE, 0o666)
 	if err != nil {
 		return false, fmt.Errorf("checkpoint: %w", err)

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/awake"
 	"github.com/gofleet/gofleet/internal/files"
 )
 
@@ -34,21 +35,10 @@ type lease struct {
 func takeLease(ctx context.Context, dir string) (*lease, error) {
 	l := &lease{name: files.Join(dir, lockName), owner: newOwner(), pause: cmp.Or(files.Beat(dir), beatEvery)}
 	l.owner.Every = l.pause
-	w := watched{from: time.Now()}
-	for {
-		mine, err := l.try(ctx, &w)
-		if err != nil {
-			return nil, err
-		}
-		if mine {
-			return l, l.begin(ctx)
-		}
-		select {
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		case <-time.After(lookEvery):
-		}
+	if err := await(ctx, l.try); err != nil {
+		return nil, err
 	}
+	return l, l.begin(ctx)
 }
 
 // try takes the directory if no process has it, or its process says nothing. The error says which process has it.
@@ -138,12 +128,7 @@ func (l *lease) again(ctx context.Context) error {
 // beat has the number grow until ctx ends, or the directory is not this job's any more. Nothing waits for it: a store
 // may take its time.
 func (l *lease) beat(ctx context.Context) {
-	for {
-		select {
-		case <-time.After(l.pause):
-		case <-ctx.Done():
-			return
-		}
+	for awake.Rest(ctx, l.pause) == nil {
 		if err := l.again(ctx); !errors.Is(err, files.ErrChanged) {
 			continue // also where the store has not answered
 		}

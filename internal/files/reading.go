@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/gofleet/gofleet/fleet/store"
+	"github.com/gofleet/gofleet/internal/awake"
 )
 
 // Reading is a file that is open for reading: an *os.File, or one of a store.
@@ -197,26 +198,13 @@ func (p *puller) failed(err error) error {
 		err = ended
 	case errors.Is(err, store.ErrChanged) || errors.Is(err, fs.ErrNotExist):
 	case p.tries < attempts:
-		if waited(p.ctx, time.Duration(p.tries*p.tries)*100*time.Millisecond) {
+		if err = awake.Rest(p.ctx, time.Duration(p.tries*p.tries)*100*time.Millisecond); err == nil {
 			return nil
 		}
-		err = Ended(p.ctx)
 	default:
 		err = fmt.Errorf("%d attempts to read on from byte %d have failed: %w", attempts, p.at, err)
 	}
 	return &fs.PathError{Op: "read", Path: p.file.name, Err: err}
-}
-
-// waited says whether a time has passed before ctx ended.
-func waited(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // Close ends the attempt that is under way.

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/awake"
 	"github.com/gofleet/gofleet/internal/cut"
 	"github.com/gofleet/gofleet/internal/server/state"
 	"github.com/gofleet/gofleet/internal/wire"
@@ -326,7 +327,7 @@ func (c *leading) deliver(to int) {
 		case err == nil: // it is not there yet
 			reached = time.Now()
 		default:
-			c.rest(ctx)
+			_ = awake.Rest(ctx, c.peers.Timeout/100)
 		}
 	}
 }
@@ -365,16 +366,6 @@ func (c *leading) attempt(ctx context.Context, to int, o *cut.Order) (*cut.Answe
 		_, err = attempt(ctx)
 	}
 	return a, err
-}
-
-// rest is the pause before an order is sent again. It is a hundredth of a peer's timeout, or shorter where ctx ends.
-func (c *leading) rest(ctx context.Context) {
-	t := time.NewTimer(c.peers.Timeout / 100)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-	case <-t.C:
-	}
 }
 
 // answered gives the machine a server's answer, and goes on with what it wants then. An order that has taken this one's

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/awake"
 	"github.com/gofleet/gofleet/internal/files"
 	"github.com/gofleet/gofleet/internal/journal"
 	"github.com/gofleet/gofleet/internal/server/state"
@@ -93,10 +94,8 @@ func openJournal(ctx context.Context, log *slog.Logger, o journal.Options) (*jou
 			told = true
 			log.Warn("this server can't begin yet", "error", err, "waits", lockPatience)
 		}
-		select {
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		case <-time.After(lockPatience / 50):
+		if err := awake.Rest(ctx, lockPatience/50); err != nil {
+			return nil, err
 		}
 	}
 }

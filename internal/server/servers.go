@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/awake"
 	"github.com/gofleet/gofleet/internal/layout"
 	"github.com/gofleet/gofleet/internal/roster"
 	"github.com/gofleet/gofleet/internal/server/state"
@@ -82,21 +83,9 @@ func (c *servers) beatTo(ctx context.Context, to int) {
 		}
 		if pause, failure := b.beat(ctx, met); failure != nil {
 			c.fail(c.peers.About(to, "", failure))
-		} else if c.rest(ctx, pause) != nil {
+		} else if awake.Rest(ctx, pause) != nil {
 			return
 		}
-	}
-}
-
-// rest waits for the pause. It returns ctx's cause when that ends first.
-func (c *servers) rest(ctx context.Context, pause time.Duration) error {
-	t := time.NewTimer(pause)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-t.C:
-		return nil
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/awake"
 	"github.com/gofleet/gofleet/internal/roster"
 	"github.com/gofleet/gofleet/internal/server/state"
 	"github.com/gofleet/gofleet/internal/wire"
@@ -130,7 +131,7 @@ func (c *stopping) awaits(since time.Duration) bool {
 
 // rest is the pause between two questions.
 func (c *stopping) rest(ctx context.Context) error {
-	return c.servers.rest(ctx, min(c.servers.pace/4, introductionPause))
+	return awake.Rest(ctx, min(c.servers.pace/4, introductionPause))
 }
 
 // hopes says whether there is something to save, and somebody who does. When it turns false no checkpoint will come,
