@@ -56,9 +56,14 @@ func (c *servers) part(ctx context.Context, to int, attempt func(context.Context
 	})
 }
 
-// send makes a report to server 0, once, and says how many checkpoints that has had saved for servers that stop. Before
-// server 0 has given the generation there is nothing to say, and no error.
+// send makes a report to server 0, once, and says how many checkpoints that has had saved for servers that stop; on
+// server 0 that takes no message. Before server 0 has given the generation there is nothing to say, and no error.
 func (c *servers) send(ctx context.Context, msg wire.Report) (whole int, err error) {
+	if c.index == 0 {
+		c.st.Lock()
+		defer c.st.Unlock()
+		return c.wished(&msg), nil
+	}
 	g := c.st.Generation()
 	if g == nil {
 		return 0, nil

@@ -11,11 +11,8 @@ import (
 // growth has a checkpoint saved when the journal of this server has become large, by the worker that server 0 asks:
 // what lies before a checkpoint is not needed, and without one a journal takes the room of all that was ever pushed.
 type growth struct {
-	st      *state.Job
-	journal *state.Journal
-	// servers send the wish to server 0, and recovery has it there.
-	servers  *servers
-	recovery *recovery
+	journal  *state.Journal
+	servers  *servers // which send the wish to server 0
 	segments *segments
 	// asked and of are the watch's own; no other goroutine has them.
 	asked int    // the segment that a checkpoint was asked for
@@ -48,14 +45,8 @@ func (c *growth) watch(ctx context.Context, least int64) {
 
 // ask has server 0 want a checkpoint. A job that saves no checkpoints wants none, and the journal grows on.
 func (c *growth) ask(ctx context.Context) error {
-	if c.servers.index > 0 {
-		_, err := c.servers.send(ctx, wire.Report{Grown: true})
-		return err
-	}
-	c.st.Lock()
-	defer c.st.Unlock()
-	c.recovery.want()
-	return nil
+	_, err := c.servers.send(ctx, wire.Report{Grown: true})
+	return err
 }
 
 // due says, once for a segment and a life of server 0, that it is larger than it should be. least is in bytes.

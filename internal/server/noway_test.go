@@ -184,7 +184,7 @@ func TestAJournalGrowsLarge(t *testing.T) {
 				reply.Parts = b.Parts()
 			})
 		}()
-		c := &growth{st: s.st, journal: &state.Journal{Journal: j}, segments: new(segments), servers: s.servers}
+		c := &growth{journal: &state.Journal{Journal: j}, segments: new(segments), servers: s.servers}
 		ctx, end := context.WithCancel(t.Context())
 		over := make(chan struct{})
 		go func() { defer close(over); c.watch(ctx, 10_000) }()

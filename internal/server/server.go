@@ -219,7 +219,7 @@ func (s *Server) connect(traits mode.Traits, journal *state.Journal) {
 	s.deaths = &deaths{st: st, roster: st.Roster, hope: st.Roster.Hope, peers: s.clipping.peers, leading: s.leading,
 		membership: members, rounds: s.rounds, rates: t.rates, clipping: s.clipping, lines: cables, torn: traits.Rounds,
 		back: c.Strategy.GoesBack(), pace: pace, log: s.log}
-	s.growth = &growth{st: st, journal: journal, servers: s.servers, recovery: s.recovery, segments: s.segments}
+	s.growth = &growth{journal: journal, servers: s.servers, segments: s.segments}
 	s.returning = &returning{config: c, st: st, part: part, loading: s.loading, recovery: s.recovery,
 		segments: s.segments, log: s.log}
 	for _, p := range []interface{ register(*state.Memory) }{s.servers, s.loading, frozen, s.recovery, s.rounds,

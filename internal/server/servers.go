@@ -200,10 +200,15 @@ func (c *servers) heard(msg *wire.Report) (whole int, err error) {
 	if err := c.says(msg); err != nil {
 		return 0, err
 	}
+	return c.wished(msg), nil
+}
+
+// wished has a checkpoint saved where a report wants one, and says how many were. Locked.
+func (c *servers) wished(msg *wire.Report) (whole int) {
 	if msg.Grown {
 		c.recovery.want()
 	}
-	return c.recovery.answer(msg.Stops), nil
+	return c.recovery.answer(msg.Stops)
 }
 
 // says takes note of it. Locked. An error is what the sender is answered: it is another process, or the job has failed.

@@ -26,7 +26,7 @@ type stopping struct {
 	st     *state.Job
 	roster *roster.Roster
 	savers *roster.Savers
-	// servers send the question to server 0, and recovery answers it there.
+	// servers ask server 0 how many were saved, and have another saved by the same report.
 	servers  *servers
 	recovery *recovery
 }
@@ -67,7 +67,7 @@ func (c *stopping) save(ctx context.Context) {
 			before, whole, life = unasked, unasked, now
 		}
 		var n int
-		if n, err = c.ask(ctx, before == unasked); err == nil {
+		if n, err = c.servers.send(ctx, wire.Report{Stops: before == unasked}); err == nil {
 			if whole = n; before == unasked {
 				before = n
 			}
@@ -94,7 +94,8 @@ func (c *stopping) accompany(ctx context.Context) {
 	c.st.Parting = true
 	c.st.Unlock()
 	for began := c.st.Now(); c.rest(ctx) == nil; {
-		if whole, err := c.ask(ctx, false); err != nil || !c.awaits(c.st.Now().Sub(began)) && whole > 0 {
+		whole, err := c.servers.send(ctx, wire.Report{})
+		if err != nil || !c.awaits(c.st.Now().Sub(began)) && whole > 0 {
 			return
 		}
 	}
@@ -141,15 +142,4 @@ func (c *stopping) hopes() bool {
 	defer c.st.Unlock()
 	return c.recovery.series.Dir != "" && c.st.Published && c.st.Failure == nil &&
 		c.roster.Heard(c.st.Now())
-}
-
-// ask is how many checkpoints server 0 has had saved for servers that stop; if so wanted, it has another saved. An
-// error is that of the request to server 0.
-func (c *stopping) ask(ctx context.Context, wanted bool) (whole int, err error) {
-	if c.servers.index == 0 {
-		c.st.Lock()
-		defer c.st.Unlock()
-		return c.recovery.answer(wanted), nil
-	}
-	return c.servers.send(ctx, wire.Report{Stops: wanted})
 }
