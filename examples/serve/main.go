@@ -30,26 +30,25 @@ func main() {
 func run(ctx context.Context, args []string) error {
 	fs := flag.NewFlagSet("serve", flag.ContinueOnError)
 	model := fs.String("model", "output/wide_and_deep/model", "directory of a saved model")
-	deltas := fs.String("deltas", "", "directory in which each directory has a delta of the model; empty has none")
-	join := fs.Int("join", 0, "rows of different requests that are computed together, while many wait; 0 computes "+
-		"each request alone")
-	addr := fs.String("addr", "127.0.0.1:8080", "where to listen; it is plain HTTP, for a network that is yours")
-	reload := fs.Duration("reload", 2*time.Second, "how often to look for another model in the directory, and for "+
-		"deltas; 0 never")
-	deadline := fs.Duration("deadline", time.Second, "a request that takes longer is given up")
-	body := fs.Int64("body", 1<<20, "bytes that a request may have")
-	rows := fs.Int("rows", 4096, "lines, or objects of JSON, that a request may have: what a row takes in memory is "+
-		"the model's")
-	atOnce := fs.Int("at_once", 4096, "rows of all requests that are computed at a time; few wait for none of many")
-	connections := fs.Int("connections", 8192, "connections that may be open; more are closed at once")
+	deltas := fs.String("deltas", "", "directory whose subdirectories are deltas of the model; empty means none")
+	join := fs.Int("join", 0, "largest number of rows of different requests computed together when many wait; 0 "+
+		"computes each request alone")
+	addr := fs.String("addr", "127.0.0.1:8080", "address to listen at; plain HTTP, for trusted networks only")
+	reload := fs.Duration("reload", 2*time.Second, "how often to look for a new model or new deltas; 0 means never")
+	deadline := fs.Duration("deadline", time.Second, "longest time of a request")
+	body := fs.Int64("body", 1<<20, "largest request, in bytes")
+	rows := fs.Int("rows", 4096, "most lines or JSON objects in a request; the memory of a row depends on the model")
+	atOnce := fs.Int("at_once", 4096, "most rows of all requests computed at a time; requests with few rows go first")
+	connections := fs.Int("connections", 8192, "most open connections; further ones are closed at once")
 	var e examination
-	fs.StringVar(&e.eval, "eval", "", "instead of serving: a file of rows with labels, on which it says how right the "+
-		"model is: loss, AUC, calibration, what is taken for what")
-	fs.StringVar(&e.label, "label", "", "the column of -eval with labels; by default the one that the model is not fed")
-	fs.StringVar(&e.by, "by", "", "a field of -eval's rows, by whose values it says so too")
-	fs.BoolVar(&e.importance, "importance", false, "-eval says too what is lost without each field")
-	predict := fs.String("predict", "", "instead of serving: a file of rows, for each of which it writes what the "+
-		"model says of it")
+	fs.StringVar(&e.eval, "eval", "", "instead of serving, evaluate the model on a file of rows with labels: loss, "+
+		"AUC, calibration, confusion matrix")
+	fs.StringVar(&e.label, "label", "", "the column of labels for -eval; by default the one that is not an input of "+
+		"the model")
+	fs.StringVar(&e.by, "by", "", "a field of the rows: -eval also reports results for each of its values")
+	fs.BoolVar(&e.importance, "importance", false, "-eval also reports the importance of each field")
+	predict := fs.String("predict", "", "instead of serving, write the predictions of the model for each row of a "+
+		"file")
 	if err := fs.Parse(args); err != nil {
 		return err
 	}

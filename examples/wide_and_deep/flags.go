@@ -36,10 +36,9 @@ func newConfig(fs *flag.FlagSet) *config {
 	fs.StringVar(&c.data, "data", "", "directory or file of Criteo TSV or slot text; empty trains on the flights")
 	fs.StringVar(&c.test, "test", "", "directory or file to test on; empty tests on a fifth of -data")
 	fs.StringVar(&c.format, "format", "criteo", "of -data and -test: criteo or slots")
-	fs.IntVar(&c.rows, "rows", 0, "train and test on so many rows; 0 is all")
-	fs.BoolVar(&c.explain, "explain", false, "say after training what a step cost, beside what was expected of the "+
-		"strategy")
-	fs.StringVar(&c.layerList, "layers", "", "widths of the deep part; empty is the preset's")
+	fs.IntVar(&c.rows, "rows", 0, "number of rows to train and test on; 0 means all")
+	fs.BoolVar(&c.explain, "explain", false, "print after training the measured and the expected cost of a step")
+	fs.StringVar(&c.layerList, "layers", "", "widths of the deep part; empty means the preset's")
 	return c
 }
 

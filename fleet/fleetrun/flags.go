@@ -43,8 +43,8 @@ var refusals = []struct{ names, reason string }{
 		"gofleet has servers and workers, no heterogeneous workers: give their share to --worker_num"},
 	{"coordinators coordinator_num", "gofleet has servers and workers, no coordinators: drop the flag"},
 	{"master rank nnodes",
-		"nobody deals out ranks: name all roles with --servers and --workers, or the machines with --ips, and type " +
-			"the same on each"},
+		"ranks are not assigned automatically: name all roles with --servers and --workers, or the machines with "+
+			"--ips, and type the same on each"},
 	{"elastic_server elastic_pre_hook elastic_level elastic_timeout np scale force",
 		"a job has the roles it was started with: drop the flag"},
 	{"backend", "workers talk over gofleet's own transport: drop the flag"},
@@ -93,20 +93,21 @@ func (o *options) define() {
 	f.StringVar(&o.workers, "workers", "", "workers of the whole job, a `list` of ip[:port],…")
 	f.StringVar(&o.ips, "ips", "", "machines of a job without servers, a `list` of ip,…")
 	f.StringVar(&o.logDir, "log_dir", o.logDir, "`directory` of the logs")
-	f.DurationVar(&o.grace, "grace", o.grace, "how long roles may take to end before they are killed")
-	f.BoolVar(&o.quiet, "quiet", false, "show the first worker's output, and what has failed, alone")
-	f.BoolVar(&o.verbose, "v", false, "show all flags, and what the first server and the first worker are told")
-	f.IntVar(&o.restarts.all, "max_restart", 0, "when a role fails, end the others and start all again, at most `N` "+
+	f.DurationVar(&o.grace, "grace", o.grace, "how long roles may take to end when asked to, before they are killed")
+	f.BoolVar(&o.quiet, "quiet", false, "show only the first worker's output and failures")
+	f.BoolVar(&o.verbose, "v", false, "show all flags, and the environment of the first server and the first worker")
+	f.IntVar(&o.restarts.all, "max_restart", 0, "when a role fails, end all roles and start them again, at most `N` "+
 		"times")
-	f.IntVar(&o.restarts.servers, "restart_servers", 0, "start a server that fails again alone, at most `N` times: it "+
-		"keeps a journal")
-	f.IntVar(&o.restarts.workers, "restart_workers", 0, "start a worker that fails again alone, at most `N` times; "+
-		"in sync and ssp the others go back to the last checkpoint with it")
+	f.IntVar(&o.restarts.servers, "restart_servers", 0, "restart a failed server alone, at most `N` times, for "+
+		"servers with a journal")
+	f.IntVar(&o.restarts.workers, "restart_workers", 0, "restart a failed worker alone, at most `N` times; in sync "+
+		"and ssp all workers go back to the last checkpoint")
 	f.StringVar(&o.ui, "ui", "", "show the job on a page at `address`, such as :8900, with a token that is printed")
 	for i, name := range deviceFlags {
-		f.StringVar(&o.devices[i], name, "", "a `list` whose length alone may count: gofleet computes on CPUs")
+		f.StringVar(&o.devices[i], name, "", "a `list` of devices, accepted for old command lines: gofleet uses "+
+			"CPUs, and at most the length of the list")
 	}
-	f.StringVar(&o.runMode, "run_mode", "", "`ps` or collective, checked against what the other flags say")
+	f.StringVar(&o.runMode, "run_mode", "", "`ps` or collective, checked against the other flags")
 	f.Var(&o.workerNum, "trainer_num", "another name for --worker_num `N`")
 	f.StringVar(&o.workers, "trainers", "", "another name for --workers `list`")
 	o.aliases = map[string]bool{"trainer_num": true, "trainers": true, "devices": true, "npus": true, "run_mode": true,
@@ -211,9 +212,9 @@ func (o *options) usage() string {
 		"Starts servers and workers of a parameter-server job, or the workers of a collective job, which has no " +
 		"servers. The program\n" +
 		"is a Go package or an executable. With certs, makes certificates for the machines of a cluster; doctor\n" +
-		"says what a job's role finds and lacks on this machine; new writes a program for a file of rows;\n" +
-		"verify and inspect look at checkpoints and saved models, and pin keeps a checkpoint that a job would " +
-		"remove;\ncompare shows jobs side by side.\n\n")
+		"reports whether a role could run on this machine, and what is missing; new writes a program for a file of rows;\n" +
+		"verify and inspect check and show checkpoints and saved models, and pin keeps a checkpoint that a job would " +
+		"remove;\ncompare compares finished jobs.\n\n")
 	shown := flag.NewFlagSet("", flag.ContinueOnError)
 	shown.SetOutput(&b)
 	o.flags.VisitAll(func(f *flag.Flag) {

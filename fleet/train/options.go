@@ -21,15 +21,15 @@ import (
 // Flags without a field set up the strategy, unless the program sets Job.Strategy, or are commands:
 //
 //	-strategy          more of the strategy, as JSON, such as {"worker_timeout": "10s"}
-//	-k_steps           steps between exchanges with the servers, in modes that have them
-//	-placement, -codec, -payload   where params go, and how they travel
+//	-k_steps           steps between exchanges with the servers, in mode geo
+//	-placement, -codec, -payload   where params live, and how they are sent
 //	-checkpoint_every  time between two checkpoints, 1m by default
-//	-check             look at the job and its rows, try some steps in this process, say what is most likely a mistake, and
-//	                   end: see [Check]
-//	-predict, -eval    rows in files for the model that the job has left in -out, or that -load names, in this process:
-//	                   its outputs are written, a line for each row, or how right it is is said: see [Examination]
-//	-by, -importance   beside -eval: by the values of a field; what is lost without each field
-//	-journal           directory on each server's local disk for what it does between checkpoints; with -checkpoint
+//	-check             examine the job and its rows, try some steps in this process, list likely mistakes, and exit: see
+//	                   [Check]
+//	-predict, -eval    apply the model in -out, or in -load, to rows in files, in this process: write its outputs, a line
+//	                   for each row, or report how good it is: see [Examination]
+//	-by, -importance   with -eval: also by the values of a field; also the importance of each field
+//	-journal           directory on each server's local disk for a journal between checkpoints; needs -checkpoint
 //
 // A job resumes from a checkpoint with the rule that wrote it, whose state it contains. To use another rule, begin from
 // a saved model, which has only weights, and use another directory for checkpoints: -load=output/best
@@ -90,46 +90,45 @@ func (c *Options) fill() {
 func (c *Options) Register(fs *flag.FlagSet) {
 	c.fill()
 	fs.StringVar(&c.Mode, "mode", c.Mode, modes())
-	fs.IntVar(&c.kSteps, "k_steps", 0, "steps between exchanges with the servers, in modes that have them; 0 is the "+
-		"mode's own")
+	fs.IntVar(&c.kSteps, "k_steps", 0, "steps between exchanges with the servers, in mode geo; 0 means the mode's "+
+		"default")
 	fs.StringVar(&c.amend, "strategy", "", `more of the strategy, as JSON: {"worker_timeout": "10s"}`)
 	fs.StringVar(&c.placement, "placement", "RoundRobin", "RoundRobin, HashName or Balanced")
 	fs.StringVar(&c.codec, "codec", "none", strings.Join(strategy.Codecs(), ", "))
-	fs.StringVar(&c.payload, "payload", "float32", "of pushed gradients: float32, float16, bfloat16 or int8")
-	fs.Uint64Var(&c.Seed, "seed", c.Seed, "of the data's order and the first weights")
+	fs.StringVar(&c.payload, "payload", "float32", "number format of pushed gradients: float32, float16, bfloat16 or int8")
+	fs.Uint64Var(&c.Seed, "seed", c.Seed, "seed of the order of data and of first weights")
 	fs.IntVar(&c.Epochs, "epochs", c.Epochs, "passes over the training data")
-	fs.IntVar(&c.Threads, "threads", c.Threads, "that train in a worker; more than one in modes async, half_async and "+
-		"geo, and alone")
-	fs.IntVar(&c.EvalEvery, "eval_every", c.EvalEvery, "steps between evaluations, besides those at epochs' ends; 0 "+
-		"has these alone")
-	fs.IntVar(&c.Patience, "patience", c.Patience, "evaluations without a better test loss that end the job, whose "+
-		"model is then the best one's; 0 trains all epochs, and leaves the last model")
-	fs.IntVar(&c.Batch, "batch", c.Batch, "examples a step and thread")
-	fs.Float64Var(&c.LR, "lr", c.LR, "learning rate; 0 is the program's")
-	fs.StringVar(&c.Load, "load", c.Load, "checkpoint, or saved model, to begin from, of a job with any number of "+
-		"servers, such as output/mnist/checkpoint; a model is weights alone, which another rule may train on")
+	fs.IntVar(&c.Threads, "threads", c.Threads, "training threads per worker; more than one only in modes async, "+
+		"half_async and geo, and in a process alone")
+	fs.IntVar(&c.EvalEvery, "eval_every", c.EvalEvery, "steps between evaluations, in addition to those at the end "+
+		"of epochs; 0 means only those")
+	fs.IntVar(&c.Patience, "patience", c.Patience, "end the job after this many evaluations without a better test "+
+		"loss, and keep the best model; 0 trains all epochs and keeps the last model")
+	fs.IntVar(&c.Batch, "batch", c.Batch, "examples per step and thread")
+	fs.Float64Var(&c.LR, "lr", c.LR, "learning rate; 0 means the program's")
+	fs.StringVar(&c.Load, "load", c.Load, "checkpoint or saved model to begin from, written by any number of "+
+		"servers, such as output/mnist/checkpoint; a model has only weights, so another rule may continue training")
 	fs.StringVar(&c.Checkpoint, "checkpoint", c.Checkpoint, "directory for checkpoints, at each epoch's end and in "+
-		"between; a job that is started again goes on from the newest whole one, which comes before -load")
-	fs.StringVar(&c.journal, "journal", "", "directory on each server's local disk for what it does between "+
-		"checkpoints: a server that is killed and started again goes on where it was, as with fleetrun "+
-		"--restart_servers; with -checkpoint")
-	fs.DurationVar(&c.checkpointEvery, "checkpoint_every", 0, "time between two checkpoints; 0 is 1m")
-	fs.IntVar(&c.goBack, "goback", c.goBack, "how often a role joins the job anew when all go back to the last "+
-		"checkpoint, before it ends with status 75; with -checkpoint")
-	fs.BoolVar(&c.look, "check", false, "look at the job and its rows, try some steps, say what is most likely a "+
-		"mistake, and end; the status is 1 if training would fail")
-	fs.StringVar(&c.predict, "predict", "", "file, pattern or directory of rows: write what the saved model (-load, "+
-		"or below -out) says of each, and end")
-	fs.StringVar(&c.eval, "eval", "", "file, pattern or directory of rows: say the loss, the metrics, the calibration "+
-		"and the confusion of the saved model on them, and end")
-	fs.StringVar(&c.by, "by", "", "a field of the rows: -eval says loss and metrics for each of its values too")
-	fs.BoolVar(&c.importance, "importance", false, "-eval says too what is lost without each field, on 10,000 rows")
-	fs.StringVar(&c.TensorBoard, "tensorboard", c.TensorBoard, "directory for what TensorBoard shows: losses, "+
-		"metrics, histograms, the graph, embeddings; empty has none")
-	fs.StringVar(&c.LogJSON, "log_json", c.LogJSON, "file for evaluations as lines of JSON, which W&B and MLflow take "+
-		"as they are; - prints them; empty has none")
-	fs.StringVar(&c.Out, "out", c.Out, "directory for what the job leaves: checkpoint, model, history, curves; empty "+
-		"saves nothing")
+		"between; a restarted job resumes from the newest complete one, which takes precedence over -load")
+	fs.StringVar(&c.journal, "journal", "", "directory on each server's local disk for a journal of updates between "+
+		"checkpoints: a server that is killed and restarted, as by fleetrun --restart_servers, continues where it "+
+		"was; needs -checkpoint")
+	fs.DurationVar(&c.checkpointEvery, "checkpoint_every", 0, "time between two checkpoints; 0 means 1m")
+	fs.IntVar(&c.goBack, "goback", c.goBack, "how often a role rejoins the job when all go back to the last "+
+		"checkpoint, before it exits with status 75; needs -checkpoint")
+	fs.BoolVar(&c.look, "check", false, "examine the job and its rows, try some steps, list likely mistakes, and "+
+		"exit; the status is 1 if training would fail")
+	fs.StringVar(&c.predict, "predict", "", "file, pattern or directory of rows: write the predictions of the saved "+
+		"model (-load, or below -out) for each, and exit")
+	fs.StringVar(&c.eval, "eval", "", "file, pattern or directory of rows: report the loss, metrics, calibration "+
+		"and confusion matrix of the saved model on them, and exit")
+	fs.StringVar(&c.by, "by", "", "a field of the rows: -eval also reports the loss and metrics for each of its values")
+	fs.BoolVar(&c.importance, "importance", false, "-eval also reports the importance of each field, on 10,000 rows")
+	fs.StringVar(&c.TensorBoard, "tensorboard", c.TensorBoard, "directory for TensorBoard: losses, metrics, "+
+		"histograms, the graph, embeddings; empty means none")
+	fs.StringVar(&c.LogJSON, "log_json", c.LogJSON, "file for evaluations as lines of JSON, with names that W&B and "+
+		"MLflow accept; - prints them; empty means none")
+	fs.StringVar(&c.Out, "out", c.Out, "output directory: checkpoint, model, history, curves; empty saves nothing")
 }
 
 func modes() string {

@@ -56,7 +56,7 @@ import (
 	p.format(&l)
 	l.add(`
 func main() {
-	o := train.Options{Batch: %d, Epochs: 20, Patience: 3, Out: "output"} // what the flags begin with
+	o := train.Options{Batch: %d, Epochs: 20, Patience: 3, Out: "output"} // defaults of the flags
 	file := flag.String("data", %q, "rows to train on; a fifth of them is to test on")
 	train.Main(&o, func() (train.Job, error) { return job(o, *file), nil })
 }
