@@ -80,24 +80,24 @@ func (t *Trainer) add(p *optimizer.Param) error {
 	return t.store.AddBlock(table.Block{Param: p, Name: p.Name, Values: values})
 }
 
-// Store is where the weights are, for saving and loading. A caller that changes weights in it calls Changed, and no
-// session is within a step meanwhile.
+// Store returns the store of the weights, for saving and loading. A caller that changes weights in it must call
+// Changed, while no session is within a step.
 func (t *Trainer) Store() *table.Store { return &t.store }
 
-// Still calls do between two updates: steps that end meanwhile wait. Rows may be born.
+// Still calls do between two updates: steps that end meanwhile wait. Rows may still be created.
 func (t *Trainer) Still(do func() error) error {
 	t.still.Lock()
 	defer t.still.Unlock()
 	return do()
 }
 
-// Changed says that the weights in the store were changed: sessions that are open read them anew at their next step.
+// Changed tells the trainer that weights in the store were changed: open sessions read them again at their next step.
 func (t *Trainer) Changed() {
 	t.version.Add(1)
 	t.frozen.Add(1)
 }
 
-// Changes is how often weights were changed, by updates and otherwise; an update may count as several.
+// Changes returns how often weights were changed, by updates or otherwise; an update may count several times.
 func (t *Trainer) Changes() int64 { return t.version.Load() + t.frozen.Load() }
 
 // Step is the number of updates so far.
@@ -106,7 +106,7 @@ func (t *Trainer) Step() int64 { return t.store.Step() }
 // EndEpoch implements [optimizer.Trainer]: there is no other worker to wait for.
 func (t *Trainer) EndEpoch(context.Context) error { return nil }
 
-// SetRate makes the rate of the rule that one from the next update on, in place of its LR (see [optimizer.Rated]);
+// SetRate changes the learning rate of the rule from the next update on, replacing its LR (see [optimizer.Rated]);
 // rules of an [optimizer.PerParam] keep their proportion to it.
 func (t *Trainer) SetRate(rate float64) error {
 	factor, err := rules.RateFactor(t.rule, rate)
@@ -116,8 +116,8 @@ func (t *Trainer) SetRate(rate float64) error {
 	return t.setRateFactor("SetRate", factor)
 }
 
-// SetRateFactor multiplies the rates of all rules, be they constant or a schedule's, from the next update on, in place
-// of an earlier factor.
+// SetRateFactor multiplies the rates of all rules, constant or from a schedule, from the next update on. It replaces an
+// earlier factor.
 func (t *Trainer) SetRateFactor(factor float64) error {
 	return t.setRateFactor("SetRateFactor", factor)
 }

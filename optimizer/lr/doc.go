@@ -1,10 +1,10 @@
-// Package lr has learning rates over time. A [Schedule] is a pure function of the number of updates that are behind,
-// and every rule of package optimizer takes it in place of a constant rate:
+// Package lr provides learning rate schedules. A [Schedule] is a pure function of the number of updates made so far,
+// and every rule of package optimizer accepts one in place of a constant rate:
 //
 //	optimizer.SGD{Schedule: lr.ExponentialDecay{LR: 0.1, Gamma: 0.9}}
 //
-// Servers and workers compute the rate of an update by themselves: nothing is sent, and a job that is started again
-// goes on where it was.
+// Servers and workers each compute the rate of an update: nothing is sent, and a restarted job continues at the right
+// rate.
 //
 //	decays   [ExponentialDecay], [NaturalExpDecay], [InverseTimeDecay], [PolynomialDecay], [NoamDecay]
 //	steps    [PiecewiseDecay], [StepDecay], [MultiStepDecay], [LambdaDecay], [MultiplicativeDecay]
@@ -12,10 +12,10 @@
 //	cycles   [CosineAnnealingDecay], [CosineAnnealingWarmRestarts], [OneCycleLR], [CyclicLR]
 //	around   [Every], which counts epochs, or any other number of updates, in place of updates
 //
-// [ReduceOnPlateau] is no Schedule: it lowers a rate by what was measured.
+// [ReduceOnPlateau] is not a Schedule: it lowers the rate depending on a measured metric.
 //
-// Names, formulas and defaults are paddle.optimizer.lr's; the tests hold each to the rates that PaddlePaddle
-// computes. A field left at 0 is the documented default, and -1 is 0 where the doc says so.
+// Names, formulas and defaults are those of paddle.optimizer.lr; tests compare each with the rates that PaddlePaddle
+// computes. A field left at 0 means the documented default; where the documentation says so, -1 means 0.
 package lr
 
 // The files of this package, in reading order:

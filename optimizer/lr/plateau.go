@@ -2,9 +2,9 @@ package lr
 
 import "math"
 
-// ReduceOnPlateau lowers a rate when a metric, such as the loss of an evaluation, has stopped getting better. It isn't
-// a [Schedule], since it depends on what was measured: whoever measures gives its rate to the job. It is used by one
-// goroutine, in a job of several workers that of worker 0, with the metric of all (fleet/metrics).
+// ReduceOnPlateau lowers a rate when a metric, such as the loss of an evaluation, has stopped improving. It isn't a
+// [Schedule], since it depends on a measurement: the program that measures passes its rate to the job. Use it from one
+// goroutine and, in a job of several workers, on worker 0 with the metric of all workers (fleet/metrics).
 //
 //	plateau := lr.ReduceOnPlateau{LR: 1e-3} // the LR of the rule
 //	for epoch := range epochs {
@@ -15,9 +15,9 @@ import "math"
 //		}
 //	}
 //
-// For a rule with a Schedule, or in a job that goes on from a checkpoint whose rate was set, LR is a factor, the
-// fleet's RateFactor (1 at first), and SetRateFactor takes the place of SetRate. Trainers of optimizer/local have the
-// same methods, without a context.
+// For a rule with a Schedule, or in a job that resumes from a checkpoint whose rate was set, let LR be a factor, the
+// fleet's RateFactor (1 at first), and call SetRateFactor instead of SetRate. Trainers of optimizer/local have the same
+// methods, without a context.
 type ReduceOnPlateau struct {
 	// LR is the first rate.
 	LR float64
@@ -25,7 +25,7 @@ type ReduceOnPlateau struct {
 	Max bool
 	// Factor multiplies the rate each time; 0 means 0.1.
 	Factor float64
-	// Patience is how many metrics in a row may be no better before the rate falls; 0 means 10, and a negative one
+	// Patience is how many metrics in a row may be no better before the rate falls; 0 means 10, and a negative value
 	// none.
 	Patience int
 	// Threshold is how much better counts: relative to the best metric, or Absolute; 0 means 0.0001.
@@ -39,7 +39,7 @@ type ReduceOnPlateau struct {
 	now PlateauState
 }
 
-// PlateauState is what a [ReduceOnPlateau] knows of the metrics that it was given, for a job that goes on.
+// PlateauState is the state of a [ReduceOnPlateau], to be saved by a job that resumes.
 type PlateauState struct {
 	// Rate is the learning rate now; 0 is the first.
 	Rate float64
@@ -51,16 +51,16 @@ type PlateauState struct {
 	Cooling int
 }
 
-// State is what it knows.
+// State returns the current state.
 func (p *ReduceOnPlateau) State() PlateauState { return p.now }
 
-// SetState goes on from what another knew.
+// SetState restores a saved state.
 func (p *ReduceOnPlateau) SetState(s PlateauState) { p.now = s }
 
 // Rate is the learning rate now.
 func (p *ReduceOnPlateau) Rate() float64 { return or(p.now.Rate, p.LR) }
 
-// Step takes a metric. One that is no finite number is worse than any.
+// Step records a metric. A metric that is not finite is worse than any other.
 func (p *ReduceOnPlateau) Step(metric float64) {
 	s := &p.now
 	s.Rate = p.Rate()

@@ -1,11 +1,11 @@
 package lr
 
-// A Schedule gives the learning rate over time: Rate of n, the number of updates that are behind, so that the first
-// update has the rate of 0. A schedule is plain data, the same on every worker and server: its type and fields are
-// compared with the rule's, and as there pointers and functions are refused; [LambdaDecay] takes a function by name.
-// [Every] makes a schedule count epochs, or any other number of updates, in place of updates.
+// A Schedule gives the learning rate over time: Rate(n) is the rate after n updates, so the first update uses Rate(0).
+// A schedule is plain data, the same on every worker and server: its type and fields are compared with the rule's, and
+// as there pointers and functions are refused; [LambdaDecay] takes a function by name. [Every] makes a schedule count
+// epochs, or any other number of updates, in place of updates.
 //
-// Rules take a schedule in place of a constant:
+// Rules accept a schedule in place of a constant:
 //
 //	optimizer.SGD{Schedule: lr.ExponentialDecay{LR: 0.1, Gamma: 0.9}}
 type Schedule interface {

@@ -43,7 +43,7 @@ func (d StepDecay) Rate(n int64) float64 {
 	return d.LR * math.Pow(or(d.Gamma, 0.1), float64(n/max(d.Size, 1)))
 }
 
-// MultiStepDecay is LR·Gammaᵏ when k of the Milestones are behind. Milestones grow.
+// MultiStepDecay is LR·Gammaᵏ after k of the Milestones, which increase.
 type MultiStepDecay struct {
 	LR         float64
 	Milestones []int64
@@ -56,8 +56,8 @@ func (d MultiStepDecay) Rate(n int64) float64 {
 	return d.LR * math.Pow(or(d.Gamma, 0.1), float64(passed(d.Milestones, n)))
 }
 
-// LambdaDecay is LR·Factor(n) for a function of the user's. Functions can't be compared, so Name stands for it: every
-// process of a job must mean the same function by the same name.
+// LambdaDecay is LR·Factor(n) for your own function. Functions can't be compared, so Name identifies it: in every
+// process of a job the same name must mean the same function.
 type LambdaDecay struct {
 	Name   string
 	LR     float64

@@ -10,7 +10,7 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// Exam says what is particular about a rule. The zero value asks what every rule must do.
+// Exam describes the peculiarities of a rule. The zero value tests what every rule must do.
 type Exam struct {
 	// Twin is the formula in float64: it changes w and state (StateLen(len(w)) numbers laid out as the rule's own) for
 	// the step that is given. nil leaves the comparison out.
@@ -35,7 +35,7 @@ const (
 	size  = 37 // odd, so that unrolled loops have a tail
 )
 
-// Run examines the rule: each question is a subtest.
+// Run tests the rule, with a subtest for each property.
 func Run(t *testing.T, rule optimizer.Rule, e Exam) {
 	t.Helper()
 	t.Run("twin", func(t *testing.T) { e.twin(t, rule) })

@@ -12,7 +12,7 @@ import (
 	"github.com/gofleet/gofleet/internal/safetensors"
 )
 
-// Array is a dense array: numbers, row-major, and their shape.
+// Array is a dense array: its numbers, row-major, and its shape.
 type Array struct {
 	Shape  []int
 	Values []float32

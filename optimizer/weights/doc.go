@@ -1,19 +1,18 @@
-// Package weights carries embeddings and weights out to other programs' files, and in from them.
+// Package weights exports embeddings and weights to files of other programs, and imports them.
 //
-// A [Row] is an id with its numbers, and rows come one after the other: from a fleet that trains (its Rows), from a
-// file, from a function. What is written or read goes through memory row by row, so that a table may be larger than
-// memory.
+// A [Row] is an id with its numbers. Rows come from a fleet that trains (its Rows), from a file, or from a function,
+// and are streamed one by one, so that a table may be larger than memory.
 //
 //	file, err := os.Create("words.bin")
-//	err = weights.Word2Vec{Words: words}.Write(file, f.Rows(ctx, "emb"))       // of a job that trains
+//	err = weights.Word2Vec{Words: words}.Write(file, f.Rows(ctx, "emb"))       // from a running job
 //
-//	model, err := weights.Open(ctx, "output/model")                            // of a saved model, without a job
+//	model, err := weights.Open(ctx, "output/model")                            // from a saved model, without a job
 //	defer model.Close()
 //	err = weights.WriteNPZ(file, "emb", model.Rows("emb"))
 //
 //	for row, err := range weights.ReadText(file) { … }                         // and back
 //
-// # From and to which files
+// # Formats
 //
 //	what                                   written by           read by             by other programs
 //	text: id, tab, numbers with commas     WriteText            ReadText            awk, pandas
@@ -26,34 +25,35 @@
 //	a saved model                          SaveModel            Open, nn.Load       weights.safetensors, see the doc of nn
 //	its base with deltas                   and a fleet's        nn.Load, RowsOf
 //
-// # In, to train on and to serve
+// # Import, for training and serving
 //
-// [SaveModel] makes the directory of a saved model from a graph in hand and weights of any of these files, such as
-// a net's that was trained in PaddlePaddle. It is served as any other, by nn.Load or a scorer, and a job of any
-// kind begins from it by Restore: so rows come to the servers that own them, and no worker has the table. Vectors of
-// words for one embedding of a model that is new in all else:
+// [SaveModel] makes the directory of a saved model from a graph and weights in any of these files, such as those of a
+// network trained in PaddlePaddle. Serve it like any other model, with nn.Load or a Scorer, or begin a job of any kind
+// from it by Restore: each server reads the rows that it owns, and no worker needs the whole table. For example, word
+// vectors for one embedding of an otherwise new model:
 //
 //	err := weights.SaveModel(ctx, "words", nn.Inference(net.embedding), weights.Source{
 //		Rows: map[string]iter.Seq2[weights.Row, error]{"emb": weights.Word2Vec{Words: vocabulary}.Read(file)},
 //	})                                                                          // once
 //	err = f.Restore(ctx, "words", fleet.RestoreOptions{Params: []string{"emb"}})  // on every role, after Minimize
 //
-// A dense array in hand may also be a layer's initial values: optimizer.Assign.
+// A dense array can also be a layer's initial values: optimizer.Assign.
 //
 // # Names and shapes from PaddlePaddle
 //
-// Layers without names are named as in PaddlePaddle's static graphs: fc_0.w_0 [in out] and fc_0.b_0;
-// embedding_0.w_0 [height dim]; conv2d_0.w_0 [out in h w] and conv2d_0.b_0; layer_norm_0.w_0 (scale) and .b_0 (shift);
-// batch_norm_0.w_0, .b_0, .w_1 (mean) and .w_2 (variance). What is called otherwise has its line in [Source]'s Names.
-// Linear layers of PyTorch are [out in]: transpose them where they are saved. A shape shows that this was forgotten,
-// but for as many inputs as outputs.
+// Layers without names are named as in PaddlePaddle's static graphs: fc_0.w_0 [in out] and fc_0.b_0; embedding_0.w_0
+// [height dim]; conv2d_0.w_0 [out in h w] and conv2d_0.b_0; layer_norm_0.w_0 (scale) and .b_0 (shift);
+// batch_norm_0.w_0, .b_0, .w_1 (mean) and .w_2 (variance). Map other names in Source.Names. Linear layers of PyTorch
+// are [out in]: transpose them when you save them. If you forget, the shape is an error, unless inputs and outputs have
+// the same number.
 //
-// # What is refused
+// # Errors
 //
 // Arrays are little-endian and row-major. Numbers are float32, or float64, which are rounded, or, of safetensors and
-// ONNX, float16 or bfloat16; ids are integers of 32 or 64 bits. Another type or order is an error that says how to save
-// the array; so is a file that is cut, or whose header is not what follows. Readers take files from anywhere: a header
-// can't have them take memory for what does not come, nor a model of ONNX have them read files outside its directory.
+// ONNX, float16 or bfloat16; ids are integers of 32 or 64 bits. For another type or order the error says how to save
+// the array. A truncated file, or one that does not match its header, is an error too. Readers are safe for untrusted
+// files: a header can't make them allocate memory for data that does not follow, and an ONNX model can't make them read
+// files outside its directory.
 package weights
 
 // The files of this package, in reading order:

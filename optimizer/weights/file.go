@@ -14,7 +14,7 @@ import (
 	"github.com/gofleet/gofleet/internal/files"
 )
 
-// File is a file of named arrays, or a saved model, opened. Its methods may be called concurrently.
+// File is an open file of named arrays, or an open saved model. Its methods may be called concurrently.
 type File struct {
 	name string
 	in   contents
@@ -35,10 +35,9 @@ type contents interface {
 // idsSuffix ends the name of the array that has the ids of an embedding's rows: the embedding's is before it.
 const idsSuffix = ".ids"
 
-// Open opens a file of arrays: numpy's .npz or .npy, which is one array of the file's name without its ending,
-// .safetensors, or the initializers of .onnx; or the directory of a saved model, which is read once to see that it is
-// whole (see nn.Load; a delta is refused). Its header is read, and what is in it when it is asked for. The file must
-// be closed.
+// Open opens a file of arrays: numpy's .npz or .npy (one array, named after the file without its extension),
+// .safetensors, or the initializers of .onnx; or the directory of a saved model, whose checksums are verified first
+// (see nn.Load; a delta is refused). Open reads the header; arrays are read on demand. The file must be closed.
 func Open(ctx context.Context, name string) (*File, error) {
 	if err := files.CheckLocal(name); err != nil {
 		return nil, fmt.Errorf("weights: %w", err)
@@ -88,11 +87,11 @@ func openStreams(r io.ReaderAt, size int64, name string) (streams, error) {
 // Close closes the file.
 func (f *File) Close() error { return f.in.close() }
 
-// Names are the names of the arrays, sorted. An embedding has one of its name and, unless its ids are 0, 1, 2 and so
-// on, one of its ids with .ids behind.
+// Names returns the names of the arrays, sorted. An embedding has an array with its name and, unless its ids are 0, 1,
+// 2 and so on, an array name.ids.
 func (f *File) Names() []string { return slices.Sorted(slices.Values(f.in.names())) }
 
-// Array reads an array of float32, or of float64, which are rounded, or of float16 or bfloat16.
+// Array reads an array of float32, float64 (which is rounded), float16 or bfloat16.
 func (f *File) Array(name string) (Array, error) {
 	a, err := f.in.array(name)
 	if err != nil {
@@ -101,9 +100,9 @@ func (f *File) Array(name string) (Array, error) {
 	return a, nil
 }
 
-// Rows goes over the rows of an embedding as they lie in the file, which may be larger than memory: an array [rows
-// dim] of numbers as Array reads them, and their ids, which are integers. Without an array of ids row i is that of id
-// i. An error comes last, with no row.
+// Rows iterates over the rows of an embedding in the order of the file, which may be larger than memory: an array [rows
+// dim] of numbers that Array can read, and an array of integer ids. Without ids, row i belongs to id i. An error comes
+// last, without a row.
 func (f *File) Rows(name string) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		err := f.in.rows(name, func(id uint64, w []float32) error {

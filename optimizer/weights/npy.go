@@ -26,9 +26,9 @@ var npyTypes = map[string]safetensors.DType{
 	"<i4": safetensors.I32, "<i8": safetensors.I64, "<u4": safetensors.U32, "<u8": safetensors.U64,
 }
 
-// WriteNPY writes the rows as one array of numpy, float32 [rows dim], by ascending id: row i is id i's. A gap in the
-// ids is refused, as an array has no place for it: [WriteNPZ] writes them too. Rows are
-// in a temporary file until all have come (see os.TempDir).
+// WriteNPY writes the rows as one numpy array, float32 [rows dim], by ascending id: row i belongs to id i. Gaps in the
+// ids are refused; use [WriteNPZ], which also writes ids. Rows are kept in a temporary file until all have been read
+// (see os.TempDir).
 func WriteNPY(w io.Writer, rows iter.Seq2[Row, error]) error {
 	s, err := keep(rows)
 	if err == nil {

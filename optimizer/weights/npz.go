@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// WriteNPZ writes rows as a file of numpy with two arrays, by ascending id: the ids, uint64 [rows], of the name with
-// .ids behind, and the rows, float32 [rows dim], of the name. Rows are in a temporary file until all have come (see
+// WriteNPZ writes rows as a file of numpy with two arrays, by ascending id: the ids, uint64 [rows], named name.ids, and
+// the rows, float32 [rows dim], named name. Rows are kept in a temporary file until all have been read (see
 // os.TempDir).
 //
 //	a = numpy.load("user.npz"); a["user.ids"]; a["user"]

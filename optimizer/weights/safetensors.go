@@ -40,8 +40,8 @@ func (f safetensorsFile) open(name string) (*stream, error) {
 	return newStream(t.DType, t.Shape, f.Section(t), t.Size, func() error { return nil })
 }
 
-// WriteSafetensors writes rows as a safetensors file with the two tensors of [WriteNPZ], as a saved model has them.
-// Rows are in a temporary file until all have come (see os.TempDir).
+// WriteSafetensors writes rows as a safetensors file with the two tensors of [WriteNPZ], as in a saved model. Rows are
+// kept in a temporary file until all have been read (see os.TempDir).
 func WriteSafetensors(w io.Writer, name string, rows iter.Seq2[Row, error]) error {
 	s, err := keep(rows)
 	if err == nil {

@@ -13,23 +13,23 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// Source says where the weights of a model come from. What is in hand comes before what is in the file.
+// Source is the source of a model's weights. Arrays and Rows take precedence over File.
 type Source struct {
-	// File has dense weights and embeddings, by the names of the model's params; nil is none. What else it has, such as
-	// the state of an optimizer, is passed over.
+	// File has dense weights and embeddings, by the names of the model's params; nil means none. Other arrays, such as
+	// the state of an optimizer, are ignored.
 	File *File
-	// Names are the file's names of params, by the params' own names, where they differ.
+	// Names maps names of params to names in the file, where they differ.
 	Names map[string]string
-	// Arrays are dense weights in hand, by the params' names.
+	// Arrays are dense weights in memory, by the params' names.
 	Arrays map[string]Array
 	// Rows are rows of embeddings, by the params' names.
 	Rows map[string]iter.Seq2[Row, error]
 }
 
-// SaveModel writes the directory of a saved model, with a graph in hand and weights from elsewhere, such as another
-// program's: what a fleet's SaveInferenceModel makes after training. nn.Load and a scorer serve it; a job begins from
-// it by Restore, on every role, each server with the rows that it owns; with RestoreOptions.Params from some embeddings
-// of it alone. m is nn.Inference of the outputs.
+// SaveModel writes the directory of a saved model from a graph and weights from elsewhere, such as another program; the
+// result is like that of a fleet's SaveInferenceModel after training. nn.Load and a Scorer serve it. A job begins from
+// it by Restore, on every role, where each server reads the rows that it owns; RestoreOptions.Params restores only some
+// embeddings. m is nn.Inference of the outputs.
 //
 //	paddle, err := weights.Open(ctx, "paddle.npz")        // numpy.savez("paddle.npz", **{name: p.numpy() for name, p in …})
 //	defer paddle.Close()
@@ -38,12 +38,12 @@ type Source struct {
 //		Names: map[string]string{"SparseFeatFactors": "embedding_0.w_0"}, // fc_0.w_0 and so on are called the same
 //	})
 //
-// Each param of the model needs weights of its own shape: nothing is transposed, cut or filled up. Of an embedding
-// without a height, or whose file has ids, any rows may be there; a file that has none is all rows from id 0 on.
+// Each param of the model needs weights of exactly its shape: nothing is transposed, cut or padded. For an embedding
+// without a height, or with ids in the file, any rows may be present; a file without ids has all rows from id 0 on.
 // Numbers that are not finite are refused.
 //
-// Rows go through a temporary file (see os.TempDir), so that no table has to fit into memory; their ids do. Like a
-// fleet's, the call replaces a model that is in the directory as a whole, or leaves it when it fails.
+// Rows go through a temporary file (see os.TempDir), so that only their ids have to fit into memory. An existing model
+// in the directory is replaced atomically, and kept if the call fails.
 func SaveModel(ctx context.Context, dir string, m optimizer.Model, from Source) error {
 	err := saveModel(ctx, dir, m, from)
 	if err != nil {

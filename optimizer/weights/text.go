@@ -9,8 +9,8 @@ import (
 	"strconv"
 )
 
-// WriteText writes rows as text, a line for each in the order in which they come: the id, a tab, and the weights with
-// commas between them, each in as few digits as it takes to read it back exactly.
+// WriteText writes rows as text, a line for each, in the order of rows: the id, a tab, and the weights separated by
+// commas, each with the fewest digits that read back exactly.
 //
 //	42	0.25,-1.5e-05,3
 func WriteText(w io.Writer, rows iter.Seq2[Row, error]) error {
@@ -31,7 +31,7 @@ func WriteText(w io.Writer, rows iter.Seq2[Row, error]) error {
 	return nil
 }
 
-// AppendText implements [encoding.TextAppender]: a line of [WriteText], without its end. It doesn't fail.
+// AppendText implements [encoding.TextAppender]: a line of [WriteText], without the line end. The error is always nil.
 func (r Row) AppendText(b []byte) ([]byte, error) {
 	b = append(strconv.AppendUint(b, r.ID, 10), '\t')
 	for i, v := range r.W {

@@ -13,19 +13,19 @@ import (
 	"strings"
 )
 
-// Word2Vec is the format of word2vec, gensim's KeyedVectors and fastText: a line with the number of words and of each's
-// numbers, then the words, each with its numbers. The zero value is the binary form, in which the numbers are float32.
+// Word2Vec is the format of word2vec, gensim's KeyedVectors and fastText: a line with the number of words and the
+// dimension, then the words, each with its numbers. The zero value is the binary form, in which the numbers are
+// float32.
 type Word2Vec struct {
-	// Text is the form in which numbers are written out, a line for each word. Without its first line it is GloVe's,
-	// which is read too.
+	// Text selects the text form, with a line for each word. GloVe's format, which lacks the first line, is read too.
 	Text bool
-	// Words has the word of each id: that of id 3 is Words[3]. An id that has none can't be written, and words of a
-	// file that are not among them are passed over when it is read. Nil means that a word is the id in decimal.
+	// Words has the word of each id: the word of id 3 is Words[3]. An id without a word can't be written, and words of
+	// a file that are not in Words are skipped on reading. Nil means that a word is the id in decimal.
 	Words []string
 }
 
-// Write writes rows by ascending id. They are in a temporary file until all have come (see os.TempDir), since their
-// number is written first.
+// Write writes rows by ascending id. Rows are kept in a temporary file until all have been read (see os.TempDir), since
+// their number is written first.
 func (f Word2Vec) Write(w io.Writer, rows iter.Seq2[Row, error]) error {
 	s, err := keep(rows)
 	if err == nil {
@@ -124,8 +124,7 @@ func (f Word2Vec) Read(r io.Reader) iter.Seq2[Row, error] {
 	}
 }
 
-// ReadWords reads the words alone, in the order of the file: the Words with which Read gives the first row id 0, and so
-// on.
+// ReadWords reads only the words, in the order of the file. Used as Words, they give the first row id 0, and so on.
 func (f Word2Vec) ReadWords(r io.Reader) ([]string, error) {
 	var words []string
 	err := f.each(r, func(word []byte, _ []float32) error {
