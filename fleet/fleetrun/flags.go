@@ -43,7 +43,7 @@ var refusals = []struct{ names, reason string }{
 		"gofleet has servers and workers, no heterogeneous workers: give their share to --worker_num"},
 	{"coordinators coordinator_num", "gofleet has servers and workers, no coordinators: drop the flag"},
 	{"master rank nnodes",
-		"ranks are not assigned automatically: name all roles with --servers and --workers, or the machines with "+
+		"ranks are not assigned automatically: name all roles with --servers and --workers, or the machines with " +
 			"--ips, and type the same on each"},
 	{"elastic_server elastic_pre_hook elastic_level elastic_timeout np scale force",
 		"a job has the roles it was started with: drop the flag"},
