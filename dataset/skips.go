@@ -29,6 +29,6 @@ func (r *filesReader) warn() {
 		r.ended(s)
 	}
 	if s.lines > 0 && r.OnBad == nil {
-		slog.Warn("dataset: bad lines were passed over", "lines", s.lines, "first", s.first.Error())
+		slog.Warn("dataset: skipped bad lines", "lines", s.lines, "first", s.first.Error())
 	}
 }

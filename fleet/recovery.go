@@ -71,7 +71,7 @@ func (j *job) goOn(epoch int) {
 	reading := j.backend.Reading()
 	reading.Begin(epoch)
 	reading.Unlike(func(saved, now int) {
-		j.log.Warn("the epoch that was under way begins anew: the checkpoint is of another number of training threads",
+		j.log.Warn("the current epoch begins anew: the checkpoint is of another number of training threads",
 			"worker", j.id.Index, "threads then", saved, "threads now", now)
 	})
 }
@@ -279,7 +279,7 @@ func (s *saver) rescue() {
 		s.j.log.Warn("no checkpoint was saved before this worker ends", "worker", s.j.id.Index, "error", err)
 		s.of.lose(err)
 	case mine:
-		s.j.log.Info("a checkpoint is saved, and the same command goes on from it", "dir", s.j.strategy.Recovery.Dir,
+		s.j.log.Info("a checkpoint was saved; the same command goes on from it", "dir", s.j.strategy.Recovery.Dir,
 			"worker", s.j.id.Index)
 	}
 }
@@ -353,7 +353,7 @@ func (s *saver) save(ctx context.Context) error {
 // retry logs a failure, and is how long to wait before the next attempt.
 func (s *saver) retry(err error) time.Duration {
 	wait := min(retryAfter, s.every)
-	s.j.log.Warn("a checkpoint failed, it is tried again", "worker", s.j.id.Index, "in", strategy.Duration(wait),
+	s.j.log.Warn("saving a checkpoint failed, it is tried again", "worker", s.j.id.Index, "in", strategy.Duration(wait),
 		"error", err)
 	return wait
 }

@@ -24,7 +24,7 @@ func (c counts) feeds() (all []*Node) {
 // check says what is wrong with the feeds of a table of this graph.
 func (c counts) check(g *Graph, o EmbeddingOptions) error {
 	if c.any() && !o.Entry.Counts() {
-		return errors.New("Show and Click are for an Entry with ShowClick: without it nobody counts")
+		return errors.New("Show and Click need an Entry with ShowClick: nothing else counts them")
 	}
 	for _, n := range c.feeds() {
 		switch _, ok := n.op.(feed); {

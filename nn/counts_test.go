@@ -85,7 +85,7 @@ func TestShowsAndClicksOfABatch(t *testing.T) {
 func TestCountingFeedsAreChecked(t *testing.T) {
 	other := NewGraph(1).IDs("y", 1)
 	for want, build := range map[string]func(g *Graph, o EmbeddingOptions) EmbeddingOptions{
-		"without it nobody counts": func(g *Graph, o EmbeddingOptions) EmbeddingOptions {
+		"need an Entry with ShowClick": func(g *Graph, o EmbeddingOptions) EmbeddingOptions {
 			o.Entry, o.Click = optimizer.Entry{}, g.IDs("y", 1)
 			return o
 		},

@@ -79,7 +79,7 @@ func OpenScorer(dir string, o ScorerOptions) (*Scorer, error) {
 		m, err = m.withDeltasIn(o.Deltas)
 	}
 	if errors.Is(err, ErrForked) {
-		slog.Warn("nn: OpenScorer: what was saved before the fork is served, until there is another base", "error", err)
+		slog.Warn("nn: OpenScorer: deltas after the fork are ignored, until there is another base", "error", err)
 	} else if err != nil {
 		return nil, err
 	}

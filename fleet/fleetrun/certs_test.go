@@ -101,7 +101,7 @@ func TestCertsRefused(t *testing.T) {
 		"certs " + dir + " [::1]":            `host "[::1]"`,
 		"certs " + dir + " not_a_host!":      `host "not_a_host!": no host has '!' in its name`,
 		"certs " + dir + " näme":             `host "näme": no host has 'ä'`,
-		"certs " + dir + " 0.0.0.0":          "nobody can call that address",
+		"certs " + dir + " 0.0.0.0":          "no machine can call that address",
 		"certs s3://bucket/tls 10.89.176.11": "s3://",
 	} {
 		con, said := consoleOn(t, false)

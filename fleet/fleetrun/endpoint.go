@@ -68,7 +68,7 @@ func checkHost(host string) error {
 	}
 	a, err := netip.ParseAddr(host)
 	if err == nil && a.IsUnspecified() {
-		return errors.New("nobody can call that address: name one that the other machines reach")
+		return errors.New("no machine can call that address: name one that the other machines can reach")
 	}
 	for _, c := range host {
 		if err != nil && isStrange(c) {

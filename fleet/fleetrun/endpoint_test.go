@@ -38,8 +38,8 @@ func TestParseListErrors(t *testing.T) {
 		{"http://10.0.0.1:80", "expected ip:port"},
 		{"[::1:80", "expected ip:port"},
 		{"10.0.0.1:1;10.0.0.2:2", "expected ip:port"},
-		{"0.0.0.0:36000", "nobody can call that address"},
-		{"[::]:36000", "nobody can call that address"},
+		{"0.0.0.0:36000", "no machine can call that address"},
+		{"[::]:36000", "no machine can call that address"},
 		{"a b:36000", "expected ip:port"},
 	}
 	for _, tt := range tests {

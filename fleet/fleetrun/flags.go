@@ -209,12 +209,12 @@ func (o *options) usage() string {
 		"       fleetrun inspect [--json] DIR...\n" +
 		"       fleetrun compare [--by COLUMN] DIR...\n" +
 		"       fleetrun pin|unpin DIR...\n\n" +
-		"Starts servers and workers of a parameter-server job, or the workers of a collective job, which has no " +
-		"servers. The program\n" +
-		"is a Go package or an executable. With certs, makes certificates for the machines of a cluster; doctor\n" +
-		"reports whether a role could run on this machine, and what is missing; new writes a program for a file of rows;\n" +
-		"verify and inspect check and show checkpoints and saved models, and pin keeps a checkpoint that a job would " +
-		"remove;\ncompare compares finished jobs.\n\n")
+		"Starts the servers and workers of a parameter-server job, or the workers of a collective job, which has no\n" +
+		"servers. The program is a Go package or an executable.\n\n" +
+		"certs makes certificates for the machines of a cluster. doctor reports whether a role could run on this\n" +
+		"machine, and what is missing. new writes a training program for a file of rows. verify checks checkpoints and\n" +
+		"saved models, inspect shows what is in them, and pin keeps a checkpoint that a job would remove. compare\n" +
+		"compares finished jobs.\n\n")
 	shown := flag.NewFlagSet("", flag.ContinueOnError)
 	shown.SetOutput(&b)
 	o.flags.VisitAll(func(f *flag.Flag) {

@@ -113,12 +113,11 @@ func (o *options) nobody() error {
 	for _, arg := range o.args {
 		name, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
 		if strings.HasPrefix(arg, "-") && o.flags.Lookup(name) != nil {
-			return fmt.Errorf("who takes part? %s stands behind the program, whose own flag it is there: fleetrun's "+
-				"stand before %s",
-				arg, o.program)
+			return fmt.Errorf("no roles named: %s comes after the program and is passed to it: put fleetrun's flags "+
+				"before %s", arg, o.program)
 		}
 	}
-	return errors.New("who takes part? --server_num=N --worker_num=N start servers and workers here, " +
+	return errors.New("no roles named: --server_num=N --worker_num=N start servers and workers here, " +
 		"--nproc_per_node=N workers " +
 		"without servers; a program that trains alone needs no fleetrun")
 }

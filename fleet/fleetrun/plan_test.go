@@ -93,7 +93,7 @@ func TestPlanCollective(t *testing.T) {
 func TestPlanErrors(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ args, want string }{
-		{"", "who takes part? --server_num=N --worker_num=N start servers and workers here, --nproc_per_node=N workers without servers"},
+		{"", "no roles named: --server_num=N --worker_num=N start servers and workers here, --nproc_per_node=N workers without servers"},
 		{"--server_num=1", "no workers: say how many run on this machine with --worker_num, or name them with --workers"},
 		{"--workers=10.0.0.2,10.0.0.3", "none of --workers=10.0.0.2,10.0.0.3 is this machine"},
 		{"--ips=10.0.0.1 --worker_num=2", "--ips=10.0.0.1 names machines, and --workers or --worker_num workers"},

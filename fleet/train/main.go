@@ -166,7 +166,7 @@ func play(ctx context.Context, o *Options, job func() (Job, error)) error {
 			return cmp.Or(f.Unsaved(), err)
 		}
 		if errors.Is(err, errOver) {
-			slog.Info("this role was started again behind the end of its job", "role", f.String(), "why", err)
+			slog.Info("this role was started again after the end of its job", "role", f.String(), "why", err)
 			return nil
 		}
 		if back != nil && errors.Is(err, fleet.ErrMissing) {

@@ -95,7 +95,7 @@ func (c *Options) Register(fs *flag.FlagSet) {
 	fs.StringVar(&c.amend, "strategy", "", `more of the strategy, as JSON: {"worker_timeout": "10s"}`)
 	fs.StringVar(&c.placement, "placement", "RoundRobin", "RoundRobin, HashName or Balanced")
 	fs.StringVar(&c.codec, "codec", "none", strings.Join(strategy.Codecs(), ", "))
-	fs.StringVar(&c.payload, "payload", "float32", "number format of pushed gradients: float32, float16, bfloat16 or int8")
+	fs.StringVar(&c.payload, "payload", "float32", "format of pushed gradients: float32, float16, bfloat16 or int8")
 	fs.Uint64Var(&c.Seed, "seed", c.Seed, "seed of the order of data and of first weights")
 	fs.IntVar(&c.Epochs, "epochs", c.Epochs, "passes over the training data")
 	fs.IntVar(&c.Threads, "threads", c.Threads, "training threads per worker; more than one only in modes async, "+

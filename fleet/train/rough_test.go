@@ -208,7 +208,7 @@ func TestAWorkerBehindTheEndOfItsJob(t *testing.T) {
 		late := play("worker", &said, k.args...)
 		late.Env = append(late.Env, deserted+"=1", "FLEET_LOG=json")
 		err := late.Run()
-		if late.ProcessState.ExitCode() != k.want || (k.want == 0) != strings.Contains(said.String(), `behind the end of its job","role":"worker 0 of 1"`) {
+		if late.ProcessState.ExitCode() != k.want || (k.want == 0) != strings.Contains(said.String(), `after the end of its job","role":"worker 0 of 1"`) {
 			t.Errorf("%v: %v, want status %d:\n%s", k.args, err, k.want, said.String())
 		}
 	}

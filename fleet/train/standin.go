@@ -122,7 +122,7 @@ func (r *Run) short() error {
 	default:
 		many = "some"
 	}
-	return fmt.Errorf("train: the job has ended without workers %v, and nobody came in their places: %s %w; a job "+
+	return fmt.Errorf("train: the job has ended without workers %v, which were not replaced: %s %w; a job "+
 		"with -checkpoint that is started again with all workers trains them", r.others.gone, many, ErrShort)
 }
 

@@ -120,7 +120,7 @@ func (s *Series) Resume(ctx context.Context, load func(dir string) error) (found
 		case !Torn(err):
 			return false, err
 		}
-		s.Log.Warn("checkpoint passed over, it is not whole", "dir", dir, "why", err)
+		s.Log.Warn("skipped a checkpoint that is not complete", "dir", dir, "why", err)
 	}
 	return false, nil
 }
@@ -290,7 +290,7 @@ func (s *Series) Prune() {
 		}
 	}
 	if err != nil {
-		s.Log.Warn("an old checkpoint is left", "dir", s.Dir, "error", err)
+		s.Log.Warn("an old checkpoint could not be removed", "dir", s.Dir, "error", err)
 	}
 }
 

@@ -260,7 +260,7 @@ func (c *hello) say(ctx context.Context, s int) error {
 		c.loads.Store(w.Loads.Frozen) // which it brings behind this
 		c.wholes.Store(w.Loads.Whole)
 		if w.Shares > 0 && c.Worker == 0 && w.Life == 1 {
-			c.link.log.Warn("the epoch that was under way begins anew: the checkpoint is of another number of workers",
+			c.link.log.Warn("the current epoch begins anew: the checkpoint is of another number of workers",
 				"workers then", w.Shares, "workers now", c.Workers, "epoch", w.Progress.Epoch+1)
 		}
 	}

@@ -146,7 +146,7 @@ func (k *cuts) repeat(do func() error) error {
 		if try == mostCuts || k.link.strategy.Recovery.Journal == "" || !errors.Is(err, wire.ErrStale) {
 			return err
 		}
-		k.link.log.Info("a cut through all servers is made anew, since one of them was started again meanwhile", "said",
+		k.link.log.Info("a cut through all servers is repeated, since one of them was restarted meanwhile", "said",
 			err)
 	}
 }

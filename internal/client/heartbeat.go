@@ -49,7 +49,7 @@ func (l *link) beatTo(server int) {
 		switch {
 		case err == nil:
 		case absent.Ended(l.heard.clock.Now(), l.endedAfter()):
-			l.fail(l.name(server, fmt.Errorf("it has ended, nobody listens there any more: %w", wire.ErrWentBack)))
+			l.fail(l.name(server, fmt.Errorf("it has ended, its port is closed: %w", wire.ErrWentBack)))
 			return
 		case isRefusal(err), hopeless(err):
 			l.fail(l.name(server, err))

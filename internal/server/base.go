@@ -141,7 +141,7 @@ func (c *segments) forget() {
 		var b base
 		if !seg.Continues && json.Unmarshal(seg.Head, &b) == nil && b.From.ID != "" && b.From.whole() == nil {
 			if err := c.journal.Forget(seg.Number); err != nil {
-				c.log.Warn("a part of the journal that is not needed any more is left", "error", err)
+				c.log.Warn("a part of the journal that is no longer needed could not be removed", "error", err)
 			}
 			return
 		}

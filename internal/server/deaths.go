@@ -125,7 +125,7 @@ func (c *deaths) declare(ctx context.Context, d *roster.Death) {
 	c.peers.Others(func(to int) {
 		var a wire.Fenced
 		if err := c.peers.Tell(ctx, to, wire.OpFence, order, &a); err != nil {
-			c.log.Warn("could not tell a server of a death", "server", to, "error", err)
+			c.log.Warn("could not notify a server of a worker's death", "server", to, "error", err)
 			return
 		}
 		fenced(a)

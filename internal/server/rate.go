@@ -91,7 +91,7 @@ func (c *rates) set(round mode.Round, factor float64) {
 	if factor == c.factor() {
 		return
 	}
-	c.log.Info("learning rates have another factor", "factor", factor, "before", c.factor())
+	c.log.Info("the factor on learning rates has changed", "factor", factor, "before", c.factor())
 	if !c.rounds {
 		c.store.SetRateFactor(factor)
 		return

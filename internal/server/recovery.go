@@ -205,7 +205,7 @@ func (c *recovery) committed(msg *saved) {
 	if msg.progress == nil {
 		return
 	}
-	c.log.Info("checkpoint is whole", "dir", msg.dir, "after epoch", msg.progress.Epoch)
+	c.log.Info("checkpoint is complete", "dir", msg.dir, "after epoch", msg.progress.Epoch)
 	c.st.Lock()
 	c.meter.checkpoints.Add(1)
 	c.last.commit(msg.id)
@@ -242,7 +242,7 @@ func (c *recovery) goOn(dir string, positions [][]progress.Position) {
 	saved, now := len(positions), c.roster.Workers()
 	if saved > 0 && saved != now && c.index == 0 {
 		c.shares = saved
-		c.log.Warn("the epoch that was under way begins anew: the checkpoint is of another number of workers", "dir",
+		c.log.Warn("the current epoch begins anew: the checkpoint is of another number of workers", "dir",
 			dir,
 			"workers then", saved, "workers now", now, "epoch", c.progress.Epoch+1)
 	}

@@ -124,7 +124,7 @@ func (c *reloading) takesFrozen(params []string) bool {
 // report logs what was loaded, and whose gradients are of the weights before. Locked. A gradient that is noted was
 // computed at the weights before, and no cut waits for its round.
 func (c *reloading) report(n *beside) {
-	c.log.Info("loaded while the job runs", "dir", n.from.Dir, "loaded", n.from.Origin)
+	c.log.Info("loaded a model into the running job", "dir", n.from.Dir, "loaded", n.from.Origin)
 	n.found.Tell(c.log)
 	var old []int
 	for w, p := range c.rounds.noted {

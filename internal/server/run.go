@@ -112,7 +112,7 @@ func (s *Server) Run(ctx context.Context) error {
 // starts roles again and again finds by it that there is nothing left to do.
 func (s *Server) ended() {
 	if err := s.recovery.series.End(); err != nil && !errors.Is(err, checkpoint.ErrNone) {
-		s.log.Warn("the end of the job could not be noted beside its checkpoints", "error", err)
+		s.log.Warn("could not record the end of the job in its checkpoint directory", "error", err)
 	}
 }
 

@@ -142,7 +142,7 @@ func (c *holding) remove(number uint64) {
 	c.wrote = nil
 	c.under.Go(func() {
 		if err := checkpoint.Discard(w.save.dir, w.part.File); err != nil {
-			c.log.Warn("the part of a checkpoint that was given up is left", "dir", w.save.dir, "error", err)
+			c.log.Warn("the part of an abandoned checkpoint could not be removed", "dir", w.save.dir, "error", err)
 		}
 	})
 }

@@ -29,7 +29,7 @@ func (t *Trainer) GoOn(worker, workers int) {
 		t.Steps.reading.Resume(t.positions[worker], t.progress.Epoch)
 		return
 	} else if saved > 0 && worker == 0 && t.resumed {
-		t.series.Log.Warn("the epoch that was under way begins anew: the checkpoint is of another number of workers",
+		t.series.Log.Warn("the current epoch begins anew: the checkpoint is of another number of workers",
 			"workers then", saved, "workers now", workers, "epoch", t.progress.Epoch+1)
 	}
 	t.Steps.reading.Resume(nil, t.progress.Epoch)

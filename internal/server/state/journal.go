@@ -91,6 +91,6 @@ func (c *Journal) Void() {
 		return
 	}
 	if err := c.Journal.Void(); err != nil {
-		c.log.Warn("a journal that nobody needs is left", "error", err)
+		c.log.Warn("a journal that is no longer needed could not be removed", "error", err)
 	}
 }

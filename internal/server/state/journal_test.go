@@ -258,7 +258,7 @@ func TestAJournalThatStays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if j.Void(); !strings.Contains(said.String(), "is left") {
+	if j.Void(); !strings.Contains(said.String(), "could not be removed") {
 		t.Errorf("the log has %q", said)
 	}
 }
