@@ -1,6 +1,8 @@
 package twin_test
 
 import (
+	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -21,7 +23,7 @@ var (
 var mutated = []string{"internal/session/*.go", "internal/exchange/*.go", "internal/mode/*.go", "internal/update/*.go",
 	"internal/checkpoint/*.go", "nn/executor.go", "nn/table.go", "nn/run.go", "nn/session.go", "nn/plan.go"}
 
-// TestMutants changes one operator, condition or statement of a copy of the tree, drawn by seed, and says which of
+// TestMutants changes one operator, condition or statement of the product, drawn by seed, and says which of
 // these changes no seed of TestJobs finds:
 //
 //	go test ./fleet/internal/twin -run TestMutants -mutants 30 -power 500 -timeout 3h -v
@@ -31,22 +33,20 @@ func TestMutants(t *testing.T) {
 	if *mutants == 0 {
 		t.Skip("-mutants says how many mutants to draw, -power how many seeds to play")
 	}
-	tree, remain, drew := copyTree(t), 0, map[string]bool{}
+	root, err := filepath.Abs("../../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, remain, drew := t.TempDir(), 0, map[string]bool{}
 	for seed, drawn := *mutant, 0; drawn < *mutants; seed++ {
-		file, was, says := mutate(t, tree, seed)
+		overlay, says := mutate(t, root, dir, seed)
 		if drew[says] {
-			if err := os.WriteFile(file, was, 0o644); err != nil {
-				t.Fatal(err)
-			}
 			continue
 		}
 		drew[says] = true
 		seeds, how := -2, ""
 		if *power > 0 {
-			seeds, how = find(t, tree)
-		}
-		if err := os.WriteFile(file, was, 0o644); err != nil {
-			t.Fatal(err)
+			seeds, how = find(t, root, "-overlay", overlay)
 		}
 		switch {
 		case *power == 0:
@@ -66,12 +66,12 @@ func TestMutants(t *testing.T) {
 	}
 }
 
-// mutate changes one place of one file, and returns what the file was.
-func mutate(t *testing.T, tree string, seed uint64) (file string, was []byte, says string) {
+// mutate changes one place of one file of the tree in root, for builds with the overlay that it writes into dir.
+func mutate(t *testing.T, root, dir string, seed uint64) (overlay, says string) {
 	t.Helper()
 	var files []string
 	for _, pattern := range mutated {
-		all, err := filepath.Glob(filepath.Join(tree, pattern))
+		all, err := filepath.Glob(filepath.Join(root, pattern))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -82,15 +82,18 @@ func mutate(t *testing.T, tree string, seed uint64) (file string, was []byte, sa
 		}
 	}
 	m, err := law.Mutate(files, seed)
-	if err == nil {
-		was, err = os.ReadFile(m.File)
+	if err != nil {
+		t.Fatal(err)
 	}
+	now := filepath.Join(dir, "mutant.go")
+	overlay = filepath.Join(dir, "overlay.json")
+	places, err := json.Marshal(map[string]map[string]string{"Replace": {m.File: now}})
 	if err == nil {
-		err = os.WriteFile(m.File, m.Now, 0o644)
+		err = errors.Join(os.WriteFile(now, m.Now, 0o644), os.WriteFile(overlay, places, 0o644))
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	name, _ := filepath.Rel(tree, m.File)
-	return m.File, was, fmt.Sprintf("%s:%d: %s", name, m.Line, m.Says)
+	name, _ := filepath.Rel(root, m.File)
+	return overlay, fmt.Sprintf("%s:%d: %s", name, m.Line, m.Says)
 }

@@ -92,10 +92,13 @@ var found = regexp.MustCompile(`FLEET_SEED=(\d+): ([^\n]*)`)
 
 // find builds the twin in a tree, and says which seed is the first that fails, −1 where all pass, and −2 where it doesn't
 // build.
-func find(t *testing.T, tree string) (seed int, says string) {
+func find(t *testing.T, tree string, flags ...string) (seed int, says string) {
 	t.Helper()
-	binary := filepath.Join(tree, "twin.test")
-	if out, err := run(t, tree, "go", "test", "-c", "-o", binary, "./fleet/internal/twin"); err != nil {
+	dir := t.TempDir()
+	defer os.RemoveAll(dir) // as soon as it has run
+	binary := filepath.Join(dir, "twin.test")
+	build := append([]string{"test", "-c", "-o", binary}, flags...)
+	if out, err := run(t, tree, "go", append(build, "./fleet/internal/twin")...); err != nil {
 		return -2, string(out)
 	}
 	cmd := exec.Command(binary, "-test.run", "^TestJobs$", "-first", "-shrink", "0", "-test.timeout", "20m")
