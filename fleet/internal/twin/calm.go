@@ -15,6 +15,7 @@ func (p Program) Calm() (calm Program, ok bool) {
 	if calm = p.copy(); p.narrow() {
 		return p, false
 	}
+	calm.Store = false
 	var legs []Leg
 	for i, l := range calm.Legs {
 		if l.ordered() || l.copies() || l.counted() {
@@ -56,7 +57,7 @@ func (l *Leg) calm(p Program, drifts bool) {
 	default:
 		l.Servers = 0
 	}
-	l.From.Refused, l.Misplaced, l.Odd = false, "", ""
+	l.From.Refused, l.Misplaced, l.Odd, l.Misused = false, "", "", false
 	switch how := l.From.How; {
 	case how == "worker" && p.Net.Drop > 0: // a running job that loads keeps its steps, and with them what it drops
 		l.Servers = max(l.Servers, 1)
@@ -103,6 +104,7 @@ func (l *Leg) calm(p Program, drifts bool) {
 // counted says whether a sight is what a process has counted since it began.
 func counted(name string) bool {
 	return strings.HasSuffix(name, " steps") || strings.HasSuffix(name, " pushes rows") ||
+		strings.HasSuffix(name, " guards") || strings.HasSuffix(name, " trains examples") ||
 		strings.HasSuffix(name, " counts pushes") ||
 		strings.Contains(name, " hold")
 }

@@ -18,11 +18,11 @@ func Draw(seed uint64) Program {
 		p.Net.Norm = pick[float32](norm, 0.5, 0.8)
 	}
 	if len(p.Net.Tables) > 0 && often(late, 8) { // rows of which no frame of 4 kB holds many
-		p.Net.Tables[0].Dim, p.Net.Tables[0].Slots = pick(late, 150, 300), 1
+		p.Net.Tables[0].Dim, p.Net.Tables[0].Slots = pick(late, 110, 300), 1
 	}
 	if pieces := rand.New(rand.NewPCG(seed, 21)); p.Net.wide() && often(pieces, 2) { // with clicks, in pieces
 		t := &p.Net.Tables[0]
-		t.Dim, t.Count, t.Chance, t.Score, t.Clicks = 300, 0, 0, 1.05, true
+		t.Dim, t.Count, t.Chance, t.Score, t.Clicks = pick(pieces, 110, 140, 200, 300), 0, 0, 1.05, true
 		for len(t.Pool) < 12 {
 			t.Pool = append(t.Pool, uint64(20+len(t.Pool)))
 		}
@@ -32,7 +32,8 @@ func Draw(seed uint64) Program {
 	if drifts {
 		p.Net.Tables, p.Net.Ledger, p.Net.Beside, p.Net.Bad = nil, false, false, 0
 	}
-	d := drawer{Rand: r, more: more, late: late, p: &p, workers: pick(r, 1, 1, 2, 2, 3), drifts: drifts}
+	d := drawer{Rand: r, more: more, late: late, batches: rand.New(rand.NewPCG(seed, 28)),
+		ends: rand.New(rand.NewPCG(seed, 29)), p: &p, workers: pick(r, 1, 1, 2, 2, 3), drifts: drifts}
 	if drifts {
 		d.workers = max(d.workers, 2)
 	}
@@ -58,6 +59,11 @@ func Draw(seed uint64) Program {
 		}
 	}
 	p.drawReads(rand.New(rand.NewPCG(seed, 26)))
+	late = rand.New(rand.NewPCG(seed, 27))
+	p.Store = often(late, 4)
+	for i := range p.Legs {
+		p.Legs[i].Misused = often(late, 4)
+	}
 	p.name()
 	return p
 }
@@ -71,6 +77,8 @@ type drawer struct {
 	*rand.Rand
 	more    *rand.Rand // of what is drawn besides, so that all else of a seed stays
 	late    *rand.Rand // the same once more
+	batches *rand.Rand // and of periods that end with a checkpoint
+	ends    *rand.Rand // and of processes that are asked to end
 	p       *Program
 	workers int
 	rules   Rules

@@ -32,7 +32,7 @@ func (d *drawer) leg() {
 	}
 	dir := end(at)
 	for k := range l.Calls {
-		if c := &l.Calls[k]; c.Do == shrink && d.p.Net.rates() && d.more.IntN(3) > 0 {
+		if c := &l.Calls[k]; c.ends() && d.p.Net.rates() && d.more.IntN(3) > 0 {
 			c.Decay, c.Least = pick(d.more, 0, 0.5, 0.9), pick(d.more, 0, 0.07, 0.13)
 		}
 	}
@@ -40,7 +40,7 @@ func (d *drawer) leg() {
 	if l.blind() {
 		l.Calls = slices.DeleteFunc(l.Calls, func(c Call) bool {
 			keeps := l.Strategy.GeoRest == strategy.GeoRestKeep // rests of rows that are dropped
-			return c.Do == load || c.Do == shrink && keeps || c.Do == rate
+			return c.Do == load || c.ends() && keeps || c.Do == rate
 		})
 	}
 	if !l.blind() {
@@ -48,6 +48,9 @@ func (d *drawer) leg() {
 	}
 	d.p.Legs = append(d.p.Legs, l)
 }
+
+// ends says whether a call ends a period.
+func (c Call) ends() bool { return c.Do == shrink || c.Do == batch }
 
 // servers draws how many servers a leg has.
 func (d *drawer) servers() int {
@@ -167,6 +170,9 @@ func (d *drawer) call(l Leg, leg, k int) []Call {
 		}
 		if !l.blind() {
 			d.saved = append(d.saved, saved{dir: dir, rules: l.Rules})
+		}
+		if len(d.p.Net.Tables) > 0 && !often(d.batches, 4) {
+			return []Call{{Do: batch, Dir: dir, Unseen: d.batches.IntN(3)}}
 		}
 		return []Call{{Do: save, Dir: dir}}
 	}

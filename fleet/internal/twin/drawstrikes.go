@@ -65,6 +65,11 @@ func (d *drawer) mortal() {
 	for range 1 + d.IntN(3) {
 		l.Strikes = append(l.Strikes, d.strike(l))
 	}
+	if !l.drifts() && !often(d.ends, 10) { // what a copy has of its own would be all that it saves
+		s := (&drawer{Rand: d.ends}).strike(l)
+		s.Kind, s.For = "end", pick(d.ends, 3*time.Second, 45*time.Second, 2*time.Minute)
+		l.Strikes = append(l.Strikes, s)
+	}
 	d.p.Legs = append(d.p.Legs, l)
 }
 

@@ -9,10 +9,11 @@ import (
 )
 
 // guarded is what a worker pushes of a gradient that is not finite: a row stays away, and the gradient of a variable is
-// zero; or what is not a number is zero.
-func (g *gradient) guarded(how strategy.NotFinite) {
+// zero; or what is not a number is zero. It says how many rows and variables are not finite.
+func (g *gradient) guarded(how strategy.NotFinite) (bad int64) {
 	for _, x := range g.dense {
 		if !finite(x) {
+			bad++
 			if how == strategy.NotFiniteSkip {
 				clear(x)
 			}
@@ -24,6 +25,7 @@ func (g *gradient) guarded(how strategy.NotFinite) {
 			if finite(x) {
 				continue
 			}
+			bad++
 			if how == strategy.NotFiniteSkip {
 				delete(rows, id)
 				delete(g.marks[table], id)
@@ -31,6 +33,7 @@ func (g *gradient) guarded(how strategy.NotFinite) {
 			zeroNaN(x)
 		}
 	}
+	return bad
 }
 
 func finite(x []float64) bool { return !slices.ContainsFunc(x, math.IsNaN) }

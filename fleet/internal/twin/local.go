@@ -112,8 +112,8 @@ func (m *model) drift(at string, c Call) {
 
 // made is how many steps all workers have made.
 func (m *model) made() (n int64) {
-	for _, steps := range m.steps {
-		n += steps
+	for _, w := range m.work {
+		n += w.steps
 	}
 	return n
 }

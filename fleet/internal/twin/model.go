@@ -57,12 +57,12 @@ type model struct {
 	// number is 0 for the play without noise, else that of a copy
 	number, meetings int
 
-	o     *ordered // nil in legs of rounds
-	l     Leg
-	now   *state
-	steps []int64 // pushes of each worker
-	rows  []int64 // rows of these
-	owed  []owed  // of each worker
+	o    *ordered // nil in legs of rounds
+	ends bool     // all calls of the leg are made
+	l    Leg
+	now  *state
+	work []work // of each worker
+	owed []owed // of each worker
 
 	averages []average  // of each worker, of batch norm
 	rests    []rest     // of each worker, in a leg whose exchanges keep them
@@ -73,7 +73,8 @@ func (m *model) leg(i int, l Leg) {
 	if l.counted() {
 		return // the ledger judges it
 	}
-	m.l, m.now, m.steps, m.rows = l, newState(m.p, m.noise, m.signs), make([]int64, l.Workers), make([]int64, l.Workers)
+	m.ends = false
+	m.l, m.now, m.work = l, newState(m.p, m.noise, m.signs), make([]work, l.Workers)
 	m.owed, m.drifters, m.rests = make([]owed, l.Workers), nil, nil
 	m.averages = nil
 	for range l.Workers {
@@ -84,7 +85,8 @@ func (m *model) leg(i int, l Leg) {
 		m.load(l.From.Dir, l.From.Only, l.From.WeightsOnly)
 	}
 	if m.o = nil; l.ordered() {
-		m.o = &ordered{events: m.seen.orders[i], seen: m.seen, samples: map[string][]int{}, own: map[int][]int{},
+		m.o = &ordered{events: m.seen.orders[i], glimpses: m.seen.glimpses[i], seen: m.seen,
+			samples: map[string][]int{}, own: map[int][]int{},
 			averages: map[string]moments{}, came: map[string]map[int][]int{}, versions: []*state{m.now.clone()}}
 	}
 	m.readable()
@@ -94,23 +96,34 @@ func (m *model) leg(i int, l Leg) {
 			m.average()
 		}
 	}
+	m.ends = true
 	m.meet()
 	m.average()
 	m.weights(l.End)
+	if l.tells() {
+		m.saw.see([]float64{m.now.factor}, "%s rate", l.End)
+	}
+	for w := range l.Workers {
+		if !l.mortal() {
+			m.saw.see([]float64{l.examples(w)}, "%s worker %d trains examples", l.End, w)
+		}
+	}
 	if l.mortal() || l.copies() {
 		return
 	}
-	for w, n := range m.steps {
-		m.saw.see([]float64{float64(n)}, "%s worker %d steps", l.End, w)
-		m.saw.see([]float64{float64(m.rows[w])}, "%s worker %d pushes rows", l.End, w)
+	for w, n := range m.work {
+		m.saw.see([]float64{float64(n.steps)}, "%s worker %d steps", l.End, w)
+		m.saw.see([]float64{float64(n.rows)}, "%s worker %d pushes rows", l.End, w)
+		m.saw.see([]float64{float64(n.bad)}, "%s worker %d guards", l.End, w)
 		if l.known() { // by the one server, and none is stale
-			m.saw.see([]float64{float64(n), 0}, "%s worker %d counts pushes", l.End, w)
+			m.saw.see([]float64{float64(n.steps), 0}, "%s worker %d counts pushes", l.End, w)
 		}
 	}
 	now := m.now
 	for _, t := range m.p.Net.tables() {
-		held := []float64{float64(len(now.rows[t.Name])), float64(len(now.waiting[t.Name])),
-			float64(now.dropped[t.Name])}
+		n := now.counts[t.Name]
+		held := []float64{float64(len(now.rows[t.Name])), float64(len(now.waiting[t.Name])), float64(n.dropped),
+			float64(n.born), float64(n.kept)}
 		if l.Servers > 0 {
 			m.saw.see(held, "%s servers hold of %s", l.End, t.Name)
 			continue
@@ -121,11 +134,29 @@ func (m *model) leg(i int, l Leg) {
 	}
 }
 
+// tells says whether all workers know the factor on rates at a leg's end: ranks do when it counts.
+func (l Leg) tells() bool { return !l.mortal() && l.kind() != "collective" }
+
+// examples is how many a worker trains in a leg.
+func (l Leg) examples(worker int) (n float64) {
+	for _, c := range l.Calls {
+		if c.Do == train {
+			for _, batch := range c.Batches[worker] {
+				n += float64(len(batch))
+			}
+		}
+	}
+	return n
+}
+
+// work is what a worker has pushed, of how many rows, and what of it was not finite.
+type work struct{ steps, rows, bad int64 }
+
 // pushed counts a push of a worker.
 func (m *model) pushed(worker int, g *gradient) {
-	m.steps[worker]++
+	m.work[worker].steps++
 	for _, rows := range g.rows {
-		m.rows[worker] += int64(len(rows))
+		m.work[worker].rows += int64(len(rows))
 	}
 }
 
@@ -162,9 +193,12 @@ func (m *model) call(at string, c Call) {
 			}
 			m.saw.see([]float64{float64(freed[t.Name])}, "%s dropped of %s", at, t.Name)
 		}
-	case save:
+	case save, batch:
 		m.dirs[c.Dir] = m.now.clone()
 		m.dirs[c.Dir].moments = m.averages[0].clone()
+		if m.saved(at); c.Do == batch {
+			m.now.shrink(c)
+		}
 	case load:
 		m.load(c.Dir, c.Only, false)
 	case publish:
@@ -282,7 +316,7 @@ func (m *model) train(at string, c Call) {
 			}
 			if len(several) > 0 {
 				g := merged(several, m.l.Strategy.GradientMerge.Sum)
-				g.guarded(m.l.Strategy.NotFinite)
+				m.work[w].bad += g.guarded(m.l.Strategy.NotFinite)
 				m.now.narrow(g, m.l.Strategy.Payload, &m.owed[w])
 				pushes = append(pushes, push{g, w})
 				m.pushed(w, g)

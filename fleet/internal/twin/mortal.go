@@ -27,7 +27,7 @@ import (
 type Strike struct {
 	Role  string        // "server 0", "worker 1"
 	After time.Duration // behind the leg's beginning
-	// Kind is "kill", or "pause": nothing comes from it or to it.
+	// Kind is "kill", "end": it is asked to end, as by SIGTERM, or "pause": nothing comes from it or to it.
 	Kind string
 	For  time.Duration // until it is started again, or goes on
 }
@@ -35,8 +35,11 @@ type Strike struct {
 // starts is how often all of a job may be started again.
 const starts = 40
 
-// errKilled is why a process that was killed ends.
-var errKilled = errors.New("killed")
+// errKilled is why a process that was killed ends, errAsked why one does that was asked to.
+var (
+	errKilled = errors.New("killed")
+	errAsked  = errors.New("asked to end")
+)
 
 // operator runs the roles of a mortal leg.
 type operator struct {
@@ -67,6 +70,7 @@ type life struct {
 	// spared says that the process is not to be ended by its context, upon which one without servers would save
 	// first.
 	spared atomic.Bool
+	asked  atomic.Bool // to end
 }
 
 // kill ends a process as kill -9 does.
@@ -82,7 +86,9 @@ func (p *life) kill() {
 
 // mortal plays a leg of which processes die.
 func (r *run) mortal(ctx context.Context, i int, l Leg) error {
-	o := &operator{r: r, leg: i, l: l, network: transport.NewMemory(), gates: map[string]*gate{},
+	network := transport.NewMemory()
+	network.ReadToken = readToken
+	o := &operator{r: r, leg: i, l: l, network: network, gates: map[string]*gate{},
 		lives: map[string]*life{},
 		done:  map[string]bool{}, again: make(chan struct{}), over: make(chan struct{})}
 	makers := l.roles()
@@ -96,7 +102,13 @@ func (r *run) mortal(ctx context.Context, i int, l Leg) error {
 	for _, s := range l.Strikes {
 		all.Go(func() { o.strike(ctx, s) })
 	}
+	stop := func() error { return nil }
+	if l.read(r.p.Net) {
+		way := func(t transport.Transport) transport.Transport { return gated{t, "reader", o.gates} }
+		stop, _ = r.reads(ctx, l, i, readable{network, way})
+	}
 	all.Wait()
+	o.failure = errors.Join(o.failure, stop())
 	o.bodies.Wait()
 	r.saw.deaths = o.deaths
 	if len(l.Strikes) == 0 && o.start > 0 && o.failure == nil {
@@ -142,15 +154,20 @@ func (o *operator) strike(ctx context.Context, s Strike) {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if p := o.lives[s.Role]; p != nil {
+	switch p := o.lives[s.Role]; {
+	case p == nil:
+	case s.Kind == "end":
+		p.asked.Store(true)
+		p.end()
+	default:
 		p.kill()
 	}
 }
 
-// delay is how long a killed role stays away.
+// delay is how long a role stays away that was killed or asked to end.
 func (o *operator) delay(role string, number int) time.Duration {
 	for _, s := range o.l.Strikes {
-		if s.Role == role && s.Kind == "kill" {
+		if s.Role == role && s.Kind != "pause" {
 			if number--; number < 0 {
 				return s.For
 			}
@@ -171,7 +188,7 @@ func (o *operator) role(ctx context.Context, m rolemaker.RoleMaker) {
 		switch {
 		case ctx.Err() != nil:
 			return
-		case errors.Is(err, errKilled):
+		case errors.Is(err, errKilled) || errors.Is(err, errAsked):
 			if o.wait(ctx, again, o.delay(name, killed)); o.isOver() {
 				return
 			}
@@ -294,6 +311,9 @@ func (o *operator) process(ctx context.Context, m rolemaker.RoleMaker, name stri
 		}
 		return errKilled
 	case err := <-ended:
+		if p.asked.Load() && (err != nil || f.IsServer()) {
+			return fmt.Errorf("%w: %v", errAsked, err)
+		}
 		return err
 	}
 }
@@ -306,7 +326,7 @@ type journal struct {
 }
 
 func (r *run) journal(server int) journal {
-	j := journal{pattern: filepath.Join(r.at("journals"), fmt.Sprintf("server-%d-*", server)),
+	j := journal{pattern: filepath.Join(r.dir, "journals", fmt.Sprintf("server-%d-*", server)),
 		files: map[string][]byte{}}
 	names, err := filepath.Glob(j.pattern)
 	for j.err = err; len(names) > 0 && j.err == nil; names = names[1:] {
@@ -332,7 +352,7 @@ func (j journal) put() error {
 func (r *run) remains(ctx context.Context, i int, l Leg) error {
 	last, err := checkpoints.Latest(r.recovery(i))
 	if err == nil {
-		err = r.kept(i, l)
+		err = errors.Join(r.kept(i, l), whole(ctx, last.Dir))
 	}
 	if err != nil {
 		return err
@@ -352,7 +372,7 @@ func (r *run) remains(ctx context.Context, i int, l Leg) error {
 // kept says whether checkpoints are left that were to go.
 func (r *run) kept(i int, l Leg) error {
 	const most = strategy.DefaultKeep
-	all, err := filepath.Glob(filepath.Join(r.recovery(i), "*", "manifest.json"))
+	all, err := r.files(r.recovery(i), "*/manifest.json")
 	if l.Strategy.Recovery.Deltas == 0 && len(all) > most {
 		err = errors.Join(err, fmt.Errorf("%d checkpoints are left of the last %d: %v", len(all), most, all))
 	}

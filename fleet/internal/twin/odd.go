@@ -1,10 +1,12 @@
 package twin
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -33,7 +35,7 @@ func drawOdd(r *rand.Rand, n Net, l Leg) string {
 	if l.From.How == "restore" && !l.From.Refused {
 		all = append(all, oddBytes, oddLength)
 		if l.kind() == "collective" && !l.From.WeightsOnly {
-			all = append(all, oddOrigins, oddOrigins, oddOrigins, oddOrigins, oddOrigins)
+			all = append(all, oddOrigins, oddOrigins, oddOrigins, oddOrigins, oddOrigins, oddOrigins, oddOrigins)
 		}
 	}
 	return pick(r, all...)
@@ -43,7 +45,7 @@ func drawOdd(r *rand.Rand, n Net, l Leg) string {
 func (r *run) odd(t *testing.T, i int, l Leg) (err error) {
 	l.Calls, l.Strikes, l.Every, l.Strategy.Recovery = nil, nil, 0, strategy.Recovery{}
 	if l.Odd == oddBytes || l.Odd == oddLength {
-		if l.From.Dir, err = r.damaged(l); err != nil {
+		if l.From.Dir, err = r.damaged(t.Context(), l); err != nil {
 			return err
 		}
 	}
@@ -55,27 +57,37 @@ func (r *run) odd(t *testing.T, i int, l Leg) (err error) {
 }
 
 // damaged is a copy of what a leg begins from, of which a drawn file is another.
-func (r *run) damaged(l Leg) (dir string, err error) {
-	draw, dir := rand.New(rand.NewPCG(r.p.Seed, 22)), r.at("damaged")
-	if err := os.RemoveAll(dir); err != nil {
-		return "", err
+func (r *run) damaged(ctx context.Context, l Leg) (dir string, err error) {
+	draw, from, dir := rand.New(rand.NewPCG(r.p.Seed, 22)), r.at(l.From.Dir), r.at("damaged")
+	if r.store == nil {
+		if err := errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o777)); err != nil {
+			return "", err
+		}
 	}
-	if err := os.CopyFS(dir, os.DirFS(r.at(l.From.Dir))); err != nil {
-		return "", err
-	}
-	files, err := filepath.Glob(filepath.Join(dir, "*.*"))
+	files, err := r.files(from, "*.*")
 	if err != nil || len(files) == 0 {
 		return "", fmt.Errorf("%s has no files: %v", l.From.Dir, err)
 	}
-	name := pick(draw, files...)
-	data, err := os.ReadFile(name)
-	if err != nil || len(data) == 0 {
-		return "", fmt.Errorf("%s is empty: %v", name, err)
+	wrong := draw.IntN(len(files))
+	for i, name := range files {
+		data, err := r.readFile(ctx, name)
+		if err != nil {
+			return "", err
+		}
+		if i == wrong {
+			if len(data) == 0 {
+				return "", fmt.Errorf("%s is empty", name)
+			}
+			if at := draw.IntN(len(data)); l.Odd == oddBytes {
+				data = slices.Clone(data)
+				data[at] ^= 1 << draw.IntN(8)
+			} else {
+				data = data[:at]
+			}
+		}
+		if err := r.writeFile(ctx, dir+strings.TrimPrefix(name, from), data); err != nil {
+			return "", err
+		}
 	}
-	if at := draw.IntN(len(data)); l.Odd == oddBytes {
-		data[at] ^= 1 << draw.IntN(8)
-	} else {
-		data = data[:at]
-	}
-	return dir, os.WriteFile(name, data, 0o600)
+	return dir, nil
 }

@@ -1,6 +1,10 @@
 package twin
 
-import "github.com/gofleet/gofleet/strategy"
+import (
+	"strings"
+
+	"github.com/gofleet/gofleet/strategy"
+)
 
 // options are the fields of a strategy that are drawn, each with what says whether a strategy sets it.
 var options = map[string]func(s strategy.Strategy) bool{
@@ -55,14 +59,16 @@ func Options() (drawn, not []string) {
 // impossible says whether an option and an event can't be in one program.
 func impossible(option, event string) bool {
 	local := option == "LocalSGD" || option == "AdaptiveLocalSGD" // without rows and servers
-	if local && (event == "shrink" || event == "kill a server" || event == "pause a server") {
+	if local && (event == "shrink" || event == "batch" || strings.HasPrefix(event, "end ") ||
+		event == "kill a server" || event == "pause a server") {
 		return true
 	}
 	switch event {
-	case "kill a server", "kill a worker", "pause a server", "pause a worker", "kill for longer than the timeout",
+	case "kill a server", "kill a worker", "pause a server", "pause a worker", "end a server", "end a worker",
+		"end for longer than the timeout", "kill for longer than the timeout",
 		"pause for longer than the timeout":
 		return option == "dropout"
-	case "shrink":
+	case "shrink", "batch":
 		return option == "0 tables"
 	case "uneven epoch":
 		return option == "1 workers" || option == "kind alone"

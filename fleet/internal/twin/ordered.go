@@ -36,7 +36,9 @@ type ordered struct {
 	samples map[string][]int
 	// averages are those of looks.
 	averages map[string]moments
-	last     int // events before the last sight
+	last     int       // events before the last sight
+	glimpses []glimpse // of a reader, of which so many are checked
+	glimpsed int
 	// versions are what the servers have behind so many events and, when all have met, what these have changed.
 	versions []*state
 	met      int                      // events when all met last
@@ -105,7 +107,7 @@ func (o *ordered) read(p *Program, at string, batch []int) reading {
 
 // meet replays what happened since all met last.
 func (o *ordered) meet(m *model) {
-	pushed, units := o.pushes(m.l)
+	pushed, units := o.pushes(m)
 	for until := o.until(pushed, units); o.applied < until; o.applied++ {
 		e := o.events[o.applied]
 		var together []*gradient
@@ -120,11 +122,11 @@ func (o *ordered) meet(m *model) {
 				}
 			}
 			together = append(together, u.gradient)
-			m.steps[e.worker]++
+			m.work[e.worker].steps++
 		}
 		if len(together) > 0 {
 			for _, rows := range merged(together, true).rows {
-				m.rows[e.worker] += int64(len(rows))
+				m.work[e.worker].rows += int64(len(rows))
 			}
 			m.now.applyPush(m.l, together, last, &m.owed[e.worker])
 			o.own[e.worker] = append(o.own[e.worker], o.applied+1)
@@ -144,13 +146,14 @@ func (o *ordered) meet(m *model) {
 	for _, name := range o.looks {
 		o.checkLook(m, name)
 	}
+	o.checkGlimpses(m)
 	o.steps, o.looks, o.met = nil, nil, o.applied
 	m.meetings++
 }
 
 // pushes are the steps of each push. Pushes may overtake each other; each has the steps that come by its number.
-func (o *ordered) pushes(l Leg) (of map[*event][]step, left map[int][]step) {
-	of, left = map[*event][]step{}, o.units(l)
+func (o *ordered) pushes(m *model) (of map[*event][]step, left map[int][]step) {
+	of, left = map[*event][]step{}, o.units(m)
 	events := slices.Clone(o.events[o.applied:])
 	slices.SortStableFunc(events, func(a, b *event) int { return cmp.Compare(a.seq, b.seq) })
 	for _, e := range events {
@@ -187,13 +190,14 @@ func (o *ordered) until(pushed map[*event][]step, left map[int][]step) int {
 }
 
 // units are the gradients that a worker hands over, by worker: of each step, or of k.
-func (o *ordered) units(l Leg) map[int][]step {
+func (o *ordered) units(m *model) map[int][]step {
+	l := m.l
 	every, units, open := max(1, l.Strategy.GradientMerge.KSteps), map[int][]step{}, map[int][]*gradient{}
 	for _, s := range o.steps {
 		open[s.worker] = append(open[s.worker], s.gradient)
 		if len(open[s.worker]) == every || s.last {
 			s.gradient = merged(open[s.worker], l.Strategy.GradientMerge.Sum)
-			s.guarded(l.Strategy.NotFinite)
+			m.work[s.worker].bad += s.guarded(l.Strategy.NotFinite)
 			units[s.worker], open[s.worker] = append(units[s.worker], s), nil
 		}
 	}

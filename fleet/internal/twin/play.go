@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/store/storetest"
+	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/rolemaker"
 	"github.com/gofleet/gofleet/strategy"
 	"github.com/gofleet/gofleet/transport"
@@ -24,7 +26,15 @@ const longest = 100 * time.Hour
 
 // Play plays a program through the door, in directories below dir.
 func (p Program) Play(t *testing.T, dir string) (saw Seen, err error) {
-	run := &run{p: &p, dir: dir, saw: Seen{windows: map[string][2]int{}, orders: map[int][]*event{}}}
+	run := &run{p: &p, dir: dir, place: dir, chains: map[string][]string{}, saw: Seen{
+		windows: map[string][2]int{}, orders: map[int][]*event{}, glimpses: map[int][]glimpse{}}}
+	if p.Store {
+		unmount, err := run.mount()
+		if err != nil {
+			return run.saw, err
+		}
+		defer unmount()
+	}
 	for i, l := range p.Legs {
 		reads := l.Reads
 		l.Reads = false // while it is tried what is refused
@@ -85,11 +95,17 @@ func (r *run) misplaced(t *testing.T, i int, l Leg) (err error) {
 // run is a program on its way through the door.
 type run struct {
 	p   *Program
-	dir string
+	dir string // of this machine
+	// place is where checkpoints and models lie: dir, or a URL of the store
+	place string
+	store *storetest.Memory // nil where none is mounted
 
-	mu  sync.Mutex // guards what follows
-	saw Seen
-	log lines
+	mu     sync.Mutex // guards what follows
+	saw    Seen
+	log    lines
+	chains map[string][]string // of bases and deltas, by the checkpoint that knows them
+
+	newest string // base or delta, of worker 0
 
 	network *transport.Memory // of a leg that is read
 	order   *order            // of the leg that is played, nil where none decides
@@ -98,11 +114,12 @@ type run struct {
 // Seen is what was seen of a program, and in which order it happened where that decides.
 type Seen struct {
 	Sights
-	windows map[string][2]int // events that there were before a sight, and behind it
-	orders  map[int][]*event  // by leg
-	wide    []string          // messages that are larger than they may be
-	trips   []string          // epochs whose steps take other calls than Explain says
-	deaths  int               // workers' lives of a mortal leg that ended before their work was done
+	windows  map[string][2]int // events that there were before a sight, and behind it
+	orders   map[int][]*event  // by leg
+	glimpses map[int][]glimpse // of readers, by leg
+	wide     []string          // messages that are larger than they may be
+	trips    []string          // epochs whose steps take other calls than Explain says
+	deaths   int               // workers' lives of a mortal leg that ended before their work was done
 }
 
 // lines are those of the log, for who reads of a failure.
@@ -166,20 +183,10 @@ func (r *run) add(values []float64, format string, args ...any) {
 	r.saw.see(values, format, args...)
 }
 
-func (r *run) at(dir string) string {
-	if filepath.IsAbs(dir) {
-		return dir
-	}
-	return filepath.Join(r.dir, dir)
-}
-
 // logger keeps warnings, and what a role takes for another version's.
 func (r *run) logger() *slog.Logger {
 	return slog.New(slog.NewTextHandler(&r.log, &slog.HandlerOptions{Level: slog.LevelInfo}))
 }
-
-// recovery is where a mortal leg has its checkpoints.
-func (r *run) recovery(leg int) string { return r.at(fmt.Sprintf("recovery-%d", leg)) }
 
 // leg plays all roles of a leg.
 func (r *run) leg(i int, l Leg) error {
@@ -260,11 +267,14 @@ type role struct {
 	f   *fleet.Fleet
 	g   graph
 
-	trips *trips // its calls, nil in a mortal leg
+	trips   *trips // its calls, nil in a mortal leg
+	trainer optimizer.Trainer
 
-	worker int
-	exe    map[string]*executor
-	chain  []string      // directories of a base and the deltas behind it, of worker 0
+	worker   int
+	exe      map[string]*executor
+	chain    []string // directories of a base and the deltas behind it, of worker 0
+	services services // what scores it
+
 	joined func()        // called when a process that may be killed has joined
 	dead   chan struct{} // closed when the process is killed, nil where none is
 }
@@ -278,14 +288,14 @@ func (r *role) play(ctx context.Context) error {
 	if r.l.mortal() {
 		r.l.Strategy.Recovery.Dir, r.l.Strategy.Recovery.Every = r.recovery(r.leg), strategy.Duration(r.l.Every)
 		if r.l.Strategy.Recovery.Journal != "" {
-			r.l.Strategy.Recovery.JournalDir = r.at("journals")
+			r.l.Strategy.Recovery.JournalDir = filepath.Join(r.dir, "journals")
 		}
 	}
 	opt, err := r.f.DistributedOptimizer(r.l.Rules.door(), r.l.Strategy)
 	if err != nil {
 		return err
 	}
-	if err := opt.Minimize(r.g.loss); err != nil {
+	if err := opt.Minimize(caught{r.g.loss, &r.trainer}); err != nil {
 		return err
 	}
 	if r.l.Servers > 0 { // it is known before anybody has joined
@@ -347,7 +357,8 @@ func (r *role) serve(ctx context.Context, from From) error {
 // held notes what the tables of this process count at a leg's end: of servers all together.
 func (r *role) held() {
 	for _, t := range r.f.Stats().Tables {
-		counts := []float64{float64(t.Rows), float64(t.Waiting), float64(t.Dropped)}
+		counts := []float64{float64(t.Rows), float64(t.Waiting), float64(t.Dropped), float64(t.Born),
+			float64(t.KeptOut)}
 		if r.l.Servers > 0 {
 			r.add(counts, "%s servers hold of %s", r.l.End, t.Name)
 		} else {

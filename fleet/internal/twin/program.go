@@ -15,6 +15,8 @@ type Program struct {
 	Net     Net
 	Samples int // of the data
 	Legs    []Leg
+	// Store has checkpoints and models lie in a store.
+	Store bool `json:",omitempty"`
 }
 
 // Net is the model: ids' rows beside an example's numbers, a layer under tanh, a number.
@@ -56,6 +58,8 @@ type Leg struct {
 	Every            time.Duration `json:",omitempty"` // between two checkpoints, where there are strikes
 	// Odd is what is wrong with the leg as it is tried first, and refused.
 	Odd string `json:",omitempty"`
+	// Misused has workers make steps first that are not the job's, and are refused.
+	Misused bool `json:",omitempty"`
 	// Misplaced is a checkpoint, which is tried first as the directory for those of the leg, and refused.
 	Misplaced string `json:",omitempty"`
 }
@@ -113,6 +117,7 @@ const (
 	load    = "load"
 	rate    = "rate"
 	shrink  = "shrink"
+	batch   = "batch" // a checkpoint, and the end of a period
 	publish = "publish"
 )
 

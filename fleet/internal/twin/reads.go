@@ -3,25 +3,29 @@ package twin
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/gofleet/gofleet/fleet/reader"
 	"github.com/gofleet/gofleet/transport"
 )
 
 // A reader beside a leg in rounds sees rows as they were behind some update of their server, whose number it is told.
-// The twin knows all of them.
+// The twin knows all of them, also where processes die and the job goes back: an update that is made again makes the
+// same rows. Where the order of pushes decides, what a server gives at once is of one moment of those that passed
+// meanwhile.
 
 // readToken lets readers in.
 const readToken = "for readers alone"
 
-// mayRead says whether an update's number says which rows there were: no others come between two updates.
+// mayRead says whether it is known which rows there were: no others come between two updates.
 func (l Leg) mayRead(n Net) bool {
-	others := func(c Call) bool { return c.Do == load || c.Do == shrink }
-	return l.kind() == "sync" && !l.mortal() && len(n.Tables) > 0 && l.From.How != "worker" &&
+	others := func(c Call) bool { return c.Do == load || c.ends() }
+	return l.Servers > 0 && !l.copies() && !l.counted() && len(n.Tables) > 0 && l.From.How != "worker" &&
 		!slices.ContainsFunc(l.Calls, others)
 }
 
@@ -31,40 +35,160 @@ func (l Leg) read(n Net) bool { return l.Reads && l.mayRead(n) }
 // drawReads has some legs read.
 func (p *Program) drawReads(r *rand.Rand) {
 	for i := range p.Legs {
-		p.Legs[i].Reads = p.Legs[i].mayRead(p.Net) && often(r, 2)
+		p.Legs[i].Reads = often(r, 2) && p.Legs[i].Servers > 0
 	}
 }
 
+// readable is a network that readers have a way of their own to.
+type readable struct {
+	*transport.Memory
+	way func(transport.Transport) transport.Transport
+}
+
+// Reader implements [transport.Readable].
+func (n readable) Reader(token string) transport.Transport { return n.way(n.Memory.Reader(token)) }
+
+// mostReads is how often a reader reads a table of a leg.
+const mostReads = 50
+
 // reads reads the rows of all tables again and again, until it is stopped.
-func (r *role) reads(ctx context.Context, network *transport.Memory) (stop func() error, err error) {
-	o := reader.Options{Token: readToken, Transport: network, Servers: r.f.ServerEndpoints()}
-	beside, err := reader.Open(ctx, o)
-	if err != nil {
-		return nil, err
+func (r *run) reads(ctx context.Context, l Leg, leg int, network readable) (stop func() error, err error) {
+	o := reader.Options{Token: readToken, Transport: network}
+	for i := range l.Servers {
+		o.Servers = append(o.Servers, fmt.Sprintf("server-%d:1", i))
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	var all sync.WaitGroup
 	var failed error
 	all.Go(func() {
-		for n := range 50 {
-			t := r.p.Net.Tables[n%len(r.p.Net.Tables)]
-			rows, err := beside.Rows(ctx, t.Name, t.Pool)
-			if failed = err; err != nil {
-				return
+		var beside *reader.Reader
+		for n := 0; n < mostReads && ctx.Err() == nil; {
+			if beside == nil {
+				if beside, failed = reader.Open(ctx, o); failed != nil && !l.mortal() {
+					return
+				}
 			}
-			for i, id := range t.Pool {
-				r.see(wide(rows.W[i*t.Dim:][:t.Dim]), readAt, r.l.End, rows.Moments[i].Update, t.Name, id)
+			if beside != nil {
+				failed = r.once(ctx, l, leg, beside, n)
+			}
+			switch {
+			case failed == nil:
+				n++
+			case !l.mortal():
+				return
+			default: // what it reads is started again
+				beside = nil
+			}
+			if l.mortal() {
+				time.Sleep(300 * time.Millisecond)
 			}
 		}
 	})
 	return func() error {
 		cancel()
 		all.Wait()
-		if errors.Is(failed, context.Canceled) {
+		if l.mortal() && !errors.Is(failed, errTwice) || errors.Is(failed, context.Canceled) {
 			return nil
 		}
 		return failed
 	}, nil
+}
+
+// errTwice says that rows of one update were seen twice, and differ.
+var errTwice = errors.New("two rows of one update differ")
+
+// glimpse is what a server has given at once where the order of pushes decides.
+type glimpse struct {
+	table  Table
+	ids    []uint64
+	update bool   // the last number is how many updates there were, of one server
+	window [2]int // events that there were before it was asked, and behind its answer
+}
+
+// once reads the rows of a table.
+func (r *run) once(ctx context.Context, l Leg, leg int, beside *reader.Reader, n int) error {
+	t := r.p.Net.Tables[n%len(r.p.Net.Tables)]
+	before := r.arrived()
+	rows, err := beside.Rows(ctx, t.Name, t.Pool)
+	if err != nil {
+		return err
+	}
+	window := [2]int{before, r.arrived()}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	together := map[reader.Moment]bool{}
+	for i, id := range t.Pool {
+		at := rows.Moments[i]
+		if r.order != nil && !together[at] {
+			together[at] = true
+			r.glimpse(l, leg, t, rows, at, window)
+		}
+		if r.order != nil {
+			continue
+		}
+		got := seenOf(rows, t, i)
+		name := fmt.Sprintf(readAt, l.End, at.Update, t.Name, id)
+		if was, twice := r.saw.of[name]; twice && !slices.Equal(was, got) {
+			return fmt.Errorf("%s: %v, and before %v: %w", name, got, was, errTwice)
+		}
+		r.saw.see(got, "%s", name)
+	}
+	return nil
+}
+
+// glimpse notes what came at once.
+func (r *run) glimpse(l Leg, leg int, t Table, rows *reader.Rows, at reader.Moment, window [2]int) {
+	g := glimpse{table: t, window: window, update: l.Servers == 1}
+	var got []float64
+	for i, id := range t.Pool {
+		if rows.Moments[i] == at {
+			g.ids, got = append(g.ids, id), append(got, seenOf(rows, t, i)...)
+		}
+	}
+	if g.update {
+		got = append(got, float64(at.Update))
+	}
+	r.saw.see(got, "%s glimpse %d", l.End, len(r.saw.glimpses[leg]))
+	r.saw.glimpses[leg] = append(r.saw.glimpses[leg], g)
+}
+
+// seenOf is whether there is a row, and the row.
+func seenOf(rows *reader.Rows, t Table, i int) []float64 {
+	return append([]float64{truth(rows.Has[i])}, wide(rows.W[i*t.Dim:][:t.Dim])...)
+}
+
+// seenBy is what a reader sees of a row.
+func (s *state) seenBy(t Table, id uint64) []float64 {
+	return append([]float64{truth(s.rows[t.Name][id] != nil)}, evaluating{s}.row(t, id)...)
+}
+
+func truth(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
+}
+
+// checkGlimpses notes what a reader should have seen until all have met, or until the leg ends.
+func (o *ordered) checkGlimpses(m *model) {
+	for ; o.glimpsed < len(o.glimpses); o.glimpsed++ {
+		g := o.glimpses[o.glimpsed]
+		if g.window[1] > o.applied && !m.ends {
+			return
+		}
+		numbers := func(v *state) (all []float64) {
+			for _, id := range g.ids {
+				all = append(all, v.seenBy(g.table, id)...)
+			}
+			if g.update {
+				all = append(all, float64(v.steps))
+			}
+			return all
+		}
+		name := fmt.Sprintf("%s glimpse %d", m.l.End, o.glimpsed)
+		at := m.pick(name, g.window[0], g.window[1], o.seen.of[name], numbers)
+		m.saw.see(numbers(o.versions[at]), "%s", name)
+	}
 }
 
 // readAt names what a reader sees.
@@ -75,12 +199,37 @@ func isRead(name string) bool { return strings.Contains(name, " reader at update
 
 // readable notes what a reader may see now.
 func (m *model) readable() {
-	if !m.l.read(m.p.Net) {
+	if m.o != nil || !m.l.read(m.p.Net) {
 		return
 	}
 	for _, t := range m.p.Net.Tables {
 		for _, id := range t.Pool {
-			m.saw.see(evaluating{m.now}.row(t, id), readAt, m.l.End, m.now.steps, t.Name, id)
+			m.saw.see(m.now.seenBy(t, id), readAt, m.l.End, m.now.steps, t.Name, id)
 		}
 	}
+}
+
+// pages compares all rows of a job between two steps as its readers have them with those that it gives its workers.
+func (r *role) pages(ctx context.Context) error {
+	o := reader.Options{Token: readToken, Transport: r.network, Servers: r.f.ServerEndpoints()}
+	beside, err := reader.Open(ctx, o)
+	if err != nil {
+		return err
+	}
+	for _, t := range r.p.Net.tables() {
+		all := map[uint64][]float32{}
+		err := beside.Each(ctx, t.Name, func(p reader.Page) error {
+			for i, id := range p.IDs {
+				if all[id] != nil {
+					return fmt.Errorf("row %d of %s comes twice to a reader", id, t.Name)
+				}
+				all[id] = p.W[i*t.Dim:][:t.Dim]
+			}
+			return nil
+		})
+		if err = errors.Join(err, r.has(ctx, t.Name, all)); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -35,9 +35,9 @@ func Fewest(p Program, fails func(Program) bool, tries int) Program {
 func (p Program) whole() bool {
 	written := map[string]bool{"": true}
 	for _, l := range p.Legs {
-		uncounted := l.counted() && l.kind() == string(strategy.ModeSync) &&
-			l.Strategy.Weighting != strategy.WeightPushes
-		if !written[l.From.Dir] || !written[l.Misplaced] || (l.counted() || l.blind()) && !p.Net.Ledger || uncounted {
+		uncounted := (l.counted() || l.blind()) && !p.Net.Ledger || l.counted() &&
+			l.kind() == string(strategy.ModeSync) && l.Strategy.Weighting != strategy.WeightPushes
+		if !written[l.From.Dir] || !written[l.Misplaced] || uncounted || !l.mayBeOdd(p.Net) {
 			return false
 		}
 		for i, c := range l.Calls {
@@ -46,7 +46,7 @@ func (p Program) whole() bool {
 				return false
 			}
 			switch c.Do {
-			case save:
+			case save, batch:
 				written[c.Dir] = !l.blind()
 			case publish:
 				if c.Mode == "" {
@@ -60,6 +60,17 @@ func (p Program) whole() bool {
 		}
 	}
 	return len(p.Legs) > 0
+}
+
+// mayBeOdd says whether what is wrong with a leg at first can be.
+func (l Leg) mayBeOdd(n Net) bool {
+	switch l.Odd {
+	case "":
+		return true
+	case oddNames:
+		return len(n.Tables) > 0
+	}
+	return l.From.How == "restore"
 }
 
 // without is the program less one thing, the k-th that may be left out; nil where there is nothing, and no more
@@ -149,6 +160,12 @@ func (p Program) without(k int) (less *Program, more bool) {
 
 // simplest are ways to make a program simpler as a whole.
 var simplest = []func(*Program){
+	func(p *Program) { p.Store = false },
+	func(p *Program) {
+		for i := range p.Legs {
+			p.Legs[i].Reads, p.Legs[i].Misused = false, false
+		}
+	},
 	func(p *Program) { p.Net.Ledger = false; p.names() },
 	func(p *Program) { p.Net.Beside = false },
 	func(p *Program) { p.Net.Bad = 0 },

@@ -13,7 +13,7 @@ type state struct {
 	vars    map[string]*slot
 	rows    map[string]map[uint64]*row
 	waiting map[string]map[uint64]waiter // ids that have no row yet
-	dropped map[string]int               // rows that shrink dropped
+	counts  map[string]count             // of tables
 	steps   int                          // updates
 	factor  float64                      // on learning rates
 	clock   int                          // periods that have ended
@@ -23,6 +23,10 @@ type state struct {
 	moments moments // of a checkpoint
 	model   bool    // of what is saved: it has weights alone
 }
+
+// count is what was counted of a table since the leg began: rows that shrink dropped, that were born, and gradients of
+// ids that have none.
+type count struct{ dropped, born, kept int }
 
 // waiter is how often an id was pushed, and the period in which it was pushed last.
 type waiter struct {
@@ -38,7 +42,7 @@ type row struct {
 }
 
 func newState(p *Program, noise *rand.Rand, signs *signs) *state {
-	s := &state{p: p, factor: 1, noise: noise, signs: signs, vars: map[string]*slot{}, dropped: map[string]int{},
+	s := &state{p: p, factor: 1, noise: noise, signs: signs, vars: map[string]*slot{}, counts: map[string]count{},
 		rows: map[string]map[uint64]*row{}, waiting: map[string]map[uint64]waiter{}}
 	for _, name := range p.Net.variables() {
 		s.vars[name] = newSlot(name, p.firstOf(name))
@@ -53,7 +57,7 @@ func newState(p *Program, noise *rand.Rand, signs *signs) *state {
 func (s *state) clone() *state {
 	c := *s
 	c.vars, c.rows, c.waiting = map[string]*slot{}, map[string]map[uint64]*row{}, map[string]map[uint64]waiter{}
-	c.dropped = maps.Clone(s.dropped)
+	c.counts = maps.Clone(s.counts)
 	for name, v := range s.vars {
 		c.vars[name] = v.clone()
 	}
@@ -134,7 +138,8 @@ func (s *state) applyClipped(rules Rules, g *gradient, pushed map[string]map[uin
 }
 
 func (s *state) applyRows(rule Rule, t Table, all *gradient, pushed map[uint64]int) {
-	g := all.rows[t.Name]
+	g, n := all.rows[t.Name], s.counts[t.Name]
+	defer func() { s.counts[t.Name] = n }()
 	if rule.Dense {
 		for id, r := range s.rows[t.Name] {
 			if g[id] == nil {
@@ -146,13 +151,16 @@ func (s *state) applyRows(rule Rule, t Table, all *gradient, pushed map[uint64]i
 		r, m := s.rows[t.Name][id], all.marks[t.Name][id]
 		if r == nil {
 			if !t.drawn(s.p.Seed, id) {
+				n.kept++
 				continue
 			}
 			before := s.waiting[t.Name][id]
 			w := waiter{before.pushes + max(1, pushed[id]), s.clock, before.plus(m)}
 			if s.waiting[t.Name][id] = w; t.waits() && !t.enough(w) {
+				n.kept++
 				continue
 			}
+			n.born++
 			delete(s.waiting[t.Name], id)
 			r = &row{slot: newSlot(fmt.Sprintf("%s row %d", t.Name, id), s.first(t, id)), marks: before.marks}
 			s.rows[t.Name][id] = r
@@ -203,7 +211,7 @@ func (s *state) round(w []float64) {
 func (s *state) shrink(c Call) map[string]int {
 	freed, unseen := map[string]int{}, c.Unseen
 	for _, t := range s.p.Net.tables() {
-		name, rows := t.Name, s.rows[t.Name]
+		name, rows, n := t.Name, s.rows[t.Name], s.counts[t.Name]
 		for id, r := range rows {
 			if t.Score > 0 && c.Decay > 0 {
 				r.marks = r.times(c.Decay)
@@ -211,9 +219,10 @@ func (s *state) shrink(c Call) map[string]int {
 			if unseen > 0 && s.clock-r.seen >= unseen || t.Score > 0 && r.score() < c.Least {
 				delete(rows, id)
 				freed[name]++
-				s.dropped[name]++
+				n.dropped++
 			}
 		}
+		s.counts[name] = n
 	}
 	for _, ids := range s.waiting {
 		maps.DeleteFunc(ids, func(_ uint64, w waiter) bool { return unseen > 0 && s.clock-w.seen >= unseen })

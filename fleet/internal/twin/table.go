@@ -13,7 +13,7 @@ import (
 // Features are what a program has drawn: options that a leg sets, by field of Strategy, rules, what the model has,
 // and events.
 func (p Program) Features() (options, events []string) {
-	o, e := map[string]bool{}, map[string]bool{}
+	o, e := map[string]bool{"a store": p.Store}, map[string]bool{}
 	for i, l := range p.Legs {
 		o["kind "+l.kind()] = true
 		o[fmt.Sprintf("%d servers", l.Servers)] = true
@@ -21,6 +21,7 @@ func (p Program) Features() (options, events []string) {
 		o["a misplaced directory"] = o["a misplaced directory"] || l.Misplaced != ""
 		o["refused for its "+l.Odd] = l.Odd != ""
 		o["blocks that shift"] = o["blocks that shift"] || p.shifted(i)
+		o["steps that are refused"] = o["steps that are refused"] || l.Misused
 		o["a reader"] = o["a reader"] || l.Reads
 		o["threads"] = o["threads"] || l.Threads > 1
 		o["worker_lost go_on"] = o["worker_lost go_on"] || l.goesOnWithout()

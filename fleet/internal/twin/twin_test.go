@@ -3,6 +3,7 @@ package twin_test
 import (
 	"flag"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -14,6 +15,12 @@ import (
 	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/fleet/internal/twin"
 )
+
+// TestMain leaves out what services tell of each delta.
+func TestMain(m *testing.M) {
+	slog.SetLogLoggerLevel(slog.LevelWarn)
+	os.Exit(m.Run())
+}
 
 // TestJobs plays jobs drawn by seed, several beside each other, and has the twin judge them. A program that fails is
 // made as small as it can be.

@@ -13,17 +13,31 @@ import (
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/transport"
 )
 
 // work makes a worker's calls.
 func (r *role) work(ctx context.Context) (failed error) {
 	r.worker, r.exe = r.f.WorkerIndex(), map[string]*executor{}
+	defer r.unserve()
+	if from := r.l.From; from.Dir != "" && !from.WeightsOnly {
+		r.chain = r.chainOf(from.Dir, from.Only)
+	}
 	if r.l.read(r.p.Net) && r.worker == 0 {
-		stop, err := r.reads(ctx, r.network)
+		way := func(t transport.Transport) transport.Transport { return t }
+		if r.order != nil { // its requests arrive when no other does
+			way = func(t transport.Transport) transport.Transport { return tapped{t, r.l.Workers, r.order} }
+		}
+		stop, err := r.reads(ctx, r.l, r.leg, readable{r.network, way})
 		if err != nil {
 			return err
 		}
 		defer func() { failed = errors.Join(failed, stop()) }()
+	}
+	if r.l.Misused && r.l.Servers > 0 && len(r.p.Net.tables()) > 0 {
+		if err := r.misuse(ctx); err != nil {
+			return err
+		}
 	}
 	for k, c := range r.l.Calls {
 		if err := r.call(ctx, c.At, c); err != nil {
@@ -44,9 +58,24 @@ func (r *role) work(ctx context.Context) (failed error) {
 	if err := r.publish(ctx, at, Call{Dir: at}); err != nil {
 		return err
 	}
-	if c := r.f.Stats().Counts; !r.l.copies() {
+	if r.l.Reads && r.l.Servers > 0 && r.worker == 0 {
+		if err := r.pages(ctx); err != nil {
+			return err
+		}
+	}
+	if r.l.tells() {
+		factor, err := r.f.RateFactor(ctx)
+		if err != nil {
+			return err
+		}
+		r.see([]float64{factor}, "%s rate", at)
+	}
+	s := r.f.Stats()
+	r.see([]float64{float64(s.Work.Examples)}, "%s worker %d trains examples", at, r.worker)
+	if c := s.Counts; !r.l.copies() {
 		r.see([]float64{float64(c.Steps)}, "%s worker %d steps", at, r.worker)
 		r.see([]float64{float64(c.Rows + c.Dropped)}, "%s worker %d pushes rows", at, r.worker)
+		r.see([]float64{float64(c.NotFinite)}, "%s worker %d guards", at, r.worker)
 		if r.l.known() {
 			r.see([]float64{float64(c.Pushes), float64(c.Stale)}, "%s worker %d counts pushes", at, r.worker)
 		}
@@ -100,6 +129,7 @@ func (r *role) alive() error {
 
 // read notes the weights of a checkpoint from which a process begins that does nothing else.
 func (r *role) read(ctx context.Context) error {
+	defer r.unserve()
 	r.g = r.p.graph()
 	opt, err := r.f.DistributedOptimizer(r.l.Rules.door(), r.l.Strategy)
 	if err != nil {
@@ -149,7 +179,21 @@ func (r *role) call(ctx context.Context, at string, c Call) error {
 	case shrink:
 		return r.shrink(ctx, at, c)
 	case save:
-		return r.together(ctx, func() error { return r.f.SavePersistables(ctx, r.at(c.Dir), c.Only...) })
+		return r.together(ctx, func() error {
+			if err := r.f.SavePersistables(ctx, r.at(c.Dir), c.Only...); err != nil {
+				return err
+			}
+			return r.inspect(ctx, at, c.Dir)
+		})
+	case batch:
+		o := fleet.SaveOptions{Mode: fleet.SaveBatch, Shrink: c.shrinks()}
+		if err := r.f.BarrierWorker(ctx); err != nil {
+			return err
+		}
+		if _, err := r.f.SaveModel(ctx, r.at(c.Dir), o); err != nil {
+			return err
+		}
+		return r.together(ctx, func() error { return r.inspect(ctx, at, c.Dir) })
 	case load:
 		return r.load(ctx, c.Dir, c.Only)
 	case publish:
@@ -328,11 +372,15 @@ func (r *role) feeds(batches [][]int, pace time.Duration) iter.Seq2[map[string]*
 	}
 }
 
+func (c Call) shrinks() fleet.ShrinkOptions {
+	return fleet.ShrinkOptions{Unseen: uint32(c.Unseen), Decay: c.Decay, MinScore: c.Least}
+}
+
 func (r *role) shrink(ctx context.Context, at string, c Call) error {
 	if err := r.f.BarrierWorker(ctx); err != nil {
 		return err
 	}
-	freed, err := r.f.Shrink(ctx, fleet.ShrinkOptions{Unseen: uint32(c.Unseen), Decay: c.Decay, MinScore: c.Least})
+	freed, err := r.f.Shrink(ctx, c.shrinks())
 	if err != nil {
 		return err
 	}
@@ -344,7 +392,7 @@ func (r *role) shrink(ctx context.Context, at string, c Call) error {
 
 // load has running servers, or this process alone, take a checkpoint.
 func (r *role) load(ctx context.Context, dir string, only []string) error {
-	r.chain = nil // no delta follows what was published before
+	r.chain = r.chainOf(dir, only)
 	return r.together(ctx, func() error { return r.f.LoadModel(ctx, r.at(dir), only...) })
 }
 
@@ -360,23 +408,23 @@ func (r *role) publish(ctx context.Context, at string, c Call) error {
 				return err
 			}
 			return errors.Join(r.published(ctx, at, dir), r.ledger(ctx, at))
-		case c.Mode == "delta" && len(r.chain) > 0:
-			_, err = r.f.SaveModel(ctx, dir, r.p.Net.all(fleet.SaveDelta, model))
+		case c.Mode == "delta":
+			dir = r.at(served) + "/" + c.model()
+			err = r.delta(ctx, dir, model)
 		default:
-			r.chain = nil
-			_, err = r.f.SaveModel(ctx, dir, r.p.Net.all(fleet.SaveBase, model))
+			dir = r.at(served) + "/" + c.model()
+			err = r.base(ctx, dir, model)
 		}
 		if err != nil {
 			return err
 		}
-		r.chain = append(r.chain, dir)
 		return errors.Join(r.published(ctx, at, r.chain...), r.ledger(ctx, at))
 	})
 }
 
 // all has a base or a delta have every row, whatever its score is.
-func (n Net) all(mode fleet.SaveMode, model optimizer.Model) fleet.SaveOptions {
-	o := fleet.SaveOptions{Mode: mode, Model: model}
+func (n Net) all(mode fleet.SaveMode, model optimizer.Model, published string) fleet.SaveOptions {
+	o := fleet.SaveOptions{Mode: mode, Model: model, Published: published}
 	if n.rates() {
 		o.BaseThreshold, o.DeltaKeepDays = -1, -1
 	}
@@ -399,6 +447,9 @@ func firstFew() (some []int) {
 // published notes the weights of a model that was saved, with its deltas, and what it predicts.
 func (r *role) published(ctx context.Context, at string, dirs ...string) error {
 	m, err := nn.Load(dirs[0], dirs[1:]...)
+	if err == nil {
+		err = whole(ctx, dirs[len(dirs)-1])
+	}
 	if err != nil {
 		return err
 	}
@@ -408,18 +459,25 @@ func (r *role) published(ctx context.Context, at string, dirs ...string) error {
 		return err
 	}
 	r.see(numbers(y[0]), "%s predicts", at)
+	if slices.Equal(dirs, r.chain) { // a whole model has no deltas
+		if err := r.scored(ctx, numbers(y[0])); err != nil {
+			return err
+		}
+	}
 	for _, p := range m.Graph.Params() {
 		if !p.Embedding {
 			r.see(wide(p.W), "%s %s", at, p.Name)
 			continue
 		}
+		saved := map[uint64][]float32{}
 		err := p.Rows.EachRow(func(ids []uint64, w []float32) error {
 			for i, id := range ids {
-				r.see(wide(w[i*p.Dim():][:p.Dim()]), "%s %s row %d", at, p.Name, id)
+				saved[id] = slices.Clone(w[i*p.Dim():][:p.Dim()])
+				r.see(wide(saved[id]), "%s %s row %d", at, p.Name, id)
 			}
 			return nil
 		})
-		if err != nil {
+		if err = errors.Join(err, r.has(ctx, p.Name, saved)); err != nil {
 			return err
 		}
 	}
