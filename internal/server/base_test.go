@@ -15,6 +15,7 @@ import (
 	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/progress"
 	"github.com/gofleet/gofleet/internal/roster"
+	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
@@ -39,7 +40,7 @@ func TestMachinesComeBack(t *testing.T) {
 			Lives: []roster.SavedLife{{Number: 1}, {Worker: 1, Process: 8, Number: 1}, {Worker: 2, Process: 9, Number: 2}}},
 		"stopping": []uint32{2, 3, 4},
 		"coming":   []rateRecord{{Round: 9, Factor: 0.5}},
-		"factors":  []wire.RateFactor{{From: 4, By: 0.25}},
+		"factors":  []table.Factor{{From: 4, By: 0.25}},
 		"gathers": []gatherRecord{{N: 12, Call: "AllReduce", First: 1, Data: [][]byte{{1}, {2}, nil}, More: []int{1},
 			Have: []bool{true, true, false}, Lives: []uint32{1, 2, 3}, Forgotten: true}},
 		"silent":     uint64(11),

@@ -3,7 +3,6 @@ package server
 import (
 	"log/slog"
 	"math"
-	"slices"
 
 	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/roster"
@@ -36,19 +35,18 @@ type rateRecord struct {
 	Round  uint64  `json:"round"`
 	Factor float64 `json:"factor"`
 	// Factors are the table's whole list, and replace it when the record is played.
-	Factors []wire.RateFactor `json:"factors,omitempty"`
+	Factors []table.Factor `json:"factors,omitempty"`
 }
 
 // register has the factors outlive a kill: the ones that updates are made with, and the ones that wait for their
 // rounds.
 func (c *rates) register(m *state.Memory) {
 	state.AddValue(m, "coming", &c.coming)
-	state.AddFact(m, "factors", func() []wire.RateFactor { return toWire(c.store.Factors()) },
-		func(all []wire.RateFactor) { c.store.SetRateFactors(fromWire(all)) })
+	state.AddFact(m, "factors", c.store.Factors, c.store.SetRateFactors)
 	c.chosen = state.AddEvent(m, "rate", func(r rateRecord) {
 		c.set(mode.Round(r.Round), r.Factor)
 		if r.Factors != nil {
-			c.store.SetRateFactors(fromWire(r.Factors))
+			c.store.SetRateFactors(r.Factors)
 		}
 		if r.Seq > 0 {
 			r.count(c.st.Roster, false)
@@ -107,7 +105,7 @@ func (c *rates) set(round mode.Round, factor float64) {
 func (c *rates) record(f *wire.Frame, factor float64, as *roster.Request) {
 	r := rateRecord{counting: counting{int(f.Worker), f.Life, as.Saved()}, Round: f.Round, Factor: factor}
 	if !c.rounds {
-		r.Factors = toWire(c.store.Factors())
+		r.Factors = c.store.Factors()
 	}
 	c.chosen.Note(r)
 }
@@ -142,21 +140,4 @@ func (c *rates) latest() (factor float64, round uint64) {
 
 // saved are the factors that a job which goes on from here needs: with the one that was set last, which may wait for
 // its round. Locked.
-func (c *rates) saved() (all []wire.RateFactor) {
-	return toWire(c.store.RateFactors(c.factor()))
-}
-
-// toWire and fromWire turn factors between the tables' type and that of messages, in their order.
-func toWire(all []table.Factor) (factors []wire.RateFactor) {
-	for _, f := range all {
-		factors = append(factors, wire.RateFactor(f))
-	}
-	return factors
-}
-
-func fromWire(all []wire.RateFactor) (factors []table.Factor) {
-	for _, f := range all {
-		factors = append(factors, table.Factor(f))
-	}
-	return slices.Clip(factors)
-}
+func (c *rates) saved() []table.Factor { return c.store.RateFactors(c.factor()) }

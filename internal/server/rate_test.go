@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/strategy"
 )
@@ -60,7 +61,7 @@ func TestRatesOfRoundsToCome(t *testing.T) {
 	s.rounds.rates.set(1<<32, 0.25)
 	s.rounds.rates.set(1<<32, 4)
 	s.st.Unlock()
-	if all := s.rounds.rates.saved(); len(all) != 1 || all[0] != (wire.RateFactor{From: 1, By: 4}) {
+	if all := s.rounds.rates.saved(); len(all) != 1 || all[0] != (table.Factor{From: 1, By: 4}) {
 		t.Errorf("a checkpoint has %v", all)
 	}
 	for i, want := range []float32{-1, -1.5, -2} {

@@ -52,7 +52,21 @@ type saved struct {
 	base     string         // the id of the checkpoint that it is based on, "" for none
 	// Each is the [roster.Step] of its worker.
 	steps []uint64 // that it has, by worker
-	parts []wire.Part
+	parts []written
+}
+
+// written is what a server says of its part of a checkpoint: the file, and what the tables were at the cut.
+type written struct {
+	File  string `json:"file"`
+	Bytes int64  `json:"bytes"`
+	Sum   string `json:"sum"`
+	Step  int64  `json:"step"`
+	Rows  int64  `json:"rows"`
+	// Updates is how many a worker has made of its copy of the model, on average, where workers have copies.
+	Updates int64 `json:"updates,omitempty"`
+	// Positions are, by worker, how far its threads are in their data with what the part holds.
+	Positions   [][]progress.Position `json:"positions,omitempty"`
+	RateFactors []table.Factor        `json:"rate_factors,omitempty"`
 }
 
 // oldShrink is the end of a period as builds noted it whose workers led cuts.
@@ -84,8 +98,8 @@ func (c *saving) applied(upTo func(worker int) uint64) bool {
 }
 
 // partOf is what is said of a part beside its file. Locked. It is taken at the cut, before pushes go on.
-func (c *saving) partOf(msg *saved) wire.Part {
-	p := wire.Part{Server: c.part.Index, Step: c.store.Step(), Positions: c.positions(msg),
+func (c *saving) partOf(msg *saved) written {
+	p := written{Step: c.store.Step(), Positions: c.positions(msg),
 		RateFactors: c.rates.saved()}
 	if copies, are := c.st.Mode.(*mode.Copies); are {
 		p.Updates = int64(copies.Open())
@@ -151,7 +165,7 @@ func (c *saving) seal(s *cut.Sealing, id string) error {
 		return err
 	}
 	msg := &saved{id: id, dir: at.Dir, base: at.Base, progress: at.Progress, params: with.Params, steps: s.Steps,
-		parts: make([]wire.Part, len(s.Parts))}
+		parts: make([]written, len(s.Parts))}
 	for i, said := range s.Parts {
 		if err := json.Unmarshal(said, &msg.parts[i]); err != nil {
 			return err
@@ -202,7 +216,7 @@ func (c *saving) lowest(m *checkpoint.Manifest, saver int) (epoch int) {
 // manifest is that of a checkpoint whose parts are written. Server 0's part says what is the same on all; positions are
 // what all servers agree on.
 func (c *saving) manifest(msg *saved) checkpoint.Manifest {
-	m := checkpoint.Manifest{ID: msg.id, Step: msg.parts[0].Step, RateFactors: fromWire(msg.parts[0].RateFactors),
+	m := checkpoint.Manifest{ID: msg.id, Step: msg.parts[0].Step, RateFactors: msg.parts[0].RateFactors,
 		Progress: (*checkpoint.Progress)(msg.progress), Positions: msg.parts[0].Positions}
 	m.Holds(c.rule, c.part.Layout.Params, msg.params...)
 	if _, m.Copies = c.st.Mode.(*mode.Copies); m.Copies {

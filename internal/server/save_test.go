@@ -192,7 +192,7 @@ func TestTheStepOfAManifest(t *testing.T) {
 			choice = strategy.Geo(1)
 		}
 		s := newServer(t, choice)
-		is := s.saving.manifest(&saved{id: "a", steps: []uint64{roster.Step(2, 9)}, parts: []wire.Part{{Step: 3, Updates: 7}}})
+		is := s.saving.manifest(&saved{id: "a", steps: []uint64{roster.Step(2, 9)}, parts: []written{{Step: 3, Updates: 7}}})
 		if is.Step != want || is.Copies != (m == strategy.ModeGeo) || len(is.Steps) != 1 || is.Steps[0] != 9 {
 			t.Errorf("%s: step %d, copies %t, steps of workers %v", m, is.Step, is.Copies, is.Steps)
 		}

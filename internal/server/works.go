@@ -22,7 +22,7 @@ type work struct {
 	// save and part are set for plans with a checkpoint, lists and served for plans that are read, and beside for
 	// loads.
 	save saved // of a checkpoint
-	part wire.Part
+	part written
 	// It is closed when it is written, or with the work.
 	image  *checkpoint.Image // nil when it is being written
 	lists  map[uint32][]uint64

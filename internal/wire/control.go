@@ -285,31 +285,6 @@ type Freed struct {
 	Waiting []int `json:"waiting,omitempty"`
 }
 
-// IsZero says whether nothing is told.
-func (f Freed) IsZero() bool { return f.Rows == nil && f.Waiting == nil }
-
-// Part is a file of a checkpoint.
-type Part struct {
-	File   string `json:"file"`
-	Bytes  int64  `json:"bytes"`
-	Sum    string `json:"sum"`
-	Server int    `json:"server"`
-	Step   int64  `json:"step"`
-	Rows   int64  `json:"rows"`
-	// Updates is how many a worker has made of its copy of the model, on average, where workers have copies.
-	Updates int64 `json:"updates,omitempty"`
-	// Positions are, by worker, how far its threads are in their data with what the part holds.
-	Positions [][]progress.Position `json:"positions,omitempty"`
-	// RateFactors multiply the learning rates of the updates.
-	RateFactors []RateFactor `json:"rate_factors,omitempty"`
-}
-
-// RateFactor multiplies learning rates from an update on.
-type RateFactor struct {
-	From int64   `json:"from"`
-	By   float64 `json:"by"`
-}
-
 // Rate is the blob of OpRate and its answer: the factor on all learning rates. Without a step in the header the request
 // asks for it.
 type Rate struct {
