@@ -140,14 +140,14 @@ type Weights interface {
 }
 
 // Serving are the weights of a cut that a model for serving takes.
-type Serving interface {
+type Serving struct {
 	Weights
 	// Gone calls do with the ids of an embedding, ascending, that models before have and this one is not to have.
-	Gone(ctx context.Context, name string, do func(ids []uint64) error) error
+	Gone func(ctx context.Context, name string, do func(ids []uint64) error) error
 	// Chain are the models before.
-	Chain() table.Chain
+	Chain table.Chain
 	// Left is how many rows thresholds leave out.
-	Left() int
+	Left int
 }
 
 // Counts is what became of a worker's gradients so far. Where no message is sent, Doubled, Pushes, Stale and MostStale

@@ -71,6 +71,12 @@ func (k *between) Rows(ctx context.Context, name string, yield func(ids []uint64
 	return k.each(ctx, name, wire.Scan{}, yield)
 }
 
+// gone gives yield the ids of rows that a model for serving is not to have any more, ascending.
+func (k *between) gone(ctx context.Context, name string, yield func(ids []uint64) error) error {
+	return k.each(ctx, name, wire.Scan{IDs: true, Gone: true},
+		func(ids []uint64, _ []float32) error { return yield(ids) })
+}
+
 // each reads what a scan brings of all servers. Every server's pages come beside the others', two of each at a time,
 // and yield gets them merged by ascending id. yield runs on the caller's goroutine. Readers have ended when each
 // returns, also when yield fails.

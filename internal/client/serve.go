@@ -12,26 +12,6 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// serving are the weights of a cut that a model for serving takes. It implements [backend.Serving].
-type serving struct {
-	between
-	chain table.Chain
-	// left counts rows that the model leaves out, on all servers together.
-	left int
-}
-
-// Chain implements [backend.Serving].
-func (v *serving) Chain() table.Chain { return v.chain }
-
-// Left implements [backend.Serving].
-func (v *serving) Left() int { return v.left }
-
-// Gone implements [backend.Serving].
-func (v *serving) Gone(ctx context.Context, name string, yield func(ids []uint64) error) error {
-	return v.each(ctx, name, wire.Scan{IDs: true, Gone: true},
-		func(ids []uint64, _ []float32) error { return yield(ids) })
-}
-
 // Serve implements [backend.Trainer]. Servers doubt what was saved while the model is made whole, and note what they
 // have of it when it is: a process that ends in between leaves rows that count as not served, and servers that doubt,
 // which only a base sets right.
@@ -74,7 +54,8 @@ func (c *Client) serve(ctx context.Context, name string, how table.Serving, said
 	if err != nil {
 		return now, err
 	}
-	if err := write(&serving{between{c.scans, c.Dense, name}, chain, left}); err != nil {
+	cut := &between{c.scans, c.Dense, name}
+	if err := write(backend.Serving{Weights: cut, Gone: cut.gone, Chain: chain, Left: left}); err != nil {
 		return now, err
 	}
 	before := func(ctx context.Context, chain table.Chain) error {

@@ -75,21 +75,21 @@ func (s *serving) abandon() {
 // write writes the files, anew if it is called again.
 func (s *serving) write(ctx context.Context, w backend.Serving) (err error) {
 	s.abandon()
-	if s.chain, err = s.follow(w.Chain()); err != nil {
+	if s.chain, err = s.follow(w.Chain); err != nil {
 		return err
 	}
 	if s.save, err = modelfiles.Begin(s.dir); err != nil {
 		return err
 	}
 	s.save.Publish(s.chain.Generation, s.chain.Serial+1)
-	s.saved = Saved{Left: w.Left()}
+	s.saved = Saved{Left: w.Left}
 	if s.delta {
 		return s.writeDelta(ctx, w)
 	}
 	if err := writeGraph(s.save, s.model); err != nil {
 		return err
 	}
-	return s.weights(ctx, withGiven(w, s.model), nil)
+	return s.weights(ctx, withGiven(w.Weights, s.model), nil)
 }
 
 // follow is the chain that the model follows, with this job's generation and the number before its own.
@@ -127,7 +127,7 @@ func (s *serving) writeDelta(ctx context.Context, w backend.Serving) error {
 			return err
 		}
 	}
-	return s.weights(ctx, givenBack(w, s.model, gone), gone)
+	return s.weights(ctx, givenBack(w.Weights, s.model, gone), gone)
 }
 
 // weights writes the file of the weights.

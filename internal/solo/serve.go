@@ -10,29 +10,6 @@ import (
 	"github.com/gofleet/gofleet/internal/table"
 )
 
-// serving are the weights that a model for serving takes. It implements [backend.Serving].
-type serving struct {
-	weights
-	chain table.Chain
-	// listed and gone are by the param's name.
-	gone map[string][]uint64
-	left int
-}
-
-// Chain implements [backend.Serving].
-func (s serving) Chain() table.Chain { return s.chain }
-
-// Left implements [backend.Serving].
-func (s serving) Left() int { return s.left }
-
-// Gone implements [backend.Serving].
-func (s serving) Gone(_ context.Context, name string, do func(ids []uint64) error) error {
-	if len(s.gone[name]) == 0 {
-		return nil
-	}
-	return do(s.gone[name])
-}
-
 // Serve implements [backend.Trainer]: steps wait until it is over. A model that may be whole though commit has failed
 // leaves the chain in doubt, so that the next is a base.
 func (t *Trainer) Serve(_ context.Context, how table.Serving, write func(backend.Serving) error,
@@ -49,10 +26,12 @@ func (t *Trainer) Serve(_ context.Context, how table.Serving, write func(backend
 			return err
 		}
 		all := store.Select(how)
-		v := serving{weights{t.local, map[string][]uint64{}}, chain, map[string][]uint64{}, 0}
+		rows, gone := weights{t.local, map[string][]uint64{}}, map[string][]uint64{}
+		v := backend.Serving{Weights: rows, Chain: chain,
+			Gone: func(_ context.Context, name string, do func(ids []uint64) error) error { return do(gone[name]) }}
 		for i, table := range store.Tables {
-			v.listed[table.Param().Name], v.gone[table.Param().Name] = all[i].Rows, all[i].Gone
-			v.left += all[i].Left
+			rows.listed[table.Param().Name], gone[table.Param().Name] = all[i].Rows, all[i].Gone
+			v.Left += all[i].Left
 		}
 		if err := write(v); err != nil {
 			return err
