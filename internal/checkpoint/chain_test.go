@@ -1,7 +1,6 @@
 package checkpoint
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -347,9 +346,7 @@ func TestBasesLieBeside(t *testing.T) {
 	}
 	for _, base := range []string{"../ckpt-000001", "/ckpt-000001", "ckpt-000002", "ckpt-000003", "ckpt-1", ""} {
 		m.Base.Dir = base
-		m.Sum, err = m.sum()
-		check(t, err)
-		data, err := json.Marshal(m)
+		data, err := files.Sign(&m, &m.Sum)
 		check(t, err)
 		check(t, os.WriteFile(filepath.Join(dir, manifestName), data, 0o600))
 		if _, err := c.taken(t, dir, 1); !errors.Is(err, ErrDamaged) {

@@ -1,7 +1,6 @@
 package checkpoint
 
 import (
-	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -201,10 +200,7 @@ func TestPartsLieBesideTheManifest(t *testing.T) {
 	file := m.Parts[1].File
 	for _, name := range []string{"../" + file, "/" + file, "sub/" + file, ""} {
 		m.Format, m.Version, m.Parts[1].File = format, version, name
-		var err error
-		m.Sum, err = m.sum()
-		check(t, err)
-		data, err := json.Marshal(m)
+		data, err := files.Sign(&m, &m.Sum)
 		check(t, err)
 		check(t, os.WriteFile(filepath.Join(dir, manifestName), data, 0o600))
 		if _, err := Read(dir); !errors.Is(err, ErrDamaged) {

@@ -2,7 +2,6 @@ package checkpoint
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -22,17 +21,13 @@ func Commit(dir string, m Manifest) error {
 	}
 	before, _ := Read(dir) // one that can't be read is replaced
 	m.Format, m.Version, m.Saved = format, version, time.Now().UTC()
-	var err error
 	if m.Base != nil {
 		m.Version = basedVersion
 		if _, err := wholeChain(dir, m); err != nil {
 			return err
 		}
 	}
-	if m.Sum, err = m.sum(); err != nil {
-		return err
-	}
-	data, err := json.MarshalIndent(m, "", "  ")
+	text, err := files.Sign(&m, &m.Sum)
 	if err != nil {
 		return fmt.Errorf("checkpoint: %w", err)
 	}
@@ -41,7 +36,7 @@ func Commit(dir string, m Manifest) error {
 		return fmt.Errorf("checkpoint: %w", err)
 	}
 	name := files.Join(dir, manifestName)
-	if _, err := files.Publish(context.Background(), disk, name, before.at, append(data, '\n')); err != nil {
+	if _, err := files.Publish(context.Background(), disk, name, before.at, text); err != nil {
 		if errors.Is(err, files.ErrChanged) {
 			err = fmt.Errorf("%w: another process has saved into %s meanwhile: %w", ErrTaken, dir, err)
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gofleet/gofleet/internal/files"
 	"github.com/gofleet/gofleet/internal/safetensors"
 )
 
@@ -55,14 +56,11 @@ func resummed(data []byte) []byte {
 	if json.Unmarshal(data, &m) != nil {
 		return data
 	}
-	var err error
-	if m.Sum, err = m.sum(); err != nil {
+	signed, err := files.Sign(&m, &m.Sum)
+	if err != nil {
 		return data
 	}
-	if data, err = json.Marshal(m); err != nil {
-		return nil
-	}
-	return data
+	return signed
 }
 
 // FuzzContents loads a part whose table of contents is any text.

@@ -1,7 +1,6 @@
 package checkpoint
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -158,30 +157,6 @@ func (m Manifest) has(file string) bool {
 	return slices.ContainsFunc(m.Parts, func(p Part) bool { return p.File == file })
 }
 
-// sum is what m's Sum is to be.
-func (m Manifest) sum() (string, error) {
-	m.Sum = ""
-	data, err := json.Marshal(m)
-	if err != nil {
-		return "", fmt.Errorf("checkpoint: %w", err)
-	}
-	return files.SumOf(data), nil
-}
-
-// sumOfText is the sum of a manifest as it lies there, whose own says sum: what a later version has written beside the
-// rest is in it too.
-func sumOfText(text []byte, sum string) string {
-	var b bytes.Buffer
-	if json.Compact(&b, text) != nil {
-		return ""
-	}
-	at := bytes.LastIndex(b.Bytes(), []byte(sum))
-	if sum == "" || at < 0 {
-		return ""
-	}
-	return files.SumOf(slices.Delete(b.Bytes(), at, at+len(sum)))
-}
-
 func visible(dir string, p Part) error {
 	st, err := files.Stat(files.Join(dir, p.File))
 	switch {
@@ -238,7 +213,7 @@ func Read(dir string) (Manifest, error) {
 		return m, fmt.Errorf("checkpoint: %s of %s is of format %q version %d, this build reads %q version %d: %w",
 			manifestName, dir, m.Format, m.Version, format, version, ErrDamaged)
 	}
-	if sum := sumOfText(data, m.Sum); sum != m.Sum || sum == "" {
+	if sum := files.SumOfRecord(data, m.Sum); sum != m.Sum || sum == "" {
 		return m, fmt.Errorf("checkpoint: %s of %s has checksum %s, its text makes %s: %w", manifestName, dir, m.Sum,
 			sum, ErrDamaged)
 	}

@@ -1,10 +1,13 @@
 package files
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 )
 
 // Sealed is a file as a record names it: what makes a checkpoint's parts, and the files of a saved model, whole or
@@ -58,6 +61,33 @@ func (s Sealed) Check(ctx context.Context, name string) error {
 		from = stream
 	}
 	return s.check(ctx, f, from)
+}
+
+// Sign gives a record, which sum is a field of, its checksum: that of its JSON without spaces, where sum is empty. text
+// is the record as it is to lie there.
+func Sign(record any, sum *string) (text []byte, err error) {
+	*sum = ""
+	data, err := json.Marshal(record)
+	if err != nil {
+		return nil, err
+	}
+	*sum = SumOf(data)
+	text, err = json.MarshalIndent(record, "", "  ")
+	return append(text, '\n'), err
+}
+
+// SumOfRecord is the checksum of a record as it lies there, in which sum stands: what a later version has written
+// beside the rest is in it too. It is empty of what is no record.
+func SumOfRecord(text []byte, sum string) string {
+	var b bytes.Buffer
+	if json.Compact(&b, text) != nil {
+		return ""
+	}
+	at := bytes.LastIndex(b.Bytes(), []byte(sum))
+	if sum == "" || at < 0 {
+		return ""
+	}
+	return SumOf(slices.Delete(b.Bytes(), at, at+len(sum)))
 }
 
 // check compares a file with the record; all of its bytes come from a reader.

@@ -1,6 +1,7 @@
 package modelfiles
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/files"
 	"github.com/gofleet/gofleet/internal/safetensors"
 )
 
@@ -248,6 +250,31 @@ func TestRecordsNameNothingElsewhere(t *testing.T) {
 	numbered(1).save(t, model)
 	if _, err := os.Stat(mine); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestRecordsOfLaterVersions: what a later version has written into a record is in its checksum, and is no damage.
+func TestRecordsOfLaterVersions(t *testing.T) {
+	dir := t.TempDir()
+	numbered(2).save(t, dir)
+	name := filepath.Join(dir, Record)
+	text, err := os.ReadFile(name)
+	check(t, err)
+	r, err := parseRecord(text)
+	check(t, err)
+	later := struct {
+		Later string `json:"later"`
+		record
+	}{"more", *r}
+	text, err = files.Sign(&later, &later.Sum)
+	check(t, err)
+	check(t, os.WriteFile(name, text, 0o600))
+	if got, err := readModel(dir); err != nil || !got.equal(numbered(2)) {
+		t.Errorf("got %v, error %v", got, err)
+	}
+	check(t, os.WriteFile(name, bytes.Replace(text, []byte("more"), []byte("less"), 1), 0o600))
+	if _, err := readModel(dir); !errors.Is(err, ErrDamaged) {
+		t.Errorf("changed by hand: got %v", err)
 	}
 }
 

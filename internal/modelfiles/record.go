@@ -51,6 +51,8 @@ type record struct {
 	Serial     int    `json:"serial,omitempty"`
 	// Sum is the checksum of the record as it is written without its spaces, and with an empty checksum.
 	Sum string `json:"xxhash64"`
+
+	text []byte // of one that was signed
 }
 
 // entry is a file of the model.
@@ -72,12 +74,6 @@ type Delta struct {
 
 func (d Delta) String() string {
 	return fmt.Sprintf("delta %d of base %s, which follows %s", d.Number, d.Base, d.Follows)
-}
-
-func (r record) sum() (string, error) {
-	r.Sum = ""
-	data, err := json.Marshal(r)
-	return files.SumOf(data), err
 }
 
 // names says whether the record has a file of that name; one that isn't there has none.
@@ -109,20 +105,17 @@ func (r *record) version() int {
 	return version
 }
 
-// signed is the record with its version and checksum.
-func (r record) signed() (_ record, err error) {
+// signed is the record with its version and checksum, and its text.
+func (r record) signed() (record, error) {
+	var err error
 	r.Format, r.Version = format, r.version()
-	r.Sum, err = r.sum()
+	r.text, err = files.Sign(&r, &r.Sum)
 	return r, err
 }
 
 // write makes r, which is signed, the record of a directory, and returns the one that it has replaced, nil if there was
 // none that could be read.
 func (r record) write(dir string) (before *record, err error) {
-	data, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
-		return nil, err
-	}
 	name := files.Join(dir, Record)
 	for range tries {
 		text, version, unread := files.ReadVersion(context.Background(), name)
@@ -130,7 +123,7 @@ func (r record) write(dir string) (before *record, err error) {
 			return nil, unread
 		}
 		before, _ = parseRecord(text)
-		_, err = files.Publish(context.Background(), files.OS{}, name, version, append(data, '\n'))
+		_, err = files.Publish(context.Background(), files.OS{}, name, version, r.text)
 		if !errors.Is(err, files.ErrChanged) { // else another was faster, and the last to commit counts
 			break
 		}
@@ -159,9 +152,8 @@ func parseRecord(data []byte) (*record, error) {
 		return nil, fmt.Errorf("%s is of format %q version %d, this build reads %q up to version %d: %w",
 			Record, r.Format, r.Version, format, publishedVersion, ErrDamaged)
 	}
-	if sum, err := r.sum(); err != nil || sum != r.Sum {
-		return nil, fmt.Errorf("%s has checksum %s, its text makes %s: %w", Record, r.Sum, sum,
-			errors.Join(ErrDamaged, err))
+	if sum := files.SumOfRecord(data, r.Sum); sum != r.Sum || sum == "" {
+		return nil, fmt.Errorf("%s has checksum %s, its text makes %s: %w", Record, r.Sum, sum, ErrDamaged)
 	}
 	if err := r.check(); err != nil {
 		return nil, err
