@@ -88,7 +88,7 @@ func (z *frozen) bring(ctx context.Context) error {
 			return nil
 		}
 	}
-	z.take(kept, all)
+	z.apply(kept, all)
 	return nil
 }
 
@@ -108,8 +108,8 @@ func readFrozen(f *wire.Frame, to []float32) error {
 	return fmt.Errorf("%d frozen values were asked for, none came", len(to))
 }
 
-// take makes values that came this worker's. kept names params by their place in the layout.
-func (z *frozen) take(kept wire.Kept, all []float32) {
+// apply makes values that came this worker's. kept names params by their place in the layout.
+func (z *frozen) apply(kept wire.Kept, all []float32) {
 	for _, b := range z.layout.Frozen.Blocks {
 		if slices.Contains(kept.Params, b.Param) {
 			z.values.Set(b.Param, all[b.At:][:b.Size])

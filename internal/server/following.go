@@ -56,7 +56,7 @@ func (c *recovery) loadNamed(ctx context.Context, dir, id string) (why error) {
 	return peer.Repeat(ctx, state.Pauses, func() (peer.Verdict, error) {
 		err := source{Dir: dir, ID: id}.whole()
 		if err == nil {
-			err = c.take(ctx, dir, c.another.load)
+			err = c.resumeFrom(ctx, dir, c.another.load)
 		}
 		if why == nil || !errors.Is(err, context.DeadlineExceeded) {
 			why = err
@@ -68,17 +68,21 @@ func (c *recovery) loadNamed(ctx context.Context, dir, id string) (why error) {
 	})
 }
 
-// take loads a checkpoint, from which the job goes on. progress is what workers that join are told, and base what
-// server 0 tells the other servers.
-func (c *recovery) take(ctx context.Context, dir string, load loader) error {
+// resumeFrom loads a checkpoint, from which the job goes on.
+func (c *recovery) resumeFrom(ctx context.Context, dir string, load loader) error {
 	m, err := load(ctx, dir)
-	if err != nil {
-		return err
+	if err == nil {
+		c.resumed(dir, m)
 	}
+	return err
+}
+
+// resumed notes the checkpoint that was loaded: progress is what workers that join are told, and base what server 0
+// tells the other servers.
+func (c *recovery) resumed(dir string, m checkpoint.Manifest) {
 	c.base = wire.Base{Name: files.Base(dir), ID: m.ID}
 	if m.Progress != nil {
 		c.progress = wire.Progress(*m.Progress)
 		c.goOn(dir, m.Positions)
 	}
-	return nil
 }

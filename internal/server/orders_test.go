@@ -501,7 +501,7 @@ func TestServersFollowServer0(t *testing.T) {
 		for epoch, m := range map[int]checkpoint.Manifest{
 			4: {ID: "eight", Progress: &checkpoint.Progress{Epoch: 4}}, 1: {ID: "nine"}} { // a model has none
 			s.recovery.progress.Epoch = 1
-			err := s.recovery.take(t.Context(), "a/ckpt-000008", func(context.Context, string) (checkpoint.Manifest, error) { return m, nil })
+			err := s.recovery.resumeFrom(t.Context(), "a/ckpt-000008", func(context.Context, string) (checkpoint.Manifest, error) { return m, nil })
 			if err != nil || s.recovery.progress.Epoch != epoch || s.recovery.base != (wire.Base{Name: "ckpt-000008", ID: m.ID}) {
 				t.Errorf("it goes on from %+v at epoch %d, %v", s.recovery.base, s.recovery.progress.Epoch, err)
 			}

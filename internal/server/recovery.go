@@ -252,5 +252,5 @@ func (c *recovery) goOn(dir string, positions [][]progress.Position) {
 // follow.
 func (c *recovery) resume(ctx context.Context, load loader) (found bool, err error) {
 	c.another.load = load
-	return c.series.Resume(ctx, func(dir string) error { return c.take(ctx, dir, load) })
+	return c.series.Resume(ctx, func(dir string) error { return c.resumeFrom(ctx, dir, load) })
 }

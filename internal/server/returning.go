@@ -168,11 +168,7 @@ func (c *returning) fill(ctx context.Context, b base) error {
 	case f.ID == "":
 		c.recovery.counts(m.Counted)
 	default:
-		c.recovery.base = wire.Base{Name: files.Base(f.Dir), ID: f.ID}
-		if m.Progress != nil {
-			c.recovery.progress = wire.Progress(*m.Progress)
-		}
-		c.recovery.goOn(f.Dir, m.Positions)
+		c.recovery.resumed(f.Dir, m)
 	}
 	return err
 }
