@@ -45,16 +45,19 @@ func onOneLine(lines, row []byte) []byte {
 // jsonFormat is a JSON object a line, with numbers for each feed.
 type jsonFormat []dataset.Column
 
-// jsonFormatOf has a column for each feed. Ids that are looked up and nothing else may have all bits.
+// jsonFormatOf has a column for each feed. Ids that are looked up and nothing else may have all bits, but where a
+// padding id is negative: ids are int64 then, as in training.
 func jsonFormatOf(feeds []*Node) (f jsonFormat) {
 	for _, n := range feeds {
 		c := dataset.Column{Name: n.name, Type: tensor.Float32, Shape: n.Shape()[1:]}
 		switch {
+		case isSlot(n) && paddedBelowZero(n):
+			c = dataset.Varying(dataset.Ints(n.name))
 		case isSlot(n):
 			c = dataset.Varying(dataset.IDs(n.name))
 		case isSlotValues(n):
 			c = dataset.Varying(dataset.Floats(n.name))
-		case isInt(n) && lookedUpOnly(n):
+		case isInt(n) && lookedUpOnly(n) && !paddedBelowZero(n):
 			c.Type = tensor.Uint64
 		case isInt(n):
 			c.Type = tensor.Int64
@@ -71,6 +74,14 @@ func lookedUpOnly(n *Node) bool {
 		}
 	}
 	return true
+}
+
+// paddedBelowZero says whether a lookup of the ids has a negative padding id.
+func paddedBelowZero(ids *Node) bool {
+	return slices.ContainsFunc(ids.graph.nodes, func(user *Node) bool {
+		l, is := user.op.(lookup)
+		return is && user.in[0] == ids && l.padding() != nil && *l.padding() < 0
+	})
 }
 
 // Columns implements [dataset.Format].
@@ -171,7 +182,11 @@ func set(c dataset.Column, column, n int, text []byte, row dataset.Row) error {
 		return err
 	case tensor.Int64:
 		x, err := strconv.ParseInt(string(text), 10, 64)
-		row.Ints(column)[n] = x
+		if c.Varying {
+			row.AppendInt(column, x)
+		} else {
+			row.Ints(column)[n] = x
+		}
 		return err
 	}
 	x, err := strconv.ParseUint(string(text), 10, 64)

@@ -429,6 +429,26 @@ func jsonOf(t *testing.T, feeds dataset.Batch, names []Value) []byte {
 	return text
 }
 
+// TestJSONRowsWithPadding: a row as JSON may have a padding id that is negative, of feeds and of slots, and has the scores of the same ids as int64.
+func TestJSONRowsWithPadding(t *testing.T) {
+	g := NewGraph(1)
+	id, words, padding := g.IDs("id", 2), g.Slot("words"), new(int64(-1))
+	of := func(name string) EmbeddingOptions {
+		return EmbeddingOptions{Dim: 1, Name: name, Height: 9, PaddingIdx: padding, Init: optimizer.Constant{Value: 1}}
+	}
+	s, err := NewScorer(&Model{Graph: g, Outputs: []*Node{Reshape(Embedding(id, of("e")), 2), EmbeddingPool(words, PoolSum, of("p"))}}, ScorerOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := s.ScoreJSON(t.Context(), []byte(`[{"id":[3,-1],"words":[-1,5,5]},{"id":[-1,-1],"words":[]}]`))
+	if want := "[[1 0 0 0] [2 0]]"; err != nil || fmt.Sprint(got.Values) != want {
+		t.Errorf("scores %v, want %s: %v", got.Values, want, err)
+	}
+	if _, err := s.ScoreJSON(t.Context(), []byte(`{"id":[3,-2],"words":[]}`)); err == nil || !strings.Contains(err.Error(), "-2") {
+		t.Errorf("an id below the height that is no padding: %v", err)
+	}
+}
+
 // TestJSONRows: rows as JSON are feeds by name, lists nested or not, ids of all bits; what is no row says which one and why.
 func TestJSONRows(t *testing.T) {
 	g := NewGraph(1)

@@ -3,6 +3,7 @@ package train
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -91,11 +92,13 @@ func (b *boards) leads(r *Run) (bool, error) {
 	if n := len(r.History); n > 0 { // a worker that was away begins behind what others have written meanwhile
 		b.from = max(b.from, int64(r.History[n-1].Examples)+1)
 	}
+	_, none := os.Stat(filepath.Join(b.Dir, "test"))
+	anew := none == nil && b.from == 0 // what an earlier job drew there goes, whether this one has test rows or not
 	for _, run := range []struct {
 		to   **board.Writer
 		name string
 		has  bool
-	}{{&b.train, "train", true}, {&b.test, "test", r.tests.rows != nil}} {
+	}{{&b.train, "train", true}, {&b.test, "test", r.tests.rows != nil || anew}} {
 		if !run.has {
 			continue
 		}
@@ -181,7 +184,7 @@ func (b *boards) evaluated(ctx context.Context, r *Run, e Evaluation) error {
 	if err := b.histograms(ctx, r, &s); err != nil {
 		return err
 	}
-	if err := b.train.Write(int64(e.Examples), s); err != nil || b.test == nil {
+	if err := b.train.Write(int64(e.Examples), s); err != nil || r.tests.rows == nil {
 		return err
 	}
 	var tested board.Summary

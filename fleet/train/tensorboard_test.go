@@ -266,8 +266,9 @@ func sum(x []float64) (s float64) {
 func TestTensorBoardBeginsAnew(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
+	job := func(epochs int) train.Job { return rowed(train.Options{Epochs: epochs, Batch: 10, TensorBoard: dir}) }
 	run := func(epochs int) train.Evaluation {
-		results, _ := play(t, 0, 1, func() train.Job { return rowed(train.Options{Epochs: epochs, Batch: 10, TensorBoard: dir}) })
+		results, _ := play(t, 0, 1, func() train.Job { return job(epochs) })
 		return results[0].Last
 	}
 	run(3)
@@ -278,6 +279,18 @@ func TestTensorBoardBeginsAnew(t *testing.T) {
 	}
 	if n := len(board.scalars["loss"]); n != 4 { // of 40 steps
 		t.Errorf("%d points of the training loss", n)
+	}
+	play(t, 0, 1, func() train.Job {
+		j := job(1)
+		rows := j.Data
+		j.Metrics, j.Data = nil, func(ctx context.Context) (train, test *dataset.Dataset, err error) {
+			train, _, err = rows(ctx)
+			return train, nil, err
+		}
+		return j
+	})
+	if points := readRun(t, filepath.Join(dir, "test")).scalars["loss"]; len(points) > 0 {
+		t.Errorf("a job without test rows has the test losses %v", points)
 	}
 }
 
