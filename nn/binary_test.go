@@ -18,7 +18,7 @@ func TestFreshBinaryStarts(t *testing.T) {
 		t.Skip("there is no go command to build with")
 	}
 	binary := filepath.Join(t.TempDir(), "starts")
-	if out, err := exec.CommandContext(t.Context(), goTool, "build", "-o", binary, "./testdata/starts").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), goTool, "build", "-ldflags=-s -w", "-o", binary, "./testdata/starts").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	cmd := exec.CommandContext(t.Context(), binary)

@@ -62,6 +62,7 @@ func startRole(t *testing.T, name string, endpoints []string, printed func(line 
 // TestAKilledServerEndsTheJob runs a job as processes, kills server 1 as kill -9 does, and starts it again at once, as whoever watches over
 // processes does: within seconds every process ends with status 75 and says what happened; none goes on with weights that are half lost.
 func TestAKilledServerEndsTheJob(t *testing.T) {
+	t.Parallel()
 	endpoints := porttest.Free(t, 2)
 	quiet, trains := func(string) {}, make(chan string, 1)
 	server := func(i int) *role {
@@ -106,6 +107,7 @@ const soon = 15 * time.Second
 // TestAKilledWorkerIsNoticed kills worker 1 of a job in sync that has checkpoints as soon as it trains, as kill -9 does, and starts it
 // nowhere: within seconds all others have gone back, though none of them may be silent for long.
 func TestAKilledWorkerIsNoticed(t *testing.T) {
+	t.Parallel()
 	endpoints, args := porttest.Free(t, 2), []string{"-mode=sync", "-goback=0", "-checkpoint=" + t.TempDir()}
 	quiet, trains := func(string) {}, make(chan struct{})
 	var once sync.Once

@@ -148,7 +148,7 @@ func TestAMachineIsLost(t *testing.T) {
 // build builds the program that the jobs run, once.
 var build = sync.OnceValues(func() (program string, err error) {
 	program = filepath.Join(programs, "wide_and_deep")
-	build := exec.Command("go", "build", "-o", program, "./examples/wide_and_deep")
+	build := exec.Command("go", "build", "-ldflags=-s -w", "-o", program, "./examples/wide_and_deep")
 	build.Dir = "../.."
 	if said, e := build.CombinedOutput(); e != nil {
 		err = fmt.Errorf("%w\n%s", e, said)

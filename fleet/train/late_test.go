@@ -29,8 +29,14 @@ const deserted = "TRAIN_DESERTED"
 // TestMain is the program where TestAWorkerComesLate starts it.
 func TestMain(m *testing.M) {
 	if os.Getenv(victim) == "" {
+		var err error
+		if programs, err = os.MkdirTemp("", "train-programs-"); err != nil {
+			panic(err)
+		}
 		trial.Waits()
-		os.Exit(m.Run())
+		status := m.Run()
+		os.RemoveAll(programs)
+		os.Exit(status)
 	}
 	epochs := 4
 	if os.Getenv(signalled) != "" {
@@ -69,9 +75,7 @@ func TestMain(m *testing.M) {
 func TestAWorkerComesLate(t *testing.T) {
 	t.Parallel()
 	trial.Long(t)
-	dir := t.TempDir()
-	fleetrun := filepath.Join(dir, "fleetrun")
-	run(t, "../..", "go", "build", "-o", fleetrun, "./fleet/fleetrun")
+	dir, fleetrun := t.TempDir(), builtFleetrun(t)
 	for _, worker := range []string{"0", "1"} {
 		at := filepath.Join(dir, worker)
 		if err := os.Mkdir(at, 0o700); err != nil {

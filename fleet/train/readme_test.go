@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -29,8 +30,7 @@ func TestReadmesProgramRuns(t *testing.T) {
 		t.Errorf("the program has %d lines, want 60 at most", n)
 	}
 	dir := t.TempDir()
-	fleetrun, late := filepath.Join(dir, "fleetrun"), build(t, dir, "late", program)
-	run(t, "../..", "go", "build", "-o", fleetrun, "./fleet/fleetrun")
+	fleetrun, late := builtFleetrun(t), build(t, dir, "late", program)
 	writeFlights(t, filepath.Join(dir, "flights.csv"))
 
 	const meant = "late: flag provided but not defined: -epoch: is -epochs meant? -h lists all flags\n"
@@ -82,8 +82,7 @@ func TestNewProgramRuns(t *testing.T) {
 	t.Parallel()
 	trial.Long(t)
 	dir := t.TempDir()
-	fleetrun, data := filepath.Join(dir, "fleetrun"), filepath.Join(dir, "flights.csv")
-	run(t, "../..", "go", "build", "-o", fleetrun, "./fleet/fleetrun")
+	fleetrun, data := builtFleetrun(t), filepath.Join(dir, "flights.csv")
 	writeFlights(t, data)
 	if said := run(t, dir, fleetrun, "new", "begun", "--data=flights.csv", "--label=late"); !strings.Contains(said, "Left out: each of origin, dest is the same in every row.") {
 		t.Errorf("fleetrun new said\n%s", said)
@@ -137,9 +136,25 @@ func build(t *testing.T, dir, name, code string) (binary string) {
 			t.Fatal(err)
 		}
 	}
-	run(t, root, "go", "build", "-overlay", overlay, "-o", binary, "./examples/"+name)
+	run(t, root, "go", "build", noSymbols, "-overlay", overlay, "-o", binary, "./examples/"+name)
 	return binary
 }
+
+// noSymbols has a program linked without what debuggers read, in two thirds of the time.
+const noSymbols = "-ldflags=-s -w"
+
+// programs is a directory for what several tests run.
+var programs string
+
+// builtFleetrun is fleetrun, built once.
+func builtFleetrun(t *testing.T) (program string) {
+	t.Helper()
+	program = filepath.Join(programs, "fleetrun")
+	buildFleetrun.Do(func() { run(t, "../..", "go", "build", noSymbols, "-o", program, "./fleet/fleetrun") })
+	return program
+}
+
+var buildFleetrun sync.Once
 
 // run is what a command says that succeeds.
 func run(t *testing.T, dir, name string, args ...string) string {
@@ -186,7 +201,7 @@ func asksAsToldTo(t *testing.T, dir, said string) {
 		t.Fatal(err)
 	}
 	serve, address := filepath.Join(t.TempDir(), "serve"), porttest.Free(t, 1)[0]
-	run(t, "../..", "go", "build", "-o", serve, "."+told[1])
+	run(t, "../..", "go", "build", noSymbols, "-o", serve, "."+told[1])
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	cmd := exec.CommandContext(ctx, serve, "-addr="+address, "-model="+told[2])
 	cmd.Dir = dir

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"pgregory.net/rapid"
 
@@ -201,26 +202,28 @@ func TestBadNetwork(t *testing.T) {
 	sizes := []int{3000, 5}
 	want := summed(ranks, sizes)
 	for seed := range uint64(4) {
-		c := onMemory(t, ranks)
-		faulty := transporttest.NewFaulty(transport.NewMemory(), seed, transporttest.Faults{LoseRequest: 0.05, LoseAnswer: 0.05,
-			Duplicate: 0.05, Refuse: 0.05, Reorder: 0.05, Late: 0.05})
-		c.Transport, c.Chunk = faulty, 1000
-		mustRun(t, c, func(ctx context.Context, g *collective.Group) error {
-			for range steps {
-				x := tensors(g.Rank(), sizes)
-				if err := collective.AllReduce(ctx, g, collective.Sum, x...); err != nil {
-					return err
+		synctest.Test(t, func(t *testing.T) {
+			c := onMemory(t, ranks)
+			faulty := transporttest.NewFaulty(transport.NewMemory(), seed, transporttest.Faults{LoseRequest: 0.05, LoseAnswer: 0.05,
+				Duplicate: 0.05, Refuse: 0.05, Reorder: 0.05, Late: 0.05})
+			c.Transport, c.Chunk = faulty, 1000
+			mustRun(t, c, func(ctx context.Context, g *collective.Group) error {
+				for range steps {
+					x := tensors(g.Rank(), sizes)
+					if err := collective.AllReduce(ctx, g, collective.Sum, x...); err != nil {
+						return err
+					}
+					same(t, "sum", want, x)
+					if all, err := g.AllGather(ctx, []byte{byte(g.Rank())}); err != nil || len(all) != ranks || all[2][0] != 2 {
+						return fmt.Errorf("gathered %v: %w", all, err)
+					}
 				}
-				same(t, "sum", want, x)
-				if all, err := g.AllGather(ctx, []byte{byte(g.Rank())}); err != nil || len(all) != ranks || all[2][0] != 2 {
-					return fmt.Errorf("gathered %v: %w", all, err)
-				}
+				return nil
+			})
+			if n := faulty.Counts(); n["LoseAnswer"] == 0 || n["Duplicate"] == 0 || n["LoseRequest"] == 0 {
+				t.Errorf("faults that never happened: %v", n)
 			}
-			return nil
 		})
-		if n := faulty.Counts(); n["LoseAnswer"] == 0 || n["Duplicate"] == 0 || n["LoseRequest"] == 0 {
-			t.Errorf("faults that never happened: %v", n)
-		}
 	}
 }
 

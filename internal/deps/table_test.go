@@ -95,7 +95,7 @@ var houseTests = map[string][]string{
 	"fleet/store/s3":          {"fleet/store/storetest"},
 	"fleet/store/hadoop":      {"fleet/checkpoints", "fleet/internal/trial", "fleet/store/storetest", "strategy"},
 	"dataset":                 {"nn", "optimizer", "optimizer/local"},
-	"nn":                      {"internal/safetensors", "optimizer/local"},
+	"nn":                      {"internal/law", "internal/safetensors", "optimizer/local"},
 	"nn/onnx":                 {"optimizer/weights"},
 	"optimizer":               {"internal/rules", "optimizer/local"},
 	"optimizer/local":         {"nn", "optimizer/lr"},

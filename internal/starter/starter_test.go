@@ -378,7 +378,7 @@ func TestWritten(t *testing.T) {
 	if err := os.WriteFile(overlay, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if said, err := exec.CommandContext(t.Context(), "go", "test", "-vet=off", "-c", "-o", program, "-overlay", overlay, "./written").CombinedOutput(); err != nil {
+	if said, err := exec.CommandContext(t.Context(), "go", "test", "-vet=off", "-ldflags=-s -w", "-c", "-o", program, "-overlay", overlay, "./written").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, said)
 	}
 	run := exec.CommandContext(t.Context(), program, "-test.v")

@@ -114,7 +114,7 @@ func TestBad(t *testing.T) {
 	if !ok {
 		t.Skip("runs in a process of its own only")
 	}
-	transporttest.SetPatience(2 * time.Second)
+	transporttest.SetPatience(time.Second / 2)
 	transporttest.Run(t, func() transport.Transport {
 		b := f.bad
 		b.Memory = &transport.Memory{MaxMessage: 9 << 20}
