@@ -4,14 +4,16 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/gofleet/gofleet/internal/law"
 )
 
-// tries is how often to repeat a random trial: n times, less under -short and where the race detector slows all down.
+// tries is how often to repeat a random trial: as [law.Tries] says, and less where the race detector slows all down.
 func tries(n int) int {
-	if testing.Short() || raceEnabled {
+	if raceEnabled {
 		return (n + 15) / 16
 	}
-	return n
+	return law.Tries(n)
 }
 
 // random are n numbers in [-1, 1).

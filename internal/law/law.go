@@ -25,6 +25,29 @@ func Share(whole int) int {
 	return min(whole, max(1, min(6, (whole+7)/8)))
 }
 
+// Tries is how many of n trials, each drawn anew, this run plays: a quarter, and with -short a sixteenth. It is all of
+// them where Share is.
+func Tries(n int) int {
+	switch {
+	case testing.Short():
+		return (n + 15) / 16
+	case Share(n) < n:
+		return (n + 3) / 4
+	}
+	return n
+}
+
+// Draws has each law of a package that rapid draws for play as many of its 100 cases as Tries says, or all with any
+// FLEET_SEEDS; -rapid.checks says otherwise. Its TestMain calls it.
+func Draws() {
+	flag.Parse()
+	said := os.Getenv("FLEET_SEEDS") != ""
+	flag.Visit(func(f *flag.Flag) { said = said || f.Name == "rapid.checks" })
+	if !said {
+		_ = flag.Set("rapid.checks", strconv.Itoa(Tries(100)))
+	}
+}
+
 // Waits has three times as many tests of a package run beside each other as there are cores, since they wait more than
 // they compute; -parallel says otherwise. Its TestMain calls it.
 func Waits() {
