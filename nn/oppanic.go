@@ -6,7 +6,7 @@ import (
 	"runtime/debug"
 )
 
-// ErrOpPanicked says that an op panicked, an [Op] of one's own or one of this package. The text of such an error ends
+// ErrOpPanicked says that an operation panicked, your own [Op] or one of this package. The text of such an error ends
 // with the stack: it is for logs, and not for who sent the rows.
 var ErrOpPanicked = errors.New("nn: an op panicked")
 

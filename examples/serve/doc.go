@@ -1,32 +1,31 @@
-// Command serve answers requests with the scores of a saved model. It knows nothing of the model but its directory:
-// feeds, outputs and the format of the rows are in there.
+// Command serve serves the scores of a saved model over HTTP. It needs only the model's directory, which contains the
+// feeds, outputs and row format.
 //
 //	go run ./examples/serve -model=output/late/model               # of the program in the README
 //	curl -s localhost:8080/model                                   # what it is fed and computes
 //	printf 'carrier,origin,dest,distance,hour\nAA,JFK,LAX,2475,9\n' | curl -s localhost:8080/score --data-binary @-
 //	curl -s localhost:8080/score -H 'Content-Type: application/json' -d '[{"numbers":[2475,9],"names":[7,9,11]}]'
 //
-// The first has raw lines, as training read them, with a label or without, for a model that was saved with their
-// format; the second has the feeds of any model. The answer has the version of the model, and for each output a list of
-// numbers for each row:
+// The first request has raw lines as in the training files, with or without a label, for a model that was saved with
+// their format; the second has the feeds of any model. The answer has the version of the model, and for each output a
+// list of numbers for each row:
 //
 //	{"model":"9f86d081884c7d65","scores":{"click":[[0.31],[0.07]]}}
 //
-// A training job that saves into the directory again (SaveInferenceModel) has the new model served within -reload, and
-// no request is dropped: a save is whole or not there, and requests that are under way end with the model that they
-// began with. GET /healthz says that the server lives, and which model it has; GET /latency how long requests took
-// since it began. At SIGTERM it answers what it has accepted and ends.
+// When a training job saves into the directory again (SaveInferenceModel), the new model is served within -reload, and
+// no request is dropped: saves are atomic, and requests in progress finish with the model that they began with. GET
+// /healthz says that the server is alive and which model it has; GET /latency shows how long requests took since the
+// server started. On SIGTERM it answers all accepted requests and exits.
 //
-// Its memory is bounded: a request of more rows than -rows is refused, no more rows than -at_once are computed at a
-// time, since each takes the memory of all of the model's layers, and 32 bodies of more than 16 kB are in memory at a
-// time. Others wait, up to -deadline, and then are answered 503; requests of few rows wait for none of many.
+// Its memory is bounded: a request with more rows than -rows is refused, at most -at_once rows are computed at a time,
+// since each needs memory for all of the model's layers, and at most 32 bodies of more than 16 kB are in memory at a
+// time. Other requests wait, up to -deadline, and are then answered with 503; requests with few rows go first.
 // Connections beyond -connections are closed.
 //
-// With -deltas=DIR it has what SaveModel saves between two models, each delta in a directory of its own below DIR,
-// within -reload too. With -join=N requests that wait are computed together, up to N rows: for models of large layers
-// under many clients.
+// With -deltas=DIR it also applies the deltas that SaveModel saves in subdirectories of DIR, within -reload. With
+// -join=N waiting requests are computed together, up to N rows, for models with large layers and many clients.
 //
-// What the model says of a whole file, and how right it is on rows with labels, needs no server:
+// To predict a whole file, or to evaluate the model on rows with labels, no server is needed:
 //
 //	go run ./examples/serve -model=output/late/model -predict=tomorrow.csv > scores.csv
 //	go run ./examples/serve -model=output/late/model -eval=last_week.csv -by=carrier -importance

@@ -1,4 +1,4 @@
-// Package nntest is the exam that every operation of package nn sits, and one's own: an nn.Op, or a layer of several:
+// Package nntest tests operations, those of package nn and your own: an nn.Op, or a layer of several:
 //
 //	func TestGate(t *testing.T) {
 //		nntest.Run(t, func(n int, dim func() int) nntest.Case {
@@ -11,10 +11,10 @@
 //		})
 //	}
 //
-// It asks, of batches of 1 to 13 examples and dimensions from 1 to 37, whether values in training and in an evaluation
-// are those of the formula, and gradients its central differences, also where the layer is used twice and gradients add
-// up, where one input alone is trained, and of a batch that cores share, with small ones before and behind it; whether
-// an example's values are its own, whatever else is in the batch, and show a NaN; whether a step allocates nothing once
-// it has its memory; whether a saved model computes the same bits when it is loaded; and whether executors in several
-// goroutines do (run the test with -race).
+// With batches of 1 to 13 examples and dimensions from 1 to 37, it compares values in training and evaluation with the
+// formula, and gradients with its central differences; also if the layer is used twice and gradients add up, if only
+// one input is trained, and for a batch that several cores share, between small ones. It checks that an example's
+// values don't depend on the rest of the batch and propagate NaN, that a step allocates nothing after the first, that a
+// saved model computes the same bits when it is loaded, and that executors in several goroutines do too (run the test
+// with -race).
 package nntest

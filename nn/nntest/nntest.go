@@ -14,23 +14,23 @@ import (
 // Case is a layer with inputs of some sizes.
 type Case struct {
 	Inputs []Input
-	// Build makes the layer's node of its inputs. It is called for several graphs, and twice for one.
+	// Build makes the layer's node from its inputs. It is called for several graphs, and twice for one.
 	Build func(in []*nn.Node) *nn.Node
-	// Twin is the formula in float64: the elements of the result, of those of the inputs, all row-major. nil leaves the
-	// comparison out.
+	// Twin is the formula in float64: it returns the elements of the result for the elements of the inputs, all
+	// row-major. nil skips the comparison.
 	Twin func(in [][]float64) []float64
-	// Mixed says that an example's values depend on the batch's others, as batch norm's do.
+	// Mixed says that an example's values depend on the other examples of the batch, as in batch norm.
 	Mixed bool
-	// TrainOnly says that an evaluation computes something else than training, as batch norm does.
+	// TrainOnly says that an evaluation computes different values from training, as in batch norm.
 	TrainOnly bool
 }
 
-// Input is what a layer is computed from, with elements drawn between Low and High.
+// Input is an input of a layer, with random elements between Low and High.
 type Input struct {
 	Shape     []int // of values with examples, their number first
 	Low, High float64
-	// Make makes the input's node of its elements, and adds what it is fed to feeds. Gradients are compared where the
-	// graph has a trained param of the input's name.
+	// Make makes the input's node from its elements, and adds its feeds to feeds. Gradients are compared if the graph
+	// has a trained param with the input's name.
 	Make func(in Input, g *nn.Graph, feeds map[string]*tensor.Dense, name string, elements []float64) *nn.Node
 	// Whole makes the elements whole numbers, rounded down.
 	Whole bool
@@ -64,8 +64,8 @@ func (in Input) Between(low, high float64) Input { in.Low, in.High = low, high; 
 // batches are the numbers of examples of an exam, with the largest dimension that goes with each.
 var batches = []struct{ n, most int }{{1, 37}, {2, 31}, {3, 17}, {5, 8}, {8, 5}, {13, 3}}
 
-// Run examines a layer at all sizes: of makes the case of n examples, and dim draws a dimension, of which few are
-// large.
+// Run tests a layer at all sizes: of makes the case for n examples; each call of dim returns a random dimension, of
+// which few are large.
 func Run(t *testing.T, of func(n int, dim func() int) Case) {
 	t.Helper()
 	for i, b := range batches {
@@ -80,7 +80,7 @@ func Run(t *testing.T, of func(n int, dim func() int) Case) {
 	}
 }
 
-// Check examines one case.
+// Check tests one case.
 func Check(t *testing.T, c Case) {
 	t.Helper()
 	t.Run("formula", func(t *testing.T) { c.formula(t, 1, 1, 1) })

@@ -8,43 +8,41 @@
 // version 8 of ONNX's representation, with operators of version 17, and of ai.onnx.ml version 2 where there are lists
 // of ids.
 //
-// # What a file is fed, and what it answers
+// # Inputs and outputs
 //
 // Inputs, outputs and weights have the names that they have in nn. Inputs are those of [nn.Scorer.Score]: float32, or
-// int64 ids, of shape [N …]; of a slot its ids, and under name.offsets N+1 numbers that say where each example's
-// begin; those of its values are the same, and no input. Ids of 64 bits are fed as the int64 of the same bits. Slots
-// are padded within the file to the longest example of a call, so that one very long example takes memory for all.
+// int64 ids, of shape [N …]; for a slot its ids, and under name.offsets N+1 numbers that say where the ids of each
+// example begin; a slot's values use the same offsets. 64-bit ids are fed as the int64 with the same bits. Within the
+// file, slots are padded to the longest example of a call, so one very long example costs memory for all.
 //
-// Answers are those of an [nn.Scorer], to 1e-5 of 1 or of a number above: runtimes add in another order. An id
-// without a row reads as its first values where the embedding has a Height, whose rows are all written, and else as
-// zeros; padding reads as zeros. An id outside of a Height, or a position of nn.Gather outside of its input, is
-// refused by a runtime that checks indices, as ONNX Runtime does on processors.
+// Results equal those of an [nn.Scorer] to 1e-5, relative for numbers above 1, since runtimes add in a different order.
+// An id without a row reads as its initial values if the embedding has a Height, whose rows are all written, and
+// otherwise as zeros; padding reads as zeros. An id above the Height, or a position of nn.Gather outside its input, is
+// an error in runtimes that check indices, as ONNX Runtime does on CPUs.
 //
-// An embedding without a Height finds its rows by a list of ids, LabelEncoder, which is good for 1,000,000 of them.
-// One with more is refused, unless [Options].Rows leaves it with the caller.
+// An embedding without a Height finds its rows by a LabelEncoder, which supports 1,000,000 ids. An embedding with more
+// is refused, unless [Options].Rows names it, so that the caller provides its rows.
 //
-// # What stays outside
+// # What the caller must do
 //
-// A file begins at numbers and ids. What a model's format does to lines of text before that is the caller's: the
-// metadata gofleet.rows has the format as JSON, gofleet.hashes each place of an input that is an id of a text, with
-// the field, the height and examples to test a function with, and gofleet.version the [nn.Model]'s version. A
-// model that was saved without a format has the last alone. In Python:
+// A file takes numbers and ids. The caller must convert lines of text to them, as the model's format does: the metadata
+// gofleet.rows has the format as JSON; gofleet.hashes lists each position of an input that is the hash of a text, with
+// the field, the height and examples for testing; gofleet.version is the [nn.Model]'s version. A model saved without a
+// format has only the last. In Python:
 //
 //	about = onnxruntime.InferenceSession("model.onnx").get_modelmeta().custom_metadata_map
 //	for h in json.loads(about.get("gofleet.hashes", "[]")):
 //		for text, id in h["examples"].items():
 //			assert zlib.crc32((h["field"] + ":" + text).encode()) % h["height"] == id
 //
-// # What is refused
+// # Limits
 //
-// Dropout and moving averages are as an evaluation has them. Losses, metrics, ops that draw candidates and nn.Custom
-// are refused by name, with what to name in [Options].Outputs in their place; so is an op, or an attribute of one,
-// that this package does not know.
+// Dropout and moving averages behave as in an evaluation. Losses, metrics, ops that draw candidates and nn.Custom are
+// refused by name, with the nodes to name in [Options].Outputs instead; so are unknown ops and attributes.
 //
-// A batch of no rows is computed as any other, but for gru and lstm: a Scan over none ends ONNX Runtime 1.32 itself by
-// a signal.
+// An empty batch works like any other, except with gru and lstm: a Scan over an empty batch crashes ONNX Runtime 1.32.
 //
-// Weights of ONNX files come in by package optimizer/weights.
+// Package optimizer/weights imports weights from ONNX files.
 package onnx
 
 // The files of this package, in reading order:

@@ -15,17 +15,17 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// Options choose what [Export] writes.
+// Options are the options of [Export].
 type Options struct {
 	// Outputs are names of the outputs to compute, or of any nodes that have a value for each example. nil is all
 	// that the model was saved for.
 	Outputs []string
-	// Rows are names of embeddings that stay with the caller, such as those that are too large or change too often:
-	// the rows of each feed's ids are an input, FEED.EMBEDDING, of shape [N k Dim], or [total Dim] of a slot, with
-	// zeros for padding and, where there is no Height, for ids without a row.
+	// Rows are names of embeddings whose rows the caller provides, because they are too large or change too often: the
+	// rows of each feed's ids are an input FEED.EMBEDDING, of shape [N k Dim], or [total Dim] for a slot, with zeros
+	// for padding and, without a Height, for ids without a row.
 	Rows []string
-	// Inline is how many bytes of weights the file itself may hold, at most 1 GiB; 0 is 64 MiB. Of more, arrays of
-	// over 1 KiB lie in a second file, of the same name with .data behind, which goes where the first goes.
+	// Inline is how many bytes of weights the file itself may hold, at most 1 GiB; 0 means 64 MiB. If there are more,
+	// arrays of over 1 KiB go to a second file with the suffix .data, which must stay next to the first.
 	Inline int64
 }
 
@@ -39,8 +39,8 @@ const (
 	mostInline    = 1 << 30
 )
 
-// Export writes a loaded model as a file of ONNX, whole or not at all. Where weights lie in a second file, an old
-// file of that name is removed before the second is replaced: a reader finds both, or none.
+// Export writes a loaded model as an ONNX file, atomically. If weights go to a second file, an old model file is
+// removed before its weights are replaced: a reader finds both files of a model, or no model.
 func Export(m *nn.Model, file string, o Options) error {
 	err := files.CheckLocal(file)
 	if st, none := os.Stat(file); err == nil && none == nil && st.IsDir() {

@@ -2,7 +2,7 @@
 //
 // Large variables are cut into blocks ([Slice]) so that no server carries a model alone, and a [Policy] gives every
 // block a server: [RoundRobin] deals them out in turn, [HashName] goes by the block's name, [Balanced] by its size, and
-// a user's own policy is three lines. The result is a [Plan], a pure function of its input: every process of a job
+// your own policy takes three lines. The result is a [Plan], a pure function of its input: every process of a job
 // computes it for itself and all arrive at the same one.
 //
 //	vars := []placement.Variable{

@@ -1,23 +1,22 @@
-// Package transporttest is the exam for a transport.Transport, and a bad network on demand.
+// Package transporttest tests implementations of transport.Transport, and simulates faulty networks.
 //
-// Run holds an implementation to the contract of package transport. Ours sit it, bare and inside each other; one of
-// your own should too:
+// Run checks an implementation against the contract of package transport. The transports of this module pass it, alone
+// and wrapped, and your own should too:
 //
 //	func TestMine(t *testing.T) {
 //		transporttest.Run(t, func() transport.Transport { return NewMine() }, func() string { return "127.0.0.1:0" })
 //	}
 //
-// Faulty puts faults, chosen by a seed, in front of any transport, so that a program can be tested against the network
-// it will meet one day:
+// Faulty wraps any transport and injects faults chosen by a seed, so that a program can be tested on a bad network:
 //
 //	net := transporttest.NewFaulty(transport.NewMemory(), 42, transporttest.Faults{Drop: 0.01, LoseAnswer: 0.02, Duplicate: 0.05})
 //
-// Which message meets which fault depends on the seed, the endpoint and the message, not on the order in which
-// goroutines run: a failing seed fails again. Messages can be lost, held back, repeated, reordered, cut, changed, or
-// met with silence; [Faults] has the list. Put it below transport.Compressed, which notices what was cut or changed.
+// The fault of a message depends only on the seed, the endpoint and the message, not on the order of goroutines, so a
+// failing seed fails again. Messages can be lost, delayed, repeated, reordered, cut, changed, or left unanswered;
+// [Faults] has the list. Put it below transport.Compressed, which detects cut and changed messages.
 //
 // Relay does the same to real connections: it listens in front of a server, on TCP, and breaks, damages, slows or
-// silences the lines that go through it:
+// stalls the connections through it:
 //
 //	relay, err := transporttest.NewRelay(l.Endpoint(), 42, transporttest.LineFaults{Cut: 0.1, HalfOpen: 0.01})
 //	err = t.Call(ctx, relay.Endpoint(), req, read)
