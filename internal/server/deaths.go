@@ -116,7 +116,25 @@ func (c *deaths) declare(ctx context.Context, d *roster.Death) {
 	}
 	defer c.leading.died()
 	order := wire.Leave{Worker: d.Worker, Life: d.Life, Why: d.Why}
-	published := true
+	published := c.fenceAll(ctx, d, order)
+	if ctx.Err() != nil { // this server ends: who takes its place begins again
+		return
+	}
+	if d.Worker == 0 && !published { // no other has the first weights, for which all wait
+		c.st.Lock()
+		defer c.st.Unlock()
+		c.st.Fail(wire.Refuse(wire.StatusBack,
+			"worker 0 has ended (%s) before it published the first weights: start the job again", d.Why))
+		return
+	}
+	order.Forget, order.Returns = d.Forget(), d.Returns
+	order.Rate, order.RateRound = c.rates.latest() // the worker may have set it, and told this server alone
+	c.dropAll(ctx, d, order)
+}
+
+// fenceAll is the first pass. published says that all servers that answered have their first weights.
+func (c *deaths) fenceAll(ctx context.Context, d *roster.Death, order wire.Leave) (published bool) {
+	published = true
 	fenced := func(a wire.Fenced) {
 		d.Fenced(mode.Round(a.Round), a.Pushed)
 		published = published && a.Published
@@ -130,18 +148,11 @@ func (c *deaths) declare(ctx context.Context, d *roster.Death) {
 		}
 		fenced(a)
 	})
-	if ctx.Err() != nil { // this server ends: who takes its place begins again
-		return
-	}
-	if d.Worker == 0 && !published { // no other has the first weights, for which all wait
-		c.st.Lock()
-		defer c.st.Unlock()
-		c.st.Fail(wire.Refuse(wire.StatusBack,
-			"worker 0 has ended (%s) before it published the first weights: start the job again", d.Why))
-		return
-	}
-	order.Forget, order.Returns = d.Forget(), d.Returns
-	order.Rate, order.RateRound = c.rates.latest() // the worker may have set it, and told this server alone
+	return published
+}
+
+// dropAll is the second pass. It ends early where another life has begun, or this server ends.
+func (c *deaths) dropAll(ctx context.Context, d *roster.Death, order wire.Leave) {
 	c.peers.Others(func(to int) {
 		if !c.dying(d) {
 			return
