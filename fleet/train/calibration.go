@@ -38,7 +38,7 @@ func Calibration(file string) Hooks {
 // calibrationOf is a panel of what was predicted and observed.
 func calibrationOf(t *verdict.Tally, when string) panel {
 	buckets, off := t.Calibration()
-	p := panel{title: t.Label.Label() + ": observed by predicted", under: "predicted, " + when, straight: true,
+	p := panel{title: t.Name() + ": observed by predicted", under: "predicted, " + when, straight: true,
 		note: fmt.Sprintf("error %.3g", off)}
 	var points []point
 	for _, b := range buckets {

@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"fmt"
 	"math"
 
 	"gorgonia.org/tensor"
@@ -15,6 +16,15 @@ type Comparison struct {
 	weight      *nn.Node // of rows, of which 0 leaves one out; nil where all count
 	kind        kind
 	classes     int
+	column      int // of predictions and labels, where a row has several of two classes
+}
+
+// Name is the label's, with the column where a row has several.
+func (c *Comparison) Name() string {
+	if width(c.Label) == 1 {
+		return c.Label.Label()
+	}
+	return fmt.Sprintf("%s_%d", c.Label.Label(), c.column)
 }
 
 // kind is what the numbers of a prediction are.
@@ -37,7 +47,8 @@ var kinds = map[string]kind{
 // mostClasses bounds a matrix that a person looks at.
 const mostClasses = 20
 
-// Of are the comparisons that a loss is computed from, in its order: those of a class a row, of at most mostClasses.
+// Of are the comparisons that a loss is computed from, in its order: those of a class a row, of at most mostClasses, or
+// of as many labels of two classes.
 func Of(loss *nn.Node) (all []Comparison) {
 	seen := map[*nn.Node]bool{}
 	var walk func(n, weight *nn.Node)
@@ -47,13 +58,12 @@ func Of(loss *nn.Node) (all []Comparison) {
 		}
 		seen[n] = true
 		in := n.Inputs()
-		if c, is := compared(n, in); is {
-			c.weight = weight
-			all = append(all, c)
+		if some := compared(n, in, weight); some != nil {
+			all = append(all, some...)
 			return
 		}
 		weight = nil
-		if n.Op() == "weighted_mean" && width(in[1]) == 1 && in[1].Shape()[0] == -1 {
+		if n.Op() == "weighted_mean" && in[1].Shape()[0] == -1 {
 			weight = in[1]
 		}
 		for _, of := range in {
@@ -65,13 +75,22 @@ func Of(loss *nn.Node) (all []Comparison) {
 }
 
 // compared is what a node compares, if it is classes of rows.
-func compared(n *nn.Node, in []*nn.Node) (c Comparison, is bool) {
+func compared(n *nn.Node, in []*nn.Node, weight *nn.Node) (all []Comparison) {
 	k, is := kinds[n.Op()]
-	if !is || len(in[0].Shape()) != 2 || width(in[1]) != 1 {
-		return c, false
+	if !is || len(in[0].Shape()) != 2 {
+		return nil
 	}
-	c = Comparison{Pred: in[0], Label: in[1], kind: k, classes: max(width(in[0]), 2)}
-	return c, c.classes <= mostClasses && (k >= weighing || width(in[0]) == 1)
+	c := Comparison{Pred: in[0], Label: in[1], weight: weight, kind: k, classes: max(width(in[0]), 2)}
+	switch {
+	case c.classes > mostClasses:
+	case k < weighing && width(in[0]) == width(in[1]):
+		for c.classes = 2; c.column < width(in[0]); c.column++ {
+			all = append(all, c)
+		}
+	case k >= weighing && width(in[1]) == 1:
+		all = append(all, c)
+	}
+	return all
 }
 
 // width is how many numbers a node has for each row.
@@ -131,15 +150,26 @@ func (t *Tally) See(fetched []*tensor.Dense) {
 		weights = numbers(fetched[2])
 	}
 	for i := range fetched[0].Shape()[0] {
-		y, of := label(i), pred[i*each:(i+1)*each]
+		y, of := label(t.at(i, t.Label)), pred[i*each:(i+1)*each]
+		if t.kind < weighing {
+			of = of[t.column:][:1]
+		}
 		switch {
-		case weights(i) == 0 || y < 0 || y > float64(t.classes-1):
+		case weights(t.at(i, t.weight)) == 0 || y < 0 || y > float64(t.classes-1):
 		case t.Binary():
 			t.add(t.chance(of), y)
 		default:
 			t.Sums[int(y)*t.classes+largest(of)]++
 		}
 	}
+}
+
+// at is the place of a row's number among those of a node that has one for each column, or one for all.
+func (t *Tally) at(row int, n *nn.Node) int {
+	if n == nil || width(n) == 1 {
+		return row
+	}
+	return row*width(n) + t.column
 }
 
 // add adds a row of two classes.
@@ -174,12 +204,12 @@ func largest(of []float32) (at int) {
 	return at
 }
 
-// numbers are the numbers of a tensor that has one for each row.
-func numbers(t *tensor.Dense) func(row int) float64 {
+// numbers are the numbers of a tensor, by their places.
+func numbers(t *tensor.Dense) func(at int) float64 {
 	if ids, is := t.Data().([]int64); is {
-		return func(row int) float64 { return float64(ids[row]) }
+		return func(at int) float64 { return float64(ids[at]) }
 	}
-	return func(row int) float64 { return float64(t.Float32s()[row]) }
+	return func(at int) float64 { return float64(t.Float32s()[at]) }
 }
 
 // matrix has in row i how many rows of class i were taken for each class: of two, for the second from a chance of .5.

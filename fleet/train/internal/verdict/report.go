@@ -60,7 +60,7 @@ func (t *Tally) write(s *strings.Builder) {
 	if t.Binary() {
 		buckets, off := t.Calibration()
 		fmt.Fprintf(s, "\n%s: what was predicted and what was observed; the expected calibration error is %.4f\n",
-			t.Label.Label(), off)
+			t.Name(), off)
 		table(s, "rows\tpredicted\tobserved", len(buckets), func(w io.Writer, i int) {
 			b := buckets[i]
 			fmt.Fprintf(w, "%.0f\t%.4f\t%.4f\n", b.Rows, b.Predicted, b.Observed)
@@ -73,8 +73,8 @@ func (t *Tally) write(s *strings.Builder) {
 	if t.Binary() {
 		at = ", 1 being a chance of .5 or more"
 	}
-	fmt.Fprintf(s, "\n%s: rows of each class, and what they were taken for%s\n", t.Label.Label(), at)
-	table(s, t.Label.Label()+names+"\tright", len(m), func(w io.Writer, i int) {
+	fmt.Fprintf(s, "\n%s: rows of each class, and what they were taken for%s\n", t.Name(), at)
+	table(s, t.Name()+names+"\tright", len(m), func(w io.Writer, i int) {
 		all := 0.0
 		for _, n := range m[i] {
 			all += n

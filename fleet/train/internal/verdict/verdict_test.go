@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -140,6 +141,44 @@ func TestWhatIsCompared(t *testing.T) {
 		right := [2]float64{m[0][0] / (m[0][0] + m[0][1]), m[1][1] / (m[1][0] + m[1][1])}
 		if rows != c.rows || math.Abs(mean/rows-c.mean) > 1e-6 || right != c.right {
 			t.Errorf("%s: %v rows with chances of %v, right of each class %v; want %v, %v and %v", name, rows, mean/rows, right, c.rows, c.mean, c.right)
+		}
+	}
+}
+
+// TestSeveralLabels: a row with several labels of two classes has a tally for each, under the label's name and its place, with the rows that
+// weigh something there.
+func TestSeveralLabels(t *testing.T) {
+	two := func(v ...float32) *tensor.Dense {
+		return tensor.New(tensor.WithShape(len(v)/2, 2), tensor.WithBacking(v))
+	}
+	pred, label := two(0.25, 0.5, 0.75, 1, 0.5, 0.75), two(0, 1, 1, 1, 1, 0)
+	for weight, want := range map[*tensor.Dense]string{
+		nil:                   "y_0 3 0.500 0.667, y_1 3 0.750 0.667",
+		two(1, 0, 1, 2, 0, 1): "y_0 2 0.500 0.500, y_1 2 0.875 0.500",
+		floats(0, 1, 3):       "y_0 2 0.625 1.000, y_1 2 0.875 0.500",
+	} {
+		g := nn.NewGraph(1)
+		each := nn.LogLoss(g.Input("p", 2), g.Input("y", 2))
+		loss := nn.Mean(each)
+		if weight != nil {
+			loss = nn.WeightedMean(each, g.Input("w", weight.Shape()[1]))
+		}
+		if err := g.Err(); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, c := range Of(loss) {
+			tally := NewTally(c)
+			tally.See([]*tensor.Dense{pred, label, weight}[:len(tally.Fetch())])
+			buckets, _ := tally.Calibration()
+			var all Bucket
+			for _, b := range buckets {
+				all.Rows, all.Predicted, all.Observed = all.Rows+b.Rows, all.Predicted+b.Rows*b.Predicted, all.Observed+b.Rows*b.Observed
+			}
+			got = append(got, fmt.Sprintf("%s %v %.3f %.3f", tally.Name(), all.Rows, all.Predicted/all.Rows, all.Observed/all.Rows))
+		}
+		if said := strings.Join(got, ", "); said != want {
+			t.Errorf("%s; want %s", said, want)
 		}
 	}
 }
