@@ -73,7 +73,7 @@ func (m *model) leg(i int, l Leg) {
 	if l.counted() {
 		return // the ledger judges it
 	}
-	m.ends = false
+	m.ends, m.signs.leg = false, i
 	m.l, m.now, m.work = l, newState(m.p, m.noise, m.signs), make([]work, l.Workers)
 	m.owed, m.drifters, m.rests = make([]owed, l.Workers), nil, nil
 	m.averages = nil

@@ -7,18 +7,20 @@ import (
 )
 
 // signs are those that one play of the twin asks for: of weights, for decay by L1, and of the first gradients of Ftrl,
-// which moves a weight by its rate whatever their size, and forgets it where they are 0. A number may be so near 0 that
-// rounding decides its sign: the door may have the other, or none, and goes another way from there.
+// which moves a weight by its rate whatever their size, and forgets it where they are 0; Lars decays a weight by its
+// whole rate unless the gradient is 0. A number may be so near 0 that rounding decides its sign: the door may have the
+// other, or none, and goes another way from there.
 type signs struct {
 	taken map[string]float64 // in place of a number's own
 	seen  map[string]float64 // the numbers whose signs were asked for, nil if they are not noted
 	order []string           // their names as they came
+	leg   int                // that is played
 }
 
 // of is the sign of a number of a slot: of a weight, or of its gradient.
 func (n *signs) of(x float64, s *slot, what string, i int) float64 {
 	if n.taken != nil || n.seen != nil {
-		name := fmt.Sprintf("%s%s [%d] in update %d", what, s.name, i, s.updates+1)
+		name := fmt.Sprintf("%s%s [%d] in update %d of leg %d", what, s.name, i, s.updates+1, n.leg)
 		if sign, ok := n.taken[name]; ok {
 			return sign
 		}

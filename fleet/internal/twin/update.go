@@ -72,6 +72,14 @@ func (r Rule) update(s *slot, gradient []float64, t int, row bool, factor float6
 			g[i] = math.Max(math.Abs(g[i]), least32) * signs.of(g[i], s, "the gradient of ", i)
 		}
 	}
+	if r.Kind == "lars" {
+		switch sign := signs.of(long(g), s, "the length of the gradient of ", 0); {
+		case sign == 0:
+			clear(g)
+		case long(g) == 0:
+			g[0] = least32
+		}
+	}
 	s.updates++
 	formulas[r.Kind](r, s, g, r.rate(t, factor), t, row)
 }
