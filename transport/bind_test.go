@@ -6,7 +6,6 @@ import (
 	"errors"
 	"log/slog"
 	"net"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -18,7 +17,7 @@ import (
 
 // TestListenElsewhere: a listener binds where ListenAddr says and stays what others call it.
 func TestListenElsewhere(t *testing.T) {
-	socket := "unix:" + filepath.Join(t.TempDir(), "s")
+	socket := socketNames(t)()
 	for _, c := range []struct{ endpoint, listen, call, named string }{
 		{"service.invalid:36000", socket, socket, "service.invalid:36000"},
 		{"service.invalid:36000", "127.0.0.1:0", "", "service.invalid:36000"},

@@ -113,8 +113,14 @@ func mounted(t testing.TB, dir string) string {
 	return secret
 }
 
+// socketNames gives endpoints of sockets, in a directory whose name leaves room in the 104 bytes that some systems take of a
+// socket's, as that of t.TempDir does not where TMPDIR is long.
 func socketNames(t testing.TB) func() string {
-	dir := t.TempDir()
+	dir, err := os.MkdirTemp("", "s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
 	var n atomic.Int32
 	return func() string {
 		return "unix:" + filepath.Join(dir, string('a'+rune(n.Add(1))))

@@ -88,7 +88,7 @@ func FuzzConnection(f *testing.F) {
 		f.Add([]byte(say))
 	}
 	tr := &transport.FastHTTP{MaxMessage: fuzzLimit, Logger: quietLogger()}
-	l, err := tr.Listen("unix:" + filepath.Join(f.TempDir(), "s"))
+	l, err := tr.Listen(socketNames(f)())
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -58,7 +58,7 @@ func TestReaders(t *testing.T) {
 		"tls": {fast(&transport.FastHTTP{TLSDir: dir, Token: "secret", ReadToken: readToken}), &transport.FastHTTP{TLSDir: caOnly, Token: "secret"},
 			&transport.FastHTTP{TLSDir: caOnly, ReadToken: readToken}, "127.0.0.1:0"},
 		"no token of the job": {fast(&transport.FastHTTP{ReadToken: readToken}), &transport.FastHTTP{}, &transport.FastHTTP{}, "127.0.0.1:0"},
-		"a socket":            {fast(&transport.FastHTTP{ReadToken: readToken}), &transport.FastHTTP{}, &transport.FastHTTP{}, "unix:" + filepath.Join(t.TempDir(), "s")},
+		"a socket":            {fast(&transport.FastHTTP{ReadToken: readToken}), &transport.FastHTTP{}, &transport.FastHTTP{}, socketNames(t)()},
 		"memory":              {&transport.Memory{ReadToken: readToken}, nil, nil, "server:1"},
 	} {
 		if m, ok := c.server.(*transport.Memory); ok {

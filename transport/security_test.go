@@ -338,7 +338,7 @@ func TestTokenInPlaintext(t *testing.T) {
 // TestSocketFile checks that a unix socket is its owner's alone, that one left by a dead process is replaced, and that one in
 // use, or a file that is no socket, is not.
 func TestSocketFile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "s")
+	path := strings.TrimPrefix(socketNames(t)(), "unix:")
 	tr := &transport.FastHTTP{}
 	dead, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
 	if err != nil {

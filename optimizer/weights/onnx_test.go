@@ -109,7 +109,7 @@ func TestONNXBeside(t *testing.T) {
 
 // renamed is a model with another location in its tensors, built anew from their fields.
 func renamed(model []byte, old, location string) []byte {
-	text := func(field byte, s string) string { return string([]byte{field<<3 | 2, byte(len(s))}) + s }
+	text := func(field byte, s string) string { return string([]byte{field<<3 | 2}) + varint(len(s)) + s }
 	entry := func(key, value string) string { return text(13, text(1, key)+text(2, value)) }
 	var tensors string
 	for i, name := range []string{"w0", "w100"} {
