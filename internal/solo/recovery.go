@@ -84,7 +84,8 @@ func (t *Trainer) Checkpoint(ctx context.Context, progressed func() checkpoint.P
 }
 
 // WriteNext is Checkpoint with the factor on learning rates that a job goes on with. One checkpoint is written at a
-// time: a second call waits for the first.
+// time: a second call waits for the first. What an attempt that failed has left is removed when the next directory is
+// made, and old checkpoints when the new one is complete.
 func (t *Trainer) WriteNext(ctx context.Context, progressed func() checkpoint.Progress, rate float64) error {
 	if err := t.Whole(); err != nil {
 		return err

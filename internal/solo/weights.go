@@ -31,6 +31,7 @@ type weights struct {
 	listed map[string][]uint64
 }
 
+// Dense implements [backend.Weights]. It copies every block: steps may change the tables when the caller has returned.
 func (s weights) Dense(context.Context) (map[string][]float32, error) {
 	all := map[string][]float32{}
 	for _, b := range s.t.Store().Blocks {
@@ -43,7 +44,8 @@ func (s weights) Dense(context.Context) (map[string][]float32, error) {
 	return all, nil
 }
 
-// list is a table and the ids of its rows.
+// list is a table and the ids of its rows, ascending. The first call for a table lists them; Serve has filled in the
+// rows that a model for serving takes.
 func (s weights) list(name string) (*table.Sparse, []uint64, error) {
 	t, ok := s.t.Store().Table(name)
 	if !ok {
@@ -57,11 +59,13 @@ func (s weights) list(name string) (*table.Sparse, []uint64, error) {
 	return t, ids, nil
 }
 
+// Count implements [backend.Weights].
 func (s weights) Count(_ context.Context, name string) (int, error) {
 	_, ids, err := s.list(name)
 	return len(ids), err
 }
 
+// IDs implements [backend.Weights]: all ids come in one call.
 func (s weights) IDs(_ context.Context, name string, do func([]uint64) error) error {
 	_, ids, err := s.list(name)
 	if err != nil {
