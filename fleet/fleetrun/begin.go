@@ -59,8 +59,8 @@ func runNew(args []string, con *console) int {
 		return exitFailure
 	}
 	fmt.Fprintf(con.out, "%s has a program that foretells of %q %s, by fields of numbers (%d), categories (%d) "+
-		"and lists (%d), after a look at %d rows.\n", dir, p.Label, p.Task, p.Numbers, p.Categories, len(p.Lists),
-		p.Rows)
+		"and lists (%d), and by crosses of two categories (%d), after a look at %d rows.\n", dir, p.Label, p.Task,
+		p.Numbers, p.Categories, len(p.Lists), p.Crosses, p.Rows)
 	for _, is := range p.Lists {
 		fmt.Fprintf(con.out, "A list: %s.\n", is)
 	}

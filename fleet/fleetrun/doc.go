@@ -174,9 +174,10 @@
 // samples rows from a file, CSV with a header or JSON lines, plain or gzip, and writes a training program into the
 // directory late: main.go, with the fields as numbers and categories, a small network and its loss, a test, and a
 // README. Times are split into parts, such as the hour and the weekday, and the README says how to test on the latest
-// rows. Fields with several values, JSON arrays or texts such as rock|pop, become lists of ids whose rows are pooled.
-// The separator is guessed from most texts of the field, unless --list='tags=|' gives it; --list='title=' means that
-// the field has one value. The command says which fields it leaves out, and why. Existing files are not overwritten.
+// rows. Up to eight pairs of fields that predict the label together better than each does alone are crossed. Fields
+// with several values, JSON arrays or texts such as rock|pop, become lists of ids whose rows are pooled. The separator
+// is guessed from most texts of the field, unless --list='tags=|' gives it; --list='title=' means that the field has
+// one value. The command says which fields it leaves out, and why. Existing files are not overwritten.
 //
 // # Checkpoints and models
 //

@@ -17,7 +17,13 @@ var layouts = []string{time.DateOnly, time.DateTime, time.RFC3339, "2006-01-02 1
 
 // seeDate takes note of a value that is no number: by which layouts it is a date, of those that all before it have.
 func (f *field) seeDate(text string) {
-	fits := func(layout string) bool { _, err := time.Parse(layout, text); return err == nil }
+	fits := func(layout string) bool {
+		if len(text) < len("1/2/2006") { // which is the shortest
+			return false
+		}
+		_, err := time.Parse(layout, text)
+		return err == nil
+	}
 	if slices.ContainsFunc(layouts, fits) {
 		f.dates++
 	}

@@ -6,6 +6,7 @@
 //	list.go     several values in a row
 //	date.go     what is made of a time
 //	label.go    what the label is, and so what the model foretells
+//	crosses.go  pairs of fields that tell of the label together what neither tells alone
 //	program.go  the program
 //	beside.go   its test and its README
 //	write.go    a directory for all three

@@ -17,6 +17,8 @@ type program struct {
 	label               *field
 	numbers, categories []*field
 	lists, vectors      []*field
+	crosses             []*field // of two categories
+	crossed             int      // values of crosses that were seen
 	left                []omission
 	task                task
 	classes             int
@@ -130,9 +132,12 @@ func (p *program) format(l *lines) {
 		l.add("\t}},")
 	}
 	if len(p.categories) > 0 {
+		fields := names(p.categories)
+		if len(p.crosses) > 0 {
+			fields = fmt.Sprintf("\n\t\t%s,\n\t\t%s,\n\t", fields, names(p.crosses))
+		}
 		l.add("\t{Column: dataset.Ints(\"categories\", %d), Fields: []string{%s}, Hash: categories},",
-			len(p.categories),
-			names(p.categories))
+			len(p.categories)+len(p.crosses), fields)
 	}
 	for _, f := range p.vectors {
 		l.add("\t{Column: dataset.Floats(%q, %d)%s, Missing: \"0\", Scale: []dataset.Scaling{%s}},", p.feed(f),
@@ -173,13 +178,26 @@ func (p *program) derived(l *lines, begin string) {
 		l.add("%sSchema: []dataset.CSVColumn{", begin)
 		return
 	}
+	var crosses lines
 	l.add("%sDerived: []dataset.Derived{", begin)
 	for _, d := range p.rows.derived {
+		if d.Buckets != nil {
+			crosses.add("\t{Name: %q, From: []string{%q}, Buckets: %#v},", d.Name, d.From[0], d.Buckets)
+			continue
+		}
+		if d.Part == "" {
+			crosses.add("\t{Name: %q, From: []string{%q, %q}},", d.Name, d.From[0], d.From[1])
+			continue
+		}
 		layout := ""
 		if d.Layout != "" {
 			layout = fmt.Sprintf(", Layout: %q", d.Layout)
 		}
 		l.add("\t{Name: %q, From: []string{%q}, Part: dataset.%s%s},", d.Name, d.From[0], constant(d.Part), layout)
+	}
+	if len(p.crosses) > 0 {
+		l.add("\t// What two fields tell of the label together that neither tells alone.\n%s",
+			strings.TrimSuffix(crosses.String(), "\n"))
 	}
 	l.add("}, Schema: []dataset.CSVColumn{")
 }
@@ -204,7 +222,7 @@ func (f *field) scaling() string {
 
 // height leaves twenty places for each category that was seen, so that few of them share a row.
 func (p *program) height() int {
-	seen := 0
+	seen := p.crossed
 	for _, f := range p.categories {
 		seen += len(f.values)
 	}
@@ -241,7 +259,7 @@ func (p *program) job(l *lines) {
 	for _, f := range p.vectors {
 		l.add("\t\tg.Input(%q, %d),", p.feed(f), f.lists.longest)
 	}
-	if n := len(p.categories); n > 0 {
+	if n := len(p.categories) + len(p.crosses); n > 0 {
 		l.add("\t\tnn.Embedding(g.IDs(\"categories\", %d), table),", n)
 	}
 	for _, f := range p.lists {

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"maps"
 	"os"
 	"slices"
@@ -18,8 +19,13 @@ import (
 	"github.com/gofleet/gofleet/internal/derived"
 )
 
-// sampled is how many rows are looked at, at least, where there are so many.
-const sampled = 20_000
+// sampled is how many rows are looked at, at least, where there are so many; kept is how many lines there are to look
+// at again for crosses, unless they are long.
+const (
+	sampled   = 20_000
+	kept      = 100_000
+	keptBytes = 128 << 20
+)
 
 // rows are what some rows of a file hold.
 type rows struct {
@@ -28,6 +34,8 @@ type rows struct {
 	trim   bool     // blanks stand around fields
 	fields []*field // in the order of the file
 	count  int      // that were looked at
+	total  int      // of the file
+	lines  []string // of rows, from all over the file
 
 	derived []derived.Field // that are made of times
 	when    string          // the seconds of the first of these times, if there is one
@@ -52,7 +60,7 @@ func readRows(path string) (*rows, error) {
 	if begin, _ := in.Peek(4); string(begin) == "PAR1" || string(begin) == "\x28\xb5\x2f\xfd" {
 		return nil, fmt.Errorf("%s: it is Parquet, or zstd: give a part of its rows as CSV", path)
 	}
-	lines, err := sample(in)
+	lines, total, err := sample(in)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -62,12 +70,12 @@ func readRows(path string) (*rows, error) {
 	if err := enough(lines); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	r := &rows{json: strings.HasPrefix(strings.TrimSpace(lines[0]), "{")}
+	r := &rows{json: strings.HasPrefix(strings.TrimSpace(lines[0]), "{"), total: total, lines: lines}
 	if r.json {
-		err = r.readJSON(lines)
+		err = r.readJSON()
 	} else {
-		r.comma = separator(lines[0])
-		err = r.readCSV(lines)
+		r.comma, r.lines = separator(lines[0]), lines[1:]
+		err = r.readCSV(lines[0])
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
@@ -91,26 +99,37 @@ func enough(lines []string) error {
 	return nil
 }
 
-// sample is the first line and lines from all over the rest, [sampled] to twice as many where there are so many: each
-// line at first, and each second of them whenever there are too many.
-func sample(in *bufio.Reader) (lines []string, err error) {
-	for i, stride := 0, 1; ; i++ {
+// sample is the first line and lines from all over the rest, of so many in all: [kept] to twice as many, where there
+// are so many, or at least [sampled] of long ones. It is each line at first, and each second of them whenever there are
+// too many.
+func sample(in *bufio.Reader) (lines []string, total int, err error) {
+	for stride, bytes := 1, 0; ; total++ {
 		line, err := in.ReadString('\n')
-		if text := strings.TrimRight(line, "\r\n"); text != "" && (i == 0 || i%stride == 0) {
-			lines = append(lines, text)
+		if text := strings.TrimRight(line, "\r\n"); text != "" && total%stride == 0 {
+			lines, bytes = append(lines, text), bytes+len(text)
 		}
 		if err == io.EOF {
-			return lines, nil
+			return lines, total, nil
 		}
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
-		if len(lines) > 2*sampled {
-			kept := lines[:1]
+		if len(lines) > 2*kept || len(lines) > 2*sampled && bytes > keptBytes {
+			some := lines[:1]
 			for k := 2; k < len(lines); k += 2 {
-				kept = append(kept, lines[k])
+				some = append(some, lines[k])
 			}
-			lines, stride = kept, 2*stride
+			clear(lines[len(some):])
+			lines, stride, bytes = some, 2*stride, bytes/2
+		}
+	}
+}
+
+// looked are lines that tell what fields are: [sampled] to twice as many, where there are so many.
+func (r *rows) looked() iter.Seq[string] {
+	stride := max(1, len(r.lines)/sampled)
+	return func(yield func(string) bool) {
+		for i := 0; i < len(r.lines) && yield(r.lines[i]); i += stride {
 		}
 	}
 }
@@ -139,14 +158,14 @@ func (r *rows) cells(line string) ([]string, error) {
 	return texts, err
 }
 
-func (r *rows) readCSV(lines []string) error {
-	names, err := r.cells(lines[0])
+func (r *rows) readCSV(first string) error {
+	names, err := r.cells(first)
 	if err != nil {
 		return err
 	}
 	if slices.ContainsFunc(names, func(n string) bool { return n != strings.TrimSpace(n) }) {
 		r.trim = true
-		if names, err = r.cells(lines[0]); err != nil {
+		if names, err = r.cells(first); err != nil {
 			return err
 		}
 	}
@@ -162,7 +181,7 @@ func (r *rows) readCSV(lines []string) error {
 		r.fields = append(r.fields, newField(name))
 	}
 	bad := 0
-	for _, line := range lines[1:] {
+	for line := range r.looked() {
 		texts, err := r.cells(line)
 		if err != nil || len(texts) != len(names) {
 			bad++
@@ -173,10 +192,10 @@ func (r *rows) readCSV(lines []string) error {
 		}
 		r.count++
 	}
-	if bad > len(lines)/100 {
+	if bad > (bad+r.count)/100 {
 		return fmt.Errorf("%d of %d lines have another number of fields than the first: is this CSV, with the names "+
 			"of its fields in the first line, and a row a line, also where a text in quotes has several?", bad,
-			len(lines)-1)
+			bad+r.count)
 	}
 	return nil
 }
@@ -189,8 +208,8 @@ func rowAdvice(name string) string {
 	return ""
 }
 
-func (r *rows) readJSON(lines []string) error {
-	for _, line := range lines {
+func (r *rows) readJSON() error {
+	for line := range r.looked() {
 		var row map[string]json.RawMessage
 		if err := json.Unmarshal([]byte(line), &row); err != nil {
 			return fmt.Errorf("row %d that was looked at: %w", r.count+1, err)
@@ -212,6 +231,58 @@ func (r *rows) readJSON(lines []string) error {
 		r.count++
 	}
 	return nil
+}
+
+// columns are what rows have of some fields, the file's own or derived ones: at most so many rows, from all over the
+// file. Rows that can't be read are left out.
+func (r *rows) columns(fields []*field, most int) (columns []*column) {
+	var names []string
+	for _, f := range fields {
+		names = append(names, f.name)
+		columns = append(columns, &column{field: f, places: map[string]int32{}, copies: float64(r.total)})
+	}
+	m, stride, read := derived.NewMaker(r.derived, names), 1+len(r.lines)/most, 0
+	for i := 0; i < len(r.lines); i += stride {
+		row, err := r.row(r.lines[i])
+		if m != nil {
+			for k, s := range m.Sources {
+				m.Set(k, []byte(row[s.Name]), row[s.Name] == "")
+			}
+		}
+		if err != nil || m != nil && m.Make() != nil {
+			continue
+		}
+		read++
+		for k, name := range names {
+			text := row[name]
+			if n, is := m.Number(name); is {
+				made, _ := m.Text(n)
+				text = string(made)
+			}
+			columns[k].add(text)
+		}
+	}
+	for _, c := range columns {
+		c.copies /= float64(read)
+	}
+	return columns
+}
+
+// row is what a line has of the file's fields, without those that are absent.
+func (r *rows) row(line string) (map[string]string, error) {
+	row, values := map[string]string{}, map[string]json.RawMessage(nil)
+	if r.json {
+		err := json.Unmarshal([]byte(line), &values)
+		for name, value := range values {
+			row[name], _ = plain(value)
+		}
+		return row, err
+	}
+	texts, err := r.cells(line)
+	for k := range min(len(texts), len(r.fields)) {
+		row[r.fields[k].name] = texts[k]
+	}
+	return row, err
 }
 
 // field is one by its name, nil if there is none.

@@ -13,6 +13,7 @@ type Program struct {
 	Rows       int // that were looked at
 	Numbers    int // fields of numbers, and of categories
 	Categories int
+	Crosses    int      // of two categories
 	Lists      []string // fields of several values in a row, and what parts them
 	Left       []string // fields that are left out, and why
 	Label      string
@@ -37,6 +38,7 @@ func Write(dir, data, label string, separators map[string]string) (*Program, err
 	if err := p.findTask(); err != nil {
 		return nil, err
 	}
+	p.findCrosses()
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, err
 	}
@@ -55,7 +57,7 @@ func Write(dir, data, label string, separators map[string]string) (*Program, err
 		}
 	}
 	written := &Program{Rows: r.count, Numbers: len(p.numbers) + len(p.vectors), Categories: len(p.categories),
-		Left: p.leftOut(), Label: label, Task: p.foretells()}
+		Crosses: len(p.crosses), Left: p.leftOut(), Label: label, Task: p.foretells()}
 	for _, f := range p.lists {
 		written.Lists = append(written.Lists, said(f.name)+" "+f.lists.is())
 	}
