@@ -146,6 +146,9 @@ func TestCheck(t *testing.T) {
 		"numbers that are missing": {func(l *looked) {
 			l.row = func(_ *rand.Rand, _ int, v *values) { v.x = float32(math.Sqrt(float64(v.x))) }
 		}, `feed "x" has no number in`, true},
+		"right, of rows whose label is hardly ever 1": {func(l *looked) {
+			l.row, l.tests = func(_ *rand.Rand, i int, v *values) { v.label = float32(1 - min(1, (i+5)%1000)) }, none
+		}, "", false},
 		"rows in order of the label": {func(l *looked) {
 			l.row, l.tests = func(_ *rand.Rand, i int, v *values) { v.label = float32(i / 2000) }, none
 			l.order = func(_ int, rows *dataset.Dataset) *dataset.Dataset { return rows }

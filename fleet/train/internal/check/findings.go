@@ -91,6 +91,15 @@ func (r *Report) classes() bool {
 	return zero && (one && label.ids || number && !label.ids)
 }
 
+// rarer is the share of rows that have the rarer of two labels.
+func (r *Report) rarer() float64 {
+	least, all := math.MaxInt, 0
+	for _, value := range r.rows.feeds[r.graph.labels[0]].values {
+		least, all = min(least, value.n), all+value.n
+	}
+	return float64(least) / float64(all)
+}
+
 // apart looks at how rows lie: in steps, in order, and beside test rows.
 func (r *Report) apart(j Job) {
 	if r.StepsAnEpoch == 1 && r.Rows > 1 && j.Batch > r.Rows {
@@ -98,8 +107,8 @@ func (r *Report) apart(j Job) {
 			"a smaller -batch")
 	}
 	same := func(l [2]float64) bool { return l[0] == l[1] }
-	if n := len(r.labels); n > 1 && r.classes() && !slices.ContainsFunc(r.labels,
-		func(l [2]float64) bool { return !same(l) }) {
+	if n := len(r.labels); n > 1 && r.classes() && float64(n*j.Batch)*r.rarer() >= 10 &&
+		!slices.ContainsFunc(r.labels, func(l [2]float64) bool { return !same(l) }) {
 		r.find(fmt.Sprintf("in each of the first %d steps all rows have one label", n),
 			"rows come in the order of their labels: Shuffle them in Job.Rows")
 	}
