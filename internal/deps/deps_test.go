@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path"
 	"slices"
 	"strconv"
@@ -17,6 +18,22 @@ import (
 func TestImports(t *testing.T) {
 	bad, files, err := check(tree)
 	report(t, bad, files, 100, err)
+}
+
+// TestLauncherIsLight: fleetrun, which writes programs that train, links neither layers nor tensors.
+func TestLauncherIsLight(t *testing.T) {
+	list := exec.CommandContext(t.Context(), "go", "list", "-deps", "./fleet/fleetrun")
+	list.Dir = "../.."
+	out, err := list.Output()
+	linked := strings.Fields(string(out))
+	if err != nil || !slices.Contains(linked, module+"internal/starter") {
+		t.Fatalf("%v: %d packages", err, len(linked))
+	}
+	for _, name := range linked {
+		if name == module+"nn" || strings.HasPrefix(name, module+"nn/") || strings.HasPrefix(name, "gorgonia.org/") {
+			t.Errorf("fleetrun links %s", name)
+		}
+	}
 }
 
 // TestRowsExist keeps rows from outliving their packages.
