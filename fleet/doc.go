@@ -66,7 +66,7 @@
 //
 // [Fleet.Shrink] ends a period, such as a day, and drops embedding rows that are unused or rarely clicked.
 // [Fleet.Stats] returns the counters of a process: tables and their hottest rows, pushes, refusals, bytes. Each role
-// logs them when it ends.
+// logs them when it ends. With FLEET_UI=:8900 the program shows its job on a web page while it runs.
 //
 // # Started again
 //
@@ -131,4 +131,5 @@ package fleet
 //
 //	stats.go    what it has counted
 //	exposed.go  the same as metrics
+//	page.go     the job on a page, by FLEET_UI
 //	explain.go  what a step costs

@@ -1,13 +1,16 @@
 package fleet
 
 import (
+	"context"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/gofleet/gofleet/internal/exposition"
 	"github.com/gofleet/gofleet/internal/health"
 	"github.com/gofleet/gofleet/internal/httpget"
 	"github.com/gofleet/gofleet/internal/mistyped"
+	"github.com/gofleet/gofleet/internal/ui"
 )
 
 // Variables are those that gofleet reads of its own.
@@ -57,5 +60,20 @@ func (f *Fleet) Exposed() (shown func() string) {
 			return err.Error()
 		}
 		return text.String()
+	}
+}
+
+// Tells is what this role tells a page of server 0's process.
+func (f *Fleet) Tells(curves bool) []byte { return f.tells(curves) }
+
+// Watched is what a page of this process shows and finds, without a port; each call is a look.
+func (f *Fleet) Watched() (look func() (ui.Job, []ui.Finding)) {
+	var before *ui.Job
+	return func() (ui.Job, []ui.Finding) {
+		now := f.shown(context.Background())
+		now.At = time.Now()
+		found := ui.Findings(before, &now)
+		before = &now
+		return now, found
 	}
 }

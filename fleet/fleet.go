@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/gofleet/gofleet/fleet/stats"
 	"github.com/gofleet/gofleet/internal/awake"
@@ -18,6 +19,7 @@ import (
 	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/rules"
 	"github.com/gofleet/gofleet/internal/server"
+	"github.com/gofleet/gofleet/internal/ui"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/rolemaker"
 	"github.com/gofleet/gofleet/strategy"
@@ -41,7 +43,10 @@ type Fleet struct {
 	pulses       awake.Pulses
 	probes       probes
 	pages        []*exposition.Page // where it shows what it counts
-	meter        workMeter          // of its training threads
+	page         *ui.Page           // where it shows the job, nil if it does not
+	began        time.Time
+	warnings     *ui.Warnings
+	meter        workMeter // of its training threads
 	training     atomic.Pointer[func() stats.Training]
 
 	mu  sync.Mutex
@@ -132,6 +137,7 @@ func New(ctx context.Context, rm rolemaker.RoleMaker, o Options) (*Fleet, error)
 		ctx, cancel = context.WithTimeout(ctx, strategy.DefaultStartTimeout.Std())
 		defer cancel()
 	}
+	warnings := new(ui.Warnings)
 	id, err := rolemaker.Resolve(ctx, rm)
 	if err != nil {
 		return nil, fmt.Errorf("fleet: %w", err)
@@ -141,8 +147,11 @@ func New(ctx context.Context, rm rolemaker.RoleMaker, o Options) (*Fleet, error)
 			o.Logger.Info("fleet: " + note)
 		}
 	}
-	f := &Fleet{id: id, options: o, log: o.Logger, probes: probes{board: board}, pages: pages, startedAgain: again,
-		readRows: rows}
+	f := &Fleet{id: id, options: o, log: keep(o.Logger, warnings), probes: probes{board: board}, pages: pages,
+		startedAgain: again, readRows: rows, began: time.Now(), warnings: warnings}
+	if err := f.openUI(); err != nil {
+		return nil, err
+	}
 	if o.Default {
 		standard.Store(f)
 	}
@@ -215,6 +224,9 @@ func (o *Optimizer) Minimize(objective optimizer.Objective) error {
 	f.probes.show(f.String(), f.stands)
 	for _, page := range f.pages {
 		page.Show(f.String(), f.samples, func() any { return f.Stats() })
+	}
+	if f.page != nil {
+		f.page.Show(f.shown)
 	}
 	if s, ok := objective.(interface{ Savable() error }); ok && s.Savable() != nil {
 		f.log.Warn("fleet: Minimize: SaveInferenceModel will refuse a model with this param", "error", s.Savable())

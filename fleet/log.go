@@ -1,10 +1,15 @@
 package fleet
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"os"
+	"strings"
 	"sync"
+	"time"
+
+	"github.com/gofleet/gofleet/internal/ui"
 )
 
 var jsonLogs sync.Once
@@ -19,4 +24,45 @@ func logger() (*slog.Logger, error) {
 		return nil, fmt.Errorf("fleet: FLEET_LOG is %q; it can be text or json", format)
 	}
 	return slog.Default(), nil
+}
+
+// keeping is a handler of a log that keeps warnings for pages beside.
+type keeping struct {
+	slog.Handler
+	lines slog.Handler // writes to a keeper
+}
+
+// keep has a log's warnings kept too.
+func keep(log *slog.Logger, in *ui.Warnings) *slog.Logger {
+	o := slog.HandlerOptions{ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey && len(groups) == 0 {
+			return slog.Attr{} // pages say when
+		}
+		return a
+	}}
+	return slog.New(keeping{log.Handler(), slog.NewTextHandler(keeper{in}, &o)})
+}
+
+func (h keeping) Handle(ctx context.Context, r slog.Record) error {
+	if r.Level >= slog.LevelWarn {
+		_ = h.lines.Handle(ctx, r) // a keeper takes all
+	}
+	return h.Handler.Handle(ctx, r)
+}
+
+func (h keeping) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return keeping{h.Handler.WithAttrs(attrs), h.lines.WithAttrs(attrs)}
+}
+
+func (h keeping) WithGroup(name string) slog.Handler {
+	return keeping{h.Handler.WithGroup(name), h.lines.WithGroup(name)}
+}
+
+// keeper takes the lines of a log.
+type keeper struct{ in *ui.Warnings }
+
+func (k keeper) Write(line []byte) (int, error) {
+	text := strings.TrimPrefix(strings.TrimSpace(string(line)), "level=")
+	k.in.Add("", text, strings.HasPrefix(text, "ERROR"), time.Now())
+	return len(line), nil
 }

@@ -88,7 +88,8 @@ func (f *Fleet) Checkpoint(ctx context.Context) error {
 	if j.strategy.Recovery.Dir == "" {
 		return fmt.Errorf("fleet: Checkpoint: no directory for it: set Strategy.Recovery.Dir: %w", ErrOrder)
 	}
-	return named("Checkpoint", j.backend.Checkpoint(ctx, func() checkpoint.Progress { return f.saving.progress(j) }))
+	err = j.backend.Checkpoint(ctx, func() checkpoint.Progress { return f.saving.progress(j) })
+	return f.saved("Checkpoint", err)
 }
 
 // ErrTaken reports that another running job saves into the same directory. Two such jobs would replace each other's

@@ -32,7 +32,7 @@ func (f *Fleet) SavePersistables(ctx context.Context, dir string, params ...stri
 	if err = files.Check(dir); err == nil {
 		err = j.backend.Save(ctx, dir, params...)
 	}
-	return named("SavePersistables", err)
+	return f.saved("SavePersistables", err)
 }
 
 // SaveInferenceModel writes a model that can be used without a fleet: graph.json, signature.json with its feeds and
@@ -56,5 +56,5 @@ func (f *Fleet) SaveInferenceModel(ctx context.Context, dir string, m optimizer.
 	if err != nil {
 		return err
 	}
-	return named("SaveInferenceModel", inference.Save(ctx, dir, m, j.backend))
+	return f.saved("SaveInferenceModel", inference.Save(ctx, dir, m, j.backend))
 }

@@ -3,6 +3,7 @@ package fleet
 import (
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/gofleet/gofleet/fleet/stats"
 	"github.com/gofleet/gofleet/internal/backend"
@@ -52,6 +53,18 @@ func (f *Fleet) Stats() stats.Process {
 		for i, l := range traffic.Links {
 			s.Links = append(s.Links, stats.Link{Server: i, Sent: l.Sent, Received: l.Received, Calls: l.Calls,
 				Waited: l.Waited})
+		}
+	}
+	if w, ok := j.backend.(backend.Waiting); ok {
+		for _, is := range w.Waits() {
+			s.Server.Waits = append(s.Server.Waits, stats.Wait(is))
+			s.Server.Waiting, s.Server.Waited = 1, time.Since(is.Since)
+		}
+	}
+	if k, ok := j.backend.(backend.Keeper); ok {
+		if is := k.Kept(); is.Checkpoints > 0 {
+			s.Server.Checkpoints, s.Server.CheckpointTook = is.Checkpoints, is.Took
+			s.Server.CheckpointAge = time.Since(is.At)
 		}
 	}
 	if m, ok := j.transport.(transport.Metered); ok {

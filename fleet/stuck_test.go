@@ -33,7 +33,7 @@ func (p *onPage) look() *ui.Job {
 	j := &ui.Job{At: time.Now()}
 	for _, f := range p.fleets {
 		s := f.Stats()
-		r := ui.Role{Kind: "worker", Index: f.WorkerIndex(), State: ui.Runs, Stats: &s}
+		r := ui.Role{Kind: "worker", Index: f.WorkerIndex(), State: ui.Runs, At: j.At, Stats: &s}
 		if f.IsServer() {
 			r.Kind, r.Index = "server", f.ServerIndex()
 		}
@@ -42,8 +42,8 @@ func (p *onPage) look() *ui.Job {
 	return j
 }
 
-// TestStuckJobsAreNamed: jobs that are stuck, or slow, each in its way, have findings that name who is the cause. A disk that is full is a
-// line of a log: TestPanel of fleetrun.
+// TestStuckJobsAreNamed: jobs that are stuck, or slow, each in its way, have findings that name who is the cause, on a page that asks all roles
+// as fleetrun does, and on that of server 0. A disk that is full is a line of a log: TestPanel of fleetrun, TestAFullDiskOnAPage.
 func TestStuckJobsAreNamed(t *testing.T) {
 	t.Parallel()
 	type work = func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error
@@ -85,7 +85,7 @@ func TestStuckJobsAreNamed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := new(onPage)
+			p, o := new(onPage), new(onlooker)
 			listen := func(below transport.Transport) transport.Transport {
 				return &trial.Tap{Transport: below, Before: func(to string, _ [][]byte) error {
 					if time.Sleep(time.Millisecond); k.slow != "" && strings.HasPrefix(to, k.slow) {
@@ -94,7 +94,7 @@ func TestStuckJobsAreNamed(t *testing.T) {
 					return nil
 				}}
 			}
-			var found []ui.Finding
+			var found, foundByServer []ui.Finding
 			plays := trial.Counters(3, k.strategy, func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
 				var looking sync.WaitGroup
 				if f.WorkerIndex() == 0 {
@@ -103,9 +103,9 @@ func TestStuckJobsAreNamed(t *testing.T) {
 						if name == "a dead worker" {
 							wait = 50 * time.Second
 						}
-						time.Sleep(wait)
+						o.watches(int(wait / time.Second))
 						before := p.look()
-						time.Sleep(2 * time.Second)
+						_, foundByServer = o.watches(2)
 						found = ui.Findings(before, p.look())
 					})
 				}
@@ -114,13 +114,16 @@ func TestStuckJobsAreNamed(t *testing.T) {
 			})
 			trial.Cluster(2, 2).Simulate(t, listen, func(ctx context.Context, f *fleet.Fleet) error {
 				p.add(f)
+				o.of(f)
 				if err := plays(ctx, f); err != nil && name != "a dead worker" {
 					return err
 				}
 				return nil
 			})
-			if len(found) == 0 || !strings.Contains(found[0].What, k.want) || found[0].Do == "" {
-				t.Errorf("found %+v, want %s", found, k.want)
+			for where, found := range map[string][]ui.Finding{"all are asked": found, "server 0": foundByServer} {
+				if len(found) == 0 || !strings.Contains(found[0].What, k.want) || found[0].Do == "" {
+					t.Errorf("%s: found %+v, want %s", where, found, k.want)
+				}
 			}
 		})
 	}

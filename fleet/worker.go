@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/gofleet/gofleet/internal/backend"
 	"github.com/gofleet/gofleet/transport"
@@ -49,7 +50,8 @@ func (f *Fleet) InPlaceOf(worker int) (*Fleet, error) {
 	}
 	id := f.id
 	id.Index = worker
-	return &Fleet{id: id, options: f.options, log: f.log, probes: probes{board: f.probes.board}, pages: f.pages}, nil
+	return &Fleet{id: id, options: f.options, log: f.log, probes: probes{board: f.probes.board}, pages: f.pages,
+		began: time.Now(), warnings: f.warnings}, nil
 }
 
 // StopWorker sends queued gradients, tells the servers that this worker is done, and ends its part in the job. Servers

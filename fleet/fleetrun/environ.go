@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gofleet/gofleet/internal/ui"
 	"github.com/gofleet/gofleet/rolemaker"
 )
 
@@ -45,11 +46,7 @@ func (j *job) metricsAt(env string, r role) string {
 	if at == nil {
 		return ""
 	}
-	host, port, _ := net.SplitHostPort(at[0].value)
-	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
-		host = "127.0.0.1"
-	}
-	return net.JoinHostPort(host, port)
+	return ui.Near(at[0].value)
 }
 
 // unprobed keeps roles that share a machine from answering probes at one address.

@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -59,16 +58,8 @@ func (c *crew) openUI(addr string, alone restarts) (close func(), err error) {
 	page := ui.New(addr, token, l, c.panel.job)
 	var serving sync.WaitGroup
 	serving.Go(func() { _ = httpget.Serve(l, page.Answer) })
-	c.con.warn("the job is shown at http://%s/?token=%s", shownAddr(l.Addr()), token)
+	c.con.warn("the job is shown at http://%s/?token=%s", ui.Near(l.Addr().String()), token)
 	return func() { l.Close(); serving.Wait() }, nil
-}
-
-// shownAddr is an address that a browser can call: of a listener at all addresses, this machine's name for itself.
-func shownAddr(addr net.Addr) string {
-	if at, is := addr.(*net.TCPAddr); is && at.IP.IsUnspecified() {
-		return net.JoinHostPort("127.0.0.1", fmt.Sprint(at.Port))
-	}
-	return addr.String()
 }
 
 // socket is where a role says what it knows.
@@ -131,8 +122,8 @@ func (p *panel) set(r role, is ui.Role) {
 	is.Alone = *p.alone.alone(r.kind) > 0
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if was := p.roles[r]; was != nil {
-		is.Stats, is.Restarts = was.Stats, was.Restarts // what is known of a role that is down is as it was last
+	if was := p.roles[r]; was != nil { // what is known of a role that is down is as it was last
+		is.Stats, is.At, is.Restarts = was.Stats, was.At, was.Restarts
 	}
 	p.roles[r] = &is
 }
@@ -184,7 +175,7 @@ func (p *panel) ask(ctx context.Context, r role, is *ui.Role) {
 	was := *is
 	switch {
 	case err == nil && len(all) > 0:
-		is.Stats = &all[0]
+		is.Stats, is.At = &all[0], time.Now()
 		if is.State == ui.Silent {
 			is.Since = time.Now()
 		}
@@ -195,6 +186,6 @@ func (p *panel) ask(ctx context.Context, r role, is *ui.Role) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if now := p.roles[r]; now.Since.Equal(was.Since) && now.State == was.State { // not ended meanwhile
-		now.State, now.Since, now.Stats = is.State, is.Since, is.Stats
+		now.State, now.Since, now.Stats, now.At = is.State, is.Since, is.Stats, is.At
 	}
 }

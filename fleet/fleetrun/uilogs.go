@@ -15,18 +15,14 @@ import (
 // logTails are the logs of roles, read on from where they were read last.
 type logTails struct {
 	at       map[role]int64
-	warnings []ui.Warning // the oldest first
+	warnings ui.Warnings
 }
 
-// Lines that a page shows, how many of them it has, and how long one is.
+// Lines that a page shows, and the time in one.
 var (
-	warns  = regexp.MustCompile(`\bWARN\b|"level":"WARN"`)
-	errs   = regexp.MustCompile(`\bERROR\b|"level":"ERROR"|^panic: |^fatal error: |^` + attemptLine)
-	mostOf = 50
-	wide   = 600
+	warns = regexp.MustCompile(`\bWARN\b|"level":"WARN"`)
+	errs  = regexp.MustCompile(`\bERROR\b|"level":"ERROR"|^panic: |^fatal error: |^` + attemptLine)
 
-	// Lines are alike but for words with digits: times, numbers, names of files. Which process is meant stays.
-	varies = regexp.MustCompile(`((?:server|worker) \d+\b)|\S*\d\S*`)
 	stamp  = regexp.MustCompile(`\d{4}[-/]\d\d[-/]\d\d[ T]\d\d:\d\d:\d\d`)
 	asTime = strings.NewReplacer("/", "-", "T", " ")
 )
@@ -41,24 +37,11 @@ func (t *logTails) read(dir string, who []role, now time.Time) []ui.Warning {
 		for _, line := range t.lines(logPath(dir, r), r) {
 			bad := errs.MatchString(line)
 			if bad || warns.MatchString(line) {
-				line = line[:min(len(line), wide)]
-				t.add(ui.Warning{Role: r.String(), Text: line, Bad: bad, Count: 1, At: written(line, now),
-					Like: varies.ReplaceAllString(line, "$1")})
+				t.warnings.Add(r.String(), line, bad, written(line, now))
 			}
 		}
 	}
-	t.warnings = slices.Delete(t.warnings, 0, max(0, len(t.warnings)-mostOf))
-	return slices.Clone(t.warnings)
-}
-
-// add puts a warning behind the others, in the place of those that it repeats.
-func (t *logTails) add(w ui.Warning) {
-	like := func(o ui.Warning) bool { return o.Role == w.Role && o.Like == w.Like }
-	if at := slices.IndexFunc(t.warnings, like); at >= 0 {
-		w.Count += t.warnings[at].Count
-		t.warnings = slices.Delete(t.warnings, at, at+1)
-	}
-	t.warnings = append(t.warnings, w)
+	return t.warnings.Last()
 }
 
 // written is when a line was, or now if it does not say so. Logs have local times.

@@ -8,7 +8,8 @@ import (
 	"github.com/gofleet/gofleet/internal/count"
 )
 
-// Server is the state of a job, as one of its servers sees it.
+// Server is the state of a job, as one of its servers sees it. A worker of a job without servers has its own waits and
+// checkpoints here.
 type Server struct {
 	// Absent workers have not joined yet, Here are in the job, Left have stopped, Dead were lost.
 	Absent int `count:"absent"`
@@ -38,9 +39,9 @@ type Server struct {
 	// Journal is the size of the journal's last segment, in bytes.
 	Journal int64 `count:"journal"`
 	// CheckpointAge is the time since the last automatic checkpoint was complete; 0 if this process has seen none. Only
-	// server 0 has it.
+	// server 0 has it, and without servers the worker that saves.
 	CheckpointAge time.Duration `count:"checkpoint_age"`
-	// Checkpoints is the number of automatic checkpoints completed since server 0 started; the last took
+	// Checkpoints is the number of automatic checkpoints completed since that process started; the last took
 	// CheckpointTook.
 	Checkpoints    int           `count:"checkpoints"`
 	CheckpointTook time.Duration `count:"checkpoint_took"`

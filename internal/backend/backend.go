@@ -104,6 +104,26 @@ type Sized interface{ IDSizes() []float64 }
 // Metered knows what its messages take and carry.
 type Metered interface{ Traffic() Traffic }
 
+// Waiting knows for whom it waits.
+type Waiting interface{ Waits() []Wait }
+
+// Wait is for which workers something waits, since when, and where.
+type Wait struct {
+	Why     string
+	Workers []int
+	Since   time.Time
+}
+
+// Keeper saves checkpoints of the job's own by itself.
+type Keeper interface{ Kept() Kept }
+
+// Kept is how many have become whole, when the last did, and how long it took.
+type Kept struct {
+	Checkpoints int
+	At          time.Time
+	Took        time.Duration
+}
+
 // Traffic is what a worker and its servers have exchanged so far.
 type Traffic struct {
 	Took  map[string]count.Distribution // seconds of requests, by op

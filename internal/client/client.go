@@ -42,6 +42,8 @@ type Config struct {
 	Logger      *slog.Logger
 	// Pulses say whether heartbeats go out.
 	Pulses *awake.Pulses
+	// Tells is what this process tells a page of server 0's process, as JSON; nil tells nothing.
+	Tells func(curves bool) []byte
 }
 
 // Client is one worker's connection to the servers. Several training threads use it at once: each has a session of its

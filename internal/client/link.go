@@ -34,6 +34,8 @@ type link struct {
 	round     func() mode.Round // that the worker is in
 
 	meter *meter
+	tells func(curves bool) []byte
+	shows []atomic.Int32 // by server: what the next heartbeat is to tell it, a [wire.Show]
 	// heard are the signs of life of servers, and waits what requests wait for. Both have no lock but atomic fields:
 	// each request writes them.
 	heard hearing
@@ -76,6 +78,8 @@ func newLink(c Config) *link {
 		ctx:       ctx,
 		end:       end,
 		meter:     newMeter(len(c.Servers)),
+		tells:     c.Tells,
+		shows:     make([]atomic.Int32, len(c.Servers)),
 	}
 	l.waits = &waits{log: l.log, servers: c.Servers, why: make([]atomic.Pointer[error], len(c.Servers)),
 		told: make([]atomic.Pointer[wire.Beat], len(c.Servers))}

@@ -62,3 +62,13 @@ func (g *Group) probe(since time.Time) {
 		return nil
 	})
 }
+
+// Waits says at which collective this rank waits, for which ranks and for how long; "" if for none. Ranks that are not
+// known to lack anything may be slow.
+func (g *Group) Waits() (at string, ranks []int, waited time.Duration) {
+	r, since := g.rounds.current()
+	if r == nil {
+		return "", nil, 0
+	}
+	return "at " + r.what.String(), r.missing(), g.members.clock.Since(since)
+}

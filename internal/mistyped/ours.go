@@ -13,9 +13,8 @@ var ours = []string{
 	"FLEET_RENDEZVOUS",
 	"FLEET_PROGRESS",                                                             // nn
 	"FLEET_HEALTH", "FLEET_LOG", "FLEET_METRICS", "FLEET_STATS", "FLEET_RESTART", // fleet
-	"FLEET_READ_ROWS",
+	"FLEET_READ_ROWS", "FLEET_UI", "FLEET_UI_TOKEN",
 	"FLEET_EXIT_RESTART", // fleet/train, fleet/fleetrun
-	"FLEET_UI_TOKEN",     // fleet/fleetrun
 }
 
 // Ours are gofleet's own variables.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/gofleet/gofleet/internal/backend"
 	"github.com/gofleet/gofleet/internal/collective"
@@ -51,7 +52,10 @@ type Trainer struct {
 	wanted float64
 }
 
-var _ backend.Trainer = (*Trainer)(nil)
+var (
+	_ backend.Trainer = (*Trainer)(nil)
+	_ backend.Waiting = (*Trainer)(nil)
+)
 
 var (
 	// ErrClosed says that the worker has left.
@@ -100,6 +104,22 @@ func (t *Trainer) named(err error) error {
 		err = fmt.Errorf("worker %d: %w", t.c.Group.Rank, err)
 	}
 	return err
+}
+
+// longWait is how long a collective takes at least that counts as a wait.
+const longWait = time.Second
+
+// Waits implements [backend.Waiting].
+func (t *Trainer) Waits() []backend.Wait {
+	g, err := t.ready()
+	if err != nil {
+		return nil
+	}
+	at, ranks, waited := g.Waits()
+	if at == "" || waited < longWait {
+		return nil
+	}
+	return []backend.Wait{{Why: at, Workers: ranks, Since: time.Now().Add(-waited)}}
 }
 
 // ready is the group between Join and Leave.

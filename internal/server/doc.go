@@ -54,6 +54,7 @@
 //	deaths.go     and die
 //	meter.go      what is counted, and how the job stands
 //	lines.go      which the system tells of, where a process dies alone
+//	looking.go    what other roles tell server 0 of themselves while somebody looks at a page of it
 //	gather.go     barriers and reductions, on server 0
 //	growth.go     a journal that has become large has a checkpoint saved
 //	returning.go  a server that is started again comes back to where its journal ends

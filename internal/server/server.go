@@ -26,7 +26,7 @@ import (
 	"github.com/gofleet/gofleet/transport"
 )
 
-// Config is what a server is made of. All fields but Process, Before, Stays and Pulses are required.
+// Config is what a server is made of. All fields but Process, Before, Stays, Pulses and Tells are required.
 type Config struct {
 	// Index is this server's place among the endpoints.
 	Index int
@@ -54,6 +54,8 @@ type Config struct {
 	ReadRows int
 	// Pulses say whether the server moves.
 	Pulses *awake.Pulses
+	// Tells is what this process tells a page of server 0's process, as JSON; nil tells nothing.
+	Tells func(curves bool) []byte
 }
 
 // Server is one parameter server: its parts, each with the fields that it needs, and the life of the whole.
@@ -78,6 +80,7 @@ type Server struct {
 	stopping  *stopping
 	door      *door
 	outside   *outside
+	looking   *looking
 	meter     *Meter
 	segments  *segments
 	journal   *state.Journal
@@ -206,14 +209,16 @@ func (s *Server) connect(traits mode.Traits, journal *state.Journal) {
 	pace := max(min(c.Strategy.WorkerTimeout.Std()/8, heartbeat/2), time.Millisecond)
 	cables := &lines{roster: st.Roster, byWorker: make([]line, c.Workers), lonely: keep.Journal != "", pace: pace,
 		enough: max(min(endedAfter, c.Strategy.WorkerTimeout.Std()/4), 2*heartbeat)}
+	s.looking = &looking{st: st, roster: st.Roster, workers: make([]told, c.Workers),
+		servers: make([]told, len(c.Endpoints))}
 	members := &membership{st: st, roster: st.Roster, rounds: s.rounds, pieces: t.pieces, changed: t.changed,
 		delays: t.delays, loading: s.loading, recovery: s.recovery, leading: s.leading, gathering: gathering,
-		index: c.Index, back: c.Strategy.GoesBack(), lines: cables, differences: differ,
-		ended: make(chan struct{}, 1), unsaid: map[int]bool{}, log: s.log}
+		index: c.Index, back: c.Strategy.GoesBack(), lines: cables, looking: s.looking,
+		differences: differ, ended: make(chan struct{}, 1), unsaid: map[int]bool{}, log: s.log}
 	s.servers = &servers{st: st, roster: st.Roster, peers: s.clipping.peers, recovery: s.recovery, members: members,
 		holding: s.holding, identity: s.segments.identity, journal: journal, index: c.Index,
 		fingerprint: c.Fingerprint, differences: differ, pace: heartbeat,
-		ended: make([]bool, len(c.Endpoints)), log: s.log}
+		looking: s.looking, tells: c.Tells, ended: make([]bool, len(c.Endpoints)), log: s.log}
 	s.stopping = &stopping{st: st, roster: st.Roster, savers: st.Roster.Savers, servers: s.servers,
 		recovery: s.recovery}
 	s.deaths = &deaths{st: st, roster: st.Roster, hope: st.Roster.Hope, peers: s.clipping.peers, leading: s.leading,

@@ -50,6 +50,8 @@ type servers struct {
 	generations state.Event[*roster.Generation]
 	admits      state.Event[wire.Report] // a process, by server 0
 	log         *slog.Logger
+	looking     *looking
+	tells       func(curves bool) []byte
 	// ended are the servers that have said so. It is guarded by the lock.
 	ended []bool
 }
@@ -116,6 +118,7 @@ func (c *servers) report(ctx context.Context, to int) error {
 		msg = wire.Report{Server: to, Process: c.processes[to], Left: c.roster.Left()}
 		msg.Cuts[0], msg.Cuts[1] = c.st.Leader.Report()
 		c.st.Unlock()
+		msg.Show = c.looking.open()
 	}
 	g := c.st.Generation()
 	if g == nil {
@@ -127,6 +130,9 @@ func (c *servers) report(ctx context.Context, to int) error {
 	attempt, err := c.peers.Attempt(to, h, msg, &answer)
 	if err == nil {
 		_, err = attempt(ctx)
+	}
+	if err == nil {
+		c.looking.server(to, answer.Told)
 	}
 	if err == nil && g == nil {
 		err = c.join(ctx, answer)
@@ -170,7 +176,9 @@ func (c *servers) handle(f *wire.Frame, msg *wire.Report, r *state.Reply) error 
 	answer, err := wire.Reported{}, error(nil)
 	switch g := c.st.Generation(); {
 	case g != nil && f.Job == g.Servers():
-		answer.Whole, err = c.heard(msg)
+		if answer.Whole, err = c.heard(msg); err == nil && msg.Show && c.tells != nil {
+			answer.Told = c.tells(false)
+		}
 	case c.index != 0:
 		err = c.same(msg)
 	case len(msg.Fingerprint) == 0 || msg.Server == 0:

@@ -3,7 +3,9 @@ package solo
 import (
 	"bytes"
 	"context"
+	"time"
 
+	"github.com/gofleet/gofleet/internal/backend"
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/progress"
 )
@@ -92,6 +94,7 @@ func (t *Trainer) WriteNext(ctx context.Context, progressed func() checkpoint.Pr
 	}
 	t.writing.Lock()
 	defer t.writing.Unlock()
+	began := time.Now()
 	c, now, err := t.takeNext(ctx, progressed, rate)
 	if err != nil || now.is(t.saved) {
 		return err
@@ -105,9 +108,19 @@ func (t *Trainer) WriteNext(ctx context.Context, progressed func() checkpoint.Pr
 		return err
 	}
 	t.saved = now
+	kept := backend.Kept{Checkpoints: t.Kept().Checkpoints + 1, At: time.Now(), Took: time.Since(began)}
+	t.kept.Store(&kept)
 	t.series.Committed(dir)
 	t.series.Prune()
 	return nil
+}
+
+// Kept implements [backend.Keeper].
+func (t *Trainer) Kept() backend.Kept {
+	if is := t.kept.Load(); is != nil {
+		return *is
+	}
+	return backend.Kept{}
 }
 
 // takeNext takes the next checkpoint aside, and says what it holds; there is none if the last one holds the same.

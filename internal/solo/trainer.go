@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 
 	"github.com/gofleet/gofleet/internal/backend"
 	"github.com/gofleet/gofleet/internal/checkpoint"
@@ -45,6 +46,7 @@ type Trainer struct {
 	// writing is held while a checkpoint is written; it guards saved, which is what the last one of the series holds.
 	writing sync.Mutex
 	saved   *saved
+	kept    atomic.Pointer[backend.Kept]
 	// A checkpoint from before a period's end is not that from behind it, though no update lies between.
 	periods int // that were ended; changed while no step is made
 
@@ -72,6 +74,7 @@ func (t *Trainer) SetPace(p checkpoint.Pace) {
 var (
 	_ backend.Trainer = (*Trainer)(nil)
 	_ backend.Holder  = (*Trainer)(nil)
+	_ backend.Keeper  = (*Trainer)(nil)
 )
 
 // New makes a trainer of params with the weights that they begin with, under a strategy with its defaults filled in.

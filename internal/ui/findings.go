@@ -162,6 +162,9 @@ func writer(w Warning) string {
 		}
 		rest := strings.TrimLeft(w.Text[at+len("server "):], "0123456789")
 		name := strings.TrimSuffix(w.Text[at:], rest)
+		if strings.HasPrefix(rest, " (") { // its endpoint
+			_, rest, _ = strings.Cut(rest, ")")
+		}
 		if !strings.HasSuffix(name, " ") && strings.HasPrefix(rest, ":") {
 			return name
 		}
@@ -227,13 +230,16 @@ func remedy(now *Job, whom string) string {
 		return "Look at the logs of those that are waited for: all have to come to the same call."
 	case now.Roles[at].State == Failed || now.Roles[at].State == Ended:
 		return "That process has ended: nobody comes, until the worker timeout counts it as dead."
+	case now.Roles[at].State == Away:
+		return "That process has ended: others wait until it comes back, or counts as dead."
 	case now.Roles[at].State == Silent:
 		return "That process runs and does not answer: look whether it is stopped or swaps."
 	}
 	where := "To see where it is, start the job with FLEET_METRICS=:9100: its goroutines then have an address, which " +
 		"is shown here."
 	if at := now.Roles[at].Metrics; at != "" {
-		where = "Where it is: its goroutines are at http://" + at + "/debug/pprof/goroutine?debug=2."
+		where = "Where it is: its goroutines are at http://" + at + "/debug/pprof/goroutine?debug=2, for callers on " +
+			"its machine."
 	}
 	return "That worker runs: it computes a long step, reads slowly, or does not come to the call that the others " +
 		"wait in. " + where
@@ -284,14 +290,14 @@ func links(before, now *Job) map[int]stats.Link {
 	return sum
 }
 
-// role is how a role stood then, nil if its process was another or said nothing.
+// role is how a role stood then, nil if its process was another, or has said nothing since.
 func (j *Job) role(of *Role) *Role {
 	if j == nil || of.Stats == nil {
 		return nil
 	}
 	for i := range j.Roles {
 		r := &j.Roles[i]
-		if r.Kind == of.Kind && r.Index == of.Index && r.Stats != nil &&
+		if r.Kind == of.Kind && r.Index == of.Index && r.Stats != nil && r.At.Before(of.At) &&
 			r.Stats.Work.Examples <= of.Stats.Work.Examples && r.Stats.Transport.Served <= of.Stats.Transport.Served {
 			return r
 		}

@@ -3,6 +3,7 @@ package ui
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/gofleet/gofleet/fleet/stats"
@@ -30,6 +31,7 @@ type Role struct {
 	State State
 	Since time.Time // that it is in this state
 	How   string    // it ended
+	At    time.Time // when it said its Stats
 	Stats *stats.Process
 
 	Log      string      // where it writes
@@ -44,21 +46,23 @@ func (r *Role) String() string { return fmt.Sprintf("%s %d", r.Kind, r.Index) }
 // State is what is known of a process.
 type State string
 
-// The states. A process that is silent runs, and does not answer.
+// The states. A process that is silent runs, and does not answer; one that is away has ended before its work was done,
+// and may come back.
 const (
 	Starts State = "starts"
 	Runs   State = "runs"
 	Silent State = "silent"
+	Away   State = "away"
 	Ended  State = "ended"
 	Failed State = "failed"
 )
 
-// Warning is a line of a role's log, of lines that differ in numbers and times alone the last.
-type Warning struct {
-	Role  string    `json:"role"`
-	Text  string    `json:"text"`
-	Bad   bool      `json:"bad"` // an error, or a crash
-	Count int       `json:"count"`
-	At    time.Time `json:"at"`
-	Like  string    `json:"-"` // what they have in common
+// first is the process that knows how the job stands: server 0, or worker 0 of a job without servers. It is nil where
+// it has said nothing, or is not among the roles.
+func (j *Job) first() *Role {
+	at := slices.IndexFunc(j.Roles, func(r Role) bool { return r.Index == 0 }) // servers stand before workers
+	if at < 0 || j.Roles[at].Stats == nil {
+		return nil
+	}
+	return &j.Roles[at]
 }

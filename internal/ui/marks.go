@@ -20,12 +20,12 @@ const mostSaved = 50
 // look takes note of checkpoints since the last look, and has the job show where they were.
 func (s *saved) look(now *Job) {
 	count, examples := s.count, 0.0
+	if r := now.first(); r != nil {
+		count = r.Stats.Server.Checkpoints
+	}
 	for _, r := range now.Roles {
 		if r.Stats == nil {
 			continue
-		}
-		if r.Kind == "server" && r.Index == 0 {
-			count = r.Stats.Server.Checkpoints
 		}
 		for _, c := range trained(r.Stats.Training) {
 			if n := len(c.Points); n > 0 {

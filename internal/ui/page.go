@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gofleet/gofleet/internal/httpget"
@@ -25,7 +26,7 @@ var js []byte
 // Page shows a job to who has its token.
 type Page struct {
 	door   door
-	source Source
+	source atomic.Pointer[Source]
 
 	mu     sync.Mutex
 	before *Job // a look before the last
@@ -56,8 +57,13 @@ func Listen(addr string) (net.Listener, error) {
 func New(addr, token string, l net.Listener, source Source) *Page {
 	name, _, _ := net.SplitHostPort(addr)
 	_, port, _ := net.SplitHostPort(l.Addr().String())
-	return &Page{door: door{token: token, name: name, port: port}, source: source}
+	p := &Page{door: door{token: token, name: name, port: port}}
+	p.Show(source)
+	return p
 }
+
+// Show has the page show another job.
+func (p *Page) Show(source Source) { p.source.Store(&source) }
 
 // Answer answers a request.
 func (p *Page) Answer(r *httpget.Request) httpget.Answer {
@@ -93,9 +99,9 @@ func (p *Page) look() []byte {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), longest)
 	defer cancel()
-	now := p.source(ctx)
+	now := (*p.source.Load())(ctx)
 	now.At = time.Now()
-	p.before, p.last = p.last, &now
+	p.before, p.last = earlier(p.before, p.last, &now), &now
 	p.saved.look(&now)
 	made, err := json.Marshal(viewOf(p.before, p.last))
 	if err != nil { // of a number that JSON has not

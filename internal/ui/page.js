@@ -75,18 +75,18 @@ function showPicture(v) {
     s.awaits && s.awaits.length ? "waits" : bytes(s.bytes) + ", " + number(s.rows) + " rows"));
   for (const w of workers) shapes.push(node(w, place.get(title(w)), wide, high, many, number(w.rate) + " examples/s", awaited.has(w.index)));
   const height = top + Math.ceil(workers.length / perLine) * (high + 8) + 10;
-  const telling = v.roles.length + " processes: " + [["runs", "run"], ["starts", "start"], ["silent", "without an answer"], ["ended", "ended"], ["failed", "failed"]]
+  const telling = v.roles.length + (v.roles.length === 1 ? " process: " : " processes: ") + [["runs", "run"], ["starts", "start"], ["silent", "without an answer"], ["ended", "ended"], ["away", "away"], ["failed", "failed"]]
     .map(([s, said]) => [v.roles.filter((r) => r.state === s).length, said]).filter((p) => p[0]).map((p) => p[0] + " " + p[1]).join(", ") +
     (awaited.size ? "; waited for: worker " + [...awaited.keys()].slice(0, 5).join(", ") : "") +
     v.roles.filter((r) => r.mark && !words[r.state] && !(r.kind === "worker" && awaited.has(r.index))).slice(0, 5).map((r) => "; " + title(r) + ": " + r.mark).join("");
   put("picture", draw("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": telling }, ...shapes));
-  put("key", telling + (many ? "." : ". Blue lines are bytes a second now, grey ones without any; a dashed line leads from who waits to whom it is for."));
+  put("key", telling + (many || v.roles.length === 1 ? "." : ". Blue lines are bytes a second now, grey ones without any; a dashed line leads from who waits to whom it is for."));
 }
 
 function curve(a, b) { return `M${a[0]},${a[1]} C${a[0]},${(a[1] + b[1]) / 2} ${b[0]},${(a[1] + b[1]) / 2} ${b[0]},${b[1]}`; }
 
 // words says a state to those who see no colours.
-const words = { starts: "starts", runs: "", silent: "does not answer", ended: "has ended", failed: "has failed" };
+const words = { starts: "starts", runs: "", silent: "does not answer", ended: "has ended", away: "is away", failed: "has failed" };
 
 function node(r, [x, y], w, h, small, fact, awaited) {
   const level = r.level || (awaited ? "wait" : ""), sign = { bad: "⚠ ", wait: "… " }[level] || "";
@@ -217,7 +217,7 @@ function showHead(v) {
   const loss = v.training && (v.training.Curves || []).find((c) => c.Panel === "loss" && (c.Points || []).length);
   if (loss) facts.push(["loss", number(loss.Points[loss.Points.length - 1][1])]);
   if (v.server) {
-    facts.push(["workers", v.server.here + " here" + (v.server.left ? ", " + v.server.left + " left" : "") + (v.server.dead ? ", " + v.server.dead + " lost" : "") + (v.server.absent ? ", " + v.server.absent + " to come" : "")]);
+    if (v.server.here + v.server.left + v.server.dead + v.server.absent) facts.push(["workers", v.server.here + " here" + (v.server.left ? ", " + v.server.left + " left" : "") + (v.server.dead ? ", " + v.server.dead + " lost" : "") + (v.server.absent ? ", " + v.server.absent + " to come" : "")]);
     if (v.server.checkpoints) facts.push(["last checkpoint", time(v.server.age) + " ago"]);
   }
   put("facts", ...facts.map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, value))));

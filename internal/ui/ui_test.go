@@ -22,14 +22,14 @@ func made(servers, workers int, after time.Duration) *Job {
 	seconds := int64(after / time.Second)
 	for i := range servers {
 		s := &stats.Process{Tables: []stats.Table{{Name: "<b>t</b>", Rows: 10, Bytes: 1000, MaxBytes: 2000, Born: uint64(seconds), Hot: []stats.HotRow{{ID: 7, Updates: uint32(20 + i)}}}}}
-		j.Roles = append(j.Roles, Role{Kind: "server", Index: i, State: Runs, Since: began, Stats: s})
+		j.Roles = append(j.Roles, Role{Kind: "server", Index: i, State: Runs, Since: began, At: j.At, Stats: s})
 	}
 	for i := range workers {
 		s := &stats.Process{Work: stats.Work{Examples: 100 * seconds, Compute: after}}
 		for k := range servers {
 			s.Links = append(s.Links, stats.Link{Server: k, Sent: 1000 * seconds, Calls: 10 * seconds, Waited: after / 100})
 		}
-		j.Roles = append(j.Roles, Role{Kind: "worker", Index: i, State: Runs, Since: began, Stats: s})
+		j.Roles = append(j.Roles, Role{Kind: "worker", Index: i, State: Runs, Since: began, At: j.At, Stats: s})
 	}
 	return j
 }
@@ -105,6 +105,9 @@ func TestFindings(t *testing.T) {
 		"a full disk of another": {func(j *Job) {
 			j.Warnings = []Warning{{Role: "worker 0", Text: `WARN epoch=16 error="fleet: Checkpoint: server 0 (127.0.0.1:46339): server 1: checkpoint: part p: write /data/ckpt-7/p.tmp: no space left on device"`}}
 		}, "server 1 can't write: a disk is full. ", "Free space on the disk of /data/ckpt-7,", "server 1 disk is full"},
+		"a full disk of server 0": {func(j *Job) {
+			j.Warnings = []Warning{{Role: "worker 0", Text: `fleet: Checkpoint: saving /data: server 0 (server-0:1): checkpoint: write /data/job.lock: no space left on device`}}
+		}, "server 0 can't write: a disk is full. ", "Free space on the disk of /data,", "server 0 disk is full"},
 		"a full disk of a worker": {func(j *Job) {
 			j.Warnings = []Warning{{Role: "worker 0", Text: `ERROR asked server 12 for the server x: history.csv: no space left on device`}}
 		}, "worker 0 can't write: a disk is full. ", "Free space", "worker 0 disk is full"},
@@ -203,13 +206,14 @@ func TestMembers(t *testing.T) {
 // TestCheckpointsAreMarked: the curves show where a job was when a checkpoint became whole, also behind a restart of its servers.
 func TestCheckpointsAreMarked(t *testing.T) {
 	saved, examples := 3, 0.0
-	p := &Page{source: func(context.Context) Job {
+	p := new(Page)
+	p.Show(func(context.Context) Job {
 		j := made(1, 2, time.Minute)
 		j.Roles[0].Stats.Server.Checkpoints = saved
 		j.Roles[1].Stats.Training = &stats.Training{Marks: []stats.Mark{{At: 1, Kind: "epoch"}},
 			Curves: []stats.Curve{{Panel: "loss", Name: "train", Points: [][2]float64{{0, 1}, {examples, 1}}}}}
 		return *j
-	}}
+	})
 	look := func(count int, at float64) (said string) {
 		saved, examples, p.last = count, at, nil
 		var v struct{ Training stats.Training }
@@ -322,5 +326,88 @@ func TestListen(t *testing.T) {
 	}
 	if _, err := Listen("8900"); err == nil || !strings.Contains(fmt.Sprint(err), "want an address such as :8900") {
 		t.Error(err)
+	}
+}
+
+// TestRolesThatAreHeardLessOften: a rate is that between the last two times at which a process said something, however often a page looks, and
+// none of one that says nothing more.
+func TestRolesThatAreHeardLessOften(t *testing.T) {
+	p := new(Page)
+	var at []time.Duration // what the worker said last, by look
+	var state State
+	p.Show(func(context.Context) Job {
+		j := made(1, 1, at[0])
+		j.Roles[1].State, at = state, at[1:]
+		return *j
+	})
+	for _, c := range []struct {
+		at    time.Duration
+		state State
+		want  float64
+	}{{10 * time.Second, Runs, 0}, {12 * time.Second, Runs, 100}, {12 * time.Second, Runs, 100}, {12 * time.Second, Runs, 100}, {15 * time.Second, Runs, 100}, {15 * time.Second, Silent, 0}} {
+		if p.last != nil {
+			p.last.At = time.Time{} // long ago
+		}
+		at, state = append(at, c.at), c.state
+		var v struct{ Rate float64 }
+		if err := json.Unmarshal(p.look(), &v); err != nil || v.Rate != c.want {
+			t.Errorf("%v, %s: rate %v, %v, want %v", c.at, c.state, v.Rate, err, c.want)
+		}
+	}
+}
+
+// TestTold: what a process tells is what its page would show, without histograms, at times of this clock.
+func TestTold(t *testing.T) {
+	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	theirs := at.Add(-time.Hour) // a clock that is slow
+	s := stats.Process{Requests: []stats.Request{{Op: "step"}}, Tables: []stats.Table{{Name: "t", Rows: 3, Reads: stats.Histogram{Sum: 1}}}}
+	s.Server.Waits = []stats.Wait{{Why: "for it", Since: theirs.Add(-time.Second)}}
+	var w Warnings
+	w.Add("", "WARN low", false, theirs.Add(-2*time.Second))
+	text, err := Told{Now: theirs, Stats: &s, Warnings: w.Last(), Metrics: "127.0.0.1:9100"}.Text()
+	if err != nil || len(s.Requests) != 1 || s.Tables[0].Reads.Sum != 1 {
+		t.Fatalf("%v, and left %+v", err, s)
+	}
+	r := Role{Kind: "worker", Index: 3}
+	warnings, err := r.Tell(text, at)
+	if err != nil || r.At != at || r.Stats.Tables[0].Rows != 3 || r.Stats.Tables[0].Reads.Sum != 0 || r.Stats.Requests != nil || r.Metrics != "127.0.0.1:9100" {
+		t.Errorf("%+v, %+v, %v", r, r.Stats, err)
+	}
+	if waits := r.Stats.Server.Waits; !waits[0].Since.Equal(at.Add(-time.Second)) || len(warnings) != 1 || warnings[0].Role != "worker 3" || !warnings[0].At.Equal(at.Add(-2*time.Second)) {
+		t.Errorf("waits %v, warnings %+v", waits, warnings)
+	}
+	for _, odd := range []string{"", "{", "{}", "[]"} {
+		if warnings, _ := r.Tell([]byte(odd), at); warnings != nil || r.Stats.Tables == nil {
+			t.Errorf("%q tells %+v, %v", odd, r, warnings)
+		}
+	}
+}
+
+// TestOneListener: a process has a page for an address, which shows the job that was given last; its token is printed only if nobody gave it.
+func TestOneListener(t *testing.T) {
+	named := func(name string) Source { return func(context.Context) Job { return Job{Name: name} } }
+	p, url, err := Open("127.0.0.1:0", "given", named("first"))
+	if err != nil || !strings.HasPrefix(url, "http://127.0.0.1:") || !strings.HasSuffix(url, "/") {
+		t.Fatal(url, err)
+	}
+	again, nothing, err := Open("127.0.0.1:0", "other", named("second"))
+	if again != p || nothing != "" || err != nil || !strings.Contains(string(p.look()), "first") {
+		t.Errorf("again: %q, %v, %s", nothing, err, p.look())
+	}
+	p.Show(named("second"))
+	p.last = nil
+	if !strings.Contains(string(p.look()), "second") {
+		t.Errorf("shown: %s", p.look())
+	}
+	if _, url, err := Open(":0", "", named("made up")); err != nil || !strings.Contains(url, "/?token=") {
+		t.Errorf("%s, %v", url, err)
+	}
+	if _, _, err := Open(strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/"), "", named("taken")); err == nil {
+		t.Error("two pages at one address")
+	}
+	for addr, want := range map[string]string{":9100": "127.0.0.1:9100", "0.0.0.0:1": "127.0.0.1:1", "[::]:1": "127.0.0.1:1", "10.0.0.1:1": "10.0.0.1:1", ":0": "", "": "", "x": ""} {
+		if got := Near(addr); got != want {
+			t.Errorf("near %s: %q, want %q", addr, got, want)
+		}
 	}
 }

@@ -21,7 +21,7 @@ type view struct {
 	Roles    []roleView      `json:"roles"`
 	Tables   []tableView     `json:"tables"` // of all servers together
 	Training *stats.Training `json:"training"`
-	Server   *serverView     `json:"server"`  // the job as server 0 has it
+	Server   *serverView     `json:"server"`  // the job as its first process has it
 	Members  []memberView    `json:"members"` // and its workers, be they on other machines
 	Warnings []Warning       `json:"warnings"`
 }
@@ -94,7 +94,7 @@ func viewOf(before, now *Job) *view {
 		if t := r.Stats.Training; t != nil && v.Training == nil {
 			v.Training = now.marked(t)
 		}
-		if r.Kind == "server" && r.Index == 0 {
+		if r == now.first() {
 			s := r.Stats.Server
 			v.Server = &serverView{s.Phase, s.Round, s.Holding > 0, s.Here, s.Left, s.Dead, s.Absent, s.Checkpoints,
 				s.CheckpointAge.Seconds(), s.CheckpointTook.Seconds()}
@@ -110,6 +110,24 @@ func viewOf(before, now *Job) *view {
 	v.mark()
 	v.State = stateOf(v)
 	return v
+}
+
+// earlier is the last look at a job, with what each process said before it said what it says now: some are heard less
+// often than the job is looked at.
+func earlier(before, last, now *Job) *Job {
+	if before == nil || last == nil {
+		return last
+	}
+	then := *last
+	then.Roles = slices.Clone(last.Roles)
+	for i := range now.Roles {
+		same := func(r Role) bool { return r.String() == now.Roles[i].String() }
+		at, was := slices.IndexFunc(then.Roles, same), slices.IndexFunc(before.Roles, same)
+		if at >= 0 && was >= 0 && now.Roles[i].State == Runs && then.Roles[at].At.Equal(now.Roles[i].At) {
+			then.Roles[at] = before.Roles[was]
+		}
+	}
+	return &then
 }
 
 // mark has roles know what was found of them.
@@ -165,7 +183,7 @@ func roleViewOf(before, now *Job, r *Role) roleView {
 	if then == nil {
 		return v
 	}
-	took := now.At.Sub(before.At).Seconds()
+	took := r.At.Sub(then.At).Seconds()
 	w, was := s.Work, then.Stats.Work
 	v.Rate = float64(w.Examples-was.Examples) / took
 	parts := [4]time.Duration{w.Input - was.Input, w.Pull - was.Pull, w.Compute - was.Compute, w.Push - was.Push}
@@ -199,7 +217,7 @@ func (v *view) addTables(before, now *Job, r *Role) {
 		all.Rows, all.Bytes, all.Max = all.Rows+t.Rows, all.Bytes+t.Bytes, all.Max+t.MaxBytes
 		all.Away += t.TurnedAway
 		if then != nil && i < len(then.Stats.Tables) {
-			all.Born += float64(t.Born-then.Stats.Tables[i].Born) / now.At.Sub(before.At).Seconds()
+			all.Born += float64(t.Born-then.Stats.Tables[i].Born) / r.At.Sub(then.At).Seconds()
 		}
 		all.Hot = append(all.Hot, t.Hot...)
 		slices.SortStableFunc(all.Hot, func(a, b stats.HotRow) int { return int(b.Updates) - int(a.Updates) })

@@ -138,6 +138,8 @@ type Report struct {
 	Grown bool `json:"grown,omitempty"`
 	// Cuts is what server 0 says of the cuts that it leads: the highest number, and the one under way, 0 for none.
 	Cuts [2]uint64 `json:"cuts,omitzero"`
+	// Show asks the server to tell of itself, for a page.
+	Show bool `json:"show,omitempty"`
 }
 
 // Reported answers it: the generation that the server is one of now.
@@ -148,6 +150,8 @@ type Reported struct {
 	From Base `json:"from,omitzero"`
 	// Whole is how many checkpoints were wanted by servers that stop and have been saved, which server 0 knows.
 	Whole int `json:"whole,omitempty"`
+	// Told is what the server tells of itself, as it was asked to.
+	Told json.RawMessage `json:"told,omitempty"`
 }
 
 // Base is a checkpoint of the job's own, from which it goes on; the zero value is none.
@@ -171,7 +175,19 @@ type Beat struct {
 	Waits string `json:"waits,omitempty"`
 	// Computes says that a worker which such a request waits for lives, and waits for no other itself.
 	Computes bool `json:"computes,omitempty"`
+	// Show asks the worker to tell of itself with its next heartbeat, as a blob of JSON.
+	Show Show `json:"show,omitempty"`
 }
+
+// Show says what a role is to tell of itself, for a page.
+type Show int
+
+// ShowAll is with curves.
+const (
+	ShowNothing Show = iota
+	ShowStats
+	ShowAll
+)
 
 // Fenced answers OpFence.
 type Fenced struct {

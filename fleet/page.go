@@ -1,0 +1,132 @@
+package fleet
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/gofleet/gofleet/internal/server"
+	"github.com/gofleet/gofleet/internal/ui"
+	"github.com/gofleet/gofleet/strategy"
+)
+
+// Where the job is shown on a page, by the process that knows most of it: server 0, worker 0 of a job without servers,
+// or the one that is alone; and the token of the page. All roles may be given both. Empty is nowhere, and a token that
+// is made up.
+const envUI, envUIToken = "FLEET_UI", "FLEET_UI_TOKEN"
+
+// openUI opens the page if this process is to have it. The first fleet of a process is shown from then on, another
+// from its Minimize on.
+func (f *Fleet) openUI() error {
+	addr := os.Getenv(envUI)
+	if addr == "" || f.id.Index != 0 || f.IsWorker() && f.ServerNum() > 0 {
+		return nil
+	}
+	page, url, err := ui.Open(addr, os.Getenv(envUIToken), f.shown)
+	if err != nil {
+		return fmt.Errorf("fleet: %s=%s: %w", envUI, addr, err)
+	}
+	if f.page = page; url != "" {
+		f.log.Info("the job is shown at " + url) // a value with a token would be quoted
+	}
+	return nil
+}
+
+// shown is the job as this process knows it.
+func (f *Fleet) shown(context.Context) ui.Job {
+	job := ui.Job{Name: filepath.Base(os.Args[0]), Began: f.began}
+	s := f.Stats()
+	own := ui.Role{Kind: "worker", Index: f.id.Index, State: ui.Starts, Since: f.began, Stats: &s, At: time.Now(),
+		Metrics: ui.Near(os.Getenv(envMetrics))}
+	if f.IsServer() {
+		own.Kind = "server"
+	}
+	if f.stands().Began || s.Counts.Steps > 0 {
+		own.State = ui.Runs
+	}
+	job.Roles, job.Warnings = []ui.Role{own}, f.warnings.Last()
+	for i := range job.Warnings {
+		job.Warnings[i].Role = own.String()
+	}
+	if f.IsServer() {
+		f.showOthers(&job)
+	}
+	slices.SortStableFunc(job.Warnings, func(a, b ui.Warning) int { return a.At.Compare(b.At) })
+	job.Warnings = job.Warnings[max(0, len(job.Warnings)-ui.MostWarnings):]
+	return job
+}
+
+// showOthers shows all roles but this server, as it knows them and as they tell of themselves.
+func (f *Fleet) showOthers(job *ui.Job) {
+	servers, workers := make([]server.Seen, f.ServerNum()), make([]server.Seen, f.id.Workers)
+	if s, _ := f.hosted.now(); s != nil {
+		servers, workers = s.Look()
+	}
+	for i := 1; i < len(servers); i++ {
+		f.showOther(job, "server", i, servers[i])
+	}
+	for i := range workers {
+		f.showOther(job, "worker", i, workers[i])
+	}
+}
+
+// states are those of roles, by how they stand.
+var states = map[string]ui.State{"here": ui.Runs, "left": ui.Ended, "expected back": ui.Away, "dead": ui.Away}
+
+// missedBeats make a role silent.
+const missedBeats = 2
+
+func (f *Fleet) showOther(job *ui.Job, kind string, index int, is server.Seen) {
+	r := ui.Role{Kind: kind, Index: index, State: cmp.Or(states[is.Stands], ui.Starts), Since: f.began}
+	now := time.Now()
+	if r.State != ui.Starts {
+		r.Since = now.Add(-is.For)
+	}
+	if r.State == ui.Runs && is.Silent > missedBeats*f.beat() {
+		r.State, r.Since = ui.Silent, now.Add(-is.Silent)
+	}
+	if len(is.Text) > 0 {
+		warnings, err := r.Tell(is.Text, is.At)
+		if err != nil {
+			f.log.Debug("a role tells what can't be read", "role", r.String(), "error", err)
+		}
+		job.Warnings = append(job.Warnings, warnings...)
+	}
+	job.Roles = append(job.Roles, r)
+}
+
+// saved is the error of a call that saves, which a page shows as a warning too: the program may go on behind it.
+func (f *Fleet) saved(call string, err error) error {
+	if err = named(call, err); err != nil {
+		f.warnings.Add("", err.Error(), false, time.Now())
+	}
+	return err
+}
+
+// beat is the interval of heartbeats.
+func (f *Fleet) beat() time.Duration {
+	if j, err := f.minimized("a page"); err == nil {
+		return j.strategy.HeartbeatInterval.Std()
+	}
+	return strategy.DefaultHeartbeatInterval.Std()
+}
+
+// tells is what this process tells the page of server 0's, as JSON. Curves come if they are wanted, and if JSON can say
+// them.
+func (f *Fleet) tells(curves bool) []byte {
+	s := f.Stats()
+	if !curves {
+		s.Training = nil
+	}
+	text, err := ui.Told{Now: time.Now(), Stats: &s, Warnings: f.warnings.Last(),
+		Metrics: ui.Near(os.Getenv(envMetrics))}.Text()
+	if _, odd := err.(*json.UnsupportedValueError); odd && curves {
+		return f.tells(false)
+	}
+	return text
+}
