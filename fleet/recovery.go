@@ -226,7 +226,7 @@ func (s *saver) run(ctx context.Context) {
 			err = s.save(ctx)
 		}
 		if err != nil && ctx.Err() == nil {
-			wait = s.retry(err)
+			wait = s.retry("saving a checkpoint failed, it is tried again", err)
 		}
 	}
 }
@@ -337,7 +337,9 @@ func (s *saver) last(ctx context.Context) error {
 			err = fmt.Errorf("every attempt has failed for %v (WaitTimeout is %v)", strategy.Duration(waited),
 				strategy.Duration(limit))
 		} else if _, err = s.j.backend.Saves(ctx, false); err == nil { // there are others to save for
-			err = awake.Rest(ctx, s.retry(failed))
+			wait := s.retry("saving the last checkpoint failed, it is tried again before this worker ends", failed,
+				"gives up in", strategy.Duration((limit - waited).Round(time.Second)))
+			err = awake.Rest(ctx, wait)
 		}
 		if err != nil {
 			err = errors.Join(failed, err)
@@ -351,10 +353,9 @@ func (s *saver) save(ctx context.Context) error {
 	return s.j.backend.Checkpoint(ctx, func() checkpoint.Progress { return s.of.progress(s.j) })
 }
 
-// retry logs a failure, and is how long to wait before the next attempt.
-func (s *saver) retry(err error) time.Duration {
+// retry logs a failure with what there is to say about it, and returns how long to wait before the next attempt.
+func (s *saver) retry(what string, err error, more ...any) time.Duration {
 	wait := min(retryAfter, s.every)
-	s.j.log.Warn("saving a checkpoint failed, it is tried again", "worker", s.j.id.Index, "in", strategy.Duration(wait),
-		"error", err)
+	s.j.log.Warn(what, append([]any{"worker", s.j.id.Index, "in", strategy.Duration(wait), "error", err}, more...)...)
 	return wait
 }

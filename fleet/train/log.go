@@ -91,12 +91,19 @@ func rewritten(file, hook string, write func(r *Run, to io.Writer) error) Hooks 
 
 // named refuses a file without a name, or that can't be written, before an epoch of training.
 func named(hook, file string) func(context.Context, *Run) error {
-	return func(context.Context, *Run) error {
+	return func(_ context.Context, r *Run) error {
 		if file == "" {
 			return fmt.Errorf("train: %s(%q): it needs the name of a file", hook, file)
 		}
 		if err := files.Check(file); err != nil {
 			return fmt.Errorf("train: %s: %w", hook, err)
+		}
+		dir := files.Dir(file)
+		if dir == r.Job.Out || !r.Leads() { // Out was tried
+			return nil
+		}
+		if err := files.CheckWritable(dir); err != nil {
+			return fmt.Errorf("train: %s(%q) can't be written: %w", hook, file, err)
 		}
 		return nil
 	}

@@ -32,11 +32,11 @@ func TestCheckpointsThatCantBeWritten(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, o := range []train.Options{{Checkpoint: file + "/checkpoints"}, {Out: file + "/out"}} {
+	for _, o := range []train.Options{{Checkpoint: file + "/checkpoints"}, {Out: file + "/out"}, {LogJSON: file + "/log.json"}} {
 		begun := false
 		err := fails(t, func() train.Job {
 			j := job(o)
-			j.Hooks = []train.Hooks{{Begin: func(context.Context, *train.Run) error { begun = true; return nil }}}
+			j.Hooks = []train.Hooks{{EpochBegin: func(context.Context, *train.Run) error { begun = true; return nil }}}
 			return j
 		})
 		if err == nil || !strings.Contains(err.Error(), file) || begun {
