@@ -175,7 +175,8 @@ package dataset
 //	derived.go    fields made of others
 //	scaling.go    numbers of another scale
 //	criteo.go     Criteo's TSV
-//	csv.go        CSV
+//	csv.go        the schema of CSV files
+//	csvparser.go  a row of a line
 //	jsonlines.go  JSON objects
 //	texts.go      a field's texts, beside what the schema makes of it
 //	missed.go     names that are in none of them

@@ -24,10 +24,13 @@
 //	graph.go     the model as a graph, batches as feeds
 //	play.go      legs on a simulated cluster, in virtual time
 //	work.go      what a worker does in each call
+//	train.go     its steps
+//	publish.go   models and deltas that it saves, read back
 //	places.go    where files lie: a directory, or a store
 //	odd.go       legs that are refused first
 //	misuse.go    steps that are refused
 //	mortal.go    legs whose processes die, and the operator who starts them again
+//	gate.go      what stands still with a paused process
 //	reads.go     a reader beside a leg, and what it may see
 //	serve.go     services that score what is published
 //	tap.go       the order in which requests arrive

@@ -4,15 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
-	"time"
 
 	"gorgonia.org/tensor"
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/nn"
-	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/transport"
 )
 
@@ -258,120 +255,6 @@ func (r *role) fetches() []*nn.Node {
 	return all
 }
 
-// trained notes what a training step has read.
-func (r *role) trained(at string, batch []int, last []*tensor.Dense) {
-	r.see(numbers(last[0]), "%s trains on", at)
-	last = last[1:]
-	if r.g.drop != nil {
-		r.see(r.kept(numbers(last[0])), "%s keeps", at)
-		last = last[1:]
-	}
-	if !r.l.ordered() {
-		return
-	}
-	for i, name := range r.p.Net.variables() {
-		r.see(numbers(last[i]), "%s reads %s", at, name)
-	}
-	for i, t := range r.p.Net.tables() {
-		w := numbers(last[len(r.p.Net.variables())+i])
-		for k, id := range r.p.ids(i, batch) {
-			r.see(w[k*t.Dim:][:t.Dim], "%s reads %s row %d", at, t.Name, id)
-		}
-	}
-}
-
-// kept are the factors of dropout, by what it has left.
-func (r *role) kept(left []float64) []float64 {
-	for i, v := range left {
-		if v != 0 {
-			left[i] = float64(1 / (1 - r.p.Net.Drop))
-		}
-	}
-	return left
-}
-
-func (r *role) train(ctx context.Context, at string, c Call) error {
-	own := c.Batches[r.worker]
-	at = fmt.Sprintf("%s worker %d", at, r.worker)
-	if n := r.l.Threads; n > 1 && !c.ByHand {
-		_, err := nn.TrainThreads(ctx, r.g.Graph, n, func(thread int) iter.Seq2[map[string]*tensor.Dense, error] {
-			return r.feeds(share(own, thread, n), c.pace(r.worker))
-		}, nn.TrainOptions{MayBeEmpty: true})
-		return err
-	}
-	before, exe := r.arrived(), r.executor("same")
-	var calls []int64 // behind each step
-	behind := func(step int, last []*tensor.Dense) error {
-		if r.trips != nil {
-			calls = append(calls, r.trips.made.Load())
-		}
-		r.trained(fmt.Sprintf("%s step %d", at, step), own[step], last)
-		r.watch(before, "%s step %d", at, step)
-		before = r.arrived()
-		time.Sleep(c.pace(r.worker))
-		for _, l := range c.Looks {
-			if l.Worker == r.worker && l.Step == step {
-				if err := r.look(ctx, fmt.Sprintf("%s behind step %d", at, step), l.Who, own[step]); err != nil {
-					return err
-				}
-			}
-		}
-		return nil
-	}
-	if !c.ByHand {
-		o := nn.TrainOptions{Fetch: r.fetches(), MayBeEmpty: true}
-		o.Step = func(_ context.Context, so nn.TrainResult) error {
-			if err := r.alive(); err != nil {
-				return err
-			}
-			return behind(so.Steps-1+passed(own, so.Passed), so.Last)
-		}
-		if _, err := exe.TrainFrom(ctx, r.feeds(own, 0), o); err != nil {
-			return err
-		}
-		return r.tripped(at, c, calls)
-	}
-	for step, batch := range own {
-		last, err := exe.Train(ctx, r.p.feed(batch, true), r.fetches()...)
-		if err == nil {
-			err = behind(step, last)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil // a barrier follows, which ends the epoch
-}
-
-// passed is how many batches have so many samples, the first ones of an epoch.
-func passed(batches [][]int, samples int) (n int) {
-	for n < len(batches) && samples > 0 {
-		samples -= len(batches[n])
-		n++
-	}
-	return n
-}
-
-// share are the batches of a thread.
-func share(batches [][]int, thread, threads int) (own [][]int) {
-	for k := thread; k < len(batches); k += threads {
-		own = append(own, batches[k])
-	}
-	return own
-}
-
-// feeds are batches one after the other, each behind a rest.
-func (r *role) feeds(batches [][]int, pace time.Duration) iter.Seq2[map[string]*tensor.Dense, error] {
-	return func(yield func(map[string]*tensor.Dense, error) bool) {
-		for _, b := range batches {
-			time.Sleep(pace)
-			if !yield(r.p.feed(b, true), r.alive()) {
-				return
-			}
-		}
-	}
-}
-
 func (c Call) shrinks() fleet.ShrinkOptions {
 	return fleet.ShrinkOptions{Unseen: uint32(c.Unseen), Decay: c.Decay, MinScore: c.Least}
 }
@@ -396,94 +279,6 @@ func (r *role) load(ctx context.Context, dir string, only []string) error {
 	return r.together(ctx, func() error { return r.f.LoadModel(ctx, r.at(dir), only...) })
 }
 
-// publish saves a model, a base, or what has changed since the base, and reads it back.
-func (r *role) publish(ctx context.Context, at string, c Call) error {
-	return r.together(ctx, func() error {
-		dir, model := r.at(c.model()), nn.Inference(r.g.pred)
-		var err error
-		switch {
-		case c.Mode == "":
-			err = r.f.SaveInferenceModel(ctx, dir, model)
-			if err != nil {
-				return err
-			}
-			return errors.Join(r.published(ctx, at, dir), r.ledger(ctx, at))
-		case c.Mode == "delta":
-			dir = r.at(served) + "/" + c.model()
-			err = r.delta(ctx, dir, model)
-		default:
-			dir = r.at(served) + "/" + c.model()
-			err = r.base(ctx, dir, model)
-		}
-		if err != nil {
-			return err
-		}
-		return errors.Join(r.published(ctx, at, r.chain...), r.ledger(ctx, at))
-	})
-}
-
-// all has a base or a delta have every row, whatever its score is.
-func (n Net) all(mode fleet.SaveMode, model optimizer.Model, published string) fleet.SaveOptions {
-	o := fleet.SaveOptions{Mode: mode, Model: model, Published: published}
-	if n.rates() {
-		o.BaseThreshold, o.DeltaKeepDays = -1, -1
-	}
-	if n.rates() && mode == fleet.SaveDelta {
-		o.DeltaThreshold = -1
-	}
-	return o
-}
-
-// predicted is of how many samples predictions of a saved model are compared.
-const predicted = 4
-
-func firstFew() (some []int) {
-	for i := range predicted {
-		some = append(some, i)
-	}
-	return some
-}
-
-// published notes the weights of a model that was saved, with its deltas, and what it predicts.
-func (r *role) published(ctx context.Context, at string, dirs ...string) error {
-	m, err := nn.Load(dirs[0], dirs[1:]...)
-	if err == nil {
-		err = whole(ctx, dirs[len(dirs)-1])
-	}
-	if err != nil {
-		return err
-	}
-	exe := nn.NewExecutor(m.Graph)
-	y, err := exe.Eval(ctx, r.p.feed(firstFew(), false), m.Outputs[0])
-	if err := errors.Join(err, exe.Close(ctx)); err != nil {
-		return err
-	}
-	r.see(numbers(y[0]), "%s predicts", at)
-	if slices.Equal(dirs, r.chain) { // a whole model has no deltas
-		if err := r.scored(ctx, numbers(y[0])); err != nil {
-			return err
-		}
-	}
-	for _, p := range m.Graph.Params() {
-		if !p.Embedding {
-			r.see(wide(p.W), "%s %s", at, p.Name)
-			continue
-		}
-		saved := map[uint64][]float32{}
-		err := p.Rows.EachRow(func(ids []uint64, w []float32) error {
-			for i, id := range ids {
-				saved[id] = slices.Clone(w[i*p.Dim():][:p.Dim()])
-				r.see(wide(saved[id]), "%s %s row %d", at, p.Name, id)
-			}
-			return nil
-		})
-		if err = errors.Join(err, r.has(ctx, p.Name, saved)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // ledger notes the ledger's rows, which no model has.
 func (r *role) ledger(ctx context.Context, at string) error {
 	if !r.p.Net.Ledger {
@@ -496,11 +291,4 @@ func (r *role) ledger(ctx context.Context, at string) error {
 		r.see(wide(row.W), "%s %s row %d", at, ledgerName, row.ID)
 	}
 	return nil
-}
-
-func wide(w []float32) (all []float64) {
-	for _, v := range w {
-		all = append(all, float64(v))
-	}
-	return all
 }

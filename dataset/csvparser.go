@@ -1,0 +1,295 @@
+package dataset
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gofleet/gofleet/internal/categories"
+	"github.com/gofleet/gofleet/internal/derived"
+)
+
+// NewParser returns a parser for one file. If Fields is nil, it reads them from the first line.
+func (f CSV) NewParser() (Parser, error) {
+	if _, err := f.Columns(); err != nil {
+		return nil, err
+	}
+	p := &csvParser{CSV: f, split: f.dialect(), missing: newTexts(f.NAs, f.NA), made: newMaker(f.Derived, f.Schema)}
+	if f.Fields == nil {
+		return &csvHeaderParser{p}, nil
+	}
+	return p, p.bind(f.Fields)
+}
+
+// csvParser is the parser once it is known where fields stand.
+type csvParser struct {
+	CSV
+	split   splitter
+	missing texts
+	fields  int // of a line
+	uses    []fieldUse
+	made    *derived.Maker // makes the derived fields, if any
+	sources []int          // fields of the line, that they are made of
+}
+
+// fieldUse is what becomes of a field.
+type fieldUse struct {
+	name    string
+	from    int  // field of the line, or the number of a derived one
+	derived bool // it is one
+	column  int
+	at      int
+	kind    kind
+	hash    categories.Hasher // height 0: a number
+	numbers bool              // are hashed by their value
+	digits  []byte
+	scale   []Scaling
+	filler  filler // stands for a missing number, or there must be one
+	texts   *Texts
+
+	separator []byte   // stands between the values of a text; empty where it is one
+	values    []string // that there are, by number; nil where they are numbers themselves
+}
+
+// use is what becomes of a field: place at of the column with this number.
+func (c CSVColumn) use(name string, from, column, at int) fieldUse {
+	use := fieldUse{name: name, from: from, column: column, at: at, kind: c.kind(), scale: c.Scale, texts: c.texts}
+	use.filler, _ = c.filler()
+	use.numbers, use.separator, use.values = c.HashNumbers, []byte(c.Separator), c.Values
+	if c.Hash > 0 {
+		use.hash = categories.NewHasher(name, c.Hash)
+	}
+	return use
+}
+
+// bind finds the fields of the schema among the names.
+func (p *csvParser) bind(names []string) error {
+	p.fields = len(names)
+	for column, c := range p.Schema {
+		c = c.filled(p.Missing)
+		for at, name := range c.fields() {
+			from, derived := p.made.Number(name)
+			if !derived {
+				var err error
+				if from, err = find(names, name); err != nil {
+					return err
+				}
+			}
+			use := c.use(name, from, column, at)
+			use.derived = derived
+			p.uses = append(p.uses, use)
+		}
+	}
+	for _, name := range sourcesOf(p.made) {
+		from, err := find(names, name)
+		if err != nil {
+			return err
+		}
+		p.sources = append(p.sources, from)
+	}
+	return nil
+}
+
+// find finds a field among the names.
+func find(names []string, name string) (int, error) {
+	from, bad := slices.Index(names, name), &LineError{Field: strconv.Quote(name), Want: "a field of that name"}
+	switch {
+	case from < 0:
+		bad.Got = fmt.Sprintf("only %q%s", names, advice(names, name))
+		return 0, bad
+	case slices.Contains(names[from+1:], name):
+		bad.Got = fmt.Sprintf("two in %q: rename one", names)
+		return 0, bad
+	}
+	return from, nil
+}
+
+// advice says what a header seems to be that lacks a name.
+func advice(names []string, name string) string {
+	if _, number := parseFloat([]byte(names[0])); number {
+		return " (a file without a header: give CSV.Fields the names)"
+	}
+	for _, comma := range []byte(",;\t|") {
+		if len(names) == 1 && slices.Contains(strings.Split(names[0], string(comma)), name) {
+			return fmt.Sprintf(" (other separators: give CSV.Comma %q)", comma)
+		}
+	}
+	for _, n := range names {
+		switch {
+		case strings.TrimSpace(n) == name:
+			return " (with blanks around it: set CSV.Trim)"
+		case strings.EqualFold(n, name):
+			return fmt.Sprintf(" (is %q meant?)", n)
+		}
+	}
+	return ""
+}
+
+// passes says that a line is a comment.
+func (p *csvParser) passes(line []byte) bool {
+	return p.Comment != 0 && len(line) > 0 && line[0] == p.Comment
+}
+
+// continues says whether the row goes on after this line; open says that the line before did.
+func (p *csvParser) continues(line []byte, open bool) bool {
+	return p.Multiline && p.split.open(line, open)
+}
+
+func (p *csvParser) ParseLine(line []byte, row Row) error {
+	fields, err := p.split.split(line)
+	if err != nil {
+		return err
+	}
+	if len(fields) != p.fields {
+		return badCount("count", p.fields, len(fields), "fields")
+	}
+	for i, from := range p.sources {
+		p.made.Set(i, fields[from], p.missing.has(fields[from]))
+	}
+	if err := makeFields(p.made); err != nil {
+		return err
+	}
+	for i := range p.uses {
+		use := &p.uses[i]
+		if use.derived {
+			err = use.setDerived(row, p.made)
+		} else {
+			err = use.set(row, fields[use.from], &p.missing)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// setDerived sets the value of a derived field.
+func (u *fieldUse) setDerived(row Row, made *derived.Maker) error {
+	text, missing := made.Text(u.from)
+	return u.setAt(row, u.at, text, missing)
+}
+
+// set sets the value that a text is, or adds those that its separator parts.
+func (u *fieldUse) set(row Row, text []byte, missing *texts) error {
+	if len(u.separator) == 0 {
+		return u.setAt(row, u.at, text, missing.has(text))
+	}
+	for more := !missing.has(text); more; {
+		var value []byte
+		value, text, more = bytes.Cut(text, u.separator)
+		if value = bytes.Trim(value, " \t"); missing.has(value) {
+			continue
+		}
+		if err := u.setAt(row, appended, value, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// setAt sets a value of the row's column, or adds one where at is appended.
+func (u *fieldUse) setAt(row Row, at int, text []byte, missing bool) error {
+	if u.texts != nil {
+		u.setID(row, at, u.texts.number(text))
+		return nil
+	}
+	if u.hash.Height > 0 {
+		if missing {
+			text = nil
+		}
+		if u.numbers {
+			u.digits = categories.AppendNumber(u.digits[:0], text)
+			text = u.digits
+		}
+		u.setID(row, at, u.hash.ID(text))
+		return nil
+	}
+	if missing && u.filler.there {
+		u.fill(row, at)
+		return nil
+	}
+	if u.values != nil {
+		n := slices.Index(u.values, string(text))
+		if n < 0 {
+			return badField(u.name, fmt.Sprintf("one of %q", u.values), text)
+		}
+		u.digits = strconv.AppendInt(u.digits[:0], int64(n), 10)
+		text = u.digits
+	}
+	var ok bool
+	switch u.kind {
+	case floatKind:
+		var x float32
+		x, ok = parseFloat(text)
+		if x = u.scaled(x, at); ok && math.IsInf(float64(x), 0) {
+			return badField(u.name, "a number that its Scale leaves in the range of float32", text)
+		}
+		place(row, u.column, at, x)
+	case idKind:
+		var x uint64
+		x, ok = parseID(text)
+		place(row, u.column, at, x)
+	default:
+		var x int64
+		x, ok = parseInt(text)
+		place(row, u.column, at, x)
+	}
+	if !ok {
+		want := u.kind.want(text)
+		switch {
+		case missing:
+			want += ", or a Missing to take for one"
+		case slices.Contains(UsualNAs(), string(text)):
+			want += ", or, to take it for a missing one, NAs such as UsualNAs and a Missing"
+		}
+		return badField(u.name, want, text)
+	}
+	return nil
+}
+
+// scaled is x as the scaling of its place makes it.
+func (u *fieldUse) scaled(x float32, at int) float32 {
+	if n := len(u.scale); n > 0 {
+		return u.scale[at%n].Of(x)
+	}
+	return x
+}
+
+// fill sets what stands for a missing number.
+func (u *fieldUse) fill(row Row, at int) {
+	switch u.kind {
+	case floatKind:
+		place(row, u.column, at, u.filler.float)
+	case idKind:
+		place(row, u.column, at, u.filler.id)
+	default:
+		place(row, u.column, at, u.filler.int)
+	}
+}
+
+// setID sets a hash, in a column of either kind of id.
+func (u *fieldUse) setID(row Row, at int, id int64) {
+	if u.kind == idKind {
+		place(row, u.column, at, uint64(id))
+	} else {
+		place(row, u.column, at, id)
+	}
+}
+
+// csvHeaderParser takes the names of fields from the first line.
+type csvHeaderParser struct{ *csvParser }
+
+func (p *csvHeaderParser) ParseHeader(line []byte) error {
+	fields, err := p.split.split(line)
+	if err != nil {
+		return err
+	}
+	names := make([]string, len(fields))
+	for i, f := range fields {
+		names[i] = string(f)
+	}
+	return p.bind(names)
+}
