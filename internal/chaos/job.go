@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/awake"
 	"github.com/gofleet/gofleet/internal/procs"
 )
 
@@ -125,7 +126,7 @@ const look = 5 * time.Millisecond
 func (j *job) strike(ctx context.Context, e event) {
 	var pid int
 	for {
-		if sleep(ctx, look) != nil {
+		if awake.Rest(ctx, look) != nil {
 			return
 		}
 		if j.far() >= e.after {
@@ -134,7 +135,7 @@ func (j *job) strike(ctx context.Context, e event) {
 			}
 		}
 	}
-	if sleep(ctx, e.late) != nil {
+	if awake.Rest(ctx, e.late) != nil {
 		return
 	}
 	j.mu.Lock()
@@ -172,15 +173,4 @@ func (j *job) processLocked(whom string) int {
 		return j.fleetrun.Pid
 	}
 	return procs.Of(j.fleetrun.Pid)[whom]
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

@@ -65,7 +65,7 @@ var house = map[string][]string{
 	"fleet": {"fleet/stats", "internal/accumulate", "internal/awake", "internal/backend", "internal/cgroup", "internal/checkpoint", "internal/client", "internal/collective", "internal/count", "internal/exchange", "internal/exposition", "internal/files", "internal/health", "internal/inference", "internal/layout", "internal/mistyped", "internal/mode", "internal/peer", "internal/profiled", "internal/progress", "internal/replica", "internal/rules", "internal/server", "internal/solo", "internal/status", "internal/table", "internal/ui", "optimizer", "optimizer/weights", "rolemaker", "strategy", "strategy/placement", "transport", "transport/codec"},
 	"fleet/fleetrun": {"fleet/stats", "internal/certs", "internal/cgroup", "internal/checkpoint", "internal/files", "internal/httpget", "internal/mistyped", "internal/peer", "internal/progress", "internal/runs", "internal/starter", "internal/status", "internal/ui", "internal/wire", "rolemaker",
 		"transport", "transport/codec"},
-	"internal/chaos":               {"fleet", "fleet/checkpoints", "internal/procs", "optimizer", "strategy"},
+	"internal/chaos":               {"fleet", "fleet/checkpoints", "internal/awake", "internal/procs", "optimizer", "strategy"},
 	"fleet/metrics":                {"fleet", "internal/histogram"},
 	"fleet/stats":                  {"internal/count", "transport"},
 	"fleet/checkpoints":            {"fleet", "internal/checkpoint", "internal/progress"},
