@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -86,28 +85,10 @@ func until(t *testing.T, url, token, what string, is func(look) bool) (last look
 	return last
 }
 
-// said is what a process writes.
-type said struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (s *said) Write(b []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.Write(b)
-}
-
-func (s *said) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.String()
-}
-
 // begin starts this test's binary as a program that trains until the test ends.
-func begin(t *testing.T, dir string, args []string, env ...string) (*exec.Cmd, *said) {
+func begin(t *testing.T, dir string, args []string, env ...string) (*exec.Cmd, *trial.Log) {
 	t.Helper()
-	c, out := exec.Command(os.Args[0], args...), new(said)
+	c, out := exec.Command(os.Args[0], args...), new(trial.Log)
 	c.Dir, c.Stdout, c.Stderr = dir, out, out
 	c.Env = append(append(os.Environ(), victim+"=none", signalled+"=1"), env...)
 	if err := c.Start(); err != nil {
