@@ -109,7 +109,10 @@ func TestNobodyCutsAfterDeath(t *testing.T) {
 		a.Ends = true
 		a.whole()
 		send(t, s, pushOf(s, wire.Header{Seq: 1}), wire.StatusOK)
-		if last, _ := s.st.Leader.Report(); last != 1 || weight(t, s) != -1 {
+		s.st.Lock() // the answer to the order that frees this server is still on its way
+		last, _ := s.st.Leader.Report()
+		s.st.Unlock()
+		if last != 1 || weight(t, s) != -1 {
 			t.Errorf("there were %d cuts, and the weight is %v, want -1", last, weight(t, s))
 		}
 	})
