@@ -26,17 +26,17 @@ func logger() (*slog.Logger, error) {
 	return slog.Default(), nil
 }
 
-// keeping is a handler of a log that keeps warnings for pages beside.
+// keeping is a log handler that also keeps warnings for the page.
 type keeping struct {
 	slog.Handler
-	lines slog.Handler // writes to a keeper
+	lines slog.Handler // formats for a keeper
 }
 
-// keep has a log's warnings kept too.
+// keep returns a log whose warnings are also kept.
 func keep(log *slog.Logger, in *ui.Warnings) *slog.Logger {
 	o := slog.HandlerOptions{ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
 		if a.Key == slog.TimeKey && len(groups) == 0 {
-			return slog.Attr{} // pages say when
+			return slog.Attr{} // the page shows the time
 		}
 		return a
 	}}
@@ -45,7 +45,7 @@ func keep(log *slog.Logger, in *ui.Warnings) *slog.Logger {
 
 func (h keeping) Handle(ctx context.Context, r slog.Record) error {
 	if r.Level >= slog.LevelWarn {
-		_ = h.lines.Handle(ctx, r) // a keeper takes all
+		_ = h.lines.Handle(ctx, r) // a keeper never fails
 	}
 	return h.Handler.Handle(ctx, r)
 }
@@ -58,7 +58,7 @@ func (h keeping) WithGroup(name string) slog.Handler {
 	return keeping{h.Handler.WithGroup(name), h.lines.WithGroup(name)}
 }
 
-// keeper takes the lines of a log.
+// keeper keeps the lines that are written to it.
 type keeper struct{ in *ui.Warnings }
 
 func (k keeper) Write(line []byte) (int, error) {

@@ -15,13 +15,13 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// Where the job is shown on a page, by the process that knows most of it: server 0, worker 0 of a job without servers,
-// or the one that is alone; and the token of the page. All roles may be given both. Empty is nowhere, and a token that
-// is made up.
+// The address of the page and its token. The process that knows most of the job serves the page: server 0, worker 0 of
+// a job without servers, or a process alone; all roles may have both variables. Without an address there is no page;
+// without a token a random one is logged.
 const envUI, envUIToken = "FLEET_UI", "FLEET_UI_TOKEN"
 
-// openUI opens the page if this process is to have it. The first fleet of a process is shown from then on, another
-// from its Minimize on.
+// openUI opens the page if this process serves it. The page shows the first fleet of the process at once, and a later
+// fleet from its Minimize on.
 func (f *Fleet) openUI() error {
 	addr := os.Getenv(envUI)
 	if addr == "" || f.id.Index != 0 || f.IsWorker() && f.ServerNum() > 0 {
@@ -37,7 +37,7 @@ func (f *Fleet) openUI() error {
 	return nil
 }
 
-// shown is the job as this process knows it.
+// shown returns the job as this process knows it.
 func (f *Fleet) shown(context.Context) ui.Job {
 	job := ui.Job{Name: filepath.Base(os.Args[0]), Began: f.began}
 	s := f.Stats()
@@ -61,7 +61,7 @@ func (f *Fleet) shown(context.Context) ui.Job {
 	return job
 }
 
-// showOthers shows all roles but this server, as it knows them and as they tell of themselves.
+// showOthers adds all roles but this server, by what it knows of them and what they report.
 func (f *Fleet) showOthers(job *ui.Job) {
 	servers, workers := make([]server.Seen, f.ServerNum()), make([]server.Seen, f.id.Workers)
 	if s, _ := f.hosted.now(); s != nil {
@@ -75,10 +75,10 @@ func (f *Fleet) showOthers(job *ui.Job) {
 	}
 }
 
-// states are those of roles, by how they stand.
+// states are the states on the page, by the states of the roster.
 var states = map[string]ui.State{"here": ui.Runs, "left": ui.Ended, "expected back": ui.Away, "dead": ui.Away}
 
-// missedBeats make a role silent.
+// missedBeats is after how many missing heartbeats a role is shown as silent.
 const missedBeats = 2
 
 func (f *Fleet) showOther(job *ui.Job, kind string, index int, is server.Seen) {
@@ -100,7 +100,7 @@ func (f *Fleet) showOther(job *ui.Job, kind string, index int, is server.Seen) {
 	job.Roles = append(job.Roles, r)
 }
 
-// saved is the error of a call that saves, which a page shows as a warning too: the program may go on behind it.
+// saved names the error of a call that saves, and shows it on the page as a warning, since the program may go on.
 func (f *Fleet) saved(call string, err error) error {
 	if err = named(call, err); err != nil {
 		f.warnings.Add("", err.Error(), false, time.Now())
@@ -116,8 +116,8 @@ func (f *Fleet) beat() time.Duration {
 	return strategy.DefaultHeartbeatInterval.Std()
 }
 
-// tells is what this process tells the page of server 0's, as JSON. Curves come if they are wanted, and if JSON can say
-// them.
+// tells returns this process's report for the page of server 0, as JSON. Curves are in it if they are wanted and JSON
+// can express them: it has no NaN.
 func (f *Fleet) tells(curves bool) []byte {
 	s := f.Stats()
 	if !curves {

@@ -85,8 +85,8 @@ func (l *link) pingTimeout() time.Duration { return l.strategy.WorkerTimeout.Std
 
 // ping sends one heartbeat and reads what the server reports. The frame carries how many requests this server has
 // acknowledged for good, and how many of this worker's requests have waited long; both are counters in fields of the
-// header that heartbeats do not use otherwise. What this worker was asked to tell of itself goes with one heartbeat, so
-// that the next one of a network which loses large messages is small.
+// header that heartbeats do not use otherwise. A report for the page that the server asked for goes with one heartbeat
+// only: if a network loses large messages, the next heartbeat is small.
 func (l *link) ping(server int) error {
 	ctx, cancel := context.WithTimeout(l.ctx, l.pingTimeout())
 	defer cancel()
@@ -100,7 +100,7 @@ func (l *link) ping(server int) error {
 	if show := wire.Show(l.shows[server].Swap(0)); show != wire.ShowNothing && l.tells != nil {
 		text := l.tells(show == wire.ShowAll)
 		b.Blob(text)
-		l.meter.links[server].sent.Add(-int64(len(text))) // which is no traffic of the job
+		l.meter.links[server].sent.Add(-int64(len(text))) // a report is no traffic of the job
 	}
 	_, err := l.once(ctx, server, b.Parts(), func(f *wire.Frame) error { return l.told(server, f) })
 	return err

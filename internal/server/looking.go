@@ -11,8 +11,8 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// looking is what other roles tell server 0 of themselves while somebody looks at a page of its process. At other times
-// they are not asked.
+// looking collects what the other roles report to server 0 while a page of its process is open. At other times server 0
+// does not ask them.
 //
 //	worker                     server 0                     another server
 //	  heartbeat ────────────────>
@@ -21,17 +21,18 @@ import (
 //	                              report: tell ──────────────>
 //	                                           <────────────── what it tells
 //
-// What they tell is bytes here. Of each role the last is kept, up to longestTold of them.
+// Reports are opaque bytes here. The last report of each role is kept, if it is no longer than longestTold.
 type looking struct {
 	st      *state.Job
 	roster  *roster.Roster
-	until   atomic.Int64 // nanoseconds since 1970, by which a page was looked at lately
+	until   atomic.Int64 // Unix time in nanoseconds until which the page counts as open
 	mu      sync.Mutex   // guards what follows
 	workers []told
 	servers []told
 }
 
-// told is what a life of a role has told last. first and heard are times of the job's clock, of a server alone.
+// told is the last report of a life of a role. first and heard are when a server answered first and last, by the job's
+// clock; workers have them in the roster.
 type told struct {
 	text         []byte
 	at           time.Time
@@ -40,12 +41,12 @@ type told struct {
 }
 
 const (
-	lookedAt    = 10 * time.Second // behind a look somebody may look again
+	lookedAt    = 10 * time.Second // a page counts as open for so long after a look
 	longestTold = 1 << 20
 )
 
-// asks is what a worker is asked to tell at its next heartbeat. Locked. Curves are the same on all workers, of which
-// the first one that lives tells them.
+// asks returns what a worker is asked to report with its next heartbeat. The monitor is held. Curves are the same on
+// all workers, so that only the lowest living worker sends them.
 func (c *looking) asks(worker int) wire.Show {
 	if !c.open() {
 		return wire.ShowNothing
@@ -58,10 +59,10 @@ func (c *looking) asks(worker int) wire.Show {
 	return wire.ShowAll
 }
 
-// open says whether a page was looked at lately.
+// open reports whether a page was looked at within lookedAt.
 func (c *looking) open() bool { return time.Now().UnixNano() < c.until.Load() }
 
-// worker takes what a life of a worker tells with a heartbeat, if it does.
+// worker keeps the report that came with a worker's heartbeat, if there is one.
 func (c *looking) worker(f *wire.Frame) {
 	if text, tells := f.Blob(); tells && len(text) <= longestTold {
 		c.mu.Lock()
@@ -70,7 +71,7 @@ func (c *looking) worker(f *wire.Frame) {
 	}
 }
 
-// server takes note that another server has answered, with what it tells, if it does.
+// server notes that another server has answered, and keeps its report, if there is one.
 func (c *looking) server(index int, text []byte) {
 	now := c.st.Now()
 	c.mu.Lock()
@@ -86,17 +87,18 @@ func (c *looking) server(index int, text []byte) {
 
 // Seen is how another role of the job stands, as this server knows it.
 type Seen struct {
-	// Stands is as that of a [roster.Member]; a server is absent, here or left.
+	// Stands is the state of a [roster.Member]; a server is absent, here or left.
 	Stands string
-	// For is for how long, or since when it was heard where it is not here. Silent is for how long it was not heard.
+	// For is how long the role has been in this state, or how long ago its last message came if it has left. Silent is
+	// the time since its last message.
 	For, Silent time.Duration
-	// Text is what it told last, of this life, and At when; nil if nothing.
+	// Text is the last report of this life, and At when it came; nil if none came.
 	Text []byte
 	At   time.Time
 }
 
-// Look is how the other roles stand, servers and workers by index. For a while behind it they are asked to tell of
-// themselves.
+// Look returns how the other roles stand, servers and workers by index. For lookedAt after the call they are asked to
+// report.
 func (s *Server) Look() (servers, workers []Seen) {
 	c := s.looking
 	c.until.Store(time.Now().Add(lookedAt).UnixNano())

@@ -8,15 +8,15 @@ import (
 	"github.com/gofleet/gofleet/internal/httpget"
 )
 
-// pages has a page for each address at which this process listens, as long as it lasts.
+// pages has a page for each address at which this process listens, until the process ends.
 var pages struct {
 	sync.Mutex
 	at map[string]*Page
 }
 
-// Open is the page of an address, where this process listens from the first call on, and which shows a source until
-// another is given to Show. url is where a browser finds it, empty unless it is new. An empty token is another at each
-// start, and part of the url.
+// Open returns the page of an address. The first call with an address listens there and shows the source until Show
+// is given another; url is then the page's address for a browser, and empty in later calls. If token is empty, the
+// page has a random one, which is part of url.
 func Open(addr, token string, first Source) (p *Page, url string, err error) {
 	pages.Lock()
 	defer pages.Unlock()
@@ -41,8 +41,8 @@ func Open(addr, token string, first Source) (p *Page, url string, err error) {
 	return p, url, nil
 }
 
-// Near is an address that callers on the same machine can use: where something listens at all addresses, or at none
-// that is named, the machine's for itself. What is no address with a port is empty.
+// Near returns the form of a listening address that callers on the same machine can use: the loopback address if it
+// listens on all interfaces. It is empty if addr has no port.
 func Near(addr string) string {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil || port == "0" {

@@ -7,7 +7,7 @@ import (
 	"github.com/gofleet/gofleet/fleet/stats"
 )
 
-// Told is what a process tells of itself, for the page of another.
+// Told is the report of a process for the page of another.
 type Told struct {
 	Now      time.Time // by its clock
 	Stats    *stats.Process
@@ -15,7 +15,7 @@ type Told struct {
 	Metrics  string // as Role has it
 }
 
-// Text is what travels. Histograms, which a page does not show, are left out.
+// Text encodes the report, without the histograms, which the page does not show.
 func (t Told) Text() ([]byte, error) {
 	s := *t.Stats
 	s.Requests, s.Work.Staleness = nil, stats.Histogram{}
@@ -29,7 +29,8 @@ func (t Told) Text() ([]byte, error) {
 	return json.Marshal(t)
 }
 
-// Tell has a role say what a process has told at a time of this one's clock, by which all times are then.
+// Tell applies a process's report, which came at a time of this process's clock, to its role. Times in the report are
+// converted to this clock.
 func (r *Role) Tell(text []byte, at time.Time) (warnings []Warning, err error) {
 	var t Told
 	if err := json.Unmarshal(text, &t); err != nil || t.Stats == nil {

@@ -3,11 +3,13 @@ package ui
 import (
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
 
-// Warning is a line of a role's log, of lines that differ in numbers and times alone the last.
+// Warning is a line of a role's log. It stands for all lines that differ only in numbers and times, with the text of
+// the last.
 type Warning struct {
 	Role  string    `json:"role"`
 	Text  string    `json:"text"`
@@ -17,25 +19,25 @@ type Warning struct {
 	like  string    // what they have in common
 }
 
-// Warnings are the last of many. Its methods may be called from any goroutine.
+// Warnings keeps the last MostWarnings warnings. Its methods may be called from any goroutine.
 type Warnings struct {
 	mu  sync.Mutex
 	all []Warning // the oldest first
 }
 
-// MostWarnings are kept of many, and longestLine bytes of each.
+// MostWarnings is how many warnings are kept, and longestLine how many bytes of each.
 const (
 	MostWarnings = 50
 	longestLine  = 600
 )
 
-// varies are words with digits, such as times, numbers and names of files: lines that differ in them alone are alike.
-// Which process is meant stays.
+// varies matches words with digits, such as times, numbers and file names: lines that differ only in them are alike.
+// The name of a process does not vary.
 var varies = regexp.MustCompile(`((?:server|worker) \d+\b)|\S*\d\S*`)
 
-// Add puts a warning behind the others, in the place of those that it repeats.
+// Add appends a warning, and removes an earlier one that it repeats.
 func (w *Warnings) Add(role, line string, bad bool, at time.Time) {
-	line = line[:min(len(line), longestLine)]
+	line = strings.ToValidUTF8(line[:min(len(line), longestLine)], "") // the cut may part a letter
 	last := Warning{Role: role, Text: line, Bad: bad, Count: 1, At: at, like: varies.ReplaceAllString(line, "$1")}
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -138,7 +138,7 @@ type Report struct {
 	Grown bool `json:"grown,omitempty"`
 	// Cuts is what server 0 says of the cuts that it leads: the highest number, and the one under way, 0 for none.
 	Cuts [2]uint64 `json:"cuts,omitzero"`
-	// Show asks the server to tell of itself, for a page.
+	// Show asks the server for a report for server 0's page.
 	Show bool `json:"show,omitempty"`
 }
 
@@ -150,7 +150,7 @@ type Reported struct {
 	From Base `json:"from,omitzero"`
 	// Whole is how many checkpoints were wanted by servers that stop and have been saved, which server 0 knows.
 	Whole int `json:"whole,omitempty"`
-	// Told is what the server tells of itself, as it was asked to.
+	// Told is the server's report for the page, if it was asked for.
 	Told json.RawMessage `json:"told,omitempty"`
 }
 
@@ -175,14 +175,14 @@ type Beat struct {
 	Waits string `json:"waits,omitempty"`
 	// Computes says that a worker which such a request waits for lives, and waits for no other itself.
 	Computes bool `json:"computes,omitempty"`
-	// Show asks the worker to tell of itself with its next heartbeat, as a blob of JSON.
+	// Show asks the worker for a report with its next heartbeat, as a blob of JSON.
 	Show Show `json:"show,omitempty"`
 }
 
-// Show says what a role is to tell of itself, for a page.
+// Show is what a role's report for server 0's page has.
 type Show int
 
-// ShowAll is with curves.
+// ShowAll is a report with curves.
 const (
 	ShowNothing Show = iota
 	ShowStats
