@@ -238,14 +238,15 @@ func (s *Series) Make(ctx context.Context) (dir string, err error) {
 	return "", fmt.Errorf("checkpoint: %w", err)
 }
 
-// sweep removes what is left of this process's own that failed; of the last one only if that is over. mu is held.
+// sweep removes what is left of this process's own checkpoints that were never committed; of the last one only if that
+// is over. A committed one stays, also while a part of it is out of sight. mu is held.
 func (s *Series) sweep(over bool) error {
 	for n := range s.own {
 		if n == s.made && !over {
 			continue
 		}
 		dir := files.Join(s.Dir, name(n))
-		if _, err := whole(dir); err == nil || !Torn(err) {
+		if _, err := Read(dir); !errors.Is(err, ErrNone) {
 			continue
 		}
 		if _, err := remove(dir); err != nil {

@@ -212,3 +212,24 @@ func twoJobs(t *testing.T) {
 		t.Errorf("the log has %s", said)
 	}
 }
+
+// TestWhatIsCommittedIsNotSwept: a part of a committed checkpoint is out of sight for a while. The next directory that is made
+// does not sweep the checkpoint away with what was never finished, and it is whole when the part is back.
+func TestWhatIsCommittedIsNotSwept(t *testing.T) {
+	s, _ := newSeries(t.TempDir(), 2)
+	dir := filepath.Join(s.Dir, saveTo(t, s))
+	part := filepath.Join(dir, PartName("x", 0, 1))
+	check(t, os.Rename(part, part+".away"))
+	if _, err := s.Make(t.Context()); err != nil { // which is never finished
+		t.Fatal(err)
+	}
+	next, err := s.Make(t.Context())
+	check(t, err)
+	check(t, os.Rename(part+".away", part))
+	if _, err := whole(dir); err != nil {
+		t.Error(err)
+	}
+	if got, want := listed(t, s.Dir), []string{filepath.Base(dir), filepath.Base(next), lockName}; !slices.Equal(got, want) {
+		t.Errorf("there are %v, want %v", got, want)
+	}
+}
