@@ -60,6 +60,12 @@ func (r Rule) rate(t int, factor float64) float64 {
 // update is one update of a slot, the t-th of its variable. A row is updated in the steps that touch it alone.
 func (r Rule) update(s *slot, gradient []float64, t int, row bool, factor float64, signs *signs) {
 	g := copied(gradient)
+	if r.Kind == "ftrl" && long(s.a) == 0 { // rounding may decide of a gradient as a whole, which another number scales
+		sign := signs.of(long(g), s, "the length of the gradient of ", 0)
+		for i := range g {
+			g[i] *= sign
+		}
+	}
 	for i := range g {
 		if r.Max != 0 {
 			g[i] = math.Max(-r.Max, math.Min(r.Max, g[i]))
