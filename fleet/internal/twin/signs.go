@@ -8,8 +8,9 @@ import (
 
 // signs are those that one play of the twin asks for: of weights, for decay by L1, and of the first gradients of Ftrl,
 // which moves a weight by its rate whatever their size, and forgets it where they are 0: of a row's as a whole first,
-// whose numbers may all be of one that cancels out; Lars decays a weight by its whole rate unless the gradient is 0. A number may be so near 0 that rounding decides its sign: the door may have the
-// other, or none, and goes another way from there.
+// whose numbers may all be of one that cancels out; Lars decays a weight by its whole rate unless the gradient is 0. A
+// number may be so near 0 that rounding decides its sign: the door may have the other, or none, and goes another way
+// from there.
 type signs struct {
 	taken map[string]float64 // in place of a number's own
 	seen  map[string]float64 // the numbers whose signs were asked for, nil if they are not noted
