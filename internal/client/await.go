@@ -11,20 +11,22 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// How often servers that are not there are asked and spoken of, and how long one attempt may take.
+// The interval of attempts to reach a server, the interval of log lines about servers that do not answer, and the
+// longest time of one attempt.
 const (
 	pollInterval = 100 * time.Millisecond
 	sayInterval  = 3 * time.Second
 	askTimeout   = 3 * time.Second
 )
 
-// errSilent is what is known of a server before it was asked.
+// errSilent is the state of a server before the first attempt.
 var errSilent = errors.New("not asked yet")
 
-// awaitServers waits until every server of a range answers, saying every few seconds which do not. A server that
-// refuses to talk to this worker at all ends the wait: asking it again would not help. It returns nil when each has
-// answered once. The strategy's StartTimeout bounds the wait; ctx and the end of the client end it sooner, with an
-// error that names the endpoints that did not answer. All goroutines that ask have ended when it returns.
+// awaitServers waits until each server from index from up to index to-1 has answered once. Every few seconds it logs
+// which servers have not. The strategy's StartTimeout bounds the wait; ctx and the end of the client end it sooner,
+// with an error that names the endpoints that did not answer. A server that refuses this worker for good (hopeless)
+// ends the wait at once, since another attempt would fail too. All goroutines that ask have ended when awaitServers
+// returns.
 func (l *link) awaitServers(ctx context.Context, from, to int) error {
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, l.strategy.StartTimeout.Std())
@@ -35,7 +37,7 @@ func (l *link) awaitServers(ctx context.Context, from, to int) error {
 	defer stop()
 
 	answers := make(chan answer)
-	// Servers below from answered before: their place stays nil, which counts as ready.
+	// Servers below from have answered before: their entry stays nil, which counts as ready.
 	wait := make(waiting, to)
 	for s := from; s < to; s++ {
 		wait[s] = errSilent
@@ -60,8 +62,8 @@ func (l *link) awaitServers(ctx context.Context, from, to int) error {
 	return nil
 }
 
-// neverCame is the error of a wait that has ended: which servers did not answer, how long they had, what the last
-// attempt at one of them gave, and why the wait ended. It wraps wire.ErrMissing and that cause.
+// neverCame is the error of a wait that has ended. It names the servers that did not answer, how long the wait took,
+// the error of the last attempt at one of them, and why the wait ended. It wraps wire.ErrMissing and that cause.
 func (l *link) neverCame(wait waiting, waited time.Duration, cause error) error {
 	if l.ctx.Err() != nil {
 		cause = context.Cause(l.ctx)
@@ -73,14 +75,14 @@ func (l *link) neverCame(wait waiting, waited time.Duration, cause error) error 
 		silent, waited.Round(time.Millisecond), ready, wait.reason(), wire.ErrMissing, cause)
 }
 
-// answer is how an attempt to reach a server ended: with nil, or why it has not answered.
+// answer is the result of an attempt to reach a server: nil if the server has answered, else why not.
 type answer struct {
 	server int
 	err    error
 }
 
-// ask tries a server until it answers, can't be hoped for, or ctx ends. It makes an attempt every pollInterval, and
-// sends the result of each to answers, since the log speaks of the newest reason.
+// ask makes an attempt at a server every pollInterval until the server answers, an error is hopeless, or ctx ends. It
+// sends the result of each attempt to answers, so that the log gives the newest reason.
 func (l *link) ask(ctx context.Context, s int, answers chan<- answer) {
 	poll := time.NewTicker(pollInterval)
 	defer poll.Stop()
@@ -102,8 +104,8 @@ func (l *link) ask(ctx context.Context, s int, answers chan<- answer) {
 	}
 }
 
-// answers is nil if a server of this protocol answers at the endpoint, be it with a refusal. The question is a
-// heartbeat of a worker without a life: any answer shows that the server is there.
+// answers makes one attempt at a server. It returns nil if a server of this protocol answers at the endpoint, even with
+// a refusal. The request is a heartbeat of a worker without a life number: any answer shows that the server runs.
 func (l *link) answers(ctx context.Context, s int) error {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
@@ -112,19 +114,19 @@ func (l *link) answers(ctx context.Context, s int) error {
 	question := b.Parts()
 	answered, err := peer.Once(ctx, l.transport, l.servers[s], nil, question, nil)
 	if answered {
-		l.meter.answered(s, &wire.Frame{Size: len(question[0])}) // a header, as the question is
+		l.meter.answered(s, &wire.Frame{Size: len(question[0])}) // an answer is a header, as long as the question
 		return nil
 	}
 	return err
 }
 
-// waiting is why each server has not answered, nil where it has.
+// waiting holds, by server, why it has not answered; nil if it has.
 type waiting []error
 
-// any says whether a server has not answered.
+// any reports whether a server has not answered.
 func (w waiting) any() bool { return w.reason() != nil }
 
-// reason is the first server's that has not answered.
+// reason returns the error of the first server that has not answered, nil if all have.
 func (w waiting) reason() error {
 	for _, err := range w {
 		if err != nil {
@@ -134,7 +136,7 @@ func (w waiting) reason() error {
 	return nil
 }
 
-// endpoints are the endpoints of servers that have not answered.
+// endpoints returns the endpoints of the servers that have not answered.
 func (w waiting) endpoints(all []string) (silent []string) {
 	for s, err := range w {
 		if err != nil {

@@ -11,12 +11,12 @@ import (
 	"github.com/gofleet/gofleet/transport"
 )
 
-// errGone says that a server is not there any more.
+// errGone is the error of a request to a server that has ended.
 var errGone = errors.New("server is gone")
 
-// call is persist, and ends the client when the server says that all go back, as an answer to a heartbeat does, which
-// may come too late: so the other servers are told when this worker ends, who may see that before they have that
-// server's word. Hellos and goodbyes go by persist alone, and heartbeats by once.
+// call is persist, and ends the client if the server answers wire.ErrWentBack: the job goes back to a checkpoint. A
+// heartbeat's answer does the same, but may come too late: other servers learn that this worker has ended, perhaps
+// before they learn why from that server. Hellos and goodbyes use persist alone, heartbeats once.
 func (l *link) call(ctx context.Context, p patience, server int, req [][]byte, read func(*wire.Frame) error) error {
 	err := l.persist(ctx, p, server, req, read)
 	if errors.Is(err, wire.ErrWentBack) && l.ctx.Err() == nil {
@@ -25,13 +25,13 @@ func (l *link) call(ctx context.Context, p patience, server int, req [][]byte, r
 	return err
 }
 
-// persist sends one request to a server and gives the answer to read, which may be nil. While there is no answer, the
-// request is repeated until ctx ends or the server has been silent for the strategy's worker timeout.
+// persist sends one request to a server and gives the answer to read, which may be nil. Without an answer it repeats
+// the request until ctx ends or the server has been silent for the strategy's ServerTimeout.
 //
-// An answer may be long in coming because the server waits for another worker, or because a message was lost without a
-// word. So the request is sent again after a while, which servers count once; p says after how long. An error wraps a
-// *peer.Error, which names the server, unless the client itself has ended. read is called for the one answer that
-// counts, on the caller's goroutine; it may be called again when it failed, and so must begin anew.
+// An answer may take long because the server waits for another worker, or because a message was lost. So persist sends
+// the request again after a while, which p gives; the server counts it once. An error wraps a *peer.Error, which names
+// the server, unless the client itself has ended. read runs on the caller's goroutine, for the one answer that counts.
+// It may run again after it has failed, so it must start from nothing each time.
 func (l *link) persist(ctx context.Context, p patience, server int, req [][]byte, read func(*wire.Frame) error) error {
 	if l.ctx.Err() != nil {
 		return l.ended(l.ctx, server)
@@ -43,36 +43,36 @@ func (l *link) persist(ctx context.Context, p patience, server int, req [][]byte
 	a := asking{l: l, server: server, patience: p, began: now, limit: now.Add(l.strategy.WaitTimeout.Std() + p.more)}
 	return peer.Repeat(ctx, pauses, func() (peer.Verdict, error) {
 		answered, err := l.attempt(ctx, min(a.patience.wait, time.Until(a.limit)), server, req, read)
-		if err != nil && ctx.Err() != nil && !errors.Is(err, wire.ErrWentBack) { // which is an answer
+		if err != nil && ctx.Err() != nil && !errors.Is(err, wire.ErrWentBack) { // ErrWentBack is an answer
 			return peer.Done, l.ended(ctx, server)
 		}
 		return a.judge(answered, err)
 	})
 }
 
-// patiently is a call that carries data, or which waits for other workers. It is [exchange.Servers.Call]: pushes, pulls
-// and peeks of all sessions. The log speaks of it when it takes long.
+// patiently is call for a request that carries data or waits for other workers: pushes, pulls and peeks of all
+// sessions. It is [exchange.Servers.Call]. A log line reports a request that takes long.
 func (l *link) patiently(ctx context.Context, server int, req [][]byte, read func(*wire.Frame) error) error {
 	stop := l.waits.watch(server)
 	defer stop()
 	return l.call(ctx, l.patience(), server, req, read)
 }
 
-// asking is a request under way to a server, and what its attempts have shown so far.
+// asking is a request under way to a server, with the results of its attempts so far.
 type asking struct {
 	l *link
-	// server is the index that the request goes to, patience how long its next attempt may take.
+	// server is the index of the server, patience how long the next attempt may take.
 	server   int
 	patience patience
-	// began is when the first attempt was made, and limit when the request fails though the server lives. The limit
-	// moves on while a worker that the server waits for computes.
+	// began is the time of the first attempt. At limit the request fails even if the server lives. The limit moves on
+	// while the server waits for a worker that computes.
 	began, limit time.Time
 	out          outage
 }
 
-// judge says what follows an attempt. It ends the request for an answer, be it a refusal, for a server that can't be
-// talked to, and for one that has been silent for the strategy's ServerTimeout. A server that ends for good is given up
-// sooner where this worker leaves or was asked to end. Everything else is tried again after a pause.
+// judge decides what follows an attempt. The request ends with an answer, even a refusal; with a server that can't be
+// talked to (hopeless); and with a server that has been silent for the strategy's ServerTimeout. A server whose port is
+// closed is given up sooner if this worker leaves or was asked to end. Every other error is tried again after a pause.
 func (a *asking) judge(answered bool, err error) (peer.Verdict, error) {
 	switch {
 	case err == nil:
@@ -97,20 +97,21 @@ func (a *asking) judge(answered bool, err error) (peer.Verdict, error) {
 	return peer.Pause, err
 }
 
-// hopeless says that the two sides do not trust or understand each other, which repeating does not change. Their
-// tokens, codecs, frame limits or versions of frames do not fit.
+// hopeless reports whether the two sides do not trust or understand each other, which another attempt does not change:
+// their tokens, codecs, frame limits or frame versions do not fit.
 func hopeless(err error) bool {
 	return errors.Is(err, transport.ErrRefused) || errors.Is(err, transport.ErrTooLarge) ||
 		errors.Is(err, wire.ErrVersion)
 }
 
-// over says that a worker that leaves need wait no longer for a server where nothing listened: it has ended when all
-// had left, on a network that loses messages besides.
+// over reports whether a worker that leaves may stop waiting for a silent server where nothing listened at some time:
+// that server has ended, after all workers had left, and the network loses messages as well.
 func (a *asking) over() bool { return a.out.nobody && a.l.leaving.Load() }
 
-// reason is why a server's door did not let a request in. A large request is turned away before it is read, in words of
-// the transport; to a small one the server says what has happened to the job. It asks by a heartbeat, which is small. A
-// worker without a life number asks nothing.
+// reason returns why a server rejects a request. The transport rejects a large request before it is read, with an error
+// of its own; a small one gets the server's answer, which says what has happened to the job. So reason sends a
+// heartbeat, which is small, and returns its refusal if there is one, else err. A worker without a life number sends
+// nothing.
 func (l *link) reason(server int, err error) error {
 	if l.life.number > 0 {
 		if says := l.ping(server); isRefusal(says) {
@@ -120,9 +121,9 @@ func (l *link) reason(server int, err error) error {
 	return err
 }
 
-// slow is for an attempt that the server took and has not answered: the next one is given more time. The request fails
-// when its limit has come, or when the server has answered nothing for the strategy's ServerTimeout, not even
-// heartbeats. Else the wait for the next attempt grows, up to four worker timeouts.
+// slow decides what follows an attempt that the server took and has not answered. The request fails at its limit, or
+// when the server has answered nothing for the strategy's ServerTimeout, not even heartbeats. Else the next attempt
+// gets more time, at most longestWait.
 func (a *asking) slow() (peer.Verdict, error) {
 	silent, st := a.l.silence(a.server, a.began), &a.l.strategy
 	if a.l.waits.computes(a.server) {
@@ -143,9 +144,9 @@ func (a *asking) slow() (peer.Verdict, error) {
 	return peer.Again, errSlow
 }
 
-// silence is how long a server has answered neither a request that was begun then nor anything else. A request that
-// waits for other workers is long in coming, but meanwhile heartbeats are answered; before the first heartbeat and
-// after the worker has left there are only requests that wait for no worker.
+// silence returns for how long a server has answered neither a request that began at began nor anything else. A request
+// that waits for other workers takes long, but heartbeats are answered meanwhile. Before the first heartbeat, and after
+// the worker has left, no request waits for other workers.
 func (l *link) silence(server int, began time.Time) time.Duration {
 	return min(time.Since(began), l.heard.since(server))
 }
@@ -153,12 +154,12 @@ func (l *link) silence(server int, began time.Time) time.Duration {
 // pauses are the pauses between attempts at a server that does not answer.
 var pauses = peer.Pauses{First: 10 * time.Millisecond, Last: time.Second}
 
-// goneAfter is how long nothing listens where a server was before it counts as ended. A single refusal may come from a
-// server that is busy.
+// goneAfter is how long nothing must listen at a server's endpoint until the server counts as ended. A busy server may
+// refuse a single connection.
 const goneAfter = 300 * time.Millisecond
 
-// goneAfter is the same for a worker that leaves: a server with a journal that has ended comes back, and wants to be
-// told.
+// goneAfter returns how long a worker that leaves goes on trying an endpoint where nothing listens. A server with a
+// journal comes back after it has ended, and must get the goodbye.
 func (l *link) goneAfter() time.Duration {
 	if l.strategy.Recovery.Journal != "" {
 		return l.strategy.WorkerTimeout.Std()
@@ -168,10 +169,10 @@ func (l *link) goneAfter() time.Duration {
 
 // outage is a run of failed attempts.
 type outage struct {
-	// began is the time of the first of them; zero before any.
+	// began is the time of the first failed attempt; zero before any.
 	began       time.Time
-	unreachable time.Time // since when nothing has listened; zero if the last did not
-	nobody      bool      // one has
+	unreachable time.Time // since when nothing has listened; zero if the last attempt failed otherwise
+	nobody      bool      // nothing listened at one of the attempts
 }
 
 // add counts one more failed attempt, which ended with err.
@@ -189,38 +190,37 @@ func (o *outage) add(err error) {
 	}
 }
 
-// gone says that nothing has listened there for so long.
+// gone reports whether nothing has listened at the endpoint for longer than after.
 func (o *outage) gone(after time.Duration) bool {
 	return !o.unreachable.IsZero() && time.Since(o.unreachable) > after
 }
 
-// patience is how long to wait for an answer before the request is sent again, by how much longer each time, and how
-// much longer than the strategy's wait timeout altogether. wait and more are durations, grow is a factor: 1 repeats at
-// an even pace, 2 waits twice as long each time.
+// patience is how long an attempt waits for an answer before the request is sent again (wait), the factor by which this
+// grows with each attempt (grow; 1 repeats at an even pace), and how much longer than the strategy's WaitTimeout the
+// request may take altogether (more).
 type patience struct{ wait, grow, more time.Duration }
 
-// patience is that for requests which carry data, or which wait for other workers.
+// patience returns the patience of requests that carry data or wait for other workers.
 func (l *link) patience() patience { return patience{wait: l.strategy.WorkerTimeout.Std(), grow: 2} }
 
-// controlPatience is that for small requests, which may wait for other workers.
+// controlPatience returns the patience of small requests, which may wait for other workers.
 func (l *link) controlPatience() patience { return patience{wait: l.pingTimeout(), grow: 2} }
 
-// joinPatience is that for what is answered at once, by a server that soon will miss this worker's heartbeats, or has
-// ended when the last worker has left and answers none. A worker that joins may have to wait until the life before has
-// missed heartbeats, one that leaves until a server that has ended does not come back: however short waits for other
-// workers are, that takes up to a worker timeout.
+// joinPatience returns the patience of hellos and goodbyes, which a server answers at once. A worker that joins may
+// have to wait until the server has missed the heartbeats of the life before. One that leaves may have to wait until a
+// server that has ended does not come back. Both take up to a worker timeout, however short the WaitTimeout is.
 func (l *link) joinPatience() patience {
 	return patience{wait: l.pingTimeout(), grow: 1, more: l.strategy.WorkerTimeout.Std()}
 }
 
-// longestWait bounds how long a message that was lost without a word can hold up everybody.
+// longestWait bounds how long a lost message can hold up all workers.
 func (l *link) longestWait() time.Duration { return 4 * l.strategy.WorkerTimeout.Std() }
 
-// errSlow says that an attempt was given up for another.
+// errSlow is the error of an attempt that was given up for the next.
 var errSlow = errors.New("no answer yet")
 
-// attempt is once, given up with errSlow when there is no answer for so long. An attempt whose own time is up leaves
-// the request alone: only ctx ends that.
+// attempt is once with a time limit: it returns errSlow when no answer has come within patience. The request's own
+// context ctx goes on.
 func (l *link) attempt(ctx context.Context, patience time.Duration, server int, req [][]byte,
 	read func(*wire.Frame) error) (bool, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, errSlow)
@@ -232,13 +232,13 @@ func (l *link) attempt(ctx context.Context, patience time.Duration, server int, 
 	return answered, err
 }
 
-// once makes one attempt and says whether the server answered it. It repeats nothing. An answer that carries another
-// job's number is an error: a process of another run may have the endpoint now. A good answer counts as a sign of life
-// of the server.
+// once makes one attempt and reports whether the server answered it. It repeats nothing. An answer with another job's
+// number is an error: a process of another run may have the endpoint now. A good answer counts as a sign of life of the
+// server.
 func (l *link) once(ctx context.Context, server int, req [][]byte, read func(*wire.Frame) error) (answered bool,
 	err error) {
 	life := &l.lives[server]
-	if l.life.number == 0 { // the server may be started anew yet
+	if l.life.number == 0 { // before this worker joins, the server may still be restarted
 		life = nil
 	}
 	l.meter.tried(server, req)
@@ -255,8 +255,8 @@ func (l *link) once(ctx context.Context, server int, req [][]byte, read func(*wi
 	})
 }
 
-// ended is why a call ended before its answer; what ended the client says itself which server it is about. An error
-// that ended the client goes first, such as a server that was lost; a plain Close leaves ctx's own cause.
+// ended returns why a call ended before its answer. An error that ended the client goes first, such as a lost server,
+// which it names itself; after a plain Close, ctx's own cause is returned.
 func (l *link) ended(ctx context.Context, server int) error {
 	if cause := context.Cause(l.ctx); cause != nil && cause != ErrClosed {
 		return cause
@@ -264,7 +264,7 @@ func (l *link) ended(ctx context.Context, server int) error {
 	return l.name(server, context.Cause(ctx))
 }
 
-// name says which server an error is about.
+// name adds to an error which server it is about, and what that server waited for at its last heartbeat.
 func (l *link) name(server int, err error) error {
 	e := &peer.Error{Role: "server", Index: server, Endpoint: l.servers[server], Worker: l.worker,
 		Err: fmt.Errorf("server %d (%s): %w", server, l.servers[server], err)}
@@ -274,13 +274,13 @@ func (l *link) name(server int, err error) error {
 	return e
 }
 
-// control sends a control message, nil for none, and reads the answer's into answer, nil for none. msg and answer are
-// encoded as JSON. The frame carries the round that this worker is in, which a server must have reached before it reads
-// weights for the answer. It returns when the server has answered or the request has failed.
+// control sends a control message and reads the answer into answer, both as JSON; nil stands for no message, and for no
+// answer to read. The frame carries this worker's round, which a server must have reached before it reads weights for
+// the answer. control returns when the server has answered or the request has failed.
 func (l *link) control(ctx context.Context, server int, op wire.Op, msg, answer any) error {
 	p, call := l.controlPatience(), l.call
 	if op == wire.OpJoin || op == wire.OpHello || op == wire.OpLeave {
-		p, call = l.joinPatience(), l.persist // who is not let in goes back alone
+		p, call = l.joinPatience(), l.persist // ErrWentBack, as an answer to these, concerns this worker alone
 	}
 	var b wire.Builder
 	h := l.header(server, op)

@@ -23,15 +23,15 @@ import (
 	"github.com/gofleet/gofleet/transport"
 )
 
-// Config is what a client is made of.
+// Config configures a Client.
 type Config struct {
 	// Worker is this worker's index, from 0 to Workers-1.
 	Worker int
 	// Workers is the number of workers in the job.
 	Workers int
-	// Process tells this process from others that take the worker's place; 0 means a random number.
+	// Process is a number that differs between processes that take the same worker's place; 0 means a random number.
 	Process uint64
-	// Servers are the endpoints of all servers. A server is known by its index here.
+	// Servers are the endpoints of all servers, by the index that frames and errors use.
 	Servers []string
 	Layout  *layout.Layout
 	Rule    optimizer.Rule
@@ -40,36 +40,36 @@ type Config struct {
 	Fingerprint layout.Fingerprint
 	Transport   transport.Transport
 	Logger      *slog.Logger
-	// Pulses say whether heartbeats go out.
+	// Pulses record whether heartbeats go out.
 	Pulses *awake.Pulses
-	// Tells is what this process tells a page of server 0's process, as JSON; nil tells nothing.
+	// Tells returns this process's report for the page that server 0's process shows, as JSON; nil reports nothing.
 	Tells func(curves bool) []byte
 }
 
-// Client is one worker's connection to the servers. Several training threads use it at once: each has a session of its
-// own, and the sessions share the link. In modes with lockstep the calls that lead a cut, such as Save, Load and
-// Shrink, take this worker's turn one after the other; elsewhere server 0 alone puts them in an order.
+// Client is one worker's connection to the servers. Several training threads use it at once: each has its own session,
+// and the sessions share the link. In modes with lockstep, calls that lead a cut, such as Save, Load and Shrink, take
+// this worker's turn one after the other; in other modes server 0 alone orders them.
 type Client struct {
 	Config
 	// link sends requests, and carries heartbeats from Join on.
 	link    *link
-	servers exchange.Servers // what sessions know of the link
+	servers exchange.Servers // the link, as sessions see it
 	// sessions make the steps of training threads. They decide what is sent and when; the link sends it.
 	sessions *session.Worker
 	cuts     *cuts
 	scans    *scans
 	rates    *rates
 	frozen   *frozen
-	from     string              // what this worker was told the servers begin from; empty if it was told nothing
-	progress checkpoint.Progress // of the checkpoint that the job goes on from; since Join
-	// reading is how far each thread of this worker has read its data. Servers answer Join with where it was.
+	from     string              // what Restore names as the servers' start; empty without Restore
+	progress checkpoint.Progress // of the checkpoint that the job resumes from; set by Join
+	// reading tracks how far each thread of this worker has read its data. Join begins it at the servers' positions.
 	reading progress.Tracker
 
-	// stage says which calls are let in: Restore only while fresh, Join once, others from joining on.
+	// stage decides which calls are permitted: Restore only while fresh, Join once, others from joining on.
 	stage   atomic.Int32 // of its life: fresh, joining, joined
 	gathers gathering
-	loads   atomic.Int64 // how often servers have loaded frozen values, as far as this worker has seen
-	wholes  atomic.Int64 // and all that copies are trained on
+	loads   atomic.Int64 // how often servers have loaded frozen values, by the last answer
+	wholes  atomic.Int64 // how often servers have loaded whole models, by the last answer
 }
 
 var (
@@ -78,16 +78,16 @@ var (
 )
 
 const (
-	// fresh is a client on which Join was not called yet.
+	// fresh is a client whose Join was not called yet.
 	fresh = iota
-	// joining is one whose Join is under way or has failed.
+	// joining is a client whose Join is under way or has failed.
 	joining
-	// joined is one whose Join has returned without an error. It stays so when the client has left.
+	// joined is a client whose Join has succeeded. It stays so when the client has left.
 	joined
 )
 
-// New makes a client that has yet to Join. It sends nothing, and begins no goroutine: the first request is Join's. The
-// parts hold each other by fields and functions that are set here and never change.
+// New returns a client that has not joined. It sends nothing and starts no goroutine: the first request is Join's. New
+// sets the references between the client's parts, which never change afterwards.
 func New(c Config) *Client {
 	client := &Client{Config: c, link: newLink(c)}
 	client.servers = exchange.Servers{
@@ -101,7 +101,7 @@ func New(c Config) *Client {
 		Counted:  client.link.counted,
 		IDs:      make([]exchange.IDSize, len(c.Layout.Embeddings)),
 	}
-	if c.Strategy.Recovery.Dir != "" { // which a push that some servers have and others lack would hold up
+	if c.Strategy.Recovery.Dir != "" { // checkpoints would wait for a push that only some servers have
 		client.servers.Linger = c.Strategy.HeartbeatInterval.Std()
 	}
 	client.rates = &rates{link: client.link, sequence: &client.servers.Sequence}
@@ -129,7 +129,8 @@ func New(c Config) *Client {
 	return client
 }
 
-// Restore implements [backend.Trainer]: servers read the directory, and Join refuses servers that did not.
+// Restore implements [backend.Trainer]. The servers read the directory; Join fails if a server began from another
+// directory or selection. It returns [backend.ErrJoined] once Join was called.
 func (c *Client) Restore(_ context.Context, dir string, what checkpoint.Selection) error {
 	if c.stage.Load() != fresh {
 		return backend.ErrJoined
@@ -138,10 +139,10 @@ func (c *Client) Restore(_ context.Context, dir string, what checkpoint.Selectio
 	return nil
 }
 
-// Join implements [backend.Trainer]. It waits for the servers, begins this worker's life in the job and brings the
-// first dense weights: worker 0 publishes what its params hold where servers have nothing, and everybody pulls, what is
-// frozen too if servers have it from a checkpoint. When it fails the client is closed and can't join again; servers
-// that know this life are told that it ends.
+// Join implements [backend.Trainer]. It waits for the servers, begins this worker's life in the job and pulls the first
+// dense weights. If a server has none, worker 0 publishes the weights of its params first. Frozen values come too if
+// servers have them from a checkpoint. If Join fails, the client is closed and can't join again, and servers that know
+// this life receive a goodbye.
 func (c *Client) Join(ctx context.Context) error {
 	if !c.stage.CompareAndSwap(fresh, joining) {
 		return backend.ErrJoined
@@ -156,7 +157,7 @@ func (c *Client) Join(ctx context.Context) error {
 	return nil
 }
 
-// known refuses a call of a worker that servers do not know.
+// known returns backend.ErrNotJoined before Join was called.
 func (c *Client) known() error {
 	if c.stage.Load() == fresh {
 		return backend.ErrNotJoined
@@ -164,16 +165,16 @@ func (c *Client) known() error {
 	return nil
 }
 
-// join is Join without its end. It goes through four stages, each of which waits for the one before: servers know the
-// worker and its number, servers have dense weights, this process has them, and frozen values come from a checkpoint.
-// Sessions begin after that, with the weights that came.
+// join does Join's work without what follows a failure. It has four stages, each of which waits for the one before:
+// servers register the worker's life, servers have dense weights, this process has them, and frozen values come from a
+// checkpoint. Sessions begin after that, with these weights.
 func (c *Client) join(ctx context.Context) error {
 	for _, p := range c.Layout.Params {
 		if !p.Embedding {
 			p.First(p.W)
 		}
 	}
-	// W of dense params is now what training would begin with; the servers' weights take its place below.
+	// W of dense params now holds initial values; the servers' weights replace them below.
 	published, err := c.arrive(ctx)
 	if err != nil {
 		return err
@@ -186,8 +187,8 @@ func (c *Client) join(ctx context.Context) error {
 	if err := c.pullDense(ctx); err != nil {
 		return err
 	}
-	// The first weights count as one acknowledged request of each server: a server that came back without them is
-	// noticed by the next heartbeat.
+	// The first weights count as one acknowledged request of each server: if a server comes back without them, the next
+	// heartbeat shows it.
 	for s := range c.Servers {
 		c.link.counted(s)
 	}
@@ -199,10 +200,10 @@ func (c *Client) join(ctx context.Context) error {
 	return nil
 }
 
-// arrive waits for the servers, joins at server 0, which numbers the worker's lives, and says hello to the others.
-// Where a server may be away for a while and come back, it joins before the others are there: server 0 would else miss
-// the life before, and end the job when that was the last. published is false when any server lacks dense weights,
-// which worker 0 then publishes.
+// arrive waits for the servers, joins at server 0, which numbers the worker's lives, and says hello to the others. If
+// servers have journals, they may be away for a while and come back: then arrive joins at server 0 before the others
+// answer. Otherwise server 0 would miss the heartbeats of the life before, and end the job if that was the last worker.
+// published is false if a server lacks dense weights, which worker 0 then publishes.
 func (c *Client) arrive(ctx context.Context) (published bool, err error) {
 	h := &hello{Client: c, process: c.Process, published: true}
 	if h.process == 0 {
@@ -227,20 +228,21 @@ func (c *Client) arrive(ctx context.Context) (published bool, err error) {
 	return h.published, nil
 }
 
-// hello is what a worker that joins says to one server after the other, and what these answer together.
+// hello is the state of a worker that joins: what it sends to one server after the other, and what their answers add up
+// to.
 type hello struct {
 	*Client
 	process uint64
-	// first is what server 0 has begun from, with which other servers must agree.
+	// first is what server 0 has begun from; the other servers must have begun from the same.
 	first origin
-	// at are this worker's positions in its data, as far as all servers agree on them.
+	// at holds this worker's positions in its data, as far as all servers agree on them.
 	at        []progress.Position
-	steps     uint64 // the most of a thread in a checkpoint of another number of workers
+	steps     uint64 // the most steps of a thread, in a checkpoint of another number of workers
 	published bool
 }
 
-// say says it to a server, of which server 0 is the first. The answer of server 0 gives the life its number and the key
-// of its frames, so that it must be the first. A heartbeat to the server begins here and ends with the link.
+// say sends the hello to server s. Server 0 must be the first, since its answer gives the life its number and the key
+// of its frames. The heartbeats to the server begin here and end with the link.
 func (c *hello) say(ctx context.Context, s int) error {
 	op := wire.OpHello
 	if s == 0 {
@@ -259,14 +261,14 @@ func (c *hello) say(ctx context.Context, s int) error {
 		c.link.life.number, c.link.life.job = w.Life, w.Job
 		c.progress, c.gathers.behind, c.steps = checkpoint.Progress(w.Progress), w.Gathers, w.Steps
 		c.sessions.Resume(mode.Round(w.Round))
-		c.loads.Store(w.Loads.Frozen) // which it brings behind this
+		c.loads.Store(w.Loads.Frozen) // join brings these values later
 		c.wholes.Store(w.Loads.Whole)
 		if w.Shares > 0 && c.Worker == 0 && w.Life == 1 {
 			c.link.log.Warn("the current epoch begins anew: the checkpoint is of another number of workers",
 				"workers then", w.Shares, "workers now", c.Workers, "epoch", w.Progress.Epoch+1)
 		}
 	}
-	// from now on this server misses them, however long the others take
+	// this server expects heartbeats from now on, however long the other servers take
 	c.link.besides.run(func() { c.link.beatTo(s) })
 	if err := c.first.agrees(s, w, c.from); err != nil {
 		return err
@@ -283,8 +285,8 @@ func (c *hello) say(ctx context.Context, s int) error {
 // Reading implements [backend.Trainer].
 func (c *Client) Reading() *progress.Tracker { return &c.reading }
 
-// pullDense sets W of every dense param to the servers' weights. It asks for the weights of the round that the worker
-// is in, and waits until servers have them.
+// pullDense sets W of every dense param to the servers' weights of this worker's round. It waits until the servers have
+// reached that round.
 func (c *Client) pullDense(ctx context.Context) error {
 	x := exchange.New(&c.servers)
 	x.Dense = session.Weights(c.Layout.Params)
@@ -302,8 +304,8 @@ func (c *Client) Looks() bool { return c.sessions.Looks() }
 // EndEpoch implements [optimizer.Trainer].
 func (c *Client) EndEpoch(ctx context.Context) error { return c.sessions.EndEpoch(ctx) }
 
-// drain waits until everything that sessions were given has been applied. Unlike settle it leaves a geo worker's own
-// changes since the last exchange where they are.
+// drain waits until the servers have applied everything that sessions were given. Unlike settle it does not send a geo
+// worker's own changes since the last exchange.
 func (c *Client) drain(ctx context.Context) error {
 	if err := c.known(); err != nil {
 		return err
@@ -311,7 +313,7 @@ func (c *Client) drain(ctx context.Context) error {
 	return c.sessions.Drain(ctx)
 }
 
-// settle drains and, in mode geo, sends what exchanges have left.
+// settle drains and, in mode geo, sends the changes since the last exchange.
 func (c *Client) settle(ctx context.Context) error {
 	if err := c.known(); err != nil {
 		return err
@@ -319,8 +321,8 @@ func (c *Client) settle(ctx context.Context) error {
 	return c.sessions.Settle(ctx)
 }
 
-// turn settles and takes this worker's turn, as [session.Worker.InTurn] says, for a cut. done ends the turn, and must
-// be called once. what names the call for the error of a call that waits too long.
+// turn settles and takes this worker's turn for a cut, as [session.Worker.InTurn] says. The caller must call done once,
+// which ends the turn. what names the call in the error of a call that waits too long.
 func (c *Client) turn(ctx context.Context, what string) (done func(), err error) {
 	if err := c.settle(ctx); err != nil {
 		return nil, err
@@ -328,9 +330,9 @@ func (c *Client) turn(ctx context.Context, what string) (done func(), err error)
 	return c.sessions.InTurn(ctx, what)
 }
 
-// after has this worker go on with what servers have behind a cut, in which rows may be gone or others. Nothing takes
-// that back, so that no context ends it either. err is how the cut ended. Also a cut that has failed may have changed
-// rows, so that Met forgets what sessions have kept of them in any case.
+// after has sessions continue with the servers' weights after a cut, which may have dropped or replaced rows. err is
+// how the cut ended. A cut can't be undone, so ctx does not end the refresh. Even a cut that failed may have changed
+// rows, so Met drops the rows that sessions have kept in any case.
 func (c *Client) after(ctx context.Context, err error) error {
 	c.sessions.Met()
 	if err == nil {
@@ -339,9 +341,9 @@ func (c *Client) after(ctx context.Context, err error) error {
 	return err
 }
 
-// Leave implements [backend.Trainer]: it settles, tells server 0 that this worker has stopped, which from then on tells
-// each server that asks, then the others all at once, and ends the client. The second call does nothing. An error says
-// what was not settled and which server was not told; the client has ended even so.
+// Leave implements [backend.Trainer]. It settles, sends a goodbye to server 0, which from then on reports it to each
+// server that asks, then to the other servers all at once, and ends the client. The second call does nothing. An error
+// says what was not settled and which server did not get the goodbye; the client has ended even so.
 func (c *Client) Leave(ctx context.Context) error {
 	if err := c.known(); err != nil {
 		return err
@@ -362,10 +364,10 @@ func (c *Client) Leave(ctx context.Context) error {
 	return errors.Join(err, peer.All(len(c.Servers)-1, func(i int) error { return goodbye(i + 1) }))
 }
 
-// Close implements [backend.Trainer]: it ends the client, says so to servers that it has not left, as far as they can
-// be reached at once, and closes its idle connections. To others it falls silent. It may be called at any time, from
-// any goroutine, and more than once. Requests under way end with [ErrClosed], and heartbeats have ended when it
-// returns.
+// Close implements [backend.Trainer]. It ends the client, makes one attempt at a goodbye to each server unless Leave
+// was called, and closes idle connections; a server that is not reached at once misses the heartbeats. Close may be
+// called at any time, from any goroutine, and more than once. Requests under way end with [ErrClosed]. Heartbeats have
+// ended when it returns.
 func (c *Client) Close() {
 	if c.link.stop(ErrClosed) && c.stage.Load() == joined && !c.link.leaving.Load() {
 		c.link.farewell()
@@ -379,8 +381,8 @@ func (c *Client) Close() {
 // Counts implements [backend.Trainer].
 func (c *Client) Counts() backend.Counts { return c.servers.Tally.Counts() }
 
-// IDSizes implements [backend.Sized]. It has one number for each embedding, in the layout's order: the mean bytes that
-// an id takes on its way.
+// IDSizes implements [backend.Sized]. It returns, for each embedding in the layout's order, the mean bytes of an id in
+// a frame.
 func (c *Client) IDSizes() (bytes []float64) {
 	for e := range c.servers.IDs {
 		bytes = append(bytes, c.servers.IDs[e].Mean())
@@ -388,9 +390,9 @@ func (c *Client) IDSizes() (bytes []float64) {
 	return bytes
 }
 
-// Dense brings copies of the servers' dense weights, and of this worker's frozen ones, by name of the param. It makes a
-// request to every server, and needs no turn: the weights of two servers may be of different steps unless a cut holds
-// them.
+// Dense returns copies of the servers' dense weights, and of this worker's frozen values, by name of the param. It
+// makes one request to every server and takes no turn: the weights of two servers may be of different steps unless a
+// cut holds them.
 func (c *Client) Dense(ctx context.Context) (map[string][]float32, error) {
 	x := exchange.New(&c.servers)
 	x.Dense = make([][]float32, len(c.Layout.Params))

@@ -11,19 +11,19 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// between is the servers' weights between two steps, the same of every worker on all of them, as long as pushes wait.
-// It implements [backend.Weights].
+// between reads the servers' weights in a cut: all servers hold pushes, at the same steps of every worker. It
+// implements [backend.Weights].
 type between struct {
 	*scans
 	dense func(context.Context) (map[string][]float32, error) // of this worker
-	// cut is the name that servers know the cut by. It is their number of it, as text.
+	// cut is the servers' name of the cut: its number, as text.
 	cut string
 }
 
-// Cut implements [backend.Trainer]: it makes the servers hold back pushes at the same steps of every worker, has do
-// read the weights, and lets pushes go on. It begins anew, and calls do again, where a server with a journal was
-// started again in the middle. do must not push: its push would wait for the end of the cut. An error of do ends the
-// cut and comes back as it is.
+// Cut implements [backend.Trainer]. It makes the servers hold pushes at the same steps of every worker, calls do, which
+// reads the weights, and lets pushes go on. If a server with a journal was restarted meanwhile, Cut begins again and
+// calls do again. do must not push: its push would wait for the end of the cut. An error of do ends the cut and is
+// returned unchanged.
 func (c *Client) Cut(ctx context.Context, do func(backend.Weights) error) error {
 	done, err := c.turn(ctx, "reading the model")
 	if err != nil {
@@ -38,14 +38,14 @@ func (c *Client) Cut(ctx context.Context, do func(backend.Weights) error) error 
 	})
 }
 
-// nameOf is what servers know a cut by that is read.
+// nameOf returns the servers' name of a cut that is read.
 func nameOf(number uint64) string { return strconv.FormatUint(number, 10) }
 
-// Dense brings what [Client.Dense] does.
+// Dense returns what [Client.Dense] does.
 func (k *between) Dense(ctx context.Context) (map[string][]float32, error) { return k.dense(ctx) }
 
-// Count is the number of rows of an embedding. It asks all servers at once, each of which counts the list that it made
-// when the cut was reached.
+// Count returns the number of rows of an embedding. It asks all servers at once; each counts the list that it made when
+// the cut was reached.
 func (k *between) Count(ctx context.Context, name string) (int, error) {
 	e, err := k.embedding(name)
 	if err != nil {
@@ -61,25 +61,25 @@ func (k *between) Count(ctx context.Context, name string) (int, error) {
 	return n, err
 }
 
-// IDs gives yield the ids of all rows, ascending. The slice is valid until yield returns.
+// IDs passes the ids of all rows to yield, ascending. The slice is valid until yield returns.
 func (k *between) IDs(ctx context.Context, name string, yield func(ids []uint64) error) error {
 	return k.each(ctx, name, wire.Scan{IDs: true}, func(ids []uint64, _ []float32) error { return yield(ids) })
 }
 
-// Rows gives yield all rows, by ascending id. The slices are valid until yield returns.
+// Rows passes all rows to yield, by ascending id. The slices are valid until yield returns.
 func (k *between) Rows(ctx context.Context, name string, yield func(ids []uint64, w []float32) error) error {
 	return k.each(ctx, name, wire.Scan{}, yield)
 }
 
-// gone gives yield the ids of rows that a model for serving is not to have any more, ascending.
+// gone passes to yield the ids of rows that a model for serving must drop, ascending.
 func (k *between) gone(ctx context.Context, name string, yield func(ids []uint64) error) error {
 	return k.each(ctx, name, wire.Scan{IDs: true, Gone: true},
 		func(ids []uint64, _ []float32) error { return yield(ids) })
 }
 
-// each reads what a scan brings of all servers. Every server's pages come beside the others', two of each at a time,
-// and yield gets them merged by ascending id. yield runs on the caller's goroutine. Readers have ended when each
-// returns, also when yield fails.
+// each scans all servers at once, with at most two pages of each in memory, and passes the rows to yield, merged by
+// ascending id. yield runs on the caller's goroutine. The reading goroutines have ended when each returns, also when
+// yield fails.
 func (k *between) each(ctx context.Context, name string, what wire.Scan,
 	yield func(ids []uint64, w []float32) error) error {
 	e, err := k.embedding(name)
@@ -97,7 +97,7 @@ func (k *between) each(ctx context.Context, name string, what wire.Scan,
 	streams := make([]*stream, len(k.link.servers))
 	for s := range streams {
 		r := &stream{pages: make(chan *page)}
-		streams[s] = r // which merge drops when it ends
+		streams[s] = r // merge removes a stream that has ended
 		scan := k.of(e, k.cut, what.IDs, 3*len(streams))
 		scan.Gone = what.Gone
 		readers.Go(func() { r.read(ctx, k.scans, s, scan) })
@@ -108,18 +108,18 @@ func (k *between) each(ctx context.Context, name string, what wire.Scan,
 	return nil
 }
 
-// stream is what comes of a scan of one server, page after page. While one is used the next is on its way.
+// stream receives the pages of one server's scan. While one page is used the next is on its way.
 type stream struct {
-	// pages has no room: the reader holds one page, and the merge another.
+	// pages is unbuffered: the reader holds one page, and merge another.
 	pages chan *page // closed after the last, or when err is set
 	// err is set before pages is closed, and read after that.
 	err error
 	now *page
-	at  int // of now
+	at  int // the index of the next row in now
 }
 
-// read reads all pages. It runs on its own goroutine. When head takes a page it is done with the one before, whose
-// buffer has the next but one.
+// read reads all pages, on a goroutine of its own, into two buffers in turn. When head takes a page, merge is done with
+// the page before, whose buffer is then free.
 func (r *stream) read(ctx context.Context, from *scans, server int, scan wire.Scan) {
 	defer close(r.pages)
 	turns := [2]page{}
@@ -142,8 +142,8 @@ func (r *stream) read(ctx context.Context, from *scans, server int, scan wire.Sc
 	}
 }
 
-// head is the next id. It takes the next page when one is used up. ok is false behind the last page. It waits for the
-// reader, which ends with each's context.
+// head returns the next id, and takes the next page when one is used up. ok is false behind the last page. It waits for
+// the reader, which ends with each's context.
 func (r *stream) head() (id uint64, ok bool, err error) {
 	for r.now == nil || r.at == len(r.now.ids) {
 		r.now, r.at = <-r.pages, 0
@@ -154,9 +154,9 @@ func (r *stream) head() (id uint64, ok bool, err error) {
 	return r.now.ids[r.at], true, nil
 }
 
-// merge gives yield the rows of all streams, each by ascending id, as one. Servers share ids, so that none comes twice.
-// It hands on runs, not rows: all ids of a stream below the heads of all others go at once. yield gets about an eighth
-// of scanBytes each time.
+// merge passes the rows of all streams, each by ascending id, to yield as one sequence. Each id lives on one server, so
+// none comes twice. It copies runs, not rows: all ids of a stream below the next ids of all others at once. yield gets
+// about an eighth of scanBytes each time.
 func merge(streams []*stream, dim int, yield func(ids []uint64, w []float32) error) error {
 	var out page
 	for {
@@ -178,7 +178,7 @@ func merge(streams []*stream, dim int, yield func(ids []uint64, w []float32) err
 	}
 }
 
-// flush gives yield the rows gathered so far, and empties out for more. Where there are none it does nothing.
+// flush passes the rows gathered so far to yield, and empties out. It does nothing if there are none.
 func flush(out *page, yield func(ids []uint64, w []float32) error) error {
 	if len(out.ids) == 0 {
 		return nil
@@ -188,7 +188,8 @@ func flush(out *page, yield func(ids []uint64, w []float32) error) error {
 	return err
 }
 
-// smallest is the stream with the smallest id, and the smallest id of the others; streams that have ended are dropped.
+// smallest returns the stream with the smallest next id, and the smallest next id of the others. It removes streams
+// that have ended.
 func smallest(streams *[]*stream) (least *stream, bound uint64, err error) {
 	bound, first := ^uint64(0), ^uint64(0)
 	for i := 0; i < len(*streams); {
@@ -210,7 +211,7 @@ func smallest(streams *[]*stream) (least *stream, bound uint64, err error) {
 	return least, bound, nil
 }
 
-// run is how many ids of the page at hand are below bound, and at least one.
+// run returns how many ids of the current page lie below bound, at least one.
 func (r *stream) run(bound uint64) int {
 	ids, n := r.now.ids[r.at:], 1
 	for n < len(ids) && ids[n] < bound {

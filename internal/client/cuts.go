@@ -13,36 +13,35 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// cuts makes servers hold back pushes at the same steps of every worker, so that something can be done on all of them
-// at one point between steps. A cut is led by server 0 and asked for by one worker, its anchor, which is this one.
-// package cut has the machine; here are the worker's questions and what it does at each stage.
+// cuts makes servers hold pushes at the same steps of every worker, so that something can be done on all servers at one
+// point between steps. Server 0 leads a cut; the worker that asks for it is its anchor, here this worker. Package cut
+// has the state machine; this file has the worker's requests and what it does at each stage.
 type cuts struct {
 	link *link
 	// made counts the cuts that this process has asked for, so that each has an id of its own.
 	made atomic.Int64
 }
 
-// call is a cut that this worker asks server 0 for: its plan, what that is done with, and what the worker does in it.
+// call is a cut that this worker asks server 0 for: its plan, the plan's options, and what the worker does in it.
 type call struct {
 	plan cut.Plan
 	with wire.Cutting
-	dir  string // of a checkpoint, "" for one of the job's own
-	// held brings what a checkpoint says beside the weights, when all servers hold pushes.
+	dir  string // of a checkpoint; "" for a checkpoint of the job's own
+	// held runs when all servers hold pushes, and returns what the checkpoint holds beside the weights.
 	held func(id string) (brought any, err error)
-	// taken says that servers write what they have taken: this worker's steps may go on.
+	// taken runs when servers have their images and write them: this worker's steps may go on.
 	taken func()
-	// read reads what servers have listed in the cut of that number, and says what is to be done for good.
+	// read reads what servers have listed in the cut of that number, and returns what they are to do for good.
 	read func(number uint64, said [][]byte) (brought any, err error)
 }
 
-// lead has server 0 lead a cut, and says what each server said of it. When ctx ends before servers were ordered what
-// can't be taken back, the cut is given up; else the call stays until it is whole. It asks server 0 again and again,
-// each time with what the worker knows, and returns when the cut is whole, given up, or failed. The caller has the
-// worker's turn. A call that waits in server 0's queue for longer than the strategy's WaitTimeout is given up with an
-// error.
+// lead asks server 0 to lead a cut. It repeats the request, each time with what the worker has received so far, and
+// returns when the cut is complete, given up, or failed. If ctx ends before servers were ordered to do what can't be
+// taken back, the cut is given up; else lead returns when the cut is complete. The caller has the worker's turn. A call
+// that waits in server 0's queue for longer than the strategy's WaitTimeout is given up with an error.
 //
-// said has one text for each server, in the order of servers; what it means is the plan's. An error that wraps
-// wire.ErrStale says that the cut was given up or is unknown; repeat may then try it anew.
+// said has one text for each server, in the order of servers; the plan defines its meaning. An error that wraps
+// wire.ErrStale means that the cut was given up or is unknown; repeat may then begin another.
 func (k *cuts) lead(ctx context.Context, c call) (said [][]byte, err error) {
 	ask := cut.Ask{ID: k.id(), Worker: k.link.worker, Plan: c.plan, Dir: c.dir}
 	if ask.How, err = json.Marshal(c.with); err != nil {
@@ -50,7 +49,7 @@ func (k *cuts) lead(ctx context.Context, c call) (said [][]byte, err error) {
 	}
 	over, began := false, time.Now()
 	defer func() {
-		if !over { // what the call does in its cut has panicked, or ended its goroutine
+		if !over { // goOn has panicked, or ended its goroutine
 			k.giveUp(ask, new(cut.Told))
 		}
 	}()
@@ -60,8 +59,8 @@ func (k *cuts) lead(ctx context.Context, c call) (said [][]byte, err error) {
 		err := k.link.control(wanted, 0, wire.OpCut, &ask, &told)
 		switch {
 		case err != nil && ctx.Err() != nil && wanted == ctx:
-			bound := ask.Ends && c.plan.Final() != ""                   // servers may do it for good
-			if !bound && k.giveUp(ask, &told) || c.plan.Final() == "" { // what is written is finished behind it
+			bound := ask.Ends && c.plan.Final() != ""                   // servers may have begun the final work
+			if !bound && k.giveUp(ask, &told) || c.plan.Final() == "" { // servers finish what they write
 				return nil, context.Cause(ctx)
 			}
 			wanted = k.link.ctx
@@ -88,9 +87,9 @@ func (k *cuts) lead(ctx context.Context, c call) (said [][]byte, err error) {
 	}
 }
 
-// goOn does what a worker does at a stage of its cut, and has it in what is asked next. News that came before is
-// skipped. Where server 0 was started again and knows nothing of the number, the call begins from the start under its
-// old id, and server 0's journal says whether it was done.
+// goOn does the worker's work at a stage of its cut, and puts the result into the next request. It skips a stage that
+// it has handled. If server 0 was restarted and does not have the number, the call begins again under its old id;
+// server 0's journal shows whether it was done.
 func (c *call) goOn(ask *cut.Ask, told *cut.Told) (err error) {
 	switch {
 	case told.Anew:
@@ -115,9 +114,9 @@ func (c *call) goOn(ask *cut.Ask, told *cut.Told) (err error) {
 	return err
 }
 
-// giveUp tells server 0 that a cut is not wanted any more. It is not when there is no answer within a heartbeat either:
-// server 0 is told beside the caller then, as long as calls wait, since pushes of all wait for it. given is false when
-// the cut can't be given up any more: it is whole, and told says what came of it.
+// giveUp sends server 0 that a cut is given up. Without an answer within a heartbeat's interval, the cut counts as
+// given up too; a goroutine then repeats the message for up to the WaitTimeout, since all pushes wait for it. given is
+// false if the cut can't be given up any more because it is complete; told then has its result.
 func (k *cuts) giveUp(ask cut.Ask, told *cut.Told) (given bool) {
 	ask.GivesUp = true
 	tell := func(limit time.Duration, told *cut.Told) error {
@@ -132,14 +131,14 @@ func (k *cuts) giveUp(ask cut.Ask, told *cut.Told) (given bool) {
 	return err != nil
 }
 
-// id names a cut of this worker apart from all others.
+// id returns a name for a cut of this worker that no other cut has.
 func (k *cuts) id() string {
 	return fmt.Sprintf("%s-%d-%d", strconv.FormatInt(time.Now().UnixNano(), 36), k.link.worker, k.made.Add(1))
 }
 
-// repeat does what needs a cut, again where servers know nothing of it since one was started again in the middle of it.
-// A stale cut has changed nothing, so that do may run again. Without a journal a server that was started again has lost
-// its weights, and nothing is repeated.
+// repeat calls do, which leads a cut, and calls it again if servers lost the cut because one was restarted meanwhile.
+// Such a cut (wire.ErrStale) has changed nothing, so that do may run again. Without a journal a restarted server has
+// lost its weights, and repeat does not try again.
 func (k *cuts) repeat(do func() error) error {
 	for try := 1; ; try++ {
 		err := do()
@@ -151,5 +150,5 @@ func (k *cuts) repeat(do func() error) error {
 	}
 }
 
-// mostCuts is how often do may run in all.
+// mostCuts is how many times do may run in all.
 const mostCuts = 5

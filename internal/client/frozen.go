@@ -11,21 +11,21 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// frozen are this worker's values of params that no rule changes, on their way to a checkpoint and from it.
+// frozen holds this worker's values of frozen params, and sends them to a checkpoint and reads them from one.
 type frozen struct {
 	link   *link
 	layout *layout.Layout
-	// values are shared with the sessions, and have a lock of their own.
+	// values are shared with the sessions, and have their own lock.
 	values *session.Frozen
-	most   int // bytes of values in a frame: an answer names params beside them
+	most   int // the most bytes of values in a frame, which also names params
 }
 
-// SetDense implements [backend.Trainer]. This worker's sessions see the values from their next step on, and a
-// checkpoint or a model that it saves has them.
+// SetDense implements [backend.Trainer]. This worker's sessions use the values from their next step on, and checkpoints
+// and models that it saves contain them.
 func (c *Client) SetDense(name string, w []float32) error { return c.frozen.set(name, w) }
 
-// set replaces the values of the named param. It copies w, which must have the param's size, and refuses a param that a
-// rule changes.
+// set replaces the values of the named param with a copy of w, which must have the param's size. It returns an error
+// for a param that is not dense and frozen.
 func (z *frozen) set(name string, w []float32) error {
 	for _, b := range z.layout.Frozen.Blocks {
 		if b.Name != name {
@@ -40,14 +40,14 @@ func (z *frozen) set(name string, w []float32) error {
 	return fmt.Errorf("param %q is not dense and frozen: servers have its weights", name)
 }
 
-// runs cuts the values into what a frame holds of them. A run is a range of the values of all frozen params in the
-// layout's order, one behind the other.
+// runs divides the values into runs that fit a frame. A run is a range of the values of all frozen params, concatenated
+// in the layout's order.
 func (z *frozen) runs() func(yield func(from, to int) bool) {
 	return exchange.Runs(z.layout.Frozen.Floats, wire.Float32.DenseFit(z.most))
 }
 
-// keep gives server 0 this worker's frozen values, for the cut of a save. The runs go in order, one after the other,
-// since server 0 takes no gap. They count when the cut's checkpoint is written, and else never.
+// keep sends this worker's frozen values to server 0, for the checkpoint of cut id. The runs go in order, one after the
+// other, since server 0 accepts no gap. Server 0 uses them only when that checkpoint is written.
 func (z *frozen) keep(ctx context.Context, id string) error {
 	all := z.values.Values()
 	var b wire.Builder
@@ -65,8 +65,8 @@ func (z *frozen) keep(ctx context.Context, id string) error {
 	return nil
 }
 
-// bring takes the frozen values that a checkpoint has, if there are any. Others stay as they are. Each answer names the
-// params that server 0 knows values of. No names end it at once: the worker keeps what its program has set.
+// bring reads the frozen values that servers have from a checkpoint; the others stay as they are. Each answer names the
+// params that server 0 has values of. An answer without names ends it at once: the worker keeps the program's values.
 func (z *frozen) bring(ctx context.Context) error {
 	all := make([]float32, z.layout.Frozen.Floats)
 	var kept wire.Kept
@@ -92,7 +92,7 @@ func (z *frozen) bring(ctx context.Context) error {
 	return nil
 }
 
-// readFrozen takes the dense section of an answer.
+// readFrozen copies the dense section of an answer to to.
 func readFrozen(f *wire.Frame, to []float32) error {
 	for _, sec := range f.Sections {
 		if sec.Kind != wire.KindDense {
@@ -108,7 +108,7 @@ func readFrozen(f *wire.Frame, to []float32) error {
 	return fmt.Errorf("%d frozen values were asked for, none came", len(to))
 }
 
-// apply makes values that came this worker's. kept names params by their place in the layout.
+// apply sets this worker's frozen values from all. kept names the params that have values, by index in the layout.
 func (z *frozen) apply(kept wire.Kept, all []float32) {
 	for _, b := range z.layout.Frozen.Blocks {
 		if slices.Contains(kept.Params, b.Param) {

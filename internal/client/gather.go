@@ -10,16 +10,16 @@ import (
 )
 
 // Barrier implements [backend.Trainer]. It returns when every worker that is still in the job has called it as often as
-// this one, or with why that can't be.
+// this one, or with an error that says why that can't be.
 func (c *Client) Barrier(ctx context.Context) error {
 	_, err := c.Gather(ctx, wire.Barrier, nil)
 	return err
 }
 
-// Gather implements [backend.Trainer]: workers meet at server 0. In mode geo this worker's copy is then what the
-// servers have, with what all have trained. It settles first, so that what this worker has trained is on the servers
-// before others go on. call must be the same on all workers. The result has one blob a worker, by index, nil for a
-// worker that is gone; the caller may keep it.
+// Gather implements [backend.Trainer]: workers exchange data through server 0. It settles first, so that what this
+// worker has trained is on the servers before other workers continue. In mode geo this worker's copy then becomes the
+// servers' weights, with what all workers have trained. call must be the same on all workers. The result has one blob
+// for each worker, by index, nil for a worker that is gone; the caller may keep it.
 func (c *Client) Gather(ctx context.Context, call string, data []byte) ([][]byte, error) {
 	if err := c.settle(ctx); err != nil {
 		return nil, err
@@ -34,23 +34,22 @@ func (c *Client) Gather(ctx context.Context, call string, data []byte) ([][]byte
 	return all, err
 }
 
-// gathering is how workers meet at server 0.
+// gathering makes collectives of all workers at server 0: barriers and gathers.
 type gathering struct {
 	link    *link
 	workers int
-	most    int // bytes of a round that all workers bring together
-	// renew brings this worker to what servers have loaded while it was not looking. Every round's answer says what
-	// that is.
-	renew func(context.Context, wire.Loads) error // for what servers have loaded since
-	// trained counts the steps of this process, and made the collectives of this worker, with those of lives before
-	// once CatchUp has left them out. behind is how many lives before have made, as server 0 said when this life
-	// joined.
+	most    int // bytes of all workers' parts in one round
+	// renew updates this worker to what servers have loaded meanwhile, which the answer of every round says.
+	renew func(context.Context, wire.Loads) error
+	// trained returns the steps of this process. made is the number of this worker's collectives, with those of earlier
+	// lives once CatchUp has skipped them. behind is the number of those, as server 0 reported when this life joined.
 	trained func() int64 // steps
 	made    atomic.Uint64
-	behind  uint64 // that lives before have made
-	// givenUp is the last collective if this worker has no answer to it, else nil.
+	behind  uint64
+	// givenUp is the last collective if this worker has received no answer to it, else nil.
 	givenUp atomic.Pointer[attempt]
-	// left are, by worker, the lives that had stopped at the last collective, 0 for a worker that had not.
+	// left holds, by worker, the number of the life that had left at the last collective; 0 for a worker that had not
+	// left.
 	left atomic.Pointer[[]uint32]
 }
 
@@ -62,7 +61,7 @@ type attempt struct {
 	steps int64
 }
 
-// Stopped are the workers that had stopped as they should when the last collective ended.
+// Stopped returns the workers that had left in order when the last collective ended.
 func (c *Client) Stopped() (all []int) {
 	if left := c.gathers.left.Load(); left != nil {
 		for w, life := range *left {
@@ -74,9 +73,9 @@ func (c *Client) Stopped() (all []int) {
 	return all
 }
 
-// CatchUp leaves out the collectives that lives of this worker before have made, and says how many these were. A worker
-// that was started again calls it where its program begins behind collectives that it has made before; the next call is
-// then the first that others have not made either.
+// CatchUp skips the collectives that this worker's earlier lives have made, and returns their number. A restarted
+// worker calls it if its program continues behind those collectives; its next call is then the first that the other
+// workers have not made either.
 func (c *Client) CatchUp() int {
 	g := &c.gathers
 	if made := g.made.Load(); made < g.behind {
@@ -87,8 +86,8 @@ func (c *Client) CatchUp() int {
 	return 0
 }
 
-// met is how many collectives this worker has behind it. What was given up is not behind it. Ends of periods carry the
-// number, by which server 0 tells two periods with equal steps apart.
+// met returns how many collectives this worker has completed, without one that was given up. Ends of periods carry the
+// number, by which server 0 tells apart two periods with equal steps.
 func (g *gathering) met() uint64 {
 	if last := g.givenUp.Load(); last != nil {
 		return last.made
@@ -96,9 +95,9 @@ func (g *gathering) met() uint64 {
 	return g.made.Load()
 }
 
-// gather gives every worker what each of them sent, by worker index; nothing stands for a worker that is gone. It
-// returns when all have called it as often as this one. Workers whose call differs are all refused. What was given up,
-// and is called again before another call or step, is the same collective.
+// gather makes a collective and returns the data of all workers, by index; nil for a worker that is gone. It returns
+// when all workers have called it as often as this one. If workers' calls differ, all get an error. A collective that
+// was given up is made again if the next call is the same, with no other call or step between.
 func (g *gathering) gather(ctx context.Context, call string, data []byte) ([][]byte, error) {
 	now := &attempt{call: call, data: data, steps: g.trained()}
 	if last := g.givenUp.Swap(nil); last != nil && last.is(now) {
@@ -113,16 +112,16 @@ func (g *gathering) gather(ctx context.Context, call string, data []byte) ([][]b
 	return all, err
 }
 
-// is says whether the next call is at the same collective, of which others may have the answer: the very same call,
-// with no step between. A barrier's bytes are its worker's statistics, which may have changed.
+// is reports whether next is the same collective as a, which other workers may have completed: the same call and data,
+// and no step between. A barrier's data may differ, since it is the worker's statistics, which may have changed.
 func (a *attempt) is(next *attempt) bool {
 	return a.call == next.call && a.steps == next.steps &&
 		(a.call == wire.Barrier || bytes.Equal(a.data, next.data))
 }
 
-// rounds gathers. What is too large for a frame, here or on another worker, goes in several rounds: everybody takes
-// part until the last one has sent all. Of a worker that is gone before that there is nothing. Each round is one
-// numbered collective of server 0. It ends with the first error.
+// rounds gathers in as many rounds as the largest data of any worker needs: each worker takes part in each round until
+// all data were sent. A worker that is gone before the last round has no data in the result. Each round is one numbered
+// collective of server 0. The first error ends it.
 func (g *gathering) rounds(ctx context.Context, call string, data []byte) ([][]byte, error) {
 	all, most := make([][]byte, g.workers), g.room()
 	for round := 0; ; round++ {
@@ -139,7 +138,7 @@ func (g *gathering) rounds(ctx context.Context, call string, data []byte) ([][]b
 			switch {
 			case round == 0:
 				all[w] = part
-			case part == nil: // who takes part in a later round sends something, be it empty
+			case part == nil: // a worker that takes part in a later round sends a part, perhaps an empty one
 				all[w] = nil
 			default:
 				all[w] = append(all[w], part...)
@@ -154,11 +153,12 @@ func (g *gathering) rounds(ctx context.Context, call string, data []byte) ([][]b
 	}
 }
 
-// room is how much of a worker's part one round has room for: as text of JSON the parts of all workers make a frame.
+// room returns the most bytes of a worker's part in one round: the parts of all workers, as JSON text, must fit a
+// frame.
 func (g *gathering) room() int { return max(g.most/g.workers, 1<<10) }
 
 // round makes one numbered collective at server 0, which answers when every worker in the job has sent its part. The
-// number goes up also where the request fails: gather puts it back if the same call comes again.
+// number grows even if the request fails: gather takes it back if the same call comes again.
 func (g *gathering) round(ctx context.Context, part wire.Gather) (all wire.Gathered, err error) {
 	part.N = g.made.Add(1)
 	defer g.link.waits.watch(0)()

@@ -13,16 +13,15 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// endedAfter is how long nothing listens at a server's endpoint before it has ended.
+// endedAfter is how long nothing must listen at a server's endpoint until the server counts as ended.
 const endedAfter = 2 * time.Second
 
-// stuckAfter is how long heartbeats may stand still, at least, before this process does not live.
+// stuckAfter is the least time without heartbeats after which this process counts as stuck.
 const stuckAfter = 30 * time.Second
 
-// beatTo shows a server that this worker lives until the client ends, and ends it when the server does not. Where
-// nothing listens it looks more often. It runs on a goroutine of its own for each server, from the server's answer to
-// hello until the link ends. It fails the client for a server that has ended, refuses this worker, or was silent for
-// the strategy's ServerTimeout.
+// beatTo sends heartbeats to a server until the link ends, on a goroutine of its own, from the server's answer to hello
+// on. It fails the client if the server has ended, refuses this worker, or was silent for the strategy's ServerTimeout.
+// While nothing listens at the endpoint, heartbeats are more frequent.
 func (l *link) beatTo(server int) {
 	pace := l.strategy.HeartbeatInterval.Std()
 	tick := time.NewTicker(pace)
@@ -37,7 +36,7 @@ func (l *link) beatTo(server int) {
 			return
 		case <-tick.C:
 		}
-		if l.ctx.Err() != nil { // select had both to choose from
+		if l.ctx.Err() != nil { // select may choose the tick when both are ready
 			return
 		}
 		pulse.Beat()
@@ -61,8 +60,8 @@ func (l *link) beatTo(server int) {
 	}
 }
 
-// endedAfter is how long nothing listens at a server's endpoint before it has ended for good: one with a journal comes
-// back.
+// endedAfter returns how long nothing must listen at a server's endpoint until the server counts as ended for good. A
+// server with a journal comes back, so it gets the ServerTimeout.
 func (l *link) endedAfter() time.Duration {
 	if l.strategy.Recovery.Journal != "" {
 		return l.strategy.ServerTimeout().Std()
@@ -70,8 +69,8 @@ func (l *link) endedAfter() time.Duration {
 	return min(endedAfter, l.strategy.WorkerTimeout.Std()/4)
 }
 
-// paceOf is the pace of heartbeats to a server. A server where nothing listens is asked four times as often, so that
-// its end is known soon.
+// paceOf returns the interval of heartbeats to a server. If nothing listens, it is a quarter of pace, so that the
+// server's end is noticed soon.
 func paceOf(absent peer.Absence, pace time.Duration) time.Duration {
 	if absent != (peer.Absence{}) {
 		return pace / 4
@@ -79,14 +78,14 @@ func paceOf(absent peer.Absence, pace time.Duration) time.Duration {
 	return pace
 }
 
-// pingTimeout is how long a server may take to answer what it need not think about: a fraction of the worker timeout,
-// so that messages lost without a word are not silence yet.
+// pingTimeout returns how long a server may take to answer a small request that waits for nothing: a fraction of the
+// worker timeout, so that a few lost messages are not yet silence.
 func (l *link) pingTimeout() time.Duration { return l.strategy.WorkerTimeout.Std() / 10 }
 
-// ping sends one heartbeat and reads what the server reports. The frame carries how many requests this server has
-// acknowledged for good, and how many of this worker's requests have waited long; both are counters in fields of the
-// header that heartbeats do not use otherwise. A report for the page that the server asked for goes with one heartbeat
-// only: if a network loses large messages, the next heartbeat is small.
+// ping sends one heartbeat and reads the server's report. Two fields of the header that heartbeats do not use otherwise
+// carry counters: how many requests this server has acknowledged for good, and how many of this worker's requests have
+// waited long. A report for the page goes with one heartbeat after the server has asked for it: if the network loses
+// large messages, the next heartbeat is small.
 func (l *link) ping(server int) error {
 	ctx, cancel := context.WithTimeout(l.ctx, l.pingTimeout())
 	defer cancel()
@@ -100,15 +99,15 @@ func (l *link) ping(server int) error {
 	if show := wire.Show(l.shows[server].Swap(0)); show != wire.ShowNothing && l.tells != nil {
 		text := l.tells(show == wire.ShowAll)
 		b.Blob(text)
-		l.meter.links[server].sent.Add(-int64(len(text))) // a report is no traffic of the job
+		l.meter.links[server].sent.Add(-int64(len(text))) // the job's traffic does not include reports
 	}
 	_, err := l.once(ctx, server, b.Parts(), func(f *wire.Frame) error { return l.told(server, f) })
 	return err
 }
 
-// told reads what a server says in its answer to a heartbeat, if it says anything. It keeps what the server waits for,
-// for messages of requests that wait. A wish for a checkpoint goes to asked, which has room for one: a second wish says
-// nothing new.
+// told reads the message in a server's answer to a heartbeat, if there is one. It stores what the server waits for,
+// which log lines and errors of waiting requests give. A wish for a checkpoint goes to the channel asked, which has
+// room for one: a second wish adds nothing.
 func (l *link) told(server int, f *wire.Frame) error {
 	var msg wire.Beat
 	if _, says := f.Blob(); says {
@@ -122,20 +121,20 @@ func (l *link) told(server int, f *wire.Frame) error {
 	}
 	select {
 	case l.asked <- struct{}{}:
-	default: // the worker that saves knows
+	default: // a wish is waiting already
 	}
 	return nil
 }
 
-// isRefusal says whether a server has answered with a refusal that repeating does not change. A server that is not
-// ready yet has not refused.
+// isRefusal reports whether err is a server's refusal that another attempt does not change. A server that is not ready
+// yet has not refused.
 func isRefusal(err error) bool {
 	var r *wire.Refusal
 	return errors.As(err, &r) && r.Status != wire.StatusNotReady
 }
 
-// fail ends the client, unless it is leaving anyway: then servers may be gone. All requests under way end with err, and
-// so does each that follows. Only the first error counts.
+// fail ends the client unless it is leaving, when servers may be gone. All requests under way end with err, and so does
+// each later one. Only the first error counts.
 func (l *link) fail(err error) {
 	if !l.leaving.Load() {
 		l.log.Error("training can't go on", "error", err)
@@ -143,30 +142,30 @@ func (l *link) fail(err error) {
 	}
 }
 
-// hearing remembers when each server last did what it was asked, by a clock that stands still while this process does:
-// who wakes up has not been kept waiting. The heartbeats read it.
+// hearing records when each server last answered, by a clock that stops while this process is suspended, so that a
+// process that wakes up has not waited. Heartbeats read the clock.
 type hearing struct {
 	clock *awake.Clock
-	began time.Time      // of the clock
+	began time.Time      // by clock
 	at    []atomic.Int64 // by server: nanoseconds since then, 0 for never
-	// counts are, by server, what it has answered that counts there for good.
+	// counts holds, by server, how many requests it has acknowledged for good.
 	counts []atomic.Uint64
 }
 
-// neverHeard is how long ago a server answered that has not.
+// neverHeard is the time since the last answer of a server that has never answered.
 const neverHeard = math.MaxInt64
 
-// newHearing has heard of no server. pace is the time within which heartbeats are sure to read the clock.
+// newHearing returns a record without answers. Heartbeats must read the clock at least once every pace.
 func newHearing(servers int, pace time.Duration) hearing {
 	clock := awake.NewClock(2*pace, time.Now)
 	return hearing{clock: clock, began: clock.Now(), at: make([]atomic.Int64, servers),
 		counts: make([]atomic.Uint64, servers)}
 }
 
-// now notes a sign of life of a server.
+// now records an answer of a server.
 func (h *hearing) now(server int) { h.at[server].Store(max(1, int64(h.clock.Since(h.began)))) }
 
-// since is how long ago that was.
+// since returns the time since a server's last answer, or neverHeard.
 func (h *hearing) since(server int) time.Duration {
 	at := h.at[server].Load()
 	if at == 0 {

@@ -16,16 +16,16 @@ import (
 	"github.com/gofleet/gofleet/transport"
 )
 
-// link is a worker's connection to its servers: requests, their repetition, and signs of life in both directions. It
-// lasts as long as the client, and ends it when a server is lost: no worker can train without one.
+// link is a worker's connection to its servers: requests, their repetition, and heartbeats. It lasts as long as the
+// client, and ends it when a server is lost: no worker can train without all servers.
 type link struct {
 	worker  int
 	servers []string // endpoints
-	// life is written while this worker joins, before the first heartbeat begins, and read without a lock after that.
+	// life is written while this worker joins, before the first heartbeat, and read without a lock after that.
 	life life
-	// lives are the servers' lives as far as this worker knows: an answer of a process whose place another has taken
-	// does not count.
-	lives []peer.Life // of servers
+	// lives holds each server's life, as of its last answer: the answer of a process that another has replaced does not
+	// count.
+	lives []peer.Life
 
 	strategy  strategy.Strategy
 	transport transport.Transport
@@ -35,34 +35,34 @@ type link struct {
 
 	meter *meter
 	tells func(curves bool) []byte
-	shows []atomic.Int32 // by server: what the next heartbeat is to tell it, a [wire.Show]
-	// heard are the signs of life of servers, and waits what requests wait for. Both have no lock but atomic fields:
+	shows []atomic.Int32 // by server: what the next heartbeat reports to it, a [wire.Show]
+	// heard records the servers' answers, and waits what requests wait for. Both have atomic fields and no lock, since
 	// each request writes them.
 	heard hearing
 	waits *waits
-	asked chan struct{} // has something when a server wants a checkpoint saved
-	// besides holds the heartbeats of all servers, and goodbyes to cuts that were given up.
+	asked chan struct{} // holds a value when a server wants a checkpoint saved
+	// besides runs the heartbeats to all servers, and messages that give up cuts.
 	besides besides
-	leaving atomic.Bool // servers may be gone
-	hurried atomic.Bool // servers that are gone are not waited for
-	late    atomic.Bool // others save for this worker, as server 0 has said last
+	leaving atomic.Bool // this worker leaves, so that servers may be gone
+	hurried atomic.Bool // this process was asked to end: no wait for servers that are gone
+	late    atomic.Bool // server 0's last answer: other workers save for this one
 
 	ctx context.Context // ends with the client; its cause says what went wrong
 	end context.CancelCauseFunc
 }
 
-// ErrClosed says that the worker has left.
+// ErrClosed is the error of requests after the worker has left.
 var ErrClosed = session.ErrClosed
 
 // life is the worker's life in the job.
 type life struct {
-	number uint32 // counted by server 0; 0 before it has
-	job    uint64 // that frames carry: the fingerprint's until server 0 has numbered the life
-	// fingerprint is what frames carry of a worker that a server does not know.
+	number uint32 // given by server 0; 0 before that
+	job    uint64 // the job number in frames: the fingerprint's sum until server 0 has numbered the life
+	// fingerprint is the job number in frames of a worker that a server has not registered.
 	fingerprint uint64
 }
 
-// newLink makes the link of a worker that has no life yet. Nothing runs on it before the first heartbeat.
+// newLink returns the link of a worker that has not joined. No goroutine runs on it before the first heartbeat.
 func newLink(c Config) *link {
 	ctx, end := context.WithCancelCause(context.Background())
 	l := &link{
@@ -87,22 +87,22 @@ func newLink(c Config) *link {
 	return l
 }
 
-// stop ends the link, the requests under way and the heartbeats; only the first call does. cause is what requests under
-// way fail with. It returns when the goroutines of the link have ended.
+// stop ends the link, the requests under way, which fail with cause, and the heartbeats. It returns when the goroutines
+// of the link have ended, and reports whether it is the first call.
 func (l *link) stop(cause error) bool {
 	l.end(cause)
 	return l.besides.stop()
 }
 
-// besides are what is done beside callers, and ends with the link.
+// besides is the set of goroutines that a link runs beside its callers.
 type besides struct {
 	mu   sync.Mutex
-	over bool // nothing begins any more
+	over bool // stop was called
 	all  sync.WaitGroup
 }
 
-// run does something beside the caller, and says when it is done. Behind stop it does nothing, and done is closed at
-// once.
+// run starts do on a goroutine; done is closed when it has returned. After stop it does not start do, and done is
+// closed at once.
 func (b *besides) run(do func()) (done <-chan struct{}) {
 	over := make(chan struct{})
 	b.mu.Lock()
@@ -115,7 +115,7 @@ func (b *besides) run(do func()) (done <-chan struct{}) {
 	return over
 }
 
-// stop waits until all is done, and says whether it is the first call.
+// stop waits for all goroutines and reports whether it is the first call.
 func (b *besides) stop() bool {
 	b.mu.Lock()
 	first := !b.over
@@ -125,9 +125,9 @@ func (b *besides) stop() bool {
 	return first
 }
 
-// farewell tells all servers at once that this worker ends, and why. One attempt is enough: who misses it notices the
-// silence. It is for a client that ends early; one that leaves as it should sends its goodbyes in Leave. It waits at
-// most for a heartbeat's interval, and its requests have a context of their own, since the link's has ended.
+// farewell sends a goodbye, with the reason, to all servers at once. It makes one attempt: a server that does not get
+// it misses the heartbeats. It is for a client that ends early; a worker that leaves in order sends goodbyes in Leave.
+// It waits at most for a heartbeat's interval. Its requests have their own context, since the link's has ended.
 func (l *link) farewell() {
 	ctx, cancel := context.WithTimeout(context.Background(), min(l.strategy.HeartbeatInterval.Std(), l.pingTimeout()))
 	defer cancel()
@@ -152,23 +152,22 @@ func (l *link) farewell() {
 	})
 }
 
-// header begins a frame of the worker to a server. It has the life of that server's process, which anyHeader leaves
-// out.
+// header returns the header of a frame to a server, with the life of that server's process.
 func (l *link) header(server int, op wire.Op) wire.Header {
 	h := l.anyHeader(op)
 	h.ServerLife = l.lives[server].Known()
 	return h
 }
 
-// anyHeader is that of a frame to any server.
+// anyHeader returns the header of a frame to any server.
 func (l *link) anyHeader(op wire.Op) wire.Header {
 	return wire.Header{Op: op, Job: l.life.job, Worker: uint32(l.worker), Life: l.life.number, Version: wire.NoDense}
 }
 
-// counted takes note that a server has answered a request with a number, which therefore counts there for good, or that
-// it has brought the first weights. Heartbeats say how many do, so that a server which comes back with less is noticed.
+// counted records that a server has acknowledged a numbered request, which therefore counts there for good, or that it
+// has the first weights. Heartbeats carry the count, so that a server that comes back with less is noticed.
 func (l *link) counted(server int) { l.heard.counts[server].Add(1) }
 
-// together does something for every server at once and returns the first error, in the servers' order. It returns when
-// all have ended.
+// together calls do for every server at once and returns the first error, in the servers' order, when all have
+// returned.
 func (l *link) together(do func(s int) error) error { return peer.All(len(l.servers), do) }

@@ -12,9 +12,10 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// Load implements [backend.Trainer]. In one cut between steps every server reads what it owns of the directory beside
-// its tables, all must have found the same there, and then all take it. What fails before that leaves everything as it
-// was; what was begun then is finished, whichever process dies, or the job goes back to its last checkpoint.
+// Load implements [backend.Trainer]. In one cut between steps every server reads its part of the directory beside its
+// tables; all must have found the same there; then all servers replace their weights. A failure before that leaves
+// everything as it was. The replacement, once begun, is completed whichever process dies, or the job goes back to its
+// last checkpoint.
 func (c *Client) Load(ctx context.Context, dir string, what checkpoint.Selection) error {
 	if c.stage.Load() != joined {
 		return backend.ErrNotJoined
@@ -40,12 +41,12 @@ func (c *Client) Load(ctx context.Context, dir string, what checkpoint.Selection
 	if err := json.Unmarshal(said[0], &now); err != nil {
 		return c.link.name(0, err)
 	}
-	return c.after(ctx, c.renew(context.WithoutCancel(ctx), now)) // servers have loaded, whatever the context says
+	return c.after(ctx, c.renew(context.WithoutCancel(ctx), now)) // servers have loaded: ctx no longer matters
 }
 
-// renew has this worker's next steps begin with what the servers have now, frozen values too if they have loaded any
-// since it last did; threads that have made no step count on where the loaded ones were. now is what a server has
-// answered. Load, and each meeting of workers, calls it: a worker that did not load learns of it there.
+// renew has this worker's next steps begin with the servers' weights, and with their frozen values if they have loaded
+// any since the last call. Threads that have made no step continue at the loaded positions. now is from a server's
+// answer. Load and each collective call it: a worker that did not load learns of a load there.
 func (c *Client) renew(ctx context.Context, now wire.Loads) error {
 	c.sessions.Met()
 	c.reading.Count(now.Counted)
@@ -57,7 +58,7 @@ func (c *Client) renew(ctx context.Context, now wire.Loads) error {
 		return nil
 	}
 	err := c.frozen.bring(ctx)
-	if err == nil { // else the next meeting brings them
+	if err == nil { // else the next collective brings them
 		c.loads.Store(now.Frozen)
 	}
 	return err

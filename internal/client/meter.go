@@ -11,21 +11,21 @@ import (
 
 var _ backend.Metered = (*Client)(nil)
 
-// meter is what a worker's requests take, by op, and its links to servers.
+// meter measures a worker's requests, by op, and its links to servers.
 type meter struct {
-	// took has the nanoseconds of a whole request, with all its attempts, by op.
+	// took holds, by op, the nanoseconds of a whole request, with all its attempts.
 	took []*count.Histogram
 	// links are by server.
 	links []linkMeter
 }
 
-// linkMeter counts bytes sent and received, requests that carry weights or gradients, and the nanoseconds that these
-// have waited.
+// linkMeter counts bytes sent and received, requests that carry weights or gradients, and the nanoseconds until these
+// were answered.
 type linkMeter struct{ sent, received, calls, waited atomic.Int64 }
 
 func newMeter(servers int) *meter { return &meter{wire.Times(), make([]linkMeter, servers)} }
 
-// asked counts a request to a server that has ended, whatever became of it.
+// asked counts a request to a server that has ended, successful or not.
 func (m *meter) asked(server int, req [][]byte, began time.Time) {
 	op, took := wire.OpOf(req[0]), int64(time.Since(began))
 	m.took[op].Observe(took)

@@ -6,12 +6,12 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// origin is what server 0 began from.
+// origin is what server 0 has begun from.
 type origin struct{ found string }
 
-// agrees refuses a server that did not begin from what server 0 did, or not from where this worker was told. s is 0 in
-// the first call. from is what this worker's Restore names, "" without one; the text has the directory and the
-// selection of params, so that two roles with other options differ.
+// agrees returns an error if server s did not begin from what server 0 did, or not from what this worker's Restore
+// names. The first call is for server 0. from holds Restore's directory and selection of params, so that two roles with
+// other options differ; it is "" without Restore.
 func (o *origin) agrees(s int, w wire.Welcome, from string) error {
 	if from != "" && w.From != from {
 		return fmt.Errorf("this worker's Restore names %s, but server %d began from %s: call Restore on every role, "+

@@ -10,9 +10,10 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// SetRateFactor multiplies all learning rates from this worker's next step on, and the rates of others' updates from
-// the same one on in rounds, from the next in other modes, in mode geo from their next exchange. What this worker has
-// given before is trained first. Once the first server has been told, all are: it can't be given up between them.
+// SetRateFactor multiplies all learning rates from this worker's next step on. In rounds, other workers' updates use
+// the factor from the same step on; in other modes from their next update on, in mode geo from their next exchange on.
+// What this worker has pushed before is applied first. Once the first server has the factor, ctx no longer ends the
+// call.
 func (c *Client) SetRateFactor(ctx context.Context, factor float64) error {
 	if err := c.drain(ctx); err != nil {
 		return err
@@ -25,25 +26,25 @@ func (c *Client) SetRateFactor(ctx context.Context, factor float64) error {
 	return c.rates.set(ctx, factor)
 }
 
-// rates have all servers, and this worker, use one factor.
+// rates keeps the factor on learning rates the same on all servers and this worker.
 type rates struct {
 	link     *link
 	sequence *exchange.Sequence
 	sessions *session.Worker
-	mu       sync.Mutex // held while all servers are told of another factor
+	mu       sync.Mutex // held while a factor is sent to all servers
 }
 
-// set gives all servers the factor under one number in the order of pushes, so that a factor that is sent twice counts
-// once. ctx ends it before the first server was asked, and not between two.
+// set sends the factor to all servers as one numbered request in the order of pushes, so that a factor that is sent
+// twice counts once. ctx ends it before the first server only.
 func (c *rates) set(ctx context.Context, factor float64) error {
-	c.mu.Lock() // two factors have one order on all servers, and on this worker's own copy in mode geo
+	c.mu.Lock() // so that two factors come in the same order to all servers, and to this worker's copy in mode geo
 	defer c.mu.Unlock()
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	step, acked := c.sequence.Begin()
 	defer c.sequence.End(step)
-	for s := range c.link.servers { // server 0 first: if this worker dies, it tells the others
+	for s := range c.link.servers { // server 0 first: if this worker dies, it sends the factor to the others
 		if err := c.send(context.WithoutCancel(ctx), s, step, acked, factor); err != nil {
 			return fmt.Errorf("setting the rate: %w", err)
 		}
@@ -52,7 +53,7 @@ func (c *rates) set(ctx context.Context, factor float64) error {
 	return nil
 }
 
-// send gives one server the factor, and returns when that has acknowledged it.
+// send sends the factor to one server, and returns when the server has acknowledged it.
 func (c *rates) send(ctx context.Context, server int, step, acked uint64, factor float64) error {
 	h := c.link.header(server, wire.OpRate)
 	h.Seq, h.Acked, h.Round = step, acked, uint64(c.sessions.Round())
@@ -68,7 +69,7 @@ func (c *rates) send(ctx context.Context, server int, step, acked uint64, factor
 	return err
 }
 
-// RateFactor implements [backend.Trainer]: server 0 knows.
+// RateFactor implements [backend.Trainer]. It asks server 0.
 func (c *Client) RateFactor(ctx context.Context) (float64, error) {
 	if err := c.known(); err != nil {
 		return 0, err
@@ -84,8 +85,8 @@ func (c *rates) factor(ctx context.Context) (float64, error) {
 	return answer.Factor, nil
 }
 
-// use gives do the factor that was set last. No other is set meanwhile. It is how a session that begins gets the
-// factor: nothing lies between its begin and what all servers use.
+// use calls do with the factor that was set last; no other is set meanwhile. A session that begins gets its factor
+// here, so that it misses none.
 func (c *rates) use(ctx context.Context, do func(factor float64)) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

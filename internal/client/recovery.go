@@ -9,9 +9,9 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// Saves implements [backend.Trainer]: server 0 knows who lives. For a last save, and where this process is about to
-// end, everything that this worker has is pushed first: server 0 knows of a worker's steps by its pushes. It waits
-// while server 0 asks it to, for a worker before it that ends too and may save everything.
+// Saves implements [backend.Trainer]. It asks server 0, which knows the workers that live. For a last save, and if this
+// process is about to end, it pushes everything that this worker has first, since server 0 counts a worker's steps by
+// its pushes. It waits while server 0 asks it to: another worker that ends may save everything.
 func (c *Client) Saves(ctx context.Context, last bool) (bool, error) {
 	if err := c.known(); err != nil {
 		return false, err
@@ -38,19 +38,20 @@ func (c *Client) Saves(ctx context.Context, last bool) (bool, error) {
 	return answer.Yours, nil
 }
 
-// Hurry implements [backend.Hurried]. Heartbeats and the goodbye say so to servers, and requests give up sooner a
+// Hurry implements [backend.Hurried]. Heartbeats and the goodbye report it to servers, and requests give up sooner on a
 // server where nothing listens.
 func (c *Client) Hurry(ends bool) { c.link.hurried.Store(ends) }
 
 // Late implements [backend.Hurried].
 func (c *Client) Late() bool { return c.link.late.Load() }
 
-// Asked implements [backend.Trainer]: server 0 asks the worker that saves.
+// Asked implements [backend.Trainer]. The channel receives when server 0 asks this worker for a checkpoint.
 func (c *Client) Asked() <-chan struct{} { return c.link.asked }
 
-// Checkpoint implements [backend.Trainer]: the servers write into a directory that server 0 makes. When another worker
-// has saved this very step with this progress, there is nothing to do. progressed is called twice: for the call's
-// identity, and when all servers hold, for what the checkpoint says. It returns when the checkpoint is whole.
+// Checkpoint implements [backend.Trainer]. The servers write into a directory that server 0 makes. If another worker
+// has saved this very step with this progress, nothing is written. progressed is called twice: at the start, to
+// identify the call, and when all servers hold pushes, for what the checkpoint records. Checkpoint returns when the
+// checkpoint is complete.
 func (c *Client) Checkpoint(ctx context.Context, progressed func() checkpoint.Progress) error {
 	asked := wire.Progress(progressed())
 	return c.write(ctx, call{with: wire.Cutting{Progress: &asked}, held: func(id string) (any, error) {

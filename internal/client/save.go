@@ -14,9 +14,9 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// Save implements [backend.Trainer]. It makes the servers write a checkpoint of one cut to dir, which all of them must
-// see: the same steps of every worker are in all its parts, and all steps that this worker has made. When dir has a
-// checkpoint of that very step already, because another worker has saved it, there is nothing to do.
+// Save implements [backend.Trainer]. The servers write a checkpoint of one cut to dir, which all of them must see: all
+// parts contain the same steps of every worker, and all steps that this worker has made. If dir has a checkpoint of
+// that very step already, because another worker has saved it, nothing is written.
 func (c *Client) Save(ctx context.Context, dir string, params ...string) error {
 	dir, err := files.Abs(dir) // servers have working directories of their own
 	if err == nil {
@@ -29,8 +29,8 @@ func (c *Client) Save(ctx context.Context, dir string, params ...string) error {
 		held: func(id string) (any, error) { return nil, c.frozen.keep(ctx, id) }})
 }
 
-// write makes the servers write a checkpoint. When they write what they have taken, this worker's steps may go on. The
-// turn is given back when all servers have their image, by taken, or when the call ends.
+// write makes the servers write a checkpoint. It ends this worker's turn when all servers have their images, so that
+// its steps continue while they write, or when the call ends.
 func (c *Client) write(ctx context.Context, save call) error {
 	save.plan = cut.Plan{cut.Write, cut.Commit}
 	err := c.cuts.repeat(func() error {
@@ -49,8 +49,8 @@ func (c *Client) write(ctx context.Context, save call) error {
 	return nil
 }
 
-// SaveBatch implements [backend.Trainer]. When another worker has done the same, and this one has made no step since,
-// there is nothing to do.
+// SaveBatch implements [backend.Trainer]. If another worker has done the same, and this one has made no step since,
+// nothing is done.
 func (c *Client) SaveBatch(ctx context.Context, dir string, o table.Shrink) error {
 	dir, err := files.Abs(dir) // servers have working directories of their own
 	if err != nil {

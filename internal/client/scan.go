@@ -12,23 +12,23 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// scanBytes is about the memory of the pages of rows that are read at once, from one server or from all together.
+// scanBytes is about the memory of all pages of rows that are in memory at once, from one server or from several.
 const scanBytes = 2 << 20
 
-// rowBytes is the most that an id and its row take in a frame.
+// rowBytes returns the most bytes of an id and its row in a frame.
 func rowBytes(dim int) int { return 10 + 4*dim }
 
-// scans read the rows of servers, a page at a time.
+// scans reads rows from servers, a page at a time.
 type scans struct {
 	link   *link
 	layout *layout.Layout
-	round  func() mode.Round // that the weights are of
+	round  func() mode.Round // this worker's round, which servers must have reached
 	most   int               // bytes of a frame
 }
 
-// Rows implements [backend.Trainer]. It begins when everything that this worker has trained has arrived, and goes from
-// server to server, by ascending id on each. Nothing holds the servers: pushes of others go on between two pages, so
-// that pages may be of different steps. Cut is for what must fit together. The slices are valid until yield returns.
+// Rows implements [backend.Trainer]. It settles first, then reads one server after the other, by ascending id on each.
+// Other workers' pushes continue between two pages, so that pages may be of different steps; Cut reads rows that fit
+// together. The slices are valid until yield returns.
 func (c *Client) Rows(ctx context.Context, name string, yield func(ids []uint64, w []float32) error) error {
 	e, err := c.scans.embedding(name)
 	if err == nil {
@@ -54,7 +54,7 @@ func (c *Client) Rows(ctx context.Context, name string, yield func(ids []uint64,
 	return nil
 }
 
-// reading names the table that an error is about. An error about a server keeps that, with the table beside.
+// reading adds the table's name to an error. An error about a server stays a *peer.Error.
 func reading(name string, err error) error {
 	if about := new(peer.Error); errors.As(err, &about) {
 		with := *about
@@ -64,7 +64,7 @@ func reading(name string, err error) error {
 	return fmt.Errorf("reading rows of %q: %w", name, err)
 }
 
-// embedding is where an embedding is among the params.
+// embedding returns the embedding of that name in the layout.
 func (c *scans) embedding(name string) (layout.Embedding, error) {
 	for _, e := range c.layout.Embeddings {
 		if e.Name == name {
@@ -74,8 +74,8 @@ func (c *scans) embedding(name string) (layout.Embedding, error) {
 	return layout.Embedding{}, backend.NoEmbedding(name)
 }
 
-// of begins a scan, of pages whose size lets so many of them be in memory, and each in a frame. at is how many pages
-// are in memory together. An empty cut scans the tables as they are.
+// of returns the first request of a scan. Its pages are so small that at of them fit scanBytes, and each a frame. An
+// empty cut scans the tables as they are.
 func (c *scans) of(e layout.Embedding, cut string, ids bool, at int) wire.Scan {
 	dim := 0
 	if !ids {
@@ -85,16 +85,16 @@ func (c *scans) of(e layout.Embedding, cut string, ids bool, at int) wire.Scan {
 	return wire.Scan{Param: uint32(e.Index), Rows: max(1, bytes/rowBytes(dim)), Cut: cut, IDs: ids}
 }
 
-// page are rows of one server, and what it said of the scan. ids and w are used again for the next page; w has the
-// dimension's floats for each id, and is empty where ids alone were asked for.
+// page holds rows of one server, and its answer's fields. ids and w are reused for the next page; w has the dimension's
+// floats for each id, and is empty if only ids were asked for.
 type page struct {
 	wire.Scanned
 	ids []uint64
 	w   []float32
 }
 
-// page reads the next page of a server into p. The buffers of p are used again. A request that is repeated reads the
-// answer from its start.
+// page reads the next page of a server into p, whose buffers it reuses. Each attempt at a request reads the answer from
+// its start.
 func (c *scans) page(ctx context.Context, s int, scan wire.Scan, p *page) error {
 	var b wire.Builder
 	h := c.link.header(s, wire.OpScan)
@@ -119,7 +119,7 @@ func (c *scans) page(ctx context.Context, s int, scan wire.Scan, p *page) error 
 	})
 }
 
-// read takes one section of an answer: ids, and weights if it has them.
+// read reads one section of an answer: ids, and weights if it has them.
 func (p *page) read(sec wire.Section) (err error) {
 	if p.ids, err = sec.IDs(p.ids[:0]); err != nil || sec.Kind == wire.KindIDs {
 		return err

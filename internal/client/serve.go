@@ -12,9 +12,9 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// Serve implements [backend.Trainer]. Servers doubt what was saved while the model is made whole, and note what they
-// have of it when it is: a process that ends in between leaves rows that count as not served, and servers that doubt,
-// which only a base sets right.
+// Serve implements [backend.Trainer]. Servers mark their chain as doubted while the model is completed, and record the
+// new chain when it is. If a process ends in between, rows count as not served and servers stay doubted until the next
+// base.
 func (c *Client) Serve(ctx context.Context, how table.Serving, write func(backend.Serving) error,
 	commit func() (table.Chain, error)) error {
 	done, err := c.turn(ctx, "saving a model for serving")
@@ -45,9 +45,9 @@ func (c *Client) Serve(ctx context.Context, how table.Serving, write func(backen
 	return errors.Join(err, late)
 }
 
-// serve writes a model in a cut, and makes it whole. The order matters: write writes the model's files, servers doubt
-// the chain, commit makes the model whole. So no server bases a delta on a chain while a model behind it may be whole.
-// now is the new chain, zero where the model is not whole for sure.
+// serve writes a model in a cut. The order matters: write writes the model's files, servers mark the chain as doubted,
+// commit completes the model. So no server bases a delta on a chain while a later model may be complete. now is the new
+// chain, zero if the model is surely not complete.
 func (c *Client) serve(ctx context.Context, name string, how table.Serving, said [][]byte,
 	write func(backend.Serving) error, commit func() (table.Chain, error)) (now table.Chain, err error) {
 	chain, left, err := c.link.listed(said, how)
@@ -63,18 +63,19 @@ func (c *Client) serve(ctx context.Context, name string, how table.Serving, said
 		return c.link.together(func(s int) error { return c.link.control(ctx, s, wire.OpServe, msg, nil) })
 	}
 	if err := before(ctx, chain.Doubted()); err != nil {
-		_ = before(context.WithoutCancel(ctx), chain) // nothing is whole: servers that can be reached doubt nothing
+		_ = before(context.WithoutCancel(ctx), chain) // the model is not complete: undo where possible
 		return now, err
 	}
 	now, err = commit()
-	if err != nil && now == (table.Chain{}) { // it is not whole, for sure
+	if err != nil && now == (table.Chain{}) { // the model is surely not complete
 		err = errors.Join(err, before(context.WithoutCancel(ctx), chain))
 	}
 	return now, err
 }
 
-// listed is what all servers have listed for a model: the models before, which must be the same for a delta, and how
-// many rows are left out. What one server doubts all do.
+// listed returns what all servers have listed for a model: the chain of models before, which must be the same on all
+// for a delta, and how many rows are left out. If one server's chain is doubted or of another generation, the result is
+// doubted.
 func (l *link) listed(said [][]byte, how table.Serving) (chain table.Chain, left int, err error) {
 	all := make([]wire.Listed, len(said))
 	for s, text := range said {

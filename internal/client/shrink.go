@@ -10,8 +10,8 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// Shrink implements [backend.Trainer]: it makes all servers end a period in one cut. When another worker has ended the
-// period behind the same barrier, in the same way, and this one has made no step since, it is told what was dropped.
+// Shrink implements [backend.Trainer]. All servers end a period in one cut. If another worker has ended the period
+// behind the same barrier, in the same way, and this one has made no step since, it gets the result of that.
 func (c *Client) Shrink(ctx context.Context, o table.Shrink) ([]table.Shrunk, error) {
 	done, err := c.turn(ctx, "shrinking")
 	if err != nil {
@@ -35,8 +35,8 @@ func (c *Client) Shrink(ctx context.Context, o table.Shrink) ([]table.Shrunk, er
 	return all, nil
 }
 
-// freed is what all servers together say that they have dropped, of so many tables. Counts are by table, in the
-// layout's order of embeddings. A server that answers for another number of tables is an error that names it.
+// freed adds up what the servers have dropped, by table in the layout's order of embeddings. An error names a server
+// that answered for another number of tables.
 func (l *link) freed(said [][]byte, tables int) (wire.Freed, error) {
 	all := wire.Freed{Rows: make([]int, tables), Waiting: make([]int, tables)}
 	for s, text := range said {

@@ -13,7 +13,7 @@ import (
 // pauses are the pauses between attempts at a rank that does not answer.
 var pauses = peer.Pauses{First: 5 * time.Millisecond, Last: 500 * time.Millisecond}
 
-// refusal is an error that another rank sent; asking again does not help.
+// refusal is an error that another rank answered; another attempt does not change it.
 type refusal struct {
 	text string
 	kind error
@@ -22,15 +22,15 @@ type refusal struct {
 func (r refusal) Error() string { return r.text }
 func (r refusal) Unwrap() error { return r.kind }
 
-// link is how a rank calls the others.
+// link sends messages to the other ranks.
 type link struct {
 	members   *members
 	transport transport.Transport
-	life      context.Context // the group's
+	life      context.Context // ends with the group
 }
 
-// call sends a message to a rank and gives the answer to read, which may be nil. It is repeated while there is no
-// answer, until ctx ends or the rank has been silent for too long.
+// call sends a message to a rank and gives the answer to read, which may be nil. Without an answer it repeats the
+// message until ctx ends or the rank has been silent for too long.
 func (l *link) call(ctx context.Context, rank int, msg [][]byte, silence time.Duration,
 	read func(answer, []byte) error) error {
 	var silentSince time.Time
@@ -80,8 +80,8 @@ func (l *link) once(ctx context.Context, rank int, msg [][]byte, read func(answe
 	})
 }
 
-// each calls f for every other rank at once, beginning with the next one so that not all call the same, and returns the
-// first error; the others are ended by it.
+// each calls f for every other rank at once, beginning with the next rank so that not all ranks call the same one
+// first. It returns the first error, which also ends the context of the other calls.
 func (l *link) each(ctx context.Context, f func(ctx context.Context, rank int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -100,7 +100,7 @@ func (l *link) each(ctx context.Context, f func(ctx context.Context, rank int) e
 	return first
 }
 
-// bound is ctx with the group's own end and a time.
+// bound returns ctx with a time limit d, whose cause is late, that also ends with the group.
 func (l *link) bound(ctx context.Context, d time.Duration, late error) (context.Context, func()) {
 	ctx, release := peer.Bound(ctx, l.life)
 	ctx, cancel := context.WithTimeoutCause(ctx, d, late)

@@ -6,10 +6,10 @@ import (
 	"unsafe"
 )
 
-// Element is what can be reduced. Sums of int64 are exact and wrap.
+// Element is the type of elements that can be reduced. Sums of int64 are exact and wrap.
 type Element interface{ float32 | float64 | int64 }
 
-// element is an Element on the wire.
+// element is the code of an Element in messages.
 type element uint8
 
 const (
@@ -49,15 +49,16 @@ func sizeOf[E Element]() int {
 	return int(unsafe.Sizeof(zero))
 }
 
-// nativeOrder says whether the machine's byte order is the wire's, little-endian.
+// nativeOrder reports whether the machine's byte order is that of messages, little-endian.
 var nativeOrder = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
 
-// Plain is what can travel.
+// Plain is the type of elements that messages can carry.
 type Plain interface {
 	Element | uint64
 }
 
-// Bytes is x as it travels, little-endian: x itself where that is the machine's order.
+// Bytes returns x as messages carry it, little-endian: the memory of x itself if that is the machine's order, else a
+// copy.
 func Bytes[E Plain](x []E) []byte {
 	size := int(unsafe.Sizeof(*new(E)))
 	b := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(x)*size)
@@ -67,7 +68,8 @@ func Bytes[E Plain](x []E) []byte {
 	return swapped(b, size)
 }
 
-// Elements reads what travelled, without copying if order and alignment allow. b is a whole number of elements.
+// Elements is the inverse of Bytes. It copies only if byte order or alignment require it. len(b) must be a multiple of
+// the element's size.
 func Elements[E Plain](b []byte) []E {
 	size := int(unsafe.Sizeof(*new(E)))
 	n := len(b) / size
@@ -86,7 +88,7 @@ func Elements[E Plain](b []byte) []E {
 	return x
 }
 
-// swapped is a copy of b with the bytes of each element in the opposite order.
+// swapped returns a copy of b with the bytes of each element in the opposite order.
 func swapped(b []byte, size int) []byte {
 	out := make([]byte, len(b))
 	for i := range b {

@@ -7,19 +7,19 @@ import (
 	"github.com/gofleet/gofleet/internal/progress"
 )
 
-// Op is how the ranks' elements become one.
+// Op is the operation that reduces the ranks' elements to one.
 type Op uint8
 
 const (
-	// Sum adds in the order of ranks.
+	// Sum adds the elements in the order of ranks.
 	Sum Op = iota + 1
-	// Max takes the largest; NaN wins.
+	// Max takes the largest element; NaN if there is one.
 	Max
-	// Min takes the smallest; NaN wins.
+	// Min takes the smallest element; NaN if there is one.
 	Min
 	// mean is Σ wᵢxᵢ / Σ wᵢ over the ranks' weights, each factor rounded to float32.
 	mean
-	// opFirst takes the root's.
+	// opFirst takes the root's element.
 	opFirst
 	// opGather reduces nothing.
 	opGather
@@ -43,31 +43,31 @@ func (o Op) String() string {
 	return fmt.Sprintf("op %d", uint8(o))
 }
 
-// Part is a rank's share in a mean.
+// Part describes a rank's contribution to a mean.
 type Part struct {
-	// Weight is that of the rank's elements, usually its number of samples. A rank of weight 0 sends none.
+	// Weight is the weight of the rank's elements, usually its number of samples. A rank of weight 0 sends no elements.
 	Weight uint32
-	// Ended says that the rank has nothing more to bring in this epoch.
+	// Ended says that the rank has no more batches in this epoch.
 	Ended bool
-	// News says that the rank has something to say, which takes a collective of its own.
+	// News says that the rank has a message for the others, which takes a collective of its own.
 	News bool
-	// At is how far the rank is in its data with the part; zero says nothing.
+	// At is the rank's position in its data after this part; zero says nothing.
 	At progress.Position
 }
 
-// Members is what the ranks' parts were together.
+// Members sums up the parts of all ranks.
 type Members struct {
-	// Weight of all ranks.
+	// Weight is the sum of all ranks' weights.
 	Weight uint64
 	// Ended is how many ranks have ended their epoch.
 	Ended int
-	// News says that some rank has something to say.
+	// News says that some rank has a message for the others.
 	News bool
-	// At is how far each rank is in its data with its part.
+	// At holds, by rank, the position in its data after its part.
 	At []progress.Position
 }
 
-// factors are the weights as parts of their sum, by rank; all 0 when no rank has any.
+// factors returns the weights divided by their sum, by rank; all 0 if the sum is 0.
 func factors(parts []Part) []float32 {
 	total, f := 0.0, make([]float32, len(parts))
 	for _, p := range parts {
@@ -81,11 +81,11 @@ func factors(parts []Part) []float32 {
 	return f
 }
 
-// tile is how many elements are folded at a time: few enough for the innermost cache.
+// tile is how many elements are folded at a time, few enough for the innermost cache.
 const tile = 2048
 
-// foldInto sets dst to the parts' elements, folded in the order of ranks. A part is nil where the rank has nothing to
-// say.
+// foldInto sets dst to the parts' elements, reduced by op in the order of ranks. The part of a rank that sends nothing
+// is nil.
 func foldInto[E Element](dst []E, parts [][]E, op Op, root int, factor []float32) {
 	for at := 0; at < len(dst); at += tile {
 		to := min(len(dst), at+tile)
@@ -107,7 +107,7 @@ func foldInto[E Element](dst []E, parts [][]E, op Op, root int, factor []float32
 	}
 }
 
-// start sets dst to the first part.
+// start sets dst to the first part x, times factor in a mean.
 func start[E Element](dst, x []E, op Op, factor float32) {
 	copy(dst, x)
 	if op == mean {
@@ -115,7 +115,8 @@ func start[E Element](dst, x []E, op Op, factor float32) {
 	}
 }
 
-// join folds x into dst. A product is rounded before it is added, as in a server, so that both give the same bits.
+// join reduces dst and x into dst. A product is rounded before it is added, as on a server, so that both give the same
+// bits.
 func join[E Element](dst, x []E, op Op, factor float32) {
 	switch op {
 	case mean:

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// AllGather returns what every rank has given, by rank, empty where a rank gave nothing. The sizes may differ. data is
+// AllGather returns the data of every rank, by rank, empty for a rank that gave none. The sizes may differ. data is
 // copied.
 func (g *Group) AllGather(ctx context.Context, data []byte) ([][]byte, error) {
 	all := make([][]byte, g.Ranks())
@@ -17,7 +17,7 @@ func (g *Group) AllGather(ctx context.Context, data []byte) ([][]byte, error) {
 	return all, nil
 }
 
-// AllGatherInto is AllGather into all, one slice for each rank, whose memory is used where it suffices.
+// AllGatherInto is AllGather into all, which has one slice for each rank; it reuses their memory if that suffices.
 func (g *Group) AllGatherInto(ctx context.Context, data []byte, all [][]byte) error {
 	if len(all) != g.Ranks() {
 		return fmt.Errorf("collective: an all-gather of %d ranks into %d slices", g.Ranks(), len(all))
@@ -28,7 +28,7 @@ func (g *Group) AllGatherInto(ctx context.Context, data []byte, all [][]byte) er
 // gatherCut is the size of a message of a gather, in bytes.
 const gatherCut = 16 << 20
 
-// maxGrow bounds how much room is made for what a rank says it will send.
+// maxGrow bounds the bytes allocated ahead for the size that a rank announces.
 const maxGrow = 4 * gatherCut
 
 func (g *Group) gather(ctx context.Context, data []byte, all [][]byte) error {
@@ -52,7 +52,7 @@ func (g *Group) gather(ctx context.Context, data []byte, all [][]byte) error {
 	return g.tooLate(err, r, began)
 }
 
-// empty is a slice without elements in b's memory, and never nil.
+// empty returns a slice without elements in b's memory, and never nil.
 func empty(b []byte) []byte {
 	if b == nil {
 		return []byte{}
@@ -60,7 +60,7 @@ func empty(b []byte) []byte {
 	return b[:0]
 }
 
-// fetch brings what a rank gave, in as many messages as it takes, in data's memory if that suffices.
+// fetch reads a rank's data, in as many messages as needed, into data's memory if that suffices.
 func (g *Group) fetch(ctx context.Context, w what, rank int, data []byte) ([]byte, error) {
 	q := g.members.request(verbPart)
 	q.what, data = w, empty(data)

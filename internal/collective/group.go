@@ -15,26 +15,26 @@ import (
 	"github.com/gofleet/gofleet/transport"
 )
 
-// Config is what a group is made of.
+// Config configures a Group.
 type Config struct {
-	// Rank is this process's place in Endpoints, which lists where every rank listens.
+	// Rank is this process's index in Endpoints, which holds the address where each rank listens.
 	Rank      int
 	Endpoints []string
 	Transport transport.Transport
 
-	// Bucket bounds what is reduced at a time, in bytes; 0 means 32 MiB. Chunk is the size of a message; 0 means 1 MiB.
-	// Both must be the same on all ranks.
+	// Bucket bounds the bytes that are reduced at a time; 0 means 32 MiB. Chunk is the size of a message in bytes; 0
+	// means 1 MiB. Both must be the same on all ranks.
 	Bucket, Chunk int
 	// Window is how many messages are under way to each rank; 0 means 2.
 	Window int
 
-	// StartTimeout bounds Join; 0 means 3m. WaitTimeout bounds a collective; 0 means 15m. SilenceTimeout is after how
-	// long without an answer a rank counts as dead; 0 means 30s. ProbeInterval is how often a rank that is waited for
-	// is asked whether it lives; 0 means 1s.
+	// StartTimeout bounds Join; 0 means 3m. WaitTimeout bounds a collective; 0 means 15m. SilenceTimeout is how long a
+	// rank may give no answer before it counts as dead; 0 means 30s. ProbeInterval is the interval of probes to ranks
+	// that are waited for; 0 means 1s.
 	StartTimeout, WaitTimeout, SilenceTimeout, ProbeInterval time.Duration
-	// Logger is told who is waited for; nil means slog.Default.
+	// Logger receives warnings about ranks that are waited for; nil means slog.Default.
 	Logger *slog.Logger
-	// Pulses say whether ranks that are waited for are asked after.
+	// Pulses record whether probes go out.
 	Pulses *awake.Pulses
 }
 
@@ -46,15 +46,15 @@ const (
 )
 
 var (
-	// ErrClosed says that the group has ended.
+	// ErrClosed is the error of calls after the group has ended.
 	ErrClosed = errors.New("collective: the group has ended")
-	// ErrOrder says that ranks made different calls.
+	// ErrOrder is the error of a collective for which ranks made different calls.
 	ErrOrder = errors.New("collective: ranks make different calls")
-	// ErrDead says that a rank is gone.
+	// ErrDead is the error of a group of which a rank is gone.
 	ErrDead = errors.New("collective: a rank is gone")
 )
 
-// Group is this process among its peers.
+// Group is this process's membership in a group of ranks.
 type Group struct {
 	c        Config
 	log      *slog.Logger
@@ -67,12 +67,11 @@ type Group struct {
 
 	life context.Context // ends with the group; its cause says what went wrong
 	end  context.CancelCauseFunc
-	told sync.Once   // that the group failed
-	left atomic.Bool // by Close
+	told sync.Once   // guards the messages that report this group's failure
+	left atomic.Bool // Close was called
 }
 
-// New claims this rank's endpoint, whose name has StartTimeout to resolve, and begins to listen there. Close or Leave
-// ends the group.
+// New listens at this rank's endpoint, whose name must resolve within StartTimeout. Close or Leave ends the group.
 func New(ctx context.Context, c Config) (*Group, error) {
 	if c.Rank < 0 || c.Rank >= len(c.Endpoints) {
 		return nil, fmt.Errorf("collective: rank %d of %d endpoints", c.Rank, len(c.Endpoints))
@@ -125,16 +124,16 @@ func set[T comparable](field *T, value T) {
 	}
 }
 
-// Rank is this process's number.
+// Rank returns this process's rank.
 func (g *Group) Rank() int { return g.c.Rank }
 
-// Ranks is how many processes there are.
+// Ranks returns the number of ranks.
 func (g *Group) Ranks() int { return len(g.c.Endpoints) }
 
-// Endpoint is where this rank listens.
+// Endpoint returns the address where this rank listens.
 func (g *Group) Endpoint() string { return g.listener.Endpoint() }
 
-// fail ends the group for a reason. The first reason stays.
+// fail ends the group and returns why it has ended: err, or the first error before it.
 func (g *Group) fail(err error) error {
 	g.end(err)
 	return context.Cause(g.life)
@@ -143,8 +142,8 @@ func (g *Group) fail(err error) error {
 // closeTime is how long Close waits for answers that are being sent.
 const closeTime = 5 * time.Second
 
-// Close ends the group without waiting for anybody; ranks that wait for this one are told, if reason is not nil, that
-// it failed. It may be called twice.
+// Close ends the group without waiting for the other ranks. If reason is not nil, it sends it to them, so that their
+// waits for this rank fail. It waits up to 5 s for answers that are being sent. It may be called twice.
 func (g *Group) Close(ctx context.Context, reason error) error {
 	if g.left.Swap(true) {
 		return nil

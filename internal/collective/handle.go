@@ -53,7 +53,7 @@ func refuse(reply *transport.Reply, s status, err error) {
 	reply.Parts = [][]byte{a.append(nil), []byte(err.Error())}
 }
 
-// alive refuses a message after the group's end, or of another generation.
+// alive returns an error for a message after the group's end, or of another generation.
 func (g *Group) alive(q *request) error {
 	if g.life.Err() != nil {
 		return context.Cause(g.life)
@@ -61,7 +61,7 @@ func (g *Group) alive(q *request) error {
 	return g.members.check(q)
 }
 
-// part answers a rank's part of a collective with the result.
+// part answers a rank's part of a collective with the result, once that is complete.
 func (g *Group) part(q *request, body []byte, reply *transport.Reply) error {
 	r, err := g.await(q)
 	if err != nil {
@@ -90,11 +90,11 @@ func (g *Group) part(q *request, body []byte, reply *transport.Reply) error {
 	return nil
 }
 
-// await returns the round that a message is of, when this rank has come to it.
+// await waits until this rank has reached the collective of a message, and returns its round.
 func (g *Group) await(q *request) (*round, error) {
 	for {
 		r, changed, late := g.rounds.find(q.what.number)
-		if err := g.alive(q); err != nil { // asked after the channel is in hand, which a new generation closes
+		if err := g.alive(q); err != nil { // checked after find returned the channel, which a new generation closes
 			return nil, err
 		}
 		if r != nil || late != nil {
@@ -117,7 +117,7 @@ func (g *Group) aborted(q *request, reason string) error {
 	return nil
 }
 
-// farewell notes that a rank has all that it wants.
+// farewell records that a rank needs no more answers.
 func (g *Group) farewell(q *request) error {
 	if err := g.alive(q); err != nil {
 		return err

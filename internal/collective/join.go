@@ -10,7 +10,7 @@ import (
 
 var errLate = errors.New("collective: the time is over")
 
-// Join waits until every rank has joined, at most Config.StartTimeout, and begins to watch over them.
+// Join waits until every rank has joined, at most Config.StartTimeout, and begins to probe them.
 func (g *Group) Join(ctx context.Context) error {
 	bounded, release := g.link.bound(ctx, g.c.StartTimeout, errLate)
 	defer release()
@@ -42,10 +42,10 @@ func (g *Group) Join(ctx context.Context) error {
 	return nil
 }
 
-// joinSayEvery is how often a rank says whom it waits for to join.
+// joinSayEvery is the interval of log lines about ranks that have not joined.
 const joinSayEvery = 3 * time.Second
 
-// sayMissing logs who has not joined, every few seconds until stop is called.
+// sayMissing logs every few seconds which ranks have not joined, until stop is called.
 func (g *Group) sayMissing(a *arrivals) (stop func()) {
 	ended, began := make(chan struct{}), time.Now()
 	var saying sync.WaitGroup
@@ -69,7 +69,7 @@ func (g *Group) sayMissing(a *arrivals) (stop func()) {
 	}
 }
 
-// arrivals counts ranks off.
+// arrivals records which ranks have joined.
 type arrivals struct {
 	mu    sync.Mutex
 	there []bool
@@ -111,14 +111,15 @@ func (g *Group) Leave(ctx context.Context) error {
 	return errors.Join(err, g.Close(ctx, nil))
 }
 
-// goodbyeTime is how long a rank stays for others that may have to ask again for the last result; after goneTime
-// without an answer they have gone already.
+// goodbyeTime is how long a rank stays for others that may have to ask again for the last result. A rank that has given
+// no answer for goneTime has left already.
 const (
 	goodbyeTime = 10 * time.Second
 	goneTime    = time.Second
 )
 
-// sayGoodbye tells the others that this rank needs nothing more, and stays until they have said so or had time to.
+// sayGoodbye sends the others that this rank needs no more answers, and waits until all have sent the same, for at most
+// goodbyeTime.
 func (g *Group) sayGoodbye(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, goodbyeTime)
 	defer cancel()
@@ -139,18 +140,18 @@ func (g *Group) sayGoodbye(ctx context.Context) {
 	}
 }
 
-// abort tells the others that this rank has failed.
+// abort makes one attempt to send the other ranks why this rank has failed.
 func (g *Group) abort(ctx context.Context, reason error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
 	q := g.members.request(verbAbort)
 	_ = g.link.each(ctx, func(ctx context.Context, rank int) error {
-		_ = g.link.once(ctx, rank, [][]byte{q.append(nil), []byte(reason.Error())}, nil) // who misses it will notice
+		_ = g.link.once(ctx, rank, [][]byte{q.append(nil), []byte(reason.Error())}, nil) // the silence shows it
 		return nil
 	})
 }
 
-// Fail ends the group for a reason of the caller's and tells the others.
+// Fail ends the group and sends the reason to the other ranks.
 func (g *Group) Fail(ctx context.Context, reason error) {
 	g.end(reason)
 	g.told.Do(func() { g.abort(ctx, reason) })

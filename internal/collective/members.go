@@ -13,21 +13,20 @@ import (
 	"github.com/gofleet/gofleet/internal/peer"
 )
 
-// members is what a rank knows of the others: which process each of them is, when it last showed life, and whether it
-// needs this one any more.
+// members records, for each rank, its process's life, when it last answered, and whether it still needs answers.
 type members struct {
-	rank      int // this one
+	rank      int // this process's
 	endpoints []string
 	self      uint64       // this process's life
-	clock     *awake.Clock // of all silence; the watch reads it at every tick
+	clock     *awake.Clock // measures all silence; watch reads it at every tick
 
 	mu         sync.Mutex    // guards what follows, lists by rank
 	generation uint64        // 0 until all have joined
 	lives      []uint64      // 0 where unknown
-	seen       []time.Time   // the last sign of life
+	seen       []time.Time   // when it last answered or called
 	trouble    []error       // why the last attempt to call it had no answer
-	bye        []bool        // it needs nothing any more
-	byes       chan struct{} // closed when that is said of all
+	bye        []bool        // it needs no more answers
+	byes       chan struct{} // closed when all ranks need no more answers
 }
 
 func newMembers(rank int, endpoints []string, self uint64, clock *awake.Clock) *members {
@@ -41,15 +40,15 @@ func newMembers(rank int, endpoints []string, self uint64, clock *awake.Clock) *
 
 func (m *members) ranks() int { return len(m.endpoints) }
 
-// name is a rank for an error.
+// name returns a rank's name in errors.
 func (m *members) name(rank int) string { return fmt.Sprintf("rank %d (%s)", rank, m.endpoints[rank]) }
 
-// about is an error about a rank.
+// about wraps an error about a rank in a *peer.Error.
 func (m *members) about(rank int, err error) error {
 	return &peer.Error{Role: "rank", Index: rank, Endpoint: m.endpoints[rank], Worker: m.rank, Err: err}
 }
 
-// names lists ranks, with their endpoints and when they last showed life.
+// names lists ranks, with their endpoints and when they were last seen.
 func (m *members) names(ranks []int) string {
 	if len(ranks) == 0 {
 		return "nobody"
@@ -67,14 +66,14 @@ func (m *members) names(ranks []int) string {
 	return strings.Join(all, ", ")
 }
 
-// request is the head of a message from this rank.
+// request returns the header of a message from this rank.
 func (m *members) request(v verb) request {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return request{verb: v, generation: m.generation, rank: m.rank, ranks: m.ranks()}
 }
 
-// knows notes the life of a rank; one that was another before has been started again.
+// knows stores the life of a rank. If the group is complete, another life is an error: the rank was restarted.
 func (m *members) knows(rank int, life uint64) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -86,7 +85,7 @@ func (m *members) knows(rank int, life uint64) error {
 	return nil
 }
 
-// complete makes the lives of all ranks, which are known now, their generation.
+// complete computes the generation from the lives of all ranks.
 func (m *members) complete() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -99,7 +98,7 @@ func (m *members) joined() bool {
 	return m.generation != 0
 }
 
-// generation is one number for the lives of all ranks.
+// generation returns a hash of the lives of all ranks, never 0.
 func generation(lives []uint64) uint64 {
 	h := fnv.New64a()
 	for _, l := range lives {
@@ -108,8 +107,8 @@ func generation(lives []uint64) uint64 {
 	return h.Sum64() | 1
 }
 
-// check refuses a message of another generation; until this one's is known, none. A rank that has not joined has none,
-// and may ask and give up.
+// check returns an error for a message of another generation. Before this group's generation is set it accepts all. It
+// also accepts probes and aborts of a rank that has not joined, which have no generation.
 func (m *members) check(q *request) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -121,14 +120,14 @@ func (m *members) check(q *request) error {
 	return nil
 }
 
-// see notes a sign of life.
+// see records that a rank has answered or called.
 func (m *members) see(rank int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.seen[rank] = m.clock.Now()
 }
 
-// silence is for how long a rank has shown no life, counted from since at the earliest.
+// silence returns for how long a rank was not seen, counted from since at the earliest.
 func (m *members) silence(rank int, since time.Time) time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -138,14 +137,14 @@ func (m *members) silence(rank int, since time.Time) time.Duration {
 	return m.clock.Since(since)
 }
 
-// noteTrouble remembers why a rank has not answered.
+// noteTrouble stores the error of the last attempt at a rank.
 func (m *members) noteTrouble(rank int, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.trouble[rank] = err
 }
 
-// why is what is known of ranks that have not answered: the first one's trouble.
+// why returns the first error of attempts at the given ranks.
 func (m *members) why(ranks []int) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -157,7 +156,7 @@ func (m *members) why(ranks []int) error {
 	return errors.New("no answer yet")
 }
 
-// parted notes that a rank needs nothing any more.
+// parted records that a rank needs no more answers.
 func (m *members) parted(rank int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

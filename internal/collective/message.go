@@ -51,11 +51,11 @@ const (
 type verb uint8
 
 const (
-	verbJoin  verb = iota + 1 // says that a rank is there
-	verbPart                  // brings a part, wants the result
+	verbJoin  verb = iota + 1 // announces a rank
+	verbPart                  // carries a part; the answer is the result
 	verbProbe                 // asks whether a rank lives
-	verbAbort                 // says that a rank failed; the body is the reason
-	verbBye                   // says that a rank has all that it wants
+	verbAbort                 // reports that the sender has failed; the body is the reason
+	verbBye                   // reports that the sender needs no more answers
 )
 
 type status uint8
@@ -66,10 +66,10 @@ const (
 	statusFailed // the rank had failed before; the text is its reason
 )
 
-// ErrMessage says that something arrived that is no message of a group.
+// ErrMessage is the error of a message that is not of this group.
 var ErrMessage = errors.New("collective: not a message of a group")
 
-// request is a header.
+// request is the header of a request.
 type request struct {
 	verb       verb
 	what       what
@@ -80,7 +80,7 @@ type request struct {
 	part       Part
 }
 
-// what describes a collective; ranks that make the same calls have the same.
+// what describes a collective; it is equal on ranks that make the same calls.
 type what struct {
 	number  uint64
 	op      Op
@@ -125,7 +125,7 @@ func (r *request) parse(b []byte) (body []byte, err error) {
 	return b[requestSize:], nil
 }
 
-// answer is a header.
+// answer is the header of an answer.
 type answer struct {
 	status status
 	number uint64
@@ -172,7 +172,7 @@ func flag(b bool) uint32 {
 	return 0
 }
 
-// String is the collective for an error: "all-reduce 17 (sum of 1000 float32)".
+// String describes the collective in errors: "all-reduce 17 (sum of 1000 float32)".
 func (w what) String() string {
 	switch w.op {
 	case opGather:

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// AllReduce replaces every element of x by what op makes of the ranks' elements in its place. x has the same lengths on
-// all ranks. After an error x holds anything.
+// AllReduce replaces every element of x by op of all ranks' elements at its place. The slices of x must have the same
+// lengths on all ranks. After an error the values of x are undefined.
 func AllReduce[E Element](ctx context.Context, g *Group, op Op, x ...[]E) error {
 	if op < Sum || op > Min {
 		return fmt.Errorf("collective: all-reduce with %v: it can be Sum, Max or Min", op)
@@ -19,7 +19,7 @@ func AllReduce[E Element](ctx context.Context, g *Group, op Op, x ...[]E) error 
 	return err
 }
 
-// Broadcast replaces x by what the root has.
+// Broadcast replaces x by the root's x.
 func Broadcast[E Element](ctx context.Context, g *Group, root int, x ...[]E) error {
 	if root < 0 || root >= g.Ranks() {
 		return fmt.Errorf("collective: broadcast from rank %d of %d", root, g.Ranks())
@@ -28,8 +28,8 @@ func Broadcast[E Element](ctx context.Context, g *Group, root int, x ...[]E) err
 	return err
 }
 
-// Mean replaces every element of x by Σ wᵢxᵢ / Σ wᵢ over the ranks, of which p says this one's weight, and returns what
-// their parts were together. x of a rank of weight 0 is not read. Where all weights are 0 the mean is 0.
+// Mean replaces every element of x by Σ wᵢxᵢ / Σ wᵢ over the ranks, where p has this rank's weight, and returns the sum
+// of all ranks' parts. x of a rank of weight 0 is not read. If all weights are 0 the mean is 0.
 func (g *Group) Mean(ctx context.Context, p Part, x ...[]float32) (Members, error) {
 	return reduce(ctx, g, what{op: mean}, p, x)
 }
@@ -40,7 +40,7 @@ func (g *Group) Barrier(ctx context.Context) error {
 	return err
 }
 
-// reduce goes through x bucket by bucket; nothing is one bucket too.
+// reduce reduces x bucket by bucket; an empty x is one bucket too.
 func reduce[E Element](ctx context.Context, g *Group, w what, p Part, x [][]E) (m Members, err error) {
 	err = g.alone(ctx, func() error {
 		v := newVector(x)
@@ -57,7 +57,7 @@ func reduce[E Element](ctx context.Context, g *Group, w what, p Part, x [][]E) (
 	return m, err
 }
 
-// alone runs one collective at a time. An error of it ends the group, and the others are told.
+// alone runs f, one collective at a time. An error of f ends the group, and is sent to the other ranks.
 func (g *Group) alone(ctx context.Context, f func() error) error {
 	select {
 	case g.turn <- struct{}{}:
@@ -81,7 +81,7 @@ func (g *Group) alone(ctx context.Context, f func() error) error {
 	return err
 }
 
-// job is one bucket on its way.
+// job reduces one bucket.
 type job[E Element] struct {
 	g     *Group
 	v     *vector[E]
@@ -111,7 +111,7 @@ func (j *job[E]) run(ctx context.Context) (Members, error) {
 	return j.round.members(0), g.tooLate(err, j.round, began)
 }
 
-// tooLate says of a collective that took too long who is missing.
+// tooLate replaces errLate by an error that names the missing ranks.
 func (g *Group) tooLate(err error, r *round, began time.Time) error {
 	if !errors.Is(err, errLate) {
 		return err
@@ -120,7 +120,7 @@ func (g *Group) tooLate(err error, r *round, began time.Time) error {
 		time.Since(began).Round(time.Millisecond), r.what, g.members.names(r.missing()))
 }
 
-// open makes the round and hands in this rank's own parts.
+// open begins the round and puts this rank's own parts into it.
 func (j *job[E]) open() {
 	g, size := j.g, sizeOf[E]()
 	r := newRound(j.w, g.c.Rank, g.Ranks(), size)
@@ -133,7 +133,7 @@ func (j *job[E]) open() {
 	g.rounds.open(r)
 }
 
-// fold folds a chunk of this rank's segment into the result and into the vector.
+// fold reduces a chunk of this rank's segment into the result and into the vector.
 func (j *job[E]) fold(chunk int, s *slot) {
 	r, self := j.round, j.g.c.Rank
 	from, to := chunkAt(r.from, r.to, chunk, r.what.cut)
@@ -163,7 +163,7 @@ func (j *job[E]) fold(chunk int, s *slot) {
 	}
 }
 
-// trade gives another rank this one's parts of its segment and takes the results, several chunks at a time.
+// trade sends another rank this one's parts of its segment and receives the results, up to Window chunks at a time.
 func (j *job[E]) trade(ctx context.Context, rank int) error {
 	from, to := segment(j.w.length, rank, j.g.Ranks())
 	n := chunks(to-from, j.w.cut)
@@ -191,8 +191,8 @@ func (j *job[E]) trade(ctx context.Context, rank int) error {
 	return err
 }
 
-// exchange is one chunk: a call with this rank's part, whose answer is the result. The part is sent whole before the
-// owner can answer, so the result is written over it.
+// exchange sends this rank's part of one chunk and copies the answer, the result, over it: the part is sent whole
+// before the owner can answer.
 func (j *job[E]) exchange(ctx context.Context, rank, chunk, lo, hi int) error {
 	q := j.g.members.request(verbPart)
 	q.what, q.chunk, q.part = j.w, chunk, j.part

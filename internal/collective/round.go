@@ -7,21 +7,20 @@ import (
 	"sync"
 )
 
-// round is one collective as this rank takes part in it. It is kept, with its results, until no rank can ask for them
-// again.
+// round is this rank's state of one collective. It is kept, with its results, until no rank can ask for them again.
 type round struct {
 	what     what
 	size     int // bytes of an element
 	from, to int // this rank's segment
 
-	fold   func(chunk int, s *slot) // folds a chunk into the result, and into the caller's vector
-	result []byte                   // of this rank's segment, as it travels
+	fold   func(chunk int, s *slot) // reduces a chunk into the result, and into the caller's vector
+	result []byte                   // of this rank's segment, in bytes of a message
 	slots  []slot                   // by chunk of this rank's segment
 
 	mu    sync.Mutex     // guards what follows, and the slots
-	heard []bool         // by rank: it has come to this collective
-	gave  []bool         // by rank: its results are here
-	ended bool           // the caller has gone; nothing may be folded
+	heard []bool         // by rank: it has reached this collective
+	gave  []bool         // by rank: its results have come
+	ended bool           // the caller has returned: no fold may begin
 	reads int            // answers being sent
 	folds sync.WaitGroup // under way
 }
@@ -33,7 +32,7 @@ type slot struct {
 	there   []bool
 	missing int
 	folding bool
-	done    chan struct{} // closed when the result is there
+	done    chan struct{} // closed when the result is complete
 }
 
 func newRound(w what, rank, ranks, size int) *round {
@@ -51,7 +50,7 @@ func newRound(w what, rank, ranks, size int) *round {
 	return r
 }
 
-// give hands in a rank's part of a chunk and waits for the result. part is read until give returns.
+// give puts a rank's part of a chunk into the round and waits for the result. part is read until give returns.
 func (r *round) give(ctx context.Context, rank, chunk int, p Part, part []byte) error {
 	r.put(rank, chunk, p, part)
 	select {
@@ -66,7 +65,7 @@ func (r *round) give(ctx context.Context, rank, chunk int, p Part, part []byte) 
 	return nil
 }
 
-// put hands in a part, unless it is there already, and folds the chunk if it was the last one.
+// put stores a part, unless it is stored already, and reduces the chunk if it was the last one.
 func (r *round) put(rank, chunk int, p Part, part []byte) {
 	r.mu.Lock()
 	s := &r.slots[chunk]
@@ -90,7 +89,7 @@ func (r *round) put(rank, chunk int, p Part, part []byte) {
 	}
 }
 
-// withdraw takes a part back whose bytes are about to go; false if it is in use or used up.
+// withdraw removes a part whose memory is about to be reused. It returns false if a fold uses or has used the part.
 func (r *round) withdraw(rank, chunk int) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -105,7 +104,7 @@ func (r *round) withdraw(rank, chunk int) bool {
 	return true
 }
 
-// end returns when no fold reads or writes the caller's vector any more.
+// end prevents further folds, and returns when none reads or writes the caller's vector any more.
 func (r *round) end() {
 	r.mu.Lock()
 	r.ended = true
@@ -113,7 +112,7 @@ func (r *round) end() {
 	r.folds.Wait()
 }
 
-// read is the result of a chunk that is done, to be sent until doneReading is called.
+// read returns the result of a complete chunk, which stays unchanged until doneReading is called.
 func (r *round) read(chunk int) []byte {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -128,7 +127,7 @@ func (r *round) doneReading() {
 	r.reads--
 }
 
-// reclaim is the round's memory for the result, unless somebody still reads it.
+// reclaim returns the result's memory for another round, nil while an answer reads it.
 func (r *round) reclaim() []byte {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -140,7 +139,7 @@ func (r *round) reclaim() []byte {
 	return memory
 }
 
-// members is what the ranks' shares are together, once a chunk is complete.
+// members sums up the ranks' parts of a complete chunk.
 func (r *round) members(chunk int) (m Members) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -155,8 +154,8 @@ func (r *round) members(chunk int) (m Members) {
 	return m
 }
 
-// missing are the ranks that have not come to this collective, as far as this rank knows; if all have, the ranks
-// whose parts are not all here, and if they are, the ranks whose results are not.
+// missing returns the ranks that have not reached this collective, as far as this rank knows; if all have, the ranks
+// whose parts have not all come; if all have come, the ranks whose results have not.
 func (r *round) missing() []int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -179,21 +178,21 @@ func (r *round) missing() []int {
 	return nil
 }
 
-// hear notes that a rank has come.
+// hear records that a rank has reached this collective.
 func (r *round) hear(rank int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.heard[rank] = true
 }
 
-// answered notes that all results of a rank are here.
+// answered records that all results of a rank have come.
 func (r *round) answered(rank int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.gave[rank] = true
 }
 
-// check says what is wrong with a part that arrived.
+// check returns an error if the chunk's number or the size of a part is wrong.
 func (r *round) check(q *request, body []byte) error {
 	if q.what.op == opGather {
 		return nil
@@ -212,7 +211,7 @@ func (r *round) check(q *request, body []byte) error {
 	return nil
 }
 
-// silent says whether a rank sends nothing for a chunk.
+// silent reports whether a rank sends no elements for a chunk.
 func silent(w what, rank int, p Part) bool {
 	return w.op == opFirst && rank != w.root || w.op == mean && p.Weight == 0
 }

@@ -9,31 +9,31 @@ import (
 	"github.com/gofleet/gofleet/internal/awake"
 )
 
-// rounds are the last two collectives of a rank: the one under way, and the one before, whose results others may have
-// to ask for again.
+// rounds holds the last two collectives of a rank: the one under way, and the one before, whose results other ranks may
+// have to ask for again.
 type rounds struct {
 	clock *awake.Clock
 
 	mu      sync.Mutex    // guards what follows
 	number  uint64        // of the last one
-	last    [2]*round     // by their numbers' lowest bit
+	last    [2]*round     // by the lowest bit of their numbers
 	since   time.Time     // when the last one began; zero when none is under way
-	changed chan struct{} // closed and replaced when one begins, or messages are to be looked at again
+	changed chan struct{} // closed and replaced when a collective begins, and by wake
 }
 
 func newRounds(clock *awake.Clock) *rounds {
 	return &rounds{clock: clock, changed: make(chan struct{})}
 }
 
-// at is the number of the last collective.
+// at returns the number of the last collective.
 func (c *rounds) at() uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.number
 }
 
-// memory is room for a result of that many bytes, at an address that suits every element. It is that of the last round
-// but one where it fits: every rank has sent a part of the round after it, so none can ask for it again.
+// memory returns size bytes for a result, aligned for every element. It reuses the memory of the last collective but
+// one if it is large enough: every rank has sent a part of the one after that, so none can ask for its results again.
 func (c *rounds) memory(number uint64, size int) []byte {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -46,7 +46,7 @@ func (c *rounds) memory(number uint64, size int) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), 8*len(words))[:size]
 }
 
-// open makes a round the one under way.
+// open begins a round.
 func (c *rounds) open(r *round) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -55,27 +55,27 @@ func (c *rounds) open(r *round) {
 	c.announce()
 }
 
-// end says that none is under way.
+// end records that no round is under way.
 func (c *rounds) end() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.since = time.Time{}
 }
 
-// wake has all messages that wait for a round looked at again.
+// wake has all messages that wait for a round check again.
 func (c *rounds) wake() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.announce()
 }
 
-// announce wakes waiters for a change; mu is held.
+// announce wakes the waiting messages; mu is held.
 func (c *rounds) announce() {
 	close(c.changed)
 	c.changed = make(chan struct{})
 }
 
-// current is the round under way, nil if there is none, and when it began.
+// current returns the round under way, nil if there is none, and when it began.
 func (c *rounds) current() (*round, time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -85,7 +85,7 @@ func (c *rounds) current() (*round, time.Time) {
 	return c.last[c.number%2], c.since
 }
 
-// find is the round of a number, or a channel that is closed when it may be there; an error if it is over.
+// find returns the round of a number, or a channel that is closed when it may have begun, or an error if it is over.
 func (c *rounds) find(number uint64) (*round, <-chan struct{}, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// sayEvery is how often a wait is logged.
+// sayEvery is the interval of log lines about a wait.
 const sayEvery = 10 * time.Second
 
-// watch asks ranks that are waited for whether they live, until the group ends.
+// watch probes all ranks while a collective waits, until the group ends.
 func (g *Group) watch() {
 	tick := time.NewTicker(g.c.ProbeInterval)
 	defer tick.Stop()
@@ -39,11 +39,11 @@ func (g *Group) watch() {
 	}
 }
 
-// refusedProbes is how many probes a rank's machine may refuse. A rank listens
-// as long as it takes part, so its process has ended.
+// refusedProbes is for how many probe intervals a rank's machine may refuse connections. A rank listens as long as it
+// takes part, so its process has ended.
 const refusedProbes = 3
 
-// probe asks all ranks at once, and ends the group if one has failed, has ended, or been silent for too long.
+// probe probes all ranks at once, and ends the group if a rank has failed, has ended, or has been silent for too long.
 func (g *Group) probe(since time.Time) {
 	ctx, cancel := context.WithTimeout(g.life, g.c.ProbeInterval)
 	defer cancel()
@@ -63,8 +63,8 @@ func (g *Group) probe(since time.Time) {
 	})
 }
 
-// Waits says at which collective this rank waits, for which ranks and for how long; "" if for none. Ranks that are not
-// known to lack anything may be slow.
+// Waits returns the collective at which this rank waits, the ranks it waits for and for how long; "" if it waits for
+// none. If no ranks are missing, some may be slow.
 func (g *Group) Waits() (at string, ranks []int, waited time.Duration) {
 	r, since := g.rounds.current()
 	if r == nil {
