@@ -15,59 +15,59 @@ import (
 	"github.com/gofleet/gofleet/internal/server/state"
 )
 
-// base is what a segment of a server's journal begins from: where its tables came from, and at a checkpoint what that
-// does not hold. It is a snapshot between updates, while no push is let in.
+// base is the head of a segment of a server's journal: where its tables came from, and at a checkpoint the state that
+// the checkpoint does not hold. It is a snapshot between updates, while no push is let in.
 type base struct {
-	// Job must be that of the process that comes back.
+	// Job must equal that of the process that comes back.
 	Job    string `json:"job"` // a short fingerprint
 	Server int    `json:"server"`
-	// Process is the number that the other servers know this one by.
+	// Process is the number by which the other servers identify this one.
 	Process uint64 `json:"process"`
-	// Key is the job's generation, nil before server 0 has given it.
+	// Key is the job's generation, nil before server 0 has sent it.
 	Key       *roster.Generation `json:"key,omitempty"`
-	Processes []uint64           `json:"processes,omitempty"` // of other servers, on server 0
+	Processes []uint64           `json:"processes,omitempty"` // numbers of the other servers, on server 0
 	From      source             `json:"from,omitzero"`
 	// State is all facts, by key; nil where no worker has joined.
 	State map[string]json.RawMessage `json:"state,omitempty"`
 }
 
-// source is what tables were filled from; the zero value is nothing.
+// source is what tables were filled from; the zero value means nothing.
 type source struct {
-	// Dir is the directory, and Told what the job's roles were told to begin from.
+	// Dir is the directory, and Told the origin that the job's roles were started with.
 	Dir  string `json:"dir,omitempty"`
 	Told string `json:"told,omitempty"`
-	// ID is that of a checkpoint of the job's own, which must be this one and whole.
+	// ID identifies one of the job's own checkpoints, which must be in Dir and whole.
 	ID string `json:"id,omitempty"`
 	// What is the part of the directory that was loaded.
 	What checkpoint.Selection `json:"what,omitzero"`
 }
 
-// identity is the number of a server's process, which the process that takes its place goes on with. On server 0 it has
-// the processes of the others too, 0 for a server that has not reported.
+// identity is the number of a server's process; the process that takes its place keeps it. On server 0 it also has the
+// numbers of the other servers' processes, 0 for a server that has not reported.
 type identity struct {
 	process   uint64
 	processes []uint64
 }
 
-// segments are the journal's, each with the base that it begins from. Segments begin when the server does, and at each
-// checkpoint of the job's own: a process that comes back needs the last one whose checkpoint is whole, and the records
-// behind it.
+// segments are the segments of the journal, each with its base. A segment begins when the server does, and at each of
+// the job's own checkpoints: a process that comes back needs the last one whose checkpoint is whole, and the records
+// after it.
 type segments struct {
 	st       *state.Job
 	index    int
-	job      string // and the place in it that the journal is good for
-	before   string // the same, as earlier builds named it
+	job      string // the job and the server's place in it, for which the journal is valid
+	before   string // the same, in the form of earlier builds
 	identity *identity
-	// memory has the facts of all parts, and identity what the base says beside them.
+	// memory has the facts of all parts, and identity the numbers in the base.
 	memory  *state.Memory
 	journal *state.Journal
-	from    source       // of the tables
+	from    source       // source of the tables
 	size    atomic.Int64 // bytes of the part of the last whole checkpoint
 	log     *slog.Logger
 }
 
-// newSegments are the segments of a server whose tables hold nothing yet. c.Before names the job as earlier builds did,
-// whose journals are read as well.
+// newSegments makes the segments of a server with empty tables. c.Before identifies the job in the form of earlier
+// builds, whose journals are read as well.
 func newSegments(c Config, st *state.Job, id *identity, j *state.Journal, log *slog.Logger) *segments {
 	name := func(f layout.Fingerprint) string {
 		return fmt.Sprintf("%016x %d workers, server %d of %d", f.Sum(), c.Workers, c.Index, len(c.Endpoints))
@@ -76,7 +76,7 @@ func newSegments(c Config, st *state.Job, id *identity, j *state.Journal, log *s
 		memory: state.NewMemory(j), journal: j, log: log}
 }
 
-// base is this server's now, with tables from that source.
+// base returns the base of this moment, with tables from that source.
 func (c *segments) base(from source, state map[string]json.RawMessage) base {
 	b := base{Job: c.job, Server: c.index, Process: c.identity.process, Key: c.st.Generation(), From: from,
 		State: state}
@@ -86,8 +86,8 @@ func (c *segments) base(from source, state map[string]json.RawMessage) base {
 	return b
 }
 
-// begun begins the journal of a server that has not come back. Run calls it before it listens. Without a journal it
-// does nothing.
+// begun begins the journal of a server that has not come back. Run calls it before it listens. It does nothing without
+// a journal.
 func (c *segments) begun() error {
 	if c.journal.On() && len(c.journal.Segments()) > 0 {
 		return nil
@@ -95,7 +95,7 @@ func (c *segments) begun() error {
 	return c.begins()
 }
 
-// begins begins a segment with what the tables were filled from, before any worker has joined.
+// begins begins a segment with the source of the tables, before any worker has joined.
 func (c *segments) begins() error {
 	if !c.journal.On() {
 		return nil
@@ -103,8 +103,8 @@ func (c *segments) begins() error {
 	return c.open(c.base(c.from, nil))
 }
 
-// open begins a segment of the journal. The segment is in the file when it returns. An error names the server. It is
-// the one place that makes a segment, for a server that begins and at each checkpoint.
+// open begins a segment of the journal, and returns when it is in the file. All segments are made here, at the start of
+// a server and at each checkpoint. An error names the server.
 func (c *segments) open(b base) error {
 	head, err := json.Marshal(b)
 	if err == nil {
@@ -116,9 +116,9 @@ func (c *segments) open(b base) error {
 	return nil
 }
 
-// rebase begins a segment at the cut of a checkpoint, which still holds pushes, and whose parts are to be written.
-// Locked. Records of pushes behind the cut go to the new segment. The segments before stay until the checkpoint is
-// whole, since it may never be. An error ends the job.
+// rebase begins a segment at the cut of a checkpoint, while pushes are held and before the parts are written. The
+// caller holds the lock. Records of later pushes go to the new segment. Earlier segments stay until the checkpoint is
+// whole, which may never happen. An error ends the job.
 func (c *segments) rebase(msg *saved) {
 	if !c.journal.On() || msg.progress == nil {
 		return
@@ -130,9 +130,9 @@ func (c *segments) rebase(msg *saved) {
 	c.journal.Failed(err)
 }
 
-// forget removes what lies before a whole checkpoint, and is not needed any more. The disk may be slow: the lock is not
-// held. It looks at the directories of checkpoints, from the newest segment back, and stops at the first that is whole.
-// It is called beside the write of the next checkpoint, when the one before is whole or never will be.
+// forget removes the segments before the newest whole checkpoint. It looks at the directories of checkpoints, from the
+// newest segment back. The disk may be slow: the lock is not held. It is called while the next checkpoint is written,
+// when the one before is whole or never will be.
 func (c *segments) forget() {
 	if !c.journal.On() {
 		return
@@ -148,8 +148,8 @@ func (c *segments) forget() {
 	}
 }
 
-// whole says why a checkpoint of the job's own can't be begun from. nil means that its files can be loaded. It reads
-// the disk.
+// whole returns why one of the job's own checkpoints can't be loaded; nil means that its files are there. It reads the
+// disk.
 func (f source) whole() error {
 	m, err := checkpoint.Whole(f.Dir)
 	if err == nil && m.ID != f.ID {
@@ -158,9 +158,9 @@ func (f source) whole() error {
 	return err
 }
 
-// newest is the newest segment that a process can begin from. Of reasons why there is none, that something can't be
-// read counts most: it may be read later. number is where playing begins. The error wraps why the best segment can't be
-// used; errNoJournal where there is none.
+// newest returns the newest segment that a process can begin from, and its number, where the replay begins. Without
+// one, the error wraps why the newest segment can't be used; but a segment that can't be read takes precedence, since
+// it may be readable later. It is errNoJournal if there is no segment.
 func (c *segments) newest() (number int, b base, err error) {
 	err = errNoJournal
 	for _, seg := range slices.Backward(c.journal.Segments()) {
@@ -189,5 +189,5 @@ func (c *segments) newest() (number int, b base, err error) {
 	return 0, b, err
 }
 
-// errNoJournal says that there is nothing to come back to.
+// errNoJournal means that there is no journal to come back to.
 var errNoJournal = errors.New("there is no journal")

@@ -9,21 +9,21 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// bond is what a server has seen of another. One goroutine has it, that of [servers.beatTo].
+// bond is one server's view of another. Only the goroutine of [servers.beatTo] uses it.
 type bond struct {
 	*servers
-	// to is the other server.
+	// to is the index of the other server.
 	to int
-	// heard is when it answered last, and absent since when nothing has listened there.
+	// heard is the time of its last answer, and absent since when no process has listened there.
 	heard  time.Time
 	absent peer.Absence
 }
 
-// beat asks once, and says after which pause to ask again, or why the job can't go on. Two servers have met when one
-// has the key, or on server 0 the other's process. It runs on the goroutine of one bond, and takes the lock only for
-// moments. A failure is the job's: the caller fails it.
+// beat sends one report, and returns the pause until the next, or why the job can't go on. met reports that the two
+// servers know each other: this one has the key, or on server 0 the other's process. beat runs on the goroutine of one
+// bond, and takes the lock only briefly. The caller fails the job with failure.
 func (b *bond) beat(ctx context.Context, met bool) (pause time.Duration, failure error) {
-	if !met && b.index == 0 { // the other is to report first
+	if !met && b.index == 0 { // the other server reports first
 		b.heard, b.absent = b.st.Now(), peer.Absence{}
 		return b.pace / 4, nil
 	}
@@ -50,8 +50,8 @@ func (b *bond) beat(ctx context.Context, met bool) (pause time.Duration, failure
 	return b.pace, nil
 }
 
-// missed says what follows when there was no answer: nothing listens where a process has ended, so that this is seen
-// sooner than silence. err is how the attempt ended.
+// missed decides what follows when there was no answer. A refused connection shows that a process has ended sooner than
+// silence does. err is how the attempt ended.
 func (b *bond) missed(err error) (pause time.Duration, failure error) {
 	now := b.st.Now()
 	nobody, silent := b.absent.Note(err, now), now.Sub(b.heard)
@@ -61,7 +61,7 @@ func (b *bond) missed(err error) (pause time.Duration, failure error) {
 		return 0, wire.Refuse(wire.StatusBack,
 			"%s has ended, nobody listens there any more, and its weights are lost: "+
 				"start the job again from its last checkpoint", b.name(b.to))
-	case silent > b.away() && silent <= b.peers.Away: // a server that was asked to end waits for none that is gone
+	case silent > b.away() && silent <= b.peers.Away: // a server about to end waits for none that is gone
 		return 0, wire.Refuse(wire.StatusBack, "%s was silent for %v, and others were asked to end: start the job "+
 			"again from its last checkpoint", b.name(b.to), silent.Round(time.Millisecond))
 	case silent > b.peers.Away:
@@ -73,7 +73,7 @@ func (b *bond) missed(err error) (pause time.Duration, failure error) {
 	return b.pace, nil
 }
 
-// away is how long a server may be silent: three heartbeats where the job is about to end.
+// away is how long a server may be silent: at most three heartbeats if the job is about to end.
 func (b *bond) away() time.Duration {
 	b.st.Lock()
 	defer b.st.Unlock()
@@ -83,7 +83,7 @@ func (b *bond) away() time.Duration {
 	return b.peers.Away
 }
 
-// endedAfter is how long nothing listens there before the server has ended for good.
+// endedAfter is how long nothing listens at the endpoint until the server counts as ended for good.
 func (b *bond) endedAfter() time.Duration {
 	if b.journal.ComesBack() {
 		return b.peers.Away
@@ -91,7 +91,7 @@ func (b *bond) endedAfter() time.Duration {
 	return min(endedAfter, b.peers.Timeout/4)
 }
 
-// refusalOf is the refusal that an error wraps: what another process has answered, and not what the network has done.
+// refusalOf returns the refusal that an error wraps: the answer of another process, not a failure of the network.
 func refusalOf(err error) (*wire.Refusal, bool) {
 	var r *wire.Refusal
 	return r, errors.As(err, &r)

@@ -7,27 +7,26 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// changed notes, in a mode where workers train copies of the tables, for each worker's current life which rows others
-// have changed since it asked for them. In other modes it notes nothing.
+// changed records, in a mode where workers train copies of the tables, which rows others have changed since a worker's
+// current life asked for them. In other modes it records nothing.
 type changed struct {
 	st   *state.Job
 	part *state.Part
-	// on says that the mode has copies.
+	// on reports that the mode has copies.
 	on bool
-	// byWorker has nil for a worker that is not in the job. Guarded by the lock; what is in it has one of its own.
+	// byWorker has nil for a worker that is not in the job. Guarded by the lock; its elements have locks of their own.
 	byWorker []*changes
 }
 
-// changes are the rows that the others have changed since a worker's life asked for them. Tables note them, a bit a
-// row, while they are pushed; the recorder says which are for an answer, and again which when the same request comes
-// again.
+// changes are the rows that others have changed since a worker's life asked for them. Tables record them while rows are
+// pushed, a bit a row; the recorder decides which rows an answer has, and repeats the decision for a repeated request.
 type changes struct {
 	*mode.Recorder
 	tables []*table.Watch // by embedding
 }
 
-// reset notes for a life that begins: it has seen no row yet, so all that exist are new to it, as they are to a life of
-// which a server that was started again knows nothing. Locked.
+// reset begins the records of a new life, to which all existing rows are new, or of a life after this server was
+// started again, when it can't tell which rows are new. The caller holds the lock.
 func (c *changed) reset(worker int) error {
 	c.end(worker)
 	if !c.on {
@@ -48,8 +47,8 @@ func (c *changed) reset(worker int) error {
 	return nil
 }
 
-// anew has all workers take over all rows of a table, since some are gone or all are others. Locked. Each worker's next
-// pages begin with the first row.
+// anew marks all rows of a table as changed for all workers, since rows were dropped or the table was replaced. The
+// caller holds the lock. Each worker's next pages begin with the first row.
 func (c *changed) anew(table int) {
 	for _, is := range c.byWorker {
 		if is != nil {
@@ -58,7 +57,7 @@ func (c *changed) anew(table int) {
 	}
 }
 
-// end ends the noting for a life that has ended. Locked. A table notes nothing for it from then on, which makes pushes
+// end ends the records of a life. The caller holds the lock. The tables then record nothing for it, which makes pushes
 // cheaper.
 func (c *changed) end(worker int) {
 	if was := c.byWorker[worker]; was != nil {
@@ -69,7 +68,8 @@ func (c *changed) end(worker int) {
 	}
 }
 
-// watches note the rows that a worker itself pushes for all others, by embedding; nil if nothing is noted. Locked.
+// watches are where a worker's pushes must not be recorded, by embedding; nil if nothing is recorded. The caller holds
+// the lock.
 func (c *changed) watches(worker int) []*table.Watch {
 	if is := c.byWorker[worker]; is != nil {
 		return is.tables
@@ -77,7 +77,7 @@ func (c *changed) watches(worker int) []*table.Watch {
 	return nil
 }
 
-// of is what has changed for the sender of a frame. It refuses a sender that is not in the job, and every sender in
+// of returns the changes for the sender of a frame. It refuses a sender that is not in the job, and every sender in
 // modes without copies.
 func (c *changed) of(f *wire.Frame) (*changes, error) {
 	c.st.Lock()

@@ -15,31 +15,31 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// clipping brings the norms of whole gradients to updates, where a rule clips by them and servers share the gradient:
-// server 0 sums, the others ask it.
+// clipping computes the norms of whole gradients for updates, if a rule clips by them and several servers hold parts of
+// the gradient: server 0 sums, the others send it their parts.
 //
 // All servers make the same updates in the same order, since workers send every push to every server, and rounds close
 // alike. So each server's request for a round meets the requests of all others, and no server waits for one that waits
 // for another round. The one exception is a worker's death, when a round may close on some servers alone; package
-// roster says how, and norms what follows. A server alone, or a rule without a norm, needs no peers and none of this.
+// roster describes that, and norms the consequence. A single server, or a rule without a norm, needs none of this.
 type clipping struct {
-	// summed is the record of a round's sums, which all servers have sent.
+	// summed is the record of a round's sums, to which all servers have contributed.
 	st     *state.Job
 	peers  *state.Peers
 	summed state.Event[wire.Norms]
-	// by is the rule's clip, nil where servers have nothing to clip: workers have, or the rule does not.
+	// by is the rule's clip; nil if servers clip nothing, because workers have clipped or the rule does not clip.
 	by optimizer.NormClipper
-	// params is the number of params in the layout, by which sums are indexed.
+	// params is the number of params in the layout; sums are indexed by param.
 	params int
-	// norms are guarded by the lock.
-	norms norms           // server 0's
+	// norms is guarded by the lock.
+	norms norms           // on server 0
 	life  context.Context // ends when the server closes or the job fails
 	// limit bounds a request to server 0, which answers when the slowest server has closed the round.
 	limit time.Duration // of a wait for the others
 }
 
-// register has the sums outlive a kill that every server has sent: one that missed them asks again. Sums that are not
-// complete yet are in no record: their servers wait for an answer, and send them again.
+// register makes complete sums survive a kill, for a server that missed them and asks again. Incomplete sums are in no
+// record: their servers wait for an answer, and send them again.
 func (c *clipping) register(m *state.Memory) {
 	state.TryFact(m, "norms", func() (all []wire.Norms) {
 		for _, r := range c.norms.order {
@@ -57,8 +57,8 @@ func (c *clipping) register(m *state.Memory) {
 	c.summed = state.TryEvent(m, "norms", func(_ context.Context, n wire.Norms) error { return c.recall(n) })
 }
 
-// recall has the sums of a round that every server has sent. Locked. After it no server is waited for in that round or
-// an earlier one.
+// recall restores the complete sums of a round. The caller holds the lock. From then on no server is waited for in that
+// round or an earlier one.
 func (c *clipping) recall(n wire.Norms) error {
 	sums, err := gradient.ParseSquares(n.Sums, c.params)
 	if err != nil {
@@ -75,8 +75,8 @@ func (c *clipping) recall(n wire.Norms) error {
 	return nil
 }
 
-// clipOf is the clip that servers apply under a rule: in modes without rounds workers have limited what they push. nil
-// means that servers clip nothing. A clip that wants all gradients in one place is an error, which New returns.
+// clipOf is the clip that servers apply under a rule, nil if they apply none: in modes without rounds workers have
+// clipped what they push. A clip that needs all gradients in one place is an error, which New returns.
 func clipOf(rule optimizer.Rule, m mode.Traits) (optimizer.NormClipper, error) {
 	clip, clips := rules.ClipperOf(rule)
 	if !clips || !m.Rounds {
@@ -90,13 +90,13 @@ func clipOf(rule optimizer.Rule, m mode.Traits) (optimizer.NormClipper, error) {
 	return by, nil
 }
 
-// needsPeers says whether an update has to wait for other servers. The answer never changes. Where it is true, updates
-// are made on goroutines of their own.
+// needsPeers reports whether updates have to wait for other servers, and are made on goroutines of their own. It never
+// changes.
 func (c *clipping) needsPeers() bool { return c.by != nil && len(c.peers.Endpoints) > 1 }
 
-// sum replaces this server's sums of squares of a round's gradient, by param, with the sums over all servers. It is
-// called while an update is applied, without the lock, and waits for the other servers. On server 0 the wait is that of
-// gather, elsewhere the answer to a request that is repeated. An error fails the job.
+// sum adds the other servers' sums of squares of a round's gradient to this server's, by param. It is called while an
+// update is applied, without the lock, and waits for the other servers: on server 0 in gather, elsewhere for the answer
+// to a repeated request. An error fails the job.
 func (c *clipping) sum(r mode.Round, own []gradient.Squares) ([]gradient.Squares, error) {
 	if c.peers.Index == 0 {
 		return c.gather(r, 0, own)
@@ -112,8 +112,8 @@ func (c *clipping) sum(r mode.Round, own []gradient.Squares) ([]gradient.Squares
 	return gradient.ParseSquares(all.Sums, len(own))
 }
 
-// handle is server 0's part: it answers when every server has sent its sums of that round. It answers a round's request
-// as often as it comes, as long as norms remembers the round.
+// handle answers another server, on server 0, when every server has sent its sums of that round. It answers repeated
+// requests as long as norms keeps the round.
 func (c *clipping) handle(_ *wire.Frame, msg *wire.Norms, r *state.Reply) error {
 	if c.peers.Index != 0 || !c.needsPeers() || msg.Server <= 0 || msg.Server >= len(c.peers.Endpoints) {
 		return wire.Refuse(wire.StatusRefused, "server %d sums no norms for server %d", c.peers.Index, msg.Server)
@@ -129,8 +129,8 @@ func (c *clipping) handle(_ *wire.Frame, msg *wire.Norms, r *state.Reply) error 
 	return r.JSON(wire.Norms{Round: msg.Round, Sums: gradient.AppendSquares(nil, all)})
 }
 
-// gather adds a server's sums to a round's and waits for the others'. It has no end of its own beside the wait timeout:
-// a server whose round closes late makes all wait.
+// gather adds a server's sums to a round's and waits for the others'. It has no bound but the wait timeout: a server
+// that closes the round late makes all wait.
 func (c *clipping) gather(r mode.Round, from int, own []gradient.Squares) ([]gradient.Squares, error) {
 	c.st.Lock()
 	defer c.st.Unlock()
@@ -153,7 +153,7 @@ func (c *clipping) gather(r mode.Round, from int, own []gradient.Squares) ([]gra
 	return l.sums, err
 }
 
-// lacking names the servers that a round's norm waits for, for a person. Locked.
+// lacking names the servers that a round's norm waits for, for a person. The caller holds the lock.
 func (c *clipping) lacking(r mode.Round, l *roundNorms) string {
 	var names []string
 	for _, i := range c.norms.missing(r, l) {

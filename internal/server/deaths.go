@@ -11,43 +11,46 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// deaths looks for silence. Server 0 decides that a worker is dead and takes it out on all servers, as package roster
-// draws it; each server by itself gives up when the workers it waits for never come, or when all have fallen silent.
+// deaths looks for silent workers. Server 0 decides that a worker is dead and takes it out on all servers, as package
+// roster draws it; each server by itself gives up when the workers it waits for never come, or when all have fallen
+// silent.
 //
-// One goroutine does all of it, one death after the other. A death takes as long as all servers need, one after the
-// other, to answer twice; rounds go on when the last of the dead is out. Between two looks nothing of it runs. A worker
-// that has said that it ends is taken out the same way, only sooner.
+// One goroutine handles one death after the other. A death takes two requests to each server, one server after the
+// other; rounds go on when the last of the dead is out. Nothing runs between two looks. A worker that has announced its
+// end is taken out in the same way, only sooner.
 type deaths struct {
 	st     *state.Job
 	roster *roster.Roster
 	hope   *roster.Hope
-	// peers are told of a death by the goroutine of watch alone.
+	// peers send the orders of a death, from the goroutine of watch alone.
 	peers      *state.Peers
 	leading    *leading
 	membership *membership
-	// lines have the connections of workers, by which the death of a process is known sooner than by its silence.
+	// lines are the connections of workers, whose end shows the death of a process sooner than its silence.
 	lines *lines
-	// rounds say whether the dead has a gradient in the open round, and rates which factor it may have set alone.
+	// rounds know whether the dead worker has a gradient in the open round, and rates which factor it may have set here
+	// alone.
 	rounds   *rounds
 	rates    *rates
 	clipping *clipping
 	fences   state.Event[wire.Leave]
 	drops    state.Event[wire.Leave]
-	// torn is about the last gradient of the dead: rounds may have it in one server's weights and not in another's.
-	torn bool          // the mode has rounds, which a death can tear
+	// torn concerns the last gradient of a dead worker: rounds may have it in the weights of one server and not of
+	// another.
+	torn bool          // the mode has rounds
 	back bool          // no worker goes on without the others
-	pace time.Duration // of looks
+	pace time.Duration // interval of looks
 	log  *slog.Logger
 }
 
-// register has outlive a kill that a worker was fenced off, and that it was taken out.
+// register makes it survive a kill that a worker was fenced off, and that it was taken out.
 func (c *deaths) register(m *state.Memory) {
 	c.fences = state.AddEvent(m, "fence", func(l wire.Leave) { c.roster.Fence(l.Worker, l.Life, l.Why) })
 	c.drops = state.AddEvent(m, "drop", c.takeOut)
 }
 
-// watch looks for silence until ctx ends. It also ends waits that have become hopeless. On other servers than the first
-// it declares no death: these come as orders.
+// watch looks for silent workers until ctx ends. It also ends waits that have become hopeless. Servers other than
+// server 0 declare no death: they receive orders.
 func (c *deaths) watch(ctx context.Context) {
 	tick := time.NewTicker(c.pace)
 	defer tick.Stop()
@@ -69,8 +72,7 @@ func (c *deaths) watch(ctx context.Context) {
 	}
 }
 
-// silent are the deaths that begin. Each is returned once. They include the deaths of processes whose connections the
-// system has ended.
+// silent returns the deaths that begin, each once. They include processes whose connections the system has closed.
 func (c *deaths) silent() []*roster.Death {
 	c.st.Lock()
 	defer c.st.Unlock()
@@ -79,8 +81,8 @@ func (c *deaths) silent() []*roster.Death {
 	return c.roster.Silent(now)
 }
 
-// giveUp fails the job when there is no worker left to wait for. It is called at each tick on every server. started is
-// when this server's watch began.
+// giveUp fails the job if no worker is left to wait for. Every server calls it at each tick. started is when this
+// server's watch began.
 func (c *deaths) giveUp(started time.Time) {
 	c.st.Lock()
 	defer c.st.Unlock()
@@ -93,15 +95,15 @@ func (c *deaths) giveUp(started time.Time) {
 	}
 	deserted := c.hope.Desert(c.st.Now())
 	if deserted || c.st.Returned {
-		c.st.Broadcast() // a cut waits for no worker that is silent
+		c.st.Broadcast() // a cut does not wait for a silent worker
 	}
 }
 
 // declare takes a worker out of the job on all servers. Its gradient for the open round counts only if every server has
-// it. It goes in two passes over all servers, server 0 first in one and last in the other. The first fences the worker
-// off: nothing of its life counts any more, and the answers say which servers have its gradient. The second takes it
-// out, with or without that gradient. In a mode that goes back it ends the job instead. It returns when all servers
-// have answered or were given up.
+// it. There are two passes over all servers; server 0 is first in the first pass and last in the second. The first pass
+// fences the worker off: nothing of its life counts any more, and the answers report which servers have its gradient.
+// The second takes it out, with or without that gradient. In a mode that goes back, declare ends the job instead. It
+// returns when all servers have answered or were given up.
 func (c *deaths) declare(ctx context.Context, d *roster.Death) {
 	c.log.Error("worker is dead", "worker", d.Worker, "silent", d.Silent.Round(time.Millisecond), "why", d.Why)
 	if c.back {
@@ -111,16 +113,16 @@ func (c *deaths) declare(ctx context.Context, d *roster.Death) {
 			"worker %d has ended (%s): start the job again from its last checkpoint", d.Worker, d.Why))
 		return
 	}
-	if err := c.leading.dying(d.Worker); err != nil { // as other messages say
+	if err := c.leading.dying(d.Worker); err != nil { // the job has failed, as other messages say
 		return
 	}
 	defer c.leading.died()
 	order := wire.Leave{Worker: d.Worker, Life: d.Life, Why: d.Why}
 	published := c.fenceAll(ctx, d, order)
-	if ctx.Err() != nil { // this server ends: who takes its place begins again
+	if ctx.Err() != nil { // this server ends: the process that takes its place begins again
 		return
 	}
-	if d.Worker == 0 && !published { // no other has the first weights, for which all wait
+	if d.Worker == 0 && !published { // no other worker has the first weights, for which all wait
 		c.st.Lock()
 		defer c.st.Unlock()
 		c.st.Fail(wire.Refuse(wire.StatusBack,
@@ -128,11 +130,11 @@ func (c *deaths) declare(ctx context.Context, d *roster.Death) {
 		return
 	}
 	order.Forget, order.Returns = d.Forget(), d.Returns
-	order.Rate, order.RateRound = c.rates.latest() // the worker may have set it, and told this server alone
+	order.Rate, order.RateRound = c.rates.latest() // the worker may have set it on this server alone
 	c.dropAll(ctx, d, order)
 }
 
-// fenceAll is the first pass. published says that all servers that answered have their first weights.
+// fenceAll is the first pass. published reports whether all servers that answered have their first weights.
 func (c *deaths) fenceAll(ctx context.Context, d *roster.Death, order wire.Leave) (published bool) {
 	published = true
 	fenced := func(a wire.Fenced) {
@@ -151,7 +153,7 @@ func (c *deaths) fenceAll(ctx context.Context, d *roster.Death, order wire.Leave
 	return published
 }
 
-// dropAll is the second pass. It ends early where another life has begun, or this server ends.
+// dropAll is the second pass. It ends early if another life has begun, or this server ends.
 func (c *deaths) dropAll(ctx context.Context, d *roster.Death, order wire.Leave) {
 	c.peers.Others(func(to int) {
 		if !c.dying(d) {
@@ -165,7 +167,7 @@ func (c *deaths) dropAll(ctx context.Context, d *roster.Death, order wire.Leave)
 		d.Dropped(to, mode.Round(a.Counts))
 	})
 	if ctx.Err() != nil || !c.dying(d) {
-		// a server that was not told would wait for the dead: this one must not know that it is
+		// a server that has no order would wait for the dead worker: server 0 must not take it out then
 		return
 	}
 	d.Dropped(0, mode.Round(c.dropOff(order).Counts))
@@ -175,16 +177,16 @@ func (c *deaths) dropAll(ctx context.Context, d *roster.Death, order wire.Leave)
 	}
 }
 
-// dying reports whether the dead worker's place is still empty: a server that is away may have been waited for, for
-// minutes. Another life that has begun meanwhile ends the order: it would be taken out in the place of the dead one.
+// dying reports whether the dead worker's place is still empty: the wait for a server that is away may have taken
+// minutes. If another life has begun meanwhile, the order ends: it would take out the new life.
 func (c *deaths) dying(d *roster.Death) bool {
 	c.st.Lock()
 	defer c.st.Unlock()
 	return c.roster.Dying(d.Worker, d.Life)
 }
 
-// fenceOff refuses all that a dead worker's life may still send, and says how far it came. Twice it has the same
-// effect, and the same answer as long as no round closes.
+// fenceOff refuses everything that a dead worker's life may still send, and returns how far it came. Repeating it has
+// no further effect, and returns the same as long as no round closes.
 func (c *deaths) fenceOff(l wire.Leave) wire.Fenced {
 	c.st.Lock()
 	defer c.st.Unlock()
@@ -194,8 +196,8 @@ func (c *deaths) fenceOff(l wire.Leave) wire.Fenced {
 		Pushed: c.rounds.noted[l.Worker] != nil}
 }
 
-// dropOff takes a dead worker out, and says up to where its gradients count. Server 0 compares what servers answer, and
-// its log names a gradient that only some have.
+// dropOff takes a dead worker out, and returns up to which round its gradients count. Server 0 compares the servers'
+// answers, and logs a gradient that only some of them have.
 func (c *deaths) dropOff(l wire.Leave) wire.Dropped {
 	c.st.Lock()
 	defer c.st.Unlock()
@@ -204,20 +206,20 @@ func (c *deaths) dropOff(l wire.Leave) wire.Dropped {
 	return wire.Dropped{Counts: uint64(c.rounds.counted(l.Worker))}
 }
 
-// takeOut does what an order says. Locked. A factor that comes with the order is set first: the round that goes on may
-// need it.
+// takeOut executes an order to take a worker out. The caller holds the lock. A factor that comes with the order is set
+// first: the round that goes on may need it.
 func (c *deaths) takeOut(l wire.Leave) {
 	if l.Rate > 0 {
 		c.rates.set(mode.Round(l.RateRound), l.Rate)
 	}
-	c.roster.Fence(l.Worker, l.Life, l.Why) // which may not have arrived
+	c.roster.Fence(l.Worker, l.Life, l.Why) // the fence may not have arrived
 	if c.roster.Drop(l.Worker, l.Life, l.Returns) {
 		c.membership.depart(l.Worker, l.Forget)
 	}
 }
 
-// fence and drop are server 0's orders on the other servers. Both answer a repeated order as the first time, since
-// server 0 repeats until it has an answer.
+// fence and drop execute server 0's orders on the other servers. Both answer a repeated order as the first time, since
+// server 0 repeats it until it has an answer.
 func (c *deaths) fence(_ *wire.Frame, l *wire.Leave, r *state.Reply) error {
 	if err := c.check(l); err != nil {
 		return err
@@ -225,7 +227,7 @@ func (c *deaths) fence(_ *wire.Frame, l *wire.Leave, r *state.Reply) error {
 	return r.JSON(c.fenceOff(*l))
 }
 
-// drop is the second of them. Its log line is on every server.
+// drop is the second order. Each server logs it.
 func (c *deaths) drop(_ *wire.Frame, l *wire.Leave, r *state.Reply) error {
 	if err := c.check(l); err != nil {
 		return err

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// delays remembers, where gradients are compensated for their delay, which dense weights each worker was given, at
-// which its next gradient is computed. It has a lock of its own, since pulls read weights without the server's.
+// delays remembers, for delay compensation, the dense weights that each worker was sent: its next gradient is computed
+// at them. It has a lock of its own, since pulls read weights without the server's.
 type delays struct {
 	on     bool
 	floats int // of a server's dense weights
@@ -14,7 +14,7 @@ type delays struct {
 	pulled [][]float32 // by worker
 }
 
-// remember takes the dense values that a worker gets, from that place on. It needs no lock of its caller.
+// remember stores the dense values that a worker is sent, from place from on. The caller needs no lock.
 func (d *delays) remember(worker, from int, w []float32) {
 	if !d.on {
 		return
@@ -27,8 +27,8 @@ func (d *delays) remember(worker, from int, w []float32) {
 	copy(d.pulled[worker][from:], w)
 }
 
-// of is a copy of what a worker was given, nil if it was given nothing. The gradient that comes next was computed at
-// these weights.
+// of returns a copy of the weights that a worker was sent, at which its next gradient was computed; nil if it was sent
+// none.
 func (d *delays) of(worker int) []float32 {
 	if !d.on {
 		return nil
@@ -38,7 +38,7 @@ func (d *delays) of(worker int) []float32 {
 	return slices.Clone(d.pulled[worker])
 }
 
-// forget is for a life that begins.
+// forget drops the weights of a worker when a life begins.
 func (d *delays) forget(worker int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

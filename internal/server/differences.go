@@ -8,21 +8,22 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// differences tell processes that build another job in what they differ. Who knows the whole fingerprint may join: so a
-// few of its lines are told, which is what people need who have mistyped something, and the log has the others.
+// differences tells processes that build another job in what they differ. A process with the whole fingerprint may
+// join, so that a refusal shows only a few of its lines, enough for a person who has mistyped something; the log has
+// the others.
 type differences struct {
 	fingerprint layout.Fingerprint
 	log         *slog.Logger
 
 	mu   sync.Mutex
-	told map[int]bool // by line
+	told map[int]bool // lines that were shown
 }
 
-// mostTold is how many lines of the fingerprint are told.
+// mostTold is the number of lines of the fingerprint that are shown.
 const mostTold = 3
 
-// refusal refuses a process of another job, which says of which build it is; nil if it is of this job. mine and theirs
-// name the two processes for the text. It takes no lock but its own.
+// refusal refuses a process of another job, with its build; nil if it is of this job. mine and theirs name the two
+// processes in the text. It takes only its own lock.
 func (c *differences) refusal(mine string, other layout.Fingerprint, theirs, build string) error {
 	d := c.fingerprint.Difference(mine, other, theirs)
 	if d == "" {
@@ -39,7 +40,7 @@ func (c *differences) refusal(mine string, other layout.Fingerprint, theirs, bui
 		wire.Apart(mine, theirs, build))
 }
 
-// tells says whether a line may be told, and whether for the first time.
+// tells reports whether a line may be shown, and whether it is for the first time.
 func (c *differences) tells(line int) (told, first bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -12,23 +12,24 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// Each server looks for the newest checkpoint by itself, so that tables are filled before anybody is served, and in any
-// order of starts. Two of them may find different ones: a directory's list is late on another machine, or a process of
-// the run before has saved once more meanwhile. What server 0 has begun from counts, which it says together with the
-// key of the generation: before a server has that, no worker can join it.
+// Each server looks for the newest checkpoint by itself, so that tables are filled before the server serves, and
+// servers may start in any order. Two servers may find different checkpoints: a directory listing arrives late on
+// another machine, or a process of the run before has saved once more meanwhile. The checkpoint of server 0 counts.
+// Server 0 names it when it sends the key of the generation, without which no worker can join a server.
 
-// loader fills the tables from a checkpoint of the job's own.
+// loader fills the tables from one of the job's own checkpoints.
 type loader func(ctx context.Context, dir string) (checkpoint.Manifest, error)
 
-// another is how to begin from another checkpoint. Resume sets load, before Run; patience is how long follow tries.
+// another loads another checkpoint than the one this server found. Resume sets load, before Run; patience bounds
+// follow.
 type another struct {
-	load     loader // nil where the job has none of its own
+	load     loader // nil if the job has no checkpoints of its own
 	patience time.Duration
 }
 
-// follow has this server begin from the checkpoint that server 0 has begun from, if it has found another itself. It
-// waits for one that it can't see yet. It is called once, by the goroutine that reports to server 0, before any worker
-// can join. An error is the job's end, unless ctx has ended: then it is ctx's cause.
+// follow makes this server begin from the checkpoint that server 0 has begun from, if it found another itself. It waits
+// for one that is not visible yet. It is called once, by the goroutine that reports to server 0, before any worker can
+// join. An error ends the job, unless ctx has ended: then it is ctx's cause.
 func (c *recovery) follow(ctx context.Context, first wire.Base) error {
 	switch {
 	case first == c.base:
@@ -48,8 +49,8 @@ func (c *recovery) follow(ctx context.Context, first wire.Base) error {
 	return context.Cause(ctx)
 }
 
-// loadNamed loads a checkpoint, again and again until it is whole or patience ends. The journal begins anew behind it,
-// from that checkpoint. why is the last reason that says more than the end of the wait.
+// loadNamed loads a checkpoint, repeatedly until it is whole or patience ends, and begins the journal anew from it. why
+// is the last error that is not just the end of the wait.
 func (c *recovery) loadNamed(ctx context.Context, dir, id string) (why error) {
 	ctx, cancel := context.WithTimeout(ctx, c.another.patience)
 	defer cancel()
@@ -68,7 +69,7 @@ func (c *recovery) loadNamed(ctx context.Context, dir, id string) (why error) {
 	})
 }
 
-// resumeFrom loads a checkpoint, from which the job goes on.
+// resumeFrom loads a checkpoint from which the job goes on.
 func (c *recovery) resumeFrom(ctx context.Context, dir string, load loader) error {
 	m, err := load(ctx, dir)
 	if err == nil {
@@ -77,8 +78,8 @@ func (c *recovery) resumeFrom(ctx context.Context, dir string, load loader) erro
 	return err
 }
 
-// resumed notes the checkpoint that was loaded: progress is what workers that join are told, and base what server 0
-// tells the other servers.
+// resumed records the checkpoint that was loaded: progress is sent to workers that join, and base by server 0 to the
+// other servers.
 func (c *recovery) resumed(dir string, m checkpoint.Manifest) {
 	c.base = wire.Base{Name: files.Base(dir), ID: m.ID}
 	if m.Progress != nil {

@@ -8,24 +8,24 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// foresight says which answers have foreseen dense weights, as [update.Ahead] has them.
+// foresight decides which answers have predicted dense weights, see [update.Ahead].
 type foresight struct {
-	// on says that the mode foresees weights, and that this server has dense ones.
+	// on reports that the mode predicts weights, and that this server has dense ones.
 	on bool
-	// lookAhead says that workers ask for a step's weights one step earlier.
+	// lookAhead reports that workers ask for a step's weights one step earlier.
 	lookAhead bool
 	floats    int // of a server's dense weights
 }
 
-// newForesight decides whether answers have foreseen weights: in modes that know it, where a worker misses updates of
-// others or of its own, and not beside delay compensation, which corrects the gradient instead.
+// newForesight decides whether answers have predicted weights: in modes that support it, if a worker misses updates of
+// others or of its own, and not with delay compensation, which corrects the gradient instead.
 func newForesight(s strategy.Strategy, workers, floats int) foresight {
 	on := mode.Of(s.Mode).Foresight && (workers > 1 || s.LookAhead) && !s.NoForesight && s.DelayCompensation == 0
 	return foresight{on: on && floats > 0, lookAhead: s.LookAhead, floats: floats}
 }
 
-// ask has a push leave foreseen weights in its reply, if its sender wants all dense weights of this server and says
-// which it has.
+// ask makes a push compute predicted weights for its reply, if its sender asks for all dense weights of this server and
+// names the version that it has.
 func (o *foresight) ask(p *push, f *wire.Frame, r *state.Reply) {
 	p.grad.Ahead = nil
 	from, to, err := f.Span(o.floats)

@@ -9,23 +9,23 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// frozen has the frozen dense params, on server 0. They take no part in training, such as the statistics of batch norm,
-// and each worker has its own values. Server 0 keeps the values of the worker that saved last or of the checkpoint that
-// was loaded: so they are in its part like any block, and workers that join begin with them.
+// frozen keeps the frozen dense params, on server 0. They take no part in training, such as the statistics of batch
+// norm, and each worker has its own values. Server 0 keeps the values of the worker that saved last or of the
+// checkpoint that was loaded: so they are in its part like any block, and workers that join begin with them.
 type frozen struct {
 	st   *state.Job
 	part *state.Part
-	// known are the params, by index, of which server 0 has a worker's values or a checkpoint's. Guarded by the lock.
+	// known has the params, by index, of which server 0 has a worker's or a checkpoint's values. Guarded by the lock.
 	known map[int]bool
 	saved state.Record // the values of the worker that saves
-	// coming are the values that it brings to the cut of that number, as far as they are there.
+	// coming are the values received so far from the worker that saves, for the cut of that number.
 	coming struct {
 		number uint64
 		values []float32
 	}
 }
 
-// register has the values of a worker that saves outlive a kill, before a checkpoint has them.
+// register makes the values of a worker that saves survive a kill, before a checkpoint has them.
 func (c *frozen) register(m *state.Memory) {
 	c.saved = state.AddRecord(m, state.KindFrozen, func(f *wire.Frame) error {
 		w, _, _, err := c.part.Weights(f, c.part.FrozenFloats(), new([]float32))
@@ -36,7 +36,7 @@ func (c *frozen) register(m *state.Memory) {
 	})
 }
 
-// handleKeep takes a piece of the values of the worker that saves: they count when its part of the checkpoint is
+// handleKeep stores a piece of the values of the worker that saves: they count when the part of the checkpoint is
 // written. It refuses a worker whose cut does not ask for them now.
 func (c *frozen) handleKeep(f *wire.Frame, msg *wire.Keep, _ *state.Reply) error {
 	w, from, _, err := c.part.Weights(f, c.part.FrozenFloats(), new([]float32))
@@ -54,8 +54,8 @@ func (c *frozen) handleKeep(f *wire.Frame, msg *wire.Keep, _ *state.Reply) error
 	return c.keep(msg.ID, from, w)
 }
 
-// keep takes a piece of the values, from that place on. Pieces come in order; one that comes again changes nothing.
-// Locked. Values of another cut are dropped by the first piece of this one.
+// keep stores a piece of the values, from place from on. Pieces come in order; a repeated piece changes nothing. The
+// caller holds the lock. The first piece for a cut drops the values of another cut.
 func (c *frozen) keep(id string, from int, w []float32) error {
 	if number := c.st.Leader.Held(id); c.coming.number != number {
 		c.coming.number, c.coming.values = number, nil
@@ -71,8 +71,8 @@ func (c *frozen) keep(id string, from int, w []float32) error {
 	return nil
 }
 
-// complete refuses a checkpoint for which not all values have come. Locked. A cut of a job without frozen params needs
-// none.
+// complete refuses a checkpoint for which values are missing. The caller holds the lock. A job without frozen params
+// needs none.
 func (c *frozen) complete(id string) error {
 	if c.coming.number != c.st.Leader.Held(id) {
 		c.coming.number, c.coming.values = c.st.Leader.Held(id), nil
@@ -83,8 +83,8 @@ func (c *frozen) complete(id string) error {
 	return nil
 }
 
-// set puts the saving worker's values, if it brought any, into the tables. Locked. It notes them first, so that a
-// process that comes back has them though it has no checkpoint with them yet.
+// set stores the saving worker's values, if it sent any, in the tables. The caller holds the lock. It records them
+// first, so that a process that comes back has them before a checkpoint does.
 func (c *frozen) set(w []float32) error {
 	if len(w) == 0 {
 		return nil
@@ -93,7 +93,7 @@ func (c *frozen) set(w []float32) error {
 	return c.put(w)
 }
 
-// put puts frozen values into the tables. Locked. w has all of them, in the layout's order.
+// put stores frozen values in the tables. The caller holds the lock. w has all of them, in the layout's order.
 func (c *frozen) put(w []float32) error {
 	return c.part.EachFrozen(func(b layout.Block, values *table.Dense) error {
 		c.known[b.Param] = true
@@ -101,16 +101,16 @@ func (c *frozen) put(w []float32) error {
 	})
 }
 
-// loaded notes which params have come from a checkpoint: all that are not absent from it. Locked. Of an absent one the
-// first worker that saves brings the values.
+// loaded notes the params that a load has filled: all but the absent ones. The caller holds the lock. The first worker
+// that saves brings the values of an absent one.
 func (c *frozen) loaded(absent []string) {
 	for _, b := range c.part.Frozen() {
 		c.known[b.Param] = !slices.Contains(absent, b.Name)
 	}
 }
 
-// handleBring answers a worker that joins with the values that are known, or with word that none are: then the worker
-// keeps its own, with which its params were made.
+// handleBring answers a worker that joins with the known values, or reports that none are known: then the worker keeps
+// the initial values of its params.
 func (c *frozen) handleBring(f *wire.Frame, r *state.Reply) error {
 	from, to, err := f.Span(c.part.FrozenFloats())
 	if err != nil {

@@ -11,49 +11,47 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// gathering has the collectives of workers, on server 0: each sends a blob and gets the blobs of all. A barrier is a
-// gather of nothing. The collectives under way are kept, and the last ones that are complete, for requests that come
-// again.
+// gathering runs the collectives of workers, on server 0: each worker sends a blob and gets the blobs of all. A barrier
+// is a gather without data. The collectives under way and the last complete ones are kept, for repeated requests.
 //
-// Workers number their collectives, and make them in the same order; the call, which each sends with its blob, holds
-// them to that. A worker that has left or died is waited for no more. One that was started again alone makes its
-// collectives from the first on: the ones that the others have behind them are answered at once, with what all brought
-// as long as that is little, and refused where it was forgotten.
+// Workers number their collectives and make them in the same order; each sends its call with its blob, so that a
+// difference is found. A worker that has left or died is not waited for. One that was started again alone makes its
+// collectives from the first on: those that the others have completed are answered at once, with the data of all while
+// they are kept, and refused after that.
 type gathering struct {
 	st     *state.Job
 	roster *roster.Roster
 	ended  state.Event[gatherRecord]
-	// byNumber has the collectives of order, which are the last keepGathers that were begun, oldest first.
+	// byNumber has the collectives of order: the last keepGathers that were begun, oldest first.
 	byNumber map[uint64]*gathered
 	order    []uint64
-	past     uint64 // the highest that is over and not in byNumber
-	silent   uint64 // up to which no worker brought anything to them
+	past     uint64 // the highest collective that is over and not in byNumber
+	silent   uint64 // no worker brought data to the collectives up to this one
 }
 
-// gathered is one collective. It is complete when each worker in the job has sent its part, and stays in the list after
-// that for requests that come again.
+// gathered is one collective. It is complete when each worker in the job has sent its part, and is kept after that for
+// repeated requests.
 type gathered struct {
-	// n is the number that workers give their collectives, from 1 on.
+	// n is the number of the collective, from 1 on, as workers count.
 	n     uint64
-	call  string // all that must be the same on every worker
+	call  string // what must be the same on every worker
 	first int    // the worker that came first
-	err   error  // says which workers made different calls
-	// data is what was brought, by worker: nil of a worker that has brought nothing yet, or is gone.
+	err   error  // which workers made different calls
+	// data is what each worker brought, by worker: nil for a worker that has brought nothing yet, or is gone.
 	data [][]byte
-	more []int // workers whose parts go on
-	// have says, by worker, who has come.
+	more []int // workers that have more data to send
+	// have records, by worker, which parts have come.
 	have  []bool
-	lives []uint32 // of the workers whose parts these are
-	// done says that all who were in the job have come, which stays so.
+	lives []uint32 // the workers' lives that sent the parts
+	// done records that all workers in the job had sent their parts, and stays set.
 	done bool
-	// loads are what the workers whose parts these are knew of loads when it was done, by worker; nil behind a return.
+	// loads are the loads that the participants had been told of when it was done, by worker; nil after a return.
 	loads map[int]wire.Loads
-	// released means that everybody who was in the job had the answer, and forgotten that what was brought is not here
-	// any more.
+	// released means that every worker in the job had the answer; forgotten, that the data are no longer kept.
 	released, forgotten bool
 }
 
-// gatherRecord is a collective that is over. A process that comes back answers from it.
+// gatherRecord is a complete collective. A process that comes back answers from it.
 type gatherRecord struct {
 	N     uint64   `json:"n"`
 	Call  string   `json:"call"`
@@ -63,19 +61,19 @@ type gatherRecord struct {
 	Have  []bool   `json:"have"`
 	Lives []uint32 `json:"lives,omitempty"`
 
-	Forgotten bool `json:"forgotten,omitempty"` // what was brought
+	Forgotten bool `json:"forgotten,omitempty"` // the data are not kept
 }
 
 const (
-	// keepGathers is how many collectives are remembered; a worker has one under way at a time.
+	// keepGathers is the number of collectives that are kept; a worker has one under way at a time.
 	keepGathers = 256
-	// keepGathered is how many bytes are kept of what was brought to collectives that are released; nothing is kept of
-	// one that brought more than a quarter of it.
+	// keepGathered is the number of bytes of data that are kept for released collectives; the data of one that brought
+	// more than a quarter of it are dropped.
 	keepGathered = 1 << 20
 )
 
-// register has the collectives that are over outlive a kill. Collectives under way are in no record: their workers have
-// no answer, and ask again.
+// register makes complete collectives survive a kill. Collectives under way have no record: their workers have no
+// answer, and send their requests again.
 func (c *gathering) register(m *state.Memory) {
 	state.AddValue(m, "silent", &c.silent)
 	state.AddFact(m, "gathers", func() (all []gatherRecord) {
@@ -91,14 +89,15 @@ func (c *gathering) register(m *state.Memory) {
 		}
 	})
 	c.ended = state.AddEvent(m, "gathered", func(r gatherRecord) {
-		if g := c.byNumber[r.N]; g == nil || !g.done { // else another has come to it since
+		if g := c.byNumber[r.N]; g == nil || !g.done { // else a worker has joined it since
 			c.roster.Met(r.Have)
 		}
 		c.recall(r)
 	})
 }
 
-// recall has a collective that is over. Locked. All before it are released: all workers had come to this one.
+// recall restores a complete collective. The caller holds the lock. All earlier ones are released, since all workers
+// had come to this one.
 func (c *gathering) recall(r gatherRecord) {
 	if len(c.order) == 0 {
 		c.past = r.N - 1
@@ -109,8 +108,8 @@ func (c *gathering) recall(r gatherRecord) {
 	c.release(r.N - 1)
 }
 
-// handle collects a worker's blob and answers when all have come. It returns when the answer is there, which may take
-// as long as the slowest worker computes. A request that comes again joins the wait of the first, or gets its answer.
+// handle collects a worker's blob and answers when all have come, which may take as long as the slowest worker
+// computes. A repeated request waits with the first, or gets its answer.
 func (c *gathering) handle(f *wire.Frame, msg *wire.Gather, r *state.Reply) error {
 	c.st.Lock()
 	defer c.st.Unlock()
@@ -160,8 +159,8 @@ func (c *gathering) handle(f *wire.Frame, msg *wire.Gather, r *state.Reply) erro
 	return r.JSON(wire.Gathered{Data: data, More: g.more, Loads: c.loads(g, f), Left: c.roster.Left()})
 }
 
-// loads are what a worker is told of loads with its answer. What another, who had the answer before it, has loaded
-// since comes with the next: statistics that all brought to this one are set behind it. Locked.
+// loads are the loads that a worker's answer reports. Loads by a worker that had its answer earlier are reported with
+// the next collective: the statistics in this one are older than they. The caller holds the lock.
 func (c *gathering) loads(g *gathered, f *wire.Frame) wire.Loads {
 	if then, came := g.loads[int(f.Worker)]; came && g.lives[f.Worker] == f.Life {
 		return then
@@ -169,15 +168,15 @@ func (c *gathering) loads(g *gathered, f *wire.Frame) wire.Loads {
 	return c.st.LoadsOf(f.Worker)
 }
 
-// others says whether a life that comes again brings other bytes than before. To a barrier it may: statistics that its
-// worker has computed since.
+// others reports whether a repeated request of the same life brings other bytes. For a barrier it may: its worker may
+// have computed new statistics.
 func (g *gathered) others(f *wire.Frame, msg *wire.Gather) bool {
 	return g.have[f.Worker] && g.lives[f.Worker] == f.Life && msg.Call != wire.Barrier &&
 		!bytes.Equal(g.data[f.Worker], msg.Data)
 }
 
-// behind is how many collectives a worker has behind it: in the last of them it took part, or it is waited for no more.
-// Locked. A worker that was started again may leave so many out.
+// behind is the number of collectives that a worker has behind it: it took part in the last of them, or is not waited
+// for there. The caller holds the lock. A worker that was started again may skip that many.
 func (c *gathering) behind(worker int) (n uint64) {
 	n = c.past
 	for _, g := range c.byNumber {
@@ -188,8 +187,8 @@ func (c *gathering) behind(worker int) (n uint64) {
 	return n
 }
 
-// again answers a collective that all have had behind them for long: a barrier, or one to which no worker
-// brought anything. Locked.
+// again answers a collective that all workers completed long ago: a barrier, or one without data. The caller holds the
+// lock.
 func (c *gathering) again(f *wire.Frame, msg *wire.Gather, r *state.Reply) error {
 	if msg.N > c.silent && msg.Data != nil && msg.Call != wire.Barrier {
 		return notKept(f, msg)
@@ -197,8 +196,8 @@ func (c *gathering) again(f *wire.Frame, msg *wire.Gather, r *state.Reply) error
 	return r.JSON(wire.Gathered{Data: c.nothing(), Loads: c.st.LoadsOf(f.Worker), Left: c.roster.Left()})
 }
 
-// nothing is what workers bring that bring nothing. Locked. A worker that is gone has nil, as in the answer to any
-// collective.
+// nothing is the data of a collective without data. The caller holds the lock. The entry of a worker that is gone is
+// nil, as in any other answer.
 func (c *gathering) nothing() [][]byte {
 	data := make([][]byte, c.roster.Workers())
 	for w := range data {
@@ -209,7 +208,7 @@ func (c *gathering) nothing() [][]byte {
 	return data
 }
 
-// notKept refuses a collective that a worker makes which was started again.
+// notKept refuses a repeated collective of a worker that was started again, since the data are not kept.
 func notKept(f *wire.Frame, msg *wire.Gather) error {
 	return wire.Refuse(wire.StatusRefused, "worker %d was started again alone, and its collective %d is %s, which the "+
 		"others have behind them: what they brought is not kept. Have such a worker pass over what is behind "+
@@ -217,8 +216,8 @@ func notKept(f *wire.Frame, msg *wire.Gather) error {
 		msg.N, msg.Call)
 }
 
-// differ refuses a collective in which a worker makes another call than the first, for all who are in it. A worker
-// that has its answer keeps it. Locked.
+// differ fails a collective in which a worker makes another call than the first, for all its workers. A worker that has
+// its answer keeps it. The caller holds the lock.
 func (c *gathering) differ(g *gathered, worker int, call string) error {
 	err := wire.Refuse(wire.StatusRefused, "workers make different calls: worker %d is at %s, worker %d at %s: "+
 		"all must make the same calls in the same order",
@@ -230,9 +229,9 @@ func (c *gathering) differ(g *gathered, worker int, call string) error {
 	return err
 }
 
-// complete says whether everybody who is still in the job has sent his part. Once it is, it stays so. Locked. Whose
-// request sees that first makes it done: it notes the record, tells the roster who has met, and lets go of what the
-// collective before had brought.
+// complete reports whether every worker still in the job has sent its part, and stays true. The caller holds the lock.
+// The first request that finds it complete makes it done: it notes the record, informs the roster which workers have
+// met, and drops the data of the collective before.
 func (c *gathering) complete(g *gathered) bool {
 	if !g.done {
 		if c.lacks(g) {
@@ -251,8 +250,9 @@ func (c *gathering) complete(g *gathered) bool {
 	return true
 }
 
-// lacks says whether somebody has not sent his part who is in the job: also one that was gone when the collective was
-// complete, and whose next life comes to it. Another worker's life that comes to it again waits for that one. Locked.
+// lacks reports whether a worker in the job has not sent its part. That may be a worker that was gone when the
+// collective was complete, and whose next life reaches it; another worker's life that repeats the collective waits for
+// it. The caller holds the lock.
 func (c *gathering) lacks(g *gathered) bool {
 	for w, have := range g.have {
 		if !have && !c.roster.Gone(w) {
@@ -262,7 +262,7 @@ func (c *gathering) lacks(g *gathered) bool {
 	return false
 }
 
-// absent are the workers that have not come. Locked.
+// absent returns the workers that have not come. The caller holds the lock.
 func (c *gathering) absent(g *gathered) (ws []int) {
 	for w, have := range g.have {
 		if !have {
@@ -272,7 +272,7 @@ func (c *gathering) absent(g *gathered) (ws []int) {
 	return ws
 }
 
-// absentees names them. Locked. It is for the text of a wait.
+// absentees names the absent workers, for the text of a wait. The caller holds the lock.
 func (c *gathering) absentees(g *gathered) string {
 	var names []string
 	for _, w := range c.absent(g) {
@@ -281,8 +281,8 @@ func (c *gathering) absentees(g *gathered) string {
 	return strings.Join(names, ", ")
 }
 
-// release says that everybody in the job has what collective n brought, since all have come to the next. It is kept for
-// a worker that is started again alone, the last first, as far as it is little. Locked.
+// release notes that every worker in the job has the data of collective n, since all have come to the next. Data are
+// kept for a worker that is started again alone, newest first, within keepGathered. The caller holds the lock.
 func (c *gathering) release(n uint64) {
 	if g := c.byNumber[n]; g != nil {
 		g.released = true
@@ -299,13 +299,14 @@ func (c *gathering) release(n uint64) {
 	}
 }
 
-// record is a collective as the journal has it. Locked. Its slices are the collective's own, and encoded at once.
+// record is the collective's record for the journal. The caller holds the lock. Its slices are the collective's own,
+// and are encoded at once.
 func (g *gathered) record() gatherRecord {
 	return gatherRecord{N: g.n, Call: g.call, First: g.first, Data: g.data, More: g.more, Have: g.have, Lives: g.lives,
 		Forgotten: g.forgotten}
 }
 
-// size is how much was brought, as far as it is here.
+// size is the number of bytes of data that are kept.
 func (g *gathered) size() (n int) {
 	for _, b := range g.data {
 		n += len(b)
@@ -313,7 +314,7 @@ func (g *gathered) size() (n int) {
 	return n
 }
 
-// forget lets go of what was brought; nothing is nothing still.
+// forget drops the data; a blob of no bytes stays.
 func (g *gathered) forget() {
 	for w, b := range g.data {
 		if len(b) > 0 {
@@ -322,8 +323,8 @@ func (g *gathered) forget() {
 	}
 }
 
-// of is collective n, which begins with the first request for it. Locked. Where keepGathers are known the oldest is
-// dropped for it.
+// of returns collective n, which begins with the first request for it. The caller holds the lock. If keepGathers are
+// kept, the oldest is dropped.
 func (c *gathering) of(n uint64, call string, worker int) *gathered {
 	if found := c.byNumber[n]; found != nil {
 		return found
@@ -338,8 +339,8 @@ func (c *gathering) of(n uint64, call string, worker int) *gathered {
 	return made
 }
 
-// drop lets go of the oldest collective. Locked. Its number stays in past, and in silent where no worker has brought
-// anything to it or to any before.
+// drop drops the oldest collective. The caller holds the lock. Its number stays in past, and in silent if no worker has
+// brought data to it or to any before.
 func (c *gathering) drop(g *gathered) {
 	if c.silent == c.past && g.n == c.past+1 && !g.forgotten && g.size() == 0 {
 		c.silent = g.n

@@ -9,9 +9,9 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// farewell tells the other servers that this one ends, and why if the job can't go on. It returns when each has the
-// word, needs it no more, or a few heartbeats are over. The calling server's door is open still, so that two servers
-// that end together hear each other.
+// farewell informs the other servers that this one ends, and why if the job can't go on. It returns when each has the
+// message, needs it no more, or a few heartbeats are over. This server still listens, so that two servers that end
+// together receive each other's message.
 func (c *servers) farewell(failure error) {
 	g := c.st.Generation()
 	if g == nil {
@@ -38,8 +38,8 @@ func (c *servers) farewell(failure error) {
 	})
 }
 
-// part repeats the last word to a server until that has it, or needs it no more since it has ended too. Without it the
-// other would take an end for a death.
+// part repeats the last message to a server until that server has it, or has ended too. Without it the other server
+// would take an end for a death.
 func (c *servers) part(ctx context.Context, to int, attempt func(context.Context) (bool, error)) {
 	var absent peer.Absence
 	_ = peer.Repeat(ctx, state.Pauses, func() (peer.Verdict, error) {
@@ -47,7 +47,7 @@ func (c *servers) part(ctx context.Context, to int, attempt func(context.Context
 		defer cancel()
 		answered, err := attempt(ctx)
 		c.st.Lock()
-		ended := c.ended[to] // it may have said so meanwhile
+		ended := c.ended[to] // it may have announced its end meanwhile
 		c.st.Unlock()
 		if now := c.st.Now(); ended || answered || absent.Note(err, now) && absent.Ended(now, c.pace/2) {
 			return peer.Done, err
@@ -56,8 +56,8 @@ func (c *servers) part(ctx context.Context, to int, attempt func(context.Context
 	})
 }
 
-// send makes a report to server 0, once, and says how many checkpoints that has had saved for servers that stop; on
-// server 0 that takes no message. Before server 0 has given the generation there is nothing to say, and no error.
+// send sends a report to server 0, once, and returns how many checkpoints server 0 has had saved for servers that stop;
+// server 0 itself needs no message. It does nothing before server 0 has announced the generation.
 func (c *servers) send(ctx context.Context, msg wire.Report) (whole int, err error) {
 	if c.index == 0 {
 		c.st.Lock()

@@ -14,15 +14,16 @@ import (
 	"github.com/gofleet/gofleet/transport"
 )
 
-// door takes requests to the handler of their op, and says why when one is refused. Every request gets an answer, be
-// it bytes that are no frame: a sender that gets none would believe that the network has lost it, and send it again.
+// door passes each request to the handler of its op, and answers with a reason when one is refused. Every request gets
+// an answer, even bytes that are no frame: a sender without one would assume that the network has lost the request, and
+// send it again.
 //
-// A refusal has a status, by which the sender knows whether to come again, and a text for a person. Refusals are
-// counted, but for "not yet" and "again", which are no mistakes.
+// A refusal has a status, by which the sender decides whether to try again, and a text for a person. Refusals are
+// counted, except "not yet" and "again", which are no mistakes.
 type door struct {
 	st    *state.Job
 	index int
-	// fingerprint is the job of workers and servers that introduce themselves.
+	// fingerprint identifies the job of workers and servers that introduce themselves.
 	fingerprint uint64
 	handlers    []handler // by op
 	replies     sync.Pool
@@ -30,16 +31,16 @@ type door struct {
 	log         *slog.Logger
 }
 
-// handler does what a frame asks and fills the reply.
+// handler does what a frame asks for and fills the reply.
 type handler func(*wire.Frame, *state.Reply) error
 
-// silent is a handler whose answer is that the work is done. The reply has a header alone.
+// silent is a handler whose answer is a header alone.
 func silent(do func(*wire.Frame) error) handler {
 	return func(f *wire.Frame, _ *state.Reply) error { return do(f) }
 }
 
-// control is a handler of frames that have a control message. The message is decoded from JSON before the handler is
-// called; one that can't be decoded is refused.
+// control is a handler of frames with a control message. The message is decoded from JSON before do is called; a frame
+// whose message can't be decoded is refused.
 func control[M any](do func(f *wire.Frame, msg *M, r *state.Reply) error) handler {
 	return func(f *wire.Frame, r *state.Reply) error {
 		msg := new(M)
@@ -50,7 +51,7 @@ func control[M any](do func(f *wire.Frame, msg *M, r *state.Reply) error) handle
 	}
 }
 
-// recorded is a handler of what changes something: it answers when that survives what the journal is to survive.
+// recorded is a handler that changes something: it answers when the change survives what the journal is to survive.
 func recorded(in *state.Journal, do handler) handler {
 	if !in.Durably {
 		return do
@@ -63,14 +64,14 @@ func recorded(in *state.Journal, do handler) handler {
 	}
 }
 
-// newDoor is a door whose handlers are still to be set. Replies are used again, each when the transport has sent it.
+// newDoor makes a door without handlers. Replies are reused when the transport has sent them.
 func newDoor(st *state.Job, index int, fingerprint uint64, meter *Meter, log *slog.Logger) *door {
 	d := &door{st: st, index: index, fingerprint: fingerprint, meter: meter, log: log}
 	pool(&d.replies)
 	return d
 }
 
-// pool has a pool make replies that come back to it when they are done.
+// pool makes a pool of replies, each of which returns to the pool when it is done.
 func pool(replies *sync.Pool) {
 	replies.New = func() any {
 		r := new(state.Reply)
@@ -80,7 +81,7 @@ func pool(replies *sync.Pool) {
 }
 
 // handle is the transport's handler. It runs on a goroutine of the transport for each request, and returns when the
-// answer is there: that is how requests wait.
+// answer is there: a request that waits blocks its goroutine.
 func (d *door) handle(body []byte, out *transport.Reply) {
 	r := d.replies.Get().(*state.Reply)
 	out.Done, r.Broken, r.First = r.Done, out.Broken, out.First
@@ -88,7 +89,7 @@ func (d *door) handle(body []byte, out *transport.Reply) {
 	f.Header = wire.Header{}
 	err := f.Parse(body)
 	if err != nil {
-		f.Op = wire.OpHeartbeat // of a refusal, where the request's can't be read or be believed
+		f.Op = wire.OpHeartbeat // for the refusal, since the request's op can't be read or trusted
 	}
 	r.Reset(wire.Header{Op: f.Op, Worker: f.Worker, Life: f.Life, Seq: f.Seq})
 	if err == nil {
@@ -105,9 +106,9 @@ func (d *door) handle(body []byte, out *transport.Reply) {
 	out.Parts = r.Parts()
 }
 
-// serve does what a frame asks, if the frame proves that its sender may ask it. The answer carries the same proof. To a
-// sender that is refused and not known there is none: this server may be of another run of the job. An error is the
-// refusal that the sender gets. The handler has run only if there is none before.
+// serve handles a frame whose proof allows its sender to send it. The answer carries the same proof. The answer to a
+// refused sender without a proof carries none: this server may belong to another run of the job. An error is the
+// refusal for the sender; the handler has run only if nothing was refused before.
 func (d *door) serve(f *wire.Frame, r *state.Reply) error {
 	if err := d.admit(&f.Header); err != nil {
 		return err
@@ -136,7 +137,7 @@ func (d *door) serve(f *wire.Frame, r *state.Reply) error {
 	return err
 }
 
-// label has a profile say what a goroutine does for a frame: with which table, if it is with one.
+// label sets the labels of a profile for the frame that a goroutine handles, with its table if there is one.
 func label(f *wire.Frame, table string) {
 	labels := []string{"op", f.Op.String(), "worker", strconv.Itoa(int(f.Worker)), "table", table}
 	if table == "" {
@@ -145,8 +146,8 @@ func label(f *wire.Frame, table string) {
 	profiled.Set(context.Background(), labels...)
 }
 
-// admit looks at the job of a frame. Workers that join and servers that report show
-// whole fingerprints to their handlers, and are told there where they differ.
+// admit checks the job of a frame. Workers that join and servers that report send whole fingerprints to their handlers,
+// which report the differences.
 func (d *door) admit(h *wire.Header) error {
 	g := d.st.Generation()
 	switch {
@@ -168,14 +169,14 @@ func (d *door) admit(h *wire.Header) error {
 	return nil
 }
 
-// knows says whether a frame's job is one that this server has given out, or that of a process which introduces itself.
-// It asks no lock, since it is asked of every large frame that a stranger may send.
+// knows reports whether a frame's job is one that this server has given out, or that of a process which introduces
+// itself. It takes no lock, since it is called for every large frame that a stranger may send.
 func (d *door) knows(h *wire.Header) bool {
 	g := d.st.Generation()
 	return h.Job == d.fingerprint || g != nil && (h.Job == g.Life(h.Worker, h.Life) || h.Job == g.Servers())
 }
 
-// screen refuses a large frame of a stranger by its header, so that it takes no room from this job's.
+// screen refuses a large frame of a stranger by its header, so that it takes no memory from this job's frames.
 func (d *door) screen(first []byte) error {
 	h, err := wire.ParseHeader(first)
 	if err == nil && !d.knows(&h) {
@@ -184,16 +185,16 @@ func (d *door) screen(first []byte) error {
 	return err
 }
 
-// foreign is what a process is told that is not of this run of the job. The sender can't tell the two apart, and must
-// do the same in both.
+// foreign is the refusal of a process that is not of this run of the job. The sender can't tell its two reasons apart,
+// and must do the same in both.
 func (d *door) foreign(h *wire.Header) error {
 	return wire.Refuse(wire.StatusBack, "worker %d is not of this run of the job: a server was started again and has "+
 		"lost its weights, or server %d is another job's: start the job again from its last checkpoint, with "+
 		"addresses that no other job has", h.Worker, d.index)
 }
 
-// refuse makes a reply say why nothing was done. A build that speaks another version of frames is answered in its own,
-// so that it can read why.
+// refuse makes a reply say why nothing was done. A build that speaks another version of frames is answered in its own
+// version, so that it can read the reason.
 func refuse(r *state.Reply, err error) (status uint8) {
 	h := *r.Header()
 	h.Status = wire.StatusRefused

@@ -14,8 +14,8 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// holding does on a server what server 0 orders in a cut, as the machine of package cut allows. What it begins goes on
-// beside the request that brought the order, and later requests ask for what came of it.
+// holding executes server 0's orders in a cut, as the state machine of package cut allows. The work that an order
+// begins goes on after its request, and later requests ask for the outcome.
 type holding struct {
 	*inHand
 	st        *state.Job
@@ -26,29 +26,29 @@ type holding struct {
 	changed   *changed
 	journal   *state.Journal
 	segments  *segments
-	// ends is the record of a period's end. saving and reloading have records for their works.
+	// ends is the record of a period's end. saving and reloading have the records of their works.
 	ends state.Event[endedRecord]
-	// It is a twentieth of the worker timeout, below the time of one attempt.
-	patience time.Duration // of a request
-	// wrote is the work whose part was written last, which may be removed yet.
-	wrote *work // the last part
-	// Run asks by it whether a server that ends has updates which are in no checkpoint.
-	newest   source // the last checkpoint of the job's own of which it took an image, whole or not
+	// patience is a twentieth of the worker timeout, below the time of one attempt.
+	patience time.Duration // bound of a request
+	// wrote is the work whose part was written last; that part may still be removed.
+	wrote *work // the work of the last part
+	// newest and newestAt tell Run whether a server that ends has updates which are in no checkpoint.
+	newest   source // the last of the job's own checkpoints of which it took an image, whole or not
 	newestAt uint64 // the version of the weights in it
-	// under counts the goroutines that do works. Run waits for them when all waits have ended.
+	// under counts the goroutines of works. Run waits for them when all waits have ended.
 	under sync.WaitGroup
 	log   *slog.Logger
 }
 
-// endedRecord is the end of a period, by the name that server 0 has given it.
+// endedRecord is the end of a period, with the name that server 0 has given it.
 type endedRecord struct {
 	cut.Named
 	How     wire.Shrink `json:"how"`
 	Dropped [][]uint64  `json:"dropped"` // rows, by table
 }
 
-// register has outlive a kill what was done for good. The names of such works are facts and part of their records, so
-// that a work that is ordered again is answered by its name.
+// register makes works that can't be undone survive a kill. Their names are facts and part of their records, so that a
+// work that is ordered again is answered by its name.
 func (c *holding) register(m *state.Memory) {
 	state.AddFact(m, "names", c.follower.Names, func(then []cut.Named) {
 		for _, n := range then {
@@ -61,7 +61,7 @@ func (c *holding) register(m *state.Memory) {
 	})
 }
 
-// handle answers an order that came from server 0 by a message. Server 0's own come by answer.
+// handle answers an order that server 0 has sent in a message. Server 0 calls answer for its own orders.
 func (c *holding) handle(_ *wire.Frame, o *cut.Order, r *state.Reply) error {
 	a, err := c.answer(o, func() bool { return false })
 	if err != nil {
@@ -70,9 +70,9 @@ func (c *holding) handle(_ *wire.Frame, o *cut.Order, r *state.Reply) error {
 	return r.JSON(a)
 }
 
-// answer begins what an order wants and says what came of it; without a work where it is not done yet. It waits at most
-// for the patience, so that an order that takes long is asked for again and again; withdrawn ends the wait sooner. A
-// server that has come back takes no hold before it is known to lack nothing, and one that closes takes no order.
+// answer begins the work of an order and returns its outcome; the answer has no Work while it is not done. It waits at
+// most for patience, so that a long work is asked for again and again; withdrawn ends the wait sooner. A server that
+// has come back takes no hold until it is known to lack nothing, and one that closes takes no order.
 func (c *holding) answer(o *cut.Order, withdrawn func() bool) (*cut.Answer, error) {
 	c.st.Lock()
 	defer c.st.Unlock()
@@ -97,8 +97,8 @@ func (c *holding) answer(o *cut.Order, withdrawn func() bool) (*cut.Answer, erro
 	return a, err
 }
 
-// begin begins a work. Locked. Each work runs on a goroutine of its own, which reports to the machine by Did or Idle
-// and then wakes all who wait.
+// begin begins a work. The caller holds the lock. Each work that takes time runs on a goroutine of its own, which
+// reports to the state machine by Did or Idle and then wakes all waiters.
 func (c *holding) begin(number uint64, w cut.Work) {
 	o := c.follower.Busy()
 	c.st.Broadcast()
@@ -122,8 +122,8 @@ func (c *holding) begin(number uint64, w cut.Work) {
 	}
 }
 
-// hold says how far each worker is when no update is under way. It says too whether the tables have lost what tells
-// changed rows from others, so that a checkpoint must be whole.
+// hold reports how far each worker is when no update is under way, and whether the tables can no longer tell changed
+// rows from others, so that the checkpoint must have all rows.
 func (c *holding) hold(number uint64) {
 	c.st.Lock()
 	defer c.st.Unlock()
@@ -140,15 +140,15 @@ func (c *holding) hold(number uint64) {
 	c.st.Broadcast()
 }
 
-// reach waits for the steps of the cut. Steps of a worker that is gone are waited for no more. The wait has the
-// strategy's wait timeout; a failed one is the order's answer, and gives the cut up.
+// reach waits for the steps of the cut, except those of workers that are gone. It has the strategy's wait timeout; a
+// failed wait is the order's answer, and gives the cut up.
 func (c *holding) reach(o *cut.Order) {
 	c.st.Lock()
 	defer c.st.Unlock()
 	wanted := func() bool { return !c.follower.Wanted(o.Number) || c.saving.applied(c.follower.UpTo) }
 	err := c.st.Await(wanted, func() string { return "for the steps of a cut" })
 	if c.st.IsClosing() {
-		return // who takes this one's place is asked again
+		return // server 0 orders it again from the process that takes this one's place
 	}
 	var said []byte
 	if err == nil && c.follower.Wanted(o.Number) {
@@ -158,8 +158,8 @@ func (c *holding) reach(o *cut.Order) {
 	c.st.Broadcast()
 }
 
-// end ends the period of this server's tables, and records that with its name. A server with the name in its journal
-// does not come here again: the machine answers by the name.
+// end ends the period of this server's tables, and records that with its name. A repeated order does not reach it: the
+// state machine answers by the name.
 func (c *holding) end(o *cut.Order) {
 	var how wire.Shrink
 	err := json.Unmarshal(o.How, &how)

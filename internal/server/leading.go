@@ -14,8 +14,8 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// leading leads cuts on server 0, as the machine of package cut decides: it takes what workers ask, keeps the machine's
-// records, and sends its orders to all servers, this one too.
+// leading leads cuts on server 0, as the state machine of package cut decides: it takes workers' requests, writes the
+// machine's records, and sends its orders to all servers, this one included.
 //
 //	anchor            server 0                                all servers
 //	  cut ────────────> hold ──────────────────────────────────> pushes wait
@@ -23,8 +23,8 @@ import (
 //	                    (intent in the journal) end ───────────> a period ends, once by its name
 //	  <──────── whole   (done in the journal)   free ──────────> pushes go on
 //
-// An order goes to a server until it is answered, or until another takes its place. When a server could not be reached
-// for as long as one may be away, the machine says what follows.
+// An order is sent to a server until it is answered, or until another order replaces it. If a server could not be
+// reached for as long as one may be away, the machine decides what follows.
 type leading struct {
 	st       *state.Job
 	leader   *cut.Leader // nil on other servers
@@ -35,18 +35,18 @@ type leading struct {
 	frozen   *frozen
 	journal  *state.Journal
 	records  state.Event[cut.Record]
-	// All attempts end with life: the server closes, or the job has failed.
+	// life ends all attempts: when the server closes, or the job has failed.
 	life  context.Context // of the server
-	begun bool            // sends; before, a journal is played
-	// orders are guarded by the lock; an order is never changed once it is here.
+	begun bool            // orders are sent; before, a journal is replayed
+	// orders are guarded by the lock; an order in the list never changes.
 	orders []*cut.Order // by server: not answered yet
-	// withdraw ends the attempt under way at each server's order, nil where no goroutine delivers.
+	// withdraw ends the attempt under way for each server's order; nil if no goroutine delivers to that server.
 	withdraw []context.CancelFunc
 	under    sync.WaitGroup
 }
 
-// register has outlive a kill what server 0 led, and what it is bound to finish. A load that was done before this
-// process came back wants a checkpoint still: the records behind it need its directory.
+// register makes the cuts that server 0 led, and must finish, survive a kill. After a replayed load a checkpoint is
+// still wanted: the records that follow need the loaded directory.
 func (c *leading) register(m *state.Memory) {
 	if c.leader == nil {
 		return
@@ -64,13 +64,13 @@ func (c *leading) register(m *state.Memory) {
 	c.records = state.AddEvent(m, "cut", func(r cut.Record) {
 		c.leader.Recall(r)
 		if r.Done != nil && r.Done.Why == "" && r.Done.Ask.Plan.Final() == cut.Take {
-			c.recovery.want() // as the process before had: the journal has no checkpoint behind it
+			c.recovery.want() // as in the process before: no checkpoint in the journal has what was loaded
 		}
 	})
 }
 
-// begin goes on with what a process before this one was bound to finish. Run calls it when the server listens. On other
-// servers it does nothing.
+// begin goes on with the cut that the process before was bound to finish. Run calls it when the server listens. It does
+// nothing on other servers.
 func (c *leading) begin() {
 	c.st.Lock()
 	defer c.st.Unlock()
@@ -83,11 +83,11 @@ func (c *leading) begin() {
 	c.do()
 }
 
-// ask answers a worker with how far its cut is, when there is news, or after a while without. A worker asks again at
-// once, so that patience bounds a request and no cut. The first request of a call enters as a pull does: it waits for
-// the round that its worker is in.
+// ask reports to a worker how far its cut is: when there is news, or after a while without. The worker asks again at
+// once, so that patience bounds a request and no cut. The first request of a call waits, as a pull does, for the round
+// that its worker is in.
 func (c *leading) ask(f *wire.Frame, a *cut.Ask, r *state.Reply) error {
-	if a.Number == 0 && !a.GivesUp { // else it waits for its cut alone
+	if a.Number == 0 && !a.GivesUp { // later requests wait for their cut alone
 		if err := c.st.Enter(f); err != nil {
 			return err
 		}
@@ -122,8 +122,8 @@ func (c *leading) ask(f *wire.Frame, a *cut.Ask, r *state.Reply) error {
 	return r.JSON(told)
 }
 
-// may says whether this server leads such a cut for the sender. Locked. From here on the ask has the sender's number:
-// what a frame says of its worker is proved at the door.
+// may reports whether this server leads such a cut for the sender. The caller holds the lock. It sets the ask's worker
+// to the frame's, which the door has checked.
 func (c *leading) may(f *wire.Frame, a *cut.Ask) error {
 	if err := c.st.Sender(f); err != nil {
 		return err
@@ -135,8 +135,8 @@ func (c *leading) may(f *wire.Frame, a *cut.Ask) error {
 	return nil
 }
 
-// prepare does for a call that comes the first time what may take a while, so that no push waits for it in a cut: it
-// claims the directory that a worker names for a checkpoint, and looks at what the next of the job's own is based on.
+// prepare does the slow work of a new call before the cut, so that no push waits for it: it claims the directory that a
+// worker names for a checkpoint, and looks for the base of the next of the job's own.
 func (c *leading) prepare(a *cut.Ask) error {
 	c.st.Lock()
 	known := c.leader == nil || c.leader.Knows(a.ID)
@@ -151,9 +151,9 @@ func (c *leading) prepare(a *cut.Ask) error {
 	return nil
 }
 
-// place adds where a checkpoint goes to the progress that its worker brings, since all servers hold now: directories of
-// the job's own are numbered in the order of cuts. Locked, but not while one is made. An error gives the cut up. It may
-// be called twice for one word; the directory is made once for each call.
+// place adds the checkpoint's directory to the progress that its worker brings, when all servers hold: the job's own
+// directories are numbered in the order of cuts. The caller holds the lock, which is released while a directory is
+// made. An error gives the cut up. A repeated request may call it twice; the directory is made once for each call.
 func (c *leading) place(a *cut.Ask) error {
 	if !c.leader.Speaks(a) || a.Knows != cut.Held {
 		return nil
@@ -176,7 +176,7 @@ func (c *leading) place(a *cut.Ask) error {
 			return err
 		}
 		at.Dir = dir
-		if !c.leader.Speaks(a) { // it came twice, or the cut is given up
+		if !c.leader.Speaks(a) { // the request came twice, or the cut was given up
 			return nil
 		}
 		if base := c.recovery.series.Base(c.leader.Whole()); base != nil {
@@ -192,8 +192,8 @@ func (c *leading) place(a *cut.Ask) error {
 	return err
 }
 
-// seal makes what all servers have written a checkpoint. It runs on a goroutine of its own, since a commit writes
-// files, and tells the machine what came of it.
+// seal makes a checkpoint of the parts that all servers have written. It runs on a goroutine of its own, since a commit
+// writes files, and reports the outcome to the machine.
 func (c *leading) seal(s *cut.Sealing) {
 	err := c.saving.seal(s, c.holding.fileID(s.Number))
 	c.st.Lock()
@@ -203,8 +203,8 @@ func (c *leading) seal(s *cut.Sealing) {
 	c.st.Broadcast()
 }
 
-// gone gives up the cut of a worker that has left, or that another life takes the place of. Locked. What can't be taken
-// back goes on without its anchor.
+// gone gives up the cut of a worker that has left, or whose place another life takes. The caller holds the lock. Work
+// that can't be undone goes on without its anchor.
 func (c *leading) gone(worker int, why string) {
 	if c.leader != nil {
 		c.leader.Gone(worker, why)
@@ -212,18 +212,18 @@ func (c *leading) gone(worker int, why string) {
 	}
 }
 
-// settled waits until nothing is done that can't be taken back. Locked. Joining workers and deaths wait for it: the
-// machine promises that no worker comes or goes while servers do what can't be taken back.
+// settled waits until no work is under way that can't be undone. The caller holds the lock. Joining workers and deaths
+// wait for it: no worker may come or go during such work.
 func (c *leading) settled() error {
 	if c.leader == nil || !c.leader.Irrevocable() {
-		return nil // also where the job has failed: others say so in their words
+		return nil // also if the job has failed, which others report
 	}
 	return c.st.Await(func() bool { return !c.leader.Irrevocable() },
 		func() string { return "for all servers to end a cut" })
 }
 
-// dying is gone for a worker that is about to be declared dead. Until it died on all servers nothing begins that can't
-// be taken back.
+// dying is gone for a worker that is about to be declared dead. Until died is called, no work begins that can't be
+// undone.
 func (c *leading) dying(worker int) error {
 	c.st.Lock()
 	defer c.st.Unlock()
@@ -243,9 +243,9 @@ func (c *leading) died() {
 	c.do()
 }
 
-// do does what the machine wants: records first. Locked. Every change of the machine is followed by it within one hold
-// of the lock, so that nothing is ordered before its record. Where the journal survives a machine, attempt also waits
-// until the record does.
+// do executes what the machine wants, records first. The caller holds the lock. Every change of the machine is followed
+// by do without releasing the lock, so that nothing is ordered before its record. If the journal must survive a
+// machine, attempt also waits until the record does.
 func (c *leading) do() {
 	if !c.begun {
 		return
@@ -271,21 +271,21 @@ func (c *leading) do() {
 	}
 }
 
-// over takes note of a call that has come to what it was for. Locked. It decides about the wish for a checkpoint: a
-// load makes one, and a save that found another of the same steps fulfils one.
+// over handles a call that has reached its end. The caller holds the lock. It updates the wish for a checkpoint: a load
+// makes one, and a save that found a checkpoint of the same steps fulfils one.
 func (c *leading) over(d *cut.Done) {
 	_, under := c.leader.Report()
 	switch plan := d.Ask.Plan; {
-	case plan.Final() == cut.Take: // what was loaded is in no checkpoint, and who comes back would need the directory
+	case plan.Final() == cut.Take: // no checkpoint has it yet, and a process that comes back needs the directory
 		c.recovery.want()
-	// another was of this very moment
+	// another checkpoint was of the same moment
 	case plan.Has(cut.Write) && plan.Final() == "" && d.Ask.Dir == "" && d.Number != under:
 		c.recovery.satisfied()
 	}
 }
 
-// send has an order sent, in the place of the one before. Locked. One goroutine a server delivers its orders, and ends
-// when there is none.
+// send starts sending an order, in place of the one before. The caller holds the lock. One goroutine for each server
+// delivers its orders, and ends when there is none.
 func (c *leading) send(s cut.Sending) {
 	c.orders[s.To] = s.Order
 	if withdraw := c.withdraw[s.To]; withdraw != nil {
@@ -296,8 +296,8 @@ func (c *leading) send(s cut.Sending) {
 	c.under.Go(func() { c.deliver(s.To) })
 }
 
-// deliver sends a server its orders, until all are answered. An order may take as long as any wait, and a server may be
-// away as long as any.
+// deliver sends the orders of a server, until all are answered. An order may take as long as any wait, and a server may
+// be away as long as any.
 func (c *leading) deliver(to int) {
 	var last *cut.Order
 	var began, reached time.Time
@@ -312,7 +312,7 @@ func (c *leading) deliver(to int) {
 		a, err := c.attempt(ctx, to, o)
 		late := time.Since(began) > c.st.Limit+c.peers.Away
 		switch {
-		case ctx.Err() != nil: // another has its place, or the server ends
+		case ctx.Err() != nil: // another order replaced this one, or the server ends
 		case err == nil && a.Work != "":
 			c.answered(to, o, a)
 		case errors.Is(err, wire.ErrWentBack):
@@ -324,7 +324,7 @@ func (c *leading) deliver(to int) {
 				time.Since(began).Round(time.Second)))
 		case late || err != nil && time.Since(reached) > c.peers.Away:
 			c.unreachable(to, o, err)
-		case err == nil: // it is not there yet
+		case err == nil: // it has not finished yet
 			reached = time.Now()
 		default:
 			_ = awake.Rest(ctx, c.peers.Timeout/100)
@@ -332,8 +332,8 @@ func (c *leading) deliver(to int) {
 	}
 }
 
-// next is the order to send, nil when there is none, with a context that ends when another takes its place. Only
-// deliver of that server calls it, so that at most one context of a server is alive.
+// next returns the order to send, nil if there is none, with a context that ends when another order replaces it. Only
+// deliver calls it, so that at most one context for each server is alive.
 func (c *leading) next(to int) (*cut.Order, context.Context) {
 	c.st.Lock()
 	defer c.st.Unlock()
@@ -349,8 +349,8 @@ func (c *leading) next(to int) (*cut.Order, context.Context) {
 	return c.orders[to], ctx
 }
 
-// attempt sends an order once. An answer without a work means that the server is not there yet. Server 0's own order is
-// done by a call.
+// attempt sends an order once. An answer without a work means that the server has not finished yet. Server 0 executes
+// its own order by a call.
 func (c *leading) attempt(ctx context.Context, to int, o *cut.Order) (*cut.Answer, error) {
 	if c.journal.Durably {
 		if err := c.journal.Durable(); err != nil {
@@ -368,8 +368,8 @@ func (c *leading) attempt(ctx context.Context, to int, o *cut.Order) (*cut.Answe
 	return a, err
 }
 
-// answered gives the machine a server's answer, and goes on with what it wants then. An order that has taken this one's
-// place stays.
+// answered passes a server's answer to the machine, and executes what it wants then. An order that has replaced this
+// one stays.
 func (c *leading) answered(to int, o *cut.Order, a *cut.Answer) {
 	c.st.Lock()
 	defer c.st.Unlock()
@@ -381,7 +381,7 @@ func (c *leading) answered(to int, o *cut.Order, a *cut.Answer) {
 	c.st.Broadcast()
 }
 
-// unreachable has the machine know that an order was not answered in time, and why.
+// unreachable informs the machine that an order was not answered in time, and why.
 func (c *leading) unreachable(to int, o *cut.Order, err error) {
 	c.st.Lock()
 	defer c.st.Unlock()

@@ -9,44 +9,45 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// lines are the connections by which workers have shown life last, on server 0. The system ends the connections of a
-// process that dies, while one that stands still, or whose machine is not reached, keeps them. A connection may break
-// for other reasons, so that a worker is dead only if it makes none anew and is silent for a while after.
+// lines are the connections of the workers' last signs of life, on server 0. The system closes the connections of a
+// process that dies, while a process that stands still, or whose machine can't be reached, keeps them. A connection may
+// break for other reasons, so that a worker counts as dead only if it makes no new one and is silent for a while after.
 type lines struct {
 	roster *roster.Roster
 	// byWorker is guarded by the lock.
 	byWorker []line
 	enough   time.Duration // of silence
-	pace     time.Duration // of looks, of which one may come a little early
-	// lonely says that workers wait for a server that they don't reach: if no other worker is heard, it may be this
-	// server that is cut off.
+	pace     time.Duration // interval of looks, one of which may come a little early
+	// lonely reports that workers wait for a server that they can't reach: if no other worker sends anything, this
+	// server itself may be cut off.
 	lonely bool
 }
 
-// line is the connection of one worker's last heartbeat, and what looks at it have shown.
+// line is the connection of one worker's last heartbeat, with the results of looks at it.
 type line struct {
-	// life is the worker's when the heartbeat came: of another one nothing is known yet.
+	// life is the worker's life at that heartbeat; nothing is known of other lives.
 	life   uint32
-	broken func() bool // nil where the transport does not know
-	// keeps says that a connection of this life has served more than one request: none lies between that makes one for
-	// each, whose end would say nothing.
+	broken func() bool // nil if the transport can't tell
+	// keeps reports that a connection of this life has served more than one request: no proxy in between makes a
+	// connection for each request, whose end would prove nothing.
 	keeps bool
-	since time.Time // it was seen to be broken, zero before
-	looks int       // that have seen it since
+	since time.Time // first seen broken, zero before
+	looks int       // number of looks that have seen it broken
 }
 
-// fewestLooks keep a server that stood still itself from a verdict before it has read what came meanwhile.
+// fewestLooks keeps a server that stood still itself from a verdict before it has read the requests that came
+// meanwhile.
 const fewestLooks = 4
 
-// heard takes note of a request that shows life: a life's first, and its heartbeats. Locked. What was seen of the
-// connection before counts no more.
+// heard stores the connection of a sign of life: a life's first request, and its heartbeats. The caller holds the lock.
+// Earlier looks no longer count.
 func (c *lines) heard(worker int, life uint32, r *state.Reply) {
 	was := c.byWorker[worker]
 	c.byWorker[worker] = line{life: life, broken: r.Broken, keeps: !r.First || was.life == life && was.keeps}
 }
 
-// ended gives yield the workers that are in the job, and whose processes have ended without a word, and why. Locked.
-// yield is called within the lock. A worker whose connection is whole, or made anew, begins with no looks.
+// ended yields the workers in the job whose processes have ended without a message, with the reason. The caller holds
+// the lock, also while yield runs. Looks at a whole or new connection reset the count.
 func (c *lines) ended(now time.Time, yield func(worker int, end wire.Ending)) {
 	for w := range c.byWorker {
 		l := &c.byWorker[w]

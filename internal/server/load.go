@@ -14,29 +14,29 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// loading is how a server's tables get their first values: from a checkpoint or a model, from what params begin with,
+// loading gives a server's tables their first values: from a checkpoint or a model, from the initial values of params,
 // and from worker 0, which publishes the dense weights unless they are there. Until then no worker pulls.
 //
-// What was loaded wins. A server that loaded all params is published from the start, and worker 0 publishes nothing;
-// after one that loaded some, worker 0 publishes the rest around them. Rows need no publishing: rows that params begin
-// with are given by the server's own process, and all others are created when they are first pushed, equal everywhere.
+// Loaded values take precedence. A server that loaded all params is published from the start, and worker 0 publishes
+// nothing; after a load of some params, worker 0 publishes the others. Rows are not published: initial rows of params
+// are made by each server, and all others are created when they are first pushed, equal everywhere.
 type loading struct {
 	st     *state.Job
 	part   *state.Part
 	store  *table.Store // part's
 	frozen *frozen
-	// rule is the job's, whose state a checkpoint must have.
+	// rule is the job's rule, for which a checkpoint must have the state.
 	rule  optimizer.Rule
 	log   *slog.Logger
-	frame state.Record // of first weights
-	// from is the directory that the tables were filled from, and what of it, and origin what was found there.
+	frame state.Record // of the first weights
+	// from is the directory, and the selection in it, that the tables were filled from; origin is what was found there.
 	from, origin string
-	// loaded are the dense blocks that a checkpoint of some params filled: who publishes leaves them as they are.
+	// loaded are the dense blocks that a load of some params has filled: publishing leaves them unchanged.
 	loaded map[*table.Dense]bool
-	pieces []int // by worker: of the dense weights that it has published
+	pieces []int // by worker: the number of pieces of the dense weights that it has published
 }
 
-// register has the first weights outlive a kill, and what is said of where they are from.
+// register makes the first weights, and their origin, survive a kill.
 func (c *loading) register(m *state.Memory) {
 	state.AddValue(m, "published", &c.st.Published)
 	state.AddValue(m, "origin", &c.origin)
@@ -44,9 +44,9 @@ func (c *loading) register(m *state.Memory) {
 	c.frame = state.AddRecord(m, state.KindPublish, c.take)
 }
 
-// fill fills the tables from a checkpoint, which any number of servers may have written, or from a saved model. told is
-// what the job was told to begin from. It runs before the server serves. The weights count as published when all params
-// were loaded.
+// fill fills the tables from a checkpoint, written by any number of servers, or from a saved model. told is the origin
+// that the job was started with. It runs before the server serves. The weights count as published if all params were
+// loaded.
 func (c *loading) fill(ctx context.Context, dir string, what checkpoint.Selection, told string) (m checkpoint.Manifest,
 	err error) {
 	m, err = checkpoint.Restore(ctx, dir, c.store, c.rule, c.part.Layout.Params, c.part.Owns, what)
@@ -81,8 +81,8 @@ func (c *loading) fill(ctx context.Context, dir string, what checkpoint.Selectio
 	return m, nil
 }
 
-// begin gives the tables the rows that their params begin with, but for the named params. It reads nothing of the
-// network: each server gives the ids that it owns.
+// begin gives the tables the initial rows of their params, except the named params. It uses no network: each server
+// makes the rows that it owns.
 func (c *loading) begin(ctx context.Context, except ...string) error {
 	for e, t := range c.store.Tables {
 		if slices.Contains(except, t.Param().Name) {
@@ -96,8 +96,8 @@ func (c *loading) begin(ctx context.Context, except ...string) error {
 	return nil
 }
 
-// keep has worker 0 publish around the dense params of the names. Locked. The others are as params begin with until it
-// does.
+// keep makes publishing leave the named dense params unchanged. The caller holds the lock. The other params keep their
+// initial values until worker 0 publishes.
 func (c *loading) keep(names []string) {
 	c.loaded = map[*table.Dense]bool{}
 	for _, b := range c.store.Blocks {
@@ -105,8 +105,8 @@ func (c *loading) keep(names []string) {
 	}
 }
 
-// handle sets the initial dense weights if they are not set yet. They count when the last piece of them has come;
-// worker 0 sends the pieces in order. A worker may publish pieces in several lives: the first to send the last piece
+// handle sets the initial dense weights if they are not set yet. They count when their last piece has come; worker 0
+// sends the pieces in order. A worker may publish pieces in several lives: the first life to send the last piece
 // publishes.
 func (c *loading) handle(f *wire.Frame) error {
 	c.st.Lock()
@@ -121,8 +121,8 @@ func (c *loading) handle(f *wire.Frame) error {
 	return nil
 }
 
-// again puts a frame that was taken into another. The record is played by take, and so has what take reads: the worker,
-// the piece and its span.
+// again writes a received frame as a record. take replays it, so that it has what take reads: the worker, the piece and
+// its span.
 func (c *loading) again(b *wire.Builder, f *wire.Frame) {
 	piece, _ := f.Piece()
 	w, from, to, _ := c.part.Weights(f, c.part.Floats, new([]float32))
@@ -132,8 +132,8 @@ func (c *loading) again(b *wire.Builder, f *wire.Frame) {
 	b.Dense(w)
 }
 
-// take takes a piece of the initial dense weights. Locked. It refuses a gap in the pieces. The same piece may come
-// twice, and sets the same weights.
+// take stores a piece of the initial dense weights. The caller holds the lock. It refuses a gap in the pieces. A
+// repeated piece sets the same weights.
 func (c *loading) take(f *wire.Frame) error {
 	p, err := f.Piece()
 	if err != nil {
@@ -163,10 +163,10 @@ func (c *loading) take(f *wire.Frame) error {
 	return nil
 }
 
-// forget is for a life that begins, which publishes from the first piece on. Locked.
+// forget makes a worker publish from the first piece on when a life begins. The caller holds the lock.
 func (c *loading) forget(worker int) { c.pieces[worker] = 0 }
 
-// publish opens the tables for pulls. Locked. Pulls that wait go on.
+// publish opens the tables for pulls. The caller holds the lock. Waiting pulls go on.
 func (c *loading) publish() {
 	c.st.Published = true
 	c.part.Updates.Changed()

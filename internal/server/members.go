@@ -12,16 +12,16 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// membership lets workers join, live and leave. What the roster decides it tells all who keep something for a worker's
-// life.
+// membership lets workers join, live and leave. It passes the roster's decisions to every part that keeps something for
+// a worker's life.
 //
-// A worker joins at server 0, which numbers its life, and then says hello to the others with that number. So servers
-// learn of a new process one after the other, and some may still take what the process before has sent; that process is
-// gone, and what it had sent counts as any push of a worker that died.
+// A worker joins at server 0, which numbers its life, and then says hello to the other servers with that number. So
+// servers learn of a new process one after the other, and some may still take requests of the process before; that
+// process is gone, and its requests count as any of a worker that died.
 type membership struct {
 	st     *state.Job
 	roster *roster.Roster
-	// These parts keep something for a worker's life, or have it end what it has begun.
+	// The parts below keep something for a worker's life, or must end what it has begun.
 	rounds    *rounds
 	pieces    *pieces
 	changed   *changed
@@ -30,31 +30,31 @@ type membership struct {
 	recovery  *recovery
 	leading   *leading
 	gathering *gathering
-	lives     state.Event[roster.SavedLife] // given by server 0
-	begins    state.Event[wire.Leave]       // a worker's life
+	lives     state.Event[roster.SavedLife] // numbered by server 0
+	begins    state.Event[wire.Leave]       // a life of a worker begins
 	leaves    state.Event[wire.Leave]
 	ends      state.Event[endRecord]
 	lines     *lines
 	looking   *looking
-	// index is this server's.
+	// index is the index of this server.
 	index int
-	// back is of modes in which all roles go back to a checkpoint when a worker dies.
+	// back is set in modes in which all roles go back to a checkpoint when a worker dies.
 	back        bool // no worker goes on without the others
 	differences *differences
-	// hearOut waits for them as the server ends.
-	unsaid map[int]bool  // workers that have stopped, as another server knows it, and have not said so here
-	ended  chan struct{} // has something when a worker has said that it ends; deaths looks then
+	// hearOut waits for the workers in unsaid when the server ends.
+	unsaid map[int]bool  // workers that have stopped, as another server reports, and have not reported it here
+	ended  chan struct{} // has an element when a worker has announced its end; the watch for deaths looks then
 	log    *slog.Logger
 }
 
-// endRecord is a worker's life that ends before its work is done.
+// endRecord is the end of a worker's life before its work is done.
 type endRecord struct {
 	Worker  int    `json:"worker"`
 	Why     string `json:"why"`
 	Returns bool   `json:"returns,omitempty"`
 }
 
-// register has outlive a kill which workers are in the job, and what counts of their requests.
+// register makes the workers of the job, and which of their requests count, survive a kill.
 func (c *membership) register(m *state.Memory) {
 	state.TryFact(m, "roster", c.roster.Save, c.resume)
 	c.lives = state.AddEvent(m, "life", func(l roster.SavedLife) { c.roster.Lives.Recall(l, c.st.Now()) })
@@ -65,8 +65,8 @@ func (c *membership) register(m *state.Memory) {
 	c.ends = state.AddEvent(m, "ends", func(e endRecord) { c.roster.End(e.Worker, e.Why, e.Returns) })
 }
 
-// resume makes the roster what it was. Where workers train copies, all rows are new to them. Locked. A worker that was
-// in the job is in it again, and its silence counts from now.
+// resume restores the roster. If workers train copies, all rows are new to them. The caller holds the lock. A worker
+// that was in the job is in it again, and its silence counts from now.
 func (c *membership) resume(then roster.Saved) error {
 	c.roster.Return(then, c.st.Now())
 	for w := range c.roster.Workers() {
@@ -79,8 +79,8 @@ func (c *membership) resume(then roster.Saved) error {
 	return nil
 }
 
-// join begins a life of a worker: on server 0 the next one, elsewhere the life that server 0 gave. The answer has all
-// that the worker goes on from: its life and the key for it, the open round, its positions, and what the tables were
+// join begins a life of a worker: on server 0 the next one, on other servers the life that server 0 gave. The answer
+// has what the worker starts from: its life and the key for it, the open round, its positions, and what the tables were
 // loaded from.
 func (c *membership) join(f *wire.Frame, hello *wire.Hello, r *state.Reply) error {
 	me, sender := fmt.Sprintf("server %d", c.index), fmt.Sprintf("worker %d", f.Worker)
@@ -116,16 +116,16 @@ func (c *membership) join(f *wire.Frame, hello *wire.Hello, r *state.Reply) erro
 		Positions: c.roster.Positions(int(f.Worker)), Gathers: c.gathering.behind(int(f.Worker)), Loads: c.st.Loads})
 }
 
-// replaced is what a process is told that can't take the place of a worker's life in step, which has missed heartbeats:
-// that life is over, and is waited for no longer. Where all go back then, the newcomer comes again until the next run
-// of the job begins. Locked. The refusal that it returns is the newcomer's answer.
+// replaced returns the refusal of a process that can't take the place of a worker's life in lockstep, since it has
+// missed heartbeats. The earlier life is over, and is no longer waited for. If all roles go back then, the new process
+// tries again until the next run of the job begins. The caller holds the lock.
 func (c *membership) replaced(worker int, refusal error) error {
 	_, alive := c.roster.Living(worker)
 	switch {
-	case c.roster.Parting(worker) && c.back: // as will be decided when the others have had time to say so too
+	case c.roster.Parting(worker) && c.back: // decided when the others have had time to announce their ends too
 		return wire.Refuse(wire.StatusNotReady, "worker %d has ended, and all roles go back to the last checkpoint",
 			worker)
-	case c.st.Returned: // lives of others too may have ended while this server was away: what is left is no job
+	case c.st.Returned: // other lives may have ended while this server was away: no job is left
 		c.st.Fail(refusal)
 		return c.st.Failure
 	case alive && c.back:
@@ -137,14 +137,14 @@ func (c *membership) replaced(worker int, refusal error) error {
 	return refusal
 }
 
-// life is the life of a worker that joins. Server 0 numbers them, and other servers take the word of the worker that
-// has the number's proof. Locked. Server 0's number is above all that the worker's lives had before, so that requests
-// of those are refused.
+// life returns the life of a worker that joins. Server 0 numbers lives; other servers accept the number of a worker
+// that has the proof of it. The caller holds the lock. Server 0's number is above all numbers of the worker's earlier
+// lives, so that their requests are refused.
 func (c *membership) life(f *wire.Frame, g *roster.Generation, process uint64) (uint32, error) {
 	switch {
 	case g == nil:
 		return 0, wire.Refuse(wire.StatusNotReady, "server %d waits for server 0: is it running?", c.index)
-	case c.st.Failure != nil: // this run of the job is over, and the newcomer is of the next
+	case c.st.Failure != nil: // this run of the job is over, and the new process is of the next
 		return 0, wire.Refuse(wire.StatusNotReady, "server %d is about to end: %v", c.index, c.st.Failure)
 	case f.Op == wire.OpJoin && c.index == 0:
 		life, err := c.roster.Lives.Number(int(f.Worker), process, c.st.Now())
@@ -162,8 +162,9 @@ func (c *membership) life(f *wire.Frame, g *roster.Generation, process uint64) (
 	return f.Life, nil
 }
 
-// admit makes a life the current one of a worker. Nothing that the life before has begun goes on: its save would hold
-// pushes until their wait times out, since the new life shows that the worker lives. Locked.
+// admit makes a life the current one of a worker, and ends everything that the life before has begun: its save, for
+// instance, would hold pushes until their wait times out, since the new life shows that the worker lives. The caller
+// holds the lock.
 func (c *membership) admit(worker int, life uint32) error {
 	began, err := c.roster.Begin(worker, life, c.st.Now())
 	if err != nil || !began {
@@ -183,8 +184,8 @@ func (c *membership) admit(worker int, life uint32) error {
 	return nil
 }
 
-// heartbeat answers a worker that shows life, and says when it is to save a checkpoint, and what requests wait for. A
-// refusal ends the worker's client, unless it is one of not being ready.
+// heartbeat answers a worker's sign of life, and reports whether the worker is to save a checkpoint, and what requests
+// wait for. A refusal ends the worker's client, unless its status is "not ready".
 func (c *membership) heartbeat(f *wire.Frame, r *state.Reply) error {
 	c.st.Lock()
 	defer c.st.Unlock()
@@ -209,9 +210,9 @@ func (c *membership) heartbeat(f *wire.Frame, r *state.Reply) error {
 	return r.JSON(beat)
 }
 
-// lacks says that this server has come back without all that it had acknowledged to the sender of a heartbeat, so that
-// the job can't go on. Locked. Each heartbeat says how many requests of its worker this server has acknowledged. One
-// that is back may have lost the last of them with its machine.
+// lacks fails the job if this server has come back without all that it had acknowledged to the sender of a heartbeat.
+// Each heartbeat has the number of its worker's requests that this server has acknowledged; a server that came back may
+// have lost the last of them with its machine. The caller holds the lock.
 func (c *membership) lacks(f *wire.Frame) bool {
 	if !c.st.Returned || int64(f.Worker) >= int64(c.roster.Workers()) {
 		return false
@@ -225,7 +226,7 @@ func (c *membership) lacks(f *wire.Frame) bool {
 	return true
 }
 
-// leave takes note that a worker has stopped. It may be said twice. A leave that waited for a decision about a death
+// leave notes that a worker has stopped. The request may come twice. A leave that waited for a decision about a death
 // counts only if its worker is still in the job.
 func (c *membership) leave(f *wire.Frame) error {
 	c.st.Lock()
@@ -259,24 +260,26 @@ func (c *membership) leave(f *wire.Frame) error {
 	return nil
 }
 
-// stopped takes a worker out that has stopped. Locked. Its rounds go on without it, with what it has pushed.
+// stopped takes a worker out that has stopped. The caller holds the lock. Its rounds go on without it, with what it has
+// pushed.
 func (c *membership) stopped(worker int, life uint32) {
 	c.log.Info("worker stopped", "worker", worker)
 	c.leaves.Note(wire.Leave{Worker: worker, Life: life})
 	c.gone(worker)
 }
 
-// gone is what stopped does beside its record, and all that a played record does. Locked.
+// gone is stopped without the record, for the replay of that record too. The caller holds the lock.
 func (c *membership) gone(worker int) {
 	c.roster.Leave(worker)
 	c.depart(worker, false)
 }
 
-// left notes which workers have stopped, as another server knows: a worker that was killed between its goodbyes has
-// said nothing here, and is not declared dead. It has sent nothing since the first of them. Locked.
+// left notes which workers have stopped, as another server reports: a worker that was killed while it said goodbye to
+// the servers has said nothing here, and must not be declared dead. It has sent nothing since its first goodbye. The
+// caller holds the lock.
 func (c *membership) left(all []uint32) {
 	if c.roster.Deciding() {
-		return // it is said again
+		return // the report is repeated
 	}
 	for w := range min(len(all), c.roster.Workers()) {
 		if life, lives := c.roster.Living(w); lives && life == all[w] {
@@ -289,18 +292,19 @@ func (c *membership) left(all []uint32) {
 // goodbyeGrace is how long a server that ends waits for goodbyes.
 const goodbyeGrace = time.Second
 
-// hearOut waits a moment for goodbyes of workers that have stopped, as other servers have said: a worker that found no
-// listener would take a server with a journal for one that comes back. Run calls it behind the farewell, while the door
-// is open.
+// hearOut waits a moment for the goodbyes of workers that have stopped, as other servers report: a worker that found no
+// listener would expect a server with a journal to come back. Run calls it after the farewell, while the server still
+// listens.
 func (c *membership) hearOut() {
 	c.st.Lock()
 	defer c.st.Unlock()
-	_ = c.st.Poll(goodbyeGrace, func() bool { return len(c.unsaid) == 0 }) // or who has not said it has died
+	_ = c.st.Poll(goodbyeGrace, func() bool { return len(c.unsaid) == 0 }) // a worker without a goodbye has died
 }
 
-// early takes note that a worker ends before its work is done. Server 0 declares it dead, at once if others wait for
-// it; servers that end don't wait for it. What has all roles go back does so here too: who sees the worker's death
-// alone would end as if nothing were lost. Locked. Other servers hear of it from the worker as well, each for itself.
+// early notes that a worker ends before its work is done. Server 0 declares it dead, at once if others wait for it;
+// servers that end do not wait for it. If the worker's end makes all roles go back, they go back here too: a server
+// that saw only the worker's death would end as if nothing were lost. The caller holds the lock. The worker reports its
+// end to each server.
 func (c *membership) early(f *wire.Frame) error {
 	var msg wire.Ending
 	if err := f.JSON(&msg); err != nil {
@@ -310,8 +314,8 @@ func (c *membership) early(f *wire.Frame) error {
 	return nil
 }
 
-// over takes note that a worker's life is over before its work is done. Locked. It is out of the job only when server 0
-// has decided so, which this wakes at once.
+// over notes that a worker's life is over before its work is done. The caller holds the lock. The worker is out of the
+// job only when server 0 has decided so; over wakes the watch that decides.
 func (c *membership) over(worker int, msg wire.Ending) {
 	c.log.Warn("worker ends before its work is done", "worker", worker, "why", msg.Why)
 	c.ends.Note(endRecord{worker, msg.Why, msg.Returns})
@@ -322,12 +326,13 @@ func (c *membership) over(worker int, msg wire.Ending) {
 	c.st.Broadcast()
 	select {
 	case c.ended <- struct{}{}:
-	default: // deaths knows that there is something to see
+	default: // a wake-up is pending
 	}
 }
 
-// depart ends what a worker that is gone had a part in, and lets the round go on without it; with forget, without what
-// it has pushed for that round. Locked. All parts that keep something for a life are told here, and in admit.
+// depart ends what a worker that is gone had a part in, and lets the round go on without it; with forget, also without
+// its gradient for that round. The caller holds the lock. depart and admit inform all parts that keep something for a
+// life.
 func (c *membership) depart(worker int, forget bool) {
 	c.pieces.forget(worker)
 	c.changed.end(worker)

@@ -9,8 +9,8 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// Meter is what a server has counted, and how its job stands. Fields are registered by their tags: name is that of the
-// metric, help its text, by a label. Counters are counted where things happen; gauges read a part when they are asked.
+// Meter has a server's counters, and the state of its job. Fields are registered by their tags: name is the metric's
+// name, help its text, by a label. Counters are counted where things happen; gauges read a part when they are called.
 type Meter struct {
 	refused count.Counter `count:"refused" name:"server_refused_requests_total" help:"Requests answered with an error."`
 
@@ -41,17 +41,17 @@ type Meter struct {
 
 var _ = count.Register(new(Meter))
 
-// newMeter has counted nothing, and its gauges are set by measure.
+// newMeter makes a meter without gauges, which measure sets.
 func newMeter() *Meter { return &Meter{times: wire.Times()} }
 
-// Took is how long requests took, in seconds, by op. It is safe beside requests.
+// Took is how long requests took, in seconds, by op. It may be called while requests are served.
 func (m *Meter) Took() map[string]count.Distribution { return wire.Took(m.times) }
 
-// Meter is the server's. It counts from New on.
+// Meter returns the server's meter, which counts from New on.
 func (s *Server) Meter() *Meter { return s.meter }
 
-// measure has the gauges of the meter read the parts, each under the lock. Readers of a gauge wait for the lock like
-// any request; none is read on the way of a push.
+// measure sets the gauges of the meter, which read the parts under the lock. A reader of a gauge waits for the lock
+// like any request; no push reads one.
 func (s *Server) measure() {
 	st, m := s.st, s.meter
 	gauge := func(read func() float64) count.Gauge {
@@ -90,7 +90,7 @@ func (s *Server) measure() {
 	m.took = gauge(func() float64 { return s.recovery.last.took.Seconds() })
 	m.returned = gauge(func() (lives float64) {
 		for _, w := range st.Roster.Members() {
-			lives += float64(max(0, w.Life-1)) // that began in the place of another
+			lives += float64(max(0, w.Life-1)) // all but the first replaced another life
 		}
 		return lives
 	})
@@ -105,15 +105,15 @@ func (s *Server) measure() {
 	}
 }
 
-// Members are how all workers stand.
+// Members returns the state of all workers.
 func (s *Server) Members() []roster.Member {
 	s.st.Lock()
 	defer s.st.Unlock()
 	return s.st.Roster.Members()
 }
 
-// Waits are the requests that have waited for over a second, in the order in which they were seen to. Each says why it
-// waits, for which workers, and since when.
+// Waits are the requests that have waited for over a second, in the order in which they were noticed. Each has its
+// reason, the workers that it waits for, and its beginning.
 func (s *Server) Waits() (all []state.Wait) {
 	s.st.Lock()
 	defer s.st.Unlock()

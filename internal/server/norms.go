@@ -20,7 +20,8 @@ type norms struct {
 	byRound map[mode.Round]*roundNorms
 	order   []mode.Round // the rounds, oldest first
 	at      []mode.Round // the last round, by server, that has sent its sums: it sends none for earlier ones
-	// over is since when every worker has gone; a timeout later, sums that have not come never will, and ended says so.
+	// over is the time since which every worker is gone; after a timeout, missing sums will never come, and ended is
+	// set.
 	over  time.Time
 	ended bool
 }
@@ -37,7 +38,7 @@ type roundNorms struct {
 // and ask again.
 const keepNorms = 4
 
-// newNorms knows of no round yet.
+// newNorms has no round yet.
 func newNorms(servers int) norms {
 	return norms{byRound: map[mode.Round]*roundNorms{}, at: make([]mode.Round, servers)}
 }
@@ -61,8 +62,8 @@ func (n *norms) add(r mode.Round, from int, own []gradient.Squares) (*roundNorms
 	return l, nil
 }
 
-// of are the sums of a round. A new round takes the place of the oldest when as many are known as servers can be in,
-// and keepNorms more.
+// of returns the sums of a round. A new round replaces the oldest one if as many are kept as servers can be in, plus
+// keepNorms.
 func (n *norms) of(r mode.Round, params int) (*roundNorms, error) {
 	if l := n.byRound[r]; l != nil {
 		return l, nil
@@ -81,13 +82,13 @@ func (n *norms) of(r mode.Round, params int) (*roundNorms, error) {
 	return l, nil
 }
 
-// saved are a round's sums as the journal has them.
+// saved returns a round's sums as the journal records them.
 func (l *roundNorms) saved(r mode.Round) wire.Norms {
 	return wire.Norms{Round: uint64(r), Sums: gradient.AppendSquares(nil, l.sums)}
 }
 
-// missing are the servers whose sums of a round have not come and may come yet. It is empty when the sums are complete,
-// or as complete as they will be.
+// missing returns the servers whose sums of a round have not come and may still come. It is empty when the sums are
+// complete, or will not become more complete.
 func (n *norms) missing(r mode.Round, l *roundNorms) (servers []int) {
 	for i, have := range l.have {
 		if !have && n.at[i] <= r && !n.ended {
@@ -97,9 +98,9 @@ func (n *norms) missing(r mode.Round, l *roundNorms) (servers []int) {
 	return servers
 }
 
-// expire is for server 0's watch. It takes note that every worker has gone. It says, once, that so much time has passed
-// since then that no server will send sums any more: when the last worker has died with its push at some servers only,
-// the others never close that round. now is any clock's, the same in all calls.
+// expire notes that every worker is gone. It returns true once, when so much time has passed since then that no server
+// will send sums any more: if the last worker died with its push at some servers only, the others never close that
+// round. now is any clock's time, the same clock in all calls.
 func (n *norms) expire(now time.Time, timeout time.Duration) bool {
 	switch {
 	case n.ended:

@@ -12,41 +12,41 @@ import (
 	"github.com/gofleet/gofleet/transport"
 )
 
-// DefaultReadRows is how many rows a second readers may read from a server, all together, where nothing else is said.
+// DefaultReadRows is the number of rows a second that all readers together may read from a server, unless configured.
 const DefaultReadRows = 10_000
 
 const (
-	// fewestReadRows is what a request counts as at least: it costs about what so many rows do.
+	// fewestReadRows is the least that a request counts as: it costs about as much as so many rows.
 	fewestReadRows = 32
 	mostReadRows   = 1000      // of a request
 	mostReadBytes  = 256 << 10 // of the rows of an answer
 	mostReads      = 16        // requests at a time
 )
 
-// outside answers readers that take no part in the job: the transport gives it their requests alone, and them to
-// nothing else. Here they can ask for rows and what rows there are. A request waits for a moment between two updates,
-// and neither for workers nor for its turn: what can't be answered now is refused, with the time after which to come
-// again. Of readers a server keeps nothing from one request to the next.
+// outside answers readers that take no part in the job: the transport passes their requests only to it. They can read
+// rows and what rows there are. A request waits only for a moment between two updates, neither for workers nor for a
+// turn: what can't be answered now is refused, with the time after which to try again. The server keeps nothing of a
+// reader between requests.
 //
-// Rows of an answer are as they were between two updates, of which the answer says the number. The end of a period
-// drops rows beside that.
+// The rows of an answer are as they were between two updates, and the answer has the number of those updates. The end
+// of a period may drop rows at any time.
 type outside struct {
 	st *state.Job
-	// reading parses ids, as for workers, and part has the tables.
+	// reading parses ids, as it does for workers, and part has the tables.
 	reading *reading
 	part    *state.Part
-	// about is what a reader asks first: the embeddings, their sizes, and where their rows are. It never changes.
+	// about answers a reader's first request: the embeddings, their sizes, and where their rows are. It never changes.
 	about wire.Readable
 	// rows is one allowance for all readers together.
 	rows allowance
-	// under counts the requests that are being answered.
+	// under is the number of requests that are being answered.
 	under   atomic.Int32 // requests
 	replies sync.Pool
 	meter   *Meter
 }
 
-// newOutside answers for a server's tables, which may still be empty. A request for one embedding has at most
-// mostReadRows rows, what a second allows, and what mostReadBytes hold of them.
+// newOutside answers from a server's tables, which may still be empty. A request for one embedding has at most
+// mostReadRows rows, what a second allows, and as many as mostReadBytes hold.
 func newOutside(c Config, st *state.Job, r *reading, m *Meter) *outside {
 	o := &outside{st: st, reading: r, part: r.part, meter: m,
 		about: wire.Readable{Server: c.Index, Servers: len(c.Endpoints), Fingerprint: c.Fingerprint.Sum()}}
@@ -62,7 +62,7 @@ func newOutside(c Config, st *state.Job, r *reading, m *Meter) *outside {
 	return o
 }
 
-// handle is the transport's handler of what readers send. It runs on a goroutine of the transport for each request, as
+// handle is the transport's handler of readers' requests. It runs on a goroutine of the transport for each request, as
 // the door's does. Refusals are counted apart from the job's.
 func (c *outside) handle(body []byte, out *transport.Reply) {
 	r := c.replies.Get().(*state.Reply)
@@ -82,9 +82,9 @@ func (c *outside) handle(body []byte, out *transport.Reply) {
 	out.Parts = r.Parts()
 }
 
-// answer gives what a reader asks for, if this server can. The order of the refusals matters: a reader of another run
-// of the job must learn that before it is told to wait. The answer carries the run's number, which is no proof of
-// anything, and the life of this process.
+// answer answers a reader's request, if this server can. The order of the refusals matters: a reader of another run of
+// the job must learn that before it is asked to wait. The answer carries the run's number, which proves nothing, and
+// the life of this process.
 func (c *outside) answer(f *wire.Frame, r *state.Reply) error {
 	g, index := c.st.Generation(), c.part.Index
 	switch {
@@ -127,15 +127,14 @@ func (c *outside) answer(f *wire.Frame, r *state.Reply) error {
 		msg.What)
 }
 
-// published says whether there are weights. Before that rows would be what params begin with on this server alone.
+// published reports whether there are weights. Before that, rows would be this server's own initial values.
 func (c *outside) published() bool {
 	c.st.Lock()
 	defer c.st.Unlock()
 	return c.st.Published
 }
 
-// charge counts rows that are about to be read, or refuses them. An error is a refusal with the time after which so
-// many would be given.
+// charge counts rows that are about to be read. An error refuses them, with the time after which they would be allowed.
 func (c *outside) charge(rows int) error {
 	if wait := c.rows.take(max(rows, fewestReadRows), time.Now()); wait > 0 {
 		return c.busy(wait)
@@ -143,8 +142,8 @@ func (c *outside) charge(rows int) error {
 	return nil
 }
 
-// busy is the refusal of a reader that asks for too much, with the time after which to come again. That time is in the
-// frame too, so that a reader need not read the text.
+// busy is the refusal of a reader that asks for too much, with the time after which to try again. The frame has that
+// time too, so that a reader need not read the text.
 func (c *outside) busy(wait time.Duration) error {
 	refusal := wire.Refuse(wire.StatusBusy, "readers have %d rows a second of server %d (FLEET_READ_ROWS), and have "+
 		"had them: come again in %v", c.rows.aSecond, c.part.Index, wait.Round(time.Millisecond))
@@ -152,8 +151,8 @@ func (c *outside) busy(wait time.Duration) error {
 	return refusal
 }
 
-// given answers with the rows of ids that are given. Ids ascend, and all must live here. A bit for each says whether
-// there is such a row; the weights of one that is not there are what it would begin with.
+// given answers with the rows of given ids. The ids ascend, and must all be on this server. A bit for each reports
+// whether the row exists; one that does not has the initial values.
 func (c *outside) given(f *wire.Frame, r *state.Reply) error {
 	at := slices.IndexFunc(f.Sections, func(s wire.Section) bool { return s.Kind == wire.KindIDs })
 	if at < 0 {
@@ -189,8 +188,8 @@ func (c *outside) given(f *wire.Frame, r *state.Reply) error {
 	return nil
 }
 
-// page answers with rows by their places. A place is an id's, as long as this process keeps the table: rows that are
-// born while a reader goes through the places may or may not be among its pages, and none comes twice.
+// page answers with rows by their places. A place keeps its id as long as this process keeps the table: rows that are
+// created while a reader goes through the places may or may not be in its pages, and none comes twice.
 func (c *outside) page(msg *wire.Read, r *state.Reply) error {
 	e, err := c.part.Embedding(msg.Param)
 	if err != nil {
@@ -209,7 +208,7 @@ func (c *outside) page(msg *wire.Read, r *state.Reply) error {
 	}
 	ids, rows, dim := a.IDs[:0], a.Rows[:0], c.part.Dim(e)
 	for i, id := range a.IDs {
-		if has[i] { // it may have been dropped since
+		if has[i] { // the row may have been dropped since
 			ids, rows = append(ids, id), append(rows, a.Rows[i*dim:][:dim]...)
 		}
 	}
@@ -220,8 +219,8 @@ func (c *outside) page(msg *wire.Read, r *state.Reply) error {
 	return nil
 }
 
-// look reads rows between two updates, and says of which there are any. Updates wait while it reads, which is why a
-// request has few rows. The header's version is the number of updates that the rows are behind.
+// look reads rows between two updates, and returns which of them exist. Updates wait while it reads, which is why a
+// request has few rows. The header's version is the number of updates in the rows.
 func (c *outside) look(a *state.Asked, r *state.Reply) (has []bool, err error) {
 	a.Rows, has = state.Grow(a.Rows, len(a.IDs)*c.part.Dim(a.Embedding)), make([]bool, len(a.IDs))
 	c.part.Updates.Between(func() {
@@ -232,18 +231,19 @@ func (c *outside) look(a *state.Asked, r *state.Reply) (has []bool, err error) {
 	return has, err
 }
 
-// allowance is how many rows may be read: so many a second, and those of one second at once. What is not used within a
-// second is lost. A request is let in whatever its size as soon as any are left, and what it takes beyond them is owed:
-// where it had to wait for all of its own, small requests would take them away from a large one for ever.
+// allowance limits the rows that may be read in a second; the rows of one second may be read at once, and are lost if
+// they are not read within it. A request is let in whatever its size as soon as any rows are left, and what it takes
+// beyond them is owed: if it had to wait for all of its rows, small requests could keep a large one waiting for ever.
 type allowance struct {
-	// aSecond is in rows, left how many may be read now, below 0 where some are owed, and at when that was computed.
+	// aSecond is the allowance in rows, left how many may be read now, below 0 if some are owed, and at when left was
+	// computed.
 	aSecond int
 	mu      sync.Mutex
 	left    float64
 	at      time.Time
 }
 
-// take takes n of them, no more than a second's, or says after how long there are some again.
+// take takes n rows, at most a second's, or returns after how long there are some again.
 func (a *allowance) take(n int, now time.Time) (wait time.Duration) {
 	most := float64(a.aSecond)
 	a.mu.Lock()

@@ -14,40 +14,40 @@ import (
 // pieces collects pushes that are too large for one frame, until the last piece of each makes it a push like any other:
 // whole or refused.
 //
-// Which pushes are being collected is under the server's lock. What has come of one of them is under that stage's own,
-// so that copying a piece of some megabytes delays only the other pieces of that push. The two are never held
+// The server's lock guards which pushes are being collected. Each stage has a lock of its own for what has come of its
+// push, so that copying a piece of some megabytes delays only other pieces of that push. The two locks are never held
 // together.
 type pieces struct {
 	st      *state.Job
 	roster  *roster.Roster
 	part    *state.Part
 	summing *summing
-	// A worker without pushes under way has a nil map. Guarded by the server's lock.
+	// stages has a nil map for a worker without pushes under way. Guarded by the server's lock.
 	stages []map[uint64]*stage // by worker and sequence number
 }
 
-// stage holds the pieces of a push that have come.
+// stage holds the received pieces of a push.
 type stage struct {
-	mu sync.Mutex // guards what follows; pieces of one push come beside each other
-	// got says which pieces have come.
+	mu sync.Mutex // guards the fields below; pieces of one push come concurrently
+	// got records which pieces have come.
 	got []bool // by number; the last piece is never among them
-	// dense is nil before the first dense piece, and always where pieces are added up.
+	// dense is nil before the first dense piece, and stays nil if pieces are added up.
 	dense []float32
-	// rows are copies: frames of earlier pieces are gone by then.
+	// rows are copies, since the frames of earlier pieces are gone by then.
 	rows [][]gradient.Rows // by number and embedding
-	// bytes count rows and their ids, in memory.
+	// bytes is the size of the rows and their ids in memory.
 	bytes int
 }
 
 const (
-	// maxStages is above what a worker sends: two for each of its threads.
+	// maxStages is more than a worker sends: two for each of its threads.
 	maxStages = 64
 	// maxStageBytes bounds the rows of one push; its dense values are as many as the server holds.
 	maxStageBytes = 16 << 30
 )
 
-// handle keeps a piece of a push. One that arrives again changes nothing. It returns when the piece is copied, or in
-// rounds with large gradients when its span is in the sum.
+// handle stores a piece of a push. A repeated piece changes nothing. It returns when the piece is copied, or, if pieces
+// are added up, when its span is in the sum.
 func (c *pieces) handle(f *wire.Frame) error {
 	piece, err := f.Piece()
 	if err != nil {
@@ -72,9 +72,9 @@ func (c *pieces) handle(f *wire.Frame) error {
 	return c.summing.span(f, dense, from)
 }
 
-// stage is where the pieces of a frame's push are collected; nil if that push needs none any more, since it was seen. A
-// piece that comes that late changes nothing, and its sender is told that all is well: what became of the push is the
-// answer to its last piece. It makes the stage with a push's first piece, whichever number that has, since pieces
+// stage returns where the pieces of a frame's push are collected; nil if that push has been seen and needs none any
+// more. Such a late piece changes nothing and is answered without an error: the outcome of the push is in the answer to
+// its last piece. stage makes the stage with the first piece that arrives, whichever number that has, since pieces
 // overtake each other.
 func (c *pieces) stage(f *wire.Frame, n int) (*stage, error) {
 	c.st.Lock()
@@ -101,17 +101,18 @@ func (c *pieces) stage(f *wire.Frame, n int) (*stage, error) {
 	return st, nil
 }
 
-// forget drops what has come of a worker's pushes. Locked. Its life is over: pieces that come late begin no push, since
-// the sender is refused.
+// forget drops the received pieces of a worker whose life is over. The caller holds the lock. Late pieces begin no
+// push, since their sender is refused.
 func (c *pieces) forget(worker int) {
 	c.stages[worker] = nil
 	c.summing.lost(worker, c.st.Mode.Open())
 }
 
-// used drops the pieces of a push, which has been put together. Locked. The memory of the stage lives on in the push.
+// used drops the stage of a push that has been put together. The caller holds the lock. The push keeps the stage's
+// memory.
 func (c *pieces) used(p *push) { delete(c.stages[p.worker], p.seq) }
 
-// read takes a push out of the frame that is its last piece, or all of it. It waits for nothing. An error refuses the
+// read reads a push from a frame that is its last piece, or all of it. It waits for nothing. An error refuses the
 // frame, which has changed nothing.
 func (c *pieces) read(p *push, f *wire.Frame) error {
 	if err := p.parse(f); err != nil {
@@ -131,9 +132,9 @@ func (c *pieces) read(p *push, f *wire.Frame) error {
 	return p.whole(c.part, f)
 }
 
-// assemble makes a push of its last piece and the pieces that came before. If some did not, the push is incomplete,
-// which matters only if it was not seen before. What it returns in p aliases the stage and the frame, both of which
-// live until the push is done.
+// assemble makes a push of its last piece and the earlier ones. If some are missing, the push is incomplete, which
+// matters only if it was not seen before. The slices in p alias the stage and the frame, both of which live until the
+// push is done.
 func (c *pieces) assemble(p *push, f *wire.Frame, piece wire.Piece) error {
 	last, err := p.read(c.part, f)
 	if err != nil {
@@ -147,10 +148,10 @@ func (c *pieces) assemble(p *push, f *wire.Frame, piece wire.Piece) error {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	switch i := slices.Index(st.got, false); {
-	case i >= 0 && c.summing.on: // of a gradient that was begun again
+	case i >= 0 && c.summing.on: // the gradient was begun again
 		p.incomplete = again(int(f.Worker), mode.Round(f.Round))
 		return nil
-	case i >= 0 && c.st.Returned: // it may have come to the process before, and went with that
+	case i >= 0 && c.st.Returned: // the piece may have come to the process before, and is lost
 		return wire.Refuse(wire.StatusAgain, "step %d of worker %d: server %d was started again since piece %d of %d "+
 			"came: begin again with the first", f.Seq, f.Worker, c.part.Index, i+1, piece.Of)
 	case i >= 0:
@@ -172,8 +173,8 @@ func (c *pieces) assemble(p *push, f *wire.Frame, piece wire.Piece) error {
 	return nil
 }
 
-// put copies a piece out of its frame, its dense values if keep says so, and returns these. dense is nil of a piece
-// that was there already and is kept. A refused piece may be sent again.
+// put copies a piece out of its frame, with its dense values if keep is true, and returns those values. dense is nil if
+// the piece is stored already and keep is true. A refused piece may be sent again.
 func (st *stage) put(of *state.Part, f *wire.Frame, number int, keep bool) (dense []float32, from int, err error) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -204,7 +205,7 @@ func (st *stage) put(of *state.Part, f *wire.Frame, number int, keep bool) (dens
 	return dense, from, nil
 }
 
-// room is memory for all of the server's dense values. It is made once for a push, and goes with its stage.
+// room returns memory for all dense values of the server. It is made once for a push, and goes with its stage.
 func (st *stage) room(of *state.Part) []float32 {
 	if st.dense == nil {
 		st.dense = make([]float32, of.Floats)
@@ -212,7 +213,7 @@ func (st *stage) room(of *state.Part) []float32 {
 	return st.dense
 }
 
-// join puts the rows of an embedding together, in the order of the pieces. Ids must ascend from piece to piece.
+// join concatenates the rows of an embedding, in the order of the pieces. Ids must ascend from piece to piece.
 func (st *stage) join(e int, last gradient.Rows) (all gradient.Rows, err error) {
 	var parts []gradient.Rows
 	for _, rows := range st.rows {

@@ -6,21 +6,20 @@ import (
 	"time"
 )
 
-// presence is how far a server is in its life, for probes. It has no lock: a probe is answered while the lock is held
-// for long.
+// presence is the stage of a server's life, for probes. It has no lock: a probe is answered even if the server's lock
+// is held for long.
 type presence struct {
 	stands atomic.Int32
-	idle   atomic.Bool // behind the end of the job, until workers join
+	idle   atomic.Bool // after the end of the job, until workers join
 }
 
 const (
-	absent int32 = iota // it fills its tables, or comes back from its journal
+	absent int32 = iota // it fills its tables, or returns from its journal
 	serves
-	ends // it was asked to, or the job is over
+	ends // it was asked to end, or the job is over
 )
 
-// begin says that the server has its tables and listens, until asked ends or stop is called. From then on Presence says
-// that the server is about to end.
+// begin sets the stage to serving, until asked ends or stop is called; from then on the server is about to end.
 func (p *presence) begin(asked context.Context) (stop func()) {
 	p.stands.Store(serves)
 	release := context.AfterFunc(asked, func() { p.stands.Store(ends) })
@@ -30,8 +29,8 @@ func (p *presence) begin(asked context.Context) (stop func()) {
 	}
 }
 
-// Presence says whether this server has its tables and listens, and what it waits for where it is not ready. waits is
-// "" of a server that is ready. It takes the lock only where the job is over and workers may come.
+// Presence reports whether this server has its tables and listens, and what it waits for if it is not ready; waits is
+// "" if it is ready. It takes the lock only if the job is over and workers may come.
 func (s *Server) Presence() (began bool, waits string) {
 	switch s.presence.stands.Load() {
 	case absent:
@@ -49,11 +48,11 @@ func (s *Server) Presence() (began bool, waits string) {
 	return true, ""
 }
 
-// stuckAfter is how long what must move may stand still, at least.
+// stuckAfter is the least time without progress after which the server counts as stuck.
 const stuckAfter = 30 * time.Second
 
-// moves shows that the lock is free again and again, which every request waits for, until ctx ends. Where the lock is
-// held for longer, the pulses report that this process does not live.
+// moves takes the lock at each heartbeat until ctx ends, to show that it is free. If the lock is held for longer, the
+// pulses report that this process is stuck.
 func (s *Server) moves(ctx context.Context) {
 	pulse := s.c.Pulses.Begin("nobody gets the server's lock", max(stuckAfter, 2*s.c.Strategy.WorkerTimeout.Std()))
 	defer pulse.End()

@@ -7,31 +7,31 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// reading answers what a frame asks for: rows, dense weights, rows that others have changed, and all rows of a table
-// page by page. It reads tables beside the updates that change them, without the server's lock. Its methods run on the
-// goroutines of requests, many at a time.
+// reading answers requests for rows, dense weights, rows that others have changed, and all rows of a table page by
+// page. It reads tables while updates change them, without the server's lock. Its methods run on the goroutines of
+// requests, many at a time.
 type reading struct {
 	st *state.Job
-	// inHand has the cut whose lists scans read, and scanned is guarded by the lock.
+	// inHand has the cut whose lists scans read. scanned is guarded by the lock.
 	inHand *inHand
 	part   *state.Part
 	store  *table.Store // part's
-	// changed and delays note what workers have got.
+	// changed and delays note what workers have received.
 	changed *changed
 	delays  *delays
 	// maxFrame is in bytes; pages of changed rows keep below it.
 	maxFrame int
-	// foreseeing says that answers to pushes have foreseen weights, so that a version does not say which weights a
-	// worker has.
+	// foreseeing reports that answers to pushes have predicted weights, so that a version does not identify the weights
+	// that a worker has.
 	foreseeing bool
-	// bounded is of modes in lockstep: weights that were foreseen before others' pushes came lack these.
-	bounded bool                // an answer waits for others' pushes, and has to have them
+	// bounded is set in lockstep modes: weights that were predicted before others' pushes came lack those pushes.
+	bounded bool                // an answer waits for others' pushes, and must include them
 	scanned map[uint32][]uint64 // ids of tables whose rows are being scanned, by param
 }
 
-// parse takes what a frame asks for into the reply, and refuses it before anything is applied: if the answer would be
-// over the message bound, if an id is out of range, or if a row lives on another server. It reads into memory that the
-// reply keeps from request to request.
+// parse reads the requests of a frame into the reply, and refuses the frame before anything is applied: if the answer
+// would exceed the message bound, if an id is out of range, or if a row is on another server. It reads into memory that
+// the reply keeps from request to request.
 func (c *reading) parse(f *wire.Frame, r *state.Reply) error {
 	bytes, n := 0, 0
 	r.Ahead.Version = 0
@@ -64,7 +64,7 @@ func (c *reading) parse(f *wire.Frame, r *state.Reply) error {
 	return nil
 }
 
-// parseIDs takes the ids of one embedding. All must live on this server, ascending.
+// parseIDs reads the ids of one embedding. They must ascend, and all be on this server.
 func (c *reading) parseIDs(a *state.Asked, sec wire.Section) (err error) {
 	if a.Embedding, err = c.part.Embedding(sec.Param); err != nil {
 		return err
@@ -79,15 +79,15 @@ func (c *reading) parseIDs(a *state.Asked, sec wire.Section) (err error) {
 	return nil
 }
 
-// pull adds to the reply what was parsed, and the dense weights unless the worker has them. With peek no row is
+// pull adds the parsed rows to the reply, and the dense weights unless the worker has them. With peek no row is
 // created.
 //
-// The version is read before the weights. An update that comes between makes weights newer than their version says, so
-// that they are sent once more with the next answer; the other way round a worker would believe that it has an update
-// which it lacks. After a push the weights may be there already, as momentum will have moved them; their version is
-// that of the update that left them. Where a push has waited for others since, these count more than what it foresaw.
-// It takes no lock of the server but to find what has changed. Rows and weights may be of different updates, none older
-// than the caller has waited for.
+// The version is read before the weights. An update in between makes the weights newer than their version, so that they
+// are sent once more with the next answer; in the other order a worker would assume an update that it does not have.
+// After a push the weights may be there already, as the momentum is predicted to move them; their version is that of
+// the update that computed them. If the push has waited for others since, the updates with those pushes replace the
+// prediction. pull takes no lock of the server but to find what has changed. Rows and weights may be of different
+// updates, none older than the caller has waited for.
 func (c *reading) pull(f *wire.Frame, r *state.Reply, peek bool) error {
 	version := c.part.Updates.Version()
 	r.Header().Version = version
@@ -95,7 +95,7 @@ func (c *reading) pull(f *wire.Frame, r *state.Reply, peek bool) error {
 		r.Header().Version = r.Ahead.Version
 		r.Dense(r.Ahead.Dense)
 	} else if f.Version != wire.NoDense && (f.Version != version || peek && c.foreseeing) {
-		// what the sender has may be foreseen
+		// the sender may have predicted weights
 		if err := c.pullDense(f, r, peek); err != nil {
 			return err
 		}
@@ -117,8 +117,8 @@ func (c *reading) pull(f *wire.Frame, r *state.Reply, peek bool) error {
 	return c.pullChanged(f, r)
 }
 
-// pullDense adds the dense weights, or the span of them that is asked for. No gradient is computed at the weights of a
-// peek. What a worker got is remembered where its next gradient is to be compensated.
+// pullDense adds the dense weights, or the span of them that the frame asks for. The weights are remembered for delay
+// compensation, except those of a peek, at which no gradient is computed.
 func (c *reading) pullDense(f *wire.Frame, r *state.Reply, peek bool) error {
 	from, to, err := f.Span(c.part.Floats)
 	if err != nil || from == to {
@@ -138,8 +138,8 @@ func (c *reading) pullDense(f *wire.Frame, r *state.Reply, peek bool) error {
 	return nil
 }
 
-// pullRows reads rows into w, len(ids) times the width of the embedding. With peek an unknown id is read as what its
-// row would begin with, and no row is created.
+// pullRows reads rows into w, len(ids) times the width of the embedding. With peek an unknown id gets the initial
+// values of its row, and no row is created.
 func (c *reading) pullRows(e int, ids []uint64, w []float32, peek bool) error {
 	step := c.store.Step()
 	if peek {
@@ -149,14 +149,14 @@ func (c *reading) pullRows(e int, ids []uint64, w []float32, peek bool) error {
 }
 
 const (
-	// Both bound bytes from above.
+	// replyOverhead and maxIDBytes are upper bounds in bytes.
 	replyOverhead = 512 // header and sections' heads
 	maxIDBytes    = 10
 )
 
-// pullChanged adds to the reply the rows of the tables that a frame asks for by what has changed, as many as fit into a
-// frame, and of the first of them at least one: every answer brings something. A section All says that the rows which
-// follow are all that there are, and Changed that there are more to ask for.
+// pullChanged adds changed rows to the reply, of the tables whose changes a frame asks for: as many as fit into a
+// frame, and at least one row of the first table, so that every answer makes progress. A section All marks the rows
+// that follow as all that there are, and Changed says that there are more to ask for.
 func (c *reading) pullChanged(f *wire.Frame, r *state.Reply) error {
 	room, n := c.maxFrame-replyOverhead, 0
 	for _, sec := range f.Sections {
@@ -194,8 +194,8 @@ func (c *reading) pullChanged(f *wire.Frame, r *state.Reply) error {
 	return nil
 }
 
-// addChanged adds rows of an embedding that have changed, the n-th that has any. n counts in the reply, whose memory
-// for rows is used again by that number.
+// addChanged adds changed rows of an embedding to the reply, as its n-th list. The reply reuses its memory for rows by
+// that number.
 func (c *reading) addChanged(r *state.Reply, n, e int, ids []uint64) error {
 	if len(r.ChangedRows) == n {
 		r.ChangedRows = append(r.ChangedRows, nil)

@@ -13,36 +13,36 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// push is one worker's gradient for this server, and the memory that it is read with. Its floats alias the request,
-// which lives as long as its handler waits, unless they came narrowed: so the handler of a push that is noted waits
+// push is one worker's gradient for this server, with the memory it is read into. Unless they came in a narrow format,
+// its floats alias the request, which lives as long as its handler waits: the handler of a noted push therefore waits
 // until its update is made, even when its own wait has failed.
 type push struct {
-	// worker, life, seq and round are the frame's.
+	// worker, life, seq and round are copied from the frame.
 	worker int
 	life   uint32
 	seq    uint64
 	round  mode.Round
-	// request outlives the push: it answers what comes again.
+	// request outlives the push: it answers repeated requests.
 	request *roster.Request // its place in the worker's window
-	// grad is what the update reads.
+	// grad is read by the update.
 	grad update.Push
-	// positions are how far the worker's threads are whose gradients it has. They count for checkpoints when the push
-	// does.
+	// positions are the places in the data that the pushing threads have reached. They count for checkpoints when the
+	// push does.
 	positions []progress.Position
-	// floats that came narrowed are widened into these, so that a push allocates nothing of its size. Both rooms stay
-	// with the push in its pool.
+	// denseRoom and rowsRoom hold floats that came in a narrow format and were widened, so that a push allocates
+	// nothing of its size. Both stay with the push in its pool.
 	denseRoom []float32
 	rowsRoom  [][]float32 // by embedding
-	// last are the dense values of the last piece, from that place on, and sum the whole gradient of the round, where
-	// pieces are added up as they come.
+	// If pieces are added up as they come, last are the dense values of the last piece, from place from on, and sum is
+	// the whole gradient of the round.
 	last []float32
 	from int
 	sum  []float32
-	// incomplete says which pieces of it are missing.
+	// incomplete names the missing pieces.
 	incomplete error
 }
 
-// parse takes the sender, the samples and the positions of a frame. It resets what a push before has left in this
+// parse copies the sender, the samples and the positions of a frame. It resets what an earlier push has left in this
 // memory.
 func (p *push) parse(f *wire.Frame) (err error) {
 	p.worker, p.life, p.seq, p.round = int(f.Worker), f.Life, f.Seq, mode.Round(f.Round)
@@ -53,7 +53,7 @@ func (p *push) parse(f *wire.Frame) (err error) {
 	return nil
 }
 
-// count is how many rows of embeddings a push has.
+// count is the number of embedding rows in a push.
 func (p *push) count() (n int) {
 	for i := range p.grad.Rows {
 		n += len(p.grad.Rows[i].IDs)
@@ -61,10 +61,9 @@ func (p *push) count() (n int) {
 	return n
 }
 
-// whole takes the gradients out of a frame that has all of them, and checks all, so that nothing of a wrong push is
-// applied. A push has a gradient for every dense value of this server, and rows for as many ids as it likes; a server
-// without dense values gets none. Every push has the whole dense gradient: a missing one would leave a part of the
-// weights behind.
+// whole reads the gradients of a frame that has all of them, and checks all, so that nothing of a wrong push is
+// applied. A push has a gradient for every dense value of this server, since a missing one would leave a part of the
+// weights behind, and rows for any number of ids. A server without dense values gets no dense gradient.
 func (p *push) whole(of *state.Part, f *wire.Frame) (err error) {
 	if p.grad.Dense, err = p.read(of, f); err != nil {
 		return err
@@ -77,8 +76,8 @@ func (p *push) whole(of *state.Part, f *wire.Frame) (err error) {
 	return nil
 }
 
-// read takes the rows of one frame into p, and returns its dense values. Every number is looked at: what is infinite or
-// no number would be in the weights for good, and what a worker has checked is not what has arrived.
+// read reads the rows of one frame into p, and returns its dense values. It checks every number: a NaN or an infinity
+// would stay in the weights for good, and the worker's own check does not cover the way here.
 func (p *push) read(of *state.Part, f *wire.Frame) ([]float32, error) {
 	for len(p.grad.Rows) < len(of.Layout.Embeddings) {
 		p.grad.Rows, p.rowsRoom = append(p.grad.Rows, gradient.Rows{}), append(p.rowsRoom, nil)
@@ -109,7 +108,7 @@ func (p *push) read(of *state.Part, f *wire.Frame) ([]float32, error) {
 	return dense, nil
 }
 
-// readRows takes the gradients of one embedding's rows, and refuses numbers that are not finite, ids of other servers,
+// readRows reads the gradients of one embedding's rows, and refuses numbers that are not finite, ids of other servers,
 // and an embedding that is frozen or comes twice.
 func (p *push) readRows(of *state.Part, sec wire.Section) error {
 	e, err := of.Embedding(sec.Param)
@@ -140,7 +139,7 @@ func (p *push) readRows(of *state.Part, sec wire.Section) error {
 	return of.CheckIDs(emb, rows.IDs)
 }
 
-// readClicks takes the shows and clicks of rows that were read before. They belong to counters of rows, not to
+// readClicks reads the shows and clicks of rows that were read before. They belong to counters of rows, not to
 // gradients: two numbers a row, finite and not negative.
 func (p *push) readClicks(of *state.Part, sec wire.Section) error {
 	e, err := of.Embedding(sec.Param)

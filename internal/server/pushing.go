@@ -9,26 +9,25 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// pushing lets what a worker sends count, once however often it arrives.
+// pushing makes each push count once, however often it arrives.
 //
 // The first request of a sequence number is admitted: it waits for its turn and is noted. Every request of that number,
-// the first and each that comes again, waits until the update with it is in the tables, and gets the same answer. A
-// wait that fails before that fails the job: others may hold this gradient for the same round, and without it the round
-// can't close.
+// the first and each repetition, waits until its update is in the tables, and gets the same answer. If that wait fails,
+// the job fails: other servers may hold this gradient for the same round, and without it the round can't close.
 type pushing struct {
 	st     *state.Job
 	roster *roster.Roster
-	// rounds take the gradient, and pieces have its parts until then.
+	// rounds take the gradient, and pieces hold its parts until then.
 	rounds *rounds
 	pieces *pieces
-	// changed and delays add to the gradient what the update needs of its worker.
+	// changed and delays add what the update needs to know of the worker.
 	changed *changed
 	delays  *delays
 }
 
-// push notes a gradient and returns when it is part of the weights. The answer's header says what became of it. It runs
-// on the request's goroutine, and may wait for all other workers of the round. When it returns nil, the update is in
-// the tables and the next round is open to the sender. A refusal of the push itself has changed nothing; a wait for its
+// push notes a gradient and returns when it is part of the weights. The answer's header reports the outcome. It runs on
+// the request's goroutine, and may wait for all other workers of the round. When it returns nil, the update is in the
+// tables and the next round is open to the sender. A refusal of the push itself has changed nothing; a wait for its
 // update that fails has failed the job.
 func (c *pushing) push(f *wire.Frame, p *push, answer *wire.Header) error {
 	c.st.Lock()
@@ -55,7 +54,7 @@ func (c *pushing) push(f *wire.Frame, p *push, answer *wire.Header) error {
 		c.st.AwaitIdle()
 		return err
 	}
-	// Again has the worker count what became of a repeated push once.
+	// Again makes the worker count the outcome of a repeated push once.
 	outcome := request.Outcome
 	outcome.Again = seen
 	answer.SetOutcome(outcome)
@@ -65,10 +64,10 @@ func (c *pushing) push(f *wire.Frame, p *push, answer *wire.Header) error {
 	return c.st.AwaitRound(next)
 }
 
-// admit gives a new gradient to its round. Locked, but given up while it waits for its turn. A gradient that can't be
-// admitted is refused for good: its number stays in the window with the refusal, so that a push that comes again gets
-// the same answer and is not tried again when something has changed. One for a round that is over leaves its number
-// free, which may be that of a push to come.
+// admit gives a new gradient to its round. The caller holds the lock, which is released while admit waits for its turn.
+// A gradient that can't be admitted is refused for good: its number stays in the window with the refusal, so that a
+// repeated push gets the same answer and is not tried again when something has changed. A gradient for a round that is
+// over leaves its number free, for a later push.
 func (c *pushing) admit(f *wire.Frame, p *push) {
 	c.pieces.used(p)
 	if p.incomplete != nil {
@@ -89,7 +88,7 @@ func (c *pushing) admit(f *wire.Frame, p *push) {
 	}
 }
 
-// refuse refuses a push that is not noted, for good unless its sender is to begin again. Locked.
+// refuse refuses a push that is not noted, for good unless its sender is to begin again. The caller holds the lock.
 func (c *pushing) refuse(p *push, err error) {
 	if errors.Is(err, wire.ErrAgain) {
 		c.roster.Window(p.worker).Withdraw(p.request, err)
@@ -98,8 +97,8 @@ func (c *pushing) refuse(p *push, err error) {
 	}
 }
 
-// park takes note that a worker has no more batches in this phase. It has a number of its own among the worker's
-// pushes, so that it counts once and after them. It does not wait until the phase ends: the next pull does.
+// park notes that a worker has no more batches in this phase. It has a sequence number among the worker's pushes, so
+// that it counts once and after them. It does not wait until the phase ends: the next pull does.
 func (c *pushing) park(f *wire.Frame) error {
 	c.st.Lock()
 	defer c.st.Unlock()

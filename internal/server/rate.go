@@ -11,13 +11,13 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// rates are the factors on learning rates that the lowest worker that lives sets. In rounds a factor counts from the
+// rates are the factors on learning rates, which the lowest living worker sets. In rounds a factor counts from the
 // update of a round on: the worker sets it before it pushes for that round, or for the next phase when it has parked,
 // so that no server has closed the round and all change with the same update. Without rounds it counts from the next
 // update.
 //
-// The worker tells servers in their order. If it dies between two of them, server 0 knows, and passes the factor on
-// with the order that takes the worker out of the rounds: no round that it was needed for has closed before that.
+// The worker sends the factor to the servers in their order. If it dies in between, server 0 has the factor, and passes
+// it on with the order that takes the worker out of the rounds: no round that needs the factor closes before that.
 type rates struct {
 	st     *state.Job
 	roster *roster.Roster
@@ -26,20 +26,19 @@ type rates struct {
 	chosen state.Event[rateRecord]
 	log    *slog.Logger
 	// coming is empty in modes without rounds. Guarded by the lock.
-	coming []rateRecord // that rounds to come begin with, in their order
+	coming []rateRecord // for rounds to come, in their order
 }
 
-// rateRecord is a factor as a worker has set it; without rounds, with all factors that updates have from then on.
+// rateRecord is a factor that a worker has set; without rounds, with all factors of updates from then on.
 type rateRecord struct {
 	counting
 	Round  uint64  `json:"round"`
 	Factor float64 `json:"factor"`
-	// Factors are the table's whole list, and replace it when the record is played.
+	// Factors is the tables' whole list, and replaces it in a replay.
 	Factors []table.Factor `json:"factors,omitempty"`
 }
 
-// register has the factors outlive a kill: the ones that updates are made with, and the ones that wait for their
-// rounds.
+// register makes factors survive a kill: those in use, and those that wait for their rounds.
 func (c *rates) register(m *state.Memory) {
 	state.AddValue(m, "coming", &c.coming)
 	state.AddFact(m, "factors", c.store.Factors, c.store.SetRateFactors)
@@ -54,8 +53,8 @@ func (c *rates) register(m *state.Memory) {
 	})
 }
 
-// handle sets the factor, once however often the request arrives, or says which it is. Seq 0 asks. Only the lowest
-// worker may set it, so that two workers don't set it against each other.
+// handle sets the factor, once however often the request arrives; a request with Seq 0 reads it. Only the lowest worker
+// may set it, so that two workers can't overwrite each other's.
 func (c *rates) handle(f *wire.Frame, msg *wire.Rate, r *state.Reply) error {
 	c.st.Lock()
 	defer c.st.Unlock()
@@ -83,8 +82,8 @@ func (c *rates) handle(f *wire.Frame, msg *wire.Rate, r *state.Reply) error {
 	return nil
 }
 
-// set makes factor that of all updates from a round on, where there are rounds, and else of the next one. Locked. A
-// factor for a round takes the place of all that were to come from that round on.
+// set sets the factor of all updates from a round on in modes with rounds, else from the next update on. The caller
+// holds the lock. A factor for a round replaces all that were to come from that round on.
 func (c *rates) set(round mode.Round, factor float64) {
 	if factor == c.factor() {
 		return
@@ -100,8 +99,8 @@ func (c *rates) set(round mode.Round, factor float64) {
 	c.coming = append(c.coming, rateRecord{Round: uint64(round), Factor: factor})
 }
 
-// record has the journal know of a factor; without rounds with the update that it counts from. Locked. All factors are
-// in it, since records of updates beside it may be in another order than the updates were made in.
+// record records a factor; without rounds, with the update from which it counts. The caller holds the lock. The record
+// has all factors, since records of concurrent updates may be in another order than the updates.
 func (c *rates) record(f *wire.Frame, factor float64, as *roster.Request) {
 	r := rateRecord{counting: counting{int(f.Worker), f.Life, as.Saved()}, Round: f.Round, Factor: factor}
 	if !c.rounds {
@@ -110,8 +109,8 @@ func (c *rates) record(f *wire.Frame, factor float64, as *roster.Request) {
 	c.chosen.Note(r)
 }
 
-// apply sets the factor that the update of a round is made with. Locked. It is called when the round's update is taken,
-// on every server for the same round.
+// apply sets the factor of a round's update. The caller holds the lock. It is called when the update is taken, on every
+// server for the same round.
 func (c *rates) apply(round mode.Round) {
 	for len(c.coming) > 0 && mode.Round(c.coming[0].Round) <= round {
 		c.store.SetRateFactor(c.coming[0].Factor)
@@ -119,7 +118,7 @@ func (c *rates) apply(round mode.Round) {
 	}
 }
 
-// factor is the factor that was set last. Locked.
+// factor is the factor that was set last. The caller holds the lock.
 func (c *rates) factor() float64 {
 	if n := len(c.coming); n > 0 {
 		return c.coming[n-1].Factor
@@ -127,8 +126,8 @@ func (c *rates) factor() float64 {
 	return c.store.RateFactor()
 }
 
-// latest is that factor and its round, for a server that was not told. It is for the order that takes a dead worker
-// out, and takes the lock itself.
+// latest is the factor that was set last, and its round, for the order that takes a dead worker out: other servers may
+// not have it. It takes the lock itself.
 func (c *rates) latest() (factor float64, round uint64) {
 	c.st.Lock()
 	defer c.st.Unlock()
@@ -138,6 +137,6 @@ func (c *rates) latest() (factor float64, round uint64) {
 	return c.factor(), round
 }
 
-// saved are the factors that a job which goes on from here needs: with the one that was set last, which may wait for
-// its round. Locked.
+// saved are the factors that a checkpoint needs, including the one that was set last, which may wait for its round. The
+// caller holds the lock.
 func (c *rates) saved() []table.Factor { return c.store.RateFactors(c.factor()) }

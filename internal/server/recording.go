@@ -11,36 +11,36 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// An update is one decision, and one record, of much that follows: rules have got a gradient, pushes count in their
-// workers' windows, and the mode goes on.
+// An update is one record, though it has several effects: rules get a gradient, pushes count in their workers' windows,
+// and the mode goes on.
 
-// counting names a worker's request that counts.
+// counting identifies a worker's request that counts.
 type counting struct {
-	// Life tells requests of two processes of one worker apart.
+	// Life distinguishes requests of two processes of one worker.
 	Worker int    `json:"worker"`
 	Life   uint32 `json:"life"`
 	roster.SavedRequest
 }
 
-// count has the request count in its worker's window again. Locked.
+// count makes the request count in its worker's window again. The caller holds the lock.
 func (q *counting) count(r *roster.Roster, push bool) {
 	r.Recount(q.Worker, q.Life, q.SavedRequest, push)
 }
 
-// parkRecord is that a worker has no more batches in the phase of a round.
+// parkRecord records that a worker has no more batches in the phase of a round.
 type parkRecord struct {
 	counting
 	Round uint64 `json:"round"`
 }
 
-// updateRecord is an update beside its gradient.
+// updateRecord is the part of an update's record beside its gradient.
 type updateRecord struct {
 	// Step is the update's number in the tables, and Round the round that it closed.
 	Step   int64    `json:"step"`
 	Round  uint64   `json:"round"`
 	Pushes []pushed `json:"pushes"`
-	// A table may refuse rows by how full it is, which a process that plays can't find out again.
-	Refused [][]uint64 `json:"refused,omitempty"` // by section of rows
+	// Refused are the rows that a full table refused, which a replay can't find out again.
+	Refused [][]uint64 `json:"refused,omitempty"` // ids, by section of rows
 }
 
 // pushed is a push of an update.
@@ -49,10 +49,10 @@ type pushed struct {
 	Round uint64 `json:"round"`
 }
 
-// register has outlive a kill how far workers are in the rounds, and what of theirs is in the tables. A base has the
-// mode's state also where that is zero: one that says nothing of it is refused.
+// register makes the workers' progress in rounds, and their pushes in the tables, survive a kill. A base has the mode's
+// state even if it is zero: a base without it is refused.
 func (c *rounds) register(m *state.Memory) {
-	state.TryFact(m, "mode", func() *mode.State { // of which also a zero value is written
+	state.TryFact(m, "mode", func() *mode.State { // a pointer, so that a zero state is written too
 		now := c.st.Mode.State()
 		return &now
 	}, func(then *mode.State) error {
@@ -71,8 +71,8 @@ func (c *rounds) register(m *state.Memory) {
 	c.updates = state.AddRecord(m, state.KindUpdate, c.play)
 }
 
-// record records an update, and waits until it survives what the journal is to survive. It is called within the update,
-// without the lock, when the tables have changed and before the pushes count. An error fails the job.
+// record records an update, and waits until the record survives what the journal is to survive. It is called within the
+// update, without the lock, when the tables have changed and before the pushes count. An error fails the job.
 func (c *rounds) record(u *closing, a update.Applied) error {
 	if err := c.updates.Append(func(b *wire.Builder) { fillUpdate(b, u, a) }); err != nil {
 		return c.journal.Lost(err)
@@ -80,8 +80,8 @@ func (c *rounds) record(u *closing, a update.Applied) error {
 	return c.journal.Durable()
 }
 
-// fillUpdate puts an update into a frame. A gradient that is dense has one section, and each embedding with rows one,
-// with its clicks behind.
+// fillUpdate writes an update into a frame: one section for the dense gradient, and for each embedding with rows one
+// section, followed by its clicks.
 func fillUpdate(b *wire.Builder, u *closing, a update.Applied) {
 	r := updateRecord{Step: a.Step, Round: uint64(u.round)}
 	for _, p := range u.pushes {
@@ -105,8 +105,8 @@ func fillUpdate(b *wire.Builder, u *closing, a update.Applied) {
 	}
 }
 
-// play makes an update again. It makes what take and apply have made: no gradient is folded and no norm computed anew.
-// Locked.
+// play replays an update, with the effects of take and apply: no gradient is folded and no norm computed again. The
+// caller holds the lock.
 func (c *rounds) play(f *wire.Frame) error {
 	var r updateRecord
 	if err := f.JSON(&r); err != nil {
@@ -132,8 +132,7 @@ func (c *rounds) play(f *wire.Frame) error {
 	return nil
 }
 
-// appliedOf is the gradient in the frame of an update. Its slices alias the frame, which lives until the update is
-// played.
+// appliedOf is the gradient in an update's frame. Its slices alias the frame, which lives until the update is replayed.
 func appliedOf(f *wire.Frame, r *updateRecord) (a update.Applied, err error) {
 	a.Step = r.Step
 	for _, sec := range f.Sections {

@@ -13,31 +13,32 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// recovery has the checkpoints that a job makes by itself, on server 0: which worker saves them, where each goes, and
-// which are removed when a new one is whole. On every server it knows what the job goes on from.
+// recovery runs the checkpoints that a job makes by itself, on server 0: which worker saves them, where each goes, and
+// which are removed when a new one is whole. On every server it keeps what the job was started from.
 //
-// The lowest worker that lives saves. One that stops saves a last time before it leaves, and is counted out from when
-// it asks: what another has pushed meanwhile may be in no checkpoint yet, so that the other, when it stops, is the
-// lowest itself. So the worker that leaves last has seen to a checkpoint with everything in it.
+// The lowest living worker saves. A worker that stops saves a last time before it leaves, and no longer counts as the
+// lowest from its request on: what another worker has pushed meanwhile may be in no checkpoint yet, and that worker,
+// when it stops, is the lowest itself. So the worker that leaves last has made sure that a checkpoint has everything.
 type recovery struct {
 	st     *state.Job
 	roster *roster.Roster
 	savers *roster.Savers
-	// part has the version of the weights, by which a checkpoint is known to have all of them.
+	// part has the version of the weights, which shows whether a checkpoint has all of them.
 	part *state.Part
-	// life ends when the server closes, and files that are being written with it.
+	// life ends when the server closes, and with it the writing of files.
 	life   context.Context // of the server
 	index  int
 	series *checkpoint.Series
-	// claims have a lock of their own, and so has series.
+	// claims and series have locks of their own.
 	claims   checkpoint.Claims // of directories that workers have named
-	progress wire.Progress     // of the checkpoint that the job goes on from
+	progress wire.Progress     // of the checkpoint that the job was started from
 	base     wire.Base         // that checkpoint
-	// the most that a thread has made in it, where the job has another number of workers; else 0
+	// steps is the largest number of steps of a thread in that checkpoint, if the job has another number of workers;
+	// else 0.
 	steps   uint64
-	shares  int // workers that it is of, on server 0, where the job has another number; else 0
+	shares  int // number of workers of that checkpoint, on server 0, if the job has another number; else 0
 	journal *state.Journal
-	// segments begin anew where follow has loaded another checkpoint.
+	// segments begin anew when follow has loaded another checkpoint.
 	segments *segments
 	stops    state.Event[wire.Leave] // the life that saves a last time
 	made     state.Event[string]     // a directory for a checkpoint
@@ -49,44 +50,44 @@ type recovery struct {
 	wish wish
 	last saves
 
-	// mu is held while a directory is made, which takes as long as the disk does; the lock is not.
+	// mu is held while a directory is made, which takes as long as the disk does; the state's lock is not.
 	mu     sync.Mutex
-	places map[string]string // directories by save, until that is committed
+	places map[string]string // directories by save, until it is committed
 }
 
-// saves is what is known of the last checkpoints of this process. Versions count changes of the weights in this
-// process: a checkpoint of the process before it has none.
+// saves records the last checkpoints of this process. Versions count changes of the weights in this process: a
+// checkpoint of the process before has none.
 type saves struct {
-	newest   string    // that was begun
+	newest   string    // the id of the last that was begun
 	newestAt uint64    // the version of the weights in it
-	began    time.Time // when it was
-	wholeAt  uint64    // that version of the last that is whole
-	whole    time.Time // when that was, zero if there is none
+	began    time.Time // when newest was begun
+	wholeAt  uint64    // the version in the last whole checkpoint
+	whole    time.Time // when that became whole, zero if there is none
 	took     time.Duration
 }
 
-// begin takes note of one that is begun, with weights of a version.
+// begin records a checkpoint that is begun, with weights of a version.
 func (s *saves) begin(id string, version uint64) {
 	s.newest, s.newestAt, s.began = id, version, time.Now()
 }
 
-// commit takes note of one that is whole; how long it took is known of the one that was begun last.
+// commit records that a checkpoint is whole, and how long it took if it is the one that was begun last.
 func (s *saves) commit(id string) {
 	if s.whole = time.Now(); s.newest == id {
 		s.wholeAt, s.took = s.newestAt, s.whole.Sub(s.began)
 	}
 }
 
-// wish is for a checkpoint that is to be saved at once, since a server is about to end or its journal is large.
+// wish is a request for a checkpoint at once, since a server is about to end or its journal is large.
 type wish struct {
 	wanted bool
-	// begun is "" before a cut of that kind is held by all.
-	begun string // the save that was begun since then
-	whole int    // that were wanted, and have been saved
+	// begun is "" until all servers hold a cut for it.
+	begun string // the save that was begun for it
+	whole int    // number of wanted checkpoints that are whole
 }
 
-// register has outlive a kill which worker saves a last time, which directories are the job's, and what the job went on
-// from when it was started.
+// register makes it survive a kill which worker saves a last time, which directories are the job's, and what the job
+// was started from.
 func (c *recovery) register(m *state.Memory) {
 	state.AddValue(m, "progress", &c.progress)
 	state.AddValue(m, "steps", &c.steps)
@@ -95,8 +96,8 @@ func (c *recovery) register(m *state.Memory) {
 	c.made = state.AddEvent(m, "made", c.series.Own)
 }
 
-// saver answers a worker that asks whether it is the one that saves. Last says that the worker leaves behind this save,
-// and Ends that its process was asked to end. The answer's Yours has it save, Late that others save for it, and Wait
+// saver answers a worker that asks whether it is to save. Last reports that the worker leaves after this save, and Ends
+// that its process was asked to end. In the answer, Yours makes it save, Late reports that others save for it, and Wait
 // that it is to ask again.
 func (c *recovery) saver(f *wire.Frame, msg *wire.Saver, r *state.Reply) error {
 	c.st.Lock()
@@ -116,9 +117,9 @@ func (c *recovery) saver(f *wire.Frame, msg *wire.Saver, r *state.Reply) error {
 	return r.JSON(msg)
 }
 
-// endsLate answers a late worker that was asked to end. Others before it that go on save for it, and these that end too
-// have perhaps saved before its last push: it waits for their end, and saves where something is unsaved then. Locked.
-// Late, Yours and Wait of the answer are set here.
+// endsLate answers a late worker that was asked to end, by setting Late, Yours and Wait. Workers before it that go on
+// save for it. Workers before it that end too have perhaps saved before its last push: it waits for their end, and
+// saves if something is unsaved then. The caller holds the lock.
 func (c *recovery) endsLate(msg *wire.Saver, worker int) {
 	goesOn, departs := c.savers.Others(worker, c.st.Now())
 	msg.Wait = departs && !goesOn
@@ -127,8 +128,8 @@ func (c *recovery) endsLate(msg *wire.Saver, worker int) {
 	msg.Yours = !msg.Late
 }
 
-// claim takes the directory of Strategy.Recovery for this job. On other servers than the first it does nothing. Another
-// job that has it is an error, which Run returns.
+// claim claims the directory of Strategy.Recovery for this job. It does nothing on other servers than server 0. It
+// returns an error, which Run returns, if another job has the directory.
 func (c *recovery) claim(ctx context.Context) error {
 	if c.index != 0 {
 		return nil
@@ -136,28 +137,28 @@ func (c *recovery) claim(ctx context.Context) error {
 	return c.series.Claim(ctx)
 }
 
-// release lets other jobs have all directories. Run calls it at its end.
+// release releases all claimed directories. Run calls it at its end.
 func (c *recovery) release() {
 	c.series.Release()
 	c.claims.Release()
 }
 
-// own makes the directory of a checkpoint of the job's own, once for a call. It is called without the state's lock,
-// which it takes for the record. A process that comes back knows the directory by that, and does not give its number
-// again.
+// own makes the directory of one of the job's own checkpoints, once for a call. The caller does not hold the state's
+// lock, which own takes for the record: from it a process that comes back knows the directory, and does not use its
+// number again.
 func (c *recovery) own(id string) (dir string, err error) {
 	if c.series.Dir == "" {
 		return "", wire.Refuse(wire.StatusRefused,
 			"server %d makes no checkpoints of its own: set Strategy.Recovery, and ask server 0", c.index)
 	}
-	c.mu.Lock() // also while the directory is made: the request may come again
+	c.mu.Lock() // also while the directory is made: the request may be repeated
 	defer c.mu.Unlock()
 	dir, made := c.places[id]
 	if !made {
 		if dir, err = c.series.Make(c.life); err != nil {
 			return "", err
 		}
-		clear(c.places) // others are over
+		clear(c.places) // the other saves are over
 		c.places[id] = dir
 		c.st.Lock()
 		c.made.Note(dir)
@@ -166,8 +167,9 @@ func (c *recovery) own(id string) (dir string, err error) {
 	return dir, nil
 }
 
-// begins takes note of a checkpoint whose cut all servers hold, with weights of a version: what was acknowledged before
-// is in it. Locked. id names the files of the cut; a wish that came before is fulfilled when this one is whole.
+// begins records that all servers hold the cut of a checkpoint, with weights of a version: it has everything that was
+// acknowledged before. The caller holds the lock. id is in the names of the cut's files; an earlier wish is fulfilled
+// when this checkpoint is whole.
 func (c *recovery) begins(id string, version uint64) {
 	c.last.begin(id, version)
 	if c.wish.wanted {
@@ -175,32 +177,32 @@ func (c *recovery) begins(id string, version uint64) {
 	}
 }
 
-// answer is how many were wanted and saved; if so wanted, the next is asked for. It then need not wait long for steps
-// of a worker that has died where the job ends in any case. Locked. The number counts from the start of server 0's
-// process. A caller compares it with one that it had before.
+// answer returns how many wanted checkpoints are whole, counted from the start of server 0's process; with wanted it
+// requests the next. If the job ends in any case, that checkpoint does not wait long for the steps of a worker that has
+// died. The caller holds the lock, and compares the number with an earlier one.
 func (c *recovery) answer(wanted bool) (whole int) {
 	if wanted && c.want() && !c.journal.ComesBack() {
 		c.roster.Hope.Hurry()
 	}
-	if !wanted && c.st.Leads() { // the asking worker waits for what is being saved
+	if !wanted && c.st.Leads() { // the asking server waits for what is being saved
 		return 0
 	}
 	return c.wish.whole
 }
 
-// want has a checkpoint saved at once; false in a job that saves none. Locked. Growing journals, servers that end, and
-// loads want one. Wishes that come together are one.
+// want requests a checkpoint at once; it returns false in a job that saves none. The caller holds the lock. Large
+// journals, servers that end and loads want one. Several wishes at a time are fulfilled by one checkpoint.
 func (c *recovery) want() bool {
 	c.wish.wanted = c.wish.wanted || c.series.Dir != ""
 	return c.wish.wanted
 }
 
-// asks says whether a worker is to save one at once. Locked. It is asked with each heartbeat, and true until the
-// checkpoint is whole, since the worker may die before.
+// asks reports whether a worker is to save a checkpoint at once. The caller holds the lock. It is called with each
+// heartbeat, and returns true until the checkpoint is whole, since the worker may die before.
 func (c *recovery) asks(worker int) bool { return c.wish.wanted && c.savers.Saves(worker) }
 
-// committed takes note that a checkpoint is whole. Old checkpoints are removed here, on the goroutine that commits; the
-// lock is not held for that.
+// committed records that a checkpoint is whole, and removes old ones. It runs on the goroutine that commits, and does
+// not hold the lock while it removes.
 func (c *recovery) committed(msg *saved) {
 	if msg.progress == nil {
 		return
@@ -217,15 +219,15 @@ func (c *recovery) committed(msg *saved) {
 	c.series.Prune()
 }
 
-// satisfied takes note that what is wanted was saved. Locked.
+// satisfied records that the wanted checkpoint is whole. The caller holds the lock.
 func (c *recovery) satisfied() {
 	if c.wish.wanted {
 		c.wish.wanted, c.wish.begun, c.wish.whole = false, "", c.wish.whole+1
 	}
 }
 
-// counts has workers go on from positions, as far as the numbers of workers agree. Another number of workers has other
-// shares of the data, and of steps the most. It is called before any worker has joined.
+// counts makes workers go on from positions. With another number of workers, whose shares of the data differ, it keeps
+// only the largest number of steps. It is called before any worker has joined.
 func (c *recovery) counts(positions [][]progress.Position) {
 	c.st.Lock()
 	defer c.st.Unlock()
@@ -236,7 +238,7 @@ func (c *recovery) counts(positions [][]progress.Position) {
 	c.roster.Resume(positions)
 }
 
-// goOn has workers go on from the positions of a checkpoint. dir names the checkpoint in the log.
+// goOn makes workers go on from the positions of a checkpoint. dir names the checkpoint in the log.
 func (c *recovery) goOn(dir string, positions [][]progress.Position) {
 	c.counts(positions)
 	saved, now := len(positions), c.roster.Workers()
@@ -248,7 +250,7 @@ func (c *recovery) goOn(dir string, positions [][]progress.Position) {
 	}
 }
 
-// resume loads the newest whole checkpoint, if there is one. load fills the tables from one directory. It is kept for
+// resume loads the newest whole checkpoint, if there is one. load fills the tables from one directory, and is kept for
 // follow.
 func (c *recovery) resume(ctx context.Context, load loader) (found bool, err error) {
 	c.another.load = load

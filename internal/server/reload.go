@@ -14,11 +14,11 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// reloading gives tables that are in use what a checkpoint or a saved model has, in a cut.
+// reloading loads a checkpoint or a saved model into tables that are in use, in a cut.
 //
 // First every server reads what it owns into tables beside its own, which takes long and may fail: then nothing has
-// changed. When all have read the same, each puts it in the place of its own, at once. No image of the tables is open
-// then: one cut begins when the one before is over, and its images are closed.
+// changed. When all have read the same, each replaces its own tables at once. No image of the tables is open then: a
+// cut begins when the one before is over, and its images are closed.
 type reloading struct {
 	st      *state.Job
 	part    *state.Part
@@ -32,18 +32,18 @@ type reloading struct {
 	log     *slog.Logger
 }
 
-// beside is what was read beside the tables. It is a value of one cut: nothing else has it before put.
+// beside are tables that were read beside those in use, in one cut. No other goroutine uses them before put.
 type beside struct {
 	err error
-	// from is the record of the load, found what the directory's manifest says.
+	// from is the record of the load.
 	from  loadRecord
 	store *table.Store
-	// found is what the directory's manifest says; store has tables like the server's, but for params that were not
-	// asked for.
+	// found is the content of the directory's manifest; store has tables like the server's, without the params that
+	// were not asked for.
 	found checkpoint.Manifest
 }
 
-// loadRecord is what the tables became: the directory's, of the named params, which was then what Origin says.
+// loadRecord is a load: the directory, the named params, and what Origin found there then.
 type loadRecord struct {
 	cut.Named
 	Dir    string   `json:"dir"`
@@ -51,16 +51,16 @@ type loadRecord struct {
 	Origin string   `json:"origin"`
 }
 
-// register has loads outlive a kill, which are made again from their directories, and their number, by which workers
-// know that there were others.
+// register makes loads survive a kill, by loading their directories again, and so their number, by which workers notice
+// loads.
 func (c *reloading) register(m *state.Memory) {
 	state.AddValue(m, "loads", &c.st.Loads)
 	state.AddValue(m, "counted", &c.st.Counted)
 	c.loads = state.TryEvent(m, "load", c.again)
 }
 
-// readFrom fills tables like this server's from a directory. It takes no lock, and may take minutes. n.err says why it
-// failed; the other servers then take nothing either.
+// readFrom fills tables like this server's from a directory. It takes no lock, and may take minutes. After an error, in
+// n.err, the other servers load nothing either.
 func (c *reloading) readFrom(ctx context.Context, dir string, params []string) beside {
 	n := beside{from: loadRecord{Dir: dir, Params: params}}
 	wanted := func(p *optimizer.Param) bool { return len(params) == 0 || slices.Contains(params, p.Name) }
@@ -74,21 +74,21 @@ func (c *reloading) readFrom(ctx context.Context, dir string, params []string) b
 	return n
 }
 
-// embedding is the place of a param among the layout's embeddings. -1 is not returned: the param is one of a table of
-// this server.
+// embedding is the place of a param among the layout's embeddings. The param belongs to a table of this server, so that
+// it is never -1.
 func (c *reloading) embedding(p *optimizer.Param) int {
 	return slices.IndexFunc(c.store.Tables, func(t *table.Sparse) bool { return t.Param() == p })
 }
 
-// put makes the tables what was read. Locked, and no update is under way. Answers that are on their way may have
-// weights of before: their versions are older.
+// put replaces the tables by those that were read. The caller holds the lock, and no update is under way. Answers on
+// their way may have the weights from before, with older versions.
 func (c *reloading) put(n *beside) {
 	absent := func(p *optimizer.Param) bool { return slices.Contains(n.found.Absent, p.Name) }
 	c.part.Updates.Between(func() { c.store.Become(n.store, absent) })
 	if c.st.Leader != nil {
 		c.st.Leader.Loaded()
 	}
-	if n.found.Rule != "" && len(n.from.Params) == 0 { // a whole checkpoint
+	if n.found.Rule != "" && len(n.from.Params) == 0 { // all params of a checkpoint
 		c.store.SetStep(n.store.Step())
 		c.store.SetRateFactors(n.store.Factors())
 		c.st.Counted = n.found.Counted
@@ -113,16 +113,16 @@ func (c *reloading) put(n *beside) {
 	c.part.Updates.Changed()
 }
 
-// takesFrozen reports whether dense params that no rule changes are among the named ones; no names are all. Workers
-// that see the number of such loads bring the values anew.
+// takesFrozen reports whether dense params that no rule changes are among the named ones; no names mean all. Workers
+// that see another number of such loads fetch the values again.
 func (c *reloading) takesFrozen(params []string) bool {
 	return slices.ContainsFunc(c.part.Layout.Params, func(p *optimizer.Param) bool {
 		return p.Frozen && !p.Embedding && (len(params) == 0 || slices.Contains(params, p.Name))
 	})
 }
 
-// report logs what was loaded, and whose gradients are of the weights before. Locked. A gradient that is noted was
-// computed at the weights before, and no cut waits for its round.
+// report logs a load, and the workers whose gradients are of the weights before: a noted gradient was computed at those
+// weights, and no cut waits for its round. The caller holds the lock.
 func (c *reloading) report(n *beside) {
 	c.log.Info("loaded a model into the running job", "dir", n.from.Dir, "loaded", n.from.Origin)
 	n.found.Tell(c.log)
@@ -138,8 +138,8 @@ func (c *reloading) report(n *beside) {
 	}
 }
 
-// again makes a load that the process before this one has made. Locked. The directory must have what it had. If it was
-// removed since, this server can't come back, which is why a checkpoint is wanted behind every load.
+// again replays a load. The caller holds the lock. The directory must still have the same content. If it was removed
+// since, this server can't come back, which is why a checkpoint is wanted after every load.
 func (c *reloading) again(ctx context.Context, r loadRecord) error {
 	n := c.readFrom(ctx, r.Dir, r.Params)
 	if n.err == nil && n.from.Origin != r.Origin {

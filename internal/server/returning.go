@@ -16,15 +16,15 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// A server that is started again with its journal takes the place of the process before it: with that process's number,
-// so that the others see one process, which was silent for a while. It fills its tables from what a segment of the
-// journal begins from, and plays the records since. It sends nothing and looks at no clock: what was decided then is
-// decided.
+// A server that is started again with its journal takes the place of the process before it, with that process's number,
+// so that the other servers see one process that was silent for a while. It fills its tables from the base of a segment
+// of the journal, and replays the records since. The replay sends nothing and reads no clock: it repeats decisions that
+// were taken.
 //
-// In rounds the tables come to the very bits that they had, since updates follow each other. Elsewhere updates were
-// applied beside each other, and are played one after the other: in an order in which they could have come.
+// In rounds the tables get exactly the bits that they had, since updates follow each other. In other modes updates were
+// applied concurrently, and are replayed one after the other, in an order that was possible.
 
-// returning has what a server comes back by.
+// returning restores a server from its journal.
 type returning struct {
 	config   Config
 	st       *state.Job
@@ -35,11 +35,11 @@ type returning struct {
 	log      *slog.Logger
 }
 
-// comeBack opens the journal of this server, where the strategy asks for one, and comes back to the state that it has.
-// returned is false where it has none. An error that wraps [ErrNoReturn] says that there was a state which can't be
-// come back to: the journal was removed, and this server is of no use. What can't be read now may be read later: the
-// journal stays as it is. It is called before the server listens or anything else fills its tables, and holds the
-// journal's file lock from then on.
+// comeBack opens the journal of this server, if the strategy asks for one, and restores the state in it; returned is
+// false if it has none. An error that wraps [ErrNoReturn] means that the state could not be restored: the journal was
+// removed, and this server can't be used. After any other error the journal stays, since it may be readable later.
+// comeBack is called before the server listens or anything else fills its tables, and holds the journal's file lock
+// from then on.
 func (c *returning) comeBack(ctx context.Context) (returned bool, err error) {
 	o := c.config.Strategy.Recovery
 	if o.Journal == "" {
@@ -77,11 +77,11 @@ func (c *returning) comeBack(ctx context.Context) (returned bool, err error) {
 	return true, nil
 }
 
-// ErrNoReturn says that a server could not come back to the state that its journal has.
+// ErrNoReturn means that a server could not restore the state in its journal.
 var ErrNoReturn = errors.New("can't come back to where the journal ends")
 
-// openJournal opens a journal, which a process that is about to end may still have. Of another that doesn't end the log
-// says so soon: the workers see a server that is not there. It waits at most lockPatience.
+// openJournal opens a journal. It waits up to lockPatience for another process that has it and may be about to end, and
+// soon logs that it waits, since workers find no server meanwhile.
 func openJournal(ctx context.Context, log *slog.Logger, o journal.Options) (*journal.Journal, error) {
 	began, told := time.Now(), false
 	for {
@@ -100,12 +100,12 @@ func openJournal(ctx context.Context, log *slog.Logger, o journal.Options) (*jou
 	}
 }
 
-// lockPatience is how long a process may take to end that was told to.
+// lockPatience is the time that a process which was asked to end may take for it.
 const lockPatience = 10 * time.Second
 
-// playAll comes to the state that the journal has. records counts what was played. The lock is held throughout, since
-// registered functions need it, though nothing is served yet. An error leaves the machines half way, and the server is
-// of no use.
+// playAll restores the state in the journal. records is the number of records that were replayed. It holds the lock
+// throughout, since registered functions need it, though nothing is served yet. After an error the state machines are
+// half restored, and the server can't be used.
 func (c *returning) playAll(ctx context.Context) (records int, err error) {
 	from, b, err := c.segments.newest()
 	if err != nil {
@@ -134,13 +134,13 @@ func (c *returning) playAll(ctx context.Context) (records int, err error) {
 		return memory.Play(ctx, kind, body)
 	})
 	c.part.Store.SetStep(c.part.Store.Last())
-	// Versions of this process are above all that the one before can have given out.
+	// Versions of this process are above all that the process before can have given out.
 	c.part.Updates.SetVersion(recorded.Journal.Last() * wire.Incarnation)
 	c.st.Roster.Awake(c.st.Now())
 	return records, err
 }
 
-// identify makes this process the one that a journal is of. Locked.
+// identify gives this process the identity in the journal. The caller holds the lock.
 func (c *returning) identify(b base) {
 	c.segments.identity.process = b.Process
 	copy(c.segments.identity.processes, b.Processes)
@@ -149,8 +149,7 @@ func (c *returning) identify(b base) {
 	}
 }
 
-// fill fills the tables from what the segment of a journal begins from. It needs the checkpoint of the base to be there
-// and whole, as it was.
+// fill fills the tables from the source in the base of a segment. A checkpoint in it must still be there, and whole.
 func (c *returning) fill(ctx context.Context, b base) error {
 	f := b.From
 	if f.Dir == "" {

@@ -15,8 +15,8 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// rounds gives what workers push, and that they park or leave, to the mode, and makes the updates that it decides on.
-// In modes without rounds each push is an update at once; the way is the same.
+// rounds passes pushes, parks and leaves to the mode, and makes the updates that the mode decides on. In modes without
+// rounds each push is an update at once; the way is the same.
 //
 // A gradient is noted from its push until an update takes it. Updates are taken under the lock, in the mode's order,
 // each with the next step of the tables; they are applied without the lock, since that takes long, and several may be
@@ -30,27 +30,27 @@ type rounds struct {
 	rates    *rates
 	clipping *clipping
 	journal  *state.Journal
-	// parks and updates are the records, of what play makes again.
+	// parks and updates are the records from which a replay makes them again.
 	parks   state.Event[parkRecord]
 	updates state.Record
 	noted   []*push      // by worker: its gradient for the open round, until an update takes it
-	counts  []mode.Round // by worker: the round after the last whose update had a gradient of it; in modes with rounds
-	// closings are the memory of updates.
+	counts  []mode.Round // by worker, in modes with rounds: the round after its last counted gradient
+	// closings is the memory of updates.
 	closings sync.Pool
-	// waiting are the updates that wait for other servers. Run waits for them behind the close of the listener.
+	// waiting are the updates that wait for other servers. Run waits for them after the listener is closed.
 	waiting sync.WaitGroup
 }
 
-// newRounds has no gradient noted. register gives it its records.
+// newRounds has no gradient noted. register sets its records.
 func newRounds(st *state.Job, p *state.Part, rates *rates, c *clipping, j *state.Journal) *rounds {
 	return &rounds{st: st, roster: st.Roster, mode: st.Mode, part: p, store: p.Store, rates: rates, clipping: c,
 		journal: j, noted: make([]*push, st.Roster.Workers()), counts: make([]mode.Round, st.Roster.Workers()),
 		closings: sync.Pool{New: func() any { return new(closing) }}}
 }
 
-// push notes a gradient for a round, and makes the update that it completes. Locked. p and the frame that it aliases
-// must live until the request is done. A push that the mode refuses, since its round is over, leaves the sequence
-// number free.
+// push notes a gradient for a round, and makes the update if the round is then complete. The caller holds the lock. p
+// and the frame that it aliases must live until the request is done. If the mode refuses the push, since its round is
+// over, its sequence number stays free.
 func (c *rounds) push(p *push, r mode.Round) {
 	c.noted[p.worker] = p
 	apply, err := c.mode.Push(p.worker, r)
@@ -59,13 +59,13 @@ func (c *rounds) push(p *push, r mode.Round) {
 		c.roster.Window(p.worker).Withdraw(p.request, wire.Refuse(wire.StatusStale, "%v", err))
 		return
 	}
-	if len(apply) > 0 { // a gradient that is only noted lets no worker go on
+	if len(apply) > 0 { // a gradient that is only noted wakes no worker
 		c.close(apply)
 	}
 }
 
-// park notes that a worker has no more batches in a round's phase. Locked. It is recorded before it counts, in the same
-// hold of the lock.
+// park notes that a worker has no more batches in a round's phase. The caller holds the lock. It is recorded before it
+// counts, without releasing the lock.
 func (c *rounds) park(worker int, life uint32, r mode.Round, as *roster.Request) error {
 	apply, err := c.mode.Park(worker, r)
 	if err != nil {
@@ -78,8 +78,8 @@ func (c *rounds) park(worker int, life uint32, r mode.Round, as *roster.Request)
 	return nil
 }
 
-// leave lets rounds go on without a worker. With forget, its gradient for the open round does not count. Locked.
-// Without forget a noted gradient stays, and is in the update that the others complete.
+// leave lets rounds go on without a worker. With forget, its noted gradient for the open round is dropped; otherwise
+// that gradient is in the update that the others complete. The caller holds the lock.
 func (c *rounds) leave(worker int, forget bool) {
 	if p := c.noted[worker]; forget && p != nil {
 		p.request.Refuse(wire.Refuse(wire.StatusStale, "worker %d was out of the job before its round closed", worker))
@@ -88,11 +88,11 @@ func (c *rounds) leave(worker int, forget bool) {
 	c.close(c.mode.Leave(worker, forget))
 }
 
-// reset forgets what the lives of a worker before have done. Locked.
+// reset drops the state of a worker's earlier lives. The caller holds the lock.
 func (c *rounds) reset(worker int) { c.noted[worker], c.counts[worker] = nil, 0 }
 
-// counted is the first round without a gradient of a worker: one that is noted counts when the others have pushed.
-// Locked.
+// counted is the first round without a gradient of a worker: a noted gradient will count when the others have pushed.
+// The caller holds the lock.
 func (c *rounds) counted(worker int) mode.Round {
 	if c.noted[worker] != nil {
 		return c.mode.Open() + 1
@@ -100,20 +100,20 @@ func (c *rounds) counted(worker int) mode.Round {
 	return c.counts[worker]
 }
 
-// closing is an update of noted gradients, from when they are taken until they are in the tables. Its memory is used
-// again. The update and its record are made from it, without the lock: nothing else has it meanwhile.
+// closing is an update of noted gradients, from when they are taken until they are in the tables. Its memory is reused.
+// The update and its record are made from it without the lock: no other goroutine uses it meanwhile.
 type closing struct {
-	// what is given to the tables, and pushes are the same ones for the windows of their workers.
+	// what is passed to the tables; pushes are the same gradients with their requests.
 	what    update.Update
-	round   mode.Round // that it closes; in modes with rounds
+	round   mode.Round // the round that it closes, in modes with rounds
 	workers []int
 	pushes  []*push
 }
 
-// close makes one update of the noted gradients of workers; none is no update. Locked, but not while the tables work.
-// An update that has to wait for other servers is made beside, so that who closes a round here, such as server 0 when
-// it takes a dead worker out everywhere, can go on to the others. An update that is made at once gives the lock up
-// while it is applied: a caller looks again at what it knew before.
+// close makes one update of the noted gradients of workers; without workers there is none. The caller holds the lock,
+// which is released while the tables work, so that the caller checks again what it knew before. An update that has to
+// wait for other servers is made on a goroutine of its own: then server 0, for instance, can go on to the other servers
+// when it takes a dead worker out.
 func (c *rounds) close(workers []int) {
 	switch {
 	case len(workers) == 0:
@@ -131,14 +131,14 @@ func (c *rounds) close(workers []int) {
 	c.st.Broadcast()
 }
 
-// take makes the noted gradients of workers an update that is about to be applied. Locked. The rates that were to come
-// with this round count from here on, for this update and those behind.
+// take makes the noted gradients of workers an update that is about to be applied. The caller holds the lock. A rate
+// that was set for this round counts from here on, for this update and later ones.
 func (c *rounds) take(workers []int) *closing {
 	round := c.mode.Open() - 1
 	c.rates.apply(round)
 	u := c.closings.Get().(*closing)
 	u.what.Step, u.round = c.store.Advance(), round
-	u.workers = append(u.workers[:0], workers...) // the mode's own change with the next message
+	u.workers = append(u.workers[:0], workers...) // the mode reuses its slice
 	u.what.Pushes, u.pushes = u.what.Pushes[:0], u.pushes[:0]
 	for _, w := range workers {
 		p := c.noted[w]
@@ -158,7 +158,7 @@ func (c *rounds) take(workers []int) *closing {
 	return u
 }
 
-// labelled has a profile say for whom an update is made, if it is of one worker's gradient.
+// labelled labels an update in a profile, with the worker if it is of one worker's gradient.
 func labelled(workers []int) func(table string) {
 	labels := []string{"op", "update"}
 	if len(workers) == 1 {
@@ -173,12 +173,13 @@ func labelled(workers []int) func(table string) {
 	}
 }
 
-// apply applies an update, and lets its pushes count. Locked, but not while the tables work.
+// apply applies an update, and makes its pushes count. The caller holds the lock, which is released while the tables
+// work.
 //
-// The tables are told that the step has finished before the mode is told that the update is applied: from then on a
-// pull of the next round is let in, and rows are brought up to the last finished step. An error fails the job, since a
-// part of the update may be in the tables, and no server could say which. The handlers of its pushes go on when the
-// caller broadcasts.
+// The step is finished in the tables before the mode is informed that the update is applied: from then on a pull of the
+// next round is let in, and rows are brought up to the last finished step. An error fails the job, since a part of the
+// update may be in the tables, and no server could find out which. The handlers of its pushes go on when the caller
+// broadcasts.
 func (c *rounds) apply(u *closing) {
 	st := c.st
 	st.Unlock()
@@ -186,7 +187,7 @@ func (c *rounds) apply(u *closing) {
 	st.Lock()
 	st.Applying--
 	if err != nil && c.journal.On() && st.IsClosing() {
-		return // the pushes have no answer, and come again to the process that comes back
+		return // the pushes have no answer, and are sent again to the process that comes back
 	}
 	before := c.part.Updates.Changed()
 	st.Mode.Applied(u.workers)
@@ -200,7 +201,7 @@ func (c *rounds) apply(u *closing) {
 		failed := wire.Refuse(wire.StatusFailed, "server %d: update %d: %v", c.part.Index, u.what.Step, err)
 		st.Fail(state.StillAbout(err, failed))
 	}
-	clear(u.pushes) // their workers' requests go
+	clear(u.pushes) // frees the workers' requests
 	clear(u.what.Pushes)
 	c.closings.Put(u)
 }

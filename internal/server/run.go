@@ -13,42 +13,42 @@ import (
 	"github.com/gofleet/gofleet/transport"
 )
 
-// ErrListen says that a server could not begin.
+// ErrListen means that a server could not begin to listen.
 var ErrListen = errors.New("can't listen")
 
-// ErrReplaced says that another process has this server's place, with its journal: this one stood still for long, or
-// runs on a machine from which the journal's disk was moved.
+// ErrReplaced means that another process has taken this server's place, with its journal: this one stood still for
+// long, or runs on a machine from which the journal's disk was moved.
 var ErrReplaced = wire.ErrReplaced
 
-// ErrWorkersDied says that the job ended with fewer workers than it began with.
+// ErrWorkersDied means that the job ended with fewer workers than it began with.
 var ErrWorkersDied = errors.New("workers died")
 
-// ErrDeserted says that workers which were asked to end, or killed, did not come back, and nobody else was left. It is
-// an ErrWorkersDied, and all roles may be started again: the job goes on then.
+// ErrDeserted means that workers which were asked to end, or killed, did not come back, and no other worker was left.
+// It is an ErrWorkersDied; all roles may be started again, and the job then goes on.
 var ErrDeserted = fmt.Errorf("%w, were expected back and did not come: %w", ErrWorkersDied, anew{})
 
-// anew is an ErrWentBack in other words.
+// anew is an ErrWentBack with another text.
 type anew struct{}
 
 func (anew) Error() string        { return "start the job again" }
 func (anew) Is(target error) bool { return target == ErrWentBack }
 
-// ErrUnsaved says that a server was asked to end with updates that are in no checkpoint and no journal.
+// ErrUnsaved means that a server was asked to end with updates that are in no checkpoint and no journal.
 var ErrUnsaved = errors.New("what was trained is in no checkpoint and no journal")
 
-// ErrMissing says that a role has not joined within StartTimeout.
+// ErrMissing means that a role has not joined within StartTimeout.
 var ErrMissing = wire.ErrMissing
 
-// ErrWentBack says that the weights of a server are lost, so that no role can go on.
+// ErrWentBack means that the weights of a server are lost, so that no role can go on.
 var ErrWentBack = wire.ErrWentBack
 
 // Run serves until every worker has stopped or died, or ctx ends; in a job that saves checkpoints by itself, until one
-// was saved then.
+// was saved after that.
 //
-// It closes from the inside out: first the watch for deaths, then every wait, with an error that says so, then the
-// listener, which lets answers leave for a while, and last the updates that were made beside their pushes. Then nothing
-// of the server runs any more. It returns nil when the job was done, and may be called once. The error says why the job
-// ended otherwise: one of the errors above, or ctx's cause.
+// It closes from the inside out: first the watch for deaths, then every wait, with an error, then the listener, which
+// gives answers some time to leave, and last the updates that were made beside their pushes. Then no goroutine of the
+// server runs any more. It may be called once. It returns nil if the job was done; otherwise the error is one of the
+// errors above, or ctx's cause.
 func (s *Server) Run(ctx context.Context) error {
 	asked := ctx
 	if err := s.recovery.claim(ctx); err != nil {
@@ -58,7 +58,7 @@ func (s *Server) Run(ctx context.Context) error {
 	if err := s.segments.begun(); err != nil {
 		return err
 	}
-	// before is what the server does when ctx ends, while it serves on.
+	// before runs when ctx ends, while the server goes on serving.
 	before := s.stopping.save
 	if s.journal.On() && !s.lockstep() { // nothing is lost
 		before = s.stopping.linger
@@ -87,14 +87,14 @@ func (s *Server) Run(ctx context.Context) error {
 		s.log.Error("another process has this server's place, with its journal: this one ends, and its answers don't " +
 			"count")
 	}
-	// From here on nothing begins: no death is declared, and no other server asked whether it lives.
+	// From here on nothing new begins: no death is declared, and no other server is asked whether it lives.
 	s.presence.stands.Store(ends)
 	stopWatching()
 	watching.Wait()
 	if err == nil {
 		s.ended()
 	}
-	if !errors.Is(err, ErrReplaced) { // of the other nobody says farewell
+	if !errors.Is(err, ErrReplaced) { // the other process says farewell
 		err = errors.Join(err, s.unsaved(ctx))
 		s.farewell(err)
 	}
@@ -108,19 +108,19 @@ func (s *Server) Run(ctx context.Context) error {
 	return errors.Join(err, l.Close(closeCtx))
 }
 
-// ended notes beside the checkpoints that the job is over, for what starts servers again all the same. A program that
-// starts roles again and again finds by it that there is nothing left to do.
+// ended notes beside the checkpoints that the job is over, so that a program that starts roles again finds nothing left
+// to do.
 func (s *Server) ended() {
 	if err := s.recovery.series.End(); err != nil && !errors.Is(err, checkpoint.ErrNone) {
 		s.log.Warn("could not record the end of the job in its checkpoint directory", "error", err)
 	}
 }
 
-// stay has a server that was started again behind the end of its job wait as long as it takes, for workers that go on
-// or for its own end, where to end would have it started again and again. Probes then say that the job is over.
+// stay makes a server that was started again after the end of its job wait without limit, for workers that go on or for
+// its own end: if it ended, it would be started again and again. Probes then report that the job is over.
 func (s *Server) stay() {
 	newest, over := s.recovery.series.Ended()
-	if !s.c.Stays || !over || s.st.Returned { // which is of a job that goes on
+	if !s.c.Stays || !over || s.st.Returned { // Returned: the job goes on
 		return
 	}
 	s.log.Info("the job is over: this server waits to be ended, or for workers that go on from the last checkpoint",
@@ -131,13 +131,13 @@ func (s *Server) stay() {
 	s.presence.idle.Store(true)
 }
 
-// lockstep says that no worker goes on without the others: one that was started again can't, so that all go back to the
-// last checkpoint, though servers have kept what came after it.
+// lockstep reports that no worker goes on without the others: a worker that was started again can't catch up, so that
+// all go back to the last checkpoint, though servers have kept what came after it.
 func (s *Server) lockstep() bool { return mode.Of(s.c.Strategy.Mode).Lockstep }
 
-// farewell tells everybody that this server ends: the other servers at once, and workers, if the job can't go on, when
-// they ask for something, which they do at each heartbeat. It waits for workers at most one and a half heartbeats, in
-// which each has asked and knows.
+// farewell announces that this server ends: to the other servers at once, and to workers, if the job can't go on, with
+// their next requests, which they send at each heartbeat. It waits for workers at most one and a half heartbeats, in
+// which each of them has sent one.
 func (s *Server) farewell(err error) {
 	s.st.Lock()
 	if s.leavesJournal(err) {
@@ -171,9 +171,10 @@ func (s *Server) farewell(err error) {
 	}
 }
 
-// unsaved says of a server that was asked to end in the middle of a job whether its updates go with it. They don't
-// where the last checkpoint of the job's own is whole, and nothing was applied behind it, and where a journal has them
-// to which the server comes back. nil also means that there is nothing to lose: no worker has joined, or all have gone.
+// unsaved returns ErrUnsaved if the updates of a server that was asked to end in the middle of a job end with it. They
+// are kept if the last checkpoint of the job's own is whole and nothing was applied after it, or if they are in a
+// journal that the server comes back to. nil also means that there is nothing to lose: no worker has joined, or all
+// have gone.
 func (s *Server) unsaved(ctx context.Context) error {
 	if ctx.Err() == nil {
 		return nil
@@ -192,20 +193,20 @@ func (s *Server) unsaved(ctx context.Context) error {
 	return ErrUnsaved
 }
 
-// awaited says whether workers that go in step wait for this server to come back: they live, and were not asked to end
-// too, behind which all go back to the last checkpoint. Locked.
+// awaited reports whether workers in lockstep wait for this server to come back: they live, and were not asked to end
+// too, which would make all go back to the last checkpoint. The caller holds the lock.
 func (s *Server) awaited() bool {
 	now := s.st.Now()
 	return s.st.Failure == nil && s.roster.Heard(now) && !s.roster.Savers.Departing(now)
 }
 
-// leavesJournal says whether a server that ends can be started again where it is. Locked. Such a server says no
-// farewell: to the others it is away, as after a kill.
+// leavesJournal reports whether a server that ends can be started again where it is. The caller holds the lock. Such a
+// server says no farewell: to the others it is away, as after a kill.
 func (s *Server) leavesJournal(err error) bool {
 	return err != nil && s.journal.On() && s.st.Failure == nil && !s.st.Done()
 }
 
-// endJournal closes the journal of a server that has ended, and removes one to which no process will come back.
+// endJournal closes the journal of a server that has ended, and removes it if no process will come back to it.
 func (s *Server) endJournal() {
 	if !s.journal.On() {
 		return
@@ -216,17 +217,18 @@ func (s *Server) endJournal() {
 	s.journal.Close()
 }
 
-// voidJournal removes a journal that nobody will come back to. Where all go back, that is so from the decision on: a
-// server that is killed before all know of it would come back to what has no future, and decide so again. Locked.
+// voidJournal removes a journal that no process will come back to. If all roles go back, it is removed with that
+// decision: a server that was killed before the others had received that decision would restore a state without a
+// future, and decide the same again. The caller holds the lock.
 func (s *Server) voidJournal() {
 	if s.forGood() {
 		s.journal.Void()
 	}
 }
 
-// forGood reports whether no process can go on from where a server has ended: the job was done, all go back, or no
-// worker that goes in step comes again. Workers that have died elsewhere may. Locked. It is asked when the job fails,
-// and again when the server has ended.
+// forGood reports whether no process can go on from where a server has ended: the job was done, all roles go back, or
+// no worker in lockstep comes again. Workers that died in other modes may come again. The caller holds the lock. It is
+// called when the job fails, and again when the server has ended.
 func (s *Server) forGood() bool {
 	failure := s.st.Failure
 	if s.lockstep() {
@@ -236,8 +238,8 @@ func (s *Server) forGood() bool {
 	return refused && refusal.Status == wire.StatusBack || failure == nil && s.st.Done() && len(s.roster.Dead()) == 0
 }
 
-// stopped is what a server says that is stopped while it has weights of a job. Locked. The status has the others go
-// back where this server had weights of theirs.
+// stopped is the failure of a job in which a server is stopped. The caller holds the lock. Its status makes the others
+// go back if this server had weights of theirs.
 func (s *Server) stopped() error {
 	status, lost := wire.StatusFailed, ""
 	if s.roster.Begun() {
@@ -249,20 +251,20 @@ func (s *Server) stopped() error {
 	return wire.Refuse(status, "%s was stopped%s", s.servers.name(s.c.Index), lost)
 }
 
-// listen claims this server's endpoint, whose name has StartTimeout to resolve. An endpoint that another process still
-// has is tried again until then.
+// listen binds this server's endpoint, whose name has StartTimeout to resolve. It tries again until then while another
+// process still has the endpoint.
 func (s *Server) listen(ctx context.Context) (transport.Listener, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.c.Strategy.StartTimeout.Std())
 	defer cancel()
 	return transport.ListenWait(ctx, s.c.Transport, s.c.Endpoints[s.c.Index], s.log)
 }
 
-// closeGrace is how long Run waits for replies in flight when it closes. Handlers whose waits have ended by the close
+// closeGrace is how long Run waits for replies in flight when it closes. Handlers whose waits were ended by the close
 // answer in that time.
 const closeGrace = 5 * time.Second
 
-// awaitEnd returns when the job is over, with what went wrong. It looks at the job whenever a change may have ended it.
-// served has the listener's end, which is an error here.
+// awaitEnd returns when the job is over, with the error that ended it. It checks the job whenever a change may have
+// ended it. served delivers the listener's end, which is an error here.
 func (s *Server) awaitEnd(ctx context.Context, served <-chan error) error {
 	for {
 		s.st.Lock()

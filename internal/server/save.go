@@ -18,8 +18,8 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// saving is this server's part in checkpoints: what a part has, where it is written, and on server 0 the manifest that
-// makes the parts of all servers one.
+// saving writes this server's part of checkpoints, and on server 0 the manifest that makes the parts of all servers one
+// checkpoint.
 type saving struct {
 	st     *state.Job
 	roster *roster.Roster
@@ -27,56 +27,56 @@ type saving struct {
 	store  *table.Store // part's
 	frozen *frozen
 	rates  *rates
-	// recovery has the series of directories, and segments the journal that begins anew at a cut.
+	// recovery has the series of directories, and segments the journal, which begins anew at a cut.
 	recovery *recovery
 	rule     optimizer.Rule
-	// servers is their number, which is part of a file's name.
+	// servers is the number of servers, which is in the names of files.
 	servers int
 	inHand  *inHand
 	journal *state.Journal
-	// tracker knows which rows have changed since the last checkpoint of the job's own.
+	// tracker records which rows have changed since the last of the job's own checkpoints.
 	tracker  *checkpoint.Tracker
 	segments *segments
-	served   state.Record // rows, in a model
+	served   state.Record // rows in a model for serving
 	log      *slog.Logger
 }
 
-// saved is a checkpoint that servers write. It goes with one cut through image, write and commit; parts and steps are
+// saved is a checkpoint that servers write. It belongs to one cut, through image, write and commit; parts and steps are
 // set on server 0 alone.
 type saved struct {
-	id     string // names its files
+	id     string // in the names of its files
 	dir    string
-	params []string // that are written; none means all
-	// progress is nil of a checkpoint that a worker's Save names.
-	progress *wire.Progress // of one of the job's own
+	params []string // the params that are written; none means all
+	// progress is nil for a checkpoint that a worker's Save names.
+	progress *wire.Progress // of one of the job's own checkpoints
 	base     string         // the id of the checkpoint that it is based on, "" for none
-	// Each is the [roster.Step] of its worker.
-	steps []uint64 // that it has, by worker
+	// steps has the [roster.Step] of each worker.
+	steps []uint64 // by worker: the last step in it
 	parts []written
 }
 
-// written is what a server says of its part of a checkpoint: the file, and what the tables were at the cut.
+// written is a server's report of its part of a checkpoint: the file, and the state of the tables at the cut.
 type written struct {
 	File  string `json:"file"`
 	Bytes int64  `json:"bytes"`
 	Sum   string `json:"sum"`
 	Step  int64  `json:"step"`
 	Rows  int64  `json:"rows"`
-	// Updates is how many a worker has made of its copy of the model, on average, where workers have copies.
+	// Updates is how many updates a worker has made of its copy of the model, on average, if workers have copies.
 	Updates int64 `json:"updates,omitempty"`
-	// Positions are, by worker, how far its threads are in their data with what the part holds.
+	// Positions are, by worker, the places of its threads in the data of which the part holds the pushes.
 	Positions   [][]progress.Position `json:"positions,omitempty"`
 	RateFactors []table.Factor        `json:"rate_factors,omitempty"`
 }
 
-// oldShrink is the end of a period as builds noted it whose workers led cuts.
+// oldShrink is the end of a period as recorded by builds in which workers led cuts.
 type oldShrink struct {
 	How     wire.Shrink `json:"how"`
 	Dropped [][]uint64  `json:"dropped"` // rows, by table
 }
 
-// register has what was served outlive a kill. What builds noted whose workers led cuts is played: ends of periods, and
-// facts of them that are not needed.
+// register makes it survive a kill which rows were served. It also replays the records of builds in which workers led
+// cuts, ends of periods and facts that are ignored.
 func (c *saving) register(m *state.Memory) {
 	m.Old = append(m.Old, "ended", "period")
 	state.AddEvent(m, "period", func(json.RawMessage) {})
@@ -86,8 +86,8 @@ func (c *saving) register(m *state.Memory) {
 	c.registerServing(m)
 }
 
-// applied reports whether all steps up to each worker's are in the tables. Locked. A worker that is gone has no step
-// that is waited for.
+// applied reports whether all steps up to upTo of each worker are in the tables. The caller holds the lock. Workers
+// that are gone are not waited for.
 func (c *saving) applied(upTo func(worker int) uint64) bool {
 	for w := range c.roster.Workers() {
 		if !c.roster.Reached(w, upTo(w)) {
@@ -97,7 +97,8 @@ func (c *saving) applied(upTo func(worker int) uint64) bool {
 	return c.st.Applying == 0
 }
 
-// partOf is what is said of a part beside its file. Locked. It is taken at the cut, before pushes go on.
+// partOf is the report of a part without its file. The caller holds the lock. It is taken at the cut, before pushes go
+// on.
 func (c *saving) partOf(msg *saved) written {
 	p := written{Step: c.store.Step(), Positions: c.positions(msg),
 		RateFactors: c.rates.saved()}
@@ -110,13 +111,14 @@ func (c *saving) partOf(msg *saved) written {
 	return p
 }
 
-// nameOf is the file of this server's part. The id is in it, so that two saves never write one file.
+// nameOf is the file of this server's part. It includes the id, so that two saves never write one file.
 func (c *saving) nameOf(msg *saved) string {
 	return checkpoint.PartName(msg.id, c.part.Index, c.servers)
 }
 
-// image is what a part is to have: of one of the job's own checkpoints perhaps what has changed. The image shares rows
-// with the tables until they change, and must be closed. Locked, so that it is of the cut.
+// image is the content of a part; that of one of the job's own checkpoints may be only what has changed. The image
+// shares rows with the tables until they change, and must be closed. The caller holds the lock, so that the image is of
+// the cut.
 func (c *saving) image(msg *saved) (checkpoint.Image, error) {
 	if msg.progress != nil {
 		return c.tracker.Image(msg.id, msg.base)
@@ -124,8 +126,8 @@ func (c *saving) image(msg *saved) (checkpoint.Image, error) {
 	return checkpoint.ImageOf(c.store, msg.params...), nil
 }
 
-// writeImage writes a part that was taken aside. What another process has written stays. It holds no lock, and pushes
-// may go on beside it. The part is on the disk when it returns, and no checkpoint before the commit.
+// writeImage writes an image. It refuses to replace a file that another process has written. It needs no lock, and
+// pushes go on meanwhile. When it returns, the part is on the disk; it belongs to a checkpoint only after the commit.
 func (c *saving) writeImage(msg *saved, image checkpoint.Image) (p checkpoint.Part, err error) {
 	name := c.nameOf(msg)
 	written, err := checkpoint.Written(msg.dir, name)
@@ -144,8 +146,9 @@ func (c *saving) writeImage(msg *saved, image checkpoint.Image) (p checkpoint.Pa
 	return p, err
 }
 
-// positions are how far workers are in their data at the cut of a checkpoint of all params: what pushes up to it have
-// brought, since pushes behind it are held. Locked. They are copies: workers go on while the checkpoint is written.
+// positions are the places of all workers in their data at the cut of a checkpoint of all params, as the pushes up to
+// it report; later pushes are held. The caller holds the lock. They are copies, since workers go on while the
+// checkpoint is written.
 func (c *saving) positions(msg *saved) (all [][]progress.Position) {
 	if len(msg.params) > 0 {
 		return nil
@@ -156,8 +159,8 @@ func (c *saving) positions(msg *saved) (all [][]progress.Position) {
 	return all
 }
 
-// seal makes what all servers have written in a cut that server 0 leads a checkpoint, with that id. It runs on server
-// 0, without the lock.
+// seal commits what all servers have written in a cut as a checkpoint with that id. It runs on server 0, without the
+// lock.
 func (c *saving) seal(s *cut.Sealing, id string) error {
 	var with wire.Cutting
 	var at wire.Placed
@@ -178,8 +181,8 @@ func (c *saving) seal(s *cut.Sealing, id string) error {
 	return err
 }
 
-// whole makes what all servers have written a checkpoint. An error means that there is no checkpoint in the directory,
-// or the one before.
+// whole commits what all servers have written as a checkpoint. After an error the directory has no checkpoint, or the
+// one before.
 func (c *saving) whole(msg *saved, saver int) (err error) {
 	m := c.manifest(msg)
 	if m.Progress != nil {
@@ -194,9 +197,9 @@ func (c *saving) whole(msg *saved, saver int) (err error) {
 	return c.recovery.claims.Commit(c.recovery.life, msg.dir, m)
 }
 
-// lowest is the epoch up to which a checkpoint has every sample: the one that the saver says is under way, or an
-// earlier one of which a worker that was lost has some left. The saver's own position is not asked: it says which epoch
-// is under way.
+// lowest is the epoch up to which a checkpoint has every sample: the saver's current epoch, or an earlier one of which
+// a lost worker has samples left. The saver's own position is not considered: the saver reports which epoch is under
+// way.
 func (c *saving) lowest(m *checkpoint.Manifest, saver int) (epoch int) {
 	c.st.Lock()
 	defer c.st.Unlock()
@@ -204,7 +207,7 @@ func (c *saving) lowest(m *checkpoint.Manifest, saver int) (epoch int) {
 	for w, at := range m.Positions {
 		its, _ := progress.Sum(at)
 		if len(at) == 0 {
-			its = c.recovery.progress.Epoch // where it began
+			its = c.recovery.progress.Epoch // the epoch in which the worker began
 		}
 		if w != saver && c.roster.Short(w) && (len(at) > 0 || roster.SeqOf(c.roster.Last(w)) == 0) {
 			epoch = min(epoch, its)
@@ -213,8 +216,8 @@ func (c *saving) lowest(m *checkpoint.Manifest, saver int) (epoch int) {
 	return epoch
 }
 
-// manifest is that of a checkpoint whose parts are written. Server 0's part says what is the same on all; positions are
-// what all servers agree on.
+// manifest is the manifest of a checkpoint whose parts are written. Server 0's part has what is the same on all;
+// positions are those that all servers agree on.
 func (c *saving) manifest(msg *saved) checkpoint.Manifest {
 	m := checkpoint.Manifest{ID: msg.id, Step: msg.parts[0].Step, RateFactors: msg.parts[0].RateFactors,
 		Progress: (*checkpoint.Progress)(msg.progress), Positions: msg.parts[0].Positions}

@@ -8,9 +8,9 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// scan sends a page of a table's rows: ids after the cursor, at most as many as asked for. Pages are of the rows that
-// there were when the first was asked for, with the weights that they have when their page is. In a cut these do not
-// change, so that all pages are of one moment. It waits, as a pull does, for the round that the sender is in.
+// scan sends a page of a table's rows: ids from the cursor on, at most as many as requested. Pages have the rows that
+// existed when the first page was requested, with their weights at the time of the page. In a cut weights do not
+// change, so that all pages are of one moment. scan waits, as a pull does, for the round that the sender is in.
 func (c *reading) scan(f *wire.Frame, msg *wire.Scan, r *state.Reply) error {
 	if err := c.st.Enter(f); err != nil {
 		return err
@@ -43,7 +43,7 @@ func (c *reading) scan(f *wire.Frame, msg *wire.Scan, r *state.Reply) error {
 	return nil
 }
 
-// page is the ids of a scan's page, and what the answer says of it. A scan that counts has no page. ids alias all.
+// page returns the ids of a scan's page, and the answer's header. A scan that counts has no page. ids alias all.
 func page(all []uint64, msg *wire.Scan) (answer wire.Scanned, ids []uint64) {
 	answer.All = len(all)
 	if msg.Count {
@@ -58,8 +58,8 @@ func page(all []uint64, msg *wire.Scan) (answer wire.Scanned, ids []uint64) {
 	return answer, ids
 }
 
-// listed are the ids of a whole table, ascending. They are kept from one page to the next: a cut's until it
-// ends, so that all pages are of the same rows, and others until a scan begins or ends.
+// listed returns the ids of a whole table, ascending. They are kept from one page to the next: in a cut until it ends,
+// so that all pages have the same rows, otherwise until a scan begins or ends.
 func (c *reading) listed(t *table.Sparse, msg *wire.Scan) ([]uint64, error) {
 	c.st.Lock()
 	lists, err := c.lists(msg.Cut)
@@ -76,7 +76,7 @@ func (c *reading) listed(t *table.Sparse, msg *wire.Scan) ([]uint64, error) {
 		return nil, wire.Refuse(wire.StatusRefused, "cut %q is not for a model for serving, and knows of no rows that "+
 			"are gone", msg.Cut)
 	}
-	all = t.IDs() // takes a while in a large table: pushes go on meanwhile
+	all = t.IDs() // slow in a large table: pushes go on meanwhile
 	c.st.Lock()
 	defer c.st.Unlock()
 	if lists, err = c.lists(msg.Cut); err != nil {
@@ -89,8 +89,8 @@ func (c *reading) listed(t *table.Sparse, msg *wire.Scan) ([]uint64, error) {
 	return all, nil
 }
 
-// lists are where the ids of tables are kept, for a cut or for none. Locked. Where a cut's are asked for and it is not
-// in hand any more, the error has the worker begin again.
+// lists returns where the ids of tables are kept, for a cut or for none. The caller holds the lock. If the cut is no
+// longer in hand, the error makes the worker begin again.
 func (c *reading) lists(cut string) (map[uint32][]uint64, error) {
 	if cut != "" {
 		w, err := c.inHand.kept(cut)

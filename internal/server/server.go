@@ -26,48 +26,48 @@ import (
 	"github.com/gofleet/gofleet/transport"
 )
 
-// Config is what a server is made of. All fields but Process, Before, Stays, Pulses and Tells are required.
+// Config configures a server. All fields are required but Process, Before, Stays, ReadRows, Pulses and Tells.
 type Config struct {
 	// Index is this server's place among the endpoints.
 	Index int
 	// Workers is the number of workers in the job, whether they have joined or not.
 	Workers int
-	// Process tells this process from others that take the server's place, and on server 0 makes the keys of the job; 0
-	// means a random number.
+	// Process distinguishes this process from others that take the server's place, and on server 0 makes the keys of
+	// the job; 0 means a random number.
 	Process uint64
-	// Endpoints are all servers'; Endpoints[Index] is this one's.
+	// Endpoints are those of all servers; Endpoints[Index] is this one's.
 	Endpoints []string
-	// Layout says which server owns what. All processes compute the same one.
+	// Layout assigns params and rows to servers. All processes compute the same one.
 	Layout *layout.Layout
 	Rule   optimizer.Rule
 	// Strategy has its defaults filled in.
 	Strategy    strategy.Strategy
 	Fingerprint layout.Fingerprint
-	// Before is the fingerprint of earlier builds, whose journals are read too.
+	// Before is the fingerprint that earlier builds computed, whose journals are read too.
 	Before    layout.Fingerprint
 	Transport transport.Transport
 	Logger    *slog.Logger
-	// Stays says that a server which ends is started again whatever its status, so that behind the end of a job it
-	// waits.
+	// Stays reports that a server which ends is started again whatever its status, so that it waits after the end of a
+	// job.
 	Stays bool
-	// ReadRows is how many rows a second readers outside the job may read here; 0 means DefaultReadRows.
+	// ReadRows is the number of rows a second that readers outside the job may read here; 0 means DefaultReadRows.
 	ReadRows int
-	// Pulses say whether the server moves.
+	// Pulses report whether the server still makes progress.
 	Pulses *awake.Pulses
-	// Tells is what this process tells a page of server 0's process, as JSON; nil tells nothing.
+	// Tells returns the report of this process to the page of server 0's process, as JSON; nil means no report.
 	Tells func(curves bool) []byte
 }
 
-// Server is one parameter server: its parts, each with the fields that it needs, and the life of the whole.
+// Server is one parameter server: its parts, each with the fields that it needs.
 type Server struct {
-	// c is what the server was made of. It is read alone.
+	// c is never written after New.
 	c Config
-	// st has the lock, and what it guards; part has the tables, which have locks of their own.
+	// st has the lock and the state that it guards; part has the tables, which have locks of their own.
 	st     *state.Job
 	roster *roster.Roster
 	part   *state.Part
-	// What follows has a field here since Run, Return or the meter needs it; other parts are known to the ones that use
-	// them alone.
+	// The parts below have a field here since Run, Return or the meter needs them; other parts are known only to the
+	// parts that use them.
 	rounds    *rounds
 	clipping  *clipping
 	saving    *saving
@@ -132,14 +132,15 @@ func New(c Config) (*Server, error) {
 	return s, nil
 }
 
-// random is a number that can't be guessed. It is a process's number where the configuration gives none.
+// random is a number that can't be guessed, for a process whose configuration gives none.
 func random() uint64 {
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // it never fails
 	return binary.LittleEndian.Uint64(b[:])
 }
 
-// training are the parts that answer steps. connect hands them to the parts that need them, and nothing keeps it.
+// training are the parts that answer steps. connect passes them to the parts that need them, and nothing keeps the
+// struct.
 type training struct {
 	rates   *rates
 	pieces  *pieces
@@ -151,8 +152,8 @@ type training struct {
 	steps   *steps
 }
 
-// connectTraining makes the parts that answer steps, each with the parts below that it needs. Nothing is served yet, so
-// that no lock is needed.
+// connectTraining makes the parts that answer steps, each with the parts below it that it needs. Nothing is served yet,
+// so that no lock is needed.
 func (s *Server) connectTraining(traits mode.Traits, journal *state.Journal) training {
 	c, st, part := s.c, s.st, s.part
 	t := training{
@@ -177,8 +178,8 @@ func (s *Server) connectTraining(traits mode.Traits, journal *state.Journal) tra
 	return t
 }
 
-// connect makes the other parts that answer requests, and gives all to the door. The order of the list at its end is
-// that of a base: facts are resumed in it, and a part may rely on the facts of parts before it.
+// connect makes the other parts that answer requests, and gives all of them to the door. The list at its end has the
+// order of the facts in a base: facts are restored in that order, and a part may rely on the facts of earlier parts.
 func (s *Server) connect(traits mode.Traits, journal *state.Journal) {
 	c, st, part := s.c, s.st, s.part
 	t := s.connectTraining(traits, journal)
@@ -235,8 +236,8 @@ func (s *Server) connect(traits mode.Traits, journal *state.Journal) {
 	s.outside = newOutside(c, st, t.reading, s.meter)
 }
 
-// answer has the door give each request to the part that answers it. A handler that is recorded waits for the journal
-// before its answer leaves, where the journal is to survive a machine. Ops without a handler are refused at the door.
+// answer sets the handler of each op. A recorded handler waits for the journal before its answer is sent, if the
+// journal is to survive a machine. The door refuses ops without a handler.
 func (s *Server) answer(t training, members *membership, frozen *frozen, gathering *gathering, journal *state.Journal) {
 	s.door.handlers = []handler{
 		wire.OpHello:     recorded(journal, control(members.join)),
@@ -264,8 +265,9 @@ func (s *Server) answer(t training, members *membership, frozen *frozen, gatheri
 	}
 }
 
-// alone is how long the others don't go on without a worker that has said that it ends: where a checkpoint of all is to
-// be that of a job which was never disturbed, as long as it may take until all roles of a job have been asked to end.
+// alone is how long the others do not go on without a worker that has announced its end. It is 0 unless the job works
+// in rounds and saves checkpoints: then a checkpoint of all workers must equal one of an undisturbed job, and it may
+// take that long until all roles have been asked to end.
 func (c *Config) alone(traits mode.Traits) time.Duration {
 	if !traits.Rounds || c.Strategy.Recovery.Dir == "" {
 		return 0
@@ -273,8 +275,8 @@ func (c *Config) alone(traits mode.Traits) time.Duration {
 	return 3 * c.Strategy.HeartbeatInterval.Std()
 }
 
-// stateOptions are what the state of a job is made of on this server. end ends what updates wait for when the job
-// fails.
+// stateOptions are the options of the job's state on this server. end ends the waits of updates for other servers when
+// the job fails.
 func (c *Config) stateOptions(traits mode.Traits, log *slog.Logger, end context.CancelFunc) state.Options {
 	job := c.Strategy
 	timeout := job.WorkerTimeout.Std()
@@ -302,8 +304,8 @@ func (c *Config) stateOptions(traits mode.Traits, log *slog.Logger, end context.
 	}
 }
 
-// serverRule is what the server does with what is pushed to a param: in geo the workers have applied the rule already,
-// and where they may add gradients up, they have limited each. nil is for a param that no rule changes.
+// serverRule is the rule that the server applies to pushes of a param: in geo the workers have applied the param's rule
+// already, and if they may add gradients up, they have limited each. nil is for a param that no rule changes.
 func (c *Config) serverRule(p *optimizer.Param) optimizer.Rule {
 	rule := rules.For(c.Rule, p)
 	switch {
@@ -317,25 +319,25 @@ func (c *Config) serverRule(p *optimizer.Param) optimizer.Rule {
 	return rule
 }
 
-// Return comes back to the state that the journal of this server has, where the strategy asks for one; returned is
-// false where it has none. An error that wraps [ErrNoReturn] says that there was a state which can't be come back to,
-// and this server is of no use.
+// Return restores the state that the journal of this server has, if the strategy asks for a journal; returned is false
+// if it has none. An error that wraps [ErrNoReturn] means that the journal's state can't be restored, and that this
+// server can't be used.
 func (s *Server) Return(ctx context.Context) (returned bool, err error) {
 	return s.returning.comeBack(ctx)
 }
 
-// Release lets go of the journal of a server that will not run.
+// Release closes the journal of a server that will not run.
 func (s *Server) Release() {
 	if s.journal.On() {
 		s.journal.Close()
 	}
 }
 
-// Store is the server's tables.
+// Store returns the server's tables.
 func (s *Server) Store() *table.Store { return s.part.Store }
 
-// Restore fills the tables from a checkpoint, which any number of servers may have written, or from a saved model. It
-// is called before Run. An error may leave the tables in parts, and the server is of no use.
+// Restore fills the tables from a checkpoint, written by any number of servers, or from a saved model. It is called
+// before Run. After an error the tables may be partly filled, and the server can't be used.
 func (s *Server) Restore(ctx context.Context, dir string, what checkpoint.Selection) error {
 	s.segments.from = source{Dir: dir, Told: checkpoint.From(dir, what), What: what}
 	m, err := s.loading.fill(ctx, dir, what, s.segments.from.Told)
@@ -344,8 +346,8 @@ func (s *Server) Restore(ctx context.Context, dir string, what checkpoint.Select
 }
 
 // Resume fills the tables from the newest whole checkpoint of Strategy.Recovery; found is false if there is none. told
-// is what the job was told to begin from where there is none. It is called before Run. A checkpoint that is damaged is
-// passed over for the one before; an error means that something could not be read.
+// is the origin that the job was started with, for a job without such checkpoints. It is called before Run. A damaged
+// checkpoint is skipped, and the one before it is loaded; an error means that something could not be read.
 func (s *Server) Resume(ctx context.Context, told string) (found bool, err error) {
 	found, err = s.recovery.resume(ctx, func(ctx context.Context, dir string) (checkpoint.Manifest, error) {
 		m, err := s.loading.fill(ctx, dir, checkpoint.Selection{}, told)
@@ -354,7 +356,7 @@ func (s *Server) Resume(ctx context.Context, told string) (found bool, err error
 	})
 	if !found {
 		for _, t := range s.part.Store.Tables {
-			t.Clear() // of what a damaged one has left
+			t.Clear() // remove what a damaged checkpoint has left
 		}
 	}
 	return found, err

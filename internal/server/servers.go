@@ -14,12 +14,12 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// servers keeps the servers of a job together: all are of one generation, and when one of them is lost, none goes on.
+// servers keeps the servers of a job together: all belong to one generation, and if one of them is lost, none goes on.
 //
-// Server 0 begins a generation. Each other server reports to it, with a random number of its process. Server 0 gives
-// the key of the generation only after it has asked back, at the endpoint that workers know the server by, whether
-// the process there has that number: so a stranger can't have the key. From then on the two ask each other at the pace
-// of heartbeats whether they are still there and the same.
+// Server 0 begins a generation. Each other server reports to it, with a random number of its process. Server 0 sends
+// the key of the generation only after it has asked back, at the server's configured endpoint, whether the process
+// there has that number: so no stranger can get the key. From then on the two ask each other at each heartbeat whether
+// they are still there and the same.
 //
 //	server 1                                  server 0
 //	  report: process 77, fingerprint ────────>
@@ -28,14 +28,14 @@ import (
 //	                              <──────────── the generation, and its key
 //	  report: process 77  ────────────────────>    each heartbeat, either way
 //
-// A server that comes back with another number has lost its weights, and so has a server 0 whose generation is another.
-// Then the job can't go on, which each server answers to every request until its farewell ends.
+// A server that comes back with another number has lost its weights, and so has a server 0 that comes back with another
+// generation. Then the job can't go on, and each server answers every request so until its farewell ends.
 type servers struct {
 	st       *state.Job
 	roster   *roster.Roster
 	peers    *state.Peers
 	recovery *recovery
-	// members hear which workers have stopped, and holding which cut is over, from reports of server 0.
+	// Reports of server 0 are passed on: to members, which workers have stopped; to holding, which cut is over.
 	members *membership
 	holding *holding
 	// index is this server's. Of identity, process does not change once the server serves, and processes is guarded by
@@ -44,19 +44,19 @@ type servers struct {
 	*identity
 	fingerprint layout.Fingerprint
 	differences *differences
-	// pace is the interval of a role's signs of life too.
-	pace        time.Duration // of heartbeats
+	// pace is also the interval of reports between servers.
+	pace        time.Duration // interval of heartbeats
 	journal     *state.Journal
 	generations state.Event[*roster.Generation]
-	admits      state.Event[wire.Report] // a process, by server 0
+	admits      state.Event[wire.Report] // a process that server 0 admits
 	log         *slog.Logger
 	looking     *looking
 	tells       func(curves bool) []byte
-	// ended are the servers that have said so. It is guarded by the lock.
+	// ended records the servers that have announced their end. It is guarded by the lock.
 	ended []bool
 }
 
-// register has the servers of the job outlive a kill.
+// register makes the processes of the other servers survive a kill.
 func (c *servers) register(m *state.Memory) {
 	c.generations = state.AddEvent(m, "generation", c.st.SetGeneration)
 	c.admits = state.AddEvent(m, "server", func(r wire.Report) { c.processes[r.Server] = r.Process })
@@ -74,8 +74,8 @@ func (c *servers) watch(ctx context.Context) {
 	all.Wait()
 }
 
-// beatTo asks a server whether it is there until ctx ends, the server has said that it ends, or the job can't go on. A
-// failure ends the job, and the loop with its next look.
+// beatTo asks a server whether it is there until ctx ends, the server has announced its end, or the job can't go on. A
+// failure ends the job, and the loop with its next check.
 func (c *servers) beatTo(ctx context.Context, to int) {
 	b := bond{servers: c, to: to, heard: c.st.Now()}
 	for ctx.Err() == nil {
@@ -91,14 +91,15 @@ func (c *servers) beatTo(ctx context.Context, to int) {
 	}
 }
 
-// introductionPause is the longest between attempts to become known to server 0, which workers wait for.
+// introductionPause is the longest pause between attempts to introduce this server to server 0, since workers wait for
+// it.
 const introductionPause = 100 * time.Millisecond
 
-// endedAfter is how long nothing listens at a server's endpoint before it has ended, where it does not come back.
+// endedAfter is how long nothing listens at a server's endpoint until it counts as ended, if it does not come back.
 const endedAfter = 2 * time.Second
 
-// known says whether a server is of this one's generation, and whether there is nothing more to ask it. Both change
-// under the lock, so that the answer may be old when it is used.
+// known reports whether a server belongs to this one's generation, and whether it need not be asked any more. Both
+// change under the lock, so that the result may be outdated when it is used.
 func (c *servers) known(to int) (met, over bool) {
 	c.st.Lock()
 	defer c.st.Unlock()
@@ -109,8 +110,8 @@ func (c *servers) known(to int) (met, over bool) {
 	return met, c.ended[to] || c.st.Failure != nil
 }
 
-// report asks a server whether it is still there, and the same; one that server 0 does not know introduces itself. nil
-// means that it has answered, and that this server knows the generation.
+// report asks a server whether it is still there, and the same; a server that server 0 does not know introduces itself.
+// nil means that it has answered, and that this server knows the generation.
 func (c *servers) report(ctx context.Context, to int) error {
 	msg, h := wire.Report{Server: c.index, Process: c.process}, wire.Header{Op: wire.OpReport}
 	if c.index == 0 {
@@ -140,11 +141,11 @@ func (c *servers) report(ctx context.Context, to int) error {
 	return err
 }
 
-// first is the life of server 0, as far as it is known here.
+// first is the life of server 0, as far as this server has seen it.
 func (c *servers) first() uint32 { return c.st.Lives.Of(0).Known() }
 
-// join makes this server one of a generation, whose servers have all begun from the same. From then on workers are let
-// in. A failure to begin from the same checkpoint ends the job, which all then hear.
+// join makes this server one of a generation, whose servers have all begun from the same checkpoint. From then on
+// workers are let in. A failure to begin from that checkpoint ends the job for all.
 func (c *servers) join(ctx context.Context, answer wire.Reported) error {
 	if answer.Key == 0 {
 		return wire.Refuse(wire.StatusMismatch,
@@ -192,7 +193,7 @@ func (c *servers) handle(f *wire.Frame, msg *wire.Report, r *state.Reply) error 
 	return r.JSON(answer)
 }
 
-// same says to server 0 whether this is the process that has reported to it.
+// same answers server 0 whether this process is the one that reported to it.
 func (c *servers) same(msg *wire.Report) error {
 	if msg.Server != c.index || msg.Process != c.process {
 		return wire.Refuse(wire.StatusStale, "server %d is another process", c.index)
@@ -200,8 +201,8 @@ func (c *servers) same(msg *wire.Report) error {
 	return nil
 }
 
-// heard takes note of what a server of this generation says, and answers with how many checkpoints are whole. It is
-// called for each sign of life of another server, and the process must be the one that was admitted.
+// heard handles a report of a server of this generation, and returns how many checkpoints are whole. The report must
+// come from the process that was admitted.
 func (c *servers) heard(msg *wire.Report) (whole int, err error) {
 	c.st.Lock()
 	defer c.st.Unlock()
@@ -211,7 +212,7 @@ func (c *servers) heard(msg *wire.Report) (whole int, err error) {
 	return c.wished(msg), nil
 }
 
-// wished has a checkpoint saved where a report wants one, and says how many were. Locked.
+// wished requests a checkpoint if a report wants one, and returns how many were saved. The caller holds the lock.
 func (c *servers) wished(msg *wire.Report) (whole int) {
 	if msg.Grown {
 		c.recovery.want()
@@ -219,9 +220,9 @@ func (c *servers) wished(msg *wire.Report) (whole int) {
 	return c.recovery.answer(msg.Stops)
 }
 
-// says takes note of it. Locked. An error is what the sender is answered: it is another process, or the job has failed.
-// The two numbers of cuts in a report of server 0 are its lease on the hold of this server: a cut that is over is held
-// no longer.
+// says stores the content of a report. The caller holds the lock. An error is the answer to the sender: it is another
+// process, or the job has failed. The two numbers of cuts in a report of server 0 are its lease on the hold of this
+// server: a cut that is over is no longer held.
 func (c *servers) says(msg *wire.Report) error {
 	switch {
 	case msg.Ends:
@@ -245,8 +246,8 @@ func (c *servers) says(msg *wire.Report) error {
 	return c.st.Failure
 }
 
-// introduce admits a server's process to the generation, when it is what listens at the server's endpoint. The process
-// before it, if there was one, took its weights along. It asks back without the lock.
+// introduce admits a server's process to the generation, if it is the one that listens at the server's endpoint. A
+// process before it has taken its weights along. introduce asks back without the lock.
 func (c *servers) introduce(msg *wire.Report) error {
 	sender := fmt.Sprintf("server %d", msg.Server)
 	if err := c.differences.refusal("server 0", msg.Fingerprint, sender, msg.Build); err != nil {
@@ -264,7 +265,7 @@ func (c *servers) introduce(msg *wire.Report) error {
 	case c.st.Failure != nil:
 		return wire.Refuse(wire.StatusNotReady, "server 0 is about to end: %v", c.st.Failure)
 	case before != 0 && c.roster.Begun():
-		c.processes[msg.Server] = msg.Process // it is told as the others are
+		c.processes[msg.Server] = msg.Process // it gets the answer that the others get
 		c.st.Fail(c.peers.About(msg.Server, "", c.wentBack(msg.Server)))
 		return c.st.Failure
 	}
@@ -274,8 +275,8 @@ func (c *servers) introduce(msg *wire.Report) error {
 	return nil
 }
 
-// askBack asks the endpoint of a server whether the process there is the one that reports. The endpoint is the one of
-// the configuration, so that a process elsewhere can't pass for a server.
+// askBack asks the endpoint of a server whether the process there is the one that reports. The endpoint is the
+// configured one, so that a process elsewhere can't pass for a server.
 func (c *servers) askBack(msg *wire.Report) error {
 	ctx, cancel := context.WithTimeout(context.Background(), c.peers.Timeout/10)
 	defer cancel()
@@ -292,28 +293,28 @@ func (c *servers) askBack(msg *wire.Report) error {
 	return nil
 }
 
-// wentBack is what is said when a server was started again.
+// wentBack is the refusal after a server was started again.
 func (c *servers) wentBack(server int) error {
 	return wire.Refuse(wire.StatusBack,
 		"%s was started again and has lost its weights: start the job again from its last checkpoint", c.name(server))
 }
 
-// fail ends the job, for what a server has said or has not said. A *peer.Error in it names the server that it is about.
+// fail ends the job with an error that concerns a server. A *peer.Error in it names that server.
 func (c *servers) fail(err error) {
 	c.st.Lock()
 	defer c.st.Unlock()
 	c.st.Fail(err)
 }
 
-// ends takes note that a server has ended.
+// ends notes that a server has ended.
 func (c *servers) ends(server int) {
 	c.st.Lock()
 	defer c.st.Unlock()
 	c.ended[server] = true
 }
 
-// replaced is what follows when another process has a server's place: its weights are lost. Before any worker has
-// joined there are none, and server 0 waits for the process to report. An error ends the job.
+// replaced handles another process in a server's place: the server's weights are lost. Before any worker has joined
+// there are none, and server 0 waits for the process to report. An error ends the job.
 func (c *servers) replaced(server int) error {
 	c.st.Lock()
 	defer c.st.Unlock()
@@ -329,7 +330,7 @@ func (c *servers) replaced(server int) error {
 	return nil
 }
 
-// name is a server for a person, with its endpoint.
+// name is a server with its endpoint, for a person.
 func (c *servers) name(server int) string {
 	return fmt.Sprintf("server %d (%s)", server, c.peers.Endpoints[server])
 }

@@ -9,10 +9,11 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// gone marks the number of an embedding in the lists of a cut: of ids that a model for serving is not to have any more.
+// gone is a bit of an embedding's number in the lists of a cut: it marks the ids that a model for serving must no
+// longer have.
 const gone = 1 << 31
 
-// registerServing has what was served outlive a kill.
+// registerServing makes the served rows and the chain survive a kill.
 func (c *saving) registerServing(m *state.Memory) {
 	state.AddFact(m, "generation", func() string { return c.store.Chain().Generation }, func(then string) {
 		chain := c.store.Chain()
@@ -22,8 +23,8 @@ func (c *saving) registerServing(m *state.Memory) {
 	c.served = state.AddRecord(m, state.KindServed, c.again)
 }
 
-// serve has the tables say what was saved of them, as their worker does before it makes a model whole, and again if it
-// could not: rows stay as they are. The cut must be in hand still. Before is the chain that the tables are to have.
+// serve sets the chain of the tables to Before, on request of a worker that is about to make a model whole, or that
+// failed to; rows do not change. The cut must still be in hand.
 func (c *saving) serve(f *wire.Frame, msg *wire.Serve, _ *state.Reply) error {
 	c.st.Lock()
 	defer c.st.Unlock()
@@ -37,18 +38,18 @@ func (c *saving) serve(f *wire.Frame, msg *wire.Serve, _ *state.Reply) error {
 	return nil
 }
 
-// servedRecord is the head of what counts as served, with the name by which it is done once.
+// servedRecord is the head of a record of served rows, with the name by which they are marked once.
 type servedRecord struct {
 	wire.Chain
 	cut.Named
 }
 
-// mark has rows count as served. The error is the journal's. all is by table, and may be empty of rows, so that the
-// chain alone changes.
+// mark marks rows as served. The error is the journal's. all is by table, and may have no rows: then only the chain
+// changes.
 func (c *saving) mark(all []table.Served, now table.Chain, name string) (lost error) {
 	if c.journal.On() {
 		lost = c.served.Append(func(b *wire.Builder) {
-			_ = b.JSON(servedRecord{wire.Chain(now), cut.Named{Name: name}}) // of words and a number
+			_ = b.JSON(servedRecord{wire.Chain(now), cut.Named{Name: name}}) // strings and a number always encode
 			for i, t := range all {
 				b.IDs(uint32(i), t.Rows)
 				b.IDs(uint32(i), t.Gone)
@@ -59,8 +60,8 @@ func (c *saving) mark(all []table.Served, now table.Chain, name string) (lost er
 	return lost
 }
 
-// again has what is in a frame count as served again. Locked. Two lists a table follow the head: rows, and ids that are
-// gone.
+// again replays the marking of served rows. The caller holds the lock. The head is followed by two lists for each
+// table: rows, and ids that are gone.
 func (c *saving) again(f *wire.Frame) error {
 	var now servedRecord
 	if err := f.JSON(&now); err != nil {

@@ -10,21 +10,21 @@ import (
 
 // steps answers a worker's step: a push if the frame has gradients, then the weights that it asks for.
 //
-// The frame is parsed and checked whole before anything is done with it, what it pushes as well as what it asks for. So
-// a step is refused whole, and a push whose answer could not be sent is not applied. The answer is made after the push
-// has counted: the weights in it have the sender's own gradient. It keeps nothing between two requests but memory.
+// The frame is parsed and checked whole before anything is done with it, both its gradients and its requests. So a step
+// is refused whole, and a push whose answer could not be sent is not applied. The answer is made after the push has
+// counted: its weights include the sender's own gradient. steps keeps nothing between two requests but memory.
 type steps struct {
 	st        *state.Job
 	pieces    *pieces
 	pushing   *pushing
 	reading   *reading
 	foresight foresight
-	// pushes have the memory of gradients, as large as the largest that they have read.
+	// pushes is the memory of gradients; each keeps the size of the largest that it has read.
 	pushes sync.Pool
 }
 
-// step is one training step. Samples of 0 mean that there is no gradient, and the request waits for the weights alone.
-// The push's memory goes back to the pool when its update is made, whatever became of the request.
+// step is one training step. A frame with 0 samples has no gradient, and waits for the weights alone. The push's memory
+// returns to the pool when its update is made, whatever became of the request.
 func (c *steps) step(f *wire.Frame, r *state.Reply) error {
 	if err := c.reading.parse(f, r); err != nil {
 		return err
@@ -37,7 +37,7 @@ func (c *steps) step(f *wire.Frame, r *state.Reply) error {
 		}
 		c.foresight.ask(p, f, r)
 		err := c.pushing.push(f, p, r.Header())
-		if profiled.On() { // the update may have been of others, with the tables
+		if profiled.On() { // the goroutine may have made an update of others, and changed its labels
 			label(f, "")
 		}
 		if err != nil {
@@ -49,7 +49,7 @@ func (c *steps) step(f *wire.Frame, r *state.Reply) error {
 	return c.reading.pull(f, r, false)
 }
 
-// peek reads for evaluation. It notes nothing: no row is created, and no gradient will be compensated from these
+// peek reads for evaluation. It records nothing: no row is created, and no gradient will be compensated from these
 // weights.
 func (c *steps) peek(f *wire.Frame, r *state.Reply) error {
 	if err := c.reading.parse(f, r); err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// stopping has a checkpoint saved before a server ends that was asked to end, in a job that saves some: its weights end
-// with it.
+// stopping saves a checkpoint before a server that was asked to end does so, in a job that saves checkpoints, since its
+// weights end with it.
 //
 //	server 1                      server 0                           the lowest worker
 //	  report: stops ──────────────> wanted
@@ -20,22 +20,22 @@ import (
 //	  report ─────────────────────>
 //	        <────────────────────── one more has become whole
 //
-// Server 0 does so for itself too. The server serves on until then, as long as there is a worker to save; and where
-// workers end too, since all roles were asked to, until all have, which save each.
+// Server 0 does the same for itself. The server goes on serving until then, as long as there is a worker to save; and
+// if workers end too, since all roles were asked to, until all have ended, each of which saves.
 type stopping struct {
 	st     *state.Job
 	roster *roster.Roster
 	savers *roster.Savers
-	// servers ask server 0 how many were saved, and have another saved by the same report.
+	// servers ask server 0 how many checkpoints were saved, and request one with the same report.
 	servers  *servers
 	recovery *recovery
 }
 
-// stopGrace is how long a server that was asked to end serves on for the sake of a checkpoint.
+// stopGrace is how long a server that was asked to end goes on serving for a checkpoint.
 const stopGrace = time.Minute
 
-// outlast is a context that ends when ctx has, and before has returned after that. before runs on its own goroutine,
-// with the context that goes on. release ends it and waits until it has returned.
+// outlast returns a context that ends when ctx has ended and before has returned after that. before runs on its own
+// goroutine, with the longer context. release ends that context and waits until before has returned.
 func (c *stopping) outlast(ctx context.Context, before func(context.Context)) (longer context.Context,
 	release func()) {
 	longer, end := context.WithCancelCause(context.WithoutCancel(ctx))
@@ -53,9 +53,9 @@ func (c *stopping) outlast(ctx context.Context, before func(context.Context)) (l
 	}
 }
 
-// save returns when a checkpoint was saved since it was called, or none will be. Where server 0 has a journal it may
-// die meanwhile and come back: a request that was lost with it is made again, and so is one that it had taken. It asks
-// again after each rest, until stopGrace is over.
+// save returns when a checkpoint was saved since its call, or none will be. If server 0 has a journal, it may die
+// meanwhile and come back, and has then lost the request: save sends it again. It asks again after each rest, until
+// stopGrace is over.
 func (c *stopping) save(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, stopGrace)
 	defer cancel()
@@ -85,10 +85,10 @@ func (c *stopping) save(ctx context.Context) {
 	}
 }
 
-// accompany returns when nothing is being saved any more and workers that were asked to end too have ended: what they
-// still save is not cut off, and none of them takes the end of this server for a loss. It waits for a heartbeat, in
-// which they come to the end of a step, and once one has ended for three. Parting is set from then on: the end of the
-// job is no failure in this server's words.
+// accompany returns when no save is under way and workers that were asked to end too have ended: their saves are not
+// cut off, and none of them takes the end of this server for a loss. It waits for one heartbeat, in which they come to
+// the end of a step, and for three once a worker has ended. It sets Parting: the end of the job is then no failure in
+// this server's log.
 func (c *stopping) accompany(ctx context.Context) {
 	c.st.Lock()
 	c.st.Parting = true
@@ -101,8 +101,8 @@ func (c *stopping) accompany(ctx context.Context) {
 	}
 }
 
-// linger is for a server with a journal, which has all that was answered: where workers were asked to end too, within
-// three heartbeats, they save a checkpoint as they end, and none finds the server gone.
+// linger is for a server with a journal, which has everything that was answered. If workers are asked to end too,
+// within three heartbeats, they save a checkpoint as they end, and need the server for it.
 func (c *stopping) linger(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, stopGrace)
 	defer cancel()
@@ -110,7 +110,7 @@ func (c *stopping) linger(ctx context.Context) {
 	}
 }
 
-// leavers says whether workers may still save as they end, of a server that was asked to end so long ago.
+// leavers reports whether workers may still save as they end; since is the time since this server was asked to end.
 func (c *stopping) leavers(since time.Duration) bool {
 	c.st.Lock()
 	defer c.st.Unlock()
@@ -120,7 +120,7 @@ func (c *stopping) leavers(since time.Duration) bool {
 	return since < 3*c.servers.pace || c.st.Leads() || c.savers.Departing(c.st.Now())
 }
 
-// awaits says whether workers may still end that were asked to so long ago.
+// awaits reports whether workers may still end; since is the time since this server was asked to.
 func (c *stopping) awaits(since time.Duration) bool {
 	c.st.Lock()
 	defer c.st.Unlock()
@@ -130,12 +130,12 @@ func (c *stopping) awaits(since time.Duration) bool {
 	return since < c.servers.pace || since < 3*c.servers.pace && c.roster.Ended(c.roster.Workers())
 }
 
-// rest is the pause between two questions.
+// rest is the pause between two requests.
 func (c *stopping) rest(ctx context.Context) error {
 	return awake.Rest(ctx, min(c.servers.pace/4, introductionPause))
 }
 
-// hopes says whether there is something to save, and somebody who does. When it turns false no checkpoint will come,
+// hopes reports whether there is something to save, and a worker that can. When it turns false no checkpoint will come,
 // and the server ends at once.
 func (c *stopping) hopes() bool {
 	c.st.Lock()

@@ -13,53 +13,53 @@ import (
 )
 
 // summing adds up, in modes with rounds, dense gradients that are too large for a frame: each span of them when all
-// workers of the round have sent theirs, in the order of workers. So a server holds one gradient, and a piece of each
-// worker's, however many workers there are.
+// workers of the round have sent theirs, in the order of workers. A server then holds one gradient, and one piece of
+// each worker's, however many workers there are.
 //
 // A piece is answered when its span is in the sum. The step itself, which comes last, waits until all have sent theirs,
-// and then all are noted at once: either the round has every gradient of the sum, or none.
+// and then all are noted at once: the round has either every gradient of the sum, or none.
 //
 //	worker 0   ── [0, 2M) ──▶ │ waits              ┌──▶ ok ── [2M, 4M) ──▶ …  ── step ──▶ │ waits           ┌──▶ answer
 //	worker 1   ───────── [0, 2M) ──▶ │ added up ───┴──▶ ok ── [2M, 4M) ──▶ …      ── step ──▶ │ noted, applied ┴──▶ answer
 //
-// When a worker is lost that has a part in the sum, its part can't be taken out again: the sum is given up, and the
-// others, which have their gradients still, are told to begin again with their first piece (wire.StatusAgain).
+// If a worker is lost whose part is in the sum, that part can't be taken out again: the sum is given up, and the
+// others, which still have their gradients, are asked to begin again with their first piece (wire.StatusAgain).
 type summing struct {
 	st        *state.Job
 	mode      mode.Server
 	roster    *roster.Roster
 	part      *state.Part
 	weighting strategy.Weighting
-	// on says that no worker's gradient fits into a frame; else pieces are kept until the last has come.
+	// on reports that no worker's gradient fits into a frame; otherwise pieces are kept until the last has come.
 	on   bool
-	note func(*push, mode.Round) // that a push is in the round
+	note func(*push, mode.Round) // adds a push to its round
 
-	// What follows is guarded by the server's lock; of the sum, only which span is being added. sum has this server's
-	// dense values, and is used again for each round.
+	// The fields below are guarded by the server's lock, except sum while adding is set. sum has this server's dense
+	// values, and is reused for each round.
 	sum     []float32
-	to      int       // it is whole up to there
-	workers []int     // whose gradients it has; nil at the start
-	factors []float32 // theirs
-	// adding says that a span is being added without the lock: no other begins.
+	to      int       // the sum is complete up to here
+	workers []int     // whose gradients are in the sum; nil at the start
+	factors []float32 // of workers
+	// adding reports that a span is being added without the lock: no other span may begin.
 	adding  bool
 	waiting []*addend // by worker: what its handler waits with
 }
 
-// addend is what a worker has sent of its gradient and waits with: a span, or when all are in the sum, the step. It is
-// its handler's, which waits until done is set or its own wait fails.
+// addend is the part of a worker's gradient that waits to be added: a span, or the step when all spans are in the sum.
+// It belongs to its handler, which waits until done is set or its own wait fails.
 type addend struct {
 	from, to int
 	dense    []float32 // in the frame, which lives as long as its handler waits
 	samples  int
-	push     *push // of the step
-	// held keeps the handler, and with it the frame's memory, until the span is added.
-	held bool // being read
-	done bool // with err
+	push     *push // of the step, else nil
+	// held makes the handler wait, and with it the frame's memory, until the span is added.
+	held bool // the span is being read
+	done bool // err has the outcome
 	err  error
 }
 
-// It is on in modes with rounds, where the dense gradient does not fit into a frame of MaxFrame and comes as float32;
-// note is [rounds.push].
+// newSumming makes the sum of a server. It is on in modes with rounds if the dense gradient does not fit into a frame
+// of MaxFrame and is sent as float32; note is [rounds.push].
 func newSumming(st *state.Job, p *state.Part, s strategy.Strategy, rounds bool, note func(*push, mode.Round)) *summing {
 	large := wire.Float32.DenseSize(p.Floats) > s.MaxFrame-wire.FrameOverhead
 	return &summing{st: st, roster: st.Roster, mode: st.Mode, part: p, weighting: s.Weighting, on: rounds && large &&
@@ -67,15 +67,15 @@ func newSumming(st *state.Job, p *state.Part, s strategy.Strategy, rounds bool, 
 		note: note, waiting: make([]*addend, st.Roster.Workers())}
 }
 
-// again tells a worker to send its gradient from its first piece on.
+// again is the refusal that makes a worker send its gradient from its first piece on.
 func again(worker int, r mode.Round) error {
 	return wire.Refuse(wire.StatusAgain, "the sum of round %v was given up, since a worker that had a part in it is "+
 		"lost: worker %d begins again with its first piece", r, worker)
 }
 
-// span adds a part of a worker's gradient to the sum of its round, and returns when it is there. Locked. An error of
-// StatusAgain has the worker begin with its first piece; another ends its push. It waits for the other workers of the
-// round, as a push does.
+// span adds a part of a worker's gradient to the sum of its round, and returns when it is there. The caller holds the
+// lock. It waits for the other workers of the round, as a push does. An error of StatusAgain makes the worker begin
+// with its first piece; any other ends its push.
 func (c *summing) span(f *wire.Frame, dense []float32, from int) error {
 	r := mode.Round(f.Round)
 	if err := c.st.AwaitRound(r); err != nil {
@@ -103,8 +103,8 @@ func (c *summing) span(f *wire.Frame, dense []float32, from int) error {
 	return c.wait(w, &addend{from: from, to: to, dense: dense, samples: int(f.Samples)}, r)
 }
 
-// step has a worker's push, whose dense gradient is in the sum, noted with all others' pushes, and returns when it is.
-// Locked. From when it is noted the push is one of its round, and waits for its update elsewhere.
+// step notes a worker's push, whose dense gradient is in the sum, together with all others' pushes, and returns when
+// that is done. The caller holds the lock. The noted push belongs to its round, and waits for its update elsewhere.
 func (c *summing) step(f *wire.Frame, p *push) error {
 	if p.last != nil {
 		if err := c.span(f, p.last, p.from); err != nil {
@@ -118,11 +118,11 @@ func (c *summing) step(f *wire.Frame, p *push) error {
 	return c.wait(w, &addend{from: n, to: n, samples: int(f.Samples), push: p}, r)
 }
 
-// wait waits with what a worker has sent until it is in the sum. The push that completes a span adds it up for all.
-// Locked. When its own wait fails while the span is read, it stays until that is over.
+// wait waits until a worker's addend is in the sum. The handler that completes a span adds it up for all. The caller
+// holds the lock. If its own wait fails while the span is being read, it stays until that is over.
 func (c *summing) wait(w int, a *addend, r mode.Round) error {
 	if before := c.waiting[w]; before != nil && (before.push == nil) == (a.push == nil) {
-		return c.join(before, r) // it came twice
+		return c.join(before, r) // a repeated request
 	}
 	c.waiting[w] = a
 	var err error
@@ -143,7 +143,7 @@ func (c *summing) wait(w int, a *addend, r mode.Round) error {
 	return err
 }
 
-// join waits for what has come of an addend. Locked.
+// join makes a repeated request wait for the first one. The caller holds the lock.
 func (c *summing) join(a *addend, r mode.Round) error {
 	err := c.st.AwaitWorkers(c.mode.Missing, func() bool { return a.done },
 		func() string { return c.missing(r) })
@@ -153,8 +153,9 @@ func (c *summing) join(a *addend, r mode.Round) error {
 	return err
 }
 
-// complete says whether all workers that the round waits for have sent the next span, or the step. Locked. A step
-// counts only when no cut holds it: else the round would close behind the cut's steps on this server alone.
+// complete reports whether all workers that the round waits for have sent the next span, or the step. The caller holds
+// the lock. A step counts only if no cut holds it: otherwise the round would close behind the cut's steps on this
+// server alone.
 func (c *summing) complete() bool {
 	if c.roster.Deciding() {
 		return false
@@ -169,7 +170,7 @@ func (c *summing) complete() bool {
 	return len(due) > 0 && !c.adding
 }
 
-// missing describes whom the next span waits for. Locked.
+// missing names the workers that the next span waits for. The caller holds the lock.
 func (c *summing) missing(r mode.Round) string {
 	text := fmt.Sprintf("for the dense values from %d on of round %v", c.to, r)
 	for _, w := range c.mode.Missing() {
@@ -180,8 +181,8 @@ func (c *summing) missing(r mode.Round) string {
 	return text
 }
 
-// advance does what all wait for. Locked, but not while it adds. The workers of the round are asked for anew: where
-// they are others than when the sum began, it is given up.
+// advance adds the complete span, or notes the complete pushes. The caller holds the lock, which is released during the
+// addition. If the workers of the round have changed since the sum began, the sum is given up.
 func (c *summing) advance(r mode.Round) {
 	due := slices.Clone(c.mode.Missing())
 	switch {
@@ -199,8 +200,8 @@ func (c *summing) advance(r mode.Round) {
 	c.st.Broadcast()
 }
 
-// prepare begins a sum of these workers' gradients. The factors follow from the samples that each first piece says.
-// Locked.
+// prepare begins a sum of these workers' gradients. The factors follow from the samples in each first piece. The caller
+// holds the lock.
 func (c *summing) prepare(due []int) {
 	var samples []int
 	for _, w := range due {
@@ -210,8 +211,8 @@ func (c *summing) prepare(due []int) {
 	c.sum = state.Grow(c.sum, c.part.Floats)
 }
 
-// add adds the next span up, and lets its senders go on unless the sum was given up meanwhile. Locked, but not while it
-// adds. The lock is given up for the arithmetic alone, and the addends are held for that time.
+// add adds the next span up, and lets its senders go on unless the sum was given up meanwhile. The caller holds the
+// lock, which is released for the arithmetic alone; the addends are held for that time.
 func (c *summing) add(due []int) {
 	all, dense := make([]*addend, len(due)), make([][]float32, len(due))
 	for i, w := range due {
@@ -231,13 +232,13 @@ func (c *summing) add(due []int) {
 		return
 	}
 	c.to = to
-	for _, w := range due { // what came again meanwhile is in the sum too
+	for _, w := range due { // repeated requests since are in the sum too
 		c.end(w, nil)
 	}
 }
 
-// noteAll has the pushes of all workers noted, which the round is complete with. The last note closes the round and
-// applies the update. Locked, but given up while that is made.
+// noteAll notes the pushes of all workers, which complete the round. The last note closes the round and applies the
+// update. The caller holds the lock, which is released while the update is made.
 func (c *summing) noteAll(r mode.Round) {
 	var all []*push
 	for _, w := range c.workers {
@@ -246,12 +247,13 @@ func (c *summing) noteAll(r mode.Round) {
 	}
 	c.workers, c.to = nil, 0
 	for _, p := range all {
-		p.sum = c.sum // until the update is made; no worker sends of the next round before
+		p.sum = c.sum // until the update is made; no worker sends for the next round before that
 		c.note(p, r)
 	}
 }
 
-// lost takes note that a life of a worker is over. Locked. A sum in which it has no part goes on with the others.
+// lost ends a worker's part when its life is over. The caller holds the lock. A sum in which it has no part goes on
+// with the others.
 func (c *summing) lost(worker int, r mode.Round) {
 	c.end(worker, wire.Refuse(wire.StatusStale, "worker %d is out of the job", worker))
 	if slices.Contains(c.workers, worker) {
@@ -259,8 +261,7 @@ func (c *summing) lost(worker int, r mode.Round) {
 	}
 }
 
-// giveUp forgets the sum. Locked. Gradients that are noted already are not concerned: a sum that is noted has begun its
-// update.
+// giveUp drops the sum. The caller holds the lock. Noted gradients are not affected: a noted sum has begun its update.
 func (c *summing) giveUp(r mode.Round) {
 	c.workers, c.to = nil, 0
 	for w := range c.waiting {
@@ -269,8 +270,8 @@ func (c *summing) giveUp(r mode.Round) {
 	c.st.Broadcast()
 }
 
-// end ends a worker's wait, if it waits. Its handler finds done with err when it has the lock next. Locked, and the
-// caller broadcasts.
+// end ends a worker's wait, if it waits. Its handler finds done and err when it has the lock next. The caller holds the
+// lock and broadcasts.
 func (c *summing) end(worker int, err error) {
 	if a := c.waiting[worker]; a != nil {
 		a.done, a.err = true, err

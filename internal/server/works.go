@@ -13,24 +13,24 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// work is what this server has of the cut that it holds, beside what the machine knows: an image that is to be written,
-// lists of rows for the anchor, tables that were read beside its own.
+// work is what this server keeps of the cut that it holds, beside the state machine: an image to be written, lists of
+// rows for the anchor, or tables that were read beside its own.
 type work struct {
-	// number is the cut's, and with what its anchor wants done.
+	// number is the number of the cut, and with the request of its anchor.
 	number uint64
 	with   wire.Cutting
 	// save and part are set for plans with a checkpoint, lists and served for plans that are read, and beside for
 	// loads.
 	save saved // of a checkpoint
 	part written
-	// It is closed when it is written, or with the work.
-	image  *checkpoint.Image // nil when it is being written
+	// image is closed when it is written, or with the work.
+	image  *checkpoint.Image // nil while it is written
 	lists  map[uint32][]uint64
 	served []table.Served
 	beside *beside
 }
 
-// close lets go of it. Twice is once. A nil work has nothing.
+// close closes the image. A second call has no effect, nor has a call of a nil work.
 func (w *work) close() {
 	if w != nil && w.image != nil {
 		w.image.Close()
@@ -38,17 +38,17 @@ func (w *work) close() {
 	}
 }
 
-// inHand is the work of the cut that is held, from when its steps are in the tables. What server 0 orders makes it, and
+// inHand is the work of the cut that is held, from when its steps are in the tables. Orders of server 0 make it, and
 // requests of the cut's anchor read it.
 type inHand struct {
 	st       *state.Job
 	follower *cut.Follower
-	// now is guarded by the lock; nil while no cut has come to its steps here.
+	// now is guarded by the lock; nil until a cut has reached its steps here.
 	now *work
 }
 
-// tidy lets go of what belongs to a cut that is held no more. Locked. Whatever ends a cut calls it: an order, a report
-// of server 0, or the next hold.
+// tidy closes the work of a cut that is no longer held. The caller holds the lock. It is called by everything that may
+// end a cut: an order, a report of server 0, or the next hold.
 func (c *inHand) tidy() {
 	if c.now != nil && c.now.number != c.follower.Number() {
 		c.now.close()
@@ -56,9 +56,9 @@ func (c *inHand) tidy() {
 	}
 }
 
-// aside sets aside what the works of a cut need that is reached, and says what server 0 and the anchor are to know of
-// it. Locked, but not while rows are looked through or files are read. Of plans that only end a period nothing is set
-// aside but a place for lists.
+// aside prepares what the works of a cut need that has reached its steps, and returns what server 0 and the anchor must
+// know of it. The caller holds the lock, which is released while rows are searched or files are read. For plans that
+// only end a period it prepares nothing but a place for lists.
 func (c *holding) aside(o *cut.Order) (said []byte, err error) {
 	w := &work{number: o.Number}
 	if err := state.Parse(o.How, &w.with); err != nil {
@@ -77,8 +77,8 @@ func (c *holding) aside(o *cut.Order) (said []byte, err error) {
 	return nil, nil
 }
 
-// takeImage takes an image of this server's part of a checkpoint. The journal goes on from it. Locked. From here on the
-// journal's records are behind the checkpoint, whether it becomes whole or not.
+// takeImage takes an image of this server's part of a checkpoint. The caller holds the lock. The journal's next records
+// come after the checkpoint, whether it becomes whole or not.
 func (c *holding) takeImage(w *work, o *cut.Order) error {
 	var at wire.Placed
 	if err := json.Unmarshal(o.Brought, &at); err != nil {
@@ -102,12 +102,12 @@ func (c *holding) takeImage(w *work, o *cut.Order) error {
 	return nil
 }
 
-// fileID names the files of a cut.
+// fileID is the id in the names of a cut's files.
 func (c *holding) fileID(number uint64) string {
 	return cut.FileID(c.st.Generation().Number, number)
 }
 
-// write writes the image. Locked when it begins. The goroutine that it begins closes the image, also when the file
+// write writes the image. The caller holds the lock. The goroutine that it starts closes the image, also if the file
 // can't be written.
 func (c *holding) write(o *cut.Order) {
 	w := c.now
@@ -132,8 +132,8 @@ func (c *holding) write(o *cut.Order) {
 	})
 }
 
-// remove removes the part that was written last, which is of that cut: it was given up. Locked, but files are removed
-// beside.
+// remove removes the part that was written last, if it is of that cut, which was given up. The caller holds the lock;
+// files are removed on a goroutine.
 func (c *holding) remove(number uint64) {
 	w := c.wrote
 	if w == nil || w.number != number {
@@ -147,8 +147,8 @@ func (c *holding) remove(number uint64) {
 	})
 }
 
-// list lists the rows that a model for serving takes, and says which models were saved before. Locked, but not while
-// tables are looked through; the cut keeps them as they are meanwhile. The answer is a wire.Listed.
+// list lists the rows that a model for serving takes, and the models that were saved before. The caller holds the lock,
+// which is released while the tables are searched: the cut keeps them unchanged. The answer is a wire.Listed.
 func (c *holding) list(w *work) ([]byte, error) {
 	if w.with.Serving == nil {
 		return nil, wire.Refuse(wire.StatusRefused, "nothing says which rows a model for serving takes")
@@ -165,9 +165,9 @@ func (c *holding) list(w *work) ([]byte, error) {
 	return json.Marshal(listed)
 }
 
-// mark has what was listed count as served, when the model is whole. A server that was started again since has no list:
-// its chain stays, so that the next delta is refused. It runs on a goroutine of its own. The record is in the journal
-// before the tables know.
+// mark marks the listed rows as served, when the model is whole. A server that was started again meanwhile has no list:
+// its chain stays, so that the next delta is refused. mark runs on a goroutine of its own. The record is in the journal
+// before the tables change.
 func (c *holding) mark(o *cut.Order) {
 	var now wire.Chain
 	err := json.Unmarshal(o.Brought, &now)
@@ -190,8 +190,9 @@ func (c *holding) mark(o *cut.Order) {
 	c.log.Info("a model for serving was saved", "model", chain.Last, "base", chain.Base, "deltas", chain.Deltas)
 }
 
-// read reads the directory that is loaded into tables beside the ones in use, and says what it found there. Locked, but
-// not while files are read. What can't be loaded is the order's error, and has changed nothing.
+// read reads the directory that is loaded into tables beside the ones in use, and returns what it found. The caller
+// holds the lock, which is released while files are read. A load that fails has changed nothing; its error answers the
+// order.
 func (c *holding) read(w *work) ([]byte, error) {
 	if n := c.st.Roster.Workers(); w.with.Worker < 0 || w.with.Worker >= n {
 		return nil, wire.Refuse(wire.StatusRefused, "worker %d: the job has %d workers", w.with.Worker, n)
@@ -203,9 +204,9 @@ func (c *holding) read(w *work) ([]byte, error) {
 	return []byte(n.from.Origin), n.err
 }
 
-// take makes the tables what was read. A server that was started again since reads again what all have found. It runs
-// on a goroutine of its own. The answer is a wire.Loads for the anchor. An error here means that the job goes back,
-// since others may have taken it.
+// take replaces the tables by what was read. A server that was started again meanwhile reads again what all have found.
+// take runs on a goroutine of its own. The answer is a wire.Loads for the anchor. An error makes the job go back, since
+// other servers may have replaced their tables.
 func (c *holding) take(o *cut.Order) {
 	c.st.Lock()
 	defer c.st.Unlock()
@@ -234,7 +235,7 @@ func (c *holding) take(o *cut.Order) {
 	c.st.Broadcast()
 }
 
-// kept is what this server has of a cut whose anchor reads. Locked.
+// kept returns the work of a cut whose anchor reads. The caller holds the lock.
 func (c *inHand) kept(name string) (*work, error) {
 	number, err := strconv.ParseUint(name, 10, 64)
 	if err != nil || !c.follower.Keeps(number) || c.now == nil || c.now.lists == nil {

@@ -11,21 +11,23 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// Memory is what of a server outlives its process, beside the tables. Each part registers its share in its own file:
+// Memory is the state of a server, beside the tables, that survives its process. Each part registers its share in its
+// own file:
 //
-//   - A fact is state. The base of a segment has all facts, and a process that comes back resumes them in the order of
-//     registration.
-//   - An event is a small decision, a record a decision with weights or rows. Its part notes it before a request is
-//     answered, and a process that comes back plays all of them since the base.
+//   - A fact is a piece of state. The base of a segment has all facts, and a process that comes back restores them in the
+//     order of registration.
+//   - An event is a small decision; a record is a decision with weights or rows. The part notes it before the request is
+//     answered, and a process that comes back replays every one since the base.
 //
-// All that follows from a decision, in several parts, is one record: the torn end of a journal never has half of it. A
-// decision that can't be played can't be noted, since registering how it is played returns the handle that notes it.
+// All consequences of a decision, in all parts, are one record, so that the torn end of a journal never has half of a
+// decision. A decision without a replay function can't be noted: registering that function returns the handle that
+// notes it.
 //
-// Registered functions are called locked, and facts are saved while no update is being applied.
+// Registered functions are called with the lock held. Facts are saved while no update is being applied.
 type Memory struct {
 	journal *Journal
 	Facts   []fact
-	Old     []string                                       // keys of facts that builds before had, which are not needed
+	Old     []string                                       // keys of earlier builds, which are ignored
 	Plays   map[string]func(context.Context, []byte) error // by the key of an event, or the name of a record's kind
 }
 
@@ -39,13 +41,13 @@ type fact struct {
 	resume func(json.RawMessage) error
 }
 
-// AddFact registers state that is saved under a key, which never changes. A zero value or an empty list is not written,
-// and is resumed like any other: the state may have come from a checkpoint since.
+// AddFact registers state that is saved under a key, which must never change. A zero value or an empty list is not
+// written, and is restored like any other value: a checkpoint may have set the state meanwhile.
 func AddFact[T any](m *Memory, key string, save func() T, resume func(T)) {
 	TryFact(m, key, save, func(then T) error { resume(then); return nil })
 }
 
-// TryFact is addFact for state that may not fit.
+// TryFact is AddFact for state whose restoring may fail.
 func TryFact[T any](m *Memory, key string, save func() T, resume func(T) error) {
 	m.Facts = append(m.Facts, fact{key, func() (json.RawMessage, error) {
 		v := save()
@@ -62,7 +64,7 @@ func TryFact[T any](m *Memory, key string, save func() T, resume func(T) error) 
 	}})
 }
 
-// AddValue registers a field that is state as it is, and addList one of a length that never changes.
+// AddValue registers a field that is saved as it is. AddList registers a list whose length never changes.
 func AddValue[T any](m *Memory, key string, v *T) {
 	AddFact(m, key, func() T { return *v }, func(then T) { *v = then })
 }
@@ -77,12 +79,13 @@ type Event[T any] struct {
 	key     string
 }
 
-// AddEvent registers decisions that are recorded under a key, which never changes, and how one is made again.
+// AddEvent registers decisions that are recorded under a key, which must never change, and the function that replays
+// one.
 func AddEvent[T any](m *Memory, key string, play func(T)) Event[T] {
 	return TryEvent(m, key, func(_ context.Context, v T) error { play(v); return nil })
 }
 
-// TryEvent is addEvent for decisions that may fail when they are made again.
+// TryEvent is AddEvent for decisions whose replay may fail.
 func TryEvent[T any](m *Memory, key string, play func(context.Context, T) error) Event[T] {
 	m.Plays[key] = func(ctx context.Context, text []byte) error {
 		var v T
@@ -94,7 +97,7 @@ func TryEvent[T any](m *Memory, key string, play func(context.Context, T) error)
 	return Event[T]{m.journal, key}
 }
 
-// Note records a decision. Locked.
+// Note records a decision. The caller holds the lock.
 func (e Event[T]) Note(v T) {
 	if e.journal.On() {
 		body, err := json.Marshal(map[string]T{e.key: v})
@@ -105,16 +108,16 @@ func (e Event[T]) Note(v T) {
 	}
 }
 
-// Record notes decisions of one kind that are frames.
+// Record notes decisions of one kind, each as a frame.
 type Record struct {
 	journal *Journal
 	kind    journal.Kind
 }
 
-// name is that of a kind of records.
+// name is the key of a kind of records.
 func (r Record) name() string { return fmt.Sprint("kind ", r.kind) }
 
-// AddRecord registers decisions that are recorded as frames of a kind, and how one is made again.
+// AddRecord registers decisions that are recorded as frames of a kind, and the function that replays one.
 func AddRecord(m *Memory, kind journal.Kind, play func(*wire.Frame) error) Record {
 	r := Record{m.journal, kind}
 	m.Plays[r.name()] = func(_ context.Context, body []byte) error {
@@ -127,17 +130,17 @@ func AddRecord(m *Memory, kind journal.Kind, play func(*wire.Frame) error) Recor
 	return r
 }
 
-// Note records the frame that fill makes. Locked.
+// Note records the frame that fill makes. The caller holds the lock.
 func (r Record) Note(fill func(*wire.Builder)) {
 	if r.journal.On() {
 		r.journal.Failed(r.Append(fill))
 	}
 }
 
-// Append is note where the journal is on, and the caller has the error to end the job with.
+// Append is Note for a caller that checked that the journal is on, and that ends the job with the error.
 func (r Record) Append(fill func(*wire.Builder)) error { return r.journal.append(r.kind, fill) }
 
-// Save is all facts, by key. Locked, and nothing is being applied.
+// Save returns all facts by key. The caller holds the lock, and no update is being applied.
 func (m *Memory) Save() (map[string]json.RawMessage, error) {
 	all := map[string]json.RawMessage{}
 	for _, f := range m.Facts {
@@ -152,7 +155,7 @@ func (m *Memory) Save() (map[string]json.RawMessage, error) {
 	return all, nil
 }
 
-// Resume makes all facts what was saved. Locked.
+// Resume restores all facts from what Save returned. The caller holds the lock.
 func (m *Memory) Resume(all map[string]json.RawMessage) error {
 	for key := range all {
 		if !slices.Contains(m.Old, key) && !slices.ContainsFunc(m.Facts, func(f fact) bool { return f.Key == key }) {
@@ -167,7 +170,7 @@ func (m *Memory) Resume(all map[string]json.RawMessage) error {
 	return nil
 }
 
-// Play makes the decision of a record again. Locked.
+// Play replays the decision of a record. The caller holds the lock.
 func (m *Memory) Play(ctx context.Context, kind journal.Kind, body []byte) error {
 	what := map[string]json.RawMessage{Record{kind: kind}.name(): body}
 	if kind == KindEvent {
@@ -185,7 +188,7 @@ func (m *Memory) Play(ctx context.Context, kind journal.Kind, body []byte) error
 		body)
 }
 
-// Parse reads the value in a text; where there is none, it stays zero.
+// Parse decodes a JSON text into v; an empty text leaves v as it is.
 func Parse(text []byte, v any) error {
 	if len(text) == 0 {
 		return nil

@@ -9,22 +9,25 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// Journal records what changes on a server before anybody is answered for it, so that a process which takes this
-// one's place comes to the same state. Reads change nothing that others could know, and are not recorded; neither is a
-// gradient that waits for its round, nor a request under way: their senders have no answer, and send them again.
+// Journal records the changes on a server before their requests are answered, so that a process that takes this one's
+// place reaches the same state. Reads are not recorded, since they change nothing that another process could see.
+// Neither is a gradient that waits for its round, nor a request under way: their senders have no answer, and send them
+// again.
 //
-// An update is recorded as the rules have got it, when it is in the tables and before it counts. All other changes are
-// small, and are recorded under the lock with the decision. Where the journal has to survive the machine, an update
-// waits for the disk before it counts, and so does the answer to any other request that changes something.
+// An update is recorded in the form that the rules got, after it is in the tables and before it counts. All other
+// changes are small, and are recorded with the decision, while the lock is held. If the journal must survive the
+// machine, an update waits for the disk before it counts, and so does the answer to any other request that changes
+// something.
 //
-// What can't be recorded can't be played. Then the job goes back to its last checkpoint, as if there were no journal.
+// A change that can't be recorded can't be replayed: the job then goes back to its last checkpoint, as if there were no
+// journal.
 type Journal struct {
-	*journal.Journal // nil for a server without
+	*journal.Journal // nil for a server without a journal
 	st               *Job
 	index            int
-	Playing          bool      // of this very journal
+	Playing          bool      // this journal is being replayed
 	Asked            bool      // the strategy has journals
-	Durably          bool      // which survive the machine
+	Durably          bool      // records must survive the machine, not only the process
 	frames           sync.Pool // of wire.Builder
 	log              *slog.Logger
 }
@@ -32,22 +35,21 @@ type Journal struct {
 // The kinds of records.
 const (
 	KindEvent   journal.Kind = 1 + iota // JSON of a small decision, under its key
-	KindUpdate                          // a frame: what was applied, and an updateRecord
+	KindUpdate                          // a frame with the applied gradient and an updateRecord
 	KindPublish                         // the frame that worker 0 sent
 	KindFrozen                          // a frame with the frozen dense values
 	KindServed                          // a frame with the ids of a model for serving, and its chain
 )
 
-// NewJournal is that of a server whose strategy has a journal which survives so much, or none.
+// NewJournal returns the journal of a server, not opened yet. survives is the strategy's kind of journal, "" for none.
 func NewJournal(st *Job, index int, survives strategy.Journal, log *slog.Logger) *Journal {
 	return &Journal{st: st, index: index, Asked: survives != "", Durably: survives == strategy.JournalMachine, log: log}
 }
 
-// On says whether what changes is recorded: not what is played.
+// On reports whether changes are recorded. It is false during a replay.
 func (c *Journal) On() bool { return c != nil && c.Journal != nil && !c.Playing }
 
-// ComesBack says whether a server that ends can be started again where it was, which holds for all servers of a job or
-// for none.
+// ComesBack reports whether a server that ends can be started again where it was. All servers of a job agree on it.
 func (c *Journal) ComesBack() bool { return c != nil && c.Asked }
 
 // append records a frame that fill makes.
@@ -62,7 +64,7 @@ func (c *Journal) append(kind journal.Kind, fill func(*wire.Builder)) error {
 	return c.Journal.Append(kind, b.Parts()...)
 }
 
-// Durable waits until all that was recorded survives what the journal is to survive.
+// Durable waits until all records survive what the journal is to survive.
 func (c *Journal) Durable() error {
 	if !c.On() {
 		return nil
@@ -70,14 +72,14 @@ func (c *Journal) Durable() error {
 	return c.Lost(c.Journal.Durable())
 }
 
-// Failed ends the job if there is an error. Locked.
+// Failed ends the job if err is not nil. The caller holds the lock.
 func (c *Journal) Failed(err error) {
 	if err != nil {
 		c.st.Fail(c.Lost(err))
 	}
 }
 
-// Lost is an error of the journal, for others.
+// Lost wraps an error of the journal as the refusal that other roles get.
 func (c *Journal) Lost(err error) error {
 	if err == nil {
 		return nil

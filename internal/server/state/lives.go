@@ -8,20 +8,22 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// Lives are those of the servers of a job: processes that came back from a server's journal, counted from 0. Of two
-// processes of one server the later counts. The one before runs still where no lock of a file has reached it: on a
-// machine that its disk was taken from, or that stood still.
+// Lives counts the processes of each server that came back from its journal, from 0. Of two processes of one server the
+// later one counts. The earlier one still runs if no file lock has stopped it: on a machine whose disk was moved, or in
+// a process that stood still.
 //
-//	a request knows a later life       this process is replaced: it answers no more, and ends
-//	a request among servers is of an   it is refused, and its sender ends so
-//	earlier one
-//	an answer is of an earlier one     it is none (peer.Once)
+//	a request names a later life of    this process is replaced: it stops answering, and ends
+//	this server
+//	a request between servers comes    it is refused, and its sender ends in the same way
+//	from an earlier life
+//	an answer comes from an earlier    it does not count (peer.Once)
+//	life
 type Lives struct {
 	own  uint32
 	of   []peer.Life
 	once sync.Once
 	over atomic.Bool
-	// Replaced is closed when another process has this one's place.
+	// Replaced is closed when another process has taken this one's place.
 	Replaced chan struct{}
 }
 
@@ -29,16 +31,16 @@ func newLives(servers int) *Lives {
 	return &Lives{of: make([]peer.Life, servers), Replaced: make(chan struct{})}
 }
 
-// Begin makes this process one of a life, before it serves.
+// Begin sets the life of this process. It is called before the server serves.
 func (l *Lives) Begin(life uint32) { l.own = life }
 
 // Own is the life of this process.
 func (l *Lives) Own() uint32 { return l.own }
 
-// Of is what is known of a server.
+// Of is the life of a server, as far as this process has seen it.
 func (l *Lives) Of(server int) *peer.Life { return &l.of[server] }
 
-// End takes note that another process has this one's place.
+// End notes that another process has taken this one's place.
 func (l *Lives) End() {
 	l.once.Do(func() {
 		l.over.Store(true)
@@ -46,8 +48,8 @@ func (l *Lives) End() {
 	})
 }
 
-// Admit refuses what an earlier life sends, and everything where this process is the earlier one itself. The frame
-// proves that it is of this run of the job; servers says that it is one of a server's.
+// Admit refuses requests of an earlier life, and every request if this process is the earlier one itself. The frame has
+// proved that it belongs to this run of the job; servers reports whether its sender is a server.
 func (l *Lives) Admit(h *wire.Header, own int, servers bool) error {
 	if h.ServerLife > l.own {
 		l.End()

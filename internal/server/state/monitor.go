@@ -10,50 +10,53 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// monitor is the lock that guards what a server knows of its job, and the one way to wait for a change of it. Code that
-// changes something that others may wait for broadcasts before it gives up the lock; waiters look again at what they
-// wait for, however many changes were made meanwhile.
+// monitor is the lock that guards a server's state of the job, and the only way to wait for a change of it. Code that
+// changes something that others may wait for broadcasts before it releases the lock; each waiter then checks its
+// condition again, however many changes were made meanwhile.
 //
-// Every wait has an end: the job's failure, the server's closing, or the strategy's wait timeout, whose error says for
-// whom it waited. That time stands still while a worker that is waited for computes, up to the strategy's longest wait.
+// Every wait ends: by the job's failure, the server's closing or the strategy's wait timeout, whose error says which
+// roles it waited for. The timeout does not run while one of the awaited workers computes, up to the strategy's longest
+// wait.
 type monitor struct {
 	sync.Mutex
 	server  int           // for errors
-	Limit   time.Duration // of a wait
-	longest time.Duration // of one for workers that compute
-	// computes says whether any of some workers lives and does not wait itself.
+	Limit   time.Duration // bound of a wait
+	longest time.Duration // bound of a wait for workers that compute
+	// computes reports whether any of some workers lives and is not waiting itself.
 	computes func(workers []int) bool
 	log      *slog.Logger
 	Failure  error
-	Failed   func() // what follows from a failure before anybody knows of it
-	// Parting says that this server was asked to end, and a checkpoint of then is whole: that the job ends is no news.
+	Failed   func() // called once the job has failed, before other roles can see it
+	// Parting reports that this server was asked to end, and that a checkpoint is whole since: the end of the job is
+	// expected.
 	Parting bool
-	// over says whether the job is over. It is asked at each broadcast, so that Run, which waits for that alone, is not
-	// in the way of every push.
+	// over reports whether the job is over. It is called at each broadcast, so that Run, which waits for nothing else,
+	// does not wake at every push.
 	over    func() bool
-	End     context.CancelFunc // of what updates wait for at other servers
+	End     context.CancelFunc // ends updates' waits for other servers
 	changed chan struct{}      // closed by the next broadcast; nil while nothing waits
 	Ending  chan struct{}      // closed and replaced when the job may be over
 	closing chan struct{}      // closed when the server closes
-	// returns says that the server comes back, so that who waits when it closes may wait on.
+	// returns reports that the server comes back: requests that wait when it closes may be sent again.
 	returns bool
-	Waits   []wait // that are long, the oldest first
+	Waits   []wait // the long ones, the oldest first
 }
 
-// wait is one that is under way, known by its timer, and why.
+// wait is a wait under way, identified by its timer, with its reason.
 type wait struct {
 	Wait
 	timer    *time.Timer
-	computes bool // a worker that it is for
+	computes bool // an awaited worker computes
 }
 
-// A wait is long after a second, and says why anew every so often.
+// A wait counts as long after longWait, and renews its reason every saysWhy.
 const (
 	longWait = time.Second
 	saysWhy  = 5 * time.Second
 )
 
-// Oldest says what the oldest long wait is for, and whether workers compute that any is for. Locked.
+// Oldest returns what the oldest long wait is for, and whether a worker that any of them needs computes. The caller
+// holds the lock.
 func (m *monitor) Oldest() (why string, computes bool) {
 	if len(m.Waits) > 0 {
 		why = m.Waits[0].Why
@@ -61,7 +64,7 @@ func (m *monitor) Oldest() (why string, computes bool) {
 	return why, slices.ContainsFunc(m.Waits, func(w wait) bool { return w.computes })
 }
 
-// says notes what a long wait is for, and what it was for no more where that is empty. Locked.
+// says notes the reason of a long wait; an empty reason removes the wait. The caller holds the lock.
 func (m *monitor) says(is wait) {
 	at := slices.IndexFunc(m.Waits, func(w wait) bool { return w.timer == is.timer })
 	switch {
@@ -74,17 +77,16 @@ func (m *monitor) says(is wait) {
 	}
 }
 
-// Await waits, with the lock held on entry and exit, until ready says so. why describes the wait for the error.
+// Await waits until ready returns true. The caller holds the lock. why describes the wait for the error.
 //
-// While it waits the lock is given up, so that what the caller knew before may no longer be so: a worker may have left,
-// or another process taken its place. The caller asks again what matters to it. When the time is up or the server
-// closes, ready is asked once more, since it may have come true while the lock was being taken: then the wait has not
-// failed.
+// The lock is released during the wait, so that a worker may have left meanwhile, or another process may have taken its
+// place. The caller checks such things again. When the time is up or the server closes, ready is called once more,
+// since it may have become true while the lock was being taken: then Await succeeds.
 func (m *monitor) Await(ready func() bool, why func() string) error {
 	return m.AwaitWorkers(func() []int { return nil }, ready, why)
 }
 
-// AwaitWorkers is await for what some workers have to send.
+// AwaitWorkers is Await for something that the workers of whom have to send.
 func (m *monitor) AwaitWorkers(whom func() []int, ready func() bool, why func() string) error {
 	var timer *time.Timer
 	var began, computed time.Time // computed is when one of them was last known to compute
@@ -133,7 +135,7 @@ func (m *monitor) AwaitWorkers(whom func() []int, ready func() bool, why func() 
 	return m.Failure
 }
 
-// shutdown is the status of what waits as the server closes.
+// shutdown is the status of requests that wait while the server closes.
 func (m *monitor) shutdown() uint8 {
 	if m.returns && m.Failure == nil {
 		return wire.StatusNotReady
@@ -141,7 +143,8 @@ func (m *monitor) shutdown() uint8 {
 	return wire.StatusFailed
 }
 
-// Poll waits for at most so long, which is no failure: who asked asks again. Locked, as await is.
+// Poll waits for at most limit. Running out of time is no error: the sender asks again. The caller holds the lock, as
+// for Await.
 func (m *monitor) Poll(limit time.Duration, ready func() bool) error {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
@@ -171,16 +174,16 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-// IsClosing says whether the server closes.
+// IsClosing reports whether the server closes.
 func (m *monitor) IsClosing() bool { return isClosed(m.closing) }
 
-// Close ends all waits, and what updates wait for at other servers: the server closes.
+// Close ends all waits, and the waits of updates for other servers, since the server closes.
 func (m *monitor) Close() {
 	close(m.closing)
 	m.End()
 }
 
-// Change is closed by the next broadcast.
+// Change returns a channel that the next broadcast closes.
 func (m *monitor) Change() <-chan struct{} {
 	if m.changed == nil {
 		m.changed = make(chan struct{})
@@ -188,7 +191,7 @@ func (m *monitor) Change() <-chan struct{} {
 	return m.changed
 }
 
-// Pass gives the lock up until something has changed. It has no end of its own: it is for what is sure to come.
+// Pass releases the lock until something has changed. It has no timeout: it is for changes that are sure to come.
 func (m *monitor) Pass() {
 	changed := m.Change()
 	m.Unlock()
@@ -196,7 +199,7 @@ func (m *monitor) Pass() {
 	m.Lock()
 }
 
-// Broadcast wakes everybody who waits, and Run when it is time to look whether the job is over.
+// Broadcast wakes all waiters, and Run if the job may be over.
 func (m *monitor) Broadcast() {
 	if m.changed != nil {
 		close(m.changed)
@@ -208,7 +211,7 @@ func (m *monitor) Broadcast() {
 	}
 }
 
-// Fail ends the job for everybody: a sync round that lost a member's gradient half-way can't be repaired.
+// Fail ends the job for all roles: a sync round that has lost a gradient can't be repaired.
 func (m *monitor) Fail(err error) {
 	if m.Failure == nil {
 		m.Failure = err
@@ -223,7 +226,7 @@ func (m *monitor) Fail(err error) {
 	}
 }
 
-// Wait is a request that waits.
+// Wait is a request that waits: its reason, the workers it needs, and when it began.
 type Wait struct {
 	Why     string
 	Workers []int

@@ -10,21 +10,21 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// Part is what of a model lives on one server, by the layout that all processes have computed: its tables, and which of
-// what a frame names is there. It needs no lock: the layout does not change, and tables have their own, so that updates
-// and reads run beside each other.
+// Part is the part of the model on one server, by the layout that all processes have computed: its tables, and which
+// params and rows of a frame they hold. It needs no lock: the layout does not change, and the tables have locks of
+// their own, so that updates and reads run side by side.
 type Part struct {
-	Index   int // of the server
+	Index   int // the server's index
 	Layout  *layout.Layout
 	blocks  []layout.Block // the dense ones
-	Floats  int            // how many dense values these have
+	Floats  int            // number of dense values in blocks
 	Store   *table.Store
 	Updates *update.Tables
-	Limit   int // bytes of the largest reply
+	Limit   int // of the largest reply, in bytes
 }
 
-// NewPart makes the tables of a server, which answers with at most limit bytes: its dense blocks in the layout's order,
-// on server 0 the frozen ones behind them, and every embedding. rule is that of each param.
+// NewPart makes the tables of a server: its dense blocks in the layout's order, on server 0 the frozen blocks behind
+// them, and every embedding. rule returns the rule of a param. limit is the largest answer, in bytes.
 func NewPart(l *layout.Layout, index int, rule func(*optimizer.Param) optimizer.Rule, o table.Options,
 	limit int) (*Part, error) {
 	own := l.Parts[index]
@@ -46,7 +46,7 @@ func NewPart(l *layout.Layout, index int, rule func(*optimizer.Param) optimizer.
 		if err != nil {
 			return nil, err
 		}
-		t.ByPush() // what is read may only be asked for ahead
+		t.ByPush() // reads may be prefetches
 		if err := p.Store.AddTable(t); err != nil {
 			return nil, err
 		}
@@ -54,13 +54,13 @@ func NewPart(l *layout.Layout, index int, rule func(*optimizer.Param) optimizer.
 	return p, nil
 }
 
-// frozenBlock keeps a frozen param. No rule updates it, so that it has no state. Its name is apart from the names of
-// blocks that are cut from others.
+// frozenBlock is the block of a frozen param. No rule updates it, so that it has no state. Its name differs from the
+// names of blocks that are parts of a param.
 func frozenBlock(l *layout.Layout, b layout.Block) table.Block {
 	return table.Block{Param: l.Params[b.Param], Name: "frozen " + b.Name, Values: table.NewDense(b.Size, nil)}
 }
 
-// Frozen are the blocks of frozen dense params, which server 0 keeps.
+// Frozen returns the blocks of frozen dense params; only server 0 has them.
 func (p *Part) Frozen() []layout.Block {
 	if p.Index != 0 {
 		return nil
@@ -68,7 +68,7 @@ func (p *Part) Frozen() []layout.Block {
 	return p.Layout.Frozen.Blocks
 }
 
-// FrozenFloats is the number of values in these.
+// FrozenFloats is the number of values in the frozen blocks.
 func (p *Part) FrozenFloats() int {
 	if p.Index != 0 {
 		return 0
@@ -86,8 +86,8 @@ func (p *Part) EachFrozen(do func(b layout.Block, values *table.Dense) error) er
 	return nil
 }
 
-// EachBlock calls do with the blocks that hold the dense values [from, to) of this server: where in the block they
-// begin, and which [lo, hi) of the span they are.
+// EachBlock calls do with the blocks that hold the dense values [from, to) of this server: at is where they begin in
+// the block, and [lo, hi) their place in the span.
 func (p *Part) EachBlock(from, to int, do func(d *table.Dense, at, lo, hi int) error) error {
 	for i, b := range p.blocks {
 		lo, hi := max(from, b.At), min(to, b.At+b.Size)
@@ -101,7 +101,7 @@ func (p *Part) EachBlock(from, to int, do func(d *table.Dense, at, lo, hi int) e
 	return nil
 }
 
-// BlockAt names the dense block that holds one of this server's values.
+// BlockAt names the dense block that holds value i of this server.
 func (p *Part) BlockAt(i int) string {
 	for _, b := range p.blocks {
 		if i < b.At+b.Size {
@@ -111,8 +111,8 @@ func (p *Part) BlockAt(i int) string {
 	return "nothing"
 }
 
-// Embedding is the position, among the layout's embeddings, of the param that a section names. Frames count all params,
-// as the fingerprint does that both sides have compared; tables, gradients and answers here count embeddings.
+// Embedding is the position, among the layout's embeddings, of the param that a section names. Frames number all
+// params, as the compared fingerprints do; tables, gradients and answers number the embeddings alone.
 func (p *Part) Embedding(param uint32) (int, error) {
 	for e := range p.Layout.Embeddings {
 		if p.Layout.Embeddings[e].Index == int(param) {
@@ -125,10 +125,10 @@ func (p *Part) Embedding(param uint32) (int, error) {
 // Dim is the width of an embedding's rows.
 func (p *Part) Dim(e int) int { return p.Layout.Embeddings[e].Dim() }
 
-// Owns says whether row id of an embedding lives on this server.
+// Owns reports whether row id of embedding e is on this server.
 func (p *Part) Owns(e int, id uint64) bool { return p.Layout.Embeddings[e].Owns(p.Index, id) }
 
-// CheckIDs refuses ids that the embedding does not have, or that live elsewhere.
+// CheckIDs refuses ids that the embedding does not have, or that are on other servers.
 func (p *Part) CheckIDs(e *layout.Embedding, ids []uint64) error {
 	if err := e.CheckIDs(ids); err != nil {
 		return err
@@ -140,8 +140,8 @@ func (p *Part) CheckIDs(e *layout.Embedding, ids []uint64) error {
 	return nil
 }
 
-// Weights is the dense section of a frame, nil if it has none, and which [from, to) of n values it is to hold. Floats
-// that came narrowed are widened into room.
+// Weights returns the dense section of a frame, nil if it has none, and the span [from, to) of n values that it covers.
+// Values in a narrow format are widened into room.
 func (p *Part) Weights(f *wire.Frame, n int, room *[]float32) (dense []float32, from, to int, err error) {
 	if from, to, err = f.Span(n); err != nil {
 		return nil, 0, 0, err

@@ -12,13 +12,12 @@ import (
 	"github.com/gofleet/gofleet/transport"
 )
 
-// Peers is how a server talks to the others. All that servers ask of each other may be asked again: the answer is the
-// same.
+// Peers sends requests from a server to the other servers. Every such request may be repeated: the answer is the same.
 //
-// There are two ways to give up. Server 0 tells the others of a death, one after the other, and must get on: a peer has
-// the timeout, and after it has been lost once a single attempt. Other servers ask server 0 for what it can only answer
-// when every server has asked; there an attempt that runs out of time is a sign of life, since the request was taken,
-// and only a server 0 that can't be reached at all is given up after the timeout.
+// There are two ways to give up. Server 0 reports a death to the others, one after the other, and must not be held up:
+// a peer has the timeout, and a single attempt once it has been lost. Other servers send server 0 requests that it can
+// only answer when every server has sent one; an attempt that runs out of time is then a sign of life, since the
+// request was taken, and only a server 0 that can't be reached at all is given up after the timeout.
 type Peers struct {
 	st        *Job
 	Index     int
@@ -26,10 +25,11 @@ type Peers struct {
 	transport transport.Transport
 	// Timeout is how long a peer may be silent before a request is given up.
 	Timeout time.Duration
-	// Away is how long one may be away altogether, which is longer where it can come back.
+	// Away is how long a peer may be away altogether, which is longer where it can come back.
 	Away time.Duration
-	// lost are the peers that did not answer for so long. They are asked once each time: when a server dies and takes
-	// all workers with it, each of their deaths would wait for it again. Only tell has it, one call at a time.
+	// lost are the peers that did not answer for that long. Each further request to one has a single attempt: when a
+	// server dies with all its workers, each of their deaths would wait for it again. Only Tell uses it, one call at a
+	// time.
 	lost []bool
 }
 
@@ -38,7 +38,7 @@ func NewPeers(st *Job, index int, endpoints []string, t transport.Transport, s s
 		Away: s.ServerTimeout().Std(), lost: make([]bool, len(endpoints))}
 }
 
-// Pauses are the pauses between attempts at a peer.
+// Pauses are the pauses between attempts to reach a peer.
 var Pauses = peer.Pauses{First: 10 * time.Millisecond, Last: time.Second}
 
 // Others calls do with every other server.
@@ -50,8 +50,8 @@ func (p *Peers) Others(do func(to int)) {
 	}
 }
 
-// Tell sends a control message to another server, again and again until it answers or has been silent for the timeout:
-// one that did not get the word of a death would wait for the dead.
+// Tell sends a control message to another server, repeatedly until it answers or has been silent for the timeout: a
+// server that missed the message about a death would wait for the dead worker.
 func (p *Peers) Tell(ctx context.Context, to int, op wire.Op, msg, answer any) error {
 	ctx, cancel := context.WithTimeout(ctx, p.Away)
 	defer cancel()
@@ -71,7 +71,7 @@ func (p *Peers) Tell(ctx context.Context, to int, op wire.Op, msg, answer any) e
 	return err
 }
 
-// Ask sends server 0 what it needs from every server before it can answer, again and again until it answers or can't be
+// Ask sends server 0 a request that it answers when every server has sent one, repeatedly until it answers or can't be
 // reached for the timeout.
 func (p *Peers) Ask(ctx context.Context, op wire.Op, msg, answer any) error {
 	attempt, err := p.Request(0, op, msg, answer)
@@ -101,13 +101,13 @@ func (p *Peers) Ask(ctx context.Context, op wire.Op, msg, answer any) error {
 	return nil
 }
 
-// About has an error say which other server it is about, and what it was to send.
+// About wraps an error with the server it concerns, and what that server had to send.
 func (p *Peers) About(server int, awaits string, err error) error {
 	return &peer.Error{Role: "server", Index: server, Endpoint: p.Endpoints[server], Worker: -1, Awaits: awaits,
 		Err: err}
 }
 
-// StillAbout is an error that another has become, about the same server.
+// StillAbout wraps err with the server that other was about, if it was about one.
 func StillAbout(other, err error) error {
 	if about, ok := errors.AsType[*peer.Error](other); ok {
 		same := *about
@@ -117,7 +117,7 @@ func StillAbout(other, err error) error {
 	return err
 }
 
-// Request is a message to a peer, of which each call makes one attempt and says whether there was an answer.
+// Request builds a message to a peer. Each call of attempt sends it once and reports whether an answer came.
 func (p *Peers) Request(to int, op wire.Op, msg, answer any) (attempt func(context.Context) (bool, error), err error) {
 	g := p.st.Generation()
 	if g == nil {
@@ -126,7 +126,8 @@ func (p *Peers) Request(to int, op wire.Op, msg, answer any) (attempt func(conte
 	return p.Attempt(to, wire.Header{Op: op, Job: g.Servers()}, msg, answer)
 }
 
-// Attempt is a message to a peer with a header. Where that proves the run of the job, both know each other's life.
+// Attempt is Request with a header. If the header proves the run of the job, the message and its answer carry the lives
+// of both servers.
 func (p *Peers) Attempt(to int, h wire.Header, msg, answer any) (attempt func(context.Context) (bool, error),
 	err error) {
 	var life *peer.Life

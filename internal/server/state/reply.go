@@ -5,27 +5,27 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// Reply is the answer to one request and the memory it is made of. The transport sends that memory after the handler
-// has returned, and says done when it needs it no more; then it is another request's. So a steady stream of requests
-// allocates nothing of their size.
+// Reply is the answer to one request, with its memory. The transport sends that memory after the handler has returned,
+// and then calls Done, which gives it to another request. So a steady stream of requests allocates nothing of their
+// size.
 type Reply struct {
 	wire.Builder
 	Frame wire.Frame
-	Done  func() // puts it back
-	// Broken and First are the transport's, see [transport.Reply].
+	Done  func() // returns the reply to its pool
+	// Broken and First are the transport's; see [transport.Reply].
 	Broken func() bool
 	First  bool
-	// Asked are the rows wanted, the first so many of them: the memory of the others is for larger requests.
+	// Asked are the rows wanted, the first Wanted of them: the rest is memory for larger requests.
 	Asked   []Asked
 	Wanted  int
 	Weights []float32
-	// Ahead are the dense weights that a push has left for its answer.
+	// Ahead are the predicted dense weights that a push has computed for its answer.
 	Ahead update.Ahead
 	// ChangedRows are the rows that changed, by embedding.
 	ChangedRows [][]float32
 }
 
-// Asked are the rows of an embedding that a frame asks for.
+// Asked are the rows of an embedding that a frame requests.
 type Asked struct {
 	Embedding int // among the layout's embeddings
 	Peek      bool
