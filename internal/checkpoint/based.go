@@ -7,10 +7,10 @@ import (
 	"github.com/gofleet/gofleet/internal/files"
 )
 
-// Base is what the next checkpoint is to be based on; nil if it is to be whole: if the caller must have it so, after so
-// many that were based on others, when these have half as many bytes as the whole one below them, and when
-// [Series.Look] found that anything of them is not there. If it is to be whole the next is too, until one is committed.
-// It waits for no disk.
+// Base returns the base of the next checkpoint, nil if it must be whole: if mustBeWhole, after Deltas checkpoints in a
+// row that have bases, if these together have at least half as many bytes as the whole one below them, or if
+// [Series.Look] missed a file of the base. If it must be whole, so must each later one until one is committed. Base
+// does not access a disk.
 func (s *Series) Base(mustBeWhole bool) *Base {
 	s.last.Lock()
 	defer s.last.Unlock()
@@ -20,8 +20,8 @@ func (s *Series) Base(mustBeWhole bool) *Base {
 	return s.last.base
 }
 
-// Look does for the next checkpoint what need not wait until all servers hold: it sees whether all is there that the
-// next may be based on, and in a store which number it will have.
+// Look prepares the next checkpoint before servers hold pushes: it checks that all files of its base exist, and in a
+// store finds the checkpoint's number.
 func (s *Series) Look(ctx context.Context) {
 	if files.IsURL(s.Dir) {
 		s.reserve(ctx, false)
@@ -40,7 +40,8 @@ func (s *Series) Look(ctx context.Context) {
 	}
 }
 
-// Based is what a checkpoint is based on that is about to be committed: the base of that id, nil for "".
+// Based returns the base of a checkpoint that is about to be committed, by the base's id; nil for "". It returns an
+// error if the series has saved another checkpoint last.
 func (s *Series) Based(id string) (*Base, error) {
 	s.last.Lock()
 	defer s.last.Unlock()
@@ -54,7 +55,7 @@ func (s *Series) Based(id string) (*Base, error) {
 	return s.last.base, nil
 }
 
-// Committed takes note that a checkpoint of this series is whole.
+// Committed records that a checkpoint of this series was committed to dir, which makes it the next base.
 func (s *Series) Committed(dir string) {
 	m, err := Read(dir)
 	s.last.Lock()

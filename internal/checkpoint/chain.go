@@ -14,8 +14,8 @@ type link struct {
 	dir string
 }
 
-// chain is a checkpoint, the one that it is based on, and so on down to one that is whole by itself. Each is the very
-// one that it is said to be.
+// chain returns a checkpoint, its base, the base of that, and so on down to one without a base. It checks that each
+// base has the id and checksum that the manifest above it names.
 func chain(dir string, m Manifest) (links []link, err error) {
 	at := link{m, dir}
 	links = append(links, at)
@@ -24,7 +24,7 @@ func chain(dir string, m Manifest) (links []link, err error) {
 		if err != nil {
 			return links, err
 		}
-		if len(links) > 1 && files.Base(at.dir) <= at.Base.Dir { // the first may have been given another name
+		if len(links) > 1 && files.Base(at.dir) <= at.Base.Dir { // a user may have renamed the first
 			return links, fmt.Errorf("checkpoint: %s is based on %s, which is not older: %w", at.dir, below.dir,
 				ErrDamaged)
 		}
@@ -34,7 +34,7 @@ func chain(dir string, m Manifest) (links []link, err error) {
 	return links, nil
 }
 
-// below is what a checkpoint is based on.
+// below returns a checkpoint's base.
 func (l link) below() (link, error) {
 	dir, want := files.Join(l.dir, "..", l.Base.Dir), *l.Base
 	m, err := Read(dir)
@@ -51,7 +51,7 @@ func (l link) below() (link, error) {
 	return link{m, dir}, nil
 }
 
-// wholeChain is chain where all parts are there, of the sizes that the manifests say.
+// wholeChain is chain, and checks that all parts exist with the sizes in the manifests.
 func wholeChain(dir string, m Manifest) ([]link, error) {
 	links, err := chain(dir, m)
 	for _, link := range links {
@@ -64,11 +64,11 @@ func wholeChain(dir string, m Manifest) ([]link, error) {
 	return links, err
 }
 
-// Whole is whole for others.
+// Whole reads the manifest of a checkpoint and checks that its parts, and the parts of all its bases, exist with the
+// sizes in the manifests.
 func Whole(dir string) (Manifest, error) { return whole(dir) }
 
-// whole reads the manifest of a checkpoint and sees that its parts, and the parts of all that it is based on, are
-// there, of the sizes that the manifests say.
+// whole implements Whole.
 func whole(dir string) (Manifest, error) {
 	m, err := Read(dir)
 	if err == nil {
@@ -77,7 +77,7 @@ func whole(dir string) (Manifest, error) {
 	return m, err
 }
 
-// Torn says that an error is about a checkpoint that was not finished, or that was damaged since.
+// Torn reports whether an error is about a checkpoint that was not completed, or was damaged later.
 func Torn(err error) bool {
 	return errors.Is(err, ErrNone) || errors.Is(err, ErrDamaged) || errors.Is(err, fs.ErrNotExist)
 }

@@ -10,26 +10,26 @@ import (
 	"github.com/gofleet/gofleet/internal/files"
 )
 
-// Claims are the directories that a job has saved into, which no other job may while this one lives. The zero value has
-// none.
+// Claims holds the directories that a job has saved into, so that no other job saves there while this one lives. The
+// zero value has none.
 type Claims struct {
 	once sync.Once
-	turn chan struct{} // full while one looks; a claim may have to wait for another job's end
-	held []holder      // the last claimed is the last
+	turn chan struct{} // full while a call holds the turn; Take may wait for another job's end
+	held []holder      // in the order of claims
 }
 
-// holder keeps a directory for this job.
+// holder keeps a directory for this job, on a disk or in a store.
 type holder interface {
 	dir() string
-	// held is false where no job has the directory any more, and an error where another job has.
+	// held returns false if no job has the directory any more, and an error if another job has it.
 	held(ctx context.Context) (bool, error)
-	// certain says that the process which had the directory before has ended; a machine that says nothing may still
+	// certain reports whether the previous holder's process is sure to have ended. A machine that is only silent may
 	// come back.
 	certain() bool
 	release()
 }
 
-// takeAny holds a directory on a disk or in a store.
+// takeAny takes a directory on a disk or in a store.
 func takeAny(ctx context.Context, dir string) (holder, error) {
 	if files.IsURL(dir) {
 		return takeLease(ctx, dir)
@@ -37,7 +37,7 @@ func takeAny(ctx context.Context, dir string) (holder, error) {
 	return take(ctx, dir)
 }
 
-// enter waits while others look.
+// enter waits for the turn.
 func (c *Claims) enter(ctx context.Context) error {
 	c.once.Do(func() { c.turn = make(chan struct{}, 1) })
 	select {
@@ -50,12 +50,12 @@ func (c *Claims) enter(ctx context.Context) error {
 
 func (c *Claims) leave() { <-c.turn }
 
-// mostClaims bounds how many directories a job keeps, the last it has saved into.
+// mostClaims bounds how many directories a job keeps; the oldest claim is released first.
 const mostClaims = 16
 
-// Take claims a directory, which is made if need be. An error that wraps [ErrTaken] names the job that has it. A job
-// that stood still for so long that another has taken over is told so, and may take the directory again when the other
-// has ended.
+// Take claims a directory, and makes it if it does not exist. An error that wraps [ErrTaken] names the job that has it.
+// A job that was suspended for so long that another has taken the directory gets this error too, and may take the
+// directory again when the other has ended.
 func (c *Claims) Take(ctx context.Context, dir string) error {
 	if err := files.Check(dir); err != nil {
 		return fmt.Errorf("checkpoint: %w", err)
@@ -96,7 +96,8 @@ func (c *Claims) Take(ctx context.Context, dir string) error {
 	return nil
 }
 
-// Commit is [Commit] into a directory, or one right below it, that was taken: as long as no other job has it.
+// Commit is [Commit] into a directory that was taken, or one right below it. It returns an error if another job has
+// taken the directory meanwhile.
 func (c *Claims) Commit(ctx context.Context, dir string, m Manifest) error {
 	if err := c.enter(ctx); err != nil {
 		return err
@@ -114,12 +115,12 @@ func (c *Claims) Commit(ctx context.Context, dir string, m Manifest) error {
 	return Commit(dir, m)
 }
 
-// sweep removes what saves that never ended have left in a directory beside its checkpoint. If it is not sure that who
-// wrote it has ended, it must be old.
+// sweep removes files of unfinished saves from a directory. If it is not sure that their process has ended, it removes
+// only old ones.
 func sweep(dir string, sure bool) error {
 	m, err := Read(dir)
 	if err != nil && !errors.Is(err, ErrNone) {
-		return nil // what it needs is not known
+		return nil // the files that the checkpoint needs are not known
 	}
 	return removeFiles(dir, func(name string) bool {
 		return !m.has(name) &&
@@ -127,7 +128,7 @@ func sweep(dir string, sure bool) error {
 	})
 }
 
-// Release gives all of them back.
+// Release releases all directories.
 func (c *Claims) Release() {
 	if c.enter(context.Background()) != nil {
 		return

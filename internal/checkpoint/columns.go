@@ -5,15 +5,15 @@ import (
 	"github.com/gofleet/gofleet/internal/table"
 )
 
-// columns are arrays of a part, one behind the other, with a number each for every row of a table, or for every id that
-// waits. Some of the numbers are in memory at a time.
+// columns is a list of arrays of a part, each with a number for every row of a table, or for every id that waits. Only
+// some of the numbers are in memory at a time.
 type columns []interface {
 	declare(n int) safetensors.Tensor
 	write(w *safetensors.Writer) error
 	read(f *safetensors.File, at, n int) error
 }
 
-// columns are what a table knows of its rows beside ids, weights and state, in the order of their arrays.
+// columns returns the columns of a table's rows other than ids, weights and state, in the order of their arrays.
 func (t tableInfo) columns(c *table.Columns) columns {
 	all := columns{arrayOf(t.Param+".step", &c.Steps), arrayOf(t.Param+".seen", &c.Seen),
 		arrayOf(t.Param+".updates", &c.Updates)}
@@ -29,13 +29,13 @@ func (t tableInfo) columns(c *table.Columns) columns {
 	return all
 }
 
-// columns are what a table knows of ids that wait, beside the ids.
+// columns returns the columns of the ids that wait, other than the ids.
 func (c *waiters) columns(t tableInfo) columns {
 	return columns{arrayOf(t.Param+".waiting.pushes", &c.pushes), arrayOf(t.Param+".waiting.seen", &c.seen),
 		arrayOf(t.Param+".waiting.show", &c.show), arrayOf(t.Param+".waiting.click", &c.click)}
 }
 
-// declare are the arrays of n rows.
+// declare returns the arrays of n rows.
 func (all columns) declare(n int) (ts []safetensors.Tensor) {
 	for _, c := range all {
 		ts = append(ts, c.declare(n))
@@ -43,7 +43,7 @@ func (all columns) declare(n int) (ts []safetensors.Tensor) {
 	return ts
 }
 
-// write writes the numbers in memory, before the turn of any of the arrays.
+// write writes the numbers in memory. The arrays follow in the file, so this is called before the writer reaches them.
 func (all columns) write(w *safetensors.Writer) error {
 	for _, c := range all {
 		if err := c.write(w); err != nil {
@@ -53,7 +53,7 @@ func (all columns) write(w *safetensors.Writer) error {
 	return nil
 }
 
-// read reads the numbers of n rows from row at on, into the memory that there is if it is enough.
+// read reads the numbers of n rows from row at on, into the memory of earlier reads if it suffices.
 func (all columns) read(f *safetensors.File, at, n int) error {
 	for _, c := range all {
 		if err := c.read(f, at, n); err != nil {

@@ -10,16 +10,16 @@ import (
 	"github.com/gofleet/gofleet/internal/files"
 )
 
-// Commit checks that every part of m is in dir, makes m the directory's checkpoint, and removes the parts of the one
-// that it replaces. What processes that ended in the middle of a save have left goes when it is old: it may be what
-// another job is about to commit.
+// Commit checks that every part of m is in dir, makes m the directory's checkpoint, and removes the parts of the
+// checkpoint that it replaces. Files of processes that ended during a save are removed when they are old: younger ones
+// may belong to another job's save.
 func Commit(dir string, m Manifest) error {
 	for _, p := range m.Parts {
 		if err := visible(dir, p); err != nil {
 			return err
 		}
 	}
-	before, _ := Read(dir) // one that can't be read is replaced
+	before, _ := Read(dir) // a manifest that can't be read is replaced
 	m.Format, m.Version, m.Saved = format, version, time.Now().UTC()
 	if m.Base != nil {
 		m.Version = basedVersion
@@ -31,7 +31,7 @@ func Commit(dir string, m Manifest) error {
 	if err != nil {
 		return fmt.Errorf("checkpoint: %w", err)
 	}
-	// Files in it are durable when its own name is.
+	// Files in dir are durable only if the entry of dir itself is.
 	if err := on(context.Background(), dir).SyncDir(files.Dir(dir)); err != nil && !errors.Is(err, fs.ErrPermission) {
 		return fmt.Errorf("checkpoint: %w", err)
 	}
@@ -42,7 +42,7 @@ func Commit(dir string, m Manifest) error {
 		}
 		return fmt.Errorf("checkpoint: %w", err)
 	}
-	// What can't be removed now goes when the next is committed or the directory is claimed: this one is whole.
+	// The checkpoint is complete: what can't be removed now is removed by the next Commit or the next claim of dir.
 	_ = removeFiles(dir, func(name string) bool {
 		return !m.has(name) &&
 			(before.has(name) || !young(files.Join(dir, name)))

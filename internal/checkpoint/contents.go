@@ -7,11 +7,11 @@ import (
 	"github.com/gofleet/gofleet/internal/table"
 )
 
-// contents says what lies where in a part; it is the file's metadata under contentsKey.
+// contents describes the arrays of a part; it is the file's metadata under contentsKey.
 type contents struct {
 	Blocks []blockInfo `json:"blocks"`
 	Tables []tableInfo `json:"tables"`
-	// Chain is what was saved for serving.
+	// Chain is what was saved for serving, as the server knew it.
 	Chain table.Chain `json:"chain,omitzero"`
 }
 
@@ -28,13 +28,13 @@ type tableInfo struct {
 	Dim   int    `json:"dim"`
 	State int    `json:"state"` // numbers of state a row
 	Rows  int    `json:"rows"`
-	// Rated says that the rows have shows and clicks, Waiting how many ids wait for a row.
+	// Rated says that the rows have shows and clicks. Waiting is how many ids wait for a row.
 	Rated   bool `json:"rated,omitempty"`
 	Waiting int  `json:"waiting,omitempty"`
-	// Forgotten is how many ids of the base's don't wait any more.
+	// Forgotten is how many ids that wait in the base have been dropped since.
 	Forgotten int `json:"forgotten,omitempty"`
-	// Scored says that the rows have delta scores, Served that it is known of each what a model for serving has of it,
-	// and Gone how many ids such a model has whose rows were dropped.
+	// Scored says that the rows have delta scores, Served that each has flags for what models for serving have of it.
+	// Gone is how many ids such models have whose rows were dropped.
 	Scored bool `json:"scored,omitempty"`
 	Served bool `json:"served,omitempty"`
 	Gone   int  `json:"gone,omitempty"`
@@ -60,7 +60,7 @@ func (t tableInfo) forgotten() string { return t.Param + ".waiting.forgotten" }
 
 func (t tableInfo) gone() string { return t.Param + ".gone" }
 
-// tensors are a part's.
+// tensors returns the tensors of a part.
 func (c contents) tensors() []safetensors.Tensor {
 	var ts []safetensors.Tensor
 	for _, b := range c.Blocks {
@@ -73,8 +73,7 @@ func (c contents) tensors() []safetensors.Tensor {
 	return ts
 }
 
-// tensors are a table's. Of ids that wait, of ids that wait no more, and of dropped rows there are none where there are
-// no such ids.
+// tensors returns the tensors of a table. Ids that wait, forgotten ids and gone ids have tensors only if there are any.
 func (t tableInfo) tensors() []safetensors.Tensor {
 	ts := []safetensors.Tensor{{Name: t.ids(), DType: safetensors.U64, Shape: []int{t.Rows}},
 		{Name: t.rows(), DType: safetensors.F32, Shape: []int{t.Rows, t.Dim + t.State}}}

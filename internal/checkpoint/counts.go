@@ -8,10 +8,10 @@ import (
 	"github.com/gofleet/gofleet/internal/table"
 )
 
-// A table that lets ids in by what pushes count keeps more than rows: the ids that wait, and with ShowClick every row's
-// shows and clicks. They are tensors of their own, left out where there is nothing to tell.
+// A table whose entry policy counts pushes keeps more than rows: the ids that wait, and under ShowClick the shows and
+// clicks of every row. They are separate tensors, left out if empty.
 
-// waiters are ids that wait, as they lie in a file.
+// waiters holds ids that wait, as columns of a file.
 type waiters struct {
 	ids          []uint64
 	pushes, seen []uint32
@@ -32,7 +32,7 @@ func writeWaiters(w *safetensors.Writer, t tableInfo, from *table.TableImage, ro
 			c.pushes, c.seen = append(c.pushes, is.Pushes), append(c.seen, is.Seen)
 			c.show, c.click = append(c.show, is.Show), append(c.click, is.Click)
 		}
-		if err := c.columns(t).write(w); err != nil { // before the last ids: then the columns have their turn
+		if err := c.columns(t).write(w); err != nil { // before the last ids, which the columns follow in the file
 			return err
 		}
 		if err := safetensors.Put(w, t.waiting(), ids); err != nil {
@@ -42,7 +42,7 @@ func writeWaiters(w *safetensors.Writer, t tableInfo, from *table.TableImage, ro
 	return nil
 }
 
-// waiters reads the ids that wait and that this process owns, over the ids of a checkpoint before.
+// waiters reads the ids that wait and that this process owns, and merges them into those of the base.
 func (l *loader) waiters(f *safetensors.File, t tableInfo, index int) error {
 	if l.waiting == nil {
 		l.waiting = map[int]map[uint64]table.Waiter{}
@@ -80,8 +80,8 @@ func (l *loader) waiters(f *safetensors.File, t tableInfo, index int) error {
 	return nil
 }
 
-// await puts back the ids that wait, when all rows are there: an id that has one waits no more. They come by id, so
-// that tables which forget some are the same however many parts they came from.
+// await puts the ids that wait into their tables when all rows are loaded; an id that has a row does not wait. It goes
+// by ascending id, so that tables which drop some are the same for any number of parts.
 func (l *loader) await() error {
 	for index, waiting := range l.waiting {
 		for _, id := range slices.Sorted(maps.Keys(waiting)) {

@@ -12,56 +12,54 @@ import (
 	"github.com/gofleet/gofleet/internal/table"
 )
 
-// Description is what a checkpoint or a saved model holds, by its manifest and the heads of its files.
+// Description describes a checkpoint or a saved model, from its manifest and the headers of its files.
 type Description struct {
 	Dir string `json:"dir"`
-	// Kind is "checkpoint", "model", or "delta", which is read over a model.
+	// Kind is "checkpoint", "model", or "delta", which is loaded on top of a model.
 	Kind string `json:"kind"`
-	// Pinned says that it stays though newer ones are there.
+	// Pinned says that the job keeps the checkpoint however many newer ones there are.
 	Pinned bool   `json:"pinned,omitempty"`
 	ID     string `json:"id,omitempty"`
-	// Base is the directory beside this one whose rows are in the checkpoint too; Params and Parts are of its own
-	// files.
+	// Base is the directory, beside this one, of the checkpoint's base, whose rows belong to the checkpoint too. Params
+	// and Parts describe this directory's files only.
 	Base string `json:"base,omitempty"`
-	// Saved is when it became whole.
+	// Saved is when it was completed.
 	Saved time.Time `json:"saved"`
 	Rule  string    `json:"rule,omitempty"`
-	// Step is the number of updates, Steps the last step of each worker that is in them.
+	// Step is the number of updates. Steps holds, by worker, the last step that is in them.
 	Step        int64          `json:"step"`
 	Steps       []uint64       `json:"steps,omitempty"`
 	RateFactors []table.Factor `json:"rate_factors,omitempty"`
 	Progress    *Progress      `json:"progress,omitempty"`
-	// Positions are how far each worker's threads were in their data, by worker; epochs count from 0, as that of
-	// Progress does.
+	// Positions holds, by worker, the positions of its threads in their data; epochs count from 0, as in Progress.
 	Positions [][]progress.Position `json:"positions,omitempty"`
-	// Version is a model's or a delta's, by which deltas name it; Delta says what a delta follows.
+	// Version identifies a model or a delta; deltas name what they follow by it, in Delta.
 	Version string            `json:"version,omitempty"`
 	Delta   *modelfiles.Delta `json:"delta,omitempty"`
-	// Signature is what a model is fed and computes, and the format of its rows, as it was saved.
+	// Signature describes a model's inputs, outputs and format of rows, as it was saved.
 	Signature json.RawMessage  `json:"signature,omitempty"`
 	Params    []DescribedParam `json:"params"`
 	Parts     []DescribedPart  `json:"parts"`
 }
 
-// DescribedParam is a param and the room that it takes, all parts together.
+// DescribedParam describes a param and its size, summed over all parts.
 type DescribedParam struct {
 	Param
-	// Rows are an embedding's, Waiting the ids that have yet to earn theirs.
+	// Rows is the number of an embedding's rows, Waiting the number of ids that wait for a row.
 	Rows    int64 `json:"rows,omitempty"`
 	Waiting int64 `json:"waiting,omitempty"`
-	// Bytes are what weights, state and what is known of rows take.
+	// Bytes is the size of weights, state and the other columns of rows.
 	Bytes int64 `json:"bytes"`
 }
 
-// DescribedPart is a file.
+// DescribedPart describes a file.
 type DescribedPart struct {
 	File  string `json:"file"`
 	Bytes int64  `json:"bytes"`
 	Rows  int64  `json:"rows,omitempty"`
 }
 
-// Describe reads what a directory holds, a checkpoint or a saved model. Weights are not looked at: [Examine] says
-// whether they are whole.
+// Describe describes a checkpoint or a saved model. It does not read weights: [Examine] checks them.
 func Describe(dir string) (Description, error) {
 	if !hasCheckpoint(dir) && modelfiles.Is(dir) {
 		return describeModel(dir)
@@ -94,7 +92,7 @@ func Describe(dir string) (Description, error) {
 	return d, nil
 }
 
-// describe adds what a part has of each param.
+// describe adds a part's rows, ids and bytes to each param.
 func (p Part) describe(dir string, of map[string]*DescribedParam) error {
 	if err := visible(dir, p); err != nil {
 		return err
@@ -130,7 +128,7 @@ func (p Part) describe(dir string, of map[string]*DescribedParam) error {
 	return nil
 }
 
-// describeModel reads the heads of a saved model's files. Rows of an embedding are as many as its ids.
+// describeModel describes a saved model from the headers of its files. An embedding has as many rows as ids.
 func describeModel(dir string) (Description, error) {
 	d := Description{Dir: dir, Kind: "model", Saved: modified(dir, modelfiles.Record)}
 	arrays, signature, err := modelfiles.Heads(dir)
@@ -156,7 +154,7 @@ func describeModel(dir string) (Description, error) {
 		}
 		param, ids := strings.CutSuffix(a.Name, ".ids")
 		last := len(d.Params) - 1
-		if ids && last >= 0 && d.Params[last].Name == param { // arrays come by name: an embedding's ids behind its rows
+		if ids && last >= 0 && d.Params[last].Name == param { // arrays come by name: an embedding's rows, then its ids
 			p, rows := &d.Params[last], a.Bytes/int64(a.DType.Size())
 			p.Embedding, p.Rows, p.Bytes = true, p.Rows+rows, p.Bytes+a.Bytes
 			d.Parts[i].Rows += rows
@@ -167,7 +165,7 @@ func describeModel(dir string) (Description, error) {
 	return d, nil
 }
 
-// modified is when a file was written; zero where there is none.
+// modified returns when a file was written; zero if there is none.
 func modified(dir, file string) time.Time {
 	st, err := files.Stat(files.Join(dir, file))
 	if err != nil {

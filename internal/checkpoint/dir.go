@@ -14,11 +14,11 @@ import (
 )
 
 var (
-	// ErrNone says that a directory holds no checkpoint.
+	// ErrNone is the error of a directory without a checkpoint.
 	ErrNone = errors.New("no checkpoint")
-	// ErrDamaged says that a checkpoint is not what its manifest says.
+	// ErrDamaged is the error of a checkpoint that differs from its manifest.
 	ErrDamaged = errors.New("damaged checkpoint")
-	// ErrOtherModel says that a checkpoint holds other params than this job has.
+	// ErrOtherModel is the error of a checkpoint whose params differ from the job's.
 	ErrOtherModel = errors.New("checkpoint of another model")
 )
 
@@ -27,17 +27,18 @@ const (
 	partPrefix   = "part-"
 	partSuffix   = ".safetensors"
 	seriesPrefix = "ckpt-"
-	// abandoned is the age at which a directory that never became whole belongs to no job any more: its own may have
-	// been one of two in Dir.
+	// abandoned is the age at which an incomplete directory counts as left by its job. A younger one may belong to
+	// another job that saves into Dir.
 	abandoned = time.Hour
 )
 
-// PartName is the name of a server's part in the save of that id.
+// PartName returns the file name of a server's part in the save of that id.
 func PartName(id string, server, servers int) string {
 	return fmt.Sprintf("%s%s-%03d-of-%03d%s", partPrefix, id, server, servers, partSuffix)
 }
 
-// removeFiles removes what makes a checkpoint, finished or not, as far as which says so by name. Anything else stays.
+// removeFiles removes the parts of a checkpoint, and its temporary files, whose names the function which accepts. All
+// other files stay.
 func removeFiles(dir string, which func(name string) bool) error {
 	entries, err := files.ReadDir(dir)
 	if err != nil {
@@ -58,29 +59,29 @@ func removeFiles(dir string, which func(name string) bool) error {
 	return errors.Join(errs...)
 }
 
-// numberOf is the number of a checkpoint's directory, if the name is such a one.
+// numberOf returns the number of a checkpoint's directory; is reports whether dir is such a name.
 func numberOf(dir string) (n int, is bool) {
 	text, is := strings.CutPrefix(dir, seriesPrefix)
 	n, err := strconv.Atoi(text)
 	return n, is && err == nil && n > 0 && name(n) == dir
 }
 
-// name is the directory's of a number: as text they sort as the numbers do, up to a million.
+// name returns the directory name of a number. Names sort as the numbers do, up to a million.
 func name(n int) string { return fmt.Sprintf("%s%06d", seriesPrefix, n) }
 
-// young says whether a file was written, or something done in a directory, not long ago.
+// young reports whether a file or directory was modified less than abandoned ago.
 func young(name string) bool {
 	st, err := files.Stat(name)
 	return err == nil && time.Since(st.ModTime()) < abandoned
 }
 
-// pinName is the file whose presence in a checkpoint's directory keeps it.
+// pinName is the file that keeps a checkpoint from being removed.
 const pinName = "pinned"
 
-// asideName is the manifest's while its checkpoint is removed.
+// asideName is the manifest's name while its checkpoint is removed.
 const asideName = "." + manifestName + ".removed" + files.TempSuffix
 
-// isThere says whether there is a file of a name. An error says that it is not known.
+// isThere reports whether a file exists. An error says that it could not find out.
 func isThere(name string) (bool, error) {
 	is, err := files.Exists(name)
 	if err != nil {
@@ -89,20 +90,20 @@ func isThere(name string) (bool, error) {
 	return is, nil
 }
 
-// disk is where checkpoints are written; tests have one that fails, or remembers.
+// disk is the file system of checkpoints; tests replace it by one that fails or records calls.
 var disk files.FS = files.OS{}
 
-// on is where a directory is written: the disk, or a store.
+// on returns the file system of a directory: the disk, or a store.
 func on(ctx context.Context, dir string) files.FS { return files.On(ctx, dir, disk) }
 
-// UseDisk has checkpoints written elsewhere, for tests of other packages, until restore is called.
+// UseDisk replaces the file system of checkpoints, for tests of other packages, until restore is called.
 func UseDisk(on files.FS) (restore func()) {
 	before := disk
 	disk = on
 	return func() { disk = before }
 }
 
-// among reports whether a param is named; without names all are.
+// among reports whether names contains param; empty names contain all.
 func among(names []string, param string) bool {
 	return len(names) == 0 || slices.Contains(names, param)
 }
@@ -112,7 +113,7 @@ func hasCheckpoint(dir string) bool {
 	return is
 }
 
-// first does one thing after the other until one fails.
+// first calls the functions in order and returns the first error.
 func first(things ...func() error) error {
 	for _, do := range things {
 		if err := do(); err != nil {

@@ -18,70 +18,70 @@ import (
 	"github.com/gofleet/gofleet/internal/files"
 )
 
-// hold keeps a directory for one job. It is a file that says who saves here, which is locked as long as its process
-// lives, and in which a number grows: processes of this machine are known to have ended by the lock, processes of
-// others, where a network file system may have no locks that reach so far, by a number that stands still. No clocks are
-// compared.
+// hold keeps a directory on a disk for one job. It is a file that names the process, is locked as long as that process
+// lives, and contains a number that grows (a beat). A free lock shows that a process of this machine has ended. A
+// network file system may have no locks that reach other machines: of their processes, a number that stands still shows
+// it. No clocks are compared.
 type hold struct {
 	name string
 	file *os.File
 
-	sure bool // who had the directory before has ended
+	sure bool // the previous holder's process is sure to have ended
 
 	mu    sync.Mutex
 	owner owner
-	timer *time.Timer // nil when it has ended
-	lost  error       // that another job has taken the directory
+	timer *time.Timer // nil after release
+	lost  error       // set when another job has taken the directory
 }
 
-// owner is who saves into a directory.
+// owner describes the process that saves into a directory.
 type owner struct {
 	Job  string `json:"job"`
 	Host string `json:"host"`
 	PID  int    `json:"pid"`
-	// Boot is a machine's, from its start to its end; empty where that is not known.
+	// Boot identifies the machine since its last start; empty if that is not known.
 	Boot  string    `json:"boot"`
 	Since time.Time `json:"since"`
 	Beat  int64     `json:"beat"`
-	// Every is the time from one beat to the next, of those in a store, whose answers take a while; 0 is beatEvery.
+	// Every is the time between beats in a store, whose answers take a while; 0 means beatEvery.
 	Every time.Duration `json:"every,omitempty"`
 }
 
-// patience is how long the number may stand still before the process counts as gone.
+// patience returns how long the beat may stand still before the process counts as gone.
 func (o owner) patience() time.Duration { return min(max(silent, 4*o.Every), mostSilent) }
 
-// ErrTaken says that another job saves into a directory.
+// ErrTaken is the error of a directory into which another job saves.
 var ErrTaken = errors.New("another job saves here")
 
 const (
 	lockName   = "job.lock"
-	ownerBytes = 512 // of the file, always
+	ownerBytes = 512 // the fixed size of the file
 	beatEvery  = 5 * time.Second
-	// silent is how long the number of a process that may live stands still before it counts as gone.
+	// silent is how long the beat of a process that may live must stand still before the process counts as gone.
 	silent     = 4 * beatEvery
-	mostSilent = 10 * time.Minute // whatever it has said of itself
-	// ending is what a process that has been asked to end has to do so before the next of its job gives up.
+	mostSilent = 10 * time.Minute // whatever Every is
+	// ending is how long a process that was asked to end may take before a later process of its job gives up.
 	ending    = 3 * time.Second
 	lookEvery = 500 * time.Millisecond
 )
 
-// newOwner is this process, for a job of its own.
+// newOwner returns the owner for this process, with a new job id.
 func newOwner() owner {
-	host, _ := os.Hostname() // empty is a name too
+	host, _ := os.Hostname() // an unknown name is empty
 	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	return owner{Job: rand.Text(), Host: host, PID: os.Getpid(), Boot: strings.TrimSpace(string(boot)),
 		Since: time.Now().UTC()}
 }
 
-// taken is what the others are told.
+// taken returns the error for other jobs.
 func (o owner) taken(dir string) error {
 	return fmt.Errorf("checkpoint: %w: process %d on host %s saves into %s since %s: give this job a directory of its "+
 		"own, or let the other end first", ErrTaken, o.PID, cmp.Or(o.Host, "unknown"), dir,
 		o.Since.Format(time.DateTime+" MST"))
 }
 
-// take makes a directory, if need be, and holds it. It waits for a holder that is about to end, and for as long as it
-// takes to see whether one of another machine lives.
+// take makes a directory if it does not exist, and takes it. It waits for a holder that is about to end, and as long as
+// it takes to see whether a holder on another machine lives.
 func take(ctx context.Context, dir string) (*hold, error) {
 	if err := files.MakeDir(disk, dir); err != nil {
 		return nil, fmt.Errorf("checkpoint: %w", err)
@@ -93,8 +93,8 @@ func take(ctx context.Context, dir string) (*hold, error) {
 	return h, h.announce()
 }
 
-// await tries to take a directory, as long as it takes to see whether its holder lives, or to end for a holder that is
-// about to.
+// await calls try until it takes the directory or fails: as long as it takes to see whether the holder lives, or to let
+// a holder that is about to end do so.
 func await(ctx context.Context, try func(context.Context, *watched) (mine bool, err error)) error {
 	w := watched{from: time.Now()}
 	for {
@@ -108,14 +108,14 @@ func await(ctx context.Context, try func(context.Context, *watched) (mine bool, 
 	}
 }
 
-// watched is what is known of the one who holds a directory.
+// watched records what await has seen of a directory's holder.
 type watched struct {
 	from, changed time.Time
 	last          owner
 	lives         bool
 }
 
-// see notes what the file says now.
+// see records what the file says now.
 func (w *watched) see(o owner) {
 	if w.last.Job == o.Job && w.last.Beat != o.Beat {
 		w.lives = true
@@ -125,7 +125,7 @@ func (w *watched) see(o owner) {
 	}
 }
 
-// try takes the lock if it is free. The error says which process has it.
+// try takes the directory if its holder has ended. An error names the process that has it.
 func (h *hold) try(_ context.Context, w *watched) (mine bool, err error) {
 	f, err := os.OpenFile(h.name, os.O_RDWR|os.O_CREATE, 0o666)
 	if err != nil {
@@ -163,7 +163,7 @@ func (h *hold) try(_ context.Context, w *watched) (mine bool, err error) {
 	return h.replace()
 }
 
-// names says whether the file of this hold's name is f.
+// names reports whether f is the file at this hold's path.
 func (h *hold) names(f *os.File) bool {
 	a, err := f.Stat()
 	if err != nil {
@@ -173,13 +173,13 @@ func (h *hold) names(f *os.File) bool {
 	return err == nil && os.SameFile(a, b)
 }
 
-// replace puts a file of this process in the place of one whose lock is not given back.
+// replace replaces the file of a process that counts as gone but whose lock is still held.
 func (h *hold) replace() (bool, error) {
 	f, err := os.CreateTemp(filepath.Dir(h.name), "."+lockName+".*"+files.TempSuffix)
 	if err != nil {
 		return false, fmt.Errorf("checkpoint: %w", err)
 	}
-	_, _ = files.TryLock(f) // where there are no locks the number in the file does
+	_, _ = files.TryLock(f) // without locks the beat suffices
 	if err := os.Rename(f.Name(), h.name); err != nil {
 		f.Close()
 		os.Remove(f.Name())
@@ -189,7 +189,7 @@ func (h *hold) replace() (bool, error) {
 	return true, nil
 }
 
-// readOwner reads who a file names, if it names anybody.
+// readOwner reads the owner from a file; known is false if it names none.
 func readOwner(r io.ReaderAt) (o owner, known bool, err error) {
 	text, err := io.ReadAll(io.NewSectionReader(r, 0, 1<<12))
 	if err != nil {
@@ -201,13 +201,13 @@ func readOwner(r io.ReaderAt) (o owner, known bool, err error) {
 	return o, o.Job != "", nil
 }
 
-// announce says whose the directory is, and goes on saying so.
+// announce writes the owner to the file and starts the beats.
 func (h *hold) announce() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	err := h.write()
 	if err == nil {
-		err = h.file.Truncate(ownerBytes) // after it: the file is empty at no moment
+		err = h.file.Truncate(ownerBytes) // after the write, so that the file is never empty
 	}
 	if err != nil {
 		h.file.Close()
@@ -217,7 +217,7 @@ func (h *hold) announce() error {
 	return nil
 }
 
-// write writes the owner, always as many bytes.
+// write writes the owner, padded to ownerBytes.
 func (h *hold) write() error {
 	o := h.owner
 	text, err := json.Marshal(o)
@@ -230,8 +230,7 @@ func (h *hold) write() error {
 	return err
 }
 
-// beat has the number grow, unless another job has taken the directory: that happens to a process that stood still for
-// long.
+// beat increments the beat, unless another job has taken the directory because this process was suspended for long.
 func (h *hold) beat() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -239,18 +238,18 @@ func (h *hold) beat() {
 		return
 	}
 	h.owner.Beat++
-	_ = h.write() // a disk that is full has room for what is there already; others wait for the number
+	_ = h.write() // a full disk can overwrite bytes; other jobs wait for the beat
 	h.timer.Reset(beatEvery)
 }
 
-// look finds out whether the file still names this process. Locked.
+// look checks whether the file still names this process. mu is held.
 func (h *hold) look() error {
 	if h.lost != nil {
 		return h.lost
 	}
 	f, err := os.Open(h.name)
 	if err != nil {
-		return nil // it has no owner
+		return nil // a file that can't be opened names no other job
 	}
 	defer f.Close()
 	if other, known, err := readOwner(f); err == nil && known && other.Job != h.owner.Job {
@@ -270,7 +269,7 @@ func (h *hold) held(context.Context) (bool, error) {
 	return err == nil && h.names(h.file), err
 }
 
-// release lets others have the directory.
+// release gives the directory back.
 func (h *hold) release() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -14,24 +14,25 @@ import (
 	"github.com/gofleet/gofleet/internal/files"
 )
 
-// lease keeps a directory of a store for one job. It is a file that says who saves here, which its holder replaces
-// again and again, each time in the place of the version that it has written before. Who finds a version that stands
-// still for long replaces that one, and of two one is refused. No clocks are compared. How long that is depends on the
-// beats before, which the holder times: a store may be slow, and small files take it half a minute.
+// lease keeps a directory of a store for one job. It is a file that names the process, and that the process replaces
+// again and again, each time on condition that the file is the version it has written before. Another job takes the
+// directory when the version has stood still for long, by replacing that version; if two try, the store refuses one. No
+// clocks are compared. How long that is depends on the duration of earlier beats, which the holder measures and writes:
+// a store may take half a minute for a small file.
 type lease struct {
 	name    string
-	owner   owner  // of the beats, once they have begun
+	owner   owner  // used by the beats alone once they have begun
 	version string // likewise
 
-	pause time.Duration // between one answer and the next beat
+	pause time.Duration // between the answer to one beat and the next beat
 	ends  context.CancelFunc
 	beats sync.WaitGroup
 
 	mu   sync.Mutex
-	lost error // that another job has taken the directory
+	lost error // set when another job has taken the directory
 }
 
-// takeLease holds a directory. It waits as take does.
+// takeLease takes a directory. It waits as take does.
 func takeLease(ctx context.Context, dir string) (*lease, error) {
 	l := &lease{name: files.Join(dir, lockName), owner: newOwner(), pause: cmp.Or(files.Beat(dir), beatEvery)}
 	l.owner.Every = l.pause
@@ -41,7 +42,7 @@ func takeLease(ctx context.Context, dir string) (*lease, error) {
 	return l, l.begin(ctx)
 }
 
-// try takes the directory if no process has it, or its process says nothing. The error says which process has it.
+// try takes the directory if no process has it, or its process is silent. An error names the process that has it.
 func (l *lease) try(ctx context.Context, w *watched) (mine bool, err error) {
 	other, version, err := l.read(ctx)
 	if err != nil {
@@ -58,12 +59,12 @@ func (l *lease) try(ctx context.Context, w *watched) (mine bool, err error) {
 	}
 	l.version = version
 	if err = l.write(ctx); errors.Is(err, files.ErrChanged) {
-		return false, nil // another was faster
+		return false, nil // another job was faster
 	}
 	return err == nil, err
 }
 
-// read is who the file names, and its version; that is empty where there is no file.
+// read returns the owner that the file names, and the file's version, which is empty if there is no file.
 func (l *lease) read(ctx context.Context) (o owner, version string, err error) {
 	text, version, err := files.ReadVersion(ctx, l.name)
 	switch {
@@ -77,7 +78,8 @@ func (l *lease) read(ctx context.Context) (o owner, version string, err error) {
 	return o, version, nil
 }
 
-// write replaces the version that is known. The next one says how long it took.
+// write replaces the file, on condition that it still has the version of the last write or read. The next write records
+// in Every how long this one took.
 func (l *lease) write(ctx context.Context) error {
 	began := time.Now()
 	defer func() {
@@ -95,7 +97,7 @@ func (l *lease) write(ctx context.Context) error {
 	return nil
 }
 
-// begin sees that the store keeps conditions, on which all of this rests, and goes on saying whose the directory is.
+// begin checks that the store honours conditions on writes, on which the lease rests, and starts the beats.
 func (l *lease) begin(ctx context.Context) error {
 	if _, err := files.Publish(ctx, disk, l.name, "", []byte("{}\n")); !errors.Is(err, files.ErrChanged) {
 		_ = files.Remove(l.name)
@@ -105,7 +107,7 @@ func (l *lease) begin(ctx context.Context) error {
 		return fmt.Errorf("checkpoint: %s: this store can't keep two jobs apart, since it must write a file on "+
 			"condition that it is absent, or of a version (S3: If-None-Match and If-Match): %w", l.dir(), err)
 	}
-	if l.owner.Every > l.pause { // which others are to know before they take it for gone
+	if l.owner.Every > l.pause { // other jobs must read Every before they count this one as gone
 		if err := l.again(ctx); errors.Is(err, files.ErrChanged) {
 			if mine, err := l.held(ctx); !mine {
 				return cmp.Or(err, fmt.Errorf("checkpoint: %s: %w", l.dir(), files.ErrChanged))
@@ -117,30 +119,31 @@ func (l *lease) begin(ctx context.Context) error {
 	return nil
 }
 
-// again writes that this process lives.
+// again writes the next beat.
 func (l *lease) again(ctx context.Context) error {
 	l.owner.Beat++
-	ctx, cancel := context.WithTimeout(ctx, l.owner.patience()) // then others may have it
+	ctx, cancel := context.WithTimeout(ctx, l.owner.patience()) // other jobs may have it after that
 	defer cancel()
 	return l.write(ctx)
 }
 
-// beat has the number grow until ctx ends, or the directory is not this job's any more. Nothing waits for it: a store
-// may take its time.
+// beat writes beats until ctx ends or the directory belongs to another job. It runs on a goroutine of its own, since a
+// store may be slow.
 func (l *lease) beat(ctx context.Context) {
 	for awake.Rest(ctx, l.pause) == nil {
 		if err := l.again(ctx); !errors.Is(err, files.ErrChanged) {
-			continue // also where the store has not answered
+			continue // also without an answer of the store
 		}
 		there, version := l.look(ctx)
 		if !there {
 			return
 		}
-		l.version = cmp.Or(version, l.version) // it was written, and the answer lost
+		l.version = cmp.Or(version, l.version) // if it was written and the answer lost
 	}
 }
 
-// look says whether the file still names this process, and of which version it is. What can't be read is taken to.
+// look reports whether the file still names this process, and returns its version. A file that can't be read is taken
+// to name this process.
 func (l *lease) look(ctx context.Context) (there bool, version string) {
 	other, version, err := l.read(ctx)
 	switch {
@@ -171,14 +174,14 @@ func (l *lease) held(ctx context.Context) (bool, error) {
 func (l *lease) release() {
 	l.ends()
 	l.beats.Wait()
-	ctx, cancel := context.WithTimeout(context.Background(), l.owner.patience()) // then others may have it
+	ctx, cancel := context.WithTimeout(context.Background(), l.owner.patience()) // other jobs may have it after that
 	defer cancel()
 	there, version := l.look(ctx)
 	if l.version = version; !there || version == "" {
-		return // one that stays says nothing more
+		return // if the file stays, its beats have ended
 	}
 	l.owner.Beat++
-	if l.write(ctx) == nil { // no process takes at once what lives
+	if l.write(ctx) == nil { // after a fresh beat no job takes the directory while the file is removed
 		_ = on(ctx, l.name).Remove(l.name)
 	}
 }

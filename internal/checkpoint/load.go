@@ -15,20 +15,18 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// load fills store from the checkpoint in dir, which may have been written by any number of servers: its dense blocks
-// must be covered whole, and of the rows of table t it takes the rows that owns says it has, in the place of what the
-// table had. params are the whole model's. A checkpoint that is not what its manifest says, or that another rule
-// or model wrote, is refused, and then the store is not to be used.
+// load fills store from the checkpoint in dir, which any number of servers may have written. The checkpoint must cover
+// the store's dense blocks; of table t load takes the rows whose ids owns accepts, in place of the table's rows. params
+// is the whole model. It returns an error for a checkpoint that differs from its manifest, or that another rule or
+// model wrote; after an error during loading the store must not be used.
 //
-// A frozen dense param keeps its values if the checkpoint does not hold it, as of earlier versions, and
-// Absent of the manifest names it. Of one that was trained when it was saved it takes the weights.
+// A frozen dense param keeps its values if the checkpoint does not hold it, as older ones may not; the manifest's
+// Absent names it. If the param was trained when it was saved, load takes its weights.
 //
-// A context that ends is an error like others. Changed of the manifest says whether the store was changed before an
-// error.
+// If ctx ends, load returns an error. The manifest's Changed says whether the store was changed before an error.
 //
-// With params in s, only these are loaded, from a checkpoint of any model that has them; the others stay
-// as they are, and the store's updates are counted from where it is: what is loaded takes part as if it had been
-// updated last before the first.
+// With params in s, only these are loaded, from a checkpoint of any model that has them; the others stay as they are.
+// The store's count of updates then does not change, and what is loaded counts as updated at the current step.
 func load(ctx context.Context, dir string, store *table.Store, rule optimizer.Rule, params []*optimizer.Param,
 	owns func(t int, id uint64) bool, s Selection) (Manifest, error) {
 	m, err := Read(dir)
@@ -77,9 +75,9 @@ func load(ctx context.Context, dir string, store *table.Store, rule optimizer.Ru
 	return m, nil
 }
 
-// clear empties the tables that are loaded, which may have the rows that their params begin with.
+// clear empties the tables that are loaded, which may hold the initial rows of their params.
 func (l *loader) clear() {
-	l.store.SetChain(table.Chain{}) // until all is there
+	l.store.SetChain(table.Chain{}) // until all is loaded
 	for _, t := range l.store.Tables {
 		if l.takes(t.Param().Name) {
 			t.Clear()
@@ -87,7 +85,8 @@ func (l *loader) clear() {
 	}
 }
 
-// part reads a part: rows, and of the last checkpoint of a chain the dense weights, of which every one has all.
+// part reads a part: its rows and, from the last checkpoint of a chain only, its dense weights, since every checkpoint
+// has all of these.
 func (l *loader) part(dir string, p Part, last bool) error {
 	f, c, err := openPart(l.ctx, dir, p)
 	if err != nil {
@@ -112,7 +111,7 @@ func (l *loader) part(dir string, p Part, last bool) error {
 	return nil
 }
 
-// openPart opens a part that is what was saved, as all of its bytes say.
+// openPart opens a part after it has checked its size and checksum.
 func openPart(ctx context.Context, dir string, p Part) (*safetensors.File, contents, error) {
 	file, err := p.sealed().Open(ctx, files.Join(dir, p.File))
 	if err != nil {
@@ -121,7 +120,7 @@ func openPart(ctx context.Context, dir string, p Part) (*safetensors.File, conte
 	return readContents(file)
 }
 
-// readContents reads the table of contents of a part, which must be closed if there is no error.
+// readContents reads a part's contents. The caller closes the file if there is no error.
 func readContents(file files.Reading) (f *safetensors.File, c contents, err error) {
 	if f, err = safetensors.OpenFrom(file); err != nil {
 		return nil, c, err
@@ -133,12 +132,12 @@ func readContents(file files.Reading) (f *safetensors.File, c contents, err erro
 	return f, c, nil
 }
 
-// sealed is the part's file as the manifest has it.
+// sealed returns the part's file with its size and checksum in the manifest.
 func (p Part) sealed() files.Sealed {
 	return files.Sealed{Bytes: p.Bytes, Sum: p.Sum, In: "the manifest"}
 }
 
-// spoilt is what an error of a sealed file says of a checkpoint.
+// spoilt turns an error of a sealed file into one about a checkpoint.
 func spoilt(err error) error {
 	switch {
 	case err == nil:
@@ -151,7 +150,7 @@ func spoilt(err error) error {
 	return fmt.Errorf("reading it: %w", err)
 }
 
-// block copies what a block of the file has in common with the store's blocks of the same param.
+// block copies the elements that a block of the file shares with the store's blocks of the same param.
 func (l *loader) block(f *safetensors.File, b blockInfo) error {
 	for i, own := range l.store.Blocks {
 		lo, hi := max(b.Offset, own.Offset), min(b.Offset+b.Size, own.Offset+own.Values.Len())
@@ -165,7 +164,7 @@ func (l *loader) block(f *safetensors.File, b blockInfo) error {
 	return nil
 }
 
-// copy takes elements [lo, hi) of the param, with the same of every slot of the state.
+// copy copies elements [lo, hi) of the param, and the same elements of every slot of the state.
 func (to *loading) copy(f *safetensors.File, b blockInfo, offset, lo, hi int) error {
 	if err := to.claim(span{lo, hi}); err != nil {
 		return err
@@ -178,7 +177,7 @@ func (to *loading) copy(f *safetensors.File, b blockInfo, offset, lo, hi int) er
 		return nil
 	}
 	n := len(to.w)
-	if b.Offset == offset && b.Size == n && len(to.state) == b.State { // the same block: whatever its state's layout
+	if b.Offset == offset && b.Size == n && len(to.state) == b.State { // the same block: any layout of the state fits
 		return safetensors.ReadAt(f, b.state(), to.state, 0)
 	}
 	if len(to.state)%n != 0 || b.State%b.Size != 0 || len(to.state)/n != b.State/b.Size {

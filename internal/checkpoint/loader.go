@@ -8,24 +8,24 @@ import (
 )
 
 type loader struct {
-	ctx   context.Context // of the call
+	ctx   context.Context // of the call of Restore
 	store *table.Store
 	owns  func(int, uint64) bool
-	names []string // of the params to load; none means all
-	// weights are all that is taken.
+	names []string // the params to load; empty means all
+	// weights says that only weights are loaded, without state.
 	weights bool
 	blocks  []loading
 	absent  []string                        // dense params that stay as they are
 	waiting map[int]map[uint64]table.Waiter // by table
-	chain   table.Chain                     // of the parts that were read
+	chain   table.Chain                     // of the parts read so far
 	chained bool
 }
 
-// loading is a block being put together.
+// loading is a block that is put together from parts.
 type loading struct {
 	w, state []float32
 	left     int // weights still missing
-	// stateless blocks take weights alone.
+	// stateless says that the block takes weights without state.
 	stateless bool
 	have      []span
 	step      int64
@@ -34,7 +34,7 @@ type loading struct {
 // span is the elements [lo, hi) of a param.
 type span struct{ lo, hi int }
 
-// claim notes that the elements of a span are there now. None may come twice: others would be missing then.
+// claim records that the elements of a span were read. A second time is an error, since others would be missing.
 func (to *loading) claim(s span) error {
 	for _, o := range to.have {
 		if s.lo < o.hi && o.lo < s.hi {
@@ -45,12 +45,12 @@ func (to *loading) claim(s span) error {
 	return nil
 }
 
-// takes says whether a param is loaded.
+// takes reports whether a param is loaded.
 func (l *loader) takes(param string) bool {
 	return among(l.names, param)
 }
 
-// stepOf is the number of an update in the store, given that in the file.
+// stepOf returns the number of an update in the store for its number in the file.
 func (l *loader) stepOf(step int64) int64 {
 	if len(l.names) > 0 || l.weights {
 		return l.store.Step()
@@ -58,7 +58,7 @@ func (l *loader) stepOf(step int64) int64 {
 	return step
 }
 
-// find is what fills the table of an embedding, and the table's place in the store; nil if there is none.
+// find returns the filler of an embedding's table, and the table's index in the store; nil if there is none.
 func (l *loader) find(param string) (*table.Filler, int) {
 	for i, t := range l.store.Tables {
 		if t.Param().Name == param {
@@ -68,17 +68,17 @@ func (l *loader) find(param string) (*table.Filler, int) {
 	return nil, 0
 }
 
-// Selection says what is taken of a directory. The zero value is everything.
+// Selection says what Restore takes from a directory. The zero value takes everything.
 type Selection struct {
 	// Params are the names of the params to take; none means all.
 	Params []string
-	// WeightsOnly takes a checkpoint under any rule, without the state: that is the store's rule's initial one, and
-	// updates are counted from where the store is. What tables know of rows beside their rule stays: shows, clicks and
-	// the last periods they were seen in, and the ids that wait.
+	// WeightsOnly takes weights without the rule's state, from a checkpoint under any rule. The state starts at its
+	// initial values, and updates are counted from the store's step. Other columns of rows are taken: shows, clicks and
+	// the periods when rows were last seen, and the ids that wait.
 	WeightsOnly bool
 }
 
-// String is what is taken, in words.
+// String describes the selection in words.
 func (s Selection) String() string {
 	what := "everything"
 	if s.WeightsOnly {

@@ -17,53 +17,56 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// Manifest describes a whole checkpoint. It is written last.
+// Manifest describes a complete checkpoint. It is written last.
 type Manifest struct {
 	Format  string `json:"format"`
 	Version int    `json:"version"`
 	ID      string `json:"id"`
-	// Saved is when it became whole; zero where an earlier version wrote it.
+	// Saved is when the checkpoint was completed; zero in checkpoints of earlier versions.
 	Saved time.Time `json:"saved,omitzero"`
-	// Rule is the update rule of the job, by name; where some params were saved alone that have another, theirs.
+	// Rule is the name of the job's update rule. If only some params were saved, and these have one rule, it is that
+	// rule.
 	Rule string `json:"rule"`
-	// Step is the number of updates made: where Copies is set, by each worker of its copy of the model, on average.
+	// Step is the number of updates. If Copies is set, it is the mean number of updates that each worker has made to
+	// its copy of the model.
 	Step   int64 `json:"step"`
 	Copies bool  `json:"copies,omitempty"`
-	// RateFactors multiply learning rates, each from an update on; none is 1.
+	// RateFactors multiply learning rates, each from an update on; without any the factor is 1.
 	RateFactors []table.Factor `json:"rate_factors,omitempty"`
-	// Pace is when workers with adaptive local SGD meet next; zero elsewhere.
+	// Pace is when workers under adaptive local SGD average next; zero in other modes.
 	Pace Pace `json:"pace,omitzero"`
-	// Steps is the cut: the last step of each worker that is in the weights.
+	// Steps is the cut: by worker, its last step that is in the weights.
 	Steps []uint64 `json:"steps,omitempty"`
-	// Progress is how far the job was, as its program said; nil where it said nothing.
+	// Progress is the job's position as its program reported it; nil if it reported none.
 	Progress *Progress `json:"progress,omitempty"`
-	// Positions are how far each worker's threads were in their data, by worker, and how many steps they had made, in
-	// checkpoints of all params. Their epochs count as the Progress' does.
+	// Positions holds, by worker, the positions of its threads in their data and how many steps they have made, in
+	// checkpoints of all params. Epochs count as in Progress.
 	Positions [][]progress.Position `json:"positions,omitempty"`
-	// Base is the checkpoint whose rows are in this one too, but for rows that the parts have; nil of a whole one.
+	// Base is the checkpoint whose rows belong to this one too, except rows in this one's parts; nil for a whole
+	// checkpoint.
 	Base   *Base   `json:"base,omitempty"`
 	Params []Param `json:"params"`
 	Parts  []Part  `json:"parts"`
-	// Sum is the checksum of the manifest as it is written without its spaces, and with an empty checksum.
+	// Sum is the checksum of the manifest's text without spaces and with an empty checksum.
 	Sum string `json:"xxhash64"`
-	// Absent are the dense params of a store that Load has left as they were.
+	// Absent names the dense params of a store that load has left as they were.
 	Absent []string `json:"-"`
-	// Origin says in words what was loaded: it is the same for all who have loaded the same.
+	// Origin describes what was loaded; it is equal on all processes that have loaded the same.
 	Origin string `json:"-"`
-	// Changed says that Load has begun to change the store.
+	// Changed says that load has begun to change the store.
 	Changed bool `json:"-"`
-	// Counted are the steps that each worker's threads had made, where Load has taken everything.
+	// Counted holds, by worker, the steps of its threads, if load has taken everything.
 	Counted [][]progress.Position `json:"-"`
-	// OneRule says that Load has taken state without knowing of which rule that of each param is: earlier versions
-	// wrote the job's alone.
+	// OneRule says that load has taken state without the name of each param's rule: earlier versions wrote the job's
+	// rule only.
 	OneRule bool `json:"-"`
-	// uncounted says that Load has taken everything, and the steps had not been counted.
+	// uncounted says that load has taken everything, but the checkpoint has no count of steps.
 	uncounted bool
-	// at is the version of the file in a store; empty on a disk.
+	// at is the version of the manifest's file in a store; empty on a disk.
 	at string
 }
 
-// Pace is mode.Pace.
+// Pace is mode.Pace, as JSON.
 type Pace struct {
 	K    int     `json:"k_steps"`
 	LR   float64 `json:"lr"`
@@ -75,8 +78,8 @@ type Param struct {
 	Name      string `json:"name"`
 	Shape     []int  `json:"shape"`
 	Embedding bool   `json:"embedding,omitempty"`
-	// Rule is the update rule, by name, whose state the parts hold; empty of a frozen param, and of all that earlier
-	// versions wrote.
+	// Rule is the name of the update rule whose state the parts hold; empty for a frozen param, and in checkpoints of
+	// earlier versions.
 	Rule string `json:"rule,omitempty"`
 }
 
@@ -91,10 +94,10 @@ type Part struct {
 const (
 	format       = "gofleet-checkpoint"
 	version      = 1
-	basedVersion = 2 // of one with a base, which builds that don't know of bases refuse
+	basedVersion = 2 // of a checkpoint with a base; builds without bases refuse it
 )
 
-// Holds has m name the params of a job, or the named ones alone, with their rules.
+// Holds records in m the job's params, or only the named ones, and their rules.
 func (m *Manifest) Holds(rule optimizer.Rule, params []*optimizer.Param, names ...string) {
 	m.Rule, m.Params = rule.Name(), Params(params, names...)
 	var own []string
@@ -110,8 +113,8 @@ func (m *Manifest) Holds(rule optimizer.Rule, params []*optimizer.Param, names .
 	}
 }
 
-// suits says for which of the params that are to be loaded a job has another rule than the one whose state is there, or
-// nil. Of a manifest that doesn't name the rules of params it compares the job's.
+// suits returns an error if a param that is loaded has another rule in the job than in the checkpoint. If the manifest
+// does not name the rules of params it compares the jobs' rules.
 func (m Manifest) suits(rule optimizer.Rule, params []*optimizer.Param, names ...string) error {
 	const advice = "set WeightsOnly of RestoreOptions to begin with its weights alone, or give a job of fleet/train " +
 		"the model that was " +
@@ -135,12 +138,12 @@ func (m Manifest) suits(rule optimizer.Rule, params []*optimizer.Param, names ..
 	return nil
 }
 
-// namesRules says whether m has the rules of params.
+// namesRules reports whether m has the rules of params.
 func (m Manifest) namesRules() bool {
 	return slices.ContainsFunc(m.Params, func(p Param) bool { return p.Rule != "" })
 }
 
-// Tell logs what could not be known of a checkpoint that was loaded.
+// Tell logs what a loaded checkpoint of an earlier version does not contain.
 func (m Manifest) Tell(log *slog.Logger) {
 	if m.OneRule {
 		log.Info("the checkpoint is of an earlier version, which did not write which rule each param had: what it "+
@@ -152,7 +155,7 @@ func (m Manifest) Tell(log *slog.Logger) {
 	}
 }
 
-// has says whether a file is one of the parts.
+// has reports whether a file is one of the parts.
 func (m Manifest) has(file string) bool {
 	return slices.ContainsFunc(m.Parts, func(p Part) bool { return p.File == file })
 }
@@ -172,9 +175,9 @@ func visible(dir string, p Part) error {
 	return nil
 }
 
-// Discard removes a part that was written for a checkpoint which was then given up. One that the manifest names stays,
-// and so does everything beside a manifest that can't be read. In a store a part stays until it is old: it may do what
-// it was asked to long after it was waited for, and make the manifest that of the checkpoint which was given up.
+// Discard removes a part that was written for a checkpoint which was then given up. A part that the manifest names
+// stays, and so does every part if the manifest can't be read. In a store a part stays until it is old: a store may
+// carry out a request long after its client has given up, and so still write the manifest of that checkpoint.
 func Discard(dir, file string) error {
 	m, err := Read(dir)
 	if m.has(file) || err != nil && !errors.Is(err, ErrNone) || files.IsURL(dir) && young(files.Join(dir, file)) {
@@ -196,7 +199,7 @@ func Read(dir string) (Manifest, error) {
 	data, at, err := files.ReadVersion(context.Background(), files.Join(dir, manifestName))
 	m.at = at
 	if errors.Is(err, fs.ErrNotExist) && Pinned(dir) {
-		// who was about to remove it ended before it was put back
+		// a process that was removing the checkpoint ended before it put the manifest back
 		data, err = files.ReadFile(files.Join(dir, asideName))
 	}
 	switch {
@@ -236,7 +239,7 @@ func Read(dir string) (Manifest, error) {
 	return m, nil
 }
 
-// ordered reports whether factors can be a store's.
+// ordered reports whether factors are positive and each from a later update.
 func ordered(all []table.Factor) bool {
 	for i, f := range all {
 		if !(f.By > 0) || i > 0 && f.From <= all[i-1].From {
@@ -246,8 +249,8 @@ func ordered(all []table.Factor) bool {
 	return true
 }
 
-// Fits says where the checkpoint's params and a model's differ, or nil. Their order does not matter. With names, only
-// the params of these names are compared, and both must have them.
+// Fits returns an error that names a difference between the params of the checkpoint and of a model. Their order does
+// not matter. With names, only the params of these names are compared, and both must have them.
 func (m Manifest) Fits(params []*optimizer.Param, names ...string) error {
 	saved := map[string]Param{}
 	for _, p := range m.Params {
@@ -274,7 +277,7 @@ func (m Manifest) Fits(params []*optimizer.Param, names ...string) error {
 	return nil
 }
 
-// named are the params of the names, all if there are none.
+// named returns the params of these names, all if there are none.
 func named(params []Param, names []string) ([]Param, error) {
 	if len(names) == 0 {
 		return params, nil
@@ -297,7 +300,7 @@ func (p Param) String() string {
 	return fmt.Sprintf("dense, of shape %v", p.Shape)
 }
 
-// Params describes a model's params for a manifest, or the named ones alone.
+// Params describes a model's params, or only the named ones, for a manifest.
 func Params(params []*optimizer.Param, names ...string) []Param {
 	var all []Param
 	for _, p := range params {
@@ -308,25 +311,25 @@ func Params(params []*optimizer.Param, names ...string) []Param {
 	return all
 }
 
-// CheckParams refuses names of which the model has no param.
+// CheckParams returns an error if the model lacks a param of one of the names.
 func CheckParams(params []*optimizer.Param, names ...string) error {
 	_, err := named(Params(params), names)
 	return err
 }
 
-// Base names the checkpoint of the same series that another is based on.
+// Base identifies the checkpoint of the same series that another is based on.
 type Base struct {
-	// Dir is the name of its directory, beside the other's.
+	// Dir is the name of its directory, beside that of the other.
 	Dir string `json:"dir"`
 	ID  string `json:"id"`
-	// Sum is that of its manifest, and so of all that it has.
+	// Sum is the checksum of its manifest, which has the checksums of its parts.
 	Sum string `json:"xxhash64"`
 }
 
-// Progress is how far a job was when a checkpoint was made, as its program said.
+// Progress is the position of a job at a checkpoint, as its program reported it.
 type Progress struct {
-	// Epoch is the one that was under way, from 0.
+	// Epoch is the epoch that was under way, from 0.
 	Epoch int `json:"epoch"`
-	// User is what else the program wants to know when it goes on.
+	// User is the program's own data for when the job resumes.
 	User []byte `json:"user,omitempty"`
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// CheckNames refuses params whose tensors a file could not hold or could not tell apart, in a checkpoint or an
-// inference model: before anything is trained that can't be saved.
+// CheckNames returns an error if a checkpoint or an inference model could not hold the params' tensors, or if two
+// tensors would have the same name. It is called before training begins.
 func CheckNames(params []*optimizer.Param) error {
 	of := map[string]string{}
 	for _, p := range params {
@@ -26,7 +26,8 @@ func CheckNames(params []*optimizer.Param) error {
 	return nil
 }
 
-// tensorsOf are the names that a param's tensors may have; names of a dense param's blocks end like no other's.
+// tensorsOf returns the names that a param's tensors may have. The names of a dense param's blocks end in a range, as
+// no other name does.
 func tensorsOf(p *optimizer.Param) []string {
 	if !p.Embedding {
 		return []string{p.Name}

@@ -10,11 +10,11 @@ import (
 	"github.com/gofleet/gofleet/internal/modelfiles"
 )
 
-// near says, behind an error about a directory that has neither a checkpoint nor a model, which others were perhaps
-// meant: directories in it, as in what a job leaves, or beside it, where there is no directory of that name.
+// near returns text for an error about a directory that holds neither a checkpoint nor a model. It suggests directories
+// inside dir that do, such as a series; or, if dir does not exist, directories beside it.
 func near(dir string) string {
 	if files.IsURL(dir) {
-		return "" // a store would be asked for each
+		return "" // in a store each would cost a request
 	}
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return ", since there is no such directory" + beside(dir)
@@ -22,7 +22,7 @@ func near(dir string) string {
 	return modelfiles.DidYouMean(savedBelow(dir, 2))
 }
 
-// beside is near of a directory that is not there, for an error that says so.
+// beside returns near's suggestions for a directory that does not exist.
 func beside(dir string) string {
 	if files.IsURL(dir) {
 		return ""
@@ -30,8 +30,8 @@ func beside(dir string) string {
 	return modelfiles.DidYouMean(savedBelow(files.Dir(files.Clean(dir)), 1))
 }
 
-// savedBelow are directories below dir that a job can begin from: each that holds a checkpoint or a model, and the
-// newest of each series.
+// savedBelow returns the directories below dir that a job can begin from: each that holds a checkpoint or a model, and
+// the newest of each series.
 func savedBelow(dir string, levels int) []string {
 	return append(newest(dir), modelfiles.Below(dir, levels, func(dir string) []string {
 		if _, is := numberOf(files.Base(dir)); !is && (hasCheckpoint(dir) || modelfiles.Is(dir)) {
@@ -41,7 +41,7 @@ func savedBelow(dir string, levels int) []string {
 	})...)
 }
 
-// newest is the last whole one of the series in dir, if there is one.
+// newest returns the newest complete checkpoint of the series in dir, if there is one.
 func newest(dir string) []string {
 	last, _, err := Latest(dir)
 	if err != nil {
@@ -50,8 +50,8 @@ func newest(dir string) []string {
 	return []string{last}
 }
 
-// Misplaced refuses a series in a directory that is a checkpoint or a model itself and has none of the series: who
-// names it wants to go on from it, and would begin anew.
+// Misplaced returns an error if a series' directory is itself a checkpoint or a model and has no checkpoints of a
+// series: its user wants to resume from it, but the job would begin anew.
 func Misplaced(series string) error {
 	if all, err := numbers(series); series == "" || err != nil || len(all) > 0 {
 		return nil

@@ -6,11 +6,11 @@ import (
 	"github.com/gofleet/gofleet/internal/files"
 )
 
-// overName is the file beside a series' checkpoints that has the id of the one behind which the job ended, all its work
-// done. A job that goes on from there has newer ones soon.
+// overName is the file beside a series' checkpoints with the id of the checkpoint at which the job ended with all its
+// work done. A job that resumes from there soon has newer checkpoints.
 const overName = "job.over"
 
-// End notes that the job is over with its newest checkpoint. Every server may.
+// End records that the job has ended with its newest checkpoint. Every server may call it.
 func (s *Series) End() error {
 	if s.Dir == "" {
 		return nil
@@ -25,7 +25,7 @@ func (s *Series) End() error {
 	})
 }
 
-// Ended says whether the job was over with the newest checkpoint of the series, and which that is.
+// Ended reports whether the job has ended with the newest checkpoint of the series, and returns that checkpoint.
 func (s *Series) Ended() (newest string, over bool) {
 	if s.Dir == "" {
 		return "", false
@@ -37,7 +37,7 @@ func (s *Series) Ended() (newest string, over bool) {
 	return newest, Over(s.Dir, m)
 }
 
-// Over says whether a job that saves into a directory was over with a checkpoint there.
+// Over reports whether the job that saves into a directory has ended with the checkpoint m there.
 func Over(dir string, m Manifest) bool {
 	id, err := files.ReadFile(files.Join(dir, overName))
 	return err == nil && string(id) == m.ID+"\n"

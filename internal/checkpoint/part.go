@@ -11,22 +11,22 @@ import (
 	"github.com/gofleet/gofleet/internal/table"
 )
 
-// Image is what a part is to have, as it was when the image was made.
+// Image is the content of a part, at the moment when the image was made.
 type Image struct {
 	*table.Image
 	rows rowsOf
 }
 
-// rowsOf says which rows, and waiting ids, a part has.
+// rowsOf says which rows and waiting ids a part holds.
 type rowsOf uint8
 
 const (
 	allRows     rowsOf = iota
-	changedRows        // since the base
-	othersRows         // all, over the rows of a base of another process
+	changedRows        // those that have changed since the base
+	othersRows         // all, on top of a base that another process wrote
 )
 
-// of are these of a table.
+// of returns these rows and ids of a table.
 func (r rowsOf) of(t *table.TableImage) (c table.Changes) {
 	switch r {
 	case changedRows:
@@ -38,19 +38,19 @@ func (r rowsOf) of(t *table.TableImage) (c table.Changes) {
 	return c
 }
 
-// ImageOf is an image of a store for a part: of all params, or of the named ones alone.
+// ImageOf returns an image of a store: of all params, or of the named ones only.
 func ImageOf(store *table.Store, names ...string) Image {
 	image := Image{Image: store.Image(func(param string) bool { return among(names, param) })}
 	if len(names) > 0 {
-		image.Chain = table.Chain{} // what was saved for serving has more
+		image.Chain = table.Chain{} // what was saved for serving has more params
 	}
 	return image
 }
 
-// Written says whether a part is there.
+// Written reports whether a part exists.
 func Written(dir, file string) (bool, error) { return isThere(files.Join(dir, file)) }
 
-// WriteImage writes an image of a store to dir/file, while the store is used. A ctx that ends ends it.
+// WriteImage writes an image of a store to dir/file, while the store is used. It returns an error when ctx ends.
 func WriteImage(ctx context.Context, dir, file string, image Image) (Part, error) {
 	if err := files.Ended(ctx); err != nil {
 		return Part{}, fmt.Errorf("checkpoint: part %s: %w", file, err)
@@ -74,7 +74,7 @@ func WriteImage(ctx context.Context, dir, file string, image Image) (Part, error
 	return Part{File: file, Bytes: f.Size(), Sum: f.Sum(), Rows: rows}, nil
 }
 
-// contentsOf says what of an image lies where, and which rows of each table.
+// contentsOf describes the arrays of an image's part, and returns the rows of each table that it holds.
 func contentsOf(image Image) (c contents, rows []table.Changes) {
 	c.Chain = image.Chain
 	for _, b := range image.Blocks {
@@ -135,7 +135,7 @@ func writeBlock(w *safetensors.Writer, b blockInfo, from *table.BlockImage) erro
 	return from.EachState(func(state []float32) error { return safetensors.Put(w, b.state(), state) })
 }
 
-// writeTable streams a table's rows, and beside them what is known of each.
+// writeTable writes a table's rows, a batch at a time, with their other columns.
 func writeTable(ctx context.Context, w *safetensors.Writer, t tableInfo, from *table.TableImage, ids []uint64) error {
 	if err := safetensors.Put(w, t.ids(), ids); err != nil {
 		return err
@@ -144,7 +144,7 @@ func writeTable(ctx context.Context, w *safetensors.Writer, t tableInfo, from *t
 		if err := files.Ended(ctx); err != nil {
 			return err
 		}
-		if err := t.columns(rows).write(w); err != nil { // before the last rows: then its columns have their turn
+		if err := t.columns(rows).write(w); err != nil { // before the last rows, which the columns follow in the file
 			return err
 		}
 		if err := safetensors.Put(w, t.rows(), rows.Floats); err != nil {

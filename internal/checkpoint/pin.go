@@ -10,9 +10,9 @@ import (
 	"github.com/gofleet/gofleet/internal/files"
 )
 
-// Pin keeps a whole checkpoint: no job removes it, however many are newer. A job that is about to remove this one takes
-// the manifest away, looks for a pin, and puts it back if there is one: so the pin holds if the checkpoint is whole
-// after it was set.
+// Pin keeps a complete checkpoint: no job removes it, however many are newer. A job that removes a checkpoint moves the
+// manifest away, looks for a pin, and moves it back if there is one. So Pin looks for the manifest after it has written
+// the pin: if the manifest is there, the pin holds.
 func Pin(dir string) error {
 	if _, err := whole(dir); err != nil {
 		where := ""
@@ -34,7 +34,7 @@ func Pin(dir string) error {
 	return nil
 }
 
-// Unpin ends what Pin has begun: the next checkpoint of a job may remove this one.
+// Unpin removes the pin: the job's next checkpoint may remove this one.
 func Unpin(dir string) error {
 	if err := files.Check(dir); err != nil {
 		return fmt.Errorf("checkpoint: %w", err)
@@ -46,7 +46,7 @@ func Unpin(dir string) error {
 	return nil
 }
 
-// Pinned reports whether a checkpoint stays. It does where that is not known.
+// Pinned reports whether a checkpoint is pinned, true if it could not find out.
 func Pinned(dir string) bool {
 	is, err := isThere(files.Join(dir, pinName))
 	return is || err != nil

@@ -13,11 +13,11 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// From names a directory and what is taken of it, so that processes can compare what they were told.
+// From describes a directory and what is taken from it, so that processes can compare their options.
 func From(dir string, s Selection) string { return fmt.Sprintf("%s (%v)", files.Clean(dir), s) }
 
-// Restore is load of a directory that holds a checkpoint or, if it holds none, a model that was saved for inference:
-// that has weights alone, whatever the rule is.
+// Restore loads a checkpoint or, if dir holds none, a model that was saved for inference, which has only weights and
+// fits any rule. Its arguments and errors are those of load.
 func Restore(ctx context.Context, dir string, store *table.Store, rule optimizer.Rule, params []*optimizer.Param,
 	owns func(t int, id uint64) bool, s Selection) (Manifest, error) {
 	m, err := load(ctx, dir, store, rule, params, owns, s)
@@ -27,7 +27,7 @@ func Restore(ctx context.Context, dir string, store *table.Store, rule optimizer
 	f, none := modelfiles.Open(ctx, dir)
 	if none == nil {
 		defer f.Close()
-		_, none = f.Graph() // files of weights alone may be a checkpoint's without its manifest
+		_, none = f.Graph() // files of weights without a graph may be parts of a checkpoint without a manifest
 	}
 	switch {
 	case errors.Is(none, modelfiles.ErrNone), errors.Is(none, fs.ErrNotExist) &&
@@ -69,7 +69,7 @@ func (l *loader) model(f *modelfiles.Files, params []*optimizer.Param, m *Manife
 	return nil
 }
 
-// fits says where the params of a model and the params to load differ, or nil.
+// fits returns an error that names a difference between a model's params and the params to load.
 func (l *loader) fits(f *modelfiles.Files, params []*optimizer.Param) error {
 	wanted, err := named(Params(params), l.names)
 	if err != nil {
@@ -90,7 +90,7 @@ func (l *loader) fits(f *modelfiles.Files, params []*optimizer.Param) error {
 	return nil
 }
 
-// modelTensors are the names of a param's tensors in a saved model.
+// modelTensors returns the names of a param's tensors in a saved model.
 func modelTensors(p *optimizer.Param) []string {
 	if p.Embedding {
 		return []string{p.Name, p.Name + ".ids"}
@@ -98,7 +98,7 @@ func modelTensors(p *optimizer.Param) []string {
 	return []string{p.Name}
 }
 
-// dense takes the weights of a dense param for the store's blocks of it.
+// dense loads the weights of a dense param into the store's blocks of it.
 func (l *loader) dense(f *modelfiles.Files, p *optimizer.Param) error {
 	w, shape, err := f.Dense(p.Name)
 	if err != nil {
@@ -118,7 +118,7 @@ func (l *loader) dense(f *modelfiles.Files, p *optimizer.Param) error {
 	return nil
 }
 
-// embedding takes the rows that this process owns.
+// embedding loads the rows of an embedding that this process owns.
 func (l *loader) embedding(f *modelfiles.Files, p *optimizer.Param) error {
 	to, _ := l.find(p.Name)
 	return f.Rows(p.Name, func(ids []uint64, w []float32) error {

@@ -12,7 +12,7 @@ const (
 	bytesAtOnce = 8 << 20
 )
 
-// rows restores the rows of a table that this process owns. While some are put into the table the next are read.
+// rows loads the rows of a table that this process owns. It reads the next rows while it puts some into the table.
 func (l *loader) rows(f *safetensors.File, t tableInfo, to *table.Filler) error {
 	free, over := make(chan *batch, 2), make(chan struct{})
 	for range cap(free) {
@@ -34,7 +34,7 @@ func (l *loader) rows(f *safetensors.File, t tableInfo, to *table.Filler) error 
 	return nil
 }
 
-// readAhead reads the rows of a table into batches that are free, until one fails or it is over.
+// readAhead reads the rows of a table into free batches, until one fails or over is closed.
 func readAhead(f *safetensors.File, t tableInfo, free chan *batch, over chan struct{}) chan *batch {
 	full := make(chan *batch)
 	go func() {
@@ -53,7 +53,7 @@ func readAhead(f *safetensors.File, t tableInfo, free chan *batch, over chan str
 	return full
 }
 
-// each calls do with where some rows begin and how many they are, one piece after the other, until it is false.
+// each calls do with the first row and the number of rows of each piece, in order, until do returns false.
 func (t *tableInfo) each(do func(at, n int) bool) {
 	atOnce := max(1, min(rowsAtOnce, bytesAtOnce/(4*(t.Dim+t.State))))
 	for at := 0; at < t.Rows; at += atOnce {
@@ -63,7 +63,7 @@ func (t *tableInfo) each(do func(at, n int) bool) {
 	}
 }
 
-// put restores a batch.
+// put puts a batch into the table.
 func (l *loader) put(b *batch, to *table.Filler) error {
 	for i, step := range b.Steps {
 		b.Steps[i] = l.stepOf(step)
@@ -71,13 +71,13 @@ func (l *loader) put(b *batch, to *table.Filler) error {
 	return to.Rows(&b.Columns)
 }
 
-// batch are rows that were read together.
+// batch holds rows that were read together.
 type batch struct {
 	table.Columns
 	err error
 }
 
-// read reads n rows from row at on.
+// read reads n rows, from row at on.
 func (b *batch) read(f *safetensors.File, t tableInfo, at, n int) error {
 	width := t.Dim + t.State
 	b.IDs, b.Floats = room(b.IDs, n), room(b.Floats, n*width)
@@ -88,7 +88,7 @@ func (b *batch) read(f *safetensors.File, t tableInfo, at, n int) error {
 	)
 }
 
-// room is a slice of n elements, s itself if it is long enough.
+// room returns a slice of n elements, in s's memory if that suffices.
 func room[T any](s []T, n int) []T {
 	if cap(s) < n {
 		return make([]T, n)

@@ -12,15 +12,15 @@ import (
 	"github.com/gofleet/gofleet/internal/files"
 )
 
-// Series are the checkpoints of one job, each a directory ckpt-<number> of its own below Dir. One job at a time saves
-// there, the one that has claimed Dir. Directories are made exclusively all the same, and a job removes the one that
-// it began from, what lay before it, and its own, and no others.
+// Series is the checkpoints that a job makes by itself, each in its own directory ckpt-<number> below Dir. One job at a
+// time saves there, the one that has claimed Dir. Directories are still made exclusively. A job removes the checkpoint
+// it began from, those before it, and its own, and no others.
 type Series struct {
-	// Dir has the checkpoints; empty for a job that makes none.
+	// Dir is the directory of the checkpoints; empty for a job that makes none.
 	Dir string
-	// Keep is how many whole ones stay, with all that they are based on.
+	// Keep is how many complete checkpoints are kept, together with all their bases.
 	Keep int
-	// Deltas is how many in a row may be based on the one before.
+	// Deltas is how many checkpoints in a row may have bases.
 	Deltas int
 	Log    *slog.Logger
 
@@ -28,13 +28,13 @@ type Series struct {
 
 	mu   sync.Mutex
 	next reserved
-	base int          // the number of the one that the job began from, 0 for none
-	own  map[int]bool // numbers that this process has made, or the one whose place it has taken
-	made int          // the last of these
+	base int          // the number of the checkpoint that the job began from, 0 for none
+	own  map[int]bool // numbers made by this process, or by the process that it has replaced
+	made int          // the last of own
 	last last
 }
 
-// numbers are the numbers of a series' directories, the highest first.
+// numbers returns the numbers of a series' directories, the highest first.
 func numbers(dir string) (all []int, err error) {
 	entries, err := files.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -50,8 +50,8 @@ func numbers(dir string) (all []int, err error) {
 	return all, nil
 }
 
-// Verify reads the manifest of a checkpoint and compares the checksums of all its parts, and of the parts of all that
-// it is based on.
+// Verify reads the manifest of a checkpoint and checks the checksums of all its parts, and of the parts of all its
+// bases.
 func Verify(ctx context.Context, dir string) (Manifest, error) {
 	m, err := Read(dir)
 	if err != nil {
@@ -68,7 +68,7 @@ func Verify(ctx context.Context, dir string) (Manifest, error) {
 	return m, err
 }
 
-// Latest is the newest whole checkpoint of a series; ErrNone if there is none.
+// Latest returns the newest complete checkpoint of a series; ErrNone if there is none.
 func Latest(dir string) (newest string, m Manifest, err error) {
 	if err := files.Check(dir); err != nil {
 		return "", m, fmt.Errorf("checkpoint: %w", err)
@@ -89,8 +89,8 @@ func Latest(dir string) (newest string, m Manifest, err error) {
 	return "", m, fmt.Errorf("checkpoint: %s has no whole checkpoint %s…: %w", dir, seriesPrefix, ErrNone)
 }
 
-// Resume has load read the newest whole checkpoint, which the series goes on from; found is false if there is none. One
-// that is torn, as its files or load say, is passed over for the one before, with a warning.
+// Resume calls load for the newest complete checkpoint, from which the series continues; found is false if there is
+// none. A torn one, by its files or by load's error, is skipped for the one before, with a warning.
 func (s *Series) Resume(ctx context.Context, load func(dir string) error) (found bool, err error) {
 	if s.Dir == "" {
 		return false, nil
@@ -125,8 +125,8 @@ func (s *Series) Resume(ctx context.Context, load func(dir string) error) (found
 	return false, nil
 }
 
-// GoOn is for a process that takes the place of one of this job: the series goes on from a checkpoint as if this
-// process had begun from it.
+// GoOn makes the series continue from a checkpoint as if this process had begun from it. It is for a process that
+// replaces another of this job.
 func (s *Series) GoOn(dir string) {
 	if n, is := numberOf(files.Base(dir)); is {
 		s.mu.Lock()
@@ -135,7 +135,7 @@ func (s *Series) GoOn(dir string) {
 	}
 }
 
-// Own is for such a process: that directory was made by the other.
+// Own records that the replaced process has made a directory, which now is this process's.
 func (s *Series) Own(dir string) {
 	if n, is := numberOf(files.Base(dir)); is {
 		s.mu.Lock()
@@ -144,7 +144,7 @@ func (s *Series) Own(dir string) {
 	}
 }
 
-// owns takes note of a directory that is this process's. mu is held.
+// owns records a directory of this process. mu is held.
 func (s *Series) owns(n int) {
 	if s.own == nil {
 		s.own = map[int]bool{}
@@ -152,8 +152,8 @@ func (s *Series) owns(n int) {
 	s.own[n], s.made = true, n
 }
 
-// Claim takes Dir for this job, before it trains. The error is another job that has it; a directory that can't be
-// written now is told of, since each checkpoint tries again.
+// Claim takes Dir for this job, before it trains. It returns an error if another job has Dir, or if ctx ends. It only
+// logs other errors, since each checkpoint tries again.
 func (s *Series) Claim(ctx context.Context) error {
 	if s.Dir == "" {
 		return nil
@@ -168,23 +168,23 @@ func (s *Series) Claim(ctx context.Context) error {
 	return nil
 }
 
-// Release gives up what Claim or Make took.
+// Release releases what Claim or Make has taken.
 func (s *Series) Release() { s.claims.Release() }
 
-// Commit is [Claims.Commit] for one of the series.
+// Commit is [Claims.Commit] for a checkpoint of the series.
 func (s *Series) Commit(ctx context.Context, dir string, m Manifest) error {
 	return s.claims.Commit(ctx, dir, m)
 }
 
-// reserved is the number of the next checkpoint, or why there is none.
+// reserved is the number of the next checkpoint, or the error of reserving it.
 type reserved struct {
-	number int // 0 before it was looked for
+	number int // 0 before reserve
 	err    error
 }
 
-// reserve claims Dir, and finds out which number is free. No other process takes it in a store: another job has not the
-// claim, and one that has lost it commits nothing. over says that the checkpoint which was made last is not under way
-// any more.
+// reserve claims Dir and finds a free number. In a store no other process takes that number: another job does not have
+// the claim, and a job that has lost the claim commits nothing. over says that the checkpoint made last is not under
+// way any more.
 func (s *Series) reserve(ctx context.Context, over bool) {
 	var all []int
 	root, err := files.Abs(s.Dir)
@@ -208,9 +208,9 @@ func (s *Series) reserve(ctx context.Context, over bool) {
 	s.next.number = slices.Max(append(all, s.base)) + 1
 }
 
-// Make makes the directory of the next checkpoint, which is this job's alone. The name is absolute, and durable when
-// the checkpoint is committed: pushes are held while a directory is made, and need not wait for the disk. In a store,
-// which may take its time, [Series.Look] has asked which number is free, and there is nothing to make.
+// Make makes the directory of the next checkpoint, which is this job's alone. dir is absolute. Its name is durable only
+// when the checkpoint is committed: pushes are held while a directory is made, and need not wait for the disk. In a
+// store, which may be slow, [Series.Look] has reserved the number, and no directory needs to be made.
 func (s *Series) Make(ctx context.Context) (dir string, err error) {
 	s.mu.Lock()
 	asked := s.next != reserved{}
@@ -232,14 +232,14 @@ func (s *Series) Make(ctx context.Context) (dir string, err error) {
 			s.owns(n)
 			return dir, nil
 		case errors.Is(err, fs.ErrExist):
-			err = nil // and the next may be free
+			err = nil // the next number may be free
 		}
 	}
 	return "", fmt.Errorf("checkpoint: %w", err)
 }
 
-// sweep removes what is left of this process's own checkpoints that were never committed; of the last one only if that
-// is over. A committed one stays, also while a part of it is out of sight. mu is held.
+// sweep removes this process's checkpoints that were never committed; the last one only if over, since it may be under
+// way. A committed one stays, even while a part of it can't be seen. mu is held.
 func (s *Series) sweep(over bool) error {
 	for n := range s.own {
 		if n == s.made && !over {
@@ -257,14 +257,14 @@ func (s *Series) sweep(over bool) error {
 	return nil
 }
 
-// Prune removes, now that a new one is whole, the checkpoints of this job that are older than the last Keep and that
-// no checkpoint which stays is based on, and what was never finished. Pinned ones stay, and don't count. What can't be
-// removed is told of and left, and so is all that lies before one that can't be read: it may be what that is based on.
+// Prune removes, after a new checkpoint, this job's checkpoints that are older than the last Keep and are no base of
+// one that stays, and incomplete ones. Pinned ones stay, and don't count. It logs what it can't remove. It leaves
+// everything older than a checkpoint that can't be read, which may be based on it.
 func (s *Series) Prune() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all, err := numbers(s.Dir)
-	kept, needed := 0, map[string]bool{} // names of bases: lower numbers, which come later
+	kept, needed := 0, map[string]bool{} // names of bases, which have lower numbers and so come later
 	for _, n := range all {
 		dir := files.Join(s.Dir, name(n))
 		m, torn := whole(dir)
@@ -274,11 +274,11 @@ func (s *Series) Prune() {
 			break
 		}
 		switch {
-		case another, Pinned(dir): // another job's, or a person's
+		case another, Pinned(dir): // another job's, or pinned
 		case torn == nil && kept < s.Keep:
 			kept++
 		case needed[name(n)]:
-		case torn != nil && (kept == 0 || !s.own[n] && young(dir)): // the next may be under way, above the newest
+		case torn != nil && (kept == 0 || !s.own[n] && young(dir)): // a save may be under way, above the newest
 		default:
 			gone, failed := remove(dir)
 			if err = errors.Join(err, failed); gone {
@@ -295,8 +295,9 @@ func (s *Series) Prune() {
 	}
 }
 
-// remove removes the directory of a checkpoint. The manifest goes first, so that what is left is never whole; it comes
-// back if the checkpoint was pinned meanwhile, which is not gone then. What somebody else has put there stays.
+// remove removes the directory of a checkpoint. The manifest goes first, so that an incomplete rest is never taken for
+// a checkpoint; it comes back if the checkpoint was pinned meanwhile, and gone is false. Files that do not belong to a
+// checkpoint stay.
 func remove(dir string) (gone bool, err error) {
 	manifest, aside := files.Join(dir, manifestName), files.Join(dir, asideName)
 	disk := on(context.Background(), dir)
@@ -317,16 +318,16 @@ func remove(dir string) (gone bool, err error) {
 	return true, nil
 }
 
-// last is the checkpoint that this process has committed last. Its lock is never held while a disk works.
+// last is the checkpoint that this process has committed last. Its lock is never held during an access to a disk.
 type last struct {
 	sync.Mutex
 	committed
 }
 
-// committed is what a series knows of a checkpoint that this process has committed.
+// committed describes a checkpoint that this process has committed.
 type committed struct {
 	base   *Base
-	deltas int   // in a row, up to it
-	whole  int64 // bytes of the one that they are based on
-	bytes  int64 // of them
+	deltas int   // checkpoints with bases in a row, up to this one
+	whole  int64 // bytes of the whole checkpoint below these
+	bytes  int64 // bytes of these
 }

@@ -7,16 +7,16 @@ import (
 	"github.com/gofleet/gofleet/internal/table"
 )
 
-// What models for serving have of a table is kept too, so that a job which goes on from a checkpoint saves the next
-// delta as if nothing had happened: each row's delta score where shows and clicks are counted, and, once a base was
-// saved, two flags a row and the ids of dropped rows.
+// A checkpoint also holds which rows models for serving have, so that a job that resumes saves the next delta as if it
+// had not stopped: each row's delta score if shows and clicks are counted and, once a base was saved, two flags a row
+// and the ids of dropped rows.
 
-// servings reads what a part knows of models for serving beside its rows: which they are, as all parts must say, and
-// what they have of dropped rows.
+// servings reads a part's chain of saved models, on which all parts must agree, and the ids of dropped rows that these
+// models have.
 func (l *loader) servings(f *safetensors.File, c contents) error {
-	c.Chain = c.Chain.Doubted() // others may have been saved behind the checkpoint
+	c.Chain = c.Chain.Doubted() // other models may have been saved after the checkpoint
 	if l.chained && c.Chain != l.chain {
-		c.Chain = table.Chain{} // a save was broken off between two servers: the next must be a base
+		c.Chain = table.Chain{} // a save ended between two servers: the next must be a base
 	}
 	l.chain, l.chained = c.Chain, true
 	for _, t := range c.Tables {

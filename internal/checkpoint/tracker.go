@@ -6,17 +6,17 @@ import (
 	"github.com/gofleet/gofleet/internal/table"
 )
 
-// Tracker makes the images of a process's parts of the checkpoints that a job makes by itself. It knows what has
-// changed since the last of them and, as long as it was not said that this one was committed, since the one before it.
+// Tracker makes the images of a process's parts for the checkpoints that a job makes by itself. It records what has
+// changed since the last of them and, until the last is known to be committed, since the one before it.
 type Tracker struct {
 	store  *table.Store
 	deltas bool
 
-	before, last string              // ids of these; empty for none
-	taken        []*table.TableImage // has what changed between the two
+	before, last string              // ids of these two checkpoints; empty for none
+	taken        []*table.TableImage // what has changed between the two
 }
 
-// NewTracker is a tracker of tables that are not in use yet; without deltas everything is in its images.
+// NewTracker returns a tracker of tables that are not in use yet. Without deltas its images hold everything.
 func NewTracker(store *table.Store, deltas bool) *Tracker {
 	for _, t := range store.Tables {
 		if deltas {
@@ -26,7 +26,7 @@ func NewTracker(store *table.Store, deltas bool) *Tracker {
 	return &Tracker{store: store, deltas: deltas}
 }
 
-// Remade says that the next checkpoint must be whole, since rows were dropped or replaced.
+// Remade reports whether the next checkpoint must be whole: without deltas, or if rows were dropped or replaced.
 func (k *Tracker) Remade() bool {
 	if !k.deltas {
 		return true
@@ -39,9 +39,9 @@ func (k *Tracker) Remade() bool {
 	return false
 }
 
-// Image is that of the part of checkpoint id: of everything, or with the id of a base of what is other than there. If
-// it does not know that base, since another process has written it, all rows are taken to be other. The image before
-// must be closed.
+// Image returns the image for the part of checkpoint id: of everything or, with a base's id, of what differs from the
+// base. If another process has written that base, all rows count as different. The image before must be closed. It
+// returns an error if rows were dropped since the base.
 func (k *Tracker) Image(id, base string) (Image, error) {
 	if !k.deltas {
 		return ImageOf(k.store), nil

@@ -12,25 +12,25 @@ import (
 	"github.com/gofleet/gofleet/internal/safetensors"
 )
 
-// Finding is what was found in a directory: a checkpoint or a saved model, with the state of each of its files.
+// Finding is the result of examining a checkpoint or a saved model, with the state of each of its files.
 type Finding struct {
 	Dir string
-	// Model says that it is a saved model, and not a checkpoint.
+	// Model says that the directory holds a saved model, and not a checkpoint.
 	Model bool
-	// Delta is what a saved model that is a delta follows.
+	// Delta says what a saved model that is a delta follows; nil otherwise.
 	Delta *modelfiles.Delta
-	// Manifest is a checkpoint's, as far as it could be read.
+	// Manifest is the checkpoint's manifest, as far as it could be read.
 	Manifest Manifest
 	Files    []files.State
-	// Err is what is wrong with the whole; [ErrNone] of a checkpoint that was never finished.
+	// Err is the error of the directory as a whole; [ErrNone] for a checkpoint that was never completed.
 	Err error
 }
 
-// Unfinished says that a checkpoint is being written, or that its job ended before it was whole. What it is to replace
-// still counts.
+// Unfinished reports whether a checkpoint is being written, or its job ended before it was complete. The checkpoint
+// that it would replace still counts.
 func (f Finding) Unfinished() bool { return errors.Is(f.Err, ErrNone) }
 
-// Damage is everything that is wrong with what was finished, nil if it is whole.
+// Damage returns all errors of a checkpoint or model that was completed, nil if there are none.
 func (f Finding) Damage() error {
 	if f.Unfinished() {
 		return nil
@@ -42,8 +42,8 @@ func (f Finding) Damage() error {
 	return errors.Join(all...)
 }
 
-// Find is the directories of what was saved in dir, oldest first: dir itself or, if it holds neither a checkpoint nor a
-// model, the directories in it that do, such as a series'. [ErrNone] says that there are none.
+// Find returns the directories of checkpoints and saved models in dir, oldest first: dir itself or, if it holds
+// neither, the directories in it that do, such as a series'. It returns [ErrNone] if there are none.
 func Find(dir string) (all []string, err error) {
 	if err := files.Check(dir); err != nil {
 		return nil, fmt.Errorf("checkpoint: %w", err)
@@ -71,13 +71,13 @@ func Find(dir string) (all []string, err error) {
 	return all, nil
 }
 
-// Examine reads every byte of what was saved in a directory, as loading does, and says of each file whether it is
-// whole. The error says that ctx has ended.
+// Examine reads every byte of a checkpoint or a saved model, as loading does, and returns the state of each file. The
+// error is that of ctx, if it has ended.
 func Examine(ctx context.Context, dir string) (f Finding, err error) {
 	f = Finding{Dir: dir}
 	if f.Model = !hasCheckpoint(dir) && modelfiles.Is(dir); f.Model {
 		f.Files, f.Err = modelfiles.Examine(ctx, dir)
-		_, f.Delta, _ = modelfiles.Identity(dir) // a record that can't be read is in f.Err
+		_, f.Delta, _ = modelfiles.Identity(dir) // f.Err has the error of a record that can't be read
 		return f, files.Ended(ctx)
 	}
 	m, err := Read(dir)
@@ -104,7 +104,7 @@ func Examine(ctx context.Context, dir string) (f Finding, err error) {
 	return f.settled(ctx)
 }
 
-// settled looks again where something is damaged: a job may have replaced or removed the checkpoint while it was read.
+// settled examines a damaged directory again if a job has replaced or removed the checkpoint meanwhile.
 func (f Finding) settled(ctx context.Context) (Finding, error) {
 	if err := files.Ended(ctx); err != nil || f.Damage() == nil {
 		return f, err
@@ -118,7 +118,7 @@ func (f Finding) settled(ctx context.Context) (Finding, error) {
 	return f, nil
 }
 
-// examine reads a part and compares its arrays with its table of contents.
+// examine reads a part and compares its arrays with its contents.
 func examine(ctx context.Context, dir string, p Part) (contents, error) {
 	f, c, err := openPart(ctx, dir, p)
 	if err != nil {
@@ -136,8 +136,8 @@ func examine(ctx context.Context, dir string, p Part) (contents, error) {
 
 func brief(t safetensors.Tensor) string { return fmt.Sprintf("%s%v", t.DType, t.Shape) }
 
-// covered says which weights of the model no part has, or more than one; nil if every one has its place. Frozen params
-// may be in none.
+// covered returns an error if parts lack some of the model's weights or have them twice. No part need have a frozen
+// param.
 func (m Manifest) covered(parts []contents) error {
 	of := map[string]*loading{}
 	for _, p := range m.Params {
@@ -166,7 +166,7 @@ func (m Manifest) covered(parts []contents) error {
 	return nil
 }
 
-// elements is the number of weights of a dense param.
+// elements returns the number of weights of a dense param.
 func (p Param) elements() int {
 	n := 1
 	for _, d := range p.Shape {
