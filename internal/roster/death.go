@@ -9,35 +9,35 @@ import (
 	"github.com/gofleet/gofleet/internal/mode"
 )
 
-// Death is what server 0 learns from all servers while it declares a worker dead. A server that can't be reached says
-// nothing.
+// Death collects the servers' answers on server 0 while it declares a worker dead. A server that can't be reached is
+// not counted.
 type Death struct {
 	Worker int
 	Life   uint32
 	Silent time.Duration
-	Why    string // it is dead
-	// Returns says that the next life is expected.
+	Why    string // why it is dead
+	// Returns reports that the next life is expected.
 	Returns bool
 
-	fenced  int        // servers that have answered
-	round   mode.Round // that is open on them, if it is one
-	differ  bool       // it is not
-	lacking bool       // one has no gradient of the worker for it
+	fenced  int        // number of servers that have answered
+	round   mode.Round // the open round, if it is the same on all
+	differ  bool       // the servers have different rounds open
+	lacking bool       // a server lacks the worker's gradient for the open round
 	counts  map[int]mode.Round
 }
 
-// Fenced takes note that a server refuses what the life still sends: which round is open there, and whether it has the
+// Fenced notes the answer of a server that fenced the life off: the round that is open there, and whether it has the
 // worker's gradient.
 func (d *Death) Fenced(round mode.Round, pushed bool) {
 	d.differ = d.differ || d.fenced > 0 && round != d.round
 	d.fenced, d.round, d.lacking = d.fenced+1, round, d.lacking || !pushed
 }
 
-// Forget says whether the gradient for the open round must count nowhere, since some server lacks it. Where a server
-// has gone on already, it is in that server's weights, and servers that hold it count it too.
+// Forget reports whether the gradient for the open round must count nowhere, since some server lacks it. If a server
+// has closed the round already, the gradient is in its weights, and servers that hold it count it too.
 func (d *Death) Forget() bool { return !d.differ && d.lacking }
 
-// Dropped takes note that a server has taken the worker out, and of the first round that has no gradient of it there.
+// Dropped notes that a server has taken the worker out, and the first round without a gradient of it there.
 func (d *Death) Dropped(server int, counts mode.Round) {
 	if d.counts == nil {
 		d.counts = map[int]mode.Round{}
@@ -45,8 +45,8 @@ func (d *Death) Dropped(server int, counts mode.Round) {
 	d.counts[server] = counts
 }
 
-// Torn says which servers have the worker's gradient in the last round in which any of them has it, and which have not:
-// these had not been given it when it died, and others had closed the round.
+// Torn returns the last round in which any server counts the worker's gradient, the servers that count it, and those
+// that do not: the gradient had not reached them when the worker died, and others had closed the round.
 func (d *Death) Torn(servers int) (round mode.Round, with, without []int) {
 	for _, c := range d.counts {
 		round = max(round, c)
@@ -62,22 +62,22 @@ func (d *Death) Torn(servers int) (round mode.Round, with, without []int) {
 	return round - 1, with, without
 }
 
-// Fence takes note that server 0 is about to declare a life dead, and why. With it earlier lives are over, and it can't
-// begin where it has not yet.
+// Fence notes that server 0 is about to declare a life dead, and why. Earlier lives are then over, and this life can't
+// begin any more.
 func (r *Roster) Fence(worker int, life uint32, why string) {
 	if m := &r.members[worker]; !m.Gone() && life >= m.life {
 		m.fenced, m.why, m.life = true, why, life
 	}
 }
 
-// Deciding says that server 0 asks all servers, in step, how far a life has come that it is about to declare dead. What
-// they say must hold until it orders what becomes of that life's gradient: no round closes meanwhile.
+// Deciding reports that server 0 is asking all servers, in lockstep, how far a life has come that it is about to
+// declare dead. The answers must hold until it orders what becomes of that life's gradient: no round closes meanwhile.
 func (r *Roster) Deciding() bool {
 	return r.o.Lockstep && slices.ContainsFunc(r.members, func(m member) bool { return m.fenced && !m.Gone() })
 }
 
-// Drop takes a life out that server 0 has declared dead, and whose next one may be expected; false if there is nothing
-// to take out.
+// Drop takes out a life that server 0 has declared dead; returns reports that the next life is expected. It returns
+// false if there is nothing to take out.
 func (r *Roster) Drop(worker int, life uint32, returns bool) bool {
 	m := &r.members[worker]
 	if m.life > life || m.Gone() {
@@ -87,15 +87,15 @@ func (r *Roster) Drop(worker int, life uint32, returns bool) bool {
 	return true
 }
 
-// Dying says whether a life is still the last of its worker, and not out of the job yet.
+// Dying reports whether a life is still the last of its worker, and not yet out of the job.
 func (r *Roster) Dying(worker int, life uint32) bool {
 	m := &r.members[worker]
 	return m.life == life && !m.Gone()
 }
 
-// Silent begins, on server 0, the deaths of workers that have said nothing for longer than the options allow. One that
-// has said that it ends is dead where the others wait for it, after the moment in which they may say so too. Where they
-// don't wait, it keeps that time to be started again.
+// Silent begins, on server 0, the deaths of workers that were silent for longer than the options allow. In lockstep a
+// worker that has announced its end is dead after Options.Alone, in which the others may announce theirs. In other
+// modes it has the whole timeout to be started again.
 func (r *Roster) Silent(now time.Time) (all []*Death) {
 	alone := r.o.Alone
 	switch {

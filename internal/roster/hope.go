@@ -9,32 +9,31 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// Hope is how long a server waits for workers: for those that are silent, that have not joined, or that are expected
-// back.
+// Hope decides how long a server waits for workers that are silent, that have not joined, or that are expected back.
 type Hope struct {
 	o       Options
 	members members
 	// timeout is how long a worker may be silent.
 	timeout time.Duration
 	hurried bool // the job is about to end
-	// stays says that the first worker may join whenever it does, and joined is when one was seen to have.
+	// stays reports that the first worker may join at any time; joined is when it was noticed.
 	stays  bool
 	joined time.Time
-	// said is how long workers had been waited for when it was last said that they are missing.
+	// said is how long workers had been missing at the last message about it.
 	said time.Duration
-	// deserted is since when nobody is left but workers that are expected back, zero while there are others, and given
-	// up says that they have not come.
+	// deserted is since when only workers that are expected back are left, zero while there are others; givenUp reports
+	// that they have not come.
 	deserted time.Time
 	givenUp  bool
 }
 
-// grace is how long a life that shows no sign of life keeps its place.
+// grace is how long a life without signs of life keeps its place.
 func (h *Hope) grace() time.Duration { return min(3*h.o.Heartbeat, h.timeout) }
 
-// hears says whether a member has shown life lately.
+// hears reports whether a member has shown life within grace.
 func (h *Hope) hears(m *member, now time.Time) bool { return now.Sub(m.seen) < h.grace() }
 
-// Desert gives up workers that are expected back when nobody else has been there for too long, and says so once.
+// Desert gives up workers that are expected back when no other has been there for too long, and returns true once.
 func (h *Hope) Desert(now time.Time) bool {
 	switch {
 	case !h.members.gone() || !h.expects():
@@ -48,34 +47,33 @@ func (h *Hope) Desert(now time.Time) bool {
 	return false
 }
 
-// Deserted says whether the job has ended since workers that were expected back have not come.
+// Deserted reports whether the job ended because workers that were expected back did not come.
 func (h *Hope) Deserted() bool { return h.givenUp }
 
-// expects says whether a worker that is dead is expected back.
+// expects reports whether a dead worker is expected back.
 func (h *Hope) expects() bool {
 	returns := func(m member) bool { return m.state == dead && m.returns }
 	return h.o.Back > 0 && !h.hurried && !h.givenUp && slices.ContainsFunc(h.members, returns)
 }
 
-// Over says whether every worker has been here and gone, and none is expected back.
+// Over reports whether every worker has joined and gone, and none is expected back.
 func (h *Hope) Over() bool { return h.members.gone() && !h.expects() }
 
-// Hurry has workers that miss three heartbeats count as dead: the job is about to end, and waits for no worker
-// longer.
+// Hurry makes workers that miss three heartbeats count as dead: the job is about to end, and waits no longer for any
+// worker.
 func (h *Hope) Hurry() { h.timeout, h.hurried = h.grace(), true }
 
-// Hurried says whether the job is about to end.
+// Hurried reports whether the job is about to end.
 func (h *Hope) Hurried() bool { return h.hurried }
 
-// Stay has the server wait for the first worker to join as long as it takes; the others have from then on as long as
-// all have at a start.
+// Stay makes the server wait without limit for the first worker to join; from then on the others have the usual time.
 func (h *Hope) Stay() { h.stays = true }
 
-// firstSaid is how long workers are waited for before a server says so.
+// firstSaid is how long workers are missing before a server reports it.
 const firstSaid = 15 * time.Second
 
 // Missing describes the workers that a server waits for at its start, after 15 s of waiting and each time the wait has
-// doubled; it is empty at other times, and when none is missing.
+// doubled; it is "" at other times, and if none is missing.
 func (h *Hope) Missing(started, now time.Time) string {
 	since, waits := h.since(started, now)
 	if waited := now.Sub(since); waits && waited >= max(firstSaid, 2*h.said) {
@@ -85,8 +83,8 @@ func (h *Hope) Missing(started, now time.Time) string {
 	return ""
 }
 
-// since is the time from which workers have Options.Start to join. It is false while the first worker may take as long
-// as it needs.
+// since returns the time from which workers have Options.Start to join; waits is false while the first worker may join
+// at any time.
 func (h *Hope) since(started, now time.Time) (since time.Time, waits bool) {
 	switch {
 	case !h.stays:
@@ -99,7 +97,7 @@ func (h *Hope) since(started, now time.Time) (since time.Time, waits bool) {
 	return h.joined, true
 }
 
-// mostNamed is how many missing workers are named.
+// mostNamed is the number of missing workers that a message names.
 const mostNamed = 8
 
 // missing describes the workers that have not joined, or that have to join again.
@@ -119,8 +117,8 @@ func (h *Hope) missing(now time.Time) string {
 	return strings.Join(named, ", ")
 }
 
-// Hopeless says why a server that was started then need wait no longer: workers never joined, or all have been silent
-// for too long, server 0 included, which declares deaths.
+// Hopeless returns why a server need not wait any longer: workers never joined, or all have been silent for too long,
+// and server 0, which declares deaths, has been silent too. started is when the server began.
 func (h *Hope) Hopeless(started, now time.Time) error {
 	since, waits := h.since(started, now)
 	if !waits {

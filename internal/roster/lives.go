@@ -7,8 +7,8 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// Lives number, on server 0, the processes of each worker. They remember which life each of the last was given: a join
-// that arrives twice, or late, begins one.
+// Lives numbers, on server 0, the processes of each worker. It keeps the numbers of each worker's last processes, so
+// that a repeated or late join begins no second life.
 type Lives struct {
 	hope    *Hope
 	members members
@@ -17,16 +17,16 @@ type Lives struct {
 
 type life struct {
 	process uint64
-	asked   time.Time // first
+	asked   time.Time // when it first asked
 	number  uint32    // 0 while another process has the worker's place
 }
 
-// keepLives is how many processes of a worker are remembered: more than can have a join on its way.
+// keepLives is the number of processes that are kept for each worker: more than can have a join on its way.
 const keepLives = 16
 
-// Number is the life of a worker's process: a new one for a process that was not heard of. A process that
-// comes while another is in the worker's place has to wait until that one misses heartbeats; when it goes on to show
-// life, the newcomer is refused for good: it is of another job at the same addresses, or was started twice.
+// Number returns the life of a worker's process: a new one for an unknown process. A process that joins while another
+// is in the worker's place is asked to wait until that one misses heartbeats; if that one continues to show life, the
+// new process is refused for good: it is of another job at the same addresses, or was started twice.
 func (l *Lives) Number(worker int, process uint64, now time.Time) (uint32, error) {
 	m, is := &l.members[worker], l.of(worker, process, now)
 	if is.number == 0 && m.state == alive && !m.fenced && m.ends == "" && l.hope.hears(m, now) {
@@ -44,12 +44,12 @@ func (l *Lives) Number(worker int, process uint64, now time.Time) (uint32, error
 	return is.number, nil
 }
 
-// Recall takes note that a life had been given.
+// Recall restores the number of a life.
 func (l *Lives) Recall(is SavedLife, now time.Time) {
 	l.of(is.Worker, is.Process, now).number = is.Number
 }
 
-// saved are the lives that were given.
+// saved returns the numbered lives.
 func (l *Lives) saved() (all []SavedLife) {
 	for w := range l.members {
 		for _, is := range l.given[w] {
@@ -61,7 +61,7 @@ func (l *Lives) saved() (all []SavedLife) {
 	return all
 }
 
-// of is the life of a worker's process, which has no number if the process was not heard of.
+// of returns the life of a worker's process, without a number if the process is new.
 func (l *Lives) of(worker int, process uint64, now time.Time) *life {
 	all := l.given[worker]
 	if i := slices.IndexFunc(all, func(x *life) bool { return x.process == process }); i >= 0 {

@@ -6,49 +6,49 @@ import (
 	"time"
 )
 
-// Options say which job a roster is of, and which server has it.
+// Options describes the job of a roster, and the server that keeps it.
 type Options struct {
 	Server   int
-	Endpoint string // of that server, as workers know it
+	Endpoint string // of that server, as workers are configured
 	Workers  int
 	Mode     string
-	// Lockstep says that workers wait for each other, so that one that has ended can't come back.
+	// Lockstep reports that workers wait for each other, so that one that has ended can't come back.
 	Lockstep bool
 	// Timeout is how long a worker may be silent, and Start how long all may take to join.
 	Timeout, Start time.Duration
-	// Heartbeat is how often a worker shows that it lives.
+	// Heartbeat is the interval of a worker's signs of life.
 	Heartbeat time.Duration
-	// Alone is how long, in step, all wait for a worker that has said that it ends: the others may be about
-	// to say so too, and a checkpoint that they save then has whole rounds alone.
+	// Alone is how long, in lockstep, all wait for a worker that has announced its end: the others may be about to
+	// announce theirs, and a checkpoint that they save then has only whole rounds.
 	Alone time.Duration
-	// Back is how long servers wait for workers that are expected back, where nobody else is left; 0 for not at all.
+	// Back is how long servers wait for workers that are expected back when no other is left; 0 means not at all.
 	Back time.Duration
 }
 
 // member is one worker.
 type member struct {
 	state state
-	// life is the worker's current life; requests of an earlier one are refused.
+	// life is the worker's current life; requests of earlier lives are refused.
 	life uint32
-	// fenced means that server 0 is about to declare it dead: what it still sends is refused.
+	// fenced reports that server 0 is about to declare the worker dead: its requests are refused.
 	fenced bool
-	why    string // it was fenced
-	ends   string // why, if it has said that it ends before its work is done
-	mute   bool   // others have said so for it: it did not choose to
-	// returns says that it was asked to end, or was killed: it is expected to be started again.
+	why    string // why it was fenced
+	ends   string // why it ends before its work is done, if it has announced so
+	mute   bool   // its broken connection was noticed: it announced nothing itself
+	// returns reports that it was asked to end, or was killed: it is expected to be started again.
 	returns bool
-	// awaited means that it is dead, as all others are who had not stopped, and that another life is to go on.
+	// awaited reports that it is dead, like all others that had not stopped, and that another life is to go on.
 	awaited bool
-	// short means that a life before was declared dead, so that the others may be in later epochs, and it has not
-	// caught up with them.
+	// short reports that an earlier life was declared dead, so that the others may be in later epochs, and that the
+	// worker has not caught up.
 	short bool
-	// late means that a life before has trained, and this one has taken part in no collective with the others since: it
-	// knows less of the job than they do.
+	// late reports that an earlier life has trained, and that this one has not yet taken part in a collective: it knows
+	// less of the job than the others.
 	late   bool
-	began  time.Time // this life, as far as this process knows
+	began  time.Time // when this life began, as far as this process knows
 	seen   time.Time
-	waits  bool // for others, as its last heartbeat has said
-	agrees bool // on a server that came back: it has not more acknowledged than is here
+	waits  bool // its last heartbeat said that it waits for others
+	agrees bool // on a server that came back: no request that it has an answer to is lacking here
 	window Window
 }
 
@@ -61,19 +61,19 @@ const (
 	dead // was silent for too long
 )
 
-// fresh says whether a life has done nothing yet, so that another may take its place in any mode.
+// fresh reports whether a life has done nothing yet, so that another may take its place in any mode.
 func (m *member) fresh() bool { return m.state == alive && m.window.last == 0 && m.window.Len() == 0 }
 
-// lives says that a member is in the job.
+// lives reports whether a member is in the job.
 func (m *member) lives() bool { return m.state == alive && !m.fenced && m.ends == "" }
 
-// Gone says that a member has left or is dead.
+// Gone reports whether a member has left or is dead.
 func (m *member) Gone() bool { return m.state == left || m.state == dead }
 
-// missed says that a member has left, or is dead and no other life of it is awaited.
+// missed reports whether a member has left, or is dead without another life awaited.
 func (m *member) missed() bool { return m.Gone() && !m.awaited }
 
-// since is what has become of a member, for a process that would take its place.
+// since describes a member for a process that wants to take its place.
 func (m *member) since(now time.Time) string {
 	switch {
 	case m.state == left:
@@ -89,12 +89,12 @@ func (m *member) since(now time.Time) string {
 // members are all workers of the job.
 type members []member
 
-// begun says whether any has joined.
+// begun reports whether any worker has joined.
 func (all members) begun() bool {
 	return slices.ContainsFunc(all, func(m member) bool { return m.state != absent })
 }
 
-// gone says whether every one has been here and gone.
+// gone reports whether every worker has joined and gone.
 func (all members) gone() bool {
 	return !slices.ContainsFunc(all, func(m member) bool { return !m.missed() })
 }

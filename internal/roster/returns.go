@@ -9,13 +9,13 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// A server that is started again with its journal takes the place of the process before it: the same members, with the
-// same lives and windows. None of them has been silent for it, since it has not listened.
+// A server that is started again with its journal takes the place of the process before it: it has the same members,
+// with the same lives and windows. Their silence counts from its start, since it could not receive anything before.
 
-// Saved is a roster as a journal has it.
+// Saved is a roster in the form of the journal.
 type Saved struct {
 	Members []SavedMember `json:"members"`
-	Lives   []SavedLife   `json:"lives,omitempty"` // server 0's
+	Lives   []SavedLife   `json:"lives,omitempty"` // on server 0
 }
 
 // SavedMember is one worker.
@@ -30,7 +30,7 @@ type SavedMember struct {
 	Short    bool           `json:"short,omitempty"`
 	Returns  bool           `json:"returns,omitempty"`
 	Late     bool           `json:"late,omitempty"`
-	Why      string         `json:"why,omitempty"` // it was fenced
+	Why      string         `json:"why,omitempty"` // why it was fenced
 
 	Through   uint64              `json:"through,omitempty"`
 	Positions []progress.Position `json:"positions,omitempty"`
@@ -54,7 +54,7 @@ type SavedLife struct {
 	Number  uint32 `json:"number"`
 }
 
-// Save is what a process needs that takes this one's place.
+// Save returns the state that a process needs to take this one's place.
 func (r *Roster) Save() (s Saved) {
 	for w := range r.members {
 		m := &r.members[w]
@@ -75,7 +75,7 @@ func (r *Roster) Save() (s Saved) {
 	return s
 }
 
-// Return makes the roster what a journal has.
+// Return restores the state that Save returned.
 func (r *Roster) Return(s Saved, now time.Time) {
 	clear(r.Savers.asked)
 	for w, is := range s.Members {
@@ -93,7 +93,7 @@ func (r *Roster) Return(s Saved, now time.Time) {
 	}
 }
 
-// Recount takes note that a request of a life counts, which is 0 for one that needs no place in the order of pushes.
+// Recount marks a request of a life as counted again. push reports whether it has a place in the order of pushes.
 func (r *Roster) Recount(worker int, life uint32, q SavedRequest, push bool) {
 	m := &r.members[worker]
 	if m.life != life {
@@ -108,9 +108,9 @@ func (r *Roster) Recount(worker int, life uint32, q SavedRequest, push bool) {
 	m.window.settle()
 }
 
-// Lacks says that more is acknowledged to a worker, as it says in a heartbeat, than is here: what this server has come
-// back to is not all that it had. A worker that is here with all of it is agreed with. First weights that are published
-// are one thing more.
+// Lacks reports that this server has acknowledged more to a worker, according to its heartbeat, than it has: the
+// restored state is not complete. If nothing is lacking, the worker agrees. Published first weights count as one
+// request.
 func (r *Roster) Lacks(h *wire.Header, published bool) bool {
 	m := &r.members[h.Worker]
 	here := m.window.accepted
@@ -124,15 +124,15 @@ func (r *Roster) Lacks(h *wire.Header, published bool) bool {
 	return false
 }
 
-// Agree says whether every worker that shows life has shown since a server came back that nothing is lacking.
+// Agree reports whether every worker that shows life has agreed since this server came back.
 func (r *Roster) Agree(now time.Time) bool {
 	return !slices.ContainsFunc(r.members, func(m member) bool {
 		return m.state == alive && m.ends == "" && !m.agrees && r.Hope.hears(&m, now)
 	})
 }
 
-// Awake makes now the time at which every member was last seen, before each has shown what is acknowledged to it. Where
-// the job had ended since workers had died, others are waited for.
+// Awake sets the last sign of life of all members to now, and none has agreed yet. If the job had ended because workers
+// died, other lives of them are awaited.
 func (r *Roster) Awake(now time.Time) {
 	over := r.Hope.Over()
 	for w := range r.members {
@@ -141,7 +141,7 @@ func (r *Roster) Awake(now time.Time) {
 	}
 }
 
-// put has a request that counts in the window.
+// put adds a counted request to the window.
 func (w *Window) put(q SavedRequest) {
 	if w.requests == nil {
 		w.requests = make(map[uint64]*Request)
@@ -149,5 +149,5 @@ func (w *Window) put(q SavedRequest) {
 	w.requests[q.Seq] = &Request{Done: true, Outcome: q.Outcome, seq: q.Seq, acked: q.Acked, positions: q.Positions}
 }
 
-// Saved is a request as a journal has it.
+// Saved is the request in the form of the journal.
 func (r *Request) Saved() SavedRequest { return SavedRequest{r.seq, r.acked, r.Outcome, r.positions} }

@@ -9,17 +9,17 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// Roster is what a server knows of all workers. Its methods, and those of its parts, are called one at a time.
+// Roster is a server's record of all workers. Its methods, and those of its parts, are called one at a time.
 type Roster struct {
 	o       Options
 	members members
 
 	Hope   *Hope
-	Lives  *Lives // given by server 0
+	Lives  *Lives // numbered by server 0
 	Savers *Savers
 }
 
-// New is the roster of a job that no worker has joined.
+// New makes the roster of a job that no worker has joined.
 func New(o Options) *Roster {
 	all := make(members, o.Workers)
 	hope := &Hope{o: o, members: all, timeout: o.Timeout}
@@ -29,10 +29,10 @@ func New(o Options) *Roster {
 			leaving: make([]uint32, o.Workers)}}
 }
 
-// Workers is the number of workers that the job has.
+// Workers is the number of workers of the job.
 func (r *Roster) Workers() int { return len(r.members) }
 
-// Begin makes a life the current one of a worker; began is false if it was already.
+// Begin makes a life the current one of a worker; began is false if it was current already.
 func (r *Roster) Begin(worker int, life uint32, now time.Time) (began bool, err error) {
 	m := &r.members[worker]
 	switch {
@@ -52,7 +52,7 @@ func (r *Roster) Begin(worker int, life uint32, now time.Time) (began bool, err 
 	return true, nil
 }
 
-// Sender checks that a request comes from the current life of a worker, and notes that it lives.
+// Sender checks that a request comes from the current life of a worker, and notes the sign of life.
 func (r *Roster) Sender(h *wire.Header, now time.Time) error {
 	if int64(h.Worker) >= int64(len(r.members)) {
 		return wire.Refuse(wire.StatusRefused, "worker %d: the job has %d workers", h.Worker, len(r.members))
@@ -82,10 +82,10 @@ func (r *Roster) Stays(h *wire.Header) error {
 	return nil
 }
 
-// Window is that of a worker's current life.
+// Window returns the window of a worker's current life.
 func (r *Roster) Window(worker int) *Window { return &r.members[worker].window }
 
-// Applied notes that a push of a worker is in the tables, if that is its life still.
+// Applied notes that a push of a worker is in the tables, unless another life has begun.
 func (r *Roster) Applied(worker int, life uint32, seq uint64) {
 	m := &r.members[worker]
 	if m.life != life {
@@ -98,11 +98,11 @@ func (r *Roster) Applied(worker int, life uint32, seq uint64) {
 	m.window.settle()
 }
 
-// Step numbers a push among all pushes of its worker: a later life's come after it. A cut is said in
-// such numbers, since a life that begins while servers agree on one has pushes of its own.
+// Step numbers a push among all pushes of its worker: those of a later life come after those of an earlier one. Cuts
+// are given in such numbers, since a life that begins while servers agree on a cut has pushes of its own.
 func Step(life uint32, seq uint64) uint64 { return uint64(life)<<seqBits | seq }
 
-// SeqOf is the push's number in its life.
+// SeqOf returns the sequence number, within its life, of a [Step].
 func SeqOf(step uint64) uint64 { return step & (1<<seqBits - 1) }
 
 const seqBits = 40
@@ -113,28 +113,27 @@ func (r *Roster) Last(worker int) uint64 {
 	return Step(m.life, m.window.Last())
 }
 
-// Reached says whether every push up to that [Step] of a worker is in the tables, or never will be since the worker is
-// gone, or that life of it.
+// Reached reports whether every push of a worker up to that [Step] is in the tables, or never will be, since the worker
+// or that life is gone.
 func (r *Roster) Reached(worker int, step uint64) bool {
 	m, life, seq := &r.members[worker], uint32(step>>seqBits), SeqOf(step)
 	return seq == 0 || m.state != alive || m.life > life || m.life == life && m.window.Reached(seq)
 }
 
-// Positions are how far a worker's threads are in their data with what is in the tables, of all its lives and of what
-// the tables were loaded from.
+// Positions are the places in the data that a worker's threads have reached with pushes in the tables, of all its lives
+// and of the checkpoint that the tables were loaded from.
 func (r *Roster) Positions(worker int) []progress.Position { return r.members[worker].window.at }
 
-// Short says whether the others may be in later epochs than a worker's position, since it was lost and has not caught
-// up with them.
+// Short reports whether a worker may be in an earlier epoch than the others, since it was lost and has not caught up.
 func (r *Roster) Short(worker int) bool {
 	m := &r.members[worker]
 	return m.state == dead || m.state == alive && m.short
 }
 
-// Late says whether a worker was started again, and has met no others since.
+// Late reports whether a worker was started again, and has taken part in no collective since.
 func (r *Roster) Late(worker int) bool { return r.members[worker].late }
 
-// Met takes note of workers that have taken part in a collective together: one that is in as late an epoch as any has
+// Met notes the workers that have taken part in a collective together: a worker that is in the latest epoch of all has
 // caught up.
 func (r *Roster) Met(here []bool) {
 	last := 0
@@ -150,23 +149,23 @@ func (r *Roster) Met(here []bool) {
 	}
 }
 
-// Resume takes the positions of all workers from what the tables were loaded from, before any has joined.
+// Resume sets the positions of all workers to those of the loaded checkpoint, before any has joined.
 func (r *Roster) Resume(positions [][]progress.Position) {
 	for w := range min(len(positions), len(r.members)) {
 		r.members[w].window.at = slices.Clone(positions[w])
 	}
 }
 
-// Living is the life of a worker that is in the job.
+// Living returns the life of a worker, and whether it is in the job.
 func (r *Roster) Living(worker int) (life uint32, lives bool) {
 	m := &r.members[worker]
 	return m.life, m.lives()
 }
 
-// Waits takes note whether a worker waits for others.
+// Waits notes whether a worker waits for others.
 func (r *Roster) Waits(worker int, waits bool) { r.members[worker].waits = waits }
 
-// Computes says whether any of some workers shows life, and does not wait for others itself.
+// Computes reports whether any of some workers shows life and is not waiting for others itself.
 func (r *Roster) Computes(workers []int, now time.Time) bool {
 	return slices.ContainsFunc(workers, func(w int) bool {
 		m := &r.members[w]
@@ -174,40 +173,40 @@ func (r *Roster) Computes(workers []int, now time.Time) bool {
 	})
 }
 
-// Seen is when a worker showed life last.
+// Seen is the time of a worker's last sign of life.
 func (r *Roster) Seen(worker int) time.Time { return r.members[worker].seen }
 
-// OthersSeenSince says whether any worker but this one has shown life since a time.
+// OthersSeenSince reports whether any other worker has shown life since t.
 func (r *Roster) OthersSeenSince(worker int, t time.Time) bool {
 	since := func(m member) bool { return m.seen.After(t) }
 	return slices.ContainsFunc(r.members[:worker], since) || slices.ContainsFunc(r.members[worker+1:], since)
 }
 
-// Leads says whether a worker is the lowest that is in the job, or may come to it, among all or beside those that are
-// late.
+// Leads reports whether a worker is the lowest of those that are in the job or may join it; late workers do not count
+// as lower.
 func (r *Roster) Leads(worker int) bool {
 	return !slices.ContainsFunc(r.members[:worker], func(m member) bool {
 		return !m.Gone() && !m.fenced && m.ends == "" && !m.late
 	})
 }
 
-// Parting says that a worker has said that it ends, and is not out of the job yet.
+// Parting reports that a worker has announced its end, and is not yet out of the job.
 func (r *Roster) Parting(worker int) bool {
 	return r.members[worker].state == alive && r.members[worker].ends != ""
 }
 
-// Ended says whether any worker below one has said that it ends before its work is done, and is not out of the job yet.
+// Ended reports whether any worker below that number has announced its end, and is not yet out of the job.
 func (r *Roster) Ended(below int) bool {
 	return slices.ContainsFunc(r.members[:below], func(m member) bool { return m.state == alive && m.ends != "" })
 }
 
-// HasLeft says that this life of a worker has stopped before.
+// HasLeft reports that this life of a worker has stopped before.
 func (r *Roster) HasLeft(h *wire.Header) bool {
 	return int64(h.Worker) < int64(len(r.members)) && r.members[h.Worker].state == left &&
 		r.members[h.Worker].life == h.Life
 }
 
-// Left are the lives that have stopped, by worker, and 0 for others; nil if there are none.
+// Left are the lives that have stopped, by worker, and 0 for other workers; nil if there are none.
 func (r *Roster) Left() (lives []uint32) {
 	for w := range r.members {
 		if m := &r.members[w]; m.state == left {
@@ -220,33 +219,33 @@ func (r *Roster) Left() (lives []uint32) {
 	return lives
 }
 
-// End takes note that a worker ends before its work is done: nothing of this life counts any more, and another may
-// begin, which is expected to where it returns.
+// End notes that a worker ends before its work is done: nothing more of this life counts, and another life may begin,
+// which is expected if returns is true.
 func (r *Roster) End(worker int, why string, returns bool) {
 	m := &r.members[worker]
 	m.ends, m.returns = cmp.Or(why, "it did not say why"), returns
 }
 
-// Broken takes note that a worker that ends was killed alone: others end for no reason of its.
+// Broken notes that a worker's end was noticed by its connection: it was killed alone, and the others do not end.
 func (r *Roster) Broken(worker int) { r.members[worker].mute = true }
 
-// Begun says whether any worker has joined.
+// Begun reports whether any worker has joined.
 func (r *Roster) Begun() bool { return r.members.begun() }
 
-// Alive says whether any worker is in the job, and has not said that it ends.
+// Alive reports whether any worker is in the job and has not announced its end.
 func (r *Roster) Alive() bool {
 	return slices.ContainsFunc(r.members, func(m member) bool { return m.state == alive && m.ends == "" })
 }
 
-// Heard says whether any such worker has shown life lately.
+// Heard reports whether any such worker has shown life within Hope's grace.
 func (r *Roster) Heard(now time.Time) bool {
 	return slices.ContainsFunc(r.members, func(m member) bool {
 		return m.state == alive && m.ends == "" && r.Hope.hears(&m, now)
 	})
 }
 
-// Leave takes a worker out that has stopped.
+// Leave takes out a worker that has stopped.
 func (r *Roster) Leave(worker int) { r.members[worker].state = left }
 
-// Gone says that a worker has left, or is dead and no other life of it is awaited.
+// Gone reports that a worker has left, or is dead without another life awaited.
 func (r *Roster) Gone(worker int) bool { return r.members[worker].missed() }

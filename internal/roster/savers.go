@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Savers say which of the workers in the job saves its checkpoints: the lowest, but none that is late,
-// which does not know how far the job is, before another.
+// Savers decides which of the workers in the job saves its checkpoints: the lowest one that is not late, since a late
+// worker does not know how far the job is; a late one only if all are.
 type Savers struct {
 	hope    *Hope
 	members members
@@ -14,21 +14,22 @@ type Savers struct {
 	leaving []uint32 // by worker: the life that saves a last time
 }
 
-// asked is whether a worker was asked to end, as it has said.
+// asked records whether a worker was asked to end, as it reports.
 type asked struct {
 	ends bool
-	sure bool // of that, whatever the next heartbeat says
+	sure bool // it stays so, whatever the next heartbeat says
 }
 
-// Asked takes note whether a worker was asked to end, as it says when it asks who saves.
+// Asked notes whether a worker was asked to end, as it reports when it asks who saves.
 func (s *Savers) Asked(worker int, ends bool) { s.asked[worker] = asked{ends: ends, sure: ends} }
 
-// Beats takes note of what a worker's heartbeat says of that: the first behind such a call may have been sent before.
+// Beats notes whether a worker was asked to end, as its heartbeat reports. The first heartbeat after a call of Asked
+// may have been sent before it.
 func (s *Savers) Beats(worker int, ends bool) {
 	s.asked[worker] = asked{ends: ends || s.asked[worker].sure}
 }
 
-// Departing says whether a worker that was asked to end has not ended yet, and shows life.
+// Departing reports whether a worker that was asked to end has not ended yet, and shows life.
 func (s *Savers) Departing(now time.Time) bool {
 	for w := range s.members {
 		if m := &s.members[w]; m.state == alive && s.asked[w].ends && m.ends == "" && s.hope.hears(m, now) {
@@ -38,23 +39,24 @@ func (s *Savers) Departing(now time.Time) bool {
 	return false
 }
 
-// Leaving are, by worker, the lives that save a last time, which must outlive a kill.
+// Leaving are, by worker, the lives that save a last time; they must survive a kill.
 func (s *Savers) Leaving() []uint32 { return s.leaving }
 
-// Leave takes note that a life saves a last time, after which another worker saves; false if that was known.
+// Leave notes that a life saves a last time, after which another worker saves; it returns false if that was noted
+// before.
 func (s *Savers) Leave(worker int, life uint32) bool {
 	known := s.leaving[worker] == life
 	s.leaving[worker] = life
 	return !known
 }
 
-// Saves says whether no worker that saves before this one lives and goes on.
+// Saves reports whether this worker saves: every worker before it has left or saves a last time.
 func (s *Savers) Saves(worker int) bool {
 	return !slices.ContainsFunc(s.before(worker), func(w int) bool { return s.leaving[w] != s.members[w].life })
 }
 
-// Others says of the workers in the job that save before one whether any goes on, and whether any that was asked to end
-// has not ended yet, and shows life. One that saves a last time ends then as well.
+// Others looks at the workers in the job that save before this one: goesOn reports whether any of them goes on, and
+// departs whether any that was asked to end, or that saves a last time, has not ended yet and shows life.
 func (s *Savers) Others(worker int, now time.Time) (goesOn, departs bool) {
 	for _, w := range s.before(worker) {
 		m := &s.members[w]
@@ -65,7 +67,7 @@ func (s *Savers) Others(worker int, now time.Time) (goesOn, departs bool) {
 	return goesOn, departs
 }
 
-// before are the workers in the job that save before one.
+// before returns the workers in the job that save before this one.
 func (s *Savers) before(worker int) (all []int) {
 	late := s.members[worker].late
 	for w := range s.members {

@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// Standing is how a worker stands, for who counts them.
+// Standing is the state of a worker, for counters.
 type Standing = state
 
 // The standings.
@@ -12,7 +12,7 @@ const (
 	Absent, Here, Left, Dead = absent, alive, left, dead
 )
 
-// Count is how many workers stand so.
+// Count is the number of workers in a state.
 func (r *Roster) Count(is Standing) (n int) {
 	for i := range r.members {
 		if r.members[i].state == is {
@@ -22,8 +22,8 @@ func (r *Roster) Count(is Standing) (n int) {
 	return n
 }
 
-// Member is how a worker stands: absent, here, expected back, left or dead. Since is when the life of one that is here
-// began, and when another was heard last; zero of one that is absent.
+// Member is the state of a worker: absent, here, expected back, left or dead. Since is when the life of a worker that
+// is here began, or the last sign of life of another; it is zero for an absent one.
 type Member struct {
 	Worker int
 	State  string
@@ -31,7 +31,7 @@ type Member struct {
 	Since  time.Time
 }
 
-// Members are all workers of the job.
+// Members returns the state of all workers.
 func (r *Roster) Members() []Member {
 	all := make([]Member, len(r.members))
 	for w := range r.members {
@@ -44,7 +44,7 @@ func (r *Roster) Members() []Member {
 	return all
 }
 
-// standing is how the worker stands, where the server hopes that workers come back.
+// standing is the state of a worker; hopes reports whether the server still expects workers back.
 func (m *member) standing(hopes bool) string {
 	switch {
 	case m.state == absent:
@@ -59,10 +59,10 @@ func (m *member) standing(hopes bool) string {
 	return "dead"
 }
 
-// Describe says how a worker stands, for a person.
+// Describe describes the state of a worker, for a person.
 func (r *Roster) Describe(w int, now time.Time) string { return r.members.describe(w, now) }
 
-// Dead lists the workers that ended without a word.
+// Dead lists the workers that were declared dead.
 func (r *Roster) Dead() (ws []int) {
 	for w := range r.members {
 		if r.members[w].state == dead {

@@ -8,40 +8,40 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// Window remembers which requests of one life of a worker were seen, by their sequence numbers, so that a push counts
-// once however often it arrives. The worker says below which number it needs no answer any more; a bounded number may
-// be outstanding.
+// Window records which requests of one life of a worker were seen, by their sequence numbers, so that a push counts
+// once however often it arrives. The worker acknowledges the number below which it needs no answers; a bounded number
+// of requests may be outstanding.
 type Window struct {
 	acked    uint64
 	requests map[uint64]*Request
 	// last is the highest push that was applied.
 	last uint64
-	// through is the highest number up to which every request is done, and at how far the worker's threads are with
-	// these. They stay where they are when a push was refused: lost.
+	// through is the highest number up to which every request is done, and at the places in the data that the worker's
+	// threads have reached with them. at no longer changes after a refused push, when lost is set.
 	through uint64
 	at      []progress.Position
 	lost    bool
-	// accepted is how many requests of the life count.
+	// accepted is the number of requests of the life that count.
 	accepted uint64
 }
 
-// Request is what became of a request that changes something.
+// Request is the outcome of a request that changes something.
 type Request struct {
 	Done       bool
 	Refusal    error // why it was refused, if it was
 	Outcome    wire.Outcome
-	seq, acked uint64 // as its frame says
+	seq, acked uint64 // as in its frame
 
-	// positions are how far the threads are whose gradients the request pushes; one is room for them in most requests.
+	// positions are the places of the threads whose gradients the request pushes; one is their memory in most requests.
 	positions []progress.Position
 	one       [1]progress.Position
 }
 
-// maxOutstanding is far above what a worker sends: a few for each of its threads.
+// maxOutstanding is far above what a worker sends: a few requests for each of its threads.
 const maxOutstanding = 4096
 
-// Enter returns the request of a number and whether it was seen before. That the worker needs no answers below acked
-// counts when the request is accepted, and as its first frame says.
+// Enter returns the request of a number, and whether it was seen before. acked, below which the worker needs no
+// answers, counts when the request is accepted, and as its first frame says.
 func (w *Window) Enter(seq, acked uint64) (r *Request, seen bool, err error) {
 	if acked > seq {
 		return nil, false, wire.Refuse(wire.StatusRefused, "step %d acknowledges the steps below %d: none after "+
@@ -67,13 +67,13 @@ func (w *Window) Enter(seq, acked uint64) (r *Request, seen bool, err error) {
 	return r, false, nil
 }
 
-// Accept takes note that a request counts, and with it what its frame acknowledges.
+// Accept notes that a request counts, and applies the acknowledgement in its frame.
 func (w *Window) Accept(r *Request) {
 	w.accepted++
 	w.forget(r.acked)
 }
 
-// Withdraw refuses a request that has changed nothing, and leaves no mark: another may come under the same number.
+// Withdraw refuses a request that has changed nothing, and frees its number for another request.
 func (w *Window) Withdraw(r *Request, why error) {
 	r.Refuse(why)
 	if w.requests[r.seq] == r {
@@ -81,17 +81,17 @@ func (w *Window) Withdraw(r *Request, why error) {
 	}
 }
 
-// Knows says whether a request was seen, or acknowledged before that.
+// Knows reports whether a request was seen, or is older than the acknowledged ones.
 func (w *Window) Knows(seq uint64) bool { return seq < w.acked || w.requests[seq] != nil }
 
-// Len is how many requests are remembered.
+// Len is the number of recorded requests.
 func (w *Window) Len() int { return len(w.requests) }
 
 // Last is the highest push that was applied.
 func (w *Window) Last() uint64 { return w.last }
 
-// Reached says whether every request up to that one is done; pushes of several threads overtake each other. A worker
-// sends each of its steps to every server, so what is missing is on its way.
+// Reached reports whether every request up to seq is done; pushes of several threads overtake each other. A worker
+// sends each of its steps to every server, so that a missing one is on its way.
 func (w *Window) Reached(seq uint64) bool {
 	if w.last < seq {
 		return false
@@ -104,13 +104,12 @@ func (w *Window) Reached(seq uint64) bool {
 	return true
 }
 
-// Positions are how far the worker's threads are with what is in the tables: every push up to there is, and none after
-// the first that is missing. The slice is valid until the next request.
+// Positions are the places in the data up to which every push of the worker's threads is in the tables; later pushes do
+// not count while one is missing. The slice is valid until the next request.
 func (w *Window) Positions() []progress.Position { return w.at }
 
-// settle goes through the requests that are done, in the order of their numbers and up to the first that is not, since
-// pushes overtake each other. Numbers that the worker has acknowledged and that were never here were other servers'
-// alone.
+// settle passes the requests that are done, in the order of their numbers, up to the first that is not, since pushes
+// overtake each other. Acknowledged numbers without a request here were sent to other servers alone.
 func (w *Window) settle() {
 	if w.acked > w.through+maxOutstanding {
 		w.leap()
@@ -124,7 +123,7 @@ func (w *Window) settle() {
 	}
 }
 
-// leap is settle over a gap that no loop over numbers should cross.
+// leap is settle for a large gap in the numbers, which no loop should cross.
 func (w *Window) leap() {
 	for _, seq := range slices.Sorted(maps.Keys(w.requests)) {
 		if r := w.requests[seq]; seq < w.acked && seq > w.through {
@@ -138,7 +137,7 @@ func (w *Window) leap() {
 	w.through = w.acked - 1
 }
 
-// pass takes the positions of a request, which is nil if it was another server's.
+// pass applies the positions of a request; a nil request was another server's.
 func (w *Window) pass(seq uint64, r *Request) {
 	w.through = seq
 	if r == nil {
@@ -152,7 +151,7 @@ func (w *Window) pass(seq uint64, r *Request) {
 	}
 }
 
-// forget drops what the worker has acknowledged.
+// forget drops the requests that the worker has acknowledged.
 func (w *Window) forget(acked uint64) {
 	if acked <= w.acked {
 		return
@@ -166,7 +165,7 @@ func (w *Window) forget(acked uint64) {
 	}
 }
 
-// settled is how many requests would be forgotten with that acknowledgement.
+// settled is the number of requests that such an acknowledgement would drop.
 func (w *Window) settled(acked uint64) (n int) {
 	for _, r := range w.requests {
 		if r.settled(acked) {
@@ -178,15 +177,15 @@ func (w *Window) settled(acked uint64) (n int) {
 
 func (r *Request) settled(acked uint64) bool { return r.seq < acked && r.Done }
 
-// Carry notes how far the threads are whose gradients the request pushes. The slice stays the caller's.
+// Carry stores the places of the threads whose gradients the request pushes. The slice stays the caller's.
 func (r *Request) Carry(positions []progress.Position) { r.positions = append(r.one[:0], positions...) }
 
-// Apply notes that a request counts, all but some of the rows that it had: in a round of several workers these are
-// counted for each of them, up to its own.
+// Apply notes that a request counts, except for dropped rows. In a round the dropped rows of all workers count for each
+// of them, up to the number of its own rows.
 func (r *Request) Apply(rows, dropped int, on uint64) {
 	dropped = min(dropped, rows)
 	r.Done, r.Outcome = true, wire.Outcome{Applied: uint32(rows - dropped), Dropped: uint64(dropped), On: on}
 }
 
-// Refuse notes that a request never will count.
+// Refuse notes that a request will never count.
 func (r *Request) Refuse(err error) { r.Done, r.Refusal = true, err }

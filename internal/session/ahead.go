@@ -8,23 +8,23 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// fetched are rows by embedding that a step needs, asked for when it begins or before, after so many of the worker's
-// meetings. They are of no use behind another meeting: rows may have become others, or be gone.
+// fetched are the rows that a step needs, by embedding, requested when it begins or earlier; met is the number of the
+// worker's meetings then. They are invalid after another meeting: rows may have changed, or be gone.
 type fetched struct {
 	rows []exchange.Rows
 	met  int64
 }
 
-// newFetched has room for rows, and none yet.
+// newFetched has memory for rows, and none yet.
 func newFetched(w *Worker) fetched {
 	return fetched{rows: newPull(w)}
 }
 
-// newPull has room for the rows of a step, and of those beside. It has two places for each embedding, in the layout's
-// order.
+// newPull makes memory for the rows of a step, and for those that it reads beside: two places for each embedding, in
+// the layout's order.
 func newPull(w *Worker) []exchange.Rows { return make([]exchange.Rows, 2*len(w.Layout.Embeddings)) }
 
-// reads is what a step has at a place of a pull: the rows of an embedding, and behind all of them those beside.
+// reads returns what a step has at a place of a pull: first the rows of each embedding, then the rows beside.
 func reads(st *optimizer.Step, at int) *optimizer.Rows {
 	switch n := len(st.Rows); {
 	case at < n:
@@ -35,9 +35,9 @@ func reads(st *optimizer.Step, at int) *optimizer.Rows {
 	return &none
 }
 
-var none optimizer.Rows // is read alone
+var none optimizer.Rows // read only
 
-// want readies room for the rows of ids. ids says which of a step's ids: its own, or the next batch's.
+// want makes room for the rows of ids. ids selects which of a step's ids: its own, or the next batch's.
 func (f *fetched) want(w *Worker, st *optimizer.Step, ids func(*optimizer.Rows) []uint64) {
 	f.met = w.meetings.Load()
 	for at := range f.rows {
@@ -45,7 +45,7 @@ func (f *fetched) want(w *Worker, st *optimizer.Step, ids func(*optimizer.Rows) 
 	}
 }
 
-// are says whether the prefetched rows are this step's rows.
+// are reports whether the prefetched rows are this step's rows.
 func (f *fetched) are(w *Worker, st *optimizer.Step) bool {
 	if st.Eval || f.met != w.meetings.Load() {
 		return false
@@ -58,19 +58,19 @@ func (f *fetched) are(w *Worker, st *optimizer.Step) bool {
 	return true
 }
 
-// give copies the rows into a step. are must have said yes.
+// give copies the rows into a step. are must have returned true.
 func (f *fetched) give(st *optimizer.Step) {
 	for at := range f.rows {
 		copy(reads(st, at).W, f.rows[at].W)
 	}
 }
 
-// idsOf and nextOf are which ids of a step are wanted: its own, or the ones of the batch behind it.
+// idsOf and nextOf select ids of a step: its own, or those of the next batch.
 func idsOf(r *optimizer.Rows) []uint64 { return r.IDs }
 
 func nextOf(r *optimizer.Rows) []uint64 { return r.Next }
 
-// knowsNext says that the ids of the step after st are known, if it has rows. An evaluation has no step after it.
+// knowsNext reports that the ids of the step after st are known, if it has rows. An evaluation has no next step.
 func knowsNext(st *optimizer.Step) bool {
 	for e := range st.Rows {
 		if st.Rows[e].Next == nil {
@@ -80,7 +80,7 @@ func knowsNext(st *optimizer.Step) bool {
 	return !st.Eval
 }
 
-// opOf is how a step's rows are asked for: an evaluation brings none to life.
+// opOf is the op that reads a step's rows: that of an evaluation creates none.
 func opOf(st *optimizer.Step) wire.Op {
 	if st.Eval {
 		return wire.OpPeek
@@ -88,7 +88,7 @@ func opOf(st *optimizer.Step) wire.Op {
 	return wire.OpStep
 }
 
-// own are a step's own rows, whose weights arrive where the step wants them. to has a place for each that reads gives.
+// own fills to with a step's own rows, whose weights arrive in the step. to has a place for each that reads returns.
 func own(to []exchange.Rows, st *optimizer.Step) []exchange.Rows {
 	for at := range to {
 		r := reads(st, at)

@@ -19,55 +19,55 @@ import (
 // waitUnit is the unit of the strategy's SendWaitTimes.
 const waitUnit = 10 * time.Millisecond
 
-// asyncSession trains without waiting for other workers: End copies the gradients and returns, and senders of the
-// session's own send them. What is copied or merged, what travels and when the training loop waits, so that gradients
-// don't grow stale without bound, is decided by [mode.SendQueue].
+// asyncSession trains without waiting for other workers: End copies the gradients and returns, and the session's
+// senders send them. [mode.SendQueue] decides what is copied or merged, what is sent, and when the training loop waits
+// so that gradients don't become arbitrarily stale.
 //
-// When the next batch is known, the pull of its rows travels with the gradients of this one: a round trip a step, which
-// a step waits for, and it sees every update of its own worker. With the strategy's LookAhead the pull goes when this
-// step begins and arrives while it computes; a step then misses the worker's last update. The training thread calls
-// Begin and End, and senders make requests. They meet at mu, which guards the queue; gradients and pulls belong to one
-// side at a time, as the queue says.
+// If the next batch is known, the pull of its rows travels with the gradients of this one: one round trip a step, which
+// the step waits for, and it includes every update of its own worker. With the strategy's LookAhead the pull is sent
+// when this step begins and arrives while it computes; a step then misses the worker's last update. The training thread
+// calls Begin and End, and senders make requests. Both use the queue under mu; gradients and pulls belong to one side
+// at a time, as the queue decides.
 type asyncSession struct {
 	w   *Worker
 	ctx context.Context         // of its requests
 	end context.CancelCauseFunc // ends ctx
-	// It goes with the gradient to servers, which count by it how stale that is.
-	from []uint64 // versions of the weights of the step under way, by server
-	met  int64    // the worker's meetings when its weights were brought; -1 before
-	// params are the thread's arrays, which senders never touch: staging has what comes meanwhile.
+	// from travels with the gradient; servers compute the gradient's staleness from it.
+	from []uint64 // by server: versions of the weights of the step under way
+	met  int64    // the worker's meetings when its weights were fetched; -1 before
+	// params are the thread's arrays, which senders never touch: staging holds what arrives meanwhile.
 	params []*optimizer.Param
 	has    int // the version of the dense weights in params
 	intake intake
 	merger *gradient.Merger
-	// staging has the dense weights that came and that no step has begun with.
+	// staging has the dense weights that arrived and that no step has begun with.
 	staging *staging
-	// senders and failed need no lock: channels hand over.
+	// senders and failed need no lock: they synchronize by channels.
 	senders senders
-	// A closed failed wakes the training thread from any wait.
+	// failed wakes the training thread from any wait when it is closed.
 	failed chan struct{} // closed when err is set
 
-	mu    sync.Mutex // guards what follows, and work that senders have not begun
+	mu    sync.Mutex // guards the fields below, and tasks that senders have not begun
 	queue *mode.SendQueue
-	// A place is the training thread's from Step to Filled, and a sender's from Next to Answered.
+	// gradients belong to the training thread from Step to Filled, and to a sender from Next to Answered.
 	gradients []*queued // by place of the queue
 	pulls     pulls
-	changed   signal // something was answered
+	changed   signal // a request was answered
 	err       error
 }
 
-// queued are the gradients of a step, or of several merged, in a place of the queue. It is the training thread's until
-// the place is filled, then a sender's until the request is answered.
+// queued are the gradients of a step, or of several merged, in a place of the queue. They belong to the training thread
+// until the place is filled, then to a sender until the request is answered.
 type queued struct {
 	gradient.Step
-	from []uint64 // versions of the weights that the first was computed on, by server
+	from []uint64 // by server: versions of the weights at which the first was computed
 	at   [1]progress.Position
 }
 
-// ErrSessionClosed says that a session is used after Close.
+// ErrSessionClosed means that a session is used after Close.
 var ErrSessionClosed = errors.New("session is closed")
 
-// It starts the goroutines, which Close or stop ends.
+// newAsync makes a session and starts its goroutines, which Close or stop ends.
 func newAsync(w *Worker, params []*optimizer.Param) *asyncSession {
 	queue := mode.NewSendQueue(mode.SendOptionsOf(w.Strategy))
 	s := &asyncSession{
@@ -91,7 +91,7 @@ func newAsync(w *Worker, params []*optimizer.Param) *asyncSession {
 }
 
 // Begin implements [optimizer.Session]. It waits for rows and, in a session's first step, for all weights; a step
-// without rows waits only where dense weights are late.
+// without rows waits only if dense weights are late.
 func (s *asyncSession) Begin(ctx context.Context, st *optimizer.Step) error {
 	if err := checkStep(s.w, st); err != nil {
 		return err
@@ -106,7 +106,7 @@ func (s *asyncSession) Begin(ctx context.Context, st *optimizer.Step) error {
 	if err := bring(ctx, st); err != nil {
 		return err
 	}
-	if len(st.Rows) == 0 { // the gradient is computed on dense weights alone
+	if len(st.Rows) == 0 { // the gradient depends on dense weights alone
 		s.has = s.staging.install(s.params, s.has, s.from)
 	} else {
 		s.has = s.staging.install(s.params, s.has, nil)
@@ -120,8 +120,8 @@ func (s *asyncSession) Begin(ctx context.Context, st *optimizer.Step) error {
 	return s.lookAhead(next)
 }
 
-// pullAll brings all weights of a step: of a session's first one, and of the first behind a meeting. Nothing of its own
-// is on its way then. met stays -1 before, so that a failed one is made again.
+// pullAll fetches all weights for a step: a session's first one, or the first after a meeting. None of the session's
+// requests is under way then. met stays -1 until the pushes are drained, so that a failed call is repeated.
 func (s *asyncSession) pullAll(ctx context.Context, st *optimizer.Step) error {
 	if err := s.drain(ctx); err != nil {
 		return err
@@ -137,8 +137,8 @@ func (s *asyncSession) pullAll(ctx context.Context, st *optimizer.Step) error {
 	return nil
 }
 
-// pull brings the rows of a step, if it has any; the dense weights come with answers to pushes. The versions that rows
-// were read at go to from, for this step's gradient.
+// pull fetches the rows of a step, if it has any; dense weights come with answers to pushes. The versions of the rows
+// go to from, for this step's gradient.
 func (s *asyncSession) pull(ctx context.Context, st *optimizer.Step) error {
 	if len(st.Rows) == 0 && !st.Eval {
 		return s.denseCame(ctx)
@@ -156,8 +156,8 @@ func (s *asyncSession) pull(ctx context.Context, st *optimizer.Step) error {
 	return nil
 }
 
-// End implements [optimizer.Session]. It returns when the gradient is copied, or has been merged into one that waits;
-// not when it was sent. An error may be of an earlier step: a session that has failed takes no more.
+// End implements [optimizer.Session]. It returns when the gradient is copied, or merged into one that waits, before it
+// is sent. Its error may be of an earlier step: a failed session accepts no further step.
 func (s *asyncSession) End(ctx context.Context, st *optimizer.Step) error {
 	if st.Eval {
 		return nil
@@ -184,8 +184,9 @@ func (s *asyncSession) End(ctx context.Context, st *optimizer.Step) error {
 	return s.filled(at, next)
 }
 
-// turn asks the queue what to do with a gradient, and waits while it says so: the training loop feels it when servers
-// are slow. at is a place that is the caller's until filled. An error means that the session is over, or ctx.
+// turn asks the queue what to do with a gradient, and waits as long as the queue requires: a training loop waits here
+// if servers are slow. at is a place that belongs to the caller until filled. An error means that the session is over,
+// or ctx.
 func (s *asyncSession) turn(ctx context.Context) (at int, turn mode.Turn, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -204,9 +205,8 @@ func (s *asyncSession) turn(ctx context.Context) (at int, turn mode.Turn, err er
 	}
 }
 
-// filled gives the queue the gradient that was written to a place, and the pull for the next step that travels with it,
-// if that is known. The gradient may be sent at once, or wait up to SendWaitTimes units for others to be merged with
-// it.
+// filled passes the queue the gradient in a place, with the pull for the next step that travels with it, if that is
+// known. The gradient may be sent at once, or wait up to SendWaitTimes units for others to be merged with it.
 func (s *asyncSession) filled(at int, next *pulling) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -220,7 +220,7 @@ func (s *asyncSession) filled(at int, next *pulling) error {
 	return nil
 }
 
-// waited is called when a gradient has waited long enough for others: it goes now, if it has not gone.
+// waited sends a gradient that has waited long enough for others, unless it was sent.
 func (s *asyncSession) waited(ticket uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -228,8 +228,8 @@ func (s *asyncSession) waited(ticket uint64) {
 	s.act()
 }
 
-// failure is what the session has failed of, nil if it has not, and how much may be lost by that. mu is held. Steps
-// that were trained and not acknowledged are counted in its text.
+// failure is the session's error, nil if it has not failed. Its text has the number of trained steps that are not
+// acknowledged, and may be lost. The caller holds mu.
 func (s *asyncSession) failure() error {
 	if n := s.queue.Unsent(); s.err != nil && n > 0 {
 		return fmt.Errorf("%w (trained steps that may be missing at the servers: %d)", s.err, n)
@@ -237,7 +237,8 @@ func (s *asyncSession) failure() error {
 	return s.err
 }
 
-// over is why the queue takes nothing more. mu is held. It is the session's failure, the end of the worker, or Close.
+// over is why the queue accepts nothing more: the session's failure, the end of the worker, or Close. The caller holds
+// mu.
 func (s *asyncSession) over() error {
 	if s.err != nil {
 		return s.failure()
@@ -245,7 +246,7 @@ func (s *asyncSession) over() error {
 	return describe(cmp.Or(context.Cause(s.w.Context), ErrSessionClosed), "training", s.w)
 }
 
-// sleep waits until something was answered. mu is held on entry and exit. Its caller looks again at what it waits for.
+// sleep waits until a request is answered. The caller holds mu, and checks its condition again.
 func (s *asyncSession) sleep(ctx context.Context, doing string) error {
 	changed := s.changed.wait()
 	s.mu.Unlock()
@@ -258,8 +259,8 @@ func (s *asyncSession) sleep(ctx context.Context, doing string) error {
 	}
 }
 
-// Nothing waits to be merged meanwhile: all goes at once. When it returns nil, servers have answered every push, and no
-// request is under way.
+// drain sends all gradients, without waiting for others to merge. When it returns nil, servers have answered every
+// push, and no request is under way.
 func (s *asyncSession) drain(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -274,8 +275,8 @@ func (s *asyncSession) drain(ctx context.Context) error {
 	return s.failure()
 }
 
-// Close implements [optimizer.Session]. What has not been sent when ctx ends is dropped, with the requests under way.
-// Without an error all that was trained has been acknowledged.
+// Close implements [optimizer.Session]. Gradients that are unsent when ctx ends are dropped, with the requests under
+// way. Without an error all that was trained has been acknowledged.
 func (s *asyncSession) Close(ctx context.Context) error {
 	err := s.drain(ctx)
 	if ctx.Err() != nil {
@@ -286,8 +287,8 @@ func (s *asyncSession) Close(ctx context.Context) error {
 	return err
 }
 
-// stop ends the senders. What is queued still goes if the servers are there. It waits for requests under way, which end
-// with the worker's Context at the latest.
+// stop ends the senders. Queued gradients are still sent if the servers answer. It waits for requests under way, which
+// end with the worker's Context at the latest.
 func (s *asyncSession) stop() {
 	s.mu.Lock()
 	s.queue.Close()

@@ -7,8 +7,8 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// checkStep refuses a step whose rows are not the layout's, before anything of it is sent. Sizes, ids and counts are
-// compared with the layout; numbers are looked at by the intake.
+// checkStep refuses a step whose rows do not fit the layout, before anything of it is sent. It compares sizes, ids and
+// counts with the layout; the intake checks the numbers.
 func checkStep(w *Worker, st *optimizer.Step) error {
 	l := w.Layout
 	if len(st.Rows) != len(l.Embeddings) {
@@ -39,7 +39,7 @@ func checkStep(w *Worker, st *optimizer.Step) error {
 	return nil
 }
 
-// checkBeside refuses rows beside a step's that are not the layout's. Such rows are read for a step and have no
+// checkBeside refuses rows beside a step's own that do not fit the layout. Such rows are read for a step and have no
 // gradient.
 func checkBeside(w *Worker, beside []optimizer.Rows) error {
 	if n := len(w.Layout.Embeddings); beside != nil && len(beside) != n {
@@ -66,7 +66,7 @@ func checkIDs(emb *layout.Embedding, ids []uint64) error {
 	return emb.CheckIDs(ids)
 }
 
-// increasing refuses ids that come twice or out of order: servers and merges rely on that.
+// increasing refuses ids that come twice or out of order, since servers and merges need that order.
 func increasing(ids []uint64) error {
 	for i := 1; i < len(ids); i++ {
 		if ids[i] <= ids[i-1] {
@@ -76,7 +76,7 @@ func increasing(ids []uint64) error {
 	return nil
 }
 
-// nameOf is a param's name for an error. A step may have no param at all there.
+// nameOf is a param's name for an error; a step may have no param there.
 func nameOf(p *optimizer.Param) string {
 	if p == nil {
 		return "no param"

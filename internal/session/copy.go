@@ -15,25 +15,25 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// modelCopy is a worker's copy of the model, which its sessions train together, with the old values from which what
-// they have changed is computed. Weights and old values of a row, and of a part of a dense param, change together under
-// the table's lock, so that their difference is always what the worker has trained and not sent.
+// modelCopy is a worker's copy of the model, which its sessions train together, with the old values from which changes
+// are computed. Weights and old values of a row, and of a part of a dense param, change together under the table's
+// lock, so that their difference is always what the worker has trained and not sent.
 type modelCopy struct {
-	// store is locked part by part: threads train different rows beside each other.
-	store table.Store    // of what follows: it numbers this worker's updates, and has their rate
+	// store is locked part by part: threads train different rows concurrently.
+	store table.Store    // of the fields below; it numbers this worker's updates, and has their rate
 	dense []*table.Dense // by param; nil for embeddings and frozen params
-	// The difference to the copy's weights is what the next exchange sends.
-	old [][]float32 // by param, of dense ones: what the servers had after the last exchange
+	// old is subtracted from the copy's weights for the next exchange.
+	old [][]float32 // by dense param: the servers' values after the last exchange
 	// rows are in the order of the layout's embeddings.
 	rows []copiedRows // by embedding
 	// version counts the changes of the dense weights, each after it was made. A session whose arrays have this version
 	// has nothing to copy.
 	version atomic.Uint64
-	// whole is read-locked by a step while it trains the copy, and locked while an exchange takes what has changed: it
-	// takes steps whole.
+	// whole is read-locked by a step while it trains the copy, and locked while an exchange takes the changes: an
+	// exchange takes only whole steps.
 	whole sync.RWMutex
-	// taken and sorter are the memory of takeRows, which one exchange has at a time.
-	taken  gradient.Rows // of one embedding, in no order
+	// taken and sorter are memory of takeRows; one exchange uses them at a time.
+	taken  gradient.Rows // of one embedding, unordered
 	sorter kernels.Uniquer
 }
 
@@ -42,12 +42,12 @@ type copiedRows struct {
 	*table.Sparse
 	of  *layout.Embedding
 	old *table.Old
-	// since is, by server, the tick of the table's clock since which all rows of the server come anew, 0 if only those
-	// come that have changed. since is not 0 between the first page of all rows and the last.
+	// since is, by server, the tick of the table's clock since which all rows of the server are sent again; 0 if only
+	// changed rows are. It is not 0 between the first page of all rows and the last.
 	since []uint32
 }
 
-// newModelCopy is a copy of the layout's params, trained by the rule, that begins with their weights.
+// newModelCopy makes a copy of the layout's params with their weights, trained by the rule.
 func newModelCopy(l *layout.Layout, rule optimizer.Rule) (*modelCopy, error) {
 	c := &modelCopy{dense: make([]*table.Dense, len(l.Params)), old: make([][]float32, len(l.Params))}
 	for i, p := range l.Params {
@@ -68,7 +68,7 @@ func newModelCopy(l *layout.Layout, rule optimizer.Rule) (*modelCopy, error) {
 	return c, nil
 }
 
-// addRows and addDense make the table of one param, and note what servers have of it: at first what it begins with.
+// addRows and addDense make the table of one param, and set the servers' values of it to its initial values.
 func (c *modelCopy) addRows(_ int, p *optimizer.Param, rule optimizer.Rule) error {
 	t, err := table.NewSparse(p, rule, table.Options{Numbered: true})
 	if err != nil {
@@ -91,7 +91,7 @@ func (c *modelCopy) addDense(i int, p *optimizer.Param, rule optimizer.Rule) err
 	return c.dense[i].Set(p.W)
 }
 
-// pullRows brings rows to where a step wants them; an evaluation brings none to life.
+// pullRows copies rows into a step; for an evaluation it creates none.
 func (c *modelCopy) pullRows(st *optimizer.Step) error {
 	for e := range st.Rows {
 		read := c.rows[e].Pull
@@ -105,8 +105,8 @@ func (c *modelCopy) pullRows(st *optimizer.Step) error {
 	return nil
 }
 
-// pullDense copies the dense weights into params that have a version's, and returns the version that they have now. It
-// copies nothing where has is the version still.
+// pullDense copies the dense weights into params that have version has, and returns the version that they have then. It
+// copies nothing if that is the current version.
 func (c *modelCopy) pullDense(params []*optimizer.Param, has uint64) (uint64, error) {
 	version := c.version.Load()
 	if has == version {
@@ -123,9 +123,9 @@ func (c *modelCopy) pullDense(params []*optimizer.Param, has uint64) (uint64, er
 	return version, nil
 }
 
-// train makes an update of the copy, numbered by number, and puts the dense weights after it into params, which had a
-// version's. It returns the version that they have now. Threads may do so beside each other. An error leaves the update
-// in parts, and the worker can't go on.
+// train makes an update of the copy, numbered by number, and copies the dense weights after it into params, which had
+// version has. It returns the version that they have then. Threads may call it concurrently. An error leaves a part of
+// the update in the copy, and the worker can't go on.
 func (c *modelCopy) train(own gradient.Step, number func() int64, params []*optimizer.Param, has uint64) (uint64,
 	error) {
 	c.whole.RLock()
@@ -141,7 +141,7 @@ func (c *modelCopy) train(own gradient.Step, number func() int64, params []*opti
 		}
 	}
 	if c.version.Add(1) == has+1 {
-		has++ // they are all this session's
+		has++ // all changes are this session's
 	}
 	for e, r := range own.Rows {
 		if len(r.IDs) == 0 {
@@ -154,16 +154,16 @@ func (c *modelCopy) train(own gradient.Step, number func() int64, params []*opti
 	return has, nil
 }
 
-// goOn has updates of the copy go on behind so many.
+// goOn sets the number of updates of the copy to updates.
 func (c *modelCopy) goOn(updates int64) {
 	c.whole.Lock()
 	defer c.whole.Unlock()
 	c.store.SetStep(updates)
 }
 
-// take moves the n-th part of what has changed into delta: of dense params and of rows trained since the last take, and
-// of other rows all that is left of them, unless that is kept. No step is in between when reset is called. Steps wait
-// for it, and it for the steps under way.
+// take moves the n-th part of the changes into delta: of dense params and of rows trained since the last take; of other
+// rows it moves all that is left, unless keep is set. reset is called without a step in between. Steps wait for take,
+// and take waits for the steps under way.
 func (c *modelCopy) take(delta *gradient.Step, n int, keep bool, reset func()) {
 	c.whole.Lock()
 	defer c.whole.Unlock()
@@ -178,8 +178,8 @@ func (c *modelCopy) take(delta *gradient.Step, n int, keep bool, reset func()) {
 	}
 }
 
-// takeRows is take for an embedding. What it leaves goes whole with the next take, unless the row is trained again
-// before. Ids go out ascending, each once.
+// takeRows is take for an embedding. What it leaves of a row is sent whole by the next take, unless the row is trained
+// again before. Ids are sent in ascending order, each once.
 func (c *modelCopy) takeRows(e int, push *gradient.Rows, n int, keep bool) {
 	dim, t := c.rows[e].Param().Dim(), &c.taken
 	t.IDs, t.G = t.IDs[:0], t.G[:0]
@@ -201,8 +201,7 @@ func (c *modelCopy) takeRows(e int, push *gradient.Rows, n int, keep bool) {
 	}
 }
 
-// receive takes over the servers' dense weights, by param. What the worker has changed since the take stays on top of
-// them.
+// receive stores the servers' dense weights, by param. The worker's changes since the take are kept on top of them.
 func (c *modelCopy) receive(arrived [][]float32) {
 	for i, d := range c.dense {
 		if d != nil {
@@ -212,9 +211,9 @@ func (c *modelCopy) receive(arrived [][]float32) {
 	c.version.Add(1)
 }
 
-// receiveRows takes over rows of a server. When these were all that it has, others of it are none any more, as of a
-// table that was shrunk or loaded meanwhile; what the worker has changed of them and not sent stays, as of a row that
-// is born. Pages of one server come in order, and of several beside each other.
+// receiveRows stores rows of a server. If these were the last of all rows that it has, its other rows no longer exist
+// there, as after a shrink or a load; unsent changes of them stay, as for a new row. Pages of one server come in order,
+// and pages of several servers concurrently.
 func (c *modelCopy) receiveRows(server int, p *exchange.Page) error {
 	r := &c.rows[p.Embedding]
 	if p.All {

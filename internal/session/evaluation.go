@@ -8,10 +8,10 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// evaluation reads the newest weights, as far as this worker must have seen them, and brings nothing to life. Any
-// number may be open beside sessions that train. It keeps nothing from step to step but memory.
+// evaluation reads the newest weights, at least as new as this worker must see them, and creates no rows. Any number
+// may be open beside training sessions. It keeps nothing from step to step but memory.
 type evaluation struct {
-	// pull is where rows arrive, and x brings dense weights into the arrays.
+	// pull is the memory for rows, and x writes dense weights into the arrays.
 	w    *Worker
 	x    *exchange.Exchange
 	pull []exchange.Rows
@@ -23,7 +23,7 @@ func newEvaluation(w *Worker, params []*optimizer.Param) *evaluation {
 	return v
 }
 
-// Rows arrive where the step wants them. Servers create none for ids that they don't know.
+// peek reads a step's rows into the step. Servers create none for unknown ids.
 func (v *evaluation) peek(ctx context.Context, st *optimizer.Step) error {
 	if err := checkStep(v.w, st); err != nil {
 		return err

@@ -9,20 +9,20 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// Frozen are a worker's values of frozen dense params, which training may compute without gradients, as batch norm does
-// its statistics. They take no part in pushes and pulls: servers have them in checkpoints alone. The zero version means
-// that none were set since the worker was made.
+// Frozen has a worker's values of frozen dense params, which training may compute without gradients, such as the
+// statistics of batch norm. They take no part in pushes and pulls: servers have them in checkpoints alone. The zero
+// version means that none were set since the worker was made.
 type Frozen struct {
 	l       *layout.Layout
 	version atomic.Int64 // how often they were set
-	mu      sync.Mutex   // guards what follows, and params' W while it is written
-	w       [][]float32  // by param; nil while they are the params' first values
+	mu      sync.Mutex   // guards the fields below, and params' W while it is written
+	w       [][]float32  // by param; nil while they are the params' initial values
 }
 
 // newFrozen has no values that were set.
 func newFrozen(l *layout.Layout) Frozen { return Frozen{l: l, w: make([][]float32, len(l.Params))} }
 
-// Set makes a copy of w the values of a param, which sessions see from their next step on. It may be called beside
+// Set sets the values of a param to a copy of w; sessions use them from their next step on. It may be called during
 // steps.
 func (f *Frozen) Set(param int, w []float32) {
 	f.mu.Lock()
@@ -31,9 +31,8 @@ func (f *Frozen) Set(param int, w []float32) {
 	f.version.Add(1)
 }
 
-// Install copies into params what was set since the version that they have, and returns the version that they have now.
-// Of version -1 they are new, and have nothing yet. A session calls it at each step; it copies only where values were
-// set since.
+// Install copies into params the values that were set since version has, and returns the version that they have then.
+// New params have version -1. A session calls it at each step; it copies only if values were set since.
 func (f *Frozen) Install(params []*optimizer.Param, has int64) int64 {
 	if f.version.Load() == has {
 		return has
@@ -51,8 +50,8 @@ func (f *Frozen) Install(params []*optimizer.Param, has int64) int64 {
 	return f.version.Load()
 }
 
-// Values are a copy of all, one param after the other, in the order of the layout. Where none were set these are the
-// first values of the params.
+// Values returns a copy of all values, one param after the other, in the order of the layout: the params' initial
+// values if none were set.
 func (f *Frozen) Values() []float32 {
 	f.mu.Lock()
 	defer f.mu.Unlock()

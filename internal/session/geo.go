@@ -11,25 +11,25 @@ import (
 )
 
 // geo is training in mode geo: the sessions of a worker train its copy of the model together. Every k steps an exchange
-// takes what has changed, sends it beside training, and takes over what came back. Steps of all threads train one copy,
-// each under the copy's locks. An exchange is one at a time.
+// takes the changes, sends them beside training, and stores the answers. Steps of all threads train one copy, under the
+// copy's locks. There is one exchange at a time.
 type geo struct {
 	w *Worker
 	// model has locks of its own.
 	model *modelCopy
 
-	// Who has put something into it may exchange, until it takes that out: enter and leave do so.
-	exchanging chan struct{} // holds one thing from an exchange's beginning to its end
+	// exchanging is a semaphore, used by enter and leave.
+	exchanging chan struct{} // has an element while an exchange is under way
 	sending    sync.WaitGroup
 	// x, delta, made and at belong to the holder of exchanging.
 	x *exchange.Exchange
 	// delta has room for all dense params from the start, and grows with rows.
-	delta gradient.Step       // what an exchange takes, in a gradient's place
-	made  int                 // updates that it is made of
-	at    []progress.Position // of the threads, with all that they had changed when it was taken
+	delta gradient.Step       // the changes that an exchange sends, in the form of a gradient
+	made  int                 // number of updates in delta
+	at    []progress.Position // positions of the threads, with all their changes when delta was taken
 
 	mu sync.Mutex // guards what follows
-	// begun says that the copy has what servers had when this worker joined.
+	// begun reports that the copy has what servers had when this worker joined.
 	begun bool
 	// steps and samples count what no exchange has taken.
 	steps   int // since the last exchange
@@ -39,7 +39,7 @@ type geo struct {
 	err error
 }
 
-// The copy begins with the params' weights; join brings the servers'.
+// newGeo makes a copy with the params' weights; join fetches the servers'.
 func newGeo(w *Worker) (*geo, error) {
 	model, err := newModelCopy(w.Layout, w.Rule)
 	if err != nil {
@@ -58,7 +58,7 @@ func newGeo(w *Worker) (*geo, error) {
 	return g, nil
 }
 
-// geoSession is one training thread's part in it. It has arrays of its own, which it fills from the copy.
+// geoSession is one training thread's part in geo. It has arrays of its own, which it fills from the copy.
 type geoSession struct {
 	g      *geo
 	params []*optimizer.Param
@@ -66,7 +66,7 @@ type geoSession struct {
 	has    uint64 // the version of the dense weights in params
 }
 
-// Begin implements [optimizer.Session]. It makes no request but the first: rows and weights are the copy's.
+// Begin implements [optimizer.Session]. Only the first call makes requests: rows and weights are the copy's.
 func (s *geoSession) Begin(ctx context.Context, st *optimizer.Step) (err error) {
 	if err := checkStep(s.g.w, st); err != nil {
 		return err
@@ -81,7 +81,7 @@ func (s *geoSession) Begin(ctx context.Context, st *optimizer.Step) (err error) 
 	return err
 }
 
-// End implements [optimizer.Session]. It may wait for the exchange before, when the next is due.
+// End implements [optimizer.Session]. If an exchange is due, it may wait for the one before.
 func (s *geoSession) End(ctx context.Context, st *optimizer.Step) error {
 	if st.Eval {
 		return nil
@@ -98,7 +98,7 @@ func (s *geoSession) End(ctx context.Context, st *optimizer.Step) error {
 }
 
 // count counts a step of this worker and returns its number. train calls it with the copy's read lock, so that an
-// exchange finds a step counted and made, or neither.
+// exchange finds a step both counted and made, or neither.
 func (g *geo) count(st *optimizer.Step) int64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -109,14 +109,14 @@ func (g *geo) count(st *optimizer.Step) int64 {
 	return g.model.store.Advance()
 }
 
-// Close implements [optimizer.Session]. What it has trained stays in the copy, and goes with the next exchange of the
-// worker.
+// Close implements [optimizer.Session]. What the session has trained stays in the copy, and is sent with the worker's
+// next exchange.
 func (s *geoSession) Close(context.Context) error {
 	s.g.w.closed(s)
 	return s.g.fail(nil)
 }
 
-// drain waits for the exchange on its way. It keeps others from beginning for a moment.
+// drain waits for the exchange under way. It keeps others from beginning meanwhile.
 func (s *geoSession) drain(ctx context.Context) error {
 	if err := s.g.enter(ctx); err != nil {
 		return err
@@ -125,5 +125,5 @@ func (s *geoSession) drain(ctx context.Context) error {
 	return s.g.fail(nil)
 }
 
-// stop waits for it too, when the client's life has ended.
+// stop waits for the exchange too, after the client's life has ended.
 func (s *geoSession) stop() { s.g.sending.Wait() }

@@ -12,8 +12,8 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// due begins an exchange when its time has come, beside training. If the last one is not over, the training loop waits.
-// A failed exchange is the error of the next step.
+// due begins an exchange beside training if k steps have been made. If the last one is not over, the training loop
+// waits. The error of a failed exchange is returned by the next step.
 func (g *geo) due(ctx context.Context) error {
 	if due, err := g.isDue(); !due || err != nil {
 		return err
@@ -28,20 +28,20 @@ func (g *geo) due(ctx context.Context) error {
 	g.take(g.w.Workers)
 	g.sending.Go(func() {
 		defer g.leave()
-		_ = g.fail(g.send(g.w.Context)) // the next step tells
+		_ = g.fail(g.send(g.w.Context)) // the next step returns it
 	})
 	return ctx.Err()
 }
 
-// The steps of all threads together count.
+// isDue counts the steps of all threads together.
 func (g *geo) isDue() (bool, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.steps >= g.w.Strategy.KSteps, g.err
 }
 
-// settle sends all that is left, whole, and takes over what came back. Other threads may train beside it; what they
-// change behind the take is left.
+// settle sends all changes that are left, whole, and stores the answers. Other threads may train meanwhile; changes
+// after the take are left.
 func (g *geo) settle(ctx context.Context) error {
 	if err := g.enter(ctx); err != nil {
 		return err
@@ -57,8 +57,8 @@ func (g *geo) settle(ctx context.Context) error {
 	return g.finish(ctx, g.send)
 }
 
-// finish makes an exchange, and leaves, also when ctx ends before it has ended: what was taken can't be taken again,
-// and what servers have said of their changes they don't say twice. The caller has entered.
+// finish makes an exchange, and leaves, even if ctx ends before the exchange: changes can't be taken twice, and servers
+// do not report the same changes twice. The caller has entered.
 func (g *geo) finish(ctx context.Context, exchange func(context.Context) error) error {
 	over := make(chan error, 1)
 	g.sending.Go(func() {
@@ -73,8 +73,8 @@ func (g *geo) finish(ctx context.Context, exchange func(context.Context) error) 
 	}
 }
 
-// take takes the n-th part of what has changed. n is the number of workers for an exchange beside training, and 1 for
-// all that is left. The caller has entered.
+// take takes the n-th part of the changes. n is the number of workers for an exchange beside training, and 1 for all
+// that is left. The caller has entered.
 func (g *geo) take(n int) {
 	g.model.take(&g.delta, n, g.w.Strategy.GeoRest == strategy.GeoRestKeep, func() {
 		g.mu.Lock()
@@ -85,7 +85,7 @@ func (g *geo) take(n int) {
 	})
 }
 
-// send makes an exchange of what was taken. The push carries how many updates it is made of in the place of a round.
+// send exchanges what was taken. The push carries its number of updates in place of a round.
 func (g *geo) send(ctx context.Context) error {
 	step, acked := g.w.Servers.Sequence.Begin()
 	err := g.x.Run(ctx, exchange.Request{Op: wire.OpStep, Round: mode.Round(g.made), Push: g.delta, Positions: g.at,
@@ -100,8 +100,8 @@ func (g *geo) send(ctx context.Context) error {
 	return g.receive(ctx)
 }
 
-// receive takes over the rows that have changed at the servers, and the rate. Servers are asked all at once, each page
-// after page.
+// receive fetches the rows that have changed at the servers, and the rate. All servers are asked at once, each page by
+// page.
 func (g *geo) receive(ctx context.Context) error {
 	var rated error
 	var asking sync.WaitGroup
@@ -122,8 +122,8 @@ func (g *geo) receive(ctx context.Context) error {
 	return describe(err, "bringing what has changed", g.w)
 }
 
-// page brings as many changed rows of a server as one frame holds. Each page has a number of its own: servers keep what
-// they gave under it, and give the same when it is asked for again.
+// page fetches as many changed rows of a server as one frame holds. Each page has a number of its own: servers keep the
+// page under it, and repeat it for a repeated request.
 func (g *geo) page(ctx context.Context, s int) (more bool, err error) {
 	if len(g.model.rows) == 0 {
 		return false, nil
@@ -133,8 +133,8 @@ func (g *geo) page(ctx context.Context, s int) (more bool, err error) {
 	return g.x.Changed(ctx, s, step, acked, func(p *exchange.Page) error { return g.model.receiveRows(s, p) })
 }
 
-// refresh takes over what the servers have, and sends nothing. Changes that the worker has not sent stay on top. The
-// caller has entered.
+// refresh fetches the servers' weights, and sends nothing. Unsent changes of the worker stay on top. The caller has
+// entered.
 func (g *geo) refresh(ctx context.Context) error {
 	if err := g.x.Run(ctx, exchange.Request{Op: wire.OpStep}); err != nil {
 		return describe(err, "bringing weights", g.w)
@@ -143,8 +143,8 @@ func (g *geo) refresh(ctx context.Context) error {
 	return g.receive(ctx)
 }
 
-// join brings, once, what servers had before this worker began. Later it waits for nothing: exchanges go on beside
-// training. The first thread does it, and the others wait.
+// join fetches, once, what servers had before this worker began. The first thread does so, and the others wait; later
+// calls do not wait.
 func (g *geo) join(ctx context.Context) error {
 	if begun, err := g.state(); begun || err != nil {
 		return err
@@ -165,16 +165,16 @@ func (g *geo) join(ctx context.Context) error {
 	})
 }
 
-// state fails once an exchange has failed, or the worker's life has ended: a copy could train on for many steps before
-// its next exchange. begun says whether join has anything to do.
+// state fails once an exchange has failed, or the worker's life has ended: a copy could train for many steps before its
+// next exchange. begun reports that join has nothing left to do.
 func (g *geo) state() (begun bool, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.begun, cmp.Or(g.err, context.Cause(g.w.Context))
 }
 
-// enter waits until no exchange is on its way, and keeps others from beginning until leave. It does not look whether an
-// exchange has failed before.
+// enter waits until no exchange is under way, and keeps others from beginning until leave. It does not check whether an
+// earlier exchange has failed.
 func (g *geo) enter(ctx context.Context) error {
 	select {
 	case g.exchanging <- struct{}{}:
@@ -187,8 +187,7 @@ func (g *geo) enter(ctx context.Context) error {
 // leave ends what enter has begun.
 func (g *geo) leave() { <-g.exchanging }
 
-// fail remembers the first error: the worker's copy can't be trusted after it. It returns the first error, whichever it
-// is given.
+// fail stores the first error, after which the worker's copy can't be trusted, and returns the stored one.
 func (g *geo) fail(err error) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()

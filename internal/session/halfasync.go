@@ -15,9 +15,9 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// meeting is where the sessions of a worker meet in mode half_async, as [mode.Meeting] decides: when each has delivered
-// its gradient, they are merged into one push, and all go on with the dense weights that its answer brings. The thread
-// that delivers last sends the push for all, on its own goroutine; the others wait.
+// meeting merges the gradients of a worker's sessions in mode half_async, as [mode.Meeting] decides: when each session
+// has delivered its gradient, they are merged into one push, and all go on with the dense weights in its answer. The
+// thread that delivers last sends the push, on its own goroutine; the others wait.
 type meeting struct {
 	w *Worker
 	x *exchange.Exchange
@@ -25,39 +25,38 @@ type meeting struct {
 	staging *staging
 	merger  *gradient.Merger
 
-	mu sync.Mutex // guards what follows
-	// rules say who has delivered, and whose gradients go together; members are the sessions by the number that rules
-	// gave.
+	mu sync.Mutex // guards the fields below
+	// rules decide which gradients are merged; members are the sessions by the number that rules gave.
 	rules   mode.Meeting
 	members map[int]*halfSession
-	// All waits end with it or by themselves; they then look again.
-	pushed  signal              // a push has been answered
+	// pushed wakes all waits, which then check their conditions again.
+	pushed  signal              // sent when a push has been answered
 	err     error               // of a push; the meeting is over then
-	pushing bool                // a push is on its way
-	warned  time.Time           // when the log said last that threads wait
-	at      []progress.Position // of the push on its way
+	pushing bool                // a push is under way
+	warned  time.Time           // when the log last reported waiting threads
+	at      []progress.Position // of the push under way
 }
 
 // halfSession is one training thread's part in the meeting.
 type halfSession struct {
 	m *meeting
-	// number is the session's in the meeting, in the order of first steps.
+	// number is the session's number in the meeting, in the order of first steps.
 	number int
 	params []*optimizer.Param
 	intake intake
 	x      *exchange.Exchange
 	pull   []exchange.Rows
-	// g is a copy of the step's gradient, with room of its own.
+	// g is a copy of the step's gradient, with memory of its own.
 	g  gradient.Step
 	at progress.Position
-	// waiting is cleared when the push with g was answered, also where that has failed.
+	// waiting is cleared when the push with g was answered or has failed.
 	waiting bool // g is delivered, and not pushed yet
-	// Of another version than the meeting's the weights are copied anew.
-	version int   // of the dense weights in params; -1 of others
+	// version is compared with the meeting's; if they differ, the weights are copied again.
+	version int   // of the dense weights in params; -1 if they are an evaluation's
 	met     int64 // the worker's meetings when it trained last; -1 before
 }
 
-// It has no session yet.
+// newMeeting has no session yet.
 func newMeeting(w *Worker) *meeting {
 	m := &meeting{
 		w:       w,
@@ -89,22 +88,22 @@ func (m *meeting) open(params []*optimizer.Param) *halfSession {
 	return s
 }
 
-// Begin implements [optimizer.Session]. Rows are asked for by this thread; dense weights are the meeting's.
+// Begin implements [optimizer.Session]. This thread requests the rows; dense weights are the meeting's.
 func (s *halfSession) Begin(ctx context.Context, st *optimizer.Step) error {
 	if err := checkStep(s.m.w, st); err != nil {
 		return err
 	}
 	if s.x.NoDense = !st.Eval; st.Eval {
-		s.version = -1 // an evaluation sees the newest weights, and training goes on with all threads' weights
+		s.version = -1 // it overwrites the params with newer weights than the meeting's
 	} else if err := s.install(ctx); err != nil {
 		return err
 	}
 	return describe(s.x.Run(ctx, exchange.Request{Op: opOf(st), Pull: own(s.pull, st)}), "pulling", s.m.w)
 }
 
-// install makes the newest dense weights the params'. A session that comes while the others push waits for them. Its
-// first step, and its first behind a meeting of workers, brings what servers have. The params are this thread's own
-// arrays, so that each copies at its own pace.
+// install copies the newest dense weights into the params. If the others are pushing, it waits for them. A session's
+// first step, and its first after a meeting of workers, fetches the servers' weights. The params are this thread's own
+// arrays, so that each thread copies at its own pace.
 func (s *halfSession) install(ctx context.Context) error {
 	m := s.m
 	m.mu.Lock()
@@ -134,14 +133,14 @@ func (s *halfSession) End(ctx context.Context, st *optimizer.Step) error {
 	return s.deliver(ctx, st, s.m.rules.Deliver)
 }
 
-// EndAlone is End for a thread that can't wait for the others, which may have no more steps: its gradient goes with the
-// gradients that have been delivered. It still waits for the answer to that push.
+// EndAlone is End for a thread that can't wait for the others, which may have no more steps: its gradient is sent with
+// those that have been delivered. It still waits for the answer to that push.
 func (s *halfSession) EndAlone(ctx context.Context, st *optimizer.Step) error {
 	return s.deliver(ctx, st, s.m.rules.DeliverAlone)
 }
 
-// deliver hands the gradient over as note says, which is a method of rules, sends the push if it is complete, and waits
-// until its own was answered.
+// deliver delivers the gradient by note, which is a method of rules, sends the push if it is complete, and waits until
+// the session's own push was answered.
 func (s *halfSession) deliver(ctx context.Context, st *optimizer.Step, note func(session int) []int) error {
 	push, err := s.intake.Take(st)
 	if err != nil {
@@ -160,8 +159,8 @@ func (s *halfSession) deliver(ctx context.Context, st *optimizer.Step, note func
 	return m.await(ctx, func() bool { return s.waiting })
 }
 
-// await waits for pushes until the condition is no longer true. mu is held on entry and exit, and when it is asked. It
-// ends with ctx, the worker, or the strategy's wait timeout, and names how many threads have delivered.
+// await waits for pushes while condition returns true. The caller holds mu, as condition needs. It ends with ctx, the
+// worker, or the strategy's wait timeout, and its error has the number of threads that have delivered.
 func (m *meeting) await(ctx context.Context, condition func() bool) error {
 	if !condition() {
 		return m.err
@@ -195,11 +194,11 @@ func (m *meeting) await(ctx context.Context, condition func() bool) error {
 	return m.err
 }
 
-// speaks is for how long a thread waits before the log says so, and the pause between two lines.
+// speaks is how long a thread waits before the log reports it, and the pause between two lines.
 const speaks = 20 * time.Second
 
-// warn says once for all threads that wait which threads they wait for. A thread that has no more batches and is not
-// closed keeps all others waiting, and this is how a person learns of it.
+// warn logs once, for all waiting threads, which threads they wait for. A thread that has no more batches and is not
+// closed keeps all others waiting, and the log is the only sign of it.
 func (m *meeting) warn() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -220,8 +219,8 @@ func (m *meeting) warn() {
 		"of", m.rules.Sessions(), "missing", missing)
 }
 
-// push sends the sessions' gradients as one, and what may be ready when that is done. mu is held on entry and exit. An
-// error is the meeting's, and all its sessions' from then on.
+// push sends the sessions' gradients as one, and then any that have become complete. The caller holds mu. An error ends
+// the meeting, and is returned to all its sessions from then on.
 func (m *meeting) push(ctx context.Context, sessions []int) {
 	for len(sessions) > 0 {
 		all, at := m.merge(sessions)
@@ -247,8 +246,8 @@ func (m *meeting) push(ctx context.Context, sessions []int) {
 	}
 }
 
-// merge makes one gradient of the sessions', in the first one's memory, with the positions of all. The memory is in use
-// until the push was answered, since its session waits.
+// merge merges the sessions' gradients, in the first one's memory, with the positions of all. The memory is in use
+// until the push was answered, for which its session waits.
 func (m *meeting) merge(sessions []int) (gradient.Step, []progress.Position) {
 	all := &m.members[sessions[0]].g
 	m.at = append(m.at[:0], m.members[sessions[0]].at)
@@ -259,7 +258,7 @@ func (m *meeting) merge(sessions []int) (gradient.Step, []progress.Position) {
 	return *all, m.at
 }
 
-// send sends the merged gradient under a number of the worker's own. It returns when all servers have answered.
+// send sends the merged gradient under one of the worker's sequence numbers. It returns when all servers have answered.
 func (m *meeting) send(ctx context.Context, push gradient.Step, at []progress.Position) error {
 	step, acked := m.w.Servers.Sequence.Begin()
 	defer m.w.Servers.Sequence.End(step)
@@ -267,7 +266,7 @@ func (m *meeting) send(ctx context.Context, push gradient.Step, at []progress.Po
 	return describe(m.x.Run(ctx, r), "pushing", m.w)
 }
 
-// Close implements [optimizer.Session]. The others are no longer kept waiting.
+// Close implements [optimizer.Session]. The others no longer wait for this session.
 func (s *halfSession) Close(ctx context.Context) error {
 	m := s.m
 	m.w.closed(s)

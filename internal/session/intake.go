@@ -8,15 +8,14 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// intake takes gradients over from a session's steps, and names the worker whose gradients are refused. It belongs to
-// one session.
+// intake takes gradients from a session's steps, and names the worker in its errors. It belongs to one session.
 type intake struct {
 	*gradient.Intake
 	worker int
 }
 
-// newIntake is that of a session of params. Clips are the worker's part: by norm unless servers have a round's
-// gradients, by value where pushes may be added up.
+// newIntake makes the intake of a session of params. The worker clips by norm unless servers have a round's gradients,
+// and by value if pushes may be added up.
 func newIntake(w *Worker, params []*optimizer.Param) intake {
 	st := w.Strategy
 	clip := gradient.NewClipper(params, w.Rule, !mode.Of(st.Mode).Rounds, st.Sums(true))
@@ -24,7 +23,7 @@ func newIntake(w *Worker, params []*optimizer.Param) intake {
 	return intake{gradient.NewIntake(params, guard, clip), w.Worker}
 }
 
-// What it returns may alias the step's arrays, until the thread's next step begins.
+// Take returns a gradient that may alias the step's arrays, until the thread's next step begins.
 func (k intake) Take(st *optimizer.Step) (gradient.Step, error) {
 	s, err := k.Intake.Take(st)
 	if err != nil {

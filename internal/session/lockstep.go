@@ -10,11 +10,11 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// InTurn waits for the worker's turn, which lasts until done is called. A worker in lockstep does one thing at a time:
-// a push or the end of an epoch, which is over when all servers have closed the round, or a checkpoint, which holds
-// pushes. A save that found one of its worker's pushes on its way would hold it on one server while another, that has
-// closed the round, waits for the first server's sums of squares. Where workers are not in lockstep, nothing waits.
-// done must be called once. It fails when ctx or the worker's Context ends first, with what ended it.
+// InTurn waits for the worker's turn, which lasts until done is called; done must be called once. A worker in lockstep
+// does one thing at a time: a push, the end of an epoch, which is over when all servers have closed the round, or a
+// checkpoint, which holds pushes. A save that found one of its worker's pushes under way would hold it on one server
+// while another, that has closed the round, waits for the first server's sums of squares. Outside lockstep nothing
+// waits. InTurn fails when ctx or the worker's Context ends first, with the cause.
 func (w *Worker) InTurn(ctx context.Context, doing string) (done func(), err error) {
 	if !w.mode.Lockstep {
 		return func() {}, nil
@@ -30,7 +30,8 @@ func (w *Worker) InTurn(ctx context.Context, doing string) (done func(), err err
 }
 
 // EndEpoch implements [optimizer.Trainer]. In lockstep this worker parks: rounds of the epoch close without it, and its
-// next push belongs to the next phase. It returns when all servers know, and does not wait for other workers.
+// next push belongs to the next phase. It returns when all servers have noted that, and does not wait for other
+// workers.
 func (w *Worker) EndEpoch(ctx context.Context) error {
 	if err := w.Drain(ctx); err != nil {
 		return err
@@ -57,16 +58,15 @@ func (w *Worker) EndEpoch(ctx context.Context) error {
 	return nil
 }
 
-// Round is the round that the worker's next push belongs to. Requests carry it, and a server that is behind it lets
-// them wait.
+// Round is the round that the worker's next push belongs to. Requests carry it, and wait at a server that is behind it.
 func (w *Worker) Round() mode.Round {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.round.Round()
 }
 
-// Resume makes r that round; where workers have copies, it is how many updates this worker's goes on behind. It is
-// called when the worker joins, and after a load of everything.
+// Resume sets the worker's round to r; if workers have copies, r is the number of updates that this worker's copy
+// continues from. It is called when the worker joins, and after a load of everything.
 func (w *Worker) Resume(r mode.Round) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -79,7 +79,7 @@ func (w *Worker) Resume(r mode.Round) {
 	w.round.Resume(r)
 }
 
-// Pushed says that a push of the round was answered. The next push belongs to the next round from then on.
+// Pushed notes that a push of the round was answered: the next push belongs to the next round.
 func (w *Worker) Pushed() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -9,9 +9,9 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// Open implements [optimizer.Trainer]. Whether a session trains shows at its first step: one that only evaluates takes
-// no part in training, is not waited for, and any number may be open. It refuses arrays that differ from the layout,
-// since a gradient of another shape would be found only by a server.
+// Open implements [optimizer.Trainer]. A session's first step decides whether it trains: one that only evaluates takes
+// no part in training, is not waited for, and any number may be open. Open refuses arrays that differ from the layout,
+// since otherwise only a server would find a gradient of another shape.
 func (w *Worker) Open(params []*optimizer.Param) (optimizer.Session, error) {
 	w.mu.Lock()
 	begun, left := w.begun, w.left
@@ -28,7 +28,7 @@ func (w *Worker) Open(params []*optimizer.Param) (optimizer.Session, error) {
 	return &opened{w: w, params: params, frozen: -1}, nil
 }
 
-// sameParams refuses a session's arrays that are not the layout's. Names, shapes and their order must be the layout's.
+// sameParams refuses a session's arrays whose names, shapes or order differ from the layout's.
 func sameParams(want, got []*optimizer.Param) error {
 	if len(want) != len(got) {
 		return fmt.Errorf("a session of %d params: the objective has %d", len(got), len(want))
@@ -45,7 +45,7 @@ func sameParams(want, got []*optimizer.Param) error {
 	return nil
 }
 
-// Looks implements [optimizer.Looker]. A worker that has a copy of the model has all that is looked up.
+// Looks implements [optimizer.Looker]. It is false for a worker with a copy of the model, where all lookups are local.
 func (w *Worker) Looks() bool { return !w.mode.Copies }
 
 // opened is a session that becomes one of its mode at its first training step. It belongs to one thread, and needs no
@@ -53,14 +53,14 @@ func (w *Worker) Looks() bool { return !w.mode.Copies }
 type opened struct {
 	w      *Worker
 	params []*optimizer.Param
-	// look is of a session that has evaluated and not trained, and train of one that trains; train stays once it is
+	// look is set in a session that has evaluated and not trained, train in one that trains; train stays once it is
 	// set.
 	look   *evaluation
 	train  session
 	frozen int64 // the version of the frozen values in params
 }
 
-// begun makes the session one that trains, if the step is training; where workers have copies any step is, since the
+// begun makes a training session of the mode if the step trains; if workers have copies, for any step, since the
 // weights are the worker's own. o.train stays nil for a session that only evaluates.
 func (o *opened) begun(st *optimizer.Step) (err error) {
 	if o.train == nil && (!st.Eval || o.w.mode.Copies) {
@@ -69,7 +69,7 @@ func (o *opened) begun(st *optimizer.Step) (err error) {
 	return err
 }
 
-// Begin implements [optimizer.Session]. Weights of the step are in the session's arrays when it returns.
+// Begin implements [optimizer.Session]. The step's weights are in the session's arrays when it returns.
 func (o *opened) Begin(ctx context.Context, st *optimizer.Step) error {
 	if err := o.begun(st); err != nil {
 		return err
@@ -85,7 +85,7 @@ func (o *opened) Begin(ctx context.Context, st *optimizer.Step) error {
 	return o.look.peek(ctx, st)
 }
 
-// End implements [optimizer.Session]. A step that evaluates does nothing here.
+// End implements [optimizer.Session]. It does nothing for an evaluation.
 func (o *opened) End(ctx context.Context, st *optimizer.Step) error {
 	if err := o.begun(st); err != nil || o.train == nil {
 		return err
@@ -94,7 +94,7 @@ func (o *opened) End(ctx context.Context, st *optimizer.Step) error {
 }
 
 // EndAlone is End for a thread that can't wait for the others of its worker. Only half_async waits for other threads;
-// elsewhere it is End.
+// in other modes it is End.
 func (o *opened) EndAlone(ctx context.Context, st *optimizer.Step) error {
 	if half, ok := o.train.(*halfSession); ok {
 		return half.EndAlone(ctx, st)
@@ -110,7 +110,7 @@ func (o *opened) Close(ctx context.Context) error {
 	return o.train.Close(ctx)
 }
 
-// training makes a session of the strategy's mode. From then on Drain and Stop know it, until it is closed.
+// training makes a session of the strategy's mode, which Drain and Stop include until it is closed.
 func (w *Worker) training(params []*optimizer.Param) (session, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -125,7 +125,7 @@ func (w *Worker) training(params []*optimizer.Param) (session, error) {
 	return s, nil
 }
 
-// newSession makes a session that trains as the strategy's mode does. mu is held. In lockstep there is one at a time: a
+// newSession makes a session of the strategy's mode. The caller holds mu. In lockstep there is one at a time, since a
 // worker has one gradient in a round.
 func (w *Worker) newSession(params []*optimizer.Param) (session, error) {
 	switch {

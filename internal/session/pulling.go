@@ -8,24 +8,24 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// pulling is a pull of an asynchronous session, and the memory for it, which is used again. The training thread fills
-// it, a sender has it until done, then the thread reads it and puts it back.
+// pulling is a pull of an asynchronous session, with its memory, which is reused. The training thread fills it, it
+// belongs to a sender until done, then the thread reads it and puts it back.
 type pulling struct {
 	fetched
 	op   wire.Op
-	read []uint64      // versions of the weights, by server, when done
-	done chan struct{} // has room for the word that it is
+	read []uint64      // by server: versions of the weights, when done
+	done chan struct{} // has an element when it is done
 }
 
-// pulls are a session's. All is guarded by the session's mu.
+// pulls are a session's pulls, guarded by the session's mu.
 type pulls struct {
-	wanted [3]*pulling // by mode.Pull: asked for, not yet on its way
-	next   *pulling    // what the next Begin will need
+	wanted [3]*pulling // by mode.Pull: requested, not yet sent
+	next   *pulling    // for the next Begin
 	spare  []*pulling
 }
 
-// rowsFor is the pull that a step needs: that which was asked for ahead, or one of its own. A pull for other ids than
-// the step's is left: its rows are dropped when they come.
+// rowsFor returns the pull that a step needs: the one that was requested ahead, or a new one. A pull for other ids than
+// the step's is dropped when it arrives.
 func (s *asyncSession) rowsFor(st *optimizer.Step) (*pulling, error) {
 	if p := s.takeNext(st); p != nil {
 		return p, nil
@@ -40,7 +40,7 @@ func (s *asyncSession) rowsFor(st *optimizer.Step) (*pulling, error) {
 	return p, s.ask(kind, p)
 }
 
-// takeNext returns the pull that was asked for ahead, if it is for this step. nil means that the step makes a pull of
+// takeNext returns the pull that was requested ahead, if it is for this step; nil means that the step needs a pull of
 // its own.
 func (s *asyncSession) takeNext(st *optimizer.Step) *pulling {
 	s.mu.Lock()
@@ -56,7 +56,7 @@ func (s *asyncSession) takeNext(st *optimizer.Step) *pulling {
 	return p
 }
 
-// lookAhead asks for what the next step will need. mu is held. There is one such pull at a time.
+// lookAhead requests what the next step will need. The caller holds mu. There is one such pull at a time.
 func (s *asyncSession) lookAhead(next *pulling) error {
 	if err := s.ask(mode.PullRows, next); err != nil {
 		return err
@@ -65,8 +65,8 @@ func (s *asyncSession) lookAhead(next *pulling) error {
 	return nil
 }
 
-// denseCame waits for the dense weights that a step without rows should begin with. How late weights may be is the
-// queue's to say.
+// denseCame waits for the dense weights that a step without rows should begin with. The queue decides how late weights
+// may be.
 func (s *asyncSession) denseCame(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -78,7 +78,7 @@ func (s *asyncSession) denseCame(ctx context.Context) error {
 	return s.failure()
 }
 
-// newPulling is a pull for some ids of a step.
+// newPulling makes a pull for some ids of a step.
 func (s *asyncSession) newPulling(st *optimizer.Step, ids func(*optimizer.Rows) []uint64) *pulling {
 	p := s.room()
 	p.op = opOf(st)
@@ -86,7 +86,7 @@ func (s *asyncSession) newPulling(st *optimizer.Step, ids func(*optimizer.Rows) 
 	return p
 }
 
-// ask gives the queue a pull. mu is held. It fails where the queue takes nothing more.
+// ask passes a pull to the queue. The caller holds mu. It fails if the queue accepts nothing more.
 func (s *asyncSession) ask(kind mode.Pull, p *pulling) error {
 	if !s.queue.Want(kind) {
 		return s.over()
@@ -96,7 +96,7 @@ func (s *asyncSession) ask(kind mode.Pull, p *pulling) error {
 	return nil
 }
 
-// room is memory for a pull: that of one before, if it is free.
+// room is memory for a pull: that of an earlier one, if one is free.
 func (s *asyncSession) room() *pulling {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -108,7 +108,7 @@ func (s *asyncSession) room() *pulling {
 	return &pulling{fetched: newFetched(s.w), read: make([]uint64, len(s.w.Layout.Parts)), done: make(chan struct{}, 1)}
 }
 
-// putBack frees the memory of a pull that is done. No sender has it then.
+// putBack frees the memory of a pull that is done; no sender uses it then.
 func (s *asyncSession) putBack(p *pulling) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -118,7 +118,7 @@ func (s *asyncSession) putBack(p *pulling) {
 // await waits until a pull is done, the session has failed, or ctx ends.
 func (s *asyncSession) await(ctx context.Context, p *pulling) error {
 	select {
-	case <-s.failed: // whatever else has arrived
+	case <-s.failed: // even if the pull has arrived
 		return s.fails()
 	default:
 	}

@@ -8,28 +8,28 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// task is a request of an asynchronous session that a sender should make. A push and a pull may travel in one request:
-// then the pull is for the step behind.
+// task is a request for a sender of an asynchronous session. A push and a pull may share one request: then the pull is
+// for the next step.
 type task struct {
 	mode.Send
-	g *queued  // nil without
-	p *pulling // nil without
-	// seq numbers the push, and below acked all are answered. Pushes are numbered in the order of their steps.
+	g *queued  // nil without a push
+	p *pulling // nil without a pull
+	// seq is the number of the push, and all below acked are answered. Pushes are numbered in the order of their steps.
 	seq, acked uint64
 }
 
-// senders are a session's goroutines, and what they are given to do. work and receipt are closed, with mu held, when
-// the queue is over; then the goroutines end.
+// senders are a session's goroutines, with their tasks. work and receipt are closed, with mu held, when the queue is
+// over; then the goroutines end.
 type senders struct {
 	running sync.WaitGroup
-	work    chan task // has room for as many as may travel
-	// It has room for one word, and the queue gives no second before the first was answered.
+	work    chan task // has room for as many as may be under way
+	// receipt has room for one element; the queue asks for no second before the first was answered.
 	receipt chan struct{} // for the receiver
 	ended   bool          // both are closed
 }
 
-// start starts the session's goroutines: as many senders as requests may travel, and the receiver of dense weights if
-// it has one. Each has an exchange of its own, whose weights arrive in the staging.
+// start starts the session's goroutines: as many senders as requests may be under way, and the receiver of dense
+// weights if it has one. Each has an exchange of its own, whose weights arrive in the staging.
 func (s *asyncSession) start() {
 	for range cap(s.senders.work) {
 		x := s.staging.exchange(s.w.Servers)
@@ -41,8 +41,8 @@ func (s *asyncSession) start() {
 	}
 }
 
-// act hands out what the queue says should go now, and ends the goroutines when it is over. mu is held. It never waits:
-// work has room for all requests that the queue lets travel.
+// act starts what the queue wants to be sent now, and ends the goroutines when the queue is over. The caller holds mu.
+// It never waits: work has room for all requests that may be under way.
 func (s *asyncSession) act() {
 	for next, ok := s.queue.Next(); ok; next, ok = s.queue.Next() {
 		t := task{Send: next, p: s.pulls.wanted[next.Pull]}
@@ -63,7 +63,7 @@ func (s *asyncSession) act() {
 	}
 }
 
-// send is a sender: one request after another. It runs on its own goroutine until work is closed.
+// send is a sender: it makes one request after another. It runs on its own goroutine until work is closed.
 func (s *asyncSession) send(x *exchange.Exchange) {
 	for t := range s.senders.work {
 		x.NoDense = !t.Dense
@@ -72,7 +72,7 @@ func (s *asyncSession) send(x *exchange.Exchange) {
 	}
 }
 
-// receive brings dense weights when the queue says so. It runs on its own goroutine until receipt is closed.
+// receive fetches dense weights when the queue asks for it. It runs on its own goroutine until receipt is closed.
 func (s *asyncSession) receive(x *exchange.Exchange) {
 	for range s.senders.receipt {
 		err := s.make(x, task{})
@@ -80,8 +80,8 @@ func (s *asyncSession) receive(x *exchange.Exchange) {
 	}
 }
 
-// make makes a request: a push, a pull, both, or of dense weights alone. It returns when the servers that it needs have
-// answered, or with why one has not. The memory of the task is not touched behind it.
+// make makes a request: a push, a pull, both, or one for dense weights alone. It returns when the servers that it needs
+// have answered, or with the error of one. It does not use the task's memory after that.
 func (s *asyncSession) make(x *exchange.Exchange, t task) error {
 	r := exchange.Request{Op: wire.OpStep}
 	if t.p != nil {
@@ -92,7 +92,7 @@ func (s *asyncSession) make(x *exchange.Exchange, t task) error {
 		doing = "pushing"
 		defer s.w.Servers.Sequence.End(t.seq)
 		r.Push, r.From, r.Positions, r.Seq, r.Acked = g.Step, g.from, g.at[:], t.seq, t.acked
-		r.All = true // a save waits on every server for the same steps
+		r.All = true // a save waits for the same steps on every server
 	}
 	if err := x.Run(s.ctx, r); err != nil {
 		return describe(err, doing, s.w)
@@ -107,7 +107,7 @@ func (s *asyncSession) make(x *exchange.Exchange, t task) error {
 	return nil
 }
 
-// answered takes note of a request's end. The place of its gradient is free then, and a thread that waits for the pull
+// answered handles the end of a request. The place of its gradient becomes free, and a thread that waits for the pull
 // goes on.
 func (s *asyncSession) answered(t task, err error) {
 	s.mu.Lock()
@@ -119,7 +119,7 @@ func (s *asyncSession) answered(t task, err error) {
 	s.settle(err)
 }
 
-// received takes note of the end of a request of the receiver. It says nothing of gradients.
+// received handles the end of a request of the receiver, which has no gradients.
 func (s *asyncSession) received(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -127,7 +127,8 @@ func (s *asyncSession) received(err error) {
 	s.settle(err)
 }
 
-// settle goes on after a request. The first error is the session's. mu is held. All who sleep look again.
+// settle continues after a request. The first error becomes the session's. The caller holds mu. All waiters check
+// again.
 func (s *asyncSession) settle(err error) {
 	if err != nil && s.err == nil {
 		s.err = err

@@ -1,9 +1,9 @@
 package session
 
-// signal wakes all who wait for it. A lock of its owner's guards it.
+// signal wakes all its waiters. It is guarded by a lock of its owner.
 type signal struct{ sent chan struct{} }
 
-// wait is closed when the signal is sent next.
+// wait returns a channel that the next send closes.
 func (s *signal) wait() <-chan struct{} {
 	if s.sent == nil {
 		s.sent = make(chan struct{})
@@ -11,7 +11,7 @@ func (s *signal) wait() <-chan struct{} {
 	return s.sent
 }
 
-// send wakes all that wait now; a wait that begins behind it needs the next.
+// send wakes all current waiters; a later wait needs another send.
 func (s *signal) send() {
 	if s.sent != nil {
 		close(s.sent)

@@ -8,16 +8,16 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// staging is where the dense weights of answers wait until a step begins with them. Answers overtake each other, so
-// that the version of each server's part is kept: older weights never replace newer ones. It is shared by the exchanges
-// of a session's senders, or of a meeting's.
+// staging holds the dense weights of answers until a step begins with them. Answers overtake each other, so that it
+// keeps the version of each server's part: older weights never replace newer ones. The exchanges of a session's
+// senders, or of a meeting, share it.
 type staging struct {
-	mu sync.Mutex // guards what follows; an exchange holds it while it writes
+	mu sync.Mutex // guards the fields below; an exchange holds it while it writes
 	// dense is by param, nil for embeddings and frozen ones; it begins with the weights of the arrays.
 	dense [][]float32
-	// A version is the count of changes that its server gave the weights.
-	newest  []uint64 // versions of dense, by server
-	version int      // of dense: counts what has arrived
+	// newest has each server's count of changes of its weights.
+	newest  []uint64 // by server: versions of dense
+	version int      // of dense: counts arrivals
 }
 
 // newStaging begins with the weights of params.
@@ -31,23 +31,22 @@ func newStaging(w *Worker, params []*optimizer.Param) *staging {
 	return s
 }
 
-// exchange is an exchange whose dense weights arrive here. Its Install is the lock, which it holds while it writes an
-// answer's weights.
+// exchange makes an exchange whose dense weights arrive here. It holds the lock while it writes an answer's weights.
 func (s *staging) exchange(servers *exchange.Servers) *exchange.Exchange {
 	x := exchange.New(servers)
 	x.Dense, x.Install, x.Newest = s.dense, &s.mu, s.newest
 	return x
 }
 
-// arrived says that an exchange has brought weights.
+// arrived notes that an exchange has written weights.
 func (s *staging) arrived() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.version++
 }
 
-// install gives params the weights, in the place of a version's, and returns the version that they have now.
-// It sets versions, unless that is nil, to the servers'.
+// install copies the weights into params, unless they have the current version, and returns the version that they have
+// then. It sets versions, unless nil, to the servers'.
 func (s *staging) install(params []*optimizer.Param, has int, versions []uint64) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -9,25 +9,25 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// syncSession trains in rounds: the answer to a push comes when its round has closed, and brings the new weights. Rows
-// of the next batch come with it when that batch is known; else they take a round trip of their own.
+// syncSession trains in rounds: the answer to a push comes when its round has closed, and has the new weights. It also
+// has the rows of the next batch if that batch is known; otherwise they take a round trip of their own.
 type syncSession struct {
 	w *Worker
-	// x is the session's own: one request at a time goes by it.
+	// x is the session's own, for one request at a time.
 	x      *exchange.Exchange
 	intake intake
-	// pull has the rows of a step whose ids were not known before, ahead the ones that came with the last push.
+	// pull has the rows of a step whose ids were not known before, ahead those that came with the last push.
 	pull  []exchange.Rows
 	ahead fetched
-	came  bool // what ahead has came with the last push
-	// A session that has met other workers since asks for all weights: versions may name weights that were foreseen, or
-	// loaded.
+	came  bool // ahead has rows that came with the last push
+	// met makes a session that has met other workers since ask for all weights: its versions may be of weights that
+	// were predicted, or replaced by a load.
 	met int64 // the worker's meetings when it trained last
-	// at is the position that goes with a push.
+	// at is the position that is sent with a push.
 	at [1]progress.Position
 }
 
-// newSync is a session of params, with no weights yet but those that the arrays have.
+// newSync makes a session of params with the weights in their arrays.
 func newSync(w *Worker, params []*optimizer.Param) *syncSession {
 	s := &syncSession{w: w, x: exchange.New(w.Servers), intake: newIntake(w, params),
 		pull: newPull(w), ahead: newFetched(w)}
@@ -35,8 +35,8 @@ func newSync(w *Worker, params []*optimizer.Param) *syncSession {
 	return s
 }
 
-// Begin implements [optimizer.Session]. Rows that came with the last push need no request, as long as the worker met no
-// others in between and the batch is the one that was announced.
+// Begin implements [optimizer.Session]. Rows that came with the last push need no request, if the worker has met no
+// others since and the batch is the announced one.
 func (s *syncSession) Begin(ctx context.Context, st *optimizer.Step) error {
 	if err := checkStep(s.w, st); err != nil {
 		return err
@@ -50,14 +50,14 @@ func (s *syncSession) Begin(ctx context.Context, st *optimizer.Step) error {
 	}
 	if met := s.w.meetings.Load(); !st.Eval && s.met != met {
 		s.met = met
-		s.x.Forget() // the weights of a version may have been foreseen
+		s.x.Forget() // weights of the same version may have been predicted
 	}
 	r := exchange.Request{Op: opOf(st), Round: s.w.Round(), Pull: own(s.pull, st)}
 	return describe(s.x.Run(ctx, r), "pulling", s.w)
 }
 
-// End implements [optimizer.Session]. It returns when the round has closed, with its weights in the arrays. A step has
-// one number from the first request to the last, so that it counts once. When it fails, the gradient may count or not.
+// End implements [optimizer.Session]. It returns when the round has closed, with its weights in the arrays. All
+// requests of a step have one sequence number, so that it counts once. After an error the gradient may count or not.
 func (s *syncSession) End(ctx context.Context, st *optimizer.Step) error {
 	if st.Eval {
 		return nil
@@ -89,7 +89,7 @@ func (s *syncSession) End(ctx context.Context, st *optimizer.Step) error {
 	return nil
 }
 
-// Close implements [optimizer.Session]. Nothing is on its way between two steps.
+// Close implements [optimizer.Session]. No request is under way between two steps.
 func (s *syncSession) Close(context.Context) error {
 	s.w.closed(s)
 	return nil

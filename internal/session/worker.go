@@ -18,21 +18,21 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// Config is what sessions know of their worker and its job.
+// Config has what sessions need to know of their worker and its job.
 type Config struct {
-	// Worker is this worker's index, and Workers how many the job has.
+	// Worker is this worker's index, and Workers the number of workers in the job.
 	Worker, Workers int
 	// Layout has the params that every session trains, in one order.
 	Layout   *layout.Layout
 	Rule     optimizer.Rule
 	Strategy strategy.Strategy // with its defaults filled in
-	// Servers are how requests go out. Sessions know nothing else of the network.
+	// Servers sends the requests. Sessions have no other access to the network.
 	Servers *exchange.Servers
-	// Progress counts what the worker's threads train on; nil counts nothing.
+	// Progress counts what the worker's threads have trained on; nil counts nothing.
 	Progress *progress.Tracker
-	// Context ends with the worker; its cause says why. Requests and waits of all sessions end with it.
+	// Context ends with the worker, with the reason as its cause. Requests and waits of all sessions end with it.
 	Context context.Context
-	// UseRate gives use the factor on learning rates that servers have. No other factor is set before it returns.
+	// UseRate calls use with the servers' factor on learning rates. No other factor is set before it returns.
 	UseRate func(ctx context.Context, use func(factor float64)) error
 	Log     *slog.Logger
 }
@@ -41,27 +41,27 @@ type Config struct {
 // goroutine.
 type Worker struct {
 	Config
-	// Frozen are values that no rule changes, which the program sets.
+	// Frozen are values that no rule changes, and that the program sets.
 	Frozen Frozen
 
-	// mode are the traits of the strategy's mode, by which sessions differ.
+	// mode has the traits of the strategy's mode, by which sessions differ.
 	mode mode.Traits
-	// It is used in lockstep alone.
-	turn chan struct{} // has room for what is done one at a time
-	// meetings counts what workers do between steps: a step after it uses no weights that a session had before.
+	// turn is used in lockstep alone.
+	turn chan struct{} // has an element while the worker does something that must be done alone
+	// meetings counts the worker's meetings between steps: later steps do not use weights that a session had before.
 	meetings atomic.Int64
 
-	mu sync.Mutex // guards what follows
-	// round is where this worker is in the rounds of the job; modes without rounds don't move it.
+	mu sync.Mutex // guards the fields below
+	// round is where this worker is in the rounds of the job; it does not change in modes without rounds.
 	round   mode.Worker
-	updates int64 // that its copy of the model begins behind
-	// sessions are the ones that train and are not closed: evaluations are not among them.
+	updates int64 // updates that its copy of the model continues from
+	// sessions are the training sessions that are not closed, without evaluations.
 	sessions []session
-	// meeting is of mode half_async, and nil in others.
+	// meeting is nil in other modes than half_async.
 	meeting *meeting // where threads meet
 	// geo is made by the first session that trains.
-	geo *geo // where workers have copies
-	// begun says that Begin was called, left that Leave was.
+	geo *geo // if workers have copies
+	// begun reports that Begin was called, left that Leave was.
 	begun bool
 	left  bool
 }
@@ -69,24 +69,24 @@ type Worker struct {
 // session is what a worker needs of a training session.
 type session interface {
 	optimizer.Session
-	// drain waits until what it was given has been applied. It returns with an error where the session has failed
+	// drain waits until everything that it was given has been applied. It returns an error if the session has failed
 	// before, or ctx ends.
 	drain(ctx context.Context) error
-	// stop ends its goroutines. Nothing of the session runs any more when it returns. It is called when the worker's
-	// Context has ended.
+	// stop ends its goroutines, and returns when none of them runs any more. It is called when the worker's Context has
+	// ended.
 	stop()
 }
 
-// ErrClosed says that the worker has left.
+// ErrClosed means that the worker has left.
 var ErrClosed = errors.New("worker has left the job")
 
-// New is a worker whose sessions can be opened once it has begun. It begins no goroutine.
+// New makes a worker whose sessions can be opened after Begin. It starts no goroutine.
 func New(c Config) *Worker {
 	c.Progress = cmp.Or(c.Progress, new(progress.Tracker))
 	return &Worker{Config: c, mode: mode.Of(c.Strategy.Mode), turn: make(chan struct{}, 1), Frozen: newFrozen(c.Layout)}
 }
 
-// Begin says that the layout's params hold the servers' weights: training begins with them.
+// Begin is called when the layout's params hold the servers' weights, with which training begins.
 func (w *Worker) Begin() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -96,35 +96,35 @@ func (w *Worker) Begin() {
 	w.begun = true
 }
 
-// Leave says that no session begins to train from now on. Sessions that train go on until they are closed.
+// Leave prevents sessions from beginning to train. Sessions that train go on until they are closed.
 func (w *Worker) Leave() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.left = true
 }
 
-// trained counts a step, and is how far its thread is with it. Each step that trains is counted once, when its gradient
-// is taken over; the position goes with its push.
+// trained counts a step, and returns the place of its thread in the data after it. Each training step is counted once,
+// when its gradient is taken; the position is sent with its push.
 func (w *Worker) trained(st *optimizer.Step) progress.Position {
 	return w.Progress.Trained(st.Thread, st.Threads, st.Samples, st.Number)
 }
 
-// closed forgets a session.
+// closed removes a session.
 func (w *Worker) closed(s session) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.sessions = slices.DeleteFunc(w.sessions, func(o session) bool { return o == s })
 }
 
-// Stop ends the goroutines of all sessions, after Context has ended. It returns when they have ended.
+// Stop ends the goroutines of all sessions, after Context has ended, and returns when they have ended.
 func (w *Worker) Stop() {
 	for _, s := range w.open() {
 		s.stop()
 	}
 }
 
-// Drain waits until everything that sessions were given has been applied. It asks one session after the other, and
-// returns the errors of all. What threads push meanwhile it may wait for too.
+// Drain waits until everything that sessions were given has been applied, one session after the other, and returns the
+// errors of all. It may also wait for what threads push meanwhile.
 func (w *Worker) Drain(ctx context.Context) error {
 	var errs []error
 	for _, s := range w.open() {
@@ -133,15 +133,15 @@ func (w *Worker) Drain(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// open are the sessions that train now.
+// open returns the sessions that train now.
 func (w *Worker) open() []session {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.sessions)
 }
 
-// Settle drains and, where workers have copies, sends what exchanges have left. When it returns nil the servers have
-// all that this worker has trained, unless the strategy keeps the rest of a copy.
+// Settle drains and, if workers have copies, sends what exchanges have left. When it returns nil the servers have all
+// that this worker has trained, unless the strategy keeps the rest of a copy.
 func (w *Worker) Settle(ctx context.Context) error {
 	if err := w.Drain(ctx); err != nil {
 		return err
@@ -152,8 +152,8 @@ func (w *Worker) Settle(ctx context.Context) error {
 	return nil
 }
 
-// Refresh makes a worker's copy of the model, if it has one, what the servers have. It waits for an exchange on its way
-// first. ctx ends the wait and not the exchange.
+// Refresh updates a worker's copy of the model, if it has one, to what the servers have. It first waits for an exchange
+// under way. ctx ends the wait and not the exchange.
 func (w *Worker) Refresh(ctx context.Context) error {
 	g := w.copied()
 	if g == nil {
@@ -172,19 +172,18 @@ func (w *Worker) SetRateFactor(factor float64) {
 	}
 }
 
-// copied is the worker's copy of the model; nil where it has none.
+// copied returns the worker's copy of the model; nil if it has none.
 func (w *Worker) copied() *geo {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.geo
 }
 
-// Met says that the worker was between steps: others' updates may have come, and loads, and rows may be gone. The next
-// step of every session begins with what the servers have then. It is a count that sessions compare, so that none is
-// woken by it.
+// Met notes that the worker was between steps: updates of others may have come, and loads, and rows may be gone. The
+// next step of every session begins with the servers' weights. Sessions compare the count; Met wakes none of them.
 func (w *Worker) Met() { w.meetings.Add(1) }
 
-// Weights are W of params. They alias the params.
+// Weights returns W of each param. The slices alias the params.
 func Weights(params []*optimizer.Param) [][]float32 {
 	w := make([][]float32, len(params))
 	for i, p := range params {
@@ -193,7 +192,7 @@ func Weights(params []*optimizer.Param) [][]float32 {
 	return w
 }
 
-// describe names the worker, and what it was doing, before an error; nil stays nil.
+// describe prefixes an error with the worker and what it was doing; nil stays nil.
 func describe(err error, doing string, w *Worker) error {
 	if err == nil {
 		return nil
