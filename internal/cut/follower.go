@@ -4,8 +4,8 @@ import (
 	"slices"
 )
 
-// Follower is what a server does of the cuts that server 0 leads; server 0 has one too. It holds pushes for one cut,
-// and begins what it is ordered: its caller does that, and says so by [Follower.Idle] or [Follower.Did].
+// Follower is a server's state machine for the cuts that server 0 leads; server 0 has one too. It holds pushes for one
+// cut, and begins ordered works: its caller does a work, and reports its end with [Follower.Idle] or [Follower.Did].
 //
 //	         hold              idle            reach              steps are there
 //	(free) ───────> Settling ───────> Still ─────────> Nearing ─────┬───────────> Kept     pushes wait until free
@@ -14,20 +14,20 @@ import (
 //
 // In every state free ends the cut, and so does a report or a hold which shows that server 0 has ended it.
 type Follower struct {
-	number uint64 // of the cut that is held, 0 for none
+	number uint64 // the cut that is held, 0 for none
 	over   uint64 // no cut up to this one is held again
 	plan   Plan
 	state  stance
-	steps  []uint64 // of the cut, nil until they are said
+	steps  []uint64 // of the cut, nil until Reach is ordered
 	held   *Answer
-	said   []*Answer // to orders that were done
-	busy   Order     // what is being done; no work for nothing
-	vain   bool      // what is being written is to be removed
-	names  []Named   // of what can't be taken back, oldest first
+	said   []*Answer // answers to orders that were carried out
+	busy   Order     // the order that is carried out now; without a work if there is none
+	vain   bool      // the part that is being written is to be removed
+	names  []Named   // works that can't be undone, oldest first
 	closed error
 }
 
-// stance is how far a cut is on a server, as the drawing above has it.
+// stance is the state of a cut on a server, as in the drawing above.
 type stance uint8
 
 const (
@@ -38,15 +38,15 @@ const (
 	imaged
 )
 
-// Named is work that was done for good, under its name, with the answer. It is in the journal with what the work has
+// Named is a final work that was done, by its name, with the answer. The journal has it together with what the work has
 // changed.
 type Named struct {
 	Name string `json:"name,omitempty"`
 	Said []byte `json:"said,omitempty"`
 }
 
-// Order takes an order of server 0. A nil answer says that it is not there yet: the order comes again. begin is what
-// the caller is to do now, which may be that of an earlier order.
+// Order handles an order of server 0. A nil answer means that the order is not done yet and will be sent again. begin
+// is the work that the caller is to do now, which may belong to an earlier order.
 func (f *Follower) Order(o *Order) (a *Answer, begin Work) {
 	switch {
 	case f.closed != nil:
@@ -78,9 +78,8 @@ func (f *Follower) Order(o *Order) (a *Answer, begin Work) {
 	return nil, o.Work
 }
 
-// may says whether this server is where an order finds it in the first place. One that was started again may hold the
-// cut anew, by an order that came late, and have steps by then that the cut has not, or no image: only what can't be
-// taken back is done even so.
+// may reports whether this server is in a state for an order. A restarted server may hold the cut again because of a
+// late order, and have steps by then that are not in the cut, or no image: then it does nothing but final works.
 func (f *Follower) may(o *Order) bool {
 	switch o.Work {
 	case Reach:
@@ -91,7 +90,7 @@ func (f *Follower) may(o *Order) bool {
 	return true
 }
 
-// answer is what came of an order that was done, nil if none was.
+// answer returns the answer to an order that was carried out, nil if it was not.
 func (f *Follower) answer(w Work) *Answer {
 	for _, a := range f.said {
 		if a.Work == w {
@@ -101,7 +100,7 @@ func (f *Follower) answer(w Work) *Answer {
 	return nil
 }
 
-// beyond says whether a worker has come further than the steps of a cut.
+// beyond reports whether a worker has come further than the steps of a cut.
 func beyond(have, steps []uint64) bool {
 	for w := range have {
 		if w < len(steps) && have[w] > steps[w] {
@@ -111,7 +110,7 @@ func beyond(have, steps []uint64) bool {
 	return false
 }
 
-// hold begins to hold pushes. A cut with a higher number shows that the one before is over.
+// hold begins to hold pushes. A higher number shows that the cut before is over.
 func (f *Follower) hold(o *Order) (*Answer, Work) {
 	switch {
 	case o.Number <= f.over || o.Number < f.number:
@@ -122,14 +121,15 @@ func (f *Follower) hold(o *Order) (*Answer, Work) {
 		return f.held, ""
 	}
 	f.end(o.Number - 1)
-	if f.busy.Work != "" { // it comes to its end before
+	if f.busy.Work != "" { // the work under way ends first
 		return nil, ""
 	}
 	f.number, f.plan, f.state = o.Number, o.Plan, settling
 	return nil, Hold
 }
 
-// Idle says that no update is under way here since pushes are held, and what the tables have.
+// Idle reports that no update is under way since pushes are held, and what the tables have: the last step of each
+// worker, the number of updates, and whether the next checkpoint must be whole.
 func (f *Follower) Idle(steps []uint64, step int64, whole bool) {
 	if f.number == 0 || f.state != settling {
 		return
@@ -138,14 +138,14 @@ func (f *Follower) Idle(steps []uint64, step int64, whole bool) {
 	f.held = &Answer{Number: f.number, Work: Hold, Steps: steps, Step: step, Whole: whole}
 }
 
-// Resume holds the cut whose final work a process before this one has begun as server 0.
+// Resume holds the cut whose final work an earlier process of server 0 has begun.
 func (f *Follower) Resume(number uint64, plan Plan) {
 	f.number, f.plan, f.state = number, plan, still
 	f.held = &Answer{Number: number, Work: Hold}
 }
 
-// Did says what came of what was begun, or that it is not Wanted any more. remove says that the part which was written
-// is not wanted.
+// Did reports the result of the work that was begun, or that its cut is not Wanted any more. remove says that the
+// caller is to remove the part that was written.
 func (f *Follower) Did(said []byte, err error) (remove bool) {
 	o := f.busy
 	f.busy = Order{}
@@ -171,17 +171,16 @@ func (f *Follower) Did(said []byte, err error) (remove bool) {
 	return false
 }
 
-// Wanted says whether a cut is held here still.
+// Wanted reports whether a cut is still held.
 func (f *Follower) Wanted(number uint64) bool { return f.number == number && f.closed == nil }
 
-// UpTo is the last step of a worker that the cut has, when the steps are said.
+// UpTo returns the last step of a worker that the cut has, once Reach was ordered.
 func (f *Follower) UpTo(worker int) uint64 { return f.steps[worker] }
 
-// Busy is the order that is being done.
+// Busy returns the order that is being carried out.
 func (f *Follower) Busy() Order { return f.busy }
 
-// free lets pushes go on, and answers when nothing of the cut is being done any more. begin is Free if the part is to
-// be removed.
+// free lets pushes go on, and answers when no work of the cut is under way. begin is Free if the part is to be removed.
 func (f *Follower) free(o *Order) (a *Answer, begin Work) {
 	if o.Number == f.number {
 		if wrote := f.answer(Write); o.Vain && wrote != nil && wrote.Err == "" {
@@ -196,15 +195,15 @@ func (f *Follower) free(o *Order) (a *Answer, begin Work) {
 	return &Answer{Number: o.Number, Work: Free}, begin
 }
 
-// end says that all cuts up to a number are over.
+// end ends all cuts up to a number.
 func (f *Follower) end(number uint64) {
 	if f.over = max(f.over, number); f.number != 0 && f.number <= f.over {
 		f.number, f.plan, f.steps, f.held, f.said = 0, nil, nil, nil, nil
 	}
 }
 
-// Report takes a sign of life of server 0, with the highest number and the cut under way. One of before the hold ends
-// nothing.
+// Report handles a heartbeat of server 0, which has the highest number of a cut and the cut under way, 0 for none. A
+// late report, from before the hold, ends nothing.
 func (f *Follower) Report(last, under uint64) {
 	if under != 0 {
 		last = under - 1
@@ -212,18 +211,18 @@ func (f *Follower) Report(last, under uint64) {
 	f.end(last)
 }
 
-// Number is the cut that is held here, 0 for none.
+// Number returns the cut that is held here, 0 for none.
 func (f *Follower) Number() uint64 { return f.number }
 
-// Plan is that cut's.
+// Plan returns the plan of the cut that is held here.
 func (f *Follower) Plan() Plan { return f.plan }
 
-// Keeps says whether a cut is held here in which all steps are in the tables, and stay what they are.
+// Keeps reports whether a cut is held here and all its steps, and no others, are in the tables.
 func (f *Follower) Keeps(number uint64) bool {
 	return number != 0 && f.number == number && f.state == kept && f.closed == nil
 }
 
-// Holds says whether a worker's step must wait for the cut.
+// Holds reports whether a worker's step must wait for the cut.
 func (f *Follower) Holds(worker int, step uint64) bool {
 	if f.number == 0 || f.state == imaged || f.closed != nil {
 		return false
@@ -231,10 +230,10 @@ func (f *Follower) Holds(worker int, step uint64) bool {
 	return f.steps == nil || step > f.steps[worker]
 }
 
-// Names are the names of what was done for good, for the base of a journal.
+// Names returns the final works that were done, for the base of a journal.
 func (f *Follower) Names() []Named { return slices.Clone(f.names) }
 
-// Recall remembers a name, of this process or the one before.
+// Recall stores a final work of this process or an earlier one.
 func (f *Follower) Recall(n Named) {
 	f.names = append(slices.Clone(f.names), n)
 	if over := len(f.names) - remembers; over > 0 {
@@ -242,8 +241,8 @@ func (f *Follower) Recall(n Named) {
 	}
 }
 
-// Close ends all holding: the job fails. A server that ends for itself refuses orders before they come here, so that
-// they are sent again to the process that takes its place.
+// Close ends all holding, for a job that fails. A server that ends alone refuses orders before they reach the follower,
+// so that server 0 sends them again to the process that replaces it.
 func (f *Follower) Close(why error) { f.closed = why }
 
 func stale(o *Order) *Answer {

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Leader leads the cuts of a job, on server 0, one at a time: it numbers them, orders servers what to do, and ends
-// them. After each call its caller does what [Leader.Todo] says.
+// Leader leads the cuts of a job, on server 0, one at a time: it numbers them, sends orders to servers, and ends them.
+// After each call the caller carries out [Leader.Todo].
 //
 //	 ask         all hold         progress          all written       committed          all done
 //	────> Holding ──────> Asking ─────────> Working ───────────> Sealing ──────> Finishing ──────> Freeing ──> (next)
@@ -14,9 +14,9 @@ import (
 //	         │              │ └ to be read ───┘ └── reached ───────┼────────────────┘                 │
 //	         └──────────────┴────────────────── given up ──────────┴──────────────────────────────────┘
 //
-// A plan goes through the phases that it needs. Before Finishing everything can be taken back, and is when the
-// anchor is gone. From there on nothing is: the intent is in the journal, and a process that takes this one's place
-// goes on with it.
+// A plan goes through the phases that it needs. Before Finishing everything can be undone, and is if the anchor is
+// gone. From Finishing on nothing is undone: the intent is in the journal, and a process that replaces this one
+// continues with it.
 type Leader struct {
 	servers int
 	last    uint64 // the highest number
@@ -25,22 +25,21 @@ type Leader struct {
 	past    past
 	todo    Todo
 	closed  error
-	// dying is how many workers are being taken out of the job: nothing begins meanwhile that can't be taken back.
+	// dying is how many workers are being removed from the job. Meanwhile no final work begins.
 	dying int
 }
 
-// Todo is what a leader wants done: the records are in the journal before anything else happens.
+// Todo is what the caller must do. The records must be in the journal before anything else happens.
 type Todo struct {
 	Note []Record
 	Send []Sending
-	// Seal is the checkpoint whose parts are all written, to be committed: [Leader.Sealed] says what came of it.
+	// Seal is the checkpoint whose parts are all written, to be committed; [Leader.Sealed] takes the result.
 	Seal *Sealing
-	// Fail says why all roles go back to the last checkpoint.
+	// Fail says why all roles go back to the last checkpoint; nil if they don't.
 	Fail error
 }
 
-// Sending is an order to a server, sent again until it is answered, or until another order to that server takes its
-// place.
+// Sending is an order to a server. It is sent again until it is answered, or replaced by another order to that server.
 type Sending struct {
 	To int
 	*Order
@@ -55,7 +54,7 @@ type Sealing struct {
 	Parts   [][]byte
 }
 
-// phase is how far a cut is, as the drawing above has it.
+// phase is the state of a cut, as in the drawing above.
 type phase uint8
 
 const (
@@ -76,32 +75,32 @@ type led struct {
 	stage   Stage
 	owes    []Work // by server: the work of the order that it has not answered, "" for none
 	held    []*Answer
-	at      []uint64 // its steps, when all hold
+	at      []uint64 // the cut's steps, set when all hold
 	said    [][]byte // by server: of the last work
 	brought []byte
-	sealed  bool  // the checkpoint is whole
-	read    bool  // the anchor has read all that it wants
-	ready   bool  // a death is waited for, and then the final work begins
-	again   bool  // a new number is tried when this one is freed
-	why     error // it is given up
+	sealed  bool  // the checkpoint is committed
+	read    bool  // the anchor has read all it wants
+	ready   bool  // the final work begins when no worker is dying
+	again   bool  // begins again under a new number once this one is freed
+	why     error // set when the cut is given up
 }
 
-// mostTries is how often a cut is begun whose servers are started again in the middle of it.
+// mostTries is how many times a cut is begun if servers restart in the middle of it.
 const mostTries = 5
 
-// NewLeader is the leader of a job whose servers have seen no cut.
+// NewLeader returns the leader of a job whose servers have had no cut.
 func NewLeader(servers int) *Leader { return &Leader{servers: servers} }
 
-// Todo is what is to be done since it was last asked for.
+// Todo returns what is to be done since the last call of Todo.
 func (l *Leader) Todo() Todo {
 	t := l.todo
 	l.todo = Todo{}
 	return t
 }
 
-// Ask takes what a worker of the job says of its cut, and says how far that is. The worker waits until there is
-// [Told.News]. In rounds a worker asks when its round is reached, and pushes nothing before the cut lets it: so no
-// round closes in a cut.
+// Ask handles a worker's request about its cut, and returns the cut's state. The caller lets the worker wait until
+// there is [Told.News]. In rounds a worker asks when its round is reached, and pushes nothing before the cut lets it,
+// so that no round closes during a cut.
 func (l *Leader) Ask(a *Ask) Told {
 	if l.closed != nil {
 		return Told{Err: l.closed}
@@ -131,7 +130,7 @@ func (l *Leader) Ask(a *Ask) Told {
 	return Told{}
 }
 
-// onward takes the word of the anchor of the cut under way.
+// onward handles a request of the anchor of the cut under way.
 func (l *Leader) onward(c *led, a *Ask) Told {
 	switch speaks := l.Speaks(a); {
 	case a.GivesUp:
@@ -144,12 +143,12 @@ func (l *Leader) onward(c *led, a *Ask) Told {
 		l.finish()
 	case speaks && c.stage == Reached && a.Ends:
 		c.read = true
-		l.order(working, Reach) // as it has been all the time
+		l.order(working, Reach) // asks whether each server has held the cut all the time
 	}
 	if c.why != nil && !c.again {
 		return Told{Number: c.number, Err: c.why}
 	}
-	if p := l.past.call(a.ID); p != nil { // all servers have done it, and are let go
+	if p := l.past.call(a.ID); p != nil { // all servers have done it, and are being freed
 		return p.answer(a.Worker)
 	}
 	told := Told{Number: c.number, Stage: c.stage}
@@ -159,13 +158,13 @@ func (l *Leader) onward(c *led, a *Ask) Told {
 	return told
 }
 
-// Speaks says whether the cut under way waits for that word of its anchor.
+// Speaks reports whether the cut under way waits for this request of its anchor.
 func (l *Leader) Speaks(a *Ask) bool {
 	c := l.cut
 	return c != nil && c.ask.ID == a.ID && a.Number == c.number && a.Knows == c.stage && c.phase == asking
 }
 
-// Held is the number of the cut under way if that call's anchor is to bring progress to it, else 0.
+// Held returns the number of the cut under way if it waits for that call's anchor to bring progress, else 0.
 func (l *Leader) Held(id string) (number uint64) {
 	if c := l.cut; c != nil && c.ask.ID == id && c.phase == asking && c.stage == Held {
 		return c.number
@@ -173,23 +172,23 @@ func (l *Leader) Held(id string) (number uint64) {
 	return 0
 }
 
-// Whole says whether a checkpoint in the cut under way must be whole, since a server can't write what changed alone.
+// Whole reports whether a checkpoint in the cut under way must be whole, since a server can't write its changes alone.
 func (l *Leader) Whole() bool { return l.cut.whole() }
 
-// Fail gives up the cut under way for what went wrong with the word of its anchor.
+// Fail gives up the cut under way because of an error in its anchor's request.
 func (l *Leader) Fail(a *Ask, why error) {
 	if l.Speaks(a) {
 		l.giveUp(why)
 	}
 }
 
-// Knows says whether a call has come before, by its id.
+// Knows reports whether a call of that id is under way, queued or remembered.
 func (l *Leader) Knows(id string) bool {
 	is := func(a *Ask) bool { return a.ID == id }
 	return l.cut != nil && is(l.cut.ask) || slices.ContainsFunc(l.queue, is) || l.past.call(id) != nil
 }
 
-// next begins the cut that has waited longest.
+// next begins the call that has waited longest.
 func (l *Leader) next() {
 	if l.cut == nil && len(l.queue) > 0 && l.closed == nil {
 		first := l.queue[0]
@@ -198,7 +197,7 @@ func (l *Leader) next() {
 	}
 }
 
-// begin begins a cut under a new number, which is noted before any server is told.
+// begin begins a cut under a new number, which is recorded before any server has it.
 func (l *Leader) begin(a *Ask, try int) {
 	l.last++
 	l.todo.Note = append(l.todo.Note, Record{Led: l.last})
@@ -207,7 +206,7 @@ func (l *Leader) begin(a *Ask, try int) {
 	l.order(holding, Hold)
 }
 
-// order has all servers do a work.
+// order sends an order to all servers.
 func (l *Leader) order(p phase, w Work) {
 	l.cut.phase = p
 	for to := range l.servers {
@@ -232,10 +231,10 @@ func (l *Leader) send(to int, w Work) {
 	l.todo.Send = append(l.todo.Send, Sending{to, o})
 }
 
-// name is that of what can't be taken back. The number makes it one for the job, whatever was tried before.
+// name returns the name of the cut's final work. The number makes it unique in the job.
 func (c *led) name() string { return fmt.Sprintf("%s-%d", c.ask.Plan.Final(), c.number) }
 
-// steps are the cut's: of each worker the last that any server has.
+// steps returns the cut's steps: by worker, the last that any server has.
 func (c *led) steps() []uint64 {
 	steps := slices.Clone(c.held[0].Steps)
 	for _, h := range c.held[1:] {
@@ -246,17 +245,17 @@ func (c *led) steps() []uint64 {
 	return steps
 }
 
-// whole says whether a server can't write what changed alone.
+// whole reports whether a server can't write its changes alone.
 func (c *led) whole() bool {
 	return slices.ContainsFunc(c.held, func(h *Answer) bool { return h.Whole })
 }
 
-// Irrevocable says that servers do what can't be taken back: no worker is declared dead and none begins another life
-// before all have.
+// Irrevocable reports whether servers do a final work: until all have done it no worker is declared dead and none
+// begins another life.
 func (l *Leader) Irrevocable() bool { return l.cut != nil && l.cut.phase == finishing }
 
-// Gone says that a worker has left, is about to be declared dead, or begins another life: what it asked for is given up
-// if that can be. Servers are told before they let anything go on without the worker.
+// Gone reports that a worker has left, is about to be declared dead, or begins another life. Its calls are given up if
+// they can be. The orders in Todo must reach servers before the job goes on without the worker.
 func (l *Leader) Gone(worker int, why string) {
 	l.queue = slices.DeleteFunc(l.queue, func(a *Ask) bool { return a.Worker == worker })
 	if l.cut != nil && l.cut.ask.Worker == worker {
@@ -264,7 +263,7 @@ func (l *Leader) Gone(worker int, why string) {
 	}
 }
 
-// leave ends the cut of an anchor that is gone, unless it can't be taken back, or only has to be written still.
+// leave ends the cut of an anchor that is gone, unless it can't be undone, or nothing but writing a checkpoint is left.
 func (l *Leader) leave(why string) {
 	c := l.cut
 	if c.again {
@@ -277,18 +276,18 @@ func (l *Leader) leave(why string) {
 	l.giveUp(gaveUp(c.ask.ID, why))
 }
 
-// Dying says that a worker is being taken out of the job, until it Died: servers do so one after the other, and do
-// nothing meanwhile that can't be taken back.
+// Dying reports that a worker is being removed from the job, until Died: servers remove it one after the other, and
+// meanwhile no final work begins.
 func (l *Leader) Dying() { l.dying++ }
 
-// Died ends that.
+// Died reports that the worker was removed.
 func (l *Leader) Died() {
 	if l.dying--; l.dying == 0 && l.cut != nil && l.cut.ready {
 		l.finish()
 	}
 }
 
-// Report is what server 0 says with each of its signs of life, so that no server holds a cut that is over: the highest
+// Report returns what each heartbeat of server 0 carries, so that no server holds a cut that is over: the highest
 // number, and the cut under way, 0 for none.
 func (l *Leader) Report() (last, under uint64) {
 	if l.cut != nil {
@@ -297,7 +296,7 @@ func (l *Leader) Report() (last, under uint64) {
 	return l.last, under
 }
 
-// Close ends all waiting: the job fails, or this server ends.
+// Close ends all waiting, since the job fails or this server ends.
 func (l *Leader) Close(why error) {
 	l.closed, l.queue = why, nil
 }
@@ -308,7 +307,7 @@ func (l *Leader) fail(a *Ask, why error) Told {
 	return Told{Err: why}
 }
 
-// over notes that a call is over.
+// over records that a call is over.
 func (l *Leader) over(d *Done) {
 	l.todo.Note = append(l.todo.Note, Record{Done: d})
 	l.past.add(d)

@@ -8,7 +8,7 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// Answered takes a server's answer. One to an order that is not waited for any more changes nothing.
+// Answered handles a server's answer. An answer to an order that is not waited for any more changes nothing.
 func (l *Leader) Answered(from int, a *Answer) {
 	c := l.cut
 	if c == nil || a.Number != c.number || c.owes[from] != a.Work || l.closed != nil {
@@ -28,7 +28,7 @@ func (l *Leader) Answered(from int, a *Answer) {
 	c.owes[from] = ""
 	if a.Work == Hold {
 		c.held[from] = a
-		if c.phase == finishing { // it has come back, and does the final work now
+		if c.phase == finishing { // the server was restarted, and does the final work now
 			l.send(from, c.ask.Plan.Final())
 			return
 		}
@@ -38,7 +38,7 @@ func (l *Leader) Answered(from int, a *Answer) {
 	l.proceed()
 }
 
-// Unreachable says that a server has not answered an order for as long as a server may be away.
+// Unreachable reports that a server has not answered an order for as long as a server may be away.
 func (l *Leader) Unreachable(server int, why error) {
 	c := l.cut
 	if c == nil || c.owes[server] == "" {
@@ -47,7 +47,7 @@ func (l *Leader) Unreachable(server int, why error) {
 	switch c.phase {
 	case finishing:
 		l.back(fmt.Errorf("server %d can't be told of what other servers may have done: %w", server, why))
-	case freeing: // it is free by the next report
+	case freeing: // the next report frees it
 		c.owes[server] = ""
 		l.proceed()
 	default:
@@ -55,8 +55,8 @@ func (l *Leader) Unreachable(server int, why error) {
 	}
 }
 
-// refused goes on with what can't be taken back on a server that does not hold the cut any more: it holds again, some
-// pushes later.
+// refused handles a failed final work. A server that does not hold the cut any more is ordered to hold again, which may
+// be after some more pushes. Any other error makes the job go back to its last checkpoint.
 func (l *Leader) refused(from int, a *Answer) {
 	if a.Stale && a.Work != Hold {
 		l.send(from, Hold)
@@ -65,13 +65,13 @@ func (l *Leader) refused(from int, a *Answer) {
 	l.back(fmt.Errorf("server %d can't do what other servers have done: %s", from, a.Err))
 }
 
-// back has all roles go back to the last checkpoint.
+// back makes all roles go back to the last checkpoint.
 func (l *Leader) back(why error) {
 	l.todo.Fail = wire.Refuse(wire.StatusBack, "cut %d: %v: start the job again from its last checkpoint",
 		l.cut.number, why)
 }
 
-// proceed goes on when all servers have done what they were told to.
+// proceed goes to the next phase when all servers have answered.
 func (l *Leader) proceed() {
 	c := l.cut
 	if slices.ContainsFunc(c.owes, func(w Work) bool { return w != "" }) {
@@ -93,7 +93,7 @@ func (l *Leader) proceed() {
 	}
 }
 
-// allHold goes on when no server takes a push any more.
+// allHold goes on when all servers hold pushes.
 func (l *Leader) allHold() {
 	c := l.cut
 	c.at = c.steps()
@@ -127,7 +127,7 @@ func (l *Leader) allWorked() {
 	}
 }
 
-// Sealed says what came of a commit.
+// Sealed reports the result of a commit.
 func (l *Leader) Sealed(number uint64, err error) {
 	c := l.cut
 	if c == nil || c.number != number || c.phase != sealing || l.closed != nil {
@@ -146,11 +146,11 @@ func (l *Leader) Sealed(number uint64, err error) {
 	}
 }
 
-// finish begins what can't be taken back, if all servers have found the same to do it with.
+// finish begins the final work; for a load, only if all servers have found the same.
 func (l *Leader) finish() {
 	c := l.cut
 	plan := c.ask.Plan
-	if plan.Final() == "" { // it was read
+	if plan.Final() == "" { // the plan only reads
 		l.whole()
 		return
 	}
@@ -168,7 +168,7 @@ func (l *Leader) finish() {
 	l.order(finishing, plan.Final())
 }
 
-// differ says which server has found something else than server 0 in the directory that is loaded, nil for none.
+// differ returns an error that names a server which has found something else than server 0 in the loaded directory.
 func (c *led) differ() error {
 	for s, found := range c.said {
 		if !bytes.Equal(found, c.said[0]) {
@@ -184,7 +184,7 @@ func (l *Leader) intent() *Intent {
 		Brought: l.cut.brought}
 }
 
-// whole ends a cut whose work is done on all servers.
+// whole ends a cut whose works are done on all servers.
 func (l *Leader) whole() {
 	c := l.cut
 	d := &Done{Number: c.number, Ask: c.ask.past(), Step: c.held[0].Step, At: c.at, Said: slices.Clone(c.said)}
@@ -194,8 +194,8 @@ func (l *Leader) whole() {
 	l.order(freeing, Free)
 }
 
-// anew tries a cut under another number, since a server that was started again does not hold this one. An anchor that
-// has gone on with its steps has to ask in its turn again.
+// anew begins the cut again under another number, since a restarted server does not hold it. If the anchor has gone on
+// with its steps, the cut is given up: the anchor has to ask again in its turn.
 func (l *Leader) anew(server int) {
 	c := l.cut
 	why := gaveUp(c.ask.ID, fmt.Sprintf("server %d was started again", server))
@@ -207,7 +207,7 @@ func (l *Leader) anew(server int) {
 	l.free()
 }
 
-// giveUp ends a cut that has changed nothing yet. A commit under way comes to its end before.
+// giveUp ends a cut that has changed nothing yet. A commit under way ends first.
 func (l *Leader) giveUp(why error) {
 	c := l.cut
 	if c.why == nil {
@@ -219,7 +219,7 @@ func (l *Leader) giveUp(why error) {
 	}
 }
 
-// free lets pushes go on.
+// free orders all servers to let pushes go on.
 func (l *Leader) free() {
 	l.cut.ready = false
 	l.order(freeing, Free)

@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// past are the calls that are over, the last ones, oldest first.
+// past holds the last calls that are over, oldest first.
 type past []*Done
 
-// noStep is no update's number.
+// noStep is not the number of any update.
 const noStep = -1
 
-// call is the one of an id, nil if none is remembered.
+// call returns the call of an id, nil if none is remembered.
 func (all past) call(id string) *Done {
 	if i := slices.IndexFunc(all, func(p *Done) bool { return p.Ask.ID == id }); i >= 0 {
 		return all[i]
@@ -19,10 +19,10 @@ func (all past) call(id string) *Done {
 	return nil
 }
 
-// add remembers one more.
+// add stores a call.
 func (all *past) add(d *Done) {
 	for _, p := range *all {
-		if d.Number != 0 && p.Number == d.Number { // they share it
+		if d.Number != 0 && p.Number == d.Number { // the two calls share a cut
 			p.Told = append(p.Told, d.Ask.Worker)
 		}
 	}
@@ -35,7 +35,7 @@ func (all *past) add(d *Done) {
 	}
 }
 
-// outdate says that no checkpoint before has all that a server would save now, though no update was made since.
+// outdate records that earlier checkpoints lack what a server would save now, though no update was made since.
 func (all past) outdate() {
 	for _, p := range all {
 		if p.err == nil && p.Ask.Plan.Final() == "" {
@@ -44,10 +44,10 @@ func (all past) outdate() {
 	}
 }
 
-// same is a cut that did what the one under way is for: all workers that save after a barrier make one checkpoint, and
-// all that end a period end one. A checkpoint serves anybody at the very steps that it has. The end of a period serves
-// each worker once that has made no step since, and is behind the same barrier, as how it ends says: a worker that
-// knows of it wants another.
+// same returns a finished call that did what the cut under way is for: all workers that save after a barrier make one
+// checkpoint, and all that end a period end one. A checkpoint serves every worker at the same steps. The end of a
+// period serves each worker once, if the worker has made no step since and is behind the same barrier, which is in How:
+// a worker that already has its result wants another.
 func (all past) same(c *led) *Done {
 	if c.ask.Plan.Has(Read) {
 		return nil
@@ -58,13 +58,13 @@ func (all past) same(c *led) *Done {
 			return p
 		}
 		if !alike && p.err == nil && c.ask.Dir != "" && p.Ask.Dir == c.ask.Dir {
-			return nil // its files are there no more
+			return nil // its files were replaced
 		}
 	}
 	return nil
 }
 
-// alike says whether a call has done what another asks for.
+// alike reports whether a call has done what another asks for.
 func (d *Done) alike(a *Ask) bool {
 	return d.err == nil && slices.Equal(d.Ask.Plan, a.Plan) && bytes.Equal(d.Ask.How, a.past().How) &&
 		d.Ask.Dir == a.Dir
@@ -78,7 +78,7 @@ func (d *Done) serves(worker int, c *led) bool {
 		(worker >= len(c.at) || d.At[worker] == c.at[worker])
 }
 
-// answer tells a worker of a cut that is over.
+// answer returns the result of a call that is over, and records that the worker has it.
 func (d *Done) answer(worker int) Told {
 	if d.err == nil && !slices.Contains(d.Told, worker) {
 		d.Told = append(d.Told, worker)

@@ -7,12 +7,12 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// Work is something that servers do in a cut. A plan is made of some works; the others begin and end every cut.
+// Work is something that servers do in a cut. Plans consist of some works; the others begin and end every cut.
 type Work string
 
 const (
-	Hold  Work = "hold"  // pushes wait, and updates under way come to their end
-	Reach Work = "reach" // the steps of the cut come into the tables; an image, a list, or what is read is set aside
+	Hold  Work = "hold"  // pushes wait, and updates under way end
+	Reach Work = "reach" // the tables take the steps of the cut; an image, a list, or what is read is made
 	Free  Work = "free"  // the cut is over, and pushes go on
 
 	Write  Work = "write"  // each server writes its part of a checkpoint
@@ -20,13 +20,13 @@ const (
 	Read   Work = "read"   // the anchor reads what Reach listed, or servers have read a directory beside their tables
 	End    Work = "end"    // a period of the tables ends
 	Mark   Work = "mark"   // what the anchor has read counts as served
-	Take   Work = "take"   // the tables become what was read beside them
+	Take   Work = "take"   // what was read replaces the tables
 )
 
-// Plan is what is done in a cut, in this order.
+// Plan is the works of a cut, in order.
 type Plan []Work
 
-// plans are all that there are.
+// plans holds all plans.
 var plans = []Plan{
 	{Write, Commit},      // a checkpoint
 	{End},                // Shrink
@@ -36,7 +36,7 @@ var plans = []Plan{
 	{Read, Take},         // a load
 }
 
-// Check refuses a plan that servers don't know.
+// Check returns an error for a plan that servers do not have.
 func (p Plan) Check() error {
 	if !slices.ContainsFunc(plans, func(known Plan) bool { return slices.Equal(known, p) }) {
 		return wire.Refuse(wire.StatusRefused, "no cut has the plan %q: all processes must be of one build", p)
@@ -44,10 +44,10 @@ func (p Plan) Check() error {
 	return nil
 }
 
-// Has says whether a work is part of the plan.
+// Has reports whether a work is part of the plan.
 func (p Plan) Has(w Work) bool { return slices.Contains(p, w) }
 
-// Final is the work that can't be taken back once one server has done it, "" if the plan has none.
+// Final returns the work that can't be undone once one server has done it, "" if the plan has none.
 func (p Plan) Final() Work {
 	if w := p[len(p)-1]; w == End || w == Mark || w == Take {
 		return w
@@ -55,11 +55,11 @@ func (p Plan) Final() Work {
 	return ""
 }
 
-// lets says that pushes go on once there is an image of the tables, since nothing but the commit follows.
+// lets reports whether pushes go on once there is an image of the tables, since only the commit follows.
 func (p Plan) lets() bool { return p.Has(Write) && p.Final() == "" }
 
-// waits says whether the anchor must speak before the leader goes on behind a work: it brings progress for a checkpoint
-// when all servers hold, and reads what was listed.
+// waits reports whether the leader waits for the anchor after a work: after Hold for a checkpoint's progress, after
+// Reach while the anchor reads.
 func (p Plan) waits(behind Work) bool {
 	if behind == Hold {
 		return p.Has(Write)
@@ -67,8 +67,8 @@ func (p Plan) waits(behind Work) bool {
 	return behind == Reach && p.Has(Read) && p.Final() != Take
 }
 
-// FileID names the files of a cut, in whatever directory they are: the generation keeps jobs apart, and the number cuts
-// of one job.
+// FileID returns the id of a cut's files in any directory: the generation keeps jobs apart, and the number cuts of one
+// job.
 func FileID(generation, number uint64) string {
 	return strconv.FormatUint(generation, 36) + "-" + strconv.FormatUint(number, 10)
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// share answers the cut under way by another.
+// share answers the cut under way with the result of another.
 func (l *Leader) share(p *Done) {
 	l.shareWith(p, l.cut.ask)
 	l.free()
@@ -16,14 +16,14 @@ func (l *Leader) shareWith(p *Done, a *Ask) {
 	d := *p
 	d.Ask.ID, d.Ask.Worker = a.ID, a.Worker
 	if p.Ask.Plan.Final() != "" {
-		d.Step = noStep // it is p that others share
+		d.Step = noStep // others share p, not this
 	}
 	d.Told = nil
 	l.over(&d)
 }
 
-// shareAll answers who asks for what was done just now for good, before any push goes on: behind the cut workers would
-// be at other steps, and end another period.
+// shareAll answers queued calls for the final work that was just done, before any push goes on: after the cut workers
+// would be at other steps, and end another period.
 func (l *Leader) shareAll(p *Done) {
 	if p.Ask.Plan.Final() == "" || p.Ask.Plan.Has(Read) {
 		return
@@ -37,14 +37,14 @@ func (l *Leader) shareAll(p *Done) {
 	})
 }
 
-// Loaded says that the tables have become others: nothing that was done before serves who asks from now on.
+// Loaded records that the tables were replaced: no earlier call serves a later one.
 func (l *Leader) Loaded() {
 	for _, p := range l.past {
 		p.Step = noStep
 	}
 }
 
-// Facts are records that bring a leader to where this one is, for the base of a journal.
+// Facts returns records that restore this leader's state, for the base of a journal.
 func (l *Leader) Facts() (all []Record) {
 	for _, p := range l.past {
 		all = append(all, Record{Done: p})
@@ -56,7 +56,7 @@ func (l *Leader) Facts() (all []Record) {
 	return all
 }
 
-// Recall plays a record of the process before this one.
+// Recall replays a record of an earlier process.
 func (l *Leader) Recall(r Record) {
 	switch {
 	case r.Led > 0:
@@ -75,7 +75,7 @@ func (l *Leader) Recall(r Record) {
 		}
 		d := *r.Done
 		if d.Told = slices.Clone(d.Told); !slices.Contains(d.Told, d.Ask.Worker) {
-			d.Told = append(d.Told, d.Ask.Worker) // perhaps: it asks by the call's id if not
+			d.Told = append(d.Told, d.Ask.Worker) // it may have the result; if not, it asks by the call's id
 		}
 		if d.Why != "" {
 			d.err = wire.Refuse(wire.StatusStale, "%s", d.Why)
@@ -84,8 +84,7 @@ func (l *Leader) Recall(r Record) {
 	}
 }
 
-// Resume goes on with what can't be taken back, and says which cut this server holds for that from the start, 0 for
-// none.
+// Resume continues a final work, and returns the cut that this server must hold for it from the start, 0 for none.
 func (l *Leader) Resume() (number uint64, plan Plan) {
 	if l.cut == nil {
 		return 0, nil
