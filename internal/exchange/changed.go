@@ -8,8 +8,9 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// Page are rows of the layout's embedding that have changed, and their weights one row after the other. All says that
-// they are, with those of the pages that follow, all rows which the server has, and More that a page follows.
+// Page holds rows of an embedding that have changed, by id, and their weights row after row. Embedding is its index in
+// the layout. All says that these rows, with those of the pages that follow, are all rows of the server. More says that
+// a page follows.
 type Page struct {
 	Embedding int
 	IDs       []uint64
@@ -17,8 +18,8 @@ type Page struct {
 	All, More bool
 }
 
-// Changed brings rows of a server that have changed since this worker's last question, as many as one frame holds, and
-// gives them to take, a page of each embedding. more says that some are left.
+// Changed reads the rows of a server that have changed since this worker's last request of this kind, at most as many
+// as one frame holds, and passes a page of each embedding to take. more says that rows are left.
 func (x *Exchange) Changed(ctx context.Context, s int, step, acked uint64, take func(*Page) error) (more bool,
 	err error) {
 	b := &x.lanes[s].build
@@ -48,7 +49,7 @@ func (x *Exchange) Changed(ctx context.Context, s int, step, acked uint64, take 
 	return more, err
 }
 
-// readChanged reads what a section says of changed rows.
+// readChanged reads a section about changed rows into its embedding's page.
 func (x *Exchange) readChanged(sec wire.Section, pages []Page) (err error) {
 	e := slices.IndexFunc(x.s.Layout.Embeddings, func(e layout.Embedding) bool { return e.Index == int(sec.Param) })
 	if e < 0 {

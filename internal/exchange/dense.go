@@ -6,12 +6,12 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// floats is how many dense values live on a server.
+// floats returns the number of dense values on a server.
 func (x *Exchange) floats(s int) int { return x.s.Layout.Parts[s].Floats }
 
 func (x *Exchange) wantsDense(s int) bool { return x.Dense != nil && !x.NoDense && x.floats(s) > 0 }
 
-// span is the values [from, to) of a server's dense blocks, in the order they travel.
+// span returns the values [from, to) of a server's dense blocks, in the order of frames.
 func (x *Exchange) span(s int, dense [][]float32, from, to int) [][]float32 {
 	l := &x.lanes[s]
 	l.pieces = l.pieces[:0]
@@ -33,7 +33,7 @@ func (x *Exchange) putDense(s int, dense [][]float32, from, to int) {
 	}
 }
 
-// readDense puts the dense values [from, to) of a server where they belong.
+// readDense copies the dense values [from, to) of a server into Dense.
 func (x *Exchange) readDense(s int, version uint64, sec wire.Section, from, to int) error {
 	w, err := sec.Dense()
 	if err != nil {

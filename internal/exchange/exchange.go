@@ -11,54 +11,55 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// Servers is what exchanges know of a worker's servers.
+// Servers describes a worker's servers; all exchanges of the worker share it.
 type Servers struct {
 	Layout *layout.Layout
-	// Payload is how pushed gradients travel.
+	// Payload is the encoding of pushed gradients.
 	Payload wire.Encoding
 	// MaxFrame bounds the frames of steps, in bytes.
 	MaxFrame int
-	// Workers is how many train together.
+	// Workers is the number of workers in the job.
 	Workers int
-	// Header begins a frame of the worker.
+	// Header returns the header of a frame of the worker.
 	Header func(wire.Op) wire.Header
-	// Life, if set, is the highest life that is known of a server.
+	// Life, if set, returns the highest life of a server that this worker has seen.
 	Life func(server int) uint32
-	// Call sends a request to a server, as often as it takes, and gives the answer to read, which may be nil.
+	// Call sends a request to a server, repeats it until it is answered, and gives the answer to read, which may be
+	// nil.
 	Call func(ctx context.Context, server int, req [][]byte, read func(*wire.Frame) error) error
-	// Counted, if set, is told of each request with a number that a server has answered as one that counts.
+	// Counted, if set, is called for each numbered request that a server has acknowledged.
 	Counted func(server int)
-	// Linger is for how long a push that is under way is not given up when its context ends.
+	// Linger is for how long a push under way continues after its context has ended.
 	Linger time.Duration
-	// Tally counts what became of pushes.
+	// Tally counts the outcomes of pushes.
 	Tally Tally
-	// IDs, if set, measures how ids travel, by embedding.
+	// IDs, if set, measures the size of ids in frames, by embedding.
 	IDs []IDSize
-	// Sequence numbers pushes, and everything else that servers do once.
+	// Sequence numbers pushes and all other requests that servers carry out once.
 	Sequence Sequence
 }
 
-// Exchange is one step's traffic with all servers, and the memory for it, used again step after step by one goroutine.
+// Exchange is one step's traffic with all servers, and its memory, which one goroutine reuses step after step.
 type Exchange struct {
 	s *Servers
-	// Dense is where arriving dense weights go, by param; nil when they are not wanted.
+	// Dense receives the dense weights of answers, by param; nil if they are not wanted.
 	Dense [][]float32
 	// Install, if set, is held while Dense is written.
 	Install sync.Locker
-	// Newest, if set, has the version of the dense weights in place, by server: older ones are left alone. Install
-	// guards it.
+	// Newest, if set, holds the version of the weights in Dense, by server: weights of older versions are dropped.
+	// Install guards it.
 	Newest []uint64
-	// NoDense leaves the dense weights out.
+	// NoDense leaves dense weights out of requests.
 	NoDense bool
-	// Arrived counts the answers that brought dense weights.
+	// Arrived counts the answers that had dense weights.
 	Arrived atomic.Int32
-	// feedback holds what the rounding of narrow payloads took away; nil before the first such push.
+	// feedback holds the rounding errors of narrow payloads; nil before the first such push.
 	feedback *feedback
 	lanes    []lane // by server
 	shares   []layout.Share
 }
 
-// New is an exchange with servers.
+// New returns an exchange with servers.
 func New(s *Servers) *Exchange {
 	x := &Exchange{s: s, lanes: make([]lane, len(s.Layout.Parts)), shares: make([]layout.Share, len(s.Layout.Parts))}
 	for i := range x.lanes {
@@ -68,7 +69,7 @@ func New(s *Servers) *Exchange {
 	return x
 }
 
-// send sends the frame that was built for a server; read may be nil.
+// send sends the frame built for a server; read may be nil.
 func (x *Exchange) send(ctx context.Context, s int, read func(*wire.Frame) error) error {
 	b := &x.lanes[s].build
 	if x.s.Life != nil {
@@ -77,7 +78,7 @@ func (x *Exchange) send(ctx context.Context, s int, read func(*wire.Frame) error
 	return x.s.Call(ctx, s, b.Parts(), read)
 }
 
-// Say sends every server a frame that is a header alone.
+// Say sends every server a frame that has only a header.
 func (x *Exchange) Say(ctx context.Context, h wire.Header) error {
 	return x.Each(func(s int) error {
 		x.lanes[s].build.Reset(h)
@@ -85,17 +86,17 @@ func (x *Exchange) Say(ctx context.Context, h wire.Header) error {
 	})
 }
 
-// Each does something for every server, all together, and returns the first error in the servers' order.
+// Each calls do for every server, all at once, and returns the first error in the servers' order.
 func (x *Exchange) Each(do func(s int) error) error { return peer.All(len(x.lanes), do) }
 
-// Read sets versions to the servers' weights' versions of their last answers, by server; 0 before.
+// Read sets versions to the version of each server's weights in its last answer, by server; 0 before any.
 func (x *Exchange) Read(versions []uint64) {
 	for s := range x.lanes {
 		versions[s] = x.lanes[s].read
 	}
 }
 
-// Forget makes the next request bring the dense weights whatever came before.
+// Forget makes the next request pull the dense weights even if they have not changed.
 func (x *Exchange) Forget() {
 	for s := range x.lanes {
 		x.lanes[s].version = 0
@@ -108,7 +109,7 @@ func (x *Exchange) header(r *Request) wire.Header {
 	return h
 }
 
-// outcome counts what a server's answer says of a push, if the request was one.
+// outcome counts the outcome of a push in a server's answer; it does nothing for other requests.
 func (x *Exchange) outcome(s int, f *wire.Frame, r *Request) {
 	if r.Push.Samples == 0 {
 		return
@@ -120,7 +121,8 @@ func (x *Exchange) outcome(s int, f *wire.Frame, r *Request) {
 	x.s.Tally.count(f.Outcome(), from)
 }
 
-// counted takes note of how a request ended that has a number, unless that is 0, and returns the same error.
+// counted calls Counted for a request with number seq that succeeded, and returns err. seq is 0 for a request without a
+// number.
 func (x *Exchange) counted(s int, seq uint64, err error) error {
 	if err == nil && seq > 0 && x.s.Counted != nil {
 		x.s.Counted(s)

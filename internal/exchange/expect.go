@@ -10,37 +10,37 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// Traffic is what a worker and a server are expected to exchange for a step, on average over many: messages as they are
-// before compression, without what the transport adds.
+// Traffic is the expected traffic between a worker and a server for a step, on average over many: messages before
+// compression, without the transport's overhead.
 type Traffic struct {
-	// Floats is how many dense values live on the server.
+	// Floats is the number of dense values on the server.
 	Floats int
-	// Rows are the embeddings' that a step touches there.
+	// Rows is the number of rows of embeddings on the server that a step touches.
 	Rows float64
-	// Pushed and Pulled are bytes from the worker to the server, and back.
+	// Pushed is the bytes from the worker to the server, Pulled those back.
 	Pushed, Pulled float64
-	// Trips are requests, each with its answer.
+	// Trips is the number of requests, each with its answer.
 	Trips float64
 }
 
-// pace is how often, in a step, what travels travels.
+// pace is how often each kind of message is sent, per step.
 type pace struct {
-	push       float64 // gradients, or what changed
+	push       float64 // gradients, or differences of copies
 	dense      float64 // pulls of dense weights
 	rows       float64 // pulls of rows
-	joint      float64 // of these, in the frame of a push
+	joint      float64 // pulls of rows in the frame of a push
 	trips      float64
-	apart      float64 // trips that bring dense weights and nothing else
-	rate       float64 // trips to server 0, which knows the learning rate
-	everywhere float64 // trips that a server with no part of the step has too
-	asks       float64 // questions which rows others have changed
-	copied     bool    // rows that come are those, with their ids
-	looks      bool    // a pull of rows brings newer dense weights too
+	apart      float64 // trips for dense weights alone
+	rate       float64 // trips to server 0 for the learning rate
+	everywhere float64 // trips to a server without rows of the step
+	asks       float64 // requests for rows that other workers have changed
+	copied     bool    // these rows come with their ids
+	looks      bool    // a pull of rows also brings newer dense weights
 }
 
-// Expect is the traffic of one of so many workers with each server when a step touches so many ids of each embedding,
-// by name. ahead says that the next batch is known when a step begins, as in nn's TrainFrom. sizes are how many bytes
-// an id takes, by embedding, where that has been measured.
+// Expect returns the expected traffic of one of the given number of workers with each server. ids is the number of ids
+// of each embedding that a step touches, by name. ahead says that the next batch is known when a step begins, as in
+// nn's TrainFrom. sizes holds the measured bytes of an id, by embedding, 0 or absent if not measured.
 func Expect(l *layout.Layout, s strategy.Strategy, workers int, ids map[string]int, sizes []float64,
 	ahead bool) []Traffic {
 	p := paceOf(s, workers, len(l.Embeddings) > 0, ahead)
@@ -91,8 +91,8 @@ func Expect(l *layout.Layout, s strategy.Strategy, workers int, ids map[string]i
 	return all
 }
 
-// more is how many frames beyond one a push to a server takes, a pull of so many rows of each embedding, or both in
-// one. dense says that the dense weights are wanted too.
+// more returns how many frames beyond one a push to a server takes, a pull of so many rows of each embedding, or both
+// in one. dense says that the dense weights are pulled too.
 func (x *Exchange) more(s int, rows []int, push, pull, dense bool) float64 {
 	up, down, pieces := 0, 0, 0
 	if push {
@@ -119,8 +119,8 @@ func (x *Exchange) more(s int, rows []int, push, pull, dense bool) float64 {
 	return float64(pieces - 1)
 }
 
-// headerBytes is a frame's header, listHead what stands before a list of ids, pieceBytes what one of several frames
-// says of its place among them, with the head of what it has, and rateBytes a learning rate or the question for it.
+// headerBytes is the size of a frame's header, listHead of what precedes a list of ids, pieceBytes of the place of one
+// of several frames together with its section's head, and rateBytes of a learning rate or the request for it.
 const (
 	headerBytes = 64
 	listHead    = 8
@@ -128,7 +128,7 @@ const (
 	rateBytes   = 32
 )
 
-// section is what a payload takes in a frame, padded what it is filled up to.
+// section returns the bytes of a payload in a frame, padded the size up to which it is filled.
 func section(bytes float64) float64 { return 16 + padded(bytes) }
 
 func padded(bytes float64) float64 { return math.Ceil(bytes/8) * 8 }
@@ -141,7 +141,7 @@ func paceOf(s strategy.Strategy, workers int, embeddings, ahead bool) pace {
 	case m.Copies:
 		k := 1 / float64(max(1, s.KSteps))
 		p = pace{push: k, dense: k, trips: k, rate: k, everywhere: k, copied: true}
-		if embeddings { // what others have changed is asked for after
+		if embeddings { // rows that others have changed take a second trip
 			p.trips, p.everywhere, p.asks = 2*k, 2*k, k
 		}
 		if workers > 1 {
@@ -153,29 +153,29 @@ func paceOf(s strategy.Strategy, workers int, embeddings, ahead bool) pace {
 		if s.IndependentRecvThread {
 			p.apart = p.dense
 		}
-	case m.Lockstep: // a step behind which nothing came asks whether others have changed weights
+	case m.Lockstep: // a step after which nothing came asks whether others have changed weights
 		p.looks = true
 		if !embeddings {
 			p.trips, p.joint = 1, every
 		}
 	}
 	if embeddings {
-		p.trips = 1 + every // a pull, and a push
+		p.trips = 1 + every // a pull and a push
 		if ahead && !m.Threads && !(m.Queues && mode.SendOptionsOf(s).Apart()) {
-			p.trips, p.joint = 1, every // which travel together
+			p.trips, p.joint = 1, every // both in one request
 		}
 	}
 	return p
 }
 
-// share is how many of a step's rows of an embedding live on a server, and how far apart their ids are, on average.
+// share returns how many of a step's rows of an embedding live on a server, and the mean difference between their ids.
 func share(l *layout.Layout, server int, p *optimizer.Param, ids map[string]int) (rows, gap float64) {
 	n := float64(ids[p.Name])
 	v, ok := l.Plan.Variable(p.Name)
 	if !ok || n == 0 {
 		return 0, 1
 	}
-	if p.Height() == 0 { // spread by a hash; ids are taken for hashes too
+	if p.Height() == 0 { // spread by a hash; ids are assumed to be hashes too
 		n /= float64(len(l.Parts))
 		return n, math.MaxUint64 / n
 	}
@@ -188,5 +188,5 @@ func share(l *layout.Layout, server int, p *optimizer.Param, ids map[string]int)
 	return n * float64(here) / float64(p.Height()), float64(p.Height()) / n
 }
 
-// varint is how many bytes a difference of that size takes.
+// varint returns the bytes of a difference of that size.
 func varint(gap float64) float64 { return math.Ceil(math.Log2(gap+1) / 7) }

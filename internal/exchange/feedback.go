@@ -10,7 +10,7 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// Payloads are the strategy's payloads as the wire knows them.
+// Payloads maps the strategy's payloads to encodings of frames.
 var Payloads = map[strategy.Payload]wire.Encoding{
 	strategy.PayloadFloat32:  wire.Float32,
 	strategy.PayloadFloat16:  wire.Float16,
@@ -18,15 +18,15 @@ var Payloads = map[strategy.Payload]wire.Encoding{
 	strategy.PayloadInt8:     wire.Int8,
 }
 
-// feedback is the error feedback of pushes in narrow payloads: what rounding takes from a gradient is owed to its
-// variable or row, and added to the next gradient of the same before that is rounded. So over many steps the servers
-// get the sum of the gradients up to what is owed, which is half of a last place.
+// feedback is the error feedback of pushes in narrow payloads: the rounding error of a gradient is owed to its variable
+// or row, and added to the next gradient of the same before that is rounded. So over many steps the servers get the sum
+// of the gradients up to what is owed, which is half of a last place.
 //
-// A frame is narrowed once and repeated as it is, so that a retry neither loses nor doubles what is owed. What is owed
-// when a session ends is dropped: it is less than any push could have said. Every session, and in async mode every
-// sender, has a feedback of its own: a copy of the dense gradients, and [owed] for the rows of each embedding.
+// A frame is narrowed once and repeated unchanged, so that a retry neither loses nor doubles what is owed. The errors
+// that are owed when a session ends are dropped: they are too small for any push to carry. Every session, and in async
+// mode every sender, has its own feedback: a copy of the dense gradients, and [owed] for the rows of each embedding.
 type feedback struct {
-	dense [][]float32     // by param: owed, and during a push the gradient too
+	dense [][]float32     // by param: what is owed and, during a push, the gradient plus that
 	rows  []gradient.Rows // by embedding: the push under way
 	owed  []owed          // by embedding
 }
@@ -48,8 +48,8 @@ func newFeedback(l *layout.Layout) *feedback {
 	return k
 }
 
-// narrowly is exchange for a push in a narrow payload. A push that failed leaves nothing owed: what of it arrived is
-// not known.
+// narrowly is exchange for a push in a narrow payload. A push that failed drops all that is owed, since it is not known
+// which servers have its gradients.
 func (x *Exchange) narrowly(ctx context.Context, r Request) error {
 	if x.feedback == nil {
 		x.feedback = newFeedback(x.s.Layout)
@@ -66,8 +66,8 @@ func (x *Exchange) narrowly(ctx context.Context, r Request) error {
 	return nil
 }
 
-// add makes the gradients of a push the sums with what is owed, in k's memory, where what their rounding takes will be
-// left. Where a sum is beyond float32, what was owed is dropped.
+// add replaces the gradients of a push by their sums with what is owed, in k's memory, where rounding will leave its
+// errors. A sum beyond float32 drops what was owed.
 func (k *feedback) add(r *Request) {
 	for i, owed := range k.dense {
 		if owed == nil {

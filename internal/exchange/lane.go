@@ -8,15 +8,15 @@ import (
 // lane is the traffic with one server.
 type lane struct {
 	build   wire.Builder
-	version uint64 // of the dense weights that this worker has from the server
-	read    uint64 // the version of the server's weights when it answered last; 0 before
-	asked   []int  // the pulled embeddings that this server has rows of
+	version uint64 // of the server's dense weights that this worker has
+	read    uint64 // the version of the server's weights in its last answer; 0 before any
+	asked   []int  // the pulled embeddings of which this server has rows
 	push    []cutRows
 	pull    []cutRows
 	pieces  [][]float32
 }
 
-// cutRows is one server's share of an embedding's ids, gathered where they are scattered in the batch.
+// cutRows is one server's share of an embedding's ids, with memory to gather scattered ones.
 type cutRows struct {
 	share  layout.Share
 	ids    []uint64

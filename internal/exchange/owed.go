@@ -6,21 +6,21 @@ import (
 	"github.com/gofleet/gofleet/internal/kernels"
 )
 
-// maxOwed bounds the bytes that owed keeps for one embedding, beyond which only the rows of one push make it grow.
+// maxOwed bounds the bytes that owed keeps for one embedding; a single push with more rows exceeds it.
 const maxOwed = 64 << 20
 
-// owed is what rounding took from the rows of an embedding, by id. It has two generations of half of the bound each:
-// rows are kept in the young one, which becomes the old one when it is full; what the old one had, the rows that were
-// not pushed for longest, is forgotten then. A forgotten row loses at most half of a last place of its last push.
+// owed holds the rounding errors of an embedding's rows, by id. It has two generations of half of the bound each. Rows
+// are stored in the young one, which becomes the old one when it is full; the rows of the old one, which were not
+// pushed for longest, are dropped then. A dropped row loses at most half of a last place of its last push.
 type owed struct {
-	dim, limit int // limit is the rows of a generation
+	dim, limit int // limit is the most rows of a generation
 	young, old generation
-	slots      []int32 // in young, of the rows of the push under way
+	slots      []int32 // slots in young of the rows of the push under way
 }
 
 func newOwed(dim int) owed { return owed{dim: dim, limit: max(1, maxOwed/2/(4*dim))} }
 
-// add adds to the gradients g of ids what is owed to them.
+// add adds to the gradients g of ids what is owed to these rows.
 func (o *owed) add(ids []uint64, g []float32) {
 	if len(o.young.ids) > 0 && len(o.young.ids)+len(ids) > o.limit {
 		o.young, o.old = o.old, o.young
@@ -36,7 +36,7 @@ func (o *owed) add(ids []uint64, g []float32) {
 	}
 }
 
-// slot is a row's place in young, where it is brought from old, or born owed nothing.
+// slot returns a row's slot in young. It moves the row from old, or adds it with nothing owed.
 func (o *owed) slot(id uint64) int32 {
 	slot, ok := o.young.find(id)
 	if ok {
@@ -49,7 +49,7 @@ func (o *owed) slot(id uint64) int32 {
 	return slot
 }
 
-// keep makes left what is owed to the rows of the last add.
+// keep stores left as what is owed to the rows of the last add.
 func (o *owed) keep(left []float32) {
 	for i, slot := range o.slots {
 		copy(o.young.row(slot, o.dim), left[i*o.dim:])
@@ -58,7 +58,8 @@ func (o *owed) keep(left []float32) {
 
 // generation is an open-addressed table of rows.
 type generation struct {
-	// 1 + slot, at a place that the id's hash says or after it; 0 is free; a power of two, at most half full
+	// 1 + slot, at the place of the id's hash or after it; 0 is free. Its length is a power of two; at most half are
+	// used
 	index []int32
 	ids   []uint64
 	data  []float32
@@ -66,7 +67,7 @@ type generation struct {
 
 func (t *generation) row(slot int32, dim int) []float32 { return t.data[int(slot)*dim:][:dim] }
 
-// place is where an id is, or where it would go.
+// place returns the index of an id, or the one where it would go.
 func (t *generation) place(id uint64) int {
 	mask := len(t.index) - 1
 	hi, lo := bits.Mul64(id^0x9e3779b97f4a7c15, 0xd6e8feb86659fd93)
@@ -85,7 +86,7 @@ func (t *generation) find(id uint64) (slot int32, ok bool) {
 	return slot, slot >= 0
 }
 
-// insert adds a row of zeros for an id that is not there.
+// insert adds a row of zeros for a new id.
 func (t *generation) insert(id uint64, dim int) int32 {
 	if 2*len(t.ids) >= len(t.index) {
 		t.grow()

@@ -8,12 +8,12 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// What would make a frame larger than the strategy allows travels in pieces: a push as several frames that the server
-// puts together before any of it counts, a pull as several pulls. They follow one another, so that a server has one
-// frame of a worker's session at a time to hold.
+// A request larger than the strategy's frames is sent in pieces: a push as several frames that the server puts together
+// before any of it counts, a pull as several pulls. Pieces follow one another, so that a server holds one frame of a
+// worker's session at a time.
 
-// piece is a part of a push or pull: the values [from, to) of the server's dense ones, or of its share of embedding e
-// the rows [from, to).
+// piece is a part of a push or pull: the values [from, to) of the server's dense values, or the rows [from, to) of its
+// share of embedding e.
 type piece struct {
 	dense    bool
 	e        int
@@ -22,23 +22,22 @@ type piece struct {
 
 const (
 	frameOverhead = wire.FrameOverhead
-	idBytes       = 10 // of the longest id
+	idBytes       = 10 // of the longest id in a frame
 	countBytes    = 8  // of shows and clicks
 )
 
-// Dense values that don't fit into a frame travel in smaller ones than rows do: servers hold what all workers send at
-// once.
+// Pieces of dense values are smaller than pieces of rows, since servers hold the pieces of all workers at once.
 const (
 	piecesAtOnce  = 64 << 20 // bytes of all workers
 	largestPiece  = 8 << 20
 	smallestPiece = 256 << 10
-	mostBegun     = 1000 // times that a push is begun, which it is again when another worker is lost
+	mostBegun     = 1000 // times that a push is begun; it begins again when another worker is lost
 )
 
-// limit is how many bytes of values a frame has room for.
+// limit returns the most bytes of values in a frame.
 func (x *Exchange) limit() int { return x.s.MaxFrame - frameOverhead }
 
-// fits says whether one frame holds the request to a server and one the answer.
+// fits reports whether one frame holds the request to a server, and one the answer.
 func (x *Exchange) fits(s int, r *Request) bool {
 	l := &x.lanes[s]
 	up, down := wire.PositionsSize(len(r.Positions)), 0
@@ -58,7 +57,7 @@ func (x *Exchange) fits(s int, r *Request) bool {
 	return up <= x.limit() && down <= x.limit()
 }
 
-// pushBytes is at most what a row of an embedding takes in a push.
+// pushBytes returns the most bytes of an embedding's row in a push.
 func (x *Exchange) pushBytes(e int) int {
 	n := x.s.Payload.RowSize(x.dim(e)) + idBytes
 	if x.s.Layout.Params[x.table(e)].Entry.Counts() {
@@ -67,7 +66,7 @@ func (x *Exchange) pushBytes(e int) int {
 	return n
 }
 
-// inPieces makes an exchange with one server in frames of the size that the strategy allows.
+// inPieces makes an exchange with one server in several frames.
 func (x *Exchange) inPieces(ctx context.Context, s int, r *Request) error {
 	after := *r
 	if r.Push.Samples > 0 {
@@ -75,12 +74,12 @@ func (x *Exchange) inPieces(ctx context.Context, s int, r *Request) error {
 			return err
 		}
 		after.Push.Samples, after.Seq, after.Acked, after.Positions = 0, 0, 0, nil
-		after.Round++ // what is pulled now reflects the push
+		after.Round++ // the pull reflects the push
 	}
 	return x.pullPieces(ctx, s, &after)
 }
 
-// pushPieces sends all but the last piece to be kept, and the last as the step.
+// pushPieces sends all pieces but the last as OpPiece, which the server keeps, and the last as the step.
 func (x *Exchange) pushPieces(ctx context.Context, s int, r *Request) error {
 	l := &x.lanes[s]
 	gathered := make([][]float32, len(r.Push.Rows))
@@ -93,7 +92,7 @@ func (x *Exchange) pushPieces(ctx context.Context, s int, r *Request) error {
 		all = append(all, x.cutShare(e, l.push[e].share.Len(), x.pushBytes(e))...)
 	}
 	if len(all) == 0 {
-		all = []piece{{dense: true}} // nothing to push, but the round waits for this worker
+		all = []piece{{dense: true}} // an empty push, since the round waits for this worker
 	}
 	begun := 1
 	for i := 0; i < len(all); i++ {
@@ -133,7 +132,7 @@ func (x *Exchange) pushPieces(ctx context.Context, s int, r *Request) error {
 	return x.counted(s, r.Seq, nil)
 }
 
-// pullPieces brings the dense weights, if the server has newer ones, and the rows.
+// pullPieces pulls the dense weights, if the server has newer ones, and the rows.
 func (x *Exchange) pullPieces(ctx context.Context, s int, r *Request) error {
 	l := &x.lanes[s]
 	if x.wantsDense(s) {
@@ -160,8 +159,8 @@ func (x *Exchange) pullPieces(ctx context.Context, s int, r *Request) error {
 	return nil
 }
 
-// pullDense brings a server's dense weights span by span. In a mode without rounds the spans may be of different
-// versions; the oldest is what counts as known.
+// pullDense pulls a server's dense weights span by span. In a mode without rounds spans may be of different versions;
+// the version of the first, the oldest, is recorded.
 func (x *Exchange) pullDense(ctx context.Context, s int, r *Request) error {
 	l := &x.lanes[s]
 	version := l.version
@@ -191,12 +190,12 @@ func (x *Exchange) pullDense(ctx context.Context, s int, r *Request) error {
 	return nil
 }
 
-// Publish gives the servers the dense weights w, by param. Servers that have some keep theirs.
+// Publish sends the dense weights w to the servers, by param. Servers that have dense weights keep theirs.
 func (x *Exchange) Publish(ctx context.Context, w [][]float32) error {
 	return x.Each(func(s int) error {
 		pieces := x.cutDense(s, wire.Float32)
 		if len(pieces) == 0 {
-			pieces = []piece{{}} // a server without dense values is published to as well
+			pieces = []piece{{}} // a server without dense values gets a frame too
 		}
 		for i, p := range pieces {
 			b := &x.lanes[s].build
@@ -212,7 +211,7 @@ func (x *Exchange) Publish(ctx context.Context, w [][]float32) error {
 	})
 }
 
-// only is the section of a kind that an answer consists of.
+// only returns the section of an answer that must have exactly one, of that kind.
 func only(f *wire.Frame, kind wire.Kind) (wire.Section, error) {
 	if len(f.Sections) != 1 || f.Sections[0].Kind != kind {
 		return wire.Section{}, fmt.Errorf("an answer of %d sections, one was asked for", len(f.Sections))
@@ -220,7 +219,7 @@ func only(f *wire.Frame, kind wire.Kind) (wire.Section, error) {
 	return f.Sections[0], nil
 }
 
-// cutDense cuts a server's dense values into what frames hold of them in an encoding.
+// cutDense cuts a server's dense values into pieces that fit a frame in an encoding.
 func (x *Exchange) cutDense(s int, e wire.Encoding) (all []piece) {
 	most := min(x.limit(), max(smallestPiece, min(largestPiece, piecesAtOnce/max(1, x.s.Workers)))-frameOverhead)
 	for from, to := range Runs(x.floats(s), e.DenseFit(most)) {
@@ -236,7 +235,7 @@ func (x *Exchange) cutShare(e, n, rowBytes int) (all []piece) {
 	return all
 }
 
-// Runs cuts n into runs of at most size.
+// Runs iterates over [0, n) in runs of at most size.
 func Runs(n, size int) func(yield func(from, to int) bool) {
 	return func(yield func(from, to int) bool) {
 		for from := 0; from < n && yield(from, min(from+size, n)); from += size {

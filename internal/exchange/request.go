@@ -7,23 +7,23 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// Request is what a step wants of the servers.
+// Request is what a step sends to the servers and wants from them.
 type Request struct {
 	Op    wire.Op
 	Round mode.Round
 	Seq   uint64
 	Acked uint64
-	// Push are the gradients; without samples nothing is pushed.
+	// Push holds the gradients; nothing is pushed if it has no samples.
 	Push gradient.Step
-	// Positions are how far the worker's threads are with what is pushed.
+	// Positions holds the positions of the worker's threads in their data, after this push.
 	Positions []progress.Position
-	// From are the versions of the weights that the gradients were computed on, by server; nil means the exchange's
-	// last answers.
+	// From holds, by server, the version of the weights that the gradients were computed on; nil means those of the
+	// exchange's last answers.
 	From []uint64
-	// Pull are the rows wanted, by embedding, and behind them, by embedding too, rows that are read as an evaluation
-	// reads them, if there are any.
+	// Pull holds the wanted rows, by embedding. A second entry of each embedding may follow, for rows that are read as
+	// in an evaluation.
 	Pull []Rows
-	// All sends a frame to servers with nothing to do too, as every push does: rounds and saves go by steps on all
-	// servers.
+	// All sends a frame also to servers with nothing to push or pull, as every push must: rounds and saves count steps
+	// on all servers.
 	All bool
 }

@@ -9,19 +9,19 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// Rows are ids of an embedding, strictly increasing, and room for their weights.
+// Rows holds ids of an embedding, strictly increasing, and memory for their weights.
 type Rows struct {
 	IDs []uint64
 	W   []float32
 }
 
-// Want makes r a copy of ids and room for their rows, of width dim, in its own memory.
+// Want sets r to a copy of ids and makes room for their rows, of width dim, reusing r's memory.
 func (r *Rows) Want(ids []uint64, dim int) {
 	r.IDs = append(r.IDs[:0], ids...)
 	r.W = slices.Grow(r.W[:0], len(ids)*dim)[:len(ids)*dim]
 }
 
-// cutPush and cutPull divide ids among the lanes.
+// cutPush and cutPull divide ids among the servers' lanes.
 func (x *Exchange) cutPush(push []gradient.Rows) {
 	for e := range push {
 		x.cut(e, push[e].IDs, func(l *lane) *cutRows { return &l.push[e] })
@@ -44,7 +44,7 @@ func (x *Exchange) cut(e int, ids []uint64, of func(*lane) *cutRows) {
 	}
 }
 
-// embedding is that of a push or pull at its place among a request's: those to peek at come behind the others.
+// embedding returns the embedding of entry e of a request. Entries to peek at follow the others.
 func (x *Exchange) embedding(e int) *layout.Embedding {
 	return &x.s.Layout.Embeddings[e%len(x.s.Layout.Embeddings)]
 }
@@ -63,7 +63,7 @@ func (x *Exchange) ask(s, e int, ids []uint64) {
 	x.tally(s, e, len(ids))
 }
 
-// gather is a share's gradients: as they lie when they lie side by side, copied together otherwise.
+// gather returns a share's gradients: their own memory if they lie side by side, else a copy.
 func (x *Exchange) gather(c *cutRows, e int, r gradient.Rows) []float32 {
 	dim := x.dim(e)
 	if c.share.Run() {
@@ -76,7 +76,7 @@ func (x *Exchange) gather(c *cutRows, e int, r gradient.Rows) []float32 {
 	return c.rows
 }
 
-// partOf is the share's part of ids.
+// partOf returns the share's ids.
 func (c *cutRows) partOf(ids []uint64) []uint64 {
 	if c.share.Run() {
 		return ids[c.share.Lo:c.share.Hi]
@@ -88,7 +88,7 @@ func (c *cutRows) partOf(ids []uint64) []uint64 {
 	return c.ids
 }
 
-// takeClicks is the share's part of shows and clicks; nil of nil.
+// takeClicks returns the share's shows and clicks; nil if there are none.
 func (c *cutRows) takeClicks(clicks []float32) []float32 {
 	if clicks == nil {
 		return nil
@@ -114,10 +114,10 @@ func (x *Exchange) putRows(s, e int, ids []uint64, g []float32) {
 	x.tally(s, e, len(ids))
 }
 
-// ungather puts what a narrow frame left of a share's gradients, which were copied together, back among the push's.
+// ungather copies the rounding errors that a narrow frame has left in gathered gradients back to the push's gradients.
 func (x *Exchange) ungather(c *cutRows, e int, g []float32, r gradient.Rows) {
 	if c.share.Run() || x.s.Payload == wire.Float32 {
-		return // g is r's own memory, or unchanged
+		return // g is r's own memory, or was not changed
 	}
 	dim := x.dim(e)
 	for i, at := range c.share.At {
@@ -125,14 +125,14 @@ func (x *Exchange) ungather(c *cutRows, e int, g []float32, r gradient.Rows) {
 	}
 }
 
-// putClicks adds the shows and clicks of the rows before them to a server's frame, if there are any.
+// putClicks adds to a server's frame the shows and clicks of the rows just added, if there are any.
 func (x *Exchange) putClicks(s, e int, clicks []float32) {
 	if clicks != nil {
 		x.lanes[s].build.Clicks(x.table(e), clicks)
 	}
 }
 
-// readRows puts the rows [lo, hi) of a share where they belong among the batch's.
+// readRows copies the rows [lo, hi) of a share to their places in dst, the batch's rows.
 func (x *Exchange) readRows(share *layout.Share, lo, hi, e int, sec wire.Section, dst []float32) error {
 	w, err := sec.Rows()
 	if err != nil {

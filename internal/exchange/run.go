@@ -8,7 +8,7 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// Run sends a request and returns when all its answers are in place.
+// Run sends a request and returns when all answers are stored.
 func (x *Exchange) Run(ctx context.Context, r Request) error {
 	if r.Seq > 0 && x.s.Linger > 0 {
 		var release func()
@@ -21,7 +21,7 @@ func (x *Exchange) Run(ctx context.Context, r Request) error {
 	return x.exchange(ctx, r)
 }
 
-// linger is a context that ends a while after ctx, unless that has ended already.
+// linger returns a context that ends d after ctx. If ctx has ended already it returns ctx.
 func linger(ctx context.Context, d time.Duration) (longer context.Context, release func()) {
 	if ctx.Err() != nil {
 		return ctx, func() {}
@@ -61,7 +61,7 @@ func (x *Exchange) exchange(ctx context.Context, r Request) error {
 	})
 }
 
-// write builds the frame for a server and says whether there is anything to send.
+// write builds the frame for a server and reports whether it must be sent.
 func (x *Exchange) write(s int, r *Request) bool {
 	l := &x.lanes[s]
 	b := &l.build
@@ -95,7 +95,7 @@ func (x *Exchange) write(s int, r *Request) bool {
 	return useful
 }
 
-// read puts a server's answer where it belongs.
+// read stores a server's answer.
 func (x *Exchange) read(s int, f *wire.Frame, r *Request) error {
 	l := &x.lanes[s]
 	answers := 0

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// Sequence numbers what a worker sends, so that a server counts each once, and knows the lowest number that is not
+// Sequence numbers a worker's requests, so that a server counts each once, and tracks the lowest number that is not
 // answered.
 type Sequence struct {
 	mu   sync.Mutex
@@ -13,7 +13,7 @@ type Sequence struct {
 	open []uint64 // begun and not ended, ascending
 }
 
-// Begin returns a new number and below which all are answered.
+// Begin returns a new number, and acked: all lower numbers than acked are answered.
 func (s *Sequence) Begin() (step, acked uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -22,7 +22,7 @@ func (s *Sequence) Begin() (step, acked uint64) {
 	return s.next, s.open[0]
 }
 
-// Open is how many numbers have begun and not ended.
+// Open returns how many numbers have begun and not ended.
 func (s *Sequence) Open() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

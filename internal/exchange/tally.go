@@ -9,10 +9,10 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// Tally is what became of a worker's pushes.
+// Tally counts the outcomes of a worker's pushes.
 type Tally struct {
-	Steps     atomic.Int64 // pushed, and acknowledged by every server that had a part of them
-	NotFinite atomic.Int64 // rows and variables that held NaN or infinities, skipped or clipped
+	Steps     atomic.Int64 // pushed, and acknowledged by every server with a part of them
+	NotFinite atomic.Int64 // rows and variables with NaN or infinities, skipped or clipped
 
 	rows, doubled, dropped   atomic.Int64
 	pushes, stale, mostStale atomic.Int64
@@ -21,13 +21,13 @@ type Tally struct {
 	staleness *count.Histogram // by push
 }
 
-// IDSize is how many bytes ids of an embedding have taken in frames.
+// IDSize counts ids of an embedding in frames, and their bytes.
 type IDSize struct{ ids, bytes atomic.Int64 }
 
-// Mean is of an id; 0 before there was one.
+// Mean returns the mean bytes of an id; 0 before there was one.
 func (s *IDSize) Mean() float64 { return float64(s.bytes.Load()) / float64(max(1, s.ids.Load())) }
 
-// tally measures the n ids of an embedding that a frame was given last.
+// tally counts the n ids of an embedding that were added last to a server's frame.
 func (x *Exchange) tally(s, e, n int) {
 	if e < len(x.s.IDs) {
 		x.s.IDs[e].ids.Add(int64(n))
@@ -47,7 +47,7 @@ func (n *Tally) count(o wire.Outcome, from uint64) {
 	}
 }
 
-// countStale takes note of a push that came so many updates after its pull.
+// countStale counts a push that came so many updates after its pull.
 func (n *Tally) countStale(updates int64) {
 	n.histogram().Observe(updates)
 	n.pushes.Add(1)
@@ -62,10 +62,10 @@ func (n *Tally) histogram() *count.Histogram {
 	return n.staleness
 }
 
-// Staleness is how many pushes came so many updates after their pull.
+// Staleness returns the distribution of how many updates lay between pushes and their pulls.
 func (n *Tally) Staleness() count.Distribution { return n.histogram().Read(1) }
 
-// Counts is what became of the pushes so far.
+// Counts returns the outcomes of all pushes so far.
 func (n *Tally) Counts() backend.Counts {
 	return backend.Counts{
 		Steps:     n.Steps.Load(),

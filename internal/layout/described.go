@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// described is a rule, an initializer or another setting as a fingerprint has it: its type and, by name, its fields
-// that are not zero, so that a field which a later version adds says nothing where it is left at zero. What an
-// interface in it holds is described with its type: ExponentialDecay and NaturalExpDecay have the same fields. What a
-// pointer points to is described where it is, and a function is its name, since addresses differ between processes. A
-// type with a String method describes itself.
+// described returns a rule, an initializer or another setting as text for a fingerprint: its type and its fields that
+// are not zero, by name, so that a field which a later version adds changes nothing while it is zero. The value of an
+// interface has its type, since types such as ExponentialDecay and NaturalExpDecay have the same fields. The target of
+// a pointer is described in place of the pointer, and a function by its name, since addresses differ between processes.
+// A type with a String method describes itself.
 func described(v any) string { return new(describer).withType(reflect.ValueOf(v)) }
 
-// describer has the pointers that it is behind, since one may lead back to itself.
+// describer tracks the pointers that it has followed, since a value may lead back to itself.
 type describer struct{ behind []uintptr }
 
 func (d *describer) withType(v reflect.Value) string {
@@ -59,7 +59,7 @@ func (d *describer) value(v reflect.Value) string {
 	return fmt.Sprintf("%+v", v)
 }
 
-// pointer is what lies behind one, or how many pointers back the same has begun.
+// pointer describes a pointer's target, or, if it is being described already, how many pointers back that began.
 func (d *describer) pointer(v reflect.Value) string {
 	at := v.Pointer()
 	if back := slices.Index(d.behind, at); back >= 0 {
@@ -70,12 +70,12 @@ func (d *describer) pointer(v reflect.Value) string {
 	return "&" + d.value(v.Elem())
 }
 
-// isZero says whether a field is not set; a list without elements is not.
+// isZero reports whether a field is not set; an empty list counts as not set.
 func isZero(v reflect.Value) bool {
 	return v.IsZero() || (v.Kind() == reflect.Slice || v.Kind() == reflect.Map) && v.Len() == 0
 }
 
-// printsItself says whether fmt asks v for its printed form.
+// printsItself reports whether fmt asks v for its printed form.
 func printsItself(v reflect.Value) bool {
 	if !v.CanInterface() {
 		return false

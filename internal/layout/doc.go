@@ -1,5 +1,4 @@
-// Package layout says which part of every param lives on which server, as both sides of the wire need it: the dense
-// blocks of a server in the order they travel, and the rows of an embedding cut by server. It is computed alike in
-// every process from the params, the rule and the strategy, and its [Layout.Fingerprint] is how processes find out that
-// they differ.
+// Package layout computes which part of every param lives on which server: the dense blocks of a server in the order of
+// frames, and the rows of an embedding by server. Every process computes the same layout from the params and the
+// strategy. Processes compare its [Layout.Fingerprint] to find out that their jobs differ.
 package layout

@@ -8,20 +8,20 @@ import (
 	"github.com/gofleet/gofleet/strategy/placement"
 )
 
-// Embedding is a param with rows, and where these live.
+// Embedding is a param with rows, and their placement.
 type Embedding struct {
 	*optimizer.Param
-	Index int // of the param in the layout's Params
+	Index int // the param's index in the layout's Params
 
 	plan     *placement.Plan
-	variable int // its number in the plan
+	variable int // the param's number in the plan
 }
 
-// Owns says whether server s owns row id.
+// Owns reports whether server s owns row id.
 func (e *Embedding) Owns(s int, id uint64) bool { return e.plan.ServerOf(e.variable, id) == s }
 
-// Blocks are the server of each of the embedding's blocks, and how many rows one has, the last excepted; none where
-// rows are spread by their ids ([placement.Mix]).
+// Blocks returns the server of each of the embedding's blocks, and the number of rows of every block but the last.
+// There are no blocks if rows are spread by their ids ([placement.Mix]).
 func (e *Embedding) Blocks() (on []int, rows int) {
 	for _, b := range e.plan.BlocksOf(e.variable) {
 		on = append(on, b.Server)
@@ -32,7 +32,7 @@ func (e *Embedding) Blocks() (on []int, rows int) {
 	return on, rows
 }
 
-// CheckIDs says which of ids, which are increasing, the embedding can't have.
+// CheckIDs returns an error if ids, strictly increasing, has one beyond the embedding's height.
 func (e *Embedding) CheckIDs(ids []uint64) error {
 	if h := uint64(e.Height()); h > 0 && len(ids) > 0 && ids[len(ids)-1] >= h {
 		return fmt.Errorf("id %d of embedding %q, whose height is %d", ids[len(ids)-1], e.Name, h)
@@ -52,7 +52,7 @@ func (e *Embedding) Cut(ids []uint64, shares []Share) {
 	e.cutByRows(ids, shares)
 }
 
-// scatter deals ids that a hash spreads over the servers.
+// scatter divides ids that a hash spreads over the servers.
 func (e *Embedding) scatter(ids []uint64, shares []Share) {
 	if len(shares) == 1 {
 		shares[0].Hi = len(ids)
@@ -64,7 +64,7 @@ func (e *Embedding) scatter(ids []uint64, shares []Share) {
 	}
 }
 
-// cutByRows finds where each block's ids begin and end.
+// cutByRows divides ids by the blocks of rows.
 func (e *Embedding) cutByRows(ids []uint64, shares []Share) {
 	dim := e.Dim()
 	lo := 0
@@ -75,7 +75,7 @@ func (e *Embedding) cutByRows(ids []uint64, shares []Share) {
 	}
 }
 
-// Foreign is the index of the first of ids, strictly increasing, that does not live on server s; -1 if all do.
+// Foreign returns the index of the first of ids, strictly increasing, that does not live on server s; -1 if all do.
 func (e *Embedding) Foreign(s int, ids []uint64) int {
 	switch {
 	case e.plan.Servers == 1:

@@ -9,20 +9,20 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// Fingerprint describes, a [Fact] a line, all that processes of a job must have in common: rule, strategy, placement,
-// params and initial values.
+// Fingerprint lists, a [Fact] a line, everything that must be equal in all processes of a job: rule, strategy,
+// placement, params and initial values.
 type Fingerprint []string
 
-// Fact is a line of a fingerprint: what something is. No two lines have one key.
+// Fact returns a line of a fingerprint. No two lines have the same key.
 func Fact(key string, value any) string { return fmt.Sprintf("%s\t%+v", key, value) }
 
-// Fingerprint is that of a job with this layout; facts are what there is to say of its strategy.
+// Fingerprint returns the fingerprint of a job with this layout and rule; facts describe its strategy.
 func (l *Layout) Fingerprint(rule optimizer.Rule, facts ...string) Fingerprint {
 	return l.fingerprint(rule, facts, described, func(r optimizer.RowSource) any { return r })
 }
 
-// Printed is the fingerprint by whose sum journals name their job that were written before settings were described by
-// the fields that are not zero, and loaded rows by ascending id.
+// Printed returns the fingerprint whose sum names the job in journals of earlier versions. These described settings
+// with their zero fields too, and loaded rows not by ascending id.
 func (l *Layout) Printed(rule optimizer.Rule, facts ...string) Fingerprint {
 	return l.fingerprint(rule, facts, func(v any) string {
 		if _, ok := v.(optimizer.Entry); ok {
@@ -65,14 +65,15 @@ func (l *Layout) fingerprint(rule optimizer.Rule, facts []string, described func
 	return f
 }
 
-// Sum is a short form of the fingerprint.
+// Sum returns a hash of the fingerprint.
 func (f Fingerprint) Sum() uint64 {
 	h := fnv.New64a()
 	h.Write([]byte(strings.Join(f, "\n")))
 	return h.Sum64()
 }
 
-// Difference is the first fact in which other differs, with both values and whose they are; empty if none does.
+// Difference describes the first fact in which the fingerprints differ, with both values and the names mine and theirs
+// of their processes; "" if none does.
 func (f Fingerprint) Difference(mine string, other Fingerprint, theirs string) string {
 	for i := range max(len(f), len(other)) {
 		if f.line(i) == other.line(i) {
@@ -94,7 +95,7 @@ func (f Fingerprint) Difference(mine string, other Fingerprint, theirs string) s
 	return ""
 }
 
-// without says what a process has that lacks a fact.
+// without says what the process has that lacks a fact.
 func without(key string) string {
 	if strings.HasPrefix(key, "strategy ") {
 		return "leaves it at its default"
@@ -102,7 +103,7 @@ func without(key string) string {
 	return "has none"
 }
 
-// FirstDifferent is the line of that fact, -1 if none differs.
+// FirstDifferent returns the first line in which the fingerprints differ, -1 if none does.
 func (f Fingerprint) FirstDifferent(other Fingerprint) int {
 	for i := range max(len(f), len(other)) {
 		if f.line(i) != other.line(i) {
@@ -112,7 +113,7 @@ func (f Fingerprint) FirstDifferent(other Fingerprint) int {
 	return -1
 }
 
-// remedies are where processes are told what often differs.
+// remedies says, for facts that often differ, where processes get them from.
 var remedies = map[string]string{
 	"workers": ": PADDLE_TRAINERS_NUM, or what else tells each process the number of workers",
 	"servers": ": PADDLE_PSERVERS_IP_PORT_LIST, or what else tells each process of all servers",
@@ -134,7 +135,7 @@ func (f Fingerprint) knows(key string) bool {
 	return slices.ContainsFunc(f, func(line string) bool { return strings.HasPrefix(line, key+"\t") })
 }
 
-// excerpts are two different values, or of long ones the parts where they begin to differ.
+// excerpts returns two different values; of long ones, the parts where they begin to differ.
 func excerpts(a, b string) (string, string) {
 	same := 0
 	for same < min(len(a), len(b)) && a[same] == b[same] {
@@ -143,7 +144,7 @@ func excerpts(a, b string) (string, string) {
 	return excerpt(a, same), excerpt(b, same)
 }
 
-// excerpt is a value, or of a long one what lies around a place.
+// excerpt returns a value; of a long one, the part around byte at.
 func excerpt(v string, at int) string {
 	const before, after = 20, 60
 	if len(v) <= before+after {

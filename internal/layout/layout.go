@@ -7,7 +7,7 @@ import (
 	"github.com/gofleet/gofleet/strategy/placement"
 )
 
-// Layout is where everything lives. It does not change.
+// Layout is the placement of all params on servers. It does not change.
 type Layout struct {
 	Params []*optimizer.Param
 	Plan   *placement.Plan
@@ -15,11 +15,11 @@ type Layout struct {
 	Parts []Part
 	// Embeddings are the params with rows, in order.
 	Embeddings []Embedding
-	// Frozen are the dense params that are frozen, whole, in order. They are in no part: each worker has its own
-	// values, and server 0 keeps the ones that go into a checkpoint or come from one.
+	// Frozen holds the frozen dense params, whole, in order. They are in no server's part: each worker has its own
+	// values, and server 0 keeps the values that go into a checkpoint or come from one.
 	Frozen Part
 
-	variable []int // index of a param in the plan, -1 if it has no place there (dense and frozen)
+	variable []int // by param, its number in the plan; -1 if it has none (dense and frozen)
 }
 
 // Part is a list of dense blocks, such as one server's.
@@ -34,11 +34,11 @@ type Block struct {
 	Name         string
 	Param        int
 	Offset, Size int // elements within the param
-	At           int // where it begins among the floats of its part
+	At           int // its first element among the floats of its part
 }
 
-// New lays out params over that many servers. Frozen dense params stay on the workers; the rows of a frozen embedding
-// live on servers as others do, which may have them from a checkpoint. whole names params that are not cut.
+// New lays out params over that many servers. Frozen dense params stay on the workers; rows of a frozen embedding live
+// on servers like other rows, since they may come from a checkpoint. whole names params that are not cut into blocks.
 func New(params []*optimizer.Param, servers int, o placement.Options, whole ...string) (*Layout, error) {
 	l := &Layout{Params: params, Parts: make([]Part, servers), variable: make([]int, len(params))}
 	var vars []placement.Variable
@@ -70,7 +70,7 @@ func New(params []*optimizer.Param, servers int, o placement.Options, whole ...s
 	return l, nil
 }
 
-// deal gives every part its dense blocks.
+// deal adds to every part its dense blocks.
 func (l *Layout) deal() {
 	for param, v := range l.variable {
 		if v < 0 || l.Params[param].Embedding {
@@ -82,7 +82,7 @@ func (l *Layout) deal() {
 	}
 }
 
-// add puts a block at the end of a part.
+// add appends a block to a part.
 func (p *Part) add(b Block) {
 	b.At = p.Floats
 	p.Blocks, p.Floats = append(p.Blocks, b), p.Floats+b.Size

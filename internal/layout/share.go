@@ -14,7 +14,7 @@ func (s *Share) Len() int {
 	return s.Hi - s.Lo
 }
 
-// Run says whether the share is the run [Lo, Hi), so that its rows lie side by side.
+// Run reports whether the share is the run [Lo, Hi), so that its rows lie side by side.
 func (s *Share) Run() bool { return len(s.At) == 0 }
 
 func (s *Share) add(lo, hi int) {
