@@ -1,16 +1,16 @@
-// Package replica trains without servers: every worker keeps all weights, and all make the same update on the gradient
-// of their joined batch.
+// Package replica trains without servers: every worker keeps all weights, and all make the same update with the
+// gradient of their joined batch.
 //
 //	t, err := replica.New(replica.Config{Params: params, Rule: rule, Strategy: s, Fingerprint: lines, Group: group})
 //	err = t.Join(ctx)               // finds the others, compares what they train, takes the first weights of rank 0
 //	session, err := t.Open(params)  // as of any optimizer.Trainer
 //	err = t.Leave(ctx)
 //
-// A step begins without a word to anybody. At its end dense gradients are averaged by an all-reduce, weighted as
-// Strategy.Weighting says (by samples: Σ nᵢgᵢ / Σ nᵢ, the gradient of the joined batch whatever its parts' sizes); rows
-// of embeddings are gathered and merged in the order of ranks; and each worker applies the rule to its own copy. The
-// inputs are the same to the last bit, so the copies stay the same. What does not change weights, and what all do
-// alike, a worker does as one that is alone (package solo).
+// A step begins without a message. At its end dense gradients are averaged by an all-reduce, weighted by
+// Strategy.Weighting (by samples: Σ nᵢgᵢ / Σ nᵢ, the gradient of the joined batch whatever its parts' sizes); rows of
+// embeddings are gathered and merged in the order of ranks; and each worker applies the rule to its own copy. The
+// inputs are the same to the last bit, so that the copies stay the same. Package solo, training in one process, does
+// what changes no weights, and what all workers do alike.
 //
 // A worker that has no more batches in an epoch (EndEpoch) takes part in the others' steps with weight 0 until all have
 // ended.
@@ -26,14 +26,14 @@
 //
 // # Files, in reading order
 //
-//	trainer.go   a copy of the weights, and the group that it belongs to
-//	life.go      from what it begins, joining, leaving
+//	trainer.go   a copy of the weights, and its group
+//	life.go      loading, joining, leaving
 //	meet.go      what workers do together between steps
 //	open.go      which session trains, and the end of an epoch
 //	session.go   a step that all make together
-//	localsgd.go  steps of its own, and the mean of all copies
-//	progress.go  how far all workers are in their data
-//	merger.go    rows of all workers made one
-//	rows.go      a worker's rows as they travel
+//	localsgd.go  separate steps, and the mean of all copies
+//	progress.go  the places of all workers in their data
+//	merger.go    merging the rows of all workers
+//	rows.go      the encoding of a worker's rows
 //	rate.go      the learning rate
 package replica

@@ -13,8 +13,7 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// Restore implements [backend.Trainer]: what weights are loaded from, one load after the other, must be the same on
-// every worker.
+// Restore implements [backend.Trainer]. All workers must load the same weights, in the same order.
 func (t *Trainer) Restore(ctx context.Context, dir string, what checkpoint.Selection) error {
 	t.mu.Lock()
 	claimed := t.claimed
@@ -33,7 +32,8 @@ func (t *Trainer) Restore(ctx context.Context, dir string, what checkpoint.Selec
 	return nil
 }
 
-// Load implements [backend.Trainer]: before Join it is Restore. Later each worker would load at another step.
+// Load implements [backend.Trainer]. It is Restore, and works only before Join: later each worker would load at another
+// step.
 func (t *Trainer) Load(ctx context.Context, dir string, what checkpoint.Selection) error {
 	return t.Restore(ctx, dir, what)
 }
@@ -71,8 +71,8 @@ func (t *Trainer) Join(ctx context.Context) error {
 	return nil
 }
 
-// resume loads the checkpoint that the job goes on from, in place of what was restored: every worker the same, as agree
-// finds.
+// resume loads the checkpoint that the job goes on from, in place of what was restored. agree checks that it is the
+// same on every worker.
 func (t *Trainer) resume(ctx context.Context) error {
 	t.mu.Lock()
 	claimed := t.claimed
@@ -102,19 +102,19 @@ func (t *Trainer) claim(ctx context.Context) (*collective.Group, error) {
 	t.group, t.claimed = g, err == nil
 	left := t.left
 	t.mu.Unlock()
-	if err == nil && left { // Close came meanwhile, and had nothing to close
+	if err == nil && left { // Close was called meanwhile, before there was a group to close
 		return nil, errors.Join(ErrClosed, g.Close(ctx, ErrClosed))
 	}
 	return g, err
 }
 
-// introduction is what a worker shows to the others. Builds before showed the fingerprint alone, a list.
+// introduction is what a worker sends to the others. Earlier builds sent the fingerprint alone, a list.
 type introduction struct {
 	Build       string             `json:"build"`
 	Fingerprint layout.Fingerprint `json:"fingerprint"`
 }
 
-// UnmarshalJSON reads that of a build before too.
+// UnmarshalJSON decodes the introduction of an earlier build too.
 func (i *introduction) UnmarshalJSON(data []byte) error {
 	if json.Unmarshal(data, &i.Fingerprint) == nil {
 		return nil
@@ -123,7 +123,7 @@ func (i *introduction) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*plain)(i))
 }
 
-// agree compares this worker's model, rule and strategy with the others', and how far each has come.
+// agree compares this worker's model, rule, strategy and number of updates with the others'.
 func (t *Trainer) agree(ctx context.Context, g *collective.Group) error {
 	mine := append(layout.Fingerprint{}, t.c.Fingerprint...)
 	mine = append(mine,
@@ -151,7 +151,7 @@ func (t *Trainer) agree(ctx context.Context, g *collective.Group) error {
 	return nil
 }
 
-// begins says from what this worker begins.
+// begins describes what this worker's weights were loaded from.
 func (t *Trainer) begins() string {
 	if t.origin == "" {
 		return "nothing, without Restore or LoadModel"
@@ -159,7 +159,7 @@ func (t *Trainer) begins() string {
 	return t.origin
 }
 
-// takeWeights sets every dense param, the frozen ones too, to what rank 0 has.
+// takeWeights sets every dense param, frozen ones included, to the values of rank 0.
 func (t *Trainer) takeWeights(ctx context.Context, g *collective.Group) error {
 	var names []string
 	var all [][]float32
@@ -184,7 +184,7 @@ func (t *Trainer) takeWeights(ctx context.Context, g *collective.Group) error {
 	return nil
 }
 
-// Leave implements [backend.Trainer]: it waits until all workers have come here.
+// Leave implements [backend.Trainer]: it waits until all workers leave.
 func (t *Trainer) Leave(ctx context.Context) error {
 	g, err := t.ready()
 	switch {
@@ -204,14 +204,14 @@ func (t *Trainer) Leave(ctx context.Context) error {
 	return t.named(g.Leave(ctx))
 }
 
-// Close implements [backend.Trainer]: the other workers are told.
+// Close implements [backend.Trainer]. It informs the other workers.
 func (t *Trainer) Close() {
 	if err := t.fail(context.Background(), errGivenUp); err != nil {
 		t.c.Group.Logger.Warn("replica: closing", "error", err)
 	}
 }
 
-// fail ends this worker's part at once and tells the others why.
+// fail ends this worker's part at once and sends the others the reason.
 func (t *Trainer) fail(ctx context.Context, reason error) error {
 	t.Release()
 	t.mu.Lock()

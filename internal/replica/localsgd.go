@@ -20,7 +20,7 @@ import (
 //
 //	d = snapshot − w;  w = snapshot − (Σ over workers d)/N;  snapshot = w
 //
-// When an epoch ends all copies are set to the mean too, with the state of their rule, so that a checkpoint between
+// At the end of an epoch all copies are set to the mean too, with the state of their rule, so that a checkpoint between
 // epochs is of one model, and a job goes on from it as if it had not ended.
 type localSGD struct {
 	t      *Trainer
@@ -29,19 +29,19 @@ type localSGD struct {
 	*drift
 }
 
-// drift is how far this worker's copy has gone from the others'. All sessions of a trainer share it.
+// drift is the distance of this worker's copy from the others'. All sessions of a trainer share it.
 type drift struct {
 	names    []string    // of the dense params that are trained
-	snapshot [][]float32 // what they were when all copies were the same
+	snapshot [][]float32 // the params when all copies were the same
 	d        [][]float32
 	states   [][]float32 // of the rule, by block, when all copies had the same
 	ds       [][]float32
-	loss     []float32         // of this worker's last step, and 1; zeros when no step lies behind the last meeting
-	at       progress.Position // of this worker, behind its last step
+	loss     []float32         // of this worker's last step, and 1; zeros if no step was made since the last meeting
+	at       progress.Position // of this worker, after its last step
 	turns    mode.LocalSGD
 }
 
-// driftsBy says whether workers' copies go their own ways, and when they meet.
+// driftsBy reports whether workers' copies differ for some steps, and when they meet.
 func driftsBy(s strategy.Strategy) (mode.LocalSGD, bool) {
 	if a := s.AdaptiveLocalSGD; a.InitKSteps > 0 {
 		return mode.LocalSGD{K: a.InitKSteps, Begin: a.BeginStep, Adaptive: true}, true
@@ -49,7 +49,7 @@ func driftsBy(s strategy.Strategy) (mode.LocalSGD, bool) {
 	return mode.LocalSGD{K: s.LocalSGD.KSteps, Begin: s.LocalSGD.BeginStep}, s.LocalSGD.KSteps > 0
 }
 
-// checkLocalSGD refuses what copies that differ for a while can't do.
+// checkLocalSGD refuses rules and params that copies which differ for some steps can't train.
 func checkLocalSGD(c Config) error {
 	if name := c.Rule.Name(); name != (optimizer.SGD{}).Name() && name != (optimizer.Momentum{}).Name() {
 		return fmt.Errorf("replica: localsgd with rule %s: it is for SGD and Momentum", name)
@@ -63,7 +63,7 @@ func checkLocalSGD(c Config) error {
 	return nil
 }
 
-// drifting is the trainer's drift, from the weights that all have when they begin.
+// drifting returns the trainer's drift, beginning with the common weights.
 func (t *Trainer) drifting() (*drift, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -97,8 +97,8 @@ func (t *Trainer) drifting() (*drift, error) {
 	return d, nil
 }
 
-// eachState calls do with every piece of the state that the rule has of a block of the dense params: of which block
-// that is, counted from 0, and where in its state it begins.
+// eachState calls do with every piece of the rule's state of a dense param's block: block counts the blocks from 0, and
+// at is where the piece begins in the block's state.
 func (t *Trainer) eachState(do func(block, at int, state []float32)) {
 	n := 0
 	for _, b := range t.Store().Blocks {
@@ -145,7 +145,8 @@ func (s *localSGD) End(ctx context.Context, st *optimizer.Step) error {
 	return err
 }
 
-// exchange sets all copies to their mean. all says that every worker has ended its epoch.
+// exchange sets all copies to their mean. ended reports that this worker has ended its epoch, and all that every worker
+// has.
 func (s *localSGD) exchange(ctx context.Context, ended bool) (all bool, err error) {
 	for i, name := range s.names {
 		w, err := s.t.Local().Dense(name)
@@ -177,8 +178,8 @@ func (s *localSGD) exchange(ctx context.Context, ended bool) (all bool, err erro
 	return all, s.t.Steps.Count(become, func() { s.t.moved(m.At) })
 }
 
-// become makes this copy what all have come to: with the mean of the weights comes all else that a checkpoint has, so
-// that none has half of it.
+// become sets this copy to the common state: the mean of the weights, and everything else that a checkpoint has, so
+// that no checkpoint has half of it.
 func (s *localSGD) become(all bool, first settled, loss []float32) error {
 	if err := s.t.Local().SetAllDense(s.names, s.snapshot); err != nil {
 		return err
@@ -186,7 +187,7 @@ func (s *localSGD) become(all bool, first settled, loss []float32) error {
 	if all {
 		s.turns.Resume(int(first.Step), first.Pace)
 	}
-	if loss[1] > 0 { // else no worker has made a step since, as between two barriers, and there is nothing to learn
+	if loss[1] > 0 { // else no worker has made a step since, as between two barriers, and there is no loss
 		rate := s.t.rateOf(s.t.c.Rule, s.turns.Steps())
 		if err := s.turns.Met(rate, float64(loss[0])/float64(loss[1])); err != nil {
 			return err
@@ -200,14 +201,14 @@ func (s *localSGD) become(all bool, first settled, loss []float32) error {
 	return nil
 }
 
-// settled is what all have of worker 0 when an epoch ends, as a job that goes on from its checkpoint has: how many
-// updates there were, and when to meet.
+// settled is what all workers take from worker 0 at the end of an epoch, as a job that goes on from its checkpoint
+// does: the number of updates, and when to meet.
 type settled struct {
 	Step int64
 	mode.Pace
 }
 
-// settle has all workers agree on all that a checkpoint has beside the weights: the rule's state is the mean of all.
+// settle makes the rest of a checkpoint the same on all workers: the rule's state becomes the mean of all.
 func (s *localSGD) settle(ctx context.Context) (first settled, err error) {
 	p := s.turns.Pace()
 	of := []int64{s.t.Local().Step(), int64(p.K), int64(math.Float64bits(p.LR)), int64(math.Float64bits(p.Loss))}

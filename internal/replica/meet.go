@@ -10,8 +10,8 @@ import (
 	"github.com/gofleet/gofleet/internal/table"
 )
 
-// Meet has do talk to the other workers between steps. It ends the epoch first, so that workers with more batches go on
-// until they come to the same call.
+// Meet calls do to communicate with the other workers between steps. It ends the epoch first, so that workers with more
+// batches go on until they make the same call.
 func (t *Trainer) Meet(ctx context.Context, do func(*collective.Group) error) error {
 	if err := t.EndEpoch(ctx); err != nil {
 		return err
@@ -30,7 +30,7 @@ func (t *Trainer) Gather(ctx context.Context, _ string, data []byte) (all [][]by
 	return all, err
 }
 
-// Save implements [backend.Trainer]: the copies are the same, and rank 0 writes its own when it calls.
+// Save implements [backend.Trainer]. The copies are the same: only rank 0 writes, without waiting for the others.
 func (t *Trainer) Save(ctx context.Context, dir string, params ...string) error {
 	if t.c.Group.Rank != 0 {
 		return nil
@@ -38,8 +38,8 @@ func (t *Trainer) Save(ctx context.Context, dir string, params ...string) error 
 	return t.WriteCheckpoint(ctx, dir, t.rate(), params...)
 }
 
-// Saves implements [backend.Trainer]: no job goes on without one of its workers, so that rank 0 is the lowest. When it
-// saves for the last time all have come to the end of their batches.
+// Saves implements [backend.Trainer]. Rank 0 saves, since no job goes on without one of its workers. Before the last
+// save all have come to the end of their batches.
 func (t *Trainer) Saves(ctx context.Context, last bool) (bool, error) {
 	if _, err := t.ready(); err != nil {
 		return false, err
@@ -60,7 +60,7 @@ func (t *Trainer) Checkpoint(ctx context.Context, progressed func() checkpoint.P
 	return t.WriteNext(ctx, progressed, t.rate())
 }
 
-// Serve implements [backend.Trainer]: rank 0 writes its own when it calls.
+// Serve implements [backend.Trainer]. Only rank 0 writes, without waiting for the others.
 func (t *Trainer) Serve(ctx context.Context, how table.Serving, write func(backend.Serving) error,
 	commit func() (table.Chain, error)) error {
 	if t.c.Group.Rank != 0 {
@@ -69,8 +69,8 @@ func (t *Trainer) Serve(ctx context.Context, how table.Serving, write func(backe
 	return t.Trainer.Serve(ctx, how, write, commit)
 }
 
-// SaveBatch implements [backend.Trainer]: all come to it, rank 0 writes, and if it could all end the period of their
-// copies.
+// SaveBatch implements [backend.Trainer]. All workers call it, rank 0 writes, and if that succeeds all end the period
+// of their copies.
 func (t *Trainer) SaveBatch(ctx context.Context, dir string, o table.Shrink) error {
 	return t.Meet(ctx, func(g *collective.Group) error {
 		agree := func(failed error) error {
@@ -95,7 +95,7 @@ func (t *Trainer) SaveBatch(ctx context.Context, dir string, o table.Shrink) err
 	})
 }
 
-// Shrink implements [backend.Trainer]: all end the period of their copies behind a barrier.
+// Shrink implements [backend.Trainer]. All end the period of their copies after a barrier.
 func (t *Trainer) Shrink(ctx context.Context, o table.Shrink) ([]table.Shrunk, error) {
 	if err := t.Barrier(ctx); err != nil {
 		return nil, err

@@ -10,13 +10,13 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// merger makes one set of rows of what all workers have, by embedding.
+// merger merges the rows of all workers, by embedding.
 type merger struct {
 	params travelling
 	weigh  strategy.Weighting
 	folder []gradient.Folder
 	out    []optimizer.Rows
-	buffer []byte   // this worker's rows as they travel
+	buffer []byte   // this worker's rows, encoded
 	all    [][]byte // every worker's
 }
 

@@ -19,7 +19,7 @@ func (t *Trainer) Open(params []*optimizer.Param) (optimizer.Session, error) {
 	return &opened{s, t}, nil
 }
 
-// opened is a session that announces itself to the trainer when it trains: one that only evaluates is its own affair.
+// opened is a session that registers with the trainer when it trains. A session that only evaluates does not.
 type opened struct {
 	session
 	t *Trainer
@@ -56,8 +56,8 @@ func (o *opened) Close(ctx context.Context) error {
 	return o.session.Close(ctx)
 }
 
-// EndEpoch implements [optimizer.Trainer]: this worker takes part in the steps of the others, with nothing of its own,
-// until all have ended their epoch.
+// EndEpoch implements [optimizer.Trainer]. This worker takes part in the steps of the others, without gradients of its
+// own, until all have ended their epoch.
 func (t *Trainer) EndEpoch(ctx context.Context) error {
 	if _, err := t.ready(); err != nil {
 		return err

@@ -6,7 +6,7 @@ import (
 	"github.com/gofleet/gofleet/internal/progress"
 )
 
-// goOn begins where the checkpoint says that was loaded, if one was.
+// goOn begins at the positions in the checkpoint that was loaded, if one was.
 func (t *Trainer) goOn() {
 	rank, ranks := t.c.Group.Rank, len(t.c.Group.Endpoints)
 	t.GoOn(rank, ranks)
@@ -18,7 +18,7 @@ func (t *Trainer) goOn() {
 	}
 }
 
-// moved takes note of how far all ranks with a part in an update are.
+// moved sets the positions of all ranks that have a part in an update.
 func (t *Trainer) moved(at []progress.Position) {
 	for rank, p := range at {
 		t.movedTo(rank, p)

@@ -19,8 +19,8 @@ func (t *Trainer) rateOf(r optimizer.Rule, n int) float64 {
 	return 0
 }
 
-// SetRateFactor implements [backend.Trainer]: rank 0 tells all of the factor when they next meet, in the update that
-// they make then or, with LocalSGD, behind the exchange.
+// SetRateFactor implements [backend.Trainer]. Rank 0 sends the factor to all when they next meet: in their next update,
+// or with LocalSGD after the exchange.
 func (t *Trainer) SetRateFactor(_ context.Context, factor float64) error {
 	if _, err := t.ready(); err != nil {
 		return err
@@ -31,7 +31,7 @@ func (t *Trainer) SetRateFactor(_ context.Context, factor float64) error {
 	return nil
 }
 
-// RateFactor implements [backend.Trainer], as far as this worker knows.
+// RateFactor implements [backend.Trainer]. It is the factor that this worker has.
 func (t *Trainer) RateFactor(context.Context) (float64, error) { return t.rate(), nil }
 
 func (t *Trainer) rate() float64 {
@@ -43,14 +43,14 @@ func (t *Trainer) rate() float64 {
 	return t.Local().RateFactor()
 }
 
-// hasNews says whether the others are to be told of a factor.
+// hasNews reports whether there is a factor to send to the others.
 func (t *Trainer) hasNews() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.wanted != 0
 }
 
-// takeRate brings rank 0's factor to all, which have all heard that there is one.
+// takeRate broadcasts rank 0's factor, after all have been informed that there is one.
 func (t *Trainer) takeRate(ctx context.Context) error {
 	t.mu.Lock()
 	factor := []float64{t.wanted}
@@ -60,7 +60,7 @@ func (t *Trainer) takeRate(ctx context.Context) error {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.wanted == factor[0] { // and no other one was set meanwhile
+	if t.wanted == factor[0] { // no other was set meanwhile
 		t.wanted = 0
 	}
 	t.Local().Store().SetRateFactor(factor[0])

@@ -12,12 +12,12 @@ import (
 
 var errRows = errors.New("truncated or malformed rows")
 
-// travelling are the embeddings whose rows travel, in their order.
+// travelling are the embeddings whose rows are sent, in their order.
 type travelling []*optimizer.Param
 
-// append writes a worker's rows: i64 weight, -1 for one that has ended its epoch; then for each embedding u64 count,
-// ids, floats, and of one that counts shows and clicks u64 the number of these, 0 or two for each id, and they. Floats
-// are filled up with zeros to a multiple of 8 bytes.
+// append encodes a worker's rows: i64 weight, -1 for one that has ended its epoch; then for each embedding u64 count,
+// ids and floats; and for an embedding that counts shows and clicks, u64 the number of these, 0 or two for each id, and
+// their values. Floats are padded with zeros to a multiple of 8 bytes.
 func (all travelling) append(b []byte, p collective.Part, rows []gradient.Rows) []byte {
 	le := binary.LittleEndian
 	if p.Ended {
@@ -39,7 +39,7 @@ func appendFloats(b []byte, f []float32) []byte {
 	return append(append(b, collective.Bytes(f)...), make([]byte, len(f)%2*4)...)
 }
 
-// takeFloats are n floats at the start of b, in its memory, and what follows them.
+// takeFloats returns n floats at the start of b, in its memory, and the rest of b.
 func takeFloats(b []byte, n uint64) (f []float32, rest []byte, err error) {
 	size := 4*n + 4*(n%2)
 	if n > uint64(len(b)) || size > uint64(len(b)) {
@@ -48,7 +48,7 @@ func takeFloats(b []byte, n uint64) (f []float32, rest []byte, err error) {
 	return collective.Elements[float32](b[:4*n]), b[size:], nil
 }
 
-// takeClicks are the shows and clicks of n rows, and what follows them.
+// takeClicks returns the shows and clicks of n rows, and the rest of b.
 func takeClicks(b []byte, n int) (clicks []float32, rest []byte, err error) {
 	if len(b) < 8 {
 		return nil, nil, errRows
@@ -60,7 +60,7 @@ func takeClicks(b []byte, n int) (clicks []float32, rest []byte, err error) {
 	return takeFloats(b[8:], has)
 }
 
-// parse reads what append has written, in b's memory; n is -1 for a worker that has ended.
+// parse decodes what append has written, in b's memory; n is -1 for a worker that has ended.
 func (all travelling) parse(b []byte) (n int, rows []gradient.Rows, err error) {
 	le := binary.LittleEndian
 	if len(b) < 8 {

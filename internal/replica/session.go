@@ -9,13 +9,13 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// session is a thread's training that can also take part in the steps of others.
+// session is a thread's training session that can also take part in the steps of others.
 type session interface {
 	optimizer.Session
 	park(ctx context.Context) error
 }
 
-// session makes the kind that the strategy asks for.
+// session makes the kind of session that the strategy asks for.
 func (t *Trainer) session(params []*optimizer.Param) (session, error) {
 	inner, err := t.Local().Open(params)
 	if err != nil {
@@ -53,7 +53,7 @@ func (s *everyStep) Begin(ctx context.Context, st *optimizer.Step) error {
 	return s.inner.Begin(ctx, st)
 }
 
-// End implements [optimizer.Session]. G of the params is scratch afterwards.
+// End implements [optimizer.Session]. It overwrites G of the params.
 func (s *everyStep) End(ctx context.Context, st *optimizer.Step) error {
 	if st.Eval {
 		return s.inner.End(ctx, st)
@@ -70,7 +70,7 @@ func (s *everyStep) End(ctx context.Context, st *optimizer.Step) error {
 	return nil
 }
 
-// weight is what a step's gradients count.
+// weight is the weight of a step's gradients.
 func (s *everyStep) weight(st *optimizer.Step) uint32 {
 	if s.t.c.Strategy.Weighting == strategy.WeightSamples {
 		return uint32(st.Samples)
@@ -78,8 +78,8 @@ func (s *everyStep) weight(st *optimizer.Step) uint32 {
 	return 1
 }
 
-// update makes one update together with the others. all says that every worker has ended its epoch, and nothing was
-// done.
+// update makes one update together with the others. all reports that every worker has ended its epoch, and that no
+// update was made.
 func (s *everyStep) update(ctx context.Context, p collective.Part, rows []gradient.Rows) (all bool, err error) {
 	p.News = s.t.hasNews()
 	m, err := s.t.group.Mean(ctx, p, s.dense...)

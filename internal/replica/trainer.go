@@ -17,7 +17,7 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// Config is what a trainer is made of.
+// Config configures a Trainer.
 type Config struct {
 	Params []*optimizer.Param
 	Rule   optimizer.Rule
@@ -25,30 +25,31 @@ type Config struct {
 	Strategy strategy.Strategy
 	// Fingerprint is what all workers must have in common.
 	Fingerprint layout.Fingerprint
-	// Group says how the workers meet; its times are the strategy's.
+	// Group says how the workers meet; New sets its times from the strategy.
 	Group collective.Config
 }
 
-// Trainer is one worker's copy of the weights. The solo in it keeps the copy, and answers what takes no other worker:
-// reading, counting, restoring. Whatever changes weights is this type's own, since all copies must change alike.
+// Trainer is one worker's copy of the weights. The solo.Trainer in it keeps the copy, and does what involves no other
+// worker: reading, counting, restoring. Everything that changes weights is in this type, since all copies must change
+// alike.
 type Trainer struct {
 	*solo.Trainer
 	c Config
-	// origin is what the weights were loaded from, in words.
+	// origin describes what the weights were loaded from.
 	origin string
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	group  *collective.Group
-	// claimed says that group is there or in the making.
+	// claimed reports that group is made or being made.
 	claimed bool
 	joined  bool
 	left    bool
 	trains  *opened // the session that trains
 	parker  session // takes part in others' steps; made when it is first needed
 	drift   *drift  // with LocalSGD
-	// at is how far each rank's threads are in their data with what this copy has of them. The holder of an update's
-	// turn has it.
+	// at is, by rank, the places in the data of the threads whose gradients this copy has. It belongs to the holder of
+	// an update's turn.
 	at [][]progress.Position
-	// wanted is the factor on learning rates that rank 0 is to tell the others of; 0 for none.
+	// wanted is the factor on learning rates that rank 0 must send to the others; 0 for none.
 	wanted float64
 }
 
@@ -58,13 +59,13 @@ var (
 )
 
 var (
-	// ErrClosed says that the worker has left.
+	// ErrClosed means that the worker has left.
 	ErrClosed = errors.New("worker has left the job")
-	// errGivenUp is what the other workers are told of one that was closed.
+	// errGivenUp is what the other workers receive when a worker is closed.
 	errGivenUp = errors.New("the worker was closed before StopWorker")
 )
 
-// New makes a trainer that has yet to Join.
+// New makes a trainer that has not joined.
 func New(c Config) (*Trainer, error) {
 	for _, p := range c.Params {
 		if p.MaxBytes > 0 {
@@ -98,7 +99,7 @@ func New(c Config) (*Trainer, error) {
 	return t, nil
 }
 
-// named says whose error it is.
+// named prefixes an error with the worker.
 func (t *Trainer) named(err error) error {
 	if err != nil {
 		err = fmt.Errorf("worker %d: %w", t.c.Group.Rank, err)
@@ -106,7 +107,7 @@ func (t *Trainer) named(err error) error {
 	return err
 }
 
-// longWait is how long a collective takes at least that counts as a wait.
+// longWait is the least time after which a collective counts as a wait.
 const longWait = time.Second
 
 // Waits implements [backend.Waiting].
@@ -122,7 +123,7 @@ func (t *Trainer) Waits() []backend.Wait {
 	return []backend.Wait{{Why: at, Workers: ranks, Since: time.Now().Add(-waited)}}
 }
 
-// ready is the group between Join and Leave.
+// ready returns the group between Join and Leave.
 func (t *Trainer) ready() (*collective.Group, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

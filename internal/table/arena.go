@@ -2,24 +2,24 @@ package table
 
 import "unsafe"
 
-// arena holds rows by number in chunks that never move. A row that was dropped is the next to be given out.
+// arena holds rows by number in chunks that never move. The memory of a dropped row is used for the next new row.
 //
-// Chunks are slices of float32 and hold no pointers, so that the garbage collector passes over gigabytes of rows. That
-// is why free rows are chained through their own headers, by number, and why a header lies in floats and is looked at
-// through unsafe. A pointer to a header is good as long as the shard's lock is held, and is kept no longer.
+// Chunks are slices of float32 without pointers, so that the garbage collector skips gigabytes of rows. For that reason
+// free rows are chained through their own headers, by number, and a header lies in floats and is accessed through
+// unsafe. A pointer to a header is valid only while the shard's lock is held.
 type arena struct {
 	chunks [][]float32
-	rows   uint32 // given out so far, free ones included
-	free   uint32 // the first free row, plus one; its id is the next, and so on to 0
-	freed  uint32 // how many are free
-	shift  uint   // log2 of the rows of a chunk
+	rows   uint32 // allocated so far, free ones included
+	free   uint32 // the first free row, plus one; the id of a free row is the next one, 0 the end
+	freed  uint32 // number of free rows
+	shift  uint   // log2 of the rows in a chunk
 	stride int
 }
 
-// isFree is the step of a row that is free.
+// isFree is the step in the header of a free row.
 const isFree = -1
 
-// newArena chooses chunks of 2048 rows, fewer when rows are wide, or when they would be much of all that may be used.
+// newArena chooses chunks of 2048 rows, and fewer if rows are wide, or if a chunk would be much of the limit in bytes.
 // Large allocations are whole pages of 8 KiB, which 2048 rows fill exactly.
 func newArena(stride, limit int) arena {
 	shift := uint(11)
@@ -34,7 +34,7 @@ func (a *arena) at(row uint32) *header {
 	return (*header)(unsafe.Pointer(&chunk[int(row&(1<<a.shift-1))*a.stride]))
 }
 
-// add returns the number and the place of a new row, which holds anything.
+// add returns the number and the place of a new row, whose contents are undefined.
 func (a *arena) add() (uint32, *header) {
 	if a.free != 0 {
 		row := a.free - 1
@@ -58,14 +58,14 @@ func (a *arena) drop(row uint32, h *header) {
 	a.freed++
 }
 
-// full says whether the next row needs a new chunk.
+// full reports whether the next row needs a new chunk.
 func (a *arena) full() bool { return a.free == 0 && int(a.rows>>a.shift) == len(a.chunks) }
 
-// live is how many rows are in use.
+// live is the number of rows in use.
 func (a *arena) live() int { return int(a.rows - a.freed) }
 
-// growth is how many bytes a new chunk takes, with its place in the list, which append makes up to twice as long as it
-// is.
+// growth is the size of a new chunk in bytes, with its place in the list, which append makes up to twice as long as
+// needed.
 func (a *arena) growth() int { return (a.stride<<a.shift)*4 + 2*int(unsafe.Sizeof([]float32{})) }
 
 func (a *arena) bytes() int { return len(a.chunks) * a.growth() }

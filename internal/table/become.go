@@ -2,8 +2,8 @@ package table
 
 import "github.com/gofleet/gofleet/optimizer"
 
-// Like returns a store with an empty block or table beside each of s's whose param is wanted, in the same order, at the
-// same update. It is for what s may become.
+// Like returns a store with an empty block or table for each of s's whose param is wanted, in the same order, at the
+// same update. It is filled and passed to Become.
 func (s *Store) Like(wanted func(*optimizer.Param) bool) (*Store, error) {
 	o := new(Store)
 	for _, b := range s.Blocks {
@@ -28,8 +28,9 @@ func (s *Store) Like(wanted func(*optimizer.Param) bool) (*Store, error) {
 	return o, nil
 }
 
-// Become gives s the blocks and tables of o, which s has made by Like and which is not to be used any more; a
-// block that keep names stays. Nothing may be pushed meanwhile; who reads has rows and chunks from before or after.
+// Become gives s the blocks and tables of o, which was made by s.Like and must not be used afterwards; blocks of params
+// for which keep returns true stay. Nothing may be pushed meanwhile; a concurrent reader gets each row and chunk from
+// before or after.
 func (s *Store) Become(o *Store, keep func(*optimizer.Param) bool) {
 	for _, b := range o.Blocks {
 		if own, is := s.Block(b.Name); is && !keep(b.Param) {
@@ -44,7 +45,7 @@ func (s *Store) Become(o *Store, keep func(*optimizer.Param) bool) {
 	s.SetChain(o.Chain())
 }
 
-// like is an empty table whose shards are for the same ids as t's.
+// like returns an empty table with the same assignment of ids to shards as t.
 func (t *Sparse) like() *Sparse {
 	o := &Sparse{entry: t.entry, times: newCallTimes()}
 	o.shards = newShards(len(t.shards), t.stride, t.param.MaxBytes, t.counts)
@@ -62,7 +63,7 @@ func (t *Sparse) become(o *Sparse) {
 		s.Lock()
 		n.waiting.tracked = s.waiting.tracked
 		for _, w := range s.watches {
-			clear(w.rows.words) // of numbers that are others' now
+			clear(w.rows.words) // the row numbers are now those of other ids
 		}
 		s.index, s.arena, s.waiting, s.hot, s.gone = n.index, n.arena, n.waiting, n.hot, n.gone
 		s.Unlock()

@@ -1,14 +1,14 @@
 package table
 
-// Changes are what is other in a table than when they were last taken, if no row was dropped meanwhile.
+// Changes are the differences of a table since changes were last taken, if no row was dropped meanwhile.
 type Changes struct {
 	Rows    []uint64 // ascending
 	Waiters []uint64 // ascending
-	// Forgotten ids do not wait any more, unless they are among Waiters, and have no row unless they are among Rows.
+	// Forgotten ids no longer wait, unless they are among Waiters, and have no row unless they are among Rows.
 	Forgotten []uint64
 }
 
-// Track has the table note what changes, for images of that. The table is not in use yet.
+// Track makes the table record what changes, for images of the changes. The table must not be in use yet.
 func (t *Sparse) Track() {
 	t.tracked = true
 	for i := range t.shards {
@@ -16,12 +16,12 @@ func (t *Sparse) Track() {
 	}
 }
 
-// Remade says that rows were dropped, that more waiting ids were forgotten than are noted, or that the table was filled
-// anew, since changes were last taken: what has changed does not tell that.
+// Remade reports that, since changes were last taken, rows were dropped, more waiting ids were forgotten than are
+// recorded, or the table was filled again: then the changes are not all differences.
 func (t *Sparse) Remade() bool { return t.remade.Load() }
 
-// GiveBack has what a closed image has taken, as far as its Changes were asked for, count as changed again, since it
-// was saved nowhere.
+// GiveBack marks what a closed image has taken as changed again, since it was saved nowhere, as far as its Changes were
+// asked for.
 func (m *TableImage) GiveBack() {
 	t, c := m.Table, &m.changes
 	for _, id := range c.Rows {
@@ -46,7 +46,7 @@ func (m *TableImage) GiveBack() {
 	}
 }
 
-// changed has an id that waits count as changed.
+// changed marks a waiting id as changed.
 func (w *waiting) changed(id uint64) {
 	for _, generation := range []map[uint64]waiter{w.young, w.old} {
 		if is, waits := generation[id]; waits {

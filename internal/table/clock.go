@@ -2,10 +2,10 @@ package table
 
 import "sync/atomic"
 
-// clock counts the periods whose time rows remember.
+// clock counts the periods; rows record the period of their last use.
 type clock struct{ atomic.Uint32 }
 
-// atLeast moves the clock on to a time that was read from a file; it never goes back.
+// atLeast advances the clock to a time that was read from a file, unless it is later already.
 func (c *clock) atLeast(time uint32) {
 	for {
 		now := c.Load()
@@ -15,8 +15,8 @@ func (c *clock) atLeast(time uint32) {
 	}
 }
 
-// Tick advances the clock whose time rows remember when they are pulled or pushed, and returns the new time. What
-// period a tick ends, an epoch or a day, is the caller's choice; [Shrink] counts in ticks.
+// Tick advances the clock whose time rows record when they are pulled or pushed, and returns the new time. The caller
+// decides what period ends with a tick, an epoch or a day; [Shrink] counts in ticks.
 func (t *Sparse) Tick() uint32 { return t.clock.Add(1) }
 
 // Clock is the number of ticks so far.

@@ -1,30 +1,30 @@
 package table
 
-// Columns are many rows, each number of all of them in a slice of its own, as they lie in a file.
+// Columns are many rows, with each kind of value in a slice of its own, as in a file.
 type Columns struct {
 	IDs []uint64
-	// Floats are the weights and the state of one row after the other; of state that the table has no place for it
-	// takes what it has.
+	// Floats are the weights and the state of one row after the other. If a row has more state than the table has room
+	// for, the rest is ignored.
 	Floats []float32
-	// Stateless rows are restored with the rule's initial state, whatever lies behind their weights.
+	// Stateless rows are restored with the rule's initial state; anything after their weights is ignored.
 	Stateless     bool
 	Steps         []int64
 	Seen, Updates []uint32
-	// Show and Click are nil where they are not counted.
+	// Show and Click are nil if they are not counted.
 	Show, Click []float32
-	// Delta is nil where nothing is known of it: all shows and clicks are new to serving then.
+	// Delta is nil if it is not known: all shows and clicks are then new to serving.
 	Delta []float32
-	// Served is nil where serving has nothing, else it has IsServed and IsAsServed for each row.
+	// Served is nil if no model for serving has rows, else it has IsServed and IsAsServed for each row.
 	Served []uint32
 }
 
-// What models for serving have of a row, in [Columns]: [Row.Served] and [Row.AsServed].
+// Bits of Served: [Row.Served] and [Row.AsServed].
 const (
 	IsServed = 1 << iota
 	IsAsServed
 )
 
-// newColumns has room for n rows of the table.
+// newColumns makes room for n rows of the table.
 func (k *kind) newColumns(n int) *Columns {
 	c := &Columns{IDs: make([]uint64, n), Floats: make([]float32, n*(k.dim+k.state)), Steps: make([]int64, n),
 		Seen: make([]uint32, n), Updates: make([]uint32, n), Served: make([]uint32, n)}
@@ -34,7 +34,7 @@ func (k *kind) newColumns(n int) *Columns {
 	return c
 }
 
-// resize makes them n rows of the table, no more than they had room for.
+// resize sets the number of rows to n, at most the number that there was room for.
 func (c *Columns) resize(k *kind, n int) {
 	c.IDs, c.Floats, c.Steps, c.Seen, c.Updates = c.IDs[:n], c.Floats[:n*(k.dim+k.state)], c.Steps[:n], c.Seen[:n],
 		c.Updates[:n]
@@ -44,7 +44,7 @@ func (c *Columns) resize(k *kind, n int) {
 	}
 }
 
-// row is number i.
+// row returns row i.
 func (c *Columns) row(k *kind, i int) Row {
 	width := len(c.Floats) / len(c.IDs)
 	floats := c.Floats[i*width:][:width]
@@ -66,7 +66,7 @@ func (c *Columns) row(k *kind, i int) Row {
 	return r
 }
 
-// set makes number i what a row of the table is.
+// set sets row i to a row of the table.
 func (c *Columns) set(k *kind, i int, h *header) {
 	values := k.values(h)
 	copy(c.Floats[i*len(values):], values)
@@ -77,7 +77,7 @@ func (c *Columns) set(k *kind, i int, h *header) {
 	}
 }
 
-// unborn makes number i what a row would be that the table does not have.
+// unborn sets row i to the initial values of a row that the table does not have.
 func (c *Columns) unborn(k *kind, i int) {
 	width := k.dim + k.state
 	floats := c.Floats[i*width:][:width]

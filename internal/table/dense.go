@@ -8,16 +8,17 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// denseChunk is how many weights share a lock: readers and writers of a large block follow one another through it.
+// denseChunk is the number of weights that share a lock: readers and writers of a large block follow one another
+// through it.
 const denseChunk = 16 << 10
 
 // Dense is one block of a dense variable: its weights and the rule's state. All methods may be called from many
 // goroutines at once; each chunk of 16,384 weights is read and written whole.
 //
-// Where a reader must not see half of an update, the caller sees to that (in rounds a pull waits until the round before
-// is applied). What chunks are for is speed: they let the workers of async read one end of a large block while
-// another's push is at the other. A rule that needs the whole variable, for a norm, or whose state is not a multiple of
-// the weights makes one chunk.
+// If a reader must not see half of an update, the caller ensures that (in rounds a pull waits until the round before is
+// applied). Chunks are for speed: in async a worker reads one end of a large block while another's push is at the other
+// end. A rule that needs the whole variable, for a norm, or whose state is not a multiple of the weights makes one
+// chunk.
 type Dense struct {
 	rule   optimizer.Rule
 	n      int
@@ -25,13 +26,13 @@ type Dense struct {
 	steps  *progress // of the store's updates; nil for a block by itself
 }
 
-// chunk is a piece of a block. Its state is laid out as the rule lays out a slice of its length.
+// chunk is a piece of a block. Its state has the rule's layout for a slice of its length.
 type chunk struct {
 	sync.RWMutex
 	w, state []float32
 	step     int64
 	memo     optimizer.State
-	image    *chunkImage // that wants a copy of the chunk as it is
+	image    *chunkImage // of an image that needs a copy of the chunk as it was
 }
 
 // NewDense returns a block of n weights, all zero. A nil rule makes a block that is only set and read (a frozen
@@ -84,10 +85,10 @@ func (d *Dense) PullAt(at int, w []float32) error {
 	})
 }
 
-// Set gives the block explicit weights. State and step stay.
+// Set sets the weights. State and step stay.
 func (d *Dense) Set(w []float32) error { return d.whole("set", w, d.SetAt) }
 
-// SetAt gives explicit weights from at on. State and step stay.
+// SetAt sets the weights from at on. State and step stay.
 func (d *Dense) SetAt(at int, w []float32) error {
 	return d.span("set", at, w, func(c *chunk, at int, w []float32) {
 		c.change()
@@ -104,7 +105,8 @@ func (d *Dense) whole(what string, x []float32, do func(at int, x []float32) err
 	return do(0, x)
 }
 
-// span calls do with every chunk that the weights [at, at+len(x)) touch, where in it they begin, and their part of x.
+// span calls do with every chunk that the weights [at, at+len(x)) touch, the place in it where they begin, and their
+// part of x.
 func (d *Dense) span(what string, at int, x []float32, do func(c *chunk, at int, x []float32)) error {
 	if at < 0 || at > d.n || len(x) > d.n-at {
 		return fmt.Errorf("%w: %s of weights %d to %d of a dense block of %d", ErrShape, what, at, at+len(x), d.n)

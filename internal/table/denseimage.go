@@ -15,17 +15,17 @@ type BlockImage struct {
 // Step is the number of the last update of the block, 0 before the first.
 func (b *BlockImage) Step() int64 { return b.image.step }
 
-// Len is how many weights the block has, and StateLen how many numbers of state.
+// Len is the number of weights in the block.
 func (b *BlockImage) Len() int { return b.Values.n }
 
-// StateLen is how many numbers of state the block has.
+// StateLen is the number of state values in the block.
 func (b *BlockImage) StateLen() int { return stateLen(b.Values.rule, b.Values.n) }
 
-// EachWeight gives do the weights, piece after piece, each valid until it returns.
+// EachWeight calls do with the weights, piece after piece; each piece is valid until do returns.
 func (b *BlockImage) EachWeight(do func(w []float32) error) error { return b.image.each(0, do) }
 
-// EachState gives do the state, piece after piece, in the order in which the rule lays out that of all weights. It
-// comes after the weights.
+// EachState calls do with the state, piece after piece, in the rule's layout for all weights. It is called after
+// EachWeight.
 func (b *BlockImage) EachState(do func(state []float32) error) error {
 	for part := 1; part < b.image.parts; part++ {
 		if err := b.image.each(part, do); err != nil {
@@ -35,8 +35,9 @@ func (b *BlockImage) EachState(do func(state []float32) error) error {
 	return nil
 }
 
-// denseImage is a block as it was. It is read part by part, the weights first and then each slot of the state, and of
-// each part chunk by chunk. What is about to change and was not read is copied, and let go when it has been read.
+// denseImage is a block at one moment. It is read part by part, first the weights and then each slot of the state, and
+// each part chunk by chunk. Unread values are copied before they change, and the copies are freed when they have been
+// read.
 type denseImage struct {
 	d      *Dense
 	step   int64
@@ -46,12 +47,12 @@ type denseImage struct {
 	buffer []float32
 }
 
-// chunkImage is what an image knows of a chunk, guarded by the chunk's lock.
+// chunkImage is an image's record of a chunk, guarded by the chunk's lock.
 type chunkImage struct {
 	room   *room
 	parts  int
-	read   int         // of the parts
-	copied [][]float32 // by part that was to be read when the chunk changed; nil if it has not
+	read   int         // number of parts that were read
+	copied [][]float32 // by part, those that were unread when the chunk changed; nil if it has not
 }
 
 func (d *Dense) image(r *room) *denseImage {
@@ -67,7 +68,7 @@ func (d *Dense) image(r *room) *denseImage {
 	return m
 }
 
-// slotCount is how many slots of state each weight has, or 1 where the state lies in one piece.
+// slotCount is the number of state slots of each weight, or 1 if the state is one piece.
 func (d *Dense) slotCount() int {
 	switch n := stateLen(d.rule, d.n); {
 	case n == 0 || len(d.chunks) == 1:
@@ -87,7 +88,7 @@ func (m *denseImage) close() {
 	m.room.give(nil)
 }
 
-// each gives do a part of all chunks.
+// each calls do with a part of all chunks.
 func (m *denseImage) each(part int, do func(values []float32) error) error {
 	m.room.open()
 	for i := range m.chunks {
@@ -104,7 +105,7 @@ func (m *denseImage) each(part int, do func(values []float32) error) error {
 	return nil
 }
 
-// copy copies some of a part of a chunk, as it was, to the buffer, and says whether more follows.
+// copy copies a piece of a part of a chunk, as it was, to the buffer, and reports whether more follows.
 func (m *denseImage) copy(i, part, at int) (more bool) {
 	c := &m.d.chunks[i]
 	c.RLock()
@@ -118,7 +119,7 @@ func (m *denseImage) copy(i, part, at int) (more bool) {
 	return end < len(from)
 }
 
-// pass lets a part of a chunk go, which was read.
+// pass frees a part of a chunk that was read.
 func (m *denseImage) pass(i, part int) {
 	c, is, freed := &m.d.chunks[i], &m.chunks[i], []float32(nil)
 	c.Lock()
@@ -129,7 +130,7 @@ func (m *denseImage) pass(i, part int) {
 	m.room.give(freed)
 }
 
-// part is the weights, or a slot of the state, of a chunk that has so many parts.
+// part is the weights, or a slot of the state, of a chunk with that many parts.
 func (c *chunk) part(i, parts int) []float32 {
 	switch {
 	case i == 0:
@@ -140,8 +141,8 @@ func (c *chunk) part(i, parts int) []float32 {
 	return c.state[(i-1)*len(c.w):][:len(c.w)]
 }
 
-// change locks a chunk that is about to change. What an image has still to read of it is copied; when there is no room
-// for that, the change waits for the image's reader.
+// change locks a chunk that is about to change, after the unread parts of an image are copied; if there is no room for
+// that, it waits for the image's reader.
 func (c *chunk) change() {
 	for {
 		c.Lock()
@@ -169,16 +170,16 @@ func (c *chunk) change() {
 	}
 }
 
-// room bounds what an image copies of dense blocks while they are read: a gradient changes all of a variable at once,
-// which would double its memory. Changes wait for the reader where there is no room, but for no longer than patience: a
-// disk that stands still holds up no update. No update waits for a reader that has yet to begin, such as one that lists
-// ids: what changes until then is copied.
+// room bounds the memory that an image copies of dense blocks while they are read: a gradient changes all of a variable
+// at once, which would double its memory. If there is no room, changes wait for the reader, but for no longer than
+// patience, so that a slow disk blocks no update. No update waits for a reader that has not begun, such as one that
+// lists ids: everything that changes before is copied.
 type room struct {
 	mu    sync.Mutex
 	bytes int
-	spare [][]float32   // memory of copies that were read
+	spare [][]float32   // memory of copies that were read, for reuse
 	until time.Time     // zero until the reader begins
-	freed chan struct{} // closed when some is given; nil where no change waits
+	freed chan struct{} // closed when a copy is returned; nil if no change waits
 }
 
 const (
@@ -195,7 +196,7 @@ func (r *room) open() {
 	}
 }
 
-// reserve reserves bytes; a channel that is not nil is closed when it may be tried again.
+// reserve reserves bytes; it returns nil, or a channel that is closed when the caller may try again.
 func (r *room) reserve(bytes int) (freed <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -209,7 +210,7 @@ func (r *room) reserve(bytes int) (freed <-chan struct{}) {
 	return nil
 }
 
-// clone is a copy, in memory that was used before if some of that size is left.
+// clone copies values, into reused memory if there is some of that size.
 func (r *room) clone(values []float32) []float32 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -221,7 +222,7 @@ func (r *room) clone(values []float32) []float32 {
 	return slices.Clone(values)
 }
 
-// give takes the memory of a copy back, and has waiting changes try again.
+// give returns the memory of a copy, and wakes waiting changes.
 func (r *room) give(copied []float32) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

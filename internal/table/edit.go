@@ -1,6 +1,6 @@
 package table
 
-// Edit calls do with every piece of the block: where it begins, its weights and its rule's state, which do may change.
+// Edit calls do with every piece of the block: its place, its weights and its rule's state, which do may change.
 func (d *Dense) Edit(do func(at int, w, state []float32)) {
 	at := 0
 	for i := range d.chunks {

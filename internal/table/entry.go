@@ -2,12 +2,12 @@ package table
 
 import "github.com/gofleet/gofleet/optimizer"
 
-// entry is who gets a row of a table: what its param's Entry says, and what is known of the ids that ask.
+// entry decides which ids get a row of a table: the policy of its param's Entry.
 type entry struct {
 	kind
 	counts bool // ids wait until pushes have counted enough
 	draws  bool // ids are drawn by lot
-	// telling: pushes tell which ids got no row, and a shrink which it dropped.
+	// telling: pushes report which ids got no row, and a shrink which rows it dropped.
 	telling bool
 }
 
@@ -16,13 +16,13 @@ func newEntry(p *optimizer.Param, rule optimizer.Rule, o Options) entry {
 		telling: o.Telling}
 }
 
-// counts says whether ids wait until pushes have counted enough.
+// counts reports whether ids wait until pushes have counted enough.
 func counts(e optimizer.Entry) bool { return e.CountFilter > 1 || marked(e) }
 
-// marked says whether rows count shows and clicks.
+// marked reports whether rows count shows and clicks.
 func marked(e optimizer.Entry) bool { return e.Counts() }
 
-// meet returns the row of an item that is read for training; nil if it has none and a read doesn't let it in.
+// meet returns the row of an item that is read for training; nil if it has none and a read doesn't create it.
 func (e *entry) meet(s *shard, c *call, it item) *header {
 	if e.counts {
 		return nil
@@ -33,7 +33,7 @@ func (e *entry) meet(s *shard, c *call, it item) *header {
 // enter returns the row of an item that is pushed and had none when the call began; nil if it has to wait.
 func (e *entry) enter(s *shard, c *call, it item) *header {
 	if _, h := s.index.find(&s.arena, it.hash, it.id); h != nil {
-		return h // given twice in this call
+		return h // the id comes twice in this call
 	}
 	if c.played != nil {
 		return e.enterAgain(s, c, it)
@@ -48,7 +48,7 @@ func (e *entry) enter(s *shard, c *call, it item) *header {
 	return e.create(s, c, it)
 }
 
-// count adds a push to what is known of an id, and returns its row when that is enough.
+// count adds a push to the counts of an id, and returns its new row if they are enough.
 func (e *entry) count(s *shard, c *call, it item) *header {
 	if e.lets(s.waiting.get(it.id).pushed(c, it, c.pushes(it))) {
 		if h := e.create(s, c, it); h != nil {
@@ -62,19 +62,19 @@ func (e *entry) count(s *shard, c *call, it item) *header {
 	return nil
 }
 
-// waits notes a push, folded of so many, of an id that goes on waiting.
+// waits records a push, folded of so many, of an id that goes on waiting.
 func (s *shard) waits(c *call, it item, pushes int32) {
 	s.waiting.put(it.id, s.waiting.get(it.id).pushed(c, it, pushes), s.mayWait())
 }
 
-// pushed is what is known of an id after one more push, which was folded of so many.
+// pushed returns a waiter's counts after one more push, which was folded of so many.
 func (w waiter) pushed(c *call, it item, pushes int32) waiter {
 	w.pushes, w.seen = w.pushes+uint32(pushes), c.clock|changed
 	w.add(c.marks(it))
 	return w
 }
 
-// admitted gives an id's new row what was known of it before the push that made it, which is counted with its update.
+// admitted adds the counts of a waiting id to its new row. The push that made the row is counted with its update.
 func (e *entry) admitted(s *shard, it item, h *header) {
 	if e.marked {
 		e.counted(h, s.waiting.get(it.id).marks)

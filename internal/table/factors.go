@@ -5,26 +5,26 @@ import (
 	"sort"
 )
 
-// Factor is what multiplies learning rates from an update on.
+// Factor multiplies learning rates from an update on.
 type Factor struct {
 	From int64   `json:"from"`
 	By   float64 `json:"by"`
 }
 
-// SetRateFactor multiplies the learning rates of all rules from the next update on, in place of an earlier factor.
-// Updates that have begun go on with theirs, and so do steps that rows have missed and that are replayed later.
+// SetRateFactor multiplies the learning rates of all rules from the next update on, and replaces an earlier factor.
+// Updates under way keep their factor, and so do steps that rows have missed and that are replayed later.
 func (s *Store) SetRateFactor(by float64) {
 	if by != s.RateFactor() {
 		s.steps.setFactor(by, s.replays(func(*Sparse) bool { return true }))
 	}
 }
 
-// RateFactor is what SetRateFactor set last, 1 if it was never called.
+// RateFactor is the factor that SetRateFactor set last, 1 if it was never called.
 func (s *Store) RateFactor() float64 { return s.steps.newest() }
 
-// RateFactors are the factors that a store which is filled from this one's checkpoint needs, if next is that of the
-// next update: this one, and with it all before where rows that have yet to be born will have missed steps; nothing
-// where it is 1 and alone.
+// RateFactors returns the factors that a store filled from this one's checkpoint needs; next is the factor of the next
+// update. It has all factors if rows that are still to be created will have missed steps, else only the last; it is nil
+// if that is 1.
 func (s *Store) RateFactors(next float64) []Factor {
 	all := s.steps.known()
 	if next != s.RateFactor() {
@@ -39,18 +39,18 @@ func (s *Store) RateFactors(next float64) []Factor {
 	return slices.Clone(all)
 }
 
-// Factors are all factors that are kept.
+// Factors returns all factors that are kept.
 func (s *Store) Factors() []Factor { return slices.Clone(s.steps.known()) }
 
-// SetRateFactors puts back what RateFactors or Factors gave.
+// SetRateFactors restores what RateFactors or Factors returned.
 func (s *Store) SetRateFactors(all []Factor) { s.steps.factors.Store(&all) }
 
-// replays says whether rows of some such table miss steps.
+// replays reports whether rows of any such table miss steps.
 func (s *Store) replays(such func(*Sparse) bool) bool {
 	return slices.ContainsFunc(s.Tables, func(t *Sparse) bool { return t.sweeps && such(t) })
 }
 
-// setFactor sets the factor of the next update. Earlier ones are kept for updates that are not finished, and all of
+// setFactor sets the factor of the next update. Earlier factors are kept for updates that are not finished, or all of
 // them for steps that will be replayed.
 func (p *progress) setFactor(by float64, all bool) {
 	p.mu.Lock()
@@ -63,8 +63,8 @@ func (p *progress) setFactor(by float64, all bool) {
 	p.factors.Store(&now)
 }
 
-// followed are factors with another one behind, which takes the place of one from the same update. Who reads the first
-// ones reads on.
+// followed appends a factor, which replaces one from the same update. Concurrent readers of the earlier factors are not
+// affected.
 func followed(all []Factor, f Factor) []Factor {
 	if n := len(all); n > 0 && all[n-1].From == f.From {
 		all = all[: n-1 : n-1]
@@ -87,7 +87,7 @@ func (p *progress) newest() float64 {
 	return 1
 }
 
-// factorAt is the factor of an update, 0 where there was none yet, which a rule takes for 1. A nil progress has none.
+// factorAt is the factor of an update, 0 if there was none yet, which rules treat as 1. A nil progress has none.
 func (p *progress) factorAt(step int64) float64 {
 	if p == nil {
 		return 0

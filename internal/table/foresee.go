@@ -9,8 +9,8 @@ import (
 	"github.com/gofleet/gofleet/internal/rules"
 )
 
-// PushAhead is a PushPull that copies into w the weights as they will be after so many updates more, as far as momentum
-// goes: with a rule that carries a part β of each update over into the next, that is (β + β² + …) of this update
+// PushAhead is a PushPull that copies into w the predicted weights after that many more updates, as far as momentum
+// moves them: with a rule that carries a part β of each update over into the next, (β + β² + …) times this update
 // further. Without momentum they are the new weights.
 func (d *Dense) PushAhead(g, w []float32, step int64, updates int) error {
 	if d.rule == nil {
@@ -35,10 +35,11 @@ func (d *Dense) PushAhead(g, w []float32, step int64, updates int) error {
 	})
 }
 
-// befores are weights before an update, of one chunk: what is read again at once is near.
+// befores are buffers for the weights of a chunk before an update, which stay in the cache.
 var befores = sync.Pool{New: func() any { return new([]float32) }}
 
-// coast is how many times as far as the last update weights move in the next n if no gradient follows: β + β² + … + βⁿ.
+// coast is the distance, in multiples of the last update, that weights move in the next n updates without gradients: β
+// + β² + … + βⁿ.
 func coast(beta float64, n int) float32 {
 	if beta <= 0 || n <= 0 {
 		return 0

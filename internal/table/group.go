@@ -17,9 +17,9 @@ type item struct {
 type call struct {
 	items  []item
 	hashes []uint64
-	ends   []uint32 // of each shard's group in items
+	ends   []uint32 // end of each shard's group in items
 	blocks [2]block
-	given  [blockLen]*float32 // the caller's rows that will be worked on next
+	given  [blockLen]*float32 // the caller's rows of the next block
 
 	rows   []float32 // the caller's
 	clicks Clicks    // the caller's
@@ -29,18 +29,18 @@ type call struct {
 	past   [64]optimizer.State // of the steps that are replayed, by step modulo 64
 	zeros  []float32
 	res    Result
-	nearly bool // a row was born in a shard that is nearly full
-	stops  bool // shows or clicks of a row have come to where they stop
+	nearly bool // a row was created in a shard that is nearly full
+	stops  bool // shows or clicks of a row have reached the largest count
 	err    error
 
-	out     *Columns // what read fills
+	out     *Columns // filled by a read
 	largest uint64   // of the ids that are read
 
-	played *played // of a push that is played again
+	played *played // set in a replayed push
 }
 
-// mix spreads ids over shards and indexes. It is another hash than the one that spreads ids over servers, whose
-// remainder all ids of a server share.
+// mix spreads ids over shards and indexes. It differs from the hash that spreads ids over servers, since all ids of a
+// server have the same remainder of that one.
 func mix(x uint64) uint64 {
 	x ^= x >> 32
 	x *= 0x0e9846af9b1a615d
@@ -49,8 +49,8 @@ func mix(x uint64) uint64 {
 	return x ^ x>>28
 }
 
-// group sorts the ids by shard (a counting sort). It returns the largest id. Ids of one shard stay in the order in
-// which they were given, so that an id that stands twice in a push is updated twice in that order.
+// group sorts the ids by shard (a counting sort), and returns the largest id. Ids of one shard keep their order, so
+// that an id that comes twice in a push is updated twice in that order.
 func (c *call) group(ids []uint64, shards int, seed uint64) (largest uint64) {
 	c.grow(len(ids), shards)
 	shift := shardShift(shards)
@@ -74,7 +74,7 @@ func (c *call) group(ids []uint64, shards int, seed uint64) (largest uint64) {
 	return largest
 }
 
-// shardShift leaves of a hash the bits that choose among that many shards.
+// shardShift is the shift that leaves of a hash the bits which choose among that many shards.
 func shardShift(shards int) uint { return uint(64 - bits.Len(uint(shards-1))) }
 
 func (c *call) grow(n, shards int) {
@@ -88,7 +88,7 @@ func (c *call) grow(n, shards int) {
 	clear(c.ends)
 }
 
-// of is the group of one shard.
+// of returns the group of one shard.
 func (c *call) of(shard int) []item {
 	from := uint32(0)
 	if shard > 0 {

@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// hot keeps the most pushed rows of a shard. Every row counts its pushes anyway, so nothing has to be estimated: a row
-// is looked at again after each hotEvery pushes, and takes the place of the coldest if it has more. A shard keeps as
-// many as a table is asked for, since all of the hottest may be in one shard.
+// hot keeps the most pushed rows of a shard. Every row counts its pushes, so that nothing is estimated: a row is
+// considered after each hotEvery pushes, and replaces the coldest if it has more. A shard keeps as many as a table may
+// be asked for, since all of the hottest may be in one shard.
 type hot struct {
 	ids   [hotLen]hotID
 	used  int
-	floor uint32 // what a row must exceed to be noted
+	floor uint32 // a row with more pushes is added
 }
 
 type hotID struct {
@@ -24,7 +24,7 @@ const (
 	hotLen   = 32
 )
 
-// update takes a row in, or brings what is known of it up to date.
+// update adds a row, or updates its pushes.
 func (x *hot) update(id uint64, pushes uint32) {
 	at := x.find(id)
 	switch {
@@ -42,7 +42,7 @@ func (x *hot) update(id uint64, pushes uint32) {
 	}
 }
 
-// find is the place of an id, the first unused one if it is not there.
+// find is the place of an id, or the first unused place.
 func (x *hot) find(id uint64) int {
 	at := 0
 	for at < x.used && x.ids[at].id != id {

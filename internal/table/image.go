@@ -1,16 +1,16 @@
 package table
 
-// Image is what a store was at one moment, for who saves it while steps go on: it takes no longer to make than to lock
-// every shard once. What is about to be changed and has not been read is copied first, each row and each chunk of a
-// dense block once; what has been read is copied no more. So an image takes the memory of the rows, and of the dense
-// chunks, that were changed before they were read. While dense blocks are read, a change that would bring the copies of
-// chunks above 16 MiB waits for the reader, for 10 s at most.
+// Image is the state of a store at one moment, to be saved while steps go on: making it takes only as long as locking
+// every shard once. Values that are about to change and have not been read are copied first, each row and each chunk of
+// a dense block once; values that have been read are not copied any more. So an image takes the memory of the rows, and
+// of the dense chunks, that change before they are read. While dense blocks are read, a change that would bring the
+// copies of chunks above 16 MiB waits for the reader, for 10 s at most.
 //
-// An image has a store to itself: another is made when it is closed.
+// A store has one image at a time: another is made when it is closed.
 type Image struct {
-	// Step is the update up to which all are in the image.
+	// Step is the last update in the image, with all before it.
 	Step int64
-	// Chain is what was saved of the store for serving.
+	// Chain has the models for serving that were saved of the store.
 	Chain  Chain
 	Blocks []*BlockImage
 	Tables []*TableImage
@@ -18,23 +18,24 @@ type Image struct {
 	store *Store
 }
 
-// Image makes an image of the blocks and tables whose params which names. No update may be under way, as a cut sees to.
+// Image makes an image of the blocks and tables of params for which which returns true. No update may be under way,
+// which a cut ensures.
 func (s *Store) Image(which func(param string) bool) *Image { return s.image(which, imaging{}) }
 
-// TakeImage makes an image of everything, in tables that are tracked ([Sparse.Track]), which knows what has changed
-// since the last that was made so; the first time all.
+// TakeImage makes an image of everything, in tables that are tracked ([Sparse.Track]). It takes the changes since the
+// last such image; the first time, everything has changed.
 func (s *Store) TakeImage() *Image { return s.image(everything, imaging{taking: true}) }
 
-// TakeChanges is TakeImage for a reader of changed rows alone: others are not copied when
-// they are about to change.
+// TakeChanges is TakeImage for a reader of changed rows alone: unchanged rows are not copied when they are about to
+// change.
 func (s *Store) TakeChanges() *Image { return s.image(everything, imaging{taking: true, alone: true}) }
 
 func everything(string) bool { return true }
 
-// imaging is what an image is for.
+// imaging is the purpose of an image.
 type imaging struct {
-	taking bool // it knows what has changed
-	alone  bool // it has no other rows
+	taking bool // it takes the changes
+	alone  bool // it has only changed rows
 }
 
 func (s *Store) image(which func(param string) bool, how imaging) *Image {
@@ -54,7 +55,7 @@ func (s *Store) image(which func(param string) bool, how imaging) *Image {
 	return m
 }
 
-// Close ends an image, read or not. It may be called twice.
+// Close ends an image, whether it was read or not. It may be called twice.
 func (m *Image) Close() {
 	if m.store == nil {
 		return

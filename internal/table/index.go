@@ -2,20 +2,19 @@ package table
 
 import "unsafe"
 
-// index finds row numbers by hash. It is made of segments of a fixed size, chosen by the hash's high bits; one that is
-// full is cut in two, so that no insertion ever waits for the whole index to be made anew (extendible hashing: Fagin,
-// Nievergelt, Pippenger and Strong, 1979). Inside a segment it is open addressing with linear probing by the hash's low
-// bits.
+// index finds row numbers by hash. It has segments of a fixed size, selected by the hash's high bits; a full one is
+// split in two, so that no insertion ever waits for the whole index to be rebuilt (extendible hashing: Fagin,
+// Nievergelt, Pippenger and Strong, 1979). A segment uses open addressing with linear probing by the hash's low bits.
 //
 // An entry holds the 32 bits of the hash above the row's number plus one; 0 is empty. So the index grows and shrinks
-// without looking at a row. Equal bits don't prove that the id is the same: the row's header does.
+// without reading a row. Equal bits don't prove that the id is the same: the row's header decides.
 type index struct {
-	places []place // by the hash's high bits; a segment that was cut less often than others has several
-	shift  uint    // leaves the high bits of a hash
-	count  int     // of segments
+	places []place // by the hash's high bits; a segment that was split less often than others has several
+	shift  uint    // of a hash, to its high bits
+	count  int     // number of segments
 }
 
-// place is a segment with its size apart: entries alone fill whole cache lines and pages.
+// place is a segment with its size stored apart: entries alone fill whole cache lines and pages.
 type place struct {
 	entries *entries
 	size    *size
@@ -25,7 +24,7 @@ type entries [segmentLen]uint64
 
 type size struct {
 	used  uint32
-	depth uint32 // how many high bits of the hash its entries share
+	depth uint32 // number of high bits of the hash that its entries share
 }
 
 const (
@@ -33,7 +32,7 @@ const (
 	segmentMask = segmentLen - 1
 	segmentFull = segmentLen / 4 * 3
 	placeBytes  = int(unsafe.Sizeof(place{}))
-	// segmentBytes is what a new segment takes.
+	// segmentBytes is the size of a new segment.
 	segmentBytes = int(unsafe.Sizeof(entries{}) + unsafe.Sizeof(size{}))
 )
 
@@ -43,8 +42,8 @@ func newIndex() index {
 
 func (x *index) at(hash uint32) *place { return &x.places[hash>>x.shift] }
 
-// first returns the row, plus one, of the first entry with this hash, or 0. It is right for all but the few ids that
-// share 32 bits of hash with another.
+// first returns the row, plus one, of the first entry with this hash, or 0. It is the right row except for the few ids
+// that share 32 bits of hash with another.
 func (x *index) first(hash uint32) uint32 {
 	seg := x.at(hash).entries
 	for at := hash & segmentMask; ; at = (at + 1) & segmentMask {
@@ -55,7 +54,7 @@ func (x *index) first(hash uint32) uint32 {
 	}
 }
 
-// find returns the row with that id, and its number; nil if there is none.
+// find returns the number and the header of the row with that id; nil if there is none.
 func (x *index) find(a *arena, hash uint32, id uint64) (row uint32, h *header) {
 	seg := x.at(hash).entries
 	for at := hash & segmentMask; seg[at] != 0; at = (at + 1) & segmentMask {
@@ -68,7 +67,7 @@ func (x *index) find(a *arena, hash uint32, id uint64) (row uint32, h *header) {
 	return 0, nil
 }
 
-// insert adds a row that is not there.
+// insert adds a row that is not in the index.
 func (x *index) insert(hash, row uint32) {
 	for x.full(hash) {
 		x.cut(hash)
@@ -78,10 +77,10 @@ func (x *index) insert(hash, row uint32) {
 	p.size.used++
 }
 
-// full says whether the next insertion of that hash cuts a segment in two.
+// full reports whether the next insertion of that hash splits a segment.
 func (x *index) full(hash uint32) bool { return x.at(hash).size.used >= segmentFull }
 
-// growth is how many bytes that takes.
+// growth is the number of bytes that such a split takes.
 func (x *index) growth(hash uint32) int {
 	n := segmentBytes
 	if x.at(hash).size.depth == x.depth() {
@@ -102,7 +101,7 @@ func (e *entries) place(entry uint64) {
 	e[at] = entry
 }
 
-// cut makes two segments of that of a hash, by the next high bit.
+// cut splits the segment of a hash, by the next high bit.
 func (x *index) cut(hash uint32) {
 	if x.at(hash).size.depth == x.depth() {
 		x.double()
@@ -126,7 +125,7 @@ func (x *index) cut(hash uint32) {
 	x.count++
 }
 
-// replace gives the places of the segment that was cut to its two halves.
+// replace gives the places of the split segment to its two halves.
 func (x *index) replace(hash uint32, low, high place) {
 	each := 1 << (x.depth() - low.size.depth) // places of each half
 	first := int(hash>>x.shift) &^ (2*each - 1)
@@ -145,7 +144,7 @@ func (x *index) double() {
 	x.shift--
 }
 
-// remove takes out a row that is there.
+// remove removes a row that is in the index.
 func (x *index) remove(hash, row uint32) {
 	p := x.at(hash)
 	at := hash & segmentMask
@@ -156,7 +155,7 @@ func (x *index) remove(hash, row uint32) {
 	p.size.used--
 }
 
-// close takes out an entry and moves the entries behind it up, so that each is still found from its own place on.
+// close removes an entry and moves later entries up, so that each is still found from its home on.
 func (e *entries) close(at uint32) {
 	for next := (at + 1) & segmentMask; e[next] != 0; next = (next + 1) & segmentMask {
 		home := uint32(e[next]>>32) & segmentMask

@@ -8,16 +8,16 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// kind is what all rows of a table have in common: how they lie in memory, what they begin with, and what the rule
-// makes of them. It knows of no row where that is; shards, images and files are given it to read and to write rows.
+// kind is what all rows of a table have in common: their memory layout, their initial values, and the rule that updates
+// them. It does not find rows; shards, images and files use it to read and to write them.
 type kind struct {
 	layout
 	param  *optimizer.Param
 	rule   optimizer.Rule
 	sweeps bool
-	rester optimizer.Rester // nil when the rule can't tell
-	steps  *progress        // of the store's updates; nil for a table by itself, whose updates follow each other
-	seed   uint64           // of the hash: ids can't be chosen so that they collide
+	rester optimizer.Rester // nil if the rule has no rest
+	steps  *progress        // of the store's updates; nil for a table without a store, whose updates follow each other
+	seed   uint64           // of the hash, so that nobody can choose ids that collide
 }
 
 func newKind(p *optimizer.Param, rule optimizer.Rule, numbered bool) kind {
@@ -27,7 +27,7 @@ func newKind(p *optimizer.Param, rule optimizer.Rule, numbered bool) kind {
 	return k
 }
 
-// stateLen is how many numbers a rule, nil for none, keeps for n weights.
+// stateLen is the number of state values that a rule, nil for none, keeps for n weights.
 func stateLen(rule optimizer.Rule, n int) int {
 	if rule == nil {
 		return 0
@@ -41,13 +41,13 @@ func (k *kind) Param() *optimizer.Param { return k.param }
 // Rule is the rule that updates the rows.
 func (k *kind) Rule() optimizer.Rule { return k.rule }
 
-// Rated says whether rows count shows and clicks.
+// Rated reports whether rows count shows and clicks.
 func (k *kind) Rated() bool { return k.marked }
 
-// hash is an id's in the index of its shard.
+// hash is the hash of an id in the index of its shard.
 func (k *kind) hash(id uint64) uint32 { return uint32(mix(id ^ k.seed)) }
 
-// missing sets w to what a row that does not exist reads as.
+// missing sets w to the values that are read for a row that does not exist.
 func (k *kind) missing(w []float32, id uint64) {
 	if k.param.Height() > 0 {
 		k.param.InitRow(w, id)
@@ -56,7 +56,7 @@ func (k *kind) missing(w []float32, id uint64) {
 	}
 }
 
-// initState gives a row the state that the rule begins with.
+// initState sets a row's state to the rule's initial state.
 func (k *kind) initState(h *header) { k.initSlots(k.slots(h)) }
 
 func (k *kind) initSlots(slots []float32) {
@@ -65,9 +65,8 @@ func (k *kind) initSlots(slots []float32) {
 	}
 }
 
-// stepped notes that the update number step has changed a row. Under a rule that sweeps, updates that run beside each
-// other may come to the row in any order: so it counts them, and replay adds what is missing of finished
-// updates.
+// stepped notes that the update number step has changed a row. Under a rule that sweeps, concurrent updates may reach
+// the row in any order: so stepped counts them, and replay adds the missing steps of finished updates.
 func (k *kind) stepped(h *header, step int64) {
 	if k.sweeps && k.steps != nil {
 		h.step++
@@ -76,16 +75,16 @@ func (k *kind) stepped(h *header, step int64) {
 	h.step = max(h.step, step)
 }
 
-// replay gives a row the steps it missed, each an update with a zero gradient: what a rule that moves rows in every
-// step (Adam with Dense) would have done to it if the table had swept over all rows each time. A table of millions of
-// rows can't be swept in a step, and a row that is not looked at need not be: it is brought up to date when it is read,
-// pushed or saved. A rule that can tell that a row has come to rest ends the loop.
+// replay applies the steps that a row missed, each an update with a zero gradient: the effect of a rule that moves rows
+// in every step (Adam with Dense), if the table had swept over all rows each time. Sweeping a table of millions of rows
+// in each step would take too long, and is not needed: a row is brought up to date when it is read, pushed or saved. If
+// the rule reports that a row has come to rest, the loop ends.
 func (k *kind) replay(c *call, h *header, upTo int64) {
 	k.miss(c, k.weights(h), k.slots(h), h.step, upTo)
 	h.step = max(h.step, upTo)
 }
 
-// miss gives weights the steps that they missed behind one.
+// miss applies the steps after behind, up to upTo, to weights that missed them.
 func (k *kind) miss(c *call, w, slots []float32, behind, upTo int64) {
 	for step := behind + 1; step <= upTo; step++ {
 		if k.rester != nil && k.rester.Rests(w, slots) {
@@ -104,7 +103,7 @@ func (k *kind) counted(h *header, m marks) {
 	*k.delta(h) += float32(k.rate(m))
 }
 
-// lets says whether what is known of an id is enough for a row.
+// lets reports whether the counts of a waiting id are enough for a row.
 func (k *kind) lets(w waiter) bool {
 	if !k.marked {
 		return int(w.pushes) >= k.param.Entry.CountFilter
@@ -124,7 +123,7 @@ func (k *kind) full(id uint64) error {
 		ErrFull, k.param.Name, id, k.param.MaxBytes)
 }
 
-// restorable says why a row can't be one of this table.
+// restorable returns why a row can't be one of this table.
 func (k *kind) restorable(r *Row) error {
 	if len(r.W) != k.dim || len(r.State) != k.state && len(r.State) != 0 {
 		return fmt.Errorf("%w: restore of row %d of %q: %d weights and %d of state, need %d and %d", ErrShape, r.ID,

@@ -5,24 +5,23 @@ import (
 	"unsafe"
 )
 
-// Old keeps what rows were before they were pushed: the weights that each had at its first push since what has changed
-// was last taken. A row that was not pushed since then has no old weights: it is as it was.
+// Old keeps the weights of rows before they were pushed: those at a row's first push since changes were last taken. A
+// row that was not pushed since then has no old weights, and is unchanged.
 //
-// Mode geo trains with it: a worker's table is its copy of the model, a row's old weights are what the servers have of
-// it, and the difference of the two is what an exchange sends. The first push of a row after a Take copies its weights
-// aside, under the shard's lock, before the rule changes them; later pushes cost a bit test. A Take that leaves
-// something of the change (geo sends a share of it) keeps the row's old weights, so that the next one sees what is
-// left.
+// Mode geo trains with it: a worker's table is its copy of the model, a row's old weights are the servers', and the
+// difference of the two is what an exchange sends. The first push of a row after a Take copies its weights aside, under
+// the shard's lock, before the rule changes them; later pushes cost a bit test. A Take that leaves a part of the change
+// (geo sends a share of it) keeps the row's old weights for the next Take.
 type Old struct{ table *Sparse }
 
 // oldRows are the old weights of a shard's rows, guarded by its lock.
 type oldRows struct {
 	pushed rowBits     // since the last take
-	left   rowBits     // of these the last take has left something
-	chunks [][]float32 // by the row's number, as in the arena; made when they are needed
+	left   rowBits     // rows of whose changes the last take has left a part
+	chunks [][]float32 // by the row's number, as in the arena; made when needed
 }
 
-// KeepOld begins to keep old weights. The table's rows must be Numbered; there is one Old for a table.
+// KeepOld begins to keep old weights. The table's rows must be Numbered; a table has one Old.
 func (t *Sparse) KeepOld() (*Old, error) {
 	if !t.numbered {
 		return nil, t.notNumbered()
@@ -36,9 +35,9 @@ func (t *Sparse) KeepOld() (*Old, error) {
 	return &Old{t}, nil
 }
 
-// Take calls do with the id of every row that has old weights, its weights and the old ones, which do may change, and
-// whether it was pushed since the last take. The old weights stay if do says that something is left of the change. Rows
-// come one at a time, in no particular order; do must not call the table.
+// Take calls do for every row with old weights: with its id, its weights and the old ones, which do may change, and
+// whether it was pushed since the last take. The old weights stay if do returns true, for a part of the change that is
+// left. Rows come one at a time, in no particular order; do must not call the table.
 func (o *Old) Take(do func(id uint64, w, old []float32, pushed bool) (left bool)) {
 	for i := range o.table.shards {
 		o.takeShard(&o.table.shards[i], do)
@@ -63,9 +62,9 @@ func (o *Old) takeShard(s *shard, do func(id uint64, w, old []float32, pushed bo
 	}
 }
 
-// Receive calls do with the weights of each row, its old ones, and what arrived for it in rows, len(ids) rows of dim
-// floats. It may change the first two; a row that is as it was has no old weights: nil. A missing row is born first.
-// Rows come one at a time, in no particular order; do must not call the table.
+// Receive calls do with the weights of each row, its old ones, and its part of rows, len(ids) rows of dim floats. do
+// may change the first two; an unchanged row has nil old weights. A missing row is created first. Rows come one at a
+// time, in no particular order; do must not call the table.
 func (o *Old) Receive(ids []uint64, rows []float32, do func(w, old, arrived []float32)) error {
 	_, err := o.table.run("receive", ids, rows, Clicks{}, 0, func(t *Sparse, s *shard, c *call, b *block) {
 		for _, it := range b.items {
@@ -81,9 +80,9 @@ func (o *Old) Receive(ids []uint64, rows []float32, do func(w, old, arrived []fl
 	return err
 }
 
-// Renew says that of the rows that of chooses there are none left but those which were touched since a tick of the
-// clock. One that is as it was is dropped. Of one that has changed since, do gets the weights, the old ones and those
-// with which it would be born, and may change the first two. do must not call the table.
+// Renew drops the unchanged rows for which of returns true and that were not touched since a tick of the clock. For
+// such a row that has changed it calls do instead, with the weights, the old ones and the initial ones; do may change
+// the first two. do must not call the table.
 func (o *Old) Renew(since uint32, of func(id uint64) bool, do func(w, old, born []float32)) {
 	t, born := o.table, make([]float32, o.table.dim)
 	t.shrink(Shrink{}, 0, func(h *header, _ bool) bool {
@@ -100,7 +99,7 @@ func (o *Old) Renew(since uint32, of func(id uint64) bool, do func(w, old, born 
 	})
 }
 
-// keep keeps the weights of a block's rows that are about to be pushed. It does nothing for a table without Old.
+// keep copies the weights of a block's rows that are about to be pushed. It does nothing for a table without Old.
 func (o *oldRows) keep(k *kind, s *shard, b *block) {
 	if o == nil {
 		return
@@ -128,7 +127,7 @@ func (o *oldRows) keep(k *kind, s *shard, b *block) {
 	}
 }
 
-// keepBorn keeps the weights with which a row was born that has been pushed since.
+// keepBorn keeps the initial weights of a new row that has been pushed since.
 func (o *oldRows) keepBorn(k *kind, s *shard, h *header) {
 	if o == nil {
 		return
@@ -138,7 +137,7 @@ func (o *oldRows) keepBorn(k *kind, s *shard, h *header) {
 	o.pushed.set(row)
 }
 
-// forget forgets a row that is dropped.
+// forget removes a row that is dropped.
 func (o *oldRows) forget(row uint32) {
 	if o != nil {
 		o.pushed.clear(row)
@@ -148,7 +147,7 @@ func (o *oldRows) forget(row uint32) {
 
 func (o *oldRows) has(row uint32) bool { return o.pushed.has(row) || o.left.has(row) }
 
-// find is at for a row that has old weights, nil for others.
+// find returns the old weights of a row, nil if it has none.
 func (o *oldRows) find(a *arena, dim int, row uint32) []float32 {
 	if !o.has(row) {
 		return nil
@@ -156,7 +155,7 @@ func (o *oldRows) find(a *arena, dim int, row uint32) []float32 {
 	return o.at(a, dim, row)
 }
 
-// at is where the old weights of a row are.
+// at is the place of a row's old weights.
 func (o *oldRows) at(a *arena, dim int, row uint32) []float32 {
 	chunk := int(row >> a.shift)
 	for chunk >= len(o.chunks) {

@@ -2,16 +2,16 @@ package table
 
 import "unsafe"
 
-// prepare readies the working memory for a call's rows.
+// prepare sets up the working memory for a call's rows.
 func (c *call) prepare(rows []float32, n Clicks, step int64, clock uint32) {
 	c.rows, c.clicks, c.step, c.clock, c.res, c.err = rows, n, step, clock, Result{}, nil
 	c.state.Step, c.state.Row = step, true
 }
 
-// row is the caller's row for an item.
+// row returns the caller's row for an item.
 func (c *call) row(it item, dim int) []float32 { return c.rows[int(it.at)*dim:][:dim] }
 
-// prefetch asks for the caller's rows of items, which lie scattered in a large call.
+// prefetch prefetches the caller's rows of items, which lie scattered in a large call.
 func (c *call) prefetch(items []item, dim int) {
 	if len(c.rows) < manyFloats {
 		return
@@ -22,15 +22,15 @@ func (c *call) prefetch(items []item, dim int) {
 	prefetchFloats(&c.given, len(items), dim)
 }
 
-// prefetchFloats asks for n pieces of dim floats.
+// prefetchFloats prefetches n pieces of dim floats.
 func prefetchFloats(at *[blockLen]*float32, n, dim int) {
 	prefetchRows((**header)(unsafe.Pointer(at)), n, 4*dim-1)
 }
 
-// manyFloats are more than stay in a core's cache while a call works.
+// manyFloats is more than stays in a core's cache during a call.
 const manyFloats = 1 << 16
 
-// marks are the shows and clicks of a push of an item: one show if nothing is said.
+// marks are the shows and clicks in a push of an item: one show unless given.
 func (c *call) marks(it item) marks {
 	m := marks{show: 1}
 	if c.clicks.Show != nil {
@@ -42,7 +42,7 @@ func (c *call) marks(it item) marks {
 	return m
 }
 
-// pushes is how many an item was folded of.
+// pushes is the number of pushes that an item was folded of.
 func (c *call) pushes(it item) int32 {
 	if c.clicks.Pushes == nil {
 		return 1
@@ -74,17 +74,17 @@ func (t *Sparse) pullBlock(s *shard, c *call, b *block) {
 	}
 }
 
-// ByPush has pushes alone give birth to rows and note the time, and no read: of several copies of a table, which all
-// take every push, each is read apart, a row may be read that is only asked for ahead, and a gradient may be skipped.
-// Rows of a frozen table, to which nothing is pushed, go on as before. It comes before others use the table.
+// ByPush makes only pushes create rows and record the time, not reads: of several copies of a table, which all get
+// every push, each has other readers; a read may be a prefetch, and a gradient may be skipped. A frozen table, to which
+// nothing is pushed, is not affected. It is called before others use the table.
 func (t *Sparse) ByPush() { t.byPush = t.rule != nil }
 
-// let says whether a push would give birth to an item's row.
+// let reports whether a push would create an item's row.
 func (e *entry) let(s *shard, it item) bool {
 	return !e.counts && (!e.draws || e.param.Drawn(it.id)) && s.room(it.hash)
 }
 
-// unborn reads a row as it will be born.
+// unborn reads the initial values of a row that does not exist.
 func (e *entry) unborn(c *call, it item) {
 	w := c.row(it, e.dim)
 	e.param.InitRow(w, it.id)
@@ -158,14 +158,14 @@ func (t *Sparse) setBlock(s *shard, c *call, b *block) {
 	}
 }
 
-// see notes the time. It is written only when it changes: most rows of a pull stay clean in the cache.
+// see records the time. It writes only a new time: most rows of a pull stay clean in the cache.
 func (h *header) see(clock uint32) {
 	if h.seen&^flags != clock {
 		h.seen = h.seen&(newer|served) | clock | changed
 	}
 }
 
-// touch notes the time of a change.
+// touch records the time of a change.
 func (h *header) touch(clock uint32) {
 	if now := h.seen&served | clock | changed | newer; h.seen != now {
 		h.seen = now

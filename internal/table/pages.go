@@ -5,31 +5,31 @@ import (
 	"slices"
 )
 
-// Pages go through a table by where the index has its rows: by shard, and there by hash. A page costs what its rows
-// cost, where one by ascending ids looks through the whole table, and nothing is kept between two. A row's place is its
-// id's, whatever is born, dropped or loaded meanwhile, as long as this process keeps the table: another has other
-// hashes.
+// Pages go through a table in the order of its indexes: by shard, and in a shard by hash. A page costs only as much as
+// its rows, while a page by ascending ids would search the whole table, and nothing is kept between two pages. A row's
+// place depends on its id alone, whatever rows are created, dropped or loaded meanwhile, as long as this process keeps
+// the table: another process has other hashes.
 
-// fewestLooks is how many segments of the index a page looks at before it has fewer rows than it may have.
+// fewestLooks is the number of index segments that a page searches before it returns fewer rows than requested.
 const fewestLooks = 32
 
-// Page are the ids of rows from a place on, ascending, about n of them, and the place behind; done says that there is
-// none. The first place is 0. Who goes from page to page has each row once that is there all the time. Where most rows
-// were dropped a page has few, or none: the index stays as large as it was, and no call looks through all of it.
+// Page returns the ids of about n rows from a place on, ascending, and the next place; done reports that there is none.
+// The first place is 0. A reader that goes from page to page gets each row that exists all the time once. If most rows
+// were dropped, a page has few rows, or none: the index stays as large as it was, and no call searches all of it.
 func (t *Sparse) Page(from uint64, n int) (ids []uint64, next uint64, done bool) {
 	for looks := max(fewestLooks, n); looks > 0 && len(ids) < max(1, n) && from>>32 < uint64(len(t.shards)); looks-- {
 		shard, behind := from>>32, uint64(0)
 		ids, behind = t.shards[shard].page(ids, uint32(from), n)
-		from = shard<<32 + behind // behind all hashes the next shard begins
+		from = shard<<32 + behind // after the last hash the next shard begins
 	}
 	return sorted(ids), from, from>>32 >= uint64(len(t.shards))
 }
 
-// found is a row that a segment of the index has.
+// found is a row in a segment of the index.
 type found struct{ hash, row uint32 }
 
-// page appends the ids of rows of a segment of the index from a hash on, no more than make n, and returns the hash
-// behind them. Rows of one hash stay together.
+// page appends the ids of a segment's rows from a hash on, until there are n, and returns the next hash. Rows of one
+// hash stay together.
 func (s *shard) page(ids []uint64, from uint32, n int) (_ []uint64, behind uint64) {
 	s.Lock()
 	defer s.Unlock()
@@ -50,7 +50,8 @@ func (s *shard) page(ids []uint64, from uint32, n int) (_ []uint64, behind uint6
 	return ids, behind
 }
 
-// from appends the rows of the segment that has a hash, from that hash on, and returns the first hash behind it.
+// from appends the rows of the segment that has a hash, from that hash on, and returns the first hash of the next
+// segment.
 func (x *index) from(hash uint32, all []found) (_ []found, behind uint64) {
 	p := x.at(hash)
 	for _, e := range p.entries {

@@ -5,17 +5,16 @@ import (
 	"slices"
 )
 
-// A push that was made before, by a process that this one takes the place of, is played: it gives rows to the ids that
-// it gave them to then, and to no others. What a param's Entry and MaxBytes would say now is not asked, since it also
-// depends on reads and on the order of pushes that were made at the same time.
+// A push of an earlier process, whose place this one takes, is replayed: it creates rows for the ids that got one then,
+// and for no others. The current decision of a param's Entry and MaxBytes does not count, since it also depends on
+// reads and on the order of concurrent pushes.
 
-// played is what is known of a push that is played.
+// played is the recorded result of a replayed push.
 type played struct {
 	refused []uint64 // ascending, as often as they were pushed
 }
 
-// Play is the push that had that result: ids in refused, ascending, get no row. It needs no watch: every one takes
-// note.
+// Play replays a push with its recorded result: ids in refused, ascending, get no row. All watches record it.
 func (t *Sparse) Play(ids []uint64, g []float32, n Clicks, step int64, refused []uint64) error {
 	again := &played{refused}
 	push := t.pushes()
@@ -26,10 +25,10 @@ func (t *Sparse) Play(ids []uint64, g []float32, n Clicks, step int64, refused [
 	return err
 }
 
-// enterAgain is enter for a push that is played.
+// enterAgain is enter for a replayed push.
 func (e *entry) enterAgain(s *shard, c *call, it item) *header {
 	if at, refused := slices.BinarySearch(c.played.refused, it.id); refused {
-		pushes := int32(0) // that the push was folded of, whose shows are summed
+		pushes := int32(0) // number of refused pushes of the id, whose shows are summed
 		for ; at < len(c.played.refused) && c.played.refused[at] == it.id; at++ {
 			pushes++
 		}
@@ -45,10 +44,10 @@ func (e *entry) enterAgain(s *shard, c *call, it item) *header {
 	return h
 }
 
-// Dropped are the rows, in no particular order, that the last Shrink of a table that is Telling has dropped.
+// Dropped are the rows that the last Shrink of a Telling table has dropped, in no particular order.
 func (t *Sparse) Dropped() []uint64 { return t.dropped }
 
-// EndPeriodAgain ends a period as [Store.EndPeriod] did, which dropped these rows, by table.
+// EndPeriodAgain replays the end of a period by [Store.EndPeriod], which dropped these rows, by table.
 func (s *Store) EndPeriodAgain(o Shrink, dropped [][]uint64) error {
 	if len(dropped) != len(s.Tables) {
 		return fmt.Errorf("table: a period ended for %d tables, and there are %d", len(dropped), len(s.Tables))
@@ -69,7 +68,7 @@ func (s *Store) EndPeriodAgain(o Shrink, dropped [][]uint64) error {
 	return nil
 }
 
-// refused notes, where the table is asked to, an id that got no row.
+// refused records an id that got no row, if the table is Telling.
 func (e *entry) refused(c *call, it item) {
 	if e.telling && c.played == nil {
 		if c.res.Refused == nil {

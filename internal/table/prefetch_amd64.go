@@ -1,11 +1,11 @@
 package table
 
-// prefetchEntries asks for the index line of every item's first entry.
+// prefetchEntries prefetches the index line of every item's first entry.
 //
 //go:noescape
 func prefetchEntries(places *place, shift uint, items *item, n int)
 
-// prefetchRows asks for the lines of n rows from their first byte to the byte last.
+// prefetchRows prefetches the lines of n rows from their first byte to the byte last.
 //
 //go:noescape
 func prefetchRows(rows **header, n, last int)

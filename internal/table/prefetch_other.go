@@ -2,7 +2,7 @@
 
 package table
 
-// Machines without a prefetch of ours fetch a block's lines when they are used; the loops that use them have few other
+// Machines without this prefetch load a block's lines when they are used; the loops that use them have few other
 // dependencies, so that an out-of-order CPU overlaps most of it.
 
 func prefetchEntries(*place, uint, *item, int) {}

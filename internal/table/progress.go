@@ -6,15 +6,15 @@ import (
 	"sync/atomic"
 )
 
-// progress numbers the updates of a store, knows up to which all are finished, and at which factor on the learning rate
-// each is made. Updates may run beside each other, and end in any order.
+// progress numbers the updates of a store, and records up to which all are finished and the factor on the learning rate
+// of each. Updates may run concurrently, and end in any order.
 //
 //	1 2 3 4 5 6      begun
 //	x x   x          finished
 //	    ^            open: 3, 5, 6; finished is 2
 //
-// A row that is swept may be brought up to 2 and no further: update 3 may yet have a gradient for it. Reads ask before
-// under no lock, so finished is an atomic; it never goes back but by set.
+// A row that is swept may be brought up to 2 and no further: update 3 may still have a gradient for it. Reads call
+// before without a lock, so that finished is an atomic; only set may lower it.
 type progress struct {
 	mu   sync.Mutex
 	last int64
@@ -22,7 +22,7 @@ type progress struct {
 
 	finished atomic.Int64 // this update and all before it
 
-	factors atomic.Pointer[[]Factor] // on learning rates, by the updates from which on they count; nil for none
+	factors atomic.Pointer[[]Factor] // on learning rates, by the update from which each counts; nil for none
 }
 
 // next returns the number of the next update.
@@ -55,14 +55,14 @@ func (p *progress) finish(step int64) {
 	}
 }
 
-// applied is how many updates are finished, in whatever order.
+// applied is the number of finished updates, in whatever order.
 func (p *progress) applied() int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.last - int64(len(p.open))
 }
 
-// set makes step the last update, which is finished, as all before it are.
+// set makes step the last update; it and all before it are finished.
 func (p *progress) set(step int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -70,9 +70,9 @@ func (p *progress) set(step int64) {
 	p.finished.Store(step)
 }
 
-// before is the last update that is finished while the given one is applied: reads and pushes bring rows up to it, and
-// no further, since updates that have only begun have yet to give the rows that they touch their gradients. A nil
-// progress is that of updates that follow each other.
+// before is the last finished update while the given one is applied. Reads and pushes bring rows up to it, and no
+// further, since updates under way may still have gradients for these rows. A nil progress is of updates that follow
+// each other.
 func (p *progress) before(step int64) int64 {
 	if p == nil {
 		return step - 1

@@ -9,9 +9,9 @@ import (
 	"sync/atomic"
 )
 
-// Filler puts into a table what its param begins with, or what a file has of it: rows, ids that wait, and the time. Of
-// rows and ids it takes those that Owns says are this table's, all where Owns is nil. Owns is called from several
-// goroutines at once.
+// Filler fills a table with its param's initial rows, or with what a file has of it: rows, waiting ids, and the time.
+// It ignores rows and ids for which Owns returns false; a nil Owns accepts all. Owns is called from several goroutines
+// at once.
 type Filler struct {
 	Table *Sparse
 	Owns  func(id uint64) bool
@@ -19,7 +19,7 @@ type Filler struct {
 
 func (f Filler) owns(id uint64) bool { return f.Owns == nil || f.Owns(id) }
 
-// Begin gives an empty table the rows that its param begins with. A context that ends is an error.
+// Begin gives an empty table its param's initial rows. It fails when ctx ends.
 func (f Filler) Begin(ctx context.Context) error {
 	t := f.Table
 	if t.param.Rows == nil {
@@ -37,7 +37,7 @@ func (f Filler) Begin(ctx context.Context) error {
 	})
 }
 
-// Set is [Sparse.Set].
+// Set is [Sparse.Set] for the ids that Owns accepts.
 func (f Filler) Set(ids []uint64, w []float32, step int64) error {
 	dim := f.Table.dim
 	mine, rows := make([]uint64, 0, len(ids)), make([]float32, 0, len(w))
@@ -49,10 +49,10 @@ func (f Filler) Set(ids []uint64, w []float32, step int64) error {
 	return f.Table.Set(mine, rows, step)
 }
 
-// Clock moves the clock on to a time that was read from a file; it never goes back.
+// Clock advances the clock to a time that was read from a file, unless it is later already.
 func (f Filler) Clock(time uint32) { f.Table.clock.atLeast(time) }
 
-// restore puts a row back. Locked.
+// restore restores a row. The caller holds the shard's lock.
 func (f Filler) restore(s *shard, it item, r *Row) error {
 	k := &f.Table.kind
 	h := s.givenBy(k, it, s.bare)
@@ -72,8 +72,8 @@ func (f Filler) restore(s *shard, it item, r *Row) error {
 	return nil
 }
 
-// Rows is Row of many rows, on all processors: rows of one shard come in their order, so that the table becomes what
-// Row of one after the other makes of it.
+// Rows restores many rows, on all processors. Rows of one shard keep their order, so that the result equals that of one
+// row after the other.
 func (f Filler) Rows(c *Columns) error {
 	t := f.Table
 	n := len(c.IDs)
@@ -94,7 +94,7 @@ func (f Filler) Rows(c *Columns) error {
 	return eachShard(len(t.shards), func(i int) error { return f.restoreAll(&t.shards[i], work.of(i), c) })
 }
 
-// restoreAll restores the rows of items. The index lines of the next are on their way while some are put back.
+// restoreAll restores the rows of items. It prefetches the index lines of the next block meanwhile.
 func (f Filler) restoreAll(s *shard, items []item, c *Columns) error {
 	k := &f.Table.kind
 	s.Lock()
@@ -120,8 +120,8 @@ func (f Filler) restoreAll(s *shard, items []item, c *Columns) error {
 	return nil
 }
 
-// Waiter puts back what [Sparse.Waiters] gave. It does nothing when the id has a row, or when the table's policy
-// doesn't count (it may have changed since).
+// Waiter restores what [Sparse.Waiters] returned. It does nothing if the id has a row, or if the table's policy doesn't
+// count (it may have changed since).
 func (f Filler) Waiter(w Waiter) error {
 	t := f.Table
 	if !f.owns(w.ID) {
@@ -145,7 +145,7 @@ func (f Filler) Waiter(w Waiter) error {
 	return nil
 }
 
-// Gone puts back what an image has had as Gone.
+// Gone restores the Gone ids of an image.
 func (f Filler) Gone(ids []uint64) {
 	for _, id := range ids {
 		if !f.owns(id) {
@@ -158,7 +158,7 @@ func (f Filler) Gone(ids []uint64) {
 	}
 }
 
-// eachShard does something for every shard, by number, on all processors, and waits until it is done.
+// eachShard calls do for every shard, by number, on all processors, and waits until all calls have returned.
 func eachShard(shards int, do func(i int) error) error {
 	var next atomic.Int32
 	var all sync.WaitGroup

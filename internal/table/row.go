@@ -2,20 +2,20 @@ package table
 
 import "unsafe"
 
-// header is what a row begins with. Weights and state follow it in the same arena chunk.
+// header is the beginning of a row. Weights and state follow it in the same arena chunk.
 type header struct {
 	id      uint64
-	step    int64  // the last step that was applied, with a rule that sweeps how many; below 0: the row is free
-	seen    uint32 // the table's clock when the row was last pulled or pushed, and flags
+	step    int64  // the last applied step, or with a rule that sweeps the number of steps; below 0: free
+	seen    uint32 // the table's clock at the last pull or push, and flags
 	updates uint32 // how often it was pushed
 }
 
-// changed is the bit of a row's, or a waiting id's, seen that says that something of it is other than when changes were
-// last taken. A row that a rule sweeps on has not changed by that: it is what it was, some steps on.
+// changed is the bit in seen, of a row or a waiting id, that marks a change since changes were last taken. The steps of
+// a rule that sweeps are no change in this sense.
 const changed = 1 << 31
 
-// newer is the bit of a row's seen that says that no model for serving has the row as it is, served that one has the
-// row: see [Store.Select].
+// newer is the bit in a row's seen which says that no model for serving has the row as it is; served says that one has
+// the row: see [Store.Select].
 const (
 	newer  = 1 << 30
 	served = 1 << 29
@@ -23,16 +23,16 @@ const (
 	flags = changed | newer | served
 )
 
-// marks are what a table that lets ids in by shows and clicks counts for each of them. A row's delta score follows its
-// marks: the score of the shows and clicks since a model for serving was saved with it.
+// marks are the shows and clicks of a row, in a table that counts them. A row's delta score follows its marks: the
+// score of the shows and clicks since a model for serving was saved with it.
 type marks struct{ show, click float32 }
 
 func (m *marks) add(n marks) { m.show, m.click = m.show+n.show, m.click+n.click }
 
-// mostMarks is where counts in float32 stop: one more is no other number.
+// mostMarks is the largest count in float32: adding one does not change it.
 const mostMarks = 1 << 24
 
-// stop says whether a count has come to where it stops.
+// stop reports whether a count has reached the largest.
 func (m *marks) stop() bool { return m.show >= mostMarks || m.click >= mostMarks }
 
 const (
@@ -40,7 +40,7 @@ const (
 	marksFloats  = int(unsafe.Sizeof(marks{})/4) + 1
 )
 
-// layout is how the rows of a table lie in memory, in floats.
+// layout is the memory layout of a table's rows, in floats.
 type layout struct {
 	dim, state, stride int
 	marked             bool // marks and the delta score follow the state
@@ -58,7 +58,7 @@ func newLayout(dim, state int, marked, numbered bool) layout {
 	return layout{dim, state, n + n&1, marked, numbered} // headers hold 8-byte numbers
 }
 
-// floats are all of a row.
+// floats are all values of a row.
 func (l layout) floats(h *header) []float32 {
 	return unsafe.Slice((*float32)(unsafe.Pointer(h)), l.stride)
 }
@@ -79,7 +79,7 @@ func (l layout) values(h *header) []float32 {
 	return unsafe.Slice((*float32)(unsafe.Add(unsafe.Pointer(h), unsafe.Sizeof(header{}))), l.dim+l.state)
 }
 
-// marks of a row in a table that has them.
+// marks are the marks of a row in a table that has them.
 func (l layout) marks(h *header) *marks {
 	return (*marks)(unsafe.Add(unsafe.Pointer(h), 4*(headerFloats+l.dim+l.state)))
 }
@@ -89,7 +89,7 @@ func (l layout) delta(h *header) *float32 {
 	return (*float32)(unsafe.Add(unsafe.Pointer(l.marks(h)), unsafe.Sizeof(marks{})))
 }
 
-// number of a row in its shard's arena, in a table that is numbered.
+// number is the number of a row in its shard's arena, in a table that is numbered.
 func (l layout) number(h *header) *uint32 {
 	return (*uint32)(unsafe.Add(unsafe.Pointer(h), 4*(l.stride-1)))
 }

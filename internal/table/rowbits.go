@@ -22,7 +22,7 @@ func (r *rowBits) clear(row uint32) {
 	}
 }
 
-// word is the i-th, which may not be there yet.
+// word is the i-th word, 0 if it does not exist yet.
 func (r *rowBits) word(i int) uint64 {
 	if i >= len(r.words) {
 		return 0

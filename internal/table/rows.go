@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Row is one row with all that the table knows of it.
+// Row is one row with everything that the table keeps of it.
 type Row struct {
 	ID      uint64
 	W       []float32 // dim weights
@@ -18,7 +18,7 @@ type Row struct {
 	Show, Click float32
 	// Delta is the score of shows and clicks since a model for serving was saved with the row.
 	Delta float32
-	// Served says that a model for serving has the row, and AsServed that the row is as it was then.
+	// Served reports that a model for serving has the row, and AsServed that the row has not changed since.
 	Served, AsServed bool
 }
 
@@ -43,17 +43,17 @@ func (s *shard) appendIDs(ids []uint64) []uint64 {
 	return ids
 }
 
-// Rows yields every row in ascending order of ids, brought up to step under a rule that sweeps. The table may be
-// used meanwhile: each row is read whole, rows born after the call began are left out. A yielded row's slices are valid
-// until the next.
+// Rows yields every row in ascending order of ids, brought up to step under a rule that sweeps. The table may be used
+// meanwhile: each row is read whole, and rows created after the call began are left out. A yielded row's slices are
+// valid until the next.
 func (t *Sparse) Rows(step int64) iter.Seq[Row] {
 	return func(yield func(Row) bool) { t.RowsOf(t.IDs(), step)(yield) }
 }
 
-// RowsOf is Rows for given ids, in their order. It reads a batch at a time and holds a shard's lock for its part of a
-// batch only, so that a table that is being saved, or sent page by page, serves steps meanwhile; that the rows are
-// of one moment is the caller's part (a cut holds pushes). A row that is not there, as it was dropped meanwhile, is
-// yielded as it would be born.
+// RowsOf is Rows for given ids, in their order. It reads a batch at a time and holds a shard's lock only for its part
+// of a batch, so that a table that is being saved, or sent page by page, serves steps meanwhile; the caller ensures
+// that the rows are of one moment (a cut holds pushes). For a missing row, which may have been dropped meanwhile, it
+// yields the initial values.
 func (t *Sparse) RowsOf(ids []uint64, step int64) iter.Seq[Row] {
 	return func(yield func(Row) bool) {
 		c := t.newColumns(min(batch, len(ids)))
@@ -68,7 +68,7 @@ func (t *Sparse) RowsOf(ids []uint64, step int64) iter.Seq[Row] {
 	}
 }
 
-// batch is how many rows are read at a time.
+// batch is the number of rows that are read at a time.
 const batch = 1024
 
 // read copies rows into columns that have room for them.
@@ -95,7 +95,7 @@ func (t *Sparse) readBlock(s *shard, c *call, b *block) {
 	}
 }
 
-// readOut copies a row, which is nil if it is not there, to its place in the columns.
+// readOut copies a row, nil for a missing one, to its place in the columns.
 func (k *kind) readOut(c *call, it item, h *header) {
 	if h == nil {
 		c.out.unborn(k, int(it.at))

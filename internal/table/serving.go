@@ -2,16 +2,16 @@ package table
 
 import "slices"
 
-// Serving says which rows a model for serving takes: the ones that matter, or with Delta the ones that have changed
+// Serving selects the rows of a model for serving: the rows that matter, or with Delta those of them that have changed
 // enough since such a model was last saved.
 //
-// In a table with ShowClick a row matters if its score is BaseThreshold at least, and if no more than Keep periods have
-// ended since it was used; it has changed enough if its delta score is DeltaThreshold at least, that is the score of
-// the shows and clicks since it was saved. In other tables every row matters, and every change is enough. A rule that
-// sweeps changes all rows.
+// In a table with ShowClick a row matters if its score is at least BaseThreshold, and if no more than Keep periods have
+// ended since it was used; it has changed enough if its delta score, the score of the shows and clicks since it was
+// saved, is at least DeltaThreshold. In other tables every row matters, and every change is enough. A rule that sweeps
+// changes all rows.
 type Serving struct {
 	Delta bool
-	// Params are the names of the tables that the model has.
+	// Params are the names of the model's tables.
 	Params []string
 	// BaseThreshold below 0 is none, DeltaThreshold below 0 takes every change, and Keep below 0 keeps all.
 	BaseThreshold  float64
@@ -19,31 +19,31 @@ type Serving struct {
 	Keep           int
 }
 
-// Served are rows that a model for serving takes, and Gone others that the models before it have and it is not to have,
-// since they were dropped or do not matter any more; both ascend. Left is how many other rows have changed since such a
-// model was saved, or exist for a model that is no delta: thresholds leave them out.
+// Served are the rows that a model for serving takes; Gone are other rows of the models before it, which it must not
+// have, since they were dropped or do not matter any more; both ascend. Left is the number of other rows that have
+// changed since such a model was saved, or that exist for a model that is no delta: thresholds exclude them.
 type Served struct {
 	Rows, Gone []uint64
 	Left       int
 }
 
 // Chain names the models for serving that were saved of a store: a base and the deltas since, each of which follows the
-// one before it. The zero value is none.
+// one before it. The zero value means none.
 type Chain struct {
 	Base   string `json:"base"`
-	Last   string `json:"last"` // the base where there are no deltas
+	Last   string `json:"last"` // the base if there are no deltas
 	Deltas int    `json:"deltas,omitempty"`
-	// Serial numbers the last of all models for serving of a job and of the jobs that it goes on from. 0 is not known:
-	// an earlier version saved it.
+	// Serial is the number of the last model among all models for serving of a job and of the jobs that it continues. 0
+	// means unknown: an earlier version saved it.
 	Serial int `json:"serial,omitempty"`
-	// Model is the checksum of what the base is beside its weights.
+	// Model is the checksum of the base's files without its weights.
 	Model string `json:"model,omitempty"`
-	// Generation is the job's that saved the last model. It is empty where another may have been saved behind
-	// that: the weights came from a checkpoint, or the saving process may have ended in the middle of it.
+	// Generation is the generation of the job that saved the last model. It is empty if another model may have been
+	// saved after that: the weights came from a checkpoint, or the saving process may have ended in the middle of it.
 	Generation string `json:"generation,omitempty"`
 }
 
-// Next is the chain with one more model.
+// Next returns the chain with one more model.
 func (c Chain) Next(delta bool, name string) Chain {
 	if !delta {
 		c.Base, c.Deltas = name, -1
@@ -52,13 +52,13 @@ func (c Chain) Next(delta bool, name string) Chain {
 	return c
 }
 
-// Doubted is the chain where another model may have been saved behind the last.
+// Doubted returns the chain after which another model may have been saved.
 func (c Chain) Doubted() Chain {
 	c.Generation = ""
 	return c
 }
 
-// Chain is what was saved of the store, as it is now.
+// Chain returns the models that were saved of the store.
 func (s *Store) Chain() Chain {
 	if c := s.chain.Load(); c != nil {
 		return *c
@@ -66,10 +66,10 @@ func (s *Store) Chain() Chain {
 	return Chain{}
 }
 
-// SetChain says what was saved of the store.
+// SetChain sets the models that were saved of the store.
 func (s *Store) SetChain(c Chain) { s.chain.Store(&c) }
 
-// Select is what a model for serving takes of every table. No push may be under way until [Store.Serve].
+// Select returns the rows of every table for a model for serving. No push may be under way until [Store.Serve].
 func (s *Store) Select(o Serving) []Served {
 	all := make([]Served, len(s.Tables))
 	for i, t := range s.Tables {
@@ -80,7 +80,7 @@ func (s *Store) Select(o Serving) []Served {
 	return all
 }
 
-// Serve says that what Select has listed is in a model that is whole, with which the chain is another.
+// Serve marks what Select has listed as served by a whole model, and sets the chain.
 func (s *Store) Serve(all []Served, now Chain) {
 	for i, t := range s.Tables {
 		all[i].serve(t)
@@ -88,7 +88,7 @@ func (s *Store) Serve(all []Served, now Chain) {
 	s.SetChain(now)
 }
 
-// of is what a model for serving takes of a table.
+// of returns the rows of a table for a model for serving.
 func (o Serving) of(t *Sparse) (all Served) {
 	now := t.clock.Load()
 	for i := range t.shards {
@@ -106,7 +106,7 @@ func (o Serving) of(t *Sparse) (all Served) {
 	return all
 }
 
-// selects looks at the chunk that begins with row from, and says whether there are more.
+// selects searches the chunk that begins with row from, and reports whether there are more.
 func (s *shard) selects(k *kind, o Serving, now, from uint32, all *Served) (more bool) {
 	s.Lock()
 	defer s.Unlock()
@@ -129,7 +129,7 @@ func (s *shard) selects(k *kind, o Serving, now, from uint32, all *Served) (more
 	return end < s.arena.rows
 }
 
-// matters says whether a model for serving is to have a row.
+// matters reports whether a model for serving is to have a row.
 func (o Serving) matters(k *kind, h *header, now uint32) bool {
 	if !k.marked {
 		return true
@@ -140,7 +140,7 @@ func (o Serving) matters(k *kind, h *header, now uint32) bool {
 	return o.BaseThreshold < 0 || k.rate(*k.marks(h)) >= o.BaseThreshold
 }
 
-// left is 1 for a row that thresholds leave out, and 0 where a delta has nothing new of it.
+// left is 1 for a row that thresholds exclude, and 0 if a delta has nothing new of it.
 func (o Serving) left(k *kind, h *header) int {
 	if o.Delta && !k.sweeps && h.seen&newer == 0 {
 		return 0
@@ -148,7 +148,7 @@ func (o Serving) left(k *kind, h *header) int {
 	return 1
 }
 
-// changed says whether a row has changed enough.
+// changed reports whether a row has changed enough.
 func (o Serving) changed(k *kind, h *header) bool {
 	if k.marked && o.DeltaThreshold >= 0 {
 		return float64(*k.delta(h)) >= o.DeltaThreshold
@@ -156,8 +156,7 @@ func (o Serving) changed(k *kind, h *header) bool {
 	return k.sweeps || h.seen&newer != 0
 }
 
-// serve has rows count as served, and others as not. Of a row that no model has, all shows and clicks are new to
-// serving.
+// serve marks rows as served, and Gone rows as not. All shows and clicks of a row that no model has are new to serving.
 func (all Served) serve(t *Sparse) {
 	t.each(all.Rows, func(h *header) {
 		h.seen = h.seen&^newer | served | changed
@@ -185,7 +184,7 @@ func (all Served) serve(t *Sparse) {
 	}
 }
 
-// each calls do with the rows that there are.
+// each calls do with those of the rows that exist.
 func (t *Sparse) each(ids []uint64, do func(*header)) {
 	c := t.calls.Get().(*call)
 	defer t.calls.Put(c)
@@ -205,7 +204,7 @@ func (t *Sparse) each(ids []uint64, do func(*header)) {
 	}
 }
 
-// ofServing is what serving has of a row, for [Columns].
+// ofServing returns the bits of a row for [Columns.Served].
 func (h *header) ofServing() (is uint32) {
 	if h.seen&served != 0 {
 		is |= IsServed
@@ -216,7 +215,7 @@ func (h *header) ofServing() (is uint32) {
 	return is
 }
 
-// flags are the bits in a row's seen.
+// flags returns the bits for a row's seen.
 func (r Row) flags() (f uint32) {
 	if !r.AsServed {
 		f |= newer

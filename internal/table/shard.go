@@ -2,13 +2,13 @@ package table
 
 import "sync"
 
-// shard is one share of a table's rows. Everything in it is guarded by its lock, which a call takes once, for all its
-// ids of the shard; no call holds two. An id's shard is a function of its hash, so that two calls meet only where they
-// touch the same share.
+// shard is one share of a table's rows. Everything in it is guarded by its lock, which a call takes once for all its
+// ids of the shard; no call holds two shard locks. An id's shard is a function of its hash, so that two calls contend
+// only if they touch the same shard.
 //
-// index finds a row's number, arena has the row. The two agree: every number in the index is of a row in use, whose
-// header has the id, and every row in use is in the index once. What else knows a row by number or id (hot, watches,
-// old, waiting) is told when it is dropped or created, before the number can be another id's.
+// index finds a row's number, and arena holds the row. The two agree: every number in the index is of a row in use,
+// whose header has the id, and every row in use is in the index once. Everything else that refers to a row by number or
+// id (hot, watches, old, waiting) is updated when the row is dropped or created, before the number can be another id's.
 type shard struct {
 	sync.Mutex
 	index   index
@@ -18,8 +18,8 @@ type shard struct {
 	hot     hot
 	watches []watching
 	old     *oldRows
-	image   *shardImage // nil where there is none
-	gone    []uint64    // rows that were dropped, and that a model for serving has
+	image   *shardImage // nil if there is none
+	gone    []uint64    // dropped rows that a model for serving has
 	_       [64]byte    // keeps two shards' locks off one cache line
 }
 
@@ -33,33 +33,33 @@ func newShards(n, stride int, budget int64, counts bool) []shard {
 	return shards
 }
 
-// blockLen is how many rows are worked on together: enough to hide the memory's latency, no more than a core can wait
-// for at once.
+// blockLen is the number of rows that are worked on together: enough to hide the memory's latency, and no more than a
+// core can have outstanding.
 const blockLen = 24
 
-// block is a piece of a shard's group of ids with the rows that were found, nil for the missing.
+// block is a piece of a shard's group of ids with the rows that were found, nil for missing rows.
 //
-// Rows of a large table are nowhere near each other, and one that is not in a cache takes a core as long as some
-// hundred instructions. So a call works on three blocks at once: it runs the rule over the rows of one, while the rows
-// of the next are on their way (probe) and the lines of the index that the one after it needs (prefetch). A row that
-// probe found by its hash alone is checked by verify when it has arrived, since only the row knows its id.
+// Rows of a large table are far from each other, and loading one that is not in a cache takes as long as some hundred
+// instructions. So a call works on three blocks at once: it runs the rule over the rows of one, while the rows of the
+// next (probe) and the index lines of the one after it (prefetch) are being loaded. probe finds a row by its hash
+// alone; verify checks the id in the row when it has been loaded.
 type block struct {
 	items   []item
 	rows    [blockLen]*header
 	numbers [blockLen]uint32 // of these rows
 }
 
-// warmed is how many bytes of a row are asked for in advance; the CPU sees where a longer row goes on.
+// warmed is the number of bytes of a row that are prefetched; the CPU's own prefetcher loads the rest of a longer row.
 const warmed = 512
 
-// prefetch asks for the index lines of items that will be probed soon.
+// prefetch prefetches the index lines of items that will be probed soon.
 func (s *shard) prefetch(items []item) {
 	if len(items) > 0 {
 		prefetchEntries(&s.index.places[0], s.index.shift, &items[0], len(items))
 	}
 }
 
-// probe looks up a block's rows by hash and asks for them.
+// probe looks up a block's rows by hash and prefetches them.
 func (s *shard) probe(b *block, items []item) {
 	b.items = items
 	for i, it := range items {
@@ -71,7 +71,7 @@ func (s *shard) probe(b *block, items []item) {
 	prefetchRows(&b.rows[0], len(items), min(4*s.arena.stride, warmed)-1)
 }
 
-// verify compares the ids of a block's rows, which have arrived.
+// verify compares the ids of a block's rows, which have been loaded.
 func (s *shard) verify(b *block) {
 	for i, it := range b.items {
 		if h := b.rows[i]; h != nil && h.id != it.id {
@@ -80,7 +80,7 @@ func (s *shard) verify(b *block) {
 	}
 }
 
-// born makes the row of an item that has none.
+// born creates the row of an item that has none.
 func (s *shard) born(k *kind, it item) *header {
 	h := s.bare(k, it)
 	k.param.InitRow(k.weights(h), it.id)
@@ -88,7 +88,7 @@ func (s *shard) born(k *kind, it item) *header {
 	return h
 }
 
-// bare makes a row whose weights and state hold anything.
+// bare creates a row with undefined weights and state.
 func (s *shard) bare(k *kind, it item) *header {
 	row, h := s.arena.add()
 	*h = header{id: it.id, seen: changed | newer}
@@ -103,10 +103,10 @@ func (s *shard) bare(k *kind, it item) *header {
 	return h
 }
 
-// given is the row of an item that is set explicitly; nil if it has none and there is no room.
+// given returns the row of an item that is set explicitly, and creates it; nil if there is no room.
 func (s *shard) given(k *kind, it item) *header { return s.givenBy(k, it, s.born) }
 
-// givenBy is given with the way to make a row.
+// givenBy is given with a function that creates the row.
 func (s *shard) givenBy(k *kind, it item, make func(*kind, item) *header) *header {
 	if row, h := s.index.find(&s.arena, it.hash, it.id); h != nil {
 		s.image.keepRow(k, row, h)
@@ -119,7 +119,7 @@ func (s *shard) givenBy(k *kind, it item, make func(*kind, item) *header) *heade
 	return make(k, it)
 }
 
-// drop takes a row out of the table.
+// drop removes a row from the table.
 func (s *shard) drop(k *kind, row uint32, h *header) {
 	s.image.drop(k, row, h)
 	if h.seen&served != 0 {

@@ -1,28 +1,28 @@
 package table
 
-// shardImage is what an image knows of a shard, guarded by the shard's lock.
+// shardImage is an image's record of a shard, guarded by the shard's lock.
 type shardImage struct {
-	other rowBits // rows that are not as they were
-	// of these, by row number, in pieces: the copy, as its number in copies plus one, or one of the two below
+	other rowBits // rows that have changed
+	// by number of such a row, in pieces: the number of its copy plus one, or one of the two constants below
 	kept   [][]uint32
 	gone   map[uint64]uint32 // copies of rows that were dropped, as numbers in copies plus one, by id
 	copies arena
-	read   bool   // some rows were, by ascending id
-	last   uint64 // rows already read have this id or a smaller one
+	read   bool   // some rows were read, by ascending id
+	last   uint64 // rows with this id or a smaller one were read
 
 	alone  bool    // it has only rows that had changed
-	listed uint32  // rows with smaller numbers were looked at for that
-	taken  rowBits // and these of them had
+	listed uint32  // rows with smaller numbers were checked for that
+	taken  rowBits // those of them that had changed
 }
 
 const (
-	asItWas = 0         // the row is as it was, or was read
+	asItWas = 0         // the row is unchanged, or was read
 	younger = 1<<32 - 1 // the image does not have the row
 )
 
 const (
-	keptShift = 10 // log2 of the rows of a piece of kept
-	copyShift = 7  // and of a chunk of copies
+	keptShift = 10 // log2 of the rows in a piece of kept
+	copyShift = 7  // log2 of the rows in a chunk of copies
 )
 
 func newShardImage(a *arena, alone bool) *shardImage {
@@ -30,7 +30,7 @@ func newShardImage(a *arena, alone bool) *shardImage {
 		copies: arena{shift: copyShift, stride: a.stride}}
 }
 
-// of is what is kept of a row.
+// of returns what is kept of a row.
 func (m *shardImage) of(row uint32) uint32 {
 	if !m.other.has(row) {
 		return asItWas
@@ -50,7 +50,7 @@ func (m *shardImage) set(row, kept uint32) {
 	m.other.set(row)
 }
 
-// keep copies the rows of a block that are about to change. It does nothing where there is no image.
+// keep copies the rows of a block that are about to change. It does nothing if there is no image.
 func (m *shardImage) keep(k *kind, b *block) {
 	if m == nil {
 		return
@@ -67,7 +67,7 @@ func (m *shardImage) keepRow(k *kind, row uint32, h *header) {
 		return
 	}
 	if !m.has(row, h) {
-		m.set(row, younger) // it changes now, and its mark with it
+		m.set(row, younger) // it changes now, and its changed bit with it
 		return
 	}
 	number, copied := m.copies.add()
@@ -75,7 +75,7 @@ func (m *shardImage) keepRow(k *kind, row uint32, h *header) {
 	m.set(row, number+1)
 }
 
-// has says whether the image has a row that is as it was.
+// has reports whether the image has a row that is unchanged.
 func (m *shardImage) has(row uint32, h *header) bool {
 	switch {
 	case !m.alone:
@@ -86,14 +86,14 @@ func (m *shardImage) has(row uint32, h *header) bool {
 	return h.seen&changed != 0
 }
 
-// born takes note of a row that is new, or has come again.
+// born notes a row that is new, or was created again.
 func (m *shardImage) born(row uint32) {
 	if m != nil {
 		m.set(row, younger)
 	}
 }
 
-// drop keeps a row that is about to go.
+// drop copies a row that is about to be dropped.
 func (m *shardImage) drop(k *kind, row uint32, h *header) {
 	if m == nil {
 		return
@@ -104,8 +104,8 @@ func (m *shardImage) drop(k *kind, row uint32, h *header) {
 	}
 }
 
-// copyOf is the number of the copy, plus one, of a row of the image, which is then forgotten; 0 if there is none. has
-// says whether the table has a row of that id, and row which.
+// copyOf returns the number of the copy, plus one, of a row in the image, and removes the copy from the record; 0 if
+// there is none. has reports whether the table has a row of that id, and row is its number.
 func (m *shardImage) copyOf(id uint64, row uint32, has bool) uint32 {
 	kept := uint32(younger)
 	if has {
@@ -113,7 +113,7 @@ func (m *shardImage) copyOf(id uint64, row uint32, has bool) uint32 {
 	}
 	switch kept {
 	case asItWas:
-	case younger: // it may have been dropped, and come again
+	case younger: // it may have been dropped, and created again
 		kept = m.gone[id]
 		delete(m.gone, id)
 	default:
@@ -122,7 +122,7 @@ func (m *shardImage) copyOf(id uint64, row uint32, has bool) uint32 {
 	return kept
 }
 
-// listImage calls each with the ids of the rows that the image has.
+// listImage calls each with the ids of the rows in the image.
 func (s *shard) listImage(m *TableImage, each func(id uint64, taken bool)) {
 	more := true
 	for from := uint32(0); more; from += 1 << s.arena.shift {
@@ -135,8 +135,8 @@ func (s *shard) listImage(m *TableImage, each func(id uint64, taken bool)) {
 	}
 }
 
-// listChunk is listImage of the chunk that begins with row from, and says whether there are more. A shard's lock is
-// held for one chunk at a time: rows that are born meanwhile are known to be.
+// listChunk is listImage for the chunk that begins with row from, and reports whether there are more. The shard's lock
+// is held for one chunk at a time: rows that are created meanwhile are recorded.
 func (s *shard) listChunk(m *TableImage, from uint32, each func(id uint64, taken bool)) (more bool) {
 	s.Lock()
 	defer s.Unlock()
@@ -163,7 +163,7 @@ func (s *shard) listChunk(m *TableImage, from uint32, each func(id uint64, taken
 	return end < s.arena.rows
 }
 
-// changed is how many rows have changed, about: some may change meanwhile.
+// changed is about the number of rows that have changed, since some may change meanwhile.
 func (s *shard) changed() (n int) {
 	s.Lock()
 	defer s.Unlock()
@@ -175,11 +175,11 @@ func (s *shard) changed() (n int) {
 	return n
 }
 
-// readImage is a [blockFunc] that reads rows of the image, of a call whose ids ascend and are all above the ids of
-// calls before it.
+// readImage is a [blockFunc] that reads rows of the image. The ids of a call ascend, and all are above the ids of
+// earlier calls.
 func readImage(t *Sparse, s *shard, c *call, b *block) {
 	m := s.image
-	m.read, m.last = true, c.largest // the lock is held until all of the call are read
+	m.read, m.last = true, c.largest // the lock is held until all rows of the call are read
 	for i, it := range b.items {
 		h := b.rows[i]
 		copied := m.copyOf(it.id, b.numbers[i], h != nil)

@@ -8,28 +8,28 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// Shrink says which rows a table can do without. First shows and clicks decay, then rows are dropped whose score is low
-// or which were not touched for long. Each zero field does nothing.
+// Shrink selects the rows that a table drops. First shows and clicks decay, then rows are dropped whose score is low or
+// which were not touched for long. A zero field has no effect.
 //
-// A dropped row is forgotten whole. Its memory is the next row's; its id begins anew, as one that was never met, and a
-// gradient that was computed from the old row falls under the same rule.
+// A dropped row is lost. Its memory is used for the next row; its id begins anew, like one that was never seen, also
+// for a gradient that was computed from the old row.
 type Shrink struct {
-	// Decay multiplies the shows and clicks of every row and of every id that waits, between 0 and 1.
+	// Decay multiplies the shows and clicks of every row and of every waiting id; it is between 0 and 1.
 	Decay float64
 	// MinScore drops rows whose ShowClick score is below it.
 	MinScore float64
-	// Unseen drops rows that no training read and no push has touched for that many ticks of the clock, and forgets ids
-	// that wait and were not pushed for so long.
+	// Unseen drops rows that no training read and no push has touched for that many ticks of the clock, and waiting ids
+	// that were not pushed for so long.
 	Unseen uint32
 }
 
-// Shrunk says what was dropped.
+// Shrunk is the number of rows and ids that were dropped.
 type Shrunk struct {
 	Rows    int
 	Waiting int // ids that waited for a row
 }
 
-// ErrNoScore says that a table was to drop rows by a score that it doesn't keep.
+// ErrNoScore means that a table was to drop rows by a score that it doesn't keep.
 var ErrNoScore = errors.New("table: no score is kept")
 
 func (o Shrink) check() error {
@@ -62,8 +62,8 @@ func (t *Sparse) Shrink(o Shrink) (Shrunk, error) {
 	return t.shrink(o, now, func(h *header, low bool) bool { return low || o.old(h.seen&^flags, now) }), nil
 }
 
-// shrink drops the rows that drops says; low is whether a row's score has become so. Calls may run beside each other
-// where the table is not Telling.
+// shrink drops the rows for which drops returns true; low is whether a row's score has become too low. Calls may run
+// concurrently unless the table is Telling.
 func (t *Sparse) shrink(o Shrink, now uint32, drops func(h *header, low bool) bool) (done Shrunk) {
 	t.remade.Store(true)
 	for i := range t.shards {
@@ -79,7 +79,7 @@ func (t *Sparse) shrink(o Shrink, now uint32, drops func(h *header, low bool) bo
 	return done
 }
 
-// shrink drops rows of the chunk that begins with row from, and says whether there are more.
+// shrink drops rows of the chunk that begins with row from, and reports whether there are more.
 func (s *shard) shrink(t *Sparse, o Shrink, from uint32, drops func(h *header, low bool) bool,
 	done *Shrunk) (more bool) {
 	s.Lock()
@@ -105,7 +105,7 @@ func (s *shard) shrink(t *Sparse, o Shrink, from uint32, drops func(h *header, l
 	return end < s.arena.rows
 }
 
-// low lets a row's marks decay and says whether its score is too low then.
+// low decays a row's marks and reports whether its score is too low then.
 func (o Shrink) low(k *kind, m *marks) bool {
 	if o.Decay != 0 {
 		m.decay(o.Decay)
@@ -113,7 +113,7 @@ func (o Shrink) low(k *kind, m *marks) bool {
 	return k.rate(*m) < o.MinScore
 }
 
-// old says whether something was seen too long ago. A push that read the clock before its last tick is not in the
+// old reports whether something was seen too long ago. A push that read the clock before its last tick is not in the
 // future.
 func (o Shrink) old(seen, now uint32) bool {
 	return o.Unseen > 0 && now >= seen && now-seen >= o.Unseen
@@ -142,7 +142,8 @@ func (s *Store) Tick() {
 	}
 }
 
-// Check says what is wrong with o for tables of these embeddings, or nil: a score, for one, where no table keeps any.
+// Check returns what is wrong with o for tables of these embeddings, or nil; for example, a score if no table keeps
+// one.
 func (o Shrink) Check(params []*optimizer.Param) error {
 	if err := o.check(); err != nil {
 		return err
@@ -156,8 +157,8 @@ func (o Shrink) Check(params []*optimizer.Param) error {
 	return nil
 }
 
-// Shrink drops rows of all tables: by age in every one, by score in tables that keep one. It returns what was dropped,
-// table by table, and is refused when o has a score and no table keeps one.
+// Shrink drops rows of all tables: by age in every table, by score in tables that keep one. It returns what was
+// dropped, by table. It fails if o has a score and no table keeps one.
 func (s *Store) Shrink(o Shrink) ([]Shrunk, error) {
 	params := make([]*optimizer.Param, len(s.Tables))
 	for i, t := range s.Tables {
@@ -180,7 +181,7 @@ func (s *Store) Shrink(o Shrink) ([]Shrunk, error) {
 	return all, nil
 }
 
-// EndPeriod shrinks and then advances the clocks: what was touched in the period that ends is not unseen at all.
+// EndPeriod shrinks and then advances the clocks, so that rows touched in the period that ends are not unseen.
 func (s *Store) EndPeriod(o Shrink) ([]Shrunk, error) {
 	all, err := s.Shrink(o)
 	if err == nil {
@@ -189,7 +190,7 @@ func (s *Store) EndPeriod(o Shrink) ([]Shrunk, error) {
 	return all, err
 }
 
-// Clear drops all rows and forgets the ids that wait, and the periods in which they were used.
+// Clear drops all rows and waiting ids, and resets the clock.
 func (t *Sparse) Clear() {
 	t.remade.Store(true)
 	t.clock.Store(0)

@@ -2,7 +2,7 @@ package table
 
 import "fmt"
 
-// Snapshot copies a block: its weights, its state laid out as the rule lays out a slice of Len weights, and its step.
+// Snapshot copies a block: its weights, its state in the rule's layout for Len weights, and its step.
 func (d *Dense) Snapshot() (w, state []float32, step int64) {
 	w, state = make([]float32, d.n), make([]float32, stateLen(d.rule, d.n))
 	at := 0
@@ -18,8 +18,7 @@ func (d *Dense) Snapshot() (w, state []float32, step int64) {
 	return w, state, step
 }
 
-// Restore puts back what [Dense.Snapshot] gave. An empty state stands for the rule's
-// initial state.
+// Restore restores what [Dense.Snapshot] returned. An empty state means the rule's initial state.
 func (d *Dense) Restore(w, state []float32, step int64) error {
 	if len(w) != d.n || len(state) != stateLen(d.rule, d.n) && len(state) != 0 {
 		return fmt.Errorf("%w: restore of a dense block: %d weights and %d of state, need %d and %d", ErrShape, len(w),
@@ -42,8 +41,7 @@ func (d *Dense) Restore(w, state []float32, step int64) error {
 	return nil
 }
 
-// slots walks over the slots of a chunk that begins at weight at, each beside its place in the state of the whole
-// block.
+// slots calls do for each slot of a chunk that begins at weight at, with its place in the state of the whole block.
 func (d *Dense) slots(c *chunk, at int, do func(whole, part []float32), state []float32) {
 	if len(d.chunks) == 1 {
 		do(state, c.state)

@@ -5,10 +5,9 @@ import (
 	"slices"
 )
 
-// sorted are ids ascending, in the same memory: a list of all ids of a table is a part of what the table takes. Ids
-// that count from a number on, and hashes, lie rather evenly between the smallest and the largest: each goes to one of
-// many buckets by its place between these, which leaves little to sort, and buckets that are large all the same are
-// sorted so too.
+// sorted sorts ids in place: a list of all ids of a table takes a considerable part of its memory. Consecutive ids, and
+// hashes, are spread rather evenly between the smallest and the largest: each goes to one of many buckets by its place
+// between these, which leaves little to sort. Buckets that are still large are sorted in the same way.
 func sorted(ids []uint64) []uint64 {
 	const few, most = 1 << 10, 1 << 15
 	if len(ids) < few {
@@ -32,8 +31,8 @@ func sorted(ids []uint64) []uint64 {
 	return ids
 }
 
-// deal puts ids into n buckets by their distance from the lowest, shifted, one bucket behind the other, and returns
-// where each ends.
+// deal moves ids into n consecutive buckets by their distance from the lowest, shifted, and returns where each bucket
+// ends.
 func deal(ids []uint64, lowest uint64, shift, n int) (ends []int) {
 	next, ends := make([]int, n), make([]int, n)
 	for _, id := range ids {

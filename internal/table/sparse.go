@@ -21,12 +21,12 @@ var (
 
 // Options are the choices of a sparse table.
 type Options struct {
-	// Shards is how many parts with a lock of their own the table has, rounded up to a power of two; 0 means 8 for each
+	// Shards is the number of shards, each with a lock of its own, rounded up to a power of two; 0 means 8 for each
 	// CPU.
 	Shards int
 	// Numbered rows are 4 bytes longer. [Sparse.Watch] and [Sparse.KeepOld] need them.
 	Numbered bool
-	// Telling has pushes tell which ids got no row, and Shrink which lost theirs: for who makes both again elsewhere.
+	// Telling makes pushes report which ids got no row, and Shrink which rows it dropped, so that both can be replayed.
 	Telling bool
 }
 
@@ -34,12 +34,12 @@ type Options struct {
 type Sparse struct {
 	entry
 	byPush  bool     // see ByPush
-	dropped []uint64 // by the last shrink, which is not called beside another
+	dropped []uint64 // by the last shrink, which has no other beside it
 	tracked bool
-	remade  atomic.Bool // rows are gone, or all are others, since changes were last taken
+	remade  atomic.Bool // rows were dropped, or the table was replaced, since changes were last taken
 
 	shards []shard
-	turn   atomic.Uint32 // which shard the next call begins with
+	turn   atomic.Uint32 // the shard with which the next call begins
 	clock  clock
 	calls  sync.Pool
 	away   away
@@ -48,25 +48,25 @@ type Sparse struct {
 	filling filling
 }
 
-// Result says what became of a push: Applied + Waiting + Full is the number of its ids.
+// Result is the outcome of a push: Applied + Waiting + Full is the number of its ids.
 type Result struct {
-	Applied int // rows updated, an id that was given twice counted twice
-	Born    int // rows made because they were missing
-	Waiting int // ids that the param's Entry keeps out, so far or for good: their gradients were dropped
-	Full    int // ids that have no row because MaxBytes is reached: their gradients were dropped
-	// Refused are the ids that are counted in Waiting and Full, as often as they were pushed, in no particular order,
-	// if there are any and the table is Telling.
+	Applied int // rows updated; an id that comes twice counts twice
+	Born    int // rows created because they were missing
+	Waiting int // ids that the param's Entry keeps out, for now or for good: their gradients were dropped
+	Full    int // ids without a row because MaxBytes is reached: their gradients were dropped
+	// Refused are the ids that are counted in Waiting and Full, as often as they were pushed, in no particular order.
+	// It is nil if there are none or the table is not Telling.
 	Refused *[]uint64
 }
 
-// Clicks say how often each id of a push was shown and clicked, and how many pushes it is folded of, len(ids) numbers
-// each, for a param that lets ids in by that. Nil is one show of each, no click, and one push.
+// Clicks are, for each id of a push, how often it was shown and clicked, and the number of pushes it is folded of:
+// len(ids) numbers each, for a param whose Entry counts them. Nil means one show of each, no click, and one push.
 type Clicks struct {
 	Show, Click []float32
 	Pushes      []int32
 }
 
-// check says why a push of so many ids can't have them.
+// check returns why a push of so many ids can't have them.
 func (n Clicks) check(p *optimizer.Param, ids int) error {
 	if n.Pushes != nil && len(n.Pushes) != ids {
 		return fmt.Errorf("%w: push of %q: %d counts of pushes for %d ids", ErrShape, p.Name, len(n.Pushes), ids)
@@ -89,10 +89,10 @@ func checkCounts(p *optimizer.Param, what string, ids int, numbers []float32) er
 	return nil
 }
 
-// countable says whether a number can be that of shows or clicks: not NaN, not infinite, not negative.
+// countable reports whether a number can be a count of shows or clicks: not NaN, not infinite, not negative.
 func countable(x float32) bool { return x >= 0 && x <= math.MaxFloat32 }
 
-// NewSparse returns an empty table for an embedding. A nil rule makes a table of which only values are set and read.
+// NewSparse returns an empty table for an embedding. A nil rule makes a table whose values are only set and read.
 func NewSparse(p *optimizer.Param, rule optimizer.Rule, o Options) (*Sparse, error) {
 	if err := p.Check(); err != nil {
 		return nil, err
@@ -120,9 +120,9 @@ func powerOfTwo(n, def int) int {
 	return 1 << bits.Len(uint(n-1))
 }
 
-// Pull is a training read: it copies the rows of ids into w, len(ids) rows of dim floats. Missing rows are born, unless
-// the param's Entry or MaxBytes keep them out: then they read as [Sparse.Peek] reads them. step is the last step that
-// is finished: rows of a rule that sweeps are brought up to it.
+// Pull is a training read: it copies the rows of ids into w, len(ids) rows of dim floats. Missing rows are created,
+// unless the param's Entry or MaxBytes keeps them out: then they have the values of [Sparse.Peek]. step is the last
+// finished step: rows of a rule that sweeps are brought up to it.
 func (t *Sparse) Pull(ids []uint64, w []float32, step int64) error {
 	defer t.times.reads.Since(time.Now())
 	res, err := t.run("pull", ids, w, Clicks{}, step, (*Sparse).pullBlock)
@@ -130,15 +130,15 @@ func (t *Sparse) Pull(ids []uint64, w []float32, step int64) error {
 	return err
 }
 
-// Peek is an evaluation read: like Pull, but a missing row stays missing. It reads as its initial value when the
-// embedding has a height and as zeros when not.
+// Peek is an evaluation read: like Pull, but it creates no rows. A missing row has its initial value if the embedding
+// has a height, and zeros if not.
 func (t *Sparse) Peek(ids []uint64, w []float32, step int64) error {
 	defer t.times.reads.Since(time.Now())
 	_, err := t.run("peek", ids, w, Clicks{}, step, (*Sparse).peekBlock)
 	return err
 }
 
-// Look is Peek that says of which ids there is a row.
+// Look is Peek, and reports in has which ids have a row.
 func (t *Sparse) Look(ids []uint64, w []float32, has []bool, step int64) error {
 	defer t.times.reads.Since(time.Now())
 	_, err := t.run("look", ids, w, Clicks{}, step, func(t *Sparse, s *shard, c *call, b *block) {
@@ -151,7 +151,7 @@ func (t *Sparse) Look(ids []uint64, w []float32, has []bool, step int64) error {
 }
 
 // Push applies the rule to the rows of ids with their gradients g, len(ids) rows of dim floats, as the update number
-// step (1 for the first). A missing row is born first, unless the param's Entry or MaxBytes keep it out: then its
+// step (1 for the first). A missing row is created first, unless the param's Entry or MaxBytes keeps it out: then its
 // gradient is dropped, and counted.
 func (t *Sparse) Push(ids []uint64, g []float32, step int64) (Result, error) {
 	return t.PushClicks(ids, g, Clicks{}, step)
@@ -162,7 +162,7 @@ func (t *Sparse) PushClicks(ids []uint64, g []float32, n Clicks, step int64) (Re
 	return t.pushClicks(ids, g, n, step, t.pushes())
 }
 
-// pushes pushes a block, of which every watch takes note if rows are numbered.
+// pushes returns the function that pushes a block; all watches record the push if rows are numbered.
 func (t *Sparse) pushes() blockFunc {
 	if t.numbered {
 		return pushForAll
@@ -185,8 +185,8 @@ func (t *Sparse) pushClicks(ids []uint64, g []float32, n Clicks, step int64, do 
 	return res, err
 }
 
-// Set gives rows explicit values, as of the given step (0: before the first), and the rule's initial state. It
-// asks no Entry. [ErrFull] names a row that found no room; the others are set.
+// Set sets the values of rows, as of the given step (0: before the first), with the rule's initial state. The param's
+// Entry does not apply. [ErrFull] names a row without room; the others are set.
 func (t *Sparse) Set(ids []uint64, w []float32, step int64) error {
 	_, err := t.run("set", ids, w, Clicks{}, step, (*Sparse).setBlock)
 	return err
@@ -208,8 +208,8 @@ func (t *Sparse) run(what string, ids []uint64, rows []float32, n Clicks, step i
 // walk is run for calls whose rows are not in one slice.
 //
 // Everything that can be wrong with a call is found before the first lock, so that a call is refused whole; under the
-// locks only room can be lacking, which the call's result tells by id. Each call begins with another shard than the one
-// before it: calls that come at the same time would else follow each other from lock to lock.
+// locks only room can be lacking, which the result reports by id. Each call begins with another shard than the one
+// before it: otherwise calls that come at the same time would follow each other from lock to lock.
 func (t *Sparse) walk(what string, ids []uint64, rows []float32, n Clicks, step int64, do blockFunc) (Result, error) {
 	c := t.calls.Get().(*call)
 	defer t.calls.Put(c)
@@ -235,8 +235,8 @@ func (t *Sparse) walk(what string, ids []uint64, rows []float32, n Clicks, step 
 	return c.res, c.err
 }
 
-// runShard works through a shard's group with three blocks on the way: while one is worked on, the rows of the next and
-// the index lines of the one after it are fetched.
+// runShard processes a shard's group with three blocks in flight: while one is worked on, the rows of the next and the
+// index lines of the one after it are prefetched.
 func (t *Sparse) runShard(i int, c *call, do blockFunc) {
 	group := c.of(i)
 	if len(group) == 0 {
@@ -259,7 +259,7 @@ func (t *Sparse) runShard(i int, c *call, do blockFunc) {
 	}
 }
 
-// shardOf is where an id lives, and its hash there.
+// shardOf returns the shard of an id, and its hash there.
 func (t *Sparse) shardOf(id uint64) (*shard, uint32) {
 	h := mix(id ^ t.seed)
 	return &t.shards[h>>shardShift(len(t.shards))], uint32(h)

@@ -7,28 +7,28 @@ import (
 	"github.com/gofleet/gofleet/internal/count"
 )
 
-// Stats describes a table's size, and what it turned away.
+// Stats is a table's size, and what it turned away.
 type Stats struct {
 	Rows    int // in use
-	Free    int // dropped, and their memory not used again yet
+	Free    int // dropped, with memory that is not used again yet
 	Waiting int // ids without a row whose pushes are counted
-	// Bytes are what arenas and indexes take, what is allocated ahead included, and about what the ids that wait take.
-	// MaxBytes is their bound, 0 if there is none.
+	// Bytes is the size of arenas and indexes, with memory allocated ahead, and about that of the waiting ids. MaxBytes
+	// is its bound, 0 if there is none.
 	Bytes, MaxBytes int
-	// Shards is their number; MinShard and MaxShard are the rows of the smallest and the largest.
+	// Shards is the number of shards; MinShard and MaxShard are the rows of the smallest and the largest.
 	Shards, MinShard, MaxShard int
-	// Load is the part of the index that is used.
+	// Load is the used part of the index.
 	Load float64
 
 	// Since the table was made: gradients that were dropped because the param's Entry kept their ids out, or because
 	// MaxBytes was reached; and rows that Shrink dropped.
 	KeptOut, TurnedAway, Dropped uint64
-	Born                         uint64 // rows that reads or pushes made
-	// Reads and Pushes are how long calls took, in seconds.
+	Born                         uint64 // rows that reads or pushes created
+	// Reads and Pushes are the durations of calls, in seconds.
 	Reads, Pushes count.Distribution
 }
 
-// callTimes are how long calls of a table take. Few bounds, since a server may have many tables.
+// callTimes are the durations of a table's calls. They have few bounds, since a server may have many tables.
 type callTimes struct{ reads, pushes *count.Histogram }
 
 func newCallTimes() callTimes {
@@ -38,7 +38,7 @@ func newCallTimes() callTimes {
 	return callTimes{times(), times()}
 }
 
-// away counts what the table let in and turned away.
+// away counts the ids that the table let in and turned away.
 type away struct{ keptOut, turnedAway, dropped, born atomic.Uint64 }
 
 func (a *away) add(r Result) {
@@ -53,7 +53,7 @@ func (a *away) add(r Result) {
 	}
 }
 
-// Stats looks at every shard, one after the other.
+// Stats reads every shard, one after the other.
 func (t *Sparse) Stats() Stats {
 	st := Stats{Shards: len(t.shards), MinShard: int(^uint(0) >> 1), MaxBytes: int(t.param.MaxBytes)}
 	entries := 0

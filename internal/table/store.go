@@ -11,13 +11,13 @@ import (
 // Block is a dense block with its place in the variable.
 type Block struct {
 	Param  *optimizer.Param
-	Name   string // the block's own: the param's, with a suffix when the variable is cut
+	Name   string // the block's own: the param's, with a suffix if the variable is split
 	Offset int    // of the first weight in the variable, row-major
 	Values *Dense
 }
 
-// Store is what one process keeps: blocks of dense variables and sparse tables, in the order they were added. Blocks
-// and tables are added before others use the store.
+// Store holds the parameters of one process: blocks of dense variables and sparse tables, in the order they were added.
+// Blocks and tables are added before others use the store.
 type Store struct {
 	Blocks []Block
 	Tables []*Sparse
@@ -81,29 +81,29 @@ func (s *Store) Table(name string) (*Sparse, bool) {
 	return s.Tables[i], true
 }
 
-// Step is the last update that is finished, as all before it are: what reads bring rows of a rule that sweeps up to.
-// The caller decides what an update is, and counts them.
+// Step is the last update that is finished, with all before it; reads bring rows of a rule that sweeps up to it. The
+// caller defines what an update is.
 func (s *Store) Step() int64 { return s.steps.finished.Load() }
 
-// Applied is how many updates are finished; while several are open, more may be than Step says.
+// Applied is the number of finished updates; while several are open, it may be larger than Step.
 func (s *Store) Applied() int64 { return s.steps.applied() }
 
-// Advance begins the next update and returns its number. [Store.Finish] ends it; others may begin, and end, meanwhile.
+// Advance begins the next update and returns its number. [Store.Finish] ends it; other updates may begin, and end,
+// meanwhile.
 func (s *Store) Advance() int64 { return s.steps.next() }
 
-// Finish says that an update has been applied to every block and table.
+// Finish notes that an update has been applied to every block and table.
 func (s *Store) Finish(step int64) { s.steps.finish(step) }
 
 // Last is the last update that was begun.
 func (s *Store) Last() int64 { return s.steps.newestStep() }
 
-// AdvanceTo begins all updates up to one that is made again: earlier ones that never end are over when SetStep says
-// so.
+// AdvanceTo begins all updates up to one that is replayed; SetStep then ends earlier ones that were never finished.
 func (s *Store) AdvanceTo(step int64) {
 	for s.Last() < step {
 		s.Advance()
 	}
 }
 
-// SetStep sets the number of updates that are finished, after a load.
+// SetStep sets the number of finished updates, after a load.
 func (s *Store) SetStep(step int64) { s.steps.set(step) }

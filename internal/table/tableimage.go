@@ -10,17 +10,17 @@ import (
 type TableImage struct {
 	Table *Sparse
 	Clock uint32
-	// Gone are ids, in no particular order, of rows that were dropped, and that a model for serving has.
+	// Gone are ids, in no particular order, of dropped rows that a model for serving has.
 	Gone []uint64
 
 	step    int64
 	waiters []uint64
-	ordered sync.Once // they, and the changed ones
+	ordered sync.Once // waiters and changes.Waiters
 	once    sync.Once
 	ids     []uint64
-	// changes are known where the image takes them: of rows when ids are.
+	// changes are set if the image takes them; those of rows, when ids are listed.
 	taking  bool
-	took    bool // it has
+	took    bool // the rows' changes were taken
 	taken   sync.Once
 	changes Changes
 }
@@ -33,7 +33,7 @@ func newTableImage(t *Sparse, step int64, how imaging) *TableImage {
 	if t.counts {
 		m.waiters = make([]uint64, 0, t.Stats().Waiting)
 	}
-	all := how.taking // waiters had changed, so far: then one list is enough
+	all := how.taking // all waiters so far had changed: then one list is enough
 	for i := range t.shards {
 		s := &t.shards[i]
 		s.Lock()
@@ -49,7 +49,7 @@ func newTableImage(t *Sparse, step int64, how imaging) *TableImage {
 	return m
 }
 
-// order sorts the ids that wait, which are listed while pushes are held and sorted when they are asked for.
+// order sorts the waiting ids, which are listed while pushes are held and sorted when they are asked for.
 func (m *TableImage) order() {
 	m.ordered.Do(func() {
 		slices.Sort(m.waiters)
@@ -59,8 +59,8 @@ func (m *TableImage) order() {
 	})
 }
 
-// listWaiters lists the ids that wait in a shard, and takes the changed ones, as all before had where all says
-// so. Locked.
+// listWaiters lists the ids that wait in a shard, and takes the changed ones; all reports that all so far had changed.
+// The caller holds the shard's lock.
 func (m *TableImage) listWaiters(s *shard, all bool) bool {
 	s.waiting.each(func(id uint64, w *waiter) bool {
 		if taken := m.taking && w.seen&changed != 0; taken {
@@ -80,7 +80,7 @@ func (m *TableImage) listWaiters(s *shard, all bool) bool {
 	return all
 }
 
-// close ends the image. What it has taken stays for who asks for that.
+// close ends the image. The changes that it has taken stay.
 func (m *TableImage) close() {
 	if m.ids, m.waiters = nil, nil; m.Table.sweeps {
 		m.changes.Rows = nil // the next image has all rows in any case
@@ -93,13 +93,13 @@ func (m *TableImage) close() {
 	}
 }
 
-// Waiters are the ids that waited for a row, ascending. The slice is the image's.
+// Waiters are the ids that waited for a row, ascending. The slice belongs to the image.
 func (m *TableImage) Waiters() []uint64 {
 	m.order()
 	return m.waiters
 }
 
-// Waiter is what was known of an id that waited.
+// Waiter returns the counts of an id that waited.
 func (m *TableImage) Waiter(id uint64) Waiter {
 	s, _ := m.Table.shardOf(id)
 	s.Lock()
@@ -108,13 +108,13 @@ func (m *TableImage) Waiter(id uint64) Waiter {
 	return is.waiter(id)
 }
 
-// IDs are the ids of all rows, ascending. The slice is the image's. It is asked for before rows are read, and not of an
-// image that has changes alone, unless its rule sweeps.
+// IDs are the ids of all rows, ascending. The slice belongs to the image. IDs is called before rows are read; it is not
+// for an image of changes alone, unless the rule sweeps.
 func (m *TableImage) IDs() []uint64 {
 	m.once.Do(func() {
 		m.ids = make([]uint64, 0, m.Table.Len())
 		took := m.took
-		all := m.taking && !took // rows had changed, so far: then one list is enough
+		all := m.taking && !took // all rows so far had changed: then one list is enough
 		m.list(func(id uint64, taken bool) {
 			if all && !taken {
 				all, m.changes.Rows = false, append(make([]uint64, 0, cap(m.ids)/2+len(m.ids)), m.ids...)
@@ -133,7 +133,7 @@ func (m *TableImage) IDs() []uint64 {
 	return m.ids
 }
 
-// list looks at all rows of the image, and takes the changed ones.
+// list lists all rows of the image, and takes the changed ones.
 func (m *TableImage) list(each func(id uint64, taken bool)) {
 	for i := range m.Table.shards {
 		m.Table.shards[i].listImage(m, each)
@@ -141,11 +141,11 @@ func (m *TableImage) list(each func(id uint64, taken bool)) {
 	m.took = m.taking
 }
 
-// settled are ids ascending, each once: a row that was dropped may have come again.
+// settled sorts ids and removes duplicates: a dropped row may have been created again.
 func settled(ids []uint64) []uint64 { return slices.Compact(sorted(ids)) }
 
-// Changes are what had changed, in an image that takes that; of a rule that sweeps all rows, since each moves with
-// every update.
+// Changes are the changes in an image that takes them; with a rule that sweeps they are all rows, since each row moves
+// with every update.
 func (m *TableImage) Changes() Changes {
 	m.order()
 	m.taken.Do(func() {
@@ -170,11 +170,11 @@ func (m *TableImage) Changes() Changes {
 	return m.changes
 }
 
-// Rows yields all rows by ascending id, once, some at a time. While some are used the next are read; they are valid
-// until then.
+// Rows yields all rows by ascending id, once, some at a time. The next are read while the caller uses some; they are
+// valid until then.
 func (m *TableImage) Rows() iter.Seq[*Columns] { return m.RowsOf(m.IDs()) }
 
-// RowsOf is Rows of these ids, which ascend and are the image's.
+// RowsOf is Rows for these ids, which ascend and are in the image.
 func (m *TableImage) RowsOf(ids []uint64) iter.Seq[*Columns] {
 	return func(yield func(*Columns) bool) {
 		t := m.Table
@@ -208,8 +208,7 @@ func (m *TableImage) RowsOf(ids []uint64) iter.Seq[*Columns] {
 	}
 }
 
-// mark takes note of a row, or its copy, that had changed when the image was made. A row that is changed after it has
-// another mark than its copy, which stays.
+// mark takes the changed bit of a row, or of its copy. A row that changes after it was copied has a bit of its own.
 func (m *TableImage) mark(h *header) (taken bool) {
 	if !m.taking || h.seen&changed == 0 {
 		return false

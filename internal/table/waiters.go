@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Waiter is an id that has no row yet, with what pushes have counted for it.
+// Waiter is an id that has no row yet, with the counts of its pushes.
 type Waiter struct {
 	ID          uint64
 	Pushes      uint32
@@ -26,7 +26,7 @@ func (t *Sparse) Waiters() []Waiter {
 	return all
 }
 
-// appendWaiters appends a shard's. Locked.
+// appendWaiters appends the waiters of a shard. The caller holds the shard's lock.
 func (s *shard) appendWaiters(all []Waiter) []Waiter {
 	s.waiting.each(func(id uint64, w *waiter) bool {
 		all = append(all, w.waiter(id))
@@ -35,7 +35,7 @@ func (s *shard) appendWaiters(all []Waiter) []Waiter {
 	return all
 }
 
-// waiter is what is known of an id, for others.
+// waiter returns the counts of an id for callers outside.
 func (w *waiter) waiter(id uint64) Waiter {
 	return Waiter{id, w.pushes, w.seen &^ changed, w.show, w.click}
 }

@@ -7,33 +7,32 @@ import (
 	"sync/atomic"
 )
 
-// waiter is what is known of an id that waits for a row.
+// waiter has the counts of an id that waits for a row.
 type waiter struct {
 	marks
 	pushes uint32
 	seen   uint32 // the table's clock at the last push, and whether the waiter has changed
 }
 
-// waiting keeps count of ids that have no row yet. It forgets ids that were not pushed for long: ids live in two
-// generations, a push brings an id into the young one, and when that is large the old one is forgotten and the young
-// one is the old. So an id is forgotten only after half the limit of others were pushed since, and no list of ages is
+// waiting keeps the counts of ids that have no row yet. It drops ids that were not pushed for long: ids are in two
+// generations, a push moves an id into the young one, and when that is large the old one is dropped and the young one
+// becomes the old. So an id is dropped only after half the limit of other ids were pushed since, and no list of ages is
 // kept.
 type waiting struct {
 	young, old map[uint64]waiter
-	// of a table that is tracked, set when more is forgotten than is worth to be known one by one; else nil
+	// tracked is nil unless the table is tracked; it is set when more ids are dropped than are recorded one by one
 	tracked   *atomic.Bool
-	forgotten []uint64 // by age, since changes were last taken
+	forgotten []uint64 // dropped ids by age, since changes were last taken
 	image     *waitingImage
 }
 
-// waitingImage is what an image knows of the ids that wait in a shard: the changed ones, as they
-// were.
+// waitingImage is an image's record of the ids that wait in a shard: the counts of those that have changed.
 type waitingImage struct {
 	kept map[uint64]waiter
-	gone []map[uint64]waiter // generations that were forgotten since; of the ones kept after them an id is in the first
+	gone []map[uint64]waiter // generations dropped since; of kept after them an id is in the first
 }
 
-// keep keeps what is known of an id that is about to change, where an image wants it.
+// keep copies the counts of an id that is about to change, if an image needs them.
 func (w *waiting) keep(id uint64) {
 	if w.image == nil {
 		return
@@ -43,7 +42,7 @@ func (w *waiting) keep(id uint64) {
 	}
 }
 
-// was is what was known of an id when the image was made.
+// was returns the counts of an id when the image was made.
 func (w *waiting) was(id uint64) waiter {
 	if is, has := w.image.kept[id]; has {
 		return is
@@ -56,7 +55,7 @@ func (w *waiting) was(id uint64) waiter {
 	return w.get(id)
 }
 
-// waiterBytes is what an id that waits takes in a Go map at its emptiest.
+// waiterBytes is the size of a waiting id in a Go map at its emptiest.
 const waiterBytes = 57
 
 func (w *waiting) get(id uint64) waiter {
@@ -66,7 +65,7 @@ func (w *waiting) get(id uint64) waiter {
 	return w.old[id]
 }
 
-// put notes an id. No more than limit of them wait.
+// put sets the counts of an id. No more than limit ids wait.
 func (w *waiting) put(id uint64, is waiter, limit int) {
 	w.keep(id)
 	if _, known := w.young[id]; !known {
@@ -76,7 +75,7 @@ func (w *waiting) put(id uint64, is waiter, limit int) {
 	w.young[id] = is
 }
 
-// age makes room in the young generation for one more.
+// age makes room in the young generation for one more id.
 func (w *waiting) age(limit int) {
 	if len(w.young) >= max(limit/2, 1) {
 		w.forgets(maps.Keys(w.old), limit)
@@ -90,8 +89,8 @@ func (w *waiting) age(limit int) {
 	}
 }
 
-// forgets takes note of ids that don't wait any more, in a table that is tracked: of no more than take as much memory
-// as the ids that may wait. Where no checkpoint can be saved they would pile up; the next one is whole then.
+// forgets records ids that no longer wait, in a table that is tracked, as long as they take no more memory than the ids
+// that may wait. If no checkpoint can be saved they would pile up; the next checkpoint then has everything.
 func (w *waiting) forgets(ids iter.Seq[uint64], limit int) {
 	if w.tracked == nil || w.tracked.Load() {
 		return
@@ -108,7 +107,7 @@ func (w *waiting) forget(id uint64) {
 	delete(w.old, id)
 }
 
-// clear forgets all ids; an image keeps them.
+// clear drops all ids; an image keeps them.
 func (w *waiting) clear() {
 	if w.image != nil {
 		w.image.gone = append(w.image.gone, w.old, w.young)
@@ -116,14 +115,14 @@ func (w *waiting) clear() {
 	*w = waiting{tracked: w.tracked, image: w.image}
 }
 
-// len is how many ids wait.
+// len is the number of waiting ids.
 func (w *waiting) len() int { return len(w.young) + len(w.old) }
 
 func (w *waiting) bytes() int { return w.len() * waiterBytes }
 
-// each calls do with every id that waits; the id is forgotten if do says so.
+// each calls do with every waiting id; an id is dropped if do returns true.
 func (w *waiting) each(do func(id uint64, is *waiter) (forget bool)) {
-	var is waiter // one for all that do sees
+	var is waiter // one for all calls of do
 	for _, generation := range []map[uint64]waiter{w.old, w.young} {
 		for id, before := range generation {
 			is = before

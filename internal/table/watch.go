@@ -5,20 +5,19 @@ import (
 	"slices"
 )
 
-// Watch notes which rows of a table are pushed, a bit for each, until they are taken. A table has as many as it is
-// given.
+// Watch records which rows of a table are pushed, a bit for each, until they are taken. A table may have several.
 //
 // A server of mode geo has one for each worker: it answers what others have changed since the worker asked. A worker's
-// own push goes by its Watch, which takes no note of it. Bits go by a row's number in its shard's arena, so that noting
-// is one store beside the row's update; a row that is dropped loses its bit, since its number will be another id's.
+// own push goes through its Watch, which does not record it. Bits are by a row's number in its shard's arena, so that
+// recording is one store beside the row's update; a dropped row loses its bit, since its number will be another id's.
 type Watch struct {
 	table *Sparse
 	rows  []rowBits // by shard, each guarded by the shard's lock
 	push  blockFunc // its pushBlock
 }
 
-// Watch begins to note which rows are pushed; with all, existing rows count as pushed. The table's rows must
-// be Numbered. [Watch.Close] ends it.
+// Watch begins to record which rows are pushed; with all, existing rows count as pushed. The table's rows must be
+// Numbered. [Watch.Close] ends it.
 func (t *Sparse) Watch(all bool) (*Watch, error) {
 	if !t.numbered {
 		return nil, t.notNumbered()
@@ -37,7 +36,7 @@ func (t *Sparse) Watch(all bool) (*Watch, error) {
 	return w, nil
 }
 
-// Push is the table's Push of which this watch takes no note, but for rows that were born: they may have been others
+// Push is the table's Push, which this watch does not record except for new rows, which other workers may have had
 // before.
 func (w *Watch) Push(ids []uint64, g []float32, n Clicks, step int64) (Result, error) {
 	return w.table.pushClicks(ids, g, n, step, w.push)
@@ -64,7 +63,7 @@ func (w *Watch) takeShard(s *shard, rows *rowBits, dst []uint64) []uint64 {
 	return dst
 }
 
-// All has every row count as pushed.
+// All marks every row as pushed.
 func (w *Watch) All() {
 	for i := range w.table.shards {
 		s := &w.table.shards[i]
@@ -84,13 +83,13 @@ func (w *Watch) Close() {
 	}
 }
 
-// watching is what a shard knows of a watch: whose it is, and the bits of the shard's rows.
+// watching is a watch in a shard, with the bits of the shard's rows.
 type watching struct {
 	watch *Watch
 	rows  *rowBits
 }
 
-// pushBlock pushes a block, of which the watch takes no note and all others do; a nil watch is none.
+// pushBlock pushes a block, which all watches but w record; w may be nil.
 func (w *Watch) pushBlock(t *Sparse, s *shard, c *call, b *block) {
 	missing := b.missing()
 	s.old.keep(&t.kind, s, b)
@@ -109,10 +108,10 @@ func (w *Watch) pushBlock(t *Sparse, s *shard, c *call, b *block) {
 	}
 }
 
-// pushForAll pushes a block of which every watch takes note.
+// pushForAll pushes a block, which every watch records.
 var pushForAll blockFunc = (*Watch)(nil).pushBlock
 
-// missing has a bit for every row of the block that is not there.
+// missing has a bit for every missing row of the block.
 func (b *block) missing() (rows uint32) {
 	for i, h := range b.rows[:len(b.items)] {
 		if h == nil {

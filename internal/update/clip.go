@@ -8,9 +8,9 @@ import (
 )
 
 // A rule that clips by norm needs the norm of the whole gradient, of which each server has a part. The sums of squares
-// are exact, so that every server scales by the same factors, whatever it holds and whichever sums come first.
+// are exact, so that every server scales by the same factors, whatever part it holds and in whatever order sums arrive.
 
-// clip limits the update's gradient as the rule asks, in the scratch's own memory.
+// clip limits the update's gradient by the rule's clip, in the scratch's own memory.
 func (c *scratch) clip(dense []float32) ([]float32, error) {
 	if c.t.o.Clip == nil {
 		return dense, nil
@@ -41,10 +41,10 @@ func (c *scratch) squares(dense []float32) []gradient.Squares {
 	return own
 }
 
-// exempt says whether the clip leaves a param alone.
+// exempt reports whether the clip skips a param.
 func (t *Tables) exempt(param int) bool { return rules.Spares(t.o.Clip, t.layout.Params[param]) }
 
-// factors are what each variable's gradient is multiplied by, for sums of squares of the whole gradient.
+// factors are the factors of each variable's gradient, for sums of squares of the whole gradient.
 func (t *Tables) factors(sums []gradient.Squares) []float32 {
 	squares, factors := make([]float64, len(sums)), make([]float32, len(sums))
 	for i := range sums {

@@ -5,36 +5,36 @@ import (
 	"time"
 )
 
-// moment is between two updates, when the tables may be read as they are. Where updates are always under way, the next
-// ones wait for it: calls that come meanwhile share it, and it takes updates a twentieth of their time at most.
+// moment is a moment between two updates, when the tables may be read consistently. If updates are always under way,
+// the next ones wait for it: calls that come meanwhile share it, and it takes at most a twentieth of the updates' time.
 type moment struct {
-	// is read-locked by updates, several at a time, from their first change to the last.
+	// is is read-locked by updates, several at a time, from their first change to the last.
 	is sync.RWMutex
 	mu sync.Mutex
-	// next is what waits for a moment, nil for nothing.
+	// next are the calls that wait for a moment, nil if there are none.
 	next *sharing
-	// due is when updates may be made to wait again; one sharing at a time looks at it.
+	// due is when updates may be made to wait again; one sharing at a time uses it.
 	due time.Time
 }
 
 // sharing are calls that share a moment, one after the other.
 type sharing struct {
-	came chan struct{} // closed when it has come
-	left int           // calls that are not over, guarded by the moment's mu
-	one  sync.Mutex    // held by the call that is made
+	came chan struct{} // closed when the moment has come
+	left int           // calls that have not ended, guarded by the moment's mu
+	one  sync.Mutex    // held by the running call
 }
 
 const (
-	// fewestTries are for a moment in which no update is under way, one a millisecond.
+	// fewestTries are the attempts at a moment without updates under way, one a millisecond, before updates wait.
 	fewestTries = 4
-	// rest is how much longer than updates have waited for a moment they go on before they wait for the next, up to
-	// longestRest.
+	// rest is the factor between the time that updates waited for a moment and the time until they wait for the next,
+	// at most longestRest.
 	rest        = 20
 	longestRest = 5 * time.Second
 )
 
-// Between calls do between two updates: none is in the tables in part, and none begins to change them meanwhile, so
-// that do is to be quick. It waits for that.
+// Between calls do between two updates: no update is partly in the tables, and none begins to change them meanwhile, so
+// that do must be quick. Between waits for such a moment.
 func (t *Tables) Between(do func()) {
 	m := &t.moment
 	m.mu.Lock()
@@ -59,7 +59,7 @@ func (t *Tables) Between(do func()) {
 	do()
 }
 
-// await returns when no update is under way, and none begins.
+// await returns when no update is under way, and none can begin.
 func (m *moment) await() {
 	for try := 1; !m.is.TryLock(); try++ {
 		if now := time.Now(); try >= fewestTries && now.After(m.due) {
@@ -71,7 +71,7 @@ func (m *moment) await() {
 	}
 }
 
-// leave lets updates go on when the last call is over.
+// leave lets updates go on when the last call has ended.
 func (m *moment) leave(s *sharing) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -9,13 +9,13 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// portion is a range of an embedding's ids in an update. The workers of a round wait for it together, so that cores are
-// idle: its rows are cut into portions, and several of them are folded and applied at a time.
+// portion is a range of an embedding's ids in an update. The workers of a round wait for the update together, so that
+// cores are idle: its rows are cut into portions, several of which are folded and applied at a time.
 type portion struct {
 	embedding int
 	param     int
 	dim       int
-	members   []gradient.Rows // that range of each push
+	members   []gradient.Rows // the range's rows in each push
 	folder    gradient.Folder
 	rows      gradient.Rows // the members folded
 	dropped   int
@@ -25,10 +25,11 @@ type portion struct {
 	show, click []float32
 }
 
-// portionRows is about how many of a member's rows are worth a goroutine.
+// portionRows is about the number of a member's rows that are worth a goroutine.
 const portionRows = 1024
 
-// assign makes the portion the k-th of n ranges of ids, which hold about as many each of one member's.
+// assign makes the portion the k-th of n ranges of ids; of the longest member, whose ids are given, each range has
+// about as many rows.
 func (p *portion) assign(round []*Push, ids []uint64, k, n int) {
 	p.members = p.members[:0]
 	for _, push := range round {
@@ -44,7 +45,7 @@ func (p *portion) assign(round []*Push, ids []uint64, k, n int) {
 	}
 }
 
-// fold sums the members' rows; a round of one keeps the worker's own.
+// fold sums the members' rows; a single member's rows are used as they are.
 func (p *portion) fold(of *optimizer.Param, factors []float32, w strategy.Weighting) {
 	p.rows = p.members[0]
 	if len(p.members) > 1 {
@@ -52,7 +53,7 @@ func (p *portion) fold(of *optimizer.Param, factors []float32, w strategy.Weight
 	}
 }
 
-// apply applies the gradients and notes how many the table's policies dropped.
+// apply applies the gradients and counts the rows that the table's policies dropped.
 func (p *portion) apply(t *Tables, u *Update) (err error) {
 	p.dropped, p.refused = 0, nil
 	if len(p.rows.IDs) == 0 {

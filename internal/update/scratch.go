@@ -22,7 +22,7 @@ type scratch struct {
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
-// gather takes up an update's pushes.
+// gather prepares an update's pushes.
 func (c *scratch) gather(t *Tables, u *Update) {
 	c.t, c.u, c.samples, c.members = t, u, c.samples[:0], c.members[:0]
 	for _, p := range u.Pushes {
@@ -32,14 +32,15 @@ func (c *scratch) gather(t *Tables, u *Update) {
 	c.cut()
 }
 
-// release gives the memory back for another update, and lets go of this one's.
+// release returns the memory for another update.
 func (c *scratch) release() {
 	c.t, c.u = nil, nil
 	clear(c.members)
 	scratches.Put(c)
 }
 
-// cut makes the portions of a round. A push that is an update of its own is not cut: others have theirs to apply.
+// cut makes the portions of a round. A push that is an update of its own is not cut: other cores have other updates to
+// apply.
 func (c *scratch) cut() {
 	l, round := c.t.layout, c.u.Pushes
 	c.inUse = 0
@@ -62,7 +63,7 @@ func (c *scratch) cut() {
 	}
 }
 
-// portion is the memory of one more.
+// portion returns the memory of one more portion.
 func (c *scratch) portion() *portion {
 	if c.inUse == len(c.portions) {
 		c.portions = append(c.portions, new(portion))
@@ -71,7 +72,7 @@ func (c *scratch) portion() *portion {
 	return c.portions[c.inUse-1]
 }
 
-// each does something for every portion, on as many cores as there are, and returns the first error in the portions'
+// each calls do for every portion, on as many cores as are worth it, and returns the first error in the portions'
 // order.
 func (c *scratch) each(do func(*scratch, *portion) error) error {
 	portions := c.portions[:c.inUse]
@@ -99,7 +100,7 @@ func (c *scratch) each(do func(*scratch, *portion) error) error {
 	return nil
 }
 
-// one does it for one.
+// one calls do for one portion.
 func (c *scratch) one(p *portion, do func(*scratch, *portion) error) error {
 	if c.u.Label != nil {
 		c.u.Label(c.t.layout.Params[p.param].Name)
@@ -107,7 +108,7 @@ func (c *scratch) one(p *portion, do func(*scratch, *portion) error) error {
 	return do(c, p)
 }
 
-// helpers is how many goroutines are worth their start, besides the one that is there.
+// helpers is the number of goroutines that are worth their start, besides the current one.
 func (c *scratch) helpers() int {
 	rows := 0
 	for _, p := range c.portions[:c.inUse] {

@@ -7,8 +7,8 @@ import (
 	"github.com/gofleet/gofleet/internal/table"
 )
 
-// Apply makes one gradient of an update's pushes, applies it, and finishes the step. It returns how many rows a table's
-// policies dropped. The caller says Changed when the update counts.
+// Apply makes one gradient of an update's pushes, applies it, and finishes the step. It returns the number of rows that
+// the tables' policies dropped. The caller calls Changed when the update counts.
 func (t *Tables) Apply(u *Update) (dropped int, err error) {
 	c := scratches.Get().(*scratch)
 	defer c.release()
@@ -20,7 +20,7 @@ func (t *Tables) Apply(u *Update) (dropped int, err error) {
 	return dropped, err
 }
 
-// change gives the tables an update's gradient, unless there is an error, and finishes its step.
+// change applies an update's gradient to the tables, unless there is an error, and finishes its step.
 func (c *scratch) change(dense []float32, err error) (dropped int, _ error) {
 	c.t.moment.is.RLock()
 	defer c.t.moment.is.RUnlock()
@@ -38,7 +38,7 @@ func (c *scratch) change(dense []float32, err error) (dropped int, _ error) {
 	return dropped, err
 }
 
-// gradient is the dense gradient of an update, as the rules get it; that of rows is in the portions.
+// gradient is the dense gradient of an update, in the form for the rules; the gradient of rows is in the portions.
 func (c *scratch) gradient() (dense []float32, err error) {
 	err = c.each(func(c *scratch, p *portion) error {
 		p.fold(c.t.layout.Params[p.param], c.factors, c.t.o.Weighting)
@@ -56,7 +56,7 @@ func (c *scratch) gradient() (dense []float32, err error) {
 	return c.clip(dense)
 }
 
-// applied is what the update has done.
+// applied is the applied gradient, for the record.
 func (c *scratch) applied(dense []float32, dropped int) Applied {
 	a := Applied{Step: c.u.Step, Dropped: dropped, Dense: dense}
 	for _, p := range c.portions[:c.inUse] {
@@ -85,7 +85,7 @@ func (t *Tables) Play(a Applied) error {
 	return nil
 }
 
-// foldDense is the dense gradient of the update; that of one push is the worker's own.
+// foldDense is the dense gradient of the update; for one push it is the worker's own memory.
 func (c *scratch) foldDense() []float32 {
 	if c.u.Dense != nil {
 		return c.u.Dense
@@ -98,8 +98,8 @@ func (c *scratch) foldDense() []float32 {
 	return c.dense
 }
 
-// compensate is the dense gradient as it would be at the weights that the tables have come to, as [gradient.Compensate]
-// says. Rows need none: they are pulled for the step that pushes them.
+// compensate returns the dense gradient corrected to the current weights of the tables, by [gradient.Compensate]. Rows
+// need no correction: they are pulled for the step that pushes them.
 func (c *scratch) compensate(g []float32) ([]float32, error) {
 	pulled := c.u.Pushes[0].Pulled
 	if c.t.o.Delay == 0 || pulled == nil {
@@ -115,7 +115,8 @@ func (c *scratch) compensate(g []float32) ([]float32, error) {
 	return c.dense, nil
 }
 
-// applyDense updates the dense blocks. An update of one push leaves in its Ahead the weights of its answer.
+// applyDense updates the dense blocks. An update of one push computes the predicted weights for its answer, if that
+// asks for them.
 func (c *scratch) applyDense(g []float32) error {
 	var a *Ahead
 	if len(c.u.Pushes) == 1 {
