@@ -33,7 +33,8 @@ import (
 // again.
 //
 // If all roles must go back to the last checkpoint of -checkpoint, because a server has lost its weights or, in modes
-// sync and ssp, a worker has died, Main joins the job again in the same process, with a new Job, up to -goback times.
+// sync and ssp, a worker has died, Main joins the job again in the same process, with a new Job, up to -goback times: a
+// second later, and, if runs end within a minute of each other, 4 and 16 seconds later, up to a minute.
 //
 // A worker that is restarted after its job has ended, and has nothing left to train, ends without an error.
 //
@@ -151,6 +152,7 @@ func (i interrupted) Error() string { return fmt.Sprintf("%v signal received", i
 func play(ctx context.Context, o *Options, job func() (Job, error)) error {
 	var who rolemaker.RoleMaker // nil looks at the environment
 	var back error              // why this role went back
+	var rest time.Duration
 	for left := o.goBack; ; left-- {
 		j, err := job()
 		if err != nil {
@@ -161,6 +163,7 @@ func play(ctx context.Context, o *Options, job func() (Job, error)) error {
 		if err != nil {
 			return err
 		}
+		began := time.Now()
 		_, err = j.Run(ctx, f)
 		if err != nil && ctx.Err() != nil {
 			return cmp.Or(f.Unsaved(), err)
@@ -175,10 +178,11 @@ func play(ctx context.Context, o *Options, job func() (Job, error)) error {
 		if !errors.Is(err, fleet.ErrWentBack) || errors.Is(err, fleet.ErrDeserted) || left < 1 || !j.saves() {
 			return err
 		}
+		rest = j.rest(rest, time.Since(began))
 		slog.Warn("this role goes back to the last checkpoint of the job", "role", f.String(),
-			"times left", left-1, "error", err)
+			"times left", left-1, "rests", rest, "error", err)
 		back = err
-		if err := pause(ctx, goBackPause); err != nil {
+		if err := pause(ctx, rest); err != nil {
 			return err
 		}
 		if f.ServerNum() > 0 {
@@ -187,8 +191,21 @@ func play(ctx context.Context, o *Options, job func() (Job, error)) error {
 	}
 }
 
-// goBackPause keeps a role from using up its returns on a run of the job that is about to end.
-const goBackPause = time.Second
+// rest is how long a role that goes back rests before it joins again, behind a run that lasted so long: long enough not
+// to use up its returns on a run of the job that is about to end, and longer each time behind short runs, since what
+// ends them may last, as a full disk does. Others wait for a role no longer than StartTimeout.
+func (j Job) rest(before, ran time.Duration) time.Duration {
+	longest := longestRest
+	if s, err := j.check(); err == nil {
+		longest = min(longest, s.WithDefaults().StartTimeout.Std()/2)
+	}
+	if ran >= longestRest {
+		before = 0
+	}
+	return min(max(firstRest, 4*before), longest)
+}
+
+const firstRest, longestRest = time.Second, time.Minute
 
 // same is the identity that a fleet of a job with servers has: to find it out again could take a meeting of all
 // processes.

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -122,6 +123,48 @@ func joins(t *testing.T, o Options) (n int) {
 		}
 	})
 	return n
+}
+
+// TestRestsGrow: what has sent a role back may last, as a full disk does, so that a role whose runs are short rests longer before each next
+// one, but not for as long as others wait for it.
+func TestRestsGrow(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		runs         []time.Duration
+		startTimeout time.Duration
+		want         []int
+	}{
+		"short runs":                       {make([]time.Duration, 6), 0, []int{1, 4, 16, 60, 60}},
+		"a long run between":               {[]time.Duration{0, 0, time.Minute, 0, 0}, 0, []int{1, 4, 1, 4}},
+		"others that wait for ten seconds": {make([]time.Duration, 4), 10 * time.Second, []int{1, 4, 5}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			o := Options{Checkpoint: t.TempDir()}
+			o.fill()
+			o.goBack = len(c.want)
+			var rests []int
+			var ended time.Time
+			err := play(t.Context(), &o, func() (Job, error) {
+				if !ended.IsZero() {
+					rests = append(rests, int(time.Since(ended).Seconds()))
+				}
+				g := nn.NewGraph(1)
+				j := Job{Options: o, Loss: nn.Mean(nn.Linear(g.Input("x", 1), 1, nn.LinearOptions{})), Rule: optimizer.SGD{LR: 1}}
+				j.Data = func(context.Context) (_, _ *dataset.Dataset, err error) {
+					time.Sleep(c.runs[len(rests)])
+					ended = time.Now()
+					return nil, nil, fleet.ErrWentBack
+				}
+				s, err := o.Strategy()
+				s.StartTimeout = strategy.Duration(c.startTimeout)
+				j.Strategy = &s
+				return j, err
+			})
+			if !errors.Is(err, fleet.ErrWentBack) || !slices.Equal(rests, c.want) {
+				t.Errorf("%s: it rests for %v seconds, want %v; the last run ended with %v", name, rests, c.want, err)
+			}
+		})
+	}
 }
 
 // learn runs a job of one process.

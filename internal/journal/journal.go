@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/gofleet/gofleet/internal/files"
@@ -289,6 +290,10 @@ const keepBuffer = 16 << 20
 
 // fail ends the journal. Locked.
 func (j *Journal) fail(err error) error {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		err = fmt.Errorf("%w: make room in %s, or name another directory for journals; they need less room where "+
+			"checkpoints are saved more often", err, j.o.Dir)
+	}
 	j.err = fmt.Errorf("journal: nothing more can be recorded: %w", err)
 	return j.err
 }

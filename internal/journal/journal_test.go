@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/gofleet/gofleet/internal/files"
@@ -405,6 +406,25 @@ func lockless() bool {
 	defer f.Close()
 	_, err = files.TryLock(f)
 	return err != nil
+}
+
+// TestAFullDisk: what a full disk does not take is told with the directory, and with what to do.
+func TestAFullDisk(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip("this system has no disk that is always full: ", err)
+	}
+	defer full.Close()
+	dir := t.TempDir()
+	j := open(t, dir, false)
+	if err := j.Next(nil); err != nil {
+		t.Fatal(err)
+	}
+	j.file.Close()
+	j.use(full)
+	if err := j.Append(1); !errors.Is(err, syscall.ENOSPC) || !strings.Contains(fmt.Sprint(err), "make room in "+dir) {
+		t.Errorf("error %v", err)
+	}
 }
 
 // TestAfterAnError appends nothing behind a record that was not written.
