@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// boot names the start of this machine since which its operating system has run, on Linux; elsewhere it is empty, and
-// never differs.
+// boot identifies the machine's last start, on Linux; on other systems it is always empty.
 func boot() (string, error) {
 	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

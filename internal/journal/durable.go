@@ -6,16 +6,16 @@ import (
 	"sync"
 )
 
-// durable lets callers that wait for their records to survive the machine share one write to the disk: a caller that
-// comes while one is under way waits for the next.
+// durable lets callers that wait for their records to reach the disk share one write: a caller that comes while a write
+// is under way waits for the next.
 type durable struct {
 	mu     sync.Mutex
 	done   sync.Cond
 	busy   bool
-	number uint64 // up to which records survive
+	number uint64 // of the last record on the disk
 }
 
-// Durable waits until all that was appended before survives what the options ask for.
+// Durable waits until all records appended before are on the disk. Without Options.Durable it returns at once.
 func (j *Journal) Durable() error {
 	j.mu.Lock()
 	want, file, err := j.number, j.file, j.err
@@ -45,8 +45,8 @@ func (j *Journal) Durable() error {
 	return nil
 }
 
-// flush writes the last segment to its disk, and returns the record up to which that was. Earlier segments were written
-// before the last began.
+// flush syncs the last segment, and returns the number of its last record. Earlier segments were synced before the last
+// began.
 func (j *Journal) flush() (uint64, error) {
 	j.mu.Lock()
 	number, file, err := j.number, j.file, j.err
@@ -63,7 +63,7 @@ func (j *Journal) flush() (uint64, error) {
 	return number, j.mark(file, number)
 }
 
-// mark says in the last segment, if that is the same still, that all records up to a number have reached the disk.
+// mark writes to the last segment, if it is still file, that all records up to a number are on the disk.
 func (j *Journal) mark(file *os.File, number uint64) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()

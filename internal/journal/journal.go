@@ -19,16 +19,16 @@ import (
 	"github.com/gofleet/gofleet/internal/files"
 )
 
-// Options say where a journal is, and what it survives.
+// Options configures a journal.
 type Options struct {
-	// Dir is a directory on a local disk, which is made if it is not there, for its owner alone as the journal's files
-	// are. Name begins their names.
+	// Dir is a directory on a local disk; Open makes it if it does not exist, readable by its owner only, like the
+	// journal's files. Name begins the files' names.
 	Dir, Name string
-	// Durable makes [Journal.Durable] wait until what was appended survives the machine.
+	// Durable makes [Journal.Durable] wait until appended records are on the disk.
 	Durable bool
 }
 
-// Journal is that of one process. Its methods may be called at the same time.
+// Journal is the journal of one process. Its methods may be called at the same time.
 type Journal struct {
 	o        Options
 	lockFile *os.File
@@ -38,21 +38,22 @@ type Journal struct {
 	life     uint32   // of this process
 	file     *os.File // of the last segment; nil before the first
 	number   uint64   // of the last record
-	size     int64    // of the last segment, and of those before it that it continues
+	size     int64    // of the last segment and those before it that it continues
 	buffer   []byte
-	err      error // after which nothing is appended
-	void     bool  // what is appended is not needed
+	err      error // no records are appended after it
+	void     bool  // appended records are dropped
 
 	sync durable
 }
 
-// ErrLocked says that another process has the journal; the error names the process.
+// ErrLocked is the error of a journal that another process has; its text names the process.
 var ErrLocked = errors.New("another process has it")
 
-// ErrReboot says that a journal that does not survive its machine was written before the machine was started.
+// ErrReboot is the error of a journal that is not durable and was written before the machine's last start.
 var ErrReboot = errors.New("the machine was started again since, and the journal does not survive that")
 
-// Open takes a journal for this process, with the segments that it has from before. [Journal.Close] lets it go.
+// Open opens a journal for this process, with the segments of earlier processes. [Journal.Close] releases it. It
+// returns ErrLocked if another process has it.
 func Open(o Options) (*Journal, error) {
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("journal: %w", err)
@@ -64,7 +65,7 @@ func Open(o Options) (*Journal, error) {
 	j := &Journal{o: o, lockFile: f}
 	j.sync.done.L = &j.sync.mu
 	switch mine, locking := files.TryLock(f); {
-	case errors.Is(locking, errors.ErrUnsupported): // it can't be taken
+	case errors.Is(locking, errors.ErrUnsupported): // this system has no locks
 	case locking != nil:
 		err = locking
 	case !mine:
@@ -82,10 +83,10 @@ func Open(o Options) (*Journal, error) {
 	return j, nil
 }
 
-// own notes in a lock's file who has the lock, for people: a disk that has no room for that is no reason to go without
-// a journal.
+// own writes into a lock's file which process has it, for people. It ignores errors: a full disk does not prevent a
+// journal.
 func own(f *os.File) {
-	host, _ := os.Hostname() // empty is a name too
+	host, _ := os.Hostname() // an unknown name is empty
 	who := fmt.Sprintf("process %d on host %s since %s\n", os.Getpid(), cmp.Or(host, "unknown"),
 		time.Now().UTC().Format(time.DateTime+" MST"))
 	if f.Truncate(0) == nil {
@@ -93,10 +94,10 @@ func own(f *os.File) {
 	}
 }
 
-// taken is the error of a lock that another process has, which the file names.
+// taken returns the error of a lock that another process has.
 func taken(f *os.File) error {
 	const longest = 400
-	text, _ := io.ReadAll(io.NewSectionReader(f, 0, longest)) // what can't be read names no process
+	text, _ := io.ReadAll(io.NewSectionReader(f, 0, longest)) // a file that can't be read names no process
 	who, _, _ := strings.Cut(string(text), "\n")
 	if who != "" {
 		who = ": " + who
@@ -104,8 +105,8 @@ func taken(f *os.File) error {
 	return fmt.Errorf("%w%s: give this job a journal directory of its own, or let the other end first", ErrLocked, who)
 }
 
-// find reads how the segments begin. One at the end that was being made when its process died is removed; what else
-// can't be read stays, and says why.
+// find reads the heads of the segments. It removes a last segment that was incomplete when its process died. Any other
+// segment that can't be read stays, with its error.
 func (j *Journal) find() error {
 	all, err := j.list()
 	if err != nil {
@@ -133,27 +134,27 @@ func (j *Journal) find() error {
 	return nil
 }
 
-// path is that of a segment of this process.
+// path returns the path of a segment of this process.
 func (j *Journal) path(number int) string {
 	return filepath.Join(j.o.Dir, named{j.o.Name, number, j.life}.String())
 }
 
-// Life counts the processes that came back from this journal, this one included.
+// Life returns how many processes have restarted from this journal, this one included.
 func (j *Journal) Life() uint32 {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.life
 }
 
-// Segments are the existing segments, the oldest first.
+// Segments returns the existing segments, the oldest first.
 func (j *Journal) Segments() []Segment {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return slices.Clone(j.segments)
 }
 
-// Play gives the records of a segment and of all after it to do, in their order, and makes the journal ready for more.
-// A body lasts until do returns.
+// Play passes the records of a segment and of all after it to do, in order, and makes the journal ready for more. A
+// body is valid until do returns.
 func (j *Journal) Play(from int, do func(kind Kind, body []byte) error) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -192,7 +193,7 @@ func (j *Journal) Play(from int, do func(kind Kind, body []byte) error) error {
 	return j.take()
 }
 
-// use makes a file that of the last segment. Locked.
+// use makes f the file of the last segment. mu is held.
 func (j *Journal) use(f *os.File) {
 	if j.file != nil {
 		j.file.Close()
@@ -200,14 +201,14 @@ func (j *Journal) use(f *os.File) {
 	j.file = f
 }
 
-// Next begins another segment, which begins from what head says. A journal's first call makes it ready for records.
+// Next begins another segment with a head. The first call for a new journal makes it ready for records.
 func (j *Journal) Next(head []byte) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.err != nil || j.void {
 		return j.err
 	}
-	if j.file != nil && j.o.Durable { // a flush that comes later flushes the next segment alone
+	if j.file != nil && j.o.Durable { // a later flush syncs the next segment only
 		if err := j.file.Sync(); err != nil {
 			return j.fail(err)
 		}
@@ -216,7 +217,7 @@ func (j *Journal) Next(head []byte) error {
 	return j.next(start{Head: head})
 }
 
-// next begins a segment. Locked.
+// next begins a segment. mu is held.
 func (j *Journal) next(begins start) error {
 	now, err := boot()
 	if err != nil {
@@ -249,7 +250,7 @@ func (j *Journal) next(begins start) error {
 	return nil
 }
 
-// Append adds a record, whose body is in parts: it survives this process when Append returns.
+// Append appends a record, whose body is in parts. The record survives this process when Append returns.
 func (j *Journal) Append(kind Kind, parts ...[]byte) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -262,7 +263,7 @@ func (j *Journal) Append(kind Kind, parts ...[]byte) error {
 	return j.append(kind, parts...)
 }
 
-// append writes a record to the last segment. Locked.
+// append writes a record to the last segment. mu is held.
 func (j *Journal) append(kind Kind, parts ...[]byte) error {
 	err := j.write(kind, j.number+1, parts...)
 	if err == nil {
@@ -271,7 +272,7 @@ func (j *Journal) append(kind Kind, parts ...[]byte) error {
 	return err
 }
 
-// write writes to the last segment. Locked.
+// write writes to the last segment. mu is held.
 func (j *Journal) write(kind Kind, number uint64, parts ...[]byte) error {
 	j.buffer = appendRecord(j.buffer[:0], kind, number, parts...)
 	n, err := j.file.Write(j.buffer)
@@ -288,7 +289,7 @@ func (j *Journal) write(kind Kind, number uint64, parts ...[]byte) error {
 // keepBuffer is the largest buffer that is kept for the next record.
 const keepBuffer = 16 << 20
 
-// fail ends the journal. Locked.
+// fail ends the journal. mu is held.
 func (j *Journal) fail(err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		err = fmt.Errorf("%w: make room in %s, or name another directory for journals; they need less room where "+
@@ -298,21 +299,21 @@ func (j *Journal) fail(err error) error {
 	return j.err
 }
 
-// Last is the number of the last record, which only grows.
+// Last returns the number of the last record, which only grows.
 func (j *Journal) Last() uint64 {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.number
 }
 
-// Size is how many bytes the last segment has, with those before it that it continues.
+// Size returns the bytes of the last segment and those before it that it continues.
 func (j *Journal) Size() int64 {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.size
 }
 
-// Forget removes the segments before one. Records are appended meanwhile.
+// Forget removes the segments before number before. Records may be appended meanwhile.
 func (j *Journal) Forget(before int) error {
 	for {
 		oldest := j.oldest()
@@ -330,7 +331,7 @@ func (j *Journal) Forget(before int) error {
 	}
 }
 
-// oldest is the first segment, or one behind all if there is none.
+// oldest returns the first segment; one with the highest number if there is none.
 func (j *Journal) oldest() Segment {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -340,15 +341,14 @@ func (j *Journal) oldest() Segment {
 	return j.segments[0]
 }
 
-// Void removes all segments, and has nothing be recorded any more, without an error: the journal is as one that has
-// never been.
+// Void removes all segments. Later records are dropped without an error, as if there were no journal.
 func (j *Journal) Void() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.use(nil)
 	j.void = true
-	// Strays alone would be a journal. Of segments the last goes first, so that what is left is never played without
-	// what came before.
+	// Strays are removed first, since they would form a journal. Segments are removed from the last to the first, so
+	// that the rest is never replayed without what came before.
 	err := j.sweep()
 	for len(j.segments) > 0 {
 		last := len(j.segments) - 1
@@ -367,7 +367,7 @@ func remove(path string) error {
 	return nil
 }
 
-// Close lets the journal go.
+// Close releases the journal.
 func (j *Journal) Close() {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -12,20 +12,20 @@ import (
 	"strings"
 )
 
-// A lock keeps a second process from a journal, but not on a machine that the lock doesn't reach, such as one to which
-// the disk was moved. So each process that comes back has a life, one higher than any before, and writes files of its
-// own name; segments it has played take its name too. What a process of a lower life still writes is behind the last
-// record that counts, or in a file of its own, and what it removes has other names.
+// A lock keeps a second process from a journal, but not on a machine that the lock does not reach, such as one to which
+// the disk was moved. So each process that restarts from a journal has a life, one higher than any before, and writes
+// files with names of its own; it also renames the segments that it has replayed. What a process of a lower life still
+// writes goes behind the last record that counts, or into a file of its own, and what it removes has other names.
 //
-//	NAME.000007.2   played up to the record before the next file's first
-//	NAME.000008.2   where life 2 goes on
-//	NAME.000008     of life 0, which ran on: a stray
+//	NAME.000007.2   replayed up to the record before the next file's first
+//	NAME.000008.2   where life 2 continues
+//	NAME.000008     of life 0, which was still running: a stray
 
 // named is the name of a segment's file.
 type named struct {
 	journal string
 	number  int
-	life    uint32 // without one, 0
+	life    uint32 // 0 for a name without a life
 }
 
 func (f named) String() string {
@@ -43,12 +43,12 @@ func parseName(journal, name string) (f named, is bool) {
 	}
 	number, life, _ := strings.Cut(text, ".")
 	n, err := strconv.Atoi(number)
-	l, _ := strconv.ParseUint(life, 10, 32) // what is no number is no file of a journal, as the name made anew shows
+	l, _ := strconv.ParseUint(life, 10, 32) // the comparison of names below excludes what is not a number
 	f = named{journal, n, uint32(l)}
 	return f, err == nil && f.String() == name
 }
 
-// list is all files of a journal.
+// list returns the names of all files of a journal.
 func (j *Journal) list() (all []named, err error) {
 	entries, err := os.ReadDir(j.o.Dir)
 	for _, e := range entries {
@@ -59,8 +59,8 @@ func (j *Journal) list() (all []named, err error) {
 	return all, err
 }
 
-// chained are the files of a journal that follow each other: a life's files go up to where the next life's begin.
-// Others are strays. It sorts all by life, the highest first.
+// chained returns the files of a journal that follow each other: a life's files up to where the next life's begin. The
+// others are strays. It sorts all by life, the highest first.
 func chained(all []named) (chain []named) {
 	slices.SortFunc(all, func(a, b named) int {
 		return cmp.Or(cmp.Compare(b.life, a.life), cmp.Compare(b.number, a.number))
@@ -75,7 +75,7 @@ func chained(all []named) (chain []named) {
 	return chain
 }
 
-// sweep removes the strays, be they new: files of lower lives that are no segments of this process. Locked.
+// sweep removes the strays, however new: files of lower lives that are not segments of this process. mu is held.
 func (j *Journal) sweep() error {
 	all, err := j.list()
 	for _, f := range all {
@@ -87,8 +87,9 @@ func (j *Journal) sweep() error {
 	return err
 }
 
-// take makes what was played this process's own, and goes on in a new file: a process that was replaced may have the
-// last one open. The newest is renamed first, so that a process which comes when this one has died finds all. Locked.
+// take renames the replayed segments to this process's names, and continues in a new file, since a replaced process may
+// have the last one open. The newest is renamed first, so that a later process finds all if this one dies meanwhile. mu
+// is held.
 func (j *Journal) take() error {
 	for i, s := range slices.Backward(j.segments) {
 		if i == len(j.segments)-1 && j.o.Durable {
@@ -108,8 +109,8 @@ func (j *Journal) take() error {
 	return j.next(start{Continues: true})
 }
 
-// syncFile has a file reach its disk, which the process that wrote it may not have waited for. Windows flushes only
-// what is open for writing.
+// syncFile syncs a file, since the process that wrote it may not have. It opens the file for writing because Windows
+// syncs only such files.
 func syncFile(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {

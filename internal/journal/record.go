@@ -22,9 +22,8 @@ const headSize = 32
 
 const magic = 0x316a6667 // "gfj1"
 
-// Kind says what a record's body is. Kinds are the caller's, but for the first and the last: beginKind begins a
-// segment, and markKind has no body; it has the number of a record up to which all had reached the disk when it was
-// written.
+// Kind is the type of a record's body. The caller defines kinds, except two: beginKind begins a segment, and markKind
+// has no body; its number is that of a record up to which all were on the disk when it was written.
 type Kind uint32
 
 const (
@@ -34,10 +33,10 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// ErrDamaged says that a journal is not what was written.
+// ErrDamaged is the error of a journal that differs from what was written.
 var ErrDamaged = errors.New("journal is damaged")
 
-// errTorn says that a file ends within a record.
+// errTorn is the error of a file that ends within a record.
 var errTorn = fmt.Errorf("it ends within a record: %w", ErrDamaged)
 
 // appendRecord appends a record whose body is in parts.
@@ -57,15 +56,15 @@ func appendRecord(b []byte, kind Kind, number uint64, parts ...[]byte) []byte {
 	return b
 }
 
-// record is one that was read.
+// record is a record that was read.
 type record struct {
 	kind   Kind
 	number uint64
 	body   []byte
 }
 
-// read reads the next record, whose body is in room if that is large enough, from a file with so many bytes left: none
-// of it is believed before its checksum. io.EOF is the end, between two records.
+// read reads the next record from a file with left bytes left, its body into room if that is large enough. It checks
+// both checksums. It returns io.EOF at the end of the file, between two records.
 func (r *record) read(from io.Reader, left int64, room *[]byte) error {
 	var h [headSize]byte
 	switch n, err := io.ReadFull(from, h[:]); {
@@ -95,7 +94,7 @@ func (r *record) read(from io.Reader, left int64, room *[]byte) error {
 	return nil
 }
 
-// isHead says whether these are the first bytes of a record.
+// isHead reports whether h are the first bytes of a record.
 func isHead(h []byte) bool {
 	return binary.LittleEndian.Uint32(h) == magic && crc32.Checksum(h[:24],
 		castagnoli) == binary.LittleEndian.Uint32(h[24:])

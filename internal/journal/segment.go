@@ -14,9 +14,9 @@ import (
 type Segment struct {
 	// Number orders the segments of a journal.
 	Number int
-	// Head is what [Journal.Next] was given.
+	// Head is the argument of [Journal.Next].
 	Head []byte
-	// Err says why the segment can't be read; nil for others.
+	// Err says why the segment can't be read, nil if it can.
 	Err error
 
 	path  string
@@ -24,17 +24,17 @@ type Segment struct {
 	start
 }
 
-// start is what a segment's first record says beside the caller's head.
+// start is the content of a segment's first record, with the caller's head.
 type start struct {
 	Boot    string `json:"boot,omitempty"`
 	Durable bool   `json:"durable,omitempty"`
 	Head    []byte `json:"head"`
-	// Continues says that the segment goes on where the one before ends, for a process that came back, and that nothing
-	// can begin from it.
+	// Continues says that the segment continues the one before, for a process that has restarted, and that no replay
+	// can begin at it.
 	Continues bool `json:"continues,omitempty"`
 }
 
-// readSegment reads how a segment begins.
+// readSegment reads a segment's first record.
 func readSegment(path string, number int) (s Segment, err error) {
 	s = Segment{Number: number, path: path}
 	err = s.each(func(_ int64, r *record) error {
@@ -51,8 +51,8 @@ func readSegment(path string, number int) (s Segment, err error) {
 	return s, err
 }
 
-// each reads the segment's records, the first included, until do fails; io.EOF ends it well. do is told where a record
-// ends. A body lasts until do returns.
+// each passes the segment's records, the first included, to do until do fails; io.EOF ends it without an error. end is
+// the byte where a record ends. A body is valid until do returns.
 func (s *Segment) each(do func(end int64, r *record) error) error {
 	f, err := files.Open(s.path)
 	if err != nil {
@@ -76,9 +76,9 @@ func (s *Segment) each(do func(end int64, r *record) error) error {
 	return fmt.Errorf("journal: %s, byte %d: %w", s.path, at, err)
 }
 
-// play gives the records after the first to do, up to the last that counts, and returns where that ends and its number.
-// What comes behind it is a replaced process's. All count in the last segment of a journal, where last is the highest
-// number, and there alone may the end be torn.
+// play passes the records after the first to do, up to record last, and returns where the last one ends and its number.
+// Records behind it are those of a replaced process. In the last segment of a journal, where last is the highest
+// number, all records count, and only there may the end be torn.
 func (s *Segment) play(last uint64, do func(Kind, []byte) error) (end int64, number uint64, err error) {
 	number = s.first - 1
 	err = s.each(func(at int64, r *record) error {

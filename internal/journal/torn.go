@@ -10,13 +10,13 @@ import (
 	"github.com/gofleet/gofleet/internal/files"
 )
 
-// What a process was writing as it died is the last of its journal, and no answer was sent for it. Of a process that
-// was killed a part is there. A machine that loses power writes what was not synced in any order: some of it, zeros, or
-// whole records behind one that is missing. So in a durable journal whole records don't show that what lies before them
-// was ever good, and a mark does: what it names had reached the disk.
+// The record that a process was writing as it died is the last of its journal, and no answer was sent for it. If the
+// process was killed, a part of the record is in the file. A machine that loses power writes unsynced bytes in any
+// order: some of them, zeros, or whole records behind a missing one. So in a durable journal, whole records do not show
+// that those before them were ever complete, but a mark does: the records up to its number were on the disk.
 
-// torn is nil if an error in the last segment of a journal is about what was being written: about that record, which
-// should be at that byte.
+// torn returns nil if an error in the last segment of a journal is about the record that was being written, which has
+// the given number and should be at byte at; else it returns err.
 func torn(path string, at int64, number uint64, durable bool, err error) error {
 	switch {
 	case errors.Is(err, errTorn):
@@ -33,7 +33,8 @@ func torn(path string, at int64, number uint64, durable bool, err error) error {
 	return nil
 }
 
-// markBehind is what the first mark of a file behind some byte names that is not below a number; 0 if there is none.
+// markBehind returns the number of the first mark in a file, behind byte at, that is at least number; 0 if there is
+// none.
 func markBehind(path string, at int64, number uint64) (mark uint64, err error) {
 	f, err := files.Open(path)
 	if err != nil {
@@ -62,6 +63,6 @@ func markBehind(path string, at int64, number uint64) (mark uint64, err error) {
 		case err != nil:
 			return 0, fmt.Errorf("journal: %w", err)
 		}
-		have = copy(room, room[max(0, have-headSize+1):have]) // in which a mark may begin
+		have = copy(room, room[max(0, have-headSize+1):have]) // a mark may begin there
 	}
 }

@@ -22,7 +22,7 @@ func (l *Layout) Fingerprint(rule optimizer.Rule, facts ...string) Fingerprint {
 }
 
 // Printed returns the fingerprint whose sum names the job in journals of earlier versions. These described settings
-// with their zero fields too, and loaded rows not by ascending id.
+// with their zero fields too, and loaded rows in the order in which they were read.
 func (l *Layout) Printed(rule optimizer.Rule, facts ...string) Fingerprint {
 	return l.fingerprint(rule, facts, func(v any) string {
 		if _, ok := v.(optimizer.Entry); ok {

@@ -6,7 +6,7 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// Async is asynchronous training on a server: every push is an update at once, whatever the other workers do.
+// Async is the server's half of asynchronous training: every push is an update at once, whatever the other workers do.
 type Async struct{ one [1]int }
 
 // Push implements [Server].
@@ -42,13 +42,13 @@ func (a *Async) State() State { return State{} }
 // Resume implements [Server].
 func (a *Async) Resume(State) {}
 
-// SendQueue is asynchronous training on a worker: what a training thread does with the gradient of a step that has
-// ended, and what travels when. Gradients lie in the caller's memory, in places that the queue numbers; one that cannot
-// travel yet waits, later ones are merged into it if the options say so, and when no place is left the thread waits
-// too. So it is never further ahead of the servers than [SendQueue.Places] pushes of [SendOptions] MaxMergeVarNum
-// steps.
+// SendQueue is the worker's half of asynchronous training. It decides what a training thread does with the gradient of
+// a finished step, and which requests are sent when. Gradients are in the caller's memory, in places that the queue
+// numbers. A gradient that can't be sent yet waits; later ones are merged into it if the options permit. If no place is
+// left the thread waits too. So the thread is never further ahead of the servers than [SendQueue.Places] pushes, each
+// of MaxMergeVarNum steps.
 //
-// A place goes round:
+// The states of a place:
 //
 //	       Step: TurnCopy           Filled              Next              Answered
 //	free ─────────────────> filling ──────> waiting ──────────> travelling ────────> free
@@ -57,60 +57,59 @@ func (a *Async) Resume(State) {}
 //	                            Step: TurnMerge, into the newest, while it has
 //	                            fewer than MaxMergeVarNum steps
 //
-// Without a free place, and with none to merge into, Step says TurnWait: the loop waits for an answer. What waits goes
-// in the order in which it came, when fewer than ThreadPoolSize requests travel and it is ripe: it is full, or not
-// Patient, or its ticket was Waited, or somebody drains the queue. It is held back for a moment if the thread's next
-// pull follows at once, and travels with that.
+// Without a free place, or one to merge into, Step returns TurnWait: the training loop waits for an answer. Waiting
+// gradients are sent in the order in which they came, while fewer than ThreadPoolSize requests are under way. The
+// oldest is sent when it is full, or not Patient, or its ticket was Waited, or a Drain is under way. It is held back
+// for a moment if the thread's next pull follows at once, and goes in the same request.
 //
-// The queue as a whole runs, until Close (what waits still goes; then Over) or until a request fails (nothing goes any
-// more).
+// The queue runs until Close (then waiting gradients are still sent, and it is Over) or until a request fails (then
+// nothing more is sent).
 //
-// By default a pull travels with the gradients before it, or behind them, so that a step sees all updates of its own
-// worker. With options that let gradients wait or travel beside training, pulls go apart from them, and wait for none.
+// By default a pull goes in the same request as the gradients before it, or after them, so that a step sees all updates
+// of its own worker. With options that let gradients wait, or be sent beside training, pulls have requests of their
+// own, and wait for no gradient.
 //
-// For each step the thread calls Step, writes to the place it got, and calls Filled; Want asks for a pull. After
-// whatever it tells the queue, the caller sends what Next returns, until that is nothing, and tells by Answered how it
-// went.
+// For each step the thread calls Step, writes to the place it got, and calls Filled; Want asks for a pull. After each
+// such call the caller sends the requests that Next returns, until there is none, and reports their ends by Answered.
 //
-// Once a request has failed nothing more is sent, and Step and Want say so: Unsent steps may or may not have been
-// applied.
+// Once a request has failed, Step and Want say so: Unsent steps may or may not have been applied.
 type SendQueue struct {
 	o         SendOptions
 	places    []place
 	free      []int       // places without a gradient
 	queue     []int       // places whose gradients wait to be sent, the oldest first
 	filling   int         // places that the thread writes to
-	held      bool        // a pull will follow at once, and what waits should travel with it
+	held      bool        // a pull will follow at once; waiting gradients go with it
 	wanted    [3]bool     // by Pull
-	busy      int         // requests on their way, other than the receiver's and pulls that go apart
-	bringing  int         // of these, the requests that bring dense weights
-	pulling   bool        // a pull that goes apart is on its way
-	receiving bool        // the receiver's is on its way
-	sent      int         // steps pushed since dense weights were last asked for
-	drains    int         // how many wait until nothing is left
-	ticket    uint64      // the last that was given
-	end       queueStatus // what has ended it
+	busy      int         // requests under way, without the receiver's and pulls that go apart
+	bringing  int         // of these, the requests that pull dense weights
+	pulling   bool        // a pull that goes apart is under way
+	receiving bool        // the receiver's request is under way
+	sent      int         // steps pushed since dense weights were last requested
+	drains    int         // how many Drains are under way
+	ticket    uint64      // the last one given
+	end       queueStatus // whether and how the queue has ended
 }
 
-// SendOptions are what a strategy says of a send queue, by the strategy's names. Sizes of 0 mean 1.
+// SendOptions holds the strategy's options of a send queue, under the strategy's names. A size of 0 means 1.
 type SendOptions struct {
-	// MaxMergeVarNum is how many steps a push may be made of.
+	// MaxMergeVarNum is how many steps a push may consist of.
 	MaxMergeVarNum int
 	// SendQueueSize is how many gradients, merged or not, may wait besides the gradients under way.
 	SendQueueSize int
-	// ThreadPoolSize is how many requests may be on their way at a time.
+	// ThreadPoolSize is how many requests may be under way at a time.
 	ThreadPoolSize int
-	// Patient makes a gradient wait for others to be merged with it, until Waited says that it was long enough.
+	// Patient makes a gradient wait for others to merge with, until Waited ends its wait.
 	Patient bool
-	// IndependentRecvThread brings dense weights by requests of their own.
+	// IndependentRecvThread pulls dense weights by separate requests.
 	IndependentRecvThread bool
-	// MinSendGradNumBeforeRecv is after how many steps dense weights are brought again.
+	// MinSendGradNumBeforeRecv is after how many steps dense weights are pulled again.
 	MinSendGradNumBeforeRecv int
-	// LookAhead asks for what the next step needs when a step begins, so that a step waits for no push before it.
+	// LookAhead pulls what the next step needs when a step begins, so that a step waits for no push before it.
 	LookAhead bool
 }
 
-// SendOptionsOf are a strategy's.
+// SendOptionsOf returns a strategy's options.
 func SendOptionsOf(st strategy.Strategy) SendOptions {
 	return SendOptions{MaxMergeVarNum: st.MaxMergeVarNum, SendQueueSize: st.SendQueueSize,
 		ThreadPoolSize: st.ThreadPoolSize,
@@ -118,52 +117,52 @@ func SendOptionsOf(st strategy.Strategy) SendOptions {
 		MinSendGradNumBeforeRecv: st.MinSendGradNumBeforeRecv, LookAhead: st.LookAhead}
 }
 
-// Apart says that pulls and gradients travel by separate requests.
+// Apart reports whether pulls and gradients go in separate requests.
 func (o SendOptions) Apart() bool {
 	return o.MaxMergeVarNum > 1 || o.SendQueueSize > 1 || o.ThreadPoolSize > 1
 }
 
-// Turn is what a training thread does when a step has ended.
+// Turn is what a training thread does with its gradient when a step has ended.
 type Turn uint8
 
 const (
 	TurnCopy  Turn = iota // copies its gradient into the place
-	TurnMerge             // merges it into what the place has
+	TurnMerge             // merges it into the place's gradient
 	TurnWait              // waits until a request is answered, then asks again
 	TurnOver              // nothing: a request has failed, or the queue is closed
 )
 
-// Pull is what a request brings besides dense weights.
+// Pull is what a request pulls besides dense weights.
 type Pull uint8
 
 const (
 	PullNone Pull = iota
-	PullRows      // rows of a step; a gradient may travel with it
+	PullRows      // rows of a step; the request may also carry a gradient
 	PullPeek      // rows and dense weights of an evaluation
 )
 
-// Send is a request that should go now.
+// Send is a request to send now.
 type Send struct {
-	Place int // of the gradient it takes; -1 without
-	Steps int // that the gradient is made of
+	Place int // of the gradient that it carries; -1 for none
+	Steps int // of the gradient
 	Pull  Pull
-	Dense bool // it brings the dense weights
+	Dense bool // it pulls dense weights
 }
 
 type place struct {
-	steps  int    // merged in it
-	ticket uint64 // it waits for others to be merged with it; 0 means that it may go
+	steps  int    // merged into it
+	ticket uint64 // 0 if it need not wait for others to merge with
 }
 
 type queueStatus uint8
 
 const (
 	queueRunning queueStatus = iota
-	queueClosed              // sends what it has
+	queueClosed              // sends waiting gradients
 	queueFailed
 )
 
-// NewSendQueue is an empty queue.
+// NewSendQueue returns an empty queue.
 func NewSendQueue(o SendOptions) *SendQueue {
 	for _, size := range []*int{&o.MaxMergeVarNum, &o.SendQueueSize, &o.ThreadPoolSize, &o.MinSendGradNumBeforeRecv} {
 		*size = max(*size, 1)
@@ -176,10 +175,10 @@ func NewSendQueue(o SendOptions) *SendQueue {
 	return q
 }
 
-// Places is how many gradients there may be, waiting and on their way.
+// Places returns how many gradients may wait or be under way.
 func (q *SendQueue) Places() int { return len(q.places) }
 
-// Requests is how many there may be on their way at a time, other than the receiver's.
+// Requests returns how many requests may be under way at a time, without the receiver's.
 func (q *SendQueue) Requests() int {
 	if q.o.Apart() {
 		return q.o.ThreadPoolSize + 1
@@ -187,8 +186,8 @@ func (q *SendQueue) Requests() int {
 	return q.o.ThreadPoolSize
 }
 
-// Step takes note that a step has ended, and says what the thread does with its gradient. What it copies or merges
-// stays where it is until Filled.
+// Step records that a step has ended, and returns what the thread does with its gradient: copy or merge it to place at,
+// which stays the thread's until Filled.
 func (q *SendQueue) Step() (at int, turn Turn) {
 	if q.end != queueRunning {
 		return -1, TurnOver
@@ -208,8 +207,8 @@ func (q *SendQueue) Step() (at int, turn Turn) {
 	return at, TurnCopy
 }
 
-// Filled takes note that the gradient of the last Step is in its place. When the thread's next pull will follow at
-// once, it waits to travel with that, unless pulls go apart. A ticket other than 0 is for Waited.
+// Filled records that the gradient of the last Step is in its place. If the thread's next pull follows at once, the
+// gradient waits to go in the same request, unless pulls go apart. A ticket other than 0 is for Waited.
 func (q *SendQueue) Filled(at int, pullFollows bool) (ticket uint64) {
 	q.filling--
 	p := &q.places[at]
@@ -226,7 +225,7 @@ func (q *SendQueue) Filled(at int, pullFollows bool) (ticket uint64) {
 	return ticket
 }
 
-// Waited takes note that the gradient of a ticket has waited long enough for others.
+// Waited records that the gradient of a ticket has waited long enough for others.
 func (q *SendQueue) Waited(ticket uint64) {
 	for at := range q.places {
 		if q.places[at].ticket == ticket {
@@ -235,7 +234,7 @@ func (q *SendQueue) Waited(ticket uint64) {
 	}
 }
 
-// Want takes note of a pull, in place of one of its kind that has not gone yet. It is false when nothing more is sent.
+// Want requests a pull, in place of one of its kind that was not sent yet. It returns false when nothing more is sent.
 func (q *SendQueue) Want(p Pull) bool {
 	if q.end != queueRunning {
 		return false
@@ -244,8 +243,8 @@ func (q *SendQueue) Want(p Pull) bool {
 	return true
 }
 
-// Next is a request that should go now, if there is one. An evaluation goes first, for its thread waits; the gradients
-// before it go when they would have gone.
+// Next returns a request to send now, if there is one. A pull for an evaluation goes first, since its thread waits; the
+// gradients before it are sent when they would have been.
 func (q *SendQueue) Next() (s Send, ok bool) {
 	s.Place = -1
 	switch pull := q.pull(); {
@@ -273,7 +272,7 @@ func (q *SendQueue) Next() (s Send, ok bool) {
 	return s, true
 }
 
-// pull is the pull that should go first.
+// pull returns the pull to send first.
 func (q *SendQueue) pull() Pull {
 	switch {
 	case q.wanted[PullPeek]:
@@ -284,10 +283,10 @@ func (q *SendQueue) pull() Pull {
 	return PullNone
 }
 
-// due says whether the oldest gradient should go.
+// due reports whether the oldest gradient should be sent.
 func (q *SendQueue) due() bool { return len(q.queue) > 0 && !q.held && q.ripe(q.queue[0]) }
 
-// take gives a request the oldest gradient, if there is one.
+// take puts the oldest gradient into a request, if there is one.
 func (q *SendQueue) take(s *Send) {
 	if len(q.queue) == 0 {
 		return
@@ -297,29 +296,29 @@ func (q *SendQueue) take(s *Send) {
 	q.queue = slices.Delete(q.queue, 0, 1)
 }
 
-// goesApart says whether a request is a pull that travels apart from gradients.
+// goesApart reports whether a request is a pull without gradients.
 func (q *SendQueue) goesApart(s Send) bool { return q.o.Apart() && s.Pull != PullNone }
 
-// Late says that a step should wait until something is answered, before it begins with no rows to pull: dense weights
-// are on their way that have this worker's last update.
+// Late reports whether a step that pulls no rows should wait for an answer before it begins, since dense weights with
+// this worker's last update are under way.
 func (q *SendQueue) Late() bool {
 	return q.end == queueRunning && q.bringing > 0 && !q.o.Apart() && !q.o.LookAhead
 }
 
-// ripe says whether a gradient need not wait for others: it is full, has waited, or somebody waits for it. One with
-// another behind it is full.
+// ripe reports whether a gradient need not wait for others: it is full, has waited, or a Drain or the end of the queue
+// waits for it. A gradient with another behind it is full.
 func (q *SendQueue) ripe(at int) bool {
 	return q.places[at].ticket == 0 || q.drains > 0 || q.end != queueRunning
 }
 
-// bringsDense says whether a request that goes brings dense weights too: with the push that makes the steps enough. An
-// evaluation always does.
+// bringsDense reports whether a request pulls dense weights too: a push does when enough steps were pushed since the
+// last pull of dense weights, and an evaluation always does.
 func (q *SendQueue) bringsDense(s Send) bool {
 	if s.Pull == PullPeek {
 		return true
 	}
 	if q.o.IndependentRecvThread {
-		return false // Receive does
+		return false // Receive pulls them
 	}
 	q.sent += s.Steps
 	if q.sent < q.o.MinSendGradNumBeforeRecv {
@@ -329,7 +328,7 @@ func (q *SendQueue) bringsDense(s Send) bool {
 	return true
 }
 
-// Receive says that dense weights should be asked for now, by a request of their own.
+// Receive reports whether to send a separate request for dense weights now.
 func (q *SendQueue) Receive() bool {
 	if !q.o.IndependentRecvThread || q.receiving || q.end != queueRunning || q.sent < q.o.MinSendGradNumBeforeRecv {
 		return false
@@ -338,7 +337,7 @@ func (q *SendQueue) Receive() bool {
 	return true
 }
 
-// Answered takes note that a request of Next was answered, or failed.
+// Answered records that a request of Next was answered, or failed.
 func (q *SendQueue) Answered(s Send, ok bool) {
 	switch {
 	case q.goesApart(s):
@@ -360,14 +359,14 @@ func (q *SendQueue) Answered(s Send, ok bool) {
 	}
 }
 
-// pushed counts steps for Receive, which follows their answers.
+// pushed counts acknowledged steps, for Receive.
 func (q *SendQueue) pushed(steps int) {
 	if q.o.IndependentRecvThread {
 		q.sent += steps
 	}
 }
 
-// Received takes note that a request of Receive was answered, or failed.
+// Received records that a request of Receive was answered, or failed.
 func (q *SendQueue) Received(ok bool) {
 	q.receiving = false
 	if !ok {
@@ -375,7 +374,7 @@ func (q *SendQueue) Received(ok bool) {
 	}
 }
 
-// Drain makes everything go that waits, until Drained, and then Resume.
+// Drain has all waiting gradients sent. The caller waits until Drained, and then calls Resume.
 func (q *SendQueue) Drain() {
 	q.drains++
 	q.held = false
@@ -384,14 +383,14 @@ func (q *SendQueue) Drain() {
 // Resume ends a Drain.
 func (q *SendQueue) Resume() { q.drains-- }
 
-// Drained says that no gradient waits and nothing is on its way.
+// Drained reports whether no gradient waits and no request is under way.
 func (q *SendQueue) Drained() bool {
 	return q.filling == 0 && len(q.queue) == 0 && q.quiet()
 }
 
 func (q *SendQueue) quiet() bool { return q.busy == 0 && !q.pulling && !q.receiving }
 
-// Close makes everything go that waits; then the queue is over.
+// Close has all waiting gradients sent; then the queue is Over.
 func (q *SendQueue) Close() {
 	q.held = false
 	if q.end == queueRunning {
@@ -399,12 +398,12 @@ func (q *SendQueue) Close() {
 	}
 }
 
-// Over says that nothing will go any more and nothing is on its way, after Close or a failure.
+// Over reports whether, after Close or a failure, nothing more will be sent and no request is under way.
 func (q *SendQueue) Over() bool {
 	return q.end == queueClosed && q.Drained() || q.end == queueFailed && q.quiet()
 }
 
-// Unsent is how many steps have ended of which it is not known that servers have applied them.
+// Unsent returns how many steps have ended without an answer that shows that servers have applied them.
 func (q *SendQueue) Unsent() (steps int) {
 	for _, p := range q.places {
 		steps += p.steps

@@ -8,20 +8,19 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// Geo is training on the workers: each trains a copy of the model with its own gradient descent, and every k steps
-// sends the servers what it has changed, divided by the number N of workers, and takes over what all have changed.
+// Geo is training on the workers. Each worker trains a copy of the model by its own gradient descent. Every k steps it
+// sends its changes, divided by the number N of workers, to the servers, and receives the changes of all workers.
 //
-// Of each weight that it has changed a worker keeps the old value, which the servers had after the last exchange. With
-// P the servers' value, an exchange is
+// A worker keeps, for each weight that it has changed, the old value, which the servers had after the last exchange.
+// With P the servers' value, an exchange is
 //
 //	Δ = (latest − old)/N;  old += Δ;  P += Δ at the server;  latest = P + (latest − old);  old = P
 //
-// What is left of latest − old goes with later exchanges, so that without further training the servers come to the
-// first weights plus the sum of what the workers have changed. Where no other worker has pushed, old + Δ is the
-// server's P bit for bit, so that a worker need not be told of what it alone has changed.
+// The rest of latest − old goes with later exchanges, so that without further training the servers reach the first
+// weights plus the sum of all workers' changes. If no other worker has pushed, old + Δ is the server's P bit for bit,
+// so that a worker need not receive rows that only it has changed.
 
-// Take sets delta to the n-th part of what has changed since old, which it moves on by as much. It says whether
-// something is left.
+// Take sets delta to the n-th part of latest − old, and adds it to old. It reports whether a rest is left.
 func Take(delta, latest, old []float32, n int) (left bool) {
 	if n == 1 {
 		takeAll(delta, latest, old)
@@ -35,7 +34,7 @@ func Take(delta, latest, old []float32, n int) (left bool) {
 	return left
 }
 
-// takeAll leaves nothing, not even what rounding takes: latest becomes what the servers come to.
+// takeAll leaves no rest, not even from rounding: latest becomes the value that the servers reach.
 func takeAll(delta, latest, old []float32) {
 	for i, was := range old {
 		delta[i] = latest[i] - was
@@ -44,7 +43,7 @@ func takeAll(delta, latest, old []float32) {
 	}
 }
 
-// Receive takes over the servers' value p, and keeps what is not sent yet.
+// Receive sets old to the servers' value p, and latest to p plus what is not sent yet.
 func Receive(latest, old, p []float32) {
 	for i, v := range p {
 		latest[i] = v + (latest[i] - old[i])
@@ -52,8 +51,8 @@ func Receive(latest, old, p []float32) {
 	}
 }
 
-// Sum is the rule of the server's half: what workers push is added. It has the name of the rule that they train with,
-// so that checkpoints of one mode can be loaded in another.
+// Sum is the update rule of the server's half: it adds what workers push. Its name is that of the rule that workers
+// train with, so that checkpoints of one mode can be loaded in another.
 type Sum struct{ Of string }
 
 // Name implements [optimizer.Rule].
@@ -77,27 +76,27 @@ type Changes interface {
 	All()
 }
 
-// Recorder answers a worker that asks a server which rows have changed since it last asked. What an answer has brought
-// is forgotten when the next request shows that it arrived; a repeated request is answered anew. The first answer says
-// that it begins with all rows, and so does each behind [Recorder.Anew].
+// Recorder answers one worker's requests to a server for the rows that have changed since its last request. The
+// recorder drops the rows of an answer when the next request shows that it arrived; a repeated request gets the same
+// answer. The first answer says that it begins with all rows, and so does each after [Recorder.Anew].
 type Recorder struct {
 	mu     sync.Mutex
-	step   uint64 // of the request that is being answered
+	step   uint64 // of the last request
 	tables []recorded
 	sorter kernels.Uniquer
 }
 
-// recorded is what a recorder knows of a table.
+// recorded is a recorder's state of a table.
 type recorded struct {
 	fresh   Changes
-	waiting []uint64 // ascending; taken out of fresh, for the next answers
-	pending []uint64 // ascending; in the answer to the request of that step
-	asked   bool     // by that request
+	waiting []uint64 // ascending; taken from fresh, for the next answers
+	pending []uint64 // ascending; in the answer to request step
+	asked   bool     // by request step
 	anew    bool     // the next answer begins with all rows
-	all     bool     // the pending one does
+	all     bool     // the pending answer begins with all rows
 }
 
-// NewRecorder is a recorder of what has changed in tables: all that they have, to begin with.
+// NewRecorder returns a recorder of changes in tables, which begins with all their rows.
 func NewRecorder(tables ...Changes) *Recorder {
 	r := new(Recorder)
 	for _, t := range tables {
@@ -106,7 +105,7 @@ func NewRecorder(tables ...Changes) *Recorder {
 	return r
 }
 
-// Anew says that rows of a table are gone, or all are others: the worker is to have all that there are.
+// Anew records that rows of a table were dropped, or all were replaced: the worker gets all rows again.
 func (r *Recorder) Anew(table int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -115,15 +114,15 @@ func (r *Recorder) Anew(table int) {
 	t.waiting, t.anew = t.waiting[:0], true
 }
 
-// Answer are ids of a table, ascending.
+// Answer holds ids of a table, ascending.
 type Answer struct {
 	IDs []uint64
-	// All says that they are, with those of the answers that follow, all rows. More says that some are left for these.
+	// All says that these ids, with those of the answers that follow, are all rows. More says that more answers follow.
 	All, More bool
 }
 
-// Ask returns ids of a table, at most that many, that have changed before a request of that step number. A request that
-// was overtaken by a later one gets nothing.
+// Ask returns at most most ids of a table that have changed before the request of that step number. A request that was
+// overtaken by a later one gets none.
 func (r *Recorder) Ask(step uint64, table, most int) Answer {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -143,10 +142,10 @@ func (r *Recorder) Ask(step uint64, table, most int) Answer {
 	return Answer{slices.Clone(t.pending), t.all, t.anew || len(t.waiting) > 0}
 }
 
-// arrived forgets what the last answer has brought.
+// arrived drops the ids of the last answer.
 func (t *recorded) arrived() { t.pending, t.asked = t.pending[:0], false }
 
-// answer makes at most that many ids pending.
+// answer moves at most most ids to pending.
 func (t *recorded) answer(most int, sorter *kernels.Uniquer) {
 	if len(t.waiting) <= most {
 		all := t.fresh.Take(t.waiting)

@@ -2,45 +2,45 @@ package mode
 
 import "slices"
 
-// Meeting is the worker's half of half-async training: the open sessions of a worker, one for each training thread,
-// each deliver a gradient, and when all have, the gradients go as one push. Servers treat it as async does. A session
-// that closes is waited for no more.
+// Meeting is the worker's half of half-async training. Each training thread of a worker has a session, and delivers a
+// gradient at each step; when all open sessions have, the gradients make one push. Servers treat it as in async. A
+// session that has closed is not waited for.
 type Meeting struct {
 	sessions  []int // open, in the order they were opened
 	delivered []int
 	next      int
 	pushing   bool
-	hasty     bool // one that delivered can't wait for the others
+	hasty     bool // a session that delivered can't wait for the others
 }
 
-// Open is the number of a new session.
+// Open opens a session and returns its number.
 func (m *Meeting) Open() int {
 	m.next++
 	m.sessions = append(m.sessions, m.next)
 	return m.next
 }
 
-// Sessions is how many are open, Delivered how many of them wait.
+// Sessions returns how many sessions are open.
 func (m *Meeting) Sessions() int { return len(m.sessions) }
 
-// Delivered is how many sessions wait for the others.
+// Delivered returns how many sessions wait for the others.
 func (m *Meeting) Delivered() int { return len(m.delivered) }
 
-// Deliver takes note of a session's gradient. It returns the sessions whose gradients now make one push, in the order
-// they were opened; none while others are awaited or a push is under way.
+// Deliver records a session's gradient. It returns the sessions whose gradients now make one push, in the order they
+// were opened; none while others are awaited or a push is under way.
 func (m *Meeting) Deliver(session int) []int {
 	m.delivered = append(m.delivered, session)
 	return m.complete()
 }
 
 // DeliverAlone is Deliver for a session that can't wait for the others, which may have nothing more to deliver: its
-// gradient goes with the gradients that are there.
+// gradient makes a push with those delivered so far.
 func (m *Meeting) DeliverAlone(session int) []int {
 	m.hasty = true
 	return m.Deliver(session)
 }
 
-// Close takes a session out, with the gradient it may have delivered. It may complete the others' push.
+// Close removes a session, with the gradient it may have delivered. It may complete the others' push.
 func (m *Meeting) Close(session int) []int {
 	same := func(s int) bool { return s == session }
 	m.sessions, m.delivered = slices.DeleteFunc(m.sessions, same), slices.DeleteFunc(m.delivered, same)
@@ -48,7 +48,7 @@ func (m *Meeting) Close(session int) []int {
 	return m.complete()
 }
 
-// Pushed ends a push. Sessions that have delivered meanwhile may make the next.
+// Pushed records the end of a push. Sessions that have delivered meanwhile may make the next.
 func (m *Meeting) Pushed() []int {
 	m.pushing = false
 	return m.complete()

@@ -3,11 +3,11 @@ package mode
 import "fmt"
 
 // SSP is stale synchronous parallel training: every push is an update at once, and a worker may be ahead of the slowest
-// by at most a number of steps; then its next pull waits. With staleness 0 workers go in step, but each push is still
+// by at most staleness steps; its next pull waits for that. With staleness 0 workers go in step, but each push is still
 // an update of its own. Ho et al., "More Effective Distributed ML via a Stale Synchronous Parallel Parameter Server",
 // NIPS 2013.
 //
-// A worker that has parked or left is waited for no more. When all have parked, the next phase begins.
+// A worker that has parked or left is not waited for. When all have parked, the next phase begins.
 type SSP struct {
 	staleness uint32
 	phase     uint32
@@ -15,13 +15,13 @@ type SSP struct {
 	one       [1]int
 }
 
-// pace is how far a worker has come in the phase.
+// pace is a worker's progress in the phase.
 type pace struct {
 	sent, applied uint32 // pushes
 	state         memberState
 }
 
-// NewSSP is the server's half for that many workers and that bound.
+// NewSSP returns the server's half for that many workers and that staleness, in steps.
 func NewSSP(workers, staleness int) *SSP {
 	return &SSP{staleness: uint32(staleness), workers: make([]pace, workers)}
 }
@@ -118,7 +118,7 @@ func (s *SSP) Resume(then State) {
 	}
 }
 
-// Reached implements [Server]: the slowest worker is at most the bound behind r.
+// Reached implements [Server]: the slowest worker is at most the staleness behind r.
 func (s *SSP) Reached(r Round) bool {
 	if r.Phase() != s.phase {
 		return r.Phase() < s.phase

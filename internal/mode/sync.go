@@ -4,14 +4,15 @@ import "fmt"
 
 // Sync is synchronous training. A round closes when every worker has either pushed its gradient, parked (it has no more
 // batches in this phase) or left; then the gradients become one update. The first round needs every configured worker,
-// joined or not. When no worker is left to push in a phase, the next phase begins and the parked are back.
+// whether it has joined or not. When no worker is left to push in a phase, the next phase begins with the parked
+// workers.
 //
 // Every worker sends its pushes and parks to every server in the same order, so that servers agree on every round
-// without talking to each other.
+// without messages between them.
 type Sync struct {
 	open    Round
-	applied Round // every update before it is in the tables
-	pending int   // updates on their way into the tables
+	applied Round // all updates before this round are in the tables
+	pending int   // updates that are being applied
 	state   []memberState
 	applies []int
 }
@@ -20,13 +21,13 @@ type memberState uint8
 
 const (
 	due    memberState = iota // the open round waits for it
-	pushed                    // its gradient is noted
-	last                      // its gradient is noted, and it is gone once that is applied
+	pushed                    // its gradient is recorded
+	last                      // its gradient is recorded; it is gone once that is applied
 	parked                    // back in the next phase
 	gone
 )
 
-// NewSync is the server's half for a job of that many workers.
+// NewSync returns the server's half for a job of that many workers.
 func NewSync(workers int) *Sync {
 	return &Sync{state: make([]memberState, workers), applies: make([]int, 0, workers)}
 }
@@ -68,7 +69,7 @@ func (s *Sync) Applied([]int) {
 	s.settle()
 }
 
-// settle notes that all updates are in the tables, if they are.
+// settle records that all updates are in the tables, if none is pending.
 func (s *Sync) settle() {
 	if s.pending == 0 {
 		s.applied = s.open
