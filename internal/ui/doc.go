@@ -1,16 +1,16 @@
-// Package ui is a page on which a person sees how a job does while it runs. It knows what a [Source] says of the job's
-// roles, and asks that only while somebody looks.
+// Package ui is a page that shows how a job runs. It reads the state of the job's roles from a [Source], and only while
+// a browser has the page open.
 //
-//	job.go       what a source says
+//	job.go       the state of a job, from a source
 //	warnings.go  lines of logs
-//	told.go      what a process tells another of itself
-//	findings.go  what is wrong with it, and what to do
-//	marks.go     where it was saved
-//	view.go      what a browser is sent
-//	door.go      who may look
+//	told.go      a process's report for the page of another
+//	findings.go  problems, and what to do
+//	marks.go     where checkpoints were saved
+//	view.go      the numbers for a browser
+//	door.go      access to the page
 //	page.go      the page, and its numbers
-//	open.go      where this process shows one
+//	open.go      pages of this process
 //
-// The page is one file each of HTML, CSS and JavaScript, without a library; it asks for its numbers once a second while
-// it is seen, and for nothing on another host. Whatever a job names is text in it, never markup.
+// The page is one file each of HTML, CSS and JavaScript, without a library; it requests its numbers once a second while
+// it is visible, and loads nothing from another host. Names in a job are shown as text, never as markup.
 package ui

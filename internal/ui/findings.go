@@ -12,28 +12,28 @@ import (
 	"github.com/gofleet/gofleet/fleet/stats"
 )
 
-// Finding is what is wrong with a job, or worth to know, and what to do.
+// Finding is a problem of a job, or a remark, with what to do.
 type Finding struct {
 	Level string   `json:"level"` // bad, wait or note
 	What  string   `json:"what"`
-	Whole string   `json:"whole"` // a line of a log that What has the beginning of
+	Whole string   `json:"whole"` // the line of a log of which What has the beginning
 	Do    string   `json:"do"`
-	Who   []string `json:"who"`  // the processes that it is about, such as worker 1
-	Mark  string   `json:"mark"` // what is said of each in the picture
+	Who   []string `json:"who"`  // the processes concerned, such as worker 1
+	Mark  string   `json:"mark"` // the label of each in the picture
 }
 
-// What is long enough to be a finding.
+// Limits for findings.
 const (
 	longSilence = 3 * time.Second
 	longWait    = 2 * time.Second
-	slowCall    = 50 * time.Millisecond // more than for the fastest other server
+	slowCall    = 50 * time.Millisecond // above the fastest other server
 
-	lately    = 2 * time.Minute  // in which restarts are counted
-	loop      = 2                // restarts lately
-	soonAgain = 30 * time.Second // behind a start a process may end as the one before did
+	lately    = 2 * time.Minute  // window in which restarts are counted
+	loop      = 2                // restarts within lately
+	soonAgain = 30 * time.Second // time after a start in which a process may end as the one before did
 )
 
-// Findings are a job's, the worst first; before is how it stood a moment ago, nil for the first look.
+// Findings returns a job's findings, the worst first; before is the job a moment ago, nil for the first look.
 func Findings(before, now *Job) (all []Finding) {
 	for i := range now.Roles {
 		switch r := &now.Roles[i]; {
@@ -59,8 +59,8 @@ func Findings(before, now *Job) (all []Finding) {
 	return all
 }
 
-// loops is how often a process was started again lately, 0 of one that is not started again over and over, as far as
-// can be seen so soon behind a start.
+// loops is how often a process was started again lately. It is 0 for a process that is not started again repeatedly, as
+// far as that can be seen soon after a start.
 func loops(now *Job, r *Role) (n int) {
 	for _, at := range r.Restarts {
 		if now.At.Sub(at) < lately {
@@ -73,7 +73,7 @@ func loops(now *Job, r *Role) (n int) {
 	return n
 }
 
-// failed is what to say of a process that has failed, or that does so over and over.
+// failed is the finding for a process that has failed, or that fails repeatedly.
 func failed(now *Job, r *Role) Finding {
 	f := Finding{Level: "bad", Who: []string{r.String()}, Mark: "has failed",
 		Do: strings.TrimSuffix("The last lines of its log say why: "+r.Log, ": ") + "."}
@@ -108,7 +108,7 @@ func brief(d time.Duration) string {
 	return d.Round(time.Second).String()
 }
 
-// full finds disks that are.
+// full finds full disks.
 func full(now *Job) []Finding {
 	f, last, count := Finding{Level: "bad", Mark: "disk is full"}, Warning{}, 0
 	for _, w := range now.Warnings {
@@ -136,10 +136,10 @@ func full(now *Job) []Finding {
 	return []Finding{f}
 }
 
-// fullPath is the file that could not be written, as Go's errors name it.
+// fullPath matches the file that could not be written, in the form of Go's errors.
 var fullPath = regexp.MustCompile(`\bwrite (\S+): no space left on device`)
 
-// cut is a long line's beginning, up to a word's end.
+// cut is the beginning of a long line, up to the end of a word.
 func cut(line string) string {
 	if len(line) <= mostOfLine {
 		return line
@@ -153,8 +153,8 @@ func cut(line string) string {
 
 const mostOfLine = 160
 
-// writer is the role that a warning of a full disk is about: the last server that the error came through, or who says
-// it.
+// writer is the role with the full disk in a warning: the last server that the error came through, or else the role
+// that logged it.
 func writer(w Warning) string {
 	for at := len(w.Text); ; {
 		if at = strings.LastIndex(w.Text[:at], "server "); at < 0 {
@@ -171,7 +171,7 @@ func writer(w Warning) string {
 	}
 }
 
-// waits finds for whom servers wait, one finding for each that is waited for.
+// waits finds what servers wait for, one finding for each group of awaited workers.
 func waits(now *Job) (all []Finding) {
 	type awaited struct {
 		since time.Time
@@ -204,7 +204,7 @@ func waits(now *Job) (all []Finding) {
 	return all
 }
 
-// names are workers as a person lists them.
+// names lists workers for a person.
 func names(workers []int) string {
 	switch n := len(workers); {
 	case n == 0:
@@ -222,7 +222,7 @@ func each(workers []int) (names []string) {
 	return names
 }
 
-// remedy is what to do of a worker that others wait for.
+// remedy is what to do about a worker that others wait for.
 func remedy(now *Job, whom string) string {
 	at := slices.IndexFunc(now.Roles, func(r Role) bool { return r.String() == whom })
 	switch {
@@ -245,7 +245,7 @@ func remedy(now *Job, whom string) string {
 		"wait in. " + where
 }
 
-// slow finds a server for which workers wait longer than for the others, in what they asked a moment ago.
+// slow finds a server for whose answers workers wait longer than for the others', since the last look.
 func slow(before, now *Job) (all []Finding) {
 	means := map[int]time.Duration{}
 	for server, l := range links(before, now) {
@@ -271,7 +271,7 @@ func slow(before, now *Job) (all []Finding) {
 	return all
 }
 
-// links are what all workers together exchanged with each server between two looks.
+// links are the exchanges of all workers together with each server between two looks.
 func links(before, now *Job) map[int]stats.Link {
 	sum := map[int]stats.Link{}
 	for i := range now.Roles {
@@ -290,7 +290,7 @@ func links(before, now *Job) map[int]stats.Link {
 	return sum
 }
 
-// role is how a role stood then, nil if its process was another, or has said nothing since.
+// role returns an earlier state of a role, nil if that was another process, or has reported nothing since.
 func (j *Job) role(of *Role) *Role {
 	if j == nil || of.Stats == nil {
 		return nil
@@ -305,7 +305,7 @@ func (j *Job) role(of *Role) *Role {
 	return nil
 }
 
-// counted finds what a process has counted that should be zero.
+// counted finds counters of a process that should be zero.
 func counted(r *Role, s *stats.Process) (all []Finding) {
 	note := func(level, mark, do, what string, args ...any) {
 		f := Finding{Level: level, What: fmt.Sprintf("%v: ", r) + fmt.Sprintf(what, args...), Do: do, Mark: mark}
@@ -334,7 +334,7 @@ func counted(r *Role, s *stats.Process) (all []Finding) {
 	return all
 }
 
-// missing finds workers that have gone before their work was done.
+// missing finds workers that are gone before their work was done.
 func missing(members []stats.Member) (all []Finding) {
 	who := map[string][]int{}
 	for _, m := range members {

@@ -7,17 +7,17 @@ import (
 	"github.com/gofleet/gofleet/fleet/stats"
 )
 
-// saved is where a job was when checkpoints of it became whole, as far as somebody looked meanwhile.
+// saved records where a job was when its checkpoints became whole, as far as the page was looked at meanwhile.
 type saved struct {
 	looked bool
 	count  int
 	at     []stats.Mark
 }
 
-// mostSaved are shown of very many checkpoints.
+// mostSaved is the largest number of checkpoints that are shown.
 const mostSaved = 50
 
-// look takes note of checkpoints since the last look, and has the job show where they were.
+// look notes checkpoints since the last look, and adds all of them to the job.
 func (s *saved) look(now *Job) {
 	count, examples := s.count, 0.0
 	if r := now.first(); r != nil {
@@ -48,7 +48,7 @@ func trained(t *stats.Training) []stats.Curve {
 	return t.Curves
 }
 
-// marked is how a job trains, with where it was saved.
+// marked is a job's training, with marks where it was saved.
 func (j *Job) marked(t *stats.Training) *stats.Training {
 	with := *t
 	with.Marks = slices.Concat(t.Marks, j.saved)

@@ -23,25 +23,25 @@ var css []byte
 //go:embed page.js
 var js []byte
 
-// Page shows a job to who has its token.
+// Page shows a job in browsers that have its token.
 type Page struct {
 	door   door
 	source atomic.Pointer[Source]
 
 	mu     sync.Mutex
-	before *Job // a look before the last
+	before *Job // the look before the last
 	last   *Job
-	made   []byte // what a browser is sent of it
+	made   []byte // the JSON of the last look
 	saved  saved
 }
 
-// fresh is for how long a look serves all who ask, and longest how long it may take.
+// fresh is how long a look is used for all requests, and longest is its time limit.
 const (
 	fresh   = 500 * time.Millisecond
 	longest = 4 * time.Second
 )
 
-// Listen is the page's listener. An address without a host is loopback's.
+// Listen makes the page's listener. An address without a host means the loopback address.
 func Listen(addr string) (net.Listener, error) {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -53,7 +53,7 @@ func Listen(addr string) (net.Listener, error) {
 	return net.Listen("tcp", net.JoinHostPort(host, port))
 }
 
-// New is a page at an address, of which token is the secret.
+// New makes a page at an address; token is its secret.
 func New(addr, token string, l net.Listener, source Source) *Page {
 	name, _, _ := net.SplitHostPort(addr)
 	_, port, _ := net.SplitHostPort(l.Addr().String())
@@ -62,12 +62,12 @@ func New(addr, token string, l net.Listener, source Source) *Page {
 	return p
 }
 
-// Show has the page show another job.
+// Show makes the page show another job.
 func (p *Page) Show(source Source) { p.source.Store(&source) }
 
 // Answer answers a request.
 func (p *Page) Answer(r *httpget.Request) httpget.Answer {
-	if r.Path == "/favicon.ico" { // which browsers ask for
+	if r.Path == "/favicon.ico" { // browsers ask for it
 		return httpget.Answer{Status: http.StatusNoContent}
 	}
 	if refused := p.door.admit(r); refused != nil {
@@ -90,7 +90,7 @@ func (p *Page) Answer(r *httpget.Request) httpget.Answer {
 	return httpget.Text(http.StatusNotFound, "there are /, and /job.json for programs")
 }
 
-// look is the job as of now, or of a moment ago.
+// look returns the state of the job, now or a moment ago.
 func (p *Page) look() []byte {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -104,7 +104,7 @@ func (p *Page) look() []byte {
 	p.before, p.last = earlier(p.before, p.last, &now), &now
 	p.saved.look(&now)
 	made, err := json.Marshal(viewOf(p.before, p.last))
-	if err != nil { // of a number that JSON has not
+	if err != nil { // a number that JSON can't represent
 		made, _ = json.Marshal(map[string]string{"error": err.Error()})
 	}
 	p.made = made

@@ -12,7 +12,7 @@ type Told struct {
 	Now      time.Time // by its clock
 	Stats    *stats.Process
 	Warnings []Warning
-	Metrics  string // as Role has it
+	Metrics  string // as in Role
 }
 
 // Text encodes the report, without the histograms, which the page does not show.

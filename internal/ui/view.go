@@ -9,37 +9,37 @@ import (
 	"github.com/gofleet/gofleet/fleet/stats"
 )
 
-// view is what a browser is sent: times in seconds, rates a second.
+// view is the JSON for a browser: times in seconds, rates per second.
 type view struct {
 	Name     string          `json:"name"`
 	At       int64           `json:"at"`       // milliseconds since 1970
-	Runs     float64         `json:"runs"`     // for so long
-	State    string          `json:"state"`    // of the job, in a word
+	Runs     float64         `json:"runs"`     // duration of the run
+	State    string          `json:"state"`    // of the job, in one or two words
 	Attempt  string          `json:"attempt"`  // empty for the first
-	Rate     float64         `json:"rate"`     // examples of all workers here
+	Rate     float64         `json:"rate"`     // examples of all workers on the page
 	Findings []Finding       `json:"findings"` // the worst first
 	Roles    []roleView      `json:"roles"`
 	Tables   []tableView     `json:"tables"` // of all servers together
 	Training *stats.Training `json:"training"`
-	Server   *serverView     `json:"server"`  // the job as its first process has it
-	Members  []memberView    `json:"members"` // and its workers, be they on other machines
+	Server   *serverView     `json:"server"`  // the job, as its first process has it
+	Members  []memberView    `json:"members"` // all its workers, on other machines too
 	Warnings []Warning       `json:"warnings"`
 }
 
 type roleView struct {
 	Kind    string     `json:"kind"`
 	Index   int        `json:"index"`
-	State   State      `json:"state"` // or waits, as far as the page knows
+	State   State      `json:"state"` // a State, or "waits" as the page computes
 	For     float64    `json:"for"`
 	How     string     `json:"how"`
-	Level   string     `json:"level"` // of the worst finding about it, and what that says of it; empty without
+	Level   string     `json:"level"` // of the worst finding about it, and its mark; "" if there is none
 	Mark    string     `json:"mark"`
 	Epoch   int        `json:"epoch"`
 	Steps   int64      `json:"steps"`
 	Rate    float64    `json:"rate"`
 	Parts   [4]float64 `json:"parts"` // of its time: input, pull, compute, push
 	Stale   float64    `json:"stale"`
-	Traffic []float64  `json:"traffic"` // bytes with each server, 0 where nothing moved
+	Traffic []float64  `json:"traffic"` // bytes with each server, 0 if there were none
 	Awaits  []int      `json:"awaits"`  // workers
 	Why     string     `json:"why"`
 	Rows    int        `json:"rows"`
@@ -50,7 +50,7 @@ type memberView struct {
 	Worker int     `json:"worker"`
 	State  string  `json:"state"`
 	Life   int     `json:"life"`
-	For    float64 `json:"for"` // 0 of one that has not joined
+	For    float64 `json:"for"` // 0 if it has not joined
 }
 
 type tableView struct {
@@ -76,7 +76,7 @@ type serverView struct {
 	Took        float64 `json:"took"`
 }
 
-// viewOf is what is shown of a job, with rates since it was looked at before.
+// viewOf is the view of a job, with rates since the look before.
 func viewOf(before, now *Job) *view {
 	v := &view{Name: now.Name, At: now.At.UnixMilli(), Attempt: now.Attempt, Warnings: now.Warnings,
 		Findings: Findings(before, now)}
@@ -112,8 +112,8 @@ func viewOf(before, now *Job) *view {
 	return v
 }
 
-// earlier is the last look at a job, with what each process said before it said what it says now: some are heard less
-// often than the job is looked at.
+// earlier is the last look at a job. For a process that has reported nothing since then, it has the report before: some
+// report less often than the page is looked at.
 func earlier(before, last, now *Job) *Job {
 	if before == nil || last == nil {
 		return last
@@ -130,7 +130,7 @@ func earlier(before, last, now *Job) *Job {
 	return &then
 }
 
-// mark has roles know what was found of them.
+// mark sets the marks of roles from the findings.
 func (v *view) mark() {
 	for _, f := range slices.Backward(v.Findings) { // the worst is last, and stays
 		for i := range v.Roles {
@@ -141,7 +141,7 @@ func (v *view) mark() {
 	}
 }
 
-// stateOf is how a job stands, in a word.
+// stateOf is the state of a job, in one or two words.
 func stateOf(v *view) string {
 	of := func(states ...State) bool {
 		return !slices.ContainsFunc(v.Roles, func(r roleView) bool { return !slices.Contains(states, r.State) })
@@ -205,7 +205,7 @@ func roleViewOf(before, now *Job, r *Role) roleView {
 	return v
 }
 
-// addTables adds what a server keeps to what others keep of the same tables.
+// addTables adds the tables of a server to those of the others.
 func (v *view) addTables(before, now *Job, r *Role) {
 	then := before.role(r)
 	for i, t := range r.Stats.Tables {
@@ -226,8 +226,8 @@ func (v *view) addTables(before, now *Job, r *Role) {
 	slices.SortStableFunc(v.Tables, func(a, b tableView) int { return strings.Compare(a.Name, b.Name) })
 }
 
-// signsOfLife is more than heartbeats take, in bytes a second.
+// signsOfLife is more than the traffic of heartbeats, in bytes a second.
 const signsOfLife = 4096
 
-// mostHot is how many hot rows of a table are shown.
+// mostHot is the number of hot rows that are shown for a table.
 const mostHot = 5

@@ -16,7 +16,7 @@ type Warning struct {
 	Bad   bool      `json:"bad"` // an error, or a crash
 	Count int       `json:"count"`
 	At    time.Time `json:"at"`
-	like  string    // what they have in common
+	like  string    // the common part
 }
 
 // Warnings keeps the last MostWarnings warnings. Its methods may be called from any goroutine.
@@ -25,7 +25,7 @@ type Warnings struct {
 	all []Warning // the oldest first
 }
 
-// MostWarnings is how many warnings are kept, and longestLine how many bytes of each.
+// MostWarnings is the number of warnings that are kept, and longestLine the number of bytes of each.
 const (
 	MostWarnings = 50
 	longestLine  = 600
@@ -37,7 +37,7 @@ var varies = regexp.MustCompile(`((?:server|worker) \d+\b)|\S*\d\S*`)
 
 // Add appends a warning, and removes an earlier one that it repeats.
 func (w *Warnings) Add(role, line string, bad bool, at time.Time) {
-	line = strings.ToValidUTF8(line[:min(len(line), longestLine)], "") // the cut may part a letter
+	line = strings.ToValidUTF8(line[:min(len(line), longestLine)], "") // the cut may split a letter
 	last := Warning{Role: role, Text: line, Bad: bad, Count: 1, At: at, like: varies.ReplaceAllString(line, "$1")}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -49,7 +49,7 @@ func (w *Warnings) Add(role, line string, bad bool, at time.Time) {
 	w.all = append(w.all[max(0, len(w.all)-MostWarnings+1):], last)
 }
 
-// Last are the last warnings, the oldest first.
+// Last returns the last warnings, the oldest first.
 func (w *Warnings) Last() []Warning {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// Builder writes a frame as parts: heads and ids lie in a buffer of its own, floats stay where the caller has them. A
-// builder is used again after Reset and then allocates nothing once its buffers have grown.
+// Builder builds a frame as a list of parts: heads and ids are in a buffer of its own, floats stay where the caller has
+// them. A builder may be used again after Reset, and allocates nothing once its buffers have grown.
 //
-// What is narrowed (encoding.go) and what is small is in scratch; plain floats are parts that alias the caller's
-// memory, so that no frame of a large gradient is ever put together. So the caller keeps its floats as they are until
-// the frame has been answered, however often it is sent.
+// Narrowed values (encoding.go) and small ones are copied into scratch; plain floats are parts that alias the caller's
+// memory, so that a frame of a large gradient is never copied together. The caller must not change its floats until the
+// frame has been answered, however often it is sent.
 type Builder struct {
 	head    [headerSize + partUnit]byte
 	header  Header
@@ -18,7 +18,7 @@ type Builder struct {
 	heads   []int // of sections, in scratch
 	scratch []byte
 	parts   [][]byte
-	open    int // start in scratch of what was written since the last part
+	open    int // start in scratch of what was written after the last part
 	group   [denseGroup]float32
 	idBytes int
 }
@@ -32,7 +32,7 @@ func (b *Builder) Reset(h Header) {
 // Header is the header of the frame in the making; it may be changed until Parts.
 func (b *Builder) Header() *Header { return &b.header }
 
-// Parts ends the frame. The parts stay valid until Reset, and as long as the floats given do not change.
+// Parts ends the frame. The parts are valid until Reset, as long as the given floats do not change.
 func (b *Builder) Parts() [][]byte {
 	b.flush()
 	parts := b.header.parts(b.head[headerSize:headerSize], b.version)
@@ -54,10 +54,10 @@ func (b *Builder) Dense(pieces ...[]float32) {
 	b.end(4 * n)
 }
 
-// IDs asks for the rows of ids, which are strictly increasing.
+// IDs requests the rows of ids, which are strictly increasing.
 func (b *Builder) IDs(param uint32, ids []uint64) { b.rows(KindIDs, param, ids, nil) }
 
-// Peek asks for rows as an evaluation does, in a frame of a training step.
+// Peek requests rows as an evaluation does, in a frame of a training step.
 func (b *Builder) Peek(param uint32, ids []uint64) {
 	b.end(b.beginRows(KindIDs, flagPeek, param, ids, 0))
 }
@@ -67,10 +67,10 @@ func (b *Builder) Rows(param uint32, ids []uint64, rows []float32) {
 	b.rows(KindRows, param, ids, rows)
 }
 
-// IDBytes is how many bytes the ids take that were added last.
+// IDBytes is the number of bytes of the ids that were added last.
 func (b *Builder) IDBytes() int { return b.idBytes }
 
-// Bare adds rows in the order of the ids that were asked for.
+// Bare adds rows in the order of the requested ids.
 func (b *Builder) Bare(param uint32, rows []float32) {
 	b.startSection(KindRows, flagBare, param, 4*len(rows))
 	b.floats(rows)
@@ -84,7 +84,7 @@ func (b *Builder) Clicks(param uint32, pairs []float32) {
 	b.end(4 * len(pairs))
 }
 
-// Changed asks for the rows of a table that changed, or says that some of them are left for the next answer.
+// Changed requests the rows of a table that changed, or, in an answer, reports that more of them are left.
 func (b *Builder) Changed(param uint32) { b.startSection(KindChanged, 0, param, 0) }
 
 // All adds a section which says that the changed rows of a param, in this answer and the next ones, are all its rows.
@@ -103,7 +103,8 @@ func (b *Builder) rows(kind Kind, param uint32, ids []uint64, rows []float32) {
 	b.end(size)
 }
 
-// beginRows begins a section of ids and that many bytes of rows, up to the rows, and returns the size of its payload.
+// beginRows begins a section with ids and room for that many bytes of rows. It writes up to the rows, and returns the
+// size of the payload.
 func (b *Builder) beginRows(kind Kind, flags byte, param uint32, ids []uint64, rows int) (size int) {
 	b.startSection(kind, flags, param, 0)
 	start := len(b.scratch)
@@ -119,8 +120,8 @@ func (b *Builder) beginRows(kind Kind, flags byte, param uint32, ids []uint64, r
 	return size
 }
 
-// putIDs appends ids as uvarints of their differences less one. Most take one byte or two, unpredictably: so both are
-// written, and the second counts if it must.
+// putIDs appends ids as uvarints of their differences less one. Most take one byte or two, unpredictably: both are
+// always written, and the second is kept only if needed.
 func putIDs(dst []byte, ids []uint64) []byte {
 	const chunk = 256 // ids for which there is room
 	next, at := uint64(0), len(dst)
@@ -135,7 +136,7 @@ func putIDs(dst []byte, ids []uint64) []byte {
 			at += binary.PutUvarint(dst[at:], d)
 			continue
 		}
-		two := (1<<7 - 1 - d) >> 63 // 1 if d takes two bytes
+		two := (1<<7 - 1 - d) >> 63 // 1 if d takes two bytes, else 0
 		binary.LittleEndian.PutUint16(dst[at:], uint16(d&0x7f|two<<7|d>>7<<8))
 		at += 1 + int(two)
 	}
@@ -153,7 +154,7 @@ func (b *Builder) end(size int) { b.zeros(pad(size) - size) }
 
 func (b *Builder) zeros(n int) { b.scratch = append(b.scratch, make([]byte, 7)[:n]...) }
 
-// floats adds f as a part of its own, aliased if this machine is little-endian.
+// floats adds f as a part of its own, which aliases f if this machine is little-endian.
 func (b *Builder) floats(f []float32) {
 	if len(f) == 0 {
 		return
@@ -162,8 +163,8 @@ func (b *Builder) floats(f []float32) {
 	b.parts = append(b.parts, bytesOf(f))
 }
 
-// flush makes a part of what lies in scratch. Growing scratch later leaves that part on the old array, which is as
-// good.
+// flush makes a part of the new bytes in scratch. If scratch grows later, that part stays on the old array, which is
+// still valid.
 func (b *Builder) flush() {
 	if len(b.scratch) > b.open {
 		b.parts = append(b.parts, b.scratch[b.open:len(b.scratch):len(b.scratch)])

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// OtherVersion is the error of a frame of a build that speaks another version of the protocol. Its text is for people
-// at either side.
+// OtherVersion is the error of a frame from a build with another version of the protocol. Its text is for a person at
+// either side.
 type OtherVersion struct{ Theirs byte }
 
 func (e *OtherVersion) Error() string {
@@ -23,16 +23,16 @@ func (e *OtherVersion) Error() string {
 // Unwrap makes it an ErrVersion.
 func (e *OtherVersion) Unwrap() error { return ErrVersion }
 
-// Speak makes the frame in the making one of the version before, if that is what its receiver speaks: refusals look
-// alike in both.
+// Speak makes the frame under construction one of the version before, if that is the receiver's version: refusals have
+// the same form in both.
 func (b *Builder) Speak(theirs byte) {
 	if theirs == versionBefore {
 		b.version = theirs
 	}
 }
 
-// Apart is what is said to processes that build another job, perhaps since a later build knows more of a rule or a
-// strategy: which of them has which build, or nothing where that is one, or theirs is not known.
+// Apart describes the builds of two processes that build different jobs, perhaps since a later build has more options
+// of a rule or a strategy. It is "" if the builds are the same, or theirs is not known.
 func Apart(mine, theirs, build string) string {
 	if build == "" || build == Build() {
 		return ""
@@ -40,7 +40,7 @@ func Apart(mine, theirs, build string) string {
 	return fmt.Sprintf("; %s has gofleet %.40q, %s %q: upgrade the earlier", theirs, build, mine, Build())
 }
 
-// Build names the version of gofleet's module in this program.
+// Build is the version of gofleet's module in this program.
 var Build = sync.OnceValue(func() string {
 	const module = "github.com/gofleet/gofleet"
 	info, ok := debug.ReadBuildInfo()

@@ -7,14 +7,15 @@ import (
 	"hash/crc32"
 )
 
-// The checksum of a frame is over what says whose it is and what its bytes mean: the header and each section's head.
-// One bit there would make of a push another worker's, or one that was never counted, or have rows go to another table.
-// What sections hold is the transport's to guard, which knows where bytes can be damaged at all.
+// The checksum of a frame covers the bytes that identify its sender and give its contents a meaning: the header and the
+// head of each section. One wrong bit there would turn a push into another worker's, or into a new one, or move rows to
+// another table. The transport guards the payloads, since it knows where bytes can be damaged at all.
 
-// castagnoli is CRC-32C, which processors compute. It finds every damage of up to 32 bits in a row, and any three bits.
+// castagnoli is CRC-32C, which processors compute. It detects every damage of up to 32 consecutive bits, and any three
+// bits.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// seal puts the checksum at the end of the header of the frame in the making.
+// seal writes the checksum at the end of the header of the frame under construction.
 func (b *Builder) seal(header, parts []byte) {
 	crc := crc32.Update(crc32.Update(0, castagnoli, header), castagnoli, parts)
 	for _, at := range b.heads {
@@ -23,7 +24,7 @@ func (b *Builder) seal(header, parts []byte) {
 	binary.LittleEndian.AppendUint32(header, crc)
 }
 
-// sealed says whether the checksum in a frame is the one that it should have.
+// sealed checks the checksum of a frame.
 func (f *Frame) sealed(body []byte) error {
 	if sum := binary.LittleEndian.Uint32(body[sumAt:]); sum != f.sum {
 		return fmt.Errorf("wire: the checksum of header and %d sections is %08x and should be %08x: %w",
@@ -32,8 +33,8 @@ func (f *Frame) sealed(body []byte) error {
 	return nil
 }
 
-// Seal makes the checksum of a frame right that was changed, for tests of what receivers do with such frames. What
-// can't be parsed for another reason stays as it is.
+// Seal corrects the checksum of a frame that was changed, for tests of receivers. It leaves a frame alone that can't be
+// parsed for another reason.
 func Seal(body []byte) {
 	var f Frame
 	if errors.Is(f.ParseKept(body), ErrDamaged) {

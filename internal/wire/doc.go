@@ -1,5 +1,5 @@
-// Package wire is the frame that workers and servers exchange: one message for each server and step, holding whatever
-// gradients, ids and weights that step has for that server.
+// Package wire is the frame that workers and servers exchange: one message for each server and step, with the
+// gradients, ids and weights of that step for that server.
 //
 // A frame is little-endian. It starts with a header of 64 bytes:
 //
@@ -20,23 +20,23 @@
 //	           refusal of a reader that has read enough, milliseconds after which it may go on
 //	60  u32  CRC-32C of bytes 0 to 59, of the parts, and of the heads of all sections
 //
-// The answer to a push uses three of these fields for its [Outcome]: samples is how many of its rows were applied,
-// acked how many were dropped by an entry policy or a budget, and round is twice the version of the weights that the
-// push was applied to, plus 1 if it had been counted before.
+// The answer to a push uses three of these fields for its [Outcome]: samples is the number of its rows that were
+// applied, acked the number that an entry policy or a budget dropped, and round is twice the version of the weights
+// that the push was applied to, plus 1 if it had been counted before.
 //
-// The job of every frame but the first ones is a hash that proves whose it is: of the generation of the job, which
-// begins with server 0, and in it of one life of one worker, or of the servers. A process of another job, of one
-// before, or of another life, is refused by it.
+// The job of every frame but the first ones is a hash that proves the sender: it is made of the job's generation, which
+// begins with server 0, and of one life of one worker, or of the servers. A process of another job, of an earlier run,
+// or of another life is refused by it.
 //
 // Parts of the head may follow, each starting at a multiple of 8: u8 kind, u8 flags, u16 size of the payload in bytes,
-// and the payload. Kind 3 is a u32, the life of a server: of the one that answers, or in a request the highest that the
-// sender knows of the one which it asks. It is there where that is not 0, and may be skipped. Kind 1 is kept for a
+// and the payload. Kind 3 is a u32, the life of a server: that of the server that answers, or in a request the highest
+// that the sender knows of its receiver. It is present if that is not 0, and may be skipped. Kind 1 is reserved for a
 // trace's context, 2 for a reader's proof: a reader's job is the number of the generation that it has begun to read,
-// which is no secret, and what lets it in is its transport's token.
+// which is no secret; its transport's token gives it access.
 //
 // Sections follow, each starting at a multiple of 8: a head of 16 bytes (u8 kind, u8 flags, u16 zero, u32 param, u64
-// size of the payload in bytes) and the payload. Floats are sent as they lie in memory. Ids are strictly increasing and
-// sent as uvarints of their differences less one (the first as it is); after them come zeros up to a multiple of 8:
+// size of the payload in bytes) and the payload. Floats are sent in their memory layout. Ids are strictly increasing
+// and sent as uvarints of their differences less one (the first as it is); after them come zeros up to a multiple of 8:
 //
 //	KindDense  floats of all the server's dense blocks, in plan order; with OpKeep and OpBring of all frozen dense params, in theirs
 //	KindIDs    u32 count, u32 bytes of ids, ids; with flag 8 their rows are read as by OpPeek, whatever the frame's op
@@ -46,19 +46,19 @@
 //	KindSpan   u64 from, u64 to: which of the server's dense floats KindDense holds, or a pull asks for; all without it
 //	KindClicks floats, two for each id of the KindRows of that param before it: how often the id was shown, and clicked
 //	KindChanged empty: asks for the rows of a param that changed since they were last asked for; in the answer: some are left,
-//	           or, with flag 1, what comes from here on are all rows of the param, and those that don't come are none
+//	           or, with flag 1, the rows from here on are all rows of the param, and other rows no longer exist
 //	KindPosition, for each training thread whose gradient a push has: u16 thread, u16 of so many (0: nothing is known), u32 epoch,
 //	           u64 samples of its share of that epoch up to and with this push, and, with 1 as param, u64 steps of the thread in the job;
 //	           a push need not have it
 //
-// Kind 10 is kept for rows of two widths, 11 for dense weights by change.
+// Kind 10 is reserved for rows of two widths, 11 for dense weights by change.
 //
 // The flag 128 of a part or section says that it may be skipped. A receiver that does not know a part, or the kind or
-// flags of a section, skips it then, and otherwise refuses the frame by the name of what it does not know
-// ([ErrUnknown]). So a later build may send more to builds of this version, and asks by what may be skipped.
+// flags of a section, then skips it; otherwise it refuses the frame and names the unknown part ([ErrUnknown]). So a
+// later build may send more to builds of this version, and make requests in what may be skipped.
 //
-// Frames of version 2, of builds before 0.1.0, are like these without parts. They are read in journals only: what a
-// process of such a build sends is refused, in a frame of its version, by a text that names both builds.
+// Frames of version 2, of builds before 0.1.0, are the same without parts. They are read in journals only: a frame from
+// a process of such a build is refused, in a frame of its version, by a text that names both builds.
 //
 // The other flags of a section: 1 is Bare; 2, 4 and 6 say that the floats of pushed gradients are not 4 bytes each but
 //
@@ -67,28 +67,28 @@
 //	6  int8: groups of a float32 scale and then the numbers, one byte each; a group is a row, or 256 of the dense floats
 //	   (the last group may be shorter)
 //
-// rounded to nearest, ties to even, and to the largest number of the format where they are beyond it. Rows without ids,
+// rounded to nearest, ties to even, and to the largest number of the format if they are beyond it. Rows without ids,
 // which are weights, are never narrowed.
 //
 // [Builder] writes a frame as a list of slices that alias the caller's floats; [Frame.Parse] reads one without copying.
-// Nothing is allocated before its size was checked against the bytes that are there; what is narrowed takes at most
-// four times its bytes when read.
+// Sizes are checked against the bytes received before anything is allocated; narrowed values take at most four times
+// their bytes when read.
 //
 // # Files, in reading order
 //
 //	header.go    ops, and the first 64 bytes
-//	parts.go     what a later build may send behind them
-//	builds.go    what is said to other builds
+//	parts.go     additions to the header, by later builds too
+//	builds.go    the refusal of other builds
 //	status.go    why a request was refused
-//	outcome.go   what became of a push
+//	outcome.go   the outcome of a push
 //	version.go   versions of dense weights
-//	checksum.go  whether header and heads are as they were sent
-//	section.go   what follows the header, written and read
+//	checksum.go  the checksum of header and heads
+//	section.go   the sections after the header, written and read
 //	encoding.go  floats in fewer bytes
 //	floats.go    floats as bytes, without copying
 //	piece.go     messages in several frames
-//	position.go  how far a worker is in its data
-//	control.go   blobs of requests that carry no numbers
+//	position.go  the places of a worker's threads in its data
+//	control.go   the control messages, as JSON blobs
 //	build.go     a frame written
 //	times.go     how long requests take
 package wire

@@ -9,7 +9,7 @@ import (
 	"github.com/gofleet/gofleet/internal/kernels"
 )
 
-// Encoding says how the floats of a section travel; the package's doc says what each looks like.
+// Encoding is the format of a section's floats; the package's doc describes each format.
 type Encoding uint8
 
 // The encodings of floats.
@@ -29,7 +29,7 @@ func (e Encoding) String() string {
 	return fmt.Sprintf("encoding(%d)", uint8(e))
 }
 
-// A group of int8 numbers begins with its scale; dense floats make groups of denseGroup.
+// A group of int8 numbers begins with its scale; dense floats are in groups of denseGroup.
 const (
 	scaleSize  = 4
 	denseGroup = 256
@@ -46,7 +46,7 @@ func (e Encoding) DenseSize(n int) int {
 	return 4 * n
 }
 
-// DenseFit is how many dense floats have room in that many bytes: whole groups.
+// DenseFit is the number of dense floats that fit into that many bytes, in whole groups.
 func (e Encoding) DenseFit(bytes int) int {
 	if e == Int8 {
 		return bytes / (scaleSize + denseGroup) * denseGroup
@@ -62,9 +62,9 @@ func (e Encoding) RowSize(width int) int {
 	return e.DenseSize(width)
 }
 
-// DenseAs is Dense in another encoding than Float32. It copies, and leaves in the pieces what rounding took away: the
-// caller owes that, and adds it to its next gradient, so that in the long run nothing is lost to rounding. A frame is
-// narrowed once, when it is built, and repeated as it is: to narrow it again would owe the same twice.
+// DenseAs is Dense in another encoding than Float32. It copies, and leaves the rounding errors in the pieces: the
+// caller adds them to its next gradient, so that in the long run nothing is lost to rounding. A frame is narrowed once,
+// when it is built, and repeated as it is: narrowing it again would count the errors twice.
 func (b *Builder) DenseAs(e Encoding, pieces ...[]float32) {
 	n := 0
 	for _, p := range pieces {
@@ -84,7 +84,7 @@ func (b *Builder) DenseAs(e Encoding, pieces ...[]float32) {
 	b.end(size)
 }
 
-// RowsAs is Rows in another encoding than Float32. It copies, and leaves in rows what rounding took away.
+// RowsAs is Rows in another encoding than Float32. It copies, and leaves the rounding errors in rows.
 func (b *Builder) RowsAs(e Encoding, param uint32, ids []uint64, rows []float32) {
 	width := 0
 	if len(ids) > 0 {
@@ -103,14 +103,14 @@ func (b *Builder) RowsAs(e Encoding, param uint32, ids []uint64, rows []float32)
 	b.end(size)
 }
 
-// room is n bytes more of scratch.
+// room returns n more bytes of scratch.
 func (b *Builder) room(n int) []byte {
 	at := len(b.scratch)
 	b.scratch = slices.Grow(b.scratch, n)[:at+n]
 	return b.scratch[at:]
 }
 
-// groups narrows n floats in pieces to groups, which do not mind where a piece ends.
+// groups narrows n floats in pieces to groups, which may extend over several pieces.
 func (b *Builder) groups(dst []byte, n int, pieces [][]float32) {
 	var p []float32
 	for ; n > 0; n -= denseGroup {
@@ -128,7 +128,7 @@ func (b *Builder) groups(dst []byte, n int, pieces [][]float32) {
 	}
 }
 
-// straddle narrows a group that begins with the rest of one piece and ends in another. It returns what is left of them.
+// straddle narrows a group that begins in one piece and ends in another. It returns what is left of the pieces.
 func (b *Builder) straddle(dst []byte, p []float32, pieces [][]float32) ([]float32, [][]float32) {
 	group := b.group[:len(dst)-scaleSize]
 	walk := func(move func(group, piece []float32)) (p2 []float32, rest [][]float32) {
@@ -161,7 +161,7 @@ func (e Encoding) narrow(dst []byte, x []float32) {
 	}
 }
 
-// DenseIn is Dense of any encoding: floats that were narrowed are written to room, which grows if it must.
+// DenseIn is Dense for any encoding: narrowed floats are widened into room, which grows if needed.
 func (s Section) DenseIn(room *[]float32) ([]float32, error) {
 	switch s.coded {
 	case Float32:
@@ -176,7 +176,7 @@ func (s Section) DenseIn(room *[]float32) ([]float32, error) {
 	return s.coded.widen16(room, s.data)
 }
 
-// denseFloats is how many floats groups of that many bytes have.
+// denseFloats is the number of floats in groups of that many bytes.
 func denseFloats(size int) (int, error) {
 	n := size - (size+scaleSize+denseGroup-1)/(scaleSize+denseGroup)*scaleSize
 	if n < 0 || Int8.DenseSize(n) != size {
@@ -185,7 +185,7 @@ func denseFloats(size int) (int, error) {
 	return n, nil
 }
 
-// RowsIn is Rows of any encoding; room is as for [Section.DenseIn].
+// RowsIn is Rows for any encoding; room is as for [Section.DenseIn].
 func (s Section) RowsIn(room *[]float32) ([]float32, error) {
 	if s.coded == Float32 {
 		return s.Rows()
@@ -209,7 +209,7 @@ func (s Section) RowsIn(room *[]float32) ([]float32, error) {
 	return widen(grown(room, width*count), rows, width), nil
 }
 
-// plain reads floats that must not have been narrowed.
+// plain reads floats that must be in Float32.
 func (s Section) plain(b []byte) ([]float32, error) {
 	if s.coded != Float32 {
 		return nil, fmt.Errorf("wire: %v where float32 is needed: %w", s.coded, ErrFrame)
@@ -230,7 +230,7 @@ func (e Encoding) widen16(room *[]float32, b []byte) ([]float32, error) {
 	return dst, nil
 }
 
-// widen reads groups of width, the last of what is left.
+// widen reads groups of width floats; the last group may be shorter.
 func widen(dst []float32, b []byte, width int) []float32 {
 	for rest := dst; len(rest) > 0; {
 		n := min(width, len(rest))
@@ -241,7 +241,7 @@ func widen(dst []float32, b []byte, width int) []float32 {
 	return dst
 }
 
-// grown is n floats of room, which grows if it has fewer.
+// grown returns n floats of room, which grows if it has fewer.
 func grown(room *[]float32, n int) []float32 {
 	if cap(*room) < n {
 		*room = make([]float32, n)

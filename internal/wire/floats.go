@@ -12,7 +12,7 @@ var littleEndian = func() bool {
 	return *(*byte)(unsafe.Pointer(&x)) == 1
 }()
 
-// bytesOf is f's bytes in little-endian order: f itself where the machine's order is that.
+// bytesOf returns f's bytes in little-endian order: f's own memory if that is the machine's order.
 func bytesOf(f []float32) []byte {
 	if littleEndian {
 		return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(f))), 4*len(f))
@@ -24,10 +24,10 @@ func bytesOf(f []float32) []byte {
 	return b
 }
 
-// floats reads b as float32s, without copying if order and alignment allow. They do where b comes from a transport's
-// buffer, which begins at a multiple of 8, as every section does; elsewhere (a frame inside another message, a test) it
-// is a copy. Either way the floats live as long as b does, and are read alone: a push that is repeated is the
-// same bytes.
+// floats reads b as float32s, without copying if order and alignment allow. They do if b is in a transport's buffer,
+// which begins at a multiple of 8, as every section does; otherwise (a frame inside another message, a test) it is a
+// copy. In either case the floats are valid as long as b, and must not be written to: a repeated push is the same
+// bytes.
 func floats(b []byte) ([]float32, error) {
 	if len(b)%4 != 0 {
 		return nil, fmt.Errorf("wire: %d bytes are no whole number of floats: %w", len(b), ErrFrame)

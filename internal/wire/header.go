@@ -7,7 +7,7 @@ import (
 	"math"
 )
 
-// Op says what a frame asks for.
+// Op is the kind of a request.
 type Op uint8
 
 // The requests a server answers. A reply repeats the op of its request.
@@ -16,34 +16,34 @@ const (
 	OpJoin                    // server 0: begin a life as worker i
 	OpPublish                 // initial values, set if absent
 	OpStep                    // push and pull of one training step
-	OpPeek                    // pull for evaluation: nothing is born
+	OpPeek                    // pull for evaluation: creates no rows
 	OpPark                    // no more batches in this epoch
 	OpLeave                   // no more steps at all
 	OpHeartbeat               // still here
-	OpGather                  // server 0: everybody's blob, once all have sent theirs
-	OpFreeze                  // of builds whose workers led cuts, as the next two
+	OpGather                  // server 0: the blobs of all workers, once all have sent theirs
+	OpFreeze                  // of builds in which workers led cuts, as the next two
 	OpSave
 	OpCommit
 	OpScan  // a page of a table's rows
-	OpFence // between servers: a worker is dead, what do you have of it?
-	OpDrop  // between servers: forget what is beyond
-	// part of a step that is too large for one frame: kept until its last piece comes as OpStep
+	OpFence // between servers: a worker is dead, which of its pushes do you have?
+	OpDrop  // between servers: take a dead worker out
+	// a part of a step that is too large for one frame: kept until its last piece comes as OpStep
 	OpPiece
 	// server 0, between servers: the sums of squares of a round's gradient, once all have sent theirs
 	OpNorms
 	OpKeep   // server 0: the frozen dense values of the worker that saves, for its cut
 	OpBring  // server 0: a checkpoint's, for a worker that joins
-	OpRate   // worker 0: the factor on learning rates from the round on; any: which it is
-	OpSaver  // server 0: is it this worker that saves the job's checkpoints?
+	OpRate   // lowest worker: the factor on learning rates from the round on; any: reads it
+	OpSaver  // server 0: does this worker save the job's checkpoints?
 	OpPlace  // of those builds
-	OpReport // between servers: here I am, of this generation; are you still there, and the same?
+	OpReport // between servers: a sign of life, with generation and process
 	OpLoad   // of those builds
 	OpPart   // of those builds
-	OpServe  // in a cut that is read: the models for serving that were saved are doubted, or are not
+	OpServe  // in a cut that is read: sets the chain of the models for serving that were saved
 	OpBatch  // of those builds
-	OpCut    // server 0: a worker's cut through all servers, and how far it is
-	OpOrder  // from server 0 to servers: hold pushes for a cut, do its work, let them go on
-	OpRead   // of readers outside the job: rows as they are
+	OpCut    // server 0: a worker's cut through all servers, and its progress
+	OpOrder  // from server 0 to servers: hold pushes for a cut, do its work, release them
+	OpRead   // readers outside the job: rows between two updates
 	opEnd
 )
 
@@ -87,7 +87,7 @@ func (o Op) String() string {
 	return fmt.Sprintf("op(%d)", uint8(o))
 }
 
-// check refuses what is no op.
+// check refuses an unknown op.
 func (o Op) check() error {
 	if o == 0 || o >= opEnd {
 		return fmt.Errorf("wire: unknown op %d: %w", uint8(o), ErrFrame)
@@ -95,11 +95,11 @@ func (o Op) check() error {
 	return nil
 }
 
-// Header is the fixed part of a frame; the package's doc says what each field means.
+// Header is the fixed part of a frame; the package's doc describes each field.
 //
-// Worker, Life and Seq together name a push for ever: a frame that comes again has the same three, however often it was
-// carried. Job keeps out frames of other jobs before anything else of them is looked at; a worker that joins shows its
-// whole fingerprint instead, so that it can be told what differs.
+// Worker, Life and Seq together identify a push for ever: a repeated frame has the same three. Job keeps out frames of
+// other jobs before anything else in them is used; a worker that joins sends its whole fingerprint instead, so that the
+// refusal can name the difference.
 type Header struct {
 	Op      Op
 	Status  uint8
@@ -111,15 +111,15 @@ type Header struct {
 	Acked   uint64
 	Version uint64
 	Samples uint32
-	// ServerLife is the life of the server: the highest that the sender of a request knows of the one which it asks,
-	// and of the one that answers. It is a part of the head where it is not 0.
+	// ServerLife is the life of the server: in a request, the highest that the sender knows of its receiver; in an
+	// answer, that of the sender. It is a part of the head if it is not 0.
 	ServerLife uint32
 }
 
-// Asked as a heartbeat's seq says that the worker was asked to end.
+// Asked, as a heartbeat's seq, reports that the worker was asked to end.
 const Asked = 1
 
-// NoDense as a request's version says that the dense weights are not wanted.
+// NoDense, as a request's version, asks for no dense weights.
 const NoDense = math.MaxUint64
 
 const (
@@ -127,22 +127,22 @@ const (
 	sumAt      = headerSize - 4
 	magic      = 0x316c6667 // "gfl1"
 	version    = 3
-	// versionBefore is that of journals of builds before 0.1.0: the same but for parts, which their frames don't have.
+	// versionBefore is the version in journals of builds before 0.1.0. It is the same without parts.
 	versionBefore = 2
 )
 
 var (
-	// ErrFrame says that bytes are not a frame of this protocol.
+	// ErrFrame means that bytes are not a frame of this protocol.
 	ErrFrame = errors.New("not a frame of this protocol")
-	// ErrVersion says that the other side speaks another version of the protocol.
+	// ErrVersion means that the other side has another version of the protocol.
 	ErrVersion = errors.New("other version of the protocol")
-	// ErrUnknown says that a frame has something that this build does not know and must not skip.
+	// ErrUnknown means that a frame has something that this build does not know and must not skip.
 	ErrUnknown = errors.New("of a later build")
-	// ErrDamaged says that a frame is not as it was sent; nothing was done that it asks for, and it may be sent again.
+	// ErrDamaged means that a frame was changed on its way; nothing in it was executed, and it may be sent again.
 	ErrDamaged = errors.New("frame damaged on its way")
 )
 
-// append appends a header of a version, but for the checksum at its end.
+// append appends a header of a version, without the checksum at its end.
 func (h *Header) append(b []byte, version byte) []byte {
 	le := binary.LittleEndian
 	b = le.AppendUint32(b, magic)
@@ -157,8 +157,8 @@ func (h *Header) append(b []byte, version byte) []byte {
 	return le.AppendUint32(b, h.Samples)
 }
 
-// ParseHeader reads how a frame begins, of which nothing more need be there. Whether it is as it was sent only Parse
-// can tell.
+// ParseHeader reads the header of a frame, of which nothing more need be received. Only Parse can check that it was not
+// damaged.
 func ParseHeader(b []byte) (h Header, err error) {
 	if err = h.parse(b, version); err == nil {
 		err = h.Op.check()
@@ -166,7 +166,7 @@ func ParseHeader(b []byte) (h Header, err error) {
 	return h, err
 }
 
-// parse reads a header of this build's version, or of one from oldest on.
+// parse reads a header of this build's version, or of an earlier one back to oldest.
 func (h *Header) parse(b []byte, oldest byte) error {
 	le := binary.LittleEndian
 	switch {

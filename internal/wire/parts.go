@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// The parts of a head stand between the header and the sections. This build knows one, which builds before it skip. Of
-// others it skips those that may be skipped, and refuses the rest.
+// The parts of a head are between the header and the sections. This build knows one, which earlier builds skip. It
+// skips unknown parts that may be skipped, and refuses others.
 const (
 	partUnit = 8 // bytes; the header has the size of all parts in such units
 	partHead = 4
@@ -15,10 +15,10 @@ const (
 	serverLifeSize = 4
 )
 
-// partNames are names of parts that this build or later ones may have.
+// partNames are the names of parts that this build or later ones may send.
 var partNames = [...]string{"", "a trace's context", "a reader's proof", "a server's life"}
 
-// parts appends the parts of a head; builds before this version know none.
+// parts appends the parts of a head; there are none in earlier versions.
 func (h *Header) parts(b []byte, of byte) []byte {
 	if h.ServerLife == 0 || of < version {
 		return b
@@ -27,8 +27,8 @@ func (h *Header) parts(b []byte, of byte) []byte {
 	return binary.LittleEndian.AppendUint32(b, h.ServerLife)
 }
 
-// parts walks over the parts of a frame's head to its sections. unknown is why the frame must be refused, if it is as
-// it was sent.
+// parts reads the parts of a frame's head up to its sections. unknown is why the frame must be refused, if its checksum
+// is right.
 func (f *Frame) parts(body []byte) (sections []byte, unknown, err error) {
 	size := partUnit * int(body[7])
 	if size > len(body)-headerSize {

@@ -5,24 +5,24 @@ import (
 	"fmt"
 )
 
-// Piece says which part of a message, too large for one frame, a frame is: Number of Of, from 0. Frames that are whole
-// messages are piece 0 of 1.
+// Piece is the place of a frame in a message that is too large for one: number Number of Of, from 0. A frame that is a
+// whole message is piece 0 of 1.
 type Piece struct{ Number, Of int }
 
 // maxPieces is far above what is sent: a push of 64 MiB frames would have 4 TiB.
 const maxPieces = 1 << 16
 
-// FrameOverhead is what a frame of a step needs at most beside its values: the header and sections' heads.
+// FrameOverhead is the most that a frame of a step has besides its values: the header and the sections' heads.
 const FrameOverhead = 512
 
-// Piece adds which piece of a message the frame is.
+// Piece adds the frame's place in its message.
 func (b *Builder) Piece(p Piece) {
 	b.startSection(KindPiece, 0, 0, 8)
 	b.scratch = binary.LittleEndian.AppendUint32(b.scratch, uint32(p.Number))
 	b.scratch = binary.LittleEndian.AppendUint32(b.scratch, uint32(p.Of))
 }
 
-// Piece is which piece of a message the frame is.
+// Piece is the frame's place in its message.
 func (f *Frame) Piece() (Piece, error) {
 	s, ok := f.section(KindPiece)
 	if !ok {
@@ -38,14 +38,14 @@ func (f *Frame) Piece() (Piece, error) {
 	return Piece{int(number), int(of)}, nil
 }
 
-// Span adds which of a server's dense floats the frame is about: [from, to).
+// Span adds the range [from, to) of the server's dense floats that the frame is about.
 func (b *Builder) Span(from, to int) {
 	b.startSection(KindSpan, 0, 0, 16)
 	b.scratch = binary.LittleEndian.AppendUint64(b.scratch, uint64(from))
 	b.scratch = binary.LittleEndian.AppendUint64(b.scratch, uint64(to))
 }
 
-// Span is which of a server's n dense floats the frame is about: [from, to), all if it does not say.
+// Span is the range [from, to) of the server's n dense floats that the frame is about, all if it has none.
 func (f *Frame) Span(n int) (from, to int, err error) {
 	s, ok := f.section(KindSpan)
 	if !ok {

@@ -9,15 +9,15 @@ import (
 
 const (
 	positionSize = 24
-	// shortPosition is the size of a position without steps, as builds before sent them.
+	// shortPosition is the size of a position without steps, as earlier builds sent it.
 	shortPosition = 16
-	// MaxPositions is how many one frame may have.
+	// MaxPositions is the number of positions that a frame may have.
 	MaxPositions = 1 << 10
 	// withSteps is the param of a section of positions that have steps.
 	withSteps = 1
 )
 
-// PositionsSize is how many bytes of a frame n positions take.
+// PositionsSize is the number of bytes of n positions in a frame.
 func PositionsSize(n int) int {
 	if n == 0 {
 		return 0
@@ -25,7 +25,7 @@ func PositionsSize(n int) int {
 	return sectionSize + n*positionSize
 }
 
-// Positions adds how far the threads are whose gradients the frame pushes; none adds nothing.
+// Positions adds the places in the data of the threads whose gradients the frame pushes, if there are any.
 func (b *Builder) Positions(all []progress.Position) {
 	if len(all) == 0 {
 		return
@@ -41,7 +41,7 @@ func (b *Builder) Positions(all []progress.Position) {
 	}
 }
 
-// Positions appends to dst how far the threads are whose gradients the frame pushes: nothing if it does not say.
+// Positions appends to dst the places of the threads whose gradients the frame pushes; nothing if it has none.
 func (f *Frame) Positions(dst []progress.Position) ([]progress.Position, error) {
 	s, ok := f.section(KindPosition)
 	if !ok {

@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// Kind says what a section holds.
+// Kind is the kind of a section's contents.
 type Kind uint8
 
 // The kinds of section.
@@ -26,14 +26,14 @@ const (
 	kindEnd
 )
 
-// kindNames say what sections hold, for people. The last are names of kinds that later builds may have.
+// kindNames describe sections for a person. The last are names of kinds that later builds may have.
 var kindNames = [...]string{"", "dense floats", "ids", "rows", "a message", "a piece's number", "a span",
 	"changed rows",
 	"shows and clicks", "positions", "rows of two widths", "dense weights by change"}
 
 func (k Kind) String() string { return named("kind", uint8(k), kindNames[:]) }
 
-// named is a number that has a name, perhaps.
+// named is a number, with its name if it has one.
 func named(what string, n uint8, names []string) string {
 	if int(n) < len(names) && names[n] != "" {
 		return fmt.Sprintf("%s %d (%s)", what, n, names[n])
@@ -41,10 +41,9 @@ func named(what string, n uint8, names []string) string {
 	return fmt.Sprintf("%s %d", what, n)
 }
 
-// A section's flags: flagBare marks rows without ids, which answer the ids of a request, in its order, and flagAll an
-// answer that begins anew; the two bits above are the encoding of floats, and flagPeek marks ids whose rows are read as
-// an evaluation reads them. Who does not know a section with flagSkip
-// reads the frame without it.
+// A section's flags: flagBare marks rows without ids, which answer the ids of a request, in its order; flagAll marks an
+// answer of changed rows that begins anew; the two bits above are the encoding of floats; flagPeek marks ids whose rows
+// are read as for an evaluation. A receiver skips an unknown section with flagSkip.
 const (
 	flagBare      = 1
 	flagAll       = 1 // of changed rows
@@ -70,16 +69,16 @@ type Section struct {
 type Frame struct {
 	Header
 	Sections []Section
-	Size     int    // in bytes, of one that was read
-	sum      uint32 // that the frame should have
+	Size     int    // in bytes, as received
+	sum      uint32 // the right checksum
 }
 
-// Parse reads a frame that fills body. Its sections alias body. f's slice of sections is used again.
+// Parse reads a frame that fills body. Its sections alias body. f's slice of sections is reused.
 //
-// It checks that heads and payloads lie within body, that header and heads are as they were sent (ErrDamaged for both),
-// and that nothing in them is unknown but for what may be skipped (ErrUnknown). What a payload says of itself, such as
-// how many ids it has, is checked where it is read, before anything is allocated by it (split). Whether the ids exist
-// and shapes fit is for packages server and exchange, which know the model.
+// It checks that heads and payloads lie within body, that header and heads are undamaged (ErrDamaged for both), and
+// that nothing in them is unknown, except what may be skipped (ErrUnknown). Sizes inside a payload, such as the number
+// of its ids, are checked when it is read, before anything is allocated (split). Packages server and exchange, which
+// know the model, check that ids exist and shapes fit.
 func (f *Frame) Parse(body []byte) error {
 	err := f.ParseKept(body)
 	if err == nil && body[4] != version {
@@ -88,7 +87,7 @@ func (f *Frame) Parse(body []byte) error {
 	return err
 }
 
-// ParseKept is Parse of a frame in a journal, which may be of the version before.
+// ParseKept is Parse for a frame in a journal, which may be of the version before.
 func (f *Frame) ParseKept(body []byte) error {
 	f.Sections, f.Size = f.Sections[:0], len(body)
 	if err := f.Header.parse(body, versionBefore); err != nil {
@@ -141,7 +140,7 @@ func (s *Section) parse(b []byte) (rest []byte, err error) {
 	return b[padded:], nil
 }
 
-// known says what of a section's head this build does not know.
+// known returns what in a section's head this build does not know.
 func known(head []byte) error {
 	kind, flags := Kind(head[0]), head[1]&^flagSkip
 	coded := flags&^flagPeek>>encodingShift != 0
@@ -157,17 +156,17 @@ func known(head []byte) error {
 	return nil
 }
 
-// Peek says that the rows of a KindIDs section are asked for as by an evaluation: none is born.
+// Peek reports that the rows of a KindIDs section are read as for an evaluation, which creates none.
 func (s Section) Peek() bool { return s.peek }
 
-// All says that changed rows, from this answer on, are all that there are.
+// All reports that changed rows, from this answer on, are all rows that exist.
 func (s Section) All() bool { return s.Kind == KindChanged && s.bare }
 
 // Blob is the payload of a KindBlob section.
 func (s Section) Blob() []byte { return s.data }
 
-// Dense is the floats of a KindDense section. They alias the frame where its bytes are aligned, which a transport's
-// buffers are; otherwise they are a copy. Floats in another encoding need [Section.DenseIn].
+// Dense is the floats of a KindDense section. They alias the frame if its bytes are aligned, as a transport's buffers
+// are; otherwise they are a copy. Floats in another encoding need [Section.DenseIn].
 func (s Section) Dense() ([]float32, error) { return s.plain(s.data) }
 
 // Count is the number of ids a KindIDs or KindRows section announces; 0 for bare rows.
@@ -210,7 +209,7 @@ func (s Section) Clicks() ([]float32, error) {
 	return floats(s.data)
 }
 
-// split cuts a payload with ids into the ids' bytes and what follows their padding.
+// split splits a payload with ids into the ids' bytes and what follows their padding.
 func (s Section) split() (ids, rest []byte, err error) {
 	if s.bare || len(s.data) < 8 {
 		return nil, nil, fmt.Errorf("wire: section of table %d has no ids: %w", s.Param, ErrFrame)
@@ -224,8 +223,8 @@ func (s Section) split() (ids, rest []byte, err error) {
 	return s.data[8 : 8+size], s.data[end:], nil
 }
 
-// appendIDs decodes n ids that fill b. Most differences take one byte or two, unpredictably: so two are
-// read, and the second counts if it must.
+// appendIDs decodes n ids that fill b. Most differences take one byte or two, unpredictably: two are always read, and
+// the second counts only if needed.
 func appendIDs(dst []uint64, b []byte, n int) ([]uint64, error) {
 	next := uint64(0) // the smallest id that may follow
 	at := 0
@@ -257,7 +256,7 @@ func appendIDs(dst []uint64, b []byte, n int) ([]uint64, error) {
 	return dst, nil
 }
 
-// pairAt is the two bytes at a place; where there is one, with one that goes on.
+// pairAt is the two bytes at a place; a missing byte has the bit that continues a number.
 func pairAt(b []byte, at int) uint64 {
 	if at+1 < len(b) {
 		return uint64(binary.LittleEndian.Uint16(b[at:]))

@@ -11,20 +11,20 @@ const (
 	StatusOK       uint8 = iota
 	StatusRefused        // the request is wrong; repeating it won't help
 	StatusMismatch       // the other side builds another model or strategy
-	StatusNotReady       // come back later
+	StatusNotReady       // try again later
 	StatusStale          // from a life or round that is over
 	StatusFailed         // the job has failed; the text says why
-	// a server's weights are lost, or a worker's place in the rounds: going on is from the last checkpoint
+	// a server's weights are lost, or a worker's place in the rounds: the job goes on from the last checkpoint
 	StatusBack
-	StatusAgain   // of a message in pieces: begin again with the first
-	StatusDamaged // the request is not as it was sent: send it again
+	StatusAgain   // for a message in pieces: begin again with the first
+	StatusDamaged // the request was damaged: send it again
 	StatusMissing // as StatusFailed: a worker has not joined in time
-	// between servers: another process has the sender's place, with its journal
+	// between servers: another process has taken the sender's place, with its journal
 	StatusReplaced
-	StatusBusy // of a reader: enough was read for now
+	StatusBusy // for a reader: enough was read for now
 )
 
-// What a [Refusal] is, for errors.Is.
+// The errors that a [Refusal] wraps.
 var (
 	ErrRefused  = errors.New("request refused")
 	ErrMismatch = errors.New("worker and server differ")
@@ -38,11 +38,11 @@ var (
 	ErrReplaced = errors.New("another process has this server's place, with its journal")
 )
 
-// Refusal is a server's answer that it did not do what a request asked.
+// Refusal is a server's answer that a request was not executed.
 type Refusal struct {
 	Status uint8
 	Text   string
-	// Retry is after how long it is worth to come again, with StatusBusy.
+	// Retry is the time after which to try again, with StatusBusy.
 	Retry time.Duration
 }
 
@@ -53,7 +53,7 @@ func Refuse(status uint8, format string, args ...any) *Refusal {
 
 func (r *Refusal) Error() string { return r.Text }
 
-// Unwrap gives the sentinel of the refusal's status.
+// Unwrap returns the error of the refusal's status.
 func (r *Refusal) Unwrap() error {
 	switch r.Status {
 	case StatusMismatch:
@@ -80,7 +80,7 @@ func (r *Refusal) Unwrap() error {
 	return ErrRefused
 }
 
-// Refusal is the refusal that a reply carries, nil if it is none.
+// Refusal is the refusal in a reply, nil if it is none.
 func (f *Frame) Refusal() error {
 	if f.Status == StatusOK {
 		return nil

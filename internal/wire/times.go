@@ -6,10 +6,10 @@ import (
 	"github.com/gofleet/gofleet/internal/count"
 )
 
-// OpOf is the op of a frame that this build has made.
+// OpOf is the op of a frame that this build has built.
 func OpOf(frame []byte) Op { return Op(frame[5]) }
 
-// Times are how long requests take, by op.
+// Times makes histograms of the durations of requests, by op.
 func Times() []*count.Histogram {
 	times := make([]*count.Histogram, opEnd)
 	for op := range times {
@@ -19,7 +19,7 @@ func Times() []*count.Histogram {
 	return times
 }
 
-// Took are the times in seconds of ops that there were, by their names.
+// Took returns the durations in seconds by the names of the ops, without ops that did not occur.
 func Took(times []*count.Histogram) map[string]count.Distribution {
 	took := map[string]count.Distribution{}
 	for op, h := range times {

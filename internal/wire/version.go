@@ -1,10 +1,11 @@
 package wire
 
-// Versions of a server's dense weights count its updates. A process that takes a server's place goes on above all
-// versions of the one before, at a multiple of Incarnation: what it has may be the same updates in another order.
+// Incarnation separates the versions of two processes. Versions of a server's dense weights count its updates; a
+// process that takes a server's place begins above all versions of the one before, at a multiple of Incarnation, since
+// it may have the same updates in another order.
 const Incarnation = 1 << 32
 
-// Between is how many updates lie between two versions, which is not known of versions of two processes.
+// Between is the number of updates between two versions; known is false if they are of two processes.
 func Between(from, to uint64) (updates int64, known bool) {
 	if to < from || from/Incarnation != to/Incarnation {
 		return 0, false
