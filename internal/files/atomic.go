@@ -9,10 +9,10 @@ import (
 	"os"
 )
 
-// TempSuffix ends the names of files that are being written. They begin with a dot and the name that is to be theirs.
+// TempSuffix ends the names of files that are being written. Their names begin with a dot and the file's final name.
 const TempSuffix = ".tmp"
 
-// File is a file in the making.
+// File is a file that is being written.
 type File struct {
 	*bufio.Writer
 	on      FS
@@ -20,15 +20,15 @@ type File struct {
 	tmp     Temp
 	sum     *Hash
 	size    int64
-	settled bool  // in a store, under its name
-	sent    int64 // of these the system was told to begin to write
+	settled bool  // in a store, under its final name, after Settle
+	sent    int64 // bytes that the system was told to begin to write
 }
 
-// early is after how many bytes the system is told to write them, beside what is written to the file next: else all of
-// a large file waits for Sync.
+// early is after how many bytes the system is told to write them to the disk, while the file is written further.
+// Otherwise all of a large file would wait for Sync.
 const early = 8 << 20
 
-// Create begins a file of that name.
+// Create begins a file of that name. The caller calls Commit, Settle, Finish or Abandon.
 func Create(name string) (*File, error) { return CreateOn(On(context.Background(), name, OS{}), name) }
 
 // CreateOn is Create on a file system.
@@ -42,7 +42,7 @@ func CreateOn(on FS, name string) (*File, error) {
 	return f, nil
 }
 
-// large is from how many bytes on a piece is written as it is, behind what is buffered: it would be copied for nothing.
+// large is the size in bytes from which a piece is written without copying it into the buffer.
 const large = 1 << 16
 
 // Write implements [io.Writer].
@@ -56,7 +56,7 @@ func (f *File) Write(b []byte) (int, error) {
 	return counter{f}.Write(b)
 }
 
-// counter writes to the temporary file and keeps size and checksum.
+// counter writes to the temporary file and counts size and checksum.
 type counter struct{ f *File }
 
 func (c counter) Write(b []byte) (int, error) {
@@ -69,13 +69,13 @@ func (c counter) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// WriteAhead writes bytes to a place behind all that was written so far.
+// WriteAhead writes bytes at an offset behind everything written so far.
 func (f *File) WriteAhead(b []byte, at int64) error {
 	_, err := f.tmp.WriteAt(b, at)
 	return err
 }
 
-// Pass goes over the next n bytes, which WriteAhead has written.
+// Pass skips the next n bytes, which WriteAhead has written, and adds them to size and checksum.
 func (f *File) Pass(n int64) error {
 	if err := f.Flush(); err != nil {
 		return err
@@ -91,16 +91,16 @@ func (f *File) Pass(n int64) error {
 	return err
 }
 
-// Size is the number of bytes written so far, without the buffered ones.
+// Size returns the number of bytes written so far, without the buffered ones.
 func (f *File) Size() int64 { return f.size }
 
-// Sum is the checksum of these bytes.
+// Sum returns the checksum of these bytes.
 func (f *File) Sum() string { return f.sum.String() }
 
-// Temp is the name, without its directory, under which the file lies until it is committed.
+// Temp returns the file's temporary name, without its directory.
 func (f *File) Temp() string { return Base(f.tmp.Name()) }
 
-// Finish makes what was written durable under the temporary name, and ends the writing. A file that fails is removed.
+// Finish makes the file durable under its temporary name, and closes it. On an error the file is removed.
 func (f *File) Finish() error {
 	err := f.Flush()
 	if err == nil {
@@ -113,8 +113,8 @@ func (f *File) Finish() error {
 	return nil
 }
 
-// Settle makes what was written durable under a name of its own, and is that name, without its directory: the temporary
-// one, as Finish does, or in a store the one that it was created with.
+// Settle makes the file durable and returns its name, without its directory: the temporary name, as Finish does, or in
+// a store the final name.
 func (f *File) Settle() (name string, err error) {
 	if IsURL(f.name) {
 		err := f.Commit()
@@ -124,7 +124,7 @@ func (f *File) Settle() (name string, err error) {
 	return f.Temp(), f.Finish()
 }
 
-// Commit is Finish, and gives the file its name. A file that fails is removed.
+// Commit is Finish, and renames the file to its final name. On an error the file is removed.
 func (f *File) Commit() error {
 	if err := f.Finish(); err != nil {
 		return err
@@ -139,7 +139,7 @@ func (f *File) Commit() error {
 	return nil
 }
 
-// Abandon removes what was written. It is not for a file that Commit was called of.
+// Abandon removes the file. It must not be called after Commit.
 func (f *File) Abandon() {
 	if f.settled {
 		f.on.Remove(f.name)
@@ -149,7 +149,7 @@ func (f *File) Abandon() {
 	f.on.Remove(f.tmp.Name())
 }
 
-// Write writes a file that appears under its name whole and durable, or not at all.
+// Write writes a file that appears under its name complete and durable, or not at all.
 func Write(name string, write func(io.Writer) error) error {
 	return WriteOn(On(context.Background(), name, OS{}), name, write)
 }
@@ -167,7 +167,7 @@ func WriteOn(on FS, name string, write func(io.Writer) error) error {
 	return f.Commit()
 }
 
-// SyncDir makes renames in a directory durable. Systems that can't sync a directory do without.
+// SyncDir makes renames in a directory durable. On systems that can't sync a directory it does nothing.
 func SyncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {

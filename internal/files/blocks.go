@@ -10,32 +10,32 @@ import (
 
 const (
 	blockBytes = 1 << 20
-	runBlocks  = 4 // are asked for together where a reader goes on
+	runBlocks  = 4 // requested together for a reader that reads on
 )
 
-// blocks are what was read of a file of a store, on this machine: formats of columns ask for some bytes here and there,
-// and come back. No block is asked for twice. Readers wait for blocks that they want, and for no others.
+// blocks caches, on this machine, what was read of a file of a store: readers of columnar formats read some bytes here
+// and there, and come back. No block is requested twice. A reader waits only for the blocks that it needs.
 type blocks struct {
 	mu   sync.Mutex
-	kept *Scratch // with each block where it is in the file
+	kept *Scratch // with each block at its offset in the file
 	all  []block  // by number
 }
 
-// block is here, or comes, or is neither.
+// block is cached, or requested, or neither.
 type block struct {
 	here bool
-	by   *arrival // nil where nobody has asked for it
+	by   *arrival // nil if it is not requested
 }
 
-// arrival is what was asked for and comes.
+// arrival is a request for blocks.
 type arrival struct {
-	over   chan struct{} // closed when it has come, or failed to
+	over   chan struct{} // closed when it has ended
 	failed error
 }
 
 func (b block) asked() bool { return b.here || b.by != nil }
 
-// readAt is ReadAt by blocks.
+// readAt implements ReadAt for bytes behind the first headBytes, by blocks.
 func (f *remote) readAt(b []byte, at int64) (n int, err error) {
 	wanted := b[:min(int64(len(b)), f.info.Size-at)]
 	kept, err := f.keep(at, at+int64(len(wanted)))
@@ -48,8 +48,9 @@ func (f *remote) readAt(b []byte, at int64) (n int, err error) {
 	return n, err
 }
 
-// keep has a span of the file be here. Where a part costs the store what all before it does, all of it is. What nobody
-// has asked for is fetched, and then what others fetch is waited for, with their failure.
+// keep returns the cache when it holds a span of the file. If the store sends a file only from its start, so that a
+// part costs as much as all before it, the span is the whole file. keep first requests the blocks that no reader has
+// requested, then waits for blocks that other readers have requested, and returns their errors.
 func (f *remote) keep(from, to int64) (*Scratch, error) {
 	k := &f.blocks
 	k.mu.Lock()
@@ -85,8 +86,8 @@ func (f *remote) keep(from, to int64) (*Scratch, error) {
 	}
 }
 
-// run is up to where blocks from one on are asked for together: as far as they are wanted, and further where a reader
-// goes on. Locked.
+// run returns the end of the blocks that are requested together with block from: up to wanted, and further if the
+// reader reads on. mu is held.
 func (k *blocks) run(from, wanted int) (end int) {
 	if from > 0 && k.all[from-1].here {
 		wanted = max(wanted, from+runBlocks)
@@ -96,7 +97,7 @@ func (k *blocks) run(from, wanted int) (end int) {
 	return end
 }
 
-// fetch reads blocks from the store. The lock is held, but while they come.
+// fetch reads blocks from the store. The caller holds mu; fetch releases it during the transfer.
 func (f *remote) fetch(from, end int) error {
 	k, by := &f.blocks, &arrival{over: make(chan struct{})}
 	defer close(by.over)

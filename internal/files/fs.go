@@ -10,13 +10,14 @@ import (
 	"strings"
 )
 
-// FS is what writing takes of a file system. Tests have some that keep a record, and some that fail.
+// FS is the operations of a file system that writing needs. Tests have implementations that record calls, and some that
+// fail.
 type FS interface {
 	CreateTemp(dir, pattern string) (Temp, error)
 	Mkdir(dir string) error
 	Rename(from, to string) error
 	Remove(name string) error
-	// SyncDir makes what was done to names in a directory durable.
+	// SyncDir makes changes of names in a directory durable.
 	SyncDir(dir string) error
 }
 
@@ -33,7 +34,7 @@ type Temp interface {
 // OS is the file systems of this machine.
 type OS struct{}
 
-// CreateTemp implements [FS] as os.CreateTemp does, for a file that is as open as the process's umask allows.
+// CreateTemp implements [FS] as os.CreateTemp does, with the permissions that the process's umask allows.
 func (OS) CreateTemp(dir, pattern string) (Temp, error) {
 	before, after, _ := strings.Cut(pattern, "*")
 	for {
@@ -47,7 +48,7 @@ func (OS) CreateTemp(dir, pattern string) (Temp, error) {
 	}
 }
 
-// Mkdir implements [FS] for directories that are as open as the process's umask allows.
+// Mkdir implements [FS], with the permissions that the process's umask allows.
 func (OS) Mkdir(dir string) error { return os.Mkdir(dir, 0o777) }
 
 // Rename implements [FS] by os.Rename.
@@ -56,11 +57,11 @@ func (OS) Rename(from, to string) error { return os.Rename(from, to) }
 // Remove implements [FS] by os.Remove.
 func (OS) Remove(name string) error { return os.Remove(name) }
 
-// SyncDir implements [FS]. Systems that can't sync a directory do without.
+// SyncDir implements [FS]. On systems that can't sync a directory it does nothing.
 func (OS) SyncDir(dir string) error { return SyncDir(dir) }
 
-// MakeDir makes a directory and its missing parents, each durable where its parent may be read. A store has no
-// directories to make.
+// MakeDir makes a directory and its missing parents, each durable if its parent may be read. A store has no directories
+// to make.
 func MakeDir(on FS, dir string) error {
 	if IsURL(dir) {
 		return on.Mkdir(dir)

@@ -10,11 +10,11 @@ import (
 	"strings"
 )
 
-// scheme is how URLs begin. One letter is a drive.
+// scheme matches the beginning of a URL. A single letter is a Windows drive.
 var scheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]+:/`)
 
-// CheckLocal refuses a URL where the name of a file or directory of this machine is wanted: as a name it would be one
-// of a directory "hdfs:" or the like here, where it would be lost. The error does not say who refuses.
+// CheckLocal returns an error for a URL where the name of a file or directory of this machine is wanted: the file would
+// be written to a local directory such as "hdfs:" and be lost. The error does not name the caller.
 func CheckLocal(name string) error {
 	at := scheme.FindString(name)
 	switch {
@@ -27,7 +27,7 @@ func CheckLocal(name string) error {
 		"mount it (NFS, FUSE), or copy from and to a local directory", name)
 }
 
-// CheckWritable makes a directory, if there is none, and says why no file can be written into it.
+// CheckWritable makes a directory, if there is none, and returns an error if no file can be written into it.
 func CheckWritable(dir string) error {
 	if IsURL(dir) {
 		name := Join(dir, ".writable-"+rand.Text()[:10])
@@ -41,6 +41,6 @@ func CheckWritable(dir string) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.WriteString("x") // a file may be made where the disk is full
+	_, err = f.WriteString("x") // an empty file can be made on a full disk
 	return errors.Join(err, f.Close(), os.Remove(f.Name()))
 }

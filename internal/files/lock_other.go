@@ -7,5 +7,5 @@ import (
 	"os"
 )
 
-// TryLock locks a file for its opener here, which it can't on this system.
+// TryLock returns [errors.ErrUnsupported]: this system has no such locks.
 func TryLock(*os.File) (locked bool, err error) { return false, errors.ErrUnsupported }

@@ -7,9 +7,9 @@ import (
 	"syscall"
 )
 
-// TryLock locks a file for its opener here, until it is closed: also by the end of the process; locked is
-// false if another has it. An error says that the file system has no such locks, [errors.ErrUnsupported] that this
-// system has none. Across machines it depends on how a network file system is mounted.
+// TryLock locks a file until it is closed or the process ends; locked is false if another opener has the lock. An error
+// says that the file system has no such locks, [errors.ErrUnsupported] that this system has none. Whether the lock
+// reaches other machines depends on how a network file system is mounted.
 func TryLock(f *os.File) (locked bool, err error) {
 	for {
 		switch err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err {

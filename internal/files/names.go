@@ -11,17 +11,18 @@ import (
 	"github.com/gofleet/gofleet/fleet/store"
 )
 
-// ErrChanged says that a file of a store is not of the version that was named, or is there where none should be.
+// ErrChanged is the error of a write to a store whose condition does not hold: the file has another version, or exists
+// where it should be absent.
 var ErrChanged = store.ErrChanged
 
-// url is how names begin that are in a store.
+// url matches the beginning of names in a store.
 var url = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]+://`)
 
-// IsURL says whether a name is in a store, and not on this machine.
+// IsURL reports whether a name is in a store, and not on this machine.
 func IsURL(name string) bool { return url.MatchString(name) }
 
-// Check refuses the name of a file or directory that is neither of this machine nor of a store that is mounted. The
-// error does not say who refuses.
+// Check returns an error for a name that is neither of this machine nor in a mounted store. The error does not name the
+// caller.
 func Check(name string) error {
 	if err := CheckLocal(name); err == nil || !IsURL(name) || strings.EqualFold(url.FindString(name), "file://") {
 		return err
@@ -30,7 +31,8 @@ func Check(name string) error {
 	return err
 }
 
-// Beat is how often a job that holds a directory of a store says so there; 0 where the store says nothing.
+// Beat returns the interval at which a job that holds a directory of a store renews its lease there; 0 if the store
+// sets none.
 func Beat(name string) time.Duration {
 	s, _, err := store.Of(name)
 	if err != nil {
@@ -39,7 +41,7 @@ func Beat(name string) time.Duration {
 	return store.CostsOf(s).Beat
 }
 
-// parts are what a URL begins with and the name in its store; before is empty for a name of this machine.
+// parts splits a URL into its beginning and the name in its store; before is empty for a name of this machine.
 func parts(name string) (before, rest string) {
 	before = url.FindString(name)
 	return before, name[len(before):]
@@ -89,8 +91,8 @@ func Abs(name string) (string, error) {
 	return filepath.Abs(name)
 }
 
-// Match is the files that a pattern names, in the order of their names: of this machine by filepath.Glob, of a store
-// where only what follows the last slash is a pattern. A name that is no pattern is itself.
+// Match returns the files that match a pattern, by name: on this machine by filepath.Glob; in a store, where only the
+// last element may be a pattern. A name without a pattern matches itself.
 func Match(pattern string) ([]string, error) {
 	if !IsURL(pattern) {
 		return filepath.Glob(pattern)

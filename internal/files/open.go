@@ -8,10 +8,10 @@ import (
 	"os"
 )
 
-// Open opens a file of a store, or one of this machine that must be a regular file, or a link to one.
+// Open opens a file of a store, or a file of this machine, which must be a regular file or a link to one.
 func Open(name string) (Reading, error) { return open(context.Background(), name) }
 
-// open is Open of a file whose reading ctx ends, if it is in a store.
+// open is Open with a context, which ends reads of a file in a store.
 func open(ctx context.Context, name string) (Reading, error) {
 	if IsURL(name) {
 		f, err := openRemote(ctx, name)
@@ -27,8 +27,8 @@ func open(ctx context.Context, name string) (Reading, error) {
 	return f, nil
 }
 
-// OpenLocal opens a file of this machine that must be a regular one, or a link to one. To open a pipe would wait for
-// its writer, and a device is read without an end.
+// OpenLocal opens a file of this machine, which must be a regular file or a link to one. Opening a pipe would wait for
+// its writer, and reading a device would not end.
 func OpenLocal(name string) (*os.File, error) {
 	st, err := os.Stat(name)
 	if err != nil {
@@ -47,8 +47,8 @@ func ReadFile(name string) ([]byte, error) {
 	return data, err
 }
 
-// Unreadable says that an error is a file system's that has not said what it has: what is there may be whole, and must
-// stay. That there is no file of a name is no such error.
+// Unreadable reports whether an error is a file system's that leaves open what a file holds: the file may be complete,
+// and must not be removed. That a file does not exist is no such error.
 func Unreadable(err error) bool {
 	var path *fs.PathError
 	var link *os.LinkError

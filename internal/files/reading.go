@@ -14,7 +14,7 @@ import (
 	"github.com/gofleet/gofleet/internal/awake"
 )
 
-// Reading is a file that is open for reading: an *os.File, or one of a store.
+// Reading is a file that is open for reading: an *os.File, or a file of a store.
 type Reading interface {
 	io.Reader
 	io.ReaderAt
@@ -22,23 +22,23 @@ type Reading interface {
 	Stat() (fs.FileInfo, error)
 }
 
-// remote is a file of a store: all that is read is of the version that it had when it was opened.
+// remote is an open file of a store. All reads are of the version that it had when it was opened.
 type remote struct {
-	ctx  context.Context // of what is read
+	ctx  context.Context // of reads
 	name string          // the URL
 	path string          // in the store
 	in   store.Store
 	info store.Info
-	at   int64 // where Read goes on
+	at   int64 // the offset of the next Read
 
-	whole *Scratch // all of it, once Sealed.Open has read it
+	whole *Scratch // a copy of the whole file, once Sealed.Open has made it
 
 	mu     sync.Mutex
-	head   []byte // its first bytes, since heads are read in small pieces
-	blocks blocks // where it is read behind them
+	head   []byte // its first bytes, since headers are read in small pieces
+	blocks blocks // the rest
 }
 
-// openRemote finds a file in its store, and reads nothing.
+// openRemote opens a file of a store without reading from it.
 func openRemote(ctx context.Context, name string) (*remote, error) {
 	in, path, err := store.Of(name)
 	if err != nil {
@@ -63,7 +63,7 @@ func (f *remote) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// headBytes is about what the heads of files take.
+// headBytes is about the size of files' headers.
 const headBytes = 64 << 10
 
 // ReadAt implements io.ReaderAt.
@@ -87,7 +87,7 @@ func (f *remote) ReadAt(b []byte, at int64) (int, error) {
 	return f.readAt(b, at)
 }
 
-// peek is the first bytes, read once.
+// peek returns the first headBytes, which it reads once.
 func (f *remote) peek() ([]byte, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -123,10 +123,10 @@ func (f *remote) Close() (err error) {
 	return err
 }
 
-// attempts is how often in a row a part of a file is asked for before reading it fails.
+// attempts is how many times in a row a part of a file is requested before reading it fails.
 const attempts = 5
 
-// puller reads a span of a file in its order. What breaks off goes on from the byte where it did.
+// puller reads a span of a file in order. After a failure it continues at the byte where it stopped.
 type puller struct {
 	file    *remote
 	ctx     context.Context
@@ -159,7 +159,7 @@ func (p *puller) Read(b []byte) (int, error) {
 	return 0, io.EOF
 }
 
-// read is one attempt, which ends where nothing comes.
+// read makes one attempt, which fails if the store sends nothing for its patience.
 func (p *puller) read(b []byte) (n int, err error) {
 	if p.body == nil {
 		p.life, p.cancel = context.WithCancelCause(p.ctx)
@@ -183,7 +183,7 @@ func (p *puller) read(b []byte) (n int, err error) {
 	return n, err
 }
 
-// failed is nil where another attempt is made, after a while.
+// failed waits and returns nil if another attempt is to be made, else it returns the error.
 func (p *puller) failed(err error) error {
 	if errors.Is(err, io.EOF) {
 		if p.at >= p.end {
@@ -207,7 +207,7 @@ func (p *puller) failed(err error) error {
 	return &fs.PathError{Op: "read", Path: p.file.name, Err: err}
 }
 
-// Close ends the attempt that is under way.
+// Close ends the attempt under way.
 func (p *puller) Close() {
 	if p.cancel != nil {
 		p.cancel(nil)
@@ -219,14 +219,13 @@ func (p *puller) Close() {
 	}
 }
 
-// Scratch is a file of this machine that is there as long as it is open, in the directory for such files
-// (see os.TempDir).
+// Scratch is a temporary file of this machine, in os.TempDir, which exists as long as it is open.
 type Scratch struct {
 	*os.File
-	stays bool // until Close, since an open file can't be removed here
+	stays bool // Close removes it, since this system can't remove an open file
 }
 
-// NewScratch makes one.
+// NewScratch makes a temporary file.
 func NewScratch() (*Scratch, error) {
 	f, err := os.CreateTemp("", "gofleet-*.scratch")
 	if err != nil {

@@ -15,13 +15,14 @@ import (
 	"github.com/gofleet/gofleet/fleet/store"
 )
 
-// patience is how long a store may take for one answer, and for each part of a file to come.
+// patience is how long a store may take for one answer, and for each part of a file.
 var patience = time.Minute
 
-// patienceWith is that with a store.
+// patienceWith returns the patience with a store.
 func patienceWith(s store.Store) time.Duration { return cmp.Or(store.CostsOf(s).Answer, patience) }
 
-// ask has a store do one thing, within a time that is longer by so much. The error is an fs.PathError, as a disk's is.
+// ask makes one request to a store, with a time limit of its patience plus longer. The error is an *fs.PathError, like
+// that of a disk.
 func ask[T any](ctx context.Context, op, name string, longer time.Duration,
 	do func(ctx context.Context, s store.Store, path string) (T, error)) (T, error) {
 	s, path, err := store.Of(name)
@@ -42,7 +43,7 @@ func ask[T any](ctx context.Context, op, name string, longer time.Duration,
 	return got, nil
 }
 
-// info is what a store knows of a file, as package fs has it.
+// info is a store's description of a file, as an fs.FileInfo.
 type info struct{ store.Info }
 
 func (i info) Name() string       { return i.Info.Name }
@@ -58,7 +59,7 @@ func (i info) Mode() fs.FileMode {
 	return 0o666
 }
 
-// Stat is os.Stat, for URLs too. A directory in a store was modified when the last of its files was.
+// Stat is os.Stat, for URLs too. The modification time of a store's directory is the latest of its files.
 func Stat(name string) (fs.FileInfo, error) {
 	if !IsURL(name) {
 		return os.Stat(name)
@@ -76,7 +77,7 @@ func stat(ctx context.Context, name string) (store.Info, error) {
 	})
 }
 
-// statDir is Stat of what is no file, or none.
+// statDir is Stat of a name that is not a file: of a directory, or the error none if nothing is in it.
 func statDir(name string, none error) (fs.FileInfo, error) {
 	all, err := list(name)
 	if err != nil {
@@ -94,7 +95,8 @@ func statDir(name string, none error) (fs.FileInfo, error) {
 	return info{dir}, nil
 }
 
-// Exists says whether there is a file of a name, a link to none included. An error says that it is not known.
+// Exists reports whether a file of a name exists; a link counts even if its target does not exist. An error says that
+// it could not find out.
 func Exists(name string) (bool, error) {
 	var err error
 	if IsURL(name) {
@@ -108,7 +110,7 @@ func Exists(name string) (bool, error) {
 	return err == nil, err
 }
 
-// ReadDir is os.ReadDir, for URLs too: a directory of a store in which nothing lies is none.
+// ReadDir is os.ReadDir, for URLs too. A directory of a store without files does not exist.
 func ReadDir(name string) ([]fs.DirEntry, error) {
 	if !IsURL(name) {
 		return os.ReadDir(name)
@@ -124,7 +126,7 @@ func ReadDir(name string) ([]fs.DirEntry, error) {
 	return entries, err
 }
 
-// list is what lies in a directory of a store, by name.
+// list returns the entries of a store's directory, by name.
 func list(name string) ([]store.Info, error) {
 	all, err := ask(context.Background(), "list", name, 0,
 		func(ctx context.Context, s store.Store, path string) ([]store.Info, error) { return s.List(ctx, path) })
@@ -132,7 +134,7 @@ func list(name string) ([]store.Info, error) {
 	return all, err
 }
 
-// MakeDirs is os.MkdirAll; a store's directories are there as soon as anything is in them.
+// MakeDirs is os.MkdirAll. A store's directories exist as soon as a file is in them.
 func MakeDirs(dir string) error {
 	if IsURL(dir) {
 		return Check(dir)
@@ -140,11 +142,11 @@ func MakeDirs(dir string) error {
 	return os.MkdirAll(dir, 0o777)
 }
 
-// Remove is os.Remove, for URLs too. Of a file of a store that is not there it is no error.
+// Remove is os.Remove, for URLs too. For a file of a store that does not exist it returns nil.
 func Remove(name string) error { return On(context.Background(), name, OS{}).Remove(name) }
 
-// ReadVersion is ReadFile with the version of a file in a store, which Publish can be given; it is empty of a file of
-// this machine.
+// ReadVersion is ReadFile, and returns the version of a file in a store, for Publish; the version of a file of this
+// machine is empty.
 func ReadVersion(ctx context.Context, name string) (data []byte, version string, err error) {
 	for range attempts {
 		f, err := open(ctx, name)

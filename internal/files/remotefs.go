@@ -13,8 +13,7 @@ import (
 	"github.com/gofleet/gofleet/fleet/store"
 )
 
-// On is the file system that a name lies on: local, or one over the store of a URL. What is written there ends
-// with ctx.
+// On returns the file system of a name: local, or one over the store of a URL, whose writes end with ctx.
 func On(ctx context.Context, name string, local FS) FS {
 	if IsURL(name) {
 		return remoteFS{ctx}
@@ -22,14 +21,14 @@ func On(ctx context.Context, name string, local FS) FS {
 	return local
 }
 
-// remoteFS is an [FS] over stores. A temporary file lies on this machine and is nowhere else: its renaming puts it into
-// the store, whole and durable, so that there are no directories to sync.
+// remoteFS is an [FS] over stores. A temporary file is on this machine only: Rename sends it to the store, complete and
+// durable. So there are no directories to sync.
 type remoteFS struct{ ctx context.Context }
 
-// drafts are the temporary files, by their URLs.
+// drafts holds the temporary files, by their URLs.
 var drafts sync.Map
 
-// draft is one.
+// draft is a temporary file.
 type draft struct {
 	*Scratch
 	name string
@@ -37,10 +36,10 @@ type draft struct {
 
 func (d *draft) Name() string { return d.name }
 
-// Sync implements [Temp]: the file need not outlive this machine.
+// Sync implements [Temp]. It does nothing, since the file need not survive this machine.
 func (d *draft) Sync() error { return nil }
 
-// Close implements [Temp]: the file is there until it is renamed or removed.
+// Close implements [Temp]. The file exists until it is renamed or removed.
 func (d *draft) Close() error { return nil }
 
 // CreateTemp implements [FS].
@@ -58,13 +57,13 @@ func (remoteFS) CreateTemp(dir, pattern string) (Temp, error) {
 	return d, nil
 }
 
-// Mkdir implements [FS]: a directory is there when something is in it.
+// Mkdir implements [FS]. A directory exists when a file is in it.
 func (remoteFS) Mkdir(dir string) error { return Check(dir) }
 
 // SyncDir implements [FS].
 func (remoteFS) SyncDir(string) error { return nil }
 
-// Rename implements [FS] for temporary files, and small others: these are there under both names for a moment.
+// Rename implements [FS] for temporary files, and for small files of a store, which have both names for a moment.
 func (on remoteFS) Rename(from, to string) error {
 	if d, is := drafts.Load(from); is {
 		d := d.(*draft)
@@ -102,10 +101,10 @@ func sectionOf(data []byte) *io.SectionReader {
 	return io.NewSectionReader(bytes.NewReader(data), 0, int64(len(data)))
 }
 
-// leastRate is how many bytes a second a store must take, beside its patience.
+// leastRate is the bytes a second that a store must accept, after its patience.
 const leastRate = 256 << 10
 
-// put gives a file of a store new content.
+// put writes a file of a store.
 func put(ctx context.Context, name string, content *io.SectionReader, c store.Condition) (version string, err error) {
 	longer := time.Duration(content.Size()/leastRate) * time.Second
 	return ask(ctx, "write", name, longer, func(ctx context.Context, s store.Store, path string) (string, error) {
@@ -113,9 +112,9 @@ func put(ctx context.Context, name string, content *io.SectionReader, c store.Co
 	})
 }
 
-// Publish makes data the file of that name, whole and durable or not at all. In a store it must be there as
-// ReadVersion has found it, of that version or absent: else the error wraps [ErrChanged]. A file of this machine,
-// which has no versions, is replaced.
+// Publish writes data to the file of that name, complete and durable or not at all. A file in a store must still have
+// the version from ReadVersion, or be absent if that is empty: else the error wraps [ErrChanged]. A file of this
+// machine, which has no version, is replaced.
 func Publish(ctx context.Context, local FS, name, version string, data []byte) (now string, err error) {
 	if IsURL(name) {
 		return put(ctx, name, sectionOf(data), store.Condition{Absent: version == "", Version: version})

@@ -10,20 +10,20 @@ import (
 	"slices"
 )
 
-// Sealed is a file as a record names it: what makes a checkpoint's parts, and the files of a saved model, whole or
-// refused.
+// Sealed is a file's size and checksum in a record, by which a checkpoint's parts and the files of a saved model are
+// verified.
 type Sealed struct {
 	Bytes int64
 	Sum   string
-	// In is the record, for messages.
+	// In names the record in errors.
 	In string
 }
 
-// ErrUnlike says that a file is not what a record says.
+// ErrUnlike is the error of a file that differs from its record.
 var ErrUnlike = errors.New("not what was saved")
 
-// Open opens a file and reads it to see that it is what was saved. One in a store is read once: what is read of it
-// afterwards comes from a copy on this machine.
+// Open opens a file and verifies it by reading all of it. A file in a store is read once: later reads come from a copy
+// on this machine.
 func (s Sealed) Open(ctx context.Context, name string) (Reading, error) {
 	f, err := Open(name)
 	if err != nil {
@@ -47,7 +47,7 @@ func (s Sealed) Open(ctx context.Context, name string) (Reading, error) {
 	return f, nil
 }
 
-// Check is Open of a file that nothing else is read of.
+// Check verifies a file without leaving it open.
 func (s Sealed) Check(ctx context.Context, name string) error {
 	f, err := Open(name)
 	if err != nil {
@@ -63,8 +63,8 @@ func (s Sealed) Check(ctx context.Context, name string) error {
 	return s.check(ctx, f, from)
 }
 
-// Sign gives a record, which sum is a field of, its checksum: that of its JSON without spaces, where sum is empty. text
-// is the record as it is to lie there.
+// Sign sets sum, a field of record, to the checksum of the record's JSON without spaces and with an empty sum. text is
+// the record's JSON to be written.
 func Sign(record any, sum *string) (text []byte, err error) {
 	*sum = ""
 	data, err := json.Marshal(record)
@@ -76,8 +76,8 @@ func Sign(record any, sum *string) (text []byte, err error) {
 	return append(text, '\n'), err
 }
 
-// SumOfRecord is the checksum of a record as it lies there, in which sum stands: what a later version has written
-// beside the rest is in it too. It is empty of what is no record.
+// SumOfRecord returns the checksum of a record's text, in which sum is its checksum field. It covers fields that a
+// later version has added. It is empty if text is not a record with that sum.
 func SumOfRecord(text []byte, sum string) string {
 	var b bytes.Buffer
 	if json.Compact(&b, text) != nil {
@@ -90,7 +90,7 @@ func SumOfRecord(text []byte, sum string) string {
 	return SumOf(slices.Delete(b.Bytes(), at, at+len(sum)))
 }
 
-// check compares a file with the record; all of its bytes come from a reader.
+// check compares a file's size, and the checksum of the bytes of from, with the record.
 func (s Sealed) check(ctx context.Context, f Reading, from io.Reader) error {
 	st, err := f.Stat()
 	if err != nil {

@@ -1,11 +1,11 @@
 package files
 
-// State is a file as it was found.
+// State is the result of examining a file.
 type State struct {
-	// Name is without its directory.
+	// Name is the file's name, without its directory.
 	Name string
-	// Bytes is the size that it was written with.
+	// Bytes is the size with which it was written.
 	Bytes int64
-	// Err is what is wrong with it, nil if it is whole.
+	// Err is what is wrong with the file, nil if it is complete.
 	Err error
 }

@@ -11,7 +11,7 @@ const (
 	aheadPieces = 16
 )
 
-// ahead reads a file of a store from its beginning, some pieces ahead of its reader.
+// ahead reads a file of a store from start to end, some pieces ahead of its reader.
 type ahead struct {
 	cancel context.CancelFunc
 	ended  sync.WaitGroup
@@ -21,13 +21,13 @@ type ahead struct {
 	rest   []byte // of now
 }
 
-// piece is what was read together.
+// piece is the result of one read.
 type piece struct {
 	bytes []byte
-	err   error // behind them
+	err   error // after these bytes
 }
 
-// OpenStream opens a file of a store to be read from its beginning to its end, which ctx ends.
+// OpenStream opens a file of a store for reading from start to end. ctx ends the reads.
 func OpenStream(ctx context.Context, name string) (io.ReadCloser, error) {
 	f, err := openRemote(ctx, name)
 	if err != nil {
@@ -48,7 +48,7 @@ func (f *remote) stream(ctx context.Context) *ahead {
 	return a
 }
 
-// run reads until the end, an error, or Close.
+// run reads until the end of the file, an error, or Close.
 func (a *ahead) run(ctx context.Context, p *puller) {
 	defer p.Close()
 	for {
@@ -58,7 +58,7 @@ func (a *ahead) run(ctx context.Context, p *puller) {
 			if err == io.ErrUnexpectedEOF {
 				err = io.EOF
 			}
-			a.full <- piece{b[:n], err} // which has room for all
+			a.full <- piece{b[:n], err} // full has room for all pieces
 			if err != nil {
 				return
 			}
@@ -86,7 +86,7 @@ func (a *ahead) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// Close ends the reading.
+// Close stops reading and waits for the goroutine.
 func (a *ahead) Close() error {
 	a.cancel()
 	a.ended.Wait()
