@@ -40,6 +40,20 @@ func TestADeadModelIsTold(t *testing.T) {
 		"means of batches": {func(x, y *nn.Node) *nn.Node {
 			return nn.SquareError(nn.Mean(nn.Linear(x, 1, nn.LinearOptions{})), nn.Mean(y))
 		}, 0.5, 1, 0.1, 200, ""},
+		"a dead task of two": {func(x, y *nn.Node) *nn.Node {
+			h := nn.Linear(x, 4, nn.LinearOptions{Act: nn.ReLU, Init: optimizer.Constant{Value: -1}})
+			alive, dead := nn.Linear(x, 1, nn.LinearOptions{Act: nn.Sigmoid}), nn.Linear(h, 1, nn.LinearOptions{Act: nn.Sigmoid})
+			return nn.Add(nn.Mean(nn.BinaryCrossEntropy(alive, y)), nn.Mean(nn.BinaryCrossEntropy(dead, y)))
+		}, 0.5, 1, 1e-3, 200, "all alike"},
+		"a task of two that is certain and right": {func(x, y *nn.Node) *nn.Node {
+			unsure := nn.Linear(x, 1, nn.LinearOptions{Act: nn.Sigmoid})
+			sure := nn.Sigmoid(nn.Add(nn.Scale(y, 80, -40), nn.Scale(unsure, 0, 0)))
+			return nn.Add(nn.Mean(nn.BinaryCrossEntropy(sure, y)), nn.Mean(nn.BinaryCrossEntropy(unsure, y)))
+		}, 0.5, 1, 1e-3, 200, ""},
+		"a class that no row has": {func(x, y *nn.Node) *nn.Node {
+			p := nn.Softmax(nn.Concat(nn.Linear(x, 2, nn.LinearOptions{}), nn.Scale(x, 0, -40)))
+			return nn.Mean(nn.CrossEntropy(p, nn.Cast(y, nn.Int64)))
+		}, 0.5, 1, 1e-3, 200, ""},
 		"few rows": {func(x, y *nn.Node) *nn.Node {
 			return nn.Mean(nn.SquareError(nn.Linear(nn.Scale(x, 0, 0), 1, nn.LinearOptions{}), y))
 		}, 0.5, 1, 0.1, 40, ""},

@@ -59,17 +59,14 @@ func measurable(n *nn.Node) error {
 	return fmt.Errorf("%v, is no metric that counts over batches and has not one element: take its nn.Mean", n)
 }
 
-// measure is the sums of nodes over rows, one node after the other, and the spread of what a node predicts, if
-// it is not nil. Tallies see the rows too.
-func measure(ctx context.Context, exe *nn.Executor, rows *dataset.Dataset, nodes []*nn.Node, pred *nn.Node,
+// measure is the sums of nodes over rows, one node after the other, and the spreads of what nodes predict. Tallies see
+// the rows too.
+func measure(ctx context.Context, exe *nn.Executor, rows *dataset.Dataset, nodes, preds []*nn.Node,
 	tallies []*verdict.Tally) (sums []float64, err error) {
 	exe.ResetMetrics()
-	fetch, apart := slices.Clone(nodes), check.Spread{}
+	fetch, apart := slices.Concat(nodes, preds), make([]check.Spread, len(preds))
 	for _, t := range tallies {
 		fetch = append(fetch, t.Fetch()...)
-	}
-	if pred != nil {
-		fetch = append(fetch, pred)
 	}
 	totals := make([][2]float64, len(nodes)) // and weights, of nodes that are no metrics
 	for batch, err := range rows.MayBeEmpty().Prefetch(2).BatchesContext(ctx, testBatch) {
@@ -80,10 +77,10 @@ func measure(ctx context.Context, exe *nn.Executor, rows *dataset.Dataset, nodes
 		if err != nil {
 			return nil, err
 		}
-		if pred != nil {
-			apart.See(pred, out[len(out)-1].Float32s(), exe.Examples())
+		for i, pred := range preds {
+			apart[i].See(pred, out[len(nodes)+i].Float32s(), exe.Examples())
 		}
-		at := len(nodes)
+		at := len(nodes) + len(preds)
 		for _, t := range tallies {
 			n := len(t.Fetch())
 			t.See(out[at : at+n])
@@ -107,8 +104,8 @@ func measure(ctx context.Context, exe *nn.Executor, rows *dataset.Dataset, nodes
 		}
 		sums = append(sums, s...)
 	}
-	if pred != nil {
-		sums = append(sums, apart[:]...)
+	for _, s := range apart {
+		sums = append(sums, s[:]...)
 	}
 	return sums, nil
 }

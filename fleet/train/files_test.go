@@ -3,6 +3,7 @@ package train_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -110,6 +111,47 @@ func TestTestRowsThatAreTrainedOn(t *testing.T) {
 		}
 		if n := strings.Count(log.String(), "trained on and tested on"); n != warns {
 			t.Errorf("%s: %d warnings, want %d", test, n, warns)
+		}
+	}
+}
+
+// TestTestRowsThatAreTheTrainingRows: that rows are both is said once of all workers, also where a copy of the file has
+// another name, and not of rows that are others, or that were told by their file.
+func TestTestRowsThatAreTheTrainingRows(t *testing.T) {
+	// Serial: it takes over the process's log.
+	dir, text := t.TempDir(), "x,y\n"+strings.Repeat("0.5,1\n-0.5,0\n-0.7,0\n", 20)
+	file, copied := filepath.Join(dir, "rows.csv"), filepath.Join(dir, "copied.csv")
+	if err := errors.Join(os.WriteFile(file, []byte(text), 0o600), os.WriteFile(copied, []byte(text), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	format := dataset.CSV{Schema: []dataset.CSVColumn{{Column: dataset.Floats("x")}, {Column: dataset.Floats("y")}}}
+	rows := points(40)
+	both := func(rows, test *dataset.Dataset) func(context.Context) (_, _ *dataset.Dataset, err error) {
+		return func(context.Context) (_, _ *dataset.Dataset, err error) { return rows, test, nil }
+	}
+	for name, c := range map[string]struct {
+		of   func(j *train.Job)
+		want int
+	}{
+		"the file": {func(j *train.Job) { j.Files = train.Files{Format: format, Paths: []string{file}, Test: []string{file}} }, 0},
+		"a copy": {func(j *train.Job) {
+			j.Files = train.Files{Format: format, Paths: []string{file}, Test: []string{copied}}
+		}, 1},
+		"a part":     {func(j *train.Job) { j.Files = train.Files{Format: format, Paths: []string{file}} }, 0},
+		"one set":    {func(j *train.Job) { j.Data = both(rows, rows) }, 1},
+		"others":     {func(j *train.Job) { j.Data = both(rows.Take(25), rows.Skip(25)) }, 0},
+		"of workers": {func(j *train.Job) { j.Data, j.Sharded = both(rows, rows), true }, 1},
+	} {
+		said := logged(t, func() {
+			play(t, 0, 2, func() train.Job {
+				j := job(train.Options{Batch: 4})
+				j.Data = nil
+				c.of(&j)
+				return j
+			})
+		})
+		if n := strings.Count(said, "the test rows are the rows to train on"); n != c.want {
+			t.Errorf("%s: %d warnings, want %d: %s", name, n, c.want, said)
 		}
 	}
 }

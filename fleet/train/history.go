@@ -17,7 +17,7 @@ func (r *Run) evaluate(ctx context.Context, so nn.TrainResult, end bool) error {
 		sums := []float64{float64(so.Samples), float64(so.Passed + r.past.extra), so.Loss * so.Weight, so.Weight}
 		if r.tests.rows != nil {
 			own, err := measure(ctx, r.tests.exe, r.tests.share(r.others.place, r.others.beside), r.tests.nodes(),
-				r.Job.Loss.Prediction(), tallies)
+				r.tests.predictions(), tallies)
 			if err != nil {
 				return err
 			}

@@ -3,6 +3,7 @@ package train
 import (
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 
 	"github.com/gofleet/gofleet/dataset"
@@ -141,19 +142,40 @@ func (t *tests) warnUnmeasured(e Evaluation) {
 	}
 }
 
-// warnDead says once that the model predicts without regard to the rows.
-func (t *tests) warnDead(words []word, e Evaluation) {
-	pred := t.job.Loss.Prediction()
-	if pred == nil || t.rows == nil || t.dead {
-		return
+// predictions are what the loss compares with labels: of several tasks, those of classes.
+func (t *tests) predictions() (all []*nn.Node) {
+	if pred := t.job.Loss.Prediction(); pred != nil {
+		return []*nn.Node{pred}
 	}
-	var s check.Spread
-	for _, w := range words {
-		if n := len(w.Sums); w.Kind == measures && n >= len(s) {
-			s.Add(w.Sums[n-len(s):])
+	for _, c := range verdict.Of(t.job.Loss) {
+		if !slices.Contains(all, c.Pred) {
+			all = append(all, c.Pred)
 		}
 	}
-	if how := s.Dead(e.Values[EvalLoss]); how != "" {
+	return all
+}
+
+// warnDead says once that the model predicts without regard to the rows. Chances of one task may be all 0 or 1 and
+// right while the loss is another's.
+func (t *tests) warnDead(words []word, e Evaluation) {
+	preds, certain := t.predictions(), 0
+	for i, pred := range preds {
+		if t.rows == nil || t.dead {
+			return
+		}
+		var s check.Spread
+		for _, w := range words {
+			if at := len(w.Sums) - (len(preds)-i)*len(s); w.Kind == measures && at >= 0 {
+				s.Add(w.Sums[at : at+len(s)])
+			}
+		}
+		how := s.Dead(e.Values[EvalLoss])
+		if how == check.Certain {
+			certain++
+		}
+		if how == "" || how == check.Certain && certain < len(preds) {
+			continue
+		}
 		t.dead = true
 		slog.Warn("train: the model predicts the same whatever it is fed, so that it learns nothing more: most often "+
 			"numbers are fed as they are (Scale or Standardize them, or begin with nn.BatchNorm), or the learning "+

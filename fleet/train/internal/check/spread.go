@@ -6,9 +6,10 @@ import (
 	"github.com/gofleet/gofleet/nn"
 )
 
-// Spread is how far a model's predictions for some rows lie apart, by the last number of each, in sums that add up over
-// workers: the rows, the predictions, their squares, and how many are as good as 0 or 1.
-type Spread [4]float64
+// Spread is how far a model's predictions for some rows lie apart, in sums that add up over workers: the rows, the last
+// number of each and its square, how many rows have nothing but what is as good as 0 or 1, and a mean of all numbers of
+// each, in which later ones weigh more, and its square.
+type Spread [6]float64
 
 // See adds a batch's predictions, of so many rows, which a node has computed. Numbers that are no probabilities, as
 // logits are not, are nowhere as good as 0 or 1.
@@ -19,11 +20,19 @@ func (s *Spread) See(of *nn.Node, predictions []float32, rows int) {
 		return
 	}
 	for i := range rows {
-		p := float64(predictions[(i+1)*width-1])
-		s.Add([]float64{1, p, p * p, 0})
-		if chance && (p < edge || p > 1-edge) {
-			s[3]++
+		mixed, certain := 0.0, 0.0
+		if chance {
+			certain = 1
 		}
+		for j, v := range predictions[i*width : (i+1)*width] {
+			p := float64(v)
+			mixed += p * float64(j+1) / float64(width)
+			if !(p < edge || p > 1-edge) {
+				certain = 0
+			}
+		}
+		last := float64(predictions[(i+1)*width-1])
+		s.Add([]float64{1, last, last * last, certain, mixed, mixed * mixed})
 	}
 }
 
@@ -33,6 +42,9 @@ func (s *Spread) Add(sums []float64) {
 		s[i] += sums[i]
 	}
 }
+
+// Certain is what Dead says of predictions that are as good as 0 or 1, and wrong.
+const Certain = "all 0 or 1"
 
 // enoughRows are so many that predictions which are all alike are no accident.
 const enoughRows = 50
@@ -46,13 +58,13 @@ func (s *Spread) Dead(loss float64) string {
 	case s.alike():
 		return "all alike"
 	case s.certain() == 1 && loss > 0.5:
-		return "all 0 or 1"
+		return Certain
 	}
 	return ""
 }
 
 // alike says whether predictions are the same for all of enough rows.
-func (s *Spread) alike() bool { return s[0] >= enoughRows && s[2]-s[1]*s[1]/s[0] <= 1e-12*s[2] }
+func (s *Spread) alike() bool { return s[0] >= enoughRows && s[5]-s[4]*s[4]/s[0] <= 1e-12*s[5] }
 
 // certain is the share of predictions that are as good as 0 or 1; 0 of too few.
 func (s *Spread) certain() float64 {
@@ -62,7 +74,7 @@ func (s *Spread) certain() float64 {
 	return s[3] / s[0]
 }
 
-// moments are mean and deviation.
+// moments are mean and deviation of the last numbers.
 func (s *Spread) moments() (mean, deviation float64) {
 	n := max(s[0], 1)
 	mean = s[1] / n
