@@ -8,7 +8,7 @@ import (
 	"github.com/gofleet/gofleet/internal/backend"
 )
 
-// minimized is the job, once there is one.
+// minimized returns the job, or an error before Minimize.
 func (f *Fleet) minimized(call string) (*job, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -26,7 +26,7 @@ func (f *Fleet) workerCall(call string) (*job, error) {
 	return f.minimized(call)
 }
 
-// worker is the job of a worker that has minimized, for a call whose context has not ended.
+// worker returns the job of a worker after Minimize, for a call whose context has not ended.
 func (f *Fleet) worker(ctx context.Context, call string) (*job, error) {
 	j, err := f.workerCall(call)
 	if err == nil && ctx.Err() != nil {
@@ -35,7 +35,7 @@ func (f *Fleet) worker(ctx context.Context, call string) (*job, error) {
 	return j, err
 }
 
-// between is the backend of a worker whose steps have all been handed over, for a call that ends the epoch.
+// between returns a worker's backend after all its steps have been passed on, for a call that ends the epoch.
 func (f *Fleet) between(ctx context.Context, call string) (backend.Trainer, error) {
 	j, err := f.worker(ctx, call)
 	if err == nil {
@@ -47,7 +47,7 @@ func (f *Fleet) between(ctx context.Context, call string) (backend.Trainer, erro
 	return j.backend, nil
 }
 
-// named says which call failed, and what is missing where it came too early or too late.
+// named adds the failed call to an error, and the missing call if it was too early or too late.
 func named(call string, err error) error {
 	switch {
 	case err == nil:

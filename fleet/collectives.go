@@ -59,7 +59,8 @@ func (f *Fleet) AllGatherBytes(ctx context.Context, data []byte) ([][]byte, erro
 	return f.gather(ctx, "AllGatherBytes", data)
 }
 
-// meeting is what this worker meets the others by between steps. One that is alone has none, before Minimize too.
+// meeting returns the backend for communication with the other workers between steps. A process alone needs none, and
+// may call before Minimize.
 func (f *Fleet) meeting(ctx context.Context, call string) (backend.Trainer, error) {
 	f.mu.Lock()
 	early := f.job == nil && f.IsLocal()
@@ -98,7 +99,7 @@ func (f *Fleet) Stopped() []int {
 	return nil
 }
 
-// gather gives every worker what each gave, by index; nil stands for a worker that is gone.
+// gather sends data and returns the data of every worker, by index; nil for a worker that is gone.
 func (f *Fleet) gather(ctx context.Context, call string, data []byte) ([][]byte, error) {
 	b, err := f.meeting(ctx, call)
 	if err != nil {

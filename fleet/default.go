@@ -35,7 +35,7 @@ func Default() *Fleet {
 	return standard.Load()
 }
 
-// checkInit refuses to take a process of a job for one that is alone because Init was forgotten.
+// checkInit returns an error if a process of a job would train alone because Init was not called.
 func (f *Fleet) checkInit() error {
 	if !f.assumed {
 		return nil

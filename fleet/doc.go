@@ -90,46 +90,46 @@ package fleet
 
 // The files of this package, in reading order.
 //
-// A job is made:
+// Making a job:
 //
 //	fleet.go      a Fleet, from New to Minimize
 //	default.go    functions over a default one
-//	role.go       who this process is
-//	environ.go    variables whose names are nearly right
-//	health.go     what probes are told
+//	role.go       the role of this process
+//	environ.go    variables of the environment, and misspelt ones
+//	health.go     answers to probes
 //	log.go        JSON lines, if asked for
 //	kind.go       with servers, of replicas, or alone: what each takes, chosen once
 //	fingerprint.go  what its processes must have in common
-//	transport.go  how bytes travel
+//	transport.go  the transport, with the strategy's compression
 //	geo.go        what mode geo trains
 //
-// It runs:
+// Running it:
 //
 //	calls.go    the order of calls
 //	server.go   a server's life
-//	worker.go   a worker's
+//	worker.go   a worker's life
 //	close.go    its end after a failure
-//	error.go    whom a failure is about
-//	trainer.go  what an objective is bound to
+//	error.go    errors that name the other process
+//	trainer.go  the trainer of an objective
 //	session.go  the order of a training thread's calls
 //	collectives.go     what workers do together between steps
 //	reduce.go   sums, largest and smallest numbers of all workers
-//	statistics.go  what each computes of its own batches, and all take the mean of
+//	statistics.go  values that each worker computes of its own batches, and of which all take the mean
 //
 // Its weights:
 //
 //	restore.go   read
 //	save.go      written, as a checkpoint or a model
-//	savemode.go  by PaddlePaddle's numbers: for serving, what has changed since, at a day's end
-//	recovery.go  checkpoints that are saved by themselves, and progress
-//	position.go  how far a worker is in its data
+//	savemode.go  PaddlePaddle's modes: for serving, as a delta, at a day's end
+//	recovery.go  automatic checkpoints, and progress
+//	position.go  the place of a worker in its data
 //	rows.go      row by row
 //	shrink.go    the end of a period
 //	rate.go      the learning rate
 //
-// What is known of it:
+// Its numbers:
 //
-//	stats.go    what it has counted
-//	exposed.go  the same as metrics
+//	stats.go    counters
+//	exposed.go  counters as metrics
 //	page.go     the job on a page, by FLEET_UI
-//	explain.go  what a step costs
+//	explain.go  the cost of a step

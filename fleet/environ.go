@@ -10,8 +10,8 @@ import (
 	"github.com/gofleet/gofleet/internal/mistyped"
 )
 
-// checkVariables refuses a variable that is probably a mistyped one of gofleet's. Others that begin like ours are
-// warned of, once.
+// checkVariables returns an error for a variable that is probably a mistyped one of gofleet's. It warns once of other
+// unknown variables that begin like gofleet's.
 func checkVariables(log *slog.Logger) error {
 	strange, err := mistyped.CheckOurs()
 	if err != nil {
@@ -28,7 +28,7 @@ func checkVariables(log *slog.Logger) error {
 
 var warnVariables sync.Once
 
-// readRows is how many rows a second readers outside the job may read from a server; 0 leaves it at the default.
+// readRows is the number of rows a second that readers outside the job may read from a server; 0 means the default.
 func readRows() (int, error) {
 	v := os.Getenv("FLEET_READ_ROWS")
 	if v == "" {
@@ -42,8 +42,8 @@ func readRows() (int, error) {
 	return n, nil
 }
 
-// startedAgain says whether this process is started again however it ends, as what starts it has to say: a pod does not
-// show whether it is a StatefulSet's or an operator's.
+// startedAgain reports whether this process is started again however it ends. The environment has to say so: a process
+// in a pod can't find out whether a StatefulSet or an operator runs it.
 func startedAgain() (bool, error) {
 	switch policy := os.Getenv("FLEET_RESTART"); policy {
 	case "":

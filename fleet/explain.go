@@ -82,7 +82,7 @@ func (e *Explanation) String() string {
 	return s.String()
 }
 
-// table writes to a buffer, which does not fail.
+// table writes the table to a buffer, which does not fail.
 func (e *Explanation) table(w io.Writer) {
 	fmt.Fprintf(w, "mode %s, %d workers, %d servers, payload %s, codec %s\n",
 		e.Strategy.Mode, e.Workers, len(e.Servers), e.Strategy.Payload, e.Strategy.Codec)
@@ -128,11 +128,11 @@ func total(servers []stats.Traffic) (all stats.Traffic) {
 	return all
 }
 
-// measured is the line of what was seen, in the same units where there was a step.
+// measured writes the line with the measured traffic of a step, if there was one.
 func (e *Explanation) measured(w io.Writer) {
 	n, t := float64(e.Counts.Steps)*float64(max(1, e.Strategy.GradientMerge.KSteps)), e.Transport
 	if mode.Of(e.Strategy.Mode).Copies {
-		n *= float64(e.Strategy.KSteps) // what is counted there are exchanges
+		n *= float64(e.Strategy.KSteps) // in this mode it counts exchanges
 	}
 	if n == 0 {
 		fmt.Fprintln(w, "measured: no step yet")

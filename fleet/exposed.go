@@ -12,8 +12,8 @@ import (
 	"github.com/gofleet/gofleet/internal/exposition"
 )
 
-// Where this process shows what it counts: at the address of FLEET_METRICS, and whole at the unix socket of
-// FLEET_STATS, which fleetrun names for its page. Empty is nowhere.
+// The addresses of this process's counters: as metrics at FLEET_METRICS, and complete at the unix socket of
+// FLEET_STATS, which fleetrun sets for its page. Empty means none.
 const envMetrics, envStats = "FLEET_METRICS", "FLEET_STATS"
 
 func openPages(log *slog.Logger) (all []*exposition.Page, err error) {
@@ -43,8 +43,8 @@ func (f *Fleet) samples() []exposition.Set {
 	return samplesOf(role, f.id.Index, f.Stats())
 }
 
-// samplesOf are the metrics of a role. Labels are of ops, of the model's tables, of servers and of a few workers, so
-// that their number is bounded, and none has an id.
+// samplesOf are the metrics of a role. Labels have ops, the model's tables, servers and a few workers as values, so
+// that their number is bounded; none is an id of a row.
 func samplesOf(role string, index int, s stats.Process) (sets []exposition.Set) {
 	for m := range s.Metrics() {
 		labels := []exposition.Label{{Name: "role", Value: role}, {Name: "index", Value: strconv.Itoa(index)}}

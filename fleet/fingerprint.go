@@ -8,9 +8,9 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// fingerprints are what the processes of a job compare, and what builds before compared, by which their journals name
-// the job. Of the strategy the first has the mode and what is not that mode's default: a field that a later version
-// adds keeps processes apart only where it is set.
+// fingerprints are what the processes of a job compare: that of this build, and that of earlier builds, by which their
+// journals identify the job. From the strategy the first has the mode and all fields that differ from the mode's
+// defaults: a field that a later version adds separates processes only if it is set.
 func (j *job) fingerprints() (now, before layout.Fingerprint) {
 	workers := layout.Fact("workers", j.id.Workers)
 	all, defaults := strategyFacts(j.strategy), strategyFacts(strategy.Strategy{Mode: j.strategy.Mode})
@@ -21,7 +21,7 @@ func (j *job) fingerprints() (now, before layout.Fingerprint) {
 	return j.layout.Fingerprint(j.rule, append([]string{workers}, set...)...), before
 }
 
-// strategyFacts are the fields of a strategy, a fact each.
+// strategyFacts returns the fields of a strategy, one fact each.
 func strategyFacts(s strategy.Strategy) (facts []string) {
 	for _, line := range s.Lines() {
 		field, value, _ := strings.Cut(strings.TrimPrefix(line, "strategy: "), " is ")

@@ -34,23 +34,23 @@ type Fleet struct {
 	options Options
 	log     *slog.Logger
 	process uint64    // Config.Process of client and server
-	told    sync.Once // the log, of a worker's stats
-	early   int64     // refused calls until this worker had joined
+	told    sync.Once // logs a worker's stats once
+	early   int64     // calls that failed before this worker had joined
 	assumed bool      // Init was not called
-	// startedAgain says that what runs this process starts it again however it ends.
+	// startedAgain reports that this process is started again however it ends.
 	startedAgain bool
 	readRows     int // Config.ReadRows of a server
 	pulses       awake.Pulses
 	probes       probes
-	pages        []*exposition.Page // where it shows what it counts
-	page         *ui.Page           // where it shows the job, nil if it does not
+	pages        []*exposition.Page // pages of counters
+	page         *ui.Page           // page of the job, nil if there is none
 	began        time.Time
 	warnings     *ui.Warnings
-	meter        workMeter // of its training threads
+	meter        workMeter // times of its training threads
 	training     atomic.Pointer[func() stats.Training]
 
 	mu  sync.Mutex
-	job *job // since Minimize
+	job *job // nil before Minimize
 
 	begins     origin
 	hosted     hosting
@@ -59,7 +59,7 @@ type Fleet struct {
 	statistics statistics
 }
 
-// job is what every role knows after Minimize.
+// job is what every role has after Minimize.
 type job struct {
 	id          rolemaker.Identity
 	log         *slog.Logger
@@ -68,9 +68,9 @@ type job struct {
 	strategy    strategy.Strategy
 	fingerprint layout.Fingerprint
 	before      layout.Fingerprint  // of earlier builds
-	transport   transport.Transport // nil where there is no peer
-	backend     backend.Trainer     // nil on a server, which keeps weights itself
-	server      server.Config       // of one
+	transport   transport.Transport // nil if there is no peer
+	backend     backend.Trainer     // nil on a server, which keeps the weights itself
+	server      server.Config       // of a server
 }
 
 // Options configure a fleet. The zero value is ready to use.
@@ -235,7 +235,7 @@ func (o *Optimizer) Minimize(objective optimizer.Objective) error {
 	return nil
 }
 
-// plan lays the parameters out over the servers; one that is alone keeps all of them.
+// plan lays the parameters out over the servers; a process alone keeps all of them.
 func (j *job) plan(params []*optimizer.Param, policies []placement.Policy) error {
 	where, err := j.strategy.PlacementOptions(policies...)
 	if err != nil {
@@ -250,7 +250,7 @@ func (j *job) plan(params []*optimizer.Param, policies []placement.Policy) error
 		return fmt.Errorf("fleet: rule %s draws lots, so that a server that plays its journal comes to other "+
 			"weights: leave out recovery: journal", j.rule.Name())
 	}
-	var whole []string // whose rule looks at all of them at once; rows of embeddings are whole anyway
+	var whole []string // params whose rule needs all weights at once; rows of embeddings are whole anyway
 	for _, p := range params {
 		if r := rules.For(j.rule, p); r != nil && !p.Embedding && rules.NeedsWhole(r) {
 			whole = append(whole, p.Name)

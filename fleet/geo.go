@@ -8,7 +8,7 @@ import (
 )
 
 // checkGeo refuses what mode geo can't train: its workers send differences of weights, which add up only if the rule is
-// plain gradient descent, and each holds every row.
+// plain gradient descent, and each worker holds every row.
 func checkGeo(params []*optimizer.Param, rule optimizer.Rule) error {
 	for _, p := range params {
 		r := rules.For(rule, p)

@@ -9,12 +9,12 @@ import (
 	"github.com/gofleet/gofleet/internal/health"
 )
 
-// Where this process answers probes, as FLEET_HEALTH says; empty is nowhere.
+// envHealth names the address for health probes; empty means none.
 const envHealth = "FLEET_HEALTH"
 
 var ports health.Ports
 
-// openBoard is what probes of this process are answered from, nil where none ask.
+// openBoard opens the address for probes of this process; nil if there is none.
 func openBoard(log *slog.Logger) (*health.Board, error) {
 	addr := os.Getenv(envHealth)
 	if addr == "" {
@@ -27,14 +27,14 @@ func openBoard(log *slog.Logger) (*health.Board, error) {
 	return b, nil
 }
 
-// probes are told how a role stands, from Minimize until it has left its job.
+// probes answers probes with the state of a role, from Minimize until it has left its job.
 type probes struct {
-	board *health.Board // where they ask, nil if none do
+	board *health.Board // nil without an address
 	mu    sync.Mutex
 	leave func()
 }
 
-// show has probes answered for this role until hide.
+// show answers probes for this role until hide.
 func (p *probes) show(role string, stands func() health.Status) {
 	if p.board == nil {
 		return
@@ -44,7 +44,7 @@ func (p *probes) show(role string, stands func() health.Status) {
 	p.leave = p.board.Add(role, stands)
 }
 
-// hide ends that.
+// hide ends the answers.
 func (p *probes) hide() {
 	p.mu.Lock()
 	leave := p.leave
@@ -55,7 +55,7 @@ func (p *probes) hide() {
 	}
 }
 
-// stands is what probes are told of this role.
+// stands is the state of this role for probes.
 func (f *Fleet) stands() (s health.Status) {
 	s.Stuck = f.pulses.Stuck()
 	server, _ := f.hosted.now()

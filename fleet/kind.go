@@ -15,8 +15,8 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// equip gives a process what its kind of job takes: what keeps a worker's weights, and how others are reached. That is
-// chosen once, in Minimize; from then on the kinds are alike.
+// equip sets what depends on the kind of job: the backend that keeps a worker's weights, and the transport. The kind is
+// chosen once, in Minimize.
 func (f *Fleet) equip(j *job, params []*optimizer.Param) (err error) {
 	if f.IsLocal() {
 		j.backend, err = solo.New(params, j.rule, j.strategy, f.log)
@@ -45,7 +45,7 @@ func (f *Fleet) equip(j *job, params []*optimizer.Param) (err error) {
 	return err
 }
 
-// suit makes a strategy that of this kind of job, or says what it asks for in vain.
+// suit completes a strategy for this kind of job, or returns an error for options that have no effect in it.
 func suit(id rolemaker.Identity, s strategy.Strategy, rule optimizer.Rule) (strategy.Strategy, error) {
 	switch servers := len(id.Servers); {
 	case servers > 0:
@@ -56,7 +56,7 @@ func suit(id rolemaker.Identity, s strategy.Strategy, rule optimizer.Rule) (stra
 	return s, nil
 }
 
-// suitReplicas refuses what takes servers.
+// suitReplicas refuses options that need servers.
 func suitReplicas(s strategy.Strategy) (strategy.Strategy, error) {
 	if s.Mode == "" {
 		s.Mode = strategy.ModeSync
@@ -72,8 +72,8 @@ func suitReplicas(s strategy.Strategy) (strategy.Strategy, error) {
 	return s, nil
 }
 
-// suitServers refuses what takes all weights in one place: options of jobs without servers, and in rounds a clip that
-// needs all gradients of an update.
+// suitServers refuses options that need all weights in one place: those of jobs without servers, and in rounds a clip
+// that needs all gradients of an update.
 func suitServers(s strategy.Strategy, rule optimizer.Rule, servers int) error {
 	if field := s.WithoutServers(); field != "" {
 		return fmt.Errorf("strategy: %s is for jobs without servers, and this one has %d: leave it out", field, servers)

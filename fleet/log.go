@@ -14,7 +14,7 @@ import (
 
 var jsonLogs sync.Once
 
-// logger is the program's default one, which FLEET_LOG=json makes one of JSON lines on stderr.
+// logger is the program's default logger, or one of JSON lines on stderr with FLEET_LOG=json.
 func logger() (*slog.Logger, error) {
 	switch format := os.Getenv("FLEET_LOG"); format {
 	case "", "text":

@@ -22,7 +22,7 @@ func (p Position) In(epoch int) int {
 	return p.Samples
 }
 
-// positionOf is a position of package progress.
+// positionOf converts a position of package progress.
 func positionOf(epoch int, samples uint64) Position {
 	return Position{Epoch: epoch, Samples: int(min(samples, math.MaxInt))}
 }

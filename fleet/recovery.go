@@ -26,7 +26,7 @@ type Progress struct {
 // maxUser bounds Progress.User: it is in the manifest, and in the answer to each worker that joins.
 const maxUser = 64 << 10
 
-// maxEpoch is the last that a push can name.
+// maxEpoch is the largest epoch that a push can have.
 const maxEpoch = math.MaxInt32
 
 // SetProgress records how far the job is, for the checkpoints that [strategy.Recovery] saves from now on; each holds
@@ -66,7 +66,7 @@ func (f *Fleet) Progress() Progress {
 	return Progress(f.saving.progress(j))
 }
 
-// goOn begins where the job goes on from, in the epoch that the program begins with.
+// goOn begins at the positions from which the job goes on, in the program's first epoch.
 func (j *job) goOn(epoch int) {
 	reading := j.backend.Reading()
 	reading.Begin(epoch)
@@ -97,23 +97,23 @@ func (f *Fleet) Checkpoint(ctx context.Context) error {
 // time.
 var ErrTaken = checkpoint.ErrTaken
 
-// saving is what a role says of how far it is, and whether that is saved when it ends.
+// saving is a role's progress, with the outcome of its last save.
 type saving struct {
 	mu      sync.Mutex
-	said    *Progress // what SetProgress was given
-	saver   *saver    // saves checkpoints by itself, between InitWorker and StopWorker
-	ended   bool      // it has saved its last
-	unsaved error     // why a role that was asked to end leaves nothing of what was trained
+	said    *Progress // the argument of SetProgress
+	saver   *saver    // saves checkpoints automatically, between InitWorker and StopWorker
+	ended   bool      // it has saved its last checkpoint
+	unsaved error     // why the training of a role that was asked to end is lost
 }
 
-// say takes what SetProgress is given.
+// say stores the argument of SetProgress.
 func (s *saving) say(p Progress) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.said = &p
 }
 
-// progress is how far a job is, as checkpoints have it; before Minimize there is none.
+// progress is the progress for a checkpoint; before Minimize there is none.
 func (s *saving) progress(j *job) checkpoint.Progress {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -126,7 +126,7 @@ func (s *saving) progress(j *job) checkpoint.Progress {
 	return checkpoint.Progress{}
 }
 
-// start has a saver save, in a job with a Recovery; in another it is known then that nothing is saved.
+// start starts a saver in a job with a Recovery; without one it notes that nothing is saved.
 func (s *saving) start(told context.Context, j *job) {
 	ctx, stop := context.WithCancel(context.Background())
 	n := &saver{of: s, j: j, every: j.strategy.Recovery.Every.Std(), told: told}
@@ -140,7 +140,7 @@ func (s *saving) start(told context.Context, j *job) {
 	s.saver = n
 }
 
-// end ends what start began, and returns it; nil if there is nothing to end.
+// end ends what start began, and returns the saver; nil if there is none.
 func (s *saving) end() *saver {
 	s.mu.Lock()
 	n := s.saver
@@ -153,7 +153,7 @@ func (s *saving) end() *saver {
 	return n
 }
 
-// goesOn is the saver's, if there is one.
+// goesOn calls the saver's goesOn, if there is one.
 func (s *saving) goesOn() {
 	s.mu.Lock()
 	n := s.saver
@@ -163,7 +163,7 @@ func (s *saving) goesOn() {
 	}
 }
 
-// stands is what probes are told of a worker: whether it has joined, and what it waits for.
+// stands is the state of a worker for probes: whether it has joined, and what it waits for.
 func (s *saving) stands() (began bool, waits string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -176,7 +176,7 @@ func (s *saving) stands() (began bool, waits string) {
 	return false, "the worker has not joined"
 }
 
-// lose notes why what was trained is not saved.
+// lose notes why the training is not saved.
 func (s *saving) lose(why error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -185,33 +185,33 @@ func (s *saving) lose(why error) {
 	}
 }
 
-// lost is why what was trained is not saved, nil where nothing is lost.
+// lost is why the training is not saved; nil if nothing is lost.
 func (s *saving) lost() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.unsaved
 }
 
-// saver saves checkpoints while a worker trains, when it is for this worker to do.
+// saver saves checkpoints while a worker trains, whenever it is this worker's turn.
 type saver struct {
 	of    *saving
 	j     *job
 	every time.Duration
-	told  context.Context // InitWorker's: what ends it ends the program
+	told  context.Context // InitWorker's context, whose end is the program's
 	stop  func()
 	ended sync.WaitGroup
 
 	mu       sync.Mutex
-	outlives bool // the program goes on though told has ended
+	outlives bool // the program goes on although told has ended
 }
 
-// retryAfter is when a checkpoint that failed is tried again, unless the next is due earlier.
+// retryAfter is the time until a failed checkpoint is tried again, unless the next is due earlier.
 const retryAfter = 10 * time.Second
 
-// saves says whether the job has a place for checkpoints.
+// saves reports whether the job has a directory for checkpoints.
 func (s *saver) saves() bool { return s.j.strategy.Recovery.Dir != "" }
 
-// run saves again and again until ctx ends, and at once when a server asks.
+// run saves periodically until ctx ends, and at once when a server asks.
 func (s *saver) run(ctx context.Context) {
 	wait := s.every
 	for {
@@ -231,7 +231,7 @@ func (s *saver) run(ctx context.Context) {
 	}
 }
 
-// next waits until it is time to save, or somebody asks.
+// next waits until it is time to save, or a server asks.
 func (s *saver) next(ctx context.Context, d time.Duration) (asked bool, err error) {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -245,10 +245,11 @@ func (s *saver) next(ctx context.Context, d time.Duration) (asked bool, err erro
 	}
 }
 
-// rescueTime is how long a worker that is asked to end tries to save a checkpoint before.
+// rescueTime is the time limit of the last checkpoint of a worker that is asked to end.
 const rescueTime = time.Minute
 
-// rescue saves what is trained when the program was asked to end in the middle of it: its next start goes on from that.
+// rescue saves the training when the program was asked to end in the middle of it, so that the next start goes on from
+// there.
 func (s *saver) rescue() {
 	journalled := s.j.strategy.Recovery.Journal != "" && !mode.Of(s.j.strategy.Mode).Lockstep
 	if s.told.Err() == nil {
@@ -285,8 +286,8 @@ func (s *saver) rescue() {
 	}
 }
 
-// hurry says whether this process is about to end: servers may have been asked to end too, and then they are not
-// started again.
+// hurry notes whether this process is about to end: servers may have been asked to end too, and are then not started
+// again.
 func (s *saver) hurry(ends bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -295,7 +296,7 @@ func (s *saver) hurry(ends bool) {
 	}
 }
 
-// goesOn takes back that this process is about to end, where a step is made with a context that lives.
+// goesOn withdraws that this process is about to end, after a step whose context lives.
 func (s *saver) goesOn() {
 	if s.told.Err() == nil {
 		return
@@ -310,15 +311,15 @@ func (s *saver) goesOn() {
 	}
 }
 
-// leaves says whether this process is about to end, as far as is known.
+// leaves reports whether this process is about to end, as far as it knows.
 func (s *saver) leaves() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.told.Err() != nil && !s.outlives
 }
 
-// last saves what this worker leaves behind, if that is for it to do: as often as it takes, until ctx, the job or the
-// strategy's WaitTimeout ends.
+// last saves this worker's last checkpoint, if it is the one to do so. It retries until ctx, the job or the strategy's
+// WaitTimeout ends.
 func (s *saver) last(ctx context.Context) error {
 	if !s.saves() {
 		return nil
@@ -336,7 +337,7 @@ func (s *saver) last(ctx context.Context) error {
 		if waited := time.Since(begin); waited >= limit {
 			err = fmt.Errorf("every attempt has failed for %v (WaitTimeout is %v)", strategy.Duration(waited),
 				strategy.Duration(limit))
-		} else if _, err = s.j.backend.Saves(ctx, false); err == nil { // there are others to save for
+		} else if _, err = s.j.backend.Saves(ctx, false); err == nil { // other workers save
 			wait := s.retry("saving the last checkpoint failed, it is tried again before this worker ends", failed,
 				"gives up in", strategy.Duration((limit - waited).Round(time.Second)))
 			err = awake.Rest(ctx, wait)
@@ -348,12 +349,12 @@ func (s *saver) last(ctx context.Context) error {
 	return fmt.Errorf("the last checkpoint was not saved: %w", err)
 }
 
-// save saves one with what the program has said so far.
+// save saves a checkpoint with the program's progress.
 func (s *saver) save(ctx context.Context) error {
 	return s.j.backend.Checkpoint(ctx, func() checkpoint.Progress { return s.of.progress(s.j) })
 }
 
-// retry logs a failure with what there is to say about it, and returns how long to wait before the next attempt.
+// retry logs a failure with its details, and returns the pause until the next attempt.
 func (s *saver) retry(what string, err error, more ...any) time.Duration {
 	wait := min(retryAfter, s.every)
 	s.j.log.Warn(what, append([]any{"worker", s.j.id.Index, "in", strategy.Duration(wait), "error", err}, more...)...)

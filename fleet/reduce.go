@@ -10,7 +10,7 @@ import (
 	"github.com/gofleet/gofleet/internal/collective"
 )
 
-// number is what can be reduced.
+// number is the type of what can be reduced.
 type number interface {
 	int64 | float64
 	cmp.Ordered
@@ -36,7 +36,7 @@ func allReduce[E number](ctx context.Context, f *Fleet, call string, x []E, op R
 	return reduce(call, data, op, travel)
 }
 
-// reduce folds what workers gave, in their order.
+// reduce folds the workers' data, in the order of workers.
 func reduce[E number](call string, data [][]byte, op ReduceOp, travel bits[E]) ([]E, error) {
 	var out []E
 	for w, b := range data {
@@ -53,7 +53,7 @@ func reduce[E number](call string, data [][]byte, op ReduceOp, travel bits[E]) (
 	return out, nil
 }
 
-// meeter is a backend whose workers add up among themselves.
+// meeter is a backend whose workers reduce without a server.
 type meeter interface {
 	Meet(ctx context.Context, do func(*collective.Group) error) error
 }
@@ -71,7 +71,7 @@ func fold[E number](out, x []E, op ReduceOp) {
 	}
 }
 
-// bits is how a number travels: as eight bytes, little-endian.
+// bits converts a number to and from the eight bytes in which it is sent, little-endian.
 type bits[E number] struct {
 	of   func(E) uint64
 	back func(uint64) E
@@ -82,7 +82,7 @@ var (
 	intBits   = bits[int64]{func(v int64) uint64 { return uint64(v) }, func(b uint64) int64 { return int64(b) }}
 )
 
-// pack is never nil.
+// pack encodes numbers. It never returns nil.
 func (t bits[E]) pack(x []E) []byte {
 	b := make([]byte, 0, 8*len(x))
 	for _, v := range x {

@@ -64,13 +64,13 @@ func (f *Fleet) Restore(ctx context.Context, dir string, o RestoreOptions) error
 	return err
 }
 
-// origin is what gave a job its weights before it trained.
+// origin is the source of a job's weights before it trained.
 type origin struct {
-	from   atomic.Pointer[string] // what Restore was given
-	loaded atomic.Bool            // LoadModel has given weights
+	from   atomic.Pointer[string] // the directory of Restore
+	loaded atomic.Bool            // LoadModel has loaded weights
 }
 
-// restored is what Restore was given, empty before it.
+// restored is the directory of Restore, "" before it.
 func (o *origin) restored() string {
 	if from := o.from.Load(); from != nil {
 		return *from
@@ -78,7 +78,8 @@ func (o *origin) restored() string {
 	return ""
 }
 
-// check refuses a Strategy.Recovery that would not go on from what is in its directory, where no server looks at it.
+// check refuses a Strategy.Recovery that would not go on from the checkpoint in its directory, in jobs without a server
+// that checks it.
 func (o *origin) check(j *job) error {
 	if o.restored() != "" || o.loaded.Load() || len(j.id.Servers) > 0 {
 		return nil
@@ -117,7 +118,7 @@ func (f *Fleet) LoadModel(ctx context.Context, dir string, params ...string) err
 	}
 	if err == nil {
 		f.begins.loaded.Store(true)
-		if f.ServerNum() > 0 { // ranks load the same before they begin
+		if f.ServerNum() > 0 { // ranks load the same before they join
 			f.statistics.loaded()
 		}
 	}

@@ -41,5 +41,5 @@ func (f *Fleet) Rows(ctx context.Context, name string) iter.Seq2[weights.Row, er
 	}
 }
 
-// errEnough ends a walk over rows.
+// errEnough ends the iteration over rows.
 var errEnough = errors.New("no more rows are wanted")

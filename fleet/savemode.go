@@ -120,7 +120,7 @@ func (f *Fleet) SaveModel(ctx context.Context, dir string, o SaveOptions) (saved
 	return saved, named(call, err)
 }
 
-// tell logs what was saved, as a warning where thresholds leave nothing of a base.
+// tell logs what was saved; as a warning if thresholds exclude every row of a base.
 func (o SaveOptions) tell(log *slog.Logger, dir string, s stats.Saved) {
 	tell, text := log.Info, "fleet: a model for serving was saved"
 	if o.Mode == SaveBase && s.Rows == 0 && s.Left > 0 {
@@ -131,7 +131,7 @@ func (o SaveOptions) tell(log *slog.Logger, dir string, s stats.Saved) {
 	tell(text, "dir", dir, "mode", o.Mode, "rows", s.Rows, "left_out", s.Left, "bytes", s.Bytes)
 }
 
-// serving is what a base or a delta takes.
+// serving selects the rows of a base or a delta.
 func (o SaveOptions) serving() table.Serving {
 	s := table.Serving{Delta: o.Mode == SaveDelta,
 		BaseThreshold: o.BaseThreshold, DeltaThreshold: o.DeltaThreshold, Keep: o.DeltaKeepDays}
@@ -147,7 +147,7 @@ func (o SaveOptions) serving() table.Serving {
 	return s
 }
 
-// check refuses options that mean nothing, or would do nothing.
+// check refuses options that are invalid, or would have no effect.
 func (o SaveOptions) check(j *job) error {
 	serves := o.Mode == SaveBase || o.Mode == SaveDelta
 	switch {

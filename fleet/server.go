@@ -37,14 +37,14 @@ func (f *Fleet) InitServer(ctx context.Context, dir string, params ...string) er
 	return nil
 }
 
-// hosting is a server's part in its job: its tables, and whether they are being served.
+// hosting is the state of a server in its job: its tables, and whether they are being served.
 type hosting struct {
 	mu      sync.Mutex
 	server  *server.Server // since InitServer
 	serving bool           // RunServer has begun
 }
 
-// build makes new tables, in place of earlier ones unless these are being served.
+// build makes new tables. It replaces earlier ones unless they are being served.
 func (h *hosting) build(ctx context.Context, j *job, call, dir string, what checkpoint.Selection) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("fleet: %s: %w", call, context.Cause(ctx))
@@ -66,7 +66,7 @@ func (h *hosting) build(ctx context.Context, j *job, call, dir string, what chec
 	return nil
 }
 
-// release lets go of the journal of tables that were made before, unless these are being served.
+// release closes the journal of earlier tables, unless they are being served.
 func (h *hosting) release() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -75,7 +75,7 @@ func (h *hosting) release() {
 	}
 }
 
-// serve is the server that is to serve from now on.
+// serve returns the server, and marks it as serving.
 func (h *hosting) serve() (*server.Server, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -89,15 +89,15 @@ func (h *hosting) serve() (*server.Server, error) {
 	return h.server, nil
 }
 
-// now is the server, nil before InitServer, and whether it serves.
+// now returns the server, nil before InitServer, and whether it serves.
 func (h *hosting) now() (s *server.Server, serving bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.server, h.serving
 }
 
-// fill gives a server what its tables have: what they had, if there is a journal of that, else what the job begins
-// with. It returns the server, which is another if that could not come back.
+// fill fills a server's tables: from its journal if there is one, else with what the job begins with. It returns the
+// server, which is a new one if the journal could not be restored.
 func (j *job) fill(ctx context.Context, s *server.Server, dir string,
 	what checkpoint.Selection) (*server.Server, error) {
 	returned, err := s.Return(ctx)
@@ -113,7 +113,7 @@ func (j *job) fill(ctx context.Context, s *server.Server, dir string,
 	return s, begin(ctx, s, j.strategy.Recovery.Dir, dir, what)
 }
 
-// begin gives a server's tables what the job begins with: the newest checkpoint of a series, else what it is told to.
+// begin fills a server's tables with what the job begins with: the newest checkpoint of a series, else dir.
 func begin(ctx context.Context, s *server.Server, series, dir string, what checkpoint.Selection) error {
 	if dir == "" && len(what.Params) > 0 {
 		return fmt.Errorf("params %q are to be loaded, and the directory's name is empty: %w", what.Params,

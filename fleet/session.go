@@ -13,22 +13,22 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// ordered holds a training thread to the order of a session's calls: Begin and End alternate, Begin first, and after an
-// error or Close there are none. A step out of order would be pushed again, or make others wait.
+// ordered checks the order of a session's calls in a training thread: Begin and End alternate, Begin first, and after
+// an error or Close there are none. A step out of order would be pushed again, or make others wait.
 type ordered struct {
 	inner   optimizer.Session
 	worker  int
 	reading *progress.Tracker
-	leave   func() // that it trains is taken back; nil before it does
-	goesOn  func() // for each step whose context lives
+	leave   func() // withdraws that it trains; nil before it does
+	goesOn  func() // called for each step whose context lives
 	begun   bool
 	eval    bool // the step that has begun is an evaluation
 	closed  bool
 	meter   *workMeter
-	last    time.Time // when the step's last part was over; zero before the first
+	last    time.Time // end of the step's last part; zero before the first
 	err     error
 
-	labelled bool // for a profile
+	labelled bool // goroutine has labels for a profile
 }
 
 // Begin implements [optimizer.Session].
@@ -91,7 +91,7 @@ func (s *ordered) Close(ctx context.Context) error {
 	return s.inner.Close(ctx)
 }
 
-// spend adds the time since the part before to that of a part, and has a profile say which is next.
+// spend adds the time since the last part to a part, and labels the next one in a profile.
 func (s *ordered) spend(ctx context.Context, part *atomic.Int64, next string) {
 	if on := profiled.On(); on && next != "" {
 		profiled.Set(ctx, "op", next, "worker", strconv.Itoa(s.worker))
@@ -107,7 +107,7 @@ func (s *ordered) spend(ctx context.Context, part *atomic.Int64, next string) {
 	s.last = now
 }
 
-// workMeter is what training threads do with their time, in nanoseconds, and with how many examples.
+// workMeter counts the time of training threads, in nanoseconds, and their examples.
 type workMeter struct{ input, pull, compute, push, examples atomic.Int64 }
 
 func (m *workMeter) read() stats.Work {

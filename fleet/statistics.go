@@ -15,28 +15,28 @@ import (
 )
 
 // statistics are values of frozen dense params that each worker computes of its own batches while it trains, such as
-// the moving averages of batch norm. Where workers meet all take their mean, by the steps that each has made since they
-// met last, so that they evaluate one model, which is the one that is saved.
+// the moving averages of batch norm. When workers meet, all take the mean, weighted by each worker's steps since they
+// last met, so that they evaluate one model, which is also the one that is saved.
 type statistics struct {
-	apart bool // workers may have some of their own, which all say alike; since Minimize
+	apart bool // workers may have different values, which is the same on all; set by Minimize
 	mu    sync.Mutex
 	own   report
 }
 
-// report is what a worker brings to a meeting.
+// report is what a worker sends to a meeting.
 type report struct {
 	Of map[string]statistic // by name of the param
-	// Loaded says that it had weights loaded since the last: they count then.
+	// Loaded reports that it loaded weights since the last meeting: then its values count.
 	Loaded bool
 }
 
-// statistic is a param's values after so many steps.
+// statistic is a param's values after Steps steps.
 type statistic struct {
 	Steps int
 	W     []float32
 }
 
-// set takes note of the values after another step.
+// set stores the values after another step.
 func (s *statistics) set(name string, w []float32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -46,14 +46,14 @@ func (s *statistics) set(name string, w []float32) {
 	s.own.Of[name] = statistic{s.own.Of[name].Steps + 1, append(s.own.Of[name].W[:0], w...)}
 }
 
-// loaded takes note of a load.
+// loaded notes a load.
 func (s *statistics) loaded() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.own.Loaded = true
 }
 
-// gather is b's, which brings the statistics of all workers beside their data where they have some.
+// gather is the backend's gather. If workers have statistics, it also takes the mean of them.
 func (s *statistics) gather(ctx context.Context, b backend.Trainer, call string, data []byte) ([][]byte, error) {
 	if !s.apart {
 		return b.Gather(ctx, call, data)
@@ -80,7 +80,7 @@ func (s *statistics) gather(ctx context.Context, b backend.Trainer, call string,
 	return all, err
 }
 
-// report is what this worker has counted, which begins anew.
+// report returns this worker's values and resets them.
 func (s *statistics) report() (mine report) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,7 +88,7 @@ func (s *statistics) report() (mine report) {
 	return mine
 }
 
-// giveBack takes a report back that was not brought to a meeting. Values that were set since come after it.
+// giveBack restores a report that was not sent. Values that were set since are newer.
 func (s *statistics) giveBack(mine report) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,14 +102,14 @@ func (s *statistics) giveBack(mine report) {
 	}
 }
 
-// packed is a report as it travels: in order, so that a call that is repeated brings the same bytes.
+// packed is the encoding of a report: in order, so that a repeated call sends the same bytes.
 type packed struct {
 	Names  []string
 	Values []statistic
 	Loaded bool
 }
 
-// pack puts a report before a worker's data.
+// pack encodes a report before a worker's data.
 func (r *report) pack(data []byte) ([]byte, error) {
 	p := packed{Names: slices.Sorted(maps.Keys(r.Of)), Loaded: r.Loaded}
 	for _, name := range p.Names {
@@ -120,10 +120,10 @@ func (r *report) pack(data []byte) ([]byte, error) {
 	return slices.Concat(binary.LittleEndian.AppendUint32(nil, uint32(b.Len())), b.Bytes(), data), err
 }
 
-// unpack reads what pack has written, and returns the data; nil of a worker that is gone, and nothing of one that
-// brought it too long ago.
+// unpack decodes what pack has written, and returns the data; nil for a worker that is gone, and empty for one whose
+// data are no longer kept.
 func (r *report) unpack(said []byte) (data []byte, err error) {
-	if len(said) == 0 { // of a barrier that others have behind them
+	if len(said) == 0 { // a barrier that the others completed long ago
 		return said, nil
 	}
 	if len(said) < 4 || uint64(len(said)-4) < uint64(binary.LittleEndian.Uint32(said)) {
@@ -144,7 +144,7 @@ func (r *report) unpack(said []byte) (data []byte, err error) {
 	return said[n:], nil
 }
 
-// means are the values that all go on with, by name.
+// means are the values with which all go on, by name.
 func means(reports []report) map[string][]float32 {
 	sums, steps := map[string][]float64{}, map[string]int{}
 	for _, r := range reports {

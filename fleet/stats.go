@@ -77,7 +77,7 @@ func (f *Fleet) Stats() stats.Process {
 // page is requested, and must not change a value after returning it.
 func (f *Fleet) ShowTraining(of func() stats.Training) { f.training.Store(&of) }
 
-// requests are of all ops, by their names.
+// requests converts the durations of requests, by op.
 func requests(took map[string]count.Distribution) (all []stats.Request) {
 	for _, op := range slices.Sorted(maps.Keys(took)) {
 		all = append(all, stats.Request{Op: op, Seconds: stats.Histogram(took[op])})
@@ -100,7 +100,7 @@ func tablesOf(store *table.Store) []stats.Table {
 	return all
 }
 
-// counts is what became of this worker's gradients so far: zero on a server.
+// counts counts the outcomes of this worker's gradients so far; zero on a server.
 func (j *job) counts() stats.Counts {
 	if j.backend == nil {
 		return stats.Counts{}

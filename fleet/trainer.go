@@ -11,7 +11,7 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// trainer is what an objective is bound to.
+// trainer is the trainer of an objective.
 type trainer struct{ f *Fleet }
 
 // Open implements [optimizer.Trainer].
@@ -52,8 +52,8 @@ func (t trainer) EndEpoch(ctx context.Context) error {
 	return named("EndEpoch", b.EndEpoch(ctx))
 }
 
-// SetDense gives a frozen dense param other values, in this process: what training computes without gradients, such as
-// the statistics of batch norm.
+// SetDense sets the values of a frozen dense param in this process: values that training computes without gradients,
+// such as the statistics of batch norm.
 func (t trainer) SetDense(name string, w []float32) error {
 	j, err := t.f.workerCall("training")
 	if err != nil {
@@ -70,20 +70,20 @@ func (t trainer) SetDense(name string, w []float32) error {
 	return named("training", err)
 }
 
-// merging is the sessions that push once in several steps.
+// merging has the sessions that push once in several steps.
 type merging struct {
 	mu       sync.Mutex
 	sessions []*accumulate.Session
 }
 
-// add remembers a session that pushes as rarely as Strategy.GradientMerge says.
+// add registers a session that merges steps by Strategy.GradientMerge.
 func (m *merging) add(s *accumulate.Session) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.sessions = append(slices.DeleteFunc(m.sessions, (*accumulate.Session).Over), s)
 }
 
-// flush pushes what sessions have gathered for a push that has not come: at an epoch's end nothing more will.
+// flush pushes the gradients that sessions have merged so far, since no more come at an epoch's end.
 func (m *merging) flush(ctx context.Context) error {
 	m.mu.Lock()
 	merged := slices.Clone(m.sessions)

@@ -5,12 +5,11 @@ import (
 	"github.com/gofleet/gofleet/transport/codec"
 )
 
-// controlRoom is what messages may have beyond a frame of the job: some say which params there are, which norms or
-// which files.
+// controlRoom is the room in a message beyond a frame of the job: some messages list params, norms or files.
 const controlRoom = 16 << 20
 
-// compressed is a transport, nil for that of the environment, with the strategy's compression. It takes no message that
-// is larger than the job's, so that no sender can announce more, or send what decodes to more.
+// compressed adds the strategy's compression to a transport; nil means the environment's. It refuses messages larger
+// than the job's, so that no sender can announce more, or send data that decode to more.
 func compressed(t transport.Transport, j *job) (transport.Transport, error) {
 	c, err := codec.ByName(j.strategy.Codec)
 	if err != nil {
@@ -23,7 +22,7 @@ func compressed(t transport.Transport, j *job) (transport.Transport, error) {
 			return nil, err
 		}
 		fast.Logger = j.log
-		fast.MaxMessage = most + 4<<10 // the envelope of Compressed
+		fast.MaxMessage = most + 4<<10 // for the envelope of Compressed
 		fast.MaxConns = max(8192, 64*j.id.Workers)
 		t = fast
 	}

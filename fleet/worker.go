@@ -28,7 +28,7 @@ func (f *Fleet) InitWorker(ctx context.Context) error {
 	if err := j.backend.Join(ctx); err != nil {
 		return named("InitWorker", err)
 	}
-	if m, is := j.transport.(transport.Metered); is { // that servers were not up yet is no failure to tell at the end
+	if m, is := j.transport.(transport.Metered); is { // servers that were not up yet count as no failures
 		f.early = m.Stats().Failed.Unreachable
 	}
 	j.goOn(f.Progress().Epoch)
@@ -87,7 +87,7 @@ func (f *Fleet) StopWorker(ctx context.Context) error {
 	return named("StopWorker", err)
 }
 
-// tellStats logs what a worker has counted, when it ends its part in the job.
+// tellStats logs a worker's counters when it ends its part in the job.
 func (f *Fleet) tellStats() {
 	f.told.Do(func() {
 		s := f.Stats()

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// showJob says what is about to start: in a line, or the arguments, then what the first server and the first worker are
-// told.
+// showJob prints what is about to start: one line, or, with -v, the arguments and the environment of the first server
+// and the first worker.
 func showJob(con *console, o *options, j *job) {
 	if con.quiet {
 		return
@@ -35,7 +35,7 @@ func showJob(con *console, o *options, j *job) {
 	}
 }
 
-// summary is who takes part, and how many of them here.
+// summary describes the roles of the job, and how many of them run here.
 func summary(j *job) string {
 	var parts []string
 	for _, of := range []struct {
@@ -59,7 +59,7 @@ func summary(j *job) string {
 	return strings.Join(parts, ", ")
 }
 
-// brief is a list of which the middle is left out where it is long.
+// brief is a list, whose middle is left out if it is long.
 func brief(list []endpoint) string {
 	if n := len(list); n > 4 {
 		return fmt.Sprintf("%v, %v, … %v", list[0], list[1], list[n-1])
@@ -67,7 +67,7 @@ func brief(list []endpoint) string {
 	return strings.ReplaceAll(join(list), ",", ", ")
 }
 
-// arguments lists the command line, a line each.
+// arguments lists the command line, one argument a line.
 func arguments(o *options) string {
 	var b strings.Builder
 	b.WriteString("-----------  Configuration Arguments -----------\n")
@@ -87,7 +87,7 @@ func arguments(o *options) string {
 	return b.String()
 }
 
-// shown is a flag's value, which is this machine where no machines are named.
+// shown is a flag's value; that of --ips is this machine if none are given.
 func shown(f *flag.Flag) string {
 	if f.Name == "ips" {
 		return cmp.Or(f.Value.String(), "127.0.0.1")
@@ -129,7 +129,7 @@ func centre(text string, width int) string {
 	return strings.Repeat(" ", gap/2) + text + strings.Repeat(" ", gap-gap/2)
 }
 
-// fold breaks a list after its commas into lines of at most width, where no single entry is longer.
+// fold breaks a list after its commas into lines of at most width, unless a single entry is longer.
 func fold(list string, width int) []string {
 	lines := []string{""}
 	for part := range strings.SplitAfterSeq(list, ",") {

@@ -17,7 +17,7 @@ const newUsage = "Usage: fleetrun new DIR --data=FILE --label=FIELD [--list=FIEL
 	"what each field is to a model that foretells the label. --list says what stands between the values of a field\n" +
 	"that has several, as 'tags=|' does, or that one has a single value, as 'title=' does.\n"
 
-// runNew is the command without the process around it: it returns the exit code.
+// runNew is "fleetrun new": it returns the exit code.
 func runNew(args []string, con *console) int {
 	f := flag.NewFlagSet("fleetrun new", flag.ContinueOnError)
 	data := f.String("data", "", "file of rows")
@@ -32,7 +32,7 @@ func runNew(args []string, con *console) int {
 		return nil
 	})
 	dir := ""
-	if len(args) > 0 && !strings.HasPrefix(args[0], "-") { // as in the usage; flags may come first too
+	if len(args) > 0 && !strings.HasPrefix(args[0], "-") { // as in the usage, though flags may come first too
 		dir, args = args[0], args[1:]
 	}
 	err := mistyped.Parse(f, args, nil)
@@ -74,7 +74,7 @@ func runNew(args []string, con *console) int {
 	return 0
 }
 
-// nextSteps are the commands that train what was written into a directory, in the module above it or in one of its own.
+// nextSteps are the commands that train the program in a directory, in the module above it or in one of its own.
 func nextSteps(dir string) string {
 	module := "    go get github.com/gofleet/gofleet    # for the module that the directory is in\n"
 	if !inModule(dir) {
@@ -85,7 +85,7 @@ func nextSteps(dir string) string {
 		"    go run .           # train; README.md says what else there is\n"
 }
 
-// inModule says whether a directory, or one above it, has a go.mod.
+// inModule reports whether a directory, or one above it, has a go.mod.
 func inModule(dir string) bool {
 	at, err := filepath.Abs(dir)
 	for err == nil {

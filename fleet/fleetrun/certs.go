@@ -17,14 +17,14 @@ const certsUsage = "Usage: fleetrun certs [--days N] DIR HOST...\n\n" +
 	"Makes the certificates of a small cluster: DIR is what FLEET_TLS_DIR names on each of the hosts, which are " +
 	"names or IP addresses.\n"
 
-// certsCommand is what follows "fleetrun certs".
+// certsCommand has the arguments of "fleetrun certs".
 type certsCommand struct {
 	days  int
 	dir   string
 	hosts []string
 }
 
-// runCerts is the command without the process around it: it returns the exit code.
+// runCerts is "fleetrun certs": it returns the exit code.
 func runCerts(args []string, con *console) int {
 	c, err := parseCerts(args)
 	if errors.Is(err, flag.ErrHelp) {
@@ -61,7 +61,7 @@ func parseCerts(args []string) (certsCommand, error) {
 	}
 	c.dir, c.hosts = f.Arg(0), f.Args()[1:]
 	for _, host := range c.hosts {
-		name := strings.TrimPrefix(host, "*.") // all of a domain
+		name := strings.TrimPrefix(host, "*.") // a wildcard for a domain
 		e, err := parseEndpoint(name)
 		if err == nil && (e.port != "" || e.host != name) {
 			err = errors.New("expected a name or an IP address, without port or brackets")
@@ -73,8 +73,8 @@ func parseCerts(args []string) (certsCommand, error) {
 	return c, nil
 }
 
-// write makes the directory. One that has certificates stays as it is: another authority's would not be trusted by
-// machines that have copies.
+// write makes the directory. It refuses a directory that has certificates: machines with copies of them would not trust
+// those of another authority.
 func (c certsCommand) write() error {
 	for _, name := range []string{"ca.pem", "cert.pem", "key.pem"} {
 		if _, err := os.Lstat(filepath.Join(c.dir, name)); err == nil {

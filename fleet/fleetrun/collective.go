@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// collective tells whether the job has no servers: its workers add their gradients up among themselves.
+// collective reports whether the job has no servers: its workers sum gradients among themselves.
 func (j *job) collective() bool { return len(j.servers) == 0 }
 
-// collective tells whether the command line is of a job without servers: it names workers, in one of the ways there
-// are, and no servers.
+// collective reports whether the command line is of a job without servers: it names workers, in any of the ways, and no
+// servers.
 func (o *options) collective() bool {
 	named := o.workers != "" || o.workerNum.set || o.perNode.set || o.ips != "" || len(o.ignoredDevices()) > 0
 	return named && o.servers == "" && !o.serverNum.set
 }
 
-// expand turns the ways to name the workers of a collective job into a list of them or a count: --ips with
-// --nproc_per_node, that alone, or, where nothing else counts them, one worker for each device of a machine.
+// expand turns the ways to name the workers of a collective job into a list or a count: --ips with --nproc_per_node,
+// the latter alone, or, if nothing else gives a count, one worker for each device of a machine.
 func (o *options) expand() error {
 	perNode := o.perNode.n
 	if !o.perNode.set && o.workers == "" && !o.workerNum.set {
@@ -36,7 +36,7 @@ func (o *options) expand() error {
 	return nil
 }
 
-// expandIPs lists as many workers on each machine, from port 6170 on.
+// expandIPs lists the same number of workers on each machine, from port 6170 on.
 func (o *options) expandIPs(perNode int) error {
 	var all []string
 	for ip := range strings.SplitSeq(o.ips, ",") {
@@ -59,7 +59,7 @@ func (o *options) expandIPs(perNode int) error {
 	return nil
 }
 
-// devicesNamed is how many devices the first device flag lists.
+// devicesNamed is the number of devices in the first device flag.
 func (o *options) devicesNamed() int {
 	for _, list := range o.devices {
 		if list != "" {
@@ -69,7 +69,7 @@ func (o *options) devicesNamed() int {
 	return 0
 }
 
-// collectiveEnvironment tells a worker of a job without servers who it is.
+// collectiveEnvironment is the environment of a worker in a job without servers.
 func (j *job) collectiveEnvironment(r role) []variable {
 	vars := []variable{
 		{"PADDLE_TRAINERS_NUM", strconv.Itoa(len(j.workers))},

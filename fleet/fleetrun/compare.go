@@ -22,7 +22,7 @@ const compareUsage = "Usage: fleetrun compare [--by COLUMN] DIR...\n\n" +
 	"the rate, the time, and the flags in which they differ. The best is first, by a column of history.csv;\n" +
 	"without --by that is the test loss.\n"
 
-// runCompare is the command without the process around it: it returns the exit code.
+// runCompare is "fleetrun compare": it returns the exit code.
 func runCompare(args []string, con *console) int {
 	f := flag.NewFlagSet("fleetrun compare", flag.ContinueOnError)
 	by := f.String("by", "", "column of history.csv")
@@ -33,7 +33,7 @@ func runCompare(args []string, con *console) int {
 	var all []runs.Run
 	var odd []error
 	for _, dir := range dirs {
-		if filepath.Base(dir) == runs.History { // as output/*/history.csv names it
+		if filepath.Base(dir) == runs.History { // from a pattern such as output/*/history.csv
 			dir = filepath.Dir(dir)
 		}
 		r, err := runs.Read(filepath.Clean(dir))
@@ -59,7 +59,7 @@ func runCompare(args []string, con *console) int {
 	return 0
 }
 
-// compareRuns writes a row for each.
+// compareRuns writes a row for each job.
 func compareRuns(all []runs.Run, by string, out io.Writer) error {
 	if len(all) == 0 {
 		return nil
@@ -105,7 +105,7 @@ func boolean(b bool) int {
 	return 0
 }
 
-// columnsOf are the measured columns of all histories, on test rows where there are any, the loss first.
+// columnsOf are the measured columns of all histories, on test rows if there are any, the loss first.
 func columnsOf(all []runs.Run) (metrics []string) {
 	for _, prefix := range []string{"test ", "train "} {
 		for _, r := range all {
@@ -122,7 +122,7 @@ func columnsOf(all []runs.Run) (metrics []string) {
 	return []string{"epoch"}
 }
 
-// bestText is the best of a column, and its epoch of how many.
+// bestText is the best value of a column, with its epoch.
 func bestText(r runs.Run, column string) string {
 	best := r.Best(column)
 	if best == nil {
@@ -131,10 +131,10 @@ func bestText(r runs.Run, column string) string {
 	return fmt.Sprintf("%.4f\t%g/%g", best[column], best["epoch"], r.Rows[len(r.Rows)-1]["epoch"])
 }
 
-// rateText is the examples that all workers trained on a second, over the job as far as it has a pace.
+// rateText is the rate at which all workers trained, in examples a second, as far as the history has it.
 func rateText(r runs.Run) string {
 	var examples, seconds float64
-	for _, row := range r.Rows { // an evaluation's rate is of the time behind the one before
+	for _, row := range r.Rows { // an evaluation's rate is of the time since the one before
 		if rate := row["examples/s"]; rate > 0 {
 			span := row["seconds"] - seconds
 			examples, seconds = examples+rate*span, row["seconds"]
@@ -154,7 +154,7 @@ func timeText(r runs.Run) string {
 	return time.Duration(seconds * float64(time.Second)).Round(100 * time.Millisecond).String()
 }
 
-// differing are the flags that not all have alike, but the ones that name where a job writes.
+// differing are the flags whose values differ between jobs, except those that name output places.
 func differing(all []runs.Run) (names []string) {
 	places := []string{"out", "checkpoint", "journal", "log_json", "tensorboard"}
 	for _, r := range all {
@@ -170,7 +170,7 @@ func differing(all []runs.Run) (names []string) {
 	return names
 }
 
-// facts are a job's flags, and how many processes it had.
+// facts are a job's flags, and its numbers of processes.
 func facts(r runs.Run) map[string]string {
 	if r.About.Flags == nil {
 		return nil
@@ -198,7 +198,7 @@ func flagsText(r runs.Run, names []string) string {
 	return strings.Join(said, " ")
 }
 
-// inOneWord quotes a value that would be several words or lines, or has a terminal do something.
+// inOneWord quotes a value with spaces, line ends, or characters that control a terminal.
 func inOneWord(value string) string {
 	if strings.ContainsFunc(value, func(c rune) bool { return unicode.IsSpace(c) || !unicode.IsPrint(c) }) {
 		return strconv.Quote(value)

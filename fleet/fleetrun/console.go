@@ -10,17 +10,17 @@ import (
 	"golang.org/x/term"
 )
 
-// console is where a person reads along: output belongs to a worker, and what fleetrun says goes to errors.
+// console is the terminal: out is for a worker's output, err for its errors and for fleetrun's messages.
 type console struct {
 	out, err io.Writer // of the worker on the console; they never fail
-	live     bool      // output is a terminal
-	one      bool      // both streams go to one place, as on a terminal or behind 2>&1
-	quiet    bool      // fleetrun says nothing but what has failed
-	verbose  bool      // it shows what it starts and how, in the look of the original
-	width    int       // its columns when fleetrun started, 0 if they are not known
+	live     bool      // out is a terminal
+	one      bool      // both streams go to one place, as on a terminal or with 2>&1
+	quiet    bool      // fleetrun prints only failures
+	verbose  bool      // it prints what it starts, in the form of PaddlePaddle's launcher
+	width    int       // columns of the terminal when fleetrun started, 0 if unknown
 
 	mu      sync.Mutex
-	midLine bool // the terminal's cursor is behind an unfinished line
+	midLine bool // the cursor is at the end of an unfinished line
 }
 
 func newConsole(stdout, stderr *os.File) *console {
@@ -28,12 +28,12 @@ func newConsole(stdout, stderr *os.File) *console {
 	out, outErr := stdout.Stat()
 	err, errErr := stderr.Stat()
 	c.one = outErr == nil && errErr == nil && os.SameFile(out, err)
-	c.width, _, _ = term.GetSize(int(stdout.Fd())) // 0 with an error
+	c.width, _, _ = term.GetSize(int(stdout.Fd())) // 0 after an error
 	c.out, c.err = stream{c, stdout}, stream{c, stderr}
 	return c
 }
 
-// stream is one of the two. A reader that went away (fleetrun | head) doesn't end the job: its logs go on.
+// stream is out or err. A reader that went away (fleetrun | head) doesn't end the job: its logs go on.
 type stream struct {
 	con *console
 	w   io.Writer
@@ -60,25 +60,25 @@ func (c *console) print(text string) {
 	io.WriteString(c.err, text)
 }
 
-// say shows what fleetrun does, unless it is quiet.
+// say prints a message about what fleetrun does, unless it is quiet.
 func (c *console) say(format string, args ...any) {
 	if !c.quiet {
 		c.warn(format, args...)
 	}
 }
 
-// detail shows what few want to know.
+// detail prints a message that only -v shows.
 func (c *console) detail(format string, args ...any) {
 	if c.verbose {
 		c.say(format, args...)
 	}
 }
 
-// warn shows what has failed.
+// warn prints a failure.
 func (c *console) warn(format string, args ...any) {
 	stamp := time.Now().Format("2006-01-02 15:04:05,000")
 	c.print(fmt.Sprintf("INFO %s fleetrun] %s\n", stamp, fmt.Sprintf(format, args...)))
 }
 
-// fail shows why fleetrun itself gives up.
+// fail prints why fleetrun itself gives up.
 func (c *console) fail(err error) { c.print(fmt.Sprintf("fleetrun: %v\n", err)) }

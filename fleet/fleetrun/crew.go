@@ -21,12 +21,12 @@ type crew struct {
 	con     *console
 	panel   *panel // of --ui
 
-	attempt string            // behind the first
-	procs   map[role]*process // alive
-	exits   chan exit         // of every process that was started, once
+	attempt string            // "" in the first attempt
+	procs   map[role]*process // running
+	exits   chan exit         // from each started process, once
 }
 
-// run starts the roles and stays until the last one has ended. It returns the exit code of the job.
+// run starts the roles and returns when the last one has ended, with the exit code of the job.
 func (c *crew) run(signals <-chan os.Signal, grace time.Duration, r restarts) (int, error) {
 	c.procs = map[role]*process{}
 	c.exits = make(chan exit, len(c.job.here))
@@ -73,7 +73,7 @@ func (c *crew) start(k *keeper) error {
 	return nil
 }
 
-// startRole starts a role, which writes to a log.
+// startRole starts a role with its output in log.
 func (c *crew) startRole(r role, log *os.File) error {
 	cmd := exec.Command(c.program, c.args...)
 	own := slices.Concat(c.job.environment(r), c.job.lacks, c.job.metrics(os.Getenv(metricsVar), r),
@@ -93,7 +93,7 @@ func (c *crew) startRole(r role, log *os.File) error {
 	return nil
 }
 
-// startAgain starts a role anew whose log goes on.
+// startAgain starts a role again, and continues its log.
 func (c *crew) startAgain(r role) error {
 	log, err := goOnWithLog(c.logDir, r, "started again alone")
 	if err == nil {
@@ -106,7 +106,7 @@ func (c *crew) startAgain(r role) error {
 	return nil
 }
 
-// watch carries events to the keeper and its orders to the processes until all have ended.
+// watch passes events to the keeper and executes its orders until all processes have ended.
 func (c *crew) watch(k *keeper, signals <-chan os.Signal) error {
 	timer := time.NewTimer(time.Hour)
 	timer.Stop()
@@ -158,7 +158,7 @@ func (c *crew) watch(k *keeper, signals <-chan os.Signal) error {
 	return nil
 }
 
-// end ends who is alive, in that way.
+// end ends the running processes in that way.
 func (c *crew) end(how stop) {
 	for _, p := range c.procs {
 		switch how {
@@ -170,7 +170,7 @@ func (c *crew) end(how stop) {
 	}
 }
 
-// conclude says how it went.
+// conclude prints how the job ended.
 func (c *crew) conclude(k *keeper) {
 	switch {
 	case k.culprit != nil:
@@ -180,7 +180,7 @@ func (c *crew) conclude(k *keeper) {
 	}
 }
 
-// blame shows what a role that failed wrote last.
+// blame prints the last output of a role that failed.
 func (c *crew) blame(e *exit) {
 	path := logPath(c.logDir, e.role)
 	lines, err := tail(path)

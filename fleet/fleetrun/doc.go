@@ -209,51 +209,51 @@ package main
 
 // The files of this package, in reading order.
 //
-// What is asked:
+// The command line, and commands without a job:
 //
 //	main.go        the command
 //	flags.go       each flag
-//	plan.go        what flags mean together: the roles of the job
+//	plan.go        the roles of the job, from all flags together
 //	collective.go  jobs without servers
 //	endpoint.go    addresses in lists
-//	ports.go       free ones
-//	machine.go     which of the lists are this machine's
-//	environ.go     what each role is told
-//	token.go       a secret that they share
-//	banner.go      the job, shown before it starts
-//	certs.go       certificates, which need no job
+//	ports.go       free ports
+//	machine.go     which addresses of a list are this machine's
+//	environ.go     the environment of each role
+//	token.go       a secret that the roles share
+//	banner.go      the job, printed before it starts
+//	certs.go       certificates
 //	begin.go       a program for a file of rows
-//	doctor.go      what a role finds here, and lacks
-//	findings.go    what is shown of that
-//	whoami.go      who it is
+//	doctor.go      what a role finds on this machine, and lacks
+//	findings.go    its report
+//	whoami.go      the role of a process
 //	pod.go         names, in a pod of Kubernetes
-//	peers.go       whom it calls
+//	peers.go       addresses that it calls
 //	machinery.go, system_unix.go, system_other.go  clock, versions, limits
-//	security.go    who may talk to whom
-//	folders.go     where it writes
-//	filesystem.go, filesystem_linux.go, filesystem_other.go  who sees that
-//	verify.go      whether files are whole
-//	inspect.go     what is in them
-//	signature.go   what a model is fed
+//	security.go    tokens and certificates
+//	folders.go     directories that it writes
+//	filesystem.go, filesystem_linux.go, filesystem_other.go  whether they are shared
+//	verify.go      whether checkpoints and models are intact
+//	inspect.go     their contents
+//	signature.go   inputs and outputs of a model
 //	compare.go     jobs side by side
-//	pin.go         which of them stay
+//	pin.go         checkpoints that stay
 //
-// A job that runs:
+// A running job:
 //
 //	program.go  the executable, built or found
 //	crew.go     its processes
 //	scratch.go, scratch_unix.go, scratch_other.go  a directory for as long as it runs
-//	keeper.go   what becomes of it as they end
-//	lives.go    how long one rests that ends soon, over and over
-//	process.go  one of them
-//	group_unix.go, group_linux.go, group_other.go, group_windows.go  with all that it has started
-//	signals.go  ^C and its kin
+//	keeper.go   decisions as processes end
+//	lives.go    pauses of a role that ends soon, repeatedly
+//	process.go  one process
+//	group_unix.go, group_linux.go, group_other.go, group_windows.go  with all processes that it has started
+//	signals.go  ^C and other signals
 //
-// What it says:
+// Its output:
 //
-//	ui.go        a page that shows it, and what roles say for that
+//	ui.go        the page of --ui, with the roles' reports
 //	uilogs.go    the warnings in their logs
-//	pipe.go      a stream of a role
-//	logs.go      files, and the terminal beside them
-//	plainlog.go  a line that moves, for a file
-//	console.go   who may write to the terminal
+//	pipe.go      one stream of a role
+//	logs.go      log files, and the terminal
+//	plainlog.go  a line that is updated in place, for a file
+//	console.go   writing to the terminal

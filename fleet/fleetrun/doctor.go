@@ -28,7 +28,7 @@ const doctorUsage = "Usage: fleetrun doctor [--timeout 3s] [--checkpoint DIR] [-
 	"and nothing is sent that a server doesn't refuse. The exit code is 0 if the roles can start, 1 if something is " +
 	"missing.\n"
 
-// doctor is what follows "fleetrun doctor".
+// doctor has the arguments of "fleetrun doctor", and its findings.
 type doctor struct {
 	timeout             time.Duration
 	checkpoint, journal string
@@ -39,15 +39,15 @@ type doctor struct {
 	findings
 }
 
-// patient is a role that is looked at.
+// patient is a role that is examined.
 type patient struct {
-	name   string // "" of the only one
+	name   string // "" for a single role
 	getenv func(string) string
 	id     rolemaker.Identity
 	told   bool // id is known
 }
 
-// runDoctor is the command without the process around it: it returns the exit code.
+// runDoctor is "fleetrun doctor": it returns the exit code.
 func runDoctor(args []string, con *console) int {
 	d, err := parseDoctor(args)
 	if errors.Is(err, flag.ErrHelp) {
@@ -63,7 +63,7 @@ func runDoctor(args []string, con *console) int {
 	}
 	d.examine(context.Background())
 	if d.json {
-		text, _ := json.MarshalIndent(d.findings, "", "  ") // plain data
+		text, _ := json.MarshalIndent(d.findings, "", "  ") // plain data always encode
 		fmt.Fprintf(con.out, "%s\n", text)
 	} else {
 		d.write(con.out)
@@ -93,8 +93,7 @@ func parseDoctor(args []string) (*doctor, error) {
 	return d, d.options.check()
 }
 
-// admit finds the roles to look at: the ones of the command line that would run here, or one with the environment as it
-// is.
+// admit finds the roles to examine: those of the command line that would run here, or one in the current environment.
 func (d *doctor) admit(environ []string) error {
 	o := d.options
 	if o.servers == "" && !o.serverNum.set && !o.collective() {
@@ -111,17 +110,17 @@ func (d *doctor) admit(environ []string) error {
 	return nil
 }
 
-// lookup is os.Getenv of another environment.
+// lookup is os.Getenv for another environment.
 func lookup(environ []string) func(string) string {
 	values := map[string]string{}
-	for _, v := range slices.Backward(environ) { // the first counts
+	for _, v := range slices.Backward(environ) { // the first entry counts
 		name, value, _ := strings.Cut(v, "=")
 		values[name] = value
 	}
 	return func(name string) string { return values[name] }
 }
 
-// examine looks at everything, in the order in which it is shown.
+// examine examines everything, in the order of the report.
 func (d *doctor) examine(ctx context.Context) {
 	for i := range d.patients {
 		d.identify(&d.patients[i])
@@ -137,7 +136,7 @@ func (d *doctor) examine(ctx context.Context) {
 	d.findProgram()
 }
 
-// findProgram says whether a program that the command line names can be run, or built.
+// findProgram reports whether the program on the command line can be run, or built.
 func (d *doctor) findProgram() {
 	name := d.options.program
 	if name == "" {

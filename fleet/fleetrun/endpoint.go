@@ -14,10 +14,11 @@ type endpoint struct{ host, port string }
 
 func (e endpoint) String() string { return net.JoinHostPort(e.host, e.port) }
 
-// firstWorkerPort is the port of worker 0 where a list names hosts only; worker i gets the i-th after it.
+// firstWorkerPort is the port of worker 0 if a list has hosts only; worker i has the i-th port after it.
 const firstWorkerPort = 6170
 
-// parseList reads the value of --servers or --workers. portOf gives the port of an entry without one; nil demands one.
+// parseList parses the value of --servers or --workers. portOf returns the port of an entry without one; nil requires
+// one.
 func parseList(flag, list string, portOf func(rank int) int) ([]endpoint, error) {
 	if list == "" {
 		return nil, nil
@@ -40,7 +41,7 @@ func parseList(flag, list string, portOf func(rank int) int) ([]endpoint, error)
 	return out, nil
 }
 
-// parseEndpoint reads "host" or "host:port"; an IPv6 address with a port stands in brackets.
+// parseEndpoint parses "host" or "host:port"; an IPv6 address with a port is in brackets.
 func parseEndpoint(item string) (endpoint, error) {
 	e := endpoint{host: item}
 	if strings.HasPrefix(item, "[") && strings.HasSuffix(item, "]") {
@@ -78,20 +79,20 @@ func checkHost(host string) error {
 	return nil
 }
 
-// isStrange says of a character that it stands in no host's name: these have letters, digits, dots, hyphens, and
-// underscores as many do.
+// isStrange reports whether a character can't be in a host name, which has letters, digits, dots, hyphens, and
+// underscores, as many do.
 func isStrange(c rune) bool {
 	return c >= 0x80 || !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' ||
 		strings.ContainsRune(".-_", c))
 }
 
-// loopback tells whether a host is this machine on every machine.
+// loopback reports whether a host is a loopback address, or localhost.
 func loopback(host string) bool {
 	a, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && a.Unmap().IsLoopback()
 }
 
-// join writes endpoints as the environment carries them.
+// join writes endpoints in the form of the environment.
 func join(list []endpoint) string {
 	texts := make([]string, len(list))
 	for i, e := range list {

@@ -14,7 +14,7 @@ import (
 // variable is one entry of an environment.
 type variable struct{ name, value string }
 
-// environment tells a role who it is.
+// environment is the part of a role's environment that gives it the role.
 func (j *job) environment(r role) []variable {
 	switch {
 	case j.collective():
@@ -29,8 +29,8 @@ func (j *job) environment(r role) []variable {
 
 const progressVar, healthVar, metricsVar = "FLEET_PROGRESS", "FLEET_HEALTH", "FLEET_METRICS"
 
-// metrics is where a role shows what it counts, by the environment of fleetrun: roles that share a machine take ports
-// one after the other. What names no port each role refuses itself, and a port 0 is any for each.
+// metrics is the address of a role's metrics, from fleetrun's environment: roles on one machine get consecutive ports.
+// A value without a port is passed on, and each role refuses it; port 0 lets each choose.
 func (j *job) metrics(env string, r role) []variable {
 	host, port, err := net.SplitHostPort(env)
 	n, wrong := strconv.Atoi(port)
@@ -40,7 +40,7 @@ func (j *job) metrics(env string, r role) []variable {
 	return []variable{{metricsVar, net.JoinHostPort(host, strconv.Itoa(n+slices.Index(j.here, r)))}}
 }
 
-// metricsAt is where this machine sees that of a role, empty if it is not known.
+// metricsAt is the address of a role's metrics for callers on this machine, "" if it is not known.
 func (j *job) metricsAt(env string, r role) string {
 	at := j.metrics(env, r)
 	if at == nil {
@@ -49,7 +49,7 @@ func (j *job) metricsAt(env string, r role) string {
 	return ui.Near(at[0].value)
 }
 
-// unprobed keeps roles that share a machine from answering probes at one address.
+// unprobed removes the health address if several roles run on this machine, since only one could use it.
 func (j *job) unprobed(env string, con *console) []variable {
 	if env == "" || len(j.here) < 2 {
 		return nil
@@ -60,8 +60,8 @@ func (j *job) unprobed(env string, con *console) []variable {
 	return []variable{{healthVar, ""}}
 }
 
-// asked is how the user wants progress to be shown, by the environment of fleetrun; empty is as suits each worker, and
-// live is that.
+// asked is the user's choice of progress lines, from fleetrun's environment; "" lets each worker have what suits it, as
+// does live.
 func asked(env string, con *console) string {
 	switch env {
 	case "plain", "off":
@@ -73,7 +73,7 @@ func asked(env string, con *console) string {
 	return ""
 }
 
-// progress tells a worker how to show its progress.
+// progress is the environment of a worker for its progress lines.
 func (j *job) progress(r role) []variable {
 	if j.shows != "" {
 		return []variable{{progressVar, j.shows}}
@@ -83,13 +83,13 @@ func (j *job) progress(r role) []variable {
 	}
 	vars := []variable{{progressVar, "live"}}
 	if j.width > 0 {
-		vars = append(vars, variable{"COLUMNS", strconv.Itoa(j.width)}) // the worker writes to a pipe and can't ask
+		vars = append(vars, variable{"COLUMNS", strconv.Itoa(j.width)}) // the worker has a pipe, and can't find out
 	}
 	return vars
 }
 
-// common is what roles of a kind share. Programs that look for gloo, which gofleet has no use for, find it switched off
-// and its meeting point where gofleet's barriers meet: at server 0.
+// common is what roles of a kind share. For programs that look for gloo, which gofleet does not use, it is switched
+// off, with server 0 as its address.
 func (j *job) common(trainingRole string) []variable {
 	return []variable{
 		{"PADDLE_TRAINERS_NUM", strconv.Itoa(len(j.workers))},
@@ -111,7 +111,7 @@ func withGloo(inherited string) string {
 	return inherited
 }
 
-// inherit returns base ("NAME=value" each) with vars set and all else removed that says who a process is.
+// inherit returns base ("NAME=value" each) with vars set, without other variables that give a process its role.
 func inherit(base []string, vars []variable) []string {
 	mine := func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")

@@ -6,16 +6,16 @@ type system struct {
 	kind systemKind
 }
 
-// systemKind is who sees a file system.
+// systemKind is which machines see a file system.
 type systemKind int
 
 const (
 	unknownSystem systemKind = iota
-	ownSystem                // this machine alone, or this container
-	sharedSystem             // others over the network, or through a program
+	ownSystem                // visible to this machine alone, or this container
+	sharedSystem             // visible to others over the network, or through a program
 )
 
-// text is a phrase of a line, with its comma.
+// text is a phrase for a line, with its comma.
 func (s system) text() string {
 	switch s.kind {
 	case ownSystem:

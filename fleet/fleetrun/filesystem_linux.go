@@ -14,7 +14,7 @@ var systems = map[uint32]system{
 	0x65735546: {"fuse", unknownSystem}, 0x5346414f: {"afs", sharedSystem}, 0x19830326: {"beegfs", sharedSystem},
 }
 
-// fileSystem is that of a directory, as far as it is known.
+// fileSystem returns the file system of a directory, as far as it is known.
 func fileSystem(dir string) system {
 	var s syscall.Statfs_t
 	if err := syscall.Statfs(dir, &s); err != nil {

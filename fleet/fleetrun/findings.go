@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// findings are what doctor has seen, for a person or a program.
+// findings are the report of doctor, for a person or a program.
 type findings struct {
 	Sections []section `json:"sections"`
-	// Missing is what keeps a role from starting or from reaching its peers, each with what to do.
+	// Missing are the problems that keep a role from starting or from reaching its peers, each with a remedy.
 	Missing []string `json:"missing"`
-	// Notes are what may well be meant so.
+	// Notes are remarks on what may be intended.
 	Notes []string `json:"notes"`
 }
 
@@ -24,7 +24,7 @@ type section struct {
 type finding struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
-	// quiet is for what is as usual, which programs are told and people are not.
+	// quiet marks a normal finding, which is reported to programs only.
 	quiet bool
 }
 
@@ -36,7 +36,7 @@ func (f *findings) say(name, format string, args ...any) {
 	s.Lines = append(s.Lines, finding{Name: name, Value: fmt.Sprintf(format, args...)})
 }
 
-// usual is say of what a person need not read.
+// usual is say for a normal finding, which a person need not read.
 func (f *findings) usual(name, format string, args ...any) {
 	f.say(name, format, args...)
 	lines := f.Sections[len(f.Sections)-1].Lines
@@ -51,7 +51,7 @@ func (f *findings) says(format string, args ...any) {
 	f.Notes = append(f.Notes, fmt.Sprintf(format, args...))
 }
 
-// write shows them to a person, names in a column.
+// write prints the report, with the names in a column.
 func (f *findings) write(out io.Writer) {
 	for _, s := range f.Sections {
 		fmt.Fprintf(out, "%s\n", s.Title)

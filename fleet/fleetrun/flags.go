@@ -12,13 +12,13 @@ import (
 	"github.com/gofleet/gofleet/internal/mistyped"
 )
 
-// options is the command line, checked one flag at a time. What flags mean together is [plan]'s business.
+// options is the command line, checked one flag at a time. [plan] checks the flags together.
 type options struct {
 	serverNum, workerNum, perNode count
 	servers, workers              string // lists as typed
 	ips                           string
-	devices                       [len(deviceFlags)]string // in their order
-	perDevice                     bool                     // the first of them says how many workers there are
+	devices                       [len(deviceFlags)]string // by device flag
+	perDevice                     bool                     // the first device flag gives the number of workers
 	runMode                       string
 	logDir                        string
 	quiet, verbose                bool
@@ -26,16 +26,16 @@ type options struct {
 	restarts                      restarts
 	ui                            string
 	program                       string
-	args                          []string // the program's
+	args                          []string // of the program
 
 	flags   *flag.FlagSet
-	aliases map[string]bool // other names of flags, and what only repeats others
+	aliases map[string]bool // other names of flags, and flags that only repeat others
 	refused map[string]bool
 }
 
 var deviceFlags = [...]string{"gpus", "selected_gpus", "xpus", "npus", "devices"}
 
-// refusals are flags of other launchers that ask for what gofleet hasn't, each with the reason.
+// refusals are flags of other launchers that have no counterpart here, each with the reason.
 var refusals = []struct{ names, reason string }{
 	{"http_port gloo_port with_gloo", "barriers go through server 0, no rendezvous over HTTP needs a port: drop the " +
 		"flag"},
@@ -61,7 +61,7 @@ var refusals = []struct{ names, reason string }{
 		"devices: drop the flag"},
 }
 
-// newOptions are the options of an empty command line.
+// newOptions returns the options of an empty command line.
 func newOptions() *options {
 	o := &options{logDir: "log", grace: 10 * time.Second}
 	o.define()
@@ -70,7 +70,7 @@ func newOptions() *options {
 
 func (o *options) isRefused(name string) bool { return o.refused[name] }
 
-// parseArgs reads a command line. It returns the options even with [flag.ErrHelp], for their usage.
+// parseArgs parses a command line. It returns the options even with [flag.ErrHelp], for their usage.
 func parseArgs(args []string) (*options, error) {
 	o := newOptions()
 	if err := mistyped.Parse(o.flags, args, o.isRefused); err != nil {
@@ -144,7 +144,7 @@ func (o *options) check() error {
 	return errors.Join(o.checkNames(), o.checkRunMode(), o.checkRestarts())
 }
 
-// checkNames refuses a flag under both of its names, of which the last would count.
+// checkNames refuses a flag under both of its names, since only the last would count.
 func (o *options) checkNames() error {
 	typed := map[string]bool{}
 	o.flags.Visit(func(f *flag.Flag) { typed[f.Name] = true })
@@ -156,7 +156,7 @@ func (o *options) checkNames() error {
 	return nil
 }
 
-// checkRestarts refuses counts that are none, and what no role of a collective job can do.
+// checkRestarts refuses invalid counts, and restarts that a collective job does not support.
 func (o *options) checkRestarts() error {
 	r := &o.restarts
 	for _, f := range []struct {
@@ -174,7 +174,7 @@ func (o *options) checkRestarts() error {
 	return nil
 }
 
-// checkRunMode holds --run_mode to what the rest of the command line makes of the job.
+// checkRunMode compares --run_mode with the job of the other flags.
 func (o *options) checkRunMode() error {
 	switch {
 	case o.runMode != "" && o.runMode != "ps" && o.runMode != "collective":
@@ -187,7 +187,7 @@ func (o *options) checkRunMode() error {
 	return nil
 }
 
-// ignoredDevices are the device flags in use, as typed.
+// ignoredDevices are the device flags on the command line.
 func (o *options) ignoredDevices() []string {
 	var given []string
 	for i, name := range deviceFlags {
@@ -253,5 +253,5 @@ func (c *count) Set(text string) error {
 	return nil
 }
 
-// maxRoles bounds the processes of a kind: beyond it a typing error is likelier than a machine.
+// maxRoles bounds the processes of a kind: a larger number is more likely a typing error than a machine.
 const maxRoles = 1024

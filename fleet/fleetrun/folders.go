@@ -15,16 +15,15 @@ import (
 	"github.com/gofleet/gofleet/internal/files"
 )
 
-// folder is a directory that a job writes, by the flag that names it.
+// folder is a directory that a job writes, with the flag that names it.
 type folder struct{ flag, dir string }
 
-// readDirectories tries the directories that the command line names, be it by doctor's flags or by the program's
-// that it ends with.
+// readDirectories examines the directories on the command line, named by doctor's flags or by those of the program.
 func (d *doctor) readDirectories() {
 	args := d.options.args
 	named := []folder{{"checkpoint", cmp.Or(d.checkpoint, flagOf(args, "checkpoint"))},
 		{"journal", cmp.Or(d.journal, flagOf(args, "journal"))}, {"out", flagOf(args, "out")}}
-	if d.patients[0].name != "" { // fleetrun starts the role, and has a log of it
+	if d.patients[0].name != "" { // fleetrun starts the role, and writes its log
 		named = append(named, folder{"log_dir", d.options.logDir})
 	}
 	from := flagOf(args, "load")
@@ -53,11 +52,11 @@ func (d *doctor) readDirectories() {
 	}
 }
 
-// notHere is said of what only programs know that mount its store.
+// notHere is the note for a store, which only programs that mount it can reach.
 const notHere = "%s: in a store, which the program has to mount (package fleet/store): not looked at"
 
-// flagOf is what a program's command line says of a flag, empty if nothing; flags of Go have one dash or two. A value
-// in a word of its own is told from the next flag by its dash.
+// flagOf is the value of a flag in a program's command line, "" if it is missing; flags of Go have one dash or two. A
+// value in a word of its own does not begin with a dash.
 func flagOf(args []string, name string) (value string) {
 	for i, arg := range args {
 		switch given, text, has := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(arg, "-"), "-"), "="); {
@@ -73,7 +72,7 @@ func flagOf(args []string, name string) (value string) {
 	return value
 }
 
-// readBeginning says what a job would begin from.
+// readBeginning reports what a job would begin from.
 func (d *doctor) readBeginning(dir string) {
 	found, err := checkpoint.Find(dir)
 	switch {
@@ -88,7 +87,7 @@ func (d *doctor) readBeginning(dir string) {
 	d.says("-load=%s: %v", dir, err)
 }
 
-// try writes a file and has it reach the disk, in the directory or in what it would be made in.
+// try writes a file and syncs it to the disk, in the directory or in the one above that exists.
 func (d *doctor) try(f folder) {
 	err := files.CheckLocal(f.dir)
 	in, took := f.dir, time.Duration(0)
@@ -117,7 +116,7 @@ func (d *doctor) try(f folder) {
 	d.judge(f, system)
 }
 
-// judge says whether a directory's place suits what it is for.
+// judge reports whether a directory's place suits its purpose.
 func (d *doctor) judge(f folder, on system) {
 	switch {
 	case f.flag == "checkpoint":
@@ -142,7 +141,7 @@ func (d *doctor) judge(f folder, on system) {
 	}
 }
 
-// spreads says whether roles of the job are on several machines, by the addresses that it names.
+// spreads reports whether roles of the job are on several machines, by their addresses.
 func (d *doctor) spreads() bool {
 	hosts := map[string]bool{}
 	own, peers := d.endpoints()
@@ -158,7 +157,7 @@ func (d *doctor) spreads() bool {
 	return len(hosts) > 1
 }
 
-// nearest is the directory itself, or the lowest above it that is there.
+// nearest is the directory itself, or the lowest one above it that exists.
 func nearest(dir string) (string, error) {
 	for {
 		info, err := os.Stat(dir)
@@ -173,7 +172,7 @@ func nearest(dir string) (string, error) {
 	}
 }
 
-// writeOnce makes a small file, waits until it is on the disk, and removes it.
+// writeOnce writes a small file, waits until it is on the disk, and removes it.
 func writeOnce(dir string) (took time.Duration, err error) {
 	began := time.Now()
 	f, err := os.CreateTemp(dir, ".doctor-")

@@ -2,8 +2,8 @@ package main
 
 import "syscall"
 
-// ownGroup makes a process the leader of a new group, out of reach of the terminal's ^C, and lets it die with fleetrun
-// (with fleetrun's thread that started it, to be exact).
+// ownGroup makes a process the leader of a new group, which the terminal's ^C does not reach, and which dies with
+// fleetrun (with the thread of fleetrun that started it, to be exact).
 func ownGroup() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }

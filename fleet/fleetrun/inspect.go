@@ -18,7 +18,7 @@ import (
 const inspectUsage = "Usage: fleetrun inspect [--json] DIR...\n\n" +
 	"Says what the checkpoints and saved models in each DIR hold. With --json it is an array with an object for each.\n"
 
-// runInspect is the command without the process around it: it returns the exit code.
+// runInspect is "fleetrun inspect": it returns the exit code.
 func runInspect(args []string, con *console) int {
 	f := flag.NewFlagSet("fleetrun inspect", flag.ContinueOnError)
 	asJSON := f.Bool("json", false, "for programs")
@@ -29,7 +29,7 @@ func runInspect(args []string, con *console) int {
 	return lookAt(dirs, con, func(dirs []string) error { return inspect(dirs, *asJSON, con.out) })
 }
 
-// inspect writes what directories hold, one after the other. What can't be read is named at the end. A
+// inspect prints the contents of directories, one after the other. Those that can't be read are named at the end. A
 // checkpoint that is not finished is no failure, unless there is nothing else.
 func inspect(dirs []string, asJSON bool, out io.Writer) error {
 	all := []checkpoint.Description{}
@@ -69,7 +69,7 @@ func inspect(dirs []string, asJSON bool, out io.Writer) error {
 	return nil
 }
 
-// describe writes one for a person.
+// describe prints one directory for a person.
 func describe(d checkpoint.Description, out io.Writer) {
 	pinned := ""
 	if d.Pinned {
@@ -130,7 +130,7 @@ func describe(d checkpoint.Description, out io.Writer) {
 	}
 }
 
-// progressText is what a program has said. Its epochs count from 0, people's from 1.
+// progressText is the progress that a program recorded. Its epochs count from 0, those in the text from 1.
 func progressText(p checkpoint.Progress) string {
 	text := "in epoch 1"
 	if p.Epoch > 0 {
@@ -142,8 +142,8 @@ func progressText(p checkpoint.Progress) string {
 	return text
 }
 
-// placeText is how far a worker was, as far as that is known: alone there are no steps, and earlier versions have no
-// positions.
+// placeText is the place of a worker, as far as it is known: a process alone has no steps, and checkpoints of earlier
+// versions have no positions.
 func placeText(d checkpoint.Description, worker int) string {
 	var all []string
 	if worker < len(d.Steps) {
@@ -151,7 +151,7 @@ func placeText(d checkpoint.Description, worker int) string {
 	}
 	if d.Progress != nil && worker < len(d.Positions) && len(d.Positions[worker]) > 0 {
 		epoch, samples := progress.Sum(d.Positions[worker])
-		if epoch < d.Progress.Epoch { // it has trained on nothing of a later one
+		if epoch < d.Progress.Epoch { // it has trained on nothing of a later epoch
 			epoch, samples = d.Progress.Epoch, 0
 		}
 		all = append(all, fmt.Sprintf("%d samples of epoch %d", samples, epoch+1))
@@ -159,7 +159,7 @@ func placeText(d checkpoint.Description, worker int) string {
 	return strings.Join(all, ", ")
 }
 
-// userText shows bytes as the text that they are, if they are one.
+// userText shows bytes as text if they are text.
 func userText(b []byte) string {
 	readable := utf8.Valid(b) && len(b) <= 200 && strings.IndexFunc(string(b),
 		func(r rune) bool { return !unicode.IsPrint(r) }) < 0

@@ -10,35 +10,36 @@ import (
 	"github.com/gofleet/gofleet/internal/status"
 )
 
-// keeper decides what becomes of a job as its roles end. It starts and stops nothing: events go in, orders come out.
+// keeper decides what happens to a job as its roles end. It starts and stops no process: it receives events and returns
+// orders.
 type keeper struct {
 	grace time.Duration
 	whole bool // all workers of the job are among the roles
 	alone bool // workers have no servers
 	say   func(format string, args ...any)
-	aside func(format string, args ...any) // what goes as it should
+	aside func(format string, args ...any) // for messages about the normal course
 
 	roles    []role
-	restarts restarts // that are left
-	attempt  int      // that runs, from 1
-	attempts int      // that there may be
+	restarts restarts // those that are left
+	attempt  int      // the current one, from 1
+	attempts int      // the largest number of attempts
 	wentBack int      // the exit code of a role whose job goes back to its last checkpoint
 
-	alive   map[role]bool // or will be, behind a pause of its own
+	alive   map[role]bool // running, or paused before its restart
 	lives   map[role]*lives
 	paused  map[role]pausedRole
 	now     func() time.Time
 	early   []role // servers that ended with 0 while workers ran
 	phase   phase
 	code    int   // of fleetrun, so far
-	culprit *exit // the first failure of the attempt, if any
+	culprit *exit // the first failure of the attempt, if there is one
 	again   bool  // the roles are started again when all have ended
 }
 
-// restarts are how often roles may be started again: all of them together, or one server or worker alone.
+// restarts are the numbers of restarts that are left: of all roles together, or of one server or worker alone.
 type restarts struct{ all, servers, workers int }
 
-// alone is how often one of a kind may be.
+// alone is the number of restarts alone of a kind.
 func (r *restarts) alone(of kind) *int {
 	if of == server {
 		return &r.servers
@@ -46,24 +47,24 @@ func (r *restarts) alone(of kind) *int {
 	return &r.workers
 }
 
-// phase is how far a job is.
+// phase is the phase of a job.
 type phase int
 
 const (
 	training  phase = iota // workers run
-	finishing              // all workers here have ended well, servers may take the grace period
-	ending                 // everybody was asked to end
-	pausing                // everybody has ended, and will be started again
+	finishing              // all workers here have ended well, servers have the grace period
+	ending                 // all roles were asked to end
+	pausing                // all roles have ended, and will be started again
 )
 
-// order is what to do with the roles that are alive, and in how long to call expired.
+// order is what to do with the running roles, and after how long to call expired.
 type order struct {
 	stop stop
 	wait time.Duration // 0 leaves the timer as it is
-	role role          // of startAgain and later
+	role role          // for startAgain and later
 }
 
-// pausedRole is how a role's process has ended, and when the next is started.
+// pausedRole is how a role's process has ended, and when the next one is started.
 type pausedRole struct {
 	exit exit
 	till time.Time
@@ -75,12 +76,12 @@ const (
 	carryOn stop = iota
 	terminate
 	kill
-	start      // all roles, none of which is alive
-	startAgain // one role, beside the others
-	later      // call rested of one role, behind the wait
+	start      // all roles, none of which is running
+	startAgain // one role, while others run
+	later      // call rested for one role, after wait
 )
 
-// patience is how long servers may be gone before workers without servers are worth a word.
+// patience is the time for which workers may run without servers before a message about it.
 const patience = 3 * time.Second
 
 // The pause before roles are started again: it doubles from attempt to attempt.
@@ -97,7 +98,7 @@ func newKeeper(j *job, grace time.Duration, r restarts, say func(string, ...any)
 	return k
 }
 
-// reset makes ready for an attempt, in which all roles are alive.
+// reset prepares an attempt, in which all roles run.
 func (k *keeper) reset() {
 	k.attempt++
 	k.phase, k.code, k.culprit, k.early, k.again = training, 0, nil, nil, false
@@ -109,7 +110,7 @@ func (k *keeper) reset() {
 
 func (k *keeper) done() bool { return len(k.alive) == 0 && k.phase != pausing }
 
-// exited takes note that a role has ended.
+// exited handles the end of a role.
 func (k *keeper) exited(e exit) order {
 	delete(k.alive, e.role)
 	switch {
@@ -122,14 +123,14 @@ func (k *keeper) exited(e exit) order {
 	}
 	o := k.left(e.role)
 	for _, r := range k.roles {
-		if p, is := k.paused[r]; is && k.deserted(r.kind) { // meanwhile
+		if p, is := k.paused[r]; is && k.deserted(r.kind) { // since its pause began
 			return k.fail(p.exit)
 		}
 	}
 	return o
 }
 
-// left takes note that a role has ended well.
+// left handles the normal end of a role.
 func (k *keeper) left(r role) order {
 	if r.kind == worker {
 		return k.workerLeft()
@@ -137,16 +138,16 @@ func (k *keeper) left(r role) order {
 	return k.serverLeft(r)
 }
 
-// comesBack says whether a role that has ended is started again alone: a server that goes on where its journal ends, or
-// a worker whose next life joins. One that ends with wentBack sends the whole job back: a server has lost its
-// weights, or the mode takes no next life.
+// comesBack reports whether a role that has ended is started again alone: a server that continues where its journal
+// ends, or a worker whose next life joins. A role that ends with wentBack sends the whole job back: a server has lost
+// its weights, or the mode accepts no next life.
 func (k *keeper) comesBack(e exit) bool {
 	usage := e.code == exitUsage && !e.panicked
 	return e.code != 0 && e.code != k.wentBack && !usage && !k.deserted(e.role.kind) &&
 		*k.restarts.alone(e.role.kind) > 0
 }
 
-// deserted says that a role of a kind would have no other to come back to: servers end well when no worker is left.
+// deserted reports that a restarted role of a kind would find no other role: servers end well when no worker is left.
 func (k *keeper) deserted(of kind) bool {
 	if of == server {
 		return k.phase == finishing && k.whole
@@ -154,7 +155,7 @@ func (k *keeper) deserted(of kind) bool {
 	return len(k.early) > 0
 }
 
-// startAgain has a role started again, behind a pause if its processes end soon, over and over.
+// startAgain orders the restart of a role, after a pause if its processes end soon, repeatedly.
 func (k *keeper) startAgain(e exit) order {
 	left := k.restarts.alone(e.role.kind)
 	*left--
@@ -177,7 +178,7 @@ func (k *keeper) begin(r role) order {
 	return order{stop: startAgain, role: r}
 }
 
-// rested takes note that a role's pause is over, if it is the one that it is in.
+// rested handles the end of a role's pause, unless the role has a new one.
 func (k *keeper) rested(r role) order {
 	if p, is := k.paused[r]; !is || k.now().Before(p.till) {
 		return order{}
@@ -186,7 +187,7 @@ func (k *keeper) rested(r role) order {
 	return k.begin(r)
 }
 
-// forget leaves roles that are in pauses of their own where they are, as the job ends.
+// forget drops the roles that are paused, as the job ends.
 func (k *keeper) forget() {
 	for r := range k.paused {
 		delete(k.alive, r)
@@ -197,7 +198,7 @@ func (k *keeper) forget() {
 func (k *keeper) fail(e exit) order {
 	k.forget()
 	k.culprit, k.code = &e, e.code
-	// a command line that makes no sense makes none the next time
+	// an invalid command line would be invalid again
 	k.again = k.restarts.all > 0 && (e.code != exitUsage || e.panicked)
 	if len(k.alive) == 0 {
 		k.say("%v failed: %s", e.role, e.how)
@@ -207,7 +208,7 @@ func (k *keeper) fail(e exit) order {
 	return k.end()
 }
 
-// rest begins the pause before the next attempt, if there is to be one and everybody has ended.
+// rest begins the pause before the next attempt, if there is one and all roles have ended.
 func (k *keeper) rest() order {
 	if !k.again || len(k.alive) > 0 {
 		return order{}
@@ -244,7 +245,7 @@ func (k *keeper) serverLeft(r role) order {
 	return order{}
 }
 
-// signalled takes note that somebody wants the job to end: at once, if it is not the first time.
+// signalled handles a signal that asks the job to end: at once, if it is not the first one.
 func (k *keeper) signalled(s os.Signal) order {
 	k.again = false
 	k.forget()
@@ -262,13 +263,13 @@ func (k *keeper) signalled(s os.Signal) order {
 	return k.end()
 }
 
-// end asks everybody to end.
+// end asks all roles to end.
 func (k *keeper) end() order {
 	k.phase = ending
 	return order{stop: terminate, wait: max(k.grace, 1)}
 }
 
-// expired takes note that the time of the last order is over.
+// expired handles the end of the last order's time.
 func (k *keeper) expired() order {
 	switch {
 	case k.phase == pausing:
@@ -288,7 +289,7 @@ func (k *keeper) expired() order {
 	return order{}
 }
 
-// names lists who is alive of a kind, or of both.
+// names lists the running roles of a kind, or of both.
 func (k *keeper) names(of kind) string {
 	var who []role
 	for r := range k.alive {
@@ -305,7 +306,7 @@ func (k *keeper) names(of kind) string {
 	return list(who)
 }
 
-// list names roles; many are counted.
+// list names a few roles, or counts many.
 func list(who []role) string {
 	const shown = 4
 	var texts []string

@@ -2,21 +2,20 @@ package main
 
 import "time"
 
-// lives are the processes that a role has had in an attempt, one after the other. Where they end soon, over and over,
-// the next is started behind a pause, which doubles from one to the next.
+// lives are the processes that a role has had in an attempt, one after the other. If they end soon, repeatedly, the
+// next is started after a pause, which doubles each time.
 type lives struct {
-	began time.Time // the one that runs, or ran last
-	short int       // ends since one of them was long
+	began time.Time // beginning of the last process
+	short int       // ends since the last long life
 }
 
-// A life is long from here on, and what was before it no longer counts. The first end is none of a row: that role is
-// started again at once.
+// A life of longLife is long, and resets the count. After the first short life the role is started again at once.
 const (
 	longLife          = time.Minute
 	longestPauseAlone = 30 * time.Second
 )
 
-// pause is how long the role rests now that its process has ended.
+// pause is the time until the role is started again, now that its process has ended.
 func (l *lives) pause(now time.Time) time.Duration {
 	if now.Sub(l.began) >= longLife {
 		l.short = 0

@@ -11,12 +11,12 @@ import (
 	"time"
 )
 
-// logPath is where a role's output goes: log/serverlog.0, log/workerlog.1.
+// logPath is the file of a role's output: log/serverlog.0, log/workerlog.1.
 func logPath(dir string, r role) string {
 	return filepath.Join(dir, fmt.Sprintf("%slog.%d", r.kind, r.rank))
 }
 
-// createLog starts a role's log anew. The old file is left to the process that still writes it.
+// createLog begins a role's log. A process that still writes the old file keeps it.
 func createLog(dir string, r role) (*os.File, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, fmt.Errorf("no log directory: %w", err)
@@ -28,10 +28,10 @@ func createLog(dir string, r role) (*os.File, error) {
 	return os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND|os.O_TRUNC, 0o666)
 }
 
-// attemptLine begins the line in a log behind which a role writes that was started again.
+// attemptLine begins the line in a log after which a restarted role writes.
 const attemptLine = "---- fleetrun:"
 
-// openLog is createLog for the first attempt at a job, and goes on with the log behind a line for later ones.
+// openLog is createLog for the first attempt at a job, and continues the log after a line for later ones.
 func openLog(dir string, r role, attempt, of int) (*os.File, error) {
 	if attempt == 1 {
 		return createLog(dir, r)
@@ -39,7 +39,7 @@ func openLog(dir string, r role, attempt, of int) (*os.File, error) {
 	return goOnWithLog(dir, r, fmt.Sprintf("attempt %d of %d", attempt, of))
 }
 
-// goOnWithLog goes on with a log, behind a line that says why.
+// goOnWithLog continues a log after a line with the reason.
 func goOnWithLog(dir string, r role, why string) (*os.File, error) {
 	f, err := os.OpenFile(logPath(dir, r), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o666)
 	if err != nil {
@@ -52,8 +52,8 @@ func goOnWithLog(dir string, r role, why string) (*os.File, error) {
 	return f, nil
 }
 
-// tee writes a stream to the console as it comes and to a log as plain lines. A log that can't be written, say on a
-// full disk, doesn't end the training: it is reported once.
+// tee writes a stream to the console as it comes and to a log as plain lines. A log that can't be written, for instance
+// on a full disk, doesn't end the training: it is reported once.
 type tee struct {
 	shown  io.Writer
 	log    *plainLog
@@ -86,7 +86,7 @@ func (t *tee) broken(err error) {
 	t.report, t.log.w = nil, io.Discard
 }
 
-// Bounds of what is shown of a failed role's log.
+// Bounds of the output that is printed from a failed role's log.
 const (
 	tailLines = 20
 	tailBytes = 64 << 10
@@ -98,10 +98,10 @@ func tail(path string) ([]string, error) {
 	return lines[max(0, len(lines)-tailLines):], err
 }
 
-// panicked says whether the last attempt in a log ends as the log of a Go program does that has crashed: with its
+// panicked reports whether the last attempt in a log ends like the log of a Go program that has crashed: with its
 // goroutines.
 func panicked(path string) (is bool) {
-	lines, _ := lastOf(path) // a log that can't be read says nothing
+	lines, _ := lastOf(path) // false for a log that can't be read
 	for _, line := range lines {
 		switch {
 		case strings.HasPrefix(line, attemptLine):
@@ -113,7 +113,7 @@ func panicked(path string) (is bool) {
 	return is
 }
 
-// lastOf returns the lines that end a file, tailBytes at most.
+// lastOf returns the lines at the end of a file, at most tailBytes.
 func lastOf(path string) ([]string, error) {
 	f, err := os.Open(path)
 	if err != nil {

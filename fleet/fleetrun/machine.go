@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// machine is what this machine knows of its own names: enough to find itself in a list.
+// machine has the names of this machine, by which it finds itself in a list.
 type machine struct {
-	podIP     string   // POD_IP: the user's word, which wins
+	podIP     string   // POD_IP, which takes precedence
 	hostname  string   //
 	addresses []string // of its interfaces
 }
@@ -27,8 +27,8 @@ func thisMachine() machine {
 	return m
 }
 
-// among returns the test "is it this machine?" for the hosts of a job. Where the hosts include POD_IP it decides alone;
-// where they don't, only loopback addresses can be this machine.
+// among returns a function that reports whether a host is this machine. If POD_IP is among the hosts, only that host
+// is; if it is set and not among them, only loopback addresses can be.
 func (m machine) among(hosts []string) func(host string) bool {
 	switch {
 	case m.podIP == "":
@@ -45,7 +45,7 @@ func (m machine) owns(host string) bool {
 		slices.ContainsFunc(m.addresses, func(a string) bool { return sameHost(a, host) })
 }
 
-// describe tells by which names this machine looked for itself.
+// describe names what this machine looked for in the list.
 func (m machine) describe() string {
 	if m.podIP != "" {
 		return "POD_IP=" + m.podIP
@@ -53,7 +53,7 @@ func (m machine) describe() string {
 	return strings.Join(append(slices.Clone(m.addresses), m.hostname), ", ")
 }
 
-// sameHost compares names, and addresses by value: ::1 is 0:0:0:0:0:0:0:1.
+// sameHost compares host names, and addresses by value: ::1 is 0:0:0:0:0:0:0:1.
 func sameHost(a, b string) bool {
 	x, err := netip.ParseAddr(a)
 	y, err2 := netip.ParseAddr(b)

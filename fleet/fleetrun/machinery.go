@@ -11,7 +11,7 @@ import (
 	"github.com/gofleet/gofleet/transport"
 )
 
-// readClock shows this machine's time. Peers don't send theirs: answers have no date.
+// readClock reports this machine's time. Peers don't send theirs: answers have no date.
 func (d *doctor) readClock(now time.Time) {
 	d.section("clock")
 	d.say("here", "%s", now.Format("2006-01-02 15:04:05.000 -07:00"))
@@ -39,11 +39,11 @@ func setting(info *debug.BuildInfo, key string) string {
 	return ""
 }
 
-// modulePath is the path of gofleet's module, which a fleetrun that another module has built has among its
+// modulePath is the path of gofleet's module. A fleetrun that was built in another module has it among its
 // dependencies.
 const modulePath = "github.com/gofleet/gofleet"
 
-// readVersions shows the versions of this fleetrun. A peer of another protocol says so when it is asked.
+// readVersions reports the versions of this fleetrun. A peer with another protocol reports that when it is asked.
 func (d *doctor) readVersions() {
 	info := buildInfo()
 	version := info.Main.Version
@@ -59,10 +59,10 @@ func (d *doctor) readVersions() {
 		map[bool]string{true: " with changes"}[setting(info, "vcs.modified") == "true"])
 }
 
-// fewFiles is how many open files are few: each peer has connections, each table and log a file.
+// fewFiles is a small limit of open files: each peer has connections, each table and log a file.
 const fewFiles = 1024
 
-// readLimits shows what the machine gives a process.
+// readLimits reports the resources of a process on this machine.
 func (d *doctor) readLimits() {
 	d.section("limits")
 	d.say("cores", "%d, of which a process uses GOMAXPROCS=%d", runtime.NumCPU(), runtime.GOMAXPROCS(0))

@@ -14,12 +14,12 @@ import (
 )
 
 func main() {
-	// Roles die with the thread that started them (see ownGroup on Linux), so that thread must be one that stays.
+	// Roles die with the thread that started them (see ownGroup on Linux), so that this must be a thread that stays.
 	runtime.LockOSThread()
 	os.Exit(run(os.Args[1:], newConsole(os.Stdout, os.Stderr)))
 }
 
-// commands need no job. They return the exit code.
+// commands are commands without a job. They return the exit code.
 var commands = map[string]func(args []string, con *console) int{
 	"new":     runNew,
 	"certs":   runCerts,
@@ -31,12 +31,12 @@ var commands = map[string]func(args []string, con *console) int{
 	"unpin":   runUnpin,
 }
 
-// run is the command without the process around it: it returns the exit code.
+// run is fleetrun without its process: it returns the exit code.
 func run(args []string, con *console) int {
 	if len(args) > 0 && commands[args[0]] != nil {
 		return commands[args[0]](args[1:], con)
 	}
-	if slices.Equal(args, []string{"help"}) { // no program: nothing says who takes part
+	if slices.Equal(args, []string{"help"}) { // before the search for a program of that name
 		args = []string{"-h"}
 	}
 	opts, err := parseArgs(args)
@@ -58,8 +58,7 @@ func run(args []string, con *console) int {
 	return code
 }
 
-// nearCommand refuses a program's name, where no flag comes before it that would say who takes part, which is nearly
-// that of a command.
+// nearCommand refuses a program whose name is similar to a command's, if no flag before it names roles.
 func nearCommand(name string) error {
 	meant := mistyped.Near(name, slices.Sorted(maps.Keys(commands)))
 	if _, err := os.Stat(name); meant == "" || err == nil {
@@ -68,13 +67,13 @@ func nearCommand(name string) error {
 	return fmt.Errorf("%s is no command: is %s meant? -h lists them all", name, meant)
 }
 
-// Exit codes of fleetrun's own. A failed role's code is handed on as it is.
+// Exit codes of fleetrun itself. The code of a failed role is passed on.
 const (
 	exitFailure = 1 // the job could not be started
-	exitUsage   = 2 // the command line makes no sense
+	exitUsage   = 2 // the command line is invalid
 )
 
-// launch plans, builds, starts and watches a job, and returns its exit code. The error, if any, was not shown yet.
+// launch plans, builds, starts and watches a job, and returns its exit code. The error, if any, was not printed yet.
 func launch(opts *options, con *console) (int, error) {
 	con.quiet, con.verbose = opts.quiet, opts.verbose
 	job, err := plan(opts, thisMachine())

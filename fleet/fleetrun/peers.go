@@ -20,13 +20,13 @@ import (
 	"github.com/gofleet/gofleet/transport/codec"
 )
 
-// transport is what roles would talk over.
+// transport is the transport that roles would use.
 func (d *doctor) transport() (*transport.FastHTTP, error) {
 	t, err := transport.FromEnv()
 	if err != nil {
 		return nil, err
 	}
-	t.Logger = slog.New(slog.DiscardHandler) // what it would warn of is found here
+	t.Logger = slog.New(slog.DiscardHandler) // its warnings are findings here
 	t.DialTimeout = d.timeout
 	return t, nil
 }
@@ -37,8 +37,8 @@ type called struct {
 	server         bool
 }
 
-// askPeers says where the roles would listen, and who of those that they call resolves, connects and answers. All are
-// asked at once.
+// askPeers reports where the roles would listen, and which of the peers that they call resolve, connect and answer. All
+// peers are asked at once.
 func (d *doctor) askPeers(ctx context.Context, t *transport.FastHTTP) {
 	own, peers := d.endpoints()
 	if len(own)+len(peers) == 0 {
@@ -65,7 +65,7 @@ func (d *doctor) askPeers(ctx context.Context, t *transport.FastHTTP) {
 	}
 }
 
-// endpoints are the addresses at which roles here listen, and which they call elsewhere.
+// endpoints are the addresses at which roles here listen, and those that they call elsewhere.
 func (d *doctor) endpoints() (own, peers []called) {
 	for _, p := range d.patients {
 		if !p.told || p.id.Local() {
@@ -78,7 +78,7 @@ func (d *doctor) endpoints() (own, peers []called) {
 		for i, e := range list {
 			c := called{role{kind, i}.String(), e, !p.id.Collective}
 			switch {
-			case e == "": // ranks of MPI learn them when they meet
+			case e == "": // ranks of MPI get them when they exchange addresses
 			case e == p.id.Endpoint() && (p.id.IsServer() || p.id.Collective):
 				own = append(own, c)
 			case !slices.Contains(peers, c):
@@ -89,7 +89,7 @@ func (d *doctor) endpoints() (own, peers []called) {
 	return own, slices.DeleteFunc(peers, func(c called) bool { return slices.Contains(own, c) })
 }
 
-// listen says whether a role can listen at its endpoint.
+// listen reports whether a role can listen at its endpoint.
 func (d *doctor) listen(ctx context.Context, t *transport.FastHTTP, own called) {
 	if t == nil {
 		d.say(own.name+" here", "%s: not tried, since security isn't settled", own.endpoint)
@@ -116,14 +116,14 @@ func (d *doctor) listen(ctx context.Context, t *transport.FastHTTP, own called) 
 	d.lacks("%s here: %v", own.name, err)
 }
 
-// answer is what came of asking a peer.
+// answer is the result of asking a peer.
 type answer struct {
 	text, missing, note string
-	gofleet             bool // it is a gofleet process that answers
+	gofleet             bool // a gofleet process answered
 }
 
-// ask resolves an endpoint and shows itself there as a worker that has not joined: a server says so, and takes no note
-// of it.
+// ask resolves an endpoint and sends a request as a worker that has not joined: a server refuses that, and does not
+// record it.
 func ask(ctx context.Context, t *transport.FastHTTP, to called, timeout time.Duration) answer {
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("no answer within %v", timeout))
 	defer cancel()
@@ -149,11 +149,10 @@ func ask(ctx context.Context, t *transport.FastHTTP, to called, timeout time.Dur
 	return a
 }
 
-// answered is what an answer, or the lack of one, means. Nothing listens where a role has not been started yet, which
-// may come.
+// answered interprets an answer, or its absence. A peer that does not listen may not have been started yet.
 func answered(words string, took time.Duration, err error, to called, timeout time.Duration) answer {
 	reason := ""
-	if err != nil { // the endpoint stands before it
+	if err != nil { // its prefix repeats the endpoint
 		reason = strings.TrimPrefix(err.Error(), "transport: call "+to.endpoint+": ")
 		reason = strings.TrimPrefix(reason, "dial tcp "+to.endpoint+": ")
 	}
@@ -176,7 +175,7 @@ func answered(words string, took time.Duration, err error, to called, timeout ti
 		"machines"}
 }
 
-// resolve says what a name resolves to, nothing of an address. The name of a pod that has just begun is waited for.
+// resolve returns what a name resolves to, "" for an address. It waits for the name of a pod that has just begun.
 func resolve(ctx context.Context, endpoint string) (string, error) {
 	host, _, err := net.SplitHostPort(endpoint)
 	if err != nil {
@@ -205,7 +204,7 @@ func resolve(ctx context.Context, endpoint string) (string, error) {
 		time.Since(began).Round(10*time.Microsecond)), nil
 }
 
-// hello makes one request, which no gofleet process takes for more than a question.
+// hello makes one request, which has no effect on any gofleet process.
 func hello(ctx context.Context, t *transport.FastHTTP, to called) (words string, err error) {
 	plain, err := codec.ByName("none")
 	if err != nil {

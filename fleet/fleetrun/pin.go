@@ -19,7 +19,7 @@ func runUnpin(args []string, con *console) int {
 	return eachDir("unpin", args, con, checkpoint.Unpin, "%s is not pinned\n")
 }
 
-// eachDir does something to the directories of a command line, until it fails.
+// eachDir calls do for the directories of a command line, until it fails.
 func eachDir(command string, args []string, con *console, do func(dir string) error, done string) int {
 	dirs, code := parseDirs(flag.NewFlagSet("fleetrun "+command, flag.ContinueOnError), args, pinUsage, con)
 	for _, dir := range dirs {

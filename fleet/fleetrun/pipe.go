@@ -21,7 +21,7 @@ func newPipe(to *tee) (*pipe, error) {
 	return &pipe{r: r, w: w, to: to}, nil
 }
 
-// start reads until no process holds the other end any more. The role has it by now.
+// start reads until no process holds the other end any more. The role must have been started.
 func (p *pipe) start() {
 	p.w.Close()
 	p.done = make(chan struct{})
@@ -31,8 +31,8 @@ func (p *pipe) start() {
 	}()
 }
 
-// drainTime is how long the output of a role that has ended is read, where a process outside its group still holds it.
-// (On Windows, whose pipes know no deadline, it is read until that one ends too.)
+// drainTime is how long the output of a role that has ended is read if a process outside its group still holds the
+// pipe. (On Windows, whose pipes have no deadline, it is read until that process ends too.)
 const drainTime = time.Second
 
 // close reads what is left.

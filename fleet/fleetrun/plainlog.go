@@ -7,20 +7,20 @@ import (
 	"time"
 )
 
-// plainLog writes for a file what was meant for a terminal. A line that carriage returns start over and over becomes a
-// line every keepEvery and a last one; escape sequences are left out.
+// plainLog writes terminal output to a file. A line that carriage returns overwrite repeatedly becomes a line every
+// keepEvery and a last one; escape sequences are removed.
 type plainLog struct {
 	w   io.Writer
 	now func() time.Time
 
 	line     []byte
 	returned bool      // the last byte was a carriage return
-	lastKept time.Time // when a state that was overwritten was last written
+	lastKept time.Time // when an overwritten line was last written
 }
 
 const (
 	keepEvery = 10 * time.Second
-	maxLine   = 64 << 10 // a longer line is broken
+	maxLine   = 64 << 10 // a longer line is split
 )
 
 var escapes = regexp.MustCompile(`\x1b\[[0-9;?]*[A-Za-z]`)
@@ -56,7 +56,7 @@ func (p *plainLog) put(c byte) error {
 	return nil
 }
 
-// keep drops a line that is being overwritten, or writes it if none was written for a while.
+// keep drops a line that is overwritten, or writes it if none was written for a while.
 func (p *plainLog) keep() error {
 	now := p.now()
 	if len(p.visible()) == 0 || now.Sub(p.lastKept) < keepEvery {
@@ -74,7 +74,7 @@ func (p *plainLog) flush() error {
 	return err
 }
 
-// Close writes what the last line has, if anything.
+// Close writes the rest of the last line.
 func (p *plainLog) Close() error {
 	if len(p.visible()) == 0 {
 		return nil

@@ -23,17 +23,17 @@ const (
 
 func (r role) String() string { return fmt.Sprintf("%s %d", r.kind, r.rank) }
 
-// job is who takes part, at which endpoints, and which of them run on this machine.
+// job is the roles of a job, their endpoints, and which of them run on this machine.
 type job struct {
 	servers, workers []endpoint // by rank
 	here             []role     // servers first
-	live             bool       // somebody watches the first worker of this machine on a terminal
-	width            int        // of the terminal, 0 if it is not known
-	// how all workers show their progress, by the user's wish; empty: live or plain, as suits each
+	live             bool       // the first worker of this machine writes to a terminal
+	width            int        // of the terminal, 0 if unknown
+	// how all workers show their progress, by the user's choice; "": live or plain, as suits each
 	shows   string
-	lacks   []variable // that no role inherits
+	lacks   []variable // variables that roles do not inherit
 	scratch string     // a directory that lasts as long as the job
-	token   string     // the roles' own, "" where they have another protection
+	token   string     // made for the roles, "" if they have another protection
 }
 
 // count returns how many roles of a kind run on this machine.
@@ -56,10 +56,10 @@ func (j *job) first(k kind) (role, bool) {
 	return j.here[i], true
 }
 
-// whole tells whether all workers run on this machine: their end is then the end of the job.
+// whole reports whether all workers run on this machine: their end is then the end of the job.
 func (j *job) whole() bool { return j.count(worker) == len(j.workers) }
 
-// plan turns a command line into a job, or tells what is wrong with it.
+// plan makes a job of a command line, or returns what is wrong with it.
 func plan(o *options, m machine) (*job, error) {
 	j := &job{}
 	var err error
@@ -108,7 +108,7 @@ func (o *options) agree(j *job) error {
 	return agree("worker", o.workerNum, o.workers, len(j.workers))
 }
 
-// nobody says that a command line names no roles, and whether it does so too late.
+// nobody is the error of a command line without roles; it also finds flags that come too late.
 func (o *options) nobody() error {
 	for _, arg := range o.args {
 		name, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
@@ -189,7 +189,7 @@ func listedFlags(o *options) string {
 	return strings.Join(given, " and ")
 }
 
-// addLocal adds the roles that are only counted: here, on loopback, on free ports.
+// addLocal adds the roles that are given by a count: on this machine, on loopback, on free ports.
 func (j *job) addLocal(o *options) error {
 	servers, workers := 0, 0
 	if o.servers == "" {

@@ -6,21 +6,21 @@ import (
 	"strings"
 )
 
-// headless is what a name of a pod wants of its service.
+// headless is the remedy for a pod's name that does not resolve.
 const headless = "a headless service with publishNotReadyAddresses: true announces it from its pod's start, where it " +
 	"selects the pod and is the pod's subdomain, or its StatefulSet's serviceName"
 
-// inPod says whether this process is in a pod of Kubernetes.
+// inPod reports whether this process is in a pod of Kubernetes.
 func inPod() bool { return os.Getenv("KUBERNETES_SERVICE_HOST") != "" }
 
-// readPod says where a pod looks for short names, and what the name resolves to by which others call a role here. That
-// it is this pod's is seen when the role listens there.
+// readPod reports the domains in which a pod looks for short names, and what the name resolves to by which others call
+// a role here. Whether that is this pod shows when the role listens there.
 func (d *doctor) readPod(ctx context.Context) {
 	if !inPod() {
 		return
 	}
 	d.section("pod")
-	conf, _ := os.ReadFile("/etc/resolv.conf") // without it no name resolves, which is said of each
+	conf, _ := os.ReadFile("/etc/resolv.conf") // without it no name resolves, which is reported for each
 	d.say("search domains", "%s", searched(string(conf)))
 	ctx, cancel := context.WithTimeout(ctx, d.timeout)
 	defer cancel()

@@ -6,11 +6,11 @@ import (
 	"strconv"
 )
 
-// localhost is where roles live that are only counted.
+// localhost is the host of roles that are given by a count.
 const localhost = "127.0.0.1"
 
-// freePorts returns n free endpoints on this machine, no port twice and none that taken uses. All are
-// held until all are found; a role claims its own moments later, and fails plainly if a stranger was faster.
+// freePorts returns n free endpoints on this machine, all different, and none in taken. They are bound until all are
+// found; a role binds its own moments later, and fails with a clear error if another process was faster.
 func freePorts(n int, taken []endpoint) ([]endpoint, error) {
 	var held []net.Listener
 	defer func() {

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// process is a role that runs. Its group, which it leads, ends with it.
+// process is a running role. It leads a process group, which ends with it.
 type process struct {
 	role  role
 	cmd   *exec.Cmd
@@ -15,7 +15,7 @@ type process struct {
 	pipes []*pipe // to the console and the log, for a role on the console
 }
 
-// startProcess starts a role with its output in log, which it takes over. shown, if any, sees the output too.
+// startProcess starts a role with its output in log, which it then owns, and on the console shown, if it is not nil.
 func startProcess(cmd *exec.Cmd, r role, log *os.File, shown *console) (*process, error) {
 	p := &process{role: r, cmd: cmd, log: log}
 	cmd.Stdout, cmd.Stderr = log, log
@@ -34,8 +34,8 @@ func startProcess(cmd *exec.Cmd, r role, log *os.File, shown *console) (*process
 	return p, nil
 }
 
-// show leads the output over the console, if there is one: by one pipe where both streams come to one place, since of
-// two pipes the order of writing is not known.
+// show copies the output to the console, if there is one: through one pipe if both streams go to one place, since two
+// pipes would lose the order of writing.
 func (p *process) show(con *console) error {
 	if con == nil {
 		return nil
@@ -58,7 +58,7 @@ func (p *process) show(con *console) error {
 	return nil
 }
 
-// wait returns when the process has ended, with nothing left of its group and its output read.
+// wait returns when the process has ended, its group was killed and its output was read.
 func (p *process) wait() exit {
 	err := p.cmd.Wait()
 	killGroup(p.cmd.Process)
@@ -80,15 +80,14 @@ func (p *process) close() {
 // exit is how a role ended.
 type exit struct {
 	role role
-	code int // as a shell gives it: 128 and the signal's number where there was one
+	code int // as in a shell: 128 and the signal's number if a signal ended it
 	how  string
-	// panicked says that the code is that of a Go program which crashed, and not of one whose command line makes no
-	// sense.
+	// panicked reports that the code is of a Go program that crashed, not of one with an invalid command line.
 	panicked bool
 }
 
 func exitOf(r role, state *os.ProcessState, err error) exit {
-	if state == nil { // the system lost it
+	if state == nil { // the system lost its state
 		return exit{role: r, code: exitFailure, how: fmt.Sprint(err)}
 	}
 	if ws, ok := state.Sys().(syscall.WaitStatus); ok && ws.Signaled() {

@@ -30,7 +30,7 @@ func executable(info os.FileInfo) bool {
 	return info.Mode()&0o111 != 0
 }
 
-// buildPackage lets the go command say what is wrong with a package.
+// buildPackage builds a package; the go command prints what is wrong with it.
 func buildPackage(name, scratch string, signals <-chan os.Signal, con *console) (string, error) {
 	if strings.HasPrefix(name, "-") {
 		return "", fmt.Errorf("%q is no program: flags of fleetrun stand before it, its own after it", name)
@@ -42,7 +42,7 @@ func buildPackage(name, scratch string, signals <-chan os.Signal, con *console) 
 	build := exec.Command("go", "build", "-o", dir+string(filepath.Separator), name)
 	build.Stdout, build.Stderr = con.err, con.err
 	if os.Getenv("GOTMPDIR") == "" {
-		build.Env = append(os.Environ(), "GOTMPDIR="+scratch) // a build that is broken off leaves nothing either
+		build.Env = append(os.Environ(), "GOTMPDIR="+scratch) // an interrupted build leaves no files either
 	}
 	err := runUnless(build, signals)
 	if _, said := errors.AsType[*exec.ExitError](err); said {
@@ -54,7 +54,7 @@ func buildPackage(name, scratch string, signals <-chan os.Signal, con *console) 
 	return onlyFile(dir, name)
 }
 
-// inPath says of a name that is no package whether it is that of a command, which a job takes by its path.
+// inPath reports, for a name that is no package, whether a command in PATH has it, which must be given by its path.
 func inPath(name string) string {
 	path, err := exec.LookPath(name)
 	if err != nil || strings.ContainsRune(name, filepath.Separator) {

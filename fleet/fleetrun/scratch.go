@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// makeScratch makes a directory that lasts as long as fleetrun, which removes it. What killed processes left
-// are removed by the next start.
+// makeScratch makes a directory that fleetrun removes when it ends. The next start removes those of processes that were
+// killed.
 func makeScratch(in string) (dir string, remove func(), err error) {
 	sweepScratch(in, time.Now().Add(-time.Minute))
 	if dir, err = os.MkdirTemp(in, "fleetrun-"); err != nil {
@@ -18,18 +18,18 @@ func makeScratch(in string) (dir string, remove func(), err error) {
 	return dir, func() { os.RemoveAll(dir); unlock() }, nil
 }
 
-// sweepScratch removes directories of makeScratch's that no process has locked and that are older: a younger one's
-// process may be about to lock it.
+// sweepScratch removes directories of makeScratch that are not locked and that are older than before: the process of a
+// younger one may be about to lock it.
 func sweepScratch(in string, before time.Time) {
 	all, _ := filepath.Glob(filepath.Join(in, "fleetrun-*"))
 	for _, dir := range all {
-		number := strings.TrimPrefix(filepath.Base(dir), "fleetrun-") // a name of another's has words
+		number := strings.TrimPrefix(filepath.Base(dir), "fleetrun-") // other programs' names have words
 		info, err := os.Lstat(dir)
 		if strings.Trim(number, "0123456789") != "" || err != nil || !info.IsDir() || info.ModTime().After(before) {
 			continue
 		}
 		if unlock, locked := lockDir(dir); locked {
-			os.RemoveAll(dir) // another user's is left alone
+			os.RemoveAll(dir) // fails for those of other users
 			unlock()
 		}
 	}

@@ -2,5 +2,5 @@
 
 package main
 
-// lockDir would lock a directory, which can't be done here: what a killed process leaves stays.
+// lockDir can't lock a directory here: directories of killed processes stay.
 func lockDir(string) (unlock func(), locked bool) { return func() {}, false }

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// lockDir locks a directory for as long as this process lives, or says that another has it. Roles don't inherit the
-// lock.
+// lockDir locks a directory for the life of this process; locked is false if another process has it. Roles don't
+// inherit the lock.
 func lockDir(dir string) (unlock func(), locked bool) {
 	d, err := os.Open(dir)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/gofleet/gofleet/transport"
 )
 
-// readSecurity shows who may talk to whom. problem is why no transport can be made of the environment, nil if one can.
+// readSecurity reports which processes are let in. problem is why the environment gives no transport, nil if it does.
 func (d *doctor) readSecurity(t *transport.FastHTTP, problem error) {
 	d.section("security")
 	if problem != nil {
@@ -41,7 +41,7 @@ func mode(t *transport.FastHTTP) string {
 	return "plaintext, which stays on this machine: loopback addresses and unix sockets"
 }
 
-// readCertificates shows how long the certificates of a directory are valid, and for whom.
+// readCertificates reports how long the certificates of a directory are valid, and for which hosts.
 func (d *doctor) readCertificates(dir string) {
 	ca, cert, key := transport.TLSFiles(dir)
 	pair, err := tls.LoadX509KeyPair(cert, key)
@@ -68,7 +68,7 @@ func (d *doctor) readCertificates(dir string) {
 	}
 }
 
-// certified says what is wrong with a certificate beside its authority's.
+// certified returns what is wrong with a certificate under its authority.
 func certified(leaf *x509.Certificate, ca string) error {
 	pem, err := os.ReadFile(ca)
 	if err != nil {
@@ -82,12 +82,12 @@ func certified(leaf *x509.Certificate, ca string) error {
 	return err
 }
 
-// checkHosts holds a certificate to the endpoints at which roles here are called.
+// checkHosts compares a certificate with the endpoints at which roles here are called.
 func (d *doctor) checkHosts(leaf *x509.Certificate) {
 	own, _ := d.endpoints()
 	for _, o := range own {
 		host, _, err := net.SplitHostPort(o.endpoint)
-		if err != nil { // a unix socket
+		if err != nil { // of a unix socket
 			continue
 		}
 		if err := leaf.VerifyHostname(host); err != nil {

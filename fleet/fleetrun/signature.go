@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// signature is what a model's signature.json says, as far as people look at it.
+// signature is the part of a model's signature.json that is printed.
 type signature struct {
 	Feeds   []signedValue `json:"feeds"`
 	Outputs []signedValue `json:"outputs"`
@@ -25,7 +25,7 @@ type signedValue struct {
 	Shape []int  `json:"shape"`
 }
 
-// signedColumn is a column of the rows' format, and what it is made of.
+// signedColumn is a column of the rows' format, with its sources.
 type signedColumn struct {
 	Column struct {
 		Name    string
@@ -40,8 +40,8 @@ type signedColumn struct {
 	Values        []string
 }
 
-// showSignature shows what a model is fed, what it computes, and the format of the rows that its feeds come from: the
-// name of the format, its options, and its columns.
+// showSignature prints the inputs and outputs of a model, and the format of its rows: the name of the format, its
+// options, and its columns.
 func showSignature(text []byte, line func(name, format string, args ...any)) {
 	var s signature
 	if err := json.Unmarshal(text, &s); err != nil {
@@ -83,7 +83,7 @@ func optionText(name string, value json.RawMessage) string {
 	return string(value)
 }
 
-// String is the value as nodes are printed, [N 13] float32.
+// String is the value in the form of a printed node, [N 13] float32.
 func (v signedValue) String() string {
 	return fmt.Sprintf("%s %s %s", v.Name, strings.Replace(fmt.Sprint(v.Shape), "[-1", "[N", 1), v.Type)
 }
@@ -115,7 +115,7 @@ func (c signedColumn) String() string {
 	return text
 }
 
-// fewOf names all of few, and the ends of many.
+// fewOf names all of a few, or the first and last of many.
 func fewOf(names []string) string {
 	const few = 6
 	if n := len(names); n > few {

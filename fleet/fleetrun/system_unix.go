@@ -4,14 +4,14 @@ package main
 
 import "syscall"
 
-// openFiles is how many files a process may have open at a time.
+// openFiles is the number of files that a process may have open at a time.
 func openFiles() (n uint64, known bool) {
 	var limit syscall.Rlimit
 	err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit)
 	return limit.Cur, err == nil
 }
 
-// freeSpace is what a user may still write in a directory's file system, in bytes.
+// freeSpace is the free space of a directory's file system for this user, in bytes.
 func freeSpace(dir string) (n int64, known bool) {
 	var s syscall.Statfs_t
 	err := syscall.Statfs(dir, &s)

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// ownToken is a secret for the roles of a job that stays on loopback and for which no other is set, so that
-// other users of the machine can't take part. A job on several machines would need the same on all, which somebody has
-// to give it.
+// ownToken makes a secret for the roles of a job that runs on loopback alone and has no other, so that other users of
+// the machine can't take part. A job on several machines needs the same secret on all of them, which the user has to
+// set.
 func (j *job) ownToken(environ func(string) string) string {
 	all := slices.Concat(j.servers, j.workers)
 	if len(j.here) < len(all) || environ("FLEET_TOKEN") != "" || environ("FLEET_TLS_DIR") != "" ||
@@ -19,7 +19,8 @@ func (j *job) ownToken(environ func(string) string) string {
 
 func distant(e endpoint) bool { return !loopback(e.host) }
 
-// withToken gives a role the token. It is no argument, which everybody sees, and it is in no log.
+// withToken adds the token to a role's environment. It is not an argument, which every user could see, and it is in no
+// log.
 func (j *job) withToken(env []string) []string {
 	if j.token == "" {
 		return env

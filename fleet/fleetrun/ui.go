@@ -17,10 +17,10 @@ import (
 	"github.com/gofleet/gofleet/internal/ui"
 )
 
-// panel is what the page of --ui shows: the roles that this fleetrun has started, what they say of themselves, and the
-// warnings in their logs. They are asked while somebody looks. A nil one is that of a job without a page.
+// panel has the data for the page of --ui: the roles that this fleetrun has started, their reports, and the warnings in
+// their logs. Roles are asked only while the page is open. It is nil for a job without a page.
 type panel struct {
-	dir     string // of roles' sockets
+	dir     string // directory of the roles' sockets
 	logDir  string
 	name    string
 	began   time.Time
@@ -32,13 +32,13 @@ type panel struct {
 	alone   restarts
 }
 
-// statsVar tells a role at which unix socket it says all that it knows.
+// statsVar names the unix socket at which a role reports its counters.
 const statsVar, uiTokenVar = "FLEET_STATS", "FLEET_UI_TOKEN"
 
-// longestSocket is how long the path of a unix socket may be on every system.
+// longestSocket is the length that the path of a unix socket may have on every system.
 const longestSocket = 100
 
-// openUI opens the page of --ui, if there is to be one, and says where it is.
+// openUI opens the page of --ui, if it is wanted, and prints its address.
 func (c *crew) openUI(addr string, alone restarts) (close func(), err error) {
 	if addr == "" {
 		return func() {}, nil
@@ -62,10 +62,10 @@ func (c *crew) openUI(addr string, alone restarts) (close func(), err error) {
 	return func() { l.Close(); serving.Wait() }, nil
 }
 
-// socket is where a role says what it knows.
+// socket is the path of a role's socket.
 func (p *panel) socket(r role) string { return filepath.Join(p.dir, fmt.Sprint(r.kind, r.rank)) }
 
-// environment tells a role its socket.
+// environment is the variable with a role's socket.
 func (p *panel) environment(r role) []variable {
 	if p == nil {
 		return nil
@@ -73,7 +73,7 @@ func (p *panel) environment(r role) []variable {
 	return []variable{{statsVar, p.socket(r)}}
 }
 
-// started takes note that a role has been started, and of which attempt.
+// started notes that a role has been started, and the attempt.
 func (p *panel) started(r role, attempt string) {
 	if p != nil {
 		p.set(r, ui.Role{State: ui.Starts, Since: time.Now()})
@@ -83,7 +83,7 @@ func (p *panel) started(r role, attempt string) {
 	}
 }
 
-// ended takes note that a role has ended, and how.
+// ended notes that a role has ended, and how.
 func (p *panel) ended(e exit) {
 	if p != nil {
 		state := ui.Ended
@@ -94,12 +94,12 @@ func (p *panel) ended(e exit) {
 	}
 }
 
-// rests takes note in how long a role that has ended is started again alone.
+// rests notes after how long a role that has ended is started again alone.
 func (p *panel) rests(r role, in time.Duration) {
 	p.change(r, func(is *ui.Role) { is.Again = time.Now().Add(in) })
 }
 
-// again takes note that a role was started again alone.
+// again notes that a role was started again alone.
 func (p *panel) again(r role) {
 	p.change(r, func(is *ui.Role) {
 		is.Restarts = append(slices.Clone(is.Restarts[max(0, len(is.Restarts)-mostRestarts+1):]), time.Now())
@@ -114,7 +114,7 @@ func (p *panel) change(r role, what func(*ui.Role)) {
 	}
 }
 
-// mostRestarts of a role are kept, which are those of two minutes and more.
+// mostRestarts is the number of restarts that are kept for a role, enough for two minutes.
 const mostRestarts = 20
 
 func (p *panel) set(r role, is ui.Role) {
@@ -122,13 +122,13 @@ func (p *panel) set(r role, is ui.Role) {
 	is.Alone = *p.alone.alone(r.kind) > 0
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if was := p.roles[r]; was != nil { // what is known of a role that is down is as it was last
+	if was := p.roles[r]; was != nil { // the last report of a role that is down stays
 		is.Stats, is.At, is.Restarts = was.Stats, was.At, was.Restarts
 	}
 	p.roles[r] = &is
 }
 
-// How many roles are asked at once, how long one may take to answer, and how long its answer may be.
+// Bounds: roles that are asked at once, the time for an answer, and its length in bytes.
 const (
 	askedAtOnce   = 16
 	patienceOfUI  = time.Second
@@ -162,8 +162,8 @@ func (p *panel) job(ctx context.Context) ui.Job {
 	return j
 }
 
-// ask asks a role for what it knows. One that has answered before and does not is silent; one that is started has a
-// while until it listens.
+// ask asks a role for its report. A role that has answered before and does not is silent; one that was just started has
+// some time until it listens.
 func (p *panel) ask(ctx context.Context, r role, is *ui.Role) {
 	ctx, cancel := context.WithTimeout(ctx, patienceOfUI)
 	defer cancel()
@@ -185,7 +185,7 @@ func (p *panel) ask(ctx context.Context, r role, is *ui.Role) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if now := p.roles[r]; now.Since.Equal(was.Since) && now.State == was.State { // not ended meanwhile
+	if now := p.roles[r]; now.Since.Equal(was.Since) && now.State == was.State { // it has not ended meanwhile
 		now.State, now.Since, now.Stats, now.At = is.State, is.Since, is.Stats, is.At
 	}
 }

@@ -12,13 +12,13 @@ import (
 	"github.com/gofleet/gofleet/internal/ui"
 )
 
-// logTails are the logs of roles, read on from where they were read last.
+// logTails are the logs of roles; each is read from where the last read ended.
 type logTails struct {
 	at       map[role]int64
 	warnings ui.Warnings
 }
 
-// Lines that a page shows, and the time in one.
+// warns and errs match the lines that a page shows, and stamp the time in one.
 var (
 	warns = regexp.MustCompile(`\bWARN\b|"level":"WARN"`)
 	errs  = regexp.MustCompile(`\bERROR\b|"level":"ERROR"|^panic: |^fatal error: |^` + attemptLine)
@@ -27,7 +27,7 @@ var (
 	asTime = strings.NewReplacer("/", "-", "T", " ")
 )
 
-// read reads what roles have written since the last call, and returns their last warnings, such as repeat as one.
+// read reads what roles have written since the last call, and returns their last warnings, without repetitions.
 func (t *logTails) read(dir string, who []role, now time.Time) []ui.Warning {
 	if t.at == nil {
 		t.at = map[role]int64{}
@@ -44,7 +44,7 @@ func (t *logTails) read(dir string, who []role, now time.Time) []ui.Warning {
 	return t.warnings.Last()
 }
 
-// written is when a line was, or now if it does not say so. Logs have local times.
+// written is the time of a line, or now if it has none. Logs have local times.
 func written(line string, now time.Time) time.Time {
 	at, err := time.ParseInLocation(time.DateTime, asTime.Replace(stamp.FindString(line)), time.Local)
 	if err != nil || at.After(now) {
@@ -53,11 +53,11 @@ func written(line string, now time.Time) time.Time {
 	return at
 }
 
-// lines are the whole lines of a log that are new, of very many the last.
+// lines are the new whole lines of a log; of very many only the last.
 func (t *logTails) lines(path string, r role) []string {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil // it has none yet
+		return nil // there is none yet
 	}
 	defer f.Close()
 	info, err := f.Stat()

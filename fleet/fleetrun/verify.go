@@ -16,7 +16,7 @@ const verifyUsage = "Usage: fleetrun verify DIR...\n\n" +
 	"Reads every byte of the checkpoints and saved models in each DIR, and says of each file whether it is whole.\n" +
 	"The exit code is 0 if all are, 1 if something is damaged or nothing whole is there.\n"
 
-// runVerify is the command without the process around it: it returns the exit code.
+// runVerify is "fleetrun verify": it returns the exit code.
 func runVerify(args []string, con *console) int {
 	f := flag.NewFlagSet("fleetrun verify", flag.ContinueOnError)
 	dirs, code := parseDirs(f, args, verifyUsage, con)
@@ -26,7 +26,7 @@ func runVerify(args []string, con *console) int {
 	return lookAt(dirs, con, func(dirs []string) error { return verify(dirs, con.out) })
 }
 
-// parseDirs parses a command line of flags and directories. Without any, the code is the command's.
+// parseDirs parses a command line of flags and directories. Without directories, the command ends with code.
 func parseDirs(f *flag.FlagSet, args []string, usage string, con *console) (dirs []string, code int) {
 	switch err := mistyped.Parse(f, args, nil); {
 	case errors.Is(err, flag.ErrHelp):
@@ -42,7 +42,7 @@ func parseDirs(f *flag.FlagSet, args []string, usage string, con *console) (dirs
 	return f.Args(), 0
 }
 
-// lookAt calls do with what lies in directories.
+// lookAt calls do with the checkpoints and models in directories.
 func lookAt(dirs []string, con *console, do func(found []string) error) int {
 	var all []string
 	for _, dir := range dirs {
@@ -60,7 +60,7 @@ func lookAt(dirs []string, con *console, do func(found []string) error) int {
 	return 0
 }
 
-// verify writes what it finds. The error says in sum what is not as it should be.
+// verify prints what it finds. The error sums up what is damaged.
 func verify(dirs []string, out io.Writer) error {
 	whole, damaged := 0, 0
 	for _, dir := range dirs {

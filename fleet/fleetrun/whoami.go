@@ -9,8 +9,8 @@ import (
 	"github.com/gofleet/gofleet/rolemaker"
 )
 
-// identify says who a process with this environment is, and which variables were looked at to find out. It is
-// [rolemaker.FromEnvironment] itself that looks; ranks of MPI don't meet for it.
+// identify reports the role of a process with this environment, and the variables that were read to find it. It calls
+// [rolemaker.FromEnvironment]; ranks of MPI exchange no addresses for it.
 func (d *doctor) identify(p *patient) {
 	title, prefix := "role", ""
 	if p.name != "" {
@@ -60,8 +60,8 @@ func (d *doctor) identify(p *patient) {
 	}
 }
 
-// showVariables shows those that are set a line each, and the others where it is unclear who the process is: else
-// none is missed.
+// showVariables lists the variables that are set, one a line, and those that are not if the role is unclear: otherwise
+// none is missing.
 func (d *doctor) showVariables(p *patient, names []string, say func(name, format string, args ...any)) {
 	var unset []string
 	for _, name := range names {
@@ -84,7 +84,7 @@ func (d *doctor) showVariables(p *patient, names []string, say func(name, format
 	d.say("not set", "%s", strings.Join(wrap(ours, 100), "\n"))
 }
 
-// wrap puts words into lines of at most width columns, where none is longer.
+// wrap puts words into lines of at most width columns, unless a word is longer.
 func wrap(words []string, width int) (lines []string) {
 	for _, w := range words {
 		if n := len(lines); n > 0 && len(lines[n-1])+1+len(w) <= width {
