@@ -11,20 +11,20 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// Session is a training thread whose gradients of k steps make one, as [gradient.Accumulator] says. The steps in
-// between end as evaluations do, so weights stay as they are as far as this thread has a say in it.
+// Session is a training thread's session that merges the gradients of k steps into one, as [gradient.Accumulator] does.
+// The inner session ends the steps in between as evaluations, so this thread does not change weights with them.
 type Session struct {
 	inner optimizer.Session
 	every int // steps
 
-	over atomic.Bool // an error or Close ended the session
+	over atomic.Bool // set by an error or Close
 
-	mu    sync.Mutex // guards what follows: Flush may be called while a step is on its way
-	begun bool       // a step is
+	mu    sync.Mutex // guards what follows: Flush may be called during a step
+	begun bool       // a step is under way
 	sum   *gradient.Accumulator
 }
 
-// New is a session of params that gives inner a step for every c.KSteps.
+// New returns a session of params that gives inner one training step for every c.KSteps.
 func New(inner optimizer.Session, params []*optimizer.Param, c strategy.GradientMerge) *Session {
 	return &Session{inner: inner, every: c.KSteps, sum: gradient.NewAccumulator(params, c.Sum)}
 }
@@ -37,7 +37,7 @@ func (s *Session) Begin(ctx context.Context, st *optimizer.Step) error {
 	return s.noted(s.inner.Begin(ctx, st))
 }
 
-// noted remembers that the session is over after an error.
+// noted records that the session is over after an error.
 func (s *Session) noted(err error) error {
 	if err != nil {
 		s.over.Store(true)
@@ -62,14 +62,14 @@ func (s *Session) End(ctx context.Context, st *optimizer.Step) error {
 	return s.noted(s.inner.End(ctx, s.sum.Take(st)))
 }
 
-// ender is a session whose threads wait for each other at the end of a step. A flush can't wait: the others may have
-// nothing to flush.
+// ender is a session whose threads wait for each other at the end of a step. Flush ends its step alone, since the other
+// threads may have nothing to flush.
 type ender interface {
 	EndAlone(ctx context.Context, st *optimizer.Step) error
 }
 
-// Flush hands over what has come since the last update, as a step of its own. In the middle of a step it does nothing:
-// what there is goes with the steps that follow.
+// Flush makes an update of the gradients since the last one, as a step of its own. During a step it does nothing: these
+// gradients go with the steps that follow.
 func (s *Session) Flush(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -89,10 +89,10 @@ func (s *Session) flush(ctx context.Context) error {
 	return s.noted(s.inner.End(ctx, s.sum.Take(nil)))
 }
 
-// Over says whether the session has ended, also while a step is on its way.
+// Over reports whether the session has ended. It may be called during a step.
 func (s *Session) Over() bool { return s.over.Load() }
 
-// Close implements [optimizer.Session]: the rest goes first.
+// Close implements [optimizer.Session]. It flushes first.
 func (s *Session) Close(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

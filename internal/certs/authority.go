@@ -17,13 +17,13 @@ import (
 	"github.com/gofleet/gofleet/internal/files"
 )
 
-// Authority signs certificates. Its key lives in memory only.
+// Authority signs certificates. Its key exists in memory only.
 type Authority struct {
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
 }
 
-// New makes an authority whose certificates are valid for lifetime from now on.
+// New makes an authority whose certificates are valid for lifetime from now.
 func New(lifetime time.Duration) (*Authority, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -42,9 +42,9 @@ func New(lifetime time.Duration) (*Authority, error) {
 	return &Authority{cert: cert, key: key}, nil
 }
 
-// WriteDir writes ca.pem, cert.pem and key.pem into a directory, which is made if it isn't there. The certificate is
-// for the given hosts, names or IP addresses, and for loopback; it serves for both sides of a connection. Only its
-// owner can read key.pem.
+// WriteDir writes ca.pem, cert.pem and key.pem into a directory, which it makes if needed. The certificate is for the
+// given hosts, names or IP addresses, and for loopback; both sides of a connection can use it. key.pem is readable by
+// its owner only.
 func (a *Authority) WriteDir(dir string, hosts ...string) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

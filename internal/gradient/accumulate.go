@@ -6,22 +6,21 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// Accumulator makes one step of k steps of a training thread,
+// Accumulator merges k steps of a training thread into one,
 //
 //	Σ nᵢgᵢ / Σ nᵢ over the k steps, or Σ gᵢ for a sum
 //
-// for variables and, by id, for rows. It stands before everything else that is done with a gradient: what is not
-// finite, too long or to be narrowed is looked at in the step that they make, as it would be in that of a batch k times
-// as large.
+// for variables and, by id, for rows. It comes before all other stages: the guard, clipping and narrowing act on the
+// merged step, as on that of a batch k times as large.
 type Accumulator struct {
 	params []*optimizer.Param
 	tables []*optimizer.Param // the embeddings among them
 	sum    bool
 
 	steps  int
-	thread int // that makes the steps, of so many
+	thread int // the thread of the steps, of of threads
 	of     int
-	number uint64 // of the last
+	number uint64 // of the last step
 	loss   float64
 	total  Step // sums
 	folder Folder
@@ -30,7 +29,7 @@ type Accumulator struct {
 	step   optimizer.Step   // what Take returns
 }
 
-// NewAccumulator takes steps of params: their sum, or their mean weighted by samples.
+// NewAccumulator returns an accumulator for steps of params: of their sum, or of their mean weighted by samples.
 func NewAccumulator(params []*optimizer.Param, sum bool) *Accumulator {
 	a := &Accumulator{params: params, tables: tables(params), sum: sum, total: NewStep(params)}
 	for _, p := range a.tables {
@@ -39,10 +38,10 @@ func NewAccumulator(params []*optimizer.Param, sum bool) *Accumulator {
 	return a
 }
 
-// Steps is how many have been added since the last Take.
+// Steps returns how many steps have been added since the last Take.
 func (a *Accumulator) Steps() int { return a.steps }
 
-// Add adds a step.
+// Add adds a step. It returns an error if a row's shows and clicks are not valid.
 func (a *Accumulator) Add(st *optimizer.Step) error {
 	n := float32(st.Samples)
 	if a.sum {
@@ -65,8 +64,8 @@ func (a *Accumulator) Add(st *optimizer.Step) error {
 	return nil
 }
 
-// addRows adds rows of an embedding. Where its table counts, each of these is one show unless they say otherwise, so
-// that shows of several steps add up.
+// addRows adds rows of an embedding. If its table counts shows, each row without counts is one show, so that shows of
+// several steps add up.
 func (a *Accumulator) addRows(e int, r *optimizer.Rows, n float32) error {
 	if r == nil {
 		return nil
@@ -84,8 +83,8 @@ func (a *Accumulator) addRows(e int, r *optimizer.Rows, n float32) error {
 	return nil
 }
 
-// Take is the step that all added steps make together, with the gradients of variables in G of the params, and the ids
-// that come after the last of them. It is valid until the next Add, which begins anew.
+// Take returns the step that all added steps make together, with the gradients of variables in G of the params, and the
+// next ids of the step last. The result is valid until the next Add, which begins a new sum.
 func (a *Accumulator) Take(last *optimizer.Step) *optimizer.Step {
 	samples, scale := a.total.Samples, float32(1)
 	if !a.sum {
@@ -119,8 +118,8 @@ func (a *Accumulator) Take(last *optimizer.Step) *optimizer.Step {
 	return &a.step
 }
 
-// Empty is a step of as many samples as were added, and no rows, for a step of Take to begin as when no other is under
-// way.
+// Empty returns a step with as many samples as were added and no rows: Flush begins its step with it, since it needs no
+// rows from the servers.
 func (a *Accumulator) Empty() *optimizer.Step {
 	st := &optimizer.Step{Samples: a.total.Samples}
 	for _, p := range a.tables {

@@ -5,18 +5,18 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// Clipper clips a worker's gradients as a rule asks. By norm where a push is an update of its own: in a round the clip
-// is of the mean of all workers' gradients, which servers have. By value where pushes may be added up on their way,
-// since limits hold for each. Servers, or the tables of a process, do the rest.
+// Clipper clips a worker's gradients as a rule asks. It clips by norm if a push is an update of its own; in a round the
+// mean of all workers' gradients is clipped instead, on servers. It clips by value if pushes may be added up on their
+// way, since limits hold for each gradient. Servers, or the tables of a process, do all other clipping.
 type Clipper struct {
-	rule   optimizer.Rule     // with a clip by norm; nil: nothing to do
-	params []*optimizer.Param // stand for the thread's, and have the gradients that are clipped
+	rule   optimizer.Rule     // with a clip by norm; nil for none
+	params []*optimizer.Param // copies of the thread's params, whose G is clipped
 	rows   []optimizer.Rows   // by embedding
-	// The rules whose clips by value are the worker's part, by param and by embedding; nil without.
+	// The rules whose clips by value the worker applies, by param and by embedding; nil for none.
 	dense, sparse []optimizer.Rule
 }
 
-// NewClipper clips gradients of params for a rule: by norm, by value, both or not at all.
+// NewClipper returns a clipper of params for a rule: by norm, by value, both or none.
 func NewClipper(params []*optimizer.Param, rule optimizer.Rule, byNorm, byValue bool) *Clipper {
 	k := new(Clipper)
 	if _, clips := rules.ClipperOf(rule); clips && byNorm {

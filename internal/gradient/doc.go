@@ -1,32 +1,31 @@
-// Package gradient is what is done to gradients between a backward pass and an update, wherever the weights are:
-// arithmetic on slices, without clock, lock or network. Package mode says when, and the trainers where: package session
-// on the workers of servers, update on servers, replica on workers without them, solo in a process that is alone.
+// Package gradient has the stages of a gradient between a backward pass and an update: arithmetic on slices, without
+// clock, lock or network. Package mode decides when a stage runs. The trainers run it: package session on workers with
+// servers, update on servers, replica on workers without servers, solo in a single process.
 //
-//	step.go        what a step hands over, or several together
-//	rows.go        the part of it that is an embedding's, with shows and clicks
-//	accumulate.go  k steps make one
-//	intake.go      the door by which a step comes in
-//	guard.go       what is not finite
-//	clip.go        what is too long, where that is the worker's part
-//	merge.go       steps that travel together
-//	fold.go        a round's gradients made one: how much each counts, and variables
-//	foldrows.go    rows of the same, by id
-//	delay.go       a gradient of weights that have moved on meanwhile
-//	squares.go     the norm of a gradient of which every server has a part
+//	step.go        the gradients of one step, or of several that were merged
+//	rows.go        the gradients of an embedding's rows, with shows and clicks
+//	accumulate.go  merging k steps into one
+//	intake.go      taking over the gradients of a training thread
+//	guard.go       values that are not finite
+//	clip.go        clipping on workers
+//	merge.go       merging steps that are sent together
+//	fold.go        folding a round's gradients of variables, and each member's factor
+//	foldrows.go    folding a round's gradients of rows, by id
+//	delay.go       compensating a gradient whose weights have changed meanwhile
+//	squares.go     the norm of a gradient that is spread over servers
 //
 // # The order
 //
-// A gradient passes what its strategy asks for in this order, and every stage sees what the one before left:
+// A gradient passes the stages that its strategy asks for in this order:
 //
 //	backward ─▶ k steps ─▶ guard ─▶ clip ─▶ merge ─▶ narrow ═ network ═▶ fold ─▶ compensate ─▶ clip ─▶ rule
-//	            └─────────── the worker, whose own it is ────────────┘    └── whoever makes the update ──┘
+//	            └────────────── the gradient's worker ───────────────┘    └─ the process of the update ──┘
 //
-// It is no accident. Steps are accumulated first, so that everything after it treats them as one batch, k times as
-// large. The guard comes before any memory that outlives the step: what is not finite would stay in a sum for ever, and
-// only here can the error name the worker's own variable or row. Limits hold for a single gradient, so a worker clips
-// before it adds gradients to others. Narrowing is last, so that what rounding takes is owed by what travels and by
-// nothing else. Where gradients are folded, a clip is of their mean, which no worker has: so the folding process clips,
-// after that.
+// The order has reasons. Steps are accumulated first, so that all later stages treat them as one batch, k times as
+// large. The guard comes before any memory that outlives the step: a value that is not finite would stay in a sum for
+// ever, and only here can the error name the worker's own variable or row. Limits hold for a single gradient, so a
+// worker clips before it adds gradients to others. Narrowing is last, so that the rounding errors are those of the
+// bytes sent. Where gradients are folded, their mean is clipped, which no worker has: the folding process clips it.
 //
 //	               sync            async, half_async, ssp       geo              collective       alone
 //	k steps        worker          worker                       –                worker           process
@@ -39,16 +38,17 @@
 //	fold           servers         –                            servers add up   every worker     –
 //	compensate     –               async servers                –                –                –
 //
-// Where pushes are added up, as async does under an additive rule, a clip by value holds for each gradient: then
-// workers clip by value too, and servers don't. A geo worker applies its own gradients, and a difference of weights
-// goes on in a gradient's place.
+// If pushes are added up, as in async under an additive rule, a clip by value holds for each gradient: then workers
+// clip by value, and servers don't. A geo worker applies its own gradients, and sends differences of weights in place
+// of gradients.
 //
-// Accumulated steps wait in package accumulate, narrowing is package exchange's, since what is owed depends on what
-// arrived, and a clip by norm on servers asks them all: package update scales, and package server brings the sums.
+// Some stages have parts in other packages. Package accumulate holds accumulated steps. Package exchange narrows, since
+// the errors to carry over depend on which pushes arrived. A clip by norm on servers needs the sums of squares of all
+// servers: package server collects these, and package update scales.
 //
 // # Bits
 //
 // Sync and collective training give the same bits each time, whatever arrives first: a fold adds in the order of
-// workers, each product is rounded before it is added, and sums of squares are exact in any order. All stages are held
-// to loops over maps, one after the other and each by itself: TestPoliciesTwin.
+// workers, each product is rounded before it is added, and sums of squares are exact in any order. TestPoliciesTwin
+// compares all stages, together and each alone, with loops over maps.
 package gradient

@@ -2,8 +2,9 @@ package gradient
 
 import "github.com/gofleet/gofleet/strategy"
 
-// Factors appends to dst the factor of each member's mean gradient in a round's, for members of so many samples. Their
-// sum is 1. No weighting is by samples; members without any sample count the same.
+// Factors appends to dst the factor of each member's mean gradient in a round's mean; samples holds each member's
+// number of samples. The factors' sum is 1. Without a weighting they are proportional to samples. Members count the
+// same if none has samples.
 func Factors(dst []float32, w strategy.Weighting, samples []int) []float32 {
 	total := 0
 	for _, n := range samples {
@@ -20,7 +21,7 @@ func Factors(dst []float32, w strategy.Weighting, samples []int) []float32 {
 	return dst
 }
 
-// FoldDense sets dst to the weighted sum of the members' gradients, in their order.
+// FoldDense sets dst to the weighted sum of the members' gradients, added in their order.
 func FoldDense(dst []float32, gradients [][]float32, factors []float32) {
 	for m, g := range gradients {
 		f := factors[m]

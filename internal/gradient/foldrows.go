@@ -14,17 +14,17 @@ type Folder struct {
 	out    Rows
 	clicks []float32
 
-	// Of more than two members: all their ids, one member's after the other's, and for each its row of out.
+	// For more than two members: all their ids, concatenated, and for each id its row of out.
 	sorter kernels.Uniquer
 	all    []uint64
 	places []int32
-	starts []int   // by member: where its ids begin
+	starts []int   // by member: where its ids begin in all
 	next   []int   // by member: its next row
 	pushes []int32 // by row of out: how many members had it so far
 }
 
-// Fold sums the members' rows of an embedding by id, in the members' order, each with its factor. Where its entry
-// counts shows and clicks, or pushes, the result has their sums, whatever the factors.
+// Fold sums the members' rows of an embedding by id, in the members' order, each row times its member's factor. If the
+// param's entry policy counts shows and clicks, or pushes, the result has their sums without factors.
 func (f *Folder) Fold(p *optimizer.Param, members []Rows, factors []float32, w strategy.Weighting) Rows {
 	f.fold(p.Dim(), p.Entry.Counts(), members, factors, w)
 	if p.Entry.CountFilter > 1 {
@@ -51,7 +51,7 @@ func (f *Folder) fold(dim int, counted bool, members []Rows, factors []float32, 
 	}
 }
 
-// foldBlock is how many rows of the result all members are added to before the next: few enough to stay in a core's
+// foldBlock is how many rows of the result all members are added to before the next rows, few enough for a core's
 // cache.
 const foldBlock = 2048
 
@@ -62,7 +62,7 @@ func factorOf(m int, factors []float32, w strategy.Weighting) float32 {
 	return factors[m]
 }
 
-// place finds the result's ids and where each member's rows go.
+// place finds the result's ids, and the row of the result for each member's row.
 func (f *Folder) place(dim int, members []Rows, counted bool) {
 	f.all, f.starts, f.next = f.all[:0], f.starts[:0], f.next[:0]
 	for m := range members {
@@ -81,7 +81,7 @@ func (f *Folder) place(dim int, members []Rows, counted bool) {
 	}
 }
 
-// addMember adds a member's rows, up to a row of the result.
+// addMember adds a member's rows that go to rows of the result below end.
 func (f *Folder) addMember(m int, r *Rows, factor float32, dim, end int) {
 	at, places := f.next[m], f.places[f.starts[m]:]
 	for ; at < len(r.IDs) && int(places[at]) < end; at++ {
@@ -110,7 +110,7 @@ func addClicks(sum, clicks []float32, at int) {
 	sum[1] += clicks[2*at+1]
 }
 
-// divide makes sums of rows means over the members that had the row.
+// divide turns sums of rows into means over the members that had the row.
 func (f *Folder) divide(dim int) {
 	for to, n := range f.pushes {
 		if n > 1 {
@@ -121,8 +121,8 @@ func (f *Folder) divide(dim int) {
 	}
 }
 
-// foldTwo is Fold for two members, where it is a toss-up which of them comes next: the branches are predictable for a
-// processor.
+// foldTwo is Fold for two members without counts. It avoids a branch on which member comes next, which a processor
+// could not predict.
 func (f *Folder) foldTwo(dim int, members []Rows, factors []float32) {
 	n := len(members[0].IDs) + len(members[1].IDs)
 	f.out.IDs, f.out.G, f.pushes = slices.Grow(f.out.IDs[:0], n), slices.Grow(f.out.G[:0], n*dim),
@@ -131,7 +131,7 @@ func (f *Folder) foldTwo(dim int, members []Rows, factors []float32) {
 	var at [2]int
 	for at[0] < len(a) && at[1] < len(b) {
 		x, y := a[at[0]], b[at[1]]
-		_, m := bits.Sub64(y, x, 0) // whose turn it is
+		_, m := bits.Sub64(y, x, 0) // the member with the lower id
 		row := f.add(min(x, y), dim)
 		setScaled(row, members[m].G[at[m]*dim:], factors[m])
 		at[m]++
@@ -148,7 +148,7 @@ func (f *Folder) foldTwo(dim int, members []Rows, factors []float32) {
 	}
 }
 
-// add is the row of one more id, which holds anything.
+// add appends an id and returns its row, whose values are undefined.
 func (f *Folder) add(id uint64, dim int) []float32 {
 	start := len(f.out.G)
 	f.out.IDs, f.pushes = append(f.out.IDs, id), append(f.pushes, 1)
@@ -156,7 +156,7 @@ func (f *Folder) add(id uint64, dim int) []float32 {
 	return f.out.G[start:]
 }
 
-// setScaled sets dst to the first of factor·g, four at a time.
+// setScaled sets dst to factor times the first elements of g, four at a time.
 func setScaled(dst, g []float32, factor float32) {
 	for len(dst) >= 4 && len(g) >= 4 {
 		d, v := (*[4]float32)(dst), (*[4]float32)(g)
@@ -168,7 +168,7 @@ func setScaled(dst, g []float32, factor float32) {
 	}
 }
 
-// addScaled adds the first of factor·g to dst. Each product is rounded before it is added.
+// addScaled adds factor times the first elements of g to dst. Each product is rounded before it is added.
 func addScaled(dst, g []float32, factor float32) {
 	g = g[:len(dst)]
 	for i, v := range g {

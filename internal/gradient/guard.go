@@ -8,9 +8,8 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// Guard keeps NaN and infinities out of the weights, which they would spoil for everybody. It looks at a worker's own
-// gradients, before another process sees them: so a step is refused whole, and the error names the worker's variable or
-// row.
+// Guard keeps NaN and infinities out of the weights. It checks a worker's own gradients before they are sent: so a step
+// is refused whole, and the error names the worker's variable or row.
 type Guard struct {
 	Policy strategy.NotFinite
 	// Seen counts the variables and rows that were skipped or clipped.
@@ -19,7 +18,8 @@ type Guard struct {
 
 const remedy = "lower the learning rate or look at the batch (strategy.NotFinite can skip or clip it)"
 
-// Dense refuses the gradient of a variable, or makes it finite, in place: zeros to skip it.
+// Dense checks the gradient of a variable. If it is not finite, Dense returns an error under the policy to refuse; else
+// it makes the gradient finite in place, by zeros under the policy to skip.
 func (d Guard) Dense(name string, g []float32) error {
 	at := kernels.FirstNotFinite(g)
 	switch {
@@ -36,8 +36,8 @@ func (d Guard) Dense(name string, g []float32) error {
 	return nil
 }
 
-// Rows refuses rows of an embedding, of width dim, or returns the rest, each finite. Where any is not, the
-// result is a copy in room, since the ids are not the guard's to change.
+// Rows checks rows of an embedding, of width dim. If any is not finite, Rows returns an error under the policy to
+// refuse; else it returns the remaining rows, all finite, as a copy in room, since the caller owns the ids.
 func (d Guard) Rows(name string, dim int, r Rows, room *Rows) (Rows, error) {
 	at := kernels.FirstNotFinite(r.G)
 	if at < 0 {

@@ -2,21 +2,19 @@ package gradient
 
 import "github.com/gofleet/gofleet/optimizer"
 
-// Intake takes gradients over from a training thread: it knows where each lies in a step, keeps what is not finite out,
-// and clips where that is the worker's part. It is the one door by which they come in, and every trainer has one for
-// each of its sessions.
+// Intake takes the gradients of a training thread's steps: it arranges them by param, runs the guard, and clips where
+// the worker clips. Every trainer has one for each of its sessions.
 type Intake struct {
 	params []*optimizer.Param
 	tables []*optimizer.Param // the embeddings among them
 	guard  Guard
 	clip   *Clipper
 	step   Step
-	left   []Rows      // by embedding: copies of rows of which some were not finite
+	left   []Rows      // by embedding: copies of rows, if some were not finite
 	clicks [][]float32 // by embedding
 }
 
-// NewIntake takes over the steps of a thread that trains params. clip is nil where the keeper of the weights
-// clips.
+// NewIntake returns the intake of a thread that trains params. clip is nil if another process clips.
 func NewIntake(params []*optimizer.Param, guard Guard, clip *Clipper) *Intake {
 	all := tables(params)
 	n := len(all)
@@ -25,8 +23,9 @@ func NewIntake(params []*optimizer.Param, guard Guard, clip *Clipper) *Intake {
 		step:   Step{Dense: make([][]float32, len(params)), Rows: make([]Rows, n)}}
 }
 
-// Take is what a training step hands over. It lies in the step's arrays, which it may change, and in the intake's, and
-// is valid until the next call.
+// Take returns the gradients of a training step. They share memory with the step, which later stages may change, and
+// with the intake; they are valid until the next call. The error is the guard's, or that of shows and clicks that are
+// not valid.
 func (k *Intake) Take(st *optimizer.Step) (Step, error) {
 	k.step.Samples = st.Samples
 	for i, p := range k.params {
@@ -51,7 +50,7 @@ func (k *Intake) Take(st *optimizer.Step) (Step, error) {
 	return k.step, nil
 }
 
-// rows are an embedding's. A table that does not read shows and clicks gets none.
+// rows returns an embedding's rows. It drops shows and clicks that the table does not count.
 func (k *Intake) rows(e int, r *optimizer.Rows) (Rows, error) {
 	p := k.tables[e]
 	if r == nil || p.Frozen {
@@ -68,7 +67,7 @@ func (k *Intake) rows(e int, r *optimizer.Rows) (Rows, error) {
 	return k.guard.Rows(p.Name, p.Dim(), rows, &k.left[e])
 }
 
-// rowsOf are a step's rows of its e-th embedding, which an objective may leave out or list elsewhere.
+// rowsOf returns a step's rows of its e-th embedding, which an objective may omit or list at another place.
 func rowsOf(all []optimizer.Rows, e int, name string) *optimizer.Rows {
 	if e < len(all) && all[e].Param.Name == name {
 		return &all[e]

@@ -7,16 +7,16 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// Merger makes one step of steps that travel together, as the strategy's Merge says: by param, the sum of their
-// gradients, or the mean weighted by samples.
+// Merger merges steps that are sent together, as the strategy's Merge says: by param, the sum of their gradients, or
+// the mean weighted by samples.
 type Merger struct {
 	tables        []*optimizer.Param // the embeddings
-	dense, sparse []bool             // whether a param's, and an embedding's, are summed
+	dense, sparse []bool             // by param, and by embedding: gradients are summed
 	folder        Folder
 	both          [2]Rows
 }
 
-// NewMerger merges steps of params under a rule.
+// NewMerger returns a merger for steps of params under a rule.
 func NewMerger(params []*optimizer.Param, rule optimizer.Rule, s strategy.Strategy) *Merger {
 	m := &Merger{tables: tables(params)}
 	for _, p := range params {
@@ -28,7 +28,7 @@ func NewMerger(params []*optimizer.Param, rule optimizer.Rule, s strategy.Strate
 	return m
 }
 
-// Add adds s to a step in memory of [NewStep].
+// Add merges s into the step to, which NewStep has made.
 func (m *Merger) Add(to *Step, s Step) {
 	total := float64(to.Samples + s.Samples)
 	mean := [2]float32{float32(float64(to.Samples) / total), float32(float64(s.Samples) / total)}

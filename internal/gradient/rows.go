@@ -6,18 +6,18 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// Rows are gradients of an embedding's rows: ids, strictly increasing, and dim floats for each.
+// Rows holds gradients of an embedding's rows: ids, strictly increasing, and dim floats for each.
 type Rows struct {
 	IDs []uint64
 	G   []float32
-	// Clicks are two numbers for each id, how often it was shown and clicked; nil is one show of each and no click.
+	// Clicks holds two numbers for each id, its shows and clicks; nil stands for one show and no click of each.
 	Clicks []float32
-	// Pushes counts the pushes that each row was folded of, where the table counts them; nil is one each. A copy by Set
-	// is one push.
+	// Pushes holds the number of pushes that were folded into each row, if the table counts them; nil stands for one
+	// each. A copy by Set counts as one push.
 	Pushes []int32
 }
 
-// Slice is the rows [from, to) of them, each of width dim.
+// Slice returns the rows [from, to), each of width dim.
 func (r Rows) Slice(from, to, dim int) Rows {
 	part := Rows{IDs: r.IDs[from:to], G: r.G[from*dim : to*dim]}
 	if r.Clicks != nil {
@@ -36,18 +36,18 @@ func (r *Rows) Set(o Rows) {
 	r.Clicks = append(r.Clicks[:0], o.Clicks...)
 }
 
-// Append adds rows of higher ids. Either both know shows and clicks or neither does.
+// Append appends rows of higher ids. Both have Clicks, or neither has.
 func (r *Rows) Append(o Rows) {
 	r.IDs, r.G, r.Clicks = append(r.IDs, o.IDs...), append(r.G, o.G...), append(r.Clicks, o.Clicks...)
 }
 
-// Want makes r a copy of ids, without clicks, and room for their gradients, of width dim, in its own memory.
+// Want sets r to a copy of ids, without clicks, and makes room for their gradients, of width dim, reusing r's memory.
 func (r *Rows) Want(ids []uint64, dim int) {
 	r.IDs, r.Clicks = append(r.IDs[:0], ids...), nil
 	r.G = slices.Grow(r.G[:0], len(ids)*dim)[:len(ids)*dim]
 }
 
-// Into makes o's ids, gradients, shows, clicks and pushes these, for a table in this process: shows and clicks in o's
+// Into sets o's ids, gradients, shows, clicks and pushes from r, for a table in this process: shows and clicks in o's
 // memory, all else in r's.
 func (r Rows) Into(o *optimizer.Rows) {
 	o.IDs, o.G = r.IDs, r.G
@@ -55,7 +55,7 @@ func (r Rows) Into(o *optimizer.Rows) {
 	o.Pushes = r.Pushes
 }
 
-// AppendClicks appends shows and clicks to slices of their own; both are nil where nothing is said of them.
+// AppendClicks appends shows and clicks to two slices; it returns nil for both if r has no counts.
 func (r Rows) AppendClicks(show, click []float32) (_, _ []float32) {
 	if r.Clicks == nil {
 		return nil, nil
@@ -66,8 +66,8 @@ func (r Rows) AppendClicks(show, click []float32) (_, _ []float32) {
 	return show, click
 }
 
-// appendPairs appends the shows and clicks of a step's rows as Clicks has them: no shows are one show each, no clicks
-// are none.
+// appendPairs appends a step's shows and clicks in the form of Clicks. A row without a show counts as shown once, one
+// without a click as not clicked.
 func appendPairs(dst []float32, r *optimizer.Rows) []float32 {
 	for i := range r.IDs {
 		pair := [2]float32{1, 0}

@@ -6,19 +6,19 @@ import (
 	"math"
 )
 
-// Squares is a sum of squares of float32 numbers without any rounding, so that neither their order nor how they are
-// shared out matters: parts of it can be summed in different places. The zero value is 0.
+// Squares is a sum of squares of float32 numbers without any rounding, so that the order of additions does not matter:
+// parts of it can be summed in different places. The zero value is 0.
 //
 // It is a fixed-point number in limbs of 32 bits, the first worth 2^-350: a square has 53 bits at 2^-350 or above, and
 // the sum of 2^40 of them is below 2^322. Kulisch describes such accumulators in "Computer Arithmetic and Validity".
 type Squares struct {
 	limbs  [squareLimbs]uint64
-	beyond bool // of what is finite
+	beyond bool // a term was not finite
 }
 
 const (
 	squareLimbs     = 22
-	squareExponents = 554  // of squares that are finite and not zero
+	squareExponents = 554  // exponents of squares that are finite and not zero
 	leastSquare     = 725  // the biased exponent of 2^-298, the square of the smallest float32
 	squareUnit      = -350 // the power of two that a 1 in the first limb stands for
 	squareZeros     = 5    // bits that end a square's 53, which come from 24 times 24
@@ -79,7 +79,7 @@ func (s *Squares) carry() {
 	}
 }
 
-// Float64 is the sum, rounded: the same for the same numbers.
+// Float64 returns the sum, rounded: the same value for the same numbers in any order.
 func (s *Squares) Float64() float64 {
 	if s.beyond {
 		return math.NaN()
@@ -96,7 +96,7 @@ func (s *Squares) Float64() float64 {
 	return x
 }
 
-// span is where the limbs begin that are not zero, and how many to the last of them.
+// span returns the first limb that is not zero, and the number of limbs from there to the last one that is not zero.
 func (s *Squares) span() (first, n int) {
 	last := squareLimbs - 1
 	for first < squareLimbs && s.limbs[first] == 0 {
@@ -108,8 +108,8 @@ func (s *Squares) span() (first, n int) {
 	return first, last - first + 1
 }
 
-// AppendSquares writes sums: for each a byte that says where its limbs begin (255: not finite), one how many there are,
-// and the limbs.
+// AppendSquares appends sums: for each a byte with the index of its first limb (255 if it is not finite), a byte with
+// the number of limbs, and the limbs.
 func AppendSquares(b []byte, sums []Squares) []byte {
 	for i := range sums {
 		first, n := sums[i].span()
@@ -127,7 +127,7 @@ func AppendSquares(b []byte, sums []Squares) []byte {
 
 var errSquares = errors.New("gradient: damaged sums of squares")
 
-// ParseSquares reads n sums that AppendSquares has written.
+// ParseSquares reads n sums that AppendSquares has written, which must be all of b.
 func ParseSquares(b []byte, n int) ([]Squares, error) {
 	var sums []Squares
 	for range n {

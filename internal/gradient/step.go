@@ -2,17 +2,17 @@ package gradient
 
 import "github.com/gofleet/gofleet/optimizer"
 
-// Step is what a step hands over to the keeper of the weights, or what several steps do together.
+// Step holds the gradients of a training step, or of several that were merged.
 type Step struct {
-	// Samples are the batch's. None says that nothing is handed over.
+	// Samples is the batch's number of samples; 0 says that there are no gradients.
 	Samples int
-	// Dense are the gradients of variables, by param; nil for embeddings and what is frozen.
+	// Dense holds the gradients of variables, by param; nil for embeddings and frozen params.
 	Dense [][]float32
-	// Rows are the embeddings', in the order of the params; no rows of one that is frozen.
+	// Rows holds the gradients of embeddings, in the order of params; a frozen one has no rows.
 	Rows []Rows
 }
 
-// NewStep is memory for copies of the steps of params.
+// NewStep returns a step with memory for copies of steps of params.
 func NewStep(params []*optimizer.Param) Step {
 	s := Step{Dense: make([][]float32, len(params)), Rows: make([]Rows, len(tables(params)))}
 	for i, p := range params {
@@ -23,7 +23,7 @@ func NewStep(params []*optimizer.Param) Step {
 	return s
 }
 
-// tables are the embeddings among params.
+// tables returns the embeddings among params.
 func tables(params []*optimizer.Param) (all []*optimizer.Param) {
 	for _, p := range params {
 		if p.Embedding {
@@ -44,7 +44,7 @@ func (s *Step) Set(o Step) {
 	}
 }
 
-// NumRows is how many rows of embeddings the step hands over.
+// NumRows returns how many rows of embeddings have gradients.
 func (s Step) NumRows() (n int) {
 	for _, r := range s.Rows {
 		n += len(r.IDs)

@@ -6,18 +6,18 @@ import (
 	"sync"
 )
 
-// Status is how a role stands.
+// Status is the state of a role.
 type Status struct {
-	// Began says that it has its place in the job: a server has its tables and listens, a worker has joined.
+	// Began says that the role has begun: a server has its tables and listens, a worker has joined.
 	Began bool
-	// Waits is why it is not ready, "" if it is.
+	// Waits says why the role is not ready, "" if it is.
 	Waits string
-	// Stuck names a loop that ought to move and doesn't, "" if all do.
+	// Stuck names a loop that makes no progress although it should, "" if there is none.
 	Stuck string
 }
 
-// Board has the roles that this process plays, one as a rule. A process with several has begun, is ready and lives when
-// all of them do.
+// Board holds the roles of this process, usually one. A process with several has begun, is ready and is alive when all
+// of them are.
 type Board struct {
 	mu    sync.Mutex
 	roles []*role
@@ -28,7 +28,7 @@ type role struct {
 	status func() Status
 }
 
-// Add has a role answer, in place of what this process played by that name before, until leave is called.
+// Add registers a role, in place of an earlier one of the same name, until leave is called. Answer calls status.
 func (b *Board) Add(name string, status func() Status) (leave func()) {
 	r := &role{name, status}
 	b.mu.Lock()
@@ -41,8 +41,8 @@ func (b *Board) Add(name string, status func() Status) (leave func()) {
 	}
 }
 
-// Answer is what is said of a path, and the status of HTTP. A process without a role lives, as before it has joined and
-// when it has left, and is not ready.
+// Answer returns the answer to a probe of a path, and its HTTP status. A process without a role, as before it has
+// joined or after it has left, is alive and not ready.
 func (b *Board) Answer(path string) (status int, text string) {
 	var why func(Status) string
 	switch path {

@@ -1,6 +1,6 @@
-// Package health answers the probes of what starts and ends processes, as Kubernetes' kubelet: whether this process
-// lives, whether it has begun, and whether it is ready. It says nothing else, to nobody, and its port takes no data.
+// Package health answers probes of supervisors such as Kubernetes' kubelet: whether this process is alive, has begun,
+// and is ready. It gives no other information, and its port accepts no data.
 //
-//	board.go    what the roles of this process say of themselves, and what follows
+//	board.go    the state of this process's roles, and the answers that follow from it
 //	listen.go   the port
 package health

@@ -9,14 +9,15 @@ import (
 	"github.com/gofleet/gofleet/internal/httpget"
 )
 
-// Ports have a board for each address at which this process answers probes: as long as the process lasts, whatever
-// becomes of its roles.
+// Ports holds a board for each address at which this process answers probes, for as long as the process runs, whatever
+// roles it has.
 type Ports struct {
 	mu     sync.Mutex
 	boards map[string]*Board
 }
 
-// Open is the board of an address, such as ":8080", where this process listens from the first call on.
+// Open returns the board of an address, such as ":8080". The first call for an address listens there, and returns an
+// error if it can't.
 func (p *Ports) Open(addr string, log *slog.Logger) (*Board, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -33,7 +34,7 @@ func (p *Ports) Open(addr string, log *slog.Logger) (*Board, error) {
 	b := new(Board)
 	p.boards[addr] = b
 	log.Debug("probes are answered", "at", l.Addr().String())
-	go func() { _ = Serve(l, b) }() // to the end of the process
+	go func() { _ = Serve(l, b) }() // until the process ends
 	return b, nil
 }
 

@@ -3,17 +3,17 @@ package histogram
 import "math"
 
 const (
-	bucketSpan  = 0.01 // of probability, at most
-	bucketBound = 0.05 // on the relative error of a group's mean
+	bucketSpan  = 0.01 // the most probability that a group spans
+	bucketBound = 0.05 // bound on the relative error of a group's mean
 )
 
-// BucketError says how far predicted probabilities are from the observed ones: 0 is a model that is right on average
-// wherever there is enough to tell. Bucket i stands for the probability i/len(pos), or that of its odds where there are
-// OddsBuckets.
+// BucketError returns how far predicted probabilities are from the observed ones: 0 is a model that is right on average
+// wherever there are enough examples. Bucket i stands for the probability i/len(pos), or that of its odds if there are
+// OddsBuckets buckets.
 //
 // Neighbouring buckets, spanning at most 0.01 of probability, are joined until their mean prediction q̄ over k examples
-// is known to √((1−q̄)/(q̄·k)) < 0.05; each such group has the error |observed/q̄ − 1|, and the result is the mean of
-// those, weighted by examples. It is 0 where no group is known so well.
+// is known to √((1−q̄)/(q̄·k)) < 0.05. Each such group has the error |observed/q̄ − 1|. The result is the mean of
+// these, weighted by examples; 0 if no group is known so well.
 func BucketError(pos, neg []int64) float64 {
 	var g group
 	var errs, count float64
@@ -35,7 +35,7 @@ func BucketError(pos, neg []int64) float64 {
 	return errs / count
 }
 
-// group is buckets joined.
+// group is a range of joined buckets.
 type group struct {
 	open                        bool
 	begins                      float64

@@ -2,25 +2,25 @@ package histogram
 
 import "math"
 
-// OddsBuckets is how many buckets a histogram has that are even in the logarithm of the odds p/(1−p), 1,024 to each
-// doubling: from odds of 2⁻⁴⁰, below which all are in the first bucket, to 2²⁴, above which there is 1 alone. Rare
-// events have scores near 0, which buckets even in p don't tell apart. A histogram of any other number of buckets is
-// even in p.
+// OddsBuckets is the number of buckets of a histogram that is even in the logarithm of the odds p/(1−p), with 1,024
+// buckets to each doubling: from odds of 2⁻⁴⁰, below which all scores are in the first bucket, to 2²⁴, above which
+// there is only p = 1. Rare events have scores near 0, which buckets even in p don't tell apart. A histogram with any
+// other number of buckets is even in p.
 const OddsBuckets = 1 << 16
 
 const (
 	oddsShift  = 13                      // leaves 10 bits of a float32's mantissa
-	leastOdds  = (127 - 40) << (23 - 13) // the bits of 2⁻⁴⁰ that are left
+	leastOdds  = (127 - 40) << (23 - 13) // the remaining bits of 2⁻⁴⁰
 	halfBucket = 1 << (oddsShift - 1)
 )
 
-// Odds is the bucket of a probability, of OddsBuckets.
+// Odds returns the bucket of a probability, below OddsBuckets.
 func Odds(p float32) int {
-	p += 0 // of −0 too
+	p += 0 // turns −0 into 0
 	return min(max(int(math.Float32bits(p/(1-p))>>oddsShift)-leastOdds, 0), OddsBuckets-1)
 }
 
-// probability is what bucket i of so many stands for.
+// probability returns the probability that bucket i of so many stands for.
 func probability(i, buckets int) float64 {
 	if buckets != OddsBuckets {
 		return float64(i) / float64(buckets)

@@ -1,9 +1,9 @@
-// Package inference writes models that can be used without a fleet, from whatever keeps their weights:
+// Package inference writes models that can be used without a fleet, from servers' weights or a process's own:
 //
 //	save.go       the files of a model, from one cut
-//	given.go      untrained rows that a model has in any case
-//	serving.go    the rows that serving needs, or what has changed of them
-//	published.go  whether a delta follows the newest of what was saved before
+//	given.go      untrained rows that a model's graph needs
+//	serving.go    models for serving, and deltas of them
+//	published.go  checking that a delta follows the newest model
 //
-// Package nn reads them.
+// Package nn reads these models.
 package inference

@@ -7,22 +7,22 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// givenWeights are a cut's weights with untrained rows: of some embeddings the first ones are there in any case, with
-// their initial values, since the model's graph does not tell these.
+// givenWeights adds untrained rows to a cut's weights: a model's graph may need the first rows of an embedding even if
+// they were never trained, and does not contain their initial values.
 type givenWeights struct {
 	backend.Weights
 	params map[string]*optimizer.Param
 	given  map[string]int
 }
 
-// withGiven adds the rows that a model asks for.
+// withGiven adds the rows that a model needs.
 func withGiven(w backend.Weights, m optimizer.Model) backend.Weights {
 	g := givenWeights{w, map[string]*optimizer.Param{}, map[string]int{}}
 	eachGiven(m, func(p *optimizer.Param, n int) { g.params[p.Name], g.given[p.Name] = p, n })
 	return g
 }
 
-// eachGiven calls do with the embeddings that a model asks rows of, and with how many.
+// eachGiven calls do for each embedding of which the model needs the first n rows.
 func eachGiven(m optimizer.Model, do func(p *optimizer.Param, n int)) {
 	asks, ok := m.(interface{ Given(p *optimizer.Param) int })
 	if !ok {
@@ -66,10 +66,10 @@ func (g givenWeights) IDs(ctx context.Context, name string, do func(ids []uint64
 	})
 }
 
-// givenPage is how many rows are written at a time.
+// givenPage is how many ids are passed on at a time.
 const givenPage = 1024
 
-// beyond are the ascending ids that are not among the first n.
+// beyond returns the ids, ascending, that are not among the first n.
 func beyond(ids []uint64, n int) []uint64 {
 	for len(ids) > 0 && ids[0] < uint64(n) {
 		ids = ids[1:]
@@ -83,7 +83,7 @@ func (g givenWeights) Rows(ctx context.Context, name string, do func(ids []uint6
 		return g.Weights.Rows(ctx, name, do)
 	}
 	next, row := uint64(0), make([]float32, p.Dim())
-	born := func(upTo uint64) error { // the rows from next on that the tables have not got
+	born := func(upTo uint64) error { // the rows from next on that are not in the tables
 		for ; next < min(upTo, uint64(g.given[name])); next++ {
 			p.InitRow(row, next)
 			if err := do([]uint64{next}, row); err != nil {
@@ -110,15 +110,15 @@ func (g givenWeights) Rows(ctx context.Context, name string, do func(ids []uint6
 	return born(uint64(g.given[name]))
 }
 
-// backWeights are a delta's weights with rows that are gone and that a model has in any case: they have their initial
-// values again.
+// backWeights adds to a delta's weights rows that were dropped but that a model needs: they have their initial values
+// again.
 type backWeights struct {
 	backend.Weights
 	params map[string]*optimizer.Param
 	back   map[string][]uint64
 }
 
-// givenBack adds the rows that a model asks for to a delta in which they are gone, and takes them out of these.
+// givenBack adds to a delta the dropped rows that a model needs, and removes their ids from gone.
 func givenBack(w backend.Weights, m optimizer.Model, gone map[string][]uint64) backend.Weights {
 	b := backWeights{w, map[string]*optimizer.Param{}, map[string][]uint64{}}
 	eachGiven(m, func(p *optimizer.Param, n int) {

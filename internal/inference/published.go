@@ -8,12 +8,12 @@ import (
 	"github.com/gofleet/gofleet/internal/table"
 )
 
-// A job that goes on from a checkpoint does not know what was saved for serving behind that. A delta of the
-// checkpoint's chain beside others of the same chain would leave readers with rows that no later delta sets right. So a
-// delta is saved where the newest of what was published is what the chain ends with, and else refused: a base tells
-// all.
+// A job that resumes from a checkpoint does not know which models for serving were saved after it. A delta of the
+// checkpoint's chain, beside other deltas of the same chain, would leave readers with rows that no later delta
+// corrects. So a delta is saved only if the newest published model is the end of the chain; else it is refused, and a
+// base is needed.
 
-// published are the models for serving in a directory, and two levels below; an empty directory is not known.
+// published holds the models for serving in a directory, and up to two levels below; dir is empty if it is not known.
 type published struct {
 	dir string
 	all []modelfiles.Published
@@ -26,7 +26,7 @@ func find(dir string) (p published, err error) {
 	return p, err
 }
 
-// newest is the highest number; 0 of nothing.
+// newest returns the highest number of a model; 0 if there is none.
 func (p published) newest() (serial int) {
 	for _, m := range p.all {
 		serial = max(serial, m.Serial)
@@ -34,9 +34,9 @@ func (p published) newest() (serial int) {
 	return serial
 }
 
-// endsWith says why the last model of a chain may not be the newest, or nil.
+// endsWith returns an error if the last model of a chain may not be the newest.
 func (p published) endsWith(c table.Chain) error {
-	if p.dir == "" || c.Serial == 0 { // an earlier version gave no numbers
+	if p.dir == "" || c.Serial == 0 { // earlier versions gave no numbers
 		return fmt.Errorf("%w: the job goes on from a checkpoint, or a save was broken off, and others may have been "+
 			"saved behind %s: save a base, and name the directory of all that is published in SaveOptions.Published "+
 			"from then on",

@@ -11,13 +11,13 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// Save writes m into a directory of this machine, with weights of one cut between steps: rows stream to the file in
-// pages. A reader that loads the directory meanwhile, or after a failure, has the model that was there before.
+// Save writes m into a directory of this machine, with weights of one cut between steps; it streams rows to the file in
+// pages. A reader that loads the directory meanwhile, or after a failure, gets the model that was there before.
 func Save(ctx context.Context, dir string, m optimizer.Model, from backend.Trainer) error {
 	return save(ctx, dir, m, from.Cut)
 }
 
-// SaveWeights is Save with weights from elsewhere.
+// SaveWeights is Save with the weights w.
 func SaveWeights(ctx context.Context, dir string, m optimizer.Model, w backend.Weights) error {
 	return save(ctx, dir, m, func(_ context.Context, do func(backend.Weights) error) error { return do(w) })
 }
@@ -29,7 +29,7 @@ func save(ctx context.Context, dir string, m optimizer.Model,
 		return err
 	}
 	defer s.Abandon()
-	if err := writeGraph(s, m); err != nil { // before anybody waits
+	if err := writeGraph(s, m); err != nil { // before the cut makes workers wait
 		return err
 	}
 	err = cut(ctx, func(w backend.Weights) error {
@@ -47,7 +47,7 @@ func save(ctx context.Context, dir string, m optimizer.Model,
 	return s.Commit()
 }
 
-// writeGraph writes what a model is, beside its weights.
+// writeGraph writes a model's graph and signature.
 func writeGraph(s *modelfiles.Save, m optimizer.Model) error {
 	err := s.Write(modelfiles.Graph, m.WriteGraph)
 	if signed, ok := m.(interface{ WriteSignature(io.Writer) error }); ok && err == nil {
@@ -56,8 +56,8 @@ func writeGraph(s *modelfiles.Save, m optimizer.Model) error {
 	return err
 }
 
-// writeWeights streams the weights of params, and of a delta the ids of rows that are gone, by embedding. How many rows
-// an embedding has is known before the first of them comes.
+// writeWeights streams the weights of params, and for a delta the ids of dropped rows, by embedding. It asks for the
+// number of an embedding's rows before the rows, since the file's header has it.
 func writeWeights(ctx context.Context, out io.Writer, params []*optimizer.Param, from backend.Weights,
 	gone map[string][]uint64) error {
 	dense, err := from.Dense(ctx)
@@ -99,7 +99,7 @@ func writeWeights(ctx context.Context, out io.Writer, params []*optimizer.Param,
 	return w.Close()
 }
 
-// idsName is the tensor with the ids of an embedding.
+// idsName returns the name of the tensor with the ids of an embedding.
 func idsName(p *optimizer.Param) string { return p.Name + ".ids" }
 
 func writeParam(ctx context.Context, w *safetensors.Writer, p *optimizer.Param, dense map[string][]float32,
@@ -107,7 +107,7 @@ func writeParam(ctx context.Context, w *safetensors.Writer, p *optimizer.Param, 
 	if !p.Embedding {
 		values, ok := dense[p.Name]
 		if !ok {
-			values = p.W // frozen: the worker's own
+			values = p.W // a frozen param: the worker's own values
 		}
 		return safetensors.Put(w, p.Name, values)
 	}

@@ -14,16 +14,16 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// Saved is what a model for serving, or a delta, has: rows of embeddings, and bytes of files. Left is how many rows
-// thresholds left out.
+// Saved is the size of a model for serving, or of a delta: rows of embeddings, and bytes of files. Left is how many
+// rows the thresholds left out.
 type Saved struct {
 	Rows, Left int
 	Bytes      int64
 }
 
 // SaveServing writes the rows of m that serving needs into a directory of this machine, as a model or as a delta of the
-// one before. Like Save it leaves what was there if it fails. Published is a directory of what was saved before, which
-// tells whether a delta follows the newest of that; empty is not known.
+// one before. If it fails, the directory keeps its content, as with Save. published is the directory of earlier models,
+// by which it checks that a delta follows the newest of them; empty if it is not known.
 func SaveServing(ctx context.Context, dir, published string, m optimizer.Model, how table.Serving,
 	from backend.Trainer) (Saved, error) {
 	for _, p := range m.Params() {
@@ -41,19 +41,19 @@ func SaveServing(ctx context.Context, dir, published string, m optimizer.Model, 
 	return s.saved, err
 }
 
-// serving is a model, or a delta, that is being written.
+// serving writes a model or a delta.
 type serving struct {
 	dir       string
 	published string
 	model     optimizer.Model
 	delta     bool
-	graph     string // the checksum of what the model is beside its weights
+	graph     string // the checksum of the model's graph and signature
 	chain     table.Chain
 	save      *modelfiles.Save
 	saved     Saved
 }
 
-// describe makes the checksum of the model's graph and signature.
+// describe computes the checksum of the model's graph and signature.
 func (s *serving) describe() (err error) {
 	var graph bytes.Buffer
 	if err := s.model.WriteGraph(&graph); err != nil {
@@ -72,7 +72,7 @@ func (s *serving) abandon() {
 	}
 }
 
-// write writes the files, anew if it is called again.
+// write writes the files; a second call begins again.
 func (s *serving) write(ctx context.Context, w backend.Serving) (err error) {
 	s.abandon()
 	if s.chain, err = s.follow(w.Chain); err != nil {
@@ -92,7 +92,7 @@ func (s *serving) write(ctx context.Context, w backend.Serving) (err error) {
 	return s.weights(ctx, withGiven(w.Weights, s.model), nil)
 }
 
-// follow is the chain that the model follows, with this job's generation and the number before its own.
+// follow returns the chain that the model follows, with this job's generation and the highest number so far.
 func (s *serving) follow(c table.Chain) (table.Chain, error) {
 	p, err := find(s.published)
 	if err == nil && s.delta && c.Generation == "" {
@@ -130,14 +130,14 @@ func (s *serving) writeDelta(ctx context.Context, w backend.Serving) error {
 	return s.weights(ctx, givenBack(w.Weights, s.model, gone), gone)
 }
 
-// weights writes the file of the weights.
+// weights writes the file of weights.
 func (s *serving) weights(ctx context.Context, w backend.Weights, gone map[string][]uint64) error {
 	return s.save.Write(modelfiles.Weights, func(out io.Writer) error {
 		return writeWeights(ctx, out, s.model.Params(), counted{w, &s.saved.Rows}, gone)
 	})
 }
 
-// counted adds up how many rows of embeddings are asked for.
+// counted adds up the number of embeddings' rows.
 type counted struct {
 	backend.Weights
 	rows *int
@@ -149,7 +149,7 @@ func (c counted) Count(ctx context.Context, name string) (int, error) {
 	return n, err
 }
 
-// commit makes what was written the directory's model.
+// commit makes the written files the directory's model, and returns the new chain.
 func (s *serving) commit(ctx context.Context) (table.Chain, error) {
 	if err := files.Ended(ctx); err != nil {
 		return table.Chain{}, err

@@ -1,10 +1,10 @@
-// Package mistyped finds names that nobody reads because they are nearly those that somebody does: variables of the
-// environment, and flags.
+// Package mistyped finds mistyped names of environment variables and flags: names that are not known, but nearly equal
+// one that is.
 package mistyped
 
 // The files of this package, in reading order.
 //
-//	near.go       which name was meant
-//	variables.go  of the environment
-//	ours.go       gofleet's own
-//	flags.go      of a command line
+//	near.go       the name that was probably meant
+//	variables.go  variables of the environment
+//	ours.go       gofleet's own variables
+//	flags.go      flags of a command line

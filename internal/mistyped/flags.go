@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// Parse reads a command line as fs.Parse does, but neither writes anything nor ends the process: whatever is wrong is
-// the error, in a line, which says of a flag that there is none of which one was probably meant. Flags that are hidden,
-// if any, are never meant. [flag.ErrHelp] comes as it is, and nothing has been shown.
+// Parse parses a command line as fs.Parse does, but neither writes anything nor ends the process. Its error is one
+// line; for an unknown flag it suggests the flag that was probably meant. It never suggests flags for which hidden, if
+// not nil, is true. It returns [flag.ErrHelp] unchanged, and has printed nothing.
 func Parse(fs *flag.FlagSet, args []string, hidden func(name string) bool) error {
 	defer fs.Init(fs.Name(), fs.ErrorHandling())
 	defer fs.SetOutput(fs.Output())
@@ -34,7 +34,7 @@ func Parse(fs *flag.FlagSet, args []string, hidden func(name string) bool) error
 	return fmt.Errorf("%w; -h lists all flags", err)
 }
 
-// wanted says what a flag takes, in place of package flag's "parse error".
+// wanted replaces package flag's "parse error" by a description of the flag's value.
 func wanted(fs *flag.FlagSet, err error) error {
 	text, cut := strings.CutSuffix(err.Error(), ": parse error")
 	if !cut {
@@ -53,7 +53,7 @@ func wanted(fs *flag.FlagSet, err error) error {
 	return err
 }
 
-// kindOf is what is written for a value of a flag.
+// kindOf describes how a flag's value is written.
 func kindOf(value any) string {
 	switch value.(type) {
 	case time.Duration:
@@ -68,9 +68,9 @@ func kindOf(value any) string {
 	return "a number"
 }
 
-// nearFlag is [Near] among the flags of a set, with the words of a name in any order: of -num_workers, -worker_num.
+// nearFlag is [Near] for the flags of a set, with the words of a name in any order: for -num_workers, -worker_num.
 func nearFlag(name string, fs *flag.FlagSet, hidden func(string) bool) string {
-	names := map[string]string{} // by their words in order
+	names := map[string]string{} // by their words in alphabetical order
 	var known, ordered []string
 	fs.VisitAll(func(f *flag.Flag) {
 		if hidden == nil || !hidden(f.Name) {
@@ -84,7 +84,7 @@ func nearFlag(name string, fs *flag.FlagSet, hidden func(string) bool) string {
 	return names[Near(words(name), ordered)]
 }
 
-// words are the words of a flag in the order of the alphabet.
+// words returns the words of a flag in alphabetical order.
 func words(name string) string {
 	all := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return r == '_' || r == '-' })
 	slices.Sort(all)

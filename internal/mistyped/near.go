@@ -2,11 +2,11 @@ package mistyped
 
 import "strings"
 
-// nearBy is how many letters may be missing, too many or wrong in a name that was meant to be another.
+// nearBy is how many letters a mistyped name may lack, have too many, or have wrong.
 const nearBy = 2
 
-// Near is the name of known that name was probably meant to be, "" if there is none. Of a short name at most half the
-// letters may be wrong.
+// Near returns the name of known that was probably meant by name, "" if there is none. In a short name at most half of
+// the letters may be wrong.
 func Near(name string, known []string) string {
 	best, at := min(nearBy, len(name)/2)+1, ""
 	for _, k := range known {
@@ -17,8 +17,8 @@ func Near(name string, known []string) string {
 	return at
 }
 
-// meant is the variable of known that name was probably meant to be, "" if there is none. Names are alike in what
-// stands behind the prefix: at most a third of that may be wrong, or two neighbours swapped.
+// meant returns the variable of known that was probably meant by name, "" if there is none. It compares what follows
+// the prefix: at most a third of its letters may be wrong, or two neighbours swapped.
 func meant(prefix, name string, known []string) string {
 	rest := strings.TrimPrefix(name, prefix)
 	best, at := min(nearBy, len(rest)/3)+1, ""
@@ -35,7 +35,7 @@ func meant(prefix, name string, known []string) string {
 	return at
 }
 
-// swapped says whether b is a with two neighbours swapped.
+// swapped reports whether b is a with two neighbouring letters swapped.
 func swapped(a, b string) bool {
 	for i := 1; i < len(a) && len(a) == len(b); i++ {
 		if a[i-1] != b[i-1] {
@@ -45,7 +45,7 @@ func swapped(a, b string) bool {
 	return false
 }
 
-// distance is how many letters are to be inserted, taken away or changed to make b of a (Levenshtein, 1966).
+// distance returns how many letters must be inserted, removed or changed to turn a into b (Levenshtein, 1966).
 func distance(a, b string) int {
 	row := make([]int, len(b)+1) // of a's letters so far against each beginning of b
 	for j := range row {

@@ -17,11 +17,12 @@ var ours = []string{
 	"FLEET_EXIT_RESTART", // fleet/train, fleet/fleetrun
 }
 
-// Ours are gofleet's own variables.
+// Ours returns the names of gofleet's own variables.
 func Ours() []string { return slices.Clone(ours) }
 
-// CheckOurs refuses a variable whose name is nearly that of one of ours: a token that nobody looks at protects nothing.
-// Others that begin like ours are strange, but for what Kubernetes sets.
+// CheckOurs returns an error if a variable of the environment has nearly the name of one of ours: a mistyped token, for
+// instance, protects nothing. strange has all other variables that begin with FLEET_, except those that Kubernetes
+// sets.
 func CheckOurs() (strange []string, err error) {
 	for _, name := range Unread("FLEET_", ours) {
 		if kubernetes(name) {
@@ -35,8 +36,8 @@ func CheckOurs() (strange []string, err error) {
 	return strange, nil
 }
 
-// kubernetes says whether Kubernetes sets a variable for a service of the name "fleet", or one that begins so: behind
-// the prefix stands PORT_36000_TCP, A_SERVICE_HOST or A_PORT.
+// kubernetes reports whether Kubernetes sets a variable for a service whose name is or begins with "fleet": what
+// follows the prefix is such as PORT_36000_TCP, A_SERVICE_HOST or A_PORT.
 func kubernetes(name string) bool {
 	return strings.Contains(name, "_SERVICE_") || strings.Contains(name, "_PORT_") || strings.HasSuffix(name, "_PORT")
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Refuse is an error where a variable that nothing reads was probably meant to be one of known.
+// Refuse returns an error if name, a variable that nothing reads, was probably meant to be one of known.
 func Refuse(prefix, name string, known []string) error {
 	if k := meant(prefix, name, known); k != "" {
 		return fmt.Errorf("%s is set, which nothing reads: %s is meant? unset the one, or set the other", name, k)
@@ -15,7 +15,7 @@ func Refuse(prefix, name string, known []string) error {
 	return nil
 }
 
-// Unread are the names of variables that begin with prefix, have a value and are not among known, in order.
+// Unread returns the names of variables that begin with prefix, have a value and are not among known, sorted.
 func Unread(prefix string, known []string) (names []string) {
 	for _, v := range os.Environ() {
 		name, value, _ := strings.Cut(v, "=")

@@ -2,14 +2,14 @@ package overlay
 
 import "math/bits"
 
-// filter says of an id whether a layer may know it: it never denies one that does, and about 98 in 100 of others. Each
-// id has four bits of one word (a Bloom filter in blocks, Putze, Sanders and Singler 2007), so that to ask is one look
-// into memory.
+// filter tests whether a layer may contain an id. It is true for every id of a layer, and false for about 98 in 100 of
+// all others. Each id has four bits of one word (a Bloom filter in blocks, Putze, Sanders and Singler 2007), so that a
+// test is one access to memory.
 type filter []uint64
 
 const idsPerWord = 6
 
-// newFilter has room for so many ids; more of them make it say yes too often.
+// newFilter returns a filter for n ids; with more ids it is true too often.
 func newFilter(n int) filter { return make(filter, 1+n/idsPerWord) }
 
 func (f filter) holds(n int) bool { return n <= len(f)*idsPerWord }
@@ -23,7 +23,7 @@ func (f filter) add(l *layer) {
 	}
 }
 
-// mayHave answers for the id that was mixed to h.
+// mayHave tests the id that mixed has turned into h.
 func (f filter) mayHave(h uint64) bool {
 	at, mask := f.place(h)
 	return f[at]&mask == mask

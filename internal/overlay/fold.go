@@ -3,39 +3,39 @@ package overlay
 import "slices"
 
 const (
-	// Few is how many layers cost who reads next to nothing.
+	// Few is a number of layers that makes reads hardly slower.
 	Few = 3
-	// most layers are kept by a table that nobody folds.
+	// most is how many layers a table without folding keeps.
 	most = 32
-	// share of the rows is what one layer of several may become: so much memory a piece of folding may take.
+	// 1/share of the rows is the most ids of a layer that joins several, which bounds the memory of one Fold.
 	share = 8
 )
 
-// crowded says that layers take too long to read, or too much memory, to be left for later.
+// crowded reports whether layers slow down reads, or take memory, too much to be folded later.
 func (t *Table) crowded() bool {
 	k := t.now.Load()
 	rows, changes := k.count()
 	return len(k.layers) > most || changes > max(rows/2, pageRows)
 }
 
-// Fold does a piece of what makes layers few, and says whether there was something to do: the oldest layers become one
-// as long as that is small beside the pages, or else the oldest becomes part of a page. It takes the memory of a page
-// or of an eighth of the table, and what it replaces is garbage when nobody reads it any more: at once, but where an
-// older table has it too. A table that With makes meanwhile has what was folded until then.
+// Fold does a piece of the work that reduces layers to few, and reports whether there was any. It joins the oldest
+// layers as long as the result is small beside the pages; else it merges the oldest layer into a page. It takes the
+// memory of a page or of an eighth of the table. Its sources become garbage when no reader uses them: at once, unless
+// an older table shares them. A table that With makes meanwhile has what was folded before.
 func (t *Table) Fold(few int) bool {
 	k := t.now.Load()
 	if len(k.layers) <= few && k.folded == 0 || len(k.layers) == 0 {
 		return false
 	}
 	if n := k.small(); n > 1 && k.folded == 0 {
-		t.now.CompareAndSwap(k, k.joined(n, t.dim)) // it is another where somebody else folds
+		t.now.CompareAndSwap(k, k.joined(n, t.dim)) // fails if another goroutine has folded
 		return true
 	}
 	t.now.CompareAndSwap(k, k.foldedOn(t.dim))
 	return true
 }
 
-// small is how many of the oldest layers have together no more ids than one layer may have.
+// small returns how many of the oldest layers together have no more ids than one layer may have.
 func (k *kept) small() int {
 	rows, _ := k.count()
 	n := 0
@@ -47,7 +47,7 @@ func (k *kept) small() int {
 	return len(k.layers)
 }
 
-// joined has so many of the oldest layers as one.
+// joined returns k with its n oldest layers joined.
 func (k *kept) joined(n, dim int) *kept {
 	one := k.layers[0]
 	for _, l := range k.layers[1:n] {
@@ -58,7 +58,7 @@ func (k *kept) joined(n, dim int) *kept {
 	return &next
 }
 
-// foldedOn has the oldest layer in one more page, and lets go of it when it is in all of them.
+// foldedOn returns k with the oldest layer merged into one more page. It drops the layer when all pages have it.
 func (k *kept) foldedOn(dim int) *kept {
 	next, oldest := *k, k.layers[0]
 	for next.folded < len(k.pages) {
@@ -83,8 +83,8 @@ func same(a, b page) bool {
 	return len(a.ids) == len(b.ids) && (len(a.ids) == 0 || &a.ids[0] == &b.ids[0])
 }
 
-// replace puts rows in a page's place: none if there are none, unless it is the only one; two or more if there are too
-// many for one.
+// replace replaces a page by one of the rows of p; by none if p is empty, unless it is the only page; by several if p
+// has more rows than a page.
 func (k *kept) replace(i int, p page, dim int) {
 	n := len(p.ids)
 	parts := (n + pageRows - 1) / pageRows
@@ -92,7 +92,7 @@ func (k *kept) replace(i int, p page, dim int) {
 	var firsts []uint64
 	for at := range parts {
 		some := p.part(n*at/parts, n*(at+1)/parts, dim)
-		if parts > 1 { // each is let go alone
+		if parts > 1 { // so that each part can be freed alone
 			some = page{slices.Clone(some.ids), slices.Clone(some.rows)}
 		}
 		pages, firsts = append(pages, some), append(firsts, some.ids[0])

@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// pageRows is how many rows a page has when it is read, and the most that a folded one has: tests change it.
+// pageRows is how many rows a page has when it is read, and the most rows of a folded page. Tests change it.
 var pageRows = 1 << 16
 
-// page is some rows: ids ascending, and dim numbers for each.
+// page holds rows: ids ascending, and dim numbers for each.
 type page struct {
 	ids  []uint64
 	rows []float32
@@ -16,19 +16,19 @@ type page struct {
 
 func newPage(n, dim int) page { return page{make([]uint64, 0, n), make([]float32, 0, n*dim)} }
 
-// row is the i-th row.
+// row returns the i-th row.
 func (p page) row(i, dim int) []float32 { return p.rows[i*dim : (i+1)*dim] }
 
-// part is the rows from number lo on, up to number hi.
+// part returns the rows [lo, hi).
 func (p page) part(lo, hi, dim int) page { return page{p.ids[lo:hi], p.rows[lo*dim : hi*dim]} }
 
 // add appends rows of another page.
 func (p *page) add(o page) { p.ids, p.rows = append(p.ids, o.ids...), append(p.rows, o.rows...) }
 
-// layer is what some deltas have changed.
+// layer holds the changes of one or several deltas.
 type layer struct {
 	page
-	gone  []uint64 // ids that have no row any more, ascending, but for those that have one here
+	gone  []uint64 // dropped ids, ascending; an id that is in ids too has its row
 	knows filter
 }
 
@@ -39,10 +39,10 @@ func newLayer(p page, gone []uint64) *layer {
 	return l
 }
 
-// size is how many ids it knows.
+// size returns the number of ids in the layer.
 func (l *layer) size() int { return len(l.ids) + len(l.gone) }
 
-// between is what it knows of ids from lo on, and below hi where there is such a bound.
+// between returns the layer's changes of ids from lo on, and below hi if bound.
 func (l *layer) between(lo, hi uint64, bound bool, dim int) (p page, gone []uint64) {
 	from, to := span(l.ids, lo, hi, bound)
 	first, last := span(l.gone, lo, hi, bound)
@@ -57,14 +57,14 @@ func span(ids []uint64, lo, hi uint64, bound bool) (from, to int) {
 	return from, to
 }
 
-// over is a layer with this one over it.
+// over returns the layer under with l's changes applied.
 func (l *layer) over(under *layer, dim int) *layer {
 	gone := slices.Concat(under.gone, l.gone)
 	slices.Sort(gone)
 	return newLayer(under.with(l.page, l.gone, dim), slices.Compact(gone))
 }
 
-// with is a page with other rows over its own, and without those that are gone. A row that is both is there.
+// with returns p with the rows over in place of its own, and without the rows gone. A row that is in both is kept.
 func (p page) with(over page, gone []uint64, dim int) page {
 	n := len(p.ids)
 	eachChange(p.ids, over.ids, gone, func(_, _, had, has int) { n += has - had })
@@ -78,8 +78,8 @@ func (p page) with(over page, gone []uint64, dim int) page {
 	return m
 }
 
-// eachChange calls do for each id of over and gone, ascending: at is its place among the ids of the page and had, 1 or
-// 0, whether it has a row there; of is its place in over, and has whether it has one there.
+// eachChange calls do for each id of over and gone, ascending: at is the id's place among the page's ids, had is 1 if
+// the page has a row for it, else 0; of is its place in over, and has is 1 if over has a row for it.
 func eachChange(ids, over, gone []uint64, do func(at, of, had, has int)) {
 	at, of := 0, 0
 	for of < len(over) || len(gone) > 0 {
@@ -104,9 +104,9 @@ func eachChange(ids, over, gone []uint64, do func(at, of, had, has int)) {
 
 func contains(sorted []uint64, id uint64) bool { _, is := slices.BinarySearch(sorted, id); return is }
 
-// search finds an id among increasing ids. Ids are mostly hashes, or all below some number: where one of them is
-// can be guessed from what lies at both ends, which takes a few looks into memory, where halving takes more. What
-// guesses leave is halved.
+// search finds an id in ascending ids. Ids are mostly hashes, or all below some number, so their places can be
+// estimated by interpolation, which takes fewer accesses to memory than halving. A binary search finds what four
+// estimates have not.
 func search(ids []uint64, id uint64) (int, bool) {
 	lo, hi := 0, len(ids)
 	for range 4 {

@@ -8,11 +8,11 @@ import (
 	"slices"
 )
 
-// Rows calls do with ids and their rows until all were given or do fails, whose error it returns: what
-// [modelfiles.Files.Rows] does for an embedding.
+// Rows calls do with ids and their rows until all were passed or do fails; it returns do's error.
+// [modelfiles.Files.Rows] does this for an embedding.
 type Rows func(do func(ids []uint64, w []float32) error) error
 
-// Read makes a table of n rows, which may come in any order; each id has one.
+// Read returns a table of n rows, which may come in any order. An id that comes twice is an error.
 func Read(dim, n int, rows Rows) (*Table, error) {
 	pages, err := read(dim, n, pageRows, rows)
 	if err != nil {
@@ -33,8 +33,8 @@ func Read(dim, n int, rows Rows) (*Table, error) {
 	return t, nil
 }
 
-// With is the table with n rows over its own, and without the rows of ids that are gone, which ascend. The table itself
-// stays as it is.
+// With returns a table with n other rows over its own, and without the rows of the ids gone, which must ascend. t does
+// not change.
 func (t *Table) With(n int, rows Rows, gone []uint64) (*Table, error) {
 	if !slices.IsSorted(gone) {
 		return nil, errors.New("the ids of rows that are gone do not ascend")
@@ -55,7 +55,7 @@ func (t *Table) With(n int, rows Rows, gone []uint64) (*Table, error) {
 	return next, nil
 }
 
-// read makes pages of so many rows, of which there is one at least, in the order in which they come.
+// read returns pages of perPage rows, at least one page, in the order in which rows come.
 func read(dim, n, perPage int, rows Rows) (pages []page, err error) {
 	pages = []page{newPage(min(n, perPage), dim)}
 	err = rows(func(ids []uint64, w []float32) error {
@@ -77,7 +77,7 @@ func read(dim, n, perPage int, rows Rows) (pages []page, err error) {
 	return pages, err
 }
 
-// ascend says whether ids ascend, from one page to the next.
+// ascend reports whether ids ascend, from one page to the next.
 func ascend(pages []page) bool {
 	last, first := uint64(0), true
 	for _, p := range pages {
@@ -91,7 +91,7 @@ func ascend(pages []page) bool {
 	return true
 }
 
-// sortRows sorts rows, where they lie. None may come twice: which counts would not be known.
+// sortRows sorts rows in place. An id that comes twice is an error, since it is not clear which row counts.
 func sortRows(pages []page, perPage, dim int) error {
 	n := 0
 	for _, p := range pages {
@@ -102,7 +102,7 @@ func sortRows(pages []page, perPage, dim int) error {
 		return &p.ids[i%perPage], p.row(i%perPage, dim)
 	}
 	idOf := func(i int) uint64 { id, _ := at(i); return *id }
-	order := make([]int, n) // which row each place gets
+	order := make([]int, n) // the row for each place
 	for i := range order {
 		order[i] = i
 	}
@@ -113,7 +113,7 @@ func sortRows(pages []page, perPage, dim int) error {
 		}
 	}
 	held := make([]float32, dim)
-	for first := range order { // rows go round in circles
+	for first := range order { // each cycle of the permutation
 		id, row := at(first)
 		heldID := *id
 		copy(held, row)

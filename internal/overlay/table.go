@@ -10,20 +10,20 @@ import (
 	"sync/atomic"
 )
 
-// Table has the rows of an embedding. Its rows never change, and any number of goroutines may read them.
+// Table holds the rows of an embedding. Its rows never change, and any number of goroutines may read them.
 type Table struct {
 	dim    int
 	now    atomic.Pointer[kept]
-	before string // what Before says, empty where that is String
+	before string // the result of Before, empty if it equals String
 }
 
-// kept is how a table is kept at a moment. It never changes: folding makes another of the same rows.
+// kept is the stored form of a table. It never changes: folding makes another one with the same rows.
 type kept struct {
 	pages  []page
-	firsts []uint64 // of pages: the first id, and 0 of the first page
+	firsts []uint64 // by page: its first id, and 0 for the first page
 	layers []*layer // the oldest first
-	knows  filter   // what any layer knows: most rows are in none
-	// folded is how many pages have the oldest layer in them already.
+	knows  filter   // the ids of all layers: most rows are in none
+	// folded is how many pages have the oldest layer merged in.
 	folded int
 }
 
@@ -33,7 +33,7 @@ func newTable(dim int, k *kept) *Table {
 	return t
 }
 
-// bounds are the ids from lo on that belong into a page, and below hi where there is such a bound.
+// bounds returns the range of ids of page i: from lo on, and below hi if bound.
 func (k *kept) bounds(i int) (lo, hi uint64, bound bool) {
 	if i+1 < len(k.firsts) {
 		return k.firsts[i], k.firsts[i+1], true
@@ -41,7 +41,7 @@ func (k *kept) bounds(i int) (lo, hi uint64, bound bool) {
 	return k.firsts[i], 0, false
 }
 
-// count is about how many rows there are in pages, and how many ids in layers.
+// count returns the number of rows in pages, and of ids in layers.
 func (k *kept) count() (rows, changes int) {
 	for _, p := range k.pages {
 		rows += len(p.ids)
@@ -52,15 +52,14 @@ func (k *kept) count() (rows, changes int) {
 	return rows, changes
 }
 
-// Row copies the row of an id to w, of dim numbers, and says whether there is one.
+// Row copies the row of an id to w, of dim numbers, and reports whether there is one.
 func (t *Table) Row(w []float32, id uint64) bool {
 	there := true
 	t.Rows(w, []uint64{id}, func(int) { there = false })
 	return there
 }
 
-// Rows copies the rows of ids to w, one behind the other, and calls absent for each id that has none, by its place
-// among the ids.
+// Rows copies the rows of ids to w, concatenated, and calls absent with the index of each id that has none.
 func (t *Table) Rows(w []float32, ids []uint64, absent func(i int)) {
 	k := t.now.Load()
 	for from := 0; from < len(ids); from += 64 {
@@ -83,7 +82,7 @@ func (t *Table) Rows(w []float32, ids []uint64, absent func(i int)) {
 	}
 }
 
-// known are the ids, up to 64, that a layer may know, as bits. All are asked for at once, so that looks into memory
+// known returns, as bits, which of up to 64 ids a layer may contain. It tests all at once, so that accesses to memory
 // don't wait for each other.
 func (k *kept) known(ids []uint64) (bits uint64) {
 	if len(k.layers) == 0 {
@@ -97,7 +96,7 @@ func (k *kept) known(ids []uint64) (bits uint64) {
 	return bits
 }
 
-// row is the row of an id in its page, nil if there is none.
+// row returns the row of an id in its page, nil if there is none.
 func (k *kept) row(id uint64, dim int) []float32 {
 	p := k.pages[k.pageOf(id)]
 	if at, ok := search(p.ids, id); ok {
@@ -106,7 +105,7 @@ func (k *kept) row(id uint64, dim int) []float32 {
 	return nil
 }
 
-// changedRow is the row of an id in the newest layer that knows it, nil if it is gone.
+// changedRow returns the row of an id in the newest layer that contains it, nil if it is dropped there.
 func (k *kept) changedRow(id uint64, dim int) (row []float32, known bool) {
 	h := mixed(id)
 	for i := len(k.layers) - 1; i >= 0; i-- {
@@ -124,7 +123,7 @@ func (k *kept) changedRow(id uint64, dim int) (row []float32, known bool) {
 	return nil, false
 }
 
-// under has a layer over all others.
+// under returns k with the layer l over all others.
 func (k *kept) under(l *layer) *kept {
 	next := *k
 	next.layers = append(slices.Clip(k.layers), l)
@@ -138,7 +137,7 @@ func (k *kept) under(l *layer) *kept {
 	return &next
 }
 
-// learn makes the filter of all layers anew, with room for so many ids.
+// learn builds the filter of all layers anew, with room for that many ids.
 func (k *kept) learn(room int) {
 	k.knows = newFilter(room)
 	for _, l := range k.layers {
@@ -146,20 +145,20 @@ func (k *kept) learn(room int) {
 	}
 }
 
-// pageOf is the page in which an id would be.
+// pageOf returns the page to which an id belongs.
 func (k *kept) pageOf(id uint64) int {
 	i, found := search(k.firsts, id)
 	if found {
 		return i
 	}
-	return i - 1 // the first is of all ids
+	return i - 1 // firsts[0] is 0, so i > 0
 }
 
-// rowsAtOnce is how many rows EachRow gives at a time.
+// rowsAtOnce is how many rows EachRow passes at a time.
 const rowsAtOnce = 4096
 
-// EachRow calls do with all ids and their rows, by ascending id and 4096 at a time, until do fails, whose error it
-// returns. The slices are do's until it returns.
+// EachRow calls do with all ids and their rows, by ascending id and 4096 at a time, until do fails; it returns do's
+// error. The slices are valid until do returns.
 func (t *Table) EachRow(do func(ids []uint64, w []float32) error) error {
 	k, some := t.now.Load(), newPage(rowsAtOnce, t.dim)
 	flush := func() error {
@@ -187,7 +186,7 @@ func (t *Table) EachRow(do func(ids []uint64, w []float32) error) error {
 	return flush()
 }
 
-// changed is the i-th page, or what came of it, with what a layer knows of its ids.
+// changed returns p, page i, with a layer's changes of its ids.
 func (k *kept) changed(p page, l *layer, i, dim int) page {
 	lo, hi, bound := k.bounds(i)
 	over, gone := l.between(lo, hi, bound, dim)
@@ -197,8 +196,8 @@ func (k *kept) changed(p page, l *layer, i, dim int) page {
 	return p.with(over, gone, dim)
 }
 
-// String tells this table from others, by the number of rows and a checksum of ids and values. However a table is kept,
-// and whatever it was read from, the same rows have the same.
+// String describes the table by its number of rows and a checksum of ids and values. Tables with the same rows have the
+// same String, however they are stored and whatever they were read from.
 func (t *Table) String() string {
 	sum, n := crc32.New(crc32.MakeTable(crc32.Castagnoli)), 0
 	_ = t.EachRow(func(ids []uint64, w []float32) error { // a hash takes everything
@@ -208,6 +207,6 @@ func (t *Table) String() string {
 	return fmt.Sprintf("%d loaded rows (sum %08x)", n, sum.Sum32())
 }
 
-// Before is String as earlier builds had it, by which their journals name a job: of rows in the order in which they
-// were read.
+// Before returns String as earlier builds computed it, by rows in the order in which they were read. Those builds'
+// journals name a job by it.
 func (t *Table) Before() string { return cmp.Or(t.before, t.String()) }
