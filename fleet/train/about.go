@@ -10,8 +10,8 @@ import (
 	"github.com/gofleet/gofleet/internal/runs"
 )
 
-// told are hooks that write run.json with the first evaluation of a process, beside the history that it is about: until
-// then both are an earlier job's.
+// told returns hooks that write run.json with the first evaluation of a process, beside the history that it belongs to:
+// until then both are those of an earlier job.
 func (j *Job) told() Hooks {
 	written := false
 	return Hooks{Evaluated: func(_ context.Context, r *Run, _ Evaluation) error {
@@ -23,8 +23,8 @@ func (j *Job) told() Hooks {
 	}}
 }
 
-// about is what a job says of itself in run.json, for who compares jobs: with the flags of the whole program, where the
-// package has parsed them, or with its own.
+// about is the description of a job in run.json, for comparisons of jobs: with the flags of the whole program if the
+// package has parsed them, else with the job's own.
 func (j *Job) about(f *fleet.Fleet) runs.About {
 	a := runs.About{Program: filepath.Base(os.Args[0]), Servers: f.ServerNum(), Workers: f.WorkerNum(),
 		Flags: map[string]string{}, Falling: []string{TrainLoss, EvalLoss}}

@@ -15,7 +15,7 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// saved is the model that -predict and -eval take: what -load names, or what the job has left below -out.
+// saved is the model for -predict and -eval: that of -load, or the one that the job has left below -out.
 func (c *Options) saved() (dir string, err error) {
 	if c.Load == "" && c.Out == "" {
 		return "", usage{errors.New("-predict and -eval take a saved model: name it with -load, or the directory " +
@@ -24,8 +24,7 @@ func (c *Options) saved() (dir string, err error) {
 	return cmp.Or(c.Load, files.Join(c.Out, "model")), nil
 }
 
-// predictFiles is what a program with -predict does: it writes the outputs of a saved model for rows of files, as
-// [Predict] writes them.
+// predictFiles is a program with -predict: it writes the outputs of a saved model for rows of files, as [Predict] does.
 func predictFiles(ctx context.Context, o *Options, _ func() (Job, error)) error {
 	dir, err := o.saved()
 	if err != nil {
@@ -52,7 +51,7 @@ func predictFiles(ctx context.Context, o *Options, _ func() (Job, error)) error 
 	return err
 }
 
-// evalFiles is what a program with -eval does: it says how right a saved model is on rows of files.
+// evalFiles is a program with -eval: it reports how well a saved model predicts rows of files.
 func evalFiles(ctx context.Context, o *Options, job func() (Job, error)) error {
 	dir, err := o.saved()
 	if err != nil {
@@ -69,7 +68,7 @@ func evalFiles(ctx context.Context, o *Options, job func() (Job, error)) error {
 	if j.Files.Format == nil {
 		return usage{fmt.Errorf("-eval=%s: the job has no Files, whose Format says what becomes of lines", o.eval)}
 	}
-	s.Recovery = strategy.Recovery{} // it saves nothing, and goes on from no checkpoint
+	s.Recovery = strategy.Recovery{} // it saves nothing, and resumes from no checkpoint
 	f, err := fleet.New(ctx, rolemaker.Local{}, fleet.Options{})
 	if err != nil {
 		return err

@@ -35,7 +35,7 @@ func Calibration(file string) Hooks {
 	return h
 }
 
-// calibrationOf is a panel of what was predicted and observed.
+// calibrationOf is a panel of predicted and observed rates.
 func calibrationOf(t *verdict.Tally, when string) panel {
 	buckets, off := t.Calibration()
 	p := panel{title: t.Name() + ": observed by predicted", under: "predicted, " + when, straight: true,

@@ -60,7 +60,7 @@ func Check(ctx context.Context, j Job) (*Report, error) {
 	return report, err
 }
 
-// places are what fills the values of a row, by column of a format that reads fields.
+// places are the sources of the values in a row, by column, for a format that reads fields.
 func places(f dataset.Format) map[string][]check.Place {
 	var schema []dataset.CSVColumn
 	var derived []dataset.Derived
@@ -85,7 +85,7 @@ func places(f dataset.Format) map[string][]check.Place {
 	return all
 }
 
-// traffic says what a step with servers moves, in a job that has some.
+// traffic adds the bytes that a step exchanges with servers, in a job with servers.
 func traffic(r *Report, f *fleet.Fleet) {
 	ids := map[string]int{}
 	for _, p := range r.Params {
@@ -101,8 +101,8 @@ func traffic(r *Report, f *fleet.Fleet) {
 	}
 }
 
-// accepted is a job that takes this strategy, rule and model: with a server, a collective one, or one alone. The error
-// is the first one's.
+// accepted returns a fleet that accepts this strategy, rule and model: with a server, a collective one, or one alone.
+// The error is that of the first.
 func (j *Job) accepted(ctx context.Context, s strategy.Strategy) (*fleet.Fleet, error) {
 	at := []string{"worker:1", "worker:2", "server:1"}
 	var refused error
@@ -128,10 +128,10 @@ func (j *Job) accepted(ctx context.Context, s strategy.Strategy) (*fleet.Fleet, 
 	return nil, refused
 }
 
-// errChecked is the end of a program that was asked to look at its job, which would fail.
+// errChecked is the error of a program with -check whose training would fail.
 var errChecked = errors.New("-check: training would fail, for the reasons above")
 
-// checked is what a program with -check does.
+// checked is a program with -check.
 func checked(ctx context.Context, _ *Options, job func() (Job, error)) error {
 	j, err := job()
 	if err != nil {

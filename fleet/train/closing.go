@@ -13,8 +13,8 @@ import (
 	"github.com/gofleet/gofleet/nn"
 )
 
-// closing are lines for the end of a job that has saved a model: its best evaluation, where the model lies and of which
-// step it is, and what serves it. Kept says that the model is the best evaluation's.
+// closing are the last lines of a job that has saved a model: its best evaluation, the model's directory and step, and
+// a command that serves it. kept reports that the model is of the best evaluation.
 func (r *Run) closing(kept bool) string {
 	if len(r.Job.Outputs) == 0 {
 		return ""
@@ -23,7 +23,7 @@ func (r *Run) closing(kept bool) string {
 	return r.bestWas(kept, model) + r.Job.serving(model)
 }
 
-// bestWas is a line that tells of the best evaluation, "" without test rows.
+// bestWas is a line about the best evaluation, "" without test rows.
 func (r *Run) bestWas(kept bool, model string) string {
 	var b best
 	loss := watched{metric: r.Job.Loss}
@@ -49,8 +49,9 @@ func (r *Run) bestWas(kept bool, model string) string {
 	return fmt.Sprintf("the best evaluation was %s: %s; %s\n", when, r.tests.describe(b.At), of)
 }
 
-// serving are lines for a shell: what serves a model, and what asks for scores of rows, as lines where the model was
-// saved with their format, and else as JSON. They are none where a shell has no such directory.
+// serving are lines for a shell: a command that serves a model, and one that requests scores of rows, as lines if the
+// model was saved with their format, else as JSON. There are none if the directory is not on a disk, or has a name that
+// needs quoting.
 func (j *Job) serving(model string) string {
 	if files.IsURL(model) || !bare(model) {
 		return ""
@@ -62,17 +63,17 @@ func (j *Job) serving(model string) string {
 	return "serve it: go run github.com/gofleet/gofleet/examples/serve -model=" + model + "\nask it:   " + ask + "\n"
 }
 
-// bare says whether a shell takes a path as it is, and a command takes it for no flag.
+// bare reports whether a path needs no quotes in a shell, and can't be taken for a flag.
 func bare(path string) bool {
 	return !strings.HasPrefix(path, "-") && !strings.ContainsFunc(path, func(c rune) bool {
 		return !unicode.IsLetter(c) && !unicode.IsDigit(c) && !strings.ContainsRune("./+@%,-_", c)
 	})
 }
 
-// mostZeros bounds what is printed of a row.
+// mostZeros bounds the zeros that are printed for a row.
 const mostZeros = 40
 
-// asking asks for the scores of the first row, or of one of zeros; "" where that is too long to be read.
+// asking requests the scores of the first row, or of one of zeros; "" if that is too long to be read.
 func (j *Job) asking() string {
 	if paths, err := listed(j.Files.Paths); j.Files.Format != nil && err == nil && len(paths) > 0 && isText(paths[0]) {
 		lines := 1
@@ -103,7 +104,7 @@ func (j *Job) asking() string {
 	return ""
 }
 
-// isText says whether a file can be read by head: it is on a disk, with a name that a shell takes, and not packed.
+// isText reports whether head can print a file: it is on a disk, with a name that needs no quotes, and not compressed.
 func isText(path string) bool {
 	if files.IsURL(path) || !bare(path) {
 		return false

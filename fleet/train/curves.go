@@ -16,7 +16,7 @@ func Curves(file string) Hooks {
 	})
 }
 
-// panels are what the picture shows: the losses, and each metric by itself, since metrics differ in scale.
+// panels are the panels of the picture: the losses, and each metric by itself, since metrics differ in scale.
 func (j *Job) panels(c *curve, history []Evaluation) []panel {
 	loss := panel{title: "loss", lines: []series{{"train", c.drawn(history)}}}
 	if test := pointsOf(history, EvalLoss); test != nil {
@@ -32,7 +32,7 @@ func (j *Job) panels(c *curve, history []Evaluation) []panel {
 	return all
 }
 
-// falls says whether what a panel shows is better the smaller it is.
+// falls reports whether smaller values of a panel are better.
 func (p *panel) falls(metrics []*nn.Node) bool {
 	for _, n := range metrics {
 		if n.Label() == p.title && p.title != "loss" {
@@ -42,7 +42,7 @@ func (p *panel) falls(metrics []*nn.Node) bool {
 	return true
 }
 
-// mark marks where epochs ended, and the best of the evaluations that are drawn.
+// mark marks the ends of epochs, and the best of the evaluations that are drawn.
 func (p *panel) mark(history []Evaluation, falls bool) {
 	for _, e := range history {
 		if e.End {
@@ -64,5 +64,5 @@ func (p *panel) mark(history []Evaluation, falls bool) {
 	}
 }
 
-// maxEpochs is how many ends of epochs are marked; more would hide the curves.
+// maxEpochs is the number of ends of epochs that are marked; more would hide the curves.
 const maxEpochs = 50

@@ -129,43 +129,43 @@ package train
 
 // The files of this package, in reading order.
 //
-//	job.go       what a program says
+//	job.go       the definition of a job
 //	roles.go     the calls of each role
-//	over.go      what a role does that is started again behind the end of its job
-//	options.go   what its command line can choose
+//	over.go      roles that are started again after the end of their job
+//	options.go   flags of the command line
 //	files.go     rows in files
 //	main.go      a whole program
-//	check.go     a look at a job before it trains
-//	apply.go     what its model says of other rows
-//	examine.go   how right it is on them
-//	importance.go  and what each field is worth
-//	run.go       a job under way on a worker, and what it knows
+//	check.go     -check: a job before it trains
+//	apply.go     -predict and -eval: a model on other rows
+//	examine.go   how well a model predicts rows
+//	importance.go  how much each field matters for that
+//	run.go       the state of a job on a worker
 //	work.go      the worker's part, from its first epoch to its last
-//	ending.go    why it ends earlier
-//	standin.go   what a worker that has ended leaves to the others
-//	word.go      what a worker says to the others
-//	others.go    what they say of themselves, and the place of a worker among them
-//	pace.go      how fast the job goes, and how large its gradients are
-//	meet.go      how they meet at the end of an epoch
-//	tallies.go   the numbers that they measured, on their way
+//	ending.go    an end before the last epoch
+//	standin.go   workers that take the place of one that has ended
+//	word.go      a worker's message to the others
+//	others.go    the others' messages, and the worker's place among them
+//	pace.go      the rate of the job, and the size of its gradients
+//	meet.go      the meeting of all workers at the end of an epoch
+//	tallies.go   the encoding of measured numbers
 //	evaluate.go  nodes over rows, of all workers
-//	tests.go     what is measured on test rows
-//	evaluation.go  what all have measured at one moment
-//	history.go   how they measure it together
-//	progress.go  what a job that is started again knows
-//	memory.go    what hooks remember, and a history that is longer than a checkpoint has room for
-//	share.go     which rows are a worker's, and whether all have the same
-//	order.go     the order of rows that a job which is started again should find, and how far one came that was stopped
+//	tests.go     measurements on test rows
+//	evaluation.go  the result of one evaluation
+//	history.go   how workers evaluate together
+//	progress.go  the progress that a checkpoint holds
+//	memory.go    state of hooks, and a history too long for a checkpoint
+//	share.go     a worker's share of the rows, and whether all have the same rows
+//	order.go     whether a restarted job has the same order of rows, and where a stopped epoch ended
 //	predict.go   outputs for rows, as a file
-//	save.go      what a job leaves
-//	closing.go   what its last lines say of that
-//	hooks.go     what is called meanwhile
-//	watch.go     hooks that look at evaluations: stop, keep the best, lower the rate
-//	about.go     what a job says of itself
-//	log.go       hooks that write down
-//	curves.go    the hook that draws
-//	calibration.go  the hook that draws what was predicted and observed
-//	tensorboard.go  the hook that writes what TensorBoard shows
-//	curve.go     the loss of steps, a bounded number of points
+//	save.go      the files that a job leaves
+//	closing.go   the last lines of a job's output
+//	hooks.go     functions that a job calls
+//	watch.go     hooks that act on evaluations: stop, keep the best, lower the rate
+//	about.go     run.json, the description of a job
+//	log.go       hooks that write the history
+//	curves.go    the hook that draws curves
+//	calibration.go  the hook that draws predicted and observed rates
+//	tensorboard.go  the hook that writes files for TensorBoard
+//	curve.go     the loss of steps, in a bounded number of points
 //	picture.go   lines over axes, as SVG
-//	shown.go     how training goes, for a page of this process
+//	shown.go     training, on a page of this process

@@ -9,17 +9,17 @@ import (
 	"github.com/gofleet/gofleet/dataset"
 )
 
-// ending is how a job ends before its last epoch.
+// ending is the end of a job before its last epoch.
 type ending struct {
-	stop   atomic.Pointer[string] // why this worker wants to end; nil if it does not
-	agreed atomic.Bool            // workers have met, of which one wants to end
+	stop   atomic.Pointer[string] // why this worker asks to end; nil if it does not
+	agreed atomic.Bool            // workers have met, one of which asks to end
 	apart  atomic.Bool            // a worker without servers has come to the end of its share
-	over   bool                   // by agreement of all workers
-	upTo   int                    // batches read of the epoch when the job was stopped; 0 if it was not
-	meet   bool                   // workers make their steps together, and stop where they meet between two of them
+	over   bool                   // all workers have agreed
+	upTo   int                    // batches of the epoch that were read when the job was stopped; 0 if it was not
+	meet   bool                   // workers make their steps together, and stop between two of them
 }
 
-// now says whether this worker trains no more in this epoch, since somebody has stopped the job.
+// now reports whether this worker trains no more in this epoch, since the job was stopped.
 func (e *ending) now() bool {
 	if !e.meet || e.apart.Load() {
 		return e.stopping()
@@ -27,7 +27,7 @@ func (e *ending) now() bool {
 	return e.agreed.Load()
 }
 
-// until are the batches until the job is over.
+// until yields the batches until the job is over.
 func (e *ending) until(batches iter.Seq2[dataset.Batch, error]) iter.Seq2[map[string]*tensor.Dense, error] {
 	return func(yield func(map[string]*tensor.Dense, error) bool) {
 		given := 0
@@ -41,7 +41,7 @@ func (e *ending) until(batches iter.Seq2[dataset.Batch, error]) iter.Seq2[map[st
 
 func (e *ending) stopping() bool { return e.stop.Load() != nil }
 
-// why is why the job is over.
+// why is the reason why the job is over.
 func (e *ending) why() string {
 	switch p := e.stop.Load(); {
 	case !e.over:
@@ -53,7 +53,7 @@ func (e *ending) why() string {
 	}
 }
 
-// agree takes up what a worker has said.
+// agree handles the message of a worker.
 func (e *ending) agree(w word) {
 	e.over = e.over || w.Ended && w.Stop
 	if w.Stop {

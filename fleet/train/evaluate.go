@@ -51,7 +51,7 @@ func Evaluate(ctx context.Context, f *fleet.Fleet, rows *dataset.Dataset, nodes 
 	return values, exe.Close(ctx)
 }
 
-// measurable refuses what has no value for all rows together.
+// measurable refuses a node without a value for all rows together.
 func measurable(n *nn.Node) error {
 	if n.Counts() || perExample(n) == 1 && (len(n.Shape()) == 0 || n.Shape()[0] == 1) {
 		return nil
@@ -59,8 +59,8 @@ func measurable(n *nn.Node) error {
 	return fmt.Errorf("%v, is no metric that counts over batches and has not one element: take its nn.Mean", n)
 }
 
-// measure is the sums of nodes over rows, one node after the other, and the spreads of what nodes predict. Tallies see
-// the rows too.
+// measure returns the sums of nodes over rows, one node after the other, with the spreads of the predictions in preds. It
+// passes the rows to tallies too.
 func measure(ctx context.Context, exe *nn.Executor, rows *dataset.Dataset, nodes, preds []*nn.Node,
 	tallies []*verdict.Tally) (sums []float64, err error) {
 	exe.ResetMetrics()
@@ -68,7 +68,7 @@ func measure(ctx context.Context, exe *nn.Executor, rows *dataset.Dataset, nodes
 	for _, t := range tallies {
 		fetch = append(fetch, t.Fetch()...)
 	}
-	totals := make([][2]float64, len(nodes)) // and weights, of nodes that are no metrics
+	totals := make([][2]float64, len(nodes)) // of nodes that are no metrics, with their weights
 	for batch, err := range rows.MayBeEmpty().Prefetch(2).BatchesContext(ctx, testBatch) {
 		if err != nil {
 			return nil, err
@@ -110,7 +110,7 @@ func measure(ctx context.Context, exe *nn.Executor, rows *dataset.Dataset, nodes
 	return sums, nil
 }
 
-// valuesOf are the nodes' values, out of sums that were added up.
+// valuesOf are the values of nodes, from their sums.
 func valuesOf(nodes []*nn.Node, sums []float64) (values []float64, err error) {
 	for _, n := range nodes {
 		width, of := 2, func(s []float64) (float64, error) { return s[0] / s[1], nil } // 0/0 is NaN
@@ -129,5 +129,5 @@ func valuesOf(nodes []*nn.Node, sums []float64) (values []float64, err error) {
 	return values, nil
 }
 
-// finite says whether a value is one that can be written.
+// finite reports whether a value is neither NaN nor infinite.
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

@@ -85,7 +85,7 @@ type examiner struct {
 	nodes []*nn.Node
 }
 
-// values are the nodes' on rows, which tallies see too.
+// values are the values of nodes on rows, which are passed to tallies too.
 func (e *examiner) values(rows *dataset.Dataset, tallies ...*verdict.Tally) ([]float64, error) {
 	sums, err := measure(e.ctx, e.exe, rows, e.nodes, nil, tallies)
 	if err != nil {
@@ -94,10 +94,10 @@ func (e *examiner) values(rows *dataset.Dataset, tallies ...*verdict.Tally) ([]f
 	return valuesOf(e.nodes, sums)
 }
 
-// parting says what a row has of a field.
+// parting returns the value of a field in a row, by which rows are grouped.
 type parting func(dataset.Row) string
 
-// read reads the rows, and what parts them.
+// read reads the rows, and returns the function that groups them.
 func (x *Examination) read(ctx context.Context) (rows *dataset.Dataset, part parting, err error) {
 	format, texts, column := x.Format, (*dataset.Texts)(nil), x.By
 	if hasFields(format) && x.By != "" {
@@ -133,7 +133,7 @@ func (x *Examination) read(ctx context.Context) (rows *dataset.Dataset, part par
 	}, nil
 }
 
-// fed are the columns that the graph takes, and the one that parts rows: files are not asked for others.
+// fed are the columns that the graph needs, and the one that groups rows: others are not read.
 func (x *Examination) fed(f dataset.Format, by string) (names []string, err error) {
 	all, err := f.Columns()
 	for _, c := range all {
@@ -145,10 +145,10 @@ func (x *Examination) fed(f dataset.Format, by string) (names []string, err erro
 	return names, err
 }
 
-// commonest is how many values of a field are told of; the rows of others are one part.
+// commonest is the number of values of a field that are reported; the rows of all others are one group.
 const commonest = 20
 
-// parts are the nodes' values by what rows have of a field, the commonest first.
+// parts are the values of nodes by group of rows, the largest group first.
 func (e *examiner) parts(rows *dataset.Dataset, of parting) (parts []verdict.Part, err error) {
 	count := map[string]int{}
 	all, _ := rows.Len()
@@ -187,10 +187,10 @@ func (e *examiner) parts(rows *dataset.Dataset, of parting) (parts []verdict.Par
 	return append(parts, rest), err
 }
 
-// hasFields says whether lines of a format have fields with names.
+// hasFields reports whether lines of a format have fields with names.
 func hasFields(f dataset.Format) bool { return schemaOf(f) != nil }
 
-// schemaOf is what becomes of fields, nil where they have no names.
+// schemaOf is the schema of a format, nil if its fields have no names.
 func schemaOf(f dataset.Format) []dataset.CSVColumn {
 	switch f := f.(type) {
 	case dataset.CSV:

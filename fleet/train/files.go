@@ -71,7 +71,7 @@ func (f Files) Load(ctx context.Context) (train, test *dataset.Dataset, err erro
 	return f.part(train, share)
 }
 
-// checkSplit refuses ways of parting rows that would be passed over, or contradict each other.
+// checkSplit refuses ways of splitting rows that would have no effect, or contradict each other.
 func (f Files) checkSplit(share float64) error {
 	var ways []string
 	for _, w := range []struct {
@@ -100,10 +100,10 @@ func (f Files) checkSplit(share float64) error {
 	return nil
 }
 
-// part is the rows to train on, and the rows that are held out.
+// part splits the rows into those to train on and those held out.
 func (f Files) part(rows *dataset.Dataset, share float64) (train, test *dataset.Dataset, err error) {
 	last := f.Last || f.LastBy != ""
-	if !last { // else rows are taken behind the cut, since a taken order is none of time
+	if !last { // with Last, rows are taken after the split: taken rows are not in order of time
 		rows = f.take(rows, 1)
 	}
 	all, _ := rows.Len()
@@ -135,7 +135,7 @@ func (f Files) part(rows *dataset.Dataset, share float64) (train, test *dataset.
 	return train, test, nil
 }
 
-// take is a share of the rows that are taken at random, or all.
+// take takes a share of Take rows at random, or all.
 func (f Files) take(rows *dataset.Dataset, share float64) *dataset.Dataset {
 	if f.Take <= 0 {
 		return rows
@@ -143,8 +143,8 @@ func (f Files) take(rows *dataset.Dataset, share float64) *dataset.Dataset {
 	return rows.Shuffle(f.Seed).Take(int(math.Round(share * float64(f.Take))))
 }
 
-// shared is a file of tests that is one of paths, under whatever name, or "". What can't be had is told when it is
-// read.
+// shared is a file of tests that is also one of paths, under any name, or "". Paths that can't be listed are reported
+// when they are read.
 func shared(paths, tests []string) string {
 	train, _ := listed(paths)
 	test, _ := listed(tests)
@@ -160,7 +160,7 @@ func shared(paths, tests []string) string {
 	return ""
 }
 
-// again is the first file of names that came before, under whatever name, or "".
+// again is the first file in names that came before, under any name, or "".
 func again(names []string) string {
 	known := map[string]bool{}
 	for _, name := range names {
@@ -173,7 +173,7 @@ func again(names []string) string {
 	return ""
 }
 
-// whole is the path of a file without links, or "" for what has none, such as a pipe, which is read once.
+// whole is the path of a file without links, or "" for one that has none, such as a pipe, which is read once.
 func whole(name string) string {
 	if files.IsURL(name) {
 		return files.Clean(name)
@@ -198,7 +198,7 @@ func listed(paths []string) (found []string, err error) {
 	return found, nil
 }
 
-// read reads the rows of files into memory, with the named columns alone where some are named.
+// read reads the rows of files into memory; with names, only those columns.
 func (f Files) read(ctx context.Context, paths []string, columns ...string) (*dataset.Dataset, error) {
 	found, err := listed(paths)
 	if err != nil {
@@ -226,7 +226,7 @@ func (f Files) read(ctx context.Context, paths []string, columns ...string) (*da
 	return rows, nil
 }
 
-// filesOf is a file, the files of a pattern, or a directory's files that hold rows.
+// filesOf is a file, the files of a pattern, or a directory's files with rows.
 func filesOf(path string) (found []string, err error) {
 	st, err := files.Stat(path)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/gofleet/gofleet/nn"
 )
 
-// evaluate measures with the others, anew where one has gone with its share of the test rows, and calls the hooks.
+// evaluate evaluates with the others, again if a worker has left with its share of the test rows, and calls the hooks.
 func (r *Run) evaluate(ctx context.Context, so nn.TrainResult, end bool) error {
 	pace := r.meter.drain()
 	for {
@@ -45,7 +45,7 @@ func (r *Run) evaluate(ctx context.Context, so nn.TrainResult, end bool) error {
 	}
 }
 
-// complete says whether all have measured that had a share of the test rows.
+// complete reports whether all workers with a share of the test rows have measured it.
 func complete(words []word) bool {
 	n, of := 0, 0
 	for _, w := range words {
@@ -56,13 +56,13 @@ func complete(words []word) bool {
 	return n >= of
 }
 
-// adopt takes an evaluation that the others have made without this worker, and says whether it is the epoch's last.
+// adopt takes an evaluation that the others have made without this worker, and reports whether it is the epoch's last.
 func (r *Run) adopt(ctx context.Context, words []word) (end bool, err error) {
 	err = r.conclude(ctx, words)
 	return err == nil && r.History[len(r.History)-1].End, err
 }
 
-// conclude makes an evaluation of what all have measured, and calls the hooks.
+// conclude makes an evaluation of all measurements, and calls the hooks.
 func (r *Run) conclude(ctx context.Context, words []word) error {
 	e, err := r.tests.join(words)
 	if err != nil {
@@ -93,10 +93,10 @@ func (r *Run) conclude(ctx context.Context, words []word) error {
 	if err := r.hooks.evaluated(ctx, r, e); err != nil {
 		return err
 	}
-	if err := r.record(); err != nil || e.End { // behind an epoch's end all meet in any case
+	if err := r.record(); err != nil || e.End { // at an epoch's end all meet in any case
 		return err
 	}
-	_, _, err = r.meet(ctx, word{Kind: acts}) // no worker trains on before what was measured is saved
+	_, _, err = r.meet(ctx, word{Kind: acts}) // no worker trains on before the evaluation is recorded
 	return err
 }
 
@@ -110,7 +110,7 @@ func (r *Run) recall(words []word) error {
 		if err := json.Unmarshal(w.History, &m); err != nil {
 			return fmt.Errorf("train: the history of another worker: %w", err)
 		}
-		if err := errors.Join(r.remember(m), r.record()); err != nil { // checkpoints have it from now on
+		if err := errors.Join(r.remember(m), r.record()); err != nil { // for the next checkpoints
 			return err
 		}
 		r.paces.recall(r.History, r.hooks)

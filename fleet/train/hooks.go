@@ -29,7 +29,7 @@ type Hooks struct {
 	State State
 	Name  string
 
-	file string // that the history is written to
+	file string // the file of the history
 }
 
 // State is the saved state of hooks. Don't rely on History for it: a checkpoint may have only a part of the History.
@@ -41,13 +41,13 @@ type State interface {
 	Resume(saved []byte) error
 }
 
-// hooks are a job's, in the order in which they are called.
+// hooks are a job's hooks, in the order in which they are called.
 type hooks []Hooks
 
-// told is a hook that is told something.
+// told is a hook with an argument besides the run.
 type told[A any] = func(ctx context.Context, r *Run, what A) error
 
-// call calls a hook of each, in their order, until one fails.
+// call calls one hook of each, in order, until one fails.
 func call[A any](ctx context.Context, all hooks, r *Run, what A, of func(h Hooks) told[A]) error {
 	for _, h := range all {
 		if hook := of(h); hook != nil {
@@ -59,7 +59,7 @@ func call[A any](ctx context.Context, all hooks, r *Run, what A, of func(h Hooks
 	return nil
 }
 
-// plain calls hooks that are told nothing but the run.
+// plain calls hooks without an argument besides the run.
 func (all hooks) plain(ctx context.Context, r *Run, of func(h Hooks) func(context.Context, *Run) error) error {
 	for _, h := range all {
 		if hook := of(h); hook != nil {

@@ -13,10 +13,10 @@ import (
 	"github.com/gofleet/gofleet/nn"
 )
 
-// mostShuffled is how many rows say what a field is worth.
+// mostShuffled is the number of rows on which the importance of a field is measured.
 const mostShuffled = 10_000
 
-// place is where a row has numbers of a field: column c, from to below to; all where to is 0.
+// place is where a row has values of a field: column c, from from to below to; the whole column if to is 0.
 type place struct{ column, from, to int }
 
 // importance evaluates rows whose fields are shuffled, one field after the other.
@@ -57,7 +57,7 @@ func (x *Examination) importance(e *examiner, rows *dataset.Dataset, report *Ver
 	return nil
 }
 
-// fields are the places of what predictions are computed from, by the names of columns and of the fields of these.
+// fields are the places of the inputs of predictions, by the names of columns and of their fields.
 func (x *Examination) fields(columns []dataset.Column) map[string][]place {
 	fed := map[string]bool{}
 	preds := []*nn.Node{x.Loss.Prediction()}
@@ -82,7 +82,7 @@ func (x *Examination) fields(columns []dataset.Column) map[string][]place {
 		if at >= 0 && !c.Varying {
 			names = schema[at].Fields
 		}
-		if len(names) != 1 { // else the column is known by its field
+		if len(names) != 1 { // else the column goes by its field's name
 			all[c.Name] = append(all[c.Name], place{column: i})
 		}
 		for n, field := range names {
@@ -93,7 +93,7 @@ func (x *Examination) fields(columns []dataset.Column) map[string][]place {
 	return all
 }
 
-// shuffled are the rows of a batch with what is at some places taken from the rows that order says.
+// shuffled is a batch whose values at some places are taken from the rows in order.
 func shuffled(batch dataset.Batch, columns []dataset.Column, at []place, order []int) *dataset.Dataset {
 	fill := make([]func(row, other int, to dataset.Row), len(columns))
 	for i, c := range columns {
@@ -116,7 +116,7 @@ func shuffled(batch dataset.Batch, columns []dataset.Column, at []place, order [
 	}, columns...)
 }
 
-// filler fills a column of a row with its values, and places with another row's.
+// filler fills a column of a row with its values, and the places with another row's.
 func filler[T any](v []T, offsets *tensor.Dense, c dataset.Column, at []place, set func(dataset.Row, int) []T,
 	add func(dataset.Row, int, T), column int) func(row, other int, to dataset.Row) {
 	return func(row, other int, to dataset.Row) {

@@ -72,7 +72,7 @@ type Result struct {
 	Stopped string
 }
 
-// check fills in what is nil, and says what is missing.
+// check sets defaults, and returns what is missing.
 func (j *Job) check() (s strategy.Strategy, err error) {
 	switch {
 	case j.Loss == nil:
@@ -105,10 +105,10 @@ func (j *Job) check() (s strategy.Strategy, err error) {
 	return j.Options.Strategy()
 }
 
-// output is where results are printed.
+// output is the destination of results.
 func (j *Job) output() io.Writer { return cmp.Or[io.Writer](j.Stdout, os.Stdout) }
 
-// checkMetrics refuses metrics that evaluations could not measure, or tell apart.
+// checkMetrics refuses metrics that evaluations could not measure, or not distinguish.
 func (j *Job) checkMetrics() error {
 	labels := map[string]*nn.Node{EvalLoss: j.Loss}
 	for i, n := range j.Metrics {
@@ -125,7 +125,7 @@ func (j *Job) checkMetrics() error {
 	return nil
 }
 
-// checkNodes refuses what is nil or of another graph than the loss.
+// checkNodes refuses nodes that are nil or of another graph than the loss.
 func checkNodes(loss *nn.Node, field string, nodes []*nn.Node) error {
 	for i, n := range nodes {
 		switch {
@@ -138,21 +138,21 @@ func checkNodes(loss *nn.Node, field string, nodes []*nn.Node) error {
 	return nil
 }
 
-// standIns are the lives of other workers that this process plays.
+// standIns are the workers in whose place this process trains.
 type standIns struct {
-	anew    func() (Job, error) // makes the program's job; nil where the program has not said how
+	anew    func() (Job, error) // makes the program's job; nil if the program has not said how
 	fleet   *fleet.Fleet        // this worker's
 	train   *dataset.Dataset    // its rows
 	test    *dataset.Dataset
 	timeout time.Duration
-	waits   time.Duration // for workers to come back, in all; it has waited for so much of it
+	waits   time.Duration // total time to wait for workers to come back; waited is the part that has passed
 	waited  time.Duration
 	ended   chan error
 	running int
 	failed  int // attempts to join
 }
 
-// model is what is saved for inference, of a job with outputs.
+// model is the model that is saved for inference, of a job with outputs.
 func (j *Job) model() nn.InferenceModel {
 	m := nn.Inference(j.Outputs...)
 	if j.Files.Format != nil {
@@ -161,7 +161,7 @@ func (j *Job) model() nn.InferenceModel {
 	return m
 }
 
-// modelErr says why the model can't be saved, before hours of training.
+// modelErr returns why the model can't be saved, before hours of training.
 func (j *Job) modelErr() error {
 	if len(j.Outputs) == 0 {
 		return nil

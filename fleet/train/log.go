@@ -76,7 +76,7 @@ func HistoryJSON(file string) Hooks {
 	})
 }
 
-// rewritten are hooks that write a file anew after each evaluation.
+// rewritten returns hooks that write a file again after each evaluation.
 func rewritten(file, hook string, write func(r *Run, to io.Writer) error) Hooks {
 	return Hooks{Begin: named(hook, file), Evaluated: func(_ context.Context, r *Run, _ Evaluation) error {
 		if !r.Leads() {
@@ -89,7 +89,7 @@ func rewritten(file, hook string, write func(r *Run, to io.Writer) error) Hooks 
 	}}
 }
 
-// named refuses a file without a name, or that can't be written, before an epoch of training.
+// named refuses a missing file name, or a file that can't be written, before an epoch of training.
 func named(hook, file string) func(context.Context, *Run) error {
 	return func(_ context.Context, r *Run) error {
 		if file == "" {
@@ -99,7 +99,7 @@ func named(hook, file string) func(context.Context, *Run) error {
 			return fmt.Errorf("train: %s: %w", hook, err)
 		}
 		dir := files.Dir(file)
-		if dir == r.Job.Out || !r.Leads() { // Out was tried
+		if dir == r.Job.Out || !r.Leads() { // Out was tested
 			return nil
 		}
 		if err := files.CheckWritable(dir); err != nil {
@@ -109,13 +109,13 @@ func named(hook, file string) func(context.Context, *Run) error {
 	}
 }
 
-// paceColumns are the columns behind the values.
+// paceColumns are the columns after the values.
 var paceColumns = []string{"seconds", "examples/s", "learning rate", "gradient norm"}
 
 // columns are the numbers of a pace, in the order of paceColumns.
 func (p *Pace) columns() [4]*float64 { return [4]*float64{&p.Seconds, &p.Rate, &p.LR, &p.GradientNorm} }
 
-// texts are the numbers as files have them: "" for what is not known, and no more digits than mean something.
+// texts are the numbers in the form of the files: "" for unknown ones, without meaningless digits.
 func (p Pace) texts() (all []string) {
 	for i, v := range p.columns() {
 		text := ""
@@ -127,13 +127,13 @@ func (p Pace) texts() (all []string) {
 	return all
 }
 
-// writeHistory writes evaluations as lines of CSV, under the names of their values.
+// writeHistory writes evaluations as lines of CSV, with a header of their names.
 func writeHistory(to io.Writer, names []string, history []Evaluation, paces paces) error {
 	rows := [][]string{slices.Concat([]string{"epoch", "examples"}, names, paceColumns)}
 	for _, e := range history {
 		row := []string{strconv.Itoa(e.Epoch), strconv.Itoa(e.Examples)}
 		for _, name := range names {
-			field := "" // what was not measured
+			field := "" // for a value that was not measured
 			if v, ok := e.Values[name]; ok {
 				field = strconv.FormatFloat(v, 'g', -1, 64)
 			}
@@ -144,7 +144,7 @@ func writeHistory(to io.Writer, names []string, history []Evaluation, paces pace
 	return csv.NewWriter(to).WriteAll(rows)
 }
 
-// writeJSON writes evaluations as lines of JSON, which has no word for a number that is not finite.
+// writeJSON writes evaluations as lines of JSON, without numbers that are not finite, which JSON can't represent.
 func writeJSON(to io.Writer, names []string, paces paces, evaluations ...Evaluation) error {
 	for _, e := range evaluations {
 		line := fmt.Appendf(nil, `{"epoch":%d,"examples":%d`, e.Epoch, e.Examples)
@@ -165,8 +165,8 @@ func writeJSON(to io.Writer, names []string, paces paces, evaluations ...Evaluat
 	return nil
 }
 
-// plainName is a name of letters and digits of any script, dots, dashes and underscores, which every tracker of
-// experiments takes.
+// plainName is a name of letters and digits of any script, dots, dashes and underscores, which every experiment tracker
+// accepts.
 func plainName(name string) string {
 	return strings.Map(func(c rune) rune {
 		if unicode.IsLetter(c) || unicode.IsDigit(c) || c == '.' || c == '-' {
@@ -176,8 +176,8 @@ func plainName(name string) string {
 	}, strings.ReplaceAll(name, "/s", "_per_second"))
 }
 
-// readHistory reads what writeHistory has written, but for which evaluations were at an epoch's end; also files of
-// earlier versions, which have no paces.
+// readHistory reads what writeHistory has written, except which evaluations were at an epoch's end; it also reads files
+// of earlier versions, which have no paces.
 func readHistory(file string) (h []Evaluation, paces []Pace, err error) {
 	text, err := files.Open(file)
 	if err != nil {

@@ -89,7 +89,7 @@ func status(err error) int {
 	}
 	i, is := errors.AsType[interrupted](err)
 	switch {
-	case is && i.Signal == syscall.SIGTERM && errors.Is(err, fleet.ErrUnsaved): // whatever kept it from being saved
+	case is && i.Signal == syscall.SIGTERM && errors.Is(err, fleet.ErrUnsaved): // for any reason
 		return 1
 	case errors.Is(err, fleet.ErrWentBack):
 		code, _ := exit.Restart() // start has checked it
@@ -147,10 +147,10 @@ type interrupted struct{ os.Signal }
 
 func (i interrupted) Error() string { return fmt.Sprintf("%v signal received", i.Signal) }
 
-// play plays this process's role. Where all roles go back to the last checkpoint it joins the job anew, as often as
-// -goback says.
+// play plays this process's role. If all roles go back to the last checkpoint, it joins the job again, up to -goback
+// times.
 func play(ctx context.Context, o *Options, job func() (Job, error)) error {
-	var who rolemaker.RoleMaker // nil looks at the environment
+	var who rolemaker.RoleMaker // nil reads the environment
 	var back error              // why this role went back
 	var rest time.Duration
 	for left := o.goBack; ; left-- {
@@ -173,7 +173,7 @@ func play(ctx context.Context, o *Options, job func() (Job, error)) error {
 			return nil
 		}
 		if back != nil && errors.Is(err, fleet.ErrMissing) {
-			return fmt.Errorf("%w; this role went back since %w", err, back) // all roles, started again, go on
+			return fmt.Errorf("%w; this role went back since %w", err, back) // all roles, started again, resume
 		}
 		if !errors.Is(err, fleet.ErrWentBack) || errors.Is(err, fleet.ErrDeserted) || left < 1 || !j.saves() {
 			return err
@@ -207,8 +207,7 @@ func (j Job) rest(before, ran time.Duration) time.Duration {
 
 const firstRest, longestRest = time.Second, time.Minute
 
-// same is the identity that a fleet of a job with servers has: to find it out again could take a meeting of all
-// processes.
+// same is the identity of a fleet in a job with servers: finding it again could take a meeting of all processes.
 func same(f *fleet.Fleet) rolemaker.RoleMaker {
 	role, index := rolemaker.Worker, f.WorkerIndex()
 	if f.IsServer() {

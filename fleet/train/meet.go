@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 )
 
-// meet waits for the others, and takes the words of the living, in their order. The kind is of what they
-// do, which this worker joins if it is late.
+// meet waits for the others, and returns the messages of the living workers, in their order. others is the kind of
+// their messages, which a late worker joins.
 func (r *Run) meet(ctx context.Context, mine word) (words []word, others kind, err error) {
 	mine.Epoch, mine.Stop, mine.Known, mine.Front = r.Epoch, r.ends.stopping(), len(r.History), r.others.front
 	words, at, err := r.others.exchange(ctx, r.Fleet, mine)
@@ -27,7 +27,7 @@ func (r *Run) meet(ctx context.Context, mine word) (words []word, others kind, e
 	return words, others, r.inform(ctx, mine.Ended)
 }
 
-// inform has the workers that know the most tell the others; all who were at the meeting call it.
+// inform makes the leading worker send its state to the others; all workers at the meeting call it.
 func (r *Run) inform(ctx context.Context, ended bool) (err error) {
 	told := word{Kind: recalls, Ended: ended}
 	if r.others.leads {
@@ -41,6 +41,6 @@ func (r *Run) inform(ctx context.Context, ended bool) (err error) {
 	}
 	lag := r.others.lag
 	_, _, err = r.meet(ctx, told)
-	r.others.lag = lag // who lacks epochs has said so before
+	r.others.lag = lag // workers that lack epochs have reported it before
 	return err
 }

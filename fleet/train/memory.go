@@ -6,21 +6,21 @@ import (
 	"log/slog"
 )
 
-// memory is what a job that goes on, or a worker that lacks evaluations, needs to decide as if it had been there.
+// memory is the state that a restarted job, or a worker that lacks evaluations, needs to decide like the others.
 type memory struct {
 	History []Evaluation `json:"history,omitempty"`
-	// Evaluations is how many there were: a checkpoint may have room for some of them alone. Checkpoints of earlier
-	// versions have neither this nor what follows.
+	// Evaluations is their number: a checkpoint may have room for some of them only. Checkpoints of earlier versions
+	// have neither this nor the fields below.
 	Evaluations int `json:"evaluations,omitempty"`
-	// Before are the examples that all workers trained on in epochs before.
+	// Before is the number of examples that all workers trained on in earlier epochs.
 	Before int `json:"before,omitempty"`
-	// Middles are the evaluations so far in the middle of the epoch that is under way.
+	// Middles is the number of evaluations so far in the middle of the current epoch.
 	Middles int `json:"middles,omitempty"`
-	// Hooks is what hooks remember.
+	// Hooks are the states of hooks.
 	Hooks map[string][]byte `json:"hooks,omitempty"`
 }
 
-// memory is what this worker knows.
+// memory is this worker's state.
 func (r *Run) memory() (m memory, err error) {
 	m = memory{History: r.History, Evaluations: len(r.History) + r.past.lacking,
 		Before: r.past.before, Middles: r.past.middles, Hooks: map[string][]byte{}}
@@ -31,7 +31,7 @@ func (r *Run) memory() (m memory, err error) {
 	return m, err
 }
 
-// remember takes up what a checkpoint has, or another worker knows.
+// remember restores the state of a checkpoint, or of another worker.
 func (r *Run) remember(m memory) error {
 	r.History = m.History
 	r.past.before, r.past.middles, r.past.lacking = m.Before, m.Middles, max(m.Evaluations-len(m.History), 0)
@@ -41,7 +41,7 @@ func (r *Run) remember(m memory) error {
 	return r.hooks.states(func(name string, s State) error { return s.Resume(m.Hooks[name]) })
 }
 
-// states calls do for what each of the hooks remembers, under a name of its own.
+// states calls do for the state of each of the hooks, with a unique name.
 func (all hooks) states(do func(name string, s State) error) error {
 	seen := map[string]int{}
 	for _, h := range all {
@@ -56,8 +56,8 @@ func (all hooks) states(do func(name string, s State) error) error {
 	return nil
 }
 
-// readBack completes a history, of which a checkpoint has room for a part alone, from the files that it was written to.
-// An earlier version did not say how many evaluations there were.
+// readBack completes a history, if a checkpoint had room for a part only, from the files that it was written to. An
+// earlier version did not record the number of evaluations.
 func (r *Run) readBack(m memory, bytes int) {
 	old := m.Evaluations == 0
 	for _, h := range r.hooks {
@@ -72,21 +72,21 @@ func (r *Run) readBack(m memory, bytes int) {
 		slog.Warn("train: the checkpoint had no room for all evaluations, and no file of the history has the others: "+
 			"what is written of the history lacks them; hooks know what they need", "lacking", r.past.lacking, "of",
 			m.Evaluations)
-	case old && bytes >= stateBytes/2: // what was too long was halved
+	case old && bytes >= stateBytes/2: // a history that was too long was halved
 		slog.Warn("train: the checkpoint is of an earlier version, which may have left out evaluations: hooks that "+
 			"look back count those that are there", "evaluations", len(m.History))
 	}
 }
 
-// completed is a history with evaluations that a file has in between: nil where the file is not of this history.
+// completed is a history with the evaluations that a file has in between; nil if the file is not of this history.
 func completed(history []Evaluation, file string) (whole []Evaluation) {
 	rows, _, err := readHistory(file)
 	if err != nil || len(history) == 0 {
 		return nil
 	}
-	at := 0 // in the history
+	at := 0 // index in the history
 	for _, e := range rows {
-		if n := len(whole); n > 0 && whole[n-1].Epoch < e.Epoch { // an epoch's last is at its end
+		if n := len(whole); n > 0 && whole[n-1].Epoch < e.Epoch { // the last evaluation of an epoch is at its end
 			whole[n-1].End = true
 		}
 		if known := history[at]; known.Epoch == e.Epoch && known.Examples == e.Examples {
@@ -104,10 +104,10 @@ func completed(history []Evaluation, file string) (whole []Evaluation) {
 	return nil
 }
 
-// jsonState is a State that is written as JSON.
+// jsonState is a State that is saved as JSON.
 type jsonState[T any] struct {
 	now   T
-	known bool // it was taken up
+	known bool // it was restored
 }
 
 func (s *jsonState[T]) Save() ([]byte, error) { return json.Marshal(s.now) }
@@ -120,8 +120,8 @@ func (s *jsonState[T]) Resume(saved []byte) error {
 	return json.Unmarshal(saved, &s.now)
 }
 
-// count takes from the history how many examples the epochs before had, and how often the last was evaluated in its
-// middle.
+// count sets, from the history, the number of examples in earlier epochs, and the number of evaluations in the middle
+// of the last.
 func (p *past) count(history []Evaluation) {
 	for _, e := range history {
 		if p.middles++; e.End {
@@ -130,6 +130,6 @@ func (p *past) count(history []Evaluation) {
 	}
 }
 
-// stateBytes bounds what checkpoints have of a job: of a history that is longer, the last part, and what was best
+// stateBytes bounds a job's state in checkpoints: of a longer history they have the last part, and the best evaluations
 // before.
 const stateBytes = 48 << 10

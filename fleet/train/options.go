@@ -65,12 +65,12 @@ type Options struct {
 	journal                          string
 	placement, codec, payload, amend string
 	kSteps, goBack                   int
-	look                             bool      // and do not train
-	predict, eval, by                string    // files, instead of training, and a field of these
-	importance                       bool      // of fields, beside eval
-	predictions                      io.Writer // of predict; nil is os.Stdout
+	look                             bool      // examine the job, and do not train
+	predict, eval, by                string    // files, instead of training, and a field of them
+	importance                       bool      // with eval: of fields
+	predictions                      io.Writer // output of predict; nil means os.Stdout
 	parsed                           bool      // by Parse, from the program's command line
-	defaulted                        bool      // Batch, Epochs and Threads have been given their defaults
+	defaulted                        bool      // Batch, Epochs and Threads have their defaults
 }
 
 const (
@@ -78,7 +78,7 @@ const (
 	testBatch  = 2048
 )
 
-// fill gives what is 0 its default, once: what a flag says is not filled.
+// fill sets the defaults of fields that are 0, once: values of flags are not replaced.
 func (c *Options) fill() {
 	if !c.defaulted {
 		c.Batch, c.Epochs, c.Threads = cmp.Or(c.Batch, usualBatch), cmp.Or(c.Epochs, 1), cmp.Or(c.Threads, 1)
@@ -164,14 +164,14 @@ func (c *Options) Check() error {
 		{"tensorboard", c.TensorBoard},
 	} {
 		check := files.Check
-		if dir.flag == "journal" || dir.flag == "tensorboard" { // which are appended to
+		if dir.flag == "journal" || dir.flag == "tensorboard" { // files there are appended to
 			check = files.CheckLocal
 		}
-		if err := check(dir.name); err != nil { // told before hours of training
+		if err := check(dir.name); err != nil { // reported before hours of training
 			return fmt.Errorf("train: -%s: %w", dir.flag, err)
 		}
 	}
-	if c.journal != "" && c.Checkpoint == "" && c.amend == "" { // which may name a directory too
+	if c.journal != "" && c.Checkpoint == "" && c.amend == "" { // amend may name a directory too
 		return fmt.Errorf("train: -journal=%s without -checkpoint: a journal begins from a checkpoint, else it would "+
 			"grow without end: give the job a directory for checkpoints too", c.journal)
 	}
@@ -203,7 +203,7 @@ func (c *Options) Strategy() (strategy.Strategy, error) {
 	return s, s.Validate()
 }
 
-// recovery is what -checkpoint says.
+// recovery is the Recovery of -checkpoint.
 func (c *Options) recovery() strategy.Recovery {
 	r := strategy.Recovery{Dir: c.Checkpoint, Every: strategy.Duration(c.checkpointEvery)}
 	if r.Dir != "" && r.Every == 0 {

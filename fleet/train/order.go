@@ -9,7 +9,7 @@ func (s *shares) order() order {
 	return order{Seed: s.job.Seed, Batch: s.job.Batch, Rows: max(0, s.stock.Rows), Digest: s.stock.Digest}
 }
 
-// warnOrder says that the job goes on in the middle of an epoch in another order.
+// warnOrder warns that the job goes on in the middle of an epoch in another order.
 func (s *shares) warnOrder(epoch int) {
 	at := s.fleet.Position()
 	if s.then == nil || epoch >= s.job.Epochs || at.Epoch != epoch || at.Samples == 0 {
@@ -46,7 +46,7 @@ func (s *shares) warnOrder(epoch int) {
 	}
 }
 
-// stoppedAt is where a job was stopped, behind so many of its epochs.
+// stoppedAt describes where a job was stopped, after a number of its epochs.
 func (p *past) stoppedAt(ended, of int) string {
 	epoch := fmt.Sprintf("epoch %d/%d", min(ended, of), of)
 	if p.partly.Trained < p.partly.Rows {
@@ -56,7 +56,7 @@ func (p *past) stoppedAt(ended, of int) string {
 	return "after " + epoch
 }
 
-// warnBatch says once that a batch is more than there is to train on.
+// warnBatch warns once that a batch is larger than the training data.
 func (s *shares) warnBatch() {
 	if mine := s.mine / s.job.Threads; !s.small && mine > 0 && mine < s.job.Batch {
 		s.small = true
@@ -66,7 +66,7 @@ func (s *shares) warnBatch() {
 	}
 }
 
-// grouped writes 1234567 as 1,234,567, as progress does.
+// grouped writes 1234567 as 1,234,567, as the progress does.
 func grouped(n int) string {
 	if n < 1000 {
 		return fmt.Sprint(n)

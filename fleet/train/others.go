@@ -10,22 +10,22 @@ import (
 	"github.com/gofleet/gofleet/fleet"
 )
 
-// others is what a worker knows of the others, and of its place among them, since workers met last.
+// others is what a worker has learned of the others, and its place among them, at the last meeting.
 type others struct {
 	gone []int       // workers that were not there
-	lost map[int]int // by worker that is gone, the epoch that ended without it first
-	// epochs that the job has ended: a worker that was lost trains what it lacks of them by itself
+	lost map[int]int // by worker that is gone: the first epoch that ended without it
+	// epochs that the job has ended: a worker that was lost trains those of them that it lacks alone
 	front  int
 	lag    bool // a worker lacked some
 	leads  bool
-	lowest bool // of the workers that live, which may set the rate
+	lowest bool // of the living workers, which may set the rate
 	late   bool // this worker was started again alone, and the others train on
-	// beside is how many workers said the same kind of word, and place this worker's place among them.
+	// beside is the number of workers that sent the same kind of message, and place this worker's place among them.
 	beside, place int
 }
 
-// look finds a worker's place by what all have said, each at its index, and says whether some know of fewer evaluations
-// than others.
+// look finds a worker's place from the messages of all, by index, and reports whether some have fewer evaluations than
+// others.
 func (o *others) look(words []word, at []int, me int, mine kind) (lacking bool) {
 	most, knows := 0, 0
 	o.beside, o.place = 0, 0
@@ -46,7 +46,7 @@ func (o *others) look(words []word, at []int, me int, mine kind) (lacking bool) 
 	return slices.ContainsFunc(words, func(w word) bool { return w.Known < most })
 }
 
-// miss remembers which workers are gone as an epoch ends without them.
+// miss records which workers are gone as an epoch ends without them.
 func (o *others) miss(epoch int) {
 	before := o.lost
 	o.lost = map[int]int{}
@@ -58,7 +58,7 @@ func (o *others) miss(epoch int) {
 	}
 }
 
-// exchange gives the others a word and takes theirs, with the worker that each is of.
+// exchange sends a message to the others and returns theirs, with the index of the worker of each.
 func (o *others) exchange(ctx context.Context, f *fleet.Fleet, mine word) (words []word, at []int, err error) {
 	var said bytes.Buffer
 	if err := gob.NewEncoder(&said).Encode(mine); err != nil {

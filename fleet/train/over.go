@@ -15,13 +15,13 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// errOver says that a role was started again behind the end of its job.
+// errOver means that a role was started again after the end of its job.
 var errOver = errors.New("the job is over, and nothing is left to train")
 
-// unheard is how long a worker that has nothing to do waits for a server that answers.
+// unheard is how long a worker without work waits for a server that answers.
 const unheard = 30 * time.Second
 
-// over says whether a job with servers has ended with its newest checkpoint, and has nothing left to train.
+// over reports whether a job with servers has ended with its newest checkpoint, and has nothing left to train.
 func (j *Job) over(s strategy.Strategy) bool {
 	last, err := checkpoints.Latest(s.Recovery.Dir)
 	var st state
@@ -29,7 +29,7 @@ func (j *Job) over(s strategy.Strategy) bool {
 	return err == nil && last.Over && (last.Progress.Epoch >= j.Epochs || st.Stopped != "")
 }
 
-// left says whether the model that the job leaves is there, or it leaves none.
+// left reports whether the model that the job leaves exists, or it leaves none.
 func (j *Job) left() bool {
 	if j.Out == "" || len(j.Outputs) == 0 {
 		return true
@@ -38,8 +38,8 @@ func (j *Job) left() bool {
 	return err == nil
 }
 
-// join is InitWorker, which ends well behind the end of a job that has no servers any more: soon where nothing at all
-// is left to do, unless a server answers, and else when roles are missing for good.
+// join is InitWorker. After the end of a job without running servers it ends without an error: soon if nothing is left
+// to do, unless a server answers, else when roles are missing for good.
 func (j *Job) join(ctx context.Context, f *fleet.Fleet, s strategy.Strategy) error {
 	if f.ServerNum() > 0 && j.over(s) && j.left() {
 		bounded, end := context.WithCancelCause(ctx)
@@ -54,7 +54,7 @@ func (j *Job) join(ctx context.Context, f *fleet.Fleet, s strategy.Strategy) err
 	return j.ended(s, f.InitWorker(ctx))
 }
 
-// unattended is how a server ends: well where the job is over, and no worker has come.
+// unattended is the error with which a server ends; nil if the job is over and no worker has come.
 func (j *Job) unattended(f *fleet.Fleet, s strategy.Strategy, err error) error {
 	if f.Stats().Server.Absent < f.WorkerNum() {
 		return err
@@ -62,7 +62,7 @@ func (j *Job) unattended(f *fleet.Fleet, s strategy.Strategy, err error) error {
 	return j.ended(s, err)
 }
 
-// ended is why a role has ended, with errOver where others are missing since the job is over.
+// ended is the error with which a role ends, with errOver if others are missing because the job is over.
 func (j *Job) ended(s strategy.Strategy, err error) error {
 	if errors.Is(err, fleet.ErrMissing) && j.over(s) {
 		return fmt.Errorf("%w: %w", errOver, err)

@@ -32,25 +32,25 @@ type Pace struct {
 // Pace returns the Pace of an evaluation in which this process took part, or which it has read back from history.csv.
 func (r *Run) Pace(e Evaluation) Pace { return r.paces.of(e) }
 
-// moment is an evaluation's place in the job.
+// moment identifies an evaluation in the job.
 type moment struct{ epoch, examples int }
 
-// paces are by evaluation.
+// paces are paces by evaluation.
 type paces map[moment]Pace
 
 func (ps paces) of(e Evaluation) Pace { return ps[momentOf(e)] }
 
 func momentOf(e Evaluation) moment { return moment{e.Epoch, e.Examples} }
 
-// meter measures what this worker does between two evaluations.
+// meter measures this worker's training between two evaluations.
 type meter struct {
-	began    time.Time // that it trains; zero while it does not
+	began    time.Time // start of training; zero while it does not train
 	spent    time.Duration
 	seen     int  // examples of the epoch so far
 	examples int  // since the last evaluation
 	counts   bool // a worker's steps count updates
 
-	mu      sync.Mutex // guards what follows: threads train at once
+	mu      sync.Mutex // guards the fields below: threads train concurrently
 	steps   int        // since the last evaluation
 	updates int64      // the number of the last step
 	norms   float64    // their sum
@@ -58,27 +58,27 @@ type meter struct {
 	looks   []look
 }
 
-// look is called with the gradients of a step in lookEvery, the first behind an evaluation among them.
+// look is called with the gradients of one step in lookEvery, including the first after an evaluation.
 type look func(params []*optimizer.Param, s *optimizer.Step)
 
-// lookEvery is how many steps there are for each whose gradients are looked at: reading them costs less than a
+// lookEvery is the number of steps for each step whose gradients are measured: measuring then costs less than a
 // hundredth of computing them.
 const lookEvery = 16
 
-// start begins an epoch, or goes on in it.
+// start begins an epoch, or continues it.
 func (m *meter) start() { m.began = time.Now() }
 
-// stop ends the time in which the worker trains; it may be called twice.
+// stop ends the training time; it may be called twice.
 func (m *meter) stop() {
 	if !m.began.IsZero() {
 		m.spent, m.began = m.spent+time.Since(m.began), time.Time{}
 	}
 }
 
-// count takes how many examples of the epoch were trained on.
+// count sets the number of examples of the epoch.
 func (m *meter) count(samples int) { m.examples, m.seen = m.examples+samples-m.seen, samples }
 
-// see is shown each step's gradients.
+// see measures each step's gradients.
 func (m *meter) see(params []*optimizer.Param, s *optimizer.Step) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -110,16 +110,16 @@ func sumOfSquares(x []float32) (sum float64) {
 	return sum
 }
 
-// measured is what a worker tells the others of its pace.
+// measured is a worker's report of its pace to the others.
 type measured struct {
 	Seconds  float64
 	Examples int
-	Norms    float64 // the sum of so many
+	Norms    float64 // the sum of Looked norms
 	Looked   int
-	LR       float64 // of the worker that leads
+	LR       float64 // of the leading worker
 }
 
-// drain is what was measured since it was taken last.
+// drain returns the measurements since the last call.
 func (m *meter) drain() *measured {
 	m.stop()
 	m.mu.Lock()
@@ -129,7 +129,7 @@ func (m *meter) drain() *measured {
 	return taken
 }
 
-// rate is a rule's learning rate in the last step, under the factor that the job has set; no thread trains meanwhile.
+// rate is a rule's learning rate in the last step, with the job's factor; no thread trains meanwhile.
 func (m *meter) rate(rule optimizer.Rule, factor float64) float64 {
 	updates := int64(0)
 	if m.counts {
@@ -138,8 +138,8 @@ func (m *meter) rate(rule optimizer.Rule, factor float64) float64 {
 	return factor * rules.Rate(rule, updates)
 }
 
-// ofAll is a line with the rate of all workers, where there are several. The evaluation's own line stays as it is,
-// since scripts read its end.
+// ofAll is a line with the rate of all workers, if there are several. The evaluation's own line does not change, since
+// scripts parse its end.
 func (p Pace) ofAll(label string, workers int) string {
 	if workers == 1 || p.Rate == 0 {
 		return ""
@@ -147,7 +147,7 @@ func (p Pace) ofAll(label string, workers int) string {
 	return fmt.Sprintf("%s: %s examples/s of %d workers\n", label, grouped(int(p.Rate)), workers)
 }
 
-// add puts together how all workers went to an evaluation, from the one before it.
+// add computes the pace of all workers up to an evaluation, since the one before.
 func (ps paces) add(e Evaluation, before Pace, words []word) {
 	var all measured
 	for _, w := range words {
@@ -166,7 +166,7 @@ func (ps paces) add(e Evaluation, before Pace, words []word) {
 	ps[momentOf(e)] = p
 }
 
-// recall takes up the paces of a history's evaluations from the files that hooks have written it to.
+// recall restores the paces of a history's evaluations from the files that hooks have written.
 func (ps paces) recall(history []Evaluation, written hooks) {
 	known := map[moment]Evaluation{}
 	for _, e := range history {

@@ -11,16 +11,16 @@ import (
 	"strings"
 )
 
-// panel is a drawing of lines over one pair of axes, and series the points of a line; its name is its style too.
+// panel is a drawing of lines over one pair of axes; series are the points of a line, whose name is its style too.
 type (
 	panel struct {
 		title  string
 		lines  []series
-		epochs []float64 // where they ended
-		best   *point    // that is marked, nil for none
-		under  string    // the name of the axis below; "" is examples
-		note   string    // beside it; "" is the best value
-		// straight draws the line on which both axes have the same numbers
+		epochs []float64 // ends of epochs
+		best   *point    // marked point, nil for none
+		under  string    // label of the lower axis; "" means examples
+		note   string    // text at the side; "" means the best value
+		// straight draws the line of equal values on both axes
 		straight bool
 	}
 	series struct {
@@ -29,14 +29,14 @@ type (
 	}
 )
 
-// Sizes of a panel, in pixels: its own, and where its axes are.
+// Sizes of a panel in pixels, and the places of its axes.
 const (
 	panelWidth, panelHeight = 440, 280
 	axisLeft, axisRight     = 58, panelWidth - 20
 	axisTop, axisBottom     = 44, panelHeight - 48
 )
 
-// style has colours for light and dark. The picture has a ground of its own, since a page may be dark where the
+// style has colours for light and dark. The picture has a background of its own, since a page may be dark where the
 // reader's system is not.
 const style = `
 text { font: 12px system-ui, sans-serif; fill: #1f2328 } .title { font-weight: 600; font-size: 14px }
@@ -50,7 +50,7 @@ text { fill: #e6edf3 } .ground { fill: #0d1117 } .grid { stroke: #3d444d } .axis
 .train { stroke: #79b0ff } .test, .best { stroke: #ffa657 } circle { fill: #ffa657 } }
 `
 
-// draw writes panels as SVG, two beside each other.
+// draw writes panels as SVG, two side by side.
 func draw(w io.Writer, title string, panels []panel) error {
 	columns := min(len(panels), 2)
 	width, height := columns*panelWidth, (len(panels)+columns-1)/columns*panelHeight
@@ -111,7 +111,7 @@ func (p panel) draw(b *bytes.Buffer) {
 	}
 }
 
-// draw is the line, with a dot for each evaluation.
+// draw draws the line, with a dot for each evaluation.
 func (l series) draw(b *bytes.Buffer, x, y axis) {
 	places := make([]string, len(l.points))
 	for i, p := range l.points {
@@ -132,14 +132,14 @@ func text(b *bytes.Buffer, class string, x, y float64, s string) {
 	b.WriteString("</text>\n")
 }
 
-// axis is where numbers between two are, in pixels.
+// axis maps the numbers between two to pixels.
 type axis struct {
 	low, high float64
 	from, to  float64
 	short     bool // write 20k for 20,000
 }
 
-// axes hold all points of the panel. Examples begin at 0, and so do chances, whose axes are alike.
+// axes hold all points of the panel. Examples begin at 0, and so do probabilities, whose axes are the same.
 func (p panel) axes() (x, y axis) {
 	x = axis{high: 1, from: axisLeft, to: axisRight, short: true}
 	y = axis{low: math.Inf(1), high: math.Inf(-1), from: axisBottom, to: axisTop}
@@ -162,7 +162,7 @@ func (p panel) axes() (x, y axis) {
 		y.low, y.high = 0, 1
 	}
 	room := (y.high - y.low) / 20
-	if room <= math.Abs(y.high)*1e-6 { // all alike
+	if room <= math.Abs(y.high)*1e-6 { // all values are the same
 		room = max(math.Abs(y.high)/10, 1e-6)
 	}
 	y.low, y.high = y.low-room, y.high+room
@@ -171,7 +171,7 @@ func (p panel) axes() (x, y axis) {
 
 func (a axis) place(v float64) float64 { return a.from + (v-a.low)/(a.high-a.low)*(a.to-a.from) }
 
-// step is the distance between ticks: 1, 2 or 5 times a power of ten, of which at most six lie on the axis.
+// step is the distance between ticks: 1, 2 or 5 times a power of ten, with at most six ticks on the axis.
 func (a axis) step() float64 {
 	rough := (a.high - a.low) / 6
 	power := math.Pow(10, math.Floor(math.Log10(rough)))
@@ -192,7 +192,7 @@ func (a axis) ticks() []float64 {
 	return ticks
 }
 
-// text is a tick's number, with the digits that the distance between ticks asks for.
+// text is a tick's number, with the digits that the distance between ticks needs.
 func (a axis) text(v float64) string {
 	if a.short {
 		for _, unit := range []struct {

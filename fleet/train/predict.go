@@ -22,7 +22,7 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// predicted is how many rows a worker predicts before all exchange what they have.
+// predicted is the number of rows that a worker predicts before all exchange their outputs.
 const predicted = 1024
 
 // Predict computes outputs for all rows and writes them as CSV, in the order of rows: a header with the names of the
@@ -76,7 +76,7 @@ func Predict(ctx context.Context, f *fleet.Fleet, rows *dataset.Dataset, to io.W
 		}
 		given := len(slices.Concat(all...)) / (4 * p.width)
 		over, before := given == 0, p.rows
-		if !over || !p.begun { // of no rows there is a line with the labels
+		if !over || !p.begun { // without rows there is a line with the labels
 			if err := p.write(to, all); err != nil {
 				return p.rows, err
 			}
@@ -91,7 +91,7 @@ func Predict(ctx context.Context, f *fleet.Fleet, rows *dataset.Dataset, to io.W
 	}
 }
 
-// join has the workers of a fleet without a job meet, as they do to predict and to measure by a saved model.
+// join makes the workers of a fleet without a job join, to predict and to measure with a saved model.
 func join(ctx context.Context, f *fleet.Fleet, call string) error {
 	if _, err := f.Plan(); f.IsLocal() || !errors.Is(err, fleet.ErrOrder) {
 		return nil
@@ -121,12 +121,12 @@ func (untrained) Params() []*optimizer.Param {
 // Bind implements [optimizer.Objective].
 func (untrained) Bind(optimizer.Trainer) {}
 
-// prediction is one Predict at work.
+// prediction is the state of one Predict.
 type prediction struct {
 	exe     *nn.Executor
 	outputs []*nn.Node
-	width   int  // numbers of a row
-	writes  bool // this worker does
+	width   int  // numbers in a row
+	writes  bool // this worker writes
 	begun   bool // the labels are written
 	rows    int  // so far, of all workers
 }
@@ -150,7 +150,7 @@ func newPrediction(f *fleet.Fleet, outputs []*nn.Node) (*prediction, error) {
 	return p, nil
 }
 
-// perExample is the number of elements that a node has for each row.
+// perExample is the number of elements of a node for each row.
 func perExample(n *nn.Node) int {
 	width := 1
 	for i, d := range n.Shape() {
@@ -161,7 +161,7 @@ func perExample(n *nn.Node) int {
 	return width
 }
 
-// piece is the next rows' outputs, row by row; it is empty when there are no more.
+// piece is the outputs of the next rows, row by row; it is empty when there are no more.
 func (p *prediction) piece(ctx context.Context, next func() (dataset.Batch, error, bool)) ([]byte, error) {
 	batch, err, more := next()
 	if err != nil || !more {
@@ -189,7 +189,7 @@ func (p *prediction) piece(ctx context.Context, next func() (dataset.Batch, erro
 	return b, nil
 }
 
-// write puts the workers' pieces into the rows' order: row i is worker i mod their number's.
+// write merges the workers' pieces in the order of rows: row i is of worker i mod the number of workers.
 func (p *prediction) write(to io.Writer, all [][]byte) error {
 	buffered := bufio.NewWriter(to)
 	out, line := csv.NewWriter(buffered), make([]string, p.width)
@@ -227,7 +227,7 @@ func (p *prediction) write(to io.Writer, all [][]byte) error {
 	return buffered.Flush()
 }
 
-// header names the columns.
+// header has the names of the columns.
 func (p *prediction) header() (names []string) {
 	for _, n := range p.outputs {
 		width := perExample(n)
@@ -242,7 +242,7 @@ func (p *prediction) header() (names []string) {
 	return names
 }
 
-// checkGiven refuses a fleet and rows that are nil.
+// checkGiven refuses a nil fleet, and nil rows.
 func checkGiven(call string, f *fleet.Fleet, rows *dataset.Dataset) error {
 	switch {
 	case f == nil:

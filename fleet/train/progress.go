@@ -8,22 +8,21 @@ import (
 	"github.com/gofleet/gofleet/fleet/checkpoints"
 )
 
-// state is what a job that is started again needs of this one.
+// state is the state that a restarted job needs.
 type state struct {
 	memory
 	Stopped string `json:"stopped,omitempty"`
 	User    []byte `json:"user,omitempty"`
 	Curve   curve  `json:"curve,omitzero"`
-	// Partly is how much of its last epoch a job has trained that was stopped.
+	// Partly is the trained part of the last epoch of a stopped job.
 	Partly part `json:"partly,omitzero"`
 	// Order is absent in checkpoints of earlier versions.
 	Order *order `json:"order,omitempty"`
-	// At is the epoch that the worker which saved was in. A checkpoint of an earlier one is of a job that had lost a
-	// worker.
+	// At is the epoch of the worker that saved. A checkpoint whose epoch is earlier is of a job that had lost a worker.
 	At int `json:"at,omitempty"`
 }
 
-// record has checkpoints know of the history, and where the job is in it.
+// record updates the progress for checkpoints: the history, and the place of the job in it.
 func (r *Run) record() error { return r.progress(r.Epoch) }
 
 func (r *Run) progress(epoch int) error {
@@ -47,8 +46,8 @@ func (r *Run) progress(epoch int) error {
 	return r.Fleet.SetProgress(fleet.Progress{Epoch: epoch, User: data})
 }
 
-// shortened is the later half of a history behind the evaluations of the first half that had the least or the most of a
-// value: hooks which look for the best find it.
+// shortened is the later half of a history, after those evaluations of the first half with the least or the most of a
+// value, so that hooks which look for the best find it.
 func shortened(h []Evaluation) []Evaluation {
 	first, rest := h[:(len(h)+1)/2], h[(len(h)+1)/2:]
 	least, most := map[string]int{}, map[string]int{}
@@ -71,19 +70,19 @@ func shortened(h []Evaluation) []Evaluation {
 			}
 		}
 	}
-	if len(kept) == len(first) { // else it would never be short
+	if len(kept) == len(first) { // else it would never become shorter
 		return rest
 	}
 	return append(kept, rest...)
 }
 
-// resume takes up what a checkpoint has of the job.
+// resume restores the state of a checkpoint.
 func (r *Run) resume() error {
 	p, short := r.Fleet.Progress(), r.others.late
 	// a worker may be further than one that was lost, or than the checkpoint
 	r.Epoch = max(p.Epoch, r.Fleet.Position().Epoch)
 	if c, err := checkpoints.Latest(r.dir); r.others.late && err == nil && len(c.Progress.User) > 0 {
-		p.User = c.Progress.User // newer than what the job began from: where no other worker lives, all that is known
+		p.User = c.Progress.User // newer than at the job's start, and the only source without other workers
 	}
 	if len(p.User) == 0 {
 		if err := r.remember(memory{}); err != nil {

@@ -31,7 +31,7 @@ func (j Job) Run(ctx context.Context, f *fleet.Fleet) (Result, error) {
 		return Result{}, err
 	}
 	j.passedOver(f, s)
-	if dir := s.Recovery.Dir; dir != "" && (f.IsServer() || f.ServerNum() == 0 && f.WorkerIndex() == 0) { // who writes
+	if dir := s.Recovery.Dir; dir != "" && (f.IsServer() || f.ServerNum() == 0 && f.WorkerIndex() == 0) { // writers
 		if err := files.CheckWritable(dir); err != nil {
 			return Result{}, fmt.Errorf("train: -checkpoint=%s, where checkpoints go: %w", dir, err)
 		}
@@ -55,7 +55,7 @@ func (j Job) Run(ctx context.Context, f *fleet.Fleet) (Result, error) {
 	}
 	defer func() {
 		cancel()
-		_ = j.standIns.wait() // a process that goes back has no life of the run before
+		_ = j.standIns.wait() // a process that goes back ends the stand-ins of the run before
 	}()
 	whole := s.WithDefaults()
 	j.standIns.fleet = f
@@ -83,13 +83,13 @@ func (j Job) Run(ctx context.Context, f *fleet.Fleet) (Result, error) {
 	return r.result(), r.short()
 }
 
-// saves says whether the job has checkpoints to go back to.
+// saves reports whether the job has checkpoints to go back to.
 func (j Job) saves() bool {
 	s, err := j.check()
 	return err == nil && s.Recovery.Dir != ""
 }
 
-// passedOver says that the job does not begin from what -load names, as its own checkpoints come first.
+// passedOver warns that the job does not begin from -load, since its own checkpoints take precedence.
 func (j *Job) passedOver(f *fleet.Fleet, s strategy.Strategy) {
 	if j.Load == "" || s.Recovery.Dir == "" || !f.IsFirstWorker() {
 		return

@@ -21,15 +21,15 @@ type Run struct {
 	User []byte
 
 	hooks    hooks
-	recovers bool         // checkpoints are saved by themselves
-	dir      string       // there
+	recovers bool         // checkpoints are saved automatically
+	dir      string       // of checkpoints
 	together bool         // threads wait for each other's steps before any of them counts
 	inStep   bool         // workers wait for each other's steps
-	exe      *nn.Executor // that trains
+	exe      *nn.Executor // for training
 	last     nn.TrainResult
 	curve    curve
-	left     string  // what the job says last: what it has saved
-	keeps    *keeper // of the best model; nil if the job leaves that of its last step
+	left     string  // the last lines of output, on what was saved
+	keeps    *keeper // of the best model; nil if the job leaves the model of its last step
 
 	others others
 	ends   ending
@@ -42,21 +42,20 @@ type Run struct {
 	shown  shown
 }
 
-// past is what of the job lies behind.
+// past is the part of the job that is done.
 type past struct {
-	before  int  // examples that all workers trained on in epochs before
+	before  int  // examples that all workers trained on in earlier epochs
 	middles int  // evaluations in the middle of the epoch so far
 	lacking int  // evaluations that History lacks, since the checkpoint had no room for them
-	partly  part // how much of the last epoch was trained
-	// examples of epochs that the job had ended, on which this worker trained by itself, and that no epoch's end has
-	// counted
+	partly  part // the trained part of the last epoch
+	// examples of ended epochs on which this worker trained alone, and which no epoch's end has counted
 	extra int
 }
 
-// pace is when the next evaluation in the middle of an epoch comes.
+// pace is the time of the next evaluation in the middle of an epoch.
 type pace struct {
-	behind int // steps of the epoch that this worker had behind it when it began
-	due    int // the step of the epoch behind which the evaluation comes
+	behind int // steps of the epoch that this worker had made when it began
+	due    int // the step of the epoch after which the evaluation comes
 }
 
 // Leads says whether this worker is the one that prints and saves for all: the lowest worker that was alive at the last
@@ -79,7 +78,7 @@ func (r *Run) result() Result {
 	return res
 }
 
-// whose says that progress is of one worker alone.
+// whose labels progress that is of one worker alone.
 func (r *Run) whose() string {
 	if r.Fleet.WorkerNum() == 1 {
 		return ""
@@ -91,17 +90,17 @@ func (r *Run) label() string {
 	return fmt.Sprintf("epoch %d/%d", min(r.Epoch+1, r.Job.Epochs), r.Job.Epochs)
 }
 
-// order is what the order of an epoch's rows comes from. A job that goes on in the middle of an epoch passes over as
-// many rows as were trained, which are the same rows only where the order is the same.
+// order is the origin of the order of an epoch's rows. A job that goes on in the middle of an epoch skips as many rows
+// as were trained, which are the same rows only if the order is the same.
 type order struct {
 	Seed  uint64 `json:"seed"`
 	Rows  int    `json:"rows,omitempty"`  // to train on, 0 if unknown
 	Batch int    `json:"batch,omitempty"` // 0 in checkpoints of earlier versions
-	// Digest is that of the rows, empty if there is none, as in checkpoints of earlier versions.
+	// Digest is the digest of the rows, "" if there is none, as in checkpoints of earlier versions.
 	Digest string `json:"digest,omitempty"`
 }
 
-// part is how much of an epoch all workers have trained together.
+// part is the part of an epoch that all workers have trained together.
 type part struct {
 	Trained int `json:"trained"`
 	Rows    int `json:"rows"` // of the epoch, 0 if unknown

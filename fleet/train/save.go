@@ -11,7 +11,7 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// checkpoint saves at an epoch's end, which all have come to.
+// checkpoint saves at an epoch's end, which all have reached.
 func (r *Run) checkpoint(ctx context.Context) error {
 	if !r.recovers || !r.others.leads {
 		return nil
@@ -22,11 +22,11 @@ func (r *Run) checkpoint(ctx context.Context) error {
 	}
 	slog.Warn("train: no checkpoint of this epoch was saved, and the job trains on; it ends with an error if its last "+
 		"one fails too",
-		"epoch", r.Epoch+1, "error", err) // what has ended the job ends the next call too
+		"epoch", r.Epoch+1, "error", err) // an error that has ended the job ends the next call too
 	return nil
 }
 
-// save has the worker that leads write what the job leaves.
+// save makes the leading worker write what the job leaves.
 func (r *Run) save(ctx context.Context) error {
 	dir := r.Job.Out
 	if dir == "" || !r.others.leads {
@@ -63,7 +63,7 @@ func Save(ctx context.Context, f *fleet.Fleet, dir string, model optimizer.Model
 	if f == nil {
 		return errors.New("train: Save: the fleet is nil: give it what fleet.Init returns, or a Run's Fleet")
 	}
-	if dir == "" { // which would be the working directory
+	if dir == "" { // it would be the working directory
 		return errors.New("train: Save: the directory has no name: give it one, such as output/late")
 	}
 	if err := f.SavePersistables(ctx, files.Join(dir, "checkpoint")); err != nil || model == nil {

@@ -14,18 +14,18 @@ import (
 	"github.com/gofleet/gofleet/fleet"
 )
 
-// shares are the rows that a job trains on, and which of them are this worker's in an epoch.
+// shares are the rows that a job trains on, and this worker's share of them in an epoch.
 type shares struct {
 	job   *Job
 	fleet *fleet.Fleet
-	train *dataset.Dataset // what Job.Data gave
+	train *dataset.Dataset // from Job.Data
 	stock stock            // of all workers
 
-	// examples of the epoch that is under way, 0 if unknown: of this worker, of all, and of the worker that has least
+	// examples of the current epoch, 0 if unknown: of this worker, of all, and of the worker with the fewest
 	mine, all, least int
 
-	then  *order // that of the checkpoint which the job goes on from, nil if it is not known
-	small bool   // it was said that a batch is larger than the data
+	then  *order // of the checkpoint from which the job goes on, nil if unknown
+	small bool   // it was reported that a batch is larger than the data
 }
 
 func stockOf(rows *dataset.Dataset) stock {
@@ -38,7 +38,7 @@ func stockOf(rows *dataset.Dataset) stock {
 	return stock{Rows: -1}
 }
 
-// compare looks at what all workers have when they begin: the same rows, or each its own.
+// compare compares the rows of all workers when they begin: all have the same rows, or each its own.
 func (s *shares) compare(ctx context.Context, words []word, leads bool) error {
 	var cards []card
 	for _, w := range words {
@@ -65,7 +65,7 @@ func (s *shares) compare(ctx context.Context, words []word, leads bool) error {
 	return nil
 }
 
-// different says which worker has what.
+// different is the error that lists what each worker has.
 func different(what string, i int, cards []card) error {
 	var have []string
 	for _, c := range cards[:min(len(cards), 8)] {
@@ -80,7 +80,7 @@ func different(what string, i int, cards []card) error {
 		"its own, say so: Job.Sharded", what, strings.Join(have, ", "))
 }
 
-// sum adds up the rows that workers have for themselves. Where the number of one is not known, the sum is not.
+// sum sums the rows of workers with rows of their own. If the number of one is not known, the sum is not.
 func (s *shares) sum(cards []card, leads bool) {
 	all, digest, known, alike := 0, fnv.New64a(), len(cards) > 0, len(cards) > 1
 	for _, c := range cards {
@@ -98,8 +98,8 @@ func (s *shares) sum(cards []card, leads bool) {
 	}
 }
 
-// deal is this worker's share of an epoch's rows, and notes how many examples it, all and the worker with the fewest
-// have.
+// deal returns this worker's share of an epoch's rows, and records the number of examples of this worker, of all, and
+// of the worker with the fewest.
 func (s *shares) deal(ctx context.Context, epoch int) (mine *dataset.Dataset, err error) {
 	rows, err := s.of(epoch)
 	if err != nil {
@@ -138,7 +138,7 @@ func (s *shares) deal(ctx context.Context, epoch int) (mine *dataset.Dataset, er
 	return mine, nil
 }
 
-// count is how many rows there are, by looking at each.
+// count is the number of rows, found by reading each.
 func count(ctx context.Context, rows *dataset.Dataset) (n int, err error) {
 	for batch, err := range rows.MayBeEmpty().BatchesContext(ctx, testBatch) {
 		if err != nil {
@@ -172,7 +172,7 @@ func (s *shares) own(rows *dataset.Dataset) *dataset.Dataset {
 	return rows.Shard(s.fleet.WorkerIndex(), s.fleet.WorkerNum())
 }
 
-// trained says whether this worker has trained on all of its share of an epoch.
+// trained reports whether this worker has trained on all of its share of an epoch.
 func (s *shares) trained(epoch int) bool {
 	rows, err := s.of(epoch)
 	if err != nil || epoch >= s.job.Epochs {
@@ -182,8 +182,8 @@ func (s *shares) trained(epoch int) bool {
 	return known && s.fleet.Position().In(epoch) >= share
 }
 
-// behind is how many samples of a worker's shares come behind a position; the number is exact where that of every
-// epoch's rows is known.
+// behind is the number of samples of a worker's shares after a position; it is exact if the number of every epoch's
+// rows is known.
 func (s *shares) behind(worker int, at fleet.Position) (samples int, exact bool) {
 	exact = true
 	for epoch := at.Epoch; epoch < s.job.Epochs; epoch++ {
@@ -197,8 +197,8 @@ func (s *shares) behind(worker int, at fleet.Position) (samples int, exact bool)
 	return samples, exact
 }
 
-// batches are this worker's share of an epoch. Of one that is trained in part a batch ends where the checkpoint did,
-// though batches had another size then.
+// batches are this worker's share of an epoch. In an epoch that was trained in part a batch ends where the checkpoint
+// did, even if batches had another size then.
 func (s *shares) batches(ctx context.Context, epoch int, mine *dataset.Dataset) iter.Seq2[dataset.Batch, error] {
 	of := func(rows *dataset.Dataset) iter.Seq2[dataset.Batch, error] {
 		return rows.Prefetch(2).BatchesContext(ctx, s.job.Batch)

@@ -9,17 +9,17 @@ import (
 	"github.com/gofleet/gofleet/fleet/stats"
 )
 
-// shown is how training goes, as a page of this process shows it: what is there is not changed any more.
+// shown is the progress of training for a page of this process; a published value does not change.
 type shown struct {
 	now    atomic.Pointer[stats.Training]
 	job    *Job
 	points int // of the curve
 }
 
-// mostMarks are shown of very many epochs.
+// mostMarks is the largest number of marks that are shown.
 const mostMarks = 100
 
-// attach has pages show the training from now on.
+// attach makes pages show the training from now on.
 func (s *shown) attach(f *fleet.Fleet, c *curve, history []Evaluation) {
 	if n := len(c.Points); n > 0 && !slices.Contains(c.Again, c.Points[n-1][0]) {
 		c.Again = append(c.Again[max(0, len(c.Again)-mostMarks):], c.Points[n-1][0])
@@ -28,7 +28,7 @@ func (s *shown) attach(f *fleet.Fleet, c *curve, history []Evaluation) {
 	f.ShowTraining(func() stats.Training { return *s.now.Load() })
 }
 
-// publish makes what is shown anew, of the same panels as the picture's.
+// publish updates what is shown, with the same panels as the picture.
 func (s *shown) publish(c *curve, history []Evaluation) {
 	t := &stats.Training{Epochs: s.job.Epochs}
 	for _, at := range c.Again {
@@ -50,7 +50,7 @@ func (s *shown) publish(c *curve, history []Evaluation) {
 	s.now.Store(t)
 }
 
-// curveOf is a line of the picture. One of evaluations has a best point.
+// curveOf is a line of the picture. A line of evaluations has a best point.
 func curveOf(panel string, l series, falls bool) stats.Curve {
 	c := stats.Curve{Panel: panel, Name: l.name}
 	for _, p := range l.points {

@@ -12,24 +12,24 @@ import (
 	"github.com/gofleet/gofleet/fleet/checkpoints"
 )
 
-// A worker that has ended has its epochs trained by its next life. Where none has come when the others have trained
-// their last, and workers don't go in step, the worker that leads waits for it: for a worker timeout or, in a job that
-// expects workers back, as long as servers wait for theirs. All meet every worker timeout meanwhile, so that one that
-// has come back ends the wait. Then it is that life itself, beside its own: it joins as the worker that is gone and
-// goes on at that one's position, and the others wait as for any worker that lacks epochs.
+// The epochs of a worker that has ended are trained by its next life. If none has come when the others have trained
+// their last, and the workers are not in lockstep, the leading worker waits for it: for a worker timeout or, in a job
+// that expects workers back, as long as servers wait for theirs. All meet every worker timeout meanwhile, so that a
+// worker that comes back ends the wait. After that the leading worker's process becomes that life too: it joins in the
+// place of the missing worker and goes on at its position, and the others wait as for any worker that lacks epochs.
 
 // ErrShort reports that a job finished, but some samples of a worker that died were not trained on. The error that
 // wraps it says how many.
 var ErrShort = errors.New("samples were not trained")
 
-// stands says whether workers that are gone have their epochs trained before the last one ends. All workers answer
-// alike.
+// stands reports whether the epochs of missing workers are trained before the last one ends. It is the same on all
+// workers.
 func (r *Run) stands() bool {
 	may := r.Fleet.ServerNum() > 0 && !r.inStep && !r.Job.Sharded && r.Job.standIns.anew != nil
 	return may && len(r.others.gone) > 0 && r.Epoch == r.Job.Epochs-1 && !r.ends.over
 }
 
-// replace is the next life of workers that are gone, if they don't come by themselves.
+// replace begins the next life of missing workers, if they don't come by themselves.
 func (s *standIns) replace(ctx context.Context, gone []int) error {
 	if s.waited == 0 {
 		slog.Warn("train: the job has come to its end without some workers, which may have samples left: it waits for "+
@@ -51,10 +51,10 @@ func (s *standIns) replace(ctx context.Context, gone []int) error {
 	return nil
 }
 
-// play begins the next life of a worker, and returns when it has joined.
+// play begins the next life of a worker in this process, and returns when it has joined.
 func (s *standIns) play(ctx context.Context, worker int) error {
 	select {
-	case err := <-s.ended: // a life that was played before: where it has failed the next does too
+	case err := <-s.ended: // an earlier life: if it has failed the next fails too
 		if s.running--; err != nil {
 			return fmt.Errorf("train: what worker %d has left could not be trained: %w", worker, err)
 		}
@@ -93,7 +93,7 @@ func (s *standIns) play(ctx context.Context, worker int) error {
 	return nil
 }
 
-// wait returns when all lives that this process plays have ended.
+// wait returns when all lives in this process have ended.
 func (s *standIns) wait() (err error) {
 	for ; s.running > 0; s.running-- {
 		err = errors.Join(err, <-s.ended)
@@ -101,8 +101,8 @@ func (s *standIns) wait() (err error) {
 	return err
 }
 
-// short says on the worker that leads how many samples of workers that are gone were not trained, where the job has
-// ended without them.
+// short returns an error, on the leading worker, with the number of samples of missing workers that were not trained,
+// if the job has ended without them.
 func (r *Run) short() error {
 	if len(r.others.gone) == 0 || !r.others.leads || r.ends.over || r.Fleet.ServerNum() == 0 {
 		return nil
@@ -126,9 +126,9 @@ func (r *Run) short() error {
 		"with -checkpoint that is started again with all workers trains them", r.others.gone, many, ErrShort)
 }
 
-// remains is how many samples of a worker's shares are behind its position, as the last checkpoint has it. Without one
-// it is unknown where it ended: then it is the samples of the epochs that have ended without it, of which it may have
-// trained some.
+// remains is the number of samples of a worker's shares after its position in the last checkpoint. Without a checkpoint
+// the position is unknown: then it is the samples of the epochs that have ended without the worker, some of which it
+// may have trained.
 func (r *Run) remains(worker int) (samples int, exact bool) {
 	at := fleet.Position{Epoch: r.Epoch}
 	if e, known := r.others.lost[worker]; known {
@@ -137,7 +137,7 @@ func (r *Run) remains(worker int) (samples int, exact bool) {
 	if c, err := checkpoints.Latest(r.dir); r.recovers && err == nil && worker < len(c.Positions) {
 		at, exact = c.Positions[worker], true
 	}
-	if r.Job.Sharded { // only the worker knew how many rows it had
+	if r.Job.Sharded { // only the worker had the number of its rows
 		return 0, false
 	}
 	samples, known := r.shares.behind(worker, at)

@@ -6,8 +6,8 @@ import (
 	"math"
 )
 
-// tallies are numbers that a worker has measured. An AUC has 131,073 of them, most of which are 0: only the others
-// travel, each behind the number of zeros before it.
+// tallies are numbers that a worker has measured. An AUC has 131,073 of them, most of which are 0: only the others are
+// encoded, each after the number of zeros before it.
 type tallies []float64
 
 // GobEncode is for encoding/gob.

@@ -47,14 +47,14 @@ func (t TensorBoard) Hooks() Hooks {
 type boards struct {
 	TensorBoard
 	train, test *board.Writer
-	params      []*nn.Node // that histograms are of
+	params      []*nn.Node // params with histograms
 	loss        curve
-	seen        map[string][2]board.Histogram // weights and gradients of the step that was looked at last, by param
-	from        int64                         // where this process went on
+	seen        map[string][2]board.Histogram // weights and gradients of the last step that was measured, by param
+	from        int64                         // where this process began
 }
 
 func (b *boards) open(_ context.Context, r *Run) error {
-	err := b.close() // what a run before this one left open, which went back
+	err := b.close() // of an earlier run, which went back
 	b.params, b.from, b.loss = nil, 0, curve{Every: b.loss.Every}
 	clear(b.seen)
 	if err != nil {
@@ -80,8 +80,8 @@ func (b *boards) open(_ context.Context, r *Run) error {
 	return err
 }
 
-// leads says whether this worker writes, and opens the runs where it does, or closes them: a file that another worker
-// has begun meanwhile is read behind this one's.
+// leads reports whether this worker writes, and opens or closes the runs: a file that another worker has begun
+// meanwhile is read after this one's.
 func (b *boards) leads(r *Run) (bool, error) {
 	if !r.Leads() {
 		return false, b.close()
@@ -89,11 +89,11 @@ func (b *boards) leads(r *Run) (bool, error) {
 	if b.train != nil {
 		return true, nil
 	}
-	if n := len(r.History); n > 0 { // a worker that was away begins behind what others have written meanwhile
+	if n := len(r.History); n > 0 { // a worker that was away begins after what others have written meanwhile
 		b.from = max(b.from, int64(r.History[n-1].Examples)+1)
 	}
 	_, none := os.Stat(filepath.Join(b.Dir, "test"))
-	anew := none == nil && b.from == 0 // what an earlier job drew there goes, whether this one has test rows or not
+	anew := none == nil && b.from == 0 // what an earlier job drew is removed, even without test rows here
 	for _, run := range []struct {
 		to   **board.Writer
 		name string
@@ -121,7 +121,7 @@ func (b *boards) close() (err error) {
 	return err
 }
 
-// look keeps histograms of a step, of an embedding's rows that it used.
+// look keeps histograms of a step; of an embedding, those of the rows that it used.
 func (b *boards) look(params []*optimizer.Param, s *optimizer.Step) {
 	for _, p := range params {
 		if len(p.G) > 0 && !p.Frozen {
@@ -162,7 +162,7 @@ func (b *boards) write(r *Run, at int, mean float64) error {
 }
 
 func (b *boards) evaluated(ctx context.Context, r *Run, e Evaluation) error {
-	if b.loss.Weight > 0 { // steps that are no whole point
+	if b.loss.Weight > 0 { // the steps of an incomplete point
 		if err := b.write(r, e.Examples, b.loss.Loss/b.loss.Weight); err != nil {
 			return err
 		}
@@ -196,8 +196,8 @@ func (b *boards) evaluated(ctx context.Context, r *Run, e Evaluation) error {
 	return b.test.Write(int64(e.Examples), tested)
 }
 
-// histograms are of the dense weights as they were measured, and, of the step that was looked at last, of gradients and
-// of the rows of embeddings.
+// histograms writes histograms of the dense weights in the evaluation, and of the gradients and embedding rows of the
+// last step that was measured.
 func (b *boards) histograms(ctx context.Context, r *Run, s *board.Summary) error {
 	if len(b.params) > 0 {
 		weights, err := r.tests.exe.Eval(ctx, nil, b.params...)

@@ -12,17 +12,17 @@ import (
 	"github.com/gofleet/gofleet/nn"
 )
 
-// tests are what evaluations measure: the job's nodes, on its test rows.
+// tests are the measurements of evaluations: the job's nodes, on its test rows.
 type tests struct {
 	job  *Job
-	rows *dataset.Dataset // nil where there are none
+	rows *dataset.Dataset // nil if there are none
 	exe  *nn.Executor
-	dead bool // the model was said to predict without regard to the rows
-	// judged is what was predicted and observed at the last evaluation, of all workers; nil where that is not known
+	dead bool // it was reported that predictions ignore the rows
+	// judged is what was predicted and observed at the last evaluation, of all workers; nil if unknown
 	judged []*verdict.Tally
 }
 
-// tallies are empty ones of what the job predicts of two classes.
+// tallies returns empty tallies for the job's binary predictions.
 func (t *tests) tallies() (all []*verdict.Tally) {
 	for _, c := range verdict.Of(t.job.Loss) {
 		if c.Binary() {
@@ -32,7 +32,7 @@ func (t *tests) tallies() (all []*verdict.Tally) {
 	return all
 }
 
-// judge adds up what workers have predicted and observed.
+// judge sums what workers have predicted and observed.
 func (t *tests) judge(words []word) {
 	t.judged = t.tallies()
 	for _, w := range words {
@@ -52,7 +52,7 @@ func (t *tests) judge(words []word) {
 	}
 }
 
-// nodes are what is evaluated.
+// nodes are the nodes that are evaluated.
 func (t *tests) nodes() []*nn.Node { return append([]*nn.Node{t.job.Loss}, t.job.Metrics...) }
 
 // names are the names of an evaluation's values, in the job's order.
@@ -64,7 +64,7 @@ func (t *tests) names() []string {
 	return names
 }
 
-// describe is an evaluation as a line.
+// describe is an evaluation as a line of text.
 func (t *tests) describe(e Evaluation) string {
 	var parts []string
 	for _, name := range t.names() {
@@ -75,7 +75,7 @@ func (t *tests) describe(e Evaluation) string {
 	return strings.Join(parts, ", ")
 }
 
-// share is a worker's share of the rows, by its place among the workers that share them out.
+// share is a worker's share of the rows, by its place among the workers that divide them.
 func (t *tests) share(place, of int) *dataset.Dataset {
 	if t.job.Sharded {
 		return t.rows
@@ -83,7 +83,8 @@ func (t *tests) share(place, of int) *dataset.Dataset {
 	return t.rows.Shard(place, of)
 }
 
-// join adds up what workers measured, on the examples of an epoch so far. One that came meanwhile has measured nothing.
+// join sums the workers' measurements, with the examples of the epoch so far. A worker that came meanwhile has measured
+// nothing.
 func (t *tests) join(words []word) (e Evaluation, err error) {
 	var sums []float64
 	end := true
@@ -123,7 +124,7 @@ func (t *tests) join(words []word) (e Evaluation, err error) {
 	return e, nil
 }
 
-// warnUnmeasured says that the rows have no loss, or which metrics they have no value of.
+// warnUnmeasured warns that the rows have no loss, or about metrics without a value.
 func (t *tests) warnUnmeasured(e Evaluation) {
 	if t.rows == nil {
 		return
@@ -142,7 +143,7 @@ func (t *tests) warnUnmeasured(e Evaluation) {
 	}
 }
 
-// predictions are what the loss compares with labels: of several tasks, those of classes.
+// predictions are what the loss compares with labels; of several tasks, the predictions of classes.
 func (t *tests) predictions() (all []*nn.Node) {
 	if pred := t.job.Loss.Prediction(); pred != nil {
 		return []*nn.Node{pred}
@@ -155,7 +156,7 @@ func (t *tests) predictions() (all []*nn.Node) {
 	return all
 }
 
-// warnDead says once that the model predicts without regard to the rows. Chances of one task may be all 0 or 1 and
+// warnDead warns once that the model's predictions ignore the rows. The predictions of one task may be all 0 or 1 and
 // right while the loss is another's.
 func (t *tests) warnDead(words []word, e Evaluation) {
 	preds, certain := t.predictions(), 0

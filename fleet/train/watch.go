@@ -18,13 +18,13 @@ import (
 	"github.com/gofleet/gofleet/optimizer/lr"
 )
 
-// watched is a value that evaluations have, as hooks look at it over the history.
+// watched is a value of evaluations that hooks follow over the history.
 type watched struct {
 	hook   string
-	metric *nn.Node // nil is the loss
+	metric *nn.Node // nil means the loss
 }
 
-// check refuses what no evaluation will have.
+// check refuses a value that no evaluation will have.
 func (w *watched) check(r *Run) error {
 	if r.tests.rows == nil {
 		return fmt.Errorf("train: %s looks at evaluations, and Job.Data gives no test rows", w.hook)
@@ -43,7 +43,7 @@ func (w *watched) check(r *Run) error {
 	return fmt.Errorf("train: %s looks at %v, which is none of Job.Metrics", w.hook, w.metric)
 }
 
-// value is the watched one; what was not measured is worse than anything.
+// value is the watched value; one that was not measured is worse than any other.
 func (w *watched) value(r *Run, e Evaluation) float64 {
 	if v, ok := e.Values[w.name(r)]; ok {
 		return v
@@ -61,7 +61,7 @@ func (w *watched) name(r *Run) string {
 	return testName(w.metric)
 }
 
-// better says whether a is better than b by more than least.
+// better reports whether a is better than b by more than least.
 func (w *watched) better(a, b, least float64) bool {
 	if w.metric.Falls() {
 		return a < b-least
@@ -72,11 +72,11 @@ func (w *watched) better(a, b, least float64) bool {
 // best is the best of the evaluations so far, the first of equals.
 type best struct {
 	At     Evaluation
-	Number int // of that one, from 1; 0 before the first
+	Number int // its number, from 1; 0 before the first
 	Seen   int
 }
 
-// look takes an evaluation, and says whether it is the best so far, by more than least. One that was not measured is
+// look adds an evaluation, and reports whether it is the best so far, by more than least. One without the value is
 // never the best.
 func (b *best) look(w *watched, r *Run, e Evaluation, least float64) bool {
 	b.Seen++
@@ -103,9 +103,9 @@ type EarlyStopping struct {
 	KeepLast bool
 }
 
-// stopping is what EarlyStopping remembers.
+// stopping is the state of EarlyStopping.
 type stopping struct {
-	By   best // more than Least
+	By   best // by more than Least
 	Kept best
 }
 
@@ -143,7 +143,7 @@ func (s EarlyStopping) Hooks() Hooks {
 			if r.keeps == nil && !s.KeepLast {
 				r.keeps = &keeper{watched: &w, best: &state.now.Kept}
 			}
-			if stop(r) { // the others know as much
+			if stop(r) { // the others decide the same
 				r.ends.agreed.Store(true)
 				r.ends.over = r.ends.over || r.History[len(r.History)-1].End
 			}
@@ -207,7 +207,7 @@ func (b BestModel) Hooks() Hooks {
 	}
 }
 
-// warn says that a job which begins anew, and so knows no evaluations, is to replace the model of another.
+// warn warns that a new job, which has no evaluations, is about to replace the model of another.
 func (b BestModel) warn(r *Run) {
 	if !r.Leads() || len(r.History) > 0 {
 		return
@@ -226,17 +226,17 @@ type Plateau struct {
 	Metric *nn.Node
 }
 
-// lowering is what Plateau remembers.
+// lowering is the state of Plateau.
 type lowering struct {
 	lr.PlateauState
-	Set float64 // the rate that the job has
+	Set float64 // the rate of the job
 }
 
 // Hooks returns the hooks for Job.Hooks.
 func (p Plateau) Hooks() Hooks {
 	w, state, plateau := watched{"Plateau", p.Metric}, new(jsonState[lowering]), p.ReduceOnPlateau
 	step := func(r *Run, e Evaluation) {
-		plateau.SetState(state.now.PlateauState) // which another worker may have told
+		plateau.SetState(state.now.PlateauState) // another worker may have sent it
 		plateau.Step(w.value(r, e))
 		state.now.PlateauState = plateau.State()
 	}
@@ -271,7 +271,7 @@ func (p Plateau) Hooks() Hooks {
 	}
 }
 
-// resume takes the rate from what the job goes on with, which a checkpoint may have lowered.
+// resume sets the rate to that of the resumed job, which may have been lowered before the checkpoint.
 func (p Plateau) resume(ctx context.Context, r *Run, now *lowering) error {
 	factor, err := r.Fleet.RateFactor(ctx)
 	if err != nil {
@@ -285,7 +285,7 @@ func (p Plateau) resume(ctx context.Context, r *Run, now *lowering) error {
 	switch {
 	case is(now.Rate):
 		now.Set = now.Rate
-	case now.Measured && is(lower): // by an evaluation that the checkpoint does not know, and which is made again
+	case now.Measured && is(lower): // by an evaluation that the checkpoint lacks, and which is repeated
 		now.Set = lower
 	default:
 		now.Rate = p.LR * factor
@@ -294,28 +294,28 @@ func (p Plateau) resume(ctx context.Context, r *Run, now *lowering) error {
 	return nil
 }
 
-// check refuses what would lower nothing.
+// check refuses options that would lower nothing.
 func (p Plateau) check(r *Run) error {
 	if !(p.LR > 0) || p.Factor < 0 || p.Factor >= 1 {
 		return fmt.Errorf("train: Plateau with LR %v and Factor %v: LR is the rule's rate, from which it is lowered, "+
 			"and Factor what multiplies it, between 0 and 1 (0 is 0.1)", p.LR, p.Factor)
 	}
-	if _, err := rules.RateFactor(r.Job.Rule, p.LR); err != nil { // told before hours of training
+	if _, err := rules.RateFactor(r.Job.Rule, p.LR); err != nil { // reported before hours of training
 		return fmt.Errorf("train: Plateau: %w", err)
 	}
 	return nil
 }
 
-// keeper has the model that a job leaves be that of its best evaluation.
+// keeper makes the model that a job leaves that of its best evaluation.
 type keeper struct {
 	*watched
 	best *best
 }
 
-// path is where the evaluation stands that the model is of.
+// path is the file that describes the model's evaluation.
 func (k *keeper) path(r *Run) string { return files.Join(r.Job.Out, "best.json") }
 
-// save writes the model, and then of which evaluation it is: a note that is there is true.
+// save writes the model, and then the file with its evaluation, so that an existing file is correct.
 func (k *keeper) save(ctx context.Context, r *Run) error {
 	if r.Job.Out == "" || len(r.Job.Outputs) == 0 || !r.Leads() {
 		return nil
@@ -329,17 +329,17 @@ func (k *keeper) save(ctx context.Context, r *Run) error {
 	return files.Write(k.path(r), func(to io.Writer) error { return json.NewEncoder(to).Encode(k.best.At) })
 }
 
-// there says whether the model of the best evaluation is where the job leaves it.
+// there reports whether the model of the best evaluation is in its place.
 func (k *keeper) there(r *Run) bool {
 	var of Evaluation
 	text, err := files.ReadFile(k.path(r))
 	return err == nil && json.Unmarshal(text, &of) == nil && reflect.DeepEqual(of, k.best.At)
 }
 
-// forget removes the note of which evaluation the model is.
+// forget removes the file with the model's evaluation.
 func (j *Job) forget() error { return remove(files.Join(j.Out, "best.json")) }
 
-// remove removes a file that may not be there.
+// remove removes a file, if it exists.
 func remove(file string) error {
 	if err := files.Remove(file); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -347,7 +347,7 @@ func remove(file string) error {
 	return nil
 }
 
-// tellRate says that the job does not begin with the rates of its rule.
+// tellRate prints that the job does not begin with the rates of its rule.
 func (r *Run) tellRate(ctx context.Context) error {
 	if !r.others.leads {
 		return nil
@@ -360,7 +360,7 @@ func (r *Run) tellRate(ctx context.Context) error {
 	return err
 }
 
-// setRate says what it does, on the worker that leads.
+// setRate sets the rate, and prints it.
 func (r *Run) setRate(ctx context.Context, rate float64) error {
 	fmt.Fprintf(r.Job.Stdout, "%s: the learning rate is %g now\n", r.label(), rate)
 	return r.Fleet.SetRate(ctx, rate)

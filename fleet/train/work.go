@@ -35,7 +35,7 @@ func (r *Run) work(ctx context.Context) error {
 	return r.hooks.plain(ctx, r, func(h Hooks) func(context.Context, *Run) error { return h.End })
 }
 
-// prepare brings the rows and the place where the job goes on.
+// prepare loads the rows and finds the place where the job goes on.
 func (r *Run) prepare(ctx context.Context) (err error) {
 	j := r.Job
 	r.hooks = append(r.hooks, j.Hooks...)
@@ -61,7 +61,7 @@ func (r *Run) prepare(ctx context.Context) (err error) {
 	j.standIns.train, j.standIns.test = r.shares.train, r.tests.rows
 	own := stockOf(r.shares.train)
 	if r.shares.stock = own; j.Sharded {
-		r.shares.stock = stock{Rows: -1} // until all have said what they have
+		r.shares.stock = stock{Rows: -1} // until all workers have sent their numbers
 	}
 	r.others.late = r.Fleet.CatchUp() > 0
 	if err := r.resume(); err != nil {
@@ -73,7 +73,7 @@ func (r *Run) prepare(ctx context.Context) (err error) {
 	if err := r.tellRate(ctx); err != nil {
 		return err
 	}
-	if j.Out != "" && r.others.leads { // what can't be written is told before hours of training
+	if j.Out != "" && r.others.leads { // an error of writing is reported before hours of training
 		if err := files.CheckWritable(j.Out); err != nil {
 			return fmt.Errorf("train: -out=%s, where the job leaves what it has trained: %w", j.Out, err)
 		}
@@ -85,7 +85,7 @@ func (r *Run) prepare(ctx context.Context) (err error) {
 			err = r.shares.compare(ctx, words, r.others.leads)
 		}
 		if err == nil && j.Sharded {
-			err = r.record() // what all have together is known now
+			err = r.record() // the number of all rows is known now
 		}
 		if err != nil {
 			return err
@@ -98,7 +98,7 @@ func (r *Run) prepare(ctx context.Context) (err error) {
 	return r.hooks.plain(ctx, r, func(h Hooks) func(context.Context, *Run) error { return h.Begin })
 }
 
-// epoch trains, and evaluates with the others when all have finished. One that the others have ended without this
+// epoch trains, and evaluates with the others when all have finished. An epoch that the others have ended without this
 // worker it trains alone.
 func (r *Run) epoch(ctx context.Context) (err error) {
 	alone := r.Epoch < r.others.front
@@ -111,7 +111,7 @@ func (r *Run) epoch(ctx context.Context) (err error) {
 	if r.last, err = r.pass(ctx); err != nil {
 		return err
 	}
-	if err := r.exe.Close(ctx); err != nil { // what was pushed is applied
+	if err := r.exe.Close(ctx); err != nil { // all pushes are applied then
 		return err
 	}
 	if !alone {
@@ -129,8 +129,8 @@ func (r *Run) epoch(ctx context.Context) (err error) {
 }
 
 // end waits until all have ended the epoch, evaluates as often as others on their way do, and agrees with them whether
-// it was the last. Where a worker lacks epochs before, all wait until it has trained them; alone says that it is this
-// one.
+// it was the last. If a worker lacks earlier epochs, all wait until it has trained them; alone reports that it is this
+// worker.
 func (r *Run) end(ctx context.Context) (alone bool, err error) {
 	for over := false; !over; {
 		words, others, err := r.meet(ctx, word{Ended: true})
@@ -139,7 +139,7 @@ func (r *Run) end(ctx context.Context) (alone bool, err error) {
 		}
 		switch over = !slices.ContainsFunc(words, func(w word) bool { return !w.Ended }); {
 		case over && others == meets && !r.others.lag && r.stands():
-			if over = false; r.others.leads { // the others meet again when that life has joined
+			if over = false; r.others.leads { // the others meet again when the missing worker's next life has joined
 				err = r.Job.standIns.replace(ctx, r.others.gone)
 			}
 		case others == meets && !r.others.lag:
@@ -160,8 +160,8 @@ func (r *Run) end(ctx context.Context) (alone bool, err error) {
 	return false, err
 }
 
-// await has a job that has ended all epochs, and goes on since a worker lacks some of them, wait for that one and
-// evaluate again.
+// await makes a job that has ended all epochs, and goes on because a worker lacks some of them, wait for that worker
+// and evaluate again.
 func (r *Run) await(ctx context.Context) error {
 	if !r.others.lag || r.ends.over {
 		return nil
@@ -177,13 +177,13 @@ func (r *Run) await(ctx context.Context) error {
 	return r.checkpoint(ctx)
 }
 
-// pass trains on this worker's share of the epoch; on none of it where the job was stopped before the first step.
+// pass trains on this worker's share of the epoch; on none of it if the job was stopped before the first step.
 func (r *Run) pass(ctx context.Context) (nn.TrainResult, error) {
 	res, err := r.trainShare(ctx)
 	if errors.Is(err, nn.ErrNoBatches) && r.ends.stopping() {
 		none := func(func(dataset.Batch, error) bool) {}
 		at := r.Fleet.Position()
-		// the others have to know that this epoch is over
+		// the others must learn that this epoch is over
 		res, err = r.exe.TrainFrom(ctx, none, nn.TrainOptions{MayBeEmpty: true})
 		if at.Epoch == r.Epoch {
 			res.Passed = at.Samples
@@ -220,10 +220,10 @@ func (r *Run) trainShare(ctx context.Context) (nn.TrainResult, error) {
 	return r.exe.TrainFrom(ctx, r.ends.until(r.shares.batches(ctx, r.Epoch, mine)), options)
 }
 
-// errNoRows is the end of a job without rows.
+// errNoRows is the error of a job without rows.
 var errNoRows = errors.New("train: Job.Data gave no rows to train on")
 
-// examples is how many all workers have trained on since the job began, as far as this worker sees it.
+// examples is the number of examples that all workers have trained on since the job began, estimated by this worker.
 func (r *Run) examples(so nn.TrainResult) int {
 	return r.past.before + (so.Samples+so.Passed)*r.Fleet.WorkerNum()
 }
@@ -241,9 +241,9 @@ func (r *Run) step(ctx context.Context, so nn.TrainResult) error {
 	return r.between(ctx, so)
 }
 
-// goOn finds where the next evaluation comes in an epoch of which this worker has some steps behind it. It comes at
-// once where it is due behind these, and had not been made when the checkpoint was saved. Where the evaluation behind
-// these steps stops the job, one batch follows, which had been read ahead.
+// goOn finds the next evaluation in an epoch of which this worker has made some steps. It is due at once if it comes
+// after these steps, and had not been made when the checkpoint was saved. If that evaluation stops the job, one more
+// batch follows, which had been read ahead.
 func (r *Run) goOn(ctx context.Context) error {
 	every, passed := r.Job.EvalEvery, r.Fleet.Position().In(r.Epoch)
 	r.ends.upTo = 0
@@ -263,7 +263,7 @@ func (r *Run) goOn(ctx context.Context) error {
 	return err
 }
 
-// between evaluates between two steps of the epoch, where that is due.
+// between evaluates between two steps of the epoch, if an evaluation is due.
 func (r *Run) between(ctx context.Context, so nn.TrainResult) error {
 	if r.parted(so) {
 		r.ends.apart.Store(true)
@@ -277,13 +277,14 @@ func (r *Run) between(ctx context.Context, so nn.TrainResult) error {
 	return r.middle(ctx, so)
 }
 
-// parted says whether another worker has come to the end of its share, of workers without servers: it makes the steps
-// of the rest with them until all have, and can't evaluate between two. All make the same steps, so that all know.
+// parted reports, for workers without servers, whether another worker has come to the end of its share: it makes the
+// remaining steps with the others, and can't evaluate between two of them. All make the same steps, so that the result
+// is the same on all.
 func (r *Run) parted(so nn.TrainResult) bool {
 	return r.Fleet.ServerNum() == 0 && r.shares.mine > 0 && so.Samples+so.Passed >= r.shares.least
 }
 
-// middle evaluates in the middle of an epoch. A worker that is late finds the others where they are.
+// middle evaluates in the middle of an epoch. A late worker joins the others where they are.
 func (r *Run) middle(ctx context.Context, so nn.TrainResult) error {
 	if !r.together {
 		defer so.Still()()

@@ -30,8 +30,8 @@ type Writer struct {
 	last int64 // step
 }
 
-// NewWriter begins a file in a run's directory, behind the files that are there. Of what these have, readers leave out
-// the steps from a step on: the run goes on from there, or, with 0, begins anew.
+// NewWriter begins a file in a run's directory, after the files there. Readers then ignore the steps of those files
+// from from on: the run goes on from there, or, with 0, begins anew.
 func NewWriter(dir string, from int64) (*Writer, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, err
@@ -56,8 +56,8 @@ func NewWriter(dir string, from int64) (*Writer, error) {
 
 var begun = regexp.MustCompile(`tfevents\.(\d{1,18})`)
 
-// nextName is a name for the newest file. Readers take files in the order of names, one to its end and then the next,
-// so that the second in it is later than any other's, whatever the clock says.
+// nextName is the name of the newest file. Readers take files in the order of names, each to its end, so that the time
+// in the name must be later than any other's, whatever the clock says.
 func nextName(dir string) (string, error) {
 	there, err := os.ReadDir(dir)
 	if err != nil {
@@ -77,8 +77,7 @@ func nextName(dir string) (string, error) {
 	return fmt.Sprintf("events.out.tfevents.%010d.%s.%d", second, filepath.Base(host), os.Getpid()), nil
 }
 
-// event writes an event of a step. A step before the last is taken for the last: what is drawn over steps may not go
-// back.
+// event writes an event of a step. A step before the last is replaced by the last, since steps must not decrease.
 func (w *Writer) event(step int64, add func(m *protowire.Message)) error {
 	var m protowire.Message
 	m.Double(eventTime, float64(time.Now().UnixMicro())/1e6)
@@ -93,7 +92,7 @@ func (w *Writer) Close() error { return w.file.Close() }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// frame is a record: its length, 8 bytes, their checksum, the data, their checksum.
+// frame is a record: the length in 8 bytes, its checksum, the data, their checksum.
 func frame(data []byte) []byte {
 	b := binary.LittleEndian.AppendUint64(make([]byte, 0, len(data)+16), uint64(len(data)))
 	b = binary.LittleEndian.AppendUint32(b, masked(b))
@@ -101,11 +100,11 @@ func frame(data []byte) []byte {
 	return binary.LittleEndian.AppendUint32(b, masked(data))
 }
 
-// masked is a checksum that may itself be part of what is summed.
+// masked is a checksum that may itself be part of summed data.
 func masked(data []byte) uint32 {
 	sum := crc32.Checksum(data, castagnoli)
 	return (sum>>15 | sum<<17) + 0xa282ead8
 }
 
-// finite says whether a number can be drawn.
+// finite reports whether a number is neither NaN nor infinite.
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

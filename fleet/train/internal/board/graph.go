@@ -7,8 +7,8 @@ import (
 	"github.com/gofleet/gofleet/nn"
 )
 
-// Graph writes what nodes are computed from, as a GraphDef: a node for each op, feed and param, with the shape of its
-// value. A dot in a name is a slash there, so that a layer's params are drawn within it.
+// Graph writes the nodes and everything that they are computed from as a GraphDef: a node for each op, feed and param,
+// with the shape of its value. A dot in a name becomes a slash, so that a layer's params are drawn within it.
 func (w *Writer) Graph(nodes ...*nn.Node) error {
 	var def protowire.Message
 	seen := map[*nn.Node]bool{}
@@ -39,7 +39,7 @@ func nodeDef(n *nn.Node) protowire.Message {
 	}
 	for _, size := range n.Shape() {
 		var dim protowire.Message
-		dim.Int(1, int64(size)) // -1 is unknown there too
+		dim.Int(1, int64(size)) // -1 means unknown there too
 		shape.Message(2, dim)
 	}
 	list.Message(7, shape)
@@ -50,7 +50,7 @@ func nodeDef(n *nn.Node) protowire.Message {
 	return def
 }
 
-// nodeName is a name of the characters that TensorFlow's have.
+// nodeName is a name in the characters that TensorFlow allows.
 func nodeName(n *nn.Node) string {
 	return strings.Map(func(c rune) rune {
 		switch {

@@ -17,13 +17,13 @@ import (
 type Table struct {
 	Name string
 	Rows iter.Seq2[weights.Row, error]
-	Most int // rows
-	// Label says what an id means; nil leaves it at the id.
+	Most int // number of rows
+	// Label describes an id; nil means the id alone.
 	Label func(id uint64) string
 }
 
-// Project writes embeddings into a run's directory: of each a file of vectors and one of their ids, in lines with tabs,
-// and projector_config.pbtxt, which names them.
+// Project writes embeddings into a run's directory: for each a file of vectors and one of their ids, as lines with
+// tabs, and projector_config.pbtxt, which names the files.
 func Project(dir string, tables []Table) error {
 	config := ""
 	for i, t := range tables {
@@ -44,12 +44,12 @@ func Project(dir string, tables []Table) error {
 	})
 }
 
-// write writes the two files of a table, and says how many rows they have.
+// write writes the two files of a table, and returns their number of rows.
 func (t Table) write(vectors, about string) (n int, err error) {
 	err = files.Write(about, func(to io.Writer) error {
 		ids := bufio.NewWriter(to)
 		if t.Label != nil {
-			ids.WriteString("id\tlabel\n") // one column has no head
+			ids.WriteString("id\tlabel\n") // a single column has no header
 		}
 		return firstError(files.Write(vectors, func(to io.Writer) error {
 			n, err = t.each(bufio.NewWriter(to), ids)
@@ -85,7 +85,7 @@ func (t Table) each(vectors, ids *bufio.Writer) (n int, err error) {
 		if t.Label != nil {
 			fmt.Fprint(ids, "\t", oneField.Replace(t.Label(row.ID)))
 		}
-		ids.WriteByte('\n') // a failed write shows in Flush
+		ids.WriteByte('\n') // Flush returns the error of a failed write
 		if n++; n == t.Most {
 			break
 		}
@@ -93,5 +93,5 @@ func (t Table) each(vectors, ids *bufio.Writer) (n int, err error) {
 	return n, vectors.Flush()
 }
 
-// oneField keeps a label from being two fields, or two lines.
+// oneField keeps a label in one field of one line.
 var oneField = strings.NewReplacer("\t", " ", "\n", " ", "\r", " ")

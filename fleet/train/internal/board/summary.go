@@ -6,7 +6,7 @@ import (
 	"github.com/gofleet/gofleet/internal/protowire"
 )
 
-// Summary is what there is to show of a step.
+// Summary has the values of a step.
 type Summary struct{ values protowire.Message }
 
 // value adds a value under a tag.
@@ -17,7 +17,7 @@ func (s *Summary) value(tag string, add func(v *protowire.Message)) {
 	s.values.Message(1, v)
 }
 
-// Scalar adds a number; one that is not finite is left out.
+// Scalar adds a number, unless it is not finite.
 func (s *Summary) Scalar(tag string, x float64) {
 	if finite(x) {
 		s.value(tag, func(v *protowire.Message) { v.Float(2, float32(x)) })
@@ -31,26 +31,26 @@ func (s *Summary) Histogram(tag string, h Histogram) {
 	}
 }
 
-// Write writes a summary as a step's, if there is anything in it.
+// Write writes a summary for a step, unless it is empty.
 func (w *Writer) Write(step int64, s Summary) error {
 	if len(s.values) == 0 {
 		return nil
 	}
-	w.last = max(w.last, step) // what is drawn over steps never goes back
+	w.last = max(w.last, step) // steps must not decrease
 	return w.event(w.last, func(m *protowire.Message) { m.Message(eventSummary, s.values) })
 }
 
-// buckets is how many a histogram has, between its least and its largest number; TensorBoard draws as many.
+// buckets is the number of buckets between the least and the largest number; TensorBoard draws as many.
 const buckets = 30
 
-// Histogram counts numbers by bucket; what is not finite is left out.
+// Histogram counts finite numbers by bucket.
 type Histogram struct {
 	least, most, sum, squares float64
 	count                     int
 	counts                    [buckets]float64
 }
 
-// HistogramOf is that of some numbers.
+// HistogramOf is the histogram of x.
 func HistogramOf(x []float32) Histogram {
 	h := Histogram{least: math.Inf(1), most: math.Inf(-1)}
 	for _, v := range x {

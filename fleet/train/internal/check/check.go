@@ -10,7 +10,7 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// Job is what is looked at. Test may be nil.
+// Job is the job to check. Test may be nil.
 type Job struct {
 	Loss        *nn.Node
 	Outputs     []*nn.Node
@@ -18,44 +18,44 @@ type Job struct {
 	Train, Test *dataset.Dataset
 	First       *dataset.Dataset // the rows of the first epoch, in their order
 	Batch       int
-	Tolerates   bool // gradients that are not finite
-	// Places are what fills the values of a row of each feed, of feeds whose format says so.
+	Tolerates   bool // it skips gradients that are not finite
+	// Places are the sources of the values in a row of each feed, if the format has them.
 	Places map[string][]Place
 }
 
-// Finding is what a person should look at before the job trains.
+// Finding is a problem that a person should look at before the job trains.
 type Finding struct {
-	// Fails says that training would end with an error.
+	// Fails reports that training would end with an error.
 	Fails bool
-	// What is wrong, and with which feed, param or node.
+	// What is the problem, with the feed, param or node.
 	What string
 	// Do is the remedy.
 	Do string
 }
 
-// String is the finding in a line.
+// String is the finding in one line.
 func (f Finding) String() string { return f.What + ": " + f.Do }
 
-// Report is what was seen.
+// Report is the result of a check.
 type Report struct {
-	Rows, TestRows int  // how many were read, of at most a million each
+	Rows, TestRows int  // number of rows read, at most a million each
 	More           bool // there are more
-	Once           bool // they can be read once only, so that no step was tried
-	StepsAnEpoch   int  // 0 where the number of rows is not known
+	Once           bool // they can be read only once, so that no step was tried
+	StepsAnEpoch   int  // 0 if the number of rows is not known
 	Feeds          []Feed
 	Params         []Param
 	Losses         []float64 // of the steps that were tried
 	Findings       []Finding
-	// Pushed and Pulled are the bytes of a worker's step with servers, before compression; 0 where they are not known.
+	// Pushed and Pulled are the bytes of a worker's step with servers, before compression; 0 if not known.
 	Pushed, Pulled float64
 
-	rows, tested readings // what the feeds of rows and of test rows hold
+	rows, tested readings // contents of the feeds
 	graph        graph
 	labels       [][2]float64 // the least and the largest of each step
-	before, then Spread       // of predictions before the first step and behind the last
+	before, then Spread       // of predictions before the first step and after the last
 }
 
-// Fails says whether training would end with an error.
+// Fails reports whether training would end with an error.
 func (r *Report) Fails() bool {
 	for _, f := range r.Findings {
 		if f.Fails {
@@ -67,12 +67,12 @@ func (r *Report) Fails() bool {
 
 func (r *Report) find(what, do string) { r.Findings = append(r.Findings, Finding{What: what, Do: do}) }
 
-// fails notes an error with which training would end.
+// fails adds an error with which training would end.
 func (r *Report) fails(what string, err error) {
 	r.Findings = append(r.Findings, Finding{true, what, err.Error()})
 }
 
-// Look looks at a job, whose graph trains nothing else afterwards. An error is the context's; whatever else goes wrong
+// Look checks a job, whose graph can't be used for training afterwards. An error is the context's; every other failure
 // is a finding.
 func Look(ctx context.Context, j Job) (*Report, error) {
 	r := &Report{graph: readGraph(j)}
@@ -89,7 +89,7 @@ func Look(ctx context.Context, j Job) (*Report, error) {
 	return r, context.Cause(ctx)
 }
 
-// atMost bounds how many rows are looked at.
+// atMost bounds the rows that are read.
 const atMost = 1_000_000
 
 // read reads rows and test rows.
@@ -113,7 +113,7 @@ func (r *Report) read(ctx context.Context, j Job) (err error) {
 	return nil
 }
 
-// some are the rows, or as many of them as are looked at, from all over the dataset where it is in memory.
+// some are the rows, or at most atMost of them, from all over the dataset if it is in memory.
 func some(rows *dataset.Dataset) *dataset.Dataset {
 	if n, known := rows.Len(); known && n > atMost {
 		return rows.Shuffle(0).Take(atMost).MayBeEmpty()

@@ -6,27 +6,27 @@ import (
 	"slices"
 )
 
-// Feed is what the rows hold for a feed.
+// Feed is the contents of a feed in the rows.
 type Feed struct {
 	Name  string
 	Kind  string // number, id or slot
 	Label bool   // the loss compares predictions with it
-	// Mean, Deviation, Least and Most are of numbers; ids have none.
+	// Mean, Deviation, Least and Most are for numbers, not for ids.
 	Mean, Deviation, Least, Most float64
 	Missing                      float64 // the share of numbers that are NaN or infinite
-	Distinct                     int     // values that were told apart
-	Many                         bool    // there are more
-	Commonest, Share             float64 // the commonest value, and its share; 0 of values that were not all told apart
-	Unseen                       float64 // the share of ids in test rows that no row to train on has
+	Distinct                     int     // number of distinct values
+	Many                         bool    // there are more than Distinct
+	Commonest, Share             float64 // the commonest value, and its share; 0 if Many
+	Unseen                       float64 // the share of ids in test rows that no training row has
 }
 
-// manyNumbers is how many values of a feed of numbers are told apart, and manyIDs how many ids.
+// manyNumbers is the largest number of distinct values that are counted for a feed of numbers, and manyIDs for ids.
 const (
 	manyNumbers = 1000
 	manyIDs     = 2_000_000
 )
 
-// column is one number of each row: its sums, and some of the numbers beside their rows' labels.
+// column is one number of each row: its sums, and some of the numbers with their rows' labels.
 type column struct {
 	n, sum, squares float64
 	pairs           []pair
@@ -34,7 +34,8 @@ type column struct {
 
 type pair struct{ x, label float32 }
 
-// paired is how many numbers of a column are kept beside their labels, and pairedInAll of all columns of a feed.
+// paired is the number of values of a column that are kept with their labels, and pairedInAll for all columns of a
+// feed.
 const (
 	paired      = 20_000
 	pairedInAll = 2_000_000
@@ -48,7 +49,7 @@ func (c *column) add(x, label float32, keeps int) {
 	}
 }
 
-// parts says how well the number by itself parts rows with label 1 from rows with 0: an AUC, from .5 to 1.
+// parts is how well the number alone separates rows with label 1 from rows with 0: an AUC, from .5 to 1.
 func (c *column) parts() float64 {
 	slices.SortFunc(c.pairs, func(a, b pair) int { return cmp.Compare(a.x, b.x) })
 	var zeros, ones, wins float64
@@ -67,33 +68,33 @@ func (c *column) parts() float64 {
 	return max(wins/(zeros*ones), 1-wins/(zeros*ones))
 }
 
-// tally counts a value's rows and adds up their labels.
+// tally counts a value's rows and sums their labels.
 type tally struct {
 	n     int
 	label float64
 }
 
-// reading is what rows hold for one feed.
+// reading is the contents of one feed.
 type reading struct {
 	ids, slot   bool
 	columns     []column // of numbers
 	missing     int
 	least, most float64
-	values      map[uint64]tally // ids as they are, numbers by their bits
-	many        bool             // more than are told apart
-	row         int              // that is read
-	spots       []spot           // by place in a row, of a feed that has as many values in each
-	// the smallest value, the largest, and one that is no finite number, of row −1 for none
+	values      map[uint64]tally // ids, or the bits of numbers
+	many        bool             // more than are counted
+	row         int              // the current row
+	spots       []spot           // by place in a row, for a feed with the same number of values in each
+	// the smallest value, the largest, and one that is not finite; its row is −1 if there is none
 	edges [3]edge
 }
 
-// edge is a value, and the row that has it.
+// edge is a value, with its row.
 type edge struct {
 	value float64
 	row   int
 }
 
-// reaches takes note of a value.
+// reaches updates the edges with a value.
 func (f *reading) reaches(x float64) {
 	if !(x >= f.edges[0].value) {
 		f.edges[0] = edge{x, f.row}
@@ -136,7 +137,7 @@ func (f *reading) number(x float32, col int, label float64) {
 	if f.many {
 		return
 	}
-	f.value(uint64(math.Float32bits(x+0)), label) // −0 is 0
+	f.value(uint64(math.Float32bits(x+0)), label) // −0 counts as 0
 	f.many = len(f.values) > manyNumbers
 }
 
@@ -146,7 +147,7 @@ func (f *reading) value(key uint64, label float64) {
 	f.values[key] = tally{t.n + 1, t.label + label}
 }
 
-// known is how many numbers are there.
+// known is the number of finite numbers.
 func (f *reading) known() (n float64) {
 	for _, c := range f.columns {
 		n += c.n
@@ -154,7 +155,7 @@ func (f *reading) known() (n float64) {
 	return n
 }
 
-// moments are mean and deviation of all numbers.
+// moments are the mean and the deviation of all numbers.
 func (f *reading) moments() (mean, deviation float64) {
 	var sum, squares float64
 	for _, c := range f.columns {
@@ -166,10 +167,10 @@ func (f *reading) moments() (mean, deviation float64) {
 	return mean, math.Sqrt(max(squares/n-mean*mean, 0))
 }
 
-// constant says whether all rows have one value.
+// constant reports whether all rows have the same value.
 func (f *reading) constant() bool { return !f.slot && len(f.values) == 1 && !f.many && f.missing == 0 }
 
-// only is the value of a feed that is constant.
+// only is the value of a constant feed.
 func (f *reading) only() float64 { v, _ := f.commonest(); return v }
 
 // commonest is the value that most rows have, and its share.
@@ -190,7 +191,7 @@ func (f *reading) commonest() (value, share float64) {
 	return value, float64(most) / float64(all)
 }
 
-// unseen is the share of the values in test rows that rows to train on lack.
+// unseen is the share of values in test rows that training rows lack.
 func (f *reading) unseen(test *reading) float64 {
 	all, strange := 0, 0
 	for key, t := range test.values {
@@ -202,13 +203,13 @@ func (f *reading) unseen(test *reading) float64 {
 	return float64(strange) / float64(max(all, 1))
 }
 
-// telling is the column of a feed of numbers that parts rows by their label as none does by chance, or -1.
+// telling is the column of a feed of numbers that separates rows by their label better than chance could, or -1.
 func (f *reading) telling() int {
 	return slices.IndexFunc(f.columns, func(c column) bool { return c.parts() > 0.995 })
 }
 
-// tells is how much of the labels' variance ids say, from 0 to 1, by the ids that several rows have, if these are most
-// of the rows. Labels are 0 and 1.
+// tells is the share of the labels' variance that ids explain, from 0 to 1, measured on the ids that several rows have,
+// if these are most of the rows. Labels are 0 and 1.
 func (f *reading) tells() float64 {
 	if !f.ids || f.slot || len(f.values) < 2 {
 		return 0
@@ -233,7 +234,7 @@ func (f *reading) tells() float64 {
 	return between / (several * mean * (1 - mean))
 }
 
-// describe is what feeds hold, in the order of the graph.
+// describe returns the contents of feeds, in the order of the graph.
 func describe(rows, tested readings, g graph) (feeds []Feed) {
 	for _, name := range g.feeds {
 		f := rows.feeds[name]

@@ -11,7 +11,7 @@ import (
 	"github.com/gofleet/gofleet/optimizer/local"
 )
 
-// conclude says what is wrong with what was seen.
+// conclude adds the findings to the report.
 func (r *Report) conclude(j Job) {
 	for _, f := range r.Feeds {
 		r.feed(f)
@@ -27,13 +27,13 @@ func (r *Report) conclude(j Job) {
 	}
 }
 
-// large is a size of numbers with which layers are slow to learn, as they begin with weights for numbers around 1.
+// large is a size of numbers with which layers learn slowly, since initial weights are for numbers around 1.
 const large = 20
 
-// leaks is the remedy for a feed that knows the label.
+// leaks is the remedy for a feed that gives away the label.
 const leaks = "is it known when the model is asked? If it is made from the label, leave it out"
 
-// feed looks at one feed.
+// feed checks one feed.
 func (r *Report) feed(f Feed) {
 	seen := r.rows.feeds[f.Name]
 	layer, raw := r.graph.raw[f.Name]
@@ -59,20 +59,20 @@ func (r *Report) feed(f Feed) {
 	case raw && f.Kind == "number" && size > large:
 		r.find(fmt.Sprintf("feed %q is %.4g ± %.4g, and reaches %s as it is", f.Name, f.Mean, f.Deviation, layer),
 			"Scale or Standardize its column, or begin with nn.BatchNorm")
-	case f.Unseen > strange && !f.Many && !r.More: // else what was not looked at may have them
+	case f.Unseen > strange && !f.Many && !r.More: // else the rows that were not read may have them
 		r.find(fmt.Sprintf("%s of feed %q in test rows are ids that no row to train on has", percent(f.Unseen), f.Name),
 			unseen)
 	}
 }
 
-// far says whether the predictions before the first step are of another size than a label's numbers.
+// far reports whether predictions before the first step have another size than the label's numbers.
 func (r *Report) far(label Feed) bool {
 	size := max(math.Abs(label.Mean), label.Deviation)
 	mean, deviation := r.before.moments()
 	return math.Abs(label.Mean-mean) > 0.9*size || label.Deviation-deviation > 0.9*size
 }
 
-// regression says whether the loss is of numbers, classes whether it is of labels that are 0 and 1.
+// regression reports whether the loss is for numbers, classes whether it is for labels 0 and 1.
 func (r *Report) regression() bool {
 	return slices.Contains([]string{"square_error", "absolute_error", "smooth_l1"}, r.graph.loss)
 }
@@ -91,7 +91,7 @@ func (r *Report) classes() bool {
 	return zero && (one && label.ids || number && !label.ids)
 }
 
-// rarer is the share of rows that have the rarer of two labels.
+// rarer is the share of rows with the rarer of two labels.
 func (r *Report) rarer() float64 {
 	least, all := math.MaxInt, 0
 	for _, value := range r.rows.feeds[r.graph.labels[0]].values {
@@ -100,7 +100,7 @@ func (r *Report) rarer() float64 {
 	return float64(least) / float64(all)
 }
 
-// apart looks at how rows lie: in steps, in order, and beside test rows.
+// apart checks the rows: against the batch size, their order, and the test rows.
 func (r *Report) apart(j Job) {
 	if r.StepsAnEpoch == 1 && r.Rows > 1 && j.Batch > r.Rows {
 		r.find(fmt.Sprintf("a batch of %d is more than the %d rows, so that an epoch is one step", j.Batch, r.Rows),
@@ -135,7 +135,7 @@ func (r *Report) labelFeed(of readings) *reading {
 	return of.feeds[r.graph.labels[0]]
 }
 
-// serving looks at what the saved model needs.
+// serving checks what the saved model needs.
 func (r *Report) serving() {
 	for _, l := range r.graph.labels {
 		if r.graph.needed[l] {
@@ -145,7 +145,7 @@ func (r *Report) serving() {
 	}
 }
 
-// tables says which tables have no room for the ids that will ask for rows.
+// tables finds tables without room for all their ids.
 func (r *Report) tables(j Job) {
 	for _, p := range j.Loss.Params() {
 		if !p.Embedding || p.MaxBytes == 0 {
@@ -161,7 +161,7 @@ func (r *Report) tables(j Job) {
 	}
 }
 
-// lookups are the ids that look a table up.
+// lookups are the ids that look up a table.
 func (r *Report) lookups(table string) (ids []uint64) {
 	known := map[uint64]bool{}
 	for _, feed := range r.graph.looked[table] {
@@ -174,7 +174,7 @@ func (r *Report) lookups(table string) (ids []uint64) {
 	return ids
 }
 
-// fits is how many of the ids a table has room for, by making one.
+// fits is the number of ids that a table has room for, by filling one.
 func fits(p *optimizer.Param, rule optimizer.Rule, ids []uint64) (n int) {
 	t, err := local.New([]*optimizer.Param{p}, rules.For(rule, p))
 	if err != nil {
@@ -189,14 +189,14 @@ func fits(p *optimizer.Param, rule optimizer.Rule, ids []uint64) (n int) {
 	return n
 }
 
-// predictions looks at predictions before and behind the steps.
+// predictions checks predictions before and after the steps.
 func (r *Report) predictions() {
 	switch pred := r.graph.pred; {
 	case pred == nil:
 	case r.graph.loss == "binary_cross_entropy_with_logits" && pred.Op() == "sigmoid":
 		r.find(fmt.Sprintf("%v is a probability, and %s makes one of it again", pred, r.graph.loss),
 			"give the loss what comes before Sigmoid, or take BinaryCrossEntropy")
-	case r.averages(): // so few steps tell nothing of predictions, which take them
+	case r.averages(): // so few steps say nothing about predictions, which use them
 	case r.before.alike() && r.then.alike():
 		r.find(fmt.Sprintf("predictions %v are the same for all rows, before and behind %d steps", pred, len(r.Losses)),
 			"look whether the feeds reach them: a layer that begins with zeros, or numbers that are lost on the way")
@@ -210,12 +210,12 @@ func (r *Report) predictions() {
 	}
 }
 
-// averages says whether steps moved frozen params, as batch norm moves its averages.
+// averages reports whether steps moved frozen params, as batch norm moves its averages.
 func (r *Report) averages() bool {
 	return slices.ContainsFunc(r.Params, func(p Param) bool { return p.Frozen && p.Moved > 0 })
 }
 
-// gradients names params that no gradient came to.
+// gradients finds params without a gradient.
 func (r *Report) gradients() {
 	var still []string
 	for _, p := range r.Params {
@@ -230,7 +230,7 @@ func (r *Report) gradients() {
 	}
 }
 
-// rate looks at what the learning rate does.
+// rate checks the learning rate.
 func (r *Report) rate() {
 	first, last := r.Losses[0], r.last()
 	var size, moved float64

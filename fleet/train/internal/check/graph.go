@@ -6,18 +6,18 @@ import (
 	"github.com/gofleet/gofleet/nn"
 )
 
-// graph is what a job's graph says of its feeds.
+// graph is what a job's graph shows about its feeds.
 type graph struct {
 	feeds  []string            // in order of construction
 	labels []string            // feeds that the loss compares predictions with
-	raw    map[string]string   // feeds that reach a layer as they are: its op
-	looked map[string][]string // the feeds that look a table up, by param
-	needed map[string]bool     // feeds that outputs are computed from
+	raw    map[string]string   // feeds that reach a layer unscaled: its op
+	looked map[string][]string // the feeds that look up a table, by param
+	needed map[string]bool     // feeds of the outputs
 	loss   string              // the op that compares
-	pred   *nn.Node            // what it compares with labels; nil if that is not known
+	pred   *nn.Node            // the predictions it compares with labels; nil if not known
 }
 
-// readGraph walks what the job computes.
+// readGraph reads the graph of a job.
 func readGraph(j Job) graph {
 	g := graph{raw: map[string]string{}, looked: map[string][]string{},
 		needed: map[string]bool{},
@@ -41,7 +41,7 @@ func readGraph(j Job) graph {
 	return g
 }
 
-// see notes what one node does with its inputs.
+// see records what one node does with its inputs.
 func (g *graph) see(n *nn.Node) {
 	in := n.Inputs()
 	compares := len(in) > 1 && (compares[n.Op()] || slices.Contains(in, g.pred))
@@ -61,13 +61,12 @@ func (g *graph) see(n *nn.Node) {
 	}
 }
 
-// compares are ops that compare predictions with labels, whatever else does.
+// compares are ops that compare predictions with labels.
 var compares = map[string]bool{"binary_cross_entropy": true, "binary_cross_entropy_with_logits": true, "log_loss": true,
 	"cross_entropy": true, "softmax_with_cross_entropy": true, "square_error": true, "absolute_error": true,
 	"smooth_l1": true, "hinge": true, "focal_loss": true, "contrastive": true}
 
-// passesOn are ops that lay numbers out anew and change none of them; scales are ops behind which numbers are of
-// another size.
+// passesOn are ops that rearrange numbers without changing them; scales are ops after which numbers have another size.
 var (
 	passesOn = map[string]bool{"concat": true, "reshape": true, "slice": true, "transpose": true, "expand": true,
 		"gather": true, "cast": true, "dropout": true}
@@ -78,7 +77,7 @@ var (
 		"sequence_mask":      true, "weighted_mean": true, "class_weights": true}
 )
 
-// sources are the feeds whose numbers a node has as they are, beside others' or alone.
+// sources are the feeds whose numbers a node has unchanged, alone or with those of others.
 func sources(n *nn.Node) (feeds []*nn.Node) {
 	switch {
 	case n.Op() == "input":
@@ -91,7 +90,7 @@ func sources(n *nn.Node) (feeds []*nn.Node) {
 	return feeds
 }
 
-// behind are nodes and all that they are computed from.
+// behind are nodes and everything that they are computed from.
 func behind(nodes ...*nn.Node) map[*nn.Node]bool {
 	found, nodes := map[*nn.Node]bool{}, slices.Clone(nodes)
 	for len(nodes) > 0 {

@@ -2,24 +2,24 @@ package check
 
 import "fmt"
 
-// Place is a value of each row of a feed: what fills it, and whether that is made of other fields.
+// Place is a value of each row of a feed: its field, and whether it is derived from other fields.
 type Place struct {
 	Field   string
 	Derived bool
 }
 
-// spot is what rows hold at a place of a feed that has as many values in each.
+// spot is the contents of a feed at one place of each row, if all rows have the same number of values.
 type spot struct {
 	first    uint64
 	n        int
 	varies   bool
-	stranger int // ids that no row to train on has
+	stranger int // ids that no training row has
 }
 
-// wide is how many places of a feed are looked at by themselves.
+// wide is the number of places of a feed that are checked individually.
 const wide = 1000
 
-// spot is that of a place, nil where places are not looked at.
+// spot returns the record of a place, nil if places are not checked.
 func (f *reading) spot(place int) *spot {
 	if f.slot || place >= wide {
 		return nil
@@ -30,7 +30,7 @@ func (f *reading) spot(place int) *spot {
 	return &f.spots[place]
 }
 
-// at takes note of a value, by its bits.
+// at records a value, by its bits.
 func (f *reading) at(place int, bits uint64, known *reading) {
 	s := f.spot(place)
 	if s == nil {
@@ -48,8 +48,8 @@ func (f *reading) at(place int, bits uint64, known *reading) {
 	}
 }
 
-// placed looks at the places of a feed by themselves: fields that are made of others and say nothing, and ids that are
-// strange at one place of many.
+// placed checks the places of a feed individually: derived fields with a constant value, and ids that are new in test
+// rows at one place of many.
 func (r *Report) placed(j Job, f Feed) {
 	seen, tested := r.rows.feeds[f.Name], r.tested.feeds[f.Name]
 	for i, s := range seen.spots {
@@ -74,9 +74,9 @@ func (r *Report) placed(j Job, f Feed) {
 	}
 }
 
-// strange is the share of ids in test rows that no row to train on has, from which on it is a finding.
+// strange is the share of ids in test rows without a training row that makes a finding.
 const strange = 0.5
 
-// unseen is its remedy.
+// unseen is the remedy for such ids.
 const unseen = "a model knows nothing of them: leave them out, take a coarser id, or split rows at random if the " +
 	"service will know its ids"

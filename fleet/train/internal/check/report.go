@@ -7,7 +7,7 @@ import (
 	"text/tabwriter"
 )
 
-// String is the report as text: rows, feeds, params, steps, and at last the findings.
+// String is the report as text: rows, feeds, params, steps, and at the end the findings.
 func (r *Report) String() string {
 	var s strings.Builder
 	more := ""
@@ -49,7 +49,7 @@ func (r *Report) String() string {
 	return s.String()
 }
 
-// table writes so many rows below their names.
+// table writes n rows below the names of columns.
 func table(to io.Writer, names string, n int, row func(io.Writer, int)) {
 	if n == 0 {
 		return

@@ -10,7 +10,7 @@ import (
 	"github.com/gofleet/gofleet/dataset"
 )
 
-// readings are what rows hold.
+// readings are the contents of rows.
 type readings struct {
 	count  int
 	feeds  map[string]*reading
@@ -18,7 +18,7 @@ type readings struct {
 	known  map[string]*reading // of rows that were read before
 }
 
-// readFeeds goes over the rows once. Known is what rows hold that were read before, of which theirs may be new.
+// readFeeds reads the rows once. known is the contents of rows that were read before, to find values that are new.
 func readFeeds(ctx context.Context, rows *dataset.Dataset, g graph, known map[string]*reading) (readings, error) {
 	r := readings{feeds: map[string]*reading{}, hashes: map[uint64]struct{}{}, known: known}
 	for batch, err := range rows.Prefetch(2).BatchesContext(ctx, atOnce(rows)) {
@@ -32,7 +32,7 @@ func readFeeds(ctx context.Context, rows *dataset.Dataset, g graph, known map[st
 	return r, nil
 }
 
-// atOnce is how many rows are read at once, fewer where they are wide.
+// atOnce is the number of rows that are read at once, fewer if they are wide.
 func atOnce(rows *dataset.Dataset) int {
 	width := 1
 	for _, c := range rows.Columns() {
@@ -69,7 +69,7 @@ func (r *readings) add(batch dataset.Batch, g graph) error {
 	return nil
 }
 
-// beginnings are where the values of each row begin, and where the last row's end.
+// beginnings are where the values of each row begin, and where those of the last row end.
 func beginnings(t, offsets *tensor.Dense) []int {
 	if offsets != nil {
 		var begins []int
@@ -86,7 +86,7 @@ func beginnings(t, offsets *tensor.Dense) []int {
 	return begins
 }
 
-// add adds a feed's values of rows from a number on, with the label of each, and mixes them into the rows' hashes.
+// add adds a feed's values of rows from row from on, with the label of each, and mixes them into the rows' hashes.
 func (f *reading) add(t *tensor.Dense, begins []int, from int, labels []float64, hashes []uint64, known *reading) {
 	var one func(i, col int, label float64) (bits uint64)
 	switch t.Dtype() {
@@ -119,7 +119,7 @@ func (f *reading) add(t *tensor.Dense, begins []int, from int, labels []float64,
 	}
 }
 
-// labelsOf are the labels of rows that have a number each, nil if they have not.
+// labelsOf are the labels of rows with one number each, else nil.
 func labelsOf(batch dataset.Batch, g graph) []float64 {
 	if len(g.labels) != 1 || batch[g.labels[0]] == nil {
 		return nil

@@ -6,17 +6,17 @@ import (
 	"github.com/gofleet/gofleet/nn"
 )
 
-// Spread is how far a model's predictions for some rows lie apart, in sums that add up over workers: the rows, the last
-// number of each and its square, how many rows have nothing but what is as good as 0 or 1, and a mean of all numbers of
-// each, in which later ones weigh more, and its square.
+// Spread is the spread of a model's predictions, in sums that can be added over workers: the rows, the last number of
+// each and its square, the number of rows whose numbers are all near 0 or 1, and a mean of all numbers of each, in which
+// later ones weigh more, and its square.
 type Spread [6]float64
 
-// See adds a batch's predictions, of so many rows, which a node has computed. Numbers that are no probabilities, as
-// logits are not, are nowhere as good as 0 or 1.
+// See adds the predictions of a batch of rows, which node of has computed. Numbers that are no probabilities, such as
+// logits, do not count as near 0 or 1.
 func (s *Spread) See(of *nn.Node, predictions []float32, rows int) {
 	const edge = 1e-6
 	width, chance := len(predictions)/max(rows, 1), of.Op() == "sigmoid" || of.Op() == "softmax"
-	if width == 0 { // a mean of the batch, which says nothing of its rows
+	if width == 0 { // a mean over the batch, not over its rows
 		return
 	}
 	for i := range rows {
@@ -43,14 +43,13 @@ func (s *Spread) Add(sums []float64) {
 	}
 }
 
-// Certain is what Dead says of predictions that are as good as 0 or 1, and wrong.
+// Certain is Dead's description of predictions that are near 0 or 1, and wrong.
 const Certain = "all 0 or 1"
 
-// enoughRows are so many that predictions which are all alike are no accident.
+// enoughRows is the number of rows for which equal predictions can't be chance.
 const enoughRows = 50
 
-// Dead says in what way the predictions have nothing to do with the rows, "" if they may have. A loss of next to
-// nothing is a model that is right.
+// Dead describes how the predictions ignore the rows, "" if they may not. A loss near 0 is of a model that is right.
 func (s *Spread) Dead(loss float64) string {
 	switch {
 	case !(loss > 1e-3):
@@ -63,10 +62,10 @@ func (s *Spread) Dead(loss float64) string {
 	return ""
 }
 
-// alike says whether predictions are the same for all of enough rows.
+// alike reports whether predictions are the same for all of enough rows.
 func (s *Spread) alike() bool { return s[0] >= enoughRows && s[5]-s[4]*s[4]/s[0] <= 1e-12*s[5] }
 
-// certain is the share of predictions that are as good as 0 or 1; 0 of too few.
+// certain is the share of predictions near 0 or 1; 0 for too few rows.
 func (s *Spread) certain() float64 {
 	if s[0] < enoughRows {
 		return 0
@@ -74,7 +73,7 @@ func (s *Spread) certain() float64 {
 	return s[3] / s[0]
 }
 
-// moments are mean and deviation of the last numbers.
+// moments are the mean and the deviation of the last numbers.
 func (s *Spread) moments() (mean, deviation float64) {
 	n := max(s[0], 1)
 	mean = s[1] / n

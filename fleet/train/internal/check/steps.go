@@ -16,13 +16,13 @@ import (
 	"github.com/gofleet/gofleet/optimizer/local"
 )
 
-// tried is how many steps are made, as far as tryFor lasts.
+// tried is the number of steps, made within tryFor.
 const (
 	tried  = 20
 	tryFor = 30 * time.Second
 )
 
-// try trains for some steps on tables of its own, and predicts the same rows before and behind them.
+// try trains for some steps on separate tables, and predicts the same rows before and after them.
 func (r *Report) try(ctx context.Context, j Job) error {
 	params := j.Loss.Params()
 	tables, err := local.New(params, j.Rule)
@@ -60,11 +60,11 @@ func (r *Report) try(ctx context.Context, j Job) error {
 	return err
 }
 
-// several are the rows that are tried with one at an edge, as a loss may compare them.
+// several is the number of rows in a batch with an edge, since a loss may compare rows.
 const several = 4
 
-// tryEdges has the rows with the smallest and the largest values of each feed trained on, or tested on: an id may be
-// above its table, or a label no class.
+// tryEdges trains on, or tests, the rows with the smallest and the largest values of each feed: an id may be above its
+// table, or a label no class.
 func (r *Report) tryEdges(ctx context.Context, j Job, exe *nn.Executor) {
 	for _, of := range []struct {
 		what string
@@ -91,7 +91,7 @@ func (r *Report) tryEdges(ctx context.Context, j Job, exe *nn.Executor) {
 				}
 				if err != nil {
 					r.fails(fmt.Sprintf("%s %d, or one beside it, fails", of.what, row), err)
-					return // the executor is over
+					return // the executor can't be used any more
 				}
 			}
 		}
@@ -136,7 +136,7 @@ func dense(t *local.Trainer, params []*optimizer.Param) (map[string][]float32, e
 	return values, nil
 }
 
-// measure says how large a param is, and how far it moved.
+// measure sets the size of a param, and how far it moved.
 func (p *Param) measure(of *optimizer.Param, rule optimizer.Rule, first, last []float32, ids int) {
 	values := of.Size()
 	if rule = rules.For(rule, of); p.Table {
@@ -155,10 +155,10 @@ func (p *Param) measure(of *optimizer.Param, rule optimizer.Rule, first, last []
 	p.Norm, p.Moved = norm(first), norm(moved)
 }
 
-// scored is how many rows are predicted.
+// scored is the number of rows that are predicted.
 const scored = 2048
 
-// predict looks at what the loss compares with labels, for some rows.
+// predict measures the values that the loss compares with labels, for some rows.
 func (r *Report) predict(ctx context.Context, j Job, exe *nn.Executor) (s Spread, err error) {
 	if r.graph.pred == nil {
 		return s, nil

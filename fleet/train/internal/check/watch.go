@@ -8,24 +8,24 @@ import (
 	"github.com/gofleet/gofleet/optimizer/local"
 )
 
-// Param is what steps did with a param.
+// Param is the effect of the steps on a param.
 type Param struct {
 	Name     string
 	Shape    []int
 	Table    bool
 	Frozen   bool
-	Gradient float64 // the largest norm that its gradient had in a step
+	Gradient float64 // the largest norm of its gradient in a step
 	Norm     float64 // of a dense param's values before the first step
-	Moved    float64 // the norm of what the steps changed of them
+	Moved    float64 // the norm of their change by the steps
 	IDs      int     // of a table, in the rows
-	Touched  int     // of them in a step, at most
-	Bytes    int     // of its values and the rule's state, of a table for each of IDs
+	Touched  int     // the most ids of a table in a step
+	Bytes    int     // of its values and the rule's state; of a table, for all IDs
 }
 
-// watch is a trainer in this process that sees what goes to it.
+// watch is a trainer in this process that measures gradients.
 type watch struct {
-	*local.Trainer      // with SetDense, by which executors hand over moving averages
-	tolerates      bool // as a strategy does that skips gradients which are not finite
+	*local.Trainer      // with SetDense, by which executors pass on moving averages
+	tolerates      bool // a strategy that skips gradients which are not finite
 	params         map[string]*Param
 }
 
@@ -35,7 +35,7 @@ func (w *watch) Open(params []*optimizer.Param) (optimizer.Session, error) {
 	return &watched{Session: s, watch: w, params: params}, err
 }
 
-// watched is a session of which each gradient is measured.
+// watched is a session that measures each gradient.
 type watched struct {
 	optimizer.Session
 	watch  *watch
@@ -56,7 +56,8 @@ func (s *watched) End(ctx context.Context, step *optimizer.Step) error {
 	return s.Session.End(ctx, step)
 }
 
-// sees measures a gradient, of rows of a width or of one. Where the job tolerates it, what is not finite is left out.
+// sees measures a gradient, in rows of a width, or in one. If the job tolerates them, rows that are not finite are left
+// out.
 func (w *watch) sees(param string, g []float32, width int) {
 	for i := 0; w.tolerates && i < len(g); i += width {
 		if n := norm(g[i : i+width]); n-n != 0 {
@@ -70,7 +71,7 @@ func (w *watch) sees(param string, g []float32, width int) {
 
 func (p *Param) touches(ids int) { p.Touched = max(p.Touched, ids) }
 
-// norm is the Euclidean one; not a number where an element is none.
+// norm is the Euclidean norm; NaN if an element is NaN.
 func norm(x []float32) float64 {
 	sum := 0.0
 	for _, v := range x {

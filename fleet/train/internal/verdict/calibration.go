@@ -2,18 +2,18 @@ package verdict
 
 import "math"
 
-// Bucket is rows with chances beside each other.
+// Bucket is the rows with similar predicted probabilities.
 type Bucket struct {
 	Rows                float64
-	Predicted, Observed float64 // the mean chance, and the share of rows with label 1
+	Predicted, Observed float64 // the mean probability, and the share of rows with label 1
 }
 
-// mostBuckets is how many there are; fewer where many rows have one chance.
+// mostBuckets is the number of buckets; there are fewer if many rows have the same probability.
 const mostBuckets = 10
 
-// Calibration are buckets of as many rows as can be, from the smallest chances to the largest, and the expected
-// calibration error: how far what was predicted is from what was observed, in the mean of all rows (Naeini, Cooper and
-// Hauskrecht, 2015, with buckets of equal size). It is NaN of no rows.
+// Calibration returns buckets of nearly equal size, from the smallest probabilities to the largest, and the expected
+// calibration error: the distance between predicted and observed rates, averaged over all rows (Naeini, Cooper and
+// Hauskrecht, 2015, with buckets of equal size). It is NaN without rows.
 func (t *Tally) Calibration() (buckets []Bucket, expectedError float64) {
 	all := 0.0
 	for b := range bins {

@@ -13,13 +13,13 @@ import (
 // Comparison is a prediction of each row's class that a loss compares with its label.
 type Comparison struct {
 	Pred, Label *nn.Node
-	weight      *nn.Node // of rows, of which 0 leaves one out; nil where all count
+	weight      *nn.Node // of rows, 0 leaves a row out; nil means that all count
 	kind        kind
 	classes     int
-	column      int // of predictions and labels, where a row has several of two classes
+	column      int // of predictions and labels, if a row has several binary ones
 }
 
-// Name is the label's, with the column where a row has several.
+// Name is the label's name, with the column if a row has several.
 func (c *Comparison) Name() string {
 	if width(c.Label) == 1 {
 		return c.Label.Label()
@@ -27,14 +27,14 @@ func (c *Comparison) Name() string {
 	return fmt.Sprintf("%s_%d", c.Label.Label(), c.column)
 }
 
-// kind is what the numbers of a prediction are.
+// kind is the meaning of a prediction's numbers.
 type kind int
 
 const (
-	chance   kind = iota // of the label 1
-	logit                // whose sigmoid is that chance
+	chance   kind = iota // the probability of label 1
+	logit                // its sigmoid is that probability
 	weighing             // a number for each class, the largest for the likeliest: logits of two or more
-	chances              // of each class
+	chances              // the probability of each class
 )
 
 // kinds are the ops that compare predictions of classes with labels.
@@ -44,11 +44,11 @@ var kinds = map[string]kind{
 	"softmax_with_cross_entropy": weighing, "cross_entropy": chances,
 }
 
-// mostClasses bounds a matrix that a person looks at.
+// mostClasses bounds a matrix that a person can read.
 const mostClasses = 20
 
-// Of are the comparisons that a loss is computed from, in its order: those of a class a row, of at most mostClasses, or
-// of as many labels of two classes.
+// Of returns the comparisons that a loss is computed from, in its order: of one class a row, out of at most
+// mostClasses, or of up to as many binary labels.
 func Of(loss *nn.Node) (all []Comparison) {
 	seen := map[*nn.Node]bool{}
 	var walk func(n, weight *nn.Node)
@@ -74,7 +74,7 @@ func Of(loss *nn.Node) (all []Comparison) {
 	return all
 }
 
-// compared is what a node compares, if it is classes of rows.
+// compared returns the comparisons of a node, if it compares classes of rows.
 func compared(n *nn.Node, in []*nn.Node, weight *nn.Node) (all []Comparison) {
 	k, is := kinds[n.Op()]
 	if !is || len(in[0].Shape()) != 2 {
@@ -93,7 +93,7 @@ func compared(n *nn.Node, in []*nn.Node, weight *nn.Node) (all []Comparison) {
 	return all
 }
 
-// width is how many numbers a node has for each row.
+// width is the number of values that a node has for each row.
 func width(n *nn.Node) int {
 	all := 1
 	for i, d := range n.Shape() {
@@ -104,27 +104,27 @@ func width(n *nn.Node) int {
 	return all
 }
 
-// Binary says whether there are two classes, so that there is one chance a row.
+// Binary reports whether there are two classes, so that there is one probability a row.
 func (c *Comparison) Binary() bool { return c.classes == 2 }
 
-// Tally is what rows come to, in sums that add up over workers: of two classes, for each bin of chances, the rows,
-// their chances and their labels; of more, how often each was taken for each.
+// Tally has sums over rows, which can be added over workers: for two classes, for each bin of probabilities, the rows,
+// their probabilities and their labels; for more, how often each class was predicted for each.
 type Tally struct {
 	Comparison
 	Sums []float64
 }
 
-// bins are of chances: 16 for each doubling of the odds.
+// bins are bins of probabilities: 16 for each doubling of the odds.
 const (
 	bins    = histogram.OddsBuckets >> finer
 	finer   = 6
 	columns = 3
-	rows    = 0 // of a bin
+	rows    = 0 // place within a bin
 	chanced = 1
 	labels  = 2
 )
 
-// NewTally is a tally of no rows.
+// NewTally returns a tally without rows.
 func NewTally(c Comparison) *Tally {
 	if c.Binary() {
 		return &Tally{c, make([]float64, bins*columns)}
@@ -132,7 +132,7 @@ func NewTally(c Comparison) *Tally {
 	return &Tally{c, make([]float64, c.classes*c.classes)}
 }
 
-// Fetch is what See wants of a batch.
+// Fetch are the nodes whose values See needs for a batch.
 func (t *Tally) Fetch() []*nn.Node {
 	if t.weight != nil {
 		return []*nn.Node{t.Pred, t.Label, t.weight}
@@ -140,8 +140,7 @@ func (t *Tally) Fetch() []*nn.Node {
 	return []*nn.Node{t.Pred, t.Label}
 }
 
-// See adds a batch's rows. One whose weight is 0, whose label is no class, or whose prediction is no number does not
-// count.
+// See adds a batch's rows, without those whose weight is 0, whose label is no class, or whose prediction is NaN.
 func (t *Tally) See(fetched []*tensor.Dense) {
 	pred, label := fetched[0].Float32s(), numbers(fetched[1])
 	each := len(pred) / max(fetched[0].Shape()[0], 1)
@@ -164,7 +163,7 @@ func (t *Tally) See(fetched []*tensor.Dense) {
 	}
 }
 
-// at is the place of a row's number among those of a node that has one for each column, or one for all.
+// at is the index of a row's value in a node with one value for each column, or one for all.
 func (t *Tally) at(row int, n *nn.Node) int {
 	if n == nil || width(n) == 1 {
 		return row
@@ -183,7 +182,7 @@ func (t *Tally) add(p float32, label float64) {
 	bin[labels] += label
 }
 
-// chance is what a prediction of two classes says of the second.
+// chance is the probability of the second of two classes.
 func (t *Tally) chance(of []float32) float32 {
 	switch x := float64(of[len(of)-1]); t.kind {
 	case logit:
@@ -204,7 +203,7 @@ func largest(of []float32) (at int) {
 	return at
 }
 
-// numbers are the numbers of a tensor, by their places.
+// numbers returns the values of a tensor by index.
 func numbers(t *tensor.Dense) func(at int) float64 {
 	if ids, is := t.Data().([]int64); is {
 		return func(at int) float64 { return float64(ids[at]) }
@@ -212,7 +211,8 @@ func numbers(t *tensor.Dense) func(at int) float64 {
 	return func(at int) float64 { return float64(t.Float32s()[at]) }
 }
 
-// matrix has in row i how many rows of class i were taken for each class: of two, for the second from a chance of .5.
+// matrix has in row i how many rows of class i were predicted as each class; of two classes, as the second from a
+// probability of .5 on.
 func (t *Tally) matrix() [][]float64 {
 	m := make([][]float64, t.classes)
 	for i := range m {

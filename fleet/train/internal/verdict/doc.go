@@ -1,8 +1,7 @@
-// Package verdict says how right a model's predictions are, beside their loss: whether what it calls a chance of a
-// tenth comes true in a tenth of the rows, which classes it takes for which, how it does on parts of the rows, and what
-// it loses without a field.
+// Package verdict evaluates a model's predictions beyond their loss: whether its probabilities are calibrated, which
+// classes it confuses, how it does on groups of rows, and what it loses without a field.
 //
-//	comparison.go   the predictions and labels that a loss compares, and what rows come to
-//	calibration.go  what was predicted beside what was observed
-//	report.go       all of it as text
+//	comparison.go   the predictions and labels that a loss compares, and sums over rows
+//	calibration.go  predicted and observed rates
+//	report.go       the report as text
 package verdict

@@ -8,28 +8,28 @@ import (
 	"text/tabwriter"
 )
 
-// Report is how a model does on rows.
+// Report is the evaluation of a model on rows.
 type Report struct {
 	Rows   int
 	Names  []string // of values: the loss, and metrics
 	Values []float64
-	By     string // what the rows were parted by
+	By     string // the field by which rows were grouped
 	Parts  []Part
-	// Tallies are of what the loss compares.
+	// Tallies are for what the loss compares.
 	Tallies []*Tally
-	// Shuffled is how many rows say what is lost without each field, 0 if not asked.
+	// Shuffled is the number of rows for the importance of fields, 0 if not asked.
 	Shuffled int
-	Fields   []Part // with the differences to Values, of the Shuffled rows
+	Fields   []Part // with the differences to Values, on the Shuffled rows
 }
 
-// Part is some of the rows, or a field, and the values there.
+// Part is a group of rows, or a field, with its values.
 type Part struct {
 	Name   string
 	Rows   int
 	Values []float64
 }
 
-// String is the report as text: the values in one line, and tables behind it.
+// String is the report as text: the values in one line, followed by tables.
 func (r *Report) String() string {
 	var s strings.Builder
 	fmt.Fprintf(&s, "%d rows", r.Rows)
@@ -55,7 +55,7 @@ func (r *Report) String() string {
 	return s.String()
 }
 
-// write writes the tables of what a loss compares.
+// write writes the tables of one comparison.
 func (t *Tally) write(s *strings.Builder) {
 	if t.Binary() {
 		buckets, off := t.Calibration()
@@ -83,7 +83,7 @@ func (t *Tally) write(s *strings.Builder) {
 	})
 }
 
-// cells are numbers of a row, with a dash for what is not known.
+// cells are the numbers of a row, with a dash for NaN.
 func cells(format string, values []float64) string {
 	all := make([]string, len(values))
 	for i, v := range values {
@@ -94,7 +94,7 @@ func cells(format string, values []float64) string {
 	return strings.Join(all, "\t")
 }
 
-// table writes so many rows below their names.
+// table writes n rows below the names of columns.
 func table(to *strings.Builder, names string, n int, row func(w io.Writer, i int)) {
 	var text strings.Builder
 	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', tabwriter.AlignRight)
