@@ -7,8 +7,8 @@ import (
 )
 
 // Spread is the spread of a model's predictions, in sums that can be added over workers: the rows, the last number of
-// each and its square, the number of rows whose numbers are all near 0 or 1, and a mean of all numbers of each, in which
-// later ones weigh more, and its square.
+// each and its square, the number of rows whose numbers are all near 0 or 1, and a mean of all numbers of each, in
+// which later ones weigh more, and its square.
 type Spread [6]float64
 
 // See adds the predictions of a batch of rows, which node of has computed. Numbers that are no probabilities, such as
