@@ -8,6 +8,8 @@ import (
 	"testing/fstest"
 
 	"pgregory.net/rapid"
+
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 // drawnChain puts some calls behind d that keep rows, and change their order or how they are read.
@@ -68,6 +70,7 @@ func drawnCut(r *rapid.T, d *Dataset, rows int) (part, rest *Dataset) {
 // TestPartsKeepTheirRows: whatever stands before a cut and behind it, its two parts have the same rows in every epoch, which together are
 // all rows once; so have the workers' shares of a part, in each epoch, and what is left of a pass that was cut off is its end.
 func TestPartsKeepTheirRows(t *testing.T) {
+	law.Slow(t)
 	rapid.Check(t, func(r *rapid.T) {
 		n := rapid.IntRange(0, 60).Draw(r, "rows")
 		whole := numbers(n)

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 // crowd is workers in one process that gather bytes.
@@ -123,6 +125,7 @@ var manyFormat = SlotText{Slots: []SlotColumn{{Column: Ints("x", 2)}, {Column: F
 // TestGlobalShuffleLosesNothing: the rows of all workers together are the same before and after, whichever files each has read and in
 // whatever order of calls; shares are random, a function of the seed, and can be shuffled again.
 func TestGlobalShuffleLosesNothing(t *testing.T) {
+	law.Slow(t)
 	paths, all := manyFiles(t, 5, 40)
 	shard := func(m member) []string {
 		mine, err := FileShard(paths, m.index, m.workers)
@@ -196,6 +199,7 @@ func TestGlobalShuffleLosesNothing(t *testing.T) {
 
 // TestGlobalShuffleInRounds: more rows than fit a message, in messages of bounded length.
 func TestGlobalShuffleInRounds(t *testing.T) {
+	law.Slow(t)
 	const rows = 200_000
 	c, sums := newCrowd(2), make([]int64, 2)
 	sizes := make([]int, 2)
@@ -234,6 +238,7 @@ func TestGlobalShuffleInRounds(t *testing.T) {
 
 // TestGlobalShuffleOfTheSameFiles sends no rows, and keeps those of files that have one name and other contents.
 func TestGlobalShuffleOfTheSameFiles(t *testing.T) {
+	law.Slow(t)
 	needShell(t)
 	paths, all := manyFiles(t, 4, 20)
 	c := newCrowd(3)

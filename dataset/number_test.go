@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 // sameFloat holds parseFloat to strconv, but for the words and forms that data files don't mean.
@@ -30,6 +32,7 @@ func sameInt(t *testing.T, text string) {
 }
 
 func TestNumbersAreThoseOfStrconv(t *testing.T) {
+	law.Slow(t)
 	for _, text := range []string{
 		"", "-", "+", ".", "-.", "0", "-0", "+0", "00", "1", "-1", "+1", "1.", ".5", "-.5", "1.5.", "1..5", "--1", "1-", " 1", "1 ", "1e", "1e5", "1E-5", "1e+38", "1e39",
 		"0.1", "0.00497512437811", "3.4028235e38", "340282346638528859811704183484516925440", "3.5e38", "1e-45", "1e-46", "0.00000000000000000000000000000000000001",

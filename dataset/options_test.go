@@ -15,6 +15,8 @@ import (
 	"testing/synctest"
 
 	"gorgonia.org/tensor"
+
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 // results are exported structs that say what was, so that setting their fields means nothing.
@@ -320,6 +322,7 @@ func fieldsOf(file *ast.File) (names []string) {
 
 // TestEveryFieldActs: every exported field, set to a value that is not its default, changes what a loop sees. A field without a case fails.
 func TestEveryFieldActs(t *testing.T) {
+	law.Slow(t)
 	needShell(t)
 	cases, fields := fieldCases(t), exportedFields(t)
 	if len(fields) < 35 {

@@ -13,6 +13,8 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 // manyLines is CSV of more than a chunk, of which some lines are empty, comments, of two lines, or bad.
@@ -47,6 +49,7 @@ var wordsCSV = CSV{Comment: '#', Multiline: true, Schema: []CSVColumn{{Column: I
 
 // TestParsingByMany: rows, their places, errors and what is passed over are the same, however many goroutines parse, of plain and packed files.
 func TestParsingByMany(t *testing.T) {
+	law.Slow(t)
 	bad := map[int]bool{3: true, 3_999: true, 4_000: true, 8_500: true}
 	text := manyLines(3_000, 4_000, bad)
 	z := func(w io.Writer) io.WriteCloser { e, _ := zstd.NewWriter(w); return e }

@@ -20,6 +20,7 @@ import (
 // refused, and never answered with nothing.
 func TestASecondLifeMakesItsCollectivesAgain(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for _, returns := range []bool{false, true} {
 		t.Run(fmt.Sprintf("server 0 has come back %t", returns), func(t *testing.T) {
 			s := journaled(strategy.Async(), t.TempDir(), strategy.JournalProcess)

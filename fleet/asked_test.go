@@ -15,6 +15,7 @@ import (
 // step, and are started again, several times: the weights are those of a job that nobody has disturbed, to the bits.
 func TestAskedToEndAnywhere(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for name, job := range trial.SomeOf(t, sameBits(t)) {
 		never := (&counting{Job: job, loop: "TrainFrom"}).run(t)
 		trial.EachSeed(t, 6, func(seed trial.Seed) {

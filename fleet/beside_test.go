@@ -67,6 +67,7 @@ func (*beside) batches(yield func(map[string]*tensor.Dense, error) bool) {
 // as an evaluation reads it. The model is the same to the bit without, in every mode.
 func TestAFetchBesideTheLossTrainsNothing(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	entries := map[string]optimizer.Entry{"all": {}, "counted": {CountFilter: 4},
 		"clicked": {ShowClick: optimizer.ShowClick{Threshold: 0.35}}}
 	for _, m := range trial.Some(t, append(strategy.Modes(), "collective", "alone")) {
@@ -93,6 +94,7 @@ func TestAFetchBesideTheLossTrainsNothing(t *testing.T) {
 // TestLoopsBesideTheLoss is the same for every way of training.
 func TestLoopsBesideTheLoss(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for _, m := range []strategy.Mode{strategy.ModeSync, "collective", "alone"} {
 		for _, loop := range []besideLoop{"Train", "TrainThreads", "merged"} {
 			c := besideCase{m, 1, optimizer.Entry{CountFilter: 4}, 0, loop}
@@ -108,6 +110,7 @@ func TestLoopsBesideTheLoss(t *testing.T) {
 // each table comes by itself, it takes one more from each server at most.
 func TestAFetchBesideTheLossTravelsWithTheStep(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for _, m := range []strategy.Mode{strategy.ModeSync, strategy.ModeSSP, strategy.ModeHalfAsync, strategy.ModeAsync} {
 		for _, frame := range []int{0, 4096} {
 			t.Run(fmt.Sprint(m, frame), func(t *testing.T) {

@@ -37,6 +37,7 @@ func breaks(net transport.Transport) transport.Transport { return breaking{net} 
 // with a journal too, though one makes no step for a minute.
 func TestABrokenConnectionIsNoDeath(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for _, mode := range strategy.Modes() {
 		t.Run(string(mode), func(t *testing.T) {
 			s := strategy.Strategy{Mode: mode}
@@ -57,6 +58,7 @@ func TestABrokenConnectionIsNoDeath(t *testing.T) {
 // the others go on then; whenever it dies, before its first heartbeat too.
 func TestABrokenConnectionTellsOfADeath(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for _, mode := range []strategy.Mode{strategy.ModeSync, strategy.ModeSSP} {
 		for _, after := range trial.Some(t, moments()) {
 			t.Run(fmt.Sprint(mode, " ", after), func(t *testing.T) {

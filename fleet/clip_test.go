@@ -27,6 +27,7 @@ func steadily(rule optimizer.Rule, s strategy.Strategy, batch func(f *fleet.Flee
 // clipped too.
 func TestClipOnTheWorker(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for name, rule := range trial.SomeOf(t, trial.Clips()) {
 		alone := steadily(rule, strategy.Strategy{}, nil).Weights(t, trial.Cluster(0, 0))
 		free := steadily(optimizer.SGD{LR: 0.1}, strategy.Strategy{}, nil).Weights(t, trial.Cluster(0, 0))
@@ -48,6 +49,7 @@ func TestClipOnTheWorker(t *testing.T) {
 // many servers share it.
 func TestClipInRounds(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for name, rule := range trial.SomeOf(t, trial.Clips()) {
 		alone := steadily(rule, strategy.Strategy{}, nil).Weights(t, trial.Cluster(0, 0))
 		var first []byte

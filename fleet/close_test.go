@@ -59,6 +59,7 @@ func TestClose(t *testing.T) {
 // TestSimulateIsACluster has two workers of three wait an hour of virtual time for the last.
 func TestSimulateIsACluster(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	var wrapped transport.Transport
 	wrap := func(net transport.Transport) transport.Transport { wrapped = net; return net }
 	trial.Cluster(1, 3).Simulate(t, wrap, func(ctx context.Context, f *fleet.Fleet) error {

@@ -40,6 +40,7 @@ func everywhere(t *testing.T, c fleettest.Cluster, rule optimizer.Rule) [][]byte
 // servers do to the last bit, and all have the same weights, whatever carries the messages.
 func TestCollectiveEqualsJoinedBatch(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	rules := trial.Rules()
 	rules["clipped"] = optimizer.ClipByGlobalNorm{Rule: optimizer.SGD{LR: 0.1}, Norm: 0.5}
 	for name, rule := range trial.SomeOf(t, rules) {
@@ -120,6 +121,7 @@ func TestCollectiveUneven(t *testing.T) {
 // TestCollectiveGoesOn: a job that every worker loads from the checkpoint of worker 0 goes on as if it had not stopped.
 func TestCollectiveGoesOn(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	c, half := trial.Cluster(0, 3), t.TempDir()
 	trial.Training{To: 5, Save: half}.On(t, c)
 	resumed := trial.Training{From: 5, To: 10, Load: half}.Weights(t, c)
@@ -208,6 +210,7 @@ func TestCollectiveNotFinite(t *testing.T) {
 // TestCollectiveEveryRule: rules whose norms are of whole variables too, since every worker has them whole.
 func TestCollectiveEveryRule(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for name, rule := range trial.SomeOf(t, trial.OtherRules()) {
 		t.Run(name, func(t *testing.T) {
 			alone := law(rule, strategy.Strategy{}).Weights(t, trial.Cluster(0, 0))

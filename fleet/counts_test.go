@@ -24,6 +24,7 @@ func dealt(f *fleet.Fleet, step int) []trial.Sample { return trial.Deal(f, trial
 // TestShowsAndClicksInSync holds clusters to the rows that one process lets in by shows and clicks of the joined batch.
 func TestShowsAndClicksInSync(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	alone := shown(strategy.Sync(), 12).Weights(t, trial.Cluster(0, 0))
 	met := map[uint64]bool{}
 	for step := range 12 {
@@ -77,6 +78,7 @@ func TestWrongCountsAreRefused(t *testing.T) {
 // keep out among them.
 func TestCountsInEveryKindOfJob(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	count := func(c fleettest.Cluster) []stats.Counts {
 		all, x := make([]stats.Counts, c.Workers), shown(strategy.Sync(), 12)
 		x.After = func(_ context.Context, f *fleet.Fleet, _ *trial.Toy) error {

@@ -187,6 +187,7 @@ var orders = []string{"hold", "reach", "write", "end", "free"}
 // journal all go back then to a checkpoint behind it; with one the server comes back, and the job goes on.
 func TestAServerIsAskedToEndInACut(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for _, journal := range []bool{false, true} {
 		for server := range 2 {
 			for _, order := range trial.Some(t, orders) {
@@ -227,6 +228,7 @@ func TestAServerIsAskedToEndInACut(t *testing.T) {
 // TestACutIsReadToItsEnd though server 0, which leads it and has a journal, is asked to end meanwhile.
 func TestACutIsReadToItsEnd(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	b := &batchEnd{strategy: journaled(strategy.Async(), t.TempDir(), strategy.JournalProcess), order: "reach", again: true, pages: 3 * time.Second}
 	b.strategy.Recovery.Every = strategy.Duration(time.Hour)
 	b.run(t, t.TempDir())
@@ -260,6 +262,7 @@ func (b *batchEnd) goesOn(t *testing.T) {
 // checkpoint is a whole one.
 func TestAServerDiesInACut(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for _, again := range []bool{false, true} {
 		for server := range 2 {
 			for _, order := range orders {

@@ -25,6 +25,7 @@ import (
 // changes come to the same steps as the others.
 func TestSaveWhereAServerHasNothing(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for _, s := range []strategy.Strategy{strategy.Sync(), strategy.Async(), strategy.HalfAsync(), strategy.SSP(1), strategy.Geo(1)} {
 		t.Run(string(s.Mode), func(t *testing.T) {
 			dir := t.TempDir()
@@ -42,6 +43,7 @@ func TestSaveWhereAServerHasNothing(t *testing.T) {
 // what it has written, which takes the room of the next.
 func TestFailedSavesLeaveNothing(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for what, written := range map[string]int{"order": 1, "answer": 2} {
 		t.Run(what+"s are lost", func(t *testing.T) {
 			dir, s := t.TempDir(), strategy.Sync()
@@ -100,6 +102,7 @@ func (l *lossy) Call(ctx context.Context, endpoint string, req [][]byte, read fu
 // together.
 func TestSavesBesideTraining(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	dir := t.TempDir()
 	late := func(net transport.Transport) transport.Transport {
 		return transporttest.NewFaulty(net, 1, transporttest.Faults{Delay: 0.5}) // so that a push and a save meet everywhere

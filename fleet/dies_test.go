@@ -67,6 +67,7 @@ func inStep(m strategy.Mode) bool { return m == strategy.ModeSync || m == strate
 // ends; a server's ends the job, within seconds.
 func TestWhenARoleDies(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for _, s := range trial.Some(t, deathModes(t)) {
 		for _, victim := range []string{"worker 0", "worker 1", "server 0", "server 1"} {
 			for _, stopped := range []bool{false, true} {
@@ -117,6 +118,7 @@ func TestASecondLife(t *testing.T) {
 // of it when three heartbeats are missed: nobody waits for the worker timeout.
 func TestANextLifeIsADeath(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for _, s := range deathModes(t) {
 		if !inStep(s.Mode) {
 			continue
@@ -305,6 +307,7 @@ func (j *deathJob) train(ctx context.Context, o *trial.Given, steps int) error {
 // checkpoints have the progress of these, and the lowest of them sets the rate; so may the late one, as worker 0.
 func TestALateLifeDoesNotLead(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for _, mode := range []strategy.Mode{strategy.ModeAsync, strategy.ModeHalfAsync, strategy.ModeGeo} {
 		t.Run(string(mode), func(t *testing.T) {
 			s := trial.Patient(strategy.Strategy{Mode: mode})

@@ -20,6 +20,7 @@ import (
 // TestEveryOptionOfAnEmbeddingActs: each field of nn.EmbeddingOptions, alone, changes what servers keep of a table.
 func TestEveryOptionOfAnEmbeddingActs(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	counts := optimizer.Entry{ShowClick: optimizer.ShowClick{Threshold: 3}}
 	acts := map[string]bool{}
 	for _, o := range []struct{ from, to nn.EmbeddingOptions }{

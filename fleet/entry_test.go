@@ -31,6 +31,7 @@ func picky(from, to int) trial.Training {
 // many as workers pushed the id, steps that gradient_merge makes one are one push, and each step is a show.
 func TestEveryPushIsCounted(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	entries := map[string]optimizer.Entry{"count": {CountFilter: 4}, "show": {ShowClick: optimizer.ShowClick{Threshold: 1, ShowCoeff: 0.25}}}
 	for mode, job := range trial.Jobs(t) {
 		for name, entry := range entries {
@@ -135,6 +136,7 @@ func letIn(ctx context.Context, f *fleet.Fleet, s strategy.Strategy, entry optim
 // TestCountsOutliveServers stops a job while ids wait for their row and goes on with another number of servers.
 func TestCountsOutliveServers(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	whole := picky(0, 12).Weights(t, trial.Cluster(2, 3))
 	half, rest := picky(0, 5), picky(5, 12)
 	half.Save = t.TempDir()

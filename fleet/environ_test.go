@@ -219,6 +219,7 @@ func TestReadRows(t *testing.T) {
 // TestVariablesAreKnown finds the variables that sources and MACHINES.md speak of.
 func TestVariablesAreKnown(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	names := regexp.MustCompile(`\bFLEET_[A-Z_]*[A-Z]\b`)
 	found := map[string]bool{}
 	err := filepath.WalkDir("..", func(path string, d os.DirEntry, err error) error {

@@ -17,6 +17,7 @@ import (
 // servers and without: the second neither trains nor keeps the first waiting, and what all workers have seen adds up to the rows.
 func TestASecondExecutorEvaluates(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for _, m := range trial.Some(t, strategy.Modes()) {
 		for servers := 2; servers >= 0; servers -= 2 {
 			if servers == 0 && m != strategy.ModeSync {

@@ -24,6 +24,7 @@ import (
 // server, and the job ends well; those that wait in vain end with what has all roles started again.
 func TestWorkersAreExpectedBack(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for _, mode := range trial.Some(t, []strategy.Mode{strategy.ModeAsync, strategy.ModeHalfAsync, strategy.ModeGeo}) {
 		for name, k := range map[string]struct {
 			journal strategy.Journal

@@ -53,6 +53,7 @@ func ExampleFleet_Explain() {
 // TestExplainedTraffic compares what is expected with what a transport has counted, mode by mode.
 func TestExplainedTraffic(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	merged := strategy.Sync()
 	merged.GradientMerge.KSteps = 4
 	narrow := strategy.Async()
@@ -98,6 +99,7 @@ func TestExplainedTraffic(t *testing.T) {
 // trips to the last (but for some of the job's own: who asks early whether servers are there asks again), bytes to 3 %.
 func TestExplainKnowsMaxFrame(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for _, mode := range []strategy.Mode{strategy.ModeSync, strategy.ModeAsync, strategy.ModeSSP, strategy.ModeHalfAsync} {
 		for _, payload := range []strategy.Payload{strategy.PayloadFloat32, strategy.PayloadFloat16, strategy.PayloadInt8} {
 			for _, frame := range []int{4096, 8192, 0} {

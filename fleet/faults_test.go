@@ -20,6 +20,7 @@ import (
 // afterwards the sums are exact. FLEET_SEEDS=10000 runs that many schedules; FLEET_SEED=n runs the one that failed.
 func TestEveryPushCountsOnce(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	const steps, workers = 8, 3
 	// Modes that share most of their way with sync and async take turns.
 	rarer := []strategy.Strategy{strategy.HalfAsync(), strategy.SSP(1), {MaxMergeVarNum: 8, SendQueueSize: 3, MaxFrame: 8192},
@@ -98,6 +99,7 @@ func TestTurnedBitsOfHeaders(t *testing.T) {
 // scheduler's.
 func TestASeedReplays(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	trial.EachSeed(t, 6, func(seed trial.Seed) {
 		for _, s := range []strategy.Strategy{strategy.Sync(), {MaxFrame: 4096}} {
 			s = trial.Patient(s)

@@ -30,6 +30,7 @@ func (n nines) String() string { return fmt.Sprintf("row %d of nines", uint64(n)
 // TestEveryParamFieldActs holds the fields of a param to what they do to training, on clusters, in collective jobs and alone.
 func TestEveryParamFieldActs(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	type effect struct {
 		set   func(w, rows *optimizer.Param)
 		in    []trial.Place
@@ -158,6 +159,7 @@ func clickOwn(r *optimizer.Rows) {
 // every step, and of others.
 func TestEveryShrinkOptionActs(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	type days []fleet.ShrinkOptions
 	all, own := 7, 2
 	for _, p := range trial.Some(t, []trial.Place{trial.InSync, trial.InAsync, trial.InHalfAsync, trial.InSSP, trial.InCollective, trial.Alone}) {
@@ -210,6 +212,7 @@ func shrinks(t *testing.T, p trial.Place, days []fleet.ShrinkOptions) (rows int)
 // TestEveryFleetOptionActs: what a fleet is given is what it works with.
 func TestEveryFleetOptionActs(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	cases := map[string]func(t *testing.T, x trial.Trial){
 		"Transport": func(t *testing.T, x trial.Trial) {
 			if o := x.Works(t); o.Net.Calls == 0 {

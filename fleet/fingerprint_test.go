@@ -20,6 +20,7 @@ import (
 // TestJournalsOfBuildsBefore: this build knows by which fingerprint builds before named their jobs in journals.
 func TestJournalsOfBuildsBefore(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	jobs, err := filepath.Glob(filepath.Join(formatsWritten(t)["testdata/formats-frame3.zip"], "journals", "*", "journal.json"))
 	if err != nil || len(jobs) != 3 {
 		t.Fatalf("journals of %v, %v", jobs, err)

@@ -420,6 +420,7 @@ func formatsDeltas(dir string) map[string][]string {
 // TestFormatsOfModels reads the models of every build since the formats are kept: rows, and what they predict.
 func TestFormatsOfModels(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for archive, dir := range formatsWritten(t) {
 		want := readFormats(t, dir).Models
 		for name, deltas := range formatsDeltas(filepath.Join(dir, "models")) {

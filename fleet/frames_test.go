@@ -30,6 +30,7 @@ func scales() (net transport.Transport, request, answer *atomic.Int64) {
 // TestMaxFrame trains a model whose steps are far larger than MaxFrame, in every mode: no message is.
 func TestMaxFrame(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	const most = 8192
 	for _, mode := range strategy.Modes() {
 		t.Run(string(mode), func(t *testing.T) {
@@ -52,6 +53,7 @@ func TestMaxFrame(t *testing.T) {
 // TestCodec pushes gradients that are all alike: every codec makes little of them, and none leaves them as they are.
 func TestCodec(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	const n = 10_000
 	for _, servers := range []int{0, 1} {
 		for _, codec := range strategy.Codecs() {

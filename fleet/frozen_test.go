@@ -145,6 +145,7 @@ func (l *normLeg) on(t *testing.T, servers, workers int) {
 // inference. So does a job whose servers load it while they run.
 func TestStatisticsOutliveTheJob(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	sizes := map[string][2]int{"alone": {0, 1}, "collective": {0, 2}, "one server": {1, 1}, "three servers": {3, 2}}
 	for _, mode := range trial.Some(t, append(strategy.Modes(), "alone", "collective")) {
 		t.Run(string(mode), func(t *testing.T) {

@@ -22,6 +22,7 @@ import (
 // that it trains go on from what they were, also where an entry policy lets no new one in.
 func TestALoadedModelTrainsOn(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	dir := trial.MixedModel(t)
 	for name, j := range trial.SomeOf(t, trial.Jobs(t)) {
 		for variant, change := range map[string]func(*optimizer.Param){

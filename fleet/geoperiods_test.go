@@ -206,6 +206,7 @@ func (g *geoStory) compare(ctx context.Context, f *fleet.Fleet, c *trial.Counter
 // uneven shares: servers have the rows that they should, and each worker's copy is what servers have, also over networks that lose messages.
 func TestPeriodsAndLoadsInGeo(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	trial.EachSeed(t, 20, func(seed trial.Seed) {
 		t.Run(fmt.Sprint(seed.N), func(t *testing.T) {
 			workers := 2 + int(seed.N%2)
@@ -276,6 +277,7 @@ func besideGeo(ctx context.Context, f *fleet.Fleet, c *trial.Counter, seed uint6
 // servers have: over networks that lose messages, where servers that keep a journal are killed, and where a worker's next life joins.
 func TestGeoFollowsCuts(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	saved := filepath.Join(t.TempDir(), "saved")
 	trial.Cluster(1, 1).Run(t, trial.Counters(9, strategy.Sync(), func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
 		c.IDs = []uint64{1, 2, 3, 7, 8, 15}

@@ -18,6 +18,7 @@ import (
 // of servers and workers, in geo, from it and into it. The rate is 1 for five updates and 0.125 from then on; every gradient is -1.
 func TestSchedulesGoOnInGeo(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	rule := optimizer.SGD{Schedule: lr.PiecewiseDecay{Boundaries: []int64{5}, Values: []float64{1, 0.125}}}
 	leg := func(t *testing.T, s strategy.Strategy, servers, workers, steps int, from, to string) (moved float32) {
 		var began, ended float32

@@ -39,6 +39,7 @@ func ofIDs(ids ...int64) map[string]*gorgonia.Dense {
 // graph tells their values: the loaded model says of every id what the job says.
 func TestGivenValuesAreSaved(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	var all []int64
 	for id := range int64(3000) {
 		all = append(all, id)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/internal/trial"
 )
 
 // hundredRows are three files with the rows 0 to 99.
@@ -36,6 +37,7 @@ func hundredRows(t *testing.T) []string {
 // hundred rows stay a hundred, on servers, among workers and alone.
 func TestGlobalShuffleOnAJob(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	paths := hundredRows(t)
 	for _, workers := range []int{1, 2, 3} {
 		meeting(t, workers, func(ctx context.Context, f *fleet.Fleet) error {

@@ -31,6 +31,7 @@ type backJob struct {
 // before and another's fresh ones, so that in the end the weights count the steps of one run, each once.
 func TestEverybodyGoesBack(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	at := func(d ...time.Duration) map[string]time.Duration {
 		all := map[string]time.Duration{}
 		for i, d := range d {

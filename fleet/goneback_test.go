@@ -32,6 +32,7 @@ import (
 // rows.
 func TestServingFollowsAJobThatGoesBack(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for name, k := range trial.SomeOf(t, map[string]struct {
 		servers, workers int
 		strategy         strategy.Strategy
@@ -197,6 +198,7 @@ func (p *publisher) look(ctx context.Context, f *fleet.Fleet, c *clicking) error
 // servers are killed and come back to their journals behind each save, with a checkpoint since and without.
 func TestServersThatComeBackKnowWhatWasSaved(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	s := journaled(strategy.Async(), t.TempDir(), strategy.JournalProcess)
 	s.Recovery.Every = strategy.Duration(time.Hour)
 	dir := t.TempDir()
@@ -504,6 +506,7 @@ func TestDeltasOfAnotherFormat(t *testing.T) {
 // TestWhatWasSavedIsSaid: rows, rows that thresholds leave out, and bytes, in jobs of every kind; a base without a row is a warning.
 func TestWhatWasSavedIsSaid(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for _, size := range [][2]int{{0, 1}, {0, 2}, {2, 2}} {
 		dir := t.TempDir()
 		var log trial.Log

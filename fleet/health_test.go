@@ -29,6 +29,7 @@ func probe(t *testing.T, f *fleet.Fleet, when string, ask func(path string) (int
 // also while a worker evaluates for 15 minutes and the others wait for it.
 func TestProbes(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for name, job := range trial.SomeOf(t, trial.Jobs(t)) {
 		t.Run(name, func(t *testing.T) {
 			job.Cluster.Simulate(t, nil, func(ctx context.Context, f *fleet.Fleet) error {

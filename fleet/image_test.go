@@ -34,6 +34,7 @@ func (d stoppedDisk) CreateTemp(dir, pattern string) (files.Temp, error) {
 // weights of one step.
 func TestStepsGoOnWhileASaveIsWritten(t *testing.T) {
 	// Serial: it replaces the disk of every checkpoint.
+	trial.Slow(t)
 	for _, in := range trial.Places {
 		t.Run(in.Name, func(t *testing.T) {
 			dir := t.TempDir()

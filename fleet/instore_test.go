@@ -16,6 +16,7 @@ import (
 // what a job that never ended trains; what was saved is whole, and the model loads.
 func TestJobsInAStore(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for name, size := range map[string][2]int{"alone": {0, 1}, "collective": {0, 2}, "two servers": {2, 2}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

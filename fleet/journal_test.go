@@ -86,6 +86,7 @@ func live(ctx context.Context, f *fleet.Fleet, network transport.Transport, afte
 // workers notice no more than that an answer takes longer.
 func TestServersComeBack(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for _, mode := range strategy.Modes() {
 		trial.EachSeed(t, 6, func(seed trial.Seed) {
 			t.Run(fmt.Sprintf("%s/%d", mode, seed.N), func(t *testing.T) {
@@ -202,6 +203,7 @@ func countSlowly(ctx context.Context, f *fleet.Fleet, s strategy.Strategy, steps
 // servers on the way: the model ends in the very bits of a job that nothing happened to. Rows wait for their entry.
 func TestServersComeBackToTheBits(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	rules := map[string]optimizer.Rule{
 		"SGD": optimizer.SGD{LR: 0.1}, "Adam": optimizer.Adam{LR: 0.01}, "dense Adam": optimizer.Adam{LR: 0.01, Dense: true},
 		"clipped": optimizer.ClipByGlobalNorm{Rule: optimizer.Adagrad{LR: 0.1}, Norm: 0.1},
@@ -321,6 +323,7 @@ func waitedFor(t *testing.T, mode strategy.Mode, timeout time.Duration) (waited 
 // ErrWentBack, and when all are started again the job begins from its last checkpoint, or from nothing as here.
 func TestALostJournalSendsAllBack(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	flip := func(where float64) func(string) error {
 		return func(path string) error {
 			b, err := os.ReadFile(path)
@@ -376,6 +379,7 @@ func TestALostJournalSendsAllBack(t *testing.T) {
 // counts.
 func TestAJournalThatLacksItsEnd(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	went := 0
 	for _, mode := range trial.Some(t, strategy.Modes()) {
 		for _, part := range []float64{0.1, 0.5, 0.9} {
@@ -456,6 +460,7 @@ func lacksItsEnd(ctx context.Context, t *testing.T, f *fleet.Fleet, network tran
 // as the next is there, without a worker that says so too: what it refuses counts, though it has come back from nothing.
 func TestAServerLosesItsJournal(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	const first, second = 500 * time.Millisecond, 9 * time.Second
 	for victim := range 2 {
 		t.Run(fmt.Sprint("server ", victim), func(t *testing.T) {
@@ -592,6 +597,7 @@ func TestStartedTwiceBesideAServerThatCameBack(t *testing.T) {
 // the others wait for it as they do for a process.
 func TestAServersMachineIsAway(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for _, mode := range []strategy.Mode{strategy.ModeSync, strategy.ModeAsync} {
 		t.Run(string(mode), func(t *testing.T) {
 			const steps = 12
@@ -636,6 +642,7 @@ func TestAServersMachineIsAway(t *testing.T) {
 // waits: the job goes on with all that was acknowledged.
 func TestAWorkerDiesBesideAServer(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for _, mode := range []strategy.Mode{strategy.ModeAsync, strategy.ModeHalfAsync, strategy.ModeGeo} {
 		t.Run(string(mode), func(t *testing.T) {
 			s := journaled(strategy.Strategy{Mode: mode}, t.TempDir(), strategy.JournalProcess)
@@ -731,6 +738,7 @@ func TestPositionsComeBack(t *testing.T) {
 // waits for the dead again.
 func TestAReturnedServerKnowsTheDead(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for server := range 2 {
 		t.Run(fmt.Sprint("server ", server), func(t *testing.T) {
 			s := journaled(strategy.Sync(), t.TempDir(), strategy.JournalProcess)
@@ -899,6 +907,7 @@ func TestALateSave(t *testing.T) {
 // lives that the servers know, so that all go back to the last checkpoint; elsewhere they go on with what the servers have.
 func TestEverythingDies(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for _, mode := range strategy.Modes() {
 		t.Run(string(mode), func(t *testing.T) {
 			s, err := strategy.Named(string(mode))
@@ -951,6 +960,7 @@ func TestEverythingDies(t *testing.T) {
 // they don't go back for the same reason without end.
 func TestGoingBackOutlivesAKill(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for _, mode := range []strategy.Mode{strategy.ModeSync, strategy.ModeSSP} {
 		t.Run(string(mode), func(t *testing.T) {
 			s := journaled(strategy.Strategy{Mode: mode}, t.TempDir(), strategy.JournalProcess)
@@ -1089,6 +1099,7 @@ func TestAllWorkersDie(t *testing.T) {
 // and servers leave when workers have; nowhere does a role wait for others that are not there any more.
 func TestAJobWithAJournalIsAskedToEnd(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for _, mode := range trial.Some(t, strategy.Modes()) {
 		t.Run(string(mode), func(t *testing.T) {
 			roles := []string{"server 0", "server 1", "worker 0", "worker 1"}
@@ -1156,6 +1167,7 @@ func twoEpochs(ctx context.Context, f *fleet.Fleet, s strategy.Strategy, seen *[
 // TestAWorkerLeavesAServerThatIsAway: a worker that has done its work says so to a server too that is being started again.
 func TestAWorkerLeavesAServerThatIsAway(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for _, mode := range strategy.Modes() {
 		t.Run(string(mode), func(t *testing.T) {
 			s := journaled(strategy.Strategy{Mode: mode}, t.TempDir(), strategy.JournalProcess)
@@ -1215,6 +1227,7 @@ func TestTablesMadeTwice(t *testing.T) {
 // TestSavesWhileServersComeBack: a checkpoint, or a model, that a program asks for is made anew when a server was killed in the middle of it.
 func TestSavesWhileServersComeBack(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	trial.EachSeed(t, 8, func(seed trial.Seed) {
 		t.Run(fmt.Sprint(seed.N), func(t *testing.T) {
 			s := journaled(strategy.Async(), t.TempDir(), strategy.JournalProcess)
@@ -1266,6 +1279,7 @@ func TestSavesWhileServersComeBack(t *testing.T) {
 // once, of which one may be told what the other's has dropped.
 func TestDaysWhileServersComeBack(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for workers := 1; workers <= 2; workers++ {
 		calm := rowsOfDays(t, 0, workers, false)
 		trial.EachSeed(t, 8, func(seed trial.Seed) {

@@ -18,6 +18,7 @@ import (
 // ended too, what came after the last checkpoint is lost, and server 0 says so.
 func TestAJournalKeepsWhatNoCheckpointHas(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for name, ends := range map[string]bool{"the worker waits": false, "the worker has ended": true} {
 		t.Run(name, func(t *testing.T) {
 			s := journaled(strategy.Sync(), t.TempDir(), strategy.JournalProcess)

@@ -19,6 +19,7 @@ import (
 // itself; a server that is asked to end then ends within seconds, and all go back, where a checkpoint can't be had of all.
 func TestAnAskedServerWaitsForNoneThatIsGone(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for _, mode := range []strategy.Mode{strategy.ModeSync, strategy.ModeAsync} {
 		t.Run(string(mode), func(t *testing.T) {
 			job := trial.Jobs(t)[string(mode)]

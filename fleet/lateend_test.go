@@ -20,6 +20,7 @@ import (
 // job. They live and save, and it saves nothing. Where they have ended, it does.
 func TestALateLifeIsAskedToEnd(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for _, mode := range trial.Some(t, []strategy.Mode{strategy.ModeAsync, strategy.ModeHalfAsync, strategy.ModeGeo}) {
 		for _, others := range []bool{true, false} {
 			s := trial.Patient(strategy.Strategy{Mode: mode})
@@ -76,6 +77,7 @@ func TestALateLifeIsAskedToEnd(t *testing.T) {
 // when the others had saved, and not ended yet, is saved as well; where there is nothing it leaves the checkpoint that they have saved.
 func TestALateLifeEndsBesideOthers(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for name, s := range trial.SomeOf(t, map[string]strategy.Strategy{
 		"async":      strategy.Async(),
 		"half_async": {Mode: strategy.ModeHalfAsync},
@@ -171,6 +173,7 @@ func endBesideOthers(t *testing.T, s strategy.Strategy, lost bool, steps lateSte
 // it; where both are, it saves what the lower one has not, when that has ended.
 func TestLateLivesAreAskedToEnd(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for _, mode := range trial.Some(t, []strategy.Mode{strategy.ModeAsync, strategy.ModeHalfAsync, strategy.ModeGeo}) {
 		for _, both := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, both are asked %t", mode, both), func(t *testing.T) {

@@ -26,6 +26,7 @@ func law(rule optimizer.Rule, s strategy.Strategy) trial.Training {
 // TestSyncEqualsLocal holds sync mode to what it promises: three workers train as one process does on their joined batch.
 func TestSyncEqualsLocal(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for name, rule := range trial.Rules() {
 		t.Run(name, func(t *testing.T) {
 			alone := law(rule, strategy.Strategy{}).Weights(t, trial.Cluster(0, 0))
@@ -50,6 +51,7 @@ func TestSyncEqualsLocal(t *testing.T) {
 // elements may differ more: sums round.
 func TestSyncEqualsLocalUnderEveryRule(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	rules := trial.OtherRules()
 	maps.Copy(rules, trial.Rules())
 	rules["DenseAdam"], rules["Centred"] = optimizer.Adam{LR: 0.01, Dense: true}, optimizer.RMSProp{LR: 0.001, Centered: true}
@@ -71,6 +73,7 @@ func TestSyncEqualsLocalUnderEveryRule(t *testing.T) {
 // TestSyncIsOneTraining holds sync mode to one result, bit for bit, whatever carries the parameters and wherever they lie.
 func TestSyncIsOneTraining(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	type run struct {
 		cluster fleettest.Cluster
 		change  func(*strategy.Strategy)

@@ -124,6 +124,7 @@ func (o gated) Backward(c *nn.OpCall) {
 // what the job's own evaluation does.
 func TestAllLayersStand(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	table, _, _ := strings.Cut(string(trial.Read(t, "../nn/OPS.md")), "## Functions of an element")
 	for _, m := range regexp.MustCompile(`(?m)^\| ([A-Z]\w+) \|`).FindAllStringSubmatch(table, -1) {
 		if layers[m[1]] == nil {

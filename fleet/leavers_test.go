@@ -16,6 +16,7 @@ import (
 // command goes on, nobody warns of a loss that there is not, and what is in the directory is whole.
 func TestLeaversSayWhatIsSaved(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for name, job := range trial.SomeOf(t, countedJobs(t)) {
 		trial.EachSeed(t, 6, func(seed trial.Seed) {
 			t.Run(fmt.Sprint(name, " ", seed.N), func(t *testing.T) {

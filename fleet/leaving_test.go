@@ -23,6 +23,7 @@ func impatient(s strategy.Strategy) strategy.Strategy {
 // for them to come back, although their journals say that they may.
 func TestTheLastWorkerLeavesAtOnce(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for _, mode := range strategy.Modes() {
 		s, err := strategy.Named(string(mode))
 		if err != nil {

@@ -40,6 +40,7 @@ func TestServersLoadBeforeTheyServe(t *testing.T) {
 // them and read them, and all others are new.
 func TestLoadOfSomeParams(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	saved, fresh := t.TempDir(), trial.NewToy()
 	old := trial.Training{Strategy: strategy.Sync(), To: 3, Save: saved}.Weights(t, trial.Cluster(2, 2))
 	begin := trial.Training{Strategy: strategy.Sync(), Load: saved, Params: []string{"big", "emb"}}

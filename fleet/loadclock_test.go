@@ -93,6 +93,7 @@ func (d *days) run(t *testing.T) []string {
 // served, as in a job that begins from it, alone and with a server.
 func TestALoadBringsItsClock(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	trial.EachSeed(t, 8, func(seed trial.Seed) {
 		want := (&days{seed: seed.N, anew: true, dir: t.TempDir()}).run(t)
 		for name, d := range map[string]*days{"alone": {}, "a server": {servers: 1}, "a server, another job": {servers: 1, anew: true}} {

@@ -255,6 +255,7 @@ func meet(ctx context.Context, f *fleet.Fleet, times int) error {
 // two of them ends with the bits of one that was not disturbed, also if its workers meet before they make a step.
 func TestLocalSGDGoesOn(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	trial.EachSeed(t, 40, func(seed trial.Seed) {
 		r := rand.New(rand.NewPCG(seed.N, 5))
 		workers, k, begin := 2+r.IntN(2), 1+r.IntN(4), r.IntN(6)

@@ -235,6 +235,7 @@ func restoredMasks(t *testing.T, job trial.Job, to string, begin func(context.Co
 // the first thread of its first worker drops what a process alone does.
 func TestDroppedOnAnyServers(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	whole := (&masked{Cluster: trial.Cluster(2, 2), strategy: strategy.Sync(), dir: t.TempDir(), epochs: 3}).run(t)
 	for servers := range 4 {
 		leg := &masked{Cluster: trial.Cluster(2, 2), strategy: strategy.Sync(), dir: t.TempDir()}

@@ -23,6 +23,7 @@ func inParts(k int) func(f *fleet.Fleet, step int) []trial.Sample {
 // TestMergedStepsAreOne: k steps of which one push is made train as one step on all of theirs, with servers, without and alone.
 func TestMergedStepsAreOne(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	const k = 4 // divides 24 / 3
 	rules := trial.Rules()
 	rules["clipped"] = trial.Clips()["all"]
@@ -48,6 +49,7 @@ func TestMergedStepsAreOne(t *testing.T) {
 // in every mode that merges, whether other workers and threads have something left over or not.
 func TestTheRestIsPushed(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	ends := map[string]func(context.Context, *fleet.Fleet, optimizer.Trainer, optimizer.Session) error{
 		"epoch": func(ctx context.Context, _ *fleet.Fleet, tr optimizer.Trainer, _ optimizer.Session) error {
 			return tr.EndEpoch(ctx)
@@ -104,6 +106,7 @@ func TestTheRestIsPushed(t *testing.T) {
 // had not stopped; whoever trains on has the pushes of its rest in the checkpoint too.
 func TestMergedResume(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	s := strategy.Sync()
 	s.GradientMerge.KSteps = 3
 	for half, wantPushes := range map[int]int64{6: 2, 4: 2} { // the fourth step is a push of its own at the barrier

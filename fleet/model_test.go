@@ -20,6 +20,7 @@ import (
 // in so early, and loads it: it says what it said when it was saved.
 func TestAModelWithoutRows(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for _, size := range [][2]int{{0, 1}, {0, 2}, {2, 1}} {
 		for _, height := range []int{0, 50} {
 			for _, filter := range []int{0, 50} {

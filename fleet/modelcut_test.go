@@ -47,6 +47,7 @@ func train(ctx context.Context, trainer optimizer.Trainer, enough *atomic.Bool) 
 // TestAModelIsACut saves models while others train: in each all weights have made the same steps.
 func TestAModelIsACut(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for name, c := range trial.SomeOf(t, map[string]struct {
 		servers, workers, threads int
 		strategy                  strategy.Strategy
@@ -197,6 +198,7 @@ func fill(ctx context.Context, o *trial.Counter, rows, steps int) error {
 // stays and nothing else is left, and nobody waits for a cut that is over.
 func TestASaveThatIsInterrupted(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for name, lost := range map[string]error{"sent": nil, "lost": context.Canceled} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -226,6 +228,7 @@ func TestASaveThatIsInterrupted(t *testing.T) {
 // go on, and another such call is made, whatever came of it.
 func TestACallThatIsInterrupted(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for name, call := range map[string]func(context.Context, *fleet.Fleet, *trial.Counter, string) error{
 		"SavePersistables": func(ctx context.Context, f *fleet.Fleet, _ *trial.Counter, dir string) error {
 			return f.SavePersistables(ctx, dir)

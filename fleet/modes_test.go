@@ -21,6 +21,7 @@ import (
 // gradient descent and sums, the weights count the steps of all workers whatever was merged or overtaken.
 func TestModesWithoutRoundsCountEveryPush(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	const steps, workers = 30, 3
 	for name, s := range map[string]strategy.Strategy{
 		"async":          strategy.Async(),
@@ -137,6 +138,7 @@ func trainTogether(ctx context.Context, steps int, threads ...*trial.Counter) er
 // halves of whole numbers are exact, so the servers come to the exact sum.
 func TestGeoSumsUnderFaults(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	const steps, workers = 20, 2
 	trial.EachSeed(t, 8, func(seed trial.Seed) {
 		for _, frame := range []int{0, 4096} {

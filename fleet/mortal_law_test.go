@@ -25,6 +25,7 @@ import (
 // comes to its end, and one whose servers come back with their journals goes back to no checkpoint without a reason. FLEET_SEEDS=10000 draws that many; FLEET_SEED=n draws the one that failed.
 func TestMortalJobs(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	jobs, blows, pushes, generations, from := 0, 0, 0, 0, 0
 	trial.EachSeed(t, 40, func(seed trial.Seed) {
 		m := drawMortal(seed, t.TempDir())

@@ -25,6 +25,7 @@ type effect struct {
 // effect.
 func TestEveryOptionActs(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	all := effects()
 	for name, index := range trial.Leaves(reflect.TypeFor[strategy.Strategy]()) {
 		e, ok := all[name]

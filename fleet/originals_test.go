@@ -112,6 +112,7 @@ func TestOriginalsOnACluster(t *testing.T) {
 // TestOriginalWithoutServers runs the collective example as two workers, of which each prints its own losses.
 func TestOriginalWithoutServers(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	endpoints := strings.Join(porttest.Free(t, 2), ",")
 	outputs := make([][]byte, 2)
 	var all sync.WaitGroup

@@ -15,6 +15,7 @@ import (
 // ready and with one line in the log; where workers come the job goes on from its last checkpoint. Elsewhere they give up as before.
 func TestServersWaitBehindTheEnd(t *testing.T) {
 	// Serial: it sets variables of the environment.
+	trial.Slow(t)
 	done := &enduring{Job: trial.Jobs(t)["async"], epochs: 1, recovery: strategy.Recovery{Dir: t.TempDir(), Every: strategy.Duration(time.Hour)}}
 	done.works(t)
 	t.Setenv("HOSTNAME", "pd-master-0") // of an operator's pod, which is not started again

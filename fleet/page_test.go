@@ -72,6 +72,7 @@ func told(job ui.Job) (stats, curves []string) {
 // warnings of all; nothing is told before somebody looks, and nothing soon after nobody does.
 func TestAPageOfTheWholeJob(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for _, mode := range strategy.Modes() {
 		t.Run(string(mode), func(t *testing.T) {
 			t.Parallel()

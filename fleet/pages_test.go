@@ -19,6 +19,7 @@ import (
 // started again behind the second.
 func TestRecoverysProgram(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	fails := errors.New("the machine is gone")
 	for name, job := range trial.Jobs(t) {
 		if servers := job.Cluster.Servers > 0; servers && job.Strategy.Mode != strategy.ModeSync {

@@ -52,6 +52,7 @@ func (w stopwatch) Call(ctx context.Context, endpoint string, req [][]byte, read
 // gives an order to all at once.
 func TestPausesDontGrow(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for _, s := range trial.Some(t, []strategy.Strategy{strategy.Async(), strategy.HalfAsync()}) {
 		for _, servers := range []int{2, 8, 32} {
 			dir := t.TempDir()

@@ -100,6 +100,7 @@ func bytesOfStep(t *testing.T, s strategy.Strategy) float64 {
 // TestNarrowPayloadsShrinkSteps counts the bytes that a worker sends.
 func TestNarrowPayloadsShrinkSteps(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for _, mode := range []strategy.Mode{strategy.ModeSync, strategy.ModeAsync} {
 		whole := bytesOfStep(t, strategy.Strategy{Mode: mode})
 		if least := 4. * (bulkDense + bulkRows*bulkDim); whole < least || whole > 1.05*least {

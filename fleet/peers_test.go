@@ -149,6 +149,7 @@ func TestSkippedRowsShiftNobody(t *testing.T) {
 // TestMoreWorkersThanAByteCounts has 300 of them push, each a row of its own and all the same weights.
 func TestMoreWorkersThanAByteCounts(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	const workers = 300
 	fleettest.Run(t, 1, workers, trial.Counters(5, strategy.Async(), func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
 		c.IDs = []uint64{uint64(f.WorkerIndex())}

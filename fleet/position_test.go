@@ -262,6 +262,7 @@ func (j *counting) counts(t *testing.T) []float32 { return trial.Tensor[float32]
 // died. In geo none has counted more often, and less is missing than each worker changes between two exchanges.
 func TestEachSampleOnce(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	trial.EachSeed(t, 1, func(seed trial.Seed) {
 		for name, job := range trial.SomeOf(t, countedJobs(t)) {
 			for loop := range countingLoops {
@@ -358,6 +359,7 @@ func TestASecondLifeGoesOn(t *testing.T) {
 // trains none of it again: no sample counts twice, and at most that exchange, and what it had left, are missing.
 func TestAnExchangeThatCameHalfway(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for _, journal := range []bool{false, true} {
 		for _, server := range []string{"server-0:1", "server-1:1"} {
 			t.Run(fmt.Sprintf("%s, journal %t", server, journal), func(t *testing.T) {
@@ -401,6 +403,7 @@ func sumOf(all []float32) (sum float32) {
 // who are started again begin at the positions of the checkpoint, as the ones before did.
 func TestPositionsOfAJournalWithoutPushes(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	j := &counting{Job: trial.Jobs(t)["async"], loop: "by hand", latency: 700 * time.Millisecond, dies: []int{16, 0},
 		recovery: strategy.Recovery{Dir: t.TempDir(), Every: strategy.Duration(3 * time.Second)}}
 	for life := range 3 {
@@ -420,6 +423,7 @@ func TestPositionsOfAJournalWithoutPushes(t *testing.T) {
 // The epoch that was under way begins anew, and the log says so.
 func TestPositionsThatDontFit(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for name, c := range trial.SomeOf(t, map[string]struct {
 		before, after fleettest.Cluster
 		loop, says    string

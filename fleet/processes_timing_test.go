@@ -208,6 +208,7 @@ func (t *timing) print(out io.Writer) error {
 // TestTraffic keeps the programs of BenchmarkProcesses working.
 func TestTraffic(t *testing.T) {
 	// Serial: it sets variables of the environment.
+	trial.Slow(t)
 	t.Setenv(trafficVariable, `{"Mode":"async","IDs":8,"Height":100,"Dim":2,"Steps":3}`)
 	for _, program := range []string{"traffic", "naiveTraffic"} {
 		for role, out := range runProcesses(t, program, 1, 2) {

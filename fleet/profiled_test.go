@@ -27,6 +27,7 @@ import (
 // worker's the part of its step.
 func TestProfilesSayWhatFor(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	var enough atomic.Bool
 	trained := make(chan error, 1)
 	go func() {

@@ -108,6 +108,7 @@ func (r ratedRun) epochs(ctx context.Context, f *fleet.Fleet, o *trial.Toy, set 
 // as one process does, up to the rounding of its sums.
 func TestRateInRounds(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	alone := ratedRun{}.train(t, true)
 	if !bytes.Equal(alone, ratedRun{}.train(t, false)) {
 		t.Error("one process differs from itself under a schedule")
@@ -204,6 +205,7 @@ func rated(ctx context.Context, f *fleet.Fleet, c *trial.Counter, steps int, cou
 // set that waits for its round.
 func TestALoadBringsItsRate(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for _, mode := range []strategy.Mode{strategy.ModeSync, strategy.ModeSSP, strategy.ModeAsync, strategy.ModeHalfAsync} {
 		for _, between := range []int{0, 1} { // steps that the rate in between is trained with
 			t.Run(fmt.Sprintf("%s, %d steps", mode, between), func(t *testing.T) {
@@ -295,6 +297,7 @@ func TestWhoSetsTheRate(t *testing.T) {
 // never stopped, and one that takes some params begins with the rule's rate.
 func TestRateOutlivesTheJob(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for name, job := range trial.SomeOf(t, map[string]struct {
 		servers, workers, later int
 	}{"sync": {2, 2, 3}, "alone": {0, 1, 0}, "collective": {0, 2, 0}}) {

@@ -195,6 +195,7 @@ func seen(epoch int) []byte {
 // they were told, and come to the bits of a job that never ended where bits repeat.
 func TestAJobGoesOn(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for name, job := range trial.SomeOf(t, trial.Jobs(t)) {
 		t.Run(name, func(t *testing.T) {
 			never := (&enduring{Job: job, epochs: 4}).works(t)
@@ -231,6 +232,7 @@ func TestAJobGoesOn(t *testing.T) {
 // there are servers on others. It comes to the bits of a job that never ended where bits repeat.
 func TestAJobGoesOnFromADelta(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for name, job := range trial.SomeOf(t, trial.Jobs(t)) {
 		t.Run(name, func(t *testing.T) {
 			never := (&enduring{Job: job, epochs: 3}).works(t)
@@ -272,6 +274,7 @@ var errTerminated = errors.New("terminated")
 // before the job ends, long before one would be saved by itself, and the job goes on from that.
 func TestWhoIsAskedToEndSaves(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for name, job := range trial.SomeOf(t, trial.Jobs(t)) {
 		victims := [][]string{{"worker 0"}, {"worker 0", "worker 1"}}
 		if job.Cluster.Servers > 0 {
@@ -351,6 +354,7 @@ func names(t *testing.T, dir string) []string {
 // TestCheckpointsByThemselves: one each time, one at the end, and the last ones stay.
 func TestCheckpointsByThemselves(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for name, job := range trial.SomeOf(t, trial.Jobs(t)) {
 		t.Run(name, func(t *testing.T) {
 			for _, keep := range []int{0, 1, 9} {
@@ -372,6 +376,7 @@ func TestCheckpointsByThemselves(t *testing.T) {
 // TestTheNextWorkerSaves: worker 0 dies, and others go on; so do the checkpoints, to the last one, which has all that was trained.
 func TestTheNextWorkerSaves(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for name, job := range trial.SomeOf(t, trial.Jobs(t)) {
 		if job.Cluster.Servers == 0 {
 			continue // without all of its workers no such job goes on
@@ -407,6 +412,7 @@ func TestTheNextWorkerSaves(t *testing.T) {
 // TestALastSaveThatFails is tried again until there is a place for it, or the time is up: the call's context's, or the strategy's.
 func TestALastSaveThatFails(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for name, job := range trial.SomeOf(t, trial.Jobs(t)) {
 		for works, c := range trial.SomeOf(t, map[string]struct {
 			never       bool
@@ -456,6 +462,7 @@ func TestALastSaveThatFails(t *testing.T) {
 // begins anew.
 func TestATornCheckpointIsPassedOver(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for name, job := range trial.SomeOf(t, trial.Jobs(t)) {
 		t.Run(name, func(t *testing.T) {
 			j := &enduring{Job: job, epochs: 2, asks: true, recovery: strategy.Recovery{Dir: t.TempDir(), Keep: 9}}
@@ -494,6 +501,7 @@ func TestATornCheckpointIsPassedOver(t *testing.T) {
 // comes into sight between them. All begin from what server 0 has found, as soon as it is seen, or end with what to do.
 func TestServersBeginFromTheSame(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	job := trial.Jobs(t)["sync"]
 	never := (&enduring{Job: job, epochs: 3}).works(t)
 	for name, c := range trial.SomeOf(t, map[string]struct {
@@ -574,6 +582,7 @@ func flipBit(t *testing.T, dir string) {
 // TestRestoreIsForAFirstStart: what Restore names counts until there is a checkpoint.
 func TestRestoreIsForAFirstStart(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for name, job := range trial.SomeOf(t, trial.Jobs(t)) {
 		t.Run(name, func(t *testing.T) {
 			given := &enduring{Job: job, epochs: 1, recovery: strategy.Recovery{Dir: t.TempDir()}}
@@ -600,6 +609,7 @@ func TestRestoreIsForAFirstStart(t *testing.T) {
 // harms nothing; when the first has ended the other may.
 func TestTwoJobsInOneDirectory(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	series, place := t.TempDir(), t.TempDir()
 	first := &enduring{Job: trial.Job{Cluster: trial.Cluster(2, 2), Strategy: strategy.Sync()}, epochs: 2, asks: true,
 		recovery: strategy.Recovery{Dir: series}}

@@ -81,6 +81,7 @@ func simulated(t *testing.T, x trial.Training, c fleettest.Cluster) (weights []b
 // that were saved, rows that were trained since are gone, and whoever makes the next step makes it with them, though it had fetched its rows.
 func TestRunningServersLoad(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	saved, model := earlier(t)
 	for dir, rule := range map[string]optimizer.Rule{saved: optimizer.Adam{LR: 0.01}, model: optimizer.SGD{LR: 0.1}} {
 		alone := trial.Training{Strategy: strategy.Sync(), Rule: rule, Load: dir, After: func(ctx context.Context, _ *fleet.Fleet, o *trial.Toy) error {
@@ -110,6 +111,7 @@ func TestRunningServersLoad(t *testing.T) {
 // TestRunningServersLoadSome params: those are what was saved, and the others what they would have been.
 func TestRunningServersLoadSome(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	saved, model := earlier(t)
 	params := []string{"big", "emb"}
 	then, now := trial.Weights(t, model), simulated(t, trial.Training{Strategy: strategy.Sync(), Batch: dealt, From: 9, To: 13}, trial.Cluster(2, 2))
@@ -129,6 +131,7 @@ func TestRunningServersLoadSome(t *testing.T) {
 // one whose parts are damaged.
 func TestLoadsThatFail(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	dir := t.TempDir()
 	saved, _ := earlier(t)
 	other := filepath.Join(dir, "other")
@@ -176,6 +179,7 @@ func TestLoadsThatFail(t *testing.T) {
 // TestLoadsBesideTraining count: all weights and rows of both servers have the steps behind one cut, whenever worker 0 loads.
 func TestLoadsBesideTraining(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	saved := filepath.Join(t.TempDir(), "saved")
 	trial.Cluster(1, 1).Run(t, trial.Counters(5, strategy.Sync(), func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
 		return errors.Join(c.Train(ctx, 1000), f.SavePersistables(ctx, saved))
@@ -222,6 +226,7 @@ func TestLoadsBesideTraining(t *testing.T) {
 // that is saved behind it.
 func TestLoadsOutliveServers(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	saved := filepath.Join(t.TempDir(), "saved")
 	trial.Cluster(1, 1).Run(t, trial.Counters(5, strategy.Sync(), func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
 		return errors.Join(c.Train(ctx, 1000), f.SavePersistables(ctx, saved))
@@ -254,6 +259,7 @@ func TestLoadsOutliveServers(t *testing.T) {
 // TestACheckpointBehindALoadIsStillWanted by a server 0 that was killed between the two: the lowest worker saves one within a heartbeat.
 func TestACheckpointBehindALoadIsStillWanted(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	saved := filepath.Join(t.TempDir(), "saved")
 	trial.Cluster(1, 1).Run(t, trial.Counters(5, strategy.Sync(), func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
 		return errors.Join(c.Train(ctx, 1000), f.SavePersistables(ctx, saved))

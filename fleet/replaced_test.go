@@ -112,6 +112,7 @@ func (s *seat) Call(ctx context.Context, endpoint string, req [][]byte, read fun
 // the first ends by itself, saying why.
 func TestAServerIsReplaced(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for _, mode := range trial.Some(t, strategy.Modes()) {
 		trial.EachSeed(t, 4, func(seed trial.Seed) {
 			t.Run(fmt.Sprintf("%s/%d", mode, seed.N), func(t *testing.T) {

@@ -20,6 +20,7 @@ import (
 // all, on each server, and nothing of its first life once the second has joined. FLEET_SEEDS and FLEET_SEED as above.
 func TestWorkerRestarts(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	lost := 0
 	trial.EachSeed(t, 48, func(seed trial.Seed) {
 		for _, s := range []strategy.Strategy{{}, {MaxFrame: 4096}} {
@@ -36,6 +37,7 @@ func TestWorkerRestarts(t *testing.T) {
 // closed that round, and another, which lacks the dead one's, closes it without.
 func TestTheOthersGoOn(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	trial.EachSeed(t, 24, func(seed trial.Seed) {
 		for _, s := range []strategy.Strategy{strategy.Sync(), strategy.Async(), {Mode: strategy.ModeSync, MaxFrame: 4096}, trial.Measured} {
 			r := restart{strategy: trial.Patient(s), dies: int(seed.N % 3), forGood: true}

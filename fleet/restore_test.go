@@ -77,6 +77,7 @@ func everyone(dir string) func(*fleet.Fleet) string { return func(*fleet.Fleet) 
 // that wrote it or another, with all params or some, and with the statistics of batch norm.
 func TestRestore(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	from, model := mixedCheckpoint(t, optimizer.Adam{LR: 0.05})
 	want := trial.Values(t, model)
 	trial.Covers(t, reflect.TypeFor[fleet.RestoreOptions](), map[string]bool{"Params": true, "WeightsOnly": true})
@@ -128,6 +129,7 @@ func fresh(t *testing.T, values map[string]map[uint64][]float32, but []string) m
 // TestRestoredState: a checkpoint brings the rule's state and the count of updates; its weights alone bring neither.
 func TestRestoredState(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	from, _ := mixedCheckpoint(t, optimizer.Adam{LR: 0.05})
 	for name, cluster := range trial.Sizes() {
 		for _, weights := range []bool{false, true} {
@@ -170,6 +172,7 @@ func adamState(t *testing.T, dir string) bool {
 // TestRestoreIsTheSameEverywhere: a role that began from something else than the others is refused, whichever it is.
 func TestRestoreIsTheSameEverywhere(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	adam := optimizer.Adam{LR: 0.05}
 	from, model := mixedCheckpoint(t, adam)
 	other, _ := mixedCheckpoint(t, adam)

@@ -249,6 +249,7 @@ var errEnds = errors.New("it ends")
 // worker sends them again.
 func TestPiecesOutliveAServer(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for _, mode := range strategy.Modes() {
 		trial.EachSeed(t, 2, func(seed trial.Seed) {
 			t.Run(fmt.Sprintf("%s/%d", mode, seed.N), func(t *testing.T) {
@@ -349,6 +350,7 @@ func TestAJournalReachesBackToWhatIsWhole(t *testing.T) {
 // to that checkpoint: the push, which comes again, counts once, and so do those that follow.
 func TestWhatWasSeenComesBack(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for _, mode := range strategy.Modes() {
 		t.Run(string(mode), func(t *testing.T) {
 			s := unhurried(t, mode)

@@ -28,6 +28,7 @@ import (
 // TestRowsAreTheModels: going over rows brings what a saved model holds, in every kind of job, and so does the text.
 func TestRowsAreTheModels(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for name, c := range map[string]struct {
 		cluster fleettest.Cluster
 		mode    strategy.Mode

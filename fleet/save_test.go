@@ -20,6 +20,7 @@ import (
 // TestResumeEqualsNeverStopping saves with two servers and goes on with as many, fewer, more, or none.
 func TestResumeEqualsNeverStopping(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	half := t.TempDir()
 	want := trial.Training{Strategy: strategy.Sync(), To: 8}.Weights(t, trial.Cluster(2, 2))
 	trial.Training{Strategy: strategy.Sync(), To: 4, Save: half}.On(t, trial.Cluster(2, 2))

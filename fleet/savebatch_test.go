@@ -43,6 +43,7 @@ func showsIn(dir string) (shows float64, err error) {
 // are half of those before it and a whole number more, and with the last one all have been counted.
 func TestABatchIsOneCut(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	const workers, steps, days = 3, 60, 5
 	for _, servers := range []int{1, 3} {
 		dir := t.TempDir()
@@ -86,6 +87,7 @@ func TestABatchIsOneCut(t *testing.T) {
 // does it end where other calls do.
 func TestBatchesInEveryKindOfJob(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for _, size := range [][2]int{{0, 1}, {0, 2}, {2, 2}} {
 		t.Run(fmt.Sprintf("%d servers, %d workers", size[0], size[1]), func(t *testing.T) {
 			dir := t.TempDir()
@@ -140,6 +142,7 @@ func TestBatchesInEveryKindOfJob(t *testing.T) {
 // TestEverySaveOptionActs: each option has a case that shows what it does.
 func TestEverySaveOptionActs(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	base := fleet.SaveOptions{Mode: fleet.SaveBase}
 	delta := fleet.SaveOptions{Mode: fleet.SaveDelta}
 	with := func(o fleet.SaveOptions, set func(*fleet.SaveOptions)) fleet.SaveOptions { set(&o); return o }
@@ -216,6 +219,7 @@ func TestEverySaveOptionActs(t *testing.T) {
 // TestSaveModelRefuses: options that mean nothing or would do nothing, and what has nothing to follow.
 func TestSaveModelRefuses(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for name, k := range map[string]struct {
 		o    fleet.SaveOptions
 		s    strategy.Strategy

@@ -19,6 +19,7 @@ import (
 // steps.
 func TestSavesUnderFaults(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	const steps, workers = 6, 3
 	trial.EachSeed(t, 4, func(seed trial.Seed) { // each syncs several files
 		for mode, s := range map[string]strategy.Strategy{"sync": strategy.Sync(), "async": strategy.Async()} {

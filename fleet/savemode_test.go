@@ -134,6 +134,7 @@ func loaded(dir string, deltas ...string) (string, error) {
 // last one's, rows and predictions to the bits, in jobs of every kind, also when the job goes on from a checkpoint.
 func TestABaseAndItsDeltas(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for name, k := range trial.SomeOf(t, map[string]struct {
 		servers, workers int
 		strategy         strategy.Strategy
@@ -263,6 +264,7 @@ func (s *servingStory) compare(ctx context.Context, f *fleet.Fleet, c *clicking)
 // TestServingThresholds holds rows to PaddlePaddle's rules: score(show, click) = .1·(show − click) + click.
 func TestServingThresholds(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	fleettest.Cluster{Servers: 2, Workers: 1}.Run(t, func(ctx context.Context, f *fleet.Fleet) error {
 		c, dir := newClicking(), t.TempDir()
 		return c.play(ctx, f, strategy.Async(), "", func() error {
@@ -558,6 +560,7 @@ func TestAScorerTakesDeltas(t *testing.T) {
 // TestTheNextJobSavesDeltas: a job whose last checkpoint is of the step at which a base was saved goes on with deltas of that base.
 func TestTheNextJobSavesDeltas(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for _, size := range [][2]int{{0, 1}, {0, 2}, {2, 1}} {
 		s := strategy.Sync()
 		dir := t.TempDir()

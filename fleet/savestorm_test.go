@@ -26,6 +26,7 @@ import (
 // since they were last saved, and no others. A save that was broken off between two servers is followed by a base.
 func TestServingWhileServersComeBack(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	trial.EachSeed(t, 6, func(seed trial.Seed) {
 		t.Run(fmt.Sprint(seed.N), func(t *testing.T) {
 			s := journaled(strategy.Async(), t.TempDir(), strategy.JournalProcess)
@@ -178,6 +179,7 @@ func TestASaveThatEndsBetweenServers(t *testing.T) {
 // TestBatchesWhileServersComeBack: a period that a batch ends while servers are killed ends once on each, and the batch before it is whole.
 func TestBatchesWhileServersComeBack(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	const days = 12
 	trial.EachSeed(t, 5, func(seed trial.Seed) {
 		t.Run(fmt.Sprint(seed.N), func(t *testing.T) {

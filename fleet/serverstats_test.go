@@ -67,6 +67,7 @@ func (o *onlookers) look() {
 // checkpoint is made: every number of ServerStats moves that the mode has, and the waits say for whom they are.
 func TestServersShowHowTheirJobStands(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	all := slices.Collect(count.Keys(stats.Server{}))
 	all = slices.DeleteFunc(all, func(key string) bool {
 		switch key {

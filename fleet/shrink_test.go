@@ -138,6 +138,7 @@ func TestShrinkIsTheSameEverywhere(t *testing.T) {
 // TestDaysOutliveServers stops a job between two days and goes on with another number of servers.
 func TestDaysOutliveServers(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	whole := &months{days: someDays}
 	want := whole.training().Weights(t, trial.Cluster(2, 2))
 	half := t.TempDir()
@@ -156,6 +157,7 @@ func TestDaysOutliveServers(t *testing.T) {
 // TestDaysUnderFaults: messages are lost, repeated and late, and each day ends once, everywhere.
 func TestDaysUnderFaults(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	alone := &months{days: someDays[:4]}
 	want := alone.training().Weights(t, trial.Cluster(0, 0))
 	trial.EachSeed(t, 8, func(seed trial.Seed) {
@@ -241,6 +243,7 @@ func TestShrinkRefuses(t *testing.T) {
 // TestASaveBehindAShrink: what was saved at a step is saved again when rows were dropped since, though no step was made: they don't come back.
 func TestASaveBehindAShrink(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for name, c := range map[string]fleettest.Cluster{"alone": trial.Cluster(0, 0), "servers": trial.Cluster(2, 2), "collective": trial.Cluster(0, 2)} {
 		t.Run(name, func(t *testing.T) {
 			dir, counts := t.TempDir(), map[string]int{}

@@ -43,6 +43,7 @@ func areAll(ctx context.Context, m *trial.Pulled, want float32) error {
 // same barrier, and both have the mean of what each has computed.
 func TestABarrierThatIsGivenUpBringsItsStatistics(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for _, n := range []int{2, 40_000} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			d := apart(n)
@@ -81,6 +82,7 @@ func TestABarrierThatIsGivenUpBringsItsStatistics(t *testing.T) {
 // with the others at the next.
 func TestBarriersOfManyStatisticsAreRepeated(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	const n = 100_000 // more than a server keeps of a collective
 	d := apart(n)
 	var network transport.Transport

@@ -46,6 +46,7 @@ func (p *onPage) look() *ui.Job {
 // as fleetrun does, and on that of server 0. A disk that is full is a line of a log: TestPanel of fleetrun, TestAFullDiskOnAPage.
 func TestStuckJobsAreNamed(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	type work = func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error
 	for name, k := range map[string]struct {
 		strategy strategy.Strategy

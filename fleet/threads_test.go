@@ -23,6 +23,7 @@ import (
 // TestThreadsOfOneWorker trains with three threads a worker, whose batches are uneven, in every mode that has room for them.
 func TestThreadsOfOneWorker(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for _, m := range strategy.Modes() {
 		for servers := range 2 {
 			if servers > 0 && (m == strategy.ModeSync || m == strategy.ModeSSP) {
@@ -85,6 +86,7 @@ func TestThreadsBeginWithTheWeights(t *testing.T) {
 // waits for another that has ended, and the rests are pushed.
 func TestThreadsThatMerge(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for _, m := range []strategy.Mode{strategy.ModeAsync, strategy.ModeHalfAsync} {
 		for k := 2; k <= 5; k += 3 {
 			t.Run(fmt.Sprintf("%s, %d steps", m, k), func(t *testing.T) {

@@ -19,6 +19,7 @@ import (
 // log says which servers count its gradient. When nobody had closed the round, it counts nowhere, and there is nothing to tell.
 func TestTornRoundsAreTold(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for reached := range 3 {
 		for _, closes := range []bool{true, false} {
 			t.Run(fmt.Sprintf("server %d, closed %t", reached, closes), func(t *testing.T) {

@@ -155,6 +155,7 @@ func tornByDeath(t *testing.T, end func(context.Context, *fleet.Fleet) error) {
 // no save waits for the other's epoch to end.
 func TestASaveBesideAParkedWorker(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for seed := uint64(1); seed <= 6; seed++ {
 		dir := t.TempDir()
 		late := func(net transport.Transport) transport.Transport {
@@ -184,6 +185,7 @@ var numberOf = regexp.MustCompile(`"number":(\d+)`)
 // sync, where nobody goes far, also over a network that delays messages, and however many they are.
 func TestAllEndOnePeriod(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for _, mode := range []strategy.Mode{strategy.ModeSync, strategy.ModeAsync, strategy.ModeHalfAsync, strategy.ModeSSP, strategy.ModeGeo} {
 		onePeriod(t, strategy.Strategy{Mode: mode}, 3, 2, 0)
 	}
@@ -232,6 +234,7 @@ func periods(t *testing.T, s strategy.Strategy, servers, workers int, seed uint6
 // in the other's period, and whether or not a checkpoint in one place comes with it. Behind the same barrier all end one.
 func TestPeriodsByTurns(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	dir := t.TempDir()
 	for name, end := range map[string]func(context.Context, *fleet.Fleet) error{
 		"Shrink": func(ctx context.Context, f *fleet.Fleet) error {

@@ -11,6 +11,7 @@ import (
 // TestTrialsRepeat: two runs of a trial are the same, so that a difference between others is an option's.
 func TestTrialsRepeat(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for _, p := range trial.Places {
 		t.Run(p.Name, func(t *testing.T) {
 			x := trial.Trial{Place: p, Steps: trial.Steps}

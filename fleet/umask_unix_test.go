@@ -22,6 +22,7 @@ import (
 // owner's alone.
 func TestFilesAreAsOpenAsTheUmask(t *testing.T) {
 	// Serial: it sets the process's umask.
+	trial.Slow(t)
 	for _, mask := range []fs.FileMode{0o077, 0o027, 0o022, 0o002} {
 		defer syscall.Umask(syscall.Umask(int(mask)))
 		dir := t.TempDir()

@@ -55,6 +55,7 @@ func unread(err error, names []string) error {
 // can't be read does not begin: nothing is removed, and once the file can be read it comes back with all that was acknowledged.
 func TestAJournalThatCantBeRead(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	if runtime.GOOS == "windows" {
 		t.Skip("links need rights there")
 	}

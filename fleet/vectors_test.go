@@ -19,6 +19,7 @@ import (
 // size.
 func TestVectorsOfTheOriginal(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	sync := func(w strategy.Weighting) strategy.Strategy {
 		return strategy.Strategy{Mode: strategy.ModeSync, Weighting: w}
 	}

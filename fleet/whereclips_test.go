@@ -19,6 +19,7 @@ import (
 // own. The original clips on the worker in every mode, and has 0.925 in sync.
 func TestWhereClipsAct(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for _, c := range []struct {
 		servers int
 		s       strategy.Strategy

@@ -21,6 +21,7 @@ import (
 // the worker that it waits for within 30 s, and so does the error at the end of the wait.
 func TestWhoWaitsIsToldForWhom(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for name, k := range trial.SomeOf(t, map[string]struct {
 		s    strategy.Strategy
 		does func(context.Context, *fleet.Fleet, *trial.Counter) error
@@ -140,6 +141,7 @@ func TestExecutorsByTurnsAreTold(t *testing.T) {
 // evaluates by hand does, while others wait in a round, at a barrier, and for the whole gradient of a collective job's step.
 func TestAWorkerThatComputesIsWaitedFor(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	type kind struct {
 		servers int
 		s       strategy.Strategy

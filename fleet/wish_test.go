@@ -37,6 +37,7 @@ func (h *heard) Call(ctx context.Context, endpoint string, req [][]byte, read fu
 // vain.
 func TestAWishOutlivesServer0(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for _, before := range []bool{true, false} {
 		t.Run(fmt.Sprintf("with the request %t", before), func(t *testing.T) {
 			dir := t.TempDir()

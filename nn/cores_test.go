@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"testing"
+
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 // onCores has cells be divided however small they are, among so many cores, until the test ends.
@@ -64,6 +66,7 @@ func (p *plan) dividedCells() (all []*cell) {
 // TestCoresAgree: each op has the same bits in values and gradients, whatever the number of cores, where it is used twice and for
 // batches of several sizes.
 func TestCoresAgree(t *testing.T) {
+	law.Slow(t)
 	divided := map[string]bool{}
 	check := func(t *testing.T, c gradientCase) {
 		train := func(cores int) []float32 {
@@ -132,6 +135,7 @@ func sameBits(t *testing.T, who string, got, want []float32) {
 
 // TestCoresTrainModels: whole models have the same bits on several cores, what is dropped among them, and take no memory once they run.
 func TestCoresTrainModels(t *testing.T) {
+	law.Slow(t)
 	for name, model := range timedModels {
 		t.Run(name, func(t *testing.T) {
 			train := func(cores int) []float32 {
@@ -165,6 +169,7 @@ func TestCoresDrop(t *testing.T) {
 
 // TestCoresAllocateNothing: a step on several cores takes no memory, neither does one of another size that fits.
 func TestCoresAllocateNothing(t *testing.T) {
+	law.Slow(t)
 	countsAllocations(t)
 	loss, feed := timedModels["transformer"]()
 	loss.Bind(still{})

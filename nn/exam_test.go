@@ -13,6 +13,7 @@ import (
 
 // TestOpsSitTheExam: every op with a gradient sits the exam that a layer of one's own does, those of this run's share at all sizes.
 func TestOpsSitTheExam(t *testing.T) {
+	law.Slow(t)
 	all := nn.ExaminedOps()
 	sized := map[string]bool{}
 	for _, op := range law.Some(t, slices.DeleteFunc(slices.Clone(all), func(op nn.Examined) bool { return !op.Sized })) {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/internal/modelfiles"
 	"github.com/gofleet/gofleet/internal/overlay"
 )
@@ -126,6 +127,7 @@ func (f *follower) agrees(what string) {
 // rows of the trainer by their bits, those that were dropped too.
 func TestScorersFollow(t *testing.T) {
 	t.Parallel()
+	law.Slow(t)
 	for seed := range uint64(2) {
 		f := newFollower(t, seed)
 		for round := range 25 {

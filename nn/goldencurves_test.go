@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/optimizer"
 )
 
@@ -71,6 +72,7 @@ func wideDeepBatch(base uint32, k uint32, n int) batchOf {
 
 // TestGoldenCurves trains the nets of PaddlePaddle's curves by plain SGD.
 func TestGoldenCurves(t *testing.T) {
+	law.Slow(t)
 	var file struct {
 		Base   uint32
 		Curves []curve

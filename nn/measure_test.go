@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"gorgonia.org/tensor"
+
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 // scored are examples of a metric: scores, labels of their kind, and whole weights.
@@ -197,6 +199,7 @@ func measureCases(n, classes int) map[string]scored {
 // TestMeasures: each is its formula; examples of whole weights count as often as they would come without; what several
 // executors count adds up to the metric of all.
 func TestMeasures(t *testing.T) {
+	law.Slow(t)
 	for _, size := range [][2]int{{1, 2}, {3, 2}, {8, 5}, {40, 3}, {37, 37}} {
 		for name, c := range measureCases(size[0], size[1]) {
 			n := size[0]

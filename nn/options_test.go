@@ -18,6 +18,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/optimizer/local"
 )
@@ -120,6 +121,7 @@ var noOptions = []string{"Hit", "Sequence", "Model", "Value", "Scores", "TrainRe
 
 // TestEveryOptionActs: no exported field of what a user sets is without effect.
 func TestEveryOptionActs(t *testing.T) {
+	law.Slow(t)
 	acts := map[string]bool{}
 	for _, o := range options {
 		from, to := reflect.ValueOf(o.from), reflect.ValueOf(o.to)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/optimizer"
 )
 
@@ -29,6 +30,7 @@ var goldenRows = map[string]map[uint64][3]float32{
 // TestPythonKnowsInitialRows: rows that were never trained are what the Python of the package's doc says. Where there is a python3, it is asked
 // again.
 func TestPythonKnowsInitialRows(t *testing.T) {
+	law.Slow(t)
 	inits := map[string]optimizer.Initializer{
 		"constant": optimizer.Constant{Value: 0.1}, "uniform": optimizer.Uniform{Low: -0.1, High: 0.3}, "uniform by default": optimizer.Uniform{},
 		"normal": optimizer.Normal{Mean: 0.7, Std: 0.3}, "truncated": optimizer.TruncatedNormal{Std: 0.05},

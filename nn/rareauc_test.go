@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 // sortedAUC is the AUC of scores as they are: the twin of every histogram.
@@ -38,6 +40,7 @@ func sortedAUC(scores []float32, positive []bool) float64 {
 // TestAUCOfRareEvents: of 50 positive labels or more, AUC is that of the sorted scores to 1e-4, whatever the rate and however wide the
 // scores lie, counted by one executor or by two whose sums are added. The original's is far off where events are rare.
 func TestAUCOfRareEvents(t *testing.T) {
+	law.Slow(t)
 	worst := 0.0
 	for _, rate := range []float64{1e-4, 1e-3, 1e-2, 0.1, 0.5} {
 		for _, spread := range []float64{0.3, 1.5, 4} {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/optimizer"
 )
 
@@ -112,6 +113,7 @@ func TestCandidates(t *testing.T) {
 // TestSampledLossesFindTheDistribution: a table of scores trained by either loss, with candidates from an uneven sampler, becomes
 // the logarithm of how often each class was true; without the sampler's counts it would not.
 func TestSampledLossesFindTheDistribution(t *testing.T) {
+	law.Slow(t)
 	truth, noise := unigram(t, 1, 8, 4, 2, 1, 1), unigram(t, 1, 1, 1, 1, 3, 6)
 	losses := map[string]func(scores, expected, ids *Node) *Node{
 		"nce":             func(scores, expected, _ *Node) *Node { return NCE(scores, expected) },

@@ -3,12 +3,14 @@ package nn
 import (
 	"testing"
 
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/optimizer"
 )
 
 // TestEveryOpIsSaved saves the graph of every gradient case and loads it: the op comes back with its attributes and computes
 // the same. Together the cases have every op that a saved graph may contain.
 func TestEveryOpIsSaved(t *testing.T) {
+	law.Slow(t)
 	seen := map[string]bool{"input": true, "dropout": true, // tests of their own
 		"auc": true, "batch_auc": true, "accuracy": true, "batch_accuracy": true, "precision": true, "recall": true, "binary_accuracy": true,
 		"sliding_auc": true, "bucket_error": true, "mae": true, "mse": true, "rmse": true, "measure": true}

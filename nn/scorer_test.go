@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/gofleet/gofleet/dataset"
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/internal/modelfiles"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/google/go-cmp/cmp"
@@ -196,6 +197,7 @@ func TestScorersAgree(t *testing.T) {
 
 // TestReloadDropsNothing: while models are saved over each other and taken up, every call is answered, by one model or the other as a whole.
 func TestReloadDropsNothing(t *testing.T) {
+	law.Slow(t)
 	dirs := []string{t.TempDir(), t.TempDir()}
 	n := trainedToy(t, dirs[0], toyFormat())
 	other := newToy(8)

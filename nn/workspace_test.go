@@ -8,6 +8,8 @@ import (
 	"sync"
 	"testing"
 	"weak"
+
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 // together is a context at which so many calls meet before they compute.
@@ -33,6 +35,7 @@ func heapBytes() int {
 
 // TestScorersLetMemoryGo: what is kept behind many large batches is bounded, one of them is kept for the next, and nothing that a caller fed.
 func TestScorersLetMemoryGo(t *testing.T) {
+	law.Slow(t)
 	was := mostKept
 	mostKept = 8 << 20
 	t.Cleanup(func() { mostKept = was })

@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/optimizer/optimizertest"
 )
@@ -88,6 +89,7 @@ func ftrlTwin(l1, l2, power float64) twin {
 }
 
 func TestFormulas(t *testing.T) {
+	law.Slow(t)
 	tests := []struct {
 		rule optimizer.Rule
 		exam optimizertest.Exam

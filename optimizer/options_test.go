@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/optimizer/local"
 	"github.com/gofleet/gofleet/optimizer/lr"
@@ -117,6 +118,7 @@ func math2(n int64) float64 { return 2 / float64(n+2) }
 
 // TestEveryOptionActs: no exported field of what a user sets is without effect.
 func TestEveryOptionActs(t *testing.T) {
+	law.Slow(t)
 	acts := map[string]bool{}
 	for _, o := range options {
 		effect := o.effect

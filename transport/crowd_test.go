@@ -11,12 +11,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/transport"
 )
 
 // TestThousandConnections has a thousand calls at once, keeps their connections, and looks at what they hold while they are
 // idle; the server must answer as before, and close at once.
 func TestThousandConnections(t *testing.T) {
+	law.Slow(t)
 	const many = 1000
 	server, client := &transport.FastHTTP{}, &transport.FastHTTP{IdleConns: many}
 	l, err := server.Listen("127.0.0.1:0")

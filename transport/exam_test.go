@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/transport"
 	"github.com/gofleet/gofleet/transport/codec"
 	"github.com/gofleet/gofleet/transport/transporttest"
@@ -19,6 +20,7 @@ const testBound = 9 << 20
 
 // TestExam has every transport of the house sit the exam, bare and compressed.
 func TestExam(t *testing.T) {
+	law.Slow(t)
 	sockets := socketNames(t)
 	loopback := func() string { return "127.0.0.1:0" }
 	dir := certificates(t)

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/transport"
 )
 
@@ -156,6 +157,7 @@ func TestReadTokenOfTheEnvironment(t *testing.T) {
 // TestAReaderThatTakesNothing: a reader that asks for much and takes none of it is cut off within about a second, with what was kept for it,
 // while the job's requests go on.
 func TestAReaderThatTakesNothing(t *testing.T) {
+	law.Slow(t)
 	for name, secured := range map[string]bool{"plaintext": false, "tls": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/transport"
 )
 
@@ -211,6 +212,7 @@ func TestTrickle(t *testing.T) {
 
 // TestDecodedBytesAreBounded sends small messages that decode to large ones: what is decoded at once is bounded as well.
 func TestDecodedBytesAreBounded(t *testing.T) {
+	law.Slow(t)
 	synctest.Test(t, func(t *testing.T) {
 		net := &transport.Memory{MaxMessage: 10 * mb} // so the bound is 40 MB
 		z := transport.Compressed(net, byName(t, "s2"), 0).(metered)

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/transport"
 )
 
@@ -109,6 +110,7 @@ func TestLocalhostByName(t *testing.T) {
 // TestStrangers has clients and servers meet that do not trust each other. No request may reach the handler, whatever its
 // size, and the error must say that it was a refusal.
 func TestStrangers(t *testing.T) {
+	law.Slow(t)
 	ours, theirs := certificates(t), certificates(t)
 	clientOnly := t.TempDir()
 	copyFile(t, filepath.Join(ours, "ca.pem"), filepath.Join(clientOnly, "ca.pem"))

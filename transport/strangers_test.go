@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/transport"
 	"github.com/gofleet/gofleet/transport/codec/codectest"
 )
@@ -33,6 +34,7 @@ func ends(t *testing.T, what string, conn net.Conn) {
 
 // TestHalfBodies announces bodies of every size and sends a part: the connection ends after StallTimeout.
 func TestHalfBodies(t *testing.T) {
+	law.Slow(t)
 	endpoint, calls := start(t, &transport.FastHTTP{StallTimeout: 50 * time.Millisecond}, "127.0.0.1:0")
 	for _, n := range []int{10, 50_000, 100_000, mb, 2 * mb} {
 		for _, sent := range []int{0, 5, min(n-1, 20_000), n - 1} {
@@ -47,6 +49,7 @@ func TestHalfBodies(t *testing.T) {
 // TestAnnouncedBytesTakeNoRoom has strangers announce a megabyte each, many times what the server holds, and stop after 30 kB: others
 // are served meanwhile. There is room for two requests, since a client has its answer a moment before the server counts the first as done.
 func TestAnnouncedBytesTakeNoRoom(t *testing.T) {
+	law.Slow(t)
 	server := &transport.FastHTTP{MaxInFlight: 10 * mb}
 	endpoint, _ := start(t, server, "127.0.0.1:0")
 	for range 50 {
@@ -127,6 +130,7 @@ func TestStrangersMakePlace(t *testing.T) {
 
 // TestFirstRequestsAreBounded: strangers that begin requests and don't end them give way to each other, and to whoever comes.
 func TestFirstRequestsAreBounded(t *testing.T) {
+	law.Slow(t)
 	endpoint, calls := start(t, &transport.FastHTTP{Logger: quietLogger()}, "127.0.0.1:0")
 	begun := strings.Repeat("x", 10_000) // so much is read before a request is judged
 	closed := make(chan error, 1100)
@@ -149,6 +153,7 @@ func TestFirstRequestsAreBounded(t *testing.T) {
 
 // TestScreen: large requests are judged by how they begin, behind an envelope and by TLS too, before their bytes take room; small ones are not.
 func TestScreen(t *testing.T) {
+	law.Slow(t)
 	screen := func(first []byte) error {
 		if len(first) < 64 || !bytes.HasPrefix(first, []byte("friend")) {
 			return errors.New("who are you?")

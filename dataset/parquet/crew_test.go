@@ -15,6 +15,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"github.com/gofleet/gofleet/dataset"
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 type visit struct {
@@ -95,6 +96,7 @@ func sameRows(a, b *dataset.Table) bool {
 // TestRowsByMany: rows, their places and errors are the same, however many goroutines make them, of groups of any size, also of a group that
 // several share; what a varying column has in each row is seen by its Shard.
 func TestRowsByMany(t *testing.T) {
+	law.Slow(t)
 	const large = partRows + partRows/2
 	rows := visits(large)
 	whole := written(t, rows[:5000], 700)

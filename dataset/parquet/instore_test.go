@@ -9,10 +9,12 @@ import (
 
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/fleet/store/storetest"
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 // TestRequests: a file in a store takes a request for each megabyte that is read, and three more; columns that are not used take none.
 func TestRequests(t *testing.T) {
+	law.Slow(t)
 	type wide struct {
 		A, B, C, D, E, F, G, H float64
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gofleet/gofleet/examples/ctr_dnn/clicks"
 	"github.com/gofleet/gofleet/examples/internal/jobtest"
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/nn"
 )
 
@@ -19,6 +20,7 @@ func trained(t *testing.T, servers, workers int, args ...string) (auc float64, s
 
 // TestClicks trains on generated clicks, alone and in every mode on 2 servers and 2 workers.
 func TestClicks(t *testing.T) {
+	law.Slow(t)
 	check := func(name string, servers, workers int, args ...string) {
 		t.Run(name, func(t *testing.T) {
 			auc, said := trained(t, servers, workers, append(args, "-rows=45000", "-out=")...)
@@ -36,6 +38,7 @@ func TestClicks(t *testing.T) {
 
 // TestCriteoSlots trains on Criteo's sample, 80 rows, and the saved model has what it should.
 func TestCriteoSlots(t *testing.T) {
+	law.Slow(t)
 	dir := t.TempDir()
 	_, said := trained(t, 1, 2, "-data=../../dataset/testdata/criteo_sample_80.slots.txt", "-pool=sum", "-batch=8", "-out="+dir)
 	if !strings.Contains(said, "test AUC ") || strings.Contains(said, "no model") {
@@ -65,6 +68,7 @@ func TestBadFlags(t *testing.T) {
 
 // TestBestAUC: the chances of many rows have an AUC that does not depend on who trains.
 func TestBestAUC(t *testing.T) {
+	law.Slow(t)
 	best, err := bestAUC(clicks.Generate(1, 50_000))
 	if err != nil || math.Abs(best-0.807) > 0.01 {
 		t.Errorf("the best AUC is %.4f, error %v", best, err)

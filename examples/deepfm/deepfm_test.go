@@ -8,12 +8,14 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/gofleet/gofleet/examples/internal/jobtest"
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
 )
 
 // TestFlights trains on a part of the flights, alone and in every mode on 2 servers and 2 workers.
 func TestFlights(t *testing.T) {
+	law.Slow(t)
 	check := func(name string, servers, workers int, args ...string) {
 		t.Run(name, func(t *testing.T) {
 			res, said := jobtest.Run(t, servers, workers, program, append(args, "-rows=40000", "-width=32", "-out=")...)

@@ -5,10 +5,12 @@ import (
 	"testing"
 
 	"github.com/gofleet/gofleet/examples/internal/jobtest"
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 // TestClicks trains on generated clicks, alone and on 2 servers and 2 workers.
 func TestClicks(t *testing.T) {
+	law.Slow(t)
 	for _, k := range jobtest.Kinds(t, 128) {
 		t.Run(k.Name, func(t *testing.T) {
 			res, said := jobtest.Run(t, k.Servers, k.Workers, program, append(k.Args, "-rows=20000", "-epochs=3", "-lr=0.01", "-out=")...)

@@ -7,12 +7,14 @@ import (
 
 	"github.com/gofleet/gofleet/examples/internal/jobtest"
 	"github.com/gofleet/gofleet/fleet/train"
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 )
 
 // TestClusterLearnsAsOneProcessDoes trains ten epochs on 2 servers and 2 workers in every mode, and alone.
 func TestClusterLearnsAsOneProcessDoes(t *testing.T) {
+	law.Slow(t)
 	alone := accuracy(t, 0, 1, "sync")
 	if alone < 0.92 {
 		t.Errorf("one process reaches %.4f on the digits held back", alone)
@@ -37,6 +39,7 @@ func TestClusterLearnsAsOneProcessDoes(t *testing.T) {
 // TestCollectiveIsSync trains the same program without servers: what two workers learn among themselves is what they learn with
 // servers in sync mode.
 func TestCollectiveIsSync(t *testing.T) {
+	law.Slow(t)
 	among, with := accuracy(t, 0, 2, ""), accuracy(t, 2, 2, "sync")
 	if among != with || among < 0.92 {
 		t.Errorf("two workers without servers reach %.4f, with servers %.4f", among, with)

@@ -5,10 +5,12 @@ import (
 
 	"github.com/gofleet/gofleet/examples/internal/jobtest"
 	"github.com/gofleet/gofleet/examples/internal/retrievaltest"
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 // TestRecall trains on generated sequences, alone and on 2 servers and 2 workers.
 func TestRecall(t *testing.T) {
+	law.Slow(t)
 	for _, k := range jobtest.Kinds(t, 64) {
 		t.Run(k.Name, func(t *testing.T) {
 			_, said := jobtest.Run(t, k.Servers, k.Workers, program, append(k.Args, "-rows=4000", "-epochs=3", "-lr=0.005", "-dim=16", "-out=")...)

@@ -22,6 +22,7 @@ import (
 
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/optimizer/weights"
@@ -358,6 +359,7 @@ func TestItsEndIsLogged(t *testing.T) {
 
 // TestFilesOfRows: of a file the command writes what the model says of each row, and says how right that is.
 func TestFilesOfRows(t *testing.T) {
+	law.Slow(t)
 	dir := t.TempDir()
 	model, rows := filepath.Join(dir, "model"), filepath.Join(dir, "rows.csv")
 	scores := trained(t, model, 50)

@@ -5,10 +5,12 @@ import (
 
 	"github.com/gofleet/gofleet/examples/internal/jobtest"
 	"github.com/gofleet/gofleet/examples/text/comments"
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 // TestClasses trains alone and on 2 servers and 2 workers.
 func TestClasses(t *testing.T) {
+	law.Slow(t)
 	for _, k := range jobtest.Kinds(t, 32) {
 		t.Run(k.Name, func(t *testing.T) {
 			res, said := jobtest.Run(t, k.Servers, k.Workers, program, append(k.Args, "-epochs=2", "-dim=16", "-lr=0.01", "-out=")...)

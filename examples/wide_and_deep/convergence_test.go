@@ -83,6 +83,7 @@ func wholeContests() (all []contest) {
 // TestConvergence trains in every mode and holds the test AUC to that of one process that has seen as many samples in updates
 // of the same size, as a mean of three seeds: on a part of the flights, or with -convergence on all of them.
 func TestConvergence(t *testing.T) {
+	law.Slow(t)
 	what, rounds, out := "-rows=40000 -layers=64,32", law.Some(t, contests(2, 128)), io.Discard
 	if *wholeConvergence {
 		what, rounds, out = "", wholeContests(), t.Output()

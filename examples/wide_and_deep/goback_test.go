@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/internal/porttest"
 )
 
@@ -63,6 +64,7 @@ func startRole(t *testing.T, name string, endpoints []string, printed func(line 
 // processes does: within seconds every process ends with status 75 and says what happened; none goes on with weights that are half lost.
 func TestAKilledServerEndsTheJob(t *testing.T) {
 	t.Parallel()
+	law.Slow(t)
 	endpoints := porttest.Free(t, 2)
 	quiet, trains := func(string) {}, make(chan string, 1)
 	server := func(i int) *role {
@@ -108,6 +110,7 @@ const soon = 15 * time.Second
 // nowhere: within seconds all others have gone back, though none of them may be silent for long.
 func TestAKilledWorkerIsNoticed(t *testing.T) {
 	t.Parallel()
+	law.Slow(t)
 	endpoints, args := porttest.Free(t, 2), []string{"-mode=sync", "-goback=0", "-checkpoint=" + t.TempDir()}
 	quiet, trains := func(string) {}, make(chan struct{})
 	var once sync.Once

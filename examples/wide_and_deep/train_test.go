@@ -19,6 +19,7 @@ import (
 
 // TestFlights trains on a part of the flights, alone and on clusters, and uses the saved model.
 func TestFlights(t *testing.T) {
+	law.Slow(t)
 	type job struct {
 		name             string
 		servers, workers int
@@ -50,6 +51,7 @@ func TestFlights(t *testing.T) {
 
 // TestGoesOn: what one process has learned, a cluster goes on from.
 func TestGoesOn(t *testing.T) {
+	law.Slow(t)
 	dir := t.TempDir()
 	small := []string{"-rows=20000", "-layers=32", "-batch=128"}
 	alone := trained(t, 0, 1, append([]string{"-out=" + dir}, small...))

@@ -10,11 +10,13 @@ import (
 	"testing"
 
 	"github.com/gofleet/gofleet/examples/internal/jobtest"
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/optimizer/weights"
 )
 
 // TestWordsOfATopicAreNear trains alone and in every mode on 2 servers and 2 workers.
 func TestWordsOfATopicAreNear(t *testing.T) {
+	law.Slow(t)
 	check := func(name string, servers, workers int, args ...string) {
 		t.Run(name, func(t *testing.T) {
 			share, out := trained(t, servers, workers, append(args, "-sentences=5000", "-epochs=4", "-dim=16", "-out=")...)

@@ -57,6 +57,7 @@ var goPlaces = sync.OnceValues(func() (places map[string]string, err error) {
 // in role_test.go.
 func TestScripts(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	hangup := make(chan os.Signal, 1) // scripts send it: under nohup the processes that they start would ignore it
 	signal.Notify(hangup, syscall.SIGHUP)
 	t.Cleanup(func() { signal.Stop(hangup) })

@@ -17,6 +17,7 @@ import (
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/fleet/reader"
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
@@ -236,6 +237,7 @@ func TestAJobThatGoesBack(t *testing.T) {
 // again, and steps take as long as without them.
 func TestBeyondTheBound(t *testing.T) {
 	t.Parallel()
+	law.Slow(t)
 	var took [2]time.Duration
 	var rows, refused int64
 	for i, readers := range []int{0, 200} {
@@ -324,6 +326,7 @@ func TestReadRows(t *testing.T) {
 // time has them.
 func TestALargeRequestAmongSmallOnes(t *testing.T) {
 	t.Parallel()
+	law.Slow(t)
 	synctest.Test(t, func(t *testing.T) {
 		cluster, options := readable(1, 1)
 		options.Wait = 5 * time.Second

@@ -14,6 +14,7 @@ import (
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/fleet/reader"
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 	"github.com/gofleet/gofleet/transport"
@@ -54,6 +55,7 @@ func all(ctx context.Context, r *reader.Reader, name string, dim int) (rows map[
 // without.
 func TestModes(t *testing.T) {
 	t.Parallel()
+	law.Slow(t)
 	for _, mode := range strategy.Modes() {
 		t.Run(string(mode), func(t *testing.T) {
 			t.Parallel()
@@ -140,6 +142,7 @@ func same(ctx context.Context, f *fleet.Fleet, o reader.Options, name string, he
 // TestBits: three workers train the same bits in sync whether two readers read as fast as they are let or not.
 func TestBits(t *testing.T) {
 	t.Parallel()
+	law.Slow(t)
 	train := func(read bool) map[uint64][]float32 {
 		var end map[uint64][]float32
 		cluster, options := readable(2, 3)

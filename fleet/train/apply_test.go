@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/gofleet/gofleet/dataset"
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
 )
@@ -16,6 +17,7 @@ import (
 // TestSavedModelOnFiles: -eval says of the rows that training tested on what training said, and -predict writes a line for each row in its order.
 func TestSavedModelOnFiles(t *testing.T) {
 	t.Parallel()
+	law.Slow(t)
 	dir := t.TempDir()
 	rows := func(name, more string, n int) string {
 		text := "x,y," + more + "\n"

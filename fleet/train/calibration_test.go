@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/fleet/train"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
@@ -24,6 +25,7 @@ func still(dir string, epochs int) train.Job {
 // a job that was started again.
 func TestCalibrationIsOfAllWorkers(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	picture := func(dir string) []byte {
 		text, err := os.ReadFile(filepath.Join(dir, "calibration.svg"))
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/gofleet/gofleet/dataset"
+	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/fleet/train"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
@@ -85,6 +86,7 @@ func (l *looked) job() train.Job {
 // TestCheck looks at jobs that are right, and at jobs in which one thing is wrong: each is named, with its remedy.
 func TestCheck(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	none := func(_, _ *dataset.Dataset) *dataset.Dataset { return nil }
 	for name, c := range map[string]struct {
 		spoil func(*looked)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/fleet/train"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
@@ -179,6 +180,7 @@ func TestCurvesOfManySteps(t *testing.T) {
 // TestCurvesGoOn: a job that is started again draws the picture, to the last byte, of one that was not disturbed.
 func TestCurvesGoOn(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	dir, enough := t.TempDir(), errors.New("enough")
 	make := func(out string, h ...train.Hooks) train.Job {
 		j := job(train.Options{Mode: "sync", Epochs: 3, Batch: 2, Checkpoint: filepath.Join(dir, "checkpoints", out), Out: filepath.Join(dir, out)})

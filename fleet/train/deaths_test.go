@@ -358,6 +358,7 @@ func (d mortal) counts(t *testing.T, dir string) (all []float64) {
 // counted as often as there are epochs: exactly where workers go in step, but for those of a worker that the others go on without.
 func TestDeathsInTheLoop(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	trial.EachSeed(t, 24, func(seed trial.Seed) {
 		t.Run(fmt.Sprint(seed.N), func(t *testing.T) {
 			d, dir := drawMortal(seed.N), t.TempDir()

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/gofleet/gofleet/dataset"
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
 )
@@ -81,6 +82,7 @@ func fields(t *testing.T, said, first string) []string {
 // together; a field that says nothing is worth nothing, and one that stands in two columns is shuffled in both.
 func TestExamination(t *testing.T) {
 	t.Parallel()
+	law.Slow(t)
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		path := filepath.Join(dir, name)

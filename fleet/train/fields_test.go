@@ -12,6 +12,7 @@ import (
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/fleet/train"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
@@ -46,6 +47,7 @@ func effect(t *testing.T, change func(j *train.Job)) string {
 // here, and fails.
 func TestEveryFieldActs(t *testing.T) {
 	// Serial: it sets variables of the environment.
+	trial.Slow(t)
 	best := filepath.Join(t.TempDir(), "best")
 	hook := func(h train.Hooks) func(*train.Job) { return func(j *train.Job) { j.Hooks = []train.Hooks{h} } }
 	mae := func(j *train.Job) *nn.Node { return j.Metrics[1] }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/gofleet/gofleet/dataset"
+	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/fleet/train"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
@@ -33,6 +34,7 @@ func coins(t *testing.T, n int) (file string, format dataset.CSV) {
 // many rows were taken and whichever are held out.
 func TestTestRowsAreNotTrainedOn(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	const rows = 2000
 	file, format := coins(t, rows)
 	for _, c := range []struct {

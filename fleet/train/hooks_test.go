@@ -17,6 +17,7 @@ import (
 
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/fleet/train"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
@@ -53,6 +54,7 @@ func recorded(to *[]string, worker int) train.Hooks {
 // TestHooksAreCalled: each in its place, the same in every kind of job, and an error of one ends it.
 func TestHooksAreCalled(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	want := "begin, epoch 0, step 1, step 2, evaluated 160 false, step 3, ended, epoch 1, step 1, step 2, evaluated 400 false, step 3, ended, saved out, end"
 	for _, size := range [][2]int{{0, 1}, {1, 2}, {0, 2}} {
 		var calls []string
@@ -100,6 +102,7 @@ func TestHooksAreCalled(t *testing.T) {
 // TestEarlyStopping: the job ends on all workers when the loss on the test rows has not become better, and its model is saved.
 func TestEarlyStopping(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for _, size := range [][2]int{{0, 1}, {2, 2}, {0, 2}} {
 		dir := t.TempDir()
 		results, said := play(t, size[0], size[1], func() train.Job {
@@ -420,6 +423,7 @@ func TestStoppedBeforeTheFirstStep(t *testing.T) {
 // TestOneOfManyStops: a worker that stops the job alone ends it for all, whenever the others evaluate.
 func TestOneOfManyStops(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for _, servers := range []int{0, 1} {
 		for _, every := range []int{0, 1, 3, 100} {
 			for _, at := range []int{1, 3, 4, 9} {
@@ -448,6 +452,7 @@ func TestOneOfManyStops(t *testing.T) {
 // evaluation, and keeps that model.
 func TestTheBestOutlivesALongHistory(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	dir, best := t.TempDir(), filepath.Join(t.TempDir(), "best")
 	epochs := func(n int) ([]train.Result, string) {
 		results, _ := play(t, 0, 1, func() train.Job {

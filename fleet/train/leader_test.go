@@ -12,6 +12,7 @@ import (
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/fleet/train"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
@@ -22,6 +23,7 @@ import (
 // TestHooksOutliveAWorker: whichever worker dies, the rate goes on falling, the best model is saved, and the history is written.
 func TestHooksOutliveAWorker(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for _, mode := range strategy.Modes() {
 		for dies := range 2 {
 			s, err := strategy.Named(string(mode))

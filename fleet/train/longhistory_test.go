@@ -147,6 +147,7 @@ func mustLoss(t *testing.T, dir string) float64 {
 // TestAnEarlierVersionsHistory: what can't be known from it is told.
 func TestAnEarlierVersionsHistory(t *testing.T) {
 	// Serial: it takes over the process's log.
+	trial.Slow(t)
 	dir := t.TempDir()
 	many(t, [2]int{0, 1}, 3, "", filepath.Join(dir, "old"), filepath.Join(dir, "best"))
 	said := logged(t, func() { many(t, [2]int{0, 1}, 4, "", filepath.Join(dir, "old"), filepath.Join(dir, "best")) })
@@ -159,6 +160,7 @@ func TestAnEarlierVersionsHistory(t *testing.T) {
 // kind of job, whoever evaluates when, and says so; the same command, and more epochs, go on with both.
 func TestTheModelIsTheBest(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	kinds := []struct {
 		mode             string
 		servers, workers int
@@ -213,6 +215,7 @@ func TestTheModelIsTheBest(t *testing.T) {
 // TestTheBestModelIsWhatWasMeasured: others don't train on while it is saved.
 func TestTheBestModelIsWhatWasMeasured(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for _, mode := range trial.Some(t, strategy.Modes()) {
 		for _, threads := range []int{1, 2} {
 			if threads > 1 && (mode == "sync" || mode == "ssp") {
@@ -242,6 +245,7 @@ func TestTheBestModelIsWhatWasMeasured(t *testing.T) {
 // TestTheRateOfALoadedJob: a job that begins from a checkpoint whose rate had fallen says so, and lowers it from there.
 func TestTheRateOfALoadedJob(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for _, size := range [][2]int{{0, 1}, {1, 2}, {0, 2}} {
 		out := filepath.Join(t.TempDir(), "out")
 		run := func(load string, epochs int) (said string, factors []float64) {

@@ -18,6 +18,7 @@ import (
 // padding, in every kind of job, also where they are a whole batch; what is saved scores a row of them alone.
 func TestBatchesWithoutIDs(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for name, kind := range trial.Jobs(t) {
 		t.Run(name, func(t *testing.T) {
 			history := func(none string) []train.Evaluation {

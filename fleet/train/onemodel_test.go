@@ -18,6 +18,7 @@ import (
 // leaves.
 func TestOneModelAtAnEpochsEnd(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	type size struct{ servers, workers int }
 	for _, c := range trial.Some(t, []size{{0, 1}, {0, 2}, {1, 2}, {2, 3}}) {
 		modes := strategy.Modes()

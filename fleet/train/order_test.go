@@ -19,6 +19,7 @@ import (
 // checkpoint counts them in. Between epochs, where all is as it was, and where the checkpoint doesn't know, it says nothing.
 func TestAnotherOrder(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	const none, middle, earlier = "none", "middle", "earlier"
 	for name, c := range trial.SomeOf(t, map[string]struct {
 		seed  uint64

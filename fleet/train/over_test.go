@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/fleet/train"
 	"github.com/gofleet/gofleet/rolemaker"
 	"github.com/gofleet/gofleet/strategy"
@@ -43,6 +44,7 @@ func (a again) String() string {
 // waits as at a start.
 func TestRolesBehindTheEndOfTheirJob(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	const soon, start, slow = 31 * time.Second, startOver, startOver + 10*time.Second
 	worker := func(i int, after time.Duration, want error, least, most time.Duration) again {
 		return again{false, i, after, 1, want, least, most}

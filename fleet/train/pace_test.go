@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/gofleet/gofleet/dataset"
+	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/fleet/train"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
@@ -50,6 +51,7 @@ func table(t *testing.T, file string) (header string, columns map[string][]float
 // the rate of all workers, the learning rate and the gradients' norm, and so do its lines of JSON.
 func TestPaceInHistory(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for name, c := range map[string]struct {
 		size    [2]int
 		options train.Options
@@ -150,6 +152,7 @@ func TestGradientNorm(t *testing.T) {
 // so they stay where the file is gone.
 func TestHistoryWithoutPaces(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for _, gone := range []bool{false, true} {
 		dir := t.TempDir()
 		file := filepath.Join(dir, "out", "history.csv")

@@ -168,6 +168,7 @@ func TestAPageOfProcesses(t *testing.T) {
 // its checkpoints on its curves.
 func TestAPageAlone(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	dir := t.TempDir()
 	_, out := begin(t, dir, []string{"-checkpoint=" + filepath.Join(dir, "ck")}, "FLEET_UI=:0", "FLEET_UI_TOKEN=")
 	shown := regexp.MustCompile(`the job is shown at (http://127\.0\.0\.1:\d+)/\?token=(\S+)`)

@@ -15,6 +15,7 @@ import (
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/fleet/train"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
@@ -61,6 +62,7 @@ func started(ctx context.Context, f *fleet.Fleet, loss *nn.Node) (worker bool, e
 // TestPredictPassesOverBadLines: predictions come in the rows' order, one for each, wherever lines are bad and however many workers there are.
 func TestPredictPassesOverBadLines(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for name, bad := range map[string][]int{"none": nil, "the first": {0}, "the last": {10}, "three": {2, 5, 6}, "a run": {4, 5, 6, 7}} {
 		file, want := numbered(t, 11, bad...)
 		for _, servers := range []int{0, 1} {

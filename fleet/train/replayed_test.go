@@ -49,6 +49,7 @@ func (d drawn) replay(history []train.Evaluation) replayed {
 // and its rate, its end and its best model are what all of its evaluations say.
 func TestHooksFollowTheHistory(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	play := func(t *testing.T, d drawn, servers int, dir string, stops bool) (got lasting) {
 		// servers wait for workers that are gone
 		synctest.Test(t, func(t *testing.T) { got = d.play(t, servers, dir, stops) })

@@ -91,6 +91,7 @@ func TestAJobGoesOn(t *testing.T) {
 // mode sync measures the same, also where it was ended between a step and the evaluation behind it.
 func TestEvaluationsGoOn(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for _, size := range trial.Some(t, [][2]int{{0, 1}, {1, 2}, {0, 2}}) {
 		make := func(dir string, h train.Hooks) func() train.Job {
 			return func() train.Job {
@@ -204,6 +205,7 @@ func TestTheLoopIsTheOneByHand(t *testing.T) {
 // TestGoesOnFromACheckpoint: what a cluster has saved, another of any size goes on from, as do workers without servers and a process alone.
 func TestGoesOnFromACheckpoint(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	dir := t.TempDir()
 	first, _ := play(t, 2, 2, func() train.Job { return job(train.Options{Mode: "sync", Epochs: 3, Out: dir}) })
 	want := first[0].Last.Values[train.EvalLoss]
@@ -261,6 +263,7 @@ func TestNaNRows(t *testing.T) {
 // TestThreads share a worker's rows, and learn what one does.
 func TestThreads(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for _, size := range [][2]int{{0, 1}, {2, 2}} {
 		results, _ := play(t, size[0], size[1], func() train.Job {
 			return job(train.Options{Mode: "async", Epochs: 3, Batch: 8, Threads: 3, EvalEvery: 7})
@@ -323,6 +326,7 @@ func TestEvaluateIsOfAllWorkers(t *testing.T) {
 // TestPredict: the lines are those of one process, in the rows' order, whoever computed them.
 func TestPredict(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	predict := func(servers, workers, rows int) string {
 		var out bytes.Buffer
 		fleettest.Run(t, servers, workers, func(ctx context.Context, f *fleet.Fleet) error {

@@ -19,6 +19,7 @@ import (
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/checkpoints"
 	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/fleet/train"
 	"github.com/gofleet/gofleet/internal/porttest"
 	"github.com/gofleet/gofleet/nn"
@@ -28,6 +29,7 @@ import (
 // is a warning, and the job ends with an error if its last checkpoint fails too.
 func TestCheckpointsThatCantBeWritten(t *testing.T) {
 	// Serial: it takes over the process's log.
+	trial.Slow(t)
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -84,6 +86,7 @@ func TestCheckpointsThatCantBeWritten(t *testing.T) {
 // is saved nowhere. It is never 0.
 func TestSignalsAreStatuses(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	place := porttest.Kept(t, 1)[0]
 	job := []string{"FLEET_SERVERS=" + place, "FLEET_WORKERS=1"}
 	server, worker := append(job, "FLEET_ROLE=server", "FLEET_INDEX=0"), append(job, "FLEET_ROLE=worker", "FLEET_INDEX=0")
@@ -143,6 +146,7 @@ func TestSignalsAreStatuses(t *testing.T) {
 // wait for it until StartTimeout, and end with the status by which all roles are started again.
 func TestWhatWaitsInVainIsStartedAgain(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	place, dir := porttest.Kept(t, 1)[0], t.TempDir()
 	var said [3]bytes.Buffer
 	var all []*exec.Cmd
@@ -183,6 +187,7 @@ func TestWhatWaitsInVainIsStartedAgain(t *testing.T) {
 // well, and says so. With more epochs to train, or another directory, it has failed.
 func TestAWorkerBehindTheEndOfItsJob(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	place, dir := porttest.Kept(t, 1)[0], t.TempDir() // where nobody listens behind the end
 	play := func(role string, said *bytes.Buffer, args ...string) *exec.Cmd {
 		cmd := exec.Command(os.Args[0], append([]string{"-mode=async", "-epochs=1"}, args...)...)

@@ -173,6 +173,7 @@ func (l *ledger) lives(ctx context.Context, f *fleet.Fleet) error {
 // counts as often as the epochs say, but for what was on its way when the worker was killed.
 func TestEachSampleCounts(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for _, mode := range []strategy.Mode{strategy.ModeAsync, strategy.ModeHalfAsync, strategy.ModeGeo} {
 		for name, l := range trial.SomeOf(t, map[string]*ledger{
 			"comes back in the same epoch":  {away: 2 * time.Second},
@@ -250,6 +251,7 @@ func (l *ledger) check(t *testing.T) {
 // TestWhatIsShort: where nobody can train what a worker had left, a job that has ended says how many samples that are.
 func TestWhatIsShort(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for _, mode := range []strategy.Mode{strategy.ModeSync, strategy.ModeAsync} {
 		for _, recovers := range []bool{true, false} {
 			l := &ledger{strategy: strategy.Strategy{Mode: mode, WorkerTimeout: strategy.Duration(5 * time.Second)}}
@@ -285,6 +287,7 @@ func TestWhatIsShort(t *testing.T) {
 // to join the job's next run.
 func TestAFailedJobLeavesNoLives(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	l := &ledger{anew: true, strategy: strategy.Strategy{Mode: strategy.ModeAsync, WorkerTimeout: strategy.Duration(5 * time.Second)}}
 	synctest.Test(t, func(t *testing.T) {
 		l.network = transport.NewMemory()

@@ -65,6 +65,7 @@ func kindsOfJobs(t *testing.T, f func(mode string, servers int)) {
 // in the middle of one.
 func TestEachWorkerHasItsOwnRows(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	const epochs = 3
 	shares := []int{30, 9, 13}
 	kindsOfJobs(t, func(mode string, servers int) {

@@ -23,6 +23,7 @@ import (
 // that are counted.
 func TestEvaluationsOfUnknownShares(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for _, rows := range trial.Some(t, []int{3, 89, 101, 120}) {
 		for _, every := range []int{1, 3, 5} {
 			histories := map[bool][]train.Evaluation{}
@@ -49,6 +50,7 @@ func TestEvaluationsOfUnknownShares(t *testing.T) {
 // TestAnotherBatch: a job that goes on in the middle of an epoch with another size of batches counts each row once.
 func TestAnotherBatch(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	enough := errors.New("enough")
 	for _, size := range [][2]int{{0, 1}, {1, 1}, {1, 2}, {0, 2}} {
 		for _, unknown := range []bool{false, true} {

@@ -18,6 +18,7 @@ import (
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/fleet/train"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
@@ -170,6 +171,7 @@ func rowed(o train.Options) train.Job {
 // again goes on behind its checkpoint, with no point twice, and has histograms, the graph, and rows for the projector.
 func TestTensorBoard(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for name, c := range map[string]struct {
 		size    [2]int
 		options train.Options

@@ -15,6 +15,7 @@ import (
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/fleet/train"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
@@ -130,6 +131,7 @@ func slicesOf(n int) []train.Result { return make([]train.Result, n) }
 // checkpoint, a model and its history.
 func TestAWholeJob(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	type size struct{ servers, workers int }
 	for _, c := range []size{{0, 1}, {2, 2}, {0, 3}, {1, 3}} {
 		modes := strategy.Modes()

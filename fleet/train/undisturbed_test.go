@@ -155,6 +155,7 @@ func (d drawn) play(t *testing.T, servers int, dir string, stops bool) (got last
 // the models of one that was not disturbed, whatever its checkpoints have room for.
 func TestHooksAsUndisturbed(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	seeds, falls, stops := 0, 0, 0
 	trial.EachSeed(t, 8, func(seed trial.Seed) {
 		seeds++
@@ -185,6 +186,7 @@ func TestHooksAsUndisturbed(t *testing.T) {
 // ahead there, as one that was not disturbed does.
 func TestStoppedBehindItsEnd(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	for _, servers := range []int{0, 1} {
 		for _, workers := range []int{1, 2} {
 			d := drawn{Mode: "sync", Servers: servers, Workers: workers, Again: servers, Rows: 80, Batch: 5, Every: 2, Epochs: 3, Patience: 2,

@@ -9,6 +9,7 @@ import (
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/fleet/train"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
@@ -47,6 +48,7 @@ func TestWeightedLossesOfManyBatches(t *testing.T) {
 // the same loss on them in training and in an evaluation, in every kind of job and with threads.
 func TestTrainLossOfAWeightedMean(t *testing.T) {
 	t.Parallel()
+	trial.Slow(t)
 	const rows = 60
 	x, w := make([]float32, rows), make([]float32, rows)
 	for i := range x {

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/gofleet/gofleet/internal/files"
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/optimizer"
 )
@@ -143,6 +144,7 @@ func (c *chained) taken(t *testing.T, dir string, servers int) (all []string, er
 // of servers, of rows and ids that wait, under every kind of rule, behind saves that failed and days that ended; and everything that
 // stays can be loaded.
 func TestChainsAreWhole(t *testing.T) {
+	law.Slow(t)
 	rules := map[string]optimizer.Rule{"SGD": optimizer.SGD{LR: 0.1}, "Adam": optimizer.Adam{LR: 0.1}, "dense Adam": optimizer.Adam{LR: 0.1, Dense: true}}
 	for name, rule := range rules {
 		t.Run(name, func(t *testing.T) {
@@ -262,6 +264,7 @@ func TestWholeOnesFollowFailures(t *testing.T) {
 
 // TestTornLinks: without one that it is based on, or with another in its place, a checkpoint counts no more, and neither do those behind it.
 func TestTornLinks(t *testing.T) {
+	law.Slow(t)
 	spoil := map[string]func(t *testing.T, dir string){
 		"no manifest.json": func(t *testing.T, dir string) { check(t, os.Remove(filepath.Join(dir, manifestName))) },
 		"is not in":        func(t *testing.T, dir string) { check(t, os.Remove(filepath.Join(dir, listed(t, dir)[1]))) },
@@ -309,6 +312,7 @@ func TestTornLinks(t *testing.T) {
 
 // TestPinnedChainsStay: the last one, and one that was pinned, with all that they are based on, and no others.
 func TestPinnedChainsStay(t *testing.T) {
+	law.Slow(t)
 	r := rand.New(rand.NewPCG(1, 5))
 	c := newChained(t, t.TempDir(), optimizer.SGD{LR: 0.1}, 1)
 	c.Keep = 1
@@ -395,6 +399,7 @@ func TestUnreadableLinksKeepTheirBases(t *testing.T) {
 // TestEveryCrashOfAChain stops a job at every operation of a whole checkpoint, of two that are based on it one behind the other, of which the
 // last stays, and of the next whole one: the newest that was acknowledged is found, and has what it had.
 func TestEveryCrashOfAChain(t *testing.T) {
+	law.Slow(t)
 	rec := remember(t)
 	r := rand.New(rand.NewPCG(1, 7))
 	c := newChained(t, rec.root, optimizer.SGD{LR: 0.1}, 1, "free")

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/gofleet/gofleet/internal/files"
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 // quick is a disk that no test waits for.
@@ -278,6 +279,7 @@ func commit(t *testing.T, dir string, step int64) {
 // process or the machine loses, the newest that was acknowledged is found and loads, every other is whole or said to be torn, and what
 // was pinned is whole.
 func TestEveryCrashOfASeries(t *testing.T) {
+	law.Slow(t)
 	r := remember(t)
 	s, said := newSeries(r.root, 1)
 	defer s.Release()
@@ -335,6 +337,7 @@ func checkSeries(t *testing.T, dir string, acked int64, found map[int64]int) {
 // TestEveryCrashOfASave stops a job at every operation of three saves into one directory: it holds the old checkpoint or the new one, whole,
 // from the first that was acknowledged on.
 func TestEveryCrashOfASave(t *testing.T) {
+	law.Slow(t)
 	r := remember(t)
 	dir := filepath.Join(r.root, "model")
 	acked := map[int]int64{}
@@ -469,6 +472,7 @@ func discard(dir string, m Manifest) (err error) {
 // TestDisksThatFail has every operation of a checkpoint fail, once and from then on, for every reason: the ones before stay, the error names
 // the file and the cause, and on a disk that works again the next is made and nothing is left of those that failed.
 func TestDisksThatFail(t *testing.T) {
+	law.Slow(t)
 	full, readOnly, broken := errors.New("no space left on device"), errors.New("read-only file system"), errors.New("input/output error")
 	kinds := map[string]int{}
 	defer func() { disk = files.OS{} }()

@@ -16,11 +16,13 @@ import (
 	"github.com/gofleet/gofleet/fleet/store"
 	"github.com/gofleet/gofleet/fleet/store/storetest"
 	"github.com/gofleet/gofleet/internal/files"
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 // TestEveryCrashOfASeriesInAStore is TestEveryCrashOfASeries where each put and each removal is one operation: behind any of them the newest
 // checkpoint that was acknowledged is found and loads, and what was pinned is whole.
 func TestEveryCrashOfASeriesInAStore(t *testing.T) {
+	law.Slow(t)
 	m := storetest.NewMemory()
 	s, said := newSeries(storetest.Mount(t, m)+"/job", 1)
 	defer s.Release()
@@ -86,6 +88,7 @@ func TestEveryCrashOfASaveInAStore(t *testing.T) {
 // the checkpoints before stay, the error names the store, and with a store that works again the next is made, and nothing is left of those
 // that failed.
 func TestStoresThatFail(t *testing.T) {
+	law.Slow(t)
 	broken := errors.New("503 Slow Down")
 	kinds := map[string]int{}
 	for what, fault := range map[string]storetest.Fault{

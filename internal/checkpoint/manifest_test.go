@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/google/go-cmp/cmp"
@@ -17,6 +18,7 @@ import (
 
 // TestManifestWithAFlippedBit: what is damaged is refused, or says the same as before (a space more, a name in capitals).
 func TestManifestWithAFlippedBit(t *testing.T) {
+	law.Slow(t)
 	dir := t.TempDir()
 	save(t, dir, "a", trained(t, 2))
 	want, err := Read(dir)

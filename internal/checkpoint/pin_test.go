@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"testing"
+
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 // TestPinnedCheckpointsStay beside the last ones, until they are unpinned; what is not whole can't be pinned.
@@ -45,6 +47,7 @@ func TestPinnedCheckpointsStay(t *testing.T) {
 
 // TestPinOrRemove pins a checkpoint while it is removed, many times: either it is whole afterwards, or Pin has said that it is gone.
 func TestPinOrRemove(t *testing.T) {
+	law.Slow(t)
 	root := t.TempDir()
 	fill(t, filepath.Join(root, "x"))
 	pinned := 0

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gofleet/gofleet/internal/backend"
 	"github.com/gofleet/gofleet/internal/checkpoint"
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/strategy"
 )
@@ -105,6 +106,7 @@ func TestASaveThatPanics(t *testing.T) {
 
 // TestASaveBehindAnotherCut waits no longer for that than for any worker, and says so.
 func TestASaveBehindAnotherCut(t *testing.T) {
+	law.Slow(t)
 	s := strategy.HalfAsync()
 	s.Recovery.Dir = t.TempDir()
 	synctest.Test(t, func(t *testing.T) {

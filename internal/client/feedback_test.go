@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 
 	"github.com/gofleet/gofleet/internal/kernels"
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
@@ -63,6 +64,7 @@ func plain(j *job) *tap { return &tap{Transport: j.net} }
 // TestWhatRoundingTakesComesLater trains many steps of one gradient. The weights are the sum of all gradients up to one
 // rounding; that they would not be if what rounding takes were dropped is shown beside it.
 func TestWhatRoundingTakesComesLater(t *testing.T) {
+	law.Slow(t)
 	for _, mode := range strategy.Modes() {
 		if mode == strategy.ModeGeo {
 			continue // exchanges differences of weights, as they are
@@ -103,6 +105,7 @@ func takenFrom(p strategy.Payload, row [2]float32) float32 {
 // TestRetriesOweNothing loses every third request or its answer: the weights are those of a network that loses none, bit for
 // bit, since a frame is narrowed once.
 func TestRetriesOweNothing(t *testing.T) {
+	law.Slow(t)
 	lossy := func(j *job) *tap {
 		var n atomic.Int64
 		lose := func(string, wire.Header) error {

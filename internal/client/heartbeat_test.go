@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/strategy"
 	"github.com/gofleet/gofleet/transport"
@@ -51,6 +52,7 @@ func (b *beats) since() map[string]int {
 // TestIdleWorkerStaysAlive does nothing for an hour of its bubble, then trains: heartbeats kept it in the job. They go to
 // every server at the strategy's pace and end with the worker.
 func TestIdleWorkerStaysAlive(t *testing.T) {
+	law.Slow(t)
 	synctest.Test(t, func(t *testing.T) {
 		j := newJob(t, 2, 1, strategy.Sync())
 		j.serve(0, 1)

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/gofleet/gofleet/internal/collective"
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/internal/progress"
 	"github.com/gofleet/gofleet/transport"
 	"github.com/gofleet/gofleet/transport/transporttest"
@@ -70,6 +71,7 @@ func same(t *testing.T, what string, want, got [][]float32) {
 }
 
 func TestAllReduceIsAFoldInTheOrderOfRanks(t *testing.T) {
+	law.Slow(t)
 	for name, network := range networks() {
 		for _, ranks := range []int{1, 2, 3, 5} {
 			t.Run(fmt.Sprint(name, ranks), func(t *testing.T) {
@@ -172,6 +174,7 @@ func TestMeanOfTheJoinedBatch(t *testing.T) {
 }
 
 func TestAllGather(t *testing.T) {
+	law.Slow(t)
 	for name, network := range networks() {
 		t.Run(name, func(t *testing.T) {
 			mustRun(t, network(t, 3), func(ctx context.Context, g *collective.Group) error {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 // part is what a document has below a heading, as far as the next of its kind.
@@ -92,6 +94,7 @@ func TestFilesOnTheWay(t *testing.T) {
 
 // TestPromises: in the tables of promises, each test is in a package of its row, and each package has a test there.
 func TestPromises(t *testing.T) {
+	law.Slow(t)
 	rows := 0
 	for line := range strings.Lines(part(t, "RECOVERY.md", "What is promised, and the tests")) {
 		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), " | ")

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"testing/fstest"
 	"unicode/utf8"
+
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 // panics are the packages that may panic, each with the reason.
@@ -30,6 +32,7 @@ const longest, widest = 120, 140
 // TestHabits reads every Go file for what other parameter servers are known to have done: a library that ends its user's process,
 // tests that are switched off and forgotten, what a merge has left behind, and lines that no screen shows whole.
 func TestHabits(t *testing.T) {
+	law.Slow(t)
 	bad, files, err := habits(tree)
 	report(t, bad, files, 500, err)
 }

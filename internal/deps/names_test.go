@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 // testName is how a text names a test, or shows a reader one of its own.
@@ -25,6 +27,7 @@ func namesIn(text string) (names []string) {
 
 // TestNamedTestsExist: a test that a document or a comment names, as RECOVERY.md does for every promise, is there.
 func TestNamedTestsExist(t *testing.T) {
+	law.Slow(t)
 	named, exist, err := namedTests(tree)
 	if err != nil {
 		t.Fatal(err)

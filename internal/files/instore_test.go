@@ -16,6 +16,7 @@ import (
 
 	"github.com/gofleet/gofleet/fleet/store"
 	"github.com/gofleet/gofleet/fleet/store/storetest"
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 // TestNamesOfBoth: names of disks go by the system's separators, names in stores by slashes, and neither becomes the other.
@@ -241,6 +242,7 @@ func TestStoresThatReadFromTheStart(t *testing.T) {
 // TestBlocks reads a file of a store here and there, by several at once, where requests break off: all is as it was written, no block is asked
 // for twice, and who goes on is asked for several together.
 func TestBlocks(t *testing.T) {
+	law.Slow(t)
 	m := storetest.NewMemory()
 	name := storetest.Mount(t, m) + "/f"
 	want := numbers(9<<20 + 12345)
@@ -286,6 +288,7 @@ func TestBlocks(t *testing.T) {
 // TestReadersWaitForTheirBlocksAlone: eight that read a file far from each other ask the store at the same time, and four more that want the same
 // wait for it and ask for nothing; behind a failure all who waited have it, and the next asks again.
 func TestReadersWaitForTheirBlocksAlone(t *testing.T) {
+	law.Slow(t)
 	const readers = 8
 	m := storetest.NewMemory()
 	name := storetest.Mount(t, m) + "/f"

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/internal/rules"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
@@ -193,6 +194,7 @@ func once(int, place) float64 { return 1 }
 // TestPoliciesTwin holds every policy, and all of them after each other, to loops over maps: what k steps make, what is not finite,
 // what is too long, what travels together, and what a round of workers comes to.
 func TestPoliciesTwin(t *testing.T) {
+	law.Slow(t)
 	for seed := range uint64(1000) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		p, params := drawPolicies(r), drawModel(r)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/gofleet/gofleet/internal/gradient"
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 // anyFloat is any finite float32, of any magnitude.
@@ -31,6 +32,7 @@ func exactly(x []float32) float64 {
 }
 
 func TestSquaresAreExact(t *testing.T) {
+	law.Slow(t)
 	r := rand.New(rand.NewPCG(1, 2))
 	tiny := math.Float32frombits(1)
 	all := [][]float32{{}, {0}, {tiny}, {math.MaxFloat32}, {math.MaxFloat32, tiny, 1, -1}, {3, 4}}

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/gofleet/gofleet/internal/files"
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 // open opens the journal of a directory.
@@ -97,6 +98,7 @@ func TestPlay(t *testing.T) {
 
 // TestTornAnywhere cuts the last segment at each of its bytes: what comes back is what was whole, and more can be appended.
 func TestTornAnywhere(t *testing.T) {
+	law.Slow(t)
 	dir := t.TempDir()
 	want := written(t, dir, false)
 	first, path := filepath.Join(dir, "j.000001"), filepath.Join(dir, "j.000002")
@@ -137,6 +139,7 @@ func TestTornAnywhere(t *testing.T) {
 // TestDamageIsSeen flips a bit in each byte of either segment: never is a record played that was not written, and never is one that was
 // taken for what was being written. A durable journal may lack its last mark.
 func TestDamageIsSeen(t *testing.T) {
+	law.Slow(t)
 	for _, durable := range []bool{false, true} {
 		dir := t.TempDir()
 		want := written(t, dir, durable)
@@ -198,6 +201,7 @@ func clean(t *testing.T, dir string) {
 // read by nobody, and what it removes is not the second's. A third has all of the second, and all files that are left are its own. Where processes
 // die in the middle of that is drawn. When the last removes the journal no file of any process is left.
 func TestLives(t *testing.T) {
+	law.Slow(t)
 	for seed := range uint64(60) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		dir, durable := t.TempDir(), seed%6 == 0
@@ -295,6 +299,7 @@ func TestChained(t *testing.T) {
 // TestPowerFails leaves of what a durable journal has not synced any pages in any order, zeros and garbage: all that was synced comes back, of
 // the rest a beginning, and more can be appended.
 func TestPowerFails(t *testing.T) {
+	law.Slow(t)
 	const page = 48
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 1))

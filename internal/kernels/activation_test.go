@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 // unary is an elementwise function, its twin in float64 and the error it may make, in units in the last place.
@@ -129,6 +131,7 @@ func TestUnaryLengths(t *testing.T) {
 
 // TestUnaryAccuracy walks through all exponents of a float32, with both signs.
 func TestUnaryAccuracy(t *testing.T) {
+	law.Slow(t)
 	eachUnary(t, func(t *testing.T, u unary) {
 		x := make([]float32, 0, 1<<20)
 		for b := uint64(0); b < 1<<32; b += 1 << 32 / uint64(tries(1<<19)+1) {

@@ -3,11 +3,14 @@ package kernels
 import (
 	"math/rand/v2"
 	"testing"
+
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 // TestVectorPathsAgree: paths in assembly give the same bits as each other, so that workers with different processors of a
 // family can take part in a training that is to be repeated exactly.
 func TestVectorPathsAgree(t *testing.T) {
+	law.Slow(t)
 	all := paths()[1:]
 	if len(all) < 2 {
 		t.Skipf("this machine has %d paths in assembly", len(all))

@@ -6,10 +6,13 @@ import (
 	"runtime"
 	"sync"
 	"testing"
+
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 // TestGemmThreads: the result has the same bits whatever the number of goroutines, and whoever else multiplies meanwhile.
 func TestGemmThreads(t *testing.T) {
+	law.Slow(t)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	eachPath(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(27, 28))

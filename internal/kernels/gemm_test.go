@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 // product is one call of Gemm.
@@ -83,6 +85,7 @@ func everyKind(m, n, k int, f func(p product)) {
 }
 
 func TestGemmSmallShapes(t *testing.T) {
+	law.Slow(t)
 	eachPath(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(1, 2))
 		for range tries(300) {
@@ -92,6 +95,7 @@ func TestGemmSmallShapes(t *testing.T) {
 }
 
 func TestGemmLargeShapes(t *testing.T) {
+	law.Slow(t)
 	shapes := [][3]int{{129, 37, 1030}, {512, 163, 401}, {64, 128, 784}, {131, 1, 517}, {1, 257, 300}, {67, 1100, 33}, {513, 9, 2}}
 	eachPath(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(3, 4))

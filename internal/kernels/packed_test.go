@@ -4,11 +4,14 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 // TestPackedIsGemm: a product with a packed matrix has the bits of the same product without, for sizes around those of tiles and blocks, and
 // leaves nothing behind for the product after it.
 func TestPackedIsGemm(t *testing.T) {
+	law.Slow(t)
 	r := rand.New(rand.NewPCG(1, 2))
 	eachPath(t, func(t *testing.T) {
 		for _, k := range []int{2, 5, 400, blockDepth, blockDepth + 3} {

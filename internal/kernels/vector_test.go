@@ -5,10 +5,13 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 // TestVectors compares every function on vectors with its definition, for all short lengths.
 func TestVectors(t *testing.T) {
+	law.Slow(t)
 	eachPath(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(11, 12))
 		for n := range 150 {

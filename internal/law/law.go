@@ -54,11 +54,21 @@ func Waits() {
 	_ = flag.Set("test.parallel", strconv.Itoa(3*runtime.GOMAXPROCS(0)))
 }
 
-// Long skips a test that -short leaves out: it takes long, and has no cases of which one alone could be played.
+// Long skips a test that -short leaves out, in runs under the race detector too: it takes long, and has no cases of
+// which one alone could be played.
 func Long(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("it takes long, and -short is given")
+	}
+}
+
+// Slow skips a test that takes more than about a tenth of a second of a processor, or waits a second, where -short is
+// given without FLEET_SEEDS: a quick look. Runs under the race detector, which have both, play it.
+func Slow(t *testing.T) {
+	t.Helper()
+	if testing.Short() && os.Getenv("FLEET_SEEDS") == "" {
+		t.Skip("it takes more than a tenth of a second, and -short is given")
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/gofleet/gofleet/internal/files"
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/internal/safetensors"
 )
 
@@ -106,6 +107,7 @@ func TestSaveAndOpen(t *testing.T) {
 
 // TestDamageIsRefused changes every byte of every file in turn, cuts it, removes it, and takes it from another save.
 func TestDamageIsRefused(t *testing.T) {
+	law.Slow(t)
 	dir, other := t.TempDir(), t.TempDir()
 	numbered(1).save(t, dir)
 	numbered(2).save(t, other)
@@ -202,6 +204,7 @@ func (r record) age(t *testing.T, dir string) {
 
 // TestSavesAtOnce has several save into one directory while others read: every model that is read is one of those saved, whole.
 func TestSavesAtOnce(t *testing.T) {
+	law.Slow(t)
 	dir := t.TempDir()
 	numbered(1).save(t, dir)
 	done := make(chan error)

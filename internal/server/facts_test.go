@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/internal/server/state"
 
 	"github.com/google/go-cmp/cmp"
@@ -75,6 +76,7 @@ var elsewhere = []string{
 // TestWhatIsPlayedIsLive draws what a server decides, with the base of its journal in between or from before the first:
 // one that comes back has the facts of the one that lived, and where it plays from the beginning, its tables.
 func TestWhatIsPlayedIsLive(t *testing.T) {
+	law.Slow(t)
 	kinds := map[string]int{}
 	for seed := range uint64(120) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { playDrawn(t, rand.New(rand.NewPCG(seed, 1)), kinds) })

@@ -20,6 +20,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/internal/server/state"
 
 	"github.com/google/go-cmp/cmp"
@@ -109,6 +110,7 @@ func (j *journalsJob) server(t *testing.T, index int) *Server {
 // TestFormatsOfJournals has servers come back by the journals of every build since they are kept: to the weights that
 // the workers saw, and to the machines that were written down. All kinds of records are in them.
 func TestFormatsOfJournals(t *testing.T) {
+	law.Slow(t)
 	archives, err := filepath.Glob("../../fleet/testdata/formats-*.zip")
 	if err != nil || len(archives) == 0 {
 		t.Fatalf("no formats in testdata (%v)", err)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/cut"
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/strategy"
 	"github.com/gofleet/gofleet/transport"
@@ -169,6 +170,7 @@ func TestAnotherBuildIsNamed(t *testing.T) {
 // turned over: whatever that frame is answered, the session goes on as one that nobody disturbs. No bit of header or
 // heads is answered with anything but a refusal.
 func TestFlippedBits(t *testing.T) {
+	law.Slow(t)
 	for _, mode := range strategy.Modes() {
 		for _, sealed := range []bool{false, true} {
 			if !sealed || mode == strategy.ModeSync { // in other modes another number is another push

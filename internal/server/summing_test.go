@@ -7,6 +7,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
@@ -172,6 +173,7 @@ func TestGradientsInOneFrameAreRefusedWhereOthersComeInPieces(t *testing.T) {
 // TestALargeGradientIsHeldOnce: what a server has of the gradients of four workers, beside weights and Adam's state, is
 // no more than one.
 func TestALargeGradientIsHeldOnce(t *testing.T) {
+	law.Slow(t)
 	const n, workers, piece = 4 << 20, 4, 1 << 18
 	big := &optimizer.Param{Name: "big", Shape: []int{n}, W: make([]float32, n), G: make([]float32, n)}
 	before := held()

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 // drawn is 1 with a chance that the logistic function has of x.
@@ -57,6 +59,7 @@ func crossesOf(t *testing.T, data string) (crosses []string, text string) {
 
 // TestCrosses: a cross is made of two fields that tell of the label together what neither tells alone, and of no others.
 func TestCrosses(t *testing.T) {
+	law.Slow(t)
 	strongly := func(a, b int) float64 { return 2 * effect(a, b) }
 	for name, c := range map[string]struct {
 		label func(r *rand.Rand, a, b, c, d int) string
@@ -107,6 +110,7 @@ func TestCrosses(t *testing.T) {
 // TestCrossesOf: parts of times and whole numbers that recur are crossed too; values that hardly come again are not, nor in files of few rows;
 // of many fields there is a bounded number of crosses.
 func TestCrossesOf(t *testing.T) {
+	law.Slow(t)
 	for name, c := range map[string]struct {
 		header string
 		rows   int

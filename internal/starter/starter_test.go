@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 // write makes a file of so many rows.
@@ -194,6 +196,7 @@ func TestOddNames(t *testing.T) {
 
 // TestSample: of many lines the first is kept and others from the whole file, in order.
 func TestSample(t *testing.T) {
+	law.Slow(t)
 	data := write(t, "f.csv", "n\n", 5*sampled, func(i int, _ *rand.Rand) string { return fmt.Sprint(i % 1000) })
 	r, err := readRows(data)
 	if err != nil || r.count < sampled || r.count > 2*sampled || len(r.fields[0].values) < 100 {
@@ -246,6 +249,7 @@ func TestTimes(t *testing.T) {
 
 // TestLists: several values in a row, in arrays or between separators, are pooled rows of their own; ids stay as they are.
 func TestLists(t *testing.T) {
+	law.Slow(t)
 	words := []string{"rock", "pop", "folk", "jazz", "soul"}
 	pick := func(r *rand.Rand, n int, sep string) string {
 		var some []string

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/optimizer"
 )
 
@@ -61,6 +62,7 @@ func readBlock(t *testing.T, m *Image, seen func()) {
 // TestDenseImagesTakeLittleRoom pushes to a block of 64 MB, with its state, while its image is read: what is copied at a time stays below
 // 16 MiB and a little, the image is what the block was, and the push ends with the reading.
 func TestDenseImagesTakeLittleRoom(t *testing.T) {
+	law.Slow(t)
 	synctest.Test(t, func(t *testing.T) {
 		store, d := imagedBlock(t)
 		g := make([]float32, d.Len())
@@ -87,6 +89,7 @@ func TestDenseImagesTakeLittleRoom(t *testing.T) {
 // TestAnImageThatIsNotReadHoldsUpNobody: a push waits for no writer who has yet to begin with the dense blocks, which lists ids first. The
 // image is right nevertheless.
 func TestAnImageThatIsNotReadHoldsUpNobody(t *testing.T) {
+	law.Slow(t)
 	synctest.Test(t, func(t *testing.T) {
 		store, d := imagedBlock(t)
 		m, began := store.Image(everything), time.Now()
@@ -104,6 +107,7 @@ func TestAnImageThatIsNotReadHoldsUpNobody(t *testing.T) {
 // TestAStillReaderHoldsUpNobody: a push waits for whoever reads an image no longer than 10 s, and not for an image that was closed. The
 // image is right nevertheless.
 func TestAStillReaderHoldsUpNobody(t *testing.T) {
+	law.Slow(t)
 	for _, closed := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			store, d := imagedBlock(t)

@@ -6,12 +6,14 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/optimizer"
 )
 
 // TestPages goes through tables beside births and drops: rows that are there all the time come once, others once at most, and pages are
 // about as large as asked for.
 func TestPages(t *testing.T) {
+	law.Slow(t)
 	for _, c := range []struct{ rows, page, shards int }{{0, 10, 4}, {1, 1, 1}, {900, 1, 2}, {5000, 7, 1}, {20_000, 1000, 16}, {20_000, 50_000, 8}} {
 		p := &optimizer.Param{Name: "emb", Shape: []int{0, 2}, Embedding: true}
 		s, err := NewSparse(p, optimizer.SGD{LR: 1}, Options{Shards: c.shards})

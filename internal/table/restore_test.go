@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/optimizer"
 )
 
@@ -28,6 +29,7 @@ func columnsOf(ids []uint64, dim int) Columns {
 // TestRestoreAllIsRestore puts rows back at once and one by one: the tables are the same in every bit, in the places of rows and in what is
 // hot too, though some ids come twice, and no row of another's is there.
 func TestRestoreAllIsRestore(t *testing.T) {
+	law.Slow(t)
 	const dim = 5
 	r := rand.New(rand.NewPCG(3, 4))
 	ids := make([]uint64, 20_000)

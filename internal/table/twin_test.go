@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/optimizer"
 )
 
@@ -20,6 +21,7 @@ var testEntries = []optimizer.Entry{
 }
 
 func TestSparseIsTheMap(t *testing.T) {
+	law.Slow(t)
 	for _, rule := range testRules {
 		for _, entry := range testEntries {
 			for _, height := range []int{0, 50} {
@@ -36,6 +38,7 @@ func TestSparseIsTheMap(t *testing.T) {
 // A table with little memory for wide rows is the map too, as far as there is room. Whether there is one depends on where ids
 // fall, so the twin asks the table, and the table must not be wrong about its own size.
 func TestBoundedSparseIsTheMap(t *testing.T) {
+	law.Slow(t)
 	for _, entry := range testEntries {
 		t.Run(fmt.Sprintf("%+v", entry), func(t *testing.T) {
 			p := embedding(0, 0)

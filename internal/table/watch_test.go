@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/optimizer"
 )
 
@@ -36,6 +37,7 @@ func someIDs(t *rapid.T) []uint64 {
 
 // TestWatchAgainstMaps has watches come and go, pushes that are some watch's own, and rows that are dropped and born anew.
 func TestWatchAgainstMaps(t *testing.T) {
+	law.Slow(t)
 	rapid.Check(t, func(t *rapid.T) {
 		table := numbered(t)
 		var watches []*Watch

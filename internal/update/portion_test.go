@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gofleet/gofleet/internal/gradient"
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/internal/layout"
 	"github.com/gofleet/gofleet/internal/rules"
 	"github.com/gofleet/gofleet/internal/table"
@@ -18,6 +19,7 @@ import (
 
 // TestRoundsByPortions applies rounds of many and of few rows on one core and on four: the rows are the same, bit for bit.
 func TestRoundsByPortions(t *testing.T) {
+	law.Slow(t)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	for name, rule := range map[string]optimizer.Rule{
 		"adagrad": optimizer.Adagrad{LR: 0.1},

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/nn/nntest"
 )
@@ -55,6 +56,7 @@ func underExam(t *testing.T, of func(flaw string) func(n int, dim func() int) nn
 }
 
 func TestExamFindsFlaws(t *testing.T) {
+	law.Slow(t)
 	findsFlaws(t, "TestFlawed", map[string]string{
 		"value": "formula", "gradient": "formula", "gradient of examples": "used_twice", "other examples": "own_values", "another graph": "own_values",
 	})

@@ -3,6 +3,7 @@ package nntest_test
 import (
 	"testing"
 
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/nn/nntest"
 )
@@ -100,6 +101,7 @@ func faultyCase(flaw string) func(n int, dim func() int) nntest.Case {
 func TestFaulty(t *testing.T) { underExam(t, faultyCase) }
 
 func TestExamFindsFaultyOps(t *testing.T) {
+	law.Slow(t)
 	findsFlaws(t, "TestFaulty", map[string]string{
 		"forgets a gradient": "formula", "sets its gradient": "used_twice", "asks for no gradient": "trained_alone",
 		"leaves what there was": "many_examples", "counts rows": "many_examples", "looks at other examples": "own_values",

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/optimizer/local"
@@ -142,6 +143,7 @@ func wideDeepBatch(base, step uint32, n int) batch {
 }
 
 func TestGoldenCurves(t *testing.T) {
+	law.Slow(t)
 	dir := os.Getenv("GOLDEN_DIR")
 	if dir == "" {
 		dir = "testdata"

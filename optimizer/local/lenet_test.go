@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/optimizer/local"
@@ -64,6 +65,7 @@ func (c lenetCurve) lenet(base uint32) (loss *nn.Node) {
 
 // TestGoldenLeNet goes down PaddlePaddle's curves of a convolutional net: layers, rules, decay, clips and schedules together.
 func TestGoldenLeNet(t *testing.T) {
+	law.Slow(t)
 	const name = "more_curves.json"
 	data, err := os.ReadFile(filepath.Join(os.Getenv("GOLDEN_DIR"), name))
 	if errors.Is(err, fs.ErrNotExist) {

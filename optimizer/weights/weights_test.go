@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/optimizer/weights"
 )
 
@@ -130,6 +131,7 @@ func compare(t *testing.T, format string, rows iter.Seq2[weights.Row, error], wa
 
 // TestManyRows: rows that fill many pages come back, whatever their order was.
 func TestManyRows(t *testing.T) {
+	law.Slow(t)
 	const n, dim = 20_011, 9
 	shuffled := func(yield func(weights.Row, error) bool) {
 		w := make([]float32, dim) // one for all, as a Row allows
@@ -299,6 +301,7 @@ func (full) Write([]byte) (int, error) { return 0, io.ErrShortBuffer }
 
 // TestCutFiles: a file that is cut anywhere is an error or, of text, whole lines.
 func TestCutFiles(t *testing.T) {
+	law.Slow(t)
 	rows := rowsOf(weights.Row{ID: 0, W: []float32{0.25, -1.5}}, weights.Row{ID: 1, W: []float32{11.5, 3.125}})
 	for format := range writers {
 		data := write(t, format, rows)

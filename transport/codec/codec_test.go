@@ -10,6 +10,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/transport/codec"
 	"github.com/gofleet/gofleet/transport/codec/codectest"
 	"github.com/google/go-cmp/cmp"
@@ -25,6 +26,7 @@ func build(t testing.TB, name string) codec.Codec {
 }
 
 func TestExam(t *testing.T) {
+	law.Slow(t)
 	for _, name := range codec.Names() {
 		t.Run(name, func(t *testing.T) {
 			codectest.Run(t, func() codec.Codec { return build(t, name) })

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/transport"
 	"github.com/gofleet/gofleet/transport/transporttest"
 )
@@ -124,6 +125,7 @@ func TestBad(t *testing.T) {
 
 // TestExamNotices checks that the exam fails those who deserve it.
 func TestExamNotices(t *testing.T) {
+	law.Slow(t)
 	for name, f := range failures {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/transport"
 	"github.com/gofleet/gofleet/transport/codec"
 	"github.com/gofleet/gofleet/transport/transporttest"
@@ -75,6 +76,7 @@ func behind(t *testing.T, endpoint string, seed uint64, faults transporttest.Lin
 // TestBrokenLines calls through lines that break, flip bits or go dead. Whatever a call says must be true: an answer is the
 // right one, a request that nobody saw was not served, and none was served twice.
 func TestBrokenLines(t *testing.T) {
+	law.Slow(t)
 	for name, faults := range map[string]transporttest.LineFaults{
 		"cut":        {Cut: 0.7},
 		"cut early":  {Cut: 1, Within: 300},
@@ -188,6 +190,7 @@ func ExampleRelay() {
 
 // TestRelayedSitsTheExam has a transport with relays, and no faults, keep the contract.
 func TestRelayedSitsTheExam(t *testing.T) {
+	law.Slow(t)
 	transporttest.Run(t, func() transport.Transport {
 		return transporttest.NewRelayed(&transport.FastHTTP{MaxMessage: 9 << 20, Logger: slog.New(slog.DiscardHandler)}, 1, transporttest.LineFaults{})
 	}, func() string { return "127.0.0.1:0" })

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"gorgonia.org/tensor"
+
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 // all is every row in one batch.
@@ -42,6 +44,7 @@ func TestSlots(t *testing.T) {
 
 // TestChances: clicks are as frequent as their chances say, among the likely and among the unlikely.
 func TestChances(t *testing.T) {
+	law.Slow(t)
 	batch := all(t, 1, 50_000)
 	labels, chances := batch[Label].Float32s(), batch[Chance].Float32s()
 	for _, from := range []float32{0, 0.25, 0.5, 0.75} {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gofleet/gofleet/examples/wide_and_deep/flights/columns"
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 func load(t testing.TB) *Data {
@@ -22,6 +23,7 @@ func load(t testing.TB) *Data {
 }
 
 func TestLoad(t *testing.T) {
+	law.Slow(t)
 	d := load(t)
 	late, weather, planes := 0, 0, 0
 	for i := range d.Len() {
@@ -47,6 +49,7 @@ func TestLoad(t *testing.T) {
 
 // The first flight of the year is known from the original: 5:15 from Newark to Houston, 11 minutes late.
 func TestFirstFlight(t *testing.T) {
+	law.Slow(t)
 	d := load(t)
 	type row struct {
 		Carrier, Origin, Dest, Tail           string
@@ -73,6 +76,7 @@ func TestFirstFlight(t *testing.T) {
 }
 
 func TestDataset(t *testing.T) {
+	law.Slow(t)
 	d := load(t)
 	rows := Dataset(d)
 	if n, _ := rows.Len(); n != d.Len() || len(Numbers()) != 13 || len(Categories()) != 20 {
@@ -109,6 +113,7 @@ func TestDataset(t *testing.T) {
 
 // The ids of a flight are the same in every release: models on disk hold rows by id.
 func TestIDsAreFrozen(t *testing.T) {
+	law.Slow(t)
 	for batch, err := range Dataset(load(t)).Batches(1) {
 		if err != nil {
 			t.Fatal(err)

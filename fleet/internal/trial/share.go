@@ -9,10 +9,16 @@ import (
 // Waits has more tests of a package run beside each other than there are cores, see [law.Waits].
 func Waits() { law.Waits() }
 
-// Long skips a test that -short leaves out: it takes long, and has no cases of which one alone could be played.
+// Long skips a test that -short leaves out, see [law.Long].
 func Long(t *testing.T) {
 	t.Helper()
 	law.Long(t)
+}
+
+// Slow skips a test that a quick look leaves out, see [law.Slow].
+func Slow(t *testing.T) {
+	t.Helper()
+	law.Slow(t)
 }
 
 // Some is the share of a law's cases that this run plays, see [law.Some].

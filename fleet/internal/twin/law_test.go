@@ -6,11 +6,13 @@ import (
 	"testing"
 
 	"github.com/gofleet/gofleet/fleet/internal/twin"
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/strategy"
 )
 
 // TestEveryOptionIsDrawn: a field of Strategy is drawn, or options.go says why not.
 func TestEveryOptionIsDrawn(t *testing.T) {
+	law.Slow(t)
 	drawn, not := twin.Options()
 	of := reflect.TypeFor[strategy.Strategy]()
 	for i := range of.NumField() {

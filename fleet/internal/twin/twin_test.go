@@ -14,6 +14,7 @@ import (
 
 	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/fleet/internal/twin"
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 // TestMain leaves out what services tell of each delta.
@@ -25,6 +26,7 @@ func TestMain(m *testing.M) {
 // TestJobs plays jobs drawn by seed, several beside each other, and has the twin judge them. A program that fails is
 // made as small as it can be.
 func TestJobs(t *testing.T) {
+	law.Slow(t)
 	defer debug.SetGCPercent(debug.SetGCPercent(400))
 	var seeds []uint64
 	trial.EachSeed(t, 200, func(seed trial.Seed) { seeds = append(seeds, seed.N) })

@@ -23,6 +23,7 @@ import (
 
 // TestWrongsApply: what TestPower puts back can be put back, and compiles.
 func TestWrongsApply(t *testing.T) {
+	law.Slow(t)
 	wrongs, err := filepath.Glob("testdata/power/*.diff")
 	if err != nil || len(wrongs) == 0 {
 		t.Fatalf("testdata/power has no wrongs: %v", err)
@@ -44,6 +45,7 @@ func TestWrongsApply(t *testing.T) {
 
 // TestWrongsThatDoNotCompileAreSeen shows the check patches of every kind.
 func TestWrongsThatDoNotCompileAreSeen(t *testing.T) {
+	law.Slow(t)
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("git is not here")
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/gofleet/gofleet/fleet/store"
 	"github.com/gofleet/gofleet/fleet/store/storetest"
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 // TestMain plays Hadoop where a store has called this binary.
@@ -50,6 +51,7 @@ func over(t *testing.T, f *shell) *Store {
 // TestExam examines a store that calls a program for each command: this binary, or where EXAM_HDFS names a directory, such as
 // hdfs://localhost:8020/exam, Hadoop's own.
 func TestExam(t *testing.T) {
+	law.Slow(t)
 	var dirs atomic.Int64
 	storetest.Run(t, func(t *testing.T) (store.Store, string) {
 		t.Parallel()
@@ -91,6 +93,7 @@ func put(t *testing.T, s *Store, name, text string) (version string) {
 // TestEveryCrashOfAPut ends a process before and behind each command of a put, and in the middle of one that writes: from then on the file
 // is the one before or the new one, whole, and is listed alone; what is left neither keeps another from replacing it, nor stays.
 func TestEveryCrashOfAPut(t *testing.T) {
+	law.Slow(t)
 	for before, c := range map[string]store.Condition{"": {Absent: true}, "before": {Version: "its own"}, "another": {}} {
 		ends := map[string]int{}
 		for n, over := 1, false; !over; n++ {
@@ -397,6 +400,7 @@ func TestMount(t *testing.T) {
 // TestLongListings: a file of a directory of several answers is in each listing, also where it is moved aside between two answers, to a name
 // that was passed. A directory of one answer takes one command, and one that does not change two.
 func TestLongListings(t *testing.T) {
+	law.Slow(t)
 	s, f := newStore(t)
 	dir := f.local("hdfs://host/dir")
 	if err := os.MkdirAll(dir, 0o777); err != nil {

@@ -9,12 +9,14 @@ import (
 	"github.com/gofleet/gofleet/fleet/checkpoints"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/fleet/store"
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/strategy"
 )
 
 // TestAJob: a job of two servers and two workers saves and goes on where Hadoop's shell fails now and then, breaks off and loses answers, and
 // trains what a job that never ended trains.
 func TestAJob(t *testing.T) {
+	law.Slow(t)
 	s, f := newStore(t)
 	if err := store.Mount("hdfs", s); err != nil {
 		t.Fatal(err)

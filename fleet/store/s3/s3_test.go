@@ -19,6 +19,7 @@ import (
 
 	"github.com/gofleet/gofleet/fleet/store"
 	"github.com/gofleet/gofleet/fleet/store/storetest"
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 // TestMain takes away what the environment and the profiles of whose machine this is say of AWS.
@@ -50,6 +51,7 @@ func newStore(t *testing.T) (*Store, *fake) {
 }
 
 func TestExam(t *testing.T) {
+	law.Slow(t)
 	storetest.Run(t, func(t *testing.T) (store.Store, string) {
 		s, _ := newStore(t)
 		return s, "bucket/some/dir"
@@ -73,6 +75,7 @@ func isPut(r *http.Request) bool {
 
 // TestALostAnswer: a put on condition that was done and not answered is made again, refused, and found to be its own; that of another is not.
 func TestALostAnswer(t *testing.T) {
+	law.Slow(t)
 	for _, content := range sized() {
 		s, f := newStore(t)
 		var lost atomic.Int32
@@ -96,6 +99,7 @@ func TestALostAnswer(t *testing.T) {
 
 // TestRequestsThatFail are made again: each request fails once, with a status that says so, or without an answer.
 func TestRequestsThatFail(t *testing.T) {
+	law.Slow(t)
 	for _, content := range sized() {
 		s, f := newStore(t)
 		var requests, failed atomic.Int32
