@@ -61,9 +61,10 @@ const (
 
 // strangers are what files begin with that hold no lines of this package's formats, and what to do about each.
 var strangers = map[string]string{
-	"PAR1\x15": "it is a Parquet file: read it with package dataset/parquet",
-	"\xff\xfe": "its text is UTF-16: write it as UTF-8",
-	"\xfe\xff": "its text is UTF-16: write it as UTF-8",
+	"PAR1\x15":   "it is a Parquet file: read it with package dataset/parquet",
+	"PK\x03\x04": "it is an archive, such as a zip file or a workbook: write its rows as text",
+	"\xff\xfe":   "its text is UTF-16: write it as UTF-8",
+	"\xfe\xff":   "its text is UTF-16: write it as UTF-8",
 }
 
 // begins says whether what b reads begins so, of which it waits for no more than it takes to see that it does not. Bits

@@ -12,6 +12,8 @@ func TestOtherFiles(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"Parquet":         {"PAR1\x15\x04\x15\x80", "rows: it is a Parquet file: read it with package dataset/parquet"},
 		"no Parquet":      {"PAR1,late,distance\na,1,2\n", ""},
+		"workbook":        {"PK\x03\x04\x14\x00\x06\x00xl/workbook.xml", "rows: it is an archive, such as a zip file or a workbook: write its rows as text"},
+		"no archive":      {"PK,late,distance\na,1,2\n", ""},
 		"UTF-16":          {"\xff\xfel\x00a\x00t\x00e\x00", "rows: its text is UTF-16: write it as UTF-8"},
 		"UTF-16, big":     {"\xfe\xff\x00l\x00a\x00t\x00e", "rows: its text is UTF-16: write it as UTF-8"},
 		"semicolons":      {"late;distance\n1;2\n", `CSV.Comma ';'`},

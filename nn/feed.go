@@ -191,7 +191,12 @@ func find(batch map[string]*tensor.Dense, n *Node, name string, want DType) (*te
 			slices.Sorted(maps.Keys(batch)))
 	}
 	if t.Dtype() != want.tensor() {
-		return nil, fmt.Errorf("nn: feed %q holds %v, the graph declares %v%s", name, t.Dtype(), want.tensor(), n.made)
+		advice := "" // on which side to change
+		if want == Float32 {
+			advice = ": feed float32, as a dataset.Floats column does, or declare whole numbers, by Graph.IDs"
+		}
+		return nil, fmt.Errorf("nn: feed %q holds %v, the graph declares %v%s%s", name, t.Dtype(), want.tensor(),
+			n.made, advice)
 	}
 	if !isPlain(t) {
 		return nil, fmt.Errorf("nn: feed %q%s is a view or not row-major: feed its Materialize() or a Clone()", name,

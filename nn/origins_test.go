@@ -47,9 +47,9 @@ func TestBatchesNameTheLine(t *testing.T) {
 	}
 	type feeds = map[string]*tensor.Dense
 	for want, spoil := range map[string]func(b feeds){
-		`nn: feed "x" (model.go:101) is missing: the batch has ["ids" "label"]`:  func(b feeds) { delete(b, "x") },
-		`nn: feed "x" has shape (1, 2), the graph declares [N 1] (model.go:101)`: func(b feeds) { b["x"] = nn.Floats([]float32{1, 2}, 2) },
-		`nn: feed "x" holds int64, the graph declares float32 (model.go:101)`:    func(b feeds) { b["x"] = nn.Ints([]int64{1}, 1) },
+		`nn: feed "x" (model.go:101) is missing: the batch has ["ids" "label"]`:                                              func(b feeds) { delete(b, "x") },
+		`nn: feed "x" has shape (1, 2), the graph declares [N 1] (model.go:101)`:                                             func(b feeds) { b["x"] = nn.Floats([]float32{1, 2}, 2) },
+		`nn: feed "x" holds int64, the graph declares float32 (model.go:101): feed float32, as a dataset.Floats column does`: func(b feeds) { b["x"] = nn.Ints([]int64{1}, 1) },
 		`nn: feed "ids" (model.go:101), row 0, column 0: 7 is not below 5, the height of embedding "emb" (model.go:103)`: func(b feeds) {
 			b["ids"] = nn.Ints([]int64{7}, 1)
 		},

@@ -146,19 +146,11 @@ func fits(f dataset.Format, feeds []*Node) error {
 	if err != nil {
 		return err
 	}
-	names := make([]string, len(columns))
-	for i, c := range columns {
-		names[i] = c.Name
-	}
 	for _, n := range feeds {
 		at := slices.IndexFunc(columns, func(c dataset.Column) bool { return c.Name == n.name })
 		if at < 0 {
-			meant := "what a Map makes of a batch has no place in a format"
-			if near := mistyped.Near(n.name, names); near != "" {
-				meant = fmt.Sprintf("is %q meant?", near)
-			}
 			return fmt.Errorf("feed %s is no column of the format, which has %s: %s", n.placed(),
-				columnsString(columns), meant)
+				columnsString(columns), meant(n, columns))
 		}
 		if c := columns[at]; !isColumn(n, c) {
 			return fmt.Errorf("feed %s of type %s does not take the column %s",
@@ -166,6 +158,25 @@ func fits(f dataset.Format, feeds []*Node) error {
 		}
 	}
 	return nil
+}
+
+// meant is advice on a feed that is no column: which it was probably meant to be, of those that it takes.
+func meant(n *Node, columns []dataset.Column) string {
+	const mapped = "what a Map makes of a batch has no place in a format"
+	var names []string
+	for _, c := range columns {
+		if isColumn(n, c) {
+			names = append(names, c.Name)
+		}
+	}
+	near := mistyped.Near(n.name, names)
+	switch {
+	case near != "":
+		return fmt.Sprintf("is %q meant?", near)
+	case len(names) == 1:
+		return fmt.Sprintf("is %q meant? (%s)", names[0], mapped)
+	}
+	return mapped
 }
 
 // isColumn says whether a batch's tensor of a column can be fed as n.

@@ -220,6 +220,11 @@ func TestFormatsThatDontFit(t *testing.T) {
 	if err := Inference(near).WithFormat(toyFormat()).Err(); !strings.Contains(unplaced(err), `is "label" meant?`) {
 		t.Errorf("a mistyped feed: %v", err)
 	}
+	names := dataset.CSV{Schema: []dataset.CSVColumn{{Column: dataset.Floats("numbers", 2), Fields: []string{"a", "b"}}, {Column: dataset.Ints("names"), Hash: 9}}}
+	only := Linear(NewGraph(1).Input("nums", 2), 1, LinearOptions{})
+	if err := Inference(only).WithFormat(names).Err(); !strings.Contains(unplaced(err), `is "numbers" meant? (what a Map makes`) {
+		t.Errorf("a feed of another name than the only column that it takes: %v", err)
+	}
 	if err := Inference(n.pred).WithFormat(namelessFormat{toyFormat()}).Err(); !errors.Is(err, dataset.ErrFormat) {
 		t.Errorf("a format without a name: %v", err)
 	}
