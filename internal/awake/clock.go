@@ -5,19 +5,19 @@ import (
 	"time"
 )
 
-// Clock is a clock that moves on by at most a bound between two readings. It goes by monotonic time, so that the wall
+// Clock is a clock that advances by at most a bound between two readings. It measures monotonic time, so that the wall
 // clock may be set while it runs. Its methods may be called by many goroutines.
 type Clock struct {
 	most time.Duration
 	time func() time.Time
 
 	mu   sync.Mutex // guards what follows
-	last time.Time  // when it was read
-	now  time.Time  // what it showed
+	last time.Time  // of the last reading
+	now  time.Time  // the clock's time then
 }
 
-// NewClock is a clock over another, which is time.Now but in tests. Somebody must read it more often than most for as
-// long as the process runs: only a process that doesn't run is to miss that.
+// NewClock returns a clock over read, which is time.Now except in tests. The process must read the clock more often
+// than most for as long as it runs, so that only a suspended process exceeds most.
 func NewClock(most time.Duration, read func() time.Time) *Clock {
 	now := read()
 	return &Clock{most: most, time: read, last: now, now: now}
@@ -33,5 +33,5 @@ func (c *Clock) Now() time.Time {
 	return c.now
 }
 
-// Since is how long ago a time of this clock was.
+// Since returns the time since a time of this clock.
 func (c *Clock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }

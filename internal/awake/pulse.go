@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// Pulses say whether the loops of a process move that are to move whatever it waits for. A process that stood still as
-// a whole finds none of them stuck. The zero value is ready, and nil takes no note.
+// Pulses records whether the loops of a process make progress that must do so whatever the process waits for. After the
+// whole process was suspended, none counts as stuck. The zero value is ready, and nil records nothing.
 type Pulses struct {
 	mu    sync.Mutex // guards what follows, and the pulses
 	clock *Clock
 	loops []*Pulse
 }
 
-// Pulse is that of one loop.
+// Pulse records the progress of one loop.
 type Pulse struct {
 	all  *Pulses
 	name string
@@ -22,7 +22,7 @@ type Pulse struct {
 	at   time.Time
 }
 
-// looks is how often somebody asks after pulses at least, while somebody does.
+// looks is the longest interval between readings of the clock, while loops run or health is asked for.
 const looks = 10 * time.Second
 
 // Begin begins a loop, which is stuck when it has not beaten for longer than most.
@@ -41,7 +41,7 @@ func (p *Pulses) Begin(name string, most time.Duration) *Pulse {
 	return b
 }
 
-// Beat says that the loop moves.
+// Beat records that the loop makes progress.
 func (b *Pulse) Beat() {
 	if p := b.all; p != nil {
 		p.mu.Lock()
@@ -50,7 +50,7 @@ func (b *Pulse) Beat() {
 	}
 }
 
-// End ends the loop.
+// End removes the loop.
 func (b *Pulse) End() {
 	if p := b.all; p != nil {
 		p.mu.Lock()
@@ -59,7 +59,7 @@ func (b *Pulse) End() {
 	}
 }
 
-// Stuck names a loop that does not move, "" if all do.
+// Stuck returns the name of a loop that makes no progress, "" if there is none.
 func (p *Pulses) Stuck() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

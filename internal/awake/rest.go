@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Rest waits for a while. When ctx ends before that is over, it fails with ctx's cause.
+// Rest waits for d. If ctx ends before, it returns ctx's cause.
 func Rest(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()

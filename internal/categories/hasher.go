@@ -1,4 +1,4 @@
-// Package categories makes ids of categories: what dataset.HashID promises, for the many tokens of a field.
+// Package categories computes ids of categories. It implements dataset.HashID, fast for many tokens of a field.
 package categories
 
 import (
@@ -11,13 +11,13 @@ import (
 
 // Hasher hashes the tokens of one field. Tokens are short: package hash/crc32 is fast from 16 bytes on.
 type Hasher struct {
-	Height  int64  // 0: there is nothing to hash
+	Height  int64  // 0 for a field without hashes
 	prefix  uint32 // the sum of "field:"
 	inverse uint64 // 2⁶⁴/height rounded up; 0 where no sum reaches height
 	tables  *slicing8
 }
 
-// NewHasher is of the tokens of a field, whose ids are below height (1 or more).
+// NewHasher returns a hasher for the tokens of a field, with ids below height (1 or more).
 func NewHasher(field string, height int64) Hasher {
 	h := Hasher{Height: height, prefix: crc32.ChecksumIEEE([]byte(field + ":")), tables: crcTables()}
 	if height <= math.MaxUint32 {
@@ -26,7 +26,7 @@ func NewHasher(field string, height int64) Hasher {
 	return h
 }
 
-// ID is the CRC-32 (IEEE) of "field:token", modulo Height.
+// ID returns the CRC-32 (IEEE) of "field:token", modulo Height.
 func (h *Hasher) ID(token []byte) int64 {
 	sum := h.prefix
 	if len(token) < 32 {
@@ -43,7 +43,7 @@ func (h *Hasher) ID(token []byte) int64 {
 	return int64(id)
 }
 
-// slicing8 has in table i what a byte adds to the sum when i bytes come behind it.
+// slicing8 has in table i the contribution of a byte with i bytes behind it.
 type slicing8 [8]crc32.Table
 
 var crcTables = sync.OnceValue(func() *slicing8 {

@@ -5,8 +5,8 @@ import (
 	"runtime/debug"
 )
 
-// LimitCollector has the garbage collector keep to what the control group allows, unless somebody has set a limit:
-// beyond it the process would be killed with most of its memory garbage. It returns the limit that it has set, 0 for
+// LimitCollector sets the garbage collector's memory limit from the control group's, unless it has one: otherwise the
+// system could kill the process while most of its memory is garbage. It returns the limit in bytes, 0 if it has set
 // none.
 func LimitCollector() int64 {
 	limit := collectorLimit(debug.SetMemoryLimit(-1), MemoryLimit())
@@ -16,8 +16,8 @@ func LimitCollector() int64 {
 	return limit
 }
 
-// collectorLimit takes the limits of the runtime and of the group. A tenth is for what is no heap, and for other
-// processes of the group.
+// collectorLimit returns the collector's limit for those of the runtime and of the group. It leaves a tenth for memory
+// outside the heap, and for other processes of the group.
 func collectorLimit(runtime, group int64) int64 {
 	if group <= 0 || runtime != math.MaxInt64 {
 		return 0

@@ -1,4 +1,3 @@
-// Package cgroup reads how much memory the system lets this process have: on Linux the bound of its control group, of
-// either version, which is what containers and pods are given. Elsewhere there is none. It can have the garbage
-// collector keep to that.
+// Package cgroup reads the memory limit of this process: on Linux that of its control group, of either version, as
+// containers and pods have. On other systems there is none. It can set the garbage collector's limit by it.
 package cgroup

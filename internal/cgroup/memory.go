@@ -10,14 +10,13 @@ import (
 	"strings"
 )
 
-// MemoryLimit is the memory, in bytes, that this process and others of its control group may have together; 0 if there
-// is no bound.
+// MemoryLimit returns the memory limit, in bytes, of this process's control group; 0 if there is none.
 func MemoryLimit() int64 { return memoryLimit(os.DirFS("/")) }
 
-// unbounded is where version 1 begins to mean that there is no bound: it rounds the largest number down to a page.
+// unbounded is the limit from which on version 1 means no limit: it rounds the largest number down to a page.
 const unbounded = math.MaxInt64 >> 16 << 16
 
-// memoryLimit looks through the group that the process is in and all around it. A container sees its own group as the
+// memoryLimit returns the lowest limit of the process's group and its parents. A container sees its own group as the
 // root, whatever its path is.
 func memoryLimit(root fs.FS) (limit int64) {
 	list, err := fs.ReadFile(root, "proc/self/cgroup")
@@ -50,14 +49,14 @@ func memoryLimit(root fs.FS) (limit int64) {
 	return limit
 }
 
-// bound is the number in a file, 0 for none.
+// bound returns the limit in a file, 0 for none.
 func bound(root fs.FS, name string) int64 {
 	text, err := fs.ReadFile(root, name)
 	if err != nil {
 		return 0
 	}
 	n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
-	if err != nil || n <= 0 || n >= unbounded { // "max" is none
+	if err != nil || n <= 0 || n >= unbounded { // "max" is no limit
 		return 0
 	}
 	return n

@@ -1,5 +1,5 @@
-// Package count is what a process counts of itself. A part declares what it counts where it counts it, as a struct of
-// counters and gauges whose tags say what each is:
+// Package count has the counters of a process. A package declares its counters where it uses them, as a struct of
+// counters and gauges whose tags describe each:
 //
 //	type meter struct {
 //		calls  count.Counter `count:"calls" name:"calls_total" help:"Calls that have returned."`
@@ -8,11 +8,11 @@
 //		open   count.Gauge   `count:"round" name:"open_round" help:"The round that is open."`
 //	}
 //
-// The key under count joins it to the field of a struct for users with the same key ([Fill]), and is its name in logs
-// ([Attrs]). Under name it has a Prometheus name for samples ([All]), behind gofleet_: base units, and _total where a
-// number only grows; members of a family differ by a label, and the first has the help of all. Where a meter is
-// registered ([Register]), the struct for users gives the same samples ([Samples]). To count is one atomic addition, or
-// two in a [Histogram], which stands in a struct for users as a field that has the fields of a [Distribution].
+// The key under count joins a counter to the field with the same key in a struct for users ([Fill]), and is its name in
+// logs ([Attrs]). The tag name is its Prometheus name in samples ([All]), after gofleet_: in base units, and with
+// _total if the number only grows. Members of a family differ by a label, and the first has the help of all. If a meter
+// is registered ([Register]), the struct for users gives the same samples ([Samples]). Counting takes one atomic
+// addition, or two in a [Histogram]. A struct for users has a field with the fields of [Distribution] for a histogram.
 package count
 
 import (
@@ -26,20 +26,20 @@ import (
 	"unsafe"
 )
 
-// Counter is a number that many goroutines add to. Where its name is of seconds it counts nanoseconds.
+// Counter is a number that many goroutines may add to. If its name is in seconds it counts nanoseconds.
 type Counter struct{ atomic.Int64 }
 
-// Gauge reads a value that goes up and down; nil reads nothing.
+// Gauge returns a value that goes up and down; a nil Gauge reads as 0.
 type Gauge func() float64
 
-// Sample is a value at this moment, in the base unit of its name.
+// Sample is a present value, in the base unit of its name.
 type Sample struct {
 	Key, Name, By, Help string // By is a label: cause=token
 	Value               float64
-	Of                  *Distribution // of a histogram, whose Value is the number of its values
+	Of                  *Distribution // for a histogram, whose Value is the number of its values
 }
 
-// All reads all counters and gauges of meters, which are pointers to structs.
+// All returns samples of all counters and gauges of meters, which are pointers to structs.
 func All(meters ...any) iter.Seq[Sample] {
 	return func(yield func(Sample) bool) {
 		for _, meter := range meters {
@@ -65,10 +65,11 @@ func All(meters ...any) iter.Seq[Sample] {
 	}
 }
 
-// registered are the tags of meters' fields, by key.
+// registered holds the tags of meters' fields, by key.
 var registered = map[string]reflect.StructTag{}
 
-// Register has [Samples] know what meters of some types count. It is called where a package's variables are made.
+// Register makes the tags of meters' fields available to [Samples]. It is called in the initialization of a package's
+// variables.
 func Register(meters ...any) (done struct{}) {
 	for _, meter := range meters {
 		for tag := range fields(reflect.ValueOf(meter).Elem()) {
@@ -80,7 +81,8 @@ func Register(meters ...any) (done struct{}) {
 
 var distribution = reflect.TypeFor[Distribution]()
 
-// Samples reads the fields of a struct for users whose tags, or a registered meter, say what they are called.
+// Samples returns samples of the fields of a struct for users that have a name, by their own tags or by those of a
+// registered meter.
 func Samples(stats any) iter.Seq[Sample] {
 	return func(yield func(Sample) bool) {
 		for tag, field := range fields(reflect.ValueOf(stats)) {
@@ -107,7 +109,7 @@ func Samples(stats any) iter.Seq[Sample] {
 	}
 }
 
-// Fill adds what meters have counted to the fields of stats, a pointer to a struct, that have the same keys.
+// Fill adds the counts of meters to the fields of stats with the same keys; stats is a pointer to a struct.
 func Fill(stats any, meters ...any) {
 	is := map[string]float64{}
 	for s := range All(meters...) {
@@ -125,7 +127,7 @@ func Fill(stats any, meters ...any) {
 	}
 }
 
-// Attrs are the fields of a struct with a key that are not zero.
+// Attrs returns the fields of a struct that have a key and are not zero.
 func Attrs(stats any) (attrs []slog.Attr) {
 	for tag, field := range fields(reflect.ValueOf(stats)) {
 		if tag.Get("count") != "" && !field.IsZero() {
@@ -135,7 +137,7 @@ func Attrs(stats any) (attrs []slog.Attr) {
 	return attrs
 }
 
-// fields are the fields of a struct that have a key or a name, also of structs in it.
+// fields iterates over the fields of a struct that have a key or a name, also in structs within it.
 func fields(of reflect.Value) iter.Seq2[reflect.StructTag, reflect.Value] {
 	return func(yield func(reflect.StructTag, reflect.Value) bool) { walk(of, yield) }
 }
@@ -157,7 +159,7 @@ func walk(of reflect.Value, yield func(reflect.StructTag, reflect.Value) bool) b
 	return true
 }
 
-// Keys are the keys of a struct's fields.
+// Keys returns the keys of a struct's fields.
 func Keys(stats any) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for tag := range fields(reflect.ValueOf(stats)) {

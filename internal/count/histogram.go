@@ -5,19 +5,19 @@ import (
 	"time"
 )
 
-// Histogram counts values by size, for many goroutines at once: nothing is allocated, and no lock taken.
+// Histogram counts values by size, for many goroutines at once. It neither allocates nor locks.
 type Histogram struct {
 	bounds []int64
 	counts []atomic.Int64 // of values up to each bound, and of all that are larger
 	sum    atomic.Int64
 }
 
-// NewHistogram is an empty one with ascending bounds.
+// NewHistogram returns an empty histogram with ascending bounds.
 func NewHistogram(bounds ...int64) *Histogram {
 	return &Histogram{bounds: bounds, counts: make([]atomic.Int64, len(bounds)+1)}
 }
 
-// NewTimes is an empty one of durations, which it counts in nanoseconds.
+// NewTimes returns an empty histogram of durations, in nanoseconds.
 func NewTimes(bounds ...time.Duration) *Histogram {
 	h := NewHistogram(make([]int64, len(bounds))...)
 	for i, b := range bounds {
@@ -36,10 +36,10 @@ func (h *Histogram) Observe(v int64) {
 	h.sum.Add(v)
 }
 
-// Since counts the time since then.
+// Since counts the time since began.
 func (h *Histogram) Since(began time.Time) { h.Observe(int64(time.Since(began))) }
 
-// Read is what it has counted, in units of so many: time.Second gives seconds.
+// Read returns the counts, with bounds and sum divided by unit: time.Second gives seconds.
 func (h *Histogram) Read(unit int64) Distribution {
 	d := Distribution{Sum: float64(h.sum.Load()) / float64(unit), Bounds: make([]float64, len(h.bounds)),
 		Counts: make([]int64, len(h.counts))}
@@ -52,14 +52,14 @@ func (h *Histogram) Read(unit int64) Distribution {
 	return d
 }
 
-// Distribution is what a histogram has counted. A field of a struct for users that has its fields is a sample too.
+// Distribution is the counts of a histogram. A field with these fields, in a struct for users, is a sample too.
 type Distribution struct {
 	Bounds []float64 // ascending
 	Counts []int64   // of values up to each bound, and of all that are larger
 	Sum    float64   // of the values
 }
 
-// Count is the number of values.
+// Count returns the number of values.
 func (d *Distribution) Count() (n int64) {
 	for _, c := range d.Counts {
 		n += c

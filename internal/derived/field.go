@@ -1,4 +1,4 @@
-// Package derived makes fields of rows of others: parts of times, buckets of numbers, crosses.
+// Package derived computes fields of rows from other fields: parts of times, buckets of numbers, crosses.
 //
 //	field.go  what a field is made of, and how
 //	time.go   times out of texts, and their parts
@@ -14,7 +14,8 @@ import (
 	"strconv"
 )
 
-// Field is a field that is made of others: with Part of a time, with Buckets of a number, with neither of several.
+// Field describes a derived field: with Part a part of a time, with Buckets a bucket of a number, with neither a cross
+// of several fields.
 type Field struct {
 	Name    string
 	From    []string
@@ -23,7 +24,7 @@ type Field struct {
 	Buckets []float64
 }
 
-// Check says what is wrong with fields, each of which may be made of those before it.
+// Check returns an error if a field is not valid. Each may be derived from those before it.
 func Check(fields []Field) error {
 	for i, f := range fields {
 		if err := f.check(); err != nil {
@@ -60,16 +61,16 @@ func (f *Field) check() error {
 	return nil
 }
 
-// crosses says whether it is a cross.
+// crosses reports whether the field is a cross.
 func (f *Field) crosses() bool { return f.Part == "" && len(f.Buckets) == 0 }
 
-// bucket is the number of the bucket that a number is in: of how many boundaries it is not below.
+// bucket returns the bucket of a number: how many boundaries are not above it.
 func (f *Field) bucket(text []byte) (int64, bool) {
 	x, ok := number(text)
 	return int64(sort.Search(len(f.Buckets), func(i int) bool { return f.Buckets[i] > x })), ok
 }
 
-// number is a decimal, without the words and the hexadecimals that strconv takes.
+// number parses a decimal number, without the words and hexadecimal digits that strconv accepts.
 func number(text []byte) (float64, bool) {
 	for _, c := range text {
 		if (c < '0' || c > '9') && c != '.' && c != '-' && c != '+' && c != 'e' && c != 'E' {

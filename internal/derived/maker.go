@@ -6,15 +6,15 @@ import (
 	"strconv"
 )
 
-// Maker makes fields of one row after the other. It is used by one goroutine.
+// Maker computes the derived fields of one row after the other. It is used by one goroutine.
 type Maker struct {
-	// Sources are the fields of the file that others are made of.
+	// Sources lists the fields of the file from which others are derived.
 	Sources []Source
-	steps   []step // of each field, in order; those that are not needed are not made
-	texts   []text // of steps, and behind them of Sources
+	steps   []step // one for each field, in order; those that are not needed are not computed
+	texts   []text // of steps, then of Sources
 }
 
-// Source is a field of the file, and what is made of it: a part of a time that has a layout, a cross, or a bucket.
+// Source is a field of the file, and its use: a part of a time with a layout, a cross, or a bucket.
 type Source struct {
 	Name   string
 	Layout string
@@ -22,13 +22,13 @@ type Source struct {
 	Cross  bool
 }
 
-// text is what a field has in a row.
+// text is a field's value in a row.
 type text struct {
 	bytes   []byte
 	missing bool
 }
 
-// step makes a field.
+// step computes a field.
 type step struct {
 	*Field
 	needed bool
@@ -37,8 +37,8 @@ type step struct {
 	made   []byte
 }
 
-// NewMaker makes those fields that are asked for by name, and what they are made of; nil if none is. Other names are of
-// fields of the file. The fields are as Check wants them.
+// NewMaker returns a maker of the asked fields and of those that they are derived from; nil if none of the names is a
+// derived field. Other names are fields of the file. Check must accept fields.
 func NewMaker(fields []Field, asked []string) *Maker {
 	m := &Maker{steps: make([]step, len(fields))}
 	for i := range fields {
@@ -56,7 +56,7 @@ func NewMaker(fields []Field, asked []string) *Maker {
 	return m
 }
 
-// need has a field be made, of fields before it or of the file.
+// need marks a field as needed, and its sources.
 func (m *Maker) need(i int) {
 	s := &m.steps[i]
 	if s.needed {
@@ -77,7 +77,7 @@ func (m *Maker) need(i int) {
 	}
 }
 
-// source is the number of a source.
+// source returns the index of a source.
 func (m *Maker) source(s Source) int {
 	i := slices.Index(m.Sources, s)
 	if i < 0 {
@@ -87,7 +87,7 @@ func (m *Maker) source(s Source) int {
 	return i
 }
 
-// clock is that of all parts of a time.
+// clock returns the clock shared by all parts of a time.
 func (m *Maker) clock(from int, layout string) *clock {
 	for _, s := range m.steps {
 		if s.clock != nil && s.Layout == layout && s.from[0] == from {
@@ -97,7 +97,7 @@ func (m *Maker) clock(from int, layout string) *clock {
 	return &clock{layout: layout}
 }
 
-// Number is the number of a field by its name.
+// Number returns the index of a derived field by its name.
 func (m *Maker) Number(name string) (number int, derived bool) {
 	if m == nil {
 		return 0, false
@@ -106,17 +106,17 @@ func (m *Maker) Number(name string) (number int, derived bool) {
 	return number, number >= 0
 }
 
-// Set sets what the row has of a source, which is valid until Make returns.
+// Set sets the row's value of a source, which must stay valid until Make returns.
 func (m *Maker) Set(source int, bytes []byte, missing bool) {
 	m.texts[len(m.steps)+source] = text{bytes, missing}
 }
 
-// Text is what the row has of a field, until the next row is made.
+// Text returns the row's value of a field, valid until the next row.
 func (m *Maker) Text(number int) (bytes []byte, missing bool) {
 	return m.texts[number].bytes, m.texts[number].missing
 }
 
-// Bad is a text of which nothing can be made.
+// Bad is the error of a value from which a field can't be derived.
 type Bad struct {
 	Field, Want string
 	Got         []byte
@@ -124,7 +124,8 @@ type Bad struct {
 
 func (b *Bad) Error() string { return fmt.Sprintf("%s: want %s, got %q", b.Field, b.Want, b.Got) }
 
-// Make makes the row's fields of what is set. Of a missing value a field is missing, and a cross where all values are.
+// Make computes the row's fields from the values set. A field of a missing value is missing; a cross is missing if all
+// its values are.
 func (m *Maker) Make() *Bad {
 	for i := range m.steps {
 		s := &m.steps[i]
@@ -149,10 +150,10 @@ func (m *Maker) Make() *Bad {
 	return nil
 }
 
-// between stands between the texts of a cross.
+// between separates the values of a cross.
 const between = "×"
 
-// cross joins texts; a missing one is "", as Hash has it.
+// cross joins values; a missing one is "", as for Hash.
 func (s *step) cross(texts []text) {
 	for i, from := range s.from {
 		if i > 0 {
@@ -164,7 +165,7 @@ func (s *step) cross(texts []text) {
 	}
 }
 
-// number is the part of a time or the bucket of a number, or says what was wanted.
+// number returns the part of a time or the bucket of a number; if the value is not valid, want describes a valid one.
 func (s *step) number(of []byte) (x int64, want string) {
 	if s.Part == "" {
 		x, ok := s.bucket(of)

@@ -8,10 +8,11 @@ import (
 	"time"
 )
 
-// Part is what of a time a field is, by its name in descriptions of formats.
+// Part names a part of a time, as descriptions of formats do.
 type Part string
 
-// parts are whole numbers, of the time as its clock and calendar show it; but seconds are since 1970 in UTC.
+// parts holds functions for the parts, which are whole numbers: of the time's own clock and calendar, except seconds,
+// which count from 1970 in UTC.
 var parts = map[Part]func(t time.Time) int64{
 	"minute":   func(t time.Time) int64 { return int64(60*t.Hour() + t.Minute()) },
 	"hour":     func(t time.Time) int64 { return int64(t.Hour()) },
@@ -23,7 +24,7 @@ var parts = map[Part]func(t time.Time) int64{
 	"seconds":  time.Time.Unix,
 }
 
-// check refuses a layout that doesn't say the part, by times that are written and read back.
+// check returns an error if a layout does not contain the part. It formats times and parses them back.
 func (p Part) check(layout string) error {
 	part, ok := parts[p]
 	if !ok {
@@ -34,7 +35,7 @@ func (p Part) check(layout string) error {
 	}
 	for _, t := range []time.Time{time.Date(2013, 11, 27, 17, 45, 0, 0, time.UTC),
 		time.Date(2026, 2, 8, 6, 9, 0, 0, time.UTC)} {
-		if p == "seconds" { // of a day are enough
+		if p == "seconds" { // a layout of days suffices
 			t = t.Truncate(24 * time.Hour)
 		}
 		if back, err := time.ParseInLocation(layout, t.Format(layout), time.UTC); err != nil || part(back) != part(t) {
@@ -45,7 +46,7 @@ func (p Part) check(layout string) error {
 	return nil
 }
 
-// numeric is how many of a layout's numbers are a second, 0 of a layout of package time.
+// numeric returns how many units of a numeric layout are a second; 0 for a layout of package time.
 func numeric(layout string) float64 {
 	switch layout {
 	case "":
@@ -56,7 +57,7 @@ func numeric(layout string) float64 {
 	return 0
 }
 
-// example is a text that a layout reads.
+// example describes a value that a layout parses.
 func example(layout string) string {
 	if unit := numeric(layout); unit > 0 {
 		return fmt.Sprintf("a number of seconds since 1970, such as %d", int64(1136214245*unit))
@@ -64,13 +65,13 @@ func example(layout string) string {
 	return fmt.Sprintf("a time such as %q", layout)
 }
 
-// last is the largest number of seconds since 1970 that is a time: that of the year 9999. Milliseconds are beyond it.
+// last is the largest number of seconds since 1970 that counts as a time, in the year 9999. Milliseconds exceed it.
 const last = 253402300799
 
-// clock reads times by a layout. The parts of a field share one, which reads a text once.
+// clock parses times by a layout. The parts of a field share one, which parses a value once.
 type clock struct {
 	layout string
-	text   []byte // that was read last
+	text   []byte // the last value
 	time   time.Time
 	ok     bool
 }
@@ -87,13 +88,13 @@ func (c *clock) read(text []byte) (time.Time, bool) {
 		c.time = time.Unix(int64(x), 0).UTC()
 		return c.time, c.ok
 	}
-	// Not Parse, for which abbreviations of zones mean what they mean where the machine stands.
+	// ParseInLocation, since Parse interprets abbreviations of zones by the machine's zone.
 	t, err := time.ParseInLocation(c.layout, string(text), time.UTC)
 	c.time, c.ok = t, err == nil
 	return t, c.ok
 }
 
-// AppendTime appends the text that a layout makes of a time.
+// AppendTime appends a time in a layout.
 func AppendTime(b []byte, t time.Time, layout string) []byte {
 	switch numeric(layout) {
 	case 1:

@@ -21,9 +21,9 @@ import (
 	"github.com/gofleet/gofleet/internal/profiled"
 )
 
-// Page shows the roles that this process plays.
+// Page shows the counters of this process's roles.
 type Page struct {
-	whole bool // roles show all that they know
+	whole bool // also show the roles' full state
 	mu    sync.Mutex
 	roles []role
 }
@@ -34,13 +34,13 @@ type role struct {
 	stats func() any
 }
 
-// pages has a page for each address at which this process listens, as long as it lasts.
+// pages holds a page for each address at which this process listens, until it ends.
 var pages struct {
 	sync.Mutex
 	at map[string]*Page
 }
 
-// Open is the page of an address, where this process listens from the first call on.
+// Open returns the page of an address. The first call for an address listens there, and returns an error if it can't.
 func Open(addr string, log *slog.Logger) (*Page, error) {
 	return open(addr, new(Page), func() (net.Listener, error) {
 		host, port, err := net.SplitHostPort(addr)
@@ -59,8 +59,8 @@ func Open(addr string, log *slog.Logger) (*Page, error) {
 	})
 }
 
-// OpenWhole is the page of a unix socket, which shows all that roles know of themselves too. A socket of that name is a
-// process's before this one.
+// OpenWhole returns the page of a unix socket, which also shows the roles' full state. An existing socket of that name
+// belongs to an earlier process, and is replaced.
 func OpenWhole(path string, _ *slog.Logger) (*Page, error) {
 	return open(path, &Page{whole: true}, func() (net.Listener, error) {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -84,19 +84,19 @@ func open(addr string, p *Page, listen func() (net.Listener, error)) (*Page, err
 		pages.at = map[string]*Page{}
 	}
 	pages.at[addr] = p
-	go func() { _ = httpget.Serve(l, p.Answer) }() // to the end of the process
+	go func() { _ = httpget.Serve(l, p.Answer) }() // until the process ends
 	return p, nil
 }
 
-// Show shows a role, in the place of what this process played by that name before: samples, and where the page is whole
-// all that it knows, which JSON can say. What a role has counted is shown until the process ends.
+// Show adds a role, in place of an earlier one of the same name: its samples and, for a page of OpenWhole, its state as
+// JSON. The page shows a role until the process ends.
 func (p *Page) Show(name string, sets func() []Set, stats func() any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.roles = append(slices.DeleteFunc(p.roles, func(o role) bool { return o.name == name }), role{name, sets, stats})
 }
 
-// Answer answers a request: the counts to all, profiles to callers on the same machine.
+// Answer answers a request: counters to all callers, profiles to callers on the same machine.
 func (p *Page) Answer(r *httpget.Request) httpget.Answer {
 	name, profile := strings.CutPrefix(r.Path, "/debug/pprof/")
 	switch {
@@ -121,7 +121,7 @@ func (p *Page) Answer(r *httpget.Request) httpget.Answer {
 	return httpget.Text(http.StatusNotFound, "there are /metrics and /debug/pprof/{profile,heap,goroutine,…}")
 }
 
-// binary is the type of what "go tool pprof" reads.
+// binary is the content type of a profile for "go tool pprof".
 const binary = "application/octet-stream"
 
 func (p *Page) sets() (all []Set) {
@@ -131,7 +131,7 @@ func (p *Page) sets() (all []Set) {
 	return all
 }
 
-// all is what the roles know.
+// all returns the roles' full state.
 func (p *Page) all() (all []any) {
 	for _, r := range p.played() {
 		all = append(all, r.stats())
@@ -150,10 +150,10 @@ func local(addr net.Addr) bool {
 	return is && at.IP.IsLoopback()
 }
 
-// longest is how long a profile of the processor may take.
+// longest is the longest duration of a CPU profile.
 const longest = time.Minute
 
-// spend writes what the processor does for ?seconds=, 10 without it.
+// spend writes a CPU profile of ?seconds=, 10 without it.
 func spend(w io.Writer, r *httpget.Request) error {
 	seconds, err := strconv.Atoi(r.Query.Get("seconds"))
 	if err != nil || seconds <= 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/gofleet/gofleet/internal/count"
 )
 
-// Set is samples with the labels of all of them, such as role and index.
+// Set is samples and the labels that all of them have, such as role and index.
 type Set struct {
 	Labels  []Label
 	Samples iter.Seq[count.Sample]
@@ -20,14 +20,14 @@ type Set struct {
 // Label is a name and any value.
 type Label struct{ Name, Value string }
 
-// family is the lines of one name, which stand together.
+// family holds the lines of one name, which must be adjacent.
 type family struct {
 	name, help, kind string
 	lines            []string
 }
 
 // Write writes sets in Prometheus' text format, version 0.0.4. A name that ends in _total is a counter; any other is a
-// histogram's or a gauge's.
+// histogram or a gauge.
 func Write(w io.Writer, sets ...Set) error {
 	var all []*family
 	known := map[string]*family{}
@@ -62,8 +62,8 @@ func kind(s count.Sample) string {
 	return "gauge"
 }
 
-// add adds a sample's line, or a histogram's lines: of each bound how many values are not larger, their sum and how
-// many there are.
+// add adds a sample's line, or a histogram's lines: for each bound how many values do not exceed it, their sum and
+// their number.
 func (f *family) add(s count.Sample, with []Label) {
 	line := func(suffix string, by Label, v float64) {
 		own := with[:len(with):len(with)]
@@ -102,5 +102,5 @@ func labels(of []Label) string {
 	return "{" + strings.Join(parts, ",") + "}"
 }
 
-// escaped is what the format wants in a label's value.
+// escaped escapes the value of a label.
 var escaped = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Get asks a listener for a path and returns at most so many bytes of a body. Another status than 200 is an error.
+// Get requests a path from a listener and returns its body, of at most limit bytes. Any status but 200 is an error.
 func Get(ctx context.Context, network, addr, path string, limit int64) ([]byte, error) {
 	c, err := new(net.Dialer).DialContext(ctx, network, addr)
 	if err != nil {

@@ -15,36 +15,38 @@ import (
 	"time"
 )
 
-// Request is one that was read.
+// Request is a request that was read.
 type Request struct {
 	Path   string // without its query
 	Query  url.Values
 	Header textproto.MIMEHeader
 	Remote net.Addr
-	// Gone is closed when who asked has gone, or says more. It is for answers that are long in coming.
+	// Gone returns a channel that is closed when the caller has closed the connection, or sends more. It is for answers
+	// that take long.
 	Gone func() <-chan struct{}
 }
 
-// Host is what the asker calls this process.
+// Host returns the host name in the request.
 func (r *Request) Host() string { return r.Header.Get("Host") }
 
-// Answer is what is sent.
+// Answer is the answer to a request.
 type Answer struct {
 	Status int
-	Type   string   // of the content; empty is plain text
-	Header []string // more of it, a line each
+	Type   string   // of the content; empty means plain text
+	Header []string // more lines of the header
 	Body   []byte
 	// Stream, if set, writes the body. An error before its first byte is the answer, with status 409.
 	Stream func(io.Writer) error
 }
 
-// Text is a line of text.
+// Text returns an answer of one line of text.
 func Text(status int, text string) Answer { return Answer{Status: status, Body: []byte(text + "\n")} }
 
 // Handler answers requests, several at a time.
 type Handler func(*Request) Answer
 
-// A read or a write may take so long, and a head has so many bytes; of so many connections the first is cut off.
+// patience is the time limit of a read or a write, longest the most bytes of a request, and most the number of
+// connections at a time.
 const (
 	patience = 5 * time.Second
 	longest  = 8 << 10
@@ -73,7 +75,7 @@ func Serve(l net.Listener, h Handler) error {
 	}
 }
 
-// serve answers one request; what is none has no answer.
+// serve answers one request. It closes a connection that does not send one.
 func serve(c net.Conn, h Handler) {
 	defer c.Close()
 	_ = c.SetReadDeadline(time.Now().Add(patience))
@@ -100,11 +102,11 @@ func serve(c net.Conn, h Handler) {
 	target, _, _ = strings.Cut(target, " ")
 	path, query, _ := strings.Cut(target, "?")
 	r.Path = path
-	r.Query, _ = url.ParseQuery(query) // what of it can be read
+	r.Query, _ = url.ParseQuery(query) // parts that are not valid are dropped
 	w.answer(answerOf(h, r))
 }
 
-// answerOf is a handler's answer. A panic is an answer too: what shows a process doesn't end it.
+// answerOf returns a handler's answer. A panic becomes an answer too, since a page must not end the process.
 func answerOf(h Handler, r *Request) (a Answer) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -114,21 +116,21 @@ func answerOf(h Handler, r *Request) (a Answer) {
 	return h(r)
 }
 
-// gone is closed when a connection is, or has more to read.
+// gone returns a channel that is closed when a connection is closed or has more to read.
 func gone(c net.Conn) <-chan struct{} {
 	over := make(chan struct{})
 	_ = c.SetReadDeadline(time.Time{})
-	go func() { // until the connection is closed behind the answer
+	go func() { // ends when the connection is closed after the answer
 		defer close(over)
 		_, _ = c.Read(make([]byte, 1))
 	}()
 	return over
 }
 
-// writer writes an answer, the head with the first bytes of its body.
+// writer writes an answer, its header together with the first bytes of its body.
 type writer struct {
 	c       net.Conn
-	head    bool // no body is wanted
+	head    bool // the request was HEAD: no body
 	pending bytes.Buffer
 }
 

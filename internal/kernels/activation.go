@@ -1,6 +1,6 @@
 package kernels
 
-// ReLU writes max(x, 0) to dst; of a NaN it is NaN. Of −0 it is a zero of either sign.
+// ReLU writes max(x, 0) to dst: NaN for NaN, and a zero of either sign for −0.
 func ReLU(dst, x []float32) {
 	checkLen("ReLU", "x", len(x), len(dst))
 	active.relu(dst, x)
@@ -19,7 +19,7 @@ func Exp(dst, x []float32) {
 	active.exp(dst, x, 0)
 }
 
-// Log writes the natural logarithm of x to dst: −Inf of 0, NaN below.
+// Log writes the natural logarithm of x to dst: −Inf for 0, NaN for negative x.
 func Log(dst, x []float32) {
 	checkLen("Log", "x", len(x), len(dst))
 	active.log(dst, x)

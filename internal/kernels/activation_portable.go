@@ -8,7 +8,7 @@ func relu(dst, x []float32) {
 	}
 }
 
-// exp is e to the power of x − shift.
+// exp writes e^(x−shift) to dst.
 func exp(dst, x []float32, shift float32) {
 	for i, v := range x {
 		dst[i] = float32(math.Exp(float64(v - shift)))
@@ -55,7 +55,7 @@ func tanhGrad(dx, y, dy []float32, accumulate bool) {
 	}
 }
 
-// softmaxGrad is the gradient within one row, dot being the inner product of y and dy.
+// softmaxGrad writes the gradient of one row; dot is the inner product of y and dy.
 func softmaxGrad(dx, y, dy []float32, dot float32, accumulate bool) {
 	for i, v := range y {
 		put(&dx[i], v*(dy[i]-dot), accumulate)

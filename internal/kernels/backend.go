@@ -1,12 +1,12 @@
 package kernels
 
-// backend is a path: the set of inner loops that public functions run on. Their callers have checked lengths, so an
-// inner loop may rely on all its slices being as long as the last one (and on nothing being empty only where it says
-// so).
+// backend is a path: the set of inner loops on which the public functions run. Their callers have checked lengths, so
+// an inner loop may rely on all its slices being as long as the last one. A slice may be empty unless the loop says
+// otherwise.
 //
-// A better path is a copy of the one below it with loops replaced (withAVX2, withAVX512), so that a loop that was never
-// written in assembly is still there. Public functions call through active, one indirect call for a whole slice; what
-// is called for single numbers is no loop of a path.
+// A faster path is a copy of the one below it with loops replaced (withAVX2, withAVX512), so that it also has the loops
+// that were never written in assembly. Public functions call through active, one indirect call for a whole slice.
+// Functions on single numbers are not part of a path.
 type backend struct {
 	name  string
 	micro microKernel
@@ -21,7 +21,7 @@ type backend struct {
 	mul    gradLoop
 	dot    func(x, y []float32) float32
 	sum    func(x []float32) float32
-	max    func(x []float32) float32 // the largest number; a NaN is passed over
+	max    func(x []float32) float32 // the largest number, without regard to NaN
 
 	relu    func(dst, x []float32)
 	exp     func(dst, x []float32, shift float32)
@@ -51,10 +51,10 @@ type packLoop func(panel []float32, height int, src []float32, stride, rows, dep
 // gradLoop writes (or adds) to dx the gradient of an elementwise function with output y, given the gradient dy of y.
 type gradLoop func(dx, y, dy []float32, accumulate bool)
 
-// active is the path in use. Tests replace it to make every path sit the same exam.
+// active is the path in use. Tests replace it, to run the same tests on every path.
 var active = fastest()
 
-// portable is the path that works everywhere.
+// portable is the path that works on every processor.
 var portable = backend{
 	name:  "portable",
 	micro: microKernel{rows: 4, cols: 4, run: micro4x4},

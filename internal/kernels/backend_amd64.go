@@ -2,13 +2,13 @@ package kernels
 
 import "golang.org/x/sys/cpu"
 
-// fastest is the best path of this processor.
+// fastest returns the best path of this processor.
 func fastest() *backend {
 	all := paths()
 	return all[len(all)-1]
 }
 
-// paths are all that this processor can run, the best last.
+// paths returns all paths that this processor can run, the best last.
 func paths() []*backend {
 	all := []*backend{&portable}
 	if cpu.X86.HasAVX2 && cpu.X86.HasFMA && cpu.X86.HasF16C {

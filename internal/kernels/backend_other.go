@@ -2,8 +2,8 @@
 
 package kernels
 
-// fastest is the best path of this processor.
+// fastest returns the best path of this processor.
 func fastest() *backend { return &portable }
 
-// paths are all that this processor can run.
+// paths returns all paths that this processor can run.
 func paths() []*backend { return []*backend{&portable} }

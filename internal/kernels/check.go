@@ -2,7 +2,7 @@ package kernels
 
 import "fmt"
 
-// checkLen panics unless the slice called name, an argument of op, has the length that the other arguments ask for.
+// checkLen panics unless the slice called name, an argument of op, has the length that the other arguments require.
 func checkLen(op, name string, got, want int) {
 	if got != want {
 		panic(fmt.Sprintf("kernels: %s: %s has %d elements, want %d", op, name, got, want))

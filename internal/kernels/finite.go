@@ -8,7 +8,7 @@ func FirstNotFinite(x []float32) int {
 	for at := 0; at < len(x); at += stride {
 		part := x[at:min(at+stride, len(x))]
 		if squares := active.dot(part, part); squares-squares == 0 {
-			continue // finite, so every value is
+			continue // a finite sum shows that all values are finite
 		}
 		for i, v := range part {
 			if v-v != 0 {
@@ -19,7 +19,7 @@ func FirstNotFinite(x []float32) int {
 	return -1
 }
 
-// MakeFinite makes NaN 0, and an infinity the largest finite magnitude beside it, with its sign.
+// MakeFinite replaces NaN by 0, and an infinity by the largest finite magnitude in x, with the infinity's sign.
 func MakeFinite(x []float32) {
 	var largest float32
 	for _, v := range x {

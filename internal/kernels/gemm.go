@@ -3,8 +3,8 @@ package kernels
 import "runtime"
 
 // Gemm writes op(A)·op(B) to C, or adds it there when accumulate is set. C is m×n; A is m×k, or k×m when transA is set;
-// B is k×n, or n×k when transB is set; op transposes where that is so. All are contiguous and row-major, and C must not
-// overlap A or B. What C held is not read unless accumulate is set.
+// B is k×n, or n×k when transB is set; op transposes if that is set. All are contiguous and row-major, and C must not
+// overlap A or B. The former values of C are not read unless accumulate is set.
 //
 // Large products are spread over up to GOMAXPROCS goroutines by rows of C, so that the result doesn't depend on their
 // number. In steady state nothing is allocated.
@@ -43,13 +43,13 @@ func operand(data []float32, cols, rows int, trans bool) matrix {
 	return matrix{data, cols, 1}
 }
 
-// from is the view that starts at element (i, j).
+// from returns the view that starts at element (i, j).
 func (v matrix) from(i, j int) matrix {
 	v.data = v.data[i*v.row+j*v.col:]
 	return v
 }
 
-// turned is the transpose.
+// turned returns the transpose.
 func (v matrix) turned() matrix { return matrix{v.data, v.col, v.row} }
 
 // perThread is the least work, in multiplications, that is worth a goroutine.

@@ -2,8 +2,8 @@ package kernels
 
 // A microKernel computes a tile of rows × cols elements of C in registers: the innermost loop of Gemm. Element (i, p)
 // of A is a[i*row+p*col]; B is packed, cols elements for each of the k steps; element (i, j) of C is c[i*ldc+j]. The
-// sum over k starts from zero and is then written to C or added to it. half is for the last panel of B where it has no
-// more than half of the columns, nil where there is none.
+// sum over k starts from zero and is then written to C or added to it. half is for the last panel of B if that has at
+// most half of the columns; nil if there is no such kernel.
 type microKernel struct {
 	rows, cols int
 	run, half  tileFunc
@@ -11,7 +11,7 @@ type microKernel struct {
 
 type tileFunc = func(k int, a []float32, row, col int, b, c []float32, ldc int, accumulate bool)
 
-// fit is what computes a panel of so many columns, and how many it has packed.
+// fit returns the kernel for a panel of cols columns, and the number of columns that the panel has packed.
 func (m *microKernel) fit(cols int) (run tileFunc, width int) {
 	if m.half != nil && 2*cols <= m.cols {
 		return m.half, m.cols / 2
@@ -19,12 +19,12 @@ func (m *microKernel) fit(cols int) (run tileFunc, width int) {
 	return m.run, m.cols
 }
 
-// Blocks are chosen for caches: a packed panel of B (depth × cols) is small beside the first level or streams from the
-// second at leisure, a block of B (depth × width) and the rows of A that meet it stay in the second level.
+// Block sizes fit caches: a packed panel of B (depth × cols) takes a small part of the first level, or streams from the
+// second; a block of B (depth × width) and the rows of A that are multiplied with it stay in the second level.
 const (
 	blockDepth = 512
 	blockWidth = 1024
-	chunkRows  = 48 // rows of C that a goroutine takes at a time, at most; a multiple of every micro-kernel's rows
+	chunkRows  = 48 // the most rows of C that a goroutine takes at a time; a multiple of every micro-kernel's rows
 )
 
 // gemmBlocked is Gemm for matrices, block by block: for each block of k, in order, all of n, and within that all rows
@@ -36,7 +36,7 @@ func gemmBlocked(a, b matrix, m, n, k int, c []float32, accumulate bool, threads
 	j.free()
 }
 
-// product is what a job is for.
+// product computes A·B block by block.
 func (j *gemmJob) product(a, b matrix, n, k int, c []float32, accumulate bool) {
 	for p := 0; p < k; p += blockDepth {
 		for q := 0; q < n; q += blockWidth {
@@ -46,7 +46,7 @@ func (j *gemmJob) product(a, b matrix, n, k int, c []float32, accumulate bool) {
 	}
 }
 
-// block computes what the block of B at (p, q) adds to C; B is k×n.
+// block computes the contribution of the block of B at (p, q) to C; B is k×n.
 func (j *gemmJob) block(a matrix, p, q, n, k int, c []float32, accumulate bool) {
 	j.depth, j.width = min(blockDepth, k-p), min(blockWidth, n-q)
 	j.a, j.c, j.accumulate = a.from(0, p), c[q:], accumulate

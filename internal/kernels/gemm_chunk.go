@@ -2,7 +2,7 @@ package kernels
 
 import "sync"
 
-// scratch is what one goroutine needs for the edges of A and C.
+// scratch is the memory that one goroutine needs for the edges of A and C.
 type scratch struct {
 	panel []float32
 	tile  [maxTile]float32
@@ -13,8 +13,8 @@ const maxTile = 512
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
-// chunk computes rows rows of C from row i on. Groups of rows are inside, so that a panel of B stays in the first-level
-// cache. A is used where it is, but for the last rows, if they are fewer than the micro-kernel's.
+// chunk computes rows rows of C from row i on. The loop over groups of rows is inside, so that a panel of B stays in
+// the first-level cache. A is read in place, except the last rows if they are fewer than the micro-kernel's.
 func (j *gemmJob) chunk(s *scratch, i, rows int) {
 	height := j.micro.rows
 	whole := rows / height * height
@@ -40,8 +40,8 @@ func (s *scratch) pack(a matrix, i, rows, height, depth int) []float32 {
 	return s.panel
 }
 
-// tile computes one tile of C, of which rows × cols elements exist. A comes as a slice and strides: a struct would be
-// copied in pieces larger than it was just written in, and wait until all stores to C are done.
+// tile computes one tile of C, of which rows × cols elements exist. It takes A as a slice and strides, since a struct
+// would be copied in larger pieces than those just written to it, which waits until all stores to C are done.
 func (j *gemmJob) tile(s *scratch, a []float32, row, col int, b, c []float32, rows, cols int) {
 	run, width := j.micro.fit(cols)
 	if rows == j.micro.rows && cols == width {

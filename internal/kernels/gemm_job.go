@@ -5,20 +5,20 @@ import (
 	"sync/atomic"
 )
 
-// gemmJob is the product of a column of blocks of A (m × depth) and one block of B (depth × width). Whichever goroutine
-// is free packs the next panel of B, and when all are packed, computes the next chunk of rows of C.
+// gemmJob is the product of a column of blocks of A (m × depth) and one block of B (depth × width). A free goroutine
+// packs the next panel of B and, when all are packed, computes the next chunk of rows of C.
 //
 // Panels and chunks are taken from two counters, so that a goroutine that the system holds up delays one chunk, not a
-// share of the rows. Which goroutine computes an element doesn't matter to its value: every element of C is summed by
-// one micro-kernel call a block, over k in order, and blocks follow each other. So the bits are the same for any number
-// of threads, and no two goroutines write to one element. The job, with its packed block, is pooled; helpers have ended
-// when run returns.
+// share of the rows. An element's value does not depend on the goroutine that computes it: every element of C is summed
+// by one micro-kernel call a block, over k in order, and blocks follow each other. So the bits are the same for any
+// number of threads, and no two goroutines write to one element. The job, with its packed block, is pooled; helpers
+// have ended when run returns.
 type gemmJob struct {
 	micro        microKernel
 	a, source    matrix    // source is the block of B
 	b            []float32 // packed: panels of micro.cols columns
 	ready        bool      // b was packed before
-	room         []float32 // for b where it was not
+	room         []float32 // memory for b if it was not packed before
 	c            []float32
 	m            int
 	depth, width int
@@ -27,10 +27,10 @@ type gemmJob struct {
 	threads      int
 	rows         int // of a chunk
 
-	panel, chunks atomic.Int64 // the next that was not taken
+	panel, chunks atomic.Int64 // the next one that is not taken
 	packed        sync.WaitGroup
 	helpers       sync.WaitGroup
-	help          func() // what a helping goroutine does; kept here so that starting one allocates nothing
+	help          func() // the function of a helping goroutine; kept here so that starting one allocates nothing
 }
 
 var jobs = sync.Pool{New: func() any {
@@ -39,7 +39,7 @@ var jobs = sync.Pool{New: func() any {
 	return j
 }}
 
-// newJob is a job for m rows of C, which has n columns.
+// newJob returns a job for m rows of C, which has n columns.
 func newJob(micro microKernel, m, n, threads int) *gemmJob {
 	j := jobs.Get().(*gemmJob)
 	j.micro, j.m, j.ldc, j.threads, j.ready = micro, m, n, threads, false
@@ -47,22 +47,22 @@ func newJob(micro microKernel, m, n, threads int) *gemmJob {
 	return j
 }
 
-// free gives the job back, without the matrices.
+// free returns the job to the pool, without the matrices.
 func (j *gemmJob) free() {
 	j.a, j.source, j.b, j.c = matrix{}, matrix{}, nil, nil
 	jobs.Put(j)
 }
 
-// chunkFor is the number of rows to take at a time, a multiple of height, such that every thread gets some.
+// chunkFor returns the number of rows to take at a time, a multiple of height, such that every thread gets some.
 func chunkFor(m, threads, height int) int {
 	share := (m + threads - 1) / threads
 	return min(chunkRows, (share+height-1)/height*height)
 }
 
-// panels is how many panels the block of B makes.
+// panels returns the number of panels of the block of B.
 func (j *gemmJob) panels() int { return (j.width + j.micro.cols - 1) / j.micro.cols }
 
-// run computes all rows, with help.
+// run computes all rows, with helping goroutines.
 func (j *gemmJob) run() {
 	j.panel.Store(int64(j.panels()))
 	j.chunks.Store(0)

@@ -1,7 +1,6 @@
 package kernels
 
-// A packed panel holds rows of a matrix column by column, height elements for each column, zeros where it has fewer
-// rows.
+// A packed panel holds rows of a matrix column by column, height elements for each column; missing rows are zeros.
 
 // packPanel copies the first rows rows and depth columns of v to panel.
 func packPanel(panel []float32, v matrix, rows, height, depth int) {

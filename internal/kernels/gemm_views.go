@@ -1,20 +1,21 @@
 package kernels
 
-// View is a matrix that need not lie in one piece, and one of several that lie a Step apart: element (i, j) of the
-// first is Data[i·Row+j·Col]. Row or Col is 1. Rows may overlap where they are only read.
+// View is a matrix that need not be contiguous, or several that start Step elements apart: element (i, j) of the first
+// is Data[i·Row+j·Col]. Row or Col is 1. Rows may overlap if they are only read.
 type View struct {
 	Data           []float32
 	Row, Col, Step int
 }
 
-// Turned are the transposes.
+// Turned returns the transposes.
 func (v View) Turned() View { return View{v.Data, v.Col, v.Row, v.Step} }
 
-// at is the i-th of the matrices.
+// at returns the i-th of the matrices.
 func (v View) at(i int) matrix { return matrix{v.Data[i*v.Step:], v.Row, v.Col} }
 
-// GemmViews writes A·B to C, or adds it there, for so many matrices each: A is m×k, B k×n, C m×n with a Col of 1. B
-// with a Step of 0 is one for all; C with that is the sum of all where they are added. No two of C overlap otherwise.
+// GemmViews writes A·B to C, or adds it there, for count matrices each: A is m×k, B k×n, C m×n with a Col of 1. A B
+// with a Step of 0 is the same for all; a C with a Step of 0 and accumulate is the sum of all. Otherwise no two
+// matrices of C overlap.
 func GemmViews(count, m, n, k int, a, b, c View, accumulate bool) {
 	if count == 0 || m == 0 || n == 0 {
 		return
@@ -31,7 +32,7 @@ func GemmViews(count, m, n, k int, a, b, c View, accumulate bool) {
 	j.free()
 }
 
-// checkView panics where a matrix of these sizes is not all there.
+// checkView panics if the data end before the last element of the last matrix.
 func checkView(which string, v View, count, rows, cols int) {
 	if (rows > 0 && cols > 0) && (count-1)*v.Step+(rows-1)*v.Row+(cols-1)*v.Col >= len(v.Data) {
 		panic("kernels: GemmViews: " + which + " ends before its last element")

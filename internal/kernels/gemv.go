@@ -28,7 +28,7 @@ func outer(x, y, c []float32, accumulate bool) {
 }
 
 // CombineRows writes the sum of x[i] times row i of a to y; a is len(x)×len(y). It is Gemm with one row on the left,
-// for an a that is known to be finite: rows that meet a zero, half of them behind a ReLU, are not read.
+// for an a that is known to be finite: it does not read rows whose x[i] is zero, as half of them are after a ReLU.
 func CombineRows(y, x, a []float32) {
 	checkLen("CombineRows", "a", len(a), len(x)*len(y))
 	clear(y)

@@ -1,8 +1,8 @@
 package kernels
 
-// Numbers in fewer bits, for the wire. Narrowing rounds to nearest, ties to even, and leaves in x what rounding took
-// away, so that the caller can add it to what it sends next. Values of x are finite; what a format can't hold becomes
-// the largest it can, and the rest stays in x. Bytes are little-endian, wherever they lie. All paths give the same
+// Formats with fewer bits, for messages. Narrowing rounds to nearest, ties to even, and leaves the rounding error in x,
+// so that the caller can add it to what it sends next. Values of x are finite. A value beyond a format's range becomes
+// the largest that it has, and the rest stays in x. Bytes are little-endian on every machine. All paths give the same
 // bits.
 
 // Float16 writes x to dst as IEEE 754 halves, 2 bytes each; the largest is 65504.
@@ -11,7 +11,7 @@ func Float16(dst []byte, x []float32) {
 	active.half(dst, x)
 }
 
-// FromFloat16 reads what Float16 wrote. An infinity or a NaN of src is one in dst.
+// FromFloat16 reads what Float16 wrote. An infinity or a NaN of src stays one in dst.
 func FromFloat16(dst []float32, src []byte) {
 	checkLen("FromFloat16", "src", len(src), 2*len(dst))
 	active.fromHalf(dst, src)
@@ -23,14 +23,14 @@ func BFloat16(dst []byte, x []float32) {
 	active.bfloat(dst, x)
 }
 
-// FromBFloat16 reads what BFloat16 wrote. An infinity or a NaN of src is one in dst.
+// FromBFloat16 reads what BFloat16 wrote. An infinity or a NaN of src stays one in dst.
 func FromBFloat16(dst []float32, src []byte) {
 	checkLen("FromBFloat16", "src", len(src), 2*len(dst))
 	active.fromBFloat(dst, src)
 }
 
-// Int8 writes x to dst as whole numbers from -127 to 127, of which each is worth scale: a 127th of x's largest
-// magnitude. If that is below 2⁻¹¹⁹, scale is 0 and all of x stays.
+// Int8 writes x to dst as whole numbers from -127 to 127, in units of scale, a 127th of x's largest magnitude. If that
+// is below 2⁻¹¹⁹, scale is 0 and all of x stays in x.
 func Int8(dst []byte, x []float32) (scale float32) {
 	checkLen("Int8", "dst", len(dst), len(x))
 	return active.int8(dst, x)

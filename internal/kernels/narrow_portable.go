@@ -28,7 +28,7 @@ func fromHalf(dst []float32, src []byte) {
 	}
 }
 
-// halfOf rounds by adding half of the last place that stays, a little less where that place is even.
+// halfOf rounds by adding half of the last place that is kept, and a little less if that place is even.
 func halfOf(v float32) uint16 {
 	b := math.Float32bits(min(max(v, -halfMax), halfMax))
 	sign, a := uint16(b>>16)&0x8000, b&^(1<<31)
@@ -39,7 +39,7 @@ func halfOf(v float32) uint16 {
 	return sign | uint16((a-112<<23)>>13)
 }
 
-// ofHalf moves the fields to where a float32 has them and corrects the exponent's bias by a multiplication, which is
+// ofHalf moves the fields to their places in a float32 and corrects the exponent's bias by a multiplication, which is
 // right for subnormal numbers too.
 func ofHalf(h uint16) float32 {
 	sign, a := uint32(h&0x8000)<<16, uint32(h&0x7fff)<<13
@@ -65,7 +65,7 @@ func fromBFloat(dst []float32, src []byte) {
 }
 
 func int8s(dst []byte, x []float32) (scale float32) {
-	var most uint32 // of the magnitudes' bits, which compare as they do
+	var most uint32 // the bits of the largest magnitude; bits compare as magnitudes do
 	for _, v := range x {
 		most = max(most, math.Float32bits(v)&^(1<<31))
 	}
@@ -84,7 +84,7 @@ func int8s(dst []byte, x []float32) (scale float32) {
 	return scale
 }
 
-// nearest rounds a number below 2²² to a whole one, a tie to the even one, by giving it a last place of 1.
+// nearest rounds a number below 2²² to a whole number, ties to even, by a sum whose last place is 1.
 func nearest(v float32) float32 {
 	const shift = 0x1.8p23
 	return float32(float32(v+shift) - shift)

@@ -1,14 +1,14 @@
 package kernels
 
-// Packed is a matrix B that was laid out once for the products it is in, where [Gemm] does so each time: with few rows
-// in A that takes longer than the product itself. Any number of goroutines may use it.
+// Packed is a matrix B that was packed once for several products; [Gemm] packs it for each, which takes longer than the
+// product itself if A has few rows. Any number of goroutines may use it.
 type Packed struct {
 	micro  microKernel
 	k, n   int
 	blocks [][]float32 // in the order in which a product takes them
 }
 
-// Pack lays out b, k×n, row-major. It keeps a copy.
+// Pack packs a copy of b, k×n, row-major.
 func Pack(k, n int, b []float32) *Packed {
 	checkLen("Pack", "B", len(b), k*n)
 	w := &Packed{micro: active.micro, k: k, n: n}
@@ -27,7 +27,7 @@ func Pack(k, n int, b []float32) *Packed {
 	return w
 }
 
-// GemmPacked writes A·B to C with the bits that Gemm(false, false, m, n, k, a, b, c, false) has for two rows and
+// GemmPacked writes A·B to C. Its bits are those of Gemm(false, false, m, n, k, a, b, c, false) for two rows and
 // columns or more. A is m×k.
 func GemmPacked(m int, a []float32, b *Packed, c []float32) {
 	checkLen("GemmPacked", "A", len(a), m*b.k)

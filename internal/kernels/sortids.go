@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// SortIDs sorts ids as [Unique] does, without their positions, in the memory of u beside their own.
+// SortIDs sorts ids as [Unique] does, without positions, in place with the memory of u.
 func SortIDs(ids []uint64, u *Uniquer) {
 	if len(ids) < manyIDs {
 		slices.Sort(ids)
@@ -21,10 +21,10 @@ func SortIDs(ids []uint64, u *Uniquer) {
 		u.place(to, from, shift)
 		from, to = to, from
 	}
-	copy(ids, from) // of themselves, after an even number of passes
+	copy(ids, from) // a copy of ids to itself after an even number of passes
 }
 
-// place puts ids into the order of one digit; ids with the same keep theirs.
+// place sorts ids by one digit; ids with the same digit keep their order.
 func (u *Uniquer) place(to, from []uint64, shift int) {
 	counts := u.counts[:1<<maxDigit]
 	clear(counts)

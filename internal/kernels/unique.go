@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Uniquer is the memory that [Unique] works in. Its zero value is ready; it grows to the largest input seen and
-// allocates no more after that. It must not be used by two goroutines at once.
+// Uniquer is the memory of [Unique]. Its zero value is ready; it grows to the largest input seen and allocates no more
+// after that. It must not be used by two goroutines at once.
 type Uniquer struct {
 	keys, spare []keyed
 	counts      [1 << maxDigit]int32
@@ -14,21 +14,21 @@ type Uniquer struct {
 	inverse     []int32
 }
 
-// keyed is an id and where it stood.
+// keyed is an id and its position.
 type keyed struct {
 	id  uint64
 	pos int32
 }
 
 const (
-	maxDigit   = 11 // bits a pass sorts by, for many ids
-	smallDigit = 8  // and for few, when clearing the counts would cost more than a pass
+	maxDigit   = 11 // bits of a pass's digit, for many ids
+	smallDigit = 8  // the same for few ids, where clearing the counts costs more than a pass
 	manyIDs    = 1 << 11
 	insertion  = 32 // up to here insertion sort is faster
 )
 
 // Unique returns the ids without repetition, strictly increasing, and for every id its position in that list:
-// unique[inverse[i]] == ids[i]. Of no ids unique is empty, and not nil. Both results belong to u and are valid until
+// unique[inverse[i]] == ids[i]. Without ids unique is empty, and not nil. Both results belong to u and are valid until
 // its next use; ids is not changed. It sorts by radix, in passes over the digits in which ids differ.
 func Unique(ids []uint64, u *Uniquer) (unique []uint64, inverse []int32) {
 	sorted := u.sort(ids)
@@ -61,7 +61,7 @@ func (u *Uniquer) sort(ids []uint64) []keyed {
 	return u.keys
 }
 
-// load fills keys and returns the bits in which not all ids agree.
+// load fills keys and returns the bits in which ids differ.
 func (u *Uniquer) load(ids []uint64) (differ uint64) {
 	for i, id := range ids {
 		u.keys[i] = keyed{id, int32(i)}
@@ -70,7 +70,7 @@ func (u *Uniquer) load(ids []uint64) (differ uint64) {
 	return differ
 }
 
-// pass moves keys to spare in the order of one digit, keeping the order of equals.
+// pass moves keys to spare, sorted by one digit; keys with the same digit keep their order.
 func (u *Uniquer) pass(shift, width int) {
 	counts := u.counts[:1<<width]
 	clear(counts)
@@ -99,7 +99,7 @@ func insertionSort(keys []keyed) {
 	}
 }
 
-// grow returns s with length n, of new memory if it was too short.
+// grow returns s with length n, in new memory if its capacity is too small.
 func grow[T any](s []T, n int) []T {
 	if cap(s) < n {
 		return make([]T, n, n+n/4)

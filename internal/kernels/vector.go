@@ -6,7 +6,7 @@ func Axpy(alpha float32, x, y []float32) {
 	active.axpy(alpha, x, y)
 }
 
-// Beyond writes x + alpha·(x − from) to dst: as far beyond x as alpha says, on the way there from from.
+// Beyond writes x + alpha·(x − from) to dst: x moved on by alpha times its distance from from.
 func Beyond(alpha float32, dst, from, x []float32) {
 	checkLen("Beyond", "from", len(from), len(dst))
 	checkLen("Beyond", "x", len(x), len(dst))

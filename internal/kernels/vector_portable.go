@@ -37,9 +37,9 @@ func mul(dst, x, y []float32, accumulate bool) {
 	}
 }
 
-// dot keeps four sums, so that additions need not wait for each other. Which element goes into which sum, and the order
-// in which the sums are added at the end, depend on the length alone: that is what makes a path give the same bits
-// every time, and what makes paths differ, which keep different numbers of sums.
+// dot keeps four sums, so that additions need not wait for each other. The sum of each element, and the order in which
+// the sums are added at the end, depend on the length only. So a path gives the same bits every time, but paths differ,
+// since they keep different numbers of sums.
 func dot(x, y []float32) float32 {
 	var s0, s1, s2, s3 float32
 	for len(x) >= 4 && len(y) >= 4 {
@@ -70,7 +70,7 @@ func sum(x []float32) float32 {
 	return (s0 + s1) + (s2 + s3)
 }
 
-// maximum is the largest number in x, −Inf if there is none.
+// maximum returns the largest number in x, −Inf if there is none.
 func maximum(x []float32) float32 {
 	m := float32(math.Inf(-1))
 	for _, v := range x {

@@ -1,8 +1,8 @@
 package kernels
 
-// What is added up in float64, a column at a time, over the rows of a matrix. Each path gives the same bits.
+// These functions add up the columns of a matrix in float64, row by row. All paths give the same bits.
 
-// wideLoop is a loop over columns: x is a row of float32, the others have a float64 for each column.
+// wideLoop is a loop over columns: x is a row of float32; a and b have a float64 for each column.
 type wideLoop func(x []float32, a, b []float64)
 
 // AddWide adds a row to sums.

@@ -12,7 +12,7 @@ import (
 	"slices"
 )
 
-// Mutant is a file with one place changed: an operator, or a statement that is left out.
+// Mutant is a file with one change: another operator, or a statement left out.
 type Mutant struct {
 	File string
 	Now  []byte // the file's text with the change
@@ -20,7 +20,7 @@ type Mutant struct {
 	Says string // what was changed
 }
 
-// Mutate draws a mutant of one of the files by seed.
+// Mutate returns a mutant of one of the files, drawn by seed.
 func Mutate(files []string, seed uint64) (Mutant, error) {
 	r := rand.New(rand.NewPCG(seed, 99))
 	for len(files) > 0 {
@@ -49,21 +49,21 @@ func Mutate(files []string, seed uint64) (Mutant, error) {
 	return Mutant{}, fmt.Errorf("law: no file has a place to change")
 }
 
-// place is where a file may be changed.
+// place is a place where a file can be changed.
 type place struct {
 	at     token.Pos
 	says   string
 	change func()
 }
 
-// others are operators in whose place another is put.
+// others maps operators to their replacements.
 var others = map[token.Token]token.Token{
 	token.ADD: token.SUB, token.SUB: token.ADD, token.MUL: token.ADD,
 	token.LSS: token.LEQ, token.LEQ: token.LSS, token.GTR: token.GEQ, token.GEQ: token.GTR,
 	token.EQL: token.NEQ, token.NEQ: token.EQL, token.LAND: token.LOR, token.LOR: token.LAND,
 }
 
-// placesOf are all places of a file: operators, conditions, and calls and assignments that may be left out.
+// placesOf returns all places of a file: operators, conditions, and calls and assignments that may be left out.
 func placesOf(f *ast.File) (all []place) {
 	ast.Inspect(f, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -84,13 +84,13 @@ func placesOf(f *ast.File) (all []place) {
 	return all
 }
 
-// isErr says whether a comparison asks for an error, which is seldom there.
+// isErr reports whether a comparison tests an error, which seldom occurs.
 func isErr(n *ast.BinaryExpr) bool {
 	id, ok := n.X.(*ast.Ident)
 	return ok && id.Name == "err"
 }
 
-// leaves says whether a statement may be left out: an assignment that declares nothing, a call, a step.
+// leaves reports whether a statement may be left out: an assignment that declares nothing, a call, an increment.
 func leaves(s ast.Stmt) bool {
 	switch s := s.(type) {
 	case *ast.AssignStmt:

@@ -1,4 +1,4 @@
-// Package counttest is the law of what is counted, for tests of packages that count.
+// Package counttest checks the counters of a package, for its tests.
 package counttest
 
 import (
@@ -12,9 +12,9 @@ import (
 
 var name = regexp.MustCompile(`^gofleet_[a-z]+(_[a-z]+)+$`)
 
-// Run fails for a counter of meters that stats does not show, for a field of stats that no meter counts unless
-// elsewhere has its key, and for a name that Prometheus' rules forbid: a family has one help, which its first member
-// says, and a label that tells its members apart.
+// Run fails for a counter of meters that stats does not have, for a field of stats that no meter counts unless
+// elsewhere has its key, and for a name that Prometheus' rules forbid. A family has one help, on its first member, and
+// a label that tells its members apart.
 func Run(t *testing.T, stats any, elsewhere []string, meters ...any) {
 	t.Helper()
 	shown := slices.Collect(count.Keys(stats))
