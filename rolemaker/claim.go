@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// claim is what one source says of this process. What it leaves zero it does not say.
+// claim is what one source says about this process. Zero fields are unknown.
 type claim struct {
 	source string   // the role maker's name
-	names  []string // the variables that it was read from; without any the source says nothing
-	// id is as much of the identity as is said; Servers has "" for endpoints that are known when the processes have
-	// met. indexed says that Index is said.
+	names  []string // variables that it was read from; none if the source says nothing
+	// id is the identity as far as it is known; Servers has "" for endpoints that are known only after the processes
+	// have exchanged them. indexed reports that Index is known.
 	id      Identity
 	indexed bool
-	meeting *meeting // how the processes learn the rest, nil if there is nothing to learn
+	meeting *meeting // the exchange of the rest, nil if none is needed
 }
 
 // nobody is the role of a process that takes no part in training, such as an evaluator.
@@ -22,10 +22,10 @@ const nobody Role = -1
 
 func (c claim) speaks() bool { return len(c.names) > 0 }
 
-// listed says whether the claim says where servers are.
+// listed reports whether the claim has the addresses of servers.
 func (c claim) listed() bool { return len(c.id.Servers) > 0 && c.id.Servers[0] != "" }
 
-// or is c, and of what c does not say what o says. A number is of a role: that of another is no use.
+// or returns c, with o's values for what c lacks. An index belongs to a role, so that one of another role is not used.
 func (c claim) or(o claim) claim {
 	sameRole := c.id.Role == 0 || o.id.Role == 0 || c.id.Role == o.id.Role
 	if !c.indexed && o.indexed && sameRole {
@@ -52,9 +52,9 @@ func (c claim) or(o claim) claim {
 	return c
 }
 
-// differs says where two sources differ. What only one of them says is no difference, and addresses are not compared:
-// one process has many. Ranks are roles by gofleet's own rule alone, so that they are compared with other ranks, and
-// with the workers of a collective job.
+// differs reports in what two sources differ. What only one of them says is no difference, and addresses are not
+// compared, since a process has many. Ranks become roles only by gofleet's own rule, so that they are compared with
+// other ranks, and with the workers of a collective job.
 func (c claim) differs(o claim) (role, index, counts bool) {
 	a, b := c.id, o.id
 	switch both := a.Collective && b.Collective; {
@@ -71,7 +71,7 @@ func (c claim) differs(o claim) (role, index, counts bool) {
 	return role, index, counts
 }
 
-// String is what is said: "worker 1 of 2, 2 servers".
+// String is the claim for a person: "worker 1 of 2, 2 servers".
 func (c claim) String() string {
 	var text strings.Builder
 	switch c.id.Role {

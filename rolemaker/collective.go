@@ -40,9 +40,9 @@ func (e env) withoutServers() (c claim, err error) {
 	return c, err
 }
 
-// speaksOfCollective reports whether the variables are a collective job's: workers are listed, and no server is.
-// One of two says so: PADDLE_CURRENT_ENDPOINT, as PaddlePaddle's launcher has it, or the role of a worker, as
-// paddle-operator has it.
+// speaksOfCollective reports whether the variables are a collective job's: workers are listed, and no server is. There
+// must also be PADDLE_CURRENT_ENDPOINT, which PaddlePaddle's launcher sets, or the role of a worker, which
+// paddle-operator sets.
 func (e env) speaksOfCollective() bool {
 	role, _, _ := e.either(envRole, envOldRole)
 	return len(e.list(envWorkers)) > 0 && len(e.found([]string{envServers, envServerIPs, envServerNum})) == 0 &&
@@ -75,7 +75,7 @@ func (e env) collective() (id Identity, err error) {
 	return id, err
 }
 
-// collectiveAlone is the identity where no list of workers is set.
+// collectiveAlone is the identity if no list of workers is set.
 func (e env) collectiveAlone() (Identity, error) {
 	n, _, err := e.integer(envWorkerNum)
 	switch {

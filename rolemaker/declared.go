@@ -10,14 +10,14 @@ import (
 	"strings"
 )
 
-// The variables in gofleet's own words. All of them are read by [FromEnvironment]:
+// gofleet's own variables, all of which [FromEnvironment] reads:
 //
 //	FLEET_ROLE       server or worker
 //	FLEET_INDEX      this process's number within its role, from 0
-//	FLEET_SERVERS    all servers, "ps-{0..3}.ps:36000", or how many there are, where processes meet to find each other
-//	FLEET_WORKERS    how many workers, or all of them, which a job without servers needs: "w-{0..7}.w:36000"
-//	FLEET_PORT       of entries that have none; 36000 if it is not set
-//	FLEET_ADVERTISE  "host" or "host:port" at which others call this process, where it does not know that
+//	FLEET_SERVERS    all servers, "ps-{0..3}.ps:36000", or their number, if the processes exchange addresses
+//	FLEET_WORKERS    the number of workers, or all of them, which a job without servers needs: "w-{0..7}.w:36000"
+//	FLEET_PORT       port of entries that have none; 36000 if it is not set
+//	FLEET_ADVERTISE  "host" or "host:port" at which others call this process, if it can't find that out
 const (
 	envFleetRole    = "FLEET_ROLE"
 	envFleetIndex   = "FLEET_INDEX"
@@ -29,12 +29,12 @@ const (
 	defaultPort     = "36000"
 )
 
-// declaredNames are the names that speak of a job.
+// declaredNames are the variables that describe a job.
 func declaredNames() []string {
 	return []string{envFleetRole, envFleetIndex, envFleetServers, envFleetWorkers}
 }
 
-// declared is what gofleet's own variables say.
+// declared is the claim of gofleet's own variables.
 func (e env) declared() (c claim, err error) {
 	c.names = e.found(declaredNames())
 	if !c.speaks() {
@@ -68,7 +68,7 @@ func (e env) declared() (c claim, err error) {
 	return c, err
 }
 
-// members are the endpoints that a variable lists, or how many it says there are.
+// members are the endpoints that a variable lists, or their number.
 func (e env) members(name string) (n int, list []string, err error) {
 	value := strings.TrimSpace(e(name))
 	if n, err := strconv.Atoi(value); err == nil {
@@ -90,7 +90,7 @@ func (e env) members(name string) (n int, list []string, err error) {
 	return len(list), list, nil
 }
 
-// withPorts gives FLEET_PORT to the hosts of a list that have no port.
+// withPorts adds FLEET_PORT to the hosts of a list that have no port.
 func (e env) withPorts(list []string) ([]string, error) {
 	port := cmp.Or(e.port(envFleetPort), defaultPort)
 	for i, entry := range list {
@@ -102,7 +102,8 @@ func (e env) withPorts(list []string) ([]string, error) {
 	return list, checkEndpoints(list)
 }
 
-// port is a variable's value, unless Kubernetes has set it for a service of that name: tcp://10.96.0.5:36000.
+// port is the value of a variable for a port, but not one that Kubernetes has set for a service of that name:
+// tcp://10.96.0.5:36000.
 func (e env) port(name string) string {
 	if value := strings.TrimSpace(e(name)); !strings.Contains(value, "://") {
 		return value
@@ -110,7 +111,7 @@ func (e env) port(name string) string {
 	return ""
 }
 
-// advertised are the host and the port at which others call this process, as far as they are settled before it listens.
+// advertised are the host and the port at which others call this process, as far as they are known before it listens.
 func (e env) advertised() (host string, port int, err error) {
 	host = strings.TrimSpace(e(envAdvertise))
 	listening := strings.TrimSpace(e(envListen))
@@ -130,7 +131,7 @@ func (e env) advertised() (host string, port int, err error) {
 	return host, port, nil
 }
 
-// placed is a claim with the role and number of the endpoint that is this process's by the name that it has.
+// placed adds the role and the index of the endpoint in the lists that has this process's own name.
 func (e env) placed(c claim) claim {
 	at, name := e.ownPlace(c.id.Servers)
 	among, other := e.ownPlace(c.id.WorkerEndpoints)
@@ -150,7 +151,7 @@ func (e env) placed(c claim) claim {
 	return c
 }
 
-// completed is what is declared, with what this process's own name and number say beyond it.
+// completed adds to the declared claim what this process's own name and number say.
 func (e env) completed(c claim) (claim, error) {
 	c = e.placed(c)
 	if c.id.Role != Server && c.id.Workers == 1 && len(c.id.Servers) == 0 && !c.indexed {
@@ -168,7 +169,7 @@ func (e env) completed(c claim) (claim, error) {
 	return c, nil
 }
 
-// lacking says what keeps a claim from being an identity.
+// lacking returns what keeps a claim from being an identity.
 func (c claim) lacking() error {
 	met := c.meeting != nil
 	switch {

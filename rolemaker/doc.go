@@ -78,33 +78,33 @@ package rolemaker
 
 // The files of this package, in reading order.
 //
-// Who a process is:
+// The identity of a process:
 //
 //	rolemaker.go    RoleMaker and Resolve
 //	role.go         worker or server
-//	identity.go     which of how many, and where the others are
+//	identity.go     role, index, numbers and endpoints
 //	local.go        a process alone
-//	userdefined.go  what the program says
-//	environment.go  sources, their order, and what comes of them together
-//	claim.go        what one source says
+//	userdefined.go  an identity that the program states
+//	environment.go  sources, their order, and the combined result
+//	claim.go        the result of one source
 //
 // The sources:
 //
-//	env.go          a look-up
+//	env.go          looking up variables
 //	endpoint.go     lists of addresses
-//	declared.go     gofleet's own words
+//	declared.go     gofleet's own variables
 //	pattern.go      {0..3}, written out
 //	kubernetes.go   a pod's name and number
 //	paddlecloud.go  jobs of PaddlePaddle with servers
-//	collective.go   jobs of PaddlePaddle without
-//	paddlejob.go    Kubeflow's, whose processes meet
+//	collective.go   jobs of PaddlePaddle without servers
+//	paddlejob.go    Kubeflow's PaddleJob, whose processes exchange addresses
 //	tfconfig.go     TF_CONFIG
 //	volcano.go      Volcano's lists of hosts
 //	mpi.go          ranks of MPI and Slurm
 //	launcher.go     rank and size, by launcher
-//	ranks.go        ranks of others
-//	stranger.go     what can't be read
+//	ranks.go        ranks of other launchers
+//	stranger.go     launchers that are recognised but not supported
 //
-// Processes that find each other (rolemaker/internal/rendezvous has how):
+// Processes that exchange addresses (by rolemaker/internal/rendezvous):
 //
 //	meeting.go  from a rank to an identity

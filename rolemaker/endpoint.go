@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// checkEndpoints says which of the list can't be an endpoint or is there twice.
+// checkEndpoints returns which entry of the list can't be an endpoint or comes twice.
 func checkEndpoints(list []string) error {
 	seen := make(map[string]bool, len(list))
 	for _, e := range list {
@@ -24,7 +24,7 @@ func checkEndpoints(list []string) error {
 	return nil
 }
 
-// joinHostPort is net.JoinHostPort for hosts that may have the brackets of an IPv6 address already.
+// joinHostPort is net.JoinHostPort for hosts that may already have the brackets of an IPv6 address.
 func joinHostPort(host, port string) string {
 	if inner, ok := strings.CutPrefix(host, "["); ok {
 		host = strings.TrimSuffix(inner, "]")
@@ -37,7 +37,7 @@ func indexEndpoint(list []string, e string) int {
 	return slices.IndexFunc(list, func(other string) bool { return other == e || sameAddress(other, e) })
 }
 
-// sameAddress says whether two endpoints are one IP address and port.
+// sameAddress reports whether two endpoints are the same IP address and port.
 func sameAddress(a, b string) bool {
 	x, errX := netip.ParseAddrPort(a)
 	y, errY := netip.ParseAddrPort(b)

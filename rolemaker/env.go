@@ -12,7 +12,7 @@ import (
 // env looks up environment variables. A variable that is set to nothing counts as not set.
 type env func(name string) string
 
-// environment is the one that get knows, the process's own if get is nil.
+// environment is the environment of get, the process's own if get is nil.
 func environment(get func(string) string) env {
 	if get == nil {
 		return os.Getenv
@@ -20,7 +20,7 @@ func environment(get func(string) string) env {
 	return get
 }
 
-// integer is a variable's value; set says whether it has one.
+// integer is a variable's value; set reports whether it has one.
 func (e env) integer(name string) (n int, set bool, err error) {
 	value := strings.TrimSpace(e(name))
 	if value == "" {
@@ -33,7 +33,7 @@ func (e env) integer(name string) (n int, set bool, err error) {
 	return n, true, nil
 }
 
-// list are the comma-separated values of a variable, without the spaces around them.
+// list are the comma-separated values of a variable, without surrounding spaces.
 func (e env) list(name string) []string {
 	value := strings.TrimSpace(e(name))
 	if value == "" {
@@ -55,7 +55,7 @@ func (e env) endpoints(name string) ([]string, error) {
 	return list, nil
 }
 
-// either is the value of a variable that has an older name as well, and the name that has it.
+// either is the value of a variable that has an older name too, and the name that is set.
 func (e env) either(name, older string) (value, from string, err error) {
 	value, other := strings.TrimSpace(e(name)), strings.TrimSpace(e(older))
 	switch {
@@ -67,7 +67,7 @@ func (e env) either(name, older string) (value, from string, err error) {
 	return value, name, nil
 }
 
-// found are the names that are set.
+// found are the names of the variables that are set.
 func (e env) found(names []string) []string {
 	var found []string
 	for _, n := range names {
@@ -78,7 +78,7 @@ func (e env) found(names []string) []string {
 	return found
 }
 
-// mistyped refuses a variable whose name is nearly that of one that is read, and which therefore says nothing.
+// mistyped returns an error for a variable whose name is similar to one that is read, and which has no effect.
 func (e env) mistyped() error {
 	known := append(paddleNames(), envIP, envOldIP, envPort, envCurrent)
 	for _, prefix := range []string{"PADDLE_", "TRAINING_"} {

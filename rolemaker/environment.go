@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// source reads what one launcher or operator says of this process. A claim without names says nothing. An error is what
-// keeps the claim from being an identity; what it says all the same counts in comparisons.
+// source reads the variables of one launcher or operator. A claim without names says nothing. An error is what keeps
+// the claim from being an identity; the values in such a claim are still compared with others.
 type source func(e env) (claim, error)
 
-// sources are all but gofleet's own variables, in the order in which they are believed.
+// sources are all sources but gofleet's own variables, in order of precedence.
 func sources() []source {
 	return []source{env.paddle, env.paddleJob, env.tfConfig, env.volcano, env.mpi, env.ranks, env.stranger}
 }
@@ -67,14 +67,14 @@ func FromEnvironment(getenv func(string) string) RoleMaker {
 	return f
 }
 
-// settle is what the environment says as a whole, with what is to be known of how it was settled.
+// settle combines all sources, with notes on how they were combined.
 func (e env) settle() (c claim, notes []string, err error) {
 	own, err := e.declared()
 	if err = cmp.Or(err, e.mistyped()); err != nil {
 		return own, nil, err
 	}
 	var all []claim
-	var lacks error // of the first that speaks
+	var lacks error // of the first source with a claim
 	for _, read := range sources() {
 		said, err := read(e)
 		if said.speaks() && len(all) == 0 {
@@ -117,8 +117,8 @@ func (e env) settle() (c claim, notes []string, err error) {
 	return c, notes, nil
 }
 
-// compare holds a source to what was settled. What FLEET_ROLE or FLEET_INDEX has settled is noted, and all else
-// refused.
+// compare compares a source with the result. Differences that FLEET_ROLE or FLEET_INDEX decides are noted, all others
+// are errors.
 func (e env) compare(own, c, other claim) (notes []string, err error) {
 	role, index, counts := c.differs(other)
 	switch {
@@ -133,14 +133,14 @@ func (e env) compare(own, c, other claim) (notes []string, err error) {
 	return nil, nil
 }
 
-// found is the role maker that the environment speaks of; its errors say by which variables it was found.
+// found is the role maker that the environment selects; its errors name the variables.
 type found struct {
 	claim
 	notes []string
 	err   error // why there is no identity
 }
 
-// String says which role maker it is, and why.
+// String names the role maker, and the variables that select it.
 func (f found) String() string {
 	switch {
 	case f.speaks():
@@ -154,7 +154,7 @@ func (f found) String() string {
 
 func (c claim) variables() string { return strings.Join(c.names, ", ") }
 
-// Notes are what a person may want to know of how the role was found.
+// Notes are remarks for a person on how the role was found.
 func (f found) Notes() []string { return f.notes }
 
 // Identity implements [RoleMaker].
@@ -169,7 +169,7 @@ func (f found) Identity() (Identity, error) {
 	return f.id, nil
 }
 
-// meets is a found role maker whose processes must meet.
+// meets is a found role maker whose processes must exchange addresses.
 type meets struct {
 	found
 	by MPISymmetric
@@ -184,8 +184,8 @@ func (m meets) Resolve(ctx context.Context) (Identity, error) {
 	return id, err
 }
 
-// only is the identity that one source gives, of the variables that it reads. Where none is set the process is alone,
-// unless another source says that it is one of several, and what gofleet's own variables say must not differ.
+// only is the identity from the variables of one source. If none is set the process is alone, unless another source
+// says that it is one of several. gofleet's own variables must not differ.
 func (e env) only(name string, read source) (Identity, error) {
 	said, err := read(e)
 	own, bad := e.declared()

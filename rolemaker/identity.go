@@ -93,7 +93,7 @@ func (id Identity) Validate() error {
 	return nil
 }
 
-// peers is how many processes have this one's role.
+// peers is the number of processes with this one's role.
 func (id Identity) peers() int {
 	if id.IsServer() {
 		return len(id.Servers)

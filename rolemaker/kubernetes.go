@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// What a pod of Kubernetes knows of itself without being told: its name, HOSTNAME, which ends in its number where it
-// is a StatefulSet's or an Indexed Job's (a JobSet's is one), and JOB_COMPLETION_INDEX. That is a number among pods of
-// one kind, and says nothing of a job: only where FLEET_SERVERS or FLEET_WORKERS speaks of one is it looked at.
+// Variables that every pod of Kubernetes has: its name, HOSTNAME, which ends in its number if it belongs to a
+// StatefulSet or an Indexed Job (or a JobSet), and JOB_COMPLETION_INDEX. The number is one among pods of the same kind,
+// and says nothing about a job: it is used only if FLEET_SERVERS or FLEET_WORKERS describes one.
 const (
 	envCompletion = "JOB_COMPLETION_INDEX"
 	envHostname   = "HOSTNAME"
 )
 
-// podIndex is this pod's number, and the variable that says so, "" if none does.
+// podIndex is this pod's number, and the variable that has it, "" if none does.
 func (e env) podIndex() (n int, name string, err error) {
 	n, set, err := e.integer(envCompletion)
 	ordinal, ends := ordinal(e(envHostname))
@@ -41,8 +41,8 @@ func ordinal(pod string) (n int, ends bool) {
 	return n, err == nil && strings.Contains(pod, "-")
 }
 
-// ownPlace is where this process stands in a list of endpoints by the name that it has, and the variable that has it;
-// -1 if it stands nowhere, or in several places.
+// ownPlace is the place of this process in a list of endpoints, by its own name, and the variable with the name; -1 if
+// it is in no place, or in several.
 func (e env) ownPlace(list []string) (at int, name string) {
 	for _, name := range []string{envAdvertise, envHostname, envIP} {
 		own := strings.TrimSpace(e(name))
@@ -61,7 +61,7 @@ func (e env) ownPlace(list []string) (at int, name string) {
 	return -1, ""
 }
 
-// called says whether an endpoint is at a host, or is that endpoint.
+// called reports whether an endpoint is at a host, or is that endpoint.
 func called(endpoint, own string) bool {
 	if strings.HasSuffix(own, "]") { // an address of IPv6 without a port
 		own = strings.Trim(own, "[]")
@@ -76,7 +76,7 @@ func called(endpoint, own string) bool {
 		errA == nil && errB == nil && a == b
 }
 
-// firstLabel says whether an endpoint's host begins with the name of this machine: wd-ps-1.wd is wd-ps-1.
+// firstLabel reports whether an endpoint's host begins with the name of this machine: wd-ps-1.wd with wd-ps-1.
 func firstLabel(endpoint, own string) bool {
 	host, _, _ := strings.Cut(endpoint, ":")
 	host, _, named := strings.Cut(host, ".")
@@ -85,7 +85,7 @@ func firstLabel(endpoint, own string) bool {
 	return named && err != nil && strings.EqualFold(host, own)
 }
 
-// unpaired says of a pod that has a number and trains alone what would make it one of several.
+// unpaired is a note for a pod with a number that trains alone: what would make it one of several.
 func (e env) unpaired() string {
 	if n := strings.TrimSpace(e(envCompletion)); n != "" {
 		return fmt.Sprintf("pod %s has %s=%s and trains alone; %s makes it one of several", e(envHostname),

@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// launcher names the variables by which one family of launchers tells a process its place.
+// launcher has the variables by which one family of launchers gives a process its place.
 type launcher struct {
 	name, rank, size string
-	// local is the number of ranks on this machine, "" if the family does not say.
+	// local is the number of ranks on this machine, "" if the family does not set it.
 	local string
-	// address and port are where rank 0 can be called, "" if the family does not say.
+	// address and port are where rank 0 can be called, "" if the family does not set them.
 	address, port string
 }
 
-// launchers are the families that start ranks. Slurm is apart: it sets its variables for processes that are no ranks
-// too.
+// launchers are the families that start ranks. Slurm is handled separately: it also sets its variables for processes
+// that are no ranks.
 func launchers() []launcher {
 	return []launcher{
 		{name: "Open MPI", rank: "OMPI_COMM_WORLD_RANK", size: "OMPI_COMM_WORLD_SIZE",
@@ -40,22 +40,22 @@ func rankNames() (names []string) {
 type world struct {
 	launcher   launcher
 	rank, size int
-	// oneMachine says that all ranks are known to be on this machine.
+	// oneMachine reports that all ranks are known to be on this machine.
 	oneMachine bool
-	// job tells jobs apart, "" if nothing does.
+	// job distinguishes jobs, "" if nothing does.
 	job string
 }
 
-// same says whether two launchers gave this process the same place.
+// same reports whether two launchers gave this process the same place.
 func (w world) same(o world) bool { return w.rank == o.rank && w.size == o.size }
 
-// errNoRank says that no launcher of ranks started this process.
+// errNoRank means that no launcher of ranks started this process.
 var errNoRank = errors.New("no launcher has set a rank: neither OMPI_COMM_WORLD_RANK, MV2_COMM_WORLD_RANK nor " +
 	"PMI_RANK, " +
 	"nor SLURM_PROCID with SLURM_STEP_ID; start the program with mpirun, mpiexec or srun")
 
-// world is the place that the environment tells. MPI's launchers win over Slurm, under which they often run: then
-// Slurm's variables speak of the launcher's own processes.
+// world is the place in the environment. MPI's launchers take precedence over Slurm, under which they often run: then
+// Slurm's variables describe the launcher's own processes.
 func (e env) world() (world, error) {
 	var found []world
 	for _, l := range launchers() {
@@ -78,7 +78,7 @@ func (e env) world() (world, error) {
 	return found[0], e.checkPMIx(found[0])
 }
 
-// place is what one family says; not ok if it says nothing.
+// place is the place from one family; ok is false if it sets none.
 func (e env) place(l launcher) (w world, ok bool, err error) {
 	rank, set, err := e.integer(l.rank)
 	if err != nil || !set {
@@ -117,7 +117,7 @@ func (e env) slurm() (world, error) {
 	return w, e.checkPMIx(w)
 }
 
-// noRank says that there is no rank, or that there is one without a size.
+// noRank is the error for no rank, or for one without a size.
 func (e env) noRank() error {
 	if rank := e("PMIX_RANK"); rank != "" {
 		return fmt.Errorf("PMIX_RANK is %s, but no variable has the number of ranks; "+
@@ -126,7 +126,7 @@ func (e env) noRank() error {
 	return errNoRank
 }
 
-// checkPMIx compares PMIX_RANK, which comes without a size, to the rank found.
+// checkPMIx compares PMIX_RANK, which comes without a size, with the rank found.
 func (e env) checkPMIx(w world) error {
 	rank, set, err := e.integer("PMIX_RANK")
 	if err == nil && set && rank != w.rank {
@@ -136,7 +136,7 @@ func (e env) checkPMIx(w world) error {
 	return err
 }
 
-// job is what tells this job from others, the same on all its ranks.
+// job is what distinguishes this job from others, the same on all its ranks.
 func (e env) job() string {
 	if id := cmp.Or(e("PMIX_NAMESPACE"), e("OMPI_MCA_ess_base_jobid")); id != "" {
 		return id

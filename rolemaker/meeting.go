@@ -13,14 +13,14 @@ import (
 
 const defaultMeetingTime = 3 * time.Minute
 
-// meeting is how processes learn where the others are: all call number 0 once.
+// meeting is how processes exchange addresses: all call number 0 once.
 type meeting struct {
 	world
-	where, pmi string // FLEET_RENDEZVOUS comes before where, and both before pmi
+	where, pmi string // FLEET_RENDEZVOUS precedes where, and both precede pmi
 }
 
-// meet is the whole identity. Ranks that serve send their endpoints, which are numbered in the order of ranks; the
-// others train.
+// meet returns the whole identity. Serving ranks send their endpoints, which are numbered in the order of ranks; the
+// other ranks train.
 func (c claim) meet(ctx context.Context, e env, m MPISymmetric) (Identity, error) {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(m.Timeout, defaultMeetingTime))
 	defer cancel()

@@ -46,7 +46,7 @@ func (m MPISymmetric) Identity() (Identity, error) {
 	return id, nil
 }
 
-// symmetric is who a rank is where there are as many servers as workers.
+// symmetric is the role of a rank in a job with as many servers as workers.
 func (w world) symmetric() (Identity, error) {
 	if w.size%2 != 0 {
 		return Identity{}, fmt.Errorf("%s is %d, which is odd; even ranks serve and odd ranks train, so start an even "+
@@ -59,7 +59,7 @@ func (w world) symmetric() (Identity, error) {
 	return id, nil
 }
 
-// mpi is what the launchers of ranks say, where they started several.
+// mpi is the claim of the launchers of ranks, if they started several.
 func (e env) mpi() (c claim, err error) {
 	w, err := e.world()
 	if errors.Is(err, errNoRank) || err == nil && w.size == 1 {

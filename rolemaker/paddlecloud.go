@@ -65,14 +65,14 @@ func (p PaddleCloud) Identity() (Identity, error) {
 	return environment(p.Getenv).only("PaddleCloud", env.withServers)
 }
 
-// paddleNames are the variables that say that a process belongs to a job of PaddleCloud's kind. POD_IP and PADDLE_PORT
-// are not among them: clusters set them for any process.
+// paddleNames are the variables which show that a process belongs to a job of PaddleCloud's kind. POD_IP and
+// PADDLE_PORT are not among them: clusters set them for any process.
 func paddleNames() []string {
 	return []string{envRole, envOldRole, envServers, envServerIPs, envServerNum, envServerID, envWorkerNum, envWorkerID,
 		envWorkers, envMaster, envServerCount, envWorkerCount, envElastic}
 }
 
-// paddle is what PaddlePaddle's variables say, but not of processes that meet.
+// paddle is the claim of PaddlePaddle's variables, except for processes that exchange addresses.
 func (e env) paddle() (c claim, err error) {
 	switch {
 	case e.meetsAtMaster():
@@ -93,14 +93,14 @@ func (e env) withServers() (c claim, err error) {
 	return c, err
 }
 
-// cloud is what PaddleCloud's variables say of a process in a job with servers.
+// cloud reads PaddleCloud's variables of a process in a job with servers.
 type cloud struct {
 	env
-	id    Identity // as far as it is said
+	id    Identity // as far as it is known
 	ports []string // PADDLE_PORT's, or the default of the older form
 }
 
-// read is the identity as far as it is said, in an error too.
+// read sets the identity as far as it is known, even if it returns an error.
 func (c *cloud) read() (err error) {
 	if c.id.Role, err = c.role(); err != nil {
 		return err
@@ -225,7 +225,7 @@ func (c *cloud) workerIndex() (int, error) {
 	return n, nil
 }
 
-// serverIndex finds this server in the list, by its endpoint or the number it was given.
+// serverIndex finds this server in the list, by its endpoint or its number.
 func (c *cloud) serverIndex() (int, error) {
 	servers, ports := c.id.Servers, c.ports
 	n, numbered, err := c.integer(envServerID)
@@ -251,7 +251,7 @@ func (c *cloud) serverIndex() (int, error) {
 		return 0, fmt.Errorf("%s is %d, but endpoint %s is number %d of the servers", envServerID, n, servers[at[0]],
 			at[0])
 	case numbered:
-		return n, nil // the list may have names, or addresses of services, where the pod knows its own address
+		return n, nil // the list may have names, or addresses of services, while the pod has its own address
 	case len(at) == 1:
 		return at[0], nil
 	case c.hasPlace(ip):
@@ -273,14 +273,14 @@ func (c *cloud) serverIndex() (int, error) {
 		ipName, ip, envPort, c.env(envPort), at, envPort)
 }
 
-// hasPlace says whether PADDLE_TRAINER_ID is this server's number, as paddle-operator has it on servers too: on the
+// hasPlace reports whether PADDLE_TRAINER_ID is this server's number, which paddle-operator sets on servers too: on the
 // host's network it lists one port, and sets another as PADDLE_PORT.
 func (c *cloud) hasPlace(ip string) bool {
 	n, numbered, err := c.integer(envWorkerID)
 	return err == nil && numbered && n >= 0 && n < len(c.id.Servers) && called(c.id.Servers[n], ip)
 }
 
-// find are the places in the list that this server's own endpoint may be.
+// find returns the places in the list that may be this server's own endpoint.
 func (c *cloud) find(ip string) (at []int) {
 	for _, port := range c.ports {
 		if k := indexEndpoint(c.id.Servers, joinHostPort(ip, port)); k >= 0 && !slices.Contains(at, k) {

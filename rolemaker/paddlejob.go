@@ -8,9 +8,9 @@ const (
 	envWorkerCount = "PADDLE_TRAINER_NUM"
 )
 
-// Kubeflow's PaddleJob tells a process where to meet the others, PADDLE_MASTER, how many there are, PADDLE_NNODES, and
-// by which of two variables is set whether it is a server, PADDLE_SERVER_NUM, or a worker, PADDLE_TRAINER_NUM; neither
-// is in a job without servers. Its number is the end of its pod's name, or FLEET_INDEX.
+// paddleJob is the claim of Kubeflow's PaddleJob. It sets where the processes meet, PADDLE_MASTER, their number,
+// PADDLE_NNODES, and one of two variables: PADDLE_SERVER_NUM for a server, PADDLE_TRAINER_NUM for a worker; neither in
+// a job without servers. The number of a process is the end of its pod's name, or FLEET_INDEX.
 func (e env) paddleJob() (c claim, err error) {
 	if !e.meetsAtMaster() {
 		return claim{}, nil
@@ -49,7 +49,7 @@ func (e env) paddleJob() (c claim, err error) {
 	}
 	rank := who.id.Index
 	if who.id.Role == Worker && !who.id.Collective {
-		rank = size - 1 - rank // servers from the front, workers from the back: how many are which is not known yet
+		rank = size - 1 - rank // servers from the front, workers from the back: the numbers of each are not known yet
 	}
 	if rank < 0 || rank >= size {
 		return c, fmt.Errorf("this is %v, but there are %d processes (%s)", who, size, envNodes)
@@ -58,7 +58,7 @@ func (e env) paddleJob() (c claim, err error) {
 	return c, nil
 }
 
-// meetsAtMaster says whether processes are told neither a role nor a list, but where they meet.
+// meetsAtMaster reports whether processes have neither a role nor a list, but a place to meet.
 func (e env) meetsAtMaster() bool {
 	return e(envMaster) != "" && len(e.found([]string{envRole, envOldRole, envServers, envServerIPs, envWorkers})) == 0
 }

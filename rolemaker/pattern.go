@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// maxMembers bounds what a pattern stands for.
+// maxMembers bounds the entries that a pattern expands to.
 const maxMembers = 1 << 14
 
-// expand is a list with its patterns written out, as shells do: "ps-{0..2}.ps:36000" are three endpoints, and {08..11}
-// has numbers of two digits.
+// expand writes out the pattern in an entry, as shells do: "ps-{0..2}.ps:36000" is three endpoints, and {08..11} has
+// numbers of two digits.
 func expand(entry string) ([]string, error) {
 	before, rest, found := strings.Cut(entry, "{")
 	if !found {
@@ -42,7 +42,7 @@ func expand(entry string) ([]string, error) {
 	return all, nil
 }
 
-// width is how many digits the numbers of a pattern have at least.
+// width is the least number of digits in the numbers of a pattern.
 func width(first string) int {
 	if strings.HasPrefix(first, "0") {
 		return len(first)

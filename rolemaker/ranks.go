@@ -10,10 +10,10 @@ import (
 	"github.com/gofleet/gofleet/rolemaker/internal/rendezvous"
 )
 
-// numbered are the launchers of processes without roles, which have a number each, know how many there are and, some
-// of them, where number 0 can be called. They are the workers of a collective job; where FLEET_SERVERS is a number, as
-// many of them are servers, from the first on, and where it is a list, FLEET_WORKERS says whether
-// all are workers beside these servers.
+// numbered are the launchers of processes without roles. They set a number for each, the number of processes and, some
+// of them, the address of number 0. The processes are the workers of a collective job; if FLEET_SERVERS is a number,
+// that many of the first are servers, and if it is a list, FLEET_WORKERS decides whether all are workers with these
+// servers.
 func numbered() []launcher {
 	return []launcher{
 		{name: "torchrun", rank: "RANK", size: "WORLD_SIZE", address: "MASTER_ADDR", port: "MASTER_PORT"},
@@ -56,8 +56,8 @@ func (e env) ranks() (c claim, err error) {
 	return c, err
 }
 
-// counted looks for a size that is not 1, or a number without a size. A RANK that is a word may be anybody's, and so
-// may PROCESS_ID or NUM_PROCESSES without the other.
+// counted looks for a size that is not 1, or a number without a size. A RANK that is a word may belong to another
+// program, and so may PROCESS_ID or NUM_PROCESSES without the other.
 func (e env) counted() (launcher, bool) {
 	for _, l := range numbered() {
 		_, err := strconv.Atoi(strings.TrimSpace(e(l.rank)))
@@ -73,14 +73,14 @@ func (e env) counted() (launcher, bool) {
 	return launcher{}, false
 }
 
-// division is how ranks become servers and workers, as gofleet's own variables say.
+// division divides ranks into servers and workers, by gofleet's own variables.
 type division struct {
 	world
 	own     claim
-	servers string // as FLEET_SERVERS has them
+	servers string // the value of FLEET_SERVERS
 }
 
-// divided is who a rank is: as is said, or else as the number of servers has it.
+// divided is the identity of a rank: as declared, or else by the number of servers.
 func divided(e env, w world, id Identity) (Identity, error) {
 	own, err := e.declared()
 	if err != nil {
@@ -93,8 +93,8 @@ func divided(e env, w world, id Identity) (Identity, error) {
 	return d.identity()
 }
 
-// identity is who this rank is: without servers all train; beside a list of servers that are no ranks all train too; of
-// other servers the first ranks are one each, and the others train.
+// identity is the identity of this rank. Without servers all ranks train, and so they do with a list of servers that
+// are no ranks; otherwise the first ranks are the servers, and the others train.
 func (d division) identity() (Identity, error) {
 	servers := len(d.own.id.Servers)
 	id := Identity{Role: Worker, Index: d.rank, Workers: d.size}
@@ -115,7 +115,7 @@ func (d division) identity() (Identity, error) {
 	return d.agreed(id)
 }
 
-// agreed is a rank's identity, unless FLEET_WORKERS is another number of workers than the ranks make.
+// agreed is a rank's identity, unless FLEET_WORKERS differs from the number of workers among the ranks.
 func (d division) agreed(id Identity) (Identity, error) {
 	own, said := d.own, d.own.id.Workers
 	switch {
@@ -131,11 +131,11 @@ func (d division) agreed(id Identity) (Identity, error) {
 		envFleetServers)}
 }
 
-// disagreement is an error of ranks that make another job than FLEET_SERVERS and FLEET_WORKERS say.
+// disagreement is the error of ranks whose numbers differ from FLEET_SERVERS and FLEET_WORKERS.
 type disagreement struct{ error }
 
-// master is where number 0 can be called, "" if the launcher doesn't say. Under torchrun its agent listens there
-// already, and the next port is free.
+// master is the address of number 0, "" if the launcher doesn't set it. Under torchrun its agent listens there already,
+// and the next port is free.
 func (e env) master(l launcher) string {
 	host, port := strings.TrimSpace(e(l.address)), e.port(l.port)
 	if h, p, err := net.SplitHostPort(host); err == nil {

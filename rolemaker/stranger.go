@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// The variables of launchers and operators that tell a process that it is one of several, in words that no role maker
-// reads. Numbers of independent tasks (JOB_COMPLETION_INDEX, SLURM_ARRAY_TASK_ID) are not among them: such a process
-// may well train by itself.
+// Variables of launchers and operators which show that a process is one of several, in a form that no role maker reads.
+// Numbers of independent tasks (JOB_COMPLETION_INDEX, SLURM_ARRAY_TASK_ID) are not among them: such a process may train
+// by itself.
 
-// advice is what helps where a launcher does not say enough.
+// advice is the remedy for a launcher that sets too little.
 const advice = "set FLEET_ROLE, FLEET_INDEX, FLEET_SERVERS and FLEET_WORKERS on each process (or TRAINING_ROLE, " +
 	"PADDLE_PSERVERS_IP_PORT_LIST and PADDLE_TRAINERS_NUM; see package rolemaker), or say rolemaker.Local{} if it " +
 	"trains alone"
 
-// stranger is a launcher that says that this process is one of several, and nothing that could be read.
+// stranger is the claim of a launcher which shows that this process is one of several, without a readable identity.
 func (e env) stranger() (claim, error) {
 	for _, s := range []struct {
 		from    string
@@ -39,7 +39,7 @@ func (e env) stranger() (claim, error) {
 	return claim{}, nil
 }
 
-// entries is the length of a list in JSON, 0 of what is none.
+// entries is the length of a list in JSON, 0 for anything else.
 func (e env) entries(name string) int {
 	var list []string
 	if json.Unmarshal([]byte(e(name)), &list) != nil {
@@ -48,7 +48,7 @@ func (e env) entries(name string) int {
 	return len(list)
 }
 
-// pools is how many machines Vertex AI's CLUSTER_SPEC names; what can't be read may be several.
+// pools is the number of machines in Vertex AI's CLUSTER_SPEC; one that can't be read may have several.
 func (e env) pools() (n int) {
 	var spec struct {
 		Cluster map[string][]string `json:"cluster"`
@@ -62,7 +62,7 @@ func (e env) pools() (n int) {
 	return n
 }
 
-// someoneElse refuses to take this process for one alone where some source says that it is one of several.
+// someoneElse returns an error if another source says that this process is one of several.
 func (e env) someoneElse() error {
 	c, _, err := e.settle()
 	if err == nil && (c.meeting != nil || c.speaks() && !c.id.Local()) {
@@ -73,7 +73,7 @@ func (e env) someoneElse() error {
 	return err
 }
 
-// show is what is set of names, with the beginning of each value.
+// show lists the variables that are set, with the beginning of each value.
 func (e env) show(names ...string) string {
 	var all []string
 	for _, n := range e.found(names) {

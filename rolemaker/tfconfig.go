@@ -31,7 +31,7 @@ const envTFConfig = "TF_CONFIG"
 // chiefs are the names of TensorFlow's first worker.
 var chiefs = []string{"chief", "master"}
 
-// tfTasks is the value of TF_CONFIG. Groups of tasks are lists, or objects where tasks come and go.
+// tfTasks is the value of TF_CONFIG. Groups of tasks are lists, or objects in elastic jobs.
 type tfTasks struct {
 	Cluster map[string]json.RawMessage `json:"cluster"`
 	Sparse  map[string]json.RawMessage `json:"sparseCluster"`
@@ -86,7 +86,7 @@ func (e env) tfConfig() (c claim, err error) {
 	return c, err
 }
 
-// task says which of the tasks this process is. Workers are counted behind the chiefs.
+// task finds this process among the tasks. Workers are numbered after the chiefs.
 func (c *claim) task(tasks tfTasks, chief int) error {
 	n, err := tasks.Task.Index.Int64()
 	if tasks.Task.Index == "" {

@@ -48,7 +48,7 @@ func (u UserDefined) Identity() (Identity, error) {
 	return id, nil
 }
 
-// check is Identity.Validate in the words of UserDefined's fields.
+// check is Identity.Validate in terms of UserDefined's fields.
 func (u UserDefined) check(id Identity) error {
 	switch {
 	case id.Role != Worker && id.Role != Server:

@@ -25,7 +25,7 @@ func (v Volcano) Identity() (Identity, error) {
 	return environment(v.Getenv).only("Volcano", env.volcano)
 }
 
-// The tasks of a job by what they do, and in the order in which workers are counted.
+// The tasks of a job by role; the order of workerTasks is that of the workers' numbers.
 var (
 	serverTasks = []string{"PS", "PSERVER", "SERVER"}
 	workerTasks = []string{"CHIEF", "MASTER", "WORKER", "TRAINER"}
@@ -61,7 +61,7 @@ func (e env) volcano() (c claim, err error) {
 	if err == nil && c.indexed {
 		return c, c.id.Validate()
 	}
-	if hosts == 0 { // the number, of a task that is not named
+	if hosts == 0 { // the number, for a task that is not named
 		c.id.Index, c.indexed, _ = e.integer(name)
 	}
 	return c, cmp.Or(err, fmt.Errorf("%s: Volcano started this process as one of several, but this host (%s) is not "+
@@ -69,7 +69,7 @@ func (e env) volcano() (c claim, err error) {
 		"plugin svc lists: %s", e.show(c.names...), cmp.Or(e.show(envHostname), envHostname+" is not set"), advice))
 }
 
-// volcanoTasks are the usual names of tasks, in order, and then the names in this process's environment.
+// volcanoTasks are the usual names of tasks, in order, followed by the names in this process's environment.
 func volcanoTasks() []string {
 	tasks := slices.Concat(serverTasks, workerTasks)
 	for _, v := range os.Environ() {

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// bindAddress is where the listener of an endpoint binds: the endpoint itself, unless listen names another address.
-// What listen leaves out, host or port, is the endpoint's for a port and every address of the machine for a host.
+// bindAddress is the address to which the listener of an endpoint binds: the endpoint itself, unless listen is another
+// address. If listen has no port, it is the endpoint's; if it has no host, it is every address of the machine.
 func bindAddress(endpoint, listen string) (network, addr string, err error) {
 	switch {
 	case listen == "":
@@ -37,7 +37,7 @@ func bindAddress(endpoint, listen string) (network, addr string, err error) {
 	return "tcp", net.JoinHostPort(host, port), nil
 }
 
-// bindError says what a system's error about an address means for a job. endpoint is named by the caller.
+// bindError explains a system's error about an address. The caller names the endpoint.
 func bindError(addr string, err error) error {
 	short, where := err, ""
 	var op *net.OpError

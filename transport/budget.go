@@ -5,13 +5,13 @@ import (
 	"sync"
 )
 
-// budget bounds bytes in flight. Who finds no room waits: first come, first served, so that a large message is not
+// budget bounds bytes in flight. A message without room waits: first come, first served, so that a large message is not
 // overtaken for ever. Messages up to smallMessage never wait, so that heartbeats get through; they are counted, and may
 // take used over the limit.
 //
-// Each byte that take or admit charges is given back once, by the message's holder: a caller when its round trip
-// is over, a listener when the answer has been sent or can't be. A ticket that is given up after its turn came has been
-// charged, so giveUp says which it was.
+// The holder of a message gives back once each byte that take or admit has charged: a caller when its round trip is
+// over, a listener when the answer has been sent or can't be. A ticket that is given up after its turn came has been
+// charged, which giveUp reports.
 type budget struct {
 	mu      sync.Mutex
 	used    int64
@@ -48,7 +48,7 @@ func (b *budget) give(n int, limit int64) {
 	b.admit(limit)
 }
 
-// admit lets in the waiting messages whose turn has come. mu is held.
+// admit admits the waiting messages whose turn has come. The caller holds mu.
 func (b *budget) admit(limit int64) {
 	for len(b.waiting) > 0 && b.used+b.waiting[0].cost <= limit {
 		b.used += b.waiting[0].cost
@@ -57,7 +57,8 @@ func (b *budget) admit(limit int64) {
 	}
 }
 
-// giveUp ends a wait, and says whether it was in time: otherwise the turn had come, and must be given back.
+// giveUp ends a wait, and reports whether it was in time: otherwise the turn had come, and the charge must be given
+// back.
 func (b *budget) giveUp(t *ticket, limit int64) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -66,6 +67,6 @@ func (b *budget) giveUp(t *ticket, limit int64) bool {
 		return false
 	}
 	b.waiting = slices.Delete(b.waiting, i, i+1)
-	b.admit(limit) // a smaller message further back may fit now
+	b.admit(limit) // a smaller message behind it may fit now
 	return true
 }

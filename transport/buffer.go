@@ -6,11 +6,11 @@ import (
 	"sync"
 )
 
-// buffer is a pooled slice of bytes. Its first byte is 8-aligned, as every allocation of 16 bytes and more is, so that
-// a reader may look at the floats in it without copying them.
+// buffer is a pooled slice of bytes. Its first byte is 8-aligned, as in every allocation of 16 bytes and more, so that
+// floats in it can be read without copying.
 //
-// A buffer has one holder, who releases it once; what aliases it ends before that. The sizes are powers of two, so that
-// messages of a job, which are alike from step to step and seldom equal, find each other's memory.
+// A buffer has one holder, who releases it once; slices that alias it must not be used after that. Sizes are powers of
+// two, so that messages of a job, which are similar from step to step but seldom equal, reuse each other's memory.
 type buffer struct {
 	B     []byte
 	class int
@@ -18,11 +18,11 @@ type buffer struct {
 
 const (
 	smallestClass = 10 // 1 KiB
-	// 128 MiB, above a frame of the default size; what is larger is left to the garbage collector
+	// 128 MiB, above a frame of the default size; larger ones are left to the garbage collector
 	largestClass = 27
-	trusted      = 8 << 10 // what an announcement alone may allocate
-	growth       = 4       // by how much a buffer grows when what it has room for has arrived
-	largeGrowth  = 16      // the same from smallMessage on, where to copy costs more
+	trusted      = 8 << 10 // what an announced length alone may allocate
+	growth       = 4       // factor by which a full buffer grows
+	largeGrowth  = 16      // the same from smallMessage on, where copying costs more
 )
 
 var shelves [largestClass + 1]shelf
@@ -40,7 +40,7 @@ func newBuffer(n int) *buffer {
 
 func classOf(n int) int { return max(smallestClass, bits.Len(uint(max(n, 1)-1))) }
 
-// usedBuffer is newBuffer of memory that is there already; nil if there is none.
+// usedBuffer is newBuffer from used memory only; nil if there is none.
 func usedBuffer(n int) *buffer {
 	class := classOf(n)
 	if class > largestClass {
@@ -53,15 +53,15 @@ func usedBuffer(n int) *buffer {
 	return b
 }
 
-// release gives the bytes back, which must not be read afterwards. A nil buffer is released by doing nothing.
+// release returns the bytes, which must not be read afterwards. It does nothing for a nil buffer.
 func (b *buffer) release() {
 	if b != nil && b.class <= largestClass {
 		shelves[b.class].put(b)
 	}
 }
 
-// shelf keeps the buffers of one size. Of the larger ones the two used last are handed out first: they
-// are still in the processor's caches. All others the garbage collector may take.
+// shelf keeps the buffers of one size. For larger sizes the two used last are reused first, since they are still in the
+// processor's caches. The garbage collector may take all others.
 type shelf struct {
 	pool sync.Pool
 	mu   sync.Mutex
@@ -104,8 +104,8 @@ func (s *shelf) keep(b *buffer) bool {
 	return true
 }
 
-// readBuffer reads n announced bytes. What an announcement alone can make it allocate ends at 8 KiB; beyond that the
-// buffer grows as bytes arrive.
+// readBuffer reads n announced bytes. It allocates at most 8 KiB before any bytes arrive; beyond that the buffer grows
+// as they do.
 func readBuffer(r io.Reader, n int) (*buffer, error) {
 	b := usedBuffer(n)
 	if b == nil {
@@ -118,7 +118,7 @@ func readBuffer(r io.Reader, n int) (*buffer, error) {
 	return b.readOn(r, n)
 }
 
-// readOn reads on, until there are n bytes, and returns the buffer that has them. A failed one is released.
+// readOn reads until there are n bytes, and returns the buffer with them. After an error the buffer is released.
 func (b *buffer) readOn(r io.Reader, n int) (*buffer, error) {
 	for have := len(b.B); have < n; have = len(b.B) {
 		b = b.grow(n)
@@ -130,7 +130,7 @@ func (b *buffer) readOn(r io.Reader, n int) (*buffer, error) {
 	return b, nil
 }
 
-// grow makes room for more of n bytes: for all, where that takes no new memory.
+// grow makes room for more of n bytes, or for all if that needs no new memory.
 func (b *buffer) grow(n int) *buffer {
 	larger, by := usedBuffer(n), growth
 	if len(b.B) >= smallMessage {
@@ -144,7 +144,7 @@ func (b *buffer) grow(n int) *buffer {
 	return larger
 }
 
-// sizeOf is the length of the parts together.
+// sizeOf is the total length of the parts.
 func sizeOf(parts [][]byte) int {
 	n := 0
 	for _, p := range parts {

@@ -9,19 +9,19 @@ import (
 	"sync"
 )
 
-// certificates are the files of a TLSDir, read again when they have changed, as a mounted Secret's do when a
-// certificate is renewed. Connections that there are go on; each new one is made by what the files say then.
+// certificates are the files of a TLSDir, which are read again when they have changed, like a mounted Secret whose
+// certificate was renewed. Existing connections are not affected; each new one uses the current files.
 type certificates struct {
 	dir   string
 	token bool
 	log   func() *slog.Logger
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	config *tls.Config
-	read   [3]os.FileInfo // nil for a file that is not there
+	read   [3]os.FileInfo // nil for a missing file
 }
 
-// found are the files as they are.
+// found returns the current state of the files.
 func (c *certificates) found() (all [3]os.FileInfo) {
 	ca, cert, key := TLSFiles(c.dir)
 	for i, name := range []string{ca, cert, key} {
@@ -30,7 +30,7 @@ func (c *certificates) found() (all [3]os.FileInfo) {
 	return all
 }
 
-// same says whether a file is what it was.
+// same reports whether a file has not changed.
 func same(a, b os.FileInfo) bool {
 	if a == nil || b == nil {
 		return a == nil && b == nil
@@ -38,8 +38,8 @@ func same(a, b os.FileInfo) bool {
 	return os.SameFile(a, b) && a.ModTime().Equal(b.ModTime()) && a.Size() == b.Size()
 }
 
-// now is the configuration that the files say. What can't be read, or not together, is looked at again when it has
-// changed: until then the one before counts.
+// now is the configuration from the current files. If they can't be read, or don't match, they are read again when they
+// have changed: until then the configuration before counts.
 func (c *certificates) now() (*tls.Config, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -48,7 +48,7 @@ func (c *certificates) now() (*tls.Config, error) {
 		return c.config, nil
 	}
 	config, err := readTLSDir(c.dir, c.token)
-	// Clients with a token may have none, but not for a moment.
+	// Clients with a token may lack a certificate, but must not lose it.
 	if err == nil && c.config != nil && len(config.Certificates) < len(c.config.Certificates) {
 		err = fmt.Errorf("%s has no certificate and key now", c.dir)
 	}
@@ -67,7 +67,7 @@ func (c *certificates) now() (*tls.Config, error) {
 	return c.config, nil
 }
 
-// listener is the configuration of one that looks at the files for each connection.
+// listener is the configuration of a listener that checks the files for each connection.
 func (c *certificates) listener(now *tls.Config) *tls.Config {
 	config := now.Clone()
 	config.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) { return c.now() }

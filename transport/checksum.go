@@ -9,13 +9,13 @@ import (
 // again may help; after a damaged answer, the request may have been served.
 var ErrCorrupt = errors.New("message damaged on its way")
 
-// castagnoli is CRC-32C, which processors compute: about 30 GB/s. It finds every damage of up to 32 bits in a row.
+// castagnoli is CRC-32C, which processors compute: about 30 GB/s. It detects every damage of up to 32 consecutive bits.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// summed marks a checksum that is there: the field is zero where there is none.
+// summed marks a checksum: the field is zero if there is none.
 const summed = 1 << 63
 
-// checksum is the checksum of a message in an envelope: of the head before the checksum, and of all parts.
+// checksum is the checksum of a message in an envelope: over the head before the checksum, and all parts.
 func checksum(head []byte, parts ...[]byte) uint64 {
 	crc := crc32.Update(0, castagnoli, head)
 	for _, part := range parts {

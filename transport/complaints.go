@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// complaints are the lines of a server's log about requests that it has refused. Each cause has one line in a while,
-// however many requests come.
+// complaints are a server's log lines about refused requests. Each cause has one line in a while, however many requests
+// come.
 type complaints struct {
 	mu    sync.Mutex
 	about map[*tally]*complaint
@@ -15,13 +15,13 @@ type complaints struct {
 
 type complaint struct {
 	last time.Time
-	kept int // since then
+	kept int // not logged since then
 }
 
 // complainAgain is the pause between two lines about the same cause.
 const complainAgain = 30 * time.Second
 
-// say writes a line, unless there was one about that cause a moment ago.
+// say writes a line, unless there was one about that cause recently.
 func (c *complaints) say(log *slog.Logger, cause *tally, endpoint, from, why string) {
 	c.mu.Lock()
 	if c.about == nil {

@@ -25,12 +25,12 @@ func Compressed(t Transport, c codec.Codec, maxDecoded int) Transport {
 }
 
 const (
-	worthTrying = 1 << 10 // bytes; below, a message is one packet anyway
-	worthProbe  = 1 << 18 // bytes; from here on a sample is tried first
+	worthTrying = 1 << 10 // bytes; a smaller message is one packet anyway
+	worthProbe  = 1 << 18 // bytes; of a larger message a sample is tried first
 	probePiece  = 8 << 10
 )
 
-// pays says whether encoding left less than 95 %.
+// pays reports whether encoding left less than 95 %.
 func pays(encoded, raw int) bool { return encoded < raw/100*95 }
 
 func boundOf(t Transport, maxDecoded int) int {
@@ -41,20 +41,20 @@ func boundOf(t Transport, maxDecoded int) int {
 	return bound
 }
 
-// compressed is a Transport around another. What it adds to a message it takes off again on the other side: an envelope
-// of 16 bytes, which says how the rest is encoded, how long it was before, and its checksum. Nothing of the transport
-// below is assumed but its contract.
+// compressed is a Transport around another. It adds an envelope of 16 bytes to each message, which the other side
+// removes, with the encoding of the rest, its length before encoding, and its checksum. It relies only on the contract
+// of the transport below.
 //
 // The length before encoding is checked against limit before anything is decoded, and a codec never writes past it. So
-// a small message can't make a large one of itself, and room bounds all that is decoded at a time.
+// a small message can't decode to a larger one, and room bounds everything that is decoded at a time.
 type compressed struct {
 	t          Transport
 	limit      int
 	codec      codec.Codec
 	others     otherCodecs
-	calls      callMeter  // of raw bytes, and what went wrong above t
+	calls      callMeter  // of raw bytes, and of errors above t
 	serves     serveMeter // the same
-	room       budget     // of requests that are decoded
+	room       budget     // of decoded requests
 	complaints complaints
 }
 
@@ -113,7 +113,7 @@ func (z *compressed) Call(ctx context.Context, endpoint string, req [][]byte, re
 	})
 }
 
-// decode gives the payload of a message. It lies in rest or in held, which the caller releases.
+// decode returns the payload of a message. It is in rest or in held, which the caller releases.
 func (z *compressed) decode(e envelope, rest []byte) (payload []byte, held *buffer, err error) {
 	switch e.codec {
 	case codec.NoneID:
@@ -133,7 +133,7 @@ func (z *compressed) decode(e envelope, rest []byte) (payload []byte, held *buff
 	return held.B, held, nil
 }
 
-// unpack decodes a message, whose beginning is as it was, into memory of the size that it should have.
+// unpack decodes a message, whose beginning is not encoded, into memory of the announced size.
 func unpack(c codec.Codec, to, message []byte) error {
 	if min(len(to), len(message)) < plainBytes {
 		return codec.ErrCorrupt
@@ -145,7 +145,7 @@ func unpack(c codec.Codec, to, message []byte) error {
 		err = codec.ErrCorrupt
 	}
 	if err == nil && len(got) > 0 && &got[0] != &room[0] {
-		copy(room, got) // the codec has used memory of its own
+		copy(room, got) // the codec has used its own memory
 	}
 	return err
 }
@@ -175,7 +175,7 @@ func (l *compressedListener) ServeScreened(h Handler, screen func(first []byte) 
 	return ServeScreened(l.Listener, handle, func(first []byte) error { return l.z.screen(first, screen) })
 }
 
-// screen looks at a message's envelope, and shows what follows of it as it is.
+// screen checks a message's envelope, and passes the plain bytes after it to show.
 func (z *compressed) screen(first []byte, show func([]byte) error) error {
 	e, err := readEnvelope(first, z.limit)
 	if err != nil {
@@ -190,7 +190,7 @@ func (z *compressed) screen(first []byte, show func([]byte) error) error {
 	return show(first[envelopeSize:][:plainBytes])
 }
 
-// handle decodes a request, has it answered, and encodes the answer as the client wants it.
+// handle decodes a request, calls the handler, and encodes the answer as the client wants it.
 func (z *compressed) handle(endpoint string, h Handler, screen func([]byte) error, req []byte, reply *Reply) {
 	p := newPacket()
 	reply.Done = p.finish // also if h panics
@@ -211,8 +211,8 @@ func (z *compressed) handle(endpoint string, h Handler, screen func([]byte) erro
 	reply.Parts, reply.Stranger = p.parts, p.inner.Stranger
 }
 
-// open decodes a request into what p holds, and finds the codec of the answer: the client's, or none if it has another.
-// What decodes to much is screened first, however few bytes it had on its way.
+// open decodes a request into memory of p, and finds the codec of the answer: the client's, or none if the client has
+// another. A request that decodes to much is screened first, however few bytes were sent.
 func (z *compressed) open(req []byte, screen func([]byte) error, p *packet) (e envelope, payload []byte, c codec.Codec,
 	err error) {
 	e, rest, err := openEnvelope(req, z.limit)
@@ -242,7 +242,7 @@ func (z *compressed) open(req []byte, screen func([]byte) error, p *packet) (e e
 	return e, payload, c, err
 }
 
-// codecOf is what decodes a message: ours, or that of a small message.
+// codecOf is the codec that decodes a message: our own, or any for a small message.
 func (z *compressed) codecOf(e envelope) (codec.Codec, error) {
 	if e.codec == z.codec.ID() {
 		return z.codec, nil
@@ -255,7 +255,7 @@ func (z *compressed) codecOf(e envelope) (codec.Codec, error) {
 	return c, err
 }
 
-// turnedAway counts a request that the handler did not see, and has the log say why.
+// turnedAway counts a request that did not reach the handler, and logs the reason.
 func (z *compressed) turnedAway(endpoint string, err error) {
 	cause := z.cause(err)
 	cause.Add(1)
@@ -270,7 +270,7 @@ func (z *compressed) cause(err error) *tally {
 		return &z.serves.busy
 	case errors.Is(err, ErrTooLarge), errors.Is(err, codec.ErrTooLarge):
 		return &z.serves.tooLarge
-	case errors.Is(err, ErrRefused): // another codec
+	case errors.Is(err, ErrRefused): // for another codec
 		return &z.serves.version
 	}
 	return &z.serves.corrupt
@@ -283,7 +283,7 @@ func (z *compressed) fits(parts [][]byte) error {
 	return nil
 }
 
-// otherCodecs are made once for each Compressed, for they keep working memory.
+// otherCodecs are made once for each Compressed, since they keep working memory.
 type otherCodecs struct {
 	mu   sync.Mutex
 	byID map[byte]codec.Codec

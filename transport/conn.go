@@ -17,16 +17,16 @@ import (
 
 const (
 	bufferSize = 64 << 10
-	textLimit  = 4 << 10 // of an error's text
+	textLimit  = 4 << 10 // bytes of an error's text
 )
 
-// clientConn is a connection that one call at a time has for itself: from the idle pool or a dial until the call puts
-// it back or closes it. Headers are made once and written again for every request.
+// clientConn is a connection that one call at a time uses: from the idle pool or a dial until the call puts it back or
+// closes it. Headers are made once and written again for every request.
 //
-// A connection is reused only if it is known to stand between two messages: the request was sent whole and the answer
-// read whole. Whatever leaves that open (an error, an answer without length, a context that ended meanwhile) makes it
-// broken. In that doubt lies the contract's distinction, too: an error of send means that the server never had the
-// whole request, and so did not run its handler (ErrUnreachable); an error after that leaves open whether it did.
+// A connection is reused only if it is known to be between two messages: the request was sent whole and the answer read
+// whole. Anything else (an error, an answer without length, a context that ended meanwhile) makes it broken. The
+// contract's distinction follows from that too: an error of send means that the server never had the whole request, and
+// so did not run its handler (ErrUnreachable); after an error later on, it may have.
 type clientConn struct {
 	net.Conn
 	br     *bufio.Reader
@@ -35,9 +35,9 @@ type clientConn struct {
 	answer fasthttp.ResponseHeader
 
 	probe   probe
-	broken  bool          // not to be used again
-	abort   func()        // makes what blocks on the connection return
-	aborted chan struct{} // closed by abort, which runs once at most: a connection that saw it is broken
+	broken  bool          // must not be used again
+	abort   func()        // makes calls that block on the connection return
+	aborted chan struct{} // closed by abort, which runs at most once; the connection is then broken
 }
 
 // newClientConn prepares conn for requests of f; raw is the socket below it.
@@ -70,10 +70,10 @@ func newClientConn(conn, raw net.Conn, f *FastHTTP) *clientConn {
 
 func (c *clientConn) close() { _ = c.Conn.Close() }
 
-// alive says whether the server has kept the idle connection open and silent.
+// alive reports whether the server has kept the idle connection open and silent.
 func (c *clientConn) alive() bool { return c.br.Buffered() == 0 && c.probe.quiet() }
 
-// watch lets the end of ctx abort the connection until leave is called. It costs no goroutine unless ctx does end.
+// watch makes the end of ctx abort the connection until leave is called. It needs no goroutine unless ctx does end.
 func (c *clientConn) watch(ctx context.Context) (leave func()) {
 	if ctx.Done() == nil {
 		return func() {}
@@ -87,8 +87,8 @@ func (c *clientConn) watch(ctx context.Context) (leave func()) {
 	}
 }
 
-// roundTrip sends a request and reads its answer. After an error that leaves the connection between two messages it is
-// broken; after an answer, even a refusal, it is not.
+// roundTrip sends a request and reads its answer. After an error the connection is broken; after an answer, even a
+// refusal, it is not.
 func (c *clientConn) roundTrip(req [][]byte, size, limit int) (*buffer, error) {
 	if err := c.send(req, size); err != nil {
 		c.broken = true
@@ -123,7 +123,7 @@ func (c *clientConn) send(req [][]byte, size int) error {
 	return c.bw.Flush()
 }
 
-// receive reads the head of the answer. It waits for the first byte itself, for fasthttp turns every error there into
+// receive reads the head of the answer. It waits for the first byte itself, since fasthttp turns every error there into
 // EOF.
 func (c *clientConn) receive() error {
 	_, err := c.br.Peek(1)
@@ -141,8 +141,8 @@ func (c *clientConn) receive() error {
 	return err
 }
 
-// foreign says what answered in place of a gofleet server, in a line. Of a proxy whose server is not there yet it is no
-// refusal: that may come.
+// foreign describes what answered in place of a gofleet server, in one line. The answer of a proxy whose server is not
+// up yet is no refusal: the server may come.
 func (c *clientConn) foreign(status, n int) error {
 	said := string(c.answer.ContentType())
 	if text, _ := c.br.Peek(min(max(n, 0), lineLimit)); strings.HasPrefix(said, "text/plain") && len(text) > 0 {
@@ -157,7 +157,7 @@ func (c *clientConn) foreign(status, n int) error {
 	return fmt.Errorf("%w: %w", ErrRefused, err)
 }
 
-const lineLimit = 80 // of what a stranger says
+const lineLimit = 80 // of a stranger's answer
 
 func firstLine(text []byte) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(string(text)), "\n")
@@ -180,8 +180,8 @@ func (c *clientConn) body(n, limit int) (*buffer, error) {
 	return body, nil
 }
 
-// sendError explains why a request could not be sent whole. A handler starts only when it has all of it. Where the
-// server closed the connection, its reason may be there to read.
+// sendError explains why a request could not be sent whole. A handler starts only when it has all of it. If the server
+// closed the connection, its reason may be readable.
 func (c *clientConn) sendError(err error) error {
 	if !errors.Is(err, os.ErrDeadlineExceeded) {
 		_, readErr := c.br.Peek(1)
@@ -202,7 +202,7 @@ func readError(err error) error {
 	return fmt.Errorf("the connection broke before the answer; the request may have been served: %w", err)
 }
 
-// refusal reads the text of an answer that is not one and turns its status into an error.
+// refusal reads the text of an answer with an error status, and returns it as an error.
 func (c *clientConn) refusal(status, n int) error {
 	text := make([]byte, min(max(n, 0), textLimit))
 	if _, err := io.ReadFull(c.br, text); err != nil || len(text) != n {

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// The connections of a listener cost memory as long as they are there: they are bounded in number, and idle ones
-// end.
+// The connections of a listener take memory as long as they are open: their number is bounded, and idle ones are
+// closed.
 
-// enlist takes note of a new connection, if there is a place for it.
+// enlist registers a new connection, if there is a place for it.
 func (l *listener) enlist(c *serverConn) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -26,7 +26,7 @@ func (l *listener) enlist(c *serverConn) bool {
 	return true
 }
 
-// replace closes one of such connections that was served no request yet. l.mu is held.
+// replace closes one of such connections that has not been served a request yet. The caller holds l.mu.
 func (l *listener) replace(such func(*serverConn) bool) bool {
 	for c := range l.conns {
 		if !c.served.Load() && such(c) && c.retire() {
@@ -41,8 +41,8 @@ func (l *listener) replace(such func(*serverConn) bool) bool {
 	return false
 }
 
-// rationedBytes are for requests of connections that were served none yet. Beyond it each makes another one of these
-// close.
+// rationedBytes is the room for requests of connections that have not been served one yet. Beyond it each request
+// closes another such connection.
 const rationedBytes = 64 << 20
 
 // ration charges n bytes of a request, if it is a connection's first.
@@ -67,8 +67,8 @@ func (l *listener) remove(c *serverConn) {
 	}
 }
 
-// sweep closes connections that are not used, until the listener is closed. Each is looked at twice, so that requests
-// pay for no clock.
+// sweep closes connections that are not used, until the listener is closed. Each is checked twice, so that requests
+// need no clock.
 func (l *listener) sweep() {
 	tick := time.NewTicker(l.f.idleTimeout())
 	defer tick.Stop()
@@ -82,7 +82,7 @@ func (l *listener) sweep() {
 	}
 }
 
-// use says that something is asked, or was answered. Nearly always that is known, and to look costs less than to write.
+// use notes a request or an answer. It is nearly always noted already, and a check costs less than a write.
 func (c *serverConn) use() {
 	if !c.used.Load() {
 		c.used.Store(true)

@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// dial makes a new connection, with TLS where it is configured. Its errors prove that no server saw a request.
+// dial makes a new connection, with TLS if it is configured. Its errors prove that no server saw a request.
 func (f *FastHTTP) dial(ctx context.Context, endpoint string) (*clientConn, error) {
 	network, addr, err := address(endpoint)
 	if err != nil {
@@ -39,15 +39,15 @@ func (f *FastHTTP) dial(ctx context.Context, endpoint string) (*clientConn, erro
 	return newClientConn(secured, raw, f), nil
 }
 
-// guard refuses, before a byte leaves, an address to which plaintext may not go. It looks at the address that a name
-// has resolved to, as the socket is about to use it: a name that looks local and isn't is refused too.
+// guard refuses, before a byte is sent, an address to which plaintext may not go. It checks the address that a name has
+// resolved to, which the socket is about to use: a name that looks local and isn't is refused too.
 func (f *FastHTTP) guard(config *tls.Config, endpoint string) func(network, addr string, _ syscall.RawConn) error {
 	return func(network, addr string, _ syscall.RawConn) error {
 		if config != nil || f.Insecure || onThisMachine(network, addr) {
 			return nil
 		}
 		if addr == endpoint {
-			addr = "" // which the error of the call has
+			addr = "" // the error of the call has it
 		}
 		return plaintextRefused(addr, f.Token != "")
 	}
@@ -77,7 +77,7 @@ func shakeHands(ctx context.Context, raw net.Conn, addr string, config *tls.Conf
 	return secured, nil
 }
 
-// tlsRefusal tells a refusal inside TLS from a broken connection; nil for the latter.
+// tlsRefusal distinguishes a refusal inside TLS from a broken connection; nil for the latter.
 func tlsRefusal(err error) error {
 	var op *net.OpError
 	var verify *tls.CertificateVerificationError

@@ -70,26 +70,26 @@ package transport
 //
 //	transport.go  Transport, Listener, Handler, Reply
 //	errors.go     what an error proves
-//	powers.go     what a transport may have besides: bounds, idle connections, checksums
-//	readers.go    who reads from a job, and takes no part in it
-//	stats.go      what is counted
+//	powers.go     optional interfaces: bounds, idle connections, checksums
+//	readers.go    readers outside the job
+//	stats.go      counters
 //
 // In memory:
 //
 //	memory.go           a network inside one process
 //	memory_listener.go  an endpoint of it
 //
-// HTTP, what both sides have:
+// HTTP, both sides:
 //
 //	fasthttp.go  FastHTTP
 //	endpoint.go  addresses
 //	security.go  certificates, tokens, plaintext
-//	certificates.go  read again when they change
+//	certificates.go  certificates that are read again when they change
 //	ca.go        certificates for tests and small clusters
 //	socket.go    a connection's settings
 //	buffer.go    memory, by size
 //	room.go      budgets of the endpoints that are called
-//	budget.go    bytes in flight, and who waits for room
+//	budget.go    bytes in flight, and requests that wait for room
 //
 // HTTP, the caller:
 //
@@ -100,16 +100,16 @@ package transport
 //
 // HTTP, the server:
 //
-//	bind.go        where it listens
+//	bind.go        the address to listen at
 //	listen.go      an endpoint
 //	conns.go       how many connections, and for how long
 //	serve.go       one connection
 //	judge.go       which requests are served
-//	complaints.go  what the log says of the others
+//	complaints.go  log lines about the others
 //
 // Around another transport:
 //
 //	compressed.go  messages made smaller where that pays
-//	packet.go      a message on its way out
+//	packet.go      a message before it is sent
 //	envelope.go    its first 16 bytes
 //	checksum.go    damage

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// address splits an endpoint into what package net wants: "unix:/run/a.sock" is a unix socket, the rest is TCP.
+// address splits an endpoint for package net: "unix:/run/a.sock" is a unix socket, anything else is TCP.
 func address(endpoint string) (network, addr string, err error) {
 	if path, ok := strings.CutPrefix(endpoint, "unix:"); ok {
 		if path == "" {
@@ -22,7 +22,7 @@ func address(endpoint string) (network, addr string, err error) {
 	return "tcp", endpoint, nil
 }
 
-// onThisMachine says whether bytes sent to a resolved address stay on this machine.
+// onThisMachine reports whether bytes sent to a resolved address stay on this machine.
 func onThisMachine(network, addr string) bool {
 	if strings.HasPrefix(network, "unix") {
 		return true
@@ -36,13 +36,13 @@ func onThisMachine(network, addr string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-// staysHere is onThisMachine for an endpoint that is not resolved: of names it knows localhost alone.
+// staysHere is onThisMachine for an endpoint that is not resolved: localhost is the only name that it accepts.
 func staysHere(endpoint string) bool {
 	return strings.HasPrefix(endpoint, "unix:") || strings.HasPrefix(endpoint, "localhost:") ||
 		onThisMachine("tcp", endpoint)
 }
 
-// named is the endpoint that clients call: as it was written, with the port that was given in place of 0.
+// named is the endpoint that clients call: as it was written, with the assigned port in place of 0.
 func named(endpoint string, ln net.Listener) string {
 	tcp, ok := ln.Addr().(*net.TCPAddr)
 	host, port, err := net.SplitHostPort(endpoint)

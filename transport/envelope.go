@@ -21,18 +21,18 @@ import (
 type envelope struct {
 	codec, want byte
 	raw         int
-	summed      bool // when it was read
+	summed      bool // the message has a checksum
 }
 
 const (
 	envelopeSize = 16
-	plainBytes   = 64 // of an encoded message travel as they are, so that it can be judged before it is decoded
-	sumAt        = 8  // where the checksum lies
+	plainBytes   = 64 // first bytes that are not encoded, so that a message can be screened before it is decoded
+	sumAt        = 8  // offset of the checksum
 	refusalCodec = 255
 	largestRaw   = 1<<48 - 1
 )
 
-// refusals are the errors that keep their meaning on the way to the client, by the number they travel as.
+// refusals are the errors that keep their meaning at the client, by the number in which they are sent.
 var refusals = [...]error{1: ErrTooLarge, 2: ErrRefused, 3: ErrCorrupt, 4: ErrBusy}
 
 func refusalOf(err error) byte {
@@ -56,7 +56,7 @@ func refusedBy(number byte, text []byte) error {
 	return fmt.Errorf("the server answers: %s", text)
 }
 
-// put writes the envelope of parts, which are as they will travel.
+// put writes the envelope of parts, which are in their final form.
 func (e envelope) put(head *[envelopeSize]byte, parts ...[]byte) {
 	binary.LittleEndian.PutUint64(head[:], uint64(e.raw)<<16|uint64(e.want)<<8|uint64(e.codec))
 	sum := uint64(0)
@@ -66,7 +66,7 @@ func (e envelope) put(head *[envelopeSize]byte, parts ...[]byte) {
 	binary.LittleEndian.PutUint64(head[sumAt:], sum)
 }
 
-// readEnvelope is what a message that has arrived in part says of itself.
+// readEnvelope reads the envelope of a message that has arrived in part.
 func readEnvelope(first []byte, limit int) (e envelope, err error) {
 	v := binary.LittleEndian.Uint64(first)
 	raw := v >> 16
@@ -76,10 +76,10 @@ func readEnvelope(first []byte, limit int) (e envelope, err error) {
 	return envelope{codec: byte(v), want: byte(v >> 8), raw: int(raw)}, nil
 }
 
-// openEnvelope splits a message. It checks what can be known before decoding.
+// openEnvelope splits a message. It checks what can be checked before decoding.
 func openEnvelope(message []byte, limit int) (e envelope, rest []byte, err error) {
 	if len(message) < envelopeSize {
-		e.summed = true // it may have been, before it was cut
+		e.summed = true // it may have had one, before it was cut
 		return e, nil, fmt.Errorf("%w: %d bytes hold no envelope; both sides must be Compressed", ErrCorrupt,
 			len(message))
 	}

@@ -19,7 +19,7 @@ func failed(endpoint string, err error) error {
 	return fmt.Errorf("transport: call %s: %w", endpoint, err)
 }
 
-// ended is the reason of a ctx that ended: its error and, where the caller gave one, his cause besides.
+// ended is the reason of an ended ctx: its error and, if the caller gave one, its cause.
 func ended(ctx context.Context) error {
 	err, cause := ctx.Err(), context.Cause(ctx)
 	if errors.Is(cause, err) {
@@ -28,7 +28,7 @@ func ended(ctx context.Context) error {
 	return fmt.Errorf("%w: %w", err, cause)
 }
 
-// oversize is ErrTooLarge with the figures.
+// oversize is ErrTooLarge with the sizes.
 func oversize(what string, size, bound int) error {
 	return fmt.Errorf("%w: %s of %d bytes, the bound is %d; send it in pieces or raise MaxMessage on both sides",
 		ErrTooLarge, what, size, bound)

@@ -86,7 +86,7 @@ type FastHTTP struct {
 
 	reads   bool // it calls as a reader
 	loadTLS sync.Once
-	tls     *tls.Config   // nil for plaintext, and where there are files
+	tls     *tls.Config   // nil for plaintext, and with files
 	files   *certificates // of TLSDir
 	tlsErr  error
 	idle    idlePool
@@ -136,13 +136,13 @@ func (f *FastHTTP) maxInFlight() int64 {
 	return defaultInFlight()
 }
 
-// defaultInFlight is a quarter of the memory, since what arrives and what is decoded of it are bounded each by itself,
-// and what a handler has done with is garbage for a while.
+// defaultInFlight is a quarter of the memory, since received and decoded bytes have separate bounds, and bytes that a
+// handler has finished with are garbage for a while.
 var defaultInFlight = sync.OnceValue(func() int64 {
 	return inFlight(debug.SetMemoryLimit(-1), cgroup.MemoryLimit())
 })
 
-// inFlight takes the limits of the runtime and of the system, math.MaxInt64 and 0 where they are not set.
+// inFlight computes it from the limits of the runtime and of the system, math.MaxInt64 and 0 if they are not set.
 func inFlight(runtime, system int64) int64 {
 	limit := runtime
 	if system > 0 {
@@ -188,7 +188,7 @@ func (f *FastHTTP) send(ctx context.Context, endpoint string, req [][]byte, size
 	return body, nil
 }
 
-// exchange makes one round trip on a connection that it has for itself.
+// exchange makes one round trip on a connection that no other call uses.
 func (f *FastHTTP) exchange(ctx context.Context, endpoint string, req [][]byte, size int) (*buffer, error) {
 	c, err := f.connect(ctx, endpoint)
 	if err != nil {
@@ -217,7 +217,7 @@ func (f *FastHTTP) connect(ctx context.Context, endpoint string) (*clientConn, e
 	return f.dial(ctx, endpoint)
 }
 
-// explain puts the end of ctx, where that is the reason, in place of what the connection said about it.
+// explain replaces the connection's error by the end of ctx, if that is the reason.
 func (f *FastHTTP) explain(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() == nil || errors.Is(err, ErrRefused) || errors.Is(err, ErrTooLarge):

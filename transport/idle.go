@@ -2,9 +2,9 @@ package transport
 
 import "sync"
 
-// idlePool keeps connections between calls: for each endpoint a stack, so that the one used last is used next. After a
-// burst the connections at the bottom are left alone until the server or a middlebox closes them, and who finds one
-// closed takes the next (connect). A connection is in the pool or with a call, never both, so it has no lock.
+// idlePool keeps connections between calls: a stack for each endpoint, so that the one used last is used next. After a
+// burst the connections at the bottom stay until the server or a middlebox closes them; a caller that finds one closed
+// takes the next (connect). A connection is in the pool or with a call, never both, so that it has no lock.
 type idlePool struct {
 	mu    sync.Mutex
 	conns map[string][]*clientConn
@@ -23,7 +23,7 @@ func (p *idlePool) get(endpoint string) *clientConn {
 	return c
 }
 
-// put keeps c, or says no when there are enough.
+// put keeps c, or returns false if there are enough.
 func (p *idlePool) put(endpoint string, c *clientConn, enough int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -14,9 +14,9 @@ const Protocol = "1"
 const (
 	requestPrefix = "/gofleet/"
 	requestPath   = requestPrefix + Protocol
-	contentType   = "application/x-gofleet" // not one that a web page may send across origins unasked
+	contentType   = "application/x-gofleet" // a type that web pages may not send across origins unasked
 	clusterHeader = "Gofleet-Cluster"
-	// bytes of a head, and what each connection that sends a request has of the server's memory
+	// bytes of a head, and the server's memory for each connection that sends a request
 	headRoom = 16 << 10
 )
 
@@ -30,9 +30,9 @@ type refusal struct {
 // probesGo says where probes are answered.
 const probesGo = "; FLEET_HEALTH=:8080 answers probes at /livez, /readyz and /startupz of a port of their own"
 
-// judge looks at the header of a request before its body is read; nil lets it pass. The order is of what may be said to
-// whom: who does not speak to gofleet learns nothing; who lacks the token learns nothing of the cluster; only then come
-// the mistakes of people who belong here, each with what to do.
+// judge checks the header of a request before its body is read; nil admits it. The order protects information: a client
+// that does not speak gofleet's protocol learns nothing; one without the token learns nothing of the cluster; only then
+// come mistakes in the job's own configuration, each with a remedy.
 func (l *listener) judge(h *fasthttp.RequestHeader, n int) *refusal {
 	f, limit := l.f, l.f.MessageLimit()
 	reads := isRead(h.RequestURI())

@@ -45,13 +45,13 @@ func (f *FastHTTP) Listen(endpoint string) (Listener, error) {
 	return l, nil
 }
 
-// listener is a claimed endpoint of a FastHTTP. Each connection has a goroutine on which fasthttp reads requests and
-// runs their handlers; Serve waits for all of them.
+// listener is a bound endpoint of a FastHTTP. Each connection has a goroutine on which fasthttp reads requests and runs
+// their handlers; Serve waits for all of them.
 //
-// It ends in three steps. Close shuts the socket, so that no connection is added, and retires connections on which no
-// handler runs; a connection on which one does closes itself when its answer is out (connState); when ctx ends before
-// that, Close cuts the rest too, and Serve returns when their handlers do. Serve has no end of its own: who calls it
-// waits for Close.
+// It ends in three steps. Close closes the socket, so that no connection is added, and the connections on which no
+// handler runs; a connection with a running handler closes itself when its answer is sent (connState); if ctx ends
+// before that, Close cuts the rest too, and Serve returns when their handlers do. Serve has no time limit of its own:
+// its caller waits for Close.
 type listener struct {
 	f        *FastHTTP
 	ln       net.Listener
@@ -60,16 +60,16 @@ type listener struct {
 	server   fasthttp.Server
 	handler  Handler
 	screen   func(first []byte) error
-	reads    Handler // of readers; nil for none
+	reads    Handler // for readers; nil if there are none
 
 	complaints complaints
-	rationed   atomic.Int64 // bytes of requests of connections that were served none yet
-	readers    atomic.Int32 // connections of theirs
+	rationed   atomic.Int64 // bytes of requests of connections that have not been served one
+	readers    atomic.Int32 // number of readers' connections
 
 	served  chan struct{} // closed when Serve has returned
 	closing chan struct{} // closed by Close
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	once  bool       // Serve was called
 	stop  bool       // Close was called
 	conns map[*serverConn]struct{}
@@ -82,7 +82,7 @@ func newListener(f *FastHTTP, ln net.Listener, config *tls.Config, endpoint stri
 	l.server = fasthttp.Server{
 		Handler:                      l.serveRequest,
 		ConnState:                    l.connState,
-		StreamRequestBody:            true, // so that a request is judged before its body is read
+		StreamRequestBody:            true, // a request is judged before its body is read
 		DisablePreParseMultipartForm: true,
 		NoDefaultServerHeader:        true,
 		NoDefaultDate:                true,
@@ -96,7 +96,7 @@ func newListener(f *FastHTTP, ln net.Listener, config *tls.Config, endpoint stri
 	return l
 }
 
-// quiet drops what fasthttp logs about broken connections: the callers' errors say the same.
+// quiet drops fasthttp's log lines about broken connections: the callers' errors report the same.
 type quiet struct{}
 
 func (quiet) Printf(string, ...any) {}
@@ -140,7 +140,7 @@ func (l *listener) accept() {
 			return
 		}
 		l.f.logger().Error("transport: accept failed, trying again", "endpoint", l.endpoint, "error", err)
-		select { // most likely too many open files: let some be closed
+		select { // most likely there are too many open files: wait until some are closed
 		case <-time.After(100 * time.Millisecond):
 		case <-l.closing:
 			return
@@ -170,7 +170,7 @@ func (l *listener) Close(ctx context.Context) error {
 	}
 }
 
-// shut frees the endpoint and closes the connections that nothing runs on. It returns the others.
+// shut frees the endpoint and closes the connections without a running handler. It returns the others.
 func (l *listener) shut() (busy []*serverConn, serving bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -12,19 +12,19 @@ import (
 // memoryListener is an endpoint of a Memory. A call waits for ready, counts itself into running, and gets a goroutine
 // for its handler.
 //
-// The handler has a goroutine of its own so that a caller may leave when its context ends, as it may leave a socket,
-// while the handler runs on: what was asked may be done all the same, and callers must live with that on any transport.
-// The request is copied for the same reason; the goroutine releases it, and the answer's buffer belongs to the caller
-// if it is still there, else to the garbage collector.
+// The handler has a goroutine of its own so that a call can return when its context ends, as on a socket, while the
+// handler runs on: the server may then serve a request whose caller has left, which callers must allow for on any
+// transport. The request is copied for the same reason. The goroutine releases the copy; the answer's buffer belongs to
+// the caller if the call still waits, else to the garbage collector.
 type memoryListener struct {
 	net      *Memory
 	endpoint string
 	ready    chan struct{} // closed when Serve has set handler
 	closed   chan struct{} // closed by Close
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	handler Handler
-	reads   Handler // of readers; nil for none
+	reads   Handler // for readers; nil for none
 	closing bool
 	running int
 	idle    chan struct{} // set while Close waits; closed when running reaches 0
@@ -62,7 +62,7 @@ func (l *memoryListener) Close(ctx context.Context) error {
 	}
 }
 
-// stop turns new calls away and returns a channel that closes when the last handler has ended.
+// stop makes new calls fail and returns a channel that closes when the last handler has ended.
 func (l *memoryListener) stop() <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -75,7 +75,7 @@ func (l *memoryListener) stop() <-chan struct{} {
 	return l.idle
 }
 
-// settle tells Close when nothing runs any more; l.mu is held.
+// settle closes idle, for which Close waits, when no handler runs any more; l.mu is held.
 func (l *memoryListener) settle() {
 	if l.closing && l.running == 0 {
 		close(l.idle)
@@ -87,7 +87,7 @@ type memoryAnswer struct {
 	err  error
 }
 
-// deliver hands a request to the handler and waits for its answer. It takes over the buffer.
+// deliver passes a request to the handler and waits for its answer. It takes ownership of the buffer.
 func (l *memoryListener) deliver(ctx context.Context, by *memoryReader, req *buffer) (*buffer, error) {
 	h, err := l.enter(ctx, by, len(req.B))
 	if err != nil {
@@ -98,7 +98,7 @@ func (l *memoryListener) deliver(ctx context.Context, by *memoryReader, req *buf
 	size := len(req.B)
 	l.net.serves.enter(size)
 	go func() {
-		a := memoryAnswer{err: errPanicked} // what a handler that ends its goroutine leaves behind
+		a := memoryAnswer{err: errPanicked} // the result of a handler that ends its goroutine
 		defer func() {
 			req.release()
 			l.net.serves.end(size)
@@ -115,7 +115,7 @@ func (l *memoryListener) deliver(ctx context.Context, by *memoryReader, req *buf
 	}
 }
 
-// enter waits until somebody serves and counts the caller as running.
+// enter waits until the endpoint is served and counts the caller as running.
 func (l *memoryListener) enter(ctx context.Context, by *memoryReader, size int) (Handler, error) {
 	select {
 	case <-l.ready:
@@ -160,7 +160,7 @@ func (l *memoryListener) handle(h Handler, req []byte) (*buffer, error) {
 
 var errPanicked = errors.New("the handler panicked; the server's log has the stack")
 
-// safely runs a handler; its panic becomes a line in the log and an error.
+// safely runs a handler; a panic in it is logged and returned as an error.
 func safely(h Handler, req []byte, reply *Reply, log *slog.Logger, endpoint string) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -172,7 +172,7 @@ func safely(h Handler, req []byte, reply *Reply, log *slog.Logger, endpoint stri
 	return nil
 }
 
-// done calls Done if it is set, and never twice.
+// done calls Done if it is set, and only once.
 func (r *Reply) done() {
 	if done := r.Done; done != nil {
 		r.Done = nil

@@ -6,19 +6,19 @@ import (
 	"github.com/gofleet/gofleet/transport/codec"
 )
 
-// packet is a message in its envelope, with all that it borrows until it is sent: the buffer of its encoded form, the
-// decoded request that an answer may alias, and room in the budget for that. release gives all back and the packet to
-// its pool; for a request that is when Call returns, for an answer when the transport below has written it
+// packet is a message in its envelope, with all that it holds until it is sent: the buffer of its encoded form, the
+// decoded request that an answer may alias, and room in the budget for that request. release returns all of these, and
+// the packet to its pool. A request is released when Call returns, an answer when the transport below has written it
 // (Reply.Done).
 type packet struct {
 	head   [envelopeSize]byte
 	first  [plainBytes]byte // of an encoded message
-	parts  [][]byte         // head and what follows
+	parts  [][]byte         // head and the message
 	body   *buffer          // the encoded message, if it was encoded
-	req    *buffer          // the decoded request that it answers
-	inner  Reply            // the answer as the handler gave it
+	req    *buffer          // the decoded request to which the packet is the answer
+	inner  Reply            // the answer from the handler
 	room   *budget          // charged for the decoded request; nil for none
-	size   int              // of what is charged
+	size   int              // the charged bytes
 	limit  int64            // the budget's
 	finish func()           // release, bound once
 }
@@ -47,7 +47,7 @@ func (p *packet) release() {
 	packets.Put(p)
 }
 
-// pack puts parts in, encoded by c if that pays, with a checksum if summed is set.
+// pack fills the packet with parts, encoded by c if that makes them smaller, and with a checksum if summed is set.
 func (p *packet) pack(parts [][]byte, c codec.Codec, want byte, summed bool) {
 	e := envelope{codec: codec.NoneID, want: want, raw: sizeOf(parts), summed: summed}
 	p.parts = append(p.parts[:0], p.head[:])
@@ -60,21 +60,22 @@ func (p *packet) pack(parts [][]byte, c codec.Codec, want byte, summed bool) {
 	e.put(&p.head, p.parts[1:]...)
 }
 
-// refuse puts an error in.
+// refuse fills the packet with an error.
 func (p *packet) refuse(err error, summed bool) {
 	text := []byte(err.Error())
 	envelope{codec: refusalCodec, want: refusalOf(err), raw: len(text), summed: summed}.put(&p.head, text)
 	p.parts = append(p.parts[:0], p.head[:], text)
 }
 
-// encode returns the beginning of the message, which travels as it is, and the rest encoded; nil if that does not pay.
+// encode returns the beginning of the message, which is sent unencoded, and the rest encoded; nil if encoding does not
+// pay.
 func (p *packet) encode(parts [][]byte, size int, c codec.Codec) (first, small []byte) {
 	if c.ID() == codec.NoneID || size < worthTrying || size >= worthProbe && !promising(parts, c) {
 		return nil, nil
 	}
 	src, held := whole(parts, size)
 	defer held.release()
-	p.body = newBuffer(size + size/64 + 64) // room for what does not shrink
+	p.body = newBuffer(size + size/64 + 64) // room for data that does not shrink
 	if small = c.Encode(p.body.B[:0], src[plainBytes:]); pays(plainBytes+len(small), size) {
 		copy(p.first[:], src)
 		return p.first[:], small
@@ -84,7 +85,7 @@ func (p *packet) encode(parts [][]byte, size int, c codec.Codec) (first, small [
 	return nil, nil
 }
 
-// whole is the parts in one slice; a single part is not copied.
+// whole returns the parts in one slice; a single part is not copied.
 func whole(parts [][]byte, size int) ([]byte, *buffer) {
 	for _, part := range parts {
 		if len(part) == size {
@@ -95,8 +96,8 @@ func whole(parts [][]byte, size int) ([]byte, *buffer) {
 	return joined.B, joined
 }
 
-// promising tries three pieces of the largest part, which spares a large message that does not shrink the copy and the
-// try.
+// promising encodes three pieces of the largest part, so that a large message that does not shrink is neither copied
+// nor encoded as a whole.
 func promising(parts [][]byte, c codec.Codec) bool {
 	var largest []byte
 	for _, part := range parts {

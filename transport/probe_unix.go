@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// probe looks, without waiting, whether an idle connection is still open: the server must have neither closed it nor
-// said anything unasked. This keeps most requests off connections that died while they were idle.
+// probe checks, without waiting, whether an idle connection is still open: the server must neither have closed it nor
+// have sent anything. Most requests so avoid connections that died while they were idle.
 type probe struct {
 	raw   syscall.RawConn
 	look  func(fd uintptr) bool
@@ -42,8 +42,8 @@ func (p *probe) quiet() bool {
 	return p.state == syscall.EAGAIN
 }
 
-// endedByPeer says, without waiting and beside who reads it, whether the other side has closed a connection and all
-// that it sent was read.
+// endedByPeer reports, without waiting and while another goroutine may read, whether the other side has closed a
+// connection and all that it sent was read.
 func endedByPeer(conn net.Conn) (ended bool) {
 	sc, ok := conn.(syscall.Conn)
 	if !ok {
@@ -53,7 +53,7 @@ func endedByPeer(conn net.Conn) (ended bool) {
 	if err != nil {
 		return false
 	}
-	_ = raw.Control(func(fd uintptr) { // which is false where this side has closed it
+	_ = raw.Control(func(fd uintptr) { // fails, with ended false, if this side has closed it
 		n, _, err := syscall.Recvfrom(int(fd), make([]byte, 1), syscall.MSG_PEEK) // the socket does not block
 		ended = n == 0 && err == nil || err == syscall.ECONNRESET
 	})

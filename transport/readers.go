@@ -11,8 +11,9 @@ import (
 	"github.com/gofleet/gofleet/transport/codec"
 )
 
-// Readers are processes outside a job that read from it. They have a token of their own, which opens a path of its own
-// alone, and what comes by that path goes to a handler of its own: none of the job's requests can be made with it.
+// Readers are processes outside a job that read from it. They have a token of their own, which opens only the path of
+// readers, and requests by that path go to a handler of their own: no request of the job's protocol can be made with
+// it.
 
 // Readable is an optional interface of a [Transport] whose listeners accept readers. [FastHTTP] and [Memory] implement
 // it.
@@ -61,7 +62,7 @@ func (f *FastHTTP) Reader(token string) Transport {
 		Cluster: f.Cluster, Insecure: f.Insecure, Logger: f.Logger, Token: token, reads: true}
 }
 
-// path is what the requests of this process ask for.
+// path is the path of this process's requests.
 func (f *FastHTTP) path() string {
 	if f.reads {
 		return readPath
@@ -69,7 +70,7 @@ func (f *FastHTTP) path() string {
 	return requestPath
 }
 
-// checkReadToken says why a token of readers is none.
+// checkReadToken returns an error if the readers' token is not valid.
 func (f *FastHTTP) checkReadToken() error {
 	const what = "FLEET_READ_TOKEN (FastHTTP.ReadToken)"
 	switch n := len(f.ReadToken); {
@@ -89,10 +90,11 @@ func (f *FastHTTP) checkReadToken() error {
 // HandleReads implements [ReadListener].
 func (l *listener) HandleReads(h Handler) { l.reads = h }
 
-// isRead says whether a path is one of readers, of any version of the protocol.
+// isRead reports whether a path is one of readers, of any version of the protocol.
 func isRead(uri []byte) bool { return bytes.HasSuffix(uri, []byte(readSuffix)) }
 
-// admitsToken says whether a token opens a path: that of readers theirs alone, and the job's the others.
+// admitsToken reports whether a token opens a path: the readers' token opens the readers' path only, and the job's
+// token the other paths.
 func (l *listener) admitsToken(token []byte, reads bool) bool {
 	f := l.f
 	reader := f.ReadToken != "" && sameToken(token, f.ReadToken)
@@ -102,7 +104,8 @@ func (l *listener) admitsToken(token []byte, reads bool) bool {
 	return !reader && (f.Token == "" || sameToken(token, f.Token))
 }
 
-// beReader makes the connection a reader's, of which there is an eighth of all at most: the others are the job's.
+// beReader makes the connection a reader's. At most an eighth of all connections are readers': the rest are kept for
+// the job.
 func (c *serverConn) beReader() bool {
 	if !c.reader && c.l.readers.Add(1) > int32(max(1, c.l.f.maxConns()/8)) {
 		c.l.readers.Add(-1)
@@ -112,7 +115,7 @@ func (c *serverConn) beReader() bool {
 	return true
 }
 
-// crowdOfReaders refuses a reader for which there is no connection.
+// crowdOfReaders is the refusal of a reader for whom there is no connection left.
 func (l *listener) crowdOfReaders() *refusal {
 	return &refusal{fasthttp.StatusServiceUnavailable, &l.f.serves.busy, fmt.Sprintf("readers have %d connections "+
 		"already: come again later", l.readers.Load())}
@@ -138,7 +141,7 @@ func (m *Memory) Reader(token string) Transport { return memoryReader{m, token} 
 // HandleReads implements [ReadListener].
 func (l *memoryListener) HandleReads(h Handler) { l.reads = h }
 
-// by is the handler of a call, which is a reader's if it is nonzero.
+// by returns the handler for a call: the readers' handler if reader is not nil.
 func (l *memoryListener) by(reader *memoryReader, size int) (Handler, error) {
 	switch {
 	case reader == nil:

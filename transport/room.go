@@ -9,9 +9,9 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// rooms are the budgets of the endpoints that are called: one each, so that a server that is slow to read holds up only
-// the calls to itself. The listeners of a FastHTTP share one instead, since it is this process's memory that they fill.
-// Which endpoints a process calls is fixed by its job, so no budget is ever removed.
+// rooms are the budgets of the endpoints that are called: one each, so that a server that reads slowly holds up only
+// the calls to itself. The listeners of a FastHTTP share one budget instead, since all their requests are in this
+// process's memory. A job has a fixed set of endpoints, so no budget is ever removed.
 type rooms struct {
 	mu sync.Mutex
 	to map[string]*budget
@@ -29,8 +29,8 @@ func (r *rooms) find(endpoint string) *budget {
 	return r.to[endpoint]
 }
 
-// enter waits until there is room for a request on its way to an endpoint. The caller gives back to the budget it
-// returns, nil for a small request.
+// enter waits until there is room for a request to an endpoint. It returns the budget to which the caller returns the
+// bytes afterwards, nil for a small request.
 func (f *FastHTTP) enter(ctx context.Context, endpoint string, size int) (*budget, error) {
 	if size <= smallMessage {
 		return nil, nil
@@ -55,7 +55,7 @@ func (f *FastHTTP) enter(ctx context.Context, endpoint string, size int) (*budge
 		ended(ctx))
 }
 
-// await waits for a turn, no longer than patience or until closing closes.
+// await waits for the ticket's turn, for at most patience or until closing closes, and reports whether the turn came.
 func (b *budget) await(t *ticket, limit int64, patience time.Duration, closing <-chan struct{}) bool {
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
@@ -65,10 +65,10 @@ func (b *budget) await(t *ticket, limit int64, patience time.Duration, closing <
 	case <-timer.C:
 	case <-closing:
 	}
-	return !b.giveUp(t, limit) // or its turn came just now
+	return !b.giveUp(t, limit) // or its turn came meanwhile
 }
 
-// admit waits until there is room to read a request of n bytes; if there is none in time it says why.
+// admit waits until there is room to read a request of n bytes; without room in time it returns a refusal.
 func (l *listener) admit(n int) *refusal {
 	limit := l.f.maxInFlight()
 	t := l.f.room.charge(n, limit)
@@ -95,7 +95,8 @@ func crowded(n int, limit int64, start time.Time) string {
 		"send less at once, or raise MaxInFlight on the server", n, since(start), limit)
 }
 
-// admit waits until there is room to decode a request to n bytes, as the transport below does for what it reads.
+// admit waits until there is room to decode a request to n bytes, as the transport below does for the bytes that it
+// reads.
 func (p *packet) admit(room *budget, n int, below Transport) error {
 	limit, patience := 4*int64(DefaultMaxMessage), time.Minute
 	if limited, ok := below.(Limited); ok {

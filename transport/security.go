@@ -23,7 +23,7 @@ import (
 //	FLEET_LISTEN     where to listen, if not at the endpoint that others call (FastHTTP.ListenAddr)
 func FromEnv() (*FastHTTP, error) {
 	token := func(name string) string {
-		return strings.TrimRight(os.Getenv(name), "\r\n") // which a file that it was read from may end with
+		return strings.TrimRight(os.Getenv(name), "\r\n") // a file of a token may end in a newline
 	}
 	f := &FastHTTP{TLSDir: os.Getenv("FLEET_TLS_DIR"), Token: token("FLEET_TOKEN"),
 		ReadToken: token("FLEET_READ_TOKEN"), Cluster: os.Getenv("FLEET_CLUSTER"),
@@ -41,8 +41,8 @@ func FromEnv() (*FastHTTP, error) {
 	return f, nil
 }
 
-// plaintextRefused is the rule on plaintext, with the ways out of it. to is the address, where the endpoint is a name
-// for it.
+// plaintextRefused is the error for plaintext to another machine, with the ways to allow it. to is the address if the
+// endpoint is a name for it.
 func plaintextRefused(to string, token bool) error {
 	why := "plaintext may not leave this machine"
 	if token {
@@ -56,13 +56,13 @@ func plaintextRefused(to string, token bool) error {
 		"means (in a program: FastHTTP.TLSDir, Token, Insecure)", to, why)}
 }
 
-// ownRefusal is an ErrRefused of this side: no request was sent.
+// ownRefusal is an ErrRefused that this side raises before it sends a request.
 type ownRefusal struct{ text string }
 
 func (e *ownRefusal) Error() string        { return e.text }
 func (e *ownRefusal) Is(target error) bool { return target == ErrRefused }
 
-// tlsConfig is the configuration of clients and listeners, of TLSDir as its files are now; nil means plaintext.
+// tlsConfig returns the configuration of clients and listeners, from the present files of TLSDir; nil means plaintext.
 func (f *FastHTTP) tlsConfig() (*tls.Config, error) {
 	f.loadTLS.Do(func() {
 		switch err := f.checkReadToken(); {
@@ -84,7 +84,7 @@ func (f *FastHTTP) tlsConfig() (*tls.Config, error) {
 	return f.tls, f.tlsErr
 }
 
-// serverTLS is tlsConfig, checked for what a listener needs.
+// serverTLS returns tlsConfig, checked for what a listener needs.
 func (f *FastHTTP) serverTLS() (*tls.Config, error) {
 	config, err := f.tlsConfig()
 	switch {
@@ -118,7 +118,7 @@ func TLSFiles(dir string) (ca, cert, key string) {
 	return filepath.Join(dir, names[0]), filepath.Join(dir, names[1]), filepath.Join(dir, names[2])
 }
 
-// readTLSDir loads a directory of certificates. Besides a token, a client may do without one of its own.
+// readTLSDir loads a directory of certificates. With a token, a client may have no certificate of its own.
 func readTLSDir(dir string, token bool) (*tls.Config, error) {
 	ca, cert, key := TLSFiles(dir)
 	pem, err := os.ReadFile(ca)
@@ -143,8 +143,8 @@ func readTLSDir(dir string, token bool) (*tls.Config, error) {
 	return config, nil
 }
 
-// warn says at the start of a listener what its operator would else learn from clients, or never: a certificate of its
-// own that is not valid now, and a token that everybody on the way can read.
+// warn logs at the start of a listener two faults that the operator would otherwise see late or never: a certificate of
+// this listener that is not valid now, and a token that is readable on the network.
 func (f *FastHTTP) warn(config *tls.Config, endpoint string, at net.Addr) {
 	if tcp, ok := at.(*net.TCPAddr); ok && config == nil && f.Token+f.ReadToken != "" && !tcp.IP.IsLoopback() {
 		f.logger().Warn("transport: the token travels in plaintext: whoever sees the network can read and use it; set "+

@@ -12,17 +12,18 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// serverConn is a connection that a listener serves, with the answer in the making. On one goroutine fasthttp reads a
-// request, runs its handler and writes the answer, and then the next; others use state and raw alone, to close it.
+// serverConn is a connection that a listener serves, with the answer that is being made. One goroutine of fasthttp
+// reads a request, runs its handler, writes the answer, and then reads the next; other goroutines use state and raw
+// only, to close the connection.
 //
 // From admission until the answer has been written the connection holds three things: room in the listener's budget,
-// the request's buffer, which the handler and the answer's parts may alias, and the reply. finish gives all three back,
-// whatever way a request ends, and may be called when nothing is held. So nothing that a client does, or leaves undone,
-// keeps memory.
+// the request's buffer, which the handler and the answer's parts may alias, and the reply. finish returns all three,
+// however a request ends, and may be called when nothing is held. A client can therefore never make the server keep
+// memory.
 //
-// Deadlines are on the raw socket and are set only where a client may dawdle: while it sends the head of its first
+// Deadlines are on the raw socket, and are set only where a client may be slow: while it sends the head of its first
 // request or a head in pieces (press), while a large body arrives (read), and while it takes a large answer (hurry).
-// Small requests on a connection that works pay for none.
+// Small requests on a connection that is in use need no deadline.
 type serverConn struct {
 	net.Conn // raw, or TLS over it
 	raw      net.Conn
@@ -31,29 +32,29 @@ type serverConn struct {
 	reply    Reply
 	req      *buffer
 	size     int          // of the answer
-	rationed atomic.Int64 // bytes of a first request
+	rationed atomic.Int64 // bytes of the first request
 	room     int          // charged for the request; negative for none
-	reads    int          // since the last answer, until there is a whole head
-	pressed  bool         // it has to finish a head in time
-	served   atomic.Bool  // it has had an answer that was no refusal
-	over     atomic.Bool  // it was closed, and not by the listener
-	reader   bool         // a reader has asked by it
+	reads    int          // since the last answer, until the head is complete
+	pressed  bool         // the client has to complete a head in time
+	served   atomic.Bool  // an answer other than a refusal was sent
+	over     atomic.Bool  // closed by another side than the listener
+	reader   bool         // a reader's request came by it
 	broken   func() bool  // isBroken, bound once
-	used     atomic.Bool  // since the listener last looked
+	used     atomic.Bool  // since the listener last checked
 	stall    time.Duration
-	deadline time.Time // of writing; zero until there was a large answer
+	deadline time.Time // of writing; zero before the first large answer
 }
 
-// Who changes state from connIdle has the connection: serveRequest, which runs a handler, or the listener, which closes
-// it. So a request whose handler has begun is answered even while the listener closes, and one that was still being
-// read is not begun.
+// The states of a connection. The one that changes state from connIdle owns the connection: serveRequest, which runs a
+// handler, or the listener, which closes it. A request whose handler has begun is therefore answered even while the
+// listener closes, and a request that is still being read is not begun.
 const (
 	connIdle    int32 = iota // between requests, or still reading one
 	connBusy                 // from the start of a handler until its answer is sent
 	connRetired              // closed by the listener
 )
 
-// retire closes the connection unless a handler runs on it.
+// retire closes the connection unless a handler runs on it, and reports whether it did.
 func (c *serverConn) retire() bool {
 	if !c.state.CompareAndSwap(connIdle, connRetired) {
 		return false
@@ -81,15 +82,15 @@ func (l *listener) serveConn(raw net.Conn) {
 		}
 		c.Conn = secured
 	}
-	c.press() // until its first request is let in
+	c.press() // until its first request is admitted
 	defer c.finish()
-	_ = l.server.ServeConn(c) // its error is the client's, who has been told or is gone
+	_ = l.server.ServeConn(c) // an error is the client's, which was answered or is gone
 }
 
-// isBroken says whether the client's side has ended the connection, which is not read while a handler runs.
+// isBroken reports whether the client has ended the connection, which nobody reads while a handler runs.
 func (c *serverConn) isBroken() bool { return c.over.Load() || endedByPeer(c.raw) }
 
-// Read hurries a client that sends the head of a request in pieces: nearly all arrive whole.
+// Read sets a deadline for a client that sends the head of a request in pieces: nearly all heads arrive whole.
 func (c *serverConn) Read(p []byte) (int, error) {
 	c.reads++
 	if c.reads == 2 {
@@ -98,7 +99,7 @@ func (c *serverConn) Read(p []byte) (int, error) {
 	return c.Conn.Read(p)
 }
 
-// Write ends a connection that can't be written to: TLS would try for 5 s to say goodbye on it.
+// Write closes a connection after a failed write: TLS would try for 5 s to send its closing alert.
 func (c *serverConn) Write(p []byte) (int, error) {
 	n, err := c.Conn.Write(p)
 	if err != nil {
@@ -107,7 +108,7 @@ func (c *serverConn) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// press ends the connection unless a request is let in within StallTimeout.
+// press ends the connection unless a request is admitted within StallTimeout.
 func (c *serverConn) press() {
 	if !c.pressed {
 		c.pressed = true
@@ -115,8 +116,8 @@ func (c *serverConn) press() {
 	}
 }
 
-// relax says that what had to come in time has come: a head, or with its first bytes the body, for which the next read
-// presses again.
+// relax removes the deadline of press when a head, or the first bytes of a body, have arrived in time. The next read of
+// a body sets it again.
 func (c *serverConn) relax() {
 	c.reads = 1
 	if c.pressed {
@@ -125,8 +126,8 @@ func (c *serverConn) relax() {
 	}
 }
 
-// shakeHands secures a connection. A client that is refused is sent the reason, and its data is drained so that it
-// reads it.
+// shakeHands secures a connection. A refused client is sent the reason, and its data is drained so that it reads the
+// reason.
 func (l *listener) shakeHands(raw net.Conn) (net.Conn, error) {
 	_ = raw.SetDeadline(time.Now().Add(l.f.dialTimeout()))
 	secured := tls.Server(raw, l.tls)
@@ -144,7 +145,7 @@ func (l *listener) shakeHands(raw net.Conn) (net.Conn, error) {
 	return nil, err
 }
 
-// stranger is what a failed handshake counts as.
+// stranger is the counter for a failed handshake.
 func (l *listener) stranger(err error) *tally {
 	var record tls.RecordHeaderError
 	if errors.As(err, &record) {
@@ -166,7 +167,7 @@ func linger(raw net.Conn, err error) {
 	}
 }
 
-// serveRequest judges a request by its header, reads its body, runs the handler and leaves the answer to be sent.
+// serveRequest checks a request's header, reads its body, runs the handler and leaves the answer to be sent.
 func (l *listener) serveRequest(ctx *fasthttp.RequestCtx) {
 	c := ctx.Conn().(*serverConn)
 	c.use()
@@ -219,9 +220,9 @@ func (l *listener) serveRequest(ctx *fasthttp.RequestCtx) {
 	ctx.SetBodyStream((*answer)(c), c.size)
 }
 
-// read reads a request. Its first bytes come before it is given room: who announces much and sends little takes none
-// from others, and a large request is judged by them where there is somebody who can. Then it must keep a pace, for it
-// holds what others wait for.
+// read reads a request. It reads the first bytes before it charges the budget: a client that announces much and sends
+// little takes no room from others, and a large request is screened by these bytes if the listener has a screen. After
+// that the client must keep a pace, since it holds room for which others wait.
 func (c *serverConn) read(body io.Reader, n int) (refused *refusal, err error) {
 	c.ration(min(n, smallMessage))
 	first := min(n, smallMessage)
@@ -250,17 +251,17 @@ func (c *serverConn) read(body io.Reader, n int) (refused *refusal, err error) {
 	return nil, err
 }
 
-// screenedBytes of a large request are what it is judged by.
+// screenedBytes are the first bytes of a large request, by which it is screened.
 const screenedBytes = 4 << 10
 
-// screened is the refusal of a request by how it begins. The bytes may have been damaged on their way, for which their
-// sum is at the end: so it is one that asks to be repeated.
+// screened is the refusal of a request by its first bytes. They may have been damaged on their way, and the checksum
+// comes only at the end of the request: so the client is asked to repeat it.
 func (l *listener) screened(err error) *refusal {
 	return &refusal{fasthttp.StatusServiceUnavailable, &l.f.serves.stranger, err.Error()}
 }
 
-// refuse answers a request that is not served. Its body is read and thrown away first, for a client listens only when
-// it has sent everything.
+// refuse answers a request that is not served. It first reads and discards the body, since a client reads the answer
+// only after it has sent everything.
 func (l *listener) refuse(ctx *fasthttp.RequestCtx, n int, r *refusal) {
 	r.tally.Add(1)
 	l.complaints.say(l.f.logger(), r.tally, l.endpoint, ctx.RemoteAddr().String(), r.text)
@@ -280,7 +281,7 @@ func say(ctx *fasthttp.RequestCtx, status int, text string) {
 	ctx.SetBodyString(text)
 }
 
-// connState is told by fasthttp when an answer has been sent.
+// connState is called by fasthttp when an answer has been sent.
 func (l *listener) connState(conn net.Conn, state fasthttp.ConnState) {
 	if state != fasthttp.StateIdle {
 		return
@@ -296,7 +297,7 @@ func (l *listener) connState(conn net.Conn, state fasthttp.ConnState) {
 	}
 }
 
-// finish gives back what the request and the answer hold.
+// finish releases what the request and the answer hold.
 func (c *serverConn) finish() {
 	c.reply.done()
 	c.reply.Parts, c.reply.Stranger = nil, false
@@ -312,13 +313,13 @@ func (c *serverConn) finish() {
 	}
 }
 
-// answer is the view of a connection that fasthttp sends as the body of a response: it writes the parts as they lie,
-// and finishes when they are sent or cannot be.
+// answer is the view of a connection that fasthttp sends as the body of a response: it writes the parts without copying
+// them, and calls finish when they are sent or cannot be sent.
 type answer serverConn
 
 const (
-	piece = 64 << 20 // the most that is written under one deadline; smaller pieces cost throughput
-	quick = 1 << 20  // an answer up to here needs no deadline: nearly all of it fits into the socket's buffer
+	piece = 64 << 20 // the most bytes written under one deadline; smaller pieces cost throughput
+	quick = 1 << 20  // an answer up to this size needs no deadline: nearly all of it fits into the socket's buffer
 )
 
 func (a *answer) WriteTo(w io.Writer) (int64, error) {
@@ -339,9 +340,9 @@ func (a *answer) WriteTo(w io.Writer) (int64, error) {
 	return n, nil
 }
 
-// hurry gives the client of a large answer the time to take the next piece, and not for ever; a reader has less. A
-// connection that had a large answer once keeps a deadline; it is moved only when it comes near, for a timer that is
-// set wakes threads up.
+// hurry sets the deadline by which the client of a large answer must take the next piece; a reader has less time. A
+// connection keeps its deadline after the first large answer. The deadline is moved only when it is near, because
+// setting a timer wakes threads.
 func (c *serverConn) hurry() error {
 	if c.reader {
 		return c.raw.SetWriteDeadline(time.Now().Add(readPatience))
@@ -357,7 +358,7 @@ func (c *serverConn) hurry() error {
 	return c.raw.SetWriteDeadline(c.deadline)
 }
 
-// Read is there to make an io.Reader; fasthttp prefers WriteTo.
+// Read makes answer an io.Reader; fasthttp calls WriteTo instead.
 func (a *answer) Read([]byte) (int, error) { return 0, errors.ErrUnsupported }
 
 func (a *answer) Close() error {

@@ -68,7 +68,7 @@ type Refusals struct {
 	Token       int64 `count:"refused_token"`
 	Version     int64 `count:"refused_version"` // of the protocol
 	Cluster     int64 `count:"refused_cluster"`
-	Stranger    int64 `count:"refused_stranger"`  // what is HTTP and not ours
+	Stranger    int64 `count:"refused_stranger"`  // HTTP of another protocol
 	TooLarge    int64 `count:"refused_too_large"` // requests over the bound
 	Busy        int64 `count:"refused_busy"`      // requests for which there was no room in time (MaxInFlight)
 	Corrupt     int64 `count:"refused_corrupt"`   // requests that were damaged on their way
@@ -90,7 +90,7 @@ func (s Stats) LogValue() slog.Value {
 
 var _ = count.Register(new(callMeter), new(serveMeter))
 
-// tally is a number that many goroutines add to.
+// tally is a counter that many goroutines increment.
 type tally = count.Counter
 
 // callMeter counts what a transport does as a client.
@@ -113,13 +113,13 @@ type callMeter struct {
 	otherwise   tally `count:"failed_otherwise" name:"transport_failed_total" by:"cause=other"`
 }
 
-// enter counts a call in, and end out again.
+// enter counts the beginning of a call, and end its end.
 func (m *callMeter) enter(size int) {
 	m.inFlight.Add(1)
 	m.inFlightBytes.Add(int64(size))
 }
 
-// end takes the transport's error, nil for a call that was answered.
+// end counts the end of a call; err is the transport's error, nil for a call that was answered.
 func (m *callMeter) end(size int, err error) {
 	m.inFlight.Add(-1)
 	m.inFlightBytes.Add(int64(-size))
@@ -178,7 +178,7 @@ func (m *serveMeter) end(size int) {
 	m.servingBytes.Add(int64(-size))
 }
 
-// answered counts a request that a handler has answered, and the sizes of both.
+// answered counts a request that a handler has answered, and the bytes of both messages.
 func (m *serveMeter) answered(request, answer int) {
 	m.served.Add(1)
 	m.received.Add(int64(request))

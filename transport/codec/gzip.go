@@ -27,7 +27,7 @@ func (c *gzipCodec) Encode(dst, src []byte) []byte {
 	} else {
 		w, _ = gzip.NewWriterLevel(out, gzip.BestSpeed)
 	}
-	_, _ = w.Write(src) // a bytes.Buffer takes everything
+	_, _ = w.Write(src) // a bytes.Buffer never fails
 	_ = w.Close()
 	c.writers.Put(w)
 	return out.Bytes()
@@ -54,7 +54,7 @@ func (c *gzipCodec) Decode(dst, src []byte, max int) ([]byte, error) {
 	return out, nil
 }
 
-// readUpTo reads all of r into dst, at most max bytes; gzip does not say a length one could rely on.
+// readUpTo reads all of r into dst, at most max bytes; a gzip member has no reliable length.
 func readUpTo(dst []byte, r io.Reader, max int) ([]byte, error) {
 	for {
 		room := min(cap(dst), max)
@@ -75,7 +75,7 @@ func readUpTo(dst []byte, r io.Reader, max int) ([]byte, error) {
 	}
 }
 
-// ended checks that r has nothing more than the max bytes it gave.
+// ended checks that r has nothing more than the max bytes that were read.
 func ended(r io.Reader, max int) error {
 	var more [1]byte
 	n, err := io.ReadFull(r, more[:])

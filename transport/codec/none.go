@@ -1,6 +1,6 @@
 package codec
 
-// none copies.
+// none copies the message.
 type none struct{}
 
 func (none) ID() byte { return NoneID }

@@ -8,14 +8,14 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// zstdCodec is one zstd frame at the fastest level. From 256 bytes on its header says the content's size. Encoder and
-// decoder hold megabytes, so they are made when first used.
+// zstdCodec is one zstd frame at the fastest level. From 256 bytes on its header has the content's size. Encoder and
+// decoder take megabytes, so they are made at the first use.
 type zstdCodec struct {
 	encoder func() *zstd.Encoder
 	decoder func() *zstd.Decoder
 }
 
-// zstdWindow is the largest window a frame may ask for. The fastest level writes windows of 4 MiB.
+// zstdWindow is the largest window that a frame may require. The fastest level writes windows of 4 MiB.
 const zstdWindow = 8 << 20
 
 func newZstd() *zstdCodec {
@@ -30,7 +30,7 @@ func newZstd() *zstdCodec {
 	}
 }
 
-// must is for constructors that fail on wrong options only, and ours are constants.
+// must returns v, for constructors that fail only on wrong options, which are constants here.
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic("codec: zstd: " + err.Error())
@@ -63,10 +63,10 @@ func (c *zstdCodec) Decode(dst, src []byte, max int) ([]byte, error) {
 	return out, nil
 }
 
-// zstdSmall is the length up to which the encoder does not write one.
+// zstdSmall is the length up to which the encoder does not write the size.
 const zstdSmall = 255
 
-// zstdSize is the most that a frame can hold by its header.
+// zstdSize is the upper bound of a frame's decoded size, from its header.
 func zstdSize(src []byte) (uint64, error) {
 	var head zstd.Header
 	err := head.Decode(src)

@@ -7,7 +7,7 @@ import (
 	"github.com/gofleet/gofleet/transport"
 )
 
-// closeWaits closes during calls: they are answered, and Close and Serve return only then.
+// closeWaits closes a listener during calls: they are answered, and Close and Serve return only then.
 func closeWaits(r *room) {
 	const n = 4
 	entered, release := make(chan struct{}, n), make(chan struct{})
@@ -38,7 +38,7 @@ func closeWaits(r *room) {
 	closed := make(chan error, 2)
 	go func() { closed <- l.Close(r.ctx) }()
 	go func() { closed <- l.Close(r.ctx) }()
-	for refused := false; !refused; { // Close has begun when new calls are turned away
+	for refused := false; !refused; { // Close has begun when new calls fail
 		_, err := r.ask(r.ctx, l.Endpoint())
 		refused = errors.Is(err, transport.ErrUnreachable)
 		if r.ctx.Err() != nil {
@@ -95,7 +95,7 @@ func closeGivesUp(r *room) {
 	await(r, "the call", gone)
 }
 
-// closeFrees closes an endpoint that was never served, and one that was, and listens on it again.
+// closeFrees closes an endpoint that was never served, and one that was served, and listens on it again.
 func closeFrees(r *room) {
 	l := r.listen()
 	endpoint := l.Endpoint()

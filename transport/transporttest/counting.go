@@ -2,7 +2,7 @@ package transporttest
 
 import "github.com/gofleet/gofleet/transport"
 
-// counts has a transport that is Metered count calls that succeed and one that cannot.
+// counts checks the counters of a transport that is Metered after calls that succeed and one that fails.
 func counts(r *room) {
 	metered, ok := r.Transport.(transport.Metered)
 	if !ok {

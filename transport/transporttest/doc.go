@@ -1,7 +1,7 @@
 // Package transporttest tests implementations of transport.Transport, and simulates faulty networks.
 //
 // Run checks an implementation against the contract of package transport. The transports of this module pass it, alone
-// and wrapped, and your own should too:
+// and wrapped; use it for your own transports too:
 //
 //	func TestMine(t *testing.T) {
 //		transporttest.Run(t, func() transport.Transport { return NewMine() }, func() string { return "127.0.0.1:0" })
@@ -15,7 +15,7 @@
 // failing seed fails again. Messages can be lost, delayed, repeated, reordered, cut, changed, or left unanswered;
 // [Faults] has the list. Put it below transport.Compressed, which detects cut and changed messages.
 //
-// Relay does the same to real connections: it listens in front of a server, on TCP, and breaks, damages, slows or
+// Relay injects faults into real connections: it listens in front of a server, on TCP, and breaks, damages, slows or
 // stalls the connections through it:
 //
 //	relay, err := transporttest.NewRelay(l.Endpoint(), 42, transporttest.LineFaults{Cut: 0.1, HalfOpen: 0.01})
@@ -29,16 +29,16 @@ package transporttest
 // The exam:
 //
 //	exam.go      Run
-//	messages.go  what arrives
-//	failures.go  what fails, and how it says so
+//	messages.go  messages arrive whole
+//	failures.go  calls fail, with the right errors
 //	closing.go   Close, while calls run
-//	counting.go  what is counted
-//	leaks.go     goroutines that were left
+//	counting.go  counters
+//	leaks.go     goroutines that still run after a test
 //
 // Bad messages:
 //
-//	faults.go  what may go wrong, decided by seed and message
-//	faulty.go  a transport that does it
+//	faults.go  the faults of a message, decided by seed and message
+//	faulty.go  a transport that injects them
 //	late.go    messages that come later or again
 //
 // Bad lines:

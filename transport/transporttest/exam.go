@@ -9,9 +9,9 @@ import (
 	"github.com/gofleet/gofleet/transport"
 )
 
-// Run examines the transports that build makes. endpoint names one to listen on; it may be the same each time if it
-// ends in ":0" or if the transports do not share it. A transport that is [transport.Limited] to 64 MiB or less is also
-// examined at its bound; the exam's largest message else is 8 MiB.
+// Run examines the transports that build makes. endpoint returns an endpoint to listen on; it may be the same each time
+// if it ends in ":0" or if the transports do not share it. A transport that is [transport.Limited] to 64 MiB or less is
+// also examined at its bound; otherwise the exam's largest message has 8 MiB.
 func Run(t *testing.T, build func() transport.Transport, endpoint func() string) {
 	for _, e := range []struct {
 		name string
@@ -51,10 +51,10 @@ func Run(t *testing.T, build func() transport.Transport, endpoint func() string)
 	}
 }
 
-// patience is how long the exam waits for what should happen at once.
+// patience is how long the exam waits for events that should happen at once.
 var patience = 20 * time.Second
 
-// room is where one exam takes place.
+// room is the environment of one exam.
 type room struct {
 	*testing.T
 	transport.Transport
@@ -101,7 +101,7 @@ func (r *room) serve(h transport.Handler) transport.Listener {
 	return l
 }
 
-// start serves l and gives what Serve returns.
+// start serves l and returns a channel of Serve's result.
 func (r *room) start(l transport.Listener, h transport.Handler) <-chan error {
 	served := make(chan error, 1)
 	go func() { served <- l.Serve(h) }()
@@ -122,7 +122,7 @@ func (r *room) ask(ctx context.Context, endpoint string, req ...[]byte) (string,
 	return answer, err
 }
 
-// await fails the exam unless c gives something within patience.
+// await returns the next value of c, and fails the exam if none comes within patience.
 func await[T any](r *room, what string, c <-chan T) T {
 	r.Helper()
 	select {

@@ -12,7 +12,7 @@ import (
 	"github.com/gofleet/gofleet/transport"
 )
 
-// named checks that an error says which endpoint it is about.
+// named checks that an error names its endpoint.
 func (r *room) named(err error, endpoint string) {
 	r.Helper()
 	if err != nil && !strings.Contains(err.Error(), endpoint) {
@@ -20,7 +20,7 @@ func (r *room) named(err error, endpoint string) {
 	}
 }
 
-// unreachable calls an endpoint that never listened, and one that no longer does.
+// unreachable calls an endpoint that never listened, and one that no longer listens.
 func unreachable(r *room) {
 	l := r.listen()
 	served := r.start(l, echoes)
@@ -43,7 +43,7 @@ func unreachable(r *room) {
 	}
 }
 
-// endedBefore calls with a ctx that is over.
+// endedBefore calls with a ctx that has ended.
 func endedBefore(r *room) {
 	var served atomic.Int32
 	l := r.serve(func([]byte, *transport.Reply) { served.Add(1) })
@@ -63,7 +63,7 @@ func endedBefore(r *room) {
 	}
 }
 
-// cancelled ends a ctx while the handler runs. Call returns long before the handler does, and others go on.
+// cancelled cancels a ctx while the handler runs. Call returns long before the handler, and other calls continue.
 func cancelled(r *room) {
 	entered, release := make(chan struct{}, 1), make(chan struct{})
 	l := r.serve(func(req []byte, reply *transport.Reply) {
@@ -126,7 +126,7 @@ func deadlineWhileSending(r *room) {
 	r.named(err, l.Endpoint())
 }
 
-// tooLarge goes to the bound and beyond, both ways.
+// tooLarge sends requests and answers up to the bound and beyond it.
 func tooLarge(r *room) {
 	limited, ok := r.Transport.(transport.Limited)
 	if !ok || limited.MessageLimit() > 64<<20 {
@@ -160,7 +160,7 @@ func tooLarge(r *room) {
 	}
 }
 
-// panics checks that a handler's panic, or the end of its goroutine, ends one call and nothing else.
+// panics checks that a handler's panic, or the end of its goroutine, fails one call only.
 func panics(r *room) {
 	l := r.serve(func(req []byte, reply *transport.Reply) {
 		switch string(req) {
@@ -183,7 +183,7 @@ func panics(r *room) {
 	}
 }
 
-// done counts how often Done is called: once, whatever becomes of the answer.
+// done counts the calls of Done: one for each answer, whatever happens to the answer.
 func done(r *room) {
 	calls := make(chan string, 100)
 	entered, release := make(chan struct{}), make(chan struct{})
@@ -226,7 +226,7 @@ func done(r *room) {
 	}
 }
 
-// lent scribbles over every slice as soon as it is the exam's again, and checks that no message still refers to it.
+// lent overwrites every slice as soon as it belongs to the exam again, and checks that no message still refers to it.
 func lent(r *room) {
 	entered, scribbled := make(chan struct{}, 1), make(chan struct{})
 	seen := make(chan []byte, 1)

@@ -6,44 +6,45 @@ import (
 	"time"
 )
 
-// Faults says how often what goes wrong: each field but MaxDelay and Latency is a probability from 0 to 1, tried for
-// every call. The first group ends a call in error or silence and happens at most once a call, so its probabilities
-// should sum to 1 or less. The second happens to calls that are otherwise well.
+// Faults are the probabilities of faults: each field but MaxDelay and Latency is a probability from 0 to 1, tried for
+// every call. The faults of the first group end a call with an error or without an answer. A call has at most one of
+// them, so their probabilities should sum to 1 or less. The faults of the second group happen to the other calls.
 type Faults struct {
 	// Refuse fails at once, with transport.ErrUnreachable, as a closed port does.
 	Refuse float64
-	// LoseRequest fails at once, and the server has not seen the request. The caller cannot know that.
+	// LoseRequest fails at once, and the server has not seen the request. The caller cannot distinguish this from
+	// LoseAnswer.
 	LoseRequest float64
-	// LoseAnswer fails when the server has answered. For the caller it looks like LoseRequest.
+	// LoseAnswer fails after the server has answered. The caller sees the same error as for LoseRequest.
 	LoseAnswer float64
-	// Drop loses the request without a word: Call waits for the end of ctx.
+	// Drop loses the request without an error: Call waits for the end of ctx.
 	Drop float64
-	// DropAnswer loses the answer without a word: the request is served, and Call waits for the end of ctx.
+	// DropAnswer loses the answer without an error: the request is served, and Call waits for the end of ctx.
 	DropAnswer float64
-	// HalfOpen has the endpoint accept this call, and all others that begin within MaxDelay, and serve and answer none
-	// of them: they wait for the end of ctx. Which the others are depends on time, not on the seed.
+	// HalfOpen makes the endpoint accept this call, and all others that begin within MaxDelay, without serving or
+	// answering them: they wait for the end of ctx. The other calls depend on time, not on the seed.
 	HalfOpen float64
 
 	// Delay holds a request back, up to MaxDelay.
 	Delay float64
 	// Reorder holds a request back until another call to the same endpoint has been answered, or for MaxDelay.
 	Reorder float64
-	// Duplicate has the server see a request twice in a row. The caller gets either answer.
+	// Duplicate makes the server receive a request twice in a row. The caller gets either answer.
 	Duplicate float64
-	// Late has the server see a request again in front of the next one to the same endpoint, which waits for that
-	// answer up to MaxDelay and then overtakes it; its answer is dropped. It happens also to calls that LoseRequest,
-	// LoseAnswer, Drop, DropAnswer or HalfOpen ended.
+	// Late makes the server receive a request again before the next one to the same endpoint. The next request waits up
+	// to MaxDelay for the answer to the late one, then is sent before it; the late answer is dropped. Late applies also
+	// to calls that LoseRequest, LoseAnswer, Drop, DropAnswer or HalfOpen ended.
 	Late float64
 	// Corrupt flips one bit of the request or of the answer.
 	Corrupt float64
-	// Cut ends the request or the answer in the middle: the one who reads it gets its beginning and no error.
+	// Cut ends the request or the answer in the middle: the reader gets the beginning and no error.
 	Cut float64
 
 	// MaxDelay bounds Delay, Reorder, Late and HalfOpen. 0 means 10 ms.
 	MaxDelay time.Duration
-	// Latency is what every request takes, and every answer: a part of it that the seed draws for each, to the
-	// nanosecond. So calls that are made at one moment arrive one after the other, in virtual time in the same order in
-	// every run. 0 means none.
+	// Latency is the upper bound of the time that a request or an answer takes: the seed draws the time of each, to the
+	// nanosecond. Calls made at the same moment therefore arrive one after the other; in virtual time the order is the
+	// same in every run. 0 means none.
 	Latency time.Duration
 }
 
@@ -56,21 +57,21 @@ func (f Faults) maxDelay() time.Duration {
 
 const golden = 0x9e3779b97f4a7c15 // spreads consecutive numbers over all bits
 
-// fate is what will happen to one call.
+// fate is the set of faults of one call.
 type fate struct {
 	fatal                         string // name of a field of Faults, or ""
 	reorder, duplicate, late      bool
-	firstAnswer                   bool // of a duplicate
+	firstAnswer                   bool // the first answer of a duplicate goes to the caller
 	delay                         time.Duration
 	corruptRequest, corruptAnswer bool
 	bit                           uint64
 	cutRequest, cutAnswer         bool
-	rest                          float64 // of a message that is cut, what is left
+	rest                          float64 // the remaining part of a cut message
 	there, back                   time.Duration
 }
 
-// draw decides by seed, endpoint, message and how often that message was sent there before. The draws are always the
-// same ones in the same order, so that changing one probability changes no other fault.
+// draw decides by seed, endpoint, message and the number of earlier messages of that name to the endpoint. The draws
+// are always the same ones in the same order, so that changing one probability changes no other fault.
 func (f Faults) draw(seed, message uint64, times int) fate {
 	r := rand.New(rand.NewPCG(seed, message+uint64(times)*golden))
 	hit := func(p float64) bool { return r.Float64() < p }
@@ -96,7 +97,7 @@ func (f Faults) draw(seed, message uint64, times int) fate {
 	return out
 }
 
-// names are the faults that it is made of.
+// names are the names of the faults in f.
 func (f fate) names() []string {
 	var names []string
 	for _, fault := range []struct {
@@ -114,7 +115,7 @@ func (f fate) names() []string {
 	return names
 }
 
-// fatal finds the fault of the first group in whose stretch of the line from 0 to 1 x lies.
+// fatal finds the fault of the first group whose interval on the line from 0 to 1 contains x.
 func (f Faults) fatal(x float64) string {
 	for _, fault := range []struct {
 		name string
@@ -131,7 +132,7 @@ func (f Faults) fatal(x float64) string {
 	return ""
 }
 
-// spoilRequest is what the server gets to see of a request.
+// spoilRequest returns a request as the server receives it.
 func (f fate) spoilRequest(req [][]byte) [][]byte {
 	if !f.corruptRequest && !f.cutRequest {
 		return req
@@ -139,7 +140,7 @@ func (f fate) spoilRequest(req [][]byte) [][]byte {
 	return [][]byte{f.spoil(join(req), f.corruptRequest, f.cutRequest)}
 }
 
-// spoilAnswer gives read what the caller gets to see of an answer, when it has arrived.
+// spoilAnswer wraps read so that it gets the answer as the caller receives it.
 func (f fate) spoilAnswer(read func([]byte) error) func([]byte) error {
 	if !f.corruptAnswer && !f.cutAnswer {
 		return read

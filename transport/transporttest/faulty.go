@@ -12,19 +12,19 @@ import (
 	"github.com/gofleet/gofleet/transport"
 )
 
-// ErrInjected is in every error that a Faulty made up.
+// ErrInjected is wrapped by every error that a Faulty injects.
 var ErrInjected = errors.New("injected fault")
 
-// Faulty is a transport whose calls meet faults on their way. What it listens on serves as it always did; a listener
-// that is closed also ends the late messages to it. Late messages to other listeners end with Close.
+// Faulty is a transport that injects faults into its calls. Its listeners serve as those of the transport below;
+// closing a listener also ends the late messages to it. Late messages to other listeners end with Close.
 //
-// Which faults a call meets is a function of the seed, the endpoint, the message's name and how often a message of that
-// name was sent there before: not of the order in which goroutines run. With a Latency no two calls arrive at one
-// moment, so that in virtual time, as that of testing/synctest, a seed's calls are the same in every run.
+// The faults of a call are a function of the seed, the endpoint, the message's name and the number of earlier messages
+// of that name to the endpoint: not of the order in which goroutines run. With a Latency no two calls arrive at the
+// same moment, so that in virtual time, such as testing/synctest's, a seed's calls are the same in every run.
 type Faulty struct {
 	// Name, if set before the first call, names messages; without it a message's name is all its bytes. It is for
-	// messages that have something different in every run, such as a process's random number. It is called by the
-	// goroutine of every call.
+	// messages whose content differs from run to run, such as by a process's random number. The goroutine of every call
+	// calls it.
 	Name func(req [][]byte) string
 
 	t      transport.Transport
@@ -33,19 +33,19 @@ type Faulty struct {
 	late   lateBox
 
 	mu     sync.Mutex
-	times  map[uint64]int           // how often a message was sent
+	times  map[uint64]int           // the number of times that a message was sent
 	held   map[string]chan struct{} // closed when a call to the endpoint has been answered
-	mute   map[string]time.Time     // until when an endpoint is half open
+	mute   map[string]time.Time     // the time until which an endpoint is half open
 	counts map[string]int
 }
 
-// NewFaulty puts faults in front of t.
+// NewFaulty returns a transport that injects faults into calls to t.
 func NewFaulty(t transport.Transport, seed uint64, faults Faults) *Faulty {
 	return &Faulty{t: t, seed: seed, faults: faults, times: map[uint64]int{}, held: map[string]chan struct{}{},
 		mute: map[string]time.Time{}, counts: map[string]int{}}
 }
 
-// Counts tells how often each fault happened, by the names of the fields of Faults.
+// Counts returns how often each fault happened, by the names of the fields of Faults.
 func (f *Faulty) Counts() map[string]int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -61,7 +61,7 @@ func (f *Faulty) Listen(endpoint string) (transport.Listener, error) {
 	return &lateListener{Listener: l, box: &f.late}, nil
 }
 
-// Close ends the late messages that are still under way. It is needed only where the listeners belong to another
+// Close ends the late messages that are still under way. It is needed only if the listeners belong to another
 // transport.
 func (f *Faulty) Close() { f.late.end("") }
 
@@ -80,7 +80,7 @@ func (f *Faulty) CloseIdleConnections() {
 	}
 }
 
-// Stats implements transport.Metered: what the transport below counts, which no injected fault is part of.
+// Stats implements transport.Metered: the counters of the transport below, without the injected faults.
 func (f *Faulty) Stats() transport.Stats {
 	if metered, ok := f.t.(transport.Metered); ok {
 		return metered.Stats()
@@ -134,7 +134,7 @@ func travel(ctx context.Context, endpoint string, latency time.Duration) error {
 	}
 }
 
-// draw decides what happens to a call.
+// draw decides on the faults of a call.
 func (f *Faulty) draw(endpoint string, req [][]byte) fate {
 	message := f.digest(endpoint, req)
 	f.mu.Lock()
@@ -143,7 +143,8 @@ func (f *Faulty) draw(endpoint string, req [][]byte) fate {
 	return f.faults.draw(f.seed, message, f.times[message]-1)
 }
 
-// meet is what happens to a call that has come to its endpoint, which may be half open for another call's sake.
+// meet returns the faults of a call that has come to its endpoint, which may be half open because of another call, and
+// counts them.
 func (f *Faulty) meet(endpoint string, met fate) fate {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -166,7 +167,7 @@ func (f *Faulty) digest(endpoint string, req [][]byte) uint64 {
 	return digest(endpoint, req...)
 }
 
-// hold waits as Delay and Reorder say.
+// hold waits as the call's Delay and Reorder require.
 func (f *Faulty) hold(ctx context.Context, endpoint string, fate fate) error {
 	wait, other := fate.delay, (<-chan struct{})(nil)
 	if fate.reorder {
@@ -186,7 +187,7 @@ func (f *Faulty) hold(ctx context.Context, endpoint string, fate fate) error {
 	return nil
 }
 
-// another gives a channel that closes when a call to the endpoint has been answered.
+// another returns a channel that closes when a call to the endpoint has been answered.
 func (f *Faulty) another(endpoint string) <-chan struct{} {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -205,7 +206,7 @@ func (f *Faulty) answered(endpoint string) {
 	}
 }
 
-// deliver makes the call, once or twice, and loses its answer if it must.
+// deliver makes the call, once or twice, and drops its answer if fate says so.
 func (f *Faulty) deliver(ctx context.Context, endpoint string, req [][]byte, fate fate, read func([]byte) error) error {
 	switch {
 	case fate.fatal != "": // LoseAnswer or DropAnswer

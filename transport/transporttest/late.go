@@ -10,20 +10,20 @@ import (
 	"github.com/gofleet/gofleet/transport"
 )
 
-// lateBox keeps messages that will be seen once more, also while they are on their way.
+// lateBox holds messages that will be sent again, and the calls that send them.
 type lateBox struct {
 	mu      sync.Mutex
 	waiting map[string][][]byte               // by endpoint
 	sent    map[string]map[*lateCall]struct{} // by endpoint
 }
 
-// lateCall is a message on its way.
+// lateCall is a call that sends a message again.
 type lateCall struct {
 	cancel context.CancelFunc
 	done   chan struct{}
 }
 
-// add keeps a copy of a message for the next call to its endpoint to meet.
+// add stores a copy of a message, to be sent again before the next call to its endpoint.
 func (b *lateBox) add(endpoint string, req [][]byte) {
 	message := join(req)
 	b.mu.Lock()
@@ -34,8 +34,8 @@ func (b *lateBox) add(endpoint string, req [][]byte) {
 	b.waiting[endpoint] = append(b.waiting[endpoint], message)
 }
 
-// deliver sends what waits for an endpoint, and waits for each answer, but no longer than patience: the server may
-// answer only when it has seen the call that comes next.
+// deliver sends the messages stored for an endpoint, and waits for each answer, but at most for patience: the server
+// may answer only after it has received the next call.
 func (b *lateBox) deliver(ctx context.Context, t transport.Transport, endpoint string, patience time.Duration) {
 	for message := b.remove(endpoint); message != nil; message = b.remove(endpoint) {
 		c := b.send(ctx, t, endpoint, message)
@@ -60,7 +60,7 @@ func (b *lateBox) remove(endpoint string) []byte {
 	return waiting[0]
 }
 
-// send starts a late call, which outlives the one that it delays. end waits for it.
+// send starts a late call, which outlives the call that waits for it. end waits for it to return.
 func (b *lateBox) send(ctx context.Context, t transport.Transport, endpoint string, message []byte) *lateCall {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	c := &lateCall{cancel: cancel, done: make(chan struct{})}

@@ -13,8 +13,8 @@ import (
 
 var labels atomic.Int64
 
-// checkLeaks marks the goroutine of a test, and with it all that it starts, and has the test fail if any of them is
-// still there when it and its cleanups are over.
+// checkLeaks labels the goroutine of a test, and with it all goroutines that it starts, and fails the test if any of
+// them still runs after the test and its cleanups.
 func checkLeaks(t *testing.T) {
 	mark := "exam-" + strconv.FormatInt(labels.Add(1), 10)
 	pprof.SetGoroutineLabels(pprof.WithLabels(context.Background(), pprof.Labels("transporttest", mark)))
@@ -26,7 +26,7 @@ func checkLeaks(t *testing.T) {
 	})
 }
 
-// leftovers gives ending goroutines some time.
+// leftovers returns the stacks of goroutines with the label that are still there after some time to end.
 func leftovers(mark string) string {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
@@ -44,7 +44,7 @@ func marked(mark string) string {
 	var found []string
 	for _, stack := range strings.Split(profile.String(), "\n\n") {
 		if strings.Contains(stack, `"`+mark+`"`) && !strings.Contains(stack, "fasthttp.updateServerDate") {
-			// that one is for ever
+			// that goroutine never ends
 			found = append(found, stack)
 		}
 	}

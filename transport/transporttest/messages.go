@@ -9,7 +9,7 @@ import (
 	"github.com/gofleet/gofleet/transport"
 )
 
-// text is a message of n bytes that compresses a little and is different for each kind.
+// text returns a message of n bytes that compresses a little and differs for each kind.
 func text(n int, kind uint64) []byte {
 	r := rand.New(rand.NewPCG(kind, uint64(n)))
 	b := make([]byte, n)
@@ -34,7 +34,7 @@ func echo(r *room) {
 	}
 }
 
-// parts cuts messages in many ways, empty parts and none among them.
+// parts sends answers in many divisions into parts, also with empty parts and without any part.
 func parts(r *room) {
 	l := r.serve(func(req []byte, reply *transport.Reply) {
 		reply.Parts = cut(append([]byte(nil), req...), uint64(len(req)))
@@ -62,7 +62,7 @@ func cut(message []byte, seed uint64) [][]byte {
 	return append(parts, nil)
 }
 
-// callBeforeServe calls an endpoint that is claimed and not served yet; the call waits.
+// callBeforeServe calls an endpoint that is claimed but not served yet; the call waits.
 func callBeforeServe(r *room) {
 	l := r.listen()
 	type result struct {
@@ -86,7 +86,7 @@ func callBeforeServe(r *room) {
 	}
 }
 
-// concurrent has many calls in their handlers at the same time, and each must get its own answer.
+// concurrent keeps many calls in their handlers at the same time; each must get its own answer.
 func concurrent(r *room) {
 	const n = 64
 	var all sync.WaitGroup
@@ -114,7 +114,7 @@ func concurrent(r *room) {
 	}
 }
 
-// manyEndpoints lets several listeners of one transport answer with their own names.
+// manyEndpoints checks that several listeners of one transport answer with their own names.
 func manyEndpoints(r *room) {
 	seen := map[string]bool{}
 	for i := range 5 {
@@ -130,7 +130,7 @@ func manyEndpoints(r *room) {
 	}
 }
 
-// readError returns an error from read.
+// readError checks that an error of read is returned by Call.
 func readError(r *room) {
 	l := r.serve(echoes)
 	mine := errors.New("mine")

@@ -13,10 +13,10 @@ import (
 	"time"
 )
 
-// LineFaults says what happens to the connections through a Relay. Each but Within is a probability from 0 to 1, drawn
-// for each connection; they exclude each other, so they should sum to 1 or less.
+// LineFaults are the faults of connections through a Relay. Each field but Within is a probability from 0 to 1, drawn
+// for each connection. A connection has at most one fault, so the probabilities should sum to 1 or less.
 type LineFaults struct {
-	// HalfOpen accepts the connection, reads what comes and passes on nothing.
+	// HalfOpen accepts the connection, reads all that arrives and passes on nothing.
 	HalfOpen float64
 	// Cut breaks the connection, both ways, after some bytes in one direction.
 	Cut float64
@@ -28,8 +28,8 @@ type LineFaults struct {
 	Within int
 }
 
-// Relay stands in front of an endpoint of TCP or of a unix socket and passes bytes on, with faults by seed. It is to
-// real connections what [Faulty] is to messages: what a transport over sockets makes of broken lines shows only here.
+// Relay listens in front of an endpoint of TCP or of a unix socket and passes bytes on, with faults by seed. It is for
+// real connections what [Faulty] is for messages: only here it shows how a transport over sockets treats broken lines.
 type Relay struct {
 	ln      net.Listener
 	network string
@@ -44,7 +44,8 @@ type Relay struct {
 	counts map[string]int
 }
 
-// NewRelay listens on a free port of the loopback and passes on to target, "host:port" or "unix:/path", until Close.
+// NewRelay listens on a free port of the loopback and passes bytes on to target, "host:port" or "unix:/path", until
+// Close. It returns an error if it cannot listen.
 func NewRelay(target string, seed uint64, faults LineFaults) (*Relay, error) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -59,17 +60,17 @@ func NewRelay(target string, seed uint64, faults LineFaults) (*Relay, error) {
 	return r, nil
 }
 
-// Endpoint is what clients call instead of the target.
+// Endpoint is the endpoint that clients call instead of the target.
 func (r *Relay) Endpoint() string { return r.ln.Addr().String() }
 
-// Counts tells how many connections met each fault, by the names of the fields of LineFaults.
+// Counts returns how many connections had each fault, by the names of the fields of LineFaults.
 func (r *Relay) Counts() map[string]int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return maps.Clone(r.counts)
 }
 
-// Close breaks all connections and waits until nothing is passed on any more.
+// Close breaks all connections and waits until nothing is passed on.
 func (r *Relay) Close() {
 	_ = r.ln.Close()
 	r.mu.Lock()
@@ -81,8 +82,8 @@ func (r *Relay) Close() {
 	r.wg.Wait()
 }
 
-// drain takes no more connections, and waits until the remaining connections have passed on what the server, which has
-// been closed, has said; but not for ever.
+// drain accepts no more connections, and waits, at most for patience, until the remaining connections have passed on
+// all data that the server sent before it was closed.
 func (r *Relay) drain(patience time.Duration) {
 	_ = r.ln.Close()
 	r.mu.Lock()
@@ -157,10 +158,10 @@ func pass(to io.Writer, from io.Reader, end func()) {
 	_, _ = io.Copy(to, onlyReader{from})
 }
 
-// onlyReader hides the ways around Read and Write.
+// onlyReader hides the methods besides Read, by which io.Copy would avoid Read and Write.
 type onlyReader struct{ io.Reader }
 
-// keep lets Close find a connection until what it returns is called.
+// keep registers a connection, so that Close can close it, until the returned function is called.
 func (r *Relay) keep(c net.Conn, halfOpen bool) (forget func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -176,7 +177,7 @@ func (r *Relay) keep(c net.Conn, halfOpen bool) (forget func()) {
 	}
 }
 
-// draw finds the fault in whose stretch of the line from 0 to 1 x lies, and counts it.
+// draw finds the fault whose interval on the line from 0 to 1 contains x, and counts it.
 func (r *Relay) draw(x float64) string {
 	for _, fault := range []struct {
 		name string
@@ -203,7 +204,7 @@ func (r *Relay) within() int {
 type stretch struct {
 	w     io.Writer
 	fault string // "" for none
-	after int    // bytes until it happens
+	after int    // bytes until the fault
 	bit   byte
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/gofleet/gofleet/transport"
 )
 
-// Relayed is a transport over sockets whose lines break: in front of each of its listeners stands a [Relay], and its
-// calls go through it. Endpoints where others listen are called directly.
+// Relayed is a transport over sockets with faulty lines: a [Relay] is in front of each of its listeners, and its calls
+// go through it. Endpoints of other listeners are called directly.
 type Relayed struct {
 	t      transport.Transport
 	seed   uint64
@@ -64,7 +64,7 @@ func (r *Relayed) Listen(endpoint string) (transport.Listener, error) {
 	return &relayedListener{Listener: l, from: r, relay: relay}, nil
 }
 
-// Counts tells how many connections met each fault, by the names of the fields of LineFaults.
+// Counts returns how many connections had each fault, by the names of the fields of LineFaults.
 func (r *Relayed) Counts() map[string]int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -82,7 +82,7 @@ func add(to, counts map[string]int) {
 	}
 }
 
-// forget sends calls to the endpoint itself again.
+// forget removes an endpoint's relay, so that calls go to the endpoint itself.
 func (r *Relayed) forget(endpoint string, relay *Relay) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -107,7 +107,7 @@ func (r *Relayed) CloseIdleConnections() {
 	}
 }
 
-// relayedListener takes its relay away when it is closed.
+// relayedListener removes its relay when it is closed.
 type relayedListener struct {
 	transport.Listener
 	from  *Relayed

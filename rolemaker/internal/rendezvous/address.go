@@ -8,11 +8,11 @@ import (
 	"strconv"
 )
 
-// Ports for servers are chosen from here: above the ports that systems take for outgoing calls, which could take a port
-// away between two listeners.
+// Ports for servers are chosen from this range: above the ports that systems use for outgoing calls, which could take a
+// port between two listeners.
 const firstPort, lastPort = 61001, 64999
 
-// holdPort listens on a free port of all addresses. Closing gives the port free.
+// holdPort listens on a free port of all addresses. Closing frees the port.
 func holdPort(ctx context.Context) (net.Listener, error) {
 	var c net.ListenConfig
 	for range 64 {
@@ -58,13 +58,13 @@ func ipOf(a net.Addr) string {
 	return ""
 }
 
-// isLoopback says whether only this machine can call the host.
+// isLoopback reports whether only this machine can call the host.
 func isLoopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// checkAddress says whether another machine can be called at an address.
+// checkAddress returns why another machine can't be called at an address.
 func checkAddress(a string) error {
 	host, port, err := net.SplitHostPort(a)
 	if n, bad := strconv.ParseUint(port, 10, 16); err != nil || host == "" || bad != nil || n == 0 {

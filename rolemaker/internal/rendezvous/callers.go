@@ -9,19 +9,19 @@ import (
 	"time"
 )
 
-// callers are the ranks that have called rank 0, of all that it waits for.
+// callers are the ranks that have called rank 0, out of all that it waits for.
 type callers struct {
 	meeting
-	calls []call // by rank; a rank that has called has a conn
+	calls []call // by rank; conn is nil for a rank that has not called
 }
 
-// call is a rank on the line.
+// call is the open call of a rank.
 type call struct {
 	conn  net.Conn
 	hello hello
 }
 
-// missing is how many ranks have not called.
+// missing is the number of ranks that have not called.
 func (all *callers) missing() int {
 	n := 0
 	for _, c := range all.calls[1:] {
@@ -45,7 +45,7 @@ func (all *callers) add(c call) error {
 	return err
 }
 
-// gaveUp names the ranks that have not called.
+// gaveUp is an error that names the ranks that have not called.
 func (all *callers) gaveUp(cause error) error {
 	var names []string
 	for rank, c := range all.calls {
@@ -57,8 +57,8 @@ func (all *callers) gaveUp(cause error) error {
 		all.place, all.Size, cause, strings.Join(names, ", "))
 }
 
-// endpoints are all ranks'. A rank that called over loopback is on this machine, so if others are not, it is reached
-// like rank 0.
+// endpoints are the endpoints of all ranks. A rank that called over loopback is on this machine: if others are not, it
+// has rank 0's address.
 func (all *callers) endpoints() []string {
 	own := all.ownHost()
 	list := make([]string, all.Size)
@@ -78,7 +78,7 @@ func (all *callers) endpoints() []string {
 	return list
 }
 
-// ownHost is where others have reached rank 0: not over loopback, if any has.
+// ownHost is the address at which others have reached rank 0, not loopback if there is another.
 func (all *callers) ownHost() string {
 	own := "127.0.0.1"
 	for _, c := range all.calls {
@@ -92,7 +92,7 @@ func (all *callers) ownHost() string {
 	return cmp.Or(all.Host, own)
 }
 
-// answer tells everybody on the line and hangs up.
+// answer answers all open calls and closes them.
 func (all *callers) answer(a answer) error {
 	var errs []error
 	for rank, c := range all.calls {

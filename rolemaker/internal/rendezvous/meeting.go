@@ -10,18 +10,18 @@ import (
 	"time"
 )
 
-// meeting brings the ranks of a job together once: everybody calls rank 0 and says where it can be reached, rank 0
-// answers with the list when the last one has called.
+// meeting is one exchange between the ranks of a job: each calls rank 0 with its address, and rank 0 answers with the
+// list when the last one has called.
 type meeting struct {
 	Process
 	port  int // at which others call this rank, 0 if they don't
 	place place
 }
 
-// retry is how long a rank that could not reach rank 0 waits before it tries again.
+// retry is the pause after which a rank that could not reach rank 0 tries again.
 const retry = 50 * time.Millisecond
 
-// run gives the endpoints of all ranks, "" for a rank without.
+// run returns the endpoints of all ranks, "" for a rank without one.
 func (m meeting) run(ctx context.Context) ([]string, error) {
 	if m.Rank == 0 {
 		return m.lead(ctx)
@@ -57,8 +57,8 @@ func (m meeting) lead(ctx context.Context) ([]string, error) {
 	return endpoints, all.answer(answer{Endpoints: endpoints})
 }
 
-// receive takes calls until ctx ends, and passes on the calls of this meeting. wait returns when nothing is under
-// way.
+// receive accepts calls until ctx ends, and delivers the calls of this meeting. wait returns when no call is being
+// handled.
 func (m meeting) receive(ctx context.Context, l net.Listener) (calls chan call, wait func()) {
 	calls = make(chan call)
 	var wg sync.WaitGroup
@@ -75,7 +75,7 @@ func (m meeting) receive(ctx context.Context, l net.Listener) (calls chan call, 
 	return calls, func() { stop(); l.Close(); wg.Wait() }
 }
 
-// greet reads who calls and passes the call on, or refuses it.
+// greet reads the caller's message and delivers the call, or refuses it.
 func (m meeting) greet(ctx context.Context, conn net.Conn, calls chan<- call) {
 	release := closeWith(ctx, conn)
 	defer release()
@@ -96,7 +96,7 @@ func (m meeting) greet(ctx context.Context, conn net.Conn, calls chan<- call) {
 	}
 }
 
-// check refuses who belongs to another meeting.
+// check refuses a caller of another meeting.
 func (m meeting) check(h hello) error {
 	switch {
 	case h.Version != meetingVersion:
@@ -112,7 +112,7 @@ func (m meeting) check(h hello) error {
 	return nil
 }
 
-// follow is every other rank's part: call until rank 0 answers.
+// follow is the part of every other rank: it calls until rank 0 answers.
 func (m meeting) follow(ctx context.Context) ([]string, error) {
 	for {
 		endpoints, err := m.call(ctx)
@@ -154,7 +154,7 @@ func (m meeting) call(ctx context.Context) ([]string, error) {
 	return a.result(m.Size)
 }
 
-// permanent is an error after which trying again is of no use.
+// permanent is an error after which another attempt can't succeed.
 type permanent struct{ error }
 
 func (p permanent) Unwrap() error { return p.error }
@@ -171,7 +171,7 @@ func (a answer) result(size int) ([]string, error) {
 	return a.Endpoints, nil
 }
 
-// closeWith closes conn when ctx ends. Calling release ends that.
+// closeWith closes conn when ctx ends. release undoes it.
 func closeWith(ctx context.Context, conn net.Conn) (release func()) {
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	return func() { stop() }

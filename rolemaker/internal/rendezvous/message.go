@@ -13,7 +13,7 @@ const (
 	maxMessage     = 4 << 20
 )
 
-// hello is what a rank says.
+// hello is the message of a rank.
 type hello struct {
 	Version int    `json:"version"`
 	Job     string `json:"job"`
@@ -23,7 +23,8 @@ type hello struct {
 	Port    int    `json:"port"`
 }
 
-// answer is what rank 0 says: the endpoints of all ranks, or an error. Final means that there will be no better answer.
+// answer is the message of rank 0: the endpoints of all ranks, or an error. Final means that another call would get no
+// better answer.
 type answer struct {
 	Endpoints []string `json:"endpoints,omitempty"`
 	Error     string   `json:"error,omitempty"`
@@ -48,7 +49,7 @@ func receiveMessage(r io.Reader, message any) error {
 	if n > maxMessage {
 		return fmt.Errorf("a message of %d bytes is no message of the rendezvous", n)
 	}
-	// ReadAll grows with what arrives, not with what is claimed.
+	// ReadAll grows with the bytes that arrive, not with the announced length.
 	body, err := io.ReadAll(io.LimitReader(r, int64(n)))
 	switch {
 	case err != nil:

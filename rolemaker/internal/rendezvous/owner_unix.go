@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// onlyOurs says whether only this user can write in the directory.
+// onlyOurs reports whether only this user can write in the directory.
 func onlyOurs(dir fs.FileInfo) bool {
 	stat, ok := dir.Sys().(*syscall.Stat_t)
 	return ok && int(stat.Uid) == os.Getuid() && dir.Mode().Perm()&0o022 == 0

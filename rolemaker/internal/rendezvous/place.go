@@ -13,16 +13,16 @@ import (
 	"strings"
 )
 
-// place is where the ranks of a job meet: rank 0 opens it, the others look up whom to call.
+// place is where the ranks of a job meet: rank 0 listens there, the others look up its address.
 type place interface {
-	// open listens. Calling stop takes away what was put up for the others to see.
+	// open listens. stop removes what was published for the others.
 	open(ctx context.Context) (l net.Listener, stop func(), err error)
-	// address is where rank 0 listens, as far as it is known by now.
+	// address is where rank 0 listens, as far as it is known.
 	address() (string, error)
 	fmt.Stringer
 }
 
-// meetingPlace is what FLEET_RENDEZVOUS says, or for one machine a file that only its user can write.
+// meetingPlace is the place in FLEET_RENDEZVOUS, or for one machine a file that only its user can write.
 func (p Process) meetingPlace() (place, error) {
 	switch {
 	case p.Where == "" && !p.OneMachine:
@@ -37,14 +37,14 @@ func (p Process) meetingPlace() (place, error) {
 	return fixedPlace(p.Where), nil
 }
 
-// fixedPlace is a host and port that everybody was told.
+// fixedPlace is a configured host and port.
 type fixedPlace string
 
 func (p fixedPlace) String() string           { return string(p) }
 func (p fixedPlace) address() (string, error) { return string(p), nil }
 
-// open listens on all addresses unless the host is loopback: a host's own name for itself is often another address than
-// the one others know.
+// open listens on all addresses unless the host is loopback: a host's own name often resolves there to another address
+// than elsewhere.
 func (p fixedPlace) open(ctx context.Context) (net.Listener, func(), error) {
 	host, port, err := net.SplitHostPort(string(p))
 	if err != nil {
@@ -65,26 +65,25 @@ func listen(ctx context.Context, at string) (net.Listener, error) {
 	return l, nil
 }
 
-// filePlace is a file in which rank 0 writes where it listens. A file that was left over by another job does no harm:
-// a process that answers there, if any, does not know this job, and the file is read again.
+// filePlace is a file to which rank 0 writes its address. A file of an earlier job does no harm: a process that answers
+// at its address does not know this job, and the file is read again.
 type filePlace struct {
 	dir, name string
-	// host is rank 0's, for the others to call; loopback means one machine.
+	// host is rank 0's host, for the others to call; loopback means one machine.
 	host string
 	// private makes the directory, for this user only.
 	private bool
 }
 
-// privatePlace is a directory of this user's for jobs on this machine. A job without an id is known by the process that
-// started its ranks.
+// privatePlace is a directory of this user for jobs on this machine. A job without an id is identified by the process
+// that started its ranks.
 func (p Process) privatePlace() filePlace {
 	dir := filepath.Join(os.TempDir(), fmt.Sprintf("gofleet-%d", os.Getuid()))
 	name := fileName(cmp.Or(p.Job, fmt.Sprintf("parent %d", os.Getppid())))
 	return filePlace{dir: dir, name: name, host: "127.0.0.1", private: true}
 }
 
-// sharedPlace is the directory that FLEET_RENDEZVOUS names. Rank 0 is called at the host that the program has named, if
-// it has.
+// sharedPlace is the directory in FLEET_RENDEZVOUS. Rank 0 is called at the host that the program has set, if it has.
 func (p Process) sharedPlace() (place, error) {
 	u, err := url.Parse(p.Where)
 	if err != nil || u.Host != "" || !filepath.IsAbs(filepath.FromSlash(u.Path)) {
@@ -94,7 +93,7 @@ func (p Process) sharedPlace() (place, error) {
 		host: cmp.Or(p.Host, ownHost(p.OneMachine))}, nil
 }
 
-// fileName is a name that any file system takes.
+// fileName is a name that every file system accepts.
 func fileName(job string) string {
 	h := fnv.New64a()
 	h.Write([]byte(job))
@@ -122,7 +121,7 @@ func (p filePlace) open(ctx context.Context) (net.Listener, func(), error) {
 	return l, func() { os.Remove(p.String()) }, nil
 }
 
-// makeDir makes the private directory and refuses one into which others can write.
+// makeDir makes the private directory, and refuses one in which others can write.
 func (p filePlace) makeDir() error {
 	if !p.private {
 		return nil
@@ -146,7 +145,7 @@ func checkPrivate(dir string) error {
 	return nil
 }
 
-// publish writes the address so that it is there wholly or not at all.
+// publish writes the address atomically.
 func (p filePlace) publish(address string) error {
 	f, err := os.CreateTemp(p.dir, p.name+".*")
 	if err != nil {
@@ -182,7 +181,7 @@ func (p filePlace) address() (string, error) {
 	return readAddress(f)
 }
 
-// readAddress reads the little that the file holds.
+// readAddress reads the contents of the file.
 func readAddress(f fs.File) (string, error) {
 	b := make([]byte, 1024)
 	n, err := f.Read(b)

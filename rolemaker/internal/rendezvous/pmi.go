@@ -13,14 +13,14 @@ import (
 	"time"
 )
 
-// This file speaks version 1 of PMI, the protocol between an MPI process and MPICH's or Intel MPI's process manager:
-// lines of "cmd=name key=value ...", one reply to each. The manager keeps a key-value space for the job: everybody puts
-// what it has, waits at a barrier, and gets what the others have put.
+// This file implements version 1 of PMI, the protocol between an MPI process and MPICH's or Intel MPI's process
+// manager: lines of "cmd=name key=value ...", with one reply to each. The manager keeps a key-value space for the job:
+// each rank puts its value, waits at a barrier, and gets the values of the others.
 
 // maxPMILine bounds a reply; values are at most 1024 bytes long by the protocol.
 const maxPMILine = 4096
 
-// openPMI is the connection that the process manager has left open.
+// openPMI returns the connection that the process manager has left open.
 func openPMI(number string) (net.Conn, error) {
 	fd, err := strconv.Atoi(number)
 	switch {
@@ -42,7 +42,7 @@ func openPMI(number string) (net.Conn, error) {
 	return conn, nil
 }
 
-// exchangePMI gives the endpoints of all ranks. own is this rank's, "" if it has none.
+// exchangePMI returns the endpoints of all ranks. own is this rank's, "" if it has none.
 func (p Process) exchangePMI(ctx context.Context, conn net.Conn, own string) ([]string, error) {
 	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
@@ -57,7 +57,7 @@ func (p Process) exchangePMI(ctx context.Context, conn net.Conn, own string) ([]
 	return endpoints, nil
 }
 
-// pmi is a rank's conversation with the process manager.
+// pmi is a rank's connection to the process manager.
 type pmi struct {
 	Process
 	conn  net.Conn
@@ -88,7 +88,7 @@ func (p *pmi) exchange(own string) ([]string, error) {
 	return endpoints, err
 }
 
-// collect gets what all ranks have put.
+// collect gets the values of all ranks.
 func (p *pmi) collect(space string) ([]string, error) {
 	endpoints := make([]string, p.Size)
 	for rank := range p.Size {
@@ -103,12 +103,12 @@ func (p *pmi) collect(space string) ([]string, error) {
 	return endpoints, nil
 }
 
-// pmiNone is put by a rank that nobody calls, since a value can't be empty.
+// pmiNone is the value of a rank without an endpoint, since a value can't be empty.
 const pmiNone = "-"
 
 func pmiKey(rank int) string { return "gofleet-" + strconv.Itoa(rank) }
 
-// ask sends one command and wants that reply to it.
+// ask sends a command and reads its reply, which must be of that kind.
 func (p *pmi) ask(command, reply string, arguments ...string) (map[string]string, error) {
 	line := "cmd=" + command
 	for i := 0; i < len(arguments); i += 2 {
@@ -133,7 +133,7 @@ func (p *pmi) ask(command, reply string, arguments ...string) (map[string]string
 	return values, nil
 }
 
-// parsePMI splits a line into its keys and values. Neither has spaces in it.
+// parsePMI splits a line into keys and values, which contain no spaces.
 func parsePMI(line string) (map[string]string, error) {
 	values := map[string]string{}
 	for _, word := range strings.Fields(line) {

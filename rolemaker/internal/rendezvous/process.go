@@ -2,22 +2,22 @@ package rendezvous
 
 import "errors"
 
-// Variable is what users set to say where ranks meet.
+// Variable is the variable with the place where ranks meet.
 const Variable = "FLEET_RENDEZVOUS"
 
-// ErrNowhere says that ranks on several machines were not told where to meet.
+// ErrNowhere means that ranks on several machines have no configured place to meet.
 var ErrNowhere = errors.New("the ranks are on several machines and must meet to learn each other's endpoints; " +
 	"set FLEET_RENDEZVOUS on all of them to host:port of rank 0, or to file:///dir for a directory that all share")
 
 // Process is one of the ranks that meet. All ranks of a job have the same Size, Job and Where.
 type Process struct {
 	Rank, Size int
-	// Serves says that others call this rank, so that it has a port: Port, or a free one where that is 0.
+	// Serves reports that others call this rank, so that it needs a port: Port, or a free one if that is 0.
 	Serves bool
 	Port   int
-	// Job tells jobs apart that run at the same time; "" if nothing does.
+	// Job distinguishes jobs that run at the same time; "" if there is nothing to distinguish them.
 	Job string
-	// OneMachine says that all ranks are known to be on this machine.
+	// OneMachine reports that all ranks are known to be on this machine.
 	OneMachine bool
 	// Host is the name or address under which others reach this machine; "" means the address from which it calls rank
 	// 0.

@@ -6,11 +6,11 @@ import (
 	"net"
 )
 
-// Meet gives the endpoints of all ranks that serve by rank, "" for the others. It returns when all ranks have come, or
+// Meet returns the endpoints of all serving ranks, by rank, "" for the others. It returns when all ranks have come, or
 // with ctx.
 //
-// A rank that serves holds its port until it has the list and lets go of it just before Meet returns, so that the
-// caller can listen there. A Port that the process names is not held: what is published may be another machine's.
+// A serving rank holds its port until it has the list, and frees it just before Meet returns, so that the caller can
+// listen there. A Port that the process sets is not held: the published address may be of another machine.
 func Meet(ctx context.Context, p Process) ([]string, error) {
 	port := 0
 	if p.Serves {
