@@ -370,6 +370,24 @@ func TestWritesThatFail(t *testing.T) {
 	}
 }
 
+// TestAFileIsWrittenAgain: what is written last counts, as where a server dies while weights are read, and nothing else is
+// left behind.
+func TestAFileIsWrittenAgain(t *testing.T) {
+	dir := t.TempDir()
+	s, err := Begin(dir)
+	check(t, err)
+	m := numbered(2)
+	check(t, s.Write(Graph, func(w io.Writer) error { _, err := io.WriteString(w, m.graph); return err }))
+	check(t, s.Write(Weights, numbered(1).weights))
+	check(t, s.Write(Weights, m.weights))
+	check(t, s.Commit())
+	entries, err := os.ReadDir(dir)
+	check(t, err)
+	if got, err := readModel(dir); err != nil || !got.equal(m) || len(entries) != 3 {
+		t.Errorf("got %v, error %v, files %v", got, err, entries)
+	}
+}
+
 // TestDeltasBesideWhatCantBeRead: no delta is saved where a base may lie that can't be read now.
 func TestDeltasBesideWhatCantBeRead(t *testing.T) {
 	dir := t.TempDir()

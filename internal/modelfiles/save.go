@@ -45,7 +45,8 @@ func Begin(dir string) (*Save, error) {
 	return &Save{dir: dir}, nil
 }
 
-// Write writes a file of the model under a temporary name. Commit makes it durable.
+// Write writes a file of the model under a temporary name. Commit makes it durable. A file that is written again takes
+// the place of the one before, as where a server died while its weights were read.
 func (s *Save) Write(name string, write func(io.Writer) error) error {
 	f, err := files.Create(files.Join(s.dir, s.written(name)))
 	if err != nil {
@@ -54,6 +55,10 @@ func (s *Save) Write(name string, write func(io.Writer) error) error {
 	if err := write(f); err != nil {
 		f.Abandon() // it may be written anew
 		return fmt.Errorf("writing %s: %w", name, err)
+	}
+	if i := slices.IndexFunc(s.files, func(f named) bool { return f.name == name }); i >= 0 {
+		s.files[i].Abandon()
+		s.files = slices.Delete(s.files, i, i+1)
 	}
 	s.files = append(s.files, named{f, name})
 	return nil
