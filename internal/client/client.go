@@ -121,7 +121,7 @@ func New(c Config) *Client {
 	client.rates.sessions = client.sessions
 	client.cuts = &cuts{link: client.link}
 	client.scans = &scans{client.link, c.Layout, client.sessions.Round, client.servers.MaxFrame}
-	client.frozen = &frozen{link: client.link, layout: c.Layout, values: &client.sessions.Frozen,
+	client.frozen = &frozen{link: client.link, layout: c.Layout, loads: &client.loads, values: &client.sessions.Frozen,
 		most: client.servers.MaxFrame / 2}
 	g := &client.gathers
 	g.link, g.workers, g.most, g.renew = client.link, c.Workers, client.servers.MaxFrame/2, client.renew

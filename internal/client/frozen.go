@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"github.com/gofleet/gofleet/internal/exchange"
 	"github.com/gofleet/gofleet/internal/layout"
@@ -17,7 +18,8 @@ type frozen struct {
 	layout *layout.Layout
 	// values are shared with the sessions, and have their own lock.
 	values *session.Frozen
-	most   int // the most bytes of values in a frame, which also names params
+	loads  *atomic.Int64 // the client's
+	most   int           // the most bytes of values in a frame, which also names params
 }
 
 // SetDense implements [backend.Trainer]. This worker's sessions use the values from their next step on, and checkpoints
@@ -49,11 +51,11 @@ func (z *frozen) runs() func(yield func(from, to int) bool) {
 // keep sends this worker's frozen values to server 0, for the checkpoint of cut id. The runs go in order, one after the
 // other, since server 0 accepts no gap. Server 0 uses them only when that checkpoint is written.
 func (z *frozen) keep(ctx context.Context, id string) error {
-	all := z.values.Values()
+	loads, all := z.loads.Load(), z.values.Values()
 	var b wire.Builder
 	for from, to := range z.runs() {
 		b.Reset(z.link.header(0, wire.OpKeep))
-		if err := b.JSON(wire.Keep{ID: id}); err != nil {
+		if err := b.JSON(wire.Keep{ID: id, Loads: loads}); err != nil {
 			return err
 		}
 		b.Span(from, to)

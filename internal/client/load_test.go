@@ -174,6 +174,33 @@ func TestAMeetingThatEndsBehindALoad(t *testing.T) {
 	})
 }
 
+// TestASaveBehindALoad of a worker that has not noticed the load keeps the values that were loaded: its own are older. Of
+// one that has noticed, its own count.
+func TestASaveBehindALoad(t *testing.T) {
+	for _, s := range []strategy.Strategy{strategy.Sync(), strategy.Async(), strategy.Geo(4)} {
+		synctest.Test(t, func(t *testing.T) {
+			both, dir := frozenJob(t, newJob(t, 2, 2, s), nil)
+			check(t, both[1].Load(t.Context(), dir, checkpoint.Selection{}))
+			check(t, both[0].Save(t.Context(), t.TempDir()))
+			meet := func() {
+				met := make(chan error)
+				go func() { met <- both[0].Barrier(t.Context()) }()
+				check(t, errors.Join(both[1].Barrier(t.Context()), <-met))
+			}
+			meet()
+			if a, b := mean(both[0]), mean(both[1]); a != 1 || b != 1 {
+				t.Errorf("%v: behind the barrier workers have %v and %v, 1 was loaded", s.Mode, a, b)
+			}
+			now := t.TempDir()
+			check(t, errors.Join(both[0].SetDense("mean", []float32{3}), both[0].Save(t.Context(), now)))
+			check(t, both[1].Load(t.Context(), now, checkpoint.Selection{}))
+			if got := mean(both[1]); got != 3 {
+				t.Errorf("%v: a worker that had noticed the load has saved %v, it had 3", s.Mode, got)
+			}
+		})
+	}
+}
+
 // TestALifeBehindALoad goes on with its own updates and values at its first barrier: what was loaded before it joined is
 // nothing new to it. Its rate is 1 for two updates and 0.125 from then on; the other worker makes none.
 func TestALifeBehindALoad(t *testing.T) {

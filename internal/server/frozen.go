@@ -22,6 +22,7 @@ type frozen struct {
 	coming struct {
 		number uint64
 		values []float32
+		loads  int64 // of which that worker has noticed so many
 	}
 }
 
@@ -51,6 +52,7 @@ func (c *frozen) handleKeep(f *wire.Frame, msg *wire.Keep, _ *state.Reply) error
 	if c.st.Leader == nil || c.st.Leader.Held(msg.ID) == 0 {
 		return wire.Refuse(wire.StatusStale, "cut %s takes no frozen values now: begin again", msg.ID)
 	}
+	c.coming.loads = msg.Loads
 	return c.keep(msg.ID, from, w)
 }
 
@@ -83,7 +85,16 @@ func (c *frozen) complete(id string) error {
 	return nil
 }
 
-// set stores the saving worker's values, if it sent any, in the tables. The caller holds the lock. It records them
+// brought returns the saving worker's values, or nil if it has missed a load: then those in the tables are newer. The
+// caller holds the lock.
+func (c *frozen) brought() []float32 {
+	if c.coming.loads < c.st.Loads.Frozen {
+		return nil
+	}
+	return c.coming.values
+}
+
+// set stores the saving worker's values, if there are any, in the tables. The caller holds the lock. It records them
 // first, so that a process that comes back has them before a checkpoint does.
 func (c *frozen) set(w []float32) error {
 	if len(w) == 0 {

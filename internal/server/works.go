@@ -86,7 +86,7 @@ func (c *holding) takeImage(w *work, o *cut.Order) error {
 	}
 	w.save = saved{id: c.fileID(o.Number), dir: at.Dir, base: at.Base, progress: at.Progress, params: w.with.Params}
 	if c.part.Index == 0 {
-		if err := c.saving.frozen.set(c.saving.frozen.coming.values); err != nil {
+		if err := c.saving.frozen.set(c.saving.frozen.brought()); err != nil {
 			return err
 		}
 	}

@@ -215,6 +215,9 @@ type Norms struct {
 // Keep is the blob of OpKeep, with a span of the frozen values and their floats.
 type Keep struct {
 	ID string `json:"id"` // of the call whose cut all servers hold
+	// Loads is how many loads of frozen values the worker has noticed. Values of one that has missed a load are older
+	// than what was loaded.
+	Loads int64 `json:"loads,omitempty"`
 }
 
 // Cutting is the request of a cut's worker (OpCut): the rows to drop at the end of a period, and the fields below.
