@@ -52,6 +52,7 @@ func Draw(seed uint64) Program {
 			p.Legs[len(p.Legs)-1].meets()
 		}
 	}
+	p.drawReturns(rand.New(rand.NewPCG(seed, 30)))
 	odd := rand.New(rand.NewPCG(seed, 23))
 	for i := range p.Legs {
 		if !often(odd, 3) {

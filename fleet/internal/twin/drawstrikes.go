@@ -2,6 +2,7 @@ package twin
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"time"
 
 	"github.com/gofleet/gofleet/strategy"
@@ -105,6 +106,22 @@ func (d *drawer) threads(l *Leg) {
 func (l *Leg) meets() {
 	if l.Threads > 1 && l.kind() == string(strategy.ModeHalfAsync) {
 		l.Strategy.Merge, l.Strikes = strategy.MergeMean, nil
+	}
+}
+
+// drawReturns has servers of some legs killed, and come back from their journals.
+func (p *Program) drawReturns(r *rand.Rand) {
+	for i := range p.Legs {
+		l := &p.Legs[i]
+		if often(r, 2) || !l.mayReturn() {
+			continue
+		}
+		l.Strategy.Recovery.Journal = pick(r, strategy.JournalProcess, strategy.JournalProcess, strategy.JournalMachine)
+		l.Strategy.Recovery.Every = strategy.Duration(pick(r, 0, 0, 200*time.Millisecond))
+		for range 1 + r.IntN(3) {
+			l.Returns = append(l.Returns, Return{Server: r.IntN(l.Servers), After: 1 + r.IntN(1+r.IntN(60)),
+				Taken: often(r, 2), For: pick(r, 100*time.Millisecond, 3*time.Second, 20*time.Second)})
+		}
 	}
 }
 

@@ -124,6 +124,9 @@ func (m *model) leg(i int, l Leg) {
 		n := now.counts[t.Name]
 		held := []float64{float64(len(now.rows[t.Name])), float64(len(now.waiting[t.Name])), float64(n.dropped),
 			float64(n.born), float64(n.kept)}
+		if l.returns() {
+			held = held[:2]
+		}
 		if l.Servers > 0 {
 			m.saw.see(held, "%s servers hold of %s", l.End, t.Name)
 			continue

@@ -66,18 +66,41 @@ type life struct {
 	cable *trial.Cable
 	dead  chan struct{} // closed when it is killed
 	once  sync.Once
+	keep  func() journal // of a server that has one
+	kept  journal        // as it is when it is killed
 	end   context.CancelFunc
 	// spared says that the process is not to be ended by its context, upon which one without servers would save
 	// first.
 	spared atomic.Bool
-	asked  atomic.Bool // to end
+	asked  atomic.Bool   // to end
+	killed atomic.Bool   // dead is closed soon
+	mute   bool          // nobody hears what it answers when it is killed
+	away   time.Duration // until it is started again, of a server that returns
+}
+
+// newLife is a process of a leg on its way to a network, and the context by which it ends.
+func (r *run) newLife(ctx context.Context, m rolemaker.RoleMaker, leg int, network transport.Transport) (
+	context.Context, *life) {
+	p := &life{dead: make(chan struct{}), cable: &trial.Cable{Transport: network}}
+	if u, _ := m.(rolemaker.UserDefined); u.Role == rolemaker.Server && r.p.Legs[leg].Strategy.Recovery.Journal != "" {
+		p.keep = func() journal { return r.journal(leg, u.CurrentID) }
+	}
+	ctx, p.end = context.WithCancel(ctx)
+	return ctx, p
 }
 
 // kill ends a process as kill -9 does.
 func (p *life) kill() {
 	p.once.Do(func() {
-		close(p.dead)
+		p.killed.Store(true)
+		if !p.mute {
+			p.cable.Kill()
+		}
+		if p.keep != nil {
+			p.kept = p.keep()
+		}
 		p.cable.Kill()
+		close(p.dead)
 		if !p.spared.Load() {
 			p.end()
 		}
@@ -283,39 +306,48 @@ func (o *operator) failed(start int, err error) {
 
 // process is one life of a role.
 func (o *operator) process(ctx context.Context, m rolemaker.RoleMaker, name string) error {
-	p := &life{dead: make(chan struct{}), cable: &trial.Cable{Transport: gated{o.network, name, o.gates}}}
-	ctx, p.end = context.WithCancel(ctx)
-	f, err := fleet.New(ctx, m, fleet.Options{Transport: p.cable, Logger: o.r.logger()})
-	if err != nil {
-		return err
-	}
+	ctx, p := o.r.newLife(ctx, m, o.leg, gated{o.network, name, o.gates})
 	o.mu.Lock()
 	o.lives[name] = p
 	o.mu.Unlock()
+	as := &role{run: o.r, l: o.l, leg: o.leg, joined: func() { p.spared.Store(o.l.Servers == 0) }}
+	err := p.play(ctx, as, m, &o.bodies)
+	if p.asked.Load() && !errors.Is(err, errKilled) && (err != nil || strings.HasPrefix(name, "server")) {
+		return fmt.Errorf("%w: %v", errAsked, err)
+	}
+	return err
+}
+
+// play plays a role until it ends or is killed.
+func (p *life) play(ctx context.Context, as *role, m rolemaker.RoleMaker, bodies *sync.WaitGroup) error {
+	f, err := fleet.New(ctx, m, fleet.Options{Transport: p.cable, Logger: as.logger()})
+	if err != nil {
+		return err
+	}
+	as.f, as.dead = f, p.dead
 	ended := make(chan error, 1)
-	o.bodies.Go(func() { // one that was killed may take its time
+	bodies.Go(func() { // one that was killed may take its time
 		defer p.end()
-		joined := func() { p.spared.Store(o.l.Servers == 0) }
-		err := (&role{run: o.r, l: o.l, leg: o.leg, f: f, dead: p.dead, joined: joined}).play(ctx)
+		err := as.play(ctx)
 		f.Close()
 		ended <- err
 	})
 	select {
 	case <-p.dead:
-		if o.l.Strategy.Recovery.Journal != "" && f.IsServer() {
-			journal := o.r.journal(f.ServerIndex())
-			<-ended // it has the journal, which kill -9 would let go, and may void it
-			if err := journal.put(); err != nil {
-				return err
-			}
-		}
-		return errKilled
 	case err := <-ended:
-		if p.asked.Load() && (err != nil || f.IsServer()) {
-			return fmt.Errorf("%w: %v", errAsked, err)
+		if !p.killed.Load() {
+			return err
 		}
-		return err
+		ended <- err
+		<-p.dead
 	}
+	if p.keep != nil {
+		<-ended // it has the journal, which kill -9 would let go, and may void it
+		if err := p.kept.put(); err != nil {
+			return err
+		}
+	}
+	return errKilled
 }
 
 // journal are the files of a server's journal as they are now.
@@ -325,8 +357,8 @@ type journal struct {
 	err     error
 }
 
-func (r *run) journal(server int) journal {
-	j := journal{pattern: filepath.Join(r.dir, "journals", fmt.Sprintf("server-%d-*", server)),
+func (r *run) journal(leg, server int) journal {
+	j := journal{pattern: filepath.Join(r.journals(leg), fmt.Sprintf("server-%d-*", server)),
 		files: map[string][]byte{}}
 	names, err := filepath.Glob(j.pattern)
 	for j.err = err; len(names) > 0 && j.err == nil; names = names[1:] {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -73,7 +72,7 @@ func (p Program) Play(t *testing.T, dir string) (saw Seen, err error) {
 
 // refused has a leg begin with the state of other rules, which must fail and say what helps.
 func (r *run) refused(t *testing.T, i int, l Leg) (err error) {
-	l.From.WeightsOnly, l.Calls = false, nil
+	l.From.WeightsOnly, l.Calls, l.Returns, l.Strategy.Recovery = false, nil, nil, strategy.Recovery{}
 	synctest.Test(t, func(*testing.T) { err = r.leg(i, l) })
 	if err == nil || !strings.Contains(err.Error(), "WeightsOnly") {
 		return fmt.Errorf("it begins with the state of other rules: %v", err)
@@ -83,7 +82,7 @@ func (r *run) refused(t *testing.T, i int, l Leg) (err error) {
 
 // misplaced has a leg keep its checkpoints in a directory that is one, which must fail and say so.
 func (r *run) misplaced(t *testing.T, i int, l Leg) (err error) {
-	l.From, l.Calls, l.Strikes, l.Every = From{}, nil, nil, 0
+	l.From, l.Calls, l.Strikes, l.Every, l.Returns = From{}, nil, nil, 0, nil
 	l.Strategy.Recovery = strategy.Recovery{Dir: r.at(l.Misplaced)}
 	synctest.Test(t, func(*testing.T) { err = r.leg(i, l) })
 	if err == nil || !strings.Contains(err.Error(), "is a checkpoint itself") {
@@ -200,8 +199,17 @@ func (r *run) leg(i int, l Leg) error {
 	network := transport.NewMemory()
 	network.ReadToken, r.network = readToken, network
 	var all sync.WaitGroup
+	back := newReturning(l, network)
 	for _, maker := range l.roles() {
-		way := &trips{Transport: r.way(l, maker, network)}
+		if m, _ := maker.(rolemaker.UserDefined); l.returns() && m.Role == rolemaker.Server {
+			all.Go(func() {
+				if err := r.server(ctx, i, l, m, back); err != nil {
+					fail(fmt.Errorf("server %d: %w", m.CurrentID, err))
+				}
+			})
+			continue
+		}
+		way := &trips{Transport: r.way(l, maker, back)}
 		f, err := fleet.New(context.Background(), maker, fleet.Options{Transport: way, Logger: r.logger()})
 		if err != nil {
 			return err
@@ -285,10 +293,12 @@ func (r *role) play(ctx context.Context) error {
 	if r.l.Odd == oddNames {
 		r.g = r.p.clashing()
 	}
-	if r.l.mortal() {
-		r.l.Strategy.Recovery.Dir, r.l.Strategy.Recovery.Every = r.recovery(r.leg), strategy.Duration(r.l.Every)
-		if r.l.Strategy.Recovery.Journal != "" {
-			r.l.Strategy.Recovery.JournalDir = filepath.Join(r.dir, "journals")
+	if own := &r.l.Strategy.Recovery; r.l.mortal() || own.Journal != "" {
+		if own.Dir = r.recovery(r.leg); own.Journal != "" {
+			own.JournalDir = r.journals(r.leg)
+		}
+		if r.l.mortal() {
+			own.Every = strategy.Duration(r.l.Every)
 		}
 	}
 	opt, err := r.f.DistributedOptimizer(r.l.Rules.door(), r.l.Strategy)
@@ -348,7 +358,7 @@ func (r *role) serve(ctx context.Context, from From) error {
 		}
 	}
 	err := r.f.RunServer(ctx)
-	if !r.l.mortal() && !r.l.copies() {
+	if !r.l.mortal() && !r.l.copies() && err == nil { // nor was it killed
 		r.held()
 	}
 	return err
@@ -359,6 +369,9 @@ func (r *role) held() {
 	for _, t := range r.f.Stats().Tables {
 		counts := []float64{float64(t.Rows), float64(t.Waiting), float64(t.Dropped), float64(t.Born),
 			float64(t.KeptOut)}
+		if r.l.returns() { // the others count from the process's beginning
+			counts = counts[:2]
+		}
 		if r.l.Servers > 0 {
 			r.add(counts, "%s servers hold of %s", r.l.End, t.Name)
 		} else {

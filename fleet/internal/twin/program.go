@@ -56,6 +56,7 @@ type Leg struct {
 	Reads            bool          `json:",omitempty"` // a reader reads beside it
 	Strikes          []Strike      `json:",omitempty"` // only in a last leg, of epochs alone
 	Every            time.Duration `json:",omitempty"` // between two checkpoints, where there are strikes
+	Returns          []Return      `json:",omitempty"` // of servers, in a leg that has no strikes
 	// Odd is what is wrong with the leg as it is tried first, and refused.
 	Odd string `json:",omitempty"`
 	// Misused has workers make steps first that are not the job's, and are refused.
@@ -132,7 +133,9 @@ func (p *Program) name() {
 }
 
 // known says whether it is known how many of a worker's pushes a server had a part of, and how stale they were.
-func (l Leg) known() bool { return l.Servers == 1 && l.kind() == string(strategy.ModeSync) }
+func (l Leg) known() bool {
+	return l.Servers == 1 && l.kind() == string(strategy.ModeSync) && !l.returns()
+}
 
 // model is the directory of a model that a call publishes.
 func (c Call) model() string { return "model-" + c.Dir }
@@ -191,6 +194,9 @@ func (p Program) String() string {
 			i, l.kind(), l.Servers, l.Workers, plain(l.From), plain(l.Strategy), plain(l.Rules))
 		for _, s := range l.Strikes {
 			fmt.Fprintf(&b, "  %s of %s after %v, for %v\n", s.Kind, s.Role, s.After, s.For)
+		}
+		for _, d := range l.Returns {
+			fmt.Fprintf(&b, "  server %d dies at request %d, taken: %t, for %v\n", d.Server, d.After, d.Taken, d.For)
 		}
 		for _, c := range l.Calls {
 			fmt.Fprintf(&b, "  %s\n", c)

@@ -25,7 +25,8 @@ const readToken = "for readers alone"
 // mayRead says whether it is known which rows there were: no others come between two updates.
 func (l Leg) mayRead(n Net) bool {
 	others := func(c Call) bool { return c.Do == load || c.ends() }
-	return l.Servers > 0 && !l.copies() && !l.counted() && len(n.Tables) > 0 && l.From.How != "worker" &&
+	return l.Servers > 0 && !l.returns() && !l.copies() && !l.counted() && len(n.Tables) > 0 &&
+		l.From.How != "worker" &&
 		!slices.ContainsFunc(l.Calls, others)
 }
 

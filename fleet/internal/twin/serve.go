@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/internal/checkpoint"
@@ -37,8 +38,17 @@ func (r *run) chainOf(dir string, only []string) []string {
 // base begins a chain.
 func (r *role) base(ctx context.Context, dir string, m optimizer.Model) error {
 	_, err := r.f.SaveModel(ctx, dir, r.p.Net.all(fleet.SaveBase, m, r.at(served)))
+	if r.unknown(err) {
+		return r.base(ctx, dir+"-again", m)
+	}
 	r.chain, r.newest = []string{dir}, dir
 	return err
+}
+
+// unknown says whether a server died when a model was whole, so that not all servers may know of it: a base is to
+// follow.
+func (r *role) unknown(err error) bool {
+	return r.l.returns() && err != nil && strings.Contains(err.Error(), "not all servers know of it")
 }
 
 // delta goes on with the chain, or is refused and saves a base in its place where another was published since, or none
@@ -48,6 +58,8 @@ func (r *role) delta(ctx context.Context, dir string, m optimizer.Model) error {
 	switch _, err := r.f.SaveModel(ctx, dir, r.p.Net.all(fleet.SaveDelta, m, r.at(served))); {
 	case errors.Is(err, fleet.ErrNoBase) && !follows:
 		return r.base(ctx, dir, m)
+	case r.unknown(err):
+		return r.base(ctx, dir+"-again", m)
 	case err == nil && !follows:
 		return fmt.Errorf("a delta follows %v, though %s was published since", r.chain, r.newest)
 	case err != nil:

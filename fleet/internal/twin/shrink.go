@@ -37,6 +37,9 @@ func (p Program) whole() bool {
 	for _, l := range p.Legs {
 		uncounted := (l.counted() || l.blind()) && !p.Net.Ledger || l.counted() &&
 			l.kind() == string(strategy.ModeSync) && l.Strategy.Weighting != strategy.WeightPushes
+		if l.returns() && (!l.mayReturn() || l.Strategy.Recovery.Journal == "") {
+			return false
+		}
 		if !written[l.From.Dir] || !written[l.Misplaced] || uncounted || !l.mayBeOdd(p.Net) {
 			return false
 		}
@@ -109,6 +112,12 @@ func (p Program) without(k int) (less *Program, more bool) {
 		for _, simpler := range simplerLegs {
 			if next() {
 				simpler(l)
+				return &c, true
+			}
+		}
+		for at := range l.Returns {
+			if next() {
+				l.Returns = slices.Delete(l.Returns, at, at+1)
 				return &c, true
 			}
 		}
@@ -258,7 +267,13 @@ var simplest = []func(*Program){
 // simplerLegs are ways to make a leg simpler.
 var simplerLegs = []func(*Leg){
 	func(l *Leg) { l.From = From{} },
-	func(l *Leg) { l.Strategy = strategy.Strategy{Mode: l.Strategy.Mode, NotFinite: l.Strategy.NotFinite} },
+	func(l *Leg) {
+		s := l.Strategy
+		l.Strategy = strategy.Strategy{Mode: s.Mode, NotFinite: s.NotFinite}
+		if l.returns() {
+			l.Strategy.Recovery = s.Recovery
+		}
+	},
 	func(l *Leg) { l.Strategy.GradientMerge = strategy.GradientMerge{} },
 	func(l *Leg) { l.Strategy.Weighting = "" },
 	func(l *Leg) { l.Strategy.LocalSGD.BeginStep, l.Strategy.AdaptiveLocalSGD.BeginStep = 0, 0 },
@@ -268,13 +283,19 @@ var simplerLegs = []func(*Leg){
 	},
 	func(l *Leg) { l.Strategy.SmallBlocks, l.Strategy.MinBlockSize, l.Strategy.NoSlice = false, 0, false },
 	func(l *Leg) { l.Threads, l.Misplaced, l.Odd = 0, "", "" },
-	func(l *Leg) { l.Servers = min(l.Servers, 1) },
-	func(l *Leg) { l.Servers = min(l.Servers, 2) },
+	func(l *Leg) { l.served(1) },
+	func(l *Leg) { l.served(2) },
 	func(l *Leg) {
 		if l.From.Dir != "" {
 			l.From.How = "restore"
 		}
 	},
+}
+
+// served leaves the leg so many servers at most.
+func (l *Leg) served(most int) {
+	l.Servers = min(l.Servers, most)
+	l.Returns = slices.DeleteFunc(l.Returns, func(d Return) bool { return d.Server >= l.Servers })
 }
 
 // rules changes every rule but the ledger's.

@@ -3,6 +3,7 @@ package twin
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"sync"
@@ -37,6 +38,7 @@ type sent struct {
 	at time.Time
 	*event
 	noted bool
+	taken bool // by its server
 }
 
 // event is a request of a training step that has reached the servers: a push if it has samples, and ids that are
@@ -98,6 +100,19 @@ func (o *order) arrived(s *sent, f wire.Frame) {
 	}
 }
 
+// ended notes whether the server of a push has taken it; one that it has not has not arrived, and comes again.
+func (o *order) ended(s *sent, push sending, taken bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if s.taken = s.taken || taken; s.taken {
+		return
+	}
+	s.samples = 0
+	if o.sent[push] == s {
+		delete(o.sent, push)
+	}
+}
+
 // frameOf is a frame behind the transport's envelope; of one in pieces or in code its header.
 func frameOf(req [][]byte) (f wire.Frame, ok bool) {
 	const envelope = 16
@@ -131,7 +146,15 @@ func (t tapped) Call(ctx context.Context, endpoint string, req [][]byte, read fu
 	if step {
 		t.arrived(s, f)
 	}
-	return t.Transport.Call(ctx, endpoint, req, read)
+	var refused error
+	err := t.Transport.Call(ctx, endpoint, req, func(body []byte) error {
+		if answer := new(wire.Frame); step && answer.Parse(body) == nil {
+			refused = answer.Refusal()
+		}
+		return read(body)
+	})
+	t.ended(s, sending{worker: t.worker, push: f.Seq}, !errors.Is(err, transport.ErrUnreachable) && refused == nil)
+	return err
 }
 
 // measured notes messages of training that are larger than MaxFrame.

@@ -26,7 +26,7 @@ func (t *trips) Call(ctx context.Context, endpoint string, req [][]byte, read fu
 func (r *role) tripped(at string, c Call, calls []int64) error {
 	s, last := r.l.Strategy, len(calls)-1
 	if r.l.kind() != string(strategy.ModeSync) || s.MaxFrame+s.GradientMerge.KSteps > 0 ||
-		len(c.Looks) > 0 || last < 1 {
+		len(c.Looks) > 0 || last < 1 || r.l.returns() {
 		return nil
 	}
 	e, err := r.f.Explain(map[string]int{})
