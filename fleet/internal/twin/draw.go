@@ -53,6 +53,10 @@ func Draw(seed uint64) Program {
 		}
 	}
 	p.drawReturns(rand.New(rand.NewPCG(seed, 30)))
+	p.drawBases(rand.New(rand.NewPCG(seed, 31)))
+	if last := &p.Legs[len(p.Legs)-1]; last.mortal() {
+		last.Taken = !often(rand.New(rand.NewPCG(seed, 32)), 3)
+	}
 	odd := rand.New(rand.NewPCG(seed, 23))
 	for i := range p.Legs {
 		if !often(odd, 3) {

@@ -2,6 +2,7 @@ package twin
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 
 	"github.com/gofleet/gofleet/strategy"
@@ -188,6 +189,17 @@ func (d *drawer) publish(l Leg, c Call) []Call {
 		d.saved = append(d.saved, s)
 	}
 	return []Call{c}
+}
+
+// drawBases has some bases leave rows out.
+func (p *Program) drawBases(r *rand.Rand) {
+	for _, l := range p.Legs {
+		for k := range l.Calls {
+			if c := &l.Calls[k]; c.Do == publish && c.Mode == "base" && p.Net.rates() {
+				c.Least, c.Unseen = pick(r, 0, 0.07, 0.13, 0.55), pick(r, 0, 0, 1, 2)
+			}
+		}
+	}
 }
 
 // reload draws a load while the job runs, where one is possible.

@@ -62,6 +62,8 @@ type model struct {
 	l    Leg
 	now  *state
 	work []work // of each worker
+	// sent are the steps, of all workers whose copies nobody follows, that servers were told of when all met.
+	sent int
 	owed []owed // of each worker
 
 	averages []average  // of each worker, of batch norm
@@ -76,7 +78,7 @@ func (m *model) leg(i int, l Leg) {
 	m.ends, m.signs.leg = false, i
 	m.l, m.now, m.work = l, newState(m.p, m.noise, m.signs), make([]work, l.Workers)
 	m.owed, m.drifters, m.rests = make([]owed, l.Workers), nil, nil
-	m.averages = nil
+	m.averages, m.sent = nil, 0
 	for range l.Workers {
 		m.averages = append(m.averages, average{moments: m.p.Net.firstMoments()})
 		m.rests = append(m.rests, rest{map[int]float64{}, map[int]bool{}, 0})
@@ -205,7 +207,14 @@ func (m *model) call(at string, c Call) {
 	case load:
 		m.load(c.Dir, c.Only, false)
 	case publish:
+		all := m.now
+		if c.Mode == "base" {
+			var left int
+			m.now, left = all.serving(c)
+			m.serves(at, left)
+		}
 		m.weights(at)
+		m.now = all
 		if c.Mode == "" {
 			published := m.now.clone()
 			published.model, published.moments = true, m.averages[0].clone()
@@ -342,11 +351,15 @@ func (m *model) count(c Call) {
 	if !m.p.Net.Ledger {
 		return
 	}
+	keeps := m.l.Strategy.GeoRest == strategy.GeoRestKeep
 	for w, steps := range c.Batches {
 		k := &m.rests[w]
 		for _, batch := range steps {
+			if !keeps {
+				m.sent++
+			}
 			for _, i := range batch {
-				if m.l.Strategy.GeoRest != strategy.GeoRestKeep {
+				if !keeps {
 					m.line(i, m.now.factor) // the rate of its rule is 1
 					continue
 				}
@@ -362,6 +375,9 @@ func (m *model) count(c Call) {
 				m.line(i, share)
 			}
 			clear(k.changed)
+			if keeps {
+				m.sent += k.steps
+			}
 			k.steps = 0
 		}
 	}

@@ -1,6 +1,7 @@
 package twin
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/gofleet/gofleet/strategy"
@@ -70,6 +71,8 @@ func impossible(option, event string) bool {
 		return option == "dropout"
 	case "shrink", "batch":
 		return option == "0 tables"
+	case "a base leaves rows out": // of a table that counts shows, which has no place in geo
+		return local || slices.Contains([]string{"0 tables", "kind geo", "KSteps", "GeoRest"}, option)
 	case "uneven epoch":
 		return option == "1 workers" || option == "kind alone"
 	}

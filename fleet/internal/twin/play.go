@@ -53,6 +53,11 @@ func (p Program) Play(t *testing.T, dir string) (saw Seen, err error) {
 				return run.saw, fmt.Errorf("leg %d: %w", i, err)
 			}
 		}
+		if l.Taken {
+			if err := run.taken(t, i, l); err != nil {
+				return run.saw, fmt.Errorf("leg %d: %w", i, err)
+			}
+		}
 		if l.Reads = reads; l.ordered() && !l.mortal() {
 			run.order = newOrder(p.Seed + uint64(i))
 		}

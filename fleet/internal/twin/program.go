@@ -63,6 +63,8 @@ type Leg struct {
 	Misused bool `json:",omitempty"`
 	// Misplaced is a checkpoint, which is tried first as the directory for those of the leg, and refused.
 	Misplaced string `json:",omitempty"`
+	// Taken has the leg begin first while another job has the directory of its checkpoints.
+	Taken bool `json:",omitempty"`
 }
 
 // From is what a leg begins with.
@@ -96,9 +98,9 @@ type Call struct {
 	Dir    string   `json:",omitempty"` // save, load, publish
 	Only   []string `json:",omitempty"` // params of save and load
 	Factor float64  `json:",omitempty"` // rate
-	Unseen int      `json:",omitempty"` // shrink
+	Unseen int      `json:",omitempty"` // shrink; publish: how many periods ago rows of a base may be used last
 	Decay  float64  `json:",omitempty"` // shrink, of shows and clicks
-	Least  float64  `json:",omitempty"` // shrink: rows of a lower score are dropped
+	Least  float64  `json:",omitempty"` // shrink: rows of a lower score are dropped; publish: or left out of a base
 	Mode   string   `json:",omitempty"` // publish: "base" or "delta"; a whole model if empty
 }
 
@@ -136,6 +138,9 @@ func (p *Program) name() {
 func (l Leg) known() bool {
 	return l.Servers == 1 && l.kind() == string(strategy.ModeSync) && !l.returns()
 }
+
+// leaves says whether a base may have less than all rows.
+func (c Call) leaves() bool { return c.Do == publish && (c.Least > 0 || c.Unseen > 0) }
 
 // model is the directory of a model that a call publishes.
 func (c Call) model() string { return "model-" + c.Dir }

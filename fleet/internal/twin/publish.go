@@ -21,26 +21,32 @@ func (r *role) publish(ctx context.Context, at string, c Call) error {
 			if err != nil {
 				return err
 			}
-			return errors.Join(r.published(ctx, at, dir), r.ledger(ctx, at))
+			return errors.Join(r.published(ctx, at, c, dir), r.ledger(ctx, at))
 		case c.Mode == "delta":
 			dir = r.at(served) + "/" + c.model()
 			err = r.delta(ctx, dir, model)
 		default:
 			dir = r.at(served) + "/" + c.model()
-			err = r.base(ctx, dir, model)
+			err = r.base(ctx, dir, model, c)
 		}
 		if err != nil {
 			return err
 		}
-		return errors.Join(r.published(ctx, at, r.chain...), r.ledger(ctx, at))
+		return errors.Join(r.published(ctx, at, c, r.chain...), r.ledger(ctx, at))
 	})
 }
 
-// all has a base or a delta have every row, whatever its score is.
-func (n Net) all(mode fleet.SaveMode, model optimizer.Model, published string) fleet.SaveOptions {
+// serves has a base have the rows that a call wants, and a delta every row, whatever its score is.
+func (n Net) serves(mode fleet.SaveMode, model optimizer.Model, published string, c Call) fleet.SaveOptions {
 	o := fleet.SaveOptions{Mode: mode, Model: model, Published: published}
 	if n.rates() {
 		o.BaseThreshold, o.DeltaKeepDays = -1, -1
+		if c.Least > 0 {
+			o.BaseThreshold = c.Least
+		}
+		if c.Unseen > 0 {
+			o.DeltaKeepDays = c.Unseen
+		}
 	}
 	if n.rates() && mode == fleet.SaveDelta {
 		o.DeltaThreshold = -1
@@ -58,8 +64,8 @@ func firstFew() (some []int) {
 	return some
 }
 
-// published notes the weights of a model that was saved, with its deltas, and what it predicts.
-func (r *role) published(ctx context.Context, at string, dirs ...string) error {
+// published notes the weights of a model that a call has saved, with its deltas, and what it predicts.
+func (r *role) published(ctx context.Context, at string, c Call, dirs ...string) error {
 	m, err := nn.Load(dirs[0], dirs[1:]...)
 	if err == nil {
 		err = whole(ctx, dirs[len(dirs)-1])
@@ -91,7 +97,7 @@ func (r *role) published(ctx context.Context, at string, dirs ...string) error {
 			}
 			return nil
 		})
-		if err = errors.Join(err, r.has(ctx, p.Name, saved)); err != nil {
+		if err = errors.Join(err, r.has(ctx, p.Name, saved, c.leaves())); err != nil {
 			return err
 		}
 	}

@@ -228,7 +228,7 @@ func (r *role) pages(ctx context.Context) error {
 			}
 			return nil
 		})
-		if err = errors.Join(err, r.has(ctx, t.Name, all)); err != nil {
+		if err = errors.Join(err, r.has(ctx, t.Name, all, false)); err != nil {
 			return err
 		}
 	}

@@ -282,7 +282,7 @@ var simplerLegs = []func(*Leg){
 		l.Strategy.Placement, l.Strategy.Codec, l.Strategy.MaxFrame = "", "", 0
 	},
 	func(l *Leg) { l.Strategy.SmallBlocks, l.Strategy.MinBlockSize, l.Strategy.NoSlice = false, 0, false },
-	func(l *Leg) { l.Threads, l.Misplaced, l.Odd = 0, "", "" },
+	func(l *Leg) { l.Threads, l.Misplaced, l.Odd, l.Taken = 0, "", "", false },
 	func(l *Leg) { l.served(1) },
 	func(l *Leg) { l.served(2) },
 	func(l *Leg) {

@@ -19,6 +19,7 @@ func (p Program) Features() (options, events []string) {
 		o[fmt.Sprintf("%d servers", l.Servers)] = true
 		o[fmt.Sprintf("%d workers", l.Workers)] = true
 		o["a misplaced directory"] = o["a misplaced directory"] || l.Misplaced != ""
+		o["a directory of another job"] = o["a directory of another job"] || l.Taken
 		o["refused for its "+l.Odd] = l.Odd != ""
 		o["blocks that shift"] = o["blocks that shift"] || p.shifted(i)
 		o["steps that are refused"] = o["steps that are refused"] || l.Misused
@@ -91,6 +92,7 @@ func (c Call) events(e map[string]bool) {
 	if c.Mode != "" {
 		name += " a " + c.Mode
 	}
+	e["a base leaves rows out"] = e["a base leaves rows out"] || c.leaves()
 	if len(c.Only) > 0 {
 		name += " of one param"
 	}

@@ -85,7 +85,13 @@ func (r *role) work(ctx context.Context) (failed error) {
 			return err
 		}
 	}
-	return r.f.StopWorker(ctx)
+	if err := r.f.StopWorker(ctx); err != nil || r.l.Servers == 0 {
+		return err
+	}
+	if s, err := r.trainer.Open(r.g.loss.Params()); err == nil {
+		return errors.Join(errors.New("a worker that has left its job begins to train"), s.Close(ctx))
+	}
+	return nil
 }
 
 // epochs trains all epochs of a mortal leg, from where the job is.
