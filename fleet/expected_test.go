@@ -26,14 +26,14 @@ func TestWorkersAreExpectedBack(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)
 	for _, mode := range trial.Some(t, []strategy.Mode{strategy.ModeAsync, strategy.ModeHalfAsync, strategy.ModeGeo}) {
-		for name, k := range map[string]struct {
+		for name, k := range trial.SomeOf(t, map[string]struct {
 			journal strategy.Journal
 			away    time.Duration
 			well    bool
 		}{
 			"a checkpoint": {"", 100 * time.Second, true}, "a journal": {strategy.JournalProcess, 280 * time.Second, true},
 			"in vain": {"", 400 * time.Second, false}, "in vain, with a journal": {strategy.JournalProcess, 400 * time.Second, false},
-		} {
+		}) {
 			t.Run(string(mode)+", "+name, func(t *testing.T) {
 				s, err := strategy.Named(string(mode))
 				if err != nil {

@@ -45,7 +45,7 @@ func TestEverybodyGoesBack(t *testing.T) {
 	orders := map[string]map[string]time.Duration{"0": at(5*s, 0), "1": at(0, 5*s), "both": at(5*s, 5*s), "0, 1": at(5*s, 6*s), "1, 0": at(7300*time.Millisecond, 5*s),
 		"1 and a worker": {"server 1": 5 * s, "worker 0": 5 * s}}
 	for _, m := range trial.Some(t, deathModes(t)) {
-		for order, kills := range orders {
+		for order, kills := range trial.SomeOf(t, orders) {
 			for _, pause := range []time.Duration{10 * time.Millisecond, 700 * time.Millisecond, 5 * s} {
 				t.Run(fmt.Sprintf("%s, %s, after %v", m.Mode, order, pause), func(t *testing.T) {
 					j := &backJob{strategy: m, kills: kills, pause: pause}

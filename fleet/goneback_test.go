@@ -45,7 +45,7 @@ func TestServingFollowsAJobThatGoesBack(t *testing.T) {
 		"ssp":        {2, 2, strategy.Strategy{Mode: strategy.ModeSSP}},
 		"geo":        {2, 2, strategy.Geo(2)},
 	}) {
-		for _, published := range []bool{false, true} {
+		for _, published := range trial.Some(t, []bool{false, true}) {
 			t.Run(fmt.Sprint(name, ", published ", published), func(t *testing.T) {
 				p := &publisher{t: t, dir: t.TempDir(), strategy: k.strategy, baseBehind: 1}
 				for p.leg = range 4 {

@@ -29,7 +29,7 @@ func TestTheLastGradientOfTheDead(t *testing.T) {
 	t.Parallel()
 	trial.Long(t)
 	for _, reached := range trial.Some(t, []int{0, 1, 2, 3, 4, 5, 6, 7}) {
-		for others := range 8 {
+		for _, others := range trial.Some(t, []int{0, 1, 2, 3, 4, 5, 6, 7}) {
 			for _, between := range []string{"nothing", "its own", "worker 0's"} {
 				j := &lastGradient{reached: reached, others: others, between: between}
 				t.Run(fmt.Sprintf("on %03b, worker 0's on %03b, between %s", reached, others, between), j.run)

@@ -75,7 +75,7 @@ func TestOtherCuts(t *testing.T) {
 	}
 	for _, how := range []string{"InitServer", "Restore", "LoadModel"} {
 		for _, from := range trial.Some(t, []int{0, 1, 2, 3, 4, 5, 6, 7, 8}) {
-			for to := range 9 {
+			for _, to := range trial.Some(t, []int{0, 1, 2, 3, 4, 5, 6, 7, 8}) {
 				t.Run(fmt.Sprintf("%s, %d to %d", how, from, to), func(t *testing.T) {
 					cutAnew(t, how, dirs[from], to, s, want)
 				})

@@ -265,7 +265,7 @@ func TestEachSampleOnce(t *testing.T) {
 	trial.Slow(t)
 	trial.EachSeed(t, 1, func(seed trial.Seed) {
 		for name, job := range trial.SomeOf(t, countedJobs(t)) {
-			for loop := range countingLoops {
+			for loop := range trial.SomeOf(t, countingLoops) {
 				m := job.Strategy.Mode
 				if loop == "TrainThreads" && mode.Of(m).Lockstep && name != "alone" {
 					continue
@@ -361,7 +361,7 @@ func TestAnExchangeThatCameHalfway(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)
 	for _, journal := range []bool{false, true} {
-		for _, server := range []string{"server-0:1", "server-1:1"} {
+		for _, server := range trial.Some(t, []string{"server-0:1", "server-1:1"}) {
 			t.Run(fmt.Sprintf("%s, journal %t", server, journal), func(t *testing.T) {
 				j := &counting{Job: trial.Jobs(t)["geo"], loop: "TrainFrom", restarts: 12, halfway: server, latency: 400 * time.Millisecond}
 				if journal {
