@@ -1,12 +1,12 @@
-// Package deps holds tests of the whole module and nothing else: who may import whom, that no library ends its user's
-// process, that no test is switched off, that documents name tests, commands and files which exist.
+// Package deps holds tests of the whole module and nothing else: which package may import which, that no library ends
+// its user's process, that no test is switched off, and that documents name tests, commands and files which exist.
 //
-// The table in table_test.go is the floor plan. A package imports what its row names, a package without a row imports
-// nothing of the module, and third parties enter by the rooms that are made for them. Tests may also use internal/law,
-// the exams (packages whose name ends in "test") and what the table of tests adds. What the tables allow, some file
-// does: an arrow that the last import has left fails too.
+// The table in table_test.go lists the permitted imports. A package imports only what its row names, a package without
+// a row imports no package of the module, and each third-party module is imported only by the packages whose rows name
+// it. Tests may also import internal/law, packages whose name ends in "test", and what the table of tests adds. A
+// permission that no file uses fails too.
 //
-// To let a package import another, write it into the table; the review of that line is the review of the design:
+// To let a package import another, add it to the table; the review of that line is the review of the design:
 //
 //	go test ./internal/deps
 package deps

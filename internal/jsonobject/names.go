@@ -5,28 +5,28 @@ import (
 	"unicode/utf8"
 )
 
-// names finds which wanted member a name in an object is. It remembers the names that it has met as they are written,
-// and which came behind which, since objects mostly have theirs in one order.
+// names finds the wanted member for a name in an object. It stores the names that it has seen as they are written, and
+// which name followed which, since most objects have their members in the same order.
 type names struct {
 	wanted map[string]int
-	folded map[string]int // nil: case matters
-	met    []name         // the first is none, and stands before each object's first
+	folded map[string]int // nil if case matters
+	met    []name         // names seen; the first is a placeholder before each object's first name
 	byText map[string]int // into met
-	last   int            // the name that came before, in met
-	had    []bool         // wanted members that some object has had
+	last   int            // the name before, as an index into met
+	had    []bool         // by wanted member: some object had it
 }
 
-// name is a name that was met.
+// name is a name that was seen.
 type name struct {
 	quoted string // as it is written, with its quotes
-	number int    // of the wanted member, or other
-	next   int    // the name that came behind it, in met; 0 if none has
+	number int    // of the wanted member, or the constant other
+	next   int    // the name that last followed it, in met; 0 if none has
 }
 
 // other is the number of a member that is not wanted.
 const other = -1
 
-// mostMet and longestMet bound the memory for names, however many there are.
+// mostMet and longestMet bound the number and length of stored names.
 const (
 	mostMet    = 4096
 	longestMet = 128
@@ -46,7 +46,7 @@ func newNames(wanted []string, anyCase bool) names {
 	return n
 }
 
-// fold is a name of which all that differ in case have the same.
+// fold returns a form that is equal for names that differ in case only.
 func fold(name string) string {
 	var folded []byte
 	for _, r := range name {
@@ -55,7 +55,7 @@ func fold(name string) string {
 	return string(folded)
 }
 
-// foldRune is the least of the runes that differ in case.
+// foldRune returns the smallest of the runes that differ in case only.
 func foldRune(r rune) rune {
 	for {
 		next := unicode.SimpleFold(r)
@@ -66,10 +66,10 @@ func foldRune(r rune) rune {
 	}
 }
 
-// at is the number of the member whose name stands at i, and where the name ends; -1 if there is no good one.
+// at returns the member whose name begins at i, and where the name ends; -1 if there is no valid name.
 func (n *names) at(text []byte, i int) (number, end int) {
 	next := n.met[n.last].next
-	for range 2 { // the next, or the one behind it where that is left out
+	for range 2 { // the expected name, or the one after it if that is left out
 		m := &n.met[next]
 		if end = i + len(m.quoted); next > 0 && end <= len(text) && string(text[i:end]) == m.quoted {
 			n.last = next
@@ -83,7 +83,7 @@ func (n *names) at(text []byte, i int) (number, end int) {
 	return n.find(text[i:end]), end
 }
 
-// find is the number of a name that did not come as it was expected.
+// find returns the member of a name that was not expected.
 func (n *names) find(quoted []byte) int {
 	m, known := n.byText[string(quoted)]
 	if !known {
@@ -103,7 +103,7 @@ func (n *names) find(quoted []byte) int {
 	return n.met[m].number
 }
 
-// look looks a name up: as it is, or else whatever its case.
+// look looks a name up: as it is, then without regard to case if that is asked for.
 func (n *names) look(name string) int {
 	if number, ok := n.wanted[name]; ok {
 		return number

@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// Reader reads objects of which some members are wanted. It is for one goroutine at a time.
+// Reader reads objects of which some members are wanted. One goroutine may use it at a time.
 type Reader struct {
 	names  names
 	values []Value
@@ -13,22 +13,22 @@ type Reader struct {
 	of     []byte
 }
 
-// NewReader returns a reader of members by name. With anyCase a name that is none of these counts as the first that
-// differs in case alone.
+// NewReader returns a reader of the members named by wanted. With anyCase, a name that is none of these matches the
+// first that differs in case only.
 func NewReader(wanted []string, anyCase bool) *Reader {
 	return &Reader{names: newNames(wanted, anyCase), values: make([]Value, len(wanted))}
 }
 
-// Value is what the object that was read last has under the name of that number: the last, if it has several. It points
+// Value returns the last object's value of wanted member number: the last one, if the object has several. It points
 // into the text.
 func (r *Reader) Value(number int) Value { return r.values[number] }
 
-// Other is the first member of that object with another name; an Absent one if there is none. Its name is as it is
-// written.
+// Other returns the last object's first member with a name that is not wanted; v is Absent if there is none. The name
+// is as written.
 func (r *Reader) Other() (name []byte, v Value) { return r.of, r.other }
 
-// Missed are the wanted members, by number, that no object so far has had, and the names of others that were there. any
-// says that some object had a member.
+// Missed returns the wanted members, by number, that no object so far has had, and the names of other members. any
+// reports whether some object had a member.
 func (r *Reader) Missed() (wanted []int, others []string, any bool) {
 	for number, had := range r.names.had {
 		if !had {
@@ -43,7 +43,7 @@ func (r *Reader) Missed() (wanted []int, others []string, any bool) {
 	return wanted, others, len(r.names.met) > 1
 }
 
-// Read reads a text that is an object. The error for one that is none is that of package encoding/json.
+// Read reads a text that is an object. If it is not, the error is that of package encoding/json.
 func (r *Reader) Read(text []byte) error {
 	clear(r.values)
 	r.of, r.other, r.names.last = nil, Value{}, 0

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// textAt is the text whose opening quote is at i, and where it ends.
+// textAt returns the string whose opening quote is at i, and where it ends; -1 if it is not valid.
 func textAt(text []byte, i int) (v Value, end int) {
 	from := i + 1
 	v.Kind = Text
@@ -33,7 +33,7 @@ func textAt(text []byte, i int) (v Value, end int) {
 
 const ones = 0x0101010101010101
 
-// special is the place of the first quote, backslash or control character from i on, looked for in eight bytes at once.
+// special returns the index of the first quote, backslash or control character from i on. It tests eight bytes at once.
 func special(text []byte, i int) int {
 	for ; i+8 <= len(text); i += 8 {
 		w := binary.LittleEndian.Uint64(text[i:])
@@ -48,7 +48,7 @@ func special(text []byte, i int) int {
 	return i
 }
 
-// escapeEnd is where the escape at i ends.
+// escapeEnd returns where the escape at i ends; -1 if it is not valid.
 func escapeEnd(text []byte, i int) int {
 	if i+1 >= len(text) {
 		return -1
@@ -64,7 +64,7 @@ func escapeEnd(text []byte, i int) int {
 	return -1
 }
 
-// hex4 is the number of four hexadecimal digits, -1 if there are none.
+// hex4 returns the number of four hexadecimal digits, -1 if there are none.
 func hex4(text []byte) rune {
 	if len(text) < 4 {
 		return -1
@@ -76,8 +76,8 @@ func hex4(text []byte) rune {
 	return rune(n)
 }
 
-// Unescape appends what the bytes of a good text stand for. What is no UTF-8 becomes U+FFFD, and so does half a
-// surrogate pair.
+// Unescape appends the characters of a valid string without its quotes. Bytes that are not UTF-8 become U+FFFD, and so
+// does half a surrogate pair.
 func Unescape(to, text []byte) []byte {
 	for i := 0; i < len(text); {
 		switch c := text[i]; {
@@ -90,7 +90,7 @@ func Unescape(to, text []byte) []byte {
 					i += 6
 				}
 			}
-			to = utf8.AppendRune(to, r) // of half a pair it is U+FFFD
+			to = utf8.AppendRune(to, r) // U+FFFD for half a pair
 		case c == '\\':
 			to = append(to, plain(text[i+1]))
 			i += 2
@@ -106,7 +106,7 @@ func Unescape(to, text []byte) []byte {
 	return to
 }
 
-// unicodeAt is what the escape at i says, if it is one of four digits.
+// unicodeAt returns the code of the escape at i, if it is one of four digits; else -1.
 func unicodeAt(text []byte, i int) rune {
 	if len(text) < i+6 || text[i] != '\\' || text[i+1] != 'u' {
 		return -1
@@ -114,7 +114,7 @@ func unicodeAt(text []byte, i int) rune {
 	return hex4(text[i+2:])
 }
 
-// plain is the character that c behind a backslash stands for.
+// plain returns the character for c after a backslash.
 func plain(c byte) byte {
 	switch c {
 	case 'b':

@@ -2,7 +2,7 @@ package jsonobject
 
 import "iter"
 
-// Kind is what a value is.
+// Kind is the type of a value.
 type Kind uint8
 
 const (
@@ -12,9 +12,9 @@ const (
 	True
 	False
 	Null
-	// Text is a text without an escape.
+	// Text is a string without an escape.
 	Text
-	// Escaped is a text with escapes, which [Unescape] undoes.
+	// Escaped is a string with escapes, which [Unescape] decodes.
 	Escaped
 	// Nested is an array or an object.
 	Nested
@@ -23,12 +23,13 @@ const (
 // Value is a value of an object or of an array.
 type Value struct {
 	Kind Kind
-	// Bytes are the value as it stands there, that of a text without its quotes.
+	// Bytes is the value as written, a string without its quotes.
 	Bytes []byte
 }
 
-// Next is the first number, text or literal of what follows, which has to be good JSON, or the rest of it behind such a
-// value; it lies in arrays of whatever depth. Of an object it is all, as Nested. At the end it is Absent.
+// Next returns the first number, string or literal in text, also within arrays at any depth, and the rest behind it.
+// text must be valid JSON, or the rest that Next returned. An object is returned whole, as Nested. At the end v is
+// Absent.
 func Next(text []byte) (v Value, rest []byte) {
 	i := 0
 	for i < len(text) && (text[i] <= ' ' || text[i] == '[' || text[i] == ']' || text[i] == ',') {
@@ -41,7 +42,7 @@ func Next(text []byte) (v Value, rest []byte) {
 	return v, text[end:]
 }
 
-// Elements are the values of an array, which has to be a good one.
+// Elements iterates over the values of an array, which must be valid.
 func Elements(array []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		i := blanks(array, 1)
@@ -55,13 +56,13 @@ func Elements(array []byte) iter.Seq[[]byte] {
 	}
 }
 
-// End is where the value ends that a text begins with, behind blanks; -1 if it begins with none.
+// End returns where the value at the beginning of text ends, after blanks; -1 if there is no valid value.
 func End(text []byte) int {
 	_, end := value(text, blanks(text, 0), 0)
 	return end
 }
 
-// blanks is the place of the first byte from i on that is no blank.
+// blanks returns the index of the first byte from i on that is not a blank.
 func blanks(text []byte, i int) int {
 	if i < len(text) && text[i] > ' ' {
 		return i
@@ -76,11 +77,11 @@ func moreBlanks(text []byte, i int) int {
 	return i
 }
 
-// deepest is how deep arrays and objects may lie in each other.
+// deepest is how deep arrays and objects may be nested.
 const deepest = 10000
 
-// value is the value at i, and where it ends; -1 if there is no good one. Depth is how many arrays and objects it lies
-// in.
+// value returns the value at i, and where it ends; -1 if it is not valid. depth is how many arrays and objects contain
+// it.
 func value(text []byte, i, depth int) (v Value, end int) {
 	if i >= len(text) {
 		return Value{}, -1
@@ -106,7 +107,7 @@ func value(text []byte, i, depth int) (v Value, end int) {
 	return v, end
 }
 
-// numberEnd is where the number at i ends, which is a minus or a digit.
+// numberEnd returns where the number at i ends, which begins with a minus or a digit; -1 if it is not valid.
 func numberEnd(text []byte, i int) int {
 	if text[i] == '-' {
 		i++
@@ -130,7 +131,7 @@ func numberEnd(text []byte, i int) int {
 	return i
 }
 
-// digits is where the digits end that begin at i; -1 if there is none.
+// digits returns where the digits that begin at i end; -1 if there are none.
 func digits(text []byte, i int) int {
 	from := i
 	for i < len(text) && text[i]-'0' <= 9 {
@@ -142,7 +143,7 @@ func digits(text []byte, i int) int {
 	return i
 }
 
-// literal is true, false or null.
+// literal returns the kind of true, false or null, and its end.
 func literal(text []byte, i int) (Kind, int) {
 	switch rest := text[i:]; {
 	case len(rest) >= 4 && string(rest[:4]) == "true":
@@ -155,7 +156,7 @@ func literal(text []byte, i int) (Kind, int) {
 	return Absent, -1
 }
 
-// arrayEnd is where the array at i ends.
+// arrayEnd returns where the array at i ends; -1 if it is not valid.
 func arrayEnd(text []byte, i, depth int) int {
 	if depth > deepest {
 		return -1
@@ -174,7 +175,7 @@ func arrayEnd(text []byte, i, depth int) int {
 	}
 }
 
-// objectEnd is where the object at i ends.
+// objectEnd returns where the object at i ends; -1 if it is not valid.
 func objectEnd(text []byte, i, depth int) int {
 	if depth > deepest {
 		return -1
@@ -199,7 +200,7 @@ func objectEnd(text []byte, i, depth int) int {
 	}
 }
 
-// nameEnd is where the text at i ends.
+// nameEnd returns where the string at i ends; -1 if there is none.
 func nameEnd(text []byte, i int) int {
 	if i >= len(text) || text[i] != '"' {
 		return -1
@@ -208,7 +209,7 @@ func nameEnd(text []byte, i int) int {
 	return end
 }
 
-// colon is the place of the value behind the colon behind a name that ends at i.
+// colon returns the index of the value after the colon that follows a name ending at i; -1 if there is no colon.
 func colon(text []byte, i int) int {
 	if i = blanks(text, i); i >= len(text) || text[i] != ':' {
 		return -1
@@ -216,8 +217,8 @@ func colon(text []byte, i int) int {
 	return blanks(text, i+1)
 }
 
-// behind looks at what comes behind a value that ends at i: at a comma, behind which more is to come, or at the end of
-// the array or object.
+// behind parses what follows a value that ends at i: a comma, after which next is the next member or element and more
+// is true, or the end of the array or object, after which next is.
 func behind(text []byte, i int, end byte) (next int, more bool) {
 	i = blanks(text, i)
 	switch {

@@ -1,4 +1,4 @@
-// Package law says how much of a test that draws seeds, or goes through a table of whole jobs, a run of go test plays.
+// Package law decides which seeds or cases of a randomised or table-driven test a run of go test covers.
 package law
 
 import (
@@ -12,9 +12,8 @@ import (
 	"testing"
 )
 
-// Share is how many of a law's seeds, or of its table's cases, this run plays: an eighth, at least 1 and at most 6.
-// With -short it is 1. It is all of them where a law is asked for: by FLEET_SEEDS or FLEET_SEED, and by -run, which
-// names it.
+// Share returns how many of a test's seeds, or of its table's cases, this run covers: an eighth, at least 1 and at most
+// 6; 1 with -short. It is all of them if FLEET_SEEDS or FLEET_SEED is set, or -run is given.
 func Share(whole int) int {
 	if testing.Short() {
 		return min(whole, 1)
@@ -25,8 +24,8 @@ func Share(whole int) int {
 	return min(whole, max(1, min(6, (whole+7)/8)))
 }
 
-// Tries is how many of n trials, each drawn anew, this run plays: a quarter, and with -short a sixteenth. It is all of
-// them where Share is.
+// Tries returns how many of n trials, each drawn anew, this run covers: a quarter, and with -short a sixteenth. It is
+// all of them if Share returns all.
 func Tries(n int) int {
 	switch {
 	case testing.Short():
@@ -37,8 +36,8 @@ func Tries(n int) int {
 	return n
 }
 
-// Draws has each law of a package that rapid draws for play as many of its 100 cases as Tries says, or all with any
-// FLEET_SEEDS; -rapid.checks says otherwise. Its TestMain calls it.
+// Draws makes each test of a package that rapid draws cases for run as many of its 100 cases as Tries says, or all with
+// any FLEET_SEEDS, unless -rapid.checks is given. The package's TestMain calls it.
 func Draws() {
 	flag.Parse()
 	said := os.Getenv("FLEET_SEEDS") != ""
@@ -48,14 +47,14 @@ func Draws() {
 	}
 }
 
-// Waits has three times as many tests of a package run beside each other as there are cores, since they wait more than
-// they compute; -parallel says otherwise. Its TestMain calls it.
+// Waits makes three times as many tests of a package run in parallel as there are cores, since they wait more than they
+// compute. -parallel sets another number. The package's TestMain calls it.
 func Waits() {
 	_ = flag.Set("test.parallel", strconv.Itoa(3*runtime.GOMAXPROCS(0)))
 }
 
-// Long skips a test that -short leaves out, in runs under the race detector too: it takes long, and has no cases of
-// which one alone could be played.
+// Long skips a test with -short, also in runs under the race detector: the test takes long, and has no cases of which
+// one could be run alone.
 func Long(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
@@ -63,8 +62,8 @@ func Long(t *testing.T) {
 	}
 }
 
-// Slow skips a test that takes more than about a tenth of a second of a processor, or waits a second, where -short is
-// given without FLEET_SEEDS: a quick look. Runs under the race detector, which have both, play it.
+// Slow skips, with -short and without FLEET_SEEDS, a test that takes more than about a tenth of a second of a
+// processor, or waits a second. Runs under the race detector have both, and run the test.
 func Slow(t *testing.T) {
 	t.Helper()
 	if testing.Short() && os.Getenv("FLEET_SEEDS") == "" {
@@ -72,8 +71,8 @@ func Slow(t *testing.T) {
 	}
 }
 
-// Some is the share of a law's cases that this run plays. The test's name says where it begins, so that tests of the
-// same cases share them out between them, and a test plays the same cases in every run.
+// Some returns the share of a test's cases that this run covers. The test's name decides where the share begins, so
+// that tests of the same cases cover different ones, and a test covers the same cases in every run.
 func Some[V any](t *testing.T, all []V) []V {
 	t.Helper()
 	n := Share(len(all))
@@ -90,7 +89,7 @@ func Some[V any](t *testing.T, all []V) []V {
 	return some
 }
 
-// SomeOf is the share of a law's table that this run plays, as Some.
+// SomeOf is Some for a table by name.
 func SomeOf[V any](t *testing.T, all map[string]V) map[string]V {
 	t.Helper()
 	some := map[string]V{}

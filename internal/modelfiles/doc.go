@@ -1,14 +1,14 @@
-// Package modelfiles reads and writes the directory of a saved model, so that it is the model that was saved, whole, or
-// refused.
+// Package modelfiles reads and writes the directory of a saved model. Reading returns the complete model as it was
+// saved, or an error.
 //
-// A directory holds graph.json and signature.json, which package nn understands; weights.safetensors; and model.json,
-// which names the others with their sizes and checksums, and has its own. A dense parameter is an F32 tensor of its
-// name. An embedding is an F32 tensor of its name, of shape [rows dim], and the ids of its rows are a U64 or I64 tensor
-// of the name with .ids behind.
+// A directory holds graph.json and signature.json, which package nn defines; weights.safetensors; and model.json, the
+// record, which names the other files with their sizes and checksums, and has a checksum of itself. A dense parameter
+// is an F32 tensor of its name. An embedding is an F32 tensor of its name, of shape [rows dim]; the ids of its rows are
+// a U64 or I64 tensor of the name followed by .ids.
 //
-// A [Save] writes each file under a temporary name beside its own. model.json comes last, and until files have been
-// given their names it finds them under the temporary ones: so a reader finds the old model or the new one, whatever
-// the moment at which a writer dies.
+// A [Save] writes each file under a temporary name beside its own. model.json is written last, and has the temporary
+// names too, under which files are found until they are renamed. So a reader finds the old model or the new one, at
+// whatever moment a writer dies.
 //
 //	s := modelfiles.Begin("model")
 //	defer s.Abandon()
@@ -16,12 +16,12 @@
 //	err = s.Write(modelfiles.Weights, weights)
 //	err = s.Commit()
 //
-// The record of a model for serving says which generation of a job saved it, and its number among these
+// The record of a model for serving has the generation of the job that saved it, and its number among such models
 // ([FindPublished]).
 //
-// A directory without model.json, as earlier versions and people's own programs write, is read as it is, and what is
-// wrong with its files is seen where they can't be read. It may have any number of files *.safetensors; each dense
-// parameter is in one of them, and of an embedding each may have some rows.
+// A directory without model.json, as earlier versions and other programs write, is read unchecked; errors appear only
+// in files that can't be read. It may have any number of files *.safetensors. Each dense parameter must be in one of
+// them; each file may have some rows of an embedding.
 //
 //	f, err := modelfiles.Open(ctx, "model")
 //	defer f.Close()

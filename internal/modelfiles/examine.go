@@ -11,7 +11,7 @@ import (
 	"github.com/gofleet/gofleet/internal/safetensors"
 )
 
-// Is says whether a directory holds a model, whole or not: one that was saved here, or the graph of one.
+// Is reports whether a directory holds a model, complete or not: a record, or a graph.
 func Is(dir string) bool {
 	for _, name := range []string{Record, Graph} {
 		if is, _ := files.Exists(files.Join(dir, name)); is {
@@ -21,8 +21,8 @@ func Is(dir string) bool {
 	return false
 }
 
-// Examine reads all of a model, and says of each file whether it is whole. Of a model without a record nothing is known
-// but that its files of arrays can be read. The error is about the model as a whole.
+// Examine reads all files of a model and returns the state of each. For a model without a record it only checks that
+// the files of arrays can be read. The error is about the model as a whole.
 func Examine(ctx context.Context, dir string) ([]files.State, error) {
 	r, err := readRecord(dir)
 	if err != nil {
@@ -43,7 +43,7 @@ func Examine(ctx context.Context, dir string) ([]files.State, error) {
 	return all, nil
 }
 
-// readable looks at a model whose files are not named.
+// readable examines a model without a record.
 func readable(dir string) (all []files.State, err error) {
 	entries, err := files.ReadDir(dir)
 	for _, e := range entries {
@@ -69,8 +69,8 @@ type Array struct {
 	Bytes int64
 }
 
-// Heads are the arrays of a model, by name, as the heads of its files say, and the text of its signature, nil if it has
-// none.
+// Heads returns the arrays of a model, by name, from the headers of its files, and the text of its signature, nil if it
+// has none.
 func Heads(dir string) (all []Array, signature []byte, err error) {
 	r, err := readRecord(dir)
 	if err != nil {
@@ -92,7 +92,7 @@ func Heads(dir string) (all []Array, signature []byte, err error) {
 	return all, f.Signature(), nil
 }
 
-// heads opens the files of a model and reads no more than where arrays lie.
+// heads opens the files of a model and reads only their headers.
 func (f *Files) heads(r *record) error {
 	if r == nil {
 		return errors.Join(f.read(Signature), f.others(nil))

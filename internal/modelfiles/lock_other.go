@@ -2,5 +2,5 @@
 
 package modelfiles
 
-// lock keeps other processes from committing to the directory at the same time, which it can't here.
+// lock does nothing: this system has no locks that would keep other processes from committing to the directory.
 func lock(string) (unlock func()) { return func() {} }

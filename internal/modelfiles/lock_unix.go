@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// lock keeps other processes from committing to the directory at the same time. A file system that has no such locks
-// does without.
+// lock keeps other processes from committing to the directory at the same time. On a file system without such locks it
+// does nothing.
 func lock(dir string) (unlock func()) {
 	d, err := os.Open(dir)
 	if err != nil {

@@ -8,11 +8,11 @@ import (
 	"github.com/gofleet/gofleet/internal/files"
 )
 
-// near says where models are, of a directory that has none: below it, or else beside it, as that of a job is beside its
+// near suggests models near a directory that has none: below it, or else beside it, as a job's model is beside its
 // checkpoint.
 func near(dir string) string {
 	if files.IsURL(dir) {
-		return "" // a store would be asked for each
+		return "" // in a store each would cost a request
 	}
 	models := func(dir string) []string {
 		if Is(dir) {
@@ -27,11 +27,11 @@ func near(dir string) string {
 	return DidYouMean(found)
 }
 
-// Below is what directories in dir hold or, if that is nothing and there may be more levels, what their own directories
-// hold: a job leaves output/name/model.
+// Below returns what holds returns for the directories in dir or, if that is nothing and levels is above 1, for the
+// directories within those, and so on: a job leaves output/name/model.
 func Below(dir string, levels int, holds func(dir string) []string) (found []string) {
 	var dirs []string
-	entries, _ := os.ReadDir(dir) // one that can't be read has nothing to show
+	entries, _ := os.ReadDir(dir) // a directory that can't be read counts as empty
 	for _, e := range entries {
 		if e.IsDir() {
 			dirs = append(dirs, filepath.Join(dir, e.Name()))
@@ -49,7 +49,7 @@ func Below(dir string, levels int, holds func(dir string) []string) (found []str
 	return found
 }
 
-// DidYouMean asks whether one of some directories was meant, behind an error; it is empty if there are none.
+// DidYouMean returns text to append to an error, which suggests directories; it is empty if there are none.
 func DidYouMean(dirs []string) string {
 	const most = 3
 	more := ""

@@ -14,14 +14,14 @@ import (
 	"github.com/gofleet/gofleet/internal/safetensors"
 )
 
-// Files are the files of a saved model, opened.
+// Files holds the open files of a saved model.
 type Files struct {
 	dir     string
-	texts   map[string][]byte // the graph and the signature, as far as there are such
+	texts   map[string][]byte // the graph and the signature, if there are such
 	weights []weightFile
-	sum     string // of the record, empty without one
+	sum     string // the record's checksum, empty without a record
 	delta   *Delta
-	// generation is that of the job which saved a model for serving.
+	// generation is the generation of the job that saved a model for serving.
 	generation string
 }
 
@@ -30,19 +30,19 @@ type weightFile struct {
 	*safetensors.File
 	file files.Reading
 	name string
-	// stray says that the directory's record does not name it.
+	// stray says that the directory has a record which does not name the file.
 	stray bool
 }
 
 // tensors ends the names of weight files.
 const tensors = ".safetensors"
 
-// tries is how often a directory is read anew into which another model is saved meanwhile.
+// tries is how many times a directory is read again because another model is saved into it meanwhile.
 const tries = 10
 
-// Open opens the model in a directory, and reads all of it once to see that it is what its record says. A directory in
-// which there is none is [ErrNone], one that is not what was saved [ErrDamaged]. A delta, which is good for nothing by
-// itself, is refused.
+// Open opens the model in a directory, and reads all of it once to verify it against its record. It returns [ErrNone]
+// for a directory without a model, [ErrDamaged] for a model that differs from its record, and an error for a delta,
+// which is not a model by itself.
 func Open(ctx context.Context, dir string) (*Files, error) {
 	f, err := openAny(ctx, dir)
 	if err == nil && f.delta != nil {
@@ -53,7 +53,7 @@ func Open(ctx context.Context, dir string) (*Files, error) {
 	return f, err
 }
 
-// OpenDelta opens the delta in a directory as Open does a model, and says what it follows.
+// OpenDelta opens the delta in a directory as Open does a model, and returns what it follows.
 func OpenDelta(ctx context.Context, dir string) (*Files, Delta, error) {
 	f, err := openAny(ctx, dir)
 	if err != nil {
@@ -79,7 +79,7 @@ func openAny(ctx context.Context, dir string) (*Files, error) {
 			break
 		}
 		if err == nil {
-			f.Close() // parts of two models may be among these files
+			f.Close() // the files may be parts of two models
 		}
 		before, err = now, nil
 	}
@@ -95,10 +95,10 @@ func openAny(ctx context.Context, dir string) (*Files, error) {
 	return f, err
 }
 
-// unsigned are directories without a record of which the log was told.
+// unsigned holds the directories without a record that were logged.
 var unsigned sync.Map
 
-// tellUnsigned warns, once for a directory, of a model whose files can't be checked.
+// tellUnsigned logs a warning, once for a directory, about a model whose files can't be verified.
 func (f *Files) tellUnsigned() {
 	if _, told := unsigned.LoadOrStore(f.dir, true); !told {
 		slog.Warn("a saved model has no "+Record+", so that nobody can say whether its files are whole and of one "+
@@ -108,7 +108,7 @@ func (f *Files) tellUnsigned() {
 
 func same(a, b *record) bool { return a == nil && b == nil || a != nil && b != nil && a.Sum == b.Sum }
 
-// open opens the files that lie in a directory now.
+// open opens the present files of a directory.
 func open(ctx context.Context, dir string, r *record) (*Files, error) {
 	f := &Files{dir: dir, texts: map[string][]byte{}}
 	if err := f.open(ctx, r); err != nil {
@@ -135,7 +135,7 @@ func (f *Files) open(ctx context.Context, r *record) error {
 	return f.others(r)
 }
 
-// named opens a file that the record names, and reads it to see that it is what was saved.
+// named opens a file that the record names, and verifies it.
 func (f *Files) named(ctx context.Context, e entry) error {
 	seal := files.Sealed{Bytes: e.Bytes, Sum: e.Sum, In: Record}
 	file, err := f.find(e, func(name string) (files.Reading, error) { return seal.Open(ctx, name) })
@@ -148,7 +148,7 @@ func (f *Files) named(ctx context.Context, e entry) error {
 	return f.include(e.File, file, false)
 }
 
-// find opens a file under the name that it was written under, or has been given since.
+// find opens a file under its temporary name or its final one.
 func (f *Files) find(e entry, open func(name string) (files.Reading, error)) (files.Reading, error) {
 	file, err := open(files.Join(f.dir, e.Written))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -160,10 +160,10 @@ func (f *Files) find(e entry, open func(name string) (files.Reading, error)) (fi
 	return file, err
 }
 
-// advice is for who has written into a directory by hand.
+// advice is for a user who has changed a directory by hand.
 const advice = " (save the model again; if a file was changed on purpose, remove " + Record + ")"
 
-// read reads a file that needs no opening, if it is there.
+// read opens a file without verifying it, if it exists.
 func (f *Files) read(name string) error {
 	file, err := files.Open(files.Join(f.dir, name))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -175,7 +175,7 @@ func (f *Files) read(name string) error {
 	return f.include(name, file, false)
 }
 
-// include makes an open file one of the model's.
+// include adds an open file to the model's.
 func (f *Files) include(name string, file files.Reading, stray bool) error {
 	st, err := file.Stat()
 	if err == nil && strings.HasSuffix(name, tensors) {
@@ -194,7 +194,7 @@ func (f *Files) include(name string, file files.Reading, stray bool) error {
 	return nil
 }
 
-// others opens the files of tensors that no record names.
+// others opens the files of tensors that the record does not name.
 func (f *Files) others(r *record) error {
 	entries, err := files.ReadDir(f.dir)
 	if err != nil {
@@ -215,7 +215,7 @@ func (f *Files) others(r *record) error {
 	return nil
 }
 
-// Graph is the text of graph.json.
+// Graph returns the text of graph.json, or [ErrNone].
 func (f *Files) Graph() ([]byte, error) {
 	if f.texts[Graph] == nil {
 		return nil, fmt.Errorf("%s has no %s: %w%s", f.dir, Graph, ErrNone, near(f.dir))
@@ -223,17 +223,17 @@ func (f *Files) Graph() ([]byte, error) {
 	return f.texts[Graph], nil
 }
 
-// Signature is the text of signature.json, nil when there is none.
+// Signature returns the text of signature.json, nil if there is none.
 func (f *Files) Signature() []byte { return f.texts[Signature] }
 
-// Version is the checksum of the record, empty without one.
+// Version returns the checksum of the record, empty without one.
 func (f *Files) Version() string { return f.sum }
 
-// Generation is the job's that saved a model for serving; empty for other models and earlier
-// versions.
+// Generation returns the generation of the job that saved a model for serving; empty for other models and those of
+// earlier versions.
 func (f *Files) Generation() string { return f.generation }
 
-// Version is that of the model in a directory, of which it reads no more than the record.
+// Version returns the version of the model in a directory; it reads only the record.
 func Version(dir string) (string, error) {
 	if err := files.Check(dir); err != nil {
 		return "", err
@@ -245,8 +245,8 @@ func Version(dir string) (string, error) {
 	return r.Sum, nil
 }
 
-// Identity is the checksum by which deltas name what lies in a directory now, empty of a model without a record, and
-// what that follows if it is a delta itself. It reads no more than the record.
+// Identity returns the checksum by which deltas name the present model or delta in a directory, empty without a record,
+// and for a delta what it follows. It reads only the record.
 func Identity(dir string) (sum string, d *Delta, err error) {
 	r, err := readRecord(dir)
 	if r == nil || err != nil {
@@ -255,7 +255,7 @@ func Identity(dir string) (sum string, d *Delta, err error) {
 	return r.Sum, r.Delta, nil
 }
 
-// Close closes the files. Nothing can be lost by it.
+// Close closes the files.
 func (f *Files) Close() {
 	for _, w := range f.weights {
 		w.file.Close()

@@ -9,18 +9,18 @@ import (
 	"github.com/gofleet/gofleet/internal/files"
 )
 
-// Published is a model that lies in a directory, as its record says.
+// Published describes a model in a directory, from its record.
 type Published struct {
 	Dir, Sum string
-	// Delta says what a delta follows; nil of a model that is whole by itself.
+	// Delta says what a delta follows; nil for a whole model.
 	Delta *Delta
-	// Generation and Serial say who saved a model for serving, and when among others; empty and 0 of other models.
+	// Generation is that of the job which saved a model for serving, Serial its number; empty and 0 for other models.
 	Generation string
 	Serial     int
 }
 
-// FindPublished finds the models in the directories of a directory, and so many levels further down; what is no
-// directory, and a directory that isn't there, has none. It reads no more than records.
+// FindPublished finds the models in the directories of dir, and up to levels levels below dir. A directory that does
+// not exist has none. It reads only records.
 func FindPublished(dir string, levels int) (all []Published, err error) {
 	entries, err := files.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -48,7 +48,7 @@ func FindPublished(dir string, levels int) (all []Published, err error) {
 	return all, err
 }
 
-// isDir says whether an entry is a directory, or a link to one.
+// isDir reports whether an entry is a directory, or a link to one.
 func isDir(name string, e fs.DirEntry) bool {
 	if e.Type()&fs.ModeSymlink == 0 {
 		return e.IsDir()

@@ -11,48 +11,47 @@ import (
 	"github.com/gofleet/gofleet/internal/files"
 )
 
-// The files of a model that is saved.
+// The files of a saved model.
 const (
 	Graph   = "graph.json"
 	Weights = "weights.safetensors"
-	// Signature says what the model is fed and computes; package nn understands it. Models of earlier versions have
-	// none.
+	// Signature describes the model's inputs and outputs; package nn defines it. Models of earlier versions have none.
 	Signature = "signature.json"
-	// Record names the others with their sums.
+	// Record names the other files with their checksums.
 	Record = "model.json"
 )
 
 const (
 	format  = "gofleet-model"
 	version = 1
-	// deltaVersion is that of a delta, which builds that don't know of deltas refuse.
+	// deltaVersion is the version of a delta; builds without deltas refuse it.
 	deltaVersion = 2
-	// publishedVersion is that of a model for serving, base or delta, which says whose it is.
+	// publishedVersion is the version of a model for serving, base or delta, which has a generation.
 	publishedVersion = 3
 )
 
 var (
-	// ErrNone says that a directory holds no model.
+	// ErrNone is the error of a directory without a model.
 	ErrNone = errors.New("no saved model")
-	// ErrDamaged says that a model is not what its record says.
+	// ErrDamaged is the error of a model that differs from its record.
 	ErrDamaged = errors.New("damaged model")
 )
 
-// record is what model.json holds.
+// record is the content of model.json.
 type record struct {
 	Format  string  `json:"format"`
 	Version int     `json:"version"`
 	Files   []entry `json:"files"`
-	// Delta says what a delta follows; nil of a model that is whole by itself.
+	// Delta says what a delta follows; nil for a whole model.
 	Delta *Delta `json:"delta,omitempty"`
-	// Generation is the job's that saved a model for serving, and Serial numbers it among the models of the job and of
-	// the jobs that it goes on from. Other models, and earlier versions', have neither.
+	// Generation is that of the job which saved a model for serving, and Serial the model's number among those of the
+	// job and of the jobs that it resumes. Other models, and those of earlier versions, have neither.
 	Generation string `json:"generation,omitempty"`
 	Serial     int    `json:"serial,omitempty"`
-	// Sum is the checksum of the record as it is written without its spaces, and with an empty checksum.
+	// Sum is the checksum of the record's text without spaces and with an empty checksum.
 	Sum string `json:"xxhash64"`
 
-	text []byte // of one that was signed
+	text []byte // set by signed
 }
 
 // entry is a file of the model.
@@ -60,14 +59,14 @@ type entry struct {
 	File  string `json:"file"`
 	Bytes int64  `json:"bytes"`
 	Sum   string `json:"xxhash64"`
-	// Written is the name under which it lies until it has its own.
+	// Written is the file's temporary name, until it is renamed.
 	Written string `json:"written"`
 }
 
-// Delta says which model a delta is to be read over: it has all dense weights, and of embeddings the rows that are
-// other than there. Models are named by the checksums of their records.
+// Delta names the model on top of which a delta is loaded. The delta has all dense weights, and of embeddings the rows
+// that differ. Models are named by the checksums of their records.
 type Delta struct {
-	Base    string `json:"base"`    // the model that is whole
+	Base    string `json:"base"`    // the whole model
 	Follows string `json:"follows"` // the last delta before, or Base
 	Number  int    `json:"number"`  // among the deltas of Base, from 1
 }
@@ -76,7 +75,7 @@ func (d Delta) String() string {
 	return fmt.Sprintf("delta %d of base %s, which follows %s", d.Number, d.Base, d.Follows)
 }
 
-// names says whether the record has a file of that name; one that isn't there has none.
+// names reports whether the record has a file of that name; a nil record has none.
 func (r *record) names(file string) bool {
 	if r == nil {
 		return false
@@ -89,12 +88,12 @@ func (r *record) names(file string) bool {
 	return false
 }
 
-// wrote says whether a file lies under the name that it was written under.
+// wrote reports whether name is the temporary name of one of the record's files.
 func (r *record) wrote(name string) bool {
 	return slices.ContainsFunc(r.Files, func(e entry) bool { return e.Written == name })
 }
 
-// version is that of a record which has what this one has.
+// version returns the format version that the record's content needs.
 func (r *record) version() int {
 	switch {
 	case r.Generation != "":
@@ -105,7 +104,7 @@ func (r *record) version() int {
 	return version
 }
 
-// signed is the record with its version and checksum, and its text.
+// signed returns the record with its version, checksum and text.
 func (r record) signed() (record, error) {
 	var err error
 	r.Format, r.Version = format, r.version()
@@ -113,8 +112,8 @@ func (r record) signed() (record, error) {
 	return r, err
 }
 
-// write makes r, which is signed, the record of a directory, and returns the one that it has replaced, nil if there was
-// none that could be read.
+// write makes r, which is signed, the record of a directory, and returns the record that it has replaced, nil if there
+// was none that could be read.
 func (r record) write(dir string) (before *record, err error) {
 	name := files.Join(dir, Record)
 	for range tries {
@@ -124,14 +123,14 @@ func (r record) write(dir string) (before *record, err error) {
 		}
 		before, _ = parseRecord(text)
 		_, err = files.Publish(context.Background(), files.OS{}, name, version, r.text)
-		if !errors.Is(err, files.ErrChanged) { // else another was faster, and the last to commit counts
+		if !errors.Is(err, files.ErrChanged) { // else another process was faster; the last to commit counts
 			break
 		}
 	}
 	return before, err
 }
 
-// readRecord returns the record of a directory, nil when it has none.
+// readRecord returns the record of a directory, nil if it has none.
 func readRecord(dir string) (*record, error) {
 	data, err := files.ReadFile(files.Join(dir, Record))
 	switch {
@@ -161,7 +160,7 @@ func parseRecord(data []byte) (*record, error) {
 	return &r, nil
 }
 
-// check refuses names of what lies elsewhere.
+// check returns an error if the record names a file outside its directory.
 func (r *record) check() error {
 	for _, e := range r.Files {
 		if e.File != files.Base(e.File) || e.Written != files.Base(e.Written) {

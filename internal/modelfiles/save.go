@@ -20,21 +20,21 @@ import (
 type Save struct {
 	dir    string
 	files  []named
-	record record // since Commit
+	record record // set by Commit
 	delta  *Delta
-	doubt  bool // whether a store will write the record yet
+	doubt  bool // a store may still write the record
 	// generation and serial are set for serving.
 	generation string
 	serial     int
 }
 
-// named is a file in the making.
+// named is a file that is being written.
 type named struct {
 	*files.File
 	name string
 }
 
-// Begin begins to save a model to a directory, which is made if need be.
+// Begin begins to save a model to a directory, which it makes if needed.
 func Begin(dir string) (*Save, error) {
 	if err := files.Check(dir); err != nil {
 		return nil, err
@@ -53,7 +53,7 @@ func (s *Save) Write(name string, write func(io.Writer) error) error {
 		return err
 	}
 	if err := write(f); err != nil {
-		f.Abandon() // it may be written anew
+		f.Abandon() // the file may be written again
 		return fmt.Errorf("writing %s: %w", name, err)
 	}
 	if i := slices.IndexFunc(s.files, func(f named) bool { return f.name == name }); i >= 0 {
@@ -64,8 +64,8 @@ func (s *Save) Write(name string, write func(io.Writer) error) error {
 	return nil
 }
 
-// written is the name that a file is begun under. In a store, where nothing is renamed, it is another in each save, and
-// the file keeps it.
+// written returns the name under which a file is created. In a store, which can't rename, each save uses another name,
+// and the file keeps it.
 func (s *Save) written(name string) string {
 	if files.IsURL(s.dir) {
 		return name + "." + rand.Text()[:idLen]
@@ -75,9 +75,9 @@ func (s *Save) written(name string) string {
 
 const idLen = 10
 
-// Commit makes what was written the directory's model: from the moment at which the record has its name. Then it gives
-// the files theirs, and removes what saves that never got that far have left. Of several processes that save into one
-// directory the last one to commit counts.
+// Commit makes the written files the directory's model, from the moment when the record has its name. Then it renames
+// the files, and removes those that unfinished saves have left. If several processes save into one directory, the last
+// one to commit counts.
 func (s *Save) Commit() error {
 	r, err := s.finish()
 	if err != nil {
@@ -88,7 +88,7 @@ func (s *Save) Commit() error {
 	before, err := r.write(s.dir)
 	s.doubt = err != nil && files.IsURL(s.dir)
 	if now, _ := readRecord(s.dir); err == nil || now != nil && slices.Equal(now.Files, r.Files) {
-		s.record = r // it counts, durable or not
+		s.record = r // the record counts, durable or not
 	}
 	if err != nil {
 		return err
@@ -99,7 +99,7 @@ func (s *Save) Commit() error {
 	return s.clean(before)
 }
 
-// finish makes the files durable, and is their record.
+// finish makes the files durable, and returns their record.
 func (s *Save) finish() (record, error) {
 	r := record{Delta: s.delta, Generation: s.generation, Serial: s.serial}
 	for _, f := range s.files {
@@ -115,8 +115,8 @@ func (s *Save) finish() (record, error) {
 	return r.signed()
 }
 
-// Follow makes what is written a delta. A directory that has its base, or a delta before it, is refused: they would be
-// lost.
+// Follow makes the save a delta. It returns an error if the directory has the delta's base, or an earlier delta of it,
+// which would be lost.
 func (s *Save) Follow(d Delta) error {
 	is, err := readRecord(s.dir)
 	if files.Unreadable(err) {
@@ -130,13 +130,13 @@ func (s *Save) Follow(d Delta) error {
 	return nil
 }
 
-// Publish says which generation of a job saves a model for serving, and its number.
+// Publish sets the generation of the job that saves a model for serving, and the model's number.
 func (s *Save) Publish(generation string, serial int) { s.generation, s.serial = generation, serial }
 
-// Version is that of a model which was committed.
+// Version returns the version of the committed model, empty before Commit.
 func (s *Save) Version() string { return s.record.Sum }
 
-// Bytes are the size of the files that were committed.
+// Bytes returns the size of the committed files.
 func (s *Save) Bytes() (n int64) {
 	for _, e := range s.record.Files {
 		n += e.Bytes
@@ -144,11 +144,11 @@ func (s *Save) Bytes() (n int64) {
 	return n
 }
 
-// disk is where the directory is.
+// disk returns the file system of the directory.
 func (s *Save) disk() files.FS { return files.On(context.Background(), s.dir, files.OS{}) }
 
-// rename gives the files their names. Until then, and in a store always, readers find them under the ones that they
-// were written under.
+// rename gives the files their final names. Readers find them under their temporary names before that, and always in a
+// store.
 func (s *Save) rename() error {
 	if files.IsURL(s.dir) {
 		return nil
@@ -161,8 +161,8 @@ func (s *Save) rename() error {
 	return files.SyncDir(s.dir)
 }
 
-// Abandon removes what was written, unless it was committed, or will be by a store that has not answered: then it is
-// removed by a later save, when it is old.
+// Abandon removes the written files, unless they were committed, or a store that has not answered may still commit
+// them: a later save removes such files when they are old.
 func (s *Save) Abandon() {
 	if s.record.Files != nil || s.doubt {
 		return
@@ -172,10 +172,10 @@ func (s *Save) Abandon() {
 	}
 }
 
-// longAgo is how old the last write to a file is whose writer has died.
+// longAgo is the age of a file's last write from which on its writer counts as dead.
 const longAgo = 24 * time.Hour
 
-// clean removes what the record before named and never gave its name, and files whose writers died long ago.
+// clean removes files of the record before that were never renamed, and old temporary files.
 func (s *Save) clean(before *record) error {
 	var errs []error
 	remove := func(name string) {
@@ -185,7 +185,7 @@ func (s *Save) clean(before *record) error {
 	}
 	if before != nil {
 		for _, e := range before.Files {
-			if !s.record.wrote(e.Written) { // as where the answer to its own was lost, and it was written again
+			if !s.record.wrote(e.Written) { // true if this save's record was written twice because an answer was lost
 				remove(e.Written)
 			}
 		}
@@ -196,7 +196,7 @@ func (s *Save) clean(before *record) error {
 		if s.record.wrote(e.Name()) {
 			continue
 		}
-		copied := files.IsURL(s.dir) && before.names(e.Name()) // from a disk
+		copied := files.IsURL(s.dir) && before.names(e.Name()) // a model that was copied from a disk
 		info, err := e.Info()
 		if copied || err == nil && s.torn(e.Name()) && time.Since(info.ModTime()) > longAgo {
 			remove(e.Name())
@@ -205,7 +205,7 @@ func (s *Save) clean(before *record) error {
 	return errors.Join(errs...)
 }
 
-// torn says whether a file is one that this save would write, under a temporary name.
+// torn reports whether a file has a temporary name of one of this save's files.
 func (s *Save) torn(name string) bool {
 	for _, e := range append(s.record.Files, entry{File: Record}) {
 		if files.IsURL(s.dir) {

@@ -9,7 +9,7 @@ import (
 	"github.com/gofleet/gofleet/internal/safetensors"
 )
 
-// Dense reads a dense parameter, which one file alone has to have: its elements, row-major, and its shape.
+// Dense returns a dense parameter's elements, row-major, and its shape. Exactly one file must have it.
 func (f *Files) Dense(name string) ([]float32, []int, error) {
 	with, err := f.with(name)
 	if err != nil {
@@ -30,13 +30,13 @@ func (f *Files) Dense(name string) ([]float32, []int, error) {
 	return w, info.Shape, nil
 }
 
-// Has says whether a file has a tensor of that name: a dense parameter's, or an embedding's rows.
+// Has reports whether a file has a tensor of that name: a dense parameter, or an embedding's rows.
 func (f *Files) Has(name string) bool {
 	with, err := f.with(name)
 	return err != nil || len(with) > 0
 }
 
-// Names are the tensors of all files that are the model's.
+// Names returns the names of the tensors in the model's files, without stray ones.
 func (f *Files) Names() (all []string) {
 	for _, w := range f.weights {
 		if w.stray {
@@ -49,8 +49,7 @@ func (f *Files) Names() (all []string) {
 	return all
 }
 
-// Origin says in words which weights these are: by the record's checksum or, without a record, by that of all weight
-// files.
+// Origin describes the weights by the record's checksum or, without a record, by the checksum of all weight files.
 func (f *Files) Origin(ctx context.Context) (string, error) {
 	sum := f.sum
 	if sum == "" {
@@ -69,8 +68,8 @@ func (f *Files) Origin(ctx context.Context) (string, error) {
 	return fmt.Sprintf("saved model (%s)", sum), nil
 }
 
-// with are the files that have a tensor of that name. A file that the record does not name must not: either could be
-// meant.
+// with returns the files that have a tensor of that name. A file that the record does not name must not have it, since
+// it would not be clear which one counts.
 func (f *Files) with(name string) (all []weightFile, err error) {
 	for _, w := range f.weights {
 		if _, ok := w.Tensor(name); !ok {
@@ -85,12 +84,12 @@ func (f *Files) with(name string) (all []weightFile, err error) {
 	return all, nil
 }
 
-// rowsBytes is about the memory of the rows that Rows hands over at once.
+// rowsBytes is about the memory of the rows that Rows passes on at once.
 const rowsBytes = 1 << 20
 
-// Rows reads an embedding: it calls do with some ids and their rows after the other, len(w)/len(ids) numbers each,
-// which are valid until it returns. Within a file they come as they lie there, which is by ascending id where a [Save]
-// of package fleet wrote it. An embedding without rows is no call; one that no file knows is an error.
+// Rows reads an embedding. It calls do with some ids and their rows at a time, len(w)/len(ids) numbers each; the slices
+// are valid until do returns. Rows come in the order of the file, which is by ascending id if package fleet wrote it.
+// An embedding without rows makes no call; one that is in no file is an error.
 func (f *Files) Rows(name string, do func(ids []uint64, w []float32) error) error {
 	with, err := f.embedding(name)
 	if err != nil {
@@ -104,7 +103,7 @@ func (f *Files) Rows(name string, do func(ids []uint64, w []float32) error) erro
 	return nil
 }
 
-// Gone reads the ids of an embedding that a delta takes away.
+// Gone returns the ids of the rows of an embedding that a delta drops.
 func (f *Files) Gone(name string) ([]uint64, error) {
 	for _, w := range f.weights {
 		if _, has := w.Tensor(name + GoneSuffix); has && !w.stray {
@@ -114,10 +113,10 @@ func (f *Files) Gone(name string) ([]uint64, error) {
 	return nil, nil
 }
 
-// GoneSuffix ends the name of the tensor that Gone reads: its embedding's is before it.
+// GoneSuffix is appended to the embedding's name in the name of the tensor that Gone reads.
 const GoneSuffix = ".gone"
 
-// RowCount is the number of rows that Rows will bring.
+// RowCount returns the number of rows that Rows passes on.
 func (f *Files) RowCount(name string) (n int, err error) {
 	with, err := f.embedding(name)
 	if err != nil {
@@ -130,7 +129,7 @@ func (f *Files) RowCount(name string) (n int, err error) {
 	return n, nil
 }
 
-// embedding are the files that have some of an embedding, of which each has ids and rows.
+// embedding returns the files that have rows of an embedding, each with their ids.
 func (f *Files) embedding(name string) ([]weightFile, error) {
 	with, err := f.with(name)
 	if err == nil && len(with) == 0 {
@@ -145,7 +144,7 @@ func (f *Files) embedding(name string) ([]weightFile, error) {
 	return with, err
 }
 
-// check says what is wrong with the tensors of an embedding.
+// check returns an error if the tensors of an embedding do not fit together.
 func (w weightFile) check(name string) error {
 	rows, _ := w.Tensor(name)
 	ids, ok := w.Tensor(name + ".ids")
@@ -156,7 +155,7 @@ func (w weightFile) check(name string) error {
 	case ids.DType != safetensors.U64 && ids.DType != safetensors.I64:
 		return fmt.Errorf("%s: tensor %s.ids holds %s, not U64 or I64", w.name, name, ids.DType)
 	case n == 0 && numbers == 0:
-		return nil // whatever it is called: earlier versions wrote U64 where there are no rows
+		return nil // of any type: earlier versions wrote U64 for no rows
 	case rows.DType != safetensors.F32:
 		return fmt.Errorf("%s: tensor %s holds %s, not F32", w.name, name, rows.DType)
 	case n == 0 || numbers%n != 0 || len(rows.Shape) > 1 && rows.Shape[0] != n:
