@@ -10,18 +10,18 @@ import (
 	"github.com/gofleet/gofleet/transport"
 )
 
-// Absence is a run of attempts at a peer that were refused. A process listens as long as it takes part in its
-// job, so that one which refuses for a while has ended. A single refusal proves nothing, and a machine that can't
-// be reached, or is too busy to answer, refuses nothing.
+// Absence is a run of attempts at a peer that were refused. A process listens as long as it takes part in its job, so a
+// process that refuses for a while has ended. A single refusal proves nothing. A machine that can't be reached, or is
+// too busy to answer, does not refuse.
 type Absence struct {
 	began    time.Time
 	attempts int
 }
 
-// fewest is how many attempts make an absence, however long they took.
+// fewest is the smallest number of attempts that make an absence, however long they took.
 const fewest = 4
 
-// Note takes note of how an attempt ended, and says whether it was refused.
+// Note records how an attempt ended, and reports whether it was refused.
 func (a *Absence) Note(err error, now time.Time) bool {
 	if !nobodyListens(err) {
 		*a = Absence{}
@@ -33,12 +33,13 @@ func (a *Absence) Note(err error, now time.Time) bool {
 	return true
 }
 
-// Ended says that attempts were refused for so long.
+// Ended reports whether attempts have been refused for the duration after.
 func (a *Absence) Ended(now time.Time, after time.Duration) bool {
 	return a.attempts >= fewest && now.Sub(a.began) >= after
 }
 
-// nobodyListens says that the peer's machine was asked, and has no process at that endpoint.
+// nobodyListens reports whether the error shows that the peer's machine was reached and has no process at that
+// endpoint.
 func nobodyListens(err error) bool {
 	if !errors.Is(err, transport.ErrUnreachable) || errors.Is(err, transport.ErrBusy) {
 		return false

@@ -2,8 +2,7 @@ package peer
 
 import "sync"
 
-// All does something for each of n peers, for all of them at once, and returns the error of the first in their order
-// that failed.
+// All calls do for each of n peers, concurrently, and returns the error of the first peer, in their order, that failed.
 func All(n int, do func(i int) error) error {
 	switch n {
 	case 0:

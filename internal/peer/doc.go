@@ -1,8 +1,8 @@
-// Package peer is how a process talks to another: one attempt, its repetition, and the same for many at once. Workers
-// use it for servers, servers for each other, and ranks of a collective job for ranks.
+// Package peer sends a process's requests to another process: one attempt, its repetition, and the same for many peers
+// at once. Workers use it for servers, servers for each other, and ranks of a collective job for ranks.
 //
-// A network loses requests and answers without a word, and a peer may be starting, busy or gone; what a caller can tell
-// of that is only whether an attempt was answered. So every request in this module may be repeated: the receiver counts
-// it once. What differs between callers is when they give up, which each decides after an attempt, as a [Verdict]: who
-// has shown life by another way is waited for longer than who is silent.
+// A network loses requests and answers without an error, and a peer may be starting, busy or gone; a caller can only
+// see whether an attempt was answered. Every request in this module may therefore be repeated: the receiver counts it
+// once. Callers differ in when they give up. Each decides after an attempt, by a [Verdict]: a peer that has shown life
+// in another way gets more time than a silent one.
 package peer

@@ -6,15 +6,15 @@ import (
 	"sync/atomic"
 )
 
-// Life is the life of a server, as far as a process knows: the highest of its answers and requests. Each process that
-// comes back from the server's journal begins the next. The one before may run still, on a machine that lost the
-// journal's disk, or stand still and go on later: nothing that it answers counts any more.
+// Life is the highest life of a server that this process has seen in the server's answers and requests. Each process
+// that restores the server from its journal begins the next life. The process of the life before may still run, on a
+// machine that lost the journal's disk, or be suspended and continue later: its answers no longer count.
 type Life struct{ n atomic.Uint32 }
 
-// ErrReplaced says that an answer is of a process whose place another has.
+// ErrReplaced is the error for an answer of a process that was replaced by another.
 var ErrReplaced = errors.New("another process has the server's place")
 
-// Heard takes note of the life of who has sent something. A life that is over is an ErrReplaced.
+// Heard records the life of the sender of a message. It returns ErrReplaced for a life that is over.
 func (l *Life) Heard(life uint32) error {
 	for known := l.n.Load(); ; known = l.n.Load() {
 		switch {
@@ -26,8 +26,8 @@ func (l *Life) Heard(life uint32) error {
 	}
 }
 
-// Known is the highest that was heard, 0 before any.
+// Known is the highest life seen, 0 before any.
 func (l *Life) Known() uint32 { return l.n.Load() }
 
-// Forget is for a server that was started anew, without what it had: its lives are counted from 0 again.
+// Forget resets the life of a server that was started anew, without its state: its lives are counted from 0 again.
 func (l *Life) Forget() { l.n.Store(0) }

@@ -10,18 +10,18 @@ import (
 	"github.com/gofleet/gofleet/transport"
 )
 
-// frames are for answers, whose sections are read before Once returns.
+// frames are reused for answers, whose sections are read before Once returns.
 var frames = sync.Pool{New: func() any { return new(wire.Frame) }}
 
-// Once makes one attempt at a server: it sends a request to the endpoint and gives the answer to read, which may be
-// nil. answered says that an answer came, be it a refusal, which is the error then. A request that was damaged on its
-// way has none, and neither has one that a process took whose place another has, by the server's life; nil is for a
-// server of which none is known.
+// Once makes one attempt at a server: it sends a request to the endpoint and passes the answer to read, which may be
+// nil. answered reports whether an answer came, including a refusal, which is then the error. A request that was
+// damaged on its way counts as not answered, and so does one that was answered by a process of an earlier life of the
+// server; life is nil for a server whose lives are not counted.
 func Once(ctx context.Context, t transport.Transport, to string, life *Life, req [][]byte,
 	read func(*wire.Frame) error) (answered bool, err error) {
 	f := frames.Get().(*wire.Frame)
 	defer func() {
-		clear(f.Sections) // they would hold on to the answer's memory
+		clear(f.Sections) // they would keep the answer's memory alive
 		frames.Put(f)
 	}()
 	err = t.Call(ctx, to, req, func(body []byte) error {

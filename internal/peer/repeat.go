@@ -5,21 +5,22 @@ import (
 	"time"
 )
 
-// Verdict says what follows an attempt.
+// Verdict is what follows an attempt.
 type Verdict int
 
 // The verdicts.
 const (
 	Done  Verdict = iota // nothing: the attempt's error is the result
 	Pause                // another attempt, after a pause
-	Again                // another one at once
+	Again                // another attempt at once
 )
 
-// Pauses are the pauses between attempts: First, twice as long after every attempt, Last at most.
+// Pauses are the pauses between attempts: First after the first, twice as long after every further attempt, at most
+// Last.
 type Pauses struct{ First, Last time.Duration }
 
-// Repeat makes attempts until one is Done, and returns the error of the last. When ctx ends, a pause ends with it, and
-// the attempt after it is the last, so that it can say why there is none.
+// Repeat makes attempts until one is Done, and returns the error of the last. The end of ctx ends a pause; the attempt
+// after it is the last, whose error can give the reason.
 func Repeat(ctx context.Context, p Pauses, attempt func() (Verdict, error)) error {
 	for pause := p.First; ; pause = min(2*pause, p.Last) {
 		over := ctx.Err() != nil

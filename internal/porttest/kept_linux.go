@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// Kept are n endpoints on loopback, each another, which are given to nobody else until the test ends. A socket that
-// does not listen is bound to each: connections are refused while no role listens there, and whoever names the endpoint
-// may listen, as package net shares addresses with sockets that don't.
+// Kept returns n different endpoints on loopback that no other process gets until the test ends. A socket that does not
+// listen is bound to each: connections are refused while no role listens there, and a process that names the endpoint
+// may listen, since package net sets the option to share addresses with such sockets.
 func Kept(t testing.TB, n int) (endpoints []string) {
 	t.Helper()
 	for range n {

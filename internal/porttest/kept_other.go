@@ -4,7 +4,7 @@ package porttest
 
 import "testing"
 
-// Kept are n endpoints of Free: the system shares no address with a socket that does not listen.
+// Kept returns n endpoints of Free: this system shares no address with a socket that does not listen.
 func Kept(t testing.TB, n int) (endpoints []string) {
 	t.Helper()
 	return Free(t, n)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Free are n endpoints on loopback that were free a moment ago, each another.
+// Free returns n different endpoints on loopback that were free a moment ago.
 func Free(t testing.TB, n int) (endpoints []string) {
 	t.Helper()
 	for range n {
@@ -14,7 +14,7 @@ func Free(t testing.TB, n int) (endpoints []string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer l.Close() // all at the end: the system gives no port twice
+		defer l.Close() // all at the end, so that the system gives no port twice
 		endpoints = append(endpoints, l.Addr().String())
 	}
 	return endpoints

@@ -1,5 +1,5 @@
-// Package procs finds the processes of a job by their roles, for those who kill some: a test of fleetrun, and the
-// command of package chaos.
+// Package procs finds the processes of a job by their roles, for programs that kill some of them: a test of fleetrun,
+// and the command of package chaos.
 package procs
 
 import (
@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// Of are the roles that a fleetrun has started, by name, with their processes. Linux alone says whose child a process
-// is.
+// Of returns the roles that a fleetrun has started, by name, with their process ids. Only Linux lists the children of a
+// process.
 func Of(fleetrun int) map[string]int {
 	roles := map[string]int{}
 	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", fleetrun))
@@ -28,7 +28,7 @@ func Of(fleetrun int) map[string]int {
 	return roles
 }
 
-// roleOf is what a process was told that it is; "" if it has gone, or has not begun.
+// roleOf returns the role in a process's environment; "" if the process has gone, or has not begun.
 func roleOf(pid int) string {
 	data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 	env := map[string]string{}

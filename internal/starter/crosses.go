@@ -10,35 +10,35 @@ import (
 	"github.com/gofleet/gofleet/internal/derived"
 )
 
-// Bounds of the search for crosses: how many a program has, of how many fields pairs are tried, and how many values are
-// looked at, rows by fields.
+// Bounds of the search for crosses: the most crosses of a program, the most fields whose pairs are tried, and the most
+// values that are read, rows by fields.
 const (
 	mostCrosses = 8
 	mostCrossed = 24
 	mostLooked  = 20_000_000
 )
 
-// What a cross needs to be one that is made: signs that chance does not give, a part of what no field explains, and
-// values that come again, since a model learns by heart what it sees once.
+// The conditions for a cross that is made: a signal beyond chance, a share of the variance that no single field
+// explains, and values that recur, since a model memorises values that it sees once.
 const (
 	leastSure = 5.0 // standard deviations
 	leastGain = 0.001
-	leastRows = 4.0 // of a value, among those that were looked at
+	leastRows = 4.0 // of a value, among the rows that were read
 )
 
-// leastLeft is what fields by themselves have to leave of the labels' variance: rows of a table would make coarser what
-// a net foretells that finely.
+// leastLeft is the share of the labels' variance that single fields must leave unexplained for a search: below it a net
+// predicts so finely that rows of a table would be coarser.
 const leastLeft = 0.2
 
-// findCrosses has the model see pairs of fields whose values together tell of the label what neither tells alone: the
-// best one first, then what tells most of the rest.
+// findCrosses finds pairs of fields whose values together explain more of the label than each alone: the best pair
+// first, then the pair that explains most of the rest.
 func (p *program) findCrosses() {
 	columns, left := p.look()
 	for _, c := range columns {
 		c.signal = c.measure(left)
 	}
 	slices.SortStableFunc(columns, func(a, b *column) int { return cmp.Compare(b.gain, a.gain) })
-	for range 2 { // once more what correlated fields have left
+	for range 2 { // twice, for the rest that correlated fields leave
 		for _, c := range columns {
 			c.explain(left)
 		}
@@ -64,7 +64,7 @@ func (p *program) findCrosses() {
 		}
 		slices.SortStableFunc(pairs, func(a, b pair) int { return cmp.Compare(b.gain, a.gain) })
 		best := pairs[0]
-		pairs = pairs[1:min(len(pairs), 2*mostCrosses)] // others are tried no more
+		pairs = pairs[1:min(len(pairs), 2*mostCrosses)] // other pairs are not tried again
 		c := cross(best.a, best.b)
 		c.explain(left)
 		from := []string{p.category(best.a), p.category(best.b)}
@@ -93,7 +93,7 @@ type pair struct {
 	signal
 }
 
-// column is what rows have of a field, or of a cross: the places of their values, by row.
+// column is a field, or a cross, over the rows: the places of the values, by row.
 type column struct {
 	signal
 	field  *field
@@ -101,10 +101,10 @@ type column struct {
 	n      int // values
 	places map[string]int32
 	bounds []float64 // between buckets of numbers, which are the values
-	copies float64   // rows of the file for each that was looked at
+	copies float64   // rows of the file for each row that was read
 }
 
-// add adds a row's value, which has the next place if it is new.
+// add appends a row's value; a new value gets the next place.
 func (c *column) add(text string) {
 	if slices.Contains(absent, text) {
 		text = ""
@@ -118,15 +118,15 @@ func (c *column) add(text string) {
 	c.cells = append(c.cells, at)
 }
 
-// cross is a column with a value for each two that rows have of others. Where there could be far more than rows it has
-// none: hardly one would come again.
+// cross returns a column with a value for each pair of values of two columns in a row. It returns an empty one if there
+// could be far more pairs than rows: hardly any pair would recur.
 func cross(a, b *column) *column {
 	c := &column{copies: a.copies}
 	if a.n*b.n > 16*len(a.cells) {
 		return c
 	}
 	c.cells = make([]int32, len(a.cells))
-	places := make([]int32, a.n*b.n) // and 1
+	places := make([]int32, a.n*b.n) // the place plus 1
 	for i, at := range a.cells {
 		place := &places[int(at)*b.n+int(b.cells[i])]
 		if *place == 0 {
@@ -138,17 +138,17 @@ func cross(a, b *column) *column {
 	return c
 }
 
-// signal is what the values of a column tell of labels.
+// signal is how much the values of a column explain of the labels.
 type signal struct {
-	share float64 // of the labels' variance, if the mean of each value were known
-	gain  float64 // that share as far as the file's rows make means known
-	trust float64 // in the mean of a value's rows: its variance by theirs around it
-	rows  float64 // of a value, in the mean
-	sure  float64 // standard deviations of what chance would have it seem to tell
+	share float64 // of the labels' variance, if the mean of each value were known exactly
+	gain  float64 // that share, at the precision of means over the file's rows
+	trust float64 // in the mean of a value's rows: share over the labels' variance
+	rows  float64 // of a value, on average
+	sure  float64 // standard deviations of the share that chance would show
 }
 
-// measure compares rows that have the same value, two by two, so that what a row tells of itself does not count: the
-// mean product of their labels is the variance of the values' means, and 0 in expectation where they tell nothing.
+// measure compares rows that have the same value, in pairs, so that a row is not compared with itself: the mean product
+// of their labels is the variance of the values' means, and 0 in expectation if the values explain nothing.
 func (c *column) measure(left []float64) (s signal) {
 	pairs, rows := 0.0, make([]float64, c.n)
 	for _, at := range c.cells {
@@ -172,7 +172,7 @@ func (c *column) measure(left []float64) (s signal) {
 	return s
 }
 
-// variance is that of labels around 0.
+// variance is the variance of labels around 0.
 func variance(left []float64) (v float64) {
 	for _, y := range left {
 		v += y * y / float64(len(left))
@@ -180,7 +180,8 @@ func variance(left []float64) (v float64) {
 	return v
 }
 
-// explain takes from each row's label the mean of others with its value, as far as it can be relied on.
+// explain subtracts from each row's label the mean of the other rows with its value, weighted by the trust in that
+// mean.
 func (c *column) explain(left []float64) {
 	s, sums, rows := c.measure(left), make([]float64, c.n), make([]float64, c.n)
 	if s.sure < leastSure {
@@ -195,13 +196,13 @@ func (c *column) explain(left []float64) {
 	}
 }
 
-// buckets is how many a number is parted into, to tell what it explains.
+// buckets is the number of buckets into which numbers are divided, to measure how much they explain.
 const buckets = 8
 
-// look reads the rows again: the columns of numbers, in buckets, and of categories; and the labels, of mean 0 and
-// deviation 1, of which classes are numbered.
+// look reads the rows again and returns the columns of numbers, in buckets, and of categories; and the labels, of mean
+// 0 and deviation 1, with classes as numbers.
 func (p *program) look() (columns []*column, labels []float64) {
-	categories := slices.DeleteFunc(slices.Clone(p.categories), (*field).recurs) // which are among the numbers
+	categories := slices.DeleteFunc(slices.Clone(p.categories), (*field).recurs) // recurring ones are among the numbers
 	fields := slices.Concat(p.numbers, categories, []*field{p.label})
 	columns = p.rows.columns(fields, mostLooked/len(fields))
 	last := columns[len(fields)-1]
@@ -227,7 +228,7 @@ func (p *program) look() (columns []*column, labels []float64) {
 	return columns[:len(fields)-1], labels
 }
 
-// numbers are numbers that a column's texts have, by row.
+// numbers returns the numbers of a column's texts, by row.
 func (c *column) numbers(of func(text string) float64) []float64 {
 	values, rows := make([]float64, c.n), make([]float64, len(c.cells))
 	for text, at := range c.places {
@@ -239,8 +240,8 @@ func (c *column) numbers(of func(text string) float64) []float64 {
 	return rows
 }
 
-// bucket makes buckets of a column's numbers its values: as many rows are in each, and those without a number in one of
-// their own.
+// bucket replaces a column's numbers by buckets of about equally many rows; rows without a number get a bucket of their
+// own.
 func (c *column) bucket() {
 	numbers := c.numbers(func(text string) float64 {
 		if x, is := decimal(text); is {

@@ -9,16 +9,16 @@ import (
 	"github.com/gofleet/gofleet/internal/derived"
 )
 
-// layouts are those of dates. Where a date may be of two, such as 01/02/2006, it is the first of these.
+// layouts are the layouts of dates. A date that fits several, such as 01/02/2006, has the first of these.
 var layouts = []string{time.DateOnly, time.DateTime, time.RFC3339, "2006-01-02 15:04", "2006-01-02T15:04:05",
 	"2006-01-02T15:04", "2006/01/02", "2006/01/02 15:04:05", "01/02/2006", "01/02/2006 15:04", "02/01/2006",
 	"02/01/2006 15:04", "02.01.2006", "02.01.2006 15:04", "1/2/2006", "1/2/2006 15:04", "1/2/2006 3:04 PM", "2/1/2006",
 	"2/1/2006 15:04", "2.1.2006", "2.1.2006 15:04", "2 Jan 2006", "2-Jan-2006", "Jan 2, 2006", "January 2, 2006"}
 
-// seeDate takes note of a value that is no number: by which layouts it is a date, of those that all before it have.
+// seeDate counts a value that is not a number as a date if it fits one of the layouts that all values before it fit.
 func (f *field) seeDate(text string) {
 	fits := func(layout string) bool {
-		if len(text) < len("1/2/2006") { // which is the shortest
+		if len(text) < len("1/2/2006") { // the shortest date
 			return false
 		}
 		_, err := time.Parse(layout, text)
@@ -33,11 +33,11 @@ func (f *field) seeDate(text string) {
 	f.layouts = slices.DeleteFunc(f.layouts, func(layout string) bool { return !fits(layout) })
 }
 
-// named are names of times that are numbers.
+// named matches names of fields whose numbers are times.
 var named = regexp.MustCompile(`(?i)(time|date|stamp|_at$|^at$|^ts$|_ts$)`)
 
-// layout is how all values are written if they are times: dates by one layout, or whole numbers of seconds or
-// milliseconds from 1973 to 2100, of a field whose name says so.
+// layout returns the form of all values if they are times: dates by one layout, or whole numbers of seconds or
+// milliseconds from 1973 to 2100 in a field with a name of times.
 func (f *field) layout() (layout string, times bool) {
 	within := func(unit float64) bool { return f.least >= 1e8*unit && f.most <= 4.1e9*unit }
 	switch {
@@ -53,8 +53,8 @@ func (f *field) layout() (layout string, times bool) {
 
 func (f *field) isTime() bool { _, times := f.layout(); return times }
 
-// parts are what a model is told of a time, where it varies: the hour, the weekday and the month as categories, and the
-// minute of the day and the day of the year as numbers.
+// parts are the inputs that are derived from a time, if they vary: the hour, the weekday and the month as categories,
+// and the minute of the day and the day of the year as numbers.
 var parts = []struct {
 	part   derived.Part
 	is     string // its name in package dataset
@@ -62,7 +62,7 @@ var parts = []struct {
 }{{"hour", "Hour", false}, {"weekday", "Weekday", false}, {"month", "Month", false}, {"minute", "Minute", true},
 	{"year_day", "YearDay", true}}
 
-// date makes fields of a time, that are numbers or categories.
+// date derives fields from a time: numbers and categories.
 func (r *rows) date(f *field, layout string) (numbers, categories []*field) {
 	var fields []derived.Field
 	var asked []string
@@ -91,7 +91,7 @@ func (r *rows) date(f *field, layout string) (numbers, categories []*field) {
 	for i, p := range parts {
 		n := len(made[i].values)
 		switch {
-		case n < 2 || p.part == "minute" && n <= 24 || p.part == "year_day" && n <= 20: // others say as much
+		case n < 2 || p.part == "minute" && n <= 24 || p.part == "year_day" && n <= 20: // others say the same
 			continue
 		case p.number:
 			numbers = append(numbers, made[i])
@@ -108,7 +108,7 @@ func (r *rows) date(f *field, layout string) (numbers, categories []*field) {
 	return numbers, categories
 }
 
-// free is a name that no field of the file has.
+// free returns a name that no field of the file has.
 func (r *rows) free(name string) string {
 	for r.field(name) != nil {
 		name += "_"
@@ -116,7 +116,7 @@ func (r *rows) free(name string) string {
 	return name
 }
 
-// constant is the name of a part in package dataset.
+// constant is the name of a part's constant in package dataset.
 func constant(part derived.Part) string {
 	for _, p := range parts {
 		if p.part == part {

@@ -10,16 +10,16 @@ import (
 	"strings"
 )
 
-// field is what rows hold for a name.
+// field is a summary of the values that rows have under a name.
 type field struct {
 	name            string
-	n, missing      int      // values, and rows without one
-	numbers, whole  int      // values that are numbers, and of them integers, be they written as 3.0
+	n, missing      int      // values, and rows without a value
+	numbers, whole  int      // values that are numbers, and among them integers, also if written as 3.0
 	integers        int      // values that are written as integers
 	dates, words    int      // values that are dates, and words in all
-	adorned         int      // values that are numbers with a sign of a currency, or a comma
+	adorned         int      // values that are numbers with a currency sign, or a comma
 	arrays, objects int      // of JSON
-	lists           *lists   // where rows have several values; nil where they have one
+	lists           *lists   // if rows have several values; nil if they have one
 	layouts         []string // by which all values are dates
 	plain, logs     moments  // of numbers, and of ln(1+x) of them
 	least, most     float64
@@ -30,17 +30,17 @@ func newField(name string) *field {
 	return &field{name: name, least: math.Inf(1), most: math.Inf(-1), values: map[string]int{}}
 }
 
-// absent are texts that mean no value, the dataset package's UsualNAs and the empty one.
+// absent are texts that mean no value: the dataset package's UsualNAs and the empty text.
 var absent = []string{"", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN",
 	"<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"}
 
-// decimal is the number that a text is to package dataset, which takes neither 0x1p4 nor 1_000, and has float32 of it.
+// decimal parses a text as package dataset does: without 0x1p4 and 1_000, and only within the range of float32.
 func decimal(text string) (x float64, is bool) {
 	x, err := strconv.ParseFloat(text, 64)
 	return x, err == nil && !strings.ContainsAny(text, "_xXpPiInN") && math.Abs(x) <= math.MaxFloat32
 }
 
-// see adds a value.
+// see adds a value to the summary.
 func (f *field) see(text string) {
 	if slices.Contains(absent, text) {
 		f.missing++
@@ -68,12 +68,12 @@ func (f *field) see(text string) {
 	f.seeDate(text)
 }
 
-// dressed is a number with a sign of a currency or of hundredths, thousands parted by commas or blanks, or a comma for
-// its point.
+// dressed matches a number with a currency or percent sign, with thousands separated by commas or blanks, or with a
+// comma for its decimal point.
 var dressed = regexp.MustCompile(`^[-+(]?((\p{Sc}|USD|EUR|GBP) ?)?[-+]?(\d{1,3}([,. \x{a0}']\d{3})+|\d+)([.,]\d+)?` +
 	`[ \x{a0}]?(%|\p{Sc}|USD|EUR|GBP)?\)?$`)
 
-// dressedAdvice is what to do about such numbers.
+// dressedAdvice is the advice about such numbers.
 const dressedAdvice = "has numbers with signs or commas: write 1234.5 for $1,234.50, 1.234,5 or 1 234.5"
 
 // seeJSON adds a value of a JSON object.
@@ -87,7 +87,7 @@ func (f *field) seeJSON(value json.RawMessage) {
 	f.seeArray(value)
 }
 
-// plain is the text of a value of JSON; nested says that it is an array or an object, which has none.
+// plain returns the text of a value of JSON; nested reports an array or an object, which has no text.
 func plain(value json.RawMessage) (text string, nested bool) {
 	switch {
 	case value[0] == '[' || value[0] == '{':
@@ -102,7 +102,7 @@ func plain(value json.RawMessage) (text string, nested bool) {
 	return string(value), false
 }
 
-// kind is what a field is to a model.
+// kind is the way in which a model uses a field.
 type kind int
 
 const (
@@ -110,15 +110,15 @@ const (
 	category
 	date
 	list
-	vector // as many numbers in each row
+	vector // a list of the same number of numbers in each row
 	useless
 )
 
-// few is how many values whole numbers have at most that are categories, such as hours or the ids of shops, and not
-// counts.
+// few is the largest number of different whole numbers that make a field a category, such as hours or ids of shops,
+// rather than a count.
 const few = 50
 
-// kind says what the field is, and why where it is useless.
+// kind returns the field's kind, and the reason if it is useless.
 func (f *field) kind() (kind, string) {
 	distinct := len(f.values)
 	switch {
@@ -150,16 +150,16 @@ func (f *field) kind() (kind, string) {
 	return category, ""
 }
 
-// identifier are names of whole numbers that are no quantities.
+// identifier matches names of whole numbers that are no quantities.
 var identifier = regexp.MustCompile(`(?i:(^|[ _.-])id)$|[a-z]I[dD]$`)
 
-// recurs says whether the field has whole numbers that come again often enough to learn something of each: the number
-// is a category too, as the id of an item or a day of the year.
+// recurs reports whether the field has whole numbers that recur often enough to learn something of each: the number is
+// then a category too, such as the id of an item or a day of the year.
 func (f *field) recurs() bool {
 	return f.integers == f.n && len(f.values) > few && f.n >= 5*len(f.values)
 }
 
-// unlike says whether nearly every row has another text.
+// unlike reports whether nearly every row has a different text.
 func (f *field) unlike() bool {
 	return len(f.values) > few && float64(len(f.values)) > 0.8*float64(f.n)
 }
@@ -174,16 +174,16 @@ func (m *moments) add(x float64) {
 	m.squares += d * (x - m.mean)
 }
 
-// of are mean and deviation.
+// of returns the mean and the deviation.
 func (m moments) of() (mean, deviation float64) { return m.mean, math.Sqrt(m.squares / max(m.n, 1)) }
 
-// close says whether numbers lie closer to each other than float32 tells apart, as times in seconds do.
+// close reports whether numbers lie closer to each other than float32 distinguishes, such as times in seconds.
 func (f *field) close() bool {
 	mean, deviation := f.plain.of()
 	return math.Abs(mean) > 1e6*deviation
 }
 
-// skewed says whether few numbers are much larger than the others, as counts and prices are.
+// skewed reports whether a few numbers are much larger than the others, such as counts and prices.
 func (f *field) skewed() bool {
 	mean, _ := f.plain.of()
 	return f.least >= 0 && f.most > 20*mean

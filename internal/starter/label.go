@@ -10,19 +10,19 @@ import (
 	"unicode/utf8"
 )
 
-// task is what a model foretells.
+// task is what a model predicts.
 type task int
 
 const (
-	chance task = iota // of a label that is 0 or 1
-	class              // one of several, counted from 0
+	chance task = iota // the probability of a label that is 0 or 1
+	class              // one of several classes, counted from 0
 	amount             // a number
 )
 
-// mostClasses is how many classes whole labels have at most.
+// mostClasses is the most classes of a label of whole numbers.
 const mostClasses = 100
 
-// findTask finds what the label asks for: in how many classes, and which texts are their numbers.
+// findTask derives the task from the label: the number of classes, and the texts that stand for them.
 func (p *program) findTask() error {
 	f := p.label
 	switch {
@@ -72,7 +72,7 @@ func (p *program) findTask() error {
 	return nil
 }
 
-// ordered are the field's values: numbers by size, texts by the alphabet, so that no is before yes.
+// ordered returns the field's values: numbers by size, texts alphabetically, so that no is before yes.
 func (f *field) ordered() []string {
 	return slices.SortedFunc(maps.Keys(f.values), func(a, b string) int {
 		x, isA := decimal(a)
@@ -84,13 +84,13 @@ func (f *field) ordered() []string {
 	})
 }
 
-// texts are some values that are no numbers.
+// texts are some values that are not numbers.
 func (f *field) texts() string {
 	some := slices.DeleteFunc(f.ordered(), func(v string) bool { _, is := decimal(v); return is })
 	return fmt.Sprintf("%q", some[:min(len(some), 3)])
 }
 
-// examples are some values, the commonest first.
+// examples are some values, the most frequent first.
 func (f *field) examples() string {
 	values := slices.SortedFunc(maps.Keys(f.values), func(a, b string) int {
 		if n := f.values[b] - f.values[a]; n != 0 {
@@ -101,7 +101,7 @@ func (f *field) examples() string {
 	return fmt.Sprintf("%q", values[:min(len(values), 3)])
 }
 
-// split parts the fields by what they are to the model.
+// split divides the fields by their kinds.
 func (p *program) split(label string) error {
 	r := p.rows
 	if p.label = r.field(label); p.label == nil {
@@ -146,7 +146,7 @@ func (p *program) split(label string) error {
 	return nil
 }
 
-// leaveOut takes note of a field that the model does not see.
+// leaveOut records a field that the model does not use.
 func (p *program) leaveOut(name, why string) {
 	name = said(name)
 	for i := range p.left {
@@ -164,7 +164,7 @@ type omission struct {
 	names []string
 }
 
-// leftOut says which fields are left out, and why.
+// leftOut lists the fields that are left out, with the reasons.
 func (p *program) leftOut() (all []string) {
 	for _, o := range p.left {
 		names, n := o.names[0], len(o.names)
@@ -179,7 +179,7 @@ func (p *program) leftOut() (all []string) {
 	return all
 }
 
-// noField is the error of a name that is not there, with the one that may be meant.
+// noField is the error for a name of no field, with the field that may be meant.
 func (r *rows) noField(name, flag string) error {
 	for _, f := range r.fields {
 		if strings.EqualFold(f.name, strings.TrimSpace(name)) {

@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// lists are the values of a field that has several in a row.
+// lists is a summary of a field with several values in a row.
 type lists struct {
-	separator         string // between those of a text; "" where they are arrays of JSON
+	separator         string // between the values of a text; "" for arrays of JSON
 	of                *field // all values
-	shortest, longest int    // how many a row has
-	repeated          int    // values that stood in their row before
-	begins, ends      bool   // a 0 stands before others of a row, and behind others
+	shortest, longest int    // the number of values in a row
+	repeated          int    // values that occurred earlier in their row
+	begins, ends      bool   // a 0 stands before the other values of a row, and behind them
 }
 
 // add adds a row's values.
@@ -38,7 +38,7 @@ func (l *lists) add(values []string) {
 	}
 }
 
-// seeArray takes note of an array of JSON.
+// seeArray adds an array of JSON to the summary.
 func (f *field) seeArray(array json.RawMessage) {
 	var values []json.RawMessage
 	if json.Unmarshal(array, &values) != nil {
@@ -57,7 +57,7 @@ func (f *field) seeArray(array json.RawMessage) {
 	f.part("").add(texts)
 }
 
-// part has the field be one of lists.
+// part makes the field one of lists.
 func (f *field) part(separator string) *lists {
 	if f.lists == nil {
 		f.lists = &lists{separator: separator, of: newField(f.name)}
@@ -65,7 +65,7 @@ func (f *field) part(separator string) *lists {
 	return f.lists
 }
 
-// partTexts has the field be one of lists, which its texts are, with a separator between values; "" leaves a text one.
+// partTexts makes the field one of lists: its texts, divided at the separator; with "" each text is one value.
 func (f *field) partTexts(separator string) {
 	l := f.part(separator)
 	for _, text := range slices.Sorted(maps.Keys(f.values)) {
@@ -82,11 +82,11 @@ func (f *field) partTexts(separator string) {
 	}
 }
 
-// separators are what may stand between the values of a text.
+// separators are the characters that may separate the values of a text.
 var separators = []string{"|", ";", ","}
 
-// parted is the separator that most of a field's texts have, a blank where nearly each is another text of several
-// words, and "" where they are one value each.
+// parted returns the separator in most of a field's texts: a blank if nearly all texts differ and have several words,
+// and "" if each text is one value.
 func (f *field) parted() string {
 	if f.isTime() || f.numbers+f.adorned == f.n {
 		return ""
@@ -108,7 +108,8 @@ func (f *field) parted() string {
 	return ""
 }
 
-// findLists finds the fields of lists, but for the label; chosen has the separators of some, "" of one that is none.
+// findLists finds the fields of lists, except the label; chosen has the separators given for fields, "" for a field
+// without lists.
 func (r *rows) findLists(chosen map[string]string, label string) error {
 	for name := range chosen {
 		switch f := r.field(name); {
@@ -135,7 +136,7 @@ func (r *rows) findLists(chosen map[string]string, label string) error {
 	return nil
 }
 
-// kind says what the lists are to a model, and why where they are useless.
+// kind returns the kind of the lists, and the reason if they are useless.
 func (l *lists) kind() (kind, string) {
 	v := l.of
 	numbers := v.n > 0 && v.numbers == v.n
@@ -155,10 +156,10 @@ func (l *lists) kind() (kind, string) {
 	return list, ""
 }
 
-// ids says whether values are whole numbers from 0, to be taken for ids as they are.
+// ids reports whether the values are whole numbers from 0, which serve as ids unchanged.
 func (l *lists) ids() bool { return l.of.integers == l.of.n && l.of.least >= 0 }
 
-// padding is the id that makes arrays as long as each other, "" if there is none: 0, at their ends or their begins.
+// padding is the id that fills arrays to the same length, "" if there is none: 0, at their ends or at their beginnings.
 func (l *lists) padding() string {
 	if l.ids() && l.longest > 1 && l.shortest == l.longest && l.begins != l.ends {
 		return "0"
@@ -166,7 +167,7 @@ func (l *lists) padding() string {
 	return ""
 }
 
-// is says of what the lists are.
+// is names what the lists hold.
 func (l *lists) is() string {
 	what := "texts"
 	if l.ids() {

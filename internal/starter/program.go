@@ -10,7 +10,7 @@ import (
 	"unicode"
 )
 
-// program is what is written.
+// program is the program to write.
 type program struct {
 	data, module        string
 	rows                *rows
@@ -22,10 +22,10 @@ type program struct {
 	left                []omission
 	task                task
 	classes             int
-	values              []string // of a label of texts, or of two other numbers than 0 and 1
+	values              []string // of a label of texts, or of two numbers other than 0 and 1
 }
 
-// lines are written one after the other.
+// lines collects lines of text.
 type lines struct{ strings.Builder }
 
 func (l *lines) add(format string, args ...any) { fmt.Fprintf(l, format+"\n", args...) }
@@ -67,7 +67,7 @@ func main() {
 	return l.String()
 }
 
-// batch is smaller where rows are few, so that an epoch has some steps.
+// batch is the batch size, smaller for few rows, so that an epoch has some steps.
 func (p *program) batch() int {
 	switch {
 	case p.rows.count < 2000:
@@ -78,8 +78,8 @@ func (p *program) batch() int {
 	return 256
 }
 
-// said is a text of the file within a comment, which takes no character that can't be seen, and in which gofmt makes
-// other quotes of two single ones.
+// said makes a text of the file fit into a comment: without unprintable characters, and without two single quotes,
+// which gofmt replaces.
 func said(text string) string {
 	seen := strings.Map(func(c rune) rune {
 		if unicode.IsPrint(c) || unicode.IsSpace(c) {
@@ -91,7 +91,7 @@ func said(text string) string {
 	return cmp.Or(text, "?")
 }
 
-// short is a number to a ten thousandth of a deviation, as Go has one that is no integer.
+// short writes a number to a ten thousandth of a deviation, as a Go constant that is not an integer.
 func short(x, deviation float64) string {
 	digits := 4 + int(max(0, math.Ceil(math.Log10(max(math.Abs(x), deviation)/deviation))))
 	s := strconv.FormatFloat(x, 'g', min(digits, 17), 64)
@@ -101,7 +101,7 @@ func short(x, deviation float64) string {
 	return s
 }
 
-// format writes what becomes of the fields.
+// format writes the format: how the fields become columns.
 func (p *program) format(l *lines) {
 	kind, dialect := "CSV", ""
 	if p.rows.json {
@@ -172,7 +172,7 @@ func (p *program) format(l *lines) {
 	}
 }
 
-// derived writes the beginning of a format, with the fields that are made of others.
+// derived writes the beginning of a format, with the fields that are derived from others.
 func (p *program) derived(l *lines, begin string) {
 	if len(p.rows.derived) == 0 {
 		l.add("%sSchema: []dataset.CSVColumn{", begin)
@@ -210,7 +210,7 @@ func names(fields []*field) string {
 	return strings.Join(names, ", ")
 }
 
-// scaling is what makes the field's numbers ones around 0.
+// scaling writes the expression that scales the field's numbers to around 0.
 func (f *field) scaling() string {
 	log, m := "", f.plain
 	if f.skewed() {
@@ -220,7 +220,7 @@ func (f *field) scaling() string {
 	return fmt.Sprintf("{%sMean: %s, Std: %s}", log, short(mean, deviation), short(deviation, deviation))
 }
 
-// height leaves twenty places for each category that was seen, so that few of them share a row.
+// height gives twenty places to each category seen, so that few of them share a row.
 func (p *program) height() int {
 	seen := p.crossed
 	for _, f := range p.categories {
@@ -244,7 +244,7 @@ func grouped(n int) string {
 	return s
 }
 
-// job writes the net and how it is trained.
+// job writes the net and its training.
 func (p *program) job(l *lines) {
 	l.add("// job is the net, its loss, and what is measured on the test rows.")
 	l.add("func job(o train.Options, file string) train.Job {")
@@ -278,12 +278,12 @@ func (p *program) job(l *lines) {
 }`, latest)
 }
 
-// hashes says whether there are texts that become ids of the table.
+// hashes reports whether there are texts that become ids of the table.
 func (p *program) hashes() bool {
 	return len(p.categories) > 0 || slices.ContainsFunc(p.lists, func(f *field) bool { return !f.lists.ids() })
 }
 
-// pooled is the node that makes a list's rows one, whatever their number.
+// pooled writes the node that combines a list's rows into one.
 func (p *program) pooled(f *field) string {
 	pool, table := "PoolMean", "table"
 	if f.lists.ids() {
@@ -296,7 +296,7 @@ func (p *program) pooled(f *field) string {
 	return fmt.Sprintf("nn.EmbeddingPool(g.Slot(%q), nn.%s, %s)", p.feed(f), pool, table)
 }
 
-// feed is the name of the column that a field has for itself: its own, if nothing else of the program has that.
+// feed is the name of the column for a field alone: the field's name, unless the program uses that otherwise.
 func (p *program) feed(f *field) string {
 	name := f.name
 	for slices.Contains(taken, name) || name == p.rows.when || strings.HasSuffix(name, " table") ||
@@ -306,11 +306,11 @@ func (p *program) feed(f *field) string {
 	return name
 }
 
-// taken are what programs call their feeds, their table and their outputs. A list's table is named by it, and so are
-// the offsets of a feed of lists.
+// taken are the names that programs give to their feeds, their table and their outputs. The table of a list, and the
+// offsets of a feed of lists, are named after it.
 var taken = []string{"numbers", "categories", "label", "table", "chance", "chances", "amount"}
 
-// from says of which field the column is, where it does not have its name.
+// from writes the column's field, if the column does not have its name.
 func (p *program) from(f *field) string {
 	if p.feed(f) == f.name {
 		return ""

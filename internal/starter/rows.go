@@ -19,30 +19,30 @@ import (
 	"github.com/gofleet/gofleet/internal/derived"
 )
 
-// sampled is how many rows are looked at, at least, where there are so many; kept is how many lines there are to look
-// at again for crosses, unless they are long.
+// sampled is the least number of rows that are examined, of a file with that many; kept is the number of lines that are
+// kept for the search for crosses, fewer if they are long.
 const (
 	sampled   = 20_000
 	kept      = 100_000
 	keptBytes = 128 << 20
 )
 
-// rows are what some rows of a file hold.
+// rows is a summary of some rows of a file.
 type rows struct {
 	json   bool
 	comma  rune
 	trim   bool     // blanks stand around fields
 	fields []*field // in the order of the file
-	count  int      // that were looked at
+	count  int      // that were examined
 	total  int      // of the file
-	lines  []string // of rows, from all over the file
+	lines  []string // of rows, spread over the whole file
 
-	derived []derived.Field // that are made of times
+	derived []derived.Field // derived from times
 	when    string          // the seconds of the first of these times, if there is one
-	whose   string          // the field that they are made of
+	whose   string          // the field from which they are derived
 }
 
-// readRows reads rows from all over a file: JSON lines if the first begins with a brace, else CSV.
+// readRows reads rows from the whole file: JSON lines if the first begins with a brace, else CSV.
 func readRows(path string) (*rows, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -83,7 +83,7 @@ func readRows(path string) (*rows, error) {
 	return r, nil
 }
 
-// enough refuses lines that say too little.
+// enough returns an error if the lines are too few.
 func enough(lines []string) error {
 	switch {
 	case len(lines) == 0:
@@ -99,9 +99,9 @@ func enough(lines []string) error {
 	return nil
 }
 
-// sample is the first line and lines from all over the rest, of so many in all: [kept] to twice as many, where there
-// are so many, or at least [sampled] of long ones. It is each line at first, and each second of them whenever there are
-// too many.
+// sample returns the first line and lines spread over the rest, and the number of all lines. It returns [kept] to twice
+// as many lines, if there are so many, or at least [sampled] if they are long. It first takes every line, and drops
+// every second one whenever there are too many.
 func sample(in *bufio.Reader) (lines []string, total int, err error) {
 	for stride, bytes := 1, 0; ; total++ {
 		line, err := in.ReadString('\n')
@@ -125,7 +125,7 @@ func sample(in *bufio.Reader) (lines []string, total int, err error) {
 	}
 }
 
-// looked are lines that tell what fields are: [sampled] to twice as many, where there are so many.
+// looked returns the lines that are examined: [sampled] to twice as many, if there are so many.
 func (r *rows) looked() iter.Seq[string] {
 	stride := max(1, len(r.lines)/sampled)
 	return func(yield func(string) bool) {
@@ -134,7 +134,7 @@ func (r *rows) looked() iter.Seq[string] {
 	}
 }
 
-// separator is what stands most often between names in a file's first line.
+// separator is the most frequent separator in a file's first line.
 func separator(line string) rune {
 	most := ','
 	for _, c := range ";\t|" {
@@ -145,7 +145,7 @@ func separator(line string) rune {
 	return most
 }
 
-// cells are a line's fields.
+// cells returns a line's fields.
 func (r *rows) cells(line string) ([]string, error) {
 	c := csv.NewReader(strings.NewReader(line))
 	c.Comma, c.LazyQuotes, c.TrimLeadingSpace = r.comma, true, r.trim
@@ -200,7 +200,7 @@ func (r *rows) readCSV(first string) error {
 	return nil
 }
 
-// rowAdvice is what to do where a name of the first line is a number.
+// rowAdvice is the advice if a name in the first line is a number.
 func rowAdvice(name string) string {
 	if _, is := decimal(name); is {
 		return ", or, if it is a row, write a line with the names above it"
@@ -233,8 +233,8 @@ func (r *rows) readJSON() error {
 	return nil
 }
 
-// columns are what rows have of some fields, the file's own or derived ones: at most so many rows, from all over the
-// file. Rows that can't be read are left out.
+// columns returns columns of some fields, the file's own or derived ones, with at most most rows from the whole file.
+// Rows that can't be read are left out.
 func (r *rows) columns(fields []*field, most int) (columns []*column) {
 	var names []string
 	for _, f := range fields {
@@ -268,7 +268,7 @@ func (r *rows) columns(fields []*field, most int) (columns []*column) {
 	return columns
 }
 
-// row is what a line has of the file's fields, without those that are absent.
+// row returns a line's values of the file's fields, without the absent ones.
 func (r *rows) row(line string) (map[string]string, error) {
 	row, values := map[string]string{}, map[string]json.RawMessage(nil)
 	if r.json {
@@ -285,7 +285,7 @@ func (r *rows) row(line string) (map[string]string, error) {
 	return row, err
 }
 
-// field is one by its name, nil if there is none.
+// field returns the field of a name, nil if there is none.
 func (r *rows) field(name string) *field {
 	for _, f := range r.fields {
 		if f.name == name {

@@ -8,21 +8,22 @@ import (
 	"strings"
 )
 
-// Program is what was written.
+// Program is the report on a written program.
 type Program struct {
-	Rows       int // that were looked at
-	Numbers    int // fields of numbers, and of categories
+	Rows       int // that were examined
+	Numbers    int // fields of numbers
 	Categories int
 	Crosses    int      // of two categories
-	Lists      []string // fields of several values in a row, and what parts them
-	Left       []string // fields that are left out, and why
+	Lists      []string // fields of several values in a row, with their separators
+	Left       []string // fields that are left out, with the reasons
 	Label      string
-	Task       string // what the model foretells
+	Task       string // what the model predicts
 }
 
-// Write writes a program into a directory, which is made and may hold none of its files: main.go, main_test.go and
-// README.md. data is the path of its rows, which the program has by its place below or above dir. separators are what
-// parts the texts of fields with several values, "" for fields that have one; of others it is guessed.
+// Write writes a program into the directory dir, which is created if missing and may hold none of its files: main.go,
+// main_test.go and README.md. data is the path of the rows, stored in the program relative to dir. separators has the
+// separator of fields with several values, "" for fields with one value; for other fields it is guessed. Write returns
+// an error if the rows or the label are not usable.
 func Write(dir, data, label string, separators map[string]string) (*Program, error) {
 	r, err := readRows(data)
 	if err != nil {
@@ -81,7 +82,7 @@ func (p *program) foretells() string {
 	return "the number that it is"
 }
 
-// resolved is a path without links, behind which .. is another directory.
+// resolved returns a path without symbolic links, behind which .. would be another directory.
 func resolved(path string) string {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
@@ -96,5 +97,5 @@ func absolute(path string) string {
 	return path
 }
 
-// quoted is a text as Go has it.
+// quoted returns a text as a Go literal.
 func quoted(s string) string { return strconv.Quote(strings.ToValidUTF8(s, "")) }
