@@ -12,26 +12,26 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// audit compares the weights of a job that counts with what its lives say in the diary.
+// audit compares the weights of a counting job with the diary of its processes.
 type audit struct {
 	plan
 	entries []entry
 	outcome
 }
 
-// life is what is known of a worker's process: from the diary, and from the weights.
+// life is what the diary and the weights show of a worker's process.
 type life struct {
 	worker      int
 	id          uint64
 	sent, acked int64
-	stopped     bool  // it has left the job as it should
-	back        bool  // the job has gone back behind it, to a checkpoint or its beginning
-	saved       int64 // steps of it that were in the last checkpoint
-	least       int64 // that must be in the weights
-	in          span  // the pushes that are, by its rows
+	stopped     bool  // it has left the job in order
+	back        bool  // the job has gone back after it, to a checkpoint or its beginning
+	saved       int64 // its steps in the last checkpoint
+	least       int64 // its steps that must be in the weights
+	in          span  // its pushes that are in the weights, by its rows
 }
 
-// span is the lowest and the highest of numbers that should be one.
+// span is the lowest and the highest of numbers that should be equal.
 type span struct{ low, high float32 }
 
 func spanOf(all []float32) span {
@@ -41,7 +41,7 @@ func spanOf(all []float32) span {
 	return span{slices.Min(all), slices.Max(all)}
 }
 
-// wrong says what is.
+// wrong returns everything that is wrong.
 func (a audit) wrong() (bad []string) {
 	text, err := os.ReadFile(filepath.Join(a.dir, "counts.json"))
 	var got counts
@@ -88,14 +88,15 @@ func rowsByLife(rows map[uint64]float32) map[uint64][]float32 {
 	return all
 }
 
-// lives are workers'. What a life had acknowledged is in the weights. Where all went back after it, what
-// it had acknowledged when the last checkpoint before was asked for is; without checkpoints nothing is.
+// lives returns the workers' lives, by id. The acknowledged steps of a life must be in the weights. If all roles went
+// back after it, only the steps acknowledged when the last checkpoint before was requested must be; without
+// checkpoints, none.
 func (a audit) lives() map[uint64]*life {
 	lives := map[uint64]*life{}
-	asked := map[uint64]int64{} // acknowledged when the last checkpoint was asked for, by life
+	asked := map[uint64]int64{} // acknowledged when the last checkpoint was requested, by life
 	asks := a.asked()
 	for _, e := range a.entries {
-		if !asks.IsZero() && e.At.After(asks) { // who is asked to end has all saved that was acknowledged
+		if !asks.IsZero() && e.At.After(asks) { // a process that is asked to end has everything acknowledged saved
 			asks = time.Time{}
 			for _, l := range lives {
 				l.saved = l.acked
@@ -140,8 +141,8 @@ func (a audit) lives() map[uint64]*life {
 	return lives
 }
 
-// goesBack says whether everybody goes back by what an entry says: where servers keep what was acknowledged, some role
-// has ended with that word, elsewhere a server begins.
+// goesBack reports whether an entry shows that all roles go back: with journals, some role has ended with ErrWentBack;
+// without, a server begins.
 func (a audit) goesBack(e entry) bool {
 	if a.level.keeps {
 		return e.What == back
@@ -149,7 +150,7 @@ func (a audit) goesBack(e entry) bool {
 	return e.What == begins && e.Life == 0
 }
 
-// wentBack says what a life has lost since everybody went back.
+// wentBack describes what a life has lost because all roles went back.
 func (a audit) wentBack(lives map[uint64]*life) string {
 	for _, l := range lives {
 		if l.back && l.acked > l.least {
@@ -160,7 +161,7 @@ func (a audit) wentBack(lives map[uint64]*life) string {
 	return ""
 }
 
-// asked is when a process was asked to end, where nothing else was done that could have kept the job from saving a
+// asked returns when a process was asked to end, if nothing else was done that could have kept the job from saving a
 // checkpoint then.
 func (a audit) asked() (at time.Time) {
 	if len(a.struck) == 1 && a.struck[0].do == term && a.level.saves {
@@ -169,19 +170,19 @@ func (a audit) asked() (at time.Time) {
 	return at
 }
 
-// goBack is what follows for a life when everybody goes back.
+// goBack records that all roles go back.
 func (l *life) goBack(at level) {
 	switch {
 	case l.back:
 	case at.saves:
 		l.least = l.saved
 	default:
-		l.sent, l.acked = 0, 0 // no step of it may be left
+		l.sent, l.acked = 0, 0 // none of its steps may be left
 	}
 	l.back = true
 }
 
-// each is what a step leaves in each row of its life, at least and at most: 2, and in sync 1 where both workers were in
+// each returns what a step adds to each row of its life, at least and at most: 2, and in sync 1 if both workers were in
 // the round.
 func (a audit) each() (each, most float32) {
 	switch {
@@ -193,10 +194,10 @@ func (a audit) each() (each, most float32) {
 	return 1, 2
 }
 
-// stay says that each worker had one life.
+// stay reports whether each worker had one life.
 func (a audit) stay() bool { return a.level.keeps && !taken(a.struck) }
 
-// judge compares a life with its rows. In geo an exchange that its worker's death cut off may have left some.
+// judge compares a life with its rows. In geo, an exchange that was cut off by its worker's death may have left some.
 func (a audit) judge(l *life) (bad []string) {
 	each, most := a.each()
 	if a.mode == strategy.ModeGeo && !l.stopped {
@@ -220,14 +221,13 @@ func (a audit) judge(l *life) (bad []string) {
 	return bad
 }
 
-// torn is how many rounds have the last gradient of a dead worker on some servers alone, as server 0 says where that
-// happens.
+// torn returns how many rounds have the last gradient of a dead worker on only some servers, by server 0's log.
 func (a audit) torn() int {
 	return strings.Count(logs(a.dir), "the last gradient of a dead worker is in the weights of some servers")
 }
 
-// samples compares all lives of a worker with the samples that it has, each of which counts once. Samples under way
-// when a life ended may count twice, and in geo not at all.
+// samples compares all lives of a worker with its samples, each of which counts once. Samples under way when a life
+// ended may count twice, and in geo not at all.
 func (a audit) samples(lives map[uint64]*life) (bad []string) {
 	const all = epochs * steps
 	each, most := a.each()
@@ -256,10 +256,10 @@ func (a audit) samples(lives map[uint64]*life) (bad []string) {
 	return bad
 }
 
-// onTheWay is the most samples of a life that may be on their way: async lets a step wait and another travel.
+// onTheWay is the most samples of a life that may be under way: in async one step may wait while another is sent.
 const onTheWay = 2
 
-// sums compares the dense weights, which all steps have changed, with the rows of all lives.
+// sums compares the dense weights, which all steps change, with the rows of all lives.
 func (a audit) sums(dense []float32, lives map[uint64]*life) (bad []string) {
 	parts := make([][]float32, 3)
 	for i, w := range dense {

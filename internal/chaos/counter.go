@@ -17,7 +17,7 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// counterName is the argument by which this command is a role of a job that counts.
+// counterName is the argument that makes this command a role of a counting job.
 const counterName = "count"
 
 const (
@@ -26,12 +26,11 @@ const (
 	steps    = 50 // of a worker, in an epoch
 	allSteps = workers * epochs * steps
 	pace     = 12 * time.Millisecond
-	copies   = 16 // of a life's row, so that each server has some
+	copies   = 16 // of a life's row, so that each server has some copies
 	elements = 96 // of the dense variable, in blocks on both servers
 )
 
-// counter is an objective whose gradients are whole numbers, under gradient descent of rate 1. What a worker's push
-// adds:
+// counter is an objective whose gradients are whole numbers, under gradient descent of rate 1. A worker's push adds:
 //
 //	rows of its life            2
 //	dense, i%3 == its number    2
@@ -45,7 +44,7 @@ type counter struct {
 	f           *fleet.Fleet
 	step        *optimizer.Step
 	sent        int64
-	recovers    bool // there are checkpoints
+	recovers    bool // the job has checkpoints
 }
 
 func newCounter() *counter {
@@ -57,17 +56,17 @@ func newCounter() *counter {
 func (c *counter) Params() []*optimizer.Param { return []*optimizer.Param{c.dense, c.rows} }
 func (c *counter) Bind(t optimizer.Trainer)   { c.trainer = t }
 
-// counts is what the weights are at a job's end.
+// counts holds the weights at a job's end.
 type counts struct {
 	Dense []float32
 	Rows  map[uint64]float32
 }
 
-// counterArgs are what a role is told by its command line.
+// counterArgs holds a role's command line.
 type counterArgs struct{ dir, mode, level string }
 
-// counterMain is the program of a role that counts, as users' programs are: a signal ends its context, and the exit
-// code is 75 where all roles are to be started again.
+// counterMain is the program of a counting role. Like users' programs, it ends its context on a signal, and exits with
+// 75 if all roles are to be started again.
 func counterMain(args []string) (code int) {
 	var a counterArgs
 	fs := flag.NewFlagSet(counterName, flag.ContinueOnError)
@@ -91,7 +90,7 @@ func counterMain(args []string) (code int) {
 	return 1
 }
 
-// strategyOf is the strategy of a run's jobs.
+// strategyOf returns the strategy of a run's jobs.
 func strategyOf(mode, name, dir string) strategy.Strategy {
 	s := strategy.Strategy{Mode: strategy.Mode(mode),
 		HeartbeatInterval: strategy.Duration(heartbeat), WorkerTimeout: strategy.Duration(timeout),
@@ -160,7 +159,7 @@ func (c *counter) serve(ctx context.Context) error {
 	return c.diary.write(stops, 0, 0)
 }
 
-// work trains the epochs that are left and, when all have, writes what the weights are.
+// work trains the remaining epochs and, when all workers have, writes the weights.
 func (c *counter) work(ctx context.Context, a counterArgs) error {
 	if err := c.f.InitWorker(ctx); err != nil {
 		return err
@@ -187,7 +186,7 @@ func (c *counter) work(ctx context.Context, a counterArgs) error {
 	return c.diary.write(stops, c.sent, c.f.Stats().Counts.Steps)
 }
 
-// fill makes the step that all steps are.
+// fill makes the step that is trained again and again.
 func (c *counter) fill() {
 	for i := range c.dense.G {
 		switch i % 3 {
@@ -205,7 +204,8 @@ func (c *counter) fill() {
 	c.step = &optimizer.Step{Samples: 1, Rows: []optimizer.Rows{r}}
 }
 
-// epoch trains one, but for the steps that are in the weights already, has all meet behind it, and has it saved.
+// epoch trains an epoch, except steps that are in the weights already, meets the other workers and has a checkpoint
+// saved.
 func (c *counter) epoch(ctx context.Context, epoch int) error {
 	s, err := c.trainer.Open(c.Params())
 	if err != nil {
@@ -247,7 +247,7 @@ func (c *counter) train(ctx context.Context, s optimizer.Session) error {
 	return c.diary.write(trains, c.sent, c.f.Stats().Counts.Steps)
 }
 
-// save has the lowest worker save a checkpoint, where there are any.
+// save saves a checkpoint if this worker is the lowest and the job has checkpoints.
 func (c *counter) save(ctx context.Context) error {
 	leads, err := c.leads(ctx)
 	if err != nil || !leads || !c.recovers {
@@ -262,14 +262,14 @@ func (c *counter) save(ctx context.Context) error {
 	return c.diary.write(saved, c.sent, c.f.Stats().Counts.Steps)
 }
 
-// leads says whether this worker is the lowest that lives. All call it.
+// leads reports whether this worker is the lowest that lives. All workers call it.
 func (c *counter) leads(ctx context.Context) (bool, error) {
 	here, err := c.f.AllGatherBytes(ctx, nil)
 	lowest := slices.IndexFunc(here, func(b []byte) bool { return b != nil }) // nil stands for a worker that is gone
 	return lowest == c.f.WorkerIndex(), err
 }
 
-// write writes what all weights are.
+// write writes all weights.
 func (c *counter) write(ctx context.Context, name string) error {
 	s, err := c.trainer.Open(c.Params())
 	if err != nil {

@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// entry is a line of a job's diary, to which all of its processes add what they have done.
+// entry is a line of a job's diary, in which all of its processes record what they have done.
 type entry struct {
 	At    time.Time
 	Who   string // "server 1"
-	Life  uint64 // of a worker's process, in all runs of the job
+	Life  uint64 // of a worker's process, unique in all runs of the job
 	What  what
 	Sent  int64 // steps that this life has made
-	Acked int64 // how many of them every server has acknowledged
+	Acked int64 // of these, the steps that every server has acknowledged
 }
 
 type what string
@@ -23,13 +23,13 @@ type what string
 const (
 	begins what = "begins" // a server has its tables, or a worker its first weights
 	trains what = "trains" // a step was made
-	saves  what = "saves"  // a checkpoint is asked for
-	saved  what = "saved"  // it is whole
-	stops  what = "stops"  // StopWorker, or RunServer, has ended well
-	back   what = "back"   // it has ended with ErrWentBack: everybody goes back
+	saves  what = "saves"  // a checkpoint is requested
+	saved  what = "saved"  // the checkpoint is complete
+	stops  what = "stops"  // StopWorker, or RunServer, has succeeded
+	back   what = "back"   // the role has ended with ErrWentBack: all roles go back
 )
 
-// diary adds entries of one process to a file.
+// diary appends entries of one process to a file.
 type diary struct {
 	file *os.File
 	who  string
@@ -44,7 +44,7 @@ func openDiary(name, who string, life uint64) (*diary, error) {
 	return &diary{file, who, life}, nil
 }
 
-// write adds an entry, in one write, so that kill -9 leaves it whole or absent.
+// write appends an entry, in one write, so that kill -9 leaves it whole or absent.
 func (d *diary) write(w what, sent, acked int64) error {
 	line, err := json.Marshal(entry{time.Now(), d.who, d.life, w, sent, acked})
 	if err != nil {
@@ -54,14 +54,14 @@ func (d *diary) write(w what, sent, acked int64) error {
 	return err
 }
 
-// reader reads a diary that others write.
+// reader reads a diary while other processes write it.
 type reader struct {
 	name    string
 	at      int64
 	entries []entry
 }
 
-// read reads what was added.
+// read reads the entries added since the last call.
 func (r *reader) read() error {
 	file, err := os.Open(r.name)
 	if os.IsNotExist(err) {

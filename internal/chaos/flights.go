@@ -16,7 +16,7 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// playFlights plays a job that trains wide & deep.
+// playFlights runs a job that trains wide & deep.
 func (s *stage) playFlights(ctx context.Context, p plan, v *verdict) {
 	quiet, known := s.unharmed[p.mode]
 	if !known {
@@ -34,7 +34,7 @@ func (s *stage) playFlights(ctx context.Context, p plan, v *verdict) {
 		s.unharmed[p.mode] = quiet
 	}
 	began := time.Now()
-	// Its steps are not known: as far in time as the step is in a job that counts.
+	// The number of its steps is not known: an event comes after as much time as the steps take in a counting job.
 	far := func() int64 { return int64(time.Since(began) / (5 * time.Millisecond)) }
 	j := &job{stage: s, dir: v.dir, restarts: p.restarts, returns: p.returns(), events: p.events, far: far,
 		args: s.flightsArgs(p, v.dir)}
@@ -51,12 +51,12 @@ func (s *stage) playFlights(ctx context.Context, p plan, v *verdict) {
 	s.compare(ctx, p, v, o, quiet)
 }
 
-// flightsArgs are the command line of a job that trains wide & deep.
+// flightsArgs returns the command line of a job that trains wide & deep.
 func (s *stage) flightsArgs(p plan, dir string) []string {
 	r := p.level.recovery(dir)
 	more := fmt.Sprintf(`{"heartbeat_interval": "%v", "worker_timeout": "%v", "start_timeout": "15s", `+
 		`"wait_timeout": "20s"`, heartbeat, timeout)
-	if r.Dir != "" { // the one that the job goes back to is kept
+	if r.Dir != "" { // keeps the checkpoint that the job goes back to
 		more += fmt.Sprintf(`, "recovery": {"keep": 100, "journal": %q, "journal_dir": %q, "restart_timeout": "%v"}`,
 			r.Journal, r.JournalDir, r.RestartTimeout.Std())
 	}
@@ -76,7 +76,7 @@ func (s *stage) flightsArgs(p plan, dir string) []string {
 
 var aucLine = regexp.MustCompile(`test AUC (\S+)`)
 
-// model reads what a job of flights has left.
+// model reads the model of a job of flights; it returns false if there is none.
 func (o *outcome) model() bool {
 	if o.auc = aucLine.FindString(o.stdout); o.auc == "" || o.code != 0 {
 		return false
@@ -86,14 +86,14 @@ func (o *outcome) model() bool {
 	return err == nil
 }
 
-// within is how far the test AUC may be from an undisturbed job's.
+// within is how far the test AUC may differ from an undisturbed job's.
 const within = 0.003
 
-// compare holds what wide & deep came to against what it comes to undisturbed.
+// compare compares the result of wide & deep with that of an undisturbed job.
 func (s *stage) compare(ctx context.Context, p plan, v *verdict, o, quiet outcome) {
 	from := basis.FindAllStringSubmatch(logs(v.dir), -1)
 	if !p.mayGoBack(o.struck) {
-		from = nil // servers begin from one, and play the rest
+		from = nil // servers begin from a checkpoint, and replay their journals
 	}
 	switch off := aucOf(o.auc) - aucOf(quiet.auc); {
 	case p.mode == strategy.ModeSync && bytes.Equal(o.bits, quiet.bits):
@@ -101,16 +101,16 @@ func (s *stage) compare(ctx context.Context, p plan, v *verdict, o, quiet outcom
 		s.compareFrom(ctx, p, v, o, from[len(from)-1][1])
 	case p.mode == strategy.ModeSync:
 		v.fail("the weights are not those of an undisturbed job")
-	// who goes back may train on some rows twice, which helps
+	// a job that goes back may train on some rows twice, which helps
 	case math.IsNaN(off), off < -within, off > within && len(from) == 0:
 		v.fail("%s, undisturbed %s", o.auc, quiet.auc)
 	}
 }
 
-// basis is the checkpoint that a server says it began from.
+// basis matches the checkpoint in a server's log line about its beginning.
 var basis = regexp.MustCompile(`begins from (\S*/checkpoints/ckpt-\d+)`)
 
-// compareFrom holds it against an undisturbed job from the checkpoint that it went back to last.
+// compareFrom compares the result with that of an undisturbed job from the last checkpoint that the job went back to.
 func (s *stage) compareFrom(ctx context.Context, p plan, v *verdict, o outcome, from string) {
 	dir, err := s.place()
 	if err == nil {
@@ -136,7 +136,7 @@ func aucOf(text string) float64 {
 	return n
 }
 
-// logs are a job's servers' logs, one after the other.
+// logs returns the logs of a job's servers, concatenated.
 func logs(dir string) string {
 	var all strings.Builder
 	files, _ := filepath.Glob(filepath.Join(dir, "log", "serverlog.*"))
@@ -147,7 +147,7 @@ func logs(dir string) string {
 	return all.String()
 }
 
-// lastSaved says what is wrong with the newest checkpoint of a job that has ended well.
+// lastSaved returns what is wrong with the newest checkpoint of a job that has succeeded, "" if nothing is.
 func lastSaved(dir string, want int) string {
 	c, err := checkpoints.Latest(dir)
 	switch {

@@ -16,10 +16,10 @@ import (
 	"github.com/gofleet/gofleet/internal/procs"
 )
 
-// bound is how long a job may take, with all that is done to it.
+// bound is how long a job may take, with all events.
 const bound = 90 * time.Second
 
-// job is a job under fleetrun, which is started again where it was ended itself.
+// job is a job under fleetrun, which is started again if it was ended itself.
 type job struct {
 	stage    *stage
 	dir      string
@@ -27,11 +27,11 @@ type job struct {
 	restarts int      // of all roles
 	returns  int      // of servers alone
 	events   []event
-	far      func() int64 // how far the job is, in steps
+	far      func() int64 // returns how many steps the job has made
 
 	mu       sync.Mutex
 	fleetrun *os.Process
-	ended    bool // struck by what ends it
+	ended    bool // fleetrun was killed or terminated
 	done     []struck
 }
 
@@ -45,17 +45,17 @@ type struck struct {
 // outcome is how a job has ended.
 type outcome struct {
 	dir    string
-	code   int    // of the last fleetrun
-	said   string // by all, on errors
+	code   int    // the exit code of the last fleetrun
+	said   string // the standard error of all fleetruns
 	stdout string
 	struck []struck
 	hung   bool
-	err    error // the job could not be played
+	err    error // the job could not be run
 	auc    string
 	bits   []byte
 }
 
-// play runs it until it has ended.
+// play runs the job until it has ended.
 func (j *job) play(ctx context.Context) (o outcome) {
 	o.dir = j.dir
 	ctx, cancel := context.WithTimeout(ctx, bound)
@@ -74,7 +74,7 @@ func (j *job) play(ctx context.Context) (o outcome) {
 	return o
 }
 
-// once runs a fleetrun; again is true if it was ended by what was done to it.
+// once runs a fleetrun; again is true if an event has ended it.
 func (j *job) once(ctx context.Context, o *outcome) (again bool) {
 	args := append([]string{"--max_restart=" + strconv.Itoa(j.restarts), "--restart_servers=" + strconv.Itoa(j.returns),
 		"--grace=3s", "--server_num=2", "--worker_num=2"}, j.args...)
@@ -108,7 +108,7 @@ func (j *job) once(ctx context.Context, o *outcome) (again bool) {
 	return again
 }
 
-// giveUp ends a job that hangs: its roles write where they are to their logs.
+// giveUp ends a job that hangs; its roles write their goroutines to their logs.
 func (j *job) giveUp(fleetrun *os.Process) {
 	for _, pid := range procs.Of(fleetrun.Pid) {
 		_ = signalTo(pid, "SIGCONT")
@@ -119,10 +119,10 @@ func (j *job) giveUp(fleetrun *os.Process) {
 	_ = signalTo(fleetrun.Pid, "SIGKILL")
 }
 
-// look is how often it is looked how far a job is.
+// look is the interval of checks how far a job is.
 const look = 5 * time.Millisecond
 
-// strike does what an event says, when it is time.
+// strike carries out an event when it is time.
 func (j *job) strike(ctx context.Context, e event) {
 	var pid int
 	for {
@@ -141,7 +141,7 @@ func (j *job) strike(ctx context.Context, e event) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if pid = j.processLocked(e.whom); pid == 0 {
-		return // it has gone meanwhile
+		return // the process has ended meanwhile
 	}
 	at := time.Now()
 	if signalTo(pid, signalOf[e.do]) != nil {
@@ -164,7 +164,7 @@ func (j *job) process(whom string) int {
 	return j.processLocked(whom)
 }
 
-// processLocked is a role's, or fleetrun's, process; 0 if there is none.
+// processLocked returns the process of a role, or fleetrun's; 0 if there is none. mu is held.
 func (j *job) processLocked(whom string) int {
 	if j.fleetrun == nil {
 		return 0

@@ -22,7 +22,7 @@ func main() {
 	os.Exit(command(ctx, os.Args[1:]))
 }
 
-// command is main without the process around it.
+// command is main without its exit.
 func command(ctx context.Context, args []string) (code int) {
 	fs := flag.NewFlagSet("chaos", flag.ContinueOnError)
 	runs := fs.Int("runs", 20, "how `many`")
@@ -60,7 +60,7 @@ func command(ctx context.Context, args []string) (code int) {
 	return sheet.end(time.Now())
 }
 
-// known refuses a mode or level that there isn't.
+// known returns an error for a mode or level that does not exist.
 func known(mode, level string) error {
 	if mode != "" && !slices.Contains(strategy.Modes(), strategy.Mode(mode)) {
 		return fmt.Errorf("-mode=%s: there are %v", mode, strategy.Modes())

@@ -13,13 +13,13 @@ import (
 // level is what a job has that survives its processes.
 type level struct {
 	name string
-	// recovery is the strategy's, given a directory of the run's own.
+	// recovery returns the strategy's Recovery, for a directory of the run's own.
 	recovery func(dir string) strategy.Recovery
-	saves    bool // there are checkpoints
-	keeps    bool // what was acknowledged outlives servers
+	saves    bool // the job has checkpoints
+	keeps    bool // acknowledged steps survive servers
 }
 
-// levels are all there are.
+// levels holds all levels.
 var levels = []level{
 	{name: "none", recovery: func(string) (r strategy.Recovery) { return r }},
 	{name: "checkpoints", saves: true, recovery: often},
@@ -31,7 +31,7 @@ func often(dir string) strategy.Recovery {
 	return strategy.Recovery{Dir: dir + "/checkpoints", Every: strategy.Duration(700 * time.Millisecond), Keep: 5}
 }
 
-// journal is checkpoints, and a journal that survives what it is told.
+// journal returns a recovery by checkpoints and a journal that survives a process or a machine.
 func journal(survives strategy.Journal) func(dir string) strategy.Recovery {
 	return func(dir string) strategy.Recovery {
 		r := often(dir)
@@ -56,12 +56,12 @@ const (
 	pause deed = "SIGSTOP"
 )
 
-// event is a deed.
+// event is a deed, its target and its time.
 type event struct {
 	do    deed
 	whom  string        // "server 1", "worker 0" or "fleetrun"
-	after int64         // steps that workers have made in all; 0 means as soon as it has processes
-	late  time.Duration // so long after that
+	after int64         // steps of all workers before it; 0 means as soon as there are processes
+	late  time.Duration // the delay after that
 	stops time.Duration // until SIGCONT
 }
 
@@ -73,7 +73,7 @@ func (e event) String() string {
 	return fmt.Sprintf("%s at step %d + %dms", text, e.after, e.late.Milliseconds())
 }
 
-// kind is what an event and its like are called: "kill -9 of a server".
+// kind names the kind of an event: "kill -9 of a server".
 func (e event) kind() string {
 	role, _, numbered := strings.Cut(e.whom, " ")
 	if numbered {
@@ -82,7 +82,7 @@ func (e event) kind() string {
 	return fmt.Sprintf("%s of %s", e.do, role)
 }
 
-// takes says whether it takes a worker out of the job: at once, or since it is silent for too long.
+// takes reports whether the event removes a worker from the job: at once, or since the worker is silent for too long.
 func (e event) takes() bool {
 	if e.do == pause {
 		return strings.HasPrefix(e.whom, "worker") && e.stops >= timeout
@@ -90,17 +90,17 @@ func (e event) takes() bool {
 	return !strings.HasPrefix(e.whom, "server")
 }
 
-// plan is what a run is to be.
+// plan describes a run.
 type plan struct {
 	seed     uint64
 	mode     strategy.Mode
 	level    level
 	flights  bool // the job trains wide & deep
-	restarts int  // that fleetrun has, of all roles
+	restarts int  // how many times fleetrun may restart all roles
 	events   []event
 }
 
-// replay is the command that plays it again.
+// replay returns the command that repeats the run.
 func (p plan) replay() string {
 	return fmt.Sprintf("go run ./internal/chaos -runs=1 -seed=%d -mode=%s -level=%s -v", p.seed, p.mode, p.level.name)
 }
@@ -116,13 +116,13 @@ func (p plan) deeds() string {
 	return strings.Join(all, ", ")
 }
 
-// The times of a job: a worker is silent for longer than a short stop, and shorter than a long one.
+// The times of a job: a short stop leaves a worker silent for less than timeout, a long one for more.
 const (
 	heartbeat = 200 * time.Millisecond
 	timeout   = 2 * time.Second
 )
 
-// returns are how often fleetrun starts a server again alone.
+// returns is the number of times that fleetrun may restart a server alone.
 func (p plan) returns() int {
 	if !p.level.keeps {
 		return 0
@@ -130,19 +130,19 @@ func (p plan) returns() int {
 	return 2 * p.restarts
 }
 
-// mayGoBack says whether everybody may go back to the last checkpoint after what was done: where servers keep what was
-// acknowledged only if workers go in step, and one was taken out.
+// mayGoBack reports whether all roles may go back to the last checkpoint after these events: with journals, only if
+// workers go in step and one was removed.
 func (p plan) mayGoBack(done []struck) bool {
 	inStep := p.mode == strategy.ModeSync || p.mode == strategy.ModeSSP
 	return !p.level.keeps || inStep && taken(done)
 }
 
-// taken says whether a worker was taken out of the job.
+// taken reports whether a worker was removed from the job.
 func taken(done []struck) bool {
 	return slices.ContainsFunc(done, func(s struck) bool { return s.takes() })
 }
 
-// draw draws a plan. Modes and levels that are not given take turns.
+// draw draws a plan by seed. Without a mode or level, seeds go through all of them in turn.
 func draw(seed uint64, mode strategy.Mode, name string) plan {
 	r := rand.New(rand.NewPCG(seed, 12))
 	p := plan{seed: seed, mode: mode, restarts: 5}
@@ -167,7 +167,7 @@ func draw(seed uint64, mode strategy.Mode, name string) plan {
 	return p
 }
 
-// servers, and others, are the processes that may be struck; others are all but that.
+// servers, and the result of others, are the processes that an event may strike; others omits one.
 var servers = []string{"server 0", "server 1"}
 
 func others(than string) []string {
@@ -175,8 +175,7 @@ func others(than string) []string {
 	return slices.DeleteFunc(all, func(whom string) bool { return whom == than })
 }
 
-// drawMore draws, for half of the runs whose servers come back, what happens beside the first event or while the server
-// comes back.
+// drawMore draws, for half of the runs with journals, an event beside the first one or while a server comes back.
 func (p *plan) drawMore(r *rand.Rand, first event) {
 	switch r.IntN(6) {
 	case 0:
@@ -188,7 +187,7 @@ func (p *plan) drawMore(r *rand.Rand, first event) {
 	}
 }
 
-// drawAt draws an event that happens at about the time of the first.
+// drawAt draws an event at about the time of the first.
 func (p *plan) drawAt(r *rand.Rand, first event, whom []string) {
 	second := drawEvent(r, whom)
 	second.after, second.late = first.after, first.late+time.Duration(r.IntN(3))*50*time.Millisecond
@@ -198,7 +197,7 @@ func (p *plan) drawAt(r *rand.Rand, first event, whom []string) {
 	p.events = append(p.events, second)
 }
 
-// drawEvent draws one that is done to one of these.
+// drawEvent draws an event for one of these processes.
 func drawEvent(r *rand.Rand, whom []string) event {
 	e := event{do: []deed{kill, kill, term, pause, pause}[r.IntN(5)]}
 	e.whom = whom[r.IntN(len(whom))]

@@ -10,20 +10,20 @@ import (
 	"time"
 )
 
-// verdict is what became of a run.
+// verdict is the result of a run.
 type verdict struct {
 	dir     string
 	took    time.Duration
 	resumed []resumption
-	end     string   // in words
-	wrong   []string // why it failed
+	end     string   // how it ended, in words
+	wrong   []string // why it failed, nil if it did not
 }
 
 func (v *verdict) fail(format string, args ...any) {
 	v.wrong = append(v.wrong, fmt.Sprintf(format, args...))
 }
 
-// play plays a run and judges it.
+// play runs a plan and judges the result.
 func (s *stage) play(ctx context.Context, p plan) (v verdict) {
 	began := time.Now()
 	defer func() { v.took = time.Since(began) }()
@@ -41,14 +41,14 @@ func (s *stage) play(ctx context.Context, p plan) (v verdict) {
 	return v
 }
 
-// playCounter plays a job that counts.
+// playCounter runs a counting job.
 func (s *stage) playCounter(ctx context.Context, p plan, v *verdict) {
 	var mu sync.Mutex
 	all := reader{name: filepath.Join(v.dir, "diary")}
 	far := func() int64 {
 		mu.Lock()
 		defer mu.Unlock()
-		_ = all.read() // it is read again when the job has ended
+		_ = all.read() // the diary is read again when the job has ended
 		return all.made()
 	}
 	j := &job{stage: s, dir: v.dir, restarts: p.restarts, returns: p.returns(), events: p.events, far: far,
@@ -94,7 +94,7 @@ func (v *verdict) ended(p plan, o outcome) {
 	}
 }
 
-// namesSomebody says whether fleetrun has named a process that was struck.
+// namesSomebody reports whether fleetrun has named a process that was struck.
 func namesSomebody(o outcome) bool {
 	for _, e := range o.struck {
 		if strings.Contains(o.said, e.whom) {
@@ -104,14 +104,14 @@ func namesSomebody(o outcome) bool {
 	return false
 }
 
-// resumption is how long after something was done the next update was applied.
+// resumption is how long after an event the next update was applied.
 type resumption struct {
 	done  string // "kill -9 of a server"
 	after time.Duration
 }
 
-// resumed is, for each event, how long after it updates were applied again: the end of the longest time without any
-// that it is part of or that came later. An event behind the last update has none.
+// resumed returns, for each event, how long after it updates were applied again: it takes the longest time without
+// updates that includes or follows the event. An event after the last update has none.
 func resumed(entries []entry, done []struck) (all []resumption) {
 	var at []time.Time
 	of := map[uint64]int64{}

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// sheet is what is printed of runs.
+// sheet prints the results of runs.
 type sheet struct {
 	out    io.Writer
 	began  time.Time
@@ -16,7 +16,7 @@ type sheet struct {
 	levels map[string]*levelSheet
 }
 
-// levelSheet is what is known of the runs of a level.
+// levelSheet sums up the runs of a level.
 type levelSheet struct {
 	runs, failed int
 	resumed      []resumption
@@ -59,7 +59,7 @@ func (s *sheet) line(p plan, v verdict) {
 	}
 }
 
-// end prints the whole, and is the exit code.
+// end prints the summary, and returns the exit code.
 func (s *sheet) end(now time.Time) int {
 	for _, l := range levels {
 		at := s.levels[l.name]
@@ -76,7 +76,7 @@ func (s *sheet) end(now time.Time) int {
 	return min(s.failed, 1)
 }
 
-// kinds are what was done at a level, in the order of their names.
+// kinds returns the kinds of events at a level, sorted.
 func (at *levelSheet) kinds() (all []string) {
 	for _, r := range at.resumed {
 		all = append(all, r.done)
@@ -85,7 +85,7 @@ func (at *levelSheet) kinds() (all []string) {
 	return slices.Compact(all)
 }
 
-// sorted are the times after what was done; "" stands for anything.
+// sorted returns the times after events of a kind, sorted; "" stands for all kinds.
 func sorted(all []resumption, done string) (times []time.Duration) {
 	for _, r := range all {
 		if done == "" || r.done == done {
@@ -96,7 +96,7 @@ func sorted(all []resumption, done string) (times []time.Duration) {
 	return times
 }
 
-// middle is the median of sorted times, and the longest.
+// middle describes the median and the longest of sorted times.
 func middle(times []time.Duration) string {
 	if len(times) == 0 {
 		return "-"

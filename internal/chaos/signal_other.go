@@ -4,7 +4,7 @@ package main
 
 import "errors"
 
-// signalTo has no counterpart here.
+// signalTo returns an error, since this system has no such signals.
 func signalTo(int, string) error {
 	return errors.New("chaos: processes are ended and stopped by signals of unix")
 }

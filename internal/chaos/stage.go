@@ -11,10 +11,11 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// stage is where runs are played: the commands, built once, a directory for each run, and how undisturbed jobs end.
+// stage is what all runs share: the commands, built once, a directory for each run, and the results of undisturbed
+// jobs.
 type stage struct {
 	bin, dir string
-	self     string // this command, which plays roles that count
+	self     string // this command, which runs the roles of counting jobs
 	unharmed map[strategy.Mode]outcome
 	places   atomic.Int64
 	kept     map[string]bool
@@ -41,16 +42,16 @@ func newStage(ctx context.Context) (*stage, error) {
 	return s, nil
 }
 
-// place is a directory for a job.
+// place makes a directory for a job.
 func (s *stage) place() (string, error) {
 	dir := filepath.Join(s.dir, fmt.Sprint("job-", s.places.Add(1)))
 	return dir, os.MkdirAll(dir, 0o755)
 }
 
-// keep leaves a directory to be looked at.
+// keep keeps a directory for inspection.
 func (s *stage) keep(dir string) { s.kept[dir] = true }
 
-// close removes what is not kept.
+// close removes all directories that are not kept.
 func (s *stage) close() {
 	if len(s.kept) == 0 {
 		_ = os.RemoveAll(s.dir)
