@@ -2,20 +2,21 @@ package progress
 
 import "slices"
 
-// Position is how far one training thread of a worker is in its data: it has trained on the first Samples of its share
-// of an epoch. The worker has Threads of them, and its shares of the data go by that number; of 0 threads nothing is
-// known.
+// Position is the place of one training thread of a worker in its data: it has trained on the first Samples of its
+// share of an epoch. Threads is the number of the worker's threads, by which its share of the data is divided; a
+// position of 0 threads is unknown.
 type Position struct {
 	Thread  uint16 `json:"thread,omitempty"`
 	Threads uint16 `json:"threads"`
 	Epoch   uint32 `json:"epoch"`
 	Samples uint64 `json:"samples"`
-	// Steps is how many training steps the thread has made in the job, in all epochs; 0 where they are not counted.
+	// Steps is the number of training steps that the thread has made in the job, in all epochs; 0 if they are not
+	// counted.
 	Steps uint64 `json:"steps,omitempty"`
 }
 
-// Moved is at, the positions of one worker's threads in their order, with one that came later. A worker that has
-// another number of threads than before has no other positions, and one of which nothing is known has none.
+// Moved returns at, the positions of one worker's threads in their order, with the later position p put in. If the
+// number of threads differs, the old positions are dropped; a position that is unknown removes them.
 func Moved(at []Position, p Position) []Position {
 	if len(at) > 0 && at[0].Threads != p.Threads {
 		at = at[:0]
@@ -31,8 +32,8 @@ func Moved(at []Position, p Position) []Position {
 	return slices.Insert(at, i, p)
 }
 
-// Lowest are the positions that two servers agree on: of each thread the one that is behind. A thread that one of them
-// has not heard of has none.
+// Lowest returns the positions that two servers agree on: for each thread the earlier one. A thread without a position
+// on one of them has none.
 func Lowest(a, b []Position) (low []Position) {
 	for _, p := range a {
 		i := slices.IndexFunc(b, func(q Position) bool { return q.Thread == p.Thread && q.Threads == p.Threads })
@@ -43,8 +44,9 @@ func Lowest(a, b []Position) (low []Position) {
 	return low
 }
 
-// Agreed is what two servers have of a worker's data together. Pushes of gradients that one of them lacks are made
-// again; differences of a copy are not, whose worker no longer has it, since the other server has them for good.
+// Agreed returns how much of a worker's data two servers have together. Pushes of gradients that one of them lacks are
+// repeated. Differences of a copy are not repeated, since the worker no longer has them and the other server has
+// applied them for good.
 func Agreed(copies bool, a, b []Position) []Position {
 	if copies {
 		return Furthest(a, b)
@@ -52,8 +54,8 @@ func Agreed(copies bool, a, b []Position) []Position {
 	return Lowest(a, b)
 }
 
-// Furthest are the positions that any of two servers has: of each thread the one that is ahead. Where they know other
-// numbers of threads, the server that has more of the data is right.
+// Furthest returns the positions that either of two servers has: for each thread the later one. If they have different
+// numbers of threads, the positions of the server with more of the data count.
 func Furthest(a, b []Position) (all []Position) {
 	if len(a) == 0 || len(b) > 0 && a[0].Threads != b[0].Threads && precedes(a, b) {
 		return b
@@ -68,14 +70,15 @@ func Furthest(a, b []Position) (all []Position) {
 	return all
 }
 
-// precedes says whether a's threads are together less far than b's.
+// precedes reports whether a's threads are together less far than b's.
 func precedes(a, b []Position) bool {
 	epoch, samples := Sum(a)
 	its, more := Sum(b)
 	return epoch < its || epoch == its && samples < more
 }
 
-// Sum is how far the threads of a worker are together: in the last epoch that any of them is in.
+// Sum returns how far the threads of a worker are together: the last epoch that any of them is in, and their samples in
+// it.
 func Sum(at []Position) (epoch int, samples uint64) {
 	for _, p := range at {
 		epoch = max(epoch, int(p.Epoch))

@@ -1,19 +1,19 @@
 package progress
 
-// steps are how many training steps threads have made in the job, over all epochs and restarts.
+// steps counts the training steps of threads in the job, over all epochs and restarts.
 type steps struct {
 	of    map[Position]uint64 // by thread
-	most  uint64              // that any thread has made
-	begun map[int]uint64      // by number of threads: the most when there came to be so many
-	lost  bool                // the weights have more steps in them than anybody has counted
+	most  uint64              // of any thread
+	begun map[int]uint64      // by number of threads: the most steps when that number began
+	lost  bool                // the weights contain more steps than were counted
 }
 
-// seat is a thread, as the key of what is known of it.
+// seat is the key of a thread.
 func seat(number, of int) Position {
 	return Position{Thread: uint16(number), Threads: uint16(max(of, 1))}
 }
 
-// set takes note of a thread's steps, if they are counted.
+// set records a thread's steps, if they are counted.
 func (s *steps) set(p Position) {
 	if p.Steps == 0 {
 		return
@@ -25,8 +25,8 @@ func (s *steps) set(p Position) {
 	s.most = max(s.most, p.Steps)
 }
 
-// resume takes the counts of a checkpoint. One that has samples and no steps is of a build that did not count
-// them.
+// resume takes the counts of a checkpoint. A checkpoint with samples and no steps is of a build that did not count
+// steps.
 func (s *steps) resume(from []Position) {
 	*s = steps{begun: map[int]uint64{}}
 	for _, p := range from {
@@ -36,7 +36,7 @@ func (s *steps) resume(from []Position) {
 	}
 }
 
-// Counted are positions of which the steps alone count: the data begin anew.
+// Counted returns positions with the steps alone: the data begin anew.
 func Counted(all [][]Position) (counted [][]Position) {
 	for _, at := range all {
 		var its []Position
@@ -48,7 +48,7 @@ func Counted(all [][]Position) (counted [][]Position) {
 	return counted
 }
 
-// Count has threads that have made no step in this job go on with a checkpoint's.
+// Count sets the steps of threads that have made no step in this job to those of a checkpoint.
 func (t *Tracker) Count(from []Position) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -59,15 +59,15 @@ func (t *Tracker) Count(from []Position) {
 	}
 }
 
-// After has no thread's steps begin below so many, the steps in a checkpoint of another number of workers.
+// After makes all threads begin at made steps at least, the steps in a checkpoint of another number of workers.
 func (t *Tracker) After(made uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.steps.most = max(t.steps.most, made)
 }
 
-// Steps is how many training steps a thread has made. Where there come to be another number of threads, all begin with
-// the most that any had made. known is false where the checkpoint that the job goes on from has not counted them.
+// Steps returns the number of training steps of a thread. If the number of threads changes, all begin with the most
+// steps that any had made. known is false if the checkpoint that the job continues from has not counted them.
 func (t *Tracker) Steps(number, of int) (made uint64, known bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

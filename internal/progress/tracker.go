@@ -6,16 +6,16 @@ import (
 	"sync"
 )
 
-// Tracker counts what the threads of a worker train on. The zero one begins at the first sample of epoch 0. Its methods
-// may be called from any goroutine.
+// Tracker counts the samples on which the threads of a worker train. The zero value begins at the first sample of epoch
+// 0. Its methods may be called from any goroutine.
 type Tracker struct {
 	mu      sync.Mutex
 	unlike  func(saved, now int)
 	epoch   int              // the program's
-	from    []Position       // that the worker goes on from, in this epoch or later ones
-	threads []*thread        // that have trained or passed something in this epoch
-	seats   map[Position]int // who trains, by thread
-	shared  bool             // several train as the same thread in this epoch: on which samples is unknown
+	from    []Position       // where the worker continues, in this epoch or later ones
+	threads []*thread        // that have trained or passed samples in this epoch
+	seats   map[Position]int // number of trainers, by thread
+	shared  bool             // several trained as the same thread in this epoch: their samples are unknown
 	past    []Position       // at the end of the epoch before; of threads that have not trained since
 	steps   steps
 }
@@ -25,14 +25,14 @@ type thread struct {
 	number, of int
 	samples    uint64
 	steps      uint64 // in the job
-	// rest is how many of the samples that come are in the weights already.
+	// rest is how many of the next samples are already in the weights.
 	rest uint64
 }
 
 // Everything stands for all samples of an epoch, however many they are.
 const Everything = math.MaxUint64
 
-// Resume goes on from a checkpoint: with its positions, and with a program that begins with an epoch.
+// Resume continues from a checkpoint: from its positions, with the program at the beginning of an epoch.
 func (t *Tracker) Resume(from []Position, epoch int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -42,20 +42,20 @@ func (t *Tracker) Resume(from []Position, epoch int) {
 	t.forget()
 }
 
-// forget drops what is of epochs that are over. mu is held.
+// forget drops positions of epochs that are over. mu is held.
 func (t *Tracker) forget() {
 	t.from = slices.DeleteFunc(t.from, func(p Position) bool { return int(p.Epoch) < t.epoch })
 }
 
-// Unlike has tell called once if positions turn out to be of another number of threads than the worker's, so that none
-// of them counts.
+// Unlike sets a function that is called once if the positions are of another number of threads than the worker has, in
+// which case none of them counts.
 func (t *Tracker) Unlike(tell func(saved, now int)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.unlike = tell
 }
 
-// Begin takes note that the program is in an epoch now. In the same as before nothing changes.
+// Begin records that the program is in an epoch now. Beginning the same epoch again changes nothing.
 func (t *Tracker) Begin(epoch int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -66,8 +66,8 @@ func (t *Tracker) Begin(epoch int) {
 	}
 }
 
-// Enter takes note that somebody trains as a thread, until leave is called. If several do, the thread's steps count in
-// this epoch, and none of its samples: who goes on begins the epoch anew.
+// Enter records a trainer of a thread, until leave is called. If several train as the same thread, the thread's steps
+// count in this epoch, but none of its samples: a job that continues begins the epoch anew.
 func (t *Tracker) Enter(number, of int) (leave func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -84,7 +84,7 @@ func (t *Tracker) Enter(number, of int) (leave func()) {
 	}
 }
 
-// crowded says whether several train as the same thread now. mu is held.
+// crowded reports whether several train as the same thread now. mu is held.
 func (t *Tracker) crowded() bool {
 	for _, n := range t.seats {
 		if n > 1 {
@@ -94,7 +94,7 @@ func (t *Tracker) crowded() bool {
 	return false
 }
 
-// of is a thread of so many. mu is held.
+// of returns the thread of a number, out of so many. mu is held.
 func (t *Tracker) of(number, of int) *thread {
 	of = max(of, 1)
 	if len(t.threads) > 0 && t.threads[0].of != of {
@@ -109,8 +109,8 @@ func (t *Tracker) of(number, of int) *thread {
 	return t.threads[i]
 }
 
-// trained takes out of what the worker goes on from how many samples of a thread's share of this epoch are in the
-// weights. mu is held.
+// trained removes from from a thread's position in this epoch, and returns the number of samples of its share that are
+// in the weights. mu is held.
 func (t *Tracker) trained(number, of int) uint64 {
 	i := slices.IndexFunc(t.from, func(p Position) bool { return int(p.Thread) == number || int(p.Threads) != of })
 	if i < 0 {
@@ -130,7 +130,7 @@ func (t *Tracker) trained(number, of int) uint64 {
 	}
 }
 
-// differs tells that positions are of another number of threads. mu is held.
+// differs reports that positions are of another number of threads. mu is held.
 func (t *Tracker) differs(saved, now int) {
 	if t.unlike != nil {
 		t.unlike(saved, now)
@@ -138,8 +138,9 @@ func (t *Tracker) differs(saved, now int) {
 	}
 }
 
-// Passed says whether a thread's next batch, of so many samples, is in the weights already. Then it is behind the
-// thread. A batch of which only some samples are, since batches were smaller before, is not.
+// Passed reports whether a thread's next batch, of samples samples, is already in the weights, and if so moves the
+// thread behind it. A batch of which only some samples are in the weights, since batches were smaller before, is not
+// passed.
 func (t *Tracker) Passed(number, of, samples int) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -156,9 +157,9 @@ func (t *Tracker) Passed(number, of, samples int) bool {
 	return true
 }
 
-// Trained counts a step of a thread, and is the position behind it. A loop that did not ask whether its batches were
-// Passed has begun where Now said; in an epoch of which everything was trained, it trains all of it again. The step is
-// the thread's steps-th in the job, 0 where steps are not counted.
+// Trained counts a step of a thread, and returns the position behind it. A loop that does not call Passed must have
+// begun where Now said; in an epoch whose samples were all trained, it trains all of them again. steps is the thread's
+// number of steps in the job, 0 if steps are not counted.
 func (t *Tracker) Trained(number, of, samples int, steps uint64) Position {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -171,7 +172,7 @@ func (t *Tracker) Trained(number, of, samples int, steps uint64) Position {
 	return t.position(h)
 }
 
-// position is a thread's, on a push. mu is held.
+// position is a thread's position, as a push has it. mu is held.
 func (t *Tracker) position(h *thread) Position {
 	p := Position{Thread: uint16(h.number), Threads: uint16(h.of), Epoch: uint32(t.epoch), Samples: h.samples,
 		Steps: h.steps}
@@ -181,15 +182,15 @@ func (t *Tracker) position(h *thread) Position {
 	return p
 }
 
-// All are the positions of all threads: behind what they have trained last, and where the worker began, behind what was
-// in the weights.
+// All returns the positions of all threads: behind the last samples that they have trained, and at first behind the
+// samples that were in the weights at the start.
 func (t *Tracker) All() []Position {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.all()
 }
 
-// all is All. mu is held.
+// all is All with mu held.
 func (t *Tracker) all() (all []Position) {
 	if t.shared {
 		for _, h := range t.threads {
@@ -217,13 +218,13 @@ func (t *Tracker) all() (all []Position) {
 	return all
 }
 
-// fits says that the worker has that many threads, as far as is known. mu is held.
+// fits reports whether the worker has so many threads, as far as is known. mu is held.
 func (t *Tracker) fits(p Position) bool {
 	return len(t.threads) == 0 || t.threads[0].of == int(p.Threads)
 }
 
-// Now is how far all threads are together: with what they have trained, whether it has been pushed or not, and with
-// what was in the weights when the worker began. Where that is of a later epoch than the program's, so is the answer.
+// Now returns how far all threads are together, including samples that are not pushed yet and those that were in the
+// weights at the start. If the worker starts in a later epoch than the program's, Now returns that epoch.
 func (t *Tracker) Now() (epoch int, samples uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -1,12 +1,12 @@
 // Package protowire writes messages of Protocol Buffers, field by field, for the few formats that this module writes
-// for other programs: no schema, no reflection, nothing of google.golang.org/protobuf in a user's program.
+// for other programs: no schema, no reflection, and no google.golang.org/protobuf in a user's program.
 //
 //	var m protowire.Message
 //	m.Double(1, seconds)
 //	m.Int(2, step)
 //	m.Message(5, summary)
 //
-// A field is written whatever its value is; leaving out one that is 0, where a format has it so, is the caller's.
+// A field is written whatever its value is; the caller leaves out zero fields if the format requires that.
 //
 // Source: protobuf.dev/programming-guides/encoding.
 package protowire
@@ -19,7 +19,7 @@ import (
 // Message is the encoded fields of a message, in the order of the calls that added them.
 type Message []byte
 
-// The wire types: what follows a field's number.
+// The wire types: the kind of data after a field's number.
 const (
 	varint = 0
 	fixed8 = 1 // eight bytes
@@ -47,14 +47,14 @@ func (m *Message) Double(field int, v float64) {
 	*m = binary.LittleEndian.AppendUint64(*m, math.Float64bits(v))
 }
 
-// Size adds the beginning of a string, bytes, message or packed field of so many bytes, which the caller writes behind
-// it: what is too large for memory goes to a file beside it.
+// Size adds the beginning of a string, bytes, message or packed field of so many bytes. The caller writes the bytes
+// after it, such as data too large for memory.
 func (m *Message) Size(field int, bytes int64) {
 	m.tag(field, sized)
 	*m = binary.AppendUvarint(*m, uint64(bytes))
 }
 
-// String adds a string field, which has to be UTF-8.
+// String adds a string field, which must be UTF-8.
 func (m *Message) String(field int, v string) {
 	m.Size(field, int64(len(v)))
 	*m = append(*m, v...)

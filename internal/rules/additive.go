@@ -2,10 +2,10 @@ package rules
 
 import "github.com/gofleet/gofleet/optimizer"
 
-// Additive says whether a rule turns the sum of several gradients into the sum of their updates, so that pushes may be
-// added up on their way without a change in training. Plain gradient descent does, alone, under [optimizer.Decay], and
-// under clips around either, whose limits then hold for each gradient before it is added. Of [optimizer.Decay] the
-// gradient is summed, and the decay itself counts once.
+// Additive reports whether a rule turns the sum of several gradients into the sum of their updates, so that pushes may
+// be added up on their way without a change in training. Additive rules are plain gradient descent, alone, under
+// [optimizer.Decay], and under clips around either, whose limits then hold for each gradient before it is added. Under
+// [optimizer.Decay] the gradients are summed, and the decay itself counts once.
 //
 // Rules that keep state, and clips inside a [optimizer.Decay], are not additive.
 func Additive(r optimizer.Rule) bool {
@@ -13,7 +13,7 @@ func Additive(r optimizer.Rule) bool {
 	return plain != nil
 }
 
-// Limit clips a gradient in place by the values of an additive rule. Clips by norm are another matter: [ClipGradients].
+// Limit clips a gradient in place by the values of an additive rule. [ClipGradients] clips by norm.
 func Limit(r optimizer.Rule, g []float32) {
 	limits, _ := additive(r)
 	for _, c := range limits {
@@ -21,8 +21,8 @@ func Limit(r optimizer.Rule, g []float32) {
 	}
 }
 
-// Unlimited is what an additive rule does with gradients that were clipped one by one; any other rule is returned as it
-// is.
+// Unlimited returns the part of an additive rule to apply to gradients that were clipped one by one; it returns any
+// other rule unchanged.
 func Unlimited(r optimizer.Rule) optimizer.Rule {
 	if _, plain := additive(r); plain != nil {
 		return plain
@@ -30,7 +30,7 @@ func Unlimited(r optimizer.Rule) optimizer.Rule {
 	return r
 }
 
-// additive takes an additive rule apart, into its clips by value from the outside in, and the rest; that is nil for
+// additive divides an additive rule into its clips by value, from the outside in, and the rest; the rest is nil for
 // other rules.
 func additive(r optimizer.Rule) (limits []optimizer.ClipByValue, plain optimizer.Rule) {
 	switch r := r.(type) {

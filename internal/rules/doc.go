@@ -1,6 +1,6 @@
-// Package rules is what trainers ask of an update rule: which of its powers it has, through all wrappers, and what they
-// say. Rules, wrappers and their contracts are package optimizer's; a trainer (servers, ranks, a process that is alone)
-// asks here, so that all ask alike.
+// Package rules queries the properties of an update rule, through all its wrappers. Rules, wrappers and their
+// interfaces belong to package optimizer; all trainers (servers, ranks, a process that is alone) use this package, so
+// that they treat rules alike.
 //
 //	rule := rules.For(job, param)        // of a PerParam
 //	rules.ClipGradients(job, params, rows)
@@ -10,8 +10,8 @@ package rules
 // The files of this package:
 //
 //	perparam.go   a param's own rule
-//	additive.go   which gradients may be added up
-//	clip.go       how a step's gradients are clipped
-//	rate.go       a rate that a job sets while it trains
-//	powers.go     state that begins elsewhere, whole variables, randomness, momentum
+//	additive.go   rules whose gradients may be added up
+//	clip.go       the clipping of a step's gradients
+//	rate.go       a learning rate that a job changes while it trains
+//	powers.go     initial state, whole variables, randomness, momentum
 //	objective.go  whether an objective can be minimised

@@ -6,8 +6,8 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// CheckObjective says why an objective can't be minimised, or nil: what its Minimizable says, or a method Err() error
-// that it has instead. Trainers call it before Bind.
+// CheckObjective returns why an objective can't be minimised, or nil: the error of its Minimizable, or of a method
+// Err() error that it has instead. Trainers call it before Bind.
 func CheckObjective(o optimizer.Objective) error {
 	if o == nil {
 		return errors.New("optimizer: there is nothing to minimise: the objective is nil")

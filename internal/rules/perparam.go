@@ -2,7 +2,7 @@ package rules
 
 import "github.com/gofleet/gofleet/optimizer"
 
-// For is the rule that trains a param: its own in a [optimizer.PerParam], otherwise r; nil for a frozen param.
+// For returns the rule that trains a param: its own in a [optimizer.PerParam], otherwise r; nil for a frozen param.
 func For(r optimizer.Rule, p *optimizer.Param) optimizer.Rule {
 	if p.Frozen {
 		return nil

@@ -2,7 +2,7 @@ package rules
 
 import "github.com/gofleet/gofleet/optimizer"
 
-// InertiaOf is the inertia of a rule, which may be wrapped; 0 for a rule without momentum.
+// InertiaOf returns the inertia of a rule, which may be wrapped; 0 for a rule without momentum.
 func InertiaOf(r optimizer.Rule) float64 {
 	if i, ok := find[optimizer.Inertial](r); ok {
 		return i.Inertia()
@@ -10,7 +10,7 @@ func InertiaOf(r optimizer.Rule) float64 {
 	return 0
 }
 
-// InitState sets state to what it is before the rule's first update: what its InitState says, zeros if it has none.
+// InitState sets state to its value before the rule's first update: by the rule's InitState, or zeros without one.
 func InitState(r optimizer.Rule, state []float32) {
 	if s, ok := find[optimizer.StateIniter](r); ok {
 		s.InitState(state)
@@ -19,25 +19,25 @@ func InitState(r optimizer.Rule, state []float32) {
 	clear(state)
 }
 
-// Sweeps says whether the rule's rows move in steps that don't touch them.
+// Sweeps reports whether the rule moves rows also in steps that don't use them.
 func Sweeps(r optimizer.Rule) bool {
 	s, ok := find[optimizer.Sweeper](r)
 	return ok && s.Sweeps()
 }
 
-// NeedsWhole says whether the rule's variables must not be cut.
+// NeedsWhole reports whether the rule's variables must not be cut.
 func NeedsWhole(r optimizer.Rule) bool {
 	w, ok := find[optimizer.WholeVariable](r)
 	return ok && w.WholeVariable()
 }
 
-// IsRandom says whether the rule's updates differ from one process to another.
+// IsRandom reports whether the rule's updates differ from one process to another.
 func IsRandom(r optimizer.Rule) bool {
 	x, ok := find[optimizer.Random](r)
 	return ok && x.Random()
 }
 
-// find returns the first of a rule and the rules inside it that has the power T.
+// find returns the first of a rule and the rules inside it that implements T.
 func find[T any](r optimizer.Rule) (power T, ok bool) {
 	for {
 		if power, ok = r.(T); ok {

@@ -8,9 +8,9 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// RateFactor is the factor on all rates that gives the rule, or the one in its wrappers, that rate; rules of a
-// [optimizer.PerParam] keep their proportion to it. It is an error for a rule whose rate follows a schedule, which
-// takes a factor alone.
+// RateFactor returns the factor on all rates by which the rule, or the one in its wrappers, gets the given rate; rules
+// of a [optimizer.PerParam] keep their proportion to it. It returns an error for a rule whose rate follows a schedule,
+// which only a factor can change.
 func RateFactor(r optimizer.Rule, rate float64) (float64, error) {
 	rated, ok := find[optimizer.Rated](r)
 	if !ok {
@@ -30,7 +30,7 @@ func RateFactor(r optimizer.Rule, rate float64) (float64, error) {
 	return rate / lr, nil
 }
 
-// CheckRateFactor says why a factor can't be one on the rates of these params' rules, or nil.
+// CheckRateFactor returns why a factor is not valid for the rates of these params' rules, or nil.
 func CheckRateFactor(r optimizer.Rule, params []*optimizer.Param, factor float64) error {
 	if !(factor > 0) || math.IsInf(factor, 1) {
 		return fmt.Errorf("optimizer: the factor on learning rates is to be %v: it must be a positive number", factor)
@@ -50,8 +50,8 @@ func CheckRateFactor(r optimizer.Rule, params []*optimizer.Param, factor float64
 	return errors.Join(errs...)
 }
 
-// Rate is the learning rate of a rule's update, counted from 1, before any factor: 0 where the rule has none, and, for
-// update 0, where it follows a schedule.
+// Rate is the learning rate of a rule's update, counted from 1, before any factor: 0 if the rule has none, and, for
+// update 0, if it follows a schedule.
 func Rate(r optimizer.Rule, update int64) float64 {
 	rated, ok := find[optimizer.Rated](r)
 	if !ok {

@@ -1,5 +1,5 @@
-// Package runs reads what a training job leaves of itself for people who compare jobs: which flags it had (run.json),
-// and how it went (history.csv). Package fleet/train writes both.
+// Package runs reads the files that a training job leaves for people who compare jobs: its flags (run.json) and its
+// history (history.csv). Package fleet/train writes both.
 package runs
 
 import (
@@ -19,24 +19,25 @@ import (
 	"github.com/gofleet/gofleet/internal/files"
 )
 
-// File is the name of what a job says of itself, in the directory of what it leaves, beside History.
+// File is the name of the file about a job, in the job's output directory, and History that of its history.
 const (
 	File    = "run.json"
 	History = "history.csv"
 )
 
-// About is what a job says of itself.
+// About is the description of a job.
 type About struct {
 	Program string `json:"program"`
 	Servers int    `json:"servers"`
 	Workers int    `json:"workers"`
-	// Flags are the values of all flags of the program but the ones that name secrets.
+	// Flags are the values of all flags of the program except those that name secrets.
 	Flags map[string]string `json:"flags"`
-	// Falling are the columns of the history that are better the smaller they are; others are better the larger.
+	// Falling are the columns of the history whose smaller values are better; in others larger values are better.
 	Falling []string `json:"falling"`
 }
 
-// Secret says whether a name is of something that is not to be shown, such as a flag or a variable of the environment.
+// Secret reports whether a name, such as of a flag or of a variable of the environment, is of a secret, which must not
+// be shown.
 func Secret(name string) bool {
 	words := strings.FieldsFunc(strings.ToUpper(name), func(c rune) bool { return c == '_' || c == '-' || c == '.' })
 	return slices.ContainsFunc(words, func(word string) bool { // passes over data, or how many keys, are shown
@@ -44,11 +45,11 @@ func Secret(name string) bool {
 	})
 }
 
-// secrets are what words of such names end with, after others or alone, as in apikey.
+// secrets are the ends of words in such names, after other letters or alone, as in apikey.
 var secrets = []string{"TOKEN", "SECRET", "SECRETS", "PASS", "PASSWORD", "PASSWORDS", "PASSWD", "PASSPHRASE",
 	"PASSCODE", "KEY", "CREDENTIAL", "CREDENTIALS"}
 
-// Write writes it into the directory of what a job leaves.
+// Write writes the description into a job's output directory.
 func (a About) Write(dir string) error {
 	return files.Write(files.Join(dir, File), func(to io.Writer) error {
 		e := json.NewEncoder(to)
@@ -57,15 +58,15 @@ func (a About) Write(dir string) error {
 	})
 }
 
-// Run is a job as it has left itself.
+// Run is a job as recorded in its output directory.
 type Run struct {
 	Dir     string
-	About   About    // nothing where an earlier version has left none
+	About   About    // empty if an earlier version left none
 	Columns []string // of the history, in its order
 	Rows    []map[string]float64
 }
 
-// Read reads a job's directory. One without a history is an error.
+// Read reads a job's directory. It returns an error if there is no history.
 func Read(dir string) (r Run, err error) {
 	r.Dir = dir
 	text, err := os.ReadFile(filepath.Join(dir, File))
@@ -97,7 +98,7 @@ func Read(dir string) (r Run, err error) {
 	return r, nil
 }
 
-// cmpErr is an error for a file that can be read, and has something else in it.
+// cmpErr is the error for a file that can be read but has other content.
 func cmpErr(err error) error {
 	if err == nil {
 		return errors.New("its first line has to begin with epoch, and another to follow")
@@ -105,7 +106,7 @@ func cmpErr(err error) error {
 	return err
 }
 
-// Best is the row that is best by a column, the first of equals; nil where none has it.
+// Best returns the row with the best value of a column, the first of equals; nil if no row has a value.
 func (r Run) Best(column string) (best map[string]float64) {
 	for _, row := range r.Rows {
 		v, has := row[column]
@@ -116,8 +117,8 @@ func (r Run) Best(column string) (best map[string]float64) {
 	return best
 }
 
-// Better says whether a is better than b in a column. A history of an earlier version does not say which are: what is
-// called a loss or an error falls.
+// Better reports whether a is better than b in a column. A history of an earlier version does not list the falling
+// columns: there, columns named as a loss or an error fall.
 func (r Run) Better(column string, a, b float64) bool {
 	falls := false
 	for _, f := range r.About.Falling {

@@ -1,5 +1,5 @@
-// Package safetensors reads and writes safetensors files: named arrays behind a small JSON table, which Python
-// (safetensors, torch, numpy), Rust and others read too.
+// Package safetensors reads and writes safetensors files: named arrays behind a small JSON table. Python (safetensors,
+// torch, numpy), Rust and others read them too.
 //
 // The format is a little-endian uint64 with the header's length, the header, and the data. The header is one JSON
 // object
@@ -10,7 +10,7 @@
 // row-major, without gaps.
 //
 // Writing is in two phases, so that a table larger than memory can be streamed: all tensors are declared, then their
-// data follow in the same order, each in as many pieces as the writer likes.
+// data follow in the same order, each in any number of pieces.
 //
 //	w, err := safetensors.NewWriter(file, []safetensors.Tensor{
 //		{Name: "emb.ids", DType: safetensors.U64, Shape: []int{rows}},
@@ -20,10 +20,10 @@
 //	for chunk := range chunks {
 //		err = safetensors.Put(w, "emb", chunk) // []float32
 //	}
-//	err = w.Close() // says which data are missing
+//	err = w.Close() // an error if data are missing
 //
-// Tensors of 8-byte elements are best declared first, so that all lie aligned. Reading checks the whole header before
-// anything is allocated for data, and is safe on files from anywhere:
+// Tensors of 8-byte elements are best declared first, so that all are aligned. Reading checks the whole header before
+// it allocates memory for data, and is safe on files from any source:
 //
 //	f, err := safetensors.OpenFile("model.safetensors")
 //	defer f.Close()

@@ -36,10 +36,10 @@ func TypeOf[T Element]() DType {
 	return U64
 }
 
-// bigEndian says that this machine's numbers lie in memory in the other order than in files.
+// bigEndian reports that this machine's byte order differs from that of files.
 var bigEndian = binary.NativeEndian.Uint16([]byte{0, 1}) == 1
 
-// bytesOf is the memory of v, not a copy.
+// bytesOf returns the memory of v, not a copy.
 func bytesOf[T Element](v []T) []byte {
 	if len(v) == 0 {
 		return nil

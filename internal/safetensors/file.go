@@ -16,10 +16,10 @@ type File struct {
 	closer io.Closer
 	header header
 	byName map[string]int
-	swap   bool // whether this machine must turn bytes around
+	swap   bool // whether this machine must reverse bytes
 }
 
-// Info is a tensor of a file and where its data lie.
+// Info is a tensor of a file and the place of its data.
 type Info struct {
 	Tensor
 	// Offset and Size are bytes, the offset from the beginning of the file.
@@ -29,7 +29,7 @@ type Info struct {
 // Elements is the number of elements.
 func (i Info) Elements() int { return int(i.Size / int64(i.DType.Size())) }
 
-// Open reads and checks the header of a file of so many bytes. Data are read when asked for.
+// Open reads and checks the header of a file of size bytes. Data are read on request.
 func Open(r io.ReaderAt, size int64) (*File, error) {
 	h, err := readHeader(r, size)
 	if err != nil {
@@ -55,14 +55,14 @@ func OpenFile(name string) (*File, error) {
 	return f, nil
 }
 
-// Sized is a file that was opened elsewhere.
+// Sized is an open file.
 type Sized interface {
 	io.ReaderAt
 	io.Closer
 	Stat() (fs.FileInfo, error)
 }
 
-// OpenFrom is Open of a file that Close closes, and an error too.
+// OpenFrom is Open for an open file, which Close, or an error, closes.
 func OpenFrom(file Sized) (*File, error) {
 	stat, err := file.Stat()
 	if err != nil {
@@ -86,13 +86,13 @@ func (f *File) Close() error {
 	return f.closer.Close()
 }
 
-// Tensors are all tensors in the order of their data.
+// Tensors returns all tensors in the order of their data.
 func (f *File) Tensors() []Info { return slices.Clone(f.header.infos) }
 
-// Metadata are the file's own key-value pairs, a copy.
+// Metadata returns a copy of the file's own key-value pairs.
 func (f *File) Metadata() map[string]string { return maps.Clone(f.header.metadata) }
 
-// Tensor is the tensor of that name; not ok if there is none.
+// Tensor returns the tensor of that name; ok is false if there is none.
 func (f *File) Tensor(name string) (Info, bool) {
 	i, ok := f.byName[name]
 	if !ok {
@@ -101,10 +101,10 @@ func (f *File) Tensor(name string) (Info, bool) {
 	return f.header.infos[i], true
 }
 
-// Section is the raw, little-endian data of a tensor as a stream.
+// Section returns the raw, little-endian data of a tensor as a stream.
 func (f *File) Section(t Info) *io.SectionReader { return io.NewSectionReader(f.r, t.Offset, t.Size) }
 
-// Read is all elements of the tensor of that name, which must hold T, in memory of the caller's own.
+// Read returns all elements of the tensor of that name, which must hold T, in new memory.
 func Read[T Element](f *File, name string) ([]T, error) {
 	t, err := typed[T](f, name)
 	if err != nil {
@@ -114,7 +114,7 @@ func Read[T Element](f *File, name string) ([]T, error) {
 	return v, ReadAt(f, name, v, 0)
 }
 
-// ReadAt fills dst with the elements of a tensor from number first on, so that a large one can be read in pieces.
+// ReadAt fills dst with the elements of a tensor from element first on, so that a large tensor can be read in pieces.
 func ReadAt[T Element](f *File, name string, dst []T, first int) error {
 	t, err := typed[T](f, name)
 	if err != nil {
@@ -134,7 +134,7 @@ func ReadAt[T Element](f *File, name string, dst []T, first int) error {
 	return nil
 }
 
-// typed is the tensor of that name if it holds T.
+// typed returns the tensor of that name if it holds T.
 func typed[T Element](f *File, name string) (Info, error) {
 	t, ok := f.Tensor(name)
 	if !ok {

@@ -11,10 +11,10 @@ import (
 	"slices"
 )
 
-// ErrFormat says that a file is not a valid safetensors file.
+// ErrFormat is the error for a file that is not a valid safetensors file.
 var ErrFormat = errors.New("not a valid safetensors file")
 
-// header is the table of a file, checked.
+// header is the checked table of a file.
 type header struct {
 	infos    []Info // in the order of their data
 	metadata map[string]string
@@ -66,7 +66,7 @@ func readAt(r io.ReaderAt, b []byte, at int64) error {
 	return err
 }
 
-// parseHeader walks the object member by member, to see names that come twice.
+// parseHeader reads the object member by member, so that it finds duplicate names.
 func parseHeader(text []byte) (header, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
@@ -79,7 +79,7 @@ func parseHeader(text []byte) (header, error) {
 		if err != nil {
 			return header{}, fmt.Errorf("%w: the header's JSON: %w", ErrFormat, err)
 		}
-		key, _ := name.(string) // what is no string is no valid JSON, as the next Token or Decode says
+		key, _ := name.(string) // the next Token or Decode reports a name that is not a string
 		if seen[key] {
 			return header{}, fmt.Errorf("%w: the header has %q twice", ErrFormat, key)
 		}
@@ -91,7 +91,7 @@ func parseHeader(text []byte) (header, error) {
 	return h, checkEnd(d)
 }
 
-// checkEnd wants the closing brace and then spaces only.
+// checkEnd requires the closing brace and then spaces only.
 func checkEnd(d *json.Decoder) error {
 	if _, err := d.Token(); err != nil {
 		return fmt.Errorf("%w: the header's JSON: %w", ErrFormat, err)
@@ -120,7 +120,7 @@ func (h *header) member(name string, d *json.Decoder) error {
 	return h.add(Tensor{Name: name, DType: *e.DType, Shape: *e.Shape}, (*e.Offsets)[0], (*e.Offsets)[1])
 }
 
-// add checks a tensor by itself.
+// add checks a tensor by itself and appends it.
 func (h *header) add(t Tensor, begin, end int64) error {
 	n, err := t.Bytes()
 	switch {
@@ -136,7 +136,7 @@ func (h *header) add(t Tensor, begin, end int64) error {
 	return nil
 }
 
-// place checks the tensors against each other and the file, and makes offsets count from the file's beginning.
+// place checks the tensors against each other and the file, and makes offsets relative to the file's beginning.
 func (h *header) place(data, size int64) error {
 	slices.SortStableFunc(h.infos, func(a, b Info) int {
 		return cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(a.Size, b.Size))
@@ -148,7 +148,7 @@ func (h *header) place(data, size int64) error {
 			return fmt.Errorf("%w: data of tensor %q begin at %d, but those before it end at %d", ErrFormat, t.Name,
 				t.Offset, end)
 		}
-		end += t.Size // no overflow: offset + size was the end in the header
+		end += t.Size // no overflow: the header contained offset + size as the end
 		t.Offset += data
 	}
 	if end != size-data {

@@ -51,10 +51,10 @@ type Tensor struct {
 	Shape []int
 }
 
-// metadataKey is the header's one name that is no tensor.
+// metadataKey is the only name in the header that is not a tensor's.
 const metadataKey = "__metadata__"
 
-// Bytes is the room that the data take, or what is wrong with the description.
+// Bytes returns the size of the data in bytes, or what is wrong with the description.
 func (t Tensor) Bytes() (int64, error) {
 	size := uint64(t.DType.Size())
 	if size == 0 {
@@ -74,7 +74,7 @@ func (t Tensor) Bytes() (int64, error) {
 	return int64(n), nil
 }
 
-// CheckName says why no tensor can have that name.
+// CheckName returns why no tensor can have that name, or nil.
 func CheckName(name string) error {
 	switch {
 	case name == metadataKey:

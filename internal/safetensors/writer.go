@@ -11,37 +11,37 @@ import (
 	"strings"
 )
 
-// MaxHeader is the largest header, in bytes, that files may have: the limit of other implementations.
+// MaxHeader is the largest header of a file, in bytes: the limit of other implementations.
 const MaxHeader = 100_000_000
 
-// Writer streams one file. It does not buffer: many small pieces want a bufio.Writer below. After an error every call
-// returns it.
+// Writer streams one file. It does not buffer: for many small pieces w should be a bufio.Writer. After an error every
+// call returns that error.
 type Writer struct {
 	w       io.Writer
 	tensors []Tensor
-	places  []int64 // of their data
+	places  []int64 // of the tensors' data
 	at      int     // tensors[at] is being written
-	left    int64   // bytes it still needs
+	left    int64   // bytes that it still needs
 	later   map[int]*later
-	swap    bool // whether this machine must turn bytes around
+	swap    bool // whether this machine must reverse bytes
 	scratch []byte
 	err     error
 }
 
-// Ahead is a file that takes bytes before their turn: WriteAhead writes some at their place, and Pass goes over as many
-// as come next.
+// Ahead is a file to which data can be written before their turn: WriteAhead writes bytes at their place, and Pass
+// skips the next n bytes.
 type Ahead interface {
 	WriteAhead(b []byte, at int64) error
 	Pass(n int64) error
 }
 
-// later is what was given of a tensor before its turn.
+// later is the data of a tensor that were given before its turn.
 type later struct {
 	buffer []byte
-	sent   int64 // bytes before these, which were written ahead
+	sent   int64 // bytes before the buffer, which were written ahead
 }
 
-// laterBytes are kept of a tensor before they are written ahead.
+// laterBytes is the number of bytes of a tensor that are kept before they are written ahead.
 const laterBytes = 1 << 17
 
 // NewWriter checks the declarations and writes the header. metadata may be nil.
@@ -63,7 +63,7 @@ func NewWriter(w io.Writer, tensors []Tensor, metadata map[string]string) (*Writ
 }
 
 // Put writes the next elements of the tensor of that name. Tensors come in the order of their declaration; the pieces
-// of one tensor add up to its shape. values are only read.
+// of one tensor add up to its shape. Put does not change values.
 func Put[T Element](w *Writer, name string, values []T) error {
 	if err := w.expect(name, TypeOf[T]()); err != nil {
 		return err
@@ -71,9 +71,9 @@ func Put[T Element](w *Writer, name string, values []T) error {
 	return w.write(name, bytesOf(values), w.swap)
 }
 
-// Later puts the next elements of a tensor whose turn is yet to come, so that columns of a table are written beside
-// each other. If the file is an [Ahead], few of them stay in memory. What is still missing when the tensor's turn has
-// come is put.
+// Later puts the next elements of a tensor whose turn is yet to come, so that columns of a table can be written side by
+// side. If the file is an [Ahead], only a few of them stay in memory. Elements that are still missing at the tensor's
+// turn are written by Put.
 func Later[T Element](w *Writer, name string, values []T) error {
 	i := slices.IndexFunc(w.tensors, func(t Tensor) bool { return t.Name == name })
 	switch {
@@ -103,8 +103,7 @@ func Later[T Element](w *Writer, name string, values []T) error {
 	return nil
 }
 
-// Raw writes the next bytes of the tensor of that name, whatever its dtype. data are as the file holds them:
-// little-endian.
+// Raw writes the next bytes of the tensor of that name, whatever its dtype, as they are in the file: little-endian.
 func (w *Writer) Raw(name string, data []byte) error {
 	if err := w.expect(name, ""); err != nil {
 		return err
@@ -112,7 +111,7 @@ func (w *Writer) Raw(name string, data []byte) error {
 	return w.write(name, data, false)
 }
 
-// Close says which data are missing. It does not close the underlying writer.
+// Close returns an error if data are missing. It does not close the underlying writer.
 func (w *Writer) Close() error {
 	switch {
 	case w.err != nil:
@@ -125,7 +124,7 @@ func (w *Writer) Close() error {
 		t.Name, t.DType, t.Shape, w.left, len(w.tensors)-w.at-1))
 }
 
-// advance goes to the next tensor that has data.
+// advance moves on to the next tensor that has data.
 func (w *Writer) advance() {
 	for w.at++; w.at < len(w.tensors); w.at++ {
 		w.left, _ = w.tensors[w.at].Bytes() // checked by NewWriter
@@ -138,7 +137,7 @@ func (w *Writer) advance() {
 	}
 }
 
-// catchUp writes what was given of a tensor before its turn, which is now.
+// catchUp writes the data of a tensor that were given before its turn, which is now.
 func (w *Writer) catchUp(name string, l *later) {
 	var err error
 	w.left -= l.sent + int64(len(l.buffer))
@@ -157,7 +156,7 @@ func (w *Writer) catchUp(name string, l *later) {
 	delete(w.later, w.at)
 }
 
-// expect refuses data for another tensor than the one whose turn it is. No dtype means any.
+// expect returns an error for data of another tensor than the next one. Without a dtype any is accepted.
 func (w *Writer) expect(name string, d DType) error {
 	if w.err != nil {
 		return w.err
@@ -218,7 +217,7 @@ type entry struct {
 	Offsets [2]int64 `json:"data_offsets"`
 }
 
-// encodeHeader is the length, the JSON object, at most limit bytes of it, and its padding.
+// encodeHeader returns the length, the JSON object, at most limit bytes of it, and the padding.
 func encodeHeader(tensors []Tensor, metadata map[string]string, limit int) ([]byte, error) {
 	table, err := layout(tensors)
 	if err != nil {
@@ -243,7 +242,7 @@ func encodeHeader(tensors []Tensor, metadata map[string]string, limit int) ([]by
 	return b.Bytes(), nil
 }
 
-// member is one "name":value of a JSON object. Neither an entry nor metadata fail to marshal.
+// member returns one "name":value of a JSON object. Entries and metadata always marshal.
 func member(name string, value any) string {
 	n, _ := json.Marshal(name)
 	v, _ := json.Marshal(value)

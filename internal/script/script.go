@@ -1,5 +1,5 @@
-// Package script plays a machine's scripts in its tests: text files in which a line is a message to the machine, in
-// words, and after "->" what it must say to that. Empty lines and lines that begin with # are comments.
+// Package script runs scripts of state machines in tests: text files in which a line is a message to the machine, in
+// words, and after "->" the answer that it must give. Empty lines and lines that begin with # are comments.
 package script
 
 import (
@@ -13,14 +13,14 @@ import (
 	"testing"
 )
 
-// Line is one line of a script: the words of a message, and the answer that is wanted.
+// Line is one line of a script: the words of a message, and the expected answer.
 type Line struct {
 	Words       []string
 	Want        string
 	where, text string
 }
 
-// Play plays every file of testdata that a pattern names, as a test of its own.
+// Play runs every file of testdata that matches a pattern as a test of its own.
 func Play(t *testing.T, pattern string, play func(t *testing.T, lines iter.Seq[Line])) {
 	files, err := filepath.Glob(filepath.Join("testdata", pattern))
 	if err != nil || len(files) == 0 {
@@ -32,7 +32,7 @@ func Play(t *testing.T, pattern string, play func(t *testing.T, lines iter.Seq[L
 	}
 }
 
-// linesOf are the lines of a script, without comments and empty ones.
+// linesOf returns the lines of a script, without comments and empty lines.
 func linesOf(t *testing.T, file string) iter.Seq[Line] {
 	return func(yield func(Line) bool) {
 		f, err := os.Open(file)
@@ -54,10 +54,10 @@ func linesOf(t *testing.T, file string) iter.Seq[Line] {
 	}
 }
 
-// String says where the line is, and what it says.
+// String returns the place of the line, and its text.
 func (l Line) String() string { return l.where + ": " + l.text }
 
-// Check holds what was said to what is wanted.
+// Check fails the test if the answer is not the expected one.
 func (l Line) Check(t *testing.T, got string) {
 	t.Helper()
 	if got != l.Want {
@@ -65,13 +65,13 @@ func (l Line) Check(t *testing.T, got string) {
 	}
 }
 
-// Unknown says that a script has a line that is not understood.
+// Unknown fails the test because of a line that is no command.
 func (l Line) Unknown(t *testing.T) {
 	t.Helper()
 	t.Fatalf("%v: no such command", l)
 }
 
-// Number is a word that is a whole number.
+// Number parses a word that is a whole number.
 func Number(t *testing.T, s string) int {
 	t.Helper()
 	n, err := strconv.Atoi(s)

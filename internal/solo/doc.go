@@ -1,15 +1,15 @@
-// Package solo trains in one process alone: package optimizer/local keeps the weights, and
-// what a worker of servers has beside them is here.
+// Package solo trains in one process alone: package optimizer/local keeps the weights, and this package has what else a
+// worker of servers has.
 //
-//	trainer.go    the worker's life, which waits for no other
-//	session.go    a training thread, which minds what is not finite
-//	tally.go      what became of gradients
-//	steps.go      what is trained on, between two checkpoints
-//	restore.go    checkpoints and saved models, read
-//	save.go       checkpoints written, and the end of a period
+//	trainer.go    the worker's life, which waits for no other process
+//	session.go    a training thread, which handles gradients that are not finite
+//	tally.go      counts of gradients
+//	steps.go      counts of samples, consistent with checkpoints
+//	restore.go    reading checkpoints and saved models
+//	save.go       writing checkpoints, and the end of a period
 //	serve.go      models for serving, and checkpoints that end a period
-//	recovery.go   checkpoints that are made by themselves, and gone on from
+//	recovery.go   automatic checkpoints, and continuing from them
 //	weights.go    the weights of a cut
 //
-// A worker of package replica is one of these that makes its updates together with others.
+// A worker of package replica is a solo trainer that makes its updates together with others.
 package solo

@@ -10,22 +10,22 @@ import (
 	"github.com/gofleet/gofleet/internal/progress"
 )
 
-// saved is what a checkpoint holds.
+// saved is the content of a checkpoint.
 type saved struct {
 	changes  int64 // of the weights
-	periods  int   // that were ended, whose rows were dropped
+	periods  int   // that were ended, with rows dropped
 	rate     float64
 	progress checkpoint.Progress
 }
 
-// is says whether another checkpoint would hold the same. o may be nil, which holds nothing.
+// is reports whether another checkpoint has the same content. o may be nil, for no content.
 func (s *saved) is(o *saved) bool {
 	return o != nil && s.changes == o.changes && s.periods == o.periods && s.rate == o.rate &&
 		s.progress.Epoch == o.progress.Epoch && bytes.Equal(s.progress.User, o.progress.User)
 }
 
-// GoOn makes this worker, one of so many, go on from where the checkpoint that was loaded says. Another number of
-// workers has other shares of the data. It is called once, before the first step.
+// GoOn makes this worker, one of workers, continue where the loaded checkpoint ended. With another number of workers
+// the shares of the data differ. It is called once, before the first step.
 func (t *Trainer) GoOn(worker, workers int) {
 	if saved := len(t.positions); saved == workers {
 		t.Steps.reading.Resume(t.positions[worker], t.progress.Epoch)
@@ -38,12 +38,11 @@ func (t *Trainer) GoOn(worker, workers int) {
 	t.Steps.reading.After(progress.MostSteps(t.positions))
 }
 
-// Positions are where the job goes on from, by worker.
+// Positions returns the positions from which the job continues, by worker.
 func (t *Trainer) Positions() [][]progress.Position { return t.positions }
 
-// Resume loads the newest whole checkpoint of the series, and says in words what was loaded; "" if there is none. Files
-// are looked at before a weight is changed: where all checkpoints are damaged, training begins with the weights that
-// there are.
+// Resume loads the newest whole checkpoint of the series, and returns a description of it; "" if there is none. Files
+// are checked before a weight is changed: if all checkpoints are damaged, training begins with the present weights.
 func (t *Trainer) Resume(ctx context.Context) (origin string, err error) {
 	_, err = t.series.Resume(ctx, func(dir string) error {
 		m, err := checkpoint.Verify(ctx, dir)
@@ -58,10 +57,10 @@ func (t *Trainer) Resume(ctx context.Context) (origin string, err error) {
 	return origin, err
 }
 
-// Claim takes the directory of Strategy.Recovery for this job.
+// Claim reserves the directory of Strategy.Recovery for this job.
 func (t *Trainer) Claim(ctx context.Context) error { return t.series.Claim(ctx) }
 
-// Release lets other jobs have the directories that this one saves into.
+// Release frees the directories into which this job saves, for other jobs.
 func (t *Trainer) Release() {
 	t.series.Release()
 	t.places.Release()
@@ -76,18 +75,18 @@ func (t *Trainer) Reading() *progress.Tracker { return &t.Steps.reading }
 // Saves implements [backend.Trainer].
 func (t *Trainer) Saves(context.Context, bool) (bool, error) { return true, nil }
 
-// Asked implements [backend.Trainer]: no server asks.
+// Asked implements [backend.Trainer]: there is no server that asks.
 func (t *Trainer) Asked() <-chan struct{} { return nil }
 
-// Checkpoint implements [backend.Trainer]. It writes nothing where the last one holds the same. Steps wait only while
-// the weights are set aside.
+// Checkpoint implements [backend.Trainer]. It writes nothing if the last checkpoint has the same content. Steps wait
+// only while the weights are set aside.
 func (t *Trainer) Checkpoint(ctx context.Context, progressed func() checkpoint.Progress) error {
 	return t.WriteNext(ctx, progressed, t.local.RateFactor())
 }
 
-// WriteNext is Checkpoint with the factor on learning rates that a job goes on with. One checkpoint is written at a
-// time: a second call waits for the first. What an attempt that failed has left is removed when the next directory is
-// made, and old checkpoints when the new one is complete.
+// WriteNext is Checkpoint with the factor on learning rates with which a job continues. One checkpoint is written at a
+// time: a second call waits for the first. Files of a failed attempt are removed when the next directory is made, and
+// old checkpoints when the new one is complete.
 func (t *Trainer) WriteNext(ctx context.Context, progressed func() checkpoint.Progress, rate float64) error {
 	if err := t.Whole(); err != nil {
 		return err
@@ -123,10 +122,10 @@ func (t *Trainer) Kept() backend.Kept {
 	return backend.Kept{}
 }
 
-// takeNext takes the next checkpoint aside, and says what it holds; there is none if the last one holds the same.
+// takeNext sets the next checkpoint aside, and returns its content; nil if the last one has the same content.
 func (t *Trainer) takeNext(ctx context.Context, progressed func() checkpoint.Progress, rate float64) (c taken,
 	now *saved, err error) {
-	t.series.Look(ctx) // a disk may be slow: no step waits for it
+	t.series.Look(ctx) // no step waits for a slow disk
 	err = t.Steps.still(func() (err error) {
 		p := progressed()
 		if now = (&saved{t.local.Changes(), t.periods, rate, p}); !now.is(t.saved) {

@@ -8,19 +8,20 @@ import (
 	"github.com/gofleet/gofleet/internal/progress"
 )
 
-// Restore implements [backend.Trainer]. It may come at any time between two steps.
+// Restore implements [backend.Trainer]. It may be called at any time between two steps.
 func (t *Trainer) Restore(ctx context.Context, dir string, what checkpoint.Selection) error {
 	_, err := t.Fill(ctx, dir, what)
 	return err
 }
 
-// Load implements [backend.Trainer]. Alone there is no other process to agree with.
+// Load implements [backend.Trainer]. There is no other process to agree with.
 func (t *Trainer) Load(ctx context.Context, dir string, what checkpoint.Selection) error {
 	return t.Restore(ctx, dir, what)
 }
 
-// Fill is Restore that says in words what was loaded, so that workers can compare it. When it fails midway the tables
-// hold parts of two models, and until a load of everything nothing is done with them. Steps wait until it is over.
+// Fill is Restore that also returns a description of the loaded data, so that workers can compare it. If it fails
+// midway the tables hold parts of two models, and all uses of them fail until everything is loaded. Steps wait until it
+// is over.
 func (t *Trainer) Fill(ctx context.Context, dir string, what checkpoint.Selection) (origin string, err error) {
 	everything := func(int, uint64) bool { return true }
 	var m checkpoint.Manifest
@@ -48,7 +49,7 @@ func (t *Trainer) Fill(ctx context.Context, dir string, what checkpoint.Selectio
 	return m.Origin + ": " + what.String(), nil
 }
 
-// Whole is nil unless a load has left parts of two models.
+// Whole returns an error if a load has left parts of two models.
 func (t *Trainer) Whole() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -12,14 +12,14 @@ import (
 	"github.com/gofleet/gofleet/internal/table"
 )
 
-// Save implements [backend.Trainer]. A process that trains alone has the directory to itself while it writes.
+// Save implements [backend.Trainer]. A process that trains alone reserves the directory only while it writes.
 func (t *Trainer) Save(ctx context.Context, dir string, params ...string) error {
 	defer t.places.Release()
 	return t.WriteCheckpoint(ctx, dir, t.local.RateFactor(), params...)
 }
 
-// WriteCheckpoint is Save with the factor on learning rates that a job goes on with. The directory is this job's until
-// Release. It returns when the checkpoint is whole. Steps wait only while the weights are set aside.
+// WriteCheckpoint is Save with the factor on learning rates with which a job continues. The directory is this job's
+// until Release. It returns when the checkpoint is whole. Steps wait only while the weights are set aside.
 func (t *Trainer) WriteCheckpoint(ctx context.Context, dir string, rate float64, params ...string) error {
 	if err := errors.Join(files.Ended(ctx), t.Whole(), checkpoint.CheckParams(t.params, params...)); err != nil {
 		return err
@@ -36,20 +36,20 @@ func (t *Trainer) WriteCheckpoint(ctx context.Context, dir string, rate float64,
 	return c.write(ctx, dir, t.places.Commit)
 }
 
-// taken is a checkpoint that was taken aside between two updates, and is written while steps go on. The image must be
+// taken is a checkpoint that was set aside between two updates, and is written while steps continue. The image must be
 // closed, which write does.
 type taken struct {
 	image    checkpoint.Image
 	manifest checkpoint.Manifest
 }
 
-// take takes one. No other is taken until it is written.
+// take sets a checkpoint aside. No other is taken until it is written.
 func (t *Trainer) take(rate float64, params ...string) taken {
 	return taken{checkpoint.ImageOf(t.Store(), params...), t.manifest(rate, params...)}
 }
 
-// takeOwn takes the next of the job's own, which may be based on the one before. It is called while no step is made,
-// and writing is held.
+// takeOwn sets the next of the job's own checkpoints aside, which may be based on the one before. It is called while no
+// step is made and writing is held.
 func (t *Trainer) takeOwn(rate float64) (c taken, err error) {
 	c.manifest = t.manifest(rate)
 	base := ""
@@ -60,7 +60,7 @@ func (t *Trainer) takeOwn(rate float64) (c taken, err error) {
 	return c, err
 }
 
-// manifest is that of a checkpoint of now, of everything or of these params.
+// manifest returns the manifest of a checkpoint of the present state, of everything or of these params.
 func (t *Trainer) manifest(rate float64, params ...string) checkpoint.Manifest {
 	store := t.Store()
 	m := checkpoint.Manifest{
@@ -71,15 +71,15 @@ func (t *Trainer) manifest(rate float64, params ...string) checkpoint.Manifest {
 	m.Holds(t.rule, t.params, params...)
 	if len(params) == 0 {
 		m.Pace = t.Pace()
-		for _, at := range t.At() { // they move on while it is written
+		for _, at := range t.At() { // positions change while it is written
 			m.Positions = append(m.Positions, slices.Clone(at))
 		}
 	}
 	return m
 }
 
-// write writes it, and commit makes it a checkpoint. The files are whole on the disk before commit, and are no
-// checkpoint when that fails.
+// write writes the checkpoint, and commit makes it valid. The files are whole on the disk before commit; they are no
+// checkpoint if commit fails.
 func (c taken) write(ctx context.Context, dir string,
 	commit func(context.Context, string, checkpoint.Manifest) error) error {
 	defer c.image.Close()
@@ -91,7 +91,7 @@ func (c taken) write(ctx context.Context, dir string,
 	return commit(ctx, dir, c.manifest)
 }
 
-// Shrink implements [backend.Trainer]. Steps wait until it is over. freed is by embedding.
+// Shrink implements [backend.Trainer]. Steps wait until it is over. The result is by embedding.
 func (t *Trainer) Shrink(_ context.Context, o table.Shrink) (freed []table.Shrunk, err error) {
 	err = t.local.Still(func() error {
 		t.periods++

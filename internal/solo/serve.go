@@ -10,8 +10,8 @@ import (
 	"github.com/gofleet/gofleet/internal/table"
 )
 
-// Serve implements [backend.Trainer]: steps wait until it is over. A model that may be whole though commit has failed
-// leaves the chain in doubt, so that the next is a base.
+// Serve implements [backend.Trainer]: steps wait until it is over. If commit fails, the model may be whole or not, so
+// the chain is uncertain and the next model is a base.
 func (t *Trainer) Serve(_ context.Context, how table.Serving, write func(backend.Serving) error,
 	commit func() (table.Chain, error)) error {
 	if err := t.Whole(); err != nil {
@@ -45,7 +45,7 @@ func (t *Trainer) Serve(_ context.Context, how table.Serving, write func(backend
 		default:
 			return err
 		}
-		t.saved = nil // no checkpoint has this
+		t.saved = nil // no checkpoint has this content
 		return err
 	})
 }
@@ -56,9 +56,9 @@ func (t *Trainer) SaveBatch(ctx context.Context, dir string, o table.Shrink) err
 	return t.WriteBatch(ctx, dir, t.local.RateFactor(), func(error) error { return nil }, o)
 }
 
-// WriteBatch is SaveBatch with the factor on learning rates that a job goes on with. When the checkpoint is whole, or
-// can't be written, agree has a say whether the period ends. The directory is this job's until Release. It returns
-// agree's error too, and then no period has ended here.
+// WriteBatch is SaveBatch with the factor on learning rates with which a job continues. When the checkpoint is whole,
+// or can't be written, agree decides whether the period ends. The directory is this job's until Release. WriteBatch
+// returns agree's error too, and then no period has ended here.
 func (t *Trainer) WriteBatch(ctx context.Context, dir string, rate float64, agree func(error) error,
 	o table.Shrink) error {
 	t.writing.Lock()
@@ -75,7 +75,7 @@ func (t *Trainer) WriteBatch(ctx context.Context, dir string, rate float64, agre
 		if err = errors.Join(err, agree(err)); err != nil {
 			return err
 		}
-		t.saved = nil // no checkpoint of the job's own has this
+		t.saved = nil // no checkpoint of the job's own has this content
 		_, err = t.Store().EndPeriod(o)
 		return err
 	})

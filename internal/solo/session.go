@@ -7,14 +7,14 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// session is a training thread. What is not finite in its gradients is treated as on a worker of servers, before it is
-// in the weights.
+// session is a training thread. It handles gradients that are not finite as a worker of servers does, before the
+// update.
 type session struct {
 	optimizer.Session
 	t      *Trainer
 	intake *gradient.Intake
-	// step has the memory of the gradients that were taken over, which may be others than the thread's.
-	step optimizer.Step // as the tables get it
+	// step has the memory of the copied gradients, which may be others than the thread's.
+	step optimizer.Step // the step as the tables get it
 }
 
 // Open implements [optimizer.Trainer].
@@ -35,12 +35,12 @@ func (t *Trainer) Open(params []*optimizer.Param) (optimizer.Session, error) {
 	return s, nil
 }
 
-// Intake takes over the gradients of a session of params. The update clips.
+// Intake returns the intake of gradients of a session of params. The update clips.
 func (t *Trainer) Intake(params []*optimizer.Param) *gradient.Intake {
 	return gradient.NewIntake(params, gradient.Guard{Policy: t.policy, Seen: &t.Tally.NotFinite}, nil)
 }
 
-// End implements [optimizer.Session]. The samples count when the update is made, and with it.
+// End implements [optimizer.Session]. The samples are counted when the update is made, together with it.
 func (s *session) End(ctx context.Context, st *optimizer.Step) error {
 	if st.Eval {
 		return s.Session.End(ctx, st)

@@ -9,15 +9,15 @@ import (
 )
 
 // Steps counts the samples of this worker's threads together with the updates of their gradients. A checkpoint must
-// have both of a step or neither, or a job that goes on would train on samples twice or never.
+// contain both of a step or neither, or a job that continues would train on samples twice or never.
 type Steps struct {
 	local   *local.Trainer
 	reading progress.Tracker
 	mu      sync.RWMutex // read-locked while a step is made and counted
 }
 
-// Count makes an update and then counts the samples of its gradients, at one point between two checkpoints. update may
-// fail, and then nothing is counted.
+// Count makes an update and then counts the samples of its gradients, with no checkpoint in between. If update fails,
+// nothing is counted.
 func (s *Steps) Count(update func() error, count func()) error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -28,15 +28,15 @@ func (s *Steps) Count(update func() error, count func()) error {
 	return err
 }
 
-// still does something between two steps, which are counted as far as they are made. do waits for steps under way, and
-// steps wait for do.
+// still runs do between two steps, whose samples are then all counted. do waits for steps under way, and steps wait for
+// do.
 func (s *Steps) still(do func() error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.local.Still(do)
 }
 
-// trained counts a step.
+// trained counts the samples of a step.
 func (s *Steps) trained(st *optimizer.Step) {
 	s.reading.Trained(st.Thread, st.Threads, st.Samples, st.Number)
 }

@@ -17,54 +17,54 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// Trainer keeps all weights in this process. The zero one keeps none, and can do what takes none: barriers. It does at
-// once what workers ask servers for. Threads may use it beside each other: updates, checkpoints and loads are kept
-// apart by the locks below and by that of package local.
+// Trainer keeps all weights in this process. The zero Trainer has no weights, and can only do operations without
+// weights, such as barriers. Operations that a worker requests from servers are done directly. Threads may use it
+// concurrently: the locks below and that of package local separate updates, checkpoints and loads.
 type Trainer struct {
-	// Tally counts what becomes of gradients.
+	// Tally counts gradients.
 	Tally Tally
-	// local makes updates; Still of it runs a function while none is made.
+	// local makes updates; its Still runs a function while no update is made.
 	local *local.Trainer
-	// params and rule are what checkpoints are checked against.
+	// params and rule are compared with those of checkpoints.
 	params []*optimizer.Param
 	rule   optimizer.Rule
-	// policy says what becomes of gradients that are not finite.
+	// policy is the treatment of gradients that are not finite.
 	policy strategy.NotFinite
-	// series are the checkpoints that this process makes by itself; progress and positions are what it goes on
-	// from.
-	resumed   bool // they are of that one, and not of what was restored
+	// series are the automatic checkpoints of this process; progress and positions are the state from which it
+	// continues.
+	resumed   bool // they come from the series, not from Restore
 	series    *checkpoint.Series
 	tracker   *checkpoint.Tracker
-	places    checkpoint.Claims // where Save writes
+	places    checkpoint.Claims // the directories into which Save writes
 	progress  checkpoint.Progress
 	positions [][]progress.Position
-	// At says how far all workers are, by worker, between two steps.
+	// At returns how far all workers are, by worker, between two steps.
 	At func() [][]progress.Position
-	// Steps counts what is trained on.
+	// Steps counts samples.
 	Steps Steps
 
-	// writing is held while a checkpoint is written; it guards saved, which is what the last one of the series holds.
+	// writing is held while a checkpoint is written; it guards saved, the content of the series' last checkpoint.
 	writing sync.Mutex
 	saved   *saved
 	kept    atomic.Pointer[backend.Kept]
-	// A checkpoint from before a period's end is not that from behind it, though no update lies between.
+	// A checkpoint from before a period's end differs from one after it, even if no update lies between.
 	periods int // that were ended; changed while no step is made
 
 	mu sync.Mutex
-	// torn is why a load has left parts of two models.
+	// torn is the error by which a load has left parts of two models.
 	torn error
-	// pace is that of the checkpoint which was loaded, or what SetPace said.
+	// pace is the pace in the checkpoint that was loaded, or the one of SetPace.
 	pace checkpoint.Pace
 }
 
-// Pace is what checkpoints have of when workers meet.
+// Pace returns the rate at which workers meet, as checkpoints record it.
 func (t *Trainer) Pace() checkpoint.Pace {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.pace
 }
 
-// SetPace says when workers meet from now on.
+// SetPace sets when workers meet from now on.
 func (t *Trainer) SetPace(p checkpoint.Pace) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -77,8 +77,8 @@ var (
 	_ backend.Keeper  = (*Trainer)(nil)
 )
 
-// New makes a trainer of params with the weights that they begin with, under a strategy with its defaults filled in.
-// Nothing is read or written before Join.
+// New returns a trainer of params with their initial weights, under a strategy with its defaults filled in. It returns
+// an error if the params or the rule are not valid. Nothing is read or written before Join.
 func New(params []*optimizer.Param, rule optimizer.Rule, s strategy.Strategy, log *slog.Logger) (*Trainer, error) {
 	t, err := local.New(params, rule)
 	if err != nil {
@@ -93,14 +93,14 @@ func New(params []*optimizer.Param, rule optimizer.Rule, s strategy.Strategy, lo
 	return own, nil
 }
 
-// Local is what makes the updates.
+// Local returns the trainer that makes the updates.
 func (t *Trainer) Local() *local.Trainer { return t.local }
 
 // Store implements [backend.Holder].
 func (t *Trainer) Store() *table.Store { return t.local.Store() }
 
-// Join implements [backend.Trainer]: weights that were loaded in part are not begun with. It claims the directory of
-// checkpoints, and goes on from the newest whole one there.
+// Join implements [backend.Trainer]: it fails if weights were loaded in part. It claims the directory of checkpoints,
+// and continues from the newest whole one there.
 func (t *Trainer) Join(ctx context.Context) error {
 	if err := t.Claim(ctx); err != nil {
 		return err
@@ -116,7 +116,7 @@ func (t *Trainer) Leave(ctx context.Context) error {
 	return files.Ended(ctx)
 }
 
-// Close implements [backend.Trainer]. It may be called twice, and behind Leave.
+// Close implements [backend.Trainer]. It may be called twice, and after Leave.
 func (t *Trainer) Close() { t.Release() }
 
 // EndEpoch implements [optimizer.Trainer].

@@ -24,14 +24,15 @@ func (t *Trainer) Rows(ctx context.Context, name string, do func(ids []uint64, w
 	return weights{t.local, map[string][]uint64{}}.Rows(ctx, name, do)
 }
 
-// weights implements [backend.Weights]. It is of one call, on one goroutine.
+// weights implements [backend.Weights]. It belongs to one call, on one goroutine.
 type weights struct {
 	t *local.Trainer
-	// listed are the ids of the tables that were looked at: rows may be born meanwhile.
+	// listed are the ids of the tables that were listed: new rows may appear meanwhile.
 	listed map[string][]uint64
 }
 
-// Dense implements [backend.Weights]. It copies every block: steps may change the tables when the caller has returned.
+// Dense implements [backend.Weights]. It copies every block, since steps may change the tables after the caller has
+// returned.
 func (s weights) Dense(context.Context) (map[string][]float32, error) {
 	all := map[string][]float32{}
 	for _, b := range s.t.Store().Blocks {
@@ -44,8 +45,8 @@ func (s weights) Dense(context.Context) (map[string][]float32, error) {
 	return all, nil
 }
 
-// list is a table and the ids of its rows, ascending. The first call for a table lists them; Serve has filled in the
-// rows that a model for serving takes.
+// list returns a table and the ids of its rows, ascending. The first call for a table lists them; Serve fills in the
+// rows that a model for serving contains.
 func (s weights) list(name string) (*table.Sparse, []uint64, error) {
 	t, ok := s.t.Store().Table(name)
 	if !ok {
@@ -74,7 +75,7 @@ func (s weights) IDs(_ context.Context, name string, do func([]uint64) error) er
 	return do(ids)
 }
 
-// do gets one row at a time, whose memory is used again.
+// Rows implements [backend.Weights]: do gets one row at a time, in memory that is reused.
 func (s weights) Rows(ctx context.Context, name string, do func([]uint64, []float32) error) error {
 	t, ids, err := s.list(name)
 	if err != nil {

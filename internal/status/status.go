@@ -1,4 +1,4 @@
-// Package status says by which status a program asks to be started again.
+// Package status has the exit status by which a program asks to be started again.
 package status
 
 import (
@@ -7,13 +7,14 @@ import (
 	"strconv"
 )
 
-// WentBack is the usual one, EX_TEMPFAIL of sysexits.h.
+// WentBack is the default status, EX_TEMPFAIL of sysexits.h.
 const WentBack = 75
 
-// restartVar chooses another, for what starts roles again by the status alone.
+// restartVar selects another status, for supervisors that restart roles by the status alone.
 const restartVar = "FLEET_EXIT_RESTART"
 
-// Restart is the status of a program whose job goes back to its last checkpoint. 0, 1 and 2 say other things.
+// Restart returns the exit status of a program whose job goes back to its last checkpoint. 0, 1 and 2 have other
+// meanings.
 func Restart() (int, error) {
 	text := os.Getenv(restartVar)
 	if text == "" {

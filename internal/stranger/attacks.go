@@ -14,13 +14,13 @@ import (
 	"github.com/gofleet/gofleet/transport/codec"
 )
 
-// head begins a request of n bytes.
+// head returns the head of a request of n bytes.
 func head(n int) string {
 	return fmt.Sprintf("POST /gofleet/1 HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-gofleet\r\nContent-Length: "+
 		"%d\r\n\r\n", n)
 }
 
-// request is a message in the envelope of package transport, which says how long it will be once it is decoded.
+// request returns a message in the envelope of package transport, which states the decoded length raw.
 func request(message []byte, raw int, codec ...byte) string {
 	envelope := uint64(raw) << 16
 	for _, id := range codec {
@@ -56,7 +56,7 @@ func (s *stranger) fits() error {
 	return nil
 }
 
-// together sends a request on n connections at once, and notes the answers.
+// together sends a request on n connections at once, and counts the answers.
 func (s *stranger) together(n int, request string) {
 	var all sync.WaitGroup
 	for range n {
@@ -80,7 +80,7 @@ func (s *stranger) count(answer string) {
 	s.answers[answer]++
 }
 
-// answer is what may be read of one.
+// answer reads an answer, as far as it can be read.
 func answer(conn net.Conn) string {
 	_ = conn.SetReadDeadline(time.Now().Add(time.Minute))
 	b := make([]byte, 2048)
@@ -97,12 +97,12 @@ func answer(conn net.Conn) string {
 	return fmt.Sprintf("%.240s", strings.Join(strings.Fields(strings.Map(readable, string(b[:n]))), " "))
 }
 
-// halves announces n bytes on each connection and sends a part.
+// halves announces n bytes on each connection and sends a part of them.
 func (s *stranger) halves(connections, n, sent int) error {
 	return s.keep(connections, head(n)+strings.Repeat("x", sent))
 }
 
-// keep says something on many connections and holds them, then counts the ones that the server has closed.
+// keep sends a text on many connections and holds them, then counts the connections that the server has closed.
 func (s *stranger) keep(connections int, say string) error {
 	var conns []net.Conn
 	var errs []error
@@ -130,7 +130,7 @@ func (s *stranger) keep(connections int, say string) error {
 	return errors.Join(errs[:min(len(errs), 3)]...)
 }
 
-// garbage says what is no request of gofleet's, in many ways.
+// garbage sends many kinds of data that are not requests of gofleet.
 func (s *stranger) garbage() error {
 	noise := make([]byte, 100_000)
 	_, _ = rand.Read(noise)

@@ -98,7 +98,7 @@ func main() {
 // mostMB is what an attack may cost a server.
 const mostMB = 300
 
-// suffer makes an attack, prints what became of it, and returns how much memory it cost.
+// suffer makes an attack, prints its result, and returns how much memory it cost, in MB.
 func (s *stranger) suffer(name string, attack func(*stranger) error, pid int) (cost int) {
 	before := memory(pid)
 	most, stop := watch(pid)
@@ -134,7 +134,7 @@ type stranger struct {
 	answers   map[string]int
 }
 
-// watch looks at a process's memory until stop is called; most is the largest, in MB.
+// watch reads a process's memory until stop is called; most returns the largest value, in MB.
 func watch(pid int) (most func() int, stop func()) {
 	largest, end, ended := 0, make(chan struct{}), make(chan struct{})
 	go func() {
@@ -151,7 +151,7 @@ func watch(pid int) (most func() int, stop func()) {
 	return func() int { return largest }, func() { close(end); <-ended }
 }
 
-// memory is what a process has of it now, in MB.
+// memory returns the present memory of a process, in MB.
 func memory(pid int) int {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/gofleet/gofleet/transport/codec"
 )
 
-// speaks sends frames as workers and servers do, by somebody who knows how they look and nothing of the job: to be told
-// its fingerprint, to take workers out, to hold pushes, to write files elsewhere, and to fill memory.
+// speaks sends frames of workers and servers without the job's secrets: to receive its fingerprint, to remove workers,
+// to hold pushes, to write files elsewhere, and to fill memory.
 func (s *stranger) speaks() error {
 	c, err := codec.ByName(s.codec)
 	if err != nil {
@@ -36,7 +36,7 @@ func (s *stranger) speaks() error {
 	return nil
 }
 
-// speeches are what is said of each kind.
+// speeches are the messages of each kind that are sent.
 func speeches() map[wire.Op][]any {
 	leave := wire.Leave{Life: 1, Forget: true}
 	return map[wire.Op][]any{
@@ -55,7 +55,7 @@ func speeches() map[wire.Op][]any {
 	}
 }
 
-// cutting and ordering are what a worker asks of server 0, and server 0 of servers, of a cut.
+// cutting and ordering are a worker's request to server 0, and server 0's to servers, about a cut.
 type cutting struct {
 	ID   string   `json:"id"`
 	Plan []string `json:"plan"`
@@ -68,7 +68,7 @@ type ordering struct {
 	Plan   []string `json:"plan"`
 }
 
-// say sends a frame with a message, floats or nothing, and returns what the server says to it.
+// say sends a frame with a message, floats or nothing, and returns the server's answer.
 func (s *stranger) say(t transport.Transport, h wire.Header, msg any) (answer string) {
 	var b wire.Builder
 	b.Reset(h)
