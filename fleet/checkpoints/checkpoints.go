@@ -36,7 +36,7 @@ type Info struct {
 	Over bool
 }
 
-// ErrNone says that a directory has no complete checkpoint. Errors of package fleet about that wrap it too.
+// ErrNone is the error for a directory without a complete checkpoint. Errors of package fleet about that wrap it too.
 var ErrNone = checkpoint.ErrNone
 
 // Latest returns the newest complete checkpoint in the directory of a Recovery: the one from which a job would resume,
@@ -51,7 +51,7 @@ func Latest(dir string) (Info, error) {
 		c.Progress = fleet.Progress(*m.Progress)
 	}
 	for _, at := range m.Positions {
-		p := fleet.Position{Epoch: c.Progress.Epoch} // unless a sample of it was trained
+		p := fleet.Position{Epoch: c.Progress.Epoch} // unless a sample of the epoch was trained
 		if epoch, samples := progress.Sum(at); epoch >= p.Epoch {
 			p = fleet.Position{Epoch: epoch, Samples: int(min(samples, math.MaxInt))}
 		}

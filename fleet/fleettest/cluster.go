@@ -62,13 +62,13 @@ func (c Cluster) Errors(t testing.TB, program Program) map[string]error {
 	return errs
 }
 
-// run ends all roles when one fails, and returns that one's error.
+// run ends all roles when one fails, and returns the error of that role.
 func (c Cluster) run(t testing.TB, ctx context.Context, program Program) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	err := c.each(t, ctx, program, func(role string, err error) {
 		if err != nil {
-			cancel(fmt.Errorf("%s: %w", role, err)) // the first cause stays
+			cancel(fmt.Errorf("%s: %w", role, err)) // the first cause is kept
 		}
 	})
 	if err == nil && ctx.Err() != nil {
@@ -97,7 +97,7 @@ func (c Cluster) each(t testing.TB, ctx context.Context, program Program, done f
 	var wg sync.WaitGroup
 	for _, f := range fleets {
 		wg.Go(func() {
-			defer f.Close() // a worker that has failed says so
+			defer f.Close() // a worker that has failed reports it
 			done(name(f), program(ctx, f))
 		})
 	}

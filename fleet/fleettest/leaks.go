@@ -12,7 +12,7 @@ import (
 )
 
 // runs counts the tests in this process that run clusters. A test's number is a label of the goroutines of its
-// clusters, and of all that they start; watching has it by the test's name, until the test ends.
+// clusters, and of all goroutines that they start; watching maps the test's name to its number, until the test ends.
 var (
 	runs     atomic.Int64
 	watching sync.Map
@@ -20,9 +20,9 @@ var (
 
 const label = "fleettest"
 
-// watched calls run, and fails t when it ends if goroutines of this module that run has started are left about a moment
-// later. Goroutines of clusters that other tests run meanwhile have other labels. A test of many clusters looks once: a
-// look stops all goroutines of the process, and costs more than a small cluster.
+// watched calls run, and fails t when t ends if goroutines of this module that run has started still exist after
+// moment. Goroutines of clusters of other tests have other labels. A test of many clusters is checked once: a check
+// stops all goroutines of the process, and costs more than a small cluster.
 func watched(t testing.TB, moment time.Duration, run func(context.Context) error) (err error) {
 	t.Helper()
 	number, again := watching.LoadOrStore(t.Name(), strconv.FormatInt(runs.Add(1), 10))
@@ -37,11 +37,11 @@ func watched(t testing.TB, moment time.Duration, run func(context.Context) error
 	return err
 }
 
-// look fails t if goroutines of its clusters are left about a moment later.
+// look fails t if goroutines of its clusters still exist after moment.
 func look(t testing.TB, moment time.Duration, number string) {
 	left := leftOf(number)
 	for pause := time.Millisecond; len(left) > 0 && pause < moment; pause *= 2 {
-		// goroutines that have been told to end do so soon
+		// goroutines that are ending need a little time
 		time.Sleep(pause)
 		left = leftOf(number)
 	}
@@ -50,7 +50,7 @@ func look(t testing.TB, moment time.Duration, number string) {
 	}
 }
 
-// leftOf are the goroutines of a test's clusters that this module started, by stack.
+// leftOf returns the stacks of the goroutines of a test's clusters that this module started.
 func leftOf(number string) (stacks []string) {
 	var profile strings.Builder
 	if err := pprof.Lookup("goroutine").WriteTo(&profile, 1); err != nil {
@@ -66,8 +66,8 @@ func leftOf(number string) (stacks []string) {
 	return stacks
 }
 
-// isOurs says whether the function that a goroutine began with is of this module. A goroutine of a WaitGroup begins
-// with that one's.
+// isOurs reports whether a goroutine's first function belongs to this module. A goroutine of a WaitGroup begins with
+// the WaitGroup's function, which is skipped.
 func isOurs(frames string) bool {
 	all := strings.Split(strings.TrimSpace(frames), "\n")
 	last := len(all) - 1

@@ -13,7 +13,7 @@ import (
 	"github.com/gofleet/gofleet/transport"
 )
 
-// pauses are those between attempts at a server that does not answer.
+// pauses are the pauses between attempts at a server that does not answer.
 var pauses = peer.Pauses{First: 20 * time.Millisecond, Last: time.Second}
 
 var (
@@ -22,15 +22,15 @@ var (
 	errSilent = errors.New("there was no answer")
 )
 
-// ask sends what fill makes to a server, and gives the answer to read. A server that does not answer, can't yet, or
-// says that enough was read for now, is asked again for as long as the reader waits.
+// ask sends the request that fill builds to a server, and passes the answer to read. If the server does not answer, is
+// not ready, or is busy with other readers, the request is repeated until the reader's wait is over.
 func (r *Reader) ask(ctx context.Context, number int, fill func(*wire.Builder) error,
 	read func(*wire.Frame) error) error {
 	s, began := r.servers[number], time.Now()
 	outer := ctx
 	ctx, cancel := context.WithTimeoutCause(ctx, r.wait, errWaited)
 	defer cancel()
-	var said error // why the last attempt failed that was not cut off
+	var said error // the error of the last attempt that was not cut off
 	err := peer.Repeat(ctx, pauses, func() (peer.Verdict, error) {
 		var b wire.Builder
 		b.Reset(wire.Header{Op: wire.OpRead, Worker: noWorker, Job: r.generation, ServerLife: s.life.Known()})
@@ -66,10 +66,10 @@ func (r *Reader) ask(ctx context.Context, number int, fill func(*wire.Builder) e
 	return fmt.Errorf("%s: %w", name, err)
 }
 
-// noWorker is who asks.
+// noWorker is the worker number of readers.
 const noWorker = 1<<32 - 1
 
-// pause waits as long as a server says, and up to half as long again, so that readers come at different times.
+// pause waits for the server's pause d, and up to half as long again, so that readers come at different times.
 func pause(ctx context.Context, d time.Duration) {
 	select {
 	case <-time.After(d + rand.N(max(1, d/2))):
@@ -77,12 +77,12 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// moment is that of an answer.
+// moment is the moment of an answer.
 func (r *Reader) moment(server int, f *wire.Frame) Moment {
 	return Moment{Server: server, Generation: r.generation, Update: f.Version}
 }
 
-// rowsOf is the section of rows of an answer, with what is said of it.
+// rowsOf returns the section of rows of an answer, with its description.
 func rowsOf(f *wire.Frame) (s wire.Section, out wire.ReadOut, err error) {
 	if err = f.JSON(&out); err != nil {
 		return s, out, err
@@ -95,5 +95,5 @@ func rowsOf(f *wire.Frame) (s wire.Section, out wire.ReadOut, err error) {
 	return s, out, errAnswer
 }
 
-// errAnswer says that an answer is none to what was asked.
+// errAnswer is the error for an answer that does not match the request.
 var errAnswer = errors.New("the answer has other rows than were asked for: reader and servers must be of one build")

@@ -28,7 +28,7 @@ package reader
 
 // The files of this package, in reading order.
 //
-//	reader.go  who reads, from which servers
+//	reader.go  readers, and the servers that they read from
 //	rows.go    rows by their ids
 //	pages.go   all rows of a table
 //	ask.go     a request, repeated while that may help

@@ -35,7 +35,7 @@ func (r *Reader) Each(ctx context.Context, name string, do func(Page) error) err
 	return nil
 }
 
-// errAnew says that a server has come back, and its rows are at other places.
+// errAnew ends a pass over the rows of a server that was restarted, since its rows are at other places.
 var errAnew = errors.New("the server came back")
 
 // each is Each for one server.

@@ -62,7 +62,7 @@ type Reader struct {
 	params     []wire.ReadableParam
 }
 
-// server is one that is read from.
+// server is a server from which rows are read.
 type server struct {
 	endpoint string
 	life     *peer.Life
@@ -96,7 +96,7 @@ func Open(ctx context.Context, o Options) (*Reader, error) {
 	return r, nil
 }
 
-// transport is the one that reads.
+// transport returns the transport for the reader's calls.
 func (o *Options) transport() (transport.Transport, error) {
 	t, token := o.Transport, o.Token
 	if t == nil {
@@ -117,7 +117,7 @@ func (o *Options) transport() (transport.Transport, error) {
 	return transport.Compressed(readable.Reader(token), none, 0), err
 }
 
-// take checks that the servers are those of one job, puts them in order, and takes what there is to read.
+// take checks that the servers belong to one job, sorts them by number, and stores the params.
 func (r *Reader) take(about []wire.Readable, wanted []Param) error {
 	ordered := make([]server, len(about))
 	for i, a := range about {

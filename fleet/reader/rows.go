@@ -41,7 +41,7 @@ func (r *Reader) Rows(ctx context.Context, name string, ids []uint64) (*Rows, er
 	return rows, nil
 }
 
-// serverOf is where a row lives.
+// serverOf returns the server that has a row.
 func (r *Reader) serverOf(p *wire.ReadableParam, id uint64) int {
 	if p.Block == 0 {
 		return int(placement.Mix(id) % uint64(len(r.servers)))
@@ -49,7 +49,7 @@ func (r *Reader) serverOf(p *wire.ReadableParam, id uint64) int {
 	return p.On[id/uint64(p.Block)]
 }
 
-// share reads a server's share of the rows, whose places are at.
+// share reads a server's share of the rows; at are their places in ids.
 func (r *Reader) share(ctx context.Context, p *wire.ReadableParam, server int, ids []uint64, at []int,
 	rows *Rows) error {
 	var own []uint64

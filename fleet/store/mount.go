@@ -17,7 +17,7 @@ var mounts struct {
 	of map[string]Store
 }
 
-// schemes are what Mount takes. A scheme of one letter would be a drive.
+// schemes matches the schemes that Mount accepts. A scheme of one letter would be a drive.
 var schemes = regexp.MustCompile(`^[a-z][a-z0-9+.-]+$`)
 
 // Mount makes URLs of a scheme, such as "s3", refer to a store, in all of this process. A scheme can be mounted once;
@@ -49,10 +49,10 @@ func Unmount(scheme string) {
 	delete(mounts.of, scheme)
 }
 
-// packages are the module's that mount a scheme.
+// packages are this module's packages that mount a scheme.
 var packages = map[string]string{"s3": "s3", "hdfs": "hadoop", "afs": "hadoop"}
 
-// ErrNotMounted says that no store is mounted for a URL's scheme.
+// ErrNotMounted is the error for a URL without a mounted store for its scheme.
 var ErrNotMounted = errors.New("not a path on this machine, and no store is mounted for it")
 
 // Of returns the store of a URL and the name in it.
@@ -67,7 +67,7 @@ func Of(url string) (s Store, name string, err error) {
 	return s, Clean(name), nil
 }
 
-// advice is what to do about a scheme that is not mounted. The lock is held.
+// advice is the advice about a scheme that is not mounted. The lock is held.
 func advice(scheme string) string {
 	const local = "or mount it as a file system (NFS, FUSE), or copy from and to a local directory"
 	if p := packages[scheme]; p != "" {

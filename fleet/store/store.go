@@ -58,7 +58,7 @@ type Condition struct {
 	Version string
 }
 
-// ErrChanged says that a file does not have the given version, or exists although it should not.
+// ErrChanged is the error for a file that does not have the given version, or exists although it should not.
 var ErrChanged = errors.New("the file was changed by another")
 
 // Coster is a Store that reports the cost of its requests. Others are assumed to cost as much as a network service.

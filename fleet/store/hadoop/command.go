@@ -14,12 +14,12 @@ import (
 	"time"
 )
 
-// process starts the program of a command.
+// process returns a function that runs the program of a command.
 func process(command []string) func(context.Context, io.Reader, io.Writer, io.Writer, ...string) error {
 	return func(ctx context.Context, in io.Reader, out, said io.Writer, args ...string) error {
 		c := exec.CommandContext(ctx, command[0], slices.Concat(command[1:], args)...)
 		c.Stdin, c.Stdout, c.Stderr = in, out, said
-		c.Env = append(os.Environ(), "LC_ALL=C.UTF-8") // which Java reads names by
+		c.Env = append(os.Environ(), "LC_ALL=C.UTF-8") // from which Java takes the encoding of names
 		c.WaitDelay = lingers
 		inGroup(c)
 		return c.Run()
@@ -31,14 +31,14 @@ const (
 	leastRate = 256 << 10 // bytes a second
 )
 
-// lingers is how long what a command has started may hold its output.
+// lingers is how long processes that a command has started may keep its output open.
 var lingers = 5 * time.Second
 
-// pause is what passes before the second try; before the third it is four times as long.
+// pause is the time before the second try; before the third it is four times as long.
 var pause = time.Second
 
-// run runs a command that reads content, if that is not nil, and is what it prints. What may pass is tried again; tried
-// is how often.
+// run runs a command with content as its input, unless nil, and returns its output. Errors that may be temporary are
+// retried; tried is the number of tries.
 func (s *Store) run(ctx context.Context, content *io.SectionReader, args ...string) (out string, tried int, err error) {
 	for tried = 1; ; tried++ {
 		out, err = s.once(ctx, content, args)
@@ -53,13 +53,13 @@ func (s *Store) run(ctx context.Context, content *io.SectionReader, args ...stri
 	}
 }
 
-// do is run for what prints nothing of interest.
+// do is run for a command whose output is of no interest.
 func (s *Store) do(ctx context.Context, args ...string) error {
 	_, _, err := s.run(ctx, nil, args...)
 	return err
 }
 
-// once is one try.
+// once runs a command once.
 func (s *Store) once(ctx context.Context, content *io.SectionReader, args []string) (string, error) {
 	select {
 	case s.turns <- struct{}{}:
@@ -80,7 +80,7 @@ func (s *Store) once(ctx context.Context, content *io.SectionReader, args []stri
 	return out.String(), s.ended(ctx, args[0], &said, err)
 }
 
-// ended is how a command has ended, as an error.
+// ended returns the end of a command as an error.
 func (s *Store) ended(ctx context.Context, command string, said *words, err error) error {
 	var status interface{ ExitCode() int }
 	switch {
@@ -98,7 +98,7 @@ func (s *Store) ended(ctx context.Context, command string, said *words, err erro
 	return f
 }
 
-// words are what a command says beside its output, as far as it is kept.
+// words is a command's error output, up to a limit.
 type words struct{ bytes.Buffer }
 
 func (w *words) Write(b []byte) (int, error) {
@@ -106,8 +106,8 @@ func (w *words) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// of are the lines that a command's name begins, without the logs of libraries; where there are none, the last line
-// that is no place in a program.
+// of returns the lines that begin with a command's name, without the logs of libraries; without such lines, the last
+// line that is not of a stack trace.
 func (w *words) of(command string) (lines []string) {
 	last := "it has said nothing"
 	for line := range strings.Lines(w.String()) {
@@ -124,7 +124,7 @@ func (w *words) of(command string) (lines []string) {
 	return lines
 }
 
-// failure is a command that has ended with another status than 0.
+// failure is the end of a command with a status other than 0.
 type failure struct {
 	command string
 	status  int
@@ -135,7 +135,7 @@ func (f *failure) Error() string {
 	return fmt.Sprintf("hadoop fs %s has ended with status %d: %s", f.command, f.status, strings.Join(f.lines, "; "))
 }
 
-// says is whether each line has one of some words.
+// says reports whether each line contains one of the words.
 func (f *failure) says(words ...string) bool {
 	for _, line := range f.lines {
 		if !slices.ContainsFunc(words, func(w string) bool { return strings.Contains(line, w) }) {
@@ -145,7 +145,7 @@ func (f *failure) says(words ...string) bool {
 	return true
 }
 
-// Words of Hadoop: of package org.apache.hadoop.fs, and, for noneThere, of a name node.
+// Texts of Hadoop's errors: of package org.apache.hadoop.fs, and, for noneThere, of a name node.
 const (
 	noFile      = "No such file or directory"
 	noneThere   = "File does not exist"
@@ -154,7 +154,7 @@ const (
 	noRight     = "Permission denied"
 )
 
-// Is says what the words mean.
+// Is reports whether the text has the meaning of target.
 func (f *failure) Is(target error) bool {
 	switch target {
 	case fs.ErrNotExist:
@@ -169,10 +169,10 @@ func (f *failure) Is(target error) bool {
 	return false
 }
 
-// errDirectory says that a name is a directory's.
+// errDirectory is the error for the name of a directory.
 var errDirectory = errors.New("it is a directory")
 
-// lasting says that another try would end alike.
+// lasting reports whether another try would fail in the same way.
 func lasting(err error) bool {
 	var f *failure
 	if !errors.As(err, &f) {

@@ -31,8 +31,8 @@ package hadoop
 // The files of this package, in reading order.
 //
 //	hadoop.go     the store, and its costs
-//	command.go    one command, and what it says
-//	names.go      a file, and what lies beside it while it is replaced
-//	read.go       files that are looked at and read
-//	put.go        files that are written
+//	command.go    one command, and its errors
+//	names.go      a file, and the files beside it while it is replaced
+//	read.go       describing and reading files
+//	put.go        writing files
 //	group_unix.go, group_other.go     processes that end together

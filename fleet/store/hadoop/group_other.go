@@ -4,5 +4,5 @@ package hadoop
 
 import "os/exec"
 
-// inGroup does without groups: what a script has started ends by itself.
+// inGroup does nothing on this system: processes that a script has started end by themselves.
 func inGroup(*exec.Cmd) {}

@@ -53,12 +53,12 @@ type Store struct {
 	scheme  string
 	timeout time.Duration
 	secrets *strings.Replacer
-	turns   chan struct{} // of commands that run; reading has none, since its reader may wait
+	turns   chan struct{} // slots of running commands; reading takes none, since its reader may wait
 	// start runs the shell with further arguments until it ends.
 	start func(ctx context.Context, in io.Reader, out, said io.Writer, args ...string) error
 }
 
-// mostCommands run at a time: each is a Java machine of some hundred megabytes.
+// mostCommands is the number of commands that run at a time: each is a Java machine of some hundred megabytes.
 const mostCommands = 4
 
 // New makes a store for URLs of a scheme, without making a request.
@@ -91,6 +91,6 @@ func New(o Options, scheme string) (*Store, error) {
 
 // Costs implements [store.Coster].
 func (s *Store) Costs() store.Costs {
-	const commands = 3 // that one request may wait for to their end, such as those of a put
+	const commands = 3 // that one request may wait for, such as a put
 	return store.Costs{Beat: 30 * time.Second, Answer: max(5*time.Minute, commands*s.timeout), FromStart: true}
 }

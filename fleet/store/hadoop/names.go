@@ -17,10 +17,10 @@ const (
 	copying = "._COPYING_"
 )
 
-// url is the shell's name of a file.
+// url returns the shell's name of a file.
 func (s *Store) url(name string) string { return s.scheme + "://" + name }
 
-// check refuses names that the shell would take for others.
+// check returns an error for names that the shell would interpret.
 func (s *Store) check(op, name string) error {
 	_, path, _ := strings.Cut(name, "/") // behind the host
 	if strings.ContainsAny(path, "*?[]{}\\:\r\n") {
@@ -30,7 +30,7 @@ func (s *Store) check(op, name string) error {
 	return nil
 }
 
-// hidden is what lies beside a file for one put of it, or for any with anyID.
+// hidden returns the name of the file beside another for one put, or for any put with anyID.
 func hidden(name, id, mark string) string {
 	dir, base := path.Split(name)
 	return dir + "." + base + "." + id + mark
@@ -41,7 +41,7 @@ var anyID = strings.Repeat("?", idBytes)
 
 func newID() string { return rand.Text()[:idBytes] }
 
-// beside takes the name of what lies beside a file apart; the mark is empty where it is a file of its own.
+// beside divides the name of a file beside another into its parts; the mark is empty for other files.
 func beside(base string) (of, id, mark string) {
 	rest, is := strings.CutPrefix(strings.TrimSuffix(base, copying), ".")
 	for _, mark := range []string{newMark, wasMark} {
@@ -54,7 +54,7 @@ func beside(base string) (of, id, mark string) {
 	return base, "", ""
 }
 
-// newest is the one of some that was changed last.
+// newest returns the file that was changed last.
 func newest(all []store.Info) (last store.Info) {
 	for _, i := range all {
 		if last.Name == "" || i.Modified.After(last.Modified) {

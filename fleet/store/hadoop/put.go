@@ -13,16 +13,16 @@ import (
 )
 
 const (
-	// old is the age, by the clock of the file system, at which what lies beside files belongs to no writer.
+	// old is the age, by the clock of the file system, from which a file beside others belongs to no writer.
 	old = time.Hour
-	// rounds is how often a put without a condition begins anew, since others put there too.
+	// rounds is how often a put without a condition starts again because of other puts.
 	rounds = 5
 )
 
-// stands is how long a replacement may stand still before another takes it back.
+// stands is how long a replacement may make no progress before another process reverts it.
 var stands = 30 * time.Second
 
-// errLost says that others were faster.
+// errLost is the error of a put that another process preceded.
 var errLost = errors.New("another file was put there meanwhile")
 
 // Put implements [store.Store].
@@ -38,7 +38,7 @@ func (s *Store) Put(ctx context.Context, name string, content *io.SectionReader,
 		}
 		after, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 		if d.moving {
-			_ = s.takeBack(after, name, id) // else who replaces it next does
+			_ = s.takeBack(after, name, id) // otherwise the next writer does
 		} else {
 			_ = s.remove(after, d.new, d.new+copying)
 		}
@@ -58,10 +58,10 @@ func (s *Store) Put(ctx context.Context, name string, content *io.SectionReader,
 type draft struct {
 	*Store
 	name     string
-	new, was string // where it is written, and where the one before is meanwhile
+	new, was string // the place of the new file, and of the previous one meanwhile
 	size     int64
 	version  string
-	moving   bool     // the one before, or this one
+	moving   bool     // the previous file or this one
 	left     []string // to be removed
 }
 
@@ -85,19 +85,19 @@ func (d *draft) put(ctx context.Context, content *io.SectionReader, c store.Cond
 		return err
 	}
 	if len(d.left) > 0 {
-		_ = d.remove(ctx, d.left...) // else it goes with a later one
+		_ = d.remove(ctx, d.left...) // otherwise a later put removes them
 	}
 	return nil
 }
 
-// write writes the file beside its name.
+// write writes the new file beside its name.
 func (d *draft) write(ctx context.Context, content *io.SectionReader) error {
 	put := func() error {
 		_, _, err := d.run(ctx, content, "-put", "-f", "-", d.url(d.new))
 		return err
 	}
 	err := put()
-	if errors.Is(err, fs.ErrNotExist) { // some file systems make no directory by themselves
+	if errors.Is(err, fs.ErrNotExist) { // some file systems do not create directories
 		if err = d.do(ctx, "-mkdir", "-p", d.url(path.Dir(d.name))); err == nil {
 			err = put()
 		}
@@ -105,8 +105,8 @@ func (d *draft) write(ctx context.Context, content *io.SectionReader) error {
 	return err
 }
 
-// settled is the version that stands under the name when none replaces it, empty where there is none. Who stands
-// still in the middle is taken back.
+// settled waits until no other process replaces the file, and returns its version, empty if there is no file. It
+// reverts a replacement that makes no progress.
 func (d *draft) settled(ctx context.Context, c store.Condition) (version string, err error) {
 	var by string
 	var since time.Time
@@ -134,8 +134,8 @@ func (d *draft) settled(ctx context.Context, c store.Condition) (version string,
 	}
 }
 
-// look sees that the file is written, and what is there: the version under the name, or of the one that by is replacing
-// now, and what others have left.
+// look checks that the new file is written. It returns the version under the name, or that of the file which by is
+// replacing now, and records the files that others have left.
 func (d *draft) look(ctx context.Context) (version, by string, err error) {
 	dir, base := path.Split(d.name)
 	all, err := d.stat(ctx, d.new, d.name, hidden(d.name, anyID, wasMark), d.name, dir+".*."+anyID+newMark+"*")
@@ -177,7 +177,7 @@ func (d *draft) look(ctx context.Context) (version, by string, err error) {
 	return version, by, nil
 }
 
-// aside moves the file before away, if it is of a version.
+// aside moves the previous file away, if it has the given version.
 func (d *draft) aside(ctx context.Context, version string) error {
 	if err := d.move(ctx, d.name, d.was, version); err != nil {
 		return err
@@ -189,7 +189,7 @@ func (d *draft) aside(ctx context.Context, version string) error {
 	return err
 }
 
-// move renames a file of a version. One that is there under the other name stays.
+// move renames a file of a version. It does not replace a file under the other name.
 func (s *Store) move(ctx context.Context, from, to, version string) error {
 	_, tried, err := s.run(ctx, nil, "-mv", s.url(from), s.url(to))
 	if err == nil || tried == 1 && lasting(err) {
@@ -201,7 +201,7 @@ func (s *Store) move(ctx context.Context, from, to, version string) error {
 	return err
 }
 
-// takeBack ends a replacement: it can't be done any more, and the file before has its name again.
+// takeBack reverts a replacement: it can no longer be completed, and the previous file gets its name again.
 func (s *Store) takeBack(ctx context.Context, name, id string) error {
 	draft, was := hidden(name, id, newMark), hidden(name, id, wasMark)
 	if err := s.remove(ctx, draft, draft+copying); err != nil {

@@ -20,10 +20,11 @@ import (
 	"github.com/gofleet/gofleet/fleet/store"
 )
 
-// format is how the shell prints what it knows of a file: milliseconds, bytes, kind and name. A slash is in none.
+// format is the form in which the shell describes a file: milliseconds, bytes, kind and name. Only the name may contain
+// a slash.
 const format = "%Y/%b/%F/%n"
 
-// stat is what is known of some files, which may be patterns; of those that are not there it is nothing.
+// stat describes files, whose names may be patterns; files that do not exist are left out.
 func (s *Store) stat(ctx context.Context, names ...string) (all []store.Info, err error) {
 	args := []string{"-stat", format}
 	for _, name := range names {
@@ -52,8 +53,9 @@ func (s *Store) stat(ctx context.Context, names ...string) (all []store.Info, er
 	return all, nil
 }
 
-// find is what is known of a file, and under which name it lies: that of one which is being replaced stands for it. The
-// shell asks for one name after the other, so that a replacement may end in between: it is asked for the file last too.
+// find describes a file, and returns the name under which it lies: a file that is being replaced lies beside its name.
+// The shell looks up one name after the other, so a replacement may end in between: the file's name is looked up again
+// at the end.
 func (s *Store) find(ctx context.Context, name string) (i store.Info, at string, err error) {
 	all, err := s.stat(ctx, name, hidden(name, anyID, wasMark), name)
 	if err != nil {
@@ -89,7 +91,7 @@ func (s *Store) Stat(ctx context.Context, name string) (store.Info, error) {
 	return i, err
 }
 
-// pageful is how many names a name node gives in one answer (dfs.ls.limit).
+// pageful is the number of names in one answer of a name node (dfs.ls.limit).
 const pageful = 1000
 
 // List implements [store.Store]. Between two answers of the name node, a file may be moved to a name that the listing
@@ -112,8 +114,8 @@ func (s *Store) List(ctx context.Context, dir string) ([]store.Info, error) {
 	return slices.Collect(maps.Values(there)), nil
 }
 
-// list is what lies in a directory by name, and whether it may have come in several answers. What is being replaced
-// stands for the file.
+// list describes the files in a directory by name, and reports whether they may have come in several answers. A file
+// that is being replaced is listed under its own name.
 func (s *Store) list(ctx context.Context, dir string) (there map[string]store.Info, long bool, err error) {
 	all, err := s.stat(ctx, strings.TrimSuffix(dir, "/")+"/*")
 	there, was := map[string]store.Info{}, map[string][]store.Info{}
@@ -164,33 +166,33 @@ func (s *Store) Open(ctx context.Context, name string, r store.Range) (io.ReadCl
 		if tried == tries || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errDirectory) {
 			return nil, &fs.PathError{Op: "open", Path: s.url(name), Err: err}
 		}
-		if _, at, err = s.find(ctx, name); err != nil { // it may be on its way from one name to the other
+		if _, at, err = s.find(ctx, name); err != nil { // it may just be moved from one name to the other
 			return nil, err
 		}
 	}
 }
 
-// reading is a file that is printed.
+// reading is a file that the shell prints.
 type reading struct {
 	s       *Store
 	ctx     context.Context
 	name    string
-	version string // empty where it needs no look
-	left    int64  // of what is to be read
+	version string // empty if no check is needed
+	left    int64  // bytes to read
 	all     bool   // to the end
 
 	body   *bufio.Reader
 	pipe   *os.File
 	stop   context.CancelFunc
 	ended  sync.WaitGroup
-	failed error // when it has ended
+	failed error // set when the command has ended
 }
 
-// start starts to print a file, and passes over its first bytes. The error is what the command says.
+// start starts to print a file, and skips its first bytes. It returns the error of the command.
 func (f *reading) start(at string, from int64) error {
 	ctx, stop := context.WithCancel(f.ctx)
 	f.stop = stop
-	r, w, err := os.Pipe() // the command's own: what is copied to others ends soon behind it, and a reader may wait
+	r, w, err := os.Pipe() // os/exec would copy to another writer, for a limited time, and a reader may wait
 	if err != nil {
 		return err
 	}
@@ -205,13 +207,13 @@ func (f *reading) start(at string, from int64) error {
 	if err == nil {
 		_, err = f.body.Peek(1)
 	}
-	if err = f.why(err); err == io.EOF { // which Read says
+	if err = f.why(err); err == io.EOF { // Read returns it
 		return nil
 	}
 	return err
 }
 
-// why is what the command says of itself where it has printed no more.
+// why returns the command's error if it has printed no more.
 func (f *reading) why(err error) error {
 	if err == io.EOF {
 		f.ended.Wait()
@@ -220,7 +222,7 @@ func (f *reading) why(err error) error {
 	return err
 }
 
-// Read implements io.Reader. What completes the file is passed on when it is sure that it was not replaced
+// Read implements io.Reader. It returns the end of the file only after a check that the file was not replaced
 // meanwhile.
 func (f *reading) Read(b []byte) (int, error) {
 	if !f.all {
@@ -240,7 +242,7 @@ func (f *reading) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// same says whether the file is still of the version that is read.
+// same returns an error unless the file still has the version that is read.
 func (f *reading) same() error {
 	if f.version == "" {
 		return nil

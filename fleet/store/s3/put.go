@@ -16,8 +16,8 @@ import (
 	"github.com/gofleet/gofleet/fleet/store"
 )
 
-// markKey is where an object has the mark of its put. Where the answer to a put on condition is lost, it is made again
-// and refused, since its own object is there: it knows that by the mark.
+// markKey is the metadata key of the mark of a put. If the answer to a conditional put is lost, the repeated request is
+// refused, since the object exists; by the mark the put recognises its own object.
 const markKey = "gofleet-put"
 
 // Put implements [store.Store].
@@ -36,14 +36,14 @@ func (s *Store) Put(ctx context.Context, name string, content *io.SectionReader,
 		switch {
 		case unknown == nil && has == mark:
 			return is.Version, nil
-		case c.Version != "" && errors.Is(unknown, fs.ErrNotExist): // there is nothing to be of a version
+		case c.Version != "" && errors.Is(unknown, fs.ErrNotExist): // there is no object that could have the version
 			return "", errors.Join(store.ErrChanged, err)
 		}
 	}
 	return "", err
 }
 
-// conditions are a request's.
+// conditions are the headers of a request.
 func conditions(c store.Condition) (ifMatch, ifNoneMatch *string) {
 	if c.Version != "" {
 		ifMatch = &c.Version
@@ -67,7 +67,7 @@ func (s *Store) putWhole(ctx context.Context, name string, content *io.SectionRe
 	return aws.ToString(out.ETag), nil
 }
 
-// putPieces uploads a file in pieces, some at a time, which are an object when all are there.
+// putPieces uploads a file in pieces, some at a time, which become an object when all are uploaded.
 func (s *Store) putPieces(ctx context.Context, name string, content *io.SectionReader, c store.Condition,
 	mark string) (version string, err error) {
 	bucket, key := split(name)
@@ -76,14 +76,14 @@ func (s *Store) putPieces(ctx context.Context, name string, content *io.SectionR
 	if err != nil {
 		return "", err
 	}
-	begun.Bucket, begun.Key = bucket, key // which some services don't repeat
+	begun.Bucket, begun.Key = bucket, key // some services don't repeat them
 	defer func() {
 		if err == nil {
 			return
 		}
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerTime)
 		defer cancel()
-		// what stays is removed by the bucket's rules
+		// the bucket's rules remove the rest
 		_, _ = s.client.AbortMultipartUpload(ctx, &s3.AbortMultipartUploadInput{Bucket: bucket, Key: key,
 			UploadId: begun.UploadId})
 	}()
@@ -94,7 +94,7 @@ func (s *Store) putPieces(ctx context.Context, name string, content *io.SectionR
 	in := &s3.CompleteMultipartUploadInput{Bucket: bucket, Key: key, UploadId: begun.UploadId,
 		MultipartUpload: &types.CompletedMultipartUpload{Parts: pieces}}
 	in.IfMatch, in.IfNoneMatch = conditions(c)
-	// Some services copy the pieces together before they answer.
+	// Some services copy the pieces into one object before they answer.
 	ctx, cancel := context.WithTimeout(ctx, pieceTime+time.Duration(content.Size()>>23)*time.Second)
 	defer cancel()
 	out, err := s.client.CompleteMultipartUpload(ctx, in, func(o *s3.Options) { o.HTTPClient = s.slow })
@@ -141,7 +141,7 @@ func (s *Store) upload(ctx context.Context, begun *s3.CreateMultipartUploadOutpu
 	return pieces, context.Cause(ctx)
 }
 
-// pieceOf is the size of the pieces of a file.
+// pieceOf returns the size of the pieces of a file, in bytes.
 func pieceOf(size, piece int64) int64 { return max(piece, (size+mostPieces-1)/mostPieces) }
 
 func (s *Store) uploadPiece(ctx context.Context, begun *s3.CreateMultipartUploadOutput, number int32,

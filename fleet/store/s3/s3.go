@@ -57,8 +57,8 @@ func Mount(o Options) error {
 type Store struct {
 	client *s3.Client
 	piece  int64
-	slow   s3.HTTPClient // for what a service does before it answers
-	there  sync.Map      // buckets that are known to be there
+	slow   s3.HTTPClient // for requests on which a service works before it answers
+	there  sync.Map      // buckets that are known to exist
 }
 
 // New makes a store without making a request.
@@ -82,12 +82,12 @@ func New(ctx context.Context, o Options) (*Store, error) {
 		return nil, fmt.Errorf("s3: %w", err)
 	}
 	if c.Region == "" && endpoint != "" {
-		c.Region = "us-east-1" // which others' services don't ask for
+		c.Region = "us-east-1" // other services don't check it
 	}
 	if c.Region == "" {
 		return nil, errors.New("s3: no region is set: set AWS_REGION, or Options.Region, to that of the bucket")
 	}
-	slow := c.HTTPClient // with the certificates of AWS_CA_BUNDLE, if that is set
+	slow := c.HTTPClient // includes the certificates of AWS_CA_BUNDLE, if set
 	if b, is := slow.(*awshttp.BuildableClient); is {
 		slow = b.WithTransportOptions(func(t *http.Transport) { t.ResponseHeaderTimeout = 0 })
 	}
@@ -96,7 +96,7 @@ func New(ctx context.Context, o Options) (*Store, error) {
 			if endpoint != "" {
 				s.BaseEndpoint, s.UsePathStyle = &endpoint, true
 			}
-			s.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenRequired // others know no trailers
+			s.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenRequired // others have no trailers
 			s.ResponseChecksumValidation = aws.ResponseChecksumValidationWhenRequired
 			s.Retryer = retry.NewStandard(func(o *retry.StandardOptions) { o.MaxAttempts, o.MaxBackoff = 4, backoff })
 		})}, nil
@@ -108,13 +108,13 @@ var answerTime = 20 * time.Second
 // backoff is the longest wait before the next attempt.
 var backoff = 10 * time.Second
 
-// split is the bucket and the key of a name.
+// split returns the bucket and the key of a name.
 func split(name string) (bucket, key *string) {
 	b, k, _ := strings.Cut(name, "/")
 	return &b, &k
 }
 
-// said is an error as package store has it.
+// said converts an error to those of package store.
 func said(op, name string, err error) error {
 	var answer interface{ HTTPStatusCode() int }
 	if err == nil || !errors.As(err, &answer) {
@@ -135,14 +135,15 @@ func said(op, name string, err error) error {
 	return err
 }
 
-// noBucket says that a name is in no bucket; that is not a file which is not there, since nothing can be put there.
+// noBucket is the error for a name in a bucket that does not exist. It is not fs.ErrNotExist, since nothing can be put
+// there.
 func noBucket(name string, err error) error {
 	bucket, _ := split(name)
 	return fmt.Errorf("s3: there is no bucket %q: correct s3://%s, or make the bucket: %w", *bucket, name, err)
 }
 
-// checkBucket refuses the name of an object that is not there if its bucket is not either, which an answer to HEAD does
-// not say. A service that doesn't tell is asked no more.
+// checkBucket returns an error if the bucket of a missing object does not exist either, which an answer to HEAD does
+// not show. If the service does not answer the question, it is not asked again.
 func (s *Store) checkBucket(ctx context.Context, name string) error {
 	bucket, _ := split(name)
 	if _, known := s.there.Load(*bucket); known {
@@ -159,7 +160,7 @@ func (s *Store) checkBucket(ctx context.Context, name string) error {
 	return nil
 }
 
-// notThere is an answer that there is no such thing.
+// notThere is the error for a bucket or object that does not exist.
 type notThere struct{ error }
 
 func (n notThere) Is(target error) bool { return target == fs.ErrNotExist }
@@ -172,7 +173,7 @@ func (s *Store) Stat(ctx context.Context, name string) (store.Info, error) {
 	return i, err
 }
 
-// head is what is known of an object, and the mark of who has put it.
+// head describes an object, and returns the mark of its put.
 func (s *Store) head(ctx context.Context, name string) (i store.Info, mark string, err error) {
 	bucket, key := split(name)
 	if *key == "" {
@@ -229,7 +230,7 @@ func (s *Store) List(ctx context.Context, dir string) (all []store.Info, err err
 			return nil, said("list", dir, err)
 		}
 		for _, o := range page.Contents {
-			if name := strings.TrimPrefix(aws.ToString(o.Key), prefix); name != "" { // some make objects of directories
+			if name := strings.TrimPrefix(aws.ToString(o.Key), prefix); name != "" { // directories of some services
 				all = append(all, store.Info{Name: name, Size: aws.ToInt64(o.Size),
 					Modified: aws.ToTime(o.LastModified), Version: aws.ToString(o.ETag)})
 			}

@@ -39,7 +39,7 @@ func Run(t *testing.T, make func(t *testing.T) (s store.Store, dir string)) {
 	}
 }
 
-// put puts a text, and fails the test if that fails.
+// put writes a text, and fails the test on an error.
 func put(t *testing.T, s store.Store, name, text string, c store.Condition) (version string) {
 	t.Helper()
 	version, err := s.Put(t.Context(), name, section(text), c)
@@ -122,7 +122,7 @@ func examConditions(t *testing.T, s store.Store, dir string) {
 	put(t, s, name, "again", store.Condition{Absent: true})
 }
 
-// examRace has several replace one version at once: one does.
+// examRace replaces one version from several goroutines at once: one succeeds.
 func examRace(t *testing.T, s store.Store, dir string) {
 	for _, c := range []store.Condition{{Absent: true}, {}} {
 		name := dir + "/f"
@@ -219,7 +219,7 @@ func examNames(t *testing.T, s store.Store, dir string) {
 	for _, name := range names {
 		put(t, s, dir+"/"+name, name, store.Condition{})
 	}
-	for _, name := range []string{"what?", "a:b", "some*", "[one]"} { // which a store may refuse
+	for _, name := range []string{"what?", "a:b", "some*", "[one]"} { // a store may refuse them
 		switch _, err := s.Put(t.Context(), dir+"/"+name, section(name), store.Condition{}); {
 		case err == nil:
 			names = append(names, name)
@@ -273,7 +273,7 @@ func examConcurrency(t *testing.T, s store.Store, dir string) {
 	}
 }
 
-// broken is content that can't be read to its end.
+// broken is content whose end can't be read.
 type broken struct{ text string }
 
 func (b broken) ReadAt(p []byte, at int64) (int, error) {
@@ -283,7 +283,7 @@ func (b broken) ReadAt(p []byte, at int64) (int, error) {
 	return copy(p, b.text[at:]), nil
 }
 
-// examWhole breaks a put off: the file is the one before.
+// examWhole interrupts a put: the previous file remains.
 func examWhole(t *testing.T, s store.Store, dir string) {
 	put(t, s, dir+"/f", "before", store.Condition{})
 	content := io.NewSectionReader(broken{string(bytes.Repeat([]byte("x"), 1<<20))}, 0, 12<<20)

@@ -79,7 +79,7 @@ func Mount(t testing.TB, s store.Store) (url string) {
 	return scheme + "://test"
 }
 
-// errLost says that an answer was lost.
+// errLost is the error for a lost answer.
 var errLost = errors.New("storetest: the answer was lost")
 
 // SetFault sets a function that is called before each request, possibly concurrently, and returns its fault. nil means
@@ -90,7 +90,7 @@ func (m *Memory) SetFault(fault func(Request) Fault) {
 	m.fault = fault
 }
 
-// enter counts a request and lets its fault befall it; done says that it is to be done.
+// enter counts a request and applies its fault; done reports whether the request is to be done.
 func (m *Memory) enter(ctx context.Context, op, name string) (f Fault, done bool, err error) {
 	m.mu.Lock()
 	m.requests++
@@ -213,7 +213,7 @@ func (m *Memory) Open(ctx context.Context, name string, r store.Range) (io.ReadC
 	return io.NopCloser(bytes.NewReader(part)), nil
 }
 
-// failing is a line that has broken off.
+// failing is a reader for a broken connection.
 type failing struct{}
 
 func (failing) Read([]byte) (int, error) { return 0, errors.New("storetest: the line has broken off") }
@@ -247,7 +247,7 @@ func (m *Memory) Arrive() {
 	m.late = nil
 }
 
-// put is a put that is done, and answered by an error if that is not nil. Locked.
+// put does a put, and returns failed as its error if that is not nil. mu is held.
 func (m *Memory) put(name string, data []byte, c store.Condition, failed error) (string, error) {
 	f, ok := m.files[name]
 	if c.Absent && ok || c.Version != "" && c.Version != f.version {
