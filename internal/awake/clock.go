@@ -23,7 +23,7 @@ func NewClock(most time.Duration, read func() time.Time) *Clock {
 	return &Clock{most: most, time: read, last: now, now: now}
 }
 
-// Now reads the clock. Times of one clock are compared with each other and with no others.
+// Now reads the clock. Its times can be compared only with times of the same clock.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -25,7 +25,7 @@ type Pulse struct {
 // looks is the longest interval between readings of the clock, while loops run or health is asked for.
 const looks = 10 * time.Second
 
-// Begin begins a loop, which is stuck when it has not beaten for longer than most.
+// Begin registers a loop, which counts as stuck when it has not called Beat for longer than most.
 func (p *Pulses) Begin(name string, most time.Duration) *Pulse {
 	b := &Pulse{all: p, name: name, most: most}
 	if p == nil {

@@ -37,8 +37,8 @@ func (h *Hasher) ID(token []byte) int64 {
 	if h.inverse == 0 && h.Height > 1 {
 		return int64(sum)
 	}
-	// The remainder without a division (Lemire, Kaser and Kurz, "Faster remainder by direct computation", 2019), exact
-	// for 32 bits.
+	// This is the remainder without a division (Lemire, Kaser and Kurz, "Faster remainder by direct computation",
+	// 2019), exact for 32 bits.
 	id, _ := bits.Mul64(h.inverse*uint64(sum), uint64(h.Height))
 	return int64(id)
 }

@@ -5,9 +5,9 @@ import (
 	"runtime/debug"
 )
 
-// LimitCollector sets the garbage collector's memory limit from the control group's, unless it has one: otherwise the
-// system could kill the process while most of its memory is garbage. It returns the limit in bytes, 0 if it has set
-// none.
+// LimitCollector sets the garbage collector's memory limit from that of the control group, unless a limit is set
+// already. Without one the system could kill the process while most of its memory is garbage. It returns the limit in
+// bytes, 0 if it has set none.
 func LimitCollector() int64 {
 	limit := collectorLimit(debug.SetMemoryLimit(-1), MemoryLimit())
 	if limit > 0 {

@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	// rowsAtOnce, and bytesAtOnce where rows are wide, bound the memory that loading rows takes.
+	// rowsAtOnce, and bytesAtOnce for wide rows, bound the memory of loading rows.
 	rowsAtOnce  = 8192
 	bytesAtOnce = 8 << 20
 )

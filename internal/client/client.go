@@ -54,7 +54,7 @@ type Client struct {
 	// link sends requests, and carries heartbeats from Join on.
 	link    *link
 	servers exchange.Servers // the link, as sessions see it
-	// sessions make the steps of training threads. They decide what is sent and when; the link sends it.
+	// sessions makes the steps of training threads. It decides what is sent and when; the link sends it.
 	sessions *session.Worker
 	cuts     *cuts
 	scans    *scans
@@ -66,7 +66,7 @@ type Client struct {
 	reading progress.Tracker
 
 	// stage decides which calls are permitted: Restore only while fresh, Join once, others from joining on.
-	stage   atomic.Int32 // of its life: fresh, joining, joined
+	stage   atomic.Int32 // fresh, joining or joined
 	gathers gathering
 	loads   atomic.Int64 // how often servers have loaded frozen values, by the last answer
 	wholes  atomic.Int64 // how often servers have loaded whole models, by the last answer

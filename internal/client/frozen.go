@@ -18,7 +18,7 @@ type frozen struct {
 	layout *layout.Layout
 	// values are shared with the sessions, and have their own lock.
 	values *session.Frozen
-	loads  *atomic.Int64 // the client's
+	loads  *atomic.Int64 // how often servers have loaded frozen values, shared with the client
 	most   int           // the most bytes of values in a frame, which also names params
 }
 

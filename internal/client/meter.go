@@ -15,7 +15,7 @@ var _ backend.Metered = (*Client)(nil)
 type meter struct {
 	// took holds, by op, the nanoseconds of a whole request, with all its attempts.
 	took []*count.Histogram
-	// links are by server.
+	// links holds a meter for each server.
 	links []linkMeter
 }
 

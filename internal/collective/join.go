@@ -98,8 +98,8 @@ func (a *arrivals) missing() (ranks []int) {
 	return ranks
 }
 
-// Leave waits until every rank has called it, and ends the group. After an error, of Leave or before, the group is
-// ended all the same. It may be called twice.
+// Leave waits until every rank has called it, and ends the group. After an error, of Leave or before, the group has
+// ended too. It may be called twice.
 func (g *Group) Leave(ctx context.Context) error {
 	if g.left.Load() {
 		return nil

@@ -28,10 +28,10 @@ import (
 //	60  u32  1 if the sender has news
 //	64  u64  samples of its epoch that the sender has trained on, with its part
 //	72  u32  that epoch
-//	76  u16  the thread that has, and u16 of how many; of 0 says nothing
+//	76  u16  the thread that has, and u16 of how many; 0 for no position
 //	80  u64  steps that the thread has made in the job
 //
-// An answer is a header of 32 bytes and a body, which is a text where the status is not 0:
+// An answer is a header of 32 bytes and a body, which is an error's text if the status is not 0:
 //
 //	 0  u32  magic "gfc1"
 //	 4  u8   version (3)

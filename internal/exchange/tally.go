@@ -35,7 +35,7 @@ func (x *Exchange) tally(s, e, n int) {
 	}
 }
 
-// count counts the outcome of a push whose gradients were computed on weights of version from, 0 if unknown.
+// count counts the outcome of a push. Its gradients were computed on weights of version from, 0 if unknown.
 func (n *Tally) count(o wire.Outcome, from uint64) {
 	n.rows.Add(int64(o.Applied))
 	n.dropped.Add(int64(o.Dropped))

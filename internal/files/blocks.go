@@ -18,7 +18,7 @@ const (
 type blocks struct {
 	mu   sync.Mutex
 	kept *Scratch // with each block at its offset in the file
-	all  []block  // by number
+	all  []block  // by index
 }
 
 // block is cached, or requested, or neither.

@@ -7,7 +7,7 @@ func ReLU(dst, x []float32) {
 }
 
 // ReLUGrad writes to dx, or adds there, the gradient of ReLU: dy where y > 0, else 0. y may be ReLU's output or its
-// input; where it is NaN the gradient is dy.
+// input; where y is NaN the gradient is dy.
 func ReLUGrad(dx, y, dy []float32, accumulate bool) {
 	checkGrad("ReLUGrad", dx, y, dy)
 	active.reluGrad(dx, y, dy, accumulate)

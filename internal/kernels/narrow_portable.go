@@ -10,7 +10,7 @@ const (
 	bfloatMax = 0x1.fep127
 	int8Least = 0x1p-119 // below it 127/x might not be finite
 
-	// int8Steps is the number after 127, so that 127 times the scale is never beyond the number that made it.
+	// int8Steps is the next float32 after 127, so that 127 times the scale never exceeds the largest number.
 	int8Steps = 127 + 0x1p-17
 )
 
@@ -32,7 +32,7 @@ func fromHalf(dst []float32, src []byte) {
 func halfOf(v float32) uint16 {
 	b := math.Float32bits(min(max(v, -halfMax), halfMax))
 	sign, a := uint16(b>>16)&0x8000, b&^(1<<31)
-	if a < 0x38800000 { // below 2⁻¹⁴ places are 2⁻²⁴ apart, as those of a float32 around ½ are
+	if a < 0x38800000 { // below 2⁻¹⁴ halves are 2⁻²⁴ apart, like float32s around ½
 		return sign | uint16(math.Float32bits(math.Float32frombits(a)+0.5)-0x3f000000)
 	}
 	a += 0xfff + a>>13&1

@@ -72,7 +72,7 @@ func (Sum) Update(w, g, _ []float32, _ *optimizer.State) {
 type Changes interface {
 	// Take appends the ids of the rows to dst, each once, and empties the set.
 	Take(dst []uint64) []uint64
-	// All fills the set with all rows that there are.
+	// All fills the set with all rows of the table.
 	All()
 }
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Round is a place in the sequence of updates: phase<<32 | index. Rounds compare as numbers.
+// Round is a position in the sequence of updates: phase<<32 | index. Rounds compare as numbers.
 type Round uint64
 
 // At returns the round of that index in that phase.
@@ -22,7 +22,7 @@ func (r Round) NextPhase() Round { return At(r.Phase()+1, 0) }
 
 func (r Round) String() string { return fmt.Sprintf("%d.%d", r.Phase(), r.Index()) }
 
-// Server is a mode's half on a server. Its methods are called one at a time.
+// Server is the server's half of a mode. Its methods are called one at a time.
 type Server interface {
 	// Push records a worker's gradient for round r, which must be reached. It returns the workers whose gradients,
 	// recorded before and this one, now make one update, in the order to add them; none while the round waits.

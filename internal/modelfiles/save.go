@@ -23,7 +23,7 @@ type Save struct {
 	record record // set by Commit
 	delta  *Delta
 	doubt  bool // a store may still write the record
-	// generation and serial are set for serving.
+	// generation and serial are set for a model for serving.
 	generation string
 	serial     int
 }
@@ -45,8 +45,8 @@ func Begin(dir string) (*Save, error) {
 	return &Save{dir: dir}, nil
 }
 
-// Write writes a file of the model under a temporary name. Commit makes it durable. A file that is written again takes
-// the place of the one before, as where a server died while its weights were read.
+// Write writes a file of the model under a temporary name. Commit makes it durable. A file that is written again
+// replaces the one before: a server may have died while its weights were read.
 func (s *Save) Write(name string, write func(io.Writer) error) error {
 	f, err := files.Create(files.Join(s.dir, s.written(name)))
 	if err != nil {
