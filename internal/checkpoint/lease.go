@@ -16,9 +16,9 @@ import (
 
 // lease keeps a directory of a store for one job. It is a file that names the process, and that the process replaces
 // again and again, each time on condition that the file is the version it has written before. Another job takes the
-// directory when the version has stood still for long, by replacing that version; if two try, the store refuses one. No
-// clocks are compared. How long that is depends on the duration of earlier beats, which the holder measures and writes:
-// a store may take half a minute for a small file.
+// directory when the version has stood still for long, by replacing that version; if two try, the store refuses one.
+// How long the version must stand still depends on the duration of earlier beats, which the holder measures and writes:
+// a store may take half a minute for a small file. No clocks are compared.
 type lease struct {
 	name    string
 	owner   owner  // used by the beats alone once they have begun

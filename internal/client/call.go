@@ -15,8 +15,9 @@ import (
 var errGone = errors.New("server is gone")
 
 // call is persist, and ends the client if the server answers wire.ErrWentBack: the job goes back to a checkpoint. A
-// heartbeat's answer does the same, but may come too late: other servers learn that this worker has ended, perhaps
-// before they learn why from that server. Hellos and goodbyes use persist alone, heartbeats once.
+// heartbeat's answer ends it too, but may come too late. The client's goodbye then passes the reason on to the other
+// servers, which may notice that this worker has ended before they have the reason from that server. Hellos and
+// goodbyes use persist alone, heartbeats once.
 func (l *link) call(ctx context.Context, p patience, server int, req [][]byte, read func(*wire.Frame) error) error {
 	err := l.persist(ctx, p, server, req, read)
 	if errors.Is(err, wire.ErrWentBack) && l.ctx.Err() == nil {

@@ -49,7 +49,8 @@ func (z *frozen) runs() func(yield func(from, to int) bool) {
 }
 
 // keep sends this worker's frozen values to server 0, for the checkpoint of cut id. The runs go in order, one after the
-// other, since server 0 accepts no gap. Server 0 uses them only when that checkpoint is written.
+// other, since server 0 accepts no gap. Server 0 uses them only when that checkpoint is written, and only if this
+// worker has missed no load of frozen values.
 func (z *frozen) keep(ctx context.Context, id string) error {
 	loads, all := z.loads.Load(), z.values.Values()
 	var b wire.Builder

@@ -43,7 +43,7 @@ type gathering struct {
 	renew func(context.Context, wire.Loads) error
 	// trained returns the steps of this process. made is the number of this worker's collectives, with those of earlier
 	// lives once CatchUp has skipped them. behind is the number of those, as server 0 reported when this life joined.
-	trained func() int64 // steps
+	trained func() int64
 	made    atomic.Uint64
 	behind  uint64
 	// givenUp is the last collective if this worker has received no answer to it, else nil.

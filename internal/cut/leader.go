@@ -79,7 +79,7 @@ type led struct {
 	said    [][]byte // by server: of the last work
 	brought []byte
 	sealed  bool  // the checkpoint is committed
-	read    bool  // the anchor has read all it wants
+	read    bool  // the anchor has read everything
 	ready   bool  // the final work begins when no worker is dying
 	again   bool  // begins again under a new number once this one is freed
 	why     error // set when the cut is given up
@@ -172,7 +172,7 @@ func (l *Leader) Held(id string) (number uint64) {
 	return 0
 }
 
-// Whole reports whether a checkpoint in the cut under way must be whole, since a server can't write its changes alone.
+// Whole reports whether a checkpoint in the cut under way must be whole, since a server can't write only its changes.
 func (l *Leader) Whole() bool { return l.cut.whole() }
 
 // Fail gives up the cut under way because of an error in its anchor's request.
@@ -245,7 +245,7 @@ func (c *led) steps() []uint64 {
 	return steps
 }
 
-// whole reports whether a server can't write its changes alone.
+// whole reports whether a server can't write only its changes.
 func (c *led) whole() bool {
 	return slices.ContainsFunc(c.held, func(h *Answer) bool { return h.Whole })
 }

@@ -14,7 +14,7 @@ type Order struct {
 	Plan   Plan   `json:"plan,omitempty"` // Hold
 	// Steps holds, by worker, the last step that the cut has (Reach).
 	Steps []uint64 `json:"steps,omitempty"`
-	// Whole says that some server can't write its changes since the last checkpoint alone, so that no server does
+	// Whole says that some server can't write only its changes since the last checkpoint, so that no server does
 	// (Reach).
 	Whole bool `json:"whole,omitempty"`
 	// How holds the options of the work, and Brought what the anchor has added. Only servers interpret them.
@@ -35,7 +35,7 @@ type Answer struct {
 	// Err is why the work could not be done.
 	Err string `json:"error,omitempty"`
 	// Steps holds, by worker, the last step that the server has. Step is the number of its tables' last update. Whole
-	// says that it can't write its changes since the last checkpoint alone (Hold).
+	// says that it can't write only its changes since the last checkpoint (Hold).
 	Steps []uint64 `json:"steps,omitempty"`
 	Step  int64    `json:"step,omitempty"`
 	Whole bool     `json:"whole,omitempty"`
