@@ -36,7 +36,7 @@ func (o *owed) add(ids []uint64, g []float32) {
 	}
 }
 
-// slot returns a row's slot in young. It moves the row from old, or adds it with nothing owed.
+// slot returns a row's slot in young. It copies the row from old, or adds it with nothing owed.
 func (o *owed) slot(id uint64) int32 {
 	slot, ok := o.young.find(id)
 	if ok {
