@@ -61,7 +61,7 @@ func (accuracy) backward(*cell) {}
 func (accuracy) tally(*Node) tally  { return &hits{} }
 func (accuracy) of(t tally) float64 { return t.(*hits).share() }
 
-// batchAccuracy is an accuracy that forgets the batches before.
+// batchAccuracy is an accuracy of the last batch only.
 type batchAccuracy struct{ accuracy }
 
 func (batchAccuracy) kind() string { return "batch_accuracy" }
@@ -72,7 +72,7 @@ func (b batchAccuracy) forward(c *cell) {
 	b.accuracy.forward(c)
 }
 
-// place is the number of scores that are above that of the label; beyond all numbers that is of a NaN.
+// place is the number of scores above the label's score; for a NaN it is larger than any count.
 func place(scores []float32, label int) int {
 	s := scores[label]
 	if s != s {
@@ -87,7 +87,7 @@ func place(scores []float32, label int) int {
 	return above
 }
 
-// hits counts right answers.
+// hits are the counts of right answers and of all.
 type hits struct{ hit, total int64 }
 
 func (t *hits) share() float64 {

@@ -2,7 +2,7 @@ package nn
 
 import "github.com/gofleet/gofleet/internal/kernels"
 
-// elementwise is the part that all functions of one element have in common.
+// elementwise has the methods that all functions of one element share.
 type elementwise struct{}
 
 func (elementwise) byExample() {}

@@ -68,7 +68,7 @@ func (multiply) backward(c *cell) {
 	}
 }
 
-// multiplyRowsGrad passes the gradient of rows times their factors on to both.
+// multiplyRowsGrad passes the gradient of rows times their factors to both inputs.
 func multiplyRowsGrad(factors, rows *cell, grad []float32, width int) {
 	if factors.wanted {
 		df, x, dy := factors.sum(), rows.value, grad
@@ -110,7 +110,7 @@ type divide struct{ pairwise }
 
 func (divide) kind() string { return "divide" }
 
-// pairs calls f for every element of the value, with where its inputs are.
+// pairs calls f for every element of the value, with the places of its two inputs.
 func (c *cell) pairs(f func(i, a, b int)) {
 	c.stretches(func(r stretch) {
 		a, b := r.from[0], r.from[1]
@@ -210,7 +210,7 @@ func (s scaled) forward(c *cell) {
 
 func (s scaled) backward(c *cell) { passScaled(c.in[0], c.grad, s.Scale) }
 
-// passScaled hands a gradient on, times a factor.
+// passScaled passes a gradient to an input, times a factor.
 func passScaled(x *cell, grad []float32, factor float32) {
 	switch {
 	case !x.wanted:

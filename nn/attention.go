@@ -51,10 +51,10 @@ func Attention(query, key, value *Node, o AttentionOptions) *Node {
 	return Linear(all, o.Size, LinearOptions{Name: o.Name + ".out", PerPosition: true})
 }
 
-// missing says whether a node is none, or was made by mistake.
+// missing reports whether a node is nil or invalid.
 func missing(x *Node) bool { return x == nil || x.bad }
 
-// fit sets defaults and refuses what does not fit.
+// fit sets defaults and returns an error for options that do not fit the inputs.
 func (o *AttentionOptions) fit(in []*Node) error {
 	for _, x := range in {
 		if len(x.shape) != 3 || x.shape[0] != batch {
@@ -125,7 +125,7 @@ func TransformerEncoder(x *Node, o TransformerOptions) *Node {
 	})
 }
 
-// add is x plus half a block.
+// add returns x plus half a block.
 func (o TransformerOptions) add(x *Node, norm string, half func(*Node) *Node) *Node {
 	y := x
 	if o.NormFirst {

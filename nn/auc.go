@@ -8,8 +8,8 @@ import (
 	"github.com/gofleet/gofleet/internal/histogram"
 )
 
-// aucThresholds is the number of thresholds of the original's AUC, and fineThresholds that of AUC; there is one bucket
-// more.
+// aucThresholds is the number of thresholds of the original's AUC, and fineThresholds that of AUC; the number of
+// buckets is one larger.
 const (
 	aucThresholds  = 4095
 	fineThresholds = histogram.OddsBuckets - 1
@@ -43,7 +43,7 @@ type auc struct {
 func (auc) kind() string { return "auc" }
 func (auc) compares()    {}
 
-// maxThresholds bounds the memory of a histogram that a saved graph asks for.
+// maxThresholds bounds the memory of a histogram in a saved graph.
 const maxThresholds = 1 << 24
 
 func (a auc) infer(in []*Node) ([]int, error) {
@@ -60,7 +60,7 @@ func (a auc) thresholds() int {
 	return *a.Thresholds
 }
 
-// binary refuses what is not probabilities of two classes beside labels.
+// binary returns an error unless pred has probabilities of two classes and label has labels for them.
 func binary(pred, label *Node) error {
 	if w := pred.perExample(); len(pred.shape) != 2 || w > 2 || pred.shape[0] != batch || label.shape[0] != batch ||
 		label.perExample() != 1 {
@@ -88,7 +88,7 @@ func (auc) backward(*cell) {}
 func (a auc) tally(*Node) tally { return newHistogram(a.thresholds()) }
 func (auc) of(t tally) float64  { return t.(*Histogram).AUC() }
 
-// oneClass says whether a metric is an AUC of scores with one label, in which nothing can be told apart.
+// oneClass reports whether a metric is an AUC of scores that all have the same label, for which it has no meaning.
 func oneClass(m metric, t tally) bool {
 	_, is := m.(auc)
 	h, counted := t.(*Histogram)
@@ -97,7 +97,7 @@ func oneClass(m metric, t tally) bool {
 
 func isCount(n int64) bool { return n > 0 }
 
-// batchAUC is an auc that forgets the batches before.
+// batchAUC is an auc of the last batch only.
 type batchAUC struct{ auc }
 
 func (batchAUC) kind() string { return "batch_auc" }
@@ -116,7 +116,7 @@ func (c *cell) probability(i int) float32 {
 	return c.value[i*width+width-1]
 }
 
-// positive says whether the i-th label is above 0.
+// positive reports whether the i-th label is above 0.
 func (c *cell) positive(i int) bool {
 	if isInt(c.node) {
 		return c.ids[i] > 0
@@ -130,10 +130,10 @@ type Histogram struct {
 	// which there is one more than thresholds; where there are 65,536, in the buckets of [AUC].
 	Pos, Neg []int64
 
-	from, to int // which of the buckets of AUC have anything
+	from, to int // the buckets of AUC with counts
 	nans     int
 	outside  error
-	crowd    crowding // of an AUC of the batch alone
+	crowd    crowding // for an AUC of the batch alone
 }
 
 // NewHistogram returns an empty histogram of 4096 buckets.

@@ -38,7 +38,7 @@ type batchNorm struct {
 	Last     bool    `json:"last,omitempty"` // channels are the last dimension
 }
 
-// channels is how many there are in a shape.
+// channels is the number of channels of a shape.
 func (b batchNorm) channels(shape []int) int {
 	if b.Last {
 		return last(shape)
@@ -72,7 +72,7 @@ func (b batchNorm) infer(in []*Node) ([]int, error) {
 	return x.shape, wantFloat(in)
 }
 
-// run is where the positions of an example's channel are, of x with shape [N C …].
+// run returns the range of an example's channel in x with shape [N C …].
 func (batchNorm) run(c *cell, example, channel int) (from, to int) {
 	width := product(c.shape[2:])
 	from = (example*c.shape[1] + channel) * width
@@ -107,20 +107,20 @@ func (b batchNorm) forward(c *cell) {
 	}
 }
 
-// byRows says whether the channels are what rows in memory have.
+// byRows reports whether the channels are contiguous in memory, as rows.
 func (b batchNorm) byRows(c *cell) bool { return b.Last || len(c.shape) == 2 }
 
-// kept are the normalised numbers, which backward needs.
+// kept returns the normalised numbers, which backward needs.
 func (b batchNorm) kept(c *cell) []float32 { return c.floats[5*b.channels(c.shape):] }
 
-// columns are numbers of each channel: 1/deviation, and four for backward to use.
+// columns returns one number of each channel: 1/deviation for i = 0, and four more for backward.
 func (b batchNorm) columns(c *cell, i int) []float32 {
 	n := b.channels(c.shape)
 	return c.floats[i*n : (i+1)*n]
 }
 
-// settle moves the averages of a channel, unless the batch has no finite moments: its gradient may be skipped, and
-// averages have to be numbers after it.
+// settle updates the averages of a channel, unless the batch has no finite moments: its gradient may be skipped, and
+// the averages must stay finite.
 func (b batchNorm) settle(c *cell, ch int, mean, variance float64) {
 	m, v := float32(mean), float32(variance)
 	if m-m != 0 || v-v != 0 { // NaN or an infinity
@@ -201,7 +201,7 @@ func (b batchNorm) backward(c *cell) {
 	}
 }
 
-// addChannel adds a channel's gradients to the gradients of its scale and shift.
+// addChannel adds a channel's gradients to those of its scale and shift.
 func (batchNorm) addChannel(c *cell, ch int, dShift, dScale float64) {
 	if scale := c.in[1]; scale.wanted {
 		scale.grad[ch] += float32(dScale)

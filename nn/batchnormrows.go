@@ -6,8 +6,8 @@ import (
 	"github.com/gofleet/gofleet/internal/kernels"
 )
 
-// Batch norm where the channels are the last dimension, as of [N C]: row by row, as they lie in memory, so that several
-// cores can have some channels each. The sums are the same as forward's and backward's, in the same order.
+// Batch norm with the channels as the last dimension, such as [N C]: row by row, as they lie in memory, so that each of
+// several cores can take some channels. The sums are the same as those of forward and backward, in the same order.
 
 // trainRows computes the rows of a training step.
 func (b batchNorm) trainRows(c *cell) {
@@ -16,7 +16,7 @@ func (b batchNorm) trainRows(c *cell) {
 	b.settleRows(c)
 }
 
-// units are some channels of a training step.
+// units computes some channels of a training step.
 func (b batchNorm) units(c *cell, from, to, part int) {
 	if part == backward {
 		b.backwardRows(c, from, to)
@@ -41,14 +41,14 @@ func (b batchNorm) forwardRows(c *cell, from, to int) {
 	}
 }
 
-// quarter are some channels' numbers of the four that a training step has of each: mean, 1/deviation, and two sums, of
-// which the first is the variance until the averages have moved.
+// quarter returns, for some channels, one of the four numbers that a training step keeps of each: mean, 1/deviation,
+// and two sums, of which the first is the variance until the averages are updated.
 func (c *cell) quarter(i, from, to int) []float64 {
 	n := c.last()
 	return c.doubles[i*n+from : i*n+to]
 }
 
-// moments are mean and 1/deviation of some channels of a batch.
+// moments computes mean and 1/deviation of some channels of a batch.
 func (b batchNorm) moments(c *cell, from, to int) (mean, factor []float64) {
 	x, n := c.in[0].value, c.last()
 	mean, factor = c.quarter(0, from, to), c.quarter(1, from, to)
@@ -69,7 +69,7 @@ func (b batchNorm) moments(c *cell, from, to int) (mean, factor []float64) {
 	return mean, factor
 }
 
-// settleRows moves the averages of all channels.
+// settleRows updates the averages of all channels.
 func (b batchNorm) settleRows(c *cell) {
 	mean, variance := c.quarter(0, 0, c.last()), c.quarter(2, 0, c.last())
 	for ch := range mean {

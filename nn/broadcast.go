@@ -7,13 +7,13 @@ import (
 	"github.com/gofleet/gofleet/internal/kernels"
 )
 
-// mostDims is the most dimensions of a value that is computed from inputs of different shapes.
+// mostDims is the largest number of dimensions of a value computed from inputs of different shapes.
 const mostDims = 8
 
-// broadcast is the shape of a result to which a and b are repeated. Dimensions behind the batch are aligned from the
-// right, and a dimension of 1, or one that is missing, is repeated as often as the other's. The batch is never
-// repeated: an input that has it has dimensions behind it, and one without, such as a parameter, has no more dimensions
-// than the other behind the batch.
+// broadcast returns the shape to which a and b are repeated. Dimensions behind the batch are aligned from the right,
+// and a dimension that is 1 or missing is repeated as often as the other's. The batch is never repeated: an input with
+// a batch has dimensions behind it, and an input without, such as a parameter, has no more dimensions than the other
+// has behind the batch.
 func broadcast(a, b []int) ([]int, bool) {
 	if equalShapes(a, b) {
 		return a, true
@@ -40,7 +40,7 @@ func broadcast(a, b []int) ([]int, bool) {
 	return rest, true
 }
 
-// behindBatch are the dimensions of one example, or all of a shape without examples.
+// behindBatch returns the dimensions of one example, or the whole shape if it has no batch.
 func behindBatch(shape []int) []int {
 	if len(shape) > 0 && shape[0] == batch {
 		return shape[1:]
@@ -48,7 +48,7 @@ func behindBatch(shape []int) []int {
 	return shape
 }
 
-// pairwise is the part that arithmetic on two inputs has in common.
+// pairwise has the methods that arithmetic on two inputs shares.
 type pairwise struct{}
 
 func (pairwise) byExample() {}
@@ -64,14 +64,14 @@ func (pairwise) infer(in []*Node) ([]int, error) {
 	return shape, nil
 }
 
-// stretch is a piece of a value along which each input either runs too, with a step of 1, or stands still.
+// stretch is a piece of a value along which each input advances by a step of 1 or is constant.
 type stretch struct {
 	at, n int    // in the value
-	from  [2]int // where it begins in the inputs
+	from  [2]int // its beginning in the inputs
 	still [2]bool
 }
 
-// of is the input's part of the stretch, one element where it stands still.
+// of returns the input's part of the stretch, one element if the input is constant.
 func (r stretch) of(input int, x []float32) []float32 {
 	if r.still[input] {
 		return x[r.from[input] : r.from[input]+1]
@@ -79,26 +79,26 @@ func (r stretch) of(input int, x []float32) []float32 {
 	return x[r.from[input] : r.from[input]+r.n]
 }
 
-// in is the stretch's part of the value, or of its gradient.
+// in returns the stretch's part of the value, or of its gradient.
 func (r stretch) in(y []float32) []float32 { return y[r.at : r.at+r.n] }
 
-// group is one dimension of a value, or several that are repeated alike and lie in one piece.
+// group is one dimension of a value, or several contiguous ones that are repeated alike.
 type group struct {
 	size   int
 	repeat [2]bool
 }
 
-// stretches calls f for the stretches of the value in order, which are as long as can be.
+// stretches calls f for the stretches of the value in order, each as long as possible.
 func (c *cell) stretches(f func(r stretch)) {
 	groups, n := c.groups()
 	walk(groups[:n], f)
 }
 
-// shortRow is the longest row for which a loop in place is faster than a kernel's call.
+// shortRow is the longest row for which an inline loop is faster than the call of a kernel.
 const shortRow = 32
 
-// byRow says whether one input has a number for each row of the other, and how long a row is, which is short: such as
-// the weights, of shape [N L 1], of rows of shape [N L D].
+// byRow reports whether one input has one number for each short row of the other, and the width of a row: such as
+// weights of shape [N L 1] for rows of shape [N L D].
 func (c *cell) byRow() (side, width int, is bool) {
 	groups, n := c.groups()
 	if n != 2 || groups[0].size > shortRow || groups[1].repeat != [2]bool{} || groups[0].repeat == [2]bool{} {
@@ -110,7 +110,7 @@ func (c *cell) byRow() (side, width int, is bool) {
 	return side, groups[0].size, true
 }
 
-// groups are the value's, the last dimensions first; equal shapes of any rank are one group.
+// groups returns the groups of the value, the last dimensions first; equal shapes of any rank are one group.
 func (c *cell) groups() (groups [mostDims + 1]group, n int) {
 	for back := 1; back <= len(c.shape); back++ {
 		g := group{size: c.shape[len(c.shape)-back]}
@@ -133,8 +133,8 @@ func (c *cell) groups() (groups [mostDims + 1]group, n int) {
 	return groups, n
 }
 
-// dimFromRight is a dimension of an input of a value with so many dimensions. The batch, where the input has it, is
-// aligned with the value's.
+// dimFromRight is a dimension of an input of a value with dims dimensions, counted from the right. The input's batch,
+// if any, is aligned with the value's.
 func (c *cell) dimFromRight(back, dims int) int {
 	batched := len(c.node.shape) > 0 && c.node.shape[0] == batch
 	switch own := len(c.shape); {
@@ -150,7 +150,7 @@ func (c *cell) dimFromRight(back, dims int) int {
 func walk(groups []group, f func(r stretch)) {
 	r := stretch{n: groups[0].size, still: groups[0].repeat}
 	size := r.n
-	var step [mostDims + 1][2]int // of an input, for each step of a group
+	var step [mostDims + 1][2]int // of an input, for each step along a group
 	var at [mostDims + 1]int
 	length := [2]int{1, 1}
 	for i, g := range groups {
@@ -219,7 +219,7 @@ func (c *cell) spread(dst []float32, input int) {
 
 func (expand) backward(c *cell) { addStretches(c, 0, 1) }
 
-// addStretches adds the gradient times a factor to that of an input, and what comes of its repetitions up.
+// addStretches adds the gradient times a factor to that of an input, summed over the input's repetitions.
 func addStretches(c *cell, side int, factor float32) {
 	x := c.in[side]
 	if !x.wanted {

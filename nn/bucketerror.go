@@ -9,7 +9,7 @@ package nn
 // the groups, weighted by examples. It is 0 where no group is known so well, and NaN when a score was.
 func BucketError(pred, label *Node) *Node { return apply("", bucketError{}, pred, label) }
 
-// bucketError counts as auc does.
+// bucketError counts scores as auc does.
 type bucketError struct{ auc }
 
 func (bucketError) kind() string { return "bucket_error" }

@@ -43,7 +43,7 @@ func (o cast) infer(in []*Node) ([]int, error) {
 	return x.shape, nil
 }
 
-// limits are int64's, for what becomes one.
+// limits are those of int64, for a cast to it.
 func (o cast) limits(*Node) []limit {
 	if o.To == Float32 {
 		return nil

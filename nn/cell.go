@@ -6,66 +6,66 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// cell is a node at work in one executor: its value in this step, its gradient, and the memory both lie in, which grows
-// to the largest batch seen.
+// cell is the state of a node in one executor: its value in this step, its gradient, and the memory of both, which
+// grows to the largest batch seen.
 type cell struct {
 	node *Node
 	in   []*cell
 
 	shape []int     // of this step's value
-	value []float32 // row-major; of a parameter its W
+	value []float32 // row-major; W of a parameter
 	fed
-	index []int32 // of an embedding: the row of its table for each id
+	index []int32 // for an embedding: the row in its table of each id
 	train bool    // this step has a backward pass
 
-	wanted bool // the loss reaches a trained parameter through here
-	// of a lookup: no gradient of the loss comes here, so that training reads its rows and leaves them as they are
+	wanted bool // the loss depends on a trained parameter through this cell
+	// for a lookup: it has no gradient of the loss, so that training reads its rows without changing them
 	beside  bool
 	grad    []float32 // of the loss with respect to value, when wanted
-	written bool      // grad holds something in this step
+	written bool      // grad has been written in this step
 
 	stored
-	tally tally // of a metric
-	// shared guards the tally where other executors count into it too.
+	tally tally // for a metric
+	// shared guards the tally if other executors also count into it.
 	shared *sharedCounts
-	turn   turn // this training step, for ops that draw random numbers
+	turn   turn // the number of this training step, for ops that draw random numbers
 
 	room
-	cores *cores  // that the executor has
-	call  *OpCall // of a user's op
-	first int     // of a portion: which example its first is
+	cores *cores  // the executor's
+	call  *OpCall // for a user's op
+	first int     // for a portion: the index of its first example
 	out   fetched
 }
 
-// fed is what feeds have that are no floats.
+// fed is the data of feeds other than floats.
 type fed struct {
 	ids     []int64 // the value of an int64 feed
 	wide    bool    // ids are uint64
-	offsets []int64 // of a slot: where its examples begin, and the end of the last
-	// offsetsName is the feed that the offsets of a slot are fed as.
+	offsets []int64 // for a slot: the beginnings of its examples, and the end of the last
+	// offsetsName is the name of the feed with the offsets of a slot.
 	offsetsName string
 }
 
-// stored is what variables have, whose numbers outlast a step.
+// stored is the data of variables, which outlasts a step.
 type stored struct {
-	param *optimizer.Param // the executor's own
-	// finite says that its numbers are, and stay: no trainer keeps it.
+	param *optimizer.Param // owned by the executor
+	// finite reports that all numbers are finite and will not change, since there is no trainer.
 	finite bool
-	// packed are numbers that are finite, laid out for products; nil where none are kept.
+	// packed returns finite numbers, laid out for products; nil if none are stored.
 	packed func() *kernels.Packed
-	table  *table    // of an embedding
-	moved  []float32 // of a moving average: what this executor makes of it
-	news   bool      // moved holds what the trainer has not been told
+	table  *table    // for an embedding
+	moved  []float32 // for a moving average: this executor's update of it
+	news   bool      // moved has changes that the trainer has not received
 }
 
-// adds says whether a gradient has to be added to what c.grad holds; the first writer of a step replaces it.
+// adds reports whether a gradient must be added to c.grad; the first writer of a step replaces it.
 func (c *cell) adds() bool {
 	before := c.written
 	c.written = true
 	return before
 }
 
-// sum returns c.grad ready to be added to: zero before the first writer of a step.
+// sum returns c.grad for adding to: zeros before the first writer of a step.
 func (c *cell) sum() []float32 {
 	if !c.adds() {
 		clear(c.grad)
@@ -73,11 +73,11 @@ func (c *cell) sum() []float32 {
 	return c.grad
 }
 
-// rows is the first dimension of the value, and cols the number of elements behind it.
+// rows is the first dimension of the value, cols the number of elements of a row.
 func (c *cell) rows() int { return c.shape[0] }
 func (c *cell) cols() int { return product(c.shape[1:]) }
 
-// room is the memory of a cell, which stays from step to step.
+// room is the memory of a cell, which is kept from step to step.
 type room struct {
 	values, grads []float32 // of value and grad
 	// scratch of the op
@@ -87,7 +87,7 @@ type room struct {
 	casts   []float32 // labels that were fed as int64
 }
 
-// scratch returns n floats that keep what the op put there from forward to backward.
+// scratch returns n floats that keep their contents from forward to backward.
 func (r *room) scratch(n int) []float32 {
 	r.floats = grown(r.floats, n)
 	return r.floats
@@ -99,18 +99,18 @@ func (r *room) scratchInts(n int) []int32 {
 	return r.ints
 }
 
-// sums returns n numbers to add to, all zero.
+// sums returns n zeros for adding to.
 func (r *room) sums(n int) []float64 {
 	r.doubles = grown(r.doubles, n)
 	clear(r.doubles)
 	return r.doubles
 }
 
-// kept is how much there is for the op, in numbers of 32 bits.
+// kept is the size of the op's memory, in numbers of 32 bits.
 func (r *room) kept() int { return cap(r.floats) + cap(r.ints) + 2*cap(r.doubles) + cap(r.casts) }
 
-// grown is s with length n, in new memory when it has too little: first what is asked for, later some more, so that
-// lengths that vary from step to step settle soon.
+// grown returns s with length n, in new memory if the capacity is too small: first of the length asked for, later with
+// some reserve, so that lengths that vary from step to step soon need no more allocations.
 func grown[T any](s []T, n int) []T {
 	if cap(s) >= n {
 		return s[:n]
@@ -121,7 +121,7 @@ func grown[T any](s []T, n int) []T {
 	return make([]T, n, n+n/4)
 }
 
-// fetched is a value as the user gets it. The tensor is kept as long as it describes the same memory.
+// fetched is a value as a tensor for the user. The tensor is reused as long as it describes the same memory.
 type fetched struct {
 	tensor *tensor.Dense
 	first  any
@@ -139,7 +139,7 @@ func (c *cell) fetch() *tensor.Dense {
 	return fetchOf(&c.out, c.value, c.shape)
 }
 
-// widened is a copy of ids as the uint64 that were fed.
+// widened returns a copy of ids as uint64, as they were fed.
 func widened(ids []int64) []uint64 {
 	out := make([]uint64, len(ids))
 	for i, id := range ids {

@@ -2,39 +2,39 @@ package nn
 
 import "slices"
 
-// byExample is an op that computes an example of its value from that example of its inputs, and from inputs that are
-// the same for all examples, to whose gradients it adds example by example, in order. So portions of a cell, some of
-// its examples each, are cells themselves: cores work on them side by side, and the bits are the whole's.
+// byExample is an op that computes each example of its value from that example of its inputs and from inputs without
+// examples, to whose gradients it adds example by example, in order. Portions of a cell, some of its examples each, can
+// therefore be cells themselves: cores compute them concurrently, with the same bits as for the whole.
 type byExample interface{ byExample() }
 
-// multiplier is an op by example that multiplies rows by a matrix. Portions of few rows aren't worth one, and the
-// matrix gets its gradient from the whole cell at once, whose sums have an order of their own.
+// multiplier is an op by example that multiplies rows by a matrix. Portions of few rows aren't worth a product. The
+// matrix gets its gradient from the whole cell at once, whose sums have their own order.
 type multiplier interface {
 	byExample
 	rowsOf(c *cell) int
 }
 
-// chain is one cell, or several by example, each computed from what was before it. A core takes a portion of the
-// examples through all of them, so that cores wait for each other once a chain, and what a cell leaves is in a cache
-// when the next needs it.
+// chain is one cell, or several by example, each computed from the ones before. A core takes a portion of the examples
+// through all of them. Cores then wait for each other once a chain, and a cell's value is still in a cache when the
+// next cell needs it.
 type chain struct {
 	cells    []*cell
-	outside  []*cell    // with examples, that the cells are computed from
-	alone    []*chain   // of each cell
+	outside  []*cell    // inputs with examples of these cells
+	alone    []*chain   // a chain of each cell alone
 	portions []*portion // made when needed
-	n        int        // portions in this step, 0 while cells are computed whole
-	lists    [][]int    // cells with gradients for what has no examples: a list is one core's, in order
-	passes   bool       // gradients go to what has examples
-	cores    *cores     // that work on it in this step
-	limits   []limit    // on what the first cell is given that is computed
+	n        int        // number of portions in this step, 0 if cells are computed whole
+	lists    [][]int    // cells with gradients for inputs without examples: one core takes a list, in order
+	passes   bool       // some gradients are for inputs with examples
+	cores    *cores     // that compute it in this step
+	limits   []limit    // on computed inputs of the first cell
 }
 
-// portion is cells for some examples of a chain's, with memory of their own for what ops keep.
+// portion is a chain's cells for some of its examples, with memory of their own for ops.
 type portion struct{ cells, outside []*cell }
 
-// divide makes chains of all cells but leaves, which compute nothing, as long as can be.
+// divide divides all cells except leaves, which compute nothing, into chains as long as possible.
 func (p *plan) divide() {
-	long := false // the last may be longer
+	long := false // whether the last chain may grow
 	for i, c := range p.cells {
 		if isLeaf(c.node) {
 			continue
@@ -57,18 +57,18 @@ func (p *plan) divide() {
 	}
 }
 
-// divisible says whether a cell can be computed portion by portion.
+// divisible reports whether a cell can be computed in portions.
 func divisible(c *cell) bool {
 	_, is := c.node.op.(byExample)
 	return is && batched(c.node) && !slices.ContainsFunc(c.in, func(in *cell) bool {
-		// kernels add up all that is the gradient of one number, in an order of their own
+		// kernels sum up the gradient of a single number in their own order
 		return varies(in.node) || !batched(in.node) && product(in.node.shape) == 1
 	})
 }
 
 func batched(n *Node) bool { return len(n.shape) > 0 && n.shape[0] == batch }
 
-// add brings a cell to a chain.
+// add appends a cell to a chain.
 func (s *chain) add(c *cell) {
 	one := &chain{cells: []*cell{c}}
 	for _, in := range c.in {
@@ -92,7 +92,8 @@ func include(all []*cell, c *cell) []*cell {
 	return append(all, c)
 }
 
-// list finds the cells with gradients for what has no examples. What is for the same is in one list, the last first.
+// list finds the cells with gradients for inputs without examples. Cells with the same inputs are in one list, the last
+// first.
 func (s *chain) list() {
 	for i := len(s.cells) - 1; i >= 0; i-- {
 		to := s.cells[i].common()
@@ -114,7 +115,7 @@ func (s *chain) list() {
 	}
 }
 
-// common are the inputs that have no examples and want a gradient.
+// common returns the inputs that have no examples and want a gradient.
 func (c *cell) common() (all []*cell) {
 	for _, in := range c.in {
 		if in.wanted && !batched(in.node) {
@@ -124,7 +125,7 @@ func (c *cell) common() (all []*cell) {
 	return all
 }
 
-// compute sets the values of a chain's cells, by several cores where that pays.
+// compute sets the values of a chain's cells, with several cores if that pays.
 func (w *cores) compute(s *chain) {
 	if s.cores, s.n = w, w.portions(s); s.n == 0 {
 		for _, one := range s.alone {
@@ -141,7 +142,7 @@ func (w *cores) compute(s *chain) {
 	w.run(nil, s, onward, s.n, 1)
 }
 
-// portions is how many a chain is worth, 0 for one that stays whole.
+// portions returns the number of portions for a chain, 0 if it stays whole.
 func (w *cores) portions(s *chain) int {
 	first, size := s.cells[0], 0
 	_, own := first.node.op.(ownRows)
@@ -149,9 +150,9 @@ func (w *cores) portions(s *chain) int {
 		return 0
 	}
 	rows := first.rows()
-	most := min(4*w.n, rows/2) // an example alone may go another way through an op than several
+	most := min(4*w.n, rows/2) // an op may treat a single example differently
 	if own {
-		most = rows / 2 // it may add up as it likes: on every machine it is given the same examples at once
+		most = rows / 2 // its sums may have any order: on every machine it gets the same examples at once
 	}
 	for _, c := range s.cells {
 		size = max(size, len(c.value))
@@ -160,7 +161,7 @@ func (w *cores) portions(s *chain) int {
 			continue
 		}
 		most = min(most, m.rowsOf(c)/leastRows)
-		if s.alone == nil || most < w.n { // products are shared as they are
+		if s.alone == nil || most < w.n { // products are divided as they are
 			return 0
 		}
 	}
@@ -173,7 +174,7 @@ func (w *cores) portions(s *chain) int {
 	return 0
 }
 
-// units are portions, or lists of cells that pass gradients on to what has no examples.
+// units computes portions, or lists of cells that pass gradients to inputs without examples.
 func (s *chain) units(_ *cell, from, to, part int) {
 	for i := from; i < to; i++ {
 		switch part {
@@ -193,15 +194,15 @@ func (s *chain) units(_ *cell, from, to, part int) {
 	}
 }
 
-// do is a part of the step of a portion's cell, if none has panicked.
+// do does a part of the step of a portion's cell, unless a cell has panicked.
 func (s *chain) do(c *cell, part int) {
 	if s.cores.failed.Load() == nil {
 		s.cores.do(c, part)
 	}
 }
 
-// goBack passes the gradients of a chain's cells on, by the portions in which values were computed: first to what has
-// examples, side by side, then to what is the same for all, in order.
+// goBack passes the gradients of a chain's cells on, in the portions in which values were computed: first to inputs
+// with examples, concurrently, then to inputs without, in order.
 func (w *cores) goBack(s *chain) {
 	switch {
 	case s.n == 0 && s.alone != nil:
@@ -230,14 +231,14 @@ func (w *cores) goBack(s *chain) {
 	}
 }
 
-// settle makes the gradient zero where no path reached the cell.
+// settle sets the gradient to zero if no path reached the cell.
 func (c *cell) settle() {
 	if !c.written && c.table == nil {
 		clear(c.grad)
 	}
 }
 
-// goBack passes gradients to what has examples.
+// goBack passes gradients to inputs with examples.
 func (p *portion) goBack(s *chain) {
 	for i, c := range s.cells {
 		p.cells[i].wanted, p.cells[i].written = c.wanted, c.written
@@ -254,7 +255,7 @@ func (p *portion) goBack(s *chain) {
 			s.do(c, backward)
 		}
 	}
-	for _, c := range p.cells { // from now on to what has none
+	for _, c := range p.cells { // from now on to inputs without examples
 		c.wanted = false
 	}
 	for _, c := range p.outside {
@@ -262,7 +263,7 @@ func (p *portion) goBack(s *chain) {
 	}
 }
 
-// share passes the gradient of a cell to what is the same for all examples.
+// share passes the gradient of a cell to inputs without examples.
 func (s *chain) share(i int) {
 	c := s.cells[i]
 	if _, is := c.node.op.(multiplier); is {
@@ -279,7 +280,7 @@ func (s *chain) share(i int) {
 	}
 }
 
-// pass has a portion of the cell pass on what it has for inputs without examples.
+// pass makes a portion of the cell pass on its gradients for inputs without examples.
 func (s *chain) pass(c, p *cell) {
 	for i, in := range p.in {
 		if of := c.in[i]; !batched(of.node) {
@@ -294,7 +295,7 @@ func (s *chain) pass(c, p *cell) {
 	}
 }
 
-// portion makes cells for some of the examples.
+// portion makes the cells of a portion.
 func (s *chain) portion() *portion {
 	p := &portion{}
 	for range s.outside {
@@ -313,7 +314,7 @@ func (s *chain) portion() *portion {
 	return p
 }
 
-// of is the portion's of an input; one without examples is each cell's own.
+// of returns the portion's cell of an input; inputs without examples get a cell of their own.
 func (p *portion) of(s *chain, in *cell) *cell {
 	if i := slices.Index(s.cells, in); i >= 0 {
 		return p.cells[i]
@@ -324,7 +325,7 @@ func (p *portion) of(s *chain, in *cell) *cell {
 	return &cell{}
 }
 
-// see shows a portion, the i-th of n, the examples that it has in this step.
+// see makes a portion, the i-th of n, refer to its examples in this step.
 func (p *portion) see(s *chain, i, n int) {
 	for j, c := range s.outside {
 		p.outside[j].show(c, i*c.rows()/n, (i+1)*c.rows()/n)
@@ -342,7 +343,7 @@ func (p *portion) see(s *chain, i, n int) {
 	}
 }
 
-// show is a view of some examples of another cell.
+// show makes p a view of some examples of another cell.
 func (p *cell) show(of *cell, from, to int) {
 	p.node, p.wide, p.shape = of.node, of.wide, append(p.shape[:0], of.shape...)
 	p.shape[0] = to - from
@@ -350,13 +351,13 @@ func (p *cell) show(of *cell, from, to int) {
 	p.ids, p.index = someOf(of.ids, of, from, to), someOf(of.index, of, from, to)
 }
 
-// someOf are a cell's numbers of some examples.
+// someOf returns a cell's numbers of some examples.
 func someOf[T any](all []T, of *cell, from, to int) []T {
 	per := len(all) / of.rows()
 	return all[from*per : to*per]
 }
 
-// each calls f for all portions of a chain, and of its cells alone.
+// each calls f for all portions of a chain, and of the chains of its single cells.
 func (s *chain) each(f func(p *portion)) {
 	for _, p := range s.portions {
 		f(p)
@@ -366,7 +367,7 @@ func (s *chain) each(f func(p *portion)) {
 	}
 }
 
-// letGo has portions forget what they were shown, such as a caller's feeds.
+// letGo drops a portion's references to other memory, such as a caller's feeds.
 func (p *portion) letGo() {
 	for _, c := range p.outside {
 		c.value, c.ids = nil, nil

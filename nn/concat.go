@@ -16,7 +16,7 @@ func Concat(in ...*Node) *Node { return apply("", concat{}, in...) }
 // shape [N L+K D].
 func ConcatAxis(axis int, in ...*Node) *Node {
 	if axis == 0 {
-		axis = -1 // refused, where 0 would be the last
+		axis = -1 // refused, because 0 means the last axis
 	}
 	return apply("", concat{Axis: axis}, in...)
 }
@@ -35,14 +35,14 @@ func Stack(axis int, in ...*Node) *Node {
 }
 
 type concat struct {
-	Axis int `json:"axis,omitempty"` // 0 is the last
+	Axis int `json:"axis,omitempty"` // 0 means the last
 }
 
 func (concat) kind() string  { return "concat" }
 func (concat) byExample()    {}
 func (concat) overwritable() {}
 
-// axis is the one of an input along which it is joined.
+// axis is the axis of an input along which it is joined.
 func (o concat) axis(dims int) int {
 	if o.Axis == 0 {
 		return dims - 1
@@ -74,7 +74,7 @@ func (o concat) infer(in []*Node) ([]int, error) {
 	return shape, nil
 }
 
-// without is a shape without an axis.
+// without returns a shape without an axis.
 func without(shape []int, axis int) []int {
 	return slices.Delete(slices.Clone(shape), axis, axis+1)
 }
@@ -101,7 +101,7 @@ func (o concat) backward(c *cell) {
 	}
 }
 
-// part gives an input, in rows of cols, the beginnings of rows of a gradient.
+// part passes the gradient to an input with rows of cols elements, from the beginnings of the gradient's rows.
 func part(dx []float32, cols int, grad []float32, width int, add bool) {
 	for i := 0; i*cols < len(dx); i++ {
 		dx, dy := dx[i*cols:(i+1)*cols], grad[i*width:i*width+cols]

@@ -55,7 +55,7 @@ func Conv1D(x *Node, filters int, o ConvOptions) *Node {
 	act, positions := o.Act, x.shape[1]-(o.Kernel-1)*max(1, o.Dilation)
 	o.Act, o.Width = nil, 1
 	var y *Node
-	if o.Padding != 0 || o.Same || uint(o.Groups) > 1 || uint(o.Stride) > 1 || // below 0 too, which convolve refuses
+	if o.Padding != 0 || o.Same || uint(o.Groups) > 1 || uint(o.Stride) > 1 || // also below 0, which convolve refuses
 		min(o.Kernel, positions, filters, o.Dilation+1) < 1 {
 		y = o.convolve("conv1d", Reshape(Transpose(x, 0, 2, 1), x.shape[2], x.shape[1], 1), filters)
 		if !y.bad {
@@ -70,7 +70,7 @@ func Conv1D(x *Node, filters int, o ConvOptions) *Node {
 	return y
 }
 
-// slide is a convolution along places as they are.
+// slide is a convolution along the positions as they are.
 func (o ConvOptions) slide(x *Node, filters int) *Node {
 	name, in := o.params("conv1d", x, x.shape[2], filters)
 	in[1] = Reshape(Transpose(in[1], 2, 1, 3, 0), o.Kernel*x.shape[2], filters)
@@ -91,7 +91,7 @@ func global(along func(x *Node, axis int) *Node, x *Node) *Node {
 	return along(Reshape(x, x.shape[1], x.shape[2]*x.shape[3]), 2)
 }
 
-// params are the name of a convolution of so many channels, and its inputs: x, filters, and a bias or none.
+// params returns the name of a convolution of so many channels, and its inputs: x, filters, and a bias unless left out.
 func (o ConvOptions) params(kind string, x *Node, channels, filters int) (name string, in []*Node) {
 	g, init, width := x.graph, o.Init, o.Width
 	if name = o.Name; name == "" {
@@ -122,7 +122,7 @@ func (o ConvOptions) convolve(kind string, x *Node, filters int) *Node {
 	return y
 }
 
-// conv2d has filters as its second input, and may have a bias as its third.
+// conv2d has filters as its second input, and optionally a bias as its third.
 type conv2d struct {
 	window
 	Width    int  `json:"width,omitempty"`
@@ -137,7 +137,7 @@ func (conv2d) overwritable() {}
 
 func (o conv2d) groups() int { return max(1, o.Groups) }
 
-// slides are how the filters move along height and width.
+// slides returns the movement of the filters along height and width.
 func (o conv2d) slides(x []int) (rows, cols slide) {
 	rows = slide{o.Kernel, o.Stride, max(1, o.Dilation), o.Padding, 0}
 	cols = rows
@@ -178,12 +178,12 @@ func (o conv2d) infer(in []*Node) ([]int, error) {
 	return []int{batch, w.shape[0], rows.positions, cols.positions}, wantFloat(in)
 }
 
-// sizes are the numbers of filters of a group, of numbers a patch, and of positions.
+// sizes returns the filters of a group, the numbers of a patch, and the positions.
 func (o conv2d) sizes(c *cell) (out, depth, positions int) {
 	return c.shape[1] / o.groups(), c.in[1].cols(), c.shape[2] * c.shape[3]
 }
 
-// each calls f for every group of every image: it has the filters from w on, and its results from y on.
+// each calls f for every group of every image: its filters begin at w, and its results at y.
 func (o conv2d) each(c *cell, f func(image, group, w, y int)) {
 	out, depth, positions := o.sizes(c)
 	for r := range c.rows() {

@@ -6,13 +6,13 @@ import (
 	"sync/atomic"
 )
 
-// byUnit is work that is dealt out in units, such as places of the last dimension of a cell, each computed by itself.
+// byUnit is work in units that can be computed separately, such as places of the last dimension of a cell.
 type byUnit interface {
 	units(c *cell, from, to, part int)
 }
 
-// The least elements of a cell that several cores work on, and of a portion; how many places of a row one core takes,
-// and rows of a product: fewer cost more in calls than another core saves. Tests change them.
+// The least elements of a cell that several cores share, and of a portion; and the places of a row, and the rows of a
+// product, that a core takes at least: with fewer the calls cost more than another core saves. Tests change them.
 var (
 	leastDivided = 1 << 16
 	leastPortion = 1 << 14
@@ -20,28 +20,28 @@ var (
 	unitsAtATime = 128
 )
 
-// The parts of a step; what deals out more has others behind them.
+// The parts of a step; other byUnit types add further parts.
 const (
 	onward = iota
 	backward
-	toShared // what several examples have in common gets its gradient
+	toShared // gradients for inputs that several examples share
 )
 
-// cores work on one cell or chain at a time, unit by unit: each takes the next that none has taken.
+// cores compute one cell or chain at a time, unit by unit: each takes the next free one.
 type cores struct {
-	n         int // how many there are for this executor
+	n         int // number of cores of this executor
 	cell      *cell
-	of        byUnit // whose units are dealt out
+	of        byUnit // the units
 	part      int
-	total, at int // units, and how many are taken at a time
+	total, at int // number of units, and how many are taken at a time
 
 	next    atomic.Int64
 	helpers sync.WaitGroup
-	help    func()                  // what a helping goroutine does; kept here so that starting one allocates nothing
+	help    func()                  // the function of helping goroutines; stored so that starting one allocates nothing
 	failed  atomic.Pointer[opPanic] // the step's first panic, nil for none
 }
 
-// ready shares the cores that the process may use among the worker's training threads.
+// ready divides the cores that the process may use among the worker's training threads.
 func (w *cores) ready(threads int) {
 	w.n = max(1, runtime.GOMAXPROCS(0)/max(1, threads))
 	if w.help == nil {
@@ -49,7 +49,7 @@ func (w *cores) ready(threads int) {
 	}
 }
 
-// run has all cores work on units, and returns when none does any more.
+// run makes all cores work on units, and returns when none does any more.
 func (w *cores) run(c *cell, of byUnit, part, total, at int) {
 	w.cell, w.of, w.part, w.total, w.at = c, of, part, total, at
 	w.next.Store(0)
@@ -69,8 +69,8 @@ func (w *cores) work() {
 
 func (w *cores) claim() int { return int(w.next.Add(int64(w.at))) - w.at }
 
-// deal computes a part of a step in so many units, by several cores where that pays, which take no fewer than least at
-// a time.
+// deal computes a part of a step in total units, with several cores if that pays; each core takes least units or more
+// at a time.
 func (c *cell) deal(part, total, least int) {
 	o, w := c.node.op.(byUnit), c.cores
 	if w == nil || w.n < 2 || len(c.value) < leastDivided || total <= least {

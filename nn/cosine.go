@@ -25,13 +25,13 @@ func (cosine) forward(c *cell) {
 	}
 }
 
-// row is the r-th example's part of the value.
+// row returns the r-th example's part of the value.
 func (c *cell) row(r int) []float32 {
 	cols := c.cols()
 	return c.value[r*cols : (r+1)*cols]
 }
 
-// products are the inner products of a and b with themselves and each other.
+// products returns the inner products of a and b with themselves and each other.
 func products(a, b []float32) (aa, ab, bb float64) {
 	for i := range a {
 		x, y := float64(a[i]), float64(b[i])
@@ -40,7 +40,7 @@ func products(a, b []float32) (aa, ab, bb float64) {
 	return aa, ab, bb
 }
 
-// backward is d/da = (b − a·ab/aa)/(|a|·|b|), and the same for b.
+// backward computes d/da = (b − a·ab/aa)/(|a|·|b|), and the same for b.
 func (cosine) backward(c *cell) {
 	for side := range 2 {
 		x, other := c.in[side], c.in[1-side]
@@ -58,7 +58,7 @@ func (cosine) backward(c *cell) {
 
 func cosineGrad(dx, a, b []float32, dy, aa, ab, bb float64) {
 	lengths, pull := math.Sqrt(aa*bb), ab/aa
-	if lengths <= cosineEpsilon { // the denominator is a constant there
+	if lengths <= cosineEpsilon { // here the denominator is constant
 		lengths, pull = cosineEpsilon, 0
 	}
 	for i := range dx {

@@ -6,12 +6,12 @@ import (
 	"math"
 )
 
-// counts are the feeds from which a table's rows learn how often they were shown and clicked; either may be nil.
+// counts are the feeds with the shows and clicks of a table's rows; either may be nil.
 type counts struct{ show, click *Node }
 
 func (c counts) any() bool { return c.show != nil || c.click != nil }
 
-// feeds lists the feeds of shows and clicks.
+// feeds returns the feeds of shows and clicks.
 func (c counts) feeds() (all []*Node) {
 	for _, n := range []*Node{c.show, c.click} {
 		if n != nil {
@@ -21,7 +21,7 @@ func (c counts) feeds() (all []*Node) {
 	return all
 }
 
-// check says what is wrong with the feeds of a table of this graph.
+// check returns what is wrong with the feeds of a table of this graph.
 func (c counts) check(g *Graph, o EmbeddingOptions) error {
 	if c.any() && !o.Entry.Counts() {
 		return errors.New("Show and Click need an Entry with ShowClick: nothing else counts them")
@@ -37,7 +37,7 @@ func (c counts) check(g *Graph, o EmbeddingOptions) error {
 	return nil
 }
 
-// counting lists the feeds that count for the tables among what the nodes are computed from.
+// counting returns the feeds of counts for the tables on which the nodes depend.
 func (g *Graph) counting(nodes []*Node) (feeds []*Node) {
 	if len(g.counts) == 0 {
 		return nil
@@ -48,8 +48,7 @@ func (g *Graph) counting(nodes []*Node) (feeds []*Node) {
 	return feeds
 }
 
-// countBatch adds up for every row of the step how often the batch shows and clicks it: an id that an example has twice
-// is shown twice.
+// countBatch adds up the shows and clicks of every row in the batch: an id that an example has twice is shown twice.
 func (e *Executor) countBatch(p *plan, b *feedBatch) {
 	if !p.train || len(e.graph.counts) == 0 {
 		return
@@ -74,7 +73,7 @@ func (e *Executor) countBatch(p *plan, b *feedBatch) {
 	}
 }
 
-// clearCounts begins to count, if the table has something to count by.
+// clearCounts sets the counts to zero, if the table has feeds of counts.
 func (t *table) clearCounts(from counts) {
 	if !from.any() {
 		return
@@ -86,7 +85,7 @@ func (t *table) clearCounts(from counts) {
 	t.rows.Show, t.rows.Click = t.show, t.click
 }
 
-// numbers is what a feed says of each example; where there is none, all say the same.
+// numbers returns a feed's number of each example; without a feed all have the same.
 func (b *feedBatch) numbers(p *plan, n *Node, same float32) func(example int) float32 {
 	for i, c := range p.feeds {
 		if c.node != n {
@@ -100,7 +99,7 @@ func (b *feedBatch) numbers(p *plan, n *Node, same float32) func(example int) fl
 	return func(int) float32 { return same }
 }
 
-// eachID calls f for every id that a lookup looks up: its example and its row in the step. Padding has no row.
+// eachID calls f for every id of a lookup: with its example and its row in the step. Padding has no row.
 func (c *cell) eachID(f func(example int, row int32)) {
 	ids, next := c.in[0], 0
 	length := math.MaxInt

@@ -25,7 +25,7 @@ func (crossEntropy) infer(in []*Node) ([]int, error) {
 	return perLabel(in[0], in[1])
 }
 
-// severalClasses refuses one score an example, which is right whatever it is.
+// severalClasses returns an error for one score an example, whose class is always right.
 func severalClasses(pred *Node) error {
 	if len(pred.shape) > 1 && last(pred.shape) == 1 {
 		return fmt.Errorf("%v has one class, which every label is: for one score an example there are "+
@@ -36,14 +36,14 @@ func severalClasses(pred *Node) error {
 
 func (crossEntropy) limits(n *Node) []limit { return []limit{classLimit(n)} }
 
-// classLimit is the limit of the second input, labels, that the width of the first sets.
+// classLimit is the limit on the second input, labels, given by the width of the first.
 func classLimit(n *Node) limit {
 	return limit{input: 1, below: int64(last(n.in[0].shape)), why: fmt.Sprintf("the classes of %s", n.in[0].placed())}
 }
 
 func last(shape []int) int { return shape[len(shape)-1] }
 
-// perLabel is the shape of what a loss has for each label, [N 1].
+// perLabel is the shape of a loss with one number for each label, [N 1].
 func perLabel(pred, label *Node) ([]int, error) {
 	if err := wantFloat([]*Node{pred}); err != nil {
 		return nil, err

@@ -4,16 +4,16 @@ import (
 	"log/slog"
 )
 
-// crowding is whether a histogram's buckets tell scores apart, batch after batch.
+// crowding counts, batch after batch, scores that share a bucket of a histogram.
 type crowding struct {
-	// so far, and rows that shared a bucket with half of their batch; rows is -1 when there is nothing to see any more
+	// rows counted so far, and those that shared a bucket with half of their batch; rows is -1 when counting is over
 	rows, together int
 }
 
-// crowdedAfter is how many rows are looked at.
+// crowdedAfter is the number of rows after which counting ends.
 const crowdedAfter = 2000
 
-// see counts a batch, and says once that half of the scores share a bucket.
+// see counts a batch, and logs once if half of the scores share a bucket.
 func (r *crowding) see(c *cell, h *Histogram) {
 	if r.rows < 0 {
 		return
@@ -36,7 +36,7 @@ func (r *crowding) see(c *cell, h *Histogram) {
 	r.rows = -1
 }
 
-// alike says whether all scores of a batch are one number, which no bucket would tell apart.
+// alike reports whether all scores of a batch are equal, so that no bucket can separate them.
 func alike(pred *cell) bool {
 	first := pred.probability(0)
 	for i := range pred.rows() {

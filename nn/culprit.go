@@ -6,15 +6,15 @@ import (
 	"github.com/gofleet/gofleet/internal/kernels"
 )
 
-// culprit is a number that was fed and is not finite. The trainer knows gradients alone, and with merged gradients the
-// gradients of several steps, so that the executor looks for it: in a step whose loss is not finite, and when the
-// trainer refuses. Good steps cost nothing, and a trainer that takes such gradients gets them.
+// culprit is a fed number that is not finite. The trainer only has gradients, and with merged gradients those of
+// several steps; therefore the executor searches for it: in a step whose loss is not finite, and when the trainer
+// returns an error. Good steps cost nothing, and a trainer that accepts such gradients gets them.
 type culprit struct {
-	what string // feed, row, column and where the row comes from; empty when there is none
+	what string // feed, row, column and origin of the row; empty if there is none
 	step uint64
 }
 
-// locate finds the first number behind the loss that is not finite, in what was fed to a step.
+// locate searches the feeds of a step for the first number behind the loss that is not finite.
 func (u *culprit) locate(p *plan, b *feedBatch, step uint64) {
 	loss := p.loss.node
 	g := loss.graph
@@ -32,7 +32,7 @@ func (u *culprit) locate(p *plan, b *feedBatch, step uint64) {
 	}
 }
 
-// blame adds the culprit to the error of a step, if there is one and what the trainer got is not finite.
+// blame adds the culprit to the error of a step, if there is one and the trainer's numbers are not all finite.
 func (e *Executor) blame(cause error) error {
 	if cause == nil || e.culprit.what == "" || e.finite() {
 		return cause
@@ -40,7 +40,7 @@ func (e *Executor) blame(cause error) error {
 	return e.culprit.explain(cause, e.steps)
 }
 
-// explain is the error of a step with the number that is behind it.
+// explain returns the error of a step with the number that caused it.
 func (u *culprit) explain(cause error, step uint64) error {
 	when := ""
 	if ago := step - u.step; ago > 0 {
@@ -49,7 +49,7 @@ func (u *culprit) explain(cause error, step uint64) error {
 	return fmt.Errorf("nn: %s%s: %w", u.what, when, cause)
 }
 
-// finite says whether all numbers that the trainer has of the step are finite.
+// finite reports whether all numbers that the trainer has of the step are finite.
 func (e *Executor) finite() bool {
 	for _, own := range e.held.params {
 		if kernels.FirstNotFinite(own.G) >= 0 {

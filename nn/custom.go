@@ -52,7 +52,7 @@ func (c *OpCall) Keep(n int) []float32 { return c.cell.scratch(n) }
 // Custom is the value of your own operation, which [RegisterOp] names for saved models.
 func Custom(o Op, in ...*Node) *Node { return apply("", opOf(o), in...) }
 
-// opTypes are users' ops by name.
+// opTypes maps names to users' types of ops.
 var opTypes sync.Map
 
 // RegisterOp names a custom operation in saved models. Both the program that saves a model and the program that loads
@@ -108,7 +108,7 @@ func (o ownOp) infer(in []*Node) (shape []int, err error) {
 func (o ownOp) forward(c *cell) {
 	call := c.called()
 	o.op.Forward(call)
-	clear(call.In) // feeds are the caller's
+	clear(call.In) // feeds belong to the caller
 }
 
 func (o ownOp) backward(c *cell) {
@@ -123,7 +123,7 @@ func (o ownOp) backward(c *cell) {
 	clear(call.In)
 }
 
-// called is the call that computes the cell.
+// called returns the call that computes the cell.
 func (c *cell) called() *OpCall {
 	if c.call == nil {
 		c.call = &OpCall{In: make([]OpValue, len(c.in)), cell: c}
@@ -145,7 +145,7 @@ type savedOp struct {
 	Attrs json.RawMessage `json:"attrs"`
 }
 
-// saved refuses an op that would not be loaded as it is.
+// saved returns the saved form, and an error for an op that would not be loaded unchanged.
 func (o ownOp) saved() (s savedOp, err error) {
 	opTypes.Range(func(name, t any) bool {
 		if t == reflect.TypeOf(o.op) {

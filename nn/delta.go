@@ -41,8 +41,8 @@ func (m *Model) WithDelta(dir string) (*Model, error) {
 	return n, nil
 }
 
-// fold does a piece of what makes the deltas of one table part of it, where more than few layers of them are kept, and
-// says whether there was any.
+// fold does a part of the work of merging the deltas of one table into it, if there are more than few layers, and
+// reports whether there was any work.
 func (m *Model) fold(few int) bool {
 	for _, t := range m.Graph.tables {
 		if t.Fold(few) {
@@ -52,7 +52,7 @@ func (m *Model) fold(few int) bool {
 	return false
 }
 
-// base is the version of the model that deltas are read over, empty without a record.
+// base is the version of the model to which deltas refer, empty without a record.
 func (m *Model) base() string {
 	if len(m.lineage) == 0 {
 		return ""
@@ -60,11 +60,11 @@ func (m *Model) base() string {
 	return m.lineage[0]
 }
 
-// deltas are how many were read.
+// deltas is the number of deltas that were read.
 func (m *Model) deltas() int { return len(m.lineage) - 1 }
 
-// newest is the model in a directory, if it is another base than m's, or else m; with what follows it among the deltas
-// in another directory. Beside ErrForked it is what comes before the fork.
+// newest returns the model in a directory, if its base differs from m's, or else m; together with the deltas that
+// follow it in another directory. With ErrForked it returns the model before the fork.
 func (m *Model) newest(dir, deltas string) (*Model, error) {
 	v, err := Version(dir)
 	if err != nil || v == "" {
@@ -78,8 +78,8 @@ func (m *Model) newest(dir, deltas string) (*Model, error) {
 	return m.withDeltasIn(deltas)
 }
 
-// withDeltasIn is the model with all deltas that follow it among the directories in dir, each over the one before.
-// Beside ErrForked it is what comes before the fork.
+// withDeltasIn returns the model with all deltas that follow it in the directories in dir, each applied to the one
+// before. With ErrForked it returns the model before the fork.
 func (m *Model) withDeltasIn(dir string) (*Model, error) {
 	if dir == "" {
 		return m, nil
@@ -110,7 +110,7 @@ func (m *Model) withDeltasIn(dir string) (*Model, error) {
 	return m, nil
 }
 
-// deltasIn are the deltas of the model's base in the directories of a directory by increasing number, each once.
+// deltasIn returns the deltas of the model's base in the directories in dir by increasing number, each once.
 func (m *Model) deltasIn(dir string) ([]modelfiles.Published, error) {
 	found, err := modelfiles.FindPublished(dir, 1)
 	if err != nil {
@@ -133,7 +133,7 @@ var ErrForked = errors.New("two jobs have saved deltas of one base")
 var errNoBase = errors.New("the model's directory has no model.json, by which a fleet's SaveModel names what a delta " +
 	"follows")
 
-// followed says why a delta does not follow the model, or nil.
+// followed returns why a delta does not follow the model, or nil.
 func (m *Model) followed(p modelfiles.Published) error {
 	d := p.Delta
 	switch {
@@ -151,19 +151,19 @@ func (m *Model) followed(p modelfiles.Published) error {
 		"they were saved", d, m.version, m.deltas())
 }
 
-// weightSource is where the weights of a graph are read from.
+// weightSource provides the weights of a graph.
 type weightSource interface {
 	dense(p *optimizer.Param) ([]float32, error)
 	table(p *optimizer.Param) (*overlay.Table, error)
 }
 
-// wholeFiles are a model's.
+// wholeFiles are the files of a model.
 type wholeFiles struct{ *modelfiles.Files }
 
 func (f wholeFiles) dense(p *optimizer.Param) ([]float32, error)      { return loadDense(f.Files, p) }
 func (f wholeFiles) table(p *optimizer.Param) (*overlay.Table, error) { return loadTable(f.Files, p) }
 
-// changedFiles are a delta's, over a model.
+// changedFiles are the files of a delta, applied to a model.
 type changedFiles struct {
 	*modelfiles.Files
 	under *Model
@@ -180,6 +180,6 @@ func (f changedFiles) table(p *optimizer.Param) (*overlay.Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	under := f.under.Graph.tables[p.Name] // of the same graph
+	under := f.under.Graph.tables[p.Name] // a table of the same graph
 	return under.With(n, rowsFrom(f.Files, p), gone)
 }

@@ -52,7 +52,7 @@ func DIN(query, rows, mask *Node, o DINOptions) *Node {
 	return apply(o.Name, reshape{[]int{width}}, MatMul(Reshape(weights, 1, places), rows))
 }
 
-// pairs has [q, k, q−k, q·k] for each row k of [N L D] and the query q of [N D].
+// pairs computes [q, k, q−k, q·k] for each row k of [N L D] and the query q of [N D].
 type pairs struct{}
 
 func (pairs) kind() string  { return "pairs" }

@@ -135,72 +135,72 @@ package nn
 
 // The files of this package, in reading order.
 //
-// A graph is built:
+// Building a graph:
 //
 //	graph.go        a model as its nodes, and the first mistake in it
-//	node.go         a value: a feed, a parameter, or what an op makes of others
+//	node.go         a value: a feed, a parameter, or the result of an op
 //	origin.go       the line of the program that made a node, for errors
-//	op.go           what a node computes, as plain data
-//	custom.go       and as a program's own
+//	op.go           the computation of a node, as plain data
+//	custom.go       a program's own ops
 //	input.go        feeds: numbers, ids, slots
 //	variable.go     parameters, and the tables behind embeddings
-//	shape.go        what shapes may be
-//	limit.go        which values of its inputs make sense to an op
-//	initializer.go  first values that depend on a parameter's shape
+//	shape.go        rules of shapes
+//	limit.go        limits on the values of an op's inputs
+//	initializer.go  initial values that depend on a parameter's shape
 //	objective.go    a loss, as optimizer.Objective
-//	passes.go       where its gradients come
+//	passes.go       the parts of a graph that gradients of a loss reach
 //	summary.go      the graph as a table
 //	graphviz.go     the graph as a drawing
 //
 // A step of an executor:
 //
 //	executor.go  Train and Eval, from feed to fetches
-//	plan.go      which nodes some fetches ask for, forward and back
+//	plan.go      the nodes that some fetches need, forward and backward
 //	inhand.go    feeds made of slices, and the number of a fetch
 //	feed.go      a batch checked, the ids of each table made unique
-//	cell.go      a node at work: its value, its gradient, its memory
+//	cell.go      a node in an executor: its value, its gradient, its memory
 //	run.go       memory bound, forward, backward
-//	chain.go     cells that a core takes some examples through
+//	chain.go     cells that a core computes together for some examples
 //	cores.go     work shared among cores
-//	oppanic.go   what an op panicked with, and which
-//	session.go   whose parameters it works on, and the trainer's session
-//	table.go     the rows that a batch touches
-//	counts.go    feeds from which rows learn of shows and clicks
+//	oppanic.go   the panic of an op, as an error
+//	session.go   the executor's parameters, and the trainer's session
+//	table.go     the rows that a batch uses
+//	counts.go    feeds with the shows and clicks of rows
 //	looking.go   rows that a step reads beside its loss
-//	moving.go    what training computes without gradients: moving averages
-//	turn.go      which step of the job it is, for what is drawn at random
+//	moving.go    moving averages, which training computes without gradients
+//	turn.go      the number of the job's step, for random draws
 //	culprit.go   the feed, row and column of a number that is not finite
 //
 // Training loops:
 //
-//	trainfrom.go  the loop that looks a batch ahead
+//	trainfrom.go  the loop that reads a batch ahead
 //	threads.go    several loops at once
-//	progress.go   what a person is told, and where
+//	progress.go   reports of progress, and where they go
 //	report.go     the lines of one loop
-//	ranks.go      which of several processes may tell it
+//	ranks.go      which of several processes reports
 //
-// Looking up:
+// Lookups:
 //
 //	embedding.go  rows of ids
 //	slot.go       rows of any number of ids, pooled
-//	sequence.go   rows of any number of ids, one behind the other, with their mask
-//	lookup.go     what ops on tables have in common
+//	sequence.go   rows of any number of ids, one after the other, with their mask
+//	lookup.go     common parts of ops on tables
 //
 // Layers:
 //
 //	linear.go         fully connected
 //	conv.go           convolution in one dimension or two
-//	slide.go          along places as they are
+//	slide.go          along positions as they are
 //	window.go         a window that slides over an image
 //	pool.go           the largest or the mean of a window
 //	batchnorm.go      every channel's mean and variance over the batch
 //	batchnormrows.go  the same for one number a channel
-//	layernorm.go      every example's
-//	groupnorm.go      that of groups of an example's channels
+//	layernorm.go      every example's mean and variance
+//	groupnorm.go      those of groups of an example's channels
 //	dropout.go        elements set to 0 while training
-//	attention.go      places that look at each other, a transformer's block
+//	attention.go      attention between positions, a transformer's block
 //	heads.go          the products of its heads
-//	recurrent.go      a state that reads places in order
+//	recurrent.go      a state that is updated position by position
 //	gru.go, lstm.go   with gates
 //	din.go            rows weighed by a query
 //	mmoe.go           experts that tasks share
@@ -211,7 +211,7 @@ package nn
 //
 //	activation.go  ReLU, Tanh, Sigmoid
 //	formulas.go    Log, Exp, Sqrt, Abs, Square, Pow
-//	pointwise.go   the loop of functions without a kernel, as the next are
+//	pointwise.go   the loop of functions without a kernel, such as the following
 //	leaky.go       LeakyReLU, ELU
 //	gelu.go        GELU
 //	swish.go       Swish
@@ -233,13 +233,13 @@ package nn
 //	transpose.go   axes in another order
 //	reshape.go     other dimensions
 //	cast.go        another type
-//	detach.go      what no gradient passes
+//	detach.go      a value without a gradient
 //
 // Losses:
 //
 //	mean.go                 the number to minimise
 //	softmax.go              a distribution
-//	maskedsoftmax.go        over some places
+//	maskedsoftmax.go        over some positions
 //	logsoftmax.go           its logarithm
 //	logloss.go              of binary labels
 //	bce.go                  cross-entropy of binary labels, from probabilities or logits
@@ -251,36 +251,36 @@ package nn
 //	sampler.go              distributions of candidates among very many classes
 //	nce.go                  losses over a sample of the classes
 //	inbatch.go              of two towers, over the items of the batch
-//	frequencies.go          how often items are in a batch
+//	frequencies.go          frequencies of items in batches
 //
 // Metrics:
 //
-//	metric.go       what counts over batches
+//	metric.go       counts over batches
 //	auc.go          AUC, of all batches or of one
 //	slidingauc.go   of the last batches
-//	crowding.go     scores that its buckets do not tell apart
+//	crowding.go     scores that share a bucket of it
 //	bucketerror.go  probabilities against rates
 //	accuracy.go     Accuracy and TopK
 //	precision.go    Precision, Recall, BinaryAccuracy
 //	sums.go         counts that add up over executors
 //	errors.go       MAE, MSE, RMSE
 //	measure.go      metrics that are formulas of sums, and weights in all
-//	measurecounts.go    what an example adds to the sums
-//	measureformulas.go  what sums come to
+//	measurecounts.go    an example's contribution to the sums
+//	measureformulas.go  the values of the sums
 //	index.go        exact retrieval over a table of items
 //
 // Saved models:
 //
 //	inference.go    the part of a graph that outputs need, written
-//	signature.go    what a model is fed and computes, and the format of its rows
-//	registry.go     ops by the name that a saved graph has for them
+//	signature.go    a model's inputs and outputs, and the format of its rows
+//	registry.go     ops by their names in a saved graph
 //	load.go         a saved model, read
-//	delta.go        and what has changed since it was saved
+//	delta.go        the changes since it was saved
 //	weightfiles.go  its weights
-//	scorer.go       a saved model for many goroutines, and the next one in its place
-//	folder.go       what it does beside calls
+//	scorer.go       a saved model for many goroutines, and its replacement by the next
+//	folder.go       a scorer's work between calls
 //	workspace.go    the memory of its calls
 //	join.go         calls that are computed as one batch
-//	gate.go         how many rows are computed at a time
+//	gate.go         a limit on rows that are computed at a time
 //	packed.go       weights laid out for that
 //	jsonrows.go     rows as JSON

@@ -29,7 +29,7 @@ func (d dropout) infer(in []*Node) ([]int, error) {
 	return in[0].shape, wantFloat(in)
 }
 
-// forward keeps the factors, 0 or 1/(1−p), for backward.
+// forward stores the factors, 0 or 1/(1−p), for backward.
 func (d dropout) forward(c *cell) {
 	x := c.in[0].value
 	if !c.train {
@@ -41,8 +41,8 @@ func (d dropout) forward(c *cell) {
 	kernels.Mul(c.value, x, factors)
 }
 
-// draw sets each factor, the first of which is that of element at, by 32 random bits, the halves of the numbers of a
-// splitmix64 generator.
+// draw sets each factor, the first being that of element at, from 32 random bits, the halves of a splitmix64
+// generator's numbers.
 func (d dropout) draw(factors []float32, key uint64, at int) {
 	keep, dropped := 1/(1-d.P), uint64(float64(d.P)*(1<<32))
 	choice := [2]float32{keep, 0}
@@ -55,7 +55,7 @@ func (d dropout) draw(factors []float32, key uint64, at int) {
 			key += step
 			bits = mix(key)
 		}
-		// the sign of a difference, without a branch that can't be foretold
+		// the sign of a difference, without a branch that can't be predicted
 		factors[i] = choice[(bits&math.MaxUint32-dropped)>>63]
 	}
 }

@@ -44,7 +44,7 @@ func Embedding(ids *Node, o EmbeddingOptions) *Node {
 	return apply("", embedding{padded{o.PaddingIdx}}, ids, ids.graph.table(o))
 }
 
-// table returns the table of that name, a new one unless there is one.
+// table returns the table of that name, or a new one.
 func (g *Graph) table(o EmbeddingOptions) *Node {
 	if o.Name == "" {
 		if old := g.sharing.upcoming(); old != nil {
@@ -94,7 +94,7 @@ func (g *Graph) describe(o EmbeddingOptions) *optimizer.Param {
 		Entry: o.Entry, MaxBytes: o.MaxBytes}
 }
 
-// takenBy says what the node that has the name of table p differs in, nil if it is that table.
+// takenBy returns how the node that has the name of table p differs from it, nil if it is that table.
 func takenBy(old *Node, p *optimizer.Param) error {
 	v, ok := old.op.(variable)
 	if !ok || !v.param.Embedding {
@@ -108,7 +108,7 @@ func takenBy(old *Node, p *optimizer.Param) error {
 	}
 	compare("Dim", p.Shape[1], v.param.Shape[1])
 	compare("Height", p.Shape[0], v.param.Shape[0])
-	if differ == nil { // by default it goes by the shape
+	if differ == nil { // the default depends on the shape
 		compare("Init", p.Init, v.param.Init)
 	}
 	compare("Entry", p.Entry, v.param.Entry)
@@ -120,7 +120,7 @@ func takenBy(old *Node, p *optimizer.Param) error {
 		strings.Join(differ, ", "))
 }
 
-// embedding puts the rows of an example's ids one after the other.
+// embedding is the op that joins the rows of an example's ids.
 type embedding struct{ padded }
 
 func (embedding) kind() string  { return "embedding" }

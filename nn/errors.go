@@ -16,7 +16,7 @@ func MSE(pred, label *Node) *Node { return apply("", mse{}, pred, label) }
 // RMSE is the root of [MSE].
 func RMSE(pred, label *Node) *Node { return apply("", rmse{}, pred, label) }
 
-// measured is what the three have in common: sums of errors.
+// measured has the methods that the three share: sums of errors.
 type measured struct{}
 
 func (measured) infer(in []*Node) ([]int, error) {
@@ -42,7 +42,7 @@ type misses struct {
 func (m *misses) reset()         { *m = misses{} }
 func (m *misses) problem() error { return nil }
 
-// mean is a sum for each element that was counted.
+// mean divides a sum by the number of elements counted.
 func (m *misses) mean(sum float64) float64 { return sum / float64(max(m.n, 1)) }
 
 // miss adds this batch's errors to the sums.
@@ -56,7 +56,7 @@ func (c *cell) miss() *misses {
 	return m
 }
 
-// number is element i, of whatever type.
+// number returns element i as float64, for either type.
 func (c *cell) number(i int) float64 {
 	if isInt(c.node) {
 		return float64(c.ids[i])

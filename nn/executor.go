@@ -17,7 +17,7 @@ type Executor struct {
 	graph *Graph
 	cells []*cell // by index of the node, made when needed
 	plans []*plan
-	ran   *plan // of the last step, nil where that failed
+	ran   *plan // in the last step, nil if that failed
 
 	held      holding
 	minimised []*optimizer.Param // of the session, in the objective's order
@@ -25,19 +25,19 @@ type Executor struct {
 
 	session optimizer.Session
 	cores   cores
-	looking *looking         // reads rows beside the loss; nil before a step has some that the session does not read
+	looking *looking         // reads rows beside the loss; nil until a step has rows that the session does not read
 	beside  []optimizer.Rows // rows beside the loss, by table of the session
 	looks   bool             // the session reads them
-	ended   error            // why the session is over
+	ended   error            // why the session has ended
 	step    optimizer.Step
 	steps   uint64 // training steps so far
 	culprit culprit
-	counts  *sharedCounts // that it counts into, nil for its own
-	packed  packedWeights // that a scorer keeps, nil for none
-	// asLoaded is of a scorer: weights are the graph's own, whatever trains the model meanwhile.
+	counts  *sharedCounts // into which it counts, nil for its own
+	packed  packedWeights // of a scorer, nil for none
+	// asLoaded is set by a scorer: the weights are the graph's own, even if a trainer changes the model meanwhile.
 	asLoaded bool
-	batches  [3]*feedBatch   // of a single step, and two of a loop, which may evaluate between its steps
-	out      []*tensor.Dense // what the last step returned
+	batches  [3]*feedBatch   // one for single steps, and two for a loop, which may evaluate between its steps
+	out      []*tensor.Dense // the last step's results
 }
 
 // NewExecutor returns an executor for the graph. Its session with the trainer opens at the first step.
@@ -83,7 +83,7 @@ func (e *Executor) run(ctx context.Context, batch map[string]*tensor.Dense, fetc
 	return e.compute(ctx, p, b)
 }
 
-// ready opens the executor, and is the plan for these fetches.
+// ready opens the executor, and returns the plan for these fetches.
 func (e *Executor) ready(fetch []*Node, train bool) (*plan, error) {
 	if err := e.open(train); err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func (e *Executor) ready(fetch []*Node, train bool) (*plan, error) {
 	return e.plan(fetch, train)
 }
 
-// compute is one step on a loaded batch, and what was fetched.
+// compute runs one step on a loaded batch, and returns the fetched values.
 func (e *Executor) compute(ctx context.Context, p *plan, b *feedBatch) (out []*tensor.Dense, err error) {
 	if err := e.runStep(ctx, p, b, nil); err != nil {
 		return nil, err
@@ -108,7 +108,7 @@ func (e *Executor) Examples() int { return max(e.batches[0].rows, 0) }
 // [WeightedMean] the sum of the weights, or 0 if that step did not compute it; for other nodes the number of examples.
 func (e *Executor) Weight(n *Node) float64 { return e.weight(n, e.Examples()) }
 
-// weight is Weight of a batch of so many examples.
+// weight is Weight for a batch of so many examples.
 func (e *Executor) weight(n *Node, examples int) float64 {
 	if _, is := n.op.(weightedMean); !is {
 		return float64(examples)
@@ -119,7 +119,7 @@ func (e *Executor) weight(n *Node, examples int) float64 {
 	return 0
 }
 
-// runStep is one step on a loaded batch; next, when known, is the batch after it.
+// runStep runs one step on a loaded batch; next is the batch after it, if known.
 func (e *Executor) runStep(ctx context.Context, p *plan, b, next *feedBatch) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -200,7 +200,7 @@ func (e *Executor) Close(ctx context.Context) error {
 	return errors.Join(l.close(ctx), s.Close(ctx))
 }
 
-// fetchable refuses nodes that have no value here.
+// fetchable returns an error for nodes that have no value here.
 func (g *Graph) fetchable(nodes []*Node) error {
 	for i, n := range nodes {
 		switch {

@@ -8,26 +8,26 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// feedBatch is a batch as the graph wants it: checked, with the ids of every table made unique.
+// feedBatch is a checked batch, with the ids of every table made unique.
 type feedBatch struct {
 	rows    int
 	floats  [][]float32 // by position in plan.feeds
 	ids     [][]int64
 	wide    []bool            // ids that were fed as uint64: ids from 2⁶³ on are negative here
 	offsets [][]int64         // of slots
-	places  []placer          // nil where a feed does not know where its rows come from
+	places  []placer          // nil for a feed that has no record of the origin of its rows
 	tables  []*tableIDs       // by index of the table
-	kept    map[*cell][]int64 // of lookups of sequences: the ids of a slot that have a position
+	kept    map[*cell][]int64 // for lookups of sequences: the ids of a slot that have a position
 }
 
-// placer is the engine of a tensor that knows where its rows come from, as tensors of package dataset do.
+// placer is the engine of a tensor that records the origin of its rows, such as those of package dataset.
 type placer interface {
-	// Place is the file and line of an example, or the like; "" where that is not known.
+	// Place returns the file and line of an example, or the like; "" if unknown.
 	Place(row int) string
 }
 
-// where is the place of an example of a feed for a message, after a blank. Feeds that don't know it may have stood
-// beside others that do.
+// where returns the place of an example of a feed for a message, after a blank. For a feed without places it takes that
+// of another feed.
 func (b *feedBatch) where(feed, row int) string {
 	for _, p := range append([]placer{b.places[feed]}, b.places...) {
 		if p == nil {
@@ -40,7 +40,7 @@ func (b *feedBatch) where(feed, row int) string {
 	return ""
 }
 
-// load takes a batch over for a plan: its data is used in place until the step is over.
+// load takes a batch for a plan: its data is used in place until the step is over.
 func (b *feedBatch) load(e *Executor, p *plan, batch map[string]*tensor.Dense) error {
 	if err := b.read(p, batch); err != nil {
 		return err
@@ -72,7 +72,7 @@ func (b *feedBatch) read(p *plan, batch map[string]*tensor.Dense) error {
 	return nil
 }
 
-// beside refuses values of which an example has more or fewer than ids.
+// beside returns an error if an example has more or fewer values than ids.
 func (b *feedBatch) beside(p *plan, c *cell) error {
 	if len(c.in) < 3 {
 		return nil
@@ -96,7 +96,7 @@ func (b *feedBatch) grow(n int) {
 	b.places = grown(b.places, n)
 }
 
-// join makes b the rows of batches that were read for the same plan, one after the other. It keeps copies.
+// join sets b to the rows of batches that were read for the same plan, one after the other. It copies them.
 func (b *feedBatch) join(parts []*feedBatch) {
 	n := len(parts[0].floats)
 	b.grow(n)
@@ -115,13 +115,13 @@ func (b *feedBatch) join(parts []*feedBatch) {
 	}
 }
 
-// joinOffsets appends the offsets of a slot's ids that come behind the ids of b. Other feeds have none.
+// joinOffsets appends the offsets of a slot's ids, which follow the ids of b. Other feeds have none.
 func (b *feedBatch) joinOffsets(i int, offsets []int64) {
 	if len(offsets) == 0 {
 		return
 	}
 	if len(b.offsets[i]) > 0 {
-		offsets = offsets[1:] // 0, where the part before ends
+		offsets = offsets[1:] // 0, the end of the part before
 	}
 	for _, o := range offsets {
 		b.offsets[i] = append(b.offsets[i], int64(len(b.ids[i])+len(b.floats[i]))+o)
@@ -150,7 +150,7 @@ func (b *feedBatch) loadFeed(i int, p *plan, batch map[string]*tensor.Dense) err
 			n.made)
 	}
 	if isInt(n) {
-		b.ids[i] = t.Int64s() // of a uint64 tensor the same bits
+		b.ids[i] = t.Int64s() // a uint64 tensor has the same bits
 	} else {
 		b.floats[i] = t.Float32s()
 	}
@@ -178,12 +178,12 @@ func (b *feedBatch) loadSlot(i int, c *cell, ids *tensor.Dense, batch map[string
 	return b.agree(n, len(b.offsets[i])-1)
 }
 
-// covers says whether offsets cut n ids into examples.
+// covers reports whether offsets divide n ids into examples.
 func covers(offsets []int64, n int) bool {
 	return len(offsets) > 0 && offsets[0] == 0 && offsets[len(offsets)-1] == int64(n) && slices.IsSorted(offsets)
 }
 
-// find is the tensor of that name for a feed, if its memory is plain and of the type.
+// find returns the tensor of that name for a feed, if its memory is plain and its type is right.
 func find(batch map[string]*tensor.Dense, n *Node, name string, want DType) (*tensor.Dense, error) {
 	t := batch[name]
 	if t == nil {
@@ -191,7 +191,7 @@ func find(batch map[string]*tensor.Dense, n *Node, name string, want DType) (*te
 			slices.Sorted(maps.Keys(batch)))
 	}
 	if t.Dtype() != want.tensor() {
-		advice := "" // on which side to change
+		advice := "" // about the side to change
 		if want == Float32 {
 			advice = ": feed float32, as a dataset.Floats column does, or declare whole numbers, by Graph.IDs"
 		}
@@ -205,7 +205,7 @@ func find(batch map[string]*tensor.Dense, n *Node, name string, want DType) (*te
 	return t, nil
 }
 
-// agree takes the number of examples of one feed, which is that of all.
+// agree checks the number of examples of a feed, which must be the same for all.
 func (b *feedBatch) agree(n *Node, rows int) error {
 	if rows == 0 {
 		return fmt.Errorf("nn: feed %q%s has no examples: a batch needs 1 or more", n.name, n.made)
@@ -217,7 +217,7 @@ func (b *feedBatch) agree(n *Node, rows int) error {
 	return nil
 }
 
-// isPlain says whether the tensor's memory is its elements in row-major order.
+// isPlain reports whether the tensor's memory is its elements in row-major order.
 func isPlain(t *tensor.Dense) bool {
 	size := t.Shape().TotalSize()
 	return size == 0 || !t.RequiresIterator() && !t.DataOrder().IsColMajor()
@@ -233,7 +233,7 @@ func (d DType) tensor() tensor.Dtype {
 	return tensor.Int64
 }
 
-// position is the row and column of the i-th id of a feed.
+// position returns the row and column of the i-th id of a feed.
 func position(n *Node, offsets []int64, i int) (row, column int) {
 	if varies(n) {
 		row, _ = slices.BinarySearch(offsets, int64(i+1))
@@ -242,7 +242,7 @@ func position(n *Node, offsets []int64, i int) (row, column int) {
 	return i / n.perExample(), i % n.perExample()
 }
 
-// collect brings together the ids of each table, lookup after lookup, and makes them unique.
+// collect collects the ids of each table, lookup after lookup, and makes them unique.
 func (b *feedBatch) collect(e *Executor, p *plan) {
 	for len(b.tables) < len(e.held.tables) {
 		b.tables = append(b.tables, &tableIDs{})
@@ -262,7 +262,7 @@ func (b *feedBatch) collect(e *Executor, p *plan) {
 	}
 }
 
-// padding is the id that a lookup leaves out, nil if none of the feed's can be that.
+// padding is the id that a lookup leaves out, nil if the feed can't contain it.
 func (b *feedBatch) padding(p *plan, c *cell) *int64 {
 	id := c.node.op.(lookup).padding()
 	if id != nil && *id < 0 && b.wide[slices.Index(p.feeds, c.in[0])] {
@@ -271,7 +271,8 @@ func (b *feedBatch) padding(p *plan, c *cell) *int64 {
 	return id
 }
 
-// set is what the batch asks of the table of a lookup, together with others, and idsOf what that lookup looks up.
+// set returns the ids that the batch needs from the table of a lookup, together with those of other lookups, and idsOf
+// the ids of that lookup.
 func (b *feedBatch) set(p *plan, c *cell) *idSet {
 	t := b.tables[c.in[1].table.index]
 	if p.train && c.beside {
@@ -288,7 +289,7 @@ func (b *feedBatch) idsOf(p *plan, c *cell) []int64 {
 	return b.ids[feed]
 }
 
-// rowsOf gives a lookup the rows of its ids. Rows that are read beside the loss lie behind the others.
+// rowsOf returns the rows of a lookup's ids. Rows that are read beside the loss follow the others.
 func (b *feedBatch) rowsOf(p *plan, c *cell) []int32 {
 	index := b.set(p, c).rowsOf(c, b.idsOf(p, c), b.padding(p, c))
 	if p.train && c.beside {
@@ -302,7 +303,7 @@ func (b *feedBatch) rowsOf(p *plan, c *cell) []int32 {
 	return index
 }
 
-// unique are the ids that the batch asks of a table, nil for no batch.
+// unique returns the ids that the batch needs from a table, nil for no batch.
 func (b *feedBatch) unique(t *table) []uint64 {
 	if b == nil {
 		return nil

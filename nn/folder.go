@@ -2,16 +2,16 @@ package nn
 
 import "sync"
 
-// folder does work beside calls, a piece at a time, for as long as there is any.
+// folder does background work between calls, a piece at a time, as long as there is any.
 type folder struct {
-	mu        sync.Mutex // guards what follows
+	mu        sync.Mutex // guards the fields below
 	works     bool
 	again     bool // begin was called since the last piece
 	closed    bool
 	goroutine sync.WaitGroup
 }
 
-// begin says that there may be work: pieces are done until one says that there was none.
+// begin starts the work: pieces are done until one reports that there was none.
 func (f *folder) begin(piece func() bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -26,7 +26,7 @@ func (f *folder) begin(piece func() bool) {
 	})
 }
 
-// goesOn says whether there may be more to do behind a piece.
+// goesOn reports whether another piece follows, and ends the work otherwise.
 func (f *folder) goesOn(more bool) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -35,7 +35,7 @@ func (f *folder) goesOn(more bool) bool {
 	return f.works
 }
 
-// close waits until the piece under way is done; none is begun any more.
+// close waits for the running piece; no other is begun afterwards.
 func (f *folder) close() {
 	f.mu.Lock()
 	f.closed = true

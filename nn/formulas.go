@@ -32,8 +32,7 @@ func Pow(x *Node, power float32) *Node { return apply("", pow{Power: power}, x) 
 // SiLU is x·Sigmoid(x), another name of [Swish].
 func SiLU(x *Node) *Node { return Swish(x) }
 
-// formulas are functions of one element: how a slice of values is computed, and the derivative at x, where the value is
-// y.
+// formulas are functions of one element: the function of a slice of values, and the derivative at x with the value y.
 var formulas = map[string]struct {
 	of    func(y, x []float32)
 	slope func(x, y float32) float32
@@ -46,7 +45,7 @@ var formulas = map[string]struct {
 	"square": {func(y, x []float32) { kernels.Mul(y, x, x) }, func(x, _ float32) float32 { return 2 * x }},
 }
 
-// each64 is a function of float64 for slices of float32.
+// each64 applies a function of float64 to slices of float32.
 func each64(f func(float64) float64) func(y, x []float32) {
 	return func(y, x []float32) {
 		for i, v := range x {
@@ -65,7 +64,7 @@ func sign(x float32) float32 {
 	return x // 0, or NaN
 }
 
-// formula is an op of the table.
+// formula is an op of the table formulas.
 type formula struct {
 	elementwise
 	name string
@@ -76,7 +75,7 @@ func (f formula) kind() string { return f.name }
 func (f formula) forward(c *cell)  { formulas[f.name].of(c.value, c.in[0].value) }
 func (f formula) backward(c *cell) { c.eachGrad(formulas[f.name].slope) }
 
-// formulaOf makes the op of that name, which has no attributes.
+// formulaOf returns the recipe of the op of that name, which has no attributes.
 func formulaOf(name string) recipe {
 	return recipe{func(attrs json.RawMessage) (op, error) {
 		if len(attrs) > 0 {

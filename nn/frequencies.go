@@ -15,14 +15,15 @@ import (
 // Each worker estimates from its own batches. A job that resumes from a checkpoint starts a new estimate, unless its
 // program saves the result of MarshalBinary.
 type Frequencies struct {
-	mu   sync.Mutex // guards what follows
+	mu   sync.Mutex // guards the fields below
 	rate float64
 	step int64
 	last []int64   // batch in which an item of a bucket was last seen, 0 for never
 	gap  []float64 // batches from one time to the next
 }
 
-// frequencyHashes is how many buckets an item has. The rarest is believed, so that two items seldom share an estimate.
+// frequencyHashes is the number of buckets of an item. The rarest one counts, so that two items seldom share an
+// estimate.
 const frequencyHashes = 2
 
 // NewFrequencies makes an estimate with the given number of buckets, each of 32 bytes; choose several times the number
@@ -58,7 +59,7 @@ func (f *Frequencies) LogQ(ids []int64, logq []float32) {
 
 const leastGap = 1e-6
 
-// see takes one more time into account. The first is the distance from the beginning.
+// see counts one more occurrence. The first distance is the one from the beginning.
 func (f *Frequencies) see(b int) {
 	passed := float64(f.step - f.last[b])
 	if f.last[b] == 0 {

@@ -7,12 +7,12 @@ import (
 	"sync"
 )
 
-// gate bounds how many rows are computed at a time. Of calls that wait the one of the fewest rows begins first, and
-// large ones leave a part to others, so that a call of few rows does not wait for them.
+// gate bounds the number of rows that are computed at a time. Of waiting calls the one with the fewest rows begins
+// first, and large calls leave a part of the bound to others, so that a call of few rows does not wait for them.
 type gate struct {
-	most int // 0 is no bound
+	most int // 0 means no bound
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	busy    int        // rows
 	waiting []*waiter  // by rows
 }
@@ -23,7 +23,7 @@ type waiter struct {
 	turn chan struct{}
 }
 
-// enter waits for room for a call; leave gives it back. A call of more rows than may be waits until no large one
+// enter waits for room for a call; leave releases it. A call of more rows than the bound waits until no large call
 // computes.
 func (g *gate) enter(ctx context.Context, rows int) (leave func(), err error) {
 	if g.most == 0 {
@@ -50,10 +50,10 @@ func (g *gate) enter(ctx context.Context, rows int) (leave func(), err error) {
 	return nil, ctx.Err()
 }
 
-// large is how many rows calls have at a time of which each has more than an eighth of all.
+// large is the bound on the rows of calls that each have more than an eighth of all.
 func (g *gate) large() int { return g.most - g.most/4 }
 
-// change makes a change, and begins the calls that there is room for.
+// change makes a change with the lock held, and then begins the calls for which there is room.
 func (g *gate) change(do func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -13,7 +13,7 @@ type gelu struct{ elementwise }
 
 func (gelu) kind() string { return "gelu" }
 
-// forward keeps Φ(x) for backward.
+// forward stores Φ(x) for backward.
 func (gelu) forward(c *cell) {
 	x := c.in[0].value
 	phi := c.scratch(2 * len(x))[:len(x)]
@@ -43,7 +43,8 @@ func (gelu) backward(c *cell) {
 //
 //	erfc(z) = t·exp(p(t) − z²)
 //
-// where p interpolates at the Chebyshev nodes for z up to 10.2, with an error below 5e-8; beyond it erfc is no float32.
+// where p interpolates at the Chebyshev nodes for z up to 10.2, with an error below 5e-8; for larger z erfc is below
+// the range of float32.
 func normalCDF(dst, x []float32) {
 	for i, v := range x {
 		z := math.Abs(float64(v)) / math.Sqrt2

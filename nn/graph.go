@@ -8,9 +8,9 @@ import (
 	"github.com/gofleet/gofleet/internal/overlay"
 	"github.com/gofleet/gofleet/optimizer"
 
-	// gorgonia.org/tensor asks this package at start-up whether its tricks are safe with the running Go. Old versions
-	// of it know a list of Go releases and panic on newer ones; the one in go.mod asks the runtime. The import keeps it
-	// there.
+	// gorgonia.org/tensor checks at start-up, through this package, whether its unsafe code works with the running Go.
+	// Old versions have a list of Go releases and panic on newer ones; the version in go.mod asks the runtime. This
+	// import keeps that version.
 	_ "go4.org/unsafe/assume-no-moving-gc"
 )
 
@@ -18,21 +18,21 @@ import (
 // any number of executors may use it.
 type Graph struct {
 	seed  uint64
-	nodes []*Node // in order of construction: inputs come before what uses them
+	nodes []*Node // in order of construction: inputs come before their users
 	named map[string]*Node
 	count map[string]int // names given so far, by kind
 	err   error
 
-	loading bool                      // nodes come from a saved model, and have no place in the program
+	loading bool                      // nodes come from a saved model, and have no line in the program
 	tables  map[string]*overlay.Table // loaded embeddings, by name
 	finite  map[string]bool           // loaded dense params without a NaN or an infinity, by name
-	counts  map[string]counts         // feeds that count shows and clicks, by name of the table
+	counts  map[string]counts         // feeds of shows and clicks, by name of the table
 	sharing *sharing                  // the shared layer that is being applied
 
-	mu        sync.Mutex // guards what follows
+	mu        sync.Mutex // guards the fields below
 	objective *Node
 	trainer   optimizer.Trainer
-	lent      bool // an executor works on the graph's own parameters
+	lent      bool // an executor uses the graph's own parameters
 	turns     turns
 }
 
@@ -98,7 +98,7 @@ func (g *Graph) free(kind string) string {
 	}
 }
 
-// add makes op a node of the graph under an unused name. What is wrong with it becomes the graph's error.
+// add makes op a node of the graph under an unused name. An invalid node becomes the graph's error.
 func (g *Graph) add(name string, o op, in ...*Node) *Node {
 	n := g.newNode("", o, in...)
 	if !g.sound(n) {
@@ -130,7 +130,7 @@ func (g *Graph) add(name string, o op, in ...*Node) *Node {
 	return n
 }
 
-// taken refuses a node whose name another has.
+// taken is the error for a node whose name another has.
 func (n *Node) taken(other *Node) error {
 	if isVariable(n) && isVariable(other) {
 		return fmt.Errorf("the name is taken by %s: a layer that is applied to several inputs is made by Shared",
@@ -139,7 +139,7 @@ func (n *Node) taken(other *Node) error {
 	return fmt.Errorf("the name is taken by %s", other.label())
 }
 
-// newNode is a node that the graph has not got yet.
+// newNode returns a node that is not in the graph yet.
 func (g *Graph) newNode(name string, o op, in ...*Node) *Node {
 	n := &Node{graph: g, op: o, in: slices.Clone(in), name: name}
 	if !g.loading {
@@ -148,7 +148,8 @@ func (g *Graph) newNode(name string, o op, in ...*Node) *Node {
 	return n
 }
 
-// sound says whether the inputs of n are good nodes of this graph; what isn't is reported, unless it was before.
+// sound reports whether the inputs of n are valid nodes of this graph; it records an error for others, unless there is
+// one already.
 func (g *Graph) sound(n *Node) bool {
 	for i, in := range n.in {
 		switch {

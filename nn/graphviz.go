@@ -37,7 +37,7 @@ func (g *Graph) Dot() string {
 	return b.String()
 }
 
-// own are the parameters that the node alone uses.
+// own returns the parameters that only this node uses.
 func (g *Graph) own(n *Node) []*Node {
 	var own []*Node
 	for _, in := range n.in {
@@ -49,7 +49,7 @@ func (g *Graph) own(n *Node) []*Node {
 	return slices.Compact(own)
 }
 
-// dot is the node as a statement. Nodes go by their numbers, since names may be anything.
+// dot is the node as a statement. Nodes are identified by numbers, since names may contain any characters.
 func (n *Node) dot() string {
 	shape, lines := "", []string{n.name, opName(n)}
 	switch {
@@ -64,7 +64,7 @@ func (n *Node) dot() string {
 	return fmt.Sprintf("n%d [label=%s%s]", n.index, dotQuoted(lines...), shape)
 }
 
-// edge are the attributes of an edge that leaves the node; a parameter's shape stands in its node.
+// edge returns the attributes of an edge from the node; a parameter's shape is shown in its node.
 func (n *Node) edge() string {
 	if isVariable(n) {
 		return ""
@@ -72,7 +72,7 @@ func (n *Node) edge() string {
 	return " [label=" + dotQuoted(shapeString(n.shape)) + "]"
 }
 
-// dotQuoted is a label of so many lines. A backslash, a quote and an ampersand mean something in labels.
+// dotQuoted returns a label with these lines. Backslash, quote and ampersand are special in labels.
 func dotQuoted(lines ...string) string {
 	clean := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "&", "&amp;", "\n", " ", "\r", " ", "\x00", "")
 	for i, line := range lines {

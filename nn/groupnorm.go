@@ -25,7 +25,7 @@ func GroupNorm(x *Node, groups int, o NormOptions) *Node {
 	return apply(o.Name, add{}, Multiply(normal, Reshape(scale, channel...)), Reshape(shift, channel...))
 }
 
-// ofGroups refuses what group norm can't do.
+// ofGroups returns an error for options that group norm does not support.
 func (o NormOptions) ofGroups(x *Node, groups int) error {
 	switch {
 	case o.Momentum != 0:

@@ -6,10 +6,10 @@ import (
 	"github.com/gofleet/gofleet/internal/kernels"
 )
 
-// The products of an attention's heads: each head has some columns of query, key and value, which lie beside those of
-// the others, and are read where they lie.
+// The products of an attention's heads: each head has some columns of query, key and value, side by side with those of
+// the other heads, and reads them in place.
 
-// heads is in how many parts columns are cut.
+// heads is the number of parts into which columns are divided.
 type heads struct {
 	Heads int `json:"heads"`
 }
@@ -17,7 +17,7 @@ type heads struct {
 func (heads) byExample()    {}
 func (heads) overwritable() {}
 
-// fit refuses rows whose columns can't be cut.
+// fit returns an error for rows whose columns can't be divided.
 func (o heads) fit(rows ...*Node) error {
 	for _, x := range rows {
 		if len(x.shape) != 3 || x.shape[0] != batch || o.Heads < 1 || x.shape[2]%o.Heads != 0 ||
@@ -28,19 +28,19 @@ func (o heads) fit(rows ...*Node) error {
 	return nil
 }
 
-// rows are the columns of a head in numbers of rows, one matrix an example.
+// rows returns the columns of a head in numbers of rows, one matrix an example.
 func (o heads) rows(x *cell, numbers []float32, head int) kernels.View {
 	places, d := x.shape[1], x.shape[2]
 	return kernels.View{Data: numbers[head*d/o.Heads:], Row: d, Col: 1, Step: places * d}
 }
 
-// scores are a head's numbers of scores, one matrix an example.
+// scores returns a head's part of numbers of scores, one matrix an example.
 func (o heads) scores(s *cell, numbers []float32, head int) kernels.View {
 	queries, places := s.shape[2], s.shape[3]
 	return kernels.View{Data: numbers[head*queries*places:], Row: places, Col: 1, Step: o.Heads * queries * places}
 }
 
-// headScores are the products of all rows of a query, [N Q D], and all of a key, [N L D], in each head: of shape
+// headScores computes the products of all rows of a query, [N Q D], and all of a key, [N L D], in each head: of shape
 // [N heads Q L].
 type headScores struct{ heads }
 
@@ -86,7 +86,7 @@ func (o heads) each(scores, rows *cell, f func(h, n, q, l, d int)) {
 	}
 }
 
-// headMix is the sum of a value's rows, [N L D], times weights, [N heads Q L], in each head: of shape [N Q D].
+// headMix computes the sum of a value's rows, [N L D], times weights, [N heads Q L], in each head: of shape [N Q D].
 type headMix struct{ heads }
 
 func (headMix) kind() string { return "head_mix" }

@@ -27,7 +27,7 @@ func Contrastive(distance, label *Node, margin float32) *Node {
 // order (Bayesian personalised ranking; Rendle et al., 2009). Its Mean is minimised.
 func BPR(positive, negative *Node) *Node { return Softplus(Subtract(negative, positive)) }
 
-// eachLabel sets the value to f of every element of the first input and its label.
+// eachLabel sets the value to f of each element of the first input and its label.
 func (c *cell) eachLabel(f func(x, y float64) float64) {
 	y := c.labels()
 	for i, x := range c.in[0].value {
@@ -47,7 +47,7 @@ func (c *cell) eachLabelGrad(slope func(x, y float64) float64) {
 	}
 }
 
-// limited is a labelled loss of scores of any size.
+// limited is a loss with labels for scores of any size.
 type limited struct{ labelled }
 
 func (limited) limits(n *Node) []limit { return []limit{labels01(n)} }
@@ -68,7 +68,7 @@ func (f focal) infer(in []*Node) ([]int, error) {
 	return f.limited.infer(in)
 }
 
-// parts are the weight of a label, the share that the probability misses, and the cross-entropy.
+// parts returns the weight of a label, the probability of the other label, and the cross-entropy.
 func (f focal) parts(x, y float64) (weight, missed, entropy float64) {
 	weight = 1
 	if a := float64(f.Alpha); a > 0 {

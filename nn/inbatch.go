@@ -80,7 +80,7 @@ func (o inBatchSoftmax) infer(in []*Node) ([]int, error) {
 	return []int{batch, 1}, wantFloat(floats)
 }
 
-// forward keeps the probabilities [N N] for backward.
+// forward stores the probabilities [N N] for backward.
 func (o inBatchSoftmax) forward(c *cell) {
 	user, item, n := c.in[0], c.in[1], c.rows()
 	p := c.scratch(n * n)
@@ -101,13 +101,13 @@ func (o inBatchSoftmax) forward(c *cell) {
 	}
 }
 
-// leaveOut makes an item no negative of itself where it comes once more.
+// leaveOut removes other rows of the same item from an item's negatives.
 func (o inBatchSoftmax) leaveOut(c *cell, scores []float32) {
 	if !o.IDs {
 		return
 	}
 	ids, n := c.in[len(c.in)-1].ids, c.rows()
-	order := c.scratchInts(n) // rows of the same item side by side
+	order := c.scratchInts(n) // rows of the same item are adjacent
 	for i := range order {
 		order[i] = int32(i)
 	}

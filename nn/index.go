@@ -37,7 +37,7 @@ func NewIndex(ids []int64, vectors []float32) (*Index, error) {
 // the index. Items whose score is NaN are left out. queries are concatenated vectors of the same length as the items';
 // a remainder is ignored.
 func (x *Index) Top(queries []float32, k int) [][]Hit {
-	const few, many = 64, 1024 // queries and items whose scores there are at a time
+	const few, many = 64, 1024 // queries and items whose scores are computed at a time
 	top, scores := make([][]Hit, len(queries)/x.dim), make([]float32, few*many)
 	for q := 0; q < len(top); q += few {
 		n := min(few, len(top)-q)
@@ -53,7 +53,7 @@ func (x *Index) Top(queries []float32, k int) [][]Hit {
 	return top
 }
 
-// best puts items among the k best so far.
+// best inserts items among the k best so far.
 func best(top []Hit, ids []int64, scores []float32, k int) []Hit {
 	for i, s := range scores {
 		if s != s || k < 1 || len(top) == k && s <= top[k-1].Score {

@@ -69,7 +69,7 @@ func (m InferenceModel) check() error {
 	return nil
 }
 
-// graphFormat marks saved graphs, with the version of what they may contain.
+// graphFormat marks saved graphs, with the version of their format.
 const graphFormat = "gofleet graph 1"
 
 // savedGraph is a graph as JSON. Nodes come after their inputs.
@@ -87,9 +87,9 @@ type savedNode struct {
 	Attrs json.RawMessage `json:"attrs,omitempty"`
 }
 
-// savedVariable are the attributes of a parameter. Initial values are kept for tables alone: their rows may be asked
-// for before they exist, and are born when a loaded model is trained further. Of a table without a height, whose rows
-// read as zeros until then, rows that can't be saved are left out: its new rows are born as zeros.
+// savedVariable are the attributes of a parameter. Initial values are saved for tables only: their rows may be read
+// before they exist, and are created when a loaded model is trained further. For a table without a height, whose rows
+// read as zeros until then, an initializer that can't be saved is left out: its new rows begin as zeros.
 type savedVariable struct {
 	Shape  []int      `json:"shape"`
 	Frozen bool       `json:"frozen,omitempty"`
@@ -153,7 +153,7 @@ func attributes(o op) (any, error) {
 	return s, err
 }
 
-// mostGiven bounds the rows that are saved though nothing has trained them.
+// mostGiven bounds the rows that are saved without ever being trained.
 const mostGiven = 1 << 28
 
 // Given implements the optional method of [optimizer.Model].
@@ -164,7 +164,7 @@ func (InferenceModel) Given(p *optimizer.Param) int {
 	return given(p)
 }
 
-// given is how many first rows of an embedding have initial values that may not be zeros.
+// given is the number of first rows of an embedding whose initial values may not be zeros.
 func given(p *optimizer.Param) int {
 	if g, ok := p.Init.(interface{ Given(dim int) int }); ok {
 		return min(g.Given(p.Dim()), p.Height())
@@ -214,7 +214,7 @@ func (s *savedInit) initializer() (optimizer.Initializer, error) {
 		return nil, nil
 	}
 	if s.A == s.B && s.Type == "uniform" || s.B == 0 && strings.HasSuffix(s.Type, "normal") {
-		// older versions drew no lots then
+		// older versions did not use a generator then
 		return optimizer.Constant{Value: s.A}, nil
 	}
 	switch s.Type {

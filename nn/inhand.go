@@ -35,7 +35,7 @@ func Slots[T int64 | uint64 | float32](examples [][]T) (ids, offsets *tensor.Den
 	return flat(all), flat(ends)
 }
 
-// inHand is [N, shape...] over the values, or [len] where that is no shape of theirs.
+// inHand returns a tensor [N, shape...] of the values, or [len] if they do not fit the shape.
 func inHand[T any](values []T, shape []int) *tensor.Dense {
 	if len(shape) == 0 {
 		shape = []int{1}

@@ -88,7 +88,7 @@ func symmetric(bound float64) optimizer.Initializer {
 	return optimizer.Uniform{Low: float32(-bound), High: float32(bound)}
 }
 
-// fans are the numbers of inputs and outputs that meet in one element.
+// fans are the numbers of inputs and outputs of one element.
 func fans(shape []int) (in, out float64) {
 	if len(shape) == 1 {
 		return float64(shape[0]), float64(shape[0])
@@ -107,7 +107,7 @@ func defaultInit(init optimizer.Initializer) optimizer.Initializer {
 	return init
 }
 
-// resolve is the initializer with its numbers fixed for a shape.
+// resolve returns the initializer with its numbers fixed for a shape.
 func resolve(init optimizer.Initializer, shape []int) optimizer.Initializer {
 	if s, ok := init.(shaped); ok && len(shape) > 0 {
 		return s.resolve(shape)

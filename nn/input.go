@@ -16,10 +16,10 @@ const (
 	slots DType = "slot" // int64, of varying length
 	// slotValues are float32, of varying length
 	slotValues DType = "slot_values"
-	wideIDs    DType = "uint64" // what ids may be fed as
+	wideIDs    DType = "uint64" // another type for ids in feeds
 )
 
-// feed is a node whose value the user brings.
+// feed is a node whose value is given in each batch.
 type feed struct {
 	Type DType `json:"type"`
 	Dims []int `json:"dims"` // of one example
@@ -53,7 +53,7 @@ func (f feed) infer([]*Node) ([]int, error) {
 func (feed) forward(*cell)  {}
 func (feed) backward(*cell) {}
 
-// varies says whether examples differ in length.
+// varies reports whether examples differ in length.
 func (f feed) varies() bool { return f.Type == slots || f.Type == slotValues }
 
 func varies(n *Node) bool {

@@ -11,27 +11,27 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// joiner lets few calls compute at once. Calls that come meanwhile wait, and what waits when a computation ends is
-// computed as one batch, so that a matrix of weights is read once for all of it. Nothing waits for company: while a
-// lane is free, a call begins at once.
+// joiner limits the number of calls that compute at once. Calls that arrive meanwhile wait; those that wait when a
+// computation ends are computed as one batch, so that a matrix of weights is read once for all of them. No call waits
+// to be joined: while a lane is free, a call begins at once.
 type joiner struct {
 	most int // rows of calls that are computed together
-	// computations at once; the other processors have what calls bring and take away, without which none would ever
-	// wait
+	// computations at once; the other processors convert the inputs and outputs of calls, without which calls would
+	// never have to wait
 	lanes int
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	busy    int        // lanes
 	waiting []*call
 }
 
-// call is a call of a scorer, whose feeds have been read. It is part of a workspace, and is used again with it.
+// call is a call of a scorer, whose feeds have been read. It is part of a workspace, and is reused with it.
 type call struct {
 	exe  *Executor
 	plan *plan
-	feed *feedBatch // that exe has read
-	// turn ends a wait, once: with the calls to compute, of which this is the first, or with nil when another call has
-	// computed it.
+	feed *feedBatch // read by exe
+	// turn ends a wait, once: with the calls to compute, of which this is the first, or with nil if another call has
+	// computed this one.
 	turn chan []*call
 
 	joint  feedBatch // of the calls that it has computed
@@ -39,7 +39,7 @@ type call struct {
 	err    error
 }
 
-// newJoiner is nil where each call is to be computed alone.
+// newJoiner returns nil if each call is to be computed alone.
 func newJoiner(most int) (*joiner, error) {
 	if most < 0 {
 		return nil, fmt.Errorf("nn: ScorerOptions.Join is %d: it counts rows, from 0", most)
@@ -50,7 +50,7 @@ func newJoiner(most int) (*joiner, error) {
 	return &joiner{most: most, lanes: max(1, runtime.GOMAXPROCS(0)/4)}, nil
 }
 
-// mixing is a node behind the outputs that is of all examples together; nil if there is none.
+// mixing returns a node on which the outputs depend and which combines all examples; nil if there is none.
 func mixing(outputs []*Node) *Node {
 	fed := map[*Node]bool{}
 	for _, n := range behind(outputs[0].graph, outputs) {
@@ -67,7 +67,7 @@ func mixing(outputs []*Node) *Node {
 
 var errLeaderGone = errors.New("nn: scorer: the call that computed this one panicked")
 
-// do computes a call, now or with others.
+// do computes a call, alone or together with others.
 func (j *joiner) do(ctx context.Context, c *call) {
 	if c.err = ctx.Err(); c.err != nil {
 		return
@@ -85,7 +85,7 @@ func (j *joiner) do(ctx context.Context, c *call) {
 				c.err = ctx.Err()
 				return
 			}
-			lead = <-c.turn // a computation has it: that ends soon
+			lead = <-c.turn // a computation includes it, and ends soon
 		}
 	}
 	if lead != nil {
@@ -94,7 +94,7 @@ func (j *joiner) do(ctx context.Context, c *call) {
 	}
 }
 
-// enter is what the call is to compute now: itself, or nil where it has to wait.
+// enter returns the calls to compute now: c, or nil if c has to wait.
 func (j *joiner) enter(c *call) []*call {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -121,7 +121,7 @@ func (j *joiner) leave(c *call) bool {
 	return true
 }
 
-// next answers the calls that were computed with the first, and gives its lane to calls that wait.
+// next ends the waits of the calls that were computed with the first, and gives the lane to waiting calls.
 func (j *joiner) next(done []*call) {
 	for _, c := range done[1:] {
 		c.turn <- nil
@@ -143,11 +143,11 @@ func (j *joiner) next(done []*call) {
 	lead[0].turn <- lead
 }
 
-// joins says whether both calls can be one batch: ids of a feed are int64 in both, or uint64.
+// joins reports whether both calls can be one batch: a feed's ids must be int64 in both, or uint64 in both.
 func (c *call) joins(o *call) bool { return c.feed.rows > 0 && slices.Equal(c.feed.wide, o.feed.wide) }
 
-// compute computes the calls as one batch. What a batch fails with, such as a number that comes out of a bound, is the
-// error of the call that it comes from.
+// compute computes the calls as one batch. An error caused by one call's rows, such as a number out of bounds, is the
+// error of that call alone.
 func compute(ctx context.Context, calls []*call) {
 	lead := calls[0]
 	if len(calls) == 1 {
@@ -160,7 +160,7 @@ func compute(ctx context.Context, calls []*call) {
 	}
 	lead.joint.join(parts)
 	lead.joint.collect(lead.exe, lead.plan)
-	ctx = context.WithoutCancel(ctx) // it is not for the leader alone
+	ctx = context.WithoutCancel(ctx) // it does not serve the first call alone
 	out, err := lead.exe.compute(ctx, lead.plan, &lead.joint)
 	if err != nil {
 		for _, c := range calls {
@@ -175,7 +175,7 @@ func compute(ctx context.Context, calls []*call) {
 	}
 }
 
-// read takes over the feeds of a call. They are used in place until it has been computed.
+// read reads the feeds of a call, which are used in place until it has been computed.
 func (c *call) read(feeds map[string]*tensor.Dense, outputs []*Node) (err error) {
 	if c.plan, err = c.exe.ready(outputs, false); err != nil {
 		return err
@@ -193,7 +193,7 @@ func (c *call) alone(ctx context.Context) {
 	}
 }
 
-// receive copies the call's rows of the results of so many.
+// receive copies the call's rows out of the results.
 func (c *call) receive(out []*tensor.Dense, from, rows int) {
 	c.scores, c.err = make([][]float32, len(out)), nil
 	for i, t := range out {

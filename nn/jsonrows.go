@@ -13,7 +13,7 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// jsonLines are rows as JSON, an array of objects or one object, as a line for each.
+// jsonLines returns rows as JSON, an array of objects or one object, as one line for each.
 func jsonLines(text []byte) ([]byte, error) {
 	const blanks = " \t\r\n"
 	text = bytes.Trim(text, blanks)
@@ -30,7 +30,7 @@ func jsonLines(text []byte) ([]byte, error) {
 	return onOneLine(lines, text), nil
 }
 
-// onOneLine appends a row with blanks for line ends, of which there are none in its texts.
+// onOneLine appends a row with blanks for line ends, which its texts can't contain.
 func onOneLine(lines, row []byte) []byte {
 	from := len(lines)
 	lines = append(lines, row...)
@@ -42,11 +42,11 @@ func onOneLine(lines, row []byte) []byte {
 	return lines
 }
 
-// jsonFormat is a JSON object a line, with numbers for each feed.
+// jsonFormat is a format of one JSON object a line, with numbers for each feed.
 type jsonFormat []dataset.Column
 
-// jsonFormatOf has a column for each feed. Ids that are looked up and nothing else may have all bits, but where a
-// padding id is negative: ids are int64 then, as in training.
+// jsonFormatOf returns a format with a column for each feed. Ids that are only looked up may use all 64 bits, unless a
+// padding id is negative: then ids are int64, as in training.
 func jsonFormatOf(feeds []*Node) (f jsonFormat) {
 	for _, n := range feeds {
 		c := dataset.Column{Name: n.name, Type: tensor.Float32, Shape: n.Shape()[1:]}
@@ -76,7 +76,7 @@ func lookedUpOnly(n *Node) bool {
 	return true
 }
 
-// paddedBelowZero says whether a lookup of the ids has a negative padding id.
+// paddedBelowZero reports whether a lookup of the ids has a negative padding id.
 func paddedBelowZero(ids *Node) bool {
 	return slices.ContainsFunc(ids.graph.nodes, func(user *Node) bool {
 		l, is := user.op.(lookup)
@@ -118,7 +118,7 @@ func (p *jsonParser) ParseLine(line []byte, row dataset.Row) error {
 	return nil
 }
 
-// set sets column i to the numbers in a value, whatever brackets are around them.
+// set sets column i to the numbers in a value, with or without brackets around them.
 func (p *jsonParser) set(i int, v jsonobject.Value, row dataset.Row) error {
 	c, n := p.columns[i], 0
 	switch v.Kind {
@@ -147,7 +147,7 @@ func (p *jsonParser) set(i int, v jsonobject.Value, row dataset.Row) error {
 	return nil
 }
 
-// put sets number n of a column to a value that has to be one.
+// put sets number n of a column to a value, which must be a number.
 func put(c dataset.Column, column, n int, v jsonobject.Value, row dataset.Row) error {
 	want, got := "a number of type ", string(v.Bytes)
 	switch v.Kind {

@@ -37,7 +37,7 @@ func (o NormOptions) withDefaults(g *Graph, kind string) NormOptions {
 	return o
 }
 
-// scaleAndShift are the two trained parameters of a normalisation, 1 and 0 to begin with.
+// scaleAndShift returns the two trained parameters of a normalisation, initially 1 and 0.
 func (g *Graph) scaleAndShift(name string, size int) (scale, shift *Node) {
 	scale = g.dense(name+".w_0", []int{size}, optimizer.Constant{Value: 1}, false)
 	return scale, g.dense(name+".b_0", []int{size}, nil, false)
@@ -63,7 +63,7 @@ func LayerNorm(x *Node, o NormOptions) *Node {
 	return apply(o.Name, l, x, scale, shift)
 }
 
-// layerNorm has x, and as its second and third input scale and shift, or nothing.
+// layerNorm has the inputs x and, optionally, scale and shift.
 type layerNorm struct {
 	Epsilon float32 `json:"epsilon"`
 	Axis    int     `json:"axis,omitempty"`
@@ -72,7 +72,7 @@ type layerNorm struct {
 func (layerNorm) kind() string { return "layer_norm" }
 func (layerNorm) byExample()   {}
 
-// cols is how many numbers are made alike.
+// cols is the number of elements that are normalised together.
 func (l layerNorm) cols(x *Node) (int, error) {
 	if l.Axis < 0 || l.Axis > 0 && l.Axis >= len(x.shape) {
 		return 0, fmt.Errorf("input %v has no axis %d behind the batch", x, l.Axis)
@@ -99,7 +99,7 @@ func (l layerNorm) infer(in []*Node) ([]int, error) {
 	return in[0].shape, wantFloat(in)
 }
 
-// checkEpsilon refuses what would make a normalised number infinite, or none.
+// checkEpsilon returns an error for values that would make a normalised number infinite or NaN.
 func checkEpsilon(epsilon float32) error {
 	if epsilon > 0 {
 		return nil
@@ -107,7 +107,7 @@ func checkEpsilon(epsilon float32) error {
 	return fmt.Errorf("epsilon is %v: it must be above 0", epsilon)
 }
 
-// forward keeps the normalised numbers, and behind them 1/deviation of every row, for backward.
+// forward stores the normalised numbers, followed by 1/deviation of every row, for backward.
 func (l layerNorm) forward(c *cell) {
 	x := c.in[0].value
 	cols, kept := l.kept(c)
@@ -125,8 +125,8 @@ func (l layerNorm) forward(c *cell) {
 	}
 }
 
-// normalise writes a row with mean 0 and variance 1 to dst, and returns 1/deviation. What rounding leaves of the mean
-// is taken off once more, so that numbers far from 0 keep what they differ by.
+// normalise writes a row with mean 0 and variance 1 to dst, and returns 1/deviation. It subtracts the remaining mean, a
+// rounding error, once more, so that numbers far from 0 keep their differences.
 func (l layerNorm) normalise(dst, x []float32) (inverse float32) {
 	n := float32(len(x))
 	kernels.Scaled(dst, x, kernels.Sum(x)/n, 1)
@@ -141,7 +141,7 @@ func (l layerNorm) normalise(dst, x []float32) (inverse float32) {
 	return inverse
 }
 
-// normaliseWide is normalise in float64, of a row whose squares are too large for float32.
+// normaliseWide is normalise in float64, for a row whose squares are too large for float32.
 func (l layerNorm) normaliseWide(dst, x []float32) (inverse float32) {
 	var mean, square float64
 	for _, v := range x {
@@ -158,8 +158,8 @@ func (l layerNorm) normaliseWide(dst, x []float32) (inverse float32) {
 	return float32(scale)
 }
 
-// kept is the length of a row, and what forward keeps: the normalised numbers, 1/deviation of each row, and a row for
-// backward to use.
+// kept returns the length of a row, and the memory that forward keeps: the normalised numbers, 1/deviation of each row,
+// and a row for backward.
 func (l layerNorm) kept(c *cell) (cols int, kept []float32) {
 	cols = product(c.shape[min(max(l.Axis, 1), len(c.shape)):])
 	return cols, c.scratch(len(c.value) + len(c.value)/cols + cols)
@@ -196,8 +196,8 @@ func addProducts(dst, dy, factor []float32) {
 	}
 }
 
-// normalGrad adds to dx the gradient of a row through its normalisation: (h − mean(h) − n·mean(h·n))/deviation, n being
-// the normalised row and h the gradient of that, which is overwritten.
+// normalGrad adds to dx the gradient of a row through its normalisation: (h − mean(h) − n·mean(h·n))/deviation; n is
+// the normalised row and h its gradient, which is overwritten.
 func normalGrad(dx, h, normal []float32, inverse float32) {
 	size := float32(len(h))
 	mean, along := kernels.Sum(h)/size, kernels.Dot(h, normal)/size

@@ -5,24 +5,24 @@ import (
 	"slices"
 )
 
-// limiter is an op that knows which values of its inputs make sense.
+// limiter is an op with limits on the values of its inputs.
 type limiter interface {
-	// limits are the limits that node n sets.
+	// limits returns the limits of node n.
 	limits(n *Node) []limit
 }
 
-// limit is a bound on the values of an op's input. What a batch feeds is checked before the step begins; what is
-// computed, before the op uses it.
+// limit is a bound on the values of an op's input. Feeds are checked before the step begins, computed values before the
+// op uses them.
 type limit struct {
-	input   int    // of the node that sets it
-	below   int64  // what int64 values are below; 0 is no bound. They are never negative
-	except  *int64 // an int64 value that is always right
-	between *span  // where float32 values lie; int64 values are then 0 and 1, as far as they lie there
-	why     string // what sets it, or what a value outside is
-	at      *cell  // the input, or the feed that it is a cast of
+	input   int    // the node's input
+	below   int64  // upper bound of int64 values, exclusive; 0 means none. They must not be negative
+	except  *int64 // an int64 value that is always valid
+	between *span  // bounds of float32 values; int64 values must be 0 or 1 within them
+	why     string // the reason for the bound, or a description of values outside
+	at      *cell  // the input, or the feed whose cast it is
 }
 
-// span is what lies between two numbers, which it includes. A span that lets NaN pass does not look at it.
+// span is the range between two numbers, inclusive. A span with nan accepts NaN.
 type span struct {
 	low, high float32
 	nan       bool
@@ -30,23 +30,23 @@ type span struct {
 
 func (s span) holds(v float32) bool { return v >= s.low && v <= s.high || s.nan && v != v }
 
-// labels01 is the limit of the second input of n, labels of two classes. A NaN shows in the loss.
+// labels01 is the limit on the second input of n, labels of two classes. A NaN makes the loss NaN.
 func labels01(n *Node) limit {
 	return limit{input: 1, between: &span{0, 1, true},
 		why: fmt.Sprintf("no label of %s, which is 0 or 1 (or between, as float32)", n.label())}
 }
 
-// probabilities is the limit of the first input of n, give or take some rounding.
+// probabilities is the limit on the first input of n, with a tolerance for rounding.
 func probabilities(n *Node, rounding float32) limit {
 	return limit{input: 0, between: &span{-rounding, 1 + rounding, true},
 		why: fmt.Sprintf("no probability between 0 and 1 for %s: pass it through Sigmoid or Softmax", n.label())}
 }
 
-// limit adds a limit of the cell that was taken last to the plan's.
+// limit adds a limit on an input of the cell that was added last.
 func (p *plan) limit(c *cell, l limit) {
 	l.at = c.in[l.input]
 	if cast, ok := l.at.node.op.(cast); ok && cast.To == Float32 {
-		l.at = l.at.in[0] // it has the same values
+		l.at = l.at.in[0] // its values are the same
 	}
 	if isFeed(l.at.node) {
 		p.limits = append(p.limits, l)
@@ -56,7 +56,7 @@ func (p *plan) limit(c *cell, l limit) {
 	p.computed[last] = append(p.computed[last], l)
 }
 
-// check refuses values of a feed that are out of bounds.
+// check returns an error if values of a feed are out of bounds.
 func (b *feedBatch) check(p *plan, l *limit) error {
 	feed, at := l.at.node, slices.Index(p.feeds, l.at)
 	i, wrong := l.first(b.ids[at], b.wide[at], b.floats[at])
@@ -68,7 +68,7 @@ func (b *feedBatch) check(p *plan, l *limit) error {
 		wrong)
 }
 
-// check refuses computed values of an op's input that are out of bounds.
+// check returns an error if computed values of an op's input are out of bounds.
 func (l *limit) check(n *Node) error {
 	i, wrong := l.first(l.at.ids, false, l.at.value)
 	if i < 0 {
@@ -78,7 +78,7 @@ func (l *limit) check(n *Node) error {
 	return fmt.Errorf("nn: %s: %v, row %d, column %d: %s", n.label(), l.at.node, row, column, wrong)
 }
 
-// first is the first value that is out of bounds, with what is wrong with it, or -1. wide says that ids stand for
+// first returns the place of the first value that is out of bounds, with a description, or -1. wide means that ids are
 // uint64.
 func (l *limit) first(ids []int64, wide bool, floats []float32) (at int, wrong string) {
 	if i := l.firstID(ids, wide); i >= 0 {
@@ -94,9 +94,10 @@ func (l *limit) first(ids []int64, wide bool, floats []float32) (at int, wrong s
 	return -1, ""
 }
 
-// firstID is the first int64 value that is out of bounds, or -1. Every id that is looked up passes here.
+// firstID returns the place of the first int64 value that is out of bounds, or -1. It runs over every id that is looked
+// up.
 func (l *limit) firstID(ids []int64, wide bool) int {
-	below := uint64(l.below) // as a uint64 no negative id is below it
+	below := uint64(l.below) // as uint64, negative ids are above it
 	switch {
 	case l.between != nil:
 		below = 2

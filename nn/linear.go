@@ -48,7 +48,7 @@ func Linear(x *Node, size int, o LinearOptions) *Node {
 	return y
 }
 
-// linear is x·W, plus a bias when there is a third input.
+// linear is x·W, plus a bias if there is a third input.
 type linear struct {
 	PerPosition bool `json:"per_position,omitempty"`
 }
@@ -91,13 +91,14 @@ func (linear) overwritable()      {}
 func (linear) byExample()         {}
 func (linear) rowsOf(c *cell) int { return len(c.value) / c.in[1].shape[1] }
 
-// mostCombined is the most rows that are faster one by one, without the weights that meet a zero, than as a product.
+// mostCombined is the largest number of rows for which it is faster to add up weights row by row, skipping zeros, than
+// to compute a product.
 const mostCombined = 3
 
 func (linear) forward(c *cell) {
 	x, w := c.in[0], c.in[1]
 	switch rows := len(c.value) / w.shape[1]; {
-	case w.finite && w.shape[1] > 1 && rows <= mostCombined: // as a request to a model that is served
+	case w.finite && w.shape[1] > 1 && rows <= mostCombined: // such as a request to a served model
 		in, out := w.shape[0], w.shape[1]
 		for i := range rows {
 			kernels.CombineRows(c.value[i*out:(i+1)*out], x.value[i*in:(i+1)*in], w.value)

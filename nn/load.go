@@ -21,11 +21,11 @@ type Model struct {
 	Inputs, Outputs []*Node
 
 	format    dataset.Format // of the lines that its feeds come from
-	formatErr error          // why there is none
+	formatErr error          // why there is no format
 	version   string
 	saved     []byte   // the graph
-	lineage   []string // the version of the model that deltas were read over, and theirs; nil without a record
-	// generation is that of the job which saved the last of these, empty where that is not known.
+	lineage   []string // the versions of the base and of the deltas; nil without a record
+	// generation is the generation of the job that saved the last of these, empty if unknown.
 	generation string
 }
 
@@ -169,7 +169,7 @@ func (g *Graph) model(outputs []string) (*Model, error) {
 	return m, nil
 }
 
-// restore adds a saved node, which its inputs have to come before.
+// restore adds a saved node, whose inputs must come before it.
 func (g *Graph) restore(s savedNode, f weightSource) error {
 	if s.Name == "" {
 		return errors.New("it has no name")

@@ -38,12 +38,12 @@ func (logLoss) backward(c *cell) {
 	}
 }
 
-// labelled is the part that losses of labels of two classes have in common.
+// labelled has the methods that losses of labels of two classes share.
 type labelled struct{}
 
 func (labelled) compares() {}
 
-// infer wants a label of pred's shape, whose elements may be int64.
+// infer requires a label of pred's shape, whose elements may be int64.
 func (labelled) infer(in []*Node) ([]int, error) {
 	pred, label := in[0], in[1]
 	if isInt(label) && equalShapes(pred.shape, label.shape) {
@@ -55,7 +55,7 @@ func (labelled) infer(in []*Node) ([]int, error) {
 	return pred.shape, sameShape(in)
 }
 
-// labels are the numbers of the second input, valid until the next call.
+// labels returns the numbers of the second input, valid until the next call.
 func (c *cell) labels() []float32 {
 	label := c.in[1]
 	if !isInt(label.node) {

@@ -6,14 +6,14 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// looking reads the rows that a training step looks up beside its loss, where its trainer is no [optimizer.Looker]: in
-// a session of its own that only evaluates. The one that trains does just what it does without them.
+// looking reads the rows that a training step looks up beside its loss, if its trainer is no [optimizer.Looker]: in a
+// session of its own that only evaluates. The training session works as it would without them.
 type looking struct {
 	session optimizer.Session
 	step    optimizer.Step
 }
 
-// look brings the rows that the plan looks up beside its loss, to where the step has room for them.
+// look reads the rows that the plan looks up beside its loss into the step's memory.
 func (e *Executor) look(ctx context.Context, p *plan, b *feedBatch) (err error) {
 	if !p.looks || e.looks {
 		return nil
@@ -30,7 +30,7 @@ func (e *Executor) look(ctx context.Context, p *plan, b *feedBatch) (err error) 
 	return err
 }
 
-// look opens a session that works on copies of all parameters.
+// look opens a session that uses copies of all parameters.
 func (g *Graph) look() (*looking, error) {
 	objective, trainer := g.bound()
 	l := &looking{step: optimizer.Step{Eval: true}}

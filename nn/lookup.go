@@ -2,14 +2,14 @@ package nn
 
 import "fmt"
 
-// lookup is an op that looks the ids of its first input up in a table, its second.
+// lookup is an op that looks up the ids of its first input in its second, a table.
 type lookup interface {
 	op
 	// padding is the id that is not looked up, nil for none.
 	padding() *int64
 }
 
-// padded is the part that lookups have in common.
+// padded has the methods that lookups share.
 type padded struct {
 	PaddingIdx *int64 `json:"padding_idx,omitempty"`
 }
@@ -22,7 +22,7 @@ func (p padded) limits(n *Node) []limit {
 	return []limit{{below: int64(table.shape[0]), why: why, except: p.PaddingIdx}}
 }
 
-// add brings the ids of one lookup to the table's.
+// add adds the ids of one lookup to the table's.
 func (s *idSet) add(ids []int64, padding *int64) {
 	for _, id := range ids {
 		if padding == nil || id != *padding {
@@ -31,8 +31,8 @@ func (s *idSet) add(ids []int64, padding *int64) {
 	}
 }
 
-// rowsOf hands a lookup its part of the inverse; lookups come in the order in which their ids were added. Padding has
-// row −1.
+// rowsOf returns a lookup's part of the inverse; lookups must come in the order in which their ids were added. Padding
+// has row −1.
 func (s *idSet) rowsOf(c *cell, ids []int64, padding *int64) []int32 {
 	if padding == nil {
 		s.taken += len(ids)

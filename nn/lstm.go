@@ -20,7 +20,7 @@ func (u lstm) infer(in []*Node) ([]int, error) { return stateOf(u, in) }
 func (u lstm) forward(c *cell)                 { scanOf(u, c).forward(u) }
 func (u lstm) backward(c *cell)                { scanOf(u, c).backward(u) }
 
-// step keeps Tanh(m') for grad.
+// step stores Tanh(m') for grad.
 func (lstm) step(p instant) {
 	h := len(p.now)
 	kernels.Add(p.gate, p.x, p.own)

@@ -12,9 +12,9 @@ import (
 // something. It gets no gradient.
 func MaskedSoftmax(x, mask *Node) *Node { return apply("", maskedSoftmax{}, x, mask) }
 
-// maskedSoftmax has a mask as its second input, or none.
+// maskedSoftmax has an optional mask as its second input.
 type maskedSoftmax struct {
-	Causal bool `json:"causal,omitempty"` // leaves out what is behind the diagonal of the last two dimensions
+	Causal bool `json:"causal,omitempty"` // leaves out elements above the diagonal of the last two dimensions
 }
 
 func (maskedSoftmax) kind() string { return "masked_softmax" }
@@ -37,7 +37,7 @@ func (o maskedSoftmax) infer(in []*Node) ([]int, error) {
 	return x.shape, wantClasses(x)
 }
 
-// forward takes the softmax of the places that stay, row by row.
+// forward computes the softmax of the positions that the mask keeps, row by row.
 func (o maskedSoftmax) forward(c *cell) {
 	cols := c.last()
 	p := places{kept: c.scratchInts(cols), room: c.scratch(cols)}
@@ -58,7 +58,7 @@ func (o maskedSoftmax) forward(c *cell) {
 	})
 }
 
-// row is the softmax of the row from at on. mask begins with a number for each place, or has one for all, or none.
+// row computes the softmax of the row at at. mask has a number for each position, one for all, or is empty.
 func (o maskedSoftmax) row(c *cell, at int, mask []float32, p *places) {
 	seen := c.last()
 	if o.Causal {
@@ -71,15 +71,15 @@ func (o maskedSoftmax) row(c *cell, at int, mask []float32, p *places) {
 	p.softmax(c.value[at:at+c.last()], c.in[0].value[at:at+seen])
 }
 
-// places are a row's positions that a mask leaves, in order.
+// places are the positions of a row that a mask keeps, in order.
 type places struct {
-	mask []float32 // in which they were found
+	mask []float32 // the mask that gave them
 	seen int
 	kept []int32
 	room []float32
 }
 
-// find looks for the places, unless the row before had the same mask.
+// find determines the positions, unless the row before had the same mask.
 func (p *places) find(seen int, mask []float32) {
 	if p.seen == seen && len(p.mask) == len(mask) && (len(mask) == 0 || &p.mask[0] == &mask[0]) {
 		return
@@ -92,14 +92,14 @@ func (p *places) find(seen int, mask []float32) {
 	}
 }
 
-// softmax writes the softmax of x over the places to y, which may be x, and 0 elsewhere.
+// softmax writes the softmax of x over the positions to y, which may be x, and 0 elsewhere.
 func (p *places) softmax(y, x []float32) {
 	n := len(p.kept)
 	if n == 0 {
 		clear(y)
 		return
 	}
-	if first := int(p.kept[0]); int(p.kept[n-1]) == first+n-1 { // side by side
+	if first := int(p.kept[0]); int(p.kept[n-1]) == first+n-1 { // contiguous
 		kernels.SoftmaxRows(y[first:first+n], x[first:first+n], n)
 		clear(y[:first])
 		clear(y[first+n:])
@@ -116,7 +116,7 @@ func (p *places) softmax(y, x []float32) {
 	}
 }
 
-// backward is that of a softmax: what is 0 gets no gradient, and has no part in that of others.
+// backward is that of a softmax: elements that are 0 get no gradient, and do not affect others'.
 func (maskedSoftmax) backward(c *cell) {
 	if x := c.in[0]; x.wanted {
 		kernels.SoftmaxRowsGrad(x.grad, c.value, c.grad, c.last(), x.adds())

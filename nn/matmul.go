@@ -19,7 +19,7 @@ func MatMul(a, b *Node) *Node {
 // is [N … m n], such as the scores of queries and keys.
 func MatMulT(a, b *Node) *Node { return apply("", batchMatMul{Transposed: true}, a, b) }
 
-// matmul is a linear layer without bias that does not flatten.
+// matmul is a linear layer without bias that does not flatten its input.
 type matmul struct{ linear }
 
 func (matmul) kind() string { return "matmul" }
@@ -33,7 +33,7 @@ func (m matmul) infer(in []*Node) ([]int, error) {
 
 // batchMatMul is a product of two matrices for each example, or for each of its parts, such as heads.
 type batchMatMul struct {
-	Transposed bool `json:"transposed,omitempty"` // the second
+	Transposed bool `json:"transposed,omitempty"` // the second matrix
 }
 
 func (batchMatMul) kind() string  { return "batch_matmul" }
@@ -70,7 +70,7 @@ func (o batchMatMul) each(c *cell, f func(i, m, n, k int)) {
 	}
 }
 
-// matrix is the i-th of x, which have so many elements.
+// matrixOf returns the i-th matrix of x, each of size elements.
 func matrixOf(x []float32, i, size int) []float32 { return x[i*size : (i+1)*size] }
 
 func (o batchMatMul) forward(c *cell) {
@@ -81,7 +81,7 @@ func (o batchMatMul) forward(c *cell) {
 	})
 }
 
-// backward is da = dy·bᵀ and db = aᵀ·dy, or dyᵀ·a of a transposed b.
+// backward computes da = dy·bᵀ and db = aᵀ·dy, or dyᵀ·a for a transposed b.
 func (o batchMatMul) backward(c *cell) {
 	a, b := c.in[0], c.in[1]
 	if a.wanted {

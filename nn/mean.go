@@ -25,7 +25,7 @@ func (mean) backward(c *cell) {
 	}
 }
 
-// sum64 adds in float64, so that the mean of a large batch loses nothing.
+// sum64 adds in float64, so that the mean of a large batch stays exact enough.
 func sum64(x []float32) float64 {
 	var s float64
 	for _, v := range x {

@@ -75,13 +75,13 @@ func measuring(of string, k int, pred, label *Node) *Node {
 	return apply("", measure{Of: of, K: k}, pred, label)
 }
 
-// measure is a metric that is computed from sums over examples, each of which may have a weight, a third input.
+// measure is a metric computed from sums over examples, which may have weights, a third input.
 type measure struct {
 	Of string `json:"of"`
 	K  int    `json:"k,omitempty"`
 }
 
-// tallying is what a measure counts, and what it makes of that.
+// tallying is how a measure counts, and how its value follows from the counts.
 type tallying struct {
 	fits  func(m measure, in []*Node) error
 	sums  func(in []*Node) int
@@ -115,7 +115,7 @@ func (measure) kind() string   { return "measure" }
 func (measure) compares()      {}
 func (measure) backward(*cell) {}
 
-// called is what nodes of an op are named by.
+// called is the word by which nodes of an op are named.
 func called(o op) string {
 	if m, ok := o.(measure); ok {
 		return m.Of
@@ -183,7 +183,7 @@ func (m measure) forward(c *cell) {
 	c.value[0] = float32(m.of(t))
 }
 
-// unknown says whether there is nothing yet that a measure could be of.
+// unknown reports whether a measure has no value yet.
 func unknown(t tally) bool {
 	a, is := t.(*additive)
 	if !is {
@@ -193,7 +193,7 @@ func unknown(t tally) bool {
 	return !known
 }
 
-// What measures take.
+// Checks of a measure's inputs.
 
 func twoClasses(_ measure, in []*Node) error { return binary(in[0], in[1]) }
 
@@ -221,13 +221,13 @@ func ranked(m measure, in []*Node) error {
 	return sameShape(in[:2])
 }
 
-// How many sums they have.
+// Numbers of sums.
 
 func some(n int) func([]*Node) int { return func([]*Node) int { return n } }
 func eachClass(in []*Node) int     { return 3 * in[0].perExample() }
 func ofPairs(in []*Node) int       { return in[0].perExample() * in[0].perExample() }
 func ofBuckets([]*Node) int        { return 2*histogram.OddsBuckets + 1 }
 
-// What they add up.
+// Functions that add an example to the sums.
 
-// What they make of that.
+// Functions that compute the value.

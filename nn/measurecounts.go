@@ -9,7 +9,7 @@ import (
 	"github.com/gofleet/gofleet/internal/histogram"
 )
 
-// additive are the sums of a measure. Buckets are many: only sums between lo and hi may be above 0.
+// additive are the sums of a measure. Buckets are many: only sums between lo and hi may be nonzero.
 type additive struct {
 	tallying
 	k      int
@@ -36,7 +36,7 @@ func (t *additive) set(s []float64) {
 	t.lo, t.hi = 0, len(t.s)
 }
 
-// addBucket counts a score in its bucket, of negative labels and of positive ones. The last number is of scores that
+// addBucket counts a score in its bucket, separately for negative and positive labels. The last sum counts scores that
 // are NaN.
 func addBucket(t *additive, c *cell, i int, w float64) {
 	p := c.in[0].probability(i)
@@ -56,8 +56,7 @@ func addBucket(t *additive, c *cell, i int, w float64) {
 	t.s[at] += w
 }
 
-// addTwoClasses counts positives that were found, what was said to be positive and is not, and positives that were
-// missed.
+// addTwoClasses counts true positives, false positives and false negatives.
 func addTwoClasses(t *additive, c *cell, i int, w float64) {
 	switch said, is := c.told(i); {
 	case said && is:
@@ -69,7 +68,7 @@ func addTwoClasses(t *additive, c *cell, i int, w float64) {
 	}
 }
 
-// answer is an example's label, and the class of its highest score; false for a label that is no class.
+// answer returns an example's label, and the class of its highest score; false for an invalid label.
 func (t *additive) answer(c *cell, i int) (label, said int, ok bool) {
 	scores := c.in[0].row(i)
 	id := c.in[1].ids[i]
@@ -85,10 +84,11 @@ func (t *additive) answer(c *cell, i int) (label, said int, ok bool) {
 	return int(id), said, true
 }
 
-// unanswered says whether all scores of an example are NaN, given the answer.
+// unanswered reports whether all scores of an example are NaN, given the answer.
 func unanswered(c *cell, i, said int) bool { v := c.in[0].row(i)[said]; return v != v }
 
-// addClasses counts for each class what addTwoClasses does for one. Where there is no answer the result is NaN.
+// addClasses counts for each class what addTwoClasses counts for one. An example without an answer makes the result
+// NaN.
 func addClasses(t *additive, c *cell, i int, w float64) {
 	label, said, ok := t.answer(c, i)
 	switch {
@@ -112,7 +112,7 @@ func addPair(t *additive, c *cell, i int, w float64) {
 	}
 }
 
-// addMean adds up a number of each example that has one, and the weights of these.
+// addMean adds up a number of each example that has one, and the weights of these examples.
 func addMean(f func(t *additive, c *cell, i int) (float64, bool)) func(*additive, *cell, int, float64) {
 	return func(t *additive, c *cell, i int, w float64) {
 		if v, ok := f(t, c, i); ok {
@@ -132,7 +132,7 @@ func right(_ *additive, c *cell, i int) (float64, bool) {
 	return truth(toldRight(c.told(i))), true
 }
 
-// among says whether the label is among the k highest scores.
+// among reports whether the label is among the k highest scores.
 func among(t *additive, c *cell, i int) (float64, bool) {
 	label, _, ok := t.answer(c, i)
 	if !ok {
@@ -141,7 +141,7 @@ func among(t *additive, c *cell, i int) (float64, bool) {
 	return truth(place(c.in[0].row(i), label) < t.k), true
 }
 
-// apart is the mean of f of the differences of an example's numbers.
+// apart is the mean of f over the differences of an example's numbers.
 func apart(f func(float64) float64) func(*additive, *cell, int) (float64, bool) {
 	return func(_ *additive, c *cell, i int) (sum float64, ok bool) {
 		row, cols := c.in[0].row(i), c.in[0].cols()
@@ -154,7 +154,7 @@ func apart(f func(float64) float64) func(*additive, *cell, int) (float64, bool) 
 
 func squared(d float64) float64 { return d * d }
 
-// highest are the places of the scores of an example, the highest first, equal scores in their order.
+// highest returns the places of an example's scores, the highest first, equal scores in their order.
 func highest(c *cell, scores []float32) []int32 {
 	order := c.scratchInts(len(scores))
 	for j := range order {

@@ -28,7 +28,7 @@ func ofTwo(of func(tp, fp, fn float64) (a, b float64)) func(*additive) (float64,
 	return func(t *additive) (float64, bool) { return ratio(of(t.s[0], t.s[1], t.s[2])) }
 }
 
-// macro is the mean over the classes that labels or answers have.
+// macro is the mean over the classes that occur in labels or answers.
 func macro(of func(tp, fp, fn float64) (a, b float64)) func(*additive) (float64, bool) {
 	return func(t *additive) (float64, bool) {
 		sum, classes := 0.0, 0.0
@@ -53,8 +53,8 @@ func diagonal(t *additive) (float64, bool) {
 	return ratio(hit, sum)
 }
 
-// buckets calls f for each pair of sums that may be above 0, the highest scores first; a score that is NaN makes the
-// result so.
+// buckets calls f for each pair of sums that may be nonzero, the highest scores first; a score that is NaN makes the
+// result NaN.
 func (t *additive) buckets(f func(neg, pos float64)) (nan bool) {
 	last := len(t.s) - 1
 	for at := min(t.hi, last); at > t.lo; at -= 2 {
@@ -63,7 +63,7 @@ func (t *additive) buckets(f func(neg, pos float64)) (nan bool) {
 	return t.s[last] > 0
 }
 
-// area is that under the ROC curve, as [Histogram.AUC] has it.
+// area is the area under the ROC curve, as in [Histogram.AUC].
 func area(t *additive) (float64, bool) {
 	var tp, fp, sum float64
 	if t.buckets(func(neg, pos float64) {

@@ -10,20 +10,20 @@ type metric interface {
 	op
 	// tally returns empty counts of a node for one executor.
 	tally(n *Node) tally
-	// of is the metric of what was counted.
+	// of returns the metric of the counts.
 	of(t tally) float64
 }
 
-// ofBatch is a metric that forgets the batches before.
+// ofBatch is a metric of the last batch only.
 type ofBatch interface {
 	metric
 	batchAlone()
 }
 
-// tally is what a metric has counted in one executor since it was reset.
+// tally is a metric's counts in one executor since the last reset.
 type tally interface {
 	reset()
-	// problem says what is wrong with the values counted, or nil.
+	// problem returns what is wrong with the values counted, or nil.
 	problem() error
 }
 
@@ -33,13 +33,13 @@ func forgets(m metric) bool {
 }
 
 // sharedCounts are the tallies of executors that count together, the threads of one training. A metric of the batch
-// alone has none.
+// alone is not shared.
 type sharedCounts struct {
-	sync.Mutex // guards the tallies too
+	sync.Mutex // also guards the tallies
 	tallies    map[*Node]tally
 }
 
-// of is the tally that all executors have of a metric.
+// of returns the tally of a metric for all executors.
 func (s *sharedCounts) of(n *Node, m metric) tally {
 	s.Lock()
 	defer s.Unlock()
@@ -52,7 +52,7 @@ func (s *sharedCounts) of(n *Node, m metric) tally {
 	return s.tallies[n]
 }
 
-// forward computes the cell, alone at its counts where other executors share them.
+// forward computes the cell, with the lock of its counts if other executors share them.
 func (c *cell) forward() {
 	if c.shared != nil {
 		c.shared.Lock()
@@ -61,7 +61,7 @@ func (c *cell) forward() {
 	c.node.op.forward(c)
 }
 
-// problem is what a metric's counts complain of.
+// problem returns what is wrong with a metric's counts, or nil.
 func (c *cell) problem() error {
 	if c.shared != nil {
 		c.shared.Lock()
@@ -73,7 +73,7 @@ func (c *cell) problem() error {
 	return nil
 }
 
-// counts are the tallies of the metrics that are fetched.
+// counts returns the tallies of the fetched metrics.
 func (p *plan) counts() map[*Node]tally {
 	counts := map[*Node]tally{}
 	for _, c := range p.fetched {
@@ -122,7 +122,7 @@ func (r TrainResult) tally(method string, n *Node) (tally, error) {
 	return nil, fmt.Errorf("nn: %s: %s is no metric that was fetched: name it in TrainOptions.Fetch", method, n.label())
 }
 
-// tally is what an executor has counted for a node of its graph; it may be nil.
+// tally returns an executor's counts for a node of its graph; it may be nil.
 func (e *Executor) tally(method string, n *Node) (tally, error) {
 	if n == nil || n.bad || n.graph != e.graph {
 		return nil, fmt.Errorf("nn: %s: the node is not one of the executor's graph", method)

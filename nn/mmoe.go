@@ -53,7 +53,7 @@ func (o MMoEOptions) check() error {
 	return nil
 }
 
-// refuse are nodes for what was asked for, with what is wrong.
+// refuse returns as many nodes as there are tasks, with the error.
 func (o MMoEOptions) refuse(x *Node) []*Node {
 	tasks := make([]*Node, max(o.Tasks, 1))
 	for i := range tasks {
@@ -65,7 +65,7 @@ func (o MMoEOptions) refuse(x *Node) []*Node {
 	return tasks
 }
 
-// perceptron is linear layers one after the other, each with its function.
+// perceptron is linear layers one after the other, each with its activation.
 func perceptron(x *Node, name string, sizes []int, act func(*Node) *Node, perPosition bool) *Node {
 	for i, size := range sizes {
 		x = Linear(x, size, LinearOptions{Name: fmt.Sprintf("%s.fc_%d", name, i), Act: act, PerPosition: perPosition})

@@ -1,11 +1,11 @@
 package nn
 
-// denseSetter is a trainer that takes values which training computes without gradients.
+// denseSetter is a trainer that stores values which training computes without gradients.
 type denseSetter interface {
 	SetDense(name string, w []float32) error
 }
 
-// move takes one more value into element i of a moving average, a frozen parameter. The executor works on a copy of it
+// move updates element i of a moving average, a frozen parameter, with one more value. The executor changes a copy
 // until a trainer has taken it.
 func (c *cell) move(i int, v, momentum float32) {
 	if !c.news {
@@ -15,8 +15,8 @@ func (c *cell) move(i int, v, momentum float32) {
 	c.moved[i] = c.moved[i]*momentum + v*(1-momentum)
 }
 
-// publish hands what a step has moved to a trainer that takes it, whose sessions bring what is set from then on: by
-// other executors, by a meeting of all workers, or by a load.
+// publish passes the moving averages of a step to a trainer that stores them, whose sessions return what was last set:
+// by other executors, by a meeting of all workers, or by a load.
 func (e *Executor) publish() error {
 	_, trainer := e.graph.bound()
 	s, ok := trainer.(denseSetter)

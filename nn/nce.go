@@ -36,7 +36,7 @@ func SampledSoftmax(scores, expected, candidates *Node) *Node {
 	return apply("", sampledSoftmax{}, scores, expected, candidates)
 }
 
-// candidateLoss gives the shape of a loss of scores [N 1+K].
+// candidateLoss returns the shape of a loss of scores [N 1+K].
 func candidateLoss(in []*Node) ([]int, error) {
 	scores := in[0]
 	if len(scores.shape) != 2 || scores.perExample() < 2 {
@@ -50,7 +50,7 @@ func candidateLoss(in []*Node) ([]int, error) {
 	return shape, sameShape(in)
 }
 
-// corrected is score i less the logarithm of its expected count, if that is known.
+// corrected is score i less the logarithm of its expected count, if given.
 func (c *cell) corrected(i int) float64 {
 	d := float64(c.in[0].value[i])
 	if len(c.in) > 1 {
@@ -65,7 +65,7 @@ func (nce) kind() string                    { return "nce" }
 func (nce) compares()                       {}
 func (nce) infer(in []*Node) ([]int, error) { return candidateLoss(in) }
 
-// forward takes −ln σ(x) as softplus(−x). It keeps what goes into that, −d₀ and dₖ, for backward.
+// forward computes −ln σ(x) as softplus(−x). It stores the arguments, −d₀ and dₖ, for backward.
 func (nce) forward(c *cell) {
 	k, n := c.in[0].cols(), len(c.in[0].value)
 	d, losses := c.scratch(2 * n)[:n], c.scratch(2 * n)[n:]
@@ -109,7 +109,7 @@ func (sampledSoftmax) infer(in []*Node) ([]int, error) {
 	return candidateLoss(in[:2])
 }
 
-// forward keeps the probabilities for backward.
+// forward stores the probabilities for backward.
 func (sampledSoftmax) forward(c *cell) {
 	k, p := c.in[0].cols(), c.scratch(len(c.in[0].value))
 	for r := range c.value {
@@ -130,7 +130,7 @@ func (sampledSoftmax) forward(c *cell) {
 	}
 }
 
-// counts says whether candidate i takes part beside the true one: it is no second draw of it.
+// counts reports whether candidate i is in the sum: it is the true one, or another id.
 func (c *cell) counts(i, truth int) bool {
 	return i == truth || c.in[2].ids[i] != c.in[2].ids[truth]
 }

@@ -15,7 +15,7 @@ type Node struct {
 	name  string
 	shape []int
 	index int    // position among the graph's nodes
-	bad   bool   // made by mistake: the graph has the error
+	bad   bool   // invalid: the graph has the error
 	made  origin // for errors
 }
 
@@ -76,14 +76,14 @@ func shapeString(shape []int) string {
 	return "[" + strings.Join(dims, " ") + "]"
 }
 
-// spoil records what is wrong with the node and marks it.
+// spoil marks the node as invalid and records the error.
 func (n *Node) spoil(err error) *Node {
 	n.bad = true
 	n.graph.fail(fmt.Errorf("nn: %s: %w", n.label(), err))
 	return n
 }
 
-// label names the node in an error: op, name and place, without the name for a node that never got one.
+// label names the node in an error: op, name and place, without the name for a node that has none yet.
 func (n *Node) label() string {
 	if n.name == "" {
 		return n.op.kind() + n.made.String()
@@ -91,7 +91,7 @@ func (n *Node) label() string {
 	return fmt.Sprintf("%s %q%s", n.op.kind(), n.name, n.made)
 }
 
-// placed is the node in an error where its op is no matter: name, shape and place.
+// placed names the node in an error that does not concern its op: name, shape and place.
 func (n *Node) placed() string { return n.String() + n.made.String() }
 
 // apply adds an op to the graph of its inputs.

@@ -55,14 +55,14 @@ func (n *Node) trainable() error {
 	return nil
 }
 
-// bound is the loss that is minimised and by whom, nil before Minimize.
+// bound returns the loss that is minimised and its trainer, nil before Minimize.
 func (g *Graph) bound() (*Node, optimizer.Trainer) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.objective, g.trainer
 }
 
-// behind lists the nodes and all that they are computed from, in order of construction.
+// behind returns the nodes and all nodes on which they depend, in order of construction.
 func behind(g *Graph, nodes []*Node) []*Node {
 	var list []*Node
 	for i, need := range ancestors(g, nodes) {

@@ -2,12 +2,12 @@ package nn
 
 import "fmt"
 
-// op is what a node computes. Ops are plain data: what a step needs lives in the cell, so that many executors can run
-// one graph. Exported fields are the op's attributes in a saved graph.
+// op is the computation of a node. Ops are plain data: the state of a step is in the cell, so that many executors can
+// run one graph. Exported fields are the op's attributes in a saved graph.
 type op interface {
 	// kind names the op in errors, default names and saved graphs.
 	kind() string
-	// infer gives the shape of the value, or says what is wrong with the inputs.
+	// infer returns the shape of the value, or what is wrong with the inputs.
 	infer(in []*Node) ([]int, error)
 	// forward sets c.value from the values of c.in.
 	forward(c *cell)
@@ -22,13 +22,13 @@ type inPlacer interface{ inPlace() }
 // overwritable is an op whose backward does not read its own output, so that the node after it may overwrite it.
 type overwritable interface{ overwritable() }
 
-// mixer is an op whose value of one example is computed from the batch's others too.
+// mixer is an op whose value for one example also depends on the batch's other examples.
 type mixer interface{ mixes() }
 
-// bitwise is an op that reads ids as bits, whether they are fed as int64 or as uint64.
+// bitwise is an op that treats ids as bits, whether they are fed as int64 or as uint64.
 type bitwise interface{ bitwise() }
 
-// readsBits says whether all that an op does with ids is to look them up or to compare them.
+// readsBits reports whether an op only looks ids up or compares them.
 func readsBits(o op) bool {
 	switch o.(type) {
 	case lookup, bitwise:
@@ -37,7 +37,7 @@ func readsBits(o op) bool {
 	return false
 }
 
-// wantFloat refuses int64 feeds and tables where numbers are needed.
+// wantFloat returns an error for int64 feeds and tables where numbers are needed.
 func wantFloat(in []*Node) error {
 	for _, n := range in {
 		if isSlot(n) {
@@ -56,7 +56,7 @@ func wantFloat(in []*Node) error {
 	return nil
 }
 
-// sameShape refuses two inputs of different shapes.
+// sameShape returns an error for two inputs of different shapes.
 func sameShape(in []*Node) error {
 	if err := wantFloat(in); err != nil {
 		return err

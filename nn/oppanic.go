@@ -6,11 +6,11 @@ import (
 	"runtime/debug"
 )
 
-// ErrOpPanicked says that an operation panicked, your own [Op] or one of this package. The text of such an error ends
-// with the stack: it is for logs, and not for who sent the rows.
+// ErrOpPanicked is wrapped by the error of an operation that panicked, your own [Op] or one of this package. The text
+// of such an error ends with the stack: it is for logs, and not for clients.
 var ErrOpPanicked = errors.New("nn: an op panicked")
 
-// opPanic is the error of a step in which an op panicked, whichever core that was on.
+// opPanic is the error of a step in which an op panicked, on any core.
 type opPanic struct {
 	op    string
 	value any
@@ -21,16 +21,16 @@ func (p *opPanic) Error() string {
 	return fmt.Sprintf("nn: %s panicked: %v\n\n%s", p.op, p.value, p.stack)
 }
 
-// Is says that it is [ErrOpPanicked].
+// Is reports whether target is [ErrOpPanicked].
 func (p *opPanic) Is(target error) bool { return target == ErrOpPanicked }
 
-// Unwrap is the error that the op panicked with, nil for another value.
+// Unwrap returns the error with which the op panicked, nil for another value.
 func (p *opPanic) Unwrap() error {
 	err, _ := p.value.(error)
 	return err
 }
 
-// do is a part of the step of a cell.
+// do runs a part of the step of a cell.
 func (w *cores) do(c *cell, part int) {
 	defer w.note(c)
 	if part == onward {
@@ -40,7 +40,7 @@ func (w *cores) do(c *cell, part int) {
 	}
 }
 
-// units are some of a part of a cell.
+// units runs some units of a part of a cell.
 func (w *cores) units(from, to int) {
 	if w.cell != nil {
 		defer w.note(w.cell)
@@ -48,7 +48,7 @@ func (w *cores) units(from, to int) {
 	w.of.units(w.cell, from, to, w.part)
 }
 
-// note keeps what an op panicked with for the step to end with. The other cores need not go on.
+// note records an op's panic as the error of the step. The other cores need not continue.
 func (w *cores) note(c *cell) {
 	if v := recover(); v != nil {
 		w.failed.CompareAndSwap(nil, &opPanic{c.node.label(), v, debug.Stack()})
@@ -56,7 +56,7 @@ func (w *cores) note(c *cell) {
 	}
 }
 
-// err is what the step ends with, nil while no op has panicked.
+// err returns and clears the error of the step, nil if no op has panicked.
 func (w *cores) err() error {
 	if p := w.failed.Swap(nil); p != nil {
 		return p

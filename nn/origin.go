@@ -9,18 +9,18 @@ import (
 	"strings"
 )
 
-// origin is where a program called this package: program counters, which become a file and a line when an error is
-// told.
+// origin is the place where a program called this package: program counters, which become a file and a line when an
+// error is printed.
 type origin []uintptr
 
-// here is the origin of the call of this package that is under way.
+// here returns the origin of the present call of this package.
 func here() origin {
-	var calls [16]uintptr // more than lie between a program and the node that is made for it
+	var calls [16]uintptr // more than there are between a program and the node's creation
 	return slices.Clone(origin(calls[:runtime.Callers(2, calls[:])]))
 }
 
-// String is the file and line for an error, after a blank; "" where no line of the program made a node, as in a loaded
-// model.
+// String returns the file and line for an error, after a blank; "" if no line of the program made the node, as in a
+// loaded model.
 func (o origin) String() string {
 	frames := runtime.CallersFrames(o)
 	for more := len(o) > 0; more; {

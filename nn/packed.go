@@ -6,7 +6,7 @@ import (
 	"github.com/gofleet/gofleet/internal/kernels"
 )
 
-// packedWeights are the weights of a model's layers by name, each laid out for products when it is first asked for.
+// packedWeights are the weights of a model's layers by name, each laid out for products at its first use.
 type packedWeights map[string]func() *kernels.Packed
 
 func packedWeightsOf(nodes []*Node) packedWeights {

@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// comparer is an op whose second input is what the first is compared with, such as a label: no gradient goes there.
+// comparer is an op that compares its first input with its second, such as a label, which gets no gradient.
 type comparer interface{ compares() }
 
-// passes says whether an op passes gradients on to that one of its inputs.
+// passes reports whether an op passes gradients to an input.
 func passes(o op, input int) bool {
 	switch o.(type) {
 	case metric, detach, cast, classWeights:
@@ -23,7 +23,7 @@ func passes(o op, input int) bool {
 	return true
 }
 
-// reaches marks the nodes that gradients of n come to, by index.
+// reaches marks the nodes that gradients of n reach, by index.
 func (n *Node) reaches() []bool {
 	reached := make([]bool, len(n.graph.nodes))
 	reached[n.index] = true
@@ -38,7 +38,7 @@ func (n *Node) reaches() []bool {
 	return reached
 }
 
-// trains says whether the node is computed from a parameter that gradients of it would change.
+// trains reports whether gradients of the node would change a parameter.
 func (n *Node) trains() bool {
 	for i, reached := range n.reaches() {
 		v, ok := n.graph.nodes[i].op.(variable)
@@ -49,8 +49,8 @@ func (n *Node) trains() bool {
 	return false
 }
 
-// swapped refuses a label that is computed from parameters, which nothing would train: most likely it and the
-// prediction stand the other way round.
+// swapped returns an error for a label that is computed from parameters, which would not be trained: most likely the
+// label and the prediction were exchanged.
 func swapped(o op, in []*Node) error {
 	if _, ok := o.(comparer); !ok || len(in) < 2 || !in[1].trains() {
 		return nil

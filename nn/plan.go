@@ -2,13 +2,13 @@ package nn
 
 import "slices"
 
-// plan is what one set of fetches asks for: the nodes to compute and, when training, the nodes to go back through.
+// plan is the work for one set of fetches: the nodes to compute and, when training, the nodes of the backward pass.
 type plan struct {
 	fetch []*Node
 	train bool
 
 	cells   []*cell // what the fetches (and the loss) need, inputs first
-	trains  []bool  // by position in cells: the loss needs it, so that it is computed as training does
+	trains  []bool  // by position in cells: the loss needs it, so it is computed as in training
 	back    []*cell // nodes that pass gradients on, last first
 	loss    *cell
 	fetched []*cell
@@ -16,15 +16,15 @@ type plan struct {
 	feeds   []*cell
 	lookups []*cell // embeddings
 	looks   bool    // a training step reads rows that it does not train
-	numbers []*cell // feeds that are more than ids to look up
+	numbers []*cell // feeds that are used for more than looking up ids
 	limits  []limit // on feeds
-	shared  []bool  // by position in cells: the cell works in its input's memory
-	// computed are the limits on what a cell is given that is no feed, by position in cells.
+	shared  []bool  // by position in cells: the cell uses its input's memory
+	// computed are the limits on a cell's computed inputs, by position in cells.
 	computed [][]limit
 	chains   []*chain
 }
 
-// plan returns the plan for these fetches, kept from earlier steps or made now.
+// plan returns the plan for these fetches, stored from earlier steps or made now.
 func (e *Executor) plan(fetch []*Node, train bool) (*plan, error) {
 	for _, p := range e.plans {
 		if p.train == train && slices.Equal(p.fetch, fetch) {
@@ -54,7 +54,7 @@ func (e *Executor) plan(fetch []*Node, train bool) (*plan, error) {
 	return p, nil
 }
 
-// collect lists the ancestors of the nodes in order of construction, in which inputs come first.
+// collect lists the ancestors of the nodes in order of construction, inputs first.
 func (e *Executor) collect(p *plan, needed []*Node) {
 	need := ancestors(e.graph, needed)
 	for _, n := range e.graph.nodes {
@@ -77,7 +77,7 @@ func (p *plan) include(c *cell) {
 		p.lookups = append(p.lookups, c)
 	}
 	if !readsBits(c.node.op) {
-		p.numbers = append(p.numbers, c.in...) // tables and computed nodes do no harm
+		p.numbers = append(p.numbers, c.in...) // tables and computed nodes make no difference
 	}
 	if l, ok := c.node.op.(limiter); ok {
 		for _, set := range l.limits(c.node) {
@@ -86,8 +86,8 @@ func (p *plan) include(c *cell) {
 	}
 }
 
-// planBack lists the cells to go back through: gradients of the loss come to them, and they depend on something that is
-// trained. Lookups that none comes to are beside the loss.
+// planBack lists the cells of the backward pass: gradients of the loss reach them, and they depend on a trained
+// parameter. Lookups that no gradient reaches are beside the loss.
 func (e *Executor) planBack(p *plan) {
 	behind, reached := ancestors(e.graph, []*Node{p.loss.node}), p.loss.node.reaches()
 	for _, c := range p.cells {
@@ -104,7 +104,7 @@ func (e *Executor) planBack(p *plan) {
 	slices.Reverse(p.back)
 }
 
-// trained says whether gradients are wanted behind the cell; its inputs have been asked before.
+// trained reports whether the cell needs a gradient; its inputs must have been checked before.
 func (c *cell) trained() bool {
 	if isInt(c.node) {
 		return false
@@ -120,8 +120,8 @@ func (c *cell) trained() bool {
 	return false
 }
 
-// share finds the cells that may work in their input's memory: an elementwise op, alone in using a value that is
-// not fetched and whose own op does not look at it again.
+// share finds the cells that may use their input's memory: an elementwise op that is the only user of a value that is
+// not fetched, and whose own op does not read it again.
 func (p *plan) share() {
 	users := map[*cell]int{p.loss: 1}
 	for _, c := range p.fetched {
@@ -141,7 +141,7 @@ func (p *plan) share() {
 	}
 }
 
-// ancestors marks the nodes and everything they are computed from, by index.
+// ancestors marks the nodes and all nodes on which they depend, by index.
 func ancestors(g *Graph, nodes []*Node) []bool {
 	need := make([]bool, len(g.nodes))
 	for _, n := range nodes {

@@ -10,7 +10,7 @@ func (c *cell) each(f func(x float32) float32) {
 }
 
 // eachGrad adds slope × gradient to the gradient of the first input, element by element; slope is the derivative at x,
-// where the value is y.
+// with the value y.
 func (c *cell) eachGrad(slope func(x, y float32) float32) {
 	in := c.in[0]
 	if !in.wanted {

@@ -31,7 +31,7 @@ func (w window) infer(in []*Node) ([]int, error) {
 	return w.slide(in[0])
 }
 
-// pooled calls f for every element of the result, with the rows and columns of its channel's plane that its window
+// pooled calls f for every element of the result, with the rows and columns in its channel's plane that its window
 // covers.
 func (w window) pooled(c *cell, f func(out, plane int, rows, cols [2]int)) {
 	height, width := c.in[0].shape[2], c.in[0].shape[3]
@@ -47,7 +47,7 @@ func (w window) pooled(c *cell, f func(out, plane int, rows, cols [2]int)) {
 	}
 }
 
-// span is the part of 0 … size that position i covers.
+// span returns the part of 0 … size that position i covers.
 func (w window) span(i, size int) [2]int {
 	from := i*w.Stride - w.Padding
 	return [2]int{max(from, 0), min(from+w.Kernel, size)}
@@ -58,7 +58,7 @@ type maxPool struct{ window }
 func (maxPool) kind() string { return "max_pool2d" }
 func (maxPool) byExample()   {}
 
-// forward keeps where the largest elements are, for backward.
+// forward stores the places of the largest elements for backward.
 func (o maxPool) forward(c *cell) {
 	x, width, best := c.in[0].value, c.in[0].shape[3], c.scratchInts(len(c.value))
 	o.pooled(c, func(out, plane int, rows, cols [2]int) {

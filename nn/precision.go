@@ -13,7 +13,7 @@ func Recall(pred, label *Node) *Node { return apply("", recall{}, pred, label) }
 // wrong. pred and label are as for [AUC].
 func BinaryAccuracy(pred, label *Node) *Node { return apply("", binaryAccuracy{}, pred, label) }
 
-// found is what these metrics have in common: the share of right answers among what is counted.
+// found has the methods that these metrics share: the fraction of right answers among the counted ones.
 type found struct{}
 
 func (found) infer(in []*Node) ([]int, error) { return []int{1}, binary(in[0], in[1]) }
@@ -22,8 +22,8 @@ func (found) backward(*cell)                  {}
 func (found) tally(*Node) tally               { return &hits{} }
 func (found) of(t tally) float64              { return t.(*hits).share() }
 
-// count adds the examples that among says count, and the hits among them. said is a probability of 0.5 or more, is a
-// positive label.
+// count counts the examples for which among is true, and those of them for which hit is true. said means a probability
+// of 0.5 or more, is a positive label.
 func (found) count(c *cell, among, hit func(said, is bool) bool) {
 	t := c.tally.(*hits)
 	for i := range c.in[0].rows() {
@@ -39,7 +39,7 @@ func (found) count(c *cell, among, hit func(said, is bool) bool) {
 	c.value[0] = float32(t.share())
 }
 
-// told is whether an example is said to be positive, and is. Of one whose score is NaN what is said is wrong.
+// told returns whether an example is predicted to be positive, and whether it is. For a NaN the prediction is wrong.
 func (c *cell) told(i int) (said, is bool) {
 	p, is := c.in[0].probability(i), c.in[1].positive(i)
 	return p >= 0.5 || p != p && !is, is

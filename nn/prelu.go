@@ -39,7 +39,7 @@ func Dice(x *Node) *Node {
 		g.dense(name+".w_0", []int{units}, nil, false))
 }
 
-// dice has the inputs of a batch norm, whose scale is 1 and shift 0, and slopes: it is x·(slope + p·(1−slope)), p being
+// dice has the inputs of a batch norm with scale 1 and shift 0, and slopes: it is x·(slope + p·(1−slope)); p is the
 // Sigmoid of the normalised x.
 type dice struct{ batchNorm }
 
@@ -53,8 +53,8 @@ func (d dice) infer(in []*Node) ([]int, error) {
 	return d.batchNorm.infer(in[:5])
 }
 
-// room has p; then, for some units, four numbers of each, again for every row of a batch of rows; and what the rows are
-// normalised by.
+// room returns the memory of p; for some units, four numbers of each, repeated for the rows that are computed together;
+// and mean and factor of the normalisation, repeated likewise.
 func (d dice) room(c *cell, from, to int, mean, factor []float64) (p []float32, rows [4][]float32, m, f []float64) {
 	n, units := len(c.value), c.last()
 	p, all := c.floats[:n], c.floats[n:]
@@ -70,7 +70,7 @@ func (d dice) room(c *cell, from, to int, mean, factor []float64) (p []float32, 
 	return p, rows, repeated(wide[:width], mean), repeated(wide[width:2*width], factor)
 }
 
-// together is how many rows are computed by one call of a kernel: several short ones, where it has all units.
+// together is the number of rows that one call of a kernel computes: several short rows if it has all units.
 func (dice) together(c *cell, units int) int {
 	if units < c.last() {
 		return 1
@@ -78,7 +78,7 @@ func (dice) together(c *cell, units int) int {
 	return max(1, 256/units)
 }
 
-// repeated writes x to dst again and again.
+// repeated fills dst with copies of x.
 func repeated[T any](dst, x []T) []T {
 	for at := 0; at < len(dst); at += len(x) {
 		copy(dst[at:], x)
@@ -86,7 +86,7 @@ func repeated[T any](dst, x []T) []T {
 	return dst
 }
 
-// averages are mean and 1/deviation of some units, that an evaluation normalises by.
+// averages returns mean and 1/deviation of some units, by which an evaluation normalises.
 func (d dice) averages(c *cell, from, to int) (mean, factor []float64) {
 	mean, factor = c.quarter(0, from, to), c.quarter(1, from, to)
 	for i := range mean {
@@ -145,14 +145,14 @@ func (d dice) forwardUnits(c *cell, from, to int) {
 	}
 }
 
-// backwardUnits makes p the gradient of what is normalised, some rows at a time, and then passes that on to x.
+// backwardUnits replaces p by the gradient of the normalised values, some rows at a time, and then passes it to x.
 func (d dice) backwardUnits(c *cell, from, to int) {
 	x, slope, units, step := c.in[0], c.in[5], c.last(), c.last()*d.together(c, to-from)
 	sum, along := c.quarter(2, from, to), c.quarter(3, from, to)
 	clear(sum)
 	clear(along)
 	all, of, mean, factor := d.room(c, from, to, c.quarter(0, from, to), c.quarter(1, from, to))
-	rest, slopes := of[0], of[2] // as forward left them
+	rest, slopes := of[0], of[2] // as forward has left them
 	for at := from; at < len(c.grad); at += step {
 		n := min(len(rest), len(c.grad)-at)
 		x, p, dy, room, normal := x.value[at:at+n], all[at:at+n], c.grad[at:at+n], of[1][:n], of[3][:n]
@@ -195,7 +195,7 @@ func (d dice) backwardUnits(c *cell, from, to int) {
 	}
 }
 
-// prelu has slopes as its second input, of a shape that is repeated to the first's.
+// prelu has slopes as its second input, whose shape is repeated to the first's.
 type prelu struct{ pairwise }
 
 func (prelu) kind() string { return "prelu" }

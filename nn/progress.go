@@ -32,7 +32,7 @@ type Progress struct {
 	Logger *slog.Logger
 }
 
-// check refuses what would be taken for 0.
+// check returns an error for values below 0, which would otherwise count as 0.
 func (p *Progress) check() error {
 	if p == nil || p.Total >= 0 && p.Every >= 0 && p.Steps >= 0 {
 		return nil
@@ -44,11 +44,11 @@ func (p *Progress) check() error {
 const (
 	plainInterval = 5 * time.Second
 	liveInterval  = 100 * time.Millisecond
-	// unknownWidth is how wide a live line may be when the terminal can't be asked and COLUMNS does not tell.
+	// unknownWidth is the width of a live line if neither the terminal nor COLUMNS gives one.
 	unknownWidth = 79
 )
 
-// style is how progress is shown.
+// style is the form of the report.
 type style int
 
 const (
@@ -57,7 +57,7 @@ const (
 	live
 )
 
-// start begins the report of one loop, which nothing is asked of when p is nil.
+// start begins the report of one loop; it returns nil if p is nil.
 func (p *Progress) start(fetch []*Node) *report {
 	if p == nil {
 		return nil
@@ -79,7 +79,7 @@ func (p *Progress) start(fetch []*Node) *report {
 	return r
 }
 
-// style is what the environment asks for, else what suits the writer.
+// style returns the style from the environment, or else one that suits the writer.
 func (p *Progress) style(env string) style {
 	switch env {
 	case "live":
@@ -104,7 +104,7 @@ func (p *Progress) style(env string) style {
 	return plain
 }
 
-// warnStyle tells of a FLEET_PROGRESS that says nothing, once.
+// warnStyle limits the warning about an invalid FLEET_PROGRESS to one.
 var warnStyle sync.Once
 
 // terminal returns the file descriptor of a writer that is a terminal.

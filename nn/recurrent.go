@@ -19,30 +19,30 @@ type RecurrentOptions struct {
 	Mask *Node
 }
 
-// recurrent is an op whose state of one place is computed from that of the place before. It has the input's part of the
-// gates, [N L gates·size], the state's weights and bias, and a mask, or none.
+// recurrent is an op whose state at one position is computed from the state at the position before. Its inputs are the
+// input's part of the gates, [N L gates·size], the state's weights and bias, and optionally a mask.
 type recurrent interface {
 	op
-	// gates is how many there are for each number of the state.
+	// gates is the number of gates for each number of the state.
 	gates() int
-	// step computes gate, now and next of a place. It may keep something in own for grad.
+	// step computes gate, now and next of a position. It may store data for grad in own.
 	step(p instant)
-	// grad makes own the gradient of h·U + c, gate that of the input's part, up the gradient of the state before, as
-	// far as it does not go through U, and dMemory that of the memory before.
+	// grad sets own to the gradient of h·U + c, gate to that of the input's part, up to the gradient of the state
+	// before, except the part through U, and dMemory to that of the memory before.
 	grad(p instant)
 }
 
-// instant is one place of one example.
+// instant is one position of one example.
 type instant struct {
 	x, own       []float32 // the input's part of the gates, and h·U + c
 	gate         []float32
 	old, now     []float32 // the state before and after
-	memory, next []float32 // beside the state, as an LSTM's cell: before and after
+	memory, next []float32 // besides the state, such as an LSTM's cell: before and after
 	down, up     []float32 // gradients of the states after and before
 	dMemory      []float32 // gradient of the memory after
 }
 
-// recur adds a recurrent op behind the input's part of its gates.
+// recur adds a recurrent op after the input's part of its gates.
 func (o RecurrentOptions) recur(unit recurrent, x *Node, size int) *Node {
 	if missing(x) {
 		return apply("", unit, x)
@@ -71,7 +71,7 @@ func (o RecurrentOptions) recur(unit recurrent, x *Node, size int) *Node {
 	return apply(o.Name, unit, in...)
 }
 
-// stateOf is the shape of the states of all places.
+// stateOf is the shape of the states at all positions.
 func stateOf(unit recurrent, in []*Node) ([]int, error) {
 	x, gates := in[0], unit.gates()
 	if len(in) < 3 || len(x.shape) != 3 || x.shape[0] != batch || x.shape[2]%gates != 0 {
@@ -87,13 +87,13 @@ func stateOf(unit recurrent, in []*Node) ([]int, error) {
 	return []int{batch, x.shape[1], size}, wantFloat(in)
 }
 
-// scan is a recurrent op at work on all places, a block of n examples each.
+// scan is the computation of a recurrent op over all positions, each a block of n examples.
 type scan struct {
 	c                      *cell
 	n, l, size, width      int
-	states, memories       []float32 // [L+1 N H], with the state before the first place
+	states, memories       []float32 // [L+1 N H], including the state before the first position
 	gates, own             []float32 // [L N width]
-	carried, up, remembers []float32 // [N H] of backward: the gradient of the state between two places, of the memory
+	carried, up, remembers []float32 // [N H] of backward: gradients of the state between positions, of the memory
 }
 
 func scanOf(unit recurrent, c *cell) scan {
@@ -110,10 +110,10 @@ func scanOf(unit recurrent, c *cell) scan {
 	return s
 }
 
-// block is the part of place t in values of which an example has so many a place.
+// block returns position t of values with width numbers per example and position.
 func (s scan) block(x []float32, t, width int) []float32 { return x[t*s.n*width : (t+1)*s.n*width] }
 
-// at is place t of example i.
+// at returns position t of example i.
 func (s scan) at(i, t int) instant {
 	h, w := s.size, s.width
 	state := func(x []float32, t int) []float32 { return x[(t*s.n+i)*h:][:h] }
@@ -124,10 +124,10 @@ func (s scan) at(i, t int) instant {
 	}
 }
 
-// skips says whether example i has nothing at place t.
+// skips reports whether example i has nothing at position t.
 func (s scan) skips(i, t int) bool { return len(s.c.in) > 3 && s.c.in[3].value[i*s.l+t] == 0 }
 
-// forward goes through the places from the first to the last.
+// forward computes the positions from the first to the last.
 func (s scan) forward(unit recurrent) {
 	clear(s.block(s.states, 0, s.size))
 	clear(s.block(s.memories, 0, s.size))
@@ -148,7 +148,7 @@ func (s scan) forward(unit recurrent) {
 	}
 }
 
-// backward goes through the places from the last to the first.
+// backward computes the positions from the last to the first.
 func (s scan) backward(unit recurrent) {
 	x, w, b := s.c.in[0], s.c.in[1], s.c.in[2]
 	var dx []float32

@@ -24,7 +24,7 @@ func MeanAxis(x *Node, axis int) *Node {
 	return Scale(y, 1/float32(x.shape[axis]), 0)
 }
 
-// axisOp is the part that reductions along an axis have in common.
+// axisOp has the methods that reductions along an axis share.
 type axisOp struct {
 	Axis int `json:"axis"`
 }
@@ -53,7 +53,7 @@ func (sum) overwritable() {}
 
 func (o sum) forward(c *cell) {
 	x, n := c.in[0].value, c.in[0].shape[o.Axis]
-	if width := product(c.in[0].shape[o.Axis+1:]); width > 1 { // n rows are added up, again and again
+	if width := product(c.in[0].shape[o.Axis+1:]); width > 1 { // groups of n rows are added up
 		for i := range len(c.value) / width {
 			kernels.SumRows(c.value[i*width:(i+1)*width], x[i*n*width:(i+1)*n*width], false)
 		}
@@ -90,7 +90,7 @@ type maximum struct{ axisOp }
 
 func (maximum) kind() string { return "max" }
 
-// stretches calls f for each stretch of results that lie side by side, with where their lanes begin in the input.
+// stretches calls f for each stretch of adjacent results, with the beginning of their lanes in the input.
 func (o maximum) stretches(c *cell, f func(out, begin, n, stride int)) {
 	n, stride := c.in[0].shape[o.Axis], product(c.in[0].shape[o.Axis+1:])
 	for out := 0; out < len(c.value); out += stride {

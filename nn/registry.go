@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// recipe makes an op from its attributes in a saved graph, and says how many inputs it takes.
+// recipe makes an op from its attributes in a saved graph, and has the number of its inputs.
 type recipe struct {
 	make     func(attrs json.RawMessage) (op, error)
 	min, max int

@@ -21,7 +21,7 @@ func SmoothL1(pred, label *Node, delta float32) *Node {
 	return apply("", smoothL1{Delta: delta}, pred, label)
 }
 
-// compared is the part that losses have in common: a label is never repeated to fit a prediction.
+// compared has the methods that losses share: a label is never repeated to fit a prediction.
 type compared struct{}
 
 func (compared) infer(in []*Node) ([]int, error) { return in[0].shape, sameShape(in) }
@@ -34,7 +34,7 @@ func (compared) differences(c *cell, f func(d float32) float32) {
 	}
 }
 
-// differencesGrad gives pred the gradient by the derivative at pred − label, and label its opposite.
+// differencesGrad adds to pred's gradient by the derivative at pred − label, and the opposite to label's.
 func (compared) differencesGrad(c *cell, slope func(d float32) float32) {
 	a, b := c.in[0], c.in[1]
 	for side, sign := range [2]float32{1, -1} {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// report is the progress of one loop. A nil report says nothing.
+// report is the progress of one loop. A nil report prints nothing.
 type report struct {
 	Progress
 	style style
@@ -28,7 +28,7 @@ type shownFetch struct {
 	at   int // position among the fetches
 }
 
-// memory is how long the shown rate and loss remember: older steps fade.
+// memory is the time constant of the shown rate and loss: older steps fade.
 const memory = 5 * time.Second
 
 // fading is a mean in which older contributions fade.
@@ -47,7 +47,7 @@ func (f *fading) mean() float64 {
 
 func (r *report) start(now time.Time) { r.last, r.drawn, r.logged = now, now, now }
 
-// step takes note of a step and shows it when it is time.
+// step counts a step and shows it if it is time to.
 func (r *report) step(res TrainResult, loss, weight float64, samples int) {
 	if r == nil {
 		return
@@ -70,7 +70,7 @@ func (r *report) step(res TrainResult, loss, weight float64, samples int) {
 	}
 }
 
-// finish tells how the whole loop went. Where nothing was trained there are no numbers to tell.
+// finish reports on the whole loop. Without trained examples there are no numbers.
 func (r *report) finish(res TrainResult) {
 	switch {
 	case r == nil || res.Samples == 0 && res.Passed == 0:
@@ -92,7 +92,7 @@ func (r *report) finish(res TrainResult) {
 	r.write(line, r.values(res))
 }
 
-// beside says that examples were passed over, if any were.
+// beside mentions skipped examples, if there were any.
 func beside(passed int) string {
 	if passed == 0 {
 		return ""
@@ -100,7 +100,7 @@ func beside(passed int) string {
 	return fmt.Sprintf(" (after %s in the checkpoint)", grouped(passed))
 }
 
-// draw replaces the live line. Longer ones are cut, since a line that wraps can't be replaced.
+// draw replaces the live line. It cuts long lines, since a line that wraps can't be replaced.
 func (r *report) draw(line string) {
 	if runes := []rune(line); len(runes) > r.width {
 		line = string(runes[:r.width])
@@ -108,7 +108,7 @@ func (r *report) draw(line string) {
 	fmt.Fprintf(r.Out, "\r\x1b[K%s", line)
 }
 
-// write puts out a plain line and a record.
+// write writes a plain line and a record.
 func (r *report) write(line string, values []slog.Attr) {
 	if r.style == plain {
 		io.WriteString(r.Out, line+"\n")
@@ -125,7 +125,7 @@ func (r *report) label() string {
 	return r.Label + "  "
 }
 
-// line is how it goes, the important first.
+// line returns the state of the loop, the most important first.
 func (r *report) line(res TrainResult) string {
 	var b strings.Builder
 	b.WriteString(r.label())
@@ -153,7 +153,7 @@ func (r *report) fetches(res TrainResult) string {
 	return b.String()
 }
 
-// values are the numbers of a line as a record.
+// values returns the numbers of a line as a record.
 func (r *report) values(res TrainResult) []slog.Attr {
 	a := []slog.Attr{slog.String("label", r.Label), slog.Int("steps", res.Steps), slog.Int("examples", res.Samples),
 		slog.Float64("examples_per_second", r.rate.mean()), slog.Float64("loss", r.loss.mean())}
@@ -176,7 +176,7 @@ func scalar(res TrainResult, at int) (float32, bool) {
 	return v[0], len(v) == 1
 }
 
-// left is the time that the rest of the examples will take.
+// left returns the time that the remaining examples will take.
 func (r *report) left(res TrainResult) (time.Duration, bool) {
 	rate := r.rate.mean()
 	left := r.Total - res.Passed - res.Samples
@@ -195,7 +195,7 @@ func grouped(n int) string {
 	return s
 }
 
-// spoken rounds a duration to what a person reads: 7.3s, 1m20s.
+// spoken rounds a duration for people: 7.3s, 1m20s.
 func spoken(d time.Duration) string {
 	if d < 10*time.Second {
 		return fmt.Sprintf("%.1fs", d.Seconds())

@@ -39,7 +39,7 @@ func (reshape) forward(c *cell) { copy(c.value, c.in[0].value) }
 
 func (reshape) backward(c *cell) { pass(c.in[0], c.grad) }
 
-// pass hands a gradient on as it is.
+// pass passes a gradient on unchanged.
 func pass(x *cell, grad []float32) {
 	switch {
 	case !x.wanted:

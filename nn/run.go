@@ -19,7 +19,7 @@ func (e *Executor) cell(n *Node) *cell {
 	return c
 }
 
-// equip gives a cell what lasts longer than a step.
+// equip allocates the parts of a cell that outlast a step.
 func (e *Executor) equip(c *cell) {
 	if v, ok := c.node.op.(variable); ok {
 		c.shape = v.param.Shape
@@ -50,7 +50,7 @@ func (e *Executor) equipMetric(c *cell, m metric) {
 	c.tally, c.shared = e.counts.of(c.node, m), e.counts
 }
 
-// bind points the cells to this step's memory, growing it where the batch is larger than any before.
+// bind points the cells to this step's memory, which grows if the batch is larger than all before.
 func (e *Executor) bind(p *plan, b *feedBatch) {
 	e.cores.ready(e.step.Threads)
 	var turn turn
@@ -106,7 +106,7 @@ func (e *Executor) forward(p *plan) error {
 	return nil
 }
 
-// backward runs from the loss to the parameters. What no path of gradients reached has a gradient of zero.
+// backward runs from the loss to the parameters. Cells that no gradient reached get a gradient of zero.
 func (e *Executor) backward(p *plan) error {
 	for _, c := range p.back {
 		c.written = false

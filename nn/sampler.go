@@ -66,8 +66,8 @@ func (s LogUniformSampler) Probability(id int64) float64 {
 // UnigramSampler draws ids by counts to a power, in constant time (the alias method; Vose, 1991).
 type UnigramSampler struct {
 	p     []float64 // of each id
-	keep  []float64 // how often a column stays with its own id
-	alias []int64   // whom it goes to otherwise
+	keep  []float64 // probability that a column keeps its own id
+	alias []int64   // the id otherwise
 }
 
 // NewUnigramSampler makes a sampler of len(counts) classes, class i with a probability that is proportional to
@@ -95,7 +95,7 @@ func NewUnigramSampler(counts []int64, power float64) (*UnigramSampler, error) {
 	return s, nil
 }
 
-// fill cuts the probabilities into columns of equal height, each shared by two ids at most.
+// fill divides the probabilities into columns of equal height, each shared by at most two ids.
 func (s *UnigramSampler) fill() {
 	var small, large []int
 	for i, p := range s.p {
@@ -116,7 +116,7 @@ func (s *UnigramSampler) fill() {
 		}
 	}
 	top := int64(slices.Index(s.p, slices.Max(s.p)))
-	for _, i := range append(small, large...) { // what is left is 1 but for rounding
+	for _, i := range append(small, large...) { // the rest is 1 up to rounding
 		s.keep[i] = 1
 		if s.p[i] == 0 {
 			s.keep[i], s.alias[i] = 0, top

@@ -32,7 +32,7 @@ import (
 // An id without a row in the model, such as one that first occurred after training, is scored without being reported:
 // it reads as zeros if the embedding's Height is 0, and otherwise as its initial row.
 type Scorer struct {
-	dir     string // empty: of a model that the user loaded
+	dir     string // empty for a model that the user loaded
 	options ScorerOptions
 	now     atomic.Pointer[scoring]
 	loading sync.Mutex // held by Reload
@@ -168,7 +168,7 @@ func (s *Scorer) takeUp(m *Model) error {
 	return nil
 }
 
-// fold does a piece of folding in the model that new calls use, and says whether there was any.
+// fold does a piece of folding in the model that new calls use, and reports whether there was any.
 func (s *Scorer) fold() bool { return s.now.Load().model.fold(overlay.Few) }
 
 // Close ends the background work and waits for it. Calls may go on.
@@ -220,7 +220,7 @@ func (s *Scorer) ScoreJSON(ctx context.Context, text []byte) (Scores, error) {
 
 var newline = []byte("\n")
 
-// compute has a call of about so many rows computed by the newest model, when there is room for it.
+// compute computes a call of about rows rows with the newest model, when there is room for it.
 func (s *Scorer) compute(ctx context.Context, rows int, do func(*scoring, *workspace) (Scores, error)) (Scores, error) {
 	leave, err := s.gate.enter(ctx, rows)
 	if err != nil {
@@ -233,7 +233,7 @@ func (s *Scorer) compute(ctx context.Context, rows int, do func(*scoring, *works
 	return do(r, w)
 }
 
-// scoring is a model that is scored: what to compute, and the memory of calls that have ended.
+// scoring is a model that is scored: its outputs, and the memory of calls that have ended.
 type scoring struct {
 	model     *Model
 	outputs   []*Node
@@ -244,16 +244,16 @@ type scoring struct {
 
 	join   *joiner
 	packed packedWeights
-	// asLoaded says that no trainer was bound to the model when it was taken: training it later leaves its scores as
-	// they are.
+	// asLoaded is set if no trainer was bound to the model when it was taken: later training does not change its
+	// scores.
 	asLoaded bool
 
-	mu   sync.Mutex // guards what follows
+	mu   sync.Mutex // guards the fields below
 	free []*workspace
-	kept int // bytes of these
+	kept int // bytes of free
 }
 
-// prepare looks at what is to be computed of a model.
+// prepare checks the outputs of a model and prepares for them.
 func (o ScorerOptions) prepare(m *Model) (*scoring, error) {
 	if m == nil {
 		return nil, errors.New("nn: NewScorer: the model is nil")
@@ -289,7 +289,7 @@ func (o ScorerOptions) prepare(m *Model) (*scoring, error) {
 	return r, r.takeFormat(o.Format)
 }
 
-// scorable refuses outputs that are not of each example on its own.
+// scorable returns an error for outputs that do not depend on each example alone.
 func scorable(n *Node) error {
 	_, counts := n.op.(metric)
 	switch {
@@ -308,7 +308,7 @@ func scorable(n *Node) error {
 	return nil
 }
 
-// takeFormat finds the format of lines. A model without is scored by feeds all the same.
+// takeFormat sets the format of lines. A model without a format can still be scored from feeds.
 func (r *scoring) takeFormat(own dataset.Format) error {
 	if own != nil {
 		if err := fits(own, r.feeds); err != nil {
@@ -338,7 +338,7 @@ func (r *scoring) score(ctx context.Context, w *workspace, feeds map[string]*ten
 	return Scores{r.model.version, w.scores}, nil
 }
 
-// scoreText scores lines in a format, by the decoder that the workspace has for it.
+// scoreText scores lines in a format, with the workspace's decoder for it.
 func (r *scoring) scoreText(ctx context.Context, w *workspace, d **dataset.Decoder, f dataset.Format,
 	text []byte) (Scores, error) {
 	if *d == nil {

@@ -58,7 +58,7 @@ func (e embeddingSequence) infer(in []*Node) ([]int, error) {
 	return []int{batch, e.Length, table.shape[1]}, nil
 }
 
-// sequential refuses what has no ids for so many positions.
+// sequential returns an error for inputs without ids for so many positions.
 func sequential(ids *Node, length int) error {
 	if !isSlot(ids) && (!isInt(ids) || !isFeed(ids)) {
 		return fmt.Errorf("input %v is neither a slot nor an int64 feed of ids", ids)
@@ -69,7 +69,7 @@ func sequential(ids *Node, length int) error {
 	return nil
 }
 
-// kept is how many ids of an example of a feed have a position, and how many before them have none.
+// kept returns the number of an example's ids that have a position, and of those before them that have none.
 func kept(ids *cell, example, length int) (before, n int) {
 	if !isSlot(ids.node) {
 		return 0, length
@@ -78,7 +78,7 @@ func kept(ids *cell, example, length int) (before, n int) {
 	return max(0, all-length), min(all, length)
 }
 
-// cut is the ids of a slot, of each example the last length alone.
+// cut returns the ids of a slot: of each example only the last length.
 func (b *feedBatch) cut(c *cell, feed, length int) []int64 {
 	offsets, ids := b.offsets[feed], b.ids[feed]
 	if b.kept == nil {
@@ -92,7 +92,7 @@ func (b *feedBatch) cut(c *cell, feed, length int) []int64 {
 	return kept
 }
 
-// each calls f for every position with a row: where it is among all positions, and which row of the step.
+// each calls f for every position with a row: with its place among all positions, and its row in the step.
 func (e embeddingSequence) each(c *cell, f func(at int, row int32)) {
 	next := 0
 	for i := range c.rows() {
@@ -122,7 +122,7 @@ func (e embeddingSequence) backward(c *cell) {
 	})
 }
 
-// sequenceMask says which positions of a sequence have an id, or counts them.
+// sequenceMask marks the positions of a sequence that have an id, or numbers them.
 type sequenceMask struct {
 	PaddingIdx *int64 `json:"padding_idx,omitempty"`
 	Length     int    `json:"length"`
@@ -192,7 +192,8 @@ func (p sequencePool) infer(in []*Node) ([]int, error) {
 	return []int{batch, x.shape[2]}, wantFloat(in)
 }
 
-// each calls f for every position that counts: its example, its row of x, how many counted before, and what it counts.
+// each calls f for every position that counts: with its example, its row of x, the number of positions before it that
+// count, and its factor.
 func (p sequencePool) each(c *cell, f func(example, at, before int, factor float32)) {
 	length := c.in[0].shape[1]
 	counts := func(at int) bool { return len(c.in) == 1 || c.in[1].value[at] != 0 }

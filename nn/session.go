@@ -8,8 +8,8 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// open makes the executor ready for a step: it takes parameters to work on, and opens the session when the graph is
-// bound to a trainer.
+// open makes the executor ready for a step: it takes parameters, and opens the session if the graph is bound to a
+// trainer.
 func (e *Executor) open(train bool) error {
 	if err := e.graph.Err(); err != nil {
 		return err
@@ -32,7 +32,7 @@ func (e *Executor) open(train bool) error {
 }
 
 func (e *Executor) openSession(objective *Node, trainer optimizer.Trainer) error {
-	e.forget() // cells may hold the graph's weights from before it was bound
+	e.forget() // cells may have the weights that the graph had before it was bound
 	e.held.borrow()
 	params := objective.Params()
 	own := make([]*optimizer.Param, len(params))
@@ -50,15 +50,15 @@ func (e *Executor) openSession(objective *Node, trainer optimizer.Trainer) error
 	return nil
 }
 
-// holding is the parameters that an executor works on: the graph's own, or copies while another executor has these.
+// holding is the parameters of an executor: the graph's own, or copies while another executor has these.
 type holding struct {
 	graph    *Graph
-	borrowed bool // the graph's own
+	borrowed bool // the graph's own are in use
 	params   map[*optimizer.Param]*optimizer.Param
 	tables   []*table // in order of construction
 }
 
-// borrow takes the graph's own parameters to work on if no other executor has them.
+// borrow takes the graph's own parameters if no other executor has them.
 func (h *holding) borrow() {
 	h.graph.mu.Lock()
 	defer h.graph.mu.Unlock()
@@ -76,8 +76,8 @@ func (h *holding) giveBack() {
 	}
 }
 
-// lend keeps the graph's own parameters as they are for good, so that what trains it works on copies. It reports
-// whether it did: a graph that is bound to a trainer already keeps none.
+// lend freezes the graph's own parameters for good, so that trainers use copies. It reports whether it did: not for a
+// graph that is already bound to a trainer.
 func (g *Graph) lend() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -93,14 +93,13 @@ func (e *Executor) giveBack() {
 	e.forget()
 }
 
-// forget drops everything that holds parameters.
+// forget drops everything that refers to parameters.
 func (e *Executor) forget() {
 	clear(e.held.params)
 	e.cells, e.plans, e.held.tables, e.step.Rows = nil, nil, nil, nil
 }
 
-// adopt gives the executor a param of the session to work on: the graph's, or a copy when another executor works on the
-// graph's.
+// adopt returns a param of the session for the executor: the graph's, or a copy if another executor uses the graph's.
 func (h *holding) adopt(p *optimizer.Param) *optimizer.Param {
 	o := p
 	if !h.borrowed {
@@ -110,8 +109,8 @@ func (h *holding) adopt(p *optimizer.Param) *optimizer.Param {
 	return o
 }
 
-// own is the param that this executor works on. Nothing writes to a param that no session has brought, so that all
-// may read the graph's.
+// own returns this executor's param. A param outside any session is never written, so all executors may read the
+// graph's.
 func (h *holding) own(p *optimizer.Param) *optimizer.Param {
 	if o := h.params[p]; o != nil {
 		return o
@@ -130,8 +129,8 @@ func (e *Executor) beginStep(ctx context.Context) error {
 	return nil
 }
 
-// abandon gives up a step that has begun. An evaluation just ends; the trainer waits for gradients that will not come,
-// so that the session is over.
+// abandon ends a step that has begun. An evaluation just ends; for a training step the session is over, since the
+// trainer waits for gradients that will not come.
 func (e *Executor) abandon(ctx context.Context, cause error) error {
 	if e.step.Eval {
 		return errors.Join(cause, e.end(ctx))

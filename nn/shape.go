@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// What one example's part of a value, a row of a table, and a dense parameter may hold.
+// The largest sizes of one example's part of a value, or a row of a table, and of a dense parameter.
 const (
 	maxExample = 1 << 24
 	maxDense   = 1 << 31
@@ -13,7 +13,7 @@ const (
 
 func equalShapes(a, b []int) bool { return slices.Equal(a, b) }
 
-// withRows is the shape with the number of examples filled in, in the memory of dst.
+// withRows returns the shape with the number of examples filled in, in the memory of dst.
 func withRows(dst, shape []int, rows int) []int {
 	dst = append(dst[:0], shape...)
 	if len(dst) > 0 && dst[0] == batch {
@@ -22,12 +22,12 @@ func withRows(dst, shape []int, rows int) []int {
 	return dst
 }
 
-// isSuffix reports whether a shape's last dimensions equal b's, and are fixed.
+// isSuffix reports whether a's last dimensions equal b, and are fixed.
 func isSuffix(a, b []int) bool {
 	return len(b) <= len(a) && slices.Equal(a[len(a)-len(b):], b) && !slices.Contains(b, batch)
 }
 
-// bounded refuses shapes with more elements than the limit.
+// bounded returns an error for shapes with more elements than the limit.
 func bounded(dims []int, limit int) error {
 	n := 1
 	for _, d := range dims {

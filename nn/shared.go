@@ -47,17 +47,17 @@ func Shared(layer func(x *Node) *Node) func(x *Node) *Node {
 	}
 }
 
-// sharing is the parameters of a shared layer, in the order in which it takes them.
+// sharing is the parameters of a shared layer, in the order of use.
 type sharing struct {
 	params []*Node
-	made   bool // by the first call
+	made   bool // the first call is complete
 	next   int
 	inner  []*sharing // the shared layers that the first call applies, in order
-	at     int        // that of inner which comes next
+	at     int        // the next one of inner
 }
 
-// holds takes note of a shared layer that is applied within this one. A layer that a further call makes anew is the one
-// that the first call made in its place; false says that there is none.
+// holds records a shared layer that is applied within this one. In a further call it stands for the layer of the first
+// call at the same place; false means that there is none.
 func (s *sharing) holds(inner *sharing) bool {
 	if s == nil {
 		return true
@@ -73,10 +73,10 @@ func (s *sharing) holds(inner *sharing) bool {
 	return inner.made
 }
 
-// again says whether a shared layer is applied once more.
+// again reports whether a shared layer is being applied once more.
 func (g *Graph) again() bool { return g.sharing != nil && g.sharing.made }
 
-// upcoming is the parameter that a shared layer takes next, nil for one that is to be made.
+// upcoming returns the parameter that a shared layer uses next, nil if it has to be made.
 func (s *sharing) upcoming() *Node {
 	if s == nil || !s.made {
 		return nil
@@ -88,7 +88,7 @@ func (s *sharing) upcoming() *Node {
 	return s.params[s.next-1]
 }
 
-// keep notes a parameter that a shared layer has made.
+// keep records a parameter that a shared layer has made.
 func (s *sharing) keep(n *Node) *Node {
 	if s != nil && !s.made {
 		s.params = append(s.params, n)
@@ -96,7 +96,7 @@ func (s *sharing) keep(n *Node) *Node {
 	return n
 }
 
-// fits refuses an input for which a shared layer would need other parameters.
+// fits returns an error node for an input for which a shared layer would need other parameters.
 func (n *Node) fits(shape []int) *Node {
 	if n.bad || equalShapes(n.shape, shape) {
 		return n

@@ -50,14 +50,14 @@ func sameValues(a, b []Value) bool {
 	})
 }
 
-// signatureFormat marks signatures, signatureVersion what they may contain.
+// signatureFormat marks signatures, signatureVersion is the version of their format.
 const (
 	signatureFormat  = "gofleet signature"
 	signatureVersion = 1
 )
 
-// signature is what signature.json says of a model: what it is fed, what it computes, and the format of the lines that
-// its feeds come from, if it was saved with that.
+// signature is the content of signature.json: a model's inputs, outputs, and the format of the lines of its feeds, if
+// it was saved with one.
 type signature struct {
 	Format  string          `json:"format"`
 	Version int             `json:"version"`
@@ -88,8 +88,8 @@ func (m InferenceModel) WriteSignature(w io.Writer) error {
 	return e.Encode(s)
 }
 
-// takeSignature gives m the format that was saved with it, after a look at whether the signature is this graph's. A
-// directory of an earlier version, or of another program, has none.
+// takeSignature gives m the format saved with it, after a check that the signature belongs to this graph. A directory
+// of an earlier version, or of another program, has none.
 func (m *Model) takeSignature(f *modelfiles.Files) error {
 	data := f.Signature()
 	if data == nil {
@@ -109,7 +109,7 @@ func (m *Model) takeSignature(f *modelfiles.Files) error {
 		return nil
 	}
 	if m.format, m.formatErr = dataset.ReadFormat(s.Rows); m.formatErr != nil {
-		return nil // who feeds tensors needs none
+		return nil // a program that feeds tensors needs no format
 	}
 	if err := fits(m.format, m.Inputs); err != nil {
 		return fmt.Errorf("%w%s", err, signatureAdvice)
@@ -117,7 +117,7 @@ func (m *Model) takeSignature(f *modelfiles.Files) error {
 	return nil
 }
 
-// errNoFormat says of a model that lines can't be read for it.
+// errNoFormat is the error for reading lines for a model without a format.
 var errNoFormat = errors.New("it was saved without one: give nn.Inference(…).WithFormat what training reads")
 
 const signatureAdvice = ": save the model again, or remove " + modelfiles.Signature + " and " + modelfiles.Record +
@@ -140,7 +140,7 @@ func readSignature(data []byte) (s signature, err error) {
 	return s, nil
 }
 
-// fits says which feed no column of the format is.
+// fits returns an error that names a feed without a column in the format.
 func fits(f dataset.Format, feeds []*Node) error {
 	columns, err := f.Columns()
 	if err != nil {
@@ -160,7 +160,7 @@ func fits(f dataset.Format, feeds []*Node) error {
 	return nil
 }
 
-// meant is advice on a feed that is no column: which it was probably meant to be, of those that it takes.
+// meant is advice on a feed without a column: the column that was probably meant, among those that fit.
 func meant(n *Node, columns []dataset.Column) string {
 	const mapped = "what a Map makes of a batch has no place in a format"
 	var names []string
@@ -179,7 +179,7 @@ func meant(n *Node, columns []dataset.Column) string {
 	return mapped
 }
 
-// isColumn says whether a batch's tensor of a column can be fed as n.
+// isColumn reports whether a batch's tensor of a column can be fed as n.
 func isColumn(n *Node, c dataset.Column) bool {
 	shape := c.Shape
 	if len(shape) == 0 && !c.Varying {

@@ -49,8 +49,8 @@ func (s slice) infer(in []*Node) ([]int, error) {
 	return shape, wantFloat(in)
 }
 
-// widths are how much of the value and of the input belongs to one index of the axes in front, and where the value
-// begins in that.
+// widths returns the numbers of elements of the value and of the input for one index of the axes before, and the
+// beginning of the value in the input's.
 func (s slice) widths(c *cell) (own, whole, from int) {
 	inner := product(c.shape[s.Axis+1:])
 	return (s.To - s.From) * inner, c.in[0].shape[s.Axis] * inner, s.From * inner
@@ -96,7 +96,7 @@ func (gather) limits(n *Node) []limit {
 	return []limit{{input: 1, below: int64(n.in[0].shape[1]), why: fmt.Sprintf("the positions of %v", n.in[0])}}
 }
 
-// each calls f with where a row of the value, of so many elements, begins, and where it does in x.
+// each calls f with the beginnings of a row of size elements in the value and in x.
 func (gather) each(c *cell, f func(to, from, size int)) {
 	x, ids := c.in[0], c.in[1].ids
 	size, per := product(x.shape[2:]), product(c.in[1].shape[1:])

@@ -6,11 +6,11 @@ import (
 	"github.com/gofleet/gofleet/internal/kernels"
 )
 
-// sliding is a convolution along the places of x, [N L C], without padding: a linear layer, of weights [kernel·C F] and
-// a bias, of the elements that a filter meets at each place, which are read where they lie: rows that overlap.
+// sliding is a convolution along the positions of x, [N L C], without padding: a linear layer, with weights [kernel·C
+// F] and a bias, on the elements under a filter at each position, which are read in place, as overlapping rows.
 type sliding struct {
 	Kernel   int `json:"kernel"`
-	Dilation int `json:"dilation,omitempty"` // 0 is 1
+	Dilation int `json:"dilation,omitempty"` // 0 means 1
 }
 
 func (sliding) kind() string  { return "conv1d" }
@@ -30,7 +30,7 @@ func (o sliding) infer(in []*Node) ([]int, error) {
 	return []int{batch, places, w.shape[1]}, wantFloat(in)
 }
 
-// slideWeights is the part of a step that several cores divide by column of the filters; the others they divide by
+// slideWeights is the part of a step that several cores divide by column of the filters; they divide the other parts by
 // example.
 const slideWeights = backward + 1
 
@@ -75,8 +75,7 @@ func (o sliding) units(c *cell, from, to, part int) {
 	}
 }
 
-// each calls f for the columns of filters from one up to another: all at once where the elements that they meet lie
-// side by side.
+// each calls f for columns of filters: for all at once if the elements under them are contiguous.
 func (o sliding) each(from, to int, f func(k, n int)) {
 	if o.Dilation <= 1 {
 		f(from, to-from)
@@ -87,19 +86,19 @@ func (o sliding) each(from, to int, f func(k, n int)) {
 	}
 }
 
-// met are numbers of x that columns of filters from k on meet, one matrix an example: row i has those at place i.
+// met returns the numbers of x under the columns of filters from k on, one matrix an example: row i is for position i.
 func (o sliding) met(x *cell, numbers []float32, example, k int) kernels.View {
 	d := x.shape[2]
 	return kernels.View{Data: numbers[(example*x.shape[1]+k*max(1, o.Dilation))*d:], Row: d, Col: 1,
 		Step: x.cols()}
 }
 
-// own are numbers of the cell, one matrix an example.
+// own returns numbers of the cell, one matrix an example.
 func (sliding) own(c *cell, numbers []float32, example int) kernels.View {
 	return kernels.View{Data: numbers[example*c.cols():], Row: c.shape[2], Col: 1, Step: c.cols()}
 }
 
-// weights are of the columns of filters from k on.
+// weights returns the numbers for the columns of filters from k on.
 func (sliding) weights(c *cell, numbers []float32, k int) kernels.View {
 	filters := c.shape[2]
 	return kernels.View{Data: numbers[k*c.in[0].shape[2]*filters:], Row: filters, Col: 1}

@@ -50,7 +50,7 @@ type recent struct {
 	crowd     crowding
 }
 
-// oldest is the histogram that the batch to come takes the place of.
+// oldest returns the histogram that the next batch replaces.
 func (t *recent) oldest() *Histogram {
 	if len(t.ring) < t.steps {
 		t.ring = append(t.ring, &Histogram{Pos: make([]int64, len(t.sum.Pos)), Neg: make([]int64, len(t.sum.Neg))})

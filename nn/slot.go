@@ -109,7 +109,7 @@ func (e embeddingPool) backward(c *cell) {
 	})
 }
 
-// fold adds a row to what the rows before it have made.
+// fold adds a row to the pooled rows before it.
 func (p Pool) fold(y, row []float32, before int, factor float32) {
 	switch {
 	case p != PoolMax:
@@ -125,7 +125,7 @@ func (p Pool) fold(y, row []float32, before int, factor float32) {
 	}
 }
 
-// left is the gradient that rows share; of PoolMax a copy, from which rows take what is theirs.
+// left returns the gradient that rows share; for PoolMax a copy, from which rows remove their parts.
 func (p Pool) left(c *cell) []float32 {
 	if p != PoolMax {
 		return c.grad
@@ -133,7 +133,7 @@ func (p Pool) left(c *cell) []float32 {
 	return append(c.scratch(len(c.grad))[:0], c.grad...)
 }
 
-// pass adds to the gradient of a row, y being what the rows were pooled to.
+// pass adds to the gradient of a row; y is the pooled value.
 func (p Pool) pass(dx, left, row, y []float32, factor float32) {
 	if p != PoolMax {
 		kernels.Axpy(factor, left, dx)
@@ -147,8 +147,8 @@ func (p Pool) pass(dx, left, row, y []float32, factor float32) {
 	}
 }
 
-// pool calls f for every id that is looked up: its example, how many were before, its row in the step, and what the row
-// counts. Padding has no row.
+// pool calls f for every id that is looked up: with its example, the number of ids before it, its row in the step, and
+// the row's factor. Padding has no row.
 func (c *cell) pool(p Pool, f func(example, before int, row int32, factor float32)) {
 	offsets := c.in[0].offsets
 	value := func(int) float64 { return 1 }
@@ -173,7 +173,7 @@ func (c *cell) pool(p Pool, f func(example, before int, row int32, factor float3
 	}
 }
 
-// factor is what a row counts, of rows with values of this sum, whose squares have that one.
+// factor is the factor of a row, given the sum of the values and that of their squares.
 func (p Pool) factor(sum, squares float64) float32 {
 	switch {
 	case p == PoolSum || p == PoolMax:

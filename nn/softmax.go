@@ -17,7 +17,7 @@ func (softmax) inPlace()     {}
 
 func (softmax) infer(in []*Node) ([]int, error) { return in[0].shape, wantClasses(in[0]) }
 
-// wantClasses asks for a fixed last dimension.
+// wantClasses requires a fixed last dimension.
 func wantClasses(x *Node) error {
 	if len(x.shape) < 2 && x.shape[0] == batch {
 		return fmt.Errorf("input %v has no classes: shape [N classes] is needed", x)

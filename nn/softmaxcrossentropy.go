@@ -64,7 +64,7 @@ func (o softmaxCrossEntropy) infer(in []*Node) ([]int, error) {
 	return perLabel(logits, label)
 }
 
-// perRow is the shape of one number for each row of the last dimension.
+// perRow is the shape with one number for each row of the last dimension.
 func perRow(shape []int) []int {
 	if len(shape) == 2 {
 		return []int{shape[0], 1}
@@ -81,7 +81,7 @@ func (o softmaxCrossEntropy) limits(n *Node) []limit {
 	return []limit{l}
 }
 
-// target is what row i has for labels: the class, or a share for each, and how much all shares are. An ignored row has
+// target returns row i's label: the class, or a share for each class, and the sum of all shares. An ignored row has
 // neither.
 func (o softmaxCrossEntropy) target(c *cell, i, classes int) (class int, shares []float32, sum float64) {
 	if label := c.in[1]; isInt(label.node) {
@@ -94,7 +94,7 @@ func (o softmaxCrossEntropy) target(c *cell, i, classes int) (class int, shares 
 	return -1, shares, sum64(shares)
 }
 
-// forward keeps the probabilities for backward.
+// forward stores the probabilities for backward.
 func (o softmaxCrossEntropy) forward(c *cell) {
 	x, classes := c.in[0].value, last(c.in[0].shape)
 	probabilities := c.scratch(len(x))
@@ -106,7 +106,7 @@ func (o softmaxCrossEntropy) forward(c *cell) {
 	}
 }
 
-// loss is that of row i, whose exponentials have a sum of that logarithm.
+// loss returns the loss of row i; log is the logarithm of the sum of its exponentials.
 func (o softmaxCrossEntropy) loss(c *cell, i int, row []float32, log float64) float64 {
 	class, shares, sum := o.target(c, i, len(row))
 	smooth, hit := float64(o.Smoothing), 0.0

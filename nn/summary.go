@@ -28,7 +28,7 @@ func (g *Graph) String() string {
 	return text
 }
 
-// summary are the rows of the table, and the parameters that they have.
+// summary is the rows of the table, and the parameters that they show.
 type summary struct {
 	rows  [][]string
 	shown map[*Node]bool
@@ -47,7 +47,7 @@ func (s *summary) add(n *Node) {
 		strings.Join(params, ", ")})
 }
 
-// sources are the nodes that a node is computed from, of many the first.
+// sources lists a node's inputs, at most the first four.
 func sources(n *Node) string {
 	const most = 4
 	var of []string
@@ -62,7 +62,7 @@ func sources(n *Node) string {
 	return strings.Join(of, ", ")
 }
 
-// parameter is one of the row of n, which counts where it is shown first.
+// parameter describes a parameter in the row of n; it is counted in the first row that shows it.
 func (s *summary) parameter(n, v *Node, sum *amount) string {
 	p, name := v.op.(variable).param, v.name
 	if s.shown[v] {
@@ -79,7 +79,7 @@ func (s *summary) parameter(n, v *Node, sum *amount) string {
 	return name + " " + paramShape(p)
 }
 
-// totals are the lines below the table.
+// totals returns the lines below the table.
 func (s *summary) totals(params []*optimizer.Param) string {
 	var b strings.Builder
 	for _, frozen := range []bool{false, true} {
@@ -105,8 +105,8 @@ func (s *summary) totals(params []*optimizer.Param) string {
 	return b.String()
 }
 
-// amount is how much parameters hold. It is a float, since the height of an embedding takes no memory and may be
-// anything.
+// amount is the size of parameters. It is a float, since the height of an embedding takes no memory and may be any
+// number.
 type amount struct {
 	n    float64
 	any  bool
@@ -138,7 +138,7 @@ func (a amount) text(of func(float64) string) string {
 	return of(a.n)
 }
 
-// beside tells of dense values, and of embeddings beside them.
+// beside describes the dense values, and the embeddings beside them.
 func (a amount) beside(rows amount) string {
 	text := fmt.Sprintf("%s dense values (%s)", counted(a.n), size(4*a.n))
 	if rows.n > 0 {
@@ -154,7 +154,7 @@ func counted(n float64) string {
 	return grouped(int(n))
 }
 
-// size is a number of bytes as people read it, in the units of a placement's plan.
+// size writes a number of bytes for people, in the units of a placement's plan.
 func size(n float64) string {
 	for _, unit := range []struct {
 		name string
@@ -172,12 +172,12 @@ func isVariable(n *Node) bool {
 	return ok
 }
 
-// used says whether a node is computed from n.
+// used reports whether a node has n as an input.
 func (g *Graph) used(n *Node) bool {
 	return slices.ContainsFunc(g.nodes, func(user *Node) bool { return slices.Contains(user.in, n) })
 }
 
-// opName is what a node computes; feeds are called as the methods that declare them.
+// opName is the name of a node's op; feeds are named after the methods that declare them.
 func opName(n *Node) string {
 	switch {
 	case isSlot(n):
@@ -190,7 +190,7 @@ func opName(n *Node) string {
 	return called(n.op)
 }
 
-// paramShape is the shape of a parameter, where open stands for the height of an embedding that has none.
+// paramShape is the shape of a parameter, with open for the height of an embedding without one.
 func paramShape(p *optimizer.Param) string {
 	if p.Embedding && p.Height() == 0 {
 		return fmt.Sprintf("[open %d]", p.Dim())
@@ -198,7 +198,7 @@ func paramShape(p *optimizer.Param) string {
 	return shapeString(p.Shape)
 }
 
-// columns sets rows under each other; the columns that are listed are set to the right.
+// columns aligns rows in columns; the listed columns are aligned to the right.
 func columns(rows [][]string, right ...int) string {
 	width := make([]int, len(rows[0]))
 	for _, row := range rows {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// summed is a tally whose counts add up over executors, as numbers. Whole ones are exact below 2⁵³.
+// summed is a tally whose counts add up over executors, as numbers. Integers are exact below 2⁵³.
 type summed interface {
 	tally
 	sums() []float64
@@ -63,7 +63,7 @@ func (n *Node) SumsLen() int {
 	return len(m.tally(n).(summed).sums())
 }
 
-// summed is the op of a metric whose counts add up.
+// summed returns the op of a metric whose counts add up.
 func (n *Node) summed(call string) (metric, error) {
 	m, is := n.op.(metric)
 	if is && !forgets(m) {
@@ -80,7 +80,7 @@ func (n *Node) Counts() bool {
 	return err == nil
 }
 
-// falls is a metric that gets smaller as a model gets better.
+// falls is a metric whose value falls as a model improves.
 type falls interface{ falls() }
 
 func (measured) falls()    {}
@@ -109,7 +109,7 @@ func (t *hits) set(s []float64)   { t.hit, t.total = int64(s[0]), int64(s[1]) }
 func (m *misses) sums() []float64 { return []float64{m.abs, m.sqr, float64(m.n)} }
 func (m *misses) set(s []float64) { m.abs, m.sqr, m.n = s[0], s[1], int64(s[2]) }
 
-// sums are the positive counts, the negative ones, and the number of scores that were NaN.
+// sums returns the positive counts, the negative counts, and the number of scores that were NaN.
 func (h *Histogram) sums() []float64 {
 	s := make([]float64, 0, 2*len(h.Pos)+1)
 	for _, counts := range [][]int64{h.Pos, h.Neg} {

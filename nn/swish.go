@@ -9,7 +9,7 @@ type swish struct{ elementwise }
 
 func (swish) kind() string { return "swish" }
 
-// forward keeps Sigmoid(x) for backward.
+// forward stores Sigmoid(x) for backward.
 func (swish) forward(c *cell) {
 	x := c.in[0].value
 	s := c.scratch(len(x))

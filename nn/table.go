@@ -5,19 +5,19 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// table is an embedding in an executor: the rows that this step's batch touches.
+// table is an embedding in an executor: the rows that this step's batch uses.
 type table struct {
 	param  *optimizer.Param
 	index  int             // position among the executor's tables
-	inStep int             // position in Step.Rows, -1 when the trainer does not keep it
+	inStep int             // position in Step.Rows, -1 if the trainer does not have it
 	rows   *optimizer.Rows // this step's
-	own    optimizer.Rows  // what rows points to when the trainer does not keep the table
+	own    optimizer.Rows  // the memory of rows if the trainer does not have the table
 	w, g   []float32       // memory of the rows; in w rows that are read beside the loss come last
-	// show and click are memory of what a step counts.
+	// show and click are memory for a step's counts.
 	show, click []float32
 }
 
-// openTables lists the embeddings of the session, in the order of its params, as the step will show them.
+// openTables lists the embeddings of the session, in the order of its params, as the step has them.
 func (e *Executor) openTables(params []*optimizer.Param) {
 	e.step.Rows, e.beside = nil, nil
 	for _, p := range params {
@@ -33,7 +33,7 @@ func (e *Executor) openTables(params []*optimizer.Param) {
 	}
 }
 
-// tableOf finds the table of a param; one that the session has not got is the executor's own.
+// tableOf returns the table of a param; the executor has its own of one that is not in the session.
 func (h *holding) tableOf(p *optimizer.Param) *table {
 	own := h.own(p)
 	for _, t := range h.tables {
@@ -69,7 +69,7 @@ func (e *Executor) describe(p *plan, b, next *feedBatch) {
 	e.countBatch(p, b)
 }
 
-// describeBeside says which rows are read beside the loss, and where they go: behind the step's.
+// describeBeside describes the rows that are read beside the loss, with their memory: after the step's.
 func (e *Executor) describeBeside(b, next *feedBatch) {
 	for _, t := range e.held.tables {
 		if t.inStep >= 0 {
@@ -85,7 +85,7 @@ func (e *Executor) describeBeside(b, next *feedBatch) {
 	}
 }
 
-// describe fills in the rows of the step, and makes room for so many that are read beside the loss.
+// describe fills in the rows of the step, and makes room for beside rows that are read beside the loss.
 func (t *table) describe(train bool, ids, next []uint64, beside int) {
 	n := len(ids) * t.param.Dim()
 	t.w = grown(t.w, n+beside*t.param.Dim())
@@ -98,8 +98,7 @@ func (t *table) describe(train bool, ids, next []uint64, beside int) {
 	}
 }
 
-// fillOwn fills the rows that no trainer keeps: as loaded, else the initial values, which are zeros when the ids are
-// open.
+// fillOwn fills the rows that no trainer has: as loaded, or with the initial values, which are zeros for open ids.
 func (e *Executor) fillOwn(b *feedBatch) {
 	for _, t := range e.held.tables {
 		if t.inStep >= 0 {
@@ -117,7 +116,7 @@ func (e *Executor) fillOwn(b *feedBatch) {
 	}
 }
 
-// birthless gives a row that does not exist and is not to be born.
+// birthless sets w to a row that does not exist and will not be created.
 func birthless(p *optimizer.Param, w []float32, id uint64) {
 	if p.Height() == 0 {
 		clear(w)
@@ -126,17 +125,17 @@ func birthless(p *optimizer.Param, w []float32, id uint64) {
 	p.InitRow(w, id)
 }
 
-// tableIDs is what a batch asks of one table: the ids of lookups that are trained, or that an evaluation reads, and
-// the ids of lookups beside the loss.
+// tableIDs is what a batch needs from one table: the ids of lookups that are trained, or read by an evaluation, and the
+// ids of lookups beside the loss.
 type tableIDs struct{ step, beside idSet }
 
-// idSet is the ids of some lookups one after the other, and the same made unique.
+// idSet is the ids of some lookups, one lookup after the other, and the unique ones.
 type idSet struct {
 	ids     []uint64
 	uniquer kernels.Uniquer
 	unique  []uint64
 	inverse []int32
-	taken   int // of inverse, by lookups so far
+	taken   int // of inverse, by the lookups so far
 }
 
 func (s *idSet) reset() { s.ids, s.unique, s.inverse, s.taken = s.ids[:0], nil, nil, 0 }

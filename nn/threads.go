@@ -44,7 +44,7 @@ func TrainThreads(ctx context.Context, g *Graph, threads int,
 	for thread := range threads {
 		running.Go(func() {
 			if err := c.train(ctx, g, &c.loops[thread], thread, batches(thread), o); err != nil {
-				cancel(fmt.Errorf("thread %d: %w", thread, err)) // the first cause stays
+				cancel(fmt.Errorf("thread %d: %w", thread, err)) // the first cause is kept
 			}
 		})
 	}
@@ -62,21 +62,21 @@ func TrainThreads(ctx context.Context, g *Graph, threads int,
 	return c.res, trainer.EndEpoch(ctx)
 }
 
-// crowd is what threads that train together have in common.
+// crowd is the common state of threads that train together.
 type crowd struct {
 	began  time.Time
 	loops  []trainLoop // of the threads
 	counts *sharedCounts
 
-	steps sync.RWMutex // held by each thread in its step; to write by what has them stand still
+	steps sync.RWMutex // read-locked by each thread in its step; write-locked to pause all
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	report *report
 	res    TrainResult
 	losses float64
 }
 
-// train is one thread.
+// train runs one thread.
 func (c *crowd) train(ctx context.Context, g *Graph, l *trainLoop, thread int,
 	batches iter.Seq2[map[string]*tensor.Dense, error],
 	o TrainOptions) error {
@@ -114,22 +114,22 @@ func (r TrainResult) Still() (resume func()) {
 	return r.crowd.steps.Unlock
 }
 
-// passed counts what a thread has passed over.
+// passed counts the examples that a thread has skipped.
 func (c *crowd) passed(samples int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.res.Passed += samples
 }
 
-// keep copies what a thread fetched last, which its executor takes back.
+// keep copies a thread's last fetches, whose memory its executor reuses.
 func (l *trainLoop) keep() {
 	for i, t := range l.res.Last {
 		l.res.Last[i] = t.Clone().(*tensor.Dense)
 	}
 }
 
-// conclude gives the result the fetches of the first thread that made a step, with metrics as they are now that all
-// threads have ended.
+// conclude sets the result's fetches to those of the first thread that made a step, with metrics as they are after the
+// end of all threads.
 func (c *crowd) conclude() {
 	for _, l := range c.loops {
 		if l.res.Steps == 0 {

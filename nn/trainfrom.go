@@ -34,7 +34,7 @@ type TrainOptions struct {
 // ErrNoBatches says that a training loop was given no batch, so that nothing was trained.
 var ErrNoBatches = errors.New("nn: the epoch had no batches")
 
-// trained says whether there was anything to train on.
+// trained returns an error if there was nothing to train on.
 func (o TrainOptions) trained(res TrainResult) error {
 	if res.Steps > 0 || res.Passed > 0 || o.MayBeEmpty {
 		return nil
@@ -58,7 +58,7 @@ type TrainResult struct {
 	Last []*tensor.Dense
 
 	counts map[*Node]tally // of metrics that were fetched
-	crowd  *crowd          // that the step's thread is of, nil if there are no others
+	crowd  *crowd          // of the step's thread, nil if there are no others
 }
 
 // Rate returns the number of examples per second.
@@ -101,15 +101,15 @@ func (e *Executor) TrainFrom(
 	return l.res, err
 }
 
-// trainLoop is one TrainFrom at work.
+// trainLoop is a running TrainFrom.
 type trainLoop struct {
 	exe    *Executor
 	plan   *plan
-	from   optimizer.Resumer // nil where the job goes on from nothing
+	from   optimizer.Resumer // nil if the job does not resume
 	report *report
-	after  func(context.Context, TrainResult) error // each step, nil for nothing
+	after  func(context.Context, TrainResult) error // called after each step, nil for none
 	began  time.Time
-	crowd  *crowd  // the threads that train together with this one and report, nil if there are none
+	crowd  *crowd  // the threads that train and report together with this one, nil if there are none
 	losses float64 // summed by weight
 	res    TrainResult
 }
@@ -126,7 +126,7 @@ func (l *trainLoop) prepare(fetch []*Node) (err error) {
 	return err
 }
 
-// passed says whether a batch is in the weights already.
+// passed reports whether a batch is already in the weights.
 func (l *trainLoop) passed(b *feedBatch) bool {
 	st := &l.exe.step
 	if l.from == nil || !l.from.Passed(st.Thread, st.Threads, b.rows) {
@@ -165,7 +165,7 @@ func (l *trainLoop) run(ctx context.Context, batches iter.Seq2[map[string]*tenso
 	return l.step(ctx, current, nil)
 }
 
-// spare is the loop's batch memory that is not in use.
+// spare returns the loop's batch memory that is not in use.
 func (e *Executor) spare(used *feedBatch) *feedBatch {
 	if used == e.batches[1] {
 		return e.batches[2]
@@ -191,7 +191,7 @@ func (l *trainLoop) step(ctx context.Context, b, next *feedBatch) error {
 	return l.notify(ctx, l.res)
 }
 
-// count counts a step, and adds to the losses before it what the batch weighs of its loss.
+// count counts a step, and adds its loss, times the batch's weight, to the losses.
 func (r *TrainResult) count(losses *float64, loss, weight float64, samples int) {
 	r.Steps++
 	r.Samples += samples
@@ -202,7 +202,7 @@ func (r *TrainResult) count(losses *float64, loss, weight float64, samples int) 
 	}
 }
 
-// runStep makes a step while no other thread has all stand still.
+// runStep makes a step while the threads are not paused.
 func (l *trainLoop) runStep(ctx context.Context, b, next *feedBatch) error {
 	if l.crowd != nil {
 		l.crowd.steps.RLock()
@@ -211,7 +211,7 @@ func (l *trainLoop) runStep(ctx context.Context, b, next *feedBatch) error {
 	return l.exe.runStep(ctx, l.plan, b, next)
 }
 
-// notify calls what is to be called after a step.
+// notify calls the function to be called after a step.
 func (l *trainLoop) notify(ctx context.Context, so TrainResult) error {
 	if l.after == nil {
 		return nil

@@ -36,8 +36,8 @@ func (t transpose) infer(in []*Node) ([]int, error) {
 	return shape, wantFloat(in)
 }
 
-// rows calls f for each piece of the value, n elements from at on, with where the first of them is in the input, and
-// the distance of these.
+// rows calls f for each piece of the value, n elements from at on, with the place of the first in the input, and the
+// distance between them.
 func (t transpose) rows(c *cell, f func(at, n, from, stride int)) {
 	var stride, index [mostDims]int
 	last, in := len(t.Axes)-1, c.in[0].shape

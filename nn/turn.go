@@ -7,13 +7,13 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// turn is a training step among all of a job: whose it is, and which of that thread's.
+// turn is a training step among all steps of a job: its worker, its thread, and its number among the thread's.
 type turn struct {
 	worker, thread int
 	number         uint64 // from 1
 }
 
-// key begins what a node draws in the step. The first thread of worker 0 draws what a process alone does.
+// key is the seed of a node's draws in the step. The first thread of worker 0 has the keys of a process alone.
 func (t turn) key(n *Node) uint64 {
 	key := optimizer.Key(n.graph.seed+t.number-1, n.name)
 	if who := uint64(t.worker)<<32 | uint64(t.thread); who > 0 {
@@ -22,10 +22,10 @@ func (t turn) key(n *Node) uint64 {
 	return key
 }
 
-// turns are the last steps of the threads that have trained a graph, by thread and how many there are.
+// turns are the last steps of the threads that have trained a graph, by thread and number of threads.
 type turns map[[2]int]turn
 
-// turn is the next step of a thread. Executors that train as the same thread take turns.
+// turn returns the next step of a thread. Executors that train as the same thread share its count.
 func (g *Graph) turn(thread, threads int) turn {
 	seat := [2]int{thread, max(threads, 1)}
 	g.mu.Lock()
@@ -47,8 +47,8 @@ func (g *Graph) turn(thread, threads int) turn {
 	return last
 }
 
-// begun is the last step of a thread that has made none in this process: as its trainer knows it, and no less than
-// other numbers of threads have made.
+// begun returns the last step of a thread that has made none in this process: the trainer's count, and at least the
+// steps made with other numbers of threads.
 func (g *Graph) begun(thread, threads int) turn {
 	last := turn{thread: thread}
 	_, trainer := g.bound()
@@ -70,7 +70,7 @@ func (g *Graph) begun(thread, threads int) turn {
 	return last
 }
 
-// draws says whether a training step draws random numbers.
+// draws reports whether a training step draws random numbers.
 func (g *Graph) draws() bool {
 	return slices.ContainsFunc(g.nodes, func(n *Node) bool { return n.op.kind() == dropout{}.kind() })
 }

@@ -34,7 +34,7 @@ func (g *Graph) Parameter(o ParameterOptions, shape ...int) *Node {
 	return g.dense(name, shape, defaultInit(o.Init), o.Frozen)
 }
 
-// dense adds a dense parameter that holds its initial values.
+// dense adds a dense parameter with its initial values.
 func (g *Graph) dense(name string, shape []int, init optimizer.Initializer, frozen bool) *Node {
 	if n := g.sharing.upcoming(); n != nil {
 		return n.fits(shape)
@@ -87,8 +87,8 @@ func isTable(n *Node) bool {
 	return ok && v.param.Embedding
 }
 
-// copyParam returns arrays of one's own for a parameter: a session fills them when a step begins. What the parameter
-// holds must not be read, since another executor is at work on it.
+// copyParam returns a parameter with arrays of its own, which a session fills when a step begins. The original's arrays
+// must not be read, since another executor uses them.
 func copyParam(p *optimizer.Param) *optimizer.Param {
 	c := *p
 	if p.W != nil {

@@ -37,7 +37,7 @@ func ClassWeights(label *Node, o ClassWeightOptions) *Node {
 	return apply("", classWeights(o), label)
 }
 
-// weigher is an op whose second input weighs the first: no gradient goes there.
+// weigher is an op whose second input weighs the first: it gets no gradient.
 type weigher interface{ weighs() }
 
 type weightedMean struct{}
@@ -47,7 +47,7 @@ func (weightedMean) weighs()      {}
 
 func (weightedMean) infer(in []*Node) ([]int, error) { return []int{1}, weighable(in[0], in[1]) }
 
-// weighable refuses weights that don't fit.
+// weighable returns an error for weights that don't fit.
 func weighable(x, weight *Node) error {
 	in := []*Node{x, weight}
 	if isInt(weight) {
@@ -69,7 +69,7 @@ func weighable(x, weight *Node) error {
 
 func (weightedMean) limits(n *Node) []limit { return []limit{weightLimit(n, 1)} }
 
-// weightLimit is that of weights: no less than 0.
+// weightLimit is the limit on weights: not negative.
 func weightLimit(n *Node, input int) limit {
 	l := limit{input: input, why: fmt.Sprintf("no weight for %s, from 0", n.label())}
 	if !isInt(n.in[input]) {
@@ -78,7 +78,7 @@ func weightLimit(n *Node, input int) limit {
 	return l
 }
 
-// forward keeps the sum of the weights for backward.
+// forward stores the sum of the weights for backward.
 func (weightedMean) forward(c *cell) {
 	sums, each := c.sums(2), c.in[0].each1(c.in[1])
 	for i, x := range c.in[0].value {
@@ -92,7 +92,7 @@ func (weightedMean) forward(c *cell) {
 	}
 }
 
-// each1 is how many elements of a value there are for each number of another.
+// each1 is the number of elements of a value for each number of another.
 func (c *cell) each1(other *cell) int { return max(1, product(c.shape)/max(1, product(other.shape))) }
 
 func (weightedMean) backward(c *cell) {

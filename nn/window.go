@@ -2,7 +2,7 @@ package nn
 
 import "fmt"
 
-// widest bounds kernels and dilations, so that what they reach is a number.
+// widest bounds kernels and dilations, so that their product stays in range.
 const widest = 1 << 20
 
 // window is a square that slides over the last two dimensions of [N C H W].
@@ -12,7 +12,7 @@ type window struct {
 	Padding int `json:"padding"`
 }
 
-// slide is the shape of x with one element for each position of the window.
+// slide returns the shape of x with one element for each position of the window.
 func (w window) slide(x *Node) ([]int, error) {
 	if len(x.shape) != 4 || x.shape[0] != batch {
 		return nil, fmt.Errorf("input %v is not of shape [N C H W]", x)
@@ -33,10 +33,11 @@ func (w window) slide(x *Node) ([]int, error) {
 	return shape, nil
 }
 
-// slide is how a filter moves along one dimension: over so many positions, the first of them before zeros ahead of it.
+// slide is the movement of a filter along one dimension: the number of its positions, and of the zeros before the
+// dimension.
 type slide struct{ kernel, stride, dilation, before, positions int }
 
-// over is the slide along a dimension of a size.
+// over returns the slide along a dimension of a size.
 func (s slide) over(size int, same bool) slide {
 	reach := (s.kernel-1)*s.dilation + 1
 	switch {
@@ -53,9 +54,10 @@ func (s slide) over(size int, same bool) slide {
 	return s
 }
 
-// patch calls f for every row of positions of every element of a patch of a group of channels, patches being of shape
-// [C·K·K positions]: run is where the row's positions lo … hi begin among the patches, and from where they begin in
-// image r of x, a stride apart. The positions outside of lo … hi, and the rows that are not named, lie in the padding.
+// patch calls f for every row of positions of every element of a patch of a group of channels; patches have shape
+// [C·K·K positions]. run is the beginning of the row in the patches, from the beginning of its positions lo … hi in
+// image r of x, stride the distance between them. Positions outside of lo … hi, and rows for which f is not called, are
+// in the padding.
 func (o conv2d) patch(x *cell, r, group int, f func(run, lo, hi, from, stride int)) {
 	channels, height, width := x.shape[1]/o.groups(), x.shape[2], x.shape[3]
 	rows, cols := o.slides(x.shape)
@@ -73,7 +75,7 @@ func (o conv2d) patch(x *cell, r, group int, f func(run, lo, hi, from, stride in
 	}
 }
 
-// inside are the first position j with 0 ≤ j·stride + dx < size, and the first beyond them.
+// inside returns the first position j with 0 ≤ j·stride + dx < size, and the first one after them.
 func (s slide) inside(dx, size int) (lo, hi int) {
 	if dx < 0 {
 		lo = (s.stride - 1 - dx) / s.stride

@@ -10,17 +10,17 @@ import (
 type workspace struct {
 	call
 	lines, json *dataset.Decoder // made when first needed
-	size        int              // bytes of what is kept with it, about
+	size        int              // bytes of all memory in it, approximately
 }
 
-// mostFree is how many workspaces are kept for later calls.
+// mostFree is the number of workspaces that are kept for later calls.
 const mostFree = 64
 
-// mostKept is how many bytes they may have together; the last is kept whatever it has, for a loop over large batches.
-// Tests change it.
+// mostKept is the most bytes that they may have together; the last is kept whatever its size, for a loop over large
+// batches. Tests change it.
 var mostKept = 256 << 20
 
-// memory is what a call computes in: the memory of the call before, which caches hold.
+// memory returns the memory for a call: that of the previous call, which is in caches.
 func (r *scoring) memory() *workspace {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -35,7 +35,7 @@ func (r *scoring) memory() *workspace {
 	return &workspace{call: call{exe: exe}}
 }
 
-// give keeps the memory of a call that has ended for others. Where that is too much, what has most is let go.
+// give keeps the memory of a call that has ended for other calls. Above the limit it drops the largest.
 func (r *scoring) give(w *workspace) {
 	w.size = w.bytes()
 	w.release()
@@ -48,7 +48,7 @@ func (r *scoring) give(w *workspace) {
 	}
 }
 
-// letGo drops the largest of the workspaces, and is its size.
+// letGo drops the largest workspace, and returns its size.
 func (r *scoring) letGo() int {
 	most := 0
 	for i, w := range r.free {
@@ -61,7 +61,7 @@ func (r *scoring) letGo() int {
 	return size
 }
 
-// bytes is about how much memory there is in the cells, what they were fed, and the rows of embeddings.
+// bytes is the approximate size of the memory in the cells, their feeds, and the rows of embeddings.
 func (w *workspace) bytes() int {
 	floats, ids := 0, 0
 	for _, c := range w.exe.cells {
@@ -90,13 +90,13 @@ func (w *workspace) bytes() int {
 			ids += cap(b.ids[i]) + cap(b.offsets[i])
 		}
 		for _, s := range b.tables {
-			ids += 6 * cap(s.step.ids) // with what made them unique
+			ids += 6 * cap(s.step.ids) // including the memory for making them unique
 		}
 	}
 	return 4*floats + 8*ids
 }
 
-// release forgets what is the caller's: feeds and scores.
+// release drops the caller's data: feeds and scores.
 func (w *workspace) release() {
 	w.scores = nil
 	if w.feed == nil {
