@@ -91,7 +91,7 @@ func TestCoresAgree(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) { check(t, c.larger(3)) })
 	}
 	for _, c := range sizedCases {
-		for seed := range uint64(4) {
+		for seed := range uint64(law.Share(4)) {
 			t.Run(c.name, func(t *testing.T) { check(t, c.make(5, sizes(seed, 9))) })
 		}
 	}
@@ -136,7 +136,7 @@ func sameBits(t *testing.T, who string, got, want []float32) {
 // TestCoresTrainModels: whole models have the same bits on several cores, what is dropped among them, and take no memory once they run.
 func TestCoresTrainModels(t *testing.T) {
 	law.Slow(t)
-	for name, model := range timedModels {
+	for name, model := range law.SomeOf(t, timedModels) {
 		t.Run(name, func(t *testing.T) {
 			train := func(cores int) []float32 {
 				runtime.GOMAXPROCS(cores)

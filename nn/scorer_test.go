@@ -243,7 +243,7 @@ func TestReloadDropsNothing(t *testing.T) {
 			}
 		})
 	}
-	for round := range 10 {
+	for round := range law.Share(10) {
 		which := (round + 1) % 2
 		if which == 1 {
 			saveSigned(t, dirs[0], Inference(other.pred).WithFormat(toyFormat()), otherKeeper)

@@ -106,7 +106,7 @@ func TestRowsByMany(t *testing.T) {
 	copy(spoilt[len(spoilt)/3:], make([]byte, 5000))
 	files := fstest.MapFS{"a": {Data: whole}, "none": {Data: written[visit](t, nil, 1)}, "shared": {Data: shared}, "bad": {Data: bad},
 		"late": {Data: written(t, visits(large, large-1), large, parquet.PageBufferSize(9000))}, "cut": {Data: whole[:len(whole)/2]}, "spoilt": {Data: spoilt}}
-	for _, c := range []struct {
+	for _, c := range law.Some(t, []struct {
 		paths string
 		rows  int
 		err   string
@@ -118,7 +118,7 @@ func TestRowsByMany(t *testing.T) {
 		{"a cut", 5000, "dataset: cut: "},
 		{"a gone", 5000, "dataset: open gone"},
 		{"spoilt a", -1, "dataset: spoilt:"},
-	} {
+	}) {
 		want, ended := passed(t, &Files{FS: files, Paths: strings.Fields(c.paths), Schema: visitSchema, Threads: 1})
 		if c.rows >= 0 && want.Len() != c.rows || !strings.HasPrefix(ended.Error(), c.err) {
 			t.Errorf("%s: %d rows, then %v", c.paths, want.Len(), ended)

@@ -29,11 +29,10 @@ func TestClicks(t *testing.T) {
 			}
 		})
 	}
-	check("local", 0, 1)
-	for _, mode := range jobtest.Modes(t) {
-		check(string(mode), 2, 2, append(jobtest.ModeArgs(mode, "-k_steps=10", "-epochs=9"), "-batch=128")...)
+	kinds := jobtest.InEachMode(nil, []string{"-batch=128"}, "-k_steps=10", "-epochs=9")
+	for _, k := range law.Some(t, append(kinds, jobtest.Kind{Name: "sqrtn", Servers: 1, Workers: 3, Args: []string{"-pool=sqrtn", "-batch=64"}})) {
+		check(k.Name, k.Servers, k.Workers, k.Args...)
 	}
-	check("sqrtn", 1, 3, "-pool=sqrtn", "-batch=64")
 }
 
 // TestCriteoSlots trains on Criteo's sample, 80 rows, and the saved model has what it should.

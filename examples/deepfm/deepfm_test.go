@@ -24,9 +24,8 @@ func TestFlights(t *testing.T) {
 			}
 		})
 	}
-	check("local", 0, 1, "-batch=128")
-	for _, mode := range jobtest.Modes(t) {
-		check(string(mode), 2, 2, append(jobtest.ModeArgs(mode, "-k_steps=10"), "-batch=64")...)
+	for _, k := range law.Some(t, jobtest.InEachMode([]string{"-batch=128"}, []string{"-batch=64"}, "-k_steps=10")) {
+		check(k.Name, k.Servers, k.Workers, k.Args...)
 	}
 }
 

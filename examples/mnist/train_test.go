@@ -47,7 +47,7 @@ func TestCollectiveIsSync(t *testing.T) {
 }
 
 func accuracy(t *testing.T, servers, workers int, mode string, more ...string) float64 {
-	res, said := jobtest.Run(t, servers, workers, program, append([]string{"-epochs=10", "-mode=" + mode}, more...)...)
+	res, said := jobtest.Run(t, servers, workers, program, append([]string{"-epochs=5", "-mode=" + mode}, more...)...)
 	if !strings.Contains(said, "test accuracy 0.") {
 		t.Errorf("worker 0 said %q", said)
 	}

@@ -25,9 +25,8 @@ func TestWordsOfATopicAreNear(t *testing.T) {
 			}
 		})
 	}
-	check("local", 0, 1)
-	for _, mode := range jobtest.Modes(t) {
-		check(string(mode), 2, 2, "-mode="+string(mode), "-batch=256")
+	for _, k := range law.Some(t, jobtest.InEachMode(nil, []string{"-batch=256"})) {
+		check(k.Name, k.Servers, k.Workers, k.Args...)
 	}
 }
 

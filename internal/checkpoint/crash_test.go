@@ -476,7 +476,11 @@ func TestDisksThatFail(t *testing.T) {
 	full, readOnly, broken := errors.New("no space left on device"), errors.New("read-only file system"), errors.New("input/output error")
 	kinds := map[string]int{}
 	defer func() { disk = files.OS{} }()
-	for cause, always := range map[error]bool{full: false, readOnly: true, broken: false} {
+	for _, c := range law.Some(t, []struct {
+		cause  error
+		always bool
+	}{{full, false}, {broken, false}, {readOnly, true}}) {
+		cause, always := c.cause, c.always
 		for at, over := 1, false; !over; at++ {
 			disk = quick{}
 			s, said := newSeries(t.TempDir(), 2)

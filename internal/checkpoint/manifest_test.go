@@ -26,9 +26,9 @@ func TestManifestWithAFlippedBit(t *testing.T) {
 	name := filepath.Join(dir, manifestName)
 	good, err := os.ReadFile(name)
 	check(t, err)
-	refused := 0
+	refused, bits := 0, law.Some(t, []int{0, 1, 2, 3, 4, 5, 6, 7})
 	for i := range good {
-		for bit := range 8 {
+		for _, bit := range bits {
 			bad := bytes.Clone(good)
 			bad[i] ^= 1 << bit
 			check(t, os.WriteFile(name, bad, 0o600))
@@ -41,8 +41,8 @@ func TestManifestWithAFlippedBit(t *testing.T) {
 			}
 		}
 	}
-	if refused < 4*len(good) {
-		t.Errorf("%d of %d flipped bits were refused", refused, 8*len(good))
+	if whole := len(bits) * len(good); 2*refused < whole {
+		t.Errorf("%d of %d flipped bits were refused", refused, whole)
 	}
 }
 

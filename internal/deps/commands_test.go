@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -38,20 +39,24 @@ func TestCommandsOfDocuments(t *testing.T) {
 	}
 }
 
+// texts are those of the files of a package, read once.
+var texts = map[string][]string{}
+
 // has says whether a file of a package has a text.
 func has(t *testing.T, pkg, text string) bool {
-	files, err := filepath.Glob("../../" + pkg + "/*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range files {
-		src, err := os.ReadFile(file)
+	if _, read := texts[pkg]; !read {
+		files, err := filepath.Glob("../../" + pkg + "/*.go")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if strings.Contains(string(src), text) {
-			return true
+		texts[pkg] = []string{}
+		for _, file := range files {
+			src, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			texts[pkg] = append(texts[pkg], string(src))
 		}
 	}
-	return false
+	return slices.ContainsFunc(texts[pkg], func(src string) bool { return strings.Contains(src, text) })
 }

@@ -140,7 +140,7 @@ func TestTornAnywhere(t *testing.T) {
 // taken for what was being written. A durable journal may lack its last mark.
 func TestDamageIsSeen(t *testing.T) {
 	law.Slow(t)
-	for _, durable := range []bool{false, true} {
+	for _, durable := range law.Some(t, []bool{false, true}) {
 		dir := t.TempDir()
 		want := written(t, dir, durable)
 		segments := map[string][]byte{"j.000001": nil, "j.000002": nil}
@@ -202,7 +202,7 @@ func clean(t *testing.T, dir string) {
 // die in the middle of that is drawn. When the last removes the journal no file of any process is left.
 func TestLives(t *testing.T) {
 	law.Slow(t)
-	for seed := range uint64(60) {
+	for seed := range uint64(law.Tries(60)) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		dir, durable := t.TempDir(), seed%6 == 0
 		var want []string
@@ -301,7 +301,7 @@ func TestChained(t *testing.T) {
 func TestPowerFails(t *testing.T) {
 	law.Slow(t)
 	const page = 48
-	for seed := range uint64(300) {
+	for seed := range uint64(law.Tries(300)) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		dir := t.TempDir()
 		j := open(t, dir, true)

@@ -78,11 +78,13 @@ var elsewhere = []string{
 func TestWhatIsPlayedIsLive(t *testing.T) {
 	law.Slow(t)
 	kinds := map[string]int{}
-	for seed := range uint64(120) {
-		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { playDrawn(t, rand.New(rand.NewPCG(seed, 1)), kinds) })
+	const whole = 120
+	seeds := law.Tries(whole)
+	for seed := range seeds {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { playDrawn(t, rand.New(rand.NewPCG(uint64(seed), 1)), kinds) })
 	}
 	for key := range decisions {
-		if kinds[key] == 0 {
+		if kinds[key] == 0 && seeds == whole {
 			t.Errorf("nothing drawn has made %q", key)
 		}
 	}

@@ -61,7 +61,7 @@ func crossesOf(t *testing.T, data string) (crosses []string, text string) {
 func TestCrosses(t *testing.T) {
 	law.Slow(t)
 	strongly := func(a, b int) float64 { return 2 * effect(a, b) }
-	for name, c := range map[string]struct {
+	for name, c := range law.SomeOf(t, map[string]struct {
 		label func(r *rand.Rand, a, b, c, d int) string
 		want  string
 	}{
@@ -84,7 +84,7 @@ func TestCrosses(t *testing.T) {
 		"amounts of some rows": {func(r *rand.Rand, a, _, c, _ int) string { // few are far from the others
 			return fmt.Sprint(10 + math.Exp(3*r.NormFloat64()))
 		}, ""},
-	} {
+	}) {
 		row := func(form string) func(i int, r *rand.Rand) string {
 			return func(i int, r *rand.Rand) string {
 				v := [4]int{r.IntN(20), r.IntN(20), r.IntN(20), r.IntN(20)}
@@ -111,7 +111,7 @@ func TestCrosses(t *testing.T) {
 // of many fields there is a bounded number of crosses.
 func TestCrossesOf(t *testing.T) {
 	law.Slow(t)
-	for name, c := range map[string]struct {
+	for name, c := range law.SomeOf(t, map[string]struct {
 		header string
 		rows   int
 		row    func(i int, r *rand.Rand) string
@@ -164,7 +164,7 @@ func TestCrossesOf(t *testing.T) {
 			}
 			return fmt.Sprintf("a%d,b%d,%s,%d", a, b, strings.Join(rest, ","), drawn(r, effect(a)+effect(b)+3*effect(a, b)))
 		}, -1, ""},
-	} {
+	}) {
 		crosses, _ := crossesOf(t, write(t, "rows.csv", c.header, c.rows, c.row))
 		if len(crosses) > mostCrosses || c.want >= 0 && len(crosses) != c.want || c.some != "" && !slices.Contains(crosses, c.some) {
 			t.Errorf("%s: crosses are %q, want %d of them with %q", name, crosses, c.want, c.some)

@@ -40,6 +40,15 @@ func Kinds(t *testing.T, batch int) []Kind {
 		{"sync", 2, 2, []string{"-mode=sync", small}}})
 }
 
+// InEachMode are one process alone and, in each mode, two servers with two workers, with these flags.
+func InEachMode(alone, among []string, inGeo ...string) []Kind {
+	kinds := []Kind{{"local", 0, 1, alone}}
+	for _, m := range strategy.Modes() {
+		kinds = append(kinds, Kind{string(m), 2, 2, append(ModeArgs(m, inGeo...), among...)})
+	}
+	return kinds
+}
+
 // ModeArgs are the flags that choose a mode, with others that it needs in geo, where workers train by plain gradient
 // descent and meet seldom.
 func ModeArgs(mode strategy.Mode, inGeo ...string) []string {
