@@ -11,17 +11,21 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/checkpoints"
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/fleet/train"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
+	"github.com/gofleet/gofleet/transport"
 )
 
 // TestAJobGoesOn: a job that ends in the middle of an epoch and is started again has the history, to the last bit, of one that was not
@@ -148,6 +152,59 @@ func TestEvaluationsGoOn(t *testing.T) {
 					t.Errorf("%v, ended behind step %d, within the evaluation %t:\n%s", size, stop, within, diff)
 				}
 			}
+		}
+	}
+}
+
+// TestAnEvaluationIsMadeOnce: a job that goes on from a checkpoint behind an evaluation and before the next step does not make that one again.
+func TestAnEvaluationIsMadeOnce(t *testing.T) {
+	t.Parallel()
+	s := strategy.Sync()
+	s.Recovery.Every = strategy.Duration(10 * time.Second)
+	make := func(dir string, h ...train.Hooks) train.Job {
+		j := job(train.Options{Epochs: 2, Batch: 16, EvalEvery: 3})
+		s := s
+		s.Recovery.Dir = dir
+		j.Strategy, j.Data, j.Hooks, j.Stdout = &s, data(250, 40), h, io.Discard
+		return j
+	}
+	places := func(all []train.Evaluation) (at [][2]int) {
+		for _, e := range all {
+			at = append(at, [2]int{e.Epoch, e.Examples})
+		}
+		return at
+	}
+	undisturbed := t.TempDir()
+	whole, _ := play(t, 1, 2, func() train.Job { return make(undisturbed) })
+	for behind := 3; behind <= 6; behind += 3 { // steps of the second epoch
+		dir, enough := t.TempDir(), errors.New("enough")
+		synctest.Test(t, func(t *testing.T) {
+			h := train.Hooks{Evaluated: func(_ context.Context, r *train.Run, _ train.Evaluation) error {
+				if !r.Leads() { // a checkpoint is due when the worker that leads has recorded the evaluation, and waits
+					time.Sleep(11 * time.Second)
+				}
+				return nil
+			}, Step: func(_ context.Context, r *train.Run, so nn.TrainResult) error {
+				if r.Epoch == 1 && so.Steps == behind+2 {
+					return enough
+				}
+				return nil
+			}}
+			c := fleettest.Cluster{Servers: 1, Workers: 2, Options: fleet.Options{Transport: transport.NewMemory()}}
+			errs := c.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+				_, err := make(dir, h).Run(ctx, f)
+				return err
+			})
+			if !errors.Is(errs["worker 0"], enough) {
+				t.Fatalf("the job ends with %v", errs)
+			}
+		})
+		if c, err := checkpoints.Latest(dir); err != nil || c.Positions[1] != (fleet.Position{Epoch: 1, Samples: behind * 16}) {
+			t.Fatalf("the last checkpoint is %+v, %v", c, err)
+		}
+		again, _ := play(t, 1, 2, func() train.Job { return make(dir) })
+		if diff := cmp.Diff(places(whole[0].History), places(again[0].History)); diff != "" {
+			t.Errorf("behind %d steps:\n%s", behind, diff)
 		}
 	}
 }
