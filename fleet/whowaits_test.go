@@ -70,6 +70,41 @@ func TestWhoWaitsIsToldForWhom(t *testing.T) {
 	}
 }
 
+// TestAMeetingBesideAThreadThatWaits: in half_async, where steps are merged, one thread of a worker meets the other workers between two of its
+// steps. The other thread has ended one more, and waits for it: the meeting does not wait for that thread.
+func TestAMeetingBesideAThreadThatWaits(t *testing.T) {
+	t.Parallel()
+	s := strategy.HalfAsync()
+	s.GradientMerge.KSteps = 2
+	cluster := fleettest.Cluster{Servers: 1, Workers: 1}
+	cluster.Simulate(t, nil, trial.Counters(1, s, func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
+		const steps = 10
+		ends := make(chan error)
+		for thread := range 2 {
+			go func() {
+				own := trial.NewCounter(1)
+				own.Trainer = c.Trainer
+				ends <- own.InSession(ctx, func(s optimizer.Session) error {
+					for range steps {
+						if err := own.Steps(ctx, s, 1); err != nil {
+							return err
+						}
+						if thread == 1 {
+							continue
+						}
+						time.Sleep(time.Second)
+						if err := f.BarrierWorker(ctx); err != nil {
+							return err
+						}
+					}
+					return nil
+				})
+			}()
+		}
+		return errors.Join(<-ends, <-ends)
+	}))
+}
+
 // TestExecutorsByTurnsAreTold: in half_async a loop that gives steps to two executors by turns waits for itself; its log says so within 30 s, and
 // once in a while for all that wait. Executors that train side by side, one slower, are not spoken of.
 func TestExecutorsByTurnsAreTold(t *testing.T) {

@@ -19,8 +19,10 @@ type Session struct {
 
 	over atomic.Bool // set by an error or Close
 
-	mu    sync.Mutex // guards what follows: Flush may be called during a step
-	begun bool       // a step is under way
+	// mu guards what follows: Flush may be called during a step. It is not held while a step waits for other threads,
+	// one of which may be the one that flushes.
+	mu    sync.Mutex
+	begun bool // a step is under way, and has the sum to itself
 	sum   *gradient.Accumulator
 }
 
@@ -31,10 +33,15 @@ func New(inner optimizer.Session, params []*optimizer.Param, c strategy.Gradient
 
 // Begin implements [optimizer.Session].
 func (s *Session) Begin(ctx context.Context, st *optimizer.Step) error {
+	s.step(true)
+	return s.noted(s.inner.Begin(ctx, st))
+}
+
+// step notes that a step begins or has ended. It waits for a flush.
+func (s *Session) step(begun bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.begun = true
-	return s.noted(s.inner.Begin(ctx, st))
+	s.begun = begun
 }
 
 // noted records that the session is over after an error.
@@ -47,9 +54,7 @@ func (s *Session) noted(err error) error {
 
 // End implements [optimizer.Session]. G of the params is scratch afterwards.
 func (s *Session) End(ctx context.Context, st *optimizer.Step) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.begun = false
+	defer s.step(false)
 	if st.Eval {
 		return s.noted(s.inner.End(ctx, st))
 	}
@@ -77,7 +82,7 @@ func (s *Session) Flush(ctx context.Context) error {
 }
 
 func (s *Session) flush(ctx context.Context) error {
-	if s.sum.Steps() == 0 || s.begun || s.over.Load() {
+	if s.begun || s.sum.Steps() == 0 || s.over.Load() {
 		return nil
 	}
 	if err := s.inner.Begin(ctx, s.sum.Empty()); err != nil {

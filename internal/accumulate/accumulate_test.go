@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"testing/synctest"
 
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
@@ -18,6 +19,7 @@ type recorder struct {
 	calls  []string
 	fails  bool
 	during func() // a step's Begin
+	ending func() // its End
 
 	closing error // what Close says
 }
@@ -39,6 +41,9 @@ func (r *recorder) End(_ context.Context, st *optimizer.Step) error {
 	if st.Eval {
 		r.calls = append(r.calls, "pass")
 		return nil
+	}
+	if r.ending != nil {
+		r.ending()
 	}
 	r.calls = append(r.calls, "push")
 	st.Rows = slices.Clone(st.Rows)
@@ -171,4 +176,34 @@ func TestOverDoesNotWait(t *testing.T) {
 	if asked != 1 || th.s.Over() {
 		t.Errorf("asked %d times, over %v", asked, th.s.Over())
 	}
+}
+
+// TestAFlushWaitsForNoStep: a session whose step waits for another thread's is in the middle of a step, and flushing it does nothing, since that
+// thread may be the one that flushes. What is gathered goes with the step.
+func TestAFlushWaitsForNoStep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, waits := range []string{"Begin", "End"} {
+			th := newThread(t, strategy.GradientMerge{KSteps: 2})
+			th.train(1, 3, 1, 1)
+			other := make(chan struct{})
+			wait := func() { <-other }
+			if th.r.during = wait; waits == "End" {
+				th.r.during, th.r.ending = nil, wait
+			}
+			done := make(chan struct{})
+			go func() {
+				th.train(1, 5, 1, 1)
+				close(done)
+			}()
+			synctest.Wait()
+			if err := th.s.Flush(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			close(other)
+			<-done
+			if len(th.r.g) != 1 || th.r.g[0] != 4 {
+				t.Errorf("a step whose %s waits: %v was pushed", waits, th.r.g)
+			}
+		}
+	})
 }
