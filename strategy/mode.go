@@ -66,7 +66,7 @@ const (
 	// end.
 	GeoRestSend GeoRest = "send"
 	// GeoRestKeep does what the original does: the rest of a row that does not change again stays on the worker, and
-	// nothing is sent at the end.
+	// nothing is sent at the end. Evaluations are of each worker's copy then, and not of the weights that are saved.
 	GeoRestKeep GeoRest = "keep"
 )
 

@@ -3,6 +3,7 @@ package train_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"math"
 	"path/filepath"
 	"sync"
@@ -70,6 +71,28 @@ func TestOneModelAtAnEpochsEnd(t *testing.T) {
 					t.Errorf("the last epoch's end saved a model of loss %v, the job leaves one of %v", last, left)
 				}
 			})
+		}
+	}
+}
+
+// TestCopiesThatStayApartAreTold: where workers of mode geo keep changes, a job says that it evaluates other weights than it saves, and else not.
+func TestCopiesThatStayApartAreTold(t *testing.T) {
+	// Serial: it takes over the process's log.
+	defer slog.SetDefault(slog.Default())
+	for _, c := range []struct {
+		rest    strategy.GeoRest
+		workers int
+		want    bool
+	}{{strategy.GeoRestKeep, 2, true}, {strategy.GeoRestKeep, 1, false}, {strategy.GeoRestSend, 2, false}} {
+		var log trial.Log
+		slog.SetDefault(log.Logger())
+		play(t, 1, c.workers, func() train.Job {
+			j := job(train.Options{Epochs: 1, Batch: 7})
+			j.Strategy, j.Data = &strategy.Strategy{Mode: strategy.ModeGeo, KSteps: 3, GeoRest: c.rest}, data(61, 100)
+			return j
+		})
+		if said := log.Lines("not those of the model that is saved"); len(said) > 1 || c.want != (len(said) == 1) {
+			t.Errorf("geo_rest %s, %d workers: the log says %q", c.rest, c.workers, said)
 		}
 	}
 }

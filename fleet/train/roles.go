@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/checkpoints"
@@ -31,6 +32,7 @@ func (j Job) Run(ctx context.Context, f *fleet.Fleet) (Result, error) {
 		return Result{}, err
 	}
 	j.passedOver(f, s)
+	warnCopies(f, s)
 	if dir := s.Recovery.Dir; dir != "" && (f.IsServer() || f.ServerNum() == 0 && f.WorkerIndex() == 0) { // writers
 		if err := files.CheckWritable(dir); err != nil {
 			return Result{}, fmt.Errorf("train: -checkpoint=%s, where checkpoints go: %w", dir, err)
@@ -96,5 +98,13 @@ func (j *Job) passedOver(f *fleet.Fleet, s strategy.Strategy) {
 	}
 	if c, err := checkpoints.Latest(s.Recovery.Dir); err == nil {
 		fmt.Fprintf(j.Stdout, "-load=%s is passed over: the job goes on from its own checkpoint, %s\n", j.Load, c.Dir)
+	}
+}
+
+// warnCopies says that evaluations are of other weights than what is saved.
+func warnCopies(f *fleet.Fleet, s strategy.Strategy) {
+	if s.GeoRest == strategy.GeoRestKeep && f.WorkerNum() > 1 && f.IsFirstWorker() {
+		slog.Warn("train: with geo_rest keep each worker evaluates its own copy of the model, which has changes that " +
+			"it never sends: the numbers are not those of the model that is saved, which geo_rest send evaluates")
 	}
 }
