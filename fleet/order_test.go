@@ -210,3 +210,30 @@ func TestAloneEverythingWorks(t *testing.T) {
 		}
 	}
 }
+
+// TestAloneWithCheckpoints: a process alone that has checkpoints to go on from trains between InitWorker, which finds
+// them, and StopWorker, which saves the last. Else it would begin anew, and its checkpoints take the place of those.
+func TestAloneWithCheckpoints(t *testing.T) {
+	t.Parallel()
+	s := strategy.Sync()
+	s.Recovery.Dir = t.TempDir()
+	trial.Cluster(0, 1).Run(t, func(ctx context.Context, f *fleet.Fleet) error {
+		o := trial.NewToy()
+		if err := trial.Minimize(f, o, optimizer.SGD{LR: 0.1}, s); err != nil {
+			return err
+		}
+		step := func() error { return o.Train(ctx, trial.Samples(2, 0), nil) }
+		refused := func(what string, err error, says string) {
+			if !errors.Is(err, fleet.ErrOrder) || !strings.Contains(err.Error(), says) {
+				t.Errorf("%s: got %v, want an error of order that says %q", what, err, says)
+			}
+		}
+		refused("a step before InitWorker", step(), "fleet: training: call InitWorker first")
+		refused("a checkpoint before InitWorker", f.Checkpoint(ctx), "fleet: Checkpoint: call InitWorker first")
+		if err := errors.Join(f.InitWorker(ctx), step(), f.StopWorker(ctx)); err != nil {
+			return err
+		}
+		refused("a step behind StopWorker", step(), "saved the last checkpoint")
+		return errors.Join(o.Close(ctx), f.StopWorker(ctx))
+	})
+}

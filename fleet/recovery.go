@@ -88,7 +88,9 @@ func (f *Fleet) Checkpoint(ctx context.Context) error {
 	if j.strategy.Recovery.Dir == "" {
 		return fmt.Errorf("fleet: Checkpoint: no directory for it: set Strategy.Recovery.Dir: %w", ErrOrder)
 	}
-	err = j.backend.Checkpoint(ctx, func() checkpoint.Progress { return f.saving.progress(j) })
+	if err = f.saving.joined(j); err == nil {
+		err = j.backend.Checkpoint(ctx, func() checkpoint.Progress { return f.saving.progress(j) })
+	}
 	return f.saved("Checkpoint", err)
 }
 
@@ -152,6 +154,30 @@ func (s *saving) end() *saver {
 	}
 	return n
 }
+
+// joined refuses a process alone that has checkpoints to go on from and has not called InitWorker, which finds them: it
+// would begin anew, and its own would take their place. Where there are servers or other workers they refuse it.
+func (s *saving) joined(j *job) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.saver == nil && !s.ended && j.id.Local() && j.strategy.Recovery.Dir != "" {
+		return backend.ErrNotJoined
+	}
+	return nil
+}
+
+// trains refuses a training step of such a process behind its last checkpoint: nothing would save it.
+func (s *saving) trains(j *job) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.saver == nil && s.ended && j.id.Local() && j.strategy.Recovery.Dir != "" {
+		return errLeft
+	}
+	return nil
+}
+
+var errLeft = fmt.Errorf("StopWorker, or Close, was called, which saved the last checkpoint: train before it: %w",
+	ErrOrder)
 
 // goesOn calls the saver's goesOn, if there is one.
 func (s *saving) goesOn() {

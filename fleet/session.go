@@ -19,8 +19,9 @@ type ordered struct {
 	inner   optimizer.Session
 	worker  int
 	reading *progress.Tracker
-	leave   func() // withdraws that it trains; nil before it does
-	goesOn  func() // called for each step whose context lives
+	leave   func()       // withdraws that it trains; nil before it does
+	goesOn  func()       // called for each step whose context lives
+	trains  func() error // says why a training step is not made
 	begun   bool
 	eval    bool // the step that has begun is an evaluation
 	closed  bool
@@ -41,6 +42,9 @@ func (s *ordered) Begin(ctx context.Context, st *optimizer.Step) error {
 		if ctx.Err() == nil {
 			s.goesOn()
 		}
+		if s.err = s.may(st); s.err != nil {
+			return s.err
+		}
 		if s.leave == nil && !st.Eval {
 			s.leave = s.reading.Enter(st.Thread, st.Threads)
 		}
@@ -54,6 +58,14 @@ func (s *ordered) Begin(ctx context.Context, st *optimizer.Step) error {
 		}
 	}
 	return s.err
+}
+
+// may says why a step is not made.
+func (s *ordered) may(st *optimizer.Step) error {
+	if st.Eval {
+		return nil
+	}
+	return named("training", s.trains())
 }
 
 // End implements [optimizer.Session].

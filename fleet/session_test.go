@@ -45,7 +45,7 @@ func TestSessionsKeepTheirOrder(t *testing.T) {
 		{"BECE", 3, "is closed"},
 	} {
 		inner := new(calls)
-		s := &ordered{inner: inner, worker: 3, reading: new(progress.Tracker), goesOn: func() {}, meter: new(workMeter)}
+		s := &ordered{inner: inner, worker: 3, reading: new(progress.Tracker), goesOn: func() {}, trains: func() error { return nil }, meter: new(workMeter)}
 		var err error
 		for _, call := range c.script {
 			st := &optimizer.Step{Eval: call == 'b' || call == 'e'}
@@ -72,7 +72,7 @@ func TestAFailedSessionIsOver(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")
 	inner := &calls{fails: broken}
-	s := &ordered{inner: inner, reading: new(progress.Tracker), goesOn: func() {}, meter: new(workMeter)}
+	s := &ordered{inner: inner, reading: new(progress.Tracker), goesOn: func() {}, trains: func() error { return nil }, meter: new(workMeter)}
 	for range 3 {
 		if err := s.Begin(t.Context(), &optimizer.Step{}); err != broken {
 			t.Errorf("got %v, want the first error", err)

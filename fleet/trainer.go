@@ -20,6 +20,9 @@ func (t trainer) Open(params []*optimizer.Param) (optimizer.Session, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := t.f.saving.joined(j); err != nil {
+		return nil, named("training", err)
+	}
 	s, err := j.backend.Open(params)
 	if err != nil {
 		return nil, named("training", err)
@@ -30,7 +33,7 @@ func (t trainer) Open(params []*optimizer.Param) (optimizer.Session, error) {
 		s = m
 	}
 	return &ordered{inner: s, worker: t.f.id.Index, reading: j.backend.Reading(), goesOn: t.f.saving.goesOn,
-		meter: &t.f.meter}, nil
+		trains: func() error { return t.f.saving.trains(j) }, meter: &t.f.meter}, nil
 }
 
 // Looks implements [optimizer.Looker].
