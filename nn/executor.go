@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync/atomic"
 
 	"github.com/gofleet/gofleet/optimizer"
 	"gorgonia.org/tensor"
@@ -23,6 +24,7 @@ type Executor struct {
 	minimised []*optimizer.Param // of the session, in the objective's order
 	shows     func([]*optimizer.Param, *optimizer.Step)
 
+	working atomic.Bool // a step or an evaluation is made
 	session optimizer.Session
 	cores   cores
 	looking *looking         // reads rows beside the loss; nil until a step has rows that the session does not read
@@ -40,8 +42,15 @@ type Executor struct {
 	out      []*tensor.Dense // the last step's results
 }
 
+var errInUse = errors.New("nn: the executor is in use by another call: make one for each goroutine, or score with a " +
+	"Scorer, which any number of goroutines may call")
+
 // NewExecutor returns an executor for the graph. Its session with the trainer opens at the first step.
 func NewExecutor(g *Graph) *Executor {
+	if g == nil {
+		g = NewGraph(0)
+		g.fail(errors.New("nn: NewExecutor: the graph is nil: give it one of NewGraph, or a loaded model's"))
+	}
 	e := &Executor{graph: g, held: holding{graph: g, params: map[*optimizer.Param]*optimizer.Param{}}}
 	e.batches = [3]*feedBatch{{}, {}, {}}
 	return e
@@ -72,6 +81,10 @@ func (e *Executor) Eval(ctx context.Context, batch map[string]*tensor.Dense, fet
 
 func (e *Executor) run(ctx context.Context, batch map[string]*tensor.Dense, fetch []*Node, train bool) ([]*tensor.Dense,
 	error) {
+	if !e.working.CompareAndSwap(false, true) {
+		return nil, errInUse
+	}
+	defer e.working.Store(false)
 	p, err := e.ready(fetch, train)
 	if err != nil {
 		return nil, err

@@ -394,3 +394,67 @@ func TestNaNShows(t *testing.T) {
 		}
 	}
 }
+
+// paused is x, once it may go on.
+type paused struct{ at, on chan struct{} }
+
+func (paused) Shape(in [][]int) ([]int, error) { return in[0], nil }
+
+func (p paused) Forward(c *OpCall) {
+	p.at <- struct{}{}
+	<-p.on
+	copy(c.Out.Value, c.In[0].Value)
+}
+
+func (paused) Backward(*OpCall) {}
+
+// TestOneGoroutineAtATime: a call while another is under way is refused, whatever either is, and disturbs nothing.
+func TestOneGoroutineAtATime(t *testing.T) {
+	calls := map[string]func(e *Executor, feed batchOf, loss, out *Node) error{
+		"Eval": func(e *Executor, feed batchOf, _, out *Node) error {
+			_, err := e.Eval(t.Context(), feed, out)
+			return err
+		},
+		"Train": func(e *Executor, feed batchOf, loss, _ *Node) error {
+			_, err := e.Train(t.Context(), feed, loss)
+			return err
+		},
+		"TrainFrom": func(e *Executor, feed batchOf, _, _ *Node) error {
+			_, err := e.TrainFrom(t.Context(), recycled([]batchOf{feed}), TrainOptions{})
+			return err
+		},
+	}
+	for first, call := range calls {
+		for second, beside := range calls {
+			p := paused{make(chan struct{}), make(chan struct{})}
+			g := NewGraph(1)
+			out := Custom(p, Linear(g.Input("x", 2), 1, LinearOptions{}))
+			loss := Mean(out)
+			minimise(t, loss, 0.5)
+			e := NewExecutor(g)
+			feed := batchOf{"x": floats([]int{1, 2}, 1, 2)}
+			done := make(chan error, 1)
+			go func() { done <- call(e, feed, loss, out) }()
+			<-p.at
+			err := beside(e, feed, loss, out)
+			close(p.on)
+			if mine := <-done; mine != nil || err == nil || !strings.Contains(err.Error(), "make one for each goroutine") {
+				t.Errorf("%s beside %s: %v, and the other %v", second, first, err, mine)
+			}
+		}
+	}
+}
+
+// TestNothingGiven: a graph and batches that are nil are errors.
+func TestNothingGiven(t *testing.T) {
+	e := NewExecutor(nil)
+	_, err := e.Eval(t.Context(), nil)
+	if err = errors.Join(err, e.Close(t.Context())); err == nil || !strings.Contains(err.Error(), "the graph is nil") {
+		t.Errorf("no graph: %v", err)
+	}
+	n := newToy(1)
+	minimise(t, n.loss, 0.5)
+	if _, err := NewExecutor(n.g).TrainFrom(t.Context(), nil, TrainOptions{}); err == nil || !strings.Contains(err.Error(), "nil") {
+		t.Errorf("no batches: %v", err)
+	}
+}

@@ -21,7 +21,7 @@ func (n *Node) Params() []*optimizer.Param {
 // Bind implements [optimizer.Objective]: the graph's executors train this node from now on. If it can't be trained,
 // that becomes the graph's error.
 func (n *Node) Bind(t optimizer.Trainer) {
-	if err := n.Minimizable(); err != nil {
+	if err := n.minimizable(); err != nil {
 		n.graph.fail(err)
 		return
 	}
@@ -31,8 +31,20 @@ func (n *Node) Bind(t optimizer.Trainer) {
 }
 
 // Minimizable implements [optimizer.CheckedObjective]: it returns the graph's first mistake, or why this node is not a
-// loss.
+// loss, or that its graph is minimised already. A second trainer would take over its executors, and the first would
+// train nothing.
 func (n *Node) Minimizable() error {
+	if err := n.minimizable(); err != nil {
+		return err
+	}
+	if loss, trainer := n.graph.bound(); trainer != nil {
+		return fmt.Errorf("nn: %s can't be minimised: a trainer has this graph already, for %s: build a graph for each "+
+			"trainer", n.label(), loss.label())
+	}
+	return nil
+}
+
+func (n *Node) minimizable() error {
 	if n == nil {
 		return errors.New("nn: there is nothing to minimise: the loss is nil")
 	}

@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -108,6 +109,22 @@ func TestPrediction(t *testing.T) {
 	} {
 		if got := c.loss.Prediction(); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+// TestAGraphHasOneTrainer: a graph that is minimised already is refused, since its first trainer would train nothing.
+func TestAGraphHasOneTrainer(t *testing.T) {
+	g := NewGraph(1)
+	pred := Linear(g.Input("x", 2), 1, LinearOptions{})
+	loss, other := Mean(SquareError(pred, g.Input("y", 1))).Named("first"), Mean(Abs(pred))
+	if err := errors.Join(loss.Minimizable(), other.Minimizable()); err != nil {
+		t.Fatal(err)
+	}
+	minimise(t, loss, 0.5)
+	for _, n := range []*Node{loss, other} {
+		if err := n.Minimizable(); err == nil || !strings.Contains(err.Error(), `a trainer has this graph already, for mean "first"`) {
+			t.Errorf("%s is minimised too: %v", n.Name(), err)
 		}
 	}
 }

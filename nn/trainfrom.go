@@ -82,6 +82,9 @@ func (e *Executor) TrainFrom(
 	l := &trainLoop{exe: e, after: o.Step, began: time.Now()}
 	e.shows = o.Gradients
 	defer func() { e.shows = nil }()
+	if batches == nil {
+		return TrainResult{}, errors.New("nn: TrainFrom: there are no batches: they are nil")
+	}
 	if err := o.Progress.check(); err != nil {
 		return TrainResult{}, err
 	}
@@ -208,6 +211,10 @@ func (l *trainLoop) runStep(ctx context.Context, b, next *feedBatch) error {
 		l.crowd.steps.RLock()
 		defer l.crowd.steps.RUnlock()
 	}
+	if !l.exe.working.CompareAndSwap(false, true) {
+		return errInUse
+	}
+	defer l.exe.working.Store(false)
 	return l.exe.runStep(ctx, l.plan, b, next)
 }
 
