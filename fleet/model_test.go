@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	gorgonia "gorgonia.org/tensor"
@@ -73,4 +74,42 @@ func (r *rare) run(ctx context.Context, f *fleet.Fleet) error {
 		r.says = slices.Clone(says[0].Float32s())
 		return f.SaveInferenceModel(ctx, r.dir, nn.Inference(out))
 	})
+}
+
+// TestUntrainedParamsAreNotSaved: a model whose outputs depend on params that the loss does not is refused, unless they
+// are frozen: they would have their first values. So are a model that is nil and a directory without a name.
+func TestUntrainedParamsAreNotSaved(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]fleettest.Cluster{"alone": trial.Cluster(0, 1), "collective": trial.Cluster(0, 2), "with servers": trial.Cluster(2, 1)} {
+		t.Run(name, func(t *testing.T) {
+			c.Run(t, func(ctx context.Context, f *fleet.Fleet) error {
+				g := nn.NewGraph(1)
+				x := g.Input("x", 2)
+				click := nn.Linear(x, 1, nn.LinearOptions{Name: "click"})
+				like := nn.Linear(x, 1, nn.LinearOptions{Name: "like"})
+				scaled := nn.Multiply(click, g.Parameter(nn.ParameterOptions{Name: "scale", Frozen: true}, 1))
+				return trial.Play(ctx, f, nn.Mean(nn.Square(click)), optimizer.SGD{LR: 0.1}, strategy.Sync(), func() error {
+					for what, c := range map[string]struct {
+						dir, says string
+						m         optimizer.Model
+					}{
+						"a head beside the loss": {t.TempDir(), `param "like.w_0" is not part of what was minimised`, nn.Inference(click, like)},
+						"no model":               {t.TempDir(), "the model is nil", nil},
+						"no directory":           {"", "the directory's name is empty", nn.Inference(click)},
+					} {
+						if err := f.SaveInferenceModel(ctx, c.dir, c.m); err == nil || !strings.Contains(err.Error(), c.says) {
+							t.Errorf("%s: %v does not say %q", what, err, c.says)
+						}
+					}
+					if err := f.SavePersistables(ctx, ""); err == nil || !strings.Contains(err.Error(), "the directory's name is empty") {
+						t.Errorf("a checkpoint without a directory: %v", err)
+					}
+					return f.SaveInferenceModel(ctx, t.TempDir(), nn.Inference(scaled))
+				})
+			})
+		})
+	}
+	if _, err := nn.Load(""); err == nil || !strings.Contains(err.Error(), "the directory's name is empty") {
+		t.Errorf("nn.Load: %v", err)
+	}
 }

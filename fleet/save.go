@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"errors"
 
 	"github.com/gofleet/gofleet/internal/files"
 	"github.com/gofleet/gofleet/internal/inference"
@@ -29,7 +30,7 @@ func (f *Fleet) SavePersistables(ctx context.Context, dir string, params ...stri
 	if err != nil {
 		return err
 	}
-	if err = files.Check(dir); err == nil {
+	if err = errors.Join(checkDir(dir), files.Check(dir)); err == nil {
 		err = j.backend.Save(ctx, dir, params...)
 	}
 	return f.saved("SavePersistables", err)
@@ -56,5 +57,11 @@ func (f *Fleet) SaveInferenceModel(ctx context.Context, dir string, m optimizer.
 	if err != nil {
 		return err
 	}
-	return f.saved("SaveInferenceModel", inference.Save(ctx, dir, m, j.backend))
+	if m == nil {
+		err = errors.New("the model is nil: give it nn.Inference(outputs...)")
+	}
+	if err = errors.Join(err, checkDir(dir)); err == nil {
+		err = inference.Save(ctx, dir, m, j.backend)
+	}
+	return f.saved("SaveInferenceModel", err)
 }

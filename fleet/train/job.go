@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/gofleet/gofleet/dataset"
@@ -87,7 +88,8 @@ func (j *Job) check() (s strategy.Strategy, err error) {
 			checkNodes(j.Loss, "Outputs", j.Outputs), j.Options.Check())
 	}
 	if err == nil {
-		err = errors.Join(j.checkMetrics(), j.modelErr())
+		err = errors.Join(j.checkMetrics(), j.checkTrained("Metrics", j.Metrics), j.checkTrained("Outputs", j.Outputs),
+			j.modelErr())
 	}
 	if err != nil {
 		return s, err
@@ -133,6 +135,22 @@ func checkNodes(loss *nn.Node, field string, nodes []*nn.Node) error {
 			return fmt.Errorf("train: Job.%s[%d] is nil", field, i)
 		case n.Graph() != loss.Graph():
 			return fmt.Errorf("train: Job.%s[%d], %v, belongs to another graph than the loss", field, i, n)
+		}
+	}
+	return nil
+}
+
+// checkTrained refuses nodes with params that keep their first values all through the job, since the loss is not
+// computed from them.
+func (j *Job) checkTrained(field string, nodes []*nn.Node) error {
+	trained := j.Loss.Params()
+	for i, n := range nodes {
+		for _, p := range n.Params() {
+			if !p.Frozen && !slices.Contains(trained, p) {
+				return fmt.Errorf("train: Job.%s[%d], %v, is computed from param %q, which nothing trains: the loss does "+
+					"not depend on it: add its part to the loss, leave the node out, or make the param Frozen",
+					field, i, n, p.Name)
+			}
 		}
 	}
 	return nil

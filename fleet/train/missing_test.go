@@ -119,3 +119,25 @@ func TestJobsWithoutWhatTheyNeed(t *testing.T) {
 		}
 	}
 }
+
+// TestNodesThatNothingTrains: a job whose outputs or metrics depend on params that the loss does not is refused before
+// it trains.
+func TestNodesThatNothingTrains(t *testing.T) {
+	t.Parallel()
+	head := func(field func(j *train.Job, n *nn.Node)) func() train.Job {
+		return func() train.Job {
+			j := job(train.Options{})
+			x := j.Loss.Graph().Input("more", 1)
+			field(&j, nn.Mean(nn.Linear(x, 1, nn.LinearOptions{Name: "like"})).Named("liked"))
+			return j
+		}
+	}
+	for want, of := range map[string]func(j *train.Job, n *nn.Node){
+		`train: Job.Outputs[1], "liked" [1]`: func(j *train.Job, n *nn.Node) { j.Outputs = append(j.Outputs, n) },
+		`train: Job.Metrics[1], "liked" [1]`: func(j *train.Job, n *nn.Node) { j.Metrics = append(j.Metrics, n) },
+	} {
+		if err := fails(t, head(of)); err == nil || !strings.HasPrefix(err.Error(), want) || !strings.Contains(err.Error(), `param "like.w_0", which nothing trains`) {
+			t.Errorf("%v does not begin with %s", err, want)
+		}
+	}
+}

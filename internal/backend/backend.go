@@ -209,6 +209,11 @@ func Follows(how table.Serving, c table.Chain) error {
 	return nil
 }
 
+// NotMinimised returns the error for a param of a model that nothing trains.
+func NotMinimised(name string) error {
+	return fmt.Errorf("param %q is not part of what was minimised: it has its first values, which nothing trains", name)
+}
+
 // NoEmbedding returns the error for a name that is not an embedding of the model.
 func NoEmbedding(name string) error {
 	return fmt.Errorf("embedding %q is not part of what was minimised", name)

@@ -106,7 +106,10 @@ func writeParam(ctx context.Context, w *safetensors.Writer, p *optimizer.Param, 
 	from backend.Weights) error {
 	if !p.Embedding {
 		values, ok := dense[p.Name]
-		if !ok {
+		switch {
+		case !ok && !p.Frozen:
+			return backend.NotMinimised(p.Name)
+		case !ok:
 			values = p.W // a frozen param: the worker's own values
 		}
 		return safetensors.Put(w, p.Name, values)

@@ -67,6 +67,9 @@ func OpenDelta(ctx context.Context, dir string) (*Files, Delta, error) {
 }
 
 func openAny(ctx context.Context, dir string) (*Files, error) {
+	if dir == "" {
+		return nil, errors.New("the directory's name is empty")
+	}
 	if err := files.Check(dir); err != nil {
 		return nil, err
 	}
