@@ -180,7 +180,7 @@ func (c *crew) conclude(k *keeper) {
 	}
 }
 
-// blame prints the last output of a role that failed.
+// blame prints the last output of a role that failed, or of its panic.
 func (c *crew) blame(e *exit) {
 	path := logPath(c.logDir, e.role)
 	lines, err := tail(path)

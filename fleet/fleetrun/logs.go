@@ -92,25 +92,50 @@ const (
 	tailBytes = 64 << 10
 )
 
-// tail returns the last lines of a file.
+// tail returns the last lines of a file; of a log that ends with a stack, those from the panic on, whose cause stands
+// first.
 func tail(path string) ([]string, error) {
 	lines, err := lastOf(path)
+	if at, _ := crash(lines); at >= 0 {
+		return lines[at:min(at+tailLines, len(lines))], err
+	}
 	return lines[max(0, len(lines)-tailLines):], err
 }
 
 // panicked reports whether the last attempt in a log ends like the log of a Go program that has crashed: with its
 // goroutines.
-func panicked(path string) (is bool) {
-	lines, _ := lastOf(path) // false for a log that can't be read
-	for _, line := range lines {
+func panicked(path string) bool {
+	lines, _ := lastOf(path) // none for a log that can't be read
+	_, is := crash(lines)
+	return is
+}
+
+// crash reports whether the last attempt in a log has a stack, and at which line it tells why: with Go's own words for a
+// panic, or, where the stack is the end of an error, in the paragraph before. It is −1 where it is not known.
+func crash(lines []string) (at int, is bool) {
+	cause, paragraph := -1, 0
+	at = -1
+	for i, line := range lines {
+		stack := strings.HasPrefix(line, "goroutine ") && strings.HasSuffix(line, "]:")
 		switch {
 		case strings.HasPrefix(line, attemptLine):
-			is = false
-		case strings.HasPrefix(line, "goroutine ") && strings.HasSuffix(line, "]:"):
-			is = true
+			cause, paragraph, at, is = -1, i+1, -1, false
+		case strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: "):
+			cause = i
+		case stack && cause >= 0:
+			at, is = cause, true
+		case stack && at < 0:
+			at, is = paragraph, true
+		case line == "" || strings.HasPrefix(line, "\t") || strings.HasSuffix(line, ")"):
+			continue
+		case at != cause && !strings.HasPrefix(line, "created by "):
+			at = -1 // the program went on
+		}
+		if line != "" && !stack {
+			paragraph = i
 		}
 	}
-	return is
+	return at, is
 }
 
 // lastOf returns the lines at the end of a file, at most tailBytes.

@@ -37,10 +37,23 @@ func TestTail(t *testing.T) {
 		many = append(many, fmt.Sprint("line ", i))
 	}
 	long := strings.Repeat("x", tailBytes)
+	stack := append([]string{"goroutine 7 [running]:"}, many[:100]...)
+	crashed := append([]string{"panic: out of range", ""}, stack...)
 	tests := []struct {
 		name, text string
 		want       []string
 	}{
+		{"a panic", "one\n" + strings.Join(crashed, "\n"), crashed[:tailLines]},
+		{"a short panic", "one\npanic: no\n\ngoroutine 1 [running]:\nmain.main()\nexit status 2\n",
+			[]string{"panic: no", "", "goroutine 1 [running]:", "main.main()", "exit status 2"}},
+		{"a fatal error of many goroutines", "fatal error: all goroutines are asleep\n\ngoroutine 1 [select]:\na\n\ngoroutine 2 [select]:\nb\n",
+			[]string{"fatal error: all goroutines are asleep", "", "goroutine 1 [select]:", "a", "", "goroutine 2 [select]:", "b"}},
+		{"an error with a stack", "one\nown: an op panicked: no\n\ngoroutine 1 [running]:\nmain.main()\n\t/a/b.go:7 +0x1\ncreated by x in goroutine 1\n",
+			[]string{"own: an op panicked: no", "", "goroutine 1 [running]:", "main.main()", "\t/a/b.go:7 +0x1", "created by x in goroutine 1"}},
+		{"a panic that was survived", "http: panic serving: no\n" + strings.Join(append([]string{"goroutine 7 [running]:"}, many[:30]...), "\n"),
+			many[30-tailLines : 30]},
+		{"a panic of an attempt before", strings.Join(crashed, "\n") + "\n" + attemptLine + " 2\n" + strings.Join(many[:30], "\n"), many[30-tailLines : 30]},
+		{"a panic that is told of", "panic: of another program\n" + strings.Join(many[:30], "\n"), many[30-tailLines : 30]},
 		{"empty", "", nil},
 		{"blank", "\n\n\n", nil},
 		{"short", "one\ntwo\n", []string{"one", "two"}},
