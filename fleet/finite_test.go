@@ -168,3 +168,43 @@ func oneBadStep(s strategy.Strategy, want []float32) fleettest.Program {
 		})
 	}
 }
+
+// faulty is a rule with a mistake: its second update of an embedding's rows, or of dense weights, panics.
+type faulty struct {
+	optimizer.SGD
+	Rows bool
+}
+
+func (f faulty) Update(w, g, state []float32, s *optimizer.State) {
+	if s.Row == f.Rows && s.Step > 1 {
+		w[len(w)] = 0
+	}
+	f.SGD.Update(w, g, state, s)
+}
+
+// TestARulePanics: a panic of a rule ends the job, and every worker is told of it, and of the line that it comes from.
+func TestARulePanics(t *testing.T) {
+	t.Parallel()
+	for name, s := range map[string]strategy.Strategy{"sync": strategy.Sync(), "async": strategy.Async()} {
+		for _, rows := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, rows %v", name, rows), func(t *testing.T) {
+				errs := trial.Cluster(1, 2).Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+					o := trial.NewToy()
+					return trial.Play(ctx, f, o, faulty{optimizer.SGD{LR: 0.1}, rows}, s, func() error {
+						err := f.BarrierWorker(ctx) // all have joined
+						for i := 0; i < 4 && err == nil; i++ {
+							err = o.Train(ctx, trial.Samples(2, 0), nil)
+						}
+						return errors.Join(err, o.Close(ctx))
+					})
+				})
+				for role, err := range errs {
+					if err == nil || !strings.Contains(err.Error(), "the update rule panicked: runtime error: index out of range") ||
+						!strings.Contains(err.Error(), "faulty.Update, finite_test.go:") {
+						t.Errorf("%s: %v", role, err)
+					}
+				}
+			})
+		}
+	}
+}

@@ -101,7 +101,8 @@ func (c *scratch) each(do func(*scratch, *portion) error) error {
 }
 
 // one calls do for one portion.
-func (c *scratch) one(p *portion, do func(*scratch, *portion) error) error {
+func (c *scratch) one(p *portion, do func(*scratch, *portion) error) (err error) {
+	defer caught(&err)
 	if c.u.Label != nil {
 		c.u.Label(c.t.layout.Params[p.param].Name)
 	}

@@ -1,7 +1,11 @@
 package update
 
 import (
+	"fmt"
+	"path/filepath"
+	"runtime"
 	"slices"
+	"strings"
 
 	"github.com/gofleet/gofleet/internal/gradient"
 	"github.com/gofleet/gofleet/internal/table"
@@ -12,12 +16,29 @@ import (
 func (t *Tables) Apply(u *Update) (dropped int, err error) {
 	c := scratches.Get().(*scratch)
 	defer c.release()
+	defer caught(&err)
 	c.gather(t, u)
 	dense, err := c.gradient()
 	if dropped, err = c.change(dense, err); err == nil && u.Record != nil {
 		err = u.Record(c.applied(dense, dropped))
 	}
 	return dropped, err
+}
+
+// caught makes the panic of a rule, which may be the program's own, the error of the update, with the line that it comes
+// from: the job then fails, and every role learns why.
+func caught(err *error) {
+	v := recover()
+	if v == nil {
+		return
+	}
+	var pcs [32]uintptr
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
+	f, more := frames.Next()
+	for more && strings.HasPrefix(f.Function, "runtime.") {
+		f, more = frames.Next()
+	}
+	*err = fmt.Errorf("the update rule panicked: %v (%s, %s:%d)", v, f.Function, filepath.Base(f.File), f.Line)
 }
 
 // change applies an update's gradient to the tables, unless there is an error, and finishes its step.
