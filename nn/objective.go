@@ -38,8 +38,8 @@ func (n *Node) Minimizable() error {
 		return err
 	}
 	if loss, trainer := n.graph.bound(); trainer != nil {
-		return fmt.Errorf("nn: %s can't be minimised: a trainer has this graph already, for %s: build a graph for each "+
-			"trainer", n.label(), loss.label())
+		return fmt.Errorf("nn: %s can't be minimised: a trainer has this graph already, for %s: build a graph for "+
+			"each trainer", n.label(), loss.label())
 	}
 	return nil
 }

@@ -110,8 +110,8 @@ func panicked(path string) bool {
 	return is
 }
 
-// crash reports whether the last attempt in a log has a stack, and at which line it tells why: with Go's own words for a
-// panic, or, where the stack is the end of an error, in the paragraph before. It is −1 where it is not known.
+// crash reports whether the last attempt in a log has a stack, and at which line the reason begins: with Go's own words
+// for a panic, or, if the stack is the end of an error, in the paragraph before. It is −1 if it is not known.
 func crash(lines []string) (at int, is bool) {
 	cause, paragraph := -1, 0
 	at = -1

@@ -147,8 +147,8 @@ func (j *Job) checkTrained(field string, nodes []*nn.Node) error {
 	for i, n := range nodes {
 		for _, p := range n.Params() {
 			if !p.Frozen && !slices.Contains(trained, p) {
-				return fmt.Errorf("train: Job.%s[%d], %v, is computed from param %q, which nothing trains: the loss does "+
-					"not depend on it: add its part to the loss, leave the node out, or make the param Frozen",
+				return fmt.Errorf("train: Job.%s[%d], %v, is computed from param %q, which nothing trains: the loss "+
+					"does not depend on it: add its part to the loss, leave the node out, or make the param Frozen",
 					field, i, n, p.Name)
 			}
 		}

@@ -25,8 +25,8 @@ func (t *Tables) Apply(u *Update) (dropped int, err error) {
 	return dropped, err
 }
 
-// caught makes the panic of a rule, which may be the program's own, the error of the update, with the line that it comes
-// from: the job then fails, and every role learns why.
+// caught turns the panic of a rule, which may be the program's own, into the error of the update, with its line. The
+// job then fails, and every role learns why.
 func caught(err *error) {
 	v := recover()
 	if v == nil {
