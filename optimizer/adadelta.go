@@ -41,7 +41,7 @@ func (r Adadelta) Update(w, g, state []float32, s *State) {
 	}
 }
 
-// check says what is wrong with the settings, as [Checker] does.
+// check returns what is wrong with the settings, as a [Checker] does.
 func (r Adadelta) check() error {
 	return checks("adadelta", checkRate(r.LR, r.Schedule), checkFactor("Rho", r.Rho),
 		checkDivisor("Epsilon", r.Epsilon))

@@ -41,7 +41,7 @@ func (r Adagrad) Update(w, g, state []float32, s *State) {
 	}
 }
 
-// check says what is wrong with the settings, as [Checker] does.
+// check returns what is wrong with the settings, as a [Checker] does.
 func (r Adagrad) check() error {
 	return checks("adagrad", checkRate(r.LR, r.Schedule), checkDivisor("Epsilon", r.Epsilon),
 		checkPositive("InitialAccumulator", r.InitialAccumulator))

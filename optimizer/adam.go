@@ -52,7 +52,7 @@ func (r Adam) Update(w, g, state []float32, s *State) {
 	adamUpdate(w, g, state, s.Memo[2], s.Memo[3], s.Memo[0], s.Memo[1])
 }
 
-// remember puts what all slices of a step share into the memo: rate, ε, β₁ and β₂.
+// remember stores the values that all slices of a step share in the memo: rate, ε, β₁ and β₂.
 func (r Adam) remember(s *State) {
 	r = r.withDefaults()
 	s.Memo[0], s.Memo[1] = r.corrected(s)
@@ -69,13 +69,13 @@ func (r Adam) corrected(s *State) (rate, eps float32) {
 	return float32(s.Rate(r.LearningRate()) * root / bias(r.Beta1, t)), float32(r.Epsilon * root)
 }
 
-// bias is what a mean that decays by beta and began at zero has gathered of a constant after t steps: 1 − βᵗ, for the β
-// that the update has, which is a float32. A step that was never set counts as the first.
+// bias is the weight that a decaying mean, which began at zero, has gathered after t steps: 1 − βᵗ, with β as the
+// float32 of the update. A step that was never set counts as the first.
 func bias(beta float64, t int64) float64 {
 	return 1 - math.Pow(float64(float32(beta)), float64(max(t, 1)))
 }
 
-// check says what is wrong with the settings, as [Checker] does.
+// check returns what is wrong with the settings, as a [Checker] does.
 func (r Adam) check() error {
 	return checks("adam", checkRate(r.LR, r.Schedule), checkFactor("Beta1", r.Beta1), checkFactor("Beta2", r.Beta2),
 		checkDivisor("Epsilon", r.Epsilon))

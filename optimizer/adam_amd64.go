@@ -2,7 +2,7 @@ package optimizer
 
 import "golang.org/x/sys/cpu"
 
-// adamLoops are all that this processor can run, the best last.
+// adamLoops returns all loops that this processor can run, the fastest last.
 func adamLoops() []adamLoop {
 	all := []adamLoop{adamPortable}
 	if cpu.X86.HasAVX2 {
@@ -14,7 +14,7 @@ func adamLoops() []adamLoop {
 	return all
 }
 
-// adamAVX2 leaves what fills no vector to the portable loop: stores under a mask are slow on some processors.
+// adamAVX2 leaves an incomplete vector at the end to the portable loop: masked stores are slow on some processors.
 func adamAVX2(w, g, m, v []float32, b1, c1, b2, c2, rate, eps float32) {
 	n := len(w) &^ 7
 	adam8(w, g, m, v, b1, c1, b2, c2, rate, eps)

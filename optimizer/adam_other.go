@@ -2,5 +2,5 @@
 
 package optimizer
 
-// adamLoops are all that this processor can run.
+// adamLoops returns all loops that this processor can run.
 func adamLoops() []adamLoop { return []adamLoop{adamPortable} }

@@ -42,7 +42,7 @@ func (r Adamax) Update(w, g, state []float32, s *State) {
 	}
 }
 
-// check says what is wrong with the settings, as [Checker] does.
+// check returns what is wrong with the settings, as a [Checker] does.
 func (r Adamax) check() error {
 	return checks("adamax", checkRate(r.LR, r.Schedule), checkFactor("Beta1", r.Beta1), checkFactor("Beta2", r.Beta2),
 		checkDivisor("Epsilon", r.Epsilon))

@@ -45,7 +45,7 @@ func (r AdamW) adam() Adam {
 	return Adam{LR: r.LR, Schedule: r.Schedule, Beta1: r.Beta1, Beta2: r.Beta2, Epsilon: r.Epsilon}.withDefaults()
 }
 
-// check says what is wrong with the settings, as [Checker] does.
+// check returns what is wrong with the settings, as a [Checker] does.
 func (r AdamW) check() error {
 	return checks("adamw", checkRate(r.LR, r.Schedule), checkFactor("Beta1", r.Beta1), checkFactor("Beta2", r.Beta2),
 		checkDivisor("Epsilon", r.Epsilon), checkOrNone("WeightDecay", r.WeightDecay))

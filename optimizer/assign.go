@@ -24,7 +24,7 @@ type assigned struct {
 	sum    uint64
 }
 
-// Fill implements [Initializer]; where w is longer than the values, the rest is zero.
+// Fill implements [Initializer]; if w is longer than the values, the rest is zero.
 func (a assigned) Fill(w []float32, _ uint64) { clear(w[copy(w, *a.values):]) }
 
 // FillRow implements [RowInitializer]; a row beyond the values is zero.
@@ -36,10 +36,10 @@ func (a assigned) FillRow(w []float32, id uint64) {
 	copy(w, (*a.values)[int(id)*len(w):])
 }
 
-// Given implements [RowInitializer]'s optional method: later rows are zeros.
+// Given implements the optional method of [RowInitializer]: later rows are zeros.
 func (a assigned) Given(dim int) int { return (len(*a.values) + dim - 1) / dim }
 
-// String shows length and checksum, so that two processes see whether they assign the same.
+// String returns length and checksum, so that processes can compare their values.
 func (a assigned) String() string {
 	return fmt.Sprintf("{%d values, sum %016x}", len(*a.values), a.sum)
 }

@@ -52,7 +52,7 @@ func CheckParams(r Rule, params []*Param) error {
 	}
 }
 
-// listed are the names of some params.
+// listed returns the names of some params.
 func listed(params []*Param) string {
 	const most = 20
 	var names []string
@@ -65,7 +65,7 @@ func listed(params []*Param) string {
 	return strings.Join(names, ", ")
 }
 
-// checks joins what is wrong with a rule.
+// checks joins the errors of a rule's settings.
 func checks(name string, errs ...error) error {
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("optimizer: %s: %w", name, err)
@@ -73,7 +73,7 @@ func checks(name string, errs ...error) error {
 	return nil
 }
 
-// checkRate is for a rate that a schedule may stand in for.
+// checkRate checks a rate, which a schedule may replace.
 func checkRate(lr float64, s lr.Schedule) error {
 	if s != nil {
 		return nil
@@ -81,7 +81,7 @@ func checkRate(lr float64, s lr.Schedule) error {
 	return checkPositive("LR", lr)
 }
 
-// checkPositive allows zero too, which stands for the default.
+// checkPositive also allows zero, which means the default.
 func checkPositive(name string, v float64) error {
 	if v >= 0 && !math.IsInf(v, 1) {
 		return nil
@@ -89,7 +89,7 @@ func checkPositive(name string, v float64) error {
 	return fmt.Errorf("%s is %v: it must be a positive number", name, v)
 }
 
-// checkDivisor is checkPositive for what keeps a division finite: as a float32 it must not be 0.
+// checkDivisor is checkPositive for a number that keeps a division finite: as a float32 it must not be 0.
 func checkDivisor(name string, v float64) error {
 	if v > 0 && float32(v) == 0 {
 		return fmt.Errorf("%s is %v, which is 0 for a float32: a weight whose gradient is 0 would become 0/0", name, v)
@@ -97,7 +97,7 @@ func checkDivisor(name string, v float64) error {
 	return checkPositive(name, v)
 }
 
-// checkFactor is for what multiplies a mean in every step.
+// checkFactor checks a decay factor of a mean.
 func checkFactor(name string, v float64) error {
 	if v >= 0 && v < 1 || v == -1 {
 		return nil
@@ -105,7 +105,7 @@ func checkFactor(name string, v float64) error {
 	return fmt.Errorf("%s is %v: it must be at least 0 and below 1, or -1 for none", name, v)
 }
 
-// checkOrNone is checkPositive for what -1 switches off.
+// checkOrNone is checkPositive for a setting that -1 switches off.
 func checkOrNone(name string, v float64) error {
 	if v == -1 {
 		return nil

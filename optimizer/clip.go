@@ -28,7 +28,7 @@ type Sparer interface {
 	Spares(p *Param) bool
 }
 
-// spares says whether a clip leaves a param alone, as every one does what is frozen.
+// spares reports whether a clip leaves a param alone; every clip leaves frozen ones alone.
 func spares(c GradientClipper, p *Param) bool {
 	s, ok := c.(Sparer)
 	return p.Frozen || ok && s.Spares(p)
@@ -96,7 +96,7 @@ func (c ClipByGlobalNorm) Spares(p *Param) bool { return slices.Contains(c.Excep
 func (c ClipByNorm) paramNames() []string       { return c.Except }
 func (c ClipByGlobalNorm) paramNames() []string { return c.Except }
 
-// gradients lists the gradients that are clipped.
+// gradients returns the gradients to clip.
 func gradients(c GradientClipper, params []*Param, rows []Rows) (all [][]float32) {
 	for _, p := range params {
 		if !p.Embedding && !spares(c, p) {
@@ -111,7 +111,7 @@ func gradients(c GradientClipper, params []*Param, rows []Rows) (all [][]float32
 	return all
 }
 
-// clip scales gradients that are all in one place.
+// clip scales gradients that are all in one process.
 func clip(c NormClipper, all [][]float32) {
 	sums, factors := make([]float64, len(all)), make([]float32, len(all))
 	for i, g := range all {
@@ -128,7 +128,7 @@ func clip(c NormClipper, all [][]float32) {
 	}
 }
 
-// shorten is the factor that makes what is long limit. A length that isn't a number makes one that isn't, so that it
+// shorten returns the factor that reduces a length to the limit. It is NaN for a length that is NaN, so that the fault
 // shows.
 func shorten(limit, long float64) float32 {
 	if long <= limit {
@@ -137,10 +137,10 @@ func shorten(limit, long float64) float32 {
 	return float32(limit / long)
 }
 
-// check says what is wrong with the settings, as [Checker] does.
+// check returns what is wrong with the settings, as a [Checker] does.
 func (c ClipByNorm) check() error { return checkNorm("clip by norm", c.Norm) }
 
-// check says what is wrong with the settings, as [Checker] does.
+// check returns what is wrong with the settings, as a [Checker] does.
 func (c ClipByGlobalNorm) check() error { return checkNorm("clip by global norm", c.Norm) }
 
 func checkNorm(name string, norm float64) error {

@@ -40,7 +40,7 @@ func (c ClipByValue) limit() float64 {
 	return c.Min
 }
 
-// check says what is wrong with the settings, as [Checker] does.
+// check returns what is wrong with the settings, as a [Checker] does.
 func (c ClipByValue) check() error {
 	if !(c.limit() < c.Max) {
 		return fmt.Errorf("optimizer: clip by value: Min is %v and Max is %v: Max must be above", c.Min, c.Max)

@@ -5,10 +5,10 @@ import (
 	"math"
 )
 
-// Counts says whether the param's rows count shows and clicks.
+// Counts reports whether the param's rows count shows and clicks.
 func (e Entry) Counts() bool { return e.ShowClick != ShowClick{} }
 
-// CheckCounts says what is wrong with the shows and clicks of a step's rows, or nil.
+// CheckCounts returns what is wrong with the shows and clicks of a step's rows, or nil.
 func (r *Rows) CheckCounts() error {
 	if err := r.checkCount("shows", r.Show); err != nil {
 		return err

@@ -31,7 +31,7 @@ func (d Decay) Update(w, g, state []float32, s *State) {
 	d.Rule.Update(w, sum, state, s)
 }
 
-// check says what is wrong with the settings, as [Checker] does.
+// check returns what is wrong with the settings, as a [Checker] does.
 func (d Decay) check() error {
 	return checks("decay", checkPositive("L1", d.L1), checkPositive("L2", d.L2))
 }

@@ -36,7 +36,7 @@ func (r DecayedAdagrad) Update(w, g, a []float32, s *State) {
 	}
 }
 
-// check says what is wrong with the settings, as [Checker] does.
+// check returns what is wrong with the settings, as a [Checker] does.
 func (r DecayedAdagrad) check() error {
 	return checks("decayed_adagrad", checkRate(r.LR, r.Schedule), checkFactor("Decay", r.Decay),
 		checkDivisor("Epsilon", r.Epsilon))

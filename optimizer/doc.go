@@ -61,25 +61,25 @@ package optimizer
 
 // The files of this package, in reading order.
 //
-// What is trained, and by whom:
+// Params and trainers:
 //
 //	param.go        a dense array or an embedding
-//	objective.go    contracts: Objective, Trainer, Session, Step
-//	initializer.go  first values
-//	assign.go       given first values
-//	rowsource.go    rows that an embedding begins with
+//	objective.go    interfaces: Objective, Trainer, Session, Step
+//	initializer.go  initial values
+//	assign.go       given initial values
+//	rowsource.go    initial rows of an embedding
 //	entry.go        which ids get a row
 //	counts.go       shows and clicks of a step's rows
 //
-// What a rule is:
+// Rules and their properties:
 //
 //	rule.go      Rule, its State, and Sweeper
-//	slots.go     powers of a rule: state that begins or rests elsewhere, whole variables, randomness
-//	inertia.go   momentum, as far as others must know of it
+//	slots.go     optional interfaces: initial and resting state, whole variables, randomness
+//	inertia.go   momentum, as servers need it for predictions
 //	rated.go     rules whose rate a job changes
-//	check.go     what is wrong with a rule or with params
-//	inspect.go   every part of a rule is looked at
-//	nesting.go   rules around rules, in which order
+//	check.go     errors in a rule or in params
+//	inspect.go   checks of every part of a rule
+//	nesting.go   the order of rules around rules
 //	math.go      functions of one number
 //
 // Rules of dense params:
@@ -109,7 +109,7 @@ package optimizer
 // Rules around rules:
 //
 //	decay.go      Decay
-//	clip.go       ClipByNorm, ClipByGlobalNorm, and how a step is clipped
+//	clip.go       ClipByNorm, ClipByGlobalNorm, and the clipping of a step
 //	clipvalue.go  ClipByValue
 //	showscale.go  ShowScale
 //	perparam.go   PerParam

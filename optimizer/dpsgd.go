@@ -52,7 +52,7 @@ func (r DPSGD) Update(w, g, _ []float32, s *State) {
 	}
 }
 
-// check says what is wrong with the settings, as [Checker] does.
+// check returns what is wrong with the settings, as a [Checker] does.
 func (r DPSGD) check() error {
 	return checks("dpsgd", checkRate(r.LR, r.Schedule), checkPositive("Clip", r.Clip),
 		checkPositive("BatchSize", r.BatchSize),

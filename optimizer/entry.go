@@ -47,7 +47,7 @@ func (s ShowClick) Score(show, click float32) float64 {
 	return or(s.ShowCoeff, 0.1)*float64(show-click) + or(s.ClickCoeff, 1)*float64(click)
 }
 
-// Check says what is wrong with the policy, or nil.
+// Check returns what is wrong with the policy, or nil.
 func (e Entry) Check() error {
 	set := 0
 	for _, is := range []bool{e.CountFilter != 0, e.Probability != 0, e.ShowClick != ShowClick{}} {
@@ -83,7 +83,7 @@ func checkCoeff(name string, v float64) error {
 	return nil
 }
 
-// Drawn says whether the param's [Entry.Probability] gives an id a row.
+// Drawn reports whether the param's [Entry.Probability] gives an id a row.
 func (p *Param) Drawn(id uint64) bool {
 	const lots = 0x6c6f7473 // another stream than that of initial values
 	return unit(Key(p.Seed^lots, p.Name)^mix(id+1), 0) < p.Entry.Probability

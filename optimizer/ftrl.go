@@ -40,7 +40,7 @@ func (r Ftrl) LearningRate() (float64, lr.Schedule) { return or(r.LR, 0.001), r.
 // Update implements [Rule].
 func (r Ftrl) Update(w, g, state []float32, s *State) {
 	lr, l1, l2 := s.rate(r.LearningRate()), float32(r.L1), float32(r.L2)
-	if lr == 0 { // by which the formula divides: a schedule may begin or end there
+	if lr == 0 { // the formula divides by it: a schedule may begin or end with 0
 		return
 	}
 	power, n := cmp.Or(r.Power, -0.5), len(w)
@@ -51,7 +51,7 @@ func (r Ftrl) Update(w, g, state []float32, s *State) {
 		before, after := ftrlRoot(square[i], power), ftrlRoot(grown, power)
 		z := linear[i] + g[i] - (after-before)/lr*w[i]
 		square[i], linear[i] = grown, z
-		if abs(z) <= l1 { // false for a NaN, which shows
+		if abs(z) <= l1 { // false for a NaN, so that it shows
 			w[i] = 0
 			continue
 		}
@@ -66,7 +66,7 @@ func ftrlRoot(x float32, power float64) float32 {
 	return float32(math.Pow(float64(x), -power))
 }
 
-// check says what is wrong with the settings, as [Checker] does.
+// check returns what is wrong with the settings, as a [Checker] does.
 func (r Ftrl) check() error {
 	var power error
 	if !(r.Power <= 0) {

@@ -22,7 +22,7 @@ type RowInitializer interface {
 
 // Key returns the random stream of the param with this name under this seed.
 func Key(seed uint64, name string) uint64 {
-	h := uint64(14695981039346656037) // FNV-1a, frozen: it decides initial values
+	h := uint64(14695981039346656037) // FNV-1a; never change it: initial values depend on it
 	for i := range len(name) {
 		h = (h ^ uint64(name[i])) * 1099511628211
 	}

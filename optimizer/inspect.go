@@ -9,11 +9,11 @@ import (
 	"github.com/gofleet/gofleet/optimizer/lr"
 )
 
-// inspect goes through a rule or an initializer, field by field: it asks every [Checker] in it, and refuses what prints
-// as an address. Processes compare the two by what they print, and a pointer to a [PerParam] or an [SGD] is another
-// type than trainers look for.
+// inspect checks a rule or an initializer, field by field: it calls every [Checker] in it, and returns an error for
+// values that print as an address. Processes compare both by their printed form, and a pointer to a [PerParam] or an
+// [SGD] is another type than trainers look for.
 //
-// v is the interface that holds it; in is whether something around v prints v by itself.
+// v is the interface that holds it; in reports whether a value around v prints v itself.
 func inspect(v reflect.Value, in bool) error {
 	switch v.Kind() {
 	case reflect.Interface:
@@ -32,7 +32,7 @@ func inspect(v reflect.Value, in bool) error {
 	return nil
 }
 
-// inspectHeld is inspect for what an interface holds.
+// inspectHeld is inspect for the value in an interface.
 func inspectHeld(v reflect.Value, in bool) error {
 	held := v.Elem()
 	if held.Kind() == reflect.Pointer && (!in || isPart(v.Type())) {
@@ -53,12 +53,12 @@ func aPointer(to, as reflect.Type) error {
 		"by what they print", to, how)
 }
 
-// isPart says whether an interface is a part that rules are made of.
+// isPart reports whether an interface is a part of rules.
 func isPart(t reflect.Type) bool {
 	return t == reflect.TypeFor[Rule]() || t == reflect.TypeFor[lr.Schedule]() || t == reflect.TypeFor[Initializer]()
 }
 
-// askCheck is what a Checker, or a rule of this package, says of itself.
+// askCheck returns the result of Check, for a Checker or a rule of this package.
 func askCheck(v reflect.Value) error {
 	if !v.IsValid() || !v.CanInterface() {
 		return nil
@@ -77,7 +77,7 @@ func inspectStruct(v reflect.Value, in bool) error {
 	for i := range v.NumField() {
 		f := v.Type().Field(i)
 		look := inspectPart
-		if f.Anonymous { // what is embedded has lent its Check
+		if f.Anonymous { // an embedded part has lent its Check
 			look = inspect
 		}
 		if err := look(v.Field(i), in); err != nil {
@@ -110,7 +110,7 @@ func inspectAll(v reflect.Value, in bool) error {
 	return errors.Join(errs...)
 }
 
-// isFlat says whether a type holds numbers and strings alone, of which there may be millions.
+// isFlat reports whether a type holds only numbers and strings, of which there may be millions.
 func isFlat(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Slice, reflect.Array:
@@ -121,7 +121,7 @@ func isFlat(t reflect.Type) bool {
 	return t.Kind() <= reflect.Complex128 || t.Kind() == reflect.String
 }
 
-// printsItself says whether fmt asks v for its printed form.
+// printsItself reports whether v has a method for its printed form.
 func printsItself(v reflect.Value) bool {
 	if !v.CanInterface() {
 		return false
@@ -133,7 +133,7 @@ func printsItself(v reflect.Value) bool {
 	return false
 }
 
-// within says where an error is from.
+// within adds the place of an error.
 func within(at string, err error) error {
 	if err == nil {
 		return nil
@@ -152,7 +152,7 @@ func (p *placed) Error() string {
 
 func (p *placed) Unwrap() error { return p.err }
 
-// prefixed is the error with the package's name before it.
+// prefixed returns the error with the package's name as prefix.
 func prefixed(err error) error {
 	if strings.HasPrefix(err.Error(), "optimizer: ") {
 		return err

@@ -72,7 +72,7 @@ func moments(m, v, g []float32, b1, b2 float32) {
 	}
 }
 
-// trust is how much longer the weights are than the step, 1 when one of them has no length.
+// trust is the ratio of the lengths of weights and step, 1 if one of them is zero.
 func trust(w, step float64) float64 {
 	if w == 0 || step == 0 {
 		return 1
@@ -80,7 +80,7 @@ func trust(w, step float64) float64 {
 	return w / step
 }
 
-// direction is where Lamb would go before it measures how far.
+// direction is Lamb's step before it is scaled.
 type direction struct{ first, second, eps, decay float32 }
 
 func (r Lamb) direction(s *State) direction {
@@ -94,7 +94,7 @@ func (d direction) of(w, m, v float32) float32 {
 	return m*d.first/(sqrt(v*d.second)+d.eps) + d.decay*w
 }
 
-// check says what is wrong with the settings, as [Checker] does.
+// check returns what is wrong with the settings, as a [Checker] does.
 func (r Lamb) check() error {
 	return checks("lamb", checkRate(r.LR, r.Schedule), checkFactor("Beta1", r.Beta1), checkFactor("Beta2", r.Beta2),
 		checkDivisor("Epsilon", r.Epsilon), checkOrNone("WeightDecay", r.WeightDecay))

@@ -69,7 +69,7 @@ func squares(x []float32) float64 {
 	return sum
 }
 
-// check says what is wrong with the settings, as [Checker] does.
+// check returns what is wrong with the settings, as a [Checker] does.
 func (r Lars) check() error {
 	return checks("lars_momentum", checkRate(r.LR, r.Schedule), checkFactor("Momentum", r.Momentum),
 		checkPositive("Coeff", r.Coeff),

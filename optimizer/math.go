@@ -2,13 +2,13 @@ package optimizer
 
 import "math"
 
-// Arithmetic of float32: the compiler makes single instructions of the first two.
+// Arithmetic of float32: the compiler turns the first two into single instructions.
 
 func sqrt(x float32) float32 { return float32(math.Sqrt(float64(x))) }
 
 func abs(x float32) float32 { return float32(math.Abs(float64(x))) }
 
-// sign is −1, 0 or 1.
+// sign returns −1, 0 or 1.
 func sign(x float32) float32 {
 	switch {
 	case x > 0:
@@ -28,7 +28,7 @@ func allZero(x []float32) bool {
 	return true
 }
 
-// or is v, the default when v is 0, and 0 when v is −1, which says that 0 is meant.
+// or returns v, the default if v is 0, and 0 if v is −1, which stands for 0.
 func or(v, def float64) float64 {
 	switch v {
 	case 0:

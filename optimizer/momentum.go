@@ -45,7 +45,7 @@ func (r Momentum) Update(w, g, v []float32, s *State) {
 	}
 }
 
-// check says what is wrong with the settings, as [Checker] does.
+// check returns what is wrong with the settings, as a [Checker] does.
 func (r Momentum) check() error {
 	return checks("momentum", checkRate(r.LR, r.Schedule), checkFactor("Momentum", r.Momentum))
 }

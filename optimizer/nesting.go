@@ -10,9 +10,9 @@ import (
 
 var errNoRule = errors.New("optimizer: there is no update rule: give one, such as optimizer.SGD{LR: 0.1}")
 
-// checkNesting refuses rules around rules in an order in which one of them would do nothing, or something else than it
-// seems: a clip by norm is outermost, for it needs all gradients, and then comes a [PerParam], which is looked through
-// and not applied.
+// checkNesting returns an error for nested rules in an order in which one of them would have no effect, or another one
+// than it seems: a clip by norm must be outermost, since it needs all gradients, and then a [PerParam], which trainers
+// look through without applying it.
 func checkNesting(r Rule) error {
 	for {
 		w, wraps := r.(Wrapper)
@@ -23,7 +23,7 @@ func checkNesting(r Rule) error {
 		if inside == nil {
 			return within(fmt.Sprintf("Rule of %T", r), errNoRule)
 		}
-		if err := inspect(reflect.ValueOf(&inside).Elem(), false); err != nil { // where it is no exported field
+		if err := inspect(reflect.ValueOf(&inside).Elem(), false); err != nil { // if it is no exported field
 			return within(fmt.Sprintf("Rule of %T", r), err)
 		}
 		if err := checkAround(r, inside); err != nil {
@@ -51,7 +51,7 @@ func checkAround(r, inside Rule) error {
 	return nil
 }
 
-// checkOwn refuses in a PerParam what is asked for all params at once.
+// checkOwn returns an error for rules inside a PerParam that need all params at once.
 func checkOwn(per PerParam) error {
 	errs := []error{within("Rule of optimizer.PerParam", checkOne(per.Rule))}
 	for _, name := range slices.Sorted(maps.Keys(per.By)) {
@@ -60,7 +60,7 @@ func checkOwn(per PerParam) error {
 	return errors.Join(errs...)
 }
 
-// checkOne is for the rule of one param, or of all that have none of their own.
+// checkOne checks the rule of one param, or of all params without one of their own.
 func checkOne(r Rule) error {
 	if r == nil {
 		return errNoRule

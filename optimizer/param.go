@@ -93,7 +93,7 @@ func fill(init Initializer, w []float32, key uint64) {
 	init.Fill(w, key)
 }
 
-// Check says what is wrong with the param's description, or nil.
+// Check returns what is wrong with the param's description, or nil.
 func (p *Param) Check() error {
 	if p.Name == "" {
 		return errors.New("optimizer: a param has no name")

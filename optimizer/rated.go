@@ -29,7 +29,7 @@ func (s *State) Rate(lr float64, schedule lr.Schedule) float64 {
 	return lr
 }
 
-// rate is Rate, looked up in the memo when a schedule had to be asked. A rule that uses the memo for more than its rate
+// rate is Rate, stored in the memo if it comes from a schedule. A rule that uses the memo for more than its rate
 // doesn't call it.
 func (s *State) rate(lr float64, schedule lr.Schedule) float32 {
 	if schedule == nil {
@@ -41,7 +41,7 @@ func (s *State) rate(lr float64, schedule lr.Schedule) float32 {
 	return s.Memo[0]
 }
 
-// fresh says that the memo has to be filled for the step, which it then counts as.
+// fresh reports whether the memo has to be filled for the step, and marks it as filled.
 func (s *State) fresh() bool {
 	if s.MemoStep == s.Step && s.Step != 0 {
 		return false

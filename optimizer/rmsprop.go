@@ -60,7 +60,7 @@ func (r RMSProp) Update(w, g, state []float32, s *State) {
 	}
 }
 
-// check says what is wrong with the settings, as [Checker] does.
+// check returns what is wrong with the settings, as a [Checker] does.
 func (r RMSProp) check() error {
 	return checks("rmsprop", checkRate(r.LR, r.Schedule), checkFactor("Rho", r.Rho), checkDivisor("Epsilon", r.Epsilon),
 		checkFactor("Momentum", r.Momentum))

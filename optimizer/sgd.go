@@ -26,5 +26,5 @@ func (r SGD) Update(w, g, _ []float32, s *State) {
 	sgd(w, g[:len(w)], s.rate(r.LearningRate()))
 }
 
-// check says what is wrong with the settings, as [Checker] does.
+// check returns what is wrong with the settings, as a [Checker] does.
 func (r SGD) check() error { return checks("sgd", checkRate(r.LR, r.Schedule)) }

@@ -2,7 +2,7 @@ package optimizer
 
 import "golang.org/x/sys/cpu"
 
-// sgdLoops are all that this processor can run, the best last.
+// sgdLoops returns all loops that this processor can run, the fastest last.
 func sgdLoops() []sgdLoop {
 	all := []sgdLoop{sgdPortable}
 	if cpu.X86.HasAVX2 {
@@ -11,7 +11,7 @@ func sgdLoops() []sgdLoop {
 	return all
 }
 
-// sgdAVX2 leaves what fills no vector to the portable loop.
+// sgdAVX2 leaves an incomplete vector at the end to the portable loop.
 func sgdAVX2(w, g []float32, lr float32) {
 	n := len(w) &^ 7
 	if n > 0 {

@@ -2,5 +2,5 @@
 
 package optimizer
 
-// sgdLoops are all that this processor can run.
+// sgdLoops returns all loops that this processor can run.
 func sgdLoops() []sgdLoop { return []sgdLoop{sgdPortable} }

@@ -36,7 +36,7 @@ func (SparseSharedAdam) WholeVariable() bool { return true }
 // InitState implements [StateIniter]: the powers begin at β.
 func (r SparseSharedAdam) InitState(state []float32) { r.alone().InitState(state) }
 
-// alone is the rule with moments of each weight's own, which has the same settings.
+// alone is the rule with the same settings and separate moments for each weight.
 func (r SparseSharedAdam) alone() SparseAdam { return SparseAdam(r) }
 
 // LearningRate implements [Rated].
@@ -62,7 +62,7 @@ func (r SparseSharedAdam) Update(w, g, state []float32, s *State) {
 	powers[1] *= float32(b2)
 }
 
-// check says what is wrong with the settings, as [Checker] does.
+// check returns what is wrong with the settings, as a [Checker] does.
 func (r SparseSharedAdam) check() error {
 	return checks("sparse_shared_adam", checkRate(r.LR, r.Schedule), checkFactor("Beta1", r.Beta1),
 		checkFactor("Beta2", r.Beta2),

@@ -34,7 +34,7 @@ func (r ShowScale) Update(w, g, state []float32, s *State) {
 	r.Rule.Update(w, mean, state, s)
 }
 
-// check says what is wrong with the settings, as [Checker] does.
+// check returns what is wrong with the settings, as a [Checker] does.
 func (r ShowScale) check() error {
 	return checks("show scale", checkPositive("Batch", r.Batch))
 }

@@ -38,7 +38,7 @@ type Wrapper interface {
 	Unwrap() Rule
 }
 
-// find returns the first of a rule and the rules inside it that has the power T.
+// find returns the first of a rule and the rules inside it that implements T.
 func find[T any](r Rule) (power T, ok bool) {
 	for {
 		if power, ok = r.(T); ok {

@@ -57,7 +57,7 @@ func (r SparseAdam) Update(w, g, state []float32, s *State) {
 	powers[1] *= b2
 }
 
-// check says what is wrong with the settings, as [Checker] does.
+// check returns what is wrong with the settings, as a [Checker] does.
 func (r SparseAdam) check() error {
 	return checks("sparse_adam", checkRate(r.LR, r.Schedule), checkFactor("Beta1", r.Beta1),
 		checkFactor("Beta2", r.Beta2),

@@ -24,7 +24,7 @@ func (b Bounds) check() error {
 	return fmt.Errorf("Bounds are [%v, %v]: the low one must be below the high one", b.Low, b.High)
 }
 
-// clamp leaves a NaN as it is, so that it shows.
+// clamp returns a NaN unchanged, so that it shows.
 func clamp(x, low, high float32) float32 { return min(max(x, low), high) }
 
 // SparseNaive is [SGD] for rows, within bounds:
@@ -41,7 +41,7 @@ type SparseNaive struct {
 // Name implements [Rule].
 func (SparseNaive) Name() string { return "sparse_naive" }
 
-// StateLen implements [Rule]: nothing is kept.
+// StateLen implements [Rule]: there is no state.
 func (SparseNaive) StateLen(int) int { return 0 }
 
 // LearningRate implements [Rated].
@@ -57,7 +57,7 @@ func (r SparseNaive) Update(w, g, _ []float32, s *State) {
 	}
 }
 
-// check says what is wrong with the settings, as [Checker] does.
+// check returns what is wrong with the settings, as a [Checker] does.
 func (r SparseNaive) check() error {
 	return checks("sparse_naive", checkRate(r.LR, r.Schedule), r.Bounds.check())
 }
@@ -105,7 +105,7 @@ func (r SparseAdagrad) Update(w, g, state []float32, s *State) {
 	state[0] += float32(squares(g) / float64(len(g)))
 }
 
-// check says what is wrong with the settings, as [Checker] does.
+// check returns what is wrong with the settings, as a [Checker] does.
 func (r SparseAdagrad) check() error {
 	return checks("sparse_adagrad", checkRate(r.LR, r.Schedule), checkDivisor("Initial", r.Initial), r.Bounds.check())
 }
@@ -144,7 +144,7 @@ func (r StdAdagrad) Update(w, g, a []float32, s *State) {
 	}
 }
 
-// check says what is wrong with the settings, as [Checker] does.
+// check returns what is wrong with the settings, as a [Checker] does.
 func (r StdAdagrad) check() error {
 	return checks("std_adagrad", checkRate(r.LR, r.Schedule), checkDivisor("Initial", r.Initial), r.Bounds.check())
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// keeper is a trainer that keeps weights as they are at first, and notes gradients where it has room for them.
+// keeper is a trainer that keeps the initial weights, and records gradients if gradients is not nil.
 type keeper struct{ gradients map[string][]float32 }
 
 // session is a session with a keeper.
@@ -15,7 +15,7 @@ type session struct {
 	params []*optimizer.Param
 }
 
-// Open begins a session.
+// Open opens a session.
 func (k *keeper) Open(params []*optimizer.Param) (optimizer.Session, error) {
 	for _, p := range params {
 		if !p.Embedding {
@@ -28,7 +28,7 @@ func (k *keeper) Open(params []*optimizer.Param) (optimizer.Session, error) {
 // EndEpoch does nothing.
 func (k *keeper) EndEpoch(context.Context) error { return nil }
 
-// Begin brings rows.
+// Begin fills in rows.
 func (s session) Begin(_ context.Context, step *optimizer.Step) error {
 	for _, r := range step.Rows {
 		for i, id := range r.IDs {
@@ -38,7 +38,7 @@ func (s session) Begin(_ context.Context, step *optimizer.Step) error {
 	return nil
 }
 
-// End notes gradients, those of rows that were not looked up as 0.
+// End records gradients, 0 for rows that were not looked up.
 func (s session) End(_ context.Context, step *optimizer.Step) error {
 	if s.gradients == nil || step.Eval {
 		return nil

@@ -27,7 +27,7 @@ type Case struct {
 
 // Input is an input of a layer, with random elements between Low and High.
 type Input struct {
-	Shape     []int // of values with examples, their number first
+	Shape     []int // for values with examples, their number first
 	Low, High float64
 	// Make makes the input's node from its elements, and adds its feeds to feeds. Gradients are compared if the graph
 	// has a trained param with the input's name.
@@ -61,7 +61,7 @@ func Labels(below, n int, dims ...int) Input {
 // Between is the input with elements from low to high.
 func (in Input) Between(low, high float64) Input { in.Low, in.High = low, high; return in }
 
-// batches are the numbers of examples of an exam, with the largest dimension that goes with each.
+// batches are the numbers of examples of a test, each with the largest dimension used with it.
 var batches = []struct{ n, most int }{{1, 37}, {2, 31}, {3, 17}, {5, 8}, {8, 5}, {13, 3}}
 
 // Run tests a layer at all sizes: of makes the case for n examples; each call of dim returns a random dimension, of
@@ -94,7 +94,7 @@ func Check(t *testing.T, c Case) {
 	t.Run("goroutines", c.goroutines)
 }
 
-// shapes are the inputs'.
+// shapes are the shapes of the inputs.
 func (c Case) shapes() (s string) {
 	for _, in := range c.Inputs {
 		s += fmt.Sprint(" ", in.Shape)
@@ -102,7 +102,7 @@ func (c Case) shapes() (s string) {
 	return s
 }
 
-// dimensions draws up to most, of which few are large.
+// dimensions returns a function that draws dimensions up to most, few of them large.
 func dimensions(seed uint64, most int) func() int {
 	r, room := rand.New(rand.NewPCG(seed, 1)), most
 	return func() int {
@@ -112,7 +112,7 @@ func dimensions(seed uint64, most int) func() int {
 	}
 }
 
-// draw gives the input elements that float32 holds too.
+// draw draws the elements of an input, which are exact as float32.
 func (in Input) draw(seed int) []float64 {
 	n := product(in.Shape)
 	r, v := rand.New(rand.NewPCG(uint64(seed), 2)), make([]float64, n)
@@ -132,7 +132,7 @@ func product(dims []int) int {
 	return p
 }
 
-// values are the rows of a table, all looked up: a lookup of an example has a gradient of its own.
+// values are the rows of a table, all looked up: a lookup of an example has its own gradient.
 func values(in Input, g *nn.Graph, feeds map[string]*tensor.Dense, name string, v []float64) *nn.Node {
 	n, dims := in.Shape[0], in.Shape[1:]
 	ids := make([]int64, n)

@@ -13,7 +13,7 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// built is a case's graph, with the elements of its inputs and what it is fed.
+// built is a case's graph, with the elements of its inputs and its feeds.
 type built struct {
 	nodes []*nn.Node
 	in    [][]float64
@@ -21,7 +21,7 @@ type built struct {
 	out   *nn.Node
 }
 
-// build makes the graph of a case from elements, or from new ones where there are none.
+// build makes the graph of a case from elements, or from new ones if in is nil.
 func (c Case) build(t *testing.T, in [][]float64) *built {
 	t.Helper()
 	g := nn.NewGraph(1)
@@ -41,7 +41,7 @@ func (c Case) build(t *testing.T, in [][]float64) *built {
 	return b
 }
 
-// trained says whether an input is made of a param, and not a feed.
+// trained reports whether an input is made from a param, not from a feed.
 func (b *built) trained(input int) bool {
 	n := b.out.Graph().Node(name(input))
 	return n != nil && len(n.Params()) > 0
@@ -49,7 +49,7 @@ func (b *built) trained(input int) bool {
 
 func name(input int) string { return fmt.Sprintf("in%d", input) }
 
-// eval is the layer's value in an evaluation by an executor of its own.
+// eval returns the layer's value in an evaluation by a new executor.
 func (b *built) eval(t *testing.T, feeds map[string]*tensor.Dense) []float32 {
 	t.Helper()
 	out, err := b.tryEval(t, feeds)
@@ -69,7 +69,7 @@ func (b *built) tryEval(t *testing.T, feeds map[string]*tensor.Dense) ([]float32
 	return slices.Clone(out[0].Float32s()), nil
 }
 
-// weigh is the sum of the elements of a node, each times a number of its own.
+// weigh returns the sum of the elements of a node, each times its own number.
 func (b *built) weigh(out *nn.Node, by []float64) *nn.Node {
 	g, shape := out.Graph(), out.Shape()
 	weights := g.Node("weights")
@@ -84,8 +84,8 @@ func (b *built) weigh(out *nn.Node, by []float64) *nn.Node {
 	return nn.Scale(nn.Mean(nn.Multiply(out, weights)), float32(len(by)), 0)
 }
 
-// formula compares value and gradients with the twin's, where the layer is used so often, in steps whose batch has the
-// examples so many times over.
+// formula compares value and gradients with those of the twin, with the layer used uses times; each step's batch
+// repeats the examples as often as given.
 func (c Case) formula(t *testing.T, uses int, steps ...int) {
 	if c.Twin == nil {
 		t.Skip("the case has no twin")
@@ -109,7 +109,7 @@ func (c Case) formula(t *testing.T, uses int, steps ...int) {
 	loss.Bind(k)
 	e := nn.NewExecutor(loss.Graph())
 	defer e.Close(t.Context())
-	for _, times := range steps { // none must see values and gradients of the step before
+	for _, times := range steps { // no step must reuse values and gradients of the one before
 		out, err := e.Train(t.Context(), repeated(b.feeds, times), b.out, loss)
 		if err != nil {
 			t.Fatal(err)
@@ -117,7 +117,7 @@ func (c Case) formula(t *testing.T, uses int, steps ...int) {
 		compare(t, "value", out[0].Float32s(), again(want, n, times), 1e-5, 2e-6)
 		for i := range c.Inputs {
 			if got, trained := k.gradients[name(i)]; trained {
-				sums := math.Sqrt(float64(times)) // of roundings, which many examples add
+				sums := math.Sqrt(float64(times)) // rounding errors of sums over many examples
 				compare(t, "gradient of input "+name(i), got, c.differences(b.in, i, by, float64(uses)), 2e-4+1e-5*sums,
 					2e-5+1e-6*sums)
 			}
@@ -128,7 +128,7 @@ func (c Case) formula(t *testing.T, uses int, steps ...int) {
 	}
 }
 
-// repeated are feeds with the examples so many times over.
+// repeated returns feeds with the examples repeated times times.
 func repeated(feeds map[string]*tensor.Dense, times int) map[string]*tensor.Dense {
 	if times == 1 {
 		return feeds
@@ -151,7 +151,7 @@ func repeated(feeds map[string]*tensor.Dense, times int) map[string]*tensor.Dens
 	return many
 }
 
-// again are numbers of n examples so many times over, the last example first.
+// again repeats numbers of n examples, beginning with the last example.
 func again[T any](all []T, n, times int) (many []T) {
 	if times == 1 {
 		return all
@@ -163,7 +163,7 @@ func again[T any](all []T, n, times int) (many []T) {
 	return many
 }
 
-// manyExamples has cores share a large batch, between small batches in the same memory.
+// manyExamples makes cores share a large batch, between small batches in the same memory.
 func (c Case) manyExamples(t *testing.T) {
 	b := c.build(t, nil)
 	if c.Mixed || b.out.Shape()[0] >= 0 {
@@ -172,7 +172,7 @@ func (c Case) manyExamples(t *testing.T) {
 	c.formula(t, 1, 1, 1+1<<16/len(b.eval(t, b.feeds)), 1)
 }
 
-// trainedAlone wants the gradient of an input, and of no other.
+// trainedAlone checks the gradient of each input when only that input is trained.
 func (c Case) trainedAlone(t *testing.T) {
 	for i := range c.Inputs {
 		if !c.build(t, nil).trained(i) {
@@ -194,7 +194,7 @@ func (c Case) trainedAlone(t *testing.T) {
 	}
 }
 
-// nan has numbers of the first example be NaN.
+// nan checks that a NaN in the first example shows in its values.
 func (c Case) nan(t *testing.T) {
 	b := c.build(t, nil)
 	shape := b.out.Shape()
@@ -214,7 +214,7 @@ func (c Case) nan(t *testing.T) {
 		ill := c.build(t, in)
 		got, err := ill.tryEval(t, ill.feeds)
 		if err != nil {
-			continue // it is refused
+			continue // refused
 		}
 		same(t, "an example beside one of NaN", got[size:], well[size:])
 		if !slices.ContainsFunc(got[:size], func(v float32) bool { return v != v }) {
@@ -223,7 +223,7 @@ func (c Case) nan(t *testing.T) {
 	}
 }
 
-// differences are the central differences of the twin's sum of elements, each times its number, for an input.
+// differences returns the central differences of the twin's weighted sum of elements, for an input.
 func (c Case) differences(in [][]float64, i int, by []float64, times float64) []float64 {
 	const h = 1e-6
 	sum := func() (s float64) {
@@ -243,7 +243,7 @@ func (c Case) differences(in [][]float64, i int, by []float64, times float64) []
 	return d
 }
 
-// compare fails the test where elements differ by more than a relative and an absolute tolerance.
+// compare fails the test if elements differ by more than a relative and an absolute tolerance.
 func compare(t *testing.T, what string, got []float32, want []float64, rel, abs float64) {
 	t.Helper()
 	if len(got) != len(want) {
@@ -285,7 +285,7 @@ func (c Case) ownValues(t *testing.T) {
 	}
 }
 
-// allocatesNothing makes steps after one that has taken memory.
+// allocatesNothing checks that steps after the first allocate nothing.
 func (c Case) allocatesNothing(t *testing.T) {
 	if underRace {
 		t.Skip("the race detector allocates")
@@ -306,7 +306,7 @@ func (c Case) allocatesNothing(t *testing.T) {
 	}
 }
 
-// saved writes the layer as a model, and loads it.
+// saved writes the layer as a model, loads it and compares the results.
 func (c Case) saved(t *testing.T) {
 	b := c.build(t, nil)
 	model, dir := nn.Inference(b.out), t.TempDir()
@@ -337,7 +337,7 @@ func (c Case) saved(t *testing.T) {
 	same(t, "a loaded model", (&built{out: m.Outputs[0]}).eval(t, b.feeds), b.eval(t, b.feeds))
 }
 
-// goroutines has executors in several goroutines compute one graph.
+// goroutines computes one graph with executors in several goroutines.
 func (c Case) goroutines(t *testing.T) {
 	b := c.build(t, nil)
 	want := b.eval(t, b.feeds)
@@ -359,7 +359,7 @@ func (c Case) goroutines(t *testing.T) {
 	running.Wait()
 }
 
-// same fails the test where a bit differs.
+// same fails the test if a bit differs.
 func same(t *testing.T, who string, got, want []float32) {
 	t.Helper()
 	for i := range want {

@@ -11,25 +11,26 @@ import (
 	"github.com/gofleet/gofleet/nn"
 )
 
-// hashed is a place of a feed whose id the caller makes of a text: the CRC-32 (IEEE) of "field:text", modulo height.
+// hashed is a position of a feed whose id the caller computes from a text: the CRC-32 (IEEE) of "field:text", modulo
+// height.
 type hashed struct {
 	Feed    string `json:"feed"`
-	At      int    `json:"at"`     // the first place in an example
-	Places  int    `json:"places"` // how many there are of the field; 0 is any number
+	At      int    `json:"at"`     // the first position in an example
+	Places  int    `json:"places"` // number of the field's positions; 0 is any number
 	Field   string `json:"field"`
 	Height  int64  `json:"height"`
 	Numbers bool   `json:"numbers,omitempty"` // a text that is a number is hashed by its value: "3" for 3.0
-	// Separator stands between the texts that one of the field has, each of which is hashed.
+	// Separator separates the texts of one field, each of which is hashed.
 	Separator string `json:"separator,omitempty"`
-	// Examples are texts with their ids, to test a caller's function with.
+	// Examples are texts with their ids, to test a caller's function.
 	Examples map[string]int64 `json:"examples"`
 }
 
-// samples are texts that find what a function of one's own does otherwise: none, one, and one of several bytes a
-// letter.
+// samples are texts on which a wrong hash function would show: an empty one, a plain one, and one with a letter of
+// several bytes.
 var samples = []string{"", "JFK", "Zürich"}
 
-// hashes are what the caller hashes of the inputs.
+// hashes lists the inputs that the caller hashes.
 func hashes(f dataset.Format, inputs []input) (all []hashed) {
 	add := func(feed string, at, places int, field string, height int64, numbers bool, separator string) {
 		if !slices.ContainsFunc(inputs, func(in input) bool { return in.name == value(feed) }) {
@@ -74,7 +75,7 @@ func hashes(f dataset.Format, inputs []input) (all []hashed) {
 	return all
 }
 
-// describe is what the file says of itself, as fields of a ModelProto.
+// describe returns the description of the file, as fields of a ModelProto.
 func describe(m *nn.Model, b *builder) (about protowire.Message, err error) {
 	doc := []string{"A model of gofleet: inputs, outputs and weights have its names, and N is the number of examples."}
 	for _, in := range b.inputs {

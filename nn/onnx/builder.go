@@ -12,7 +12,7 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// builder makes the nodes of a graph of ONNX, whose values have names.
+// builder makes the nodes of an ONNX graph, whose values have names.
 type builder struct {
 	params map[string]*optimizer.Param
 	rows   []string // names of embeddings whose rows are inputs
@@ -21,11 +21,11 @@ type builder struct {
 	nodes           []onnxNode
 	arrays          []array // initializers
 	inputs, outputs []input
-	names           map[string]bool // that are taken
+	names           map[string]bool // names in use
 	constants       map[string]value
-	brought         map[value][2]string // feed and embedding of an input that has rows
-	used            map[value]bool      // that go into nodes
-	at              string              // the node of nn that is being made
+	brought         map[value][2]string // feed and embedding of an input with rows
+	used            map[value]bool      // used as input of nodes
+	at              string              // the node of nn that is being converted
 	err             error               // the first
 }
 
@@ -35,7 +35,7 @@ type value string
 // attribute is an AttributeProto.
 type attribute protowire.Message
 
-// part is what a node of ONNX is made of: a value that goes in, or an attribute.
+// part is a part of an ONNX node: an input value or an attribute.
 type part interface{ into(*onnxNode) }
 
 func (v value) into(n *onnxNode)     { n.in = append(n.in, v) }
@@ -55,7 +55,7 @@ type input struct {
 	dims []any
 }
 
-// node is a node of nn with what it is computed from. Shapes have -1 for the number of examples.
+// node is a node of nn with its inputs. Shapes have -1 for the number of examples.
 type node struct {
 	name  string
 	value value
@@ -64,8 +64,8 @@ type node struct {
 	kind  nn.DType
 }
 
-// The types of feeds of any number of ids or values an example, and what is behind the name of the input that says
-// where each example's begin.
+// The types of feeds with any number of ids or values an example, and the suffix of the input with the beginnings of
+// the examples.
 const (
 	slot       nn.DType = "slot"
 	slotValues nn.DType = "slot_values"
@@ -73,7 +73,7 @@ const (
 	offsets = ".offsets"
 )
 
-// values are all that the node is computed from.
+// values returns all inputs of the node.
 func (n node) values() (all []part) {
 	for _, in := range n.in {
 		all = append(all, in.value)
@@ -87,10 +87,10 @@ func (b *builder) fail(format string, args ...any) {
 	}
 }
 
-// fresh is a name for a value that nothing has.
+// fresh returns an unused name for a value.
 func (b *builder) fresh(what string) value { return b.free(b.at + "/" + what) }
 
-// free is a name that nothing has, with a number behind it where something has it.
+// free returns an unused name, with a number appended if base is in use.
 func (b *builder) free(base string) value {
 	name := base
 	for i := 2; b.names[name]; i++ {
@@ -103,7 +103,7 @@ func (b *builder) free(base string) value {
 // op adds a node with one result.
 func (b *builder) op(op string, parts ...part) value { return b.several(op, 1, parts...)[0] }
 
-// several adds a node with so many results.
+// several adds a node with results results.
 func (b *builder) several(op string, results int, parts ...part) []value {
 	n := onnxNode{op: op}
 	if op == "LabelEncoder" {
@@ -121,7 +121,7 @@ func (b *builder) several(op string, results int, parts ...part) []value {
 	return slices.Clone(n.out)
 }
 
-// constant is a small initializer, made once.
+// constant returns a small initializer; equal ones are made once.
 func (b *builder) constant(kind elementType, dims []int64, name string, v any) value {
 	name = fmt.Sprint(name, " ", strings.Trim(fmt.Sprint(v), "[]"))
 	if made, is := b.constants[name]; is {
@@ -129,7 +129,7 @@ func (b *builder) constant(kind elementType, dims []int64, name string, v any) v
 	}
 	made := b.free(name)
 	b.constants[name] = made
-	raw, _ := binary.Append(nil, binary.LittleEndian, v) // of numbers alone
+	raw, _ := binary.Append(nil, binary.LittleEndian, v) // numbers only
 	b.arrays = append(b.arrays, array{string(made), kind, dims, int64(len(raw)), func(w io.Writer) error {
 		_, err := w.Write(raw)
 		return err
@@ -137,27 +137,27 @@ func (b *builder) constant(kind elementType, dims []int64, name string, v any) v
 	return made
 }
 
-// ints is a constant list of int64.
+// ints returns a constant list of int64.
 func (b *builder) ints(all ...int64) value {
 	return b.constant(int64Type, []int64{int64(len(all))}, "ints", all)
 }
 
-// int, float and double are constants without dimensions.
+// int, float and double return constants without dimensions.
 func (b *builder) int(v int64) value      { return b.constant(int64Type, nil, "int", v) }
 func (b *builder) float(v float32) value  { return b.constant(float32Type, nil, "float", v) }
 func (b *builder) double(v float64) value { return b.constant(float64Type, nil, "double", v) }
 
-// repeated is a constant float32 of these dimensions, all of them v.
+// repeated returns a constant float32 of these dimensions, with all elements v.
 func (b *builder) repeated(v float32, dims ...int) value {
 	return b.op("Expand", b.float(v), b.ints(wide(dims)...))
 }
 
 func (b *builder) cast(v value, to elementType) value { return b.op("Cast", v, attr("to", int(to))) }
 
-// where is a where yes, else other.
+// where returns a for elements with yes, else other.
 func (b *builder) where(yes, a, other value) value { return b.op("Where", yes, a, other) }
 
-// biased is a value plus the node's third input, if there is one.
+// biased returns a value plus the node's third input, if there is one.
 func (b *builder) biased(v value, n node) value {
 	if len(n.in) < 3 {
 		return v
@@ -169,17 +169,17 @@ func (b *builder) unsqueeze(v value, axes ...int64) value {
 	return b.op("Unsqueeze", v, b.ints(axes...))
 }
 
-// reshape gives a value another shape. A leading -1, the number of examples, stays what it is.
+// reshape gives a value another shape. A leading -1, the number of examples, keeps its size.
 func (b *builder) reshape(v value, shape ...int) value {
 	dims := wide(shape)
 	if len(dims) > 0 && dims[0] == -1 {
-		dims[0] = 0 // as it is
+		dims[0] = 0 // unchanged
 	}
 	return b.op("Reshape", v, b.ints(dims...))
 }
 
-// fit gives x dimensions of 1 behind the batch, where nn aligns the dimensions behind it from the right, so that
-// ONNX, which aligns all, repeats it to the shape.
+// fit inserts dimensions of 1 after x's batch: nn aligns the dimensions behind the batch from the right, while ONNX
+// aligns all, and so repeats x to the shape.
 func (b *builder) fit(x node, shape []int) value {
 	if len(x.shape) == 0 || x.shape[0] != -1 || len(x.shape) >= len(shape) {
 		return x.value
@@ -189,26 +189,26 @@ func (b *builder) fit(x node, shape []int) value {
 	return b.reshape(x.value, append(fitted, x.shape[1:]...)...)
 }
 
-// sum adds up along an axis, which goes away.
+// sum adds up along an axis, which is removed.
 func (b *builder) sum(x value, axis int64) value {
 	return b.op("ReduceSum", x, b.ints(axis), attr("keepdims", 0))
 }
 
-// largest is the maximum along an axis, which goes away.
+// largest is the maximum along an axis, which is removed.
 func (b *builder) largest(x value, axis int64) value {
 	return b.op("ReduceMax", x, attr("axes", []int64{axis}), attr("keepdims", 0))
 }
 
-// isn't says where a value is not zero.
+// isNot reports the elements of x that differ from what.
 func (b *builder) isNot(x, what value) value { return b.op("Not", b.op("Equal", x, what)) }
 
-// slice is what lies from one index up to another along an axis.
+// slice returns the elements from index from up to to along an axis.
 func (b *builder) slice(x value, axis, from, to int64) value {
 	return b.op("Slice", x, b.ints(from), b.ints(to), b.ints(axis))
 }
 
-// subgraph is what f makes, as a graph of its own that sees the values of this one: inputs are names, and what f
-// returns comes out. All are float32.
+// subgraph returns the nodes made by f as a graph of its own, which can use the values of this one: its inputs are
+// names, its outputs the results of f. All are float32.
 func (b *builder) subgraph(inputs []value, f func() []value) protowire.Message {
 	outer := b.nodes
 	b.nodes = nil

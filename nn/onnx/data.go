@@ -16,7 +16,7 @@ import (
 	"github.com/gofleet/gofleet/internal/protowire"
 )
 
-// array is an initializer: numbers that are written when their turn has come.
+// array is an initializer: numbers that are written in its turn.
 type array struct {
 	name string
 	kind elementType
@@ -26,19 +26,19 @@ type array struct {
 }
 
 const (
-	// dataSuffix is behind the name of the file beside which a second one has weights.
+	// dataSuffix is the suffix of the name of the second file, which has weights.
 	dataSuffix = ".data"
-	// smallest is the size of arrays below which they are never in the second file.
+	// smallest is the size in bytes below which arrays are never in the second file.
 	smallest = 1 << 10
-	// alignment is that of arrays there, so that a runtime can map them into memory.
+	// alignment is the alignment of arrays in the second file, so that a runtime can map them into memory.
 	alignment = 1 << 12
 	pageBytes = 1 << 20
 )
 
-// largest is the size of a message of Protocol Buffers, beyond which readers refuse it. A test changes it.
+// largest is the largest message of Protocol Buffers that readers accept, in bytes. A test changes it.
 var largest = math.MaxInt32
 
-// write writes the file, and before it, where weights are more than inline, the second.
+// write writes the file, and before it a second one if there are more than inline bytes of weights.
 func (b *builder) write(file string, about protowire.Message, inline int64) error {
 	total := int64(0)
 	for _, a := range b.arrays {
@@ -80,8 +80,8 @@ func (b *builder) write(file string, about protowire.Message, inline int64) erro
 	})
 }
 
-// tensors are the arrays as TensorProtos. What is large is written to the second file, if there is one, and the
-// tensor says where.
+// tensors returns the arrays as TensorProtos. Large arrays are written to the second file, if there is one; the tensor
+// has their place.
 func (b *builder) tensors(second io.Writer, name string) (tensors []protowire.Message, err error) {
 	at := int64(0)
 	for _, a := range b.arrays {
@@ -113,14 +113,14 @@ func (b *builder) tensors(second io.Writer, name string) (tensors []protowire.Me
 	return tensors, nil
 }
 
-// entry is a StringStringEntryProto.
+// entry returns a StringStringEntryProto.
 func entry(key, value string) (m protowire.Message) {
 	m.String(1, key)
 	m.String(2, value)
 	return m
 }
 
-// model is the ModelProto; about are its fields that say what it is for.
+// model returns the ModelProto; about are the fields of its description.
 func (b *builder) model(tensors []protowire.Message, about protowire.Message) (m protowire.Message) {
 	var g protowire.Message
 	for _, n := range b.nodes {
@@ -147,14 +147,14 @@ func (b *builder) model(tensors []protowire.Message, about protowire.Message) (m
 	return m
 }
 
-// operators is an OperatorSetIdProto.
+// operators returns an OperatorSetIdProto.
 func operators(domain string, version int64) (m protowire.Message) {
 	m.String(1, domain)
 	m.Int(2, version)
 	return m
 }
 
-// floats writes numbers.
+// floats returns a function that writes numbers.
 func floats(all []float32) func(io.Writer) error {
 	return func(w io.Writer) error {
 		var raw []byte

@@ -48,11 +48,11 @@ package onnx
 // The files of this package, in reading order:
 //
 //	export.go   a model's nodes, one after the other
-//	builder.go  nodes of ONNX, and the constants that they take
+//	builder.go  nodes of ONNX, and their constants
 //	ops.go      the table of ops, and formulas
 //	layers.go   convolutions, norms, recurrent layers
-//	tables.go   embeddings: where rows are, slots, sequences, pools
-//	refused.go  what is not written, and why
-//	about.go    what a file says of itself
+//	tables.go   embeddings: places of rows, slots, sequences, pools
+//	refused.go  ops that are not written, and why
+//	about.go    the description in a file
 //	proto.go    messages of ONNX
 //	data.go     weights, in the file or in a second one

@@ -131,7 +131,7 @@ type savedNode struct {
 	Attrs    json.RawMessage
 }
 
-// outputsOf are the nodes to compute.
+// outputsOf returns the nodes to compute.
 func outputsOf(m *nn.Model, names []string) ([]*nn.Node, error) {
 	if m == nil {
 		return nil, errors.New("the model is nil")
@@ -160,7 +160,7 @@ func outputsOf(m *nn.Model, names []string) ([]*nn.Node, error) {
 	return outputs, nil
 }
 
-// make gives a node its value.
+// make computes the value of a node.
 func (b *builder) make(n *node, s savedNode) {
 	b.at = s.Name
 	var kind struct{ Type, To nn.DType }
@@ -189,7 +189,7 @@ func (b *builder) make(n *node, s savedNode) {
 	n.value = r(b, *n, s.Attrs)
 }
 
-// inputs are a feed as ONNX has it: its values, and of a slot where each example's begin.
+// inputs returns a feed as ONNX inputs: its values, and for a slot the beginnings of the examples.
 func (n *node) inputs() []input {
 	kind := int64Type
 	if n.kind == nn.Float32 || n.kind == slotValues {
@@ -210,7 +210,7 @@ func (b *builder) feed(in input) {
 	}
 }
 
-// dimsOf are a node's dimensions: the number of examples is N, and that of a slot's ids has the slot's name.
+// dimsOf returns a node's dimensions: the number of examples is N, and the number of a slot's ids has the slot's name.
 func dimsOf(n node) []any {
 	if n.kind == slot || n.kind == slotValues {
 		return []any{n.name}
@@ -226,7 +226,7 @@ func dimsOf(n node) []any {
 	return dims
 }
 
-// param takes up weights.
+// param adds weights.
 func (b *builder) param(p *optimizer.Param) {
 	switch {
 	case !p.Embedding:
@@ -236,7 +236,7 @@ func (b *builder) param(p *optimizer.Param) {
 	}
 }
 
-// deliver makes a node's value an output of its name.
+// deliver makes a node's value an output with the node's name.
 func (b *builder) deliver(n node) {
 	b.used[n.value] = true
 	b.nodes = append(b.nodes, onnxNode{op: "Identity", in: []value{n.value}, out: []value{value(n.name)}})
@@ -247,7 +247,7 @@ func (b *builder) deliver(n node) {
 	b.outputs = append(b.outputs, input{value(n.name), kind, dimsOf(n)})
 }
 
-// leaveOut drops what no node takes: ids whose rows are brought, and params that only training reads.
+// leaveOut drops unused inputs and weights: ids whose rows the caller provides, and params that only training reads.
 func (b *builder) leaveOut() {
 	b.inputs = slices.DeleteFunc(b.inputs, func(in input) bool { return !b.used[in.name] })
 	b.arrays = slices.DeleteFunc(b.arrays, func(a array) bool { return !b.used[value(a.name)] })

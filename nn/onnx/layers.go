@@ -2,7 +2,7 @@ package onnx
 
 import "slices"
 
-// windowAttrs are a window that slides over an image.
+// windowAttrs describe a window that slides over an image.
 type windowAttrs struct{ Kernel, Stride, Padding int64 }
 
 func (w windowAttrs) parts(n node) []part {
@@ -28,8 +28,8 @@ func conv2d(b *builder, n node, a convAttrs) value {
 		attr("pads", []int64{top, left, bottom, right}), attr("group", int(a.Groups)))...)
 }
 
-// pads are the zeros before and behind a dimension over which a kernel slides: as many as Padding, none for a kernel
-// of 1, or with Same as many as give a position for each stride.
+// pads returns the zeros before and behind a dimension over which a kernel slides: Padding, none for a kernel of 1, or
+// with Same as many as needed for a position per stride.
 func (a convAttrs) pads(kernel int64, size int) (before, behind int64) {
 	if a.Same {
 		positions := (int64(size) + a.Stride - 1) / a.Stride
@@ -42,7 +42,7 @@ func (a convAttrs) pads(kernel int64, size int) (before, behind int64) {
 	return a.Padding, a.Padding
 }
 
-// conv1d is a product of weights [kernel·C F] and what a filter meets at each place, side by side.
+// conv1d is a product of weights [kernel·C F] and the elements under a filter at each position, side by side.
 func conv1d(b *builder, n node, a struct{ Kernel, Dilation int64 }) value {
 	parts := []part{attr("axis", 2)}
 	for k := range a.Kernel {
@@ -52,13 +52,13 @@ func conv1d(b *builder, n node, a struct{ Kernel, Dilation int64 }) value {
 	return b.biased(b.op("MatMul", b.op("Concat", parts...), n.in[1].value), n)
 }
 
-// normAttrs are a batch norm's: momentum is of training alone.
+// normAttrs are the attributes of a batch norm: momentum is for training only.
 type normAttrs struct {
 	Epsilon, Momentum float32
 	Last              bool
 }
 
-// batchNorm takes the moving averages.
+// batchNorm normalises by the moving averages.
 func batchNorm(b *builder, n node, a normAttrs) value {
 	if a.Last && len(n.shape) > 2 {
 		return b.biased(b.op("Mul", b.normal(n, a.Epsilon), n.in[1].value), n)
@@ -66,20 +66,20 @@ func batchNorm(b *builder, n node, a normAttrs) value {
 	return b.op("BatchNormalization", append(n.values(), attr("epsilon", a.Epsilon))...)
 }
 
-// normal is x less its mean, by its deviation, of the last dimension's units.
+// normal is x minus its mean, divided by its deviation, for the units of the last dimension.
 func (b *builder) normal(n node, epsilon float32) value {
 	deviation := b.op("Sqrt", b.op("Add", n.in[4].value, b.float(epsilon)))
 	return b.op("Div", b.op("Sub", n.in[0].value, n.in[3].value), deviation)
 }
 
-// dice is x·(slope + p·(1−slope)), p being the Sigmoid of the normal x.
+// dice is x·(slope + p·(1−slope)), with p the Sigmoid of normal.
 func dice(b *builder, n node, a normAttrs) value {
 	slope := n.in[5].value
 	p := b.op("Sigmoid", b.normal(n, a.Epsilon))
 	return b.op("Mul", n.in[0].value, b.op("Add", slope, b.op("Mul", p, b.op("Sub", b.float(1), slope))))
 }
 
-// layerNorm makes all from an axis on one dimension, whose numbers are made alike.
+// layerNorm flattens the dimensions from an axis on to one, whose numbers are normalised.
 func layerNorm(b *builder, n node, a struct {
 	Epsilon float32
 	Axis    int
@@ -121,9 +121,9 @@ func lstm(b *builder, n node) value {
 	}, 4)
 }
 
-// scan goes over the places of gates [N L gates·size] with so many states, the first of which comes out at each
-// place. step makes the states after a place of the gates' parts of input and state, and the states before. Where a
-// mask is 0, states stay as they were.
+// scan iterates over the positions of gates [N L gates·size] with states states, the first of which is the output at
+// each position. step computes the states after a position from the gates' parts of input and state, and the states
+// before. If a mask is 0, states do not change.
 func (b *builder) scan(n node, states int, step func(x, own, old []value) []value, gates int) value {
 	size := n.shape[2]
 	cut := func(v value) []value {

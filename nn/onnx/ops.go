@@ -7,10 +7,10 @@ import (
 	"slices"
 )
 
-// recipe makes the nodes of ONNX for a node of nn, and says which value is the node's.
+// recipe makes the ONNX nodes for a node of nn, and returns the node's value.
 type recipe func(b *builder, n node, attrs json.RawMessage) value
 
-// exported are the ops of nn that can be written, by kind, beside feeds and params.
+// exported are the ops of nn that can be written, by kind, besides feeds and params.
 var exported = map[string]recipe{
 	"linear":       with(linear),
 	"matmul":       same("MatMul"),
@@ -60,7 +60,7 @@ var exported = map[string]recipe{
 	"divide":   pairwise("Div"),
 	"expand": with(func(b *builder, n node, _ struct{ Dims []int }) value {
 		shape := slices.Clone(n.shape)
-		shape[0] = max(shape[0], 1) // 1 is repeated to what is there
+		shape[0] = max(shape[0], 1) // 1 is repeated to the number of examples
 		return b.op("Expand", b.fit(n.in[0], n.shape), b.ints(wide(shape)...))
 	}),
 	"sum": with(func(b *builder, n node, a struct{ Axis int64 }) value {
@@ -110,8 +110,7 @@ var exported = map[string]recipe{
 	"lstm":               formula(lstm),
 }
 
-// with is a recipe of an op with attributes. What T has no field for is refused, so that nothing which an op says is
-// left out.
+// with is a recipe of an op with attributes. Attributes without a field in T are an error, so that none is ignored.
 func with[T any](f func(b *builder, n node, attrs T) value) recipe {
 	return func(b *builder, n node, attrs json.RawMessage) value {
 		var a T
@@ -132,7 +131,7 @@ func formula(f func(b *builder, n node) value) recipe {
 	return with(func(b *builder, n node, _ struct{}) value { return f(b, n) })
 }
 
-// same is a recipe for a node of the same inputs.
+// same is a recipe for one ONNX node with the same inputs.
 func same(op string, attrs ...part) recipe {
 	return formula(func(b *builder, n node) value { return b.op(op, append(n.values(), attrs...)...) })
 }
@@ -142,7 +141,7 @@ func pairwise(op string) recipe {
 	return formula(func(b *builder, n node) value { return b.op(op, b.fit(n.in[0], n.shape), b.fit(n.in[1], n.shape)) })
 }
 
-// scalar is a value that has lost its last axis, which nn keeps as one of 1.
+// scalar returns a value without its last axis, which nn keeps with size 1.
 func (b *builder) scalar(n node, v value) value {
 	if len(n.in[0].shape) > 1 {
 		return v
@@ -174,14 +173,14 @@ func batchMatMul(b *builder, n node, a struct{ Transposed bool }) value {
 	return b.op("MatMul", n.in[0].value, y)
 }
 
-// dot is of a query, as a column, and the candidates as rows.
+// dot multiplies the candidates, as rows, by a query, as a column.
 func dot(b *builder, n node) value {
 	dim := width(n.in[0])
 	query, rows := b.reshape(n.in[0].value, -1, dim, 1), b.reshape(n.in[1].value, -1, n.shape[1], dim)
 	return b.reshape(b.op("MatMul", rows, query), n.shape...)
 }
 
-// width is how many numbers an example has.
+// width is the number of elements of an example.
 func width(n node) int {
 	w := 1
 	for _, d := range n.shape[1:] {
@@ -196,7 +195,7 @@ func pairs(b *builder, n node) value {
 	return b.op("Concat", spread, k, b.op("Sub", q, k), b.op("Mul", q, k), attr("axis", 2))
 }
 
-// heads cuts the columns of [N L D] to [N heads L D/heads], in the order of perm.
+// heads divides the columns of [N L D] to [N heads L D/heads], in the order of perm.
 func (b *builder) heads(x node, heads int, perm ...int64) value {
 	cut := b.reshape(x.value, -1, x.shape[1], heads, x.shape[2]/heads)
 	return b.op("Transpose", cut, attr("perm", perm))
@@ -218,7 +217,7 @@ func gelu(b *builder, n node) value {
 	return b.op("Mul", b.op("Mul", x, b.float(0.5)), b.op("Add", erf, b.float(1)))
 }
 
-// cosine is computed in float64, as squares of small numbers leave the range of float32.
+// cosine computes in float64, because squares of small numbers leave the range of float32.
 func cosine(b *builder, n node) value {
 	shape := []int{-1, width(n.in[0])}
 	wide := func(v value) value { return b.cast(b.reshape(v, shape...), float64Type) }
@@ -228,7 +227,7 @@ func cosine(b *builder, n node) value {
 	return b.reshape(b.cast(b.op("Div", product(x, y), b.op("Max", lengths, b.double(1e-8))), float32Type), -1, 1)
 }
 
-// lowest is below all scores, and finite: a difference of two is a number.
+// lowest is below all scores, and finite, so that differences are finite or infinite, not NaN.
 const lowest = -math.MaxFloat32
 
 func maskedSoftmax(b *builder, n node, a struct{ Causal bool }) value {
@@ -237,7 +236,7 @@ func maskedSoftmax(b *builder, n node, a struct{ Causal bool }) value {
 		kept = b.isNot(b.fit(n.in[1], n.shape), b.float(0))
 	}
 	if a.Causal {
-		index := func(axis int) value { // of an element along one of the last axes
+		index := func(axis int) value { // the index of an element along one of the last axes
 			return b.op("Range", b.int(0), b.int(int64(n.shape[len(n.shape)-axis])), b.int(1))
 		}
 		before := b.op("LessOrEqual", index(1), b.unsqueeze(index(2), 1))
@@ -266,8 +265,7 @@ func gather(b *builder, n node) value {
 	return b.op("GatherND", n.in[0].value, ids, attr("batch_dims", 1))
 }
 
-// noNegative is ids, of which those below 0, which ONNX would count from the end, are behind it, where runtimes
-// refuse them.
+// noNegative replaces ids below 0, which ONNX would count from the end, by behind, which runtimes reject.
 func (b *builder) noNegative(ids value, behind int64) value {
 	return b.where(b.op("Less", ids, b.int(0)), b.int(behind), ids)
 }

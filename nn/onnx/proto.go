@@ -16,8 +16,8 @@ const (
 	float64Type elementType = 11
 )
 
-// valueInfo is a ValueInfoProto: a name, the type of elements, and dimensions, which are numbers, or a name for one
-// that differs from call to call. Nil dimensions are not said.
+// valueInfo returns a ValueInfoProto: a name, the type of elements, and dimensions, which are numbers, or a name for
+// one that differs from call to call. Nil dimensions are left out.
 func valueInfo(name value, t elementType, dims []any) (info protowire.Message) {
 	var shape, tensor, kind protowire.Message
 	for _, d := range dims {
@@ -40,7 +40,7 @@ func valueInfo(name value, t elementType, dims []any) (info protowire.Message) {
 	return info
 }
 
-// The AttributeProto.AttributeTypes.
+// The values of AttributeProto.AttributeType.
 const (
 	floatAttribute = 1
 	intAttribute   = 2
@@ -48,7 +48,7 @@ const (
 	intsAttribute  = 7
 )
 
-// attr is an attribute of a node.
+// attr returns an attribute of a node.
 func attr[T float32 | int | []int64 | protowire.Message](name string, v T) (a attribute) {
 	m := (*protowire.Message)(&a)
 	m.String(1, name)
@@ -69,7 +69,7 @@ func attr[T float32 | int | []int64 | protowire.Message](name string, v T) (a at
 	return a
 }
 
-// encode is the NodeProto.
+// encode returns the NodeProto.
 func (n onnxNode) encode() (m protowire.Message) {
 	for _, in := range n.in {
 		m.String(1, string(in))

@@ -2,7 +2,7 @@ package onnx
 
 import "slices"
 
-// refused are the ops of nn that are not written, by what to do.
+// refused are the ops of nn that are not written, by the advice for them.
 var refused = map[string][]string{
 	"what it computes is the program's, not the model's: name what it takes in Options.Outputs, and leave it to the " +
 		"caller": {"custom"},
@@ -17,7 +17,7 @@ var refused = map[string][]string{
 		"binary_accuracy", "measure"},
 }
 
-// whyNot says why an op is not written.
+// whyNot returns why an op is not written.
 func whyNot(op string) string {
 	for why, ops := range refused {
 		if slices.Contains(ops, op) {

@@ -10,24 +10,24 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// mostListed is how many rows of an embedding without a height are found by a list of their ids.
+// mostListed is the largest number of rows of an embedding without a height, which are found by a list of their ids.
 //
-// ONNX Runtime 1.32 takes 0.3 s and 120 MB to load a file with as many rows of 8 numbers, and 25 ns to look an id up.
+// ONNX Runtime 1.32 needs 0.3 s and 120 MB to load a file with this many rows of 8 numbers, and 25 ns to look an id up.
 const mostListed = 1_000_000
 
-// mostBytes is how large the rows of an embedding with a height may be: all of them are written.
+// mostBytes is the largest size of the rows of an embedding with a height: all of them are written.
 const mostBytes = 1 << 36
 
-// table is an embedding as an initializer: rows by id where there is a height, else one behind the other. A row of
-// zeros may come last.
+// table is an embedding as an initializer: rows by id if there is a height, else one after the other. A row of zeros
+// may come last.
 type table struct {
 	param *optimizer.Param
-	rows  int     // without that of zeros
-	ids   []int64 // of an embedding without a height, in the order of rows
+	rows  int     // without the row of zeros
+	ids   []int64 // for an embedding without a height, in the order of rows
 	zero  bool    // some lookup needs the row of zeros
 }
 
-// table takes an embedding up.
+// table adds an embedding.
 func (b *builder) table(p *optimizer.Param) {
 	t := &table{param: p, rows: p.Height()}
 	b.tables[p.Name] = t
@@ -53,7 +53,7 @@ func (b *builder) table(p *optimizer.Param) {
 	}
 }
 
-// array is the table as an initializer.
+// array returns the table as an initializer.
 func (t *table) array() array {
 	rows, dim := t.rows, t.param.Dim()
 	if t.zero {
@@ -62,7 +62,7 @@ func (t *table) array() array {
 	return array{t.param.Name, float32Type, []int64{int64(rows), int64(dim)}, 4 * int64(rows) * int64(dim), t.write}
 }
 
-// write writes the rows: as they are saved, else, below a height, as they are born.
+// write writes the rows: as saved, or, with a height, their initial values.
 func (t *table) write(w io.Writer) error {
 	dim := t.param.Dim()
 	page := make([]float32, 0, max(1, pageBytes/4/dim)*dim)
@@ -94,7 +94,7 @@ func (t *table) write(w io.Writer) error {
 	return floats(make([]float32, dim))(w)
 }
 
-// saved copies the row of an id, and says whether there is one.
+// saved copies the row of an id, and reports whether there is one.
 func (t *table) saved(row []float32, id uint64) bool {
 	rows, ok := t.param.Rows.(interface {
 		Row(w []float32, id uint64) bool
@@ -102,21 +102,21 @@ func (t *table) saved(row []float32, id uint64) bool {
 	return ok && rows.Row(row, id)
 }
 
-// lookup is ids of a feed in a table.
+// lookup is a lookup of a feed's ids in a table.
 type lookup struct {
 	feed, table node
 	padding     *int64
 }
 
-// zero is the place of the row of zeros.
+// zero returns the place of the row of zeros.
 func (b *builder) zero(l lookup) value {
 	t := b.tables[l.table.name]
 	t.zero = true
 	return b.int(int64(t.rows))
 }
 
-// place is where the rows of a feed's ids are. Ids outside of a height are behind all rows, where runtimes refuse
-// them.
+// place returns the places of the rows of a feed's ids. Ids beyond a height get a place behind all rows, which runtimes
+// reject.
 func (b *builder) place(l lookup) value {
 	t, ids := b.tables[l.table.name], l.feed.value
 	var at value
@@ -142,8 +142,8 @@ func (b *builder) place(l lookup) value {
 	return at
 }
 
-// looked is the rows of a feed's ids, with a dimension more than these have. Of a slot whose window is given they are
-// those of its positions, and zeros where it has none.
+// looked returns the rows of a feed's ids, with one more dimension. For a slot with a window it returns the rows of the
+// window's positions, zeros for positions without an id.
 func (b *builder) looked(l lookup, w *window) value {
 	dim := l.table.shape[1]
 	if slices.Contains(b.rows, l.table.name) {
@@ -161,7 +161,7 @@ func (b *builder) looked(l lookup, w *window) value {
 	return b.op("Gather", value(l.table.name), at)
 }
 
-// bringRows is the name of the input that has the rows of a feed's ids, which nothing else may have.
+// bringRows returns the name of the input with the rows of a feed's ids; it must be unused otherwise.
 func (b *builder) bringRows(l lookup) value {
 	name, of := value(l.feed.name+"."+l.table.name), [2]string{l.feed.name, l.table.name}
 	if is, there := b.brought[name]; there && is != of || !there && b.names[string(name)] {
@@ -171,15 +171,15 @@ func (b *builder) bringRows(l lookup) value {
 	return name
 }
 
-// window is which places of a slot's ids the positions [N L] of a sequence take: at is the place, behind all ids
-// where there is none, and valid says that there is one.
+// window is the places of a slot's ids for the positions [N L] of a sequence: at is the place, behind all ids if there
+// is none, and valid marks positions with an id.
 type window struct {
 	at, valid value
 	count     value // of an example's ids, [N]
 }
 
-// window is the positions of a slot: so many, of the last ids of an example, or where most is 0 as many as the
-// longest example has.
+// window returns the positions of a slot: most positions, for the last ids of an example, or as many as the longest
+// example has if most is 0.
 func (b *builder) window(slot node, most int) window {
 	offsets := slot.value + offsets
 	from, to := b.slice(offsets, 0, 0, -1), b.slice(offsets, 0, 1, math.MaxInt64)
@@ -196,12 +196,12 @@ func (b *builder) window(slot node, most int) window {
 	return w
 }
 
-// through takes values of a slot to the positions of a window, none, of shape [1], where there is none.
+// through gathers a slot's values at the positions of a window; none, of shape [1], is the value without an id.
 func (b *builder) through(w window, values, none value) value {
 	return b.op("Gather", b.op("Concat", values, none, attr("axis", 0)), w.at)
 }
 
-// kept says which positions of a window have an id that is no padding.
+// kept marks the positions of a window with an id that is no padding.
 func (b *builder) kept(w window, slot value, padding *int64) value {
 	if padding == nil {
 		return w.valid
@@ -229,7 +229,7 @@ func embeddingSequence(b *builder, n node, a lookupAttrs) value {
 	return b.looked(l, &w)
 }
 
-// sequenceMask is 1 where there is an id that is no padding, or which of these it is.
+// sequenceMask is 1 for an id that is no padding, or its number among these.
 func sequenceMask(b *builder, n node, a lookupAttrs) value {
 	ids := n.in[0]
 	var kept value
@@ -248,7 +248,7 @@ func sequenceMask(b *builder, n node, a lookupAttrs) value {
 	return b.op("Mul", mask, b.op("CumSum", mask, b.int(1)))
 }
 
-// embeddingPool pools the rows of a slot's positions, which have zeros where there is no id, and for padding.
+// embeddingPool pools the rows of a slot's positions, which are zeros without an id, and for padding.
 func embeddingPool(b *builder, n node, a lookupAttrs) value {
 	l := lookup{n.in[0], n.in[1], a.PaddingIdx}
 	w := b.window(l.feed, 0)
@@ -256,7 +256,7 @@ func embeddingPool(b *builder, n node, a lookupAttrs) value {
 	if a.Pool == nn.PoolMax {
 		return b.maxPool(rows, kept)
 	}
-	counted := w.valid // padding too
+	counted := w.valid // including padding
 	if a.Pool == nn.PoolMeanUnpadded {
 		counted = kept
 	}
@@ -269,14 +269,14 @@ func embeddingPool(b *builder, n node, a lookupAttrs) value {
 	return b.weighed(b.sum(rows, 1), weights, a.Pool)
 }
 
-// maxPool is the largest of rows [N L D] that are kept, or zeros.
+// maxPool is the largest of the kept rows [N L D], or zeros.
 func (b *builder) maxPool(rows, kept value) value {
 	top := b.largest(b.where(b.unsqueeze(kept, 2), rows, b.float(lowest)), 1)
 	any := b.op("Greater", b.sum(b.cast(kept, float32Type), 1), b.float(0))
 	return b.where(b.unsqueeze(any, 1), top, b.float(0))
 }
 
-// weighed is a sum of rows [N D] by what their weights [N L], which are float64, come to.
+// weighed divides a sum of rows [N D] as the pool requires, by their weights [N L], which are float64.
 func (b *builder) weighed(sum, weights value, pool nn.Pool) value {
 	if pool == nn.PoolSum {
 		return sum

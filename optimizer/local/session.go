@@ -17,14 +17,14 @@ type session struct {
 	trainer *Trainer
 	params  []*optimizer.Param
 	dense   []variable
-	version int64 // of the weights that the params' W hold
+	version int64 // of the weights in the params' W
 	frozen  int64 // of frozen params
 	begun   bool
-	dropped int   // rows that the last step's tables kept out
-	err     error // why the session is finished
+	dropped int   // rows that the tables dropped in the last step
+	err     error // why the session has ended
 }
 
-// variable is a dense param of the thread beside the weights it is trained for.
+// variable is a dense param of the thread and the weights that it trains.
 type variable struct {
 	param  *optimizer.Param
 	values *table.Dense
@@ -82,7 +82,7 @@ func (s *session) Begin(ctx context.Context, step *optimizer.Step) error {
 	return s.err
 }
 
-// pullDense copies the weights, unless the params hold them already.
+// pullDense copies the weights, unless the params have them already.
 func (s *session) pullDense() error {
 	now, frozen := s.trainer.version.Load(), s.trainer.frozen.Load()
 	for _, v := range s.dense {
@@ -155,14 +155,14 @@ func (s *session) apply(ctx context.Context, step *optimizer.Step) error {
 			return wrap(r.Param.Name, err)
 		}
 	}
-	// The params now hold the newest weights, unless another session changed them since ours were read.
+	// The params now have the newest weights, unless another session changed them since this session read them.
 	if s.trainer.version.Add(1) == s.version+1 {
 		s.version++
 	}
 	return nil
 }
 
-// check refuses a step that would be applied in part, or would spoil the weights.
+// check returns an error for a step that would be applied in part, or would spoil the weights.
 func (s *session) check(step *optimizer.Step) error {
 	for _, r := range step.Rows {
 		if _, err := s.trainer.table(r.Param.Name); err != nil {
@@ -180,8 +180,8 @@ func (s *session) check(step *optimizer.Step) error {
 	return s.checkFinite(step)
 }
 
-// checkFinite refuses gradients that are not finite, of a loss that is or isn't: every weight that they reach would be
-// lost.
+// checkFinite returns an error for gradients that are not finite, whether the loss is finite or not: all weights that
+// they reach would be lost.
 func (s *session) checkFinite(step *optimizer.Step) error {
 	for _, p := range s.params {
 		if i := kernels.FirstNotFinite(p.G); i >= 0 && !p.Frozen {
@@ -196,7 +196,7 @@ func (s *session) checkFinite(step *optimizer.Step) error {
 	return nil
 }
 
-// notFinite names a gradient, and the loss where the objective has said it.
+// notFinite is the error for a gradient, with the loss if the objective has set it.
 func notFinite(gradient string, step *optimizer.Step) error {
 	loss := ""
 	if step.Loss != 0 {
@@ -215,8 +215,8 @@ func (s *session) push(r optimizer.Rows, number int64) error {
 	return err
 }
 
-// Dropped is how many rows of the last step were not applied: an entry policy did not admit them, or the table's budget
-// was spent.
+// Dropped returns the number of rows of the last step that were not applied: an entry policy did not admit them, or the
+// table's budget was spent.
 func (s *session) Dropped() int { return s.dropped }
 
 // Close implements [optimizer.Session]. It may be called twice.

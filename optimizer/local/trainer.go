@@ -17,7 +17,7 @@ type Trainer struct {
 	rule    optimizer.Rule
 	params  []*optimizer.Param
 	store   table.Store
-	version atomic.Int64 // of the dense weights: how often they were changed
+	version atomic.Int64 // of the dense weights: the number of their changes
 	frozen  atomic.Int64 // of frozen params, which version does not count
 	still   sync.RWMutex // read-locked while weights change
 }

@@ -7,35 +7,35 @@ import (
 	"slices"
 )
 
-// Check says what is wrong with the settings, or nil.
+// Check returns what is wrong with the settings, or nil.
 func (d ExponentialDecay) Check() error {
 	return checkDecay("ExponentialDecay", d.LR, d.Gamma, d.Steps)
 }
 
-// Check says what is wrong with the settings, or nil.
+// Check returns what is wrong with the settings, or nil.
 func (d NaturalExpDecay) Check() error {
 	return checkDecay("NaturalExpDecay", d.LR, d.Gamma, d.Steps)
 }
 
-// Check says what is wrong with the settings, or nil.
+// Check returns what is wrong with the settings, or nil.
 func (d InverseTimeDecay) Check() error {
 	return checkDecay("InverseTimeDecay", d.LR, d.Gamma, d.Steps)
 }
 
-// Check says what is wrong with the settings, or nil.
+// Check returns what is wrong with the settings, or nil.
 func (d PolynomialDecay) Check() error {
 	return checkSchedule("PolynomialDecay", checkAbove("LR", d.LR), checkEnd("LR", d.LR, d.End),
 		checkPositive("Power", d.Power),
 		checkSteps("Steps", d.Steps))
 }
 
-// Check says what is wrong with the settings, or nil.
+// Check returns what is wrong with the settings, or nil.
 func (d NoamDecay) Check() error {
 	return checkSchedule("NoamDecay", checkPositive("LR", d.LR), checkSteps("Model", d.Model),
 		checkSteps("Warmup", d.Warmup))
 }
 
-// Check says what is wrong with the settings, or nil.
+// Check returns what is wrong with the settings, or nil.
 func (d LinearWarmup) Check() error {
 	var end error
 	if d.End == 0 && (d.Start == 0 || d.After != nil) {
@@ -45,7 +45,7 @@ func (d LinearWarmup) Check() error {
 		checkSteps("Steps", d.Steps))
 }
 
-// Check says what is wrong with the settings, or nil.
+// Check returns what is wrong with the settings, or nil.
 func (d LinearLR) Check() error {
 	var line error
 	if start, end := d.factors(); start == end {
@@ -57,7 +57,7 @@ func (d LinearLR) Check() error {
 		checkSteps("Steps", d.Steps))
 }
 
-// Check says what is wrong with the settings, or nil.
+// Check returns what is wrong with the settings, or nil.
 func (d PiecewiseDecay) Check() error {
 	var count error
 	if len(d.Values) != len(d.Boundaries)+1 {
@@ -70,29 +70,29 @@ func (d PiecewiseDecay) Check() error {
 	return checkSchedule("PiecewiseDecay", errs...)
 }
 
-// Check says what is wrong with the settings, or nil.
+// Check returns what is wrong with the settings, or nil.
 func (d StepDecay) Check() error {
 	return checkSchedule("StepDecay", checkAbove("LR", d.LR), checkPositive("Gamma", d.Gamma),
 		checkSteps("Size", d.Size))
 }
 
-// Check says what is wrong with the settings, or nil.
+// Check returns what is wrong with the settings, or nil.
 func (d MultiStepDecay) Check() error {
 	return checkSchedule("MultiStepDecay", checkAbove("LR", d.LR), checkPositive("Gamma", d.Gamma),
 		checkGrowing("Milestones", d.Milestones))
 }
 
-// Check says what is wrong with the settings, or nil.
+// Check returns what is wrong with the settings, or nil.
 func (d LambdaDecay) Check() error {
 	return checkSchedule("LambdaDecay", checkAbove("LR", d.LR), checkFunction(d.Name, d.Factor))
 }
 
-// Check says what is wrong with the settings, or nil.
+// Check returns what is wrong with the settings, or nil.
 func (d MultiplicativeDecay) Check() error {
 	return checkSchedule("MultiplicativeDecay", checkAbove("LR", d.LR), checkFunction(d.Name, d.Factor))
 }
 
-// Check says what is wrong with the settings, or nil.
+// Check returns what is wrong with the settings, or nil.
 func (e Every) Check() error {
 	var missing error
 	if e.Schedule == nil {
@@ -101,19 +101,19 @@ func (e Every) Check() error {
 	return checkSchedule("Every", checkSteps("Steps", e.Steps), missing)
 }
 
-// Check says what is wrong with the settings, or nil.
+// Check returns what is wrong with the settings, or nil.
 func (d CosineAnnealingDecay) Check() error {
 	return checkSchedule("CosineAnnealingDecay", checkAbove("LR", d.LR), checkPositive("Min", d.Min),
 		checkSteps("Steps", d.Steps))
 }
 
-// Check says what is wrong with the settings, or nil.
+// Check returns what is wrong with the settings, or nil.
 func (d CosineAnnealingWarmRestarts) Check() error {
 	return checkSchedule("CosineAnnealingWarmRestarts", checkAbove("LR", d.LR), checkPositive("Min", d.Min),
 		checkSteps("Steps", d.Steps), checkPositive("Mult", float64(d.Mult)))
 }
 
-// Check says what is wrong with the settings, or nil.
+// Check returns what is wrong with the settings, or nil.
 func (d OneCycleLR) Check() error {
 	var rise error
 	if !(d.Rise >= 0 && d.Rise < 1) || d.ThreePhase && d.Rise >= 0.5 {
@@ -124,7 +124,7 @@ func (d OneCycleLR) Check() error {
 		checkSteps("Steps", d.Steps), rise)
 }
 
-// Check says what is wrong with the settings, or nil.
+// Check returns what is wrong with the settings, or nil.
 func (d CyclicLR) Check() error {
 	var mode error
 	if !slices.Contains([]CyclicMode{"", Triangular, Triangular2, ExpRange}, d.Mode) {
@@ -144,12 +144,12 @@ func checkSchedule(name string, errs ...error) error {
 	return nil
 }
 
-// checkDecay is for the decays that Steps stretches.
+// checkDecay checks a decay that Steps stretches.
 func checkDecay(name string, lr, gamma float64, steps int64) error {
 	return checkSchedule(name, checkAbove("LR", lr), checkAbove("Gamma", gamma), checkPositive("Steps", float64(steps)))
 }
 
-// checkEnd is for a last rate whose default is far below any usual first one, but not below all.
+// checkEnd checks a last rate, whose default may be too large for a small first one.
 func checkEnd(name string, top, end float64) error {
 	if end == 0 && top > 0 && top <= defaultEnd {
 		return fmt.Errorf("End is 0, which means %v and is not below %s, %v: set it (-1 is 0)", defaultEnd,
@@ -158,7 +158,7 @@ func checkEnd(name string, top, end float64) error {
 	return checkOrNone("End", end)
 }
 
-// checkOrNone is checkPositive for what is 0 when it is -1.
+// checkOrNone is checkPositive for a setting that is 0 if given as -1.
 func checkOrNone(name string, v float64) error {
 	if v == -1 {
 		return nil
@@ -190,7 +190,7 @@ func checkFunction(name string, f func(int64) float64) error {
 	return nil
 }
 
-// checkPositive allows zero too, which stands for the default.
+// checkPositive also allows zero, which means the default.
 func checkPositive(name string, v float64) error {
 	if v >= 0 && !math.IsInf(v, 1) {
 		return nil
@@ -198,7 +198,7 @@ func checkPositive(name string, v float64) error {
 	return fmt.Errorf("%s is %v: it must be a positive number", name, v)
 }
 
-// checkAbove is for what has no default.
+// checkAbove checks a setting without a default.
 func checkAbove(name string, v float64) error {
 	if v > 0 && !math.IsInf(v, 1) {
 		return nil

@@ -121,7 +121,7 @@ func (d CyclicLR) Rate(n int64) float64 {
 	return d.Base + (d.Max-d.Base)*part*d.height(cycle, n)
 }
 
-// height is how high the cycle is at update n.
+// height is the height of the cycle at update n.
 func (d CyclicLR) height(cycle float64, n int64) float64 {
 	switch d.Mode {
 	case Triangular2:

@@ -42,7 +42,7 @@ func (d InverseTimeDecay) Rate(n int64) float64 {
 	return d.LR / (1 + d.Gamma*stretched(n, d.Steps, d.Staircase))
 }
 
-// stretched is n measured in lengths of steps, whole ones for a staircase.
+// stretched is n in units of steps, rounded down for a staircase.
 func stretched(n, steps int64, staircase bool) float64 {
 	x := float64(n) / float64(max(steps, 1))
 	if staircase {

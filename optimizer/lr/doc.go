@@ -24,5 +24,5 @@ package lr
 //	decay.go     decays and lines
 //	step.go      steps
 //	cycle.go     cycles
-//	check.go     what is wrong with a schedule
-//	plateau.go   a rate that falls when a metric stops getting better
+//	check.go     errors in a schedule's settings
+//	plateau.go   a rate that falls when a metric stops improving

@@ -89,7 +89,7 @@ func (p *ReduceOnPlateau) better(metric float64) bool {
 	return metric < p.now.Best-margin
 }
 
-// reduce lowers the rate when patience is at its end.
+// reduce lowers the rate when the patience is used up.
 func (p *ReduceOnPlateau) reduce() {
 	patience := p.Patience
 	if patience == 0 {

@@ -12,7 +12,7 @@ type Schedule interface {
 	Rate(n int64) float64
 }
 
-// or is v, the default when v is 0, and 0 when v is −1, which says that 0 is meant.
+// or returns v, the default if v is 0, and 0 if v is −1, which stands for 0.
 func or(v, def float64) float64 {
 	switch v {
 	case 0:

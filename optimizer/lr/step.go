@@ -21,7 +21,7 @@ func (d PiecewiseDecay) Rate(n int64) float64 {
 	return d.Values[min(at, len(d.Values)-1)]
 }
 
-// passed is how many boundaries are behind n.
+// passed is the number of boundaries at or before n.
 func passed(boundaries []int64, n int64) int {
 	at := 0
 	for at < len(boundaries) && n >= boundaries[at] {
@@ -67,7 +67,7 @@ type LambdaDecay struct {
 // Rate implements [Schedule].
 func (d LambdaDecay) Rate(n int64) float64 { return d.LR * d.Factor(n) }
 
-// String stands for the schedule where it is printed.
+// String is the printed form of the schedule.
 func (d LambdaDecay) String() string { return fmt.Sprintf("{LambdaDecay %s LR:%v}", d.Name, d.LR) }
 
 // MultiplicativeDecay is LR·Factor(1)·Factor(2)·…·Factor(n). It takes n calls to know a rate, so let [Every] make n a
@@ -87,7 +87,7 @@ func (d MultiplicativeDecay) Rate(n int64) float64 {
 	return rate
 }
 
-// String stands for the schedule where it is printed.
+// String is the printed form of the schedule.
 func (d MultiplicativeDecay) String() string {
 	return fmt.Sprintf("{MultiplicativeDecay %s LR:%v}", d.Name, d.LR)
 }

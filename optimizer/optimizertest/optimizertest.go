@@ -57,7 +57,7 @@ func Run(t *testing.T, rule optimizer.Rule, e Exam) {
 	}
 }
 
-// slice is a variable in training.
+// slice is a variable that is trained.
 type slice struct{ w, state []float32 }
 
 func newSlice(rule optimizer.Rule, w []float32) slice {
@@ -113,7 +113,7 @@ func widen(x []float32) []float64 {
 	return y
 }
 
-// memo runs steps with one State kept and with a fresh one each time.
+// memo runs steps with the same State and with a fresh one each time.
 func (e Exam) memo(t *testing.T, rule optimizer.Rule) {
 	if e.Noise {
 		t.Skip("the rule is not to be repeated")
@@ -132,7 +132,7 @@ func (e Exam) memo(t *testing.T, rule optimizer.Rule) {
 	equal(t, "state", kept.state, fresh.state)
 }
 
-// rate changes the factor on the rate between updates, also of one step, with one State kept and with a fresh one each
+// rate changes the factor on the rate between updates, also of one step, with the same State and with a fresh one each
 // time.
 func (e Exam) rate(t *testing.T, rule optimizer.Rule) {
 	if e.Noise {
@@ -168,7 +168,7 @@ func (e Exam) zeroGradient(t *testing.T, rule optimizer.Rule) {
 	equal(t, "w", w, s.w)
 }
 
-// bounds puts guards around w and state and checks that they and g stay as they were.
+// bounds surrounds w and state with guards and checks that these and g are unchanged.
 func (e Exam) bounds(t *testing.T, rule optimizer.Rule) {
 	r := rand.New(rand.NewPCG(5, 5))
 	for _, n := range []int{0, 1, 7, 8, size} {
@@ -206,7 +206,7 @@ func (e Exam) nan(t *testing.T, rule optimizer.Rule) {
 	}
 }
 
-// rests checks the promise of a Rester: what rests now doesn't move under zero gradients.
+// rests checks the promise of a Rester: a resting slice doesn't move under zero gradients.
 func (e Exam) rests(t *testing.T, rule optimizer.Rule, r optimizer.Rester) {
 	s := newSlice(rule, random(rand.New(rand.NewPCG(8, 8)), size))
 	if !r.Rests(s.w, s.state) {

@@ -12,8 +12,8 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// usesState looks for slots that no update ever writes: two of the rule's own share memory, or StateLen asks for too
-// much.
+// usesState searches for slots that no update ever writes: if two of the rule's slots share memory, or StateLen is too
+// large.
 func (e Exam) usesState(t *testing.T, rule optimizer.Rule) {
 	r := rand.New(rand.NewPCG(9, 9))
 	s := newSlice(rule, random(r, size))
@@ -39,8 +39,8 @@ func same(a, b []float32) bool {
 	return true
 }
 
-// goroutines trains several variables at once, each in a goroutine of its own, and then one after another: what a rule
-// keeps for itself (scratch memory, a count of steps) shows, to the race detector at the latest.
+// goroutines trains several variables concurrently, each in its own goroutine, and then one after another: data that a
+// rule keeps in itself (scratch memory, a count of steps) causes a difference, or a report of the race detector.
 func (e Exam) goroutines(t *testing.T, rule optimizer.Rule) {
 	if e.Noise {
 		t.Skip("the rule is not to be repeated")
@@ -61,7 +61,7 @@ func (e Exam) goroutines(t *testing.T, rule optimizer.Rule) {
 	}
 }
 
-// train is a long training of one variable.
+// train returns a variable after a long training.
 func (e Exam) train(rule optimizer.Rule, seed uint64) slice {
 	r := rand.New(rand.NewPCG(10, seed))
 	s, st := newSlice(rule, random(r, size)), e.state(0)
@@ -74,8 +74,7 @@ func (e Exam) train(rule optimizer.Rule, seed uint64) slice {
 
 var address = regexp.MustCompile(`0x[0-9a-f]{6,}`)
 
-// prints: processes of a job compare rules by their printed form, so it must be the same in all of them and after any
-// update.
+// prints checks that a rule's printed form does not change with an update: processes of a job compare rules by it.
 func (e Exam) prints(t *testing.T, rule optimizer.Rule) {
 	before := fmt.Sprintf("%T%+v", rule, rule)
 	if address.MatchString(before) {
@@ -92,7 +91,7 @@ func (e Exam) prints(t *testing.T, rule optimizer.Rule) {
 	}
 }
 
-// initState: a table gives a rule memory that may hold anything.
+// initState checks that InitState does not depend on the memory's former contents.
 func (e Exam) initState(t *testing.T, rule optimizer.Rule) {
 	clean, dirty := make([]float32, rule.StateLen(size)), make([]float32, rule.StateLen(size))
 	for i := range dirty {

@@ -18,20 +18,20 @@ type Array struct {
 	Values []float32
 }
 
-// stream is an array of a file, of which the header was read and the elements were not.
+// stream is an array of a file after its header was read, before its elements are read.
 type stream struct {
 	dtype safetensors.DType
 	shape []int
-	r     *bufio.Reader // nil where it is closed
+	r     *bufio.Reader // nil when closed
 	shut  func() error
 }
 
-// streamBytes is the memory of a stream, which those after it have too.
+// streamBytes is the size of a stream's buffer, which later streams reuse.
 const streamBytes = 1 << 16
 
 var readers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, streamBytes) }}
 
-// newStream is a stream of an array's elements, of which there must be bytes.
+// newStream returns a stream of an array's elements, which must have bytes bytes.
 func newStream(t safetensors.DType, shape []int, r io.Reader, bytes int64, close func() error) (*stream, error) {
 	n, err := elements(shape)
 	if err == nil && int64(n)*int64(t.Size()) != bytes {
@@ -46,7 +46,7 @@ func newStream(t safetensors.DType, shape []int, r io.Reader, bytes int64, close
 	return &stream{t, shape, buffered, close}, nil
 }
 
-// close ends the stream; again it does nothing.
+// close ends the stream; calling it again does nothing.
 func (s *stream) close() error {
 	if s.r == nil {
 		return nil
@@ -57,7 +57,7 @@ func (s *stream) close() error {
 	return s.shut()
 }
 
-// floats appends the next n numbers to w. No more memory is taken than twice what has come.
+// floats appends the next n numbers to w. It allocates at most twice the memory of the numbers read.
 func (s *stream) floats(w []float32, n int) ([]float32, error) {
 	size := s.dtype.Size()
 	for n > 0 {
@@ -73,13 +73,13 @@ func (s *stream) floats(w []float32, n int) ([]float32, error) {
 			}
 			w = append(w, v)
 		}
-		s.r.Discard(part * size) // what Peek has shown is there
+		s.r.Discard(part * size) // Peek has read them
 		n -= part
 	}
 	return w, nil
 }
 
-// end wants no more bytes, and has a packed file compare its checksum.
+// end checks that there are no more bytes, and the checksum of a packed file.
 func (s *stream) end() error {
 	switch _, err := s.r.ReadByte(); err {
 	case io.EOF:
@@ -91,7 +91,7 @@ func (s *stream) end() error {
 	}
 }
 
-// float is one number. One that no float32 is near is refused.
+// float decodes one number, with an error if no float32 is near.
 func (s *stream) float(b []byte) (float32, error) {
 	switch s.dtype {
 	case safetensors.F32:
@@ -110,7 +110,7 @@ func (s *stream) float(b []byte) (float32, error) {
 	return 0, fmt.Errorf("numbers of type %s, where F32, F64, F16 or BF16 is wanted", s.dtype)
 }
 
-// half is a number of 16 bits: a sign, 5 bits of exponent, 10 of fraction (IEEE 754 binary16).
+// half decodes a number of 16 bits: a sign, 5 bits of exponent, 10 of fraction (IEEE 754 binary16).
 func half(b uint16) float32 {
 	sign, exponent, fraction := uint32(b>>15), int(b>>10&31), uint32(b&1023)
 	switch exponent {
@@ -123,7 +123,7 @@ func half(b uint16) float32 {
 	return math.Float32frombits(sign<<31 | uint32(exponent-15+127)<<23 | fraction<<13)
 }
 
-// id is the next number as an id. Negative ones are what they are in 64 bits, as where ids are hashes.
+// id reads the next number as an id. Negative numbers keep their 64 bits, for ids that are hashes.
 func (s *stream) id() (uint64, error) {
 	var b [8]byte
 	size := s.dtype.Size()

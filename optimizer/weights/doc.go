@@ -59,14 +59,14 @@ package weights
 // The files of this package, in reading order:
 //
 //	row.go          an id and its numbers
-//	text.go         a line for each
+//	text.go         a line for each row
 //	word2vec.go     words and their numbers
-//	spool.go        rows kept until their number is known, by ascending id
-//	file.go         files of named arrays, opened
+//	spool.go        rows in a temporary file until their number is known, by ascending id
+//	file.go         open files of named arrays
 //	array.go        an array of such a file, read
 //	npy.go          one array of numpy
-//	npz.go          several
-//	safetensors.go  the same in another format
-//	onnx.go         and the initializers of models
+//	npz.go          several arrays of numpy
+//	safetensors.go  arrays of safetensors
+//	onnx.go         the initializers of ONNX models
 //	model.go        a saved model as such a file
-//	save.go         a saved model made of such files
+//	save.go         a saved model made from such files

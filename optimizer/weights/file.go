@@ -20,11 +20,11 @@ type File struct {
 	in   contents
 }
 
-// contents are what a kind of file has to tell.
+// contents is the content of one kind of file.
 type contents interface {
-	// names are all arrays' names.
+	// names returns all arrays' names.
 	names() []string
-	// shape is an array's, and says whether there is such an array. Of a saved model it is not known.
+	// shape returns an array's shape, and whether there is such an array. For a saved model the shape is not known.
 	shape(name string) ([]int, bool)
 	array(name string) (Array, error)
 	// rows calls do with each row of an embedding.
@@ -32,7 +32,7 @@ type contents interface {
 	close() error
 }
 
-// idsSuffix ends the name of the array that has the ids of an embedding's rows: the embedding's is before it.
+// idsSuffix is the suffix of the name of the array with the ids of an embedding's rows.
 const idsSuffix = ".ids"
 
 // Open opens a file of arrays: numpy's .npz or .npy (one array, named after the file without its extension),
@@ -117,14 +117,14 @@ func (f *File) Rows(name string) iter.Seq2[Row, error] {
 	}
 }
 
-// streams are the arrays of a file, each read by itself.
+// streams are the arrays of a file, each read separately.
 type streams interface {
 	names() []string
 	shape(name string) ([]int, bool)
 	open(name string) (*stream, error)
 }
 
-// arrays are contents of streams.
+// arrays are contents made of streams.
 type arrays struct {
 	streams
 	file io.Closer
@@ -177,7 +177,7 @@ func (a arrays) rows(name string, do func(id uint64, w []float32) error) error {
 
 // eachRow calls do with the rows of an array.
 func eachRow(s *stream, ids ids, do func(id uint64, w []float32) error) error {
-	var w []float32 // grows as numbers come: an array without rows may claim any width
+	var w []float32 // grows with the numbers read: an array without rows may claim any width
 	for i := range s.shape[0] {
 		id, err := ids.id(uint64(i))
 		if err == nil {
@@ -193,8 +193,8 @@ func eachRow(s *stream, ids ids, do func(id uint64, w []float32) error) error {
 	return errors.Join(s.end(), ids.end())
 }
 
-// ids are n rows' ids.
-type ids struct{ *stream } // nil: row i is that of id i
+// ids are the ids of n rows.
+type ids struct{ *stream } // nil: row i has id i
 
 func (a arrays) ids(name string, n int) (ids, error) {
 	if _, has := a.shape(name + idsSuffix); !has {
@@ -208,7 +208,7 @@ func (a arrays) ids(name string, n int) (ids, error) {
 	return ids{s}, err
 }
 
-// id is the next, that of row i.
+// id reads the next id, that of row i.
 func (d ids) id(i uint64) (uint64, error) {
 	if d.stream == nil {
 		return i, nil
@@ -229,7 +229,7 @@ func (d ids) close() {
 	}
 }
 
-// missing says that there is no array of that name, and which there are.
+// missing is the error for an array that does not exist, with the names that do.
 func missing(name string, names []string) error {
 	slices.Sort(names)
 	more := ""

@@ -14,13 +14,13 @@ import (
 	"github.com/gofleet/gofleet/internal/safetensors"
 )
 
-// npyMagic begins numpy's files of one array; the version is behind it.
+// npyMagic is the beginning of numpy's files of one array; the version follows.
 const npyMagic = "\x93NUMPY"
 
-// maxHeader bounds the text with type and shape of an array.
+// maxHeader bounds the text with an array's type and shape, in bytes.
 const maxHeader = 1 << 16
 
-// npyTypes are the element types that are read, by numpy's name.
+// npyTypes are the element types that can be read, by numpy's names.
 var npyTypes = map[string]safetensors.DType{
 	"<f4": safetensors.F32, "<f8": safetensors.F64,
 	"<i4": safetensors.I32, "<i8": safetensors.I64, "<u4": safetensors.U32, "<u8": safetensors.U64,
@@ -54,7 +54,7 @@ func writeNPY(w io.Writer, s *spool) error {
 	return s.writeRows(w)
 }
 
-// npyHeader is what comes before an array's numbers, to the byte as numpy writes it.
+// npyHeader returns the bytes before an array's numbers, exactly as numpy writes them.
 func npyHeader(descr string, shape ...int) []byte {
 	dims := make([]string, len(shape))
 	for i, d := range shape {
@@ -73,7 +73,7 @@ func npyHeader(descr string, shape ...int) []byte {
 	return append(append(b, text...), '\n')
 }
 
-// readNPY reads an array's header: what follows are its numbers, row-major.
+// readNPY reads an array's header; its numbers follow, row-major.
 func readNPY(r io.Reader) (safetensors.DType, []int, error) {
 	text, err := npyText(r)
 	if err != nil {
@@ -94,7 +94,7 @@ func readNPY(r io.Reader) (safetensors.DType, []int, error) {
 	return t, h.shape, nil
 }
 
-// npyText is the header's text.
+// npyText reads the header's text.
 func npyText(r io.Reader) (string, error) {
 	var b [12]byte
 	n := 10
@@ -121,7 +121,7 @@ func npyText(r io.Reader) (string, error) {
 	return string(text), nil
 }
 
-// ended makes the end of a file in the middle of something an error that says so.
+// ended turns the end of a file inside an array into an error.
 func ended(err error) error {
 	if err == io.EOF {
 		return io.ErrUnexpectedEOF
@@ -129,14 +129,14 @@ func ended(err error) error {
 	return err
 }
 
-// npy is what a header says.
+// npy is the content of a header.
 type npy struct {
 	descr   string
 	fortran bool
 	shape   []int
 }
 
-// parseNPY reads a header, which is a dictionary of Python with three keys.
+// parseNPY parses a header, which is a dictionary of Python with three keys.
 func parseNPY(text string) (h npy, err error) {
 	p := literal{strings.TrimSpace(text)}
 	seen := map[string]bool{}
@@ -173,10 +173,10 @@ func parseNPY(text string) (h npy, err error) {
 	return h, nil
 }
 
-// literal is a text of Python that is being read.
+// literal is the rest of a Python text that is being parsed.
 type literal struct{ rest string }
 
-// accept goes over a token, if it is the next.
+// accept skips a token if it is the next.
 func (p *literal) accept(token string) bool {
 	rest, ok := strings.CutPrefix(p.rest, token)
 	if ok {
@@ -196,7 +196,7 @@ func (p *literal) str() (string, bool) {
 	return "", false
 }
 
-// tuple reads numbers, of which a comma follows each but the last, and the last too if it is the only one.
+// tuple parses numbers separated by commas; a single number must have a comma after it.
 func (p *literal) tuple() (shape []int, ok bool) {
 	shape = []int{}
 	if !p.accept("(") {
@@ -220,7 +220,7 @@ func (p *literal) tuple() (shape []int, ok bool) {
 	return shape, true
 }
 
-// elements is the number of an array's elements, if its bytes can be counted.
+// elements returns the number of an array's elements, with an error if its bytes can't be counted.
 func elements(shape []int) (int, error) {
 	n := uint64(1)
 	for _, d := range shape {
@@ -236,7 +236,7 @@ func elements(shape []int) (int, error) {
 	return int(n), nil
 }
 
-// openNPY begins to read an array of so many bytes.
+// openNPY opens an array of size bytes for reading.
 func openNPY(r io.Reader, size int64, close func() error) (*stream, error) {
 	count := &counted{r: r}
 	t, shape, err := readNPY(count)
@@ -246,7 +246,7 @@ func openNPY(r io.Reader, size int64, close func() error) (*stream, error) {
 	return newStream(t, shape, r, size-count.n, close)
 }
 
-// counted counts what is read.
+// counted counts the bytes that are read.
 type counted struct {
 	r io.Reader
 	n int64
@@ -258,7 +258,7 @@ func (c *counted) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// npyFile is a file of one array.
+// npyFile is a file with one array.
 type npyFile struct {
 	file io.ReaderAt
 	size int64
@@ -273,7 +273,7 @@ func (f npyFile) shape(name string) ([]int, bool) {
 	}
 	s, err := f.open(name)
 	if err != nil {
-		return nil, true // the reader is told
+		return nil, true // the error comes when it is read
 	}
 	return s.shape, true
 }

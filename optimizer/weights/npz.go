@@ -49,7 +49,7 @@ func writeNPZ(w io.Writer, name string, s *spool) error {
 	return z.Close()
 }
 
-// npzFile is a zip of arrays.
+// npzFile is a zip file of arrays.
 type npzFile struct {
 	entries map[string]*zip.File
 }
@@ -81,7 +81,7 @@ func (f npzFile) shape(name string) ([]int, bool) {
 	}
 	s, err := f.open(name)
 	if err != nil {
-		return nil, true // the reader is told
+		return nil, true // the error comes when it is read
 	}
 	defer s.close()
 	return s.shape, true

@@ -16,29 +16,29 @@ import (
 	"github.com/gofleet/gofleet/internal/safetensors"
 )
 
-// onnxFile is the initializers of a model of ONNX: of its graph, not of graphs within nodes.
+// onnxFile is the initializers of an ONNX model: of its graph, not of graphs within nodes.
 type onnxFile struct {
 	r       io.ReaderAt
-	dir     string // where files beside it lie
+	dir     string // the directory of files beside it
 	tensors map[string]onnxTensor
 }
 
-// onnxTensor is a TensorProto, whose numbers lie in one piece of the file, or of another.
+// onnxTensor is a TensorProto, whose numbers are in one piece of this file or another.
 type onnxTensor struct {
 	name    string
 	kind    uint64 // TensorProto.DataType
 	dims    []int
 	data    piece
-	field   int               // in which the numbers are
+	field   int               // that has the numbers
 	beside  map[string]string // external_data
-	outside bool              // the numbers are there
+	outside bool              // the numbers are in the other file
 }
 
 // piece is a part of a file.
 type piece struct{ at, end int64 }
 
-// onnxTypes are element types that weights and ids may have, by TensorProto.DataType, and the field that holds their
-// numbers where raw_data does not.
+// onnxTypes are the element types of weights and ids, by TensorProto.DataType, each with the field of its numbers if
+// raw_data is not used.
 var onnxTypes = map[uint64]struct {
 	dtype safetensors.DType
 	field int
@@ -51,7 +51,7 @@ const (
 	external = 1
 )
 
-// mostText is the length of names in a file, and of lists of dimensions.
+// mostText bounds the length of names in a file, and of lists of dimensions, in bytes.
 const mostText = 4096
 
 func openONNX(r io.ReaderAt, size int64, dir string) (streams, error) {
@@ -86,8 +86,8 @@ func openONNX(r io.ReaderAt, size int64, dir string) (streams, error) {
 	return f, nil
 }
 
-// fields calls do with each field of the message in a piece of the file: its number, and its value or, where it has a
-// length, the piece that it takes.
+// fields calls do with each field of the message in a piece of the file: with its number, and its value or, for a field
+// with a length, its piece.
 func (f onnxFile) fields(p piece, do func(field int, v uint64, in piece) error) error {
 	var head [2 * binary.MaxVarintLen64]byte
 	for p.at < p.end {
@@ -127,7 +127,7 @@ func (f onnxFile) fields(p piece, do func(field int, v uint64, in piece) error) 
 	return nil
 }
 
-// text is what is in a piece, which has a bound.
+// text reads a piece, up to a bound.
 func (f onnxFile) text(p piece) (string, error) {
 	if p.end-p.at > mostText {
 		return "", fmt.Errorf("%d bytes, where %d are the most for a name or for dimensions", p.end-p.at, mostText)
@@ -139,7 +139,7 @@ func (f onnxFile) text(p piece) (string, error) {
 	return string(b), nil
 }
 
-// tensor is the TensorProto in a piece.
+// tensor decodes the TensorProto in a piece.
 func (f onnxFile) tensor(p piece) (t onnxTensor, err error) {
 	t.beside = map[string]string{}
 	err = f.fields(p, func(field int, v uint64, in piece) error {
@@ -178,7 +178,7 @@ func (f onnxFile) tensor(p piece) (t onnxTensor, err error) {
 	return t, err
 }
 
-// dims are some dimensions: one, or packed ones.
+// dims decodes dimensions: one, or packed ones.
 func (f onnxFile) dims(v uint64, packed piece) (dims []int, err error) {
 	text, all := "", []uint64{v}
 	if packed.at > 0 {
@@ -244,8 +244,7 @@ func (f onnxFile) stream(t onnxTensor) (*stream, error) {
 	return newStream(kind.dtype, t.dims, r, int64(n)*size, nothing)
 }
 
-// outside opens the part of another file that has a tensor's numbers. It lies in the directory of the model's, or
-// below.
+// outside opens the part of another file with a tensor's numbers. The file must be in the model's directory or below.
 func (f onnxFile) outside(t onnxTensor, dtype safetensors.DType) (*stream, error) {
 	n, err := elements(t.dims)
 	if err != nil {
@@ -266,7 +265,7 @@ func (f onnxFile) outside(t onnxTensor, dtype safetensors.DType) (*stream, error
 	return newStream(dtype, t.dims, io.NewSectionReader(file, part.at, length), length, file.Close)
 }
 
-// openBeside opens a regular file in a directory, or below, which no link leads out of.
+// openBeside opens a regular file in a directory or below, without following links out of it.
 func openBeside(dir, name string) (*os.File, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -284,7 +283,7 @@ func openBeside(dir, name string) (*os.File, error) {
 	return root.Open(name)
 }
 
-// varints reads numbers that are packed as such, as little-endian ones of a size.
+// varints decodes packed varints to little-endian numbers of a size.
 type varints struct {
 	r    *bufio.Reader
 	size int

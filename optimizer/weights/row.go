@@ -31,7 +31,7 @@ func RowsOf(s optimizer.RowSource) iter.Seq2[Row, error] {
 	}
 }
 
-// eachOf yields rows that lie one after the other, until no more are wanted.
+// eachOf yields rows that are stored one after the other, until the consumer stops.
 func eachOf(ids []uint64, w []float32, yield func(Row, error) bool) error {
 	for i, id := range ids {
 		dim := len(w) / len(ids)
@@ -42,13 +42,13 @@ func eachOf(ids []uint64, w []float32, yield func(Row, error) bool) error {
 	return nil
 }
 
-// errEnough ends a walk over rows.
+// errEnough ends an iteration over rows.
 var errEnough = errors.New("no more rows are wanted")
 
 // maxDim bounds the numbers of a row, so that a damaged file can't ask for all memory.
 const maxDim = 1 << 22
 
-// checkDim says what is wrong with a width that a file claims.
+// checkDim returns what is wrong with a width in a file, or nil.
 func checkDim(dim int) error {
 	if dim < 1 || dim > maxDim {
 		return fmt.Errorf("rows of %d numbers: between 1 and %d are possible", dim, maxDim)

@@ -66,7 +66,7 @@ func saveModel(ctx context.Context, dir string, m optimizer.Model, from Source) 
 	return inference.SaveWeights(ctx, dir, m, g)
 }
 
-// check refuses what would be passed over by mistake.
+// check returns an error for sources that would be ignored by mistake.
 func (s Source) check(params []*optimizer.Param) error {
 	var all []string
 	for _, p := range params {
@@ -95,7 +95,7 @@ func (s Source) check(params []*optimizer.Param) error {
 	return nil
 }
 
-// gathered are the weights of a model, at a cut.
+// gathered is the weights of a model, as a cut.
 type gathered struct {
 	dense  map[string][]float32
 	tables map[string]*spool
@@ -107,7 +107,7 @@ func (g gathered) close() {
 	}
 }
 
-// fetch brings the weights of a param.
+// fetch reads the weights of a param.
 func (g gathered) fetch(ctx context.Context, p *optimizer.Param, from Source) (err error) {
 	if p.Embedding {
 		rows, err := from.rows(p)
@@ -131,7 +131,7 @@ func (g gathered) fetch(ctx context.Context, p *optimizer.Param, from Source) (e
 	return nil
 }
 
-// name is what the file calls a param.
+// name returns the name of a param in the file.
 func (s Source) name(p *optimizer.Param) (string, error) {
 	if s.File == nil {
 		return "", errors.New("its weights are neither in hand nor in a File")
@@ -178,7 +178,7 @@ func (s Source) rows(p *optimizer.Param) (iter.Seq2[Row, error], error) {
 	return s.File.Rows(name), err
 }
 
-// sameShape compares a shape with a param's.
+// sameShape returns an error if a shape differs from a param's.
 func sameShape(p *optimizer.Param, shape []int) error {
 	if slices.Equal(shape, p.Shape) {
 		return nil
@@ -192,7 +192,7 @@ func sameShape(p *optimizer.Param, shape []int) error {
 	return fmt.Errorf("the model's shape is %v, and the weights have %v%s", p.Shape, shape, advice)
 }
 
-// fits says what is wrong with the weights of a dense param.
+// fits returns what is wrong with the weights of a dense param, or nil.
 func fits(p *optimizer.Param, a Array) error {
 	if err := sameShape(p, a.Shape); err != nil {
 		return err
@@ -206,7 +206,7 @@ func fits(p *optimizer.Param, a Array) error {
 	return nil
 }
 
-// fitting are rows of an embedding, checked.
+// fitting iterates over the rows of an embedding and checks them.
 func fitting(ctx context.Context, p *optimizer.Param, rows iter.Seq2[Row, error]) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		n := 0

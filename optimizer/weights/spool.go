@@ -13,16 +13,16 @@ import (
 	"slices"
 )
 
-// spool keeps rows in a temporary file until all of them have come, so that their number can be written before them,
-// and gives them back by ascending id. In memory it has the ids.
+// spool stores rows in a temporary file until all have been read, so that their number can be written first, and
+// returns them by ascending id. Only the ids are in memory.
 type spool struct {
 	dim   int
-	ids   []uint64 // as they came
-	order []int    // positions by ascending id; nil when they came so
+	ids   []uint64 // in the order of reading
+	order []int    // positions by ascending id; nil if read in that order
 	file  *os.File
 }
 
-// keep reads rows to their end. The spool must be closed.
+// keep reads all rows. The spool must be closed.
 func keep(rows iter.Seq2[Row, error]) (*spool, error) {
 	file, err := os.CreateTemp("", "gofleet-rows-*")
 	if err != nil {
@@ -64,7 +64,7 @@ func (s *spool) fill(rows iter.Seq2[Row, error]) error {
 	return out.Flush()
 }
 
-// sort finds the order of ids. None may come twice, since either could be meant.
+// sort sorts the ids. A duplicate id is an error, since its row would be ambiguous.
 func (s *spool) sort() error {
 	if !slices.IsSorted(s.ids) {
 		s.order = make([]int, len(s.ids))
@@ -81,7 +81,7 @@ func (s *spool) sort() error {
 	return nil
 }
 
-// at is where the row with the i-th id came.
+// at returns the position of the row with the i-th id.
 func (s *spool) at(i int) int {
 	if s.order == nil {
 		return i
@@ -89,13 +89,13 @@ func (s *spool) at(i int) int {
 	return s.order[i]
 }
 
-// id is the i-th id.
+// id returns the i-th id.
 func (s *spool) id(i int) uint64 { return s.ids[s.at(i)] }
 
-// pageBytes is about the memory of rows that are handled at once.
+// pageBytes is the approximate memory of rows that are handled at once.
 const pageBytes = 1 << 18
 
-// pages calls do with some ids, ascending, and the bytes of their rows after the other; both are valid until it
+// pages calls do with some ids, ascending, and the bytes of their rows one after the other; both are valid until do
 // returns.
 func (s *spool) pages(do func(ids []uint64, rows []byte) error) error {
 	size := 4 * s.dim
@@ -120,7 +120,7 @@ func (s *spool) pages(do func(ids []uint64, rows []byte) error) error {
 	return nil
 }
 
-// run is how many rows from the i-th id on, at most so many, lie one after the other.
+// run returns the number of rows from the i-th id on, at most most, that are stored one after the other.
 func (s *spool) run(i, most int) int {
 	n := 1
 	for n < most && s.at(i+n) == s.at(i)+n {
@@ -129,7 +129,7 @@ func (s *spool) run(i, most int) int {
 	return n
 }
 
-// writeRows writes all rows as they lie in files of other programs.
+// writeRows writes all rows in the form of other programs' files.
 func (s *spool) writeRows(w io.Writer) error {
 	return s.pages(func(_ []uint64, rows []byte) error {
 		_, err := w.Write(rows)
@@ -148,7 +148,7 @@ func (s *spool) writeIDs(w io.Writer) error {
 	return out.Flush()
 }
 
-// appendFloats writes numbers as files have them: little-endian.
+// appendFloats appends numbers in the form of files: little-endian.
 func appendFloats(b []byte, w []float32) []byte {
 	for _, v := range w {
 		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(v))
@@ -156,7 +156,7 @@ func appendFloats(b []byte, w []float32) []byte {
 	return b
 }
 
-// floats reads them back.
+// floats is the inverse of appendFloats.
 func floats(w []float32, b []byte) []float32 {
 	for ; len(b) >= 4; b = b[4:] {
 		w = append(w, math.Float32frombits(binary.LittleEndian.Uint32(b)))

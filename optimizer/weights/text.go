@@ -71,7 +71,7 @@ func ReadText(r io.Reader) iter.Seq2[Row, error] {
 	}
 }
 
-// parse reads a line.
+// parse parses a line.
 func (r *Row) parse(line []byte) (err error) {
 	id, numbers, found := bytes.Cut(line, []byte("\t"))
 	if r.ID, err = strconv.ParseUint(string(id), 10, 64); err != nil {
@@ -84,14 +84,14 @@ func (r *Row) parse(line []byte) (err error) {
 	return err
 }
 
-// lines are a text's, of at most 64 MiB each.
+// lines scans the lines of a text, of at most 64 MiB each.
 func lines(r io.Reader) *bufio.Scanner {
 	s := bufio.NewScanner(r)
 	s.Buffer(nil, 1<<26)
 	return s
 }
 
-// parseFloats appends numbers in decimal to w.
+// parseFloats appends decimal numbers to w.
 func parseFloats(w []float32, fields iter.Seq[[]byte]) ([]float32, error) {
 	for field := range fields {
 		v, err := strconv.ParseFloat(string(field), 32)

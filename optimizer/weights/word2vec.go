@@ -40,7 +40,7 @@ func (f Word2Vec) Write(w io.Writer, rows iter.Seq2[Row, error]) error {
 
 func (f Word2Vec) write(w io.Writer, s *spool) error {
 	out := bufio.NewWriterSize(w, 1<<16)
-	fmt.Fprintf(out, "%d %d\n", len(s.ids), s.dim) // its error stays in out
+	fmt.Fprintf(out, "%d %d\n", len(s.ids), s.dim) // out keeps the error
 	var line []byte
 	err := s.pages(func(ids []uint64, rows []byte) error {
 		for i, id := range ids {
@@ -58,7 +58,7 @@ func (f Word2Vec) write(w io.Writer, s *spool) error {
 	return errors.Join(err, out.Flush())
 }
 
-// appendRow appends a word with its numbers, which are in binary.
+// appendRow appends a word and its numbers, given as bytes.
 func (f Word2Vec) appendRow(b []byte, word string, row []byte) []byte {
 	b = append(b, word...)
 	if !f.Text {
@@ -70,7 +70,7 @@ func (f Word2Vec) appendRow(b []byte, word string, row []byte) []byte {
 	return append(b, '\n')
 }
 
-// word is that of an id, if the format can hold it.
+// word returns the word of an id, with an error if the format can't hold it.
 func (f Word2Vec) word(id uint64) (string, error) {
 	if f.Words == nil {
 		return strconv.FormatUint(id, 10), nil
@@ -185,7 +185,7 @@ func readCounts(in *bufio.Reader) (count, dim int, err error) {
 	return count, max(0, dim), err
 }
 
-// counts are the two numbers of a first line, if it is such.
+// counts returns the two numbers of a first line, if the line is one.
 func counts(line []byte) (count, dim int, ok bool) {
 	fields := bytes.Fields(line)
 	if len(fields) != 2 {
@@ -199,8 +199,8 @@ func counts(line []byte) (count, dim int, ok bool) {
 	return count, dim, err == nil && count >= 0
 }
 
-// readWord reads to the next space. Before it may be the line end of the row before, which some programs write. The
-// word is valid until the next read of in, which the row behind it may be: do gets a copy.
+// readWord reads up to the next space, and skips a line end of the row before, which some programs write. The word is
+// valid until the next read of in; do gets a copy, since the row after the word may be that read.
 func readWord(in *bufio.Reader) ([]byte, error) {
 	word, err := in.ReadSlice(' ')
 	if err == bufio.ErrBufferFull {
@@ -214,7 +214,7 @@ func readWord(in *bufio.Reader) ([]byte, error) {
 	return bytes.Clone(bytes.TrimLeft(word[:len(word)-1], "\n")), nil
 }
 
-// checkRest wants nothing but a line end behind the last row.
+// checkRest returns an error for anything but a line end after the last row.
 func checkRest(in io.Reader, count int) error {
 	rest, err := io.ReadAll(io.LimitReader(in, 3))
 	if err == nil && len(bytes.TrimRight(rest, "\r\n")) > 0 {
@@ -223,7 +223,7 @@ func checkRest(in io.Reader, count int) error {
 	return err
 }
 
-// eachLine is each of the text form.
+// eachLine is each for the text form.
 func eachLine(r io.Reader, do func(word []byte, w []float32) error) error {
 	in, t, number := lines(r), textForm{count: -1}, 0
 	for in.Scan() {
@@ -252,12 +252,12 @@ func eachLine(r io.Reader, do func(word []byte, w []float32) error) error {
 
 // textForm is a file of lines that is being read.
 type textForm struct {
-	count, dim int // as the first line says; a count of -1 is of a file without it, whose rows go to its end
+	count, dim int // from the first line; a count of -1 means that there is none, and rows up to the file's end
 	rows       int // so far
 	w          []float32
 }
 
-// row reads a line into w.
+// row parses a line into w.
 func (t *textForm) row(line []byte) (word []byte, err error) {
 	word, numbers, _ := bytes.Cut(line, []byte(" "))
 	if t.w, err = parseFloats(t.w[:0], bytes.SplitSeq(numbers, []byte(" "))); err != nil {
