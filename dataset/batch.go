@@ -8,17 +8,17 @@ import (
 // a varying one is [total], with its offsets beside it.
 type Batch = map[string]*tensor.Dense
 
-// held is how many yielded batches keep their values: the last one, the two before it.
+// held is the number of yielded batches that keep their values: the last one and the two before it.
 const held = 3
 
-// slot is the memory of one batch, used again and again.
+// slot is the reused memory of one batch.
 type slot struct {
 	table *Table
 	bound []bound // by column
-	batch Batch   // what is yielded; a user may change the map
+	batch Batch   // the yielded map; a user may change it
 }
 
-// bound is a fixed column's tensor and the first value it lies over.
+// bound is a fixed column's tensor and the first value of its memory.
 type bound struct {
 	tensor *tensor.Dense
 	first  any
@@ -30,20 +30,19 @@ func newSlot(columns []Column, size int) *slot {
 	return s
 }
 
-// maxReserve bounds the rows for which room is made before it is known that there are so many.
+// maxReserve bounds the rows for which room is made before their number is known.
 const maxReserve = 1 << 14
 
-// engine is that of a batch's tensors: gorgonia's own, which knows where rows come from, for messages about them.
+// engine is the engine of a batch's tensors: gorgonia's own, with the origin of rows for error messages.
 type engine struct {
 	tensor.StdEng
 	table *Table
 }
 
-// Place is where an example of the batch comes from; see [Table.Place].
+// Place returns the origin of an example of the batch; see [Table.Place].
 func (e engine) Place(row int) string { return e.table.Place(row) }
 
-// bind makes the batch of what the table holds: at least one row. Tensors whose memory and shape are as before are
-// kept.
+// bind makes the batch from the table, which must have a row. Tensors whose memory and shape are unchanged are kept.
 func (s *slot) bind() Batch {
 	clear(s.batch)
 	for c := range s.table.columns {
@@ -61,7 +60,7 @@ func (s *slot) bind() Batch {
 	return s.batch
 }
 
-// bindMapped makes the batch and has it changed by the maps.
+// bindMapped makes the batch and applies the maps to it.
 func (s *slot) bindMapped(maps []func(Batch) error) (Batch, error) {
 	batch := s.bind()
 	for _, change := range maps {
@@ -72,7 +71,7 @@ func (s *slot) bindMapped(maps []func(Batch) error) (Batch, error) {
 	return batch, nil
 }
 
-// bind lays the tensor over the table's rows of v, unless it lies there already.
+// bind points the tensor to the table's rows of v, unless it already points there.
 func (b *bound) bind(v *values, t *Table) {
 	n := t.Len()
 	if b.tensor != nil && b.first == v.first() && b.tensor.Shape()[0] == n {

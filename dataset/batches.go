@@ -29,7 +29,7 @@ func (d *Dataset) BatchesContext(ctx context.Context, size int) iter.Seq2[Batch,
 			yield(nil, d.err)
 			return
 		}
-		ctx, cancel := context.WithCancel(ctx) // a loop that breaks waits for no data
+		ctx, cancel := context.WithCancel(ctx) // a loop that breaks does not wait for data
 		defer cancel()
 		p := &pass{Dataset: d, size: size, ctx: ctx}
 		var err error
@@ -46,18 +46,18 @@ func (d *Dataset) BatchesContext(ctx context.Context, size int) iter.Seq2[Batch,
 	}
 }
 
-// pass is one range over batches.
+// pass is one iteration over batches.
 type pass struct {
 	*Dataset
 	ctx    context.Context
 	reader Reader
 	size   int
-	made   int // batches
+	made   int // batches so far
 }
 
 func (p *pass) newSlot() *slot { return newSlot(p.Columns(), p.size) }
 
-// run makes each batch when it is asked for.
+// run makes the batches one at a time, as the loop asks for them.
 func (p *pass) run(yield func(Batch, error) bool) {
 	var ring [held]*slot
 	for i := 0; ; i++ {
@@ -71,7 +71,7 @@ func (p *pass) run(yield func(Batch, error) bool) {
 	}
 }
 
-// ended says that the context has ended, and how far the pass came.
+// ended returns an error with the progress of the pass if its context has ended.
 func (p *pass) ended(batches int) error {
 	if p.ctx.Err() == nil {
 		return nil
@@ -79,7 +79,7 @@ func (p *pass) ended(batches int) error {
 	return fmt.Errorf("dataset: after %d batches: %w", batches, context.Cause(p.ctx))
 }
 
-// fill makes the next batch in s; io.EOF after the last one.
+// fill makes the next batch in s; it returns io.EOF after the last one.
 func (p *pass) fill(s *slot) (Batch, error) {
 	s.table.Reset()
 	for s.table.Len() < p.size {

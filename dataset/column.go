@@ -79,7 +79,7 @@ func (k kind) dtype() tensor.Dtype {
 	return [...]tensor.Dtype{floatKind: tensor.Float32, intKind: tensor.Int64, idKind: tensor.Uint64}[k]
 }
 
-// batchShape is the shape of n rows: [n, Shape...], and [n,1] where Shape is empty.
+// batchShape returns the shape of n rows: [n, Shape...], or [n,1] if Shape is empty.
 func (c Column) batchShape(n int) []int {
 	if len(c.Shape) == 0 {
 		return []int{n, 1}
@@ -105,7 +105,7 @@ func (c Column) check() error {
 	return nil
 }
 
-// checkColumns checks each column and that no two feeds share a name.
+// checkColumns checks each column, and that feeds have different names.
 func checkColumns(columns []Column) error {
 	if len(columns) == 0 {
 		return fmt.Errorf("%w: there is none; name at least one", ErrColumn)
@@ -125,7 +125,7 @@ func checkColumns(columns []Column) error {
 	return nil
 }
 
-// feeds lists the names that the column takes in a batch.
+// feeds returns the names of the column's tensors in a batch.
 func (c Column) feeds() []string {
 	if c.Varying {
 		return []string{c.Name, c.Name + ".offsets"}

@@ -41,7 +41,7 @@ func (d *Dataset) Select(columns ...string) *Dataset {
 	}})
 }
 
-// asking is the dataset over files of which no more is read than some columns, if they all are columns of the files.
+// asking returns the dataset with only some columns read from its files, if all of them are columns of files.
 func (d *Dataset) asking(columns []string) *Dataset {
 	f, ok := d.source.(*Files)
 	if !ok || d.err != nil || len(columns) == 0 {
@@ -68,7 +68,7 @@ func (d *Dataset) MapInts(column string, f func(int64) int64) *Dataset {
 	return mapValues(d, "MapInts", column, f)
 }
 
-// mapValues maps a column of a type.
+// mapValues maps the values of a column.
 func mapValues[T value](d *Dataset, call, column string, f func(T) T) *Dataset {
 	c, err := d.find(call, column)
 	if err != nil {
@@ -118,7 +118,7 @@ func kindOf[T value]() kind {
 	return floatKind
 }
 
-// find is the number of a column.
+// find returns the number of a column.
 func (d *Dataset) find(call, name string) (int, error) {
 	columns := d.Columns()
 	c := slices.IndexFunc(columns, func(c Column) bool { return c.Name == name })
@@ -131,15 +131,15 @@ func (d *Dataset) find(call, name string) (int, error) {
 	return c, nil
 }
 
-// change is what becomes of rows, each of one.
+// change is a function of single rows.
 type change struct {
 	columns []Column
 	inPlace func(t *Table, first int) // changes the rows from first on; may be nil
-	// appends what becomes of rows to a table of other columns; nil where they are the same
+	// appends the changed rows to a table of other columns; nil if the columns are the same
 	copied func(to, rows *Table) error
 }
 
-// through is d with its rows changed.
+// through returns d with its rows changed.
 func (d *Dataset) through(c change) *Dataset {
 	next := d.with(&changed{d.source, c})
 	if v, ok := d.source.(*view); ok {
@@ -151,7 +151,7 @@ func (d *Dataset) through(c change) *Dataset {
 	return next
 }
 
-// read has read append rows to t, changed. Scratch is for rows that change their columns.
+// read calls read to append rows to t, and changes them. scratch holds rows whose columns change.
 func (c *change) read(t, scratch *Table, read func(t *Table) error) error {
 	first := t.Len()
 	if c.copied == nil {
@@ -187,7 +187,7 @@ func (c *changed) OpenContext(ctx context.Context, epoch int) (Reader, error) {
 	return &changedReader{r, &c.change, newTable(c.Source.Columns())}, nil
 }
 
-// sharded is the source with one worker's rows alone, if it can leave out the others itself.
+// sharded returns the source with only one worker's rows, if the source can leave out the others.
 func sharded(s Source, index, workers int) (mine Source, ok bool) {
 	if c, changes := s.(*changed); changes {
 		if mine, ok = sharded(c.Source, index, workers); ok {
@@ -218,7 +218,7 @@ func (r *changedReader) Read(t *Table, n int) (int, error) {
 
 func (r *changedReader) whyEmpty() string { return whyEmpty(r.Reader) }
 
-// changedRows are rows in any order that are changed.
+// changedRows are rows with random access that are changed.
 type changedRows struct {
 	Indexed
 	change
@@ -236,7 +236,7 @@ func (c *changedRows) Gather(t *Table, rows []int) error {
 	return c.read(t, scratch, func(t *Table) error { return gatherNumbered(c.Indexed, t, rows) })
 }
 
-// filtered is a source some of whose rows are left out.
+// filtered is a source without some of its rows.
 type filtered struct {
 	Source
 	keep func(Row) bool

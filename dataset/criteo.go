@@ -10,24 +10,24 @@ import (
 )
 
 // Criteo is the raw form of the Criteo display advertising data: label, 13 counts (I1–I13), 26 tokens (C1–C26), tab
-// separated, where an empty count or token is a missing one. Rows become
+// separated; an empty count or token is missing. The columns are
 //
-//	dense_input [N,13] float32    the counts, by Dense; 0 where missing
+//	dense_input [N,13] float32    the counts, scaled by Dense; 0 if missing
 //	C           [N,26] int64      HashID("0", C1) … HashID("25", C26), below Height; a missing token is hashed as ""
 //	label       [N,1]  float32    0 or 1
 type Criteo struct {
-	// Dense says how counts are scaled; MinMax by default.
+	// Dense is the scaling of counts; MinMax by default.
 	Dense CriteoDense
 	// Height is the number of ids; 1,000,001 when 0.
 	Height int64
 }
 
-// CriteoDense is how [Criteo] scales a count.
+// CriteoDense is a scaling of [Criteo]'s counts.
 type CriteoDense int
 
 const (
-	// MinMax is (x − min) / diff with the fixed min and diff of the wide & deep example; above 1 where x is above its
-	// maximum.
+	// MinMax is (x − min) / diff with the fixed min and diff of the wide & deep example; it is above 1 if x is above
+	// the example's maximum.
 	MinMax CriteoDense = iota
 	// Log1p is ln(1 + max(x, 0)).
 	Log1p
@@ -44,7 +44,7 @@ var (
 	criteoDiff = [criteoCounts]float32{20, 603, 100, 50, 64000, 500, 100, 50, 500, 10, 10, 10, 50}
 )
 
-// Columns are dense_input, C and label.
+// Columns returns dense_input, C and label.
 func (c Criteo) Columns() ([]Column, error) {
 	if c.Height < 0 {
 		return nil, fmt.Errorf("%w Criteo.Height is %d: want 1 or more, or 0 for %d", ErrOption, c.Height, criteoHeight)

@@ -76,7 +76,7 @@ type CSVColumn struct {
 	// become labels 0 and 1. A line with another text is an error.
 	Values []string
 
-	texts *Texts // that number the field's, instead of all that; nil has none
+	texts *Texts // numbers the field's texts, in place of all other options; nil for none
 }
 
 func (c CSVColumn) fields() []string {
@@ -86,7 +86,7 @@ func (c CSVColumn) fields() []string {
 	return c.Fields
 }
 
-// Columns are Schema's.
+// Columns returns the columns of Schema.
 func (f CSV) Columns() ([]Column, error) {
 	if err := f.checkDialect(); err != nil {
 		return nil, err
@@ -107,7 +107,7 @@ func (f CSV) Columns() ([]Column, error) {
 	return columns, checkColumns(columns)
 }
 
-// checkFields refuses names that are not among the Fields.
+// checkFields returns an error for names that are not in Fields.
 func (f CSV) checkFields() error {
 	if f.Fields == nil {
 		return nil
@@ -128,7 +128,7 @@ func (f CSV) checkFields() error {
 	return nil
 }
 
-// checkDialect refuses characters that can't be told apart.
+// checkDialect returns an error if special characters are ambiguous.
 func (f CSV) checkDialect() error {
 	d := f.dialect()
 	switch {
@@ -143,7 +143,7 @@ func (f CSV) checkDialect() error {
 	return nil
 }
 
-// dialect is how lines are cut.
+// dialect is the way lines are divided into fields.
 func (f CSV) dialect() splitter {
 	s := splitter{comma: f.Comma, quote: f.Quote, trim: f.Trim}
 	if s.comma == 0 {
@@ -155,7 +155,7 @@ func (f CSV) dialect() splitter {
 	return s
 }
 
-// filled is the column with the format's Missing where it is one of numbers without its own.
+// filled returns the column, with the format's Missing if it is a column of numbers without its own.
 func (c CSVColumn) filled(missing string) CSVColumn {
 	if c.Missing == "" && c.Hash == 0 {
 		c.Missing = missing
@@ -177,7 +177,7 @@ func (c CSVColumn) check() error {
 	return nil
 }
 
-// checkValues checks all but the number of fields.
+// checkValues checks everything but the number of fields.
 func (c CSVColumn) checkValues() error {
 	if err := c.Column.check(); err != nil {
 		return err
@@ -202,7 +202,7 @@ func (c CSVColumn) checkValues() error {
 	return c.checkScale()
 }
 
-// checkTexts checks the Values.
+// checkTexts checks Values.
 func (c CSVColumn) checkTexts() error {
 	if c.Values != nil && c.Hash > 0 {
 		return fmt.Errorf("%w %q: Values number texts one way, and Hash another: leave one out", ErrColumn, c.Name)
@@ -216,7 +216,7 @@ func (c CSVColumn) checkTexts() error {
 	return nil
 }
 
-// filler is the number that stands for a missing one, if any.
+// filler returns the number for missing values, if there is one.
 func (c CSVColumn) filler() (f filler, ok bool) {
 	switch text := []byte(c.Missing); {
 	case len(text) == 0:
@@ -233,10 +233,10 @@ func (c CSVColumn) filler() (f filler, ok bool) {
 	return f, f.there
 }
 
-// notANumber is the Missing of numbers that are in no moments.
+// notANumber is the Missing of numbers that Moments ignores.
 const notANumber = "NaN"
 
-// filler is a number, as of the type of its column.
+// filler is a number in the type of its column.
 type filler struct {
 	float float32
 	int   int64

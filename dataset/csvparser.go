@@ -24,37 +24,37 @@ func (f CSV) NewParser() (Parser, error) {
 	return p, p.bind(f.Fields)
 }
 
-// csvParser is the parser once it is known where fields stand.
+// csvParser is the parser for a file whose fields are known.
 type csvParser struct {
 	CSV
 	split   splitter
 	missing texts
 	fields  int // of a line
 	uses    []fieldUse
-	made    *derived.Maker // makes the derived fields, if any
-	sources []int          // fields of the line, that they are made of
+	made    *derived.Maker // makes the derived fields; nil for none
+	sources []int          // fields of the line from which they are made
 }
 
-// fieldUse is what becomes of a field.
+// fieldUse is the use of a field.
 type fieldUse struct {
 	name    string
 	from    int  // field of the line, or the number of a derived one
-	derived bool // it is one
+	derived bool // the field is derived
 	column  int
 	at      int
 	kind    kind
 	hash    categories.Hasher // height 0: a number
-	numbers bool              // are hashed by their value
+	numbers bool              // hash numbers by their value
 	digits  []byte
 	scale   []Scaling
-	filler  filler // stands for a missing number, or there must be one
+	filler  filler // the number for missing values; without it they are an error
 	texts   *Texts
 
-	separator []byte   // stands between the values of a text; empty where it is one
-	values    []string // that there are, by number; nil where they are numbers themselves
+	separator []byte   // between the values of a text; empty if it is one value
+	values    []string // permitted texts, by number; nil if the values are numbers
 }
 
-// use is what becomes of a field: place at of the column with this number.
+// use returns the use of a field: value at of the column with this number.
 func (c CSVColumn) use(name string, from, column, at int) fieldUse {
 	use := fieldUse{name: name, from: from, column: column, at: at, kind: c.kind(), scale: c.Scale, texts: c.texts}
 	use.filler, _ = c.filler()
@@ -65,7 +65,7 @@ func (c CSVColumn) use(name string, from, column, at int) fieldUse {
 	return use
 }
 
-// bind finds the fields of the schema among the names.
+// bind looks up the fields of the schema among the names.
 func (p *csvParser) bind(names []string) error {
 	p.fields = len(names)
 	for column, c := range p.Schema {
@@ -93,7 +93,7 @@ func (p *csvParser) bind(names []string) error {
 	return nil
 }
 
-// find finds a field among the names.
+// find returns the index of a field among the names.
 func find(names []string, name string) (int, error) {
 	from, bad := slices.Index(names, name), &LineError{Field: strconv.Quote(name), Want: "a field of that name"}
 	switch {
@@ -107,7 +107,7 @@ func find(names []string, name string) (int, error) {
 	return from, nil
 }
 
-// advice says what a header seems to be that lacks a name.
+// advice is a guess about a header that lacks a name.
 func advice(names []string, name string) string {
 	if _, number := parseFloat([]byte(names[0])); number {
 		return " (a file without a header: give CSV.Fields the names)"
@@ -128,12 +128,12 @@ func advice(names []string, name string) string {
 	return ""
 }
 
-// passes says that a line is a comment.
+// passes reports whether a line is a comment.
 func (p *csvParser) passes(line []byte) bool {
 	return p.Comment != 0 && len(line) > 0 && line[0] == p.Comment
 }
 
-// continues says whether the row goes on after this line; open says that the line before did.
+// continues reports whether the row continues after this line; open reports that it did after the line before.
 func (p *csvParser) continues(line []byte, open bool) bool {
 	return p.Multiline && p.split.open(line, open)
 }
@@ -172,7 +172,7 @@ func (u *fieldUse) setDerived(row Row, made *derived.Maker) error {
 	return u.setAt(row, u.at, text, missing)
 }
 
-// set sets the value that a text is, or adds those that its separator parts.
+// set sets the value of a text, or appends the values that its separator divides.
 func (u *fieldUse) set(row Row, text []byte, missing *texts) error {
 	if len(u.separator) == 0 {
 		return u.setAt(row, u.at, text, missing.has(text))
@@ -190,7 +190,7 @@ func (u *fieldUse) set(row Row, text []byte, missing *texts) error {
 	return nil
 }
 
-// setAt sets a value of the row's column, or adds one where at is appended.
+// setAt sets a value of the row's column, or appends one if at is appended.
 func (u *fieldUse) setAt(row Row, at int, text []byte, missing bool) error {
 	if u.texts != nil {
 		u.setID(row, at, u.texts.number(text))
@@ -250,7 +250,7 @@ func (u *fieldUse) setAt(row Row, at int, text []byte, missing bool) error {
 	return nil
 }
 
-// scaled is x as the scaling of its place makes it.
+// scaled returns x, scaled by the scaling for its place.
 func (u *fieldUse) scaled(x float32, at int) float32 {
 	if n := len(u.scale); n > 0 {
 		return u.scale[at%n].Of(x)
@@ -258,7 +258,7 @@ func (u *fieldUse) scaled(x float32, at int) float32 {
 	return x
 }
 
-// fill sets what stands for a missing number.
+// fill sets the number for a missing value.
 func (u *fieldUse) fill(row Row, at int) {
 	switch u.kind {
 	case floatKind:
@@ -270,7 +270,7 @@ func (u *fieldUse) fill(row Row, at int) {
 	}
 }
 
-// setID sets a hash, in a column of either kind of id.
+// setID sets a hash, in a column of either type of ids.
 func (u *fieldUse) setID(row Row, at int, id int64) {
 	if u.kind == idKind {
 		place(row, u.column, at, uint64(id))
@@ -279,7 +279,7 @@ func (u *fieldUse) setID(row Row, at int, id int64) {
 	}
 }
 
-// csvHeaderParser takes the names of fields from the first line.
+// csvHeaderParser reads the names of fields from the first line.
 type csvHeaderParser struct{ *csvParser }
 
 func (p *csvHeaderParser) ParseHeader(line []byte) error {

@@ -17,7 +17,7 @@ type Dataset struct {
 	epoch    int
 	ahead    int
 	dropLast bool
-	// mayBeEmpty lets a pass have no batch.
+	// mayBeEmpty permits a pass without batches.
 	mayBeEmpty bool
 	err        error
 }
@@ -108,7 +108,7 @@ func (d *Dataset) Batch(ctx context.Context) (Batch, error) {
 	return s.bindMapped(d.maps)
 }
 
-// read reads all rows of one pass. Why says what there is to say if there are none.
+// read reads all rows of one pass. why is the reason if there are none.
 func (d *Dataset) read(ctx context.Context) (rows *Table, why string, err error) {
 	if d.err != nil {
 		return nil, "", d.err
@@ -138,22 +138,22 @@ func (d *Dataset) read(ctx context.Context) (rows *Table, why string, err error)
 	}
 }
 
-// loadRows is how many rows Load reads between two looks at its context.
+// loadRows is the number of rows that Load reads between two checks of its context.
 const loadRows = 4096
 
-// with is d over another source.
+// with returns d over another source.
 func (d *Dataset) with(s Source) *Dataset {
 	next := *d
 	next.source = s
 	return &next
 }
 
-// fail is d with an error, unless it has one already.
+// fail returns d with an error, unless it has one already.
 func (d *Dataset) fail(format string, args ...any) *Dataset {
 	return d.failed(fmt.Errorf("%w "+format, append([]any{ErrOption}, args...)...))
 }
 
-// failed is d with an error as it stands there, unless it has one already.
+// failed returns d with this error, unless it has one already.
 func (d *Dataset) failed(err error) *Dataset {
 	next := *d
 	if next.err == nil {

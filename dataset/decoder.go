@@ -18,7 +18,7 @@ type Decoder struct {
 	slot   *slot
 	text   bytes.Reader
 	rows   lineReader // over text, as it is over a file
-	header []byte     // that the parser has taken
+	header []byte     // the header that the parser has
 }
 
 // NewDecoder returns a decoder of lines in a format. With columns, batches have only these, and lines of [CSV],
@@ -79,8 +79,7 @@ func (d *Decoder) Decode(text []byte) (Batch, error) {
 	}
 }
 
-// open makes the text what rows are read from. The room to read in grows to the largest text so far, or a line of the
-// largest size.
+// open makes the text the source of rows. The buffer grows to the largest text so far, or the largest line.
 func (d *Decoder) open(text []byte) {
 	d.text.Reset(text)
 	if room := min(len(text)+1, maxLine); d.rows.lines == nil || d.rows.lines.r.Size() < room {
@@ -91,10 +90,10 @@ func (d *Decoder) open(text []byte) {
 	d.rows.lines.number = 0
 }
 
-// row adds the row of a line.
+// row appends the row of a line.
 func (d *Decoder) row(line []byte) error {
 	t := d.slot.table
-	t.At(textName, d.rows.at) // for what a model has against it
+	t.At(textName, d.rows.at) // for messages of the model
 	err := d.rows.parser.ParseLine(line, t.appendZeros())
 	if err != nil {
 		t.truncate(t.rows)
@@ -104,7 +103,7 @@ func (d *Decoder) row(line []byte) error {
 	return nil
 }
 
-// head gives the header to a parser of its own, unless the last text had the same.
+// head makes a parser for the header, unless the last text had the same header.
 func (d *Decoder) head(line []byte) error {
 	if d.header != nil && bytes.Equal(line, d.header) {
 		return nil
@@ -120,10 +119,10 @@ func (d *Decoder) head(line []byte) error {
 	return nil
 }
 
-// textName stands for a text in messages.
+// textName is the name of texts in messages.
 const textName = "text"
 
-// inText says in which line of a text an error arose.
+// inText adds the line in a text to an error.
 func inText(err error, line int) error {
 	if bad, ok := errors.AsType[*LineError](err); ok {
 		bad.File, bad.Line = textName, line

@@ -55,7 +55,7 @@ const (
 	Seconds TimePart = "seconds" // since 1970, to order rows by: LastBy of train.Files, [Dataset.SplitLast]
 )
 
-// derivedFields are all as they are made.
+// derivedFields converts the fields for package derived.
 func derivedFields(all []Derived) []derived.Field {
 	fields := make([]derived.Field, len(all))
 	for i, d := range all {
@@ -64,7 +64,7 @@ func derivedFields(all []Derived) []derived.Field {
 	return fields
 }
 
-// newMaker makes the derived fields that the schema names, nil if it names none.
+// newMaker returns a maker of the derived fields that the schema names, nil if it names none.
 func newMaker(all []Derived, schema []CSVColumn) *derived.Maker {
 	if len(all) == 0 {
 		return nil
@@ -76,7 +76,7 @@ func newMaker(all []Derived, schema []CSVColumn) *derived.Maker {
 	return derived.NewMaker(derivedFields(all), asked)
 }
 
-// checkDerived refuses fields that can't be made, and columns that can't take them.
+// checkDerived returns an error for fields that can't be computed, and columns that can't have their values.
 func checkDerived(all []Derived, schema []CSVColumn) error {
 	if err := derived.Check(derivedFields(all)); err != nil {
 		return fmt.Errorf("%w Derived: %w", ErrOption, err)
@@ -104,7 +104,7 @@ func checkDerived(all []Derived, schema []CSVColumn) error {
 	return nil
 }
 
-// sourcesOf are the names of the fields of files that derived ones are made of.
+// sourcesOf returns the names of the files' fields from which derived fields are computed.
 func sourcesOf(m *derived.Maker) (names []string) {
 	if m != nil {
 		for _, s := range m.Sources {
@@ -114,7 +114,7 @@ func sourcesOf(m *derived.Maker) (names []string) {
 	return names
 }
 
-// makeFields makes the derived fields, if any, of a row whose sources are set.
+// makeFields computes the derived fields, if any, of a row whose sources are set.
 func makeFields(m *derived.Maker) error {
 	if m == nil {
 		return nil

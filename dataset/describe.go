@@ -11,7 +11,7 @@ import (
 	"sync"
 )
 
-// formats are the formats that a description can name. Names are frozen: saved models have them.
+// formats are the formats with a name for descriptions. Never change names: saved models contain them.
 var formats = formatNames{of: map[string]reflect.Type{
 	"criteo":     reflect.TypeFor[Criteo](),
 	"csv":        reflect.TypeFor[CSV](),
@@ -21,7 +21,7 @@ var formats = formatNames{of: map[string]reflect.Type{
 	"slot_text":  reflect.TypeFor[SlotText](),
 }}
 
-// formatNames are types of formats by name.
+// formatNames maps names to types of formats.
 type formatNames struct {
 	mu sync.RWMutex // guards of
 	of map[string]reflect.Type
@@ -45,14 +45,14 @@ func RegisterFormat[F Format](name string) error {
 	return nil
 }
 
-// named is the type that a name stands for, nil if none.
+// named returns the type with a name, nil if there is none.
 func (f *formatNames) named(name string) reflect.Type {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
 	return f.of[name]
 }
 
-// nameOf is the name that stands for a type, empty if none.
+// nameOf returns the name of a type, empty if it has none.
 func (f *formatNames) nameOf(t reflect.Type) string {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
@@ -68,16 +68,16 @@ func (f *formatNames) nameOf(t reflect.Type) string {
 type description struct {
 	Name    string          `json:"name"`
 	Options json.RawMessage `json:"options,omitempty"`
-	// IDs is the rule by which Hash makes ids, of formats that have it; 0 is that of earlier versions.
+	// IDs is the version of the rule for the ids of Hash, in formats that have Hash; 0 is the rule of earlier versions.
 	IDs int `json:"ids,omitempty"`
 }
 
-// idsRule is that of this version: ids are of the texts of lines, as ever, and Parquet makes the same. Before it hashed
-// unsigned integers from half their range on as negative ones, and floating point numbers without a word of how lines
-// write them.
+// idsRule is the rule of this version: ids are of the texts of lines, as always, and Parquet computes the same ids. The
+// rule before hashed unsigned integers in the upper half of their range as negative ones, and floating point numbers
+// without a rule for their text in lines.
 const idsRule = 1
 
-// rule is idsRule where a format hashes what Parquet files may have too.
+// rule returns idsRule for a format that hashes fields which Parquet files may also have.
 func rule(f any) int {
 	var schema []CSVColumn
 	switch f := f.(type) {
@@ -92,10 +92,10 @@ func rule(f any) int {
 	return 0
 }
 
-// toldRules has descriptions of which a line of the log has told that they are of an earlier rule.
+// toldRules are the descriptions for which the log already has a line about an earlier rule.
 var toldRules sync.Map
 
-// checkRule refuses a rule that is not known, and logs one of earlier versions, once.
+// checkRule returns an error for an unknown rule, and logs a rule of earlier versions, once.
 func (d *description) checkRule(f Format, data []byte) error {
 	now := rule(f)
 	if d.IDs > idsRule {
@@ -141,7 +141,7 @@ func DescribeFormat(f Format) ([]byte, error) {
 	return data, err
 }
 
-// optionsOf are the options of a format as JSON, nil if all are zero.
+// optionsOf returns the options of a format as JSON, nil if all are zero.
 func optionsOf(v reflect.Value) (json.RawMessage, error) {
 	if v.IsZero() {
 		return nil, nil
@@ -153,7 +153,7 @@ func optionsOf(v reflect.Value) (json.RawMessage, error) {
 	return json.Marshal(plain)
 }
 
-// sameAgain refuses a format of which its description does not make the same again: what is lacking would go unseen.
+// sameAgain returns an error if reading the description does not restore the format: a lost option would go unnoticed.
 func sameAgain(v reflect.Value, data []byte) error {
 	again, err := ReadFormat(data)
 	if err == nil && !reflect.DeepEqual(reflect.Indirect(reflect.ValueOf(again)).Interface(), v.Interface()) {
@@ -182,7 +182,7 @@ func ReadFormat(data []byte) (Format, error) {
 	}
 	f, ok := v.Elem().Interface().(Format)
 	if !ok {
-		f = v.Interface().(Format) // its methods are the pointer's
+		f = v.Interface().(Format) // the pointer has the methods
 	}
 	if _, err := f.Columns(); err != nil {
 		return nil, errors.Join(fmt.Errorf("%w %q", ErrFormat, d.Name), err)

@@ -26,7 +26,7 @@ func (d *Dataset) Digest(n int) string {
 	return sum
 }
 
-// sum is a checksum of rows of the source, or "" where they can't be had.
+// sum returns a checksum of rows of the source, or "" if they can't be read.
 func (v *view) sum(rows []int) string {
 	t, sum := newTable(v.Columns()), fnv.New64a()
 	if err := v.Gather(t, rows); err != nil {

@@ -113,53 +113,53 @@ package dataset
 
 // The files of this package, in reading order.
 //
-// What a dataset is:
+// Datasets:
 //
-//	dataset.go  rows, and what is to be done to them on the way to a batch
-//	source.go   where rows come from
+//	dataset.go  rows, and the operations that turn them into batches
+//	source.go   sources of rows
 //	column.go   a feed's name, type and shape
 //	table.go    rows in memory, column by column
 //	store.go    the values of one column
 //	row.go      a row while it is written
-//	origins.go  the file and line that it comes from
-//	errors.go   what can be wrong
+//	origins.go  the file and line of a row
+//	errors.go   errors
 //	empty.go    why a pass had no rows
 //
-// Orders and choices:
+// Orders and selections:
 //
-//	view.go     the order in which rows in memory go by
+//	view.go     the order of rows in memory
 //	shuffle.go  random orders, by seed
 //	select.go   Take, Skip, Split, Shard
 //	splitby.go  Split by the values of a column
 //	columns.go  other names, other columns, other values; Filter
-//	moments.go  what a column's numbers are like
-//	digest.go   whether rows are the same elsewhere
+//	moments.go  statistics of a column's numbers
+//	digest.go   checksums of rows, to compare workers
 //
 // Batches:
 //
-//	batches.go   one pass, cut into batches
-//	batch.go     what a step is fed
+//	batches.go   one pass, divided into batches
+//	batch.go     the tensors of a step
 //	prefetch.go  batches made ahead
 //
 // Rows made in memory:
 //
-//	memory.go    columns that are there
-//	structs.go   structs, in hand or made one after the other
-//	generate.go  rows made when they are asked for
+//	memory.go    columns in memory
+//	structs.go   structs, in a slice or a sequence
+//	generate.go  rows computed on demand
 //	idx.go       IDX files, MNIST
 //
 // Files:
 //
-//	files.go                              a list of them, and SkipBad
+//	files.go                              a list of files, and SkipBad
 //	linereader.go                         their lines, one after the other
 //	filesreader.go                        one pass over them
 //	parallel.go                           the same, parsed by several goroutines
 //	open.go                               plain or packed, from a file system or the machine
-//	pipe.go, pipe_unix.go, pipe_other.go  what a shell command makes of a file
+//	pipe.go, pipe_unix.go, pipe_other.go  files filtered by a shell command
 //	interrupt.go                          reads that end with a context
-//	progress.go                           loads that take long are logged
+//	progress.go                           log lines of long loads
 //	lines.go                              lines, of bounded length
-//	skips.go                              bad lines that were passed over
+//	skips.go                              skipped bad lines
 //	fileshard.go                          a worker's files
 //
 // Formats:
@@ -168,27 +168,27 @@ package dataset
 //	describe.go   formats as JSON, by name
 //	option.go     their options
 //	only.go       formats with fewer columns
-//	decoder.go    lines that come a few at a time
-//	split.go      a line cut into fields
-//	number.go     numbers out of text
+//	decoder.go    a few lines at a time
+//	split.go      a line divided into fields
+//	number.go     numbers parsed from text
 //	hash.go       ids of categories
-//	derived.go    fields made of others
-//	scaling.go    numbers of another scale
+//	derived.go    fields computed from others
+//	scaling.go    scaled numbers
 //	criteo.go     Criteo's TSV
 //	csv.go        the schema of CSV files
 //	csvparser.go  a row of a line
 //	jsonlines.go  JSON objects
-//	texts.go      a field's texts, beside what the schema makes of it
-//	missed.go     names that are in none of them
+//	texts.go      a field's texts, besides the schema's columns
+//	missed.go     names that occur in no line
 //	libsvm.go     a label and "index:value"
-//	slots.go      columns that slots fill
+//	slots.go      columns of slots
 //	slottext.go   "slot:value"
 //	multislot.go  counts and values
-//	generator.go  programs that write the last
+//	generator.go  programs that write multi-slot text
 //
 // Fleet's datasets:
 //
 //	inmemory.go       InMemoryDataset
 //	queue.go          QueueDataset
 //	globalshuffle.go  rows shuffled among workers
-//	exchange.go       the messages by which they travel
+//	exchange.go       the messages with the rows

@@ -11,7 +11,7 @@ func (d *Dataset) MayBeEmpty() *Dataset {
 	return &next
 }
 
-// noRows is why a pass had no batch.
+// noRows returns why a pass had no batch.
 func (p *pass) noRows(short int) error {
 	if short > 0 {
 		return fmt.Errorf("%w: DropLast leaves out the only batch, which has %d of %d rows", ErrNoRows, short, p.size)
@@ -19,7 +19,7 @@ func (p *pass) noRows(short int) error {
 	return fmt.Errorf("%w: %s", ErrNoRows, whyEmpty(p.reader))
 }
 
-// explainer is a Reader that can say why its pass had no rows.
+// explainer is a Reader that can report why its pass had no rows.
 type explainer interface{ whyEmpty() string }
 
 func whyEmpty(r Reader) string {
@@ -42,7 +42,7 @@ func (r *chosenReader) whyEmpty() string {
 	return r.leavesNone(r.seen, "rows")
 }
 
-// leavesNone says that the selection kept nothing of n rows or lines.
+// leavesNone reports that the selection kept nothing of n rows or lines.
 func (s selection) leavesNone(n int, things string) string {
 	if s.end == 0 {
 		return s.name + " leaves none"
@@ -66,7 +66,7 @@ func (r *filesReader) whyEmpty() string {
 	return r.names() + " is empty"
 }
 
-// names is the path, or the first of them.
+// names returns the path, or the first of the paths.
 func (f *Files) names() string {
 	if more := len(f.Paths) - 1; more > 0 {
 		return fmt.Sprintf("each of %s and %d more", f.Paths[0], more)

@@ -7,26 +7,26 @@ import (
 
 // Errors in the description of a dataset.
 var (
-	// ErrColumn says that a column's description can't be used.
+	// ErrColumn is the error for an invalid description of a column.
 	ErrColumn = errors.New("dataset: column")
-	// ErrOption says that an argument or an option has a value that can't be used.
+	// ErrOption is the error for an argument or an option with an invalid value.
 	ErrOption = errors.New("dataset: option")
-	// ErrFormat says that a format can't be described, or that a description of one can't be read.
+	// ErrFormat is the error for a format that can't be described, or a description that can't be read.
 	ErrFormat = errors.New("dataset: format")
 )
 
 // Errors while data are read.
 var (
-	// ErrBadLine is what every [*LineError] is.
+	// ErrBadLine is wrapped by every [*LineError].
 	ErrBadLine = errors.New("dataset: bad line")
-	// ErrTooManyBad says that more lines were bad than [Files] may skip.
+	// ErrTooManyBad is the error for more bad lines than [Files] may skip.
 	ErrTooManyBad = errors.New("dataset: too many bad lines")
-	// ErrIDX says that a file isn't an IDX file, or holds less or more than its header says.
+	// ErrIDX is the error for a file that is no IDX file, or whose size differs from its header.
 	ErrIDX = errors.New("dataset: idx file")
-	// ErrNoRows says that a pass over a dataset had no batch: what it reads is empty, or an option left nothing of it.
-	// The error says which. [Dataset.MayBeEmpty] permits such a pass.
+	// ErrNoRows is the error of a pass over a dataset without a batch: its source is empty, or an option left no rows.
+	// The message names the cause. [Dataset.MayBeEmpty] permits such a pass.
 	ErrNoRows = errors.New("dataset: no rows")
-	// ErrOnePass says that a source made from an io.Reader was read a second time.
+	// ErrOnePass is the error for a second pass over a source made from an io.Reader.
 	ErrOnePass = errors.New("dataset: source can be read once only")
 )
 
@@ -44,12 +44,12 @@ func (e *LineError) Error() string {
 	return fmt.Sprintf("%s:%d: field %s: want %s, got %s", e.File, e.Line, e.Field, e.Want, e.Got)
 }
 
-// Is says that every LineError is [ErrBadLine].
+// Is reports whether target is [ErrBadLine].
 func (e *LineError) Is(target error) bool { return target == ErrBadLine }
 
 const maxQuote = 40
 
-// badField is the error for text that stands where want was expected.
+// badField is the error for a text in place of the wanted one.
 func badField(field, want string, got []byte) error {
 	if len(got) > maxQuote {
 		return &LineError{Field: field, Want: want, Got: fmt.Sprintf("%q… (%d bytes)", got[:maxQuote], len(got))}
@@ -57,7 +57,7 @@ func badField(field, want string, got []byte) error {
 	return &LineError{Field: field, Want: want, Got: fmt.Sprintf("%q", got)}
 }
 
-// badCount is the error for a number of things other than the expected one.
+// badCount is the error for a wrong number of things.
 func badCount(field string, want, got int, things string) error {
 	return &LineError{Field: field, Want: fmt.Sprintf("%d %s", want, things), Got: fmt.Sprint(got)}
 }

@@ -9,22 +9,22 @@ import (
 	"slices"
 )
 
-// A round of an exchange is a message from each worker to all: how it goes on, and for every worker in turn the length
-// of its rows, a uvarint, and the rows.
+// A round of an exchange is a message from each worker to all: a byte for how it continues, then, for each worker in
+// turn, the length of its rows, a uvarint, and the rows.
 const (
 	lastRound byte = iota
 	moreRounds
-	gaveUp // what follows is the reason
+	gaveUp // the reason follows
 )
 
-// maxRound is about how many bytes a worker receives in a round, and maxMessage how many one sends.
+// maxRound is the approximate number of bytes that a worker receives in a round, and maxMessage that it sends.
 const (
 	maxRound   = 32 << 20
 	maxMessage = 1 << 20
 )
 
-// exchange sends each row to a worker that is a function of seed, sender and position, and returns the rows that came
-// to this worker: by round and sender, its own last. A failed worker has no rows to give and says so to the others.
+// exchange sends each row to a worker that is a function of seed, sender and position, and returns the rows that this
+// worker received: by round and sender, its own last. A failed worker sends its error instead of rows.
 func (m *meeting) exchange(ctx context.Context, rows *Dataset, failed error) (*Dataset, error) {
 	e := &exchange{meeting: m, me: m.x.WorkerIndex()}
 	if failed == nil {
@@ -50,13 +50,13 @@ func (m *meeting) exchange(ctx context.Context, rows *Dataset, failed error) (*D
 type exchange struct {
 	*meeting
 	me   int
-	rows *Table // to be given away
-	next int    // the first row that has not gone
+	rows *Table // to send away
+	next int    // the first row that is not sent yet
 	own  []int  // rows that stay
 	got  *Table
 }
 
-// message is this worker's part of the next round.
+// message returns this worker's part of the next round.
 func (e *exchange) message(failed error) []byte {
 	if failed != nil {
 		return append([]byte{gaveUp}, failed.Error()...)
@@ -82,13 +82,13 @@ func (e *exchange) message(failed error) []byte {
 	return message
 }
 
-// draw is the worker that gets row i.
+// draw returns the worker that gets row i.
 func (e *exchange) draw(i int) int {
 	n, _ := bits.Mul64(mix(^e.seed^mix(uint64(e.me)<<40+uint64(i)+1)), uint64(len(e.living)))
 	return e.living[n]
 }
 
-// receive takes this worker's rows of a round, and says whether there is another.
+// receive takes this worker's rows of a round, and reports whether there is another.
 func (e *exchange) receive(all [][]byte) (more bool, err error) {
 	for _, w := range e.living {
 		if len(all) <= w || len(all[w]) == 0 {
@@ -114,7 +114,7 @@ func (e *exchange) receive(all [][]byte) (more bool, err error) {
 
 var errCutRows = errors.New("its rows are cut off")
 
-// partOf is the n-th part of a message.
+// partOf returns the n-th part of a message.
 func partOf(message []byte, n int) (part []byte, err error) {
 	for range n + 1 {
 		size, used := binary.Uvarint(message)
@@ -126,7 +126,7 @@ func partOf(message []byte, n int) (part []byte, err error) {
 	return part, nil
 }
 
-// appendRow writes row r: of each column the values, little-endian, after their number if the column is varying.
+// appendRow writes row r: the values of each column, little-endian, after their number if the column is varying.
 func (t *Table) appendRow(b []byte, r int) []byte {
 	for c := range t.columns {
 		v := &t.columns[c]
@@ -139,7 +139,7 @@ func (t *Table) appendRow(b []byte, r int) []byte {
 	return b
 }
 
-// readRow appends the row at the beginning of b, and returns what comes after it.
+// readRow appends the row at the beginning of b to t, and returns the bytes after it.
 func (t *Table) readRow(b []byte) (rest []byte, err error) {
 	for c := range t.columns {
 		v := &t.columns[c]

@@ -37,12 +37,12 @@ type Files struct {
 
 	reader io.Reader // read once, in place of paths
 	used   *atomic.Bool
-	ended  func(skips) // is told what a pass has passed over
-	sum    hash.Hash   // of all lines, if it is wanted
-	mine   *selection  // which lines are this worker's; nil: all
+	ended  func(skips) // gets the skipped lines of a pass
+	sum    hash.Hash   // of all lines; nil if not wanted
+	mine   *selection  // the lines of this worker; nil for all
 }
 
-// FromFiles is a dataset of text files; any bad line ends it. [Files] has more options.
+// FromFiles makes a dataset of text files; any bad line ends the pass. [Files] has more options.
 func FromFiles(format Format, paths ...string) *Dataset {
 	return New(&Files{Paths: slices.Clone(paths), Format: format})
 }
@@ -64,7 +64,7 @@ func (f *Files) Columns() []Column {
 	return columns
 }
 
-// check says what is wrong with the options.
+// check returns what is wrong with the options, or nil.
 func (f *Files) check() error {
 	if f.Format == nil {
 		return fmt.Errorf("%w Files.Format: want a format such as dataset.Criteo{}", ErrOption)
@@ -85,9 +85,9 @@ func (f *Files) Shard(index, workers int) Source {
 	return f.only(shard(index, workers))
 }
 
-// only is the same files with the lines that are mine.
+// only returns the same files with only the lines that are mine.
 func (f *Files) only(mine selection) Source {
-	if f.mine != nil { // a share of a share goes by what is left
+	if f.mine != nil { // a share of a share counts the remaining lines
 		return &chosen{f, mine}
 	}
 	next := *f
@@ -95,7 +95,7 @@ func (f *Files) only(mine selection) Source {
 	return &next
 }
 
-// Open starts a pass. Epoch makes no difference.
+// Open starts a pass. epoch makes no difference.
 func (f *Files) Open(epoch int) (Reader, error) { return f.OpenContext(context.Background(), epoch) }
 
 // OpenContext is Open with a context that ends the pass, together with the pipe command and all processes that it has
@@ -113,7 +113,7 @@ func (f *Files) OpenContext(ctx context.Context, _ int) (Reader, error) {
 	return &filesReader{lineReader: lineReader{Files: f, ctx: ctx}}, nil
 }
 
-// open opens the file at path, or the reader that stands for it.
+// open opens the file at path, or the reader in its place.
 func (f *Files) open(ctx context.Context, path string) (io.ReadCloser, error) {
 	if f.reader == nil {
 		return openFile(ctx, f.FS, path, f.PipeCommand)

@@ -11,7 +11,7 @@ type filesReader struct {
 	lineReader
 	bad      int
 	firstBad *LineError
-	told     bool // how many lines were passed over
+	told     bool // the skipped lines were reported
 }
 
 // Read appends a row for each good line.
@@ -34,7 +34,7 @@ func (r *filesReader) Read(t *Table, n int) (int, error) {
 	return t.Len() - before, nil
 }
 
-// whole ends a pass that has come to its end, the last file's with this parser.
+// whole ends a pass that has read everything, with this parser for the last file.
 func (r *filesReader) whole(p Parser) {
 	if r.told {
 		return
@@ -50,7 +50,7 @@ func (r *filesReader) Close() error {
 	return r.closeFile()
 }
 
-// parse appends the line's row to t, or passes over a bad line while it may.
+// parse appends the line's row to t, or skips a bad line while that is permitted.
 func (r *filesReader) parse(line []byte, t *Table) error {
 	if err := parseRow(r.parser, line, t, &r.head, r.at); err != nil {
 		return r.pass(err)
@@ -58,7 +58,7 @@ func (r *filesReader) parse(line []byte, t *Table) error {
 	return nil
 }
 
-// parseRow appends a row to t, or says what is bad with it and where it stands.
+// parseRow appends a row to t, or returns an error with the place of the line.
 func parseRow(p Parser, line []byte, t *Table, h *head, at int) error {
 	t.At(h.path, at)
 	if err := p.ParseLine(line, t.appendZeros()); err != nil {
@@ -69,7 +69,7 @@ func parseRow(p Parser, line []byte, t *Table, h *head, at int) error {
 	return nil
 }
 
-// pass passes over a bad line, or says why it may not.
+// pass skips a bad line, or returns why it may not be skipped.
 func (r *filesReader) pass(err error) error {
 	bad, ok := errors.AsType[*LineError](err)
 	if !ok {

@@ -29,8 +29,8 @@ type LinewiseFormat interface {
 	Linewise() bool
 }
 
-// linewise knows this package's formats by their types: a method would be that of each format that embeds them too,
-// whose own parsers may remember lines.
+// linewise reports whether a format's parsers keep nothing from line to line. It checks the types of this package's
+// formats: a method would be inherited by formats that embed them, whose own parsers may keep state.
 func linewise(f Format) bool {
 	switch f := f.(type) {
 	case Criteo, CSV, JSONLines, LibSVM, MultiSlot, SlotText, *Criteo, *CSV, *JSONLines, *LibSVM, *MultiSlot, *SlotText:

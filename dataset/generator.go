@@ -62,7 +62,7 @@ func (g MultiSlotDataGenerator) Run(in io.Reader, out io.Writer) error {
 	}
 }
 
-// slotWriter writes samples and holds each to the slots of the first.
+// slotWriter writes samples and checks that all have the slots of the first.
 type slotWriter struct {
 	out   *bufio.Writer
 	names []string

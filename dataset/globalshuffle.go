@@ -43,7 +43,7 @@ func (d *InMemoryDataset) GlobalShuffle(ctx context.Context, w Worker, seed uint
 	return d.LocalShuffle(seed)
 }
 
-// deal is this worker's share.
+// deal returns this worker's share.
 func (d *InMemoryDataset) deal(ctx context.Context, w Worker, seed uint64) (*Dataset, error) {
 	x, meets := w.(Exchanger)
 	switch {
@@ -95,17 +95,17 @@ func (d *InMemoryDataset) dealHeld(ctx context.Context, x Exchanger, seed uint64
 	return m.exchange(ctx, d.loaded, nil)
 }
 
-// card is what this worker shows of files and what stood in them.
+// card describes this worker's files and rows.
 func (d *InMemoryDataset) card(seed uint64, paths []string, sum hash.Hash) card {
 	fmt.Fprintf(sum, "held %v, of %q", d.held, paths)
 	return card{Seed: seed, Columns: fmt.Sprint(d.files(nil).Columns()), Files: paths,
 		Print: fmt.Sprintf("%x", sum.Sum(nil))}
 }
 
-// tableOf is the table of rows that were loaded.
+// tableOf returns the table of loaded rows.
 func tableOf(d *Dataset) *Table { return d.source.(*view).Indexed.(tableSource).Table }
 
-// writeTo sums the rows up.
+// writeTo writes the rows for a checksum.
 func (t *Table) writeTo(sum io.Writer) {
 	var b []byte
 	for r := range t.rows {
@@ -114,25 +114,25 @@ func (t *Table) writeTo(sum io.Writer) {
 	}
 }
 
-// card is what workers show when they meet to shuffle.
+// card describes a worker's rows to the others, before they shuffle.
 type card struct {
 	Seed    uint64
 	Columns string
-	Files   []string // that rows name by number
-	Print   string   // of the files and rows of this worker; "" is like no other
-	Err     string   // why this worker has no rows to give
+	Files   []string // to which rows refer by number
+	Print   string   // of this worker's files and rows; "" differs from every other
+	Err     string   // why this worker has no rows to send
 }
 
-// meeting is workers that shuffle their rows together.
+// meeting is a group of workers that shuffle their rows together.
 type meeting struct {
 	x      Exchanger
 	seed   uint64
 	living []int            // workers that have not left the job
 	files  map[int][]string // by worker
-	alike  bool             // all have the same rows
+	alike  bool             // all workers have the same rows
 }
 
-// meet shows this worker's card, and looks at the others'.
+// meet sends this worker's card, and checks the others'.
 func meet(ctx context.Context, x Exchanger, mine card, failed error) (*meeting, error) {
 	if failed != nil {
 		mine.Err = failed.Error()
@@ -166,12 +166,12 @@ func meet(ctx context.Context, x Exchanger, mine card, failed error) (*meeting, 
 	return m, nil
 }
 
-// share is this worker's part of rows that all have.
+// share returns this worker's part of rows that all workers have.
 func (m *meeting) share(rows *Dataset) *Dataset {
 	return rows.RandomShard(m.seed, slices.Index(m.living, m.x.WorkerIndex()), len(m.living))
 }
 
-// fits says why two workers can't shuffle together.
+// fits returns why two workers can't shuffle together, or nil.
 func (c card) fits(theirs card, me, w int) error {
 	switch {
 	case theirs.Err != "":

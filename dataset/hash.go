@@ -2,8 +2,8 @@ package dataset
 
 import "hash/crc32"
 
-// HashID is the id of a category: the CRC-32 (IEEE) of the text "field:token", modulo height (1 or more). The function
-// is frozen, so that ids are the same in every process, on every machine and in every release.
+// HashID returns the id of a category: the CRC-32 (IEEE) of the text "field:token", modulo height (1 or more). The
+// function never changes, so that ids are the same in every process, on every machine and in every release.
 func HashID(field, token string, height int64) int64 {
 	return int64(crc32.ChecksumIEEE([]byte(field+":"+token))) % height
 }

@@ -9,8 +9,8 @@ import (
 	"io/fs"
 )
 
-// IDX is the contents of an IDX file of unsigned bytes: dimensions, the first of which counts samples, and values,
-// row-major.
+// IDX is the contents of an IDX file of unsigned bytes: dimensions, the first of which is the number of samples, and
+// values, row-major.
 type IDX struct {
 	Dims []int
 	Data []byte
@@ -34,7 +34,7 @@ func ReadIDX(r io.Reader) (*IDX, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, err := io.ReadAll(io.LimitReader(f, int64(size)+1)) // grows with what is there, whatever the header says
+	data, err := io.ReadAll(io.LimitReader(f, int64(size)+1)) // memory grows with the data, whatever the header says
 	if err != nil {
 		return nil, fmt.Errorf("%w of dimensions %v: %w", ErrIDX, dims, err)
 	}
@@ -92,7 +92,7 @@ func MNIST(fsys fs.FS) (train, test *Dataset, err error) {
 	return train, test, err
 }
 
-// mnistPart reads images and labels that begin with one of the prefixes.
+// mnistPart reads images and labels whose names begin with one of the prefixes.
 func mnistPart(fsys fs.FS, prefixes ...string) (*Dataset, error) {
 	images, err := readIDXFile(fsys, "-images-idx3-ubyte", prefixes)
 	if err != nil {
@@ -105,7 +105,7 @@ func mnistPart(fsys fs.FS, prefixes ...string) (*Dataset, error) {
 	return labelled(images, labels)
 }
 
-// readIDXFile reads the first file that is there.
+// readIDXFile reads the first file that exists.
 func readIDXFile(fsys fs.FS, name string, prefixes []string) (*IDX, error) {
 	for _, prefix := range prefixes {
 		for _, end := range []string{".gz", ""} {
@@ -127,7 +127,7 @@ func readIDXFile(fsys fs.FS, name string, prefixes []string) (*IDX, error) {
 	return nil, fmt.Errorf("dataset: %s%s, plain or .gz: %w", prefixes[0], name, fs.ErrNotExist)
 }
 
-// labelled is a dataset of images and the class of each.
+// labelled returns a dataset of images and their classes.
 func labelled(images, labels *IDX) (*Dataset, error) {
 	if len(images.Dims) != 3 || images.Dims[1] < 1 || images.Dims[2] < 1 {
 		return nil, fmt.Errorf("%w of images has dimensions %v, want [N, height, width]", ErrIDX, images.Dims)

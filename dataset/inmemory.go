@@ -21,28 +21,28 @@ import (
 //	d.ReleaseMemory()
 type InMemoryDataset struct {
 	FileList []string
-	// FS is where the files of the list lie; nil is the machine's file system.
+	// FS is the file system of the list's files; nil means the machine's.
 	FS     fs.FS
 	Format Format
-	// BatchSize is the number of rows of a batch; 1 when 0.
+	// BatchSize is the number of rows of a batch; 0 means 1.
 	BatchSize int
-	// PipeCommand is a command of the shell that every file goes through; see [Files].
+	// PipeCommand is a shell command that filters every file; see [Files].
 	PipeCommand string
-	// SkipBad is how many bad lines may be passed over; 0 fails at the first.
+	// SkipBad is the number of bad lines that may be skipped; 0 fails at the first.
 	SkipBad int
-	// MayBeEmpty lets a pass have no rows, which is [ErrNoRows] by default; see [Dataset.MayBeEmpty].
+	// MayBeEmpty permits a pass without rows, which is [ErrNoRows] by default; see [Dataset.MayBeEmpty].
 	MayBeEmpty bool
 
 	loaded   *Dataset
 	shuffled *Dataset
-	held     bool     // by LoadIntoMemory or PreloadIntoMemory
-	paths    []string // of what is loaded, nil after an exchange
+	held     bool     // loaded by LoadIntoMemory or PreloadIntoMemory
+	paths    []string // of the loaded rows, nil after an exchange
 	skips    skips
 	shuffles int
-	coming   chan preloaded // under way, nil if nothing is
+	coming   chan preloaded // a preload in progress, nil for none
 }
 
-// preloaded is what a PreloadIntoMemory came to.
+// preloaded is the result of a PreloadIntoMemory.
 type preloaded struct {
 	rows  *Dataset
 	paths []string
@@ -50,7 +50,7 @@ type preloaded struct {
 	err   error
 }
 
-// SetFileList names the files of the next LoadIntoMemory.
+// SetFileList sets the files of the next LoadIntoMemory.
 func (d *InMemoryDataset) SetFileList(files ...string) { d.FileList = files }
 
 // LoadIntoMemory reads all files and replaces the rows in memory.
@@ -60,13 +60,13 @@ func (d *InMemoryDataset) LoadIntoMemory(ctx context.Context) error {
 	return d.replace(p)
 }
 
-// files are the list's; s is set when a pass over them ends.
+// files returns the list's rows; s is set at the end of a pass over them.
 func (d *InMemoryDataset) files(s *skips) *Dataset {
 	return New(&Files{Paths: d.FileList, FS: d.FS, Format: d.Format, PipeCommand: d.PipeCommand, SkipBad: d.SkipBad,
 		ended: func(passed skips) { *s = passed }})
 }
 
-// replace replaces the rows.
+// replace replaces the rows in memory.
 func (d *InMemoryDataset) replace(p preloaded) error {
 	if p.err != nil {
 		return p.err
@@ -83,7 +83,7 @@ func (d *InMemoryDataset) PreloadIntoMemory(ctx context.Context) error {
 	}
 	p, coming := preloaded{paths: d.FileList}, make(chan preloaded, 1)
 	files := d.files(&p.skips)
-	go func() { // ends in WaitPreloadDone, or with ctx
+	go func() { // ends with WaitPreloadDone, or with ctx
 		p.rows, p.err = files.Load(ctx)
 		coming <- p
 	}()
@@ -149,7 +149,7 @@ func (d *InMemoryDataset) MemoryDataSize() int {
 	return rows
 }
 
-// ReleaseMemory drops the rows.
+// ReleaseMemory releases the rows in memory.
 func (d *InMemoryDataset) ReleaseMemory() {
 	d.loaded, d.shuffled, d.held, d.paths, d.skips = nil, nil, false, nil, skips{}
 }

@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// interruptible is f with reads that end with ctx, where what lies behind f can be given a deadline: pipes, FIFOs,
-// connections. Others have their data at hand.
+// interruptible returns f with reads that end with ctx, if the file behind f accepts a deadline: pipes, FIFOs,
+// connections. Other files do not wait for data.
 func interruptible(ctx context.Context, f io.ReadCloser, behind any) io.ReadCloser {
 	d, ok := behind.(interface{ SetReadDeadline(time.Time) error })
 	if !ok || ctx.Done() == nil {
 		return f
 	}
-	stop := context.AfterFunc(ctx, func() { _ = d.SetReadDeadline(time.Unix(1, 0)) }) // a regular file takes none
+	stop := context.AfterFunc(ctx, func() { _ = d.SetReadDeadline(time.Unix(1, 0)) }) // a regular file has no deadlines
 	return &interrupted{f, ctx, stop}
 }
 
-// interrupted is a file under a context.
+// interrupted is a file whose reads end with a context.
 type interrupted struct {
 	io.ReadCloser
 	ctx  context.Context

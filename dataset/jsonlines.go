@@ -37,7 +37,7 @@ type JSONLines struct {
 	Schema []CSVColumn
 }
 
-// Columns are Schema's.
+// Columns returns the columns of Schema.
 func (f JSONLines) Columns() ([]Column, error) {
 	var columns []Column
 	for _, c := range f.Schema {
@@ -91,15 +91,15 @@ type jsonParser struct {
 	object  *jsonobject.Reader
 	names   []string // of the fields, by number
 	uses    []jsonUse
-	text    []byte         // that was escaped
-	made    *derived.Maker // makes the derived fields, if any
-	sources []int          // values of the object, that they are made of
+	text    []byte         // of escaped texts
+	made    *derived.Maker // makes the derived fields; nil for none
+	sources []int          // values of the object from which they are made
 }
 
-// jsonUse is what becomes of a field, which is the object's value of that number.
+// jsonUse is the use of a field; the field is the object's value of the same number.
 type jsonUse struct {
 	fieldUse
-	size int // how many values it has; 0: any number
+	size int // number of its values; 0 means any number
 }
 
 func (p *jsonParser) ParseLine(line []byte, row Row) error {
@@ -120,7 +120,7 @@ func (p *jsonParser) ParseLine(line []byte, row Row) error {
 	return nil
 }
 
-// derive makes the derived fields of an object that was read.
+// derive computes the derived fields of an object that was read.
 func (p *jsonParser) derive() error {
 	p.text = p.text[:0]
 	for i, from := range p.sources {
@@ -129,7 +129,7 @@ func (p *jsonParser) derive() error {
 		switch v.Kind {
 		case jsonobject.Nested:
 			return badField(p.names[from], "one value, to make others of it", text)
-		case jsonobject.Escaped: // behind the texts of others
+		case jsonobject.Escaped: // after the texts of others
 			begin := len(p.text)
 			p.text = jsonobject.Unescape(p.text, text)
 			text = p.text[begin:]
@@ -175,7 +175,7 @@ func (p *jsonParser) set(u *jsonUse, row Row) error {
 	return nil
 }
 
-// setAll sets the values of a field that is an array.
+// setAll sets the values of a field from an array.
 func (p *jsonParser) setAll(u *jsonUse, row Row, array []byte) error {
 	n := 0
 	for rest := array; ; n++ {
@@ -197,7 +197,7 @@ func (p *jsonParser) setAll(u *jsonUse, row Row, array []byte) error {
 
 var jsonOne, jsonZero = []byte("1"), []byte("0")
 
-// put sets the n-th value of a field. In a varying column there is no missing one.
+// put sets the n-th value of a field. A varying column skips missing values.
 func (p *jsonParser) put(u *jsonUse, row Row, n int, v jsonobject.Value) error {
 	if u.size > 0 && n == u.size {
 		return badCount(u.name, u.size, n+1, "values, not more")
@@ -227,7 +227,7 @@ func (p *jsonParser) put(u *jsonUse, row Row, n int, v jsonobject.Value) error {
 	return u.setAt(row, appended, text, false)
 }
 
-// lacking is the error of a field that has no number, with what is there in its place, and what takes such fields.
+// lacking extends the error for a field without a number by the value in its place and the options that accept it.
 func lacking(err error, kind jsonobject.Kind) error {
 	var bad *LineError
 	if (kind == jsonobject.Absent || kind == jsonobject.Null) && errors.As(err, &bad) {
@@ -238,15 +238,15 @@ func lacking(err error, kind jsonobject.Kind) error {
 	return err
 }
 
-// badJSON is the error for a line that is no JSON: with its text around the place, and what to write for a number of
-// another language.
+// badJSON is the error for a line that is not JSON: with the text around the place, and the right form of a number
+// written in another language's way.
 func badJSON(line []byte, err error) error {
 	bad := badField("of the line", fmt.Sprintf("a JSON object (%v)", err), line).(*LineError)
 	var broken *json.SyntaxError
 	if !errors.As(err, &broken) {
 		return bad
 	}
-	at := max(int(broken.Offset)-1, 0) // which is how many bytes were read
+	at := max(int(broken.Offset)-1, 0) // the offset is the number of bytes read
 	if rest := line[min(at, len(line)):]; bytes.HasPrefix(rest, []byte("NaN")) ||
 		bytes.HasPrefix(rest, []byte("Infinity")) {
 		bad.Want = fmt.Sprintf("a JSON object (%v; JSON has no NaN and no Infinity: write null, a missing value)", err)

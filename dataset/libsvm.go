@@ -31,7 +31,7 @@ type LibSVM struct {
 	Binary bool
 }
 
-// Columns are x, or ids and values, and label.
+// Columns returns x, or ids and values, and label.
 func (f LibSVM) Columns() ([]Column, error) {
 	switch {
 	case f.Features < 0:
@@ -53,10 +53,10 @@ func (f LibSVM) NewParser() (Parser, error) {
 
 type libsvmParser struct {
 	LibSVM
-	label int // its column
+	label int // the column of the label
 }
 
-// passes says that a line is a comment.
+// passes reports whether a line is a comment.
 func (p *libsvmParser) passes(line []byte) bool { return line[0] == '#' }
 
 func (p *libsvmParser) ParseLine(line []byte, row Row) error {

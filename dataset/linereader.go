@@ -7,16 +7,16 @@ import (
 	"io"
 )
 
-// lineReader is one pass over the lines of files that are rows.
+// lineReader is one pass over the lines of files with rows.
 type lineReader struct {
 	*Files
 	ctx    context.Context
 	opened int  // files so far
-	head   head // of the file that is open
+	head   head // of the open file
 	file   io.Closer
 	lines  *lines // nil between two files
 	parser Parser
-	at     int    // the line of the file at which the last row begins
+	at     int    // the first line of the last row, in its file
 	joined []byte // a row of several lines
 	number int    // of rows' lines, over all files
 
@@ -24,23 +24,23 @@ type lineReader struct {
 	missed  missed
 }
 
-// head is what a parser must know of a file before its rows.
+// head is the information that a parser needs before a file's rows.
 type head struct {
 	path   string
 	number int // of the file, from 1
 	header []byte
 }
 
-// passer is a parser for which some lines are no rows.
+// passer is a parser that skips some lines, which are no rows.
 type passer interface{ passes(line []byte) bool }
 
-// joiner is a parser whose rows may have several lines.
+// joiner is a parser of rows that may have several lines.
 type joiner interface {
-	// continues says whether the row goes on after this line; open says that it did after the line before.
+	// continues reports whether the row continues after this line; open reports that it did after the line before.
 	continues(line []byte, open bool) bool
 }
 
-// next is the next row's text of this worker.
+// next returns the next row's text of this worker.
 func (r *lineReader) next() ([]byte, error) {
 	for {
 		if r.lines == nil {
@@ -72,7 +72,7 @@ func (r *lineReader) next() ([]byte, error) {
 
 var lineEnd = []byte("\n")
 
-// row is the next row's text, whosever it is.
+// row returns the next row's text, of any worker.
 func (r *lineReader) row() ([]byte, error) {
 	for {
 		line, err := r.lines.next()
@@ -90,7 +90,7 @@ func (r *lineReader) row() ([]byte, error) {
 	}
 }
 
-// join is a row of several lines. A row that does not end is what there is of it, which its parser calls bad.
+// join returns a row of several lines. A row without an end is returned as far as it goes; its parser reports it.
 func (r *lineReader) join(line []byte, j joiner) ([]byte, error) {
 	r.joined = append(r.joined[:0], line...)
 	for open := true; open && len(r.joined) < maxLine; {
@@ -107,7 +107,7 @@ func (r *lineReader) join(line []byte, j joiner) ([]byte, error) {
 	return r.joined, nil
 }
 
-// nextFile opens the next file and gives its first line to a parser that wants it.
+// nextFile opens the next file and passes its first line to a parser that wants it.
 func (r *lineReader) nextFile() error {
 	if r.opened == len(r.Paths) {
 		return io.EOF
@@ -141,13 +141,13 @@ func (r *lineReader) nextFile() error {
 		err = header.ParseHeader(line)
 	}
 	err = r.head.place(r.at, err)
-	if bad, ok := errors.AsType[*LineError](err); ok { // never passed over: without a header no line can be read
+	if bad, ok := errors.AsType[*LineError](err); ok { // never skipped: without a header no line can be read
 		return fmt.Errorf("dataset: bad line: %w", bad)
 	}
 	return err
 }
 
-// closeFile closes the file that is open.
+// closeFile closes the open file.
 func (r *lineReader) closeFile() error {
 	if r.lines == nil {
 		return nil
@@ -156,7 +156,7 @@ func (r *lineReader) closeFile() error {
 	return r.file.Close()
 }
 
-// newParser is another parser of the file's rows.
+// newParser returns another parser of the file's rows.
 func (f *Files) newParser(h *head) (Parser, error) {
 	p, err := f.Format.NewParser()
 	if err != nil || h.header == nil {
@@ -165,7 +165,7 @@ func (f *Files) newParser(h *head) (Parser, error) {
 	return p, p.(HeaderParser).ParseHeader(h.header)
 }
 
-// place says where an error arose.
+// place adds the place of an error.
 func (h *head) place(line int, err error) error {
 	if err == nil {
 		return nil

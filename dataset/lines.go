@@ -8,10 +8,10 @@ import (
 	"io"
 )
 
-// maxLine bounds a line, so that a file without line ends can't fill the memory.
+// maxLine bounds a line in bytes, so that a file without line ends can't fill the memory.
 const maxLine = 1 << 20
 
-// lines cuts a text into lines without copying them.
+// lines divides a text into lines without copying them.
 type lines struct {
 	r      *bufio.Reader
 	number int // of the last line, from 1
@@ -21,7 +21,7 @@ func newLines(r io.Reader) *lines { return &lines{r: bufio.NewReaderSize(r, maxL
 
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
-// next is the next line that isn't empty, without its end; io.EOF after the last. It is valid until the next call.
+// next returns the next line that isn't empty, without its end; io.EOF after the last. It is valid until the next call.
 func (l *lines) next() ([]byte, error) {
 	for {
 		if line, err := l.line(); err != nil || len(line) > 0 {
@@ -30,7 +30,7 @@ func (l *lines) next() ([]byte, error) {
 	}
 }
 
-// line is the next line, be it empty.
+// line returns the next line, even if empty.
 func (l *lines) line() ([]byte, error) {
 	line, err := l.r.ReadSlice('\n')
 	l.number++

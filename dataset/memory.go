@@ -49,7 +49,7 @@ func FromColumns(columns ...Values) *Dataset {
 	return d
 }
 
-// values is none where Values were not made by a constructor, or of another type.
+// values returns an empty store for Values that were not made by a constructor, or are of another type.
 func (v Values) values() store {
 	none := newStore(v.Type)
 	if reflect.TypeOf(v.store) != reflect.TypeOf(none) {

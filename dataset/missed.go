@@ -9,22 +9,22 @@ import (
 	"github.com/gofleet/gofleet/internal/mistyped"
 )
 
-// misser is a parser that finds fields by name in each line, and so can't know beforehand that a name is in none.
+// misser is a parser that looks up fields by name in each line, and so can't know beforehand that a name never occurs.
 type misser interface {
-	// missed are the fields that no line so far has had, and names that were there and are no fields; any says that a
+	// missed returns the fields that no line so far has had, and names in lines that are no fields; any reports that a
 	// line had some name.
 	missed() (fields, others []string, any bool)
 }
 
-// missed is what the parsers of a pass have missed.
+// missed collects the missing fields of a pass's parsers.
 type missed struct {
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	parsers int
 	fields  map[string]int // by how many
 	others  map[string]bool
 }
 
-// add takes note of a parser that has ended. One that is nil, or of another kind, has missed nothing.
+// add records a parser that has ended. A nil parser, or one that is no misser, has missed nothing.
 func (m *missed) add(p Parser) {
 	misser, ok := p.(misser)
 	if !ok {
@@ -47,8 +47,8 @@ func (m *missed) add(p Parser) {
 	}
 }
 
-// warn names the fields that no line of the pass has had: an optional one may be, but a name that is not quite right is
-// more likely, and makes every row one with a missing value.
+// warn logs the fields that no line of the pass has had: an optional field may be absent, but a misspelt name is more
+// likely, and would make every value missing.
 func (m *missed) warn(paths []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -32,7 +32,7 @@ func (m Moments) And(o Moments) Moments {
 		return m
 	}
 	n := m.Count + o.Count
-	share := float64(o.Count) / float64(n) // of o
+	share := float64(o.Count) / float64(n) // o's share
 	between := o.Mean - m.Mean
 	return Moments{
 		Count:    n,
@@ -73,8 +73,8 @@ func (d *Dataset) Moments(ctx context.Context, column string) ([]Moments, error)
 	return all, nil
 }
 
-// welford sums up numbers one by one (Welford, "Note on a method for calculating corrected sums of squares and
-// products", 1962).
+// welford adds numbers one by one (Welford, "Note on a method for calculating corrected sums of squares and products",
+// 1962).
 type welford struct {
 	Moments
 	squares float64 // Count × Variance
@@ -113,7 +113,7 @@ func addBatch(sums []welford, batch Batch, column string) error {
 	return nil
 }
 
-// placeOf is where value i of a column comes from, or that of row i where it has as many values in every row.
+// placeOf returns the origin of value i of a column, or of row i if the column has as many values in every row.
 func placeOf(batch Batch, column string, i int) string {
 	if offsets, varying := batch[column+".offsets"]; varying {
 		ends := offsets.Int64s()[1:]
@@ -122,7 +122,8 @@ func placeOf(batch Batch, column string, i int) string {
 	return cmp.Or(batch[column].Engine().(engine).Place(i), "a row")
 }
 
-// addAll adds the values in turn to the sums in turn, up to the first that is infinite, and returns how many these are.
+// addAll adds the values in turn to the sums in turn, up to the first infinite one, and returns the number of values
+// added.
 func addAll[T value](sums []welford, values []T) int {
 	at := 0
 	for i, v := range values {

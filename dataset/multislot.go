@@ -24,7 +24,7 @@ type MultiSlot struct {
 // the columns of [Criteo].
 func CriteoMultiSlot() MultiSlot { return MultiSlot{Slots: criteoSlots()} }
 
-// Columns are Slots'.
+// Columns returns the columns of Slots.
 func (f MultiSlot) Columns() ([]Column, error) {
 	p, err := f.parser()
 	if err != nil {
@@ -63,7 +63,7 @@ func (f MultiSlot) parser() (*multiSlotParser, error) {
 	return p, nil
 }
 
-// passed stands for the use of a slot that no column takes.
+// passed is the use of a slot that no column has.
 const passed = -1
 
 type orderedSlot struct {
@@ -103,7 +103,7 @@ func (p *multiSlotParser) ParseLine(line []byte, row Row) error {
 	return p.end(row)
 }
 
-// nextWord is the first word of line, empty at its end, and what comes after it.
+// nextWord returns the first word of line, empty at its end, and the rest.
 func nextWord(line []byte) (word, rest []byte) {
 	for len(line) > 0 {
 		if word, line = cutBlank(line); len(word) > 0 {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// powers of ten that float64 holds exactly.
+// Powers of ten that are exact as float64.
 var pow10 = [...]float64{1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
 	1e17, 1e18, 1e19, 1e20, 1e21, 1e22}
 
@@ -57,8 +57,7 @@ func roundsTwiceAlike(f float64) bool {
 	return math.Float64bits(f)&(1<<dropped-1) != 1<<(dropped-1) && f >= 0x1p-126 && f < 0x1p127
 }
 
-// parseFloatSlow takes what strconv takes, but no word for infinity or not-a-number, no hexadecimals and no
-// underscores.
+// parseFloatSlow accepts what strconv accepts, except words for infinity or not-a-number, hexadecimals and underscores.
 func parseFloatSlow(b []byte) (float32, bool) {
 	if !isDecimal(b) {
 		return 0, false
@@ -67,7 +66,7 @@ func parseFloatSlow(b []byte) (float32, bool) {
 	return float32(f), err == nil
 }
 
-// isDecimal says whether text has nothing but what decimals are written with.
+// isDecimal reports whether text has only characters of decimals.
 func isDecimal(text []byte) bool {
 	for _, c := range text {
 		if (c < '0' || c > '9') && c != '.' && c != '-' && c != '+' && c != 'e' && c != 'E' {
@@ -77,7 +76,7 @@ func isDecimal(text []byte) bool {
 	return true
 }
 
-// want is what a text that is no number of the kind should be.
+// want describes a number of the kind, for a text that is none.
 func (k kind) want(text []byte) string {
 	switch k {
 	case floatKind:
@@ -98,10 +97,10 @@ func (k kind) want(text []byte) string {
 	return "an integer"
 }
 
-// wantFloat32 is what a number that float32 can't hold should be.
+// wantFloat32 describes a number that is in the range of float32.
 const wantFloat32 = "a number in the range of float32, at most 3.4028235e+38 in size"
 
-// parseID is strconv.ParseUint(string(b), 10, 64) that takes a plus.
+// parseID is strconv.ParseUint(string(b), 10, 64), but also accepts a plus sign.
 func parseID(b []byte) (uint64, bool) {
 	if n, ok := parseInt(b); ok {
 		return uint64(n), n >= 0 && b[0] != '-'

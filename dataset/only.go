@@ -2,14 +2,15 @@ package dataset
 
 import "slices"
 
-// narrower is a format that can read lines which lack what only some columns need.
+// narrower is a format that can read lines without the fields that only some columns need.
 type narrower interface {
-	// only is the format with the columns alone that keep wants.
+	// only returns the format with only the columns for which keep is true.
 	only(keep func(column string) bool) Format
 }
 
-// only is a format that reads lines alike, but asks them for no more than some columns if it is of this package and
-// can. A format that embeds one has its method too, which would leave out what it does itself.
+// only returns a format that reads the same lines, but only some columns of them, if f is of this package and supports
+// that. A format that embeds one of this package's inherits its method, which would leave out the embedding format's
+// own work.
 func only(f Format, columns []string) Format {
 	switch f.(type) {
 	case CSV, JSONLines, MultiSlot, SlotText, *CSV, *JSONLines, *MultiSlot, *SlotText:
@@ -33,7 +34,7 @@ func (f SlotText) only(keep func(string) bool) Format {
 	return f
 }
 
-// only passes over the values of other slots, which stand in the line all the same.
+// only skips the values of other slots, which are still in the line.
 func (f MultiSlot) only(keep func(string) bool) Format {
 	if f.Order == nil {
 		for _, c := range f.Slots {
@@ -44,7 +45,7 @@ func (f MultiSlot) only(keep func(string) bool) Format {
 	return f
 }
 
-// chosenOf are the elements of s that keep wants, in new memory.
+// chosenOf returns the elements of s for which keep is true, in new memory.
 func chosenOf[T any](s []T, keep func(T) bool) []T {
 	return slices.DeleteFunc(slices.Clone(s), func(x T) bool { return !keep(x) })
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// openFile opens a file of fsys, or of the machine or a store when fsys is nil, has the command, if there is one, make
-// of it what it does, and unpacks that if it is gzip or zstd.
+// openFile opens a file of fsys, or of the machine or a store if fsys is nil, filters it through the command, if there
+// is one, and unpacks the result if it is gzip or zstd.
 func openFile(ctx context.Context, fsys fs.FS, path, command string) (io.ReadCloser, error) {
 	f, err := openRaw(ctx, fsys, path)
 	if err != nil {
@@ -51,15 +51,15 @@ func openRaw(ctx context.Context, fsys fs.FS, path string) (io.ReadCloser, error
 	return os.Open(path)
 }
 
-// What packed files begin with. A zstd file may begin with a frame that is to be skipped, as pzstd writes it; its first
-// byte is any of 16.
+// The first bytes of packed files. A zstd file may begin with a skippable frame, as pzstd writes it; that frame's first
+// byte has 16 possible values.
 const (
 	gzipMagic = "\x1f\x8b"
 	zstdMagic = "\x28\xb5\x2f\xfd"
 	zstdSkip  = "\x50\x2a\x4d\x18"
 )
 
-// strangers are what files begin with that hold no lines of this package's formats, and what to do about each.
+// strangers maps the first bytes of files without lines of this package's formats to the advice about them.
 var strangers = map[string]string{
 	"PAR1\x15":   "it is a Parquet file: read it with package dataset/parquet",
 	"PK\x03\x04": "it is an archive, such as a zip file or a workbook: write its rows as text",
@@ -67,8 +67,8 @@ var strangers = map[string]string{
 	"\xfe\xff":   "its text is UTF-16: write it as UTF-8",
 }
 
-// begins says whether what b reads begins so, of which it waits for no more than it takes to see that it does not. Bits
-// of the first byte that are not in mask make no difference.
+// begins reports whether the bytes to read from b begin with magic, and waits for no more bytes than needed. Bits of
+// the first byte outside mask are ignored.
 func begins(b *bufio.Reader, magic string, mask byte) bool {
 	for i := range len(magic) {
 		head, _ := b.Peek(i + 1)
@@ -79,7 +79,7 @@ func begins(b *bufio.Reader, magic string, mask byte) bool {
 	return true
 }
 
-// unpacked reads what a file holds and closes the file.
+// unpacked reads the contents of a file and closes the file.
 type unpacked struct {
 	io.Reader
 	close func() error
@@ -87,7 +87,7 @@ type unpacked struct {
 
 func (u unpacked) Close() error { return u.close() }
 
-// unpack reads f as it is, or through gzip or zstd where it begins as they do, whatever its name.
+// unpack reads f unchanged, or through gzip or zstd if it begins with their first bytes, whatever its name.
 func unpack(f io.ReadCloser) (io.ReadCloser, error) {
 	b := bufio.NewReaderSize(f, 64<<10)
 	switch {
@@ -95,7 +95,7 @@ func unpack(f io.ReadCloser) (io.ReadCloser, error) {
 		z, err := gzip.NewReader(b)
 		return unpacked{cuttable{z}, f.Close}, err
 	case begins(b, zstdMagic, 0xff), begins(b, zstdSkip, 0xf0):
-		// 1: it reads when it is asked to
+		// 1: no reading ahead
 		z, err := zstd.NewReader(b, zstd.WithDecoderMaxWindow(maxWindow), zstd.WithDecoderConcurrency(1))
 		if err != nil {
 			return unpacked{nil, f.Close}, err
@@ -110,7 +110,7 @@ func unpack(f io.ReadCloser) (io.ReadCloser, error) {
 	return unpacked{b, f.Close}, nil
 }
 
-// cuttable is a packed file, which may end too early.
+// cuttable is a packed file, which may be truncated.
 type cuttable struct{ io.Reader }
 
 func (c cuttable) Read(b []byte) (int, error) {
@@ -121,5 +121,5 @@ func (c cuttable) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// maxWindow is the most memory that a zstd file may ask for: what zstd --long=27 writes.
+// maxWindow is the largest window of a zstd file, in bytes: that of zstd --long=27.
 const maxWindow = 128 << 20

@@ -10,10 +10,10 @@ import (
 )
 
 // Options of formats as JSON: structs become objects of their exported fields that are not zero, by name. encoding/json
-// alone would not do: a method of a column would become the method of the struct that embeds it, and a type of tensors
-// is none of its own.
+// alone is not enough: a method of a column would become the method of the struct that embeds it, and a tensor's type
+// has no JSON form of its own.
 
-// types are what a column's values may be, by name.
+// types are the types of columns' values, by name.
 var types = map[string]tensor.Dtype{"float32": tensor.Float32, "int64": tensor.Int64, "uint64": tensor.Uint64}
 
 var (
@@ -21,7 +21,7 @@ var (
 	textType    = reflect.TypeFor[encoding.TextMarshaler]()
 )
 
-// plainOption is an option as encoding/json takes it.
+// plainOption converts an option for encoding/json.
 func plainOption(v reflect.Value) (any, error) {
 	switch {
 	case v.Type() == typeOfTypes:
@@ -137,10 +137,10 @@ func readList(v reflect.Value, data json.RawMessage) error {
 	return nil
 }
 
-// denseNames are the ways of [CriteoDense] in descriptions.
+// denseNames are the names of the scalings in descriptions.
 var denseNames = map[CriteoDense]string{MinMax: "min_max", Log1p: "log1p"}
 
-// MarshalText returns its name in descriptions of formats.
+// MarshalText returns the name of the scaling in descriptions of formats.
 func (d CriteoDense) MarshalText() ([]byte, error) {
 	name, ok := denseNames[d]
 	if !ok {
@@ -149,7 +149,7 @@ func (d CriteoDense) MarshalText() ([]byte, error) {
 	return []byte(name), nil
 }
 
-// UnmarshalText sets d from such a name.
+// UnmarshalText sets d from such a name, and returns an error for another.
 func (d *CriteoDense) UnmarshalText(text []byte) error {
 	for way, name := range denseNames {
 		if name == string(text) {

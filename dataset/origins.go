@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// origins is where the rows of a table come from, for messages: 8 bytes a row.
+// origins are the origins of a table's rows, for messages: 8 bytes a row.
 type origins struct {
 	at     []origin // of the first rows; later rows have none
 	files  []string // by number, from 1
-	shared bool     // files belongs to other tables too
-	last   int      // the file that was looked up last
-	next   origin   // of the row that is written next
+	shared bool     // other tables use files too
+	last   int      // the last file that was looked up
+	next   origin   // of the next row to be written
 }
 
-// origin is a file's number and a line. Of the file 0 it is a row of the source, from 1; 0 is unknown.
+// origin is a file's number and a line. File 0 means a row of the source, from 1; 0 is unknown.
 type origin uint64
 
 const lineBits = 40
@@ -45,14 +45,14 @@ func (t *Table) Place(r int) string {
 	}
 }
 
-// from gives the table the list of files that its rows will come from.
+// from gives the table the list of files from which its rows will come.
 func (t *Table) from(files []string) {
 	if len(t.files) == 0 {
 		t.files, t.shared = files, true
 	}
 }
 
-// fileNumber is the file's number in the table.
+// fileNumber returns the file's number in the table.
 func (t *Table) fileNumber(file string) int {
 	if t.last > 0 && t.files[t.last-1] == file {
 		return t.last
@@ -69,7 +69,7 @@ func (t *Table) fileNumber(file string) int {
 	return t.last
 }
 
-// add notes the origin of a row that is written after all rows that have any.
+// add records the origin of a row after all rows with an origin.
 func (o *origins) add(row int, from origin) {
 	if from == 0 {
 		return
@@ -80,7 +80,7 @@ func (o *origins) add(row int, from origin) {
 	o.at = append(o.at, from)
 }
 
-// originFrom is where a row of another table comes from, by t's numbers of files.
+// originFrom returns the origin of a row of another table, with t's numbers of files.
 func (t *Table) originFrom(src *Table, r int) origin {
 	if r >= len(src.at) {
 		return 0
@@ -93,7 +93,7 @@ func (t *Table) originFrom(src *Table, r int) origin {
 	return from
 }
 
-// adopt makes what was appended of the rows from lo to below hi of another table rows of t, with their origins.
+// adopt makes rows lo to below hi, which were appended from another table, rows of t with their origins.
 func (t *Table) adopt(src *Table, lo, hi int) {
 	for r := lo; r < hi; r++ {
 		t.add(t.rows+r-lo, t.originFrom(src, r))
@@ -101,10 +101,10 @@ func (t *Table) adopt(src *Table, lo, hi int) {
 	t.rows += hi - lo
 }
 
-// sameList says whether two lists are one.
+// sameList reports whether two lists are the same slice.
 func sameList(a, b []string) bool { return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) }
 
-// move puts the origin of row r in place of that of an earlier row.
+// move replaces the origin of an earlier row by that of row r.
 func (o *origins) move(to, r int) {
 	switch {
 	case r < len(o.at):
@@ -114,10 +114,10 @@ func (o *origins) move(to, r int) {
 	}
 }
 
-// drop forgets the origins of rows from n on.
+// drop removes the origins of rows from n on.
 func (o *origins) drop(n int) { o.at = o.at[:min(n, len(o.at))] }
 
-// appendOrigin writes where row r comes from: the number of its file and its line.
+// appendOrigin writes the origin of row r: the number of its file and its line.
 func (o *origins) appendOrigin(b []byte, r int) []byte {
 	var from origin
 	if r < len(o.at) {
@@ -126,8 +126,8 @@ func (o *origins) appendOrigin(b []byte, r int) []byte {
 	return binary.AppendUvarint(binary.AppendUvarint(b, uint64(from.file())), uint64(from.line()))
 }
 
-// readOrigin reads where the next row comes from, which a worker has sent with these files of its own, and returns what
-// comes after it.
+// readOrigin reads the origin of the next row, which a worker has sent with these files, and returns the bytes after
+// it.
 func (t *Table) readOrigin(b []byte, worker int, files []string) (rest []byte, err error) {
 	file, n := binary.Uvarint(b)
 	line, m := binary.Uvarint(b[max(n, 0):])
@@ -142,9 +142,9 @@ func (t *Table) readOrigin(b []byte, worker int, files []string) (rest []byte, e
 	return b[n+m:], nil
 }
 
-// ownedBy is a file's name for another worker than the one that has read it.
+// ownedBy is a file's name with the worker that has read it.
 func ownedBy(worker int, file string) string {
-	if strings.HasPrefix(file, "worker ") && strings.Contains(file, "'s ") { // it has come by another worker
+	if strings.HasPrefix(file, "worker ") && strings.Contains(file, "'s ") { // from another worker, through this one
 		return file
 	}
 	return fmt.Sprintf("worker %d's %s", worker, file)

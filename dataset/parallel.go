@@ -8,53 +8,53 @@ import (
 	"sync"
 )
 
-// crewReader is one pass over files whose lines several goroutines parse: one cuts the files into chunks of whole
-// lines, the crew parses them, and Read takes them in the order in which they were cut.
+// crewReader is one pass over files whose lines several goroutines parse: one goroutine divides the files into chunks
+// of whole lines, the crew parses them, and Read returns them in their order.
 type crewReader struct {
 	filesReader
 	cancel context.CancelFunc
 	queue  chan *chunk // in order
-	work   chan *chunk // the same, for the next free goroutine
-	free   chan *chunk // parsed and taken
+	work   chan *chunk // the same chunks, for the next free goroutine
+	free   chan *chunk // parsed and read
 	crew   sync.WaitGroup
 
 	now   *chunk
-	taken int // rows of now
+	taken int // rows of now that were read
 	ended error
 }
 
-// chunk is some lines of a file, and what became of them.
+// chunk is some lines of a file, and their rows.
 type chunk struct {
 	head  head
 	text  []byte
 	ends  []int // of the lines in text
-	at    []int // and where each stands in the file
-	err   error // why there are no more lines after these, if there are none
+	at    []int // their line numbers in the file
+	err   error // why no lines follow these, if none do
 	table *Table
 	bad   []badRow
-	done  chan struct{} // gets one when it is parsed
+	done  chan struct{} // receives one value when the chunk is parsed
 }
 
-// badRow is a line that is no row.
+// badRow is a line that could not be parsed.
 type badRow struct {
 	before int // rows of the chunk
 	err    error
 }
 
-// chunkText is about how much text a chunk has.
+// chunkText is the approximate number of bytes of text in a chunk.
 const chunkText = 64 << 10
 
-// loading is the key of a context whose pass may use all cores, since nothing is computed until it ends.
+// loading is the key of a context whose pass may use all cores, since no training runs until it ends.
 type loading struct{}
 
-// Loading says whether a source was opened with ctx to be loaded into memory, as [Dataset.Load] does. It may then use
-// all cores; otherwise a training loop runs at the same time.
+// Loading reports whether a source was opened with ctx to be loaded into memory, as [Dataset.Load] does. It may then
+// use all cores; otherwise a training loop runs at the same time.
 func Loading(ctx context.Context) bool {
 	all, _ := ctx.Value(loading{}).(bool)
 	return all
 }
 
-// threads is how many goroutines parse in a pass.
+// threads returns the number of goroutines that parse in a pass.
 func (f *Files) threads(ctx context.Context) int {
 	switch {
 	case f.Threads > 0:
@@ -86,7 +86,7 @@ func (r *crewReader) cut() {
 	defer close(r.queue)
 	defer close(r.work)
 	defer r.closeFile()
-	var line []byte // the first of the next chunk
+	var line []byte // the first line of the next chunk
 	for {
 		var c *chunk
 		select {
@@ -95,7 +95,7 @@ func (r *crewReader) cut() {
 			return
 		}
 		line = c.fill(&r.lineReader, line)
-		r.queue <- c // which has room for all of them
+		r.queue <- c // the queue has room for all chunks
 		r.work <- c
 		if c.err != nil {
 			return
@@ -103,7 +103,8 @@ func (r *crewReader) cut() {
 	}
 }
 
-// fill takes lines of one file, of which the first may have been read, and returns one of another file that it met.
+// fill takes lines of one file, of which the first may have been read already. If it comes to the next file, it returns
+// that file's first line.
 func (c *chunk) fill(r *lineReader, line []byte) (next []byte) {
 	c.text, c.ends, c.at, c.err, c.bad = c.text[:0], c.ends[:0], c.at[:0], nil, c.bad[:0]
 	if line != nil {
@@ -129,7 +130,7 @@ func (c *chunk) add(r *lineReader, line []byte) {
 // parse parses chunks.
 func (r *crewReader) parse() {
 	var parser Parser
-	var of int // the file that it is for
+	var of int // the number of the parser's file
 	for c := range r.work {
 		c.table.Reset()
 		c.table.from(r.Paths)
@@ -196,7 +197,7 @@ func (r *crewReader) advance() error {
 	}
 }
 
-// given says that the pass was given up.
+// given is the error of a pass that was given up.
 func (r *crewReader) given() error {
 	return fmt.Errorf("dataset: reading files was ended: %w", context.Cause(r.ctx))
 }
@@ -224,7 +225,7 @@ func (r *crewReader) give(t *Table, n int) error {
 		r.free <- c
 	}
 	if r.ended == io.EOF {
-		r.crew.Wait() // which has nothing more to do
+		r.crew.Wait() // the crew has nothing more to do
 		r.whole(nil)
 	}
 	return nil

@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// piped is what a shell command makes of a file, which it reads as its standard input.
+// piped is the output of a shell command that reads a file as its standard input.
 type piped struct {
 	ctx     context.Context
 	command string
 	file    io.Closer
 	run     *exec.Cmd
 	out     io.ReadCloser
-	told    tail // on standard error
+	told    tail // the end of standard error
 	err     error
 	ended   bool
 }
@@ -38,7 +38,7 @@ func pipeThrough(ctx context.Context, command string, file io.ReadCloser) (*pipe
 	return p, nil
 }
 
-// Read is the command's output. It ends well only if the command does.
+// Read reads the command's output. It returns io.EOF only if the command succeeds.
 func (p *piped) Read(b []byte) (int, error) {
 	if p.err != nil {
 		return 0, p.err
@@ -67,24 +67,24 @@ func (p *piped) failed(err error) error {
 	return fmt.Errorf("pipe command %q: %w; %s", p.command, err, said)
 }
 
-// Close ends the command, if it still runs, and all that it has started.
+// Close ends the command, if it still runs, and all processes that it has started.
 func (p *piped) Close() error {
 	if !p.ended {
 		p.ended = true
 		_ = p.kill()
-		_ = p.run.Wait() // that it was killed is no news
+		_ = p.run.Wait() // its error only says that it was killed
 	}
 	return p.file.Close()
 }
 
-// kill ends the command and all that it has started, and a Read that waits for what a process writes that has left
-// them.
+// kill ends the command and all processes that it has started, and a Read that waits for the output of a process which
+// has left their group.
 func (p *piped) kill() error {
 	killGroup(p.run)
 	return p.out.Close()
 }
 
-// tail keeps the end of what is written to it.
+// tail keeps the end of the data written to it.
 type tail struct{ kept []byte }
 
 const tailLength = 1000

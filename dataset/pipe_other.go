@@ -6,5 +6,5 @@ import "os/exec"
 
 func groupOf(*exec.Cmd) {}
 
-// killGroup ends a command; what it has started ends when it writes to the pipe that is closed.
+// killGroup ends a command; processes that it has started end when they write to the closed pipe.
 func killGroup(c *exec.Cmd) { _ = c.Process.Kill() }

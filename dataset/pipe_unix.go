@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// groupOf has a command lead a process group.
+// groupOf makes a command the leader of a process group.
 func groupOf(c *exec.Cmd) { c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
-// killGroup ends a command and all that it has started.
+// killGroup ends a command and all processes that it has started.
 func killGroup(c *exec.Cmd) { _ = syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }

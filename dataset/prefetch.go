@@ -17,20 +17,20 @@ func (d *Dataset) Prefetch(n int) *Dataset {
 	return &next
 }
 
-// made is a batch on its way to the loop, or how the pass ended.
+// made is a batch on its way to the loop, or the end of the pass.
 type made struct {
 	slot  *slot
 	batch Batch
 	err   error
 }
 
-// runAhead runs the maker and hands its batches to the loop. Slots go round: free, filled, ready, yielded, free.
+// runAhead runs the maker and passes its batches to the loop. Slots go in a circle: free, filled, ready, yielded, free.
 func (p *pass) runAhead(cancel context.CancelFunc, yield func(Batch, error) bool) {
 	free := make(chan *slot, held+p.ahead)
 	for range held + p.ahead {
-		free <- nil // made when first used
+		free <- nil // made at first use
 	}
-	// One made batch waits in the maker's hand, the rest in the queue.
+	// The maker holds one made batch, the queue the others.
 	ready, ended := make(chan made, p.ahead-1), make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -50,7 +50,7 @@ func (p *pass) runAhead(cancel context.CancelFunc, yield func(Batch, error) bool
 		if !open || !yield(m.batch, m.err) || m.err != nil {
 			return
 		}
-		// The batch before the last is one that the loop may still use; the one before that is free.
+		// The loop may still use the batch before the last one; the one before that is free.
 		if old := ring[(i+1)%held]; old != nil {
 			free <- old
 		}

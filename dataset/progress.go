@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A load is logged when it has taken loadQuiet, then every loadEvery, and when it is done.
+// A load is logged after loadQuiet, then every loadEvery, and when it is done.
 const (
 	loadQuiet = 2 * time.Second
 	loadEvery = 5 * time.Second
@@ -25,7 +25,7 @@ func newLoadLog() *loadLog {
 	return &loadLog{began: now, next: now.Add(loadQuiet), off: os.Getenv("FLEET_PROGRESS") == "off"}
 }
 
-// filer is a Reader that knows which of how many files it reads.
+// filer is a Reader that reports which of its files it reads.
 type filer interface{ fileNow() (file, files int) }
 
 func (r *filesReader) fileNow() (file, files int) { return r.head.number, len(r.Paths) }
@@ -37,7 +37,7 @@ func (r *crewReader) fileNow() (file, files int) {
 	return r.now.head.number, len(r.Paths)
 }
 
-// going says how many rows are there, when it is time to.
+// going logs the number of rows, when it is time to.
 func (l *loadLog) going(r Reader, rows int) {
 	now := time.Now()
 	if l.off || now.Before(l.next) {
@@ -53,7 +53,7 @@ func (l *loadLog) going(r Reader, rows int) {
 	slog.Info("dataset: loading", attrs...)
 }
 
-// done says that all rows are there, of a load that was told of before.
+// done logs the end of a load, if the load was logged before.
 func (l *loadLog) done(rows int) {
 	if l.told {
 		slog.Info("dataset: loaded", l.attrs(rows)...)

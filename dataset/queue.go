@@ -10,24 +10,24 @@ import (
 // and can't be shuffled. It offers PaddlePaddle's API over a [Dataset].
 type QueueDataset struct {
 	FileList []string
-	// FS is where the files of the list lie; nil is the machine's file system.
+	// FS is the file system of the list's files; nil means the machine's.
 	FS     fs.FS
 	Format Format
-	// BatchSize is the number of rows of a batch; 1 when 0.
+	// BatchSize is the number of rows of a batch; 0 means 1.
 	BatchSize int
-	// Capacity is the number of batches in the queue; 4 when 0.
+	// Capacity is the number of batches in the queue; 0 means 4.
 	Capacity int
-	// PipeCommand is a command of the shell that every file goes through; see [Files].
+	// PipeCommand is a shell command that filters every file; see [Files].
 	PipeCommand string
-	// SkipBad is how many bad lines may be passed over; 0 fails at the first.
+	// SkipBad is the number of bad lines that may be skipped; 0 fails at the first.
 	SkipBad int
-	// MayBeEmpty lets a pass have no rows, which is [ErrNoRows] by default; see [Dataset.MayBeEmpty].
+	// MayBeEmpty permits a pass without rows, which is [ErrNoRows] by default; see [Dataset.MayBeEmpty].
 	MayBeEmpty bool
 
 	skips skips
 }
 
-// SetFileList names the files of the next pass.
+// SetFileList sets the files of the next pass.
 func (d *QueueDataset) SetFileList(files ...string) { d.FileList = files }
 
 // Batches passes over the files once; see [Dataset.Batches]. A loop that breaks does not wait for further output of a

@@ -43,10 +43,10 @@ func appendTo[T value](r Row, c int, x T) {
 	v.v = append(v.v, x)
 }
 
-// appended stands for the place of a value in a varying column.
+// appended is the place of a value that is appended to a varying column.
 const appended = -1
 
-// place sets a value of fixed column c, or adds one to a varying column, where at is appended.
+// place sets a value of fixed column c, or appends one to a varying column if at is appended.
 func place[T value](r Row, c, at int, x T) {
 	if at == appended {
 		appendTo(r, c, x)
@@ -64,7 +64,7 @@ func (t *Table) appendZeros() Row {
 	return Row{t, t.rows}
 }
 
-// commit makes the row that was begun part of the table.
+// commit makes the begun row part of the table.
 func (t *Table) commit() {
 	for c := range t.columns {
 		t.columns[c].close()

@@ -58,7 +58,7 @@ func (c CSVColumn) checkScale() error {
 	return nil
 }
 
-// places says how many scalings the column may have.
+// places describes how many scalings the column may have.
 func (c CSVColumn) places() string {
 	if c.Varying || c.Width() == 1 {
 		return "one"
@@ -98,7 +98,7 @@ func (c CSVColumn) Standardize(moments []Moments) (CSVColumn, error) {
 	return c, c.checkScale()
 }
 
-// origin says what fills a place of the column: a field, or a value of one that has several.
+// origin names the source of a place of the column: a field, or a value of a field with several.
 func (c CSVColumn) origin(place int) string {
 	fields := c.fields()
 	share := c.Width() / max(len(fields), 1)
@@ -112,7 +112,7 @@ func (c CSVColumn) origin(place int) string {
 	}
 }
 
-// then is the scaling whose numbers are s's, standardized.
+// then returns the scaling that applies s and then standardizes.
 func (s Scaling) then(m Moments) Scaling {
 	std := s.Std
 	if std == 0 {

@@ -8,17 +8,17 @@ import (
 	"math/bits"
 )
 
-// selection says which rows stay, by their position from 0 in the order they come.
+// selection selects rows by their position, from 0 in the order in which they come.
 type selection struct {
 	name string // the call that made it
 	keep func(i int) bool
-	end  int // no row from here on stays
+	end  int // end of the selected rows
 }
 
 const endless = math.MaxInt
 
-// fixed is d with its rows in the order that they have now, whatever the epoch is that is chosen later. What is cut so
-// is the same rows in every epoch: else rows that one part has would be the other's in the next.
+// fixed returns d with its rows in their present order, whatever epoch is set later. Parts of it so have the same rows
+// in every epoch: otherwise a row of one part could be in the other in the next.
 func (d *Dataset) fixed() *Dataset {
 	if v, ok := d.source.(*view); ok {
 		return d.with(v.at(d.epoch))
@@ -26,7 +26,7 @@ func (d *Dataset) fixed() *Dataset {
 	return d.with(&still{d.source, d.epoch})
 }
 
-// still is a source that has one epoch.
+// still is a source with the same order in all epochs.
 type still struct {
 	Source
 	epoch int
@@ -97,7 +97,7 @@ func (d *Dataset) ShardRows(index, workers int) *Dataset {
 	return d.choose(shard(index, workers))
 }
 
-// passesOver says whether lines of the source may be no rows.
+// passesOver reports whether lines of the source may be no rows.
 func passesOver(s Source) bool {
 	switch s := s.(type) {
 	case *changed:
@@ -123,7 +123,7 @@ func (d *Dataset) RandomShard(seed uint64, index, workers int) *Dataset {
 	}
 	name := fmt.Sprintf("RandomShard(%d, %d, %d)", seed, index, workers)
 	mine := selection{name, func(i int) bool {
-		w, _ := bits.Mul64(mix(^seed^mix(uint64(i)+1)), uint64(workers)) // ^: not the draws of Split
+		w, _ := bits.Mul64(mix(^seed^mix(uint64(i)+1)), uint64(workers)) // ^: differs from the draws of Split
 		return int(w) == index
 	}, endless}
 	if f, ok := d.source.(*Files); ok {
@@ -163,7 +163,7 @@ func (s selection) view(v *view) *view {
 	})
 }
 
-// chosen applies a selection to rows that stream by.
+// chosen applies a selection to streamed rows.
 type chosen struct {
 	Source
 	selection
@@ -185,7 +185,7 @@ type chosenReader struct {
 	seen int
 }
 
-// Read reads straight into t and closes the gaps that rows leave which don't stay.
+// Read reads into t, and then closes the gaps of rows that are not selected.
 func (r *chosenReader) Read(t *Table, n int) (int, error) {
 	before := t.Len()
 	for t.Len()-before < n {

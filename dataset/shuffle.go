@@ -85,8 +85,8 @@ func (r *windowReader) fill() error {
 	return nil
 }
 
-// permute shuffles order (Fisher and Yates, from the end) with the stream of random numbers that belongs to this seed,
-// epoch and window. It is written out so that orders stay the same over releases of Go.
+// permute shuffles order (Fisher and Yates, from the end) with the random numbers of this seed, epoch and window. It
+// does not use math/rand's shuffle, so that orders stay the same over releases of Go.
 func permute(order []int, seed uint64, epoch, window int) {
 	random := rand.NewPCG(mix(seed), mix(uint64(epoch)+1)^uint64(window))
 	for i := len(order) - 1; i > 0; i-- {

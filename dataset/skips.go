@@ -2,7 +2,7 @@ package dataset
 
 import "log/slog"
 
-// skips is what a pass over files has passed over.
+// skips are the lines that a pass over files has skipped.
 type skips struct {
 	lines int
 	first *LineError
@@ -18,7 +18,7 @@ func (d *InMemoryDataset) Skipped() (lines int, first *LineError) {
 // there were none.
 func (d *QueueDataset) Skipped() (lines int, first *LineError) { return d.skips.lines, d.skips.first }
 
-// warn says once what the pass has passed over.
+// warn logs the skipped lines of the pass, once.
 func (r *filesReader) warn() {
 	if r.told {
 		return

@@ -20,7 +20,7 @@ func (c SlotColumn) slots() []string {
 	return c.Slots
 }
 
-// criteoSlots are the columns of [CriteoSlots].
+// criteoSlots returns the columns of [CriteoSlots].
 func criteoSlots() []SlotColumn {
 	ids := make([]string, criteoTokens)
 	for i := range ids {
@@ -33,16 +33,16 @@ func criteoSlots() []SlotColumn {
 	}
 }
 
-// slotUse is what becomes of a slot: which column gets its values, and where in the row, each of its values in turn.
+// slotUse is the use of a slot: the column of its values, and their places in the row.
 type slotUse struct {
 	name  string
 	table int // the column
 	at    int // the first value
-	size  int // how many values it must have; 0: any number
+	size  int // number of values that it must have; 0 means any number
 	kind  kind
 }
 
-// slotLayout is where slots go.
+// slotLayout maps slots to columns.
 type slotLayout struct {
 	columns []Column
 	uses    []slotUse
@@ -81,7 +81,7 @@ func (l *slotLayout) add(column int, c SlotColumn) error {
 	return nil
 }
 
-// slotParser puts values where their slot goes and counts them.
+// slotParser sets the values of slots in the row and counts them.
 type slotParser struct {
 	*slotLayout
 	counts []int // by use, of this line
@@ -110,7 +110,7 @@ func (p *slotParser) set(u int, text []byte, row Row) error {
 	return nil
 }
 
-// set sets value n of the slot, if text is one.
+// set sets value n of the slot, and reports whether text is one.
 func (u *slotUse) set(row Row, n int, text []byte) bool {
 	switch u.kind {
 	case floatKind:
@@ -127,7 +127,7 @@ func (u *slotUse) set(row Row, n int, text []byte) bool {
 	return ok
 }
 
-// place is where the row has value n of the slot.
+// place returns the place of value n of the slot in the row.
 func (u *slotUse) place(n int) int {
 	if u.size == 0 {
 		return appended
@@ -135,7 +135,7 @@ func (u *slotUse) place(n int) int {
 	return u.at + n
 }
 
-// end checks that every slot had its values, or leaves (or puts) zeros where it may pad, and begins the next line.
+// end checks that every slot had its values, or, with padding, leaves or appends zeros, and begins the next line.
 func (p *slotParser) end(row Row) error {
 	for u := range p.uses {
 		use, n := &p.uses[u], p.counts[u]

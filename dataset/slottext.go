@@ -18,7 +18,7 @@ type SlotText struct {
 // rows have the columns of [Criteo].
 func CriteoSlots() SlotText { return SlotText{Slots: criteoSlots()} }
 
-// Columns are Slots'.
+// Columns returns the columns of Slots.
 func (f SlotText) Columns() ([]Column, error) {
 	l, err := newSlotLayout(f.Slots)
 	if err != nil {
@@ -55,7 +55,7 @@ func (p *slotTextParser) ParseLine(line []byte, row Row) error {
 	return p.end(row)
 }
 
-// cutBlank is the text before the first blank or tab, and what comes after it.
+// cutBlank returns the text before the first blank or tab, and the rest.
 func cutBlank(line []byte) (word, rest []byte) {
 	for i, c := range line {
 		if c == ' ' || c == '\t' {

@@ -22,7 +22,7 @@ type ContextSource interface {
 	OpenContext(ctx context.Context, epoch int) (Reader, error)
 }
 
-// open starts a pass that ends with ctx, if the source can.
+// open starts a pass that ends with ctx, if the source supports that.
 func open(ctx context.Context, s Source, epoch int) (Reader, error) {
 	if c, ok := s.(ContextSource); ok {
 		return c.OpenContext(ctx, epoch)
@@ -39,7 +39,7 @@ type Reader interface {
 	Close() error
 }
 
-// endOr is what a Read returns that appended n rows and has no error.
+// endOr returns the result of a Read that appended n rows without an error.
 func endOr(n int) (int, error) {
 	if n == 0 {
 		return 0, io.EOF

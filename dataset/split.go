@@ -7,15 +7,15 @@ import (
 	"strconv"
 )
 
-// splitter cuts a line into fields, again and again into the same memory.
+// splitter divides lines into fields, in memory that it reuses.
 type splitter struct {
 	comma, quote byte
 	trim         bool
 	fields       [][]byte
-	quoted       []byte // what stood in quotes, without them
+	quoted       []byte // contents of quotes
 }
 
-// split is the line's fields, valid until the next call.
+// split returns the line's fields, valid until the next call.
 func (s *splitter) split(line []byte) ([][]byte, error) {
 	s.fields, s.quoted = s.fields[:0], s.quoted[:0]
 	if !s.trim && bytes.IndexByte(line, s.quote) < 0 {
@@ -23,7 +23,7 @@ func (s *splitter) split(line []byte) ([][]byte, error) {
 		return s.fields, nil
 	}
 	if cap(s.quoted) < len(line) {
-		s.quoted = make([]byte, 0, len(line)) // fields point into it: it must not move
+		s.quoted = make([]byte, 0, len(line)) // fields point into it, so it must not move
 	}
 	for {
 		line = s.skip(line)
@@ -49,7 +49,7 @@ func (s *splitter) split(line []byte) ([][]byte, error) {
 	}
 }
 
-// splitPlain splits a line in which nothing but separators means anything. It looks for them in eight bytes at once.
+// splitPlain splits a line in which only separators are special. It searches eight bytes at once.
 func (s *splitter) splitPlain(line []byte) {
 	const ones, low = 0x0101010101010101, 0x7f7f7f7f7f7f7f7f
 	from, i, commas := 0, 0, uint64(s.comma)*ones
@@ -70,7 +70,7 @@ func (s *splitter) splitPlain(line []byte) {
 	s.fields = append(s.fields, line[from:])
 }
 
-// unquote is the field whose opening quote stands before text; rest begins with a comma or is empty.
+// unquote returns the field whose opening quote is before text; rest begins with a comma or is empty.
 func (s *splitter) unquote(text []byte) (field, rest []byte, err error) {
 	start := len(s.quoted)
 	whole := text
@@ -93,7 +93,7 @@ func (s *splitter) unquote(text []byte) (field, rest []byte, err error) {
 	}
 }
 
-// open says whether the line ends within quotes; was says that it began there.
+// open reports whether the line ends within quotes; was reports that it began within quotes.
 func (s *splitter) open(line []byte, was bool) bool {
 	for {
 		if !was {
@@ -113,7 +113,7 @@ func (s *splitter) open(line []byte, was bool) bool {
 		}
 		line = line[i+1:]
 		if was = len(line) > 0 && line[0] == s.quote; was {
-			line = line[1:] // a doubled one: the field goes on
+			line = line[1:] // a doubled quote: the field continues
 			continue
 		}
 		i = bytes.IndexByte(line, s.comma)
@@ -124,10 +124,10 @@ func (s *splitter) open(line []byte, was bool) bool {
 	}
 }
 
-// blank says whether c is no part of a field that it stands around.
+// blank reports whether c is a blank that may be removed around a field.
 func (s *splitter) blank(c byte) bool { return s.trim && (c == ' ' || c == '\t') && c != s.comma }
 
-// skip is the text after blanks.
+// skip returns the text after leading blanks.
 func (s *splitter) skip(text []byte) []byte {
 	for len(text) > 0 && s.blank(text[0]) {
 		text = text[1:]
@@ -135,7 +135,7 @@ func (s *splitter) skip(text []byte) []byte {
 	return text
 }
 
-// cut is the text before blanks at its end.
+// cut returns the text before trailing blanks.
 func (s *splitter) cut(text []byte) []byte {
 	for len(text) > 0 && s.blank(text[len(text)-1]) {
 		text = text[:len(text)-1]
@@ -143,10 +143,10 @@ func (s *splitter) cut(text []byte) []byte {
 	return text
 }
 
-// number names the field that is being read, from 1.
+// number is the number of the current field, from 1, for messages.
 func (s *splitter) number() string { return strconv.Itoa(len(s.fields) + 1) }
 
-// texts is a set of texts in which it is quick to see that a text isn't there.
+// texts is a set of texts in which most other texts are rejected by their first byte.
 type texts struct {
 	all   map[string]bool
 	first [256]bool // bytes with which they begin
@@ -162,7 +162,7 @@ func newTexts(more []string, one string) texts {
 	return t
 }
 
-// has says whether text is one of them, or empty.
+// has reports whether text is in the set, or empty.
 func (t *texts) has(text []byte) bool {
 	return len(text) == 0 || t.first[text[0]] && t.all[string(text)]
 }

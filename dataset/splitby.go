@@ -34,7 +34,7 @@ func widthText(c Column) string {
 	return fmt.Sprint(c.Width())
 }
 
-// below says of each value whether it is smaller than that which has ratio of all below it.
+// below reports of each value whether it is smaller than the one with ratio of all values below it.
 func below[T cmp.Ordered](values []T, ratio float64) []bool {
 	sorted := slices.Sorted(slices.Values(values))
 	begin, is := int(math.Round(ratio*float64(len(values)))), make([]bool, len(values))
@@ -67,12 +67,12 @@ func (d *Dataset) SplitGroups(column string, ratio float64, seed uint64) (first,
 	return d.Filter(func(r Row) bool { return mine(r, c) }), d.Filter(func(r Row) bool { return !mine(r, c) })
 }
 
-// hash is one of all values of a column in the row.
+// hash returns a hash of all values of a column in the row.
 func (r Row) hash(c int) (h uint64) {
 	switch r.table.columns[c].kind() {
 	case floatKind:
 		for _, x := range r.Floats(c) {
-			h = mix(h ^ uint64(math.Float32bits(x+0))) // −0 is 0
+			h = mix(h ^ uint64(math.Float32bits(x+0))) // −0 becomes 0
 		}
 	case idKind:
 		for _, x := range r.IDs(c) {
@@ -88,7 +88,7 @@ func (r Row) hash(c int) (h uint64) {
 
 func badRatio(ratio float64) bool { return !(ratio >= 0 && ratio <= 1) }
 
-// splitBy divides rows in memory as is says of a table of the column, in which they have their order.
+// splitBy divides rows in memory by the result of is for a table of the column, in the order of the rows.
 func (d *Dataset) splitBy(name, column string, ratio float64, is func(t *Table) ([]bool, error)) (
 	first, second *Dataset) {
 	if badRatio(ratio) {

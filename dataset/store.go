@@ -7,7 +7,7 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// store is the values of a column, of whichever type.
+// store is the values of a column, of any type.
 type store interface {
 	len() int
 	zeros(n int)                   // appends n zeros
@@ -15,14 +15,14 @@ type store interface {
 	append(from store, lo, hi int) // appends values of another store of the type
 	move(to, lo, hi int)           // copies values to an earlier place
 	truncate(n int)                // keeps the first n
-	first() any                    // where the values lie; there must be one
+	first() any                    // a pointer to the first value; there must be one
 	tensor(e engine, shape ...int) *tensor.Dense
 	appendBytes(b []byte, lo, hi int) []byte // little-endian
 	readBytes(b []byte, n int) (rest []byte) // appends n values, of which b has enough
 	bytesEach() int
 }
 
-// value is what a column holds.
+// value is a type of column values.
 type value interface{ float32 | int64 | uint64 }
 
 // cells is a store of one type.
@@ -38,7 +38,7 @@ func newStore(t tensor.Dtype) store {
 	return &cells[float32]{}
 }
 
-// in is the values of a store, nil if it is of another type.
+// in returns the values of a store, nil if it is of another type.
 func in[T value](s store) []T {
 	if c, ok := s.(*cells[T]); ok {
 		return c.v

@@ -101,7 +101,7 @@ func Schema[T any]() ([]CSVColumn, error) {
 	return schema, nil
 }
 
-// sequence is a source of structs that are made one after the other.
+// sequence is a source of structs that are yielded one after the other.
 type sequence[T any] struct {
 	*structLayout
 	seq iter.Seq2[T, error]
@@ -147,7 +147,7 @@ func (r *sequenceReader[T]) Close() error {
 	return nil
 }
 
-// structLayout is the columns that a struct's fields become.
+// structLayout is the mapping of a struct's fields to columns.
 type structLayout struct {
 	columns []Column
 	fields  []structField
@@ -157,10 +157,10 @@ type structLayout struct {
 type structField struct {
 	name   string
 	field  string // its name in files
-	index  []int  // of the field, as reflect has it
+	index  []int  // of the field, as in package reflect
 	column int
 	at     int               // its first value in the row
-	size   int               // how many values it has; 0: any number
+	size   int               // number of its values; 0 means any number
 	kind   kind              // of the column
 	hash   categories.Hasher // height 0: a number
 }
@@ -189,7 +189,7 @@ func layoutOf(of reflect.Type) (*structLayout, error) {
 
 const tagKey = "feed"
 
-// add makes a column of a field, or gives it the next places of the column that the fields before it have begun.
+// add makes a column for a field, or gives it the next places of the column that earlier fields have begun.
 func (l *structLayout) add(of reflect.StructField, tag string) error {
 	o, err := parseTag(of, tag)
 	if err != nil {
@@ -224,7 +224,7 @@ func (f *structField) join(old *Column, c Column) error {
 	return nil
 }
 
-// field is what becomes of a field: its place in a column of its own.
+// field returns the field with its place in a column of its own.
 func (o tagOptions) field(of reflect.StructField) (structField, Column, error) {
 	c := Column{Name: o.name}
 	element := of.Type
@@ -255,7 +255,7 @@ func (o tagOptions) field(of reflect.StructField) (structField, Column, error) {
 	return f, c, c.check()
 }
 
-// kind is what values of the type become.
+// kind returns the kind of a column for values of the type.
 func (o tagOptions) kind(of reflect.Type) (kind, error) {
 	k := of.Kind()
 	numeric := k == reflect.Bool || k != reflect.String && of.ConvertibleTo(reflect.TypeFor[float32]())
@@ -293,7 +293,7 @@ func (l *structLayout) fill(row Row, v reflect.Value) error {
 	return nil
 }
 
-// put sets the row's values from at on, or adds them where the column is varying, and returns where the next belong.
+// put sets the row's values from at on, or appends them to a varying column, and returns the next place.
 func (f *structField) put(row Row, at int, v reflect.Value) (next int, err error) {
 	if k := v.Kind(); k == reflect.Array || k == reflect.Slice {
 		if f.size > 0 && at+v.Len() > f.at+f.size {
@@ -323,7 +323,7 @@ func (f *structField) put(row Row, at int, v reflect.Value) (next int, err error
 	return at + 1, nil
 }
 
-// number is a number or a bool as float32.
+// number converts a number or a bool to float32.
 func number(v reflect.Value) float32 {
 	switch {
 	case v.CanFloat():
@@ -338,7 +338,7 @@ func number(v reflect.Value) float32 {
 	return 0
 }
 
-// id is an integer, or that of a text.
+// id returns an integer, or the id of a text.
 func (f *structField) id(v reflect.Value) int64 {
 	if f.hash.Height > 0 {
 		return f.hash.ID([]byte(v.String()))
@@ -346,7 +346,7 @@ func (f *structField) id(v reflect.Value) int64 {
 	return v.Int()
 }
 
-// tagOptions is what a tag says.
+// tagOptions is the content of a tag.
 type tagOptions struct {
 	name   string
 	hashed string // the name to hash with
@@ -387,7 +387,7 @@ func parseTag(of reflect.StructField, tag string) (o tagOptions, err error) {
 	return o, err
 }
 
-// parseShape reads 1x28x28.
+// parseShape parses 1x28x28.
 func parseShape(text string) (shape []int, err error) {
 	for d := range strings.SplitSeq(text, "x") {
 		n, err := strconv.Atoi(d)

@@ -11,7 +11,7 @@ type Table struct {
 	origins
 }
 
-// values is one column of a table, and for a varying column where each row ends.
+// values is one column of a table; for a varying column also the end of each row.
 type values struct {
 	Column
 	store
@@ -93,7 +93,7 @@ func (t *Table) Append(src *Table, rows ...int) error {
 	return nil
 }
 
-// isRun says whether each row is the next after the row before it.
+// isRun reports whether each row is the next after the one before it.
 func isRun(rows []int) bool {
 	for i, r := range rows {
 		if r != rows[0]+i {
@@ -128,7 +128,7 @@ func (t *Table) gatherRun(src *Table, lo, hi int) {
 // Reset drops all rows and keeps their memory for reuse.
 func (t *Table) Reset() { t.truncate(0) }
 
-// truncate keeps the first n rows and drops what was begun after them.
+// truncate keeps the first n rows and drops a row that was begun after them.
 func (t *Table) truncate(n int) {
 	for c := range t.columns {
 		t.columns[c].truncate(n)
@@ -162,7 +162,7 @@ func (t *Table) reserve(n int) {
 	}
 }
 
-// span is where row r lies in the store.
+// span returns the range of row r in the store.
 func (v *values) span(r int) (lo, hi int) {
 	if v.Varying {
 		return int(v.offsets[r]), int(v.offsets[r+1])
@@ -197,7 +197,7 @@ func (v *values) copyRows(from *values, lo, hi int) {
 	}
 }
 
-// moveRow puts row r in place of an earlier row to, which begins where the row before it ends.
+// moveRow moves row r to the place of an earlier row, to, which begins where the row before it ends.
 func (v *values) moveRow(to, r int) {
 	lo, hi := v.span(r)
 	at, _ := v.span(to)

@@ -8,7 +8,7 @@ import (
 
 // Texts are the distinct texts of a field, numbered from 0 in the order of reading; see [WithTexts].
 type Texts struct {
-	mu      sync.Mutex // guards what follows: several goroutines may read lines
+	mu      sync.Mutex // guards the fields below: several goroutines may read lines
 	numbers map[string]int64
 	texts   []string
 }
@@ -20,7 +20,7 @@ func (t *Texts) Text(number int64) string {
 	return t.texts[number]
 }
 
-// number is a text's.
+// number returns the number of a text.
 func (t *Texts) number(text []byte) int64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -2,32 +2,32 @@ package dataset
 
 import "io"
 
-// view is an indexed source and the order in which its rows go by. Orders are built by composing: each combinator makes
-// a new one of the last.
+// view is an indexed source and an order of its rows. Orders are composed: each operation makes a new view of the last.
 type view struct {
 	Indexed
 	len   int
 	order func(epoch int) []int // freshly made at each call
-	why   string                // there are no rows, if there are none
+	why   string                // why there are no rows, if there are none
 }
 
 func newView(s Indexed) *view {
 	return &view{Indexed: s, len: s.Len(), order: func(int) []int { return count(s.Len()) }, why: sourceIsEmpty}
 }
 
-// Len is the number of rows that go by, which may be fewer than the source has.
+// Len returns the number of rows in the order, which may be smaller than the source's.
 func (v *view) Len() int { return v.len }
 
 func (v *view) Open(epoch int) (Reader, error) {
 	return &viewReader{v.Indexed, v.order(epoch), v.why}, nil
 }
 
-// then is v with its order passed through f, which gets a slice it may change and returns n rows; why, if it is none.
+// then returns v with its order passed through f, which may change its slice and returns n rows; why is the reason if n
+// is 0.
 func (v *view) then(n int, why string, f func(order []int, epoch int) []int) *view {
 	return &view{v.Indexed, n, func(epoch int) []int { return f(v.order(epoch), epoch) }, why}
 }
 
-// at is v in its order of one epoch, whatever the epoch.
+// at returns v with its order of one epoch in all epochs.
 func (v *view) at(epoch int) *view {
 	return &view{v.Indexed, v.len, func(int) []int { return v.order(epoch) }, v.why}
 }
@@ -49,7 +49,7 @@ func (r *viewReader) Read(t *Table, n int) (int, error) {
 	return t.Len() - before, err
 }
 
-// gatherNumbered is Gather; rows that come from no file have their numbers.
+// gatherNumbered is Gather; rows that come from no file get their numbers as origins.
 func gatherNumbered(s Indexed, t *Table, rows []int) error {
 	before := t.Len()
 	err := s.Gather(t, rows)

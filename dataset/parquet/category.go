@@ -8,7 +8,7 @@ import (
 	"github.com/gofleet/gofleet/internal/categories"
 )
 
-// category is the id of the value that was taken last. An entry of a dictionary is hashed once.
+// category returns the id of the value that was taken last. An entry of a dictionary is hashed once.
 func (u *use) category(v *parquet.Value) int64 {
 	if u.ids == nil || v.IsNull() {
 		return u.hash.ID(u.token(v))
@@ -20,8 +20,8 @@ func (u *use) category(v *parquet.Value) int64 {
 	return *id
 }
 
-// token is what is hashed of a value: its text, of an integer in decimal digits, of another number as HashNumbers
-// writes it; "" where it is null. It is valid until the next call.
+// token returns the text of a value to be hashed: its text, an integer in decimal digits, or another number as
+// HashNumbers writes it; "" for null. It is valid until the next call.
 func (u *use) token(v *parquet.Value) []byte {
 	u.digits = u.digits[:0]
 	switch kind := v.Kind(); {

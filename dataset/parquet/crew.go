@@ -7,38 +7,38 @@ import (
 	"github.com/gofleet/gofleet/dataset"
 )
 
-// crewReader is one pass over files of which several goroutines make rows: one cuts the files into parts, the crew
-// makes their rows, and Read takes them in the order in which they were cut.
+// crewReader is one pass over files whose rows several goroutines decode: one goroutine divides the files into parts,
+// the crew decodes them, and Read returns the rows in their order.
 type crewReader struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	queue  chan *chunk // in order
-	work   chan *chunk // the same, for the next free goroutine
-	free   chan *chunk // made and taken
+	work   chan *chunk // the same chunks, for the next free goroutine
+	free   chan *chunk // decoded and read
 	crew   sync.WaitGroup
 
 	now   *chunk
-	taken int // rows of now
+	taken int // rows of now that were read
 	all   []int
 	ended error
 }
 
-// chunk is a part, and what became of it.
+// chunk is a part, and its rows.
 type chunk struct {
 	part
 	table *dataset.Table
-	err   error         // why there are no more rows after these, if there are none
-	done  chan struct{} // gets one when it is made
+	err   error         // why no rows follow these, if none do
+	done  chan struct{} // receives one value when the chunk is decoded
 }
 
-// Each part has about partRows rows, of which makeRows are made between two looks at the context.
+// Each part has about partRows rows, of which makeRows are decoded between two checks of the context.
 const (
 	partRows = 1 << 16
 	makeRows = 1 << 12
 )
 
 func newCrewReader(ctx context.Context, files cutter, threads int) (*crewReader, error) {
-	chunks := threads + 2 // each has one in hand, one is taken, one is next
+	chunks := threads + 2 // each goroutine has one, one is read, one is next
 	r := &crewReader{queue: make(chan *chunk, chunks), work: make(chan *chunk, chunks), free: make(chan *chunk, chunks)}
 	for range chunks {
 		table, err := dataset.NewTable(files.Columns()...)
@@ -70,7 +70,7 @@ func (r *crewReader) cut(files *cutter) {
 		}
 		c.table.Reset()
 		c.part, c.err = files.next(partRows)
-		r.queue <- c // which has room for all of them
+		r.queue <- c // the queue has room for all chunks
 		if c.err != nil {
 			c.done <- struct{}{}
 			return
@@ -79,7 +79,7 @@ func (r *crewReader) cut(files *cutter) {
 	}
 }
 
-// make makes rows of parts.
+// make decodes the rows of parts.
 func (r *crewReader) make() {
 	var d decoder
 	defer d.close()
@@ -90,7 +90,7 @@ func (r *crewReader) make() {
 	}
 }
 
-// rows makes the rows of a chunk.
+// rows decodes the rows of a chunk.
 func (r *crewReader) rows(d *decoder, c *chunk) error {
 	if err := d.seek(c.part); err != nil {
 		return err
@@ -134,7 +134,7 @@ func (r *crewReader) advance() error {
 	}
 }
 
-// give appends at most n rows of the chunk, and ends with it.
+// give appends at most n rows of the chunk, and at its end returns its error.
 func (r *crewReader) give(t *dataset.Table, n int) error {
 	c := r.now
 	end := min(c.table.Len(), r.taken+n)
@@ -152,7 +152,7 @@ func (r *crewReader) give(t *dataset.Table, n int) error {
 	return nil
 }
 
-// numbers are the first n rows'.
+// numbers returns the numbers of the first n rows.
 func (r *crewReader) numbers(n int) []int {
 	for i := len(r.all); i < n; i++ {
 		r.all = append(r.all, i)

@@ -8,28 +8,28 @@ import (
 	"github.com/parquet-go/parquet-go"
 )
 
-// part is some rows of a group of rows of a file, which it holds.
+// part is some rows of a row group of a file. It keeps the file open.
 type part struct {
 	file   *file
 	group  parquet.RowGroup
-	first  int64 // row of the group
+	first  int64 // first row of the part in the group
 	end    int64 // and the row after the last
 	before int   // rows of the file before the group
 }
 
-// cutter makes parts of the files, in order.
+// cutter divides the files into parts, in order.
 type cutter struct {
 	*Files
 	ctx    context.Context
 	uses   []use
 	opened int   // files so far
-	file   *file // that is being cut, if any
-	group  int   // of the file, that is cut next
+	file   *file // the file in progress, if any
+	group  int   // the next group of the file
 	before int   // rows before it
-	cut    int64 // rows of it so far
+	cut    int64 // rows of the group so far
 }
 
-// next is the next part, of about most rows if the group can be cut; io.EOF after the last.
+// next returns the next part, of about most rows if the group can be divided; io.EOF after the last.
 func (c *cutter) next(most int64) (part, error) {
 	for {
 		if c.ctx.Err() != nil {
@@ -56,18 +56,18 @@ func (c *cutter) next(most int64) (part, error) {
 	}
 }
 
-// partOf is the next part of a group.
+// partOf returns the next part of a group.
 func (c *cutter) partOf(group parquet.RowGroup, rows, most int64) part {
 	p := part{file: c.file, group: group, first: c.cut, end: rows, before: c.before}
 	if rest := rows - c.cut; rest > most && c.canSeek(group) {
-		p.end = p.first + rest/((rest+most-1)/most) // parts of one size
+		p.end = p.first + rest/((rest+most-1)/most) // parts of equal size
 	}
 	c.file.hold()
 	c.cut = p.end
 	return p
 }
 
-// canSeek says whether pages of the group that begin in its midst can be found. A broken index is as good as none.
+// canSeek reports whether pages inside the group can be found. A broken index counts as none.
 func (c *cutter) canSeek(group parquet.RowGroup) (can bool) {
 	defer func() {
 		if recover() != nil {
@@ -95,7 +95,7 @@ func (c *cutter) nextFile() (err error) {
 	return err
 }
 
-// close lets go of the file.
+// close releases the file.
 func (c *cutter) close() {
 	if c.file != nil {
 		c.file.release()

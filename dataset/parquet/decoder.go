@@ -8,12 +8,12 @@ import (
 	"github.com/gofleet/gofleet/dataset"
 )
 
-// decoder makes rows of parts, one after the other.
+// decoder decodes the rows of parts, one after the other.
 type decoder struct {
 	part
 	uses []use
 	made derivation
-	row  int64 // of the group, that comes next
+	row  int64 // the next row of the group
 }
 
 // seek goes to the first row of a part.
@@ -52,7 +52,7 @@ func (d *decoder) openPages(p part) {
 	}
 }
 
-// read appends at most n rows of the part, of which there may be none left.
+// read appends at most n rows of the part, or none at its end.
 func (d *decoder) read(t *dataset.Table, n int) error {
 	for ; n > 0 && d.row < d.end; n-- {
 		t.At(d.file.path, d.place())
@@ -64,11 +64,10 @@ func (d *decoder) read(t *dataset.Table, n int) error {
 	return nil
 }
 
-// place is the number of the row in the file, from 1.
+// place returns the number of the row in the file, from 1.
 func (d *decoder) place() int { return d.before + int(d.row) + 1 }
 
-// fill sets a row from the next value or values of each use. What the library panics about in a broken file is an
-// error.
+// fill sets a row from the next value or values of each use. A panic of the library on a broken file becomes an error.
 func (d *decoder) fill(row dataset.Row) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -83,7 +82,7 @@ func (d *decoder) fill(row dataset.Row) (err error) {
 	return d.made.fill(row, d.uses)
 }
 
-// bad says in which row of which file an error arose.
+// bad adds the row and the file to an error.
 func (d *decoder) bad(err error) error {
 	if bad, ok := errors.AsType[*dataset.LineError](err); ok {
 		bad.File, bad.Line = d.file.path, d.place()
@@ -92,7 +91,7 @@ func (d *decoder) bad(err error) error {
 	return fmt.Errorf("dataset: %s:%d: %w%s", d.file.path, d.place(), err, d.file.advice)
 }
 
-// close lets go of the pages of a group.
+// close releases the pages of a group.
 func (d *decoder) close() {
 	for i := range d.uses {
 		d.uses[i].close()

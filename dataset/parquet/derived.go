@@ -13,13 +13,13 @@ import (
 	"github.com/gofleet/gofleet/internal/derived"
 )
 
-// derivation makes the derived fields of one row after the other, and the columns that name them.
+// derivation computes the derived fields of rows, and the columns that name them.
 type derivation struct {
-	maker   *derived.Maker // nil if there are none
-	columns []use          // whose leaf is the number of a derived field
+	maker   *derived.Maker // nil if there are no derived fields
+	columns []use          // leaf is the number of the derived field
 }
 
-// newMaker makes the derived fields that the schema names, nil if it names none.
+// newMaker returns a maker of the derived fields that the schema names, nil if it names none.
 func (f *Files) newMaker() *derived.Maker {
 	fields := make([]derived.Field, len(f.Derived))
 	for i, d := range f.Derived {
@@ -32,13 +32,13 @@ func (f *Files) newMaker() *derived.Maker {
 	return derived.NewMaker(fields, asked)
 }
 
-// derivation is one for a goroutine, of files whose uses are good.
+// derivation returns one for a goroutine; the uses of the files must have been checked.
 func (f *Files) derivation() derivation {
 	_, made, _ := f.uses()
 	return made
 }
 
-// fill sets the columns of a row of which the sources have been read.
+// fill sets the derived columns of a row whose sources have been read.
 func (d *derivation) fill(row dataset.Row, uses []use) error {
 	if d.maker == nil {
 		return nil
@@ -65,7 +65,7 @@ func (d *derivation) fill(row dataset.Row, uses []use) error {
 	return nil
 }
 
-// made is what a derived field has, as the column's type.
+// made returns the value of a derived field in the column's type.
 func (u *use) made(text []byte, missing bool) (number, error) {
 	switch {
 	case u.hash.Height > 0:
@@ -89,8 +89,8 @@ func (u *use) made(text []byte, missing bool) (number, error) {
 	return u.fromInt(x)
 }
 
-// read reads the text of a source, which is that of lines; of a time that the file has as one, what its layout makes of
-// it.
+// read reads the text of a source, as a line would have it; for a column of times it is the time in the source's
+// layout.
 func (u *use) read() error {
 	v, err := u.next()
 	switch {
@@ -109,7 +109,7 @@ func (u *use) read() error {
 // day is the unit of dates.
 const day = 24 * time.Hour
 
-// instant is the time that a value is, in the column's unit since 1970.
+// instant returns the time of a value, which counts the column's unit since 1970.
 func (u *use) instant(v *parquet.Value) time.Time {
 	n := int64(0)
 	if v.Kind() == parquet.Int32 {
@@ -120,11 +120,11 @@ func (u *use) instant(v *parquet.Value) time.Time {
 	if u.unit == day {
 		return time.Unix(n*86400, 0).UTC()
 	}
-	a := int64(time.Second / u.unit) // units of a second
+	a := int64(time.Second / u.unit) // units in a second
 	return time.Unix(n/a, n%a*int64(u.unit)).UTC()
 }
 
-// unitOf is the unit of a column of times or dates, 0 of another.
+// unitOf returns the unit of a column of times or dates, 0 for other columns.
 func unitOf(t parquet.Type) time.Duration {
 	logical := t.LogicalType()
 	if logical == nil {
@@ -141,7 +141,7 @@ func unitOf(t parquet.Type) time.Duration {
 	return 0
 }
 
-// checkSource says whether derived fields can be made of the column.
+// checkSource returns an error if derived fields can't be computed from the column.
 func (u *use) checkSource(t parquet.Type) error {
 	switch float := t.Kind() == parquet.Float || t.Kind() == parquet.Double; {
 	case u.unit > 0 && u.source.Cross:

@@ -13,12 +13,12 @@
 // package is separate so that programs that don't read Parquet are no larger.
 //
 //	files.go     a list of files
-//	file.go      one that is open
+//	file.go      an open file
 //	cutter.go    parts of files: row groups, or some rows of a large one
 //	decoder.go   rows of parts
-//	use.go       what becomes of a file's column
+//	use.go       the use of a file's column
 //	category.go  ids of text
-//	derived.go   fields made of others
+//	derived.go   fields computed from others
 //	values.go    a column's values, one after the other
 //	reader.go    one pass over the files
 //	crew.go      the same, by several goroutines

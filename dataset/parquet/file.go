@@ -17,14 +17,14 @@ import (
 	"github.com/gofleet/gofleet/internal/files"
 )
 
-// file is an open file. It is closed when its last holder lets it go.
+// file is an open file. It is closed when its last holder releases it.
 type file struct {
 	path    string
 	closer  io.Closer
 	groups  []parquet.RowGroup
 	uses    []use // of its columns
 	made    func() derivation
-	advice  string // where its pages can't be read
+	advice  string // for pages that can't be read
 	holders atomic.Int32
 }
 
@@ -33,11 +33,12 @@ func (f *file) hold() { f.holders.Add(1) }
 
 func (f *file) release() {
 	if f.holders.Add(-1) == 0 {
-		_ = f.closer.Close() // it was read only
+		_ = f.closer.Close() // opened for reading only
 	}
 }
 
-// openFile opens the file at path, which the caller holds. What the library panics about in a broken file is an error.
+// openFile opens the file at path, which the caller then holds. A panic of the library on a broken file becomes an
+// error.
 func (f *Files) openFile(path string, uses []use) (opened *file, err error) {
 	at, size, err := f.open(path)
 	if err != nil {
@@ -57,15 +58,15 @@ func (f *Files) openFile(path string, uses []use) (opened *file, err error) {
 	return opened, opened.look(at, size)
 }
 
-// broken is the error that the library has panicked about.
+// broken is the error for a panic of the library.
 func broken(p any) error { return fmt.Errorf("the file is broken: %v", p) }
 
-// look finds the groups of rows and the columns.
+// look finds the row groups and the columns.
 func (f *file) look(at io.ReaderAt, size int64) error {
 	if err := checkFooter(at, size); err != nil {
 		return err
 	}
-	// Indexes are looked at where they are needed.
+	// Indexes are read when needed.
 	parsed, err := parquet.OpenFile(at, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
 	if err != nil {
 		return err
@@ -79,8 +80,8 @@ func (f *file) look(at io.ReaderAt, size int64) error {
 	return f.checkPages(parsed, io.NewSectionReader(at, 0, size))
 }
 
-// checkPages refuses what the library is known to read wrong (v0.32.0): booleans in runs that another program has
-// written, of which it takes whole bytes. Of what it can't read it notes what to write instead.
+// checkPages returns an error for pages that the library is known to read wrongly (v0.32.0): booleans in runs written
+// by another program, which it reads as whole bytes. For pages that it can't read, advice gets the alternative.
 func (f *file) checkPages(parsed *parquet.File, pages *io.SectionReader) error {
 	for _, group := range parsed.Metadata().RowGroups {
 		for _, u := range f.uses {
@@ -106,11 +107,11 @@ func (f *file) checkPages(parsed *parquet.File, pages *io.SectionReader) error {
 	return nil
 }
 
-// library is what writes files that it can read itself.
+// library is the creator of files that the library itself has written.
 const library = "github.com/parquet-go/parquet-go"
 
-// checkFooter refuses a file whose end says that more stands before it than there is, for which the library would take
-// memory at once.
+// checkFooter returns an error for a file whose footer claims to be longer than the file; the library would allocate
+// that memory at once.
 func checkFooter(f io.ReaderAt, size int64) error {
 	var end [8]byte
 	if size < int64(len(end)) {
@@ -126,13 +127,13 @@ func checkFooter(f io.ReaderAt, size int64) error {
 	return nil
 }
 
-// readerAtCloser is what is read of a file.
+// readerAtCloser is the interface for reading a file.
 type readerAtCloser interface {
 	io.ReaderAt
 	io.Closer
 }
 
-// open opens what lies at path.
+// open opens the file at path.
 func (f *Files) open(path string) (readerAtCloser, int64, error) {
 	var opened fs.File
 	var err error

@@ -37,7 +37,7 @@ func FromFiles(schema []dataset.CSVColumn, paths ...string) *dataset.Dataset {
 	return dataset.New(&Files{Paths: paths, Schema: schema})
 }
 
-// Columns are Schema's.
+// Columns returns the columns of Schema.
 func (f *Files) Columns() (columns []dataset.Column) {
 	for _, c := range f.Schema {
 		columns = append(columns, c.Column)
@@ -45,7 +45,7 @@ func (f *Files) Columns() (columns []dataset.Column) {
 	return columns
 }
 
-// Open starts a pass. Epoch makes no difference.
+// Open starts a pass. epoch makes no difference.
 func (f *Files) Open(epoch int) (dataset.Reader, error) {
 	return f.OpenContext(context.Background(), epoch)
 }
@@ -66,7 +66,7 @@ func (f *Files) OpenContext(ctx context.Context, _ int) (dataset.Reader, error) 
 	return &reader{files: c}, nil
 }
 
-// threads is how many goroutines make rows in a pass.
+// threads returns the number of goroutines that decode rows in a pass.
 func (f *Files) threads(ctx context.Context) int {
 	switch {
 	case f.Threads > 0:
@@ -77,7 +77,7 @@ func (f *Files) threads(ctx context.Context) int {
 	return 1
 }
 
-// ended says that the pass was given up.
+// ended is the error of a pass that was given up.
 func ended(ctx context.Context) error {
 	return fmt.Errorf("dataset: reading files was ended: %w", context.Cause(ctx))
 }

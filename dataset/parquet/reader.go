@@ -7,11 +7,11 @@ import (
 	"github.com/gofleet/gofleet/dataset"
 )
 
-// reader is one pass over files, by the goroutine that reads.
+// reader is one pass over files on the calling goroutine.
 type reader struct {
 	files cutter
 	rows  decoder
-	now   part // that rows are made of
+	now   part // the part being decoded
 	ended error
 }
 
@@ -28,7 +28,7 @@ func (r *reader) Read(t *dataset.Table, n int) (int, error) {
 	return got(t.Len()-before, r.ended)
 }
 
-// got is what a Read returns that has appended n rows, before the pass ended if it did.
+// got returns the result of a Read that has appended n rows; ended is the end of the pass, if it ended.
 func got(n int, ended error) (int, error) {
 	if ended == io.EOF && n > 0 {
 		return n, nil
@@ -36,7 +36,7 @@ func got(n int, ended error) (int, error) {
 	return n, ended
 }
 
-// ready goes on to the next group of rows.
+// ready continues with the next part.
 func (r *reader) ready() (err error) {
 	r.drop()
 	if r.now, err = r.files.next(math.MaxInt64); err != nil {
@@ -45,7 +45,7 @@ func (r *reader) ready() (err error) {
 	return r.rows.seek(r.now)
 }
 
-// drop lets go of the part.
+// drop releases the part.
 func (r *reader) drop() {
 	r.rows.close()
 	if r.now.file != nil {

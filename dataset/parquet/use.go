@@ -20,32 +20,32 @@ import (
 	"github.com/gofleet/gofleet/internal/derived"
 )
 
-// use is what becomes of a column of files.
+// use is the use of a column of files.
 type use struct {
 	values
 	field    string
 	leaf     int  // the column's number in the file
-	unsigned bool // its integers are
+	unsigned bool // its integers are unsigned
 	list     bool // a row may have any number of its values
-	column   int  // of the rows, and the first value there
+	column   int  // of the rows; place is its first value there
 	place    int
-	size     int // how many values a row has; 0: any number
+	size     int // number of values in a row; 0 means any number
 	kind     tensor.Dtype
 	hash     categories.Hasher // Height 0: a number
-	numbers  bool              // are hashed by their value
-	digits   []byte            // of a number that is hashed
+	numbers  bool              // hash numbers by their value
+	digits   []byte            // of a hashed number
 	scale    []dataset.Scaling
-	filler   number // stands for null
+	filler   number // for null
 	fills    bool
-	source   *derived.Source // of derived fields, the place-th: no column of the rows
-	unit     time.Duration   // of the times or dates that the column holds, if it does
-	text     []byte          // that was read of a source; empty where it is missing
+	source   *derived.Source // of derived fields, with number place: no column of the rows has it
+	unit     time.Duration   // of the column's times or dates; 0 for other columns
+	text     []byte          // of a source; empty if it is missing
 
-	separator []byte   // stands between the values of a text; empty where it is one
-	texts     []string // that values are, by number; nil where they are numbers themselves
+	separator []byte   // between the values of a text; empty if it is one value
+	texts     []string // permitted texts, by number; nil if the values are numbers
 }
 
-// number is a value as each of the types that a column may have.
+// number is a value in each type that a column may have.
 type number struct {
 	float float32
 	int   int64
@@ -59,8 +59,8 @@ func fieldsOf(c dataset.CSVColumn) []string {
 	return c.Fields
 }
 
-// uses are the schema's, which is as good as a schema of JSON lines: what is read of each row, and what is made of
-// that.
+// uses returns the uses of the schema, which is valid if it is as a schema of JSON lines: the columns read for each
+// row, and the fields derived from them.
 func (f *Files) uses() (uses []use, made derivation, err error) {
 	if _, err := (dataset.JSONLines{Missing: f.Missing, Derived: f.Derived, Schema: f.Schema}).Columns(); err != nil {
 		return nil, made, err
@@ -101,7 +101,7 @@ func (f *Files) uses() (uses []use, made derivation, err error) {
 	return uses, made, nil
 }
 
-// parse is the number that a text is.
+// parse parses a number.
 func parse(text string, kind tensor.Dtype) (n number, err error) {
 	text = strings.TrimPrefix(text, "+")
 	switch kind {
@@ -149,7 +149,7 @@ func (u *use) include(s *parquet.Schema, path []string) {
 	u.leaf = leaf.ColumnIndex
 }
 
-// check says whether the column's type is one that becomes what is wanted.
+// check returns an error if the column's type can't be converted to the wanted one.
 func (u *use) check(s *parquet.Schema) error {
 	leaf, _ := s.Lookup(s.Columns()[u.leaf]...)
 	t := leaf.Node.Type()
@@ -188,7 +188,7 @@ func (u *use) check(s *parquet.Schema) error {
 
 func isText(k parquet.Kind) bool { return k == parquet.ByteArray || k == parquet.FixedLenByteArray }
 
-// fill sets what the row has of the column.
+// fill sets the row's values of the column.
 func (u *use) fill(row dataset.Row) error {
 	if u.source != nil {
 		return u.read()
@@ -220,7 +220,7 @@ func (u *use) fill(row dataset.Row) error {
 	}
 }
 
-// fillOne is fill where a row has one value, and no look at the next has to tell so.
+// fillOne is fill for a row with one value, without looking at the value after it.
 func (u *use) fillOne(row dataset.Row) error {
 	v, err := u.next()
 	if err != nil {
@@ -229,7 +229,7 @@ func (u *use) fillOne(row dataset.Row) error {
 	return u.set(row, 0, v)
 }
 
-// next takes the next value, which there is.
+// next returns the next value, which must exist.
 func (u *use) next() (*parquet.Value, error) {
 	v, err := u.peek()
 	if err != nil {
@@ -244,7 +244,7 @@ func (u *use) next() (*parquet.Value, error) {
 	return v, nil
 }
 
-// enough says whether a row that has n values of the column has all.
+// enough returns an error unless n is the number of a row's values.
 func (u *use) enough(n int) error {
 	if u.size > 0 && n != u.size {
 		return u.bad(fmt.Sprintf("%d values", u.size), fmt.Sprint(n))
@@ -260,7 +260,7 @@ func (u *use) set(row dataset.Row, n int, v *parquet.Value) error {
 	if len(u.separator) > 0 && (u.hash.Height > 0 || u.texts != nil) {
 		return u.part(row, u.token(v))
 	}
-	missing := v.IsNull() || isText(v.Kind()) && len(v.ByteArray()) == 0 // as an empty text of lines is
+	missing := v.IsNull() || isText(v.Kind()) && len(v.ByteArray()) == 0 // like an empty text of a line
 	if missing && u.size == 0 {
 		return nil
 	}
@@ -271,7 +271,7 @@ func (u *use) set(row dataset.Row, n int, v *parquet.Value) error {
 	return u.put(row, n, x, !missing)
 }
 
-// part adds the values that the Separator parts, hashed or numbered, as package dataset does.
+// part adds the values between separators, hashed or numbered, as package dataset does.
 func (u *use) part(row dataset.Row, text []byte) error {
 	for more := true; more; {
 		var value []byte
@@ -301,7 +301,7 @@ func (u *use) part(row dataset.Row, text []byte) error {
 	return nil
 }
 
-// put sets the n-th value of the row. What stands for a missing one is not scaled.
+// put sets the n-th value of the row. The number for a missing value is not scaled.
 func (u *use) put(row dataset.Row, n int, x number, there bool) error {
 	if there && len(u.scale) > 0 {
 		scaled := u.scale[(u.place+n)%len(u.scale)].Of(x.float)
@@ -327,7 +327,7 @@ func (u *use) put(row dataset.Row, n int, x number, there bool) error {
 	return nil
 }
 
-// number is the value as the column's type.
+// number returns the value in the column's type.
 func (u *use) number(v *parquet.Value, missing bool) (number, error) {
 	switch {
 	case u.hash.Height > 0:
@@ -368,7 +368,7 @@ func (u *use) number(v *parquet.Value, missing bool) (number, error) {
 	return number{float: float32(v.Uint64()), id: v.Uint64()}, nil
 }
 
-// numbered is the number of a text among the Values.
+// numbered returns the number of a text in Values.
 func (u *use) numbered(text []byte) (number, error) {
 	n := slices.Index(u.texts, string(text))
 	if n < 0 {
@@ -384,7 +384,7 @@ func (u *use) fromInt(i int64) (number, error) {
 	return number{float32(i), i, uint64(i)}, nil
 }
 
-// fromFloat takes whole numbers for integers.
+// fromFloat converts a float; for integers it must be a whole number.
 func (u *use) fromFloat(x float64) (number, error) {
 	narrow := float32(x)
 	switch {
@@ -403,7 +403,7 @@ func (u *use) fromFloat(x float64) (number, error) {
 	return u.fromInt(int64(x))
 }
 
-// bad says what is wrong with a value.
+// bad is the error for a wrong value.
 func (u *use) bad(want, got string) error {
 	return &dataset.LineError{Field: u.field, Want: want, Got: got}
 }

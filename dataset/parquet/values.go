@@ -7,26 +7,26 @@ import (
 	"github.com/parquet-go/parquet-go"
 )
 
-// values are the values of a column of a group of rows, one after the other.
+// values are the values of a column of a row group, one after the other.
 type values struct {
 	pages  parquet.Pages
 	page   parquet.Page
-	reader parquet.ValueReader // of the page; nil between two
+	reader parquet.ValueReader // of the page; nil between two pages
 	buffer [128]parquet.Value
 	at, n  int
 
-	hashed     bool               // its values are, so that ids of a dictionary are kept
-	dictionary parquet.Dictionary // of the last page that had it
-	entries    []int64            // the ids of its entries, as far as they are known
-	ids        []int64            // the same; nil if the page has no dictionary
-	indexes    []int32            // in the dictionary, of the values that are not null
-	set        int                // values of the page so far that are not null
+	hashed     bool               // the values are hashed, so ids of a dictionary are kept
+	dictionary parquet.Dictionary // of the last page with a dictionary
+	entries    []int64            // the ids of its entries, as far as known
+	ids        []int64            // entries; nil if the page has no dictionary
+	indexes    []int32            // in the dictionary, of the values other than null
+	set        int                // values of the page so far, without nulls
 }
 
 // unknown is the id of an entry that was not hashed yet.
 const unknown = -1
 
-// peek is the next value, which is valid until the one after it is looked at; io.EOF after the last.
+// peek returns the next value, which is valid until the following one is read; io.EOF after the last.
 func (v *values) peek() (*parquet.Value, error) {
 	for v.at == v.n {
 		if err := v.read(); err != nil {
@@ -36,7 +36,7 @@ func (v *values) peek() (*parquet.Value, error) {
 	return &v.buffer[v.at], nil
 }
 
-// read reads some values of the page, or goes on to the next.
+// read reads some values of the page, or continues with the next page.
 func (v *values) read() error {
 	if v.reader == nil {
 		page, err := v.pages.ReadPage()
@@ -61,7 +61,7 @@ func (v *values) read() error {
 	return err
 }
 
-// lookUp takes the indexes of a page that has a dictionary, which is often that of the page before.
+// lookUp takes the indexes of a page with a dictionary, which is often that of the page before.
 func (v *values) lookUp(page parquet.Page) {
 	v.ids = nil
 	d := page.Dictionary()
@@ -85,7 +85,7 @@ func (v *values) seek(row int64) error {
 	return v.pages.SeekToRow(row)
 }
 
-// drop lets go of the page.
+// drop releases the page.
 func (v *values) drop() {
 	if v.reader != nil {
 		parquet.Release(v.page)
@@ -93,12 +93,12 @@ func (v *values) drop() {
 	}
 }
 
-// close lets go of the pages.
+// close releases the pages.
 func (v *values) close() {
 	if v.pages == nil {
 		return
 	}
 	v.drop()
-	_ = v.pages.Close() // it was read only
+	_ = v.pages.Close() // opened for reading only
 	v.pages, v.dictionary, v.ids, v.at, v.n = nil, nil, nil, 0, 0
 }
