@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"math"
 	"os"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/fleet/train"
 	"github.com/gofleet/gofleet/nn"
@@ -291,34 +293,65 @@ func logged(t *testing.T, call func()) string {
 	return out.String()
 }
 
-// TestServingHooks: hooks save a base, and a delta after each epoch, which together are the model.
+// TestServingHooks: hooks save a base, and a delta after each epoch, which together are the model, in every kind of job. One
+// that ends behind a delta of which its checkpoint does not know saves a new base when it is started again, and deltas that
+// follow it.
 func TestServingHooks(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	results, _ := play(t, 1, 2, func() train.Job {
-		j := job(train.Options{Mode: "sync", Epochs: 2})
-		save := func(ctx context.Context, r *train.Run, mode fleet.SaveMode, to string) error {
-			if !r.Leads() {
-				return nil
+	kindsOfJobs(t, func(mode string, servers int) {
+		for _, workers := range []int{1, 2} {
+			dir, enough := t.TempDir(), errors.New("enough")
+			made := func(ends bool) train.Job {
+				j := job(train.Options{Mode: mode, Epochs: 4, Checkpoint: filepath.Join(dir, "ck")})
+				save := func(ctx context.Context, r *train.Run, mode fleet.SaveMode, to string) error {
+					if !r.Leads() {
+						return nil
+					}
+					_, err := r.Fleet.SaveModel(ctx, filepath.Join(dir, "serving", to),
+						fleet.SaveOptions{Mode: mode, Model: nn.Inference(j.Outputs...)})
+					return err
+				}
+				j.Hooks = []train.Hooks{{
+					Begin: func(ctx context.Context, r *train.Run) error { return save(ctx, r, fleet.SaveBase, "base") },
+					EpochEnd: func(ctx context.Context, r *train.Run, _ nn.TrainResult) error {
+						err := save(ctx, r, fleet.SaveDelta, fmt.Sprintf("delta-%03d", r.Epoch+1))
+						if ends && r.Epoch == 2 {
+							err = errors.Join(err, r.Fleet.BarrierWorker(ctx), enough)
+						}
+						return err
+					},
+				}}
+				j.Stdout = io.Discard
+				return j
 			}
-			_, err := r.Fleet.SaveModel(ctx, filepath.Join(dir, to), fleet.SaveOptions{Mode: mode, Model: nn.Inference(j.Outputs...)})
-			return err
+			var last train.Evaluation
+			for _, ends := range []bool{true, false} {
+				fleettest.Cluster{Servers: servers, Workers: workers}.Simulate(t, nil, func(ctx context.Context, f *fleet.Fleet) error {
+					res, err := made(ends).Run(ctx, f)
+					if f.IsFirstWorker() {
+						last = res.Last
+					}
+					if ends && (f.IsServer() || errors.Is(err, enough)) {
+						return nil // servers miss the workers, which have had enough
+					}
+					return err
+				})
+			}
+			at := func(name string) string { return filepath.Join(dir, "serving", name) }
+			m, err := nn.Load(at("base"), at("delta-003"), at("delta-004"))
+			if err != nil {
+				t.Errorf("%q, %d workers: %v", mode, workers, err)
+				continue
+			}
+			s, err := nn.OpenScorer(at("base"), nn.ScorerOptions{Deltas: filepath.Join(dir, "serving")})
+			if err != nil || s.Version() != m.Version() {
+				t.Errorf("%q, %d workers: a scorer of %v, error %v, want %s", mode, workers, s, err, m.Version())
+			}
+			if got, want := logLoss(t, m), last.Values[train.EvalLoss]; !trial.Near(got, want, 1e-5) {
+				t.Errorf("%q, %d workers: the base and its deltas have loss %v, the job's end %v", mode, workers, got, want)
+			}
 		}
-		j.Hooks = []train.Hooks{{
-			Begin: func(ctx context.Context, r *train.Run) error { return save(ctx, r, fleet.SaveBase, "base") },
-			EpochEnd: func(ctx context.Context, r *train.Run, _ nn.TrainResult) error {
-				return save(ctx, r, fleet.SaveDelta, fmt.Sprintf("delta-%03d", r.Epoch+1))
-			},
-		}}
-		return j
 	})
-	m, err := nn.Load(filepath.Join(dir, "base"), filepath.Join(dir, "delta-001"), filepath.Join(dir, "delta-002"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, want := logLoss(t, m), results[0].Last.Values[train.EvalLoss]; got > want+1e-6 || got < want-1e-6 {
-		t.Errorf("the base and its deltas have loss %v, the job's end %v", got, want)
-	}
 }
 
 // TestPlateau: the rate falls for all workers when the loss stays where it is, and the job says so.
