@@ -19,7 +19,10 @@ func TestOpsSitTheExam(t *testing.T) {
 	for _, op := range law.Some(t, slices.DeleteFunc(slices.Clone(all), func(op nn.Examined) bool { return !op.Sized })) {
 		sized[op.Name] = true
 	}
-	for _, op := range all {
+	for i, op := range all {
+		if !sized[op.Name] && i%(len(all)/law.Tries(len(all))) != 0 {
+			continue
+		}
 		t.Run(op.Name, func(t *testing.T) {
 			of := func(n int, dim func() int) nntest.Case { return caseOf(op.Make(n, dim)) }
 			if sized[op.Name] {

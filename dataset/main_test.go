@@ -1,0 +1,13 @@
+package dataset
+
+import (
+	"os"
+	"testing"
+
+	"github.com/gofleet/gofleet/internal/law"
+)
+
+func TestMain(m *testing.M) {
+	law.Draws()
+	os.Exit(m.Run())
+}
