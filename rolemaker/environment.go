@@ -18,8 +18,8 @@ func sources() []source {
 	return []source{env.paddle, env.paddleJob, env.tfConfig, env.volcano, env.mpi, env.ranks, env.stranger}
 }
 
-// Tells says whether an environment variable of this name determines a process's role. A launcher of processes should
-// not pass on such variables of its own.
+// Tells reports whether an environment variable of this name determines a process's role. A launcher of processes
+// should not pass on such variables of its own.
 func Tells(name string) bool {
 	names := slices.Concat(paddleNames(), declaredNames(), []string{envIP, envOldIP, envPort, envCurrent, envNodes,
 		envTFConfig, envCompletion, "VC_TASK_INDEX", "VK_TASK_INDEX"})

@@ -24,19 +24,19 @@ type Identity struct {
 	Collective bool
 }
 
-// Local says whether this process trains alone, without other processes.
+// Local reports whether this process trains alone, without other processes.
 func (id Identity) Local() bool { return len(id.Servers) == 0 && !id.amongWorkers() }
 
-// amongWorkers says whether there are other workers of a collective job.
+// amongWorkers reports whether there are other workers of a collective job.
 func (id Identity) amongWorkers() bool { return id.Collective && id.Workers > 1 }
 
-// IsWorker says whether the process is a worker, which computes gradients.
+// IsWorker reports whether the process is a worker, which computes gradients.
 func (id Identity) IsWorker() bool { return id.Role == Worker }
 
-// IsServer says whether the process is a server, which keeps parameters.
+// IsServer reports whether the process is a server, which keeps parameters.
 func (id Identity) IsServer() bool { return id.Role == Server }
 
-// IsFirstWorker says whether the process is worker 0, which acts where one worker must act for all.
+// IsFirstWorker reports whether the process is worker 0, which acts where one worker must act for all.
 func (id Identity) IsFirstWorker() bool { return id.IsWorker() && id.Index == 0 }
 
 // Endpoint returns the endpoint of this process, "" if it has none.

@@ -1,17 +1,17 @@
-// Package roster records the workers of a job on a server: who has joined, with which life, which requests were seen,
-// who has fallen silent, and what servers must agree on before a worker is declared dead. It is a state machine without
+// Package roster records the workers of a job on a server: those that have joined, with their lives, the requests seen,
+// the silent workers, and the agreement of servers before a worker is declared dead. It is a state machine without
 // clock, lock, network or goroutine: the time is an argument. Package server calls it under its lock and executes its
 // decisions.
 //
 //	member.go      the state of one worker, and of all
-//	roster.go      who is in the job, with which life, and which requests count
+//	roster.go      the workers in the job, their lives, and the requests that count
 //	standing.go    the state of each worker, for counters and messages
-//	lives.go       which process of a worker has which life, on server 0
-//	savers.go      which worker saves
-//	window.go      which requests of a life were seen, so that each counts once
+//	lives.go       the lives of a worker's processes, on server 0
+//	savers.go      the worker that saves
+//	window.go      the requests of a life that were seen, so that each counts once
 //	generation.go  the proof in frames of one generation
-//	returns.go     the state that a server which is started again needs
-//	death.go       what server 0 asks all servers when a worker is silent
+//	returns.go     the state that a restarted server needs
+//	death.go       server 0's questions to all servers when a worker is silent
 //	hope.go        how long a server waits for missing workers
 //
 // Server 0 numbers a worker's processes: each is a life, and a server accepts requests of the newest life that it has

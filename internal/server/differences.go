@@ -8,9 +8,8 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// differences tells processes that build another job in what they differ. A process with the whole fingerprint may
-// join, so that a refusal shows only a few of its lines, enough for a person who has mistyped something; the log has
-// the others.
+// differences reports to refused processes how their job differs. A process with the whole fingerprint could join, so
+// a refusal shows only a few of its lines, enough for a person who has mistyped something; the log has the others.
 type differences struct {
 	fingerprint layout.Fingerprint
 	log         *slog.Logger

@@ -3,13 +3,13 @@
 // gradients become an update, package roster which workers are in the job, package cut which pushes a checkpoint holds.
 // Package update does the arithmetic. This package adds the lock, the waiting, the network, the files and the log.
 //
-// Package state has what all parts share: the lock, the state machines under it, the tables, the journal's memory, and
-// requests to other servers. A server is made of parts with fields of their own. In reading order, each uses parts
-// above it:
+// Package state has the common state of all parts: the lock, the state machines under it, the tables, the journal's
+// memory, and requests to other servers. A server is made of parts with fields of their own. In reading order, each
+// uses parts above it:
 //
-//	base.go       what a segment of the journal begins from
-//	servers.go    which servers belong to this run of the job
-//	bond.go       whether another server lives
+//	base.go       the state from which a segment of the journal begins
+//	servers.go    the servers of this run of the job
+//	bond.go       checks that another server is alive
 //	goodbye.go    the last messages to other servers when this one ends
 //
 // A push:
@@ -36,10 +36,10 @@
 // A cut through all servers:
 //
 //	frozen.go     frozen dense params: the saving worker's, for the checkpoint and for workers that join later
-//	load.go       the first weights: a checkpoint's, a model's, or what worker 0 publishes
+//	load.go       the first weights: a checkpoint's, a model's, or those that worker 0 publishes
 //	following.go  the job's own checkpoint to begin from, the same on all servers
-//	recovery.go   checkpoints that the job makes by itself: who saves, where, which stay
-//	stopping.go   a last one before a server ends that was asked to
+//	recovery.go   automatic checkpoints: the saving worker, the directory, those that stay
+//	stopping.go   a last checkpoint before a server that was asked to end does so
 //	save.go       the server's part of a checkpoint, and on server 0 the manifest
 //	holding.go    orders of server 0 in a cut
 //	works.go      checkpoints, models for serving and loads in such a cut
@@ -90,17 +90,17 @@
 // takes the lock briefly:
 //
 //	Run           waits for the end of the job, and then for all others below
-//	deaths        looks for silent workers; on server 0 it takes workers out, one after the other
-//	servers       asks server 0 whether it lives; on server 0 one for each other server
-//	growth        looks at the size of the journal
+//	deaths        finds silent workers; on server 0 it takes workers out, one after the other
+//	servers       probes server 0; on server 0 one for each other server
+//	growth        checks the size of the journal
 //	moves         shows that the lock is free
 //	leading       on server 0 one for each server that has an order, and one for a commit
 //	holding       the work of the cut that is held
 //	rounds        updates that wait for the norms of other servers
 //	stopping      a server that was asked to end, until a checkpoint is whole
 //
-// The comment of a method says whether its caller holds the lock. A method that releases the lock in between says when:
-// its caller checks again what it knew before.
+// The comment of a method states whether its caller holds the lock, and whether the method releases the lock in
+// between: its caller must then check the state again.
 //
 // # Invariants
 //
@@ -115,7 +115,7 @@
 //   - A request's memory outlives its gradient: a handler whose wait fails still waits until no update is being
 //     applied.
 //   - No wait is without end: each ends with the job's failure, the server's closing or the wait timeout, and its error
-//     says which role it was for.
+//     names the role for which it waited.
 //
 // # What comes next
 //

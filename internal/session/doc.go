@@ -1,24 +1,24 @@
-// Package session trains with servers from the threads of a worker. A [Worker] is what its sessions share;
+// Package session trains with servers from the threads of a worker. A [Worker] is the common state of its sessions;
 // [Worker.Open] makes one, which becomes a session of the strategy's mode at its first training step:
 //
-//	worker.go       what sessions share, and waits for all of them
+//	worker.go       the common state of sessions, and waits for all of them
 //	lockstep.go     the worker's round, its turn, the end of an epoch
 //	open.go         a session becomes one of its mode
 //	evaluation.go   a session that only evaluates
 //
-// The modes, each a session and what it needs:
+// The modes, each a session and its parts:
 //
 //	sync.go         in rounds, sync and ssp: a push is answered when its round has closed
-//	async.go        pushes are sent beside training, as mode.SendQueue decides
+//	async.go        pushes are sent in the background, as mode.SendQueue decides
 //	pulling.go      its pulls of rows, for this step or ahead
 //	sender.go       its goroutines, which send gradients and fetch weights
 //	staging.go      dense weights that wait for the next step
-//	halfasync.go    threads meet at each step, and push together
+//	halfasync.go    threads wait for each other at each step, and push together
 //	geo.go          a copy of the model, trained here
 //	geoexchange.go  its exchanges every k steps
 //	copy.go         the copy, and its changes
 //
-// What several modes need:
+// Parts of several modes:
 //
 //	check.go        steps that do not fit the model
 //	intake.go       checks and clips on gradients as they come in

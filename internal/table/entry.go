@@ -62,12 +62,12 @@ func (e *entry) count(s *shard, c *call, it item) *header {
 	return nil
 }
 
-// waits records a push, folded of so many, of an id that goes on waiting.
+// waits records a push, merged from pushes pushes, of an id that continues to wait.
 func (s *shard) waits(c *call, it item, pushes int32) {
 	s.waiting.put(it.id, s.waiting.get(it.id).pushed(c, it, pushes), s.mayWait())
 }
 
-// pushed returns a waiter's counts after one more push, which was folded of so many.
+// pushed returns a waiter's counts after one more push, which was merged from pushes pushes.
 func (w waiter) pushed(c *call, it item, pushes int32) waiter {
 	w.pushes, w.seen = w.pushes+uint32(pushes), c.clock|changed
 	w.add(c.marks(it))

@@ -14,8 +14,8 @@ type header struct {
 // a rule that sweeps are no change in this sense.
 const changed = 1 << 31
 
-// newer is the bit in a row's seen which says that no model for serving has the row as it is; served says that one has
-// the row: see [Store.Select].
+// newer is the bit in a row's seen for rows whose present weights are in no model for serving; served is the bit for
+// rows that are in such a model: see [Store.Select].
 const (
 	newer  = 1 << 30
 	served = 1 << 29

@@ -89,8 +89,8 @@ func (w *waiting) age(limit int) {
 	}
 }
 
-// forgets records ids that no longer wait, in a table that is tracked, as long as they take no more memory than the ids
-// that may wait. If no checkpoint can be saved they would pile up; the next checkpoint then has everything.
+// forgets records ids that no longer wait, in a tracked table, as long as they take no more memory than the ids that
+// may wait. Without checkpoints they would accumulate; beyond that bound the next checkpoint has everything.
 func (w *waiting) forgets(ids iter.Seq[uint64], limit int) {
 	if w.tracked == nil || w.tracked.Load() {
 		return

@@ -57,8 +57,8 @@ func (p Progress) IsZero() bool { return p.Epoch == 0 && p.User == nil }
 
 // Saver is the blob of OpSaver and of its answer. In the request, Last reports that the worker stops after it has
 // saved, so that it no longer counts as the lowest; Ends, that it was asked to end, as others may have been. In the
-// answer, Yours says that this worker saves (with Ends: and that no lower one has ended so), Late that others save for
-// it, since they know more of the job, and Wait that it is to ask again until these have ended.
+// answer, Yours means that this worker saves (with Ends: and that no lower one has ended so), Late that others save for
+// it, since they have more of the job, and Wait that it must ask again until these have ended.
 type Saver struct {
 	Last  bool `json:"last,omitempty"`
 	Ends  bool `json:"ends,omitempty"`
