@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -435,6 +436,53 @@ func TestForkedDeltas(t *testing.T) {
 			t.Errorf("a scorer %s does not go on with the next base: %v", who, err)
 		}
 		is("a scorer "+who, s, version("one", "base"))
+	}
+}
+
+// TestDeltasOfAJobThatGoesOn: a base that follows what a job had published before it went back has a higher number than all of that, so that
+// the job's deltas go on behind the next checkpoint. A reader says once that another run of the job saves them.
+func TestDeltasOfAJobThatGoesOn(t *testing.T) {
+	// Serial: it takes over the process's log.
+	defer slog.SetDefault(slog.Default())
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	base := func(ctx context.Context, f *fleet.Fleet, c *clicking, name string) error {
+		return failed(f.SaveModel(ctx, at(name), fleet.SaveOptions{Mode: fleet.SaveBase, Model: c.model(), BaseThreshold: -1, Published: dir}))
+	}
+	var log trial.Log
+	for leg, work := range []func(context.Context, *fleet.Fleet, *clicking) error{
+		func(ctx context.Context, f *fleet.Fleet, c *clicking) error {
+			return errors.Join(c.train(ctx, true, 1), base(ctx, f, c, "base"), c.train(ctx, true, 2), c.deltaOf(ctx, f, at("1"), dir),
+				f.SavePersistables(ctx, at("checkpoint0")),
+				c.train(ctx, true, 3), c.deltaOf(ctx, f, at("2"), dir), c.train(ctx, true, 4), c.deltaOf(ctx, f, at("3"), dir))
+		},
+		func(ctx context.Context, f *fleet.Fleet, c *clicking) error {
+			if err := c.deltaOf(ctx, f, at("refused"), dir); !errors.Is(err, fleet.ErrNoBase) {
+				t.Errorf("a delta behind others of the same base: %v", err)
+			}
+			return errors.Join(base(ctx, f, c, "next"), c.train(ctx, true, 5), c.deltaOf(ctx, f, at("next1"), dir),
+				f.SavePersistables(ctx, at("checkpoint1")))
+		},
+		func(ctx context.Context, f *fleet.Fleet, c *clicking) error {
+			err := errors.Join(c.train(ctx, true, 6), c.deltaOf(ctx, f, at("next2"), dir), c.train(ctx, true, 7), c.deltaOf(ctx, f, at("next3"), dir))
+			if err == nil {
+				slog.SetDefault(log.Logger())
+				_, err = nn.Load(at("next"), at("next1"), at("next2"), at("next3"))
+			}
+			return err
+		},
+	} {
+		load := ""
+		if leg > 0 {
+			load = at(fmt.Sprint("checkpoint", leg-1))
+		}
+		fleettest.Cluster{Servers: 1, Workers: 1}.Run(t, func(ctx context.Context, f *fleet.Fleet) error {
+			c := newClicking()
+			return c.play(ctx, f, strategy.Async(), load, func() error { return work(ctx, f, c) })
+		})
+	}
+	if said := log.Lines("was started again"); len(said) != 1 || !strings.Contains(said[0], "delta="+at("next2")) {
+		t.Errorf("the log says %q", said)
 	}
 }
 
