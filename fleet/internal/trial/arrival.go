@@ -10,13 +10,13 @@ import (
 	"github.com/gofleet/gofleet/transport"
 )
 
-// Arrival is a worker's way to the network that knows which generation of its job the worker has joined.
+// Arrival is a worker's transport that records the generation of the job which the worker has joined.
 type Arrival struct {
 	transport.Transport
 	generation atomic.Int64
 }
 
-// Generation is the number of the process of server 0 that began the generation, where such processes are pinned to the
+// Generation returns the number of the process of server 0 that began the generation, if these processes are pinned to
 // numbers below 100; 0 means that the worker has joined none.
 func (a *Arrival) Generation() int { return int(a.generation.Load()) }
 
@@ -36,7 +36,7 @@ func (a *Arrival) Call(ctx context.Context, endpoint string, req [][]byte, read 
 	})
 }
 
-// welcomed takes note of the answer to a join: of all generations that there may be, one proves its life.
+// welcomed records the answer to a join: only one of the possible generations proves the answer's life.
 func (a *Arrival) welcomed(join wire.Header, body []byte) {
 	var f wire.Frame
 	var w wire.Welcome

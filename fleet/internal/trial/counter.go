@@ -16,12 +16,12 @@ import (
 type Counter struct {
 	Objective
 	W, Rows *optimizer.Param        // of NewCounter
-	IDs     []uint64                // of the rows that a step touches
-	Each    float32                 // what a step adds instead of one, unless it is 0
-	Of      func(id uint64) float32 // if set, what it adds to a row
+	IDs     []uint64                // of the rows in a step
+	Each    float32                 // the amount that a step adds instead of one, unless it is 0
+	Of      func(id uint64) float32 // if set, the amount for a row
 }
 
-// NewCounter counts in a vector of n weights and in n rows.
+// NewCounter returns a counter with a vector of n weights and a table of n rows.
 func NewCounter(n int) *Counter {
 	c := &Counter{W: Dense("w", nil, n), Rows: Embedding("rows", nil, 0, 2)}
 	c.List = []*optimizer.Param{c.W, c.Rows}
@@ -31,18 +31,18 @@ func NewCounter(n int) *Counter {
 	return c
 }
 
-// NewWeights counts in a vector alone.
+// NewWeights returns a counter with a vector only.
 func NewWeights(n int) *Counter {
 	c := NewCounter(n)
 	c.List = c.List[:1]
 	return c
 }
 
-// Measured is sync training whose servers measure every gradient together where counters train, and find it short
-// enough.
+// Measured is sync training in which servers compute the norms of all counters' gradients together, without clipping
+// them.
 var Measured = strategy.Strategy{Mode: strategy.ModeSync, MaxFrame: 8192}
 
-// counting is the rule by which weights count.
+// counting returns the rule by which weights count.
 func counting(s strategy.Strategy) optimizer.Rule {
 	if s.Mode == Measured.Mode && s.MaxFrame == Measured.MaxFrame {
 		return optimizer.ClipByGlobalNorm{Rule: optimizer.SGD{LR: 1}, Norm: 1e9}
@@ -50,7 +50,7 @@ func counting(s strategy.Strategy) optimizer.Rule {
 	return optimizer.SGD{LR: 1}
 }
 
-// Play plays a role that counts; see [Play].
+// Play runs a counting role; see [Play].
 func (c *Counter) Play(ctx context.Context, f *fleet.Fleet, s strategy.Strategy, work func() error) error {
 	return Play(ctx, f, c, counting(s), s, work)
 }
@@ -63,12 +63,12 @@ func Counters(n int, s strategy.Strategy, work func(context.Context, *fleet.Flee
 	}
 }
 
-// Join joins to count; see [Join].
+// Join joins a job that counts; see [Join].
 func (c *Counter) Join(ctx context.Context, f *fleet.Fleet, s strategy.Strategy) (worker bool, err error) {
 	return Join(ctx, f, c, counting(s), s)
 }
 
-// Step is a step with its gradients.
+// Step returns a step with its gradients.
 func (c *Counter) Step() *optimizer.Step {
 	each := c.Each
 	if each == 0 {
@@ -91,7 +91,7 @@ func (c *Counter) Step() *optimizer.Step {
 	return st
 }
 
-// Steps makes steps in a session.
+// Steps makes n steps in a session.
 func (c *Counter) Steps(ctx context.Context, s optimizer.Session, n int) error {
 	for range n {
 		if err := Step(ctx, s, c.Step(), nil); err != nil {
@@ -101,12 +101,12 @@ func (c *Counter) Steps(ctx context.Context, s optimizer.Session, n int) error {
 	return nil
 }
 
-// Train makes steps in a session of their own, which are in the weights when it returns.
+// Train makes n steps in a new session; they are in the weights when it returns.
 func (c *Counter) Train(ctx context.Context, n int) error {
 	return c.InSession(ctx, func(s optimizer.Session) error { return c.Steps(ctx, s, n) })
 }
 
-// Seen are all weights and rows, as a session's evaluation sees them.
+// Seen returns all weights and rows, as an evaluation in the session sees them.
 func (c *Counter) Seen(ctx context.Context, s optimizer.Session) (values []float32, err error) {
 	st := c.Step()
 	st.Eval = true
@@ -124,7 +124,7 @@ func (c *Counter) Seen(ctx context.Context, s optimizer.Session) (values []float
 	return values, nil
 }
 
-// Values are all weights and rows, as an evaluation in a session of its own sees them.
+// Values returns all weights and rows, as an evaluation in a new session sees them.
 func (c *Counter) Values(ctx context.Context) (values []float32, err error) {
 	err = c.InSession(ctx, func(s optimizer.Session) error {
 		values, err = c.Seen(ctx, s)
@@ -133,7 +133,7 @@ func (c *Counter) Values(ctx context.Context) (values []float32, err error) {
 	return values, err
 }
 
-// Holds compares all values with the number that they must count.
+// Holds returns an error unless all values are the wanted count.
 func (c *Counter) Holds(ctx context.Context, want float32) error {
 	values, err := c.Values(ctx)
 	if err != nil {
@@ -142,7 +142,7 @@ func (c *Counter) Holds(ctx context.Context, want float32) error {
 	return AllAre(values, want)
 }
 
-// AllAre compares values with the number that all must be.
+// AllAre returns an error unless all values are the wanted number.
 func AllAre(values []float32, want float32) error {
 	for i, v := range values {
 		if v != want {
@@ -155,7 +155,7 @@ func AllAre(values []float32, want float32) error {
 	return nil
 }
 
-// CounterFor is a counter with some weights, or with as many as take several of a strategy's small frames.
+// CounterFor returns a counter with a few weights, or with enough for several of a strategy's small frames.
 func CounterFor(s strategy.Strategy) *Counter {
 	if most := s.WithDefaults().MaxFrame; most < strategy.DefaultMaxFrame {
 		return NewCounter(most / 2)
@@ -163,8 +163,8 @@ func CounterFor(s strategy.Strategy) *Counter {
 	return NewCounter(5)
 }
 
-// Count is a whole job of counters: what a worker's session sees when all have trained must count as many steps as are
-// wanted.
+// Count runs a whole job of counters: after all have trained, the values in a worker's session must be the wanted
+// count.
 func Count(ctx context.Context, f *fleet.Fleet, s strategy.Strategy, steps int, want float32) error {
 	c := CounterFor(s)
 	return c.Play(ctx, f, s, func() error {

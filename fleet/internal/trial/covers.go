@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Covers fails the test unless there is a case for each exported field of a struct, and for nothing else.
+// Covers fails the test unless there is exactly one case for each exported field of a struct.
 func Covers[C any](t testing.TB, typ reflect.Type, cases map[string]C) {
 	t.Helper()
 	fields := Leaves(typ)
@@ -23,7 +23,7 @@ func Covers[C any](t testing.TB, typ reflect.Type, cases map[string]C) {
 	}
 }
 
-// Leaves are the indices of a struct's fields by name, of structs in it as "Outer.Inner".
+// Leaves returns the indices of a struct's fields by name; fields of nested structs are named "Outer.Inner".
 func Leaves(typ reflect.Type) map[string][]int { return leaves(typ, "", nil) }
 
 func leaves(typ reflect.Type, prefix string, index []int) map[string][]int {

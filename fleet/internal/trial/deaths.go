@@ -15,17 +15,17 @@ import (
 	"github.com/gofleet/gofleet/transport"
 )
 
-// ErrPulled is what a worker is told that nothing reaches any more.
+// ErrPulled is the error of a worker's calls after its cable was pulled.
 var ErrPulled = errors.New("the cable is pulled")
 
-// Hasty is a strategy whose dead are missed soon, in real time.
+// Hasty returns a strategy that detects dead workers soon, in real time.
 func Hasty(s strategy.Strategy) strategy.Strategy {
 	s.WorkerTimeout, s.HeartbeatInterval = strategy.Duration(400*time.Millisecond),
 		strategy.Duration(20*time.Millisecond)
 	return s
 }
 
-// Another is another process that takes a role.
+// Another returns another process that takes a role.
 func Another(f *fleet.Fleet, net transport.Transport) (*fleet.Fleet, error) {
 	role := rolemaker.UserDefined{Role: rolemaker.Worker, WorkerNum: f.WorkerNum(),
 		ServerEndpoints: f.ServerEndpoints()}
@@ -36,8 +36,7 @@ func Another(f *fleet.Fleet, net transport.Transport) (*fleet.Fleet, error) {
 	return fleet.New(context.Background(), role, fleet.Options{Transport: net})
 }
 
-// Cable is one role's way to the network; pulled, nothing of it gets through but what reaches an endpoint that is left,
-// as when its machine has gone.
+// Cable is one role's transport. Pulled, it delivers only messages to the endpoint Left, as if the machine had gone.
 type Cable struct {
 	transport.Transport
 	Left   string // an endpoint; none if empty
@@ -58,8 +57,7 @@ func (c *Cable) Listen(endpoint string) (transport.Listener, error) {
 	return l, err
 }
 
-// Kill ends the process at this end of the cable as kill -9 does: it says nothing more, and its port is
-// closed.
+// Kill ends the process at this end of the cable as kill -9 does: it sends nothing more, and its port is closed.
 func (c *Cable) Kill() {
 	c.Pulled.Store(true)
 	now, cancel := context.WithCancel(context.Background())
@@ -67,7 +65,7 @@ func (c *Cable) Kill() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, l := range c.listeners {
-		_ = l.Close(now) // what is under way breaks
+		_ = l.Close(now) // requests under way break
 	}
 }
 
@@ -79,7 +77,7 @@ func (c *Cable) Call(ctx context.Context, endpoint string, req [][]byte, read fu
 	return c.Transport.Call(ctx, endpoint, req, read)
 }
 
-// half is a worker's way to the network of which, once cut, one push to one server gets through, and no answer.
+// half is a worker's transport that, once cut, delivers one push to one server, and no answer.
 type half struct {
 	transport.Transport
 	only    string
@@ -103,7 +101,7 @@ func (h *half) Call(ctx context.Context, endpoint string, req [][]byte, read fun
 	return ErrPulled
 }
 
-// DieHalfway plays a worker that trains two steps of the toy and sends the push of a third to one server.
+// DieHalfway runs a worker that trains two steps of the toy and sends the push of a third to one server only.
 func DieHalfway(ctx context.Context, f *fleet.Fleet, net transport.Transport, rule optimizer.Rule, s strategy.Strategy,
 	reached int) error {
 	h := &half{Transport: net, only: f.ServerEndpoints()[reached]}

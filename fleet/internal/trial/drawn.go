@@ -15,17 +15,17 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// Drawn is a job drawn by seed: any cluster, model, rule and strategy, whether they go together or not.
+// Drawn is a job drawn by seed: any cluster, model, rule and strategy, whether they are compatible or not.
 type Drawn struct {
 	Servers, Workers, Threads int
-	Again                     int // servers of the job that goes on
+	Again                     int // servers of the job that continues
 	Strategy                  strategy.Strategy
 	Rule                      optimizer.Rule
 	Shapes                    []optimizer.Param // without W and G
-	Samples                   int               // the most in a batch
+	Samples                   int               // the largest batch
 	Steps                     [][2]int          // of each worker in both epochs
 	LookAhead, Evals, Resaves bool
-	Faults                    bool // messages are lost, repeated and late
+	Faults                    bool // messages are lost, repeated and delayed
 	Seed                      Seed
 }
 
@@ -55,7 +55,7 @@ func Draw(seed Seed) Drawn {
 	return d
 }
 
-// String is all of the job, for the log of a test that has failed.
+// String describes the whole job, for the log of a failed test.
 func (d Drawn) String() string {
 	text := fmt.Sprintf("servers %d then %d, workers %d × %d threads, steps %v of up to %d samples, ",
 		d.Servers, d.Again, d.Workers, d.Threads, d.Steps, d.Samples)
@@ -71,7 +71,7 @@ func (d Drawn) String() string {
 
 func pick[T any](r *rand.Rand, from ...T) T { return from[r.IntN(len(from))] }
 
-// fieldsOf are the fields that a mode obeys, beside every mode's.
+// fieldsOf are the fields that apply in a mode, besides those of every mode.
 var fieldsOf = map[strategy.Mode][]string{
 	strategy.ModeSync: {"Weighting", "GradientMerge"},
 	strategy.ModeAsync: {"LookAhead", "Merge", "MaxMergeVarNum", "SendQueueSize", "SendWaitTimes", "ThreadPoolSize",
@@ -85,7 +85,7 @@ var fieldsOfAll = []string{"Placement", "NoSlice", "MinBlockSize", "SmallBlocks"
 	"NotFinite",
 	"HeartbeatInterval", "WorkerTimeout", "StartTimeout", "WaitTimeout"}
 
-// drawStrategy sets some of the fields that go together, and seldom one of all.
+// drawStrategy sets some of the fields that apply in the mode, and rarely one of all fields.
 func drawStrategy(r *rand.Rand, servers int) strategy.Strategy {
 	s := strategy.Strategy{Mode: pick(r, append(strategy.Modes(), "")...)}
 	if servers == 0 {
@@ -118,7 +118,7 @@ func drawStrategy(r *rand.Rand, servers int) strategy.Strategy {
 	return s
 }
 
-// agree mends most of what does not go together.
+// agree corrects most incompatible settings.
 func agree(r *rand.Rand, s *strategy.Strategy) {
 	if r.IntN(20) == 0 {
 		return
@@ -146,7 +146,7 @@ func agree(r *rand.Rand, s *strategy.Strategy) {
 	}
 }
 
-// drawField sets one field to something that it may hold, an extreme value among others.
+// drawField sets one field to a possible value, including extreme ones.
 func drawField(r *rand.Rand, name string, field reflect.Value) {
 	type merge = strategy.GradientMerge
 	second := strategy.Duration(time.Second)
@@ -187,7 +187,7 @@ func drawField(r *rand.Rand, name string, field reflect.Value) {
 	field.Set(reflect.ValueOf(pick(r, values[name]...)))
 }
 
-// drawRule is any rule, wrapped or not.
+// drawRule returns any rule, wrapped or not.
 func drawRule(r *rand.Rand, mode strategy.Mode) optimizer.Rule {
 	rule := plainRule(r)
 	if mode == strategy.ModeGeo && r.IntN(8) > 0 {
@@ -225,7 +225,7 @@ func plainRule(r *rand.Rand) optimizer.Rule {
 	}...)
 }
 
-// drawParams is any model: dense params, embeddings with a height and without, trained and frozen.
+// drawParams returns any model: dense params, embeddings with a height and without, trained and frozen.
 func drawParams(r *rand.Rand, s strategy.Strategy) (all []optimizer.Param) {
 	names := []string{"w", "e", "e.ids", "layer/0.weight", "名", "a b\"c\\", "%s%d", "w.block0", "e ", "e.waiting",
 		"__metadata__"}
@@ -259,7 +259,7 @@ func drawParams(r *rand.Rand, s strategy.Strategy) (all []optimizer.Param) {
 	return all
 }
 
-// Model is the job's model for one thread.
+// Model returns the job's model for one thread.
 func (d Drawn) Model() *Pulled {
 	m := new(Pulled)
 	for _, p := range d.Shapes {
@@ -275,13 +275,13 @@ func (d Drawn) Model() *Pulled {
 	return m
 }
 
-// Build makes the job's training on one role.
+// Build sets up the job's training on one role.
 func (d Drawn) Build(f *fleet.Fleet) (*Pulled, error) {
 	m := d.Model()
 	return m, Minimize(f, m, d.Rule, d.Strategy)
 }
 
-// Batches are a thread's in an epoch.
+// Batches returns the batches of a thread in an epoch.
 func (d Drawn) Batches(m *Pulled, worker, thread, epoch int) []Batch {
 	r := rand.New(rand.NewPCG(d.Seed.N, uint64(1+worker+10*thread+100*epoch)))
 	all := make([]Batch, d.Steps[worker][epoch])
@@ -296,7 +296,7 @@ func (d Drawn) Batches(m *Pulled, worker, thread, epoch int) []Batch {
 	return all
 }
 
-// drawIDs are some of an embedding's ids, the first and the last among them, or none.
+// drawIDs returns some of an embedding's ids, including the first and the last, or none.
 func drawIDs(r *rand.Rand, p *optimizer.Param) (ids []uint64) {
 	last := uint64(math.MaxUint64)
 	if p.Height() > 0 {

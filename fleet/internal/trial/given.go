@@ -7,22 +7,22 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// Given is an objective of one vector whose gradients a test gives, so that a formula by hand can follow.
+// Given is an objective of one vector whose gradients a test gives, for comparison with a formula by hand.
 type Given struct {
 	Objective
 	W       *optimizer.Param
 	Loss    float64           // of the next step
-	Session optimizer.Session // the first step opens it
+	Session optimizer.Session // opened by the first step
 }
 
-// NewGiven begins with these weights.
+// NewGiven returns a Given with these initial weights.
 func NewGiven(w ...float32) *Given {
 	g := &Given{W: Dense("w", optimizer.Assign(w), len(w))}
 	g.List = []*optimizer.Param{g.W}
 	return g
 }
 
-// Step makes a step of n samples with a gradient, and returns what the weights were before it.
+// Step makes a step of n samples with a gradient, and returns the weights before it.
 func (g *Given) Step(ctx context.Context, n int, gradient ...float32) (before []float32, err error) {
 	if err := g.open(); err != nil {
 		return nil, err
@@ -35,7 +35,7 @@ func (g *Given) Step(ctx context.Context, n int, gradient ...float32) (before []
 	return before, err
 }
 
-// Weights are what its session sees now.
+// Weights returns the weights that its session sees now.
 func (g *Given) Weights(ctx context.Context) ([]float32, error) {
 	err := g.open()
 	if err == nil {
@@ -44,7 +44,7 @@ func (g *Given) Weights(ctx context.Context) ([]float32, error) {
 	return slices.Clone(g.W.W), err
 }
 
-// open opens its session, once.
+// open opens the session, once.
 func (g *Given) open() (err error) {
 	if g.Session == nil {
 		g.Session, err = g.OpenSession()

@@ -9,13 +9,13 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// Job is a cluster, and how it trains.
+// Job is a cluster and its strategy.
 type Job struct {
 	Cluster  fleettest.Cluster
 	Strategy strategy.Strategy
 }
 
-// Jobs are one of every kind, by name.
+// Jobs returns one job of every kind, by name.
 func Jobs(t testing.TB) map[string]Job {
 	t.Helper()
 	all := map[string]Job{"alone": {Cluster(0, 1), strategy.Sync()}, "collective": {Cluster(0, 2), strategy.Sync()}}
@@ -29,19 +29,19 @@ func Jobs(t testing.TB) map[string]Job {
 	return all
 }
 
-// Sizes are a process alone, a job with servers and one without, by name.
+// Sizes returns a process alone, a job with servers and one without, by name.
 func Sizes() map[string]fleettest.Cluster {
 	return map[string]fleettest.Cluster{"alone": Cluster(0, 1), "with servers": Cluster(2, 1),
 		"collective": Cluster(0, 2)}
 }
 
-// Rules are the three that most programs train by.
+// Rules returns the three most usual rules.
 func Rules() map[string]optimizer.Rule {
 	return map[string]optimizer.Rule{"SGD": optimizer.SGD{LR: 0.1}, "Adam": optimizer.Adam{LR: 0.01},
 		"Adagrad": optimizer.Adagrad{LR: 0.1}}
 }
 
-// OtherRules are the rules that Rules leaves out, but for DPSGD, whose noise is its own.
+// OtherRules returns the rules that Rules leaves out, except DPSGD, whose noise differs from run to run.
 func OtherRules() map[string]optimizer.Rule {
 	return map[string]optimizer.Rule{
 		"Momentum": optimizer.Momentum{LR: 0.01, Nesterov: true}, "AdamW": optimizer.AdamW{LR: 0.01},
@@ -52,8 +52,7 @@ func OtherRules() map[string]optimizer.Rule {
 	}
 }
 
-// Clips are rules for whose limits most of the toy's gradients are too long: they are about 1.8 for big and 0.05 for
-// b.
+// Clips returns rules with limits below most of the toy's gradients: these are about 1.8 for big and 0.05 for b.
 func Clips() map[string]optimizer.Rule {
 	sgd := optimizer.SGD{LR: 0.1}
 	others := optimizer.PerParam{Rule: optimizer.ClipByValue{Rule: sgd, Max: 0.001},
@@ -66,7 +65,7 @@ func Clips() map[string]optimizer.Rule {
 	}
 }
 
-// Refused fails the test unless every role of a cluster is refused with a reason.
+// Refused fails the test unless every role of a cluster fails with the reason.
 func Refused(t testing.TB, c fleettest.Cluster, says string, program fleettest.Program) {
 	t.Helper()
 	for role, err := range c.Errors(t, program) {

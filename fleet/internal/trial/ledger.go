@@ -6,56 +6,52 @@ import (
 	"sync"
 )
 
-// Ledger holds what became of the pushes of a job whose roles die and are started again, and says what is wrong with
-// the weights that somebody saw. Each push of a job has a number, and on every server a weight with that number, which
-// it changes and no other push does; so a state of a server shows which pushes are in it.
+// Ledger records the pushes of a job whose roles die and are started again, and checks the weights that a process saw.
+// Each push of a job has a number, and on every server a weight with that number, which no other push changes; so a
+// server's state shows which pushes are in it.
 //
-// A generation is a run of the job, from one start of server 0 to the next: what it begins from is a checkpoint, or
+// A generation is a run of the job, from one start of server 0 to the next: it begins from a checkpoint, or from
 // nothing. The laws:
 //
-//   - Nothing is doubled: no push counts twice on any server.
-//   - Nothing is lost: what was acknowledged before somebody looks counts on every server; what a worker that stopped
-//     had pushed counts in what the job leaves behind, unless another ended later without having stopped, which was to
-//     save it.
-//   - Nothing is of another run: in a generation, pushes of earlier ones count as they did when it began, however late
-//     they come.
-//   - Nothing is of another life: from when a process of a worker has joined, pushes of its processes before count as
-//     they did then.
-//   - Nothing is mixed: a generation begins on all servers from the same pushes.
-//   - Nothing is taken back: what a generation began from, and what a checkpoint held that was whole, every later one
-//     begins from too.
+// - Nothing is doubled: no push counts twice on any server. - Nothing is lost: a push acknowledged before a look counts
+// on every server; the pushes of a worker that stopped count in the model that the job leaves, unless another worker,
+// which was to save it, ended later without having stopped. - Nothing is of another run: in a generation, pushes of
+// earlier ones count as they did when it began, however late they arrive. - Nothing is of another life: after a process
+// of a worker has joined, pushes of its earlier processes count as they did then. - Nothing is mixed: a generation
+// begins on all servers from the same pushes. - Nothing is taken back: the pushes from which a generation began, and
+// those in a whole checkpoint, are also in the beginning of every later generation.
 //
 // A push that was not acknowledged when its process died may count on some servers and not on others.
 type Ledger struct {
-	// Full is what a push adds to its weight, and Among the most workers that share it in an update: it may count a
-	// half, or a third.
+	// Full is the amount that a push adds to its weight, and Among the most workers that share it in an update: it may
+	// count a half, or a third.
 	Full  float32
 	Among int
-	// Parts says that a push may count in parts, as in mode geo, until its worker has settled.
+	// Parts means that a push may count in parts, as in mode geo, until its worker has settled.
 	Parts bool
 
 	mu     sync.Mutex
 	pushes []*Process // by number
 	begins map[int][][]float32
 	whole  []held
-	joined []*Process // in their order
-	torso  *Process   // ended without having stopped, after the last that has
+	joined []*Process // in the order of joining
+	torso  *Process   // a process that ended without having stopped, after the last that stopped
 }
 
-// held are the pushes that a whole checkpoint has at least.
+// held are pushes that are in a whole checkpoint.
 type held struct {
 	generation int
 	pushes     []int
 }
 
-// Process is a worker's process, as the ledger knows it.
+// Process is a worker's process in the ledger.
 type Process struct {
 	Name       string
 	Worker     int
 	Generation int
 
 	l            *Ledger
-	first        [][]float32 // what it saw when it had joined
+	first        [][]float32 // the weights that it saw after joining
 	pushes       []int
 	acknowledged int
 	settled      bool
@@ -63,13 +59,13 @@ type Process struct {
 	died         bool
 }
 
-// Process notes that a worker's process has joined.
+// Process returns a record of a worker's process that has joined a generation.
 func (l *Ledger) Process(name string, worker, generation int) *Process {
 	return &Process{Name: name, Worker: worker, Generation: generation, l: l}
 }
 
-// Joined notes what a process sees when it has joined, of each server. Its worker's other processes that have joined
-// are over.
+// Joined records the weights of each server that a process sees after joining. Earlier processes of its worker are
+// over.
 func (p *Process) Joined(servers [][]float32) {
 	p.l.mu.Lock()
 	defer p.l.mu.Unlock()
@@ -77,7 +73,7 @@ func (p *Process) Joined(servers [][]float32) {
 	p.l.joined = append(p.l.joined, p)
 }
 
-// Push is the number of the next push.
+// Push returns the number of the next push.
 func (p *Process) Push() int {
 	p.l.mu.Lock()
 	defer p.l.mu.Unlock()
@@ -86,28 +82,28 @@ func (p *Process) Push() int {
 	return len(p.l.pushes) - 1
 }
 
-// Acknowledged notes that so many of the process's pushes are acknowledged, the first ones.
+// Acknowledged records that the first n pushes of the process are acknowledged.
 func (p *Process) Acknowledged(n int) {
 	p.l.mu.Lock()
 	defer p.l.mu.Unlock()
 	p.acknowledged = max(p.acknowledged, n)
 }
 
-// Settled notes that all pushes are acknowledged, with all their parts.
+// Settled records that all pushes are acknowledged, with all their parts.
 func (p *Process) Settled() {
 	p.l.mu.Lock()
 	defer p.l.mu.Unlock()
 	p.acknowledged, p.settled = len(p.pushes), true
 }
 
-// Stopped notes that the process has done its work.
+// Stopped records that the process has finished its work.
 func (p *Process) Stopped() {
 	p.l.mu.Lock()
 	defer p.l.mu.Unlock()
 	p.stopped, p.l.torso = true, nil
 }
 
-// Died notes that the process was killed, or was refused.
+// Died records that the process was killed, or was refused.
 func (p *Process) Died() {
 	p.l.mu.Lock()
 	defer p.l.mu.Unlock()
@@ -116,7 +112,7 @@ func (p *Process) Died() {
 	}
 }
 
-// Cut notes that nothing comes from a process any more, or late, though it lives on.
+// Cut records that a process's messages are no longer delivered, or delivered late, though it runs on.
 func (l *Ledger) Cut(name string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -125,8 +121,8 @@ func (l *Ledger) Cut(name string) {
 	}
 }
 
-// Look is to be called before somebody looks at weights, or has a checkpoint saved: what is acknowledged now has to be
-// there.
+// Look must be called before a process looks at weights, or has a checkpoint saved: pushes that are acknowledged now
+// must be there.
 func (l *Ledger) Look() *Sight {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -139,7 +135,7 @@ func (l *Ledger) Look() *Sight {
 	return s
 }
 
-// certain says whether a push must count.
+// certain reports whether a push must count.
 func (p *Process) certain(number int, parts bool) bool {
 	return p.settled || !parts && slices.Index(p.pushes, number) < p.acknowledged
 }
@@ -148,17 +144,17 @@ func (p *Process) certain(number int, parts bool) bool {
 type Sight struct {
 	l       *Ledger
 	certain []int      // pushes that have to count
-	joined  []*Process // before
+	joined  []*Process // before the look
 }
 
-// Saved notes that a checkpoint which was asked for after the look is whole.
+// Saved records that a checkpoint requested after the look is whole.
 func (s *Sight) Saved(generation int) {
 	s.l.mu.Lock()
 	defer s.l.mu.Unlock()
 	s.l.whole = append(s.l.whole, held{generation, s.of(generation)})
 }
 
-// of are the certain pushes of a generation.
+// of returns the certain pushes of a generation.
 func (s *Sight) of(generation int) (all []int) {
 	for _, number := range s.certain {
 		if s.l.pushes[number].Generation == generation {
@@ -168,7 +164,8 @@ func (s *Sight) of(generation int) (all []int) {
 	return all
 }
 
-// Saw says what is wrong with the weights that a process of a generation saw, each server's by the number of the push.
+// Saw returns what is wrong with the weights that a process of a generation saw, each server's by the number of the
+// push.
 func (s *Sight) Saw(generation int, servers [][]float32) error {
 	l := s.l
 	l.mu.Lock()
@@ -197,7 +194,7 @@ func (s *Sight) Saw(generation int, servers [][]float32) error {
 	return s.after(generation, servers)
 }
 
-// after says what has come of lives that were over when the look began.
+// after checks the pushes of lives that were over when the look began.
 func (s *Sight) after(generation int, servers [][]float32) error {
 	for i, p := range s.joined {
 		if p.Generation != generation {
@@ -220,8 +217,8 @@ func (s *Sight) after(generation int, servers [][]float32) error {
 	return nil
 }
 
-// Left says what is wrong with what a job has left behind, in one copy: the pushes of all that stopped in its last
-// generation are there.
+// Left returns what is wrong with the model that a job has left, in one copy: it must contain the pushes of all
+// processes that stopped in its last generation.
 func (l *Ledger) Left(weights []float32) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -251,7 +248,7 @@ func (l *Ledger) pushOf(number int) *Process {
 	return nil
 }
 
-// begin checks what a generation begins from.
+// begin checks the beginning of a generation.
 func (l *Ledger) begin(generation int, servers [][]float32) error {
 	if l.begins == nil {
 		l.begins = map[int][][]float32{}
@@ -280,8 +277,7 @@ func (l *Ledger) begin(generation int, servers [][]float32) error {
 	return nil
 }
 
-// goesOn checks a weight with which a generation begins: beside server 0's, and beside earlier
-// generations'.
+// goesOn checks a weight at the beginning of a generation: against server 0's, and against earlier generations'.
 func (l *Ledger) goesOn(generation, number, server int, weight, first float32) error {
 	p := l.pushes[number]
 	if sure := !p.died || slices.Index(p.pushes, number) < p.acknowledged; sure && (weight == 0) != (first == 0) {
@@ -298,7 +294,7 @@ func (l *Ledger) goesOn(generation, number, server int, weight, first float32) e
 	return nil
 }
 
-// count checks a weight by itself, and beside what it was when the generation began.
+// count checks a weight by itself, and against its value when the generation began.
 func (l *Ledger) count(generation, number int, weight, began float32) error {
 	p := l.pushOf(number)
 	switch {
@@ -315,7 +311,7 @@ func (l *Ledger) count(generation, number int, weight, began float32) error {
 	return nil
 }
 
-// once says whether a weight counts its push once.
+// once reports whether a weight counts its push once.
 func (l *Ledger) once(weight float32) bool {
 	for k := 1; k <= max(1, l.Among); k++ {
 		if d := weight - l.Full/float32(k); d > -1e-3 && d < 1e-3 {
@@ -325,7 +321,7 @@ func (l *Ledger) once(weight float32) bool {
 	return false
 }
 
-// Counts are how many pushes were made, in how many generations, and how many of these began from something.
+// Counts returns the numbers of pushes, of generations, and of generations that did not begin from nothing.
 func (l *Ledger) Counts() (pushes, generations, from int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// Log is a log that many roles write to and a test reads.
+// Log is a log of many roles that a test reads.
 type Log struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -20,17 +20,17 @@ func (l *Log) Write(p []byte) (int, error) {
 	return l.b.Write(p)
 }
 
-// Logger writes to the log.
+// Logger returns a logger that writes to the log.
 func (l *Log) Logger() *slog.Logger { return slog.New(slog.NewTextHandler(l, nil)) }
 
-// String is all that was written.
+// String returns the whole log.
 func (l *Log) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.b.String()
 }
 
-// Lines are the lines with a word.
+// Lines returns the lines that contain a word.
 func (l *Log) Lines(word string) (all []string) {
 	for line := range strings.Lines(l.String()) {
 		if strings.Contains(line, word) {

@@ -12,8 +12,8 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// Mixed is a graph with params of every kind: dense ones, the statistics of batch norm, and tables with a height and
-// without.
+// Mixed returns a graph with params of every kind: dense ones, the statistics of batch norm, and tables with a height
+// and without.
 func Mixed() (out, loss *nn.Node) {
 	g := nn.NewGraph(7)
 	x, ids := g.Input("x", 3), g.IDs("ids", 2)
@@ -24,12 +24,12 @@ func Mixed() (out, loss *nn.Node) {
 	return out, Loss(out)
 }
 
-// Loss is that of a mixed graph's output, or a loaded one's.
+// Loss returns the loss of a mixed graph's output, or of a loaded one's.
 func Loss(out *nn.Node) *nn.Node {
 	return nn.Mean(nn.SquareError(out, out.Graph().Input("y", 1)))
 }
 
-// MixedBatch is one of n examples with the ids [first, first+2n).
+// MixedBatch returns a batch of n examples with the ids [first, first+2n).
 func MixedBatch(n int, first int64) map[string]*gorgonia.Dense {
 	x, y, ids := make([]float32, 3*n), make([]float32, n), make([]int64, 2*n)
 	for i := range x {
@@ -48,7 +48,7 @@ func MixedBatch(n int, first int64) map[string]*gorgonia.Dense {
 	}
 }
 
-// MixedModel is the directory of a mixed model that a process alone has trained on the ids 0 to 15.
+// MixedModel returns the directory of a mixed model that a process alone has trained on the ids 0 to 15.
 func MixedModel(t testing.TB) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -66,7 +66,7 @@ func MixedModel(t testing.TB) string {
 	return dir
 }
 
-// SaveTogether has worker 0 save a model when all workers are where it is.
+// SaveTogether makes worker 0 save a model after all workers have reached this call.
 func SaveTogether(ctx context.Context, f *fleet.Fleet, dir string, m optimizer.Model) error {
 	if err := f.BarrierWorker(ctx); err != nil {
 		return err

@@ -8,12 +8,12 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// Envelope is what the transport of a job puts in front of a frame, whose header then travels as it is.
+// Envelope is the number of bytes before a frame in the job's transport; the frame's header follows unencoded.
 const Envelope = 16
 
-// NameOf names a message of a job by who sends what, so that it has the same name in every run: a push by its number
-// and its piece's, what servers send each other by what it says, and all else that a worker sends by its kind alone, of
-// which the third is the third in every run. What differs although the job goes alike is no part of it: keys,
+// NameOf names a message of a job by its sender and purpose, so that it has the same name in every run: a push by its
+// number and its piece's, a message between servers by its content, and any other message of a worker by its kind
+// alone, of which the third is the third in every run. The name excludes whatever differs between equal runs: keys,
 // directories, rounds, weights.
 func NameOf(req [][]byte) string {
 	all := bytes.Join(req, nil)
@@ -25,7 +25,7 @@ func NameOf(req [][]byte) string {
 		return string(all) // a job without servers has no frames
 	}
 	var f wire.Frame
-	if f.Parse(all[Envelope:]) != nil { // it is encoded
+	if f.Parse(all[Envelope:]) != nil { // the frame is encoded
 		f = wire.Frame{Header: h}
 	}
 	switch h.Op {
@@ -39,7 +39,7 @@ func NameOf(req [][]byte) string {
 		return fmt.Sprintf("%v: %s", h.Op, says)
 	}
 	if slices.ContainsFunc(f.Sections, func(s wire.Section) bool { return s.Kind == wire.KindChanged }) {
-		h.Seq = 0 // which of several servers is asked first is all the same
+		h.Seq = 0 // the order in which servers are asked does not matter
 	}
 	p, _ := f.Piece()
 	return fmt.Sprintf("%v %d of worker %d, life %d, piece %d", h.Op, h.Seq, h.Worker, h.Life, p.Number)

@@ -9,7 +9,7 @@ import (
 	"github.com/gofleet/gofleet/transport"
 )
 
-// network is memory on which calls take a while, and which notes what passes.
+// network is a memory network with latency, which records its messages.
 type network struct {
 	*transport.Memory
 	latency time.Duration
@@ -17,10 +17,10 @@ type network struct {
 	mu           sync.Mutex
 	most, pushes int
 	to           map[string]int
-	dead         string // an endpoint that nothing reaches
+	dead         string // an endpoint whose messages are not delivered
 }
 
-// fallSilent lets nothing through to an endpoint any more, unless it is "", whose process goes on for some hours.
+// fallSilent stops all messages to an endpoint, unless it is "", and lets its process run for some hours.
 func (n *network) fallSilent(endpoint string) error {
 	if endpoint == "" {
 		return nil

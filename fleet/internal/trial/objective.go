@@ -7,8 +7,8 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// Objective is a list of params and, when they are minimised, their trainer. The other objectives add to it what their
-// steps are; with steps of a test's own it is one by itself.
+// Objective is a list of params and, when they are minimised, their trainer. The other objectives embed it and add
+// their steps; a test with steps of its own uses it directly.
 type Objective struct {
 	List    []*optimizer.Param
 	Trainer optimizer.Trainer
@@ -20,7 +20,7 @@ func (o *Objective) Params() []*optimizer.Param { return o.List }
 // Bind implements [optimizer.Objective].
 func (o *Objective) Bind(t optimizer.Trainer) { o.Trainer = t }
 
-// WriteGraph makes an objective a model that can be saved, with no graph.
+// WriteGraph makes an objective a model that can be saved, without a graph.
 func (o *Objective) WriteGraph(w io.Writer) error { _, err := io.WriteString(w, "{}\n"); return err }
 
 // OpenSession opens a session that trains and evaluates the params.
@@ -49,12 +49,12 @@ func Step(ctx context.Context, s optimizer.Session, st *optimizer.Step, gradient
 	return s.End(ctx, st)
 }
 
-// Look evaluates: it brings the weights of a session's params, and the rows named.
+// Look evaluates: it reads the weights of a session's params, and the given rows.
 func Look(ctx context.Context, s optimizer.Session, rows ...optimizer.Rows) error {
 	return Step(ctx, s, &optimizer.Step{Eval: true, Rows: rows}, nil)
 }
 
-// Dense is a variable with its initial values, and room for its gradient.
+// Dense returns a variable with its initial values, and memory for its gradient.
 func Dense(name string, init optimizer.Initializer, shape ...int) *optimizer.Param {
 	p := &optimizer.Param{Name: name, Shape: shape, Init: init, Seed: 3}
 	p.W, p.G = make([]float32, p.Size()), make([]float32, p.Size())
@@ -62,12 +62,12 @@ func Dense(name string, init optimizer.Initializer, shape ...int) *optimizer.Par
 	return p
 }
 
-// Embedding is a table; height 0 is one of all ids.
+// Embedding returns a table; with height 0 every id is valid.
 func Embedding(name string, init optimizer.Initializer, height, dim int) *optimizer.Param {
 	return &optimizer.Param{Name: name, Shape: []int{height, dim}, Embedding: true, Init: init, Seed: 3}
 }
 
-// RowsOf are rows of a table with room for their values and gradients.
+// RowsOf returns rows of a table with memory for their values and gradients.
 func RowsOf(p *optimizer.Param, ids []uint64) optimizer.Rows {
 	n := len(ids) * p.Dim()
 	return optimizer.Rows{Param: p, IDs: ids, W: make([]float32, n), G: make([]float32, n)}

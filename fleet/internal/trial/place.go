@@ -11,8 +11,8 @@ import (
 	"github.com/gofleet/gofleet/transport"
 )
 
-// Place is a kind of job: in each an option acts or is refused. One process alone takes options of clusters as they
-// are, since the same program runs there, and trains as without them.
+// Place is a kind of job: in each an option acts or is refused. A process alone accepts the options of clusters, since
+// the same program runs there, and trains as without them.
 type Place struct {
 	Name             string
 	Mode             strategy.Mode
@@ -35,7 +35,7 @@ var (
 	Places      = append(slices.Clone(Clusters), Alone)
 )
 
-// Refusal is why no such job can be.
+// Refusal returns why such a job is refused, or nil.
 func (x Trial) Refusal(t *testing.T) error {
 	t.Helper()
 	x.Strategy.Mode = x.Mode
@@ -48,7 +48,7 @@ func (x Trial) Refusal(t *testing.T) error {
 	return err
 }
 
-// Worker is the role of worker 0.
+// Worker returns the role of worker 0.
 func (x Trial) Worker() rolemaker.RoleMaker {
 	names := []string{"a:1", "b:1"}
 	switch {
@@ -60,7 +60,7 @@ func (x Trial) Worker() rolemaker.RoleMaker {
 	return rolemaker.Local{}
 }
 
-// LastServer is a program's own policy.
+// LastServer is an example of a program's own policy.
 type LastServer struct{}
 
 // Name implements [placement.Policy].

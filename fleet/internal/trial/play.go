@@ -9,8 +9,8 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// Play makes the calls of a role, all of them: a server serves until the job is over, and a worker joins, works and
-// stops. A worker whose work fails does not stop: it says nothing more.
+// Play makes all calls of a role: a server serves until the job is over, and a worker joins, works and stops. A worker
+// whose work fails does not stop: it sends nothing more.
 func Play(ctx context.Context, f *fleet.Fleet, o optimizer.Objective, rule optimizer.Rule, s strategy.Strategy,
 	work func() error) error {
 	if err := Minimize(f, o, rule, s); err != nil {
@@ -19,7 +19,7 @@ func Play(ctx context.Context, f *fleet.Fleet, o optimizer.Objective, rule optim
 	return Begin(ctx, f, "", work)
 }
 
-// PlayGraph plays a role that trains a graph's loss, by an executor that is closed before the worker stops.
+// PlayGraph runs a role that trains a graph's loss, with an executor that is closed before the worker stops.
 func PlayGraph(ctx context.Context, f *fleet.Fleet, loss *nn.Node, rule optimizer.Rule, s strategy.Strategy,
 	work func(*nn.Executor) error) error {
 	return Play(ctx, f, loss, rule, s, func() error {
@@ -31,7 +31,7 @@ func PlayGraph(ctx context.Context, f *fleet.Fleet, loss *nn.Node, rule optimize
 	})
 }
 
-// Minimize makes the calls that every role begins with.
+// Minimize makes the first calls of every role.
 func Minimize(f *fleet.Fleet, o optimizer.Objective, rule optimizer.Rule, s strategy.Strategy) error {
 	opt, err := f.DistributedOptimizer(rule, s)
 	if err != nil {
@@ -40,8 +40,8 @@ func Minimize(f *fleet.Fleet, o optimizer.Objective, rule optimizer.Rule, s stra
 	return opt.Minimize(o)
 }
 
-// Begin plays a role behind Minimize, of a job that begins from a checkpoint, or afresh if its name is empty: servers
-// load it, or the workers of a job without; all of it, or the params named.
+// Begin runs a role after Minimize, in a job that begins from a checkpoint, or afresh if its name is empty: servers
+// load the checkpoint, or the workers of a job without servers; all of it, or the named params.
 func Begin(ctx context.Context, f *fleet.Fleet, checkpoint string, work func() error, params ...string) error {
 	if f.IsServer() {
 		return Serve(ctx, f, checkpoint, params...)
@@ -60,7 +60,7 @@ func Begin(ctx context.Context, f *fleet.Fleet, checkpoint string, work func() e
 	return f.StopWorker(ctx)
 }
 
-// Serve is a server's life: from a checkpoint, with all params or the named ones, until the job is over.
+// Serve runs a server: from a checkpoint, with all params or the named ones, until the job is over.
 func Serve(ctx context.Context, f *fleet.Fleet, checkpoint string, params ...string) error {
 	if err := f.InitServer(ctx, checkpoint, params...); err != nil {
 		return err
@@ -68,7 +68,7 @@ func Serve(ctx context.Context, f *fleet.Fleet, checkpoint string, params ...str
 	return f.RunServer(ctx)
 }
 
-// Join plays a server to its end, and makes a worker ready, which has the rest of its life in its own hands.
+// Join runs a server to its end, or makes a worker ready; the caller does the rest of the worker's calls.
 func Join(ctx context.Context, f *fleet.Fleet, o optimizer.Objective, rule optimizer.Rule,
 	s strategy.Strategy) (worker bool, err error) {
 	if err := Minimize(f, o, rule, s); err != nil {

@@ -7,18 +7,18 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// Pulled is an objective of whatever params: each weight is pulled towards an example's x by a gradient that is never
-// long, so that any rule trains it.
+// Pulled is an objective of any params: each weight is pulled towards an example's x by a gradient of bounded size, so
+// that any rule trains it.
 type Pulled struct{ Objective }
 
-// Batch is what one thread trains on in one step: where to, and ids for every table.
+// Batch is the data of one thread in one step: the target, and ids for every table.
 type Batch struct {
 	X       float32
 	Samples int
 	IDs     [][]uint64
 }
 
-// Step is one batch's, with the rows of the next if that is known.
+// Step returns the step of a batch, with the rows of the next batch if it is known.
 func (m *Pulled) Step(b Batch, next *Batch) *optimizer.Step {
 	st := &optimizer.Step{Samples: b.Samples}
 	for _, p := range m.List {
@@ -35,7 +35,7 @@ func (m *Pulled) Step(b Batch, next *Batch) *optimizer.Step {
 	return st
 }
 
-// Gradients fills in a step's, and its loss, which must be a number.
+// Gradients fills in the gradients of a step, and its loss, which must be a number.
 func (m *Pulled) Gradients(st *optimizer.Step, x float32) error {
 	for _, p := range m.List {
 		if !p.Embedding && !p.Frozen {

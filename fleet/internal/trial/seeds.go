@@ -20,14 +20,14 @@ import (
 	"github.com/gofleet/gofleet/transport/transporttest"
 )
 
-// Seed is what draws a job, or a schedule of faults.
+// Seed draws a job, or a schedule of faults.
 type Seed struct {
 	N   uint64
-	met map[string]int // faults, of all seeds
+	met map[string]int // faults, over all seeds
 }
 
-// EachSeed calls do with a share of a few seeds; with FLEET_SEEDS of them where it is set, a number, first:end, or
-// "all" for the few, or with the seed of FLEET_SEED. The test's log says in the end what faults there were, if any.
+// EachSeed calls do with a share of a few seeds; with those in FLEET_SEEDS if it is set, a number, first:end, or "all"
+// for the few, or with the seed of FLEET_SEED. It logs the faults that happened at the end of the test, if any.
 func EachSeed(t *testing.T, few uint64, do func(Seed)) {
 	t.Helper()
 	first, end := seeds(t, few)
@@ -66,7 +66,7 @@ func seeds(t *testing.T, few uint64) (first, end uint64) {
 	return 0, uint64(law.Share(int(few)))
 }
 
-// Schedule is what the seed does to a network: it picks the kinds of faults, and how often each happens.
+// Schedule returns the seed's faults of a network: their kinds, and their probabilities.
 func (s Seed) Schedule() transporttest.Faults {
 	r := rand.New(rand.NewPCG(s.N, 1))
 	p := func(most float64) float64 {
@@ -79,7 +79,7 @@ func (s Seed) Schedule() transporttest.Faults {
 		Refuse: p(0.05), LoseRequest: p(0.1), LoseAnswer: p(0.15), Drop: p(0.03), DropAnswer: p(0.03),
 		HalfOpen: p(0.02),
 		Delay:    p(0.3), Reorder: p(0.1), Duplicate: p(0.3), Late: p(0.2), Corrupt: p(0.1), Cut: p(0.1),
-		Latency: time.Millisecond, // no two messages come at the same moment
+		Latency: time.Millisecond, // no two messages arrive at the same moment
 	}
 }
 
@@ -90,8 +90,8 @@ func (s Seed) Network(below transport.Transport) *transporttest.Faulty {
 	return f
 }
 
-// pinned is a fleet in the tests of its own package, where a process may have a number instead of a random one: its
-// messages are the same in every run then, and meet the same faults.
+// pinned is a fleet in the tests of its own package, where a process may have a fixed number instead of a random one:
+// its messages, and so their faults, are then the same in every run.
 type pinned interface{ Pin(process uint64) }
 
 // Simulate runs a cluster of two servers on a network with the seed's faults, and returns how often each happened.
@@ -123,8 +123,8 @@ func (s Seed) Simulate(t *testing.T, workers int,
 	return met
 }
 
-// Patient is a strategy for networks that lose messages without a word, each of which costs up to minutes of virtual
-// time.
+// Patient returns a strategy for networks that lose messages without an error, each of which costs up to minutes of
+// virtual time.
 func Patient(s strategy.Strategy) strategy.Strategy {
 	s.WaitTimeout = strategy.Duration(24 * time.Hour)
 	return s.WithDefaults()

@@ -12,13 +12,13 @@ import (
 	"github.com/gofleet/gofleet/transport"
 )
 
-// Streets are the ways between the roles of a job, some of which may be cut: what goes there is not answered.
+// Streets are the connections between the roles of a job, some of which may be cut: requests on them get no answer.
 type Streets struct {
 	mu  sync.Mutex
 	cut map[[2]string]bool
 }
 
-// Cut cuts the way between two roles, both directions, or opens it.
+// Cut cuts the connection between two roles, in both directions, or restores it.
 func (s *Streets) Cut(one, other string, cut bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -34,8 +34,8 @@ func (s *Streets) isCut(one, other string) bool {
 	return s.cut[[2]string{one, other}]
 }
 
-// From is the network as a process sees it that answers to a name, by which its ways are cut; servers are the servers'
-// endpoints.
+// From returns the network as seen by the process with a name, by which its connections are cut; servers are the
+// servers' endpoints.
 func (s *Streets) From(name string, below transport.Transport) transport.Transport {
 	return &street{Transport: below, from: name, all: s}
 }
@@ -64,7 +64,7 @@ func (s *street) Call(ctx context.Context, endpoint string, req [][]byte, read f
 	})
 }
 
-// Ghost remembers the last messages of a process, which come again when it is dead.
+// Ghost records the last messages of a process, which are sent again when it is dead.
 type Ghost struct {
 	transport.Transport
 
@@ -78,7 +78,7 @@ type message struct {
 	body     []byte
 }
 
-// compare orders messages as they were sent, and messages of one moment by what they are.
+// compare orders messages by time, and messages of one moment by name.
 func (m message) compare(other message) int {
 	name := func(m message) string { return m.endpoint + NameOf([][]byte{m.body}) }
 	return cmp.Or(m.at.Compare(other.at), strings.Compare(name(m), name(other)))
@@ -96,7 +96,7 @@ func (g *Ghost) Call(ctx context.Context, endpoint string, req [][]byte, read fu
 	return g.Transport.Call(ctx, endpoint, req, read)
 }
 
-// Haunt sends the last messages once more, a moment after each other, and waits for answers as long as ctx lasts, or
+// Haunt sends the last messages again, with a short pause between them, and waits for answers until ctx ends, or for
 // some seconds.
 func (g *Ghost) Haunt(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)

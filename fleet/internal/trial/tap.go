@@ -11,12 +11,12 @@ import (
 	"github.com/gofleet/gofleet/transport"
 )
 
-// Tap is a network on which a test listens, or does worse.
+// Tap is a network with functions that see its messages.
 type Tap struct {
 	transport.Transport
-	// Before sees every call; if it fails, so does the call, which is not delivered.
+	// Before is called with every call; its error fails the call, which is then not delivered.
 	Before func(endpoint string, req [][]byte) error
-	// Answer sees every answer; nil sees none.
+	// Answer is called with every answer; nil means no function.
 	Answer func(body []byte)
 }
 
@@ -33,8 +33,8 @@ func (n *Tap) Call(ctx context.Context, endpoint string, req [][]byte, read func
 	})
 }
 
-// Requests says which requests to an endpoint, "" for any, have a name that begins so, or a text if it begins with a
-// quote; see [Met].
+// Requests returns a function that reports the requests to an endpoint, "" for any, whose name begins with what, or
+// whose text does if what begins with a quote; see [Met].
 func Requests(t testing.TB, to, what string) func(endpoint string, req [][]byte) bool {
 	t.Helper()
 	return Met(t, what, func(endpoint string, req [][]byte) bool {
@@ -48,8 +48,7 @@ func Requests(t testing.TB, to, what string) func(endpoint string, req [][]byte)
 	})
 }
 
-// Met is is. The test fails if that was said of no request: what is to happen at one has not happened, and the test
-// shows nothing of it.
+// Met returns is, and fails the test if is was true for no request: otherwise the test would show nothing.
 func Met(t testing.TB, what string, is func(endpoint string, req [][]byte) bool) func(endpoint string,
 	req [][]byte) bool {
 	t.Helper()
@@ -68,7 +67,7 @@ func Met(t testing.TB, what string, is func(endpoint string, req [][]byte) bool)
 	}
 }
 
-// Size is how many bytes a request has.
+// Size is the number of bytes of a request.
 func Size(req [][]byte) (n int) {
 	for _, part := range req {
 		n += len(part)
@@ -76,7 +75,7 @@ func Size(req [][]byte) (n int) {
 	return n
 }
 
-// Latent makes every call take so long, of virtual time.
+// Latent delays every call by d, in virtual time.
 func Latent(d time.Duration) func(transport.Transport) transport.Transport {
 	return func(below transport.Transport) transport.Transport {
 		return &Tap{Transport: below, Before: func(string, [][]byte) error { time.Sleep(d); return nil }}

@@ -8,18 +8,18 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// Toy is a small recommender: dense variables, of which one is large enough to be shared by servers, a table with a
-// height and one without. Its gradients are simple functions of the weights and of the batch, and a joined batch's are
-// the mean of its parts'.
+// Toy is a small recommender: dense variables, of which one is large enough to be divided among servers, a table with a
+// height and one without. Its gradients are simple functions of the weights and of the batch, and those of a joined
+// batch are the mean of its parts'.
 type Toy struct {
 	Objective
 	W, B, Big, Emb, Open *optimizer.Param
-	Session              optimizer.Session     // in which it trains; the first step opens it
-	Counts               bool                  // steps say how often rows were shown and clicked
+	Session              optimizer.Session     // the session of its steps, opened by the first
+	Counts               bool                  // steps have shows and clicks of rows
 	Spoil                func(*optimizer.Step) // if set, changes every step
 }
 
-// NewToy is a toy whose weights and rows begin at random.
+// NewToy returns a toy with random initial weights and rows.
 func NewToy() *Toy {
 	init := optimizer.Uniform{Low: -1, High: 1}
 	o := &Toy{W: Dense("w", init, 7, 3), B: Dense("b", init, 3), Big: Dense("big", init, 300, 100),
@@ -28,7 +28,7 @@ func NewToy() *Toy {
 	return o
 }
 
-// NewShown is a toy whose tables let ids in by how often they were shown and clicked.
+// NewShown returns a toy whose tables admit ids by their shows and clicks.
 func NewShown() *Toy {
 	o := NewToy()
 	o.Emb.Entry.ShowClick = optimizer.ShowClick{Threshold: 5, ShowCoeff: 0.5, ClickCoeff: 2}
@@ -37,14 +37,14 @@ func NewShown() *Toy {
 	return o
 }
 
-// Sample is a training example of the toy: ids of both tables and a number. It shows its ids, and clicks them if the
+// Sample is a training example of the toy: an id of each table and a number. It shows its ids, and clicks them if the
 // number is positive.
 type Sample struct {
 	Emb, Open uint64
 	X         float32
 }
 
-// Samples are the same for the same numbers.
+// Samples returns n samples, the same for the same arguments.
 func Samples(n, seed int) []Sample {
 	all := make([]Sample, n)
 	for i := range all {
@@ -54,7 +54,7 @@ func Samples(n, seed int) []Sample {
 	return all
 }
 
-// FewIDs are 24 samples of so few ids that they come again.
+// FewIDs returns 24 samples with so few ids that they recur.
 func FewIDs(step int) []Sample {
 	all := Samples(24, step)
 	for i := range all {
@@ -63,13 +63,13 @@ func FewIDs(step int) []Sample {
 	return all
 }
 
-// Share is a worker's part of 24 samples: as many of each step as every other worker has.
+// Share returns a worker's part of 24 samples: equally many for all workers.
 func Share(f *fleet.Fleet, step int) []Sample {
 	n := 24 / f.WorkerNum()
 	return Samples(24, step)[f.WorkerIndex()*n:][:n]
 }
 
-// Deal deals samples out to workers, and returns one worker's.
+// Deal divides samples among workers, and returns this worker's.
 func Deal(f *fleet.Fleet, all []Sample) (own []Sample) {
 	for i := f.WorkerIndex(); i < len(all); i += f.WorkerNum() {
 		own = append(own, all[i])
@@ -77,10 +77,10 @@ func Deal(f *fleet.Fleet, all []Sample) (own []Sample) {
 	return own
 }
 
-// ids of a sample, by table.
+// idsOf returns the ids of a sample, by table.
 var idsOf = []func(Sample) uint64{func(s Sample) uint64 { return s.Emb }, func(s Sample) uint64 { return s.Open }}
 
-// Step is the step of a batch, which names the rows of the next if that is known.
+// Step returns the step of a batch, with the rows of the next batch if it is known.
 func (o *Toy) Step(batch, next []Sample) *optimizer.Step {
 	st := &optimizer.Step{Samples: len(batch)}
 	for i, p := range []*optimizer.Param{o.Emb, o.Open} {
@@ -107,7 +107,7 @@ func unique(batch []Sample, of func(Sample) uint64) (ids []uint64) {
 	return slices.Compact(ids)
 }
 
-// countShown says how often rows were shown and clicked.
+// countShown sets the shows and clicks of rows.
 func countShown(r *optimizer.Rows, batch []Sample, of func(Sample) uint64) {
 	r.Show, r.Click = make([]float32, len(r.IDs)), make([]float32, len(r.IDs))
 	for _, s := range batch {
@@ -138,7 +138,7 @@ func (o *Toy) Close(ctx context.Context) error {
 	return o.Session.Close(ctx)
 }
 
-// Gradients fills in a step's: of a dense weight weight·x, of a row's row+x, averaged over the batch.
+// Gradients fills in the gradients of a step: weight·x for a dense weight, row+x for a row, averaged over the batch.
 func (o *Toy) Gradients(st *optimizer.Step, batch []Sample) {
 	n := float32(len(batch))
 	for _, p := range []*optimizer.Param{o.W, o.B, o.Big} {

@@ -11,24 +11,24 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// Training is a training of the toy, or a part of one, between checkpoints. Its Run is the program of every role.
+// Training is a training of the toy, or a part of one between checkpoints. Its Run is the program of every role.
 type Training struct {
 	Toy      func() *Toy    // nil means NewToy
 	Rule     optimizer.Rule // nil means Adam of rate 0.01
 	Strategy strategy.Strategy
 	From, To int                                     // steps [From, To)
-	Batch    func(f *fleet.Fleet, step int) []Sample // a worker's; nil means Share
-	Ahead    bool                                    // steps know the next batch, except for the last
+	Batch    func(f *fleet.Fleet, step int) []Sample // a worker's batch; nil means Share
+	Ahead    bool                                    // steps have the next batch, except the last step
 	After    func(ctx context.Context, f *fleet.Fleet, o *Toy) error
 
-	Load   string   // a checkpoint to begin from; none if empty
-	Params []string // the checkpoint's that it takes; nil means all
-	Later  bool     // servers load it by LoadModel, behind InitServer
-	Save   string   // where every worker asks for a checkpoint at the end, so that one of them must act
-	Model  string   // where worker 0 saves the model at the end
+	Load   string   // the initial checkpoint; none if empty
+	Params []string // the params to load from it; nil means all
+	Later  bool     // servers load it by LoadModel, after InitServer
+	Save   string   // the directory of a checkpoint that every worker requests at the end; one must save it
+	Model  string   // the directory into which worker 0 saves the model at the end
 }
 
-// Cluster is one of servers and workers; see [fleettest.Cluster] for one without.
+// Cluster returns a cluster of servers and workers; see [fleettest.Cluster] for one without servers.
 func Cluster(servers, workers int) fleettest.Cluster {
 	return fleettest.Cluster{Servers: servers, Workers: workers}
 }
@@ -39,7 +39,7 @@ func (x Training) On(t testing.TB, c fleettest.Cluster) {
 	c.Run(t, x.Run)
 }
 
-// Weights runs the training and returns the file of weights that worker 0 saves in the end: all of them, in an order
+// Weights runs the training and returns the file of weights that worker 0 saves at the end: all of them, in an order
 // that does not depend on the cluster.
 func (x Training) Weights(t testing.TB, c fleettest.Cluster) []byte {
 	t.Helper()
@@ -48,7 +48,7 @@ func (x Training) Weights(t testing.TB, c fleettest.Cluster) []byte {
 	return Weights(t, x.Model)
 }
 
-// Run plays a role: steps, After, and what is to be saved when all workers have come so far.
+// Run runs a role: steps, After, and the saves after all workers have finished.
 func (x Training) Run(ctx context.Context, f *fleet.Fleet) error {
 	o := NewToy()
 	if x.Toy != nil {
@@ -95,7 +95,7 @@ func (x Training) work(ctx context.Context, f *fleet.Fleet, o *Toy) error {
 	return f.SaveInferenceModel(ctx, x.Model, o)
 }
 
-// train makes the steps, in a session that is closed behind them.
+// train makes the steps, in a session that it closes.
 func (x Training) train(ctx context.Context, f *fleet.Fleet, o *Toy) error {
 	batch := Share
 	if x.Batch != nil {

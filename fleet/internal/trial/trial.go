@@ -19,48 +19,48 @@ import (
 	"github.com/gofleet/gofleet/transport"
 )
 
-// Trial is a small training in virtual time, in the order of calls that loops make: Begin, gradients, End, Begin, …
+// Trial is a small training in virtual time, with the calls of training loops: Begin, gradients, End, Begin, …
 type Trial struct {
 	Place
 	Strategy strategy.Strategy
 	Rule     optimizer.Rule // nil means SGD of Rate
-	Steps    int            // of a thread; 0 means one
+	Steps    int            // of a thread; 0 means 1
 	Threads  int            // of a worker; 0 means 1
-	Wide     int            // elements of the large dense param; 0 means 20,000, which two servers share
+	Wide     int            // elements of the large dense param; 0 means 20,000, for two servers
 	NoRows   bool           // leave the embedding out
-	More     int            // rows that every step trains besides
+	More     int            // further rows that every step trains
 	Change   func(w, rows *optimizer.Param)
 	Samples  []int         // by worker; nil means 4 each
 	Latency  time.Duration // of every call; 0 means 1 ms
-	// of each worker's steps; nil means 10 ms and a little more, so that no two things happen at once
+	// of each worker's steps; nil means a little over 10 ms, so that no two events coincide
 	Pace    []time.Duration
 	Steady  bool      // every gradient is -1, so that each update of a weight counts
-	Towards []float32 // where each worker pulls all weights; nil means another place in each step
+	Towards []float32 // target of each worker for all weights; nil means a different one in each step
 	Spoil   func(step int, m *Pulled, st *optimizer.Step)
 	// the step before which worker 1 falls silent; 0 means never
 	Gone int
-	// what nothing reaches when worker 1 is gone, which lives on
+	// the endpoint that gets no messages after worker 1 has gone, and whose process runs on
 	SilentTo string
-	After    func(ctx context.Context, f *fleet.Fleet) error // what workers do when all have trained
+	After    func(ctx context.Context, f *fleet.Fleet) error // called on workers when all have trained
 	Logger   *slog.Logger                                    // nil means none
-	Late     bool                                            // worker 1 joins, and comes to nothing else for some hours
-	// the roles that never come: "servers", "workers", or "worker 1"
+	Late     bool                                            // worker 1 joins, and does nothing else for some hours
+	// the roles that do not start: "servers", "workers", or "worker 1"
 	Missing string
 }
 
 const (
 	Steps = 12    // of most trials
-	Rate  = 0.125 // of theirs; sums of it are exact
+	Rate  = 0.125 // the trial's learning rate; sums of it are exact
 	hours = 3 * time.Hour
 )
 
-// With is the trial with another strategy.
+// With returns the trial with another strategy.
 func (x Trial) With(set func(*strategy.Strategy)) Trial {
 	set(&x.Strategy)
 	return x
 }
 
-// Works runs the trial, in which nothing may fail.
+// Works runs the trial and fails the test on any error.
 func (x Trial) Works(t *testing.T) Outcome {
 	t.Helper()
 	o := x.Run(t)
@@ -72,7 +72,7 @@ func (x Trial) Works(t *testing.T) Outcome {
 	return o
 }
 
-// Run runs the trial whatever becomes of it.
+// Run runs the trial, whatever its result.
 func (x Trial) Run(t *testing.T) (o Outcome) {
 	t.Helper()
 	x.Strategy.Mode = x.Mode
@@ -94,7 +94,7 @@ func (x Trial) Run(t *testing.T) (o Outcome) {
 			o.When[roleOf(f)] = time.Since(began)
 			return err
 		})
-		o.Net, o.Most, o.Pushes = n.Stats(), n.most, n.pushes-1 // worker 0 has published its weights
+		o.Net, o.Most, o.Pushes = n.Stats(), n.most, n.pushes-1 // without the published weights of worker 0
 	})
 	o.Model, _ = WeightsOf(dir)
 	return o
@@ -107,7 +107,7 @@ func roleOf(f *fleet.Fleet) string {
 	return fmt.Sprintf("worker %d", f.WorkerIndex())
 }
 
-// Objective is the trial's model.
+// Objective returns the trial's model.
 func (x Trial) Objective() *Pulled {
 	var first optimizer.Initializer = optimizer.Uniform{Low: -1, High: 1}
 	if x.Steady {
@@ -137,7 +137,7 @@ func (x Trial) Objective() *Pulled {
 	return &Pulled{Objective{List: all}}
 }
 
-// Build makes the trial's training on one role.
+// Build sets up the trial's training on one role.
 func (x Trial) Build(f *fleet.Fleet) (*Pulled, error) {
 	rule := x.Rule
 	if rule == nil {
@@ -147,7 +147,7 @@ func (x Trial) Build(f *fleet.Fleet) (*Pulled, error) {
 	return m, Minimize(f, m, rule, x.Strategy)
 }
 
-// absent says whether a role never comes.
+// absent reports whether a role does not start.
 func (x Trial) absent(f *fleet.Fleet) bool {
 	switch x.Missing {
 	case "servers":
@@ -158,7 +158,7 @@ func (x Trial) absent(f *fleet.Fleet) bool {
 	return x.Missing != "" && x.Missing == roleOf(f)
 }
 
-// play is what each role does.
+// play runs a role.
 func (x Trial) play(ctx context.Context, f *fleet.Fleet, o *Outcome, n *network, dir string) error {
 	if x.Gone > 0 && f.WorkerIndex() == 1 && f.ServerNum() > 0 {
 		own := &Cable{Transport: n}
@@ -167,7 +167,7 @@ func (x Trial) play(ctx context.Context, f *fleet.Fleet, o *Outcome, n *network,
 			return err
 		}
 		defer again.Close()
-		defer own.Kill() // it says no word when it ends
+		defer own.Kill() // it ends without a message
 		f = again
 	}
 	m, err := x.Build(f)
@@ -217,7 +217,7 @@ func (x Trial) play(ctx context.Context, f *fleet.Fleet, o *Outcome, n *network,
 	return f.StopWorker(ctx)
 }
 
-// train runs the loops of a worker's threads, and returns what ends their sessions.
+// train runs the loops of a worker's threads, and returns the function that ends their sessions.
 func (x Trial) train(ctx context.Context, first *Pulled, w int) (end func() error, err error) {
 	models, sessions, errs := make([]*Pulled, x.Threads), make([]optimizer.Session, x.Threads), make([]error, x.Threads)
 	for i := range models {
@@ -275,8 +275,8 @@ func (x Trial) loop(ctx context.Context, s optimizer.Session, m *Pulled, w int) 
 	return nil
 }
 
-// batch is a worker's in a step: a target, a row that every worker trains in some steps and one that it alone trains in
-// all.
+// batch returns a worker's batch in a step: a target, a row that every worker trains in some steps, and a row that only
+// this worker trains, in all steps.
 func (x Trial) batch(w, step int) Batch {
 	b := Batch{X: float32((step*7+w*3)%11)/22 - 0.25, Samples: 4, IDs: [][]uint64{{uint64(step % 5), OwnRow(w)}}}
 	for i := range x.More {
@@ -297,5 +297,5 @@ func (x Trial) batch(w, step int) Batch {
 // Far is so far from all weights that gradients are -1.
 const Far = 1000
 
-// OwnRow is the id of the row that a worker alone trains in every step.
+// OwnRow returns the id of the row that only this worker trains, in every step.
 func OwnRow(w int) uint64 { return uint64(1000 + w) }

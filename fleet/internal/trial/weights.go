@@ -17,7 +17,7 @@ import (
 	"github.com/gofleet/gofleet/nn"
 )
 
-// Weights is the file of weights of a model that was saved in a directory, and that its readers take.
+// Weights returns the file of weights of a model saved in a directory, after a check that the directory is valid.
 func Weights(t testing.TB, dir string) []byte {
 	t.Helper()
 	data, err := WeightsOf(dir)
@@ -27,7 +27,7 @@ func Weights(t testing.TB, dir string) []byte {
 	return data
 }
 
-// WeightsOf is Weights where a role needs it, which may not end the test.
+// WeightsOf is Weights for a role, which may not end the test.
 func WeightsOf(dir string) ([]byte, error) {
 	files, err := modelfiles.Examine(context.Background(), dir)
 	if err != nil {
@@ -47,10 +47,10 @@ func WeightsOf(dir string) ([]byte, error) {
 	return os.ReadFile(WeightsFile(dir))
 }
 
-// WeightsFile is the name of that file.
+// WeightsFile returns the name of that file.
 func WeightsFile(dir string) string { return filepath.Join(dir, "weights.safetensors") }
 
-// Read is what is in a file.
+// Read returns the contents of a file.
 func Read(t testing.TB, name string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(name)
@@ -60,7 +60,7 @@ func Read(t testing.TB, name string) []byte {
 	return data
 }
 
-// Tensor is one variable of a file of weights.
+// Tensor returns one variable of a file of weights.
 func Tensor[T float32 | uint64](t testing.TB, weights []byte, name string) []T {
 	t.Helper()
 	all, err := TensorOf[T](weights, name)
@@ -70,7 +70,7 @@ func Tensor[T float32 | uint64](t testing.TB, weights []byte, name string) []T {
 	return all
 }
 
-// TensorOf is Tensor where a role needs it, which may not end the test.
+// TensorOf is Tensor for a role, which may not end the test.
 func TensorOf[T float32 | uint64](weights []byte, name string) ([]T, error) {
 	f, err := safetensors.Open(bytes.NewReader(weights), int64(len(weights)))
 	if err != nil {
@@ -79,7 +79,7 @@ func TensorOf[T float32 | uint64](weights []byte, name string) ([]T, error) {
 	return safetensors.Read[T](f, name)
 }
 
-// Manifest is that of a checkpoint.
+// Manifest returns the manifest of a checkpoint.
 func Manifest(t testing.TB, dir string) checkpoint.Manifest {
 	t.Helper()
 	m, err := checkpoint.Read(dir)
@@ -89,7 +89,7 @@ func Manifest(t testing.TB, dir string) checkpoint.Manifest {
 	return m
 }
 
-// Names are what lies in a directory, without the lock of a job that saves there.
+// Names returns the names in a directory, without the lock of a job that saves there.
 func Names(dir string) (all []string, err error) {
 	entries, err := os.ReadDir(dir)
 	for _, e := range entries {
@@ -103,7 +103,7 @@ func Names(dir string) (all []string, err error) {
 // floats are the toy's params.
 var floats = []string{"w", "b", "big", "emb", "open"}
 
-// Distance is the largest difference between the numbers of two files of a toy's weights, which must hold the same
+// Distance returns the largest difference between the numbers of two files of a toy's weights, which must have the same
 // rows.
 func Distance(t testing.TB, a, b []byte) (far float64) {
 	t.Helper()
@@ -128,7 +128,7 @@ func Distance(t testing.TB, a, b []byte) (far float64) {
 	return far
 }
 
-// Apart is the norm of two toys' difference as a part of the first one's norm.
+// Apart returns the norm of two toys' difference as a fraction of the first one's norm.
 func Apart(t testing.TB, a, b []byte) float64 {
 	t.Helper()
 	var difference, norm float64
@@ -142,7 +142,7 @@ func Apart(t testing.TB, a, b []byte) float64 {
 	return math.Sqrt(difference / norm)
 }
 
-// Values are the rows of every table of a model that was saved in a directory, by name and id, and the weights of every
+// Values returns the rows of every table of a model saved in a directory, by name and id, and the weights of every
 // dense param as one row.
 func Values(t testing.TB, dir string) map[string]map[uint64][]float32 {
 	t.Helper()
