@@ -200,6 +200,33 @@ func TestShardedTwice(t *testing.T) {
 	}
 }
 
+// TestFormatsOfWorkers: that workers scale rows of their own each in its way is logged once.
+func TestFormatsOfWorkers(t *testing.T) {
+	// Serial: it takes over the process's log.
+	dir := t.TempDir()
+	for _, apart := range []float64{0, 1} {
+		said := logged(t, func() {
+			fleettest.Run(t, 0, 3, func(ctx context.Context, f *fleet.Fleet) error {
+				w := f.WorkerIndex()
+				file := filepath.Join(dir, fmt.Sprintf("p%d.csv", w))
+				if err := os.WriteFile(file, fmt.Appendf(nil, "x,y\n%d,0\n%d,1\n", w, w+7), 0o600); err != nil {
+					return err
+				}
+				x := dataset.CSVColumn{Column: dataset.Floats("x"), Scale: []dataset.Scaling{{Mean: apart * float64(w), Std: 2}}}
+				j := job(train.Options{Batch: 1})
+				j.Stdout, j.Sharded, j.Data = io.Discard, true, nil
+				j.Files = train.Files{Paths: []string{file}, HeldOut: -1,
+					Format: dataset.CSV{Schema: []dataset.CSVColumn{x, {Column: dataset.Floats("y")}}}}
+				_, err := j.Run(ctx, f)
+				return err
+			})
+		})
+		if n := strings.Count(said, "workers read their rows by different formats"); n != int(apart) {
+			t.Errorf("scaled apart by %v: %d warnings: %s", apart, n, said)
+		}
+	}
+}
+
 // TestFilesOfWorkers: files of each worker's own, as a program names them by its number, are refused, or trained on as a whole.
 func TestFilesOfWorkers(t *testing.T) {
 	t.Parallel()

@@ -38,6 +38,20 @@ func stockOf(rows *dataset.Dataset) stock {
 	return stock{Rows: -1}
 }
 
+// format is a digest of how the job's files of rows are read, "" if that is not known.
+func (j *Job) format() string {
+	if j.Files.Format == nil {
+		return ""
+	}
+	text, err := dataset.DescribeFormat(j.Files.Format)
+	if err != nil { // a user's own type, without a name
+		return ""
+	}
+	digest := fnv.New64a()
+	digest.Write(text)
+	return fmt.Sprintf("%016x", digest.Sum64())
+}
+
 // compare compares the rows of all workers when they begin: all have the same rows, or each its own.
 func (s *shares) compare(ctx context.Context, words []word, leads bool) error {
 	var cards []card
@@ -91,6 +105,10 @@ func (s *shares) sum(cards []card, leads bool) {
 	}
 	if known {
 		s.stock = stock{all, fmt.Sprintf("%016x", digest.Sum64())}
+	}
+	if other := func(c card) bool { return c.Format != cards[0].Format }; leads && slices.ContainsFunc(cards, other) {
+		slog.Warn("train: workers read their rows by different formats, and the model is saved with the format of " +
+			"one: scale columns by the rows of all workers (dataset.MomentsOfAll), not by a worker's own")
 	}
 	if alike && leads {
 		slog.Warn("train: Job.Sharded says that each worker has rows of its own, and all have the same: every worker "+

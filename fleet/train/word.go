@@ -40,6 +40,7 @@ const (
 type card struct {
 	Worker int
 	Has    [2]stock
+	Format string // a digest of how files of rows are read, "" if that is not known
 }
 
 // stock is the number of rows, -1 if unknown, and a digest of some of them, "" if there is none.

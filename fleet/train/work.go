@@ -80,7 +80,7 @@ func (r *Run) prepare(ctx context.Context) (err error) {
 	}
 	if !r.others.late { // all begin together, so that their rates are of the same time
 		words, _, err := r.meet(ctx, word{Ended: true, Card: &card{r.Fleet.WorkerIndex(),
-			[2]stock{own, stockOf(r.tests.rows)}}})
+			[2]stock{own, stockOf(r.tests.rows)}, j.format()}})
 		if err == nil {
 			err = r.shares.compare(ctx, words, r.others.leads)
 		}
