@@ -16,6 +16,7 @@ type Node struct {
 	shape []int
 	index int    // position among the graph's nodes
 	bad   bool   // invalid: the graph has the error
+	rises bool   // a program's own metric, of which a higher value is better
 	made  origin // for errors
 }
 
@@ -59,6 +60,19 @@ func (n *Node) Named(name string) *Node {
 		delete(g.named, n.name)
 		n.name, g.named[name] = name, n
 	}
+	return n
+}
+
+// HigherIsBetter declares that a higher value of this node is better, for a metric of the program's own, such as the mean
+// of a [Custom] node: without it a node that is no metric of this package counts as better where it is lower. Hooks that
+// keep the best model, or stop, and comparisons of jobs go by it. Metrics of this package know it by themselves.
+func (n *Node) HigherIsBetter() *Node {
+	if _, own := n.op.(metric); own && n.Falls() {
+		n.graph.fail(fmt.Errorf("nn: %s can't be declared HigherIsBetter%s: it is an error, of which a lower one is better",
+			n.placed(), here()))
+		return n
+	}
+	n.rises = true
 	return n
 }
 

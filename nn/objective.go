@@ -61,6 +61,9 @@ func (n *Node) trainable() error {
 	if size := product(n.shape); size != 1 {
 		return fmt.Errorf("a loss has shape [1], it has %s: take its Mean", shapeString(n.shape))
 	}
+	if n.rises {
+		return errors.New("it is declared HigherIsBetter, and a loss is minimised: minimise its negative, by Scale")
+	}
 	if !n.trains() {
 		return errors.New("it depends on no parameter that can be trained")
 	}

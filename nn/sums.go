@@ -87,12 +87,12 @@ func (measured) falls()    {}
 func (bucketError) falls() {}
 
 // Falls says whether the node's value falls as a model improves: true for losses, for errors, and for nodes that are
-// not metrics.
+// not metrics, unless they are declared HigherIsBetter.
 func (n *Node) Falls() bool {
 	_, counts := n.op.(metric)
 	_, errs := n.op.(falls)
 	m, is := n.op.(measure)
-	return !counts || errs || is && measures[m.Of].falls
+	return !counts && !n.rises || errs || is && measures[m.Of].falls
 }
 
 // Label returns the node's label in reports: its name or, for a node without a given name, its kind, such as auc.

@@ -111,3 +111,21 @@ func TestStepIsCalledAfterEach(t *testing.T) {
 		}
 	}
 }
+
+// TestHigherIsBetter: a metric of the program's own falls unless it is declared to rise, and neither a loss nor an error
+// can be declared so.
+func TestHigherIsBetter(t *testing.T) {
+	g := NewGraph(1)
+	pred, label := Linear(g.Input("x", 2), 1, LinearOptions{}), g.Input("y", 1)
+	near := func() *Node { return Mean(Scale(Abs(Subtract(pred, label)), -1, 1)) }
+	if plain, own := near(), near().Named("near").HigherIsBetter(); !plain.Falls() || own.Falls() || own.Minimizable() == nil || plain.Minimizable() != nil {
+		t.Errorf("undeclared: falls %t, %v; declared: falls %t, %v", plain.Falls(), plain.Minimizable(), own.Falls(), own.Minimizable())
+	}
+	if AUC(Sigmoid(pred), label).HigherIsBetter().Falls() || g.Err() != nil {
+		t.Errorf("an AUC falls, or is refused: %v", g.Err())
+	}
+	MAE(pred, label).HigherIsBetter()
+	if err := unplaced(g.Err()); !strings.Contains(err, "can't be declared HigherIsBetter") {
+		t.Errorf("an error that rises: %q", err)
+	}
+}

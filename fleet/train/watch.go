@@ -92,7 +92,8 @@ func (b *best) look(w *watched, r *Run, e Evaluation, least float64) bool {
 // that of the best evaluation, described in best.json; its checkpoint is that of the last step, so that the job can be
 // continued.
 type EarlyStopping struct {
-	// Metric is one of the job's, or its loss on the test rows, which nil is.
+	// Metric is one of the job's, or its loss on the test rows, which nil is. A lower value of a node that is no metric
+	// of package nn is better, unless it is declared by [nn.Node.HigherIsBetter].
 	Metric *nn.Node
 	// Patience is the number of evaluations in a row that are no better than the best after which the job stops; 0
 	// means 1.
@@ -166,7 +167,8 @@ func (s EarlyStopping) Hooks() Hooks {
 type BestModel struct {
 	// Dir is the model's directory.
 	Dir string
-	// Metric is one of the job's, or its loss on the test rows, which nil is.
+	// Metric is one of the job's, or its loss on the test rows, which nil is. A lower value of a node that is no metric
+	// of package nn is better, unless it is declared by [nn.Node.HigherIsBetter].
 	Metric *nn.Node
 }
 
@@ -222,7 +224,7 @@ func (b BestModel) warn(r *Run) {
 type Plateau struct {
 	lr.ReduceOnPlateau
 	// Metric is one of the job's metrics; nil means its loss on the test rows. The metric determines whether larger is
-	// better.
+	// better, your own by [nn.Node.HigherIsBetter].
 	Metric *nn.Node
 }
 
