@@ -94,7 +94,7 @@ func (d *Decoder) open(text []byte) {
 func (d *Decoder) row(line []byte) error {
 	t := d.slot.table
 	t.At(textName, d.rows.at) // for messages of the model
-	err := d.rows.parser.ParseLine(line, t.appendZeros())
+	err := parseLine(d.rows.parser, line, t.appendZeros())
 	if err != nil {
 		t.truncate(t.rows)
 		return err

@@ -61,12 +61,23 @@ func (r *filesReader) parse(line []byte, t *Table) error {
 // parseRow appends a row to t, or returns an error with the place of the line.
 func parseRow(p Parser, line []byte, t *Table, h *head, at int) error {
 	t.At(h.path, at)
-	if err := p.ParseLine(line, t.appendZeros()); err != nil {
+	if err := parseLine(p, line, t.appendZeros()); err != nil {
 		t.truncate(t.rows)
 		return h.place(at, err)
 	}
 	t.commit()
 	return nil
+}
+
+// parseLine calls ParseLine of a parser, which may be the program's own, and returns its panic as an error, so that the
+// message names the line.
+func parseLine(p Parser, line []byte, row Row) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("the parser %T panicked: %v", p, v)
+		}
+	}()
+	return p.ParseLine(line, row)
 }
 
 // pass skips a bad line, or returns why it may not be skipped.

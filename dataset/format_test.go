@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -295,5 +297,43 @@ func TestWrongFormats(t *testing.T) {
 		if !errors.Is(d.Err(), c.want) {
 			t.Errorf("%s: the dataset's error is %v", name, d.Err())
 		}
+	}
+}
+
+// careless is a program's own format, whose parser does not look at how many fields a line has.
+type careless struct{}
+
+func (careless) Columns() ([]Column, error)   { return []Column{Floats("x", 2)}, nil }
+func (c careless) NewParser() (Parser, error) { return c, nil }
+func (careless) Linewise() bool               { return true }
+func (careless) ParseLine(b []byte, r Row) error {
+	for i, field := range strings.Fields(string(b)) {
+		r.Floats(0)[i] = float32(len(field))
+	}
+	return nil
+}
+
+// TestAParserPanics: the panic of a program's own parser is an error that names the line, in a pass, in a load by several
+// goroutines, and of a request.
+func TestAParserPanics(t *testing.T) {
+	const text, want = "a bb\nc d e\nf g\n", ":2: the parser dataset.careless panicked: runtime error: index out of range [2] with length 2"
+	file := filepath.Join(t.TempDir(), "rows")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, passed := readAll(careless{}, text)
+	_, loaded := FromFiles(careless{}, file).Load(t.Context())
+	d, err := NewDecoder(careless{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, asked := d.Decode([]byte(text))
+	for what, err := range map[string]error{"a pass": passed, "a load": loaded, "a request": asked} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v does not say %q", what, err, want)
+		}
+	}
+	if b, err := d.Decode([]byte("a bb\n")); err != nil || b["x"].Float32s()[1] != 2 {
+		t.Errorf("the next request: %v, %v", b, err)
 	}
 }
