@@ -63,13 +63,14 @@ func (n *Node) Named(name string) *Node {
 	return n
 }
 
-// HigherIsBetter declares that a higher value of this node is better, for a metric of the program's own, such as the mean
-// of a [Custom] node: without it a node that is no metric of this package counts as better where it is lower. Hooks that
-// keep the best model, or stop, and comparisons of jobs go by it. Metrics of this package know it by themselves.
+// HigherIsBetter declares that a higher value of this node is better, and returns the node. It is for metrics of the
+// program's own, such as the mean of a [Custom] node: otherwise a node that is no metric of this package counts as
+// better if it is lower. The hooks that keep the best model, stop a job or lower its rate go by it, and so do
+// comparisons of jobs. It is an error for a metric of this package of which a lower value is better, such as [MAE].
 func (n *Node) HigherIsBetter() *Node {
 	if _, own := n.op.(metric); own && n.Falls() {
-		n.graph.fail(fmt.Errorf("nn: %s can't be declared HigherIsBetter%s: it is an error, of which a lower one is better",
-			n.placed(), here()))
+		n.graph.fail(fmt.Errorf("nn: %s can't be declared HigherIsBetter%s: a lower value of it is better", n.placed(),
+			here()))
 		return n
 	}
 	n.rises = true

@@ -33,9 +33,10 @@ type Hooks struct {
 }
 
 // State is the saved state of hooks. Don't rely on History for it: a checkpoint may have only a part of the History.
-// A checkpoint has one state for all workers, that of the worker which saves, as it was at the last evaluation or at the
-// epoch's begin. What Step has changed since then is not in a checkpoint from the middle of an epoch, though the epoch
-// goes on behind these steps: count steps by [nn.TrainResult] or [optimizer.Step], and keep decisions here.
+//
+// A checkpoint has one state for all workers: that of the worker which saves, as it was at the last evaluation or when
+// the epoch began. What Step has changed since then is not in a checkpoint made in the middle of an epoch, although the
+// epoch resumes after these steps: a count of steps in it would be too small.
 type State interface {
 	// Save returns the state to store in checkpoints from now on, a few kilobytes at most. It is called when the job
 	// begins, after each evaluation, and at the end of each epoch.
