@@ -54,6 +54,7 @@ func Draw(seed uint64) Program {
 	}
 	p.drawReturns(rand.New(rand.NewPCG(seed, 30)))
 	p.drawBases(rand.New(rand.NewPCG(seed, 31)))
+	p.drawLosses(rand.New(rand.NewPCG(seed, 33)))
 	if last := &p.Legs[len(p.Legs)-1]; last.mortal() {
 		last.Taken = !often(rand.New(rand.NewPCG(seed, 32)), 3)
 	}

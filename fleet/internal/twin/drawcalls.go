@@ -202,6 +202,27 @@ func (p *Program) drawBases(r *rand.Rand) {
 	}
 }
 
+// drawLosses has some legs drop all rows: a period ends, and the next one, in which none was used. Where workers train
+// copies, half of the legs do, of which some at their end.
+func (p *Program) drawLosses(r *rand.Rand) {
+	for i := range p.Legs {
+		l := &p.Legs[i]
+		of := 8
+		if l.copies() {
+			of = 2
+		}
+		keeps := l.blind() && l.Strategy.GeoRest == strategy.GeoRestKeep // rests of rows that are dropped
+		if !often(r, of) || keeps || l.mortal() || len(p.Net.Tables) == 0 {
+			continue
+		}
+		at := max(len(l.Calls)-1-r.IntN(3), 0)
+		if at > 0 && l.Calls[at-1].ByHand {
+			at++
+		}
+		l.Calls = slices.Insert(l.Calls, at, Call{Do: shrink, Unseen: 1}, Call{Do: shrink, Unseen: 1})
+	}
+}
+
 // reload draws a load while the job runs, where one is possible.
 func (d *drawer) reload(l Leg) []Call {
 	var fit []saved

@@ -60,7 +60,7 @@ func Options() (drawn, not []string) {
 // impossible says whether an option and an event can't be in one program.
 func impossible(option, event string) bool {
 	local := option == "LocalSGD" || option == "AdaptiveLocalSGD" // without rows and servers
-	if local && (event == "shrink" || event == "batch" || strings.HasPrefix(event, "end ") ||
+	if local && (event == "shrink" || event == "all rows are dropped" || event == "batch" || strings.HasPrefix(event, "end ") ||
 		event == "kill a server" || event == "pause a server") {
 		return true
 	}
@@ -69,7 +69,7 @@ func impossible(option, event string) bool {
 		"end for longer than the timeout", "kill for longer than the timeout",
 		"pause for longer than the timeout":
 		return option == "dropout"
-	case "shrink", "batch":
+	case "shrink", "all rows are dropped", "batch":
 		return option == "0 tables"
 	case "a base leaves rows out": // of a table that counts shows, which has no place in geo
 		return local || slices.Contains([]string{"0 tables", "kind geo", "KSteps", "GeoRest"}, option)

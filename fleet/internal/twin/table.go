@@ -50,6 +50,9 @@ func (p Program) Features() (options, events []string) {
 			if k > 0 && c.Do == train && l.Calls[k-1].Do == train {
 				e["epoch behind an epoch"] = true
 			}
+			if k > 0 && c.Do == shrink && l.Calls[k-1].Do == shrink {
+				e["all rows are dropped"] = true
+			}
 		}
 	}
 	p.Net.features(o)
