@@ -89,7 +89,7 @@ func (l *Leg) calm(p Program, drifts bool) {
 			calls = append(calls, Call{Do: barrier})
 		}
 	}
-	l.Calls, l.Strikes, l.Returns, l.Every = calls, nil, nil, 0
+	l.Calls, l.Strikes, l.Returns, l.Replaced, l.Every = calls, nil, nil, nil, 0
 	s := strategy.Sync()
 	if l.drifts() {
 		s.LocalSGD, s.AdaptiveLocalSGD = l.Strategy.LocalSGD, l.Strategy.AdaptiveLocalSGD

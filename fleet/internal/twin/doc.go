@@ -33,6 +33,7 @@
 //	mortal.go    legs whose processes die, and the operator who starts them again
 //	gate.go      what stands still with a paused process
 //	returns.go   servers that are killed beside calls, and come back from their journals
+//	replaced.go  servers of which another process has the place when they go on
 //	reads.go     a reader beside a leg, and what it may see
 //	serve.go     services that score what is published
 //	tap.go       the order in which requests arrive

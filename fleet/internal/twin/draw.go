@@ -70,6 +70,7 @@ func Draw(seed uint64) Program {
 	for i := range p.Legs {
 		p.Legs[i].Misused = often(late, 4)
 	}
+	p.drawReplaced(rand.New(rand.NewPCG(seed, 34)))
 	p.name()
 	return p
 }

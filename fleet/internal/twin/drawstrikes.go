@@ -125,6 +125,23 @@ func (p *Program) drawReturns(r *rand.Rand) {
 	}
 }
 
+// drawReplaced has a server of some legs replaced while it is cut off.
+func (p *Program) drawReplaced(r *rand.Rand) {
+	for i := range p.Legs {
+		l := &p.Legs[i]
+		if often(r, 3) || l.returns() || !l.mayBeReplaced() {
+			continue
+		}
+		d := Replacement{Server: r.IntN(l.Servers), After: 1 + r.IntN(1+r.IntN(30)), Steps: often(r, 2),
+			For: pick(r, time.Second, 3*time.Second, 20*time.Second)}
+		if p.Store && d.Server == 0 {
+			continue // a lock of a store is given back by itself alone
+		}
+		l.Strategy.Recovery.Journal = pick(r, strategy.JournalProcess, strategy.JournalMachine)
+		l.Replaced, l.Reads = &d, false
+	}
+}
+
 func (d *drawer) strike(l Leg) Strike {
 	s := Strike{Kind: pick(d.Rand, "kill", "pause"), After: time.Duration(d.IntN(12000)) * time.Millisecond}
 	if l.alone() {

@@ -341,11 +341,14 @@ func (p *life) play(ctx context.Context, as *role, m rolemaker.RoleMaker, bodies
 		ended <- err
 		<-p.dead
 	}
-	if p.keep != nil {
-		<-ended // it has the journal, which kill -9 would let go, and may void it
-		if err := p.kept.put(); err != nil {
-			return err
-		}
+	if p.keep == nil {
+		return errKilled
+	}
+	if <-ended == nil { // it has the journal, which kill -9 would let go, and may void it
+		return nil // its work was done, and nothing is left to come back to
+	}
+	if err := p.kept.put(); err != nil {
+		return err
 	}
 	return errKilled
 }

@@ -43,7 +43,8 @@ func drawOdd(r *rand.Rand, n Net, l Leg) string {
 
 // odd has a leg begin as it must not, which must fail and say what is wrong.
 func (r *run) odd(t *testing.T, i int, l Leg) (err error) {
-	l.Calls, l.Strikes, l.Returns, l.Every, l.Strategy.Recovery = nil, nil, nil, 0, strategy.Recovery{}
+	l.Calls, l.Strikes, l.Returns, l.Replaced, l.Every = nil, nil, nil, nil, 0
+	l.Strategy.Recovery = strategy.Recovery{}
 	if l.Odd == oddBytes || l.Odd == oddLength {
 		if l.From.Dir, err = r.damaged(t.Context(), l); err != nil {
 			return err

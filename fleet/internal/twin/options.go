@@ -60,7 +60,8 @@ func Options() (drawn, not []string) {
 // impossible says whether an option and an event can't be in one program.
 func impossible(option, event string) bool {
 	local := option == "LocalSGD" || option == "AdaptiveLocalSGD" // without rows and servers
-	if local && (event == "shrink" || event == "all rows are dropped" || event == "batch" || strings.HasPrefix(event, "end ") ||
+	if local && (event == "shrink" || event == "batch" || event == "all rows are dropped" ||
+		strings.HasPrefix(event, "end ") ||
 		event == "kill a server" || event == "pause a server") {
 		return true
 	}

@@ -77,7 +77,8 @@ func (p Program) Play(t *testing.T, dir string) (saw Seen, err error) {
 
 // refused has a leg begin with the state of other rules, which must fail and say what helps.
 func (r *run) refused(t *testing.T, i int, l Leg) (err error) {
-	l.From.WeightsOnly, l.Calls, l.Returns, l.Strategy.Recovery = false, nil, nil, strategy.Recovery{}
+	l.From.WeightsOnly, l.Calls, l.Returns, l.Replaced = false, nil, nil, nil
+	l.Strategy.Recovery = strategy.Recovery{}
 	synctest.Test(t, func(*testing.T) { err = r.leg(i, l) })
 	if err == nil || !strings.Contains(err.Error(), "WeightsOnly") {
 		return fmt.Errorf("it begins with the state of other rules: %v", err)
@@ -87,7 +88,7 @@ func (r *run) refused(t *testing.T, i int, l Leg) (err error) {
 
 // misplaced has a leg keep its checkpoints in a directory that is one, which must fail and say so.
 func (r *run) misplaced(t *testing.T, i int, l Leg) (err error) {
-	l.From, l.Calls, l.Strikes, l.Every, l.Returns = From{}, nil, nil, 0, nil
+	l.From, l.Calls, l.Strikes, l.Every, l.Returns, l.Replaced = From{}, nil, nil, 0, nil, nil
 	l.Strategy.Recovery = strategy.Recovery{Dir: r.at(l.Misplaced)}
 	synctest.Test(t, func(*testing.T) { err = r.leg(i, l) })
 	if err == nil || !strings.Contains(err.Error(), "is a checkpoint itself") {
@@ -205,8 +206,24 @@ func (r *run) leg(i int, l Leg) error {
 	network.ReadToken, r.network = readToken, network
 	var all sync.WaitGroup
 	back := newReturning(l, network)
+	var places *contest
+	if l.Replaced != nil {
+		places = newContest(l, r.p.Seed, network)
+	}
 	for _, maker := range l.roles() {
-		if m, _ := maker.(rolemaker.UserDefined); l.returns() && m.Role == rolemaker.Server {
+		m, _ := maker.(rolemaker.UserDefined)
+		var base transport.Transport = back
+		switch server := m.Role == rolemaker.Server; {
+		case places != nil && server && m.CurrentID == places.Server:
+			all.Go(func() {
+				if err := r.replaced(ctx, i, l, m, places); err != nil {
+					fail(fmt.Errorf("server %d: %w", m.CurrentID, err))
+				}
+			})
+			continue
+		case places != nil:
+			base = &seat{contest: places, role: l.roleOf(maker)}
+		case l.returns() && server:
 			all.Go(func() {
 				if err := r.server(ctx, i, l, m, back); err != nil {
 					fail(fmt.Errorf("server %d: %w", m.CurrentID, err))
@@ -214,7 +231,7 @@ func (r *run) leg(i int, l Leg) error {
 			})
 			continue
 		}
-		way := &trips{Transport: r.way(l, maker, back)}
+		way := &trips{Transport: r.way(l, maker, base)}
 		f, err := fleet.New(context.Background(), maker, fleet.Options{Transport: way, Logger: r.logger()})
 		if err != nil {
 			return err

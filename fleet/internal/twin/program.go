@@ -57,6 +57,7 @@ type Leg struct {
 	Strikes          []Strike      `json:",omitempty"` // only in a last leg, of epochs alone
 	Every            time.Duration `json:",omitempty"` // between two checkpoints, where there are strikes
 	Returns          []Return      `json:",omitempty"` // of servers, in a leg that has no strikes
+	Replaced         *Replacement  `json:",omitempty"` // likewise
 	// Odd is what is wrong with the leg as it is tried first, and refused.
 	Odd string `json:",omitempty"`
 	// Misused has workers make steps first that are not the job's, and are refused.
@@ -202,6 +203,10 @@ func (p Program) String() string {
 		}
 		for _, d := range l.Returns {
 			fmt.Fprintf(&b, "  server %d dies at request %d, taken: %t, for %v\n", d.Server, d.After, d.Taken, d.For)
+		}
+		if d := l.Replaced; d != nil {
+			fmt.Fprintf(&b, "  server %d is replaced at request %d, after %v, then steps alone: %t\n", d.Server,
+				d.After, d.For, d.Steps)
 		}
 		for _, c := range l.Calls {
 			fmt.Fprintf(&b, "  %s\n", c)

@@ -26,8 +26,8 @@ type Return struct {
 	For   time.Duration // until it is started again
 }
 
-// returns says whether servers of the leg are killed and come back.
-func (l Leg) returns() bool { return len(l.Returns) > 0 }
+// returns says whether processes of servers come back from journals.
+func (l Leg) returns() bool { return len(l.Returns) > 0 || l.Replaced != nil }
 
 // mayReturn says whether it is known what comes of that: where the order of pushes decides all are of one server.
 func (l Leg) mayReturn() bool {

@@ -37,7 +37,8 @@ func (p Program) whole() bool {
 	for _, l := range p.Legs {
 		uncounted := (l.counted() || l.blind()) && !p.Net.Ledger || l.counted() &&
 			l.kind() == string(strategy.ModeSync) && l.Strategy.Weighting != strategy.WeightPushes
-		if l.returns() && (!l.mayReturn() || l.Strategy.Recovery.Journal == "") {
+		if l.returns() && (!l.mayReturn() || l.Strategy.Recovery.Journal == "") ||
+			l.Replaced != nil && !l.mayBeReplaced() {
 			return false
 		}
 		if !written[l.From.Dir] || !written[l.Misplaced] || uncounted || !l.mayBeOdd(p.Net) {
@@ -283,6 +284,7 @@ var simplerLegs = []func(*Leg){
 	},
 	func(l *Leg) { l.Strategy.SmallBlocks, l.Strategy.MinBlockSize, l.Strategy.NoSlice = false, 0, false },
 	func(l *Leg) { l.Threads, l.Misplaced, l.Odd, l.Taken = 0, "", "", false },
+	func(l *Leg) { l.Replaced = nil },
 	func(l *Leg) { l.served(1) },
 	func(l *Leg) { l.served(2) },
 	func(l *Leg) {
@@ -296,6 +298,9 @@ var simplerLegs = []func(*Leg){
 func (l *Leg) served(most int) {
 	l.Servers = min(l.Servers, most)
 	l.Returns = slices.DeleteFunc(l.Returns, func(d Return) bool { return d.Server >= l.Servers })
+	if l.Replaced != nil && l.Replaced.Server >= l.Servers {
+		l.Replaced = nil
+	}
 }
 
 // rules changes every rule but the ledger's.

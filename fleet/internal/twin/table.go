@@ -34,7 +34,8 @@ func (p Program) Features() (options, events []string) {
 			e["restart"] = true
 			e["restart on other servers"] = e["restart on other servers"] || l.Servers != p.Legs[i-1].Servers
 		}
-		e["a server returns"] = e["a server returns"] || l.returns()
+		e["a server returns"] = e["a server returns"] || len(l.Returns) > 0
+		e["a server is replaced"] = e["a server is replaced"] || l.Replaced != nil
 		for _, s := range l.Strikes {
 			e[s.Kind+" a "+s.Role[:6]] = true
 			if s.For > 30*time.Second {
