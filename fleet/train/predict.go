@@ -58,6 +58,9 @@ func Predict(ctx context.Context, f *fleet.Fleet, rows *dataset.Dataset, to io.W
 	if err := join(ctx, f, "Predict"); err != nil {
 		return 0, err
 	}
+	if err := sameRows(ctx, f, "Predict", rows); err != nil {
+		return 0, err
+	}
 	mine := rows.ShardRows(f.WorkerIndex(), f.WorkerNum()).MayBeEmpty().Prefetch(2)
 	next, stop := iter.Pull2(mine.BatchesContext(ctx, predicted))
 	defer stop()

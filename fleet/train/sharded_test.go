@@ -161,6 +161,40 @@ func TestDifferentRowsAreRefused(t *testing.T) {
 	}
 }
 
+// TestOthersRowsAreRefused: workers that evaluate or predict with different rows all end, and say who has what.
+func TestOthersRowsAreRefused(t *testing.T) {
+	t.Parallel()
+	kindsOfJobs(t, func(mode string, servers int) {
+		for what, c := range map[string]struct {
+			rows func(worker int) *dataset.Dataset
+			want string
+		}{
+			"fewer":  {func(w int) *dataset.Dataset { return own(0, 40-w) }, "(worker 0 has 40, worker 1 has 39)"},
+			"others": {func(w int) *dataset.Dataset { return own(w, 40) }, "(worker 0 has 40, worker 1 has 40 others)"},
+		} {
+			for _, call := range []string{"Evaluate", "Predict"} {
+				fleettest.Cluster{Servers: servers, Workers: 2}.Simulate(t, nil, func(ctx context.Context, f *fleet.Fleet) error {
+					j := job(train.Options{Mode: mode})
+					j.Stdout = io.Discard
+					j.Hooks = []train.Hooks{{End: func(ctx context.Context, r *train.Run) (err error) {
+						if rows := c.rows(f.WorkerIndex()); call == "Evaluate" {
+							_, err = train.Evaluate(ctx, f, rows, j.Loss)
+						} else {
+							_, err = train.Predict(ctx, f, rows, io.Discard, j.Outputs...)
+						}
+						if err == nil || !strings.Contains(err.Error(), call+": workers have different rows "+c.want) {
+							t.Errorf("%s, %q, %s rows, worker %d: %v", call, mode, what, f.WorkerIndex(), err)
+						}
+						return nil
+					}}}
+					_, err := j.Run(ctx, f)
+					return err
+				})
+			}
+		}
+	})
+}
+
 // TestRowsThatAreDrawn: rows that are made another way each time, or stream by, are compared by their number alone, if that is known.
 func TestRowsThatAreDrawn(t *testing.T) {
 	t.Parallel()

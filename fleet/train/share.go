@@ -2,6 +2,7 @@ package train
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"hash/fnv"
 	"iter"
@@ -81,6 +82,13 @@ func (s *shares) compare(ctx context.Context, words []word, leads bool) error {
 
 // different is the error that lists what each worker has.
 func different(what string, i int, cards []card) error {
+	return fmt.Errorf("train: workers have different %s (%s): each trains on its share of rows that all have, so that "+
+		"part of these would never be used. Give all workers the same rows in the same order; where each has rows of "+
+		"its own, say so: Job.Sharded", what, listOf(i, cards))
+}
+
+// listOf lists what each worker has.
+func listOf(i int, cards []card) string {
 	var have []string
 	for _, c := range cards[:min(len(cards), 8)] {
 		s, others := c.Has[i], ""
@@ -89,9 +97,38 @@ func different(what string, i int, cards []card) error {
 		}
 		have = append(have, fmt.Sprintf("worker %d has %d%s", c.Worker, s.Rows, others))
 	}
-	return fmt.Errorf("train: workers have different %s (%s): each trains on its share of rows that all have, so that "+
-		"part of these would never be used. Give all workers the same rows in the same order; where each has rows of "+
-		"its own, say so: Job.Sharded", what, strings.Join(have, ", "))
+	return strings.Join(have, ", ")
+}
+
+// sameRows refuses rows for a call of all workers, each of which takes its share, if they are not the same.
+func sameRows(ctx context.Context, f *fleet.Fleet, call string, rows *dataset.Dataset) error {
+	if f.WorkerNum() <= 1 {
+		return nil
+	}
+	own, err := json.Marshal(stockOf(rows))
+	if err != nil {
+		return err
+	}
+	all, err := f.AllGatherBytes(ctx, own)
+	if err != nil {
+		return err
+	}
+	var cards []card
+	for w, text := range all {
+		if text == nil { // it is lost
+			continue
+		}
+		c := card{Worker: w}
+		if err := json.Unmarshal(text, &c.Has[0]); err != nil {
+			return fmt.Errorf("train: %s: the rows of worker %d: %w", call, w, err)
+		}
+		cards = append(cards, c)
+	}
+	if slices.ContainsFunc(cards, func(c card) bool { return c.Has[0].differs(cards[0].Has[0]) }) {
+		return fmt.Errorf("train: %s: workers have different rows (%s), and each takes its share of rows that all "+
+			"have: give all workers the same rows in the same order", call, listOf(0, cards))
+	}
+	return nil
 }
 
 // sum sums the rows of workers with rows of their own. If the number of one is not known, the sum is not.
