@@ -18,6 +18,7 @@ import (
 
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/fleet/train"
 	"github.com/gofleet/gofleet/nn"
@@ -217,12 +218,13 @@ func TestTheBestModelIsWhatWasMeasured(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)
 	for _, mode := range trial.Some(t, strategy.Modes()) {
-		for _, threads := range []int{1, 2} {
+		for _, k := range []struct{ servers, workers, threads int }{{1, 3, 1}, {1, 3, 2}, {0, 1, 2}} {
+			threads := k.threads
 			if threads > 1 && (mode == "sync" || mode == "ssp") {
 				continue
 			}
 			dir := filepath.Join(t.TempDir(), "best")
-			results, _ := play(t, 1, 3, func() train.Job {
+			results, _ := play(t, k.servers, k.workers, func() train.Job {
 				j := job(train.Options{Mode: string(mode), Epochs: 2, Batch: 5, EvalEvery: 4, Threads: threads})
 				j.Rows = func(_ int, rows *dataset.Dataset) *dataset.Dataset { // worse with every step, so that the first evaluation is best
 					return rows.MapFloats("y", func(y float32) float32 { return 1 - y })
@@ -236,7 +238,27 @@ func TestTheBestModelIsWhatWasMeasured(t *testing.T) {
 				t.Fatalf("%s: the best is at an epoch's end", mode)
 			}
 			if got := mustLoss(t, dir); math.Abs(got-at.Value(nil)) > 1e-5 {
-				t.Errorf("%s, %d threads: the model has a loss of %v, measured was %v", mode, threads, got, at.Value(nil))
+				t.Errorf("%s, %+v: the model has a loss of %v, measured was %v", mode, k, got, at.Value(nil))
+			}
+		}
+	}
+}
+
+// TestThreadsThatGoOnMeasureNothing: a job whose threads push while it evaluates in the middle of an epoch is refused when it begins.
+func TestThreadsThatGoOnMeasureNothing(t *testing.T) {
+	t.Parallel()
+	for servers, refused := range []bool{false, true} {
+		errs := fleettest.Cluster{Servers: servers, Workers: 1}.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+			j := job(train.Options{Epochs: 1, Batch: 5, EvalEvery: 4, Threads: 2})
+			s := strategy.HalfAsync()
+			s.GradientMerge.KSteps = 2
+			j.Strategy = &s
+			_, err := j.Run(ctx, f)
+			return err
+		})
+		for role, err := range errs {
+			if refused != (err != nil && strings.Contains(err.Error(), "gradient_merge: threads go on")) {
+				t.Errorf("%d servers, %s: %v", servers, role, err)
 			}
 		}
 	}

@@ -24,6 +24,12 @@ func (j Job) Run(ctx context.Context, f *fleet.Fleet) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	if f.ServerNum() > 0 && s.Mode == strategy.ModeHalfAsync && s.GradientMerge.KSteps > 1 && j.Threads > 1 &&
+		j.EvalEvery > 0 {
+		return Result{}, fmt.Errorf("train: -eval_every=%d with -threads=%d in mode half_async with gradient_merge: "+
+			"threads go on between their pushes, so that what is saved would not be what was measured: evaluate at "+
+			"the ends of epochs alone, or leave one of the others out", j.EvalEvery, j.Threads)
+	}
 	opt, err := f.DistributedOptimizer(j.Rule, s)
 	if err != nil {
 		return Result{}, err
@@ -66,7 +72,7 @@ func (j Job) Run(ctx context.Context, f *fleet.Fleet) (Result, error) {
 	r := &Run{Fleet: f, Job: &j, recovers: s.Recovery.Dir != "", dir: s.Recovery.Dir,
 		others: others{lost: map[int]int{}}, shares: shares{job: &j, fleet: f}, tests: tests{job: &j},
 		shown:    shown{job: &j},
-		together: s.Mode == strategy.ModeHalfAsync,
+		together: f.ServerNum() > 0 && s.Mode == strategy.ModeHalfAsync,
 		inStep:   f.ServerNum() > 0 && (s.Mode == strategy.ModeSync || s.Mode == strategy.ModeSSP),
 		meter: meter{counts: (f.ServerNum() == 0 || s.Mode == strategy.ModeSync) && j.Threads == 1 &&
 			s.GradientMerge.KSteps <= 1},
