@@ -95,7 +95,7 @@ func (n *returning) Call(ctx context.Context, endpoint string, req [][]byte, rea
 		if dies == nil && (p == nil || !p.killed.Load()) {
 			return read(body)
 		}
-		if f := new(wire.Frame); f.Parse(body) == nil && f.Refusal() != nil {
+		if f, ok := frameOf([][]byte{body}); ok && f.Refusal() != nil {
 			return transport.ErrUnreachable // which is as good
 		}
 		return fmt.Errorf("the connection to %s broke", endpoint)

@@ -148,7 +148,7 @@ func (t tapped) Call(ctx context.Context, endpoint string, req [][]byte, read fu
 	}
 	var refused error
 	err := t.Transport.Call(ctx, endpoint, req, func(body []byte) error {
-		if answer := new(wire.Frame); step && answer.Parse(body) == nil {
+		if answer, ok := frameOf([][]byte{body}); step && ok {
 			refused = answer.Refusal()
 		}
 		return read(body)
