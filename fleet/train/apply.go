@@ -69,7 +69,7 @@ func evalFiles(ctx context.Context, o *Options, job func() (Job, error)) error {
 		return usage{fmt.Errorf("-eval=%s: the job has no Files, whose Format says what becomes of lines", o.eval)}
 	}
 	s.Recovery = strategy.Recovery{} // it saves nothing, and resumes from no checkpoint
-	f, err := fleet.New(ctx, rolemaker.Local{}, fleet.Options{})
+	f, err := fleet.New(ctx, rolemaker.Local{}, fleet.Options{Placements: o.Fleet.Placements})
 	if err != nil {
 		return err
 	}

@@ -111,7 +111,8 @@ func (j *Job) accepted(ctx context.Context, s strategy.Strategy) (*fleet.Fleet, 
 		rolemaker.UserDefinedCollective{WorkerEndpoints: at[:2]},
 		rolemaker.Local{},
 	} {
-		f, err := fleet.New(ctx, rm, fleet.Options{Transport: transport.NewMemory()})
+		f, err := fleet.New(ctx, rm, fleet.Options{Transport: transport.NewMemory(),
+			Placements: j.Options.Fleet.Placements})
 		if err != nil {
 			return nil, err
 		}

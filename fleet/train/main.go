@@ -20,8 +20,8 @@ import (
 )
 
 // Main is a program's main function: it parses the command line, with the flags of o and those that the program has
-// defined, makes the job and runs it in the role given by the environment, until it is done or the process is
-// interrupted.
+// defined, makes the job and runs it in the role given by o.Role, or the environment, until it is done or the process
+// is interrupted.
 //
 //	func main() {
 //		o := train.Options{Epochs: 3, Out: "output"}
@@ -150,8 +150,9 @@ func (i interrupted) Error() string { return fmt.Sprintf("%v signal received", i
 // play plays this process's role. If all roles go back to the last checkpoint, it joins the job again, up to -goback
 // times.
 func play(ctx context.Context, o *Options, job func() (Job, error)) error {
-	var who rolemaker.RoleMaker // nil reads the environment
-	var back error              // why this role went back
+	who, of := o.Role, o.Fleet
+	of.Default = true
+	var back error // why this role went back
 	var rest time.Duration
 	for left := o.goBack; ; left-- {
 		j, err := job()
@@ -159,7 +160,7 @@ func play(ctx context.Context, o *Options, job func() (Job, error)) error {
 			return err
 		}
 		j.standIns = &standIns{anew: job}
-		f, err := fleet.New(ctx, who, fleet.Options{Default: true})
+		f, err := fleet.New(ctx, who, of)
 		if err != nil {
 			return err
 		}

@@ -10,8 +10,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/internal/files"
 	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/rolemaker"
 	"github.com/gofleet/gofleet/strategy"
 )
 
@@ -61,6 +63,12 @@ type Options struct {
 	// Checkpoint is the directory for automatic checkpoints, from which a restarted job resumes; empty means none.
 	Checkpoint string
 
+	// Role gives this process its role in [Main]; nil reads the environment, as [fleet.New] does.
+	Role rolemaker.RoleMaker
+	// Fleet configures the fleet that [Main] makes: the program's transport, and its own placement policies, which
+	// -placement can name. Main sets Fleet.Default.
+	Fleet fleet.Options
+
 	checkpointEvery                  time.Duration
 	journal                          string
 	placement, codec, payload, amend string
@@ -93,7 +101,8 @@ func (c *Options) Register(fs *flag.FlagSet) {
 	fs.IntVar(&c.kSteps, "k_steps", 0, "steps between exchanges with the servers, in mode geo; 0 means the mode's "+
 		"default")
 	fs.StringVar(&c.amend, "strategy", "", `more of the strategy, as JSON: {"worker_timeout": "10s"}`)
-	fs.StringVar(&c.placement, "placement", "RoundRobin", "RoundRobin, HashName or Balanced")
+	fs.StringVar(&c.placement, "placement", "RoundRobin", "RoundRobin, HashName, Balanced or a policy "+
+		"of the program")
 	fs.StringVar(&c.codec, "codec", "none", strings.Join(strategy.Codecs(), ", "))
 	fs.StringVar(&c.payload, "payload", "float32", "format of pushed gradients: float32, float16, bfloat16 or int8")
 	fs.Uint64Var(&c.Seed, "seed", c.Seed, "seed of the order of data and of first weights")
