@@ -51,6 +51,7 @@ var ErrWentBack = wire.ErrWentBack
 // errors above, or ctx's cause.
 func (s *Server) Run(ctx context.Context) error {
 	asked := ctx
+	defer s.endJournal()
 	if err := s.recovery.claim(ctx); err != nil {
 		return fmt.Errorf("server %d: %w", s.c.Index, err)
 	}
@@ -99,7 +100,6 @@ func (s *Server) Run(ctx context.Context) error {
 		s.farewell(err)
 	}
 	s.st.Close()
-	defer s.endJournal()
 	defer s.rounds.waiting.Wait()
 	defer s.holding.under.Wait()
 	defer s.leading.under.Wait()
