@@ -54,7 +54,8 @@ type Strategy struct {
 	MinSendGradNumBeforeRecv int `json:"min_send_grad_num_before_recv,omitempty"`
 	// DelayCompensation is λ of delay-compensated training in mode async: a server adds λ·g·g·(w−b) to each gradient g
 	// of a dense parameter w, b being what its worker last pulled. 0 means none; 1 is the original's enable_dc_asgd.
-	// The server keeps a copy of its dense parameters for each worker.
+	// The server keeps a copy of its dense parameters for each worker. A server that comes back from its journal has
+	// no such copies, and applies the next gradient of each worker without compensation.
 	DelayCompensation float64 `json:"delay_compensation,omitempty"`
 
 	// Placement names the policy that assigns blocks of parameters to servers: "RoundRobin" (the default), "HashName",

@@ -29,9 +29,10 @@ type Return struct {
 // returns says whether processes of servers come back from journals.
 func (l Leg) returns() bool { return len(l.Returns) > 0 || l.Replaced != nil }
 
-// mayReturn says whether it is known what comes of that: where the order of pushes decides all are of one server.
+// mayReturn says whether it is known what comes of that: where the order of pushes decides all are of one server. One
+// that comes back does not know what its workers had pulled, and compensates no gradient for it.
 func (l Leg) mayReturn() bool {
-	return l.Servers > 0 && !l.mortal() && (!l.ordered() || l.Servers == 1)
+	return l.Servers > 0 && !l.mortal() && (!l.ordered() || l.Servers == 1) && l.Strategy.DelayCompensation == 0
 }
 
 // returning is the network of a leg whose servers come back.
