@@ -18,8 +18,9 @@
 //	}
 //
 // [Main] adds the flags of [Options] to the program, ends it cleanly on ^C, and exits with a status that says whether
-// starting it again helps. Programs and tests that already have a fleet call [Job.Run]; [Options.Register] adds the
-// flags to your own flag set.
+// starting it again helps. Options.Role and Options.Fleet pass your own role maker, transport and placement policies to
+// it. Programs and tests that already have a fleet call [Job.Run]; [Options.Register] adds the flags to your own flag
+// set.
 //
 // # Before it trains
 //
