@@ -58,9 +58,7 @@ func (a audit) wrong() (bad []string) {
 			bad = append(bad, fmt.Sprintf("the weights have rows of life %d, which has trained nothing", id))
 			continue
 		}
-		if l.in = spanOf(values); len(values) != copies {
-			bad = append(bad, fmt.Sprintf("%v has %d rows of %d", l, len(values), copies))
-		}
+		l.in = spanOf(values)
 	}
 	for _, l := range lives {
 		bad = append(bad, a.judge(l)...)
@@ -80,10 +78,16 @@ func (a audit) wrong() (bad []string) {
 
 func (l *life) String() string { return fmt.Sprintf("worker %d's life %d", l.worker, l.id) }
 
+// rowsByLife returns the weights of each life's rows. A row that no push has reached has 0: a life that ended during
+// its first push may have rows on one server only.
 func rowsByLife(rows map[uint64]float32) map[uint64][]float32 {
 	all := map[uint64][]float32{}
 	for id, w := range rows {
-		all[id&^(copies-1)] = append(all[id&^(copies-1)], w)
+		life := id &^ (copies - 1)
+		if all[life] == nil {
+			all[life] = make([]float32, copies)
+		}
+		all[life][id-life] = w
 	}
 	return all
 }

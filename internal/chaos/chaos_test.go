@@ -60,7 +60,7 @@ func TestSomeRuns(t *testing.T) {
 
 // TestAudit: an audit passes the weights that a diary tells of, and sees what was lost, doubled or mixed.
 func TestAudit(t *testing.T) {
-	const first, second, all = 1 << 8, 2<<8 | 1<<4, epochs * steps
+	const first, second, all, missing = 1 << 8, 2<<8 | 1<<4, epochs * steps, -1
 	tell := []entry{{Who: "server 0", What: begins}, {Life: first, What: begins}, {Life: second, What: begins},
 		{Life: first, What: trains, Sent: all, Acked: all},
 		{Life: second, What: trains, Sent: all + 1, Acked: all}, {Life: first, What: stops, Sent: all, Acked: all}}
@@ -76,24 +76,52 @@ func TestAudit(t *testing.T) {
 		"repeated":         {[]float32{302, 302}, []float32{300, 300}, []float32{302, 300, 301}, "REPEATED"},
 		"two states":       {[]float32{300, 300}, []float32{300, 0}, []float32{300, 150, 225}, "MIXED"},
 		"other dense ones": {[]float32{300, 300}, []float32{300, 300}, []float32{298, 300, 300}, "MIXED"},
+		"rows are missing": {[]float32{300, missing}, []float32{300, 300}, []float32{300, 300, 300}, "MIXED"},
 	} {
-		dir := t.TempDir()
 		got := counts{Dense: c.dense, Rows: map[uint64]float32{}}
 		for i := range uint64(copies) {
 			got.Rows[first+i], got.Rows[second+i] = c.firsts[i%2], c.seconds[i%2]
+			if got.Rows[first+i] == missing {
+				delete(got.Rows, first+i)
+			}
 		}
-		text, err := json.Marshal(got)
-		if err == nil {
-			err = os.WriteFile(filepath.Join(dir, "counts.json"), text, 0o600)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		bad := audit{plan{mode: strategy.ModeAsync, level: levels[0]}, tell, outcome{dir: dir}}.wrong()
+		bad := audit{plan{mode: strategy.ModeAsync, level: levels[0]}, tell, outcome{dir: written(t, got)}}.wrong()
 		if c.want == "" && len(bad) > 0 || c.want != "" && !slices.ContainsFunc(bad, func(b string) bool { return strings.HasPrefix(b, c.want) }) {
 			t.Errorf("%s: %q, want %q", name, bad, c.want)
 		}
 	}
+}
+
+// TestAFirstPushThatIsTorn: a life that was killed during its first push has rows on one server only, and only part of what it adds to
+// the dense weights.
+func TestAFirstPushThatIsTorn(t *testing.T) {
+	const killed, next, other, all = 1 << 8, 2 << 8, 3<<8 | 1<<4, epochs * steps
+	tell := []entry{{Life: killed, What: trains, Sent: 1}, {Life: next, What: trains, Sent: all, Acked: all}, {Life: next, What: stops, Sent: all, Acked: all},
+		{Life: other, What: stops, Sent: all, Acked: all}}
+	got := counts{Dense: []float32{300, 300, 300, 302, 300, 301}, Rows: map[uint64]float32{}}
+	for i := range uint64(copies) {
+		got.Rows[next+i], got.Rows[other+i] = 2*all, 2*all
+		if i < 7 {
+			got.Rows[killed+i] = 2
+		}
+	}
+	if bad := (audit{plan{mode: strategy.ModeHalfAsync, level: levels[0]}, tell, outcome{dir: written(t, got)}}).wrong(); bad != nil {
+		t.Errorf("%q", bad)
+	}
+}
+
+// written writes the weights at a job's end into a directory of their own.
+func written(t *testing.T, got counts) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	text, err := json.Marshal(got)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "counts.json"), text, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
 
 // TestAuditOfSIGTERM: what was acknowledged before the only thing that was done, a SIGTERM, must outlive the servers, and what came later need not.
